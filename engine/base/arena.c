@@ -1,0 +1,190 @@
+/* Arenas: a chain of blocks, bump allocation, deferred calls. See arena.h. */
+#include "engine/base/arena.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK = 64 * 1024 };
+
+typedef struct block {
+    struct block *next; /* older */
+    size_t size, used;
+    _Alignas(64) char data[];
+} block;
+
+typedef struct deferred {
+    struct deferred *next;
+    void (*fn)(void *);
+    void *arg;
+} deferred;
+
+struct rlf_arena {
+    block *top;
+    deferred *calls;
+    size_t used;
+};
+
+static _Noreturn void
+out_of_memory(size_t n)
+{
+    fprintf(stderr, "rlflow: out of memory (%zu bytes asked for)\n", n);
+    _Exit(3);
+}
+
+void *
+rlf_malloc(size_t n)
+{
+    void *p = malloc(n ? n : 1);
+    if (!p)
+        out_of_memory(n);
+    return p;
+}
+
+void *
+rlf_calloc(size_t n, size_t size)
+{
+    void *p = calloc(n ? n : 1, size ? size : 1);
+    if (!p)
+        out_of_memory(n * size);
+    return p;
+}
+
+void *
+rlf_realloc(void *old, size_t n)
+{
+    void *p = realloc(old, n ? n : 1);
+    if (!p)
+        out_of_memory(n);
+    return p;
+}
+
+static block *
+block_new(size_t size, block *next)
+{
+    void *p = NULL;
+    if (posix_memalign(&p, 64, sizeof(block) + size))
+        out_of_memory(size);
+    block *b = p;
+    b->next = next;
+    b->size = size;
+    b->used = 0;
+    return b;
+}
+
+rlf_arena *
+rlf_arena_new(void)
+{
+    rlf_arena *arena = rlf_calloc(1, sizeof *arena);
+    arena->top = block_new(BLOCK, NULL);
+    return arena;
+}
+
+static void
+run_deferred(rlf_arena *arena)
+{
+    while (arena->calls) {
+        deferred d = *arena->calls;
+        arena->calls = d.next;
+        d.fn(d.arg);
+    }
+}
+
+void
+rlf_arena_reset(rlf_arena *arena)
+{
+    run_deferred(arena);
+    while (arena->top->next) {
+        block *older = arena->top->next;
+        free(arena->top);
+        arena->top = older;
+    }
+    arena->top->used = 0;
+    arena->used = 0;
+}
+
+void
+rlf_arena_free(rlf_arena *arena)
+{
+    if (!arena)
+        return;
+    rlf_arena_reset(arena);
+    free(arena->top);
+    free(arena);
+}
+
+size_t
+rlf_arena_used(const rlf_arena *arena)
+{
+    return arena->used;
+}
+
+void *
+rlf_arena_alloc_aligned(rlf_arena *arena, size_t n, size_t align)
+{
+    block *b = arena->top;
+    uintptr_t at = (uintptr_t)b->data + b->used;
+    size_t pad = (size_t)(-at & (align - 1));
+    if (pad + n > b->size - b->used) {
+        size_t size = n + align > BLOCK ? n + align : BLOCK;
+        b = arena->top = block_new(size, b);
+        at = (uintptr_t)b->data;
+        pad = (size_t)(-at & (align - 1));
+    }
+    void *p = b->data + b->used + pad;
+    b->used += pad + n;
+    arena->used += n;
+    return memset(p, 0, n);
+}
+
+void *
+rlf_arena_alloc(rlf_arena *arena, size_t n)
+{
+    return rlf_arena_alloc_aligned(arena, n, 16);
+}
+
+char *
+rlf_arena_strndup(rlf_arena *arena, const char *p, size_t n)
+{
+    char *copy = rlf_arena_alloc_aligned(arena, n + 1, 1);
+    if (n)
+        memcpy(copy, p, n);
+    return copy;
+}
+
+char *
+rlf_arena_strdup(rlf_arena *arena, const char *p)
+{
+    return rlf_arena_strndup(arena, p, strlen(p));
+}
+
+char *
+rlf_arena_vprintf(rlf_arena *arena, const char *fmt, va_list ap)
+{
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    char *p = rlf_arena_alloc_aligned(arena, (size_t)n + 1, 1);
+    vsnprintf(p, (size_t)n + 1, fmt, again);
+    va_end(again);
+    return p;
+}
+
+char *
+rlf_arena_printf(rlf_arena *arena, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    char *p = rlf_arena_vprintf(arena, fmt, ap);
+    va_end(ap);
+    return p;
+}
+
+void
+rlf_arena_defer(rlf_arena *arena, void (*fn)(void *), void *arg)
+{
+    deferred *d = RLF_NEW(arena, deferred);
+    *d = (deferred){.next = arena->calls, .fn = fn, .arg = arg};
+    arena->calls = d;
+}

@@ -1,0 +1,48 @@
+/* Arenas: memory with one lifetime.
+ *
+ * The compile arena holds source, AST, graph and plan; the run arena the
+ * state; the step pool is reset after every step. An arena is always an
+ * explicit argument. Allocation cannot fail softly: when the system has no
+ * memory left the process ends with a message (there is nothing useful to do
+ * for the small things arenas hold; tensors are allocated by engine/dev, which
+ * returns a status). Not thread-safe: one owner at a time. */
+#ifndef RLF_BASE_ARENA_H
+#define RLF_BASE_ARENA_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+typedef struct rlf_arena rlf_arena;
+
+rlf_arena *rlf_arena_new(void);
+/* Runs the deferred calls in reverse order, then frees everything. */
+void rlf_arena_free(rlf_arena *arena);
+/* As free, but the arena stays usable and keeps its first block. */
+void rlf_arena_reset(rlf_arena *arena);
+/* Bytes handed out since the last reset. */
+size_t rlf_arena_used(const rlf_arena *arena);
+
+/* Zeroed, aligned to 16 bytes. n may be 0 (a unique pointer). */
+void *rlf_arena_alloc(rlf_arena *arena, size_t n);
+/* Zeroed and aligned to `align` (a power of two). */
+void *rlf_arena_alloc_aligned(rlf_arena *arena, size_t n, size_t align);
+/* A copy of the n bytes at p, with a 0 byte after them. */
+char *rlf_arena_strndup(rlf_arena *arena, const char *p, size_t n);
+char *rlf_arena_strdup(rlf_arena *arena, const char *p);
+char *rlf_arena_printf(rlf_arena *arena, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+char *rlf_arena_vprintf(rlf_arena *arena, const char *fmt, va_list ap);
+/* Call fn(arg) when the arena is freed or reset. */
+void rlf_arena_defer(rlf_arena *arena, void (*fn)(void *), void *arg);
+
+#define RLF_NEW(arena, type) ((type *)rlf_arena_alloc((arena), sizeof(type)))
+#define RLF_NEW_ARRAY(arena, type, n) \
+    ((type *)rlf_arena_alloc((arena), sizeof(type) * (size_t)(n)))
+
+/* malloc, calloc and realloc that never return NULL (they end the process with
+ * a message instead), for what outlives arenas or grows by doubling. */
+void *rlf_malloc(size_t n);
+void *rlf_calloc(size_t n, size_t size);
+void *rlf_realloc(void *p, size_t n);
+
+#endif

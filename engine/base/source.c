@@ -1,0 +1,89 @@
+/* Source texts and places in them: see source.h. */
+#include "engine/base/source.h"
+
+#include "engine/base/vec.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+enum { LARGEST = 16 << 20 };
+
+uint32_t
+rlf_sources_add(rlf_sources *sources, const char *path, const char *text,
+                size_t size)
+{
+    rlf_arena *arena = sources->arena;
+    rlf_source source = {.path = rlf_arena_strdup(arena, path),
+                         .text = rlf_arena_strndup(arena, text, size),
+                         .size = size};
+    RLF_PUSH_IN(arena, &sources->list, source);
+    return (uint32_t)sources->list.count;
+}
+
+rlf_status
+rlf_sources_read(rlf_sources *sources, const char *path, rlf_err *err,
+                 uint32_t *out)
+{
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return rlf_fail(err, RLF_USER, "cannot open %s: %s", path,
+                        strerror(errno));
+    rlf_buf buf = {0};
+    char piece[16384];
+    size_t n;
+    while ((n = fread(piece, 1, sizeof piece, file)) > 0 && buf.n <= LARGEST)
+        rlf_buf_add(&buf, piece, n);
+    bool bad = ferror(file);
+    int number = errno;
+    fclose(file);
+    rlf_status status = RLF_OK;
+    if (bad)
+        status = rlf_fail(err, RLF_USER, "cannot read %s: %s", path,
+                          strerror(number));
+    else if (buf.n > LARGEST)
+        status = rlf_fail(err, RLF_USER, "%s is larger than 16 MiB", path);
+    else if (buf.n && memchr(buf.p, 0, buf.n))
+        status = rlf_fail(err, RLF_USER, "%s is not a text: it holds a 0 byte",
+                          path);
+    else
+        *out = rlf_sources_add(sources, path, buf.n ? buf.p : "", buf.n);
+    rlf_buf_free(&buf);
+    return status;
+}
+
+const rlf_source *
+rlf_sources_get(const rlf_sources *sources, uint32_t index)
+{
+    RLF_ASSERT(index >= 1 && index <= sources->list.count);
+    return &sources->list.data[index - 1];
+}
+
+rlf_place
+rlf_sources_place(const rlf_sources *sources, rlf_span span)
+{
+    const rlf_source *s = rlf_sources_get(sources, span.source);
+    size_t at = span.first < s->size ? span.first : s->size;
+    size_t begin = 0;
+    uint32_t line = 1;
+    for (size_t i = 0; i < at; i++)
+        if (s->text[i] == '\n') {
+            line++;
+            begin = i + 1;
+        }
+    return (rlf_place){
+        .path = s->path,
+        .line = line,
+        .column = (uint32_t)(at - begin) + 1,
+        .text = {s->text + begin, strcspn(s->text + begin, "\r\n")}};
+}
+
+rlf_span
+rlf_span_join(rlf_span a, rlf_span b)
+{
+    if (!a.source)
+        return b;
+    if (!b.source || a.source != b.source)
+        return a;
+    return (rlf_span){a.source, a.first < b.first ? a.first : b.first,
+                      a.last > b.last ? a.last : b.last};
+}

@@ -1,0 +1,46 @@
+/* Source texts and places in them.
+ *
+ * A span (status.h) is two byte offsets; line and column are computed here and
+ * only when something is printed. Sources live in the arena of the set. */
+#ifndef RLF_BASE_SOURCE_H
+#define RLF_BASE_SOURCE_H
+
+#include "engine/base/arena.h"
+#include "engine/base/status.h"
+#include "engine/base/str.h"
+
+typedef struct rlf_source {
+    const char *path; /* as messages show it */
+    const char *text; /* size bytes and a 0 byte after them */
+    size_t size;
+} rlf_source;
+
+/* All sources of one compilation: files, imports, parameter values. */
+typedef struct rlf_sources {
+    rlf_arena *arena;
+    struct {
+        rlf_source *data;
+        size_t count, room;
+    } list;
+} rlf_sources;
+
+/* Add a text (copied); returns its 1-based index for spans. */
+uint32_t rlf_sources_add(rlf_sources *sources, const char *path,
+                         const char *text, size_t size);
+/* Read a file and add it under the name `path`. Fails with RLF_USER if it
+ * cannot be read, holds a 0 byte or is larger than 16 MiB. */
+rlf_status rlf_sources_read(rlf_sources *sources, const char *path,
+                            rlf_err *err, uint32_t *out);
+const rlf_source *rlf_sources_get(const rlf_sources *sources, uint32_t index);
+
+/* A printable place: 1-based line and column (in bytes), and that line. */
+typedef struct rlf_place {
+    const char *path;
+    uint32_t line, column;
+    rlf_str text; /* the whole line without its end */
+} rlf_place;
+rlf_place rlf_sources_place(const rlf_sources *sources, rlf_span span);
+/* The smallest span that covers both (of one source). */
+rlf_span rlf_span_join(rlf_span a, rlf_span b);
+
+#endif

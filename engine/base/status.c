@@ -1,0 +1,127 @@
+/* Outcomes and errors: see status.h. */
+#include "engine/base/status.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *
+rlf_status_word(rlf_status status)
+{
+    switch (status) {
+#define STATUS(name, value, word, doc) \
+    case RLF_##name:                   \
+        return word;
+#include "engine/base/status.def"
+#undef STATUS
+    }
+    return "unknown";
+}
+
+/* Begin an error unless one is there already; true if it is ours to fill. */
+static bool
+begin(rlf_err *err, rlf_status status)
+{
+    if (!err || err->status < 0)
+        return false;
+    rlf_err_clear(err);
+    err->status = status;
+    return true;
+}
+
+rlf_status
+rlf_fail(rlf_err *err, rlf_status status, const char *fmt, ...)
+{
+    if (begin(err, status)) {
+        va_list ap;
+        va_start(ap, fmt);
+        vsnprintf(err->sentence, sizeof err->sentence, fmt, ap);
+        va_end(ap);
+    }
+    return status;
+}
+
+rlf_status
+rlf_fail_errno(rlf_err *err, const char *fmt, ...)
+{
+    int number = errno;
+    if (begin(err, RLF_ENV)) {
+        va_list ap;
+        va_start(ap, fmt);
+        vsnprintf(err->sentence, sizeof err->sentence, fmt, ap);
+        va_end(ap);
+        size_t n = strlen(err->sentence);
+        snprintf(err->sentence + n, sizeof err->sentence - n, ": %s",
+                 strerror(number));
+    }
+    return RLF_ENV;
+}
+
+static void
+append(char *to, size_t room, const char *between, const char *fmt, va_list ap)
+{
+    size_t n = strlen(to);
+    if (n && n + strlen(between) + 1 < room) {
+        strcpy(to + n, between);
+        n += strlen(between);
+    }
+    if (n + 1 < room)
+        vsnprintf(to + n, room - n, fmt, ap);
+}
+
+void
+rlf_err_hint(rlf_err *err, const char *fmt, ...)
+{
+    if (!err)
+        return;
+    va_list ap;
+    va_start(ap, fmt);
+    append(err->hint, sizeof err->hint, "; ", fmt, ap);
+    va_end(ap);
+}
+
+void
+rlf_err_detail(rlf_err *err, const char *fmt, ...)
+{
+    if (!err)
+        return;
+    va_list ap;
+    va_start(ap, fmt);
+    append(err->detail, sizeof err->detail, "\n", fmt, ap);
+    va_end(ap);
+}
+
+void
+rlf_err_place(rlf_err *err, rlf_span span, const char *node)
+{
+    if (!err)
+        return;
+    if (!err->span.source)
+        err->span = span;
+    if (node && !err->node[0])
+        snprintf(err->node, sizeof err->node, "%s", node);
+}
+
+void
+rlf_err_pass(rlf_err *err, const char *function)
+{
+    if (!err)
+        return;
+    size_t n = strlen(err->trail);
+    snprintf(err->trail + n, sizeof err->trail - n, "%s%s", n ? " < " : "",
+             function);
+}
+
+void
+rlf_err_clear(rlf_err *err)
+{
+    *err = (rlf_err)RLF_ERR_NONE;
+}
+
+_Noreturn void
+rlf_bug_at(const char *file, int line, const char *text)
+{
+    fprintf(stderr, "rlflow: internal error at %s:%d: %s\n", file, line, text);
+    abort();
+}

@@ -1,0 +1,198 @@
+/* Strings: see str.h. */
+#include "engine/base/str.h"
+
+#include "engine/base/arena.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+rlf_str
+rlf_str_of(const char *p)
+{
+    return (rlf_str){p, strlen(p)};
+}
+
+bool
+rlf_str_eq(rlf_str a, rlf_str b)
+{
+    return a.n == b.n && (!a.n || memcmp(a.p, b.p, a.n) == 0);
+}
+
+static void
+reserve(rlf_buf *buf, size_t n)
+{
+    if (buf->n + n + 1 <= buf->room)
+        return;
+    size_t room = buf->room ? buf->room : 64;
+    while (room < buf->n + n + 1)
+        room *= 2;
+    buf->p = rlf_realloc(buf->p, room);
+    buf->room = room;
+}
+
+void
+rlf_buf_add(rlf_buf *buf, const void *p, size_t n)
+{
+    reserve(buf, n);
+    if (n)
+        memcpy(buf->p + buf->n, p, n);
+    buf->n += n;
+    buf->p[buf->n] = 0;
+}
+
+void
+rlf_buf_puts(rlf_buf *buf, const char *p)
+{
+    rlf_buf_add(buf, p, strlen(p));
+}
+
+void
+rlf_buf_putc(rlf_buf *buf, char c)
+{
+    rlf_buf_add(buf, &c, 1);
+}
+
+void
+rlf_buf_vprintf(rlf_buf *buf, const char *fmt, va_list ap)
+{
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    reserve(buf, (size_t)n);
+    vsnprintf(buf->p + buf->n, (size_t)n + 1, fmt, again);
+    va_end(again);
+    buf->n += (size_t)n;
+}
+
+void
+rlf_buf_printf(rlf_buf *buf, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    rlf_buf_vprintf(buf, fmt, ap);
+    va_end(ap);
+}
+
+/* Length of the valid UTF-8 sequence at p (n bytes left), 0 if there is none */
+static size_t
+utf8_length(const unsigned char *p, size_t n)
+{
+    if (p[0] < 0x80)
+        return 1;
+    size_t want = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
+    if (p[0] < 0xc2 || p[0] > 0xf4 || n < want)
+        return 0;
+    for (size_t i = 1; i < want; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
+        (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
+        return 0;
+    return want;
+}
+
+void
+rlf_buf_json(rlf_buf *buf, const char *text, size_t n)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    rlf_buf_putc(buf, '"');
+    for (size_t i = 0; i < n;) {
+        size_t k = utf8_length(p + i, n - i);
+        unsigned char c = p[i];
+        if (!k) {
+            rlf_buf_puts(buf, "\\ufffd");
+            i++;
+        } else if (k > 1) {
+            rlf_buf_add(buf, p + i, k);
+            i += k;
+        } else {
+            if (c == '"' || c == '\\')
+                rlf_buf_printf(buf, "\\%c", c);
+            else if (c == '\n')
+                rlf_buf_puts(buf, "\\n");
+            else if (c < 0x20 || c == 0x7f)
+                rlf_buf_printf(buf, "\\u%04x", c);
+            else
+                rlf_buf_putc(buf, (char)c);
+            i++;
+        }
+    }
+    rlf_buf_putc(buf, '"');
+}
+
+void
+rlf_buf_number(rlf_buf *buf, double x)
+{
+    if (!isfinite(x)) {
+        rlf_buf_puts(buf, "null");
+        return;
+    }
+    char text[40];
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, x);
+        if (strtod(text, NULL) == x)
+            break;
+    }
+    rlf_buf_puts(buf, text);
+}
+
+void
+rlf_buf_clear(rlf_buf *buf)
+{
+    buf->n = 0;
+    if (buf->p)
+        buf->p[0] = 0;
+}
+
+void
+rlf_buf_free(rlf_buf *buf)
+{
+    free(buf->p);
+    *buf = (rlf_buf){0};
+}
+
+size_t
+rlf_str_distance(const char *a, const char *b, size_t cap)
+{
+    size_t n = strlen(a), m = strlen(b);
+    if (n > 63 || m > 63 || (n > m ? n - m : m - n) > cap)
+        return cap + 1;
+    size_t row[64];
+    for (size_t j = 0; j <= m; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t corner = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t best = corner + (a[i - 1] != b[j - 1]);
+            corner = row[j];
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            row[j] = best;
+        }
+    }
+    return row[m] > cap ? cap + 1 : row[m];
+}
+
+const char *
+rlf_str_nearest(const char *name, const char *const *names, size_t n)
+{
+    size_t cap = strlen(name) <= 3 ? 1 : strlen(name) <= 6 ? 2 : 3;
+    const char *best = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (!names[i])
+            continue;
+        size_t d = rlf_str_distance(name, names[i], cap);
+        if (d <= cap && (!best || d < cap + 1)) {
+            if (best && d >= rlf_str_distance(name, best, cap))
+                continue;
+            best = names[i];
+        }
+    }
+    return best;
+}

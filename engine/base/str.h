@@ -1,0 +1,46 @@
+/* Strings: a slice that owns nothing, and a growable buffer. */
+#ifndef RLF_BASE_STR_H
+#define RLF_BASE_STR_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* n bytes at p, not 0-terminated, owned by someone else. */
+typedef struct rlf_str {
+    const char *p;
+    size_t n;
+} rlf_str;
+
+#define RLF_STR(literal) ((rlf_str){(literal), sizeof(literal) - 1})
+rlf_str rlf_str_of(const char *p);
+bool rlf_str_eq(rlf_str a, rlf_str b);
+
+/* Bytes that grow; p is always 0-terminated once something was added.
+ * {0} is an empty buffer; rlf_buf_free ends it. */
+typedef struct rlf_buf {
+    char *p;
+    size_t n, room;
+} rlf_buf;
+
+void rlf_buf_add(rlf_buf *buf, const void *p, size_t n);
+void rlf_buf_puts(rlf_buf *buf, const char *p);
+void rlf_buf_putc(rlf_buf *buf, char c);
+void rlf_buf_printf(rlf_buf *buf, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void rlf_buf_vprintf(rlf_buf *buf, const char *fmt, va_list ap);
+/* A JSON string with quotes; bytes that are not UTF-8 become U+FFFD. */
+void rlf_buf_json(rlf_buf *buf, const char *p, size_t n);
+/* The shortest decimal that reads back as exactly x; nan and inf as null. */
+void rlf_buf_number(rlf_buf *buf, double x);
+void rlf_buf_clear(rlf_buf *buf);
+void rlf_buf_free(rlf_buf *buf);
+
+/* Edit distance of a and b, at most `cap` + 1: for "did you mean". */
+size_t rlf_str_distance(const char *a, const char *b, size_t cap);
+/* The nearest of n names to `name` if it is near enough to be a slip, or NULL
+ */
+const char *rlf_str_nearest(const char *name, const char *const *names,
+                            size_t n);
+
+#endif
