@@ -1,0 +1,115 @@
+/* Expression programs: fused arithmetic over ragged columns.
+ *
+ * The grammar lowers every run of pointwise operations, scans and reductions
+ * that touch into one program: a flat table of operations in order, each on one
+ * domain. derive.c adds the derivative (reverse mode); kernels run programs
+ * row by row, all operations of a stage at once, never one pass an operator.
+ * A program is read-only once made. */
+#ifndef RLF_EXPR_EXPR_H
+#define RLF_EXPR_EXPR_H
+
+#include "engine/base/str.h"
+#include "engine/expr/domain.h"
+
+typedef enum rlf_expr_code {
+#define EXPR(name, arity, text, doc) RLF_EXPR_##name,
+#include "engine/expr/op.def"
+#undef EXPR
+    RLF_EXPR_CODES
+} rlf_expr_code;
+
+typedef struct rlf_expr_op {
+    rlf_expr_code code;
+    int domain;      /* where the result lives */
+    int arg[3];      /* operations before this one; -1 unused */
+    int over;        /* RANK, ROTATE: the domain whose indices are the groups */
+    int index;       /* INPUT: which */
+    uint32_t site;   /* UNIFORM: call site of the program */
+    double constant; /* CONST */
+    bool text;       /* the result is a text (INPUT, DOWN, ROTATE, SELECT) */
+    rlf_span span;
+} rlf_expr_op;
+
+typedef struct rlf_expr_input {
+    const char *name; /* for dumps and messages */
+    int domain;
+    bool text;
+    bool live; /* the loss is derived with respect to it */
+} rlf_expr_input;
+
+typedef struct rlf_expr_output {
+    const char *name;
+    int op;
+} rlf_expr_output;
+
+typedef struct rlf_expr {
+    rlf_arena *arena;
+    const rlf_domains *domains;
+    struct {
+        rlf_expr_op *data;
+        size_t count, room;
+    } ops;
+    struct {
+        rlf_expr_input *data;
+        size_t count, room;
+    } inputs;
+    struct {
+        rlf_expr_output *data;
+        size_t count, room;
+    } outputs;
+} rlf_expr;
+
+const char *rlf_expr_text(rlf_expr_code code);
+int rlf_expr_arity(rlf_expr_code code);
+
+rlf_expr *rlf_expr_new(rlf_arena *arena, const rlf_domains *domains);
+/* Each returns the index of the operation, input or output added. Adding an
+ * operation that is there already (same code, domain, arguments...) returns
+ * the earlier one, UNIFORM excepted; constants are folded. */
+int rlf_expr_add(rlf_expr *expr, rlf_expr_op op);
+int rlf_expr_add_input(rlf_expr *expr, rlf_expr_input input);
+int rlf_expr_add_output(rlf_expr *expr, const char *name, int op);
+/* `op` brought down to `domain` (op itself if it is there). */
+int rlf_expr_down(rlf_expr *expr, int op, int domain);
+/* Shorthands: the INPUT operation of an input, a CONST, a pointwise operation
+ * whose arguments are brought down to where they meet. */
+int rlf_expr_input_op(rlf_expr *expr, int input, rlf_span span);
+int rlf_expr_constant(rlf_expr *expr, double value, rlf_span span);
+int rlf_expr_pointwise(rlf_expr *expr, rlf_expr_code code, int a, int b, int c,
+                       rlf_span span);
+
+/* Verify the law of the table: argument order and domains, DOWN along reaching
+ * domains, reductions from below, scans on TOKENS. RLF_BUG if it is broken. */
+rlf_status rlf_expr_check(const rlf_expr *expr, rlf_err *err);
+/* One line an operation. */
+void rlf_expr_print(const rlf_expr *expr, rlf_buf *out);
+/* Continue `hash` with everything that decides the result (no spans). */
+uint64_t rlf_expr_hash(const rlf_expr *expr, uint64_t hash);
+/* A copy without operations that no output needs. */
+rlf_expr *rlf_expr_prune(const rlf_expr *expr, rlf_arena *arena);
+
+/* How far a gradient output looks at live inputs around its own index. */
+typedef enum rlf_reach {
+    RLF_REACH_POINT,  /* only at the same token (and row) */
+    RLF_REACH_SAMPLE, /* within the same sample */
+    RLF_REACH_BATCH,  /* across samples: needs all live values first */
+} rlf_reach;
+
+typedef struct rlf_derivative {
+    /* The program with one more output a live input, named "d NAME": the
+     * derivative of output `loss` (a scalar) with respect to that input, on
+     * the input's domain. Outputs of the given program keep their numbers. */
+    rlf_expr *expr;
+    int *output_of_input; /* per input: its gradient's output, -1 not live */
+    rlf_reach reach;      /* the farthest of all gradient outputs */
+} rlf_derivative;
+
+/* Reverse-mode derivative of scalar output `loss`. Comparisons, COUNT, RANK,
+ * FLOOR, UNIFORM and SG are constants. A loss that no live input reaches is
+ * not an error here: all gradients are constant 0. */
+rlf_derivative *rlf_expr_derive(const rlf_expr *expr, int loss,
+                                rlf_arena *arena);
+/* True if output `output` depends on a live input. */
+bool rlf_expr_is_live(const rlf_expr *expr, int output);
+
+#endif
