@@ -1,0 +1,155 @@
+/* Devices: memory, queues and events.
+ *
+ * A device owns memory and makes queues; a queue runs work in order. On the
+ * CPU (cpu.c) a queue is synchronous: when a call returns its work is done,
+ * and events are trivial. A CUDA device puts streams behind the same table,
+ * so callers keep the order contract of each member below and never assume
+ * more. Tensor operations (kernels/kernels.h) take a queue as first argument.
+ *
+ * Nothing here is global: a rank makes its device and queues and hands them
+ * on. All members of rlf_device_ops are set; what a device cannot do returns
+ * a status. Where to start reading: cpu.c. */
+#ifndef RLF_DEV_DEV_H
+#define RLF_DEV_DEV_H
+
+#include "engine/base/status.h"
+#include "engine/dev/team.h"
+
+typedef struct rlf_device rlf_device;
+typedef struct rlf_queue rlf_queue;
+typedef struct rlf_event rlf_event;
+
+typedef struct rlf_device_caps {
+    bool host_memory;  /* the host may dereference device pointers */
+    bool asynchronous; /* calls return before their work is done */
+    int n_threads;     /* threads of a queue's team (1 on a GPU) */
+    size_t alignment;  /* of every allocation, bytes */
+} rlf_device_caps;
+
+typedef enum rlf_copy {
+    RLF_COPY_ON_DEVICE,
+    RLF_COPY_TO_DEVICE,
+    RLF_COPY_TO_HOST,
+} rlf_copy;
+
+typedef struct rlf_device_ops {
+    const char *name, *doc;
+    /* `bytes` of memory aligned to caps.alignment, contents undefined.
+     * RLF_ENV when there is not enough. bytes 0 gives NULL. */
+    rlf_status (*alloc)(rlf_device *device, size_t bytes, void **out,
+                        rlf_err *err);
+    /* `p` and `bytes` as given to and by alloc; p may be NULL. All work that
+     * uses it must be done. */
+    void (*free)(rlf_device *device, void *p, size_t bytes);
+    /* In queue order. Ranges do not overlap. */
+    rlf_status (*copy)(rlf_queue *queue, void *to, const void *from,
+                       size_t bytes, rlf_copy kind, rlf_err *err);
+    /* Every byte becomes `byte`, in queue order. */
+    rlf_status (*set)(rlf_queue *queue, void *to, int byte, size_t bytes,
+                      rlf_err *err);
+    rlf_status (*queue_new)(rlf_device *device, rlf_queue **out, rlf_err *err);
+    void (*queue_free)(rlf_queue *queue);
+    /* Returns when all work of the queue is done; reports its first error. */
+    rlf_status (*queue_sync)(rlf_queue *queue, rlf_err *err);
+    rlf_status (*event_new)(rlf_device *device, rlf_event **out, rlf_err *err);
+    void (*event_free)(rlf_event *event);
+    /* The event happens when the queue's work so far is done. */
+    rlf_status (*event_record)(rlf_event *event, rlf_queue *queue,
+                               rlf_err *err);
+    /* Later work of `queue` starts after the event. The host goes on. */
+    rlf_status (*event_wait)(rlf_event *event, rlf_queue *queue, rlf_err *err);
+    /* RLF_OK: it happened; RLF_AGAIN: not yet. */
+    rlf_status (*event_done)(rlf_event *event, rlf_err *err);
+    void (*device_free)(rlf_device *device);
+} rlf_device_ops;
+
+struct rlf_device {
+    const rlf_device_ops *ops;
+    rlf_device_caps caps;
+    size_t allocated, peak; /* bytes, now and at most */
+};
+
+/* Called before (begin = true) and after each operation on a queue. */
+typedef void rlf_queue_hook(void *ctx, const char *operation, bool begin);
+
+struct rlf_queue {
+    rlf_device *device;
+    rlf_queue_hook *hook; /* or NULL */
+    void *hook_ctx;
+};
+
+/* What a CPU queue is made of; kernels/cpu casts to it. */
+typedef struct rlf_cpu_queue {
+    rlf_queue queue; /* first */
+    rlf_team *team;  /* the device's; one queue at a time uses it */
+    int n_threads;
+    char **scratch; /* [n_threads] blocks of scratch_bytes, 64-aligned */
+    size_t scratch_bytes;
+} rlf_cpu_queue;
+
+typedef struct rlf_cpu_options {
+    int n_threads;       /* 0: all cores this process may use */
+    int n_run_threads;   /* threads of the whole run, for the wait rule;
+                            0: n_threads */
+    size_t memory_limit; /* bytes of alloc in all; 0: none */
+} rlf_cpu_options;
+
+/* A device on the host's cores with a team of threads of its own. */
+rlf_status rlf_device_cpu_new(const rlf_cpu_options *options, rlf_device **out,
+                              rlf_err *err);
+/* Its team (for work that is no kernel, say tokenizing). */
+rlf_team *rlf_device_cpu_team(rlf_device *device);
+
+/* The calls above by their short names. */
+static inline rlf_status
+rlf_device_alloc(rlf_device *device, size_t bytes, void **out, rlf_err *err)
+{
+    return device->ops->alloc(device, bytes, out, err);
+}
+
+static inline void
+rlf_device_release(rlf_device *device, void *p, size_t bytes)
+{
+    device->ops->free(device, p, bytes);
+}
+
+static inline void
+rlf_device_free(rlf_device *device)
+{
+    if (device)
+        device->ops->device_free(device);
+}
+
+static inline rlf_status
+rlf_queue_new(rlf_device *device, rlf_queue **out, rlf_err *err)
+{
+    return device->ops->queue_new(device, out, err);
+}
+
+static inline void
+rlf_queue_free(rlf_queue *queue)
+{
+    if (queue)
+        queue->device->ops->queue_free(queue);
+}
+
+static inline rlf_status
+rlf_queue_copy(rlf_queue *queue, void *to, const void *from, size_t bytes,
+               rlf_copy kind, rlf_err *err)
+{
+    return queue->device->ops->copy(queue, to, from, bytes, kind, err);
+}
+
+static inline rlf_status
+rlf_queue_set(rlf_queue *queue, void *to, int byte, size_t bytes, rlf_err *err)
+{
+    return queue->device->ops->set(queue, to, byte, bytes, err);
+}
+
+static inline rlf_status
+rlf_queue_sync(rlf_queue *queue, rlf_err *err)
+{
+    return queue->device->ops->queue_sync(queue, err);
+}
+
+#endif

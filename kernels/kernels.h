@@ -1,0 +1,478 @@
+/* The tensor operations: one table, a backend each.
+ *
+ * Every operation is a member of rlf_kernels with the signature
+ *     rlf_status op(rlf_queue *queue, const rlf_<op>_args *args, rlf_err *err)
+ * and is carried out in the order of its queue. Pointers are device memory;
+ * args itself is read before the call returns. Zero rows or tokens are fine
+ * and change nothing. Wrong sizes give RLF_BUG with a sentence, an option the
+ * backend lacks RLF_USER; neither is silently replaced. Unset (zero) members
+ * mean what their comments say. No operation knows ranks, graphs or models.
+ *
+ * Layout. Activations are packed rows without padding: row r of x begins at
+ * x + r * ldx (floats); an ld of 0 means "dense". So q, k, v may be views into
+ * one fused row. f32 unless said; tokens, positions, indices are int32_t.
+ *
+ * Bits (the law): a row's results depend on that row's inputs and the weights
+ * only: not on the other rows of the batch, tiles, threads, instruction set or
+ * compiler. Sums over k of products go in order, one fused multiply-add each,
+ * from the value already in the output. Sums within a row (norms, softmax) are
+ * 64 running lanes (element i goes to lane i % 64) folded in a binary tree.
+ * Gradients of weights add token by token in order, onto the value that is
+ * already there, so cutting a batch into micro-batches changes no bit.
+ * "=": overwritten; "+=": added to what is there.
+ *
+ * Inputs and outputs do not overlap unless said ("may be x"). */
+#ifndef RLF_KERNELS_KERNELS_H
+#define RLF_KERNELS_KERNELS_H
+
+#include "engine/base/status.h"
+#include "engine/dev/dev.h"
+
+/* ---- products ---------------------------------------------------------- */
+
+typedef enum rlf_product_form {
+    RLF_PRODUCT_FORWARD,  /* y[m, rows] = x[m, cols] w^T */
+    RLF_PRODUCT_BACKWARD, /* dx[m, cols] = dy[m, rows] w */
+} rlf_product_form;
+
+/* Pack w[rows, cols], row-major as in Hugging Face files (rows = outputs of
+ * the layer), for one form. Once a weight version. The packed size is
+ * kernels->product_packed_bytes(rows, cols, form); its format belongs to the
+ * backend (and differs between instruction sets), never save it. */
+typedef struct rlf_product_pack_args {
+    int64_t rows, cols;
+    const float *w;
+    int64_t ldw; /* 0: cols */
+    rlf_product_form form;
+    void *packed; /* =, 64-byte aligned */
+} rlf_product_pack_args;
+
+/* c[m, n] = start + sum over k in order of x[m, k] * w, where start is c if
+ * `add`, else bias if set, else 0 (`add` with bias: c + bias).
+ * For FORWARD packing n = rows and k = cols; for BACKWARD n = cols, k = rows.
+ * With add = true the output of a layer goes straight onto the residual. */
+typedef struct rlf_product_args {
+    int64_t m, n, k;
+    const float *x;
+    int64_t ldx;        /* 0: k */
+    const void *packed; /* by product_pack with the same n and k */
+    const float *bias;  /* [n] or NULL */
+    float *c;
+    int64_t ldc; /* 0: n */
+    bool add;
+    /* Partial sums over k that are added in a binary tree (tensor parallel
+     * numerics). 0 and 1: one sum. Others are not there yet: RLF_USER. */
+    int shards;
+} rlf_product_args;
+
+/* dw[n, k] += sum over m in order of dy[m, n] * x[m, k]. */
+typedef struct rlf_product_grad_args {
+    int64_t m, n, k;
+    const float *dy;
+    int64_t lddy; /* 0: n */
+    const float *x;
+    int64_t ldx; /* 0: k */
+    float *dw;
+    int64_t lddw; /* 0: k */
+} rlf_product_grad_args;
+
+/* db[n] += sum over m in order of dy[m, n]. */
+typedef struct rlf_bias_grad_args {
+    int64_t m, n;
+    const float *dy;
+    int64_t lddy; /* 0: n */
+    float *db;
+} rlf_bias_grad_args;
+
+/* ---- rows -------------------------------------------------------------- */
+
+/* y[m, d] = w[tokens[m], d]. Tokens lie in 0..v-1 (RLF_BUG else). */
+typedef struct rlf_embed_args {
+    int64_t m, d, v;
+    const int32_t *tokens; /* [m] */
+    const float *w;        /* [v, d], dense */
+    float *y;
+    int64_t ldy; /* 0: d */
+} rlf_embed_args;
+
+/* dw[tokens[m], d] += dy[m, d], in order of m. */
+typedef struct rlf_embed_grad_args {
+    int64_t m, d, v;
+    const int32_t *tokens;
+    const float *dy;
+    int64_t lddy; /* 0: d */
+    float *dw;    /* [v, d] */
+} rlf_embed_grad_args;
+
+/* y[i, d] = x[index[i], d]; a negative index gives a row of zeros. */
+typedef struct rlf_rows_gather_args {
+    int64_t m, d;
+    const int32_t *index; /* [m] */
+    const float *x;
+    int64_t ldx; /* 0: d */
+    float *y;
+    int64_t ldy; /* 0: d */
+} rlf_rows_gather_args;
+
+/* y[index[i], d] = or += x[i, d], in order of i; negative indices: skipped.
+ * Without `add`, of equal indices the last wins. */
+typedef struct rlf_rows_scatter_args {
+    int64_t m, d;
+    const int32_t *index; /* [m] */
+    const float *x;
+    int64_t ldx; /* 0: d */
+    float *y;
+    int64_t ldy; /* 0: d */
+    bool add;
+} rlf_rows_scatter_args;
+
+/* y = x * rstd * weight, rstd = 1 / sqrt(mean(x^2) + eps), per row (groups
+ * 0 or 1) or per head: a row of x holds `groups` vectors of d one after the
+ * other, all with the same weight[d]. y may be x (then no gradient later). */
+typedef struct rlf_rmsnorm_args {
+    int64_t m, d;
+    int64_t groups; /* 0: 1 */
+    const float *x;
+    int64_t ldx; /* 0: groups * d */
+    const float *weight;
+    float eps;
+    float *y;
+    int64_t ldy; /* 0: groups * d */
+    float *rstd; /* [m, groups] =, for the gradient; or NULL */
+} rlf_rmsnorm_args;
+
+/* dx = or += rstd (w dy - x rstd^2 mean(w dy x)); dweight += in order of
+ * (m, group) of dy x rstd. dx may be dy. dweight NULL: not wanted. */
+typedef struct rlf_rmsnorm_grad_args {
+    int64_t m, d;
+    int64_t groups; /* 0: 1 */
+    const float *x;
+    int64_t ldx; /* 0: groups * d */
+    const float *weight;
+    const float *rstd; /* [m, groups] of the forward call */
+    const float *dy;
+    int64_t lddy; /* 0: groups * d */
+    float *dx;
+    int64_t lddx; /* 0: groups * d */
+    bool add;     /* dx += (the residual's gradient is there already) */
+    float *dweight;
+} rlf_rmsnorm_grad_args;
+
+/* cos, sin [n, half]: of the angle float(position) * inv_freq[i] (rounded to
+ * f32 as the reference models do), times `scale` (0: 1; some rope scalings).
+ * Positions 0..n-1. Once a model. */
+typedef struct rlf_rope_table_args {
+    int64_t n, half;
+    const float *inv_freq; /* [half] */
+    float scale;
+    float *cos, *sin; /* [n, half] = */
+} rlf_rope_table_args;
+
+/* Rotate the first 2 * half of each head's d elements: element i pairs with
+ * i + half (Hugging Face's convention); the rest is copied.
+ *   y1 = x1 cos - x2 sin, y2 = x2 cos + x1 sin; back: sin -> -sin
+ * (the gradient is the rotation back). y may be x. */
+typedef struct rlf_rope_args {
+    int64_t m, heads, d, half;
+    const int32_t *positions; /* [m], each < n_positions */
+    int64_t n_positions;
+    const float *cos, *sin; /* of rope_table */
+    const float *x;
+    int64_t ldx; /* 0: heads * d */
+    float *y;
+    int64_t ldy; /* 0: heads * d */
+    bool back;
+} rlf_rope_args;
+
+/* y = gate * sigmoid(gate) * up. */
+typedef struct rlf_swiglu_args {
+    int64_t m, d;
+    const float *gate, *up;
+    int64_t ldx; /* of gate and up; 0: d */
+    float *y;
+    int64_t ldy; /* 0: d */
+} rlf_swiglu_args;
+
+/* dgate =, dup =; may be gate and up themselves. */
+typedef struct rlf_swiglu_grad_args {
+    int64_t m, d;
+    const float *gate, *up;
+    int64_t ldx; /* of gate and up; 0: d */
+    const float *dy;
+    int64_t lddy; /* 0: d */
+    float *dgate, *dup;
+    int64_t lddx; /* of dgate and dup; 0: d */
+} rlf_swiglu_grad_args;
+
+/* c[m, d] = a + b. c may be a or b. */
+typedef struct rlf_add_args {
+    int64_t m, d;
+    const float *a, *b;
+    int64_t lda, ldb; /* 0: d */
+    float *c;
+    int64_t ldc; /* 0: d */
+} rlf_add_args;
+
+/* y[i] = fma(a, x[i], b * y[i]); with b = 0, y is not read. y may be x. */
+typedef struct rlf_axpby_args {
+    int64_t n;
+    float a, b;
+    const float *x;
+    float *y;
+} rlf_axpby_args;
+
+/* y[i] = a. */
+typedef struct rlf_fill_args {
+    int64_t n;
+    float a;
+    float *y;
+} rlf_fill_args;
+
+typedef enum rlf_cast_type {
+    RLF_CAST_F32,
+    RLF_CAST_BF16,
+    RLF_CAST_F16,
+} rlf_cast_type;
+
+/* y[i] = x[i] in another type, rounded to nearest even (overflow: infinity,
+ * NaN stays a NaN). One side is F32. */
+typedef struct rlf_cast_args {
+    int64_t n;
+    rlf_cast_type from, to;
+    const void *x;
+    void *y;
+} rlf_cast_args;
+
+/* ---- attention --------------------------------------------------------- *
+ *
+ * softmax(scale * q k^T) v, causal: the token at position p of its sequence
+ * sees positions 0..p, or max(0, p-window+1)..p with a window. heads is a
+ * multiple of kv_heads; head h reads kv head h / (heads / kv_heads). d is a
+ * multiple of 8 up to 256. Keys are taken in blocks of 64 from position 0 with
+ * a running maximum; a block in which a row sees nothing leaves it untouched.
+ * One row function serves `attention` and `attention_paged`, so a token's
+ * output has the same bits in training, prefill and decode.
+ *
+ * The cache of one layer: page p begins at kv + p * page_stride and holds for
+ * each kv head its keys transposed [d, page_size], then its values
+ * [page_size, d]: rlf_kv_page_floats() in all. A page may hold more (say all
+ * layers, page_stride apart): page_stride is the caller's. What lies in slots
+ * not yet written is never used, not even NaN. */
+
+static inline int64_t
+rlf_kv_page_floats(int64_t page_size, int64_t kv_heads, int64_t d)
+{
+    return 2 * page_size * kv_heads * d;
+}
+
+/* Write k, v [m, kv_heads, d] into slots: slot = page * page_size + place in
+ * the page; negative: skipped. */
+typedef struct rlf_kv_write_args {
+    int64_t m, kv_heads, d;
+    const float *k, *v;
+    int64_t ldk, ldv;     /* 0: kv_heads * d */
+    const int32_t *slots; /* [m] */
+    float *kv;            /* this layer's first page */
+    int64_t page_size;    /* a multiple of 16 */
+    int64_t page_stride;  /* floats; 0: rlf_kv_page_floats() */
+} rlf_kv_write_args;
+
+/* Packed sequences: sequence s has tokens offsets[s]..offsets[s+1]-1, at
+ * positions 0, 1, ... */
+typedef struct rlf_attention_args {
+    int64_t n_seqs;
+    const int32_t *offsets; /* [n_seqs + 1], host-readable */
+    int64_t heads, kv_heads, d;
+    float scale;
+    int64_t window; /* 0: none */
+    const float *q, *k, *v;
+    int64_t ldq, ldk, ldv; /* 0: heads * d, kv_heads * d */
+    float *o;
+    int64_t ldo; /* 0: heads * d */
+    float *lse;  /* [tokens, heads] =: log of the sum of exp, for the
+                    gradient; or NULL */
+} rlf_attention_args;
+
+/* New tokens over their cache: sequence s has the new tokens
+ * offsets[s]..offsets[s+1]-1 (rows of q and o) at positions starts[s], ...;
+ * the keys and values of positions 0 up to its last new token are in pages
+ * pages[s * ld_pages + position / page_size] (kv_write came before). One new
+ * token a sequence is decoding, many are a prefill. */
+typedef struct rlf_attention_paged_args {
+    int64_t n_seqs;
+    const int32_t *offsets; /* [n_seqs + 1], host-readable */
+    const int32_t *starts;  /* [n_seqs], host-readable */
+    const int32_t *pages;   /* [n_seqs, ld_pages] */
+    int64_t ld_pages;
+    int64_t heads, kv_heads, d;
+    float scale;
+    int64_t window; /* 0: none */
+    const float *q;
+    int64_t ldq; /* 0: heads * d */
+    const float *kv;
+    int64_t page_size;
+    int64_t page_stride; /* 0: rlf_kv_page_floats() */
+    float *o;
+    int64_t ldo; /* 0: heads * d */
+} rlf_attention_paged_args;
+
+/* dq =, dk =, dv =: of `attention` with the same inputs, its o and lse. dk and
+ * dv of a token add over (query head of the group, query position) in order,
+ * dq over positions in order. */
+typedef struct rlf_attention_grad_args {
+    int64_t n_seqs;
+    const int32_t *offsets;
+    int64_t heads, kv_heads, d;
+    float scale;
+    int64_t window;
+    const float *q, *k, *v;
+    int64_t ldq, ldk, ldv; /* 0: heads * d, kv_heads * d */
+    const float *o, *d_o;
+    int64_t ldo, lddo; /* 0: heads * d */
+    const float *lse;
+    float *dq, *dk, *dv;
+    int64_t lddq, lddk, lddv; /* 0: heads * d, kv_heads * d */
+} rlf_attention_grad_args;
+
+/* ---- head -------------------------------------------------------------- *
+ *
+ * logits z = (x w^T) / temperature over the whole vocabulary of v tokens;
+ * logprob of t = z_t - log(sum exp z). The rows go in tiles: as many as `work`
+ * holds (a multiple of 16, at least 16), each tile over all of the vocabulary,
+ * so [rows, v] never exists; the tile's size changes no bit. work has
+ * work_bytes >= kernels->head_work_bytes(16, v, d); what
+ * head_work_bytes(rows, v, d) gives lets `rows` go in one tile.
+ * head_logprob, head_loss and sample give the same bits for the same row,
+ * token, weights and temperature. */
+
+typedef struct rlf_head_logprob_args {
+    int64_t m, v, d;
+    const float *x;            /* [m, d], after the final norm */
+    int64_t ldx;               /* 0: d */
+    const void *packed;        /* head weight [v, d], FORWARD */
+    float temperature;         /* > 0; 0: 1 */
+    const float *temperatures; /* [m], instead; or NULL */
+    const int32_t *targets;    /* [m]; negative: no target, logprob 0 */
+    float *logprob;            /* [m] = */
+    float *entropy;            /* [m] = of the whole distribution; or NULL */
+    void *work;
+    size_t work_bytes;
+} rlf_head_logprob_args;
+
+/* The loss's part for the tile rows first..first+n-1: from logprob[n] (and
+ * entropy[n], NULL unless asked) to the derivatives of the loss by them,
+ * dlogprob[n] = and dentropy[n] = (NULL unless asked). Pointers are device
+ * memory of the tile; work is enqueued on `queue`. */
+typedef rlf_status rlf_head_tile_fn(void *ctx, rlf_queue *queue, int64_t first,
+                                    int64_t n, const float *logprob,
+                                    const float *entropy, float *dlogprob,
+                                    float *dentropy, rlf_err *err);
+
+/* As head_logprob, then per tile the callback, then in the same pass
+ *   dz_j = (dlogprob ([j = t] - p_j) - dentropy p_j (log p_j + H)) / T
+ *   dx[m, d] = dz w (over the vocabulary in order)
+ *   dw[v, d] += dz^T x (in row order)
+ * The callback may be NULL: then the derivatives are given ready-made in
+ * `dlogprob` (and `dentropy`), for losses that are not pointwise.
+ * dw NULL: not wanted (a frozen head). A row without target has dlogprob
+ * ignored. */
+typedef struct rlf_head_loss_args {
+    rlf_head_logprob_args forward; /* logprob may be NULL: not wanted */
+    const void *packed_back;       /* head weight, BACKWARD */
+    rlf_head_tile_fn *loss;
+    void *loss_ctx;
+    bool with_entropy;     /* the callback reads entropy, sets dentropy */
+    const float *dlogprob; /* [m], when loss is NULL */
+    const float *dentropy; /* [m] or NULL, when loss is NULL */
+    float *dx;
+    int64_t lddx; /* 0: d */
+    float *dw;    /* [v, d] dense, or NULL */
+} rlf_head_loss_args;
+
+/* One token a row: z at the row's temperature, kept tokens by top_k (0: all),
+ * then top_p (1 or 0: all; the smallest set of most likely tokens whose mass
+ * within the kept reaches top_p), then min_p (0: all; p >= min_p * max p),
+ * ties in favour of the smaller id; then the first token, in order of id, at
+ * which the cumulative sum of kept p exceeds uniform * (their sum).
+ * greedy: the most likely token, ties to the smaller id, logprob at
+ * temperature 1. logprob is over the whole vocabulary, whatever is kept. */
+typedef struct rlf_sample_args {
+    int64_t m, v, d;
+    const float *x;
+    int64_t ldx;        /* 0: d */
+    const void *packed; /* head weight [v, d], FORWARD */
+    bool greedy;
+    float temperature;         /* > 0; 0: 1 */
+    const float *temperatures; /* [m], instead; or NULL */
+    int32_t top_k;
+    float top_p, min_p;
+    const double *uniform; /* [m] in [0, 1); not read when greedy */
+    int32_t *tokens;       /* [m] = */
+    float *logprob;        /* [m] = */
+    float *entropy;        /* [m] = or NULL */
+    void *work;
+    size_t work_bytes;
+} rlf_sample_args;
+
+/* ---- optimizer --------------------------------------------------------- */
+
+/* AdamW (Loshchilov and Hutter 2019), element by element:
+ *   g' = grad_scale g; w -= lr decay w; m = b1 m + (1 - b1) g';
+ *   v = b2 v + (1 - b2) g'^2; w -= lr (m / bias1) / (sqrt(v / bias2) + eps)
+ * bias1 = 1 - b1^t and bias2 = 1 - b2^t are given by the caller. */
+typedef struct rlf_adamw_args {
+    int64_t n;
+    float *w, *m, *v; /* += */
+    const float *g;
+    float grad_scale; /* of the norm clip; exactly what it says, 0 is 0 */
+    float lr, beta1, beta2, eps, decay;
+    double bias1, bias2;
+} rlf_adamw_args;
+
+#define RLF_SUMSQ_BLOCK 4096
+
+/* blocks[i] = f64 sum of x^2 over elements 4096 i .. 4096 i + 4095; total +=
+ * the blocks in order (onto what is there, so tensors chain). */
+typedef struct rlf_sumsq_args {
+    int64_t n;
+    const float *x;
+    double *blocks; /* [ceil(n / 4096)] =, or NULL */
+    double *total;  /* += or NULL */
+} rlf_sumsq_args;
+
+/* ---- the table --------------------------------------------------------- */
+
+typedef enum rlf_op {
+#define OP(name, doc, flops, bytes) RLF_OP_##name,
+#include "kernels/op.def"
+#undef OP
+    RLF_N_OPS
+} rlf_op;
+
+typedef struct rlf_kernels {
+    const char *backend; /* "cpu" */
+    const char *isa;     /* "v4", "v3", "portable" */
+    size_t (*product_packed_bytes)(int64_t rows, int64_t cols,
+                                   rlf_product_form form);
+    /* For tiles of `rows` rows of the head; see above. */
+    size_t (*head_work_bytes)(int64_t rows, int64_t v, int64_t d);
+#define OP(name, doc, flops, bytes)                                      \
+    rlf_status (*name)(rlf_queue * queue, const rlf_##name##_args *args, \
+                       rlf_err *err);
+#include "kernels/op.def"
+#undef OP
+} rlf_kernels;
+
+typedef struct rlf_op_info {
+    const char *name, *doc, *flops, *bytes;
+} rlf_op_info;
+
+extern const rlf_op_info rlf_op_infos[RLF_N_OPS];
+
+/* The best instance for this machine: x86-64-v4 (AVX-512), x86-64-v3 (AVX2
+ * and fma) or portable. All give the same bits. */
+const rlf_kernels *rlf_kernels_cpu(void);
+/* "v4", "v3" or "portable"; NULL when this build or machine lacks it. */
+const rlf_kernels *rlf_kernels_cpu_isa(const char *isa);
+
+#endif
