@@ -1,0 +1,243 @@
+/* Node classes and resource classes: the two interfaces through which the
+ * engine knows what nodes do.
+ *
+ * A class is one `const struct` in its own file under nodes/ and one row in
+ * nodes/node.def. The grammar resolves a user's call (`actor.logprob(roll)`)
+ * by name through this table; sched and order see only these functions. No
+ * member is NULL: what a class does not do is one of the rlf_class_* stubs. */
+#ifndef RLF_GRAPH_CLASS_H
+#define RLF_GRAPH_CLASS_H
+
+#include "engine/graph/graph.h"
+#include "engine/graph/run.h"
+
+/* How the language reaches a class. */
+typedef enum rlf_role {
+    RLF_ROLE_METHOD,    /* receiver.name(args): on a model, set or data */
+    RLF_ROLE_FUNCTION,  /* name(args): ask, respond */
+    RLF_ROLE_FIELD,     /* set.name: text, length, or a field of its data */
+    RLF_ROLE_HOOK,      /* hookname(args); receiver is the hook */
+    RLF_ROLE_DRAW,      /* the head of a flow, or a data name outside it */
+    RLF_ROLE_EXPR,      /* arithmetic; rlf_node.expr */
+    RLF_ROLE_UPDATE,    /* update m { }; rlf_node.loss */
+    RLF_ROLE_ASSIGN,    /* m := e on models */
+    RLF_ROLE_STATE,     /* reading a state */
+    RLF_ROLE_SET_STATE, /* s := e on states */
+    RLF_ROLE_REPORT,    /* report name = e */
+    RLF_ROLE_FOR,       /* for x in s.split(...), ... { } */
+    RLF_ROLE_IF,
+    RLF_ROLE_EVERY,
+    RLF_ROLE_COLLECT,
+    RLF_ROLE_KEEP,
+    RLF_ROLE_BREAK,
+    RLF_ROLE_CHECKPOINT,
+    RLF_ROLES
+} rlf_role;
+
+/* The object that a method's receiver names. */
+typedef enum rlf_receiver {
+    RLF_RECEIVER_NONE,
+    RLF_RECEIVER_MODEL,
+    RLF_RECEIVER_SET,
+    RLF_RECEIVER_HOOK,
+    RLF_RECEIVER_DATA,
+    RLF_RECEIVER_STATE,
+} rlf_receiver;
+
+typedef enum rlf_formal_kind {
+    RLF_FORMAL_NUMBER, /* a scalar expression, read at each call */
+    RLF_FORMAL_INT,    /* a whole number known when compiling */
+    RLF_FORMAL_FLAG,   /* true or false, known when compiling */
+    RLF_FORMAL_TEXT,   /* a text known when compiling */
+    RLF_FORMAL_TEXTS,  /* a text or a list of texts, known when compiling */
+    RLF_FORMAL_SET,    /* a sample set */
+    RLF_FORMAL_COLUMN, /* a number column; its level in `level` */
+    RLF_FORMAL_TEXT_COLUMN,
+    RLF_FORMAL_HOOK,
+} rlf_formal_kind;
+
+struct rlf_formal {
+    const char *name;
+    rlf_formal_kind kind;
+    bool required;
+    bool labelled;           /* only as `name: e`; else also by position */
+    double fallback;         /* NUMBER, INT, FLAG when not given */
+    double least, most;      /* bounds of NUMBER and INT */
+    const char *unsupported; /* not NULL: giving it is refused with this text */
+    const char *doc;
+};
+
+/* What a call gives. Columns live on the given level of the argument set (or
+ * of the receiver set); a new set is described by infer. */
+typedef enum rlf_gives_kind {
+    RLF_GIVES_NOTHING,
+    RLF_GIVES_COLUMN, /* output 0: a number column */
+    RLF_GIVES_TEXT,   /* output 0: a text column */
+    RLF_GIVES_SET,    /* output 0: a new set */
+    RLF_GIVES_OTHER,  /* the grammar lowers this role by itself */
+} rlf_gives_kind;
+
+typedef enum rlf_level {
+    RLF_LEVEL_SCALAR,
+    RLF_LEVEL_PROMPT,
+    RLF_LEVEL_SAMPLE,
+    RLF_LEVEL_TOKEN,
+    RLF_LEVEL_VOCAB,
+} rlf_level;
+
+/* Counts of work for one layout, rows and lengths; search turns them into
+ * seconds. */
+typedef struct rlf_cost {
+    double flops, read, written; /* floating-point operations; bytes */
+} rlf_cost;
+
+/* Micro-batch interface of trainable classes: the pipeline executor calls
+ * these in the order of its table; one rank calls forward and backward of each
+ * micro-batch in turn. */
+typedef struct rlf_trainable {
+    rlf_status (*begin)(rlf_call *call, rlf_err *err, uint32_t *n_micro);
+    rlf_status (*forward)(rlf_call *call, uint32_t micro, rlf_err *err);
+    rlf_status (*backward)(rlf_call *call, uint32_t micro, rlf_err *err);
+    rlf_status (*finish)(rlf_call *call, rlf_err *err);
+} rlf_trainable;
+
+struct rlf_node_class {
+    const char *name; /* what the user writes, or the role's word */
+    const char *doc;  /* one sentence */
+    rlf_role role;
+    rlf_receiver receiver;
+    const rlf_formal *formals;
+    int n_formals;
+    bool extra; /* takes further labelled arguments (a hook's fields) */
+    rlf_gives_kind gives;
+    rlf_level level;   /* of the column given */
+    bool live;         /* may stand live in an update of its model */
+    bool needs_tokens; /* the set must have responses */
+    bool sampled;      /* set given is sampled by the receiver */
+    rlf_granularity granularity;
+    const char *unsupported; /* not NULL: refused by the grammar, with this */
+
+    /* Further checks of a node whose arguments fit the formals; may add
+     * diagnostics at argument spans. */
+    void (*infer)(const rlf_graph *graph, const rlf_node *node,
+                  struct rlf_diags *diags);
+    void (*cost)(const rlf_graph *graph, const rlf_node *node, double prompts,
+                 double samples, double tokens, rlf_cost *out);
+    /* State of a node for the whole run. */
+    rlf_status (*init)(const rlf_env *env, const rlf_node *node, rlf_err *err,
+                       void **state);
+    void (*fini)(void *state);
+    /* Before the first piece: make the outputs' spaces and storage. */
+    rlf_status (*open)(rlf_call *call, rlf_err *err);
+    /* One piece. A class that produces samples over time (generate) returns
+     * RLF_AGAIN while it has more and reports the rows that became complete in
+     * call->rows, n_rows (an array of its own, good until the next step); all
+     * others compute the rows given.
+     * Roles FOR, EVERY, IF, BREAK, CHECKPOINT answer in call->count, branch and
+     * raised: see rlf_call. */
+    rlf_status (*step)(rlf_call *call, rlf_err *err);
+    const rlf_trainable *trainable; /* rlf_trainable_none if it is not */
+};
+
+/* ---- resources ---- */
+
+typedef enum rlf_field {
+    RLF_FIELD_NONE,
+    RLF_FIELD_NUMBER,
+    RLF_FIELD_TEXT,
+} rlf_field;
+
+struct rlf_resource_class {
+    const char *name;
+    rlf_resource_kind kind;
+    const char *doc;
+    /* Constructors and their arguments, for checks and messages: a table like
+     * a node class's formals. */
+    const struct rlf_constructor *constructors;
+    int n_constructors;
+    rlf_status (*open)(const rlf_env *env, const rlf_resource *resource,
+                       rlf_err *err, void **out);
+    void (*close)(void *object);
+    /* Memory it takes, by purpose: adds rows to the plan's memory table. */
+    void (*memory)(const rlf_graph *graph, const rlf_resource *resource,
+                   void *object, struct rlf_memory *out);
+    /* Checkpoints: write to, or read from, files under `directory` that begin
+     * with the resource's name. */
+    rlf_status (*save)(const rlf_env *env, const rlf_resource *resource,
+                       void *object, const char *directory, rlf_err *err);
+    rlf_status (*restore)(const rlf_env *env, const rlf_resource *resource,
+                          void *object, const char *directory, rlf_err *err);
+    /* While compiling: does a row of this data set have the field `name`, and
+     * is it a text? Reads the first row of the file if need be. RLF_USER with a
+     * sentence if the file cannot be read; *out is RLF_FIELD_NONE, NUMBER or
+     * TEXT, *nearest a name to propose or NULL. Kinds other than data have
+     * none. */
+    rlf_status (*field)(const rlf_graph *graph, const rlf_resource *resource,
+                        const char *name, rlf_err *err, rlf_field *out,
+                        const char **nearest);
+    /* How many rows a data set has (for the length of an epoch); 0 else. */
+    uint64_t (*rows)(void *object);
+};
+
+typedef struct rlf_constructor {
+    const char *name;   /* "lm", "copy", "jsonl", "mix", "lua", "adamw"... */
+    const char *within; /* NULL: of a declaration; else inside this one */
+    const rlf_formal *formals;
+    int n_formals;
+    bool extra; /* further labelled arguments (columns of jsonl) */
+    const char *unsupported;
+    const char *doc;
+} rlf_constructor;
+
+/* What a plan prints and a run allocates: bytes by what they are for. */
+typedef struct rlf_memory_row {
+    const char *owner, *purpose;
+    uint64_t device, host; /* bytes */
+} rlf_memory_row;
+typedef struct rlf_memory {
+    rlf_arena *arena;
+    struct {
+        rlf_memory_row *data;
+        size_t count, room;
+    } rows;
+    /* The caps (engine.md 2) that the rows were computed from. */
+    uint64_t tokens_per_micro_batch, longest_sequence, rows_per_batch;
+} rlf_memory;
+
+/* ---- the tables, handed in by engine/api ---- */
+
+typedef struct rlf_classes {
+    const rlf_node_class *const *node; /* n_nodes */
+    int n_nodes;
+    const rlf_resource_class *const *resource; /* by rlf_resource_kind */
+} rlf_classes;
+
+/* By role and name; NULL if there is none. A role with one class ignores the
+ * name (pass NULL). */
+const rlf_node_class *rlf_classes_find(const rlf_classes *classes,
+                                       rlf_role role, rlf_receiver receiver,
+                                       const char *name);
+const rlf_constructor *rlf_classes_constructor(const rlf_classes *classes,
+                                               rlf_resource_kind kind,
+                                               const char *within,
+                                               const char *name);
+/* Walks the tables: no NULL, every doc there, names distinct. */
+rlf_status rlf_classes_check(const rlf_classes *classes, rlf_err *err);
+
+/* ---- stubs ---- */
+
+extern const rlf_trainable rlf_trainable_none;
+void rlf_class_no_infer(const rlf_graph *graph, const rlf_node *node,
+                        struct rlf_diags *diags);
+void rlf_class_no_cost(const rlf_graph *graph, const rlf_node *node,
+                       double prompts, double samples, double tokens,
+                       rlf_cost *out);
+rlf_status rlf_class_no_init(const rlf_env *env, const rlf_node *node,
+                             rlf_err *err, void **state);
+void rlf_class_no_fini(void *state);
+rlf_status rlf_class_no_open(rlf_call *call, rlf_err *err);
+/* step of a class whose open has done everything */
+rlf_status rlf_class_no_step(rlf_call *call, rlf_err *err);
+rlf_status rlf_class_unsupported(rlf_call *call, rlf_err *err);
+
+#endif

@@ -1,0 +1,123 @@
+/* What a node sees when it runs: sets, columns, and its surroundings.
+ *
+ * These are the run-time twins of graph.h. Sets and spaces of a step live in
+ * the step's pool and are gone after it. */
+#ifndef RLF_GRAPH_RUN_H
+#define RLF_GRAPH_RUN_H
+
+#include "engine/dev/dev.h"
+#include "engine/expr/space.h"
+#include "engine/graph/graph.h"
+#include "kernels/kernels.h"
+
+/* A prompt: text and its tokens by the set's model (ids may be NULL until a
+ * model has read it: see rlf_rows_tokens in nodes/rows.h). */
+typedef struct rlf_prompt {
+    rlf_str text; /* of chat messages: as the model's template wrote them */
+    const struct rlf_message *messages; /* chat messages of the data row */
+    uint32_t n_messages;                /* 0: the prompt is a plain text */
+    const uint32_t *ids;
+    uint32_t n_ids;
+} rlf_prompt;
+
+/* A response: tokens that the model wrote (end token included), and text. */
+typedef struct rlf_sample {
+    rlf_str text; /* of the response without special tokens */
+    const uint32_t *ids;
+    uint32_t n_ids;
+    bool finished; /* false: max_new cut it off */
+} rlf_sample;
+
+/* A sample set of one step. Arrays have one entry a row of their space. Parts
+ * (where, split) have arrays of their own that point to the same contents. */
+typedef struct rlf_rows {
+    const rlf_set *set;
+    rlf_space *prompts;  /* space of set->prompts */
+    rlf_space *samples;  /* space of set->samples; == prompts if the same */
+    rlf_space *tokens;   /* NULL: no responses */
+    rlf_prompt *prompt;  /* per row of `prompts` */
+    rlf_sample *sample;  /* per row of `samples`; NULL: no responses */
+    uint32_t *data_row;  /* per row of `prompts`: row of the data resource */
+    double *logprob;     /* on tokens, as sampled; NULL: not sampled */
+    float *logprob_bits; /* the same as the model's f32 */
+    float temperature;   /* at which logprobs of this set are taken; 1 if greedy
+                            or not sampled */
+    const struct rlf_tokenizer *tokenizer; /* of set->model; NULL: undecided */
+} rlf_rows;
+
+/* The run-time content of one graph value. */
+typedef union rlf_content {
+    rlf_column column;
+    rlf_rows *rows;
+} rlf_content;
+
+/* The surroundings, constant during a step. */
+typedef struct rlf_env {
+    const rlf_graph *graph;
+    rlf_queue *queue;           /* this rank's device queue and team */
+    const rlf_kernels *kernels; /* its backend */
+    uint64_t seed;
+    uint32_t step;   /* 1, 2, ... */
+    rlf_arena *pool; /* reset after the step */
+    void **resource; /* per graph resource: what its class's open made */
+    struct rlf_log *log;
+    struct rlf_trace *trace;
+    /* Metrics: report() calls it; the mean over the step is written. */
+    void (*report)(void *sink, const char *name, double value);
+    void *sink;
+} rlf_env;
+
+/* Flags that a node raises for the scheduler. */
+enum {
+    RLF_RAISE_CHECKPOINT = 1, /* save at the end of the step */
+    RLF_RAISE_BREAK = 2,      /* leave the innermost loop, or end the run */
+};
+
+/* One execution of a node (of one piece of it). */
+typedef struct rlf_call {
+    const rlf_env *env;
+    const rlf_node *node;
+    uint64_t iteration; /* hash of the loop counters around it; 0 outside */
+    void *state;        /* what the class's init made for this node */
+    rlf_content *in;    /* per input */
+    rlf_content *out;   /* per output; storage made by `open` */
+    /* The piece: rows of the node's granularity domain, ascending. NULL: all.
+     * A batch class always gets NULL. */
+    const uint32_t *rows;
+    uint32_t n_rows;
+    uint32_t raised; /* out: RLF_RAISE_* */
+    /* Control. for: open sets `count` to its number of iterations, and step is
+     * called once an iteration with `branch` = 0, 1, ... to make the contents
+     * of the region's args (its outputs). if: step sets `branch` to the index
+     * of the region to run or -1. every: step sets branch to 0 or -1. */
+    uint32_t count;
+    int branch;
+    /* Streaming classes: more rows of the inputs have become complete since
+     * the last step; `inputs_done`: no more will come. */
+    bool inputs_done;
+} rlf_call;
+
+/* ---- making spaces and columns in a pool ---- */
+
+/* A column of numbers (or texts) on `space`, zeroed. */
+rlf_column rlf_column_new(rlf_arena *pool, const rlf_space *space, bool text);
+/* A rows space of `count` rows with identities and, per direct up-domain, maps
+ * that the caller fills in. */
+rlf_space *rlf_space_rows(rlf_arena *pool, const rlf_graph *graph, int domain,
+                          uint32_t count);
+/* A tokens space over `rows` with room for `cap` tokens in each row (lengths
+ * 0), or, if lengths is not NULL, packed with those lengths. */
+rlf_space *rlf_space_tokens(rlf_arena *pool, const rlf_graph *graph, int domain,
+                            rlf_space *rows, uint32_t cap,
+                            const uint32_t *lengths);
+/* The rows `keep` of `rows`'s samples (and, if prompts is not NULL, those
+ * prompts) as an instance of the part `set`: prompts, samples and tokens with
+ * their up maps, and all arrays. With prompts NULL the prompts stay. */
+rlf_rows *rlf_rows_part(rlf_arena *pool, const rlf_graph *graph,
+                        const rlf_set *set, const rlf_rows *rows,
+                        const uint32_t *prompts, uint32_t n_prompts,
+                        const uint32_t *samples, uint32_t n_samples);
+/* Number of an argument: a constant, or the scalar that it names now. */
+double rlf_call_number(const rlf_call *call, const char *arg);
+
+#endif
