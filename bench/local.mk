@@ -1,0 +1,5 @@
+# bench: measurements, built by `make bench`, never by `make`. Add a program as
+# EXTRA_PROGRAMS += %D%/NAME and list it in bench_programs.
+bench_programs =
+bench: $(bench_programs)
+CLEANFILES += $(bench_programs)

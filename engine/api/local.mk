@@ -1,0 +1,7 @@
+# engine/api: layer 7. Add the sources (headers too) to the first list, and a
+# test as: check_PROGRAMS += tests/unit/api_NAME
+#          tests_unit_api_NAME_LDADD = $(API_LIBS)
+noinst_LTLIBRARIES += libapi.la
+libapi_la_SOURCES =
+# where *.rlf and *.lua are installed, as stdlib/... and examples/...
+libapi_la_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_PKGDATADIR='"$(pkgdatadir)"'

@@ -1,0 +1,14 @@
+# engine/base: layer 0.
+noinst_LTLIBRARIES += libbase.la
+libbase_la_SOURCES = \
+	%D%/arena.c %D%/arena.h \
+	%D%/hash.c %D%/hash.h \
+	%D%/map.c %D%/map.h \
+	%D%/philox.c %D%/philox.h \
+	%D%/source.c %D%/source.h \
+	%D%/diag.h \
+	%D%/status.c %D%/status.h %D%/status.def \
+	%D%/str.c %D%/str.h \
+	%D%/vec.h
+
+check_PROGRAMS += tests/unit/base_philox

@@ -1,0 +1,5 @@
+# engine/dev: layer 1. Add the sources (headers too) to the first list, and a
+# test as: check_PROGRAMS += tests/unit/dev_NAME
+#          tests_unit_dev_NAME_LDADD = $(DEV_LIBS)
+noinst_LTLIBRARIES += libdev.la
+libdev_la_SOURCES =

@@ -1,0 +1,5 @@
+# engine/plan: layer 4. Add the sources (headers too) to the first list, and a
+# test as: check_PROGRAMS += tests/unit/plan_NAME
+#          tests_unit_plan_NAME_LDADD = $(PLAN_LIBS)
+noinst_LTLIBRARIES += libplan.la
+libplan_la_SOURCES =

@@ -1,0 +1,34 @@
+# kernels: layer 2. Two kinds of source:
+#
+# libkernels_la_SOURCES   compiled once: the operation table, choosing the
+#                         instruction set, whatever needs no vectors.
+# kernel_isa_sources      compiled once per instruction set, with
+#                         -DRLF_ISA=portable | v3 | v4 (a bare word to paste
+#                         into names) and the flags of that set.
+#
+# A test: check_PROGRAMS += tests/unit/kernels_NAME
+#         tests_unit_kernels_NAME_LDADD = $(KERNELS_LIBS)
+noinst_LTLIBRARIES += libkernels.la libkernels_portable.la
+kernel_isa_sources =
+
+libkernels_la_SOURCES =
+libkernels_la_CFLAGS = $(KERNEL_CFLAGS)
+libkernels_la_LIBADD = libkernels_portable.la
+
+libkernels_portable_la_SOURCES = $(kernel_isa_sources)
+libkernels_portable_la_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_ISA=portable
+libkernels_portable_la_CFLAGS = $(KERNEL_CFLAGS)
+
+if ISA_X86_64
+noinst_LTLIBRARIES += libkernels_v3.la libkernels_v4.la
+libkernels_la_LIBADD += libkernels_v3.la libkernels_v4.la
+
+libkernels_v3_la_SOURCES = $(kernel_isa_sources)
+libkernels_v3_la_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_ISA=v3
+libkernels_v3_la_CFLAGS = $(KERNEL_CFLAGS) -march=x86-64-v3
+
+libkernels_v4_la_SOURCES = $(kernel_isa_sources)
+libkernels_v4_la_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_ISA=v4
+libkernels_v4_la_CFLAGS = $(KERNEL_CFLAGS) -march=x86-64-v4 \
+	-mprefer-vector-width=512
+endif

@@ -1,0 +1,1 @@
+# man: the pages, mdoc. dist_man_MANS += %D%/NAME.1

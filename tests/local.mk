@@ -1,0 +1,21 @@
+# tests: unit tests are check_PROGRAMS of their folder's local.mk; shell tests
+# are tests/NAME.tap, listed here or in their folder's local.mk (tap_tests).
+tap_tests += %D%/layers.tap
+EXTRA_DIST += %D%/tap.h %D%/tap.sh %D%/limit
+
+TESTS = $(check_PROGRAMS) $(tap_tests)
+TEST_EXTENSIONS = .tap
+tap_driver = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
+LOG_DRIVER = $(tap_driver)
+TAP_LOG_DRIVER = $(tap_driver)
+# every test runs under a time limit: a hang is a failure with a message
+LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/limit
+TAP_LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/limit $(SHELL)
+AM_TESTS_ENVIRONMENT = \
+	RLFLOW='$(abs_top_builddir)/rlflow'; export RLFLOW; \
+	RLFLOW_STDLIB='$(abs_top_srcdir)/stdlib'; export RLFLOW_STDLIB; \
+	RLFLOW_SOURCE='$(abs_top_srcdir)'; export RLFLOW_SOURCE; \
+	RLFLOW_BUILD='$(abs_top_builddir)'; export RLFLOW_BUILD; \
+	MANDOC='$(MANDOC)'; export MANDOC; \
+	: "$${RLFLOW_TEST_DATA=$(abs_top_srcdir)/../shared/data}"; \
+	export RLFLOW_TEST_DATA;

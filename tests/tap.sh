@@ -1,0 +1,52 @@
+# Test Anything Protocol for shell tests: . "$RLFLOW_SOURCE/tests/tap.sh"
+# Each check prints one line; `finish` prints the plan and ends the test.
+# Sets and removes a directory of its own: $tmp.
+tap_run=0
+tap_failed=0
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/rlflow-test.XXXXXX") || exit 1
+trap 'rm -rf "$tmp"' EXIT
+
+# ok STATUS NAME: the check NAME held if STATUS is 0.
+ok() {
+    tap_run=$((tap_run + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $tap_run - $2"
+    else
+        tap_failed=$((tap_failed + 1))
+        echo "not ok $tap_run - $2"
+    fi
+    return "$1"
+}
+# is GOT WANT NAME: two texts are equal.
+is() {
+    if [ "$1" = "$2" ]; then
+        ok 0 "$3"
+    else
+        ok 1 "$3"
+        printf '%s\n' "got:" "$1" "want:" "$2" | sed 's/^/# /'
+        return 1
+    fi
+}
+# note TEXT: a remark; from standard input without TEXT.
+note() {
+    if [ $# -gt 0 ]; then printf '# %s\n' "$*"; else sed 's/^/# /'; fi
+}
+# skip REASON: one check that cannot be made here.
+skip() {
+    tap_run=$((tap_run + 1))
+    echo "ok $tap_run # SKIP $1"
+}
+# skip_all REASON: nothing of this test can run here.
+skip_all() {
+    echo "1..0 # SKIP $1"
+    exit 0
+}
+bail() {
+    echo "Bail out! $1"
+    exit 1
+}
+finish() {
+    echo "1..$tap_run"
+    [ "$tap_failed" -eq 0 ]
+    exit
+}
