@@ -120,7 +120,7 @@ struct rlf_node_class {
     /* Further checks of a node whose arguments fit the formals; may add
      * diagnostics at argument spans. */
     void (*infer)(const rlf_graph *graph, const rlf_node *node,
-                  struct rlf_diags *diags);
+                  rlf_diags *diags);
     void (*cost)(const rlf_graph *graph, const rlf_node *node, double prompts,
                  double samples, double tokens, rlf_cost *out);
     /* State of a node for the whole run. */
@@ -141,6 +141,21 @@ struct rlf_node_class {
 
 /* ---- resources ---- */
 
+/* What a plan prints and a run allocates: bytes by what they are for. */
+typedef struct rlf_memory_row {
+    const char *owner, *purpose;
+    uint64_t device, host; /* bytes */
+} rlf_memory_row;
+typedef struct rlf_memory {
+    rlf_arena *arena;
+    struct {
+        rlf_memory_row *data;
+        size_t count, room;
+    } rows;
+    /* The caps (engine.md 2) that the rows were computed from. */
+    uint64_t tokens_per_micro_batch, longest_sequence, rows_per_batch;
+} rlf_memory;
+
 typedef enum rlf_field {
     RLF_FIELD_NONE,
     RLF_FIELD_NUMBER,
@@ -160,7 +175,7 @@ struct rlf_resource_class {
     void (*close)(void *object);
     /* Memory it takes, by purpose: adds rows to the plan's memory table. */
     void (*memory)(const rlf_graph *graph, const rlf_resource *resource,
-                   void *object, struct rlf_memory *out);
+                   void *object, rlf_memory *out);
     /* Checkpoints: write to, or read from, files under `directory` that begin
      * with the resource's name. */
     rlf_status (*save)(const rlf_env *env, const rlf_resource *resource,
@@ -189,21 +204,6 @@ typedef struct rlf_constructor {
     const char *doc;
 } rlf_constructor;
 
-/* What a plan prints and a run allocates: bytes by what they are for. */
-typedef struct rlf_memory_row {
-    const char *owner, *purpose;
-    uint64_t device, host; /* bytes */
-} rlf_memory_row;
-typedef struct rlf_memory {
-    rlf_arena *arena;
-    struct {
-        rlf_memory_row *data;
-        size_t count, room;
-    } rows;
-    /* The caps (engine.md 2) that the rows were computed from. */
-    uint64_t tokens_per_micro_batch, longest_sequence, rows_per_batch;
-} rlf_memory;
-
 /* ---- the tables, handed in by engine/api ---- */
 
 typedef struct rlf_classes {
@@ -228,7 +228,7 @@ rlf_status rlf_classes_check(const rlf_classes *classes, rlf_err *err);
 
 extern const rlf_trainable rlf_trainable_none;
 void rlf_class_no_infer(const rlf_graph *graph, const rlf_node *node,
-                        struct rlf_diags *diags);
+                        rlf_diags *diags);
 void rlf_class_no_cost(const rlf_graph *graph, const rlf_node *node,
                        double prompts, double samples, double tokens,
                        rlf_cost *out);

@@ -16,7 +16,8 @@
 #ifndef RLF_GRAPH_GRAPH_H
 #define RLF_GRAPH_GRAPH_H
 
-#include "engine/base/map.h"
+#include "engine/base/diag.h"
+#include "engine/base/source.h"
 #include "engine/base/str.h"
 #include "engine/expr/expr.h"
 

@@ -1,0 +1,159 @@
+/* Node and resource classes: finding them, checking the tables, stubs. */
+#include "engine/graph/class.h"
+
+#include "engine/base/diag.h"
+
+#include <string.h>
+
+const rlf_node_class *
+rlf_classes_find(const rlf_classes *classes, rlf_role role,
+                 rlf_receiver receiver, const char *name)
+{
+    for (int i = 0; i < classes->n_nodes; i++) {
+        const rlf_node_class *c = classes->node[i];
+        if (c->role == role &&
+            (!name || (c->receiver == receiver && strcmp(c->name, name) == 0)))
+            return c;
+    }
+    return NULL;
+}
+
+const rlf_constructor *
+rlf_classes_constructor(const rlf_classes *classes, rlf_resource_kind kind,
+                        const char *within, const char *name)
+{
+    const rlf_resource_class *c = classes->resource[kind];
+    for (int i = 0; i < c->n_constructors; i++) {
+        const rlf_constructor *k = &c->constructors[i];
+        if (strcmp(k->name, name) == 0 && !k->within == !within &&
+            (!within || strcmp(k->within, within) == 0))
+            return k;
+    }
+    return NULL;
+}
+
+static rlf_status
+check_formals(const char *owner, const rlf_formal *formals, int n, rlf_err *err)
+{
+    for (int i = 0; i < n; i++)
+        if (!formals[i].name || !formals[i].doc || !formals[i].doc[0])
+            return rlf_fail(err, RLF_BUG, "%s: formal %d lacks name or doc",
+                            owner, i);
+    return RLF_OK;
+}
+
+static rlf_status
+check_node_class(const rlf_classes *classes, int i, rlf_err *err)
+{
+    const rlf_node_class *c = classes->node[i];
+    if (!c || !c->name || !c->doc || !c->doc[0])
+        return rlf_fail(err, RLF_BUG, "node class %d lacks name or doc", i);
+    if (!c->infer || !c->cost || !c->init || !c->fini || !c->open || !c->step ||
+        !c->trainable)
+        return rlf_fail(err, RLF_BUG, "node class %s has a NULL member",
+                        c->name);
+    const rlf_trainable *t = c->trainable;
+    if (!t->begin || !t->forward || !t->backward || !t->finish)
+        return rlf_fail(err, RLF_BUG, "node class %s: NULL in trainable",
+                        c->name);
+    for (int k = 0; k < i; k++)
+        if (classes->node[k]->role == c->role &&
+            classes->node[k]->receiver == c->receiver &&
+            strcmp(classes->node[k]->name, c->name) == 0)
+            return rlf_fail(err, RLF_BUG, "two node classes are named %s",
+                            c->name);
+    return check_formals(c->name, c->formals, c->n_formals, err);
+}
+
+rlf_status
+rlf_classes_check(const rlf_classes *classes, rlf_err *err)
+{
+    for (int i = 0; i < classes->n_nodes; i++)
+        RLF_TRY(check_node_class(classes, i, err));
+    for (int kind = 0; kind < RLF_RESOURCE_KINDS; kind++) {
+        const rlf_resource_class *c = classes->resource[kind];
+        if (!c || !c->name || !c->doc || !c->open || !c->close || !c->memory ||
+            !c->save || !c->restore || !c->field || !c->rows ||
+            c->kind != (rlf_resource_kind)kind)
+            return rlf_fail(err, RLF_BUG, "resource class %d is incomplete",
+                            kind);
+        for (int i = 0; i < c->n_constructors; i++)
+            RLF_TRY(check_formals(c->constructors[i].name,
+                                  c->constructors[i].formals,
+                                  c->constructors[i].n_formals, err));
+    }
+    return RLF_OK;
+}
+
+void
+rlf_class_no_infer(const rlf_graph *graph, const rlf_node *node,
+                   rlf_diags *diags)
+{
+    (void)graph, (void)node, (void)diags;
+}
+
+void
+rlf_class_no_cost(const rlf_graph *graph, const rlf_node *node, double prompts,
+                  double samples, double tokens, rlf_cost *out)
+{
+    (void)graph, (void)node, (void)prompts, (void)samples, (void)tokens;
+    *out = (rlf_cost){0};
+}
+
+rlf_status
+rlf_class_no_init(const rlf_env *env, const rlf_node *node, rlf_err *err,
+                  void **state)
+{
+    (void)env, (void)node, (void)err;
+    *state = NULL;
+    return RLF_OK;
+}
+
+void
+rlf_class_no_fini(void *state)
+{
+    (void)state;
+}
+
+rlf_status
+rlf_class_no_open(rlf_call *call, rlf_err *err)
+{
+    (void)call, (void)err;
+    return RLF_OK;
+}
+
+rlf_status
+rlf_class_no_step(rlf_call *call, rlf_err *err)
+{
+    (void)call, (void)err;
+    return RLF_OK;
+}
+
+rlf_status
+rlf_class_unsupported(rlf_call *call, rlf_err *err)
+{
+    rlf_fail(err, RLF_USER, "%s cannot run yet", call->node->class->name);
+    rlf_err_place(err, call->node->span, call->node->class->name);
+    return RLF_USER;
+}
+
+static rlf_status
+none_begin(rlf_call *call, rlf_err *err, uint32_t *n_micro)
+{
+    (void)n_micro;
+    return rlf_class_unsupported(call, err);
+}
+
+static rlf_status
+none_micro(rlf_call *call, uint32_t micro, rlf_err *err)
+{
+    (void)micro;
+    return rlf_class_unsupported(call, err);
+}
+
+const rlf_trainable rlf_trainable_none = {
+    .begin = none_begin,
+    .forward = none_micro,
+    .backward = none_micro,
+    .finish = rlf_class_unsupported,
+};

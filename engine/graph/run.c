@@ -1,0 +1,187 @@
+/* Making spaces, columns and parts of sets in a pool: see run.h. */
+#include "engine/graph/run.h"
+
+#include "engine/base/vec.h"
+#include "engine/graph/class.h"
+
+rlf_column
+rlf_column_new(rlf_arena *pool, const rlf_space *space, bool text)
+{
+    rlf_column column = {.space = space};
+    if (text)
+        column.text = RLF_NEW_ARRAY(pool, rlf_str, space->extent);
+    else
+        column.number = RLF_NEW_ARRAY(pool, double, space->extent);
+    return column;
+}
+
+rlf_space *
+rlf_space_rows(rlf_arena *pool, const rlf_graph *graph, int domain,
+               uint32_t count)
+{
+    const rlf_domain *d = rlf_domains_get(&graph->domains, domain);
+    rlf_space *space = RLF_NEW(pool, rlf_space);
+    space->domain = domain;
+    space->count = count;
+    space->extent = count;
+    space->identity = RLF_NEW_ARRAY(pool, uint64_t, count);
+    for (int i = 0; i < d->n_up; i++)
+        space->up[i].index = RLF_NEW_ARRAY(pool, uint32_t, count);
+    return space;
+}
+
+rlf_space *
+rlf_space_tokens(rlf_arena *pool, const rlf_graph *graph, int domain,
+                 rlf_space *rows, uint32_t cap, const uint32_t *lengths)
+{
+    const rlf_domain *d = rlf_domains_get(&graph->domains, domain);
+    uint64_t *offset = RLF_NEW_ARRAY(pool, uint64_t, rows->count);
+    uint32_t *length = RLF_NEW_ARRAY(pool, uint32_t, rows->count);
+    uint64_t at = 0;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        offset[i] = at;
+        length[i] = lengths ? lengths[i] : 0;
+        at += lengths ? lengths[i] : cap;
+    }
+    rlf_space *space = RLF_NEW(pool, rlf_space);
+    *space = (rlf_space){.domain = domain,
+                         .count = rows->count,
+                         .offset = offset,
+                         .length = length,
+                         .extent = at,
+                         .identity = rows->identity};
+    for (int i = 0; i < d->n_up; i++)
+        if (d->up[i] == d->owner)
+            space->up[i].to = rows;
+    return space;
+}
+
+/* The space of the part's domain `domain` for the rows `keep` of `whole`. */
+static rlf_space *
+part_of(rlf_arena *pool, const rlf_graph *graph, int domain,
+        const rlf_space *whole, const uint32_t *keep, uint32_t n)
+{
+    rlf_space *space = rlf_space_rows(pool, graph, domain, n);
+    const rlf_domain *d = rlf_domains_get(&graph->domains, domain);
+    for (int i = 0; i < d->n_up; i++)
+        if (d->up[i] == whole->domain) {
+            space->up[i].to = whole;
+            if (n)
+                memcpy((uint32_t *)space->up[i].index, keep, 4 * (size_t)n);
+        }
+    for (uint32_t i = 0; i < n; i++)
+        ((uint64_t *)space->identity)[i] = whole->identity[keep[i]];
+    return space;
+}
+
+/* Fill the map of a part's samples to its prompts: the sample's prompt in the
+ * whole set, found again among the prompts kept. */
+static void
+map_to_prompts(rlf_arena *pool, const rlf_graph *graph, rlf_space *samples,
+               const rlf_space *prompts, const rlf_rows *whole,
+               const uint32_t *kept_prompts, const uint32_t *kept_samples)
+{
+    const rlf_domain *d = rlf_domains_get(&graph->domains, samples->domain);
+    for (int k = 0; k < d->n_up; k++) {
+        if (d->up[k] != prompts->domain)
+            continue;
+        samples->up[k].to = prompts;
+        uint32_t *place = NULL;
+        if (kept_prompts) {
+            place = RLF_NEW_ARRAY(pool, uint32_t, whole->prompts->count);
+            for (uint32_t i = 0; i < prompts->count; i++)
+                place[kept_prompts[i]] = i;
+        }
+        uint32_t *index = (uint32_t *)samples->up[k].index;
+        for (uint32_t i = 0; i < samples->count; i++) {
+            uint32_t p = rlf_space_row(&graph->domains, whole->samples,
+                                       kept_samples[i], whole->prompts->domain);
+            index[i] = place ? place[p] : p;
+        }
+    }
+}
+
+static rlf_space *
+part_tokens(rlf_arena *pool, const rlf_graph *graph, const rlf_set *set,
+            const rlf_rows *rows, rlf_space *samples, const uint32_t *keep)
+{
+    uint32_t *lengths = RLF_NEW_ARRAY(pool, uint32_t, samples->count);
+    for (uint32_t i = 0; i < samples->count; i++)
+        lengths[i] = rows->tokens->length[keep[i]];
+    rlf_space *tokens =
+        rlf_space_tokens(pool, graph, set->tokens, samples, 0, lengths);
+    const rlf_domain *d = rlf_domains_get(&graph->domains, set->tokens);
+    for (int k = 0; k < d->n_up; k++)
+        if (d->up[k] == rows->tokens->domain)
+            tokens->up[k].to = rows->tokens;
+    return tokens;
+}
+
+/* Copies of the sample arrays, and of what was recorded per token. */
+static void
+part_samples(rlf_arena *pool, rlf_rows *part, const rlf_rows *rows,
+             const uint32_t *keep)
+{
+    uint32_t n = part->samples->count;
+    if (rows->sample) {
+        part->sample = RLF_NEW_ARRAY(pool, rlf_sample, n);
+        for (uint32_t i = 0; i < n; i++)
+            part->sample[i] = rows->sample[keep[i]];
+    }
+    if (!rows->logprob)
+        return;
+    part->logprob = RLF_NEW_ARRAY(pool, double, part->tokens->extent);
+    for (uint32_t i = 0; i < n; i++)
+        memcpy(part->logprob + part->tokens->offset[i],
+               rows->logprob + rows->tokens->offset[keep[i]],
+               part->tokens->length[i] * sizeof(double));
+}
+
+rlf_rows *
+rlf_rows_part(rlf_arena *pool, const rlf_graph *graph, const rlf_set *set,
+              const rlf_rows *rows, const uint32_t *prompts, uint32_t n_prompts,
+              const uint32_t *samples, uint32_t n_samples)
+{
+    rlf_rows *part = RLF_NEW(pool, rlf_rows);
+    part->set = set;
+    part->temperature = rows->temperature;
+    part->tokenizer = rows->tokenizer;
+    bool same = rows->prompts == rows->samples;
+    part->prompts = rows->prompts;
+    part->prompt = rows->prompt;
+    part->data_row = rows->data_row;
+    if (prompts) {
+        part->prompts = part_of(pool, graph, set->prompts, rows->prompts,
+                                prompts, n_prompts);
+        part->prompt = RLF_NEW_ARRAY(pool, rlf_prompt, n_prompts);
+        for (uint32_t i = 0; i < n_prompts; i++)
+            part->prompt[i] = rows->prompt[prompts[i]];
+        if (rows->data_row) {
+            part->data_row = RLF_NEW_ARRAY(pool, uint32_t, n_prompts);
+            for (uint32_t i = 0; i < n_prompts; i++)
+                part->data_row[i] = rows->data_row[prompts[i]];
+        }
+    }
+    if (prompts && same && set->samples == set->prompts) {
+        part->samples = part->prompts;
+    } else {
+        part->samples = part_of(pool, graph, set->samples, rows->samples,
+                                samples, n_samples);
+        map_to_prompts(pool, graph, part->samples, part->prompts, rows, prompts,
+                       samples);
+    }
+    if (rows->tokens)
+        part->tokens =
+            part_tokens(pool, graph, set, rows, part->samples, samples);
+    part_samples(pool, part, rows, samples);
+    return part;
+}
+
+double
+rlf_call_number(const rlf_call *call, const char *name)
+{
+    const rlf_arg *arg = rlf_node_arg(call->node, name);
+    if (arg->kind == RLF_ARG_VALUE)
+        return call->in[arg->input].column.number[0];
+    return arg->number;
+}
