@@ -2,13 +2,14 @@
 noinst_LTLIBRARIES += libbase.la
 libbase_la_SOURCES = \
 	%D%/arena.c %D%/arena.h \
+	%D%/half.h \
 	%D%/hash.c %D%/hash.h \
 	%D%/map.c %D%/map.h \
 	%D%/philox.c %D%/philox.h \
 	%D%/source.c %D%/source.h \
-	%D%/diag.h \
+	%D%/diag.c %D%/diag.h \
 	%D%/status.c %D%/status.h %D%/status.def \
 	%D%/str.c %D%/str.h \
 	%D%/vec.h
 
-check_PROGRAMS += tests/unit/base_philox
+check_PROGRAMS += tests/unit/base_diag tests/unit/base_philox

@@ -1,6 +1,14 @@
-# engine/io: layer 1. Add the sources (headers too) to the first list, and a
-# test as: check_PROGRAMS += tests/unit/io_NAME
-#          tests_unit_io_NAME_LDADD = $(IO_LIBS)
+# engine/io: layer 1.
 noinst_LTLIBRARIES += libio.la
-libio_la_SOURCES =
+libio_la_SOURCES = \
+	%D%/checksum.c %D%/checksum.h \
+	%D%/csv.c %D%/csv.h \
+	%D%/dir.c \
+	%D%/element.def \
+	%D%/file.c %D%/file.h \
+	%D%/json.c %D%/json.h \
+	%D%/rows.c %D%/rows.h \
+	%D%/safetensors.c %D%/safetensors.h \
+	%D%/stream.c %D%/stream.h \
+	%D%/tensor_writer.c
 libio_la_LIBADD = $(JANSSON_LIBS) $(ZLIB_LIBS) $(ZSTD_LIBS)

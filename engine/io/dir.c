@@ -1,0 +1,165 @@
+/* Directories and paths: see file.h. */
+#include "engine/io/file.h"
+
+#include "engine/base/vec.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool
+rlf_dir_exists(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+char *
+rlf_path_join(rlf_arena *arena, const char *dir, const char *name)
+{
+    if (name[0] == '/' || !dir[0])
+        return rlf_arena_strdup(arena, name);
+    const char *slash = dir[strlen(dir) - 1] == '/' ? "" : "/";
+    return rlf_arena_printf(arena, "%s%s%s", dir, slash, name);
+}
+
+/* Bytes of `path` that name its directory; 0 if it has none. */
+static size_t
+parent_length(const char *path)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    while (n && path[n - 1] != '/')
+        n--;
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    return n;
+}
+
+char *
+rlf_path_parent(rlf_arena *arena, const char *path)
+{
+    size_t n = parent_length(path);
+    return n ? rlf_arena_strndup(arena, path, n) : rlf_arena_strdup(arena, ".");
+}
+
+rlf_status
+rlf_dir_make(const char *path, rlf_err *err)
+{
+    rlf_buf buf = {0};
+    rlf_buf_puts(&buf, path);
+    rlf_status status = RLF_OK;
+    for (size_t i = 1; i <= buf.n && status == RLF_OK; i++) {
+        if (i < buf.n && buf.p[i] != '/')
+            continue;
+        char saved = buf.p[i];
+        buf.p[i] = 0;
+        if (mkdir(buf.p, 0777) != 0 && errno != EEXIST)
+            status = rlf_fail_errno(err, "cannot make directory %s", buf.p);
+        buf.p[i] = saved;
+    }
+    rlf_buf_free(&buf);
+    if (status == RLF_OK && !rlf_dir_exists(path))
+        status =
+            rlf_fail(err, RLF_USER, "%s is there, but is no directory", path);
+    return status;
+}
+
+/* Remove what stands under `name` in the open directory `at`. */
+static bool
+remove_at(int at, const char *name)
+{
+    if (unlinkat(at, name, 0) == 0 || errno == ENOENT)
+        return true;
+    if (errno != EISDIR && errno != EPERM)
+        return false;
+    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    DIR *dir = fdopendir(fd);
+    if (!dir) {
+        close(fd);
+        return false;
+    }
+    bool good = true;
+    for (struct dirent *entry; good && (entry = readdir(dir));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            good = remove_at(fd, entry->d_name);
+    int number = errno;
+    closedir(dir);
+    errno = number;
+    return good && unlinkat(at, name, AT_REMOVEDIR) == 0;
+}
+
+rlf_status
+rlf_dir_remove(const char *path, rlf_err *err)
+{
+    if (!remove_at(AT_FDCWD, path))
+        return rlf_fail_errno(err, "cannot remove %s", path);
+    return RLF_OK;
+}
+
+rlf_status
+rlf_dir_sync(const char *path, rlf_err *err)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return rlf_fail_errno(err, "cannot open directory %s", path);
+    /* EINVAL: a file system whose directories cannot be synced. */
+    bool good = fsync(fd) == 0 || errno == EINVAL;
+    if (!good)
+        rlf_fail_errno(err, "cannot sync directory %s", path);
+    close(fd);
+    return good ? RLF_OK : RLF_ENV;
+}
+
+static int
+compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+rlf_status
+rlf_dir_list(const char *path, rlf_arena *arena, rlf_err *err,
+             const char ***names, size_t *count)
+{
+    RLF_VEC(const char *) list = {0};
+    DIR *dir = opendir(path);
+    if (!dir)
+        return errno == ENOENT || errno == ENOTDIR || errno == EACCES
+                   ? rlf_fail(err, RLF_USER, "cannot read directory %s: %s",
+                              path, strerror(errno))
+                   : rlf_fail_errno(err, "cannot read directory %s", path);
+    errno = 0;
+    for (struct dirent *entry; (entry = readdir(dir));)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            RLF_PUSH_IN(arena, &list, rlf_arena_strdup(arena, entry->d_name));
+    rlf_status status = RLF_OK;
+    if (errno)
+        status = rlf_fail_errno(err, "cannot read directory %s", path);
+    closedir(dir);
+    if (list.count)
+        qsort(list.data, list.count, sizeof *list.data, compare_names);
+    *names = list.data;
+    *count = list.count;
+    return status;
+}
+
+rlf_status
+rlf_path_rename(const char *from, const char *to, rlf_err *err)
+{
+    if (rename(from, to) != 0)
+        return rlf_fail_errno(err, "cannot rename %s to %s", from, to);
+    rlf_buf parent = {0};
+    size_t n = parent_length(to);
+    rlf_buf_add(&parent, n ? to : ".", n ? n : 1);
+    rlf_status status = rlf_dir_sync(parent.p, err);
+    rlf_buf_free(&parent);
+    return status;
+}

@@ -1,0 +1,290 @@
+/* Files, atomic writers and mappings: see file.h. Directories are in dir.c. */
+#include "engine/io/file.h"
+
+#include "engine/io/checksum.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A path the user gave may be wrong; the rest is the machine's fault. */
+static rlf_status
+fail_open(const char *verb, const char *path, rlf_err *err)
+{
+    if (errno != ENOENT && errno != EACCES && errno != EISDIR &&
+        errno != ENOTDIR && errno != ENAMETOOLONG && errno != ELOOP)
+        return rlf_fail_errno(err, "cannot %s %s", verb, path);
+    return rlf_fail(err, RLF_USER, "cannot %s %s: %s", verb, path,
+                    strerror(errno));
+}
+
+static rlf_status
+fail_write(const char *path, rlf_err *err)
+{
+    bool full = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
+    rlf_fail_errno(err, "cannot write %s", path);
+    if (full)
+        rlf_err_hint(err, "make room and run again; what was saved before is "
+                          "untouched");
+    return RLF_ENV;
+}
+
+static bool
+write_all(int fd, const char *p, size_t n)
+{
+    while (n) {
+        ssize_t k = write(fd, p, n);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k <= 0)
+            return false;
+        p += k;
+        n -= (size_t)k;
+    }
+    return true;
+}
+
+/* Open for reading; directories and other odd things are refused. */
+static rlf_status
+open_regular(const char *path, rlf_err *err, int *out, size_t *size)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return fail_open("open", path, err);
+    if (fstat(fd, &st) != 0) {
+        fail_open("open", path, err);
+        close(fd);
+        return RLF_ENV;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        close(fd);
+        return rlf_fail(err, RLF_USER, "%s is not a regular file", path);
+    }
+    *out = fd;
+    *size = (size_t)st.st_size;
+    return RLF_OK;
+}
+
+rlf_status
+rlf_file_read(const char *path, size_t most, rlf_err *err, rlf_buf *out)
+{
+    int fd = -1;
+    size_t size = 0, before = out->n;
+    RLF_TRY(open_regular(path, err, &fd, &size));
+    char chunk[16384];
+    for (;;) {
+        ssize_t k = read(fd, chunk, sizeof chunk);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k < 0) {
+            rlf_fail_errno(err, "cannot read %s", path);
+            close(fd);
+            return RLF_ENV;
+        }
+        if (k == 0)
+            break;
+        if (out->n - before + (size_t)k > most) {
+            close(fd);
+            return rlf_fail(err, RLF_USER,
+                            "%s is larger than %zu bytes, the most that is "
+                            "read of such a file",
+                            path, most);
+        }
+        rlf_buf_add(out, chunk, (size_t)k);
+    }
+    close(fd);
+    rlf_buf_add(out, "", 0); /* an empty file gives an empty text, not NULL */
+    return RLF_OK;
+}
+
+struct rlf_writer {
+    char *path, *part;
+    int fd;
+    uint32_t checksum;
+    uint64_t size;
+};
+
+rlf_status
+rlf_writer_open(const char *path, rlf_err *err, rlf_writer **out)
+{
+    rlf_buf part = {0}, whole = {0};
+    rlf_buf_printf(&part, "%s.part", path);
+    rlf_buf_puts(&whole, path);
+    int fd = open(part.p, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        rlf_status status = errno == ENOSPC || errno == EDQUOT
+                                ? fail_write(path, err)
+                                : fail_open("write", path, err);
+        rlf_buf_free(&part);
+        rlf_buf_free(&whole);
+        return status;
+    }
+    rlf_writer *writer = rlf_malloc(sizeof *writer);
+    *writer = (rlf_writer){.path = whole.p, .part = part.p, .fd = fd};
+    *out = writer;
+    return RLF_OK;
+}
+
+rlf_status
+rlf_writer_add(rlf_writer *writer, const void *p, size_t n, rlf_err *err)
+{
+    if (!write_all(writer->fd, p, n))
+        return fail_write(writer->path, err);
+    writer->checksum = rlf_checksum(writer->checksum, p, n);
+    writer->size += n;
+    return RLF_OK;
+}
+
+uint32_t
+rlf_writer_checksum(const rlf_writer *writer)
+{
+    return writer->checksum;
+}
+
+uint64_t
+rlf_writer_size(const rlf_writer *writer)
+{
+    return writer->size;
+}
+
+static void
+writer_free(rlf_writer *writer)
+{
+    free(writer->path);
+    free(writer->part);
+    free(writer);
+}
+
+rlf_status
+rlf_writer_commit(rlf_writer *writer, rlf_err *err)
+{
+    bool good = fsync(writer->fd) == 0;
+    int number = errno;
+    /* Some file systems report a full disk only here. */
+    if (close(writer->fd) != 0 && good) {
+        number = errno;
+        good = false;
+    }
+    writer->fd = -1;
+    if (!good) {
+        errno = number;
+        fail_write(writer->path, err);
+        rlf_writer_drop(writer);
+        return RLF_ENV;
+    }
+    rlf_status status = rlf_path_rename(writer->part, writer->path, err);
+    if (status < 0)
+        rlf_writer_drop(writer);
+    else
+        writer_free(writer);
+    return status;
+}
+
+void
+rlf_writer_drop(rlf_writer *writer)
+{
+    if (!writer)
+        return;
+    if (writer->fd >= 0)
+        close(writer->fd);
+    unlink(writer->part);
+    writer_free(writer);
+}
+
+rlf_status
+rlf_file_write(const char *path, const void *p, size_t n, rlf_err *err)
+{
+    rlf_writer *writer = NULL;
+    RLF_TRY(rlf_writer_open(path, err, &writer));
+    rlf_status status = rlf_writer_add(writer, p, n, err);
+    if (status < 0) {
+        rlf_writer_drop(writer);
+        return status;
+    }
+    return rlf_writer_commit(writer, err);
+}
+
+rlf_status
+rlf_file_copy(const char *from, const char *to, rlf_err *err)
+{
+    rlf_mapping file;
+    RLF_TRY(rlf_mapping_open(from, err, &file));
+    rlf_status status = rlf_file_write(to, file.p, file.n, err);
+    rlf_mapping_close(&file);
+    return status;
+}
+
+rlf_status
+rlf_file_append(const char *path, const void *p, size_t n, bool sync,
+                rlf_err *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return fail_open("write", path, err);
+    off_t end = lseek(fd, 0, SEEK_END);
+    bool good = end >= 0 && write_all(fd, p, n) && (!sync || fsync(fd) == 0);
+    if (!good) {
+        fail_write(path, err);
+        /* Nothing more can be done if cutting fails too. */
+        if (end >= 0 && ftruncate(fd, end) != 0)
+            rlf_err_detail(err, "%s may end in half a line", path);
+    }
+    close(fd);
+    return good ? RLF_OK : RLF_ENV;
+}
+
+rlf_status
+rlf_file_truncate(const char *path, size_t n, rlf_err *err)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return fail_open("open", path, err);
+    if ((size_t)st.st_size < n)
+        return rlf_fail(err, RLF_USER,
+                        "%s has %zu bytes, fewer than the %zu it had", path,
+                        (size_t)st.st_size, n);
+    if (truncate(path, (off_t)n) != 0)
+        return fail_write(path, err);
+    return RLF_OK;
+}
+
+bool
+rlf_file_exists(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+rlf_status
+rlf_mapping_open(const char *path, rlf_err *err, rlf_mapping *out)
+{
+    int fd = -1;
+    size_t size = 0;
+    *out = (rlf_mapping){0};
+    RLF_TRY(open_regular(path, err, &fd, &size));
+    void *p = NULL;
+    if (size)
+        p = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (p == MAP_FAILED) {
+        rlf_fail_errno(err, "cannot map %s", path);
+        close(fd);
+        return RLF_ENV;
+    }
+    close(fd);
+    *out = (rlf_mapping){p, size};
+    return RLF_OK;
+}
+
+void
+rlf_mapping_close(rlf_mapping *mapping)
+{
+    if (mapping->p)
+        munmap((void *)(uintptr_t)mapping->p, mapping->n);
+    *mapping = (rlf_mapping){0};
+}

@@ -1,0 +1,73 @@
+/* Files and directories, so that a crash or a full disk loses nothing.
+ *
+ * A file is replaced atomically: written beside (PATH.part), fsynced, renamed,
+ * its directory fsynced. Whoever reads PATH sees the old file or the new one,
+ * whole. An interrupted writer leaves at most one PATH.part, which the next
+ * writer of PATH overwrites. Messages name the path. What the user named
+ * wrongly (no such file, no permission) is RLF_USER, what the machine refuses
+ * (a full disk) is RLF_ENV. Not thread-safe for one path; else free of shared
+ * state. */
+#ifndef RLF_IO_FILE_H
+#define RLF_IO_FILE_H
+
+#include "engine/base/arena.h"
+#include "engine/base/status.h"
+#include "engine/base/str.h"
+
+/* Append the whole file to `out`; RLF_USER if it is larger than `most`. */
+rlf_status rlf_file_read(const char *path, size_t most, rlf_err *err,
+                         rlf_buf *out);
+/* Replace the file by n bytes, atomically. */
+rlf_status rlf_file_write(const char *path, const void *p, size_t n,
+                          rlf_err *err);
+/* Replace `to` by a copy of `from`, atomically. */
+rlf_status rlf_file_copy(const char *from, const char *to, rlf_err *err);
+/* Append n bytes, made if missing: all of them, or none (cut back). With
+ * `sync` they are on the disk when it returns. */
+rlf_status rlf_file_append(const char *path, const void *p, size_t n, bool sync,
+                           rlf_err *err);
+/* Cut the file to its first n bytes; RLF_USER if it has fewer. */
+rlf_status rlf_file_truncate(const char *path, size_t n, rlf_err *err);
+bool rlf_file_exists(const char *path); /* a regular file */
+bool rlf_dir_exists(const char *path);
+
+/* A file being replaced piece by piece. Every writer ends with commit or
+ * drop, both of which free it; a failed commit has dropped it. */
+typedef struct rlf_writer rlf_writer;
+rlf_status rlf_writer_open(const char *path, rlf_err *err, rlf_writer **out);
+rlf_status rlf_writer_add(rlf_writer *writer, const void *p, size_t n,
+                          rlf_err *err);
+/* Checksum (checksum.h) and size of what was added so far. */
+uint32_t rlf_writer_checksum(const rlf_writer *writer);
+uint64_t rlf_writer_size(const rlf_writer *writer);
+rlf_status rlf_writer_commit(rlf_writer *writer, rlf_err *err);
+void rlf_writer_drop(rlf_writer *writer); /* NULL is fine */
+
+/* A file mapped read-only. An empty file gives p NULL, n 0. Cutting the file
+ * while it is mapped is undefined: replace files by renaming, as here. */
+typedef struct rlf_mapping {
+    const unsigned char *p;
+    size_t n;
+} rlf_mapping;
+rlf_status rlf_mapping_open(const char *path, rlf_err *err, rlf_mapping *out);
+void rlf_mapping_close(rlf_mapping *mapping);
+
+/* Make the directory and its parents; one that is there is fine. */
+rlf_status rlf_dir_make(const char *path, rlf_err *err);
+/* Remove a file or a tree; nothing there is fine. Links are not followed. */
+rlf_status rlf_dir_remove(const char *path, rlf_err *err);
+/* fsync the directory: the names in it are on the disk. */
+rlf_status rlf_dir_sync(const char *path, rlf_err *err);
+/* The names in a directory in byte order, without . and .. */
+rlf_status rlf_dir_list(const char *path, rlf_arena *arena, rlf_err *err,
+                        const char ***names, size_t *count);
+
+/* Rename a file or directory (replacing a file, or an empty directory), and
+ * fsync the directory that holds `to`. */
+rlf_status rlf_path_rename(const char *from, const char *to, rlf_err *err);
+/* "dir/name", or `name` if it is absolute. */
+char *rlf_path_join(rlf_arena *arena, const char *dir, const char *name);
+/* The directory that holds `path`: "." if it has no slash. */
+char *rlf_path_parent(rlf_arena *arena, const char *path);
+
+#endif

@@ -1,0 +1,171 @@
+/* JSON files by jansson: see json.h. */
+#include "engine/io/json.h"
+
+#include "engine/io/file.h"
+
+#include <math.h>
+#include <string.h>
+
+rlf_status
+rlf_json_parse(const char *file, uint32_t line, const char *text, size_t n,
+               rlf_err *err, json_t **out)
+{
+    json_error_t where;
+    size_t flags = JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL;
+    *out = json_loadb(text, n, flags, &where);
+    if (*out)
+        return RLF_OK;
+    return rlf_fail(err, RLF_USER, "%s:%u:%d: not JSON: %s", file,
+                    line + (where.line > 0 ? (uint32_t)where.line - 1 : 0),
+                    where.column, where.text);
+}
+
+rlf_status
+rlf_json_load(const char *path, rlf_err *err, json_t **out)
+{
+    rlf_mapping file;
+    RLF_TRY(rlf_mapping_open(path, err, &file));
+    const char *text = (const char *)file.p;
+    size_t n = file.n;
+    if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+        text += 3;
+        n -= 3;
+    }
+    rlf_status status = RLF_USER;
+    if (n)
+        status = rlf_json_parse(path, 1, text, n, err, out);
+    else
+        rlf_fail(err, RLF_USER, "%s is empty", path);
+    rlf_mapping_close(&file);
+    return status;
+}
+
+const char *
+rlf_json_word(const json_t *value)
+{
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:
+        return "an object";
+    case JSON_ARRAY:
+        return "a list";
+    case JSON_STRING:
+        return "a text";
+    case JSON_INTEGER:
+    case JSON_REAL:
+        return "a number";
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return "true or false";
+    case JSON_NULL:
+        break;
+    }
+    return "null";
+}
+
+bool
+rlf_json_as_int(const json_t *value, int64_t *out)
+{
+    double x = json_number_value(value);
+    if (!json_is_number(value) || x != floor(x) || fabs(x) > 0x1p53)
+        return false;
+    *out = (int64_t)x;
+    return true;
+}
+
+/* The member, or NULL where it is absent or null and not needed. */
+static rlf_status
+member(const json_t *object, const char *file, const char *key, bool need,
+       const char *want, rlf_err *err, json_t **out)
+{
+    *out = json_object_get(object, key);
+    if (json_is_null(*out))
+        *out = NULL;
+    if (!*out && need)
+        return rlf_fail(err, RLF_USER, "%s: \"%s\" is missing, %s is wanted",
+                        file, key, want);
+    return RLF_OK;
+}
+
+static rlf_status
+wrong(const json_t *value, const char *file, const char *key, const char *want,
+      rlf_err *err)
+{
+    return rlf_fail(err, RLF_USER, "%s: \"%s\" is %s where %s is wanted", file,
+                    key, rlf_json_word(value), want);
+}
+
+rlf_status
+rlf_json_get_int(const json_t *object, const char *file, const char *key,
+                 bool need, rlf_err *err, int64_t *out)
+{
+    json_t *value;
+    RLF_TRY(member(object, file, key, need, "an integer", err, &value));
+    if (value && !rlf_json_as_int(value, out))
+        return wrong(value, file, key, "an integer", err);
+    return RLF_OK;
+}
+
+rlf_status
+rlf_json_get_number(const json_t *object, const char *file, const char *key,
+                    bool need, rlf_err *err, double *out)
+{
+    json_t *value;
+    RLF_TRY(member(object, file, key, need, "a number", err, &value));
+    if (value && !json_is_number(value))
+        return wrong(value, file, key, "a number", err);
+    if (value)
+        *out = json_number_value(value);
+    return RLF_OK;
+}
+
+rlf_status
+rlf_json_get_bool(const json_t *object, const char *file, const char *key,
+                  bool need, rlf_err *err, bool *out)
+{
+    json_t *value;
+    RLF_TRY(member(object, file, key, need, "true or false", err, &value));
+    if (value && !json_is_boolean(value))
+        return wrong(value, file, key, "true or false", err);
+    if (value)
+        *out = json_is_true(value);
+    return RLF_OK;
+}
+
+rlf_status
+rlf_json_get_text(const json_t *object, const char *file, const char *key,
+                  bool need, rlf_err *err, const char **out)
+{
+    json_t *value;
+    RLF_TRY(member(object, file, key, need, "a text", err, &value));
+    if (value && !json_is_string(value))
+        return wrong(value, file, key, "a text", err);
+    if (value)
+        *out = json_string_value(value);
+    return RLF_OK;
+}
+
+rlf_status
+rlf_json_get_object(const json_t *object, const char *file, const char *key,
+                    bool need, rlf_err *err, json_t **out)
+{
+    json_t *value;
+    RLF_TRY(member(object, file, key, need, "an object", err, &value));
+    if (value && !json_is_object(value))
+        return wrong(value, file, key, "an object", err);
+    if (value)
+        *out = value;
+    return RLF_OK;
+}
+
+rlf_status
+rlf_json_get_array(const json_t *object, const char *file, const char *key,
+                   bool need, rlf_err *err, json_t **out)
+{
+    json_t *value;
+    RLF_TRY(member(object, file, key, need, "a list", err, &value));
+    if (value && !json_is_array(value))
+        return wrong(value, file, key, "a list", err);
+    if (value)
+        *out = value;
+    return RLF_OK;
+}

@@ -1,0 +1,46 @@
+/* JSON files by jansson, with our errors.
+ *
+ * All numbers are read as doubles (a tokenizer's "model_max_length" of 1e30,
+ * written as an integer, is common): integers are exact up to 2^53, larger ones
+ * belong into texts. `file` in the getters is only for messages. */
+#ifndef RLF_IO_JSON_H
+#define RLF_IO_JSON_H
+
+#include "engine/base/status.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+/* Read a whole file; the caller owns *out (json_decref). */
+rlf_status rlf_json_load(const char *path, rlf_err *err, json_t **out);
+/* Parse n bytes; `file` and `line` (of the first byte) are for messages. */
+rlf_status rlf_json_parse(const char *file, uint32_t line, const char *text,
+                          size_t n, rlf_err *err, json_t **out);
+
+/* Members of an object. Absent or null: RLF_USER if `need`, else *out keeps
+ * what the caller put there. A value of another type is always RLF_USER.
+ * Texts and values are borrowed from `object`. */
+rlf_status rlf_json_get_int(const json_t *object, const char *file,
+                            const char *key, bool need, rlf_err *err,
+                            int64_t *out);
+rlf_status rlf_json_get_number(const json_t *object, const char *file,
+                               const char *key, bool need, rlf_err *err,
+                               double *out);
+rlf_status rlf_json_get_bool(const json_t *object, const char *file,
+                             const char *key, bool need, rlf_err *err,
+                             bool *out);
+rlf_status rlf_json_get_text(const json_t *object, const char *file,
+                             const char *key, bool need, rlf_err *err,
+                             const char **out);
+rlf_status rlf_json_get_object(const json_t *object, const char *file,
+                               const char *key, bool need, rlf_err *err,
+                               json_t **out);
+rlf_status rlf_json_get_array(const json_t *object, const char *file,
+                              const char *key, bool need, rlf_err *err,
+                              json_t **out);
+/* The value as an integer of at most 2^53; false if it is none. */
+bool rlf_json_as_int(const json_t *value, int64_t *out);
+/* "a number", "a text", "an object"...: what stands there. */
+const char *rlf_json_word(const json_t *value);
+
+#endif

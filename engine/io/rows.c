@@ -1,0 +1,539 @@
+/* Data sets: see rows.h. Each format yields one cell after the other;
+ * put_cell, below, decides and checks the kinds. */
+#include "engine/io/rows.h"
+
+#include "engine/base/hash.h"
+#include "engine/base/vec.h"
+#include "engine/io/csv.h"
+#include "engine/io/json.h"
+#include "engine/io/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const size_t most_line = (size_t)64 << 20;
+
+static const char *const kind_words[] = {"a number", "a text",
+                                         "a list of chat messages"};
+
+/* One value on its way into a column. Texts are borrowed. */
+typedef struct cell {
+    rlf_column_kind kind;
+    double number;
+    rlf_str text;
+    const json_t *chat;
+} cell;
+
+typedef struct reader {
+    const rlf_rows_spec *spec;
+    rlf_arena *arena;
+    rlf_err *err;
+    rlf_rows *rows;
+    struct column {
+        RLF_VEC(double) numbers;
+        RLF_VEC(rlf_str) texts;
+        RLF_VEC(rlf_chat) chats;
+    } * columns;
+    RLF_VEC(uint32_t) lines;
+    uint64_t seen; /* rows, also skipped ones */
+    size_t most;   /* bytes of memory */
+    size_t used;   /* bytes in the arena before */
+    uint32_t line; /* of the row at hand */
+} reader;
+
+static bool
+want_more(const reader *r)
+{
+    return !r->spec->first || r->rows->count < r->spec->first;
+}
+
+static const char *
+place(const reader *r)
+{
+    return rlf_arena_printf(r->arena, r->rows->list ? "%s row %u" : "%s:%u",
+                            r->spec->path, r->line);
+}
+
+/* --- cells --- */
+
+static rlf_str
+keep_text(reader *r, const char *p, size_t n)
+{
+    return (rlf_str){rlf_arena_strndup(r->arena, p, n), n};
+}
+
+static rlf_chat
+keep_chat(reader *r, const json_t *list)
+{
+    size_t n = json_array_size(list);
+    rlf_message *messages = RLF_NEW_ARRAY(r->arena, rlf_message, n);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *item = json_array_get(list, i);
+        const json_t *role = json_object_get(item, "role");
+        const json_t *content = json_object_get(item, "content");
+        messages[i].role =
+            keep_text(r, json_string_value(role), json_string_length(role));
+        messages[i].content = keep_text(r, json_string_value(content),
+                                        json_string_length(content));
+    }
+    return (rlf_chat){messages, n};
+}
+
+static uint64_t
+hash_text(uint64_t hash, rlf_str text)
+{
+    return rlf_hash(rlf_hash(hash, &text.n, sizeof text.n), text.p, text.n);
+}
+
+static rlf_status
+put_cell(reader *r, size_t c, const cell *from)
+{
+    rlf_column *column = &r->rows->columns[c];
+    struct column *to = &r->columns[c];
+    uint64_t hash = r->rows->hash;
+    if (r->rows->count == 0) {
+        column->kind = from->kind;
+        hash = rlf_hash(hash, column->label, strlen(column->label) + 1);
+        hash = rlf_hash(hash, &column->kind, sizeof column->kind);
+    }
+    if (column->kind != from->kind) {
+        rlf_fail(r->err, RLF_USER, "%s: \"%s\" is %s, in the first row %s",
+                 place(r), column->field, kind_words[from->kind],
+                 kind_words[column->kind]);
+        rlf_err_hint(r->err, "a column has one kind: make them all texts, or "
+                             "all numbers");
+        return RLF_USER;
+    }
+    switch (from->kind) {
+    case RLF_COLUMN_NUMBER:
+        RLF_PUSH(&to->numbers, from->number);
+        hash = rlf_hash(hash, &from->number, sizeof from->number);
+        break;
+    case RLF_COLUMN_TEXT:
+        RLF_PUSH(&to->texts, keep_text(r, from->text.p, from->text.n));
+        hash = hash_text(hash, from->text);
+        break;
+    case RLF_COLUMN_CHAT: {
+        rlf_chat chat = keep_chat(r, from->chat);
+        RLF_PUSH(&to->chats, chat);
+        hash = rlf_hash(hash, &chat.count, sizeof chat.count);
+        for (size_t i = 0; i < chat.count; i++)
+            hash = hash_text(hash_text(hash, chat.messages[i].role),
+                             chat.messages[i].content);
+        break;
+    }
+    }
+    r->rows->hash = hash;
+    return RLF_OK;
+}
+
+static rlf_status
+end_row(reader *r)
+{
+    RLF_PUSH(&r->lines, r->line);
+    r->rows->count++;
+    if (rlf_arena_used(r->arena) - r->used > r->most) {
+        rlf_fail(r->err, RLF_USER,
+                 "%s: the rows up to here take more than %zu MB of memory",
+                 place(r), r->most >> 20);
+        rlf_err_hint(r->err, "take fewer rows with first:, or fewer columns");
+        return RLF_USER;
+    }
+    return RLF_OK;
+}
+
+/* --- JSON --- */
+
+static const json_t *
+step_into(const json_t *value, const char *key)
+{
+    if (!json_is_array(value))
+        return json_object_get(value, key);
+    char *end;
+    unsigned long i = strtoul(key, &end, 10);
+    return *key && !*end ? json_array_get(value, i) : NULL;
+}
+
+/* The value at a name or dotted path, or NULL. */
+static const json_t *
+find_field(const json_t *object, const char *field)
+{
+    const json_t *value = json_object_get(object, field);
+    if (value || !strchr(field, '.'))
+        return value;
+    rlf_buf path = {0};
+    rlf_buf_puts(&path, field);
+    value = object;
+    for (char *at = path.p; at && value;) {
+        char *dot = strchr(at, '.');
+        if (dot)
+            *dot = 0;
+        value = step_into(value, at);
+        at = dot ? dot + 1 : NULL;
+    }
+    rlf_buf_free(&path);
+    return value;
+}
+
+static bool
+is_chat(const json_t *value)
+{
+    if (!json_is_array(value) || !json_array_size(value))
+        return false;
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        const json_t *item = json_array_get(value, i);
+        if (!json_is_string(json_object_get(item, "role")) ||
+            !json_is_string(json_object_get(item, "content")))
+            return false;
+    }
+    return true;
+}
+
+/* "did you mean" over the names of the row. */
+static void
+hint_names(reader *r, const json_t *object, const char *field)
+{
+    RLF_VEC(const char *) names = {0};
+    rlf_buf all = {0};
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        rlf_buf_printf(&all, "%s%s", all.n ? ", " : "", key);
+        RLF_PUSH(&names, key);
+    }
+    const char *near = rlf_str_nearest(field, names.data, names.count);
+    if (near)
+        rlf_err_hint(r->err, "did you mean \"%s\"", near);
+    else if (all.n)
+        rlf_err_hint(r->err, "the row has %.300s", all.p);
+    RLF_VEC_FREE(&names);
+    rlf_buf_free(&all);
+}
+
+static rlf_status
+put_json(reader *r, size_t c, const json_t *object)
+{
+    const char *field = r->rows->columns[c].field;
+    const json_t *value = find_field(object, field);
+    if (!value) {
+        rlf_fail(r->err, RLF_USER, "%s: the row has no \"%s\"", place(r),
+                 field);
+        hint_names(r, object, field);
+        return RLF_USER;
+    }
+    cell out = {0};
+    if (json_is_number(value) || json_is_boolean(value)) {
+        out.kind = RLF_COLUMN_NUMBER;
+        out.number = json_is_number(value) ? json_number_value(value)
+                                           : json_is_true(value);
+    } else if (json_is_string(value)) {
+        out.kind = RLF_COLUMN_TEXT;
+        out.text =
+            (rlf_str){json_string_value(value), json_string_length(value)};
+    } else if (is_chat(value)) {
+        out.kind = RLF_COLUMN_CHAT;
+        out.chat = value;
+    } else {
+        rlf_fail(r->err, RLF_USER,
+                 "%s: \"%s\" is %s where a number, a text or a list of chat "
+                 "messages is wanted",
+                 place(r), field, rlf_json_word(value));
+        return RLF_USER;
+    }
+    return put_cell(r, c, &out);
+}
+
+static rlf_status
+put_object(reader *r, const json_t *object, rlf_err *err)
+{
+    if (!json_is_object(object))
+        return rlf_fail(err, RLF_USER, "%s: the row is %s, not an object",
+                        place(r), rlf_json_word(object));
+    if (r->seen++ < r->spec->skip)
+        return RLF_OK;
+    for (size_t c = 0; c < r->rows->n_columns; c++)
+        RLF_TRY(put_json(r, c, object));
+    return end_row(r);
+}
+
+static bool
+is_blank(rlf_str text)
+{
+    return strspn(text.p, " \t\r\n") >= text.n;
+}
+
+/* Lines, the first of which was read already. */
+static rlf_status
+read_jsonl(reader *r, rlf_lines *lines, rlf_str line, rlf_err *err)
+{
+    for (bool more = true; more && want_more(r);) {
+        rlf_buf copy = {0}; /* 0-terminated, for is_blank */
+        rlf_buf_add(&copy, line.p, line.n);
+        rlf_status status = RLF_OK;
+        if (!is_blank((rlf_str){copy.p, copy.n})) {
+            json_t *object = NULL;
+            r->line = lines->line;
+            status = rlf_json_parse(r->spec->path, r->line, copy.p, copy.n, err,
+                                    &object);
+            if (status == RLF_OK)
+                status = put_object(r, object, err);
+            json_decref(object);
+        }
+        rlf_buf_free(&copy);
+        RLF_TRY(status);
+        RLF_TRY(
+            rlf_lines_next(lines, r->spec->path, most_line, err, &more, &line));
+    }
+    return RLF_OK;
+}
+
+/* A JSON list: the whole file; lines->buf has its beginning. */
+static rlf_status
+read_list(reader *r, rlf_lines *lines, rlf_err *err)
+{
+    const char *path = r->spec->path;
+    char chunk[1 << 16];
+    for (size_t got = 1; got;) {
+        RLF_TRY(rlf_stream_read(lines->stream, chunk, sizeof chunk, err, &got));
+        rlf_buf_add(&lines->buf, chunk, got);
+        if (lines->buf.n > r->most)
+            return rlf_fail(err, RLF_USER,
+                            "%s is larger than %zu MB; a list that long is "
+                            "better kept as jsonl",
+                            path, r->most >> 20);
+    }
+    json_t *list = NULL;
+    const char *p = lines->buf.p;
+    size_t skip = strncmp(p, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    RLF_TRY(rlf_json_parse(path, 1, p + skip, lines->buf.n - skip, err, &list));
+    rlf_status status = RLF_OK;
+    size_t n = json_array_size(list);
+    r->rows->list = true;
+    for (size_t i = 0; i < n && want_more(r) && status == RLF_OK; i++) {
+        r->line = (uint32_t)i + 1;
+        status = put_object(r, json_array_get(list, i), err);
+    }
+    json_decref(list);
+    return status;
+}
+
+static rlf_status
+read_json(reader *r, rlf_stream *stream, rlf_err *err)
+{
+    rlf_lines lines = {.stream = stream};
+    rlf_str line;
+    bool more;
+    rlf_status status =
+        rlf_lines_next(&lines, r->spec->path, most_line, err, &more, &line);
+    if (status == RLF_OK && more) {
+        size_t i = 0;
+        while (i < line.n && strchr(" \t\r", line.p[i]))
+            i++;
+        if (line.n >= 4 && memcmp(line.p, "PAR1", 4) == 0) {
+            status = rlf_fail(err, RLF_USER,
+                              "%s is a parquet file, which is not read",
+                              r->spec->path);
+            rlf_err_hint(err, "convert it to jsonl");
+        } else if (i < line.n && line.p[i] == '[') {
+            status = read_list(r, &lines, err);
+        } else {
+            status = read_jsonl(r, &lines, line, err);
+        }
+    }
+    rlf_buf_free(&lines.buf);
+    return status;
+}
+
+/* --- csv --- */
+
+/* The place of each column's field in the records, by the first record. */
+static rlf_status
+match_header(reader *r, const rlf_csv *csv, size_t *places, rlf_err *err)
+{
+    for (size_t c = 0; c < r->rows->n_columns; c++) {
+        const char *field = r->rows->columns[c].field;
+        size_t i = 0;
+        while (i < csv->fields.count &&
+               !rlf_str_eq(csv->fields.data[i].text, rlf_str_of(field)))
+            i++;
+        places[c] = i;
+        if (i < csv->fields.count)
+            continue;
+        rlf_fail(err, RLF_USER, "%s: the first line has no field \"%s\"",
+                 r->spec->path, field);
+        rlf_buf all = {0};
+        for (i = 0; i < csv->fields.count; i++)
+            rlf_buf_printf(&all, "%s%s", i ? ", " : "",
+                           csv->fields.data[i].text.p);
+        rlf_err_hint(err, "it has %.300s", all.p ? all.p : "none");
+        rlf_buf_free(&all);
+        return RLF_USER;
+    }
+    return RLF_OK;
+}
+
+static rlf_status
+put_csv(reader *r, size_t c, const rlf_csv_field *field, rlf_err *err)
+{
+    cell out = {.kind = RLF_COLUMN_TEXT, .text = field->text};
+    bool first = r->rows->count == 0;
+    bool number = !first && r->rows->columns[c].kind == RLF_COLUMN_NUMBER;
+    char *end = NULL;
+    /* Where texts stand, "7" is a text too; where numbers do, it must be one.
+     * strtod also takes "nan" and "0x10": only what looks like a decimal. */
+    if (!field->quoted && (first || number) && field->text.n &&
+        strspn(field->text.p, "0123456789+-.eE") == field->text.n) {
+        out.number = strtod(field->text.p, &end);
+        if (!*end)
+            out.kind = RLF_COLUMN_NUMBER;
+    }
+    json_t *valid = json_stringn(field->text.p, field->text.n);
+    if (!valid)
+        return rlf_fail(err, RLF_USER, "%s: \"%s\" is not UTF-8", place(r),
+                        r->rows->columns[c].field);
+    json_decref(valid);
+    return put_cell(r, c, &out);
+}
+
+static rlf_status
+read_csv_rows(reader *r, rlf_csv *csv, size_t *places, rlf_err *err)
+{
+    bool more = false;
+    RLF_TRY(rlf_csv_next(csv, most_line, err, &more));
+    if (!more)
+        return RLF_OK;
+    RLF_TRY(match_header(r, csv, places, err));
+    size_t n = csv->fields.count;
+    while (want_more(r)) {
+        RLF_TRY(rlf_csv_next(csv, most_line, err, &more));
+        if (!more)
+            break;
+        r->line = csv->line;
+        if (csv->fields.count != n)
+            return rlf_fail(err, RLF_USER,
+                            "%s: the record has %zu fields, the first line %zu",
+                            place(r), csv->fields.count, n);
+        if (r->seen++ < r->spec->skip)
+            continue;
+        for (size_t c = 0; c < r->rows->n_columns; c++)
+            RLF_TRY(put_csv(r, c, &csv->fields.data[places[c]], err));
+        RLF_TRY(end_row(r));
+    }
+    return RLF_OK;
+}
+
+static rlf_status
+read_csv(reader *r, rlf_stream *stream, rlf_err *err)
+{
+    rlf_csv csv = {.lines.stream = stream, .path = r->spec->path};
+    size_t *places = RLF_NEW_ARRAY(r->arena, size_t, r->rows->n_columns);
+    rlf_status status = read_csv_rows(r, &csv, places, err);
+    rlf_csv_free(&csv);
+    return status;
+}
+
+/* --- the whole --- */
+
+/* Does the name, without .gz or .zst, end in .csv? */
+static bool
+is_csv(const char *path)
+{
+    size_t n = strlen(path);
+    if (n > 3 && strcmp(path + n - 3, ".gz") == 0)
+        n -= 3;
+    else if (n > 4 && strcmp(path + n - 4, ".zst") == 0)
+        n -= 4;
+    return n > 4 && strncmp(path + n - 4, ".csv", 4) == 0;
+}
+
+static void *
+keep(rlf_arena *arena, const void *p, size_t n)
+{
+    void *copy = rlf_arena_alloc(arena, n);
+    if (n)
+        memcpy(copy, p, n);
+    return copy;
+}
+
+/* Move the growing columns into the arena. */
+static void
+settle(reader *r)
+{
+    rlf_rows *rows = r->rows;
+    for (size_t c = 0; c < rows->n_columns; c++) {
+        struct column *from = &r->columns[c];
+        rlf_column *to = &rows->columns[c];
+        if (from->numbers.count)
+            to->numbers = keep(r->arena, from->numbers.data,
+                               rows->count * sizeof *to->numbers);
+        if (from->texts.count)
+            to->texts = keep(r->arena, from->texts.data,
+                             rows->count * sizeof *to->texts);
+        if (from->chats.count)
+            to->chats = keep(r->arena, from->chats.data,
+                             rows->count * sizeof *to->chats);
+    }
+    rows->lines =
+        keep(r->arena, r->lines.data, rows->count * sizeof *rows->lines);
+    rows->hash = rlf_hash_mix(rows->hash);
+}
+
+rlf_status
+rlf_rows_read(const rlf_rows_spec *spec, rlf_arena *arena, rlf_err *err,
+              rlf_rows *out)
+{
+    size_t n = spec->n_columns;
+    *out = (rlf_rows){.path = rlf_arena_strdup(arena, spec->path),
+                      .columns = RLF_NEW_ARRAY(arena, rlf_column, n),
+                      .n_columns = n,
+                      .hash = RLF_HASH_INIT};
+    reader r = {.spec = spec,
+                .arena = arena,
+                .err = err,
+                .rows = out,
+                .columns = RLF_NEW_ARRAY(arena, struct column, n),
+                .most = spec->most ? spec->most : (size_t)4 << 30,
+                .used = rlf_arena_used(arena)};
+    for (size_t c = 0; c < n; c++) {
+        out->columns[c].label = rlf_arena_strdup(arena, spec->columns[c].label);
+        out->columns[c].field = rlf_arena_strdup(arena, spec->columns[c].field);
+    }
+    rlf_stream *stream = NULL;
+    RLF_TRY(rlf_stream_open(spec->path, err, &stream));
+    rlf_status status = is_csv(spec->path) ? read_csv(&r, stream, err)
+                                           : read_json(&r, stream, err);
+    rlf_stream_close(stream);
+    if (status == RLF_OK && !out->count) {
+        status = rlf_fail(err, RLF_USER, "%s has no rows", spec->path);
+        if (spec->skip && r.seen)
+            rlf_err_hint(err, "it has %llu, and skip: passes over %llu",
+                         (unsigned long long)r.seen,
+                         (unsigned long long)spec->skip);
+    }
+    if (status == RLF_OK)
+        settle(&r);
+    for (size_t c = 0; c < n; c++) {
+        RLF_VEC_FREE(&r.columns[c].numbers);
+        RLF_VEC_FREE(&r.columns[c].texts);
+        RLF_VEC_FREE(&r.columns[c].chats);
+    }
+    RLF_VEC_FREE(&r.lines);
+    return status;
+}
+
+const rlf_column *
+rlf_rows_column(const rlf_rows *rows, const char *label)
+{
+    for (size_t c = 0; c < rows->n_columns; c++)
+        if (strcmp(rows->columns[c].label, label) == 0)
+            return &rows->columns[c];
+    return NULL;
+}
+
+const char *
+rlf_rows_place(const rlf_rows *rows, size_t i, rlf_arena *arena)
+{
+    return rlf_arena_printf(arena, rows->list ? "%s row %u" : "%s:%u",
+                            rows->path, rows->lines[i]);
+}

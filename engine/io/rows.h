@@ -1,0 +1,86 @@
+/* Data sets: rows of labelled columns from jsonl, JSON or csv files.
+ *
+ * A file, plain or compressed (stream.h), is one of
+ *  - csv, if its name ends in .csv (before .gz or .zst): fields by RFC 4180,
+ *    the first record names them;
+ *  - a JSON list of objects, if its first byte that is not a space is '[';
+ *  - else jsonl: one object a line, empty lines passed over.
+ * A column takes one field of each row. A field is a name, or a dotted path
+ * ("reward_model.ground_truth", "turns.0"); a name that has dots itself is
+ * found first. The first row taken decides the kind of a column:
+ *  - number: a JSON number, true (1) or false (0), an unquoted csv number;
+ *  - text: a JSON text, or any other csv field;
+ *  - chat: a list of {"role": text, "content": text}.
+ * In a later row another kind, a missing field or null is RLF_USER with file
+ * and line. All rows stay in memory, column by column, in the caller's arena.
+ */
+#ifndef RLF_IO_ROWS_H
+#define RLF_IO_ROWS_H
+
+#include "engine/base/arena.h"
+#include "engine/base/status.h"
+#include "engine/base/str.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum rlf_column_kind {
+    RLF_COLUMN_NUMBER,
+    RLF_COLUMN_TEXT,
+    RLF_COLUMN_CHAT
+} rlf_column_kind;
+
+typedef struct rlf_message {
+    rlf_str role, content; /* each followed by a 0 byte */
+} rlf_message;
+
+typedef struct rlf_chat {
+    const rlf_message *messages;
+    size_t count;
+} rlf_chat;
+
+/* What to read. */
+typedef struct rlf_column_spec {
+    const char *label; /* the column's name in the program */
+    const char *field; /* name or dotted path in the file */
+} rlf_column_spec;
+
+typedef struct rlf_rows_spec {
+    const char *path;
+    const rlf_column_spec *columns;
+    size_t n_columns;
+    uint64_t skip;  /* rows passed over */
+    uint64_t first; /* then at most so many are taken; 0: all */
+    size_t most;    /* bytes of memory that rows may take; 0: 4 GiB */
+} rlf_rows_spec;
+
+/* Exactly one of the three arrays is set; it has a value for each row. Texts
+ * are valid UTF-8 and followed by a 0 byte. */
+typedef struct rlf_column {
+    const char *label, *field;
+    rlf_column_kind kind;
+    const double *numbers;
+    const rlf_str *texts;
+    const rlf_chat *chats;
+} rlf_column;
+
+typedef struct rlf_rows {
+    const char *path;
+    rlf_column *columns; /* as in the spec */
+    size_t n_columns;
+    size_t count;
+    bool list;             /* a JSON list: rows have no lines */
+    const uint32_t *lines; /* of each row in the file; in a JSON list, its
+                              1-based place */
+    uint64_t hash;         /* of labels, kinds and values */
+} rlf_rows;
+
+/* RLF_USER for what is wrong with the file, also if no row is left. */
+rlf_status rlf_rows_read(const rlf_rows_spec *spec, rlf_arena *arena,
+                         rlf_err *err, rlf_rows *out);
+/* The column of that label, or NULL. */
+const rlf_column *rlf_rows_column(const rlf_rows *rows, const char *label);
+/* "data.jsonl:17" or "data.json row 17": where row i stands, for messages. */
+const char *rlf_rows_place(const rlf_rows *rows, size_t i, rlf_arena *arena);
+
+#endif

@@ -1,0 +1,34 @@
+/* Read a file from front to end, decompressed on the way.
+ *
+ * gzip (also several members) and zstd (also several frames) are known by
+ * their first bytes, whatever the file is called; all else is read as it is.
+ * Compressed data that is torn or damaged is RLF_USER. */
+#ifndef RLF_IO_STREAM_H
+#define RLF_IO_STREAM_H
+
+#include "engine/base/status.h"
+#include "engine/base/str.h"
+
+typedef struct rlf_stream rlf_stream;
+
+rlf_status rlf_stream_open(const char *path, rlf_err *err, rlf_stream **out);
+/* Up to n bytes into p; *got is 0 only at the end. */
+rlf_status rlf_stream_read(rlf_stream *stream, void *p, size_t n, rlf_err *err,
+                           size_t *got);
+void rlf_stream_close(rlf_stream *stream); /* NULL is fine */
+
+/* Lines of a stream. The line lives until the next call; its end (LF or CR
+ * LF) is not part of it. A byte order mark at the start is passed over. */
+typedef struct rlf_lines {
+    rlf_stream *stream;
+    rlf_buf buf;
+    size_t at;     /* where the next line begins in buf */
+    uint32_t line; /* 1-based number of the line last returned */
+    bool ended;    /* the stream has nothing more */
+} rlf_lines;
+/* *more is false at the end, and then *out is not set. A line longer than
+ * `most` bytes is RLF_USER. */
+rlf_status rlf_lines_next(rlf_lines *lines, const char *path, size_t most,
+                          rlf_err *err, bool *more, rlf_str *out);
+
+#endif
