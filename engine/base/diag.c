@@ -1,0 +1,340 @@
+/* Diagnostics: collecting, sorting, printing. See diag.h.
+ *
+ * A shown line is first cut into cells, one per character; carets and the
+ * window of a long line are then counted in cells. */
+#include "engine/base/diag.h"
+
+#include "engine/base/vec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WINDOW = 100, /* characters of a source line that are shown at most */
+    BEFORE = 60   /* of these before the caret, if the line is longer */
+};
+
+static bool
+same_place(rlf_span a, rlf_span b)
+{
+    return a.source == b.source && a.first == b.first;
+}
+
+/* A diagnostic that the caller may fill: in the list, or, if it is one too many
+ * or known already, beside it. */
+static rlf_diag *
+add(rlf_diags *diags, rlf_severity severity, const char *code, rlf_span at,
+    const char *fmt, va_list ap)
+{
+    rlf_diag diag = {.severity = severity,
+                     .code = code,
+                     .at = at,
+                     .text = rlf_arena_vprintf(diags->arena, fmt, ap)};
+    size_t errors = 0;
+    bool keep = true;
+    for (size_t i = 0; i < diags->list.count; i++) {
+        const rlf_diag *d = &diags->list.data[i];
+        errors += d->severity == RLF_SEVERITY_ERROR;
+        /* placeless ones differ by their text alone */
+        if (d->severity == severity && strcmp(d->code, code) == 0 &&
+            same_place(d->at, at) &&
+            (at.source || strcmp(d->text, diag.text) == 0))
+            keep = false;
+    }
+    if (keep && severity == RLF_SEVERITY_ERROR) {
+        diags->errors++;
+        keep = errors < RLF_DIAG_MOST;
+    }
+    if (!keep) {
+        rlf_diag *aside = RLF_NEW(diags->arena, rlf_diag);
+        *aside = diag;
+        return aside;
+    }
+    RLF_PUSH_IN(diags->arena, &diags->list, diag);
+    return &diags->list.data[diags->list.count - 1];
+}
+
+rlf_diag *
+rlf_diag_error(rlf_diags *diags, const char *code, rlf_span at, const char *fmt,
+               ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    rlf_diag *diag = add(diags, RLF_SEVERITY_ERROR, code, at, fmt, ap);
+    va_end(ap);
+    return diag;
+}
+
+rlf_diag *
+rlf_diag_warning(rlf_diags *diags, const char *code, rlf_span at,
+                 const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    rlf_diag *diag = add(diags, RLF_SEVERITY_WARNING, code, at, fmt, ap);
+    va_end(ap);
+    return diag;
+}
+
+void
+rlf_diag_hint(rlf_diags *diags, rlf_diag *diag, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    diag->hint = rlf_arena_vprintf(diags->arena, fmt, ap);
+    va_end(ap);
+}
+
+void
+rlf_diag_note(rlf_diags *diags, rlf_diag *diag, rlf_span at, const char *fmt,
+              ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    rlf_note note = {at, rlf_arena_vprintf(diags->arena, fmt, ap)};
+    va_end(ap);
+    RLF_PUSH_IN(diags->arena, &diag->notes, note);
+}
+
+/* By source, then place; qsort is not stable, so the list's order (kept in
+ * `order`) decides among equals. */
+typedef struct sorted {
+    const rlf_diag *diag;
+    size_t order;
+} sorted;
+
+static int
+compare(const void *left, const void *right)
+{
+    const sorted *a = left, *b = right;
+    rlf_span x = a->diag->at, y = b->diag->at;
+    if (x.source != y.source)
+        return x.source < y.source ? -1 : 1;
+    if (x.first != y.first)
+        return x.first < y.first ? -1 : 1;
+    return a->order < b->order ? -1 : 1;
+}
+
+static sorted *
+sort(rlf_diags *diags)
+{
+    size_t n = diags->list.count;
+    sorted *all = RLF_NEW_ARRAY(diags->arena, sorted, n);
+    for (size_t i = 0; i < n; i++)
+        all[i] = (sorted){&diags->list.data[i], i};
+    if (n)
+        qsort(all, n, sizeof *all, compare);
+    return all;
+}
+
+static size_t
+errors_left_out(const rlf_diags *diags)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < diags->list.count; i++)
+        kept += diags->list.data[i].severity == RLF_SEVERITY_ERROR;
+    return diags->errors - kept;
+}
+
+/* Bytes of the UTF-8 character at p (n bytes are left); 0: not UTF-8. */
+static size_t
+character(const char *p, size_t n)
+{
+    const unsigned char *u = (const unsigned char *)p;
+    size_t size = u[0] < 0x80   ? 1
+                  : u[0] < 0xc2 ? 0
+                  : u[0] < 0xe0 ? 2
+                  : u[0] < 0xf0 ? 3
+                  : u[0] < 0xf5 ? 4
+                                : 0;
+    if (size > n)
+        return 0;
+    for (size_t i = 1; i < size; i++)
+        if ((u[i] & 0xc0) != 0x80)
+            return 0;
+    return size;
+}
+
+/* What stands under the byte `at` of a source: '^', '~' or ' '. */
+static char
+mark(size_t at, rlf_span caret, rlf_span left, rlf_span right)
+{
+    if (at == caret.first)
+        return '^';
+    if (at > caret.first && at < caret.last)
+        return '~';
+    if (left.source == caret.source && at >= left.first && at < left.last)
+        return '~';
+    if (right.source == caret.source && at >= right.first && at < right.last)
+        return '~';
+    return ' ';
+}
+
+/* Print the line that `caret` begins in, and the marks under it. */
+static void
+print_line(const rlf_sources *sources, rlf_span caret, rlf_span left,
+           rlf_span right, rlf_buf *out)
+{
+    rlf_place place = rlf_sources_place(sources, caret);
+    const char *p = place.text.p;
+    size_t n = place.text.n;
+    size_t begin = (size_t)(p - rlf_sources_get(sources, caret.source)->text);
+    size_t cells = 0, caret_cell = 0, size;
+    for (size_t i = 0; i < n; i += size, cells++) {
+        size = character(p + i, n - i);
+        size = size ? size : 1;
+        if (begin + i <= caret.first)
+            caret_cell = cells;
+    }
+    size_t from = 0, to = cells;
+    if (cells > WINDOW) {
+        from = caret_cell > BEFORE ? caret_cell - BEFORE : 0;
+        from = from > cells - WINDOW ? cells - WINDOW : from;
+        to = from + WINDOW;
+    }
+    rlf_buf under = {0};
+    rlf_buf_printf(out, "%5u | %s", place.line, from ? "..." : "");
+    rlf_buf_puts(&under, from ? "   " : "");
+    for (size_t i = 0, cell = 0; i < n; i += size, cell++) {
+        size = character(p + i, n - i);
+        bool shown = cell >= from && cell < to;
+        if (shown && size && ((unsigned char)p[i] >= ' ' || p[i] == '\t'))
+            rlf_buf_add(out, p + i, size);
+        else if (shown)
+            rlf_buf_putc(out, '?'); /* control characters, broken UTF-8 */
+        char m = mark(begin + i, caret, left, right);
+        if (shown)
+            rlf_buf_putc(&under, m == ' ' && p[i] == '\t' ? '\t' : m);
+        size = size ? size : 1;
+    }
+    if (caret.first >= begin + n) /* at the line's end, or past it */
+        rlf_buf_putc(&under, '^');
+    while (under.n &&
+           (under.p[under.n - 1] == ' ' || under.p[under.n - 1] == '\t'))
+        under.p[--under.n] = 0;
+    rlf_buf_printf(out, "%s\n      | %s\n", to < cells ? "..." : "",
+                   under.n ? under.p : "");
+    rlf_buf_free(&under);
+}
+
+static void
+print_message(const rlf_sources *sources, rlf_span at, rlf_span left,
+              rlf_span right, const char *kind, const char *text, rlf_buf *out)
+{
+    if (at.source) {
+        rlf_place place = rlf_sources_place(sources, at);
+        rlf_buf_printf(out, "%s:%u:%u: ", place.path, place.line, place.column);
+    }
+    rlf_buf_printf(out, "%s: %s\n", kind, text);
+    if (at.source)
+        print_line(sources, at, left, right, out);
+}
+
+static const char *
+severity_word(rlf_severity severity)
+{
+    return severity == RLF_SEVERITY_ERROR ? "error" : "warning";
+}
+
+void
+rlf_diags_print(rlf_diags *diags, rlf_buf *out)
+{
+    const rlf_span none = {0};
+    const sorted *all = sort(diags);
+    for (size_t i = 0; i < diags->list.count; i++) {
+        const rlf_diag *d = all[i].diag;
+        print_message(diags->sources, d->at, d->left, d->right,
+                      severity_word(d->severity), d->text, out);
+        for (size_t k = 0; k < d->notes.count; k++)
+            print_message(diags->sources, d->notes.data[k].span, none, none,
+                          "note", d->notes.data[k].text, out);
+        if (d->hint)
+            rlf_buf_printf(out, "hint: %s\n", d->hint);
+    }
+    size_t more = errors_left_out(diags);
+    if (more)
+        rlf_buf_printf(out, "%zu more error%s\n", more, more == 1 ? "" : "s");
+}
+
+static void
+json_place(const rlf_sources *sources, rlf_span at, rlf_buf *out)
+{
+    if (!at.source)
+        return;
+    rlf_place place = rlf_sources_place(sources, at);
+    rlf_buf_puts(out, ", \"path\": ");
+    rlf_buf_json(out, place.path, strlen(place.path));
+    rlf_buf_printf(out,
+                   ", \"line\": %u, \"column\": %u, \"first\": %u, "
+                   "\"last\": %u",
+                   place.line, place.column, at.first, at.last);
+}
+
+static void
+json_text(const char *name, const char *text, rlf_buf *out)
+{
+    rlf_buf_printf(out, ", \"%s\": ", name);
+    rlf_buf_json(out, text, strlen(text));
+}
+
+void
+rlf_diags_print_json(rlf_diags *diags, rlf_buf *out)
+{
+    const sorted *all = sort(diags);
+    rlf_buf_puts(out, "[");
+    for (size_t i = 0; i < diags->list.count; i++) {
+        const rlf_diag *d = all[i].diag;
+        rlf_buf_printf(out, "%s\n  {\"severity\": \"%s\"", i ? "," : "",
+                       severity_word(d->severity));
+        json_text("code", d->code, out);
+        json_place(diags->sources, d->at, out);
+        json_text("text", d->text, out);
+        if (d->hint)
+            json_text("hint", d->hint, out);
+        for (size_t k = 0; k < d->notes.count; k++) {
+            rlf_buf_puts(out, k ? ",\n    {" : ", \"notes\": [\n    {");
+            rlf_buf_puts(out, "\"severity\": \"note\"");
+            json_place(diags->sources, d->notes.data[k].span, out);
+            json_text("text", d->notes.data[k].text, out);
+            rlf_buf_puts(out, "}");
+        }
+        rlf_buf_puts(out, d->notes.count ? "]}" : "}");
+    }
+    size_t more = errors_left_out(diags);
+    if (more)
+        rlf_buf_printf(out,
+                       ",\n  {\"severity\": \"error\", \"code\": \"more\", "
+                       "\"text\": \"%zu more error%s\"}",
+                       more, more == 1 ? "" : "s");
+    rlf_buf_puts(out, diags->list.count ? "\n]\n" : "]\n");
+}
+
+/* Print text with `indent` spaces before each of its lines. */
+static void
+print_indented(const char *text, int indent, rlf_buf *out)
+{
+    while (*text) {
+        size_t n = strcspn(text, "\n");
+        rlf_buf_printf(out, "%*s%.*s\n", indent, "", (int)n, text);
+        text += n + (text[n] == '\n');
+    }
+}
+
+void
+rlf_err_print(const rlf_err *err, const rlf_sources *sources, rlf_buf *out)
+{
+    const rlf_span none = {0};
+    rlf_span at = sources ? err->span : none;
+    print_message(sources, at, none, none, "error", err->sentence, out);
+    if (err->node[0] && err->rank >= 0)
+        rlf_buf_printf(out, "  in %s on rank %d\n", err->node, err->rank);
+    else if (err->node[0])
+        rlf_buf_printf(out, "  in %s\n", err->node);
+    else if (err->rank >= 0)
+        rlf_buf_printf(out, "  on rank %d\n", err->rank);
+    print_indented(err->detail, 2, out);
+    if (err->hint[0])
+        rlf_buf_printf(out, "hint: %s\n", err->hint);
+    if (err->status == RLF_BUG && err->trail[0])
+        rlf_buf_printf(out, "  passed on by %s\n", err->trail);
+}
