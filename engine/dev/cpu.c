@@ -1,0 +1,216 @@
+/* The host as a device: memory aligned to cache lines (and to huge pages when
+ * large), synchronous queues, trivial events. The operations that run on its
+ * queues are in kernels/cpu. */
+#define _GNU_SOURCE
+#include "engine/base/arena.h"
+#include "engine/dev/cores.h"
+#include "engine/dev/dev.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define ALIGNMENT 64
+#define HUGE ((size_t)2 << 20)
+/* Scratch of one thread: what the largest tile of an operation needs
+ * (kernels/cpu/ops.h asserts it). */
+#define SCRATCH ((size_t)1 << 20)
+
+typedef struct cpu_device {
+    rlf_device device; /* first */
+    rlf_team *team;
+    size_t limit;
+} cpu_device;
+
+struct rlf_event {
+    bool recorded;
+};
+
+static rlf_status
+cpu_alloc(rlf_device *device, size_t bytes, void **out, rlf_err *err)
+{
+    cpu_device *cpu = (cpu_device *)device;
+    *out = NULL;
+    if (bytes == 0)
+        return RLF_OK;
+    size_t align = bytes >= HUGE ? HUGE : ALIGNMENT;
+    size_t have = bytes > SIZE_MAX - align
+                      ? 0
+                      : (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    bool fits =
+        have && (!cpu->limit || (have <= cpu->limit &&
+                                 device->allocated <= cpu->limit - have));
+    void *p = NULL;
+    if (!fits || posix_memalign(&p, align, have) != 0) {
+        rlf_status status = rlf_fail(
+            err, RLF_ENV, "no memory for a block of %zu bytes (%zu are in use)",
+            bytes, device->allocated);
+        rlf_err_hint(err, "lower the caps of the run (see rlflow check)");
+        return status;
+    }
+    if (align == HUGE)
+        madvise(p, have, MADV_HUGEPAGE); /* only a hint */
+    device->allocated += have;
+    if (device->allocated > device->peak)
+        device->peak = device->allocated;
+    *out = p;
+    return RLF_OK;
+}
+
+static void
+cpu_free(rlf_device *device, void *p, size_t bytes)
+{
+    if (!p)
+        return;
+    device->allocated -= (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    free(p);
+}
+
+static rlf_status
+cpu_copy(rlf_queue *queue, void *to, const void *from, size_t bytes,
+         rlf_copy kind, rlf_err *err)
+{
+    (void)queue, (void)kind, (void)err;
+    if (bytes)
+        memcpy(to, from, bytes);
+    return RLF_OK;
+}
+
+static rlf_status
+cpu_set(rlf_queue *queue, void *to, int byte, size_t bytes, rlf_err *err)
+{
+    (void)queue, (void)err;
+    if (bytes)
+        memset(to, byte, bytes);
+    return RLF_OK;
+}
+
+static void
+cpu_queue_free(rlf_queue *queue)
+{
+    rlf_cpu_queue *q = (rlf_cpu_queue *)queue;
+    for (int i = 0; i < q->n_threads; i++)
+        queue->device->ops->free(queue->device, q->scratch[i],
+                                 q->scratch_bytes);
+    free(q->scratch);
+    free(q);
+}
+
+static rlf_status
+cpu_queue_new(rlf_device *device, rlf_queue **out, rlf_err *err)
+{
+    cpu_device *cpu = (cpu_device *)device;
+    rlf_cpu_queue *q = rlf_calloc(1, sizeof *q);
+    q->queue.device = device;
+    q->team = cpu->team;
+    q->scratch_bytes = SCRATCH;
+    q->scratch = rlf_calloc((size_t)rlf_team_size(cpu->team), sizeof(char *));
+    for (; q->n_threads < rlf_team_size(cpu->team); q->n_threads++) {
+        void *block;
+        rlf_status status = cpu_alloc(device, SCRATCH, &block, err);
+        if (status < 0) {
+            cpu_queue_free(&q->queue);
+            return status;
+        }
+        q->scratch[q->n_threads] = block;
+    }
+    *out = &q->queue;
+    return RLF_OK;
+}
+
+static rlf_status
+cpu_queue_sync(rlf_queue *queue, rlf_err *err)
+{
+    (void)queue, (void)err;
+    return RLF_OK;
+}
+
+static rlf_status
+cpu_event_new(rlf_device *device, rlf_event **out, rlf_err *err)
+{
+    (void)device, (void)err;
+    *out = rlf_calloc(1, sizeof **out);
+    return RLF_OK;
+}
+
+static void
+cpu_event_free(rlf_event *event)
+{
+    free(event);
+}
+
+static rlf_status
+cpu_event_record(rlf_event *event, rlf_queue *queue, rlf_err *err)
+{
+    (void)queue, (void)err;
+    event->recorded = true;
+    return RLF_OK;
+}
+
+static rlf_status
+cpu_event_wait(rlf_event *event, rlf_queue *queue, rlf_err *err)
+{
+    (void)queue;
+    if (!event->recorded)
+        return rlf_fail(err, RLF_BUG, "waits for an event never recorded");
+    return RLF_OK;
+}
+
+static rlf_status
+cpu_event_done(rlf_event *event, rlf_err *err)
+{
+    (void)err;
+    return event->recorded ? RLF_OK : RLF_AGAIN;
+}
+
+static void
+cpu_device_free(rlf_device *device)
+{
+    cpu_device *cpu = (cpu_device *)device;
+    rlf_team_free(cpu->team);
+    free(cpu);
+}
+
+static const rlf_device_ops cpu_ops = {
+    .name = "cpu",
+    .doc = "the cores of this machine",
+    .alloc = cpu_alloc,
+    .free = cpu_free,
+    .copy = cpu_copy,
+    .set = cpu_set,
+    .queue_new = cpu_queue_new,
+    .queue_free = cpu_queue_free,
+    .queue_sync = cpu_queue_sync,
+    .event_new = cpu_event_new,
+    .event_free = cpu_event_free,
+    .event_record = cpu_event_record,
+    .event_wait = cpu_event_wait,
+    .event_done = cpu_event_done,
+    .device_free = cpu_device_free,
+};
+
+rlf_status
+rlf_device_cpu_new(const rlf_cpu_options *options, rlf_device **out,
+                   rlf_err *err)
+{
+    int n = options->n_threads ? options->n_threads : rlf_cores_count();
+    int n_run = options->n_run_threads > n ? options->n_run_threads : n;
+    cpu_device *cpu = rlf_calloc(1, sizeof *cpu);
+    rlf_status status = rlf_team_new(n, n_run, &cpu->team, err);
+    if (status < 0) {
+        free(cpu);
+        return status;
+    }
+    cpu->limit = options->memory_limit;
+    cpu->device.ops = &cpu_ops;
+    cpu->device.caps = (rlf_device_caps){
+        .host_memory = true, .n_threads = n, .alignment = ALIGNMENT};
+    *out = &cpu->device;
+    return RLF_OK;
+}
+
+rlf_team *
+rlf_device_cpu_team(rlf_device *device)
+{
+    return ((cpu_device *)device)->team;
+}
