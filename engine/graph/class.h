@@ -11,7 +11,29 @@
 #include "engine/graph/graph.h"
 #include "engine/graph/run.h"
 
-/* How the language reaches a class. */
+/* How the language reaches a class. What a node of each role holds, besides
+ * what the formals of its class say (a set or column that an argument names is
+ * an input; a receiver that is a set is input 0):
+ *
+ *   FIELD      input 0: the set. A name that no FIELD class on SET has is a
+ *              field of the set's data: class "number" or "words" on DATA,
+ *              receiver: the data, argument `name`
+ *   HOOK       the class named by the hook's `per`; receiver: the hook. Input
+ *              0: the set (none if per: step); extra labelled columns on
+ *              whatever goes down to its rows. Outputs: one for each give in
+ *              order, then `ok` (on the samples; per: step a scalar)
+ *   FUNCTION   respond: without `to`, the grammar passes there the set whose
+ *              rows the text has (`given` false)
+ *   DRAW       receiver: the data; output 0: the set. `count` absent: all rows
+ *   STATE      receiver: the state; output 0: its value
+ *   SET_STATE  receiver: the state; input 0: the value
+ *   ASSIGN     receiver: the model; args: for each term of the weighted sum a
+ *              list of two, its coefficient (NUMBER, or VALUE of a scalar) and
+ *              its model (RESOURCE)
+ *   REPORT     args: extra labelled scalars; the label is the metric's name
+ *   FOR        inputs: the sets that are split. args: the formals once for each
+ *              set in turn. call->out: the contents of the region's args, one
+ *              piece of each set */
 typedef enum rlf_role {
     RLF_ROLE_METHOD,    /* receiver.name(args): on a model, set or data */
     RLF_ROLE_FUNCTION,  /* name(args): ask, respond */
