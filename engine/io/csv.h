@@ -1,5 +1,5 @@
 /* Records of a csv file (RFC 4180): commas, quotes doubled inside quotes, line
- * ends inside quotes. Used by rows.c only. */
+ * ends inside quotes. Used by records.c only. */
 #ifndef RLF_IO_CSV_H
 #define RLF_IO_CSV_H
 

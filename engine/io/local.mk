@@ -7,7 +7,7 @@ libio_la_SOURCES = \
 	%D%/element.def \
 	%D%/file.c %D%/file.h \
 	%D%/json.c %D%/json.h \
-	%D%/rows.c %D%/rows.h \
+	%D%/records.c %D%/records.h \
 	%D%/safetensors.c %D%/safetensors.h \
 	%D%/stream.c %D%/stream.h \
 	%D%/tensor_writer.c

@@ -1,6 +1,6 @@
-/* Data sets: see rows.h. Each format yields one cell after the other;
+/* Data sets: see records.h. Each format yields one cell after the other;
  * put_cell, below, decides and checks the kinds. */
-#include "engine/io/rows.h"
+#include "engine/io/records.h"
 
 #include "engine/base/hash.h"
 #include "engine/base/vec.h"
@@ -18,17 +18,17 @@ static const char *const kind_words[] = {"a number", "a text",
 
 /* One value on its way into a column. Texts are borrowed. */
 typedef struct cell {
-    rlf_column_kind kind;
+    rlf_record_kind kind;
     double number;
     rlf_str text;
     const json_t *chat;
 } cell;
 
 typedef struct reader {
-    const rlf_rows_spec *spec;
+    const rlf_records_spec *spec;
     rlf_arena *arena;
     rlf_err *err;
-    rlf_rows *rows;
+    rlf_records *rows;
     struct column {
         RLF_VEC(double) numbers;
         RLF_VEC(rlf_str) texts;
@@ -88,7 +88,7 @@ hash_text(uint64_t hash, rlf_str text)
 static rlf_status
 put_cell(reader *r, size_t c, const cell *from)
 {
-    rlf_column *column = &r->rows->columns[c];
+    rlf_record_column *column = &r->rows->columns[c];
     struct column *to = &r->columns[c];
     uint64_t hash = r->rows->hash;
     if (r->rows->count == 0) {
@@ -105,15 +105,15 @@ put_cell(reader *r, size_t c, const cell *from)
         return RLF_USER;
     }
     switch (from->kind) {
-    case RLF_COLUMN_NUMBER:
+    case RLF_RECORD_NUMBER:
         RLF_PUSH(&to->numbers, from->number);
         hash = rlf_hash(hash, &from->number, sizeof from->number);
         break;
-    case RLF_COLUMN_TEXT:
+    case RLF_RECORD_TEXT:
         RLF_PUSH(&to->texts, keep_text(r, from->text.p, from->text.n));
         hash = hash_text(hash, from->text);
         break;
-    case RLF_COLUMN_CHAT: {
+    case RLF_RECORD_CHAT: {
         rlf_chat chat = keep_chat(r, from->chat);
         RLF_PUSH(&to->chats, chat);
         hash = rlf_hash(hash, &chat.count, sizeof chat.count);
@@ -224,15 +224,15 @@ put_json(reader *r, size_t c, const json_t *object)
     }
     cell out = {0};
     if (json_is_number(value) || json_is_boolean(value)) {
-        out.kind = RLF_COLUMN_NUMBER;
+        out.kind = RLF_RECORD_NUMBER;
         out.number = json_is_number(value) ? json_number_value(value)
                                            : json_is_true(value);
     } else if (json_is_string(value)) {
-        out.kind = RLF_COLUMN_TEXT;
+        out.kind = RLF_RECORD_TEXT;
         out.text =
             (rlf_str){json_string_value(value), json_string_length(value)};
     } else if (is_chat(value)) {
-        out.kind = RLF_COLUMN_CHAT;
+        out.kind = RLF_RECORD_CHAT;
         out.chat = value;
     } else {
         rlf_fail(r->err, RLF_USER,
@@ -376,9 +376,9 @@ match_header(reader *r, const rlf_csv *csv, size_t *places, rlf_err *err)
 static rlf_status
 put_csv(reader *r, size_t c, const rlf_csv_field *field, rlf_err *err)
 {
-    cell out = {.kind = RLF_COLUMN_TEXT, .text = field->text};
+    cell out = {.kind = RLF_RECORD_TEXT, .text = field->text};
     bool first = r->rows->count == 0;
-    bool number = !first && r->rows->columns[c].kind == RLF_COLUMN_NUMBER;
+    bool number = !first && r->rows->columns[c].kind == RLF_RECORD_NUMBER;
     char *end = NULL;
     /* Where texts stand, "7" is a text too; where numbers do, it must be one.
      * strtod also takes "nan" and "0x10": only what looks like a decimal. */
@@ -386,7 +386,7 @@ put_csv(reader *r, size_t c, const rlf_csv_field *field, rlf_err *err)
         strspn(field->text.p, "0123456789+-.eE") == field->text.n) {
         out.number = strtod(field->text.p, &end);
         if (!*end)
-            out.kind = RLF_COLUMN_NUMBER;
+            out.kind = RLF_RECORD_NUMBER;
     }
     json_t *valid = json_stringn(field->text.p, field->text.n);
     if (!valid)
@@ -460,10 +460,10 @@ keep(rlf_arena *arena, const void *p, size_t n)
 static void
 settle(reader *r)
 {
-    rlf_rows *rows = r->rows;
+    rlf_records *rows = r->rows;
     for (size_t c = 0; c < rows->n_columns; c++) {
         struct column *from = &r->columns[c];
-        rlf_column *to = &rows->columns[c];
+        rlf_record_column *to = &rows->columns[c];
         if (from->numbers.count)
             to->numbers = keep(r->arena, from->numbers.data,
                                rows->count * sizeof *to->numbers);
@@ -480,14 +480,14 @@ settle(reader *r)
 }
 
 rlf_status
-rlf_rows_read(const rlf_rows_spec *spec, rlf_arena *arena, rlf_err *err,
-              rlf_rows *out)
+rlf_records_read(const rlf_records_spec *spec, rlf_arena *arena, rlf_err *err,
+                 rlf_records *out)
 {
     size_t n = spec->n_columns;
-    *out = (rlf_rows){.path = rlf_arena_strdup(arena, spec->path),
-                      .columns = RLF_NEW_ARRAY(arena, rlf_column, n),
-                      .n_columns = n,
-                      .hash = RLF_HASH_INIT};
+    *out = (rlf_records){.path = rlf_arena_strdup(arena, spec->path),
+                         .columns = RLF_NEW_ARRAY(arena, rlf_record_column, n),
+                         .n_columns = n,
+                         .hash = RLF_HASH_INIT};
     reader r = {.spec = spec,
                 .arena = arena,
                 .err = err,
@@ -522,8 +522,8 @@ rlf_rows_read(const rlf_rows_spec *spec, rlf_arena *arena, rlf_err *err,
     return status;
 }
 
-const rlf_column *
-rlf_rows_column(const rlf_rows *rows, const char *label)
+const rlf_record_column *
+rlf_records_column(const rlf_records *rows, const char *label)
 {
     for (size_t c = 0; c < rows->n_columns; c++)
         if (strcmp(rows->columns[c].label, label) == 0)
@@ -532,7 +532,7 @@ rlf_rows_column(const rlf_rows *rows, const char *label)
 }
 
 const char *
-rlf_rows_place(const rlf_rows *rows, size_t i, rlf_arena *arena)
+rlf_records_place(const rlf_records *rows, size_t i, rlf_arena *arena)
 {
     return rlf_arena_printf(arena, rows->list ? "%s row %u" : "%s:%u",
                             rows->path, rows->lines[i]);

@@ -14,8 +14,8 @@
  * In a later row another kind, a missing field or null is RLF_USER with file
  * and line. All rows stay in memory, column by column, in the caller's arena.
  */
-#ifndef RLF_IO_ROWS_H
-#define RLF_IO_ROWS_H
+#ifndef RLF_IO_RECORDS_H
+#define RLF_IO_RECORDS_H
 
 #include "engine/base/arena.h"
 #include "engine/base/status.h"
@@ -24,11 +24,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum rlf_column_kind {
-    RLF_COLUMN_NUMBER,
-    RLF_COLUMN_TEXT,
-    RLF_COLUMN_CHAT
-} rlf_column_kind;
+typedef enum rlf_record_kind {
+    RLF_RECORD_NUMBER,
+    RLF_RECORD_TEXT,
+    RLF_RECORD_CHAT
+} rlf_record_kind;
 
 typedef struct rlf_message {
     rlf_str role, content; /* each followed by a 0 byte */
@@ -40,47 +40,49 @@ typedef struct rlf_chat {
 } rlf_chat;
 
 /* What to read. */
-typedef struct rlf_column_spec {
+typedef struct rlf_record_field {
     const char *label; /* the column's name in the program */
     const char *field; /* name or dotted path in the file */
-} rlf_column_spec;
+} rlf_record_field;
 
-typedef struct rlf_rows_spec {
+typedef struct rlf_records_spec {
     const char *path;
-    const rlf_column_spec *columns;
+    const rlf_record_field *columns;
     size_t n_columns;
     uint64_t skip;  /* rows passed over */
     uint64_t first; /* then at most so many are taken; 0: all */
     size_t most;    /* bytes of memory that rows may take; 0: 4 GiB */
-} rlf_rows_spec;
+} rlf_records_spec;
 
 /* Exactly one of the three arrays is set; it has a value for each row. Texts
  * are valid UTF-8 and followed by a 0 byte. */
-typedef struct rlf_column {
+typedef struct rlf_record_column {
     const char *label, *field;
-    rlf_column_kind kind;
+    rlf_record_kind kind;
     const double *numbers;
     const rlf_str *texts;
     const rlf_chat *chats;
-} rlf_column;
+} rlf_record_column;
 
-typedef struct rlf_rows {
+typedef struct rlf_records {
     const char *path;
-    rlf_column *columns; /* as in the spec */
+    rlf_record_column *columns; /* as in the spec */
     size_t n_columns;
     size_t count;
     bool list;             /* a JSON list: rows have no lines */
     const uint32_t *lines; /* of each row in the file; in a JSON list, its
                               1-based place */
     uint64_t hash;         /* of labels, kinds and values */
-} rlf_rows;
+} rlf_records;
 
 /* RLF_USER for what is wrong with the file, also if no row is left. */
-rlf_status rlf_rows_read(const rlf_rows_spec *spec, rlf_arena *arena,
-                         rlf_err *err, rlf_rows *out);
+rlf_status rlf_records_read(const rlf_records_spec *spec, rlf_arena *arena,
+                            rlf_err *err, rlf_records *out);
 /* The column of that label, or NULL. */
-const rlf_column *rlf_rows_column(const rlf_rows *rows, const char *label);
+const rlf_record_column *rlf_records_column(const rlf_records *rows,
+                                            const char *label);
 /* "data.jsonl:17" or "data.json row 17": where row i stands, for messages. */
-const char *rlf_rows_place(const rlf_rows *rows, size_t i, rlf_arena *arena);
+const char *rlf_records_place(const rlf_records *rows, size_t i,
+                              rlf_arena *arena);
 
 #endif
