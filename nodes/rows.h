@@ -1,0 +1,52 @@
+/* Sets and models: texts to tokens and back.
+ *
+ * A set of data rows or of asked prompts has texts; the first model that reads
+ * it makes their tokens. Everything here lives in the step's pool. Not here:
+ * parts of sets (rlf_rows_part in engine/graph/run.h) and rows of data sets
+ * (data.h). */
+#ifndef RLF_NODES_ROWS_H
+#define RLF_NODES_ROWS_H
+
+#include "engine/graph/run.h"
+
+/* How a model reads and ends texts. A part of each model resource. */
+typedef struct rlf_reader {
+    const char *model; /* the user's name for it, for messages */
+    const struct rlf_tokenizer *tokenizer;
+    struct rlf_lua_host *template; /* of chat messages; NULL: it has none */
+    uint32_t context;              /* positions that it was made for */
+    int64_t eos;                   /* ends a written response; -1: none */
+} rlf_reader;
+
+/* The prompts of `rows` with tokens of the reader. The first reader's are kept
+ * in the set (rows->tokenizer says whose); another tokenizer gets a copy in the
+ * pool. Plain texts get the tokenizer's special tokens (BOS); chat messages go
+ * through the template, whose text has its own. RLF_USER, naming the row, if a
+ * prompt has no token, is longer than the data's `max_prompt`, or leaves no
+ * room in the context. */
+rlf_status rlf_rows_prompts(const rlf_env *env, rlf_rows *rows,
+                            const rlf_reader *reader, rlf_err *err,
+                            const rlf_prompt **out);
+/* A response's text as tokens that end with the reader's end token. */
+rlf_status rlf_rows_response(const rlf_env *env, const rlf_reader *reader,
+                             rlf_str text, rlf_err *err, rlf_sample *out);
+/* The text of response tokens, special tokens left out, in `pool`. */
+rlf_status rlf_rows_text(rlf_arena *pool,
+                         const struct rlf_tokenizer *tokenizer,
+                         const uint32_t *ids, uint32_t n, rlf_err *err,
+                         rlf_str *out);
+/* The bytes of each token, also of special ones: n strings in `pool`. */
+rlf_status rlf_rows_pieces(rlf_arena *pool,
+                           const struct rlf_tokenizer *tokenizer,
+                           const uint32_t *ids, uint32_t n, rlf_err *err,
+                           rlf_str **out);
+
+/* The row of `rows->prompts` that sample `row` belongs to. */
+uint32_t rlf_rows_prompt_of(const rlf_graph *graph, const rlf_rows *rows,
+                            uint32_t row);
+/* "sample 3 of prompt 17 of 'roll', from data/arith.jsonl:412": who a sample
+ * is, for messages; in `arena`. `row` is one of rows->samples. */
+const char *rlf_rows_name(const rlf_env *env, const rlf_rows *rows,
+                          uint32_t row, rlf_arena *arena);
+
+#endif
