@@ -2,4 +2,10 @@
 # test as: check_PROGRAMS += tests/unit/graph_NAME
 #          tests_unit_graph_NAME_LDADD = $(GRAPH_LIBS)
 noinst_LTLIBRARIES += libgraph.la
-libgraph_la_SOURCES =
+libgraph_la_SOURCES = \
+	%D%/class.c %D%/class.h \
+	%D%/dump.c \
+	%D%/graph.c %D%/graph.h \
+	%D%/hash.c \
+	%D%/run.c %D%/run.h \
+	%D%/verify.c

@@ -2,4 +2,4 @@
 # test as: check_PROGRAMS += tests/unit/layout_NAME
 #          tests_unit_layout_NAME_LDADD = $(LAYOUT_LIBS)
 noinst_LTLIBRARIES += liblayout.la
-liblayout_la_SOURCES =
+liblayout_la_SOURCES = %D%/layout.c %D%/layout.h

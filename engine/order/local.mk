@@ -2,4 +2,8 @@
 # test as: check_PROGRAMS += tests/unit/order_NAME
 #          tests_unit_order_NAME_LDADD = $(ORDER_LIBS)
 noinst_LTLIBRARIES += liborder.la
-liborder_la_SOURCES =
+liborder_la_SOURCES = \
+	%D%/issue.c \
+	%D%/order.c %D%/order.h \
+	%D%/ready.c \
+	%D%/state.h

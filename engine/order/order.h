@@ -1,0 +1,97 @@
+/* The controller: what runs next, as a pure state machine.
+ *
+ *     (state, event) -> commands
+ *
+ * It knows the graph, and of the run only metadata: which nodes were issued,
+ * how many rows each has and which of them are complete. It has no clock, no
+ * threads, no transport and never sees a tensor, so that a simulator can drive
+ * the very code that drives a run.
+ *
+ * How it works. Nodes are *issued* in the order of the program, loops unrolled
+ * as they go; an issued node is an *instance*. Each instance waits for the
+ * instances that make its inputs and, through the resources that it reads or
+ * writes, for earlier users of those. A node of grain SAMPLE or GROUP may run
+ * on the rows that are complete while its producer is still at work; a node of
+ * grain BATCH waits for all. Control nodes (for, if, every, break) stop the
+ * issuing until they are answered, nothing else does. Of the instances that
+ * are ready the one issued first runs first; a generation in flight yields to
+ * a piece once enough rows wait for it (policy.piece).
+ *
+ * Which piece runs when never changes what is computed (engine.md 7). */
+#ifndef RLF_ORDER_ORDER_H
+#define RLF_ORDER_ORDER_H
+
+#include "engine/graph/graph.h"
+
+typedef struct rlf_order rlf_order;
+
+typedef enum rlf_command_kind {
+    RLF_COMMAND_RUN,  /* compute `rows` of the instance (all if NULL); the
+                         first RUN of an instance also makes its outputs */
+    RLF_COMMAND_LOOP, /* make the pieces of iteration `iteration` of a for */
+    RLF_COMMAND_TURN, /* let the open generation take one turn */
+    RLF_COMMAND_WAIT, /* nothing to do before the next event */
+    RLF_COMMAND_END,  /* the step is complete */
+} rlf_command_kind;
+
+typedef struct rlf_command {
+    rlf_command_kind kind;
+    uint64_t n; /* commands have one global order */
+    int instance;
+    uint32_t iteration;   /* LOOP */
+    const uint32_t *rows; /* RUN: a piece, ascending; NULL: all */
+    uint32_t n_rows;      /* of `rows`; good until the next call */
+} rlf_command;
+
+/* An issued node. Indices count from 0 in each step. */
+typedef struct rlf_instance {
+    const rlf_node *node;
+    uint64_t iteration; /* hash of the loop counters around it */
+    /* Per input of the node: the instance and output that make it. A piece of
+     * a for is output `port` of the LOOP instance of that iteration. */
+    struct rlf_origin {
+        int instance, port;
+    } * input;
+    bool loop; /* the pieces of one iteration, not the for itself */
+} rlf_instance;
+
+typedef enum rlf_event_kind {
+    RLF_EVENT_OPENED, /* outputs exist: n_rows rows; owner per row if the
+                         rows belong to prompts */
+    RLF_EVENT_ROWS,   /* these rows are complete */
+    RLF_EVENT_DONE,   /* all rows are; control: count, branch, raised */
+} rlf_event_kind;
+
+typedef struct rlf_order_event {
+    rlf_event_kind kind;
+    int instance;
+    uint32_t n_rows;
+    const uint32_t *rows;  /* ROWS */
+    const uint32_t *owner; /* OPENED: row -> prompt row, or NULL; kept */
+    uint32_t count;        /* DONE of a for: iterations */
+    int branch;            /* DONE of if, every: region to enter or -1 */
+    bool leave;            /* DONE of a break that is taken */
+} rlf_order_event;
+
+typedef struct rlf_policy {
+    uint32_t piece; /* rows that make a generation in flight yield; 0: it
+                       never does, pieces run when it is over */
+} rlf_policy;
+
+rlf_order *rlf_order_new(const rlf_graph *graph, rlf_policy policy);
+void rlf_order_free(rlf_order *order);
+/* Begin a step; whatever was left of the one before is forgotten. */
+void rlf_order_begin(rlf_order *order);
+/* The next command. RUN, LOOP and TURN must be carried out and answered by
+ * events before the step can end, but more commands may be asked for first. */
+rlf_command rlf_order_next(rlf_order *order);
+void rlf_order_tell(rlf_order *order, const rlf_order_event *event);
+const rlf_instance *rlf_order_instance(const rlf_order *order, int index);
+int rlf_order_count(const rlf_order *order);
+/* The step was left by a break outside of all loops: the run ends after it. */
+bool rlf_order_left(const rlf_order *order);
+/* The newest instance and output that make a value, or -1 (for what is shown
+ * after the step). */
+struct rlf_origin rlf_order_latest(const rlf_order *order, int value);
+
+#endif

@@ -1,0 +1,170 @@
+/* Readiness: which issued instance can run, and on which rows. */
+#include "engine/graph/class.h"
+#include "engine/order/state.h"
+
+static bool
+resources_free(const rlf_order *order, const instance *in)
+{
+    for (int i = 0; i < in->n_after; i++)
+        if (!order->instances.data[in->after[i]]->done)
+            return false;
+    return true;
+}
+
+/* Can this instance follow `from` row by row? Both must be made of pieces of
+ * the same rows, and a group class needs to know the groups. */
+static bool
+follows(const instance *in, const instance *from)
+{
+    return in->shown.node->grain != RLF_GRAIN_BATCH &&
+           in->shown.node->rows >= 0 &&
+           from->shown.node->rows == in->shown.node->rows && from->opened &&
+           (in->shown.node->grain == RLF_GRAIN_SAMPLE || from->owner);
+}
+
+/* The producer whose rows decide: NULL if all inputs are complete. */
+static bool
+inputs_ready(const rlf_order *order, const instance *in,
+             const instance **stream)
+{
+    *stream = NULL;
+    for (int i = 0; i < in->shown.node->n_inputs; i++) {
+        const instance *from =
+            order->instances.data[in->shown.input[i].instance];
+        if (from->done)
+            continue;
+        if (!follows(in, from))
+            return false;
+        *stream = from;
+    }
+    return true;
+}
+
+static bool
+row_ready(const rlf_order *order, const instance *in, uint32_t row)
+{
+    for (int i = 0; i < in->shown.node->n_inputs; i++) {
+        const instance *from =
+            order->instances.data[in->shown.input[i].instance];
+        if (!from->done && !from->ready[row])
+            return false;
+    }
+    return true;
+}
+
+/* Rows not yet given out whose inputs are complete (for a group class: only
+ * whole groups), into out[]; returns how many. */
+static uint32_t
+piece(rlf_order *order, instance *in, const instance *stream, uint32_t *out)
+{
+    uint32_t n = stream->n_rows, count = 0;
+    bool *whole = NULL;
+    if (in->shown.node->grain == RLF_GRAIN_GROUP) {
+        uint32_t groups = 0;
+        for (uint32_t i = 0; i < n; i++)
+            if (stream->owner[i] >= groups)
+                groups = stream->owner[i] + 1;
+        whole = RLF_NEW_ARRAY(order->arena, bool, groups);
+        memset(whole, 1, groups);
+        for (uint32_t i = 0; i < n; i++)
+            if (!row_ready(order, in, i))
+                whole[stream->owner[i]] = false;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if ((!in->taken || !in->taken[i]) &&
+            (whole ? whole[stream->owner[i]] : row_ready(order, in, i)))
+            out[count++] = i;
+    return count;
+}
+
+static bool
+is_streaming(const rlf_node *node)
+{
+    return node->class->sampled;
+}
+
+/* A piece of `in` while a producer is still at work. */
+static bool
+run_piece(rlf_order *order, int index, const instance *stream, rlf_command *out)
+{
+    instance *in = order->instances.data[index];
+    if (!order->policy.piece || stream->n_ready < order->policy.piece)
+        return false;
+    uint32_t *rows = RLF_NEW_ARRAY(order->arena, uint32_t, stream->n_rows);
+    uint32_t n = piece(order, in, stream, rows);
+    if (n < order->policy.piece)
+        return false;
+    if (!in->taken)
+        in->taken = RLF_NEW_ARRAY(order->arena, bool, stream->n_rows);
+    for (uint32_t i = 0; i < n; i++)
+        in->taken[rows[i]] = true;
+    in->n_taken += n;
+    in->started = true;
+    *out = (rlf_command){
+        .kind = RLF_COMMAND_RUN, .instance = index, .rows = rows, .n_rows = n};
+    return true;
+}
+
+/* All that is left of `in`: its inputs are complete. */
+static bool
+run_rest(rlf_order *order, int index, rlf_command *out)
+{
+    instance *in = order->instances.data[index];
+    *out = (rlf_command){.kind = RLF_COMMAND_RUN, .instance = index};
+    if (in->started) {
+        if (!in->taken || !in->opened || in->n_taken == in->n_rows)
+            return false;
+        uint32_t *rows = RLF_NEW_ARRAY(order->arena, uint32_t, in->n_rows);
+        for (uint32_t i = 0; i < in->n_rows; i++)
+            if (!in->taken[i])
+                rows[out->n_rows++] = i;
+        memset(in->taken, 1, in->n_rows);
+        in->n_taken = in->n_rows;
+        out->rows = rows;
+    }
+    in->started = true;
+    return true;
+}
+
+bool
+rlf_order_ready(rlf_order *order, rlf_command *out)
+{
+    for (size_t i = order->first_open; i < order->instances.count; i++) {
+        instance *in = order->instances.data[i];
+        const instance *stream;
+        if (in->done || in->shown.loop || !resources_free(order, in) ||
+            !inputs_ready(order, in, &stream))
+            continue;
+        if (is_streaming(in->shown.node) &&
+            (in->started || order->generation >= 0 || stream))
+            continue;
+        if (stream ? run_piece(order, (int)i, stream, out)
+                   : run_rest(order, (int)i, out)) {
+            if (is_streaming(in->shown.node))
+                order->generation = (int)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+rlf_command
+rlf_order_next(rlf_order *order)
+{
+    rlf_command out = {.kind = RLF_COMMAND_WAIT};
+    uint32_t iteration = 0;
+    int loop = rlf_order_issue(order, &iteration);
+    if (loop >= 0)
+        out = (rlf_command){
+            .kind = RLF_COMMAND_LOOP, .instance = loop, .iteration = iteration};
+    else if (rlf_order_ready(order, &out))
+        ;
+    else if (order->generation >= 0)
+        out = (rlf_command){.kind = RLF_COMMAND_TURN,
+                            .instance = order->generation};
+    else if (!order->frames.count && order->control < 0 &&
+             order->first_open == order->instances.count)
+        out.kind = RLF_COMMAND_END;
+    out.n = order->n++;
+    return out;
+}

@@ -1,0 +1,45 @@
+/* The plan: where and how each node runs, and in how much memory.
+ *
+ * Made once after the graph, read-only from then on; what changes lives in
+ * sched's state, mirrored by node index. Its text form is a place block, its
+ * hash (no paths, no host names) is what ranks compare before the first step
+ * and what a checkpoint remembers. */
+#ifndef RLF_PLAN_PLAN_H
+#define RLF_PLAN_PLAN_H
+
+#include "engine/graph/class.h"
+#include "engine/layout/layout.h"
+
+/* Everything beside program, parameters, data and seed that decides a run's
+ * bits (engine.md 7). */
+typedef struct rlf_numerics {
+    const char *backend; /* "cpu" */
+    const char *dtype;   /* "f32" */
+    const char *version; /* rlflow's */
+    int shards, lanes;   /* of every model on this rank count */
+} rlf_numerics;
+
+typedef struct rlf_node_place {
+    rlf_layout layout;
+} rlf_node_place;
+
+typedef struct rlf_plan_options {
+    int ranks;
+} rlf_plan_options;
+
+typedef struct rlf_plan {
+    const rlf_graph *graph;
+    rlf_node_place *place; /* per node */
+    rlf_numerics numerics;
+    int ranks;
+    uint64_t program_hash; /* of the graph alone */
+    uint64_t hash;
+} rlf_plan;
+
+rlf_status rlf_plan_make(const rlf_graph *graph,
+                         const rlf_plan_options *options, rlf_arena *arena,
+                         rlf_err *err, rlf_plan **out);
+/* As text: the place block that would give this plan, and the numerics. */
+void rlf_plan_print(const rlf_plan *plan, rlf_buf *out);
+
+#endif
