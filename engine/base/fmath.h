@@ -206,7 +206,7 @@ rlf_log_two_(double x, double *low)
 }
 
 static inline double
-rlf_log(double x)
+rlf_ln(double x)
 {
     if (x != x || x == __builtin_inf())
         return x;

@@ -25,23 +25,23 @@
 
 typedef struct rlf_order rlf_order;
 
-typedef enum rlf_command_kind {
-    RLF_COMMAND_RUN,  /* compute `rows` of the instance (all if NULL); the
+typedef enum rlf_do {
+    RLF_DO_RUN,  /* compute `rows` of the instance (all if NULL); the
                          first RUN of an instance also makes its outputs */
-    RLF_COMMAND_LOOP, /* make the pieces of iteration `iteration` of a for */
-    RLF_COMMAND_TURN, /* let the open generation take one turn */
-    RLF_COMMAND_WAIT, /* nothing to do before the next event */
-    RLF_COMMAND_END,  /* the step is complete */
-} rlf_command_kind;
+    RLF_DO_LOOP, /* make the pieces of iteration `iteration` of a for */
+    RLF_DO_TURN, /* let the open generation take one turn */
+    RLF_DO_WAIT, /* nothing to do before the next event */
+    RLF_DO_END,  /* the step is complete */
+} rlf_do;
 
-typedef struct rlf_command {
-    rlf_command_kind kind;
+typedef struct rlf_order_command {
+    rlf_do kind;
     uint64_t n; /* commands have one global order */
     int instance;
     uint32_t iteration;   /* LOOP */
     const uint32_t *rows; /* RUN: a piece, ascending; NULL: all */
     uint32_t n_rows;      /* of `rows`; good until the next call */
-} rlf_command;
+} rlf_order_command;
 
 /* An issued node. Indices count from 0 in each step. */
 typedef struct rlf_instance {
@@ -84,7 +84,7 @@ void rlf_order_free(rlf_order *order);
 void rlf_order_begin(rlf_order *order);
 /* The next command. RUN, LOOP and TURN must be carried out and answered by
  * events before the step can end, but more commands may be asked for first. */
-rlf_command rlf_order_next(rlf_order *order);
+rlf_order_command rlf_order_next(rlf_order *order);
 void rlf_order_tell(rlf_order *order, const rlf_order_event *event);
 const rlf_instance *rlf_order_instance(const rlf_order *order, int index);
 int rlf_order_count(const rlf_order *order);

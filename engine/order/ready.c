@@ -85,7 +85,8 @@ is_streaming(const rlf_node *node)
 
 /* A piece of `in` while a producer is still at work. */
 static bool
-run_piece(rlf_order *order, int index, const instance *stream, rlf_command *out)
+run_piece(rlf_order *order, int index, const instance *stream,
+          rlf_order_command *out)
 {
     instance *in = order->instances.data[index];
     if (!order->policy.piece || stream->n_ready < order->policy.piece)
@@ -100,17 +101,17 @@ run_piece(rlf_order *order, int index, const instance *stream, rlf_command *out)
         in->taken[rows[i]] = true;
     in->n_taken += n;
     in->started = true;
-    *out = (rlf_command){
-        .kind = RLF_COMMAND_RUN, .instance = index, .rows = rows, .n_rows = n};
+    *out = (rlf_order_command){
+        .kind = RLF_DO_RUN, .instance = index, .rows = rows, .n_rows = n};
     return true;
 }
 
 /* All that is left of `in`: its inputs are complete. */
 static bool
-run_rest(rlf_order *order, int index, rlf_command *out)
+run_rest(rlf_order *order, int index, rlf_order_command *out)
 {
     instance *in = order->instances.data[index];
-    *out = (rlf_command){.kind = RLF_COMMAND_RUN, .instance = index};
+    *out = (rlf_order_command){.kind = RLF_DO_RUN, .instance = index};
     if (in->started) {
         if (!in->taken || !in->opened || in->n_taken == in->n_rows)
             return false;
@@ -127,7 +128,7 @@ run_rest(rlf_order *order, int index, rlf_command *out)
 }
 
 bool
-rlf_order_ready(rlf_order *order, rlf_command *out)
+rlf_order_ready(rlf_order *order, rlf_order_command *out)
 {
     for (size_t i = order->first_open; i < order->instances.count; i++) {
         instance *in = order->instances.data[i];
@@ -148,23 +149,23 @@ rlf_order_ready(rlf_order *order, rlf_command *out)
     return false;
 }
 
-rlf_command
+rlf_order_command
 rlf_order_next(rlf_order *order)
 {
-    rlf_command out = {.kind = RLF_COMMAND_WAIT};
+    rlf_order_command out = {.kind = RLF_DO_WAIT};
     uint32_t iteration = 0;
     int loop = rlf_order_issue(order, &iteration);
     if (loop >= 0)
-        out = (rlf_command){
-            .kind = RLF_COMMAND_LOOP, .instance = loop, .iteration = iteration};
+        out = (rlf_order_command){
+            .kind = RLF_DO_LOOP, .instance = loop, .iteration = iteration};
     else if (rlf_order_ready(order, &out))
         ;
     else if (order->generation >= 0)
-        out = (rlf_command){.kind = RLF_COMMAND_TURN,
-                            .instance = order->generation};
+        out = (rlf_order_command){.kind = RLF_DO_TURN,
+                                  .instance = order->generation};
     else if (!order->frames.count && order->control < 0 &&
              order->first_open == order->instances.count)
-        out.kind = RLF_COMMAND_END;
+        out.kind = RLF_DO_END;
     out.n = order->n++;
     return out;
 }

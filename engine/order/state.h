@@ -57,6 +57,6 @@ struct rlf_order {
  * *iteration), or -1. */
 int rlf_order_issue(rlf_order *order, uint32_t *iteration);
 /* ready.c: the next piece that can run. False if there is none. */
-bool rlf_order_ready(rlf_order *order, rlf_command *out);
+bool rlf_order_ready(rlf_order *order, rlf_order_command *out);
 
 #endif
