@@ -2,14 +2,19 @@
 noinst_LTLIBRARIES += libbase.la
 libbase_la_SOURCES = \
 	%D%/arena.c %D%/arena.h \
+	%D%/clock.c %D%/clock.h \
+	%D%/fmath.h \
 	%D%/half.h \
 	%D%/hash.c %D%/hash.h \
+	%D%/log.c %D%/log.h %D%/log.def \
 	%D%/map.c %D%/map.h \
+	%D%/option.c %D%/option.h %D%/option.def \
 	%D%/philox.c %D%/philox.h \
 	%D%/source.c %D%/source.h \
 	%D%/diag.c %D%/diag.h \
 	%D%/status.c %D%/status.h %D%/status.def \
 	%D%/str.c %D%/str.h \
+	%D%/trace.c %D%/trace.h \
 	%D%/vec.h
 
 check_PROGRAMS += tests/unit/base_diag tests/unit/base_philox

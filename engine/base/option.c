@@ -1,0 +1,311 @@
+/* The command line: see option.h. */
+#include "engine/base/option.h"
+
+#include "engine/base/vec.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct command_row {
+    const char *word, *arguments, *doc;
+} command_row;
+
+static const command_row commands[] = {
+#define COMMAND(name, word, arguments, doc) {word, arguments, doc},
+#include "engine/base/option.def"
+#undef COMMAND
+};
+
+typedef struct option_row {
+    const char *word, *argument, *environment;
+    rlf_option_type type;
+    const char *preset;
+    int64_t least, most;
+    uint32_t commands; /* bit per rlf_command */
+    const char *doc;
+} option_row;
+
+static const option_row options[] = {
+#define ON(command) (UINT32_C(1) << RLF_COMMAND_##command)
+#define OPTION(name, word, argument, environment, type, preset, least, most, \
+               on, doc)                                                      \
+    {word, argument, environment, RLF_OPTION_IS_##type, preset, least,       \
+     most, on,       doc},
+#include "engine/base/option.def"
+#undef OPTION
+#undef ON
+};
+
+_Static_assert(RLF_COUNT(commands) == RLF_COMMANDS, "a row for each command");
+_Static_assert(RLF_COUNT(options) == RLF_OPTIONS, "a row for each option");
+_Static_assert(RLF_COMMANDS <= 32, "option_row.commands has a bit for each");
+
+static bool
+takes(rlf_command command, const option_row *row)
+{
+    return row->commands >> command & 1;
+}
+
+rlf_command
+rlf_command_named(const char *word)
+{
+    for (int i = 0; i < RLF_COMMANDS; i++)
+        if (strcmp(word, commands[i].word) == 0)
+            return (rlf_command)i;
+    return RLF_COMMANDS;
+}
+
+const char *
+rlf_command_word(rlf_command command)
+{
+    return commands[command].word;
+}
+
+static rlf_status
+unknown_command(const char *word, rlf_err *err)
+{
+    const char *words[RLF_COMMANDS];
+    for (int i = 0; i < RLF_COMMANDS; i++)
+        words[i] = commands[i].word;
+    rlf_fail(err, RLF_USAGE, "no command '%s'", word);
+    const char *nearest = rlf_str_nearest(word, words, RLF_COMMANDS);
+    size_t n = strlen(word);
+    if (nearest)
+        rlf_err_hint(err, "did you mean %s", nearest);
+    else if (n > 4 && strcmp(word + n - 4, ".rlf") == 0)
+        rlf_err_hint(err, "to run the program: rlflow run %s", word);
+    else
+        rlf_err_hint(err, "rlflow help lists the commands");
+    return RLF_USAGE;
+}
+
+/* `word` (n bytes) is no option of the command: say so, and what is. */
+static rlf_status
+unknown_option(rlf_command command, const char *word, int n, rlf_err *err)
+{
+    const char *words[RLF_OPTIONS];
+    size_t count = 0;
+    for (int i = 0; i < RLF_OPTIONS; i++) {
+        if (takes(command, &options[i]))
+            words[count++] = options[i].word;
+        else if (strlen(options[i].word) == (size_t)n &&
+                 strncmp(options[i].word, word, (size_t)n) == 0) {
+            rlf_fail(err, RLF_USAGE, "rlflow %s takes no --%.*s",
+                     commands[command].word, n, word);
+            rlf_err_hint(err, "rlflow help %s lists its options",
+                         commands[command].word);
+            return RLF_USAGE;
+        }
+    }
+    rlf_fail(err, RLF_USAGE, "no option --%.*s", n, word);
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", n, word);
+    const char *nearest = rlf_str_nearest(name, words, count);
+    if (nearest)
+        rlf_err_hint(err, "did you mean --%s", nearest);
+    else
+        rlf_err_hint(err, "rlflow help %s lists its options",
+                     commands[command].word);
+    return RLF_USAGE;
+}
+
+/* Is `text` one of the words in "a|b|c"? */
+static bool
+one_of(const char *words, const char *text)
+{
+    size_t n = strlen(text);
+    for (const char *p = words; *p;) {
+        size_t k = strcspn(p, "|");
+        if (k == n && strncmp(p, text, n) == 0)
+            return true;
+        p += k + (p[k] == '|');
+    }
+    return false;
+}
+
+/* Set an option; `from` names where its text comes from. */
+static rlf_status
+set(rlf_command_line *line, int index, const char *text, const char *from,
+    rlf_err *err)
+{
+    const option_row *row = &options[index];
+    rlf_option_value *value = &line->options[index];
+    value->text = text;
+    if (row->type == RLF_OPTION_IS_INT) {
+        char *end = NULL;
+        errno = 0;
+        value->number = strtoll(text, &end, 10);
+        bool digits = isdigit((unsigned char)*text) ||
+                      (*text == '-' && isdigit((unsigned char)text[1]));
+        if (!digits || *end || errno || value->number < row->least ||
+            value->number > row->most) {
+            rlf_fail(err, RLF_USAGE, "%s is '%s', not a whole number from %lld",
+                     from, text, (long long)row->least);
+            if (row->most != INT64_MAX)
+                rlf_err_hint(err, "it may be %lld at most",
+                             (long long)row->most);
+            return RLF_USAGE;
+        }
+    }
+    if (row->type == RLF_OPTION_IS_WORD && !one_of(row->argument, text))
+        return rlf_fail(err, RLF_USAGE, "%s is '%s', not one of %s", from, text,
+                        row->argument);
+    if (row->type == RLF_OPTION_IS_FLAG)
+        value->number = 1;
+    if (row->type == RLF_OPTION_IS_TEXT && !*text)
+        return rlf_fail(err, RLF_USAGE, "%s is empty", from);
+    return RLF_OK;
+}
+
+/* Presets and environment of all options that the command takes. */
+static rlf_status
+preset(rlf_command_line *line, rlf_err *err)
+{
+    for (int i = 0; i < RLF_OPTIONS; i++) {
+        const option_row *row = &options[i];
+        if (!takes(line->command, row))
+            continue;
+        const char *text = *row->environment ? getenv(row->environment) : NULL;
+        if (text && *text) {
+            RLF_TRY(set(line, i, text, row->environment, err));
+            line->options[i].given = true;
+        } else if (*row->preset)
+            RLF_TRY(set(line, i, row->preset, row->word, err));
+    }
+    return RLF_OK;
+}
+
+/* Read the option argv[*at] and, if it takes one, its value. */
+static rlf_status
+read_option(rlf_command_line *line, int argc, char *const *argv, int *at,
+            rlf_err *err)
+{
+    const char *name = argv[*at] + 2;
+    int n = (int)strcspn(name, "=");
+    if (strcmp(name, "help") == 0) {
+        line->help = true;
+        return RLF_OK;
+    }
+    int index = 0;
+    while (index < RLF_OPTIONS &&
+           !(takes(line->command, &options[index]) &&
+             strlen(options[index].word) == (size_t)n &&
+             strncmp(options[index].word, name, (size_t)n) == 0))
+        index++;
+    if (index == RLF_OPTIONS)
+        return unknown_option(line->command, name, n, err);
+    const option_row *row = &options[index];
+    const char *text = name[n] ? name + n + 1 : NULL;
+    if (row->type == RLF_OPTION_IS_FLAG && text)
+        return rlf_fail(err, RLF_USAGE, "--%s takes no value", row->word);
+    if (row->type == RLF_OPTION_IS_FLAG)
+        text = "";
+    if (!text && *at + 1 < argc)
+        text = argv[++*at];
+    if (!text) {
+        rlf_fail(err, RLF_USAGE, "--%s needs a value", row->word);
+        rlf_err_hint(err, "say --%s %s", row->word, row->argument);
+        return RLF_USAGE;
+    }
+    char from[64];
+    snprintf(from, sizeof from, "--%s", row->word);
+    line->options[index].given = true;
+    return set(line, index, text, from, err);
+}
+
+/* NAME=VALUE with a NAME of the language; anything else is a file. */
+static bool
+is_setting(const char *text)
+{
+    size_t n = 0;
+    while (isalnum((unsigned char)text[n]) || text[n] == '_')
+        n++;
+    return n && !isdigit((unsigned char)text[0]) && text[n] == '=';
+}
+
+static void
+read_word(rlf_command_line *line, const char *text, rlf_arena *arena)
+{
+    if (!is_setting(text)) {
+        line->files[line->n_files++] = text;
+        return;
+    }
+    size_t n = strcspn(text, "=");
+    line->settings[line->n_settings++] =
+        (rlf_setting){rlf_arena_strndup(arena, text, n), text + n + 1};
+}
+
+rlf_status
+rlf_command_line_read(int argc, char *const *argv, rlf_arena *arena,
+                      rlf_err *err, rlf_command_line *out)
+{
+    *out = (rlf_command_line){.command = RLF_COMMAND_HELP};
+    if (argc < 2 || strcmp(argv[1], "--help") == 0 ||
+        strcmp(argv[1], "-h") == 0)
+        return RLF_OK;
+    out->command = strcmp(argv[1], "--version") == 0
+                       ? RLF_COMMAND_VERSION
+                       : rlf_command_named(argv[1]);
+    if (out->command == RLF_COMMANDS)
+        return unknown_command(argv[1], err);
+    out->files = RLF_NEW_ARRAY(arena, const char *, argc);
+    out->settings = RLF_NEW_ARRAY(arena, rlf_setting, argc);
+    RLF_TRY(preset(out, err));
+    bool only_words = false;
+    for (int i = 2; i < argc; i++) {
+        const char *text = argv[i];
+        if (only_words || text[0] != '-' || !text[1])
+            read_word(out, text, arena);
+        else if (strcmp(text, "--") == 0)
+            only_words = true;
+        else if (strcmp(text, "-h") == 0)
+            out->help = true;
+        else if (text[1] == '-')
+            RLF_TRY(read_option(out, argc, argv, &i, err));
+        else {
+            rlf_fail(err, RLF_USAGE, "no option %s", text);
+            rlf_err_hint(err, "options begin with two dashes");
+            return RLF_USAGE;
+        }
+    }
+    return RLF_OK;
+}
+
+void
+rlf_command_help(rlf_command command, rlf_buf *out)
+{
+    const command_row *c = &commands[command];
+    bool any = false;
+    for (int i = 0; i < RLF_OPTIONS; i++)
+        any = any || takes(command, &options[i]);
+    rlf_buf_printf(out, "usage: rlflow %s%s%s%s\n\n%s\n", c->word,
+                   *c->arguments ? " " : "", c->arguments,
+                   any ? " [OPTION ...]" : "", c->doc);
+    for (int i = 0; i < RLF_OPTIONS; i++) {
+        const option_row *row = &options[i];
+        if (!takes(command, row))
+            continue;
+        char head[64];
+        snprintf(head, sizeof head, "--%s%s%s", row->word,
+                 *row->argument ? " " : "", row->argument);
+        rlf_buf_printf(out, "%s  %-24s %s", any ? "\n" : "", head, row->doc);
+        any = false;
+        if (*row->preset)
+            rlf_buf_printf(out, " (%s)", row->preset);
+        if (*row->environment)
+            rlf_buf_printf(out, " [%s]", row->environment);
+        rlf_buf_putc(out, '\n');
+    }
+}
+
+void
+rlf_commands_help(rlf_buf *out)
+{
+    rlf_buf_puts(out, "usage: rlflow COMMAND [ARGUMENT ...] [OPTION ...]\n\n");
+    for (int i = 0; i < RLF_COMMANDS; i++)
+        rlf_buf_printf(out, "  %-10s %s\n", commands[i].word, commands[i].doc);
+    rlf_buf_puts(out, "\nrlflow help COMMAND shows its options.\n");
+}

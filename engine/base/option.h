@@ -1,0 +1,70 @@
+/* The command line: commands, options, files and NAME=VALUE settings.
+ *
+ * All that exists stands in option.def. A value is taken from the command
+ * line, else from the option's environment variable, else from its preset.
+ * Options may stand anywhere after the command, as --name value or
+ * --name=value; `--` ends them. What may be an error is one: an option that
+ * the command does not take is never ignored. */
+#ifndef RLF_BASE_OPTION_H
+#define RLF_BASE_OPTION_H
+
+#include "engine/base/arena.h"
+#include "engine/base/status.h"
+#include "engine/base/str.h"
+
+typedef enum rlf_command {
+#define COMMAND(name, word, arguments, doc) RLF_COMMAND_##name,
+#include "engine/base/option.def"
+#undef COMMAND
+    RLF_COMMANDS
+} rlf_command;
+
+typedef enum rlf_option {
+#define OPTION(name, ...) RLF_OPTION_##name,
+#include "engine/base/option.def"
+#undef OPTION
+    RLF_OPTIONS
+} rlf_option;
+
+typedef enum rlf_option_type {
+    RLF_OPTION_IS_FLAG,
+    RLF_OPTION_IS_INT,
+    RLF_OPTION_IS_WORD,
+    RLF_OPTION_IS_TEXT
+} rlf_option_type;
+
+typedef struct rlf_option_value {
+    bool given;       /* by the command line or the environment */
+    const char *text; /* NULL: no value, not even a preset */
+    int64_t number;   /* of an INT that has a value; 1 of a given FLAG */
+} rlf_option_value;
+
+typedef struct rlf_setting {
+    const char *name, *value;
+} rlf_setting;
+
+/* A read command line; texts live in argv, the environment and the arena. */
+typedef struct rlf_command_line {
+    rlf_command command;
+    bool help; /* --help was given */
+    rlf_option_value options[RLF_OPTIONS];
+    const char **files; /* what is no option and no setting, in order */
+    size_t n_files;
+    rlf_setting *settings; /* NAME=VALUE, in order */
+    size_t n_settings;
+} rlf_command_line;
+
+/* Read argv[1..argc-1]. Fails with RLF_USAGE. Without arguments, and with
+ * --help in the place of a command, the command is `help`; --version there is
+ * `version`. */
+rlf_status rlf_command_line_read(int argc, char *const *argv, rlf_arena *arena,
+                                 rlf_err *err, rlf_command_line *out);
+/* The help of one command. */
+void rlf_command_help(rlf_command command, rlf_buf *out);
+/* The overview of all commands. */
+void rlf_commands_help(rlf_buf *out);
+/* The command called `word`, or RLF_COMMANDS. */
+rlf_command rlf_command_named(const char *word);
+const char *rlf_command_word(rlf_command command);
+
+#endif
