@@ -17,4 +17,12 @@ libbase_la_SOURCES = \
 	%D%/trace.c %D%/trace.h \
 	%D%/vec.h
 
-check_PROGRAMS += tests/unit/base_diag tests/unit/base_philox
+check_PROGRAMS += \
+	tests/unit/base_arena \
+	tests/unit/base_diag \
+	tests/unit/base_log \
+	tests/unit/base_map \
+	tests/unit/base_option \
+	tests/unit/base_philox \
+	tests/unit/base_status \
+	tests/unit/base_str

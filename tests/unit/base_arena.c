@@ -1,0 +1,113 @@
+/* Arenas and growable arrays. */
+#include "engine/base/arena.h"
+#include "engine/base/vec.h"
+
+#include "tests/tap.h"
+
+static bool
+all_zero(const void *p, size_t n)
+{
+    const unsigned char *u = p;
+    for (size_t i = 0; i < n; i++)
+        if (u[i])
+            return false;
+    return true;
+}
+
+/* Many sizes, alignments and a reset: zeroed, aligned, disjoint. */
+static void
+blocks(void)
+{
+    enum { N = 2000 };
+    rlf_arena *arena = rlf_arena_new();
+    static unsigned char *p[N];
+    static size_t size[N];
+    for (int round = 0; round < 3; round++) {
+        bool zero = true, aligned = true, apart = true;
+        size_t sum = 0;
+        for (size_t i = 0; i < N; i++) {
+            size_t align = (size_t)1 << (i % 13);
+            size[i] = i % 97 == 0 ? 100000 + i : i * 7 % 301;
+            p[i] = rlf_arena_alloc_aligned(arena, size[i], align);
+            zero = zero && all_zero(p[i], size[i]);
+            aligned = aligned && (uintptr_t)p[i] % align == 0;
+            memset(p[i], (int)(i % 251) + 1, size[i]);
+            sum += size[i];
+        }
+        for (size_t i = 0; i < N; i++)
+            for (size_t k = 0; k < size[i]; k++)
+                apart = apart && p[i][k] == i % 251 + 1;
+        ok(zero, "zeroed, round %d", round);
+        ok(aligned, "aligned");
+        ok(apart, "none overlaps another");
+        is_int((int64_t)rlf_arena_used(arena), (int64_t)sum, "bytes in use");
+        rlf_arena_reset(arena);
+        is_int((int64_t)rlf_arena_used(arena), 0, "none after a reset");
+    }
+    ok((uintptr_t)rlf_arena_alloc(arena, 3) % 16 == 0, "16 bytes by default");
+    ok(rlf_arena_alloc(arena, 0) != NULL, "no bytes have a place too");
+    rlf_arena_free(arena);
+    rlf_arena_free(NULL);
+}
+
+static void
+texts(void)
+{
+    rlf_arena *arena = rlf_arena_new();
+    is_str(rlf_arena_strndup(arena, "abcdef", 3), "abc", "part of a text");
+    is_str(rlf_arena_strdup(arena, ""), "", "an empty text");
+    is_str(rlf_arena_printf(arena, "%d %s", 7, "seven"), "7 seven", "printf");
+    char *large = rlf_arena_printf(arena, "%*d", 200000, 1);
+    is_int((int64_t)strlen(large), 200000, "larger than a block");
+    rlf_arena_free(arena);
+}
+
+static char order[8];
+static void
+called(void *arg)
+{
+    strcat(order, arg);
+}
+
+static void
+deferred(void)
+{
+    char a[] = "a", b[] = "b", c[] = "c";
+    rlf_arena *arena = rlf_arena_new();
+    rlf_arena_defer(arena, called, a);
+    rlf_arena_defer(arena, called, b);
+    rlf_arena_reset(arena);
+    is_str(order, "ba", "deferred calls run in reverse order");
+    rlf_arena_defer(arena, called, c);
+    rlf_arena_free(arena);
+    is_str(order, "bac", "once each");
+}
+
+static void
+arrays(void)
+{
+    RLF_VEC(int) v = {0};
+    RLF_VEC(int) w = {0};
+    rlf_arena *arena = rlf_arena_new();
+    for (int i = 0; i < 1000; i++) {
+        RLF_PUSH(&v, i);
+        RLF_PUSH_IN(arena, &w, i);
+    }
+    bool good = v.count == 1000 && w.count == 1000;
+    for (int i = 0; i < 1000 && good; i++)
+        good = v.data[i] == i && w.data[i] == i;
+    ok(good, "a thousand pushes, with and without an arena");
+    RLF_VEC_FREE(&v);
+    ok(!v.data && !v.count && !v.room, "an array that was freed is empty");
+    rlf_arena_free(arena);
+}
+
+int
+main(void)
+{
+    blocks();
+    texts();
+    deferred();
+    arrays();
+    return done();
+}

@@ -1,0 +1,171 @@
+/* The command line. */
+#include "engine/base/option.h"
+
+#include "tests/tap.h"
+
+static rlf_arena *arena;
+static rlf_err error;
+static rlf_command_line line;
+
+/* Read the words of `text` as a command line. */
+static rlf_status
+given(const char *text)
+{
+    char *argv[32] = {NULL};
+    int argc = 0;
+    char *copy = rlf_arena_printf(arena, "rlflow %s", text), *rest = NULL;
+    for (char *p = strtok_r(copy, " ", &rest); p;
+         p = strtok_r(NULL, " ", &rest))
+        argv[argc++] = p;
+    rlf_err_clear(&error);
+    return rlf_command_line_read(argc, argv, arena, &error, &line);
+}
+
+static void
+refused(const char *text, const char *sentence, const char *hint)
+{
+    rlf_status status = given(text);
+    ok(status == RLF_USAGE, "refused: %s", text);
+    is_str(error.sentence, sentence, sentence);
+    is_str(error.hint, hint, "its hint");
+}
+
+static void
+run(void)
+{
+    is_int(given("run a.rlf lr=1e-5 --steps 20 --out=runs/x --resume n=a=b "
+                 "--seed=7"),
+           RLF_OK, "a whole command");
+    is_int(line.command, RLF_COMMAND_RUN, "run");
+    ok(line.n_files == 1 && strcmp(line.files[0], "a.rlf") == 0, "the file");
+    is_int((int64_t)line.n_settings, 2, "two settings");
+    is_str(line.settings[0].name, "lr", "a name");
+    is_str(line.settings[0].value, "1e-5", "its value");
+    is_str(line.settings[1].value, "a=b", "may have a =");
+    is_int(line.options[RLF_OPTION_STEPS].number, 20, "--name value");
+    is_str(line.options[RLF_OPTION_OUT].text, "runs/x", "--name=value");
+    is_int(line.options[RLF_OPTION_RESUME].number, 1, "a flag");
+    is_int(line.options[RLF_OPTION_RANKS].number, 1, "a preset");
+    ok(!line.options[RLF_OPTION_RANKS].given, "is not given");
+    ok(!line.options[RLF_OPTION_THREADS].text, "no preset, no value");
+    is_str(line.options[RLF_OPTION_DIAG].text, "text", "a word's preset");
+}
+
+static void
+words(void)
+{
+    is_int(given("run -- --odd=name.rlf"), RLF_OK, "after --");
+    is_str(line.files[0], "--odd=name.rlf", "all are words");
+    is_int(given("run dir/a=b.rlf"), RLF_OK, "a path with a =");
+    is_int((int64_t)line.n_files, 1, "is a file");
+    is_int(given("fmt -"), RLF_OK, "standard input");
+    is_str(line.files[0], "-", "is a file");
+    is_int(given(""), RLF_OK, "nothing");
+    is_int(line.command, RLF_COMMAND_HELP, "is help");
+    is_int(given("--version"), RLF_OK, "--version");
+    is_int(line.command, RLF_COMMAND_VERSION, "is version");
+    is_int(given("run --help"), RLF_OK, "--help after a command");
+    ok(line.help && line.command == RLF_COMMAND_RUN, "is about that command");
+}
+
+static void
+wrong(void)
+{
+    refused("rum a.rlf", "no command 'rum'", "did you mean run");
+    refused("ppo.rlf", "no command 'ppo.rlf'",
+            "to run the program: rlflow run ppo.rlf");
+    refused("run a.rlf --step 3", "no option --step", "did you mean --steps");
+    refused("run a.rlf --steps", "--steps needs a value", "say --steps N");
+    refused("run --steps 0", "--steps is '0', not a whole number from 1", "");
+    refused("run --steps 1e3", "--steps is '1e3', not a whole number from 1",
+            "");
+    refused("run --steps=99999999999999999999",
+            "--steps is '99999999999999999999', not a whole number from 1", "");
+    refused("run --threads 5000",
+            "--threads is '5000', not a whole number from 1",
+            "it may be 1024 at most");
+    refused("run --resume=yes", "--resume takes no value", "");
+    refused("run --diag=xml", "--diag is 'xml', not one of text|json", "");
+    refused("run --diag=tex", "--diag is 'tex', not one of text|json", "");
+    refused("run --out=", "--out is empty", "");
+    refused("run -n 3", "no option -n", "options begin with two dashes");
+    refused("check a.rlf --steps 3", "rlflow check takes no --steps",
+            "rlflow help check lists its options");
+    refused("run --unheard-of", "no option --unheard-of",
+            "rlflow help run lists its options");
+}
+
+static void
+environment(void)
+{
+    setenv("RLFLOW_THREADS", "3", 1);
+    is_int(given("run a.rlf"), RLF_OK, "from the environment");
+    is_int(line.options[RLF_OPTION_THREADS].number, 3, "a value");
+    is_int(given("run a.rlf --threads 2"), RLF_OK, "the command line");
+    is_int(line.options[RLF_OPTION_THREADS].number, 2, "wins");
+    setenv("RLFLOW_THREADS", "many", 1);
+    refused("run a.rlf", "RLFLOW_THREADS is 'many', not a whole number from 1",
+            "it may be 1024 at most");
+    is_int(given("params a.rlf"), RLF_OK,
+           "no matter to who takes no --threads");
+    unsetenv("RLFLOW_THREADS");
+}
+
+/* Every row can be read, and the help shows it under each of its commands. */
+static void
+tables(void)
+{
+    static const char *const names[] = {
+#define OPTION(name, word, ...) word,
+#include "engine/base/option.def"
+#undef OPTION
+    };
+    static const char *const docs[] = {
+#define OPTION(name, word, argument, environment, type, preset, least, most, \
+               on, doc)                                                      \
+    doc,
+#include "engine/base/option.def"
+#undef OPTION
+    };
+    bool seen[RLF_OPTIONS] = {false};
+    rlf_buf all = {0};
+    rlf_commands_help(&all);
+    for (int c = 0; c < RLF_COMMANDS; c++) {
+        const char *word = rlf_command_word((rlf_command)c);
+        is_int(rlf_command_named(word), c, word);
+        ok(strstr(all.p, word) != NULL, "the overview has %s", word);
+        rlf_buf buf = {0};
+        rlf_command_help((rlf_command)c, &buf);
+        ok(strstr(buf.p, word) != NULL, "so has its help");
+        for (int i = 0; i < RLF_OPTIONS; i++) {
+            char head[64];
+            snprintf(head, sizeof head, "\n  --%s", names[i]);
+            bool takes = given(rlf_arena_printf(arena, "%s --%s", word,
+                                                names[i])) == RLF_OK ||
+                         !strstr(error.sentence, "takes no --");
+            bool shown = strstr(buf.p, head) != NULL;
+            if (shown && !strstr(buf.p, docs[i]))
+                ok(false, "the doc of --%s", names[i]);
+            if (shown != takes)
+                ok(false, "%s takes --%s as its help says", word, names[i]);
+            seen[i] = seen[i] || shown;
+        }
+        rlf_buf_free(&buf);
+    }
+    for (int i = 0; i < RLF_OPTIONS; i++)
+        ok(seen[i], "--%s belongs to a command", names[i]);
+    rlf_buf_free(&all);
+}
+
+int
+main(void)
+{
+    arena = rlf_arena_new();
+    run();
+    words();
+    wrong();
+    environment();
+    tables();
+    rlf_arena_free(arena);
+    return done();
+}

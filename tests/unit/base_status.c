@@ -1,0 +1,81 @@
+/* Errors: the first one decides, callers add their names. */
+#include "engine/base/status.h"
+
+#include "tests/tap.h"
+
+#include <errno.h>
+
+static rlf_status
+inner(rlf_err *err)
+{
+    return rlf_fail(err, RLF_USER, "sample %d has no answer", 3);
+}
+
+static rlf_status
+middle(rlf_err *err)
+{
+    RLF_TRY(inner(err));
+    return RLF_OK;
+}
+
+static rlf_status
+outer(rlf_err *err, bool *undone)
+{
+    rlf_status status = RLF_OK;
+    RLF_TRY_GOTO(middle(err), out);
+    return RLF_OK;
+out:
+    *undone = true;
+    return status;
+}
+
+int
+main(void)
+{
+    rlf_err error = RLF_ERR_NONE;
+    bool undone = false;
+    is_int(outer(&error, &undone), RLF_USER, "the status comes through");
+    ok(undone, "and what was begun is undone");
+    is_str(error.sentence, "sample 3 has no answer", "the sentence");
+    is_str(error.trail, "middle < outer", "who passed it on");
+    is_int(error.rank, -1, "no rank");
+    is_int(rlf_fail(&error, RLF_BUG, "later"), RLF_BUG, "a second failure");
+    is_str(error.sentence, "sample 3 has no answer", "changes nothing");
+    is_int(error.status, RLF_USER, "not even the status");
+    rlf_err_hint(&error, "give it one");
+    rlf_err_hint(&error, "or drop it");
+    is_str(error.hint, "give it one; or drop it", "hints add up");
+    rlf_err_detail(&error, "line %d", 1);
+    rlf_err_detail(&error, "line %d", 2);
+    is_str(error.detail, "line 1\nline 2", "details are lines");
+    rlf_err_place(&error, (rlf_span){1, 2, 3}, "judge");
+    rlf_err_place(&error, (rlf_span){4, 5, 6}, "other");
+    ok(error.span.source == 1 && strcmp(error.node, "judge") == 0,
+       "the innermost place stays");
+
+    rlf_err_clear(&error);
+    errno = ENOSPC;
+    is_int(rlf_fail_errno(&error, "cannot write %s", "x"), RLF_ENV, "errno");
+    is_str(error.sentence, "cannot write x: No space left on device",
+           "in words");
+    is_int(rlf_fail(NULL, RLF_PEER, "nobody asks"), RLF_PEER,
+           "no error to fill");
+
+    rlf_err_clear(&error);
+    char large[6000];
+    memset(large, 'x', sizeof large - 1);
+    large[sizeof large - 1] = 0;
+    rlf_fail(&error, RLF_USER, "%s", large);
+    rlf_err_hint(&error, "%s", large);
+    rlf_err_hint(&error, "%s", large);
+    rlf_err_detail(&error, "%s", large);
+    for (int i = 0; i < 100; i++)
+        rlf_err_pass(&error, "a_function");
+    ok(strlen(error.sentence) < sizeof error.sentence &&
+           strlen(error.hint) < sizeof error.hint &&
+           strlen(error.detail) < sizeof error.detail &&
+           strlen(error.trail) < sizeof error.trail,
+       "what is too long is cut");
+    is_str(rlf_status_word(RLF_USAGE), "usage", "a status has a word");
+    return done();
+}

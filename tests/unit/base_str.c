@@ -1,0 +1,191 @@
+/* Strings, JSON texts, shortest numbers, near misses; sources and places. */
+#include "engine/base/hash.h"
+#include "engine/base/source.h"
+#include "engine/base/str.h"
+
+#include "tests/tap.h"
+
+#include <unistd.h>
+
+static void
+json_is(const char *text, size_t n, const char *want, const char *name)
+{
+    rlf_buf buf = {0};
+    rlf_buf_json(&buf, text, n);
+    is_str(buf.p, want, name);
+    rlf_buf_free(&buf);
+}
+
+static void
+json(void)
+{
+    json_is("plain", 5, "\"plain\"", "plain text");
+    json_is("", 0, "\"\"", "no text");
+    json_is("a\"b\\c\nd\te\x01\x7f", 11,
+            "\"a\\\"b\\\\c\\nd\\u0009e\\u0001\\u007f\"",
+            "what must be escaped");
+    json_is("a\0b", 3, "\"a\\u0000b\"", "a 0 byte");
+    json_is("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 9,
+            "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"", "UTF-8 of 2, 3, 4");
+    json_is("\xff", 1, "\"\\ufffd\"", "no UTF-8 at all");
+    json_is("\xe2\x82", 2, "\"\\ufffd\\ufffd\"", "a character cut off");
+    json_is("\xc0\x80", 2, "\"\\ufffd\\ufffd\"", "an overlong form");
+    json_is("\xe0\x80\x80", 3, "\"\\ufffd\\ufffd\\ufffd\"", "overlong in 3");
+    json_is("\xed\xa0\x80", 3, "\"\\ufffd\\ufffd\\ufffd\"", "a surrogate");
+    json_is("\xf4\x90\x80\x80", 4, "\"\\ufffd\\ufffd\\ufffd\\ufffd\"",
+            "above U+10FFFF");
+}
+
+static void
+number_is(double x, const char *want)
+{
+    rlf_buf buf = {0};
+    rlf_buf_number(&buf, x);
+    is_str(buf.p, want, want);
+    rlf_buf_free(&buf);
+}
+
+static void
+numbers(void)
+{
+    number_is(0, "0");
+    number_is(-0.0, "-0");
+    number_is(1, "1");
+    number_is(0.1, "0.1");
+    number_is(1.0 / 3, "0.3333333333333333");
+    number_is(0.1 + 0.2, "0.30000000000000004");
+    number_is(5e-324, "5e-324");
+    number_is(1.7976931348623157e308, "1.7976931348623157e+308");
+    number_is(NAN, "null");
+    number_is(-INFINITY, "null");
+    int wrong = 0;
+    rlf_buf buf = {0};
+    for (uint64_t i = 0; i < 20000; i++) {
+        uint64_t bits = rlf_hash_mix(i + 1);
+        double x, y;
+        memcpy(&x, &bits, 8);
+        if (!isfinite(x))
+            continue;
+        rlf_buf_clear(&buf);
+        rlf_buf_number(&buf, x);
+        y = strtod(buf.p, NULL);
+        wrong += memcmp(&x, &y, 8) != 0;
+    }
+    rlf_buf_free(&buf);
+    is_int(wrong, 0, "any number reads back with its bits");
+}
+
+static void
+nearest(void)
+{
+    const char *const names[] = {"temperature", "top_k", "lr", NULL, "steps"};
+    is_int((int64_t)rlf_str_distance("kitten", "sitting", 5), 3, "distance");
+    is_int((int64_t)rlf_str_distance("kitten", "sitting", 2), 3, "above cap");
+    is_int((int64_t)rlf_str_distance("", "abc", 5), 3, "from nothing");
+    is_str(rlf_str_nearest("temprature", names, 5), "temperature", "a slip");
+    is_str(rlf_str_nearest("lt", names, 5), "lr", "of a short name");
+    is_str(rlf_str_nearest("step", names, 5), "steps", "a letter short");
+    is_str(rlf_str_nearest("batch", names, 5), NULL, "nothing near");
+}
+
+static void
+buffers(void)
+{
+    rlf_buf buf = {0};
+    rlf_buf_add(&buf, NULL, 0);
+    is_str(buf.p, "", "empty once something was added");
+    for (int i = 0; i < 1000; i++)
+        rlf_buf_printf(&buf, "%d,", i);
+    is_int((int64_t)buf.n, 3890, "a thousand numbers");
+    is_int((int64_t)strlen(buf.p), 3890, "end with a 0 byte");
+    rlf_buf_clear(&buf);
+    rlf_buf_putc(&buf, 'x');
+    is_str(buf.p, "x", "again from the start");
+    rlf_buf_free(&buf);
+    ok(rlf_str_eq(RLF_STR("ab"), rlf_str_of("ab")) &&
+           !rlf_str_eq(RLF_STR("ab"), RLF_STR("abc")) &&
+           rlf_str_eq((rlf_str){0}, RLF_STR("")),
+       "equal slices");
+}
+
+static void
+place_is(const rlf_sources *sources, uint32_t at, uint32_t line,
+         uint32_t column, const char *text)
+{
+    rlf_place place = rlf_sources_place(sources, (rlf_span){1, at, at});
+    ok(place.line == line && place.column == column &&
+           rlf_str_eq(place.text, rlf_str_of(text)),
+       "byte %u is %u:%u in \"%s\"", at, line, column, text);
+}
+
+static void
+places(void)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_sources sources = {.arena = arena};
+    is_int(rlf_sources_add(&sources, "a", "one\r\ntwo\n\nend", 13), 1, "first");
+    place_is(&sources, 0, 1, 1, "one");
+    place_is(&sources, 5, 2, 1, "two");
+    place_is(&sources, 7, 2, 3, "two");
+    place_is(&sources, 9, 3, 1, "");
+    place_is(&sources, 10, 4, 1, "end");
+    place_is(&sources, 13, 4, 4, "end");
+    place_is(&sources, 99, 4, 4, "end");
+    rlf_span a = {1, 5, 8}, b = {1, 0, 6}, other = {2, 0, 1}, none = {0};
+    rlf_span joined = rlf_span_join(a, b);
+    ok(joined.first == 0 && joined.last == 8, "two spans joined");
+    ok(rlf_span_join(none, a).first == 5 && rlf_span_join(a, none).last == 8 &&
+           rlf_span_join(a, other).source == 1,
+       "with none, and with one of another source");
+    rlf_arena_free(arena);
+}
+
+/* Write `n` bytes to a file of a fixed name and read it as a source. */
+static rlf_status
+read_bytes(rlf_sources *sources, const char *bytes, size_t n, rlf_err *err)
+{
+    char path[] = "/tmp/rlflow-test-XXXXXX";
+    int fd = mkstemp(path);
+    if (fd < 0 || write(fd, bytes, n) != (ssize_t)n || close(fd))
+        bail("cannot write %s", path);
+    uint32_t index = 0;
+    rlf_status status = rlf_sources_read(sources, path, err, &index);
+    unlink(path);
+    return status;
+}
+
+static void
+files(void)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_sources sources = {.arena = arena};
+    rlf_err err = RLF_ERR_NONE;
+    is_int(read_bytes(&sources, "a = 1\n", 6, &err), RLF_OK, "a file");
+    is_str(rlf_sources_get(&sources, 1)->text, "a = 1\n", "and its text");
+    is_int(read_bytes(&sources, "", 0, &err), RLF_OK, "an empty file");
+    is_int(read_bytes(&sources, "a\0b", 3, &err), RLF_USER, "a 0 byte");
+    ok(strstr(err.sentence, "holds a 0 byte") != NULL, "is no text");
+    rlf_err_clear(&err);
+    uint32_t index;
+    is_int(rlf_sources_read(&sources, "/nowhere/x.rlf", &err, &index), RLF_USER,
+           "no file");
+    is_str(err.sentence,
+           "cannot open /nowhere/x.rlf: No such file or directory", "says so");
+    rlf_err_clear(&err);
+    is_int(rlf_sources_read(&sources, "/tmp", &err, &index), RLF_USER,
+           "a folder");
+    is_str(err.sentence, "cannot read /tmp: Is a directory", "says so too");
+    rlf_arena_free(arena);
+}
+
+int
+main(void)
+{
+    json();
+    numbers();
+    nearest();
+    buffers();
+    places();
+    files();
+    return done();
+}
