@@ -58,6 +58,10 @@ void rlf_domains_init(rlf_domains *domains, rlf_arena *arena);
 int rlf_domains_add(rlf_domains *domains, rlf_domain domain);
 const rlf_domain *rlf_domains_get(const rlf_domains *domains, int index);
 
+/* The rows that a domain belongs to: the owner of tokens and vocabularies, the
+ * domain itself for rows and for the scalar. */
+int rlf_domain_rows(const rlf_domains *domains, int index);
+
 /* True if a value on `from` can go down to `to` (also if they are equal). */
 bool rlf_domain_reaches(const rlf_domains *domains, int from, int to);
 /* The coarsest domain that both a and b go down to, or -1 if they do not meet.

@@ -57,10 +57,16 @@ typedef struct rlf_expr {
         rlf_expr_output *data;
         size_t count, room;
     } outputs;
+    uint32_t *slots; /* finds operations that are there already */
+    size_t n_slots;
 } rlf_expr;
 
 const char *rlf_expr_text(rlf_expr_code code);
 int rlf_expr_arity(rlf_expr_code code);
+/* True for the operations of pointwise.def, on numbers index by index. */
+bool rlf_expr_is_pointwise(rlf_expr_code code);
+/* Their value; arguments beyond the arity are not looked at. */
+double rlf_expr_apply(rlf_expr_code code, double a, double b, double c);
 
 rlf_expr *rlf_expr_new(rlf_arena *arena, const rlf_domains *domains);
 /* Each returns the index of the operation, input or output added. Adding an
@@ -88,12 +94,16 @@ uint64_t rlf_expr_hash(const rlf_expr *expr, uint64_t hash);
 /* A copy without operations that no output needs. */
 rlf_expr *rlf_expr_prune(const rlf_expr *expr, rlf_arena *arena);
 
-/* How far a gradient output looks at live inputs around its own index. */
+/* How far an output looks at live inputs around its own index. */
 typedef enum rlf_reach {
-    RLF_REACH_POINT,  /* only at the same token (and row) */
-    RLF_REACH_SAMPLE, /* within the same sample */
-    RLF_REACH_BATCH,  /* across samples: needs all live values first */
+    RLF_REACH_POINT,  /* only at the same token (and row), or nowhere */
+    RLF_REACH_SAMPLE, /* within the same row and its tokens */
+    RLF_REACH_BATCH,  /* across rows: needs all live values first */
 } rlf_reach;
+rlf_reach rlf_expr_reach(const rlf_expr *expr, int output);
+/* True if operation `op` looks at other rows than its own: it reduces over
+ * rows, brings a value down from other rows, or compares rows. */
+bool rlf_expr_crosses(const rlf_expr *expr, int op);
 
 typedef struct rlf_derivative {
     /* The program with one more output a live input, named "d NAME": the

@@ -45,11 +45,13 @@ typedef struct rlf_column {
 } rlf_column;
 
 /* The row of the space of domain `to` that row `row` of `space` goes back to,
- * following the direct edges; `to` must reach the space's domain. For TOKENS
- * spaces rows are those of the owner. */
+ * following the direct edges; `to` must reach the space's domain. Rows of
+ * TOKENS spaces are those of their owners; of the scalar domain there is one,
+ * 0. */
 uint32_t rlf_space_row(const rlf_domains *domains, const rlf_space *space,
                        uint32_t row, int to);
-/* The space of domain `to` above `space` (or `space` itself). */
+/* The space of domain `to` above `space` (or `space` itself); not for the
+ * scalar domain, which spaces do not name. */
 const rlf_space *rlf_space_above(const rlf_domains *domains,
                                  const rlf_space *space, int to);
 
