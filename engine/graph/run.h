@@ -61,7 +61,7 @@ typedef struct rlf_env {
     rlf_arena *pool; /* reset after the step */
     void **resource; /* per graph resource: what its class's open made */
     struct rlf_log *log;
-    struct rlf_trace *trace;
+    struct rlf_trace_lane *trace; /* NULL: no trace */
     /* Metrics: report() calls it; the mean over the step is written. */
     void (*report)(void *sink, const char *name, double value);
     void *sink;

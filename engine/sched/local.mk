@@ -2,4 +2,11 @@
 # test as: check_PROGRAMS += tests/unit/sched_NAME
 #          tests_unit_sched_NAME_LDADD = $(SCHED_LIBS)
 noinst_LTLIBRARIES += libsched.la
-libsched_la_SOURCES =
+libsched_la_SOURCES = \
+	%D%/checkpoint.c \
+	%D%/flight.c %D%/flight.h \
+	%D%/metrics.c %D%/metrics.h \
+	%D%/run.c %D%/run.h \
+	%D%/samples.c \
+	%D%/state.h \
+	%D%/step.c

@@ -1,0 +1,104 @@
+/* The flight record: see flight.h. */
+#include "engine/sched/flight.h"
+
+#include "engine/base/arena.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { SIZE = 512 };
+static const char magic[] = "rlflow flight record\n";
+
+struct rlf_flight {
+    char *page;
+    char *path;
+};
+
+static char *
+path_of(const char *directory, int rank)
+{
+    size_t n = strlen(directory) + 32;
+    char *path = rlf_malloc(n);
+    snprintf(path, n, "%s/flight-%d", directory, rank);
+    return path;
+}
+
+rlf_status
+rlf_flight_open(const char *directory, int rank, rlf_err *err, rlf_flight **out)
+{
+    char *path = path_of(directory, rank);
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd < 0 || ftruncate(fd, SIZE) != 0) {
+        rlf_fail_errno(err, "cannot make %s", path);
+        if (fd >= 0)
+            close(fd);
+        free(path);
+        return RLF_ENV;
+    }
+    void *page = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (page == MAP_FAILED) {
+        rlf_fail_errno(err, "cannot map %s", path);
+        free(path);
+        return RLF_ENV;
+    }
+    rlf_flight *flight = rlf_calloc(1, sizeof *flight);
+    flight->page = page;
+    flight->path = path;
+    *out = flight;
+    return RLF_OK;
+}
+
+void
+rlf_flight_note(rlf_flight *flight, uint32_t step, uint64_t command,
+                const char *node, const char *place, uint32_t rows)
+{
+    if (!flight)
+        return;
+    char text[SIZE];
+    int n = snprintf(text, sizeof text, "%sstep %u\ncommand %llu\n%s%s%s%s",
+                     magic, step, (unsigned long long)command, node,
+                     *place ? " (" : "", place, *place ? ")" : "");
+    if (n > 0 && n < SIZE && rows)
+        snprintf(text + n, sizeof text - (size_t)n, ", %u rows", rows);
+    memcpy(flight->page, text, strlen(text) + 1);
+}
+
+void
+rlf_flight_close(rlf_flight *flight)
+{
+    if (!flight)
+        return;
+    munmap(flight->page, SIZE);
+    unlink(flight->path);
+    free(flight->path);
+    free(flight);
+}
+
+bool
+rlf_flight_read(const char *directory, int rank, rlf_flight_report *out)
+{
+    char *path = path_of(directory, rank), text[SIZE + 1] = "";
+    FILE *file = fopen(path, "rb");
+    free(path);
+    if (!file)
+        return false;
+    size_t n = fread(text, 1, SIZE, file);
+    fclose(file);
+    text[n] = 0;
+    unsigned step = 0;
+    unsigned long long command = 0;
+    char what[200] = "";
+    if (strncmp(text, magic, sizeof magic - 1) != 0 ||
+        sscanf(text + sizeof magic - 1, "step %u\ncommand %llu\n%199[^\n]",
+               &step, &command, what) != 3)
+        return false;
+    out->rank = rank;
+    out->step = step;
+    snprintf(out->text, sizeof out->text, "step %u, %s", step, what);
+    return true;
+}

@@ -1,0 +1,30 @@
+/* The flight record: what a rank is doing, in a small mapped file.
+ *
+ * A process that is killed cannot say anything. The kernel writes mapped pages
+ * back all the same, so whoever reads the run's directory next learns which
+ * rank died in which node of which step. Plain text in a fixed form. */
+#ifndef RLF_SCHED_FLIGHT_H
+#define RLF_SCHED_FLIGHT_H
+
+#include "engine/base/status.h"
+
+typedef struct rlf_flight rlf_flight;
+
+/* Make DIRECTORY/flight-RANK. */
+rlf_status rlf_flight_open(const char *directory, int rank, rlf_err *err,
+                           rlf_flight **out);
+/* Now at this node (a name, a place "file:line" or "") with this many rows. */
+void rlf_flight_note(rlf_flight *flight, uint32_t step, uint64_t command,
+                     const char *node, const char *place, uint32_t rows);
+/* The run ended in an orderly way: the record goes. NULL is fine. */
+void rlf_flight_close(rlf_flight *flight);
+
+typedef struct rlf_flight_report {
+    int rank;
+    uint32_t step;
+    char text[256]; /* "step 7, actor.generate (ppo.rlf:21), 64 rows" */
+} rlf_flight_report;
+/* The record that a run which was killed left behind. False: there is none. */
+bool rlf_flight_read(const char *directory, int rank, rlf_flight_report *out);
+
+#endif

@@ -1,0 +1,30 @@
+/* The metrics of a step: the mean of what was reported under each name. */
+#ifndef RLF_SCHED_METRICS_H
+#define RLF_SCHED_METRICS_H
+
+#include "engine/base/str.h"
+
+#include <stdint.h>
+
+typedef struct rlf_metric {
+    const char *name;
+    double sum;
+    uint64_t count;
+} rlf_metric;
+
+/* In the order in which names first appeared in the run. */
+typedef struct rlf_metrics {
+    rlf_metric *data;
+    size_t count, room;
+} rlf_metrics;
+
+/* Forget the values, keep the names and their order. */
+void rlf_metrics_begin(rlf_metrics *metrics);
+void rlf_metrics_add(rlf_metrics *metrics, const char *name, double value);
+/* The mean of the step; false if nothing was reported under the name. */
+bool rlf_metrics_get(const rlf_metrics *metrics, const char *name, double *out);
+/* `"name":value,...` of those that have a value, without braces. */
+void rlf_metrics_json(const rlf_metrics *metrics, rlf_buf *out);
+void rlf_metrics_free(rlf_metrics *metrics);
+
+#endif

@@ -1,0 +1,65 @@
+/* A run: a plan with its mutable state, one step at a time.
+ *
+ * sched opens the resources (models, data, hooks, states), keeps the state of
+ * nodes, and in each step carries out the controller's commands (engine/order)
+ * on this rank. It writes no metrics and no samples to files: engine/api asks
+ * for them between steps. It does write checkpoints and the flight record. */
+#ifndef RLF_SCHED_RUN_H
+#define RLF_SCHED_RUN_H
+
+#include "engine/order/order.h"
+#include "engine/plan/plan.h"
+#include "engine/sched/metrics.h"
+
+typedef struct rlf_run rlf_run;
+
+typedef struct rlf_run_options {
+    uint64_t seed;
+    int threads;           /* of the rank's team; 0: all cores it may use */
+    rlf_policy policy;     /* of the controller */
+    const char *directory; /* of the run; NULL: leaves nothing behind */
+    struct rlf_log *log;
+    struct rlf_trace_lane *trace; /* NULL: no trace */
+} rlf_run_options;
+
+/* Open every resource and node. The plan, its graph and the classes must
+ * outlive the run; the options' texts too. */
+rlf_status rlf_run_open(const rlf_plan *plan, const rlf_classes *classes,
+                        const rlf_run_options *options, rlf_err *err,
+                        rlf_run **out);
+void rlf_run_close(rlf_run *run); /* NULL is fine */
+
+/* The next step. After an error the step's state is void and the run can only
+ * be closed. */
+rlf_status rlf_run_step(rlf_run *run, rlf_err *err);
+/* Steps done so far, also before a resume. */
+uint32_t rlf_run_steps(const rlf_run *run);
+/* A break outside of all loops was taken: no further step. */
+bool rlf_run_ended(const rlf_run *run);
+/* The last step asked for a checkpoint that is not written yet. */
+bool rlf_run_wants_checkpoint(const rlf_run *run);
+/* Steps of one epoch of the data that the flow draws from; 0: none. */
+uint64_t rlf_run_epoch(const rlf_run *run);
+
+/* Between steps: what the last step reported. */
+const rlf_metrics *rlf_run_metrics(const rlf_run *run);
+/* One JSON object a line for the first `most` samples of each set that the
+ * flow generated in the last step: step, set, prompt, response, and its named
+ * columns of one value a sample. */
+void rlf_run_samples(const rlf_run *run, uint32_t most, rlf_buf *out);
+/* Response tokens generated in the last step. */
+uint64_t rlf_run_tokens(const rlf_run *run);
+/* Memory by purpose, from the resources as they were opened. */
+void rlf_run_memory(const rlf_run *run, rlf_memory *out);
+
+/* ---- checkpoints (checkpoint.c) ---- */
+
+/* Write DIRECTORY/checkpoints/step-N: beside, fsynced, renamed; the checkpoint
+ * before it goes only then. */
+rlf_status rlf_run_save(rlf_run *run, rlf_err *err);
+/* Go on from the newest checkpoint: verifies that it is whole and of this
+ * program, parameters, seed and numerics. *found is its step, 0 if there is no
+ * checkpoint (then nothing changed). Call before the first step. */
+rlf_status rlf_run_resume(rlf_run *run, rlf_err *err, uint32_t *found);
+
+#endif

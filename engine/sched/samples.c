@@ -1,0 +1,82 @@
+/* What was generated in a step, for samples.jsonl and for tokens a second. */
+#include "engine/graph/class.h"
+#include "engine/sched/state.h"
+
+/* The rows of a generation of the flow in the last step, or NULL. */
+static const rlf_rows *
+generated(const rlf_run *run, const rlf_node *node)
+{
+    if (!node->class->sampled || !node->n_outputs)
+        return NULL;
+    struct rlf_origin at = rlf_order_latest(run->order, node->outputs[0]);
+    if (at.instance < 0 || (size_t)at.instance >= run->slots.count)
+        return NULL;
+    const slot *s = &run->slots.data[at.instance];
+    return s->opened ? s->call.out[at.port].rows : NULL;
+}
+
+/* The named columns with one number for each of these samples. */
+static void
+put_columns(const rlf_run *run, const rlf_space *samples, uint32_t row,
+            rlf_buf *out)
+{
+    for (size_t v = 0; v < run->graph->values.count; v++) {
+        const rlf_value *value = &run->graph->values.data[v];
+        if (value->kind != RLF_VALUE_NUMBER || !value->name ||
+            value->domain != samples->domain)
+            continue;
+        struct rlf_origin at = rlf_order_latest(run->order, (int)v);
+        if (at.instance < 0 || (size_t)at.instance >= run->slots.count)
+            continue;
+        const slot *s = &run->slots.data[at.instance];
+        if (!s->opened || s->call.out[at.port].column.space != samples)
+            continue;
+        rlf_buf_putc(out, ',');
+        rlf_buf_json(out, value->name, strlen(value->name));
+        rlf_buf_putc(out, ':');
+        rlf_buf_number(out, s->call.out[at.port].column.number[row]);
+    }
+}
+
+static void
+put_sample(const rlf_run *run, const rlf_rows *rows, uint32_t row, rlf_buf *out)
+{
+    uint32_t p = rlf_space_row(&run->graph->domains, rows->samples, row,
+                               rows->prompts->domain);
+    rlf_str prompt = rows->prompt[p].text, text = rows->sample[row].text;
+    rlf_buf_printf(out, "{\"step\":%u,\"set\":", run->step);
+    rlf_buf_json(out, rows->set->name, strlen(rows->set->name));
+    rlf_buf_printf(out, ",\"sample\":%llu,\"prompt\":",
+                   (unsigned long long)rows->samples->identity[row]);
+    rlf_buf_json(out, prompt.p, prompt.n);
+    rlf_buf_puts(out, ",\"response\":");
+    rlf_buf_json(out, text.p, text.n);
+    rlf_buf_printf(out, ",\"tokens\":%u,\"finished\":%d",
+                   rows->sample[row].n_ids, rows->sample[row].finished);
+    put_columns(run, rows->samples, row, out);
+    rlf_buf_puts(out, "}\n");
+}
+
+void
+rlf_run_samples(const rlf_run *run, uint32_t most, rlf_buf *out)
+{
+    const rlf_region *flow = &run->graph->regions.data[0];
+    for (int i = 0; i < flow->n_nodes; i++) {
+        const rlf_rows *rows =
+            generated(run, &run->graph->nodes.data[flow->nodes[i]]);
+        for (uint32_t r = 0; rows && r < rows->samples->count && r < most; r++)
+            put_sample(run, rows, r, out);
+    }
+}
+
+uint64_t
+rlf_run_tokens(const rlf_run *run)
+{
+    uint64_t tokens = 0;
+    for (size_t i = 0; i < run->graph->nodes.count; i++) {
+        const rlf_rows *rows = generated(run, &run->graph->nodes.data[i]);
+        for (uint32_t r = 0; rows && r < rows->samples->count; r++)
+            tokens += rows->sample[r].n_ids;
+    }
+    return tokens;
+}
