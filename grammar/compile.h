@@ -1,0 +1,35 @@
+/* From a .rlf file to a graph: the whole front end in one call.
+ *
+ *     text -> AST -> imports -> names -> sets, levels, liveness -> graph
+ *
+ * Everything made lives in the caller's arena. */
+#ifndef RLF_GRAMMAR_COMPILE_H
+#define RLF_GRAMMAR_COMPILE_H
+
+#include "engine/graph/class.h"
+
+/* A parameter given on the command line. */
+typedef struct rlf_compile_setting {
+    const char *name, *value;
+} rlf_compile_setting;
+
+typedef struct rlf_compile_options {
+    const char *path;   /* of the program; messages show it as given */
+    const char *stdlib; /* directory that "std/..." means */
+    const char *start;  /* where the command was started: paths in
+                           settings are relative to it; NULL: "." */
+    const rlf_compile_setting *settings;
+    size_t n_settings;
+    const rlf_classes *classes;
+    bool params_only; /* declarations of parameters are enough: settings that
+                         must be given may lack, nothing is opened */
+} rlf_compile_options;
+
+/* RLF_USER if there are errors (they are in diags, or in err when the file
+ * cannot be read); else *out is a graph that has passed rlf_graph_verify. With
+ * params_only *out has only its params. */
+rlf_status rlf_compile(const rlf_compile_options *options, rlf_arena *arena,
+                       rlf_sources *sources, rlf_diags *diags, rlf_err *err,
+                       rlf_graph **out);
+
+#endif
