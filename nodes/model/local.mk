@@ -1,1 +1,10 @@
-# nodes/model: part of layer 4, add to libnodes_la_SOURCES.
+# nodes/model: part of layer 4.
+libnodes_la_SOURCES += \
+	nodes/model/carve.h \
+	nodes/model/config.c nodes/model/config.h \
+	nodes/model/model.c nodes/model/model.h \
+	nodes/model/optimizer.c nodes/model/optimizer.h \
+	nodes/model/pass.c nodes/model/pass.h \
+	nodes/model/table.c nodes/model/table.h \
+	nodes/model/transformer.c nodes/model/transformer.h \
+	nodes/model/weights.c nodes/model/weights.h

@@ -1,0 +1,540 @@
+/* Reading and writing config.json.
+ *
+ * The keys that are read stand in tables; keys that change what is computed
+ * in a way that is not supported stand in another, with the only value they
+ * may have. Start at rlf_model_config_read(). */
+#include "nodes/model/config.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "engine/base/fmath.h"
+#include "engine/base/vec.h"
+#include "engine/io/file.h"
+#include "engine/io/json.h"
+
+/* What a family means where its config.json is silent. */
+typedef struct family {
+    const char *type;
+    const char *architecture; /* transformers' class, without its ending */
+    bool qkv_bias;            /* always, whatever the keys say */
+    bool bias_key;            /* has attention_bias */
+    bool o_bias_key;          /* ... which also gives o_proj a bias */
+    bool mlp_bias_key;
+    bool qk_norm;
+    bool window;     /* has sliding_window */
+    bool window_key; /* ... which needs use_sliding_window */
+    double eps, theta;
+    int context;
+} family;
+
+// clang-format off
+static const family families[] = {
+    {.type = "llama",   .architecture = "Llama",   .bias_key = true,
+     .o_bias_key = true, .mlp_bias_key = true,
+     .eps = 1e-6, .theta = 10000, .context = 2048},
+    {.type = "mistral", .architecture = "Mistral", .window = true,
+     .eps = 1e-6, .theta = 10000, .context = 131072},
+    {.type = "qwen2",   .architecture = "Qwen2",   .qkv_bias = true,
+     .window = true, .window_key = true,
+     .eps = 1e-6, .theta = 10000, .context = 32768},
+    {.type = "qwen3",   .architecture = "Qwen3",   .bias_key = true,
+     .o_bias_key = true, .qk_norm = true, .window = true, .window_key = true,
+     .eps = 1e-6, .theta = 10000, .context = 32768},
+};
+
+/* Whole numbers: key, place, least, needed. */
+static const struct {
+    const char *key;
+    size_t offset;
+    bool needed;
+} sizes[] = {
+    {"num_hidden_layers",       offsetof(rlf_model_config, layers),   true},
+    {"hidden_size",             offsetof(rlf_model_config, hidden),   true},
+    {"num_attention_heads",     offsetof(rlf_model_config, heads),    true},
+    {"num_key_value_heads",     offsetof(rlf_model_config, kv_heads), false},
+    {"head_dim",                offsetof(rlf_model_config, head_dim), false},
+    {"intermediate_size",       offsetof(rlf_model_config, ffn),      true},
+    {"vocab_size",              offsetof(rlf_model_config, vocab),    true},
+    {"max_position_embeddings", offsetof(rlf_model_config, context),  false},
+};
+
+/* Keys that would change the mathematics: anything but null, false, and the
+ * number or word given here is refused. */
+static const struct {
+    const char *key;
+    double number;    /* NAN: no number is allowed */
+    const char *word; /* NULL: no word is allowed */
+    const char *what;
+} refused[] = {
+    {"num_local_experts",     0,   NULL,   "mixtures of experts"},
+    {"num_experts",           0,   NULL,   "mixtures of experts"},
+    {"n_routed_experts",      0,   NULL,   "mixtures of experts"},
+    {"quantization_config",   NAN, NULL,   "quantized weights"},
+    {"peft_type",             NAN, NULL,   "adapters"},
+    {"auto_map",              NAN, NULL,   "models with code of their own"},
+    {"partial_rotary_factor", 1,   NULL,   "rotation of a part of each head"},
+    {"attn_logit_softcapping",  0, NULL,   "soft caps on logits"},
+    {"final_logit_softcapping", 0, NULL,   "soft caps on logits"},
+    {"logits_scaling",        1,   NULL,   "scaled logits"},
+    {"logit_scale",           1,   NULL,   "scaled logits"},
+    {"embedding_multiplier",  1,   NULL,   "scaled embeddings"},
+    {"residual_multiplier",   1,   NULL,   "scaled residuals"},
+    {"attention_multiplier",  NAN, NULL,   "other attention scales"},
+    {"is_encoder_decoder",    0,   NULL,   "encoders"},
+    {"attention_dropout",     0,   NULL,   "dropout"},
+    {"hidden_act",            NAN, "silu", "activations other than silu"},
+    {"hidden_activation",     NAN, "silu", "activations other than silu"},
+};
+// clang-format on
+
+typedef struct reader {
+    const char *path; /* of the file that is being read */
+    const json_t *root;
+    rlf_err *err;
+} reader;
+
+static rlf_status
+fail_key(const reader *r, const char *key, const char *why)
+{
+    return rlf_fail(r->err, RLF_USER, "%s: \"%s\" %s", r->path, key, why);
+}
+
+/* The member, NULL if it is missing or null. */
+static const json_t *
+member(const json_t *object, const char *key)
+{
+    const json_t *j = json_object_get(object, key);
+    return !j || json_is_null(j) ? NULL : j;
+}
+
+static rlf_status
+read_number(const reader *r, const json_t *object, const char *key, double *out)
+{
+    return rlf_json_get_number(object, r->path, key, false, r->err, out);
+}
+
+static rlf_status
+read_int(const reader *r, const char *key, int least, int *out)
+{
+    int64_t x = *out;
+    rlf_err *err = r->err;
+    RLF_TRY(rlf_json_get_int(r->root, r->path, key, false, err, &x));
+    if (x < least || x > INT_MAX)
+        return rlf_fail(err, RLF_USER, "%s: \"%s\" must be at least %d",
+                        r->path, key, least);
+    *out = (int)x;
+    return RLF_OK;
+}
+
+static rlf_status
+read_flag(const reader *r, const char *key, bool *out)
+{
+    return rlf_json_get_bool(r->root, r->path, key, false, r->err, out);
+}
+
+static rlf_status
+check_refused(const reader *r)
+{
+    for (size_t i = 0; i < RLF_COUNT(refused); i++) {
+        const json_t *j = member(r->root, refused[i].key);
+        if (!j || json_is_false(j))
+            continue;
+        if (json_is_number(j) && json_number_value(j) == refused[i].number)
+            continue;
+        if (json_is_string(j) && refused[i].word &&
+            !strcmp(json_string_value(j), refused[i].word))
+            continue;
+        if (json_is_object(j) && !json_object_size(j))
+            continue;
+        char *text = json_dumps(j, JSON_ENCODE_ANY | JSON_COMPACT);
+        rlf_status status = rlf_fail(
+            r->err, RLF_USER, "%s: \"%s\": %.80s: %s are not supported",
+            r->path, refused[i].key, text ? text : "?", refused[i].what);
+        free(text);
+        return status;
+    }
+    return RLF_OK;
+}
+
+/* rope_scaling (or rope_parameters, its newer name, which has the base too). */
+static rlf_status
+read_rope(const reader *r, rlf_model_config *c)
+{
+    rlf_err *err = r->err;
+    RLF_TRY(read_number(r, r->root, "rope_theta", &c->rope_theta));
+    const char *key = "rope_scaling";
+    const json_t *j = member(r->root, key);
+    if (!j) {
+        key = "rope_parameters";
+        j = member(r->root, key);
+    }
+    if (!j)
+        return RLF_OK;
+    if (!json_is_object(j))
+        return fail_key(r, key, "must be an object");
+    RLF_TRY(read_number(r, j, "rope_theta", &c->rope_theta));
+    const json_t *kind = member(j, "rope_type");
+    if (!kind)
+        kind = member(j, "type");
+    const char *word = kind ? json_string_value(kind) : "default";
+    if (!word)
+        return fail_key(r, key, "needs a \"rope_type\" that is a word");
+    if (!strcmp(word, "default"))
+        return RLF_OK;
+    if (!strcmp(word, "linear"))
+        c->rope = RLF_ROPE_LINEAR;
+    else if (!strcmp(word, "llama3"))
+        c->rope = RLF_ROPE_LLAMA3;
+    else
+        return rlf_fail(err, RLF_USER,
+                        "%s: \"%s\": rotary scaling \"%s\" is not supported "
+                        "(default, linear and llama3 are)",
+                        r->path, key, word);
+    RLF_TRY(read_number(r, j, "factor", &c->rope_factor));
+    if (!(c->rope_factor >= 1))
+        return fail_key(r, key, "needs a \"factor\" of at least 1");
+    if (c->rope == RLF_ROPE_LINEAR)
+        return RLF_OK;
+    c->rope_original = c->context;
+    RLF_TRY(read_number(r, j, "low_freq_factor", &c->rope_low));
+    RLF_TRY(read_number(r, j, "high_freq_factor", &c->rope_high));
+    RLF_TRY(read_number(r, j, "original_max_position_embeddings",
+                        &c->rope_original));
+    if (!(c->rope_low > 0 && c->rope_high > c->rope_low &&
+          c->rope_original > 0))
+        return fail_key(r, key,
+                        "needs 0 < \"low_freq_factor\" < \"high_freq_factor\" "
+                        "and \"original_max_position_embeddings\"");
+    return RLF_OK;
+}
+
+/* Which layers see only the last `window` keys. */
+static rlf_status
+read_window(const reader *r, const family *f, rlf_model_config *c)
+{
+    rlf_err *err = r->err;
+    bool use = !f->window_key;
+    int window = 0, from = f->window_key ? c->layers : 0;
+    if (f->window_key)
+        RLF_TRY(read_flag(r, "use_sliding_window", &use));
+    RLF_TRY(read_int(r, "sliding_window", 0, &window));
+    if (f->window_key)
+        RLF_TRY(read_int(r, "max_window_layers", 0, &from));
+    const json_t *types = member(r->root, "layer_types");
+    if (types) { /* says it layer by layer */
+        if (!json_is_array(types) || (int)json_array_size(types) != c->layers)
+            return fail_key(r, "layer_types", "must name every layer");
+        from = c->layers;
+        for (int i = 0; i < c->layers; i++) {
+            const char *word =
+                json_string_value(json_array_get(types, (size_t)i));
+            bool sliding = word && !strcmp(word, "sliding_attention");
+            if (!sliding && (!word || strcmp(word, "full_attention")))
+                return fail_key(r, "layer_types",
+                                "may hold full_attention and "
+                                "sliding_attention only");
+            if (sliding && from == c->layers)
+                from = i;
+            if (!sliding && from < i)
+                return fail_key(r, "layer_types",
+                                "must have its sliding layers last");
+        }
+    }
+    if (f->window && use && window && from < c->layers) {
+        c->window = window;
+        c->window_from = from;
+    }
+    return RLF_OK;
+}
+
+/* A token id or a list of them, added to the end tokens once each. */
+static rlf_status
+read_eos(const reader *r, rlf_model_config *c)
+{
+    const json_t *j = member(r->root, "eos_token_id");
+    size_t n = !j ? 0 : json_is_array(j) ? json_array_size(j) : 1;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *x = json_is_array(j) ? json_array_get(j, i) : j;
+        int64_t id = -1;
+        if (!rlf_json_as_int(x, &id) || id < 0 || id >= c->vocab)
+            return fail_key(r, "eos_token_id",
+                            "must be a token of the vocabulary");
+        bool known = false;
+        for (int k = 0; k < c->n_eos; k++)
+            known |= c->eos[k] == (int)id;
+        if (known)
+            continue;
+        if (c->n_eos == RLF_MODEL_MAX_EOS)
+            return fail_key(r, "eos_token_id", "names more than 8 tokens");
+        c->eos[c->n_eos++] = (int)id;
+    }
+    return RLF_OK;
+}
+
+static rlf_status
+check_shape(const reader *r, const rlf_model_config *c)
+{
+    if (c->heads % c->kv_heads)
+        return fail_key(r, "num_attention_heads",
+                        "must be a multiple of \"num_key_value_heads\"");
+    if (c->head_dim % 8 || c->head_dim > 256)
+        return rlf_fail(r->err, RLF_USER,
+                        "%s: heads of %d elements are not supported: they "
+                        "must be a multiple of 8, at most 256",
+                        r->path, c->head_dim);
+    if (!(c->eps > 0))
+        return fail_key(r, "rms_norm_eps", "must be above 0");
+    if (!(c->rope_theta > 0))
+        return fail_key(r, "rope_theta", "must be above 0");
+    return RLF_OK;
+}
+
+static rlf_status
+read_family(const reader *r, const family **out)
+{
+    const json_t *type = member(r->root, "model_type");
+    const char *word = type ? json_string_value(type) : NULL;
+    if (!word)
+        return fail_key(r, "model_type", "is missing");
+    for (size_t i = 0; i < RLF_COUNT(families); i++)
+        if (!strcmp(families[i].type, word)) {
+            *out = &families[i];
+            return RLF_OK;
+        }
+    rlf_fail(r->err, RLF_USER, "%s: \"model_type\": \"%s\" is not supported",
+             r->path, word);
+    rlf_err_hint(r->err, "llama, mistral, qwen2 and qwen3 are");
+    return RLF_USER;
+}
+
+static rlf_status
+read_config(const reader *r, rlf_model_config *c)
+{
+    rlf_err *err = r->err;
+    const family *f = NULL;
+    RLF_TRY(read_family(r, &f));
+    RLF_TRY(check_refused(r));
+    *c = (rlf_model_config){.eps = f->eps,
+                            .rope_theta = f->theta,
+                            .context = f->context,
+                            .qkv_bias = f->qkv_bias,
+                            .qk_norm = f->qk_norm,
+                            .bos = -1};
+    for (size_t i = 0; i < RLF_COUNT(sizes); i++) {
+        if (sizes[i].needed && !member(r->root, sizes[i].key))
+            return fail_key(r, sizes[i].key, "is missing");
+        if (member(r->root, sizes[i].key))
+            RLF_TRY(read_int(r, sizes[i].key, 1,
+                             (int *)((char *)c + sizes[i].offset)));
+    }
+    if (!c->kv_heads)
+        c->kv_heads = c->heads;
+    if (!c->head_dim) {
+        if (c->hidden % c->heads)
+            return fail_key(r, "hidden_size",
+                            "must be a multiple of \"num_attention_heads\"");
+        c->head_dim = c->hidden / c->heads;
+    }
+    bool bias = false;
+    if (f->bias_key)
+        RLF_TRY(read_flag(r, "attention_bias", &bias));
+    c->qkv_bias |= bias;
+    c->o_bias = bias && f->o_bias_key;
+    if (f->mlp_bias_key)
+        RLF_TRY(read_flag(r, "mlp_bias", &c->mlp_bias));
+    RLF_TRY(read_flag(r, "tie_word_embeddings", &c->tied));
+    RLF_TRY(read_number(r, r->root, "rms_norm_eps", &c->eps));
+    RLF_TRY(read_rope(r, c));
+    RLF_TRY(read_window(r, f, c));
+    if (member(r->root, "bos_token_id"))
+        RLF_TRY(read_int(r, "bos_token_id", 0, &c->bos));
+    RLF_TRY(read_eos(r, c));
+    return check_shape(r, c);
+}
+
+rlf_status
+rlf_model_config_read(const char *dir, rlf_arena *arena, rlf_err *err,
+                      rlf_model_config *out)
+{
+    const char *path = rlf_path_join(arena, dir, "config.json");
+    const char *more = rlf_path_join(arena, dir, "generation_config.json");
+    const char *adapter = rlf_path_join(arena, dir, "adapter_config.json");
+    if (rlf_file_exists(adapter))
+        return rlf_fail(err, RLF_USER, "%s: adapters are not supported",
+                        adapter);
+    if (!rlf_file_exists(path)) {
+        rlf_fail(err, RLF_USER, "%s is not a model: it has no config.json",
+                 dir);
+        rlf_err_hint(err, "give the path of a Hugging Face model directory");
+        return RLF_USER;
+    }
+    json_t *root = NULL, *extra = NULL;
+    rlf_buf text = {0};
+    rlf_status status = RLF_OK;
+    RLF_TRY_GOTO(rlf_json_load(path, err, &root), done);
+    reader r = {path, root, err};
+    RLF_TRY_GOTO(read_config(&r, out), done);
+    RLF_TRY_GOTO(rlf_file_read(path, 1 << 24, err, &text), done);
+    out->json = rlf_arena_strndup(arena, text.p, text.n);
+    out->dir = rlf_arena_strdup(arena, dir);
+    if (rlf_file_exists(more)) {
+        RLF_TRY_GOTO(rlf_json_load(more, err, &extra), done);
+        r = (reader){more, extra, err};
+        RLF_TRY_GOTO(read_eos(&r, out), done);
+    }
+done:
+    rlf_buf_free(&text);
+    json_decref(root);
+    json_decref(extra);
+    return status;
+}
+
+static json_t *
+token_list(const int *ids, int n)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < n; i++)
+        json_array_append_new(list, json_integer(ids[i]));
+    return list;
+}
+
+/* The end token as config.json has it: a number, a list, or null. */
+static json_t *
+eos_value(const rlf_model_config *c)
+{
+    return c->n_eos == 0   ? json_null()
+           : c->n_eos == 1 ? json_integer(c->eos[0])
+                           : token_list(c->eos, c->n_eos);
+}
+
+static const char *
+dump(json_t *root, rlf_arena *arena)
+{
+    char *text = json_dumps(root, JSON_INDENT(2) | JSON_SORT_KEYS |
+                                      JSON_REAL_PRECISION(17));
+    const char *copy = rlf_arena_printf(arena, "%s\n", text);
+    free(text);
+    json_decref(root);
+    return copy;
+}
+
+rlf_status
+rlf_model_config_llama(const rlf_llama_args *a, rlf_arena *arena, rlf_err *err,
+                       rlf_model_config *out)
+{
+    const struct {
+        const char *name;
+        int value;
+    } needed[] = {{"layers", a->layers},
+                  {"hidden", a->hidden},
+                  {"heads", a->heads},
+                  {"vocab", a->vocab}};
+    for (size_t i = 0; i < RLF_COUNT(needed); i++)
+        if (needed[i].value < 1)
+            return rlf_fail(err, RLF_USER, "llama(...) needs %s: at least 1",
+                            needed[i].name);
+    if (a->hidden % a->heads || a->hidden / a->heads % 8 ||
+        a->hidden / a->heads > 256)
+        return rlf_fail(err, RLF_USER,
+                        "llama(...): hidden: %d over heads: %d must give "
+                        "heads of 8, 16, 24, ... at most 256 elements",
+                        a->hidden, a->heads);
+    int kv = a->kv_heads ? a->kv_heads : a->heads;
+    if (kv < 1 || a->heads % kv)
+        return rlf_fail(err, RLF_USER,
+                        "llama(...): heads: %d must be a multiple of "
+                        "kv_heads: %d",
+                        a->heads, kv);
+    *out = (rlf_model_config){
+        .layers = a->layers,
+        .hidden = a->hidden,
+        .heads = a->heads,
+        .kv_heads = kv,
+        .head_dim = a->hidden / a->heads,
+        .ffn = a->ffn ? a->ffn : (a->hidden * 8 / 3 + 31) / 32 * 32,
+        .vocab = a->vocab,
+        .context = a->context ? a->context : 2048,
+        .eps = a->eps > 0 ? a->eps : 1e-5,
+        .rope_theta = a->rope_theta > 0 ? a->rope_theta : 10000,
+        .tied = a->tied,
+        .bos = a->bos,
+        .n_eos = a->n_eos,
+    };
+    memcpy(out->eos, a->eos, sizeof out->eos);
+    json_t *root = json_pack(
+        "{s:s, s:b, s:b, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:f, s:f, "
+        "s:b, s:s, s:s}",
+        "model_type", "llama", "attention_bias", 0, "mlp_bias", 0,
+        "num_hidden_layers", out->layers, "hidden_size", out->hidden,
+        "num_attention_heads", out->heads, "num_key_value_heads", kv,
+        "head_dim", out->head_dim, "intermediate_size", out->ffn, "vocab_size",
+        out->vocab, "max_position_embeddings", out->context, "rms_norm_eps",
+        out->eps, "rope_theta", out->rope_theta, "tie_word_embeddings",
+        out->tied, "hidden_act", "silu", "torch_dtype", "float32");
+    RLF_ASSERT(root);
+    json_object_set_new(root, "bos_token_id",
+                        a->bos >= 0 ? json_integer(a->bos) : json_null());
+    json_object_set_new(root, "eos_token_id", eos_value(out));
+    out->json = dump(root, arena);
+    return RLF_OK;
+}
+
+const char *
+rlf_model_config_text(const rlf_model_config *c, rlf_model_head head,
+                      rlf_arena *arena)
+{
+    json_t *root = json_loads(c->json, 0, NULL);
+    RLF_ASSERT(root);
+    const char *type = json_string_value(json_object_get(root, "model_type"));
+    for (size_t i = 0; i < RLF_COUNT(families); i++) {
+        if (!type || strcmp(families[i].type, type))
+            continue;
+        const char *ending = head == RLF_HEAD_SCALAR
+                                 ? "ForSequenceClassification"
+                                 : "ForCausalLM";
+        char *name =
+            rlf_arena_printf(arena, "%s%s", families[i].architecture, ending);
+        json_object_set_new(root, "architectures", json_pack("[s]", name));
+    }
+    if (head == RLF_HEAD_SCALAR)
+        json_object_set_new(root, "id2label", json_pack("{s:s}", "0", "score"));
+    return dump(root, arena);
+}
+
+const char *
+rlf_model_config_generation(const rlf_model_config *c, rlf_arena *arena)
+{
+    json_t *root = json_object();
+    if (c->bos >= 0)
+        json_object_set_new(root, "bos_token_id", json_integer(c->bos));
+    json_object_set_new(root, "eos_token_id", eos_value(c));
+    return dump(root, arena);
+}
+
+void
+rlf_model_config_rope(const rlf_model_config *c, double *frequency)
+{
+    const double turn = 6.283185307179586;
+    for (int i = 0; i < c->head_dim / 2; i++) {
+        double f = rlf_pow(c->rope_theta, -2.0 * i / c->head_dim);
+        if (c->rope == RLF_ROPE_LINEAR)
+            f /= c->rope_factor;
+        if (c->rope == RLF_ROPE_LLAMA3) {
+            /* turns made within the original context decide */
+            double turns = c->rope_original * f / turn;
+            double keep = (turns - c->rope_low) / (c->rope_high - c->rope_low);
+            keep = keep < 0 ? 0 : keep > 1 ? 1 : keep;
+            f = (1 - keep) * f / c->rope_factor + keep * f;
+        }
+        frequency[i] = f;
+    }
+}
+
+int
+rlf_model_config_window(const rlf_model_config *c, int layer)
+{
+    return c->window && layer >= c->window_from ? c->window : 0;
+}

@@ -1,0 +1,87 @@
+/* The shape of a decoder-only transformer, from a Hugging Face config.json or
+ * from the arguments of `llama(...)`.
+ *
+ * One struct covers Llama, Qwen2, Qwen3, Mistral and what shares their form;
+ * a key that asks for anything else is refused by its name. Not here: weights
+ * (weights.h) and what is computed with them (transformer.h). */
+#ifndef RLF_MODEL_CONFIG_H
+#define RLF_MODEL_CONFIG_H
+
+#include "engine/base/arena.h"
+#include "engine/base/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RLF_MODEL_MAX_EOS 8
+
+/* How positions are stretched beyond the length of pretraining. */
+typedef enum rlf_rope_kind {
+    RLF_ROPE_PLAIN,
+    RLF_ROPE_LINEAR, /* every frequency divided by `factor` */
+    RLF_ROPE_LLAMA3, /* low frequencies divided, high kept, a ramp between */
+} rlf_rope_kind;
+
+/* What is computed on top of the last hidden state. */
+typedef enum rlf_model_head {
+    RLF_HEAD_LM = 1,     /* log-probabilities of tokens */
+    RLF_HEAD_SCALAR = 2, /* one number: a value or a score */
+    RLF_HEAD_BOTH = 3,
+} rlf_model_head;
+
+typedef struct rlf_model_config {
+    int layers, hidden, heads, kv_heads, head_dim, ffn, vocab;
+    int context; /* positions it was made for; longer sequences are errors */
+    double eps;  /* of every RMSNorm */
+    double rope_theta;
+    rlf_rope_kind rope;
+    double rope_factor, rope_low, rope_high, rope_original;
+    int window;      /* keys a query sees, itself included; 0: all */
+    int window_from; /* first layer with a window */
+    bool tied;       /* the head is the embedding's matrix */
+    bool qkv_bias, o_bias, mlp_bias;
+    bool qk_norm; /* RMSNorm over each head of q and k before rotation */
+    int bos;      /* -1: none */
+    int eos[RLF_MODEL_MAX_EOS];
+    int n_eos;
+    const char *dir;  /* where it was read, NULL if made from scratch */
+    const char *json; /* config.json as read or made; written on saving */
+} rlf_model_config;
+
+/* The arguments of `llama(...)`; 0 takes the default in brackets. */
+typedef struct rlf_llama_args {
+    int layers, hidden, heads;
+    int kv_heads; /* [heads] */
+    int ffn;      /* [8/3 hidden, up to a multiple of 32] */
+    int vocab;
+    int context;       /* [2048] */
+    double rope_theta; /* [10000] */
+    double eps;        /* [1e-5] */
+    bool tied;
+    int bos; /* -1: none */
+    int eos[RLF_MODEL_MAX_EOS];
+    int n_eos;
+} rlf_llama_args;
+
+/* Read `dir`/config.json and the end tokens of generation_config.json. USER
+ * with the file and the key where something is missing, wrong or not
+ * supported. Strings live in `arena`. */
+rlf_status rlf_model_config_read(const char *dir, rlf_arena *arena,
+                                 rlf_err *err, rlf_model_config *out);
+/* The same from arguments of the language. */
+rlf_status rlf_model_config_llama(const rlf_llama_args *args, rlf_arena *arena,
+                                  rlf_err *err, rlf_model_config *out);
+
+/* config.json to be saved: what was read, with the architecture named after
+ * the head. In `arena`. */
+const char *rlf_model_config_text(const rlf_model_config *config,
+                                  rlf_model_head head, rlf_arena *arena);
+/* generation_config.json to be saved: the special tokens. In `arena`. */
+const char *rlf_model_config_generation(const rlf_model_config *config,
+                                        rlf_arena *arena);
+/* Angular frequency of each of the head_dim / 2 rotations, scaling applied. */
+void rlf_model_config_rope(const rlf_model_config *config, double *frequency);
+/* The window of one layer, 0 for none. */
+int rlf_model_config_window(const rlf_model_config *config, int layer);
+
+#endif

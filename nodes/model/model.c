@@ -1,0 +1,300 @@
+/* One device block holds everything of a model; rlf_carve() gives out its parts
+ * and, run without a block, counts them. */
+#include "nodes/model/model.h"
+
+#include <string.h>
+
+#include "engine/base/vec.h"
+#include "engine/io/safetensors.h"
+#include "nodes/model/carve.h"
+
+static rlf_packed
+carve_packed(rlf_carver *c, const rlf_kernels *k, int64_t rows, int64_t cols,
+             bool trained)
+{
+    rlf_packed p = {0};
+    p.forward =
+        rlf_carve(c, k->product_packed_bytes(rows, cols, RLF_PRODUCT_FORWARD));
+    if (trained)
+        p.backward = rlf_carve(
+            c, k->product_packed_bytes(rows, cols, RLF_PRODUCT_BACKWARD));
+    return p;
+}
+
+static int
+table_positions(const rlf_table *t, const rlf_model_options *options)
+{
+    int most = t->config.context;
+    return options->positions && options->positions < most ? options->positions
+                                                           : most;
+}
+
+/* Partial sums of the gradient's norm: the total, then the blocks of the
+ * tensor at hand. */
+static size_t
+norm_bytes(const rlf_table *t)
+{
+    int64_t most = 0;
+    for (int i = 0; i < t->n_slots; i++)
+        if (t->slots[i].count > most)
+            most = t->slots[i].count;
+    return (size_t)(1 + (most + RLF_SUMSQ_BLOCK - 1) / RLF_SUMSQ_BLOCK) *
+           sizeof(double);
+}
+
+static rlf_model_bytes
+carve_model(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
+{
+    const rlf_table *t = m->table;
+    const rlf_model_config *g = &t->config;
+    const rlf_kernels *k = m->kernels;
+    rlf_model_bytes bytes = {0};
+    m->weights = rlf_carve_floats(c, t->count);
+    bytes.weights = c->used;
+    bool trained = options->trained;
+    for (int i = 0; i < g->layers; i++) {
+        rlf_layer_packed *p = &m->packed[i];
+        int64_t d = g->hidden, f = g->ffn, q = rlf_table_q(t);
+        p->qkv = carve_packed(c, k, rlf_table_qkv(t), d, trained);
+        p->o = carve_packed(c, k, d, q, trained);
+        p->gate_up = carve_packed(c, k, 2 * f, d, trained);
+        p->down = carve_packed(c, k, d, f, trained);
+    }
+    if (t->lm != RLF_NO_SLOT)
+        m->lm = carve_packed(c, k, g->vocab, g->hidden, trained);
+    if (t->score != RLF_NO_SLOT)
+        m->score = carve_packed(c, k, 1, g->hidden, trained);
+    bytes.packed = c->used - bytes.weights;
+    m->positions = table_positions(t, options);
+    m->frequencies = rlf_carve_floats(c, g->head_dim / 2);
+    m->cosines = rlf_carve_floats(c, (int64_t)m->positions * g->head_dim / 2);
+    m->sines = rlf_carve_floats(c, (int64_t)m->positions * g->head_dim / 2);
+    bytes.tables = c->used - bytes.packed - bytes.weights;
+    if (!trained)
+        return bytes;
+    size_t before = c->used;
+    m->grads = rlf_carve_floats(c, t->count);
+    if (t->lm != RLF_NO_SLOT && t->lm == t->embed)
+        m->tied_grads = rlf_carve_floats(c, (int64_t)g->vocab * g->hidden);
+    bytes.gradients = c->used - before;
+    before = c->used;
+    m->moment1 = rlf_carve_floats(c, t->count);
+    m->moment2 = rlf_carve_floats(c, t->count);
+    m->norm_sums = rlf_carve(c, norm_bytes(t));
+    bytes.optimizer = c->used - before;
+    return bytes;
+}
+
+rlf_model_bytes
+rlf_model_count_bytes(const rlf_table *table, const rlf_kernels *kernels,
+                      const rlf_model_options *options)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_model m = {.table = table, .kernels = kernels};
+    m.packed = RLF_NEW_ARRAY(arena, rlf_layer_packed, table->config.layers);
+    rlf_carver c = {0};
+    rlf_model_bytes bytes = carve_model(&m, &c, options);
+    rlf_arena_free(arena);
+    return bytes;
+}
+
+static rlf_status
+make_rotations(rlf_model *m, rlf_err *err)
+{
+    const rlf_model_config *c = &m->table->config;
+    int half = c->head_dim / 2;
+    double *exact = RLF_NEW_ARRAY(m->arena, double, half);
+    float *frequency = RLF_NEW_ARRAY(m->arena, float, half);
+    rlf_model_config_rope(c, exact);
+    for (int i = 0; i < half; i++)
+        frequency[i] = (float)exact[i];
+    RLF_TRY(rlf_queue_copy(m->queue, m->frequencies, frequency,
+                           (size_t)half * sizeof(float), RLF_COPY_TO_DEVICE,
+                           err));
+    rlf_rope_table_args args = {.n = m->positions,
+                                .half = half,
+                                .inv_freq = m->frequencies,
+                                .cos = m->cosines,
+                                .sin = m->sines};
+    return m->kernels->rope_table(m->queue, &args, err);
+}
+
+rlf_status
+rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
+              const rlf_model_config *config, const rlf_model_options *options,
+              rlf_err *err, rlf_model **out)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_model *m = RLF_NEW(arena, rlf_model);
+    *m = (rlf_model){.arena = arena,
+                     .queue = queue,
+                     .kernels = kernels,
+                     .trained = options->trained,
+                     .table = rlf_table_new(config, options->head, arena)};
+    m->packed = RLF_NEW_ARRAY(arena, rlf_layer_packed, config->layers);
+    m->saved = RLF_NEW_ARRAY(arena, uint8_t, m->table->n_slots);
+    memset(m->saved, RLF_ELEMENT_F32, (size_t)m->table->n_slots);
+    rlf_carver counter = {0};
+    carve_model(m, &counter, options);
+    rlf_status status = RLF_OK;
+    RLF_TRY_GOTO(rlf_device_alloc(queue->device, counter.used, &m->block, err),
+                 fail);
+    m->block_bytes = counter.used;
+    rlf_carver c = {.base = m->block};
+    carve_model(m, &c, options);
+    RLF_TRY_GOTO(rlf_queue_set(queue, m->block, 0, m->block_bytes, err), fail);
+    RLF_TRY_GOTO(make_rotations(m, err), fail);
+    *out = m;
+    return RLF_OK;
+fail:
+    rlf_model_free(m);
+    return status;
+}
+
+void
+rlf_model_free(rlf_model *m)
+{
+    if (!m)
+        return;
+    rlf_device_release(m->queue->device, m->block, m->block_bytes);
+    rlf_arena_free(m->arena);
+}
+
+static rlf_status
+pack(rlf_model *m, int64_t offset, int64_t rows, int64_t cols, rlf_packed to,
+     rlf_err *err)
+{
+    rlf_product_pack_args args = {.rows = rows,
+                                  .cols = cols,
+                                  .w = m->weights + offset,
+                                  .form = RLF_PRODUCT_FORWARD,
+                                  .packed = to.forward};
+    RLF_TRY(m->kernels->product_pack(m->queue, &args, err));
+    if (!to.backward)
+        return RLF_OK;
+    args.form = RLF_PRODUCT_BACKWARD;
+    args.packed = to.backward;
+    return m->kernels->product_pack(m->queue, &args, err);
+}
+
+rlf_status
+rlf_model_changed(rlf_model *m, rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    int64_t d = t->config.hidden, f = t->config.ffn;
+    for (int i = 0; i < t->config.layers; i++) {
+        const rlf_layer_slots *l = &t->layers[i];
+        const rlf_layer_packed *p = &m->packed[i];
+        RLF_TRY(pack(m, l->qkv, rlf_table_qkv(t), d, p->qkv, err));
+        RLF_TRY(pack(m, l->o, d, rlf_table_q(t), p->o, err));
+        RLF_TRY(pack(m, l->gate_up, 2 * f, d, p->gate_up, err));
+        RLF_TRY(pack(m, l->down, d, f, p->down, err));
+    }
+    if (t->lm != RLF_NO_SLOT)
+        RLF_TRY(pack(m, t->lm, t->config.vocab, d, m->lm, err));
+    if (t->score != RLF_NO_SLOT)
+        RLF_TRY(pack(m, t->score, 1, d, m->score, err));
+    m->version++;
+    return RLF_OK;
+}
+
+/* The moments belong to weights that are gone. */
+static rlf_status
+forget_moments(rlf_model *m, rlf_err *err)
+{
+    if (!m->trained)
+        return RLF_OK;
+    size_t bytes = (size_t)m->table->count * sizeof(float);
+    m->steps = 0;
+    RLF_TRY(rlf_queue_set(m->queue, m->moment1, 0, bytes, err));
+    return rlf_queue_set(m->queue, m->moment2, 0, bytes, err);
+}
+
+/* Shapes of the trunk agree. */
+static bool
+same_form(const rlf_table *a, const rlf_table *b)
+{
+    for (int i = 0; i < a->n_slots; i++) {
+        const rlf_slot *x = &a->slots[i];
+        const rlf_slot *y = rlf_table_find(b, x->name);
+        if (y && (x->rows != y->rows || x->cols != y->cols))
+            return false;
+    }
+    return true;
+}
+
+rlf_status
+rlf_model_copy(rlf_model *m, const rlf_model *from, rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    if (!same_form(t, from->table))
+        return rlf_fail(err, RLF_USER, "the models have different shapes");
+    for (int i = 0; i < t->n_slots; i++) {
+        const rlf_slot *to = &t->slots[i];
+        const rlf_slot *x = rlf_table_find(from->table, to->name);
+        size_t bytes = (size_t)to->count * sizeof(float);
+        if (x) {
+            m->saved[i] = from->saved[x - from->table->slots];
+            RLF_TRY(rlf_queue_copy(m->queue, m->weights + to->offset,
+                                   from->weights + x->offset, bytes,
+                                   RLF_COPY_ON_DEVICE, err));
+        } else if (to->offset == t->score) {
+            RLF_TRY(rlf_queue_set(m->queue, m->weights + to->offset, 0, bytes,
+                                  err));
+        } else {
+            return rlf_fail(err, RLF_USER, "the model that is copied has no %s",
+                            to->name);
+        }
+    }
+    m->tokenizer_dir = from->tokenizer_dir
+                           ? rlf_arena_strdup(m->arena, from->tokenizer_dir)
+                           : NULL;
+    RLF_TRY(forget_moments(m, err));
+    return rlf_model_changed(m, err);
+}
+
+/* One tensor of the weighted sum: its own share first, then the others in
+ * order. */
+static rlf_status
+assign_slot(rlf_model *m, const rlf_slot *slot, const float *factor,
+            const rlf_model *const *from, int n, rlf_err *err)
+{
+    float *y = m->weights + slot->offset;
+    rlf_axpby_args args = {.n = slot->count, .x = y, .y = y};
+    float own = 0;
+    for (int i = 0; i < n; i++)
+        if (from[i] == m)
+            own = factor[i];
+    bool any = false;
+    for (int i = 0; i < n; i++) {
+        if (from[i] == m)
+            continue;
+        const rlf_slot *x = rlf_table_find(from[i]->table, slot->name);
+        if (!x)
+            return rlf_fail(err, RLF_USER,
+                            "a model of the weighted sum has no %s",
+                            slot->name);
+        args.x = from[i]->weights + x->offset;
+        args.a = factor[i];
+        args.b = any ? 1 : own;
+        RLF_TRY(m->kernels->axpby(m->queue, &args, err));
+        any = true;
+    }
+    args.a = own;
+    return any ? RLF_OK : m->kernels->axpby(m->queue, &args, err);
+}
+
+rlf_status
+rlf_model_assign(rlf_model *m, const float *factor,
+                 const rlf_model *const *from, int n, rlf_err *err)
+{
+    for (int i = 0; i < n; i++)
+        if (!same_form(m->table, from[i]->table))
+            return rlf_fail(err, RLF_USER,
+                            "the models of a weighted sum have different "
+                            "shapes");
+    for (int i = 0; i < m->table->n_slots; i++)
+        RLF_TRY(assign_slot(m, &m->table->slots[i], factor, from, n, err));
+    RLF_TRY(forget_moments(m, err));
+    return rlf_model_changed(m, err);
+}

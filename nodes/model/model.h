@@ -1,0 +1,89 @@
+/* A model on a device: weights, their packed copies, and, if it is trained,
+ * gradients and optimizer state.
+ *
+ * Each is one device block in the form of the table (table.h); sizes are known
+ * before anything is allocated (rlf_model_bytes). A model belongs to one rank
+ * and uses its queue. What is computed with it stands in transformer.h, where
+ * it comes from and goes to in weights.h. */
+#ifndef RLF_MODEL_MODEL_H
+#define RLF_MODEL_MODEL_H
+
+#include "engine/dev/dev.h"
+#include "kernels/kernels.h"
+#include "nodes/model/table.h"
+
+/* A matrix packed for x w^T, and for the gradient's dy w (NULL: not trained).
+ */
+typedef struct rlf_packed {
+    void *forward, *backward;
+} rlf_packed;
+
+typedef struct rlf_layer_packed {
+    rlf_packed qkv, o, gate_up, down;
+} rlf_layer_packed;
+
+typedef struct rlf_model_options {
+    rlf_model_head head;
+    bool trained;
+    /* Positions for which rotations are tabled: the longest sequence; 0: the
+     * config's context. */
+    int positions;
+} rlf_model_options;
+
+typedef struct rlf_model {
+    rlf_arena *arena;
+    rlf_queue *queue;
+    const rlf_kernels *kernels;
+    const rlf_table *table;
+    bool trained;
+    float *weights; /* [table->count] */
+    /* Trained only, else NULL. */
+    float *grads;             /* [table->count] */
+    float *tied_grads;        /* [vocab hidden]: the head's share of a tied
+                                 embedding, else NULL */
+    float *moment1, *moment2; /* [table->count] */
+    double *norm_sums;        /* partial sums of the gradient's norm */
+    int64_t steps;            /* optimizer steps that the moments have seen */
+    uint64_t version;         /* grows by one with each change of weights */
+    rlf_layer_packed *packed; /* [layers] */
+    rlf_packed lm, score;     /* heads */
+    float *frequencies;       /* [head_dim / 2] of the rotations */
+    float *cosines, *sines;   /* [positions, head_dim / 2] */
+    int positions;
+    uint8_t *saved;            /* [n_slots] rlf_element of each in files */
+    const char *tokenizer_dir; /* whose files are saved with it; or NULL */
+    void *block;
+    size_t block_bytes;
+} rlf_model;
+
+/* Device bytes by purpose, exactly as rlf_model_new allocates them. */
+typedef struct rlf_model_bytes {
+    size_t weights, packed, gradients, optimizer, tables;
+} rlf_model_bytes;
+
+rlf_model_bytes rlf_model_count_bytes(const rlf_table *table,
+                                      const rlf_kernels *kernels,
+                                      const rlf_model_options *options);
+
+/* A model with weights not yet set (0). Frees nothing of the config, which
+ * must live as long. End with rlf_model_free. */
+rlf_status rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
+                         const rlf_model_config *config,
+                         const rlf_model_options *options, rlf_err *err,
+                         rlf_model **out);
+void rlf_model_free(rlf_model *model); /* NULL is fine */
+
+/* To be called after the weights were changed: packs them anew and makes a
+ * new version. */
+rlf_status rlf_model_changed(rlf_model *model, rlf_err *err);
+
+/* Weights of `from` by name; a scalar head that `from` lacks becomes 0. */
+rlf_status rlf_model_copy(rlf_model *model, const rlf_model *from,
+                          rlf_err *err);
+
+/* model := sum of factor[i] * from[i], which may include the model itself
+ * (once). Moments are lost. All must have the same shapes. */
+rlf_status rlf_model_assign(rlf_model *model, const float *factor,
+                            const rlf_model *const *from, int n, rlf_err *err);
+
+#endif

@@ -1,0 +1,30 @@
+/* One optimizer step on the gradients that a model has gathered.
+ *
+ * AdamW (Loshchilov and Hutter 2019) with f32 state. The gradient is first
+ * scaled down to a global norm of at most `clip`; the norm is a sum in f64 over
+ * fixed blocks of each tensor, in block order, so its bits do not depend on
+ * threads or layouts. Decay applies to matrices, not to norms and biases. */
+#ifndef RLF_MODEL_OPTIMIZER_H
+#define RLF_MODEL_OPTIMIZER_H
+
+#include "nodes/model/model.h"
+
+/* Read at each step: the values of this update. */
+typedef struct rlf_adamw {
+    double lr, beta1, beta2, eps, decay;
+    double clip; /* largest global norm of the gradient; 0: no limit */
+} rlf_adamw;
+
+#define RLF_ADAMW_DEFAULTS                                 \
+    {                                                      \
+        .lr = 0, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8 \
+    }
+
+/* Adds up what tied weights keep apart, measures, clips, steps, clears the
+ * gradients and packs the new weights. *norm is the gradient's norm before
+ * clipping. RLF_USER, naming the tensor, if a gradient is not finite; then
+ * weights and moments are as before. */
+rlf_status rlf_optimizer_step(rlf_model *model, const rlf_adamw *settings,
+                              rlf_err *err, double *norm);
+
+#endif

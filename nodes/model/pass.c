@@ -1,0 +1,296 @@
+/* carve_pass() is the list of all buffers. */
+#include "nodes/model/pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "nodes/model/carve.h"
+
+/* Logits of a tile, floats: large enough that the head's weights are read
+ * seldom, small enough to stay a small part of the memory. */
+#define TILE_FLOATS (8 << 20)
+
+static int64_t
+tile_rows(const rlf_table *t, int tokens)
+{
+    int64_t rows = TILE_FLOATS / t->config.vocab;
+    if (rows > tokens)
+        rows = tokens;
+    if (rows > 2048)
+        rows = 2048;
+    return rows < 64 ? 64 : (rows + 15) / 16 * 16;
+}
+
+/* What a layer keeps besides its input; m tokens, r rows of the part after
+ * attention. */
+static void
+carve_layer(const rlf_table *t, const rlf_pass_options *o, bool last,
+            rlf_carver *c, rlf_layer_buffers *b)
+{
+    const rlf_model_config *g = &t->config;
+    int64_t m = o->tokens, d = g->hidden, q = rlf_table_q(t);
+    b->normed = rlf_carve_floats(c, m * d);
+    b->qkv = rlf_carve_floats(c, m * rlf_table_qkv(t));
+    b->o = rlf_carve_floats(c, m * q);
+    if (o->train) {
+        b->rstd1 = rlf_carve_floats(c, m);
+        b->rstd2 = rlf_carve_floats(c, m);
+        b->lse = rlf_carve_floats(c, m * g->heads);
+        b->normed2 = rlf_carve_floats(c, m * d);
+        b->mid = rlf_carve_floats(c, m * d);
+    } else {
+        b->normed2 = b->normed;
+    }
+    if (o->train && g->qk_norm) {
+        b->qk = rlf_carve_floats(c, m * (q + rlf_table_kv(t)));
+        b->rstd_q = rlf_carve_floats(c, m * g->heads);
+        b->rstd_k = rlf_carve_floats(c, m * g->kv_heads);
+    }
+    b->gate_up = rlf_carve_floats(c, m * 2 * g->ffn);
+    b->act = rlf_carve_floats(c, m * g->ffn);
+    if (last) {
+        b->x_rows = rlf_carve_floats(c, m * d);
+        b->o_rows = rlf_carve_floats(c, m * q);
+    }
+}
+
+static void
+carve_layers(rlf_pass *p, rlf_carver *c)
+{
+    const rlf_pass_options *o = &p->options;
+    int64_t md = (int64_t)o->tokens * p->table->config.hidden;
+    int layers = p->table->config.layers;
+    bool own = o->train && !o->recompute;
+    rlf_layer_buffers shared = {0};
+    if (!own)
+        carve_layer(p->table, o, true, c, &shared);
+    float *x = rlf_carve_floats(c, md);
+    for (int i = 0; i < layers; i++) {
+        rlf_layer_buffers *b = &p->layers[i];
+        bool last = i == layers - 1;
+        *b = shared;
+        if (own)
+            carve_layer(p->table, o, last, c, b);
+        if (!last)
+            b->x_rows = b->o_rows = NULL;
+        b->x = x;
+        if (o->train)
+            b->out = x = rlf_carve_floats(c, md);
+        else /* onto the residual in place */
+            b->mid = b->out = last ? b->x_rows : x;
+    }
+    p->last = p->layers[layers - 1].out;
+}
+
+static void
+carve_pass(rlf_pass *p, rlf_carver *c)
+{
+    const rlf_table *t = p->table;
+    const rlf_pass_options *o = &p->options;
+    int64_t m = o->tokens, d = t->config.hidden;
+    p->tokens = rlf_carve_ints(c, m);
+    p->positions = rlf_carve_ints(c, m);
+    p->rows = rlf_carve_ints(c, m);
+    p->targets = rlf_carve_ints(c, m);
+    p->temperatures = rlf_carve_floats(c, m);
+    carve_layers(p, c);
+    p->hidden = rlf_carve_floats(c, m * d);
+    p->rstd = rlf_carve_floats(c, m);
+    p->logprob = rlf_carve_floats(c, m);
+    p->entropy = rlf_carve_floats(c, m);
+    p->scalar = rlf_carve_floats(c, m);
+    if (o->train) {
+        p->d_logprob = rlf_carve_floats(c, m);
+        p->d_entropy = rlf_carve_floats(c, m);
+        p->d_scalar = rlf_carve_floats(c, m);
+        p->d_hidden = rlf_carve_floats(c, m * d);
+        p->d_x = rlf_carve_floats(c, m * d);
+        p->d_qkv = rlf_carve_floats(c, m * rlf_table_qkv(t));
+        p->d_o = rlf_carve_floats(c, m * rlf_table_q(t));
+    }
+    if (t->lm != RLF_NO_SLOT)
+        p->work_bytes = p->kernels->head_work_bytes(tile_rows(t, o->tokens),
+                                                    t->config.vocab, d);
+    p->work = rlf_carve(c, p->work_bytes);
+}
+
+size_t
+rlf_pass_count_bytes(const rlf_table *table, const rlf_kernels *kernels,
+                     const rlf_pass_options *options)
+{
+    rlf_pass p = {.options = *options, .table = table, .kernels = kernels};
+    p.layers =
+        rlf_calloc((size_t)table->config.layers, sizeof(rlf_layer_buffers));
+    rlf_carver c = {0};
+    carve_pass(&p, &c);
+    free(p.layers);
+    return c.used;
+}
+
+rlf_status
+rlf_pass_new(const rlf_model *model, const rlf_pass_options *options,
+             rlf_err *err, rlf_pass **out)
+{
+    const rlf_table *t = model->table;
+    RLF_ASSERT(options->tokens > 0);
+    rlf_pass *p = rlf_calloc(1, sizeof *p);
+    *p = (rlf_pass){.options = *options,
+                    .table = t,
+                    .queue = model->queue,
+                    .kernels = model->kernels};
+    p->layers = rlf_calloc((size_t)t->config.layers, sizeof(rlf_layer_buffers));
+    size_t n = (size_t)options->tokens;
+    p->host_ints = rlf_calloc(4 * n, sizeof(int32_t));
+    p->host_floats = rlf_calloc(n, sizeof(float));
+    p->offsets = rlf_calloc(n + 1, sizeof(int32_t));
+    rlf_carver c = {0};
+    carve_pass(p, &c);
+    rlf_status status =
+        rlf_device_alloc(p->queue->device, c.used, &p->block, err);
+    if (status < 0) {
+        rlf_pass_free(p);
+        return status;
+    }
+    p->block_bytes = c.used;
+    c = (rlf_carver){.base = p->block};
+    carve_pass(p, &c);
+    *out = p;
+    return RLF_OK;
+}
+
+void
+rlf_pass_free(rlf_pass *p)
+{
+    if (!p)
+        return;
+    rlf_device_release(p->queue->device, p->block, p->block_bytes);
+    free(p->layers);
+    free(p->host_ints);
+    free(p->host_floats);
+    free(p->offsets);
+    free(p);
+}
+
+rlf_status
+rlf_pass_fit(const rlf_pass *p, const rlf_sequence *seqs, uint32_t n,
+             rlf_err *err, uint32_t *fit)
+{
+    uint64_t used = 0, room = (uint64_t)p->options.tokens;
+    *fit = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t length = (uint64_t)seqs[i].n_prompt + seqs[i].n_response;
+        if (length > (uint64_t)p->table->config.context)
+            return rlf_fail(err, RLF_USER,
+                            "a sequence of %llu tokens is longer than the "
+                            "model's context of %d",
+                            (unsigned long long)length,
+                            p->table->config.context);
+        if (length > room)
+            return rlf_fail(err, RLF_USER,
+                            "a sequence of %llu tokens does not fit into a "
+                            "micro-batch of %d",
+                            (unsigned long long)length, p->options.tokens);
+        if (used + length > room)
+            break;
+        used += length;
+        *fit = i + 1;
+    }
+    return RLF_OK;
+}
+
+/* One token of the micro-batch. */
+static rlf_status
+add_token(rlf_pass *p, uint32_t id, int32_t position, uint32_t sample,
+          rlf_err *err)
+{
+    if (id >= (uint32_t)p->table->config.vocab)
+        return rlf_fail(err, RLF_USER,
+                        "sample %u has token %u, but the model knows only %d",
+                        sample, id, p->table->config.vocab);
+    p->host_ints[p->m] = (int32_t)id;
+    p->host_ints[p->options.tokens + p->m++] = position;
+    return RLF_OK;
+}
+
+static void
+add_row(rlf_pass *p, int64_t token, int32_t target, float temperature)
+{
+    int64_t t = p->options.tokens;
+    p->host_ints[2 * t + p->n_rows] = (int32_t)token;
+    p->host_ints[3 * t + p->n_rows] = target;
+    p->host_floats[p->n_rows] = temperature > 0 ? temperature : 1;
+    p->one_temperature &= p->host_floats[p->n_rows] == p->host_floats[0];
+    p->n_rows++;
+}
+
+rlf_status
+rlf_pass_load(rlf_pass *p, const rlf_sequence *seqs, uint32_t n, uint32_t first,
+              rlf_rows_kind rows, rlf_err *err)
+{
+    p->m = p->n_rows = 0;
+    p->n_seqs = n;
+    p->one_temperature = true;
+    p->paged = NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        const rlf_sequence *s = &seqs[i];
+        if (s->n_prompt + s->n_response == 0 ||
+            (rows == RLF_ROWS_TOKENS && s->n_prompt == 0)) {
+            rlf_fail(err, RLF_USER, "the prompt of sample %u has no token",
+                     first + i);
+            rlf_err_hint(err, "the first token of a response needs one before "
+                              "it: begin prompts with a start token");
+            return RLF_USER;
+        }
+        p->offsets[i] = (int32_t)p->m;
+        for (uint32_t k = 0; k < s->n_prompt; k++)
+            RLF_TRY(add_token(p, s->prompt[k], (int32_t)k, first + i, err));
+        for (uint32_t k = 0; k < s->n_response; k++) {
+            if (rows == RLF_ROWS_TOKENS)
+                add_row(p, p->m - 1, (int32_t)s->response[k], s->temperature);
+            RLF_TRY(add_token(p, s->response[k], (int32_t)(s->n_prompt + k),
+                              first + i, err));
+        }
+        if (rows == RLF_ROWS_LAST)
+            add_row(p, p->m - 1, -1, 1);
+    }
+    p->offsets[n] = (int32_t)p->m;
+    return rlf_pass_send(p, err);
+}
+
+static rlf_status
+send_ints(rlf_pass *p, int32_t *to, int which, int64_t n, rlf_err *err)
+{
+    return rlf_queue_copy(p->queue, to,
+                          p->host_ints + (int64_t)which * p->options.tokens,
+                          (size_t)n * sizeof(int32_t), RLF_COPY_TO_DEVICE, err);
+}
+
+rlf_status
+rlf_pass_send(rlf_pass *p, rlf_err *err)
+{
+    RLF_TRY(send_ints(p, p->tokens, 0, p->m, err));
+    RLF_TRY(send_ints(p, p->positions, 1, p->m, err));
+    RLF_TRY(send_ints(p, p->rows, 2, p->n_rows, err));
+    RLF_TRY(send_ints(p, p->targets, 3, p->n_rows, err));
+    return rlf_queue_copy(p->queue, p->temperatures, p->host_floats,
+                          (size_t)p->n_rows * sizeof(float), RLF_COPY_TO_DEVICE,
+                          err);
+}
+
+rlf_status
+rlf_pass_read(const rlf_pass *p, const float *from, int64_t n, rlf_err *err,
+              float *to)
+{
+    RLF_TRY(rlf_queue_copy(p->queue, to, from, (size_t)n * sizeof(float),
+                           RLF_COPY_TO_HOST, err));
+    return rlf_queue_sync(p->queue, err);
+}
+
+rlf_status
+rlf_pass_write(const rlf_pass *p, const float *from, int64_t n, rlf_err *err,
+               float *to)
+{
+    RLF_TRY(rlf_queue_copy(p->queue, to, from, (size_t)n * sizeof(float),
+                           RLF_COPY_TO_DEVICE, err));
+    return rlf_queue_sync(p->queue, err);
+}

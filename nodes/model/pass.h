@@ -1,0 +1,117 @@
+/* The buffers of a forward and backward pass over at most T tokens.
+ *
+ * One block, allocated once: what the forward pass keeps for the backward one,
+ * scratch, and the index arrays of the micro-batch at hand. A pass made for
+ * inference keeps nothing, so its layers share one set of buffers; with
+ * `recompute` a training pass keeps only each layer's input and computes the
+ * rest again on the way back. Filled by sequences here, used by transformer.h.
+ *
+ * Only some tokens need the last layer's output: the rows. In the last layer
+ * everything after the attention is computed for them alone. */
+#ifndef RLF_MODEL_PASS_H
+#define RLF_MODEL_PASS_H
+
+#include "nodes/model/model.h"
+
+/* A prompt and its response. */
+typedef struct rlf_sequence {
+    const uint32_t *prompt, *response;
+    uint32_t n_prompt, n_response;
+    float temperature; /* of its log-probabilities; 0: 1 */
+} rlf_sequence;
+
+/* Which tokens' last hidden states are wanted. */
+typedef enum rlf_rows_kind {
+    RLF_ROWS_TOKENS, /* per response token, of the token before it */
+    RLF_ROWS_LAST,   /* per sequence, of its last token */
+} rlf_rows_kind;
+
+typedef struct rlf_pass_options {
+    int tokens;     /* T */
+    bool train;     /* keeps what backward needs */
+    bool recompute; /* ... but computes most of it again */
+} rlf_pass_options;
+
+/* Buffers of one layer; m tokens, r rows. Shared ones are equal pointers. */
+typedef struct rlf_layer_buffers {
+    float *x;              /* [m, hidden] the residual that comes in */
+    float *rstd1, *normed; /* [m], [m, hidden] */
+    float *qkv;            /* [m, q + 2 kv] rotated, unless qk is set */
+    float *qk;             /* [m, q + kv] normalized and rotated, or NULL */
+    float *rstd_q, *rstd_k;
+    float *o, *lse;         /* [m, q], [m, heads] attention's output */
+    float *x_rows, *o_rows; /* last layer: x and o of the rows; else NULL */
+    float *mid;             /* residual after attention */
+    float *rstd2, *normed2;
+    float *gate_up, *act; /* [., 2 ffn], [., ffn] */
+    float *out;           /* residual that goes out: the next layer's x */
+} rlf_layer_buffers;
+
+/* Where generation keeps keys and values (kv.h); see attention_paged. */
+typedef struct rlf_paged {
+    const int32_t *starts; /* [n_seqs] */
+    const int32_t *pages;  /* [n_seqs, ld_pages] */
+    const int32_t *slots;  /* [m] */
+    int64_t ld_pages;
+    float *kv; /* page 0, layer 0; layers lie layer_stride apart */
+    int64_t page_size, page_stride, layer_stride;
+} rlf_paged;
+
+typedef struct rlf_pass {
+    rlf_pass_options options;
+    const rlf_table *table;
+    rlf_queue *queue;
+    const rlf_kernels *kernels;
+
+    /* The micro-batch at hand: on the device, and the host's copies. */
+    int64_t m, n_seqs, n_rows;
+    int32_t *tokens, *positions, *rows, *targets; /* [T] */
+    float *temperatures;                          /* [T], of the rows */
+    int32_t *host_ints;                           /* the same on the host */
+    float *host_floats;
+    int32_t *offsets; /* [T + 1], host */
+    bool one_temperature;
+    const rlf_paged *paged; /* NULL: packed sequences */
+
+    rlf_layer_buffers *layers; /* [layers] */
+    float *last;               /* [rows, hidden]: out of the last layer */
+    float *hidden, *rstd;      /* [rows, hidden], [rows]: after final norm */
+    float *logprob, *entropy, *scalar; /* [rows] what the heads gave */
+
+    /* Training: derivatives of the loss. */
+    float *d_logprob, *d_entropy, *d_scalar; /* [rows], by the caller */
+    float *d_hidden;                         /* [rows, hidden] */
+    float *d_x;                              /* [m, hidden] */
+    float *d_qkv, *d_o;                      /* [m, q + 2 kv], [m, q] */
+    void *work;                              /* of the head's tiles */
+    size_t work_bytes;
+    void *block;
+    size_t block_bytes;
+} rlf_pass;
+
+/* Device bytes of a pass, exactly as allocated. */
+size_t rlf_pass_count_bytes(const rlf_table *table, const rlf_kernels *kernels,
+                            const rlf_pass_options *options);
+rlf_status rlf_pass_new(const rlf_model *model, const rlf_pass_options *options,
+                        rlf_err *err, rlf_pass **out);
+void rlf_pass_free(rlf_pass *pass); /* NULL is fine */
+
+/* How many of the n sequences fit into one pass, in order: at least one if n
+ * is not 0, else RLF_USER: the first is longer than the pass, or than the
+ * model's context. */
+rlf_status rlf_pass_fit(const rlf_pass *pass, const rlf_sequence *seqs,
+                        uint32_t n, rlf_err *err, uint32_t *fit);
+/* Make these sequences the micro-batch at hand. RLF_USER names the sequence
+ * (counted from `first`) that has no prompt or a token that is none. */
+rlf_status rlf_pass_load(rlf_pass *pass, const rlf_sequence *seqs, uint32_t n,
+                         uint32_t first, rlf_rows_kind rows, rlf_err *err);
+/* Send the host's index arrays (m, n_seqs, n_rows are set) to the device. */
+rlf_status rlf_pass_send(rlf_pass *pass, rlf_err *err);
+
+/* Copy n numbers between a device array and the host; waits. */
+rlf_status rlf_pass_read(const rlf_pass *pass, const float *from, int64_t n,
+                         rlf_err *err, float *to);
+rlf_status rlf_pass_write(const rlf_pass *pass, const float *from, int64_t n,
+                          rlf_err *err, float *to);
+
+#endif

@@ -1,0 +1,567 @@
+/* Forward, heads, backward, each layer by layer in the order of the formulas.
+ *
+ * A layer has two parts: attention over all m tokens, and the rest, which in
+ * the last layer runs on the rows only. Buffers that are not needed any more
+ * take the gradient of what they held. */
+#include "nodes/model/transformer.h"
+
+#include <math.h>
+
+/* Everything that the steps of one layer share. */
+typedef struct layer_context {
+    const rlf_model *model;
+    rlf_pass *pass;
+    const rlf_model_config *config;
+    const rlf_layer_slots *slots;
+    const rlf_layer_packed *packed;
+    rlf_layer_buffers *buffers;
+    int index;
+    bool last;
+    int64_t m; /* tokens of the attention part */
+    int64_t r; /* tokens of the part after it */
+    int64_t d, q, kv, ffn;
+    float *queries, *values; /* keys follow the queries */
+    int64_t ld_queries;      /* of queries and keys; values: q + 2 kv */
+} layer_context;
+
+static layer_context
+layer_at(const rlf_model *model, rlf_pass *pass, int index)
+{
+    const rlf_table *t = model->table;
+    const rlf_model_config *c = &t->config;
+    rlf_layer_buffers *b = &pass->layers[index];
+    bool last = index == c->layers - 1;
+    int64_t q = rlf_table_q(t), kv = rlf_table_kv(t);
+    return (layer_context){
+        .model = model,
+        .pass = pass,
+        .config = c,
+        .slots = &t->layers[index],
+        .packed = &model->packed[index],
+        .buffers = b,
+        .index = index,
+        .last = last,
+        .m = pass->m,
+        .r = last ? pass->n_rows : pass->m,
+        .d = c->hidden,
+        .q = q,
+        .kv = kv,
+        .ffn = c->ffn,
+        .queries = b->qk ? b->qk : b->qkv,
+        .ld_queries = b->qk ? q + kv : q + 2 * kv,
+        .values = b->qkv + q + kv,
+    };
+}
+
+/* The tensor at an offset of a block, NULL if the model has none. */
+static float *
+at(float *block, int64_t offset)
+{
+    return offset == RLF_NO_SLOT || !block ? NULL : block + offset;
+}
+
+static rlf_status
+copy_rows(rlf_pass *p, float *to, const float *from, int64_t n, rlf_err *err)
+{
+    if (to == from)
+        return RLF_OK;
+    return rlf_queue_copy(p->queue, to, from, (size_t)n * sizeof(float),
+                          RLF_COPY_ON_DEVICE, err);
+}
+
+/* ---- forward ---- */
+
+/* c = [c +] x w^T + bias */
+static rlf_status
+multiply(const layer_context *l, const rlf_packed *w, int64_t bias, int64_t m,
+         int64_t n, int64_t k, const float *x, float *c, bool add, rlf_err *err)
+{
+    rlf_product_args args = {.m = m,
+                             .n = n,
+                             .k = k,
+                             .x = x,
+                             .packed = w->forward,
+                             .bias = at(l->model->weights, bias),
+                             .c = c,
+                             .add = add};
+    return l->pass->kernels->product(l->pass->queue, &args, err);
+}
+
+static rlf_status
+norm_forward(const layer_context *l, int64_t m, const float *x, int64_t weight,
+             float *y, float *rstd, rlf_err *err)
+{
+    rlf_rmsnorm_args args = {.m = m,
+                             .d = l->d,
+                             .x = x,
+                             .weight = l->model->weights + weight,
+                             .eps = (float)l->config->eps,
+                             .y = y,
+                             .rstd = rstd};
+    return l->pass->kernels->rmsnorm(l->pass->queue, &args, err);
+}
+
+/* Norm of each head of q and of k, before the rotation. */
+static rlf_status
+head_norms(const layer_context *l, rlf_err *err)
+{
+    const rlf_layer_buffers *b = l->buffers;
+    if (l->slots->q_norm == RLF_NO_SLOT)
+        return RLF_OK;
+    rlf_rmsnorm_args args = {.m = l->m,
+                             .d = l->config->head_dim,
+                             .groups = l->config->heads,
+                             .x = b->qkv,
+                             .ldx = l->q + 2 * l->kv,
+                             .weight = l->model->weights + l->slots->q_norm,
+                             .eps = (float)l->config->eps,
+                             .y = l->queries,
+                             .ldy = l->ld_queries,
+                             .rstd = b->rstd_q};
+    RLF_TRY(l->pass->kernels->rmsnorm(l->pass->queue, &args, err));
+    args.groups = l->config->kv_heads;
+    args.x += l->q;
+    args.y += l->q;
+    args.weight = l->model->weights + l->slots->k_norm;
+    args.rstd = b->rstd_k;
+    return l->pass->kernels->rmsnorm(l->pass->queue, &args, err);
+}
+
+/* Rotate q and k in place, or their gradients back. */
+static rlf_status
+rotate(const layer_context *l, float *x, int64_t ldx, bool back, rlf_err *err)
+{
+    const rlf_model *model = l->model;
+    rlf_rope_args args = {.m = l->m,
+                          .heads = l->config->heads + l->config->kv_heads,
+                          .d = l->config->head_dim,
+                          .half = l->config->head_dim / 2,
+                          .positions = l->pass->positions,
+                          .n_positions = model->positions,
+                          .cos = model->cosines,
+                          .sin = model->sines,
+                          .x = x,
+                          .ldx = ldx,
+                          .y = x,
+                          .ldy = ldx,
+                          .back = back};
+    return l->pass->kernels->rope(l->pass->queue, &args, err);
+}
+
+static float
+attention_scale(const layer_context *l)
+{
+    return (float)(1 / sqrt((double)l->config->head_dim));
+}
+
+static rlf_status
+attend_packed(const layer_context *l, rlf_err *err)
+{
+    rlf_attention_args args = {.n_seqs = l->pass->n_seqs,
+                               .offsets = l->pass->offsets,
+                               .heads = l->config->heads,
+                               .kv_heads = l->config->kv_heads,
+                               .d = l->config->head_dim,
+                               .scale = attention_scale(l),
+                               .window =
+                                   rlf_model_config_window(l->config, l->index),
+                               .q = l->queries,
+                               .k = l->queries + l->q,
+                               .v = l->values,
+                               .ldq = l->ld_queries,
+                               .ldk = l->ld_queries,
+                               .ldv = l->q + 2 * l->kv,
+                               .o = l->buffers->o,
+                               .lse = l->buffers->lse};
+    return l->pass->kernels->attention(l->pass->queue, &args, err);
+}
+
+static rlf_status
+attend_paged(const layer_context *l, rlf_err *err)
+{
+    const rlf_paged *g = l->pass->paged;
+    float *kv = g->kv + l->index * g->layer_stride;
+    rlf_kv_write_args write = {.m = l->m,
+                               .kv_heads = l->config->kv_heads,
+                               .d = l->config->head_dim,
+                               .k = l->queries + l->q,
+                               .v = l->values,
+                               .ldk = l->ld_queries,
+                               .ldv = l->q + 2 * l->kv,
+                               .slots = g->slots,
+                               .kv = kv,
+                               .page_size = g->page_size,
+                               .page_stride = g->page_stride};
+    RLF_TRY(l->pass->kernels->kv_write(l->pass->queue, &write, err));
+    rlf_attention_paged_args args = {
+        .n_seqs = l->pass->n_seqs,
+        .offsets = l->pass->offsets,
+        .starts = g->starts,
+        .pages = g->pages,
+        .ld_pages = g->ld_pages,
+        .heads = l->config->heads,
+        .kv_heads = l->config->kv_heads,
+        .d = l->config->head_dim,
+        .scale = attention_scale(l),
+        .window = rlf_model_config_window(l->config, l->index),
+        .q = l->queries,
+        .ldq = l->ld_queries,
+        .kv = kv,
+        .page_size = g->page_size,
+        .page_stride = g->page_stride,
+        .o = l->buffers->o};
+    return l->pass->kernels->attention_paged(l->pass->queue, &args, err);
+}
+
+/* From x to attention's output o, all tokens. */
+static rlf_status
+attention_part(const layer_context *l, rlf_err *err)
+{
+    const rlf_layer_buffers *b = l->buffers;
+    RLF_TRY(
+        norm_forward(l, l->m, b->x, l->slots->norm1, b->normed, b->rstd1, err));
+    RLF_TRY(multiply(l, &l->packed->qkv, l->slots->qkv_bias, l->m,
+                     l->q + 2 * l->kv, l->d, b->normed, b->qkv, false, err));
+    RLF_TRY(head_norms(l, err));
+    RLF_TRY(rotate(l, l->queries, l->ld_queries, false, err));
+    return l->pass->paged ? attend_paged(l, err) : attend_packed(l, err);
+}
+
+static rlf_status
+gather(const layer_context *l, const float *x, int64_t d, float *y,
+       rlf_err *err)
+{
+    rlf_rows_gather_args args = {
+        .m = l->r, .d = d, .index = l->pass->rows, .x = x, .y = y};
+    return l->pass->kernels->rows_gather(l->pass->queue, &args, err);
+}
+
+/* From o and x to act, on the rows if this is the last layer. */
+static rlf_status
+mix_part(const layer_context *l, rlf_err *err)
+{
+    const rlf_layer_buffers *b = l->buffers;
+    const float *o = b->o, *x = b->x;
+    if (l->last) {
+        RLF_TRY(gather(l, b->x, l->d, b->x_rows, err));
+        RLF_TRY(gather(l, b->o, l->q, b->o_rows, err));
+        o = b->o_rows;
+        x = b->x_rows;
+    }
+    RLF_TRY(copy_rows(l->pass, b->mid, x, l->r * l->d, err));
+    RLF_TRY(multiply(l, &l->packed->o, l->slots->o_bias, l->r, l->d, l->q, o,
+                     b->mid, true, err));
+    RLF_TRY(norm_forward(l, l->r, b->mid, l->slots->norm2, b->normed2, b->rstd2,
+                         err));
+    RLF_TRY(multiply(l, &l->packed->gate_up, l->slots->gate_bias, l->r,
+                     2 * l->ffn, l->d, b->normed2, b->gate_up, false, err));
+    rlf_swiglu_args args = {.m = l->r,
+                            .d = l->ffn,
+                            .gate = b->gate_up,
+                            .up = b->gate_up + l->ffn,
+                            .ldx = 2 * l->ffn,
+                            .y = b->act};
+    return l->pass->kernels->swiglu(l->pass->queue, &args, err);
+}
+
+static rlf_status
+down_part(const layer_context *l, rlf_err *err)
+{
+    const rlf_layer_buffers *b = l->buffers;
+    RLF_TRY(copy_rows(l->pass, b->out, b->mid, l->r * l->d, err));
+    return multiply(l, &l->packed->down, l->slots->down_bias, l->r, l->d,
+                    l->ffn, b->act, b->out, true, err);
+}
+
+rlf_status
+rlf_transformer_forward(const rlf_model *model, rlf_pass *p, rlf_err *err)
+{
+    const rlf_table *t = model->table;
+    const rlf_model_config *c = &t->config;
+    RLF_ASSERT(t->count == p->table->count);
+    rlf_embed_args embed = {.m = p->m,
+                            .d = c->hidden,
+                            .v = c->vocab,
+                            .tokens = p->tokens,
+                            .w = model->weights + t->embed,
+                            .y = p->layers[0].x};
+    RLF_TRY(p->kernels->embed(p->queue, &embed, err));
+    for (int i = 0; i < c->layers; i++) {
+        layer_context l = layer_at(model, p, i);
+        RLF_TRY(attention_part(&l, err));
+        RLF_TRY(mix_part(&l, err));
+        RLF_TRY(down_part(&l, err));
+    }
+    layer_context l = layer_at(model, p, c->layers - 1);
+    return norm_forward(&l, p->n_rows, p->last, t->norm, p->hidden, p->rstd,
+                        err);
+}
+
+/* ---- heads ---- */
+
+static rlf_head_logprob_args
+head_args(const rlf_model *model, rlf_pass *p, bool with_entropy)
+{
+    const rlf_model_config *c = &model->table->config;
+    return (rlf_head_logprob_args){
+        .m = p->n_rows,
+        .v = c->vocab,
+        .d = c->hidden,
+        .x = p->hidden,
+        .packed = model->lm.forward,
+        .temperature = p->n_rows ? p->host_floats[0] : 1,
+        .temperatures = p->one_temperature ? NULL : p->temperatures,
+        .targets = p->targets,
+        .logprob = p->logprob,
+        .entropy = with_entropy ? p->entropy : NULL,
+        .work = p->work,
+        .work_bytes = p->work_bytes};
+}
+
+rlf_status
+rlf_head_logprobs(const rlf_model *model, rlf_pass *p, bool with_entropy,
+                  rlf_err *err)
+{
+    rlf_head_logprob_args args = head_args(model, p, with_entropy);
+    return p->kernels->head_logprob(p->queue, &args, err);
+}
+
+rlf_status
+rlf_head_scalars(const rlf_model *model, rlf_pass *p, rlf_err *err)
+{
+    rlf_product_args args = {.m = p->n_rows,
+                             .n = 1,
+                             .k = model->table->config.hidden,
+                             .x = p->hidden,
+                             .packed = model->score.forward,
+                             .c = p->scalar};
+    return p->kernels->product(p->queue, &args, err);
+}
+
+rlf_status
+rlf_head_loss(rlf_model *model, rlf_pass *p, rlf_head_tile_fn *loss, void *ctx,
+              bool with_entropy, rlf_err *err)
+{
+    const rlf_table *t = model->table;
+    rlf_head_loss_args args = {
+        .forward = head_args(model, p, with_entropy),
+        .packed_back = model->lm.backward,
+        .loss = loss,
+        .loss_ctx = ctx,
+        .with_entropy = with_entropy,
+        .dlogprob = loss ? NULL : p->d_logprob,
+        .dentropy = loss || !with_entropy ? NULL : p->d_entropy,
+        .dx = p->d_hidden,
+        .dw = model->tied_grads ? model->tied_grads : at(model->grads, t->lm)};
+    return p->kernels->head_loss(p->queue, &args, err);
+}
+
+rlf_status
+rlf_head_scalar_back(rlf_model *model, rlf_pass *p, bool add, rlf_err *err)
+{
+    int64_t d = model->table->config.hidden;
+    rlf_product_grad_args grad = {.m = p->n_rows,
+                                  .n = 1,
+                                  .k = d,
+                                  .dy = p->d_scalar,
+                                  .x = p->hidden,
+                                  .dw = model->grads + model->table->score};
+    RLF_TRY(p->kernels->product_grad(p->queue, &grad, err));
+    rlf_product_args args = {.m = p->n_rows,
+                             .n = d,
+                             .k = 1,
+                             .x = p->d_scalar,
+                             .packed = model->score.backward,
+                             .c = p->d_hidden,
+                             .add = add};
+    return p->kernels->product(p->queue, &args, err);
+}
+
+/* ---- backward ---- */
+
+/* Of y = x w^T + b with gradient dy: dw and db are added, dx = dy w. */
+static rlf_status
+multiply_back(const layer_context *l, const rlf_packed *w, int64_t weight,
+              int64_t bias, int64_t m, int64_t n, int64_t k, const float *dy,
+              const float *x, float *dx, rlf_err *err)
+{
+    const rlf_kernels *kernels = l->pass->kernels;
+    rlf_queue *queue = l->pass->queue;
+    rlf_product_grad_args grad = {.m = m,
+                                  .n = n,
+                                  .k = k,
+                                  .dy = dy,
+                                  .x = x,
+                                  .dw = l->model->grads + weight};
+    RLF_TRY(kernels->product_grad(queue, &grad, err));
+    if (bias != RLF_NO_SLOT) {
+        rlf_bias_grad_args sum = {
+            .m = m, .n = n, .dy = dy, .db = l->model->grads + bias};
+        RLF_TRY(kernels->bias_grad(queue, &sum, err));
+    }
+    rlf_product_args args = {
+        .m = m, .n = k, .k = n, .x = dy, .packed = w->backward, .c = dx};
+    return kernels->product(queue, &args, err);
+}
+
+static rlf_status
+norm_back(const layer_context *l, int64_t m, const float *x, int64_t weight,
+          const float *rstd, const float *dy, float *dx, bool add, rlf_err *err)
+{
+    rlf_rmsnorm_grad_args args = {.m = m,
+                                  .d = l->d,
+                                  .x = x,
+                                  .weight = l->model->weights + weight,
+                                  .rstd = rstd,
+                                  .dy = dy,
+                                  .dx = dx,
+                                  .add = add,
+                                  .dweight = l->model->grads + weight};
+    return l->pass->kernels->rmsnorm_grad(l->pass->queue, &args, err);
+}
+
+/* y[rows] = x, all other tokens 0. */
+static rlf_status
+spread(const layer_context *l, const float *x, int64_t d, float *y,
+       rlf_err *err)
+{
+    RLF_TRY(rlf_queue_set(l->pass->queue, y, 0,
+                          (size_t)(l->m * d) * sizeof(float), err));
+    rlf_rows_scatter_args args = {
+        .m = l->r, .d = d, .index = l->pass->rows, .x = x, .y = y};
+    return l->pass->kernels->rows_scatter(l->pass->queue, &args, err);
+}
+
+/* Of mix_part and down_part. The gradient of the layer's output is in `dx`
+ * (rows if last) and becomes that of x; d_o is that of attention's output. */
+static rlf_status
+mix_back(const layer_context *l, float *dx, rlf_err *err)
+{
+    rlf_layer_buffers *b = l->buffers;
+    rlf_pass *p = l->pass;
+    RLF_TRY(multiply_back(l, &l->packed->down, l->slots->down,
+                          l->slots->down_bias, l->r, l->d, l->ffn, dx, b->act,
+                          b->act, err));
+    rlf_swiglu_grad_args args = {.m = l->r,
+                                 .d = l->ffn,
+                                 .gate = b->gate_up,
+                                 .up = b->gate_up + l->ffn,
+                                 .ldx = 2 * l->ffn,
+                                 .dy = b->act,
+                                 .dgate = b->gate_up,
+                                 .dup = b->gate_up + l->ffn,
+                                 .lddx = 2 * l->ffn};
+    RLF_TRY(p->kernels->swiglu_grad(p->queue, &args, err));
+    RLF_TRY(multiply_back(l, &l->packed->gate_up, l->slots->gate_up,
+                          l->slots->gate_bias, l->r, 2 * l->ffn, l->d,
+                          b->gate_up, b->normed2, b->normed2, err));
+    RLF_TRY(norm_back(l, l->r, b->mid, l->slots->norm2, b->rstd2, b->normed2,
+                      dx, true, err));
+    float *o = l->last ? b->o_rows : b->o;
+    float *d_o = l->last ? b->o_rows : p->d_o;
+    RLF_TRY(multiply_back(l, &l->packed->o, l->slots->o, l->slots->o_bias, l->r,
+                          l->d, l->q, dx, o, d_o, err));
+    if (!l->last)
+        return RLF_OK;
+    RLF_TRY(spread(l, d_o, l->q, p->d_o, err));
+    return spread(l, dx, l->d, p->d_x, err);
+}
+
+/* Gradients of q and k before the norms of their heads. */
+static rlf_status
+head_norms_back(const layer_context *l, rlf_err *err)
+{
+    const rlf_layer_buffers *b = l->buffers;
+    int64_t ld = l->q + 2 * l->kv;
+    float *grads = l->model->grads;
+    if (l->slots->q_norm == RLF_NO_SLOT)
+        return RLF_OK;
+    rlf_rmsnorm_grad_args args = {.m = l->m,
+                                  .d = l->config->head_dim,
+                                  .groups = l->config->heads,
+                                  .x = b->qkv,
+                                  .ldx = ld,
+                                  .weight =
+                                      l->model->weights + l->slots->q_norm,
+                                  .rstd = b->rstd_q,
+                                  .dy = l->pass->d_qkv,
+                                  .lddy = ld,
+                                  .dx = l->pass->d_qkv,
+                                  .lddx = ld,
+                                  .dweight = grads + l->slots->q_norm};
+    RLF_TRY(l->pass->kernels->rmsnorm_grad(l->pass->queue, &args, err));
+    args.groups = l->config->kv_heads;
+    args.x += l->q;
+    args.dy += l->q;
+    args.dx += l->q;
+    args.weight = l->model->weights + l->slots->k_norm;
+    args.rstd = b->rstd_k;
+    args.dweight = grads + l->slots->k_norm;
+    return l->pass->kernels->rmsnorm_grad(l->pass->queue, &args, err);
+}
+
+/* Of attention_part: d_o to d_qkv, then onto d_x. */
+static rlf_status
+attention_back(const layer_context *l, rlf_err *err)
+{
+    const rlf_layer_buffers *b = l->buffers;
+    rlf_pass *p = l->pass;
+    int64_t ld = l->q + 2 * l->kv;
+    rlf_attention_grad_args args = {
+        .n_seqs = p->n_seqs,
+        .offsets = p->offsets,
+        .heads = l->config->heads,
+        .kv_heads = l->config->kv_heads,
+        .d = l->config->head_dim,
+        .scale = attention_scale(l),
+        .window = rlf_model_config_window(l->config, l->index),
+        .q = l->queries,
+        .k = l->queries + l->q,
+        .v = l->values,
+        .ldq = l->ld_queries,
+        .ldk = l->ld_queries,
+        .ldv = ld,
+        .o = b->o,
+        .d_o = p->d_o,
+        .lse = b->lse,
+        .dq = p->d_qkv,
+        .dk = p->d_qkv + l->q,
+        .dv = p->d_qkv + l->q + l->kv,
+        .lddq = ld,
+        .lddk = ld,
+        .lddv = ld};
+    RLF_TRY(p->kernels->attention_grad(p->queue, &args, err));
+    RLF_TRY(rotate(l, p->d_qkv, ld, true, err));
+    RLF_TRY(head_norms_back(l, err));
+    RLF_TRY(multiply_back(l, &l->packed->qkv, l->slots->qkv, l->slots->qkv_bias,
+                          l->m, ld, l->d, p->d_qkv, b->normed, b->normed, err));
+    return norm_back(l, l->m, b->x, l->slots->norm1, b->rstd1, b->normed,
+                     p->d_x, true, err);
+}
+
+rlf_status
+rlf_transformer_backward(rlf_model *model, rlf_pass *p, rlf_err *err)
+{
+    const rlf_table *t = model->table;
+    const rlf_model_config *c = &t->config;
+    RLF_ASSERT(model->trained && p->options.train && !p->paged);
+    layer_context l = layer_at(model, p, c->layers - 1);
+    RLF_TRY(norm_back(&l, p->n_rows, p->last, t->norm, p->rstd, p->d_hidden,
+                      p->d_hidden, false, err));
+    for (int i = c->layers - 1; i >= 0; i--) {
+        l = layer_at(model, p, i);
+        if (p->options.recompute && !l.last) {
+            RLF_TRY(attention_part(&l, err));
+            RLF_TRY(mix_part(&l, err));
+        }
+        RLF_TRY(mix_back(&l, l.last ? p->d_hidden : p->d_x, err));
+        RLF_TRY(attention_back(&l, err));
+    }
+    rlf_embed_grad_args embed = {.m = p->m,
+                                 .d = c->hidden,
+                                 .v = c->vocab,
+                                 .tokens = p->tokens,
+                                 .dy = p->d_x,
+                                 .dw = model->grads + t->embed};
+    return p->kernels->embed_grad(p->queue, &embed, err);
+}

@@ -1,0 +1,442 @@
+/* Tensors pass through one host buffer, slot by slot. */
+#include "nodes/model/weights.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/fmath.h"
+#include "engine/base/hash.h"
+#include "engine/base/philox.h"
+#include "engine/base/vec.h"
+#include "engine/io/file.h"
+#include "engine/io/safetensors.h"
+
+/* ---- first values ---- */
+
+/* a[0] + a[1] x + ... + a[7] x^7 */
+static double
+polynomial(const double a[8], double x)
+{
+    double y = a[7];
+    for (int i = 6; i >= 0; i--)
+        y = rlf_fma(y, x, a[i]);
+    return y;
+}
+
+double
+rlf_normal(double uniform)
+{
+    /* numerators and denominators near the centre, in the tails, far out */
+    static const double a[3][8] = {
+        {3.3871328727963666080e0, 1.3314166789178437745e2,
+         1.9715909503065514427e3, 1.3731693765509461125e4,
+         4.5921953931549871457e4, 6.7265770927008700853e4,
+         3.3430575583588128105e4, 2.5090809287301226727e3},
+        {1.42343711074968357734e0, 4.63033784615654529590e0,
+         5.76949722146069140550e0, 3.64784832476320460504e0,
+         1.27045825245236838258e0, 2.41780725177450611770e-1,
+         2.27238449892691845833e-2, 7.74545014278341407640e-4},
+        {6.65790464350110377720e0, 5.46378491116411436990e0,
+         1.78482653991729133580e0, 2.96560571828504891230e-1,
+         2.65321895265761230930e-2, 1.24266094738807843860e-3,
+         2.71155556874348757815e-5, 2.01033439929228813265e-7},
+    };
+    static const double b[3][8] = {
+        {1.0, 4.2313330701600911252e1, 6.8718700749205790830e2,
+         5.3941960214247511077e3, 2.1213794301586595867e4,
+         3.9307895800092710610e4, 2.8729085735721942674e4,
+         5.2264952788528545610e3},
+        {1.0, 2.05319162663775882187e0, 1.67638483018380384940e0,
+         6.89767334985100004550e-1, 1.48103976427480074590e-1,
+         1.51986665636164571966e-2, 5.47593808499534494600e-4,
+         1.05075007164441684324e-9},
+        {1.0, 5.99832206555887937690e-1, 1.36929880922735805310e-1,
+         1.48753612908506148525e-2, 7.86869131145613259100e-4,
+         1.84631831751005468180e-5, 1.42151175831644588870e-7,
+         2.04426310338993978564e-15},
+    };
+    double q = uniform - 0.5;
+    if (fabs(q) <= 0.425) {
+        double r = 0.180625 - q * q;
+        return q * polynomial(a[0], r) / polynomial(b[0], r);
+    }
+    double r = sqrt(-rlf_ln(q < 0 ? uniform : 1 - uniform));
+    int part = r <= 5 ? 1 : 2;
+    r -= part == 1 ? 1.6 : 5.0;
+    double x = polynomial(a[part], r) / polynomial(b[part], r);
+    return q < 0 ? -x : x;
+}
+
+static double
+slot_deviation(const rlf_table *t, const rlf_slot *slot)
+{
+    switch (slot->kind) {
+    case RLF_SLOT_EMBEDDING:
+        return 0.02;
+    case RLF_SLOT_LINEAR:
+        return 1 / sqrt((double)slot->cols);
+    case RLF_SLOT_RESIDUAL:
+        return 1 / sqrt((double)slot->cols * 2 * t->config.layers);
+    case RLF_SLOT_NORM:
+    case RLF_SLOT_ZERO:
+        break;
+    }
+    return 0;
+}
+
+static void
+fill_slot(const rlf_table *t, const rlf_slot *slot, uint64_t seed, float *out)
+{
+    double deviation = slot_deviation(t, slot);
+    rlf_random_key key = {.seed = seed,
+                          .purpose = RLF_PURPOSE_INIT,
+                          .sample = rlf_hash_text(slot->name)};
+    float constant = slot->kind == RLF_SLOT_NORM ? 1 : 0;
+    for (int64_t i = 0; i < slot->count; i++) {
+        if (deviation > 0) {
+            double u = rlf_draw_uniform(&key, (uint64_t)i) + 0x1p-54;
+            out[i] = (float)(deviation * rlf_normal(u));
+        } else {
+            out[i] = constant;
+        }
+    }
+}
+
+/* A host buffer that holds any one tensor. */
+static float *
+slot_buffer(const rlf_table *t)
+{
+    int64_t most = 1;
+    for (int i = 0; i < t->n_slots; i++)
+        if (t->slots[i].count > most)
+            most = t->slots[i].count;
+    return rlf_malloc((size_t)most * sizeof(float));
+}
+
+static rlf_status
+put(rlf_model *m, float *block, const rlf_slot *slot, const float *values,
+    rlf_err *err)
+{
+    return rlf_queue_copy(m->queue, block + slot->offset, values,
+                          (size_t)slot->count * sizeof(float),
+                          RLF_COPY_TO_DEVICE, err);
+}
+
+static rlf_status
+get(const rlf_model *m, const float *block, const rlf_slot *slot, float *values,
+    rlf_err *err)
+{
+    RLF_TRY(rlf_queue_copy(m->queue, values, block + slot->offset,
+                           (size_t)slot->count * sizeof(float),
+                           RLF_COPY_TO_HOST, err));
+    return rlf_queue_sync(m->queue, err);
+}
+
+rlf_status
+rlf_weights_init(rlf_model *m, uint64_t seed, rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    float *values = slot_buffer(t);
+    rlf_status status = RLF_OK;
+    for (int i = 0; i < t->n_slots; i++) {
+        fill_slot(t, &t->slots[i], seed, values);
+        RLF_TRY_GOTO(put(m, m->weights, &t->slots[i], values, err), done);
+        RLF_TRY_GOTO(rlf_queue_sync(m->queue, err), done);
+    }
+    status = rlf_model_changed(m, err);
+done:
+    free(values);
+    return status;
+}
+
+/* ---- Hugging Face directories ---- */
+
+/* A base model's file has no "model." before the names. */
+static const rlf_tensor *
+find_tensor(const rlf_safetensors *file, const char *name)
+{
+    const rlf_tensor *x = rlf_safetensors_get(file, name);
+    if (!x && !strncmp(name, "model.", 6))
+        x = rlf_safetensors_get(file, name + 6);
+    return x;
+}
+
+static rlf_status
+check_shape(const rlf_model *m, const rlf_slot *slot, const rlf_tensor *x,
+            rlf_err *err)
+{
+    bool fits = slot->cols
+                    ? x->n_dims == 2 && x->shape[0] == (uint64_t)slot->rows &&
+                          x->shape[1] == (uint64_t)slot->cols
+                    : x->n_dims == 1 && x->shape[0] == (uint64_t)slot->rows;
+    if (fits)
+        return RLF_OK;
+    char want[64];
+    snprintf(want, sizeof want,
+             slot->cols ? "[%" PRId64 ", %" PRId64 "]" : "[%" PRId64 "]",
+             slot->rows, slot->cols);
+    return rlf_fail(err, RLF_USER,
+                    "%s: tensor %s has shape %s, but config.json asks for %s",
+                    x->file, x->name, rlf_tensor_shape_text(x, m->arena), want);
+}
+
+static rlf_status
+load_slot(rlf_model *m, const rlf_safetensors *file, const char *dir, int i,
+          float *values, rlf_err *err)
+{
+    const rlf_slot *slot = &m->table->slots[i];
+    const rlf_tensor *x = find_tensor(file, slot->name);
+    if (!x && slot->offset == m->table->score) {
+        memset(values, 0, (size_t)slot->count * sizeof(float));
+    } else if (!x) {
+        return rlf_fail(err, RLF_USER, "%s has no tensor %s", dir, slot->name);
+    } else {
+        RLF_TRY(check_shape(m, slot, x, err));
+        RLF_TRY(rlf_tensor_read_f32(x, 0, x->count, err, values));
+        if (x->element == RLF_ELEMENT_BF16 || x->element == RLF_ELEMENT_F16)
+            m->saved[i] = (uint8_t)x->element;
+    }
+    RLF_TRY(put(m, m->weights, slot, values, err));
+    return rlf_queue_sync(m->queue, err);
+}
+
+/* A tensor that nothing here reads would make another model of it. */
+static rlf_status
+check_unused(const rlf_table *t, const rlf_safetensors *file, rlf_err *err)
+{
+    static const char *const harmless[] = {"lm_head.weight", "score.weight"};
+    for (size_t i = 0; i < rlf_safetensors_count(file); i++) {
+        const rlf_tensor *x = rlf_safetensors_at(file, i);
+        char name[256];
+        snprintf(name, sizeof name, "model.%s", x->name);
+        bool used = rlf_table_find(t, x->name) || rlf_table_find(t, name) ||
+                    strstr(x->name, "rotary_emb.inv_freq");
+        for (size_t k = 0; k < RLF_COUNT(harmless); k++)
+            used |= !strcmp(x->name, harmless[k]);
+        if (!used)
+            return rlf_fail(err, RLF_USER,
+                            "%s: tensor %s is not part of a model of this "
+                            "config.json",
+                            x->file, x->name);
+    }
+    return RLF_OK;
+}
+
+rlf_status
+rlf_weights_load(rlf_model *m, const char *dir, rlf_err *err)
+{
+    rlf_safetensors *file = NULL;
+    RLF_TRY(rlf_safetensors_open(dir, err, &file));
+    float *values = slot_buffer(m->table);
+    rlf_status status = RLF_OK;
+    RLF_TRY_GOTO(check_unused(m->table, file, err), done);
+    for (int i = 0; i < m->table->n_slots; i++)
+        RLF_TRY_GOTO(load_slot(m, file, dir, i, values, err), done);
+    if (!m->tokenizer_dir)
+        m->tokenizer_dir = rlf_arena_strdup(m->arena, dir);
+    status = rlf_model_changed(m, err);
+done:
+    free(values);
+    rlf_safetensors_close(file);
+    return status;
+}
+
+static rlf_status
+save_text(const char *dir, const char *name, const char *text, rlf_arena *arena,
+          rlf_err *err)
+{
+    return rlf_file_write(rlf_path_join(arena, dir, name), text, strlen(text),
+                          err);
+}
+
+static rlf_status
+copy_tokenizer(const rlf_model *m, const char *dir, rlf_arena *arena,
+               rlf_err *err)
+{
+    static const char *const names[] = {
+        "tokenizer.json",
+        "tokenizer_config.json",
+        "special_tokens_map.json",
+        "vocab.json",
+        "merges.txt",
+        "added_tokens.json",
+        "tokenizer.model",
+        "chat_template.jinja",
+    };
+    if (!m->tokenizer_dir || !strcmp(m->tokenizer_dir, dir))
+        return RLF_OK;
+    for (size_t i = 0; i < RLF_COUNT(names); i++) {
+        const char *from = rlf_path_join(arena, m->tokenizer_dir, names[i]);
+        if (rlf_file_exists(from))
+            RLF_TRY(
+                rlf_file_copy(from, rlf_path_join(arena, dir, names[i]), err));
+    }
+    return RLF_OK;
+}
+
+static rlf_tensor
+declare(const char *name, const rlf_slot *slot, rlf_element element)
+{
+    return (rlf_tensor){.name = name,
+                        .element = element,
+                        .n_dims = slot->cols ? 2 : 1,
+                        .shape = {(uint64_t)slot->rows, (uint64_t)slot->cols}};
+}
+
+static rlf_status
+save_tensors(const rlf_model *m, const char *path, rlf_arena *arena,
+             rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    rlf_tensor *list = RLF_NEW_ARRAY(arena, rlf_tensor, t->n_slots);
+    for (int i = 0; i < t->n_slots; i++)
+        list[i] =
+            declare(t->slots[i].name, &t->slots[i], (rlf_element)m->saved[i]);
+    rlf_tensor_writer *writer = NULL;
+    RLF_TRY(rlf_tensor_writer_open(path, list, (size_t)t->n_slots, NULL, 0, err,
+                                   &writer));
+    float *values = slot_buffer(t);
+    rlf_status status = RLF_OK;
+    for (int i = 0; i < t->n_slots; i++) {
+        const rlf_slot *slot = &t->slots[i];
+        RLF_TRY_GOTO(get(m, m->weights, slot, values, err), fail);
+        RLF_TRY_GOTO(
+            rlf_tensor_writer_add_f32(writer, values, (size_t)slot->count, err),
+            fail);
+    }
+    free(values);
+    return rlf_tensor_writer_commit(writer, err, NULL, NULL);
+fail:
+    free(values);
+    rlf_tensor_writer_drop(writer);
+    return status;
+}
+
+rlf_status
+rlf_weights_save(const rlf_model *m, const char *dir, rlf_err *err)
+{
+    rlf_arena *arena = rlf_arena_new();
+    const rlf_model_config *c = &m->table->config;
+    rlf_status status = RLF_OK;
+    RLF_TRY_GOTO(rlf_dir_make(dir, err), done);
+    RLF_TRY_GOTO(copy_tokenizer(m, dir, arena, err), done);
+    RLF_TRY_GOTO(save_text(dir, "config.json",
+                           rlf_model_config_text(c, m->table->head, arena),
+                           arena, err),
+                 done);
+    RLF_TRY_GOTO(save_text(dir, "generation_config.json",
+                           rlf_model_config_generation(c, arena), arena, err),
+                 done);
+    status = save_tensors(m, rlf_path_join(arena, dir, "model.safetensors"),
+                          arena, err);
+done:
+    rlf_arena_free(arena);
+    return status;
+}
+
+/* ---- checkpoints ---- */
+
+/* The blocks of a checkpoint's state, in the order of the file. */
+static const char *const block_names[] = {"master", "moment1", "moment2"};
+
+static float *
+state_block(const rlf_model *m, size_t which)
+{
+    return which == 0 ? m->weights : which == 1 ? m->moment1 : m->moment2;
+}
+
+static bool
+in_state(const rlf_model *m, size_t which, int slot)
+{
+    return which == 0 ? m->saved[slot] != RLF_ELEMENT_F32 : m->trained;
+}
+
+rlf_status
+rlf_weights_save_state(const rlf_model *m, const char *path, rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    rlf_arena *arena = rlf_arena_new();
+    RLF_VEC(rlf_tensor) list = {0};
+    for (size_t b = 0; b < RLF_COUNT(block_names); b++)
+        for (int i = 0; i < t->n_slots; i++)
+            if (in_state(m, b, i))
+                RLF_PUSH_IN(
+                    arena, &list,
+                    declare(rlf_arena_printf(arena, "%s.%s", block_names[b],
+                                             t->slots[i].name),
+                            &t->slots[i], RLF_ELEMENT_F32));
+    const char *metadata[] = {
+        "steps", rlf_arena_printf(arena, "%" PRId64, m->steps), "version",
+        rlf_arena_printf(arena, "%" PRIu64, m->version)};
+    rlf_tensor_writer *writer = NULL;
+    float *values = slot_buffer(t);
+    rlf_status status = RLF_OK;
+    RLF_TRY_GOTO(rlf_tensor_writer_open(path, list.data, list.count, metadata,
+                                        2, err, &writer),
+                 done);
+    for (size_t b = 0; b < RLF_COUNT(block_names); b++)
+        for (int i = 0; i < t->n_slots; i++) {
+            const rlf_slot *slot = &t->slots[i];
+            if (!in_state(m, b, i))
+                continue;
+            RLF_TRY_GOTO(get(m, state_block(m, b), slot, values, err), done);
+            RLF_TRY_GOTO(rlf_tensor_writer_add_f32(writer, values,
+                                                   (size_t)slot->count, err),
+                         done);
+        }
+    status = rlf_tensor_writer_commit(writer, err, NULL, NULL);
+    writer = NULL;
+done:
+    rlf_tensor_writer_drop(writer);
+    free(values);
+    rlf_arena_free(arena);
+    return status;
+}
+
+static rlf_status
+load_state_slot(rlf_model *m, const rlf_safetensors *file, const char *path,
+                size_t which, int i, float *values, rlf_err *err)
+{
+    const rlf_slot *slot = &m->table->slots[i];
+    char name[320];
+    snprintf(name, sizeof name, "%s.%s", block_names[which], slot->name);
+    const rlf_tensor *x = rlf_safetensors_get(file, name);
+    if (!x)
+        return rlf_fail(err, RLF_USER, "%s has no tensor %s", path, name);
+    RLF_TRY(check_shape(m, slot, x, err));
+    RLF_TRY(rlf_tensor_read_f32(x, 0, x->count, err, values));
+    RLF_TRY(put(m, state_block(m, which), slot, values, err));
+    return rlf_queue_sync(m->queue, err);
+}
+
+rlf_status
+rlf_weights_load_state(rlf_model *m, const char *path, rlf_err *err)
+{
+    rlf_safetensors *file = NULL;
+    RLF_TRY(rlf_safetensors_open(path, err, &file));
+    float *values = slot_buffer(m->table);
+    rlf_status status = RLF_OK;
+    const char *steps = rlf_safetensors_metadata(file, "steps");
+    const char *version = rlf_safetensors_metadata(file, "version");
+    if (!steps || !version) {
+        status = rlf_fail(err, RLF_USER,
+                          "%s is not the state of a model: it counts no steps",
+                          path);
+        goto done;
+    }
+    for (size_t b = 0; b < RLF_COUNT(block_names); b++)
+        for (int i = 0; i < m->table->n_slots; i++)
+            if (in_state(m, b, i))
+                RLF_TRY_GOTO(load_state_slot(m, file, path, b, i, values, err),
+                             done);
+    RLF_TRY_GOTO(rlf_model_changed(m, err), done);
+    m->steps = strtoll(steps, NULL, 10);
+    m->version = strtoull(version, NULL, 10);
+done:
+    free(values);
+    rlf_safetensors_close(file);
+    return status;
+}

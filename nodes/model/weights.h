@@ -1,0 +1,43 @@
+/* Where weights come from and go to: first values, Hugging Face directories,
+ * checkpoints.
+ *
+ * Files of any of f32, bf16 and f16 are read into f32; each tensor is saved in
+ * the type it was read in, rounded to nearest. A checkpoint has besides what
+ * that rounding loses (the f32 masters) and the optimizer's moments, by tensor
+ * name, so that it can be resumed under any layout. */
+#ifndef RLF_MODEL_WEIGHTS_H
+#define RLF_MODEL_WEIGHTS_H
+
+#include "nodes/model/model.h"
+
+/* First values, the same bits on every machine: matrices N(0, 1 / fan-in),
+ * those that write onto the residual also / sqrt(2 layers), embedding and head
+ * N(0, 0.02^2), norms 1, biases and the scalar head 0. Keyed by (seed, tensor
+ * name, element). */
+rlf_status rlf_weights_init(rlf_model *model, uint64_t seed, rlf_err *err);
+
+/* From the safetensors of `dir`. A scalar head that is lacking becomes 0;
+ * anything else that is lacking, has another shape, or is there and would not
+ * be used (other than a head that is not asked for) is RLF_USER. */
+rlf_status rlf_weights_load(rlf_model *model, const char *dir, rlf_err *err);
+
+/* Write config.json, generation_config.json, model.safetensors and copies of
+ * the tokenizer's files into `dir`, which is made if need be. Each file is
+ * replaced atomically; other programs load the result as it is. */
+rlf_status rlf_weights_save(const rlf_model *model, const char *dir,
+                            rlf_err *err);
+
+/* What rlf_weights_save does not keep, as one safetensors file: masters of
+ * tensors that are not saved as f32, moments, counters. */
+rlf_status rlf_weights_save_state(const rlf_model *model, const char *path,
+                                  rlf_err *err);
+/* After rlf_weights_load of the same checkpoint: everything as it was. */
+rlf_status rlf_weights_load_state(rlf_model *model, const char *path,
+                                  rlf_err *err);
+
+/* A normal number from a uniform one in (0, 1): the inverse of the
+ * distribution function (Wichura 1988, algorithm AS 241), with the same bits
+ * everywhere. */
+double rlf_normal(double uniform);
+
+#endif
