@@ -1,6 +1,21 @@
-# engine/text: layer 2. Add the sources (headers too) to the first list, and a
-# test as: check_PROGRAMS += tests/unit/text_NAME
-#          tests_unit_text_NAME_LDADD = $(TEXT_LIBS)
+# engine/text: layer 2.
 noinst_LTLIBRARIES += libtext.la
-libtext_la_SOURCES =
+libtext_la_SOURCES = \
+	%D%/added.c %D%/added.h \
+	%D%/bpe.c %D%/bpe.h \
+	%D%/decoder.c \
+	%D%/detokenizer.c %D%/detokenizer.h \
+	%D%/ends.c \
+	%D%/inside.h \
+	%D%/load.c \
+	%D%/normalizer.c %D%/normalizer.h \
+	%D%/pair.c \
+	%D%/regex.c %D%/regex.h \
+	%D%/splitter.c %D%/splitter.h \
+	%D%/tokenizer.c %D%/tokenizer.h \
+	%D%/utf8.c %D%/utf8.h
 libtext_la_LIBADD = $(PCRE2_LIBS) $(UTF8PROC_LIBS) $(JANSSON_LIBS)
+
+check_PROGRAMS += tests/unit/text_oracle
+tests_unit_text_oracle_LDADD = $(TEXT_LIBS)
+EXTRA_DIST += tests/data/tokenizers.json tests/oracle/text_ids.py

@@ -1,0 +1,38 @@
+/* Added tokens: texts that are tokens of their own wherever they stand, such as
+ * <|endoftext|>, found before anything else looks at a text. */
+#ifndef RLF_TEXT_ADDED_H
+#define RLF_TEXT_ADDED_H
+
+#include "engine/base/arena.h"
+#include "engine/base/str.h"
+
+#include <stdint.h>
+
+typedef struct rlf_added {
+    rlf_str text;
+    uint32_t id;
+    bool special;        /* not part of the text that decoding gives */
+    bool normalized;     /* looked for after normalization, else before */
+    bool single_word;    /* not inside a word */
+    bool lstrip, rstrip; /* takes the white space beside it */
+} rlf_added;
+
+/* Looks for a list of them, at every place the longest. */
+typedef struct rlf_finder {
+    const rlf_added **sorted; /* by first byte, the longer first */
+    uint32_t begin[257];      /* of each first byte */
+} rlf_finder;
+
+void rlf_finder_init(rlf_finder *finder, rlf_arena *arena,
+                     const rlf_added *const *list, size_t n);
+
+typedef struct rlf_found {
+    const rlf_added *added; /* NULL: no more */
+    size_t from, to;        /* with the white space it takes */
+} rlf_found;
+/* The first in the valid UTF-8 p[0..n) at or after `from`. `plain`: special
+ * ones are ordinary text. */
+rlf_found rlf_finder_next(const rlf_finder *finder, const char *p, size_t n,
+                          size_t from, bool plain);
+
+#endif

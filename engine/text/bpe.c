@@ -1,0 +1,251 @@
+/* Byte pair encoding: see bpe.h. */
+#include "engine/text/bpe.h"
+
+#include "engine/base/hash.h"
+#include "engine/text/utf8.h"
+
+struct rlf_bpe_symbol {
+    uint32_t id;             /* RLF_NO_ID: merged into its left neighbour */
+    uint32_t previous, next; /* RLF_NO_ID: none */
+};
+
+struct rlf_bpe_candidate {
+    uint32_t rank, at; /* the merge of symbol `at` with its right neighbour */
+    uint32_t id;       /* gives this token */
+};
+
+/* A power of two at least twice as large as n. */
+static size_t
+table_size(size_t n)
+{
+    size_t size = 16;
+    while (size < 2 * n)
+        size *= 2;
+    return size;
+}
+
+static size_t
+find_slot(const rlf_bpe *bpe, const char *p, size_t n)
+{
+    size_t i = rlf_hash_mix(rlf_hash(RLF_HASH_INIT, p, n)) & (bpe->n_slots - 1);
+    while (bpe->slots[i] != RLF_NO_ID) {
+        rlf_str token = bpe->tokens[bpe->slots[i]];
+        if (token.n == n && memcmp(token.p, p, n) == 0)
+            break;
+        i = (i + 1) & (bpe->n_slots - 1);
+    }
+    return i;
+}
+
+static rlf_merge *
+find_merge(const rlf_bpe *bpe, uint32_t left, uint32_t right)
+{
+    uint64_t key = (uint64_t)left << 32 | right;
+    size_t i = rlf_hash_mix(key) & (bpe->n_merge_slots - 1);
+    while (bpe->merges[i].left != RLF_NO_ID &&
+           (bpe->merges[i].left != left || bpe->merges[i].right != right))
+        i = (i + 1) & (bpe->n_merge_slots - 1);
+    return &bpe->merges[i];
+}
+
+void
+rlf_bpe_init(rlf_bpe *bpe, rlf_arena *arena, const rlf_str *tokens,
+             uint32_t n_tokens, size_t n_merges)
+{
+    *bpe = (rlf_bpe){.tokens = tokens,
+                     .n_tokens = n_tokens,
+                     .n_slots = table_size(n_tokens),
+                     .n_merge_slots = table_size(n_merges),
+                     .unk = RLF_NO_ID};
+    bpe->slots = RLF_NEW_ARRAY(arena, uint32_t, bpe->n_slots);
+    bpe->merges = RLF_NEW_ARRAY(arena, rlf_merge, bpe->n_merge_slots);
+    memset(bpe->slots, 0xff, bpe->n_slots * sizeof *bpe->slots);
+    memset(bpe->merges, 0xff, bpe->n_merge_slots * sizeof *bpe->merges);
+    memset(bpe->byte_ids, 0xff, sizeof bpe->byte_ids);
+    for (uint32_t id = 0; id < n_tokens; id++)
+        if (tokens[id].p)
+            bpe->slots[find_slot(bpe, tokens[id].p, tokens[id].n)] = id;
+}
+
+void
+rlf_bpe_add_merge(rlf_bpe *bpe, rlf_merge merge)
+{
+    *find_merge(bpe, merge.left, merge.right) = merge;
+}
+
+uint32_t
+rlf_bpe_find(const rlf_bpe *bpe, const char *p, size_t n)
+{
+    return bpe->slots[find_slot(bpe, p, n)];
+}
+
+void
+rlf_bpe_work_free(rlf_bpe_work *work)
+{
+    RLF_VEC_FREE(&work->symbols);
+    RLF_VEC_FREE(&work->heap);
+}
+
+/* --- characters to symbols --- */
+
+static void
+add_symbol(rlf_bpe_work *work, uint32_t id)
+{
+    uint32_t at = (uint32_t)work->symbols.count;
+    struct rlf_bpe_symbol symbol = {id, at ? at - 1 : RLF_NO_ID, at + 1};
+    RLF_PUSH(&work->symbols, symbol);
+}
+
+static bool
+add_fallback(const rlf_bpe *bpe, rlf_bpe_work *work, const char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (bpe->byte_ids[(unsigned char)p[i]] == RLF_NO_ID)
+            return false;
+    for (size_t i = 0; i < n; i++)
+        add_symbol(work, bpe->byte_ids[(unsigned char)p[i]]);
+    return true;
+}
+
+static rlf_status
+fail_unknown(const rlf_bpe *bpe, const char *p, rlf_err *err)
+{
+    if (bpe->byte_level)
+        rlf_fail(err, RLF_USER,
+                 "the byte 0x%02x is not in the tokenizer's vocabulary, which "
+                 "has no unknown token",
+                 (unsigned char)*p);
+    else
+        rlf_fail(err, RLF_USER,
+                 "the character U+%04X is not in the tokenizer's vocabulary, "
+                 "which has no unknown token",
+                 rlf_utf8_code(p));
+    rlf_err_hint(err,
+                 "leave such rows out, or give the tokenizer an unk_token");
+    return RLF_USER;
+}
+
+static rlf_status
+add_symbols(const rlf_bpe *bpe, rlf_bpe_work *work, const char *p, size_t n,
+            rlf_err *err)
+{
+    bool after_unk = false;
+    for (size_t i = 0, k; i < n; i += k) {
+        k = bpe->byte_level ? 1 : (size_t)rlf_utf8_unit(p + i, n - i);
+        uint32_t id = bpe->byte_level ? bpe->byte_ids[(unsigned char)p[i]]
+                                      : rlf_bpe_find(bpe, p + i, k);
+        if (id != RLF_NO_ID) {
+            add_symbol(work, id);
+            after_unk = false;
+        } else if (bpe->byte_fallback && add_fallback(bpe, work, p + i, k)) {
+            after_unk = false;
+        } else if (bpe->unk == RLF_NO_ID) {
+            return fail_unknown(bpe, p + i, err);
+        } else {
+            if (!after_unk || !bpe->fuse_unk)
+                add_symbol(work, bpe->unk);
+            after_unk = true;
+        }
+    }
+    if (work->symbols.count)
+        work->symbols.data[work->symbols.count - 1].next = RLF_NO_ID;
+    return RLF_OK;
+}
+
+/* --- merging --- */
+
+static bool
+before(const struct rlf_bpe_candidate *a, const struct rlf_bpe_candidate *b)
+{
+    return a->rank != b->rank ? a->rank < b->rank : a->at < b->at;
+}
+
+/* Offer the merge of symbol `at` with its right neighbour, if there is one. */
+static void
+offer(const rlf_bpe *bpe, rlf_bpe_work *work, uint32_t at)
+{
+    const struct rlf_bpe_symbol *symbol = &work->symbols.data[at];
+    if (symbol->next == RLF_NO_ID)
+        return;
+    const rlf_merge *merge =
+        find_merge(bpe, symbol->id, work->symbols.data[symbol->next].id);
+    if (merge->left == RLF_NO_ID)
+        return;
+    struct rlf_bpe_candidate new = {merge->rank, at, merge->id};
+    size_t i = work->heap.count;
+    RLF_PUSH(&work->heap, new);
+    struct rlf_bpe_candidate *heap = work->heap.data;
+    for (; i && before(&new, &heap[(i - 1) / 2]); i = (i - 1) / 2)
+        heap[i] = heap[(i - 1) / 2];
+    heap[i] = new;
+}
+
+static struct rlf_bpe_candidate
+take(rlf_bpe_work *work)
+{
+    struct rlf_bpe_candidate *heap = work->heap.data, top = heap[0];
+    size_t n = --work->heap.count;
+    struct rlf_bpe_candidate last = heap[n];
+    size_t i = 0;
+    for (size_t child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && before(&heap[child + 1], &heap[child]))
+            child++;
+        if (!before(&heap[child], &last))
+            break;
+        heap[i] = heap[child];
+    }
+    heap[i] = last;
+    return top;
+}
+
+static void
+merge_all(const rlf_bpe *bpe, rlf_bpe_work *work)
+{
+    struct rlf_bpe_symbol *symbols = work->symbols.data;
+    work->heap.count = 0;
+    for (uint32_t i = 0; i < work->symbols.count; i++)
+        offer(bpe, work, i);
+    while (work->heap.count) {
+        struct rlf_bpe_candidate top = take(work);
+        struct rlf_bpe_symbol *left = &symbols[top.at];
+        if (left->id == RLF_NO_ID || left->next == RLF_NO_ID)
+            continue;
+        struct rlf_bpe_symbol *right = &symbols[left->next];
+        /* An offer is stale once its symbols changed. As the reference does,
+         * it still counts if the new pair gives the same token. */
+        const rlf_merge *merge = find_merge(bpe, left->id, right->id);
+        if (merge->left == RLF_NO_ID || merge->id != top.id)
+            continue;
+        left->id = top.id;
+        left->next = right->next;
+        right->id = RLF_NO_ID;
+        if (left->next != RLF_NO_ID)
+            symbols[left->next].previous = top.at;
+        if (left->previous != RLF_NO_ID)
+            offer(bpe, work, left->previous);
+        offer(bpe, work, top.at);
+    }
+}
+
+rlf_status
+rlf_bpe_encode(const rlf_bpe *bpe, rlf_bpe_work *work, const char *p, size_t n,
+               rlf_err *err, rlf_ids *out)
+{
+    if (bpe->ignore_merges) {
+        uint32_t id = rlf_bpe_find(bpe, p, n);
+        if (id != RLF_NO_ID) {
+            RLF_PUSH(out, id);
+            return RLF_OK;
+        }
+    }
+    if (n >= RLF_NO_ID)
+        return rlf_fail(err, RLF_USER,
+                        "a text of %zu bytes is too long to tokenize", n);
+    work->symbols.count = 0;
+    RLF_TRY(add_symbols(bpe, work, p, n, err));
+    merge_all(bpe, work);
+    for (uint32_t i = 0; i < work->symbols.count; i++)
+        if (work->symbols.data[i].id != RLF_NO_ID)
+            RLF_PUSH(out, work->symbols.data[i].id);
+    return RLF_OK;
+}

@@ -1,0 +1,75 @@
+/* What a tokenizer is made of: for the files of this folder only. */
+#ifndef RLF_TEXT_INSIDE_H
+#define RLF_TEXT_INSIDE_H
+
+#include "engine/text/added.h"
+#include "engine/text/bpe.h"
+#include "engine/text/normalizer.h"
+#include "engine/text/splitter.h"
+#include "engine/text/tokenizer.h"
+
+#include <jansson.h>
+
+typedef struct rlf_decode_replace {
+    rlf_str from, to;
+} rlf_decode_replace;
+
+/* The "decoder": how the texts of tokens become one text. */
+typedef struct rlf_decoder {
+    bool byte_level;    /* characters stand for bytes */
+    bool byte_fallback; /* <0xHH> is a byte */
+    bool join;          /* no decoder: tokens with spaces between */
+    const char *space;  /* Metaspace: gives ' ', in the first token '' */
+    bool drop_first;    /* ... if this is set */
+    char strip;         /* drop so many of it at the beginning */
+    uint32_t strip_most;
+    RLF_VEC(rlf_decode_replace) replaces; /* in each token */
+} rlf_decoder;
+
+rlf_status rlf_decoder_load(rlf_decoder *decoder, const json_t *json,
+                            const char *file, rlf_arena *arena, rlf_err *err);
+/* Append the bytes that the token `text` stands for. */
+void rlf_decoder_piece(const rlf_decoder *decoder, rlf_str text, rlf_buf *out);
+
+struct rlf_tokenizer {
+    rlf_arena *arena;
+    const char *dir;  /* where its files are */
+    const char *file; /* tokenizer.json or vocab.json, for messages */
+    uint32_t vocab;   /* largest id + 1 */
+    uint32_t room;    /* of texts and added_by_id */
+    rlf_str *texts;   /* by id, as the file writes them; p NULL: none */
+    rlf_str *words;   /* by id, as bpe sees them; p NULL: none */
+    rlf_str *pieces;  /* by id, the bytes in a text */
+    const rlf_added **added_by_id; /* NULL: not an added token */
+    RLF_VEC(const rlf_added *) added;
+    rlf_finder before, after; /* normalization */
+    rlf_normalizer normalizer;
+    rlf_splitter splitter;
+    rlf_bpe bpe;
+    rlf_decoder decoder;
+    rlf_ids prefix, suffix, eos; /* in the arena */
+    uint32_t bos, pad;
+    uint64_t hash;
+};
+
+/* GPT-2's alphabet: the code point that stands for a byte, and back (-1: for
+ * none). */
+uint32_t rlf_byte_char(unsigned char byte);
+int rlf_char_byte(uint32_t code);
+
+/* Fill all but the ends from the parsed tokenizer.json. `config` is the parsed
+ * tokenizer_config.json or NULL. */
+rlf_status rlf_tokenizer_load(rlf_tokenizer *tokenizer, const json_t *root,
+                              const json_t *config, rlf_err *err);
+/* Add a token, or fail if it contradicts one that is there. */
+rlf_status rlf_tokenizer_add(rlf_tokenizer *tokenizer, const rlf_added *added,
+                             rlf_err *err);
+/* What tokenizer.json would say, from vocab.json and merges.txt. */
+rlf_status rlf_tokenizer_pair(const char *dir, rlf_arena *arena,
+                              const json_t *config, rlf_err *err, json_t **out);
+/* Beginning, ends and padding, from the other files. Before `load` has made
+ * its finders the tokens named there become added tokens. */
+rlf_status rlf_tokenizer_ends(rlf_tokenizer *tokenizer, const json_t *config,
+                              rlf_err *err);
+
+#endif

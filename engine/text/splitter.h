@@ -1,0 +1,52 @@
+/* The "pre_tokenizer" of a tokenizer file: cuts a text into the words that are
+ * tokenized one by one. Split, Digits, ByteLevel, Metaspace, and sequences. */
+#ifndef RLF_TEXT_SPLITTER_H
+#define RLF_TEXT_SPLITTER_H
+
+#include "engine/base/str.h"
+#include "engine/text/regex.h"
+
+#include <jansson.h>
+
+/* What becomes of the matches of a Split. */
+typedef enum rlf_split_way {
+    RLF_SPLIT_ISOLATED,
+    RLF_SPLIT_REMOVED,
+    RLF_SPLIT_WITH_PREVIOUS,
+    RLF_SPLIT_WITH_NEXT,
+    RLF_SPLIT_CONTIGUOUS
+} rlf_split_way;
+
+typedef struct rlf_split_step {
+    rlf_regex *regex; /* cut at its matches; NULL: do not cut */
+    rlf_split_way way;
+    bool invert;       /* the matches are what lies between matches */
+    const char *space; /* Metaspace: stands for ' '; else NULL */
+    bool prefix;       /* a word gets a space in front, if it has none */
+    bool prefix_first; /* ... only the first word of the text */
+} rlf_split_step;
+
+typedef struct rlf_splitter {
+    rlf_split_step *data;
+    size_t count, room;
+    bool byte_level; /* words are bytes to the model, not characters */
+} rlf_splitter;
+
+/* Words of a text: [from, to) of `text`. */
+typedef struct rlf_words {
+    rlf_buf text;
+    struct rlf_word {
+        size_t from, to;
+    } * data;
+    size_t count, room;
+} rlf_words;
+
+rlf_status rlf_splitter_load(rlf_splitter *splitter, const json_t *json,
+                             const char *file, rlf_arena *arena, rlf_err *err);
+/* Cut words->text (valid UTF-8) into words, rewriting it where a step adds or
+ * replaces spaces. `begins`: it begins the whole text. */
+rlf_status rlf_splitter_apply(const rlf_splitter *splitter, rlf_words *words,
+                              bool begins, rlf_err *err);
+void rlf_words_free(rlf_words *words);
+
+#endif

@@ -1,0 +1,293 @@
+/* Tokenizers: opening, encoding and looking up; see tokenizer.h. Loading is in
+ * load.c, decoding in detokenizer.c. */
+#include "engine/text/tokenizer.h"
+
+#include "engine/io/file.h"
+#include "engine/io/json.h"
+#include "engine/text/inside.h"
+#include "engine/text/utf8.h"
+
+#include <string.h>
+
+/* What belongs to a tokenizer, in the order of a saved directory. */
+static const char *const files[] = {
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "vocab.json",
+    "merges.txt",
+    "added_tokens.json",
+    "chat_template.jinja",
+    "special_tokens_map.json",
+    "generation_config.json",
+};
+
+/* tokenizer.json, or what stands for it. */
+static rlf_status
+load_root(rlf_tokenizer *t, const json_t *config, const char *path,
+          rlf_err *err, json_t **out)
+{
+    t->file = path;
+    if (rlf_file_exists(path))
+        return rlf_json_load(path, err, out);
+    t->file = rlf_path_join(t->arena, t->dir, "vocab.json");
+    const char *merges = rlf_path_join(t->arena, t->dir, "merges.txt");
+    if (rlf_file_exists(t->file) && rlf_file_exists(merges))
+        return rlf_tokenizer_pair(t->dir, t->arena, config, err, out);
+    rlf_fail(err, RLF_USER,
+             "%s holds neither tokenizer.json nor vocab.json and merges.txt",
+             t->dir);
+    const char *old = rlf_path_join(t->arena, t->dir, "tokenizer.model");
+    if (rlf_file_exists(old))
+        rlf_err_hint(err, "tokenizer.model is not read: save the tokenizer as "
+                          "tokenizer.json first");
+    return RLF_USER;
+}
+
+static rlf_status
+open_files(rlf_tokenizer *t, const char *path, rlf_err *err)
+{
+    json_t *root = NULL, *config = NULL;
+    rlf_status status = RLF_OK;
+    bool is_dir = rlf_dir_exists(path);
+    t->dir = is_dir ? rlf_arena_strdup(t->arena, path)
+                    : rlf_path_parent(t->arena, path);
+    const char *whole = is_dir ? rlf_path_join(t->arena, path, "tokenizer.json")
+                               : rlf_arena_strdup(t->arena, path);
+    const char *more = rlf_path_join(t->arena, t->dir, "tokenizer_config.json");
+    if (!is_dir && !rlf_file_exists(path))
+        return rlf_fail(err, RLF_USER, "%s is not there", path);
+    if (rlf_file_exists(more))
+        RLF_TRY_GOTO(rlf_json_load(more, err, &config), end);
+    RLF_TRY_GOTO(load_root(t, config, whole, err, &root), end);
+    RLF_TRY_GOTO(rlf_tokenizer_load(t, root, config, err), end);
+end:
+    json_decref(root);
+    json_decref(config);
+    return status;
+}
+
+rlf_status
+rlf_tokenizer_open(const char *path, rlf_err *err, rlf_tokenizer **out)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_tokenizer *t = RLF_NEW(arena, rlf_tokenizer);
+    t->arena = arena;
+    t->bos = t->pad = RLF_NO_ID;
+    rlf_status status = open_files(t, path, err);
+    if (status < 0)
+        rlf_tokenizer_close(t);
+    else
+        *out = t;
+    return status;
+}
+
+void
+rlf_tokenizer_close(rlf_tokenizer *tokenizer)
+{
+    if (tokenizer)
+        rlf_arena_free(tokenizer->arena);
+}
+
+rlf_status
+rlf_tokenizer_save(const rlf_tokenizer *tokenizer, const char *dir,
+                   rlf_err *err)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_status status = RLF_OK;
+    for (size_t i = 0; i < RLF_COUNT(files) && status == RLF_OK; i++) {
+        const char *from = rlf_path_join(arena, tokenizer->dir, files[i]);
+        /* The tokenizer's own file may be called otherwise. */
+        if (i == 0 && !strstr(tokenizer->file, "vocab.json"))
+            from = tokenizer->file;
+        if (rlf_file_exists(from))
+            status =
+                rlf_file_copy(from, rlf_path_join(arena, dir, files[i]), err);
+    }
+    rlf_arena_free(arena);
+    return status;
+}
+
+/* --- encoding --- */
+
+typedef struct encoder {
+    const rlf_tokenizer *t;
+    unsigned flags;
+    rlf_words words;
+    rlf_bpe_work work;
+    rlf_ids *out;
+} encoder;
+
+/* A normalized text without added tokens. */
+static rlf_status
+encode_plain(encoder *e, const char *p, size_t n, bool begins, rlf_err *err)
+{
+    if (!n)
+        return RLF_OK;
+    rlf_buf_clear(&e->words.text);
+    rlf_buf_add(&e->words.text, p, n);
+    RLF_TRY(rlf_splitter_apply(&e->t->splitter, &e->words, begins, err));
+    for (size_t i = 0; i < e->words.count; i++) {
+        struct rlf_word word = e->words.data[i];
+        RLF_TRY(rlf_bpe_encode(&e->t->bpe, &e->work,
+                               e->words.text.p + word.from, word.to - word.from,
+                               err, e->out));
+    }
+    return RLF_OK;
+}
+
+/* What lies between added tokens: normalize, then look for those that are to
+ * be found only now. */
+static rlf_status
+encode_between(encoder *e, const char *p, size_t n, bool begins, rlf_err *err)
+{
+    if (!n)
+        return RLF_OK;
+    rlf_buf text = {0};
+    rlf_status status = RLF_OK;
+    rlf_buf_add(&text, p, n);
+    RLF_TRY_GOTO(rlf_normalizer_apply(&e->t->normalizer, &text, err), end);
+    for (size_t at = 0;;) {
+        rlf_found found = rlf_finder_next(&e->t->after, text.p, text.n, at,
+                                          (e->flags & RLF_ENCODE_PLAIN) != 0);
+        size_t to = found.added ? found.from : text.n;
+        RLF_TRY_GOTO(
+            encode_plain(e, text.p + at, to - at, begins && at == 0, err), end);
+        if (!found.added)
+            break;
+        RLF_PUSH(e->out, found.added->id);
+        at = found.to;
+    }
+end:
+    rlf_buf_free(&text);
+    return status;
+}
+
+static rlf_status
+encode_text(encoder *e, const char *p, size_t n, rlf_err *err)
+{
+    for (size_t at = 0;;) {
+        rlf_found found = rlf_finder_next(&e->t->before, p, n, at,
+                                          (e->flags & RLF_ENCODE_PLAIN) != 0);
+        size_t to = found.added ? found.from : n;
+        RLF_TRY(encode_between(e, p + at, to - at, at == 0, err));
+        if (!found.added)
+            return RLF_OK;
+        RLF_PUSH(e->out, found.added->id);
+        at = found.to;
+    }
+}
+
+static void
+add_ids(rlf_ids *out, const rlf_ids *ids)
+{
+    for (size_t i = 0; i < ids->count; i++)
+        RLF_PUSH(out, ids->data[i]);
+}
+
+rlf_status
+rlf_tokenizer_encode(const rlf_tokenizer *tokenizer, const char *text, size_t n,
+                     unsigned flags, rlf_err *err, rlf_ids *out)
+{
+    encoder e = {.t = tokenizer, .flags = flags, .out = out};
+    rlf_buf clean = {0};
+    if (!rlf_utf8_valid(text, n)) {
+        rlf_utf8_clean(text, n, &clean);
+        text = clean.p;
+        n = clean.n;
+    }
+    if (flags & RLF_ENCODE_SPECIAL)
+        add_ids(out, &tokenizer->prefix);
+    rlf_status status = encode_text(&e, text, n, err);
+    if (status == RLF_OK && (flags & RLF_ENCODE_SPECIAL))
+        add_ids(out, &tokenizer->suffix);
+    rlf_buf_free(&clean);
+    rlf_words_free(&e.words);
+    rlf_bpe_work_free(&e.work);
+    return status;
+}
+
+/* --- looking up --- */
+
+rlf_str
+rlf_tokenizer_piece(const rlf_tokenizer *tokenizer, uint32_t id)
+{
+    return id < tokenizer->vocab ? tokenizer->pieces[id] : (rlf_str){0};
+}
+
+uint32_t
+rlf_tokenizer_find(const rlf_tokenizer *t, const char *token)
+{
+    rlf_str text = rlf_str_of(token);
+    for (size_t i = 0; i < t->added.count; i++)
+        if (rlf_str_eq(t->added.data[i]->text, text))
+            return t->added.data[i]->id;
+    if (!t->splitter.byte_level)
+        return rlf_bpe_find(&t->bpe, text.p, text.n);
+    rlf_buf bytes = {0};
+    for (size_t i = 0; i < text.n;) {
+        int k = rlf_utf8_unit(text.p + i, text.n - i);
+        int byte = k > 0 ? rlf_char_byte(rlf_utf8_code(text.p + i)) : -1;
+        if (byte < 0) {
+            rlf_buf_free(&bytes);
+            return RLF_NO_ID;
+        }
+        rlf_buf_putc(&bytes, (char)byte);
+        i += (size_t)k;
+    }
+    uint32_t id = rlf_bpe_find(&t->bpe, bytes.p ? bytes.p : "", bytes.n);
+    rlf_buf_free(&bytes);
+    return id;
+}
+
+uint32_t
+rlf_tokenizer_vocab(const rlf_tokenizer *tokenizer)
+{
+    return tokenizer->vocab;
+}
+
+uint32_t
+rlf_tokenizer_bos(const rlf_tokenizer *tokenizer)
+{
+    return tokenizer->bos;
+}
+
+uint32_t
+rlf_tokenizer_pad(const rlf_tokenizer *tokenizer)
+{
+    return tokenizer->pad;
+}
+
+uint32_t
+rlf_tokenizer_unk(const rlf_tokenizer *tokenizer)
+{
+    return tokenizer->bpe.unk;
+}
+
+bool
+rlf_tokenizer_special(const rlf_tokenizer *tokenizer, uint32_t id)
+{
+    return id < tokenizer->vocab && tokenizer->added_by_id[id] &&
+           tokenizer->added_by_id[id]->special;
+}
+
+const uint32_t *
+rlf_tokenizer_eos(const rlf_tokenizer *tokenizer, size_t *count)
+{
+    *count = tokenizer->eos.count;
+    return tokenizer->eos.data;
+}
+
+bool
+rlf_tokenizer_is_eos(const rlf_tokenizer *tokenizer, uint32_t id)
+{
+    for (size_t i = 0; i < tokenizer->eos.count; i++)
+        if (tokenizer->eos.data[i] == id)
+            return true;
+    return false;
+}
+
+uint64_t
+rlf_tokenizer_hash(const rlf_tokenizer *tokenizer)
+{
+    return tokenizer->hash;
+}

@@ -1,0 +1,79 @@
+/* Tokenizers: text to token ids and back, as a Hugging Face directory says.
+ *
+ * Read are tokenizer.json (byte-level BPE as GPT-2, Llama 3, Qwen and SmolLM
+ * have it, sentencepiece-style BPE as Llama 2, and BPE over single characters),
+ * or vocab.json + merges.txt; and, if they are there, tokenizer_config.json,
+ * special_tokens_map.json, generation_config.json and config.json for the ids
+ * of the beginning, the ends and the padding. A part that is not supported is
+ * RLF_USER and named: nothing is passed over that would change an id. Chat
+ * templates are not interpreted here.
+ *
+ * A tokenizer does not change after opening: any number of threads may use
+ * it at once. */
+#ifndef RLF_TEXT_TOKENIZER_H
+#define RLF_TEXT_TOKENIZER_H
+
+#include "engine/base/status.h"
+#include "engine/base/str.h"
+#include "engine/text/bpe.h"
+
+typedef struct rlf_tokenizer rlf_tokenizer;
+
+/* `path`: a directory, or a tokenizer.json (the others then beside it). */
+rlf_status rlf_tokenizer_open(const char *path, rlf_err *err,
+                              rlf_tokenizer **out);
+void rlf_tokenizer_close(rlf_tokenizer *tokenizer); /* NULL is fine */
+/* Copy the tokenizer's files into the directory `dir`. */
+rlf_status rlf_tokenizer_save(const rlf_tokenizer *tokenizer, const char *dir,
+                              rlf_err *err);
+
+enum {
+    /* Put before and after the text what the tokenizer asks for (most often
+     * the beginning-of-text token, or nothing). */
+    RLF_ENCODE_SPECIAL = 1,
+    /* Special tokens written in the text are ordinary text: for text that is
+     * not trusted. */
+    RLF_ENCODE_PLAIN = 2,
+};
+/* Append the ids of the text. Bytes that are not UTF-8 count as U+FFFD. */
+rlf_status rlf_tokenizer_encode(const rlf_tokenizer *tokenizer,
+                                const char *text, size_t n, unsigned flags,
+                                rlf_err *err, rlf_ids *out);
+
+enum {
+    RLF_DECODE_SKIP_SPECIAL = 1, /* special tokens give no text */
+    /* The ids go on after other ids: a leading space stays (sentencepiece's
+     * models drop it at the beginning of a text). */
+    RLF_DECODE_CONTINUE = 2,
+};
+/* Append the text of the ids, always valid UTF-8: bytes of characters that are
+ * not complete become U+FFFD. Ids that are no token give nothing. Equals
+ * Hugging Face's decode, but for one case: of byte tokens (<0xHH>) that are not
+ * valid together, the valid characters are kept. */
+void rlf_tokenizer_decode(const rlf_tokenizer *tokenizer, const uint32_t *ids,
+                          size_t n, unsigned flags, rlf_buf *out);
+
+/* The bytes that an id stands for in a text (a part of a character perhaps);
+ * n 0 if it is no token. */
+rlf_str rlf_tokenizer_piece(const rlf_tokenizer *tokenizer, uint32_t id);
+/* The id of a token as the file writes it ("<s>", "\u0120the"), RLF_NO_ID if
+ * there is none. */
+uint32_t rlf_tokenizer_find(const rlf_tokenizer *tokenizer, const char *token);
+
+/* Largest id + 1. A model may have more rows than that. */
+uint32_t rlf_tokenizer_vocab(const rlf_tokenizer *tokenizer);
+/* RLF_NO_ID where there is none. */
+uint32_t rlf_tokenizer_bos(const rlf_tokenizer *tokenizer);
+uint32_t rlf_tokenizer_pad(const rlf_tokenizer *tokenizer);
+uint32_t rlf_tokenizer_unk(const rlf_tokenizer *tokenizer);
+bool rlf_tokenizer_special(const rlf_tokenizer *tokenizer, uint32_t id);
+/* The ids that end a text, the first of them the one to write; perhaps none.
+ */
+const uint32_t *rlf_tokenizer_eos(const rlf_tokenizer *tokenizer,
+                                  size_t *count);
+bool rlf_tokenizer_is_eos(const rlf_tokenizer *tokenizer, uint32_t id);
+/* Identity of the mapping between texts and ids: equal for two tokenizers whose
+ * files say the same, whatever their formatting. */
+uint64_t rlf_tokenizer_hash(const rlf_tokenizer *tokenizer);
+
+#endif

@@ -1,0 +1,142 @@
+"""Writes tests/data/tokenizers.json: what the `tokenizers` library makes of a
+list of texts, for tokenizers of well-known models.
+
+    python3 -m venv /tmp/venv && /tmp/venv/bin/pip install tokenizers
+    /tmp/venv/bin/python tests/oracle/text_ids.py DATA > tests/data/tokenizers.json
+
+DATA holds the directories listed below. The test tests/unit/text_oracle.c reads
+the result and the same directories."""
+
+import json
+import random
+import sys
+
+import tokenizers
+from tokenizers import Tokenizer
+
+DIRS = [
+    "tokenizers/gpt2",
+    "tokenizers/llama2",
+    "tokenizers/llama3.1",
+    "tokenizers/qwen2.5",
+    "tokenizers/smollm2",
+    "models/stories260K-hf",
+    "models/stories-0.9M-tok105-hf",
+    "models/verl-arith-tiny-llama-hf",
+]
+
+TEXTS = [
+    "",
+    " ",
+    "a",
+    "Hello, world!",
+    " Hello  world ",
+    "Once upon a time, there was a little girl named Lily.",
+    "It's they'll WE'VE I'D don't 'S 'Twas",
+    "   leading and trailing   ",
+    "tabs\tand\t\ttabs\nlines\n\n\nmore\r\nwindows\r\n\r\nend",
+    "\n",
+    "\n\n  \n",
+    " \t \n",
+    "12345 3.14159 1,000,000 2024-01-31 0x1F 1e-5 ٣٤٥ ²³ ½ Ⅷ",
+    "def f(x):\n    return x * 2  # comment\n\n\tif x >= 10:\n\t\tprint('a', \"b\")\n",
+    "int main(void) { for (int i = 0; i < 10; i++) a[i] += i << 2; return 0; }",
+    "<html><body class=\"x\">&amp;</body></html>",
+    "$\\frac{a}{b} + \\sqrt{x^2}$ \\boxed{42}",
+    "naïve café résumé Ångström",
+    "nai\u0308ve cafe\u0301 re\u0301sume\u0301 A\u030angstro\u0308m",
+    "ﬁne ﬀ ㎏ ① ｆｕｌｌ",
+    "日本語のテキスト、中文文本。한국어 텍스트",
+    "\u1112\u1161\u11ab\u1100\u1173\u11af",
+    "Привет, мир! Γειά σου Κόσμε",
+    "مرحبا بالعالم שלום עולם",
+    "नमस्ते दुनिया ภาษาไทย ລາວ",
+    "😀 👍🏽 👨‍👩‍👧‍👦 🇩🇪 ❤️ ☃",
+    "𝒜𝓃𝒸𝒾𝑒𝓃𝓉 𐍈 🀄",
+    "\u00a0nbsp\u2003em\u3000ideographic\u200bzero\u2028line\u0085nel\u180emvs",
+    "\x01\x02 control \x1b[0m \x7f",
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    "                                                                 x",
+    "!!!!???....----====____****####",
+    "CamelCaseIdentifier snake_case_identifier kebab-case SHOUTING_CASE",
+    "http://example.org/path?query=1&other=%20two#frag",
+    "user@example.org, (555) 123-4567; [1] {2} <3>",
+    "<|endoftext|>",
+    "a<|endoftext|>b",
+    "before <|im_start|>user\nhi<|im_end|>\n after",
+    "<s> x </s><unk>",
+    "<s>",
+    " <s> Hello</s> ",
+    "<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|>",
+    "<|im_start <|im_end|",
+    "▁already ▁▁ metaspace▁",
+    "�",
+    "ſ 'ſ K 'K",
+    "one\u2029two\u2028three",
+    "7,7:9,4",
+    "0,1:2,3S4E5P6Uabc",
+    "12 + 34 = 46",
+    "What is seventeen plus twenty-five?\nAnswer: 42",
+    "The quick brown fox jumps over the lazy dog. " * 3,
+    "don't  can't\u2019s \u201cquoted\u201d \u2014 dash\u2026",
+    "ÀÈÌÒÙ ÃÕÑ ÇŞĞ ßẞ ıİ",
+    "e\u0301\u0323 \u0344 \u212b \u2126",
+    "\ufeffbom",
+    "a\u0300\u0301\u0302\u0303 zalgo t\u0336e\u0336x\u0336t\u0336",
+]
+
+
+def malformed(tokenizer, ids):
+    """Does a run of byte tokens (<0xHH>) not form valid UTF-8?"""
+    run = b""
+    for i in ids + [None]:
+        token = None if i is None else tokenizer.id_to_token(i)
+        if token and len(token) == 6 and token.startswith("<0x"):
+            run += bytes([int(token[3:5], 16)])
+            continue
+        try:
+            run.decode("utf-8")
+        except UnicodeDecodeError:
+            return True
+        run = b""
+    return False
+
+
+def main(data):
+    out = {
+        "made_with": f"tokenizers {tokenizers.__version__}",
+        "texts": TEXTS,
+        "tokenizers": {},
+    }
+    rng = random.Random(7)
+    for name in DIRS:
+        t = Tokenizer.from_file(f"{data}/{name}/tokenizer.json")
+        one = {"ids": [], "plain_ids": [], "decoded": [], "skipped": []}
+        for text in TEXTS:
+            ids = t.encode(text, add_special_tokens=True).ids
+            bare = t.encode(text, add_special_tokens=False).ids
+            assert ids[len(ids) - len(bare):] == bare
+            one["ids"].append(ids)
+            t.encode_special_tokens = True
+            plain = t.encode(text, add_special_tokens=False).ids
+            t.encode_special_tokens = False
+            one["plain_ids"].append(None if plain == bare else plain)
+            full = t.decode(ids, skip_special_tokens=False)
+            skip = t.decode(ids, skip_special_tokens=True)
+            one["decoded"].append(full)
+            one["skipped"].append(None if skip == full else skip)
+        one["prefix"] = len(t.encode("a").ids) - len(
+            t.encode("a", add_special_tokens=False).ids)
+        vocab = t.get_vocab_size()
+        one["random"] = []
+        while len(one["random"]) < 12:
+            ids = [rng.randrange(vocab) for _ in range(rng.randrange(1, 24))]
+            if malformed(t, ids):
+                continue
+            one["random"].append([ids, t.decode(ids, skip_special_tokens=True)])
+        out["tokenizers"][name] = one
+    json.dump(out, sys.stdout, ensure_ascii=True, separators=(",", ":"))
+    sys.stdout.write("\n")
+
+
+main(sys.argv[1])

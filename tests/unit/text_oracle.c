@@ -1,0 +1,224 @@
+/* Tokenizers against Hugging Face's library: tests/data/tokenizers.json, made
+ * by tests/oracle/text_ids.py, says what it makes of each text. The tokenizers
+ * themselves are not part of the project: RLFLOW_TEST_DATA names where they
+ * are. */
+#include "engine/io/file.h"
+#include "engine/io/json.h"
+#include "engine/text/detokenizer.h"
+#include "tests/tap.h"
+
+#include <time.h>
+#include <unistd.h>
+
+static const unsigned skip_special = RLF_DECODE_SKIP_SPECIAL;
+
+static double
+seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static bool
+same_ids(const json_t *want, const uint32_t *got, size_t n)
+{
+    bool same = json_array_size(want) == n;
+    for (size_t i = 0; i < n && same; i++)
+        same = (uint32_t)json_number_value(json_array_get(want, i)) == got[i];
+    return same;
+}
+
+static void
+note_ids(const char *text, const json_t *want, const rlf_ids *got)
+{
+    rlf_buf line = {0};
+    rlf_buf_json(&line, text, strlen(text));
+    rlf_buf_puts(&line, " want");
+    for (size_t i = 0; i < json_array_size(want); i++)
+        rlf_buf_printf(&line, " %.0f",
+                       json_number_value(json_array_get(want, i)));
+    rlf_buf_puts(&line, " got");
+    for (size_t i = 0; i < got->count; i++)
+        rlf_buf_printf(&line, " %u", got->data[i]);
+    note("%.2000s", line.p);
+    rlf_buf_free(&line);
+}
+
+/* Decode `ids` in one go and id by id: both are `want`, and what comes by the
+ * id is always whole characters. */
+static bool
+decodes_to(const rlf_tokenizer *t, const uint32_t *ids, size_t n,
+           unsigned flags, const char *want)
+{
+    rlf_buf whole = {0}, pieces = {0};
+    rlf_tokenizer_decode(t, ids, n, flags, &whole);
+    rlf_detokenizer state;
+    rlf_detokenizer_begin(&state, t, flags);
+    bool good = true;
+    for (size_t i = 0; i < n; i++) {
+        size_t before = pieces.n;
+        rlf_detokenizer_feed(&state, ids[i], &pieces);
+        json_t *text =
+            json_stringn(pieces.p ? pieces.p + before : "", pieces.n - before);
+        good = good && text; /* jansson takes valid UTF-8 only */
+        json_decref(text);
+    }
+    rlf_detokenizer_end(&state, &pieces);
+    good = good && whole.n == strlen(want) && strcmp(whole.p, want) == 0;
+    good = good && whole.n == pieces.n &&
+           (!whole.n || memcmp(whole.p, pieces.p, whole.n) == 0);
+    if (!good) {
+        rlf_buf line = {0};
+        rlf_buf_puts(&line, "want ");
+        rlf_buf_json(&line, want, strlen(want));
+        rlf_buf_puts(&line, " got ");
+        rlf_buf_json(&line, whole.p, whole.n);
+        note("%.2000s", line.p);
+        rlf_buf_free(&line);
+    }
+    rlf_buf_free(&whole);
+    rlf_buf_free(&pieces);
+    return good;
+}
+
+static void
+check_texts(const char *name, const rlf_tokenizer *t, const json_t *texts,
+            const json_t *want)
+{
+    rlf_err err = RLF_ERR_NONE;
+    size_t wrong_ids = 0, wrong_plain = 0, wrong_text = 0;
+    size_t prefix = (size_t)json_number_value(json_object_get(want, "prefix"));
+    for (size_t i = 0; i < json_array_size(texts); i++) {
+        const char *text = json_string_value(json_array_get(texts, i));
+        size_t n = json_string_length(json_array_get(texts, i));
+        const json_t *ids = json_array_get(json_object_get(want, "ids"), i);
+        const json_t *plain =
+            json_array_get(json_object_get(want, "plain_ids"), i);
+        const char *full = json_string_value(
+            json_array_get(json_object_get(want, "decoded"), i));
+        const char *skipped = json_string_value(
+            json_array_get(json_object_get(want, "skipped"), i));
+        rlf_ids got = {0}, bare = {0};
+        rlf_tokenizer_encode(t, text, n, RLF_ENCODE_SPECIAL, &err, &got);
+        if (!same_ids(ids, got.data, got.count)) {
+            wrong_ids++;
+            note_ids(text, ids, &got);
+        }
+        rlf_tokenizer_encode(t, text, n, RLF_ENCODE_PLAIN, &err, &bare);
+        bool same = json_is_null(plain)
+                        ? bare.count + prefix == got.count &&
+                              (!bare.count ||
+                               memcmp(bare.data, got.data + prefix,
+                                      bare.count * sizeof *bare.data) == 0)
+                        : same_ids(plain, bare.data, bare.count);
+        if (!same) {
+            wrong_plain++;
+            note_ids(text, plain, &bare);
+        }
+        wrong_text += !decodes_to(t, got.data, got.count, 0, full);
+        wrong_text += !decodes_to(t, got.data, got.count, skip_special,
+                                  skipped ? skipped : full);
+        RLF_VEC_FREE(&got);
+        RLF_VEC_FREE(&bare);
+    }
+    ok(err.status == RLF_OK, "%s: every text can be encoded", name);
+    if (err.status)
+        note("%s", err.sentence);
+    ok(!wrong_ids, "%s: ids of %zu texts", name, json_array_size(texts));
+    ok(!wrong_plain, "%s: ids without special tokens", name);
+    ok(!wrong_text, "%s: text of the ids", name);
+}
+
+static void
+check_random(const char *name, const rlf_tokenizer *t, const json_t *list)
+{
+    size_t wrong = 0;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *ids = json_array_get(json_array_get(list, i), 0);
+        rlf_ids in = {0};
+        for (size_t k = 0; k < json_array_size(ids); k++)
+            RLF_PUSH(&in, (uint32_t)json_number_value(json_array_get(ids, k)));
+        wrong += !decodes_to(
+            t, in.data, in.count, skip_special,
+            json_string_value(json_array_get(json_array_get(list, i), 1)));
+        RLF_VEC_FREE(&in);
+    }
+    ok(!wrong, "%s: text of random ids", name);
+}
+
+/* The directory with only the files of the old form, by links. */
+static void
+check_pair(const char *name, const char *dir, const json_t *texts,
+           const json_t *want, rlf_arena *arena)
+{
+    static const char *const files[] = {"vocab.json", "merges.txt",
+                                        "tokenizer_config.json"};
+    rlf_err err = RLF_ERR_NONE;
+    char old[] = "/tmp/rlflow-pair-XXXXXX";
+    if (!mkdtemp(old))
+        bail("no directory for the test");
+    for (size_t i = 0; i < RLF_COUNT(files); i++) {
+        const char *from = rlf_path_join(arena, dir, files[i]);
+        if (rlf_file_exists(from) &&
+            symlink(from, rlf_path_join(arena, old, files[i])) != 0)
+            bail("no link in %s", old);
+    }
+    rlf_tokenizer *t = NULL;
+    ok(rlf_tokenizer_open(old, &err, &t) == RLF_OK,
+       "%s: vocab.json and merges.txt", name);
+    if (t)
+        check_texts(rlf_arena_printf(arena, "%s (pair)", name), t, texts, want);
+    else
+        note("%s", err.sentence);
+    rlf_tokenizer_close(t);
+    rlf_dir_remove(old, &err);
+}
+
+static void
+check_one(const char *data, const char *name, const json_t *texts,
+          const json_t *want, rlf_arena *arena)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_tokenizer *t = NULL;
+    const char *dir = rlf_path_join(arena, data, name);
+    if (!rlf_dir_exists(dir)) {
+        skip("%s is not there", dir);
+        return;
+    }
+    double begun = seconds();
+    if (!ok(rlf_tokenizer_open(dir, &err, &t) == RLF_OK, "%s: opens", name)) {
+        note("%s", err.sentence);
+        return;
+    }
+    note("%s: %u tokens in %.3f s", name, rlf_tokenizer_vocab(t),
+         seconds() - begun);
+    check_texts(name, t, texts, want);
+    check_random(name, t, json_object_get(want, "random"));
+    rlf_tokenizer_close(t);
+    if (rlf_file_exists(rlf_path_join(arena, dir, "merges.txt")) &&
+        !strstr(name, "smollm2")) /* whose class says GPT-2, with digits */
+        check_pair(name, dir, texts, want, arena);
+}
+
+int
+main(void)
+{
+    const char *data = getenv("RLFLOW_TEST_DATA");
+    const char *source = getenv("RLFLOW_SOURCE");
+    rlf_err err = RLF_ERR_NONE;
+    json_t *root = NULL, *want;
+    const char *name;
+    if (!data || !rlf_dir_exists(data))
+        skip_all("RLFLOW_TEST_DATA names no directory");
+    rlf_arena *arena = rlf_arena_new();
+    const char *path = rlf_path_join(arena, source ? source : ".",
+                                     "tests/data/tokenizers.json");
+    if (rlf_json_load(path, &err, &root) < 0)
+        bail("%s", err.sentence);
+    json_object_foreach(json_object_get(root, "tokenizers"), name, want)
+        check_one(data, name, json_object_get(root, "texts"), want, arena);
+    json_decref(root);
+    rlf_arena_free(arena);
+    return done();
+}
