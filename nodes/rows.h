@@ -18,6 +18,10 @@ typedef struct rlf_reader {
     int64_t eos;                   /* ends a written response; -1: none */
 } rlf_reader;
 
+/* The reader of a model resource's object (env->resource[...]). Defined with
+ * the resource class of models. */
+const rlf_reader *rlf_model_reader(const void *model);
+
 /* The prompts of `rows` with tokens of the reader. The first reader's are kept
  * in the set (rows->tokenizer says whose); another tokenizer gets a copy in the
  * pool. Plain texts get the tokenizer's special tokens (BOS); chat messages go
@@ -26,21 +30,18 @@ typedef struct rlf_reader {
  * room in the context. */
 rlf_status rlf_rows_prompts(const rlf_env *env, rlf_rows *rows,
                             const rlf_reader *reader, rlf_err *err,
-                            const rlf_prompt **out);
+                            rlf_prompt **out);
 /* A response's text as tokens that end with the reader's end token. */
 rlf_status rlf_rows_response(const rlf_env *env, const rlf_reader *reader,
                              rlf_str text, rlf_err *err, rlf_sample *out);
 /* The text of response tokens, special tokens left out, in `pool`. */
-rlf_status rlf_rows_text(rlf_arena *pool,
-                         const struct rlf_tokenizer *tokenizer,
-                         const uint32_t *ids, uint32_t n, rlf_err *err,
-                         rlf_str *out);
-/* The bytes of each token, also of special ones: n strings in `pool`. */
-rlf_status rlf_rows_pieces(rlf_arena *pool,
-                           const struct rlf_tokenizer *tokenizer,
-                           const uint32_t *ids, uint32_t n, rlf_err *err,
-                           rlf_str **out);
+rlf_str rlf_rows_text(rlf_arena *pool, const struct rlf_tokenizer *tokenizer,
+                      const uint32_t *ids, uint32_t n);
 
+/* The space of `domain` whose rows are those of `from`: `from` itself if that
+ * is its domain, else a new one right below it. */
+rlf_space *rlf_rows_of(rlf_arena *pool, const rlf_graph *graph, int domain,
+                       const rlf_space *from);
 /* The row of `rows->prompts` that sample `row` belongs to. */
 uint32_t rlf_rows_prompt_of(const rlf_graph *graph, const rlf_rows *rows,
                             uint32_t row);

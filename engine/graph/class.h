@@ -18,10 +18,10 @@
  *   FIELD      input 0: the set. A name that no FIELD class on SET has is a
  *              field of the set's data: class "number" or "words" on DATA,
  *              receiver: the data, argument `name`
- *   HOOK       the class named by the hook's `per`; receiver: the hook. Input
- *              0: the set (none if per: step); extra labelled columns on
- *              whatever goes down to its rows. Outputs: one for each give in
- *              order, then `ok` (on the samples; per: step a scalar)
+ *   HOOK       the class named by the hook's `per` (absent: sample); receiver:
+ *              the hook. Input 0: the set (none if per: step); extra labelled
+ *              numbers and texts, or columns that go down to its rows. Outputs:
+ * one for each give in order, then `ok` (on the samples; per: step a scalar)
  *   FUNCTION   respond: without `to`, the grammar passes there the set whose
  *              rows the text has (`given` false)
  *   DRAW       receiver: the data; output 0: the set. `count` absent: all rows

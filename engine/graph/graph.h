@@ -214,6 +214,7 @@ typedef struct rlf_graph {
     rlf_domains domains;
     const char *name; /* the flow's */
     const char *doc;
+    const char *stdlib; /* directory of std/..., for Lua's require; or NULL */
     struct {
         rlf_value *data;
         size_t count, room;

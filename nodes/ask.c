@@ -1,0 +1,56 @@
+/* `ask(t)`: a prompt for each row of a text column; the prompt is that row. */
+#include "nodes/rows.h"
+
+#include "engine/graph/class.h"
+
+static const rlf_formal formals[] = {
+    {.name = "text",
+     .kind = RLF_FORMAL_TEXT_COLUMN,
+     .required = true,
+     .doc = "the prompts"},
+};
+
+/* The set's data rows are those of the rows that the texts belong to: a field
+ * of the data goes down to what was asked with it by its domain, not here. */
+static rlf_status
+step(rlf_call *call, rlf_err *err)
+{
+    (void)err;
+    const rlf_graph *graph = call->env->graph;
+    rlf_arena *pool = call->env->pool;
+    const rlf_arg *arg = rlf_node_arg(call->node, "text");
+    const rlf_column *text = &call->in[arg->input].column;
+    const rlf_value *value = &graph->values.data[call->node->outputs[0]];
+    const rlf_set *set = &graph->sets.data[value->set];
+
+    rlf_prompt *prompt = RLF_NEW_ARRAY(pool, rlf_prompt, text->space->count);
+    for (uint32_t i = 0; i < text->space->count; i++)
+        prompt[i].text = text->text[i];
+    rlf_space *space = rlf_rows_of(pool, graph, set->prompts, text->space);
+    rlf_rows *rows = RLF_NEW(pool, rlf_rows);
+    *rows = (rlf_rows){.set = set,
+                       .prompts = space,
+                       .samples = space,
+                       .prompt = prompt,
+                       .temperature = 1};
+    call->out[0].rows = rows;
+    return RLF_OK;
+}
+
+const rlf_node_class rlf_node_ask = {
+    .name = "ask",
+    .doc = "a prompt for each row of a text column",
+    .role = RLF_ROLE_FUNCTION,
+    .formals = formals,
+    .n_formals = 1,
+    .gives = RLF_GIVES_SET,
+    .level = RLF_LEVEL_PROMPT,
+    .granularity = RLF_GRAIN_BATCH,
+    .infer = rlf_class_no_infer,
+    .cost = rlf_class_no_cost,
+    .init = rlf_class_no_init,
+    .fini = rlf_class_no_fini,
+    .open = rlf_class_no_open,
+    .step = step,
+    .trainable = &rlf_trainable_none,
+};

@@ -1,0 +1,36 @@
+/* `break if e`: leaves the innermost loop; outside one, ends the run after the
+ * step. */
+#include "engine/graph/class.h"
+
+static const rlf_formal formals[] = {
+    {.name = "condition",
+     .kind = RLF_FORMAL_NUMBER,
+     .required = true,
+     .doc = "leaves if it is not 0"},
+};
+
+static rlf_status
+step(rlf_call *call, rlf_err *err)
+{
+    (void)err;
+    if (rlf_call_number(call, "condition") != 0)
+        call->raised |= RLF_RAISE_BREAK;
+    return RLF_OK;
+}
+
+const rlf_node_class rlf_node_break = {
+    .name = "break",
+    .doc = "leaves a loop, or ends the run after the step",
+    .role = RLF_ROLE_BREAK,
+    .formals = formals,
+    .n_formals = 1,
+    .gives = RLF_GIVES_NOTHING,
+    .granularity = RLF_GRAIN_BATCH,
+    .infer = rlf_class_no_infer,
+    .cost = rlf_class_no_cost,
+    .init = rlf_class_no_init,
+    .fini = rlf_class_no_fini,
+    .open = rlf_class_no_open,
+    .step = step,
+    .trainable = &rlf_trainable_none,
+};

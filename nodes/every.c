@@ -1,0 +1,44 @@
+/* `every k steps { }`: runs its block when k divides the step. */
+#include "engine/graph/class.h"
+
+#include <math.h>
+
+static const rlf_formal formals[] = {
+    {.name = "steps",
+     .kind = RLF_FORMAL_NUMBER,
+     .required = true,
+     .least = 1,
+     .most = 4294967295.0,
+     .doc = "the block runs in the steps that this divides"},
+};
+
+static rlf_status
+step(rlf_call *call, rlf_err *err)
+{
+    double k = rlf_call_number(call, "steps");
+    if (!(k >= 1) || k != floor(k)) {
+        rlf_fail(err, RLF_USER, "every %g steps: not a whole number from 1 on",
+                 k);
+        rlf_err_place(err, call->node->span, "every");
+        return RLF_USER;
+    }
+    call->branch = fmod((double)call->env->step, k) == 0 ? 0 : -1;
+    return RLF_OK;
+}
+
+const rlf_node_class rlf_node_every = {
+    .name = "every",
+    .doc = "runs its block in every k-th step",
+    .role = RLF_ROLE_EVERY,
+    .formals = formals,
+    .n_formals = 1,
+    .gives = RLF_GIVES_OTHER,
+    .granularity = RLF_GRAIN_BATCH,
+    .infer = rlf_class_no_infer,
+    .cost = rlf_class_no_cost,
+    .init = rlf_class_no_init,
+    .fini = rlf_class_no_fini,
+    .open = rlf_class_no_open,
+    .step = step,
+    .trainable = &rlf_trainable_none,
+};

@@ -1,0 +1,207 @@
+/* What a set has: prompt, text, length, finished, logprob, and the fields of
+ * the data rows that it came from.
+ *
+ * What belongs to prompts is there as soon as the set is; what belongs to
+ * samples is filled in as they become complete. */
+#include "nodes/data.h"
+
+static rlf_rows *
+set_of(const rlf_call *call)
+{
+    return call->in[0].rows;
+}
+
+/* Call `put` for each row of the piece, or for all rows of the samples. */
+static void
+each_sample(rlf_call *call, void (*put)(rlf_call *, const rlf_rows *, uint32_t))
+{
+    const rlf_rows *rows = set_of(call);
+    if (call->rows)
+        for (uint32_t i = 0; i < call->n_rows; i++)
+            put(call, rows, call->rows[i]);
+    else
+        for (uint32_t i = 0; i < rows->samples->count; i++)
+            put(call, rows, i);
+}
+
+static rlf_status
+open_samples(rlf_call *call, rlf_err *err)
+{
+    (void)err;
+    bool text = call->node->class->gives == RLF_GIVES_TEXT;
+    call->out[0].column =
+        rlf_column_new(call->env->pool, set_of(call)->samples, text);
+    return RLF_OK;
+}
+
+/* ---- prompt ---- */
+
+/* A chat that no model has read yet has no text: its last message stands. */
+static rlf_str
+prompt_text(const rlf_prompt *prompt)
+{
+    if (prompt->text.p || !prompt->n_messages)
+        return prompt->text;
+    return prompt->messages[prompt->n_messages - 1].content;
+}
+
+static rlf_status
+step_prompt(rlf_call *call, rlf_err *err)
+{
+    (void)err;
+    const rlf_rows *rows = set_of(call);
+    for (uint32_t i = 0; i < rows->prompts->count; i++)
+        call->out[0].column.text[i] = prompt_text(&rows->prompt[i]);
+    return RLF_OK;
+}
+
+static rlf_status
+open_prompt(rlf_call *call, rlf_err *err)
+{
+    call->out[0].column =
+        rlf_column_new(call->env->pool, set_of(call)->prompts, true);
+    return step_prompt(call, err);
+}
+
+/* ---- text, length, finished ---- */
+
+static void
+put_text(rlf_call *call, const rlf_rows *rows, uint32_t row)
+{
+    call->out[0].column.text[row] = rows->sample[row].text;
+}
+
+static void
+put_length(rlf_call *call, const rlf_rows *rows, uint32_t row)
+{
+    call->out[0].column.number[row] = rows->sample[row].n_ids;
+}
+
+static void
+put_finished(rlf_call *call, const rlf_rows *rows, uint32_t row)
+{
+    call->out[0].column.number[row] = rows->sample[row].finished;
+}
+
+static rlf_status
+step_text(rlf_call *call, rlf_err *err)
+{
+    (void)err;
+    each_sample(call, put_text);
+    return RLF_OK;
+}
+
+static rlf_status
+step_length(rlf_call *call, rlf_err *err)
+{
+    (void)err;
+    each_sample(call, put_length);
+    return RLF_OK;
+}
+
+static rlf_status
+step_finished(rlf_call *call, rlf_err *err)
+{
+    (void)err;
+    each_sample(call, put_finished);
+    return RLF_OK;
+}
+
+/* ---- logprob ---- */
+
+static void
+infer_logprob(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
+{
+    const rlf_value *value = &graph->values.data[node->inputs[0]];
+    const rlf_set *set = &graph->sets.data[value->set];
+    if (set->kind == RLF_SET_SAMPLED)
+        return;
+    rlf_diag *diag = rlf_diag_error(
+        diags, "field", node->span,
+        "'%s' was not sampled by a model: it has no logprob", set->name);
+    rlf_diag_hint(diags, diag, "a model's own: MODEL.logprob(%s)", set->name);
+}
+
+/* The set's own array, which its sampler fills: nothing is copied. */
+static rlf_status
+open_logprob(rlf_call *call, rlf_err *err)
+{
+    const rlf_rows *rows = set_of(call);
+    if (!rows->logprob)
+        return rlf_fail(err, RLF_BUG, "a sampled set without logprobs");
+    call->out[0].column =
+        (rlf_column){.space = rows->tokens, .number = rows->logprob};
+    return RLF_OK;
+}
+
+/* ---- fields of the data ---- */
+
+static const rlf_formal data_formals[] = {
+    {.name = "name",
+     .kind = RLF_FORMAL_TEXT,
+     .required = true,
+     .doc = "which field"},
+};
+
+static rlf_status
+open_data(rlf_call *call, rlf_err *err)
+{
+    const rlf_rows *rows = set_of(call);
+    const rlf_data *data = call->env->resource[call->node->receiver];
+    const char *name = rlf_node_arg(call->node, "name")->text;
+    bool text = call->node->class->gives == RLF_GIVES_TEXT;
+    const rlf_record_column *from = rlf_records_column(&data->records, name);
+    if (!from || (text ? !from->texts : !from->numbers) || !rows->data_row)
+        return rlf_fail(err, RLF_BUG, "'%s' has no field '%s' of its kind",
+                        data->name, name);
+    rlf_column column = rlf_column_new(call->env->pool, rows->prompts, text);
+    for (uint32_t i = 0; i < rows->prompts->count; i++) {
+        if (text)
+            column.text[i] = from->texts[rows->data_row[i]];
+        else
+            column.number[i] = from->numbers[rows->data_row[i]];
+    }
+    call->out[0].column = column;
+    return RLF_OK;
+}
+
+// clang-format off
+#define FIELD(variable, word, about, owner, kind, at, tokens, check, \
+              begin, run, ...)                                       \
+    const rlf_node_class rlf_node_##variable = {                     \
+        .name = word, .doc = about, .role = RLF_ROLE_FIELD,          \
+        .receiver = owner, .gives = kind, .level = at,               \
+        .needs_tokens = tokens, .granularity = RLF_GRAIN_SAMPLE,     \
+        .infer = check, .cost = rlf_class_no_cost,                   \
+        .init = rlf_class_no_init, .fini = rlf_class_no_fini,        \
+        .open = begin, .step = run, .trainable = &rlf_trainable_none,\
+        __VA_ARGS__                                                  \
+    }
+FIELD(field_prompt, "prompt", "the prompt's text", RLF_RECEIVER_SET,
+      RLF_GIVES_TEXT, RLF_LEVEL_PROMPT, false, rlf_class_no_infer,
+      open_prompt, step_prompt, );
+FIELD(field_text, "text", "all text after the prompt", RLF_RECEIVER_SET,
+      RLF_GIVES_TEXT, RLF_LEVEL_SAMPLE, true, rlf_class_no_infer,
+      open_samples, step_text, );
+FIELD(field_length, "length", "response tokens, the end token included",
+      RLF_RECEIVER_SET, RLF_GIVES_COLUMN, RLF_LEVEL_SAMPLE, true,
+      rlf_class_no_infer, open_samples, step_length, );
+FIELD(field_finished, "finished", "0 if the response was cut off, else 1",
+      RLF_RECEIVER_SET, RLF_GIVES_COLUMN, RLF_LEVEL_SAMPLE, true,
+      rlf_class_no_infer, open_samples, step_finished, );
+FIELD(field_turn, "turn", "number of the turn that a token is in",
+      RLF_RECEIVER_SET, RLF_GIVES_COLUMN, RLF_LEVEL_TOKEN, true,
+      rlf_class_no_infer, rlf_class_unsupported, rlf_class_unsupported,
+      .unsupported = "turns cannot run yet");
+FIELD(field_logprob, "logprob", "log-probability of each token as sampled",
+      RLF_RECEIVER_SET, RLF_GIVES_COLUMN, RLF_LEVEL_TOKEN, true,
+      infer_logprob, open_logprob, rlf_class_no_step, );
+FIELD(field_number, "number", "a number of the data row", RLF_RECEIVER_DATA,
+      RLF_GIVES_COLUMN, RLF_LEVEL_PROMPT, false, rlf_class_no_infer,
+      open_data, rlf_class_no_step,
+      .formals = data_formals, .n_formals = 1);
+FIELD(field_words, "words", "a text of the data row", RLF_RECEIVER_DATA,
+      RLF_GIVES_TEXT, RLF_LEVEL_PROMPT, false, rlf_class_no_infer,
+      open_data, rlf_class_no_step,
+      .formals = data_formals, .n_formals = 1);
+// clang-format on

@@ -1,0 +1,199 @@
+/* `for a in s.split(...), b in t.split(...) { }`: pieces of sets.
+ *
+ * Groups stay whole. In each epoch the prompts (those that have samples) are
+ * shuffled anew and cut into pieces; within a piece they stand in the set's own
+ * order, so that what is summed in sample order does not depend on the cut.
+ * Sets of equal size that are split side by side are cut alike. */
+#include "nodes/rows.h"
+
+#include "engine/base/philox.h"
+#include "engine/graph/class.h"
+
+#include <stdlib.h>
+
+static const rlf_formal formals[] = {
+    {.name = "parts",
+     .kind = RLF_FORMAL_INT,
+     .labelled = true,
+     .least = 1,
+     .most = 1e9,
+     .doc = "how many pieces, of prompts as even as can be"},
+    {.name = "size",
+     .kind = RLF_FORMAL_INT,
+     .labelled = true,
+     .least = 1,
+     .most = 1e9,
+     .doc = "prompts in a piece; the last may have fewer"},
+    {.name = "epochs",
+     .kind = RLF_FORMAL_INT,
+     .labelled = true,
+     .fallback = 1,
+     .least = 1,
+     .most = 1e6,
+     .doc = "how often, each time shuffled anew"},
+};
+enum { PARTS, SIZE, EPOCHS, N_FORMALS };
+
+/* The arguments of one of the sets. */
+static const rlf_arg *
+args_of(const rlf_node *node, int set)
+{
+    return &node->args[set * N_FORMALS];
+}
+
+static int
+n_sets(const rlf_node *node)
+{
+    return node->n_args / N_FORMALS;
+}
+
+/* Exactly one of parts and size; side by side only parts, equally many. */
+static void
+infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
+{
+    (void)graph;
+    for (int i = 0; i < n_sets(node); i++) {
+        const rlf_arg *a = args_of(node, i), *first = args_of(node, 0);
+        rlf_span at = a[SIZE].given ? a[SIZE].span : node->span;
+        if (a[PARTS].given == a[SIZE].given)
+            rlf_diag_error(diags, "argument", at,
+                           "split takes either parts: or size:");
+        else if (n_sets(node) > 1 && !a[PARTS].given)
+            rlf_diag_error(diags, "argument", at,
+                           "sets that are walked side by side are split by "
+                           "parts:");
+        else if (a[PARTS].number != first[PARTS].number ||
+                 a[EPOCHS].number != first[EPOCHS].number)
+            rlf_diag_error(diags, "argument", a[PARTS].span,
+                           "sets that are walked side by side have equally "
+                           "many pieces");
+    }
+}
+
+/* Prompts that have samples, into out; returns how many. */
+static uint32_t
+list_prompts(const rlf_graph *graph, const rlf_rows *rows, uint32_t *out,
+             uint32_t *samples_of)
+{
+    for (uint32_t i = 0; i < rows->samples->count; i++)
+        samples_of[rlf_rows_prompt_of(graph, rows, i)]++;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < rows->prompts->count; i++)
+        if (samples_of[i])
+            out[n++] = i;
+    return n;
+}
+
+static uint32_t
+n_pieces(const rlf_arg *args, uint32_t prompts)
+{
+    if (args[PARTS].given)
+        return (uint32_t)args[PARTS].number;
+    uint32_t size = (uint32_t)args[SIZE].number;
+    return prompts / size + (prompts % size != 0);
+}
+
+static rlf_status
+open(rlf_call *call, rlf_err *err)
+{
+    (void)err;
+    const rlf_graph *graph = call->env->graph;
+    const rlf_rows *rows = call->in[0].rows;
+    uint32_t n = rows->prompts->count;
+    uint32_t *prompts = RLF_NEW_ARRAY(call->env->pool, uint32_t, n);
+    uint32_t *samples_of = RLF_NEW_ARRAY(call->env->pool, uint32_t, n);
+    n = list_prompts(graph, rows, prompts, samples_of);
+    const rlf_arg *args = args_of(call->node, 0);
+    call->count = n_pieces(args, n) * (uint32_t)args[EPOCHS].number;
+    return RLF_OK;
+}
+
+static int
+by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Where piece `i` of `pieces` begins among n prompts. */
+static uint32_t
+piece_start(const rlf_arg *args, uint32_t n, uint32_t pieces, uint32_t i)
+{
+    if (args[PARTS].given) {
+        uint32_t longer = n % pieces;
+        return i * (n / pieces) + (i < longer ? i : longer);
+    }
+    uint64_t start = (uint64_t)i * (uint32_t)args[SIZE].number;
+    return start < n ? (uint32_t)start : n;
+}
+
+/* The piece of set number `which` in this iteration. */
+static rlf_rows *
+cut(const rlf_call *call, int which)
+{
+    const rlf_graph *graph = call->env->graph;
+    rlf_arena *pool = call->env->pool;
+    const rlf_rows *rows = call->in[which].rows;
+    const rlf_arg *args = args_of(call->node, which);
+    const rlf_region *body = &graph->regions.data[call->node->regions[0]];
+    const rlf_value *value = &graph->values.data[body->args[which]];
+
+    uint32_t room = rows->prompts->count;
+    uint32_t *prompts = RLF_NEW_ARRAY(pool, uint32_t, room);
+    uint32_t *samples_of = RLF_NEW_ARRAY(pool, uint32_t, room);
+    uint32_t n = list_prompts(graph, rows, prompts, samples_of);
+    uint32_t pieces = n_pieces(args, n);
+    uint32_t epoch = (uint32_t)call->branch / pieces;
+    uint32_t piece = (uint32_t)call->branch % pieces;
+
+    rlf_random_key key = {.seed = call->env->seed,
+                          .purpose = RLF_PURPOSE_SPLIT,
+                          .site = call->node->site,
+                          .step = call->env->step,
+                          .sample = call->iteration + epoch};
+    uint32_t *order = RLF_NEW_ARRAY(pool, uint32_t, n);
+    rlf_draw_shuffle(&key, n, order);
+    uint32_t from = piece_start(args, n, pieces, piece);
+    uint32_t to = piece_start(args, n, pieces, piece + 1);
+    uint32_t *mine = RLF_NEW_ARRAY(pool, uint32_t, to - from);
+    bool *taken = RLF_NEW_ARRAY(pool, bool, room);
+    for (uint32_t i = from; i < to; i++) {
+        mine[i - from] = prompts[order[i]];
+        taken[prompts[order[i]]] = true;
+    }
+    qsort(mine, to - from, sizeof *mine, by_number);
+
+    uint32_t *samples = RLF_NEW_ARRAY(pool, uint32_t, rows->samples->count);
+    uint32_t n_samples = 0;
+    for (uint32_t i = 0; i < rows->samples->count; i++)
+        if (taken[rlf_rows_prompt_of(graph, rows, i)])
+            samples[n_samples++] = i;
+    return rlf_rows_part(pool, graph, &graph->sets.data[value->set], rows, mine,
+                         to - from, samples, n_samples);
+}
+
+static rlf_status
+step(rlf_call *call, rlf_err *err)
+{
+    (void)err;
+    for (int i = 0; i < n_sets(call->node); i++)
+        call->out[i].rows = cut(call, i);
+    return RLF_OK;
+}
+
+const rlf_node_class rlf_node_for = {
+    .name = "split",
+    .doc = "runs its block on pieces of sets, groups whole",
+    .role = RLF_ROLE_FOR,
+    .formals = formals,
+    .n_formals = N_FORMALS,
+    .gives = RLF_GIVES_OTHER,
+    .granularity = RLF_GRAIN_BATCH,
+    .infer = infer,
+    .cost = rlf_class_no_cost,
+    .init = rlf_class_no_init,
+    .fini = rlf_class_no_fini,
+    .open = open,
+    .step = step,
+    .trainable = &rlf_trainable_none,
+};

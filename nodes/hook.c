@@ -1,0 +1,680 @@
+/* Lua hooks: rewards, judges, text functions and scalars per step.
+ *
+ * The resource loads the file once; a call hands the samples of a piece to the
+ * Lua host (engine/lua) as plain fields: what the set knows of a sample, the
+ * fields of its data row, and the columns that the call adds. Random numbers of
+ * a sample are keyed by its identity, so pieces and their order change no bit.
+ * The limits that decide results are the host's. */
+#include "nodes/hook.h"
+
+#include "engine/base/vec.h"
+#include "engine/text/tokenizer.h"
+#include "nodes/data.h"
+#include "nodes/rows.h"
+
+#include <stdlib.h>
+
+/* ---- the resource ---- */
+
+static const rlf_formal lua_formals[] = {
+    {.name = "path",
+     .kind = RLF_FORMAL_TEXT,
+     .required = true,
+     .doc = "a Lua file that returns a function"},
+    {.name = "per",
+     .kind = RLF_FORMAL_TEXT,
+     .labelled = true,
+     .doc = "sample, group, batch, turn or step: what one call is for"},
+    {.name = "instructions",
+     .kind = RLF_FORMAL_NUMBER,
+     .labelled = true,
+     .fallback = 10e6,
+     .least = 1,
+     .most = 1e15,
+     .doc = "Lua instructions that one call may run"},
+    {.name = "memory",
+     .kind = RLF_FORMAL_NUMBER,
+     .labelled = true,
+     .fallback = 64 * 1048576.0,
+     .least = 65536,
+     .most = 1e12,
+     .doc = "bytes that may be alive in the Lua state"},
+    {.name = "time",
+     .kind = RLF_FORMAL_NUMBER,
+     .labelled = true,
+     .fallback = 60,
+     .least = 1e-3,
+     .most = 1e9,
+     .doc = "seconds after which a call ends the run"},
+    {.name = "on_error",
+     .kind = RLF_FORMAL_NUMBER,
+     .labelled = true,
+     .least = -1e300,
+     .most = 1e300,
+     .doc = "value of a sample for which the function fails; without it the "
+            "run ends"},
+};
+
+static const rlf_constructor constructors[] = {
+    {.name = "lua",
+     .formals = lua_formals,
+     .n_formals = RLF_COUNT(lua_formals),
+     .doc = "a function in a Lua file"},
+};
+
+static const struct {
+    const char *word;
+    rlf_lua_per per;
+} pers[] = {
+    {"sample", RLF_LUA_PER_SAMPLE}, {"group", RLF_LUA_PER_GROUP},
+    {"batch", RLF_LUA_PER_BATCH},   {"step", RLF_LUA_PER_STEP},
+    {"turn", RLF_LUA_PER_TURN},
+};
+
+static const struct {
+    const char *word;
+    rlf_lua_level level;
+} levels[] = {
+    {"sample", RLF_LUA_SAMPLE}, {"prompt", RLF_LUA_SAMPLE},
+    {"token", RLF_LUA_TOKEN},   {"text", RLF_LUA_TEXT},
+    {"scalar", RLF_LUA_SCALAR},
+};
+
+static double
+number_or(const rlf_resource *resource, const char *name, double fallback)
+{
+    const rlf_arg *arg = rlf_args_find(resource->args, resource->n_args, name);
+    return arg && arg->kind == RLF_ARG_NUMBER ? arg->number : fallback;
+}
+
+static rlf_status
+make_gives(const rlf_resource *resource, rlf_lua_per per, rlf_arena *arena,
+           rlf_err *err, rlf_lua_spec *spec)
+{
+    int n = resource->n_gives ? resource->n_gives : 1;
+    rlf_lua_give *gives = RLF_NEW_ARRAY(arena, rlf_lua_give, n);
+    gives[0].level = per == RLF_LUA_PER_STEP ? RLF_LUA_SCALAR : RLF_LUA_SAMPLE;
+    for (int i = 0; i < resource->n_gives; i++) {
+        const rlf_give *give = &resource->gives[i];
+        if (give->name && give->name[0])
+            gives[i].name = give->name;
+        size_t k = 0;
+        while (k < RLF_COUNT(levels) && give->level &&
+               strcmp(levels[k].word, give->level) != 0)
+            k++;
+        if (k == RLF_COUNT(levels)) {
+            rlf_fail(err, RLF_USER,
+                     "hook '%s' gives one per %s, which a hook cannot",
+                     resource->name, give->level);
+            rlf_err_hint(err, "a hook gives numbers per sample, `token`, or a "
+                              "`text`");
+            return RLF_USER;
+        }
+        if (give->level)
+            gives[i].level = levels[k].level;
+        if (per == RLF_LUA_PER_STEP && gives[i].level == RLF_LUA_SAMPLE)
+            gives[i].level = RLF_LUA_SCALAR;
+    }
+    spec->gives = gives;
+    spec->n_gives = (size_t)n;
+    return RLF_OK;
+}
+
+static rlf_status
+load(const rlf_env *env, const rlf_resource *resource, rlf_hook *hook,
+     rlf_err *err)
+{
+    const rlf_arg *path =
+        rlf_args_find(resource->args, resource->n_args, "path");
+    if (!path)
+        path = rlf_args_plain(resource->args, resource->n_args, 0);
+    const rlf_arg *word =
+        rlf_args_find(resource->args, resource->n_args, "per");
+    size_t per = 0;
+    while (word && per < RLF_COUNT(pers) &&
+           strcmp(pers[per].word, word->text) != 0)
+        per++;
+    if (!path || path->kind != RLF_ARG_TEXT || per == RLF_COUNT(pers))
+        return rlf_fail(err, RLF_BUG, "hook '%s' has wrong arguments",
+                        resource->name);
+    rlf_lua_spec spec = {
+        .path = path->text,
+        .dirs = &env->graph->stdlib,
+        .n_dirs = env->graph->stdlib ? 1 : 0,
+        .per = pers[per].per,
+        .instructions = (uint64_t)number_or(resource, "instructions", 0),
+        .memory = (uint64_t)number_or(resource, "memory", 0),
+        .time = number_or(resource, "time", 0),
+    };
+    RLF_TRY(make_gives(resource, spec.per, hook->arena, err, &spec));
+    RLF_TRY(rlf_lua_program_open(hook->arena, &spec, err, &hook->program));
+    hook->name = resource->name;
+    hook->n_gives = rlf_lua_program_gives(hook->program);
+    hook->forgiving =
+        rlf_args_find(resource->args, resource->n_args, "on_error") != NULL;
+    hook->otherwise = number_or(resource, "on_error", 0);
+    return rlf_lua_host_new(hook->program, NULL, err, &hook->host);
+}
+
+static void
+close_hook(void *object)
+{
+    rlf_hook *hook = object;
+    if (!hook)
+        return;
+    rlf_lua_host_free(hook->host);
+    rlf_arena_free(hook->arena);
+    free(hook);
+}
+
+static rlf_status
+open_hook(const rlf_env *env, const rlf_resource *resource, rlf_err *err,
+          void **out)
+{
+    rlf_hook *hook = rlf_calloc(1, sizeof *hook);
+    hook->arena = rlf_arena_new();
+    rlf_status status = load(env, resource, hook, err);
+    if (status < 0) {
+        rlf_err_place(err, resource->span, resource->name);
+        close_hook(hook);
+        return status;
+    }
+    *out = hook;
+    return RLF_OK;
+}
+
+static void
+memory(const rlf_graph *graph, const rlf_resource *resource, void *object,
+       rlf_memory *out)
+{
+    (void)graph, (void)object;
+    rlf_memory_row row = {
+        .owner = resource->name,
+        .purpose = "Lua state, at most",
+        .host = (uint64_t)number_or(resource, "memory", 64 * 1048576.0)};
+    RLF_PUSH_IN(out->arena, &out->rows, row);
+}
+
+/* A hook keeps nothing between calls. */
+static rlf_status
+no_state(const rlf_env *env, const rlf_resource *resource, void *object,
+         const char *directory, rlf_err *err)
+{
+    (void)env, (void)resource, (void)object, (void)directory, (void)err;
+    return RLF_OK;
+}
+
+static rlf_status
+no_field(const rlf_graph *graph, const rlf_resource *resource, const char *name,
+         rlf_err *err, rlf_field *out, const char **nearest)
+{
+    (void)graph, (void)resource, (void)name, (void)err;
+    *out = RLF_FIELD_NONE;
+    *nearest = NULL;
+    return RLF_OK;
+}
+
+static uint64_t
+no_rows(void *object)
+{
+    (void)object;
+    return 0;
+}
+
+const rlf_resource_class rlf_resource_hook = {
+    .name = "hook",
+    .kind = RLF_RESOURCE_HOOK,
+    .doc = "a function in Lua",
+    .constructors = constructors,
+    .n_constructors = RLF_COUNT(constructors),
+    .open = open_hook,
+    .close = close_hook,
+    .memory = memory,
+    .save = no_state,
+    .restore = no_state,
+    .field = no_field,
+    .rows = no_rows,
+};
+
+/* ---- the fields of a sample ---- */
+
+/* Fields of what a set knows: at most these, then data, then the call's. */
+enum { SET_FIELDS = 6 };
+
+typedef struct rlf_sample_fields {
+    rlf_lua_field *at;
+    size_t n;
+} fields;
+
+static void
+add_text(fields *to, const char *name, rlf_str text)
+{
+    to->at[to->n++] =
+        (rlf_lua_field){.name = name, .kind = RLF_LUA_BYTES, .text = text};
+}
+
+static void
+add_number(fields *to, const char *name, double number)
+{
+    to->at[to->n++] =
+        (rlf_lua_field){.name = name, .kind = RLF_LUA_NUMBER, .number = number};
+}
+
+static void
+add_response(fields *to, const rlf_env *env, const rlf_rows *rows, uint32_t row)
+{
+    const rlf_sample *sample = &rows->sample[row];
+    add_text(to, "response", sample->text);
+    add_number(to, "length", sample->n_ids);
+    to->at[to->n++] = (rlf_lua_field){
+        .name = "finished", .kind = RLF_LUA_BOOL, .flag = sample->finished};
+    to->at[to->n] = (rlf_lua_field){.name = "tokens", .kind = RLF_LUA_INTS};
+    to->at[to->n].ints.p = (const int32_t *)sample->ids;
+    to->at[to->n++].ints.n = sample->n_ids;
+    if (!rows->tokenizer)
+        return;
+    rlf_str *pieces = RLF_NEW_ARRAY(env->pool, rlf_str, sample->n_ids);
+    for (uint32_t i = 0; i < sample->n_ids; i++)
+        pieces[i] = rlf_tokenizer_piece(rows->tokenizer, sample->ids[i]);
+    to->at[to->n] = (rlf_lua_field){.name = "pieces", .kind = RLF_LUA_TEXTS};
+    to->at[to->n].texts.p = pieces;
+    to->at[to->n++].texts.n = sample->n_ids;
+}
+
+static void
+add_data(fields *to, const rlf_data *data, uint32_t data_row)
+{
+    for (size_t i = 0; i < data->records.n_columns; i++) {
+        const rlf_record_column *c = &data->records.columns[i];
+        if (c == data->prompt)
+            continue;
+        if (c->texts)
+            add_text(to, c->label, c->texts[data_row]);
+        else
+            add_number(to, c->label, c->numbers[data_row]);
+    }
+}
+
+/* The labelled arguments of the call, at this row (`space` NULL: scalars). */
+static void
+add_extra(fields *to, const rlf_call *call, const rlf_space *space,
+          uint32_t row)
+{
+    const rlf_node *node = call->node;
+    for (int i = node->class->n_formals; i < node->n_args; i++) {
+        const rlf_arg *arg = &node->args[i];
+        if (arg->kind == RLF_ARG_TEXT) {
+            add_text(to, arg->name, rlf_str_of(arg->text));
+        } else if (arg->kind == RLF_ARG_NUMBER) {
+            add_number(to, arg->name, arg->number);
+        } else if (arg->kind == RLF_ARG_VALUE) {
+            const rlf_column *c = &call->in[arg->input].column;
+            uint32_t at = 0;
+            if (space && c->space->domain != 0)
+                at = rlf_space_row(&call->env->graph->domains, space, row,
+                                   c->space->domain);
+            if (c->text)
+                add_text(to, arg->name, c->text[at]);
+            else
+                add_number(to, arg->name, c->number[at]);
+        }
+    }
+}
+
+static rlf_lua_sample
+make_sample(const rlf_call *call, const rlf_rows *rows, uint32_t row,
+            uint32_t place)
+{
+    const rlf_env *env = call->env;
+    uint32_t prompt = rlf_rows_prompt_of(env->graph, rows, row);
+    const rlf_data *data = rows->set->data >= 0 && rows->data_row
+                               ? env->resource[rows->set->data]
+                               : NULL;
+    size_t room = SET_FIELDS + (size_t)call->node->n_args +
+                  (data ? data->records.n_columns : 0);
+    fields to = {RLF_NEW_ARRAY(env->pool, rlf_lua_field, room), 0};
+    const rlf_prompt *p = &rows->prompt[prompt];
+    if (p->text.p || !p->n_messages)
+        add_text(&to, "prompt", p->text);
+    else /* no model has read the chat yet: its last message stands */
+        add_text(&to, "prompt", p->messages[p->n_messages - 1].content);
+    if (rows->sample)
+        add_response(&to, env, rows, row);
+    if (data)
+        add_data(&to, data, rows->data_row[prompt]);
+    add_extra(&to, call, rows->samples, row);
+    return (rlf_lua_sample){
+        .fields = to.at,
+        .n_fields = to.n,
+        .length = rows->sample ? rows->sample[row].n_ids : 0,
+        .prompt = rows->prompts->identity[prompt],
+        .place = place,
+        .step = env->step,
+        .key = {.seed = env->seed,
+                .purpose = RLF_PURPOSE_LUA,
+                .site = call->node->site,
+                .step = env->step,
+                .sample = rows->samples->identity[row] + call->iteration}};
+}
+
+/* ---- one call of the function ---- */
+
+/* Call it for n samples; with `on_error:` a failure gives *ok = false. */
+static rlf_status
+ask_lua(const rlf_call *call, const rlf_lua_sample *samples, size_t n,
+        rlf_lua_value *values, bool *ok, rlf_err *err)
+{
+    const rlf_hook *hook = call->env->resource[call->node->receiver];
+    rlf_err why = RLF_ERR_NONE;
+    rlf_status status =
+        rlf_lua_call(hook->host, samples, n, call->env->pool, &why, values);
+    *ok = status >= 0;
+    if (hook->forgiving) {
+        const char *metric =
+            rlf_arena_printf(call->env->pool, "%s.errors", hook->name);
+        if (*ok || rlf_lua_forgivable(status))
+            call->env->report(call->env->sink, metric, !*ok);
+        if (!*ok && rlf_lua_forgivable(status))
+            return RLF_OK;
+    }
+    if (status < 0) {
+        *err = why;
+        rlf_err_place(err, call->node->span, hook->name);
+    }
+    return status;
+}
+
+/* Write the values of one sample into the output columns. */
+static void
+put_values(const rlf_call *call, const rlf_rows *rows, uint32_t row,
+           const rlf_lua_value *values, bool ok)
+{
+    const rlf_hook *hook = call->env->resource[call->node->receiver];
+    for (size_t g = 0; g < hook->n_gives; g++) {
+        rlf_column *out = &call->out[g].column;
+        switch (rlf_lua_program_give(hook->program, g)->level) {
+        case RLF_LUA_TEXT:
+            out->text[row] = ok ? values[g].text : RLF_STR("");
+            break;
+        case RLF_LUA_TOKEN:
+            for (uint32_t t = 0; t < rows->tokens->length[row]; t++)
+                out->number[rows->tokens->offset[row] + t] =
+                    ok ? values[g].tokens[t] : hook->otherwise;
+            break;
+        case RLF_LUA_SAMPLE:
+        case RLF_LUA_SCALAR:
+            out->number[row] = ok ? values[g].number : hook->otherwise;
+            break;
+        }
+    }
+    call->out[hook->n_gives].column.number[row] = ok;
+}
+
+/* ---- per sample, group, batch ---- */
+
+static rlf_status
+open_rows(rlf_call *call, rlf_err *err)
+{
+    (void)err;
+    rlf_arena *pool = call->env->pool;
+    const rlf_hook *hook = call->env->resource[call->node->receiver];
+    const rlf_rows *rows = call->in[0].rows;
+    for (size_t g = 0; g < hook->n_gives; g++) {
+        rlf_lua_level level = rlf_lua_program_give(hook->program, g)->level;
+        call->out[g].column = rlf_column_new(
+            pool, level == RLF_LUA_TOKEN ? rows->tokens : rows->samples,
+            level == RLF_LUA_TEXT);
+    }
+    call->out[hook->n_gives].column =
+        rlf_column_new(pool, rows->samples, false);
+    return RLF_OK;
+}
+
+/* Number of each sample within its group. */
+static uint32_t *
+places(const rlf_call *call, const rlf_rows *rows)
+{
+    rlf_arena *pool = call->env->pool;
+    uint32_t *seen = RLF_NEW_ARRAY(pool, uint32_t, rows->prompts->count);
+    uint32_t *place = RLF_NEW_ARRAY(pool, uint32_t, rows->samples->count);
+    for (uint32_t i = 0; i < rows->samples->count; i++)
+        place[i] = seen[rlf_rows_prompt_of(call->env->graph, rows, i)]++;
+    return place;
+}
+
+/* One call for the samples `row` (n of them). */
+static rlf_status
+call_for(rlf_call *call, const uint32_t *row, uint32_t n, const uint32_t *place,
+         rlf_err *err)
+{
+    const rlf_hook *hook = call->env->resource[call->node->receiver];
+    const rlf_rows *rows = call->in[0].rows;
+    rlf_arena *pool = call->env->pool;
+    rlf_lua_sample *samples = RLF_NEW_ARRAY(pool, rlf_lua_sample, n);
+    rlf_lua_value *values =
+        RLF_NEW_ARRAY(pool, rlf_lua_value, n * hook->n_gives);
+    for (uint32_t i = 0; i < n; i++)
+        samples[i] = make_sample(call, rows, row[i], place[row[i]]);
+    bool ok;
+    RLF_TRY(ask_lua(call, samples, n, values, &ok, err));
+    for (uint32_t i = 0; i < n; i++)
+        put_values(call, rows, row[i], values + i * hook->n_gives, ok);
+    return RLF_OK;
+}
+
+/* The rows of the piece, or all. */
+static const uint32_t *
+rows_of(const rlf_call *call, uint32_t *n)
+{
+    *n = call->n_rows;
+    if (call->rows)
+        return call->rows;
+    *n = call->in[0].rows->samples->count;
+    uint32_t *all = RLF_NEW_ARRAY(call->env->pool, uint32_t, *n);
+    for (uint32_t i = 0; i < *n; i++)
+        all[i] = i;
+    return all;
+}
+
+static rlf_status
+step_sample(rlf_call *call, rlf_err *err)
+{
+    uint32_t n;
+    const uint32_t *row = rows_of(call, &n);
+    const uint32_t *place = places(call, call->in[0].rows);
+    for (uint32_t i = 0; i < n; i++)
+        RLF_TRY(call_for(call, row + i, 1, place, err));
+    return RLF_OK;
+}
+
+/* Samples of a group need not stand side by side. */
+static rlf_status
+step_group(rlf_call *call, rlf_err *err)
+{
+    uint32_t n;
+    const uint32_t *row = rows_of(call, &n);
+    const rlf_rows *rows = call->in[0].rows;
+    const rlf_graph *graph = call->env->graph;
+    const uint32_t *place = places(call, rows);
+    uint32_t *group = RLF_NEW_ARRAY(call->env->pool, uint32_t, n);
+    bool *done = RLF_NEW_ARRAY(call->env->pool, bool, rows->prompts->count);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t prompt = rlf_rows_prompt_of(graph, rows, row[i]), size = 0;
+        if (done[prompt])
+            continue;
+        done[prompt] = true;
+        for (uint32_t k = i; k < n; k++)
+            if (rlf_rows_prompt_of(graph, rows, row[k]) == prompt)
+                group[size++] = row[k];
+        RLF_TRY(call_for(call, group, size, place, err));
+    }
+    return RLF_OK;
+}
+
+static rlf_status
+step_batch(rlf_call *call, rlf_err *err)
+{
+    uint32_t n;
+    const uint32_t *row = rows_of(call, &n);
+    return n ? call_for(call, row, n, places(call, call->in[0].rows), err)
+             : RLF_OK;
+}
+
+/* ---- per step ---- */
+
+static rlf_status
+step_scalar(rlf_call *call, rlf_err *err)
+{
+    const rlf_env *env = call->env;
+    const rlf_hook *hook = env->resource[call->node->receiver];
+    rlf_space *scalar = rlf_space_rows(env->pool, env->graph, 0, 1);
+    for (size_t g = 0; g <= hook->n_gives; g++) {
+        bool text =
+            g < hook->n_gives &&
+            rlf_lua_program_give(hook->program, g)->level == RLF_LUA_TEXT;
+        call->out[g].column = rlf_column_new(env->pool, scalar, text);
+    }
+    size_t room = (size_t)call->node->n_args + 1;
+    fields to = {RLF_NEW_ARRAY(env->pool, rlf_lua_field, room), 0};
+    add_number(&to, "step", env->step);
+    add_extra(&to, call, NULL, 0);
+    rlf_lua_sample sample = {.fields = to.at,
+                             .n_fields = to.n,
+                             .step = env->step,
+                             .key = {.seed = env->seed,
+                                     .purpose = RLF_PURPOSE_LUA,
+                                     .site = call->node->site,
+                                     .step = env->step,
+                                     .sample = call->iteration}};
+    rlf_lua_value *values =
+        RLF_NEW_ARRAY(env->pool, rlf_lua_value, hook->n_gives);
+    bool ok;
+    RLF_TRY(ask_lua(call, &sample, 1, values, &ok, err));
+    put_values(call, NULL, 0, values, ok);
+    return RLF_OK;
+}
+
+/* ---- the classes: one for each `per` ---- */
+
+/* What the call adds lives on rows or above. */
+static void
+infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
+{
+    for (int i = node->class->n_formals; i < node->n_args; i++) {
+        const rlf_arg *arg = &node->args[i];
+        if (arg->kind != RLF_ARG_VALUE)
+            continue;
+        const rlf_value *value = &graph->values.data[arg->value];
+        if (value->domain >= 0 &&
+            rlf_domains_get(&graph->domains, value->domain)->kind ==
+                RLF_DOMAIN_TOKENS)
+            rlf_diag_error(diags, "level", arg->span,
+                           "'%s' is one per token: a hook takes one per "
+                           "sample or prompt",
+                           arg->name);
+    }
+}
+
+static const rlf_formal set_formals[] = {
+    {.name = "set",
+     .kind = RLF_FORMAL_SET,
+     .required = true,
+     .doc = "its samples, or its prompts if it has no responses"},
+};
+
+const rlf_node_class rlf_node_hook_sample = {
+    .name = "sample",
+    .doc = "calls a Lua function for each sample",
+    .role = RLF_ROLE_HOOK,
+    .receiver = RLF_RECEIVER_HOOK,
+    .formals = set_formals,
+    .n_formals = 1,
+    .extra = true,
+    .gives = RLF_GIVES_COLUMN,
+    .level = RLF_LEVEL_SAMPLE,
+    .granularity = RLF_GRAIN_SAMPLE,
+    .infer = infer,
+    .cost = rlf_class_no_cost,
+    .init = rlf_class_no_init,
+    .fini = rlf_class_no_fini,
+    .open = open_rows,
+    .step = step_sample,
+    .trainable = &rlf_trainable_none,
+};
+
+const rlf_node_class rlf_node_hook_group = {
+    .name = "group",
+    .doc = "calls a Lua function for the samples of each prompt together",
+    .role = RLF_ROLE_HOOK,
+    .receiver = RLF_RECEIVER_HOOK,
+    .formals = set_formals,
+    .n_formals = 1,
+    .extra = true,
+    .gives = RLF_GIVES_COLUMN,
+    .level = RLF_LEVEL_SAMPLE,
+    .granularity = RLF_GRAIN_GROUP,
+    .infer = infer,
+    .cost = rlf_class_no_cost,
+    .init = rlf_class_no_init,
+    .fini = rlf_class_no_fini,
+    .open = open_rows,
+    .step = step_group,
+    .trainable = &rlf_trainable_none,
+};
+
+const rlf_node_class rlf_node_hook_batch = {
+    .name = "batch",
+    .doc = "calls a Lua function for all samples together",
+    .role = RLF_ROLE_HOOK,
+    .receiver = RLF_RECEIVER_HOOK,
+    .formals = set_formals,
+    .n_formals = 1,
+    .extra = true,
+    .gives = RLF_GIVES_COLUMN,
+    .level = RLF_LEVEL_SAMPLE,
+    .granularity = RLF_GRAIN_BATCH,
+    .infer = infer,
+    .cost = rlf_class_no_cost,
+    .init = rlf_class_no_init,
+    .fini = rlf_class_no_fini,
+    .open = open_rows,
+    .step = step_batch,
+    .trainable = &rlf_trainable_none,
+};
+
+const rlf_node_class rlf_node_hook_step = {
+    .name = "step",
+    .doc = "calls a Lua function for one scalar",
+    .role = RLF_ROLE_HOOK,
+    .receiver = RLF_RECEIVER_HOOK,
+    .extra = true,
+    .gives = RLF_GIVES_COLUMN,
+    .level = RLF_LEVEL_SCALAR,
+    .granularity = RLF_GRAIN_BATCH,
+    .infer = infer,
+    .cost = rlf_class_no_cost,
+    .init = rlf_class_no_init,
+    .fini = rlf_class_no_fini,
+    .open = rlf_class_no_open,
+    .step = step_scalar,
+    .trainable = &rlf_trainable_none,
+};
+
+const rlf_node_class rlf_node_hook_turn = {
+    .name = "turn",
+    .doc = "calls a Lua function after each turn of a dialogue",
+    .role = RLF_ROLE_HOOK,
+    .receiver = RLF_RECEIVER_HOOK,
+    .extra = true,
+    .gives = RLF_GIVES_TEXT,
+    .level = RLF_LEVEL_SAMPLE,
+    .granularity = RLF_GRAIN_SAMPLE,
+    .unsupported = "tools and turns cannot run yet",
+    .infer = rlf_class_no_infer,
+    .cost = rlf_class_no_cost,
+    .init = rlf_class_no_init,
+    .fini = rlf_class_no_fini,
+    .open = rlf_class_unsupported,
+    .step = rlf_class_unsupported,
+    .trainable = &rlf_trainable_none,
+};

@@ -1,0 +1,18 @@
+/* Lua hooks: the resource behind `hook h = lua("f.lua", ...)`. */
+#ifndef RLF_NODES_HOOK_H
+#define RLF_NODES_HOOK_H
+
+#include "engine/graph/class.h"
+#include "engine/lua/host.h"
+
+typedef struct rlf_hook {
+    rlf_arena *arena;
+    const char *name;
+    const rlf_lua_program *program;
+    rlf_lua_host *host;
+    size_t n_gives;
+    bool forgiving;   /* on_error: was given */
+    double otherwise; /* its value */
+} rlf_hook;
+
+#endif

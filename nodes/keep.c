@@ -1,0 +1,28 @@
+/* `keep c`: which prompts a `collect` keeps. It cannot run yet. */
+#include "engine/graph/class.h"
+
+static const rlf_formal formals[] = {
+    {.name = "condition",
+     .kind = RLF_FORMAL_COLUMN,
+     .required = true,
+     .doc = "one per prompt: kept if it is not 0"},
+};
+
+const rlf_node_class rlf_node_keep = {
+    .name = "keep",
+    .doc = "keeps the prompts of a collect for which the condition holds",
+    .role = RLF_ROLE_KEEP,
+    .formals = formals,
+    .n_formals = 1,
+    .gives = RLF_GIVES_NOTHING,
+    .level = RLF_LEVEL_PROMPT,
+    .granularity = RLF_GRAIN_BATCH,
+    .unsupported = "keep cannot run yet",
+    .infer = rlf_class_no_infer,
+    .cost = rlf_class_no_cost,
+    .init = rlf_class_no_init,
+    .fini = rlf_class_no_fini,
+    .open = rlf_class_unsupported,
+    .step = rlf_class_unsupported,
+    .trainable = &rlf_trainable_none,
+};

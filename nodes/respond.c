@@ -1,0 +1,133 @@
+/* `respond(t, to: p)`: a sample for each row of a text column, the text being
+ * the response; the sample is that row, its prompt that of the row in p.
+ *
+ * Tokens are those of the set's model and end with its end token, so that what
+ * is learned from them is also where to stop. */
+#include "nodes/rows.h"
+
+#include "engine/graph/class.h"
+
+static const rlf_formal formals[] = {
+    {.name = "text",
+     .kind = RLF_FORMAL_TEXT_COLUMN,
+     .required = true,
+     .doc = "the responses"},
+    {.name = "to",
+     .kind = RLF_FORMAL_SET,
+     .labelled = true,
+     .doc = "the set whose prompts they answer; else that of the text's rows"},
+};
+
+/* Prompts of the new set, out of those of `to` (`prompts`): these, if the set
+ * keeps them, else for each row that which it goes back to. */
+static void
+put_prompts(const rlf_env *env, const rlf_rows *to, rlf_prompt *prompts,
+            const rlf_space *text, rlf_rows *out)
+{
+    const rlf_graph *graph = env->graph;
+    if (out->set->prompts == to->set->prompts) {
+        out->prompts = to->prompts;
+        out->prompt = prompts;
+        out->data_row = to->data_row;
+        return;
+    }
+    uint32_t n = text->count;
+    out->prompts = out->samples;
+    out->prompt = RLF_NEW_ARRAY(env->pool, rlf_prompt, n);
+    if (to->data_row)
+        out->data_row = RLF_NEW_ARRAY(env->pool, uint32_t, n);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t p =
+            rlf_space_row(&graph->domains, text, i, to->prompts->domain);
+        out->prompt[i] = prompts[p];
+        if (to->data_row)
+            out->data_row[i] = to->data_row[p];
+    }
+}
+
+static rlf_status
+put_samples(const rlf_env *env, const rlf_reader *reader,
+            const rlf_column *text, rlf_rows *out, rlf_err *err)
+{
+    uint32_t n = text->space->count;
+    out->sample = RLF_NEW_ARRAY(env->pool, rlf_sample, n);
+    uint32_t *lengths = RLF_NEW_ARRAY(env->pool, uint32_t, n);
+    for (uint32_t i = 0; i < n; i++) {
+        RLF_TRY(rlf_rows_response(env, reader, text->text[i], err,
+                                  &out->sample[i]));
+        lengths[i] = out->sample[i].n_ids;
+        if (!lengths[i]) {
+            rlf_fail(err, RLF_USER, "the response to %s has no token",
+                     rlf_rows_name(env, out, i, env->pool));
+            rlf_err_hint(err,
+                         "its text is empty and the tokenizer of '%s' "
+                         "has no end token",
+                         reader->model);
+            return RLF_USER;
+        }
+    }
+    out->tokens = rlf_space_tokens(env->pool, env->graph, out->set->tokens,
+                                   out->samples, 0, lengths);
+    return RLF_OK;
+}
+
+/* No model reads the set: it has texts only. */
+static void
+put_texts(const rlf_env *env, const rlf_column *text, rlf_rows *out)
+{
+    uint32_t n = text->space->count;
+    out->sample = RLF_NEW_ARRAY(env->pool, rlf_sample, n);
+    for (uint32_t i = 0; i < n; i++)
+        out->sample[i] = (rlf_sample){.text = text->text[i], .finished = true};
+}
+
+static rlf_status
+step(rlf_call *call, rlf_err *err)
+{
+    const rlf_env *env = call->env;
+    const rlf_graph *graph = env->graph;
+    const rlf_arg *arg = rlf_node_arg(call->node, "text");
+    const rlf_column *text = &call->in[arg->input].column;
+    rlf_rows *to = call->in[rlf_node_arg(call->node, "to")->input].rows;
+    const rlf_value *value = &graph->values.data[call->node->outputs[0]];
+
+    rlf_rows *out = RLF_NEW(env->pool, rlf_rows);
+    out->set = &graph->sets.data[value->set];
+    out->temperature = 1;
+    out->samples =
+        rlf_rows_of(env->pool, graph, out->set->samples, text->space);
+    call->out[0].rows = out;
+    if (out->set->model < 0) {
+        put_prompts(env, to, to->prompt, text->space, out);
+        out->tokenizer = to->tokenizer;
+        put_texts(env, text, out);
+        return RLF_OK;
+    }
+    const rlf_reader *reader = rlf_model_reader(env->resource[out->set->model]);
+    rlf_prompt *prompts;
+    RLF_TRY(rlf_rows_prompts(env, to, reader, err, &prompts));
+    put_prompts(env, to, prompts, text->space, out);
+    out->tokenizer = reader->tokenizer;
+    rlf_status status = put_samples(env, reader, text, out, err);
+    if (status < 0)
+        rlf_err_place(err, call->node->span, "respond");
+    return status;
+}
+
+const rlf_node_class rlf_node_respond = {
+    .name = "respond",
+    .doc = "a sample for each row of a text column: the text is the response",
+    .role = RLF_ROLE_FUNCTION,
+    .formals = formals,
+    .n_formals = 2,
+    .gives = RLF_GIVES_SET,
+    .level = RLF_LEVEL_SAMPLE,
+    .granularity = RLF_GRAIN_BATCH,
+    .infer = rlf_class_no_infer,
+    .cost = rlf_class_no_cost,
+    .init = rlf_class_no_init,
+    .fini = rlf_class_no_fini,
+    .open = rlf_class_no_open,
+    .step = step,
+    .trainable = &rlf_trainable_none,
+};
