@@ -2,6 +2,10 @@
 # test as: check_PROGRAMS += tests/unit/api_NAME
 #          tests_unit_api_NAME_LDADD = $(API_LIBS)
 noinst_LTLIBRARIES += libapi.la
-libapi_la_SOURCES =
+libapi_la_SOURCES = \
+	%D%/rundir.c \
+	%D%/session.c %D%/session.h
+include_HEADERS += engine/rlflow.h
 # where *.rlf and *.lua are installed, as stdlib/... and examples/...
-libapi_la_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_PKGDATADIR='"$(pkgdatadir)"'
+libapi_la_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_PKGDATADIR='"$(pkgdatadir)"' \
+	-DRLF_SOURCE_DIR='"$(abs_top_srcdir)"'

@@ -1,0 +1,335 @@
+/* A session: one program from its text to its last step. See rlflow.h. */
+#include "engine/api/session.h"
+
+#include "config.h"
+#include "engine/base/clock.h"
+#include "engine/base/vec.h"
+#include "engine/io/file.h"
+#include "grammar/compile.h"
+#include "nodes/table.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Rows that make a generation yield to what waits for them. On one rank there
+ * is nothing to overlap with, so pieces are large. */
+enum { PIECE = 256, SAMPLES = 16 };
+
+static void
+log_to_stderr(void *arg, rlf_log_level level, const char *line)
+{
+    (void)arg, (void)level;
+    fprintf(stderr, "%s\n", line);
+}
+
+rlf_session *
+rlf_session_open(const char *path)
+{
+    rlf_session *s = rlf_calloc(1, sizeof *s);
+    s->arena = rlf_arena_new();
+    s->path = rlf_arena_strdup(s->arena, path);
+    s->sources.arena = s->arena;
+    s->diags.arena = s->arena;
+    s->diags.sources = &s->sources;
+    s->options.ranks = 1;
+    s->options.samples = SAMPLES;
+    rlf_err_clear(&s->err);
+    rlf_log_init(&s->log, log_to_stderr, NULL, 0);
+    return s;
+}
+
+void
+rlf_session_close(rlf_session *s)
+{
+    if (!s)
+        return;
+    rlf_err ignored = RLF_ERR_NONE;
+    rlf_run_close(s->run);
+    if (s->trace)
+        rlf_trace_close(s->trace, &ignored);
+    RLF_VEC_FREE(&s->settings);
+    rlf_buf_free(&s->message);
+    rlf_arena_free(s->arena);
+    free(s);
+}
+
+/* ---- options and parameters ---- */
+
+static bool
+whole_number(const char *text, uint64_t most, uint64_t *out)
+{
+    char *end;
+    errno = 0;
+    unsigned long long x = strtoull(text, &end, 10);
+    if (errno || *end || end == text || *text == '-' || x > most)
+        return false;
+    *out = x;
+    return true;
+}
+
+static rlf_status
+set_option(rlf_session *s, const char *name, const char *value, rlf_err *err)
+{
+    rlf_session_options *o = &s->options;
+    const struct {
+        const char *name;
+        uint64_t most;
+        uint64_t *number;
+    } numbers[] = {
+        {"seed", INT64_MAX, &o->seed}, {"steps", INT64_MAX, &o->steps},
+        {"threads", 1024, NULL},       {"ranks", 65536, NULL},
+        {"samples", UINT32_MAX, NULL}, {"resume", 1, NULL}};
+    for (size_t i = 0; i < RLF_COUNT(numbers); i++) {
+        if (strcmp(name, numbers[i].name) != 0)
+            continue;
+        uint64_t x;
+        if (!whole_number(value, numbers[i].most, &x))
+            return rlf_fail(err, RLF_USAGE,
+                            "--%s takes a whole number up to %llu, not \"%s\"",
+                            name, (unsigned long long)numbers[i].most, value);
+        if (numbers[i].number)
+            *numbers[i].number = x;
+        else if (strcmp(name, "threads") == 0)
+            o->threads = (int)x;
+        else if (strcmp(name, "ranks") == 0)
+            o->ranks = (int)x;
+        else if (strcmp(name, "samples") == 0)
+            o->samples = (uint32_t)x;
+        else
+            o->resume = x;
+        return RLF_OK;
+    }
+    if (strcmp(name, "out") == 0)
+        o->directory = rlf_arena_strdup(s->arena, value);
+    else if (strcmp(name, "trace") == 0)
+        o->trace = rlf_arena_strdup(s->arena, value);
+    else
+        return rlf_fail(err, RLF_USAGE, "there is no option --%s", name);
+    return RLF_OK;
+}
+
+static rlf_result
+result_of(rlf_status status)
+{
+    switch (status) {
+    case RLF_OK:
+    case RLF_AGAIN:
+        return RLF_RESULT_OK;
+    case RLF_USER:
+        return RLF_RESULT_PROGRAM;
+    case RLF_USAGE:
+        return RLF_RESULT_USAGE;
+    default:
+        return RLF_RESULT_FAILED;
+    }
+}
+
+rlf_result
+rlf_session_set(rlf_session *s, const char *name, const char *value)
+{
+    if (s->graph)
+        return result_of(rlf_fail(&s->err, RLF_USAGE,
+                                  "%s is set after the program was compiled",
+                                  name));
+    if (strncmp(name, "--", 2) == 0)
+        return result_of(set_option(s, name + 2, value, &s->err));
+    RLF_PUSH(&s->settings,
+             (rlf_compile_setting){.name = rlf_arena_strdup(s->arena, name),
+                                   .value = rlf_arena_strdup(s->arena, value)});
+    return RLF_RESULT_OK;
+}
+
+/* ---- compiling ---- */
+
+const char *
+rlf_session_stdlib(rlf_arena *arena)
+{
+    const char *env = getenv("RLFLOW_STDLIB");
+    if (env && *env)
+        return env;
+    /* In the build tree the program stands beside config.status and the
+     * library is where it was configured from. */
+    char exe[4096];
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    if (n > 0) {
+        exe[n] = 0;
+        char *dir = rlf_path_parent(arena, exe);
+        if (rlf_file_exists(rlf_path_join(arena, dir, "config.status")))
+            return RLF_SOURCE_DIR "/stdlib";
+    }
+    return RLF_PKGDATADIR "/stdlib";
+}
+
+rlf_result
+rlf_session_compile(rlf_session *s, bool params_only)
+{
+    if (s->graph)
+        return RLF_RESULT_OK;
+    const rlf_compile_options options = {
+        .path = s->path,
+        .stdlib = rlf_session_stdlib(s->arena),
+        .settings = s->settings.data,
+        .n_settings = s->settings.count,
+        .classes = &rlf_node_classes,
+        .params_only = params_only,
+    };
+    return result_of(rlf_compile(&options, s->arena, &s->sources, &s->diags,
+                                 &s->err, &s->graph));
+}
+
+rlf_result
+rlf_session_check(rlf_session *s)
+{
+    return rlf_session_compile(s, false);
+}
+
+/* ---- running ---- */
+
+static rlf_status
+open_run(rlf_session *s, rlf_err *err)
+{
+    const rlf_plan_options plan = {.ranks = s->options.ranks};
+    RLF_TRY(rlf_log_from_env(&s->log, err));
+    RLF_TRY(rlf_plan_make(s->graph, &plan, s->arena, err, &s->plan));
+    rlf_trace_lane *lane = NULL;
+    if (s->options.trace) {
+        RLF_TRY(
+            rlf_trace_open(s->options.trace, rlf_clock_now(), err, &s->trace));
+        lane = rlf_trace_add(s->trace, 0, "rank 0");
+    }
+    if (s->options.directory)
+        RLF_TRY(rlf_rundir_open(s, err));
+    const rlf_run_options run = {.seed = s->options.seed,
+                                 .threads = s->options.threads,
+                                 .policy = {.piece = PIECE},
+                                 .directory = s->options.directory,
+                                 .log = &s->log,
+                                 .trace = lane};
+    RLF_TRY(rlf_run_open(s->plan, &rlf_node_classes, &run, err, &s->run));
+    if (s->options.resume && s->options.directory) {
+        RLF_TRY(rlf_run_resume(s->run, err, &s->resumed));
+        RLF_TRY(rlf_rundir_cut(s, s->resumed, err));
+    }
+    if (s->options.directory)
+        RLF_TRY(rlf_rundir_plan(s, err));
+    s->wanted = s->options.steps ? s->options.steps : rlf_run_epoch(s->run);
+    return RLF_OK;
+}
+
+rlf_result
+rlf_session_ready(rlf_session *s)
+{
+    rlf_result result = rlf_session_compile(s, false);
+    if (result != RLF_RESULT_OK || s->run)
+        return result;
+    return result_of(open_run(s, &s->err));
+}
+
+static rlf_status
+finish(rlf_session *s, rlf_err *err)
+{
+    if (s->complete)
+        return RLF_OK;
+    s->complete = true;
+    if (s->options.directory && rlf_run_steps(s->run) > s->resumed)
+        RLF_TRY(rlf_run_save(s->run, err));
+    return RLF_OK;
+}
+
+static rlf_status
+step(rlf_session *s, rlf_err *err)
+{
+    uint64_t from = rlf_clock_now();
+    RLF_TRY(rlf_run_step(s->run, err));
+    s->step_seconds = rlf_clock_since(from);
+    s->tokens = rlf_run_tokens(s->run);
+    if (!s->options.directory)
+        return RLF_OK;
+    RLF_TRY(rlf_rundir_step(s, err));
+    if (rlf_run_wants_checkpoint(s->run))
+        RLF_TRY(rlf_run_save(s->run, err));
+    return RLF_OK;
+}
+
+rlf_result
+rlf_session_step(rlf_session *s)
+{
+    if (s->err.status < 0)
+        return result_of(s->err.status);
+    rlf_result result = rlf_session_ready(s);
+    if (result != RLF_RESULT_OK)
+        return result;
+    bool done = rlf_run_ended(s->run) ||
+                (s->wanted && rlf_run_steps(s->run) >= s->wanted);
+    rlf_status status = done ? finish(s, &s->err) : step(s, &s->err);
+    return status < 0 ? result_of(status)
+           : done     ? RLF_RESULT_END
+                      : RLF_RESULT_OK;
+}
+
+rlf_result
+rlf_session_save(rlf_session *s)
+{
+    if (!s->options.directory || !s->run)
+        return result_of(rlf_fail(&s->err, RLF_USAGE,
+                                  "a checkpoint needs --out and a step"));
+    return result_of(rlf_run_save(s->run, &s->err));
+}
+
+/* ---- asking ---- */
+
+uint64_t
+rlf_session_steps(const rlf_session *s)
+{
+    return s->run ? rlf_run_steps(s->run) : 0;
+}
+
+uint64_t
+rlf_session_steps_wanted(const rlf_session *s)
+{
+    return s->wanted;
+}
+
+double
+rlf_session_metric(const rlf_session *s, const char *name)
+{
+    double x;
+    return s->run && rlf_metrics_get(rlf_run_metrics(s->run), name, &x) ? x
+                                                                        : NAN;
+}
+
+const char *
+rlf_session_metric_name(const rlf_session *s, size_t i)
+{
+    const rlf_metrics *m = s->run ? rlf_run_metrics(s->run) : NULL;
+    return m && i < m->count ? m->data[i].name : NULL;
+}
+
+const char *
+rlf_session_message(rlf_session *s)
+{
+    rlf_buf_clear(&s->message);
+    if (s->options.json && s->diags.list.count)
+        rlf_diags_print_json(&s->diags, &s->message);
+    else if (s->diags.list.count)
+        rlf_diags_print(&s->diags, &s->message);
+    if (s->err.status < 0)
+        rlf_err_print(&s->err, &s->sources, &s->message);
+    return s->message.p ? s->message.p : "";
+}
+
+int
+rlf_session_failed(const rlf_session *s)
+{
+    return s->err.status < 0 || s->diags.errors > 0;
+}
+
+const char *
+rlf_version(void)
+{
+    return PACKAGE_VERSION;
+}

@@ -1,0 +1,69 @@
+/* What the command sees of a session beside rlflow.h: the compiled program,
+ * its plan, the run. */
+#ifndef RLF_API_SESSION_H
+#define RLF_API_SESSION_H
+
+#include "engine/base/log.h"
+#include "engine/base/trace.h"
+#include "engine/plan/plan.h"
+#include "engine/rlflow.h"
+#include "engine/sched/run.h"
+
+/* Options of a run; texts live in the session's arena. */
+typedef struct rlf_session_options {
+    uint64_t seed;
+    int threads, ranks;
+    uint64_t steps;        /* 0: what the program says */
+    const char *directory; /* NULL: the run leaves nothing behind */
+    const char *trace;     /* file, or NULL */
+    bool resume;
+    bool json;        /* diagnostics as JSON */
+    uint32_t samples; /* of each set and step in samples.jsonl */
+} rlf_session_options;
+
+struct rlf_session {
+    rlf_arena *arena;
+    const char *path;
+    rlf_session_options options;
+    struct {
+        struct rlf_compile_setting *data;
+        size_t count, room;
+    } settings;
+    rlf_sources sources;
+    rlf_diags diags;
+    rlf_err err;
+    rlf_log log;
+    rlf_graph *graph; /* NULL: not compiled yet */
+    rlf_plan *plan;
+    rlf_run *run; /* NULL: not opened yet */
+    rlf_trace *trace;
+    uint64_t wanted;     /* steps in all; 0: until the program's break */
+    uint32_t resumed;    /* step that the run went on from */
+    double step_seconds; /* of the last step */
+    uint64_t tokens;     /* generated in it */
+    char killed[256];    /* what the run before was doing when it was killed */
+    bool complete;       /* the final checkpoint is written */
+    rlf_buf message;
+};
+
+/* Compile (parse, check, lower) if that was not done. With `params_only` the
+ * graph has only its parameters. */
+rlf_result rlf_session_compile(rlf_session *session, bool params_only);
+/* Compile, plan, and open resources: everything short of the first step. */
+rlf_result rlf_session_ready(rlf_session *session);
+/* The directory that "std/..." means. */
+const char *rlf_session_stdlib(rlf_arena *arena);
+
+/* ---- the run's directory (rundir.c) ---- */
+
+/* Make it, or with `resume` look at what a run before left: session->killed
+ * says what that one was doing when it was killed. */
+rlf_status rlf_rundir_open(rlf_session *session, rlf_err *err);
+/* After a resume at `step`: cut what was written about later steps. */
+rlf_status rlf_rundir_cut(rlf_session *session, uint32_t step, rlf_err *err);
+/* plan.rlf, once the plan is known. */
+rlf_status rlf_rundir_plan(rlf_session *session, rlf_err *err);
+/* One line in metrics.jsonl, some in samples.jsonl. */
+rlf_status rlf_rundir_step(rlf_session *session, rlf_err *err);
+
+#endif

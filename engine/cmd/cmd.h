@@ -1,0 +1,23 @@
+/* The subcommands of `rlflow`: one file each, one row in main.c's table. Each
+ * prints, and returns the exit status: 0 done, 1 the program or its data is
+ * wrong, 2 wrong usage, 3 failed while running. */
+#ifndef RLF_CMD_CMD_H
+#define RLF_CMD_CMD_H
+
+#include "engine/api/session.h"
+#include "engine/base/option.h"
+
+int rlf_cmd_run(const rlf_command_line *line);
+int rlf_cmd_check(const rlf_command_line *line);
+int rlf_cmd_graph(const rlf_command_line *line);
+int rlf_cmd_params(const rlf_command_line *line);
+int rlf_cmd_fmt(const rlf_command_line *line);
+
+/* A session for the one file of the command line, with its settings and the
+ * options that sessions know. NULL after a message: then *status is the exit
+ * status. */
+rlf_session *rlf_cmd_session(const rlf_command_line *line, int *status);
+/* Print the session's message to stderr; the exit status for `result`. */
+int rlf_cmd_end(rlf_session *session, rlf_result result);
+
+#endif

@@ -1,0 +1,61 @@
+/* What the subcommands share: a session from a command line, and its end. */
+#include "engine/cmd/cmd.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static rlf_result
+take_options(rlf_session *s, const rlf_command_line *line)
+{
+    const struct {
+        rlf_option option;
+        const char *name;
+    } table[] = {
+        {RLF_OPTION_SEED, "--seed"},       {RLF_OPTION_THREADS, "--threads"},
+        {RLF_OPTION_RANKS, "--ranks"},     {RLF_OPTION_STEPS, "--steps"},
+        {RLF_OPTION_OUT, "--out"},         {RLF_OPTION_TRACE, "--trace"},
+        {RLF_OPTION_SAMPLES, "--samples"},
+    };
+    rlf_result result = RLF_RESULT_OK;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const rlf_option_value *v = &line->options[table[i].option];
+        if (v->text && result == RLF_RESULT_OK)
+            result = rlf_session_set(s, table[i].name, v->text);
+    }
+    if (line->options[RLF_OPTION_RESUME].given && result == RLF_RESULT_OK)
+        result = rlf_session_set(s, "--resume", "1");
+    const char *diag = line->options[RLF_OPTION_DIAG].text;
+    s->options.json = diag && strcmp(diag, "json") == 0;
+    for (size_t i = 0; i < line->n_settings && result == RLF_RESULT_OK; i++)
+        result =
+            rlf_session_set(s, line->settings[i].name, line->settings[i].value);
+    return result;
+}
+
+rlf_session *
+rlf_cmd_session(const rlf_command_line *line, int *status)
+{
+    if (line->n_files != 1) {
+        fprintf(stderr,
+                "rlflow: error: %s takes one program, %zu were given\n"
+                "hint: rlflow help %s\n",
+                rlf_command_word(line->command), line->n_files,
+                rlf_command_word(line->command));
+        *status = 2;
+        return NULL;
+    }
+    rlf_session *s = rlf_session_open(line->files[0]);
+    rlf_result result = take_options(s, line);
+    if (result == RLF_RESULT_OK)
+        return s;
+    *status = rlf_cmd_end(s, result);
+    return NULL;
+}
+
+int
+rlf_cmd_end(rlf_session *session, rlf_result result)
+{
+    fputs(rlf_session_message(session), stderr);
+    rlf_session_close(session);
+    return result < 0 ? -(int)result : 0;
+}

@@ -1,0 +1,216 @@
+/* rlflow run: train. Shows a live line on a terminal, else a line a step. */
+#include "engine/cmd/cmd.h"
+
+#include "engine/base/clock.h"
+#include "engine/io/file.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* Set by the first SIGINT or SIGTERM; the second one leaves at once. A signal
+ * handler has nowhere else to put it. */
+static volatile sig_atomic_t stop_signal;
+
+static void
+on_signal(int number)
+{
+    if (stop_signal)
+        _exit(128 + number);
+    stop_signal = number;
+}
+
+static void
+catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+/* ---- the run's directory when none is named ---- */
+
+/* runs/NAME, or the first of runs/NAME-2, -3... that holds no run; to resume,
+ * the last one that does. */
+static const char *
+default_directory(rlf_session *s)
+{
+    const char *name = strrchr(s->path, '/');
+    name = name ? name + 1 : s->path;
+    size_t n = strlen(name);
+    if (n > 4 && strcmp(name + n - 4, ".rlf") == 0)
+        n -= 4;
+    const char *last = NULL;
+    for (int i = 1;; i++) {
+        const char *dir = rlf_arena_printf(s->arena, "runs/%.*s", (int)n, name);
+        if (i > 1)
+            dir = rlf_arena_printf(s->arena, "%s-%d", dir, i);
+        bool used =
+            rlf_file_exists(rlf_path_join(s->arena, dir, "metrics.jsonl"));
+        if (!used)
+            return s->options.resume && last ? last : dir;
+        last = dir;
+    }
+}
+
+/* ---- showing progress ---- */
+
+typedef struct display {
+    bool terminal;
+    bool live; /* a live line stands on the terminal */
+    uint64_t start;
+    uint32_t first; /* step before the first of this process */
+    size_t shown;   /* metrics that the step before had */
+} display;
+
+static void
+clear_live(display *d)
+{
+    if (d->live)
+        fputs("\r\033[K", stdout);
+    d->live = false;
+}
+
+static size_t
+count_metrics(const rlf_session *s)
+{
+    size_t n = 0;
+    const char *name;
+    for (size_t i = 0; (name = rlf_session_metric_name(s, i)); i++)
+        if (!isnan(rlf_session_metric(s, name)))
+            n++;
+    return n;
+}
+
+static void
+put_time(double seconds, rlf_buf *out)
+{
+    unsigned long n = (unsigned long)(seconds + 0.5);
+    if (n >= 3600)
+        rlf_buf_printf(out, "%lu:%02lu:%02lu", n / 3600, n / 60 % 60, n % 60);
+    else
+        rlf_buf_printf(out, "%lu:%02lu", n / 60, n % 60);
+}
+
+static void
+put_step(const rlf_session *s, const display *d, rlf_buf *out)
+{
+    uint64_t step = rlf_session_steps(s), wanted = s->wanted;
+    rlf_buf_printf(out, "step %" PRIu64, step);
+    if (wanted)
+        rlf_buf_printf(out, "/%" PRIu64, wanted);
+    const char *name;
+    for (size_t i = 0; (name = rlf_session_metric_name(s, i)); i++) {
+        double x = rlf_session_metric(s, name);
+        if (!isnan(x))
+            rlf_buf_printf(out, "  %s %.4g", name, x);
+    }
+    if (s->tokens && s->step_seconds > 0)
+        rlf_buf_printf(out, "  %.0f tok/s",
+                       (double)s->tokens / s->step_seconds);
+    rlf_buf_printf(out, "  %.2f s", s->step_seconds);
+    if (d->live && wanted > step) {
+        double each = rlf_clock_since(d->start) / (double)(step - d->first);
+        rlf_buf_puts(out, "  left ");
+        put_time(each * (double)(wanted - step), out);
+    }
+}
+
+/* On a terminal the line of a step replaces the one before, unless the step
+ * reported more than that one did (an evaluation): such a line stays. */
+static void
+show_step(const rlf_session *s, display *d)
+{
+    size_t metrics = count_metrics(s);
+    bool stays = !d->terminal || metrics > d->shown;
+    d->shown = metrics;
+    clear_live(d);
+    d->live = !stays;
+    rlf_buf line = {0};
+    put_step(s, d, &line);
+    if (stays) {
+        printf("%s\n", line.p);
+    } else {
+        struct winsize size = {0};
+        int columns =
+            ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1
+                ? size.ws_col - 1
+                : 79;
+        printf("%.*s", columns, line.p);
+    }
+    fflush(stdout);
+    rlf_buf_free(&line);
+}
+
+static void
+show_start(const rlf_session *s)
+{
+    if (s->killed[0])
+        printf("the run before was killed: %s\n", s->killed);
+    if (s->options.resume && s->resumed)
+        printf("resumed after step %u from %s\n", s->resumed,
+               s->options.directory);
+    else if (s->options.resume)
+        printf("%s has no checkpoint: starting from the beginning\n",
+               s->options.directory);
+    printf("%s: %s", s->path, s->graph->name);
+    if (s->wanted)
+        printf(", %" PRIu64 " steps", s->wanted);
+    printf(", seed %" PRIu64 ", in %s\n", s->options.seed,
+           s->options.directory);
+    fflush(stdout);
+}
+
+/* ---- the command ---- */
+
+static rlf_result
+stop_early(rlf_session *s)
+{
+    rlf_result result = rlf_session_save(s);
+    if (result == RLF_RESULT_OK)
+        printf("stopped after step %" PRIu64 " and saved; go on with:\n"
+               "    rlflow run %s ... --out %s --resume\n",
+               rlf_session_steps(s), s->path, s->options.directory);
+    return result;
+}
+
+static rlf_result
+train(rlf_session *s)
+{
+    rlf_result result = rlf_session_ready(s);
+    if (result != RLF_RESULT_OK)
+        return result;
+    show_start(s);
+    display d = {.terminal = isatty(STDOUT_FILENO),
+                 .start = rlf_clock_now(),
+                 .first = s->resumed};
+    while ((result = rlf_session_step(s)) == RLF_RESULT_OK) {
+        show_step(s, &d);
+        if (stop_signal) {
+            clear_live(&d);
+            return stop_early(s);
+        }
+    }
+    clear_live(&d);
+    if (result == RLF_RESULT_END)
+        printf("done: step %" PRIu64 ", %s\n", rlf_session_steps(s),
+               s->options.directory);
+    return result;
+}
+
+int
+rlf_cmd_run(const rlf_command_line *line)
+{
+    int status;
+    rlf_session *s = rlf_cmd_session(line, &status);
+    if (!s)
+        return status;
+    if (!s->options.directory)
+        s->options.directory = default_directory(s);
+    catch_signals();
+    return rlf_cmd_end(s, train(s));
+}
