@@ -1,0 +1,785 @@
+/* The Lua host: programs, states, budgets, calls. See host.h; what the Lua
+ * side may do is in sandbox.c, what is kept between calls in freeze.c. */
+#include "engine/lua/host.h"
+
+#include "engine/base/hash.h"
+#include "engine/io/file.h"
+#include "engine/lua/internal.h"
+
+#include <inttypes.h>
+#include <lualib.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define LOAD_INSTRUCTIONS 100000000 /* running the file itself, at least */
+#define FILE_MOST ((size_t)64 << 20)
+#define MEMORY_LEAST ((uint64_t)1 << 20)
+
+const char rlf_lua_key_back, rlf_lua_key_frozen, rlf_lua_key_meta,
+    rlf_lua_key_slot, rlf_lua_key_metas, rlf_lua_key_lazy, rlf_lua_key_walk;
+
+/* What to do about an error is carried behind this in its message. */
+#define HINT "\nhint: "
+
+/* ------------------------------------------------------------ programs */
+
+static rlf_status
+check_spec(const rlf_lua_spec *spec, rlf_err *err)
+{
+    bool text_only = spec->per == RLF_LUA_PER_TURN;
+    if (spec->memory && spec->memory < MEMORY_LEAST) {
+        rlf_fail(err, RLF_USER, "%s: memory: %" PRIu64 " bytes is too little",
+                 spec->path, spec->memory);
+        rlf_err_hint(err, "a Lua state alone takes some; give it 1MB or more");
+        return RLF_USER;
+    }
+    if (spec->instructions > INT64_MAX / 2)
+        return rlf_fail(err, RLF_USER, "%s: instructions: is too large",
+                        spec->path);
+    if (!(spec->time >= 0 && spec->time < 1e9))
+        return rlf_fail(err, RLF_USER, "%s: time: %g s is no time limit",
+                        spec->path, spec->time);
+    for (size_t i = 0; i < spec->n_gives; i++) {
+        const rlf_lua_give *give = &spec->gives[i];
+        if (!give->name && spec->n_gives > 1)
+            return rlf_fail(err, RLF_USER, "%s: several results need names",
+                            spec->path);
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(spec->gives[j].name, give->name) == 0)
+                return rlf_fail(err, RLF_USER, "%s: result '%s' given twice",
+                                spec->path, give->name);
+        if (text_only && (spec->n_gives > 1 || give->level != RLF_LUA_TEXT))
+            return rlf_fail(err, RLF_USER, "%s: a hook per turn gives one text",
+                            spec->path);
+        if (spec->per == RLF_LUA_PER_STEP && give->level == RLF_LUA_TOKEN)
+            return rlf_fail(err, RLF_USER, "%s: a hook per step has no tokens",
+                            spec->path);
+    }
+    return RLF_OK;
+}
+
+rlf_status
+rlf_lua_program_open(rlf_arena *arena, const rlf_lua_spec *spec, rlf_err *err,
+                     const rlf_lua_program **out)
+{
+    RLF_TRY(check_spec(spec, err));
+    rlf_lua_program *p = RLF_NEW(arena, rlf_lua_program);
+    p->path = rlf_arena_strdup(arena, spec->path);
+    p->line = spec->line > 1 ? spec->line : 1;
+    p->per = spec->per;
+    p->instructions = spec->instructions ? spec->instructions : 10000000;
+    p->memory = spec->memory ? spec->memory : (uint64_t)64 << 20;
+    p->time = spec->time > 0 ? spec->time : 60;
+    if (spec->source) {
+        p->source = rlf_str_of(rlf_arena_strdup(arena, spec->source));
+    } else {
+        rlf_buf text = {0};
+        rlf_status status = rlf_file_read(spec->path, FILE_MOST, err, &text);
+        if (status >= 0)
+            p->source = (rlf_str){
+                rlf_arena_strndup(arena, text.p ? text.p : "", text.n), text.n};
+        rlf_buf_free(&text);
+        RLF_TRY(status);
+    }
+    const char **dirs = RLF_NEW_ARRAY(arena, const char *, spec->n_dirs + 1);
+    dirs[0] = rlf_path_parent(arena, spec->path);
+    for (size_t i = 0; i < spec->n_dirs; i++)
+        dirs[i + 1] = rlf_arena_strdup(arena, spec->dirs[i]);
+    p->dirs = dirs;
+    p->n_dirs = spec->n_dirs + 1;
+    bool text = spec->per == RLF_LUA_PER_TURN;
+    p->n_gives = spec->n_gives ? spec->n_gives : 1;
+    rlf_lua_give *gives = RLF_NEW_ARRAY(arena, rlf_lua_give, p->n_gives);
+    gives[0].level = text ? RLF_LUA_TEXT : RLF_LUA_SAMPLE;
+    for (size_t i = 0; i < spec->n_gives; i++) {
+        gives[i].level = spec->gives[i].level;
+        if (spec->gives[i].name)
+            gives[i].name = rlf_arena_strdup(arena, spec->gives[i].name);
+    }
+    p->gives = gives;
+    *out = p;
+    return RLF_OK;
+}
+
+size_t
+rlf_lua_program_gives(const rlf_lua_program *program)
+{
+    return program->n_gives;
+}
+
+const rlf_lua_give *
+rlf_lua_program_give(const rlf_lua_program *program, size_t i)
+{
+    return &program->gives[i];
+}
+
+/* ------------------------------------------------------------- budgets */
+
+static double
+now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* "file:line: " of the innermost Lua function from `level` on. Allocates
+ * nothing, so that the allocator may ask. */
+static void
+locate(lua_State *L, int level, char *out, size_t room)
+{
+    lua_Debug ar;
+    out[0] = 0;
+    for (; lua_getstack(L, level, &ar); level++) {
+        lua_getinfo(L, "Sl", &ar);
+        if (ar.currentline > 0) {
+            snprintf(out, room, "%s:%d: ", ar.source + 1, ar.currentline);
+            return;
+        }
+    }
+}
+
+/* Live memory counts and is bounded; long strings cost instructions too, since
+ * one instruction can make or copy very many bytes. */
+static void *
+allocate(void *ud, void *p, size_t old, size_t n)
+{
+    rlf_lua_host *host = ud;
+    size_t had = p ? old : 0;
+    if (n == 0) {
+        free(p);
+        host->live -= had;
+        return NULL;
+    }
+    bool fits = n <= had || host->live - had + n <= host->program->memory;
+    void *q = fits ? realloc(p, n) : NULL;
+    if (!q) {
+        host->starved = fits;
+        /* Lua collects and asks once more: the last answer counts */
+        if (host->L)
+            locate(host->L, 0, host->where, sizeof host->where);
+        return NULL;
+    }
+    host->live += n - had;
+    if (!p && old == LUA_TSTRING && n >= 256)
+        host->left -= (int64_t)(n / 32);
+    return q;
+}
+
+static int64_t
+interval(const rlf_lua_host *host)
+{
+    uint64_t n = host->program->instructions;
+    return n < RLF_LUA_TICK ? (int64_t)n : RLF_LUA_TICK;
+}
+
+_Noreturn static void
+raise(lua_State *L)
+{
+    lua_error(L);
+    __builtin_unreachable(); /* lua_error does not return */
+}
+
+void
+rlf_lua_error(lua_State *L, const char *hint, const char *fmt, ...)
+{
+    va_list ap;
+    char where[256];
+    va_start(ap, fmt);
+    locate(L, 1, where, sizeof where);
+    lua_pushstring(L, where);
+    lua_pushvfstring(L, fmt, ap);
+    va_end(ap);
+    if (hint)
+        lua_pushfstring(L, HINT "%s", hint);
+    lua_concat(L, hint ? 3 : 2);
+    raise(L);
+}
+
+static void tick(lua_State *L, lua_Debug *ar);
+
+void
+rlf_lua_stop(lua_State *L, rlf_lua_spent why, int level)
+{
+    rlf_lua_host *host = rlf_lua_host_of(L);
+    if (host->spent == RLF_LUA_SPENT_NONE) {
+        host->spent = why;
+        locate(L, level, host->where, sizeof host->where);
+    }
+    lua_sethook(L, tick, LUA_MASKCOUNT, 1);
+    lua_pushliteral(L, "a limit of the call is reached");
+    raise(L);
+}
+
+void
+rlf_lua_charge(lua_State *L, uint64_t n)
+{
+    rlf_lua_host *host = rlf_lua_host_of(L);
+    host->left -= n < INT64_MAX / 4 ? (int64_t)n : INT64_MAX / 4;
+    if (host->left < 0)
+        rlf_lua_stop(L, RLF_LUA_SPENT_STEPS, 1);
+}
+
+void
+rlf_lua_check_time(lua_State *L, int level)
+{
+    rlf_lua_host *host = rlf_lua_host_of(L);
+    double t = now();
+    if (host->deadline == 0)
+        host->deadline = t + host->program->time;
+    else if (t > host->deadline)
+        rlf_lua_stop(L, RLF_LUA_SPENT_TIME, level);
+}
+
+/* The count hook. */
+static void
+tick(lua_State *L, lua_Debug *ar)
+{
+    (void)ar;
+    rlf_lua_host *host = rlf_lua_host_of(L);
+    if (host->spent != RLF_LUA_SPENT_NONE)
+        rlf_lua_stop(L, host->spent, 0);
+    host->left -= interval(host);
+    if (host->left < 0)
+        rlf_lua_stop(L, RLF_LUA_SPENT_STEPS, 0);
+    rlf_lua_check_time(L, 0);
+}
+
+void
+rlf_lua_caught(lua_State *L, int status)
+{
+    rlf_lua_host *host = rlf_lua_host_of(L);
+    if (status == LUA_ERRMEM && host->spent == RLF_LUA_SPENT_NONE)
+        host->spent = RLF_LUA_SPENT_MEMORY;
+    if (host->spent == RLF_LUA_SPENT_NONE)
+        return;
+    lua_sethook(L, tick, LUA_MASKCOUNT, 1);
+    raise(L);
+}
+
+static uint64_t
+budget(const rlf_lua_host *host)
+{
+    uint64_t n = host->program->instructions;
+    return host->loaded || n > LOAD_INSTRUCTIONS ? n : LOAD_INSTRUCTIONS;
+}
+
+static void
+refill(rlf_lua_host *host)
+{
+    host->left = (int64_t)budget(host);
+    host->spent = RLF_LUA_SPENT_NONE;
+    host->deadline = 0;
+    lua_sethook(host->L, tick, LUA_MASKCOUNT, (int)interval(host));
+}
+
+/* -------------------------------------------------------------- errors */
+
+/* What many reach for and will not find. */
+static const struct {
+    const char *name, *hint;
+} absent[] = {
+    // clang-format off
+    {"os", "there is no os: a result may depend on nothing but the arguments"},
+    {"io", "there is no io: put what the function needs into the data row, or "
+           "into a Lua file that it requires"},
+    {"debug", "there is no debug library here"},
+    {"package", "there is no package library: require looks beside the file "
+                "and in the standard library"},
+    {"next", "there is no next, whose order differs from run to run: use pairs"},
+    {"print", "there is no print here"},
+    {"dofile", "use require, at the top of the file"},
+    {"loadfile", "use require, at the top of the file"},
+    {"collectgarbage", "memory is collected by itself; the limit is memory:"},
+    // clang-format on
+};
+
+static const char *
+absent_hint(const char *message)
+{
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) {
+        char what[64];
+        snprintf(what, sizeof what, "(global '%s')", absent[i].name);
+        if (strstr(message, what))
+            return absent[i].hint;
+    }
+    return NULL;
+}
+
+/* Runs where the error was raised: adds the traceback to the value. */
+static int
+on_error(lua_State *L)
+{
+    lua_settop(L, 1);
+    if (!lua_tostring(L, 1)) {
+        lua_pushfstring(L, "an error that is a %s, not a text",
+                        luaL_typename(L, 1));
+        lua_replace(L, 1);
+    }
+    luaL_traceback(L, L, NULL, 1);
+    lua_createtable(L, 2, 0);
+    lua_rotate(L, 1, 1); /* table, message, traceback */
+    lua_rawseti(L, 1, 2);
+    lua_rawseti(L, 1, 1);
+    return 1;
+}
+
+/* The traceback without the lines of our own C functions. */
+static void
+add_traceback(rlf_err *err, const char *text)
+{
+    static const char ours[] = "\t[C]: in ?";
+    for (const char *line = text, *end; *line; line = *end ? end + 1 : end) {
+        end = line + strcspn(line, "\n");
+        size_t n = (size_t)(end - line);
+        if (n != strlen(ours) || memcmp(line, ours, n) != 0)
+            rlf_err_detail(err, "%.*s", (int)n, line);
+    }
+}
+
+/* " (prompt 3, sample 2, step 7)" */
+static void
+add_who(const rlf_lua_host *host, char *out, size_t room)
+{
+    const rlf_lua_sample *s = host->call.samples;
+    out[0] = 0;
+    if (!s || host->call.n == 0)
+        return;
+    switch (host->program->per) {
+    case RLF_LUA_PER_SAMPLE:
+    case RLF_LUA_PER_TURN:
+        snprintf(out, room,
+                 " (prompt %" PRIu64 ", sample %" PRIu32 ", step %" PRIu32 ")",
+                 s->prompt, s->place, s->step);
+        break;
+    case RLF_LUA_PER_GROUP:
+        snprintf(out, room, " (prompt %" PRIu64 ", step %" PRIu32 ")",
+                 s->prompt, s->step);
+        break;
+    default:
+        snprintf(out, room, " (step %" PRIu32 ")", s->step);
+    }
+}
+
+/* The error for what ran out. */
+static rlf_status
+fail_spent(rlf_lua_host *host, rlf_err *err, const char *who)
+{
+    const rlf_lua_program *p = host->program;
+    const char *where = host->where;
+    switch (host->spent) {
+    case RLF_LUA_SPENT_STEPS:
+        rlf_fail(err, RLF_USER, "%smore than %" PRIu64 " instructions%s", where,
+                 budget(host), who);
+        rlf_err_hint(err, "an endless loop, or a pattern that backtracks? "
+                          "otherwise raise instructions:");
+        return RLF_USER;
+    case RLF_LUA_SPENT_MEMORY:
+        if (host->starved)
+            return rlf_fail(err, RLF_ENV, "%sthe machine has no memory left%s",
+                            where, who);
+        rlf_fail(err, RLF_USER, "%smore than %" PRIu64 " bytes of memory%s",
+                 where[0] ? where : p->path, p->memory, who);
+        rlf_err_hint(err, "keep less alive at a time, or raise memory:");
+        return RLF_USER;
+    default:
+        rlf_fail(err, RLF_ENV, "%smore than %g s of wall-clock time%s", where,
+                 p->time, who);
+        rlf_err_hint(err, "time never decides a result, so the run ends here: "
+                          "go on with --resume; for a slow machine raise time:,"
+                          " for a slow function lower instructions:");
+        return RLF_ENV;
+    }
+}
+
+/* Lua shortens a long path to "..." and its end: how much of the text that is,
+ * or 0 if it does not begin so. */
+static size_t
+shortened(const char *path, const char *text)
+{
+    size_t n = strlen(path), most = LUA_IDSIZE - 1;
+    if (n <= most || strncmp(text, "...", 3) != 0)
+        return 0;
+    bool same = strncmp(text + 3, path + n - (most - 3), most - 3) == 0;
+    return same && text[most] == ':' ? most : 0;
+}
+
+/* Turn the failed protected call, whose error is on top, into *err. */
+static rlf_status
+fail(rlf_lua_host *host, int code, rlf_err *err)
+{
+    lua_State *L = host->L;
+    char who[128];
+    const char *text = NULL, *trace = "";
+    add_who(host, who, sizeof who);
+    if (code == LUA_ERRMEM && host->spent == RLF_LUA_SPENT_NONE)
+        host->spent = RLF_LUA_SPENT_MEMORY;
+    if (lua_istable(L, -1)) {
+        lua_rawgeti(L, -1, 1);
+        lua_rawgeti(L, -2, 2);
+        text = lua_tostring(L, -2);
+        trace = lua_tostring(L, -1);
+    } else {
+        text = lua_tostring(L, -1);
+    }
+    rlf_status status = RLF_USER;
+    if (host->spent != RLF_LUA_SPENT_NONE) {
+        status = fail_spent(host, err, who);
+    } else {
+        if (!text)
+            text = "an error without a text";
+        const char *hint = strstr(text, HINT);
+        size_t cut = shortened(host->program->path, text);
+        int n = (int)(hint ? (size_t)(hint - text) : strlen(text)) - (int)cut;
+        rlf_fail(err, RLF_USER, "%s%.*s%s", cut ? host->program->path : "", n,
+                 text + cut, who);
+        if (hint)
+            hint += strlen(HINT);
+        else
+            hint = absent_hint(text);
+        if (hint)
+            rlf_err_hint(err, "%s", hint);
+    }
+    add_traceback(err, trace);
+    lua_settop(L, 1);
+    return status;
+}
+
+/* ------------------------------------------------------------- loading */
+
+/* Protected: set up the state, run the file, freeze what it made. */
+static int
+load_file(lua_State *L)
+{
+    rlf_lua_host *host = rlf_lua_host_of(L);
+    const rlf_lua_program *p = host->program;
+    rlf_lua_open_sandbox(L);
+    size_t before = p->line - 1;
+    rlf_lua_bytes text;
+    rlf_lua_bytes_init(L, &text);
+    memset(rlf_lua_bytes_room(&text, before), '\n', before);
+    text.n += before;
+    const char *source = p->source.p;
+    size_t n = p->source.n;
+    if (before == 0 && n > 1 && source[0] == '#' && source[1] == '!') {
+        const char *end = memchr(source, '\n', n);
+        n = end ? n - (size_t)(end - source) : 0;
+        source = end ? end : source;
+    }
+    rlf_lua_bytes_add(&text, source, n);
+    lua_pushfstring(L, "@%s", p->path);
+    host->hash = rlf_hash(RLF_HASH_INIT, p->source.p, p->source.n);
+    if (luaL_loadbufferx(L, text.p ? text.p : "", text.n, lua_tostring(L, -1),
+                         "t"))
+        raise(L);
+    refill(host);
+    lua_call(L, 0, 1);
+    if (!lua_isfunction(L, -1))
+        return luaL_error(
+            L,
+            "%s: the file returned %s, but a function is "
+            "wanted" HINT "end it with: return function(%s) ... end",
+            p->path, lua_isnil(L, -1) ? "nothing" : luaL_typename(L, -1),
+            p->per == RLF_LUA_PER_TEMPLATE ? "messages" : "sample");
+    int function = lua_gettop(L);
+    lua_pushglobaltable(L);
+    rlf_lua_freeze(L, -1);
+    lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    rlf_lua_freeze(L, -1);
+    rlf_lua_freeze(L, function);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &rlf_lua_key_walk);
+    lua_pushnil(L);
+    lua_rawseti(L, -2, 2); /* what was visited: no longer needed */
+    lua_pushvalue(L, function);
+    host->function = luaL_ref(L, LUA_REGISTRYINDEX);
+    return 0;
+}
+
+static int
+panic(lua_State *L)
+{
+    const char *text = lua_tostring(L, -1);
+    rlf_bug_at(__FILE__, __LINE__, text ? text : "unprotected Lua error");
+}
+
+static rlf_status
+load(rlf_lua_host *host, rlf_err *err)
+{
+    host->L = NULL;
+    host->live = 0;
+    host->loaded = host->metas = false;
+    host->n_cells = 0;
+    host->left = INT64_MAX / 2;
+    host->spent = RLF_LUA_SPENT_NONE;
+    host->deadline = 0;
+    host->where[0] = 0;
+    host->call = (rlf_lua_call_state){0};
+    lua_State *L = lua_newstate(allocate, host);
+    if (!L)
+        return rlf_fail(err, RLF_ENV, "%s: no memory for a Lua state",
+                        host->program->path);
+    host->L = L;
+    *(rlf_lua_host **)lua_getextraspace(L) = host;
+    lua_atpanic(L, panic);
+    lua_pushcfunction(L, on_error);
+    lua_pushcfunction(L, load_file);
+    int code = lua_pcall(L, 0, 0, 1);
+    if (code != LUA_OK)
+        return fail(host, code, err);
+    host->loaded = true;
+    return RLF_OK;
+}
+
+static void
+unload(rlf_lua_host *host)
+{
+    if (host->L) {
+        lua_sethook(host->L, NULL, 0, 0);
+        lua_close(host->L);
+    }
+    rlf_lua_close_regex(host);
+    free(host->cells);
+    host->L = NULL;
+    host->cells = NULL;
+    host->n_cells = 0;
+    host->loaded = false;
+}
+
+rlf_status
+rlf_lua_host_new(const rlf_lua_program *program, const rlf_lua_options *options,
+                 rlf_err *err, rlf_lua_host **out)
+{
+    rlf_lua_host *host = rlf_calloc(1, sizeof *host);
+    host->program = program;
+    if (options)
+        host->options = *options;
+    rlf_status status = load(host, err);
+    if (status < 0) {
+        rlf_lua_host_free(host);
+        RLF_TRY(status);
+    }
+    *out = host;
+    return RLF_OK;
+}
+
+void
+rlf_lua_host_free(rlf_lua_host *host)
+{
+    if (!host)
+        return;
+    unload(host);
+    free(host);
+}
+
+uint64_t
+rlf_lua_host_hash(const rlf_lua_host *host)
+{
+    return rlf_hash_mix(host->hash);
+}
+
+/* --------------------------------------------------------------- calls */
+
+/* What a protected call is to do; the host points to it through L's stack as
+ * light userdata. */
+typedef struct job {
+    rlf_lua_host *host;
+    rlf_arena *arena;
+    rlf_lua_value *out; /* call */
+    const rlf_lua_record *messages;
+    size_t n;
+    bool open;
+    rlf_str *text;
+    uint64_t index;
+    rlf_lua_record *row;
+    bool *more;
+} job;
+
+static int
+do_call(lua_State *L)
+{
+    const job *j = lua_touserdata(L, 1);
+    const rlf_lua_program *p = j->host->program;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, j->host->function);
+    if (p->per == RLF_LUA_PER_GROUP || p->per == RLF_LUA_PER_BATCH) {
+        lua_createtable(L, (int)j->n, 0);
+        for (size_t i = 0; i < j->n; i++) {
+            rlf_lua_push_sample(L, i);
+            lua_rawseti(L, -2, (lua_Integer)i + 1);
+        }
+    } else {
+        rlf_lua_push_sample(L, 0);
+    }
+    lua_call(L, 1, LUA_MULTRET);
+    rlf_lua_take(L, 2, lua_gettop(L) - 1, j->arena, j->out);
+    return 0;
+}
+
+static int
+do_template(lua_State *L)
+{
+    const job *j = lua_touserdata(L, 1);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, j->host->function);
+    lua_createtable(L, (int)j->n, 0);
+    for (size_t i = 0; i < j->n; i++) {
+        rlf_lua_push_record(L, &j->messages[i]);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    lua_pushboolean(L, j->open);
+    lua_call(L, 2, 1);
+    if (lua_type(L, -1) != LUA_TSTRING)
+        return luaL_error(L, "%s: the template returned %s, not a text",
+                          j->host->program->path,
+                          lua_isnil(L, -1) ? "nil" : luaL_typename(L, -1));
+    size_t n;
+    const char *text = lua_tolstring(L, -1, &n);
+    *j->text = (rlf_str){rlf_arena_strndup(j->arena, text, n), n};
+    return 0;
+}
+
+static int
+do_generate(lua_State *L)
+{
+    const job *j = lua_touserdata(L, 1);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, j->host->function);
+    lua_pushinteger(L, (lua_Integer)j->index);
+    lua_call(L, 1, 1);
+    *j->more = !lua_isnil(L, -1);
+    if (*j->more)
+        rlf_lua_take_record(L, -1, j->arena, j->row);
+    return 0;
+}
+
+/* What the user's function left behind: file-level variables it set, and
+ * metatables that turned weak after setmetatable looked at them. */
+static rlf_status
+tidy(rlf_lua_host *host, rlf_status status, rlf_err *err)
+{
+    lua_State *L = host->L;
+    char who[128];
+    const char *name;
+    lua_Debug ar;
+    add_who(host, who, sizeof who);
+    if (host->n_cells && rlf_lua_restore(host, &name, &ar) && status >= 0) {
+        status = rlf_fail(err, RLF_USER,
+                          "%s:%d: the call changed '%s', a variable outside "
+                          "the function%s",
+                          ar.source + 1, ar.linedefined, name, who);
+        rlf_err_hint(err,
+                     "a call may leave nothing behind for the next one: "
+                     "keep '%s' in a local inside the function",
+                     name);
+    }
+    if (!host->metas)
+        return status;
+    host->metas = false;
+    bool weak = false;
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &rlf_lua_key_metas);
+    lua_pushnil(L);
+    while (lua_next(L, -2)) {
+        lua_pop(L, 1);
+        lua_pushliteral(L, "__mode");
+        weak = weak || lua_rawget(L, -2) != LUA_TNIL;
+        lua_pop(L, 1);
+    }
+    lua_settop(L, 1);
+    lua_pushnil(L);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &rlf_lua_key_metas);
+    if (weak && status >= 0)
+        status = rlf_fail(err, RLF_USER,
+                          "%s: __mode was set: weak tables are not allowed%s",
+                          host->program->path, who);
+    return status;
+}
+
+static rlf_status
+attempt(rlf_lua_host *host, lua_CFunction what, job *j, rlf_err *err)
+{
+    lua_State *L = host->L;
+    host->call.draws = 0;
+    refill(host);
+    lua_pushcfunction(L, what);
+    lua_pushlightuserdata(L, j);
+    int code = lua_pcall(L, 1, 0, 1);
+    rlf_status status = code == LUA_OK ? RLF_OK : fail(host, code, err);
+    if (host->spent == RLF_LUA_SPENT_MEMORY)
+        return status; /* the state is about to be thrown away */
+    return tidy(host, status, err);
+}
+
+/* How much is alive depends a little on the calls before (tables of Lua's own
+ * that grew), so it is in a fresh state that a memory limit is judged: a result
+ * never depends on which calls a host had before. */
+static rlf_status
+run(rlf_lua_host *host, rlf_lua_call_state call, lua_CFunction what, job *j,
+    rlf_err *err)
+{
+    if (!host->loaded) {
+        unload(host);
+        RLF_TRY(load(host, err));
+    }
+    host->call = call;
+    rlf_status status = attempt(host, what, j, err);
+    if (host->spent == RLF_LUA_SPENT_MEMORY) {
+        if (err)
+            rlf_err_clear(err);
+        unload(host);
+        RLF_TRY(load(host, err));
+        host->call = call;
+        status = attempt(host, what, j, err);
+        if (host->spent == RLF_LUA_SPENT_MEMORY)
+            unload(host);
+    }
+    host->call = (rlf_lua_call_state){0};
+    RLF_TRY(status);
+    return RLF_OK;
+}
+
+rlf_status
+rlf_lua_call(rlf_lua_host *host, const rlf_lua_sample *samples, size_t n,
+             rlf_arena *arena, rlf_err *err, rlf_lua_value *out)
+{
+    rlf_lua_per per = host->program->per;
+    bool many = per == RLF_LUA_PER_GROUP || per == RLF_LUA_PER_BATCH;
+    RLF_ASSERT(many ? n < INT32_MAX : n == 1);
+    RLF_ASSERT(per != RLF_LUA_PER_TEMPLATE && per != RLF_LUA_PER_GENERATOR);
+    job j = {.host = host, .arena = arena, .out = out, .n = n};
+    rlf_lua_call_state call = {samples, n, n ? &samples[0].key : NULL, 0};
+    RLF_TRY(run(host, call, do_call, &j, err));
+    return RLF_OK;
+}
+
+rlf_status
+rlf_lua_template(rlf_lua_host *host, const rlf_lua_record *messages, size_t n,
+                 bool open, rlf_arena *arena, rlf_err *err, rlf_str *out)
+{
+    RLF_ASSERT(host->program->per == RLF_LUA_PER_TEMPLATE && n < INT32_MAX);
+    job j = {.host = host,
+             .arena = arena,
+             .messages = messages,
+             .n = n,
+             .open = open,
+             .text = out};
+    RLF_TRY(run(host, (rlf_lua_call_state){0}, do_template, &j, err));
+    return RLF_OK;
+}
+
+rlf_status
+rlf_lua_generate(rlf_lua_host *host, uint64_t index, const rlf_random_key *key,
+                 rlf_arena *arena, rlf_err *err, rlf_lua_record *out,
+                 bool *more)
+{
+    RLF_ASSERT(host->program->per == RLF_LUA_PER_GENERATOR);
+    job j = {
+        .host = host, .arena = arena, .index = index, .row = out, .more = more};
+    RLF_TRY(run(host, (rlf_lua_call_state){.key = key}, do_generate, &j, err));
+    return RLF_OK;
+}
+
+bool
+rlf_lua_forgivable(rlf_status status)
+{
+    return status == RLF_USER;
+}

@@ -1,0 +1,170 @@
+/* The Lua host: runs a user's Lua function on plain C arrays.
+ *
+ * A program is what a `hook` or a template declares: source, limits, result.
+ * It is immutable and shared by all threads. A host is one sandboxed Lua state
+ * that has loaded a program; each worker thread makes its own. A call is a pure
+ * function of the program and its arguments: whatever the file keeps at file
+ * level is frozen after loading, `pairs` has a fixed order, math.random is
+ * keyed by the sample, and limits count instead of timing. See README.md.
+ *
+ * Statuses: RLF_USER is the function's fault (it erred, hit a limit of
+ * instructions or memory, or returned nonsense): what `on_error:` may replace.
+ * RLF_ENV is `time:` run out or the machine's memory: it only ends the run. In
+ * both cases the sentence begins with the Lua file and line and ends with the
+ * sample, and the detail is the traceback. */
+#ifndef RLF_LUA_HOST_H
+#define RLF_LUA_HOST_H
+
+#include "engine/base/arena.h"
+#include "engine/base/philox.h"
+#include "engine/base/status.h"
+#include "engine/base/str.h"
+
+/* What one call of the function is for; what it is passed and returns. */
+typedef enum rlf_lua_per {
+    RLF_LUA_PER_SAMPLE,    /* (sample) -> result */
+    RLF_LUA_PER_GROUP,     /* (samples) -> array of results */
+    RLF_LUA_PER_BATCH,     /* the same, for a whole set */
+    RLF_LUA_PER_TURN,      /* (sample) -> text, or nil to end */
+    RLF_LUA_PER_STEP,      /* (fields) -> result: one scalar a step */
+    RLF_LUA_PER_TEMPLATE,  /* (messages, open) -> text: rlf_lua_template */
+    RLF_LUA_PER_GENERATOR, /* (index) -> fields of a row: rlf_lua_generate */
+} rlf_lua_per;
+
+typedef enum rlf_lua_level {
+    RLF_LUA_SCALAR,
+    RLF_LUA_SAMPLE,
+    RLF_LUA_TOKEN, /* an array, one number per response token */
+    RLF_LUA_TEXT,
+} rlf_lua_level;
+
+/* One declared result: `-> (correct, credit: token)`. */
+typedef struct rlf_lua_give {
+    const char *name; /* NULL for the only, unnamed result */
+    rlf_lua_level level;
+} rlf_lua_give;
+
+/* What the declaration says. Strings are copied by rlf_lua_program_open. */
+typedef struct rlf_lua_spec {
+    const char *path;   /* the file; also its name in messages */
+    const char *source; /* or the text itself (path is then only its name), */
+    unsigned line;      /* which begins on this line (0 and 1: the first) */
+    const char *const *dirs; /* where `require` looks, after the own folder */
+    size_t n_dirs;
+    rlf_lua_per per;
+    const rlf_lua_give *gives; /* none: one unnamed number (text for a turn) */
+    size_t n_gives;
+    uint64_t instructions; /* 0: 10 million a call */
+    uint64_t memory;       /* bytes alive in one state; 0: 64 MB */
+    double time;           /* seconds a call; 0: 60 */
+} rlf_lua_spec;
+
+typedef struct rlf_lua_program rlf_lua_program;
+
+/* Reads and checks, does not run. The program lives in `arena`. */
+rlf_status rlf_lua_program_open(rlf_arena *arena, const rlf_lua_spec *spec,
+                                rlf_err *err, const rlf_lua_program **out);
+/* Values that one call gives for each sample: at least 1. */
+size_t rlf_lua_program_gives(const rlf_lua_program *program);
+const rlf_lua_give *rlf_lua_program_give(const rlf_lua_program *program,
+                                         size_t i);
+
+/* Arguments. Everything is borrowed for the call. */
+typedef enum rlf_lua_kind {
+    RLF_LUA_NUMBER, /* integral ones become Lua integers: "42", not "42.0" */
+    RLF_LUA_BYTES,
+    RLF_LUA_BOOL,
+    RLF_LUA_INTS,  /* array of integers; made only when the function asks */
+    RLF_LUA_TEXTS, /* array of texts; the same */
+    RLF_LUA_LIST,  /* array of records (turns, messages); the same */
+} rlf_lua_kind;
+
+typedef struct rlf_lua_field rlf_lua_field;
+
+typedef struct rlf_lua_record {
+    const rlf_lua_field *fields;
+    size_t n;
+} rlf_lua_record;
+
+struct rlf_lua_field {
+    const char *name;
+    rlf_lua_kind kind;
+    union {
+        double number;
+        bool flag;
+        rlf_str text;
+        struct {
+            const int32_t *p;
+            size_t n;
+        } ints;
+        struct {
+            const rlf_str *p;
+            size_t n;
+        } texts;
+        struct {
+            const rlf_lua_record *p;
+            size_t n;
+        } list;
+    };
+};
+
+/* One sample and who it is: `key` for math.random (of the first sample when
+ * there are several), the rest for messages. */
+typedef struct rlf_lua_sample {
+    const rlf_lua_field *fields;
+    size_t n_fields;
+    size_t length;   /* response tokens: what `-> token` must return */
+    uint64_t prompt; /* number of its draw from the data */
+    uint32_t place;  /* number in its group */
+    uint32_t step;
+    rlf_random_key key;
+} rlf_lua_sample;
+
+/* One result. Arrays and texts live in the arena of the call. */
+typedef struct rlf_lua_value {
+    double number;        /* SCALAR, SAMPLE */
+    const double *tokens; /* TOKEN: one per response token */
+    size_t n_tokens;
+    rlf_str text; /* TEXT */
+    bool none;    /* PER_TURN: the function returned nil */
+} rlf_lua_value;
+
+typedef struct rlf_lua_host rlf_lua_host;
+
+typedef struct rlf_lua_options {
+    /* Takes the lines of `print`; NULL: `print` is not there. */
+    void (*print)(void *arg, const char *text, size_t n);
+    void *arg;
+} rlf_lua_options;
+
+/* A new state with the program loaded and frozen; `program` must outlive it,
+ * `options` may be NULL. */
+rlf_status rlf_lua_host_new(const rlf_lua_program *program,
+                            const rlf_lua_options *options, rlf_err *err,
+                            rlf_lua_host **out);
+void rlf_lua_host_free(rlf_lua_host *host); /* NULL is fine */
+/* Hash of the text of the file and of all that it requires. */
+uint64_t rlf_lua_host_hash(const rlf_lua_host *host);
+
+/* One call. PER_SAMPLE, PER_TURN and PER_STEP take n = 1 (PER_STEP: its fields
+ * and a `step`), PER_GROUP and PER_BATCH any n. Fills out[i * gives + g] for
+ * sample i and result g. After a failure the host is as good as new. */
+rlf_status rlf_lua_call(rlf_lua_host *host, const rlf_lua_sample *samples,
+                        size_t n, rlf_arena *arena, rlf_err *err,
+                        rlf_lua_value *out);
+/* A chat of `n` messages as one text. `open`: the speaker's next turn is to be
+ * generated, so the text ends with what begins it. */
+rlf_status rlf_lua_template(rlf_lua_host *host, const rlf_lua_record *messages,
+                            size_t n, bool open, rlf_arena *arena, rlf_err *err,
+                            rlf_str *out);
+/* Row `index` (from 1) of a data generator: numbers, texts and booleans in byte
+ * order of their names, in `arena`. false in *more: the function returned nil,
+ * there are no more rows. */
+rlf_status rlf_lua_generate(rlf_lua_host *host, uint64_t index,
+                            const rlf_random_key *key, rlf_arena *arena,
+                            rlf_err *err, rlf_lua_record *out, bool *more);
+
+/* True if `on_error:` may stand in for this outcome. */
+bool rlf_lua_forgivable(rlf_status status);
+
+#endif

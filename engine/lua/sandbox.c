@@ -1,0 +1,568 @@
+/* The library that Lua code finds: what of the standard one is left, and what
+ * stands in its place.
+ *
+ * Gone is all that reaches outside (io, os, debug, package, files, bytecode) or
+ * shows what differs from run to run: addresses, `next`, finalizers, weak
+ * tables, the collector, unseeded random numbers. Standard functions that cost
+ * more than an instruction are charged for it. */
+#include "engine/base/hash.h"
+#include "engine/io/file.h"
+#include "engine/lua/internal.h"
+
+#include <lualib.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------- text */
+
+const char *
+rlf_lua_text(lua_State *L, int index, size_t *n)
+{
+    index = lua_absindex(L, index);
+    int type = lua_type(L, index);
+    if (luaL_callmeta(L, index, "__tostring")) {
+        if (lua_type(L, -1) != LUA_TSTRING)
+            luaL_error(L, "'__tostring' must return a string");
+    } else if (type == LUA_TTABLE || type >= LUA_TFUNCTION ||
+               type == LUA_TLIGHTUSERDATA) { /* Lua adds the address */
+        int kind = luaL_getmetafield(L, index, "__name");
+        if (kind != LUA_TSTRING) {
+            lua_settop(L, kind == LUA_TNIL ? lua_gettop(L) : -2);
+            lua_pushstring(L, lua_typename(L, type));
+        }
+    } else {
+        return luaL_tolstring(L, index, n);
+    }
+    return lua_tolstring(L, -1, n);
+}
+
+static int
+base_tostring(lua_State *L)
+{
+    luaL_checkany(L, 1);
+    rlf_lua_text(L, 1, NULL);
+    return 1;
+}
+
+static int
+base_print(lua_State *L)
+{
+    const rlf_lua_host *host = rlf_lua_host_of(L);
+    int n = lua_gettop(L);
+    rlf_lua_bytes line;
+    rlf_lua_bytes_init(L, &line);
+    for (int i = 1; i <= n; i++) {
+        size_t len;
+        const char *text = rlf_lua_text(L, i, &len);
+        rlf_lua_bytes_add(&line, "\t", i > 1);
+        rlf_lua_bytes_add(&line, text, len);
+        lua_pop(L, 1);
+    }
+    host->options.print(host->options.arg, line.p ? line.p : "", line.n);
+    return 0;
+}
+
+/* string.format: %s by our tostring, no %p. */
+static int
+string_format(lua_State *L)
+{
+    size_t n;
+    const char *f = luaL_checklstring(L, 1, &n);
+    int top = lua_gettop(L), arg = 1;
+    rlf_lua_charge(L, n / 16);
+    for (const char *end = f + n; f < end; f++) {
+        if (*f != '%')
+            continue;
+        if (++f < end && *f == '%')
+            continue;
+        f += strspn(f, "-+ #0123456789.");
+        if (f >= end)
+            break; /* the stock function complains */
+        if (++arg <= top && *f == 's') {
+            rlf_lua_text(L, arg, NULL);
+            lua_replace(L, arg);
+        } else if (*f == 'p') {
+            return luaL_error(L, "%%p is not there: addresses differ from run "
+                                 "to run");
+        }
+    }
+    return rlf_lua_host_of(L)->stock.format(L);
+}
+
+/* -------------------------------------------------------------- tables */
+
+static int
+base_rawget(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    luaL_checkany(L, 2);
+    lua_settop(L, 2);
+    rlf_lua_complete(L, 1);
+    if (rlf_lua_contents(L, 1))
+        lua_replace(L, 1);
+    lua_rawget(L, 1);
+    return 1;
+}
+
+static int
+base_rawset(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    luaL_checkany(L, 2);
+    luaL_checkany(L, 3);
+    lua_settop(L, 3);
+    if (rlf_lua_contents(L, 1))
+        rlf_lua_error(L, NULL, "rawset on a table that was made at file level");
+    lua_rawset(L, 1);
+    return 1;
+}
+
+static int
+base_rawlen(lua_State *L)
+{
+    int type = lua_type(L, 1);
+    luaL_argexpected(L, type == LUA_TTABLE || type == LUA_TSTRING, 1,
+                     "table or string");
+    if (type == LUA_TTABLE && rlf_lua_contents(L, 1))
+        lua_replace(L, 1);
+    lua_pushinteger(L, (lua_Integer)lua_rawlen(L, 1));
+    return 1;
+}
+
+static int
+base_getmetatable(lua_State *L)
+{
+    luaL_checkany(L, 1);
+    lua_settop(L, 1);
+    if (!lua_getmetatable(L, 1))
+        return 0;
+    if (luaL_getmetafield(L, 1, "__metatable") != LUA_TNIL)
+        return 1;
+    if (rlf_lua_contents(L, 1)) {
+        lua_rawgetp(L, 2, &rlf_lua_key_meta);
+        return 1;
+    }
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &rlf_lua_key_back);
+    lua_pushvalue(L, 2);
+    if (lua_rawget(L, -2) == LUA_TNIL)
+        lua_settop(L, 2);
+    return 1;
+}
+
+/* Remember a metatable, to look at it again when the call ends. */
+static void
+note_metatable(lua_State *L, int index)
+{
+    rlf_lua_host *host = rlf_lua_host_of(L);
+    if (!host->loaded)
+        return;
+    host->metas = true;
+    if (lua_rawgetp(L, LUA_REGISTRYINDEX, &rlf_lua_key_metas) == LUA_TNIL) {
+        lua_createtable(L, 0, 1);
+        lua_pushvalue(L, -1);
+        lua_rawsetp(L, LUA_REGISTRYINDEX, &rlf_lua_key_metas);
+        lua_replace(L, -2);
+    }
+    lua_pushvalue(L, index);
+    lua_pushboolean(L, 1);
+    lua_rawset(L, -3);
+    lua_pop(L, 1);
+}
+
+static int
+base_setmetatable(lua_State *L)
+{
+    int type = lua_type(L, 2);
+    luaL_checktype(L, 1, LUA_TTABLE);
+    luaL_argexpected(L, type == LUA_TNIL || type == LUA_TTABLE, 2,
+                     "nil or table");
+    lua_settop(L, 2);
+    if (rlf_lua_contents(L, 1))
+        rlf_lua_error(L, NULL,
+                      "setmetatable on a table that was made at file "
+                      "level");
+    if (luaL_getmetafield(L, 1, "__metatable") != LUA_TNIL)
+        return luaL_error(L, "cannot change a protected metatable");
+    if (type == LUA_TTABLE) {
+        bool frozen = rlf_lua_contents(L, 2);
+        if (frozen)
+            lua_replace(L, 2);
+        lua_pushliteral(L, "__gc");
+        if (lua_rawget(L, 2) != LUA_TNIL)
+            rlf_lua_error(L, NULL,
+                          "finalizers (__gc) are not allowed: when "
+                          "they run depends on memory");
+        lua_pushliteral(L, "__mode");
+        if (lua_rawget(L, 2) != LUA_TNIL)
+            rlf_lua_error(L, NULL,
+                          "weak tables (__mode) are not allowed: what "
+                          "they hold depends on memory");
+        lua_settop(L, 2);
+        if (!frozen)
+            note_metatable(L, 2);
+    }
+    lua_setmetatable(L, 1);
+    return 1;
+}
+
+/* -------------------------------------------------------------- errors */
+
+static int
+pcall_done(lua_State *L, int status, lua_KContext extra)
+{
+    if (status == LUA_OK || status == LUA_YIELD)
+        return lua_gettop(L) - (int)extra;
+    rlf_lua_caught(L, status);
+    lua_pushboolean(L, 0);
+    lua_insert(L, -2);
+    return 2;
+}
+
+static int
+base_pcall(lua_State *L)
+{
+    luaL_checkany(L, 1);
+    lua_pushboolean(L, 1);
+    lua_insert(L, 1);
+    int status =
+        lua_pcallk(L, lua_gettop(L) - 2, LUA_MULTRET, 0, 0, pcall_done);
+    return pcall_done(L, status, 0);
+}
+
+/* The user's message handler, unless the error is one for us. */
+static int
+handler(lua_State *L)
+{
+    if (rlf_lua_host_of(L)->spent != RLF_LUA_SPENT_NONE)
+        return 1;
+    lua_settop(L, 1);
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    lua_call(L, 1, 1);
+    return 1;
+}
+
+static int
+base_xpcall(lua_State *L)
+{
+    int n = lua_gettop(L);
+    luaL_checktype(L, 2, LUA_TFUNCTION);
+    lua_pushvalue(L, 2);
+    lua_pushcclosure(L, handler, 1);
+    lua_replace(L, 2);
+    lua_pushboolean(L, 1);
+    lua_pushvalue(L, 1);
+    lua_rotate(L, 3, 2); /* function, handler, true, function, arguments */
+    int status = lua_pcallk(L, n - 2, LUA_MULTRET, 2, 2, pcall_done);
+    return pcall_done(L, status, 2);
+}
+
+/* ------------------------------------------------------------- loading */
+
+/* load(text, name, mode, env): text only, and by default in our globals. */
+static int
+base_load(lua_State *L)
+{
+    size_t n;
+    const char *text = luaL_checklstring(L, 1, &n);
+    const char *name = luaL_optstring(L, 2, "=(load)");
+    bool env = !lua_isnone(L, 4);
+    rlf_lua_charge(L, n);
+    if (luaL_loadbufferx(L, text, n, name, "t") != LUA_OK) {
+        rlf_lua_caught(L, LUA_OK);
+        luaL_pushfail(L);
+        lua_insert(L, -2);
+        return 2;
+    }
+    if (env) {
+        lua_pushvalue(L, 4);
+        lua_setupvalue(L, -2, 1);
+    }
+    return 1;
+}
+
+/* Read and compile dir/name.lua; false: it is not there. */
+static bool
+load_module(lua_State *L, const char *dir, const char *name)
+{
+    rlf_lua_host *host = rlf_lua_host_of(L);
+    rlf_err err = RLF_ERR_NONE;
+    rlf_buf text = {0};
+    luaL_gsub(L, name, ".", "/");
+    const char *path =
+        strcmp(dir, ".") == 0
+            ? lua_pushfstring(L, "%s.lua", lua_tostring(L, -1))
+            : lua_pushfstring(L, "%s/%s.lua", dir, lua_tostring(L, -1));
+    const char *chunk = lua_pushfstring(L, "@%s", path);
+    if (!rlf_file_exists(path))
+        return false;
+    int status = LUA_OK;
+    if (rlf_file_read(path, (size_t)64 << 20, &err, &text) >= 0) {
+        host->hash = rlf_hash(host->hash, text.p, text.n);
+        status = luaL_loadbufferx(L, text.p ? text.p : "", text.n, chunk, "t");
+    }
+    rlf_buf_free(&text);
+    if (err.status < 0)
+        luaL_error(L, "%s", err.sentence);
+    if (status != LUA_OK)
+        lua_error(L);
+    lua_pushstring(L, path);
+    return true;
+}
+
+static int
+base_require(lua_State *L)
+{
+    const rlf_lua_host *host = rlf_lua_host_of(L);
+    const char *name = luaL_checkstring(L, 1);
+    lua_settop(L, 1);
+    lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    switch (lua_getfield(L, 2, name)) {
+    case LUA_TNIL:
+        break;
+    case LUA_TLIGHTUSERDATA:
+        return luaL_error(L, "module '%s' requires itself", name);
+    default:
+        return 1;
+    }
+    if (host->loaded)
+        rlf_lua_error(L, "write the require at the top of the file",
+                      "require '%s' after the file was loaded", name);
+    if (!*name ||
+        name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOP"
+                          "QRSTUVWXYZ0123456789_-.")] ||
+        strstr(name, "..") || *name == '.')
+        return luaL_error(L,
+                          "'%s' is no name of a module: names have letters, "
+                          "digits, _ and -, and dots for folders",
+                          name);
+    for (size_t i = 0; i < host->program->n_dirs; i++) {
+        lua_settop(L, 2);
+        if (!load_module(L, host->program->dirs[i], name))
+            continue;
+        lua_pushlightuserdata(L, L); /* being loaded */
+        lua_setfield(L, 2, name);
+        lua_pushvalue(L, 1);
+        lua_insert(L, -2); /* function, name, path */
+        lua_call(L, 2, 1);
+        if (lua_isnil(L, -1)) {
+            lua_pop(L, 1);
+            lua_pushboolean(L, 1);
+        }
+        lua_pushvalue(L, -1);
+        lua_setfield(L, 2, name);
+        return 1;
+    }
+    luaL_Buffer b;
+    luaL_buffinit(L, &b);
+    for (size_t i = 0; i < host->program->n_dirs; i++) {
+        luaL_addstring(&b, i ? ", " : "");
+        luaL_addstring(&b, host->program->dirs[i]);
+    }
+    luaL_pushresult(&b);
+    rlf_lua_error(L, NULL, "module '%s' not found in %s", name,
+                  lua_tostring(L, -1));
+}
+
+/* -------------------------------------------------------------- random */
+
+/* math.random of the manual, from the sample's own stream. */
+static int
+math_random(lua_State *L)
+{
+    rlf_lua_host *host = rlf_lua_host_of(L);
+    const rlf_random_key *key = host->call.key;
+    lua_Integer low = 1, high;
+    if (!key)
+        rlf_lua_error(L,
+                      "random numbers belong to a sample: draw them inside "
+                      "the function",
+                      "math.random is called without a sample");
+    uint64_t position = host->call.draws++;
+    switch (lua_gettop(L)) {
+    case 0:
+        lua_pushnumber(L, rlf_draw_uniform(key, position));
+        return 1;
+    case 1:
+        high = luaL_checkinteger(L, 1);
+        if (high == 0) {
+            lua_pushinteger(L, (lua_Integer)rlf_draw(key, position));
+            return 1;
+        }
+        break;
+    case 2:
+        low = luaL_checkinteger(L, 1);
+        high = luaL_checkinteger(L, 2);
+        break;
+    default:
+        return luaL_error(L, "wrong number of arguments");
+    }
+    luaL_argcheck(L, low <= high, 2, "interval is empty");
+    uint64_t n = (uint64_t)high - (uint64_t)low + 1; /* 0: all integers */
+    uint64_t x = n ? rlf_draw_below(key, position, n) : rlf_draw(key, position);
+    lua_pushinteger(L, (lua_Integer)((uint64_t)low + x));
+    return 1;
+}
+
+/* ------------------------------------------------------ what costs more */
+
+static int
+cost_results(lua_State *L, lua_CFunction stock)
+{
+    int n = stock(L);
+    rlf_lua_charge(L, (uint64_t)n / 4);
+    return n;
+}
+
+static int
+cost_bytes(lua_State *L, lua_CFunction stock)
+{
+    size_t n;
+    luaL_checklstring(L, 1, &n);
+    rlf_lua_charge(L, n / 4);
+    return stock(L);
+}
+
+static int
+cost_elements(lua_State *L, lua_CFunction stock)
+{
+    if (lua_istable(L, 1)) {
+        lua_Integer n = luaL_len(L, 1);
+        rlf_lua_charge(L, n > 0 ? (uint64_t)n : 0);
+    }
+    return stock(L);
+}
+
+/* insert and remove move what comes after the position. */
+static int
+cost_shifted(lua_State *L, lua_CFunction stock)
+{
+    if (lua_istable(L, 1) && lua_isinteger(L, 2)) {
+        lua_Integer at = lua_tointeger(L, 2), n = luaL_len(L, 1);
+        if (at > 0 && at < n)
+            rlf_lua_charge(L, (uint64_t)(n - at));
+    }
+    return stock(L);
+}
+
+static int
+cost_moved(lua_State *L, lua_CFunction stock)
+{
+    lua_Integer first = luaL_checkinteger(L, 2), last = luaL_checkinteger(L, 3);
+    if (last >= first)
+        rlf_lua_charge(L, (uint64_t)last - (uint64_t)first);
+    return stock(L);
+}
+
+#define COSTLY(library, name, how)                                        \
+    static int library##_##name(lua_State *L)                             \
+    {                                                                     \
+        return cost_##how(L, rlf_lua_host_of(L)->stock.library##_##name); \
+    }
+RLF_LUA_COSTLY(COSTLY)
+#undef COSTLY
+
+/* Put `ours` in the place of library.name; returns what was there. */
+static lua_CFunction
+replace(lua_State *L, const char *library, const char *name, lua_CFunction ours)
+{
+    lua_getglobal(L, library);
+    lua_getfield(L, -1, name);
+    lua_CFunction stock = lua_tocfunction(L, -1);
+    lua_pop(L, 1);
+    if (ours)
+        lua_pushcfunction(L, ours);
+    else
+        lua_pushnil(L);
+    lua_setfield(L, -2, name);
+    lua_pop(L, 1);
+    return stock;
+}
+
+/* ---------------------------------------------------------------- open */
+
+static void
+open_base(lua_State *L)
+{
+    static const char *const gone[] = {"next",     "print",          "dofile",
+                                       "loadfile", "collectgarbage", "warn"};
+    static const luaL_Reg ours[] = {
+        {"tostring", base_tostring},
+        {"rawget", base_rawget},
+        {"rawset", base_rawset},
+        {"rawlen", base_rawlen},
+        {"getmetatable", base_getmetatable},
+        {"setmetatable", base_setmetatable},
+        {"pcall", base_pcall},
+        {"xpcall", base_xpcall},
+        {"load", base_load},
+        {"require", base_require},
+        {"pairs", rlf_lua_pairs},
+        {NULL, NULL},
+    };
+    luaL_requiref(L, LUA_GNAME, luaopen_base, 1);
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++) {
+        lua_pushnil(L);
+        lua_setfield(L, -2, gone[i]);
+    }
+    luaL_setfuncs(L, ours, 0);
+    if (rlf_lua_host_of(L)->options.print) {
+        lua_pushcfunction(L, base_print);
+        lua_setfield(L, -2, "print");
+    }
+    lua_pop(L, 1);
+}
+
+void
+rlf_lua_open_sandbox(lua_State *L)
+{
+    rlf_lua_host *host = rlf_lua_host_of(L);
+    lua_createtable(L, 0, 0);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &rlf_lua_key_back);
+    open_base(L);
+    luaL_requiref(L, LUA_TABLIBNAME, luaopen_table, 1);
+    luaL_requiref(L, LUA_MATHLIBNAME, luaopen_math, 1);
+    luaL_requiref(L, LUA_UTF8LIBNAME, luaopen_utf8, 1);
+    luaL_requiref(L, LUA_STRLIBNAME, luaopen_string, 1);
+    rlf_lua_open_pattern(L);
+    lua_pop(L, 4);
+    rlf_lua_open_coroutine(L);
+#define COSTLY(library, name, how) \
+    host->stock.library##_##name = \
+        replace(L, #library, #name, library##_##name);
+    RLF_LUA_COSTLY(COSTLY)
+#undef COSTLY
+    host->stock.format = replace(L, "string", "format", string_format);
+    replace(L, "string", "dump", NULL);
+    replace(L, "table", "sort", rlf_lua_sort);
+    replace(L, "math", "random", math_random);
+    replace(L, "math", "randomseed", NULL);
+    lua_createtable(L, 0, 16);
+    rlf_lua_open_text(L);
+    rlf_lua_open_json(L);
+    rlf_lua_open_regex(L);
+    lua_pushvalue(L, -1);
+    lua_setglobal(L, "rlf");
+    lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    lua_insert(L, -2);
+    lua_setfield(L, -2, "rlf");
+    lua_pop(L, 1);
+    rlf_lua_open_value(L);
+    /* libraries are frozen before the file runs */
+    static const char *const libraries[] = {"string", "table",     "math",
+                                            "utf8",   "coroutine", "rlf"};
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+        lua_getglobal(L, libraries[i]);
+        rlf_lua_freeze(L, -1);
+        lua_pop(L, 1);
+    }
+    /* methods of texts are found in the contents, without a detour */
+    lua_pushliteral(L, "");
+    lua_getmetatable(L, -1);
+    lua_getglobal(L, "string");
+    rlf_lua_contents(L, -1);
+    lua_setfield(L, -3, "__index");
+    lua_pushboolean(L, 0);
+    lua_setfield(L, -3, "__metatable");
+    lua_settop(L, 0);
+}

@@ -1,0 +1,514 @@
+/* C values to Lua and back: samples as tables, results by their declaration.
+ *
+ * A sample's table has its numbers and texts from the start; arrays (tokens,
+ * pieces, turns) are made when they are first asked for, through a metatable
+ * that users cannot see, because most functions never ask. */
+#include "engine/lua/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+static void
+push_number(lua_State *L, double x)
+{
+    if (x == floor(x) && fabs(x) <= 9007199254740992.0)
+        lua_pushinteger(L, (lua_Integer)x);
+    else
+        lua_pushnumber(L, x);
+}
+
+static void
+push_field(lua_State *L, const rlf_lua_field *f)
+{
+    luaL_checkstack(L, 6, "turns in turns in turns");
+    switch (f->kind) {
+    case RLF_LUA_NUMBER:
+        push_number(L, f->number);
+        break;
+    case RLF_LUA_BYTES:
+        lua_pushlstring(L, f->text.p ? f->text.p : "", f->text.n);
+        break;
+    case RLF_LUA_BOOL:
+        lua_pushboolean(L, f->flag);
+        break;
+    case RLF_LUA_INTS:
+        lua_createtable(L, (int)f->ints.n, 0);
+        for (size_t i = 0; i < f->ints.n; i++) {
+            lua_pushinteger(L, f->ints.p[i]);
+            lua_rawseti(L, -2, (lua_Integer)i + 1);
+        }
+        break;
+    case RLF_LUA_TEXTS:
+        lua_createtable(L, (int)f->texts.n, 0);
+        for (size_t i = 0; i < f->texts.n; i++) {
+            rlf_str s = f->texts.p[i];
+            lua_pushlstring(L, s.p ? s.p : "", s.n);
+            lua_rawseti(L, -2, (lua_Integer)i + 1);
+        }
+        break;
+    case RLF_LUA_LIST:
+        lua_createtable(L, (int)f->list.n, 0);
+        for (size_t i = 0; i < f->list.n; i++) {
+            rlf_lua_push_record(L, &f->list.p[i]);
+            lua_rawseti(L, -2, (lua_Integer)i + 1);
+        }
+        break;
+    }
+}
+
+static bool
+is_lazy(const rlf_lua_field *f)
+{
+    return f->kind >= RLF_LUA_INTS;
+}
+
+void
+rlf_lua_push_record(lua_State *L, const rlf_lua_record *record)
+{
+    lua_createtable(L, 0, (int)record->n);
+    for (size_t i = 0; i < record->n; i++) {
+        push_field(L, &record->fields[i]);
+        lua_setfield(L, -2, record->fields[i].name);
+    }
+}
+
+void
+rlf_lua_push_sample(lua_State *L, size_t slot)
+{
+    const rlf_lua_host *host = rlf_lua_host_of(L);
+    const rlf_lua_sample *s = &host->call.samples[slot];
+    bool lazy = false;
+    lua_createtable(L, 0, (int)s->n_fields + (host->call.n > 1));
+    for (size_t i = 0; i < s->n_fields; i++) {
+        if (is_lazy(&s->fields[i])) {
+            lazy = true;
+            continue;
+        }
+        push_field(L, &s->fields[i]);
+        lua_setfield(L, -2, s->fields[i].name);
+    }
+    if (host->program->per == RLF_LUA_PER_STEP) {
+        lua_pushinteger(L, s->step);
+        lua_setfield(L, -2, "step");
+    }
+    if (!lazy)
+        return;
+    if (host->call.n > 1) {
+        lua_pushinteger(L, (lua_Integer)slot);
+        lua_rawsetp(L, -2, &rlf_lua_key_slot);
+    }
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &rlf_lua_key_lazy);
+    lua_setmetatable(L, -2);
+}
+
+static const rlf_lua_sample *
+sample_of(lua_State *L, int index)
+{
+    const rlf_lua_host *host = rlf_lua_host_of(L);
+    lua_rawgetp(L, index, &rlf_lua_key_slot);
+    size_t slot = (size_t)lua_tointeger(L, -1);
+    lua_pop(L, 1);
+    return &host->call.samples[slot];
+}
+
+/* __index of a sample's table. */
+static int
+lazy_index(lua_State *L)
+{
+    if (lua_type(L, 2) != LUA_TSTRING)
+        return 0;
+    const char *name = lua_tostring(L, 2);
+    const rlf_lua_sample *s = sample_of(L, 1);
+    for (size_t i = 0; i < s->n_fields; i++) {
+        if (!is_lazy(&s->fields[i]) || strcmp(s->fields[i].name, name) != 0)
+            continue;
+        push_field(L, &s->fields[i]);
+        lua_pushvalue(L, 2);
+        lua_pushvalue(L, -2);
+        lua_rawset(L, 1);
+        return 1;
+    }
+    return 0;
+}
+
+void
+rlf_lua_complete(lua_State *L, int index)
+{
+    index = lua_absindex(L, index);
+    if (!lua_getmetatable(L, index))
+        return;
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &rlf_lua_key_lazy);
+    bool sample = lua_rawequal(L, -1, -2);
+    lua_pop(L, 2);
+    if (!sample)
+        return;
+    const rlf_lua_sample *s = sample_of(L, index);
+    for (size_t i = 0; i < s->n_fields; i++) {
+        if (!is_lazy(&s->fields[i]))
+            continue;
+        lua_pushstring(L, s->fields[i].name);
+        lua_pushvalue(L, -1);
+        if (lua_rawget(L, index) == LUA_TNIL) {
+            lua_pop(L, 1);
+            push_field(L, &s->fields[i]);
+            lua_rawset(L, index);
+        } else {
+            lua_pop(L, 2);
+        }
+    }
+}
+
+void
+rlf_lua_open_value(lua_State *L)
+{
+    lua_createtable(L, 0, 2);
+    lua_pushcfunction(L, lazy_index);
+    lua_setfield(L, -2, "__index");
+    lua_pushboolean(L, 0);
+    lua_setfield(L, -2, "__metatable");
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &rlf_lua_key_lazy);
+}
+
+/* ------------------------------------------------------------- results */
+
+/* Where a result is taken from, for messages. */
+typedef struct taker {
+    lua_State *L;
+    const rlf_lua_program *program;
+    rlf_arena *arena;
+    size_t sample; /* from 1, in a group or batch; 0: the only one */
+    size_t length; /* of the response */
+} taker;
+
+/* Raise "file:line: the result is nil, not a number", where the line is that of
+ * the function. */
+_Noreturn static void
+refuse(const taker *t, const rlf_lua_give *give, const char *hint,
+       const char *fmt, ...)
+{
+    lua_State *L = t->L;
+    lua_Debug ar;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, rlf_lua_host_of(L)->function);
+    lua_getinfo(L, ">S", &ar);
+    luaL_Buffer b;
+    luaL_buffinit(L, &b);
+    lua_pushfstring(L, "%s:%d: ", ar.source + 1, ar.linedefined);
+    luaL_addvalue(&b);
+    if (give && give->name)
+        lua_pushfstring(L, "result '%s' ", give->name);
+    else
+        lua_pushliteral(L, "the result ");
+    luaL_addvalue(&b);
+    if (t->sample) {
+        lua_pushfstring(L, "for element %d ", (int)t->sample);
+        luaL_addvalue(&b);
+    }
+    va_list ap;
+    va_start(ap, fmt);
+    lua_pushvfstring(L, fmt, ap);
+    va_end(ap);
+    luaL_addvalue(&b);
+    if (hint)
+        luaL_addstring(&b, "\nhint: ");
+    luaL_addstring(&b, hint ? hint : "");
+    luaL_pushresult(&b);
+    lua_error(L);
+    __builtin_unreachable();
+}
+
+/* "nil", "a table", "NaN"... */
+static const char *
+what(lua_State *L, int index)
+{
+    switch (lua_type(L, index)) {
+    case LUA_TNONE:
+    case LUA_TNIL:
+        return "nil";
+    case LUA_TBOOLEAN:
+        return lua_toboolean(L, index) ? "true" : "false";
+    case LUA_TSTRING:
+        return "a text";
+    case LUA_TTABLE:
+        return "a table";
+    case LUA_TFUNCTION:
+        return "a function";
+    case LUA_TNUMBER: {
+        double x = lua_tonumber(L, index);
+        return isnan(x) ? "NaN" : x > 0 ? "infinite" : "minus infinity";
+    }
+    default:
+        return "no number";
+    }
+}
+
+static bool
+is_number(lua_State *L, int index)
+{
+    return lua_type(L, index) == LUA_TNUMBER &&
+           isfinite(lua_tonumber(L, index));
+}
+
+static const char *
+number_hint(lua_State *L, int index)
+{
+    switch (lua_type(L, index)) {
+    case LUA_TBOOLEAN:
+        return "write: return condition and 1 or 0";
+    case LUA_TSTRING:
+        return "tonumber(text) makes a number of it";
+    case LUA_TNIL:
+        return "every way through the function must end in a return";
+    default:
+        return NULL;
+    }
+}
+
+static void
+take_tokens(const taker *t, const rlf_lua_give *give, int index,
+            rlf_lua_value *out)
+{
+    lua_State *L = t->L;
+    if (lua_type(L, index) != LUA_TTABLE)
+        refuse(t, give, "return an array with one number per response token",
+               "is %s, not an array of numbers", what(L, index));
+    lua_Integer n = luaL_len(L, index);
+    if (n != (lua_Integer)t->length)
+        refuse(t, give,
+               "it must have one number for each of sample.tokens, of which "
+               "there are sample.length",
+               "has %d numbers for a response of %d tokens", (int)n,
+               (int)t->length);
+    double *x = RLF_NEW_ARRAY(t->arena, double, t->length);
+    rlf_lua_charge(L, t->length);
+    for (size_t i = 0; i < t->length; i++) {
+        lua_geti(L, index, (lua_Integer)i + 1);
+        if (!is_number(L, -1))
+            refuse(t, give, number_hint(L, -1),
+                   "is %s at token %d, not a finite number", what(L, -1),
+                   (int)i + 1);
+        x[i] = lua_tonumber(L, -1);
+        lua_pop(L, 1);
+    }
+    out->tokens = x;
+    out->n_tokens = t->length;
+}
+
+static void
+take_value(const taker *t, const rlf_lua_give *give, int index,
+           rlf_lua_value *out)
+{
+    lua_State *L = t->L;
+    *out = (rlf_lua_value){0};
+    switch (give->level) {
+    case RLF_LUA_SCALAR:
+    case RLF_LUA_SAMPLE:
+        if (!is_number(L, index))
+            refuse(t, give, number_hint(L, index), "is %s, not a %s",
+                   what(L, index),
+                   lua_type(L, index) == LUA_TNUMBER ? "finite number"
+                                                     : "number");
+        out->number = lua_tonumber(L, index);
+        break;
+    case RLF_LUA_TOKEN:
+        take_tokens(t, give, index, out);
+        break;
+    case RLF_LUA_TEXT: {
+        if (t->program->per == RLF_LUA_PER_TURN && lua_isnil(L, index)) {
+            out->none = true;
+            break;
+        }
+        if (lua_type(L, index) != LUA_TSTRING)
+            refuse(t, give, NULL, "is %s, not a text", what(L, index));
+        size_t n;
+        const char *text = lua_tolstring(L, index, &n);
+        out->text = (rlf_str){rlf_arena_strndup(t->arena, text, n), n};
+        break;
+    }
+    }
+}
+
+/* Refuse fields that were not declared: a slip, or a result that would be
+ * lost. */
+static void
+check_fields(const taker *t, int index)
+{
+    lua_State *L = t->L;
+    const rlf_lua_program *p = t->program;
+    size_t n = rlf_lua_keys(L, index);
+    for (size_t i = 1; i <= n; i++) {
+        lua_rawgeti(L, -1, (lua_Integer)i);
+        const char *key = rlf_lua_text(L, -1, NULL);
+        bool found = false;
+        for (size_t g = 0; g < p->n_gives; g++)
+            found = found || strcmp(p->gives[g].name, key) == 0;
+        if (!found)
+            refuse(t, NULL,
+                   "name it after -> in the hook's declaration, or leave it "
+                   "out",
+                   "has a field '%s' that the hook does not declare", key);
+        lua_pop(L, 2);
+    }
+    lua_pop(L, 1);
+}
+
+/* Named results: a table with one field for each. */
+static void
+take_fields(const taker *t, int index, rlf_lua_value *out)
+{
+    lua_State *L = t->L;
+    const rlf_lua_program *p = t->program;
+    check_fields(t, index);
+    for (size_t g = 0; g < p->n_gives; g++) {
+        lua_getfield(L, index, p->gives[g].name);
+        take_value(t, &p->gives[g], lua_gettop(L), &out[g]);
+        lua_pop(L, 1);
+    }
+}
+
+/* One sample's results from the n values at first. */
+static void
+take_one(const taker *t, int first, int n, rlf_lua_value *out)
+{
+    lua_State *L = t->L;
+    const rlf_lua_program *p = t->program;
+    bool table = n == 1 && lua_istable(L, first);
+    if (table && p->gives[0].name) {
+        bool record = p->n_gives > 1 || p->gives[0].level != RLF_LUA_TOKEN ||
+                      lua_getfield(L, first, p->gives[0].name) != LUA_TNIL;
+        if (record) {
+            lua_settop(L, first);
+            take_fields(t, first, out);
+            return;
+        }
+        lua_settop(L, first);
+    }
+    if (n == 0 && p->n_gives == 1) {
+        lua_pushnil(L);
+        n = 1;
+    }
+    if (n != (int)p->n_gives)
+        refuse(t, NULL,
+               p->n_gives > 1 ? "return a table with the declared fields, or "
+                                "the values in the declared order"
+                              : "declare names for them: -> (a, b); or put the "
+                                "call in parentheses to keep its first value",
+               "has %d values where %d are declared", n, (int)p->n_gives);
+    for (int g = 0; g < n; g++)
+        take_value(t, &p->gives[g], first + g, &out[g]);
+}
+
+void
+rlf_lua_take(lua_State *L, int first, int n, rlf_arena *arena,
+             rlf_lua_value *out)
+{
+    const rlf_lua_host *host = rlf_lua_host_of(L);
+    const rlf_lua_program *p = host->program;
+    taker t = {.L = L, .program = p, .arena = arena};
+    luaL_checkstack(L, 16, NULL);
+    if (p->per != RLF_LUA_PER_GROUP && p->per != RLF_LUA_PER_BATCH) {
+        t.length = host->call.samples[0].length;
+        take_one(&t, first, n, out);
+        return;
+    }
+    const char *hint = "return an array with one result for each sample, in "
+                       "the order of the argument";
+    if (n != 1 || !lua_istable(L, first))
+        refuse(&t, NULL, hint, "is %s, not an array of results",
+               n > 1 ? "more than one value" : what(L, first));
+    lua_Integer count = luaL_len(L, first);
+    if (count != (lua_Integer)host->call.n)
+        refuse(&t, NULL, hint, "has %d elements for %d samples", (int)count,
+               (int)host->call.n);
+    for (size_t i = 0; i < host->call.n; i++) {
+        t.sample = i + 1;
+        t.length = host->call.samples[i].length;
+        lua_geti(L, first, (lua_Integer)i + 1);
+        take_one(&t, first + 1, 1, &out[i * p->n_gives]);
+        lua_settop(L, first);
+    }
+}
+
+void
+rlf_lua_take_record(lua_State *L, int index, rlf_arena *arena,
+                    rlf_lua_record *out)
+{
+    const rlf_lua_host *host = rlf_lua_host_of(L);
+    taker t = {.L = L, .program = host->program, .arena = arena};
+    index = lua_absindex(L, index);
+    luaL_checkstack(L, 16, NULL);
+    if (!lua_istable(L, index))
+        refuse(&t, NULL, "return a table with a row's fields, or nil to end",
+               "is %s, not a table of fields", what(L, index));
+    size_t n = rlf_lua_keys(L, index);
+    rlf_lua_field *fields = RLF_NEW_ARRAY(arena, rlf_lua_field, n);
+    for (size_t i = 0; i < n; i++) {
+        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+        if (lua_type(L, -1) != LUA_TSTRING)
+            refuse(&t, NULL, "fields have names: {question = ...}",
+                   "has a field without a name");
+        const char *name = lua_tostring(L, -1);
+        size_t len;
+        fields[i].name = rlf_arena_strdup(arena, name);
+        lua_getfield(L, index, name);
+        switch (lua_type(L, -1)) {
+        case LUA_TNUMBER:
+            fields[i].kind = RLF_LUA_NUMBER;
+            fields[i].number = lua_tonumber(L, -1);
+            break;
+        case LUA_TBOOLEAN:
+            fields[i].kind = RLF_LUA_BOOL;
+            fields[i].flag = lua_toboolean(L, -1);
+            break;
+        case LUA_TSTRING:
+            fields[i].kind = RLF_LUA_BYTES;
+            lua_tolstring(L, -1, &len);
+            fields[i].text.p =
+                rlf_arena_strndup(arena, lua_tostring(L, -1), len);
+            fields[i].text.n = len;
+            break;
+        default:
+            refuse(&t, NULL, NULL, "has %s as field '%s', not a number or text",
+                   what(L, -1), name);
+        }
+        lua_pop(L, 2);
+    }
+    *out = (rlf_lua_record){fields, n};
+}
+
+/* -------------------------------------------------------------- buffer */
+
+void
+rlf_lua_bytes_init(lua_State *L, rlf_lua_bytes *bytes)
+{
+    lua_pushnil(L);
+    *bytes = (rlf_lua_bytes){.L = L, .slot = lua_gettop(L)};
+}
+
+char *
+rlf_lua_bytes_room(rlf_lua_bytes *bytes, size_t n)
+{
+    if (bytes->room - bytes->n < n || !bytes->p) {
+        size_t room = 2 * bytes->room + n + 64;
+        char *p = lua_newuserdatauv(bytes->L, room, 0);
+        if (bytes->n)
+            memcpy(p, bytes->p, bytes->n);
+        lua_replace(bytes->L, bytes->slot);
+        bytes->p = p;
+        bytes->room = room;
+    }
+    return bytes->p + bytes->n;
+}
+
+void
+rlf_lua_bytes_add(rlf_lua_bytes *bytes, const char *p, size_t n)
+{
+    if (n)
+        memcpy(rlf_lua_bytes_room(bytes, n), p, n);
+    bytes->n += n;
+}
+
+void
+rlf_lua_bytes_push(const rlf_lua_bytes *bytes)
+{
+    lua_pushlstring(bytes->L, bytes->p ? bytes->p : "", bytes->n);
+}
