@@ -172,10 +172,13 @@ cut(const rlf_call *call, int which)
                          to - from, samples, n_samples);
 }
 
+/* Before the first iteration there is nothing to cut yet. */
 static rlf_status
 step(rlf_call *call, rlf_err *err)
 {
     (void)err;
+    if (call->branch < 0)
+        return RLF_OK;
     for (int i = 0; i < n_sets(call->node); i++)
         call->out[i].rows = cut(call, i);
     return RLF_OK;

@@ -2,4 +2,25 @@
 # check_PROGRAMS += tests/unit/nodes_NAME
 # tests_unit_nodes_NAME_LDADD = $(NODES_LIBS)
 noinst_LTLIBRARIES += libnodes.la
-libnodes_la_SOURCES =
+libnodes_la_SOURCES = \
+	%D%/ask.c \
+	%D%/break.c \
+	%D%/checkpoint.c \
+	%D%/collect.c \
+	%D%/data.c %D%/data.h \
+	%D%/draw.c \
+	%D%/every.c \
+	%D%/expr.c \
+	%D%/field.c \
+	%D%/for.c \
+	%D%/hook.c %D%/hook.h \
+	%D%/if.c \
+	%D%/keep.c \
+	%D%/node.def \
+	%D%/report.c \
+	%D%/resource.def \
+	%D%/respond.c \
+	%D%/rows.c %D%/rows.h \
+	%D%/state.c \
+	%D%/table.c %D%/table.h \
+	%D%/where.c

@@ -140,8 +140,11 @@ typedef struct rlf_node {
     int n_writes;
     int *regions; /* bodies: for, every, collect 1; if 1 or 2 */
     int n_regions;
-    const rlf_expr *expr; /* class expr: the program; its inputs and outputs
-                             are the node's, in order */
+    /* Class expr: the program; its inputs and outputs are the node's, in order.
+     * Further inputs of the node are sets (or columns) on whose spaces the
+     * program computes though none of its inputs is there: roll.at_last(score)
+     * needs roll, x[mini] needs mini. */
+    const rlf_expr *expr;
     const rlf_loss *loss; /* class update */
     uint32_t site; /* number of this call in the program: key of randomness;
                       does not change when metrics are added or removed */

@@ -1,0 +1,146 @@
+/* Arithmetic: a fused expression program over the columns of a step.
+ *
+ * The grammar made the program (engine/expr), kernels/expr.h runs it, whole or
+ * on the rows of a piece. Here its columns and spaces are put together. */
+#include "kernels/expr.h"
+
+#include "engine/graph/class.h"
+
+#include <stdlib.h>
+
+/* What lasts for the run. */
+typedef struct rlf_expr_node {
+    rlf_arena *arena;
+    const rlf_expr_plan *plan;
+} state;
+
+static void
+fini(void *object)
+{
+    state *s = object;
+    if (!s)
+        return;
+    rlf_arena_free(s->arena);
+    free(s);
+}
+
+static rlf_status
+init(const rlf_env *env, const rlf_node *node, rlf_err *err, void **out)
+{
+    (void)env;
+    state *s = rlf_calloc(1, sizeof *s);
+    s->arena = rlf_arena_new();
+    *out = s;
+    return rlf_expr_plan_new(node->expr, s->arena, err, &s->plan);
+}
+
+/* Enter `space` and all spaces above it by their domains. */
+static void
+enter(const rlf_graph *graph, const rlf_space *space, const rlf_space **spaces)
+{
+    if (!space || spaces[space->domain])
+        return;
+    spaces[space->domain] = space;
+    const rlf_domain *d = rlf_domains_get(&graph->domains, space->domain);
+    for (int i = 0; i < d->n_up; i++)
+        enter(graph, space->up[i].to, spaces);
+}
+
+/* The spaces of this call, by domain. */
+static const rlf_space **
+find_spaces(const rlf_call *call)
+{
+    const rlf_graph *graph = call->env->graph;
+    size_t n = graph->domains.list.count;
+    const rlf_space **spaces =
+        RLF_NEW_ARRAY(call->env->pool, const rlf_space *, n);
+    for (int i = 0; i < call->node->n_inputs; i++) {
+        const rlf_value *value = &graph->values.data[call->node->inputs[i]];
+        if (value->kind == RLF_VALUE_SET) {
+            enter(graph, call->in[i].rows->tokens, spaces);
+            enter(graph, call->in[i].rows->samples, spaces);
+            enter(graph, call->in[i].rows->prompts, spaces);
+        } else {
+            enter(graph, call->in[i].column.space, spaces);
+        }
+    }
+    if (!spaces[0])
+        spaces[0] = rlf_space_rows(call->env->pool, graph, 0, 1);
+    return spaces;
+}
+
+static rlf_status
+open(rlf_call *call, rlf_err *err)
+{
+    const rlf_graph *graph = call->env->graph;
+    const rlf_space **spaces = find_spaces(call);
+    for (int i = 0; i < call->node->n_outputs; i++) {
+        const rlf_value *value = &graph->values.data[call->node->outputs[i]];
+        if (!spaces[value->domain])
+            return rlf_fail(
+                err, RLF_BUG, "no input of an expression lies on '%s'",
+                rlf_domains_get(&graph->domains, value->domain)->name);
+        call->out[i].column =
+            rlf_column_new(call->env->pool, spaces[value->domain],
+                           value->kind == RLF_VALUE_TEXT);
+    }
+    return RLF_OK;
+}
+
+static rlf_status
+step(rlf_call *call, rlf_err *err)
+{
+    const state *s = call->state;
+    const rlf_node *node = call->node;
+    const rlf_env *env = call->env;
+    size_t n_in = node->expr->inputs.count, n_out = node->expr->outputs.count;
+    rlf_column *inputs = RLF_NEW_ARRAY(env->pool, rlf_column, n_in);
+    rlf_column *outputs = RLF_NEW_ARRAY(env->pool, rlf_column, n_out);
+    for (size_t i = 0; i < n_in; i++)
+        inputs[i] = call->in[i].column;
+    for (size_t i = 0; i < n_out; i++)
+        outputs[i] = call->out[i].column;
+    rlf_expr_bind bind = {.inputs = inputs,
+                          .outputs = outputs,
+                          .spaces = find_spaces(call),
+                          .seed = env->seed,
+                          .step = env->step,
+                          .iteration = call->iteration};
+    if (!call->rows)
+        return rlf_expr_run(s->plan, env->queue, &bind, err);
+    return rlf_expr_run_rows(s->plan, env->queue, &bind, node->rows, call->rows,
+                             call->n_rows, err);
+}
+
+/* Memory traffic and a few operations a value: next to a model's call nothing.
+ */
+static void
+cost(const rlf_graph *graph, const rlf_node *node, double prompts,
+     double samples, double tokens, rlf_cost *out)
+{
+    (void)prompts, (void)samples;
+    *out = (rlf_cost){0};
+    for (size_t i = 0; i < node->expr->ops.count; i++) {
+        const rlf_expr_op *op = &node->expr->ops.data[i];
+        if (rlf_domains_get(&graph->domains, op->domain)->kind ==
+            RLF_DOMAIN_TOKENS)
+            out->flops += tokens;
+    }
+    out->read = 8 * tokens * (double)node->expr->inputs.count;
+    out->written = 8 * tokens * (double)node->expr->outputs.count;
+}
+
+const rlf_node_class rlf_node_expr = {
+    .name = "expr",
+    .doc = "arithmetic on columns, fused into one pass",
+    .role = RLF_ROLE_EXPR,
+    .gives = RLF_GIVES_OTHER,
+    .granularity = RLF_GRAIN_SAMPLE,
+    .infer = rlf_class_no_infer,
+    .cost = cost,
+    .init = init,
+    .fini = fini,
+    .open = open,
+    .step = step,
+    .trainable = &rlf_trainable_none,
+};
