@@ -2,4 +2,7 @@
 # test as: check_PROGRAMS += tests/unit/dev_NAME
 #          tests_unit_dev_NAME_LDADD = $(DEV_LIBS)
 noinst_LTLIBRARIES += libdev.la
-libdev_la_SOURCES =
+libdev_la_SOURCES = \
+	%D%/cores.c %D%/cores.h \
+	%D%/cpu.c %D%/dev.h \
+	%D%/team.c %D%/team.h

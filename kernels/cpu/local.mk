@@ -1,2 +1,19 @@
 # kernels/cpu: the reference. Add to libkernels_la_SOURCES or to
 # kernel_isa_sources (see kernels/local.mk).
+libkernels_la_SOURCES += \
+	kernels/op.c kernels/op.def kernels/kernels.h \
+	%D%/run.c %D%/run.h \
+	%D%/select.c %D%/select.h
+
+kernel_isa_sources += \
+	%D%/attention.c \
+	%D%/attention_grad.c \
+	%D%/head.c %D%/head.h \
+	%D%/instance.c \
+	%D%/norm.c \
+	%D%/ops.h \
+	%D%/optim.c \
+	%D%/product.c \
+	%D%/rows.c \
+	%D%/sample.c \
+	%D%/simd.h

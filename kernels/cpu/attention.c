@@ -1,0 +1,496 @@
+/* Attention: one row function for training, prefill and decode.
+ *
+ * A row (one token, one head) walks its keys in blocks of 64 from position 0
+ * with a running maximum m, sum l and accumulator (online softmax, Milakov and
+ * Gimelshein 2018; Dao et al. 2022). Scores add over d in order, the sum over
+ * a block is 64 lanes in a tree, values add over keys in order. Rows are taken
+ * several at a time for speed only: nothing crosses between them, and a row
+ * never touches a key that it does not see.
+ *
+ * A block is four quarters of 16 keys, each somewhere in memory: a quarter of
+ * a transposed copy when training, a piece of a page of the cache in decode. */
+#include "kernels/cpu/ops.h"
+
+#define BLOCK 64
+#define QUARTER 16
+#define QV (QUARTER / VL) /* vectors of a quarter */
+#define MAX_D 256
+#define ROWS 6
+/* Tokens of a task; their rows' states are in scratch. */
+#define CHUNK 128
+#define MAX_GROUP 64
+
+/* 64 keys: k[i][d * k_ld + j] and v[i][j * v_ld + d] of quarter i, j < 16. */
+typedef struct keys {
+    const float *k[4], *v[4];
+    int64_t k_ld, v_ld;
+} keys;
+
+typedef struct row {
+    const float *q;
+    float *o;    /* the accumulator, in the output */
+    int64_t pos; /* of its token */
+    float m, l;
+    int32_t lo, hi; /* the keys of the present block it sees */
+} row;
+
+INLINE vf
+load_part(const float *p, int64_t n)
+{
+    return n >= VL ? vload(p) : vload_n(p, n);
+}
+
+INLINE void
+store_part(float *p, vf x, int64_t n)
+{
+    if (n >= VL)
+        vstore(p, x);
+    else
+        vstore_n(p, x, n);
+}
+
+/* Scores of n rows with the keys of `nq` quarters from `first`. */
+INLINE void
+score_quarters(row *const *rows, const int n, const keys *ks, int first,
+               const int nq, int64_t d, float s[][BLOCK])
+{
+    vf acc[ROWS][4 * QV];
+    for (int r = 0; r < n; r++)
+        for (int i = 0; i < nq * QV; i++)
+            acc[r][i] = vset(0);
+    for (int64_t x = 0; x < d; x++) {
+        vf k[4 * QV];
+        _Pragma("GCC unroll 16") for (int i = 0; i < nq * QV; i++) k[i] =
+            vload(ks->k[first + i / QV] + x * ks->k_ld + i % QV * VL);
+        _Pragma("GCC unroll 8") for (int r = 0; r < n; r++)
+        {
+            vf q = vset(rows[r]->q[x]);
+            _Pragma("GCC unroll 16") for (int i = 0; i < nq * QV; i++)
+                acc[r][i] = vfma(q, k[i], acc[r][i]);
+        }
+    }
+    for (int r = 0; r < n; r++)
+        for (int i = 0; i < nq * QV; i++)
+            vstore(s[r] + first * QUARTER + i * VL, acc[r][i]);
+}
+
+/* Quarters of one pass: as many as the registers hold. */
+#define PASS(n) (VL == 16 ? ((n) <= 2 ? 4 : 2) : 1)
+
+INLINE void
+score_rows(row *const *rows, const int n, const keys *ks, int first, int last,
+           int64_t d, float s[][BLOCK])
+{
+    for (; first + PASS(n) <= last; first += PASS(n))
+        score_quarters(rows, n, ks, first, PASS(n), d, s);
+    for (; first < last; first++)
+        score_quarters(rows, n, ks, first, 1, d, s);
+}
+
+/* The row's scores become e^(s - m) and its m, l and accumulator move on. */
+static void
+softmax_block(row *r, float *s, float scale, int64_t d)
+{
+    lanes p = lanes_set(-__builtin_inff());
+    int i0 = r->lo / VL, i1 = (r->hi + VL - 1) / VL;
+    vi lane;
+    for (int i = 0; i < VL; i++)
+        lane[i] = i;
+    for (int i = i0; i < i1; i++) {
+        vf x = vload(s + i * VL) * scale;
+        vi at = lane + i * VL;
+        p.v[i] = vselect((vi)(at >= r->lo) & (vi)(at < r->hi), x, p.v[i]);
+    }
+    float top = lanes_max(&p);
+    float m = top > r->m ? top : r->m;
+    for (int i = 0; i < NL; i++) {
+        if (i >= i0 && i < i1) {
+            p.v[i] = vexp(p.v[i] - m);
+            vstore(s + i * VL, p.v[i]);
+        } else {
+            p.v[i] = vset(0);
+        }
+    }
+    float keep = r->l == 0 ? 0 : exp_1(r->m - m);
+    r->l = __builtin_fmaf(r->l, keep, lanes_sum(&p));
+    r->m = m;
+    if (keep != 1)
+        for (int64_t x = 0; x < d; x += VL)
+            store_part(r->o + x, load_part(r->o + x, d - x) * keep, d - x);
+}
+
+INLINE const float *
+value_of(const keys *ks, int64_t j)
+{
+    return ks->v[j / QUARTER] + j % QUARTER * ks->v_ld;
+}
+
+/* Accumulators of n rows += weights s times values lo..hi-1, `w` = 1 or 2
+ * vectors from element x; `part` elements in the last if it is not whole. */
+INLINE void
+value_strip(row *const *rows, const int n, const keys *ks, int lo, int hi,
+            float s[][BLOCK], int64_t x, const int w, int64_t part)
+{
+    vf acc[ROWS][2];
+    for (int r = 0; r < n; r++)
+        for (int i = 0; i < w; i++)
+            acc[r][i] = load_part(rows[r]->o + x + i * VL, part);
+    for (int j = lo; j < hi; j++) {
+        const float *v = value_of(ks, j) + x;
+        vf y[2];
+        for (int i = 0; i < w; i++)
+            y[i] = load_part(v + i * VL, part);
+        _Pragma("GCC unroll 8") for (int r = 0; r < n; r++)
+        {
+            vf p = vset(s[r][j]);
+            for (int i = 0; i < w; i++)
+                acc[r][i] = vfma(p, y[i], acc[r][i]);
+        }
+    }
+    for (int r = 0; r < n; r++)
+        for (int i = 0; i < w; i++)
+            store_part(rows[r]->o + x + i * VL, acc[r][i], part);
+}
+
+INLINE void
+value_rows(row *const *rows, const int n, const keys *ks, int lo, int hi,
+           int64_t d, float s[][BLOCK])
+{
+    int64_t x = 0;
+    if (lo >= hi)
+        return;
+    for (; x + 2 * VL <= d; x += 2 * VL)
+        value_strip(rows, n, ks, lo, hi, s, x, 2, VL);
+    for (; x + VL <= d; x += VL)
+        value_strip(rows, n, ks, lo, hi, s, x, 1, VL);
+    if (x < d)
+        value_strip(rows, n, ks, lo, hi, s, x, 1, d - x);
+}
+
+/* n rows that all see something of the block. */
+INLINE void
+attend_rows(row *const *rows, const int n, const keys *ks, float scale,
+            int64_t d)
+{
+    float s[ROWS][BLOCK] __attribute__((aligned(64)));
+    int lo = BLOCK, hi = 0, all_lo = 0, all_hi = BLOCK;
+    for (int r = 0; r < n; r++) {
+        lo = rows[r]->lo < lo ? rows[r]->lo : lo;
+        hi = rows[r]->hi > hi ? rows[r]->hi : hi;
+        all_lo = rows[r]->lo > all_lo ? rows[r]->lo : all_lo;
+        all_hi = rows[r]->hi < all_hi ? rows[r]->hi : all_hi;
+    }
+    score_rows(rows, n, ks, lo / QUARTER, (hi + QUARTER - 1) / QUARTER, d, s);
+    for (int r = 0; r < n; r++)
+        softmax_block(rows[r], s[r], scale, d);
+    if (all_lo >= all_hi) {
+        for (int r = 0; r < n; r++)
+            value_rows(rows + r, 1, ks, rows[r]->lo, rows[r]->hi, d, s + r);
+        return;
+    }
+    /* each row's keys in order: its own first, the shared, its own last */
+    for (int r = 0; r < n; r++)
+        value_rows(rows + r, 1, ks, rows[r]->lo, all_lo, d, s + r);
+    value_rows(rows, n, ks, all_lo, all_hi, d, s);
+    for (int r = 0; r < n; r++)
+        value_rows(rows + r, 1, ks, all_hi, rows[r]->hi, d, s + r);
+}
+
+// clang-format off
+#define ATTEND(n)                                                             \
+    static void attend_##n(row *const *rows, const keys *ks, float scale,   \
+                           int64_t d)                                         \
+    { attend_rows(rows, n, ks, scale, d); }
+ATTEND(1) ATTEND(2) ATTEND(3) ATTEND(4) ATTEND(5) ATTEND(6)
+typedef void attend_fn(row *const *rows, const keys *ks, float scale,
+                       int64_t d);
+static attend_fn *const attend[ROWS + 1] = {
+    NULL, attend_1, attend_2, attend_3, attend_4, attend_5, attend_6};
+// clang-format on
+
+/* The part of the block from position `base` that a token at `pos` sees. */
+INLINE void
+see(row *r, int64_t base, int64_t window)
+{
+    int64_t hi = r->pos + 1 - base;
+    int64_t lo = window ? r->pos + 1 - window - base : 0;
+    r->lo = (int32_t)(lo < 0 ? 0 : lo > BLOCK ? BLOCK : lo);
+    r->hi = (int32_t)(hi < 0 ? 0 : hi > BLOCK ? BLOCK : hi);
+}
+
+static void
+attend_block(row *rows, int64_t n, const keys *ks, int64_t base, int64_t window,
+             float scale, int64_t d)
+{
+    row *live[ROWS];
+    int m = 0;
+    for (int64_t i = 0; i < n; i++) {
+        see(&rows[i], base, window);
+        if (rows[i].lo >= rows[i].hi)
+            continue;
+        live[m++] = &rows[i];
+        if (m == ROWS) {
+            attend[m](live, ks, scale, d);
+            m = 0;
+        }
+    }
+    if (m)
+        attend[m](live, ks, scale, d);
+}
+
+static void
+row_begin(row *r, const float *q, float *o, int64_t pos, int64_t d)
+{
+    *r = (row){.q = q, .o = o, .pos = pos, .m = -__builtin_inff()};
+    memset(o, 0, (size_t)d * 4);
+}
+
+static void
+row_end(row *r, float *lse, int64_t d)
+{
+    for (int64_t x = 0; x < d; x += VL)
+        store_part(r->o + x, load_part(r->o + x, d - x) / vset(r->l), d - x);
+    if (lse)
+        *lse = (float)((double)r->m + rlf_ln((double)r->l));
+}
+
+/* The first block that a token at `pos` may see. */
+static int64_t
+first_block(int64_t pos, int64_t window)
+{
+    int64_t lo = window ? pos + 1 - window : 0;
+    return lo > 0 ? lo / BLOCK : 0;
+}
+
+static rlf_status
+check_heads(int64_t heads, int64_t kv_heads, int64_t d, int64_t window,
+            const char *op, rlf_err *err)
+{
+    if (kv_heads <= 0 || heads % kv_heads || heads / kv_heads > MAX_GROUP ||
+        d <= 0 || d % 8 || d > MAX_D || window < 0)
+        return rlf_fail(err, RLF_USER,
+                        "%s: %lld heads, %lld key/value heads of %lld with "
+                        "window %lld are not supported",
+                        op, (long long)heads, (long long)kv_heads, (long long)d,
+                        (long long)window);
+    return RLF_OK;
+}
+
+/* Work over all sequences: flops of n new tokens from position `start`. */
+static double
+pairs(int64_t n, int64_t start)
+{
+    return (double)n * ((double)start + 0.5 * (double)(n + 1));
+}
+
+/* Rows [n][d] with stride ld become [d][64]; keys n..63 are zeros. */
+static void
+transpose_block(const float *x, int64_t ld, int64_t n, int64_t d, float *out)
+{
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < d; i++)
+            out[i * BLOCK + j] = x[j * ld + i];
+    for (int64_t i = 0; n < BLOCK && i < d; i++)
+        memset(out + i * BLOCK + n, 0, (size_t)(BLOCK - n) * 4);
+}
+
+/* ---- packed sequences -------------------------------------------------- */
+
+typedef struct packed_plan {
+    rlf_attention_args a;
+    int64_t n_chunks; /* of the longest sequence */
+} packed_plan;
+
+/* Tokens t0..t1-1 of the sequence that begins at row `base`, kv head g. */
+static void
+packed_chunk(const rlf_attention_args *a, int64_t base, int64_t t0, int64_t t1,
+             int64_t g, char *scratch)
+{
+    int64_t d = a->d, group = a->heads / a->kv_heads, n = 0;
+    row *rows = (row *)scratch;
+    float *kt = (float *)(scratch + CHUNK * MAX_GROUP * sizeof(row));
+    for (int64_t t = t0; t < t1; t++)
+        for (int64_t h = g * group; h < (g + 1) * group; h++)
+            row_begin(&rows[n++], a->q + (base + t) * a->ldq + h * d,
+                      a->o + (base + t) * a->ldo + h * d, t, d);
+    for (int64_t b = first_block(t0, a->window); b * BLOCK < t1; b++) {
+        int64_t from = b * BLOCK, left = t1 - from;
+        const float *k = a->k + (base + from) * a->ldk + g * d;
+        const float *v = a->v + (base + from) * a->ldv + g * d;
+        transpose_block(k, a->ldk, left < BLOCK ? left : BLOCK, d, kt);
+        keys ks = {.k_ld = BLOCK, .v_ld = a->ldv};
+        for (int i = 0; i < 4; i++) {
+            ks.k[i] = kt + i * QUARTER;
+            ks.v[i] = v + i * QUARTER * a->ldv;
+        }
+        attend_block(rows, n, &ks, from, a->window, a->scale, d);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t t = base + t0 + i / group, h = g * group + i % group;
+        row_end(&rows[i], a->lse ? a->lse + t * a->heads + h : NULL, d);
+    }
+}
+
+static void
+packed_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    const packed_plan *p = ctx;
+    const rlf_attention_args *a = &p->a;
+    for (int64_t i = first; i < last; i++) {
+        int64_t g = i % a->kv_heads, s = i / a->kv_heads % a->n_seqs;
+        int64_t chunk = p->n_chunks - 1 - i / a->kv_heads / a->n_seqs;
+        int64_t base = a->offsets[s], n = a->offsets[s + 1] - base;
+        int64_t t0 = chunk * CHUNK, t1 = t0 + CHUNK < n ? t0 + CHUNK : n;
+        if (t0 < t1)
+            packed_chunk(a, base, t0, t1, g, scratch);
+    }
+}
+
+rlf_status
+ISA(attention)(rlf_queue *queue, const rlf_attention_args *args, rlf_err *err)
+{
+    RLF_TRY(check_heads(args->heads, args->kv_heads, args->d, args->window,
+                        "attention", err));
+    packed_plan p = {.a = *args};
+    rlf_attention_args *a = &p.a;
+    a->ldq = or_dense(a->ldq, a->heads * a->d);
+    a->ldk = or_dense(a->ldk, a->kv_heads * a->d);
+    a->ldv = or_dense(a->ldv, a->kv_heads * a->d);
+    a->ldo = or_dense(a->ldo, a->heads * a->d);
+    double work = 0;
+    for (int64_t s = 0; s < a->n_seqs; s++) {
+        int64_t n = a->offsets[s + 1] - a->offsets[s];
+        NEED(n >= 0, "attention");
+        work += pairs(n, 0);
+        if ((n + CHUNK - 1) / CHUNK > p.n_chunks)
+            p.n_chunks = (n + CHUNK - 1) / CHUNK;
+    }
+    rlf_cpu_share(queue, p.n_chunks * a->n_seqs * a->kv_heads, 1,
+                  4 * work * (double)(a->heads * a->d), packed_tasks, &p);
+    return RLF_OK;
+}
+
+/* ---- paged cache ------------------------------------------------------- */
+
+static void
+kv_write_rows(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const rlf_kv_write_args *a = ctx;
+    int64_t ps = a->page_size, d = a->d;
+    for (int64_t m = first; m < last; m++) {
+        if (a->slots[m] < 0)
+            continue;
+        float *page = a->kv + a->slots[m] / ps * a->page_stride;
+        int64_t j = a->slots[m] % ps;
+        for (int64_t g = 0; g < a->kv_heads; g++) {
+            const float *k = a->k + m * a->ldk + g * d;
+            float *kt = page + g * 2 * ps * d, *v = kt + ps * d;
+            for (int64_t i = 0; i < d; i++)
+                kt[i * ps + j] = k[i];
+            memcpy(v + j * d, a->v + m * a->ldv + g * d, (size_t)d * 4);
+        }
+    }
+}
+
+rlf_status
+ISA(kv_write)(rlf_queue *queue, const rlf_kv_write_args *args, rlf_err *err)
+{
+    NEED(args->page_size > 0 && args->page_size % QUARTER == 0, "kv_write");
+    rlf_kv_write_args a = *args;
+    a.ldk = or_dense(a.ldk, a.kv_heads * a.d);
+    a.ldv = or_dense(a.ldv, a.kv_heads * a.d);
+    a.page_stride = or_dense(a.page_stride,
+                             rlf_kv_page_floats(a.page_size, a.kv_heads, a.d));
+    rlf_cpu_share(queue, a.m, 8, 8.0 * (double)(a.m * a.kv_heads * a.d),
+                  kv_write_rows, &a);
+    return RLF_OK;
+}
+
+/* Block b of the sequence whose page numbers are `pages`, kv head g; `end` is
+ * how many positions are written. Quarters beyond are never looked at. */
+static keys
+paged_keys(const rlf_attention_paged_args *a, const int32_t *pages, int64_t b,
+           int64_t end, int64_t g)
+{
+    int64_t ps = a->page_size;
+    keys ks = {.k_ld = ps, .v_ld = a->d};
+    for (int i = 0; i < 4; i++) {
+        int64_t at = b * BLOCK + i * QUARTER;
+        if (at >= end)
+            break;
+        const float *page = a->kv + pages[at / ps] * a->page_stride;
+        const float *k = page + g * 2 * ps * a->d;
+        ks.k[i] = k + at % ps;
+        ks.v[i] = k + ps * a->d + at % ps * a->d;
+    }
+    return ks;
+}
+
+typedef struct paged_plan {
+    rlf_attention_paged_args a;
+    int64_t n_chunks;
+} paged_plan;
+
+static void
+paged_chunk(const rlf_attention_paged_args *a, int64_t s, int64_t t0,
+            int64_t t1, int64_t g, char *scratch)
+{
+    int64_t d = a->d, group = a->heads / a->kv_heads, n = 0;
+    int64_t base = a->offsets[s], start = a->starts[s];
+    row *rows = (row *)scratch;
+    for (int64_t t = t0; t < t1; t++)
+        for (int64_t h = g * group; h < (g + 1) * group; h++)
+            row_begin(&rows[n++], a->q + (base + t) * a->ldq + h * d,
+                      a->o + (base + t) * a->ldo + h * d, start + t, d);
+    const int32_t *pages = a->pages + s * a->ld_pages;
+    int64_t end = start + t1;
+    for (int64_t b = first_block(start + t0, a->window); b * BLOCK < end; b++) {
+        keys ks = paged_keys(a, pages, b, end, g);
+        attend_block(rows, n, &ks, b * BLOCK, a->window, a->scale, d);
+    }
+    for (int64_t i = 0; i < n; i++)
+        row_end(&rows[i], NULL, d);
+}
+
+static void
+paged_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    const paged_plan *p = ctx;
+    const rlf_attention_paged_args *a = &p->a;
+    for (int64_t i = first; i < last; i++) {
+        int64_t g = i % a->kv_heads, s = i / a->kv_heads % a->n_seqs;
+        int64_t chunk = p->n_chunks - 1 - i / a->kv_heads / a->n_seqs;
+        int64_t n = a->offsets[s + 1] - a->offsets[s];
+        int64_t t0 = chunk * CHUNK, t1 = t0 + CHUNK < n ? t0 + CHUNK : n;
+        if (t0 < t1)
+            paged_chunk(a, s, t0, t1, g, scratch);
+    }
+}
+
+rlf_status
+ISA(attention_paged)(rlf_queue *queue, const rlf_attention_paged_args *args,
+                     rlf_err *err)
+{
+    RLF_TRY(check_heads(args->heads, args->kv_heads, args->d, args->window,
+                        "attention_paged", err));
+    NEED(args->page_size > 0 && args->page_size % QUARTER == 0,
+         "attention_paged");
+    paged_plan p = {.a = *args};
+    rlf_attention_paged_args *a = &p.a;
+    a->ldq = or_dense(a->ldq, a->heads * a->d);
+    a->ldo = or_dense(a->ldo, a->heads * a->d);
+    a->page_stride = or_dense(
+        a->page_stride, rlf_kv_page_floats(a->page_size, a->kv_heads, a->d));
+    double work = 0;
+    for (int64_t s = 0; s < a->n_seqs; s++) {
+        int64_t n = a->offsets[s + 1] - a->offsets[s];
+        NEED(n >= 0 && a->starts[s] >= 0, "attention_paged");
+        work += pairs(n, a->starts[s]);
+        if ((n + CHUNK - 1) / CHUNK > p.n_chunks)
+            p.n_chunks = (n + CHUNK - 1) / CHUNK;
+    }
+    rlf_cpu_share(queue, p.n_chunks * a->n_seqs * a->kv_heads, 1,
+                  4 * work * (double)(a->heads * a->d), paged_tasks, &p);
+    return RLF_OK;
+}

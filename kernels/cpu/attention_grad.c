@@ -1,0 +1,259 @@
+/* The gradient of attention on packed sequences.
+ *
+ * Per (sequence, key/value head) and block of 64 keys, the probabilities are
+ * made again from the saved log of the sum:
+ *   p = exp(s - lse), dp = do v, ds = p (dp - do o) scale
+ *   dq += ds k (keys in order), dk += ds q, dv += p do (rows in order of
+ *   query head and token)
+ * A sequence's results depend on nothing outside it. */
+#include "kernels/cpu/ops.h"
+
+#define BLOCK 64
+#define ROWS 6
+#define MAX_D 256
+#define MAX_GROUP 64
+
+typedef struct row {
+    const float *q, *d_o;
+    float *dq;
+    float lse, dot;
+    int64_t lo, hi;
+} row;
+
+INLINE vf
+load_part(const float *p, int64_t n)
+{
+    return n >= VL ? vload(p) : vload_n(p, n);
+}
+
+INLINE void
+store_part(float *p, vf x, int64_t n)
+{
+    if (n >= VL)
+        vstore(p, x);
+    else
+        vstore_n(p, x, n);
+}
+
+/* s[r][j] = sum over i of x[r][i] * t[i * 64 + j], j in the vectors of
+ * `first`..`last`-1. */
+INLINE void
+dot_block(const float *const *x, const int n, const float *t, int first,
+          int last, int64_t d, float s[][BLOCK])
+{
+    for (int at = first; at < last; at += 2) {
+        const float *base = t + at * VL;
+        vf acc[ROWS][2];
+        for (int r = 0; r < n; r++)
+            acc[r][0] = acc[r][1] = vset(0);
+        for (int64_t i = 0; i < d; i++) {
+            vf k0 = vload(base + i * BLOCK), k1 = vload(base + i * BLOCK + VL);
+            _Pragma("GCC unroll 8") for (int r = 0; r < n; r++)
+            {
+                vf y = vset(x[r][i]);
+                acc[r][0] = vfma(y, k0, acc[r][0]);
+                acc[r][1] = vfma(y, k1, acc[r][1]);
+            }
+        }
+        for (int r = 0; r < n; r++) {
+            vstore(s[r] + at * VL, acc[r][0]);
+            vstore(s[r] + (at + 1) * VL, acc[r][1]);
+        }
+    }
+}
+
+/* out[j] += sum over rows of w[r][j] * x[r], for keys lo..hi-1. */
+INLINE void
+add_outer(const float *const *x, const int n, float w[][BLOCK], int64_t lo,
+          int64_t hi, int64_t d, float *out, int64_t ld)
+{
+    for (int64_t i = 0; i < d; i += VL) {
+        int64_t part = d - i;
+        vf y[ROWS];
+        for (int r = 0; r < n; r++)
+            y[r] = load_part(x[r] + i, part);
+        for (int64_t j = lo; j < hi; j++) {
+            vf acc = load_part(out + j * ld + i, part);
+            _Pragma("GCC unroll 8") for (int r = 0; r < n; r++) acc =
+                vfma(vset(w[r][j]), y[r], acc);
+            store_part(out + j * ld + i, acc, part);
+        }
+    }
+}
+
+/* dq[r] += sum over keys of w[r][j] * k[j]. */
+INLINE void
+add_keys(row *rows, const int n, float w[][BLOCK], int64_t lo, int64_t hi,
+         int64_t d, const float *k, int64_t ld)
+{
+    for (int64_t i = 0; i < d; i += VL) {
+        int64_t part = d - i;
+        vf acc[ROWS];
+        for (int r = 0; r < n; r++)
+            acc[r] = load_part(rows[r].dq + i, part);
+        for (int64_t j = lo; j < hi; j++) {
+            vf y = load_part(k + j * ld + i, part);
+            _Pragma("GCC unroll 8") for (int r = 0; r < n; r++) acc[r] =
+                vfma(vset(w[r][j]), y, acc[r]);
+        }
+        for (int r = 0; r < n; r++)
+            store_part(rows[r].dq + i, acc[r], part);
+    }
+}
+
+/* The block's keys: rows in memory and transposed copies [d][64]. */
+typedef struct block {
+    const float *k, *kt, *vt;
+    float *dk, *dv;
+    int64_t ldk, lddk, lddv, d;
+    float scale;
+} block;
+
+INLINE void
+grad_rows(row *rows, const int n, const block *b)
+{
+    float s[ROWS][BLOCK] __attribute__((aligned(64)));
+    float dp[ROWS][BLOCK] __attribute__((aligned(64)));
+    const float *q[ROWS], *d_o[ROWS];
+    int64_t lo = BLOCK, hi = 0;
+    for (int r = 0; r < n; r++) {
+        q[r] = rows[r].q;
+        d_o[r] = rows[r].d_o;
+        lo = rows[r].lo < lo ? rows[r].lo : lo;
+        hi = rows[r].hi > hi ? rows[r].hi : hi;
+    }
+    int first = (int)(lo / (2 * VL) * 2);
+    int last = (int)((hi + 2 * VL - 1) / (2 * VL) * 2);
+    dot_block(q, n, b->kt, first, last, b->d, s);
+    dot_block(d_o, n, b->vt, first, last, b->d, dp);
+    vi lane;
+    for (int i = 0; i < VL; i++)
+        lane[i] = i;
+    for (int r = 0; r < n; r++)
+        for (int i = first; i < last; i++) {
+            vi at = lane + i * VL;
+            vi seen = (vi)(at >= (int32_t)rows[r].lo) &
+                      (vi)(at < (int32_t)rows[r].hi);
+            vf p = vexp(vload(s[r] + i * VL) * b->scale - rows[r].lse);
+            p = vselect(seen, p, vset(0));
+            vf x = p * (vload(dp[r] + i * VL) - rows[r].dot) * b->scale;
+            vstore(s[r] + i * VL, p);
+            vstore(dp[r] + i * VL, vselect(seen, x, vset(0)));
+        }
+    add_outer(d_o, n, s, lo, hi, b->d, b->dv, b->lddv);
+    add_outer(q, n, dp, lo, hi, b->d, b->dk, b->lddk);
+    add_keys(rows, n, dp, lo, hi, b->d, b->k, b->ldk);
+}
+
+// clang-format off
+#define GRAD(n) \
+    static void grad_##n(row *rows, const block *b) { grad_rows(rows, n, b); }
+GRAD(1) GRAD(2) GRAD(3) GRAD(4) GRAD(5) GRAD(6)
+typedef void grad_fn(row *rows, const block *b);
+static grad_fn *const grads[ROWS + 1] = {
+    NULL, grad_1, grad_2, grad_3, grad_4, grad_5, grad_6};
+// clang-format on
+
+static void
+transpose_block(const float *x, int64_t ld, int64_t n, int64_t d, float *out)
+{
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = 0; i < d; i++)
+            out[i * BLOCK + j] = x[j * ld + i];
+    for (int64_t i = 0; n < BLOCK && i < d; i++)
+        memset(out + i * BLOCK + n, 0, (size_t)(BLOCK - n) * 4);
+}
+
+/* All query rows of head h that see the block from position `from`. */
+static void
+grad_head(const rlf_attention_grad_args *a, int64_t base, int64_t len,
+          int64_t h, int64_t from, const block *b)
+{
+    int64_t d = a->d, end = len;
+    if (a->window && from + BLOCK - 1 + a->window < end)
+        end = from + BLOCK - 1 + a->window;
+    for (int64_t t0 = from; t0 < end; t0 += ROWS) {
+        row rows[ROWS];
+        int n = 0;
+        for (int64_t t = t0; t < end && n < ROWS; t++) {
+            int64_t lo = a->window ? t + 1 - a->window - from : 0;
+            int64_t hi = t + 1 - from, i = base + t;
+            rows[n++] = (row){.q = a->q + i * a->ldq + h * d,
+                              .d_o = a->d_o + i * a->lddo + h * d,
+                              .dq = a->dq + i * a->lddq + h * d,
+                              .lse = a->lse[i * a->heads + h],
+                              .lo = lo < 0 ? 0 : lo,
+                              .hi = hi > BLOCK ? BLOCK : hi};
+            row *r = &rows[n - 1];
+            r->dot = row_dot(r->d_o, a->o + i * a->ldo + h * d, NULL, d);
+        }
+        grads[n](rows, b);
+    }
+}
+
+static void
+grad_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    const rlf_attention_grad_args *a = ctx;
+    int64_t d = a->d, group = a->heads / a->kv_heads;
+    float *kt = (float *)scratch, *vt = kt + MAX_D * BLOCK;
+    for (int64_t task = first; task < last; task++) {
+        int64_t g = task % a->kv_heads, s = task / a->kv_heads;
+        int64_t base = a->offsets[s], len = a->offsets[s + 1] - base;
+        for (int64_t t = base; t < base + len; t++) {
+            memset(a->dk + t * a->lddk + g * d, 0, (size_t)d * 4);
+            memset(a->dv + t * a->lddv + g * d, 0, (size_t)d * 4);
+            memset(a->dq + t * a->lddq + g * group * d, 0,
+                   (size_t)(group * d) * 4);
+        }
+        for (int64_t from = 0; from < len; from += BLOCK) {
+            int64_t n = len - from < BLOCK ? len - from : BLOCK;
+            int64_t at = base + from;
+            block b = {.k = a->k + at * a->ldk + g * d,
+                       .kt = kt,
+                       .vt = vt,
+                       .dk = a->dk + at * a->lddk + g * d,
+                       .dv = a->dv + at * a->lddv + g * d,
+                       .ldk = a->ldk,
+                       .lddk = a->lddk,
+                       .lddv = a->lddv,
+                       .d = d,
+                       .scale = a->scale};
+            transpose_block(b.k, a->ldk, n, d, kt);
+            transpose_block(a->v + at * a->ldv + g * d, a->ldv, n, d, vt);
+            for (int64_t h = g * group; h < (g + 1) * group; h++)
+                grad_head(a, base, len, h, from, &b);
+        }
+    }
+}
+
+rlf_status
+ISA(attention_grad)(rlf_queue *queue, const rlf_attention_grad_args *args,
+                    rlf_err *err)
+{
+    rlf_attention_grad_args a = *args;
+    if (a.kv_heads <= 0 || a.heads % a.kv_heads || a.d <= 0 || a.d % 8 ||
+        a.d > MAX_D || a.window < 0)
+        return rlf_fail(err, RLF_USER,
+                        "attention_grad: %lld heads, %lld key/value heads of "
+                        "%lld with window %lld are not supported",
+                        (long long)a.heads, (long long)a.kv_heads,
+                        (long long)a.d, (long long)a.window);
+    a.ldq = or_dense(a.ldq, a.heads * a.d);
+    a.ldo = or_dense(a.ldo, a.heads * a.d);
+    a.lddo = or_dense(a.lddo, a.heads * a.d);
+    a.lddq = or_dense(a.lddq, a.heads * a.d);
+    a.ldk = or_dense(a.ldk, a.kv_heads * a.d);
+    a.ldv = or_dense(a.ldv, a.kv_heads * a.d);
+    a.lddk = or_dense(a.lddk, a.kv_heads * a.d);
+    a.lddv = or_dense(a.lddv, a.kv_heads * a.d);
+    double work = 0;
+    for (int64_t s = 0; s < a.n_seqs; s++) {
+        double n = (double)(a.offsets[s + 1] - a.offsets[s]);
+        NEED(n >= 0, "attention_grad");
+        work += 0.5 * n * (n + 1);
+    }
+    rlf_cpu_share(queue, a.n_seqs * a.kv_heads, 1,
+                  10 * work * (double)(a.heads * a.d), grad_tasks, &a);
+    return RLF_OK;
+}

@@ -1,0 +1,199 @@
+/* RMSNorm and rotary embedding. */
+#include "kernels/cpu/ops.h"
+
+static void
+rmsnorm_rows(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const rlf_rmsnorm_args *a = ctx;
+    int64_t d = a->d;
+    for (int64_t i = first; i < last; i++) {
+        int64_t row = i / a->groups, group = i % a->groups;
+        const float *x = a->x + row * a->ldx + group * d;
+        float *y = a->y + row * a->ldy + group * d;
+        float mean = row_dot(x, x, NULL, d) / (float)d;
+        float r = 1 / __builtin_sqrtf(mean + a->eps);
+        if (a->rstd)
+            a->rstd[i] = r;
+        int64_t j = 0;
+        for (; j + VL <= d; j += VL)
+            vstore(y + j, vload(x + j) * vset(r) * vload(a->weight + j));
+        if (j < d) {
+            vf w = vload_n(a->weight + j, d - j);
+            vstore_n(y + j, vload_n(x + j, d - j) * vset(r) * w, d - j);
+        }
+    }
+}
+
+rlf_status
+ISA(rmsnorm)(rlf_queue *queue, const rlf_rmsnorm_args *args, rlf_err *err)
+{
+    NEED(args->m >= 0 && args->d > 0 && args->groups >= 0, "rmsnorm");
+    rlf_rmsnorm_args a = *args;
+    a.groups = a.groups ? a.groups : 1;
+    a.ldx = or_dense(a.ldx, a.groups * a.d);
+    a.ldy = or_dense(a.ldy, a.groups * a.d);
+    int64_t rows = a.m * a.groups;
+    rlf_cpu_share(queue, rows, 16, 5.0 * (double)rows * (double)a.d,
+                  rmsnorm_rows, &a);
+    return RLF_OK;
+}
+
+static void
+rmsnorm_grad_rows(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const rlf_rmsnorm_grad_args *a = ctx;
+    int64_t d = a->d;
+    for (int64_t i = first; i < last; i++) {
+        int64_t row = i / a->groups, group = i % a->groups;
+        const float *x = a->x + row * a->ldx + group * d;
+        const float *dy = a->dy + row * a->lddy + group * d;
+        float *dx = a->dx + row * a->lddx + group * d;
+        float r = a->rstd[i];
+        float coef = -(r * r * (row_dot(x, dy, a->weight, d) / (float)d));
+        for (int64_t j = 0; j < d; j += VL) {
+            int64_t n = d - j;
+            bool whole = n >= VL;
+            const float *w = a->weight + j;
+            vf g = whole ? vload(dy + j) * vload(w)
+                         : vload_n(dy + j, n) * vload_n(w, n);
+            vf t =
+                vfma(whole ? vload(x + j) : vload_n(x + j, n), vset(coef), g);
+            if (a->add)
+                t = vfma(vset(r), t,
+                         whole ? vload(dx + j) : vload_n(dx + j, n));
+            else
+                t *= vset(r);
+            if (whole)
+                vstore(dx + j, t);
+            else
+                vstore_n(dx + j, t, n);
+        }
+    }
+}
+
+/* Columns first..last-1 of the weight's gradient, over rows in order. */
+static void
+rmsnorm_grad_columns(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const rlf_rmsnorm_grad_args *a = ctx;
+    for (int64_t i = 0; i < a->m * a->groups; i++) {
+        int64_t row = i / a->groups, group = i % a->groups;
+        const float *x = a->x + row * a->ldx + group * a->d;
+        const float *dy = a->dy + row * a->lddy + group * a->d;
+        vf r = vset(a->rstd[i]);
+        int64_t j = first;
+        for (; j + VL <= last; j += VL)
+            vstore(a->dweight + j, vfma(vload(dy + j), vload(x + j) * r,
+                                        vload(a->dweight + j)));
+        if (j < last) {
+            int64_t n = last - j;
+            vf old = vload_n(a->dweight + j, n);
+            vf t = vload_n(x + j, n) * r;
+            vstore_n(a->dweight + j, vfma(vload_n(dy + j, n), t, old), n);
+        }
+    }
+}
+
+rlf_status
+ISA(rmsnorm_grad)(rlf_queue *queue, const rlf_rmsnorm_grad_args *args,
+                  rlf_err *err)
+{
+    NEED(args->m >= 0 && args->d > 0 && args->groups >= 0, "rmsnorm_grad");
+    rlf_rmsnorm_grad_args a = *args;
+    a.groups = a.groups ? a.groups : 1;
+    a.ldx = or_dense(a.ldx, a.groups * a.d);
+    a.lddy = or_dense(a.lddy, a.groups * a.d);
+    a.lddx = or_dense(a.lddx, a.groups * a.d);
+    int64_t rows = a.m * a.groups;
+    double work = (double)rows * (double)a.d;
+    /* first: dx may be dy */
+    if (a.dweight)
+        rlf_cpu_share(queue, a.d, 64, 4 * work, rmsnorm_grad_columns, &a);
+    rlf_cpu_share(queue, rows, 16, 8 * work, rmsnorm_grad_rows, &a);
+    return RLF_OK;
+}
+
+/* ---- rotary embedding -------------------------------------------------- */
+
+static void
+rope_table_rows(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const rlf_rope_table_args *a = ctx;
+    for (int64_t p = first; p < last; p++)
+        for (int64_t i = 0; i < a->half; i++) {
+            float angle = (float)p * a->inv_freq[i];
+            double s, c;
+            rlf_sincos((double)angle, &s, &c);
+            a->cos[p * a->half + i] = (float)c * a->scale;
+            a->sin[p * a->half + i] = (float)s * a->scale;
+        }
+}
+
+rlf_status
+ISA(rope_table)(rlf_queue *queue, const rlf_rope_table_args *args, rlf_err *err)
+{
+    NEED(args->n >= 0 && args->half >= 0, "rope_table");
+    rlf_rope_table_args a = *args;
+    a.scale = a.scale == 0 ? 1 : a.scale;
+    rlf_cpu_share(queue, a.n, 64, 60.0 * (double)a.n * (double)a.half,
+                  rope_table_rows, &a);
+    return RLF_OK;
+}
+
+static void
+rope_rows(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const rlf_rope_args *a = ctx;
+    int64_t half = a->half, rest = a->d - 2 * half;
+    for (int64_t m = first; m < last; m++) {
+        const float *cs = a->cos + a->positions[m] * half;
+        const float *sn = a->sin + a->positions[m] * half;
+        for (int64_t h = 0; h < a->heads; h++) {
+            const float *x = a->x + m * a->ldx + h * a->d;
+            float *y = a->y + m * a->ldy + h * a->d;
+            for (int64_t i = 0; i < half; i += VL) {
+                int64_t n = half - i;
+                bool whole = n >= VL;
+                vf c = whole ? vload(cs + i) : vload_n(cs + i, n);
+                vf s = whole ? vload(sn + i) : vload_n(sn + i, n);
+                vf x1 = whole ? vload(x + i) : vload_n(x + i, n);
+                vf x2 = whole ? vload(x + half + i) : vload_n(x + half + i, n);
+                s = a->back ? -s : s;
+                vf y1 = vfma(x1, c, -(x2 * s)), y2 = vfma(x2, c, x1 * s);
+                if (whole) {
+                    vstore(y + i, y1);
+                    vstore(y + half + i, y2);
+                } else {
+                    vstore_n(y + i, y1, n);
+                    vstore_n(y + half + i, y2, n);
+                }
+            }
+            if (rest && y != x)
+                memcpy(y + 2 * half, x + 2 * half, (size_t)rest * 4);
+        }
+    }
+}
+
+rlf_status
+ISA(rope)(rlf_queue *queue, const rlf_rope_args *args, rlf_err *err)
+{
+    NEED(args->m >= 0 && args->heads >= 0 && 2 * args->half <= args->d, "rope");
+    for (int64_t m = 0; m < args->m; m++)
+        if (args->positions[m] < 0 || args->positions[m] >= args->n_positions)
+            return rlf_fail(err, RLF_BUG,
+                            "position %d of row %lld is not in the table of "
+                            "%lld positions",
+                            (int)args->positions[m], (long long)m,
+                            (long long)args->n_positions);
+    rlf_rope_args a = *args;
+    a.ldx = or_dense(a.ldx, a.heads * a.d);
+    a.ldy = or_dense(a.ldy, a.heads * a.d);
+    rlf_cpu_share(queue, a.m, 8, 4.0 * (double)a.m * (double)(a.heads * a.d),
+                  rope_rows, &a);
+    return RLF_OK;
+}

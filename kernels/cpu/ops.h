@@ -1,0 +1,49 @@
+/* What the files of this folder share: names per instruction set, checks, and
+ * the products that other operations are built of. */
+#ifndef RLF_KERNELS_CPU_OPS_H
+#define RLF_KERNELS_CPU_OPS_H
+
+#include "kernels/cpu/run.h"
+#include "kernels/cpu/simd.h"
+#include "kernels/kernels.h"
+
+#ifndef RLF_ISA
+#error "compile with -DRLF_ISA=portable, v3 or v4"
+#endif
+#define ISA_PASTE_(isa, name) rlf_cpu_##isa##_##name
+#define ISA_PASTE(isa, name) ISA_PASTE_(isa, name)
+#define ISA(name) ISA_PASTE(RLF_ISA, name)
+
+/* Bytes of scratch that a thread of a queue has at least. */
+#define SCRATCH_BYTES ((size_t)1 << 20)
+
+#define OP(name, doc, flops, bytes)                                        \
+    rlf_status ISA(name)(rlf_queue * queue, const rlf_##name##_args *args, \
+                         rlf_err *err);
+#include "kernels/op.def"
+#undef OP
+
+size_t ISA(product_packed_bytes)(int64_t rows, int64_t cols,
+                                 rlf_product_form form);
+size_t ISA(head_work_bytes)(int64_t rows, int64_t v, int64_t d);
+
+/* Columns first..last-1 of product's c for the rows row..row+n_rows-1, in the
+ * calling thread; `first` is a multiple of 768 (or of the panel width). */
+void ISA(product_part)(const rlf_product_args *args, int64_t row,
+                       int64_t n_rows, int64_t first, int64_t last);
+
+static inline int64_t
+or_dense(int64_t ld, int64_t dense)
+{
+    return ld ? ld : dense;
+}
+
+/* Refuse sizes that cannot be meant. Needs `err`. */
+#define NEED(condition, op)                                                 \
+    do {                                                                    \
+        if (!(condition))                                                   \
+            return rlf_fail(err, RLF_BUG, "wrong arguments for %s: not %s", \
+                            op, #condition);                                \
+    } while (0)
+
+#endif

@@ -1,0 +1,387 @@
+/* Operations on rows one by one: embedding, gather and scatter, sums down the
+ * columns, swiglu, additions, casts. What adds over tokens is shared by
+ * columns, so that every column adds in token order. */
+#include "kernels/cpu/ops.h"
+
+/* Columns of one task of a sum over tokens. */
+#define COLUMNS 64
+
+static rlf_status
+check_index(const int32_t *index, int64_t m, int64_t v, const char *op,
+            rlf_err *err)
+{
+    for (int64_t i = 0; i < m; i++)
+        if (index[i] < 0 || index[i] >= v)
+            return rlf_fail(err, RLF_BUG,
+                            "token %d at row %lld of %s is not in 0..%lld",
+                            (int)index[i], (long long)i, op, (long long)v - 1);
+    return RLF_OK;
+}
+
+/* y[0..n) += x. */
+INLINE void
+add_row(float *y, const float *x, int64_t n)
+{
+    int64_t i = 0;
+    for (; i + VL <= n; i += VL)
+        vstore(y + i, vload(y + i) + vload(x + i));
+    if (i < n)
+        vstore_n(y + i, vload_n(y + i, n - i) + vload_n(x + i, n - i), n - i);
+}
+
+static void
+gather_rows(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const rlf_rows_gather_args *a = ctx;
+    for (int64_t i = first; i < last; i++) {
+        float *y = a->y + i * a->ldy;
+        if (a->index[i] < 0)
+            memset(y, 0, (size_t)a->d * 4);
+        else
+            memcpy(y, a->x + a->index[i] * a->ldx, (size_t)a->d * 4);
+    }
+}
+
+rlf_status
+ISA(rows_gather)(rlf_queue *queue, const rlf_rows_gather_args *args,
+                 rlf_err *err)
+{
+    NEED(args->m >= 0 && args->d >= 0, "rows_gather");
+    rlf_rows_gather_args a = *args;
+    a.ldx = or_dense(a.ldx, a.d);
+    a.ldy = or_dense(a.ldy, a.d);
+    rlf_cpu_share(queue, a.m, 16, 2.0 * (double)a.m * (double)a.d, gather_rows,
+                  &a);
+    return RLF_OK;
+}
+
+rlf_status
+ISA(embed)(rlf_queue *queue, const rlf_embed_args *args, rlf_err *err)
+{
+    RLF_TRY(check_index(args->tokens, args->m, args->v, "embed", err));
+    rlf_rows_gather_args gather = {.m = args->m,
+                                   .d = args->d,
+                                   .index = args->tokens,
+                                   .x = args->w,
+                                   .y = args->y,
+                                   .ldy = args->ldy};
+    return ISA(rows_gather)(queue, &gather, err);
+}
+
+/* Shared by column pieces. */
+static void
+scatter_columns(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const rlf_rows_scatter_args *a = ctx;
+    int64_t n = last - first;
+    for (int64_t i = 0; i < a->m; i++) {
+        if (a->index[i] < 0)
+            continue;
+        float *y = a->y + a->index[i] * a->ldy + first;
+        const float *x = a->x + i * a->ldx + first;
+        if (a->add)
+            add_row(y, x, n);
+        else
+            memcpy(y, x, (size_t)n * 4);
+    }
+}
+
+rlf_status
+ISA(rows_scatter)(rlf_queue *queue, const rlf_rows_scatter_args *args,
+                  rlf_err *err)
+{
+    NEED(args->m >= 0 && args->d >= 0, "rows_scatter");
+    rlf_rows_scatter_args a = *args;
+    a.ldx = or_dense(a.ldx, a.d);
+    a.ldy = or_dense(a.ldy, a.d);
+    rlf_cpu_share(queue, a.d, COLUMNS, 3.0 * (double)a.m * (double)a.d,
+                  scatter_columns, &a);
+    return RLF_OK;
+}
+
+rlf_status
+ISA(embed_grad)(rlf_queue *queue, const rlf_embed_grad_args *args, rlf_err *err)
+{
+    RLF_TRY(check_index(args->tokens, args->m, args->v, "embed_grad", err));
+    rlf_rows_scatter_args scatter = {.m = args->m,
+                                     .d = args->d,
+                                     .index = args->tokens,
+                                     .x = args->dy,
+                                     .ldx = args->lddy,
+                                     .y = args->dw,
+                                     .add = true};
+    return ISA(rows_scatter)(queue, &scatter, err);
+}
+
+static void
+bias_columns(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const rlf_bias_grad_args *a = ctx;
+    for (int64_t m = 0; m < a->m; m++)
+        add_row(a->db + first, a->dy + m * a->lddy + first, last - first);
+}
+
+rlf_status
+ISA(bias_grad)(rlf_queue *queue, const rlf_bias_grad_args *args, rlf_err *err)
+{
+    NEED(args->m >= 0 && args->n >= 0, "bias_grad");
+    rlf_bias_grad_args a = *args;
+    a.lddy = or_dense(a.lddy, a.n);
+    rlf_cpu_share(queue, a.n, COLUMNS, (double)a.m * (double)a.n, bias_columns,
+                  &a);
+    return RLF_OK;
+}
+
+/* ---- swiglu ------------------------------------------------------------ */
+
+static void
+swiglu_rows(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const rlf_swiglu_args *a = ctx;
+    for (int64_t m = first; m < last; m++) {
+        const float *gate = a->gate + m * a->ldx, *up = a->up + m * a->ldx;
+        float *y = a->y + m * a->ldy;
+        int64_t i = 0;
+        for (; i + VL <= a->d; i += VL) {
+            vf g = vload(gate + i);
+            vstore(y + i, g * vsigmoid(g) * vload(up + i));
+        }
+        if (i < a->d) {
+            int64_t n = a->d - i;
+            vf g = vload_n(gate + i, n);
+            vstore_n(y + i, g * vsigmoid(g) * vload_n(up + i, n), n);
+        }
+    }
+}
+
+rlf_status
+ISA(swiglu)(rlf_queue *queue, const rlf_swiglu_args *args, rlf_err *err)
+{
+    NEED(args->m >= 0 && args->d >= 0, "swiglu");
+    rlf_swiglu_args a = *args;
+    a.ldx = or_dense(a.ldx, a.d);
+    a.ldy = or_dense(a.ldy, a.d);
+    rlf_cpu_share(queue, a.m, 8, 20.0 * (double)a.m * (double)a.d, swiglu_rows,
+                  &a);
+    return RLF_OK;
+}
+
+INLINE void
+swiglu_back(vf g, vf u, vf dy, vf *dg, vf *du)
+{
+    vf s = vsigmoid(g);
+    *du = dy * (g * s);
+    vf t = vfma(g, 1.0f - s, vset(1));
+    *dg = dy * u * (s * t);
+}
+
+static void
+swiglu_grad_rows(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const rlf_swiglu_grad_args *a = ctx;
+    for (int64_t m = first; m < last; m++) {
+        const float *gate = a->gate + m * a->ldx, *up = a->up + m * a->ldx;
+        const float *dy = a->dy + m * a->lddy;
+        float *dgate = a->dgate + m * a->lddx, *dup = a->dup + m * a->lddx;
+        int64_t i = 0;
+        vf dg, du;
+        for (; i + VL <= a->d; i += VL) {
+            swiglu_back(vload(gate + i), vload(up + i), vload(dy + i), &dg,
+                        &du);
+            vstore(dgate + i, dg);
+            vstore(dup + i, du);
+        }
+        if (i < a->d) {
+            int64_t n = a->d - i;
+            swiglu_back(vload_n(gate + i, n), vload_n(up + i, n),
+                        vload_n(dy + i, n), &dg, &du);
+            vstore_n(dgate + i, dg, n);
+            vstore_n(dup + i, du, n);
+        }
+    }
+}
+
+rlf_status
+ISA(swiglu_grad)(rlf_queue *queue, const rlf_swiglu_grad_args *args,
+                 rlf_err *err)
+{
+    NEED(args->m >= 0 && args->d >= 0, "swiglu_grad");
+    rlf_swiglu_grad_args a = *args;
+    a.ldx = or_dense(a.ldx, a.d);
+    a.lddy = or_dense(a.lddy, a.d);
+    a.lddx = or_dense(a.lddx, a.d);
+    rlf_cpu_share(queue, a.m, 8, 30.0 * (double)a.m * (double)a.d,
+                  swiglu_grad_rows, &a);
+    return RLF_OK;
+}
+
+/* ---- element by element ------------------------------------------------ */
+
+static void
+add_rows(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const rlf_add_args *a = ctx;
+    for (int64_t m = first; m < last; m++) {
+        const float *x = a->a + m * a->lda, *y = a->b + m * a->ldb;
+        float *c = a->c + m * a->ldc;
+        for (int64_t i = 0; i < a->d; i++)
+            c[i] = x[i] + y[i];
+    }
+}
+
+rlf_status
+ISA(add)(rlf_queue *queue, const rlf_add_args *args, rlf_err *err)
+{
+    NEED(args->m >= 0 && args->d >= 0, "add");
+    rlf_add_args a = *args;
+    a.lda = or_dense(a.lda, a.d);
+    a.ldb = or_dense(a.ldb, a.d);
+    a.ldc = or_dense(a.ldc, a.d);
+    rlf_cpu_share(queue, a.m, 16, 3.0 * (double)a.m * (double)a.d, add_rows,
+                  &a);
+    return RLF_OK;
+}
+
+#define PIECE 4096 /* elements of a task on flat arrays */
+
+static void
+axpby_part(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const rlf_axpby_args *a = ctx;
+    const float *x = a->x;
+    float *y = a->y;
+    int64_t i = first;
+    vf va = vset(a->a), vb = vset(a->b);
+    for (; i + VL <= last; i += VL)
+        vstore(y + i, a->b == 0 ? va * vload(x + i)
+                                : vfma(va, vload(x + i), vb * vload(y + i)));
+    for (; i < last; i++)
+        y[i] =
+            a->b == 0 ? a->a * x[i] : __builtin_fmaf(a->a, x[i], a->b * y[i]);
+}
+
+rlf_status
+ISA(axpby)(rlf_queue *queue, const rlf_axpby_args *args, rlf_err *err)
+{
+    NEED(args->n >= 0, "axpby");
+    rlf_axpby_args a = *args;
+    rlf_cpu_share(queue, a.n, PIECE, 3.0 * (double)a.n, axpby_part, &a);
+    return RLF_OK;
+}
+
+static void
+fill_part(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const rlf_fill_args *a = ctx;
+    for (int64_t i = first; i < last; i++)
+        a->y[i] = a->a;
+}
+
+rlf_status
+ISA(fill)(rlf_queue *queue, const rlf_fill_args *args, rlf_err *err)
+{
+    NEED(args->n >= 0, "fill");
+    rlf_fill_args a = *args;
+    rlf_cpu_share(queue, a.n, PIECE, (double)a.n, fill_part, &a);
+    return RLF_OK;
+}
+
+/* ---- casts ------------------------------------------------------------- */
+
+INLINE uint32_t
+bits_of(float x)
+{
+    uint32_t u;
+    memcpy(&u, &x, 4);
+    return u;
+}
+
+INLINE float
+of_bits(uint32_t u)
+{
+    float x;
+    memcpy(&x, &u, 4);
+    return x;
+}
+
+static uint16_t
+bf16_of(float x)
+{
+    uint32_t u = bits_of(x);
+    if (x != x)
+        return (uint16_t)(u >> 16 | 0x40);
+    return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+
+static uint16_t
+f16_of(float x)
+{
+    uint32_t u = bits_of(x), sign = u >> 16 & 0x8000;
+    u &= 0x7fffffff;
+    if (u > 0x7f800000)
+        return (uint16_t)(sign | 0x7e00);
+    if (u >= 0x477ff000) /* rounds to 2^16 or beyond */
+        return (uint16_t)(sign | 0x7c00);
+    if (u < 0x38800000) {
+        /* below 2^-14: adding 1/2 leaves the half's fraction, rounded */
+        float t = of_bits(u) + 0.5f;
+        return (uint16_t)(sign | (bits_of(t) - 0x3f000000));
+    }
+    u += 0xfff + (u >> 13 & 1);
+    return (uint16_t)(sign | (u - 0x38000000) >> 13);
+}
+
+static float
+f16_value(uint16_t h)
+{
+    uint32_t sign = (uint32_t)(h & 0x8000) << 16, rest = h & 0x7fff;
+    if (rest >= 0x7c00)
+        return of_bits(sign | 0x7f800000 | (rest & 0x3ff) << 13 |
+                       (rest > 0x7c00 ? 0x400000 : 0));
+    if (rest < 0x400)
+        return of_bits(sign | bits_of((float)rest * 0x1p-24f));
+    return of_bits(sign | ((rest << 13) + 0x38000000));
+}
+
+static void
+cast_part(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const rlf_cast_args *a = ctx;
+    const uint16_t *x = a->x;
+    const float *f = a->x;
+    uint16_t *h = a->y;
+    float *y = a->y;
+    if (a->from == RLF_CAST_F32 && a->to == RLF_CAST_F32)
+        memcpy(y + first, f + first, (size_t)(last - first) * 4);
+    else if (a->to == RLF_CAST_BF16)
+        for (int64_t i = first; i < last; i++)
+            h[i] = bf16_of(f[i]);
+    else if (a->to == RLF_CAST_F16)
+        for (int64_t i = first; i < last; i++)
+            h[i] = f16_of(f[i]);
+    else if (a->from == RLF_CAST_BF16)
+        for (int64_t i = first; i < last; i++)
+            y[i] = of_bits((uint32_t)x[i] << 16);
+    else
+        for (int64_t i = first; i < last; i++)
+            y[i] = f16_value(x[i]);
+}
+
+rlf_status
+ISA(cast)(rlf_queue *queue, const rlf_cast_args *args, rlf_err *err)
+{
+    NEED(args->n >= 0, "cast");
+    NEED(args->from == RLF_CAST_F32 || args->to == RLF_CAST_F32, "cast");
+    rlf_cast_args a = *args;
+    rlf_cpu_share(queue, a.n, PIECE, 6.0 * (double)a.n, cast_part, &a);
+    return RLF_OK;
+}

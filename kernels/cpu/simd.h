@@ -1,0 +1,234 @@
+/* Vectors of f32 for one instruction set, and the functions on them whose bits
+ * do not depend on which.
+ *
+ * This folder is compiled once per instruction set with RLF_ISA naming it (v4,
+ * v3 or portable). VL lanes a vector; a sum over a row is always 64 lanes wide
+ * (`lanes`, 64 / VL vectors), whatever VL is. Every fused multiply-add is
+ * written out; nothing here may be contracted or reordered. */
+#ifndef RLF_KERNELS_CPU_SIMD_H
+#define RLF_KERNELS_CPU_SIMD_H
+
+#include "engine/base/fmath.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#define VL 16
+#elif defined(__AVX2__) && defined(__FMA__)
+#include <immintrin.h>
+#define VL 8
+#else
+#define VL 4
+#endif
+#define LANES 64
+#define NL (LANES / VL)
+
+#define INLINE static inline __attribute__((always_inline))
+
+typedef float vf __attribute__((vector_size(VL * 4)));
+typedef int32_t vi __attribute__((vector_size(VL * 4)));
+typedef float vf_any __attribute__((vector_size(VL * 4), aligned(4)));
+typedef int32_t vi_any __attribute__((vector_size(VL * 4), aligned(4)));
+
+INLINE vf
+vload(const float *p)
+{
+    return *(const vf_any *)p;
+}
+
+INLINE void
+vstore(float *p, vf x)
+{
+    *(vf_any *)p = x;
+}
+
+INLINE vf
+vset(float x)
+{
+#if VL == 16
+    return (vf)_mm512_set1_ps(x);
+#elif VL == 8
+    return (vf)_mm256_set1_ps(x);
+#else
+    return (vf){x, x, x, x};
+#endif
+}
+
+/* a * b + c, rounded once. */
+INLINE vf
+vfma(vf a, vf b, vf c)
+{
+#if VL == 16
+    return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif VL == 8
+    return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#else
+    vf r;
+    for (int i = 0; i < VL; i++)
+        r[i] = __builtin_fmaf(a[i], b[i], c[i]);
+    return r;
+#endif
+}
+
+/* The first n < VL elements, zeros after them. */
+INLINE vf
+vload_n(const float *p, int64_t n)
+{
+#if VL == 16
+    return (vf)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p);
+#else
+    float t[VL] = {0};
+    memcpy(t, p, (size_t)n * 4);
+    return vload(t);
+#endif
+}
+
+INLINE void
+vstore_n(float *p, vf x, int64_t n)
+{
+#if VL == 16
+    _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)x);
+#else
+    float t[VL];
+    vstore(t, x);
+    memcpy(p, t, (size_t)n * 4);
+#endif
+}
+
+/* yes where mask is all ones, no where it is 0. */
+INLINE vf
+vselect(vi mask, vf yes, vf no)
+{
+    return (vf)(((vi)yes & mask) | ((vi)no & ~mask));
+}
+
+/* The larger; b where one of them is a NaN. */
+INLINE vf
+vmax(vf a, vf b)
+{
+#if VL == 16
+    return (vf)_mm512_max_ps((__m512)a, (__m512)b);
+#elif VL == 8
+    return (vf)_mm256_max_ps((__m256)a, (__m256)b);
+#else
+    return vselect((vi)(a > b), a, b);
+#endif
+}
+
+/* e^x within 1.1 ulp; below the smallest normal number 0. */
+INLINE vf
+vexp(vf x)
+{
+    const vf magic = vset(0x1.8p23f);
+    vf t = vfma(x, vset(0x1.715476p0f), magic);
+    vf n = t - magic;
+    vf r = vfma(n, vset(-0x1.62e4p-1f), x); /* exact: 15 bits of ln 2 */
+    r = vfma(n, vset(-0x1.7f7d1cp-20f), r);
+    vf q = vset(0x1.6d10fep-10f); /* (e^r - 1 - r) / r^2 */
+    q = vfma(q, r, vset(0x1.120b64p-7f));
+    q = vfma(q, r, vset(0x1.55551ap-5f));
+    q = vfma(q, r, vset(0x1.5554dep-3f));
+    q = vfma(q, r, vset(0.5f));
+    vf y = vfma(q, r * r, r) + 1.0f;
+    y = (vf)((vi)y + ((vi)t << 23));
+    y = vselect((vi)(x < -0x1.5d589ep6f), vset(0), y);
+    y = vselect((vi)(x > 0x1.62e42ep6f), vset(__builtin_inff()), y);
+    return vselect((vi)(x == x), y, x);
+}
+
+INLINE float
+exp_1(float x)
+{
+    return vexp(vset(x))[0];
+}
+
+/* 1 / (1 + e^-x). */
+INLINE vf
+vsigmoid(vf x)
+{
+    return vset(1) / (vexp(-x) + 1.0f);
+}
+
+/* Element i of a row is added to lane i % 64. */
+typedef struct lanes {
+    vf v[NL];
+} lanes;
+
+INLINE lanes
+lanes_set(float x)
+{
+    lanes s;
+    for (int i = 0; i < NL; i++)
+        s.v[i] = vset(x);
+    return s;
+}
+
+/* The upper half of the lanes is added to the lower until one is left: a binary
+ * tree over lanes. */
+INLINE float
+lanes_sum(const lanes *s)
+{
+    vf t[NL];
+    for (int i = 0; i < NL; i++)
+        t[i] = s->v[i];
+    for (int w = NL / 2; w >= 1; w /= 2)
+        for (int i = 0; i < w; i++)
+            t[i] += t[i + w];
+    float a[VL];
+    vstore(a, t[0]);
+    for (int w = VL / 2; w >= 1; w /= 2)
+        for (int i = 0; i < w; i++)
+            a[i] += a[i + w];
+    return a[0];
+}
+
+INLINE float
+lanes_max(const lanes *s)
+{
+    vf t = s->v[0];
+    for (int i = 1; i < NL; i++)
+        t = vmax(t, s->v[i]);
+    float a[VL];
+    vstore(a, t);
+    for (int w = VL / 2; w >= 1; w /= 2)
+        for (int i = 0; i < w; i++)
+            a[i] = a[i] > a[i + w] ? a[i] : a[i + w];
+    return a[0];
+}
+
+/* sum over i of a[i] * b[i] * c[i] (c NULL: of a[i] * b[i]) in 64 lanes. */
+INLINE float
+row_dot(const float *a, const float *b, const float *c, int64_t n)
+{
+    lanes s = lanes_set(0);
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        for (int j = 0; j < NL; j++) {
+            vf x = vload(a + i + j * VL);
+            if (c)
+                x *= vload(c + i + j * VL);
+            s.v[j] = vfma(x, vload(b + i + j * VL), s.v[j]);
+        }
+    for (int j = 0; i < n; i += VL, j++) {
+        int64_t left = n - i;
+        vf x, y, z = vset(1);
+        if (left >= VL) {
+            x = vload(a + i), y = vload(b + i);
+            if (c)
+                z = vload(c + i);
+        } else {
+            x = vload_n(a + i, left), y = vload_n(b + i, left);
+            if (c)
+                z = vload_n(c + i, left);
+        }
+        if (c)
+            x *= z;
+        s.v[j] = vfma(x, y, s.v[j]);
+    }
+    return lanes_sum(&s);
+}
+
+#endif
