@@ -76,6 +76,12 @@ typedef enum rlf_formal_kind {
     RLF_FORMAL_COLUMN, /* a number column; its level in `level` */
     RLF_FORMAL_TEXT_COLUMN,
     RLF_FORMAL_HOOK,
+    RLF_FORMAL_MODEL,       /* a declared model */
+    RLF_FORMAL_WORD,        /* one of `words`, written as a bare name; becomes
+                               RLF_ARG_TEXT */
+    RLF_FORMAL_CONSTRUCTOR, /* a nested constructor, adamw(...): RLF_ARG_LIST
+                               with its name as `text` */
+    RLF_FORMAL_SOURCE,      /* a text (a path) or a nested constructor */
 } rlf_formal_kind;
 
 struct rlf_formal {
@@ -85,6 +91,7 @@ struct rlf_formal {
     bool labelled;           /* only as `name: e`; else also by position */
     double fallback;         /* NUMBER, INT, FLAG when not given */
     double least, most;      /* bounds of NUMBER and INT */
+    const char *words;       /* WORD: the allowed ones, "lm|scalar|both" */
     const char *unsupported; /* not NULL: giving it is refused with this text */
     const char *doc;
 };
