@@ -4,6 +4,7 @@
 noinst_LTLIBRARIES += libnodes.la
 libnodes_la_SOURCES = \
 	%D%/ask.c \
+	%D%/assign.c \
 	%D%/break.c \
 	%D%/checkpoint.c \
 	%D%/collect.c \
@@ -16,6 +17,7 @@ libnodes_la_SOURCES = \
 	%D%/hook.c %D%/hook.h \
 	%D%/if.c \
 	%D%/keep.c \
+	%D%/model.c %D%/model.h \
 	%D%/node.def \
 	%D%/report.c \
 	%D%/resource.def \

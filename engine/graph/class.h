@@ -30,6 +30,10 @@
  *   ASSIGN     receiver: the model; args: for each term of the weighted sum a
  *              list of two, its coefficient (NUMBER, or VALUE of a scalar) and
  *              its model (RESOURCE)
+ *   UPDATE     receiver: the model; args: the formals of the class, which are
+ *              named as those of the constructor `adamw` that the model was
+ *              declared with, NUMBER or VALUE of a scalar read at each update;
+ *              inputs: what rlf_node.loss refers to; outputs: its reports
  *   REPORT     args: extra labelled scalars; the label is the metric's name
  *   FOR        inputs: the sets that are split. args: the formals once for each
  *              set in turn. call->out: the contents of the region's args, one

@@ -1,0 +1,44 @@
+/* m := 0.99 * m + 0.01 * other: a model becomes a weighted sum of models. */
+#include "engine/base/vec.h"
+#include "engine/graph/class.h"
+#include "nodes/model.h"
+
+static double
+factor(const rlf_call *call, const rlf_arg *arg)
+{
+    if (arg->kind == RLF_ARG_VALUE)
+        return call->in[arg->input].column.number[0];
+    return arg->number;
+}
+
+static rlf_status
+step(rlf_call *call, rlf_err *err)
+{
+    const rlf_node *node = call->node;
+    float *factors = RLF_NEW_ARRAY(call->env->pool, float, node->n_args);
+    const rlf_model **models =
+        RLF_NEW_ARRAY(call->env->pool, const rlf_model *, node->n_args);
+    for (int i = 0; i < node->n_args; i++) {
+        const rlf_arg *term = &node->args[i];
+        factors[i] = (float)factor(call, &term->list[0]);
+        models[i] = rlf_model_at(call->env, term->list[1].resource)->model;
+    }
+    return rlf_model_assign(rlf_model_at(call->env, node->receiver)->model,
+                            factors, models, node->n_args, err);
+}
+
+const rlf_node_class rlf_node_assign = {
+    .name = ":=",
+    .doc = "set a model's weights to a weighted sum of models",
+    .role = RLF_ROLE_ASSIGN,
+    .receiver = RLF_RECEIVER_MODEL,
+    .gives = RLF_GIVES_OTHER,
+    .granularity = RLF_GRAIN_BATCH,
+    .infer = rlf_class_no_infer,
+    .cost = rlf_class_no_cost,
+    .init = rlf_class_no_init,
+    .fini = rlf_class_no_fini,
+    .open = rlf_class_no_open,
+    .step = step,
+    .trainable = &rlf_trainable_none,
+};

@@ -1,0 +1,419 @@
+/* The resource class of models: lm(...) and copy(...). See model.h. */
+#include "nodes/model.h"
+
+#include "engine/base/vec.h"
+#include "engine/graph/class.h"
+#include "engine/io/file.h"
+#include "engine/lua/host.h"
+#include "engine/text/tokenizer.h"
+#include "nodes/model/weights.h"
+
+/* ---- constructors ---- */
+
+#define HEAD_FORMAL                                                          \
+    {                                                                        \
+        .name = "head", .kind = RLF_FORMAL_WORD, .labelled = true,           \
+        .words = "lm|scalar|both",                                           \
+        .doc = "what is computed on top: token log-probabilities, a number " \
+               "(value, score), or both; lm if not given"                    \
+    }
+#define OPTIMIZER_FORMAL                                                       \
+    {                                                                          \
+        .name = "optimizer", .kind = RLF_FORMAL_CONSTRUCTOR, .labelled = true, \
+        .doc = "how update changes it: adamw(...)"                             \
+    }
+#define TEMPLATE_FORMAL                                                \
+    {                                                                  \
+        .name = "template", .kind = RLF_FORMAL_TEXT, .labelled = true, \
+        .doc = "a Lua file that writes chat messages as one text"      \
+    }
+
+static const rlf_formal lm_formals[] = {
+    {.name = "from",
+     .kind = RLF_FORMAL_SOURCE,
+     .required = true,
+     .doc = "a Hugging Face directory, or llama(...) for a new model"},
+    HEAD_FORMAL,
+    OPTIMIZER_FORMAL,
+    TEMPLATE_FORMAL,
+    {.name = "tokenizer",
+     .kind = RLF_FORMAL_TEXT,
+     .labelled = true,
+     .doc = "a directory with a tokenizer, if not that of the model"},
+    {.name = "dtype",
+     .kind = RLF_FORMAL_WORD,
+     .words = "f32",
+     .labelled = true,
+     .doc = "type that it computes in; on the CPU f32"},
+};
+
+static const rlf_formal copy_formals[] = {
+    {.name = "from",
+     .kind = RLF_FORMAL_MODEL,
+     .required = true,
+     .doc = "the model whose first weights it takes"},
+    HEAD_FORMAL,
+    OPTIMIZER_FORMAL,
+};
+
+#define WHOLE(name_, required_, doc_)                               \
+    {                                                               \
+        .name = name_, .kind = RLF_FORMAL_INT, .labelled = true,    \
+        .required = required_, .least = 1, .most = 1e9, .doc = doc_ \
+    }
+
+static const rlf_formal llama_formals[] = {
+    WHOLE("layers", true, "transformer layers"),
+    WHOLE("hidden", true, "width of the residual"),
+    WHOLE("heads", true, "query heads"),
+    WHOLE("kv_heads", false, "key and value heads; as many as heads"),
+    WHOLE("ffn", false, "width of the feed-forward; 8/3 of hidden"),
+    WHOLE("context", false, "longest sequence; 2048"),
+    {.name = "rope_theta",
+     .kind = RLF_FORMAL_NUMBER,
+     .labelled = true,
+     .least = 1,
+     .most = 1e12,
+     .doc = "base of the rotary embedding; 10000"},
+    {.name = "eps",
+     .kind = RLF_FORMAL_NUMBER,
+     .labelled = true,
+     .least = 0,
+     .most = 1,
+     .doc = "of the norms; 1e-5"},
+    {.name = "tied",
+     .kind = RLF_FORMAL_FLAG,
+     .labelled = true,
+     .doc = "the head is the embedding's matrix"},
+};
+
+/* The same names as the formals of class update, which reads them. */
+static const rlf_formal adamw_formals[] = {
+    {.name = "lr",
+     .kind = RLF_FORMAL_NUMBER,
+     .labelled = true,
+     .required = true,
+     .least = 0,
+     .most = 1e3,
+     .doc = "learning rate; may use step and states"},
+    {.name = "beta1",
+     .kind = RLF_FORMAL_NUMBER,
+     .labelled = true,
+     .fallback = 0.9,
+     .least = 0,
+     .most = 1,
+     .doc = "decay of the first moment"},
+    {.name = "beta2",
+     .kind = RLF_FORMAL_NUMBER,
+     .labelled = true,
+     .fallback = 0.999,
+     .least = 0,
+     .most = 1,
+     .doc = "decay of the second moment"},
+    {.name = "eps",
+     .kind = RLF_FORMAL_NUMBER,
+     .labelled = true,
+     .fallback = 1e-8,
+     .least = 0,
+     .most = 1,
+     .doc = "added to the root of the second moment"},
+    {.name = "decay",
+     .kind = RLF_FORMAL_NUMBER,
+     .labelled = true,
+     .least = 0,
+     .most = 1e3,
+     .doc = "decoupled weight decay of matrices"},
+    {.name = "clip",
+     .kind = RLF_FORMAL_NUMBER,
+     .labelled = true,
+     .least = 0,
+     .most = 1e30,
+     .doc = "largest norm of the gradient; 0: no limit"},
+};
+
+#define FORMALS(table) .formals = table, .n_formals = RLF_COUNT(table)
+
+static const rlf_constructor constructors[] = {
+    {.name = "lm", FORMALS(lm_formals), .doc = "a decoder-only transformer"},
+    {.name = "copy",
+     FORMALS(copy_formals),
+     .doc = "a model that starts with another's weights"},
+    {.name = "llama",
+     .within = "lm",
+     FORMALS(llama_formals),
+     .doc = "a Llama-type model with fresh weights"},
+    {.name = "adamw",
+     .within = "lm",
+     FORMALS(adamw_formals),
+     .doc = "AdamW (Loshchilov and Hutter 2019)"},
+    {.name = "adamw",
+     .within = "copy",
+     FORMALS(adamw_formals),
+     .doc = "AdamW (Loshchilov and Hutter 2019)"},
+};
+
+/* ---- opening ---- */
+
+static const rlf_arg *
+find(const rlf_resource *resource, const char *name)
+{
+    const rlf_arg *arg = rlf_args_find(resource->args, resource->n_args, name);
+    return arg && arg->kind != RLF_ARG_ABSENT ? arg : NULL;
+}
+
+static const rlf_arg *
+first(const rlf_resource *resource)
+{
+    const rlf_arg *arg = find(resource, "from");
+    return arg ? arg : rlf_args_plain(resource->args, resource->n_args, 0);
+}
+
+static rlf_model_head
+head_of(const rlf_resource *resource, rlf_model_head fallback)
+{
+    const rlf_arg *arg = find(resource, "head");
+    if (!arg)
+        return fallback;
+    return strcmp(arg->text, "scalar") == 0 ? RLF_HEAD_SCALAR
+           : strcmp(arg->text, "both") == 0 ? RLF_HEAD_BOTH
+                                            : RLF_HEAD_LM;
+}
+
+static double
+number(const rlf_arg *list, const char *name)
+{
+    const rlf_arg *arg = rlf_args_find(list->list, list->n_list, name);
+    return arg && arg->kind == RLF_ARG_NUMBER ? arg->number : 0;
+}
+
+static rlf_status
+config_llama(rlf_model_object *m, const rlf_arg *list, rlf_err *err)
+{
+    rlf_llama_args args = {
+        .layers = (int)number(list, "layers"),
+        .hidden = (int)number(list, "hidden"),
+        .heads = (int)number(list, "heads"),
+        .kv_heads = (int)number(list, "kv_heads"),
+        .ffn = (int)number(list, "ffn"),
+        .context = (int)number(list, "context"),
+        .rope_theta = number(list, "rope_theta"),
+        .eps = number(list, "eps"),
+        .tied = number(list, "tied") != 0,
+        .vocab = (int)rlf_tokenizer_vocab(m->tokenizer),
+        .bos = -1,
+    };
+    if (rlf_tokenizer_bos(m->tokenizer) != RLF_NO_ID)
+        args.bos = (int)rlf_tokenizer_bos(m->tokenizer);
+    size_t n;
+    const uint32_t *eos = rlf_tokenizer_eos(m->tokenizer, &n);
+    for (size_t i = 0; i < n && i < RLF_MODEL_MAX_EOS; i++)
+        args.eos[args.n_eos++] = (int)eos[i];
+    return rlf_model_config_llama(&args, m->arena, err, m->config);
+}
+
+/* Tokenizer, config and weights of lm(...). */
+static rlf_status
+open_lm(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
+        rlf_err *err)
+{
+    const rlf_arg *from = first(resource), *own = find(resource, "tokenizer");
+    bool fresh = from->kind == RLF_ARG_LIST;
+    if (fresh && !own) {
+        rlf_fail(err, RLF_USER, "model '%s' has no tokenizer", m->name);
+        rlf_err_hint(err, "a new model needs one: lm(llama(...), tokenizer: "
+                          "\"DIR\")");
+        return RLF_USER;
+    }
+    const char *texts = own ? own->text : from->text;
+    RLF_TRY(rlf_tokenizer_open(texts, err, &m->tokenizer));
+    if (fresh)
+        RLF_TRY(config_llama(m, from, err));
+    else
+        RLF_TRY(rlf_model_config_read(from->text, m->arena, err, m->config));
+    const rlf_model_options options = {.head = head_of(resource, RLF_HEAD_LM),
+                                       .trained = resource->trained};
+    RLF_TRY(rlf_model_new(env->queue, env->kernels, m->config, &options, err,
+                          &m->model));
+    m->model->tokenizer_dir = texts;
+    if (fresh)
+        return rlf_weights_init(m->model, env->seed, err);
+    return rlf_weights_load(m->model, from->text, err);
+}
+
+static rlf_status
+open_copy(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
+          rlf_err *err)
+{
+    m->source = rlf_model_at(env, resource->source);
+    m->tokenizer = m->source->tokenizer;
+    *m->config = *m->source->config;
+    const rlf_model_options options = {
+        .head = head_of(resource, m->source->model->table->head),
+        .trained = resource->trained};
+    RLF_TRY(rlf_model_new(env->queue, env->kernels, m->config, &options, err,
+                          &m->model));
+    m->model->tokenizer_dir = m->source->model->tokenizer_dir;
+    return rlf_model_copy(m->model, m->source->model, err);
+}
+
+/* The chat template: the declaration's own, or that of the model copied. */
+static rlf_status
+open_template(const rlf_env *env, const rlf_resource *resource,
+              rlf_model_object *m, rlf_err *err)
+{
+    const rlf_arg *path = find(resource, "template");
+    if (m->source)
+        m->template = m->source->template;
+    if (!path)
+        return RLF_OK;
+    const rlf_lua_spec spec = {
+        .path = path->text,
+        .dirs = &env->graph->stdlib,
+        .n_dirs = env->graph->stdlib ? 1 : 0,
+        .per = RLF_LUA_PER_TEMPLATE,
+    };
+    const rlf_lua_program *program;
+    RLF_TRY(rlf_lua_program_open(m->arena, &spec, err, &program));
+    return rlf_lua_host_new(program, NULL, err, &m->template);
+}
+
+static void
+close_object(void *object)
+{
+    rlf_model_object *m = object;
+    rlf_model_free(m->model);
+    if (!m->source) {
+        rlf_lua_host_free(m->template);
+        rlf_tokenizer_close(m->tokenizer);
+    }
+    rlf_arena_free(m->arena);
+}
+
+static rlf_status
+open_object(const rlf_env *env, const rlf_resource *resource, rlf_err *err,
+            void **out)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_model_object *m = RLF_NEW(arena, rlf_model_object);
+    m->arena = arena;
+    m->name = resource->name;
+    m->config = RLF_NEW(arena, rlf_model_config);
+    rlf_status status = strcmp(resource->constructor, "copy") == 0
+                            ? open_copy(env, resource, m, err)
+                            : open_lm(env, resource, m, err);
+    if (status >= 0)
+        status = open_template(env, resource, m, err);
+    if (status < 0) {
+        close_object(m);
+        return status;
+    }
+    size_t n;
+    const uint32_t *eos = rlf_tokenizer_eos(m->tokenizer, &n);
+    m->reader = (rlf_reader){
+        .model = m->name,
+        .tokenizer = m->tokenizer,
+        .template = m->template,
+        .context = (uint32_t)m->config->context,
+        .eos = n                  ? (int64_t)eos[0]
+               : m->config->n_eos ? m->config->eos[0]
+                                  : -1,
+    };
+    *out = m;
+    return RLF_OK;
+}
+
+const rlf_reader *
+rlf_model_reader(const void *model)
+{
+    return &((const rlf_model_object *)model)->reader;
+}
+
+/* ---- memory and checkpoints ---- */
+
+static void
+memory(const rlf_graph *graph, const rlf_resource *resource, void *object,
+       rlf_memory *out)
+{
+    (void)graph;
+    const rlf_model_object *m = object;
+    const rlf_model_options options = {.head = m->model->table->head,
+                                       .trained = m->model->trained};
+    rlf_model_bytes bytes =
+        rlf_model_count_bytes(m->model->table, m->model->kernels, &options);
+    const struct {
+        const char *purpose;
+        size_t bytes;
+    } rows[] = {{"weights", bytes.weights},
+                {"packed weights", bytes.packed},
+                {"gradients", bytes.gradients},
+                {"optimizer state", bytes.optimizer},
+                {"tables", bytes.tables}};
+    for (size_t i = 0; i < RLF_COUNT(rows); i++)
+        if (rows[i].bytes)
+            RLF_PUSH_IN(out->arena, &out->rows,
+                        (rlf_memory_row){.owner = resource->name,
+                                         .purpose = rows[i].purpose,
+                                         .device = rows[i].bytes});
+}
+
+/* A checkpoint has NAME/, a Hugging Face directory, and NAME.state. */
+static char *
+state_path(rlf_arena *arena, const char *directory, const char *name)
+{
+    return rlf_path_join(arena, directory,
+                         rlf_arena_printf(arena, "%s.state", name));
+}
+
+static rlf_status
+save(const rlf_env *env, const rlf_resource *resource, void *object,
+     const char *directory, rlf_err *err)
+{
+    const rlf_model_object *m = object;
+    const char *dir = rlf_path_join(env->pool, directory, resource->name);
+    RLF_TRY(rlf_weights_save(m->model, dir, err));
+    return rlf_weights_save_state(
+        m->model, state_path(env->pool, directory, resource->name), err);
+}
+
+static rlf_status
+restore(const rlf_env *env, const rlf_resource *resource, void *object,
+        const char *directory, rlf_err *err)
+{
+    rlf_model_object *m = object;
+    const char *dir = rlf_path_join(env->pool, directory, resource->name);
+    RLF_TRY(rlf_weights_load(m->model, dir, err));
+    return rlf_weights_load_state(
+        m->model, state_path(env->pool, directory, resource->name), err);
+}
+
+static rlf_status
+no_field(const rlf_graph *graph, const rlf_resource *resource, const char *name,
+         rlf_err *err, rlf_field *out, const char **nearest)
+{
+    (void)graph, (void)resource, (void)name, (void)err;
+    *out = RLF_FIELD_NONE;
+    *nearest = NULL;
+    return RLF_OK;
+}
+
+static uint64_t
+no_rows(void *object)
+{
+    (void)object;
+    return 0;
+}
+
+const rlf_resource_class rlf_resource_model = {
+    .name = "model",
+    .kind = RLF_RESOURCE_MODEL,
+    .doc = "a transformer with its tokenizer",
+    .constructors = constructors,
+    .n_constructors = RLF_COUNT(constructors),
+    .open = open_object,
+    .close = close_object,
+    .memory = memory,
+    .save = save,
+    .restore = restore,
+    .field = no_field,
+    .rows = no_rows,
+};

@@ -1,0 +1,31 @@
+/* Models as resources: what `model m = lm(...)` opens.
+ *
+ * A model of nodes/model with its tokenizer and template, and the settings of
+ * its constructor that node classes need. Node classes get the object from
+ * env->resource[...]. */
+#ifndef RLF_NODES_MODEL_H
+#define RLF_NODES_MODEL_H
+
+#include "engine/graph/run.h"
+#include "nodes/model/model.h"
+#include "nodes/rows.h"
+
+typedef struct rlf_model_object {
+    rlf_arena *arena;
+    const char *name; /* the user's */
+    rlf_model_config *config;
+    rlf_model *model;
+    struct rlf_tokenizer *tokenizer;
+    struct rlf_lua_host *template; /* or NULL */
+    rlf_reader reader;
+    const struct rlf_model_object *source; /* copy(m): shares tokenizer and
+                                              template with it; else NULL */
+} rlf_model_object;
+
+static inline rlf_model_object *
+rlf_model_at(const rlf_env *env, int resource)
+{
+    return env->resource[resource];
+}
+
+#endif
