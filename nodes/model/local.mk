@@ -2,9 +2,17 @@
 libnodes_la_SOURCES += \
 	nodes/model/carve.h \
 	nodes/model/config.c nodes/model/config.h \
+	nodes/model/generate.c nodes/model/generate.h \
+	nodes/model/kv.c nodes/model/kv.h \
 	nodes/model/model.c nodes/model/model.h \
 	nodes/model/optimizer.c nodes/model/optimizer.h \
 	nodes/model/pass.c nodes/model/pass.h \
 	nodes/model/table.c nodes/model/table.h \
 	nodes/model/transformer.c nodes/model/transformer.h \
 	nodes/model/weights.c nodes/model/weights.h
+
+check_PROGRAMS += tests/unit/model_parity
+tests_unit_model_parity_LDADD = $(NODES_LIBS)
+
+EXTRA_DIST += tests/unit/model.h tests/oracle/transformers_llama.py \
+	tests/data/models

@@ -1,0 +1,598 @@
+/* A step: admit, plan (who feeds which tokens, with pages for them), run,
+ * sample, end. `active` and `waiting` are in the order in which sequences were
+ * added: when room is short, the earlier one goes first. */
+#define _GNU_SOURCE /* memmem */
+#include "nodes/model/generate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/vec.h"
+#include "engine/text/detokenizer.h"
+#include "nodes/model/carve.h"
+#include "nodes/model/transformer.h"
+
+/* One response in the making. Its tokens are the prompt's, then ids. */
+typedef struct sequence {
+    uint32_t group;
+    uint32_t row;
+    uint64_t identity;
+    uint32_t *ids;
+    float *logprob;
+    uint32_t n, room;
+    int32_t *pages;
+    uint32_t n_pages, pages_room;
+    uint32_t cached; /* positions whose keys and values are in pages */
+    uint32_t feed;   /* tokens that this step feeds */
+    bool done, finished;
+    rlf_detokenizer detokenizer;
+    rlf_buf text;
+} sequence;
+
+/* A prompt and how many of its samples are active. */
+typedef struct group {
+    const uint32_t *prompt;
+    uint32_t n_prompt, n_active;
+} group;
+
+typedef RLF_VEC(uint32_t) indices;
+
+struct rlf_generation {
+    const rlf_model *model;
+    rlf_pass *pass;
+    rlf_kv *kv;
+    rlf_generation_options options;
+    uint64_t version; /* of the weights: one for all tokens */
+    uint32_t most_active;
+    uint32_t longest; /* tokens of a sequence */
+    RLF_VEC(group) groups;
+    RLF_VEC(sequence) sequences;
+    indices active, waiting; /* ascending */
+    indices complete;        /* rows of this step */
+    rlf_generation_counts counts;
+
+    /* index arrays of a step */
+    uint32_t ld_pages;
+    int32_t *host_slots, *host_pages, *starts;
+    double *host_uniform;
+    int32_t *host_tokens;
+    float *host_logprob;
+    int32_t *slots, *pages, *tokens; /* on the device */
+    double *uniform;
+    void *block;
+    size_t block_bytes;
+};
+
+static uint32_t
+pages_for(const rlf_generation *g, uint32_t positions)
+{
+    uint32_t size = (uint32_t)g->kv->page_size;
+    return (positions + size - 1) / size;
+}
+
+static void
+carve_generation(rlf_generation *g, rlf_carver *c)
+{
+    int64_t n = g->most_active;
+    g->slots = rlf_carve_ints(c, g->pass->options.tokens);
+    g->pages = rlf_carve_ints(c, n * g->ld_pages);
+    g->tokens = rlf_carve_ints(c, n);
+    g->uniform = rlf_carve(c, (size_t)n * sizeof(double));
+}
+
+rlf_status
+rlf_generation_new(const rlf_model *model, rlf_pass *pass, rlf_kv *kv,
+                   const rlf_generation_options *options, rlf_err *err,
+                   rlf_generation **out)
+{
+    uint32_t tokens = (uint32_t)pass->options.tokens;
+    uint32_t most = options->most_active;
+    uint64_t positions = (uint64_t)kv->n_pages * (uint64_t)kv->page_size;
+    uint64_t longest = (uint64_t)model->positions;
+    RLF_ASSERT(options->max_new > 0 &&
+               (!options->n_stop || options->tokenizer));
+    rlf_generation *g = rlf_calloc(1, sizeof *g);
+    *g = (rlf_generation){
+        .model = model,
+        .pass = pass,
+        .kv = kv,
+        .options = *options,
+        .version = model->version,
+        .most_active = most && most < tokens ? most : tokens,
+        .longest = (uint32_t)(positions < longest ? positions : longest)};
+    g->ld_pages = pages_for(g, g->longest);
+    size_t n = g->most_active;
+    g->host_slots = rlf_calloc(tokens, sizeof(int32_t));
+    g->host_pages = rlf_calloc(n * g->ld_pages, sizeof(int32_t));
+    g->starts = rlf_calloc(n, sizeof(int32_t));
+    g->host_tokens = rlf_calloc(n, sizeof(int32_t));
+    g->host_logprob = rlf_calloc(n, sizeof(float));
+    g->host_uniform = rlf_calloc(n, sizeof(double));
+    rlf_carver c = {0};
+    carve_generation(g, &c);
+    g->block_bytes = c.used;
+    rlf_status status =
+        rlf_device_alloc(model->queue->device, c.used, &g->block, err);
+    if (status < 0) {
+        g->block_bytes = 0;
+        rlf_generation_free(g);
+        return status;
+    }
+    c = (rlf_carver){.base = g->block};
+    carve_generation(g, &c);
+    *out = g;
+    return RLF_OK;
+}
+
+static void
+drop_pages(rlf_generation *g, sequence *s)
+{
+    for (uint32_t i = 0; i < s->n_pages; i++)
+        rlf_kv_drop(g->kv, s->pages[i]);
+    s->n_pages = 0;
+    s->cached = 0;
+}
+
+void
+rlf_generation_free(rlf_generation *g)
+{
+    if (!g)
+        return;
+    for (size_t i = 0; i < g->sequences.count; i++) {
+        sequence *s = &g->sequences.data[i];
+        drop_pages(g, s);
+        free(s->ids);
+        free(s->logprob);
+        free(s->pages);
+        rlf_buf_free(&s->text);
+    }
+    RLF_VEC_FREE(&g->groups);
+    RLF_VEC_FREE(&g->sequences);
+    RLF_VEC_FREE(&g->active);
+    RLF_VEC_FREE(&g->waiting);
+    RLF_VEC_FREE(&g->complete);
+    rlf_device_release(g->model->queue->device, g->block, g->block_bytes);
+    free(g->host_slots);
+    free(g->host_pages);
+    free(g->starts);
+    free(g->host_tokens);
+    free(g->host_logprob);
+    free(g->host_uniform);
+    free(g);
+}
+
+rlf_status
+rlf_generation_add(rlf_generation *g, const uint32_t *prompt, uint32_t n_prompt,
+                   const uint64_t *identity, uint32_t n, rlf_err *err,
+                   uint32_t *first)
+{
+    if (n_prompt == 0)
+        return rlf_fail(err, RLF_USER, "a prompt has no token to begin with");
+    if (n_prompt >= g->longest)
+        return rlf_fail(err, RLF_USER,
+                        "a prompt of %u tokens leaves no room for a response "
+                        "in %u positions",
+                        n_prompt, g->longest);
+    for (uint32_t i = 0; i < n_prompt; i++)
+        if (prompt[i] >= (uint32_t)g->model->table->config.vocab)
+            return rlf_fail(err, RLF_USER,
+                            "a prompt has token %u, but the model knows only "
+                            "%d",
+                            prompt[i], g->model->table->config.vocab);
+    uint32_t which = (uint32_t)g->groups.count;
+    RLF_PUSH(&g->groups, (group){prompt, n_prompt, 0});
+    *first = (uint32_t)g->sequences.count;
+    for (uint32_t i = 0; i < n; i++) {
+        sequence s = {
+            .group = which, .row = *first + i, .identity = identity[i]};
+        if (g->options.n_stop)
+            rlf_detokenizer_begin(&s.detokenizer, g->options.tokenizer,
+                                  RLF_DECODE_SKIP_SPECIAL |
+                                      RLF_DECODE_CONTINUE);
+        RLF_PUSH(&g->waiting, s.row);
+        RLF_PUSH(&g->sequences, s);
+    }
+    return RLF_OK;
+}
+
+/* ---- admission ---- */
+
+static void
+push_page(sequence *s, int32_t page)
+{
+    if (s->n_pages == s->pages_room) {
+        s->pages_room = s->pages_room ? 2 * s->pages_room : 8;
+        s->pages = rlf_realloc(s->pages, s->pages_room * sizeof *s->pages);
+    }
+    s->pages[s->n_pages++] = page;
+}
+
+static uint32_t
+length_of(const rlf_generation *g, const sequence *s)
+{
+    return g->groups.data[s->group].n_prompt + s->n;
+}
+
+/* An active sample of the same prompt with all of it but the last token in
+ * pages; *filling: there is one that is about to. */
+static const sequence *
+find_donor(const rlf_generation *g, const sequence *s, bool *filling)
+{
+    const group *p = &g->groups.data[s->group];
+    *filling = false;
+    if (!p->n_active || p->n_prompt < 2)
+        return NULL;
+    for (size_t i = g->active.count; i-- > 0;) {
+        const sequence *d = &g->sequences.data[g->active.data[i]];
+        if (d->group != s->group)
+            continue;
+        if (d->cached >= p->n_prompt - 1)
+            return d;
+        *filling = true;
+    }
+    return NULL;
+}
+
+/* The prompt's pages of another sample: full ones shared, the last copied. */
+static rlf_status
+share_prompt(rlf_generation *g, sequence *s, const sequence *donor,
+             rlf_err *err)
+{
+    uint32_t known = g->groups.data[s->group].n_prompt - 1;
+    uint32_t full = known / (uint32_t)g->kv->page_size;
+    for (uint32_t i = 0; i < full; i++) {
+        rlf_kv_hold(g->kv, donor->pages[i]);
+        push_page(s, donor->pages[i]);
+    }
+    if (known % (uint32_t)g->kv->page_size) {
+        int32_t page = rlf_kv_take(g->kv);
+        RLF_ASSERT(page != RLF_NO_PAGE);
+        push_page(s, page);
+        RLF_TRY(rlf_kv_copy(g->kv, donor->pages[full], page, err));
+    }
+    s->cached = known;
+    g->counts.shared += known;
+    return RLF_OK;
+}
+
+/* Keep the list ascending. */
+static void
+insert_sorted(indices *list, uint32_t index)
+{
+    RLF_PUSH(list, index);
+    size_t i = list->count - 1;
+    for (; i > 0 && list->data[i - 1] > index; i--)
+        list->data[i] = list->data[i - 1];
+    list->data[i] = index;
+}
+
+/* Let waiting sequences in, in order, while there are pages for all of their
+ * tokens so far and the next. Who can soon share a prompt that is being
+ * computed waits for that. */
+static rlf_status
+admit(rlf_generation *g, rlf_err *err)
+{
+    size_t kept = 0, i = 0;
+    for (; i < g->waiting.count && g->active.count < g->most_active; i++) {
+        uint32_t index = g->waiting.data[i];
+        sequence *s = &g->sequences.data[index];
+        bool filling;
+        const sequence *donor = find_donor(g, s, &filling);
+        if (!donor && filling) {
+            g->waiting.data[kept++] = index;
+            continue;
+        }
+        uint32_t need = pages_for(g, length_of(g, s) + 1);
+        if (donor)
+            need -= (g->groups.data[s->group].n_prompt - 1) /
+                    (uint32_t)g->kv->page_size;
+        if (need > (uint32_t)g->kv->n_free && g->active.count)
+            break;
+        if (donor)
+            RLF_TRY(share_prompt(g, s, donor, err));
+        insert_sorted(&g->active, index);
+        g->groups.data[s->group].n_active++;
+    }
+    while (i < g->waiting.count)
+        g->waiting.data[kept++] = g->waiting.data[i++];
+    g->waiting.count = kept;
+    return RLF_OK;
+}
+
+/* ---- the plan of a step ---- */
+
+/* The last active sequence gives up its pages and waits. */
+static void
+preempt_last(rlf_generation *g)
+{
+    uint32_t index = g->active.data[--g->active.count];
+    sequence *s = &g->sequences.data[index];
+    drop_pages(g, s);
+    s->feed = 0;
+    g->groups.data[s->group].n_active--;
+    g->counts.preempted++;
+    insert_sorted(&g->waiting, index);
+}
+
+/* Pages for `positions` of the i-th active sequence, at the cost of later
+ * ones if need be; false: it had to give up itself. */
+static bool
+reserve(rlf_generation *g, size_t i, uint32_t positions)
+{
+    sequence *s = &g->sequences.data[g->active.data[i]];
+    while (s->n_pages < pages_for(g, positions)) {
+        int32_t page = rlf_kv_take(g->kv);
+        if (page != RLF_NO_PAGE) {
+            push_page(s, page);
+            continue;
+        }
+        RLF_ASSERT(g->active.count > 1); /* one sequence always fits */
+        preempt_last(g);
+        if (i == g->active.count)
+            return false;
+    }
+    return true;
+}
+
+/* Decide what everyone feeds: those that decode first, so that prefill never
+ * holds them up, then prefills with the tokens left over. */
+static void
+plan_step(rlf_generation *g)
+{
+    uint32_t left = (uint32_t)g->pass->options.tokens;
+    for (size_t i = 0; i < g->active.count; i++) {
+        sequence *s = &g->sequences.data[g->active.data[i]];
+        s->feed = 0;
+        if (s->cached + 1 == length_of(g, s) && reserve(g, i, s->cached + 1)) {
+            s->feed = 1;
+            left--;
+        }
+    }
+    for (size_t i = 0; i < g->active.count; i++) {
+        sequence *s = &g->sequences.data[g->active.data[i]];
+        uint32_t want = length_of(g, s) - s->cached;
+        if (s->feed || !left)
+            continue;
+        if (want > left)
+            want = left;
+        if (!reserve(g, i, s->cached + want))
+            break;
+        s->feed = want;
+        left -= want;
+        g->counts.prefilled += want;
+    }
+}
+
+static uint32_t
+token_at(const rlf_generation *g, const sequence *s, uint32_t position)
+{
+    const group *p = &g->groups.data[s->group];
+    return position < p->n_prompt ? p->prompt[position]
+                                  : s->ids[position - p->n_prompt];
+}
+
+/* Put one sequence into the pass. */
+static void
+fill_sequence(rlf_generation *g, const sequence *s, uint32_t ld)
+{
+    rlf_pass *p = g->pass;
+    int64_t t = p->options.tokens;
+    int32_t size = g->kv->page_size;
+    int64_t seq = p->n_seqs++;
+    p->offsets[seq] = (int32_t)p->m;
+    g->starts[seq] = (int32_t)s->cached;
+    memcpy(g->host_pages + seq * ld, s->pages, s->n_pages * sizeof *s->pages);
+    for (uint32_t k = 0; k < s->feed; k++) {
+        int32_t position = (int32_t)(s->cached + k);
+        p->host_ints[p->m] = (int32_t)token_at(g, s, (uint32_t)position);
+        p->host_ints[t + p->m] = position;
+        g->host_slots[p->m] =
+            s->pages[position / size] * size + position % size;
+        p->m++;
+    }
+    if (s->cached + s->feed < length_of(g, s))
+        return;
+    p->host_ints[2 * t + p->n_rows] = (int32_t)p->m - 1;
+    p->host_ints[3 * t + p->n_rows] = -1;
+    p->host_floats[p->n_rows] = g->options.temperature;
+    rlf_random_key key = g->options.key;
+    key.sample = s->identity;
+    if (!g->options.greedy)
+        g->host_uniform[p->n_rows] = rlf_draw_uniform(&key, s->n);
+    p->n_rows++;
+}
+
+static rlf_status
+send_step(rlf_generation *g, uint32_t ld, rlf_err *err)
+{
+    rlf_pass *p = g->pass;
+    RLF_TRY(rlf_pass_send(p, err));
+    RLF_TRY(rlf_queue_copy(p->queue, g->slots, g->host_slots,
+                           (size_t)p->m * sizeof(int32_t), RLF_COPY_TO_DEVICE,
+                           err));
+    RLF_TRY(rlf_queue_copy(p->queue, g->pages, g->host_pages,
+                           (size_t)p->n_seqs * ld * sizeof(int32_t),
+                           RLF_COPY_TO_DEVICE, err));
+    return rlf_queue_copy(p->queue, g->uniform, g->host_uniform,
+                          (size_t)p->n_rows * sizeof(double),
+                          RLF_COPY_TO_DEVICE, err);
+}
+
+static rlf_status
+sample_rows(rlf_generation *g, rlf_err *err)
+{
+    rlf_pass *p = g->pass;
+    const rlf_model_config *c = &g->model->table->config;
+    rlf_sample_args args = {.m = p->n_rows,
+                            .v = c->vocab,
+                            .d = c->hidden,
+                            .x = p->hidden,
+                            .packed = g->model->lm.forward,
+                            .greedy = g->options.greedy,
+                            .temperature = g->options.temperature,
+                            .top_k = g->options.top_k,
+                            .top_p = g->options.top_p,
+                            .min_p = g->options.min_p,
+                            .uniform = g->uniform,
+                            .tokens = g->tokens,
+                            .logprob = p->logprob,
+                            .work = p->work,
+                            .work_bytes = p->work_bytes};
+    RLF_TRY(p->kernels->sample(p->queue, &args, err));
+    RLF_TRY(rlf_queue_copy(p->queue, g->host_tokens, g->tokens,
+                           (size_t)p->n_rows * sizeof(int32_t),
+                           RLF_COPY_TO_HOST, err));
+    return rlf_pass_read(p, p->logprob, p->n_rows, err, g->host_logprob);
+}
+
+/* Run the transformer over what was planned and sample. */
+static rlf_status
+run_step(rlf_generation *g, rlf_err *err)
+{
+    rlf_pass *p = g->pass;
+    uint32_t ld = 1;
+    p->m = p->n_seqs = p->n_rows = 0;
+    for (size_t i = 0; i < g->active.count; i++) {
+        const sequence *s = &g->sequences.data[g->active.data[i]];
+        if (s->feed && s->n_pages > ld)
+            ld = s->n_pages;
+    }
+    for (size_t i = 0; i < g->active.count; i++) {
+        const sequence *s = &g->sequences.data[g->active.data[i]];
+        if (s->feed)
+            fill_sequence(g, s, ld);
+    }
+    p->offsets[p->n_seqs] = (int32_t)p->m;
+    RLF_TRY(send_step(g, ld, err));
+    rlf_paged paged = {.starts = g->starts,
+                       .pages = g->pages,
+                       .slots = g->slots,
+                       .ld_pages = ld,
+                       .kv = g->kv->block,
+                       .page_size = g->kv->page_size,
+                       .page_stride = g->kv->page_stride,
+                       .layer_stride = g->kv->layer_stride};
+    p->paged = &paged;
+    rlf_status status = rlf_transformer_forward(g->model, p, err);
+    p->paged = NULL;
+    RLF_TRY(status);
+    return sample_rows(g, err);
+}
+
+/* ---- after a step ---- */
+
+static void
+append(sequence *s, uint32_t id, float logprob)
+{
+    if (s->n == s->room) {
+        s->room = s->room ? 2 * s->room : 16;
+        s->ids = rlf_realloc(s->ids, s->room * sizeof *s->ids);
+        s->logprob = rlf_realloc(s->logprob, s->room * sizeof *s->logprob);
+    }
+    s->ids[s->n] = id;
+    s->logprob[s->n++] = logprob;
+}
+
+/* Does the text now hold a stop text that ends in what the last id gave? */
+static bool
+meets_stop(rlf_generation *g, sequence *s, uint32_t id)
+{
+    if (!g->options.n_stop)
+        return false;
+    size_t before = s->text.n;
+    rlf_detokenizer_feed(&s->detokenizer, id, &s->text);
+    for (size_t i = 0; i < g->options.n_stop; i++) {
+        const char *stop = g->options.stop[i];
+        size_t n = strlen(stop);
+        size_t from = before + 1 > n ? before + 1 - n : 0;
+        if (n && s->text.n >= from + n &&
+            memmem(s->text.p + from, s->text.n - from, stop, n))
+            return true;
+    }
+    return false;
+}
+
+static bool
+is_end(const rlf_generation *g, uint32_t id)
+{
+    for (size_t i = 0; i < g->options.n_eos; i++)
+        if (g->options.eos[i] == id)
+            return true;
+    return false;
+}
+
+static int
+by_row(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Take in what was sampled; complete sequences leave the batch. */
+static void
+take_samples(rlf_generation *g)
+{
+    size_t kept = 0;
+    int64_t row = 0;
+    for (size_t i = 0; i < g->active.count; i++) {
+        uint32_t index = g->active.data[i];
+        sequence *s = &g->sequences.data[index];
+        bool sampled = s->feed && s->cached + s->feed == length_of(g, s);
+        s->cached += s->feed;
+        if (sampled) {
+            uint32_t id = (uint32_t)g->host_tokens[row];
+            append(s, id, g->host_logprob[row++]);
+            g->counts.tokens++;
+            bool stopped = meets_stop(g, s, id);
+            s->finished = is_end(g, id) || stopped;
+            s->done = s->finished || s->n == g->options.max_new ||
+                      length_of(g, s) == g->longest;
+        }
+        if (!s->done) {
+            g->active.data[kept++] = index;
+            continue;
+        }
+        drop_pages(g, s);
+        g->groups.data[s->group].n_active--;
+        RLF_PUSH(&g->complete, s->row);
+    }
+    g->active.count = kept;
+    if (g->complete.count > 1)
+        qsort(g->complete.data, g->complete.count, sizeof(uint32_t), by_row);
+}
+
+rlf_status
+rlf_generation_step(rlf_generation *g, rlf_err *err, const uint32_t **rows,
+                    uint32_t *n_rows)
+{
+    *rows = NULL;
+    *n_rows = 0;
+    g->complete.count = 0;
+    if (g->model->version != g->version)
+        return rlf_fail(err, RLF_BUG,
+                        "the weights changed while responses were sampled");
+    RLF_TRY(admit(g, err));
+    if (!g->active.count)
+        return RLF_OK;
+    plan_step(g);
+    RLF_TRY(run_step(g, err));
+    take_samples(g);
+    g->counts.steps++;
+    *rows = g->complete.data;
+    *n_rows = (uint32_t)g->complete.count;
+    bool more = g->active.count || g->waiting.count;
+    return more ? RLF_AGAIN : RLF_OK;
+}
+
+rlf_response
+rlf_generation_response(const rlf_generation *g, uint32_t row)
+{
+    const sequence *s = &g->sequences.data[row];
+    return (rlf_response){s->ids, s->logprob, s->n, s->finished};
+}
+
+rlf_generation_counts
+rlf_generation_count(const rlf_generation *g)
+{
+    return g->counts;
+}

@@ -1,0 +1,75 @@
+/* Sampling responses: continuous batching over a paged cache.
+ *
+ * Prompts are added at any time; each step() is one pass of the transformer
+ * that gives every active sequence one more token (or a piece of its prefill)
+ * and reports the sequences that are complete. Samples of one prompt share the
+ * pages that its tokens fill. When pages run out the sequence added last gives
+ * up its own, waits, and is computed again from its tokens: it never fails.
+ *
+ * A token and its log-probability depend on its sequence, the weights and the
+ * random key (seed, site, step, identity, position) alone: not on what else is
+ * in the batch, page sizes, budgets, preemption, or threads; the recorded
+ * log-probabilities have the bits of the training pass. */
+#ifndef RLF_MODEL_GENERATE_H
+#define RLF_MODEL_GENERATE_H
+
+#include "engine/base/philox.h"
+#include "engine/text/tokenizer.h"
+#include "nodes/model/kv.h"
+#include "nodes/model/pass.h"
+
+typedef struct rlf_generation_options {
+    uint32_t max_new;    /* tokens of a response, at least 1 */
+    bool greedy;         /* the most likely token, logprob at T = 1 */
+    float temperature;   /* 0: 1 */
+    int32_t top_k;       /* 0: all */
+    float top_p, min_p;  /* 0: all */
+    rlf_random_key key;  /* `sample` is set to each identity */
+    const uint32_t *eos; /* tokens that end a response, part of it */
+    size_t n_eos;
+    const char *const *stop; /* texts that end a response, part of it */
+    size_t n_stop;
+    const rlf_tokenizer *tokenizer; /* to find them; NULL without stops */
+    uint32_t most_active; /* sequences in a batch; 0: as many as pass tokens */
+} rlf_generation_options;
+
+/* A response, owned by the generation. */
+typedef struct rlf_response {
+    const uint32_t *ids;
+    const float *logprob;
+    uint32_t n;
+    bool finished; /* ended by itself, not by max_new or the context */
+} rlf_response;
+
+typedef struct rlf_generation rlf_generation;
+
+/* `pass` (made for inference) gives the tokens of one step; `kv` must hold one
+ * sequence as long as the context or the longest prompt + max_new. Both are
+ * used by one generation at a time and outlive it. */
+rlf_status rlf_generation_new(const rlf_model *model, rlf_pass *pass,
+                              rlf_kv *kv, const rlf_generation_options *options,
+                              rlf_err *err, rlf_generation **out);
+void rlf_generation_free(rlf_generation *generation); /* NULL is fine */
+
+/* n samples of one prompt with these identities; their rows are counted from
+ * *first on. The prompt (at least one token, shorter than the context) must
+ * live as long as the generation. */
+rlf_status rlf_generation_add(rlf_generation *generation,
+                              const uint32_t *prompt, uint32_t n_prompt,
+                              const uint64_t *identity, uint32_t n,
+                              rlf_err *err, uint32_t *first);
+/* One quantum. RLF_AGAIN: there is more to do; RLF_OK: all that was added is
+ * complete. `rows` (good until the next call) are those completed by this
+ * step, ascending. */
+rlf_status rlf_generation_step(rlf_generation *generation, rlf_err *err,
+                               const uint32_t **rows, uint32_t *n_rows);
+rlf_response rlf_generation_response(const rlf_generation *generation,
+                                     uint32_t row);
+
+/* What happened, for metrics and tests. */
+typedef struct rlf_generation_counts {
+    uint64_t steps, tokens, prefilled, shared, preempted;
+} rlf_generation_counts;
+rlf_generation_counts rlf_generation_count(const rlf_generation *generation);
+
+#endif

@@ -1,0 +1,95 @@
+/* Free pages are a stack: the page dropped last is taken first. */
+#include "nodes/model/kv.h"
+
+#include <stdlib.h>
+
+static int64_t
+page_floats(const rlf_table *t, int page_size)
+{
+    return rlf_kv_page_floats(page_size, t->config.kv_heads,
+                              t->config.head_dim);
+}
+
+size_t
+rlf_kv_page_bytes(const rlf_table *t, int page_size)
+{
+    return (size_t)(page_floats(t, page_size) * t->config.layers) *
+           sizeof(float);
+}
+
+rlf_status
+rlf_kv_new(const rlf_model *model, int page_size, int n_pages, rlf_err *err,
+           rlf_kv **out)
+{
+    RLF_ASSERT(page_size > 0 && page_size % 16 == 0 && n_pages > 0);
+    rlf_kv *kv = rlf_calloc(1, sizeof *kv);
+    const rlf_table *t = model->table;
+    *kv = (rlf_kv){.table = t,
+                   .queue = model->queue,
+                   .page_size = page_size,
+                   .n_pages = n_pages,
+                   .n_free = n_pages,
+                   .layer_stride = page_floats(t, page_size),
+                   .page_stride = page_floats(t, page_size) * t->config.layers,
+                   .block_bytes =
+                       rlf_kv_page_bytes(t, page_size) * (size_t)n_pages};
+    kv->references = rlf_calloc((size_t)n_pages, sizeof *kv->references);
+    kv->free_pages = rlf_calloc((size_t)n_pages, sizeof *kv->free_pages);
+    for (int i = 0; i < n_pages; i++)
+        kv->free_pages[i] = n_pages - 1 - i;
+    void *block = NULL;
+    rlf_status status =
+        rlf_device_alloc(kv->queue->device, kv->block_bytes, &block, err);
+    kv->block = block;
+    if (status < 0) {
+        rlf_kv_free(kv);
+        return status;
+    }
+    *out = kv;
+    return RLF_OK;
+}
+
+void
+rlf_kv_free(rlf_kv *kv)
+{
+    if (!kv)
+        return;
+    rlf_device_release(kv->queue->device, kv->block, kv->block_bytes);
+    free(kv->references);
+    free(kv->free_pages);
+    free(kv);
+}
+
+int32_t
+rlf_kv_take(rlf_kv *kv)
+{
+    if (!kv->n_free)
+        return RLF_NO_PAGE;
+    int32_t page = kv->free_pages[--kv->n_free];
+    kv->references[page] = 1;
+    return page;
+}
+
+void
+rlf_kv_hold(rlf_kv *kv, int32_t page)
+{
+    RLF_ASSERT(kv->references[page] > 0);
+    kv->references[page]++;
+}
+
+void
+rlf_kv_drop(rlf_kv *kv, int32_t page)
+{
+    RLF_ASSERT(kv->references[page] > 0);
+    if (--kv->references[page] == 0)
+        kv->free_pages[kv->n_free++] = page;
+}
+
+rlf_status
+rlf_kv_copy(rlf_kv *kv, int32_t from, int32_t to, rlf_err *err)
+{
+    return rlf_queue_copy(kv->queue, kv->block + to * kv->page_stride,
+                          kv->block + from * kv->page_stride,
+                          (size_t)kv->page_stride * sizeof(float),
+                          RLF_COPY_ON_DEVICE, err);
+}

@@ -1,0 +1,43 @@
+/* The pool of key/value pages that generation works in.
+ *
+ * A page holds `page_size` positions of one sequence, all layers; position p
+ * of a sequence lies in its page p / page_size. Pages are counted, so samples
+ * of one prompt share the pages that are full with it. The pool is one block of
+ * a size known beforehand; when it has no free page, take says so and the
+ * caller waits or gives up a sequence. Contents are never cleared: kernels do
+ * not use what was not written. */
+#ifndef RLF_MODEL_KV_H
+#define RLF_MODEL_KV_H
+
+#include "nodes/model/model.h"
+
+#define RLF_NO_PAGE (-1)
+
+typedef struct rlf_kv {
+    const rlf_table *table;
+    rlf_queue *queue;
+    int page_size; /* positions, a multiple of 16 */
+    int n_pages, n_free;
+    int64_t layer_stride; /* floats of one layer of a page */
+    int64_t page_stride;  /* floats of a page */
+    float *block;
+    size_t block_bytes;
+    uint32_t *references; /* [n_pages] */
+    int32_t *free_pages;  /* the first n_free */
+} rlf_kv;
+
+/* Device bytes of one page. */
+size_t rlf_kv_page_bytes(const rlf_table *table, int page_size);
+rlf_status rlf_kv_new(const rlf_model *model, int page_size, int n_pages,
+                      rlf_err *err, rlf_kv **out);
+void rlf_kv_free(rlf_kv *kv); /* NULL is fine */
+
+/* A free page with one reference, or RLF_NO_PAGE. */
+int32_t rlf_kv_take(rlf_kv *kv);
+/* One more, one fewer reference; without any a page is free. */
+void rlf_kv_hold(rlf_kv *kv, int32_t page);
+void rlf_kv_drop(rlf_kv *kv, int32_t page);
+/* All layers of page `from` into page `to`. */
+rlf_status rlf_kv_copy(rlf_kv *kv, int32_t from, int32_t to, rlf_err *err);
+
+#endif

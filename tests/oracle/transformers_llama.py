@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Fixtures for tests/unit/model_parity.c, computed by transformers.
+
+Makes small random models of each family under tests/data/models/NAME, as
+save_pretrained writes them, and beside each expected.safetensors: sequences,
+and what PyTorch in double precision says of them. Needs torch, transformers
+and safetensors; the tests themselves need none of these.
+
+    python3 tests/oracle/transformers_llama.py tests/data/models
+"""
+import os
+import sys
+
+sys.path.pop(0)  # this folder's file names would hide packages
+
+import torch
+import transformers
+from safetensors.torch import save_file
+
+SMALL = dict(
+    hidden_size=16, intermediate_size=24, num_hidden_layers=2,
+    num_attention_heads=2, num_key_value_heads=1, vocab_size=29,
+    max_position_embeddings=64, bos_token_id=1, eos_token_id=2,
+    pad_token_id=None, attn_implementation="eager",
+)
+
+LLAMA3 = dict(rope_type="llama3", factor=4.0, low_freq_factor=1.0,
+              high_freq_factor=4.0, original_max_position_embeddings=16,
+              rope_theta=500.0)
+
+MODELS = {
+    # name: (class, arguments, element type, head)
+    "llama": ("Llama", dict(attention_bias=True, mlp_bias=True,
+                            tie_word_embeddings=False,
+                            rope_parameters=LLAMA3), torch.float32, "lm"),
+    "qwen2": ("Qwen2", dict(tie_word_embeddings=True, use_sliding_window=True,
+                            sliding_window=5, max_window_layers=1,
+                            rope_theta=10000.0), torch.bfloat16, "lm"),
+    "qwen3": ("Qwen3", dict(tie_word_embeddings=False, head_dim=16,
+                            rope_theta=1000000.0), torch.float16, "lm"),
+    "mistral": ("Mistral", dict(tie_word_embeddings=False, sliding_window=6,
+                                rope_parameters=dict(rope_type="linear",
+                                                     factor=2.0,
+                                                     rope_theta=10000.0)),
+                torch.float32, "lm"),
+    "critic": ("Llama", dict(num_labels=1), torch.float32, "scalar"),
+}
+
+# prompt and response lengths, temperature
+SEQUENCES = [(3, 4, 1.0), (1, 9, 0.7), (7, 1, 1.0), (12, 8, 1.3)]
+
+
+def randomize(model):
+    for name, p in model.named_parameters():
+        if name.endswith("norm.weight"):
+            p.data = 1 + 0.3 * torch.randn_like(p)
+        else:
+            p.data = 0.3 * torch.randn_like(p)
+
+
+def rows(model, head, tokens, n_prompt):
+    """Hidden states before each response token, and the head's output."""
+    hidden = model.model(input_ids=tokens[None]).last_hidden_state[0]
+    before = hidden[n_prompt - 1:len(tokens) - 1]
+    layer = model.score if head == "scalar" else model.lm_head
+    return layer(before), layer(hidden[-1:])
+
+
+def make(directory, name):
+    family, arguments, element, head = MODELS[name]
+    torch.manual_seed(sum(name.encode()))
+    config = getattr(transformers, family + "Config")(**{**SMALL, **arguments})
+    kind = "ForSequenceClassification" if head == "scalar" else "ForCausalLM"
+    model = getattr(transformers, family + kind)(config).eval()
+    randomize(model)
+    for p in model.parameters():  # not the buffers: rotations stay f32
+        p.data = p.data.to(element)
+    path = os.path.join(directory, name)
+    model.save_pretrained(path)
+
+    model.double()
+    out = {"lengths": [], "tokens": [], "temperature": [], "logprob": [],
+           "entropy": [], "scalar": [], "last": [], "weight": [],
+           "entropy_weight": []}
+    loss = 0
+    for n_prompt, n_response, temperature in SEQUENCES:
+        tokens = torch.randint(3, config.vocab_size, (n_prompt + n_response,))
+        before, last = rows(model, head, tokens, n_prompt)
+        a = torch.randn(n_response).double()
+        b = torch.randn(n_response).double()
+        if head == "scalar":
+            loss = loss + (a * before[:, 0]).sum()
+            out["scalar"].append(before[:, 0])
+            out["last"].append(last[:, 0])
+        else:
+            logp = torch.log_softmax(before / temperature, -1)
+            taken = logp.gather(1, tokens[n_prompt:, None])[:, 0]
+            entropy = -(logp.exp() * logp).sum(-1)
+            loss = loss + (a * taken).sum() + (b * entropy).sum()
+            out["logprob"].append(taken)
+            out["entropy"].append(entropy)
+        out["lengths"].append(torch.tensor([n_prompt, n_response]))
+        out["tokens"].append(tokens)
+        out["temperature"].append(torch.tensor([temperature]).double())
+        out["weight"].append(a)
+        out["entropy_weight"].append(b)
+    loss.backward()
+    result = {}
+    for key, parts in out.items():
+        if parts:
+            x = torch.cat(parts).detach()
+            result[key] = x.int() if x.dtype == torch.int64 else x.double()
+    for key, p in model.named_parameters():
+        result["grad." + key] = p.grad.float().contiguous()
+    save_file(result, os.path.join(path, "expected.safetensors"))
+
+
+if __name__ == "__main__":
+    for each in MODELS:
+        make(sys.argv[1], each)

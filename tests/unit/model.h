@@ -1,0 +1,79 @@
+/* Shared by the tests of nodes/model: a device, models, random sequences. */
+#ifndef RLF_TESTS_UNIT_MODEL_H
+#define RLF_TESTS_UNIT_MODEL_H
+
+#include "nodes/model/transformer.h"
+#include "nodes/model/weights.h"
+#include "tests/tap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct test_machine {
+    rlf_device *device;
+    rlf_queue *queue;
+    rlf_err err;
+} test_machine;
+
+/* Give up with the error's sentence unless `call` went well. */
+#define MUST(machine, call)                                                 \
+    do {                                                                    \
+        if ((call) < 0)                                                     \
+            bail("%s:%d: %s", __FILE__, __LINE__, (machine)->err.sentence); \
+    } while (0)
+
+__attribute__((unused)) static void
+test_machine_open(test_machine *t, int threads)
+{
+    *t = (test_machine){.err = RLF_ERR_NONE};
+    rlf_cpu_options options = {.n_threads = threads};
+    MUST(t, rlf_device_cpu_new(&options, &t->device, &t->err));
+    MUST(t, rlf_queue_new(t->device, &t->queue, &t->err));
+}
+
+__attribute__((unused)) static void
+test_machine_close(test_machine *t)
+{
+    rlf_queue_free(t->queue);
+    rlf_device_free(t->device);
+}
+
+/* A path below the source directory. */
+__attribute__((unused)) static const char *
+source_path(rlf_arena *arena, const char *path)
+{
+    const char *root = getenv("RLFLOW_SOURCE");
+    return rlf_arena_printf(arena, "%s/%s", root ? root : ".", path);
+}
+
+/* A small repeatable source of numbers for shapes and tokens. */
+__attribute__((unused)) static uint32_t
+test_random(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    return (uint32_t)(*state >> 33);
+}
+
+__attribute__((unused)) static float
+test_float(uint64_t *state)
+{
+    return (float)test_random(state) / 1073741824.0f - 1.0f;
+}
+
+/* Random weights, norms and biases too, so that nothing is 0 or 1. */
+__attribute__((unused)) static void
+randomize(test_machine *t, rlf_model *model, uint64_t seed)
+{
+    const rlf_table *table = model->table;
+    for (int i = 0; i < table->n_slots; i++) {
+        const rlf_slot *slot = &table->slots[i];
+        float *x = model->weights + slot->offset;
+        float scale = slot->cols ? 1.5f / sqrtf((float)slot->cols) : 0.3f;
+        float mean = slot->kind == RLF_SLOT_NORM ? 1 : 0;
+        for (int64_t k = 0; k < slot->count; k++)
+            x[k] = mean + scale * test_float(&seed);
+    }
+    MUST(t, rlf_model_changed(model, &t->err));
+}
+
+#endif
