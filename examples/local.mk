@@ -1,2 +1,20 @@
 # examples: programs to run and copy, installed as $(pkgdatadir)/examples/...
-# nobase_dist_pkgdata_DATA += %D%/NAME.rlf
+nobase_dist_pkgdata_DATA += \
+	%D%/arith_seq.rlf \
+	%D%/grpo.rlf \
+	%D%/ppo.rlf \
+	%D%/reinforce_pp.rlf \
+	%D%/remax.rlf \
+	%D%/rloo.rlf \
+	%D%/sft.rlf \
+	%D%/stories.rlf \
+	%D%/data/arith.jsonl \
+	%D%/data/arith.lua \
+	%D%/data/stories.jsonl \
+	%D%/data/stories.lua \
+	%D%/models/arith/tokenizer.json \
+	%D%/models/arith/tokenizer_config.json \
+	%D%/rewards/arith.lua \
+	%D%/rewards/arith_seq.lua \
+	%D%/rewards/stories.lua \
+	%D%/templates/arith_seq.lua

@@ -1,0 +1,107 @@
+-- Three-number sums, partly in words: "seven plus 9 minus zero =" -> "16".
+--
+--     lua5.4 arith.lua rl  > arith.jsonl      prompts to train and to test on
+--     lua5.4 arith.lua sft > arith-sft.jsonl  labelled ones, some labels wrong
+--     lua5.4 arith.lua MODE SEED ROWS         another seed, another length
+--
+-- Numbers are 0 to 9, read from left to right; results on the way and at the
+-- end are never negative. Of all 2605 such problems 400 are held out: the
+-- first 400 rows of mode rl are these, each in one written form; every other
+-- row, of both modes, is of the other 2205, its form (which numbers are words,
+-- at least one) drawn anew.
+--
+-- The labels of mode sft are weak: where a problem has a "minus", 7 of 10 are
+-- one too large. So what learns from them knows how to add, but mostly answers
+-- such problems wrongly: that is left for reinforcement learning.
+--
+-- The same arguments give the same bytes on every machine.
+
+local mode, seed, rows = ...
+local default_rows = { rl = 12000, sft = 134400 }
+if not default_rows[mode] then
+  io.stderr:write("usage: lua5.4 arith.lua rl|sft [SEED [ROWS]]\n")
+  os.exit(2)
+end
+seed = math.tointeger(seed or 1)
+rows = math.tointeger(rows or default_rows[mode])
+
+-- SplitMix64 (Steele, Lea and Flood 2014).
+local function generator(state)
+  return function(n) -- uniform in 0 .. n - 1
+    state = state + 0x9e3779b97f4a7c15
+    local z = state
+    z = (z ~ z >> 30) * 0xbf58476d1ce4e5b9
+    z = (z ~ z >> 27) * 0x94d049bb133111eb
+    z = z ~ z >> 31
+    return (z >> 11) % n
+  end
+end
+
+local function shuffle(list, below)
+  for i = #list, 2, -1 do
+    local k = below(i) + 1
+    list[i], list[k] = list[k], list[i]
+  end
+end
+
+local words = { [0] = "zero", "one", "two", "three", "four", "five", "six",
+                "seven", "eight", "nine" }
+
+local function problems()
+  local list = {}
+  for a = 0, 9 do
+    for _, s in ipairs { 1, -1 } do
+      for b = 0, 9 do
+        for _, t in ipairs { 1, -1 } do
+          for c = 0, 9 do
+            if a + s * b >= 0 and a + s * b + t * c >= 0 then
+              list[#list + 1] = { a, s, b, t, c, answer = a + s * b + t * c,
+                                  minus = s < 0 or t < 0 }
+            end
+          end
+        end
+      end
+    end
+  end
+  return list
+end
+
+-- Bits of `form` say which numbers are words.
+local function question(p, form)
+  local function number(i, n)
+    return form >> i & 1 == 1 and words[n] or tostring(n)
+  end
+  local function sign(s)
+    return s > 0 and "plus" or "minus"
+  end
+  return ("%s %s %s %s %s ="):format(number(0, p[1]), sign(p[2]),
+                                     number(1, p[3]), sign(p[4]),
+                                     number(2, p[5]))
+end
+
+local function write(p, form, answer)
+  io.write(('{"question": "%s", "answer": "%d"}\n')
+           :format(question(p, form), answer))
+end
+
+-- The split has a seed of its own: it is the same whatever the arguments.
+local held_out <const> = 400
+local all = problems()
+assert(#all == 2605)
+local split = generator(2605)
+shuffle(all, split)
+
+local below = generator(seed << 8 | #mode)
+local written = 0
+if mode == "rl" then
+  for i = 1, math.min(held_out, rows) do
+    write(all[i], split(7) + 1, all[i].answer)
+    written = i
+  end
+end
+for _ = written + 1, rows do
+  local p = all[held_out + 1 + below(#all - held_out)]
+  local form = below(7) + 1
+  local wrong = mode == "sft" and p.minus and below(10) < 7
+  write(p, form, wrong and p.answer + 1 or p.answer)
+end
