@@ -36,7 +36,8 @@
          .most = 1e9,                                                          \
          .doc = "tokens of the longest prompt; a longer one is an error"},     \
     {                                                                          \
-        .name = "on_error", .kind = RLF_FORMAL_TEXT, .labelled = true,         \
+        .name = "on_error", .kind = RLF_FORMAL_WORD, .words = "drop",          \
+        .labelled = true,                                                      \
         .unsupported = "prompts longer than max_prompt cannot be dropped yet", \
         .doc = "drop: prompts longer than max_prompt are left out"             \
     }
