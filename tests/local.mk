@@ -1,10 +1,14 @@
 # tests: unit tests are check_PROGRAMS of their folder's local.mk; shell tests
 # are tests/NAME.tap, listed here or in their folder's local.mk (tap_tests).
-tap_tests += %D%/layers.tap
+tap_tests += %D%/layers.tap %D%/man.tap %D%/scripts.tap
 EXTRA_DIST += %D%/tap.h %D%/tap.sh %D%/limit
 
 TESTS = $(check_PROGRAMS) $(tap_tests)
 TEST_EXTENSIONS = .tap
+unit_tests = $(filter tests/unit/%,$(check_PROGRAMS))
+print-unit-tests:
+	@echo $(unit_tests)
+.PHONY: print-unit-tests
 tap_driver = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 LOG_DRIVER = $(tap_driver)
 TAP_LOG_DRIVER = $(tap_driver)
