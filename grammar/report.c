@@ -1,0 +1,359 @@
+/* Syntax errors in words.
+ *
+ * The parser's table says which tokens could stand here (with lookahead
+ * correction, so the list is true). Lists of twenty tokens help nobody:
+ * families of them are named (an expression, a statement), and frequent slips
+ * get a hint. */
+#include "grammar/report.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- what was expected ---- */
+
+void
+rlf_report_expect(rlf_report *report, const char *token)
+{
+    if (report->n < (int)RLF_COUNT(report->expected))
+        report->expected[report->n++] = token;
+}
+
+static bool
+in(const char *const *set, const char *token)
+{
+    for (; *set; set++) {
+        if (!strcmp(*set, token))
+            return true;
+    }
+    return false;
+}
+
+static bool
+expects(const rlf_report *report, const char *token)
+{
+    for (int i = 0; i < report->n; i++) {
+        if (!strcmp(report->expected[i], token))
+            return true;
+    }
+    return false;
+}
+
+/* 'd', 's' or 0 as in keyword.def; -1: not a reserved word. */
+static int
+keyword_begins(const char *text)
+{
+#define KEYWORD(token, word, begins, ends, label) \
+    if (!strcmp(text, word))                      \
+        return begins;
+#include "grammar/keyword.def"
+#undef KEYWORD
+    return -1;
+}
+
+/* A family is expected where all of `signs` are, and then stands for each of
+ * `members` (and, if `words`, for every reserved word). */
+typedef struct family {
+    const char *name; /* NULL: do not mention it */
+    const char *signs[3];
+    const char *members[24];
+    bool words;
+} family;
+
+// clang-format off
+static const family families[] = {
+    {"an expression", {"a number", "'['"},
+     {"a name", "a number", "a string", "true", "false", "'('", "'['", "'-'",
+      "not"}, true},
+    {"a name", {"import", "update"}, {"a name"}, true},
+    {"a declaration", {"import", "flow"}, {NULL}, true},
+    {"a statement", {"minimize", "for"}, {"a name"}, true},
+    {NULL, {"'*'", "'+'"},
+     {"'+'", "'-'", "'*'", "'/'", "'%'", "'^'", "'<'", "'>'", "<=", ">=", "==",
+      "!=", "'?'", "and", "or", "'.'", "'('", "'['", "over"}, false},
+    {NULL, {"'.'", "'['"}, {"'.'", "'('", "'['", "'^'"}, false},
+};
+// clang-format on
+
+static bool
+family_expected(const family *f, const rlf_report *report)
+{
+    for (size_t i = 0; i < RLF_COUNT(f->signs) && f->signs[i]; i++) {
+        if (!expects(report, f->signs[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Replace families by their names. A family that is not to be mentioned stays
+ * away only if something else is left to say. */
+static void
+fold(rlf_report *report)
+{
+    for (size_t k = 0; k < RLF_COUNT(families); k++) {
+        const family *f = &families[k];
+        if (!family_expected(f, report))
+            continue;
+        rlf_report left = {.n = 0};
+        if (f->name)
+            rlf_report_expect(&left, f->name);
+        for (int i = 0; i < report->n; i++) {
+            const char *token = report->expected[i];
+            if (in(f->members, token) ||
+                (f->words && keyword_begins(token) >= 0))
+                continue;
+            rlf_report_expect(&left, token);
+        }
+        if (!left.n)
+            continue;
+        memcpy(report->expected, left.expected, sizeof left.expected);
+        report->n = left.n;
+    }
+}
+
+static void
+drop(rlf_report *report, const char *token)
+{
+    int n = 0;
+    for (int i = 0; i < report->n; i++) {
+        if (strcmp(report->expected[i], token))
+            report->expected[n++] = report->expected[i];
+    }
+    report->n = n;
+}
+
+/* "a name, ',' or ')'" */
+static const char *
+join(const rlf_syntax *syntax, const rlf_report *report)
+{
+    rlf_buf buf = {0};
+    for (int i = 0; i < report->n; i++) {
+        const char *token = report->expected[i];
+        bool plain = token[0] == '\'' || strchr(token, ' ');
+        rlf_buf_printf(&buf, "%s%s%s%s",
+                       i == 0               ? ""
+                       : i + 1 == report->n ? " or "
+                                            : ", ",
+                       plain ? "" : "'", token, plain ? "" : "'");
+    }
+    char *text =
+        rlf_arena_strndup(syntax->maker.arena, buf.p ? buf.p : "", buf.n);
+    rlf_buf_free(&buf);
+    return text;
+}
+
+/* ---- the likely reason ---- */
+
+typedef struct slip {
+    const char *text;
+    const char *hint;
+} slip;
+
+/* Words and signs of other languages, met where they cannot stand. */
+static const slip slips[] = {
+    {"&&", "write 'and'"},
+    {"||", "write 'or'"},
+    {"!", "write 'not', or '!=' to compare"},
+    {"**", "a power is written '^'"},
+    {"//", "a comment starts with '#'; a division is one '/'"},
+    {"<>", "write '!='"},
+    {"~=", "write '!='"},
+    {"=>", "write '>=' to compare"},
+    {"<-", "write '=' to give a name, ':=' to change a state"},
+    {"++", "names are given once; a state changes with ':='"},
+    {"...", "a range is written with two points"},
+    {"elif", "write 'else if'"},
+    {"elseif", "write 'else if'"},
+    {"then", "a body stands in braces: if c { ... }"},
+    {"do", "a body stands in braces: for a in s.split(...) { ... }"},
+    {"end", "a body ends with '}'"},
+    {"let", "a name is given by 'name = value' alone"},
+    {"local", "a name is given by 'name = value' alone"},
+    {"var", "a name is given by 'name = value' alone"},
+    {"const", "a name is given by 'name = value' alone"},
+    {"function", "write 'def f(x) = ...'"},
+    {"fn", "write 'def f(x) = ...'"},
+    {"while",
+     "there is no 'while': use 'for' over s.split(...) and 'break if'"},
+    {"print", "write 'report name = value'"},
+    {"from", "write 'import \"std/loss\"'"},
+    {"step", "write 'every k steps { ... }'"},
+};
+
+static const char *
+slip_hint(const char *text)
+{
+    for (size_t i = 0; i < RLF_COUNT(slips); i++) {
+        if (!strcmp(slips[i].text, text))
+            return slips[i].hint;
+    }
+    size_t n = strlen(text);
+    if (n == 2 && text[1] == '=' && strchr("+-*/", text[0]))
+        return "names are given once; a state changes with 's := s + 1'";
+    return NULL;
+}
+
+static const char *
+stray_hint(const char *text)
+{
+    if (text[0] == '"')
+        return "the string is not closed before the end of the line";
+    if (strchr("([{", text[0]))
+        return "brackets stand more than 200 deep in one another";
+    if (text[0] == '\'' || !strncmp(text, "\xe2\x80\x9c", 3) ||
+        !strncmp(text, "\xe2\x80\x9d", 3))
+        return "strings stand in double quotes: \"...\"";
+    if (isdigit((unsigned char)text[0]))
+        return text[strlen(text) - 1] == '.'
+                   ? "a number has digits on both sides of its point"
+                   : "units of numbers are ms s min h, K M, KB MB GB";
+    return slip_hint(text);
+}
+
+/* The word that ends before `span`, or "". */
+static const char *
+word_before(const rlf_syntax *syntax, rlf_span span)
+{
+    const char *text = syntax->maker.text;
+    size_t last = span.first;
+    while (last && (text[last - 1] == ' ' || text[last - 1] == '\t'))
+        last--;
+    size_t first = last;
+    while (first &&
+           (isalnum((unsigned char)text[first - 1]) || text[first - 1] == '_'))
+        first--;
+    return rlf_arena_strndup(syntax->maker.arena, text + first, last - first);
+}
+
+static bool
+comparison(const char *text)
+{
+    static const char *const signs[] = {"<", ">", "<=", ">=", "==", "!=", NULL};
+    return in(signs, text);
+}
+
+/* Is the word followed by `=` or `:=`? */
+static bool
+given(const rlf_syntax *syntax, rlf_span span)
+{
+    const char *p = syntax->maker.text + span.last;
+    while (*p == ' ' || *p == '\t')
+        p++;
+    return (p[0] == '=' && p[1] != '=') || (p[0] == ':' && p[1] == '=');
+}
+
+static const char *
+hint_for(const rlf_syntax *syntax, const rlf_report *report, const char *text)
+{
+    const char *hint;
+    int begins = keyword_begins(text);
+    if (!strcmp(report->token, "a stray character"))
+        return stray_hint(text);
+    if (!strcmp(text, "=") && expects(report, "=="))
+        return "'==' compares, '=' only gives a name";
+    if (expects(report, "'{'") && strcmp(text, "{"))
+        return "a body stands in braces: { ... }";
+    if (comparison(text) && expects(report, "and"))
+        return "comparisons do not chain: write 'a < b and b < c'";
+    if (!strcmp(text, ".") && expects(report, "a number"))
+        return "a number has digits on both sides of its point";
+    bool named = expects(report, "a name") && !expects(report, "a number");
+    if (begins >= 0 && named &&
+        (!expects(report, "minimize") || given(syntax, report->span)))
+        return rlf_arena_printf(syntax->maker.arena,
+                                "'%s' is a reserved word, choose another name",
+                                text);
+    if ((hint = slip_hint(text)) ||
+        (hint = slip_hint(word_before(syntax, report->span))))
+        return hint;
+    bool top = expects(report, "flow") && !expects(report, "update");
+    if (top && (begins == 's' || !strcmp(report->token, "a name")))
+        return "statements stand in the braces of a flow";
+    if (begins == 'd' && expects(report, "minimize") &&
+        !expects(report, "flow"))
+        return "declarations stand outside of flows: is a '}' missing?";
+    return NULL;
+}
+
+/* ---- the message ---- */
+
+/* How the token that was met is called. */
+static const char *
+met(const rlf_syntax *syntax, const rlf_report *report, const char *text)
+{
+    rlf_arena *arena = syntax->maker.arena;
+    if (!strcmp(report->token, "a name"))
+        return rlf_arena_printf(arena, "name '%s'", text);
+    if (!strcmp(report->token, "a number"))
+        return rlf_arena_printf(arena, "number %s", text);
+    if (!strcmp(report->token, "a string"))
+        return "string";
+    if (!strncmp(report->token, "the ", 4))
+        return report->token + 4;
+    for (const char *p = text; *p; p++) {
+        if ((unsigned char)*p < 32 || (unsigned char)*p == 127)
+            return "control character";
+    }
+    bool quoted = text[0] == '\'';
+    return rlf_arena_printf(arena, quoted ? "text %.40s" : "'%.40s'", text);
+}
+
+/* A bracket that is still open, if that is worth a word. */
+static void
+note_open(rlf_syntax *syntax, rlf_diag *diag, const rlf_report *report,
+          const char *text)
+{
+    const rlf_bracket *open = rlf_lex_open_bracket(syntax, text[0]);
+    if (!open)
+        return;
+    rlf_place here = rlf_sources_place(syntax->sources, report->span);
+    rlf_place there = rlf_sources_place(syntax->sources, open->span);
+    bool ends = !strcmp(report->token, "the end of the file");
+    bool far = open->token == '{' ? ends || keyword_begins(text) == 'd'
+                                  : ends || here.line != there.line;
+    if (far)
+        rlf_diag_note(syntax->maker.diags, diag, open->span,
+                      "this '%c' is not closed", open->token);
+}
+
+void
+rlf_report_syntax(rlf_syntax *syntax, rlf_report *report)
+{
+    rlf_diags *diags = syntax->maker.diags;
+    const char *text = rlf_syntax_text(syntax, report->span);
+    const char *hint = hint_for(syntax, report, text);
+    const char *what = met(syntax, report, text);
+    bool line = expects(report, "the end of the line");
+    bool outside = expects(report, "the end of the file");
+    fold(report);
+    /* These are expected wherever a line's end is. */
+    if (line) {
+        if (expects(report, "a statement") || expects(report, "a declaration"))
+            drop(report, "the end of the line");
+        drop(report, "the end of the file");
+        drop(report, "'}'");
+    }
+    rlf_diag *diag;
+    if (!strcmp(text, "}") && outside)
+        diag = rlf_diag_error(diags, "syntax", report->span,
+                              "this '}' closes nothing");
+    else if (report->n && report->n <= 6)
+        diag = rlf_diag_error(diags, "syntax", report->span,
+                              "unexpected %s, expected %s", what,
+                              join(syntax, report));
+    else
+        diag = rlf_diag_error(diags, "syntax", report->span, "unexpected %s",
+                              what);
+    if (hint)
+        rlf_diag_hint(diags, diag, "%s", hint);
+    note_open(syntax, diag, report, text);
+}
+
+void
+rlf_report_steps(rlf_syntax *syntax, rlf_ast_name word)
+{
+    rlf_diag *diag =
+        rlf_diag_error(syntax->maker.diags, "syntax", word.span,
+                       "unexpected name '%s', expected 'steps'", word.text);
+    rlf_diag_hint(syntax->maker.diags, diag, "write 'every 20 steps { ... }'");
+}

@@ -1,0 +1,112 @@
+The canonical style.
+=== comments stay
+
+# licence
+## The file.
+
+## A thing.
+data  a=1   # behind
+# before
+# before, too
+
+# apart
+
+
+flow f(x:y) {   # behind the brace
+    # first
+    a=(1+2)*3;b=2 # behind b
+    c = f(1,   # inside
+          2)
+
+    # last
+}
+# end
+--- fmt
+# licence
+## The file.
+
+## A thing.
+data a = 1  # behind
+# before
+# before, too
+
+# apart
+
+flow f(x: y) {  # behind the brace
+    # first
+    a = (1 + 2) * 3
+    b = 2  # behind b
+    # inside
+    c = f(1, 2)
+
+    # last
+}
+# end
+=== long lines break before operators and after commas
+
+flow f(x:y) {
+    update actor minimize mean(clip(exp(actor.logprob(mini) - mini.logprob), adv, low: 0.2, high: 0.28) over batch) - 27.8 * mean(actor.logprob(page) over batch)
+    aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa = bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb ? cccccccccccccccccccccccccc : ddddddddddddddddddd
+    x = foooooooooooooooooooooooooooo(aaaaaaaaaaaaaaaaaaaaaaa, bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb, label: cccccccccccccccccccccccccc, d)
+    report aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa = bbbbbbbbbbbbbbbbbbbbbbbbbbbbb, ccccccccccccccccccccccccc = ddddddddddddddddddddddd
+}
+def gae(r: token, v: token, gamma = 1.0, lambda = 0.95, end: sample = 0) = discount(r + gamma * next(v, end) - v, gamma * lambda)
+--- fmt
+flow f(x: y) {
+    update actor minimize mean(clip(exp(actor.logprob(mini) - mini.logprob), adv, low: 0.2,
+                high: 0.28) over batch)
+        - 27.8 * mean(actor.logprob(page) over batch)
+    aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa = bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb
+        ? cccccccccccccccccccccccccc
+        : ddddddddddddddddddd
+    x = foooooooooooooooooooooooooooo(aaaaaaaaaaaaaaaaaaaaaaa, bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb,
+            label: cccccccccccccccccccccccccc, d)
+    report aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa = bbbbbbbbbbbbbbbbbbbbbbbbbbbbb,
+        ccccccccccccccccccccccccc = ddddddddddddddddddddddd
+}
+def gae(r: token, v: token, gamma = 1.0, lambda = 0.95, end: sample = 0) =
+    discount(r + gamma * next(v, end) - v, gamma * lambda)
+=== one of each
+
+import   "a"   as b
+place   flatten
+place { a.b   on 1 .. 2 ,3(tp:4) }
+hook h=lua( "x" ) -> ( a , b:token )
+state  s:d=1
+param  p:int=3 in 1 .. 4 "x"
+flow f( ) { if a{b=1}else if c{d=1}else{e=1}
+ every 3 steps{checkpoint}
+ collect b(rounds:3){keep 1}
+ for a in b,c in d{break if e}
+ x=not a and-b^-c
+ s:=[1,2]
+}
+--- fmt
+import "a" as b
+place flatten
+place {
+    a.b on 1..2, 3 (tp: 4)
+}
+hook h = lua("x") -> (a, b: token)
+state s : d = 1
+param p : int = 3 in 1..4 "x"
+flow f() {
+    if a {
+        b = 1
+    } else if c {
+        d = 1
+    } else {
+        e = 1
+    }
+    every 3 steps {
+        checkpoint
+    }
+    collect b (rounds: 3) {
+        keep 1
+    }
+    for a in b, c in d {
+        break if e
+    }
+    x = not a and -b^-c
+    s := [1, 2]
+}

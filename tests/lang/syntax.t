@@ -1,0 +1,586 @@
+Errors of syntax: their text, their carets, their hints.
+=== one slip, one error: twenty of them
+data x = = 3
+param data : int = 3
+flow f(batch prompts) {
+   x = 1
+   update a {
+     y = 2
+   }
+}
+flow g(batch: p[64]) {
+    a = b && c
+    for mini roll.split(3) {
+        update m minimize 3
+        z = 3
+    }
+    if a = b { checkpoint }
+    roll = f(a
+    x = 3
+    y = (1 + 2
+    for a in b { c = 5. }
+    q = a < b < c
+    s = 'abc'
+    elif x { y = 3 }
+    t = "abc
+    n = 3x
+    let k = 5
+    while x { y = 3 }
+    every 20 step { checkpoint }
+    r = .5
+    data = 3
+    u = "a\qb"
+def f(x) = 3
+--- errors
+test.rlf:1:10: error: unexpected '=', expected an expression
+    1 | data x = = 3
+      |          ^
+test.rlf:2:7: error: unexpected 'data', expected a name
+    2 | param data : int = 3
+      |       ^~~~
+hint: 'data' is a reserved word, choose another name
+test.rlf:3:14: error: unexpected name 'prompts', expected ':'
+    3 | flow f(batch prompts) {
+      |              ^~~~~~~
+test.rlf:10:11: error: unexpected '&&', expected the end of the line
+   10 |     a = b && c
+      |           ^~
+hint: write 'and'
+test.rlf:11:14: error: unexpected name 'roll', expected 'in'
+   11 |     for mini roll.split(3) {
+      |              ^~~~
+test.rlf:15:10: error: unexpected '=', expected '{'
+   15 |     if a = b { checkpoint }
+      |          ^
+hint: '==' compares, '=' only gives a name
+test.rlf:17:5: error: unexpected name 'x', expected ':', ')' or ','
+   17 |     x = 3
+      |     ^
+test.rlf:16:13: note: this '(' is not closed
+   16 |     roll = f(a
+      |             ^
+test.rlf:19:5: error: unexpected 'for', expected ')'
+   19 |     for a in b { c = 5. }
+      |     ^~~
+test.rlf:18:9: note: this '(' is not closed
+   18 |     y = (1 + 2
+      |         ^
+test.rlf:20:15: error: unexpected '<', expected the end of the line
+   20 |     q = a < b < c
+      |               ^
+hint: comparisons do not chain: write 'a < b and b < c'
+test.rlf:21:9: error: unexpected text 'abc', expected an expression
+   21 |     s = 'abc'
+      |         ^~~~~
+hint: strings stand in double quotes: "..."
+test.rlf:22:10: error: unexpected name 'x', expected ':=' or '='
+   22 |     elif x { y = 3 }
+      |          ^
+hint: write 'else if'
+test.rlf:23:9: error: unexpected '"abc', expected an expression
+   23 |     t = "abc
+      |         ^~~~
+hint: the string is not closed before the end of the line
+test.rlf:24:9: error: unexpected '3x', expected an expression
+   24 |     n = 3x
+      |         ^~
+hint: units of numbers are ms s min h, K M, KB MB GB
+test.rlf:25:9: error: unexpected name 'k', expected ':=' or '='
+   25 |     let k = 5
+      |         ^
+hint: a name is given by 'name = value' alone
+test.rlf:26:11: error: unexpected name 'x', expected ':=' or '='
+   26 |     while x { y = 3 }
+      |           ^
+hint: there is no 'while': use 'for' over s.split(...) and 'break if'
+test.rlf:27:14: error: unexpected name 'step', expected 'steps'
+   27 |     every 20 step { checkpoint }
+      |              ^~~~
+hint: write 'every 20 steps { ... }'
+test.rlf:28:9: error: unexpected '.', expected an expression
+   28 |     r = .5
+      |         ^
+hint: a number has digits on both sides of its point
+test.rlf:29:5: error: unexpected 'data', expected a statement
+   29 |     data = 3
+      |     ^~~~
+test.rlf:9:22: note: this '{' is not closed
+    9 | flow g(batch: p[64]) {
+      |                      ^
+hint: 'data' is a reserved word, choose another name
+test.rlf:30:11: error: unknown escape in a string
+   30 |     u = "a\qb"
+      |           ^~
+hint: there are \n \t \r \" \\ and \u{1F600}
+test.rlf:31:1: error: unexpected 'def', expected a statement
+   31 | def f(x) = 3
+      | ^~~
+test.rlf:9:22: note: this '{' is not closed
+    9 | flow g(batch: p[64]) {
+      |                      ^
+hint: declarations stand outside of flows: is a '}' missing?
+=== more than twenty
+flow f() {
+x y
+x y
+x y
+x y
+x y
+x y
+x y
+x y
+x y
+x y
+x y
+x y
+x y
+x y
+x y
+x y
+x y
+x y
+x y
+x y
+x y
+x y
+x y
+x y
+x y
+}
+--- errors
+test.rlf:2:3: error: unexpected name 'y', expected ':=' or '='
+    2 | x y
+      |   ^
+test.rlf:3:3: error: unexpected name 'y', expected ':=' or '='
+    3 | x y
+      |   ^
+test.rlf:4:3: error: unexpected name 'y', expected ':=' or '='
+    4 | x y
+      |   ^
+test.rlf:5:3: error: unexpected name 'y', expected ':=' or '='
+    5 | x y
+      |   ^
+test.rlf:6:3: error: unexpected name 'y', expected ':=' or '='
+    6 | x y
+      |   ^
+test.rlf:7:3: error: unexpected name 'y', expected ':=' or '='
+    7 | x y
+      |   ^
+test.rlf:8:3: error: unexpected name 'y', expected ':=' or '='
+    8 | x y
+      |   ^
+test.rlf:9:3: error: unexpected name 'y', expected ':=' or '='
+    9 | x y
+      |   ^
+test.rlf:10:3: error: unexpected name 'y', expected ':=' or '='
+   10 | x y
+      |   ^
+test.rlf:11:3: error: unexpected name 'y', expected ':=' or '='
+   11 | x y
+      |   ^
+test.rlf:12:3: error: unexpected name 'y', expected ':=' or '='
+   12 | x y
+      |   ^
+test.rlf:13:3: error: unexpected name 'y', expected ':=' or '='
+   13 | x y
+      |   ^
+test.rlf:14:3: error: unexpected name 'y', expected ':=' or '='
+   14 | x y
+      |   ^
+test.rlf:15:3: error: unexpected name 'y', expected ':=' or '='
+   15 | x y
+      |   ^
+test.rlf:16:3: error: unexpected name 'y', expected ':=' or '='
+   16 | x y
+      |   ^
+test.rlf:17:3: error: unexpected name 'y', expected ':=' or '='
+   17 | x y
+      |   ^
+test.rlf:18:3: error: unexpected name 'y', expected ':=' or '='
+   18 | x y
+      |   ^
+test.rlf:19:3: error: unexpected name 'y', expected ':=' or '='
+   19 | x y
+      |   ^
+test.rlf:20:3: error: unexpected name 'y', expected ':=' or '='
+   20 | x y
+      |   ^
+test.rlf:21:3: error: unexpected name 'y', expected ':=' or '='
+   21 | x y
+      |   ^
+5 more errors
+=== a body without braces
+
+def f(x)
+    y = x
+    return y
+data d = 3 3
+flow g() {
+    if x
+        y = 3
+    for i in 3 { z = 4 }
+    w = = 4
+}
+--- errors
+test.rlf:2:9: error: unexpected end of the line, expected '=' or '{'
+    2 | def f(x)
+      |         ^
+hint: a body stands in braces: { ... }
+test.rlf:5:12: error: unexpected number 3, expected the end of the line
+    5 | data d = 3 3
+      |            ^
+test.rlf:7:9: error: unexpected end of the line, expected '{'
+    7 |     if x
+      |         ^
+hint: a body stands in braces: { ... }
+test.rlf:10:9: error: unexpected '=', expected an expression
+   10 |     w = = 4
+      |         ^
+=== brackets that are not closed
+
+flow g() {
+    a = f((1, 2
+    b = 3
+    c = [1, 2
+}
+flow h() {
+--- errors
+test.rlf:3:13: error: unexpected ',', expected ')'
+    3 |     a = f((1, 2
+      |             ^
+test.rlf:6:1: error: unexpected '}', expected ',' or ']'
+    6 | }
+      | ^
+test.rlf:8:1: error: unexpected end of the file, expected a statement
+    8 | 
+      | ^
+test.rlf:7:10: note: this '{' is not closed
+    7 | flow h() {
+      |          ^
+=== brackets that close nothing
+
+flow g() {
+    a = f(1))
+    b = 3]
+}
+}
+data x = 3 )
+--- errors
+test.rlf:3:13: error: unexpected ')', expected the end of the line
+    3 |     a = f(1))
+      |             ^
+test.rlf:4:10: error: unexpected ']', expected the end of the line
+    4 |     b = 3]
+      |          ^
+test.rlf:6:1: error: this '}' closes nothing
+    6 | }
+      | ^
+test.rlf:7:12: error: unexpected ')', expected the end of the line
+    7 | data x = 3 )
+      |            ^
+=== numbers
+
+data a = 1.
+data b = .5
+data c = 1__0
+data d = 10X
+data e = 1e999
+data f = 0x10
+--- errors
+test.rlf:2:10: error: unexpected '1.', expected an expression
+    2 | data a = 1.
+      |          ^~
+hint: a number has digits on both sides of its point
+test.rlf:3:10: error: unexpected '.', expected an expression
+    3 | data b = .5
+      |          ^
+hint: a number has digits on both sides of its point
+test.rlf:4:10: error: unexpected '1__0', expected an expression
+    4 | data c = 1__0
+      |          ^~~~
+hint: units of numbers are ms s min h, K M, KB MB GB
+test.rlf:5:10: error: unexpected '10X', expected an expression
+    5 | data d = 10X
+      |          ^~~
+hint: units of numbers are ms s min h, K M, KB MB GB
+test.rlf:6:10: error: this number is too large
+    6 | data e = 1e999
+      |          ^~~~~
+test.rlf:7:10: error: unexpected '0x10', expected an expression
+    7 | data f = 0x10
+      |          ^~~~
+hint: units of numbers are ms s min h, K M, KB MB GB
+=== strings
+
+data a = "abc
+data b = 'abc'
+data c = "a\zb"
+data d = "\u{d800} \u{110000} \u{41}"
+data e = “abc”
+--- errors
+test.rlf:2:10: error: unexpected '"abc', expected an expression
+    2 | data a = "abc
+      |          ^~~~
+hint: the string is not closed before the end of the line
+test.rlf:3:10: error: unexpected text 'abc', expected an expression
+    3 | data b = 'abc'
+      |          ^~~~~
+hint: strings stand in double quotes: "..."
+test.rlf:4:12: error: unknown escape in a string
+    4 | data c = "a\zb"
+      |            ^~
+hint: there are \n \t \r \" \\ and \u{1F600}
+test.rlf:5:11: error: unknown escape in a string
+    5 | data d = "\u{d800} \u{110000} \u{41}"
+      |           ^~
+hint: there are \n \t \r \" \\ and \u{1F600}
+test.rlf:5:20: error: unknown escape in a string
+    5 | data d = "\u{d800} \u{110000} \u{41}"
+      |                    ^~
+hint: there are \n \t \r \" \\ and \u{1F600}
+test.rlf:6:10: error: unexpected '“', expected an expression
+    6 | data e = “abc”
+      |          ^
+hint: strings stand in double quotes: "..."
+=== words of other languages
+
+flow g() {
+    a = b && c
+    a = b || c
+    a = !b
+    a = b ** c
+    a = b // c
+    a += 1
+    a <- 3
+    if a then { b = 1 }
+    if a { b = 1 } elif c { d = 1 }
+    while a { b = 1 }
+    let a = 3
+    local a = 3
+    if a: b = 1
+    function f(x) { return x }
+    x = a ? b
+    import "x"
+}
+fn f(x) = x
+--- errors
+test.rlf:3:11: error: unexpected '&&', expected the end of the line
+    3 |     a = b && c
+      |           ^~
+hint: write 'and'
+test.rlf:4:11: error: unexpected '||', expected the end of the line
+    4 |     a = b || c
+      |           ^~
+hint: write 'or'
+test.rlf:5:9: error: unexpected '!', expected an expression
+    5 |     a = !b
+      |         ^
+hint: write 'not', or '!=' to compare
+test.rlf:6:11: error: unexpected '**', expected the end of the line
+    6 |     a = b ** c
+      |           ^~
+hint: a power is written '^'
+test.rlf:7:11: error: unexpected '//', expected the end of the line
+    7 |     a = b // c
+      |           ^~
+hint: a comment starts with '#'; a division is one '/'
+test.rlf:8:7: error: unexpected '+=', expected ':=' or '='
+    8 |     a += 1
+      |       ^~
+hint: names are given once; a state changes with 's := s + 1'
+test.rlf:9:7: error: unexpected '<-', expected ':=' or '='
+    9 |     a <- 3
+      |       ^~
+hint: write '=' to give a name, ':=' to change a state
+test.rlf:10:10: error: unexpected name 'then', expected '{'
+   10 |     if a then { b = 1 }
+      |          ^~~~
+hint: a body stands in braces: { ... }
+test.rlf:11:20: error: unexpected name 'elif', expected the end of the line or 'else'
+   11 |     if a { b = 1 } elif c { d = 1 }
+      |                    ^~~~
+hint: write 'else if'
+test.rlf:12:11: error: unexpected name 'a', expected ':=' or '='
+   12 |     while a { b = 1 }
+      |           ^
+hint: there is no 'while': use 'for' over s.split(...) and 'break if'
+test.rlf:13:9: error: unexpected name 'a', expected ':=' or '='
+   13 |     let a = 3
+      |         ^
+hint: a name is given by 'name = value' alone
+test.rlf:14:11: error: unexpected name 'a', expected ':=' or '='
+   14 |     local a = 3
+      |           ^
+hint: a name is given by 'name = value' alone
+test.rlf:15:9: error: unexpected ':', expected '{'
+   15 |     if a: b = 1
+      |         ^
+hint: a body stands in braces: { ... }
+test.rlf:16:14: error: unexpected name 'f', expected ':=' or '='
+   16 |     function f(x) { return x }
+      |              ^
+hint: write 'def f(x) = ...'
+test.rlf:17:14: error: unexpected end of the line, expected ':'
+   17 |     x = a ? b
+      |              ^
+test.rlf:18:5: error: unexpected 'import', expected a statement
+   18 |     import "x"
+      |     ^~~~~~
+test.rlf:2:10: note: this '{' is not closed
+    2 | flow g() {
+      |          ^
+hint: declarations stand outside of flows: is a '}' missing?
+test.rlf:20:1: error: unexpected name 'fn', expected a declaration
+   20 | fn f(x) = x
+      | ^~
+hint: write 'def f(x) = ...'
+=== reserved words
+
+flow g() {
+    data = 3
+    x = step + update
+    for in in x { }
+    y.import = 3
+    z = y.import
+}
+def update(x) = 3
+param flow : int
+--- errors
+test.rlf:3:5: error: unexpected 'data', expected a statement
+    3 |     data = 3
+      |     ^~~~
+test.rlf:2:10: note: this '{' is not closed
+    2 | flow g() {
+      |          ^
+hint: 'data' is a reserved word, choose another name
+test.rlf:4:16: error: unexpected 'update', expected an expression
+    4 |     x = step + update
+      |                ^~~~~~
+test.rlf:5:9: error: unexpected 'in', expected a name
+    5 |     for in in x { }
+      |         ^~
+hint: 'in' is a reserved word, choose another name
+test.rlf:6:6: error: unexpected '.', expected ':=' or '='
+    6 |     y.import = 3
+      |      ^
+test.rlf:9:5: error: unexpected 'update', expected a name
+    9 | def update(x) = 3
+      |     ^~~~~~
+hint: 'update' is a reserved word, choose another name
+test.rlf:10:7: error: unexpected 'flow', expected a name
+   10 | param flow : int
+      |       ^~~~
+hint: 'flow' is a reserved word, choose another name
+=== statements outside, declarations inside
+
+x = 3
+update m minimize 3
+flow f() {
+    model m = lm("x")
+}
+--- errors
+test.rlf:2:1: error: unexpected name 'x', expected a declaration
+    2 | x = 3
+      | ^
+hint: statements stand in the braces of a flow
+test.rlf:5:5: error: unexpected 'model', expected a statement
+    5 |     model m = lm("x")
+      |     ^~~~~
+test.rlf:4:10: note: this '{' is not closed
+    4 | flow f() {
+      |          ^
+hint: declarations stand outside of flows: is a '}' missing?
+=== comparisons do not chain, and = is not ==
+
+flow g() {
+    a = 1 < b < 3
+    if a = 3 { b = 1 }
+    minimize a = b
+}
+--- errors
+test.rlf:3:15: error: unexpected '<', expected the end of the line
+    3 |     a = 1 < b < 3
+      |               ^
+hint: comparisons do not chain: write 'a < b and b < c'
+test.rlf:4:10: error: unexpected '=', expected '{'
+    4 |     if a = 3 { b = 1 }
+      |          ^
+hint: '==' compares, '=' only gives a name
+test.rlf:5:16: error: unexpected '=', expected the end of the line
+    5 |     minimize a = b
+      |                ^
+hint: '==' compares, '=' only gives a name
+=== every counts steps
+
+flow g() {
+    every 3 step { checkpoint }
+    every 3 { checkpoint }
+}
+--- errors
+test.rlf:3:13: error: unexpected name 'step', expected 'steps'
+    3 |     every 3 step { checkpoint }
+      |             ^~~~
+hint: write 'every 20 steps { ... }'
+test.rlf:4:13: error: unexpected '{', expected a name
+    4 |     every 3 { checkpoint }
+      |             ^
+=== place rows
+
+place {
+    actor on
+    ref on 1..
+    x.y on 1, 2 (tp: 3)
+    z 3
+}
+--- errors
+test.rlf:4:5: error: unexpected name 'ref', expected a number
+    4 |     ref on 1..
+      |     ^~~
+test.rlf:6:7: error: unexpected number 3, expected 'on' or '.'
+    6 |     z 3
+      |       ^
+=== bytes that are nothing
+data a = 3 @ 4
+data b = 
+data c = 3 $ 4
+data d = é
+--- errors
+test.rlf:1:12: error: unexpected '@', expected the end of the line
+    1 | data a = 3 @ 4
+      |            ^
+test.rlf:2:10: error: unexpected control character, expected an expression
+    2 | data b = ?
+      |          ^
+test.rlf:3:12: error: unexpected '$', expected the end of the line
+    3 | data c = 3 $ 4
+      |            ^
+test.rlf:4:10: error: unexpected 'é', expected an expression
+    4 | data d = é
+      |          ^
+=== nested too deeply: brackets
+data a = (((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((1)))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))
+--- errors
+test.rlf:1:210: error: unexpected '(', expected an expression
+    1 | ...(((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((1))))))))))))))))))))))))))))))))))))))...
+      |                                                                ^
+hint: brackets stand more than 200 deep in one another
+=== nested too deeply: operators
+data a = 1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1
+--- errors
+test.rlf:1:809: error: this expression has more than 400 levels
+    1 | ...+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1...
+      |                                                                ^
+hint: give parts of it names of their own
+=== nothing
+
+--- errors
+=== only a comment
+# x
+--- errors
+=== the file ends inside a block that is dropped
+flow f() {
+    for mini roll { x = 1
+--- errors
+test.rlf:2:14: error: unexpected name 'roll', expected 'in'
+    2 |     for mini roll { x = 1
+      |              ^~~~
