@@ -7,3 +7,6 @@ liborder_la_SOURCES = \
 	%D%/order.c %D%/order.h \
 	%D%/ready.c \
 	%D%/state.h
+
+check_PROGRAMS += tests/unit/order_order
+tests_unit_order_order_LDADD = $(ORDER_LIBS)

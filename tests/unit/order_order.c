@@ -1,0 +1,317 @@
+/* The controller: a small program driven by hand, with rows completing in
+ * random order. What must hold: an instance never starts before what it waits
+ * for, pieces cover all rows once, groups are whole, resources order writers
+ * and readers, loops and breaks are followed, and the step ends. */
+#include "engine/base/philox.h"
+#include "engine/base/vec.h"
+#include "engine/graph/class.h"
+#include "engine/order/order.h"
+#include "tests/tap.h"
+
+enum { PROMPTS = 4, EACH = 3, SAMPLES = PROMPTS * EACH, TURNS = 3 };
+
+/* Classes with nothing but what the controller looks at. */
+static const rlf_node_class draw = {.name = "draw", .role = RLF_ROLE_DRAW};
+static const rlf_node_class generate = {
+    .name = "generate", .role = RLF_ROLE_METHOD, .sampled = true};
+static const rlf_node_class judge = {.name = "judge", .role = RLF_ROLE_HOOK};
+static const rlf_node_class arith = {.name = "expr", .role = RLF_ROLE_EXPR};
+static const rlf_node_class update = {.name = "update",
+                                      .role = RLF_ROLE_UPDATE};
+static const rlf_node_class loop = {.name = "for", .role = RLF_ROLE_FOR};
+static const rlf_node_class quit = {.name = "break", .role = RLF_ROLE_BREAK};
+static const rlf_node_class when = {.name = "if", .role = RLF_ROLE_IF};
+
+typedef struct program {
+    rlf_arena *arena;
+    rlf_sources sources;
+    rlf_graph *graph;
+    int batch, roll, score, mean, white, piece; /* values */
+    int actor;                                  /* resource */
+    int rows;                                   /* domain of the samples */
+} program;
+
+static int *
+ints(program *p, int a, int b, int n)
+{
+    int *list = RLF_NEW_ARRAY(p->arena, int, 2);
+    list[0] = a;
+    if (n > 1)
+        list[1] = b;
+    return list;
+}
+
+static int
+value(program *p, const char *name)
+{
+    return rlf_graph_add_value(
+        p->graph,
+        (rlf_value){.domain = 0, .set = -1, .node = -1, .name = name});
+}
+
+static void
+node(program *p, const rlf_node_class *class, int region, rlf_granularity grain,
+     int in, int in2, int out)
+{
+    rlf_node n = {.class = class,
+                  .region = region,
+                  .grain = grain,
+                  .rows = grain == RLF_GRAIN_BATCH ? -1 : p->rows,
+                  .receiver = -1};
+    if (in >= 0) {
+        n.n_inputs = in2 >= 0 ? 2 : 1;
+        n.inputs = ints(p, in, in2, n.n_inputs);
+    }
+    if (out >= 0) {
+        n.n_outputs = 1;
+        n.outputs = ints(p, out, 0, 1);
+    }
+    if (class == &generate) {
+        n.n_reads = 1;
+        n.reads = ints(p, p->actor, 0, 1);
+    }
+    if (class == &update) {
+        n.n_writes = 1;
+        n.writes = ints(p, p->actor, 0, 1);
+    }
+    if (class == &loop || class == &when) {
+        n.n_regions = 1;
+        n.regions =
+            ints(p, rlf_graph_add_region(p->graph, (int)p->graph->nodes.count),
+                 0, 1);
+    }
+    rlf_graph_add_node(p->graph, n);
+}
+
+/* roll = generate(batch); score = judge(roll); mean = per group; white = per
+ * batch; for piece { update; break } ; generate again, with the new weights */
+static program
+make(void)
+{
+    program p = {.arena = rlf_arena_new()};
+    p.sources.arena = p.arena;
+    p.graph = rlf_graph_new(p.arena, &p.sources);
+    p.rows = 1;
+    p.actor = rlf_graph_add_resource(
+        p.graph, (rlf_resource){.kind = RLF_RESOURCE_MODEL, .name = "actor"});
+    p.batch = value(&p, "batch");
+    p.roll = value(&p, "roll");
+    p.score = value(&p, "score");
+    p.mean = value(&p, "mean");
+    p.white = value(&p, "white");
+    p.piece = value(&p, "piece");
+    node(&p, &draw, 0, RLF_GRAIN_BATCH, -1, -1, p.batch);
+    node(&p, &generate, 0, RLF_GRAIN_SAMPLE, p.batch, -1, p.roll);
+    node(&p, &judge, 0, RLF_GRAIN_SAMPLE, p.roll, -1, p.score);
+    node(&p, &arith, 0, RLF_GRAIN_GROUP, p.score, -1, p.mean);
+    node(&p, &arith, 0, RLF_GRAIN_BATCH, p.score, p.mean, p.white);
+    node(&p, &loop, 0, RLF_GRAIN_BATCH, p.roll, -1, -1);
+    int body = p.graph->nodes.data[5].regions[0];
+    int *args = RLF_NEW_ARRAY(p.arena, int, 1);
+    args[0] = p.piece;
+    p.graph->regions.data[body].args = args;
+    p.graph->regions.data[body].n_args = 1;
+    node(&p, &update, body, RLF_GRAIN_BATCH, p.piece, p.white, -1);
+    node(&p, &quit, body, RLF_GRAIN_BATCH, -1, -1, -1);
+    node(&p, &generate, 0, RLF_GRAIN_SAMPLE, p.batch, -1, value(&p, "again"));
+    return p;
+}
+
+typedef struct world {
+    program *p;
+    rlf_order *order;
+    uint64_t seed, at;
+    int leave_at; /* update after which the break is taken; -1 never */
+    int done[64];
+    bool row[64][SAMPLES];
+    int n_rows[64];
+    int updates, turns, pieces;
+    bool ok;
+} world;
+
+static uint32_t
+below(world *w, uint32_t n)
+{
+    const rlf_random_key key = {.seed = w->seed};
+    return (uint32_t)rlf_draw_below(&key, w->at++, n);
+}
+
+static void
+fault(world *w, const char *what)
+{
+    if (w->ok)
+        printf("# seed %d: %s\n", (int)w->seed, what);
+    w->ok = false;
+}
+
+static void
+tell(world *w, rlf_order_event event)
+{
+    rlf_order_tell(w->order, &event);
+}
+
+static const uint32_t *
+owner(void)
+{
+    static uint32_t map[SAMPLES];
+    for (uint32_t i = 0; i < SAMPLES; i++)
+        map[i] = i / EACH;
+    return map;
+}
+
+static void
+rows(world *w, int instance, const uint32_t *list, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (w->row[instance][list[i]])
+            fault(w, "a row was given out twice");
+        w->row[instance][list[i]] = true;
+    }
+    w->n_rows[instance] += (int)n;
+    tell(w, (rlf_order_event){.kind = RLF_EVENT_ROWS,
+                              .instance = instance,
+                              .rows = list,
+                              .n_rows = n});
+}
+
+static void
+finish(world *w, int instance, uint32_t count, bool leave)
+{
+    w->done[instance] = true;
+    tell(w, (rlf_order_event){.kind = RLF_EVENT_DONE,
+                              .instance = instance,
+                              .count = count,
+                              .branch = -1,
+                              .leave = leave});
+}
+
+/* Every row's inputs are complete; a piece of groups holds whole ones. */
+static void
+check_piece(world *w, const rlf_order_command *c)
+{
+    const rlf_instance *in = rlf_order_instance(w->order, c->instance);
+    for (int i = 0; i < in->node->n_inputs; i++) {
+        int from = in->input[i].instance;
+        if (w->done[from])
+            continue;
+        if (in->node->grain == RLF_GRAIN_BATCH || !c->rows)
+            fault(w, "it ran before its input was complete");
+        for (uint32_t k = 0; c->rows && k < c->n_rows; k++) {
+            uint32_t group = c->rows[k] / EACH * EACH;
+            if (!w->row[from][c->rows[k]])
+                fault(w, "a row ran before its input");
+            for (uint32_t j = 0; in->node->grain == RLF_GRAIN_GROUP && j < EACH;
+                 j++)
+                if (!w->row[from][group + j])
+                    fault(w, "a group ran before it was whole");
+        }
+    }
+}
+
+static void
+run(world *w, const rlf_order_command *c)
+{
+    const rlf_instance *in = rlf_order_instance(w->order, c->instance);
+    const rlf_node_class *class = in->node->class;
+    check_piece(w, c);
+    bool pieces = in->node->grain != RLF_GRAIN_BATCH;
+    if (!w->n_rows[c->instance])
+        tell(w, (rlf_order_event){.kind = RLF_EVENT_OPENED,
+                                  .instance = c->instance,
+                                  .n_rows = pieces ? SAMPLES : 0,
+                                  .owner = pieces ? owner() : NULL});
+    if (class == &generate) {
+        if (w->updates != 0 &&
+            w->updates != (w->leave_at >= 0 ? w->leave_at + 1 : TURNS))
+            fault(w, "it generates with weights in between");
+        return;
+    }
+    if (class == &update)
+        w->updates++;
+    if (!pieces) {
+        finish(w, c->instance, TURNS,
+               class == &quit && w->updates == w->leave_at + 1);
+        return;
+    }
+    uint32_t all[SAMPLES];
+    for (uint32_t i = 0; i < SAMPLES; i++)
+        all[i] = i;
+    w->pieces += c->rows != NULL;
+    if (c->rows)
+        rows(w, c->instance, c->rows, c->n_rows);
+    else
+        rows(w, c->instance, all, SAMPLES);
+    if (w->n_rows[c->instance] == SAMPLES)
+        finish(w, c->instance, 0, false);
+}
+
+/* A turn of the generation: some rows complete, in any order. */
+static void
+turn(world *w, int instance)
+{
+    uint32_t list[SAMPLES], n = 0;
+    w->turns++;
+    for (uint32_t i = 0; i < SAMPLES; i++)
+        if (!w->row[instance][i] && below(w, 3) == 0)
+            list[n++] = i;
+    if (n)
+        rows(w, instance, list, n);
+    if (w->n_rows[instance] == SAMPLES)
+        finish(w, instance, 0, false);
+}
+
+static bool
+play(program *p, uint64_t seed, uint32_t piece, int leave_at, world *w)
+{
+    *w = (world){.p = p, .seed = seed, .leave_at = leave_at, .ok = true};
+    w->order = rlf_order_new(p->graph, (rlf_policy){.piece = piece});
+    rlf_order_begin(w->order);
+    int n = 0;
+    for (; n < 10000; n++) {
+        rlf_order_command c = rlf_order_next(w->order);
+        if (c.kind == RLF_DO_END)
+            break;
+        if (c.kind == RLF_DO_WAIT) {
+            fault(w, "it waits for nothing");
+            break;
+        }
+        if (c.kind == RLF_DO_RUN)
+            run(w, &c);
+        else if (c.kind == RLF_DO_LOOP)
+            finish(w, c.instance, 0, false);
+        else
+            turn(w, c.instance);
+    }
+    if (n == 10000)
+        fault(w, "it does not end");
+    for (int i = 0; i < rlf_order_count(w->order); i++)
+        if (!w->done[i])
+            fault(w, "an instance was left behind");
+    rlf_order_free(w->order);
+    return w->ok;
+}
+
+int
+main(void)
+{
+    program p = make();
+    world w;
+    bool good = true, streamed = false, waited = true;
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        good = play(&p, seed, 1, -1, &w) && good && w.updates == TURNS;
+        streamed = streamed || w.pieces > 4;
+    }
+    ok(good, "300 random orders of rows: nothing early, nothing twice");
+    ok(streamed, "pieces ran while the generation went on");
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        good = play(&p, seed, 0, -1, &w) && good;
+        waited = waited && w.pieces == 0;
+    }
+    ok(good && waited, "with piece 0 everything waits for the whole set");
+    good = true;
+    for (uint64_t seed = 0; seed < 20; seed++)
+        good = play(&p, seed, 4, 0, &w) && good && w.updates == 1;
+    ok(good, "a break leaves the loop after its first iteration");
+    rlf_arena_free(p.arena);
+    return done();
+}
