@@ -12,3 +12,10 @@ libio_la_SOURCES = \
 	%D%/stream.c %D%/stream.h \
 	%D%/tensor_writer.c
 libio_la_LIBADD = $(JANSSON_LIBS) $(ZLIB_LIBS) $(ZSTD_LIBS)
+
+check_PROGRAMS += tests/unit/base_half tests/unit/io_file \
+	tests/unit/io_records tests/unit/io_safetensors tests/unit/io_stream
+tests_unit_io_file_LDADD = $(IO_LIBS)
+tests_unit_io_records_LDADD = $(IO_LIBS) $(ZLIB_LIBS)
+tests_unit_io_safetensors_LDADD = $(IO_LIBS)
+tests_unit_io_stream_LDADD = $(IO_LIBS) $(ZLIB_LIBS) $(ZSTD_LIBS)

@@ -288,11 +288,12 @@ read_jsonl(reader *r, rlf_lines *lines, rlf_str line, rlf_err *err)
     return RLF_OK;
 }
 
-/* A JSON list: the whole file; lines->buf has its beginning. */
+/* A JSON list: all from `line` on, whose beginning is in lines->buf. */
 static rlf_status
-read_list(reader *r, rlf_lines *lines, rlf_err *err)
+read_list(reader *r, rlf_lines *lines, rlf_str line, rlf_err *err)
 {
     const char *path = r->spec->path;
+    size_t begin = (size_t)(line.p - lines->buf.p);
     char chunk[1 << 16];
     for (size_t got = 1; got;) {
         RLF_TRY(rlf_stream_read(lines->stream, chunk, sizeof chunk, err, &got));
@@ -304,9 +305,8 @@ read_list(reader *r, rlf_lines *lines, rlf_err *err)
                             path, r->most >> 20);
     }
     json_t *list = NULL;
-    const char *p = lines->buf.p;
-    size_t skip = strncmp(p, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    RLF_TRY(rlf_json_parse(path, 1, p + skip, lines->buf.n - skip, err, &list));
+    RLF_TRY(rlf_json_parse(path, lines->line, lines->buf.p + begin,
+                           lines->buf.n - begin, err, &list));
     rlf_status status = RLF_OK;
     size_t n = json_array_size(list);
     r->rows->list = true;
@@ -318,31 +318,30 @@ read_list(reader *r, rlf_lines *lines, rlf_err *err)
     return status;
 }
 
+/* What the file is, by its first line that is not blank. */
 static rlf_status
-read_json(reader *r, rlf_stream *stream, rlf_err *err)
+read_json(reader *r, rlf_lines *lines, rlf_err *err)
 {
-    rlf_lines lines = {.stream = stream};
-    rlf_str line;
-    bool more;
-    rlf_status status =
-        rlf_lines_next(&lines, r->spec->path, most_line, err, &more, &line);
-    if (status == RLF_OK && more) {
-        size_t i = 0;
-        while (i < line.n && strchr(" \t\r", line.p[i]))
+    const char *path = r->spec->path;
+    rlf_str line = {0};
+    size_t i;
+    do {
+        bool more = false;
+        RLF_TRY(rlf_lines_next(lines, path, most_line, err, &more, &line));
+        if (!more)
+            return RLF_OK;
+        i = 0;
+        while (i < line.n && (line.p[i] == ' ' || line.p[i] == '\t'))
             i++;
-        if (line.n >= 4 && memcmp(line.p, "PAR1", 4) == 0) {
-            status = rlf_fail(err, RLF_USER,
-                              "%s is a parquet file, which is not read",
-                              r->spec->path);
-            rlf_err_hint(err, "convert it to jsonl");
-        } else if (i < line.n && line.p[i] == '[') {
-            status = read_list(r, &lines, err);
-        } else {
-            status = read_jsonl(r, &lines, line, err);
-        }
+    } while (i == line.n);
+    if (line.n >= 4 && memcmp(line.p, "PAR1", 4) == 0) {
+        rlf_fail(err, RLF_USER, "%s is a parquet file, which is not read",
+                 path);
+        rlf_err_hint(err, "convert it to jsonl");
+        return RLF_USER;
     }
-    rlf_buf_free(&lines.buf);
-    return status;
+    return line.p[i] == '[' ? read_list(r, lines, line, err)
+                            : read_jsonl(r, lines, line, err);
 }
 
 /* --- csv --- */
@@ -501,8 +500,10 @@ rlf_records_read(const rlf_records_spec *spec, rlf_arena *arena, rlf_err *err,
     }
     rlf_stream *stream = NULL;
     RLF_TRY(rlf_stream_open(spec->path, err, &stream));
+    rlf_lines lines = {.stream = stream};
     rlf_status status = is_csv(spec->path) ? read_csv(&r, stream, err)
-                                           : read_json(&r, stream, err);
+                                           : read_json(&r, &lines, err);
+    rlf_buf_free(&lines.buf);
     rlf_stream_close(stream);
     if (status == RLF_OK && !out->count) {
         status = rlf_fail(err, RLF_USER, "%s has no rows", spec->path);

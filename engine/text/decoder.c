@@ -9,36 +9,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The bytes that stand for themselves in GPT-2's alphabet. */
-static bool
-is_plain(unsigned byte)
-{
-    return (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) ||
-           (byte >= 174 && byte <= 255);
-}
+/* Bytes that print stand for themselves; the others, 0..32, 127..160 and 173,
+ * are the code points from 256 on. */
+enum { OTHERS = 256, AFTER_SPACE = 127, AFTER_DELETE = 161, HYPHEN = 173 };
 
-uint32_t
-rlf_byte_char(unsigned char byte)
+static uint32_t
+byte_char(unsigned char byte)
 {
-    if (is_plain(byte))
-        return byte;
-    uint32_t code = 256; /* the others follow in order */
-    for (unsigned b = 0; b < byte; b++)
-        code += !is_plain(b);
-    return code;
+    if (byte <= ' ')
+        return OTHERS + (uint32_t)byte;
+    if (byte >= AFTER_SPACE && byte < AFTER_DELETE)
+        return OTHERS + ' ' + 1 + (uint32_t)(byte - AFTER_SPACE);
+    return byte == HYPHEN ? OTHERS + 67 : byte;
 }
 
 int
 rlf_char_byte(uint32_t code)
 {
-    if (code < 256)
-        return is_plain(code) ? (int)code : -1;
-    if (code >= 256 + 68)
-        return -1;
-    unsigned byte = 0;
-    for (uint32_t left = code - 256;; byte++)
-        if (!is_plain(byte) && left-- == 0)
-            return (int)byte;
+    if (code < OTHERS)
+        return byte_char((unsigned char)code) == code ? (int)code : -1;
+    if (code <= OTHERS + ' ')
+        return (int)code - OTHERS;
+    if (code < OTHERS + 67)
+        return (int)code - (OTHERS + ' ' + 1) + AFTER_SPACE;
+    return code == OTHERS + 67 ? HYPHEN : -1;
 }
 
 static rlf_status

@@ -52,9 +52,7 @@ struct rlf_tokenizer {
     uint64_t hash;
 };
 
-/* GPT-2's alphabet: the code point that stands for a byte, and back (-1: for
- * none). */
-uint32_t rlf_byte_char(unsigned char byte);
+/* The byte that a character of GPT-2's alphabet stands for; -1: none. */
 int rlf_char_byte(uint32_t code);
 
 /* Fill all but the ends from the parsed tokenizer.json. `config` is the parsed

@@ -78,16 +78,19 @@ load_vocab(rlf_tokenizer *t, const json_t *model, rlf_err *err)
     return RLF_OK;
 }
 
-/* The token's characters as bytes; false if one stands for none. */
+/* The token's characters as bytes, of which there are fewer; false if one
+ * stands for none. */
 static bool
 to_bytes(rlf_str text, rlf_buf *out)
 {
     rlf_buf_clear(out);
+    rlf_buf_add(out, text.p, text.n);
+    out->n = 0;
     for (size_t i = 0; i < text.n;) {
         int byte = rlf_char_byte(rlf_utf8_code(text.p + i));
         if (byte < 0)
             return false;
-        rlf_buf_putc(out, (char)byte);
+        out->p[out->n++] = (char)byte;
         i += (size_t)rlf_utf8_unit(text.p + i, text.n - i);
     }
     return true;
@@ -105,7 +108,7 @@ make_words(rlf_tokenizer *t)
         if (!t->splitter.byte_level)
             t->words[id] = t->texts[id];
         else if (to_bytes(t->texts[id], &bytes))
-            t->words[id] = keep(t, bytes.p ? bytes.p : "", bytes.n);
+            t->words[id] = keep(t, bytes.p, bytes.n);
     }
     rlf_buf_free(&bytes);
 }
@@ -120,7 +123,7 @@ find_text(const rlf_tokenizer *t, const char *p, size_t n, rlf_buf *bytes)
         return rlf_bpe_find(&t->bpe, p, n);
     if (!to_bytes((rlf_str){p, n}, bytes))
         return RLF_NO_ID;
-    return rlf_bpe_find(&t->bpe, bytes->p ? bytes->p : "", bytes->n);
+    return rlf_bpe_find(&t->bpe, bytes->p, bytes->n);
 }
 
 /* The two sides of a merge: "a b", or ["a", "b"]. */

@@ -1,0 +1,165 @@
+/* Files and directories: what is written is whole, what is old survives. */
+#include "engine/io/checksum.h"
+#include "engine/io/file.h"
+#include "tests/tap.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static rlf_arena *arena;
+static char base[] = "/tmp/rlflow-file-XXXXXX";
+
+static const char *
+in(const char *name)
+{
+    return rlf_path_join(arena, base, name);
+}
+
+static bool
+holds(const char *path, const char *want)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_buf buf = {0};
+    bool same = rlf_file_read(path, 1 << 20, &err, &buf) == RLF_OK &&
+                strcmp(buf.p, want) == 0;
+    rlf_buf_free(&buf);
+    return same;
+}
+
+static void
+check_write(void)
+{
+    rlf_err err = RLF_ERR_NONE;
+    const char *path = in("a.txt");
+    rlf_buf buf = {0};
+    ok(rlf_file_write(path, "one", 3, &err) == RLF_OK && holds(path, "one"),
+       "a new file");
+    ok(rlf_file_write(path, "two!", 4, &err) == RLF_OK && holds(path, "two!"),
+       "a file replaced");
+    rlf_writer *writer = NULL;
+    rlf_writer_open(path, &err, &writer);
+    rlf_writer_add(writer, "three", 5, &err);
+    ok(holds(path, "two!"), "the old file stands while the new is written");
+    is_int(rlf_writer_checksum(writer), rlf_checksum(0, "three", 5),
+           "the writer's checksum");
+    rlf_writer_drop(writer);
+    ok(holds(path, "two!") && !rlf_file_exists(in("a.txt.part")),
+       "a dropped writer leaves nothing");
+    ok(rlf_file_read(path, 3, &err, &buf) == RLF_USER &&
+           strstr(err.sentence, "a.txt is larger than 3 bytes"),
+       "a file that is too large");
+    rlf_err_clear(&err);
+    ok(rlf_file_read(in("none"), 10, &err, &buf) == RLF_USER &&
+           strstr(err.sentence, "No such file"),
+       "a file that is not there");
+    rlf_err_clear(&err);
+    ok(rlf_file_read(base, 10, &err, &buf) == RLF_USER &&
+           strstr(err.sentence, "not a regular file"),
+       "a directory is no file");
+    rlf_err_clear(&err);
+    ok(rlf_file_copy(path, in("b.txt"), &err) == RLF_OK &&
+           holds(in("b.txt"), "two!"),
+       "a copy");
+    rlf_buf_free(&buf);
+}
+
+static void
+check_append(void)
+{
+    rlf_err err = RLF_ERR_NONE;
+    const char *path = in("log");
+    rlf_file_append(path, "a\n", 2, false, &err);
+    rlf_file_append(path, "b\n", 2, true, &err);
+    ok(holds(path, "a\nb\n"), "appended twice");
+    ok(rlf_file_truncate(path, 2, &err) == RLF_OK && holds(path, "a\n"),
+       "cut back");
+    ok(rlf_file_truncate(path, 9, &err) == RLF_USER,
+       "cannot be cut to more than it has");
+}
+
+/* A disk that is full, played by a limit on the size of files. */
+static void
+check_full(void)
+{
+    rlf_err err = RLF_ERR_NONE;
+    const char *path = in("full");
+    static char big[5000];
+    memset(big, 'x', sizeof big - 1);
+    rlf_file_write(path, "old", 3, &err);
+    struct rlimit old, small;
+    getrlimit(RLIMIT_FSIZE, &old);
+    small = (struct rlimit){1000, old.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &small);
+    rlf_status written = rlf_file_write(path, big, sizeof big, &err);
+    rlf_err second = RLF_ERR_NONE;
+    rlf_status added = rlf_file_append(path, big, sizeof big, false, &second);
+    setrlimit(RLIMIT_FSIZE, &old);
+    ok(written == RLF_ENV && strstr(err.sentence, path) &&
+           strstr(err.hint, "make room"),
+       "a full disk is told");
+    ok(added == RLF_ENV && holds(path, "old"),
+       "and the old file is as it was, also after half an append");
+    ok(!rlf_file_exists(in("full.part")), "no part is left");
+}
+
+static void
+check_dirs(void)
+{
+    rlf_err err = RLF_ERR_NONE;
+    const char **names = NULL;
+    size_t n = 0;
+    ok(rlf_dir_make(in("d/e/f"), &err) == RLF_OK && rlf_dir_exists(in("d/e/f")),
+       "a directory with its parents");
+    ok(rlf_dir_make(in("d/e/f"), &err) == RLF_OK, "once more is fine");
+    ok(rlf_dir_make(in("a.txt/x"), &err) < 0, "none inside a file");
+    rlf_err_clear(&err);
+    rlf_file_write(in("d/e/z"), "", 0, &err);
+    rlf_file_write(in("d/e/b"), "", 0, &err);
+    rlf_dir_list(in("d/e"), arena, &err, &names, &n);
+    ok(n == 3 && strcmp(names[0], "b") == 0 && strcmp(names[1], "f") == 0 &&
+           strcmp(names[2], "z") == 0,
+       "names in order");
+    ok(symlink(in("a.txt"), in("d/link")) == 0 &&
+           symlink(base, in("d/loop")) == 0 &&
+           rlf_dir_remove(in("d"), &err) == RLF_OK && !rlf_dir_exists(in("d")),
+       "a tree is removed");
+    ok(rlf_file_exists(in("a.txt")), "what its links point to is not");
+    ok(rlf_dir_remove(in("d"), &err) == RLF_OK, "nothing there is fine");
+    is_str(rlf_path_parent(arena, "a/b/"), "a", "parent of a/b/");
+    is_str(rlf_path_parent(arena, "a"), ".", "parent of a");
+    is_str(rlf_path_parent(arena, "/a"), "/", "parent of /a");
+    is_str(rlf_path_join(arena, "a/", "b"), "a/b", "join");
+    is_str(rlf_path_join(arena, "a", "/b"), "/b", "join with an absolute one");
+    rlf_file_write(in("x"), "x", 1, &err);
+    ok(rlf_path_rename(in("x"), in("y"), &err) == RLF_OK && holds(in("y"), "x"),
+       "renamed");
+}
+
+int
+main(void)
+{
+    rlf_err err = RLF_ERR_NONE;
+    uint32_t sum = 0;
+    uint64_t size = 0;
+    if (!mkdtemp(base))
+        bail("no directory for the test");
+    arena = rlf_arena_new();
+    check_write();
+    check_append();
+    check_full();
+    check_dirs();
+    rlf_file_write(in("sum"), "123456789", 9, &err);
+    ok(rlf_checksum_file(in("sum"), &err, &sum, &size) == RLF_OK &&
+           sum == 0xcbf43926 && size == 9,
+       "the checksum's published check value");
+    rlf_file_write(in("empty"), "", 0, &err);
+    ok(rlf_checksum_file(in("empty"), &err, &sum, &size) == RLF_OK && !sum &&
+           !size,
+       "an empty file");
+    rlf_dir_remove(base, &err);
+    rlf_arena_free(arena);
+    return done();
+}

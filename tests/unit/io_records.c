@@ -1,0 +1,235 @@
+/* Data rows: every format, every kind of column, every complaint. */
+#include "engine/io/file.h"
+#include "engine/io/records.h"
+#include "tests/tap.h"
+
+#include <zlib.h>
+
+static rlf_arena *arena;
+static char base[] = "/tmp/rlflow-rows-XXXXXX";
+
+static const char *
+put(const char *name, const char *text)
+{
+    rlf_err err = RLF_ERR_NONE;
+    const char *path = rlf_path_join(arena, base, name);
+    if (rlf_file_write(path, text, strlen(text), &err) < 0)
+        bail("%s", err.sentence);
+    return path;
+}
+
+/* Read the columns p (of field `prompt`) and a (of field `answer`). */
+static rlf_status
+read_two(const char *path, const char *prompt, const char *answer, rlf_err *err,
+         rlf_records *rows)
+{
+    rlf_record_field columns[] = {{"p", prompt}, {"a", answer}};
+    rlf_records_spec spec = {.path = path, .columns = columns, .n_columns = 2};
+    rlf_err_clear(err);
+    return rlf_records_read(&spec, arena, err, rows);
+}
+
+/* "text|number;..." of all rows. */
+static const char *
+show(const rlf_records *rows)
+{
+    rlf_buf out = {0};
+    for (size_t r = 0; r < rows->count; r++)
+        for (size_t c = 0; c < rows->n_columns; c++) {
+            const rlf_record_column *column = &rows->columns[c];
+            if (column->kind == RLF_RECORD_NUMBER)
+                rlf_buf_number(&out, column->numbers[r]);
+            else if (column->kind == RLF_RECORD_TEXT)
+                rlf_buf_add(&out, column->texts[r].p, column->texts[r].n);
+            else
+                for (size_t i = 0; i < column->chats[r].count; i++)
+                    rlf_buf_printf(&out, "<%s:%s>",
+                                   column->chats[r].messages[i].role.p,
+                                   column->chats[r].messages[i].content.p);
+            rlf_buf_puts(&out, c + 1 < rows->n_columns ? "|" : ";");
+        }
+    const char *text = rlf_arena_strndup(arena, out.p ? out.p : "", out.n);
+    rlf_buf_free(&out);
+    return text;
+}
+
+static void
+check_formats(void)
+{
+    static const char lines[] =
+        "{\"q\": \"1 + 1\", \"n\": 2, \"m\": {\"x\": [5, \"six\"]}}\r\n\n"
+        "  {\"q\": \"\\u00e9\", \"n\": true, \"m\": {\"x\": [7, \"eight\"]}}";
+    rlf_err err = RLF_ERR_NONE;
+    rlf_records rows, again;
+    const char *path = put("a.jsonl", lines);
+    ok(read_two(path, "q", "n", &err, &rows) == RLF_OK, "jsonl");
+    is_str(show(&rows), "1 + 1|2;\xc3\xa9|1;", "its rows");
+    ok(rows.lines[0] == 1 && rows.lines[1] == 3, "their lines");
+    is_str(rlf_records_place(&rows, 1, arena),
+           rlf_arena_printf(arena, "%s:3", path), "a row's place");
+    ok(rlf_records_column(&rows, "a") == &rows.columns[1] &&
+           !rlf_records_column(&rows, "x"),
+       "a column by its label");
+    read_two(path, "m.x.1", "m.x.0", &err, &rows);
+    is_str(show(&rows), "six|5;eight|7;", "dotted paths");
+
+    path =
+        put("b.json", "\n [{\"q\": \"x\", \"n\": 1},\n {\"q\": \"y\", \"n\": "
+                      "2.5, \"a.b\": 0}]\n");
+    ok(read_two(path, "q", "n", &err, &rows) == RLF_OK, "a JSON list");
+    is_str(show(&rows), "x|1;y|2.5;", "its rows");
+    is_str(rlf_records_place(&rows, 1, arena),
+           rlf_arena_printf(arena, "%s row 2", path), "a row's place");
+    path = put("c.jsonl", "{\"a.b\": 1, \"a\": {\"b\": 2}, \"q\": \"\"}");
+    read_two(path, "q", "a.b", &err, &rows);
+    is_str(show(&rows), "|1;", "a name with a dot goes first");
+
+    path = put("d.csv", "\xef\xbb\xbfid,q,n\n1,\"a, \"\"b\"\"\nc\",4\r\n\n"
+                        "2,plain,-5.5e1\n");
+    ok(read_two(path, "q", "n", &err, &rows) == RLF_OK, "csv");
+    is_str(show(&rows), "a, \"b\"\nc|4;plain|-55;", "its rows");
+    ok(rows.lines[0] == 2 && rows.lines[1] == 5, "their lines");
+    path = put("e.csv", "q,n\nx,\"7\"\ny,8\n");
+    read_two(path, "q", "n", &err, &rows);
+    ok(rows.columns[1].kind == RLF_RECORD_TEXT, "a quoted number is a text");
+
+    read_two(put("f.jsonl", lines), "q", "n", &err, &rows);
+    gzFile gz = gzopen(rlf_path_join(arena, base, "f.jsonl.gz"), "wb");
+    gzputs(gz, lines);
+    gzclose(gz);
+    read_two(rlf_path_join(arena, base, "f.jsonl.gz"), "q", "n", &err, &again);
+    ok(err.status == RLF_OK && rows.hash == again.hash &&
+           strcmp(show(&rows), show(&again)) == 0,
+       "gzip, with the same rows and hash");
+    path = put("f.jsonl", "{\"q\": \"1 + 1\", \"n\": 2}\n"
+                          "{\"q\": \"\\u00e9\", \"n\": 2}");
+    read_two(path, "q", "n", &err, &again);
+    ok(rows.hash != again.hash, "another value, another hash");
+}
+
+static void
+check_chats(void)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_records rows;
+    const char *path =
+        put("chat.jsonl",
+            "{\"q\": [{\"role\": \"system\", \"content\": \"be\"}, {\"role\": "
+            "\"user\", \"content\": \"hi\", \"x\": 1}], \"n\": 1}\n"
+            "{\"q\": [{\"role\": \"user\", \"content\": \"yo\"}], \"n\": 2}\n");
+    ok(read_two(path, "q", "n", &err, &rows) == RLF_OK, "chat messages");
+    is_str(show(&rows), "<system:be><user:hi>|1;<user:yo>|2;", "as they are");
+    path = put("nul.jsonl", "{\"q\": \"a\\u0000b\", \"n\": 1}\n");
+    read_two(path, "q", "n", &err, &rows);
+    ok(rows.columns[0].texts[0].n == 3, "a text may hold a zero byte");
+}
+
+static void
+check_some(void)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_records rows;
+    rlf_record_field column = {"n", "n"};
+    rlf_records_spec spec = {.path = put("n.jsonl", "{\"n\": 0}\n{\"n\": 1}\n"
+                                                    "{\"n\": 2}\n{\"n\": 3}\n"),
+                             .columns = &column,
+                             .n_columns = 1,
+                             .skip = 1,
+                             .first = 2};
+    rlf_records_read(&spec, arena, &err, &rows);
+    is_str(show(&rows), "1;2;", "skip, then first");
+    spec = (rlf_records_spec){
+        .path = spec.path, .columns = &column, .n_columns = 1, .skip = 9};
+    ok(rlf_records_read(&spec, arena, &err, &rows) == RLF_USER &&
+           strstr(err.sentence, "has no rows") && strstr(err.hint, "it has 4"),
+       "nothing left");
+    rlf_err_clear(&err);
+    rlf_buf big = {0};
+    for (int i = 0; i < 2000; i++)
+        rlf_buf_printf(&big, "{\"n\": \"%0200d\"}\n", i);
+    spec = (rlf_records_spec){.path = put("big.jsonl", big.p),
+                              .columns = &column,
+                              .n_columns = 1,
+                              .most = 100000};
+    ok(rlf_records_read(&spec, arena, &err, &rows) == RLF_USER &&
+           strstr(err.sentence, "of memory"),
+       "more than may be taken");
+    rlf_buf_free(&big);
+}
+
+static void
+check_bad(void)
+{
+    static const struct {
+        const char *name, *text, *want;
+    } bad[] = {
+        {"1.jsonl", "{\"q\": \"x\", \"n\": 1}\n{\"q\": \"y\" \"n\": 2}\n",
+         "1.jsonl:2:"},
+        {"2.jsonl", "{\"q\": \"x\", \"n\": 1}\n\n[1]\n",
+         "2.jsonl:3: the row is a list, not an object"},
+        {"3.jsonl", "{\"q\": \"x\", \"n\": 1}\n{\"q\": \"x\"}\n",
+         "3.jsonl:2: the row has no \"n\""},
+        {"4.jsonl", "{\"q\": \"x\", \"n\": 1}\n{\"q\": \"x\", \"n\": \"1\"}\n",
+         "4.jsonl:2: \"n\" is a text, in the first row a number"},
+        {"5.jsonl", "{\"q\": \"x\", \"n\": null}\n",
+         "5.jsonl:1: \"n\" is null"},
+        {"6.jsonl", "{\"q\": \"x\", \"n\": {\"a\": 1}}\n",
+         "6.jsonl:1: \"n\" is an object"},
+        {"7.jsonl", "", "7.jsonl has no rows"},
+        {"8.jsonl", "\n \n", "8.jsonl has no rows"},
+        {"9.jsonl", "{\"q\": \"\xff\", \"n\": 1}\n", "9.jsonl:1:"},
+        {"10.json", "[{\"q\": \"x\", \"n\": 1}, 5]",
+         "10.json row 2: the row is a number"},
+        {"11.json", "[{\"q\": \"x\", \"n\": 1},\n\n", "11.json:3:"},
+        {"12.csv", "q,m\nx,1\n", "the first line has no field \"n\""},
+        {"13.csv", "q,n\nx,1\ny\n", "13.csv:3: the record has 1 fields"},
+        {"14.csv", "q,n\n\"x,1\n", "14.csv:2: a quote is not closed"},
+        {"15.csv", "q,n\nx,1\ny,z\n", "15.csv:3: \"n\" is a text"},
+        {"16.csv", "q,n\n\"x\"y,1\n", "16.csv:2: text after a closing quote"},
+        {"17.csv", "q,n\n\xc3,1\n", "17.csv:2: \"q\" is not UTF-8"},
+        {"18.parquet", "PAR1....PAR1", "is a parquet file"},
+        {"19.jsonl", "{\"q\": [{\"role\": \"user\"}], \"n\": 1}\n",
+         "19.jsonl:1: \"q\" is a list"},
+        {"20.jsonl", "{\"q\": \"\\ud800\", \"n\": 1}\n", "20.jsonl:1:"},
+    };
+    rlf_err err = RLF_ERR_NONE;
+    rlf_records rows;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        rlf_status status =
+            read_two(put(bad[i].name, bad[i].text), "q", "n", &err, &rows);
+        if (!ok(status == RLF_USER && strstr(err.sentence, bad[i].want), "%s",
+                bad[i].want))
+            note("got: %s", err.sentence);
+    }
+    read_two(put("name.jsonl", "{\"question\": \"x\", \"n\": 1}\n"), "questoin",
+             "n", &err, &rows);
+    is_str(err.hint, "did you mean \"question\"", "a slip of the name");
+    ok(read_two("/nowhere/x.jsonl", "q", "n", &err, &rows) == RLF_USER,
+       "no such file");
+}
+
+int
+main(void)
+{
+    rlf_err err = RLF_ERR_NONE;
+    if (!mkdtemp(base))
+        bail("no directory for the test");
+    arena = rlf_arena_new();
+    check_formats();
+    check_chats();
+    check_some();
+    check_bad();
+    const char *data = getenv("RLFLOW_TEST_DATA");
+    const char *gsm = rlf_path_join(arena, data ? data : "/nowhere",
+                                    "datasets/gsm8k/train.jsonl");
+    if (rlf_file_exists(gsm)) {
+        rlf_records rows;
+        read_two(gsm, "question", "answer", &err, &rows);
+        is_int((int64_t)rows.count, 7473, "GSM8K's training problems");
+    } else {
+        skip("%s is not there", gsm);
+    }
+    rlf_dir_remove(base, &err);
+    rlf_arena_free(arena);
+    return done();
+}
