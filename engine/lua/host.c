@@ -2,6 +2,7 @@
  * side may do is in sandbox.c, what is kept between calls in freeze.c. */
 #include "engine/lua/host.h"
 
+#include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/io/file.h"
 #include "engine/lua/internal.h"
@@ -12,14 +13,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define LOAD_INSTRUCTIONS 100000000 /* running the file itself, at least */
 #define FILE_MOST ((size_t)64 << 20)
 #define MEMORY_LEAST ((uint64_t)1 << 20)
 
 const char rlf_lua_key_back, rlf_lua_key_frozen, rlf_lua_key_meta,
-    rlf_lua_key_slot, rlf_lua_key_metas, rlf_lua_key_lazy, rlf_lua_key_walk;
+    rlf_lua_key_slot, rlf_lua_key_metas, rlf_lua_key_lazy, rlf_lua_key_walk,
+    rlf_lua_key_modules;
 
 /* What to do about an error is carried behind this in its message. */
 #define HINT "\nhint: "
@@ -118,14 +119,6 @@ rlf_lua_program_give(const rlf_lua_program *program, size_t i)
 
 /* ------------------------------------------------------------- budgets */
 
-static double
-now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* "file:line: " of the innermost Lua function from `level` on. Allocates
  * nothing, so that the allocator may ask. */
 static void
@@ -159,7 +152,7 @@ allocate(void *ud, void *p, size_t old, size_t n)
     if (!q) {
         host->starved = fits;
         /* Lua collects and asks once more: the last answer counts */
-        if (host->L)
+        if (host->L && host->spent == RLF_LUA_SPENT_NONE)
             locate(host->L, 0, host->where, sizeof host->where);
         return NULL;
     }
@@ -227,9 +220,9 @@ void
 rlf_lua_check_time(lua_State *L, int level)
 {
     rlf_lua_host *host = rlf_lua_host_of(L);
-    double t = now();
+    uint64_t t = rlf_clock_now();
     if (host->deadline == 0)
-        host->deadline = t + host->program->time;
+        host->deadline = t + (uint64_t)(1e9 * host->program->time);
     else if (t > host->deadline)
         rlf_lua_stop(L, RLF_LUA_SPENT_TIME, level);
 }
@@ -381,9 +374,12 @@ fail_spent(rlf_lua_host *host, rlf_err *err, const char *who)
         if (host->starved)
             return rlf_fail(err, RLF_ENV, "%sthe machine has no memory left%s",
                             where, who);
-        rlf_fail(err, RLF_USER, "%smore than %" PRIu64 " bytes of memory%s",
-                 where[0] ? where : p->path, p->memory, who);
-        rlf_err_hint(err, "keep less alive at a time, or raise memory:");
+        rlf_fail(err, RLF_USER, "%s%smore than %" PRIu64 " bytes of memory%s",
+                 where[0] ? where : p->path, where[0] ? "" : ": ", p->memory,
+                 who);
+        rlf_err_hint(err,
+                     "an endless recursion? otherwise keep less alive at a "
+                     "time, or raise memory:");
         return RLF_USER;
     default:
         rlf_fail(err, RLF_ENV, "%smore than %g s of wall-clock time%s", where,
@@ -488,6 +484,9 @@ load_file(lua_State *L)
     lua_pushglobaltable(L);
     rlf_lua_freeze(L, -1);
     lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    rlf_lua_contents(L, -2);
+    lua_setfield(L, -2, LUA_GNAME); /* for the names of functions only */
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &rlf_lua_key_modules);
     rlf_lua_freeze(L, -1);
     rlf_lua_freeze(L, function);
     lua_rawgetp(L, LUA_REGISTRYINDEX, &rlf_lua_key_walk);
@@ -661,8 +660,8 @@ tidy(rlf_lua_host *host, rlf_status status, rlf_err *err)
     char who[128];
     const char *name;
     lua_Debug ar;
-    add_who(host, who, sizeof who);
     if (host->n_cells && rlf_lua_restore(host, &name, &ar) && status >= 0) {
+        add_who(host, who, sizeof who);
         status = rlf_fail(err, RLF_USER,
                           "%s:%d: the call changed '%s', a variable outside "
                           "the function%s",
@@ -687,10 +686,12 @@ tidy(rlf_lua_host *host, rlf_status status, rlf_err *err)
     lua_settop(L, 1);
     lua_pushnil(L);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &rlf_lua_key_metas);
-    if (weak && status >= 0)
+    if (weak && status >= 0) {
+        add_who(host, who, sizeof who);
         status = rlf_fail(err, RLF_USER,
                           "%s: __mode was set: weak tables are not allowed%s",
                           host->program->path, who);
+    }
     return status;
 }
 

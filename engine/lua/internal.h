@@ -70,11 +70,11 @@ struct rlf_lua_host {
     size_t live; /* bytes */
     int64_t left;
     rlf_lua_spent spent;
-    double deadline; /* 0: not set yet in this call */
-    bool starved;    /* the last refusal was the machine's, not the limit's */
-    char where[256]; /* "file:line: " of what ran out */
-    bool loaded;     /* the file was run and frozen */
-    bool metas;      /* this call used setmetatable */
+    uint64_t deadline; /* 0: not set yet in this call */
+    bool starved;      /* the last refusal was the machine's, not the limit's */
+    char where[256];   /* "file:line: " of what ran out */
+    bool loaded;       /* the file was run and frozen */
+    bool metas;        /* this call used setmetatable */
     uint64_t hash;
     int function; /* registry reference of what the file returned */
     rlf_lua_stock stock;
@@ -93,7 +93,8 @@ rlf_lua_host_of(lua_State *L)
 
 /* Registry keys: the addresses of these. */
 extern const char rlf_lua_key_back, rlf_lua_key_frozen, rlf_lua_key_meta,
-    rlf_lua_key_slot, rlf_lua_key_metas, rlf_lua_key_lazy, rlf_lua_key_walk;
+    rlf_lua_key_slot, rlf_lua_key_metas, rlf_lua_key_lazy, rlf_lua_key_walk,
+    rlf_lua_key_modules;
 
 /* host.c */
 /* Take n from the budget; raises if that was more than there is. */

@@ -316,7 +316,7 @@ item(matcher *m, const char **s, const char **p, const char **result)
     const char *past = class_end(m, *p);
     char suffix = past < m->stop ? *past : 0;
     bool here = single(m, *s, *p, past);
-    if (!here && suffix && strchr("*?-", suffix)) { /* none will do */
+    if (!here && (suffix == '*' || suffix == '?' || suffix == '-')) {
         *p = past + 1;
         return true;
     }

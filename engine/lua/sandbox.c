@@ -316,7 +316,7 @@ base_require(lua_State *L)
     const rlf_lua_host *host = rlf_lua_host_of(L);
     const char *name = luaL_checkstring(L, 1);
     lua_settop(L, 1);
-    lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &rlf_lua_key_modules);
     switch (lua_getfield(L, 2, name)) {
     case LUA_TNIL:
         break;
@@ -513,6 +513,34 @@ open_base(lua_State *L)
     lua_pop(L, 1);
 }
 
+/* Libraries are frozen before the file runs. Lua names functions in its
+ * messages by looking into its own table of libraries, which therefore gets the
+ * contents, while `require` has a table of ours. */
+static void
+freeze_libraries(lua_State *L)
+{
+    static const char *const libraries[] = {"string", "table",     "math",
+                                            "utf8",   "coroutine", "rlf"};
+    lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    lua_createtable(L, 0, 8);
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+        lua_getglobal(L, libraries[i]);
+        rlf_lua_freeze(L, -1);
+        rlf_lua_contents(L, -1);
+        lua_setfield(L, -4, libraries[i]);
+        lua_setfield(L, -2, libraries[i]);
+    }
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &rlf_lua_key_modules);
+    /* methods of texts are found in the contents, without a detour */
+    lua_pushliteral(L, "");
+    lua_getmetatable(L, -1);
+    lua_getfield(L, -3, "string");
+    lua_setfield(L, -2, "__index");
+    lua_pushboolean(L, 0);
+    lua_setfield(L, -2, "__metatable");
+    lua_pop(L, 3);
+}
+
 void
 rlf_lua_open_sandbox(lua_State *L)
 {
@@ -541,28 +569,8 @@ rlf_lua_open_sandbox(lua_State *L)
     rlf_lua_open_text(L);
     rlf_lua_open_json(L);
     rlf_lua_open_regex(L);
-    lua_pushvalue(L, -1);
     lua_setglobal(L, "rlf");
-    lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-    lua_insert(L, -2);
-    lua_setfield(L, -2, "rlf");
-    lua_pop(L, 1);
     rlf_lua_open_value(L);
-    /* libraries are frozen before the file runs */
-    static const char *const libraries[] = {"string", "table",     "math",
-                                            "utf8",   "coroutine", "rlf"};
-    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
-        lua_getglobal(L, libraries[i]);
-        rlf_lua_freeze(L, -1);
-        lua_pop(L, 1);
-    }
-    /* methods of texts are found in the contents, without a detour */
-    lua_pushliteral(L, "");
-    lua_getmetatable(L, -1);
-    lua_getglobal(L, "string");
-    rlf_lua_contents(L, -1);
-    lua_setfield(L, -3, "__index");
-    lua_pushboolean(L, 0);
-    lua_setfield(L, -3, "__metatable");
+    freeze_libraries(L);
     lua_settop(L, 0);
 }

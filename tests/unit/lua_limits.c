@@ -1,0 +1,301 @@
+/* Limits: every way around them ends the call with the right words, soon, and
+ * the host goes on as if nothing had been; time ends the run and nothing else.
+ */
+#include "tests/unit/lua_run.h"
+
+#include <time.h>
+
+#define WHO " (prompt 12, sample 3, step 40)"
+
+static double
+seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void
+test_instructions(void)
+{
+    static const struct {
+        const char *name, *body;
+    } cases[] = {
+        {"a loop", "while true do end"},
+        {"a loop in pcall", "while true do pcall(function() while true do end "
+                            "end) end"},
+        {"pcall around pcall",
+         "local function f() while true do pcall(f) end end pcall(f) "
+         "while true do end"},
+        {"xpcall with a loop in its handler",
+         "xpcall(function() error('x') end, function() while true do end end) "
+         "while true do xpcall(error, function() while true do end end) end"},
+        {"a coroutine", "coroutine.wrap(function() while true do end end)()"},
+        {"a coroutine resumed for ever",
+         "while true do coroutine.resume(coroutine.create(function() while "
+         "true "
+         "do end end)) end"},
+        {"coroutines made for ever",
+         "while true do coroutine.wrap(function() end)() end"},
+        {"a coroutine in pcall in a coroutine",
+         "local w = coroutine.wrap(function() pcall(coroutine.wrap(function() "
+         "pcall(function() while true do end end) while true do end end)) "
+         "while true do end end) while true do pcall(w) end"},
+        {"a <close> variable that loops", "local x <close> = setmetatable({}, "
+                                          "{__close = function() while true do "
+                                          "end end}) while true do end"},
+        {"coroutine.close with a loop",
+         "while true do local co = coroutine.create(function() local x <close> "
+         "= "
+         "setmetatable({}, {__close = function() while true do end end}) "
+         "coroutine.yield() end) coroutine.resume(co) coroutine.close(co) end"},
+        {"a comparison in sort",
+         "table.sort({3, 2, 1}, function() while true do end end)"},
+        {"a metamethod",
+         "local t = setmetatable({}, {__index = function(t, k) return t[k + 1] "
+         "end}) while true do pcall(function() return t[1] end) end"},
+        {"tostring",
+         "return tostring(setmetatable({}, {__tostring = function() "
+         "while true do end end}))"},
+        {"gsub with a function",
+         "return ('x'):rep(100):gsub('x', function() while true do end end)"},
+        {"texts copied for ever",
+         "local x = ('x'):rep(1e6) while true do x = x:upper():lower() end"},
+        {"concatenation for ever",
+         "local x = ('x'):rep(1e6) while true do local y = x .. 'y' end"},
+        {"big sorts",
+         "local t = {} for i = 1, 1e5 do t[i] = i end while true do "
+         "table.sort(t) end"},
+        {"inserts at the front",
+         "local t = {} while true do table.insert(t, 1, 1) end"},
+        {"unpack", "local t = {} for i = 1, 1e5 do t[i] = i end while true do "
+                   "select('#', table.unpack(t)) end"},
+        {"utf8.len", "local x = ('x'):rep(1e6) while true do utf8.len(x) end"},
+        {"pairs", "local t = {} for i = 1, 1e5 do t[i] = i end while true do "
+                  "pairs(t) end"},
+        {"json", "local x = '[' .. ('1,'):rep(1e5) .. '1]' while true do "
+                 "rlf.json_decode(x) end"},
+        {"a regular expression",
+         "return rlf.regex('(a+)+$'):match(('a'):rep(60) .. 'b')"},
+        {"a regular expression in pcall",
+         "while true do pcall(function() rlf.regex('(a|aa)+$'):match("
+         "('a'):rep(60) .. 'b') end) end"},
+        {"load", "while true do load(('x=1 '):rep(1e4)) end"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char source[1024];
+        snprintf(source, sizeof source, "return function(s)\n%s\nend",
+                 cases[i].body);
+        double t = seconds();
+        outcome out = lua_run((setup){.instructions = 2000000}, source);
+        t = seconds() - t;
+        bool good =
+            ok(out.status == RLF_USER &&
+                   strcmp(out.err.sentence,
+                          "r.lua:2: more than 2000000 instructions" WHO) == 0 &&
+                   t < 10,
+               "instructions: %s", cases[i].name);
+        if (!good || t > 1)
+            note("status %d, %.2f s, %s", (int)out.status, t, out.err.sentence);
+    }
+}
+
+static void
+test_memory(void)
+{
+    static const struct {
+        const char *name, *body;
+    } cases[] = {
+        {"a table", "local t = {} for i = 1, 1e9 do t[i] = i end"},
+        {"a table in pcall",
+         "while true do pcall(function() local t = {} for i "
+         "= 1, 1e9 do t[i] = i end end) end"},
+        {"a table in a coroutine",
+         "while true do coroutine.resume(coroutine.create(function() local t = "
+         "{} for i = 1, 1e9 do t[i] = {} end end)) end"},
+        {"string.rep", "return #('x'):rep(1e9)"},
+        {"string.rep in pcall",
+         "while true do pcall(string.rep, 'x', 1e9) end"},
+        {"doubling", "local s = 'x' while true do s = s .. s end"},
+        {"gsub", "local s = ('x'):rep(1e6) return s:gsub('x', s)"},
+        {"concat",
+         "local t = {} local s = ('x'):rep(1e6) for i = 1, 100 do t[i] "
+         "= s end return table.concat(t)"},
+        {"format",
+         "local s = ('x'):rep(3e6) return #string.format('%s%s%s', s, "
+         "s, s)"},
+        {"a regular expression", "local t = {} for i = 1, 1e6 do t[i] = "
+                                 "rlf.regex('a') end"},
+        {"recursion", "local function f(x) return {f({x})} end return f(1)"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char source[1024];
+        snprintf(source, sizeof source, "return function(s)\n%s\nend",
+                 cases[i].body);
+        double t = seconds();
+        outcome out = lua_run(
+            (setup){.memory = 8 << 20, .instructions = 200000000}, source);
+        t = seconds() - t;
+        bool good = ok(
+            out.status == RLF_USER &&
+                strcmp(out.err.sentence,
+                       "r.lua:2: more than 8388608 bytes of memory" WHO) == 0,
+            "memory: %s", cases[i].name);
+        if (!good || t > 1)
+            note("status %d, %.2f s, %s", (int)out.status, t, out.err.sentence);
+    }
+    outcome out = lua_run((setup){.memory = 1000}, "return function() end");
+    is_str(out.err.sentence, "r.lua: memory: 1000 bytes is too little",
+           "a limit below what a state needs");
+    out = lua_run((setup){.memory = 1 << 20},
+                  "t = {} for i = 1, 1e6 do t[i] = i end");
+    is_str(out.err.sentence, "r.lua:1: more than 1048576 bytes of memory",
+           "while loading");
+}
+
+/* Errors that pcall may catch, it does. */
+static void
+test_caught(void)
+{
+    outcome out = lua_run((setup){.memory = 256 << 20, .text = true},
+                          "local function f() return f() + 1 end\n"
+                          "return function() return "
+                          "(select(2, pcall(f)):match('stack overflow')) end");
+    is_str(out.text, "stack overflow", "a stack overflow is an error to catch");
+    lua_gives("local ok, e = pcall(error, 'x', 0) return e", "x");
+    lua_gives("local s = string.rep return tostring(pcall(function() local x = "
+              "nil + 1 end))",
+              "false");
+}
+
+/* Time is an error of the machine, which nothing may turn into a result. */
+static void
+test_time(void)
+{
+    double t = seconds();
+    outcome out = lua_run((setup){.time = 0.05, .instructions = 1u << 30},
+                          "return function(s)\n while true do pcall(function() "
+                          "while true do end end) end\nend");
+    t = seconds() - t;
+    is_int(out.status, RLF_ENV, "time is RLF_ENV");
+    ok(!rlf_lua_forgivable(out.status), "on_error: does not apply to it");
+    is_str(out.err.sentence, "r.lua:2: more than 0.05 s of wall-clock time" WHO,
+           "time says so");
+    ok(strstr(out.err.hint, "--resume") != NULL, "and how to go on: %s",
+       out.err.hint);
+    ok(t < 5, "soon");
+    out =
+        lua_run((setup){.time = 0.05, .instructions = 1u << 30},
+                "return function(s)\nreturn ('a'):rep(40):find(('a?'):rep(40) "
+                ".. ('a'):rep(40)) end");
+    is_int(out.status, RLF_ENV, "time holds in a pattern");
+    out = lua_run((setup){.time = 0.05},
+                  "while true do end return function(s) return 1 end");
+    is_int(out.status, RLF_ENV, "time holds while loading");
+}
+
+/* After each failure the same host gives what a new one gives. */
+static void
+test_goes_on(void)
+{
+    static const char failing[] =
+        "return function(s)\n"
+        "  if s.grade == 1 then while true do end end\n"
+        "  if s.grade == 2 then local t = {} for i = 1, 1e9 do t[i] = {} end "
+        "end\n"
+        "  if s.grade == 3 then error('x') end\n"
+        "  if s.grade == 4 then return end\n"
+        "  local n = 0 for i = 1, 1000 do n = n + math.random(1000000) end\n"
+        "  return n\n"
+        "end\n";
+    rlf_arena *arena = rlf_arena_new();
+    rlf_lua_host *host = NULL;
+    rlf_err err = RLF_ERR_NONE;
+    setup s = {.memory = 4 << 20, .instructions = 1000000};
+    if (lua_open(arena, &s, failing, &err, &host) < 0)
+        bail("%s", err.sentence);
+    double first = 0;
+    int good = 0;
+    for (int i = 0; i < 30; i++) {
+        rlf_lua_field f = {
+            .name = "grade", .kind = RLF_LUA_NUMBER, .number = i % 5};
+        rlf_lua_sample sample = lua_run_sample;
+        sample.fields = &f;
+        sample.n_fields = 1;
+        rlf_lua_value value;
+        rlf_err_clear(&err);
+        rlf_status status = rlf_lua_call(host, &sample, 1, arena, &err, &value);
+        if (i == 0)
+            first = value.number;
+        if (i % 5 == 0)
+            good += status == RLF_OK && value.number == first;
+        else
+            good += status == RLF_USER;
+    }
+    is_int(good, 30, "a host goes on after every kind of failure");
+    rlf_lua_host_free(host);
+    rlf_arena_free(arena);
+}
+
+/* The same program on the same sample: the same bits and the same budget, in
+ * another host, and whatever the host did before. */
+static void
+test_same(void)
+{
+    static const char source[] =
+        "local function work(n)\n"
+        "  local t, x = {}, 0\n"
+        "  for i = 1, n do\n"
+        "    t['k' .. i * 7919 % 1000] = math.random()\n"
+        "    x = x + #string.format('%d', i)\n"
+        "  end\n"
+        "  for k, v in pairs(t) do x = x * 0.999 + v end\n"
+        "  return x\n"
+        "end\n"
+        "return function(s) return work(s.grade) end\n";
+    rlf_arena *arena = rlf_arena_new();
+    rlf_err err = RLF_ERR_NONE;
+    rlf_lua_host *host[2] = {NULL, NULL};
+    setup s = {.instructions = 20000};
+    for (int h = 0; h < 2; h++)
+        if (lua_open(arena, &s, source, &err, &host[h]) < 0)
+            bail("%s", err.sentence);
+    double got[2][80];
+    int status[2][80], failed = 0;
+    for (int h = 0; h < 2; h++)
+        for (int k = 0; k < 80; k++) {
+            int i = h ? 79 - k : k; /* the other way round */
+            rlf_lua_field f = {.name = "grade",
+                               .kind = RLF_LUA_NUMBER,
+                               .number = 37.0 * i + 1};
+            rlf_lua_sample sample = lua_run_sample;
+            sample.fields = &f;
+            sample.n_fields = 1;
+            sample.key.sample = (uint64_t)i;
+            rlf_lua_value value = {0};
+            rlf_err_clear(&err);
+            status[h][i] =
+                rlf_lua_call(host[h], &sample, 1, arena, &err, &value);
+            got[h][i] = value.number;
+            failed += status[h][i] < 0;
+        }
+    is_bits(got[0], got[1], 80, sizeof **got, "same bits in another order");
+    is_bits(status[0], status[1], 80, sizeof **status,
+            "the same calls reach the limit");
+    ok(failed > 20 && failed < 140, "some do (%d of 160)", failed);
+    for (int h = 0; h < 2; h++)
+        rlf_lua_host_free(host[h]);
+    rlf_arena_free(arena);
+}
+
+int
+main(void)
+{
+    test_instructions();
+    test_memory();
+    test_caught();
+    test_time();
+    test_goes_on();
+    test_same();
+    return done();
+}

@@ -1,0 +1,404 @@
+/* What Lua code may reach, what it finds in its place, and what a call may
+ * leave behind: every rule of the sandbox, with the exact messages. */
+#include "tests/unit/lua_run.h"
+
+#define WHO " (prompt 12, sample 3, step 40)"
+#define KEEP                                                             \
+    "nothing is kept from one call to the next: use a local inside the " \
+    "function"
+
+static void
+test_absent(void)
+{
+    static const char *const absent[] = {
+        "os",         "io",          "debug",
+        "package",    "next",        "dofile",
+        "loadfile",   "print",       "collectgarbage",
+        "warn",       "string.dump", "math.randomseed",
+        "loadstring",
+    };
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) {
+        char body[128];
+        snprintf(body, sizeof body, "return tostring(%s)", absent[i]);
+        lua_gives(body, "nil");
+    }
+    lua_fails("return function(s) return os.time() end",
+              "r.lua:1: attempt to index a nil value (global 'os')" WHO,
+              "there is no os: a result may depend on nothing but the "
+              "arguments");
+    lua_fails("return function(s)\n return next(s) end",
+              "r.lua:2: attempt to call a nil value (global 'next')" WHO,
+              "there is no next, whose order differs from run to run: use "
+              "pairs");
+}
+
+static void
+test_frozen(void)
+{
+    lua_fails("return function(s)\n\n count = 1 return 1 end",
+              "r.lua:3: assignment to global 'count' after loading" WHO, KEEP);
+    lua_fails("count = 0\nreturn function(s) count = count + 1 return 1 end",
+              "r.lua:2: assignment to global 'count' after loading" WHO, KEEP);
+    lua_fails("return function(s) string.x = 1 end",
+              "r.lua:1: assignment to field 'x' of a table that was made at "
+              "file level" WHO,
+              KEEP);
+    lua_fails("string.x = 1\nreturn function(s) end",
+              "r.lua:1: assignment to field 'x' of a table that was made at "
+              "file level",
+              KEEP);
+    lua_fails("local t = {a = {}}\nreturn function(s) t.a[1] = 5 end",
+              "r.lua:2: assignment to an element of a table that was made at "
+              "file level" WHO,
+              KEEP);
+    lua_fails("local t = {}\nreturn function(s) table.insert(t, 5) end",
+              "r.lua:2: assignment to an element of a table that was made at "
+              "file level" WHO,
+              KEEP);
+    lua_fails("local t = {}\nreturn function(s) rawset(t, 1, 5) end",
+              "r.lua:2: rawset on a table that was made at file level" WHO,
+              NULL);
+    lua_fails(
+        "local t = {}\nreturn function(s) setmetatable(t, {}) end",
+        "r.lua:2: setmetatable on a table that was made at file level" WHO,
+        NULL);
+    lua_fails(
+        "local n = 0\nlocal function up() n = n + 1 end\n"
+        "return function(s) up() return n end",
+        "r.lua:3: the call changed 'n', a variable outside the function" WHO,
+        "a call may leave nothing behind for the next one: keep 'n' in a "
+        "local inside the function");
+    lua_fails(
+        "local n = 1\nreturn function(s) n = 1.0 return n end",
+        "r.lua:2: the call changed 'n', a variable outside the function" WHO,
+        NULL);
+    lua_fails(
+        "local co = coroutine.create(function() end)\n"
+        "return function(s) return coroutine.status(co) end",
+        "a coroutine is kept at file level, and would keep its state from "
+        "call to call",
+        NULL);
+    lua_fails(
+        "local it = ('a b'):gmatch('%w')\nreturn function(s) it() end",
+        "an iterator (of pairs, gmatch or coroutine.wrap) is kept at file "
+        "level, and would keep its state from call to call",
+        NULL);
+}
+
+/* A changed variable is put back, so the next call sees the file as loaded. */
+static void
+test_restored(void)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_lua_host *host = NULL;
+    outcome out = {.err = RLF_ERR_NONE};
+    setup s = {0};
+    if (lua_open(arena, &s,
+                 "local n, m = 5, 0/0\n"
+                 "return function(s) n = n + 1; error('n is ' .. n) end",
+                 &out.err, &host) < 0)
+        bail("%s", out.err.sentence);
+    for (int i = 0; i < 3; i++) {
+        lua_again(host, arena, &out);
+        is_str(out.err.sentence, "r.lua:2: n is 6" WHO,
+               "the variable is as it was loaded");
+    }
+    rlf_lua_host_free(host);
+    rlf_arena_free(arena);
+}
+
+/* Frozen tables read as before. */
+static void
+test_frozen_reads(void)
+{
+    static const char source[] =
+        "local list = {10, 20, 30, x = 'y', [4.5] = 'h'}\n"
+        "local Point = {} Point.__index = Point\n"
+        "Point.__add = function(a, b) return Point.new(a.x + b.x) end\n"
+        "Point.__eq = function(a, b) return a.x == b.x end\n"
+        "Point.__tostring = function(a) return 'P' .. a.x end\n"
+        "function Point.new(x) return setmetatable({x = x}, Point) end\n"
+        "function Point:twice() return self.x * 2 end\n"
+        "local Sub = setmetatable({}, {__index = Point})\n"
+        "Sub.__index = Sub\n"
+        "local origin = Point.new(1)\n"
+        "local lazy = setmetatable({a = 1}, {__index = function(t, k)\n"
+        "  return k .. '!' end, __len = function() return 77 end,\n"
+        "  __call = function(self, v) return v + self.a end})\n"
+        "local set = {[origin] = 'key'}\n"
+        "function helper(x) return x + 1 end\n"
+        "return function(s)\n"
+        "  local out = {}\n"
+        "  local function add(x) out[#out + 1] = tostring(x) end\n"
+        "  for k, v in pairs(list) do add(k) add(v) end\n"
+        "  add(#list) add(rawlen(list)) add(rawget(list, 'x'))\n"
+        "  add(table.concat(list, '+')) add(select('#', table.unpack(list)))\n"
+        "  for i, v in ipairs(list) do add(v) end\n"
+        "  local p = Point.new(5)\n"
+        "  add(p:twice()) add(p + origin) add(origin:twice()) add(origin)\n"
+        "  add(p == Point.new(5)) add(getmetatable(p) == Point)\n"
+        "  add(getmetatable(origin) == Point) add(Sub.new(3):twice())\n"
+        "  add(lazy.a) add(lazy.b) add(#lazy) add(lazy(41)) add(set[origin])\n"
+        "  add(helper(1)) add(('x'):rep(3)) add(_G.helper == helper)\n"
+        "  add(getmetatable('')) add(getmetatable(list)) add(next)\n"
+        "  local sub = setmetatable({x = 9}, Sub)\n"
+        "  add(sub:twice())\n"
+        "  return table.concat(out, ' ')\n"
+        "end\n";
+    outcome out = lua_run((setup){.text = true}, source);
+    is_str(out.status < 0 ? out.err.sentence : out.text,
+           "1 10 2 20 3 30 4.5 h x y 3 3 y 10+20+30 3 10 20 30 10 P6 2 P1 true "
+           "true true 6 1 b! 77 42 key 2 xxx true false nil nil 18",
+           "frozen tables, classes and objects read as they were made");
+}
+
+static void
+test_pairs(void)
+{
+    lua_gives(
+        "local t = {} for i = 1, 9 do t['k' .. (i * 7 % 10)] = i end\n"
+        "local o = '' for k in pairs(t) do o = o .. k .. ' ' end return o",
+        "k1 k2 k3 k4 k5 k6 k7 k8 k9 ");
+    lua_gives("local t = {[true] = 1, [false] = 2, b = 3, a = 4, [-1] = 5, "
+              "[2.5] = 6, 'x', 'y', [1e300] = 7, [math.mininteger] = 8, "
+              "[-1e300] = 9, ['a\\0'] = 1, [''] = 1, [2^53] = 10, aa = 1}\n"
+              "local o = {} for k in pairs(t) do o[#o + 1] = "
+              "tostring(k):gsub('%z', '0') end return table.concat(o, ' ')",
+              "-1e+300 -9223372036854775808 -1 1 2 2.5 9007199254740992 1e+300"
+              "  a a0 aa b false true");
+    lua_gives("local t, o = {a = 1, b = 2, c = 3}, ''\n"
+              "for k in pairs(t) do o = o .. k t.b = nil end return o",
+              "ac");
+    lua_gives("local o = '' for k, v in pairs(s) do o = o .. k .. ' ' end "
+              "return o",
+              "answer finished grade length pieces prompt response tokens ");
+    lua_gives(
+        "local t = setmetatable({}, {__pairs = function() return "
+        "function(_, k) return not k and 1 or nil, 'v' end end})\n"
+        "local o = '' for k, v in pairs(t) do o = o .. k .. v end return o",
+        "1v");
+    lua_fails("return function(s) for k in pairs({[{}] = 1}) do end end",
+              "r.lua:1: a table with a table as a key has no fixed order" WHO,
+              "give the entries numbers or texts as keys");
+    lua_gives("return tostring(pcall(pairs, nil))", "false");
+}
+
+static void
+test_texts(void)
+{
+    lua_gives("return tostring({}) .. tostring(print) .. tostring(pairs) .. "
+              "tostring(coroutine.create(pairs))",
+              "tablenilfunctionthread");
+    lua_gives("return string.format('%s %5s %-7s| %d %q %.3f %%', {}, pairs, "
+              "'ab', 7, 'q', 1/3)",
+              "table function ab     | 7 \"q\" 0.333 %");
+    lua_gives("return string.format('%s', setmetatable({}, {__tostring = "
+              "function() return 'me' end}))",
+              "me");
+    lua_gives("return tostring(setmetatable({}, {__name = 'kind'}))", "kind");
+    lua_gives("return select(2, pcall(string.format, '%p', {}))",
+              "%p is not there: addresses differ from run to run");
+    lua_gives("return select(2, pcall(string.format, '%s %p', 1, {}))",
+              "%p is not there: addresses differ from run to run");
+    lua_gives("return select(2, pcall(string.format, '%y', 1))",
+              "invalid conversion '%y' to 'format'");
+    lua_gives("return select(2, pcall(string.format, '%s'))",
+              "bad argument #2 to 'string.format' (no value)");
+    lua_gives("return select(2, pcall(error, {}) )\n and 'a table' or ''",
+              "a table");
+    lua_gives("return tostring(select(2, pcall(load, '\\27Lua')))", "nil");
+    lua_gives("return select(2, load('\\27Lua', 'c'))",
+              "attempt to load a binary chunk (mode is 't')");
+    lua_gives("return load('return 1 + 1, type(os)')() .. ''", "2");
+    lua_gives("return load('return x', 'c', 't', {x = 'mine'})()", "mine");
+    lua_gives("return select(2, pcall(load('y = 1', '=c')))",
+              "c:1: assignment to global 'y' after loading\nhint: " KEEP);
+}
+
+static void
+test_metatables(void)
+{
+    lua_fails(
+        "return function(s) setmetatable({}, {__gc = pairs}) end",
+        "r.lua:1: finalizers (__gc) are not allowed: when they run depends "
+        "on memory" WHO,
+        NULL);
+    lua_fails("return function(s) setmetatable({}, {__mode = 'k'}) end",
+              "r.lua:1: weak tables (__mode) are not allowed: what they hold "
+              "depends on memory" WHO,
+              NULL);
+    lua_fails("return function(s) local m = {} setmetatable({}, m) "
+              "m.__mode = 'v' return 1 end",
+              "r.lua: __mode was set: weak tables are not allowed" WHO, NULL);
+    lua_fails("local m = {} t = setmetatable({}, m) m.__mode = 'v'\n"
+              "return function(s) return 1 end",
+              "__mode was set: weak tables are not allowed", NULL);
+    lua_gives(
+        "return tostring(getmetatable(s)) .. tostring(pcall(setmetatable, "
+        "s, {}))",
+        "falsefalse");
+    lua_gives("return tostring(getmetatable(''))", "false");
+}
+
+static void
+test_require(void)
+{
+    outcome out;
+    lua_gives("return tostring(require('string') == string) .. "
+              "tostring(require('rlf') == rlf)",
+              "truetrue");
+    lua_fails("return function(s) return require('other') end",
+              "r.lua:1: require 'other' after the file was loaded" WHO,
+              "write the require at the top of the file");
+    lua_fails("\nlocal x = require('nowhere')",
+              "r.lua:2: module 'nowhere' not found in .", NULL);
+    lua_fails("require('../etc/passwd')",
+              "r.lua:1: '../etc/passwd' is no name of a module: names have "
+              "letters, digits, _ and -, and dots for folders",
+              NULL);
+    char dir[] = "/tmp/rlf-lua-XXXXXX", path[64], source[256];
+    if (!mkdtemp(dir))
+        bail("mkdtemp");
+    snprintf(path, sizeof path, "%s/mine.lua", dir);
+    FILE *f = fopen(path, "w");
+    fprintf(f, "local m = {name = ..., n = 0}\n"
+               "function m.up() m.n = m.n + 1 return m.n end\n"
+               "local ring = pcall(require, 'mine')\n"
+               "m.ring = ring\nreturn m\n");
+    fclose(f);
+    out = lua_run((setup){.text = true, .dir = dir},
+                  "local m = require('mine')\n"
+                  "return function(s) return m.name .. tostring(m.ring) .. "
+                  "tostring(require('mine') == m) end");
+    is_str(out.text, "minefalsetrue", "modules are found and loaded once");
+    out = lua_run((setup){.dir = dir}, "local m = require('mine')\n"
+                                       "return function(s) return m.up() end");
+    snprintf(source, sizeof source,
+             "%s:2: assignment to field 'n' of a table that was made at file "
+             "level" WHO,
+             path);
+    is_str(out.err.sentence, source,
+           "modules are frozen, and messages name "
+           "their lines");
+    remove(path);
+    remove(dir);
+}
+
+static void
+test_loading(void)
+{
+    lua_fails("return 3",
+              "r.lua: the file returned number, but a function is wanted",
+              "end it with: return function(sample) ... end");
+    lua_fails("x = 1",
+              "r.lua: the file returned nothing, but a function is wanted",
+              "end it with: return function(sample) ... end");
+    lua_fails("return function(s)\n return 1 +\nend",
+              "r.lua:3: unexpected symbol near 'end'", NULL);
+    lua_fails("local a = nil\nlocal b = a.b\nreturn function() end",
+              "r.lua:2: attempt to index a nil value (local 'a')", NULL);
+    lua_fails("\x1bLua", "attempt to load a binary chunk (mode is 't')", NULL);
+    lua_fails("return function(s) error('my own') end", "r.lua:1: my own" WHO,
+              NULL);
+    lua_fails("return function(s) error('bare', 0) end", "bare" WHO, NULL);
+    lua_fails("return function(s) error({}) end",
+              "an error that is a table, not a text" WHO, NULL);
+    lua_fails("return function(s) return s.respone:match('a') end",
+              "r.lua:1: attempt to index a nil value (field 'respone')" WHO,
+              NULL);
+    lua_fails("local x = math.random()\nreturn function(s) end",
+              "r.lua:1: math.random is called without a sample", NULL);
+    outcome out = lua_run((setup){0}, "#!/usr/bin/rlflow\nreturn function(s)\n"
+                                      "  local f = function() s.x.y = 1 end\n"
+                                      "  f()\nend");
+    is_str(out.err.detail,
+           "stack traceback:\n"
+           "\tr.lua:3: in local 'f'\n"
+           "\tr.lua:4: in function <r.lua:2>",
+           "the traceback is the detail");
+    const char *longer = "a/very/long/path/of/more/than/sixty/characters/"
+                         "in/all/rewards/arith.lua";
+    char want[256];
+    out =
+        lua_run((setup){.path = longer}, "return function(s)\n s.x.y = 1 end");
+    snprintf(want, sizeof want,
+             "%s:2: attempt to index a nil value (field 'x')" WHO, longer);
+    is_str(out.err.sentence, want, "long paths are not shortened");
+    rlf_lua_spec spec = {.path = "no/such/file.lua"};
+    const rlf_lua_program *program;
+    rlf_arena *arena = rlf_arena_new();
+    rlf_err err = RLF_ERR_NONE;
+    is_int(rlf_lua_program_open(arena, &spec, &err, &program), RLF_USER,
+           "a file that is not there");
+    ok(strstr(err.sentence, "no/such/file.lua") != NULL, "is named: %s",
+       err.sentence);
+    rlf_arena_free(arena);
+}
+
+static void
+test_coroutines(void)
+{
+    lua_gives("local f = coroutine.wrap(function(a) local b = "
+              "coroutine.yield(a + 1) error('x' .. b) end)\n"
+              "return f(1) .. tostring(select(2, pcall(f, 7)))",
+              "2r.lua:2: x7");
+    lua_gives("local co = coroutine.create(function(a) local ok, e = "
+              "pcall(function() coroutine.yield(a) error('e', 0) end) return e "
+              "end)\n"
+              "local _, a = coroutine.resume(co, 4)\n"
+              "local _, b = coroutine.resume(co)\n"
+              "return a .. b .. coroutine.status(co) .. "
+              "tostring(coroutine.resume(co))",
+              "4edeadfalse");
+    lua_gives("local co = coroutine.create(function() local x <close> = "
+              "setmetatable({}, {__close = function() error('c', 0) end}) "
+              "coroutine.yield() end)\ncoroutine.resume(co)\n"
+              "return select(2, coroutine.close(co))",
+              "c");
+    lua_gives("return select(2, xpcall(function() error('a', 0) end, "
+              "function(e) return e .. 'b' end))",
+              "ab");
+    lua_gives("return table.concat({xpcall(function(...) return ... end, "
+              "tostring, 1, 2)}, ',', 2)",
+              "1,2");
+    lua_gives("return table.concat({pcall(function(...) return ... end, 1, 2)},"
+              " ',', 2)",
+              "1,2");
+}
+
+static void
+test_sort(void)
+{
+    lua_gives("local t = {} for i = 1, 200 do t[i] = {i * 37 % 10, i} end\n"
+              "table.sort(t, function(a, b) return a[1] < b[1] end)\n"
+              "for i = 2, 200 do local a, b = t[i - 1], t[i]\n"
+              " if a[1] > b[1] or a[1] == b[1] and a[2] > b[2] then return "
+              "'unstable' end end return 'stable'",
+              "stable");
+    lua_gives("local t = {3, 1, 2.5, -1, 10} table.sort(t) return "
+              "table.concat(t, ' ')",
+              "-1 1 2.5 3 10");
+    lua_gives(
+        "local t = {'b', 'a', 'C', ''} table.sort(t, function(a, b) return "
+        "a > b end) return table.concat(t, ' ')",
+        "b a C ");
+    lua_gives("return select(2, pcall(table.sort, {1, 'a'}))",
+              "attempt to compare string with number");
+}
+
+int
+main(void)
+{
+    test_absent();
+    test_frozen();
+    test_restored();
+    test_frozen_reads();
+    test_pairs();
+    test_texts();
+    test_metatables();
+    test_require();
+    test_loading();
+    test_coroutines();
+    test_sort();
+    return done();
+}
