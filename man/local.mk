@@ -1,1 +1,2 @@
 # man: the pages, mdoc. dist_man_MANS += %D%/NAME.1
+dist_man_MANS += %D%/rlflow.1
