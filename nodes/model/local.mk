@@ -11,8 +11,9 @@ libnodes_la_SOURCES += \
 	nodes/model/transformer.c nodes/model/transformer.h \
 	nodes/model/weights.c nodes/model/weights.h
 
-check_PROGRAMS += tests/unit/model_parity
+check_PROGRAMS += tests/unit/model_parity tests/unit/model_sampler
 tests_unit_model_parity_LDADD = $(NODES_LIBS)
+tests_unit_model_sampler_LDADD = $(NODES_LIBS)
 
 EXTRA_DIST += tests/unit/model.h tests/oracle/transformers_llama.py \
 	tests/data/models

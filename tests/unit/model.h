@@ -3,6 +3,7 @@
 #define RLF_TESTS_UNIT_MODEL_H
 
 #include "nodes/model/transformer.h"
+#include "engine/base/vec.h"
 #include "nodes/model/weights.h"
 #include "tests/tap.h"
 

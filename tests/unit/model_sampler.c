@@ -1,0 +1,275 @@
+/* The sampler and the trainer are the same model: the log-probabilities that
+ * ragged continuous batching records are those of packed training passes, bit
+ * for bit, over random models and batches; and neither tokens nor bits depend
+ * on page sizes, budgets (preemption, prefilling again), sharing of prompts,
+ * tokens in a step, threads, or what lies in the unused parts of pages. */
+#include "nodes/model/generate.h"
+#include "tests/unit/model.h"
+
+#define MOST_SAMPLES 200
+
+/* Lengths around the borders of pages and blocks. */
+static const uint32_t borders[] = {1,  2,  15, 16,  17,  31,  32, 33,
+                                   63, 64, 65, 127, 128, 129, 5,  40};
+
+typedef struct prompts {
+    uint32_t n_groups, per_group, longest;
+    uint32_t length[MOST_SAMPLES];
+    uint32_t ids[MOST_SAMPLES][160];
+} prompts;
+
+typedef struct response {
+    uint32_t n, ids[160];
+    float logprob[160];
+    bool finished;
+} response;
+
+typedef struct setting {
+    int threads, page_size;
+    int spare_pages; /* beyond one sequence; < 0: no limit */
+    int tokens;      /* of a step */
+    uint32_t most_active;
+    bool fresh; /* every sample its own group: nothing is shared */
+} setting;
+
+static uint32_t
+choose(uint64_t *seed, uint32_t low, uint32_t high)
+{
+    return low + test_random(seed) % (high - low + 1);
+}
+
+static rlf_model_config
+random_config(uint64_t *seed)
+{
+    uint32_t kv = choose(seed, 1, 2), per = choose(seed, 1, 3);
+    int dim = 8 * (int)choose(seed, 1, 3);
+    rlf_model_config c = {.layers = (int)choose(seed, 1, 3),
+                          .heads = (int)(kv * per),
+                          .kv_heads = (int)kv,
+                          .head_dim = dim,
+                          .hidden = 8 * (int)choose(seed, 1, 9),
+                          .ffn = (int)choose(seed, 5, 90),
+                          .vocab = (int)choose(seed, 7, 150),
+                          .context = 256,
+                          .eps = 1e-5,
+                          .rope_theta = 10000,
+                          .bos = -1};
+    c.tied = choose(seed, 0, 1);
+    c.qkv_bias = choose(seed, 0, 1);
+    c.o_bias = choose(seed, 0, 3) == 0;
+    c.mlp_bias = choose(seed, 0, 3) == 0;
+    c.qk_norm = choose(seed, 0, 1);
+    if (choose(seed, 0, 3) == 0)
+        c.window = (int)choose(seed, 3, 90);
+    return c;
+}
+
+static void
+random_prompts(prompts *p, uint32_t n, int vocab, uint64_t *seed)
+{
+    p->per_group = choose(seed, 1, n < 8 ? n : 8);
+    p->n_groups = n / p->per_group;
+    p->longest = 0;
+    for (uint32_t i = 0; i < p->n_groups; i++) {
+        p->length[i] = choose(seed, 0, 1)
+                           ? borders[choose(seed, 0, RLF_COUNT(borders) - 1)]
+                           : choose(seed, 1, 130);
+        if (p->length[i] > p->longest)
+            p->longest = p->length[i];
+        for (uint32_t k = 0; k < p->length[i]; k++)
+            p->ids[i][k] = choose(seed, 0, (uint32_t)vocab - 1);
+    }
+}
+
+static rlf_generation_counts
+sample(const rlf_model_config *config, uint64_t weights, const prompts *p,
+       const rlf_generation_options *options, const setting *s, response *out)
+{
+    test_machine t;
+    test_machine_open(&t, s->threads);
+    rlf_model_options how = {.head = RLF_HEAD_LM};
+    rlf_model *model = NULL;
+    MUST(&t, rlf_model_new(t.queue, rlf_kernels_cpu(), config, &how, &t.err,
+                           &model));
+    randomize(&t, model, weights);
+    rlf_pass *pass = NULL;
+    rlf_pass_options pass_options = {.tokens = s->tokens};
+    MUST(&t, rlf_pass_new(model, &pass_options, &t.err, &pass));
+    int longest = (int)(p->longest + options->max_new);
+    int one = (longest + s->page_size - 1) / s->page_size;
+    rlf_kv *kv = NULL;
+    MUST(&t,
+         rlf_kv_new(model, s->page_size,
+                    s->spare_pages < 0 ? one * (int)(p->n_groups * p->per_group)
+                                       : one + s->spare_pages,
+                    &t.err, &kv));
+    for (size_t i = 0; i < kv->block_bytes / sizeof(float); i++)
+        kv->block[i] = NAN;
+    rlf_generation_options o = *options;
+    o.most_active = s->most_active;
+    rlf_generation *g = NULL;
+    MUST(&t, rlf_generation_new(model, pass, kv, &o, &t.err, &g));
+    uint32_t first, samples = p->n_groups * p->per_group, done = 0;
+    for (uint32_t i = 0; i < p->n_groups; i++) {
+        uint64_t identity[8];
+        for (uint32_t k = 0; k < p->per_group; k++)
+            identity[k] = ((uint64_t)i << 32) + k;
+        uint32_t each = s->fresh ? 1 : p->per_group;
+        for (uint32_t k = 0; k < p->per_group; k += each)
+            MUST(&t, rlf_generation_add(g, p->ids[i], p->length[i],
+                                        identity + k, each, &t.err, &first));
+    }
+    for (rlf_status status = RLF_AGAIN; status == RLF_AGAIN;) {
+        const uint32_t *rows;
+        uint32_t n;
+        status = rlf_generation_step(g, &t.err, &rows, &n);
+        MUST(&t, status);
+        done += n;
+    }
+    if (done != samples)
+        bail("%u of %u samples were reported", done, samples);
+    for (uint32_t i = 0; i < samples; i++) {
+        rlf_response r = rlf_generation_response(g, i);
+        out[i] = (response){.n = r.n, .finished = r.finished};
+        memcpy(out[i].ids, r.ids, r.n * sizeof *r.ids);
+        memcpy(out[i].logprob, r.logprob, r.n * sizeof *r.logprob);
+    }
+    rlf_generation_counts counts = rlf_generation_count(g);
+    rlf_generation_free(g);
+    if (kv->n_free != kv->n_pages)
+        bail("%d pages were not given back", kv->n_pages - kv->n_free);
+    rlf_kv_free(kv);
+    rlf_pass_free(pass);
+    rlf_model_free(model);
+    test_machine_close(&t);
+    return counts;
+}
+
+/* Samples whose recorded log-probabilities differ from training passes. */
+static uint32_t
+trainer_differs(const rlf_model_config *config, uint64_t weights,
+                const prompts *p, const response *r, float temperature,
+                int threads, bool train, uint64_t *seed)
+{
+    test_machine t;
+    test_machine_open(&t, threads);
+    rlf_model_options how = {.head = RLF_HEAD_LM, .trained = train};
+    rlf_model *model = NULL;
+    MUST(&t, rlf_model_new(t.queue, rlf_kernels_cpu(), config, &how, &t.err,
+                           &model));
+    randomize(&t, model, weights);
+    rlf_pass *pass = NULL;
+    rlf_pass_options options = {.tokens = 300 + (int)choose(seed, 0, 2000),
+                                .train = train,
+                                .recompute = choose(seed, 0, 1)};
+    MUST(&t, rlf_pass_new(model, &options, &t.err, &pass));
+    uint32_t n = p->n_groups * p->per_group, differ = 0;
+    rlf_sequence *seqs = rlf_calloc(n, sizeof *seqs);
+    for (uint32_t i = 0; i < n; i++)
+        seqs[i] = (rlf_sequence){.prompt = p->ids[i / p->per_group],
+                                 .n_prompt = p->length[i / p->per_group],
+                                 .response = r[i].ids,
+                                 .n_response = r[i].n,
+                                 .temperature = temperature};
+    float *logprob = rlf_calloc((size_t)options.tokens, sizeof *logprob);
+    for (uint32_t i = 0; i < n;) {
+        uint32_t fit;
+        MUST(&t, rlf_pass_fit(pass, seqs + i, n - i, &t.err, &fit));
+        MUST(&t,
+             rlf_pass_load(pass, seqs + i, fit, i, RLF_ROWS_TOKENS, &t.err));
+        MUST(&t, rlf_transformer_forward(model, pass, &t.err));
+        if (train)
+            MUST(&t, rlf_head_loss(model, pass, NULL, NULL, false, &t.err));
+        else
+            MUST(&t, rlf_head_logprobs(model, pass, false, &t.err));
+        MUST(&t,
+             rlf_pass_read(pass, pass->logprob, pass->n_rows, &t.err, logprob));
+        const float *at = logprob;
+        for (uint32_t end = i + fit; i < end; i++) {
+            differ += memcmp(at, r[i].logprob, r[i].n * sizeof *at) != 0;
+            at += r[i].n;
+        }
+    }
+    free(logprob);
+    free(seqs);
+    rlf_pass_free(pass);
+    rlf_model_free(model);
+    test_machine_close(&t);
+    return differ;
+}
+
+static uint32_t
+responses_differ(const response *a, const response *b, uint32_t n)
+{
+    uint32_t differ = 0;
+    for (uint32_t i = 0; i < n; i++)
+        differ += a[i].n != b[i].n || a[i].finished != b[i].finished ||
+                  memcmp(a[i].ids, b[i].ids, a[i].n * sizeof *a[i].ids) != 0 ||
+                  memcmp(a[i].logprob, b[i].logprob,
+                         a[i].n * sizeof *a[i].logprob) != 0;
+    return differ;
+}
+
+static void
+test_trial(uint64_t seed, uint32_t samples, rlf_generation_counts *all)
+{
+    static prompts p;
+    static response want[MOST_SAMPLES], got[MOST_SAMPLES];
+    rlf_model_config config = random_config(&seed);
+    random_prompts(&p, samples, config.vocab, &seed);
+    uint32_t n = p.n_groups * p.per_group;
+    uint32_t eos = 3;
+    rlf_generation_options o = {.max_new = choose(&seed, 1, 90),
+                                .temperature =
+                                    0.5f + 0.25f * (float)choose(&seed, 0, 4),
+                                .key = {.seed = seed,
+                                        .purpose = RLF_PURPOSE_SAMPLE,
+                                        .site = 4,
+                                        .step = 9},
+                                .eos = &eos,
+                                .n_eos = 1};
+    if (choose(&seed, 0, 2) == 0)
+        o.top_p = 0.8f;
+    if (choose(&seed, 0, 2) == 0)
+        o.top_k = 5;
+    uint64_t weights = seed;
+    setting plain = {1, 64, -1, 4096, 0, true};
+    sample(&config, weights, &p, &o, &plain, want);
+    const setting settings[] = {
+        {2, 16, -1, 4096, 0, false},
+        {1, 16, 0, 77, 0, false}, /* hardly more than one sequence fits */
+        {2, 64, 5, 211, 0, false},
+        {1, 16, 40, 33, 17, false},
+    };
+    for (size_t i = 0; i < RLF_COUNT(settings); i++) {
+        const setting *s = &settings[i];
+        rlf_generation_counts c = sample(&config, weights, &p, &o, s, got);
+        all->preempted += c.preempted;
+        all->shared += c.shared;
+        all->tokens += c.tokens;
+        ok(responses_differ(want, got, n) == 0,
+           "%u samples, %d threads, pages of %d, %d spare, steps of %d: the "
+           "same tokens and bits",
+           n, s->threads, s->page_size, s->spare_pages, s->tokens);
+    }
+    for (int i = 0; i < 4; i++)
+        is_int(trainer_differs(&config, weights, &p, want, o.temperature,
+                               1 + i / 2, i % 2, &seed),
+               0,
+               i % 2 ? "the trainer's bits while it trains"
+                     : "the trainer's bits without gradients");
+}
+
+int
+main(void)
+{
+    static const uint32_t samples[] = {1, 2, 3, 7, 16, 33, 64, 100, 200, 150};
+    rlf_generation_counts all = {0};
+    for (uint32_t i = 0; i < RLF_COUNT(samples); i++)
+        test_trial(1000 + i, samples[i], &all);
+    ok(all.preempted > 0, "some samples were preempted (%llu)",
+       (unsigned long long)all.preempted);
+    ok(all.shared > 0, "some prompts were shared (%llu of %llu tokens)",
+       (unsigned long long)all.shared, (unsigned long long)all.tokens);
+    return done();
+}
