@@ -42,7 +42,8 @@ typedef struct rlf_expr_part {
 } rlf_expr_part;
 
 /* RLF_USER for a program with a vocabulary domain, RLF_BUG for one that breaks
- * the law of expr.h. The plan lives in `arena` and keeps pointing to `expr`. */
+ * the law of expr.h. The plan lives in `arena`, and keeps pointing to names and
+ * domains of `expr`. */
 rlf_status rlf_expr_plan_new(const rlf_expr *expr, rlf_arena *arena,
                              rlf_err *err, const rlf_expr_plan **out);
 

@@ -182,7 +182,8 @@ temp_of(planner *p, int op)
         RLF_PUSH_IN(p->arena, &p->plan->temps,
                     (rlf_expr_store){.kind = RLF_STORE_TEMP,
                                      .index = n->temp,
-                                     .domain = op_at(p, op)->domain});
+                                     .domain = op_at(p, op)->domain,
+                                     .text = op_at(p, op)->text});
     }
     return n->temp;
 }
@@ -315,9 +316,9 @@ store_of(const planner *p, int op)
 {
     const rlf_expr_op *o = op_at(p, op);
     if (o->code == RLF_EXPR_INPUT)
-        return (rlf_expr_store){RLF_STORE_INPUT, o->index, o->domain};
+        return (rlf_expr_store){RLF_STORE_INPUT, o->index, o->domain, o->text};
     RLF_ASSERT(p->nodes[op].temp >= 0);
-    return (rlf_expr_store){RLF_STORE_TEMP, p->nodes[op].temp, o->domain};
+    return p->plan->temps.data[p->nodes[op].temp];
 }
 
 static int use(planner *p, int op, int at);
@@ -411,16 +412,40 @@ emit_stores(planner *p, int op, int reg, int at, rlf_expr_steps *list)
                           .tokens = is_tokens(p, domain) ? domain : -1};
     if (!list)
         list = list_of(p, at, step.tokens);
-    if (p->nodes[op].temp >= 0 && !p->nodes[op].cross) {
-        step.store =
-            (rlf_expr_store){RLF_STORE_TEMP, p->nodes[op].temp, domain};
+    bool stored = p->nodes[op].cross && !p->nodes[op].loaded;
+    if (p->nodes[op].temp >= 0 && !stored) {
+        step.store = p->plan->temps.data[p->nodes[op].temp];
         push(p, list, step);
     }
     for (size_t i = 0; i < p->expr->outputs.count; i++)
         if (p->expr->outputs.data[i].op == op) {
-            step.store = (rlf_expr_store){RLF_STORE_OUTPUT, (int)i, domain};
+            step.store = (rlf_expr_store){RLF_STORE_OUTPUT, (int)i, domain,
+                                          op_at(p, op)->text};
             push(p, list, step);
         }
+}
+
+static bool
+is_output(const planner *p, int op)
+{
+    for (size_t i = 0; i < p->expr->outputs.count; i++)
+        if (p->expr->outputs.data[i].op == op)
+            return true;
+    return false;
+}
+
+static void
+emit_cross(planner *p, int op)
+{
+    const rlf_expr_op *o = op_at(p, op);
+    int below = op_at(p, o->arg[0])->domain;
+    int to = is_grouped(o->code) ? o->over : o->domain;
+    rlf_expr_cross cross = {.op = op, .temp = p->nodes[op].temp};
+    cross.from.domain = below;
+    if (value_arity(o))
+        cross.from = store_of(p, o->arg[0]);
+    cross.hop = hop_to(p, rows_of(p, below), rows_of(p, to));
+    RLF_PUSH_IN(p->arena, &p->stage->cross, cross);
 }
 
 static void
@@ -428,8 +453,11 @@ emit(planner *p, int op)
 {
     const rlf_expr_op *o = op_at(p, op);
     node *n = &p->nodes[op];
+    if (n->cross && !n->loaded)
+        emit_cross(p, op);
     if (n->loaded || n->cross) {
-        emit_stores(p, op, use(p, op, n->phase), n->phase, NULL);
+        if (n->loaded || is_output(p, op))
+            emit_stores(p, op, use(p, op, n->phase), n->phase, NULL);
         return;
     }
     rlf_expr_step step = {.kind = kind_of(p, o),
@@ -455,24 +483,10 @@ emit(planner *p, int op)
                            : step.kind == RLF_STEP_LENGTH
                                ? &p->phases[n->phase].rows
                                : list_of(p, n->phase, step.tokens);
-    if (step.tokens >= 0)
+    if (step.kind == RLF_STEP_REDUCE)
         p->stage->has_tokens = true;
     push(p, list, step);
     emit_stores(p, op, step.y, n->ready, scan ? list : NULL);
-}
-
-static void
-emit_cross(planner *p, int op)
-{
-    const rlf_expr_op *o = op_at(p, op);
-    int below = op_at(p, o->arg[0])->domain;
-    int to = is_grouped(o->code) ? o->over : o->domain;
-    rlf_expr_cross cross = {.op = op, .temp = p->nodes[op].temp};
-    cross.from.domain = below;
-    if (value_arity(o))
-        cross.from = store_of(p, o->arg[0]);
-    cross.hop = hop_to(p, rows_of(p, below), rows_of(p, to));
-    RLF_PUSH_IN(p->arena, &p->stage->cross, cross);
 }
 
 /* ---- storage ---- */
@@ -503,8 +517,6 @@ share_slots(planner *p, const rlf_expr_pass *pass)
         if (!y || y->place != RLF_PLACE_BLOCK)
             continue;
         y->slot = n_free ? free_slots[--n_free] : made++;
-        if (last[s->y] <= i && !n_free)
-            last[s->y] = i; /* never used: a store reads registers too */
     }
     if (made > p->stage->n_slots[RLF_PLACE_BLOCK])
         p->stage->n_slots[RLF_PLACE_BLOCK] = made;
@@ -550,11 +562,8 @@ build_stage(planner *p, int stage)
         p->phases[i].blocks =
             RLF_NEW_ARRAY(p->arena, rlf_expr_steps, n_domains);
     for (int i = 0; i < (int)p->expr->ops.count; i++)
-        if (p->nodes[i].real && p->nodes[i].stage == stage) {
-            if (p->nodes[i].cross && !p->nodes[i].loaded)
-                emit_cross(p, i);
+        if (p->nodes[i].real && p->nodes[i].stage == stage)
             emit(p, i);
-        }
     flatten(p);
 }
 
@@ -584,7 +593,6 @@ rlf_expr_plan_new(const rlf_expr *given, rlf_arena *arena, rlf_err *err,
     RLF_TRY(refuse_vocabulary(given, err));
     rlf_expr_plan *plan = RLF_NEW(arena, rlf_expr_plan);
     plan->arena = arena;
-    plan->given = given;
     plan->expr = rlf_expr_lower(given, arena);
     planner p = {.plan = plan, .expr = plan->expr, .arena = arena};
     p.nodes = RLF_NEW_ARRAY(arena, node, p.expr->ops.count + 1);

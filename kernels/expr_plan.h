@@ -26,6 +26,7 @@ typedef struct rlf_expr_store {
     enum { RLF_STORE_INPUT, RLF_STORE_OUTPUT, RLF_STORE_TEMP } kind;
     int index;
     int domain;
+    bool text;
 } rlf_expr_store;
 
 typedef enum rlf_expr_place {
@@ -114,11 +115,11 @@ typedef struct rlf_expr_hop {
     int from, to;
 } rlf_expr_hop;
 
+/* The program with composite reductions written out (expr_lower.c), pruned. */
+rlf_expr *rlf_expr_lower(const rlf_expr *expr, rlf_arena *arena);
+
 struct rlf_expr_plan {
-    const rlf_expr *given;
-    /* The program with means, deviations and reductions of tokens over rows
-     * written out; same inputs and outputs. */
-    const rlf_expr *expr;
+    const rlf_expr *expr; /* lowered; same inputs and outputs */
     rlf_arena *arena;
     struct {
         rlf_expr_stage *data;

@@ -17,3 +17,13 @@ kernel_isa_sources += \
 	%D%/rows.c \
 	%D%/sample.c \
 	%D%/simd.h
+
+check_PROGRAMS += \
+	tests/unit/kernels_attention \
+	tests/unit/kernels_head \
+	tests/unit/kernels_product \
+	tests/unit/kernels_rows
+tests_unit_kernels_attention_LDADD = $(KERNELS_LIBS) -lm
+tests_unit_kernels_head_LDADD = $(KERNELS_LIBS) -lm
+tests_unit_kernels_product_LDADD = $(KERNELS_LIBS) -lm
+tests_unit_kernels_rows_LDADD = $(KERNELS_LIBS) -lm

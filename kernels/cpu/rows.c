@@ -1,6 +1,7 @@
 /* Operations on rows one by one: embedding, gather and scatter, sums down the
  * columns, swiglu, additions, casts. What adds over tokens is shared by
  * columns, so that every column adds in token order. */
+#include "engine/base/half.h"
 #include "kernels/cpu/ops.h"
 
 /* Columns of one task of a sum over tokens. */
@@ -296,61 +297,6 @@ ISA(fill)(rlf_queue *queue, const rlf_fill_args *args, rlf_err *err)
 
 /* ---- casts ------------------------------------------------------------- */
 
-INLINE uint32_t
-bits_of(float x)
-{
-    uint32_t u;
-    memcpy(&u, &x, 4);
-    return u;
-}
-
-INLINE float
-of_bits(uint32_t u)
-{
-    float x;
-    memcpy(&x, &u, 4);
-    return x;
-}
-
-static uint16_t
-bf16_of(float x)
-{
-    uint32_t u = bits_of(x);
-    if (x != x)
-        return (uint16_t)(u >> 16 | 0x40);
-    return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
-}
-
-static uint16_t
-f16_of(float x)
-{
-    uint32_t u = bits_of(x), sign = u >> 16 & 0x8000;
-    u &= 0x7fffffff;
-    if (u > 0x7f800000)
-        return (uint16_t)(sign | 0x7e00);
-    if (u >= 0x477ff000) /* rounds to 2^16 or beyond */
-        return (uint16_t)(sign | 0x7c00);
-    if (u < 0x38800000) {
-        /* below 2^-14: adding 1/2 leaves the half's fraction, rounded */
-        float t = of_bits(u) + 0.5f;
-        return (uint16_t)(sign | (bits_of(t) - 0x3f000000));
-    }
-    u += 0xfff + (u >> 13 & 1);
-    return (uint16_t)(sign | (u - 0x38000000) >> 13);
-}
-
-static float
-f16_value(uint16_t h)
-{
-    uint32_t sign = (uint32_t)(h & 0x8000) << 16, rest = h & 0x7fff;
-    if (rest >= 0x7c00)
-        return of_bits(sign | 0x7f800000 | (rest & 0x3ff) << 13 |
-                       (rest > 0x7c00 ? 0x400000 : 0));
-    if (rest < 0x400)
-        return of_bits(sign | bits_of((float)rest * 0x1p-24f));
-    return of_bits(sign | ((rest << 13) + 0x38000000));
-}
-
 static void
 cast_part(void *ctx, int64_t first, int64_t last, char *scratch)
 {
@@ -364,16 +310,16 @@ cast_part(void *ctx, int64_t first, int64_t last, char *scratch)
         memcpy(y + first, f + first, (size_t)(last - first) * 4);
     else if (a->to == RLF_CAST_BF16)
         for (int64_t i = first; i < last; i++)
-            h[i] = bf16_of(f[i]);
+            h[i] = rlf_f32_to_bf16(f[i]);
     else if (a->to == RLF_CAST_F16)
         for (int64_t i = first; i < last; i++)
-            h[i] = f16_of(f[i]);
+            h[i] = rlf_f32_to_f16(f[i]);
     else if (a->from == RLF_CAST_BF16)
         for (int64_t i = first; i < last; i++)
-            y[i] = of_bits((uint32_t)x[i] << 16);
+            y[i] = rlf_bf16_to_f32(x[i]);
     else
         for (int64_t i = first; i < last; i++)
-            y[i] = f16_value(x[i]);
+            y[i] = rlf_f16_to_f32(x[i]);
 }
 
 rlf_status

@@ -1,0 +1,312 @@
+/* Attention: packed, paged and its gradient, against double precision and
+ * against itself in other batches: see kernels_case.h. */
+#include "tests/unit/kernels_case.h"
+
+#define N(a) ((int64_t)(sizeof(a) / sizeof *(a)))
+
+typedef struct form {
+    int64_t heads, kv_heads, d, window, page;
+    int32_t lengths[6];
+} form;
+
+static const form forms[] = {
+    {1, 1, 8, 0, 16, {1, 2, 3, 17}},    {4, 2, 24, 0, 16, {28, 5, 64, 65}},
+    {3, 3, 16, 0, 64, {127, 128, 129}}, {6, 1, 64, 0, 64, {200, 1, 63}},
+    {2, 2, 32, 10, 32, {150, 9, 70}},   {4, 4, 80, 100, 48, {260, 30}},
+    {8, 2, 96, 0, 16, {66, 16}},        {2, 1, 128, 64, 64, {130, 64}},
+    {2, 2, 256, 0, 128, {70}},
+};
+
+typedef struct problem {
+    const form *f;
+    int64_t n_seqs, n;
+    int32_t offsets[8];
+    float *q, *k, *v, *o, *lse;
+    int64_t ldq, ldk;
+    float scale;
+} problem;
+
+static problem
+make(env *e, const form *f)
+{
+    problem p = {.f = f, .scale = (float)(1 / sqrt((double)f->d))};
+    for (; p.n_seqs < 6 && f->lengths[p.n_seqs]; p.n_seqs++)
+        p.offsets[p.n_seqs + 1] = p.offsets[p.n_seqs] + f->lengths[p.n_seqs];
+    p.n = p.offsets[p.n_seqs];
+    /* q, k, v are views into one row */
+    p.ldq = (f->heads + 2 * f->kv_heads) * f->d;
+    p.q = values(e, p.n * p.ldq, 2);
+    p.k = p.q + f->heads * f->d;
+    p.v = p.k + f->kv_heads * f->d;
+    p.ldk = f->kv_heads * f->d;
+    p.o = blank(e, p.n * f->heads * f->d);
+    p.lse = blank(e, p.n * f->heads);
+    return p;
+}
+
+static void
+packed(env *e, const problem *p, int64_t first, int64_t n_seqs, float *o,
+       float *lse)
+{
+    const form *f = p->f;
+    CALL(e, attention, .n_seqs = n_seqs, .offsets = p->offsets + first,
+         .heads = f->heads, .kv_heads = f->kv_heads, .d = f->d,
+         .scale = p->scale, .window = f->window, .q = p->q, .k = p->k,
+         .v = p->v, .ldq = p->ldq, .ldk = p->ldq, .ldv = p->ldq, .o = o,
+         .lse = lse);
+}
+
+static int64_t
+sees_from(const form *f, int64_t t)
+{
+    return f->window && t + 1 > f->window ? t + 1 - f->window : 0;
+}
+
+/* Row (token t of sequence s, head h) in double precision: o[d] and lse;
+ * q, k, v are read through at(), so that a caller may disturb them. */
+static double
+row_double(const problem *p, const double *x, int64_t s, int64_t t, int64_t h,
+           double *o)
+{
+    const form *f = p->f;
+    int64_t base = p->offsets[s], g = h / (f->heads / f->kv_heads);
+    double w[512], top = -1e300, sum = 0;
+    const double *q = x + (base + t) * p->ldq + h * f->d;
+    for (int64_t j = sees_from(f, t); j <= t; j++) {
+        const double *k = x + (base + j) * p->ldq + (f->heads + g) * f->d;
+        double z = 0;
+        for (int64_t i = 0; i < f->d; i++)
+            z += q[i] * k[i];
+        w[j] = z * (double)p->scale;
+        top = w[j] > top ? w[j] : top;
+    }
+    for (int64_t i = 0; i < f->d; i++)
+        o[i] = 0;
+    for (int64_t j = sees_from(f, t); j <= t; j++) {
+        const double *v =
+            x + (base + j) * p->ldq + (f->heads + f->kv_heads + g) * f->d;
+        double z = exp(w[j] - top);
+        sum += z;
+        for (int64_t i = 0; i < f->d; i++)
+            o[i] += z * v[i];
+    }
+    for (int64_t i = 0; i < f->d; i++)
+        o[i] /= sum;
+    return top + log(sum);
+}
+
+static double *
+as_doubles(env *e, const float *x, int64_t n)
+{
+    double *y = take(e, n, sizeof *y);
+    for (int64_t i = 0; i < n; i++)
+        y[i] = (double)x[i];
+    return y;
+}
+
+static void
+test_attention(env *e)
+{
+    for (int64_t c = 0; c < N(forms); c++) {
+        const form *f = &forms[c];
+        problem p = make(e, f);
+        int64_t row = f->heads * f->d;
+        packed(e, &p, 0, p.n_seqs, p.o, p.lse);
+        out_f32(e, p.o, p.n * row);
+        out_f32(e, p.lse, p.n * f->heads);
+        if (e->check) {
+            double *x = as_doubles(e, p.q, p.n * p.ldq), want[256];
+            for (int64_t s = 0; s < p.n_seqs; s++)
+                for (int64_t t = 0; t < f->lengths[s]; t++)
+                    for (int64_t h = 0; h < f->heads; h++) {
+                        int64_t i = p.offsets[s] + t;
+                        double lse = row_double(&p, x, s, t, h, want);
+                        like(e, p.o + i * row + h * f->d, want, f->d, 4e-6,
+                             "o");
+                        like(e, p.lse + i * f->heads + h, &lse, 1, 1e-6, "lse");
+                    }
+            float *alone = blank(e, p.n * row);
+            for (int64_t s = 0; s < p.n_seqs; s++)
+                packed(e, &p, s, 1, alone, NULL);
+            same(e, alone, p.o, p.n * row, 4, "a sequence alone");
+        }
+        while (e->n_held > 0)
+            free(e->held[--e->n_held]);
+    }
+}
+
+/* A cache of pages in shuffled order, everything else NaN. */
+typedef struct cache {
+    float *kv;
+    int32_t *pages, *slots;
+    int64_t ld, stride;
+} cache;
+
+static cache
+make_cache(env *e, const problem *p)
+{
+    const form *f = p->f;
+    cache c = {.ld = 512 / f->page + 1};
+    int64_t n_pages = p->n_seqs * c.ld;
+    c.stride = rlf_kv_page_floats(f->page, f->kv_heads, f->d) + 64;
+    c.kv = blank(e, n_pages * c.stride);
+    c.pages = take(e, n_pages, sizeof *c.pages);
+    c.slots = take(e, p->n, sizeof *c.slots);
+    for (int64_t i = 0; i < n_pages; i++)
+        c.pages[i] = (int32_t)i;
+    for (int64_t i = n_pages - 1; i > 0; i--) {
+        int64_t j = (int64_t)(uniform(e) * (double)(i + 1));
+        int32_t held = c.pages[i];
+        c.pages[i] = c.pages[j];
+        c.pages[j] = held;
+    }
+    for (int64_t s = 0; s < p->n_seqs; s++)
+        for (int64_t t = 0; t < f->lengths[s]; t++)
+            c.slots[p->offsets[s] + t] =
+                (int32_t)(c.pages[s * c.ld + t / f->page] * f->page +
+                          t % f->page);
+    return c;
+}
+
+/* Tokens a..b-1 of sequence s: written, then attended. */
+static void
+paged_step(env *e, const problem *p, const cache *c, int64_t s, int64_t a,
+           int64_t b, float *o)
+{
+    const form *f = p->f;
+    int64_t base = p->offsets[s] + a;
+    int32_t offsets[2] = {0, (int32_t)(b - a)}, start = (int32_t)a;
+    CALL(e, kv_write, .m = b - a, .kv_heads = f->kv_heads, .d = f->d,
+         .k = p->k + base * p->ldq, .v = p->v + base * p->ldq, .ldk = p->ldq,
+         .ldv = p->ldq, .slots = c->slots + base, .kv = c->kv,
+         .page_size = f->page, .page_stride = c->stride);
+    CALL(e, attention_paged, .n_seqs = 1, .offsets = offsets, .starts = &start,
+         .pages = c->pages + s * c->ld, .ld_pages = c->ld, .heads = f->heads,
+         .kv_heads = f->kv_heads, .d = f->d, .scale = p->scale,
+         .window = f->window, .q = p->q + base * p->ldq, .ldq = p->ldq,
+         .kv = c->kv, .page_size = f->page, .page_stride = c->stride,
+         .o = o + base * f->heads * f->d);
+}
+
+static void
+test_attention_paged(env *e)
+{
+    for (int64_t c = 0; c < N(forms); c++) {
+        const form *f = &forms[c];
+        problem p = make(e, f);
+        int64_t n = p.n * f->heads * f->d;
+        cache pages = make_cache(e, &p);
+        packed(e, &p, 0, p.n_seqs, p.o, NULL);
+        float *o = blank(e, n);
+        for (int64_t s = 0; s < p.n_seqs; s++) /* a prefill, then decode */
+            for (int64_t t = 0, step = f->lengths[s] / 2 + 1; t < f->lengths[s];
+                 t += step, step = 1)
+                paged_step(e, &p, &pages, s, t, t + step, o);
+        same(e, o, p.o, n, 4, "prefill and decode are the packed rows");
+        out_f32(e, o, n);
+        uint64_t random = e->random;
+        if (e->check) { /* ragged continuous batch: all sequences at once */
+            pages = make_cache(e, &p);
+            o = blank(e, n);
+            for (int64_t s = 0; s < p.n_seqs; s++)
+                for (int64_t t = 0; t < f->lengths[s];) {
+                    int64_t b = t + 1 + (int64_t)(uniform(e) * 40);
+                    b = b < f->lengths[s] ? b : f->lengths[s];
+                    paged_step(e, &p, &pages, s, t, b, o);
+                    t = b;
+                }
+            same(e, o, p.o, n, 4, "prefill in random pieces");
+            int32_t starts[8] = {0};
+            float *all = blank(e, n);
+            CALL(e, attention_paged, .n_seqs = p.n_seqs, .offsets = p.offsets,
+                 .starts = starts, .pages = pages.pages, .ld_pages = pages.ld,
+                 .heads = f->heads, .kv_heads = f->kv_heads, .d = f->d,
+                 .scale = p.scale, .window = f->window, .q = p.q, .ldq = p.ldq,
+                 .kv = pages.kv, .page_size = f->page,
+                 .page_stride = pages.stride, .o = all);
+            same(e, all, p.o, n, 4, "all sequences at once");
+        }
+        e->random = random;
+        while (e->n_held > 0)
+            free(e->held[--e->n_held]);
+    }
+}
+
+/* sum of o * d_o over a sequence, one element of q, k or v disturbed. */
+static double
+loss_double(const problem *p, const double *x, const float *d_o, int64_t s)
+{
+    const form *f = p->f;
+    double o[256], loss = 0;
+    for (int64_t t = 0; t < f->lengths[s]; t++)
+        for (int64_t h = 0; h < f->heads; h++) {
+            row_double(p, x, s, t, h, o);
+            const float *w = d_o + ((p->offsets[s] + t) * f->heads + h) * f->d;
+            for (int64_t i = 0; i < f->d; i++)
+                loss += o[i] * (double)w[i];
+        }
+    return loss;
+}
+
+static void
+check_slopes(env *e, const problem *p, const float *dx, const float *d_o)
+{
+    double *x = as_doubles(e, p->q, p->n * p->ldq);
+    for (int64_t s = 0; s < p->n_seqs; s++)
+        for (int try = 0; try < 12; try++) {
+            int64_t from = p->offsets[s] * p->ldq;
+            int64_t i = from + (int64_t)(uniform(e) *
+                                         (double)(p->f->lengths[s] * p->ldq));
+            double at = x[i], h = 1e-4;
+            x[i] = at + h;
+            double up = loss_double(p, x, d_o, s);
+            x[i] = at - h;
+            double slope = (up - loss_double(p, x, d_o, s)) / (2 * h);
+            x[i] = at;
+            like(e, dx + i, &slope, 1, 5e-6, "gradient");
+        }
+}
+
+static void
+test_attention_grad(env *e)
+{
+    for (int64_t c = 0; c < N(forms); c++) {
+        const form *f = &forms[c];
+        problem p = make(e, f);
+        int64_t n = p.n * p.ldq, row = f->heads * f->d;
+        packed(e, &p, 0, p.n_seqs, p.o, p.lse);
+        float *d_o = values(e, p.n * row, 1), *dx = blank(e, n);
+        float *alone = blank(e, n);
+        for (int64_t s = -1; s < (e->check ? p.n_seqs : 0); s++) {
+            float *to = s < 0 ? dx : alone;
+            CALL(e, attention_grad, .n_seqs = s < 0 ? p.n_seqs : 1,
+                 .offsets = p.offsets + (s < 0 ? 0 : s), .heads = f->heads,
+                 .kv_heads = f->kv_heads, .d = f->d, .scale = p.scale,
+                 .window = f->window, .q = p.q, .k = p.k, .v = p.v,
+                 .ldq = p.ldq, .ldk = p.ldq, .ldv = p.ldq, .o = p.o, .d_o = d_o,
+                 .lse = p.lse, .dq = to, .dk = to + row, .dv = to + row + p.ldk,
+                 .lddq = p.ldq, .lddk = p.ldq, .lddv = p.ldq);
+        }
+        out_f32(e, dx, n);
+        if (e->check) {
+            uint64_t random = e->random;
+            same(e, alone, dx, n, 4, "a sequence alone");
+            check_slopes(e, &p, dx, d_o);
+            e->random = random;
+        }
+        while (e->n_held > 0)
+            free(e->held[--e->n_held]);
+    }
+}
+
+static const op_case cases[] = {
+    {"attention", test_attention},
+    {"attention_paged", test_attention_paged},
+    {"attention_grad", test_attention_grad},
+};
+
+int
+main(int argc, char **argv)
+{
+    return run_cases(cases, N(cases), argc > 1 ? argv[1] : NULL);
+}

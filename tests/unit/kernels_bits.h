@@ -1,0 +1,41 @@
+/* Hashes of what the cases of kernels_*.c compute: the same on every machine,
+ * instruction set and compiler. A change here changes what runs compute: old
+ * checkpoints then resume with other bits. */
+#ifndef RLF_TESTS_KERNELS_BITS_H
+#define RLF_TESTS_KERNELS_BITS_H
+
+#include <stdint.h>
+
+// clang-format off
+static const struct {
+    const char *name;
+    uint64_t hash;
+} kernels_bits[] = {
+    {"adamw", UINT64_C(0xbb3faea80a49c7a3)},
+    {"attention", UINT64_C(0x50df93a8294fc239)},
+    {"attention_grad", UINT64_C(0xd1338983fb9a90df)},
+    {"attention_paged", UINT64_C(0x908d550f3bb020bd)},
+    {"bias_grad", UINT64_C(0xfbef77ab7bef3cc6)},
+    {"cast", UINT64_C(0x22a3a4e26cd22e7c)},
+    {"embed", UINT64_C(0xbc9ccbee5d872e19)},
+    {"embed_grad", UINT64_C(0x614ff473825b9532)},
+    {"flat", UINT64_C(0xa984f0aeee4147b9)},
+    {"gather_scatter", UINT64_C(0x40cc1d1bb07e617c)},
+    {"head_logprob", UINT64_C(0xbfefae90345cbb29)},
+    {"head_loss", UINT64_C(0xdb945eca70a861d7)},
+    {"product", UINT64_C(0xed54da2b6a89f238)},
+    {"product_back", UINT64_C(0x1248ab013eb2dfd6)},
+    {"product_grad", UINT64_C(0x078463fdd06edfc4)},
+    {"product_large", UINT64_C(0xefeb4e7bd0505052)},
+    {"product_pieces", UINT64_C(0x5a4f4211f7dfa2dd)},
+    {"rmsnorm", UINT64_C(0x9849b199a6165107)},
+    {"rmsnorm_grad", UINT64_C(0xef08787369d52f17)},
+    {"rope", UINT64_C(0x7ee29b5349d331ec)},
+    {"sample", UINT64_C(0xb8b4a24deaafccc8)},
+    {"sample_ties", UINT64_C(0x36d446f431afbd75)},
+    {"sumsq", UINT64_C(0xcb56a5e55b2d4269)},
+    {"swiglu", UINT64_C(0x841f870baf29a14d)},
+};
+// clang-format on
+
+#endif

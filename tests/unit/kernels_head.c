@@ -1,0 +1,420 @@
+/* The language-model head and sampling: see kernels_case.h. */
+#include "tests/unit/kernels_case.h"
+
+#define N(a) ((int64_t)(sizeof(a) / sizeof *(a)))
+
+/* rows, vocabulary, width */
+static const int64_t shapes[][3] = {
+    {1, 1, 8},     {5, 2, 3},     {40, 43, 96},
+    {33, 768, 16}, {70, 769, 20}, {130, 3001, 48},
+};
+
+typedef struct problem {
+    int64_t m, v, d, ldx;
+    float *x, *w, *temperatures;
+    int32_t *targets;
+    void *packed, *back, *work;
+    size_t work_bytes;
+} problem;
+
+static problem
+make(env *e, const int64_t *shape)
+{
+    problem p = {.m = shape[0], .v = shape[1], .d = shape[2]};
+    p.ldx = p.d + 1;
+    p.x = values(e, p.m * p.ldx, 1);
+    p.w = values(e, p.v * p.d, 2);
+    p.targets = indices(e, p.m, p.v);
+    p.temperatures = blank(e, p.m);
+    for (int64_t i = 0; i < p.m; i++)
+        p.temperatures[i] = (float)(0.5 + uniform(e));
+    if (p.m > 4)
+        p.targets[3] = -1;
+    void **packed[] = {&p.packed, &p.back};
+    for (int form = 0; form < 2; form++) {
+        size_t bytes =
+            e->k->product_packed_bytes(p.v, p.d, (rlf_product_form)form);
+        *packed[form] = take(e, (int64_t)bytes, 1);
+        CALL(e, product_pack, .rows = p.v, .cols = p.d, .w = p.w,
+             .form = (rlf_product_form)form, .packed = *packed[form]);
+    }
+    p.work_bytes = e->k->head_work_bytes(p.m, p.v, p.d);
+    p.work = take(e, (int64_t)p.work_bytes, 1);
+    return p;
+}
+
+static void
+logprob(env *e, const problem *p, int64_t first, int64_t n, size_t work_bytes,
+        float *lp, float *entropy)
+{
+    CALL(e, head_logprob, .m = n, .v = p->v, .d = p->d,
+         .x = p->x + first * p->ldx, .ldx = p->ldx, .packed = p->packed,
+         .temperatures = p->temperatures + first, .targets = p->targets + first,
+         .logprob = lp + first, .entropy = entropy ? entropy + first : NULL,
+         .work = p->work, .work_bytes = work_bytes);
+}
+
+/* Log-probabilities of a row into lp[v]; the entropy. */
+static double
+row_double(const problem *p, const double *x, const double *w, int64_t r,
+           double temperature, double *lp)
+{
+    double top = -1e300, sum = 0, entropy = 0;
+    for (int64_t j = 0; j < p->v; j++) {
+        lp[j] = 0;
+        for (int64_t i = 0; i < p->d; i++)
+            lp[j] += x[r * p->ldx + i] * w[j * p->d + i];
+        lp[j] /= temperature;
+        top = lp[j] > top ? lp[j] : top;
+    }
+    for (int64_t j = 0; j < p->v; j++)
+        sum += exp(lp[j] - top);
+    for (int64_t j = 0; j < p->v; j++) {
+        lp[j] -= top + log(sum);
+        entropy -= exp(lp[j]) * lp[j];
+    }
+    return entropy;
+}
+
+static double *
+as_doubles(env *e, const float *x, int64_t n)
+{
+    double *y = take(e, n, sizeof *y);
+    for (int64_t i = 0; i < n; i++)
+        y[i] = (double)x[i];
+    return y;
+}
+
+static void
+test_head_logprob(env *e)
+{
+    for (int64_t s = 0; s < N(shapes); s++) {
+        problem p = make(e, shapes[s]);
+        float *lp = blank(e, p.m), *h = blank(e, p.m), *lp2 = blank(e, p.m);
+        logprob(e, &p, 0, p.m, p.work_bytes, lp, h);
+        out_f32(e, lp, p.m);
+        out_f32(e, h, p.m);
+        if (e->check) {
+            double *x = as_doubles(e, p.x, p.m * p.ldx);
+            double *w = as_doubles(e, p.w, p.v * p.d);
+            double *want = take(e, p.v, sizeof *want);
+            for (int64_t r = 0; r < p.m; r++) {
+                double hr =
+                    row_double(&p, x, w, r, (double)p.temperatures[r], want);
+                double l = p.targets[r] < 0 ? 0 : want[p.targets[r]];
+                like(e, lp + r, &l, 1, 1e-6, "logprob");
+                like(e, h + r, &hr, 1, 3e-6, "entropy");
+            }
+            /* small tiles, no entropy; then rows one by one */
+            size_t least = e->k->head_work_bytes(16, p.v, p.d);
+            logprob(e, &p, 0, p.m, least, lp2, NULL);
+            same(e, lp2, lp, p.m, 4, "in small tiles");
+            for (int64_t r = 0; r < p.m; r++)
+                logprob(e, &p, r, 1, least, lp2, h);
+            same(e, lp2, lp, p.m, 4, "a row alone");
+        }
+        while (e->n_held > 0)
+            free(e->held[--e->n_held]);
+    }
+}
+
+/* loss = sum of a_r lp + b_r lp^2 / 2 + c_r entropy */
+typedef struct loss {
+    const float *a, *b, *c;
+} loss;
+
+static rlf_status
+loss_tile(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
+          const float *lp, const float *entropy, float *dlp, float *dentropy,
+          rlf_err *err)
+{
+    (void)queue, (void)entropy, (void)err;
+    const loss *l = ctx;
+    for (int64_t i = 0; i < n; i++) {
+        dlp[i] = l->a[first + i] + l->b[first + i] * lp[i];
+        if (dentropy)
+            dentropy[i] = l->c[first + i];
+    }
+    return RLF_OK;
+}
+
+static double
+loss_double(const problem *p, const loss *l, const double *x, const double *w,
+            double *lp)
+{
+    double sum = 0;
+    for (int64_t r = 0; r < p->m; r++) {
+        double h = row_double(p, x, w, r, (double)p->temperatures[r], lp);
+        double at = p->targets[r] < 0 ? 0 : lp[p->targets[r]];
+        sum += (double)l->a[r] * at + (double)l->b[r] * at * at / 2 +
+               (double)l->c[r] * h;
+    }
+    return sum;
+}
+
+static rlf_head_loss_args
+loss_args(const problem *p, loss *l, float *dx, float *dw)
+{
+    return (rlf_head_loss_args){.forward = {.m = p->m,
+                                            .v = p->v,
+                                            .d = p->d,
+                                            .x = p->x,
+                                            .ldx = p->ldx,
+                                            .packed = p->packed,
+                                            .temperatures = p->temperatures,
+                                            .targets = p->targets,
+                                            .work = p->work,
+                                            .work_bytes = p->work_bytes},
+                                .packed_back = p->back,
+                                .loss = loss_tile,
+                                .loss_ctx = l,
+                                .with_entropy = true,
+                                .dx = dx,
+                                .dw = dw};
+}
+
+static void
+check_slopes(env *e, const problem *p, const loss *l, const float *dx,
+             const float *dw, const float *dw0)
+{
+    uint64_t random = e->random;
+    double *x = as_doubles(e, p->x, p->m * p->ldx);
+    double *w = as_doubles(e, p->w, p->v * p->d);
+    double *lp = take(e, p->v, sizeof *lp);
+    for (int try = 0; try < 16; try++) {
+        bool by_x = try % 2;
+        int64_t n = by_x ? p->m * p->d : p->v * p->d;
+        int64_t i = (int64_t)(uniform(e) * (double)n), at = i;
+        if (by_x)
+            at = i / p->d * p->ldx + i % p->d;
+        double *t = by_x ? x + at : w + at, held = *t, h = 1e-4;
+        *t = held + h;
+        double up = loss_double(p, l, x, w, lp);
+        *t = held - h;
+        double slope = (up - loss_double(p, l, x, w, lp)) / (2 * h);
+        *t = held;
+        float got = by_x ? dx[i] : dw[i];
+        if (!by_x)
+            slope += (double)dw0[i];
+        like(e, &got, &slope, 1, 1e-5, by_x ? "dx" : "dw");
+    }
+    e->random = random;
+}
+
+static void
+test_head_loss(env *e)
+{
+    for (int64_t s = 0; s < N(shapes); s++) {
+        problem p = make(e, shapes[s]);
+        loss l = {values(e, p.m, 1), values(e, p.m, 1), values(e, p.m, 1)};
+        float *dx = blank(e, p.m * p.d), *dx2 = blank(e, p.m * p.d);
+        float *dw = values(e, p.v * p.d, 1), *lp = blank(e, p.m);
+        float *dw0 = copy_of(e, dw, p.v * p.d);
+        float *dw2 = copy_of(e, dw, p.v * p.d), *lp2 = blank(e, p.m);
+        rlf_head_loss_args a = loss_args(&p, &l, dx, dw);
+        a.forward.logprob = lp;
+        must(e, e->k->head_loss(e->queue, &a, &e->err));
+        out_f32(e, lp, p.m);
+        out_f32(e, dx, p.m * p.d);
+        out_f32(e, dw, p.v * p.d);
+        if (e->check) {
+            check_slopes(e, &p, &l, dx, dw, dw0);
+            logprob(e, &p, 0, p.m, p.work_bytes, lp2, NULL);
+            same(e, lp2, lp, p.m, 4, "the loss's logprob");
+            /* small tiles with derivatives given ready-made */
+            float *given = blank(e, p.m);
+            loss_tile(&l, NULL, 0, p.m, lp, NULL, given, NULL, NULL);
+            a.loss = NULL;
+            a.dlogprob = given;
+            a.dentropy = l.c;
+            a.dx = dx2;
+            a.dw = dw2;
+            a.forward.work_bytes = e->k->head_work_bytes(16, p.v, p.d);
+            must(e, e->k->head_loss(e->queue, &a, &e->err));
+            same(e, dx2, dx, p.m * p.d, 4, "dx in small tiles");
+            same(e, dw2, dw, p.v * p.d, 4, "dw in small tiles");
+        }
+        while (e->n_held > 0)
+            free(e->held[--e->n_held]);
+    }
+}
+
+/* The rule of kernels.h, plainly: sort, cut, add by id. Returns the token or
+ * -1 when the uniform number is too near a border to say. */
+static int64_t
+choose(const double *lp, int64_t v, const rlf_sample_args *a, double u)
+{
+    static int order[4096];
+    static bool kept[4096];
+    for (int64_t i = 0; i < v; i++) {
+        int64_t j = i;
+        for (; j > 0 && lp[order[j - 1]] < lp[i]; j--)
+            order[j] = order[j - 1];
+        order[j] = (int)i;
+    }
+    if (a->greedy)
+        return lp[order[0]] - (v > 1 ? lp[order[1]] : -1e9) > 1e-5 ? order[0]
+                                                                   : -1;
+    int64_t n = a->top_k > 0 && a->top_k < v ? a->top_k : v;
+    double total = 0, mass = 0;
+    if (n < v && lp[order[n - 1]] - lp[order[n]] < 1e-5)
+        return -1;
+    for (int64_t i = 0; i < n; i++)
+        total += exp(lp[order[i]]);
+    if (a->top_p > 0 && a->top_p < 1) {
+        int64_t cut = 0;
+        while (cut < n && mass < (double)a->top_p * total)
+            mass += exp(lp[order[cut++]]);
+        double past = mass - (double)a->top_p * total;
+        if (past < 1e-5 || exp(lp[order[cut - 1]]) - past < 1e-5 ||
+            (cut < n && lp[order[cut - 1]] - lp[order[cut]] < 1e-5))
+            return -1;
+        n = cut;
+    }
+    memset(kept, 0, sizeof kept);
+    mass = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double share = exp(lp[order[i]] - lp[order[0]]);
+        if (fabs(share - (double)a->min_p) < 1e-5)
+            return -1;
+        if (share < (double)a->min_p)
+            break;
+        kept[order[i]] = true;
+        mass += exp(lp[order[i]]);
+    }
+    double sum = 0;
+    for (int64_t i = 0; i < v; i++) {
+        if (!kept[i])
+            continue;
+        sum += exp(lp[i]);
+        if (fabs(sum - u * mass) < 1e-5 * mass && sum < mass * (1 - 1e-9))
+            return -1;
+        if (sum > u * mass)
+            return i;
+    }
+    return order[0];
+}
+
+static void
+test_sample(env *e)
+{
+    static const struct {
+        bool greedy;
+        int32_t k;
+        float p, min;
+    } filters[] = {
+        {false, 0, 0, 0},   {true, 0, 0, 0},     {false, 5, 0, 0},
+        {false, 0, .7f, 0}, {false, 0, 0, .05f}, {false, 50, .9f, .01f},
+    };
+    for (int64_t s = 0; s < N(shapes); s++) {
+        problem p = make(e, shapes[s]);
+        double *u = take(e, p.m, sizeof *u);
+        for (int64_t i = 0; i < p.m; i++)
+            u[i] = uniform(e);
+        u[0] = 0;
+        for (int64_t f = 0; f < N(filters); f++) {
+            int32_t *tokens = take(e, p.m, 4), *tokens2 = take(e, p.m, 4);
+            float *lp = blank(e, p.m), *lp2 = blank(e, p.m);
+            rlf_sample_args a = {.m = p.m,
+                                 .v = p.v,
+                                 .d = p.d,
+                                 .x = p.x,
+                                 .ldx = p.ldx,
+                                 .packed = p.packed,
+                                 .greedy = filters[f].greedy,
+                                 .temperatures = p.temperatures,
+                                 .top_k = filters[f].k,
+                                 .top_p = filters[f].p,
+                                 .min_p = filters[f].min,
+                                 .uniform = u,
+                                 .tokens = tokens,
+                                 .logprob = lp,
+                                 .work = p.work,
+                                 .work_bytes = p.work_bytes};
+            must(e, e->k->sample(e->queue, &a, &e->err));
+            out(e, tokens, p.m, 4);
+            out_f32(e, lp, p.m);
+            if (!e->check)
+                continue;
+            /* the recorded logprob is the trainer's */
+            memcpy(p.targets, tokens, (size_t)p.m * 4);
+            problem q = p;
+            float ones[200];
+            for (int64_t i = 0; i < p.m; i++)
+                ones[i] = 1;
+            if (a.greedy)
+                q.temperatures = ones;
+            logprob(e, &q, 0, p.m, p.work_bytes, lp2, NULL);
+            same(e, lp2, lp, p.m, 4, "the trainer's logprob");
+            double *x = as_doubles(e, p.x, p.m * p.ldx);
+            double *w = as_doubles(e, p.w, p.v * p.d);
+            double *want = take(e, p.v, sizeof *want);
+            for (int64_t r = 0; r < p.m; r++) {
+                row_double(&p, x, w, r,
+                           a.greedy ? 1 : (double)p.temperatures[r], want);
+                int64_t token = choose(want, p.v, &a, u[r]);
+                if (token >= 0 && token != tokens[r] && !e->why[0])
+                    snprintf(e->why, sizeof e->why,
+                             "row %lld, filter %lld: token %d, not %lld",
+                             (long long)r, (long long)f, tokens[r],
+                             (long long)token);
+            }
+            rlf_sample_args one = a;
+            for (int64_t r = 0; r < p.m; r++) {
+                one.m = 1;
+                one.x = p.x + r * p.ldx;
+                one.temperatures = p.temperatures + r;
+                one.uniform = u + r;
+                one.tokens = tokens2 + r;
+                one.logprob = lp2 + r;
+                must(e, e->k->sample(e->queue, &one, &e->err));
+            }
+            same(e, tokens2, tokens, p.m, 4, "a row alone");
+            same(e, lp2, lp, p.m, 4, "a row's logprob alone");
+        }
+        while (e->n_held > 0)
+            free(e->held[--e->n_held]);
+    }
+}
+
+/* Equal logits: the smaller id wins, everywhere. */
+static void
+test_sample_ties(env *e)
+{
+    float w[100 * 8], x[8] = {1, 0, 0, 0, 0, 0, 0, 0};
+    memset(w, 0, sizeof w);
+    w[70 * 8] = w[30 * 8] = w[90 * 8] = 3;
+    size_t bytes = e->k->product_packed_bytes(100, 8, RLF_PRODUCT_FORWARD);
+    size_t work_bytes = e->k->head_work_bytes(16, 100, 8);
+    void *packed = take(e, (int64_t)bytes, 1);
+    void *work = take(e, (int64_t)work_bytes, 1);
+    CALL(e, product_pack, .rows = 100, .cols = 8, .w = w, .packed = packed);
+    for (int i = 0; i < 4; i++) {
+        double u = 0.999;
+        int32_t token = -1, want[] = {30, 70, 30, 70};
+        float lp;
+        CALL(e, sample, .m = 1, .v = 100, .d = 8, .x = x, .packed = packed,
+             .greedy = i == 0,
+             .top_k = i == 1   ? 2
+                      : i == 2 ? 1
+                               : 0,
+             .top_p = i == 3 ? 0.25f : 0, .uniform = &u, .tokens = &token,
+             .logprob = &lp, .work = work, .work_bytes = work_bytes);
+        if (token != want[i])
+            snprintf(e->why, sizeof e->why, "tie %d: token %d", i, token);
+        e->hash = rlf_hash(e->hash, &lp, 4);
+    }
+}
+
+static const op_case cases[] = {
+    {"head_logprob", test_head_logprob},
+    {"head_loss", test_head_loss},
+    {"sample", test_sample},
+    {"sample_ties", test_sample_ties},
+};
+
+int
+main(int argc, char **argv)
+{
+    return run_cases(cases, N(cases), argc > 1 ? argv[1] : NULL);
+}

@@ -1,0 +1,208 @@
+/* Matrix products against a scalar chain of fused multiply-adds, which they
+ * must equal bit for bit whatever the tiles: see kernels_case.h. */
+#include "tests/unit/kernels_case.h"
+
+#define N(a) ((int64_t)(sizeof(a) / sizeof *(a)))
+
+/* m, n, k */
+static const int64_t shapes[][3] = {
+    {1, 1, 1},     {3, 2, 5},     {1, 96, 96},  {7, 43, 96},    {9, 48, 24},
+    {10, 49, 300}, {64, 97, 33},  {130, 1, 96}, {131, 260, 17}, {17, 192, 96},
+    {300, 31, 1},  {14, 770, 70}, {8, 5, 0},
+};
+
+/* c[m, n] by the definition. */
+static void
+chain(const float *x, int64_t ldx, const float *w, int64_t n, int64_t k,
+      bool forward, const float *start, float *c)
+{
+    for (int64_t j = 0; j < n; j++) {
+        float s = start ? start[j] : 0;
+        for (int64_t i = 0; i < k; i++)
+            s = fmaf(x[i], forward ? w[j * ldx + i] : w[i * ldx + j], s);
+        c[j] = s;
+    }
+}
+
+static void *
+pack(env *e, const float *w, int64_t rows, int64_t cols, rlf_product_form form)
+{
+    size_t bytes = e->k->product_packed_bytes(rows, cols, form);
+    void *packed = take(e, (int64_t)bytes, 1);
+    CALL(e, product_pack, .rows = rows, .cols = cols, .w = w, .form = form,
+         .packed = packed);
+    return packed;
+}
+
+static void
+forward_shape(env *e, const int64_t *shape)
+{
+    int64_t m = shape[0], n = shape[1], k = shape[2];
+    int64_t ldx = k + 3, ldc = n + 5;
+    float *x = values(e, m * ldx, 1), *w = values(e, n * k, 1);
+    float *bias = values(e, n, 1), *c = values(e, m * ldc, 1);
+    float *add = copy_of(e, c, m * ldc), *one = blank(e, n);
+    float *old = copy_of(e, c, m * ldc), *want = blank(e, n);
+    void *packed = pack(e, w, n, k, RLF_PRODUCT_FORWARD);
+    CALL(e, product, .m = m, .n = n, .k = k, .x = x, .ldx = ldx,
+         .packed = packed, .bias = bias, .c = c, .ldc = ldc);
+    CALL(e, product, .m = m, .n = n, .k = k, .x = x, .ldx = ldx,
+         .packed = packed, .c = add, .ldc = ldc, .add = true);
+    out_f32(e, c, m * ldc);
+    out_f32(e, add, m * ldc);
+    for (int64_t i = 0; e->check && i < m; i++) {
+        chain(x + i * ldx, k, w, n, k, true, bias, want);
+        same(e, c + i * ldc, want, n, 4, "with bias");
+        same(e, c + i * ldc + n, old + i * ldc + n, 5, 4, "beyond the row");
+        chain(x + i * ldx, k, w, n, k, true, old + i * ldc, want);
+        same(e, add + i * ldc, want, n, 4, "added");
+        CALL(e, product, .m = 1, .n = n, .k = k, .x = x + i * ldx,
+             .packed = packed, .bias = bias, .c = one);
+        same(e, one, c + i * ldc, n, 4, "a row alone");
+    }
+}
+
+static void
+test_product(env *e)
+{
+    for (int64_t s = 0; s < N(shapes); s++) {
+        forward_shape(e, shapes[s]);
+        while (e->n_held > 0)
+            free(e->held[--e->n_held]);
+    }
+}
+
+static void
+test_product_back(env *e)
+{
+    for (int64_t s = 0; s < N(shapes); s++) {
+        int64_t m = shapes[s][0], n = shapes[s][1], k = shapes[s][2];
+        float *dy = values(e, m * k, 1), *w = values(e, k * n, 1);
+        float *dx = blank(e, m * n), *want = blank(e, n);
+        void *packed = pack(e, w, k, n, RLF_PRODUCT_BACKWARD);
+        CALL(e, product, .m = m, .n = n, .k = k, .x = dy, .packed = packed,
+             .c = dx);
+        out_f32(e, dx, m * n);
+        for (int64_t i = 0; e->check && i < m; i++) {
+            chain(dy + i * k, n, w, n, k, false, NULL, want);
+            same(e, dx + i * n, want, n, 4, "dx");
+        }
+        while (e->n_held > 0)
+            free(e->held[--e->n_held]);
+    }
+}
+
+/* One product of every number of rows, and k cut anywhere. */
+static void
+test_product_pieces(env *e)
+{
+    int64_t n = 100, k = 700, m = 260;
+    float *x = values(e, m * k, 1), *w = values(e, n * k, 1);
+    float *c = blank(e, m * n), *part = blank(e, m * n);
+    void *packed = pack(e, w, n, k, RLF_PRODUCT_FORWARD);
+    CALL(e, product, .m = m, .n = n, .k = k, .x = x, .packed = packed, .c = c);
+    out_f32(e, c, m * n);
+    for (int64_t rows = 1; e->check && rows < m; rows += 1 + rows / 4) {
+        CALL(e, product, .m = rows, .n = n, .k = k, .x = x, .packed = packed,
+             .c = part);
+        same(e, part, c, rows * n, 4, "fewer rows");
+    }
+    static const int64_t cuts[] = {1, 300, 256, 699};
+    for (int64_t i = 0; e->check && i < N(cuts); i++) {
+        int64_t a = cuts[i], b = k - a;
+        float *left = blank(e, n * a), *right = blank(e, n * b);
+        for (int64_t j = 0; j < n; j++) {
+            memcpy(left + j * a, w + j * k, (size_t)a * 4);
+            memcpy(right + j * b, w + j * k + a, (size_t)b * 4);
+        }
+        CALL(e, product, .m = m, .n = n, .k = a, .x = x, .ldx = k,
+             .packed = pack(e, left, n, a, RLF_PRODUCT_FORWARD), .c = part);
+        CALL(e, product, .m = m, .n = n, .k = b, .x = x + a, .ldx = k,
+             .packed = pack(e, right, n, b, RLF_PRODUCT_FORWARD), .c = part,
+             .add = true);
+        same(e, part, c, m * n, 4, "k in two pieces");
+    }
+    rlf_product_args shards = {
+        .m = m, .n = n, .k = k, .x = x, .packed = packed, .c = c, .shards = 2};
+    if (e->k->product(e->queue, &shards, &e->err) != RLF_USER)
+        snprintf(e->why, sizeof e->why, "accepts shards");
+}
+
+static void
+test_product_grad(env *e)
+{
+    for (int64_t s = 0; s < N(shapes); s++) {
+        int64_t m = shapes[s][0] * 3, n = shapes[s][1], k = shapes[s][2];
+        int64_t lddy = n + 2, ldx = k + 1, lddw = k + 4;
+        float *dy = values(e, m * lddy, 1), *x = values(e, m * ldx, 1);
+        float *dw = values(e, n * lddw, 1), *want = copy_of(e, dw, n * lddw);
+        float *cut = copy_of(e, dw, n * lddw);
+        CALL(e, product_grad, .m = m, .n = n, .k = k, .dy = dy, .lddy = lddy,
+             .x = x, .ldx = ldx, .dw = dw, .lddw = lddw);
+        out_f32(e, dw, n * lddw);
+        if (e->check) {
+            for (int64_t t = 0; t < m; t++)
+                for (int64_t i = 0; i < n * k; i++) {
+                    float *at = want + i / k * lddw + i % k;
+                    *at = fmaf(dy[t * lddy + i / k], x[t * ldx + i % k], *at);
+                }
+            same(e, dw, want, n * lddw, 4, "token by token");
+            int64_t a = m / 3 + 1;
+            CALL(e, product_grad, .m = a, .n = n, .k = k, .dy = dy,
+                 .lddy = lddy, .x = x, .ldx = ldx, .dw = cut, .lddw = lddw);
+            CALL(e, product_grad, .m = m - a, .n = n, .k = k,
+                 .dy = dy + a * lddy, .lddy = lddy, .x = x + a * ldx,
+                 .ldx = ldx, .dw = cut, .lddw = lddw);
+            same(e, cut, want, n * lddw, 4, "in micro-batches");
+        }
+        while (e->n_held > 0)
+            free(e->held[--e->n_held]);
+    }
+}
+
+/* Larger than every tile and block, in all directions. */
+static void
+test_product_large(env *e)
+{
+    int64_t m = 515, n = 1700, k = 530;
+    float *x = values(e, m * k, 1), *w = values(e, n * k, 1);
+    float *c = blank(e, m * n), *dw = values(e, n * k, 1);
+    float *dx = blank(e, m * k), *want = copy_of(e, dw, n * k);
+    void *packed = pack(e, w, n, k, RLF_PRODUCT_FORWARD);
+    void *back = pack(e, w, n, k, RLF_PRODUCT_BACKWARD);
+    CALL(e, product, .m = m, .n = n, .k = k, .x = x, .packed = packed, .c = c);
+    CALL(e, product_grad, .m = m, .n = n, .k = k, .dy = c, .x = x, .dw = dw);
+    CALL(e, product, .m = m, .n = k, .k = n, .x = c, .packed = back, .c = dx);
+    out_f32(e, c, m * n);
+    out_f32(e, dw, n * k);
+    out_f32(e, dx, m * k);
+    for (int64_t i = 0; e->check && i < 200; i++) {
+        int64_t r = (int64_t)(uniform(e) * (double)m);
+        int64_t j = (int64_t)(uniform(e) * (double)n);
+        int64_t q = (int64_t)(uniform(e) * (double)k);
+        float s = 0, d = 0, g = want[j * k + q];
+        for (int64_t t = 0; t < k; t++)
+            s = fmaf(x[r * k + t], w[j * k + t], s);
+        for (int64_t t = 0; t < n; t++)
+            d = fmaf(c[r * n + t], w[t * k + q], d);
+        for (int64_t t = 0; t < m; t++)
+            g = fmaf(c[t * n + j], x[t * k + q], g);
+        same(e, c + r * n + j, &s, 1, 4, "y");
+        same(e, dx + r * k + q, &d, 1, 4, "dx");
+        same(e, dw + j * k + q, &g, 1, 4, "dw");
+    }
+}
+
+static const op_case cases[] = {
+    {"product", test_product},
+    {"product_back", test_product_back},
+    {"product_pieces", test_product_pieces},
+    {"product_grad", test_product_grad},
+    {"product_large", test_product_large},
+};
+
+int
+main(int argc, char **argv)
+{
+    return run_cases(cases, N(cases), argc > 1 ? argv[1] : NULL);
+}

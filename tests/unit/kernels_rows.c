@@ -1,0 +1,393 @@
+/* Operations on rows, casts, the optimizer: see kernels_case.h. */
+#include "tests/unit/kernels_case.h"
+
+static const int64_t dims[] = {1, 7, 8, 24, 63, 64, 65, 96, 288};
+static const int64_t rows[] = {1, 2, 5, 17};
+#define N(a) ((int64_t)(sizeof(a) / sizeof *(a)))
+#define EACH_SHAPE                                                           \
+    for (int64_t si = 0; si < N(dims) * N(rows); si++)                       \
+        for (int64_t d = dims[si % N(dims)], m = rows[si / N(dims)], go = 1; \
+             go; go = 0)
+
+static double *
+doubles(env *e, int64_t n)
+{
+    return take(e, n, sizeof(double));
+}
+
+static void
+test_embed(env *e)
+{
+    int64_t m = 37, d = 72, v = 11;
+    float *w = values(e, v * d, 1), *y = blank(e, m * d);
+    int32_t *tokens = indices(e, m, v);
+    CALL(e, embed, .m = m, .d = d, .v = v, .tokens = tokens, .w = w, .y = y);
+    out_f32(e, y, m * d);
+    for (int64_t i = 0; i < m; i++)
+        same(e, y + i * d, w + tokens[i] * d, d, 4, "row");
+    tokens[3] = (int32_t)v;
+    rlf_embed_args bad = {
+        .m = m, .d = d, .v = v, .tokens = tokens, .w = w, .y = y};
+    if (e->k->embed(e->queue, &bad, &e->err) != RLF_BUG)
+        snprintf(e->why, sizeof e->why, "accepts a token out of range");
+}
+
+static void
+test_embed_grad(env *e)
+{
+    int64_t m = 57, d = 100, v = 5, ld = 104;
+    float *dy = values(e, m * ld, 1), *dw = values(e, v * d, 1);
+    float *want = copy_of(e, dw, v * d), *cut = copy_of(e, dw, v * d);
+    int32_t *tokens = indices(e, m, v);
+    CALL(e, embed_grad, .m = m, .d = d, .v = v, .tokens = tokens, .dy = dy,
+         .lddy = ld, .dw = dw);
+    out_f32(e, dw, v * d);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < d; j++)
+            want[tokens[i] * d + j] += dy[i * ld + j];
+    same(e, dw, want, v * d, 4, "in token order");
+    for (int64_t i = 0; i < m; i += 10)
+        CALL(e, embed_grad, .m = m - i < 10 ? m - i : 10, .d = d, .v = v,
+             .tokens = tokens + i, .dy = dy + i * ld, .lddy = ld, .dw = cut);
+    same(e, cut, want, v * d, 4, "in micro-batches");
+}
+
+static void
+test_gather_scatter(env *e)
+{
+    int64_t m = 40, d = 33;
+    float *x = values(e, m * d, 1), *y = values(e, m * d, 1);
+    float *z = copy_of(e, y, m * d), *want = copy_of(e, y, m * d);
+    int32_t *index = indices(e, m, m);
+    index[7] = -1;
+    CALL(e, rows_gather, .m = m, .d = d, .index = index, .x = x, .y = y);
+    for (int64_t i = 0; i < m * d; i++) {
+        float v = index[i / d] < 0 ? 0 : x[index[i / d] * d + i % d];
+        same(e, y + i, &v, 1, 4, "gather");
+        if (index[i / d] >= 0)
+            want[index[i / d] * d + i % d] += x[i];
+    }
+    CALL(e, rows_scatter, .m = m, .d = d, .index = index, .x = x, .y = z,
+         .add = true);
+    same(e, z, want, m * d, 4, "scatter");
+    out_f32(e, y, m * d);
+    out_f32(e, z, m * d);
+}
+
+static void
+test_bias_grad(env *e)
+{
+    int64_t m = 45, n = 131, ld = 140;
+    float *dy = values(e, m * ld, 1), *db = values(e, n, 1);
+    float *want = copy_of(e, db, n);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++)
+            want[j] += dy[i * ld + j];
+    CALL(e, bias_grad, .m = 20, .n = n, .dy = dy, .lddy = ld, .db = db);
+    CALL(e, bias_grad, .m = m - 20, .n = n, .dy = dy + 20 * ld, .lddy = ld,
+         .db = db);
+    same(e, db, want, n, 4, "in token order");
+    out_f32(e, db, n);
+}
+
+static double
+rms_double(const double *x, const float *w, const float *dy, int64_t d,
+           double *y)
+{
+    double s = 0, loss = 0;
+    for (int64_t i = 0; i < d; i++)
+        s += x[i] * x[i];
+    double r = 1 / sqrt(s / (double)d + 1e-5);
+    for (int64_t i = 0; i < d; i++) {
+        double v = x[i] * r * (double)w[i];
+        if (y)
+            y[i] = v;
+        if (dy)
+            loss += v * (double)dy[i];
+    }
+    return loss;
+}
+
+static void
+test_rmsnorm(env *e)
+{
+    EACH_SHAPE
+    {
+        int64_t g = 1 + si % 3, n = m * g * d;
+        float *x = values(e, n, 2), *w = values(e, d, 1), *y = blank(e, n);
+        float *r = blank(e, m * g), *one = blank(e, g * d);
+        CALL(e, rmsnorm, .m = m, .d = d, .groups = g, .x = x, .weight = w,
+             .eps = 1e-5f, .y = y, .rstd = r);
+        out_f32(e, y, n);
+        out_f32(e, r, m * g);
+        if (e->check) {
+            double *in = doubles(e, d), *want = doubles(e, d);
+            for (int64_t i = 0; i < m * g; i++) {
+                for (int64_t j = 0; j < d; j++)
+                    in[j] = (double)x[i * d + j];
+                rms_double(in, w, NULL, d, want);
+                like(e, y + i * d, want, d, 1e-6, "y");
+            }
+            for (int64_t i = 0; i < m; i++) {
+                CALL(e, rmsnorm, .m = 1, .d = d, .groups = g,
+                     .x = x + i * g * d, .weight = w, .eps = 1e-5f, .y = one);
+                same(e, one, y + i * g * d, g * d, 4, "a row alone");
+            }
+        }
+        for (; e->n_held > 0;)
+            free(e->held[--e->n_held]);
+    }
+}
+
+static void
+test_rmsnorm_grad(env *e)
+{
+    EACH_SHAPE
+    {
+        int64_t n = m * d;
+        float *x = values(e, n, 2), *w = values(e, d, 1), *y = blank(e, n);
+        float *r = blank(e, m), *dy = values(e, n, 1), *dx = values(e, n, 1);
+        float *dw = values(e, d, 1), *dx0 = copy_of(e, dx, n);
+        float *dw0 = copy_of(e, dw, d), *cut = copy_of(e, dw, d);
+        CALL(e, rmsnorm, .m = m, .d = d, .x = x, .weight = w, .eps = 1e-5f,
+             .y = y, .rstd = r);
+        CALL(e, rmsnorm_grad, .m = m, .d = d, .x = x, .weight = w, .rstd = r,
+             .dy = dy, .dx = dx, .add = true, .dweight = dw);
+        out_f32(e, dx, n);
+        out_f32(e, dw, d);
+        if (e->check) {
+            double *in = doubles(e, d), *want = doubles(e, n);
+            double *want_w = doubles(e, d);
+            for (int64_t j = 0; j < d; j++)
+                want_w[j] = (double)dw0[j];
+            for (int64_t i = 0; i < n; i++) {
+                for (int64_t j = 0; j < d; j++)
+                    in[j] = (double)x[i / d * d + j];
+                double h = 1e-5, at = in[i % d];
+                const float *row = dy + i / d * d;
+                in[i % d] = at + h;
+                double up = rms_double(in, w, row, d, NULL);
+                in[i % d] = at - h;
+                double down = rms_double(in, w, row, d, NULL);
+                want[i] = (double)dx0[i] + (up - down) / (2 * h);
+                want_w[i % d] += (double)dy[i] * at * (double)r[i / d];
+            }
+            like(e, dx, want, n, 3e-6, "dx");
+            like(e, dw, want_w, d, 3e-6, "dweight");
+            for (int64_t i = 0; i < m; i += 2) /* dx may be dy */
+                CALL(e, rmsnorm_grad, .m = m - i < 2 ? m - i : 2, .d = d,
+                     .x = x + i * d, .weight = w, .rstd = r + i,
+                     .dy = dy + i * d, .dx = dy + i * d, .dweight = cut);
+            same(e, cut, dw, d, 4, "dweight in micro-batches");
+        }
+        for (; e->n_held > 0;)
+            free(e->held[--e->n_held]);
+    }
+}
+
+static void
+test_rope(env *e)
+{
+    int64_t half = 12, d = 32, heads = 3, n = 600, m = 50;
+    float inv[12], *c = blank(e, n * half), *s = blank(e, n * half);
+    for (int i = 0; i < 12; i++)
+        inv[i] = (float)pow(10000, -i / 12.0);
+    CALL(e, rope_table, .n = n, .half = half, .inv_freq = inv, .cos = c,
+         .sin = s);
+    out_f32(e, c, n * half);
+    out_f32(e, s, n * half);
+    float *x = values(e, m * heads * d, 1), *y = blank(e, m * heads * d);
+    int32_t *positions = indices(e, m, n);
+    CALL(e, rope, .m = m, .heads = heads, .d = d, .half = half,
+         .positions = positions, .n_positions = n, .cos = c, .sin = s, .x = x,
+         .y = y);
+    out_f32(e, y, m * heads * d);
+    if (!e->check)
+        return;
+    double *want = doubles(e, m * heads * d);
+    for (int64_t i = 0; i < m * heads; i++)
+        for (int64_t j = 0; j < d; j++) {
+            const float *h = x + i * d;
+            double v = (double)h[j];
+            if (j < 2 * half) {
+                float angle = (float)positions[i / heads] * inv[j % half];
+                double cs = cos((double)angle), sn = sin((double)angle);
+                v = j < half ? v * cs - (double)h[j + half] * sn
+                             : v * cs + (double)h[j - half] * sn;
+            }
+            want[i * d + j] = v;
+        }
+    like(e, y, want, m * heads * d, 3e-7, "y");
+    /* rotating back in place restores */
+    CALL(e, rope, .m = m, .heads = heads, .d = d, .half = half,
+         .positions = positions, .n_positions = n, .cos = c, .sin = s, .x = y,
+         .y = y, .back = true);
+    for (int64_t i = 0; i < m * heads * d; i++)
+        want[i] = (double)x[i];
+    like(e, y, want, m * heads * d, 3e-7, "back");
+}
+
+static double
+silu_up(double g, double u)
+{
+    return g / (1 + exp(-g)) * u;
+}
+
+static void
+test_swiglu(env *e)
+{
+    EACH_SHAPE
+    {
+        int64_t ld = 2 * d, n = m * d;
+        float *x = values(e, m * ld, 6), *y = blank(e, n),
+              *dy = values(e, n, 1);
+        float *dx = blank(e, m * ld);
+        x[0] = -200; /* e^200 is infinite in f32 */
+        CALL(e, swiglu, .m = m, .d = d, .gate = x, .up = x + d, .ldx = ld,
+             .y = y);
+        CALL(e, swiglu_grad, .m = m, .d = d, .gate = x, .up = x + d, .ldx = ld,
+             .dy = dy, .dgate = dx, .dup = dx + d, .lddx = ld);
+        out_f32(e, y, n);
+        out_f32(e, dx, m * ld);
+        if (e->check) {
+            double *want = doubles(e, n), *wd = doubles(e, m * ld);
+            for (int64_t i = 0; i < n; i++) {
+                int64_t at = i / d * ld + i % d;
+                double g = (double)x[at], u = (double)x[at + d], h = 1e-5;
+                want[i] = silu_up(g, u);
+                wd[at] = (silu_up(g + h, u) - silu_up(g - h, u)) / (2 * h) *
+                         (double)dy[i];
+                wd[at + d] = silu_up(g, 1) * (double)dy[i];
+            }
+            like(e, y, want, n, 5e-7, "y");
+            like(e, dx, wd, m * ld, 1e-6, "gradient");
+        }
+        for (; e->n_held > 0;)
+            free(e->held[--e->n_held]);
+    }
+}
+
+static void
+test_flat(env *e)
+{
+    int64_t n = 9001;
+    float *x = values(e, n, 1), *y = values(e, n, 1), *z = copy_of(e, y, n);
+    float *c = blank(e, n), *f = blank(e, n);
+    CALL(e, axpby, .n = n, .a = 1.5f, .b = 0.25f, .x = x, .y = z);
+    CALL(e, add, .m = 1, .d = n, .a = x, .b = y, .c = c);
+    CALL(e, fill, .n = n, .a = 2.5f, .y = f);
+    out_f32(e, z, n);
+    out_f32(e, c, n);
+    for (int64_t i = 0; i < n; i++) {
+        float want = fmaf(1.5f, x[i], 0.25f * y[i]), sum = x[i] + y[i];
+        same(e, z + i, &want, 1, 4, "axpby");
+        same(e, c + i, &sum, 1, 4, "add");
+        if (f[i] != 2.5f)
+            same(e, f + i, &sum, 1, 4, "fill");
+    }
+    CALL(e, axpby, .n = n, .a = 2, .b = 0, .x = x, .y = blank(e, n));
+}
+
+/* Nearest even by the definition: the two neighbours and their distance. */
+static void
+test_cast(env *e)
+{
+    int64_t n = 65536;
+    uint16_t *h = take(e, n, 2), *back = take(e, n, 2);
+    float *x = blank(e, n);
+    for (int64_t i = 0; i < n; i++)
+        h[i] = (uint16_t)i;
+    for (int type = RLF_CAST_BF16; type <= RLF_CAST_F16; type++) {
+        CALL(e, cast, .n = n, .from = (rlf_cast_type)type, .to = RLF_CAST_F32,
+             .x = h, .y = x);
+        CALL(e, cast, .n = n, .from = RLF_CAST_F32, .to = (rlf_cast_type)type,
+             .x = x, .y = back);
+        for (int64_t i = 0; i < n; i++)
+            if (x[i] == x[i])
+                same(e, back + i, h + i, 1, 2, "round trip");
+        e->hash = rlf_hash(e->hash, x, 0x7c00 * sizeof *x);
+        int bits = type == RLF_CAST_BF16 ? 8 : 11;
+        float *mid = blank(e, 1000);
+        for (int64_t i = 0; i < 1000; i++)
+            mid[i] = (float)ldexp(uniform(e) + 1, (int)(i % 20) - 12);
+        CALL(e, cast, .n = 1000, .from = RLF_CAST_F32,
+             .to = (rlf_cast_type)type, .x = mid, .y = back);
+        CALL(e, cast, .n = 1000, .from = (rlf_cast_type)type,
+             .to = RLF_CAST_F32, .x = back, .y = x);
+        for (int64_t i = 0; i < 1000; i++) {
+            int exponent;
+            frexp((double)mid[i], &exponent);
+            double unit = ldexp(1, exponent - bits);
+            float want = (float)(nearbyint((double)mid[i] / unit) * unit);
+            same(e, x + i, &want, 1, 4, "nearest");
+        }
+    }
+}
+
+static void
+test_adamw(env *e)
+{
+    int64_t n = 5003;
+    float *w = values(e, n, 1), *m = values(e, n, .1), *v = values(e, n, .1);
+    float *g = values(e, n, 1);
+    double *want = doubles(e, n);
+    for (int64_t i = 0; i < n; i++) {
+        v[i] = fabsf(v[i]);
+        double gr = 0.5 * (double)g[i];
+        double m1 = 0.9 * (double)m[i] + 0.1 * gr;
+        double v1 = 0.98 * (double)v[i] + 0.02 * gr * gr;
+        double w1 = (double)w[i] * (1 - 1e-2 * 0.1);
+        want[i] = w1 - 1e-2 * (m1 / 0.19) / (sqrt(v1 / 0.0396) + 1e-8);
+    }
+    CALL(e, adamw, .n = n, .w = w, .m = m, .v = v, .g = g, .grad_scale = .5f,
+         .lr = 1e-2f, .beta1 = .9f, .beta2 = .98f, .eps = 1e-8f, .decay = .1f,
+         .bias1 = 0.19, .bias2 = 0.0396);
+    out_f32(e, w, n);
+    out_f32(e, m, n);
+    out_f32(e, v, n);
+    like(e, w, want, n, 2e-7, "w");
+}
+
+static void
+test_sumsq(env *e)
+{
+    static const int64_t sizes[] = {0, 1, 63, 4095, 4096, 4097, 3000000};
+    for (int i = 0; i < 7; i++) {
+        int64_t n = sizes[i], nb = (n + 4095) / 4096;
+        float *x = values(e, n, 3);
+        double *blocks = doubles(e, nb), total = 1, again = 1, want = 1;
+        CALL(e, sumsq, .n = n, .x = x, .blocks = blocks, .total = &total);
+        CALL(e, sumsq, .n = n, .x = x, .total = &again);
+        long double sum = 1;
+        for (int64_t j = 0; j < nb; j++)
+            want += blocks[j];
+        for (int64_t j = 0; j < n; j++)
+            sum += (long double)x[j] * (long double)x[j];
+        same(e, &again, &total, 1, 8, "without blocks");
+        same(e, &want, &total, 1, 8, "blocks in order");
+        if (fabs(total - (double)sum) > 1e-13 * total)
+            snprintf(e->why, sizeof e->why, "sum %g, not %Lg", total, sum);
+        out(e, blocks, nb, 8);
+    }
+}
+
+static const op_case cases[] = {
+    {"embed", test_embed},
+    {"embed_grad", test_embed_grad},
+    {"gather_scatter", test_gather_scatter},
+    {"bias_grad", test_bias_grad},
+    {"rmsnorm", test_rmsnorm},
+    {"rmsnorm_grad", test_rmsnorm_grad},
+    {"rope", test_rope},
+    {"swiglu", test_swiglu},
+    {"flat", test_flat},
+    {"cast", test_cast},
+    {"adamw", test_adamw},
+    {"sumsq", test_sumsq},
+};
+
+int
+main(int argc, char **argv)
+{
+    return run_cases(cases, N(cases), argc > 1 ? argv[1] : NULL);
+}
