@@ -19,3 +19,5 @@ libtext_la_LIBADD = $(PCRE2_LIBS) $(UTF8PROC_LIBS) $(JANSSON_LIBS)
 check_PROGRAMS += tests/unit/text_oracle
 tests_unit_text_oracle_LDADD = $(TEXT_LIBS)
 EXTRA_DIST += tests/data/tokenizers.json tests/oracle/text_ids.py
+check_PROGRAMS += tests/unit/text_tokenizer
+tests_unit_text_tokenizer_LDADD = $(TEXT_LIBS)

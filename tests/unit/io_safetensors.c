@@ -243,6 +243,16 @@ check_parts(void)
        "a file that is missing");
 }
 
+/* Without an fsync, which would take most of the time. */
+static void
+put_fast(const char *path, const char *p, size_t n)
+{
+    remove(path); /* to cut an old file short may wait for the disk */
+    FILE *file = fopen(path, "w");
+    if (!file || fwrite(p, 1, n, file) != n || fclose(file) != 0)
+        bail("cannot write %s", path);
+}
+
 /* Cut the file everywhere, flip its bytes: an error, or a file that can be
  * read to its last byte. */
 static void
@@ -257,7 +267,7 @@ check_damage(void)
     for (size_t cut = 0; cut < whole.n; cut += cut < head ? 1 : 97) {
         rlf_safetensors *file = NULL;
         rlf_err_clear(&err);
-        rlf_file_write(path, whole.p, cut, &err);
+        put_fast(path, whole.p, cut);
         accepted += rlf_safetensors_open(path, &err, &file) == RLF_OK;
     }
     is_int((int64_t)accepted, 0, "no part of a file is taken for a file");
@@ -271,7 +281,7 @@ check_damage(void)
         char other = "0 9{}[],\"-"[(random >> 24) % 10];
         whole.p[at] = round % 2 ? (char)(random >> 24) : other;
         rlf_err_clear(&err);
-        rlf_file_write(path, whole.p, whole.n, &err);
+        put_fast(path, whole.p, whole.n);
         if (rlf_safetensors_open(path, &err, &file) == RLF_OK) {
             for (size_t i = 0; i < rlf_safetensors_count(file); i++) {
                 const rlf_tensor *t = rlf_safetensors_at(file, i);

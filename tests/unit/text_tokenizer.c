@@ -1,0 +1,440 @@
+/* Tokenizers by small hand-made files: what the ids must be, what is refused
+ * and how, and that no file makes the reader fall over. */
+#include "engine/io/file.h"
+#include "engine/text/detokenizer.h"
+#include "engine/text/utf8.h"
+#include "tests/tap.h"
+
+static rlf_arena *arena;
+static char base[] = "/tmp/rlflow-text-XXXXXX";
+
+/* Without an fsync, which would take most of the time. */
+static const char *
+put(const char *name, const char *text)
+{
+    const char *path = rlf_path_join(arena, base, name);
+    remove(path); /* to cut an old file short may wait for the disk */
+    FILE *file = fopen(path, "w");
+    if (!file || fputs(text, file) < 0 || fclose(file) != 0)
+        bail("cannot write %s", path);
+    return path;
+}
+
+static rlf_tokenizer *
+open_text(const char *json)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_tokenizer *t = NULL;
+    put("tokenizer.json", json);
+    if (rlf_tokenizer_open(base, &err, &t) < 0)
+        bail("%s", err.sentence);
+    return t;
+}
+
+/* The ids of a text, as "1 2 3". */
+static const char *
+ids_of(const rlf_tokenizer *t, const char *text, unsigned flags)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_ids ids = {0};
+    const char *out = "";
+    if (rlf_tokenizer_encode(t, text, strlen(text), flags, &err, &ids) < 0)
+        out = rlf_arena_strdup(arena, err.sentence);
+    else
+        for (size_t i = 0; i < ids.count; i++)
+            out = rlf_arena_printf(arena, "%s%s%u", out, i ? " " : "",
+                                   ids.data[i]);
+    RLF_VEC_FREE(&ids);
+    return out;
+}
+
+static const char *
+text_of(const rlf_tokenizer *t, const uint32_t *ids, size_t n, unsigned flags)
+{
+    rlf_buf buf = {0};
+    rlf_tokenizer_decode(t, ids, n, flags, &buf);
+    const char *text = rlf_arena_strndup(arena, buf.p, buf.n);
+    rlf_buf_free(&buf);
+    return text;
+}
+
+/* Single characters, with ends; what rlflow's own examples have. */
+static const char characters[] =
+    "{\"added_tokens\": ["
+    "{\"id\": 0, \"content\": \"<pad>\", \"special\": true},"
+    "{\"id\": 1, \"content\": \"<bos>\", \"special\": true},"
+    "{\"id\": 2, \"content\": \"<eos>\", \"special\": true}],"
+    "\"normalizer\": null, \"pre_tokenizer\": null, \"post_processor\": null,"
+    "\"decoder\": {\"type\": \"Fuse\"},"
+    "\"model\": {\"type\": \"BPE\", \"vocab\": {\"<pad>\": 0, \"<bos>\": 1,"
+    "\"<eos>\": 2, \"0\": 3, \"1\": 4, \"+\": 5, \" \": 6, \"\xc3\xa9\": 7},"
+    "\"merges\": []}}";
+
+static void
+check_characters(void)
+{
+    static const uint32_t ids[] = {1, 3, 7, 99, 2};
+    rlf_err err = RLF_ERR_NONE;
+    size_t n;
+    put("tokenizer_config.json",
+        "{\"bos_token\": \"<bos>\", \"eos_token\": {\"content\": \"<eos>\"},"
+        "\"pad_token\": \"<pad>\", \"add_bos_token\": true,"
+        "\"model_max_length\": 1000000000000000019884624838656}");
+    rlf_tokenizer *t = open_text(characters);
+    is_str(ids_of(t, "1+0 \xc3\xa9", 0), "4 5 3 6 7", "characters");
+    is_str(ids_of(t, "1", RLF_ENCODE_SPECIAL), "1 4", "with the beginning");
+    is_str(ids_of(t, "1<eos>1", 0), "4 2 4", "a special token in the text");
+    is_str(ids_of(t, "1<eos>1", RLF_ENCODE_PLAIN),
+           "the character U+003C is not in the tokenizer's vocabulary, which "
+           "has no unknown token",
+           "what the vocabulary lacks is told, not dropped");
+    is_str(ids_of(t, "", 0), "", "nothing");
+    is_str(text_of(t, ids, 5, 0), "<bos>0\xc3\xa9<eos>", "text");
+    is_str(text_of(t, ids, 5, RLF_DECODE_SKIP_SPECIAL), "0\xc3\xa9",
+           "text without special tokens");
+    is_int(rlf_tokenizer_vocab(t), 8, "size");
+    is_int(rlf_tokenizer_bos(t), 1, "bos");
+    is_int(rlf_tokenizer_pad(t), 0, "pad");
+    ok(rlf_tokenizer_unk(t) == RLF_NO_ID, "no unk");
+    ok(rlf_tokenizer_eos(t, &n)[0] == 2 && n == 1 &&
+           rlf_tokenizer_is_eos(t, 2) && !rlf_tokenizer_is_eos(t, 1),
+       "eos");
+    is_int((int64_t)rlf_tokenizer_piece(t, 7).n, 2, "a piece's bytes");
+    is_int((int64_t)rlf_tokenizer_piece(t, 8).n, 0, "no piece");
+    /* Saved elsewhere, it is the same. */
+    const char *copy = rlf_path_join(arena, base, "copy");
+    rlf_tokenizer *u = NULL;
+    rlf_dir_make(copy, &err);
+    ok(rlf_tokenizer_save(t, copy, &err) == RLF_OK &&
+           rlf_tokenizer_open(copy, &err, &u) == RLF_OK &&
+           rlf_tokenizer_hash(u) == rlf_tokenizer_hash(t) &&
+           rlf_tokenizer_bos(u) == 1,
+       "a saved copy has the same hash");
+    rlf_tokenizer_close(u);
+    /* Several ends, those of the tokenizer first. */
+    put("generation_config.json", "{\"eos_token_id\": [5, 2]}");
+    u = open_text(characters);
+    ok(rlf_tokenizer_eos(u, &n)[0] == 2 && n == 2 && rlf_tokenizer_is_eos(u, 5),
+       "several ends");
+    rlf_tokenizer_close(u);
+    put("generation_config.json", "{\"eos_token_id\": 50}");
+    ok(rlf_tokenizer_open(base, &err, &u) == RLF_USER &&
+           strstr(err.sentence, "generation_config.json: \"eos_token_id\""),
+       "an end that is no token");
+    rlf_dir_remove(rlf_path_join(arena, base, "generation_config.json"), &err);
+    rlf_dir_remove(rlf_path_join(arena, base, "tokenizer_config.json"), &err);
+    rlf_tokenizer_close(t);
+}
+
+/* Merges by rank, leftmost first, against the plain definition. */
+static const char letters[] =
+    "{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0, \"b\": 1, \"c\": 2,"
+    "\"ab\": 3, \"bc\": 4, \"aa\": 5, \"abc\": 6, \"aab\": 7, \"abab\": 8,"
+    "\"aaaa\": 9, \"cab\": 10}, \"merges\": [\"a b\", [\"b\", \"c\"],"
+    "\"a a\", \"ab c\", \"a ab\", \"ab ab\", \"aa aa\", \"c ab\"]}}";
+
+static const struct {
+    const char *left, *right;
+} merges[] = {{"a", "b"},  {"b", "c"},   {"a", "a"},   {"ab", "c"},
+              {"a", "ab"}, {"ab", "ab"}, {"aa", "aa"}, {"c", "ab"}};
+
+/* The lowest rank, leftmost, again and again. */
+static const char *
+slow_bpe(const rlf_tokenizer *t, const char *text)
+{
+    static char parts[64][64];
+    size_t n = strlen(text);
+    for (size_t i = 0; i < n; i++)
+        snprintf(parts[i], sizeof *parts, "%c", text[i]);
+    for (;;) {
+        size_t best = sizeof merges / sizeof *merges, at = 0;
+        for (size_t i = 0; i + 1 < n; i++)
+            for (size_t m = 0; m < best; m++)
+                if (strcmp(parts[i], merges[m].left) == 0 &&
+                    strcmp(parts[i + 1], merges[m].right) == 0) {
+                    best = m;
+                    at = i;
+                }
+        if (best == sizeof merges / sizeof *merges)
+            break;
+        memcpy(parts[at] + strlen(parts[at]), parts[at + 1],
+               strlen(parts[at + 1]) + 1);
+        n--;
+        for (size_t i = at + 1; i < n; i++)
+            strcpy(parts[i], parts[i + 1]);
+    }
+    const char *out = "";
+    for (size_t i = 0; i < n; i++)
+        out = rlf_arena_printf(arena, "%s%s%u", out, i ? " " : "",
+                               rlf_tokenizer_find(t, parts[i]));
+    return out;
+}
+
+static void
+check_merges(void)
+{
+    rlf_tokenizer *t = open_text(letters);
+    size_t wrong = 0;
+    uint32_t random = 3;
+    for (int round = 0; round < 3000; round++) {
+        char text[40];
+        size_t n = (size_t)round % 39;
+        for (size_t i = 0; i < n; i++) {
+            random = random * 1664525 + 1013904223;
+            text[i] = "abcaab"[(random >> 16) % 6];
+        }
+        text[n] = 0;
+        wrong += strcmp(ids_of(t, text, 0), slow_bpe(t, text)) != 0;
+    }
+    ok(!wrong, "merges as their definition says, on 3000 words");
+    /* A word of a million characters must not take quadratic time. */
+    static char big[1000001];
+    memset(big, 'a', sizeof big - 1);
+    rlf_err err = RLF_ERR_NONE;
+    rlf_ids ids = {0};
+    rlf_tokenizer_encode(t, big, sizeof big - 1, 0, &err, &ids);
+    is_int((int64_t)ids.count, 250000, "a word of a million characters");
+    RLF_VEC_FREE(&ids);
+    rlf_tokenizer_close(t);
+}
+
+/* Normalized added tokens, stripping ones, whole words, Metaspace, unk. */
+static const char odd[] =
+    "{\"added_tokens\": ["
+    "{\"id\": 20, \"content\": \"<l>\", \"special\": true, \"lstrip\": true},"
+    "{\"id\": 21, \"content\": \"<r>\", \"special\": false, \"rstrip\": true},"
+    "{\"id\": 22, \"content\": \"word\", \"single_word\": true},"
+    "{\"id\": 23, \"content\": \"<l><l>\"}],"
+    "\"pre_tokenizer\": {\"type\": \"Metaspace\", \"replacement\": \"_\","
+    "\"prepend_scheme\": \"first\", \"split\": true},"
+    "\"decoder\": {\"type\": \"Metaspace\", \"replacement\": \"_\","
+    "\"prepend_scheme\": \"first\"},"
+    "\"model\": {\"type\": \"BPE\", \"vocab\": {\"_\": 0, \"a\": 1, \"_a\": 2,"
+    "\"?\": 3}, \"merges\": [\"_ a\"], \"unk_token\": \"?\","
+    "\"fuse_unk\": true}}";
+
+static void
+check_odd(void)
+{
+    static const uint32_t ids[] = {2, 2, 20, 1};
+    rlf_tokenizer *t = open_text(odd);
+    is_str(ids_of(t, "a a", 0), "2 2", "Metaspace");
+    is_str(ids_of(t, "a<r>a", 0), "2 21 1", "only the first gets its space");
+    is_str(ids_of(t, "a  <l> a", 0), "2 20 2", "lstrip");
+    is_str(ids_of(t, "a <r>  a", 0), "2 0 21 1", "rstrip");
+    is_str(ids_of(t, "<l><l><l>", 0), "23 20", "the longest first");
+    is_str(ids_of(t, "word", 0), "22", "a whole word");
+    is_str(ids_of(t, "sword", 0), "0 3", "not inside a word; fused unknowns");
+    is_str(ids_of(t, "zzazz", 0), "0 3 1 3", "unknown between");
+    is_str(ids_of(t, "a<l>", RLF_ENCODE_PLAIN), "2 3", "plain");
+    is_str(text_of(t, ids, 4, 0), "a a<l>a", "text");
+    is_str(text_of(t, ids, 4, RLF_DECODE_CONTINUE), " a a<l>a",
+           "text that goes on");
+    ok(rlf_tokenizer_find(t, "_a") == 2 &&
+           rlf_tokenizer_find(t, "no") == RLF_NO_ID,
+       "tokens by name");
+    rlf_tokenizer_close(t);
+}
+
+/* Bytes of characters, in any order: whole and by the id agree, and the text
+ * is what Unicode's rule makes of the bytes. */
+static void
+check_bytes(void)
+{
+    rlf_buf json = {0};
+    rlf_buf_puts(&json, "{\"decoder\": {\"type\": \"Sequence\", \"decoders\": ["
+                        "{\"type\": \"ByteFallback\"}, {\"type\": \"Fuse\"}]},"
+                        "\"model\": {\"byte_fallback\": true, \"merges\": [],"
+                        "\"vocab\": {\"<0x00>\": 0");
+    for (int i = 1; i < 256; i++)
+        rlf_buf_printf(&json, ", \"<0x%02X>\": %d", i, i);
+    rlf_buf_puts(&json, "}}}");
+    rlf_tokenizer *t = open_text(json.p);
+    is_str(ids_of(t, "\xe2\x82\xac\n", 0), "226 130 172 10", "byte fallback");
+    is_str(ids_of(t, "\xff", 0), "239 191 189", "what is not UTF-8");
+    size_t wrong = 0;
+    uint32_t random = 9;
+    static const uint8_t some[] = {0x41, 0x80, 0xbf, 0xc3, 0xe0, 0xa0,
+                                   0xed, 0x9f, 0xf0, 0x90, 0xf4, 0x8f,
+                                   0xc0, 0xff, 0xe2, 0x82};
+    for (int round = 0; round < 20000; round++) {
+        uint32_t ids[8];
+        char bytes[8];
+        size_t n = (size_t)round % 9;
+        for (size_t i = 0; i < n; i++) {
+            random = random * 1664525 + 1013904223;
+            ids[i] = some[random >> 28];
+            bytes[i] = (char)ids[i];
+        }
+        rlf_buf whole = {0}, single = {0}, want = {0};
+        rlf_detokenizer state;
+        rlf_tokenizer_decode(t, ids, n, 0, &whole);
+        rlf_detokenizer_begin(&state, t, 0);
+        for (size_t i = 0; i < n; i++) {
+            rlf_detokenizer_feed(&state, ids[i], &single);
+            wrong += !rlf_utf8_valid(single.p, single.n);
+        }
+        rlf_detokenizer_end(&state, &single);
+        rlf_utf8_clean(bytes, n, &want);
+        wrong += whole.n != want.n || single.n != want.n ||
+                 (want.n && memcmp(whole.p, want.p, want.n) != 0) ||
+                 (want.n && memcmp(single.p, want.p, want.n) != 0);
+        rlf_buf_free(&whole);
+        rlf_buf_free(&single);
+        rlf_buf_free(&want);
+    }
+    ok(!wrong, "20000 lists of bytes, whole and one by one");
+    rlf_tokenizer_close(t);
+    rlf_buf_free(&json);
+}
+
+static void
+check_utf8(void)
+{
+    static const struct {
+        const char *bytes, *text;
+    } cases[] = {
+        /* the examples of the Unicode standard, tables 3-8 to 3-11 */
+        {"\xc0\xaf\xe0\x80\xbf\xf0\x81\x82\x41", "????????A"},
+        {"\xed\xa0\x80\xed\xbf\xbf\xed\xaf\x41", "????????A"},
+        {"\xf4\x91\x92\x93\xff\x41\x80\xbf\x42", "?????A??B"},
+        {"\xe1\x80\xe2\xf0\x91\x92\xf1\xbf\x41", "????A"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rlf_buf got = {0}, shown = {0};
+        rlf_utf8_clean(cases[i].bytes, strlen(cases[i].bytes), &got);
+        for (size_t k = 0; k < got.n; k++)
+            if ((unsigned char)got.p[k] == 0xef) {
+                rlf_buf_putc(&shown, '?');
+                k += 2;
+            } else {
+                rlf_buf_putc(&shown, got.p[k]);
+            }
+        is_str(shown.p, cases[i].text, "maximal subparts");
+        rlf_buf_free(&got);
+        rlf_buf_free(&shown);
+    }
+}
+
+#define MODEL "\"model\": {\"vocab\": {\"a\": 0, \"b\": 1}, \"merges\": []"
+
+static void
+check_refused(void)
+{
+    static const struct {
+        const char *json, *want;
+    } bad[] = {
+        {"", "is empty"},
+        {"{\"model\": ", "not JSON"},
+        {"[]", "a list where an object is wanted"},
+        {"{}", "\"model\" is missing"},
+        {"{\"model\": {\"type\": \"Unigram\"}}",
+         "the model type Unigram is not supported"},
+        {"{\"model\": {\"merges\": []}}", "\"vocab\" is missing"},
+        {"{\"model\": {\"vocab\": {}, \"merges\": []}}",
+         "the vocabulary is empty"},
+        {"{\"model\": {\"vocab\": {\"a\": -1}, \"merges\": []}}",
+         "the id of the token \"a\""},
+        {"{\"model\": {\"vocab\": {\"a\": 0, \"b\": 0}, \"merges\": []}}",
+         "the same id 0"},
+        {"{\"model\": {\"vocab\": {\"a\": 0}, \"merges\": [\"a a\"]}}",
+         "merge 0, of \"a\" and \"a\", has a token that is not"},
+        {"{\"model\": {\"vocab\": {\"a\": 0}, \"merges\": [\"aa\"]}}",
+         "merge 0 is not two tokens"},
+        {"{\"model\": {\"vocab\": {\"a\": 0}, \"merges\": [[\"a\"]]}}",
+         "merge 0 is not two tokens"},
+        {"{" MODEL ", \"dropout\": 0.1}}", "\"dropout\""},
+        {"{" MODEL ", \"end_of_word_suffix\": \"</w>\"}}",
+         "\"end_of_word_suffix\""},
+        {"{" MODEL ", \"unk_token\": \"u\"}}", "the unk_token \"u\""},
+        {"{" MODEL "}, \"normalizer\": {\"type\": \"BertNormalizer\"}}",
+         "the normalizer BertNormalizer is not supported"},
+        {"{" MODEL "}, \"pre_tokenizer\": {\"type\": \"Whitespace\"}}",
+         "the pre_tokenizer Whitespace is not supported"},
+        {"{" MODEL "}, \"decoder\": {\"type\": \"WordPiece\"}}",
+         "the decoder WordPiece is not supported"},
+        {"{" MODEL "}, \"post_processor\": {\"type\": \"BertProcessing\"}}",
+         "the post_processor BertProcessing is not supported"},
+        {"{" MODEL "}, \"pre_tokenizer\": {\"type\": \"Split\", \"pattern\": "
+         "{\"Regex\": \"(\"}, \"behavior\": \"Isolated\"}}",
+         "the pattern ( cannot be compiled"},
+        {"{" MODEL "}, \"pre_tokenizer\": {\"type\": \"Split\", \"pattern\": "
+         "{\"Regex\": \"\\\\h\"}, \"behavior\": \"Isolated\"}}",
+         "not supported"},
+        {"{" MODEL "}, \"added_tokens\": [{\"id\": 1, \"content\": \"x\"}]}",
+         "the added token \"x\" has the id 1 of \"b\""},
+        {"{" MODEL "}, \"added_tokens\": [{\"id\": 5, \"content\": \"a\"}]}",
+         "the added token \"a\" has the id 5, in the vocabulary it has 0"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        rlf_err err = RLF_ERR_NONE;
+        rlf_tokenizer *t = NULL;
+        put("tokenizer.json", bad[i].json);
+        rlf_status status = rlf_tokenizer_open(base, &err, &t);
+        if (!ok(status == RLF_USER && strstr(err.sentence, bad[i].want) &&
+                    strstr(err.sentence, "tokenizer.json"),
+                "%s", bad[i].want))
+            note("got: %s", err.sentence);
+    }
+    rlf_err err = RLF_ERR_NONE;
+    rlf_tokenizer *t = NULL;
+    rlf_dir_remove(rlf_path_join(arena, base, "tokenizer.json"), &err);
+    ok(rlf_tokenizer_open(base, &err, &t) == RLF_USER &&
+           strstr(err.sentence, "holds neither tokenizer.json nor"),
+       "a directory without a tokenizer");
+}
+
+/* Cut and flipped files: refused with a message, or good for encoding. */
+static void
+check_damage(void)
+{
+    static const char *const files[] = {characters, letters, odd};
+    size_t opened = 0, refused = 0, rounds = 0;
+    uint32_t random = 11;
+    for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
+        size_t n = strlen(files[f]);
+        char *copy = rlf_arena_alloc(arena, n + 1);
+        for (size_t round = 0; round < 3 * n; round++, rounds++) {
+            rlf_err err = RLF_ERR_NONE;
+            rlf_tokenizer *t = NULL;
+            memcpy(copy, files[f], n + 1);
+            random = random * 1664525 + 1013904223;
+            size_t at = (random >> 4) % n;
+            if (round < n)
+                copy[round] = 0; /* cut */
+            else
+                copy[at] = round % 2 ? (char)(random >> 24 | 1)
+                                     : "0{}[],:\"a-"[(random >> 24) % 10];
+            put("tokenizer.json", copy);
+            if (rlf_tokenizer_open(base, &err, &t) == RLF_OK) {
+                ids_of(t, "a0 <l> word \xc3\xa9 <bos>", RLF_ENCODE_SPECIAL);
+                rlf_tokenizer_close(t);
+                opened++;
+            } else {
+                refused += err.status == RLF_USER && err.sentence[0];
+            }
+        }
+    }
+    note("%zu opened, %zu refused", opened, refused);
+    ok(opened + refused == rounds && opened && refused,
+       "a damaged file is refused, or good");
+}
+
+int
+main(void)
+{
+    rlf_err err = RLF_ERR_NONE;
+    if (!mkdtemp(base))
+        bail("no directory for the test");
+    arena = rlf_arena_new();
+    check_characters();
+    check_merges();
+    check_odd();
+    check_bytes();
+    check_utf8();
+    check_refused();
+    check_damage();
+    rlf_dir_remove(base, &err);
+    rlf_arena_free(arena);
+    return done();
+}
