@@ -62,6 +62,10 @@ argument_fits(const rlf_expr *expr, const rlf_expr_op *op,
         return arg->domain != op->domain &&
                rlf_domain_reaches(ds, arg->domain, op->domain);
     case SHAPE_REDUCE:
+        if ((op->code == RLF_EXPR_LEAST || op->code == RLF_EXPR_MOST) &&
+            d->kind == RLF_DOMAIN_TOKENS &&
+            rlf_domains_get(ds, arg->domain)->kind == RLF_DOMAIN_TOKENS)
+            return false; /* most tokens would have nothing below them */
         return arg->domain != op->domain &&
                rlf_domain_reaches(ds, op->domain, arg->domain);
     case SHAPE_GROUPED:

@@ -13,8 +13,10 @@ rlf_expr_crosses(const rlf_expr *expr, int index)
         op->code == RLF_EXPR_UNROTATE)
         return rlf_domain_rows(expr->domains, op->over) != rows;
     for (int k = 0; k < rlf_expr_arity(op->code); k++) {
-        int below = expr->ops.data[op->arg[k]].domain;
-        if (rlf_domain_rows(expr->domains, below) != rows)
+        int from = expr->ops.data[op->arg[k]].domain;
+        if (from != op->domain && from != rows && op->domain != rows)
+            return true;
+        if (rlf_domain_rows(expr->domains, from) != rows)
             return true;
     }
     return false;

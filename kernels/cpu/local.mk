@@ -2,12 +2,14 @@
 # kernel_isa_sources (see kernels/local.mk).
 libkernels_la_SOURCES += \
 	kernels/op.c kernels/op.def kernels/kernels.h \
+	%D%/expr.c %D%/expr_loops.h \
 	%D%/run.c %D%/run.h \
 	%D%/select.c %D%/select.h
 
 kernel_isa_sources += \
 	%D%/attention.c \
 	%D%/attention_grad.c \
+	%D%/expr_loops.c \
 	%D%/head.c %D%/head.h \
 	%D%/instance.c \
 	%D%/norm.c \
@@ -20,10 +22,14 @@ kernel_isa_sources += \
 
 check_PROGRAMS += \
 	tests/unit/kernels_attention \
+	tests/unit/kernels_expr \
 	tests/unit/kernels_head \
 	tests/unit/kernels_product \
 	tests/unit/kernels_rows
 tests_unit_kernels_attention_LDADD = $(KERNELS_LIBS) -lm
+tests_unit_kernels_expr_SOURCES = tests/unit/kernels_expr.c \
+	tests/unit/kernels_expr.h
+tests_unit_kernels_expr_LDADD = $(KERNELS_LIBS) -lm
 tests_unit_kernels_head_LDADD = $(KERNELS_LIBS) -lm
 tests_unit_kernels_product_LDADD = $(KERNELS_LIBS) -lm
 tests_unit_kernels_rows_LDADD = $(KERNELS_LIBS) -lm

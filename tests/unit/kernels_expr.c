@@ -1,0 +1,397 @@
+/* Expression programs forwards: every operation, and random programs, against
+ * the reference of kernels_expr.h. */
+#include "tests/unit/kernels_expr.h"
+
+static const rlf_span nowhere;
+
+static rlf_expr *
+program(world *w)
+{
+    return rlf_expr_new(w->arena, &w->domains);
+}
+
+static int
+input(rlf_expr *e, int domain)
+{
+    rlf_expr_input in = {.name = "x", .domain = domain};
+    return rlf_expr_input_op(e, rlf_expr_add_input(e, in), nowhere);
+}
+
+static int
+op(rlf_expr *e, rlf_expr_code code, int domain, int a, int b, int over)
+{
+    return rlf_expr_add(e, (rlf_expr_op){.code = code,
+                                         .domain = domain,
+                                         .arg = {a, b, -1},
+                                         .over = over});
+}
+
+/* Tolerances: sums are in the same order, functions differ by some ulp. */
+static void
+check(world *w, rlf_expr *e, const rlf_column *in, int result, const char *name)
+{
+    rlf_expr_add_output(e, "y", result);
+    near(against_reference(w, e, in, 0), 0, 1e-12, name);
+}
+
+static void
+pointwise_ops(world *w)
+{
+    static const int domains[] = {TOKENS, ROLL, 0};
+    for (int code = 0; code < RLF_EXPR_CODES; code++) {
+        if (!rlf_expr_is_pointwise((rlf_expr_code)code))
+            continue;
+        for (size_t d = 0; d < 3; d++) {
+            rlf_expr *e = program(w);
+            double low = code == RLF_EXPR_POW || code == RLF_EXPR_LOG ||
+                                 code == RLF_EXPR_SQRT
+                             ? 0.01
+                             : -3;
+            rlf_column in[3];
+            int arg[3];
+            for (int k = 0; k < 3; k++) {
+                in[k] = column(w, domains[d], low, 3);
+                arg[k] = input(e, domains[d]);
+            }
+            int y = rlf_expr_pointwise(e, (rlf_expr_code)code, arg[0], arg[1],
+                                       arg[2], nowhere);
+            check(w, e, in, y, rlf_expr_text((rlf_expr_code)code));
+        }
+    }
+}
+
+static void
+reductions(world *w, bool empty)
+{
+    static const struct {
+        int from, to;
+        bool empty; /* some index has nothing below it */
+    } ways[] = {{TOKENS, ROLL, false},   {TOKENS, BATCH, true},
+                {TOKENS, 0, false},      {ROLL, BATCH, true},
+                {ROLL, 0, false},        {MINI, ROLL, true},
+                {MINI_TOKENS, 0, false}, {MINI_TOKENS, PART, true},
+                {CHOSEN, BATCH, false},  {MINI_TOKENS, ROLL, true}};
+    static const rlf_expr_code codes[] = {
+        RLF_EXPR_SUM,   RLF_EXPR_MEAN, RLF_EXPR_STD,  RLF_EXPR_VAR,
+        RLF_EXPR_LEAST, RLF_EXPR_MOST, RLF_EXPR_COUNT};
+    for (size_t i = 0; i < RLF_COUNT(ways); i++)
+        for (size_t c = 0; c < RLF_COUNT(codes); c++) {
+            bool extreme =
+                codes[c] == RLF_EXPR_LEAST || codes[c] == RLF_EXPR_MOST;
+            if (extreme && ways[i].empty && empty)
+                continue;
+            rlf_expr *e = program(w);
+            rlf_column in = column(w, ways[i].from, -2, 5);
+            int y = op(e, codes[c], ways[i].to, input(e, ways[i].from), -1, 0);
+            check(w, e, &in, y, rlf_expr_text(codes[c]));
+        }
+}
+
+static void
+scans_and_groups(world *w)
+{
+    static const rlf_expr_code scans[] = {RLF_EXPR_DISCOUNT, RLF_EXPR_COMPOUND,
+                                          RLF_EXPR_CUMSUM, RLF_EXPR_NEXT,
+                                          RLF_EXPR_PREV};
+    for (size_t i = 0; i < RLF_COUNT(scans); i++) {
+        rlf_expr *e = program(w);
+        rlf_column in[2] = {column(w, TOKENS, -2, 2), column(w, TOKENS, 0, 1)};
+        int a = input(e, TOKENS), b = input(e, TOKENS);
+        check(w, e, in, op(e, scans[i], TOKENS, a, b, 0),
+              rlf_expr_text(scans[i]));
+    }
+    static const rlf_expr_code codes[] = {RLF_EXPR_RANK, RLF_EXPR_ROTATE,
+                                          RLF_EXPR_UNROTATE};
+    static const int ways[][2] = {{ROLL, BATCH},   {ROLL, 0},  {TOKENS, ROLL},
+                                  {TOKENS, BATCH}, {BATCH, 0}, {MINI, ROLL}};
+    for (size_t i = 0; i < RLF_COUNT(codes); i++)
+        for (size_t k = 0; k < RLF_COUNT(ways); k++) {
+            rlf_expr *e = program(w);
+            rlf_column in = column(w, ways[k][0], 0, 4);
+            /* whole numbers: ties */
+            int x = rlf_expr_pointwise(e, RLF_EXPR_FLOOR, input(e, ways[k][0]),
+                                       -1, -1, nowhere);
+            check(w, e, &in, op(e, codes[i], ways[k][0], x, -1, ways[k][1]),
+                  rlf_expr_text(codes[i]));
+        }
+    rlf_expr *e = program(w);
+    rlf_column in = column(w, ROLL, -2, 2);
+    check(w, e, &in, op(e, RLF_EXPR_AT_LAST, TOKENS, input(e, ROLL), -1, 0),
+          "at_last");
+}
+
+static void
+downs(world *w)
+{
+    static const int ways[][2] = {
+        {0, ROLL},       {0, TOKENS},           {BATCH, ROLL},
+        {BATCH, TOKENS}, {ROLL, TOKENS},        {BATCH, MINI_TOKENS},
+        {ROLL, MINI},    {TOKENS, MINI_TOKENS}, {PART, MINI_TOKENS}};
+    for (size_t k = 0; k < RLF_COUNT(ways); k++) {
+        rlf_expr *e = program(w);
+        rlf_column in = column(w, ways[k][0], -2, 2);
+        check(w, e, &in, rlf_expr_down(e, input(e, ways[k][0]), ways[k][1]),
+              "down");
+        e = program(w);
+        int x = rlf_expr_pointwise(e, RLF_EXPR_EXP, input(e, ways[k][0]), -1,
+                                   -1, nowhere);
+        check(w, e, &in, rlf_expr_down(e, x, ways[k][1]), "down of exp");
+    }
+}
+
+/* ---- random programs ---- */
+
+/* A random operation of `e` that can go down to `domain`, or -1. */
+static int
+pick(world *w, const rlf_expr *e, int domain, bool exactly)
+{
+    for (int tries = 0; tries < 40; tries++) {
+        int i = (int)between(w, 0, (double)e->ops.count);
+        int d = e->ops.data[i].domain;
+        if (d == domain ||
+            (!exactly && rlf_domain_reaches(&w->domains, d, domain)))
+            return i;
+    }
+    return -1;
+}
+
+static int
+random_op(world *w, rlf_expr *e)
+{
+    static const rlf_expr_code points[] = {
+        RLF_EXPR_ADD, RLF_EXPR_SUB,     RLF_EXPR_MUL,  RLF_EXPR_MIN,
+        RLF_EXPR_MAX, RLF_EXPR_SIGMOID, RLF_EXPR_TANH, RLF_EXPR_LT,
+        RLF_EXPR_ABS, RLF_EXPR_SELECT,  RLF_EXPR_CLAMP};
+    static const rlf_expr_code sums[] = {RLF_EXPR_SUM, RLF_EXPR_MEAN,
+                                         RLF_EXPR_STD, RLF_EXPR_VAR,
+                                         RLF_EXPR_COUNT};
+    static const rlf_expr_code scans[] = {RLF_EXPR_DISCOUNT, RLF_EXPR_CUMSUM,
+                                          RLF_EXPR_NEXT, RLF_EXPR_PREV,
+                                          RLF_EXPR_COMPOUND};
+    int d = (int)between(w, 0, DOMAINS), kind = (int)between(w, 0, 10);
+    if (kind < 5) {
+        int a = pick(w, e, d, true), b = pick(w, e, d, false);
+        int c = pick(w, e, d, false);
+        if (a < 0 || b < 0 || c < 0)
+            return -1;
+        rlf_expr_code code =
+            points[(int)between(w, 0, (double)RLF_COUNT(points))];
+        return rlf_expr_pointwise(e, code, a, b, c, nowhere);
+    }
+    if (kind < 7) {
+        int a = (int)between(w, 0, (double)e->ops.count);
+        int from = e->ops.data[a].domain;
+        if (from == d || !rlf_domain_reaches(&w->domains, d, from))
+            return -1;
+        return op(e, sums[(int)between(w, 0, (double)RLF_COUNT(sums))], d, a,
+                  -1, 0);
+    }
+    if (kind < 9) {
+        int a = is_tokens(d) ? pick(w, e, d, true) : -1;
+        int b = a < 0 ? -1 : pick(w, e, d, false);
+        if (b < 0)
+            return -1;
+        /* keep scans from blowing up */
+        b = rlf_expr_pointwise(e, RLF_EXPR_SIGMOID, b, -1, -1, nowhere);
+        return op(e, scans[(int)between(w, 0, (double)RLF_COUNT(scans))], d, a,
+                  rlf_expr_down(e, b, d), 0);
+    }
+    int a = d == ROLL || d == TOKENS ? pick(w, e, d, true) : -1;
+    if (a < 0)
+        return -1;
+    if (d == ROLL && between(w, 0, 2) < 1)
+        return op(e, RLF_EXPR_AT_LAST, TOKENS, a, -1, 0);
+    int over = between(w, 0, 2) < 1 ? BATCH : d == TOKENS ? ROLL : 0;
+    return op(e, RLF_EXPR_ROTATE, d, a, -1, over);
+}
+
+static void
+random_programs(world *w, int n)
+{
+    double worst = 0;
+    size_t ops = 0, outputs = 0;
+    for (int i = 0; i < n; i++) {
+        rlf_expr *e = program(w);
+        rlf_column in[DOMAINS];
+        for (int d = 0; d < DOMAINS; d++) {
+            in[d] = column(w, d, -1.5, 1.5);
+            input(e, d);
+        }
+        for (int k = 0; k < 30; k++)
+            random_op(w, e);
+        for (int k = 0; k < 6; k++)
+            rlf_expr_add_output(e, "y",
+                                (int)between(w, 0, (double)e->ops.count));
+        rlf_err err = RLF_ERR_NONE;
+        if (rlf_expr_check(e, &err) != RLF_OK)
+            bail("%s", err.sentence);
+        for (int k = 0; k < 6; k++) {
+            double d = against_reference(w, e, in, k);
+            if (d > worst) {
+                worst = d;
+                rlf_buf text = {0};
+                rlf_expr_print(e, &text);
+                if (d > 1e-9)
+                    note("program %d output %d differs by %g:\n%s", i, k, d,
+                         text.p);
+                rlf_buf_free(&text);
+            }
+            outputs++;
+        }
+        ops += e->ops.count;
+    }
+    note("%d programs, %zu operations, %zu outputs", n, ops, outputs);
+    near(worst, 0, 1e-9, "random programs equal the reference");
+}
+
+/* ---- texts, random numbers, errors ---- */
+
+static void
+texts(world *w)
+{
+    rlf_expr *e = program(w);
+    rlf_expr_input in[2] = {{.name = "answer", .domain = BATCH, .text = true},
+                            {.name = "text", .domain = ROLL, .text = true}};
+    int a = rlf_expr_input_op(e, rlf_expr_add_input(e, in[0]), nowhere);
+    int b = rlf_expr_input_op(e, rlf_expr_add_input(e, in[1]), nowhere);
+    int same = rlf_expr_pointwise(e, RLF_EXPR_TEXT_EQ, a, b, -1, nowhere);
+    int turned = rlf_expr_add(e, (rlf_expr_op){.code = RLF_EXPR_ROTATE,
+                                               .domain = ROLL,
+                                               .arg = {b, -1, -1},
+                                               .over = BATCH,
+                                               .text = true});
+    int either =
+        rlf_expr_pointwise(e, RLF_EXPR_SELECT, same, turned, a, nowhere);
+    rlf_expr_add_output(e, "same", same);
+    rlf_expr_add_output(e, "either", either);
+    uint32_t n = n_rows(w, ROLL);
+    rlf_str answers[16], responses[64];
+    static const char *const words[] = {"one", "two", "", "three"};
+    for (uint32_t i = 0; i < n_rows(w, BATCH); i++)
+        answers[i] = rlf_str_of(words[i % 4]);
+    for (uint32_t i = 0; i < n; i++)
+        responses[i] = rlf_str_of(words[i % 3]);
+    rlf_column columns[2] = {{&w->space[BATCH], NULL, answers},
+                             {&w->space[ROLL], NULL, responses}};
+    rlf_column *out = run_all(w, e, columns);
+    const uint32_t *group = w->space[ROLL].up[0].index;
+    bool good = true, good_text = true;
+    for (uint32_t i = 0; i < n; i++) {
+        bool want = rlf_str_eq(responses[i], answers[group[i]]);
+        uint32_t next = i + 1 < n && group[i + 1] == group[i] ? i + 1 : i;
+        while (next == i && next > 0 && group[next - 1] == group[i] &&
+               !(i + 1 < n && group[i + 1] == group[i])) {
+            next--;
+            while (next > 0 && group[next - 1] == group[i])
+                next--;
+            break;
+        }
+        good = good && out[0].number[i] == want;
+        good_text =
+            good_text && rlf_str_eq(out[1].text[i],
+                                    want ? responses[next] : answers[group[i]]);
+    }
+    ok(good, "texts compare across levels");
+    ok(good_text, "texts rotate and are selected");
+}
+
+static void
+random_numbers(world *w)
+{
+    rlf_expr *e = program(w);
+    int x = input(e, TOKENS), s = input(e, ROLL);
+    int u[4];
+    u[0] = rlf_expr_add(e, (rlf_expr_op){.code = RLF_EXPR_UNIFORM,
+                                         .domain = TOKENS,
+                                         .arg = {x, -1, -1},
+                                         .site = 3});
+    u[1] = rlf_expr_add(e, e->ops.data[u[0]]);
+    u[2] = rlf_expr_add(e, (rlf_expr_op){.code = RLF_EXPR_UNIFORM,
+                                         .domain = ROLL,
+                                         .arg = {s, -1, -1},
+                                         .site = 4});
+    for (int k = 0; k < 3; k++)
+        rlf_expr_add_output(e, "u", u[k]);
+    ok(u[0] != u[1], "two uniforms are two operations");
+    rlf_column in[2] = {column(w, TOKENS, 0, 1), column(w, ROLL, 0, 1)};
+    rlf_column *out = run_all(w, e, in);
+    rlf_random_key key = {.seed = 5, .purpose = RLF_PURPOSE_UNIFORM, .site = 3};
+    bool good = true;
+    for (uint32_t r = 0; r < n_rows(w, ROLL); r++) {
+        key.sample = w->space[ROLL].identity[r];
+        key.site = 3;
+        for (uint32_t t = 0; t < n_tokens(w, TOKENS, r); t++)
+            good = good && out[0].number[place_of(w, TOKENS, r, t)] ==
+                               rlf_draw_uniform(&key, t);
+        key.site = 4;
+        good = good && out[2].number[r] == rlf_draw_uniform(&key, 0);
+    }
+    ok(good, "uniform is keyed by site, identity and token");
+}
+
+static void
+errors(world *w)
+{
+    rlf_expr *e = program(w);
+    rlf_span span = {1, 20, 30};
+    int y = rlf_expr_add(e, (rlf_expr_op){.code = RLF_EXPR_MOST,
+                                          .domain = BATCH,
+                                          .arg = {input(e, ROLL), -1, -1},
+                                          .span = span});
+    rlf_expr_add_output(e, "y", y);
+    rlf_column in = column(w, ROLL, 0, 1);
+    rlf_column *out = outputs_new(w, e);
+    rlf_expr_bind bind = {.inputs = &in, .outputs = out};
+    rlf_err err = RLF_ERR_NONE;
+    const rlf_expr_plan *plan;
+    ok(rlf_expr_plan_new(e, w->arena, &err, &plan) == RLF_OK, "a plan");
+    is_int(rlf_expr_run(plan, NULL, &bind, &err), RLF_USER,
+           "the most of an empty group is the user's error");
+    is_str(err.sentence, "max of nothing: row 1002 of batch has no roll",
+           "it names the row");
+    is_int(err.span.first, 20, "and the place");
+
+    rlf_domains with = {0};
+    rlf_domains_init(&with, w->arena);
+    int rows = rlf_domains_add(
+        &with, (rlf_domain){.kind = RLF_DOMAIN_ROWS, .owner = -1});
+    int tokens = rlf_domains_add(
+        &with, (rlf_domain){.kind = RLF_DOMAIN_TOKENS, .owner = rows});
+    int words = rlf_domains_add(
+        &with, (rlf_domain){.kind = RLF_DOMAIN_VOCAB, .owner = tokens});
+    e = rlf_expr_new(w->arena, &with);
+    rlf_expr_add_output(e, "y",
+                        op(e, RLF_EXPR_SUM, tokens, input(e, words), -1, 0));
+    rlf_err_clear(&err);
+    is_int(rlf_expr_plan_new(e, w->arena, &err, &plan), RLF_USER,
+           "a vocabulary is refused");
+}
+
+int
+main(void)
+{
+    world w;
+    const uint32_t sizes[] = {3, 1, 0, 2, 4};
+    world_make(&w, sizes, 5, 1u << 0 | 1u << 2 | 1u << 4, 9);
+    pointwise_ops(&w);
+    reductions(&w, true);
+    scans_and_groups(&w);
+    downs(&w);
+    random_programs(&w, 300);
+    texts(&w);
+    random_numbers(&w);
+    errors(&w);
+    rlf_arena_free(w.arena);
+
+    note("rows longer than a block, more rows than a block of rows");
+    uint32_t many[70];
+    for (int i = 0; i < 70; i++)
+        many[i] = 1 + (uint32_t)i % 3;
+    world_make(&w, many, 70, 0x15, 700);
+    reductions(&w, true);
+    scans_and_groups(&w);
+    downs(&w);
+    random_programs(&w, 6);
+    rlf_arena_free(w.arena);
+    return done();
+}
