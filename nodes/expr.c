@@ -30,8 +30,13 @@ init(const rlf_env *env, const rlf_node *node, rlf_err *err, void **out)
     (void)env;
     state *s = rlf_calloc(1, sizeof *s);
     s->arena = rlf_arena_new();
+    rlf_status status = rlf_expr_plan_new(node->expr, s->arena, err, &s->plan);
+    if (status < 0) {
+        fini(s);
+        s = NULL;
+    }
     *out = s;
-    return rlf_expr_plan_new(node->expr, s->arena, err, &s->plan);
+    return status;
 }
 
 /* Enter `space` and all spaces above it by their domains. */

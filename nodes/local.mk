@@ -26,3 +26,7 @@ libnodes_la_SOURCES = \
 	%D%/state.c \
 	%D%/table.c %D%/table.h \
 	%D%/where.c
+
+check_PROGRAMS += tests/unit/nodes_draw
+tests_unit_nodes_draw_LDADD = $(NODES_LIBS)
+EXTRA_DIST += tests/unit/nodes.h

@@ -1,0 +1,208 @@
+/* A small world for tests of node classes: a graph made by hand, data files
+ * written on the spot, and calls carried out without a scheduler. */
+#ifndef RLF_TESTS_UNIT_NODES_H
+#define RLF_TESTS_UNIT_NODES_H
+
+#include "engine/graph/class.h"
+#include "nodes/table.h"
+#include "tests/tap.h"
+
+#include <unistd.h>
+
+typedef struct world {
+    rlf_arena *arena, *pool;
+    rlf_sources sources;
+    rlf_graph *graph;
+    rlf_env env;
+    void *resource[8];
+    rlf_err err;
+    /* What report() got: the last value and how many of each name. */
+    struct {
+        char name[32];
+        double sum;
+        int n;
+    } reported[8];
+    int n_reported;
+} world;
+
+TAP_FUNCTION void
+world_report(void *sink, const char *name, double value)
+{
+    world *w = sink;
+    int i = 0;
+    while (i < w->n_reported && strcmp(w->reported[i].name, name) != 0)
+        i++;
+    if (i == w->n_reported) {
+        snprintf(w->reported[i].name, sizeof w->reported[i].name, "%s", name);
+        w->n_reported++;
+    }
+    w->reported[i].sum += value;
+    w->reported[i].n++;
+}
+
+TAP_FUNCTION world *
+world_new(uint64_t seed)
+{
+    world *w = calloc(1, sizeof *w);
+    w->arena = rlf_arena_new();
+    w->pool = rlf_arena_new();
+    w->sources.arena = w->arena;
+    w->graph = rlf_graph_new(w->arena, &w->sources);
+    w->env = (rlf_env){.graph = w->graph,
+                       .seed = seed,
+                       .step = 1,
+                       .pool = w->pool,
+                       .resource = w->resource,
+                       .report = world_report,
+                       .sink = w};
+    w->err = (rlf_err)RLF_ERR_NONE;
+    return w;
+}
+
+TAP_FUNCTION void
+world_free(world *w)
+{
+    for (size_t i = 0; i < w->graph->resources.count; i++) {
+        rlf_resource_kind kind = w->graph->resources.data[i].kind;
+        rlf_node_classes.resource[kind]->close(w->resource[i]);
+    }
+    rlf_arena_free(w->pool);
+    rlf_arena_free(w->arena);
+    free(w);
+}
+
+/* A file in the directory of the test, to be removed by the caller. */
+TAP_FUNCTION void
+write_file(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    if (!f || fputs(text, f) < 0 || fclose(f) != 0)
+        bail("cannot write %s", path);
+}
+
+TAP_FUNCTION rlf_arg
+text_arg(const char *name, const char *text)
+{
+    return (rlf_arg){
+        .kind = RLF_ARG_TEXT, .name = name, .text = text, .given = true};
+}
+
+TAP_FUNCTION rlf_arg
+number_arg(const char *name, double number)
+{
+    return (rlf_arg){
+        .kind = RLF_ARG_NUMBER, .name = name, .number = number, .given = true};
+}
+
+TAP_FUNCTION rlf_arg
+value_arg(const char *name, int value, int input)
+{
+    return (rlf_arg){.kind = RLF_ARG_VALUE,
+                     .name = name,
+                     .value = value,
+                     .input = input,
+                     .given = true};
+}
+
+/* Add a resource with these arguments and open it; its index, or -1 with the
+ * error in w->err. */
+TAP_FUNCTION int
+add_resource(world *w, rlf_resource resource, const rlf_arg *args, int n)
+{
+    resource.args = RLF_NEW_ARRAY(w->arena, rlf_arg, n);
+    if (n)
+        memcpy(resource.args, args, sizeof *args * (size_t)n);
+    resource.n_args = n;
+    int index = rlf_graph_add_resource(w->graph, resource);
+    const rlf_resource_class *class = rlf_node_classes.resource[resource.kind];
+    rlf_err_clear(&w->err);
+    rlf_status status = class->open(&w->env, &w->graph->resources.data[index],
+                                    &w->err, &w->resource[index]);
+    return status < 0 ? -1 : index;
+}
+
+TAP_FUNCTION int
+add_domain(world *w, rlf_domain_kind kind, const char *name, int owner)
+{
+    return rlf_domains_add(
+        &w->graph->domains,
+        (rlf_domain){.kind = kind, .name = name, .owner = owner});
+}
+
+TAP_FUNCTION int
+add_domain_under(world *w, rlf_domain_kind kind, const char *name, int owner,
+                 int up)
+{
+    return rlf_domains_add(
+        &w->graph->domains,
+        (rlf_domain){
+            .kind = kind, .name = name, .owner = owner, .up = {up}, .n_up = 1});
+}
+
+TAP_FUNCTION int
+add_set_value(world *w, rlf_set set)
+{
+    int index = rlf_graph_add_set(w->graph, set);
+    return rlf_graph_add_value(
+        w->graph,
+        (rlf_value){.kind = RLF_VALUE_SET, .domain = -1, .set = index});
+}
+
+TAP_FUNCTION int
+add_column_value(world *w, rlf_value_kind kind, int domain)
+{
+    return rlf_graph_add_value(
+        w->graph, (rlf_value){.kind = kind, .domain = domain, .set = -1});
+}
+
+/* A node of `class` in the flow, arrays copied. Arguments are given in the
+ * order of its formals, then the extra ones. */
+TAP_FUNCTION int
+add_node(world *w, const rlf_node_class *class, int receiver,
+         const rlf_arg *args, int n_args, const int *inputs, int n_inputs,
+         const int *outputs, int n_outputs, uint32_t site)
+{
+    rlf_node node = {.class = class,
+                     .grain = class->granularity,
+                     .rows = -1,
+                     .receiver = receiver,
+                     .n_inputs = n_inputs,
+                     .n_outputs = n_outputs,
+                     .n_args = n_args,
+                     .site = site};
+    node.args = RLF_NEW_ARRAY(w->arena, rlf_arg, n_args);
+    node.inputs = RLF_NEW_ARRAY(w->arena, int, n_inputs);
+    node.outputs = RLF_NEW_ARRAY(w->arena, int, n_outputs);
+    if (n_args)
+        memcpy(node.args, args, sizeof *args * (size_t)n_args);
+    if (n_inputs)
+        memcpy(node.inputs, inputs, sizeof *inputs * (size_t)n_inputs);
+    if (n_outputs)
+        memcpy(node.outputs, outputs, sizeof *outputs * (size_t)n_outputs);
+    return rlf_graph_add_node(w->graph, node);
+}
+
+/* A call of node `id`, ready to be opened. */
+TAP_FUNCTION rlf_call
+make_call(world *w, int id, const rlf_content *in)
+{
+    const rlf_node *node = &w->graph->nodes.data[id];
+    rlf_call call = {.env = &w->env, .node = node, .branch = -1};
+    int room = node->n_outputs > 4 ? node->n_outputs : 4;
+    call.in = RLF_NEW_ARRAY(w->pool, rlf_content, node->n_inputs);
+    call.out = RLF_NEW_ARRAY(w->pool, rlf_content, room);
+    if (node->n_inputs)
+        memcpy(call.in, in, sizeof *in * (size_t)node->n_inputs);
+    return call;
+}
+
+/* Open it and run it in one piece. */
+TAP_FUNCTION rlf_status
+run_call(world *w, rlf_call *call)
+{
+    rlf_err_clear(&w->err);
+    rlf_status status = call->node->class->open(call, &w->err);
+    return status < 0 ? status : call->node->class->step(call, &w->err);
+}
+
+#endif
