@@ -1,2 +1,4 @@
 # stdlib: *.rlf and *.lua, installed as $(pkgdatadir)/stdlib/...
 # nobase_dist_pkgdata_DATA += %D%/NAME.rlf
+nobase_dist_pkgdata_DATA += %D%/answer.lua %D%/template/chatml.lua \
+	%D%/template/llama3.lua

@@ -8,10 +8,14 @@ libluahost_la_SOURCES = %D%/coroutine.c %D%/freeze.c %D%/host.c %D%/host.h \
 libluahost_la_LIBADD = $(LUA_LIBS) $(JANSSON_LIBS) $(PCRE2_LIBS) \
 	$(UTF8PROC_LIBS)
 
-lua_tests = tests/unit/lua_limits tests/unit/lua_pattern tests/unit/lua_sandbox
-check_PROGRAMS += $(lua_tests)
+check_PROGRAMS += tests/unit/lua_library tests/unit/lua_limits \
+	tests/unit/lua_pattern tests/unit/lua_sandbox tests/unit/lua_value
+tests_unit_lua_library_SOURCES = tests/unit/lua_library.c tests/unit/lua_run.h
+tests_unit_lua_library_LDADD = $(LUA_HOST_LIBS)
 tests_unit_lua_limits_SOURCES = tests/unit/lua_limits.c tests/unit/lua_run.h
 tests_unit_lua_limits_LDADD = $(LUA_HOST_LIBS)
 tests_unit_lua_pattern_LDADD = $(LUA_HOST_LIBS) $(LUA_LIBS)
 tests_unit_lua_sandbox_SOURCES = tests/unit/lua_sandbox.c tests/unit/lua_run.h
 tests_unit_lua_sandbox_LDADD = $(LUA_HOST_LIBS)
+tests_unit_lua_value_SOURCES = tests/unit/lua_value.c tests/unit/lua_run.h
+tests_unit_lua_value_LDADD = $(LUA_HOST_LIBS)

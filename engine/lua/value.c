@@ -234,6 +234,8 @@ what(lua_State *L, int index)
         return "a function";
     case LUA_TNUMBER: {
         double x = lua_tonumber(L, index);
+        if (isfinite(x))
+            return "a number";
         return isnan(x) ? "NaN" : x > 0 ? "infinite" : "minus infinity";
     }
     default:

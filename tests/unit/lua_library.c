@@ -1,0 +1,278 @@
+/* rlflow's Lua library and the Lua part of the standard library: the table
+ * `rlf`, answer checking, templates, and the rewards among the examples. */
+#include "tests/unit/lua_run.h"
+
+static const char *root;
+
+static void
+test_texts(void)
+{
+    lua_gives("return '[' .. rlf.trim(' \\t a b\\n') .. rlf.trim('  ') .. ']'",
+              "[a b]");
+    lua_gives("return table.concat(rlf.split('a,,b,', ','), '|') .. "
+              "#rlf.split('', ',') .. #rlf.split('xx', 'xx')",
+              "a||b|12");
+    lua_gives("return table.concat(rlf.words('  one two\\n\\tthree '), '|') .. "
+              "#rlf.words(' ')",
+              "one|two|three0");
+    lua_gives("return rlf.lower('ÄBC \\xff Σ') .. rlf.upper('äbc é')",
+              "äbc \xff σÄBC É");
+    lua_gives("return rlf.fold('ＡＢＣ１２３ ﬁ Straße') .. "
+              "tostring(rlf.fold('\\xff'))",
+              "abc123 fi strassenil");
+    lua_gives("return tostring(rlf.starts('abc', 'ab')) .. "
+              "tostring(rlf.starts('a', 'ab')) .. tostring(rlf.ends('abc', "
+              "'bc')) .. tostring(rlf.ends('c', 'bc'))",
+              "truefalsetruefalse");
+    lua_gives(
+        "local o = {} for i, x in ipairs({'12', ' -3.5 ', '+.5', '1,234.5', "
+        "'6e-3', '1,23', '1,2345', '12a', '', '.', '-', '1e', '0x10', '1 2', "
+        "'inf', 'nan', '12,345,678', '007', '1.', '9007199254740993'}) do o[i] "
+        "= tostring(rlf.number(x)) end return table.concat(o, ' ')",
+        "12 -3.5 0.5 1234.5 0.006 nil nil nil nil nil nil nil nil nil nil nil "
+        "12345678 7 1.0 9007199254740993");
+    lua_gives("return rlf.number(('1'):rep(300)) or 'too long'", "too long");
+}
+
+static void
+test_json(void)
+{
+    lua_gives(
+        "local v = rlf.json_decode('{\"a\": [1, 2.5, null, true], \"b\": "
+        "{\"c\": \"\\\\u00e9\"}, \"n\": 12345678901}')\n"
+        "return v.a[1] .. ' ' .. v.a[2] .. ' ' .. tostring(v.a[3] == "
+        "rlf.null) .. ' ' .. v.b.c .. ' ' .. math.type(v.n) .. ' ' .. "
+        "rlf.json_encode(v)",
+        "1 2.5 true é integer {\"a\":[1,2.5,null,true],\"b\":{\"c\":\"é\"}"
+        ",\"n\":12345678901}");
+    lua_gives("return table.concat({tostring(rlf.json_decode('[1,')), "
+              "select(2, rlf.json_decode('{\\n\"a\" 1}'))}, ' ')",
+              "nil ':' expected near '1' (line 2)");
+    lua_gives("return rlf.json_encode({}) .. rlf.json_encode('a\"\\n') .. "
+              "rlf.json_encode(1/3) .. rlf.json_encode(1e300) .. "
+              "rlf.json_encode(2^53)",
+              "[]\"a\\\"\\n\"0.3333333333333333"
+              "1e+300"
+              "9007199254740992");
+    lua_gives(
+        "local t = {} t[1] = t return select(2, pcall(rlf.json_encode, t))",
+        "json_encode: tables are nested too deep, or in a ring");
+    lua_gives("return select(2, pcall(rlf.json_encode, {1, a = 2}))",
+              "json_encode: the keys of a table are neither 1..n nor texts");
+    lua_gives("return select(2, pcall(rlf.json_encode, print or pairs))",
+              "json_encode: a function has no form in JSON");
+    lua_gives("local deep = ('['):rep(100000) return "
+              "tostring((rlf.json_decode(deep)))",
+              "nil");
+}
+
+static void
+test_regex(void)
+{
+    lua_gives("local re = rlf.regex([[\\b(\\w+)@(\\w+)\\.com\\b]])\n"
+              "local a, b = re:match('mail bob@site.com now') return a .. b",
+              "bobsite");
+    lua_gives("return table.concat({rlf.regex('b+'):find('aabbb', 2)}, ',')",
+              "3,5");
+    lua_gives(
+        "local o = '' for w in rlf.regex('[a-z]*'):gmatch('ab 1cd') do o = "
+        "o .. w .. '|' end return o",
+        "ab|||cd||");
+    lua_gives("return tostring(rlf.regex('^x', 'im'):match('a\\nX')) .. "
+              "tostring(rlf.regex('(a)|(b)'):match('b')) .. "
+              "tostring(rlf.regex('q'):match('a'))",
+              "Xfalsenil");
+    lua_gives("local o = '' for c in rlf.regex('.'):gmatch('aé') do o = o .. c "
+              ".. '.' end return o",
+              "a.é.");
+    lua_gives("return select(2, pcall(rlf.regex, '(a'))",
+              "regex: missing closing parenthesis at character 3 of the "
+              "pattern");
+    lua_gives("return select(2, pcall(rlf.regex, 'a', 'q'))",
+              "regex: unknown flag 'q' (there are i, m, s, x)");
+    outcome out = lua_run((setup){.text = true},
+                          "local re = rlf.regex('(\\\\d+)')\n"
+                          "return function(s) return re:match(s.response) end");
+    is_str(out.text, "42", "a regular expression at file level");
+    ok(lua_run((setup){.text = true},
+               "return function(s) rlf.regex('a'):match('\\xff') end")
+               .status == RLF_USER,
+       "a subject that is not UTF-8 is an error");
+}
+
+/* {response, truth, score} */
+static const char *const answers[][3] = {
+    {"The answer is \\boxed{42}.", "42", "1"},
+    {"so \\boxed{1} no: \\boxed{\\frac{1}{2}}", "0.5", "1"},
+    {"\\boxed{\\dfrac{3}{4}}", "\\frac{3}{4}", "1"},
+    {"\\boxed{\\frac34}", "0.75", "1"},
+    {"\\boxed{-\\frac{1}{2}}", "-0.5", "1"},
+    {"\\boxed{0.333}", "1/3", "0"},
+    {"\\boxed{x^2+1}", "x^2 + 1", "1"},
+    {"\\boxed{\\sqrt{2}}", "\\sqrt{2}", "1"},
+    {"\\boxed{\\sqrt{4}}", "2", "0"},
+    {"\\boxed{(1, 2)}", "(1,2)", "1"},
+    {"\\boxed{(1, 0.5)}", "(1,\\frac12)", "1"},
+    {"\\boxed{[1, 2)}", "(1,2)", "0"},
+    {"\\boxed{(2, 1)}", "(1,2)", "0"},
+    {"\\boxed{5\\text{ cm}}", "5", "1"},
+    {"\\boxed{\\text{yes}}", "Yes", "1"},
+    {"\\boxed{50\\%}", "50", "1"},
+    {"\\boxed{90^\\circ}", "90", "1"},
+    {"\\boxed{12", "12", "1"},
+    {"Some sums. #### 1,234", "1234", "1"},
+    {"Some sums.\n#### 72", "She sold 48+24 = 72\n#### 72", "1"},
+    {"Some sums.\n#### 71", "She sold 48+24 = 72\n#### 72", "0"},
+    {"The answer is 7. It was 3 before.", "7", "1"},
+    {"the final answer is: 3/4", "0.75", "1"},
+    {"We get 5-3 = 2", "2", "1"},
+    {"from 5 to -3", "-3", "1"},
+    {"costs $1,000.50.", "1000.5", "1"},
+    {"no number at all", "5", "0"},
+    {"", "5", "0"},
+    {"\\boxed{}", "", "0"},
+    {"12", "12.0", "1"},
+    {"12", "012", "1"},
+    {"1e3", "3", "0"},
+    {"that is 1e3.", "1000", "1"},
+    {"x2 is 4 and y3", "4", "1"},
+    {"-0.0", "0", "1"},
+    {"\\boxed{1e3}", "1000", "1"},
+    {"\\boxed{100000000000000000000}", "100000000000000000001", "0"},
+    {"\\boxed{½}", "0.5", "1"},
+    {"\\boxed{−5}", "-5", "1"},
+    {"\\boxed{x=5}", "5", "1"},
+    {"\\boxed{\\{1,2\\}}", "\\{1, 2\\}", "1"},
+    {"\\boxed{1/0}", "5", "0"},
+    {"\\boxed{.5}", "1/2", "1"},
+    {"\\fbox{9}", "9", "1"},
+};
+
+static void
+test_answer(void)
+{
+    char dir[1024];
+    snprintf(dir, sizeof dir, "%s/stdlib", root);
+    rlf_arena *arena = rlf_arena_new();
+    rlf_err err = RLF_ERR_NONE;
+    rlf_lua_host *host;
+    setup s = {.dir = dir};
+    if (lua_open(arena, &s,
+                 "local answer = require('answer')\n"
+                 "return function(s) return answer.score(s.response, s.answer) "
+                 "end",
+                 &err, &host) < 0)
+        bail("%s", err.sentence);
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+        const rlf_lua_field f[] = {
+            {.name = "response",
+             .kind = RLF_LUA_BYTES,
+             .text = rlf_str_of(answers[i][0])},
+            {.name = "answer",
+             .kind = RLF_LUA_BYTES,
+             .text = rlf_str_of(answers[i][1])},
+        };
+        rlf_lua_sample sample = {.fields = f, .n_fields = 2};
+        rlf_lua_value v = {.number = -1};
+        rlf_err_clear(&err);
+        rlf_lua_call(host, &sample, 1, arena, &err, &v);
+        if (!ok(v.number == (answers[i][2][0] == '1'), "answer %zu: %s", i + 1,
+                answers[i][2]))
+            note("%s against %s: %g %s", answers[i][0], answers[i][1], v.number,
+                 err.sentence);
+    }
+    rlf_lua_host_free(host);
+    rlf_arena_free(arena);
+}
+
+static rlf_lua_host *
+open_file(rlf_arena *arena, const char *name, rlf_lua_per per)
+{
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    rlf_lua_spec spec = {.path = path, .per = per};
+    const rlf_lua_program *program;
+    rlf_lua_host *host;
+    rlf_err err = RLF_ERR_NONE;
+    if (rlf_lua_program_open(arena, &spec, &err, &program) < 0 ||
+        rlf_lua_host_new(program, NULL, &err, &host) < 0)
+        bail("%s", err.sentence);
+    return host;
+}
+
+static void
+test_templates(void)
+{
+    static const char *const want[][2] = {
+        {"stdlib/template/chatml.lua",
+         "<|im_start|>user\nhi <|im_end|>\n<|im_start|>assistant\n"},
+        {"stdlib/template/llama3.lua",
+         "<|start_header_id|>user<|end_header_id|>\n\nhi<|eot_id|>"
+         "<|start_header_id|>assistant<|end_header_id|>\n\n"},
+    };
+    const rlf_lua_field one[] = {
+        {.name = "role", .kind = RLF_LUA_BYTES, .text = {"user", 4}},
+        {.name = "content", .kind = RLF_LUA_BYTES, .text = {"hi ", 3}}};
+    const rlf_lua_record message = {one, 2};
+    for (size_t i = 0; i < 2; i++) {
+        rlf_arena *arena = rlf_arena_new();
+        rlf_err err = RLF_ERR_NONE;
+        rlf_lua_host *host = open_file(arena, want[i][0], RLF_LUA_PER_TEMPLATE);
+        rlf_str text = {"", 0};
+        rlf_lua_template(host, &message, 1, true, arena, &err, &text);
+        is_str(text.p, want[i][1], want[i][0]);
+        rlf_lua_host_free(host);
+        rlf_arena_free(arena);
+    }
+}
+
+static void
+test_arith(void)
+{
+    static const struct {
+        const char *response, *answer;
+        bool finished;
+        double score;
+    } cases[] = {
+        {"16", "16", true, 1},   {"16", "16", false, 0}, {" 16", "16", true, 0},
+        {"16.0", "16", true, 0}, {"-3", "-3", true, 1},  {"", "0", true, 0},
+    };
+    rlf_arena *arena = rlf_arena_new();
+    rlf_lua_host *host =
+        open_file(arena, "examples/rewards/arith.lua", RLF_LUA_PER_SAMPLE);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const rlf_lua_field f[] = {
+            {.name = "response",
+             .kind = RLF_LUA_BYTES,
+             .text = rlf_str_of(cases[i].response)},
+            {.name = "answer",
+             .kind = RLF_LUA_BYTES,
+             .text = rlf_str_of(cases[i].answer)},
+            {.name = "finished",
+             .kind = RLF_LUA_BOOL,
+             .flag = cases[i].finished},
+        };
+        rlf_lua_sample sample = {.fields = f, .n_fields = 3};
+        rlf_lua_value v = {.number = -1};
+        rlf_err err = RLF_ERR_NONE;
+        rlf_lua_call(host, &sample, 1, arena, &err, &v);
+        near(v.number, cases[i].score, 0, "the reward of the main example");
+    }
+    rlf_lua_host_free(host);
+    rlf_arena_free(arena);
+}
+
+int
+main(void)
+{
+    root = getenv("RLFLOW_SOURCE");
+    if (!root)
+        root = ".";
+    test_texts();
+    test_json();
+    test_regex();
+    test_answer();
+    test_templates();
+    test_arith();
+    return done();
+}

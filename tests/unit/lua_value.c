@@ -1,0 +1,385 @@
+/* Samples in, results out: what a function sees, what it may return, and the
+ * words with which everything else is refused. */
+#include "tests/unit/lua_run.h"
+
+#define WHO " (prompt 12, sample 3, step 40)"
+
+static rlf_lua_host *
+open_gives(rlf_arena *arena, rlf_lua_per per, const rlf_lua_give *gives,
+           size_t n, const char *source)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_lua_spec spec = {.path = "r.lua",
+                         .source = source,
+                         .per = per,
+                         .gives = gives,
+                         .n_gives = n};
+    const rlf_lua_program *program;
+    rlf_lua_host *host;
+    if (rlf_lua_program_open(arena, &spec, &err, &program) < 0 ||
+        rlf_lua_host_new(program, NULL, &err, &host) < 0)
+        bail("%s", err.sentence);
+    return host;
+}
+
+static void
+test_seen(void)
+{
+    lua_gives(
+        "return s.prompt .. s.response .. s.answer .. s.grade .. s.length "
+        ".. tostring(s.finished)",
+        "What is 12 plus 30? 42422.53true");
+    lua_gives(
+        "return table.concat(s.tokens, ',') .. table.concat(s.pieces, '|') "
+        ".. #s.tokens .. math.type(s.tokens[1])",
+        "11,12,13 4|2|3integer");
+    lua_gives("return tostring(s.tokens == s.tokens) .. tostring(s.nothing) .. "
+              "tostring(rawget(s, 'tokens')[2])",
+              "truenil12");
+    lua_gives("s.mine = 1 s.tokens[1] = 5 return s.mine .. s.tokens[1]", "15");
+    lua_gives(
+        "return rlf.json_encode(s)",
+        "{\"answer\":\"42\",\"finished\":true,\"grade\":2.5,\"length\":3,"
+        "\"pieces\":[\" 4\",\"2\",\"\"],\"prompt\":\"What is 12 plus 30?\","
+        "\"response\":\" 42\",\"tokens\":[11,12,13]}");
+}
+
+static void
+test_one_number(void)
+{
+    outcome out = lua_run((setup){0}, "return function(s) return 0.1 end");
+    ok(out.status == RLF_OK && out.number == 0.1, "a number");
+    out = lua_run((setup){0}, "return function(s) return 7 end");
+    ok(out.status == RLF_OK && out.number == 7, "an integer");
+    lua_fails("return function(s)\nend",
+              "r.lua:1: the result is nil, not a number" WHO,
+              "every way through the function must end in a return");
+    lua_fails("local function f(s) return nil end\nreturn f",
+              "r.lua:1: the result is nil, not a number" WHO, NULL);
+    lua_fails("return function(s) return s.answer == '42' end",
+              "r.lua:1: the result is true, not a number" WHO,
+              "write: return condition and 1 or 0");
+    lua_fails("return function(s) return '1' end",
+              "r.lua:1: the result is a text, not a number" WHO,
+              "tonumber(text) makes a number of it");
+    lua_fails("return function(s) return {} end",
+              "r.lua:1: the result is a table, not a number" WHO, NULL);
+    lua_fails("return function(s) return 0/0 end",
+              "r.lua:1: the result is NaN, not a finite number" WHO, NULL);
+    lua_fails("return function(s) return 1/0 end",
+              "r.lua:1: the result is infinite, not a finite number" WHO, NULL);
+    lua_fails("return function(s) return ('a'):gsub('a', 'b') end",
+              "r.lua:1: the result has 2 values where 1 are declared" WHO,
+              "declare names for them: -> (a, b); or put the call in "
+              "parentheses to keep its first value");
+}
+
+/* Run with these results on the usual sample; returns the sentence. */
+static rlf_status
+run_gives(rlf_arena *arena, const rlf_lua_give *gives, size_t n,
+          const char *body, rlf_err *err, rlf_lua_value *out)
+{
+    char source[1024];
+    snprintf(source, sizeof source, "return function(s) %s end", body);
+    rlf_lua_host *host =
+        open_gives(arena, RLF_LUA_PER_SAMPLE, gives, n, source);
+    rlf_err_clear(err);
+    rlf_status status = rlf_lua_call(host, &lua_run_sample, 1, arena, err, out);
+    rlf_lua_host_free(host);
+    return status;
+}
+
+static void
+test_named(void)
+{
+    static const rlf_lua_give gives[] = {{"correct", RLF_LUA_SAMPLE},
+                                         {"credit", RLF_LUA_TOKEN},
+                                         {"note", RLF_LUA_TEXT}};
+    static const struct {
+        const char *body, *sentence;
+    } bad[] = {
+        {"return {correct = 1, credit = {1, 2, 3}}",
+         "r.lua:1: result 'note' is nil, not a text" WHO},
+        {"return {correct = 1, credit = {1, 2}, note = ''}",
+         "r.lua:1: result 'credit' has 2 numbers for a response of 3 "
+         "tokens" WHO},
+        {"return {correct = 1, credit = {1, 2, 'x'}, note = ''}",
+         "r.lua:1: result 'credit' is a text at token 3, not a finite "
+         "number" WHO},
+        {"return {correct = 1, credit = 5, note = ''}",
+         "r.lua:1: result 'credit' is a number, not an array of numbers" WHO},
+        {"return {corect = 1, credit = {1, 2, 3}, note = ''}",
+         "r.lua:1: the result has a field 'corect' that the hook does not "
+         "declare" WHO},
+        {"return {correct = 1, credit = {1, 2, 3}, note = '', extra = 2}",
+         "r.lua:1: the result has a field 'extra' that the hook does not "
+         "declare" WHO},
+        {"return 1, {1, 2, 3}",
+         "r.lua:1: the result has 2 values where 3 are declared" WHO},
+        {"return 1",
+         "r.lua:1: the result has 1 values where 3 are declared" WHO},
+    };
+    rlf_arena *arena = rlf_arena_new();
+    rlf_err err = RLF_ERR_NONE;
+    rlf_lua_value v[3];
+    for (int way = 0; way < 2; way++) {
+        rlf_status status = run_gives(
+            arena, gives, 3,
+            way ? "return 1, {0.5, 0, 2}, 'x\\0y'"
+                : "return {note = 'x\\0y', correct = 1, credit = {0.5, 0, 2}}",
+            &err, v);
+        ok(status == RLF_OK && v[0].number == 1 && v[1].n_tokens == 3 &&
+               v[1].tokens[0] == 0.5 && v[1].tokens[2] == 2 &&
+               v[2].text.n == 3 && memcmp(v[2].text.p, "x\0y", 3) == 0,
+           way ? "values in order" : "a table of results");
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        run_gives(arena, gives, 3, bad[i].body, &err, v);
+        is_str(err.sentence, bad[i].sentence, bad[i].body);
+    }
+    static const rlf_lua_give one[] = {{"credit", RLF_LUA_TOKEN}};
+    ok(run_gives(arena, one, 1, "return {1, 2, 3}", &err, v) == RLF_OK &&
+           v[0].tokens[1] == 2,
+       "one named array, returned as such");
+    ok(run_gives(arena, one, 1, "return {credit = {1, 2, 3}}", &err, v) ==
+               RLF_OK &&
+           v[0].tokens[2] == 3,
+       "or as a field");
+    rlf_arena_free(arena);
+}
+
+static void
+test_group(void)
+{
+    static const rlf_lua_give gives[] = {{"rank", RLF_LUA_SAMPLE},
+                                         {"mean", RLF_LUA_SAMPLE}};
+    rlf_arena *arena = rlf_arena_new();
+    rlf_err err = RLF_ERR_NONE;
+    rlf_lua_host *host = open_gives(
+        arena, RLF_LUA_PER_GROUP, gives, 2,
+        "return function(samples)\n"
+        "  local sum = 0\n"
+        "  for _, s in ipairs(samples) do sum = sum + s.x + #s.tokens end\n"
+        "  local out = {}\n"
+        "  for i, s in ipairs(samples) do\n"
+        "    out[i] = {rank = i * 10 + s.tokens[1], mean = sum / #samples}\n"
+        "  end\n"
+        "  if samples[1].x == 9 then out[2].rank = nil end\n"
+        "  if samples[1].x == 8 then out[4] = nil end\n"
+        "  if samples[1].x == 7 then return 5 end\n"
+        "  return out\n"
+        "end\n");
+    const int32_t tokens[4] = {1, 2, 3, 4};
+    rlf_lua_field f[4][2];
+    rlf_lua_sample samples[4];
+    rlf_lua_value out[8];
+    for (int i = 0; i < 4; i++) {
+        f[i][0] =
+            (rlf_lua_field){.name = "x", .kind = RLF_LUA_NUMBER, .number = i};
+        f[i][1] = (rlf_lua_field){.name = "tokens", .kind = RLF_LUA_INTS};
+        f[i][1].ints.p = tokens + i;
+        f[i][1].ints.n = 1;
+        samples[i] = (rlf_lua_sample){
+            .fields = f[i], .n_fields = 2, .length = 1, .prompt = 5, .step = 2};
+    }
+    rlf_status status = rlf_lua_call(host, samples, 4, arena, &err, out);
+    bool good = status == RLF_OK;
+    for (int i = 0; i < 4 && good; i++)
+        good = out[2 * i].number == 10 * (i + 1) + i + 1 &&
+               out[2 * i + 1].number == 2.5;
+    ok(good, "a group: every sample has its own fields and result");
+    f[0][0].number = 9;
+    rlf_lua_call(host, samples, 4, arena, &err, out);
+    is_str(err.sentence,
+           "r.lua:1: result 'rank' for element 2 is nil, not a number (prompt "
+           "5, step 2)",
+           "a result that is missing");
+    rlf_err_clear(&err);
+    f[0][0].number = 8;
+    rlf_lua_call(host, samples, 4, arena, &err, out);
+    is_str(
+        err.sentence,
+        "r.lua:1: the result has 3 elements for 4 samples (prompt 5, step 2)",
+        "a sample that is missing");
+    rlf_err_clear(&err);
+    f[0][0].number = 7;
+    rlf_lua_call(host, samples, 4, arena, &err, out);
+    ok(strstr(err.sentence, "not an array of results") != NULL, "%s",
+       err.sentence);
+    rlf_err_clear(&err);
+    is_int(rlf_lua_call(host, samples, 0, arena, &err, out), RLF_USER,
+           "no samples: the function meets an empty array");
+    rlf_lua_host_free(host);
+    rlf_arena_free(arena);
+}
+
+static void
+test_turn_and_step(void)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_err err = RLF_ERR_NONE;
+    rlf_lua_host *host =
+        open_gives(arena, RLF_LUA_PER_TURN, NULL, 0,
+                   "return function(s)\n"
+                   "  if #s.turns == 2 then return end\n"
+                   "  return s.turns[1].role .. ':' .. s.turns[1].content\n"
+                   "end\n");
+    const rlf_lua_field one[] = {
+        {.name = "role", .kind = RLF_LUA_BYTES, .text = {"user", 4}},
+        {.name = "content", .kind = RLF_LUA_BYTES, .text = {"hi", 2}}};
+    const rlf_lua_record turns[] = {{one, 2}, {one, 2}};
+    rlf_lua_field f = {.name = "turns", .kind = RLF_LUA_LIST};
+    f.list.p = turns;
+    f.list.n = 1;
+    rlf_lua_sample sample = {.fields = &f, .n_fields = 1, .step = 3};
+    rlf_lua_value out;
+    ok(rlf_lua_call(host, &sample, 1, arena, &err, &out) == RLF_OK &&
+           !out.none && strcmp(out.text.p, "user:hi") == 0,
+       "a turn gives a text");
+    f.list.n = 2;
+    ok(rlf_lua_call(host, &sample, 1, arena, &err, &out) == RLF_OK && out.none,
+       "or nil, to end");
+    rlf_lua_host_free(host);
+    host = open_gives(arena, RLF_LUA_PER_STEP, NULL, 0,
+                      "return function(s) return s.step * 2 + math.random(0) * "
+                      "0 end");
+    sample.n_fields = 0;
+    ok(rlf_lua_call(host, &sample, 1, arena, &err, &out) == RLF_OK &&
+           out.number == 6,
+       "a step gives a scalar");
+    rlf_lua_host_free(host);
+    rlf_arena_free(arena);
+}
+
+static void
+test_template_and_rows(void)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_err err = RLF_ERR_NONE;
+    const rlf_lua_field one[] = {
+        {.name = "role", .kind = RLF_LUA_BYTES, .text = {"user", 4}},
+        {.name = "content", .kind = RLF_LUA_BYTES, .text = {"hi", 2}}};
+    const rlf_lua_record message = {one, 2};
+    rlf_str text;
+    rlf_lua_host *host =
+        open_gives(arena, RLF_LUA_PER_TEMPLATE, NULL, 0,
+                   "return function(messages, open) local o = '' for _, m in "
+                   "ipairs(messages) do o = o .. m.role .. m.content end "
+                   "return o .. (open "
+                   "and '>' or '') end");
+    ok(rlf_lua_template(host, &message, 1, true, arena, &err, &text) ==
+               RLF_OK &&
+           strcmp(text.p, "userhi>") == 0,
+       "a template");
+    ok(rlf_lua_template(host, &message, 1, false, arena, &err, &text) ==
+               RLF_OK &&
+           strcmp(text.p, "userhi") == 0,
+       "closed");
+    rlf_lua_host_free(host);
+    host = open_gives(arena, RLF_LUA_PER_TEMPLATE, NULL, 0,
+                      "return function(messages) return 5 end");
+    is_int(rlf_lua_template(host, &message, 1, true, arena, &err, &text),
+           RLF_USER, "a template must give a text");
+    is_str(err.sentence, "r.lua: the template returned number, not a text",
+           "and says so");
+    rlf_err_clear(&err);
+    rlf_lua_host_free(host);
+    host = open_gives(
+        arena, RLF_LUA_PER_GENERATOR, NULL, 0,
+        "return function(i) if i > 2 then return nil end\n"
+        "return {question = i .. '+' .. i, answer = 2 * i, hard = false, r = "
+        "math.random(1, 100)} end");
+    rlf_random_key key = {.seed = 1, .purpose = RLF_PURPOSE_LUA, .sample = 1};
+    rlf_lua_record row;
+    bool more;
+    ok(rlf_lua_generate(host, 2, &key, arena, &err, &row, &more) == RLF_OK &&
+           more && row.n == 4 && strcmp(row.fields[0].name, "answer") == 0 &&
+           row.fields[0].number == 4 &&
+           strcmp(row.fields[2].name, "question") == 0 &&
+           strcmp(row.fields[2].text.p, "2+2") == 0 &&
+           row.fields[1].kind == RLF_LUA_BOOL,
+       "a generated row");
+    ok(rlf_lua_generate(host, 3, &key, arena, &err, &row, &more) == RLF_OK &&
+           !more,
+       "no more rows");
+    rlf_lua_host_free(host);
+    rlf_arena_free(arena);
+}
+
+/* math.random is the sample's own stream, from its beginning in every call. */
+static void
+test_random(void)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_err err = RLF_ERR_NONE;
+    static const rlf_lua_give gives[] = {
+        {"a", RLF_LUA_SAMPLE}, {"b", RLF_LUA_SAMPLE}, {"c", RLF_LUA_SAMPLE}};
+    rlf_lua_host *host =
+        open_gives(arena, RLF_LUA_PER_SAMPLE, gives, 3,
+                   "return function(s) return math.random(), math.random(6), "
+                   "math.random(-3, 3) end");
+    rlf_lua_sample sample = lua_run_sample;
+    rlf_lua_value v[3];
+    int good = 0;
+    for (unsigned i = 0; i < 50; i++) {
+        sample.key.sample = i / 2; /* each twice */
+        if (rlf_lua_call(host, &sample, 1, arena, &err, v) < 0)
+            bail("%s", err.sentence);
+        good += v[0].number == rlf_draw_uniform(&sample.key, 0) &&
+                v[1].number == 1 + (double)rlf_draw_below(&sample.key, 1, 6) &&
+                v[2].number == (double)rlf_draw_below(&sample.key, 2, 7) - 3;
+    }
+    is_int(good, 50, "math.random is Philox by sample and position");
+    rlf_lua_host_free(host);
+    rlf_arena_free(arena);
+}
+
+static void
+note_line(void *arg, const char *text, size_t n)
+{
+    snprintf(arg, 64, "%.*s", (int)n, text);
+}
+
+static void
+test_options(void)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_err err = RLF_ERR_NONE;
+    char line[64] = "";
+    rlf_lua_options options = {.print = note_line, .arg = line};
+    rlf_lua_spec spec = {.path = "b.rlf",
+                         .line = 12,
+                         .source = "return function(s) print(1, nil, {}) error("
+                                   "'x') end"};
+    const rlf_lua_program *program;
+    rlf_lua_host *host, *other;
+    rlf_lua_value v;
+    if (rlf_lua_program_open(arena, &spec, &err, &program) < 0 ||
+        rlf_lua_host_new(program, &options, &err, &host) < 0)
+        bail("%s", err.sentence);
+    rlf_lua_call(host, &lua_run_sample, 1, arena, &err, &v);
+    is_str(line, "1\tnil\ttable", "print reaches the caller");
+    is_str(err.sentence, "b.rlf:12: x" WHO, "lines of a block in a file");
+    rlf_err_clear(&err);
+    if (rlf_lua_host_new(program, NULL, &err, &other) < 0)
+        bail("%s", err.sentence);
+    ok(rlf_lua_host_hash(host) == rlf_lua_host_hash(other),
+       "the hash is that of the text");
+    rlf_lua_host_free(other);
+    rlf_lua_host_free(host);
+    rlf_arena_free(arena);
+}
+
+int
+main(void)
+{
+    test_seen();
+    test_one_number();
+    test_named();
+    test_group();
+    test_turn_and_step();
+    test_template_and_rows();
+    test_random();
+    test_options();
+    return done();
+}
