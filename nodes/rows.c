@@ -169,13 +169,22 @@ read_prompt(const rlf_env *env, const rlf_rows *rows, const rlf_reader *reader,
     return check_length(env, rows, reader, prompt, err);
 }
 
+/* Models loaded from one directory have tokenizers of their own that are the
+ * same. */
+static bool
+same_tokenizer(const rlf_tokenizer *a, const rlf_tokenizer *b)
+{
+    return a == b || rlf_tokenizer_hash(a) == rlf_tokenizer_hash(b);
+}
+
 rlf_status
 rlf_rows_prompts(const rlf_env *env, rlf_rows *rows, const rlf_reader *reader,
                  rlf_err *err, rlf_prompt **out)
 {
     uint32_t n = rows->prompts->count;
     rlf_prompt *prompts = rows->prompt;
-    bool mine = !rows->tokenizer || rows->tokenizer == reader->tokenizer;
+    bool mine =
+        !rows->tokenizer || same_tokenizer(rows->tokenizer, reader->tokenizer);
     if (!mine) {
         prompts = RLF_NEW_ARRAY(env->pool, rlf_prompt, n);
         for (uint32_t i = 0; i < n; i++) {
@@ -197,7 +206,7 @@ rlf_rows_prompts(const rlf_env *env, rlf_rows *rows, const rlf_reader *reader,
             return status;
         }
     }
-    if (mine)
+    if (!rows->tokenizer)
         rows->tokenizer = reader->tokenizer;
     *out = prompts;
     return RLF_OK;

@@ -1,0 +1,440 @@
+/* Hooks: what Lua is given and what comes back, per sample, group, batch and
+ * step; failures with the sample's name, and on_error. Also ask and respond. */
+#include "engine/text/tokenizer.h"
+#include "nodes/data.h"
+#include "nodes/model.h"
+#include "tests/unit/nodes.h"
+
+static const char *const data_file = "nodes_hook.tmp.jsonl";
+static const char *const lua_file = "nodes_hook.tmp.lua";
+
+enum { PROMPTS = 3, EACH = 2, SAMPLES = PROMPTS * EACH };
+
+typedef struct made {
+    world *w;
+    int data, batch, roll, tokens;
+    int set, extra; /* values */
+    rlf_tokenizer *tokenizer;
+    rlf_rows *rows;
+} made;
+
+static const rlf_set *
+set_of(const world *w, int value)
+{
+    return &w->graph->sets.data[w->graph->values.data[value].set];
+}
+
+/* Two samples of each of three data rows; sample i answers row i / 2 with the
+ * digits of i, i + 1, ... */
+static void
+fill(made *m)
+{
+    world *w = m->w;
+    const rlf_set *set = set_of(w, m->set);
+    rlf_rows *rows = m->rows = RLF_NEW(w->pool, rlf_rows);
+    rows->set = set;
+    rows->prompts = rlf_space_rows(w->pool, w->graph, m->batch, PROMPTS);
+    rows->samples = rlf_space_rows(w->pool, w->graph, m->roll, SAMPLES);
+    rows->samples->up[0].to = rows->prompts;
+    rows->prompt = RLF_NEW_ARRAY(w->pool, rlf_prompt, PROMPTS);
+    rows->sample = RLF_NEW_ARRAY(w->pool, rlf_sample, SAMPLES);
+    rows->data_row = RLF_NEW_ARRAY(w->pool, uint32_t, PROMPTS);
+    rows->tokenizer = m->tokenizer;
+    rows->temperature = 1;
+    const rlf_data *data = w->resource[m->data];
+    for (uint32_t i = 0; i < PROMPTS; i++) {
+        rows->data_row[i] = PROMPTS - 1 - i;
+        rows->prompt[i].text = data->prompt->texts[rows->data_row[i]];
+        ((uint64_t *)rows->prompts->identity)[i] = 40 + i;
+    }
+    uint32_t lengths[SAMPLES];
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        ((uint32_t *)rows->samples->up[0].index)[i] = i / EACH;
+        ((uint64_t *)rows->samples->identity)[i] = 80 + i;
+        uint32_t n = lengths[i] = i % 3 + 1;
+        uint32_t *ids = RLF_NEW_ARRAY(w->pool, uint32_t, n);
+        char *text = RLF_NEW_ARRAY(w->pool, char, n + 1);
+        for (uint32_t t = 0; t < n; t++) {
+            text[t] = (char)('0' + i + t);
+            ids[t] = 7 + i + t;
+        }
+        rows->sample[i] = (rlf_sample){
+            .text = {text, n}, .ids = ids, .n_ids = n, .finished = i != 3};
+    }
+    rows->tokens = rlf_space_tokens(w->pool, w->graph, m->tokens, rows->samples,
+                                    0, lengths);
+}
+
+static made
+make(uint64_t seed)
+{
+    made m = {.w = world_new(seed)};
+    world *w = m.w;
+    write_file(data_file,
+               "{\"q\": \"one =\", \"a\": \"0\", \"grade\": 5}\n"
+               "{\"q\": \"two =\", \"a\": \"23\", \"grade\": 6}\n"
+               "{\"q\": \"three =\", \"a\": \"12\", \"grade\": 7}\n");
+    rlf_arg args[] = {text_arg(NULL, data_file), text_arg("prompt", "q"),
+                      text_arg("answer", "a"), text_arg("grade", "grade")};
+    m.data = add_resource(w,
+                          (rlf_resource){.kind = RLF_RESOURCE_DATA,
+                                         .name = "prompts",
+                                         .constructor = "jsonl"},
+                          args, 4);
+    const char *source = getenv("RLFLOW_SOURCE");
+    char path[4096];
+    snprintf(path, sizeof path, "%s/examples/models/arith",
+             source ? source : ".");
+    if (rlf_tokenizer_open(path, &w->err, &m.tokenizer) < 0)
+        bail("%s", w->err.sentence);
+    m.batch = add_domain(w, RLF_DOMAIN_ROWS, "batch", -1);
+    m.roll = add_domain(w, RLF_DOMAIN_ROWS, "roll", m.batch);
+    m.tokens = add_domain(w, RLF_DOMAIN_TOKENS, "tokens of roll", m.roll);
+    m.set = add_set_value(w, (rlf_set){.kind = RLF_SET_SAMPLED,
+                                       .name = "roll",
+                                       .prompts = m.batch,
+                                       .samples = m.roll,
+                                       .tokens = m.tokens,
+                                       .origin = -1,
+                                       .from = -1,
+                                       .data = m.data,
+                                       .model = -1});
+    m.extra = add_column_value(w, RLF_VALUE_NUMBER, m.batch);
+    fill(&m);
+    return m;
+}
+
+static void
+unmake(made *m)
+{
+    rlf_tokenizer_close(m->tokenizer);
+    world_free(m->w);
+}
+
+/* The hook `lua(..., per:, ...) -> gives` with this source; its index. */
+static int
+add_hook(made *m, const char *source, const char *per, const rlf_give *gives,
+         int n_gives, const rlf_arg *more, int n_more)
+{
+    write_file(lua_file, source);
+    rlf_arg args[4] = {text_arg(NULL, lua_file), text_arg("per", per)};
+    for (int i = 0; i < n_more; i++)
+        args[2 + i] = more[i];
+    return add_resource(m->w,
+                        (rlf_resource){.kind = RLF_RESOURCE_HOOK,
+                                       .name = "judge",
+                                       .constructor = "lua",
+                                       .gives = gives,
+                                       .n_gives = n_gives},
+                        args, 2 + n_more);
+}
+
+/* A call of the hook on the set, with the column `extra`. */
+static rlf_call
+hook_call(made *m, int hook, const char *per, int n_gives)
+{
+    world *w = m->w;
+    const rlf_node_class *class = rlf_classes_find(
+        &rlf_node_classes, RLF_ROLE_HOOK, RLF_RECEIVER_HOOK, per);
+    rlf_arg args[] = {value_arg("set", m->set, 0),
+                      value_arg("bonus", m->extra, 1)};
+    int inputs[] = {m->set, m->extra}, outputs[8];
+    for (int i = 0; i <= n_gives; i++)
+        outputs[i] = add_column_value(w, RLF_VALUE_NUMBER, m->roll);
+    int node =
+        add_node(w, class, hook, args, 2, inputs, 2, outputs, n_gives + 1, 6);
+    rlf_column bonus = rlf_column_new(w->pool, m->rows->prompts, false);
+    for (uint32_t i = 0; i < PROMPTS; i++)
+        bonus.number[i] = 100 * (i + 1);
+    rlf_content in[] = {{.rows = m->rows}, {.column = bonus}};
+    return make_call(w, node, in);
+}
+
+static void
+test_sample(void)
+{
+    made m = make(1);
+    static const rlf_give gives[] = {
+        {"right", "sample"}, {"credit", "token"}, {"said", "text"}};
+    int hook = add_hook(
+        &m,
+        "return function(s)\n"
+        "  local credit = {}\n"
+        "  for i, p in ipairs(s.pieces) do\n"
+        "    credit[i] = tonumber(p) + s.tokens[i] / 1000\n"
+        "  end\n"
+        "  return { right = s.response == s.answer and 1 or 0,\n"
+        "           credit = credit,\n"
+        "           said = s.prompt .. s.response .. '|' .. s.grade .. '|' ..\n"
+        "                  s.bonus .. '|' .. s.length .. tostring(s.finished)"
+        " }\n"
+        "end\n",
+        "sample", gives, 3, NULL, 0);
+    if (hook < 0)
+        bail("%s", m.w->err.sentence);
+    rlf_call call = hook_call(&m, hook, "sample", 3);
+    is_int(run_call(m.w, &call), RLF_OK, "a hook per sample runs");
+    /* Sample 3 is "345", answers "two =" (23); sample 2 "2..": 2 tokens... */
+    const rlf_column *right = &call.out[0].column;
+    bool equal = true;
+    for (uint32_t i = 0; i < SAMPLES; i++)
+        equal = equal && right->number[i] == (i == 1); /* "12" */
+    ok(equal, "numbers: one for each sample");
+    equal = true;
+    for (uint32_t i = 0; i < SAMPLES; i++)
+        for (uint32_t t = 0; t < m.rows->tokens->length[i]; t++)
+            equal = equal &&
+                    call.out[1].column.number[m.rows->tokens->offset[i] + t] ==
+                        (i + t) + (7 + i + t) / 1000.0;
+    ok(equal, "one for each token, from pieces and ids");
+    is_str(call.out[2].column.text[3].p, "two =3|6|200|1false",
+           "a text, from the data's fields and the call's column");
+    equal = true;
+    for (uint32_t i = 0; i < SAMPLES; i++)
+        equal = equal && call.out[3].column.number[i] == 1;
+    ok(equal, "ok is 1");
+    unmake(&m);
+}
+
+/* In pieces of any order: the same bits, also of random numbers. */
+static void
+test_pieces(void)
+{
+    made m = make(1);
+    const char *source = "return function(s) return math.random() end\n";
+    int hook = add_hook(&m, source, "sample", NULL, 0, NULL, 0);
+    rlf_call whole = hook_call(&m, hook, "sample", 1);
+    run_call(m.w, &whole);
+    rlf_call call = hook_call(&m, hook, "sample", 1);
+    call.node->class->open(&call, &m.w->err);
+    static const uint32_t pieces[][2] = {{4, 5}, {0, 3}, {1, 2}};
+    for (int i = 0; i < 3; i++) {
+        call.rows = pieces[i];
+        call.n_rows = 2;
+        call.node->class->step(&call, &m.w->err);
+    }
+    const double *a = whole.out[0].column.number;
+    is_bits(call.out[0].column.number, a, SAMPLES, sizeof *a,
+            "pieces in another order change no bit");
+    bool differ = true;
+    for (int i = 1; i < SAMPLES; i++)
+        differ = differ && a[i] != a[0];
+    ok(differ, "each sample has random numbers of its own");
+    m.w->env.step = 2;
+    call = hook_call(&m, hook, "sample", 1);
+    run_call(m.w, &call);
+    ok(call.out[0].column.number[0] != a[0], "and other ones in each step");
+    unmake(&m);
+}
+
+static void
+test_group(void)
+{
+    made m = make(1);
+    const char *source = "return function(group)\n"
+                         "  local out = {}\n"
+                         "  for i, s in ipairs(group) do\n"
+                         "    out[i] = #group * 1000 + s.length\n"
+                         "  end\n"
+                         "  return out\n"
+                         "end\n";
+    int hook = add_hook(&m, source, "group", NULL, 0, NULL, 0);
+    rlf_call call = hook_call(&m, hook, "group", 1);
+    is_int(run_call(m.w, &call), RLF_OK, "a hook per group runs");
+    bool right = true;
+    for (uint32_t i = 0; i < SAMPLES; i++)
+        right =
+            right && call.out[0].column.number[i] == EACH * 1000 + i % 3 + 1;
+    ok(right, "it is given the samples of a prompt");
+    unmake(&m);
+    m = make(1);
+    hook = add_hook(&m, source, "batch", NULL, 0, NULL, 0);
+    call = hook_call(&m, hook, "batch", 1);
+    is_int(run_call(m.w, &call), RLF_OK, "a hook per batch runs");
+    right = true;
+    for (uint32_t i = 0; i < SAMPLES; i++)
+        right =
+            right && call.out[0].column.number[i] == SAMPLES * 1000 + i % 3 + 1;
+    ok(right, "it is given all samples");
+    unmake(&m);
+}
+
+static void
+test_step(void)
+{
+    made m = make(1);
+    world *w = m.w;
+    int hook = add_hook(&m, "return function(s) return 10 * s.step + s.x end\n",
+                        "step", NULL, 0, NULL, 0);
+    const rlf_node_class *class = rlf_classes_find(
+        &rlf_node_classes, RLF_ROLE_HOOK, RLF_RECEIVER_HOOK, "step");
+    int outputs[] = {add_column_value(w, RLF_VALUE_NUMBER, 0),
+                     add_column_value(w, RLF_VALUE_NUMBER, 0)};
+    rlf_arg arg = number_arg("x", 0.5);
+    int node = add_node(w, class, hook, &arg, 1, NULL, 0, outputs, 2, 0);
+    w->env.step = 3;
+    rlf_call call = make_call(w, node, NULL);
+    is_int(run_call(w, &call), RLF_OK, "a hook per step runs");
+    ok(call.out[0].column.number[0] == 30.5, "and gives one number");
+    unmake(&m);
+}
+
+static void
+test_errors(void)
+{
+    const char *source = "return function(s)\n"
+                         "  if s.response == '345' then error('no way') end\n"
+                         "  return 1\n"
+                         "end\n";
+    made m = make(1);
+    m.rows->sample[3].text = RLF_STR("345");
+    int hook = add_hook(&m, source, "sample", NULL, 0, NULL, 0);
+    rlf_call call = hook_call(&m, hook, "sample", 1);
+    is_int(run_call(m.w, &call), RLF_USER, "an error in Lua ends the run");
+    ok(strstr(m.w->err.sentence, "nodes_hook.tmp.lua:2") &&
+           strstr(m.w->err.sentence, "no way"),
+       "with file and line: %s", m.w->err.sentence);
+    ok(strstr(m.w->err.sentence, "41") != NULL, "and the prompt's number");
+    unmake(&m);
+
+    m = make(1);
+    m.rows->sample[3].text = RLF_STR("345");
+    rlf_arg forgive = number_arg("on_error", -2);
+    hook = add_hook(&m, source, "sample", NULL, 0, &forgive, 1);
+    call = hook_call(&m, hook, "sample", 1);
+    is_int(run_call(m.w, &call), RLF_OK, "with on_error: it goes on");
+    bool right = true;
+    for (uint32_t i = 0; i < SAMPLES; i++)
+        right = right && call.out[0].column.number[i] == (i == 3 ? -2 : 1) &&
+                call.out[1].column.number[i] == (i != 3);
+    ok(right, "the value stands in for the result, ok is 0");
+    ok(m.w->n_reported == 1 &&
+           strcmp(m.w->reported[0].name, "judge.errors") == 0 &&
+           m.w->reported[0].sum == 1 && m.w->reported[0].n == SAMPLES,
+       "and it is counted");
+    unmake(&m);
+
+    m = make(1);
+    hook = add_hook(&m, "return functio(s) return 1 end\n", "sample", NULL, 0,
+                    NULL, 0);
+    ok(hook < 0 && m.w->err.status == RLF_USER &&
+           strstr(m.w->err.sentence, "nodes_hook.tmp.lua:1"),
+       "a file that does not load: %s", m.w->err.sentence);
+    unmake(&m);
+}
+
+/* ---- ask and respond ---- */
+
+static void
+test_respond(void)
+{
+    made m = make(1);
+    world *w = m.w;
+    /* A model resource of which only the reader is there. */
+    rlf_model_object model = {
+        .reader = {.model = "actor", .tokenizer = m.tokenizer, .eos = 2}};
+    int actor = 7;
+    w->resource[actor] = &model;
+    int rows = add_domain(w, RLF_DOMAIN_ROWS, "rows", -1);
+    int tokens = add_domain(w, RLF_DOMAIN_TOKENS, "tokens of page", rows);
+    int set = add_set_value(w, (rlf_set){.kind = RLF_SET_DATA,
+                                         .name = "rows",
+                                         .prompts = rows,
+                                         .samples = rows,
+                                         .tokens = -1,
+                                         .origin = -1,
+                                         .from = -1,
+                                         .data = m.data,
+                                         .model = -1});
+    const rlf_node_class *class = rlf_classes_find(
+        &rlf_node_classes, RLF_ROLE_DRAW, RLF_RECEIVER_DATA, NULL);
+    rlf_arg args[2] = {{.name = "count"}, {.name = "weight"}};
+    rlf_call call = make_call(
+        w, add_node(w, class, m.data, args, 2, NULL, 0, &set, 1, 0), NULL);
+    run_call(w, &call);
+    rlf_content in[2] = {[1] = call.out[0]};
+    int text = add_column_value(w, RLF_VALUE_TEXT, rows);
+    in[0].column = rlf_column_new(w->pool, call.out[0].rows->prompts, true);
+    for (int i = 0; i < 3; i++)
+        in[0].column.text[i] = rlf_str_of(i == 0 ? "16" : i == 1 ? "" : "4");
+    int page = add_set_value(w, (rlf_set){.kind = RLF_SET_WRITTEN,
+                                          .name = "page",
+                                          .prompts = rows,
+                                          .samples = rows,
+                                          .tokens = tokens,
+                                          .origin = -1,
+                                          .from = -1,
+                                          .data = m.data,
+                                          .model = actor});
+    args[0] = value_arg("text", text, 0);
+    args[1] = value_arg("to", set, 1);
+    int inputs[] = {text, set};
+    class = rlf_classes_find(&rlf_node_classes, RLF_ROLE_FUNCTION,
+                             RLF_RECEIVER_NONE, "respond");
+    call = make_call(w, add_node(w, class, -1, args, 2, inputs, 2, &page, 1, 0),
+                     in);
+    is_int(run_call(w, &call), RLF_OK, "respond runs");
+    const rlf_rows *out = call.out[0].rows;
+    static const uint32_t want[] = {8, 13, 2};
+    ok(out->sample[0].n_ids == 3 &&
+           memcmp(out->sample[0].ids, want, sizeof want) == 0,
+       "tokens of the text and the end token");
+    ok(out->sample[1].n_ids == 1 && out->sample[1].ids[0] == 2,
+       "an empty response is the end token");
+    ok(out->tokens->length[0] == 3 && out->tokens->length[2] == 2 &&
+           out->tokens->offset[2] == 4 && out->sample[2].finished,
+       "packed, and finished");
+    /* "one =": <bos> o n e space = */
+    static const uint32_t prompt[] = {1, 31, 30, 21, 3, 4};
+    ok(out->prompt[0].n_ids == 6 &&
+           memcmp(out->prompt[0].ids, prompt, sizeof prompt) == 0,
+       "the prompts are read with the beginning token");
+    ok(out->samples == in[1].rows->prompts, "the sample is the row");
+
+    class = rlf_classes_find(&rlf_node_classes, RLF_ROLE_FUNCTION,
+                             RLF_RECEIVER_NONE, "ask");
+    int asked = add_domain_under(w, RLF_DOMAIN_ROWS, "asked", -1, rows);
+    int q = add_set_value(w, (rlf_set){.kind = RLF_SET_ASKED,
+                                       .name = "q",
+                                       .prompts = asked,
+                                       .samples = asked,
+                                       .tokens = -1,
+                                       .origin = -1,
+                                       .from = -1,
+                                       .data = -1,
+                                       .model = -1});
+    call =
+        make_call(w, add_node(w, class, -1, args, 1, inputs, 1, &q, 1, 0), in);
+    is_int(run_call(w, &call), RLF_OK, "ask runs");
+    out = call.out[0].rows;
+    ok(out->prompts->count == 3 &&
+           rlf_str_eq(out->prompt[2].text, RLF_STR("4")) &&
+           rlf_space_row(&w->graph->domains, out->prompts, 2, rows) == 2,
+       "a prompt for each row, below it");
+
+    model.reader.context = 6;
+    rlf_prompt *prompts;
+    rlf_err_clear(&w->err);
+    in[1].rows->prompt[0].ids = NULL;
+    is_int(
+        rlf_rows_prompts(&w->env, in[1].rows, &model.reader, &w->err, &prompts),
+        RLF_USER, "a prompt that fills the context is refused");
+    ok(strstr(w->err.sentence, "nodes_hook.tmp.jsonl:1") &&
+           strstr(w->err.sentence, "6 tokens"),
+       "with file and line: %s", w->err.sentence);
+    unmake(&m);
+}
+
+int
+main(void)
+{
+    test_sample();
+    test_pieces();
+    test_group();
+    test_step();
+    test_errors();
+    test_respond();
+    unlink(data_file);
+    unlink(lua_file);
+    return done();
+}
