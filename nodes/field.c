@@ -165,43 +165,115 @@ open_data(rlf_call *call, rlf_err *err)
     return RLF_OK;
 }
 
-// clang-format off
-#define FIELD(variable, word, about, owner, kind, at, tokens, check, \
-              begin, run, ...)                                       \
-    const rlf_node_class rlf_node_##variable = {                     \
-        .name = word, .doc = about, .role = RLF_ROLE_FIELD,          \
-        .receiver = owner, .gives = kind, .level = at,               \
-        .needs_tokens = tokens, .granularity = RLF_GRAIN_SAMPLE,     \
-        .infer = check, .cost = rlf_class_no_cost,                   \
-        .init = rlf_class_no_init, .fini = rlf_class_no_fini,        \
-        .open = begin, .step = run, .trainable = &rlf_trainable_none,\
-        __VA_ARGS__                                                  \
-    }
-FIELD(field_prompt, "prompt", "the prompt's text", RLF_RECEIVER_SET,
-      RLF_GIVES_TEXT, RLF_LEVEL_PROMPT, false, rlf_class_no_infer,
-      open_prompt, step_prompt, );
-FIELD(field_text, "text", "all text after the prompt", RLF_RECEIVER_SET,
-      RLF_GIVES_TEXT, RLF_LEVEL_SAMPLE, true, rlf_class_no_infer,
-      open_samples, step_text, );
-FIELD(field_length, "length", "response tokens, the end token included",
-      RLF_RECEIVER_SET, RLF_GIVES_COLUMN, RLF_LEVEL_SAMPLE, true,
-      rlf_class_no_infer, open_samples, step_length, );
-FIELD(field_finished, "finished", "0 if the response was cut off, else 1",
-      RLF_RECEIVER_SET, RLF_GIVES_COLUMN, RLF_LEVEL_SAMPLE, true,
-      rlf_class_no_infer, open_samples, step_finished, );
-FIELD(field_turn, "turn", "number of the turn that a token is in",
-      RLF_RECEIVER_SET, RLF_GIVES_COLUMN, RLF_LEVEL_TOKEN, true,
-      rlf_class_no_infer, rlf_class_unsupported, rlf_class_unsupported,
-      .unsupported = "turns cannot run yet");
-FIELD(field_logprob, "logprob", "log-probability of each token as sampled",
-      RLF_RECEIVER_SET, RLF_GIVES_COLUMN, RLF_LEVEL_TOKEN, true,
-      infer_logprob, open_logprob, rlf_class_no_step, );
-FIELD(field_number, "number", "a number of the data row", RLF_RECEIVER_DATA,
-      RLF_GIVES_COLUMN, RLF_LEVEL_PROMPT, false, rlf_class_no_infer,
-      open_data, rlf_class_no_step,
-      .formals = data_formals, .n_formals = 1);
-FIELD(field_words, "words", "a text of the data row", RLF_RECEIVER_DATA,
-      RLF_GIVES_TEXT, RLF_LEVEL_PROMPT, false, rlf_class_no_infer,
-      open_data, rlf_class_no_step,
-      .formals = data_formals, .n_formals = 1);
-// clang-format on
+/* ---- the classes ---- */
+
+#define A_FIELD                                              \
+    .role = RLF_ROLE_FIELD, .granularity = RLF_GRAIN_SAMPLE, \
+    .cost = rlf_class_no_cost, .init = rlf_class_no_init,    \
+    .fini = rlf_class_no_fini, .trainable = &rlf_trainable_none
+
+const rlf_node_class rlf_node_field_prompt = {
+    A_FIELD,
+    .name = "prompt",
+    .doc = "the prompt's text",
+    .receiver = RLF_RECEIVER_SET,
+    .gives = RLF_GIVES_TEXT,
+    .level = RLF_LEVEL_PROMPT,
+    .infer = rlf_class_no_infer,
+    .open = open_prompt,
+    .step = step_prompt,
+};
+
+const rlf_node_class rlf_node_field_text = {
+    A_FIELD,
+    .name = "text",
+    .doc = "all text after the prompt",
+    .receiver = RLF_RECEIVER_SET,
+    .gives = RLF_GIVES_TEXT,
+    .level = RLF_LEVEL_SAMPLE,
+    .needs_tokens = true,
+    .infer = rlf_class_no_infer,
+    .open = open_samples,
+    .step = step_text,
+};
+
+const rlf_node_class rlf_node_field_length = {
+    A_FIELD,
+    .name = "length",
+    .doc = "response tokens, the end token included",
+    .receiver = RLF_RECEIVER_SET,
+    .gives = RLF_GIVES_COLUMN,
+    .level = RLF_LEVEL_SAMPLE,
+    .needs_tokens = true,
+    .infer = rlf_class_no_infer,
+    .open = open_samples,
+    .step = step_length,
+};
+
+const rlf_node_class rlf_node_field_finished = {
+    A_FIELD,
+    .name = "finished",
+    .doc = "0 if the response was cut off, else 1",
+    .receiver = RLF_RECEIVER_SET,
+    .gives = RLF_GIVES_COLUMN,
+    .level = RLF_LEVEL_SAMPLE,
+    .needs_tokens = true,
+    .infer = rlf_class_no_infer,
+    .open = open_samples,
+    .step = step_finished,
+};
+
+const rlf_node_class rlf_node_field_turn = {
+    A_FIELD,
+    .name = "turn",
+    .doc = "number of the turn that a token is in",
+    .receiver = RLF_RECEIVER_SET,
+    .gives = RLF_GIVES_COLUMN,
+    .level = RLF_LEVEL_TOKEN,
+    .needs_tokens = true,
+    .unsupported = "turns cannot run yet",
+    .infer = rlf_class_no_infer,
+    .open = rlf_class_unsupported,
+    .step = rlf_class_unsupported,
+};
+
+const rlf_node_class rlf_node_field_logprob = {
+    A_FIELD,
+    .name = "logprob",
+    .doc = "log-probability of each token as sampled",
+    .receiver = RLF_RECEIVER_SET,
+    .gives = RLF_GIVES_COLUMN,
+    .level = RLF_LEVEL_TOKEN,
+    .needs_tokens = true,
+    .infer = infer_logprob,
+    .open = open_logprob,
+    .step = rlf_class_no_step,
+};
+
+const rlf_node_class rlf_node_field_number = {
+    A_FIELD,
+    .name = "number",
+    .doc = "a number of the data row",
+    .receiver = RLF_RECEIVER_DATA,
+    .formals = data_formals,
+    .n_formals = 1,
+    .gives = RLF_GIVES_COLUMN,
+    .level = RLF_LEVEL_PROMPT,
+    .infer = rlf_class_no_infer,
+    .open = open_data,
+    .step = rlf_class_no_step,
+};
+
+const rlf_node_class rlf_node_field_words = {
+    A_FIELD,
+    .name = "words",
+    .doc = "a text of the data row",
+    .receiver = RLF_RECEIVER_DATA,
+    .formals = data_formals,
+    .n_formals = 1,
+    .gives = RLF_GIVES_TEXT,
+    .level = RLF_LEVEL_PROMPT,
+    .infer = rlf_class_no_infer,
+    .open = open_data,
+    .step = rlf_class_no_step,
+};
