@@ -18,27 +18,36 @@ point(lower *l, rlf_expr_code code, int a, int b, int c)
 }
 
 static int
-reduce_once(lower *l, rlf_expr_code code, int a, int domain)
+reduce_once(lower *l, rlf_expr_code code, int a, int domain, int quiet)
 {
     return rlf_expr_add(l->to, (rlf_expr_op){.code = code,
                                              .domain = domain,
                                              .arg = {a, -1, -1},
+                                             .index = quiet,
                                              .span = l->span});
 }
 
-/* code is SUM, LEAST or MOST, or COUNT (then the counts of rows add). */
+/* code is SUM, LEAST or MOST, or COUNT (then the counts of rows add). `quiet`:
+ * the least of nothing is infinite instead of an error. */
 static int
-reduce(lower *l, rlf_expr_code code, int a, int domain)
+reduce_to(lower *l, rlf_expr_code code, int a, int domain, int quiet)
 {
     const rlf_domains *ds = l->to->domains;
     int below = l->to->ops.data[a].domain;
     int rows = rlf_domain_rows(ds, below);
     if (below == rows || domain == rows ||
         rlf_domains_get(ds, domain)->kind == RLF_DOMAIN_TOKENS)
-        return reduce_once(l, code, a, domain);
-    int inner = reduce_once(l, code, a, rows);
+        return reduce_once(l, code, a, domain, quiet);
+    bool extreme = code == RLF_EXPR_LEAST || code == RLF_EXPR_MOST;
+    int inner = reduce_once(l, code, a, rows, extreme);
     return reduce_once(l, code == RLF_EXPR_COUNT ? RLF_EXPR_SUM : code, inner,
-                       domain);
+                       domain, quiet);
+}
+
+static int
+reduce(lower *l, rlf_expr_code code, int a, int domain)
+{
+    return reduce_to(l, code, a, domain, 0);
 }
 
 static int
@@ -50,6 +59,8 @@ mean(lower *l, int a, int domain)
                  rlf_expr_constant(l->to, 0, l->span));
 }
 
+/* Exactly 0 for values that are all the same: their mean need not be, when
+ * the sum rounds, and "is there any spread" is a question that programs ask. */
 static int
 variance(lower *l, int a, int domain)
 {
@@ -59,9 +70,15 @@ variance(lower *l, int a, int domain)
     int away = point(l, RLF_EXPR_SUB, a, mean(l, a, domain), -1);
     int squares =
         reduce(l, RLF_EXPR_SUM, point(l, RLF_EXPR_MUL, away, away, -1), domain);
-    int rest = point(l, RLF_EXPR_SUB, n, one, -1);
-    return point(l, RLF_EXPR_SELECT, point(l, RLF_EXPR_LT, one, n, -1),
-                 point(l, RLF_EXPR_DIV, squares, rest, -1), zero);
+    int var =
+        point(l, RLF_EXPR_DIV, squares, point(l, RLF_EXPR_SUB, n, one, -1), -1);
+    int several = point(l, RLF_EXPR_LT, one, n, -1);
+    var = point(l, RLF_EXPR_SELECT, several, var, zero);
+    if (rlf_domains_get(l->to->domains, domain)->kind == RLF_DOMAIN_TOKENS)
+        return var;
+    int same = point(l, RLF_EXPR_EQ, reduce_to(l, RLF_EXPR_LEAST, a, domain, 1),
+                     reduce_to(l, RLF_EXPR_MOST, a, domain, 1), -1);
+    return point(l, RLF_EXPR_SELECT, same, zero, var);
 }
 
 static int
@@ -73,7 +90,7 @@ lower_op(lower *l, rlf_expr_op op)
     case RLF_EXPR_LEAST:
     case RLF_EXPR_MOST:
     case RLF_EXPR_COUNT:
-        return reduce(l, op.code, op.arg[0], op.domain);
+        return reduce_to(l, op.code, op.arg[0], op.domain, op.index);
     case RLF_EXPR_MEAN:
         return mean(l, op.arg[0], op.domain);
     case RLF_EXPR_VAR:

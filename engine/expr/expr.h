@@ -23,7 +23,7 @@ typedef struct rlf_expr_op {
     int domain;      /* where the result lives */
     int arg[3];      /* operations before this one; -1 unused */
     int over;        /* RANK, ROTATE: the domain whose indices are the groups */
-    int index;       /* INPUT: which */
+    int index;       /* INPUT: which; LEAST, MOST: 1 if infinite of nothing */
     uint32_t site;   /* UNIFORM: call site of the program */
     double constant; /* CONST */
     bool text;       /* the result is a text (INPUT, DOWN, ROTATE, SELECT) */

@@ -5,3 +5,7 @@ noinst_LTLIBRARIES += libexpr.la
 libexpr_la_SOURCES = %D%/check.c %D%/derive.c %D%/domain.c %D%/domain.h \
 	%D%/expr.c %D%/expr.h %D%/op.def %D%/pointwise.def %D%/print.c \
 	%D%/reach.c %D%/space.c %D%/space.h
+
+check_PROGRAMS += tests/unit/expr_domain tests/unit/expr_table
+tests_unit_expr_domain_LDADD = $(EXPR_LIBS)
+tests_unit_expr_table_LDADD = $(EXPR_LIBS)

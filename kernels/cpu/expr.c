@@ -494,9 +494,9 @@ check_not_empty(const frame *f, const rlf_expr_steps *steps, uint32_t row,
 {
     for (size_t i = 0; i < steps->count; i++) {
         const rlf_expr_step *s = &steps->data[i];
-        if (s->kind == RLF_STEP_REDUCE &&
-            f->expr->ops.data[s->op].code != RLF_EXPR_SUM &&
-            length_of(f, s->tokens, row) == 0)
+        const rlf_expr_op *op = &f->expr->ops.data[s->op];
+        if (s->kind == RLF_STEP_REDUCE && op->code != RLF_EXPR_SUM &&
+            !op->index && length_of(f, s->tokens, row) == 0)
             return fail_empty(f, s->op, row, err);
     }
     return RLF_OK;
@@ -612,6 +612,7 @@ cross_reduce(const frame *f, const rlf_expr_cross *c, rlf_err *err)
     uint32_t n = row_count(f, op->domain);
     bool counts = op->code == RLF_EXPR_COUNT;
     bool extreme = op->code == RLF_EXPR_LEAST || op->code == RLF_EXPR_MOST;
+    extreme = extreme && !op->index;
     rlf_expr_code code = counts ? RLF_EXPR_SUM : op->code;
     bool *seen = extreme ? rlf_calloc(n, 1) : NULL;
     for (uint32_t i = 0; i < n; i++)

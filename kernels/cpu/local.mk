@@ -23,6 +23,8 @@ kernel_isa_sources += \
 check_PROGRAMS += \
 	tests/unit/kernels_attention \
 	tests/unit/kernels_expr \
+	tests/unit/kernels_expr_grad \
+	tests/unit/kernels_expr_parts \
 	tests/unit/kernels_head \
 	tests/unit/kernels_product \
 	tests/unit/kernels_rows
@@ -30,6 +32,8 @@ tests_unit_kernels_attention_LDADD = $(KERNELS_LIBS) -lm
 tests_unit_kernels_expr_SOURCES = tests/unit/kernels_expr.c \
 	tests/unit/kernels_expr.h
 tests_unit_kernels_expr_LDADD = $(KERNELS_LIBS) -lm
+tests_unit_kernels_expr_grad_LDADD = $(KERNELS_LIBS) -lm
+tests_unit_kernels_expr_parts_LDADD = $(KERNELS_LIBS) -lm
 tests_unit_kernels_head_LDADD = $(KERNELS_LIBS) -lm
 tests_unit_kernels_product_LDADD = $(KERNELS_LIBS) -lm
 tests_unit_kernels_rows_LDADD = $(KERNELS_LIBS) -lm

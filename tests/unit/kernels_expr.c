@@ -2,30 +2,6 @@
  * the reference of kernels_expr.h. */
 #include "tests/unit/kernels_expr.h"
 
-static const rlf_span nowhere;
-
-static rlf_expr *
-program(world *w)
-{
-    return rlf_expr_new(w->arena, &w->domains);
-}
-
-static int
-input(rlf_expr *e, int domain)
-{
-    rlf_expr_input in = {.name = "x", .domain = domain};
-    return rlf_expr_input_op(e, rlf_expr_add_input(e, in), nowhere);
-}
-
-static int
-op(rlf_expr *e, rlf_expr_code code, int domain, int a, int b, int over)
-{
-    return rlf_expr_add(e, (rlf_expr_op){.code = code,
-                                         .domain = domain,
-                                         .arg = {a, b, -1},
-                                         .over = over});
-}
-
 /* Tolerances: sums are in the same order, functions differ by some ulp. */
 static void
 check(world *w, rlf_expr *e, const rlf_column *in, int result, const char *name)
@@ -140,70 +116,6 @@ downs(world *w)
 }
 
 /* ---- random programs ---- */
-
-/* A random operation of `e` that can go down to `domain`, or -1. */
-static int
-pick(world *w, const rlf_expr *e, int domain, bool exactly)
-{
-    for (int tries = 0; tries < 40; tries++) {
-        int i = (int)between(w, 0, (double)e->ops.count);
-        int d = e->ops.data[i].domain;
-        if (d == domain ||
-            (!exactly && rlf_domain_reaches(&w->domains, d, domain)))
-            return i;
-    }
-    return -1;
-}
-
-static int
-random_op(world *w, rlf_expr *e)
-{
-    static const rlf_expr_code points[] = {
-        RLF_EXPR_ADD, RLF_EXPR_SUB,     RLF_EXPR_MUL,  RLF_EXPR_MIN,
-        RLF_EXPR_MAX, RLF_EXPR_SIGMOID, RLF_EXPR_TANH, RLF_EXPR_LT,
-        RLF_EXPR_ABS, RLF_EXPR_SELECT,  RLF_EXPR_CLAMP};
-    static const rlf_expr_code sums[] = {RLF_EXPR_SUM, RLF_EXPR_MEAN,
-                                         RLF_EXPR_STD, RLF_EXPR_VAR,
-                                         RLF_EXPR_COUNT};
-    static const rlf_expr_code scans[] = {RLF_EXPR_DISCOUNT, RLF_EXPR_CUMSUM,
-                                          RLF_EXPR_NEXT, RLF_EXPR_PREV,
-                                          RLF_EXPR_COMPOUND};
-    int d = (int)between(w, 0, DOMAINS), kind = (int)between(w, 0, 10);
-    if (kind < 5) {
-        int a = pick(w, e, d, true), b = pick(w, e, d, false);
-        int c = pick(w, e, d, false);
-        if (a < 0 || b < 0 || c < 0)
-            return -1;
-        rlf_expr_code code =
-            points[(int)between(w, 0, (double)RLF_COUNT(points))];
-        return rlf_expr_pointwise(e, code, a, b, c, nowhere);
-    }
-    if (kind < 7) {
-        int a = (int)between(w, 0, (double)e->ops.count);
-        int from = e->ops.data[a].domain;
-        if (from == d || !rlf_domain_reaches(&w->domains, d, from))
-            return -1;
-        return op(e, sums[(int)between(w, 0, (double)RLF_COUNT(sums))], d, a,
-                  -1, 0);
-    }
-    if (kind < 9) {
-        int a = is_tokens(d) ? pick(w, e, d, true) : -1;
-        int b = a < 0 ? -1 : pick(w, e, d, false);
-        if (b < 0)
-            return -1;
-        /* keep scans from blowing up */
-        b = rlf_expr_pointwise(e, RLF_EXPR_SIGMOID, b, -1, -1, nowhere);
-        return op(e, scans[(int)between(w, 0, (double)RLF_COUNT(scans))], d, a,
-                  rlf_expr_down(e, b, d), 0);
-    }
-    int a = d == ROLL || d == TOKENS ? pick(w, e, d, true) : -1;
-    if (a < 0)
-        return -1;
-    if (d == ROLL && between(w, 0, 2) < 1)
-        return op(e, RLF_EXPR_AT_LAST, TOKENS, a, -1, 0);
-    int over = between(w, 0, 2) < 1 ? BATCH : d == TOKENS ? ROLL : 0;
-    return op(e, RLF_EXPR_ROTATE, d, a, -1, over);
-}
 
 static void
 random_programs(world *w, int n)

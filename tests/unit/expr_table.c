@@ -1,0 +1,215 @@
+/* The table of operations: each once, constants folded, the law, text form,
+ * hash, pruning. */
+#include "engine/base/hash.h"
+#include "engine/expr/expr.h"
+#include "tests/tap.h"
+
+static const rlf_span nowhere;
+static rlf_arena *arena;
+static rlf_domains domains;
+static int roll, tokens, other;
+
+static rlf_expr *
+program(void)
+{
+    return rlf_expr_new(arena, &domains);
+}
+
+static int
+input(rlf_expr *e, const char *name, int domain, bool text)
+{
+    rlf_expr_input in = {
+        .name = name, .domain = domain, .text = text, .live = !text};
+    return rlf_expr_input_op(e, rlf_expr_add_input(e, in), nowhere);
+}
+
+static int
+point(rlf_expr *e, rlf_expr_code code, int a, int b, int c)
+{
+    return rlf_expr_pointwise(e, code, a, b, c, nowhere);
+}
+
+static int
+number(rlf_expr *e, double x)
+{
+    return rlf_expr_constant(e, x, nowhere);
+}
+
+static void
+folding(void)
+{
+    rlf_expr *e = program();
+    int x = input(e, "x", tokens, false), s = input(e, "s", roll, false);
+    int a = point(e, RLF_EXPR_ADD, x, s, -1);
+    is_int(point(e, RLF_EXPR_ADD, x, s, -1), a, "an operation is there once");
+    ok(point(e, RLF_EXPR_ADD, s, x, -1) != a, "its arguments have an order");
+    int c = point(e, RLF_EXPR_MUL, number(e, 3), number(e, 0.5), -1);
+    is_int(e->ops.data[c].code, RLF_EXPR_CONST, "constants are folded");
+    near(e->ops.data[c].constant, 1.5, 0, "to their value");
+    int zero = number(e, 0.0), minus = number(e, -0.0);
+    ok(zero != minus, "0 and -0 are two constants");
+    int one = number(e, 1);
+    is_int(point(e, RLF_EXPR_MUL, one, x, -1), x, "1 * x");
+    is_int(point(e, RLF_EXPR_DIV, x, one, -1), x, "x / 1");
+    is_int(point(e, RLF_EXPR_POW, x, one, -1), x, "x ^ 1");
+    is_int(e->ops.data[point(e, RLF_EXPR_POW, x, number(e, 2), -1)].code,
+           RLF_EXPR_MUL, "x ^ 2 is x * x");
+    int minus_x = point(e, RLF_EXPR_NEG, x, -1, -1);
+    is_int(point(e, RLF_EXPR_NEG, minus_x, -1, -1), x, "-(-x)");
+    is_int(point(e, RLF_EXPR_SELECT, one, x, minus_x), x, "a known condition");
+    int wide = point(e, RLF_EXPR_MUL, number(e, 2), s, -1);
+    is_int(e->ops.data[wide].domain, roll, "computed on the coarsest domain");
+    int down = rlf_expr_down(e, rlf_expr_down(e, number(e, 5), roll), tokens);
+    is_int(e->ops.data[e->ops.data[down].arg[0]].code, RLF_EXPR_CONST,
+           "down of down is one");
+    is_int(rlf_expr_down(e, x, tokens), x, "down to where it is");
+    rlf_expr_op count = {
+        .code = RLF_EXPR_COUNT, .domain = roll, .arg = {x, -1, -1}};
+    rlf_expr_op again = count;
+    again.arg[0] = a;
+    is_int(rlf_expr_add(e, again), rlf_expr_add(e, count),
+           "counts of one domain are the same");
+    rlf_expr_op uniform = {
+        .code = RLF_EXPR_UNIFORM, .domain = roll, .arg = {s, -1, -1}};
+    ok(rlf_expr_add(e, uniform) != rlf_expr_add(e, uniform),
+       "random numbers are not");
+    for (int i = 0; i < 500; i++)
+        number(e, i);
+    is_int(point(e, RLF_EXPR_ADD, x, s, -1), a, "found among many");
+    rlf_err err = RLF_ERR_NONE;
+    is_int(rlf_expr_check(e, &err), RLF_OK, "all of it keeps the law");
+}
+
+static void
+law(void)
+{
+    struct {
+        const char *name;
+        rlf_expr_op op;
+    } wrong[] = {
+        {"a sum upwards", {.code = RLF_EXPR_SUM, .domain = 2, .arg = {1}}},
+        {"down upwards", {.code = RLF_EXPR_DOWN, .domain = 1, .arg = {0}}},
+        {"down across", {.code = RLF_EXPR_DOWN, .domain = 3, .arg = {0}}},
+        {"a pointwise one across domains",
+         {.code = RLF_EXPR_ADD, .domain = 2, .arg = {0, 1}}},
+        {"a scan of rows", {.code = RLF_EXPR_CUMSUM, .domain = 1, .arg = {1}}},
+        {"a rank over itself",
+         {.code = RLF_EXPR_RANK, .domain = 1, .arg = {1}, .over = 1}},
+        {"a text in arithmetic",
+         {.code = RLF_EXPR_NEG, .domain = 1, .arg = {2}}},
+        {"a number compared with a text",
+         {.code = RLF_EXPR_TEXT_EQ, .domain = 1, .arg = {1, 2}}},
+        {"a constant with a domain", {.code = RLF_EXPR_CONST, .domain = 1}},
+        {"an input that is not there",
+         {.code = RLF_EXPR_INPUT, .domain = 1, .index = 9}},
+        {"at_last of tokens",
+         {.code = RLF_EXPR_AT_LAST, .domain = 2, .arg = {0}}},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        rlf_expr *e = program();
+        input(e, "x", tokens, false);
+        input(e, "s", roll, false);
+        input(e, "t", roll, true);
+        rlf_err err = RLF_ERR_NONE;
+        is_int(rlf_expr_check(e, &err), RLF_OK, "good so far");
+        rlf_expr_add(e, (rlf_expr_op){.code = RLF_EXPR_UNIFORM,
+                                      .domain = roll,
+                                      .arg = {1, -1, -1}});
+        /* past what rlf_expr_add refuses */
+        e->ops.data[e->ops.count - 1] = wrong[i].op;
+        is_int(rlf_expr_check(e, &err), RLF_BUG, wrong[i].name);
+    }
+    rlf_expr *e = program();
+    int x = input(e, "x", tokens, false);
+    point(e, RLF_EXPR_NEG, x, -1, -1);
+    e->ops.data[1].arg[0] = 1;
+    rlf_err err = RLF_ERR_NONE;
+    is_int(rlf_expr_check(e, &err), RLF_BUG, "an argument after its use");
+}
+
+static rlf_expr *
+example(double constant)
+{
+    rlf_expr *e = program();
+    int x = input(e, "x", tokens, false);
+    point(e, RLF_EXPR_EXP, x, -1, -1); /* of no use */
+    int y = point(e, RLF_EXPR_MUL, x, number(e, constant), -1);
+    rlf_expr_op sum = {
+        .code = RLF_EXPR_SUM, .domain = roll, .arg = {y, -1, -1}};
+    rlf_expr_add_output(e, "total", rlf_expr_add(e, sum));
+    return e;
+}
+
+static void
+text_and_hash(void)
+{
+    rlf_buf text = {0};
+    rlf_expr *pruned = rlf_expr_prune(example(3), arena);
+    rlf_expr_print(pruned, &text);
+    is_str(text.p,
+           "%0 = input 0 x : tokens\n"
+           "%1 = const 3 : scalar\n"
+           "%2 = down %1 : tokens\n"
+           "%3 = mul %0 %2 : tokens\n"
+           "%4 = sum %3 : roll\n"
+           "output 0 total = %4\n",
+           "printed, without what no output needs");
+    rlf_buf_free(&text);
+    uint64_t h = rlf_expr_hash(example(3), RLF_HASH_INIT);
+    ok(h == rlf_expr_hash(example(3), RLF_HASH_INIT), "equal programs");
+    ok(h != rlf_expr_hash(example(4), RLF_HASH_INIT), "another constant");
+    rlf_expr *moved = example(3);
+    moved->ops.data[1].span = (rlf_span){1, 2, 3};
+    ok(h == rlf_expr_hash(moved, RLF_HASH_INIT), "spans do not count");
+}
+
+/* What the derivative of a clipped ratio is made of: nothing on tokens but
+ * pointwise operations, and no reduction of live values. */
+static void
+derivative(void)
+{
+    rlf_expr *e = program();
+    int logp = input(e, "logp", tokens, false);
+    int adv = point(e, RLF_EXPR_SG, input(e, "adv", tokens, false), -1, -1);
+    int ratio = point(e, RLF_EXPR_EXP, logp, -1, -1);
+    int clipped =
+        point(e, RLF_EXPR_CLAMP, ratio, number(e, 0.8), number(e, 1.2));
+    int loss = point(e, RLF_EXPR_MAX, point(e, RLF_EXPR_MUL, ratio, adv, -1),
+                     point(e, RLF_EXPR_MUL, clipped, adv, -1), -1);
+    rlf_expr_op mean = {
+        .code = RLF_EXPR_MEAN, .domain = 0, .arg = {loss, -1, -1}};
+    rlf_expr_add_output(e, "loss", rlf_expr_add(e, mean));
+    rlf_derivative *d = rlf_expr_derive(e, 0, arena);
+    rlf_err err = RLF_ERR_NONE;
+    is_int(rlf_expr_check(d->expr, &err), RLF_OK, "a derivative keeps the law");
+    is_int(d->output_of_input[0], 1, "one more output an input");
+    is_str(d->expr->outputs.data[1].name, "d logp", "by its name");
+    is_int((int)d->reach, RLF_REACH_POINT, "a clipped ratio needs its token");
+    is_int((int)rlf_expr_reach(d->expr, 0), RLF_REACH_BATCH,
+           "its loss needs all");
+    bool crosses = false;
+    for (size_t i = e->ops.count; i < d->expr->ops.count; i++)
+        crosses = crosses || d->expr->ops.data[i].code == RLF_EXPR_SUM;
+    ok(!crosses, "no sum in the derivative");
+    ok(!rlf_expr_crosses(d->expr, ratio), "exp is local");
+}
+
+int
+main(void)
+{
+    arena = rlf_arena_new();
+    rlf_domains_init(&domains, arena);
+    rlf_domain d = {.kind = RLF_DOMAIN_ROWS, .name = "roll", .owner = -1};
+    roll = rlf_domains_add(&domains, d);
+    d = (rlf_domain){
+        .kind = RLF_DOMAIN_TOKENS, .name = "tokens", .owner = roll};
+    tokens = rlf_domains_add(&domains, d);
+    d = (rlf_domain){.kind = RLF_DOMAIN_ROWS, .name = "other", .owner = -1};
+    other = rlf_domains_add(&domains, d);
+    folding();
+    law();
+    text_and_hash();
+    derivative();
+    rlf_arena_free(arena);
+    return done();
+}
