@@ -40,6 +40,21 @@ rlf_json_load(const char *path, rlf_err *err, json_t **out)
     return status;
 }
 
+rlf_status
+rlf_json_load_object(const char *path, rlf_err *err, json_t **out)
+{
+    json_t *value = NULL;
+    RLF_TRY(rlf_json_load(path, err, &value));
+    if (!json_is_object(value)) {
+        rlf_fail(err, RLF_USER, "%s: %s where an object is wanted", path,
+                 rlf_json_word(value));
+        json_decref(value);
+        return RLF_USER;
+    }
+    *out = value;
+    return RLF_OK;
+}
+
 const char *
 rlf_json_word(const json_t *value)
 {

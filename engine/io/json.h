@@ -13,6 +13,8 @@
 
 /* Read a whole file; the caller owns *out (json_decref). */
 rlf_status rlf_json_load(const char *path, rlf_err *err, json_t **out);
+/* As load; what is not an object is RLF_USER. */
+rlf_status rlf_json_load_object(const char *path, rlf_err *err, json_t **out);
 /* Parse n bytes; `file` and `line` (of the first byte) are for messages. */
 rlf_status rlf_json_parse(const char *file, uint32_t line, const char *text,
                           size_t n, rlf_err *err, json_t **out);

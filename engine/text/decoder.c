@@ -6,6 +6,7 @@
 #include "engine/io/json.h"
 #include "engine/text/utf8.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -126,12 +127,11 @@ rlf_decoder_load(rlf_decoder *decoder, const json_t *json, const char *file,
 static int
 fallback_byte(rlf_str text)
 {
-    if (text.n != 6 || memcmp(text.p, "<0x", 3) != 0 || text.p[5] != '>')
+    if (text.n != 6 || memcmp(text.p, "<0x", 3) != 0 || text.p[5] != '>' ||
+        !isxdigit((unsigned char)text.p[3]) ||
+        !isxdigit((unsigned char)text.p[4]))
         return -1;
-    char hex[3] = {text.p[3], text.p[4], 0}, *end;
-    unsigned long byte = strtoul(hex, &end, 16);
-    return *end || hex[0] == '+' || hex[0] == '-' || hex[0] == ' ' ? -1
-                                                                   : (int)byte;
+    return (int)strtoul(text.p + 3, NULL, 16);
 }
 
 static void

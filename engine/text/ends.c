@@ -94,7 +94,8 @@ load_beside(const rlf_tokenizer *t, const char *name, rlf_err *err,
 {
     const char *path = rlf_path_join(t->arena, t->dir, name);
     *out = NULL;
-    return rlf_file_exists(path) ? rlf_json_load(path, err, out) : RLF_OK;
+    return rlf_file_exists(path) ? rlf_json_load_object(path, err, out)
+                                 : RLF_OK;
 }
 
 static rlf_status

@@ -35,6 +35,7 @@ struct rlf_tokenizer {
     rlf_arena *arena;
     const char *dir;  /* where its files are */
     const char *file; /* tokenizer.json or vocab.json, for messages */
+    bool pair;        /* it is vocab.json */
     uint32_t vocab;   /* largest id + 1 */
     uint32_t room;    /* of texts and added_by_id */
     rlf_str *texts;   /* by id, as the file writes them; p NULL: none */

@@ -508,9 +508,6 @@ rlf_tokenizer_load(rlf_tokenizer *t, const json_t *root, const json_t *config,
                    rlf_err *err)
 {
     json_t *model = NULL;
-    if (!json_is_object(root))
-        return rlf_fail(err, RLF_USER, "%s: %s where an object is wanted",
-                        t->file, rlf_json_word(root));
     RLF_TRY(rlf_json_get_object(root, t->file, "model", true, err, &model));
     RLF_TRY(rlf_normalizer_load(&t->normalizer,
                                 json_object_get(root, "normalizer"), t->file,

@@ -28,10 +28,11 @@ load_root(rlf_tokenizer *t, const json_t *config, const char *path,
 {
     t->file = path;
     if (rlf_file_exists(path))
-        return rlf_json_load(path, err, out);
+        return rlf_json_load_object(path, err, out);
     t->file = rlf_path_join(t->arena, t->dir, "vocab.json");
     const char *merges = rlf_path_join(t->arena, t->dir, "merges.txt");
-    if (rlf_file_exists(t->file) && rlf_file_exists(merges))
+    t->pair = rlf_file_exists(t->file) && rlf_file_exists(merges);
+    if (t->pair)
         return rlf_tokenizer_pair(t->dir, t->arena, config, err, out);
     rlf_fail(err, RLF_USER,
              "%s holds neither tokenizer.json nor vocab.json and merges.txt",
@@ -57,7 +58,7 @@ open_files(rlf_tokenizer *t, const char *path, rlf_err *err)
     if (!is_dir && !rlf_file_exists(path))
         return rlf_fail(err, RLF_USER, "%s is not there", path);
     if (rlf_file_exists(more))
-        RLF_TRY_GOTO(rlf_json_load(more, err, &config), end);
+        RLF_TRY_GOTO(rlf_json_load_object(more, err, &config), end);
     RLF_TRY_GOTO(load_root(t, config, whole, err, &root), end);
     RLF_TRY_GOTO(rlf_tokenizer_load(t, root, config, err), end);
 end:
@@ -96,8 +97,7 @@ rlf_tokenizer_save(const rlf_tokenizer *tokenizer, const char *dir,
     rlf_status status = RLF_OK;
     for (size_t i = 0; i < RLF_COUNT(files) && status == RLF_OK; i++) {
         const char *from = rlf_path_join(arena, tokenizer->dir, files[i]);
-        /* The tokenizer's own file may be called otherwise. */
-        if (i == 0 && !strstr(tokenizer->file, "vocab.json"))
+        if (i == 0 && !tokenizer->pair) /* it may be called otherwise */
             from = tokenizer->file;
         if (rlf_file_exists(from))
             status =

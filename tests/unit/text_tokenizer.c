@@ -5,6 +5,8 @@
 #include "engine/text/utf8.h"
 #include "tests/tap.h"
 
+#include <pthread.h>
+
 static rlf_arena *arena;
 static char base[] = "/tmp/rlflow-text-XXXXXX";
 
@@ -236,6 +238,42 @@ check_odd(void)
     rlf_tokenizer_close(t);
 }
 
+/* Several threads use one tokenizer. */
+static void *
+encode_often(void *arg)
+{
+    const rlf_tokenizer *t = arg;
+    rlf_err err = RLF_ERR_NONE;
+    static const uint32_t want[] = {2, 20, 2, 0, 3};
+    static const char text[] = "a  <l> a zz";
+    size_t wrong = 0;
+    for (int round = 0; round < 2000; round++) {
+        rlf_ids ids = {0};
+        rlf_tokenizer_encode(t, text, sizeof text - 1, 0, &err, &ids);
+        wrong += ids.count != 5 || memcmp(ids.data, want, sizeof want) != 0;
+        RLF_VEC_FREE(&ids);
+    }
+    return wrong ? arg : NULL;
+}
+
+static void
+check_threads(void)
+{
+    rlf_tokenizer *t = open_text(odd);
+    pthread_t threads[4];
+    size_t wrong = 0;
+    for (int i = 0; i < 4; i++)
+        if (pthread_create(&threads[i], NULL, encode_often, t) != 0)
+            bail("no thread");
+    for (int i = 0; i < 4; i++) {
+        void *result;
+        pthread_join(threads[i], &result);
+        wrong += result != NULL;
+    }
+    ok(!wrong, "four threads at once");
+    rlf_tokenizer_close(t);
+}
+
 /* Bytes of characters, in any order: whole and by the id agree, and the text
  * is what Unicode's rule makes of the bytes. */
 static void
@@ -430,6 +468,7 @@ main(void)
     check_characters();
     check_merges();
     check_odd();
+    check_threads();
     check_bytes();
     check_utf8();
     check_refused();
