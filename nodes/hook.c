@@ -237,6 +237,36 @@ const rlf_resource_class rlf_resource_hook = {
     .rows = no_rows,
 };
 
+/* ---- the state of a call in the program ---- */
+
+typedef struct rlf_hook_node {
+    rlf_arena *scratch; /* of one call of the function */
+    /* Number of each sample within its group, of the set last seen. */
+    const rlf_rows *rows;
+    uint32_t step;
+    const uint32_t *place;
+} state;
+
+static rlf_status
+init(const rlf_env *env, const rlf_node *node, rlf_err *err, void **out)
+{
+    (void)env, (void)node, (void)err;
+    state *s = rlf_calloc(1, sizeof *s);
+    s->scratch = rlf_arena_new();
+    *out = s;
+    return RLF_OK;
+}
+
+static void
+fini(void *object)
+{
+    state *s = object;
+    if (!s)
+        return;
+    rlf_arena_free(s->scratch);
+    free(s);
+}
+
 /* ---- the fields of a sample ---- */
 
 /* Fields of what a set knows: at most these, then data, then the call's. */
@@ -262,7 +292,7 @@ add_number(fields *to, const char *name, double number)
 }
 
 static void
-add_response(fields *to, const rlf_env *env, const rlf_rows *rows, uint32_t row)
+add_response(fields *to, rlf_arena *scratch, const rlf_rows *rows, uint32_t row)
 {
     const rlf_sample *sample = &rows->sample[row];
     add_text(to, "response", sample->text);
@@ -274,7 +304,7 @@ add_response(fields *to, const rlf_env *env, const rlf_rows *rows, uint32_t row)
     to->at[to->n++].ints.n = sample->n_ids;
     if (!rows->tokenizer)
         return;
-    rlf_str *pieces = RLF_NEW_ARRAY(env->pool, rlf_str, sample->n_ids);
+    rlf_str *pieces = RLF_NEW_ARRAY(scratch, rlf_str, sample->n_ids);
     for (uint32_t i = 0; i < sample->n_ids; i++)
         pieces[i] = rlf_tokenizer_piece(rows->tokenizer, sample->ids[i]);
     to->at[to->n] = (rlf_lua_field){.name = "pieces", .kind = RLF_LUA_TEXTS};
@@ -327,20 +357,21 @@ make_sample(const rlf_call *call, const rlf_rows *rows, uint32_t row,
             uint32_t place)
 {
     const rlf_env *env = call->env;
+    rlf_arena *scratch = ((state *)call->state)->scratch;
     uint32_t prompt = rlf_rows_prompt_of(env->graph, rows, row);
     const rlf_data *data = rows->set->data >= 0 && rows->data_row
                                ? env->resource[rows->set->data]
                                : NULL;
     size_t room = SET_FIELDS + (size_t)call->node->n_args +
                   (data ? data->records.n_columns : 0);
-    fields to = {RLF_NEW_ARRAY(env->pool, rlf_lua_field, room), 0};
+    fields to = {RLF_NEW_ARRAY(scratch, rlf_lua_field, room), 0};
     const rlf_prompt *p = &rows->prompt[prompt];
     if (p->text.p || !p->n_messages)
         add_text(&to, "prompt", p->text);
     else /* no model has read the chat yet: its last message stands */
         add_text(&to, "prompt", p->messages[p->n_messages - 1].content);
     if (rows->sample)
-        add_response(&to, env, rows, row);
+        add_response(&to, scratch, rows, row);
     if (data)
         add_data(&to, data, rows->data_row[prompt]);
     add_extra(&to, call, rows->samples, row);
@@ -367,8 +398,8 @@ ask_lua(const rlf_call *call, const rlf_lua_sample *samples, size_t n,
 {
     const rlf_hook *hook = call->env->resource[call->node->receiver];
     rlf_err why = RLF_ERR_NONE;
-    rlf_status status =
-        rlf_lua_call(hook->host, samples, n, call->env->pool, &why, values);
+    rlf_status status = rlf_lua_call(
+        hook->host, samples, n, ((state *)call->state)->scratch, &why, values);
     *ok = status >= 0;
     if (hook->forgiving) {
         const char *metric =
@@ -385,6 +416,12 @@ ask_lua(const rlf_call *call, const rlf_lua_sample *samples, size_t n,
     return status;
 }
 
+static rlf_str
+keep_text(rlf_arena *pool, rlf_str text)
+{
+    return (rlf_str){rlf_arena_strndup(pool, text.p, text.n), text.n};
+}
+
 /* Write the values of one sample into the output columns. */
 static void
 put_values(const rlf_call *call, const rlf_rows *rows, uint32_t row,
@@ -395,7 +432,8 @@ put_values(const rlf_call *call, const rlf_rows *rows, uint32_t row,
         rlf_column *out = &call->out[g].column;
         switch (rlf_lua_program_give(hook->program, g)->level) {
         case RLF_LUA_TEXT:
-            out->text[row] = ok ? values[g].text : RLF_STR("");
+            out->text[row] =
+                ok ? keep_text(call->env->pool, values[g].text) : RLF_STR("");
             break;
         case RLF_LUA_TOKEN:
             for (uint32_t t = 0; t < rows->tokens->length[row]; t++)
@@ -431,15 +469,21 @@ open_rows(rlf_call *call, rlf_err *err)
     return RLF_OK;
 }
 
-/* Number of each sample within its group. */
-static uint32_t *
+/* Number of each sample within its group, worked out once a set. */
+static const uint32_t *
 places(const rlf_call *call, const rlf_rows *rows)
 {
+    state *s = call->state;
+    if (s->rows == rows && s->step == call->env->step)
+        return s->place;
     rlf_arena *pool = call->env->pool;
     uint32_t *seen = RLF_NEW_ARRAY(pool, uint32_t, rows->prompts->count);
     uint32_t *place = RLF_NEW_ARRAY(pool, uint32_t, rows->samples->count);
     for (uint32_t i = 0; i < rows->samples->count; i++)
         place[i] = seen[rlf_rows_prompt_of(call->env->graph, rows, i)]++;
+    s->rows = rows;
+    s->step = call->env->step;
+    s->place = place;
     return place;
 }
 
@@ -450,10 +494,11 @@ call_for(rlf_call *call, const uint32_t *row, uint32_t n, const uint32_t *place,
 {
     const rlf_hook *hook = call->env->resource[call->node->receiver];
     const rlf_rows *rows = call->in[0].rows;
-    rlf_arena *pool = call->env->pool;
-    rlf_lua_sample *samples = RLF_NEW_ARRAY(pool, rlf_lua_sample, n);
+    rlf_arena *scratch = ((state *)call->state)->scratch;
+    rlf_arena_reset(scratch);
+    rlf_lua_sample *samples = RLF_NEW_ARRAY(scratch, rlf_lua_sample, n);
     rlf_lua_value *values =
-        RLF_NEW_ARRAY(pool, rlf_lua_value, n * hook->n_gives);
+        RLF_NEW_ARRAY(scratch, rlf_lua_value, n * hook->n_gives);
     for (uint32_t i = 0; i < n; i++)
         samples[i] = make_sample(call, rows, row[i], place[row[i]]);
     bool ok;
@@ -528,6 +573,8 @@ step_scalar(rlf_call *call, rlf_err *err)
 {
     const rlf_env *env = call->env;
     const rlf_hook *hook = env->resource[call->node->receiver];
+    rlf_arena *scratch = ((state *)call->state)->scratch;
+    rlf_arena_reset(scratch);
     rlf_space *scalar = rlf_space_rows(env->pool, env->graph, 0, 1);
     for (size_t g = 0; g <= hook->n_gives; g++) {
         bool text =
@@ -536,7 +583,7 @@ step_scalar(rlf_call *call, rlf_err *err)
         call->out[g].column = rlf_column_new(env->pool, scalar, text);
     }
     size_t room = (size_t)call->node->n_args + 1;
-    fields to = {RLF_NEW_ARRAY(env->pool, rlf_lua_field, room), 0};
+    fields to = {RLF_NEW_ARRAY(scratch, rlf_lua_field, room), 0};
     add_number(&to, "step", env->step);
     add_extra(&to, call, NULL, 0);
     rlf_lua_sample sample = {.fields = to.at,
@@ -548,7 +595,7 @@ step_scalar(rlf_call *call, rlf_err *err)
                                      .step = env->step,
                                      .sample = call->iteration}};
     rlf_lua_value *values =
-        RLF_NEW_ARRAY(env->pool, rlf_lua_value, hook->n_gives);
+        RLF_NEW_ARRAY(scratch, rlf_lua_value, hook->n_gives);
     bool ok;
     RLF_TRY(ask_lua(call, &sample, 1, values, &ok, err));
     put_values(call, NULL, 0, values, ok);
@@ -596,8 +643,8 @@ const rlf_node_class rlf_node_hook_sample = {
     .granularity = RLF_GRAIN_SAMPLE,
     .infer = infer,
     .cost = rlf_class_no_cost,
-    .init = rlf_class_no_init,
-    .fini = rlf_class_no_fini,
+    .init = init,
+    .fini = fini,
     .open = open_rows,
     .step = step_sample,
     .trainable = &rlf_trainable_none,
@@ -616,8 +663,8 @@ const rlf_node_class rlf_node_hook_group = {
     .granularity = RLF_GRAIN_GROUP,
     .infer = infer,
     .cost = rlf_class_no_cost,
-    .init = rlf_class_no_init,
-    .fini = rlf_class_no_fini,
+    .init = init,
+    .fini = fini,
     .open = open_rows,
     .step = step_group,
     .trainable = &rlf_trainable_none,
@@ -636,8 +683,8 @@ const rlf_node_class rlf_node_hook_batch = {
     .granularity = RLF_GRAIN_BATCH,
     .infer = infer,
     .cost = rlf_class_no_cost,
-    .init = rlf_class_no_init,
-    .fini = rlf_class_no_fini,
+    .init = init,
+    .fini = fini,
     .open = open_rows,
     .step = step_batch,
     .trainable = &rlf_trainable_none,
@@ -654,8 +701,8 @@ const rlf_node_class rlf_node_hook_step = {
     .granularity = RLF_GRAIN_BATCH,
     .infer = infer,
     .cost = rlf_class_no_cost,
-    .init = rlf_class_no_init,
-    .fini = rlf_class_no_fini,
+    .init = init,
+    .fini = fini,
     .open = rlf_class_no_open,
     .step = step_scalar,
     .trainable = &rlf_trainable_none,

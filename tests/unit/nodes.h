@@ -182,7 +182,7 @@ add_node(world *w, const rlf_node_class *class, int receiver,
     return rlf_graph_add_node(w->graph, node);
 }
 
-/* A call of node `id`, ready to be opened. */
+/* A call of node `id`, ready to be opened, with a state of its own. */
 TAP_FUNCTION rlf_call
 make_call(world *w, int id, const rlf_content *in)
 {
@@ -193,6 +193,9 @@ make_call(world *w, int id, const rlf_content *in)
     call.out = RLF_NEW_ARRAY(w->pool, rlf_content, room);
     if (node->n_inputs)
         memcpy(call.in, in, sizeof *in * (size_t)node->n_inputs);
+    if (node->class->init(&w->env, node, &w->err, &call.state) < 0)
+        bail("init: %s", w->err.sentence);
+    rlf_arena_defer(w->arena, node->class->fini, call.state);
     return call;
 }
 
