@@ -5,6 +5,7 @@
 #include "kernels/expr.h"
 
 #include "engine/graph/class.h"
+#include "nodes/rows.h"
 
 #include <stdlib.h>
 
@@ -51,9 +52,8 @@ enter(const rlf_graph *graph, const rlf_space *space, const rlf_space **spaces)
         enter(graph, space->up[i].to, spaces);
 }
 
-/* The spaces of this call, by domain. */
-static const rlf_space **
-find_spaces(const rlf_call *call)
+const rlf_space **
+rlf_call_spaces(const rlf_call *call)
 {
     const rlf_graph *graph = call->env->graph;
     size_t n = graph->domains.list.count;
@@ -78,7 +78,7 @@ static rlf_status
 open(rlf_call *call, rlf_err *err)
 {
     const rlf_graph *graph = call->env->graph;
-    const rlf_space **spaces = find_spaces(call);
+    const rlf_space **spaces = rlf_call_spaces(call);
     for (int i = 0; i < call->node->n_outputs; i++) {
         const rlf_value *value = &graph->values.data[call->node->outputs[i]];
         if (!spaces[value->domain])
@@ -107,7 +107,7 @@ step(rlf_call *call, rlf_err *err)
         outputs[i] = call->out[i].column;
     rlf_expr_bind bind = {.inputs = inputs,
                           .outputs = outputs,
-                          .spaces = find_spaces(call),
+                          .spaces = rlf_call_spaces(call),
                           .seed = env->seed,
                           .step = env->step,
                           .iteration = call->iteration};

@@ -14,17 +14,21 @@ libnodes_la_SOURCES = \
 	%D%/expr.c \
 	%D%/field.c \
 	%D%/for.c \
+	%D%/generate.c \
 	%D%/hook.c %D%/hook.h \
 	%D%/if.c \
 	%D%/keep.c \
+	%D%/logprob.c \
 	%D%/model.c %D%/model.h \
 	%D%/node.def \
 	%D%/report.c \
 	%D%/resource.def \
 	%D%/respond.c \
 	%D%/rows.c %D%/rows.h \
+	%D%/sequences.c %D%/sequences.h \
 	%D%/state.c \
 	%D%/table.c %D%/table.h \
+	%D%/update.c \
 	%D%/where.c
 
 check_PROGRAMS += tests/unit/nodes_draw

@@ -45,6 +45,9 @@ rlf_space *rlf_rows_of(rlf_arena *pool, const rlf_graph *graph, int domain,
 /* The row of `rows->prompts` that sample `row` belongs to. */
 uint32_t rlf_rows_prompt_of(const rlf_graph *graph, const rlf_rows *rows,
                             uint32_t row);
+/* The spaces of a call's inputs and all above them, indexed by domain, for
+ * expression programs; in the step's pool. Defined in expr.c. */
+const rlf_space **rlf_call_spaces(const rlf_call *call);
 /* "sample 3 of prompt 17 of 'roll', from data/arith.jsonl:412": who a sample
  * is, for messages; in `arena`. `row` is one of rows->samples. */
 const char *rlf_rows_name(const rlf_env *env, const rlf_rows *rows,

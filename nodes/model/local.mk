@@ -9,7 +9,8 @@ libnodes_la_SOURCES += \
 	nodes/model/pass.c nodes/model/pass.h \
 	nodes/model/table.c nodes/model/table.h \
 	nodes/model/transformer.c nodes/model/transformer.h \
-	nodes/model/weights.c nodes/model/weights.h
+	nodes/model/weights.c nodes/model/weights.h \
+	nodes/model/work.c nodes/model/work.h
 
 check_PROGRAMS += tests/unit/model_parity tests/unit/model_sampler
 tests_unit_model_parity_LDADD = $(NODES_LIBS)

@@ -7,6 +7,7 @@
 #include "engine/base/vec.h"
 #include "engine/io/safetensors.h"
 #include "nodes/model/carve.h"
+#include "nodes/model/work.h"
 
 static rlf_packed
 carve_packed(rlf_carver *c, const rlf_kernels *k, int64_t rows, int64_t cols,
@@ -156,6 +157,7 @@ rlf_model_free(rlf_model *m)
 {
     if (!m)
         return;
+    rlf_work_free(&m->work);
     rlf_device_release(m->queue->device, m->block, m->block_bytes);
     rlf_arena_free(m->arena);
 }

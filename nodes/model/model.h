@@ -30,6 +30,12 @@ typedef struct rlf_model_options {
     int positions;
 } rlf_model_options;
 
+/* Buffers that calls on the model share, made at first use (work.h). */
+typedef struct rlf_work {
+    struct rlf_pass *train, *infer, *sampler;
+    struct rlf_kv *kv;
+} rlf_work;
+
 typedef struct rlf_model {
     rlf_arena *arena;
     rlf_queue *queue;
@@ -52,6 +58,7 @@ typedef struct rlf_model {
     int positions;
     uint8_t *saved;            /* [n_slots] rlf_element of each in files */
     const char *tokenizer_dir; /* whose files are saved with it; or NULL */
+    rlf_work work;
     void *block;
     size_t block_bytes;
 } rlf_model;

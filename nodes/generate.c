@@ -1,0 +1,308 @@
+/* `m.generate(p, ...)`: responses sampled by a model, n for each prompt of p.
+ *
+ * The node stays open: each turn is one token for every active sequence, and
+ * samples are handed on as they are complete. How it is done stands in
+ * nodes/model/generate.h; here a set is made of it. */
+#include "nodes/model/generate.h"
+
+#include <stdlib.h>
+
+#include "engine/base/hash.h"
+#include "engine/base/vec.h"
+#include "engine/graph/class.h"
+#include "nodes/model.h"
+#include "nodes/model/work.h"
+
+enum { MOST_NEW = 1 << 20, MOST_EOS = 32 };
+
+// clang-format off
+static const rlf_formal formals[] = {
+    {.name = "set", .kind = RLF_FORMAL_SET, .required = true,
+     .doc = "its prompts are answered"},
+    {.name = "n", .kind = RLF_FORMAL_INT, .labelled = true, .least = 1,
+     .most = 1 << 16, .doc = "samples for each prompt; without it one, and "
+     "then the sample is the prompt's row"},
+    {.name = "max_new", .kind = RLF_FORMAL_INT, .labelled = true,
+     .required = true, .least = 1, .most = MOST_NEW,
+     .doc = "tokens of a response at most"},
+    {.name = "temperature", .kind = RLF_FORMAL_NUMBER, .labelled = true,
+     .fallback = 1, .least = 1e-3, .most = 1e3,
+     .doc = "logits are divided by it"},
+    {.name = "top_p", .kind = RLF_FORMAL_NUMBER, .labelled = true,
+     .fallback = 1, .least = 1e-9, .most = 1,
+     .doc = "only the most likely tokens that together have this mass"},
+    {.name = "top_k", .kind = RLF_FORMAL_INT, .labelled = true, .least = 0,
+     .most = 1e9, .doc = "only the k most likely tokens; 0: all"},
+    {.name = "min_p", .kind = RLF_FORMAL_NUMBER, .labelled = true, .least = 0,
+     .most = 1, .doc = "only tokens at least this times as likely as the "
+     "most likely one"},
+    {.name = "stop", .kind = RLF_FORMAL_TEXTS, .labelled = true,
+     .doc = "texts that end a response and are part of it"},
+    {.name = "greedy", .kind = RLF_FORMAL_FLAG, .labelled = true,
+     .doc = "always the most likely token"},
+    {.name = "tool", .kind = RLF_FORMAL_HOOK, .labelled = true,
+     .unsupported = "tools cannot run yet", .doc = "a hook that answers"},
+    {.name = "turns", .kind = RLF_FORMAL_INT, .labelled = true,
+     .unsupported = "turns cannot run yet", .doc = "answers of the tool"},
+    {.name = "ahead", .kind = RLF_FORMAL_INT, .labelled = true,
+     .unsupported = "sampling ahead of training cannot run yet",
+     .doc = "steps by which the weights that sample are older"},
+};
+// clang-format on
+
+/* The generation that is open; one at a time. */
+typedef struct state {
+    rlf_generation *generation;
+    const char **stop;
+    uint32_t eos[MOST_EOS];
+} state;
+
+static rlf_status
+init(const rlf_env *env, const rlf_node *node, rlf_err *err, void **out)
+{
+    (void)env, (void)err;
+    const rlf_arg *arg = rlf_node_arg(node, "stop");
+    size_t n = arg->kind == RLF_ARG_LIST ? (size_t)arg->n_list : 1;
+    state *s = rlf_calloc(1, sizeof *s);
+    s->stop = rlf_calloc(n, sizeof *s->stop);
+    *out = s;
+    return RLF_OK;
+}
+
+static void
+fini(void *object)
+{
+    state *s = object;
+    if (!s)
+        return;
+    rlf_generation_free(s->generation);
+    free(s->stop);
+    free(s);
+}
+
+static void
+infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
+{
+    (void)graph;
+    static const char *const idle[] = {"temperature", "top_p", "top_k",
+                                       "min_p"};
+    const rlf_arg *greedy = rlf_node_arg(node, "greedy");
+    if (greedy->kind != RLF_ARG_NUMBER || greedy->number == 0)
+        return;
+    for (size_t i = 0; i < RLF_COUNT(idle); i++) {
+        const rlf_arg *arg = rlf_node_arg(node, idle[i]);
+        if (!arg->given)
+            continue;
+        rlf_diag *diag = rlf_diag_error(
+            diags, "greedy", arg->span,
+            "%s changes nothing when sampling is greedy", idle[i]);
+        rlf_diag_hint(diags, diag, "leave out one of the two");
+    }
+}
+
+/* A whole number argument; 0 if it was not given. */
+static uint32_t
+whole(const rlf_node *node, const char *name)
+{
+    const rlf_arg *arg = rlf_node_arg(node, name);
+    return arg->kind == RLF_ARG_NUMBER ? (uint32_t)arg->number : 0;
+}
+
+static double
+number_or(const rlf_call *call, const char *name, double fallback)
+{
+    return rlf_node_arg(call->node, name)->kind == RLF_ARG_ABSENT
+               ? fallback
+               : rlf_call_number(call, name);
+}
+
+/* The set that is made: a row for each sample, identified by its prompt and
+ * its place among the prompt's samples. */
+static rlf_rows *
+make_rows(const rlf_call *call, const rlf_rows *from, rlf_prompt *prompts,
+          uint32_t n, uint32_t max_new, float temperature)
+{
+    const rlf_graph *graph = call->env->graph;
+    rlf_arena *pool = call->env->pool;
+    const rlf_value *value = &graph->values.data[call->node->outputs[0]];
+    const rlf_set *set = &graph->sets.data[value->set];
+    rlf_rows *rows = RLF_NEW(pool, rlf_rows);
+    rlf_space *samples = from->prompts;
+    if (set->samples != from->prompts->domain) {
+        uint32_t count = from->prompts->count * n;
+        samples = rlf_space_rows(pool, graph, set->samples, count);
+        uint64_t *identity = RLF_NEW_ARRAY(pool, uint64_t, count);
+        for (uint32_t i = 0; i < count; i++)
+            identity[i] = from->prompts->identity[i / n] * n + i % n;
+        samples->identity = identity;
+        const rlf_domain *d = rlf_domains_get(&graph->domains, set->samples);
+        for (int k = 0; k < d->n_up; k++) {
+            samples->up[k].to =
+                rlf_space_above(&graph->domains, from->prompts, d->up[k]);
+            uint32_t *index = RLF_NEW_ARRAY(pool, uint32_t, count);
+            for (uint32_t i = 0; i < count; i++)
+                index[i] = rlf_space_row(&graph->domains, from->prompts, i / n,
+                                         d->up[k]);
+            samples->up[k].index = index;
+        }
+    }
+    *rows = (rlf_rows){.set = set,
+                       .prompts = from->prompts,
+                       .samples = samples,
+                       .prompt = prompts,
+                       .data_row = from->data_row,
+                       .temperature = temperature};
+    rows->sample = RLF_NEW_ARRAY(pool, rlf_sample, samples->count);
+    rows->tokens =
+        rlf_space_tokens(pool, graph, set->tokens, samples, max_new, NULL);
+    rows->logprob = RLF_NEW_ARRAY(pool, double, rows->tokens->extent);
+    return rows;
+}
+
+/* End tokens: those of the tokenizer and of the model's own files. */
+static size_t
+collect_eos(const rlf_model_object *model, uint32_t *out)
+{
+    size_t n = 0, count;
+    const uint32_t *eos = rlf_tokenizer_eos(model->tokenizer, &count);
+    for (size_t i = 0; i < count && n < MOST_EOS; i++)
+        out[n++] = eos[i];
+    for (int i = 0; i < model->config->n_eos && n < MOST_EOS; i++)
+        out[n++] = (uint32_t)model->config->eos[i];
+    return n;
+}
+
+static rlf_generation_options
+read_options(const rlf_call *call, const rlf_model_object *model, state *s)
+{
+    const rlf_node *node = call->node;
+    const rlf_arg *stop = rlf_node_arg(node, "stop");
+    rlf_generation_options o = {.max_new = whole(node, "max_new"),
+                                .greedy = whole(node, "greedy") != 0,
+                                .temperature =
+                                    (float)number_or(call, "temperature", 1),
+                                .top_k = (int32_t)whole(node, "top_k"),
+                                .top_p = (float)number_or(call, "top_p", 1),
+                                .min_p = (float)number_or(call, "min_p", 0),
+                                .key = {.seed = call->env->seed,
+                                        .purpose = RLF_PURPOSE_SAMPLE,
+                                        .site = node->site,
+                                        .step = call->env->step},
+                                .eos = s->eos,
+                                .n_eos = collect_eos(model, s->eos),
+                                .stop = s->stop,
+                                .tokenizer = model->tokenizer,
+                                .most_active = RLF_WORK_ACTIVE};
+    if (call->iteration) /* of a loop: another draw for each */
+        o.key.seed ^= rlf_hash_mix(call->iteration);
+    if (stop->kind == RLF_ARG_TEXT)
+        s->stop[o.n_stop++] = stop->text;
+    for (int i = 0; stop->kind == RLF_ARG_LIST && i < stop->n_list; i++)
+        s->stop[o.n_stop++] = stop->list[i].text;
+    if (o.greedy)
+        o.temperature = 1;
+    return o;
+}
+
+static rlf_status
+open(rlf_call *call, rlf_err *err)
+{
+    state *s = call->state;
+    rlf_model_object *object = rlf_model_at(call->env, call->node->receiver);
+    rlf_model *model = object->model;
+    rlf_rows *from = call->in[0].rows;
+    if (model->table->lm == RLF_NO_SLOT)
+        return rlf_fail(err, RLF_USER,
+                        "model '%s' has no language head to generate with",
+                        object->name);
+    rlf_prompt *prompts;
+    RLF_TRY(rlf_rows_prompts(call->env, from, &object->reader, err, &prompts));
+    rlf_generation_options o = read_options(call, object, s);
+    uint32_t n = whole(call->node, "n"), longest = 0;
+    n = n ? n : 1;
+    rlf_rows *rows =
+        make_rows(call, from, prompts, n, o.max_new, o.temperature);
+    rows->tokenizer = object->tokenizer;
+    call->out[0].rows = rows;
+    for (uint32_t i = 0; i < from->prompts->count; i++)
+        if (prompts[i].n_ids > longest)
+            longest = prompts[i].n_ids;
+    uint64_t positions = (uint64_t)longest + o.max_new;
+    if (positions > (uint64_t)object->config->context)
+        positions = (uint64_t)object->config->context;
+    rlf_pass *pass;
+    rlf_kv *kv;
+    rlf_generation_free(s->generation); /* of a step that was given up */
+    s->generation = NULL;
+    RLF_TRY(rlf_work_sampler(model, err, &pass));
+    RLF_TRY(rlf_work_pages(model, (int)rows->samples->count, (int)positions,
+                           err, &kv));
+    RLF_TRY(rlf_generation_new(model, pass, kv, &o, err, &s->generation));
+    for (uint32_t i = 0; i < from->prompts->count; i++) {
+        uint32_t first;
+        RLF_TRY(rlf_generation_add(
+            s->generation, prompts[i].ids, prompts[i].n_ids,
+            rows->samples->identity + (size_t)i * n, n, err, &first));
+    }
+    return RLF_OK;
+}
+
+/* A complete response becomes a sample of the set. */
+static void
+take(rlf_call *call, const rlf_generation *generation, uint32_t row)
+{
+    rlf_rows *rows = call->out[0].rows;
+    rlf_arena *pool = call->env->pool;
+    rlf_response r = rlf_generation_response(generation, row);
+    uint32_t *ids = RLF_NEW_ARRAY(pool, uint32_t, r.n);
+    memcpy(ids, r.ids, r.n * sizeof *ids);
+    double *logprob = rows->logprob + rows->tokens->offset[row];
+    for (uint32_t t = 0; t < r.n; t++)
+        logprob[t] = (double)r.logprob[t];
+    ((uint32_t *)rows->tokens->length)[row] = r.n;
+    rows->sample[row] =
+        (rlf_sample){.text = rlf_rows_text(pool, rows->tokenizer, ids, r.n),
+                     .ids = ids,
+                     .n_ids = r.n,
+                     .finished = r.finished};
+}
+
+static rlf_status
+step(rlf_call *call, rlf_err *err)
+{
+    state *s = call->state;
+    rlf_status status =
+        rlf_generation_step(s->generation, err, &call->rows, &call->n_rows);
+    RLF_TRY(status);
+    for (uint32_t i = 0; i < call->n_rows; i++)
+        take(call, s->generation, call->rows[i]);
+    if (status == RLF_OK) {
+        /* the rows told must outlive the generation */
+        uint32_t *rows = RLF_NEW_ARRAY(call->env->pool, uint32_t, call->n_rows);
+        memcpy(rows, call->rows, call->n_rows * sizeof *rows);
+        call->rows = rows;
+        rlf_generation_free(s->generation);
+        s->generation = NULL;
+    }
+    return status;
+}
+
+const rlf_node_class rlf_node_generate = {
+    .name = "generate",
+    .doc = "responses sampled by a model",
+    .role = RLF_ROLE_METHOD,
+    .receiver = RLF_RECEIVER_MODEL,
+    .formals = formals,
+    .n_formals = RLF_COUNT(formals),
+    .gives = RLF_GIVES_SET,
+    .level = RLF_LEVEL_SAMPLE,
+    .sampled = true,
+    .granularity = RLF_GRAIN_SAMPLE,
+    .infer = infer,
+    .cost = rlf_class_no_cost,
+    .init = init,
+    .fini = fini,
+    .open = open,
+    .step = step,
+    .trainable = &rlf_trainable_none,
+};

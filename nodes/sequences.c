@@ -1,0 +1,72 @@
+/* See sequences.h. */
+#include "nodes/sequences.h"
+
+#include "engine/text/tokenizer.h"
+
+/* Do the set's tokens mean the same to this model? Two models opened from
+ * files that say the same have tokenizers of their own. */
+static bool
+same_tokens(const rlf_rows *rows, const rlf_reader *reader)
+{
+    return rows->tokenizer == reader->tokenizer ||
+           (rows->tokenizer && rlf_tokenizer_hash(rows->tokenizer) ==
+                                   rlf_tokenizer_hash(reader->tokenizer));
+}
+
+static rlf_status
+check_length(const rlf_env *env, const rlf_rows *rows, uint32_t row,
+             const rlf_model_object *model, uint64_t length, rlf_err *err)
+{
+    if (length <= (uint64_t)model->config->context)
+        return RLF_OK;
+    rlf_fail(err, RLF_USER,
+             "%s has %llu tokens, more than the context of %d that model '%s' "
+             "was made for",
+             rlf_rows_name(env, rows, row, env->pool),
+             (unsigned long long)length, model->config->context, model->name);
+    rlf_err_hint(err, "shorten prompts (max_prompt:) or responses (max_new:)");
+    return RLF_USER;
+}
+
+rlf_status
+rlf_sequences_read(const rlf_env *env, rlf_rows *rows,
+                   const rlf_model_object *model, rlf_reading reading,
+                   const uint32_t *which, uint32_t n, rlf_err *err,
+                   rlf_sequence **out, uint32_t *longest)
+{
+    bool same = same_tokens(rows, &model->reader);
+    rlf_reader reader = model->reader;
+    if (!same && reading != RLF_READ_SCORE)
+        return rlf_fail(err, RLF_USER,
+                        "the tokens of '%s' are not those of model '%s': it "
+                        "can only score the text",
+                        rows->set->name, model->name);
+    if (same) /* the ids that are there serve */
+        reader.tokenizer = rows->tokenizer;
+    rlf_prompt *prompts;
+    RLF_TRY(rlf_rows_prompts(env, rows, &reader, err, &prompts));
+    if (!which)
+        n = rows->samples->count;
+    rlf_sequence *seqs = RLF_NEW_ARRAY(env->pool, rlf_sequence, n);
+    *longest = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t row = which ? which[i] : i;
+        rlf_sample sample = rows->sample[row];
+        const rlf_prompt *prompt =
+            &prompts[rlf_rows_prompt_of(env->graph, rows, row)];
+        if (!same)
+            RLF_TRY(rlf_rows_response(env, &model->reader, sample.text, err,
+                                      &sample));
+        seqs[i] = (rlf_sequence){.prompt = prompt->ids,
+                                 .n_prompt = prompt->n_ids,
+                                 .response = sample.ids,
+                                 .n_response = sample.n_ids,
+                                 .temperature = rows->temperature};
+        uint64_t length = (uint64_t)prompt->n_ids + sample.n_ids;
+        RLF_TRY(check_length(env, rows, row, model, length, err));
+        if (length > *longest)
+            *longest = (uint32_t)length;
+    }
+    *out = seqs;
+    return RLF_OK;
+}

@@ -1,0 +1,44 @@
+/* Samples of a set as the sequences that a model computes on. */
+#ifndef RLF_NODES_SEQUENCES_H
+#define RLF_NODES_SEQUENCES_H
+
+#include "engine/graph/class.h"
+#include "nodes/model.h"
+#include "nodes/model/pass.h"
+
+/* What a model's call reads off a sequence; what may be live in an update. */
+typedef enum rlf_reading {
+    RLF_READ_LOGPROB, /* per response token */
+    RLF_READ_VALUE,   /* per response token, before it */
+    RLF_READ_SCORE,   /* per sample, after its last token */
+} rlf_reading;
+
+extern const rlf_node_class rlf_node_logprob, rlf_node_value, rlf_node_score;
+
+static inline rlf_reading
+rlf_reading_of(const rlf_node_class *class)
+{
+    return class == &rlf_node_logprob ? RLF_READ_LOGPROB
+           : class == &rlf_node_value ? RLF_READ_VALUE
+                                      : RLF_READ_SCORE;
+}
+
+/* The samples `which` (n of them; NULL: all) of the set, prompt and response in
+ * tokens of the model, in the step's pool; *longest is the most tokens of one.
+ * A set written by another tokenizer is read as text; RLF_USER if the reading
+ * is per token then. Failures name the sample. */
+rlf_status rlf_sequences_read(const rlf_env *env, rlf_rows *rows,
+                              const rlf_model_object *model,
+                              rlf_reading reading, const uint32_t *which,
+                              uint32_t n, rlf_err *err, rlf_sequence **out,
+                              uint32_t *longest);
+
+/* Where the value of response token t of sample `row` lies in a column on the
+ * set's tokens. */
+static inline uint64_t
+rlf_sequences_place(const rlf_rows *rows, uint32_t row, uint32_t t)
+{
+    return rows->tokens->offset[row] + t;
+}
+
+#endif

@@ -1,0 +1,517 @@
+/* `update m { ... }`: one optimizer step on the sum of its minimize's.
+ *
+ * Live calls on the same set are read in one pass. The loss's program
+ * (engine/expr, differentiated by the grammar) gives for each live value the
+ * derivative of the loss. How far those derivatives look decides what is done:
+ *
+ *   POINT    at the same token: within the head's own tile, in one pass
+ *   SAMPLE   within the sample: after the forward pass of the micro-batch
+ *   BATCH    across samples: all live values first, in a pass of their own
+ *
+ * Whichever it is, gradients add sample by sample in the order of the set, so
+ * micro-batches change no bit. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "engine/base/vec.h"
+#include "kernels/expr.h"
+#include "nodes/model/optimizer.h"
+#include "nodes/model/transformer.h"
+#include "nodes/model/work.h"
+#include "nodes/sequences.h"
+
+/* Named as those of the constructor adamw (model.c), which hold the bounds. */
+static const rlf_formal formals[] = {
+    {.name = "lr", .kind = RLF_FORMAL_NUMBER, .doc = "learning rate"},
+    {.name = "beta1",
+     .kind = RLF_FORMAL_NUMBER,
+     .fallback = 0.9,
+     .doc = "decay of the first moment"},
+    {.name = "beta2",
+     .kind = RLF_FORMAL_NUMBER,
+     .fallback = 0.999,
+     .doc = "decay of the second moment"},
+    {.name = "eps",
+     .kind = RLF_FORMAL_NUMBER,
+     .fallback = 1e-8,
+     .doc = "added to the root of the second moment"},
+    {.name = "decay", .kind = RLF_FORMAL_NUMBER, .doc = "of matrices"},
+    {.name = "clip", .kind = RLF_FORMAL_NUMBER, .doc = "of the norm"},
+};
+
+/* Live calls that one pass serves: on the same set, with the same rows. */
+typedef struct group {
+    int set_input; /* of the node */
+    bool last;     /* scores, after the last token; else per token */
+    bool logprob, scalar;
+    rlf_rows *rows;
+    rlf_sequence *seqs;
+    uint32_t n;
+} group;
+
+typedef struct micro {
+    uint32_t group, first, count; /* samples of the group's set */
+} micro;
+
+/* One execution, in the step's pool. */
+typedef struct update {
+    rlf_model_object *object;
+    rlf_model *model;
+    rlf_pass *pass;
+    group *groups;
+    uint32_t n_groups;
+    RLF_VEC(micro) micros;
+    rlf_reach reach;
+    rlf_column *inputs, *outputs; /* of the program */
+    rlf_expr_bind bind;
+    rlf_expr_frame *frame;
+    float *logprob, *scalar;     /* [rows] of the pass, on the host */
+    float *d_logprob, *d_scalar; /* [rows] */
+    const micro *now;            /* the micro-batch at hand */
+    rlf_call *call;
+} update;
+
+/* What lasts for the run. */
+typedef struct state {
+    rlf_arena *arena;
+    const rlf_expr_plan *plan;
+    update *update;
+} state;
+
+static void
+fini(void *object)
+{
+    state *s = object;
+    if (!s)
+        return;
+    rlf_arena_free(s->arena);
+    free(s);
+}
+
+static rlf_status
+init(const rlf_env *env, const rlf_node *node, rlf_err *err, void **out)
+{
+    (void)env;
+    state *s = rlf_calloc(1, sizeof *s);
+    s->arena = rlf_arena_new();
+    rlf_status status =
+        rlf_expr_plan_new(node->loss->program, s->arena, err, &s->plan);
+    if (status < 0) {
+        fini(s);
+        s = NULL;
+    }
+    *out = s;
+    return status;
+}
+
+/* Room for what `report` asks for. */
+static rlf_status
+open(rlf_call *call, rlf_err *err)
+{
+    const rlf_graph *graph = call->env->graph;
+    const rlf_space **spaces = rlf_call_spaces(call);
+    for (int i = 0; i < call->node->n_outputs; i++) {
+        const rlf_value *value = &graph->values.data[call->node->outputs[i]];
+        if (!spaces[value->domain])
+            return rlf_fail(err, RLF_BUG, "a report of an update has no place");
+        call->out[i].column =
+            rlf_column_new(call->env->pool, spaces[value->domain], false);
+    }
+    return RLF_OK;
+}
+
+/* ---- begin ---- */
+
+static bool
+in_group(const update *u, const group *g, const rlf_live_call *live)
+{
+    return g->set_input == live->set_input &&
+           g->last == (rlf_reading_of(live->class) == RLF_READ_SCORE) &&
+           u->call->in[live->set_input].rows == g->rows;
+}
+
+static rlf_status
+make_groups(update *u, rlf_err *err, uint32_t *longest)
+{
+    const rlf_loss *loss = u->call->node->loss;
+    u->groups = RLF_NEW_ARRAY(u->call->env->pool, group, loss->n_calls);
+    *longest = 0;
+    for (int i = 0; i < loss->n_calls; i++) {
+        const rlf_live_call *live = &loss->calls[i];
+        rlf_reading reading = rlf_reading_of(live->class);
+        group *g = u->groups;
+        while (g < u->groups + u->n_groups && !in_group(u, g, live))
+            g++;
+        if (g == u->groups + u->n_groups) {
+            u->n_groups++;
+            g->set_input = live->set_input;
+            g->last = reading == RLF_READ_SCORE;
+            g->rows = u->call->in[live->set_input].rows;
+            uint32_t most;
+            g->n = g->rows->samples->count;
+            RLF_TRY(rlf_sequences_read(u->call->env, g->rows, u->object,
+                                       reading, NULL, g->n, err, &g->seqs,
+                                       &most));
+            if (most > *longest)
+                *longest = most;
+        }
+        g->logprob |= reading == RLF_READ_LOGPROB;
+        g->scalar |= reading != RLF_READ_LOGPROB;
+        int head = reading == RLF_READ_LOGPROB ? RLF_HEAD_LM : RLF_HEAD_SCALAR;
+        if (!((int)u->model->table->head & head))
+            return rlf_fail(err, RLF_USER,
+                            "model '%s' has no head for %s: see head: of its "
+                            "declaration",
+                            u->object->name, live->class->name);
+    }
+    return RLF_OK;
+}
+
+static rlf_status
+cut_micros(update *u, rlf_err *err)
+{
+    for (uint32_t k = 0; k < u->n_groups; k++) {
+        const group *g = &u->groups[k];
+        for (uint32_t i = 0; i < g->n;) {
+            uint32_t fit;
+            RLF_TRY(rlf_pass_fit(u->pass, g->seqs + i, g->n - i, err, &fit));
+            RLF_PUSH_IN(u->call->env->pool, &u->micros, (micro){k, i, fit});
+            i += fit;
+        }
+    }
+    return RLF_OK;
+}
+
+/* Columns of the program: constants are the node's inputs; live values and
+ * results get storage here, reports in the node's outputs. */
+static void
+make_columns(update *u)
+{
+    const rlf_call *call = u->call;
+    const rlf_loss *loss = call->node->loss;
+    const rlf_expr *p = loss->program;
+    rlf_arena *pool = call->env->pool;
+    const rlf_space **spaces = rlf_call_spaces(call);
+    u->inputs = RLF_NEW_ARRAY(pool, rlf_column, p->inputs.count);
+    u->outputs = RLF_NEW_ARRAY(pool, rlf_column, p->outputs.count);
+    for (size_t i = 0; i < p->inputs.count; i++) {
+        int from = loss->constant_input[i];
+        u->inputs[i] =
+            from >= 0
+                ? call->in[from].column
+                : rlf_column_new(pool, spaces[p->inputs.data[i].domain], false);
+    }
+    for (int i = 0; i < loss->n_reports; i++)
+        u->outputs[loss->report[i]] = call->out[i].column;
+    for (size_t i = 0; i < p->outputs.count; i++)
+        if (!u->outputs[i].space)
+            u->outputs[i] = rlf_column_new(
+                pool, spaces[p->ops.data[p->outputs.data[i].op].domain], false);
+    u->bind = (rlf_expr_bind){.inputs = u->inputs,
+                              .outputs = u->outputs,
+                              .spaces = spaces,
+                              .seed = call->env->seed,
+                              .step = call->env->step,
+                              .iteration = call->iteration};
+}
+
+/* ---- between rows of the pass and columns ---- */
+
+/* A row of the micro-batch at hand: which sample and token it is. Rows are
+ * visited in order, so it steps from one to the next. */
+typedef struct cursor {
+    uint32_t row;   /* of the set's samples */
+    uint32_t token; /* of its response */
+} cursor;
+
+static cursor
+cursor_at(const update *u, int64_t index)
+{
+    const group *g = &u->groups[u->now->group];
+    cursor c = {u->now->first, 0};
+    if (g->last) {
+        c.row += (uint32_t)index;
+        return c;
+    }
+    while (index >= g->seqs[c.row].n_response)
+        index -= g->seqs[c.row++].n_response;
+    c.token = (uint32_t)index;
+    return c;
+}
+
+static void
+cursor_next(const group *g, cursor *c)
+{
+    if (g->last || ++c->token == g->seqs[c->row].n_response) {
+        c->row++;
+        c->token = 0;
+    }
+}
+
+static uint64_t
+cursor_place(const group *g, cursor c)
+{
+    return g->last ? c.row : rlf_sequences_place(g->rows, c.row, c.token);
+}
+
+/* Put what the heads gave for rows first..first+n-1 into the live columns. */
+static void
+put_live(update *u, int64_t first, int64_t n)
+{
+    const group *g = &u->groups[u->now->group];
+    const rlf_loss *loss = u->call->node->loss;
+    for (int i = 0; i < loss->n_calls; i++) {
+        const rlf_live_call *live = &loss->calls[i];
+        if (!in_group(u, g, live))
+            continue;
+        bool logprob = rlf_reading_of(live->class) == RLF_READ_LOGPROB;
+        const float *from = logprob ? u->logprob : u->scalar;
+        double *to = u->inputs[live->input].number;
+        cursor c = cursor_at(u, first);
+        for (int64_t k = first; k < first + n; k++, cursor_next(g, &c))
+            to[cursor_place(g, c)] = (double)from[k];
+    }
+}
+
+static rlf_status
+fail_row(const update *u, const rlf_live_call *live, cursor c, double value,
+         double derivative, rlf_err *err)
+{
+    const group *g = &u->groups[u->now->group];
+    rlf_fail(err, RLF_USER,
+             "the loss's derivative by %s.%s is %g for token %u of %s",
+             u->object->name, live->class->name, derivative, c.token + 1,
+             rlf_rows_name(u->call->env, g->rows, c.row, u->call->env->pool));
+    rlf_err_hint(err,
+                 "the value there is %g: clamp what is divided by or "
+                 "exponentiated",
+                 value);
+    return RLF_USER;
+}
+
+/* The derivatives of the loss by rows first..first+n-1, from the columns. */
+static rlf_status
+get_gradient(update *u, int64_t first, int64_t n, rlf_err *err)
+{
+    const group *g = &u->groups[u->now->group];
+    const rlf_loss *loss = u->call->node->loss;
+    memset(u->d_logprob + first, 0, (size_t)n * sizeof *u->d_logprob);
+    memset(u->d_scalar + first, 0, (size_t)n * sizeof *u->d_scalar);
+    for (int i = 0; i < loss->n_calls; i++) {
+        const rlf_live_call *live = &loss->calls[i];
+        if (!in_group(u, g, live))
+            continue;
+        bool logprob = rlf_reading_of(live->class) == RLF_READ_LOGPROB;
+        float *to = logprob ? u->d_logprob : u->d_scalar;
+        const double *from = u->outputs[live->gradient].number;
+        cursor c = cursor_at(u, first);
+        for (int64_t k = first; k < first + n; k++, cursor_next(g, &c)) {
+            uint64_t at = cursor_place(g, c);
+            to[k] += (float)from[at];
+            if (!isfinite(to[k]))
+                return fail_row(u, live, c, u->inputs[live->input].number[at],
+                                from[at], err);
+        }
+    }
+    return RLF_OK;
+}
+
+/* Run the program for the rows first..first+n-1 of the micro-batch. */
+static rlf_status
+run_program(update *u, int64_t first, int64_t n, rlf_err *err)
+{
+    const group *g = &u->groups[u->now->group];
+    if (!n)
+        return RLF_OK;
+    cursor c = cursor_at(u, first), end = cursor_at(u, first + n - 1);
+    uint32_t count = end.row - c.row + 1;
+    rlf_expr_part *parts =
+        RLF_NEW_ARRAY(u->call->env->pool, rlf_expr_part, count);
+    for (uint32_t i = 0; i < count; i++)
+        parts[i] = (rlf_expr_part){c.row + i, 0, UINT32_MAX};
+    if (!g->last) {
+        parts[0].first = c.token;
+        parts[count - 1].last = end.token + 1;
+    }
+    return rlf_expr_part_run(u->frame, g->rows->samples->domain, parts, count,
+                             err);
+}
+
+/* ---- micro-batches ---- */
+
+static rlf_status
+read_scalars(update *u, rlf_err *err)
+{
+    rlf_pass *p = u->pass;
+    if (!u->groups[u->now->group].scalar)
+        return RLF_OK;
+    RLF_TRY(rlf_head_scalars(u->model, p, err));
+    return rlf_pass_read(p, p->scalar, p->n_rows, err, u->scalar);
+}
+
+static rlf_status
+run_trunk(update *u, const micro *m, rlf_err *err)
+{
+    const group *g = &u->groups[m->group];
+    u->now = m;
+    RLF_TRY(rlf_pass_load(u->pass, g->seqs + m->first, m->count, m->first,
+                          g->last ? RLF_ROWS_LAST : RLF_ROWS_TOKENS, err));
+    return rlf_transformer_forward(u->model, u->pass, err);
+}
+
+/* Live values of the micro-batch at hand, all of its rows. */
+static rlf_status
+read_heads(update *u, rlf_err *err)
+{
+    rlf_pass *p = u->pass;
+    RLF_TRY(read_scalars(u, err));
+    if (u->groups[u->now->group].logprob) {
+        RLF_TRY(rlf_head_logprobs(u->model, p, false, err));
+        RLF_TRY(rlf_pass_read(p, p->logprob, p->n_rows, err, u->logprob));
+    }
+    put_live(u, 0, p->n_rows);
+    return RLF_OK;
+}
+
+/* Can the derivatives be had in the head's own tiles? */
+static bool
+in_tiles(const update *u)
+{
+    return u->reach == RLF_REACH_POINT && u->groups[u->now->group].logprob;
+}
+
+/* All live values, before any gradient. */
+static rlf_status
+read_all(update *u, rlf_err *err)
+{
+    for (size_t i = 0; i < u->micros.count; i++) {
+        RLF_TRY(run_trunk(u, &u->micros.data[i], err));
+        RLF_TRY(read_heads(u, err));
+    }
+    return rlf_expr_rest(u->frame, err);
+}
+
+static rlf_status
+begin(rlf_call *call, rlf_err *err, uint32_t *n_micro)
+{
+    state *s = call->state;
+    rlf_arena *pool = call->env->pool;
+    update *u = s->update = RLF_NEW(pool, update);
+    *u = (update){.call = call, .reach = call->node->loss->reach};
+    u->object = rlf_model_at(call->env, call->node->receiver);
+    u->model = u->object->model;
+    uint32_t longest;
+    RLF_TRY(make_groups(u, err, &longest));
+    RLF_TRY(rlf_work_pass(u->model, true, (int)longest, err, &u->pass));
+    RLF_TRY(cut_micros(u, err));
+    make_columns(u);
+    size_t n = (size_t)u->pass->options.tokens;
+    u->logprob = RLF_NEW_ARRAY(pool, float, n);
+    u->scalar = RLF_NEW_ARRAY(pool, float, n);
+    u->d_logprob = RLF_NEW_ARRAY(pool, float, n);
+    u->d_scalar = RLF_NEW_ARRAY(pool, float, n);
+    RLF_TRY(rlf_expr_begin(s->plan, call->env->queue, &u->bind, pool, err,
+                           &u->frame));
+    if (u->n_groups > 1 && u->reach == RLF_REACH_SAMPLE)
+        u->reach = RLF_REACH_BATCH; /* a sample may have parts in two sets */
+    if (u->reach == RLF_REACH_BATCH)
+        RLF_TRY(read_all(u, err));
+    *n_micro = (uint32_t)u->micros.count;
+    return RLF_OK;
+}
+
+static rlf_status
+forward(rlf_call *call, uint32_t index, rlf_err *err)
+{
+    update *u = ((state *)call->state)->update;
+    RLF_TRY(run_trunk(u, &u->micros.data[index], err));
+    if (u->reach == RLF_REACH_BATCH)
+        return get_gradient(u, 0, u->pass->n_rows, err);
+    if (in_tiles(u))
+        return read_scalars(u, err);
+    RLF_TRY(read_heads(u, err));
+    RLF_TRY(run_program(u, 0, u->pass->n_rows, err));
+    return get_gradient(u, 0, u->pass->n_rows, err);
+}
+
+/* A tile of the head: its log-probabilities in, derivatives out. */
+static rlf_status
+tile_loss(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
+          const float *logprob, const float *entropy, float *dlogprob,
+          float *dentropy, rlf_err *err)
+{
+    (void)entropy, (void)dentropy, (void)queue;
+    update *u = ctx;
+    RLF_TRY(rlf_pass_read(u->pass, logprob, n, err, u->logprob + first));
+    put_live(u, first, n);
+    RLF_TRY(run_program(u, first, n, err));
+    RLF_TRY(get_gradient(u, first, n, err));
+    return rlf_pass_write(u->pass, u->d_logprob + first, n, err, dlogprob);
+}
+
+static rlf_status
+backward(rlf_call *call, uint32_t index, rlf_err *err)
+{
+    (void)index;
+    update *u = ((state *)call->state)->update;
+    const group *g = &u->groups[u->now->group];
+    rlf_pass *p = u->pass;
+    if (in_tiles(u)) {
+        RLF_TRY(rlf_head_loss(u->model, p, tile_loss, u, false, err));
+    } else if (g->logprob) {
+        RLF_TRY(rlf_pass_write(p, u->d_logprob, p->n_rows, err, p->d_logprob));
+        RLF_TRY(rlf_head_loss(u->model, p, NULL, NULL, false, err));
+    }
+    if (g->scalar) {
+        RLF_TRY(rlf_pass_write(p, u->d_scalar, p->n_rows, err, p->d_scalar));
+        RLF_TRY(rlf_head_scalar_back(u->model, p, g->logprob, err));
+    }
+    return rlf_transformer_backward(u->model, p, err);
+}
+
+static rlf_status
+finish(rlf_call *call, rlf_err *err)
+{
+    update *u = ((state *)call->state)->update;
+    const rlf_env *env = call->env;
+    if (u->reach != RLF_REACH_BATCH)
+        RLF_TRY(rlf_expr_rest(u->frame, err));
+    double loss = u->outputs[call->node->loss->loss].number[0], norm = 0;
+    if (!isfinite(loss))
+        return rlf_fail(err, RLF_USER, "the loss of model '%s' is %g",
+                        u->object->name, loss);
+    if (!u->micros.count)
+        return RLF_OK;
+    rlf_adamw settings = {.lr = rlf_call_number(call, "lr"),
+                          .beta1 = rlf_call_number(call, "beta1"),
+                          .beta2 = rlf_call_number(call, "beta2"),
+                          .eps = rlf_call_number(call, "eps"),
+                          .decay = rlf_call_number(call, "decay"),
+                          .clip = rlf_call_number(call, "clip")};
+    RLF_TRY(rlf_optimizer_step(u->model, &settings, err, &norm));
+    if (env->report)
+        env->report(env->sink,
+                    rlf_arena_printf(env->pool, "%s.gradient", u->object->name),
+                    norm);
+    return RLF_OK;
+}
+
+static const rlf_trainable trainable = {begin, forward, backward, finish};
+
+const rlf_node_class rlf_node_update = {
+    .name = "update",
+    .doc = "one optimizer step of a model",
+    .role = RLF_ROLE_UPDATE,
+    .receiver = RLF_RECEIVER_MODEL,
+    .formals = formals,
+    .n_formals = RLF_COUNT(formals),
+    .gives = RLF_GIVES_OTHER,
+    .granularity = RLF_GRAIN_BATCH,
+    .infer = rlf_class_no_infer,
+    .cost = rlf_class_no_cost,
+    .init = init,
+    .fini = fini,
+    .open = open,
+    .step = rlf_class_unsupported,
+    .trainable = &trainable,
+};
