@@ -27,6 +27,7 @@ libnodes_la_SOURCES = \
 	%D%/rows.c %D%/rows.h \
 	%D%/sequences.c %D%/sequences.h \
 	%D%/state.c \
+	%D%/step.c \
 	%D%/table.c %D%/table.h \
 	%D%/update.c \
 	%D%/where.c

@@ -17,7 +17,8 @@
  *
  *   FIELD      input 0: the set. A name that no FIELD class on SET has is a
  *              field of the set's data: class "number" or "words" on DATA,
- *              receiver: the data, argument `name`
+ *              receiver: the data, argument `name`. With receiver NONE: a
+ *              built-in value, `step`, without inputs
  *   HOOK       the class named by the hook's `per` (absent: sample); receiver:
  *              the hook. Input 0: the set (none if per: step); extra labelled
  *              numbers and texts, or columns that go down to its rows. Outputs:
