@@ -3,3 +3,9 @@
 bench_programs =
 bench: $(bench_programs)
 CLEANFILES += $(bench_programs)
+
+if HAVE_ONEDNN
+bench_programs += %D%/model
+EXTRA_PROGRAMS += %D%/model
+%C%_model_LDADD = $(NODES_LIBS) -ldnnl -lgomp
+endif

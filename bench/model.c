@@ -1,0 +1,250 @@
+/* A training step and decoding of the 15M story shape, beside what the machine
+ * can do, in one run.
+ *
+ *     bench/model [threads] [seconds per measurement]
+ *
+ * Training: 8 sequences of 256 tokens, forward, loss, backward and AdamW; 6
+ * flops a weight and token plus attention, over the best matrix product of
+ * oneDNN (f32). Decoding: time of a step over the larger of weight bytes /
+ * read bandwidth and flops / that same peak. */
+#include "nodes/model/generate.h"
+#include "nodes/model/optimizer.h"
+#include "nodes/model/transformer.h"
+#include "nodes/model/weights.h"
+
+#include <dnnl.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { SEQS = 8, LENGTH = 256 };
+
+static double
+now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void
+check(rlf_status status, const rlf_err *err)
+{
+    if (status >= 0)
+        return;
+    fprintf(stderr, "bench: %s\n", err->sentence);
+    exit(1);
+}
+
+/* GFLOP/s of oneDNN on a square product that fits no cache, best of many. */
+static double
+peak(double seconds)
+{
+    enum { N = 1536 };
+    float *a = aligned_alloc(64, 3 * sizeof(float) * N * N);
+    for (size_t i = 0; i < 3 * (size_t)N * N; i++)
+        a[i] = (float)(i % 13) * 0.1F;
+    double best = 0, until = now() + seconds;
+    while (now() < until) {
+        double t = now();
+        dnnl_sgemm('N', 'T', N, N, N, 1, a, N, a + (size_t)N * N, N, 0,
+                   a + 2 * (size_t)N * N, N);
+        t = now() - t;
+        if (2.0 * N * N * N / t / 1e9 > best)
+            best = 2.0 * N * N * N / t / 1e9;
+    }
+    free(a);
+    return best;
+}
+
+typedef struct reading {
+    const float *p;
+    size_t n;
+    double *sums;
+} reading;
+
+static void
+read_part(void *arg, int thread, int n_threads)
+{
+    const reading *r = arg;
+    size_t from = r->n / (size_t)n_threads * (size_t)thread;
+    size_t to = from + r->n / (size_t)n_threads;
+    float s[64] = {0};
+    for (size_t i = from; i + 64 <= to; i += 64)
+        for (int k = 0; k < 64; k++)
+            s[k] += r->p[i + (size_t)k];
+    r->sums[thread] = s[0] + s[63];
+}
+
+/* Bytes a second that the team reads, from a block of the given size. */
+static double
+bandwidth(rlf_team *team, size_t bytes, double seconds)
+{
+    float *p = aligned_alloc(64, bytes);
+    memset(p, 0, bytes);
+    double sums[64], best = 0, until = now() + seconds;
+    reading r = {.p = p, .n = bytes / sizeof(float), .sums = sums};
+    while (now() < until) {
+        double t = now();
+        rlf_team_run(team, read_part, &r);
+        t = now() - t;
+        if ((double)bytes / t > best)
+            best = (double)bytes / t;
+    }
+    free(p);
+    return best;
+}
+
+static rlf_status
+minus_mean(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
+           const float *logprob, const float *entropy, float *d_logprob,
+           float *d_entropy, rlf_err *err)
+{
+    (void)ctx, (void)queue, (void)first, (void)logprob, (void)entropy;
+    (void)d_entropy, (void)err;
+    for (int64_t i = 0; i < n; i++)
+        d_logprob[i] = -1.0F / (SEQS * (LENGTH - 1));
+    return RLF_OK;
+}
+
+static double
+train(rlf_model *model, double seconds)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_pass *pass;
+    const rlf_pass_options options = {.tokens = SEQS * LENGTH, .train = true};
+    check(rlf_pass_new(model, &options, &err, &pass), &err);
+    static uint32_t ids[SEQS][LENGTH];
+    rlf_sequence seqs[SEQS];
+    for (int s = 0; s < SEQS; s++) {
+        for (int t = 0; t < LENGTH; t++)
+            ids[s][t] = (uint32_t)(7919 * (t + 1) * (s + 3)) % 32000;
+        seqs[s] = (rlf_sequence){.prompt = ids[s],
+                                 .n_prompt = 1,
+                                 .response = ids[s] + 1,
+                                 .n_response = LENGTH - 1};
+    }
+    rlf_adamw adam = {
+        .lr = 1e-4, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8, .clip = 1};
+    double best = 1e30, until = now() + seconds, norm;
+    while (now() < until) {
+        double t = now();
+        check(rlf_pass_load(pass, seqs, SEQS, 0, RLF_ROWS_TOKENS, &err), &err);
+        check(rlf_transformer_forward(model, pass, &err), &err);
+        check(rlf_head_loss(model, pass, minus_mean, NULL, false, &err), &err);
+        check(rlf_transformer_backward(model, pass, &err), &err);
+        check(rlf_optimizer_step(model, &adam, &err, &norm), &err);
+        t = now() - t;
+        if (t < best)
+            best = t;
+    }
+    rlf_pass_free(pass);
+    return best;
+}
+
+/* Seconds of a decode step with n sequences, at positions up to ~100. */
+static double
+decode(const rlf_model *model, uint32_t n, double seconds)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_pass *pass;
+    rlf_kv *kv;
+    const rlf_pass_options options = {.tokens = 256};
+    check(rlf_pass_new(model, &options, &err, &pass), &err);
+    check(rlf_kv_new(model, 16, (int)n * 18 + 8, &err, &kv), &err);
+    static const uint32_t prompt[] = {1, 2, 3};
+    double best = 1e30, until = now() + seconds;
+    while (now() < until) {
+        const rlf_generation_options o = {.max_new = 100, .key = {.seed = 1}};
+        rlf_generation *g;
+        check(rlf_generation_new(model, pass, kv, &o, &err, &g), &err);
+        for (uint32_t i = 0; i < n; i++) {
+            uint64_t identity = i;
+            uint32_t first;
+            check(rlf_generation_add(g, prompt, 3, &identity, 1, &err, &first),
+                  &err);
+        }
+        const uint32_t *rows;
+        uint32_t n_rows;
+        int steps = 0;
+        double t = 0;
+        rlf_status status;
+        do {
+            double from = now();
+            status = rlf_generation_step(g, &err, &rows, &n_rows);
+            check(status, &err);
+            if (steps++ > 10)
+                t += now() - from;
+        } while (status == RLF_AGAIN);
+        if (t / (steps - 11) < best)
+            best = t / (steps - 11);
+        rlf_generation_free(g);
+    }
+    rlf_kv_free(kv);
+    rlf_pass_free(pass);
+    return best;
+}
+
+int
+main(int argc, char **argv)
+{
+    int threads = argc > 1 ? atoi(argv[1]) : 2;
+    double seconds = argc > 2 ? atof(argv[2]) : 2;
+    rlf_err err = RLF_ERR_NONE;
+    rlf_arena *arena = rlf_arena_new();
+    rlf_device *device;
+    rlf_queue *queue;
+    const rlf_cpu_options cpu = {.n_threads = threads};
+    check(rlf_device_cpu_new(&cpu, &device, &err), &err);
+    check(rlf_queue_new(device, &queue, &err), &err);
+    const rlf_llama_args args = {.layers = 6,
+                                 .hidden = 288,
+                                 .heads = 6,
+                                 .ffn = 768,
+                                 .vocab = 32000,
+                                 .context = 256,
+                                 .tied = true,
+                                 .bos = 1};
+    rlf_model_config config;
+    rlf_model *model;
+    check(rlf_model_config_llama(&args, arena, &err, &config), &err);
+    const rlf_model_options options = {.head = RLF_HEAD_LM, .trained = true};
+    check(rlf_model_new(queue, rlf_kernels_cpu(), &config, &options, &err,
+                        &model),
+          &err);
+    check(rlf_weights_init(model, 1, &err), &err);
+
+    omp_set_num_threads(threads);
+    double gflops = peak(seconds);
+    double weights = (double)model->table->count;
+    double bytes = weights * sizeof(float);
+    double read =
+        bandwidth(rlf_device_cpu_team(device), (size_t)bytes, seconds / 2);
+    printf("threads %d: oneDNN peak %.0f GFLOP/s, read %.1f GB/s (a block as "
+           "large as the weights, %.1f MB)\n",
+           threads, gflops, read / 1e9, bytes / 1e6);
+
+    double t = train(model, seconds);
+    double flops = 6 * weights * SEQS * LENGTH +
+                   6.0 * 6 * 288 * SEQS * (double)LENGTH * (LENGTH + 1);
+    printf("training step: %.1f ms, %.0f GFLOP/s, %.3f of the peak\n", t * 1e3,
+           flops / t / 1e9, flops / t / 1e9 / gflops);
+    for (int k = 0; k < 2; k++) {
+        uint32_t n = k ? 64 : 1;
+        double d = decode(model, n, seconds);
+        double by_bytes = bytes / read;
+        double by_flops = 2 * weights * n / (gflops * 1e9);
+        double bound = by_bytes > by_flops ? by_bytes : by_flops;
+        printf(
+            "decoding %2u: %.3f ms a step, %.2f x the bound (%.3f ms by %s)\n",
+            n, d * 1e3, d / bound, bound * 1e3,
+            by_bytes > by_flops ? "bytes" : "flops");
+    }
+    rlf_model_free(model);
+    rlf_queue_free(queue);
+    rlf_device_free(device);
+    rlf_arena_free(arena);
+    return 0;
+}
