@@ -10,8 +10,22 @@ static const rlf_formal formals[] = {
      .doc = "the prompts"},
 };
 
-/* The set's data rows are those of the rows that the texts belong to: a field
- * of the data goes down to what was asked with it by its domain, not here. */
+/* Data rows of the new prompts: those that the texts' rows go back to. */
+static uint32_t *
+data_rows(const rlf_call *call, const rlf_space *text)
+{
+    if (call->node->n_inputs < 2)
+        return NULL;
+    const rlf_rows *origin = call->in[1].rows;
+    if (!origin->data_row)
+        return NULL;
+    uint32_t *out = RLF_NEW_ARRAY(call->env->pool, uint32_t, text->count);
+    for (uint32_t i = 0; i < text->count; i++)
+        out[i] = origin->data_row[rlf_space_row(
+            &call->env->graph->domains, text, i, origin->prompts->domain)];
+    return out;
+}
+
 static rlf_status
 step(rlf_call *call, rlf_err *err)
 {
@@ -32,6 +46,7 @@ step(rlf_call *call, rlf_err *err)
                        .prompts = space,
                        .samples = space,
                        .prompt = prompt,
+                       .data_row = data_rows(call, text->space),
                        .temperature = 1};
     call->out[0].rows = rows;
     return RLF_OK;

@@ -24,7 +24,8 @@
  *              numbers and texts, or columns that go down to its rows. Outputs:
  * one for each give in order, then `ok` (on the samples; per: step a scalar)
  *   FUNCTION   respond: without `to`, the grammar passes there the set whose
- *              rows the text has (`given` false)
+ *              rows the text has (`given` false); ask: input 1 is that set, so
+ *              that fields of the data are at hand (or there is none)
  *   DRAW       receiver: the data; output 0: the set. `count` absent: all rows
  *   STATE      receiver: the state; output 0: its value
  *   SET_STATE  receiver: the state; input 0: the value
