@@ -18,3 +18,4 @@ nobase_dist_pkgdata_DATA += \
 	%D%/rewards/arith_seq.lua \
 	%D%/rewards/stories.lua \
 	%D%/templates/arith_seq.lua
+tap_tests += tests/examples.tap
