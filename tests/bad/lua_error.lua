@@ -1,0 +1,3 @@
+return function(sample)
+  return sample.answer.x.y
+end

@@ -1,0 +1,3 @@
+return function(sample)
+  while true do pcall(function() while true do end end) end
+end

@@ -1,0 +1,1 @@
+return function(sample) return sample.lenght + end
