@@ -3,3 +3,5 @@
 nobase_dist_pkgdata_DATA += %D%/answer.lua %D%/template/chatml.lua \
 	%D%/template/llama3.lua
 nobase_dist_pkgdata_DATA += %D%/advantage.rlf %D%/loss.rlf %D%/reward.rlf
+
+EXTRA_DIST += tests/oracle/formulas.py tests/oracle/formulas.json
