@@ -52,7 +52,8 @@ refuse_write(lua_State *L)
 static int
 frozen_length(lua_State *L)
 {
-    lua_pushinteger(L, (lua_Integer)lua_rawlen(L, lua_upvalueindex(1)));
+    rlf_lua_contents(L, 1);
+    lua_pushinteger(L, (lua_Integer)lua_rawlen(L, -1));
     return 1;
 }
 
@@ -162,24 +163,25 @@ freeze_table(lua_State *L, int t)
     int hidden = lua_gettop(L), visible = hidden + 1, source = hidden + 2;
     move(L, t, hidden);
     push_metatables(L, t);
-    lua_createtable(L, 0, 6);
-    int meta = lua_gettop(L);
     bool had = !lua_isnil(L, source);
+    lua_createtable(L, 0, had ? 8 : 4);
+    int meta = lua_gettop(L);
     if (had)
         copy(L, source, meta);
     set_index(L, hidden, had ? source : 0);
     lua_pushcfunction(L, refuse_write);
     lua_setfield(L, meta, "__newindex");
     if (lua_getfield(L, meta, "__len") == LUA_TNIL) {
-        lua_pushvalue(L, hidden);
-        lua_pushcclosure(L, frozen_length, 1);
+        lua_pushcfunction(L, frozen_length);
         lua_setfield(L, meta, "__len");
     }
     lua_settop(L, meta);
     lua_pushvalue(L, hidden);
     lua_rawsetp(L, meta, &rlf_lua_key_frozen);
-    lua_pushvalue(L, visible);
-    lua_rawsetp(L, meta, &rlf_lua_key_meta);
+    if (had) {
+        lua_pushvalue(L, visible);
+        lua_rawsetp(L, meta, &rlf_lua_key_meta);
+    }
     lua_rawgetp(L, LUA_REGISTRYINDEX, &rlf_lua_key_back);
     lua_pushvalue(L, hidden);
     lua_pushvalue(L, t);

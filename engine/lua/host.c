@@ -1,22 +1,18 @@
-/* The Lua host: programs, states, budgets, calls. See host.h; what the Lua
+/* The Lua host: states, budgets, calls. See host.h; what the Lua
  * side may do is in sandbox.c, what is kept between calls in freeze.c. */
 #include "engine/lua/host.h"
 
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
-#include "engine/io/file.h"
 #include "engine/lua/internal.h"
 
 #include <inttypes.h>
 #include <lualib.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LOAD_INSTRUCTIONS 100000000 /* running the file itself, at least */
-#define FILE_MOST ((size_t)64 << 20)
-#define MEMORY_LEAST ((uint64_t)1 << 20)
 
 const char rlf_lua_key_back, rlf_lua_key_frozen, rlf_lua_key_meta,
     rlf_lua_key_slot, rlf_lua_key_metas, rlf_lua_key_lazy, rlf_lua_key_walk,
@@ -24,98 +20,6 @@ const char rlf_lua_key_back, rlf_lua_key_frozen, rlf_lua_key_meta,
 
 /* What to do about an error is carried behind this in its message. */
 #define HINT "\nhint: "
-
-/* ------------------------------------------------------------ programs */
-
-static rlf_status
-check_spec(const rlf_lua_spec *spec, rlf_err *err)
-{
-    bool text_only = spec->per == RLF_LUA_PER_TURN;
-    if (spec->memory && spec->memory < MEMORY_LEAST) {
-        rlf_fail(err, RLF_USER, "%s: memory: %" PRIu64 " bytes is too little",
-                 spec->path, spec->memory);
-        rlf_err_hint(err, "a Lua state alone takes some; give it 1MB or more");
-        return RLF_USER;
-    }
-    if (spec->instructions > INT64_MAX / 2)
-        return rlf_fail(err, RLF_USER, "%s: instructions: is too large",
-                        spec->path);
-    if (!(spec->time >= 0 && spec->time < 1e9))
-        return rlf_fail(err, RLF_USER, "%s: time: %g s is no time limit",
-                        spec->path, spec->time);
-    for (size_t i = 0; i < spec->n_gives; i++) {
-        const rlf_lua_give *give = &spec->gives[i];
-        if (!give->name && spec->n_gives > 1)
-            return rlf_fail(err, RLF_USER, "%s: several results need names",
-                            spec->path);
-        for (size_t j = 0; j < i; j++)
-            if (strcmp(spec->gives[j].name, give->name) == 0)
-                return rlf_fail(err, RLF_USER, "%s: result '%s' given twice",
-                                spec->path, give->name);
-        if (text_only && (spec->n_gives > 1 || give->level != RLF_LUA_TEXT))
-            return rlf_fail(err, RLF_USER, "%s: a hook per turn gives one text",
-                            spec->path);
-        if (spec->per == RLF_LUA_PER_STEP && give->level == RLF_LUA_TOKEN)
-            return rlf_fail(err, RLF_USER, "%s: a hook per step has no tokens",
-                            spec->path);
-    }
-    return RLF_OK;
-}
-
-rlf_status
-rlf_lua_program_open(rlf_arena *arena, const rlf_lua_spec *spec, rlf_err *err,
-                     const rlf_lua_program **out)
-{
-    RLF_TRY(check_spec(spec, err));
-    rlf_lua_program *p = RLF_NEW(arena, rlf_lua_program);
-    p->path = rlf_arena_strdup(arena, spec->path);
-    p->line = spec->line > 1 ? spec->line : 1;
-    p->per = spec->per;
-    p->instructions = spec->instructions ? spec->instructions : 10000000;
-    p->memory = spec->memory ? spec->memory : (uint64_t)64 << 20;
-    p->time = spec->time > 0 ? spec->time : 60;
-    if (spec->source) {
-        p->source = rlf_str_of(rlf_arena_strdup(arena, spec->source));
-    } else {
-        rlf_buf text = {0};
-        rlf_status status = rlf_file_read(spec->path, FILE_MOST, err, &text);
-        if (status >= 0)
-            p->source = (rlf_str){
-                rlf_arena_strndup(arena, text.p ? text.p : "", text.n), text.n};
-        rlf_buf_free(&text);
-        RLF_TRY(status);
-    }
-    const char **dirs = RLF_NEW_ARRAY(arena, const char *, spec->n_dirs + 1);
-    dirs[0] = rlf_path_parent(arena, spec->path);
-    for (size_t i = 0; i < spec->n_dirs; i++)
-        dirs[i + 1] = rlf_arena_strdup(arena, spec->dirs[i]);
-    p->dirs = dirs;
-    p->n_dirs = spec->n_dirs + 1;
-    bool text = spec->per == RLF_LUA_PER_TURN;
-    p->n_gives = spec->n_gives ? spec->n_gives : 1;
-    rlf_lua_give *gives = RLF_NEW_ARRAY(arena, rlf_lua_give, p->n_gives);
-    gives[0].level = text ? RLF_LUA_TEXT : RLF_LUA_SAMPLE;
-    for (size_t i = 0; i < spec->n_gives; i++) {
-        gives[i].level = spec->gives[i].level;
-        if (spec->gives[i].name)
-            gives[i].name = rlf_arena_strdup(arena, spec->gives[i].name);
-    }
-    p->gives = gives;
-    *out = p;
-    return RLF_OK;
-}
-
-size_t
-rlf_lua_program_gives(const rlf_lua_program *program)
-{
-    return program->n_gives;
-}
-
-const rlf_lua_give *
-rlf_lua_program_give(const rlf_lua_program *program, size_t i)
-{
-    return &program->gives[i];
-}
 
 /* ------------------------------------------------------------- budgets */
 
@@ -429,9 +333,12 @@ fail(rlf_lua_host *host, int code, rlf_err *err)
             text = "an error without a text";
         const char *hint = strstr(text, HINT);
         size_t cut = shortened(host->program->path, text);
-        int n = (int)(hint ? (size_t)(hint - text) : strlen(text)) - (int)cut;
-        rlf_fail(err, RLF_USER, "%s%.*s%s", cut ? host->program->path : "", n,
-                 text + cut, who);
+        size_t n = strcspn(text + cut, "\n"), most = 400;
+        rlf_fail(err, RLF_USER, "%s%.*s%s%s", cut ? host->program->path : "",
+                 (int)(n < most ? n : most), text + cut, n > most ? "..." : "",
+                 who);
+        if (!hint && text[cut + n])
+            rlf_err_detail(err, "%s", text + cut + n + 1);
         if (hint)
             hint += strlen(HINT);
         else
@@ -446,41 +353,35 @@ fail(rlf_lua_host *host, int code, rlf_err *err)
 
 /* ------------------------------------------------------------- loading */
 
-/* Protected: set up the state, run the file, freeze what it made. */
-static int
-load_file(lua_State *L)
+/* Push the file's chunk. */
+static void
+compile(lua_State *L)
 {
     rlf_lua_host *host = rlf_lua_host_of(L);
     const rlf_lua_program *p = host->program;
-    rlf_lua_open_sandbox(L);
-    size_t before = p->line - 1;
+    size_t before = p->line - 1, n = p->source.n;
+    const char *source = p->source.p;
     rlf_lua_bytes text;
     rlf_lua_bytes_init(L, &text);
     memset(rlf_lua_bytes_room(&text, before), '\n', before);
     text.n += before;
-    const char *source = p->source.p;
-    size_t n = p->source.n;
     if (before == 0 && n > 1 && source[0] == '#' && source[1] == '!') {
         const char *end = memchr(source, '\n', n);
         n = end ? n - (size_t)(end - source) : 0;
         source = end ? end : source;
     }
     rlf_lua_bytes_add(&text, source, n);
-    lua_pushfstring(L, "@%s", p->path);
+    const char *name = lua_pushfstring(L, "@%s", p->path);
     host->hash = rlf_hash(RLF_HASH_INIT, p->source.p, p->source.n);
-    if (luaL_loadbufferx(L, text.p ? text.p : "", text.n, lua_tostring(L, -1),
-                         "t"))
+    if (luaL_loadbufferx(L, text.p, text.n, name, "t") != LUA_OK)
         raise(L);
-    refill(host);
-    lua_call(L, 0, 1);
-    if (!lua_isfunction(L, -1))
-        return luaL_error(
-            L,
-            "%s: the file returned %s, but a function is "
-            "wanted" HINT "end it with: return function(%s) ... end",
-            p->path, lua_isnil(L, -1) ? "nothing" : luaL_typename(L, -1),
-            p->per == RLF_LUA_PER_TEMPLATE ? "messages" : "sample");
-    int function = lua_gettop(L);
+}
+
+/* Freeze all that the function at `function` and its file can reach. */
+static void
+freeze_all(lua_State *L, int function)
+{
+    const rlf_lua_host *host = rlf_lua_host_of(L);
     lua_pushglobaltable(L);
     rlf_lua_freeze(L, -1);
     lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
@@ -492,7 +393,36 @@ load_file(lua_State *L)
     lua_rawgetp(L, LUA_REGISTRYINDEX, &rlf_lua_key_walk);
     lua_pushnil(L);
     lua_rawseti(L, -2, 2); /* what was visited: no longer needed */
-    lua_pushvalue(L, function);
+    lua_settop(L, function);
+    /* as small as it gets (Lua's table of texts halves once a cycle), so that
+     * a state never has less alive than a fresh one: see run() */
+    size_t before;
+    do {
+        before = host->live;
+        lua_gc(L, LUA_GCCOLLECT);
+    } while (host->live < before);
+}
+
+/* Protected: set up the state, run the file, freeze what it made. */
+static int
+load_file(lua_State *L)
+{
+    rlf_lua_host *host = rlf_lua_host_of(L);
+    const rlf_lua_program *p = host->program;
+    rlf_lua_open_sandbox(L);
+    compile(L);
+    lua_replace(L, 1);
+    lua_settop(L, 1);
+    refill(host);
+    lua_call(L, 0, 1);
+    if (!lua_isfunction(L, -1))
+        return luaL_error(
+            L,
+            "%s: the file returned %s, but a function is "
+            "wanted" HINT "end it with: return function(%s) ... end",
+            p->path, lua_isnil(L, -1) ? "nothing" : luaL_typename(L, -1),
+            p->per == RLF_LUA_PER_TEMPLATE ? "messages" : "sample");
+    freeze_all(L, 1);
     host->function = luaL_ref(L, LUA_REGISTRYINDEX);
     return 0;
 }

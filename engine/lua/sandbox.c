@@ -27,7 +27,7 @@ rlf_lua_text(lua_State *L, int index, size_t *n)
                type == LUA_TLIGHTUSERDATA) { /* Lua adds the address */
         int kind = luaL_getmetafield(L, index, "__name");
         if (kind != LUA_TSTRING) {
-            lua_settop(L, kind == LUA_TNIL ? lua_gettop(L) : -2);
+            lua_pop(L, kind != LUA_TNIL);
             lua_pushstring(L, lua_typename(L, type));
         }
     } else {

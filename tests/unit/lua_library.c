@@ -155,7 +155,7 @@ test_answer(void)
     snprintf(dir, sizeof dir, "%s/stdlib", root);
     rlf_arena *arena = rlf_arena_new();
     rlf_err err = RLF_ERR_NONE;
-    rlf_lua_host *host;
+    rlf_lua_host *host = NULL;
     setup s = {.dir = dir};
     if (lua_open(arena, &s,
                  "local answer = require('answer')\n"
@@ -192,7 +192,7 @@ open_file(rlf_arena *arena, const char *name, rlf_lua_per per)
     snprintf(path, sizeof path, "%s/%s", root, name);
     rlf_lua_spec spec = {.path = path, .per = per};
     const rlf_lua_program *program;
-    rlf_lua_host *host;
+    rlf_lua_host *host = NULL;
     rlf_err err = RLF_ERR_NONE;
     if (rlf_lua_program_open(arena, &spec, &err, &program) < 0 ||
         rlf_lua_host_new(program, NULL, &err, &host) < 0)

@@ -288,6 +288,50 @@ test_same(void)
     rlf_arena_free(arena);
 }
 
+/* Which calls are too large for the memory limit does not depend on what the
+ * host did before. */
+static void
+test_same_memory(void)
+{
+    static const char source[] =
+        "local big = {} for i = 1, 3000 do big['key' .. i] = i end\n"
+        "return function(s)\n"
+        "  local t = {}\n"
+        "  for i = 1, s.grade do t[i] = 'text ' .. i end\n"
+        "  return #t\n"
+        "end\n";
+    enum { CALLS = 60 };
+    rlf_arena *arena = rlf_arena_new();
+    rlf_err err = RLF_ERR_NONE;
+    setup s = {.memory = 2 << 20};
+    int status[3][CALLS], failed = 0;
+    for (int h = 0; h < 3; h++) {
+        rlf_lua_host *host;
+        if (lua_open(arena, &s, source, &err, &host) < 0)
+            bail("%s", err.sentence);
+        for (int k = 0; k < CALLS; k++) {
+            int i = h == 0 ? k : h == 1 ? CALLS - 1 - k : k * 7 % CALLS;
+            rlf_lua_field f = {
+                .name = "grade", .kind = RLF_LUA_NUMBER, .number = 1000.0 * i};
+            rlf_lua_sample sample = lua_run_sample;
+            sample.fields = &f;
+            sample.n_fields = 1;
+            rlf_lua_value value;
+            rlf_err_clear(&err);
+            status[h][i] = rlf_lua_call(host, &sample, 1, arena, &err, &value);
+            failed += h == 0 && status[h][i] < 0;
+        }
+        rlf_lua_host_free(host);
+    }
+    is_bits(status[0], status[1], CALLS, sizeof **status,
+            "memory: the same calls in reverse order");
+    is_bits(status[0], status[2], CALLS, sizeof **status,
+            "memory: the same calls in another order");
+    ok(failed > 5 && failed < CALLS - 5, "of which some are too large (%d)",
+       failed);
+    rlf_arena_free(arena);
+}
+
 int
 main(void)
 {
@@ -297,5 +341,6 @@ main(void)
     test_time();
     test_goes_on();
     test_same();
+    test_same_memory();
     return done();
 }

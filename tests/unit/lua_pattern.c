@@ -111,7 +111,7 @@ open_host(rlf_arena *arena, const char *source, uint64_t instructions)
                          .n_gives = 1,
                          .instructions = instructions};
     const rlf_lua_program *p;
-    rlf_lua_host *host;
+    rlf_lua_host *host = NULL;
     if (rlf_lua_program_open(arena, &spec, &err, &p) < 0 ||
         rlf_lua_host_new(p, NULL, &err, &host) < 0)
         bail("%s", err.sentence);

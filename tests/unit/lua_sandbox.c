@@ -308,9 +308,17 @@ test_loading(void)
               NULL);
     lua_fails("local x = math.random()\nreturn function(s) end",
               "r.lua:1: math.random is called without a sample", NULL);
-    outcome out = lua_run((setup){0}, "#!/usr/bin/rlflow\nreturn function(s)\n"
-                                      "  local f = function() s.x.y = 1 end\n"
-                                      "  f()\nend");
+    outcome out = lua_run((setup){0}, "return function(s) error('one\\ntwo') "
+                                      "end");
+    is_str(out.err.sentence, "r.lua:1: one" WHO, "the sentence is one line");
+    ok(strncmp(out.err.detail, "two\nstack traceback:", 20) == 0,
+       "the other lines are detail");
+    out = lua_run((setup){0}, "return function(s) error(('x'):rep(5000)) end");
+    ok(strstr(out.err.sentence, "xxx..." WHO) != NULL,
+       "a long message is cut, and the sample still named");
+    out = lua_run((setup){0}, "#!/usr/bin/rlflow\nreturn function(s)\n"
+                              "  local f = function() s.x.y = 1 end\n"
+                              "  f()\nend");
     is_str(out.err.detail,
            "stack traceback:\n"
            "\tr.lua:3: in local 'f'\n"

@@ -15,7 +15,7 @@ open_gives(rlf_arena *arena, rlf_lua_per per, const rlf_lua_give *gives,
                          .gives = gives,
                          .n_gives = n};
     const rlf_lua_program *program;
-    rlf_lua_host *host;
+    rlf_lua_host *host = NULL;
     if (rlf_lua_program_open(arena, &spec, &err, &program) < 0 ||
         rlf_lua_host_new(program, NULL, &err, &host) < 0)
         bail("%s", err.sentence);
@@ -352,7 +352,7 @@ test_options(void)
                          .source = "return function(s) print(1, nil, {}) error("
                                    "'x') end"};
     const rlf_lua_program *program;
-    rlf_lua_host *host, *other;
+    rlf_lua_host *host = NULL, *other = NULL;
     rlf_lua_value v;
     if (rlf_lua_program_open(arena, &spec, &err, &program) < 0 ||
         rlf_lua_host_new(program, &options, &err, &host) < 0)
