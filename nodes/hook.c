@@ -7,6 +7,7 @@
  * The limits that decide results are the host's. */
 #include "nodes/hook.h"
 
+#include "engine/base/log.h"
 #include "engine/base/vec.h"
 #include "engine/text/tokenizer.h"
 #include "nodes/data.h"
@@ -121,6 +122,13 @@ make_gives(const rlf_resource *resource, rlf_lua_per per, rlf_arena *arena,
     return RLF_OK;
 }
 
+/* A function's print, for whoever looks for it: RLFLOW_LOG=lua:info. */
+static void
+print_line(void *log, const char *text, size_t n)
+{
+    rlf_log_say(log, RLF_LOG_INFO, RLF_SUB_LUA, "%.*s", (int)n, text);
+}
+
 static rlf_status
 load(const rlf_env *env, const rlf_resource *resource, rlf_hook *hook,
      rlf_err *err)
@@ -154,7 +162,8 @@ load(const rlf_env *env, const rlf_resource *resource, rlf_hook *hook,
     hook->forgiving =
         rlf_args_find(resource->args, resource->n_args, "on_error") != NULL;
     hook->otherwise = number_or(resource, "on_error", 0);
-    return rlf_lua_host_new(hook->program, NULL, err, &hook->host);
+    rlf_lua_options options = {.print = print_line, .arg = env->log};
+    return rlf_lua_host_new(hook->program, &options, err, &hook->host);
 }
 
 static void
