@@ -34,21 +34,6 @@ typedef struct row {
     int32_t lo, hi; /* the keys of the present block it sees */
 } row;
 
-INLINE vf
-load_part(const float *p, int64_t n)
-{
-    return n >= VL ? vload(p) : vload_n(p, n);
-}
-
-INLINE void
-store_part(float *p, vf x, int64_t n)
-{
-    if (n >= VL)
-        vstore(p, x);
-    else
-        vstore_n(p, x, n);
-}
-
 /* Scores of n rows with the keys of `nq` quarters from `first`. */
 INLINE void
 score_quarters(row *const *rows, const int n, const keys *ks, int first,

@@ -20,21 +20,6 @@ typedef struct row {
     int64_t lo, hi;
 } row;
 
-INLINE vf
-load_part(const float *p, int64_t n)
-{
-    return n >= VL ? vload(p) : vload_n(p, n);
-}
-
-INLINE void
-store_part(float *p, vf x, int64_t n)
-{
-    if (n >= VL)
-        vstore(p, x);
-    else
-        vstore_n(p, x, n);
-}
-
 /* s[r][j] = sum over i of x[r][i] * t[i * 64 + j], j in the vectors of
  * `first`..`last`-1. */
 INLINE void

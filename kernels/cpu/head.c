@@ -119,7 +119,6 @@ measure(float *z, int64_t n, float scale, bool entropy, part *out)
 static void
 logits_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
 {
-    (void)scratch;
     const tile *t = ctx;
     int64_t blocks = (t->n + TASK_ROWS - 1) / TASK_ROWS;
     for (int64_t i = first; i < last; i++) {
@@ -135,7 +134,7 @@ logits_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
                                     .packed = t->a.packed,
                                     .c = t->z,
                                     .ldc = t->ld};
-        ISA(product_part)(&product, row, rows, from, from + n);
+        ISA(product_part)(&product, row, rows, from, from + n, scratch);
         for (int64_t r = row; r < row + rows; r++)
             measure(t->z + r * t->ld + from, n,
                     ISA(head_scale)(&t->a, t->first + r), t->a.with_entropy,

@@ -30,7 +30,8 @@ size_t ISA(head_work_bytes)(int64_t rows, int64_t v, int64_t d);
 /* Columns first..last-1 of product's c for the rows row..row+n_rows-1, in the
  * calling thread; `first` is a multiple of 768 (or of the panel width). */
 void ISA(product_part)(const rlf_product_args *args, int64_t row,
-                       int64_t n_rows, int64_t first, int64_t last);
+                       int64_t n_rows, int64_t first, int64_t last,
+                       char *scratch);
 
 static inline int64_t
 or_dense(int64_t ld, int64_t dense)

@@ -16,54 +16,77 @@
 #define NV 2
 #endif
 #define NR (NV * VL)
-/* k is cut so that a panel's piece stays in the first-level cache. */
-#define KC 256
+/* k is cut so that a panel's piece stays near: 74 KB with NR = 48. */
+#define KC 384
+/* Rows that lie farther apart than this are copied together first. */
+#define FAR 512
+/* Columns of a task: their piece of the panels stays in the second-level
+ * cache. */
+#define NC 768
 /* Rows of a task: their piece of x stays in the second-level cache. */
 #define MC (MR * 14)
 
 /* A micro-kernel's operands: a[i, k] = a[i * a_row + k * a_k],
- * b[k, j] = b[k * b_k + j], c[i, j], and where the sum starts. */
+ * b[k, j] = b[k * b_k + j], c[i, j], and where the sum starts. The last vector
+ * of c has `last` columns; b has whole vectors. */
 typedef struct micro {
     const float *a, *b;
     int64_t a_row, a_k, b_k;
     float *c;
     const float *start; /* NULL: zeros */
     int64_t ldc, ld_start;
-    int64_t k;
+    int64_t k, last;
 } micro;
 
-/* `m` rows times `nv` vectors, both constants. */
+#define UNROLL _Pragma("GCC unroll 16")
+/* How far ahead of its use a panel is fetched, in steps of k. */
+#define AHEAD 16
+
+/* `m` rows times `nv` vectors, both constants, as `fetch`: whether b comes
+ * from far away. */
 INLINE void
 micro_run(const micro *o, const int m, const int nv, const int64_t a_row,
-          const int64_t a_k)
+          const int64_t a_k, const bool fetch)
 {
     vf acc[MR][NV];
-    if (o->start)
-        _Pragma("GCC unroll 16") for (int i = 0; i < m; i++)
-            _Pragma("GCC unroll 4") for (int j = 0; j < nv; j++) acc[i][j] =
-                vload(o->start + i * o->ld_start + j * VL);
-    else
-        _Pragma("GCC unroll 16") for (int i = 0; i < m; i++)
-            _Pragma("GCC unroll 4") for (int j = 0; j < nv; j++) acc[i][j] =
-                vset(0);
+    const int64_t last = o->last;
+    // clang-format off
+    if (o->start) {
+        UNROLL for (int i = 0; i < m; i++) {
+            const float *from = o->start + i * o->ld_start;
+            UNROLL for (int j = 0; j < nv - 1; j++)
+                acc[i][j] = vload(from + j * VL);
+            acc[i][nv - 1] = load_part(from + (nv - 1) * VL, last);
+        }
+    } else {
+        UNROLL for (int i = 0; i < m; i++)
+            UNROLL for (int j = 0; j < nv; j++)
+                acc[i][j] = vset(0);
+    }
     const float *a = o->a, *b = o->b;
     const int64_t b_k = o->b_k;
     for (int64_t k = o->k; k > 0; k--) {
         vf v[NV];
-        _Pragma("GCC unroll 4") for (int j = 0; j < nv; j++) v[j] =
-            vload(b + j * VL);
-        _Pragma("GCC unroll 16") for (int i = 0; i < m; i++)
-        {
+        UNROLL for (int j = 0; j < nv; j++) {
+            v[j] = vload(b + j * VL);
+            if (fetch)
+                __builtin_prefetch(b + AHEAD * b_k + j * VL);
+        }
+        UNROLL for (int i = 0; i < m; i++) {
             vf x = vset(a[i * a_row]);
-            _Pragma("GCC unroll 4") for (int j = 0; j < nv; j++) acc[i][j] =
-                vfma(x, v[j], acc[i][j]);
+            UNROLL for (int j = 0; j < nv; j++)
+                acc[i][j] = vfma(x, v[j], acc[i][j]);
         }
         a += a_k;
         b += b_k;
     }
-    _Pragma("GCC unroll 16") for (int i = 0; i < m; i++)
-        _Pragma("GCC unroll 4") for (int j = 0; j < nv; j++)
-            vstore(o->c + i * o->ldc + j * VL, acc[i][j]);
+    UNROLL for (int i = 0; i < m; i++) {
+        float *to = o->c + i * o->ldc;
+        UNROLL for (int j = 0; j < nv - 1; j++)
+            vstore(to + j * VL, acc[i][j]);
+        store_part(to + (nv - 1) * VL, acc[i][nv - 1], last);
+    }
+    // clang-format on
 }
 
 typedef void micro_fn(const micro *o);
@@ -72,9 +95,9 @@ typedef void micro_fn(const micro *o);
 /* x rows: k runs along a row; dy rows: k (the token) runs down a column */
 #define MICRO(m, nv)                                                         \
     static void along_##m##_##nv(const micro *o)                             \
-    { micro_run(o, m, nv, o->a_row, 1); }                                    \
+    { micro_run(o, m, nv, o->a_row, 1, false); }                                    \
     static void down_##m##_##nv(const micro *o)                              \
-    { micro_run(o, m, nv, 1, o->a_k); }
+    { micro_run(o, m, nv, 1, o->a_k, false); }
 #if MR == 9
 #define EACH_M(X, nv) X(1, nv) X(2, nv) X(3, nv) X(4, nv) X(5, nv) X(6, nv) \
     X(7, nv) X(8, nv) X(9, nv)
@@ -86,6 +109,24 @@ EACH_M(MICRO, 2)
 #if NV == 3
 EACH_M(MICRO, 3)
 #endif
+#define FIRST(m, nv)                                                         \
+    static void first_##m##_##nv(const micro *o)                             \
+    { micro_run(o, m, nv, o->a_row, 1, true); }
+#if NV == 3
+EACH_M(FIRST, 3)
+#else
+EACH_M(FIRST, 2)
+#endif
+#define FIRSTS(m, nv) first_##m##_##nv,
+/* of a panel's tiles, the first: it brings the panel */
+static micro_fn *const firsts[MR + 1] = {
+    NULL,
+#if NV == 3
+    EACH_M(FIRSTS, 3)
+#else
+    EACH_M(FIRSTS, 2)
+#endif
+};
 #define ALONG(m, nv) along_##m##_##nv,
 #define DOWN(m, nv) down_##m##_##nv,
 static micro_fn *const along[NV + 1][MR + 1] = {
@@ -104,38 +145,33 @@ static micro_fn *const down[NV + 1][MR + 1] = {
 };
 // clang-format on
 
-/* `o` for all of `rows` rows and `w` <= NR columns. Columns that do not fill a
- * vector go through a buffer: c is never touched beyond its columns. */
+/* `o` for all of `rows` rows and `w` <= NR columns; `a_tile`: from one tile's
+ * a to the next. */
 static void
-micro_rows(micro o, micro_fn *const fns[][MR + 1], int64_t rows, int64_t w)
+micro_rows(micro o, micro_fn *const fns[][MR + 1], int64_t rows, int64_t w,
+           int64_t a_tile)
 {
     int64_t nv = (w + VL - 1) / VL;
-    bool whole = w % VL == 0;
-    float buffer[MR * NR];
+    o.last = w - (nv - 1) * VL;
     for (int64_t i = 0; i < rows; i += MR) {
         int64_t m = rows - i < MR ? rows - i : MR;
-        if (whole) {
+        if (i == 0 && nv == NV && fns == along)
+            firsts[m](&o);
+        else
             fns[nv][m](&o);
-        } else {
-            micro part = o;
-            part.c = buffer;
-            part.ldc = NR;
-            if (o.start) {
-                for (int64_t r = 0; r < m; r++)
-                    memcpy(buffer + r * NR, o.start + r * o.ld_start,
-                           (size_t)w * 4);
-                part.start = buffer;
-                part.ld_start = NR;
-            }
-            fns[nv][m](&part);
-            for (int64_t r = 0; r < m; r++)
-                memcpy(o.c + r * o.ldc, buffer + r * NR, (size_t)w * 4);
-        }
-        o.a += m * o.a_row;
+        o.a += a_tile;
         o.c += m * o.ldc;
         if (o.start)
             o.start += m * o.ld_start;
     }
+}
+
+/* k in equal pieces of at most KC. */
+static int64_t
+k_step(int64_t k)
+{
+    int64_t pieces = (k + KC - 1) / KC;
+    return pieces > 1 ? (k + pieces - 1) / pieces : k;
 }
 
 /* ---- y = x w^T, dx = dy w ---------------------------------------------- */
@@ -196,21 +232,39 @@ ISA(product_pack)(rlf_queue *queue, const rlf_product_pack_args *args,
     return RLF_OK;
 }
 
+/* Rows of x, kc of each, one after the other; their distance. A distance of a
+ * power of two would put all rows into the same few cache lines. */
+static int64_t
+copy_rows(const float *x, int64_t ldx, int64_t rows, int64_t kc, float *out)
+{
+    int64_t ld = (kc + 15) / 16 * 16 + 16;
+    for (int64_t i = 0; i < rows; i++)
+        memcpy(out + i * ld, x + i * ldx, (size_t)kc * 4);
+    return ld;
+}
+
 void
 ISA(product_part)(const rlf_product_args *a, int64_t row, int64_t n_rows,
-                  int64_t first, int64_t last)
+                  int64_t first, int64_t last, char *scratch)
 {
     int64_t ldx = or_dense(a->ldx, a->k), ldc = or_dense(a->ldc, a->n);
     /* few rows read each panel once: then no cut of k */
-    int64_t step = n_rows <= MR ? a->k : KC;
+    int64_t step = n_rows <= MR ? a->k : k_step(a->k);
+    bool copy = n_rows > MR && ldx > FAR && last - first > 2 * NR;
     for (int64_t k = 0; k == 0 || k < a->k; k += step) {
         int64_t kc = a->k - k < step ? a->k - k : step;
+        const float *x = a->x + row * ldx + k;
+        int64_t a_row = ldx;
+        if (copy) {
+            a_row = copy_rows(x, ldx, n_rows, kc, (float *)scratch);
+            x = (const float *)scratch;
+        }
         for (int64_t n = first; n < last; n += NR) {
             int64_t w = last - n < NR ? last - n : NR;
             float *c = a->c + row * ldc + n;
-            micro o = {.a = a->x + row * ldx + k,
+            micro o = {.a = x,
                        .b = (const float *)a->packed + n * a->k + k * NR,
-                       .a_row = ldx,
+                       .a_row = a_row,
                        .b_k = NR,
                        .c = c,
                        .start = c,
@@ -221,7 +275,7 @@ ISA(product_part)(const rlf_product_args *a, int64_t row, int64_t n_rows,
                 o.start = a->bias ? a->bias + n : NULL;
                 o.ld_start = 0;
             }
-            micro_rows(o, along, n_rows, w);
+            micro_rows(o, along, n_rows, w, MR * a_row);
         }
         if (step == 0)
             break;
@@ -237,15 +291,31 @@ typedef struct product_plan {
 static void
 product_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
 {
-    (void)scratch;
     const product_plan *p = ctx;
     for (int64_t t = first; t < last; t++) {
         int64_t row = t % p->n_row_blocks * p->row_step;
         int64_t col = t / p->n_row_blocks * p->col_step;
         int64_t rows = p->a.m - row < p->row_step ? p->a.m - row : p->row_step;
         int64_t end = col + p->col_step < p->a.n ? col + p->col_step : p->a.n;
-        ISA(product_part)(&p->a, row, rows, col, end);
+        ISA(product_part)(&p->a, row, rows, col, end, scratch);
     }
+}
+
+/* Row blocks and column groups for an output of m rows and n columns: enough
+ * tasks for the threads, none larger than the caches want. */
+static void
+cut(rlf_queue *queue, int64_t m, int64_t n, int64_t *row_step,
+    int64_t *n_row_blocks, int64_t *col_step)
+{
+    int threads = ((rlf_cpu_queue *)queue)->n_threads;
+    int64_t panels = n_panels(n), want = threads > 1 ? 4 * threads : 1;
+    *row_step = m < MC ? m : MC;
+    *n_row_blocks = (m + *row_step - 1) / *row_step;
+    int64_t groups = (n + NC - 1) / NC;
+    if (groups * *n_row_blocks < want)
+        groups = (want + *n_row_blocks - 1) / *n_row_blocks;
+    groups = groups < panels ? groups : panels;
+    *col_step = (panels + groups - 1) / groups * NR;
 }
 
 rlf_status
@@ -266,21 +336,8 @@ ISA(product)(rlf_queue *queue, const rlf_product_args *args, rlf_err *err)
             for (int64_t j = 0; j < a->n; j++)
                 a->c[i * ldc + j] += a->bias[j];
     }
-    int threads = ((rlf_cpu_queue *)queue)->n_threads;
-    int64_t panels = n_panels(a->n), want = 4 * threads;
-    p.row_step = a->m < MC ? a->m : MC;
-    p.n_row_blocks = (a->m + p.row_step - 1) / p.row_step;
-    /* a column group's panels stay in the second-level cache */
-    int64_t groups = (panels * NR * a->k * 4 + (768 << 10) - 1) / (768 << 10);
-    if (groups < 1)
-        groups = 1;
-    if (groups * p.n_row_blocks < want)
-        groups = (want + p.n_row_blocks - 1) / p.n_row_blocks;
-    if (groups > panels)
-        groups = panels;
-    int64_t step = (panels + groups - 1) / groups;
-    p.col_step = step * NR;
-    groups = (panels + step - 1) / step;
+    cut(queue, a->m, a->n, &p.row_step, &p.n_row_blocks, &p.col_step);
+    int64_t groups = (a->n + p.col_step - 1) / p.col_step;
     rlf_cpu_share(queue, groups * p.n_row_blocks, 1,
                   2.0 * (double)a->m * (double)a->n * (double)a->k,
                   product_tasks, &p);
@@ -294,34 +351,67 @@ typedef struct grad_plan {
     int64_t row_step, n_row_blocks, col_step;
 } grad_plan;
 
-/* Rows `row`.. of dw, one panel of columns from `col`: all tokens in order. */
+/* kc tokens of columns of dy in tiles of MR: [tile][k][MR]. */
 static void
-grad_panel(const rlf_product_grad_args *a, int64_t row, int64_t rows,
-           int64_t col, int64_t w, char *scratch)
+copy_tiles(const float *dy, int64_t lddy, int64_t rows, int64_t kc, float *out)
 {
-    float *packed = (float *)scratch;
-    for (int64_t m = 0; m < a->m; m += KC) {
-        int64_t kc = a->m - m < KC ? a->m - m : KC;
-        float *c = a->dw + row * a->lddw + col;
-        micro o = {.a = a->dy + m * a->lddy + row,
-                   .b = a->x + m * a->ldx + col,
-                   .a_row = 1,
-                   .a_k = a->lddy,
-                   .b_k = a->ldx,
-                   .c = c,
-                   .start = c,
-                   .ldc = a->lddw,
-                   .ld_start = a->lddw,
-                   .k = kc};
-        if (w % VL) { /* the last vector would read beyond x */
-            int64_t nv = (w + VL - 1) / VL * VL;
-            for (int64_t k = 0; k < kc; k++)
-                for (int64_t j = 0; j < nv; j++)
-                    packed[k * NR + j] = j < w ? o.b[k * a->ldx + j] : 0;
-            o.b = packed;
-            o.b_k = NR;
+    for (int64_t i = 0; i < rows; i += MR) {
+        int64_t m = rows - i < MR ? rows - i : MR;
+        const float *from = dy + i;
+        for (int64_t k = 0; k < kc; k++, out += MR, from += lddy)
+            if (m == MR) /* a constant size: a few moves */
+                memcpy(out, from, MR * sizeof *out);
+            else
+                memcpy(out, from, (size_t)m * sizeof *out);
+    }
+}
+
+/* kc tokens of w columns of x in whole vectors: [k][NR]. */
+static void
+copy_panel(const float *x, int64_t ldx, int64_t w, int64_t kc, float *out)
+{
+    int64_t nv = (w + VL - 1) / VL, last = w - (nv - 1) * VL;
+    for (int64_t k = 0; k < kc; k++) {
+        for (int64_t j = 0; j < nv - 1; j++)
+            vstore(out + k * NR + j * VL, vload(x + k * ldx + j * VL));
+        vstore(out + k * NR + (nv - 1) * VL,
+               load_part(x + k * ldx + (nv - 1) * VL, last));
+    }
+}
+
+/* Rows `row`.. and columns col..end-1 of dw: all tokens in order. */
+static void
+grad_part(const rlf_product_grad_args *a, int64_t row, int64_t rows,
+          int64_t col, int64_t end, char *scratch)
+{
+    int64_t step = k_step(a->m);
+    float *tiles = (float *)scratch, *panel = tiles + MC * KC;
+    for (int64_t m = 0; m < a->m; m += step) {
+        int64_t kc = a->m - m < step ? a->m - m : step;
+        const float *dy = a->dy + m * a->lddy + row;
+        bool copy = a->lddy > FAR && rows > MR;
+        if (copy)
+            copy_tiles(dy, a->lddy, rows, kc, tiles);
+        for (int64_t j = col; j < end; j += NR) {
+            int64_t w = end - j < NR ? end - j : NR;
+            float *c = a->dw + row * a->lddw + j;
+            micro o = {.a = copy ? tiles : dy,
+                       .b = a->x + m * a->ldx + j,
+                       .a_row = 1,
+                       .a_k = copy ? MR : a->lddy,
+                       .b_k = a->ldx,
+                       .c = c,
+                       .start = c,
+                       .ldc = a->lddw,
+                       .ld_start = a->lddw,
+                       .k = kc};
+            if (w % VL || (a->ldx > FAR / 2 && rows > 2 * MR)) {
+                copy_panel(o.b, a->ldx, w, kc, panel);
+                o.b = panel;
+                o.b_k = NR;
+            }
+            micro_rows(o, down, rows, w, copy ? MR * kc : MR);
         }
-        micro_rows(o, down, rows, w);
     }
 }
 
@@ -335,8 +425,7 @@ grad_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
         int64_t col = t / p->n_row_blocks * p->col_step;
         int64_t rows = a->n - row < p->row_step ? a->n - row : p->row_step;
         int64_t end = col + p->col_step < a->k ? col + p->col_step : a->k;
-        for (int64_t j = col; j < end; j += NR)
-            grad_panel(a, row, rows, j, end - j < NR ? end - j : NR, scratch);
+        grad_part(a, row, rows, col, end, scratch);
     }
 }
 
@@ -352,10 +441,9 @@ ISA(product_grad)(rlf_queue *queue, const rlf_product_grad_args *args,
     a->lddy = or_dense(a->lddy, a->n);
     a->ldx = or_dense(a->ldx, a->k);
     a->lddw = or_dense(a->lddw, a->k);
-    p.row_step = a->n < MC ? a->n : MC;
-    p.n_row_blocks = (a->n + p.row_step - 1) / p.row_step;
-    p.col_step = NR;
-    rlf_cpu_share(queue, n_panels(a->k) * p.n_row_blocks, 1,
+    cut(queue, a->n, a->k, &p.row_step, &p.n_row_blocks, &p.col_step);
+    int64_t groups = (a->k + p.col_step - 1) / p.col_step;
+    rlf_cpu_share(queue, groups * p.n_row_blocks, 1,
                   2.0 * (double)a->m * (double)a->n * (double)a->k, grad_tasks,
                   &p);
     return RLF_OK;

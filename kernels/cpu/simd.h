@@ -98,6 +98,22 @@ vstore_n(float *p, vf x, int64_t n)
 #endif
 }
 
+/* The same for the last piece of a row, of n > 0 elements. */
+INLINE vf
+load_part(const float *p, int64_t n)
+{
+    return n >= VL ? vload(p) : vload_n(p, n);
+}
+
+INLINE void
+store_part(float *p, vf x, int64_t n)
+{
+    if (n >= VL)
+        vstore(p, x);
+    else
+        vstore_n(p, x, n);
+}
+
 /* yes where mask is all ones, no where it is 0. */
 INLINE vf
 vselect(vi mask, vf yes, vf no)
