@@ -1,0 +1,137 @@
+/* Control and scalars: if, every, break, checkpoint, report, step, states. */
+#include "tests/unit/nodes.h"
+
+static const rlf_node_class *
+find(rlf_role role)
+{
+    const rlf_node_class *class =
+        rlf_classes_find(&rlf_node_classes, role, RLF_RECEIVER_NONE, NULL);
+    if (!class)
+        bail("no class of role %d", role);
+    return class;
+}
+
+/* Run a node with one scalar input `value`, its only argument. */
+static rlf_call
+run_scalar(world *w, const rlf_node_class *class, int receiver, double value,
+           int n_regions)
+{
+    int input = add_column_value(w, RLF_VALUE_NUMBER, 0);
+    rlf_arg arg = value_arg(class->n_formals ? class->formals[0].name : "shown",
+                            input, 0);
+    int id = add_node(w, class, receiver, &arg, 1, &input, 1, NULL, 0, 0);
+    w->graph->nodes.data[id].n_regions = n_regions;
+    rlf_space *scalar = rlf_space_rows(w->pool, w->graph, 0, 1);
+    rlf_content in = {.column = rlf_column_new(w->pool, scalar, false)};
+    in.column.number[0] = value;
+    rlf_call call = make_call(w, id, &in);
+    run_call(w, &call);
+    return call;
+}
+
+static void
+test_control(void)
+{
+    world *w = world_new(1);
+    const rlf_node_class *class = find(RLF_ROLE_IF);
+    is_int(run_scalar(w, class, -1, 1, 2).branch, 0, "if: the first block");
+    is_int(run_scalar(w, class, -1, 0, 2).branch, 1, "else: the second");
+    is_int(run_scalar(w, class, -1, 0, 1).branch, -1, "without else: none");
+    is_int(run_scalar(w, class, -1, NAN, 1).branch, 0, "nan is not 0");
+
+    class = find(RLF_ROLE_EVERY);
+    w->env.step = 20;
+    is_int(run_scalar(w, class, -1, 5, 1).branch, 0, "every 5: in step 20");
+    is_int(run_scalar(w, class, -1, 20, 1).branch, 0, "every 20: in step 20");
+    is_int(run_scalar(w, class, -1, 3, 1).branch, -1, "every 3: not");
+    is_int(run_scalar(w, class, -1, 40, 1).branch, -1, "every 40: not yet");
+    run_scalar(w, class, -1, 0, 1);
+    is_int(w->err.status, RLF_USER, "every 0 steps is refused");
+    run_scalar(w, class, -1, 2.5, 1);
+    is_int(w->err.status, RLF_USER, "every 2.5 steps too");
+
+    class = find(RLF_ROLE_BREAK);
+    is_int(run_scalar(w, class, -1, 1, 0).raised, RLF_RAISE_BREAK,
+           "break if: leaves");
+    is_int(run_scalar(w, class, -1, 0, 0).raised, 0, "or not");
+    class = find(RLF_ROLE_CHECKPOINT);
+    rlf_call call = make_call(
+        w, add_node(w, class, -1, NULL, 0, NULL, 0, NULL, 0, 0), NULL);
+    run_call(w, &call);
+    is_int(call.raised, RLF_RAISE_CHECKPOINT, "checkpoint: saves");
+    run_scalar(w, find(RLF_ROLE_REPORT), -1, 0.25, 0);
+    ok(w->n_reported == 1 && w->reported[0].sum == 0.25 &&
+           strcmp(w->reported[0].name, "shown") == 0,
+       "report: name and value");
+
+    class = rlf_classes_find(&rlf_node_classes, RLF_ROLE_FIELD,
+                             RLF_RECEIVER_NONE, "step");
+    int out = add_column_value(w, RLF_VALUE_NUMBER, 0);
+    call = make_call(w, add_node(w, class, -1, NULL, 0, NULL, 0, &out, 1, 0),
+                     NULL);
+    run_call(w, &call);
+    ok(call.out[0].column.number[0] == 20, "step");
+    world_free(w);
+}
+
+static double
+get_state(world *w, int state)
+{
+    int out = add_column_value(w, RLF_VALUE_NUMBER, 0);
+    rlf_call call = make_call(
+        w,
+        add_node(w, find(RLF_ROLE_STATE), state, NULL, 0, NULL, 0, &out, 1, 0),
+        NULL);
+    run_call(w, &call);
+    return call.out[0].column.number[0];
+}
+
+static void
+test_state(void)
+{
+    static const double values[] = {0.1,     -0.0,     1e-310,
+                                    1.0 / 3, INFINITY, -1e300};
+    const rlf_resource_class *class =
+        rlf_node_classes.resource[RLF_RESOURCE_STATE];
+    rlf_arg start = number_arg(NULL, 1.5);
+    const rlf_resource resource = {
+        .kind = RLF_RESOURCE_STATE, .name = "lambda", .constructor = "number"};
+    bool same = true;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        world *w = world_new(1), *x = world_new(1);
+        int a = add_resource(w, resource, &start, 1);
+        int b = add_resource(x, resource, &start, 1);
+        same = same && get_state(w, a) == 1.5;
+        run_scalar(w, find(RLF_ROLE_SET_STATE), a, values[i], 0);
+        double now = get_state(w, a);
+        same = same && memcmp(&now, &values[i], sizeof now) == 0;
+        if (class->save(&w->env, &w->graph->resources.data[a], w->resource[a],
+                        ".", &w->err) < 0 ||
+            class->restore(&x->env, &x->graph->resources.data[b],
+                           x->resource[b], ".", &x->err) < 0)
+            bail("%s %s", w->err.sentence, x->err.sentence);
+        now = get_state(x, b);
+        same = same && memcmp(&now, &values[i], sizeof now) == 0;
+        world_free(w);
+        world_free(x);
+    }
+    ok(same, "a state begins, is set, is saved and comes back with its bits");
+    write_file("lambda.json", "{\"value\": 1}");
+    world *w = world_new(1);
+    int a = add_resource(w, resource, &start, 1);
+    is_int(class->restore(&w->env, &w->graph->resources.data[a], w->resource[a],
+                          ".", &w->err),
+           RLF_USER, "a torn file is refused");
+    ok(strstr(w->err.sentence, "lambda.json") != NULL, "by name: %s",
+       w->err.sentence);
+    world_free(w);
+    unlink("lambda.json");
+}
+
+int
+main(void)
+{
+    test_control();
+    test_state();
+    return done();
+}
