@@ -151,9 +151,13 @@ open_data(rlf_call *call, rlf_err *err)
     const char *name = rlf_node_arg(call->node, "name")->text;
     bool text = call->node->class->gives == RLF_GIVES_TEXT;
     const rlf_record_column *from = rlf_records_column(&data->records, name);
-    if (!from || (text ? !from->texts : !from->numbers) || !rows->data_row)
+    if (!from || (text ? !from->texts : !from->numbers))
         return rlf_fail(err, RLF_BUG, "'%s' has no field '%s' of its kind",
                         data->name, name);
+    if (!rows->data_row)
+        return rlf_fail(err, RLF_USER,
+                        "prompts of '%s' come from no row of '%s'",
+                        rows->set->name, data->name);
     rlf_column column = rlf_column_new(call->env->pool, rows->prompts, text);
     for (uint32_t i = 0; i < rows->prompts->count; i++) {
         if (text)

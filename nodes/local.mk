@@ -41,3 +41,5 @@ check_PROGRAMS += tests/unit/nodes_hook
 tests_unit_nodes_hook_LDADD = $(NODES_LIBS)
 check_PROGRAMS += tests/unit/nodes_control
 tests_unit_nodes_control_LDADD = $(NODES_LIBS)
+check_PROGRAMS += tests/unit/nodes_expr
+tests_unit_nodes_expr_LDADD = $(NODES_LIBS)
