@@ -5,3 +5,7 @@ nobase_dist_pkgdata_DATA += %D%/answer.lua %D%/template/chatml.lua \
 nobase_dist_pkgdata_DATA += %D%/advantage.rlf %D%/loss.rlf %D%/reward.rlf
 
 EXTRA_DIST += tests/oracle/formulas.py tests/oracle/formulas.json
+
+check_PROGRAMS += tests/unit/stdlib_formulas
+tests_unit_stdlib_formulas_LDADD = $(GRAMMAR_LIBS) $(KERNELS_LIBS) \
+	$(JANSSON_LIBS) -lm

@@ -2,9 +2,9 @@
 """The formulas of stdlib, computed independently.
 
 Writes tests/oracle/formulas.json: columns of a small ragged batch, and for each
-case the call as a program would write it, its value, and for losses the
-gradient of the mean over the batch with respect to the live column. Run again
-only to change the cases:
+case the call as a program would write it, its value, and, for losses, what a
+program would minimize and its gradient with respect to the live column. Run
+again only to change the cases:
 
     python3 -m venv VENV && VENV/bin/pip install numpy==2.4.6
     VENV/bin/python tests/oracle/formulas.py > tests/oracle/formulas.json
@@ -264,24 +264,27 @@ def step(total, x, positions):
 TOKENS = [(i, t) for i in range(B) for t in range(length[i])]
 
 
-def loss(call, f, live="logp", average=None):
+def loss(call, f, live="logp", form="mean({} over batch)", mean=None):
     """f: per-token loss of the live column; the gradient is that of its mean
-    over all tokens, or of `average`."""
+    over all tokens, or of `form`, computed by `mean`."""
     x = {"logp": logp, "v": v}[live]
-    mean = average or (lambda y: masked_mean(y, mask))
+    mean = mean or (lambda y: masked_mean(y, mask))
     value(call, f(x.astype(complex)), "token")
+    cases[-1]["loss"] = form.format(call)
     cases[-1]["live"] = live
     cases[-1]["gradient"] = ragged(step(lambda z: mean(f(z)), x, TOKENS))
 
 
 def scalar_loss(call, f):
     value(call, f(logp.astype(complex)), "scalar")
+    cases[-1]["loss"] = call
     cases[-1]["live"] = "logp"
     cases[-1]["gradient"] = ragged(step(f, logp, TOKENS))
 
 
 def sample_loss(call, f, x, live):
     value(call, f(x.astype(complex)), "sample")
+    cases[-1]["loss"] = f"mean({call} over batch)"
     cases[-1]["live"] = live
     cases[-1]["gradient"] = flat(step(lambda z: f(z).mean(), x, [(i,) for i in range(B)]))
 
@@ -322,7 +325,7 @@ loss("clip(exp(logp - old), adv, high: 0.28)", lambda p: clip(ratio(p), adv, 0.2
 loss("dual_clip(ratio_of(logp, old), adv)", lambda p: dual(ratio(p, 20), adv))
 loss("clip(gspo(logp, old), adv, low: 0.03, high: 0.04)",
      lambda p: clip(gspo_ratio(p), adv, 0.03, 0.04),
-     average=lambda y: per_sequence_mean(y).mean())
+     form="sequence_mean({})", mean=lambda y: per_sequence_mean(y).mean())
 loss("cispo(ratio_of(logp, old), adv, logp)",
      lambda p: -sg(cclip(ratio(p, 20), 0.8, 1.2)) * adv * p)
 loss("cispo_cap(ratio_of(logp, old), adv, logp)",
