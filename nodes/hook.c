@@ -8,6 +8,7 @@
 #include "nodes/hook.h"
 
 #include "engine/base/log.h"
+#include "engine/base/log.h"
 #include "engine/base/vec.h"
 #include "engine/text/tokenizer.h"
 #include "nodes/data.h"
@@ -127,6 +128,14 @@ static void
 print_line(void *log, const char *text, size_t n)
 {
     rlf_log_say(log, RLF_LOG_INFO, RLF_SUB_LUA, "%.*s", (int)n, text);
+}
+
+/* What the function prints goes to the log. */
+static void
+print(void *arg, const char *text, size_t n)
+{
+    const rlf_hook *hook = arg;
+    rlf_log_info(hook->log, LUA, "%s %.*s", hook->name, (int)n, text);
 }
 
 static rlf_status
@@ -415,8 +424,11 @@ ask_lua(const rlf_call *call, const rlf_lua_sample *samples, size_t n,
             rlf_arena_printf(call->env->pool, "%s.errors", hook->name);
         if (*ok || rlf_lua_forgivable(status))
             call->env->report(call->env->sink, metric, !*ok);
-        if (!*ok && rlf_lua_forgivable(status))
+        if (!*ok && rlf_lua_forgivable(status)) {
+            rlf_log_warn(call->env->log, LUA, "%s %s", hook->name,
+                         why.sentence);
             return RLF_OK;
+        }
     }
     if (status < 0) {
         *err = why;

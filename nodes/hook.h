@@ -11,8 +11,9 @@ typedef struct rlf_hook {
     const rlf_lua_program *program;
     rlf_lua_host *host;
     size_t n_gives;
-    bool forgiving;   /* on_error: was given */
-    double otherwise; /* its value */
+    const struct rlf_log *log; /* for print; or NULL */
+    bool forgiving;            /* on_error: was given */
+    double otherwise;          /* its value */
 } rlf_hook;
 
 #endif
