@@ -6,3 +6,9 @@ libdev_la_SOURCES = \
 	%D%/cores.c %D%/cores.h \
 	%D%/cpu.c %D%/dev.h \
 	%D%/team.c %D%/team.h
+
+check_PROGRAMS += \
+	tests/unit/dev_cpu \
+	tests/unit/dev_team
+tests_unit_dev_cpu_LDADD = $(DEV_LIBS)
+tests_unit_dev_team_LDADD = $(DEV_LIBS)

@@ -1,0 +1,130 @@
+/* Cores and quotas from made-up control groups; the CPU device's memory,
+ * queues and events. */
+#define _GNU_SOURCE
+#include "engine/dev/cores.h"
+#include "engine/dev/dev.h"
+#include "tests/tap.h"
+
+#include <sched.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char root[64];
+
+static void
+put(const char *path, const char *text)
+{
+    char at[256];
+    snprintf(at, sizeof at, "%s/%s", root, path);
+    for (char *p = at + strlen(root) + 1; (p = strchr(p, '/')); p++) {
+        *p = 0;
+        mkdir(at, 0700);
+        *p = '/';
+    }
+    FILE *file = fopen(at, "w");
+    if (!file || fputs(text, file) < 0 || fclose(file) != 0)
+        bail("cannot write %s", at);
+}
+
+static double
+quota(const char *self)
+{
+    char at[256];
+    put("self", self);
+    snprintf(at, sizeof at, "%s/self", root);
+    return rlf_cores_quota(root, at);
+}
+
+static void
+test_cores(void)
+{
+    snprintf(root, sizeof root, "/tmp/rlf_dev_cpu_XXXXXX");
+    if (!mkdtemp(root))
+        bail("no temporary folder");
+    put("a/b/cpu.max", "max 100000\n");
+    put("a/cpu.max", "150000 100000\n");
+    put("cpu.max", "400000 100000\n");
+    put("cpu,cpuacct/x/cpu.cfs_quota_us", "50000\n");
+    put("cpu,cpuacct/x/cpu.cfs_period_us", "100000\n");
+    put("cpu,cpuacct/y/cpu.cfs_quota_us", "-1\n");
+    put("cpu,cpuacct/y/cpu.cfs_period_us", "100000\n");
+    near(quota("0::/a/b\n"), 1.5, 0, "the least quota up to the root");
+    near(quota("0::/\n"), 4, 0, "the root's own");
+    near(quota("0::/gone/away\n"), 4, 0, "a group that cannot be seen");
+    near(quota("3:cpu,cpuacct:/x\n1:memory:/a\n"), 0.5, 0, "version 1");
+    near(quota("3:cpu,cpuacct:/y\n"), 0, 0, "version 1 without a quota");
+    near(quota("2:cpuset:/x\n"), 0, 0, "another controller");
+    near(rlf_cores_quota(root, "/nowhere"), 0, 0, "nothing to read");
+    cpu_set_t set, one;
+    sched_getaffinity(0, sizeof set, &set);
+    ok(rlf_cores_count() >= 1 && rlf_cores_count() <= CPU_COUNT(&set),
+       "no more cores than the affinity mask");
+    CPU_ZERO(&one);
+    CPU_SET((size_t)sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof one, &one);
+    is_int(rlf_cores_count(), 1, "an affinity of one core");
+    sched_setaffinity(0, sizeof set, &set);
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", root);
+    if (system(command) != 0)
+        note("%s stays", root);
+}
+
+static void
+test_device(void)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_device *device;
+    rlf_queue *queue;
+    rlf_cpu_options options = {.n_threads = 2, .memory_limit = 16 << 20};
+    if (rlf_device_cpu_new(&options, &device, &err) < 0 ||
+        rlf_queue_new(device, &queue, &err) < 0)
+        bail("%s", err.sentence);
+    size_t start = device->allocated;
+    void *a, *b, *none;
+    is_int(rlf_device_alloc(device, 1000, &a, &err), RLF_OK, "a block");
+    is_int((int64_t)((uintptr_t)a % 64), 0, "aligned to a cache line");
+    is_int(rlf_device_alloc(device, 3 << 20, &b, &err), RLF_OK, "a large one");
+    is_int((int64_t)((uintptr_t)b % (2 << 20)), 0, "aligned to a huge page");
+    is_int(rlf_device_alloc(device, 0, &none, &err), RLF_OK, "nothing");
+    ok(none == NULL, "nothing is NULL");
+    is_int((int64_t)(device->allocated - start), 1024 + (3 << 20),
+           "bytes in use");
+    is_int(rlf_device_alloc(device, 12 << 20, &none, &err), RLF_ENV,
+           "beyond the limit");
+    ok(none == NULL && strstr(err.sentence, "12582912") && err.hint[0],
+       "the message says how much");
+    err = (rlf_err)RLF_ERR_NONE;
+    is_int(rlf_device_alloc(device, SIZE_MAX - 5, &none, &err), RLF_ENV,
+           "a size that would wrap around");
+    err = (rlf_err)RLF_ERR_NONE;
+    rlf_queue_set(queue, a, 7, 1000, &err);
+    rlf_queue_copy(queue, b, a, 1000, RLF_COPY_ON_DEVICE, &err);
+    ok(memcmp(a, b, 1000) == 0 && *(char *)b == 7, "set and copy");
+    rlf_event *event;
+    const rlf_device_ops *ops = device->ops;
+    ops->event_new(device, &event, &err);
+    is_int(ops->event_done(event, &err), RLF_AGAIN, "not recorded yet");
+    is_int(ops->event_wait(event, queue, &err), RLF_BUG, "waits for nothing");
+    err = (rlf_err)RLF_ERR_NONE;
+    is_int(ops->event_record(event, queue, &err), RLF_OK, "recorded");
+    is_int(ops->event_done(event, &err), RLF_OK, "done");
+    is_int(rlf_queue_sync(queue, &err), RLF_OK, "sync");
+    ops->event_free(event);
+    size_t peak = device->peak;
+    rlf_device_release(device, a, 1000);
+    rlf_device_release(device, b, 3 << 20);
+    is_int((int64_t)device->allocated, (int64_t)start, "all given back");
+    ok(device->peak == peak && peak > start, "the peak stays");
+    rlf_queue_free(queue);
+    is_int((int64_t)device->allocated, 0, "a queue's scratch too");
+    rlf_device_free(device);
+}
+
+int
+main(void)
+{
+    test_cores();
+    test_device();
+    return done();
+}
