@@ -19,6 +19,7 @@
 
 #define TAP_FUNCTION __attribute__((unused)) static
 #define TAP_FORMAT(n) __attribute__((unused, format(printf, n, n + 1))) static
+#define TAP_NO_RETURN __attribute__((noreturn))
 
 static struct {
     int planned, run, failed;

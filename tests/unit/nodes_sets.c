@@ -95,7 +95,7 @@ find(rlf_role role, rlf_receiver receiver, const char *name)
     const rlf_node_class *class =
         rlf_classes_find(&rlf_node_classes, role, receiver, name);
     if (!class)
-        bail("no class %s", name);
+        bail("no class %s", name ? name : "of this role");
     return class;
 }
 
