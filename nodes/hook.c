@@ -123,14 +123,7 @@ make_gives(const rlf_resource *resource, rlf_lua_per per, rlf_arena *arena,
     return RLF_OK;
 }
 
-/* A function's print, for whoever looks for it: RLFLOW_LOG=lua:info. */
-static void
-print_line(void *log, const char *text, size_t n)
-{
-    rlf_log_say(log, RLF_LOG_INFO, RLF_SUB_LUA, "%.*s", (int)n, text);
-}
-
-/* What the function prints goes to the log. */
+/* What the function prints goes to the log: RLFLOW_LOG=lua:info shows it. */
 static void
 print(void *arg, const char *text, size_t n)
 {
@@ -171,7 +164,8 @@ load(const rlf_env *env, const rlf_resource *resource, rlf_hook *hook,
     hook->forgiving =
         rlf_args_find(resource->args, resource->n_args, "on_error") != NULL;
     hook->otherwise = number_or(resource, "on_error", 0);
-    rlf_lua_options options = {.print = print_line, .arg = env->log};
+    hook->log = env->log;
+    const rlf_lua_options options = {.print = print, .arg = hook};
     return rlf_lua_host_new(hook->program, &options, err, &hook->host);
 }
 
