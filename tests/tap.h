@@ -124,7 +124,7 @@ TAP_FORMAT(1) void skip(const char *fmt, ...)
 }
 
 /* The whole program cannot run here. Only before the first check. */
-TAP_FORMAT(1) void skip_all(const char *fmt, ...)
+TAP_FORMAT(1) TAP_NO_RETURN void skip_all(const char *fmt, ...)
 {
     printf("1..0 # SKIP ");
     va_list ap;
@@ -136,7 +136,7 @@ TAP_FORMAT(1) void skip_all(const char *fmt, ...)
 }
 
 /* Nothing more can be tested. */
-TAP_FORMAT(1) void bail(const char *fmt, ...)
+TAP_FORMAT(1) TAP_NO_RETURN void bail(const char *fmt, ...)
 {
     printf("Bail out! ");
     va_list ap;
