@@ -8,6 +8,8 @@
 #include <limits.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/fmath.h"
@@ -149,10 +151,14 @@ check_refused(const reader *r)
             continue;
         if (json_is_object(j) && !json_object_size(j))
             continue;
-        char *text = json_dumps(j, JSON_ENCODE_ANY | JSON_COMPACT);
+        char number[32];
+        snprintf(number, sizeof number, "%.15g", json_number_value(j));
+        char *text = json_is_number(j)
+                         ? NULL
+                         : json_dumps(j, JSON_ENCODE_ANY | JSON_COMPACT);
         rlf_status status = rlf_fail(
             r->err, RLF_USER, "%s: \"%s\": %.80s: %s are not supported",
-            r->path, refused[i].key, text ? text : "?", refused[i].what);
+            r->path, refused[i].key, text ? text : number, refused[i].what);
         free(text);
         return status;
     }

@@ -1,0 +1,334 @@
+/* Configs that are refused, and how; models that are written and read again:
+ * Hugging Face directories keep each tensor's type and bytes, checkpoints keep
+ * everything; first values are the same on every machine. */
+#include "engine/base/hash.h"
+#include "engine/io/file.h"
+#include "engine/io/safetensors.h"
+#include "nodes/model/optimizer.h"
+#include "tests/unit/model.h"
+
+#include <unistd.h>
+
+#define GOOD                                                 \
+    "\"model_type\": \"llama\", \"hidden_size\": 16, "       \
+    "\"num_hidden_layers\": 1, \"num_attention_heads\": 2, " \
+    "\"intermediate_size\": 24, \"vocab_size\": 11, \"eos_token_id\": 2"
+
+/* Members added to a good config (the last of equal names counts), and what
+ * the message must hold. */
+// clang-format off
+static const struct {
+    const char *members, *message;
+} bad[] = {
+    {"\"model_type\": \"mixtral\"",         "\"model_type\": \"mixtral\" is not supported"},
+    {"\"num_local_experts\": 8",            "\"num_local_experts\": 8: mixtures of experts"},
+    {"\"hidden_act\": \"gelu\"",            "\"hidden_act\": \"gelu\""},
+    {"\"quantization_config\": {\"bits\": 4}", "\"quantization_config\""},
+    {"\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 4}", "rotary scaling \"yarn\""},
+    {"\"rope_scaling\": {\"type\": \"linear\"}", "\"factor\""},
+    {"\"rope_scaling\": {\"rope_type\": \"llama3\", \"factor\": 8}", "low_freq_factor"},
+    {"\"attention_dropout\": 0.1",          "\"attention_dropout\": 0.1"},
+    {"\"hidden_size\": \"wide\"",           "hidden_size"},
+    {"\"hidden_size\": -4",                 "\"hidden_size\" must be at least 1"},
+    {"\"hidden_size\": 15",                 "\"hidden_size\" must be a multiple"},
+    {"\"num_key_value_heads\": 3",          "num_key_value_heads"},
+    {"\"head_dim\": 20",                    "heads of 20 elements"},
+    {"\"layer_types\": [\"linear_attention\"]", "\"layer_types\""},
+    {"\"eos_token_id\": 11",                "\"eos_token_id\""},
+    {"\"rms_norm_eps\": 0",                 "\"rms_norm_eps\" must be above 0"},
+};
+// clang-format on
+
+static char scratch[64];
+
+static const char *
+scratch_path(rlf_arena *arena, const char *name)
+{
+    return rlf_arena_printf(arena, "%s/%s", scratch, name);
+}
+
+static rlf_status
+read_config(rlf_arena *arena, const char *text, rlf_err *err,
+            rlf_model_config *config)
+{
+    rlf_err_clear(err);
+    RLF_TRY(rlf_file_write(scratch_path(arena, "config.json"), text,
+                           strlen(text), err));
+    return rlf_model_config_read(scratch, arena, err, config);
+}
+
+static void
+test_configs(test_machine *t, rlf_arena *arena)
+{
+    rlf_model_config c;
+    MUST(t, read_config(arena, "{" GOOD "}", &t->err, &c));
+    ok(c.kv_heads == 2 && c.head_dim == 8 && c.context == 2048 && !c.tied &&
+           c.n_eos == 1 && c.eos[0] == 2 && c.bos == -1 && !c.qkv_bias,
+       "what a config does not say is what transformers takes");
+    for (size_t i = 0; i < RLF_COUNT(bad); i++) {
+        const char *text =
+            rlf_arena_printf(arena, "{" GOOD ", %s}", bad[i].members);
+        rlf_status status = read_config(arena, text, &t->err, &c);
+        ok(status == RLF_USER && strstr(t->err.sentence, bad[i].message) &&
+               strstr(t->err.sentence, "config.json"),
+           "%s is refused by name", bad[i].members);
+        if (status != RLF_USER || !strstr(t->err.sentence, bad[i].message))
+            note("got: %s", t->err.sentence);
+    }
+    rlf_err_clear(&t->err);
+    is_int(read_config(arena, "{\"model_type\": ", &t->err, &c), RLF_USER,
+           "a torn config is the user's");
+    rlf_err_clear(&t->err);
+    is_int(rlf_model_config_read("/nonexistent", arena, &t->err, &c), RLF_USER,
+           "no directory");
+    rlf_err_clear(&t->err);
+}
+
+static rlf_model *
+load(test_machine *t, const char *dir, rlf_model_head head, bool trained,
+     rlf_arena *arena)
+{
+    rlf_model_config *config = RLF_NEW(arena, rlf_model_config);
+    rlf_model *model;
+    MUST(t, rlf_model_config_read(dir, arena, &t->err, config));
+    rlf_model_options options = {.head = head, .trained = trained};
+    MUST(t, rlf_model_new(t->queue, rlf_kernels_cpu(), config, &options,
+                          &t->err, &model));
+    const char *file = rlf_arena_printf(arena, "%s/model.safetensors", dir);
+    MUST(t, rlf_weights_load(model, file, &t->err));
+    return model;
+}
+
+/* Every tensor of both files has the same type, shape and bytes. */
+static bool
+same_tensors(test_machine *t, const char *a, const char *b)
+{
+    rlf_safetensors *x, *y;
+    MUST(t, rlf_safetensors_open(a, &t->err, &x));
+    MUST(t, rlf_safetensors_open(b, &t->err, &y));
+    bool same = rlf_safetensors_count(x) == rlf_safetensors_count(y);
+    for (size_t i = 0; i < rlf_safetensors_count(x); i++) {
+        const rlf_tensor *p = rlf_safetensors_at(x, i);
+        const rlf_tensor *q = rlf_safetensors_get(y, p->name);
+        same &= q && q->element == p->element && q->n_dims == p->n_dims &&
+                q->bytes == p->bytes && !memcmp(q->data, p->data, p->bytes);
+    }
+    rlf_safetensors_close(x);
+    rlf_safetensors_close(y);
+    return same;
+}
+
+static void
+test_round_trip(test_machine *t, const char *name, rlf_model_head head,
+                rlf_arena *arena)
+{
+    const char *dir = source_path(
+        arena, rlf_arena_printf(arena, "tests/data/models/%s", name));
+    const char *out = scratch_path(arena, name);
+    rlf_model *model = load(t, dir, head, false, arena);
+    MUST(t, rlf_weights_save(model, out, &t->err));
+    ok(same_tensors(t, rlf_arena_printf(arena, "%s/model.safetensors", dir),
+                    rlf_arena_printf(arena, "%s/model.safetensors", out)),
+       "%s: saved as it was read, type and bits", name);
+    rlf_model *again = load(t, out, head, false, arena);
+    rlf_model_config a = model->table->config, b = again->table->config;
+    a.dir = b.dir = a.json = b.json = NULL;
+    ok(!memcmp(&a, &b, sizeof a), "%s: the saved config says the same", name);
+    rlf_model_free(model);
+    rlf_model_free(again);
+}
+
+/* A gradient and an optimizer step that depend on `seed`. */
+static void
+train_step(test_machine *t, rlf_model *model, uint64_t seed)
+{
+    for (int64_t i = 0; i < model->table->count; i++)
+        model->grads[i] = test_float(&seed);
+    rlf_adamw settings = RLF_ADAMW_DEFAULTS;
+    settings.lr = 1e-2;
+    settings.clip = 1;
+    double norm;
+    MUST(t, rlf_optimizer_step(model, &settings, &t->err, &norm));
+}
+
+static void
+test_checkpoint(test_machine *t, const char *name, rlf_arena *arena)
+{
+    const char *dir = source_path(
+        arena, rlf_arena_printf(arena, "tests/data/models/%s", name));
+    const char *out =
+        scratch_path(arena, rlf_arena_printf(arena, "%s-checkpoint", name));
+    const char *state = rlf_arena_printf(arena, "%s.state", out);
+    rlf_model *model = load(t, dir, RLF_HEAD_LM, true, arena);
+    train_step(t, model, 1);
+    train_step(t, model, 2);
+    MUST(t, rlf_weights_save(model, out, &t->err));
+    MUST(t, rlf_weights_save_state(model, state, &t->err));
+    train_step(t, model, 3);
+    rlf_model *again = load(t, out, RLF_HEAD_LM, true, arena);
+    MUST(t, rlf_weights_load_state(again, state, &t->err));
+    train_step(t, again, 3);
+    size_t n = (size_t)model->table->count;
+    is_bits_f32(again->weights, model->weights, n, "weights after resuming");
+    is_bits_f32(again->moment1, model->moment1, n, "first moments");
+    is_bits_f32(again->moment2, model->moment2, n, "second moments");
+    ok(again->version == model->version && again->steps == model->steps,
+       "%s: version and steps", name);
+    rlf_model_free(model);
+    rlf_model_free(again);
+}
+
+static void
+test_bad_files(test_machine *t, rlf_arena *arena)
+{
+    const char *llama = source_path(arena, "tests/data/models/llama");
+    const char *critic = source_path(arena, "tests/data/models/critic");
+    rlf_model *model = load(t, llama, RLF_HEAD_SCALAR, false, arena);
+    bool zero = true;
+    for (int i = 0; i < model->table->config.hidden; i++)
+        zero &= model->weights[model->table->score + i] == 0;
+    ok(zero, "a scalar head that is lacking starts at 0");
+    rlf_err_clear(&t->err);
+    is_int(rlf_weights_load(
+               model, rlf_arena_printf(arena, "%s/model.safetensors", critic),
+               &t->err),
+           RLF_USER, "a file without the config's biases");
+    ok(strstr(t->err.sentence, "bias"), "names the tensor: %s",
+       t->err.sentence);
+    rlf_err_clear(&t->err);
+    rlf_model_free(model);
+
+    rlf_model_config config;
+    MUST(t, rlf_model_config_read(critic, arena, &t->err, &config));
+    config.vocab = 28;
+    rlf_model_options options = {.head = RLF_HEAD_SCALAR};
+    MUST(t, rlf_model_new(t->queue, rlf_kernels_cpu(), &config, &options,
+                          &t->err, &model));
+    is_int(rlf_weights_load(
+               model, rlf_arena_printf(arena, "%s/model.safetensors", critic),
+               &t->err),
+           RLF_USER, "a tensor of another shape");
+    ok(strstr(t->err.sentence, "[29, 16]") &&
+           strstr(t->err.sentence, "[28, 16]"),
+       "names both shapes: %s", t->err.sentence);
+    rlf_err_clear(&t->err);
+    rlf_model_free(model);
+}
+
+/* First values have the deviations they should have, and known bits. */
+static void
+test_init(test_machine *t, rlf_arena *arena)
+{
+    rlf_llama_args args = {.layers = 2,
+                           .hidden = 96,
+                           .heads = 4,
+                           .kv_heads = 2,
+                           .ffn = 256,
+                           .vocab = 43,
+                           .bos = 1,
+                           .eos = {2},
+                           .n_eos = 1};
+    rlf_model_config config;
+    rlf_model *model;
+    MUST(t, rlf_model_config_llama(&args, arena, &t->err, &config));
+    rlf_model_options options = {.head = RLF_HEAD_BOTH};
+    MUST(t, rlf_model_new(t->queue, rlf_kernels_cpu(), &config, &options,
+                          &t->err, &model));
+    MUST(t, rlf_weights_init(model, 7, &t->err));
+    int64_t count = 0;
+    const rlf_table *table = model->table;
+    for (int i = 0; i < table->n_slots; i++) {
+        const rlf_slot *slot = &table->slots[i];
+        const float *x = model->weights + slot->offset;
+        double sum = 0, squares = 0, want = 0;
+        for (int64_t k = 0; k < slot->count; k++) {
+            sum += (double)x[k];
+            squares += (double)x[k] * (double)x[k];
+        }
+        double mean = sum / (double)slot->count;
+        double deviation = sqrt(squares / (double)slot->count - mean * mean);
+        if (slot->kind == RLF_SLOT_EMBEDDING)
+            want = 0.02;
+        if (slot->kind == RLF_SLOT_LINEAR)
+            want = 1 / sqrt((double)slot->cols);
+        if (slot->kind == RLF_SLOT_RESIDUAL)
+            want = 1 / sqrt((double)slot->cols * 4);
+        double bound = 4 * want / sqrt((double)slot->count);
+        ok(fabs(deviation - want) <= bound &&
+               fabs(mean - (slot->kind == RLF_SLOT_NORM)) <= bound,
+           "%s: mean %.4f, deviation %.4f", slot->name, mean, deviation);
+        if (slot->offset != table->score)
+            count += slot->count;
+    }
+    is_int(count, 211488, "as many weights as there should be");
+    uint64_t hash = rlf_hash(RLF_HASH_INIT, model->weights,
+                             (size_t)table->count * sizeof(float));
+    ok(hash == UINT64_C(0x5dd6ec51456c24b4),
+       "the same bits on every machine (%016llx)", (unsigned long long)hash);
+    /* percentiles of the normal distribution, from tables */
+    near(rlf_normal(0.5), 0, 0, "median");
+    near(rlf_normal(0.975), 1.959963984540054, 1e-14, "0.975");
+    near(rlf_normal(0.001), -3.090232306167813, 1e-14, "0.001");
+    near(rlf_normal(1e-12), -7.034483825301131, 1e-13, "1e-12");
+    rlf_model_free(model);
+}
+
+static void
+test_assign(test_machine *t, rlf_arena *arena)
+{
+    const char *dir = source_path(arena, "tests/data/models/qwen2");
+    rlf_model *a = load(t, dir, RLF_HEAD_LM, true, arena);
+    rlf_model *b = load(t, dir, RLF_HEAD_LM, false, arena);
+    randomize(t, b, 5);
+    train_step(t, a, 9);
+    size_t n = (size_t)a->table->count;
+    float *before = rlf_malloc(n * sizeof *before);
+    memcpy(before, a->weights, n * sizeof *before);
+    const rlf_model *from[] = {b, a};
+    const float factor[] = {0.25f, 0.75f};
+    uint64_t version = a->version;
+    MUST(t, rlf_model_assign(a, factor, from, 2, &t->err));
+    double worst = 0;
+    for (int i = 0; i < a->table->n_slots; i++) {
+        const rlf_slot *slot = &a->table->slots[i];
+        for (int64_t k = slot->offset; k < slot->offset + slot->count; k++)
+            worst = fmax(worst, fabs((double)a->weights[k] -
+                                     (0.75 * (double)before[k] +
+                                      0.25 * (double)b->weights[k])));
+    }
+    ok(worst < 1e-6, "a := 0.25 b + 0.75 a (off by %g)", worst);
+    ok(a->version > version && a->steps == 0 && a->moment1[0] == 0,
+       "a new version, moments lost");
+    const rlf_model *only[] = {b};
+    const float one[] = {1};
+    MUST(t, rlf_model_assign(a, one, only, 1, &t->err));
+    is_bits_f32(a->weights, b->weights, n, "a := b is a copy");
+    free(before);
+    rlf_model_free(a);
+    rlf_model_free(b);
+}
+
+int
+main(void)
+{
+    rlf_arena *arena = rlf_arena_new();
+    snprintf(scratch, sizeof scratch, "model_files.%ld", (long)getpid());
+    test_machine t;
+    test_machine_open(&t, 1);
+    MUST(&t, rlf_dir_make(scratch, &t.err));
+    test_configs(&t, arena);
+    test_round_trip(&t, "llama", RLF_HEAD_LM, arena);
+    test_round_trip(&t, "qwen2", RLF_HEAD_LM, arena);
+    test_round_trip(&t, "qwen3", RLF_HEAD_LM, arena);
+    test_round_trip(&t, "mistral", RLF_HEAD_LM, arena);
+    test_round_trip(&t, "critic", RLF_HEAD_SCALAR, arena);
+    test_checkpoint(&t, "llama", arena);
+    test_checkpoint(&t, "qwen2", arena);
+    test_bad_files(&t, arena);
+    test_init(&t, arena);
+    test_assign(&t, arena);
+    MUST(&t, rlf_dir_remove(scratch, &t.err));
+    test_machine_close(&t);
+    rlf_arena_free(arena);
+    return done();
+}
