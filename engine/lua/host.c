@@ -23,10 +23,8 @@ const char rlf_lua_key_back, rlf_lua_key_frozen, rlf_lua_key_meta,
 
 /* ------------------------------------------------------------- budgets */
 
-/* "file:line: " of the innermost Lua function from `level` on. Allocates
- * nothing, so that the allocator may ask. */
-static void
-locate(lua_State *L, int level, char *out, size_t room)
+void
+rlf_lua_locate(lua_State *L, int level, char *out, size_t room)
 {
     lua_Debug ar;
     out[0] = 0;
@@ -57,7 +55,7 @@ allocate(void *ud, void *p, size_t old, size_t n)
         host->starved = fits;
         /* Lua collects and asks once more: the last answer counts */
         if (host->L && host->spent == RLF_LUA_SPENT_NONE)
-            locate(host->L, 0, host->where, sizeof host->where);
+            rlf_lua_locate(host->L, 0, host->where, sizeof host->where);
         return NULL;
     }
     host->live += n - had;
@@ -86,7 +84,7 @@ rlf_lua_error(lua_State *L, const char *hint, const char *fmt, ...)
     va_list ap;
     char where[256];
     va_start(ap, fmt);
-    locate(L, 1, where, sizeof where);
+    rlf_lua_locate(L, 1, where, sizeof where);
     lua_pushstring(L, where);
     lua_pushvfstring(L, fmt, ap);
     va_end(ap);
@@ -104,7 +102,7 @@ rlf_lua_stop(lua_State *L, rlf_lua_spent why, int level)
     rlf_lua_host *host = rlf_lua_host_of(L);
     if (host->spent == RLF_LUA_SPENT_NONE) {
         host->spent = why;
-        locate(L, level, host->where, sizeof host->where);
+        rlf_lua_locate(L, level, host->where, sizeof host->where);
     }
     lua_sethook(L, tick, LUA_MASKCOUNT, 1);
     lua_pushliteral(L, "a limit of the call is reached");
@@ -206,14 +204,38 @@ absent_hint(const char *message)
     return NULL;
 }
 
-/* Runs where the error was raised: adds the traceback to the value. */
+/* Does the message begin with, or name, a place: the file, or a line? */
+static bool
+has_place(const char *text, const char *path)
+{
+    if (strncmp(text, path, strlen(path)) == 0)
+        return true;
+    for (; *text && *text != '\n'; text++)
+        if (*text == ':') {
+            size_t digits = strspn(text + 1, "0123456789");
+            if (digits && text[1 + digits] == ':')
+                return true;
+        }
+    return false;
+}
+
+/* Runs where the error was raised: adds the place if the message has none, and
+ * the traceback. */
 static int
 on_error(lua_State *L)
 {
+    const char *path = rlf_lua_host_of(L)->program->path;
     lua_settop(L, 1);
     if (!lua_tostring(L, 1)) {
         lua_pushfstring(L, "an error that is a %s, not a text",
                         luaL_typename(L, 1));
+        lua_replace(L, 1);
+    }
+    if (!has_place(lua_tostring(L, 1), path)) {
+        char where[256];
+        rlf_lua_locate(L, 1, where, sizeof where);
+        lua_pushfstring(L, "%s%s%s", where[0] ? where : path,
+                        where[0] ? "" : ": ", lua_tostring(L, 1));
         lua_replace(L, 1);
     }
     luaL_traceback(L, L, NULL, 1);

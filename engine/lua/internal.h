@@ -97,6 +97,9 @@ extern const char rlf_lua_key_back, rlf_lua_key_frozen, rlf_lua_key_meta,
     rlf_lua_key_modules;
 
 /* host.c */
+/* "file:line: " of the innermost Lua function from `level` on, or "". Allocates
+ * nothing, so that the allocator may ask. */
+void rlf_lua_locate(lua_State *L, int level, char *out, size_t room);
 /* Take n from the budget; raises if that was more than there is. */
 void rlf_lua_charge(lua_State *L, uint64_t n);
 /* Raise because something ran out; `level` is whose line it was. */

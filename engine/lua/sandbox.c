@@ -9,6 +9,7 @@
 #include "engine/io/file.h"
 #include "engine/lua/internal.h"
 
+#include <limits.h>
 #include <lualib.h>
 #include <stdio.h>
 #include <string.h>
@@ -206,6 +207,23 @@ base_setmetatable(lua_State *L)
 }
 
 /* -------------------------------------------------------------- errors */
+
+/* error(message, level), where a level that is a C function of ours counts as
+ * its caller. */
+static int
+base_error(lua_State *L)
+{
+    lua_Integer level = luaL_optinteger(L, 2, 1);
+    lua_settop(L, 1);
+    if (lua_type(L, 1) == LUA_TSTRING && level > 0 && level < INT_MAX) {
+        char where[256];
+        rlf_lua_locate(L, (int)level, where, sizeof where);
+        lua_pushstring(L, where);
+        lua_insert(L, 1);
+        lua_concat(L, 2);
+    }
+    return lua_error(L);
+}
 
 static int
 pcall_done(lua_State *L, int status, lua_KContext extra)
@@ -493,6 +511,7 @@ open_base(lua_State *L)
         {"rawlen", base_rawlen},
         {"getmetatable", base_getmetatable},
         {"setmetatable", base_setmetatable},
+        {"error", base_error},
         {"pcall", base_pcall},
         {"xpcall", base_xpcall},
         {"load", base_load},

@@ -105,7 +105,8 @@ lua_gives(const char *body, const char *want)
     snprintf(source, sizeof source, "return function(s)\n%s\nend", body);
     outcome out = lua_run((setup){.text = true}, source);
     const char *got = out.status < 0 ? out.err.sentence : out.text;
-    bool good = ok(strcmp(got, want) == 0, "gives: %.60s", want);
+    bool good = ok(strcmp(got, want) == 0, "gives: %.*s",
+                   (int)strcspn(want, "\n"), want);
     if (!good)
         note("source: %s\n# got: %s\n# %s", body, got, out.err.detail);
     return good;

@@ -72,17 +72,17 @@ test_frozen(void)
         "local n = 1\nreturn function(s) n = 1.0 return n end",
         "r.lua:2: the call changed 'n', a variable outside the function" WHO,
         NULL);
-    lua_fails(
-        "local co = coroutine.create(function() end)\n"
-        "return function(s) return coroutine.status(co) end",
-        "a coroutine is kept at file level, and would keep its state from "
-        "call to call",
-        NULL);
-    lua_fails(
-        "local it = ('a b'):gmatch('%w')\nreturn function(s) it() end",
-        "an iterator (of pairs, gmatch or coroutine.wrap) is kept at file "
-        "level, and would keep its state from call to call",
-        NULL);
+    lua_fails("local co = coroutine.create(function() end)\n"
+              "return function(s) return coroutine.status(co) end",
+              "r.lua: a coroutine is kept at file level, and would keep its "
+              "state from "
+              "call to call",
+              NULL);
+    lua_fails("local it = ('a b'):gmatch('%w')\nreturn function(s) it() end",
+              "r.lua: an iterator (of pairs, gmatch or coroutine.wrap) is kept "
+              "at file "
+              "level, and would keep its state from call to call",
+              NULL);
 }
 
 /* A changed variable is put back, so the next call sees the file as loaded. */
@@ -232,7 +232,7 @@ test_metatables(void)
               "r.lua: __mode was set: weak tables are not allowed" WHO, NULL);
     lua_fails("local m = {} t = setmetatable({}, m) m.__mode = 'v'\n"
               "return function(s) return 1 end",
-              "__mode was set: weak tables are not allowed", NULL);
+              "r.lua: __mode was set: weak tables are not allowed", NULL);
     lua_gives(
         "return tostring(getmetatable(s)) .. tostring(pcall(setmetatable, "
         "s, {}))",
@@ -297,12 +297,14 @@ test_loading(void)
               "r.lua:3: unexpected symbol near 'end'", NULL);
     lua_fails("local a = nil\nlocal b = a.b\nreturn function() end",
               "r.lua:2: attempt to index a nil value (local 'a')", NULL);
-    lua_fails("\x1bLua", "attempt to load a binary chunk (mode is 't')", NULL);
+    lua_fails("\x1bLua", "r.lua: attempt to load a binary chunk (mode is 't')",
+              NULL);
     lua_fails("return function(s) error('my own') end", "r.lua:1: my own" WHO,
               NULL);
-    lua_fails("return function(s) error('bare', 0) end", "bare" WHO, NULL);
+    lua_fails("return function(s) error('bare', 0) end", "r.lua:1: bare" WHO,
+              NULL);
     lua_fails("return function(s) error({}) end",
-              "an error that is a table, not a text" WHO, NULL);
+              "r.lua:1: an error that is a table, not a text" WHO, NULL);
     lua_fails("return function(s) return s.respone:match('a') end",
               "r.lua:1: attempt to index a nil value (field 'respone')" WHO,
               NULL);
@@ -394,6 +396,39 @@ test_sort(void)
               "attempt to compare string with number");
 }
 
+/* Odd corners, each of which ends as a Lua programmer expects. */
+static void
+test_corners(void)
+{
+    outcome out =
+        lua_run((setup){0}, "setmetatable(_G, {__index = function(_, k) "
+                            "error('undefined ' .. k, 2) end})\n"
+                            "return function(s) return nowhere end");
+    is_str(out.err.sentence, "r.lua:2: undefined nowhere" WHO,
+           "a file may make undefined globals an error");
+    out = lua_run((setup){0}, "setmetatable(_G, {__index = {zz = 3}})\n"
+                              "return function(s) return zz end");
+    is_int((int)out.number, 3, "or give them values");
+    lua_fails("local A = {}\nlocal B = setmetatable({}, A)\n"
+              "setmetatable(A, B) A.__index = B B.__index = A\n"
+              "return function(s) return B.x end",
+              "r.lua:4: '__index' chain too long; possible loop" WHO, NULL);
+    lua_fails("return function(s) coroutine.yield(1) end",
+              "r.lua:1: attempt to yield from outside a coroutine" WHO, NULL);
+    lua_fails("local t = {3, 1, 2}\nreturn function(s) table.sort(t) end",
+              "r.lua:2: assignment to an element of a table that was made at "
+              "file level" WHO,
+              KEEP);
+    lua_gives("for k in pairs(s) do s[k] = nil end return 'done'", "done");
+    lua_gives("local c = coroutine.wrap(function() for k in pairs(s) do "
+              "coroutine.yield(k) end end) return c() .. c()",
+              "answerfinished");
+    lua_gives("local function f() return pcall(f) end f() return 'caught'",
+              "caught");
+    lua_gives("return tostring(load(('('):rep(100000)))", "nil");
+    lua_gives("return tostring('10' + 1)", "11");
+}
+
 int
 main(void)
 {
@@ -408,5 +443,6 @@ main(void)
     test_loading();
     test_coroutines();
     test_sort();
+    test_corners();
     return done();
 }
