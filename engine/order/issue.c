@@ -81,7 +81,7 @@ add_iteration(rlf_order *order, frame *f)
 {
     instance *loop = order->instances.data[f->for_instance];
     const rlf_region *region = &order->graph->regions.data[f->region];
-    int self = add_instance(order, loop->shown.node, f->iteration);
+    int self = add_instance(order, loop->shown.node, loop->shown.iteration);
     instance *in = order->instances.data[self];
     in->shown.loop = true;
     in->started = true;

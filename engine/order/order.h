@@ -46,7 +46,8 @@ typedef struct rlf_order_command {
 /* An issued node. Indices count from 0 in each step. */
 typedef struct rlf_instance {
     const rlf_node *node;
-    uint64_t iteration; /* hash of the loop counters around it */
+    uint64_t iteration; /* hash of the loop counters around it; the pieces of
+                           all iterations of a for have the for's own */
     /* Per input of the node: the instance and output that make it. A piece of
      * a for is output `port` of the LOOP instance of that iteration. */
     struct rlf_origin {
