@@ -24,6 +24,7 @@ check_PROGRAMS += \
 	tests/unit/kernels_attention \
 	tests/unit/kernels_expr \
 	tests/unit/kernels_expr_grad \
+	tests/unit/kernels_expr_loops \
 	tests/unit/kernels_expr_parts \
 	tests/unit/kernels_head \
 	tests/unit/kernels_product \
@@ -33,6 +34,7 @@ tests_unit_kernels_expr_SOURCES = tests/unit/kernels_expr.c \
 	tests/unit/kernels_expr.h
 tests_unit_kernels_expr_LDADD = $(KERNELS_LIBS) -lm
 tests_unit_kernels_expr_grad_LDADD = $(KERNELS_LIBS) -lm
+tests_unit_kernels_expr_loops_LDADD = $(KERNELS_LIBS) -lm
 tests_unit_kernels_expr_parts_LDADD = $(KERNELS_LIBS) -lm
 tests_unit_kernels_head_LDADD = $(KERNELS_LIBS) -lm
 tests_unit_kernels_product_LDADD = $(KERNELS_LIBS) -lm
