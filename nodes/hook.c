@@ -20,7 +20,7 @@
 
 static const rlf_formal lua_formals[] = {
     {.name = "path",
-     .kind = RLF_FORMAL_TEXT,
+     .kind = RLF_FORMAL_PATH,
      .required = true,
      .doc = "a Lua file that returns a function"},
     {.name = "per",
@@ -142,7 +142,7 @@ load(const rlf_env *env, const rlf_resource *resource, rlf_hook *hook,
     const rlf_arg *word =
         rlf_args_find(resource->args, resource->n_args, "per");
     size_t per = 0;
-    while (word && per < RLF_COUNT(pers) &&
+    while (word && word->given && per < RLF_COUNT(pers) &&
            strcmp(pers[per].word, word->text) != 0)
         per++;
     if (!path || path->kind != RLF_ARG_TEXT || per == RLF_COUNT(pers))
@@ -161,8 +161,9 @@ load(const rlf_env *env, const rlf_resource *resource, rlf_hook *hook,
     RLF_TRY(rlf_lua_program_open(hook->arena, &spec, err, &hook->program));
     hook->name = resource->name;
     hook->n_gives = rlf_lua_program_gives(hook->program);
-    hook->forgiving =
-        rlf_args_find(resource->args, resource->n_args, "on_error") != NULL;
+    const rlf_arg *value =
+        rlf_args_find(resource->args, resource->n_args, "on_error");
+    hook->forgiving = value && value->given;
     hook->otherwise = number_or(resource, "on_error", 0);
     hook->log = env->log;
     const rlf_lua_options options = {.print = print, .arg = hook};
