@@ -197,14 +197,13 @@ micro_batches(world *w, int which, int tokens, rlf_reach reach)
        "begin computes no gradient of live values");
     for (uint32_t r = n_rows(w, rows); r-- > 0;) {
         uint32_t n = n_tokens(w, tokens, r), cut = n / 3;
-        for (int k = 0; k < 4; k += 3)
-            for (uint32_t t = 0; t < n_tokens(w, k ? REJECTED : tokens, r);
-                 t++) {
-                uint64_t at = place_of(w, k ? REJECTED : tokens, r, t);
+        for (int k = 0; k < (which == PAIRS ? 4 : 1); k += 3) {
+            int domain = k ? REJECTED : tokens;
+            for (uint32_t t = 0; t < n_tokens(w, domain, r); t++) {
+                uint64_t at = place_of(w, domain, r, t);
                 now[k].number[at] = in[k].number[at];
-                if (k && which != PAIRS)
-                    break;
             }
+        }
         const rlf_expr_part pieces[] = {{r, 0, cut}, {r, cut, n}};
         const rlf_expr_part whole = {r, 0, UINT32_MAX};
         if (reach == RLF_REACH_POINT)
