@@ -2,15 +2,41 @@
 # so parser.y and lexer.l are a library of their own inside it.
 noinst_LTLIBRARIES += libgrammar.la libsyntax.la
 libgrammar_la_SOURCES = \
-	%D%/ast.c %D%/ast.h \
+	%D%/args.c \
+	%D%/ast.c \
+	%D%/ast.h \
+	%D%/builtin.c \
+	%D%/builtin.def \
+	%D%/call.c \
+	%D%/compile.c \
+	%D%/compile.h \
+	%D%/def.c \
 	%D%/dump.c \
+	%D%/eval.c \
+	%D%/flow.c \
 	%D%/fmt.c \
+	%D%/import.c \
+	%D%/item.c \
 	%D%/keyword.def \
+	%D%/level.c \
 	%D%/lex.c \
+	%D%/lower.c \
+	%D%/lower.h \
+	%D%/name.c \
 	%D%/op.def \
-	%D%/parse.c %D%/parse.h \
-	%D%/report.c %D%/report.h \
-	%D%/syntax.h %D%/token.h
+	%D%/param.c \
+	%D%/parse.c \
+	%D%/parse.h \
+	%D%/program.c \
+	%D%/report.c \
+	%D%/report.h \
+	%D%/resource.c \
+	%D%/sema.h \
+	%D%/set.c \
+	%D%/syntax.h \
+	%D%/term.c \
+	%D%/token.h \
+	%D%/update.c
 libgrammar_la_LIBADD = libsyntax.la
 libsyntax_la_SOURCES = %D%/parser.y %D%/lexer.l
 libsyntax_la_CFLAGS = $(GENERATED_CFLAGS)

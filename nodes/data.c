@@ -12,7 +12,7 @@
 /* ---- the declaration ---- */
 
 #define FILE_FORMALS(what)                                                     \
-    {.name = "path", .kind = RLF_FORMAL_TEXT, .required = true, .doc = what},  \
+    {.name = "path", .kind = RLF_FORMAL_PATH, .required = true, .doc = what},  \
         {.name = "prompt",                                                     \
          .kind = RLF_FORMAL_TEXT,                                              \
          .labelled = true,                                                     \

@@ -24,7 +24,7 @@
     }
 #define TEMPLATE_FORMAL                                                \
     {                                                                  \
-        .name = "template", .kind = RLF_FORMAL_TEXT, .labelled = true, \
+        .name = "template", .kind = RLF_FORMAL_PATH, .labelled = true, \
         .doc = "a Lua file that writes chat messages as one text"      \
     }
 
@@ -37,7 +37,7 @@ static const rlf_formal lm_formals[] = {
     OPTIMIZER_FORMAL,
     TEMPLATE_FORMAL,
     {.name = "tokenizer",
-     .kind = RLF_FORMAL_TEXT,
+     .kind = RLF_FORMAL_PATH,
      .labelled = true,
      .doc = "a directory with a tokenizer, if not that of the model"},
     {.name = "dtype",

@@ -88,6 +88,8 @@ typedef enum rlf_formal_kind {
     RLF_FORMAL_CONSTRUCTOR, /* a nested constructor, adamw(...): RLF_ARG_LIST
                                with its name as `text` */
     RLF_FORMAL_SOURCE,      /* a text (a path) or a nested constructor */
+    RLF_FORMAL_PATH,        /* a path, made by the grammar as it is to be
+                               opened; becomes RLF_ARG_TEXT */
 } rlf_formal_kind;
 
 struct rlf_formal {

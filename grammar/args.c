@@ -1,0 +1,526 @@
+/* Arguments of calls and constructors against the formals of their class. */
+#include "grammar/sema.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Where matched arguments go: of a node's item, or of a resource. */
+typedef struct matcher {
+    rlf_sema *s;
+    const char *what; /* the name of what is called */
+    const rlf_formal *formals;
+    int n;
+    rlf_item *item; /* NULL: a resource, all is known now */
+    rlf_resource_kind kind;
+    const char *within; /* the constructor around nested ones */
+    bool lazy;    /* an optimizer's: arguments that change are not known now */
+    rlf_arg *out; /* one a formal; then the extra ones */
+    int n_out;
+} matcher;
+
+/* ---- which argument is which formal's ---- */
+
+static int
+find_formal(const matcher *m, const char *label)
+{
+    for (int i = 0; i < m->n; i++) {
+        if (!strcmp(m->formals[i].name, label))
+            return i;
+    }
+    return -1;
+}
+
+static int
+next_plain(const matcher *m, const rlf_ast_arg *const *given)
+{
+    for (int i = 0; i < m->n; i++) {
+        if (!m->formals[i].labelled && !given[i])
+            return i;
+    }
+    return -1;
+}
+
+static void
+unknown_label(const matcher *m, const rlf_ast_arg *arg)
+{
+    const char **names = RLF_NEW_ARRAY(m->s->arena, const char *, m->n + 1);
+    rlf_buf list = {0};
+    for (int i = 0; i < m->n; i++) {
+        names[i] = m->formals[i].name;
+        rlf_buf_printf(&list, "%s%s:", i ? ", " : "", names[i]);
+    }
+    rlf_diag *diag =
+        rlf_diag_error(m->s->diags, "argument", arg->label.span,
+                       "'%s' has no argument '%s:'", m->what, arg->label.text);
+    const char *nearest = rlf_str_nearest(arg->label.text, names, (size_t)m->n);
+    if (nearest)
+        rlf_diag_hint(m->s->diags, diag, "did you mean '%s:'?", nearest);
+    else if (m->n)
+        rlf_diag_hint(m->s->diags, diag, "it has %s", list.p);
+    rlf_buf_free(&list);
+}
+
+/* given[i]: the argument for formal i, or NULL. */
+static bool
+sort_args(const matcher *m, const rlf_ast_args *args, bool extra,
+          const rlf_ast_arg **given, const rlf_ast_arg **more, int *n_more)
+{
+    bool good = true;
+    for (size_t k = 0; args && k < args->count; k++) {
+        const rlf_ast_arg *arg = &args->data[k];
+        rlf_diags *diags = m->s->diags;
+        if (arg->over.text) {
+            rlf_diag_error(diags, "argument", arg->over.span,
+                           "'%s' is not a reduction", m->what);
+            return false;
+        }
+        int i = arg->label.text ? find_formal(m, arg->label.text)
+                                : next_plain(m, given);
+        if (i >= 0 && !given[i]) {
+            given[i] = arg;
+        } else if (i >= 0) {
+            rlf_diag_error(diags, "argument", arg->span,
+                           "'%s' already has '%s'", m->what,
+                           m->formals[i].name);
+            good = false;
+        } else if (arg->label.text && extra) {
+            more[(*n_more)++] = arg;
+        } else if (arg->label.text) {
+            unknown_label(m, arg);
+            good = false;
+        } else {
+            rlf_diag *diag = rlf_diag_error(
+                diags, "argument", arg->span,
+                "'%s' takes no further argument without a name", m->what);
+            if (m->n && m->formals[m->n - 1].labelled)
+                rlf_diag_hint(diags, diag, "write the name before it: %s: ...",
+                              m->formals[m->n - 1].name);
+            good = false;
+        }
+    }
+    return good;
+}
+
+/* ---- one argument ---- */
+
+static bool
+bounds(const matcher *m, const rlf_formal *f, double value, rlf_span span)
+{
+    bool whole = f->kind != RLF_FORMAL_INT || value == floor(value);
+    bool inside =
+        f->least >= f->most || (value >= f->least && value <= f->most);
+    if (whole && inside)
+        return true;
+    if (!whole)
+        rlf_diag_error(m->s->diags, "argument", span,
+                       "'%s:' of '%s' is a whole number, not %g", f->name,
+                       m->what, value);
+    else
+        rlf_diag_error(m->s->diags, "argument", span,
+                       "'%s:' of '%s' is %g, and must be from %g to %g",
+                       f->name, m->what, value, f->least, f->most);
+    return false;
+}
+
+static bool
+wrong(const matcher *m, const rlf_formal *f, const rlf_thing *got,
+      const char *wanted)
+{
+    if (got->kind != RLF_THING_NONE)
+        rlf_diag_error(m->s->diags, "argument", got->span,
+                       "'%s:' of '%s' is %s, and this is %s", f->name, m->what,
+                       wanted, rlf_thing_word(m->s, got));
+    return false;
+}
+
+static bool
+put_term(const matcher *m, rlf_arg *arg, int term)
+{
+    arg->kind = RLF_ARG_VALUE;
+    arg->value = term;
+    arg->input = rlf_item_input_term(m->s, m->item, term);
+    return true;
+}
+
+/* Does the expression name something that changes while running? Optimizer
+ * arguments may; they are read at each update, so the resource goes without. */
+static bool
+changes(rlf_sema *s, const rlf_ast_expr *e)
+{
+    if (!e)
+        return false;
+    rlf_found found;
+    if (e->kind == RLF_AST_NAME) {
+        if (rlf_name_find(s, &e->name, &found))
+            return found.decl && found.decl->kind == RLF_AST_STATE;
+        return rlf_classes_find(s->classes, RLF_ROLE_FIELD, RLF_RECEIVER_NONE,
+                                e->name.text) != NULL;
+    }
+    if (changes(s, e->left) || changes(s, e->right) || changes(s, e->other))
+        return true;
+    for (size_t i = 0; e->args && i < e->args->count; i++) {
+        if (changes(s, e->args->data[i].value))
+            return true;
+    }
+    return false;
+}
+
+static bool
+put_number(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
+           rlf_arg *arg)
+{
+    rlf_sema *s = m->s;
+    if (m->lazy && changes(s, e)) {
+        arg->kind = RLF_ARG_ABSENT;
+        return true;
+    }
+    int term = rlf_eval_number(s, e);
+    if (term < 0)
+        return false;
+    const rlf_term *t = &s->terms.data[term];
+    if (rlf_term_constant(s, term, &arg->number)) {
+        arg->kind = RLF_ARG_NUMBER;
+        return bounds(m, f, arg->number, e->span);
+    }
+    if (!m->item || f->kind != RLF_FORMAL_NUMBER) {
+        rlf_diag_error(s->diags, "argument", e->span,
+                       "'%s:' of '%s' must be known before the run starts",
+                       f->name, m->what);
+        return false;
+    }
+    if (t->domain != 0 || t->text) {
+        rlf_diag_error(s->diags, "level", e->span,
+                       "'%s:' of '%s' is one number, and this is %s", f->name,
+                       m->what, rlf_level_name(s, t->domain, t->set));
+        return false;
+    }
+    return put_term(m, arg, term);
+}
+
+static bool
+put_text(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
+         rlf_arg *arg, bool path)
+{
+    rlf_thing t = rlf_eval(m->s, e);
+    if (t.kind != RLF_THING_TEXT)
+        return wrong(m, f, &t, path ? "a path" : "a text");
+    arg->kind = RLF_ARG_TEXT;
+    arg->text = path && !t.resolved
+                    ? rlf_sema_path(m->s, m->s->scope->module, t.text)
+                    : t.text;
+    return true;
+}
+
+static bool
+put_list(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
+         rlf_arg *arg)
+{
+    rlf_thing t = rlf_eval(m->s, e);
+    if (t.kind == RLF_THING_TEXT) {
+        arg->kind = RLF_ARG_TEXT;
+        arg->text = t.text;
+        return true;
+    }
+    if (t.kind != RLF_THING_LIST)
+        return wrong(m, f, &t, "a text or a list");
+    arg->kind = RLF_ARG_LIST;
+    arg->n_list = (int)t.n_list;
+    arg->list = RLF_NEW_ARRAY(m->s->arena, rlf_arg, t.n_list);
+    for (size_t i = 0; i < t.n_list; i++) {
+        rlf_arg *one = &arg->list[i];
+        one->span = t.list[i].span;
+        one->given = true;
+        if (t.list[i].kind == RLF_THING_TEXT) {
+            one->kind = RLF_ARG_TEXT;
+            one->text = t.list[i].text;
+        } else if (rlf_term_constant(
+                       m->s, rlf_thing_number(m->s, &t.list[i], e->span),
+                       &one->number)) {
+            one->kind = RLF_ARG_NUMBER;
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* One of "a|b|c", written bare; or a text that is one. */
+static bool
+put_word(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
+         rlf_arg *arg)
+{
+    const char *word = e->kind == RLF_AST_NAME ? e->name.text : NULL;
+    const char *p = f->words;
+    size_t n = word ? strlen(word) : 0;
+    for (int tries = 0; tries < 2; tries++) {
+        for (p = f->words; word && *p; p += strcspn(p, "|"), p += *p == '|') {
+            if (strcspn(p, "|") == n && !memcmp(p, word, n)) {
+                arg->kind = RLF_ARG_TEXT;
+                arg->text = word;
+                return true;
+            }
+        }
+        if (tries || e->kind == RLF_AST_NUMBER)
+            break;
+        rlf_found found;
+        bool named =
+            e->kind != RLF_AST_NAME || (rlf_name_find(m->s, &e->name, &found) &&
+                                        (found.local || found.decl));
+        if (!named)
+            break;
+        rlf_thing t = rlf_eval(m->s, e);
+        if (t.kind == RLF_THING_NONE)
+            return false;
+        word = t.kind == RLF_THING_TEXT ? t.text : NULL;
+        n = word ? strlen(word) : 0;
+    }
+    rlf_buf list = {0};
+    for (p = f->words; *p; p += strcspn(p, "|"), p += *p == '|')
+        rlf_buf_printf(&list, "%s%.*s", list.n ? ", " : "",
+                       (int)strcspn(p, "|"), p);
+    rlf_diag *diag =
+        rlf_diag_error(m->s->diags, "argument", e->span,
+                       "'%s:' of '%s' cannot be this", f->name, m->what);
+    rlf_diag_hint(m->s->diags, diag, "it is one of %s", list.p);
+    rlf_buf_free(&list);
+    return false;
+}
+
+static bool
+put_constructor(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
+                rlf_arg *arg)
+{
+    const char *name = e->kind == RLF_AST_CALL && e->left->kind == RLF_AST_NAME
+                           ? e->left->name.text
+                           : NULL;
+    const rlf_constructor *c =
+        name ? rlf_classes_constructor(m->s->classes, m->kind, m->within, name)
+             : NULL;
+    if (!c) {
+        rlf_diag *diag =
+            rlf_diag_error(m->s->diags, "argument", e->span,
+                           "'%s:' of '%s' cannot be this", f->name, m->what);
+        rlf_diag_hint(m->s->diags, diag, "%s", f->doc);
+        return false;
+    }
+    arg->kind = RLF_ARG_LIST;
+    arg->text = c->name;
+    return rlf_args_constructor(m->s, e, c, m->kind, &arg->list, &arg->n_list);
+}
+
+static bool
+put_set(const matcher *m, const rlf_ast_expr *e, rlf_arg *arg)
+{
+    rlf_thing t = rlf_eval(m->s, e);
+    int set = rlf_thing_set(m->s, &t, e->span);
+    if (set < 0)
+        return false;
+    arg->kind = RLF_ARG_VALUE;
+    arg->value = set;
+    arg->input = rlf_item_input_set(m->s, m->item, set);
+    return true;
+}
+
+static bool
+put_column(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
+           rlf_arg *arg)
+{
+    bool text = f->kind == RLF_FORMAL_TEXT_COLUMN;
+    rlf_thing t = rlf_eval(m->s, e);
+    if (t.kind == RLF_THING_NONE)
+        return false;
+    if (text && t.kind != RLF_THING_WORDS)
+        return wrong(m, f, &t, "a column of texts");
+    int term = text ? t.term : rlf_thing_number(m->s, &t, e->span);
+    return term >= 0 && put_term(m, arg, term);
+}
+
+static bool
+put_resource(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
+             rlf_arg *arg)
+{
+    bool hook = f->kind == RLF_FORMAL_HOOK;
+    rlf_thing t = rlf_eval(m->s, e);
+    if (t.kind != (hook ? RLF_THING_HOOK : RLF_THING_MODEL))
+        return wrong(m, f, &t, hook ? "a hook" : "a model");
+    arg->kind = RLF_ARG_RESOURCE;
+    arg->resource = t.resource;
+    return true;
+}
+
+static bool
+put_arg(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
+        rlf_arg *arg)
+{
+    switch (f->kind) {
+    case RLF_FORMAL_NUMBER:
+    case RLF_FORMAL_INT:
+    case RLF_FORMAL_FLAG:
+        return put_number(m, f, e, arg);
+    case RLF_FORMAL_TEXT:
+        return put_text(m, f, e, arg, false);
+    case RLF_FORMAL_PATH:
+        return put_text(m, f, e, arg, true);
+    case RLF_FORMAL_TEXTS:
+        return put_list(m, f, e, arg);
+    case RLF_FORMAL_SET:
+        return put_set(m, e, arg);
+    case RLF_FORMAL_COLUMN:
+    case RLF_FORMAL_TEXT_COLUMN:
+        return put_column(m, f, e, arg);
+    case RLF_FORMAL_HOOK:
+    case RLF_FORMAL_MODEL:
+        return put_resource(m, f, e, arg);
+    case RLF_FORMAL_WORD:
+        return put_word(m, f, e, arg);
+    case RLF_FORMAL_CONSTRUCTOR:
+        return put_constructor(m, f, e, arg);
+    case RLF_FORMAL_SOURCE:
+        return e->kind == RLF_AST_CALL ? put_constructor(m, f, e, arg)
+                                       : put_text(m, f, e, arg, true);
+    }
+    return false;
+}
+
+/* An argument beyond the formals: a field of a hook's sample, a column. */
+static bool
+put_extra(const matcher *m, const rlf_ast_arg *given, rlf_arg *arg)
+{
+    rlf_thing t = rlf_eval(m->s, given->value);
+    arg->name = given->label.text;
+    arg->span = given->span;
+    arg->given = true;
+    if (t.kind == RLF_THING_TEXT) {
+        arg->kind = RLF_ARG_TEXT;
+        arg->text = t.text;
+        return true;
+    }
+    if (t.kind == RLF_THING_WORDS && m->item)
+        return put_term(m, arg, t.term);
+    int term = rlf_thing_number(m->s, &t, given->value->span);
+    if (term < 0)
+        return false;
+    if (rlf_term_constant(m->s, term, &arg->number)) {
+        arg->kind = RLF_ARG_NUMBER;
+        return true;
+    }
+    return m->item && put_term(m, arg, term);
+}
+
+/* ---- all of them ---- */
+
+static bool
+match_one(const matcher *m, int i, const rlf_ast_arg *given, rlf_span at)
+{
+    const rlf_formal *f = &m->formals[i];
+    rlf_arg *arg = &m->out[i];
+    arg->name = f->name;
+    arg->span = at;
+    if (!given && f->required) {
+        rlf_diag *diag =
+            rlf_diag_error(m->s->diags, "argument", at, "'%s' lacks '%s%s'",
+                           m->what, f->name, f->labelled ? ":" : "");
+        rlf_diag_hint(m->s->diags, diag, "%s", f->doc);
+        return false;
+    }
+    if (!given) {
+        bool number = f->kind == RLF_FORMAL_NUMBER ||
+                      f->kind == RLF_FORMAL_INT || f->kind == RLF_FORMAL_FLAG;
+        bool fallback = number && (f->fallback > 0 || f->fallback < 0);
+        arg->kind = fallback ? RLF_ARG_NUMBER : RLF_ARG_ABSENT;
+        arg->number = f->fallback;
+        return true;
+    }
+    arg->span = given->value->span;
+    arg->given = true;
+    if (f->unsupported) {
+        rlf_diag_error(m->s->diags, "unsupported", given->span, "%s",
+                       f->unsupported);
+        return false;
+    }
+    return put_arg(m, f, given->value, arg);
+}
+
+static bool
+match(matcher *m, const rlf_ast_args *args, bool extra, rlf_span at)
+{
+    size_t room = (size_t)m->n + (args ? args->count : 0);
+    const rlf_ast_arg **given =
+        RLF_NEW_ARRAY(m->s->arena, const rlf_ast_arg *, room);
+    const rlf_ast_arg **more =
+        RLF_NEW_ARRAY(m->s->arena, const rlf_ast_arg *, room);
+    int n_more = 0;
+    bool good = sort_args(m, args, extra, given, more, &n_more);
+    m->out = RLF_NEW_ARRAY(m->s->arena, rlf_arg, room);
+    m->n_out = m->n + n_more;
+    for (int i = 0; i < m->n; i++)
+        good = match_one(m, i, given[i], at) && good;
+    for (int i = 0; i < n_more; i++)
+        good = put_extra(m, more[i], &m->out[m->n + i]) && good;
+    return good;
+}
+
+bool
+rlf_args_match(rlf_sema *s, const rlf_ast_args *args, const rlf_formal *formals,
+               int n_formals, bool extra, const char *what, rlf_span at,
+               rlf_item *item)
+{
+    matcher m = {
+        .s = s, .what = what, .formals = formals, .n = n_formals, .item = item};
+    bool good = match(&m, args, extra, at);
+    rlf_arg *all = RLF_NEW_ARRAY(s->arena, rlf_arg, item->n_args + m.n_out);
+    if (item->n_args)
+        memcpy(all, item->args, sizeof *all * (size_t)item->n_args);
+    memcpy(all + item->n_args, m.out, sizeof *all * (size_t)m.n_out);
+    item->args = all;
+    item->n_args += m.n_out;
+    return good;
+}
+
+/* Does class update read all of its arguments itself? */
+static bool
+is_optimizer(const rlf_sema *s, const rlf_constructor *c)
+{
+    const rlf_node_class *update =
+        rlf_classes_find(s->classes, RLF_ROLE_UPDATE, RLF_RECEIVER_MODEL, NULL);
+    if (!update || !c->within)
+        return false;
+    for (int i = 0; i < c->n_formals; i++) {
+        bool found = false;
+        for (int k = 0; k < update->n_formals; k++)
+            found =
+                found || !strcmp(c->formals[i].name, update->formals[k].name);
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+/* Arguments that were not given are left out: readers ask by name. */
+bool
+rlf_args_constructor(rlf_sema *s, const rlf_ast_expr *call,
+                     const rlf_constructor *c, rlf_resource_kind kind,
+                     rlf_arg **out, int *n_out)
+{
+    *out = NULL;
+    *n_out = 0;
+    if (c->unsupported) {
+        rlf_diag_error(s->diags, "unsupported", call->span, "%s",
+                       c->unsupported);
+        return false;
+    }
+    matcher m = {.s = s,
+                 .what = c->name,
+                 .formals = c->formals,
+                 .n = c->n_formals,
+                 .kind = kind,
+                 .within = c->name,
+                 .lazy = is_optimizer(s, c)};
+    bool good = match(&m, call->args, c->extra, call->at);
+    *out = RLF_NEW_ARRAY(s->arena, rlf_arg, m.n_out);
+    for (int i = 0; i < m.n_out; i++) {
+        if (m.out[i].kind != RLF_ARG_ABSENT)
+            (*out)[(*n_out)++] = m.out[i];
+    }
+    return good;
+}

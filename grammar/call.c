@@ -1,0 +1,636 @@
+/* Calls of what classes do: methods, functions, fields, hooks, draws. */
+#include "grammar/sema.h"
+
+#include <string.h>
+
+/* ---- what is the same for all ---- */
+
+static bool
+supported(rlf_sema *s, const rlf_node_class *class, rlf_span span)
+{
+    if (class->unsupported)
+        rlf_diag_error(s->diags, "unsupported", span, "%s", class->unsupported);
+    return !class->unsupported;
+}
+
+/* The first argument of a kind that is a set. */
+static int
+set_argument(const rlf_item *item)
+{
+    for (size_t i = 0; i < item->inputs.count; i++) {
+        if (item->inputs.data[i].is_set)
+            return item->inputs.data[i].id;
+    }
+    return -1;
+}
+
+/* The domain of a set that a level means; -1: the set has none. */
+static int
+domain_at(const rlf_sema *s, int set, rlf_level level)
+{
+    const rlf_set *d = set >= 0 ? &s->graph->sets.data[set] : NULL;
+    switch (level) {
+    case RLF_LEVEL_SCALAR:
+        return 0;
+    case RLF_LEVEL_PROMPT:
+        return d ? d->prompts : -1;
+    case RLF_LEVEL_SAMPLE:
+        return d ? d->samples : -1;
+    case RLF_LEVEL_TOKEN:
+        return d ? d->tokens : -1;
+    case RLF_LEVEL_VOCAB:
+        break;
+    }
+    return -1;
+}
+
+/* Token columns of a set need its responses, tokenized by one model. */
+static bool
+check_tokens(rlf_sema *s, const rlf_node_class *class, int model, int set,
+             rlf_span span)
+{
+    if (set < 0 || !(class->needs_tokens || class->level == RLF_LEVEL_TOKEN))
+        return true;
+    rlf_set *d = &s->graph->sets.data[set];
+    if (d->tokens < 0) {
+        rlf_diag *diag = rlf_diag_error(s->diags, "level", span,
+                                        "'%s' has no responses", d->name);
+        rlf_diag_hint(s->diags, diag,
+                      "a response is made by m.generate(%s, ...) or "
+                      "respond(text)",
+                      d->name);
+        return false;
+    }
+    /* Who reads a set of given texts first makes its tokens. */
+    for (int k = set; k >= 0 && model >= 0; k = s->graph->sets.data[k].origin) {
+        if (s->graph->sets.data[k].model < 0)
+            s->graph->sets.data[k].model = model;
+    }
+    return true;
+}
+
+static rlf_item *
+new_item(rlf_sema *s, const rlf_node_class *class, int receiver, rlf_span span)
+{
+    rlf_item *item = rlf_item_new(s, class, receiver, span);
+    if (receiver >= 0 && class->receiver == RLF_RECEIVER_MODEL)
+        RLF_PUSH_IN(s->arena, &item->reads, receiver);
+    return item;
+}
+
+static void
+read_arguments(rlf_sema *s, rlf_item *item)
+{
+    for (int i = 0; i < item->n_args; i++) {
+        if (item->args[i].kind == RLF_ARG_RESOURCE &&
+            item->args[i].resource != item->receiver)
+            RLF_PUSH_IN(s->arena, &item->reads, item->args[i].resource);
+    }
+}
+
+static const rlf_arg *
+arg_named(const rlf_item *item, const char *name)
+{
+    return rlf_args_find(item->args, item->n_args, name);
+}
+
+/* A set given by a call: which domains it has follows from what it is made
+ * of. With `n:` a generation has its own samples, else the prompt's row. */
+static int
+make_set(rlf_sema *s, const rlf_item *item, int receiver_set)
+{
+    const rlf_node_class *class = item->class;
+    const char *name = rlf_arena_printf(s->arena, "%s(...)", class->name);
+    int set = set_argument(item);
+    if (class->sampled) {
+        const rlf_arg *n = arg_named(item, "n");
+        return rlf_set_generated(s, name, set, n && n->given, item->receiver,
+                                 item->span);
+    }
+    int term = -1;
+    for (size_t i = 0; i < item->inputs.count; i++) {
+        if (!item->inputs.data[i].is_set)
+            term = item->inputs.data[i].id;
+    }
+    const rlf_term *t = &s->terms.data[term];
+    if (receiver_set >= 0) {
+        const rlf_set *whole = &s->graph->sets.data[receiver_set];
+        bool by_prompt =
+            rlf_domain_reaches(&s->graph->domains, t->domain, whole->prompts);
+        return rlf_set_part(s, name, receiver_set, by_prompt, item->span);
+    }
+    int rows = t->set >= 0 ? t->set : rlf_set_of_domain(s, t->domain);
+    if (class->level == RLF_LEVEL_PROMPT)
+        return rlf_set_asked(s, name, t->domain, rows, item->span);
+    return rlf_set_written(s, name, t->domain, set, item->span);
+}
+
+/* Enter the item and make its one result. */
+static rlf_thing
+finish(rlf_sema *s, rlf_item *item, int receiver_set)
+{
+    const rlf_node_class *class = item->class;
+    rlf_thing thing = rlf_thing_none(item->span);
+    read_arguments(s, item);
+    int set = receiver_set >= 0 ? receiver_set : set_argument(item);
+    if (class->gives == RLF_GIVES_SET) {
+        int made = make_set(s, item, receiver_set);
+        int index = rlf_item_place(s, item);
+        rlf_item_output_set(s, index, made);
+        thing.kind = RLF_THING_SET;
+        thing.set = made;
+        return thing;
+    }
+    if (class->level == RLF_LEVEL_VOCAB) {
+        rlf_diag_error(s->diags, "unsupported", item->span,
+                       "one per word of the vocabulary cannot run yet");
+        return thing;
+    }
+    int index = rlf_item_place(s, item);
+    if (class->gives == RLF_GIVES_NOTHING)
+        return thing;
+    int domain = domain_at(s, set, class->level);
+    int term = rlf_item_output_term(
+        s, index, domain, class->gives == RLF_GIVES_TEXT, set, class->name);
+    return rlf_thing_term(s, term, item->span);
+}
+
+/* ---- functions: ask, respond ---- */
+
+/* The set that a text column's rows belong to stands for a `to:` not given. */
+static void
+fill_to(rlf_sema *s, rlf_item *item)
+{
+    int term = -1;
+    for (size_t i = 0; i < item->inputs.count; i++) {
+        if (!item->inputs.data[i].is_set)
+            term = item->inputs.data[i].id;
+    }
+    for (int i = 0; i < item->class->n_formals; i++) {
+        rlf_arg *arg = &item->args[i];
+        if (item->class->formals[i].kind != RLF_FORMAL_SET || arg->given ||
+            term < 0)
+            continue;
+        const rlf_term *t = &s->terms.data[term];
+        int set = t->set >= 0 ? t->set : rlf_set_of_domain(s, t->domain);
+        if (set < 0)
+            continue;
+        arg->kind = RLF_ARG_VALUE;
+        arg->value = set;
+        arg->input = rlf_item_input_set(s, item, set);
+    }
+}
+
+rlf_thing
+rlf_call_function(rlf_sema *s, const rlf_node_class *class,
+                  const rlf_ast_expr *call)
+{
+    rlf_thing none = rlf_thing_none(call->span);
+    rlf_item *item = new_item(s, class, -1, call->span);
+    if (!rlf_args_match(s, call->args, class->formals, class->n_formals,
+                        class->extra, class->name, call->at, item) ||
+        !supported(s, class, call->span))
+        return none;
+    for (size_t i = 0; i < item->inputs.count; i++) {
+        const rlf_item_input *in = &item->inputs.data[i];
+        rlf_level level = in->is_set
+                              ? RLF_LEVEL_PROMPT
+                              : rlf_level_of(s, s->terms.data[in->id].domain);
+        if (level != RLF_LEVEL_PROMPT && level != RLF_LEVEL_SAMPLE) {
+            rlf_diag_error(s->diags, "level", call->span,
+                           "'%s' takes a text per row of a set", class->name);
+            return none;
+        }
+    }
+    fill_to(s, item);
+    return finish(s, item, -1);
+}
+
+/* ---- methods ---- */
+
+static rlf_receiver
+receiver_of(const rlf_thing *thing)
+{
+    switch (thing->kind) {
+    case RLF_THING_MODEL:
+        return RLF_RECEIVER_MODEL;
+    case RLF_THING_SET:
+        return RLF_RECEIVER_SET;
+    case RLF_THING_DATA:
+        return RLF_RECEIVER_DATA;
+    default:
+        return RLF_RECEIVER_NONE;
+    }
+}
+
+/* s.at_last(x), s.at_all(x): arithmetic that a set's tokens are needed for. */
+static bool
+at_tokens(rlf_sema *s, int set, const rlf_ast_expr *call, rlf_thing *out)
+{
+    const char *name = call->left->name.text;
+    bool last = !strcmp(name, "at_last");
+    if (!last && strcmp(name, "at_all") != 0)
+        return false;
+    *out = rlf_thing_none(call->span);
+    if (!call->args || call->args->count != 1 ||
+        call->args->data[0].label.text) {
+        rlf_diag_error(s->diags, "argument", call->at,
+                       "'%s' takes one argument", name);
+        return true;
+    }
+    const rlf_set *d = &s->graph->sets.data[set];
+    const rlf_ast_expr *e = call->args->data[0].value;
+    int x = rlf_eval_number(s, e);
+    if (x < 0)
+        return true;
+    const rlf_term *t = &s->terms.data[x];
+    d = &s->graph->sets.data[set];
+    if (d->tokens < 0) {
+        rlf_diag_error(s->diags, "level", call->left->span,
+                       "'%s' has no responses", d->name);
+        return true;
+    }
+    if (!rlf_domain_reaches(&s->graph->domains, t->domain, d->samples)) {
+        rlf_diag *diag =
+            rlf_diag_error(s->diags, "level", e->span,
+                           "'%s' takes one per sample of '%s', "
+                           "and this is %s",
+                           name, d->name, rlf_level_name(s, t->domain, t->set));
+        if (rlf_level_of(s, t->domain) == RLF_LEVEL_TOKEN)
+            rlf_diag_hint(s->diags, diag,
+                          "it has a value on each token "
+                          "already");
+        return true;
+    }
+    int rows = rlf_term_down(s, x, d->samples, e->span);
+    int term = last ? rlf_term_op(s, (rlf_term){.code = RLF_EXPR_AT_LAST,
+                                                .arg = {rows, -1, -1},
+                                                .domain = d->tokens,
+                                                .span = call->span})
+                    : rlf_term_down(s, rows, d->tokens, call->span);
+    s->terms.data[term].set = set;
+    *out = rlf_thing_term(s, term, call->span);
+    return true;
+}
+
+static void
+unknown_method(rlf_sema *s, const rlf_thing *receiver, const rlf_ast_name *name)
+{
+    const char *names[64];
+    size_t n = 0;
+    for (int i = 0; i < s->classes->n_nodes && n < RLF_COUNT(names) - 3; i++) {
+        const rlf_node_class *c = s->classes->node[i];
+        if (c->role == RLF_ROLE_METHOD && c->receiver == receiver_of(receiver))
+            names[n++] = c->name;
+    }
+    if (receiver->kind == RLF_THING_SET) {
+        names[n++] = "at_last";
+        names[n++] = "at_all";
+        names[n++] = "split";
+    }
+    rlf_diag *diag =
+        rlf_diag_error(s->diags, "name", name->span, "%s has no method '%s'",
+                       rlf_thing_word(s, receiver), name->text);
+    const char *nearest = rlf_str_nearest(name->text, names, n);
+    if (nearest)
+        rlf_diag_hint(s->diags, diag, "did you mean '%s'?", nearest);
+}
+
+static rlf_thing
+call_class(rlf_sema *s, const rlf_node_class *class, const rlf_thing *receiver,
+           const rlf_ast_expr *call)
+{
+    rlf_thing none = rlf_thing_none(call->span);
+    bool on_set = receiver->kind == RLF_THING_SET;
+    int model = receiver->kind == RLF_THING_MODEL ? receiver->resource : -1;
+    rlf_item *item = new_item(s, class, model, call->span);
+    if (on_set)
+        rlf_item_input_set(s, item, receiver->set);
+    if (!rlf_args_match(s, call->args, class->formals, class->n_formals,
+                        class->extra, class->name, call->left->at, item) ||
+        !supported(s, class, call->span))
+        return none;
+    int set = on_set ? receiver->set : set_argument(item);
+    if (!check_tokens(s, class, model, set, call->span))
+        return none;
+    int term;
+    if (rlf_update_live(s, class, model, set, call->span, &term))
+        return rlf_thing_term(s, term, call->span);
+    if (s->update >= 0 && class->sampled) {
+        rlf_diag_error(s->diags, "update", call->span,
+                       "an update holds no generation");
+        return none;
+    }
+    if (on_set && class->gives == RLF_GIVES_SET) {
+        int condition = item->inputs.data[item->inputs.count - 1].id;
+        const rlf_term *t = &s->terms.data[condition];
+        const rlf_set *d = &s->graph->sets.data[set];
+        if (t->domain == 0 ||
+            !rlf_domain_reaches(&s->graph->domains, t->domain, d->samples)) {
+            rlf_diag_error(s->diags, "level", call->span,
+                           "'%s' takes one per sample or prompt of '%s', and "
+                           "this is %s",
+                           class->name, d->name,
+                           rlf_level_name(s, t->domain, t->set));
+            return none;
+        }
+    }
+    return finish(s, item, on_set ? receiver->set : -1);
+}
+
+rlf_thing
+rlf_call_method(rlf_sema *s, const rlf_thing *receiver,
+                const rlf_ast_expr *call)
+{
+    const rlf_ast_name *name = &call->left->name;
+    rlf_thing none = rlf_thing_none(call->span), thing = *receiver;
+    if (rlf_eval_outside(s, call->span, "a call"))
+        return none;
+    if (thing.kind == RLF_THING_DATA) {
+        thing = rlf_call_data(s, thing.resource, thing.span);
+        if (thing.kind != RLF_THING_SET)
+            return none;
+    }
+    rlf_thing out;
+    if (thing.kind == RLF_THING_SET && at_tokens(s, thing.set, call, &out))
+        return out;
+    const rlf_node_class *class =
+        receiver_of(&thing) == RLF_RECEIVER_NONE
+            ? NULL
+            : rlf_classes_find(s->classes, RLF_ROLE_METHOD, receiver_of(&thing),
+                               name->text);
+    if (class)
+        return call_class(s, class, &thing, call);
+    if (thing.kind == RLF_THING_SET && !strcmp(name->text, "split")) {
+        rlf_diag *diag = rlf_diag_error(s->diags, "type", call->span,
+                                        "pieces are for a loop only");
+        rlf_diag_hint(s->diags, diag, "for mini in s.split(...) { ... }");
+    } else if (receiver_of(&thing) == RLF_RECEIVER_NONE) {
+        rlf_diag_error(s->diags, "type", name->span, "%s has no methods",
+                       rlf_thing_word(s, &thing));
+    } else {
+        unknown_method(s, &thing, name);
+    }
+    return none;
+}
+
+/* ---- fields ---- */
+
+/* The field of a set, if it was read in this region or around it already. */
+static int
+find_field(const rlf_sema *s, const rlf_node_class *class, int set,
+           const char *field)
+{
+    for (size_t i = 0; i < s->items.count; i++) {
+        const rlf_item *item = &s->items.data[i];
+        if (item->class != class || !item->inputs.count ||
+            item->inputs.data[0].id != set ||
+            !rlf_part_holds(s, item->region, s->part))
+            continue;
+        if (!field || !strcmp(item->args[0].text, field))
+            return item->outputs.data[0].id;
+    }
+    return -1;
+}
+
+/* A field of the data rows that a set's prompts came from. */
+static rlf_thing
+data_field(rlf_sema *s, int set, const rlf_ast_expr *e)
+{
+    const rlf_set *d = &s->graph->sets.data[set];
+    rlf_thing none = rlf_thing_none(e->span);
+    rlf_field kind = RLF_FIELD_NONE;
+    const char *nearest = NULL;
+    const rlf_resource *data =
+        d->data >= 0 ? &s->graph->resources.data[d->data] : NULL;
+    rlf_err err = RLF_ERR_NONE;
+    if (data && s->classes->resource[RLF_RESOURCE_DATA]->field(
+                    s->graph, data, e->name.text, &err, &kind, &nearest) < 0) {
+        rlf_diag *diag =
+            rlf_diag_error(s->diags, "data", data->span, "%s", err.sentence);
+        if (err.hint[0])
+            rlf_diag_hint(s->diags, diag, "%s", err.hint);
+        return none;
+    }
+    if (kind == RLF_FIELD_NONE) {
+        rlf_diag *diag =
+            rlf_diag_error(s->diags, "name", e->name.span,
+                           "'%s' has no field '%s'", d->name, e->name.text);
+        if (nearest)
+            rlf_diag_hint(s->diags, diag, "did you mean '%s'?", nearest);
+        return none;
+    }
+    const rlf_node_class *class =
+        rlf_classes_find(s->classes, RLF_ROLE_FIELD, RLF_RECEIVER_DATA,
+                         kind == RLF_FIELD_TEXT ? "words" : "number");
+    int term = find_field(s, class, set, e->name.text);
+    if (term >= 0)
+        return rlf_thing_term(s, term, e->span);
+    rlf_item *item = new_item(s, class, d->data, e->span);
+    rlf_item_input_set(s, item, set);
+    item->args = RLF_NEW(s->arena, rlf_arg);
+    item->args[0] = (rlf_arg){.kind = RLF_ARG_TEXT,
+                              .name = "name",
+                              .text = e->name.text,
+                              .given = true,
+                              .span = e->name.span};
+    item->n_args = 1;
+    int index = rlf_item_place(s, item);
+    term = rlf_item_output_term(s, index, domain_at(s, set, class->level),
+                                kind == RLF_FIELD_TEXT, set, e->name.text);
+    return rlf_thing_term(s, term, e->span);
+}
+
+static rlf_thing
+set_field(rlf_sema *s, int set, const rlf_ast_expr *e)
+{
+    const rlf_node_class *class = rlf_classes_find(
+        s->classes, RLF_ROLE_FIELD, RLF_RECEIVER_SET, e->name.text);
+    rlf_thing none = rlf_thing_none(e->span);
+    if (!class)
+        return data_field(s, set, e);
+    if (!supported(s, class, e->span) ||
+        !check_tokens(s, class, -1, set, e->span))
+        return none;
+    int term = find_field(s, class, set, NULL);
+    if (term >= 0)
+        return rlf_thing_term(s, term, e->span);
+    rlf_item *item = new_item(s, class, -1, e->span);
+    rlf_item_input_set(s, item, set);
+    int index = rlf_item_place(s, item);
+    term =
+        rlf_item_output_term(s, index, domain_at(s, set, class->level),
+                             class->gives == RLF_GIVES_TEXT, set, class->name);
+    return rlf_thing_term(s, term, e->span);
+}
+
+static rlf_thing
+record_field(rlf_sema *s, const rlf_record *r, const rlf_ast_expr *e)
+{
+    const char **names = RLF_NEW_ARRAY(s->arena, const char *, r->n_gives + 1);
+    for (int i = 0; i < r->n_gives; i++)
+        names[i] = r->gives[i].name;
+    names[r->n_gives] = "ok";
+    for (int i = 0; i <= r->n_gives; i++) {
+        if (!strcmp(names[i], e->name.text))
+            return r->values[i];
+    }
+    rlf_diag *diag =
+        rlf_diag_error(s->diags, "name", e->name.span, "'%s' gives no '%s'",
+                       r->hook, e->name.text);
+    const char *nearest =
+        rlf_str_nearest(e->name.text, names, (size_t)r->n_gives + 1);
+    if (nearest)
+        rlf_diag_hint(s->diags, diag, "did you mean '%s'?", nearest);
+    return rlf_thing_none(e->span);
+}
+
+rlf_thing
+rlf_call_field(rlf_sema *s, const rlf_thing *receiver, const rlf_ast_expr *e)
+{
+    rlf_thing none = rlf_thing_none(e->span), thing = *receiver;
+    if (thing.kind == RLF_THING_RECORD)
+        return record_field(s, thing.record, e);
+    if (thing.kind == RLF_THING_DATA || thing.kind == RLF_THING_SET) {
+        int set = rlf_thing_set(s, &thing, thing.span);
+        return set < 0 ? none : set_field(s, set, e);
+    }
+    rlf_diag *diag =
+        rlf_diag_error(s->diags, "type", e->name.span, "%s has no field '%s'",
+                       rlf_thing_word(s, &thing), e->name.text);
+    if (thing.kind == RLF_THING_MODEL)
+        rlf_diag_hint(s->diags, diag, "a method is called: .%s(...)",
+                      e->name.text);
+    return none;
+}
+
+/* ---- hooks ---- */
+
+static int
+give_domain(const rlf_sema *s, const char *level, int set)
+{
+    if (set < 0)
+        return 0;
+    const rlf_set *d = &s->graph->sets.data[set];
+    if (!strcmp(level, "token"))
+        return d->tokens;
+    return d->samples;
+}
+
+static rlf_thing
+make_record(rlf_sema *s, const rlf_resource *hook, int index, int set,
+            rlf_span span)
+{
+    rlf_record *r = RLF_NEW(s->arena, rlf_record);
+    r->hook = hook->name;
+    r->gives = hook->gives;
+    r->n_gives = hook->n_gives;
+    r->values = RLF_NEW_ARRAY(s->arena, rlf_thing, hook->n_gives + 1);
+    for (int i = 0; i <= hook->n_gives; i++) {
+        const char *level = i < hook->n_gives ? hook->gives[i].level : "sample";
+        const char *name = i == hook->n_gives       ? "ok"
+                           : hook->gives[i].name[0] ? hook->gives[i].name
+                                                    : hook->name;
+        int term = rlf_item_output_term(s, index, give_domain(s, level, set),
+                                        strcmp(level, "text") == 0, set, name);
+        r->values[i] = rlf_thing_term(s, term, span);
+    }
+    rlf_thing thing = rlf_thing_none(span);
+    thing.kind = RLF_THING_RECORD;
+    thing.record = r;
+    return thing;
+}
+
+rlf_thing
+rlf_call_hook(rlf_sema *s, int hook, const rlf_ast_expr *call)
+{
+    rlf_thing none = rlf_thing_none(call->span);
+    const rlf_resource *resource = &s->graph->resources.data[hook];
+    const rlf_node_class *class = resource->class;
+    if (rlf_eval_outside(s, call->span, "a hook"))
+        return none;
+    if (s->update >= 0) {
+        rlf_diag *diag = rlf_diag_error(s->diags, "update", call->span,
+                                        "an update holds no Lua");
+        rlf_diag_hint(s->diags, diag, "give the result a name before it");
+        return none;
+    }
+    rlf_item *item = new_item(s, class, hook, call->span);
+    if (!rlf_args_match(s, call->args, class->formals, class->n_formals,
+                        class->extra, resource->name, call->at, item) ||
+        !supported(s, class, call->span))
+        return none;
+    resource = &s->graph->resources.data[hook];
+    int set = set_argument(item);
+    for (int i = 0; i < resource->n_gives && set >= 0; i++) {
+        if (give_domain(s, resource->gives[i].level, set) < 0) {
+            rlf_diag_error(s->diags, "level", call->span,
+                           "'%s' gives one per token, and '%s' has no "
+                           "responses",
+                           resource->name, s->graph->sets.data[set].name);
+            return none;
+        }
+    }
+    read_arguments(s, item);
+    int index = rlf_item_place(s, item);
+    rlf_thing record = make_record(s, resource, index, set, call->span);
+    bool plain = resource->n_gives == 1 && !resource->gives[0].name[0];
+    if (plain && record.record->values[0].kind == RLF_THING_WORDS)
+        return record.record->values[0];
+    return record;
+}
+
+/* ---- data, states, values ---- */
+
+rlf_thing
+rlf_call_data(rlf_sema *s, int data, rlf_span span)
+{
+    rlf_thing thing = rlf_thing_none(span);
+    if (rlf_eval_outside(s, span, "a data set"))
+        return thing;
+    const rlf_node_class *class =
+        rlf_classes_find(s->classes, RLF_ROLE_DRAW, RLF_RECEIVER_DATA, NULL);
+    thing.kind = RLF_THING_SET;
+    for (size_t i = 0; i < s->items.count; i++) {
+        const rlf_item *item = &s->items.data[i];
+        bool all = item->class == class && item->receiver == data &&
+                   item->n_args && item->args[0].kind == RLF_ARG_ABSENT;
+        if (all && rlf_part_holds(s, item->region, s->part)) {
+            thing.set = item->outputs.data[0].id;
+            return thing;
+        }
+    }
+    rlf_item *item = new_item(s, class, data, span);
+    rlf_args_match(s, NULL, class->formals, class->n_formals, false,
+                   class->name, span, item);
+    const char *name = s->graph->resources.data[data].name;
+    thing.set = rlf_set_draw(s, name, data, span);
+    int index = rlf_item_place(s, item);
+    rlf_item_output_set(s, index, thing.set);
+    return thing;
+}
+
+int
+rlf_call_state(rlf_sema *s, int state, rlf_span span)
+{
+    const rlf_node_class *class =
+        rlf_classes_find(s->classes, RLF_ROLE_STATE, RLF_RECEIVER_STATE, NULL);
+    rlf_item *item = new_item(s, class, state, span);
+    RLF_PUSH_IN(s->arena, &item->reads, state);
+    int index = rlf_item_place(s, item);
+    return rlf_item_output_term(s, index, 0, false, -1,
+                                s->graph->resources.data[state].name);
+}
+
+int
+rlf_call_value(rlf_sema *s, const rlf_node_class *class, rlf_span span)
+{
+    for (size_t i = 0; i < s->items.count; i++) {
+        const rlf_item *item = &s->items.data[i];
+        if (item->class == class && rlf_part_holds(s, item->region, s->part))
+            return item->outputs.data[0].id;
+    }
+    rlf_item *item = new_item(s, class, -1, span);
+    int index = rlf_item_place(s, item);
+    return rlf_item_output_term(s, index, 0, false, -1, class->name);
+}

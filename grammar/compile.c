@@ -1,0 +1,51 @@
+/* rlf_compile(): the passes in their order; each stops at errors of those
+ * before it that would only be repeated. */
+#include "grammar/compile.h"
+
+#include "grammar/sema.h"
+
+static rlf_status
+failed(const rlf_sema *s, rlf_err *err)
+{
+    (void)err;
+    return s->diags->errors ? RLF_USER : RLF_OK;
+}
+
+static void
+start(rlf_sema *s, const rlf_compile_options *options, rlf_arena *arena,
+      rlf_sources *sources, rlf_diags *diags)
+{
+    *s = (rlf_sema){.arena = arena,
+                    .sources = sources,
+                    .diags = diags,
+                    .options = options,
+                    .classes = options->classes,
+                    .graph = rlf_graph_new(arena, sources),
+                    .part = -1,
+                    .update = -1,
+                    .condition = -1};
+    s->graph->stdlib = options->stdlib;
+}
+
+rlf_status
+rlf_compile(const rlf_compile_options *options, rlf_arena *arena,
+            rlf_sources *sources, rlf_diags *diags, rlf_err *err,
+            rlf_graph **out)
+{
+    rlf_sema s;
+    start(&s, options, arena, sources, diags);
+    RLF_TRY(rlf_sema_load(&s, err));
+    RLF_TRY(failed(&s, err));
+    rlf_sema_params(&s);
+    if (!options->params_only && !diags->errors)
+        rlf_sema_resources(&s);
+    if (!options->params_only && !diags->errors)
+        rlf_sema_flow(&s);
+    if (!options->params_only && !diags->errors)
+        rlf_sema_lower(&s);
+    RLF_TRY(failed(&s, err));
+    if (!options->params_only)
+        RLF_TRY(rlf_graph_verify(s.graph, err));
+    *out = s.graph;
+    return RLF_OK;
+}

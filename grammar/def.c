@@ -1,0 +1,270 @@
+/* Uses of `def`s: expanded where they stand.
+ *
+ * A def sees its arguments and its file's declarations. Messages about what is
+ * inside say in which use it was. */
+#include "grammar/sema.h"
+
+#include <string.h>
+
+/* ---- what a formal takes ---- */
+
+typedef struct word_row {
+    const char *word;
+    int level; /* the finest, or -1: a kind of thing */
+    rlf_thing_kind kind;
+} word_row;
+
+static const word_row words[] = {
+    {"scalar", RLF_LEVEL_SCALAR, RLF_THING_NUMBER},
+    {"prompt", RLF_LEVEL_PROMPT, RLF_THING_NUMBER},
+    {"sample", RLF_LEVEL_SAMPLE, RLF_THING_NUMBER},
+    {"token", RLF_LEVEL_TOKEN, RLF_THING_NUMBER},
+    {"vocab", RLF_LEVEL_VOCAB, RLF_THING_NUMBER},
+    {"model", -1, RLF_THING_MODEL},
+    {"set", -1, RLF_THING_SET},
+    {"text", -1, RLF_THING_TEXT},
+};
+
+static const word_row *
+word_of(const char *word)
+{
+    for (size_t i = 0; i < RLF_COUNT(words); i++) {
+        if (!strcmp(words[i].word, word))
+            return &words[i];
+    }
+    return NULL;
+}
+
+/* Does the argument fit the formal's word? Makes a set of a data name. */
+static bool
+fits_word(rlf_sema *s, const rlf_ast_formal *f, rlf_thing *arg)
+{
+    const word_row *w = word_of(f->word.text);
+    if (!w) {
+        rlf_diag *diag =
+            rlf_diag_error(s->diags, "name", f->word.span,
+                           "there is no level or kind '%s'", f->word.text);
+        rlf_diag_hint(s->diags, diag,
+                      "it is scalar, prompt, sample, token, "
+                      "vocab, model, set or text");
+        return false;
+    }
+    if (w->kind == RLF_THING_SET) {
+        int set = rlf_thing_set(s, arg, arg->span);
+        *arg = rlf_thing_none(arg->span);
+        arg->kind = set >= 0 ? RLF_THING_SET : RLF_THING_NONE;
+        arg->set = set;
+        return set >= 0;
+    }
+    if (w->level < 0) {
+        bool text = w->kind == RLF_THING_TEXT && arg->kind == RLF_THING_WORDS;
+        if (arg->kind == w->kind || text)
+            return true;
+        rlf_diag_error(s->diags, "type", arg->span,
+                       "'%s' takes a %s, and this is %s", f->name.text, w->word,
+                       rlf_thing_word(s, arg));
+        return false;
+    }
+    int term = rlf_thing_number(s, arg, arg->span);
+    if (term < 0)
+        return false;
+    const rlf_term *t = &s->terms.data[term];
+    if ((int)rlf_level_of(s, t->domain) <= w->level)
+        return true;
+    rlf_diag *diag = rlf_diag_error(s->diags, "level", arg->span,
+                                    "'%s' takes one per %s at most, and this "
+                                    "is %s",
+                                    f->name.text, w->word,
+                                    rlf_level_name(s, t->domain, t->set));
+    rlf_diag_note(s->diags, diag, f->span, "it is declared here");
+    return false;
+}
+
+/* ---- arguments ---- */
+
+static const rlf_ast_arg *
+find_arg(const rlf_ast_args *args, const rlf_ast_formals *formals, size_t i)
+{
+    size_t plain = 0;
+    for (size_t k = 0; args && k < args->count; k++) {
+        const rlf_ast_arg *arg = &args->data[k];
+        if (arg->label.text
+                ? !strcmp(arg->label.text, formals->data[i].name.text)
+                : plain++ == i)
+            return arg;
+    }
+    return NULL;
+}
+
+/* Labels that no formal has, and too many arguments. */
+static bool
+check_args(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_expr *call)
+{
+    size_t n = def->formals ? def->formals->count : 0, plain = 0;
+    const char **names = RLF_NEW_ARRAY(s->arena, const char *, n);
+    bool good = true;
+    for (size_t i = 0; i < n; i++)
+        names[i] = def->formals->data[i].name.text;
+    for (size_t k = 0; call->args && k < call->args->count; k++) {
+        const rlf_ast_arg *arg = &call->args->data[k];
+        bool known = false;
+        size_t at = 0;
+        if (arg->over.text) {
+            rlf_diag_error(s->diags, "argument", arg->over.span,
+                           "'%s' is not a reduction", def->name.text);
+            return false;
+        }
+        for (size_t i = 0; arg->label.text && i < n; i++) {
+            if (!strcmp(names[i], arg->label.text)) {
+                known = true;
+                at = i;
+            }
+        }
+        if (!arg->label.text && plain++ < n)
+            continue;
+        if (known && at >= plain)
+            continue;
+        good = false;
+        rlf_diag *diag;
+        if (!arg->label.text)
+            diag = rlf_diag_error(s->diags, "argument", arg->span,
+                                  "'%s' takes %zu argument%s", def->name.text,
+                                  n, n == 1 ? "" : "s");
+        else
+            diag = rlf_diag_error(s->diags, "argument", arg->label.span,
+                                  known ? "'%s' already has '%s'"
+                                        : "'%s' has no argument '%s'",
+                                  def->name.text, arg->label.text);
+        const char *nearest = arg->label.text && !known
+                                  ? rlf_str_nearest(arg->label.text, names, n)
+                                  : NULL;
+        if (nearest)
+            rlf_diag_hint(s->diags, diag, "did you mean '%s'?", nearest);
+        rlf_diag_note(s->diags, diag, def->name.span, "it is declared here");
+    }
+    return good;
+}
+
+static void
+put_formal(rlf_sema *s, rlf_scope *scope, const rlf_ast_formal *f,
+           rlf_thing thing)
+{
+    rlf_named *named = RLF_NEW(s->arena, rlf_named);
+    named->thing = thing;
+    named->span = f->name.span;
+    rlf_map_put(&scope->things, f->name.text, named);
+}
+
+/* The formals' values, in a new scope. */
+static bool
+bind(rlf_sema *s, const rlf_ast_decl *def, rlf_module *module,
+     const rlf_ast_expr *call)
+{
+    rlf_scope *caller = s->scope;
+    size_t n = def->formals ? def->formals->count : 0;
+    rlf_thing *values = RLF_NEW_ARRAY(s->arena, rlf_thing, n);
+    const rlf_ast_arg **given = RLF_NEW_ARRAY(s->arena, const rlf_ast_arg *, n);
+    bool good = check_args(s, def, call);
+    for (size_t i = 0; i < n && good; i++) {
+        given[i] = find_arg(call->args, def->formals, i);
+        if (given[i])
+            values[i] = rlf_eval(s, given[i]->value);
+    }
+    if (!good)
+        return false;
+    rlf_scope *scope = rlf_scope_push(s, NULL, module);
+    scope->def = true;
+    for (size_t i = 0; i < n; i++) {
+        const rlf_ast_formal *f = &def->formals->data[i];
+        if (!given[i] && !f->value) {
+            rlf_diag *diag = rlf_diag_error(s->diags, "argument", call->at,
+                                            "'%s' lacks its argument '%s'",
+                                            def->name.text, f->name.text);
+            rlf_diag_note(s->diags, diag, f->span, "it is declared here");
+            good = false;
+            continue;
+        }
+        if (!given[i])
+            values[i] = rlf_eval(s, f->value);
+        if (values[i].kind == RLF_THING_NONE)
+            good = false;
+        else if (f->word.text && !fits_word(s, f, &values[i]))
+            good = false;
+        put_formal(s, scope, f, values[i]);
+    }
+    if (!good)
+        s->scope = caller;
+    return good;
+}
+
+/* ---- the body ---- */
+
+static rlf_thing
+run_body(rlf_sema *s, const rlf_ast_decl *def)
+{
+    rlf_thing none = rlf_thing_none(def->span);
+    for (size_t i = 0; i < def->body->stmts.count; i++) {
+        const rlf_ast_stmt *stmt = def->body->stmts.data[i];
+        bool last = i + 1 == def->body->stmts.count;
+        if (stmt->kind == RLF_AST_RETURN && last)
+            return rlf_eval(s, stmt->value);
+        if (stmt->kind == RLF_AST_LET && !last) {
+            rlf_name_give(s, &stmt->name, rlf_eval(s, stmt->value));
+            continue;
+        }
+        rlf_diag *diag = rlf_diag_error(
+            s->diags, "statement", stmt->span,
+            last ? "a def with a block ends with a return"
+                 : "a def holds only names and, at its end, a return");
+        rlf_diag_note(s->diags, diag, def->name.span, "of this def");
+        return none;
+    }
+    rlf_diag_error(s->diags, "statement", def->span,
+                   "a def with a block ends with a return");
+    return none;
+}
+
+/* Say of what was reported inside a def in which use of it. */
+static void
+note_use(rlf_sema *s, size_t before, const rlf_ast_decl *def,
+         const rlf_ast_expr *call)
+{
+    for (size_t i = before; i < s->diags->list.count; i++) {
+        rlf_diag *diag = &s->diags->list.data[i];
+        bool inside = diag->at.source == def->span.source &&
+                      diag->at.first >= def->span.first &&
+                      diag->at.last <= def->span.last;
+        if (inside && !diag->notes.count)
+            rlf_diag_note(s->diags, diag, call->at, "in this use of '%s'",
+                          def->name.text);
+    }
+}
+
+rlf_thing
+rlf_eval_def(rlf_sema *s, const rlf_ast_decl *def, rlf_module *module,
+             const rlf_ast_expr *call)
+{
+    rlf_scope *caller = s->scope;
+    rlf_thing result = rlf_thing_none(call->span);
+    if (s->expanding == RLF_DEF_DEPTH) {
+        rlf_diag_error(s->diags, "name", call->at,
+                       "'%s' is expanded without end: it uses itself",
+                       def->name.text);
+        return result;
+    }
+    size_t before = s->diags->list.count;
+    s->expanding++;
+    if (bind(s, def, module, call)) {
+        result = run_body(s, def);
+        note_use(s, before, def, call);
+    }
+    s->expanding--;
+    s->scope = caller;
+    result.span = call->span;
+    bool number =
+        result.kind == RLF_THING_NUMBER || result.kind == RLF_THING_WORDS;
+    if (number && s->terms.data[result.term].kind == RLF_TERM_OP &&
+        !s->terms.data[result.term].named)
+        s->terms.data[result.term].span = call->span;
+    return result;
+}

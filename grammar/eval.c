@@ -1,0 +1,448 @@
+/* What expressions mean: the walk over them. */
+#include "grammar/sema.h"
+
+#include <string.h>
+
+/* ---- things ---- */
+
+rlf_thing
+rlf_thing_none(rlf_span span)
+{
+    return (rlf_thing){.kind = RLF_THING_NONE,
+                       .term = -1,
+                       .set = -1,
+                       .resource = -1,
+                       .span = span};
+}
+
+rlf_thing
+rlf_thing_term(const rlf_sema *s, int term, rlf_span span)
+{
+    rlf_thing t = rlf_thing_none(span);
+    if (term < 0)
+        return t;
+    t.kind = s->terms.data[term].text ? RLF_THING_WORDS : RLF_THING_NUMBER;
+    t.term = term;
+    return t;
+}
+
+const char *
+rlf_thing_word(const rlf_sema *s, const rlf_thing *thing)
+{
+    (void)s;
+    static const char *const words[] = {
+        [RLF_THING_NONE] = "nothing",
+        [RLF_THING_NUMBER] = "a number",
+        [RLF_THING_WORDS] = "a text",
+        [RLF_THING_TEXT] = "a text",
+        [RLF_THING_LIST] = "a list",
+        [RLF_THING_SET] = "a set",
+        [RLF_THING_MODEL] = "a model",
+        [RLF_THING_DATA] = "a data set",
+        [RLF_THING_HOOK] = "a hook",
+        [RLF_THING_RECORD] = "the results "
+                             "of a hook",
+    };
+    return words[thing->kind];
+}
+
+int
+rlf_thing_number(rlf_sema *s, const rlf_thing *thing, rlf_span span)
+{
+    if (thing->kind == RLF_THING_NUMBER)
+        return thing->term;
+    if (thing->kind == RLF_THING_NONE)
+        return -1;
+    const rlf_record *r = thing->record;
+    if (thing->kind == RLF_THING_RECORD && r->n_gives == 1 &&
+        !r->gives[0].name[0])
+        return rlf_thing_number(s, &r->values[0], span);
+    rlf_diag *diag = rlf_diag_error(s->diags, "type", span,
+                                    "a number is wanted, and this "
+                                    "is %s",
+                                    rlf_thing_word(s, thing));
+    if (thing->kind == RLF_THING_RECORD)
+        rlf_diag_hint(s->diags, diag, "name one of them: .%s",
+                      r->gives[0].name);
+    return -1;
+}
+
+int
+rlf_thing_set(rlf_sema *s, const rlf_thing *thing, rlf_span span)
+{
+    if (thing->kind == RLF_THING_SET)
+        return thing->set;
+    if (thing->kind == RLF_THING_NONE)
+        return -1;
+    if (thing->kind == RLF_THING_DATA) {
+        rlf_thing all = rlf_call_data(s, thing->resource, span);
+        return all.kind == RLF_THING_SET ? all.set : -1;
+    }
+    rlf_diag_error(s->diags, "type", span,
+                   "a set of samples is wanted, and this is %s",
+                   rlf_thing_word(s, thing));
+    return -1;
+}
+
+int
+rlf_eval_number(rlf_sema *s, const rlf_ast_expr *e)
+{
+    rlf_thing thing = rlf_eval(s, e);
+    return rlf_thing_number(s, &thing, e->span);
+}
+
+bool
+rlf_eval_outside(rlf_sema *s, rlf_span span, const char *what)
+{
+    if (s->part >= 0)
+        return false;
+    rlf_diag *diag = rlf_diag_error(
+        s->diags, "type", span, "%s has no value before the run starts", what);
+    rlf_diag_hint(s->diags, diag, "here only parameters and numbers can stand");
+    return true;
+}
+
+/* ---- names ---- */
+
+static rlf_thing
+declared(rlf_sema *s, const rlf_found *found, const rlf_ast_name *name)
+{
+    const rlf_ast_decl *decl = found->decl;
+    rlf_thing none = rlf_thing_none(name->span);
+    if (!decl)
+        return none; /* two imports gave it */
+    switch (decl->kind) {
+    case RLF_AST_STATE: {
+        int state = rlf_sema_state(s, decl, found->module);
+        if (state < 0 || rlf_eval_outside(s, name->span, "a state"))
+            return none;
+        return rlf_thing_term(s, rlf_call_state(s, state, name->span),
+                              name->span);
+    }
+    case RLF_AST_DEF:
+        rlf_diag_error(s->diags, "type", name->span,
+                       "'%s' is a function: it is used as %s(...)", name->text,
+                       name->text);
+        return none;
+    case RLF_AST_FLOW:
+        rlf_diag_error(s->diags, "type", name->span,
+                       "'%s' is the flow and has no value", name->text);
+        return none;
+    default:
+        return rlf_sema_declared(s, decl, found->module);
+    }
+}
+
+static rlf_thing
+eval_name(rlf_sema *s, const rlf_ast_name *name)
+{
+    rlf_found found;
+    if (rlf_name_find(s, name, &found)) {
+        if (!found.local)
+            return declared(s, &found, name);
+        rlf_thing thing = found.local->thing;
+        thing.span = name->span;
+        return thing;
+    }
+    const rlf_node_class *value = rlf_classes_find(
+        s->classes, RLF_ROLE_FIELD, RLF_RECEIVER_NONE, name->text);
+    if (value) {
+        if (rlf_eval_outside(s, name->span, value->doc))
+            return rlf_thing_none(name->span);
+        return rlf_thing_term(s, rlf_call_value(s, value, name->span),
+                              name->span);
+    }
+    if (rlf_builtin_is(name->text))
+        rlf_diag_error(s->diags, "type", name->span,
+                       "'%s' is a function: it is used as %s(...)", name->text,
+                       name->text);
+    else
+        rlf_name_unknown(s, name);
+    return rlf_thing_none(name->span);
+}
+
+/* ---- operators ---- */
+
+static const rlf_expr_code codes[RLF_AST_OPS] = {
+    [RLF_AST_OR] = RLF_EXPR_OR,   [RLF_AST_AND] = RLF_EXPR_AND,
+    [RLF_AST_NOT] = RLF_EXPR_NOT, [RLF_AST_LT] = RLF_EXPR_LT,
+    [RLF_AST_LE] = RLF_EXPR_LE,   [RLF_AST_GT] = RLF_EXPR_LT,
+    [RLF_AST_GE] = RLF_EXPR_LE,   [RLF_AST_EQ] = RLF_EXPR_EQ,
+    [RLF_AST_NE] = RLF_EXPR_NE,   [RLF_AST_ADD] = RLF_EXPR_ADD,
+    [RLF_AST_SUB] = RLF_EXPR_SUB, [RLF_AST_MUL] = RLF_EXPR_MUL,
+    [RLF_AST_DIV] = RLF_EXPR_DIV, [RLF_AST_MOD] = RLF_EXPR_MOD,
+    [RLF_AST_NEG] = RLF_EXPR_NEG, [RLF_AST_POW] = RLF_EXPR_POW,
+};
+
+static bool
+is_text(const rlf_thing *t)
+{
+    return t->kind == RLF_THING_TEXT || t->kind == RLF_THING_WORDS;
+}
+
+/* `==` and `!=` of texts. */
+static rlf_thing
+compare_texts(rlf_sema *s, const rlf_ast_expr *e, const rlf_thing *a,
+              const rlf_thing *b)
+{
+    bool equal = e->op == RLF_AST_EQ;
+    rlf_thing none = rlf_thing_none(e->span);
+    if ((!equal && e->op != RLF_AST_NE) || !is_text(a) || !is_text(b)) {
+        rlf_diag *diag = rlf_diag_error(s->diags, "type", e->at,
+                                        "texts and numbers do not mix here");
+        diag->left = e->left->span;
+        diag->right = e->right->span;
+        rlf_diag_hint(s->diags, diag, "two texts can be compared by == and !=");
+        return none;
+    }
+    if (a->kind == RLF_THING_TEXT && b->kind == RLF_THING_TEXT) {
+        bool same = strcmp(a->text, b->text) == 0;
+        return rlf_thing_term(s, rlf_term_number(s, same == equal, e->span),
+                              e->span);
+    }
+    if (a->kind != b->kind) {
+        rlf_diag *diag = rlf_diag_error(
+            s->diags, "unsupported", e->at,
+            "a column of texts cannot be compared with one text yet");
+        rlf_diag_hint(s->diags, diag,
+                      "compare it in a Lua hook, or with a field of the data");
+        return none;
+    }
+    int term =
+        rlf_term_pointwise(s, RLF_EXPR_TEXT_EQ, a->term, b->term, -1, e->at);
+    if (!equal)
+        term = rlf_term_pointwise(s, RLF_EXPR_NOT, term, -1, -1, e->at);
+    return rlf_thing_term(s, term, e->span);
+}
+
+static void
+widen(rlf_sema *s, int term, rlf_span span)
+{
+    if (term >= 0 && s->terms.data[term].kind == RLF_TERM_OP &&
+        !s->terms.data[term].named)
+        s->terms.data[term].span = span;
+}
+
+static rlf_thing
+eval_binary(rlf_sema *s, const rlf_ast_expr *e)
+{
+    rlf_thing a = rlf_eval(s, e->left), b = rlf_eval(s, e->right);
+    if (a.kind == RLF_THING_NONE || b.kind == RLF_THING_NONE)
+        return rlf_thing_none(e->span);
+    if (is_text(&a) || is_text(&b))
+        return compare_texts(s, e, &a, &b);
+    int x = rlf_thing_number(s, &a, e->left->span);
+    int y = rlf_thing_number(s, &b, e->right->span);
+    bool turned = e->op == RLF_AST_GT || e->op == RLF_AST_GE;
+    if (x < 0 || y < 0)
+        return rlf_thing_none(e->span);
+    if (turned && rlf_level_meet(s, x, y, e->at) < 0)
+        return rlf_thing_none(e->span);
+    int term = rlf_term_pointwise(s, codes[e->op], turned ? y : x,
+                                  turned ? x : y, -1, e->at);
+    widen(s, term, e->span);
+    return rlf_thing_term(s, term, e->span);
+}
+
+static rlf_thing
+eval_choice(rlf_sema *s, const rlf_ast_expr *e)
+{
+    int c = rlf_eval_number(s, e->left);
+    rlf_thing a = rlf_eval(s, e->right), b = rlf_eval(s, e->other);
+    double value;
+    if (c < 0 || a.kind == RLF_THING_NONE || b.kind == RLF_THING_NONE)
+        return rlf_thing_none(e->span);
+    if (rlf_term_constant(s, c, &value) && a.kind == b.kind)
+        return value > 0 || value < 0 ? a : b;
+    bool words = a.kind == RLF_THING_WORDS && b.kind == RLF_THING_WORDS;
+    int x = words ? a.term : rlf_thing_number(s, &a, e->right->span);
+    int y = words ? b.term : rlf_thing_number(s, &b, e->other->span);
+    int term = rlf_term_pointwise(s, RLF_EXPR_SELECT, c, x, y, e->at);
+    widen(s, term, e->span);
+    return rlf_thing_term(s, term, e->span);
+}
+
+/* x[s]: the part of a column that belongs to a set. */
+static rlf_thing
+eval_index(rlf_sema *s, const rlf_ast_expr *e)
+{
+    rlf_thing none = rlf_thing_none(e->span), x = rlf_eval(s, e->left);
+    if (e->args->count != 1 || e->args->data[0].label.text ||
+        e->args->data[0].over.text) {
+        rlf_diag_error(s->diags, "argument", e->at,
+                       "x[s] takes one set in its brackets");
+        return none;
+    }
+    const rlf_ast_expr *inner = e->args->data[0].value;
+    rlf_thing piece = rlf_eval(s, inner);
+    int set = rlf_thing_set(s, &piece, inner->span);
+    if (set < 0 || x.kind == RLF_THING_NONE)
+        return none;
+    if (x.kind == RLF_THING_SET) {
+        rlf_diag_error(s->diags, "unsupported", e->span,
+                       "the part of a set that belongs to another cannot be "
+                       "taken yet");
+        return none;
+    }
+    int term = x.kind == RLF_THING_WORDS
+                   ? x.term
+                   : rlf_thing_number(s, &x, e->left->span);
+    if (term < 0)
+        return none;
+    const rlf_domains *domains = &s->graph->domains;
+    const rlf_set *p = &s->graph->sets.data[set];
+    int from = s->terms.data[term].domain, to = -1;
+    if (from == 0)
+        return rlf_thing_term(s, term, e->span);
+    if (rlf_level_of(s, from) == RLF_LEVEL_TOKEN)
+        to = p->tokens;
+    else if (rlf_domain_reaches(domains, from, p->prompts))
+        to = p->prompts;
+    else
+        to = p->samples;
+    if (to < 0 || !rlf_domain_reaches(domains, from, to)) {
+        rlf_diag_error(
+            s->diags, "level", e->span, "%s has no part that belongs to '%s'",
+            rlf_level_name(s, from, s->terms.data[term].set), p->name);
+        return none;
+    }
+    int part = rlf_term_down(s, term, to, e->span);
+    s->terms.data[part].set = set;
+    return rlf_thing_term(s, part, e->span);
+}
+
+static rlf_thing
+eval_list(rlf_sema *s, const rlf_ast_expr *e)
+{
+    rlf_thing list = rlf_thing_none(e->span);
+    size_t n = e->args ? e->args->count : 0;
+    list.kind = RLF_THING_LIST;
+    list.list = RLF_NEW_ARRAY(s->arena, rlf_thing, n);
+    list.n_list = n;
+    for (size_t i = 0; i < n; i++) {
+        list.list[i] = rlf_eval(s, e->args->data[i].value);
+        if (list.list[i].kind == RLF_THING_NONE)
+            list.kind = RLF_THING_NONE;
+    }
+    return list;
+}
+
+/* ---- calls ---- */
+
+static rlf_thing
+call_found(rlf_sema *s, const rlf_found *found, const rlf_ast_name *name,
+           const rlf_ast_expr *e)
+{
+    const rlf_ast_decl *decl = found->decl;
+    rlf_thing none = rlf_thing_none(e->span);
+    if (decl && decl->kind == RLF_AST_DEF)
+        return rlf_eval_def(s, decl, found->module, e);
+    if (decl && decl->kind == RLF_AST_HOOK) {
+        rlf_thing hook = rlf_sema_declared(s, decl, found->module);
+        return hook.kind == RLF_THING_HOOK ? rlf_call_hook(s, hook.resource, e)
+                                           : none;
+    }
+    if (found->local && found->local->thing.kind == RLF_THING_NONE)
+        return none;
+    if (found->local && found->local->thing.kind == RLF_THING_HOOK)
+        return rlf_call_hook(s, found->local->thing.resource, e);
+    if (found->local || decl) {
+        rlf_diag *diag = rlf_diag_error(s->diags, "type", name->span,
+                                        "'%s' is not a function", name->text);
+        rlf_span at = found->local ? found->local->span : decl->name.span;
+        rlf_diag_note(s->diags, diag, at, "it is named here");
+    }
+    return none;
+}
+
+static rlf_thing
+eval_call(rlf_sema *s, const rlf_ast_expr *e)
+{
+    rlf_found found;
+    if (e->left->kind == RLF_AST_FIELD) {
+        if (rlf_name_qualified(s, e->left, &found))
+            return found.decl ? call_found(s, &found, &e->left->name, e)
+                              : rlf_thing_none(e->span);
+        rlf_thing receiver = rlf_eval(s, e->left->left);
+        if (receiver.kind == RLF_THING_NONE)
+            return receiver;
+        return rlf_call_method(s, &receiver, e);
+    }
+    if (e->left->kind != RLF_AST_NAME) {
+        rlf_diag_error(s->diags, "type", e->left->span,
+                       "this is not a function");
+        return rlf_thing_none(e->span);
+    }
+    const rlf_ast_name *name = &e->left->name;
+    rlf_thing out;
+    bool over = e->args && e->args->count && e->args->data[0].over.text;
+    if (over && rlf_builtin_is(name->text)) {
+        rlf_builtin_call(s, name->text, e, &out);
+        return out;
+    }
+    if (rlf_name_find(s, name, &found))
+        return call_found(s, &found, name, e);
+    if (rlf_builtin_call(s, name->text, e, &out))
+        return out;
+    const rlf_node_class *class = rlf_classes_find(
+        s->classes, RLF_ROLE_FUNCTION, RLF_RECEIVER_NONE, name->text);
+    if (!class) {
+        rlf_name_unknown(s, name);
+        return rlf_thing_none(e->span);
+    }
+    if (rlf_eval_outside(s, e->span, class->doc))
+        return rlf_thing_none(e->span);
+    return rlf_call_function(s, class, e);
+}
+
+static rlf_thing
+eval_field(rlf_sema *s, const rlf_ast_expr *e)
+{
+    rlf_found found;
+    if (rlf_name_qualified(s, e, &found))
+        return found.decl ? declared(s, &found, &e->name)
+                          : rlf_thing_none(e->span);
+    rlf_thing receiver = rlf_eval(s, e->left);
+    if (receiver.kind == RLF_THING_NONE)
+        return receiver;
+    return rlf_call_field(s, &receiver, e);
+}
+
+rlf_thing
+rlf_eval(rlf_sema *s, const rlf_ast_expr *e)
+{
+    rlf_thing thing = rlf_thing_none(e->span);
+    switch (e->kind) {
+    case RLF_AST_NAME:
+        return eval_name(s, &e->name);
+    case RLF_AST_NUMBER:
+    case RLF_AST_TRUTH:
+        return rlf_thing_term(s, rlf_term_number(s, e->number, e->span),
+                              e->span);
+    case RLF_AST_STRING:
+        thing.kind = RLF_THING_TEXT;
+        thing.text = e->string.p;
+        return thing;
+    case RLF_AST_LIST:
+        return eval_list(s, e);
+    case RLF_AST_FIELD:
+        return eval_field(s, e);
+    case RLF_AST_CALL:
+        return eval_call(s, e);
+    case RLF_AST_INDEX:
+        return eval_index(s, e);
+    case RLF_AST_UNARY: {
+        int term = rlf_term_pointwise(
+            s, codes[e->op], rlf_eval_number(s, e->left), -1, -1, e->at);
+        widen(s, term, e->span);
+        return rlf_thing_term(s, term, e->span);
+    }
+    case RLF_AST_BINARY:
+        return eval_binary(s, e);
+    case RLF_AST_CHOICE:
+        return eval_choice(s, e);
+    case RLF_AST_BROKEN:
+        break;
+    }
+    return thing;
+}

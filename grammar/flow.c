@@ -1,0 +1,554 @@
+/* The flow's statements, one function each. */
+#include "grammar/sema.h"
+
+#include <string.h>
+
+/* ---- small helpers ---- */
+
+static const rlf_node_class *
+class_of(const rlf_sema *s, rlf_role role, rlf_receiver receiver)
+{
+    return rlf_classes_find(s->classes, role, receiver, NULL);
+}
+
+static bool
+supported(rlf_sema *s, const rlf_node_class *class, rlf_span span)
+{
+    if (class && !class->unsupported)
+        return true;
+    rlf_diag_error(s->diags, "unsupported", span, "%s",
+                   class ? class->unsupported : "this cannot run yet");
+    return false;
+}
+
+/* The arguments (e). */
+static const rlf_ast_args *
+one_argument(rlf_sema *s, const rlf_ast_expr *e)
+{
+    rlf_ast_args *args = RLF_NEW(s->arena, rlf_ast_args);
+    rlf_ast_arg arg = {.span = e->span, .value = (rlf_ast_expr *)e};
+    RLF_PUSH_IN(s->arena, args, arg);
+    return args;
+}
+
+/* Match one expression to the class's only formal; NULL after a message. */
+static rlf_item *
+item_of(rlf_sema *s, rlf_role role, rlf_receiver receiver, int resource,
+        const rlf_ast_expr *e, rlf_span span)
+{
+    const rlf_node_class *class = class_of(s, role, receiver);
+    if (!supported(s, class, span)) {
+        rlf_eval(s, e);
+        return NULL;
+    }
+    rlf_item *item = rlf_item_new(s, class, resource, span);
+    if (!rlf_args_match(s, one_argument(s, e), class->formals, class->n_formals,
+                        false, class->name, span, item))
+        return NULL;
+    return item;
+}
+
+static bool
+forbidden(rlf_sema *s, rlf_span span, const char *what)
+{
+    if (s->update < 0)
+        return false;
+    rlf_diag *diag =
+        rlf_diag_error(s->diags, "update", span, "an update holds no %s", what);
+    rlf_diag_hint(s->diags, diag, "it holds names, if, report and minimize");
+    return true;
+}
+
+/* Run a block as region `part` of an item. */
+static void
+body(rlf_sema *s, int item, const rlf_ast_block *block, int part)
+{
+    int before = s->part;
+    RLF_PUSH_IN(s->arena, &s->items.data[item].regions, part);
+    s->part = part;
+    rlf_sema_block(s, block);
+    s->part = before;
+}
+
+static int
+new_part(rlf_sema *s, int parent)
+{
+    RLF_PUSH_IN(s->arena, &s->parts, (rlf_part){.parent = parent});
+    return (int)s->parts.count - 1;
+}
+
+/* ---- names and states ---- */
+
+/* One term of a weighted sum of models: `c * m` or `m`. */
+static bool
+add_weighted(rlf_sema *s, rlf_item *item, const rlf_ast_expr *e, double sign,
+             rlf_arg *out)
+{
+    const rlf_ast_expr *factor = NULL, *of = e;
+    if (e->kind == RLF_AST_BINARY && e->op == RLF_AST_MUL) {
+        factor = e->left;
+        of = e->right;
+    }
+    rlf_thing model = rlf_eval(s, of);
+    if (factor && model.kind == RLF_THING_NUMBER) { /* m * c */
+        of = e->left;
+        factor = e->right;
+        model = rlf_eval(s, of);
+    }
+    if (model.kind == RLF_THING_NONE)
+        return false;
+    if (model.kind != RLF_THING_MODEL) {
+        rlf_diag *diag = rlf_diag_error(s->diags, "type", e->span,
+                                        "a model is set to a weighted sum of "
+                                        "models");
+        rlf_diag_hint(s->diags, diag, "avg := 0.99 * avg + 0.01 * actor");
+        return false;
+    }
+    rlf_arg *pair = RLF_NEW_ARRAY(s->arena, rlf_arg, 2);
+    pair[0] = (rlf_arg){
+        .kind = RLF_ARG_NUMBER, .number = sign, .span = e->span, .given = true};
+    pair[1] = (rlf_arg){.kind = RLF_ARG_RESOURCE,
+                        .resource = model.resource,
+                        .given = true,
+                        .span = of->span};
+    if (factor) {
+        int term = rlf_eval_number(s, factor);
+        if (sign < 0)
+            term = rlf_term_pointwise(s, RLF_EXPR_NEG, term, -1, -1, e->at);
+        if (term < 0)
+            return false;
+        if (s->terms.data[term].domain != 0) {
+            rlf_diag_error(s->diags, "level", factor->span,
+                           "a model is weighted by one number");
+            return false;
+        }
+        if (!rlf_term_constant(s, term, &pair[0].number)) {
+            pair[0].kind = RLF_ARG_VALUE;
+            pair[0].value = term;
+            pair[0].input = rlf_item_input_term(s, item, term);
+        }
+    }
+    if (model.resource != item->receiver)
+        RLF_PUSH_IN(s->arena, &item->reads, model.resource);
+    *out = (rlf_arg){.kind = RLF_ARG_LIST,
+                     .list = pair,
+                     .n_list = 2,
+                     .given = true,
+                     .span = e->span};
+    return true;
+}
+
+static void
+set_model(rlf_sema *s, const rlf_ast_stmt *stmt, int model)
+{
+    const rlf_node_class *class =
+        class_of(s, RLF_ROLE_ASSIGN, RLF_RECEIVER_MODEL);
+    if (!supported(s, class, stmt->span))
+        return;
+    rlf_item *item = rlf_item_new(s, class, model, stmt->span);
+    RLF_VEC(rlf_arg) terms = {0};
+    /* The sum leans to the left: take its terms off from the right. */
+    const rlf_ast_expr *e = stmt->value;
+    bool good = true;
+    while (good) {
+        bool sum = e->kind == RLF_AST_BINARY &&
+                   (e->op == RLF_AST_ADD || e->op == RLF_AST_SUB);
+        rlf_arg term;
+        good = add_weighted(s, item, sum ? e->right : e,
+                            sum && e->op == RLF_AST_SUB ? -1 : 1, &term);
+        if (good)
+            RLF_PUSH_IN(s->arena, &terms, term);
+        if (!sum)
+            break;
+        e = e->left;
+    }
+    if (!good)
+        return;
+    item->args = RLF_NEW_ARRAY(s->arena, rlf_arg, terms.count);
+    item->n_args = (int)terms.count;
+    for (size_t i = 0; i < terms.count; i++)
+        item->args[i] = terms.data[terms.count - 1 - i];
+    RLF_PUSH_IN(s->arena, &item->writes, model);
+    rlf_item_place(s, item);
+}
+
+static void
+set_state(rlf_sema *s, const rlf_ast_stmt *stmt, const rlf_found *found)
+{
+    int state = rlf_sema_state(s, found->decl, found->module);
+    if (state < 0) {
+        rlf_eval(s, stmt->value);
+        return;
+    }
+    rlf_item *item = item_of(s, RLF_ROLE_SET_STATE, RLF_RECEIVER_STATE, state,
+                             stmt->value, stmt->span);
+    if (!item)
+        return;
+    RLF_PUSH_IN(s->arena, &item->writes, state);
+    rlf_item_place(s, item);
+}
+
+static void
+set(rlf_sema *s, const rlf_ast_stmt *stmt)
+{
+    rlf_found found;
+    if (forbidden(s, stmt->span, "':='"))
+        return;
+    if (!rlf_name_find(s, &stmt->name, &found)) {
+        rlf_name_unknown(s, &stmt->name);
+    } else if (found.decl && found.decl->kind == RLF_AST_STATE) {
+        set_state(s, stmt, &found);
+    } else if (found.decl && found.decl->kind == RLF_AST_MODEL) {
+        rlf_thing model = rlf_sema_declared(s, found.decl, found.module);
+        if (model.kind == RLF_THING_MODEL)
+            set_model(s, stmt, model.resource);
+    } else if (found.decl || found.local) {
+        rlf_diag *diag =
+            rlf_diag_error(s->diags, "name", stmt->name.span,
+                           "only states and models change, and '%s' is "
+                           "neither",
+                           stmt->name.text);
+        rlf_diag_hint(s->diags, diag, "declare it: state %s = 0",
+                      stmt->name.text);
+    }
+}
+
+/* ---- control ---- */
+
+/* The set of `s.split(...)`; -1 after a message. */
+static int
+split_set(rlf_sema *s, const rlf_ast_expr *e, const char *word)
+{
+    bool call = e->kind == RLF_AST_CALL && e->left->kind == RLF_AST_FIELD &&
+                !strcmp(e->left->name.text, word);
+    if (!call) {
+        rlf_diag *diag = rlf_diag_error(s->diags, "type", e->span,
+                                        "a loop walks the pieces of a set");
+        rlf_diag_hint(s->diags, diag, "for mini in roll.%s(parts: 4) { ... }",
+                      word);
+        return -1;
+    }
+    rlf_thing thing = rlf_eval(s, e->left->left);
+    return rlf_thing_set(s, &thing, e->left->left->span);
+}
+
+static void
+loop(rlf_sema *s, const rlf_ast_stmt *stmt)
+{
+    const rlf_node_class *class = class_of(s, RLF_ROLE_FOR, RLF_RECEIVER_NONE);
+    if (forbidden(s, stmt->span, "loop") || !supported(s, class, stmt->span))
+        return;
+    rlf_item *item = rlf_item_new(s, class, -1, stmt->span);
+    size_t n = stmt->binds->count;
+    int *whole = RLF_NEW_ARRAY(s->arena, int, n);
+    bool good = true;
+    for (size_t i = 0; i < n; i++) {
+        const rlf_ast_expr *e = stmt->binds->data[i].value;
+        whole[i] = split_set(s, e, class->name);
+        good = good && whole[i] >= 0;
+        if (whole[i] < 0)
+            continue;
+        /* Each set keeps an input of its own, also if it stands twice. */
+        RLF_PUSH_IN(s->arena, &item->inputs, (rlf_item_input){true, whole[i]});
+        good = rlf_args_match(s, e->args, class->formals, class->n_formals,
+                              false, class->name, e->left->at, item) &&
+               good;
+    }
+    if (!good)
+        return;
+    int index = rlf_item_place(s, item), part = new_part(s, index);
+    rlf_scope *outside = s->scope;
+    rlf_loop *around = s->loop, *mine = RLF_NEW_ARRAY(s->arena, rlf_loop, n);
+    rlf_scope_push(s, outside, outside->module);
+    for (size_t i = 0; i < n; i++) {
+        const rlf_ast_name *name = &stmt->binds->data[i].name;
+        rlf_thing piece = rlf_thing_none(name->span);
+        piece.kind = RLF_THING_SET;
+        piece.set = rlf_set_part(s, name->text, whole[i], true, name->span);
+        RLF_PUSH_IN(s->arena, &s->parts.data[part].sets, piece.set);
+        s->makers.data[piece.set].port = (int)i;
+        rlf_name_give(s, name, piece);
+        mine[i] = (rlf_loop){whole[i], piece.set, s->loop};
+        s->loop = &mine[i];
+    }
+    body(s, index, stmt->body, part);
+    s->loop = around;
+    s->scope = outside;
+}
+
+static void
+branch(rlf_sema *s, const rlf_ast_stmt *stmt)
+{
+    rlf_item *item =
+        item_of(s, RLF_ROLE_IF, RLF_RECEIVER_NONE, -1, stmt->value, stmt->span);
+    if (!item)
+        return;
+    int index = rlf_item_place(s, item);
+    body(s, index, stmt->body, new_part(s, index));
+    if (stmt->other)
+        body(s, index, stmt->other, new_part(s, index));
+}
+
+static void
+every(rlf_sema *s, const rlf_ast_stmt *stmt)
+{
+    if (forbidden(s, stmt->span, "every"))
+        return;
+    rlf_item *item = item_of(s, RLF_ROLE_EVERY, RLF_RECEIVER_NONE, -1,
+                             stmt->value, stmt->span);
+    if (!item)
+        return;
+    int index = rlf_item_place(s, item);
+    body(s, index, stmt->body, new_part(s, index));
+}
+
+static void
+leave(rlf_sema *s, const rlf_ast_stmt *stmt)
+{
+    if (forbidden(s, stmt->span, "break"))
+        return;
+    rlf_item *item = item_of(s, RLF_ROLE_BREAK, RLF_RECEIVER_NONE, -1,
+                             stmt->value, stmt->span);
+    if (item)
+        rlf_item_place(s, item);
+}
+
+static void
+checkpoint(rlf_sema *s, const rlf_ast_stmt *stmt)
+{
+    const rlf_node_class *class =
+        class_of(s, RLF_ROLE_CHECKPOINT, RLF_RECEIVER_NONE);
+    if (forbidden(s, stmt->span, "checkpoint") ||
+        !supported(s, class, stmt->span))
+        return;
+    rlf_item_place(s, rlf_item_new(s, class, -1, stmt->span));
+}
+
+/* Draws again until enough is kept. Its names go on after it; its block is
+ * checked as if it ran once. */
+static void
+collect(rlf_sema *s, const rlf_ast_stmt *stmt)
+{
+    if (forbidden(s, stmt->span, "collect"))
+        return;
+    const rlf_node_class *class =
+        class_of(s, RLF_ROLE_COLLECT, RLF_RECEIVER_NONE);
+    rlf_ast_expr name = {.kind = RLF_AST_NAME,
+                         .span = stmt->name.span,
+                         .at = stmt->name.span,
+                         .name = stmt->name};
+    rlf_thing thing = rlf_eval(s, &name);
+    rlf_thing_set(s, &thing, stmt->name.span);
+    if (class) {
+        rlf_item *item = rlf_item_new(s, class, -1, stmt->span);
+        rlf_args_match(s, stmt->args, class->formals, class->n_formals, false,
+                       class->name, stmt->name.span, item);
+    }
+    bool kept = false;
+    for (size_t i = 0; i < stmt->body->stmts.count; i++) {
+        const rlf_ast_stmt *inner = stmt->body->stmts.data[i];
+        kept = kept || inner->kind == RLF_AST_KEEP;
+        if (inner->kind == RLF_AST_UPDATE || inner->kind == RLF_AST_SET)
+            rlf_diag_error(s->diags, "statement", inner->span,
+                           "a collect holds no update and no ':='");
+        else if (inner->kind == RLF_AST_KEEP)
+            rlf_eval_number(s, inner->value);
+        else if (inner->kind == RLF_AST_LET)
+            rlf_name_give(s, &inner->name, rlf_eval(s, inner->value));
+    }
+    if (!kept)
+        rlf_diag_error(s->diags, "statement", stmt->span,
+                       "a collect ends with 'keep c'");
+    supported(s, class, rlf_span_join(stmt->span, stmt->name.span));
+}
+
+/* ---- reports ---- */
+
+static void
+report(rlf_sema *s, const rlf_ast_stmt *stmt)
+{
+    const rlf_node_class *class =
+        class_of(s, RLF_ROLE_REPORT, RLF_RECEIVER_NONE);
+    if (!supported(s, class, stmt->span))
+        return;
+    rlf_item *item = rlf_item_new(s, class, -1, stmt->span);
+    size_t n = stmt->binds->count;
+    item->args = RLF_NEW_ARRAY(s->arena, rlf_arg, n);
+    for (size_t i = 0; i < n; i++) {
+        const rlf_ast_bind *bind = &stmt->binds->data[i];
+        int term = rlf_eval_number(s, bind->value);
+        if (term < 0)
+            continue;
+        const rlf_term *t = &s->terms.data[term];
+        if (t->domain != 0) {
+            rlf_diag *diag =
+                rlf_diag_error(s->diags, "level", bind->value->span,
+                               "a report is one number, and this is %s",
+                               rlf_level_name(s, t->domain, t->set));
+            rlf_diag_hint(s->diags, diag, "mean(... over batch)");
+            continue;
+        }
+        rlf_arg *arg = &item->args[item->n_args++];
+        *arg = (rlf_arg){.kind = RLF_ARG_NUMBER,
+                         .name = bind->name.text,
+                         .given = true,
+                         .span = bind->value->span};
+        if (rlf_term_constant(s, term, &arg->number))
+            continue;
+        arg->kind = RLF_ARG_VALUE;
+        arg->value = term;
+        arg->input = rlf_item_input_term(s, item, term);
+    }
+    if (item->n_args)
+        rlf_item_place(s, item);
+}
+
+/* ---- all statements ---- */
+
+static void
+misplaced(rlf_sema *s, const rlf_ast_stmt *stmt, const char *what,
+          const char *where)
+{
+    rlf_diag_error(s->diags, "statement", stmt->span, "%s stands only in %s",
+                   what, where);
+}
+
+static void
+statement(rlf_sema *s, const rlf_ast_stmt *stmt)
+{
+    switch (stmt->kind) {
+    case RLF_AST_LET:
+        rlf_name_give(s, &stmt->name, rlf_eval(s, stmt->value));
+        break;
+    case RLF_AST_SET:
+        set(s, stmt);
+        break;
+    case RLF_AST_UPDATE:
+        if (!forbidden(s, stmt->span, "update"))
+            rlf_sema_update(s, stmt);
+        break;
+    case RLF_AST_MINIMIZE:
+        misplaced(s, stmt, "minimize", "an update");
+        break;
+    case RLF_AST_RETURN:
+        misplaced(s, stmt, "return", "a def");
+        break;
+    case RLF_AST_KEEP:
+        misplaced(s, stmt, "keep", "a collect");
+        break;
+    case RLF_AST_BREAK:
+        leave(s, stmt);
+        break;
+    case RLF_AST_CHECKPOINT:
+        checkpoint(s, stmt);
+        break;
+    case RLF_AST_REPORT:
+        report(s, stmt);
+        break;
+    case RLF_AST_FOR:
+        loop(s, stmt);
+        break;
+    case RLF_AST_EVERY:
+        every(s, stmt);
+        break;
+    case RLF_AST_COLLECT:
+        collect(s, stmt);
+        break;
+    case RLF_AST_IF:
+        branch(s, stmt);
+        break;
+    }
+}
+
+void
+rlf_sema_block(rlf_sema *s, const rlf_ast_block *block)
+{
+    rlf_scope *outside = s->scope;
+    rlf_scope_push(s, outside, outside->module);
+    for (size_t i = 0; i < block->stmts.count; i++)
+        statement(s, block->stmts.data[i]);
+    s->scope = outside;
+}
+
+/* ---- the head ---- */
+
+/* `batch: prompts[64]`, `batch: prompts[128, weight: w]`. */
+static void
+draw(rlf_sema *s, const rlf_ast_bind *bind)
+{
+    const rlf_ast_expr *e = bind->value;
+    const rlf_node_class *class = class_of(s, RLF_ROLE_DRAW, RLF_RECEIVER_DATA);
+    const rlf_ast_expr *of = e->kind == RLF_AST_INDEX ? e->left : e;
+    rlf_thing data = rlf_eval(s, of);
+    rlf_thing thing = rlf_thing_none(bind->name.span);
+    if (data.kind != RLF_THING_DATA) {
+        if (data.kind != RLF_THING_NONE)
+            rlf_diag_error(s->diags, "type", of->span,
+                           "a flow draws from a data set, and this is %s",
+                           rlf_thing_word(s, &data));
+        rlf_name_give(s, &bind->name, thing);
+        return;
+    }
+    if (e->kind != RLF_AST_INDEX) {
+        rlf_diag *diag = rlf_diag_error(s->diags, "argument", e->span,
+                                        "the flow's head says how many rows a "
+                                        "step draws");
+        rlf_diag_hint(s->diags, diag, "%s: %s[64]", bind->name.text,
+                      of->name.text ? of->name.text : "data");
+        rlf_name_give(s, &bind->name, thing);
+        return;
+    }
+    rlf_item *item = rlf_item_new(s, class, data.resource, e->span);
+    bool good = rlf_args_match(s, e->args, class->formals, class->n_formals,
+                               false, class->name, e->left->span, item) &&
+                supported(s, class, e->span);
+    thing.kind = RLF_THING_SET;
+    thing.set =
+        rlf_set_draw(s, bind->name.text, data.resource, bind->name.span);
+    RLF_PUSH_IN(s->arena, &item->writes, data.resource);
+    (void)good; /* said already; the set is there so that no more is said */
+    int index = rlf_item_place(s, item);
+    rlf_item_output_set(s, index, thing.set);
+    rlf_name_give(s, &bind->name, thing);
+}
+
+static const rlf_ast_decl *
+find_flow(rlf_sema *s, const rlf_module *module)
+{
+    const rlf_ast_decl *flow = NULL;
+    for (size_t i = 0; i < module->program->decls.count; i++) {
+        const rlf_ast_decl *decl = module->program->decls.data[i];
+        if (decl->kind == RLF_AST_PLACE)
+            rlf_diag_error(s->diags, "unsupported", decl->span,
+                           "placement cannot be chosen yet: there is one rank");
+        if (decl->kind != RLF_AST_FLOW)
+            continue;
+        if (flow) {
+            rlf_diag *diag = rlf_diag_error(s->diags, "name", decl->name.span,
+                                            "a program has one flow");
+            rlf_diag_note(s->diags, diag, flow->name.span, "first here");
+        }
+        flow = decl;
+    }
+    if (!flow)
+        rlf_diag_error(s->diags, "name",
+                       (rlf_span){module->program->source, 0, 0},
+                       "the program has no flow");
+    return flow;
+}
+
+void
+rlf_sema_flow(rlf_sema *s)
+{
+    rlf_module *module = s->modules.data[0];
+    const rlf_ast_decl *flow = find_flow(s, module);
+    if (!flow)
+        return;
+    s->graph->name = flow->name.text;
+    s->graph->doc = flow->doc ? flow->doc : module->program->doc;
+    s->part = new_part(s, -1);
+    rlf_scope_push(s, NULL, module);
+    for (size_t i = 0; flow->binds && i < flow->binds->count; i++)
+        draw(s, &flow->binds->data[i]);
+    rlf_sema_block(s, flow->body);
+}

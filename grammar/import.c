@@ -1,0 +1,132 @@
+/* Reading a program and the files that it imports, each once. */
+#include "grammar/sema.h"
+
+#include "grammar/parse.h"
+
+#include <string.h>
+
+static const char *
+directory_of(rlf_arena *arena, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return rlf_arena_strndup(arena, path,
+                             slash ? (size_t)(slash - path) + 1 : 0);
+}
+
+const char *
+rlf_sema_path(rlf_sema *s, const rlf_module *module, const char *text)
+{
+    if (text[0] == '/')
+        return text;
+    if (!strncmp(text, "std/", 4) && s->options->stdlib)
+        return rlf_arena_printf(s->arena, "%s/%s", s->options->stdlib,
+                                text + 4);
+    return rlf_arena_printf(s->arena, "%s%s", module->directory, text);
+}
+
+/* A file's names; one that is declared twice is reported. */
+static void
+index_names(rlf_sema *s, rlf_module *module)
+{
+    module->names.arena = s->arena;
+    for (size_t i = 0; i < module->program->decls.count; i++) {
+        rlf_ast_decl *decl = module->program->decls.data[i];
+        if (!decl->name.text || decl->kind == RLF_AST_IMPORT ||
+            decl->kind == RLF_AST_PLACE)
+            continue;
+        rlf_ast_decl *before = rlf_map_get(&module->names, decl->name.text);
+        if (!before) {
+            rlf_map_put(&module->names, decl->name.text, decl);
+            continue;
+        }
+        rlf_diag *diag =
+            rlf_diag_error(s->diags, "name", decl->name.span,
+                           "'%s' is declared twice", decl->name.text);
+        rlf_diag_note(s->diags, diag, before->name.span, "first here");
+    }
+}
+
+static rlf_module *
+find_module(const rlf_sema *s, const char *path)
+{
+    for (size_t i = 0; i < s->modules.count; i++) {
+        if (!strcmp(s->modules.data[i]->path, path))
+            return s->modules.data[i];
+    }
+    return NULL;
+}
+
+static rlf_status load(rlf_sema *s, const char *path, rlf_err *err,
+                       rlf_module **out);
+
+static void
+load_import(rlf_sema *s, rlf_module *module, const rlf_ast_decl *decl)
+{
+    const char *text = decl->value->string.p;
+    size_t n = strlen(text);
+    const char *suffix = n > 4 && !strcmp(text + n - 4, ".rlf") ? "" : ".rlf";
+    const char *path = rlf_arena_printf(s->arena, "%s%s",
+                                        rlf_sema_path(s, module, text), suffix);
+    rlf_module *imported = find_module(s, path);
+    rlf_err err = RLF_ERR_NONE;
+    if (imported && imported->loading) {
+        rlf_diag_error(s->diags, "import", decl->value->span,
+                       "'%s' imports itself, through this import", text);
+        return;
+    }
+    if (!imported && load(s, path, &err, &imported) < 0) {
+        rlf_diag *diag = rlf_diag_error(s->diags, "import", decl->value->span,
+                                        "%s", err.sentence);
+        if (!strncmp(text, "std/", 4))
+            rlf_diag_hint(s->diags, diag, "the installed library is in %s",
+                          s->options->stdlib);
+        return;
+    }
+    RLF_PUSH_IN(s->arena, &module->imports,
+                (rlf_module_import){.module = imported,
+                                    .alias = decl->name.text,
+                                    .span = decl->span});
+}
+
+/* Only a program has a flow; a file that is imported must not. */
+static void
+refuse_flows(rlf_sema *s, const rlf_module *module)
+{
+    for (size_t i = 0; i < module->program->decls.count; i++) {
+        const rlf_ast_decl *decl = module->program->decls.data[i];
+        if (decl->kind == RLF_AST_FLOW || decl->kind == RLF_AST_PLACE)
+            rlf_diag_error(s->diags, "import", decl->span,
+                           "a file that is imported has no %s",
+                           decl->kind == RLF_AST_FLOW ? "flow" : "place");
+    }
+}
+
+static rlf_status
+load(rlf_sema *s, const char *path, rlf_err *err, rlf_module **out)
+{
+    uint32_t source;
+    RLF_TRY(rlf_sources_read(s->sources, path, err, &source));
+    rlf_module *module = RLF_NEW(s->arena, rlf_module);
+    module->path = rlf_arena_strdup(s->arena, path);
+    module->directory = directory_of(s->arena, path);
+    module->loading = true;
+    RLF_PUSH_IN(s->arena, &s->modules, module);
+    module->program = rlf_parse(s->sources, source, s->arena, s->diags);
+    index_names(s, module);
+    if (s->modules.data[0] != module)
+        refuse_flows(s, module);
+    for (size_t i = 0; i < module->program->decls.count; i++) {
+        if (module->program->decls.data[i]->kind == RLF_AST_IMPORT)
+            load_import(s, module, module->program->decls.data[i]);
+    }
+    module->loading = false;
+    *out = module;
+    return RLF_OK;
+}
+
+rlf_status
+rlf_sema_load(rlf_sema *s, rlf_err *err)
+{
+    rlf_module *program;
+    return load(s, s->options->path, err, &program);
+}

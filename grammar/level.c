@@ -1,0 +1,262 @@
+/* Levels: where values live, where two meet, and what reductions give.
+ *
+ * Values go down by themselves, never up or across (language.md, Levels); the
+ * graph of domains says what "down" is. */
+#include "grammar/sema.h"
+
+#include <string.h>
+
+rlf_level
+rlf_level_of(const rlf_sema *s, int domain)
+{
+    const rlf_domain *d = rlf_domains_get(&s->graph->domains, domain);
+    switch (d->kind) {
+    case RLF_DOMAIN_SCALAR:
+        return RLF_LEVEL_SCALAR;
+    case RLF_DOMAIN_TOKENS:
+        return RLF_LEVEL_TOKEN;
+    case RLF_DOMAIN_VOCAB:
+        return RLF_LEVEL_VOCAB;
+    case RLF_DOMAIN_ROWS:
+        break;
+    }
+    return d->owner >= 0 ? RLF_LEVEL_SAMPLE : RLF_LEVEL_PROMPT;
+}
+
+/* The set whose rows a domain is: the one that values came through, if it has
+ * them, else the first that has. */
+static int
+owner_set(const rlf_sema *s, int domain, int set)
+{
+    if (set >= 0) {
+        const rlf_set *mine = &s->graph->sets.data[set];
+        if (mine->prompts == domain || mine->samples == domain ||
+            mine->tokens == domain)
+            return set;
+    }
+    return rlf_set_of_domain(s, domain);
+}
+
+const char *
+rlf_level_name(const rlf_sema *s, int domain, int set)
+{
+    if (domain == 0)
+        return "a scalar";
+    const rlf_domain *d = rlf_domains_get(&s->graph->domains, domain);
+    set = owner_set(s, domain, set);
+    const rlf_set *owner = set >= 0 ? &s->graph->sets.data[set] : NULL;
+    const char *level =
+        d->kind == RLF_DOMAIN_TOKENS  ? "token"
+        : d->kind == RLF_DOMAIN_VOCAB ? "word at a token"
+        : owner && owner->samples == domain && owner->tokens >= 0 ? "sample"
+                                                                  : "prompt";
+    return rlf_arena_printf(s->arena, "one per %s of '%s'", level,
+                            owner ? owner->name : d->name);
+}
+
+/* A domain of rows that both go back to, or -1: what they share. */
+static int
+shared(const rlf_sema *s, int a, int b)
+{
+    const rlf_domains *domains = &s->graph->domains;
+    int best = -1;
+    for (int d = 1; d < (int)domains->list.count; d++) {
+        if (rlf_domain_reaches(domains, d, a) &&
+            rlf_domain_reaches(domains, d, b))
+            best = d;
+    }
+    return best;
+}
+
+/* The source text of a term, if it is short enough to repeat. */
+static const char *
+source_text(const rlf_sema *s, int term)
+{
+    rlf_span span = s->terms.data[term].span;
+    if (!span.source || span.last - span.first > 40)
+        return NULL;
+    const rlf_source *source = rlf_sources_get(s->sources, span.source);
+    return rlf_arena_strndup(s->arena, source->text + span.first,
+                             span.last - span.first);
+}
+
+static void
+hint_meet(rlf_sema *s, rlf_diag *diag, int a, int b)
+{
+    const rlf_domains *domains = &s->graph->domains;
+    int common = shared(s, s->terms.data[a].domain, s->terms.data[b].domain);
+    if (common < 0) {
+        rlf_diag_hint(s->diags, diag,
+                      "they share no prompts: bring one to a scalar, "
+                      "mean(... over batch)");
+        return;
+    }
+    /* The one that can be brought up by `over group`. */
+    int up = -1;
+    for (int k = 0; k < 2; k++) {
+        int t = k ? a : b;
+        int rows = rlf_domain_rows(domains, s->terms.data[t].domain);
+        if (rlf_domains_get(domains, rows)->owner >= 0 && up < 0)
+            up = t;
+    }
+    const char *text = up >= 0 ? source_text(s, up) : NULL;
+    if (up >= 0)
+        rlf_diag_hint(s->diags, diag,
+                      "bring one up to the prompts they share: mean(%s over "
+                      "group)",
+                      text ? text : "...");
+    else
+        rlf_diag_hint(s->diags, diag,
+                      "bring one up to the rows they share, '%s'",
+                      rlf_domains_get(domains, common)->name);
+}
+
+int
+rlf_level_meet(rlf_sema *s, int a, int b, rlf_span at)
+{
+    const rlf_term *x = &s->terms.data[a], *y = &s->terms.data[b];
+    int domain = rlf_domain_meet(&s->graph->domains, x->domain, y->domain);
+    if (domain >= 0)
+        return domain;
+    rlf_diag *diag =
+        rlf_diag_error(s->diags, "level", at, "%s and %s do not meet",
+                       rlf_level_name(s, x->domain, x->set),
+                       rlf_level_name(s, y->domain, y->set));
+    diag->left = x->span;
+    diag->right = y->span;
+    hint_meet(s, diag, a, b);
+    return -1;
+}
+
+/* ---- reductions ---- */
+
+static const struct {
+    const char *name;
+    rlf_expr_code code;
+} reductions[] = {
+    {"sum", RLF_EXPR_SUM},       {"mean", RLF_EXPR_MEAN},
+    {"std", RLF_EXPR_STD},       {"var", RLF_EXPR_VAR},
+    {"min", RLF_EXPR_LEAST},     {"max", RLF_EXPR_MOST},
+    {"count", RLF_EXPR_COUNT},   {"rank", RLF_EXPR_RANK},
+    {"rotate", RLF_EXPR_ROTATE},
+};
+
+static void
+refuse(rlf_sema *s, rlf_span at, int x, const char *what, const char *hint)
+{
+    const rlf_term *t = &s->terms.data[x];
+    rlf_diag *diag = rlf_diag_error(s->diags, "level", at, "%s, and this is %s",
+                                    what, rlf_level_name(s, t->domain, t->set));
+    diag->right = t->span;
+    if (hint)
+        rlf_diag_hint(s->diags, diag, "%s", hint);
+}
+
+/* The domain that `over` leads up to; -1 after a message. */
+static int
+upwards(rlf_sema *s, int x, const rlf_ast_name *over)
+{
+    const rlf_domains *domains = &s->graph->domains;
+    const rlf_term *t = &s->terms.data[x];
+    const rlf_domain *d = rlf_domains_get(domains, t->domain);
+    int rows = rlf_domain_rows(domains, t->domain);
+    if (!strcmp(over->text, "vocab")) {
+        if (d->kind == RLF_DOMAIN_VOCAB)
+            return d->owner;
+        refuse(s, over->span, x, "'over vocab' takes one per word at a token",
+               NULL);
+    } else if (!strcmp(over->text, "tokens")) {
+        if (d->kind == RLF_DOMAIN_TOKENS)
+            return d->owner;
+        refuse(s, over->span, x, "'over tokens' takes one per token", NULL);
+    } else if (!strcmp(over->text, "group")) {
+        int owner = rlf_domains_get(domains, rows)->owner;
+        if (owner >= 0)
+            return owner;
+        refuse(s, over->span, x, "'over group' takes several samples a prompt",
+               "with one sample a prompt there are no groups: give generate "
+               "an n:");
+    } else if (!strcmp(over->text, "batch")) {
+        if (t->domain != 0)
+            return 0;
+        refuse(s, over->span, x,
+               "'over batch' takes one per prompt, sample or "
+               "token",
+               "it is one number already");
+    } else {
+        rlf_diag *diag = rlf_diag_error(s->diags, "level", over->span,
+                                        "there is no 'over %s'", over->text);
+        rlf_diag_hint(s->diags, diag,
+                      "it is over tokens, group, batch or vocab");
+    }
+    return -1;
+}
+
+/* In an update inside a loop over pieces, what runs over all of the set that
+ * is split would not be the piece's. */
+static bool
+runs_over_all(rlf_sema *s, int x, int to, rlf_span at)
+{
+    const rlf_domains *domains = &s->graph->domains;
+    const rlf_term *t = &s->terms.data[x];
+    if (s->update < 0 || t->domain == 0)
+        return false;
+    int rows = rlf_domain_rows(domains, t->domain);
+    for (const rlf_loop *loop = s->loop; loop; loop = loop->outer) {
+        const rlf_set *whole = &s->graph->sets.data[loop->whole];
+        const rlf_set *piece = &s->graph->sets.data[loop->piece];
+        bool all = rows == whole->samples || rows == whole->prompts;
+        bool tokens =
+            rlf_domains_get(domains, to)->kind == RLF_DOMAIN_ROWS && to == rows;
+        if (!all || tokens)
+            continue;
+        rlf_diag *diag = rlf_diag_error(
+            s->diags, "level", at, "this runs over all of '%s', not over '%s'",
+            whole->name, piece->name);
+        diag->right = t->span;
+        const char *text = source_text(s, x);
+        rlf_diag_hint(s->diags, diag,
+                      "say %s[%s], or give it a name before the loop",
+                      text ? text : "x", piece->name);
+        return true;
+    }
+    return false;
+}
+
+int
+rlf_level_reduce(rlf_sema *s, const char *function, int x,
+                 const rlf_ast_name *over, rlf_span at)
+{
+    rlf_expr_code code = RLF_EXPR_CODES;
+    for (size_t i = 0; i < RLF_COUNT(reductions); i++) {
+        if (!strcmp(reductions[i].name, function))
+            code = reductions[i].code;
+    }
+    if (code == RLF_EXPR_CODES) {
+        rlf_diag *diag = rlf_diag_error(s->diags, "argument", over->span,
+                                        "'%s' is not a reduction", function);
+        rlf_diag_hint(s->diags, diag,
+                      "reductions are sum mean std var min max count, rank and "
+                      "rotate");
+        return -1;
+    }
+    if (x < 0)
+        return -1;
+    bool text = s->terms.data[x].text;
+    bool keeps = code == RLF_EXPR_RANK || code == RLF_EXPR_ROTATE;
+    if (text && code != RLF_EXPR_ROTATE && code != RLF_EXPR_COUNT) {
+        rlf_diag_error(s->diags, "type", at, "'%s' takes numbers, not texts",
+                       function);
+        return -1;
+    }
+    int to = upwards(s, x, over);
+    if (to < 0 || runs_over_all(s, x, to, at))
+        return -1;
+    const rlf_term *t = &s->terms.data[x];
+    return rlf_term_op(s, (rlf_term){.code = code,
+                                     .arg = {x, -1, -1},
+                                     .domain = keeps ? t->domain : to,
+                                     .over = keeps ? to : 0,
+                                     .text = keeps && text,
+                                     .span = rlf_span_join(at, over->span)});
+}

@@ -1,0 +1,396 @@
+/* From items and terms to the graph's nodes.
+ *
+ * Items become nodes in their order. Terms become expression nodes: a term is
+ * "demanded" by the items that take it, and computed in the region where it was
+ * written, before the first of them. What is demanded at one place is fused
+ * into as few programs as its granularity allows, so that what can run sample
+ * by sample does not wait for what needs the batch. */
+#include "grammar/lower.h"
+
+#include <string.h>
+
+/* ---- looking ---- */
+
+static void mark_item(rlf_lower *l, int item);
+
+static void
+mark_term(rlf_lower *l, int term)
+{
+    const rlf_term *t = &l->s->terms.data[term];
+    if (l->needed[term])
+        return;
+    l->needed[term] = true;
+    for (int k = 0; k < 3; k++) {
+        if (t->arg[k] >= 0)
+            mark_term(l, t->arg[k]);
+    }
+    if (t->kind == RLF_TERM_OUT)
+        mark_item(l, t->item);
+}
+
+static void
+mark_set(rlf_lower *l, int set)
+{
+    int item = l->s->makers.data[set].item;
+    if (item < 0)
+        item = l->piece_of[set];
+    mark_item(l, item);
+}
+
+/* The item changes something, or something that does needs it. */
+static void
+mark_item(rlf_lower *l, int item)
+{
+    rlf_sema *s = l->s;
+    rlf_item *it = &s->items.data[item];
+    if (!it->looking)
+        return;
+    it->looking = false;
+    for (size_t i = 0; i < it->inputs.count; i++) {
+        if (it->inputs.data[i].is_set)
+            mark_set(l, it->inputs.data[i].id);
+        else
+            mark_term(l, it->inputs.data[i].id);
+    }
+    if (it->update >= 0)
+        mark_term(l, s->updates.data[it->update].loss);
+    int parent = s->parts.data[it->region].parent;
+    if (parent >= 0)
+        mark_item(l, parent);
+}
+
+static bool
+changes_something(const rlf_item *it)
+{
+    switch (it->class->role) {
+    case RLF_ROLE_UPDATE:
+    case RLF_ROLE_ASSIGN:
+    case RLF_ROLE_SET_STATE:
+    case RLF_ROLE_BREAK:
+    case RLF_ROLE_KEEP:
+        return true;
+    case RLF_ROLE_DRAW:
+        return it->writes.count > 0;
+    default:
+        return false;
+    }
+}
+
+static void
+mark(rlf_lower *l)
+{
+    rlf_sema *s = l->s;
+    for (size_t p = 0; p < s->parts.count; p++) {
+        for (size_t i = 0; i < s->parts.data[p].sets.count; i++)
+            l->piece_of[s->parts.data[p].sets.data[i]] =
+                s->parts.data[p].parent;
+    }
+    for (size_t i = 0; i < s->items.count; i++)
+        s->items.data[i].looking = true;
+    for (size_t i = 0; i < s->items.count; i++) {
+        if (changes_something(&s->items.data[i]))
+            mark_item(l, (int)i);
+    }
+}
+
+/* ---- demands ---- */
+
+/* Where in region `part` the item is, or the one that it is inside of. */
+static int
+place_in(const rlf_sema *s, int item, int part)
+{
+    while (s->items.data[item].region != part)
+        item = s->parts.data[s->items.data[item].region].parent;
+    return s->items.data[item].place;
+}
+
+static void demand(rlf_lower *l, int term, int item);
+
+/* Inside a program: what is named and used again is worth keeping. */
+static void
+demand_inside(rlf_lower *l, int term, int item, int part)
+{
+    const rlf_term *t = &l->s->terms.data[term];
+    if (t->kind != RLF_TERM_OP || l->demanded[term])
+        return;
+    if (t->region != part || (t->named && t->uses > 1)) {
+        demand(l, term, item);
+        return;
+    }
+    for (int k = 0; k < 3; k++) {
+        if (t->arg[k] >= 0)
+            demand_inside(l, t->arg[k], item, part);
+    }
+}
+
+static void
+demand(rlf_lower *l, int term, int item)
+{
+    rlf_sema *s = l->s;
+    const rlf_term *t = &s->terms.data[term];
+    if (t->touches) {
+        rlf_diag *diag = rlf_diag_error(
+            s->diags, "live", t->span,
+            "this depends on live calls, and their values are known only "
+            "inside the update");
+        rlf_diag_hint(s->diags, diag, "it can be used by minimize and report");
+        return;
+    }
+    if (t->kind != RLF_TERM_OP || l->demanded[term])
+        return;
+    l->demanded[term] = true;
+    for (int k = 0; k < 3; k++) {
+        if (t->arg[k] >= 0)
+            demand_inside(l, t->arg[k], item, t->region);
+    }
+    rlf_needs *place =
+        &l->parts[t->region].places[place_in(s, item, t->region)];
+    RLF_PUSH_IN(s->arena, &place->terms, term);
+}
+
+/* The constants of a loss: what was not written in the update. */
+static void
+demand_loss(rlf_lower *l, int term, int item, int update)
+{
+    const rlf_term *t = &l->s->terms.data[term];
+    if (t->kind != RLF_TERM_OP)
+        return;
+    if (t->update != update) {
+        demand(l, term, item);
+        return;
+    }
+    for (int k = 0; k < 3; k++) {
+        if (t->arg[k] >= 0)
+            demand_loss(l, t->arg[k], item, update);
+    }
+}
+
+static void
+demand_part(rlf_lower *l, int part)
+{
+    rlf_sema *s = l->s;
+    for (size_t i = 0; i < s->parts.data[part].items.count; i++) {
+        int item = s->parts.data[part].items.data[i];
+        const rlf_item *it = &s->items.data[item];
+        for (size_t k = 0; k < it->inputs.count; k++) {
+            if (!it->inputs.data[k].is_set)
+                demand(l, it->inputs.data[k].id, item);
+        }
+        if (it->update >= 0) {
+            const rlf_update *u = &s->updates.data[it->update];
+            demand_loss(l, u->loss, item, it->update);
+            for (size_t k = 0; k < u->reports.count; k++)
+                demand_loss(l, u->reports.data[k].term, item, it->update);
+        }
+        for (size_t k = 0; k < it->regions.count; k++)
+            demand_part(l, it->regions.data[k]);
+    }
+}
+
+/* ---- nodes ---- */
+
+static int
+value_of_set(rlf_lower *l, int set)
+{
+    return l->s->makers.data[set].value_index;
+}
+
+/* The rows that pieces of a node are made of: those of what it gives. */
+static int
+rows_of(const rlf_sema *s, const rlf_item *it)
+{
+    if (it->class->granularity == RLF_GRAIN_BATCH)
+        return -1;
+    const rlf_domains *domains = &s->graph->domains;
+    for (size_t i = 0; i < it->outputs.count; i++) {
+        const rlf_item_output *out = &it->outputs.data[i];
+        if (out->is_set)
+            return s->graph->sets.data[out->id].samples;
+        int rows = rlf_domain_rows(domains, s->terms.data[out->id].domain);
+        if (rows > 0)
+            return rows;
+    }
+    return -1;
+}
+
+uint32_t
+rlf_lower_site(rlf_lower *l, bool looking)
+{
+    return looking ? 0x80000000u + l->looking_sites++ : l->sites++;
+}
+
+static int
+make_output(rlf_lower *l, const rlf_item_output *out, rlf_span span)
+{
+    rlf_sema *s = l->s;
+    rlf_value value = {.node = -1, .span = span};
+    if (out->is_set) {
+        value.kind = RLF_VALUE_SET;
+        value.set = out->id;
+        value.domain = -1;
+        value.name = s->graph->sets.data[out->id].name;
+    } else {
+        const rlf_term *t = &s->terms.data[out->id];
+        value.kind = t->text ? RLF_VALUE_TEXT : RLF_VALUE_NUMBER;
+        value.set = -1;
+        value.domain = t->domain;
+        value.name = t->name ? t->name : out->name;
+    }
+    int index = rlf_graph_add_value(s->graph, value);
+    if (out->is_set)
+        s->makers.data[out->id].value_index = index;
+    else
+        s->terms.data[out->id].value_index = index;
+    return index;
+}
+
+static int *
+copy_ints(rlf_arena *arena, const int *data, size_t n)
+{
+    int *copy = RLF_NEW_ARRAY(arena, int, n);
+    if (n)
+        memcpy(copy, data, sizeof *data * n);
+    return copy;
+}
+
+/* Values instead of terms and sets in the arguments. */
+static void
+resolve_args(rlf_arg *args, int n, const int *inputs)
+{
+    for (int i = 0; i < n; i++) {
+        if (args[i].kind == RLF_ARG_VALUE)
+            args[i].value = inputs[args[i].input];
+        else if (args[i].kind == RLF_ARG_LIST)
+            resolve_args(args[i].list, args[i].n_list, inputs);
+    }
+}
+
+/* A constant as an input is a program of its own. */
+static int
+value_of_term(rlf_lower *l, int term, int part)
+{
+    rlf_term *t = &l->s->terms.data[term];
+    if (t->value_index < 0)
+        rlf_lower_programs(l, part, &term, 1, l->looking);
+    return l->s->terms.data[term].value_index;
+}
+
+static void
+emit_item(rlf_lower *l, int item, int part)
+{
+    rlf_sema *s = l->s;
+    rlf_item *it = &s->items.data[item];
+    RLF_VEC(int) inputs = {0};
+    l->looking = it->looking;
+    for (size_t i = 0; i < it->inputs.count; i++) {
+        const rlf_item_input *in = &it->inputs.data[i];
+        RLF_PUSH_IN(s->arena, &inputs,
+                    in->is_set ? value_of_set(l, in->id)
+                               : value_of_term(l, in->id, part));
+    }
+    resolve_args(it->args, it->n_args, inputs.data);
+    rlf_node node = {
+        .class = it->class,
+        .region = s->parts.data[part].index,
+        .grain = it->class->granularity,
+        .rows = rows_of(s, it),
+        .receiver = it->receiver,
+        .args = it->args,
+        .n_args = it->n_args,
+        .reads = copy_ints(s->arena, it->reads.data, it->reads.count),
+        .n_reads = (int)it->reads.count,
+        .writes = copy_ints(s->arena, it->writes.data, it->writes.count),
+        .n_writes = (int)it->writes.count,
+        .looking = it->looking,
+        .site = rlf_lower_site(l, it->looking),
+        .span = it->span,
+    };
+    if (node.rows < 0)
+        node.grain = RLF_GRAIN_BATCH;
+    node.inputs = inputs.data;
+    node.n_inputs = (int)inputs.count;
+    if (it->update >= 0)
+        rlf_lower_loss(l, it, &node);
+    /* The pieces of a loop are given by its region, not by the node. */
+    node.outputs = RLF_NEW_ARRAY(s->arena, int, it->outputs.count);
+    for (size_t i = 0; i < it->outputs.count; i++)
+        node.outputs[node.n_outputs++] =
+            make_output(l, &it->outputs.data[i], it->span);
+    it->node = rlf_graph_add_node(s->graph, node);
+}
+
+static void emit_part(rlf_lower *l, int part);
+
+static void
+emit_regions(rlf_lower *l, int item)
+{
+    rlf_sema *s = l->s;
+    const rlf_item *it = &s->items.data[item];
+    if (!it->regions.count)
+        return;
+    int *regions = RLF_NEW_ARRAY(s->arena, int, it->regions.count);
+    for (size_t i = 0; i < it->regions.count; i++) {
+        rlf_part *part = &s->parts.data[it->regions.data[i]];
+        regions[i] = part->index = rlf_graph_add_region(s->graph, it->node);
+        int *args = RLF_NEW_ARRAY(s->arena, int, part->sets.count);
+        for (size_t k = 0; k < part->sets.count; k++) {
+            rlf_item_output out = {true, part->sets.data[k], NULL};
+            args[k] = make_output(l, &out, it->span);
+        }
+        rlf_region *region = &s->graph->regions.data[part->index];
+        region->args = args;
+        region->n_args = (int)part->sets.count;
+    }
+    rlf_node *node = &s->graph->nodes.data[it->node];
+    node->regions = regions;
+    node->n_regions = (int)it->regions.count;
+    for (size_t i = 0; i < it->regions.count; i++)
+        emit_part(l, it->regions.data[i]);
+}
+
+static void
+emit_part(rlf_lower *l, int part)
+{
+    rlf_sema *s = l->s;
+    for (size_t i = 0; i < s->parts.data[part].items.count; i++) {
+        int item = s->parts.data[part].items.data[i];
+        rlf_needs *place = &l->parts[part].places[i];
+        /* What only metrics want is computed apart from the rest. */
+        RLF_VEC(int) terms[2] = {{0}, {0}};
+        for (size_t k = 0; k < place->terms.count; k++) {
+            int term = place->terms.data[k];
+            RLF_PUSH_IN(s->arena, &terms[l->needed[term] ? 0 : 1], term);
+        }
+        for (int k = 0; k < 2; k++)
+            rlf_lower_programs(l, part, terms[k].data, terms[k].count, k == 1);
+        emit_item(l, item, part);
+        emit_regions(l, item);
+    }
+}
+
+void
+rlf_sema_lower(rlf_sema *s)
+{
+    rlf_lower l = {
+        .s = s,
+        .needed = RLF_NEW_ARRAY(s->arena, bool, s->terms.count),
+        .demanded = RLF_NEW_ARRAY(s->arena, bool, s->terms.count),
+        .piece_of = RLF_NEW_ARRAY(s->arena, int, s->makers.count),
+        .parts = RLF_NEW_ARRAY(s->arena, rlf_lower_part, s->parts.count),
+    };
+    for (size_t p = 0; p < s->parts.count; p++)
+        l.parts[p].places =
+            RLF_NEW_ARRAY(s->arena, rlf_needs, s->parts.data[p].items.count);
+    mark(&l);
+    demand_part(&l, 0);
+    if (s->diags->errors)
+        return;
+    s->parts.data[0].index = 0;
+    if (!s->graph->regions.count)
+        rlf_graph_add_region(s->graph, -1);
+    emit_part(&l, 0);
+    for (size_t i = 0; i < s->graph->nodes.count; i++) {
+        const rlf_node *node = &s->graph->nodes.data[i];
+        node->class->infer(s->graph, node, s->diags);
+    }
+}

@@ -1,0 +1,40 @@
+/* What the two halves of lowering share: lower.c makes nodes of items,
+ * program.c makes expression programs of terms. Private to grammar. */
+#ifndef RLF_GRAMMAR_LOWER_H
+#define RLF_GRAMMAR_LOWER_H
+
+#include "grammar/sema.h"
+
+/* Terms that the item at one place of a region is the first to need. */
+typedef struct rlf_needs {
+    struct {
+        int *data;
+        size_t count, room;
+    } terms;
+} rlf_needs;
+
+typedef struct rlf_lower_part {
+    rlf_needs *places; /* one an item */
+} rlf_lower_part;
+
+typedef struct rlf_lower {
+    rlf_sema *s;
+    bool *needed;   /* per term: not only by metrics */
+    bool *demanded; /* per term: it is computed on its own */
+    int *piece_of;  /* per set: the loop that makes it */
+    rlf_lower_part *parts;
+    bool looking; /* the item in hand */
+    uint32_t sites, looking_sites;
+} rlf_lower;
+
+/* The next number of a call: metrics count apart, so that more or fewer of
+ * them move no other. */
+uint32_t rlf_lower_site(rlf_lower *l, bool looking);
+/* Expression nodes for these terms, in region `part`. */
+void rlf_lower_programs(rlf_lower *l, int part, const int *terms, size_t n,
+                        bool looking);
+/* The loss of an update's item: its program, with its derivative; adds inputs
+ * to the node. */
+void rlf_lower_loss(rlf_lower *l, const rlf_item *item, rlf_node *node);
+
+#endif

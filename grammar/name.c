@@ -1,0 +1,236 @@
+/* Names: what they mean, and that each is given once.
+ *
+ * Innermost first: names given in the blocks around, a def's formals, the
+ * file's declarations, imported names, built-in ones. A name that two imports
+ * give is an error where it is used. */
+#include "grammar/sema.h"
+
+#include <string.h>
+
+rlf_scope *
+rlf_scope_push(rlf_sema *s, rlf_scope *parent, rlf_module *module)
+{
+    rlf_scope *scope = RLF_NEW(s->arena, rlf_scope);
+    scope->parent = parent;
+    scope->module = module;
+    scope->things.arena = s->arena;
+    s->scope = scope;
+    return scope;
+}
+
+static bool
+find_imported(rlf_sema *s, rlf_module *module, const rlf_ast_name *name,
+              rlf_found *out)
+{
+    const rlf_module_import *first = NULL;
+    for (size_t i = 0; i < module->imports.count; i++) {
+        const rlf_module_import *import = &module->imports.data[i];
+        const rlf_ast_decl *decl =
+            import->alias ? NULL
+                          : rlf_map_get(&import->module->names, name->text);
+        if (!decl || (first && first->module == import->module))
+            continue;
+        if (first) {
+            rlf_diag *diag =
+                rlf_diag_error(s->diags, "name", name->span,
+                               "two imports give '%s'", name->text);
+            rlf_diag_note(s->diags, diag, first->span, "this one");
+            rlf_diag_note(s->diags, diag, import->span, "and this one");
+            rlf_diag_hint(s->diags, diag,
+                          "import one of them as a name of its own: import "
+                          "\"...\" as x, then x.%s",
+                          name->text);
+            return true;
+        }
+        first = import;
+        out->decl = decl;
+        out->module = import->module;
+    }
+    return first != NULL;
+}
+
+bool
+rlf_name_find(rlf_sema *s, const rlf_ast_name *name, rlf_found *out)
+{
+    *out = (rlf_found){0};
+    for (rlf_scope *scope = s->scope; scope; scope = scope->parent) {
+        out->local = rlf_map_get(&scope->things, name->text);
+        if (out->local)
+            return true;
+    }
+    rlf_module *module = s->scope->module;
+    out->decl = rlf_map_get(&module->names, name->text);
+    out->module = module;
+    if (out->decl)
+        return true;
+    return find_imported(s, module, name, out);
+}
+
+bool
+rlf_name_qualified(rlf_sema *s, const rlf_ast_expr *field, rlf_found *out)
+{
+    if (field->kind != RLF_AST_FIELD || field->left->kind != RLF_AST_NAME)
+        return false;
+    rlf_module *module = s->scope->module;
+    const char *alias = field->left->name.text;
+    *out = (rlf_found){0};
+    for (rlf_scope *scope = s->scope; scope; scope = scope->parent) {
+        if (rlf_map_get(&scope->things, alias))
+            return false;
+    }
+    if (rlf_map_get(&module->names, alias))
+        return false;
+    for (size_t i = 0; i < module->imports.count; i++) {
+        const rlf_module_import *import = &module->imports.data[i];
+        if (!import->alias || strcmp(import->alias, alias) != 0)
+            continue;
+        out->decl = rlf_map_get(&import->module->names, field->name.text);
+        out->module = import->module;
+        if (!out->decl) {
+            rlf_diag_error(s->diags, "name", field->name.span,
+                           "'%s' declares no '%s'", alias, field->name.text);
+        }
+        return true;
+    }
+    return false;
+}
+
+/* ---- giving names ---- */
+
+static void
+given_twice(rlf_sema *s, const rlf_ast_name *name, rlf_span before)
+{
+    rlf_diag *diag = rlf_diag_error(s->diags, "name", name->span,
+                                    "'%s' is given a second time", name->text);
+    rlf_diag_note(s->diags, diag, before, "first here");
+    rlf_diag_hint(s->diags, diag,
+                  "a name stands for one value; what changes is a state");
+}
+
+/* A set that has no name of its own takes this one; its domains too. */
+static void
+name_set(rlf_sema *s, rlf_set *set, const char *name)
+{
+    if (!strchr(set->name, '('))
+        return;
+    rlf_domain *domains = s->graph->domains.list.data;
+    for (size_t i = 1; i < s->graph->domains.list.count; i++) {
+        if (domains[i].name == set->name)
+            domains[i].name = name;
+    }
+    if (set->tokens >= 0)
+        domains[set->tokens].name =
+            rlf_arena_printf(s->arena, "tokens of %s", name);
+    set->name = name;
+}
+
+/* Values and sets are called by the first name that they are given. */
+static void
+name_thing(rlf_sema *s, const rlf_thing *thing, const char *name)
+{
+    if (thing->kind == RLF_THING_RECORD && thing->record->n_gives == 1 &&
+        !thing->record->gives[0].name[0])
+        name_thing(s, &thing->record->values[0], name);
+    if (thing->kind == RLF_THING_NUMBER || thing->kind == RLF_THING_WORDS) {
+        rlf_term *term = &s->terms.data[thing->term];
+        if (!term->named)
+            term->name = name;
+        term->named = true;
+    }
+    if (thing->kind == RLF_THING_SET)
+        name_set(s, &s->graph->sets.data[thing->set], name);
+}
+
+void
+rlf_name_give(rlf_sema *s, const rlf_ast_name *name, rlf_thing thing)
+{
+    for (rlf_scope *scope = s->scope; scope; scope = scope->parent) {
+        const rlf_named *before = rlf_map_get(&scope->things, name->text);
+        if (before) {
+            given_twice(s, name, before->span);
+            return;
+        }
+        if (scope->def)
+            break;
+    }
+    const rlf_ast_decl *decl =
+        rlf_map_get(&s->scope->module->names, name->text);
+    if (decl)
+        given_twice(s, name, decl->name.span);
+    rlf_named *named = RLF_NEW(s->arena, rlf_named);
+    named->thing = thing;
+    named->span = name->span;
+    rlf_map_put(&s->scope->things, name->text, named);
+    name_thing(s, &thing, name->text);
+}
+
+/* ---- names that mean nothing ---- */
+
+typedef struct slip {
+    const char *name, *hint;
+} slip;
+
+static const slip slips[] = {
+    {"True", "write 'true'"},
+    {"False", "write 'false'"},
+    {"None", "leave the argument out instead"},
+    {"nil", "leave the argument out instead"},
+    {"null", "leave the argument out instead"},
+    {"inf", "write a large number, or compare before you divide"},
+    {"ln", "write 'log'"},
+    {"pow", "write 'a ^ b'"},
+    {"average", "write 'mean(x over batch)'"},
+    {"print", "write 'report name = value'"},
+    {"detach", "write 'sg(x)'"},
+    {"stop_gradient", "write 'sg(x)'"},
+    {"where", "write 's.where(c)' for a set, 'c ? a : b' for values"},
+    {"clip", "it is in the library: import \"std/loss\""},
+    {"gae", "it is in the library: import \"std/advantage\""},
+    {"whiten", "it is in the library: import \"std/advantage\""},
+};
+
+typedef RLF_VEC(const char *) names;
+
+static void
+add_map(names *list, const rlf_map *map)
+{
+    for (size_t i = 0; i < map->count; i++)
+        RLF_PUSH(list, map->entries[i].key);
+}
+
+void
+rlf_name_unknown(rlf_sema *s, const rlf_ast_name *name)
+{
+    rlf_diag *diag = rlf_diag_error(s->diags, "name", name->span,
+                                    "there is nothing named '%s'", name->text);
+    names list = {0};
+    for (rlf_scope *scope = s->scope; scope; scope = scope->parent)
+        add_map(&list, &scope->things);
+    rlf_module *module = s->scope->module;
+    add_map(&list, &module->names);
+    for (size_t i = 0; i < module->imports.count; i++) {
+        if (!module->imports.data[i].alias)
+            add_map(&list, &module->imports.data[i].module->names);
+    }
+    const char *builtins[64];
+    size_t n = rlf_builtin_names(builtins, RLF_COUNT(builtins));
+    for (size_t i = 0; i < n; i++)
+        RLF_PUSH(&list, builtins[i]);
+    for (int i = 0; i < s->classes->n_nodes; i++) {
+        const rlf_node_class *c = s->classes->node[i];
+        if (c->role == RLF_ROLE_FUNCTION ||
+            (c->role == RLF_ROLE_FIELD && c->receiver == RLF_RECEIVER_NONE))
+            RLF_PUSH(&list, c->name);
+    }
+    for (size_t i = 0; i < RLF_COUNT(slips); i++) {
+        if (!strcmp(slips[i].name, name->text)) {
+            rlf_diag_hint(s->diags, diag, "%s", slips[i].hint);
+            RLF_VEC_FREE(&list);
+            return;
+        }
+    }
+    const char *nearest = rlf_str_nearest(name->text, list.data, list.count);
+    if (nearest)
+        rlf_diag_hint(s->diags, diag, "did you mean '%s'?", nearest);
+    RLF_VEC_FREE(&list);
+}

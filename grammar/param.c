@@ -1,0 +1,289 @@
+/* Parameters: defaults, settings of the command line, ranges. */
+#include "grammar/sema.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct reader {
+    rlf_sema *s;
+    const rlf_ast_decl *decl;
+    const char *type;
+} reader;
+
+/* ---- texts of values ---- */
+
+static const char *
+text_of(rlf_sema *s, const rlf_thing *thing, const char *type)
+{
+    double number;
+    rlf_buf buf = {0};
+    if (thing->kind == RLF_THING_TEXT) {
+        rlf_buf_puts(&buf, thing->text);
+    } else if (thing->kind == RLF_THING_NUMBER &&
+               rlf_term_constant(s, thing->term, &number)) {
+        if (!strcmp(type, "bool"))
+            rlf_buf_puts(&buf, number > 0 ? "true" : "false");
+        else if (!strcmp(type, "int"))
+            rlf_buf_printf(&buf, "%.0f", number);
+        else
+            rlf_buf_number(&buf, number);
+    }
+    char *text = rlf_arena_strndup(s->arena, buf.p ? buf.p : "", buf.n);
+    rlf_buf_free(&buf);
+    return text;
+}
+
+/* ---- values given as texts ---- */
+
+static bool
+read_number(const char *text, double *out)
+{
+    char digits[64], *p = digits, *end;
+    for (; *text && p < digits + sizeof digits - 1; text++) {
+        if (*text != '_')
+            *p++ = *text;
+    }
+    *p = 0;
+    *out = strtod(digits, &end);
+    return end != digits && !*end && !*text && isfinite(*out);
+}
+
+static bool
+read_bool(const char *text, double *out)
+{
+    bool yes = !strcmp(text, "true") || !strcmp(text, "1");
+    *out = yes;
+    return yes || !strcmp(text, "false") || !strcmp(text, "0");
+}
+
+static rlf_thing
+refuse(const reader *r, const char *text, const char *wanted)
+{
+    rlf_diag_error(r->s->diags, "param", r->decl->name.span,
+                   "parameter '%s' is %s, and '%s' was given",
+                   r->decl->name.text, wanted, text);
+    return rlf_thing_none(r->decl->name.span);
+}
+
+static const char *
+start_path(const rlf_sema *s, const char *text)
+{
+    const char *start = s->options->start;
+    if (text[0] == '/' || !start || !*start || !strcmp(start, "."))
+        return text;
+    return rlf_arena_printf(s->arena, "%s/%s", start, text);
+}
+
+static rlf_thing
+read_setting(const reader *r, const char *text)
+{
+    rlf_sema *s = r->s;
+    rlf_thing thing = rlf_thing_none(r->decl->name.span);
+    double x = 0;
+    if (!strcmp(r->type, "text") || !strcmp(r->type, "path")) {
+        thing.kind = RLF_THING_TEXT;
+        thing.resolved = r->type[0] == 'p';
+        thing.text = thing.resolved ? start_path(s, text)
+                                    : rlf_arena_strdup(s->arena, text);
+        return thing;
+    }
+    if (!strcmp(r->type, "bool")) {
+        if (!read_bool(text, &x))
+            return refuse(r, text, "true or false");
+    } else if (!read_number(text, &x)) {
+        return refuse(r, text, "a number");
+    } else if (!strcmp(r->type, "int") && x != floor(x)) {
+        return refuse(r, text, "a whole number");
+    }
+    return rlf_thing_term(s, rlf_term_number(s, x, r->decl->name.span),
+                          r->decl->name.span);
+}
+
+/* ---- defaults ---- */
+
+static rlf_thing
+read_default(const reader *r, rlf_module *module)
+{
+    rlf_sema *s = r->s;
+    const rlf_ast_expr *e = r->decl->value;
+    rlf_thing thing = rlf_eval(s, e);
+    bool text = !strcmp(r->type, "text") || !strcmp(r->type, "path");
+    double x;
+    if (thing.kind == RLF_THING_NONE)
+        return thing;
+    if (text && thing.kind == RLF_THING_TEXT) {
+        if (r->type[0] == 'p' && !thing.resolved) {
+            thing.text = rlf_sema_path(s, module, thing.text);
+            thing.resolved = true;
+        }
+        return thing;
+    }
+    bool number =
+        thing.kind == RLF_THING_NUMBER && rlf_term_constant(s, thing.term, &x);
+    if (!text && number && (r->type[0] != 'i' || x == floor(x)))
+        return thing;
+    rlf_diag_error(s->diags, "param", e->span,
+                   "the default of a parameter of type %s cannot be this",
+                   r->type);
+    return rlf_thing_none(e->span);
+}
+
+/* ---- ranges ---- */
+
+static bool
+same_value(rlf_sema *s, const rlf_thing *a, const rlf_thing *b)
+{
+    double x, y;
+    if (a->kind == RLF_THING_TEXT && b->kind == RLF_THING_TEXT)
+        return strcmp(a->text, b->text) == 0;
+    return a->kind == RLF_THING_NUMBER && b->kind == RLF_THING_NUMBER &&
+           rlf_term_constant(s, a->term, &x) &&
+           rlf_term_constant(s, b->term, &y) && x == y;
+}
+
+/* What may be given, as text; *inside: whether `value` is. */
+static const char *
+check_range(const reader *r, const rlf_thing *value, bool *inside)
+{
+    rlf_sema *s = r->s;
+    const rlf_ast_decl *decl = r->decl;
+    rlf_buf text = {0};
+    *inside = true;
+    if (decl->low && decl->high) {
+        double low, high, x;
+        bool known = rlf_term_constant(s, rlf_eval_number(s, decl->low), &low);
+        known = rlf_term_constant(s, rlf_eval_number(s, decl->high), &high) &&
+                known;
+        if (known && value->kind == RLF_THING_NUMBER &&
+            rlf_term_constant(s, value->term, &x))
+            *inside = x >= low && x <= high;
+        if (known) {
+            rlf_buf_number(&text, low);
+            rlf_buf_puts(&text, "..");
+            rlf_buf_number(&text, high);
+        }
+    } else if (decl->low) {
+        rlf_thing list = rlf_eval(s, decl->low);
+        if (list.kind != RLF_THING_LIST) {
+            rlf_diag_error(s->diags, "param", decl->low->span,
+                           "a parameter is in a range a..b, or in a list");
+            return "";
+        }
+        *inside = value->kind == RLF_THING_NONE;
+        for (size_t i = 0; i < list.n_list; i++) {
+            *inside = *inside || same_value(s, value, &list.list[i]);
+            rlf_buf_printf(&text, "%s%s", i ? ", " : "[",
+                           text_of(s, &list.list[i], r->type));
+        }
+        rlf_buf_putc(&text, ']');
+    }
+    char *copy = rlf_arena_strndup(s->arena, text.p ? text.p : "", text.n);
+    rlf_buf_free(&text);
+    return copy;
+}
+
+/* ---- one parameter ---- */
+
+static const char *
+setting_of(const rlf_sema *s, const char *name)
+{
+    const char *value = NULL;
+    for (size_t i = 0; i < s->options->n_settings; i++) {
+        if (!strcmp(s->options->settings[i].name, name))
+            value = s->options->settings[i].value;
+    }
+    return value;
+}
+
+static bool
+known_type(const char *type)
+{
+    static const char *const types[] = {"int", "float", "bool", "text", "path"};
+    for (size_t i = 0; i < RLF_COUNT(types); i++) {
+        if (!strcmp(types[i], type))
+            return true;
+    }
+    return false;
+}
+
+rlf_thing
+rlf_param_value(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
+{
+    rlf_thing value = rlf_thing_none(decl->name.span);
+    reader r = {s, decl, decl->word.text};
+    if (!known_type(r.type)) {
+        rlf_diag *diag = rlf_diag_error(s->diags, "type", decl->word.span,
+                                        "there is no type '%s'", r.type);
+        rlf_diag_hint(s->diags, diag, "it is int, float, bool, text or path");
+        return value;
+    }
+    const char *given = setting_of(s, decl->name.text);
+    rlf_thing fallback = value;
+    if (decl->value)
+        fallback = read_default(&r, module);
+    value = given ? read_setting(&r, given) : fallback;
+    bool inside;
+    const char *within = check_range(&r, &value, &inside);
+    if (!inside)
+        rlf_diag_error(s->diags, "param", decl->name.span,
+                       "parameter '%s' is %s, and must be in %s",
+                       decl->name.text, text_of(s, &value, r.type), within);
+    if (!given && !decl->value && !s->options->params_only)
+        rlf_diag_error(s->diags, "param", decl->name.span,
+                       "parameter '%s' must be given: %s=VALUE",
+                       decl->name.text, decl->name.text);
+    rlf_param param = {
+        .name = decl->name.text,
+        .type = r.type,
+        .value = given || decl->value ? text_of(s, &value, r.type) : NULL,
+        .fallback = decl->value ? text_of(s, &fallback, r.type) : NULL,
+        .within = within,
+        .doc = decl->help ? decl->help->string.p : decl->doc,
+        .given = given != NULL,
+    };
+    RLF_PUSH_IN(s->arena, &s->graph->params, param);
+    return value;
+}
+
+/* ---- all of them ---- */
+
+static void
+check_settings(rlf_sema *s)
+{
+    size_t n = s->graph->params.count;
+    const char **names = RLF_NEW_ARRAY(s->arena, const char *, n + 1);
+    for (size_t i = 0; i < n; i++)
+        names[i] = s->graph->params.data[i].name;
+    for (size_t k = 0; k < s->options->n_settings; k++) {
+        const char *name = s->options->settings[k].name;
+        bool found = false;
+        for (size_t i = 0; i < n; i++)
+            found = found || !strcmp(names[i], name);
+        if (found)
+            continue;
+        rlf_diag *diag =
+            rlf_diag_error(s->diags, "param", (rlf_span){0},
+                           "%s has no parameter '%s'", s->options->path, name);
+        const char *nearest = rlf_str_nearest(name, names, n);
+        if (nearest)
+            rlf_diag_hint(s->diags, diag, "did you mean '%s'?", nearest);
+        else
+            rlf_diag_hint(s->diags, diag, "`rlflow params %s` lists them",
+                          s->options->path);
+    }
+}
+
+void
+rlf_sema_params(rlf_sema *s)
+{
+    for (size_t m = 0; m < s->modules.count; m++) {
+        rlf_module *module = s->modules.data[m];
+        for (size_t i = 0; i < module->program->decls.count; i++) {
+            const rlf_ast_decl *decl = module->program->decls.data[i];
+            if (decl->kind == RLF_AST_PARAM)
+                rlf_sema_declared(s, decl, module);
+        }
+    }
+    check_settings(s);
+}

@@ -1,0 +1,411 @@
+/* Expression programs of terms: fused by granularity, and losses. */
+#include "grammar/lower.h"
+
+#include <stdlib.h>
+
+/* A program in the making. */
+typedef struct maker {
+    rlf_lower *l;
+    rlf_expr *expr;
+    int *op;    /* per term: its operation here, -1 not yet */
+    int update; /* of a loss: the update, else -1 */
+    bool looking;
+    struct {
+        int *data;
+        size_t count, room;
+    } leaves; /* per input: its term */
+} maker;
+
+static maker
+maker_new(rlf_lower *l, int update, bool looking)
+{
+    rlf_sema *s = l->s;
+    maker m = {.l = l, .update = update, .looking = looking};
+    m.expr = rlf_expr_new(s->arena, &s->graph->domains);
+    m.op = RLF_NEW_ARRAY(s->arena, int, s->terms.count);
+    for (size_t i = 0; i < s->terms.count; i++)
+        m.op[i] = -1;
+    return m;
+}
+
+static int
+add_leaf(maker *m, int term)
+{
+    const rlf_term *t = &m->l->s->terms.data[term];
+    rlf_expr_input in = {.name = t->name ? t->name : "it",
+                         .domain = t->domain,
+                         .text = t->text,
+                         .live = t->kind == RLF_TERM_LIVE};
+    int input = rlf_expr_add_input(m->expr, in);
+    RLF_PUSH_IN(m->l->s->arena, &m->leaves, term);
+    return rlf_expr_input_op(m->expr, input, t->span);
+}
+
+/* Is the term an input here, being computed elsewhere? */
+static bool
+is_leaf(const rlf_term *t)
+{
+    return t->kind == RLF_TERM_OUT || t->kind == RLF_TERM_LIVE ||
+           t->value_index >= 0;
+}
+
+static int build(maker *m, int term);
+
+static int
+build_op(maker *m, const rlf_term *t)
+{
+    int arg[3] = {-1, -1, -1};
+    for (int k = 0; k < 3; k++) {
+        if (t->arg[k] >= 0)
+            arg[k] = build(m, t->arg[k]);
+    }
+    if (t->code == RLF_EXPR_DOWN)
+        return rlf_expr_down(m->expr, arg[0], t->domain);
+    if (rlf_expr_is_pointwise(t->code) || t->code == RLF_EXPR_TEXT_EQ) {
+        int op = rlf_expr_pointwise(m->expr, t->code, arg[0], arg[1], arg[2],
+                                    t->span);
+        return rlf_expr_down(m->expr, op, t->domain);
+    }
+    rlf_expr_op op = {.code = t->code,
+                      .domain = t->domain,
+                      .arg = {arg[0], arg[1], arg[2]},
+                      .over = t->over,
+                      .text = t->text,
+                      .span = t->span};
+    if (t->code == RLF_EXPR_UNIFORM)
+        op.site = rlf_lower_site(m->l, m->looking);
+    /* Scans and what takes rows: arguments on their domains. */
+    if (t->code == RLF_EXPR_DISCOUNT || t->code == RLF_EXPR_NEXT ||
+        t->code == RLF_EXPR_PREV || t->code == RLF_EXPR_CUMSUM) {
+        for (int k = 0; k < 2; k++) {
+            if (arg[k] >= 0)
+                op.arg[k] = rlf_expr_down(m->expr, arg[k], t->domain);
+        }
+    }
+    return rlf_expr_add(m->expr, op);
+}
+
+static int
+build(maker *m, int term)
+{
+    if (m->op[term] >= 0)
+        return m->op[term];
+    const rlf_term *t = &m->l->s->terms.data[term];
+    int op = t->kind == RLF_TERM_CONST
+                 ? rlf_expr_constant(m->expr, t->value, t->span)
+             : is_leaf(t) ? add_leaf(m, term)
+                          : build_op(m, t);
+    m->op[term] = op;
+    return op;
+}
+
+/* ---- spaces that a program needs ---- */
+
+static void
+enter(const rlf_domains *domains, int domain, bool *there)
+{
+    if (domain <= 0 || there[domain])
+        return;
+    there[domain] = true;
+    const rlf_domain *d = rlf_domains_get(domains, domain);
+    for (int i = 0; i < d->n_up; i++)
+        enter(domains, d->up[i], there);
+}
+
+static void
+enter_set(const rlf_sema *s, int set, bool *there)
+{
+    const rlf_set *d = &s->graph->sets.data[set];
+    enter(&s->graph->domains, d->prompts, there);
+    enter(&s->graph->domains, d->samples, there);
+    enter(&s->graph->domains, d->tokens, there);
+}
+
+/* A set that is made already and has the domain. */
+static int
+set_with(const rlf_sema *s, int domain)
+{
+    for (size_t i = 0; i < s->graph->sets.count; i++) {
+        const rlf_set *d = &s->graph->sets.data[i];
+        bool has =
+            d->prompts == domain || d->samples == domain || d->tokens == domain;
+        if (has && s->makers.data[i].value_index >= 0)
+            return (int)i;
+    }
+    return -1;
+}
+
+typedef RLF_VEC(int) ints;
+
+/* Add to `inputs` the sets whose spaces the program computes on though no
+ * input of it lies there. */
+static void
+add_spaces(const rlf_sema *s, const rlf_expr *expr, bool *there, ints *inputs)
+{
+    for (size_t i = 0; i < expr->ops.count; i++) {
+        int domain = expr->ops.data[i].domain;
+        if (domain <= 0 || there[domain])
+            continue;
+        int set = set_with(s, domain);
+        RLF_ASSERT(set >= 0);
+        RLF_PUSH_IN(s->arena, inputs, s->makers.data[set].value_index);
+        enter_set(s, set, there);
+    }
+}
+
+/* ---- granularity ---- */
+
+typedef struct grain {
+    rlf_granularity grain;
+    int rows;
+} grain;
+
+/* The finest of two row domains, if one goes down to the other; else -1. */
+static int
+finer(const rlf_domains *domains, int a, int b)
+{
+    if (a == 0 || rlf_domain_reaches(domains, a, b))
+        return b;
+    if (b == 0 || rlf_domain_reaches(domains, b, a))
+        return a;
+    return -1;
+}
+
+/* What a program needs before it can run on a piece. */
+static grain
+grain_of(const rlf_expr *expr, int output_domain)
+{
+    const rlf_domains *domains = expr->domains;
+    grain g = {RLF_GRAIN_SAMPLE, rlf_domain_rows(domains, output_domain)};
+    grain batch = {RLF_GRAIN_BATCH, -1};
+    if (output_domain == 0)
+        return batch;
+    for (size_t i = 0; i < expr->ops.count; i++) {
+        const rlf_expr_op *op = &expr->ops.data[i];
+        int rows = rlf_domain_rows(domains, op->domain);
+        g.rows = finer(domains, g.rows, rows);
+        if (g.rows < 0)
+            return batch;
+        bool grouped = op->code == RLF_EXPR_RANK || op->code == RLF_EXPR_ROTATE;
+        if (grouped && op->over == 0)
+            return batch;
+        if (grouped && rlf_domain_rows(domains, op->over) != rows)
+            g.grain = RLF_GRAIN_GROUP;
+        for (int k = 0; k < rlf_expr_arity(op->code) && !grouped; k++) {
+            int from =
+                rlf_domain_rows(domains, expr->ops.data[op->arg[k]].domain);
+            if (from == rows || op->code == RLF_EXPR_DOWN)
+                continue;
+            /* a reduction upwards */
+            if (op->domain == 0)
+                return batch;
+            if (rlf_domains_get(domains, from)->owner != rows)
+                return batch;
+            g.grain = RLF_GRAIN_GROUP;
+        }
+    }
+    return g;
+}
+
+/* ---- fusing ---- */
+
+typedef struct bucket {
+    grain grain;
+    ints terms;
+} bucket;
+
+typedef RLF_VEC(bucket) buckets;
+
+/* The last bucket that holds something the term is made of; -1 none. */
+static int
+latest_part(const rlf_lower *l, const int *in, int term)
+{
+    const rlf_term *t = &l->s->terms.data[term];
+    if (t->kind != RLF_TERM_OP || t->value_index >= 0)
+        return -1;
+    int latest = -1;
+    for (int k = 0; k < 3; k++) {
+        if (t->arg[k] < 0)
+            continue;
+        int mine =
+            in[t->arg[k]] >= 0 ? in[t->arg[k]] : latest_part(l, in, t->arg[k]);
+        if (mine > latest)
+            latest = mine;
+    }
+    return latest;
+}
+
+static grain
+grain_of_term(rlf_lower *l, int term)
+{
+    maker m = maker_new(l, -1, true);
+    uint32_t sites = l->looking_sites;
+    build(&m, term);
+    l->looking_sites = sites;
+    return grain_of(m.expr, l->s->terms.data[term].domain);
+}
+
+static void
+emit(rlf_lower *l, int part, const bucket *b, bool looking)
+{
+    rlf_sema *s = l->s;
+    maker m = maker_new(l, -1, looking);
+    rlf_node node = {
+        .class = rlf_classes_find(s->classes, RLF_ROLE_EXPR, RLF_RECEIVER_NONE,
+                                  NULL),
+        .region = s->parts.data[part].index,
+        .grain = b->grain.grain,
+        .rows = b->grain.rows,
+        .receiver = -1,
+        .looking = looking,
+        .span = s->terms.data[b->terms.data[0]].span,
+    };
+    node.outputs = RLF_NEW_ARRAY(s->arena, int, b->terms.count);
+    for (size_t i = 0; i < b->terms.count; i++) {
+        int term = b->terms.data[i];
+        const rlf_term *t = &s->terms.data[term];
+        int op = build(&m, term);
+        rlf_expr_add_output(m.expr, t->name ? t->name : "it", op);
+    }
+    for (size_t i = 0; i < b->terms.count; i++) {
+        rlf_term *t = &s->terms.data[b->terms.data[i]];
+        t->value_index = rlf_graph_add_value(
+            s->graph,
+            (rlf_value){.kind = t->text ? RLF_VALUE_TEXT : RLF_VALUE_NUMBER,
+                        .domain = t->domain,
+                        .set = -1,
+                        .node = -1,
+                        .name = t->name ? t->name : "it",
+                        .span = t->span});
+        node.outputs[node.n_outputs++] = t->value_index;
+    }
+    bool *there = RLF_NEW_ARRAY(s->arena, bool, s->graph->domains.list.count);
+    ints inputs = {0};
+    for (size_t i = 0; i < m.leaves.count; i++) {
+        const rlf_term *t = &s->terms.data[m.leaves.data[i]];
+        RLF_PUSH_IN(s->arena, &inputs, t->value_index);
+        enter(&s->graph->domains, t->domain, there);
+    }
+    node.expr = rlf_expr_prune(m.expr, s->arena);
+    add_spaces(s, node.expr, there, &inputs);
+    node.inputs = inputs.data;
+    node.n_inputs = (int)inputs.count;
+    node.site = rlf_lower_site(l, looking);
+    rlf_graph_add_node(s->graph, node);
+}
+
+static int
+by_number(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+void
+rlf_lower_programs(rlf_lower *l, int part, const int *terms, size_t n,
+                   bool looking)
+{
+    rlf_sema *s = l->s;
+    if (!n)
+        return;
+    int *order = RLF_NEW_ARRAY(s->arena, int, n);
+    memcpy(order, terms, sizeof *order * n);
+    qsort(order, n, sizeof *order, by_number);
+    int *in = RLF_NEW_ARRAY(s->arena, int, s->terms.count);
+    for (size_t i = 0; i < s->terms.count; i++)
+        in[i] = -1;
+    buckets list = {0};
+    for (size_t i = 0; i < n; i++) {
+        grain g = grain_of_term(l, order[i]);
+        int from = latest_part(l, in, order[i]), at = from < 0 ? 0 : from;
+        while ((size_t)at < list.count &&
+               (list.data[at].grain.grain != g.grain ||
+                list.data[at].grain.rows != g.rows))
+            at++;
+        if ((size_t)at == list.count) {
+            bucket fresh = {.grain = g};
+            RLF_PUSH_IN(s->arena, &list, fresh);
+        }
+        in[order[i]] = at;
+        RLF_PUSH_IN(s->arena, &list.data[at].terms, order[i]);
+    }
+    for (size_t i = 0; i < list.count; i++)
+        emit(l, part, &list.data[i], looking);
+}
+
+/* ---- losses ---- */
+
+/* The node's inputs: those of the item, then the constants of the loss and the
+ * sets that it needs for their spaces. */
+static void
+loss_inputs(rlf_lower *l, const maker *m, const rlf_update *u, rlf_node *node,
+            rlf_loss *loss)
+{
+    rlf_sema *s = l->s;
+    bool *there = RLF_NEW_ARRAY(s->arena, bool, s->graph->domains.list.count);
+    ints inputs = {0};
+    for (int i = 0; i < node->n_inputs; i++)
+        RLF_PUSH_IN(s->arena, &inputs, node->inputs[i]);
+    loss->constant_input = RLF_NEW_ARRAY(s->arena, int, m->leaves.count);
+    for (size_t i = 0; i < m->leaves.count; i++) {
+        const rlf_term *t = &s->terms.data[m->leaves.data[i]];
+        enter(&s->graph->domains, t->domain, there);
+        loss->constant_input[i] = -1;
+        if (t->kind == RLF_TERM_LIVE)
+            continue;
+        loss->constant_input[i] = (int)inputs.count;
+        RLF_PUSH_IN(s->arena, &inputs, t->value_index);
+    }
+    for (size_t i = 0; i < u->calls.count; i++)
+        enter_set(s, u->calls.data[i].set, there);
+    add_spaces(s, loss->program, there, &inputs);
+    node->inputs = inputs.data;
+    node->n_inputs = (int)inputs.count;
+}
+
+static int
+input_of(const rlf_node *node, int value)
+{
+    for (int i = 0; i < node->n_inputs; i++) {
+        if (node->inputs[i] == value)
+            return i;
+    }
+    return -1;
+}
+
+void
+rlf_lower_loss(rlf_lower *l, const rlf_item *item, rlf_node *node)
+{
+    rlf_sema *s = l->s;
+    const rlf_update *u = &s->updates.data[item->update];
+    maker m = maker_new(l, item->update, false);
+    rlf_loss *loss = RLF_NEW(s->arena, rlf_loss);
+    int op = build(&m, u->loss);
+    loss->loss = rlf_expr_add_output(m.expr, "loss", op);
+    loss->n_reports = (int)u->reports.count;
+    loss->report = RLF_NEW_ARRAY(s->arena, int, u->reports.count);
+    m.looking = true;
+    for (size_t i = 0; i < u->reports.count; i++) {
+        const rlf_update_report *r = &u->reports.data[i];
+        op = build(&m, r->term);
+        loss->report[i] = rlf_expr_add_output(m.expr, r->name, op);
+    }
+    rlf_derivative *d = rlf_expr_derive(m.expr, loss->loss, s->arena);
+    loss->program = d->expr;
+    loss->reach = d->reach;
+    loss_inputs(l, &m, u, node, loss);
+    loss->calls = RLF_NEW_ARRAY(s->arena, rlf_live_call, u->calls.count);
+    for (size_t i = 0; i < m.leaves.count; i++) {
+        const rlf_term *t = &s->terms.data[m.leaves.data[i]];
+        if (t->kind != RLF_TERM_LIVE)
+            continue;
+        const rlf_update_call *call = &u->calls.data[t->port];
+        loss->calls[loss->n_calls++] = (rlf_live_call){
+            .class = call->class,
+            .set_input = input_of(node, s->makers.data[call->set].value_index),
+            .input = (int)i,
+            .gradient = d->output_of_input[i],
+        };
+    }
+    node->loss = loss;
+}

@@ -1,0 +1,285 @@
+/* Declarations of data, models, hooks and states: resources of the graph. */
+#include "grammar/sema.h"
+
+#include <string.h>
+
+/* ---- constructors ---- */
+
+/* `name(...)` of a declaration; NULL after a message. */
+static const rlf_constructor *
+constructor_of(rlf_sema *s, rlf_resource_kind kind, const rlf_ast_expr *e)
+{
+    const rlf_resource_class *class = s->classes->resource[kind];
+    const char *name = NULL;
+    rlf_span at = e->span;
+    if (e->kind == RLF_AST_CALL && e->left->kind == RLF_AST_NAME)
+        name = e->left->name.text;
+    /* d.where(...) is a constructor with the data before the dot. */
+    if (e->kind == RLF_AST_CALL && e->left->kind == RLF_AST_FIELD)
+        name = e->left->name.text;
+    if (name)
+        at = e->left->at;
+    const rlf_constructor *c =
+        name ? rlf_classes_constructor(s->classes, kind, NULL, name) : NULL;
+    if (c)
+        return c;
+    const char **names =
+        RLF_NEW_ARRAY(s->arena, const char *, class->n_constructors);
+    size_t n = 0;
+    rlf_buf list = {0};
+    for (int i = 0; i < class->n_constructors; i++) {
+        if (class->constructors[i].within)
+            continue;
+        names[n++] = class->constructors[i].name;
+        rlf_buf_printf(&list, "%s%s(...)", n > 1 ? ", " : "", names[n - 1]);
+    }
+    rlf_diag *diag =
+        name ? rlf_diag_error(s->diags, "name", at, "there is no %s '%s(...)'",
+                              class->name, name)
+             : rlf_diag_error(s->diags, "type", at, "this is not a %s",
+                              class->name);
+    const char *nearest = name ? rlf_str_nearest(name, names, n) : NULL;
+    if (nearest)
+        rlf_diag_hint(s->diags, diag, "did you mean '%s'?", nearest);
+    else
+        rlf_diag_hint(s->diags, diag, "it is made by %s", list.p);
+    rlf_buf_free(&list);
+    return NULL;
+}
+
+static bool
+make(rlf_sema *s, rlf_resource_kind kind, const rlf_ast_decl *decl,
+     const rlf_module *module, rlf_resource *out)
+{
+    *out = (rlf_resource){.kind = kind,
+                          .name = decl->name.text,
+                          .source = -1,
+                          .directory = module->directory,
+                          .span = decl->span};
+    const rlf_constructor *c = constructor_of(s, kind, decl->value);
+    if (!c || !rlf_args_constructor(s, decl->value, c, kind, &out->args,
+                                    &out->n_args))
+        return false;
+    out->constructor = c->name;
+    for (int i = 0; i < out->n_args; i++) {
+        if (out->args[i].kind == RLF_ARG_RESOURCE)
+            out->source = out->args[i].resource;
+    }
+    return true;
+}
+
+/* ---- hooks ---- */
+
+static bool
+is_level(const char *word)
+{
+    static const char *const words[] = {"sample", "prompt", "token", "text",
+                                        "scalar"};
+    for (size_t i = 0; i < RLF_COUNT(words); i++) {
+        if (!strcmp(words[i], word))
+            return true;
+    }
+    return false;
+}
+
+static bool
+make_gives(rlf_sema *s, const rlf_ast_decl *decl, rlf_resource *out)
+{
+    size_t n = decl->formals ? decl->formals->count : 1;
+    rlf_give *gives = RLF_NEW_ARRAY(s->arena, rlf_give, n);
+    const char *usual =
+        out->class->level == RLF_LEVEL_SCALAR ? "scalar" : "sample";
+    gives[0] = (rlf_give){"", usual};
+    if (decl->word.text && is_level(decl->word.text))
+        gives[0].level = decl->word.text;
+    else if (decl->word.text)
+        gives[0].name = decl->word.text;
+    for (size_t i = 0; decl->formals && i < n; i++) {
+        const rlf_ast_formal *f = &decl->formals->data[i];
+        const char *level = f->word.text ? f->word.text : usual;
+        if (!is_level(level)) {
+            rlf_diag *diag =
+                rlf_diag_error(s->diags, "name", f->word.span,
+                               "a hook cannot give one per '%s'", level);
+            rlf_diag_hint(s->diags, diag, "it gives a sample, token or text");
+            return false;
+        }
+        gives[i] = (rlf_give){f->name.text, level};
+    }
+    out->gives = gives;
+    out->n_gives = (int)n;
+    return true;
+}
+
+static bool
+make_hook(rlf_sema *s, const rlf_ast_decl *decl, rlf_resource *out)
+{
+    const rlf_arg *per = rlf_args_find(out->args, out->n_args, "per");
+    out->class = rlf_classes_find(s->classes, RLF_ROLE_HOOK, RLF_RECEIVER_HOOK,
+                                  per ? per->text : "sample");
+    if (!out->class) {
+        rlf_diag_error(s->diags, "unsupported", decl->span,
+                       "hooks per %s cannot run", per ? per->text : "sample");
+        return false;
+    }
+    return make_gives(s, decl, out);
+}
+
+/* ---- what a declaration is ---- */
+
+static rlf_known *
+find(const rlf_sema *s, const rlf_ast_decl *decl)
+{
+    for (size_t i = 0; i < s->known.count; i++) {
+        if (s->known.data[i].decl == decl)
+            return &s->known.data[i];
+    }
+    return NULL;
+}
+
+static rlf_thing
+work_out(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
+{
+    static const rlf_thing_kind things[] = {[RLF_AST_DATA] = RLF_THING_DATA,
+                                            [RLF_AST_MODEL] = RLF_THING_MODEL,
+                                            [RLF_AST_HOOK] = RLF_THING_HOOK};
+    static const rlf_resource_kind kinds[] = {
+        [RLF_AST_DATA] = RLF_RESOURCE_DATA,
+        [RLF_AST_MODEL] = RLF_RESOURCE_MODEL,
+        [RLF_AST_HOOK] = RLF_RESOURCE_HOOK};
+    if (decl->kind == RLF_AST_PARAM)
+        return rlf_param_value(s, decl, module);
+    rlf_thing thing = rlf_thing_none(decl->name.span);
+    rlf_resource resource;
+    if (!make(s, kinds[decl->kind], decl, module, &resource))
+        return thing;
+    if (decl->kind == RLF_AST_HOOK && !make_hook(s, decl, &resource))
+        return thing;
+    thing.kind = things[decl->kind];
+    thing.resource = rlf_graph_add_resource(s->graph, resource);
+    return thing;
+}
+
+/* Work something out as if at the top of `module`. */
+typedef struct place {
+    rlf_scope *scope;
+    int part, update;
+} place;
+
+static place
+go_to(rlf_sema *s, rlf_module *module)
+{
+    place before = {s->scope, s->part, s->update};
+    rlf_scope_push(s, NULL, module);
+    s->part = s->update = -1;
+    return before;
+}
+
+static void
+come_back(rlf_sema *s, place before)
+{
+    s->scope = before.scope;
+    s->part = before.part;
+    s->update = before.update;
+}
+
+rlf_thing
+rlf_sema_declared(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
+{
+    rlf_known *known = find(s, decl);
+    if (known && known->busy) {
+        rlf_diag_error(s->diags, "name", decl->name.span,
+                       "'%s' is declared by itself", decl->name.text);
+        return rlf_thing_none(decl->name.span);
+    }
+    if (known)
+        return known->thing;
+    size_t index = s->known.count;
+    RLF_PUSH_IN(s->arena, &s->known,
+                (rlf_known){.decl = decl, .module = module, .busy = true});
+    place before = go_to(s, module);
+    rlf_thing thing = work_out(s, decl, module);
+    come_back(s, before);
+    s->known.data[index].thing = thing;
+    s->known.data[index].busy = false;
+    return thing;
+}
+
+int
+rlf_sema_state(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
+{
+    rlf_known *known = find(s, decl);
+    if (known)
+        return known->thing.resource;
+    RLF_PUSH_IN(s->arena, &s->known,
+                (rlf_known){.decl = decl,
+                            .module = module,
+                            .thing = rlf_thing_none(decl->name.span)});
+    size_t index = s->known.count - 1;
+    const rlf_constructor *c =
+        rlf_classes_constructor(s->classes, RLF_RESOURCE_STATE, NULL,
+                                decl->word.text ? "rows" : "number");
+    if (!c || c->unsupported) {
+        rlf_diag_error(s->diags, "unsupported", decl->span, "%s",
+                       c ? c->unsupported : "states cannot run yet");
+        return -1;
+    }
+    place before = go_to(s, module);
+    int term = rlf_eval_number(s, decl->value);
+    come_back(s, before);
+    double value;
+    if (!rlf_term_constant(s, term, &value))
+        return -1;
+    rlf_arg *arg = RLF_NEW(s->arena, rlf_arg);
+    *arg = (rlf_arg){.kind = RLF_ARG_NUMBER,
+                     .number = value,
+                     .given = true,
+                     .span = decl->value->span};
+    int resource = rlf_graph_add_resource(
+        s->graph, (rlf_resource){.kind = RLF_RESOURCE_STATE,
+                                 .name = decl->name.text,
+                                 .constructor = c->name,
+                                 .args = arg,
+                                 .n_args = 1,
+                                 .source = -1,
+                                 .directory = module->directory,
+                                 .span = decl->span});
+    s->known.data[index].thing.resource = resource;
+    return resource;
+}
+
+const rlf_ast_expr *
+rlf_sema_optimizer(rlf_sema *s, int model, rlf_module **module)
+{
+    for (size_t i = 0; i < s->known.count; i++) {
+        const rlf_known *known = &s->known.data[i];
+        if (known->thing.kind != RLF_THING_MODEL ||
+            known->thing.resource != model)
+            continue;
+        const rlf_ast_args *args = known->decl->value->args;
+        *module = known->module;
+        for (size_t k = 0; args && k < args->count; k++) {
+            const rlf_ast_arg *arg = &args->data[k];
+            if (arg->label.text && !strcmp(arg->label.text, "optimizer") &&
+                arg->value->kind == RLF_AST_CALL)
+                return arg->value;
+        }
+    }
+    return NULL;
+}
+
+void
+rlf_sema_resources(rlf_sema *s)
+{
+    for (size_t m = 0; m < s->modules.count; m++) {
+        rlf_module *module = s->modules.data[m];
+        for (size_t i = 0; i < module->program->decls.count; i++) {
+            const rlf_ast_decl *decl = module->program->decls.data[i];
+            if (decl->kind == RLF_AST_DATA || decl->kind == RLF_AST_MODEL ||
+                decl->kind == RLF_AST_HOOK)
+                rlf_sema_declared(s, decl, module);
+            else if (decl->kind == RLF_AST_STATE)
+                rlf_sema_state(s, decl, module);
+        }
+    }
+}

@@ -1,0 +1,427 @@
+/* The checker: from syntax trees to what lower.c makes a graph of.
+ *
+ * One walk over the flow, with `def`s expanded where they are used, gives
+ *
+ *   terms   numbers and texts, each on a domain: arithmetic is kept as terms
+ *           (a graph of operations) until lower.c cuts it into programs
+ *   sets    rlf_set of the graph, with who makes each
+ *   items   the nodes to be, in the order of the program, by regions
+ *
+ * Private to grammar. Everything lives in the compile arena. A thing that was
+ * refused is RLF_THING_NONE; whatever meets it stays silent, so that one slip
+ * gives one message. */
+#ifndef RLF_GRAMMAR_SEMA_H
+#define RLF_GRAMMAR_SEMA_H
+
+#include "engine/base/map.h"
+#include "engine/base/vec.h"
+#include "grammar/ast.h"
+#include "grammar/compile.h"
+
+/* ---- files ---- */
+
+typedef struct rlf_module rlf_module;
+
+typedef struct rlf_module_import {
+    rlf_module *module;
+    const char *alias; /* NULL: its names are used as they are */
+    rlf_span span;
+} rlf_module_import;
+
+struct rlf_module {
+    rlf_ast_program *program;
+    const char *path;      /* as messages show it */
+    const char *directory; /* "" or ends with '/' */
+    rlf_map names;         /* name -> rlf_ast_decl */
+    struct {
+        rlf_module_import *data;
+        size_t count, room;
+    } imports;
+    bool loading; /* its imports are being read: a cycle comes back here */
+};
+
+/* ---- things ---- */
+
+typedef enum rlf_thing_kind {
+    RLF_THING_NONE,   /* refused, and reported */
+    RLF_THING_NUMBER, /* term: numbers on a domain; constants too */
+    RLF_THING_WORDS,  /* term: texts on a domain */
+    RLF_THING_TEXT,   /* text: known now */
+    RLF_THING_LIST,   /* list: known now */
+    RLF_THING_SET,    /* set */
+    RLF_THING_MODEL,  /* resource */
+    RLF_THING_DATA,   /* resource */
+    RLF_THING_HOOK,   /* resource */
+    RLF_THING_RECORD, /* results of a hook: record */
+    RLF_THING_KINDS
+} rlf_thing_kind;
+
+typedef struct rlf_thing {
+    rlf_thing_kind kind;
+    int term, set, resource;
+    const char *text;
+    bool resolved; /* a text that is a path already as it is to be opened */
+    struct rlf_thing *list;
+    size_t n_list;
+    const struct rlf_record *record;
+    rlf_span span;
+} rlf_thing;
+
+/* What a hook call gave: its results, then whether it went well. */
+typedef struct rlf_record {
+    const char *hook;
+    const struct rlf_give *gives; /* n_gives; one without a name: the value */
+    int n_gives;
+    rlf_thing *values; /* n_gives + 1; the last is `.ok` */
+} rlf_record;
+
+/* ---- terms ---- */
+
+typedef enum rlf_term_kind {
+    RLF_TERM_CONST, /* value */
+    RLF_TERM_OP,    /* code, arg */
+    RLF_TERM_OUT,   /* output `port` of item `item` */
+    RLF_TERM_LIVE,  /* live call number `port` of update `update` */
+} rlf_term_kind;
+
+typedef struct rlf_term {
+    rlf_term_kind kind;
+    rlf_expr_code code;
+    int arg[3];
+    int domain, over;
+    double value;
+    int item, port;
+    int region; /* where it was written */
+    int update; /* number of the update it was written in, or -1 */
+    int set;    /* the set it came through, for messages; -1: none, several */
+    bool text;
+    bool live;        /* the loss of its update is derived through it */
+    bool touches;     /* it depends on live calls, derived or not */
+    const char *name; /* NULL: none */
+    bool named;       /* by the program */
+    int uses;         /* by other terms, and by items */
+    int value_index;  /* lower.c: the graph's value, -1 */
+    rlf_span span;
+} rlf_term;
+
+/* ---- items ---- */
+
+typedef struct rlf_item_input {
+    bool is_set;
+    int id; /* set or term */
+} rlf_item_input;
+
+typedef struct rlf_item_output {
+    bool is_set;
+    int id; /* set or term */
+    const char *name;
+} rlf_item_output;
+
+/* A live call of an update: its column is term `term`. */
+typedef struct rlf_update_call {
+    const rlf_node_class *class;
+    int set, term;
+} rlf_update_call;
+
+typedef struct rlf_update_report {
+    const char *name;
+    int term; /* what was reported, */
+    int out;  /* the term that the update's output is */
+    rlf_span span;
+} rlf_update_report;
+
+typedef struct rlf_update {
+    int model; /* resource */
+    rlf_span span;
+    struct {
+        rlf_update_call *data;
+        size_t count, room;
+    } calls;
+    int loss; /* term, -1: nothing minimized yet */
+    struct {
+        rlf_update_report *data;
+        size_t count, room;
+    } reports;
+} rlf_update;
+
+typedef struct rlf_item {
+    const rlf_node_class *class;
+    int region, place; /* which region, and its number in there */
+    int receiver;      /* resource, or -1 */
+    rlf_arg *args;
+    int n_args;
+    struct {
+        rlf_item_input *data;
+        size_t count, room;
+    } inputs;
+    struct {
+        rlf_item_output *data;
+        size_t count, room;
+    } outputs;
+    struct {
+        int *data;
+        size_t count, room;
+    } reads, writes, regions;
+    int update; /* class update: its number, else -1 */
+    bool looking;
+    int node; /* lower.c: the graph's node */
+    rlf_span span;
+} rlf_item;
+
+typedef struct rlf_part {
+    int parent; /* item whose body it is; -1: the flow */
+    struct {
+        int *data;
+        size_t count, room;
+    } items;
+    struct {
+        int *data;
+        size_t count, room;
+    } sets;    /* the pieces of a for */
+    int index; /* lower.c: the graph's region */
+} rlf_part;
+
+/* Who makes a set. */
+typedef struct rlf_maker {
+    int item, port;  /* or item -1: the pieces of a region */
+    int value_index; /* lower.c */
+} rlf_maker;
+
+/* ---- names in force ---- */
+
+typedef struct rlf_scope rlf_scope;
+struct rlf_scope {
+    rlf_scope *parent; /* NULL: then the module's names follow */
+    rlf_map things;    /* name -> rlf_named */
+    rlf_module *module;
+    bool def; /* the formals of a def: hides what is outside */
+};
+
+typedef struct rlf_named {
+    rlf_thing thing;
+    rlf_span span;
+} rlf_named;
+
+/* What a declaration turned out to be. */
+typedef struct rlf_known {
+    const rlf_ast_decl *decl;
+    rlf_module *module;
+    rlf_thing thing;
+    bool busy; /* it is being worked out: a cycle comes back here */
+} rlf_known;
+
+/* A loop around: pieces `piece` of the set `whole`. */
+typedef struct rlf_loop {
+    int whole, piece;
+    struct rlf_loop *outer;
+} rlf_loop;
+
+typedef struct rlf_sema {
+    rlf_arena *arena;
+    rlf_sources *sources;
+    rlf_diags *diags;
+    const rlf_compile_options *options;
+    const rlf_classes *classes;
+    rlf_graph *graph;
+    struct {
+        rlf_module **data;
+        size_t count, room;
+    } modules; /* [0]: the program */
+    struct {
+        rlf_term *data;
+        size_t count, room;
+    } terms;
+    struct {
+        rlf_item *data;
+        size_t count, room;
+    } items;
+    struct {
+        rlf_part *data;
+        size_t count, room;
+    } parts; /* regions to be; [0]: the flow */
+    struct {
+        rlf_maker *data;
+        size_t count, room;
+    } makers; /* by set */
+    struct {
+        rlf_update *data;
+        size_t count, room;
+    } updates;
+    /* Parameters and resources, in the order in which they were needed. */
+    struct {
+        rlf_known *data;
+        size_t count, room;
+    } known;
+    /* Where the walk is. */
+    rlf_scope *scope;
+    int part;      /* region; -1: outside of the flow */
+    int update;    /* number of the update around; -1 */
+    int condition; /* in an update: term of the ifs around; -1 */
+    rlf_loop *loop;
+    int expanding; /* defs inside one another */
+} rlf_sema;
+
+enum { RLF_DEF_DEPTH = 64 };
+
+/* ---- import.c ---- */
+
+/* Read the program and all it imports. RLF_USER with err filled if the program
+ * itself cannot be read; other trouble goes to the diagnostics. */
+rlf_status rlf_sema_load(rlf_sema *s, rlf_err *err);
+/* `text` written in file `module` as a path to open. */
+const char *rlf_sema_path(rlf_sema *s, const rlf_module *module,
+                          const char *text);
+
+/* ---- name.c ---- */
+
+/* What a name means, in the order of hiding. Found: true. */
+typedef struct rlf_found {
+    const rlf_named *local;
+    const rlf_ast_decl *decl;
+    rlf_module *module; /* that declares it */
+} rlf_found;
+bool rlf_name_find(rlf_sema *s, const rlf_ast_name *name, rlf_found *out);
+/* `alias.name` of an import. */
+bool rlf_name_qualified(rlf_sema *s, const rlf_ast_expr *field, rlf_found *out);
+void rlf_name_give(rlf_sema *s, const rlf_ast_name *name, rlf_thing thing);
+void rlf_name_unknown(rlf_sema *s, const rlf_ast_name *name);
+rlf_scope *rlf_scope_push(rlf_sema *s, rlf_scope *parent, rlf_module *module);
+
+/* ---- param.c, resource.c ---- */
+
+/* Values of all parameters, defaults and settings checked. */
+void rlf_sema_params(rlf_sema *s);
+/* The thing of a declaration of data, model, hook or param; made when it is
+ * first needed. */
+rlf_thing rlf_sema_declared(rlf_sema *s, const rlf_ast_decl *decl,
+                            rlf_module *module);
+int rlf_sema_state(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module);
+/* The optimizer's constructor call in a model's declaration, or NULL. */
+const rlf_ast_expr *rlf_sema_optimizer(rlf_sema *s, int model,
+                                       rlf_module **module);
+/* Data, models and hooks, in the order of the program. */
+void rlf_sema_resources(rlf_sema *s);
+/* A parameter's value. */
+rlf_thing rlf_param_value(rlf_sema *s, const rlf_ast_decl *decl,
+                          rlf_module *module);
+
+/* ---- term.c ---- */
+
+int rlf_term_number(rlf_sema *s, double value, rlf_span span);
+/* The result of operations on terms; -1 after a message. Operands that are not
+ * there are -1 too. */
+int rlf_term_pointwise(rlf_sema *s, rlf_expr_code code, int a, int b, int c,
+                       rlf_span at);
+int rlf_term_down(rlf_sema *s, int term, int domain, rlf_span at);
+/* An operation whose domain the caller knows; `arg`, -1 where there is none. */
+int rlf_term_op(rlf_sema *s, rlf_term term);
+int rlf_term_add(rlf_sema *s, rlf_term term);
+bool rlf_term_constant(const rlf_sema *s, int term, double *out);
+void rlf_term_use(rlf_sema *s, int term);
+
+/* ---- level.c ---- */
+
+/* The domain where a and b meet, or -1 after the message. */
+int rlf_level_meet(rlf_sema *s, int a, int b, rlf_span at);
+/* "one per sample of 'roll'" */
+const char *rlf_level_name(const rlf_sema *s, int domain, int set);
+rlf_level rlf_level_of(const rlf_sema *s, int domain);
+int rlf_level_reduce(rlf_sema *s, const char *function, int x,
+                     const rlf_ast_name *over, rlf_span at);
+
+/* ---- set.c ---- */
+
+int rlf_set_draw(rlf_sema *s, const char *name, int data, rlf_span span);
+int rlf_set_generated(rlf_sema *s, const char *name, int from, bool several,
+                      int model, rlf_span span);
+int rlf_set_asked(rlf_sema *s, const char *name, int domain, int origin,
+                  rlf_span span);
+int rlf_set_written(rlf_sema *s, const char *name, int domain, int to,
+                    rlf_span span);
+/* Part of a set: by samples, or (whole prompts) by prompts. */
+int rlf_set_part(rlf_sema *s, const char *name, int whole, bool by_prompt,
+                 rlf_span span);
+/* The set that a column's rows belong to, or -1. */
+int rlf_set_of_domain(const rlf_sema *s, int domain);
+
+/* ---- eval.c ---- */
+
+/* The value of a def's use. */
+rlf_thing rlf_eval_def(rlf_sema *s, const rlf_ast_decl *def, rlf_module *module,
+                       const rlf_ast_expr *call);
+/* The set that a thing is (all rows of a data set); -1 after a message. */
+int rlf_thing_set(rlf_sema *s, const rlf_thing *thing, rlf_span span);
+/* Things of a flow cannot be used before the run starts: says so. */
+bool rlf_eval_outside(rlf_sema *s, rlf_span span, const char *what);
+
+rlf_thing rlf_eval(rlf_sema *s, const rlf_ast_expr *e);
+/* The value as a number term; -1 after a message. */
+int rlf_eval_number(rlf_sema *s, const rlf_ast_expr *e);
+int rlf_thing_number(rlf_sema *s, const rlf_thing *thing, rlf_span span);
+const char *rlf_thing_word(const rlf_sema *s, const rlf_thing *thing);
+rlf_thing rlf_thing_none(rlf_span span);
+rlf_thing rlf_thing_term(const rlf_sema *s, int term, rlf_span span);
+
+/* ---- builtin.c ---- */
+
+/* Arithmetic by name: true if `name` is a built-in function. */
+bool rlf_builtin_call(rlf_sema *s, const char *name, const rlf_ast_expr *call,
+                      rlf_thing *out);
+bool rlf_builtin_is(const char *name);
+size_t rlf_builtin_names(const char **out, size_t room);
+
+/* ---- call.c ---- */
+
+rlf_thing rlf_call_function(rlf_sema *s, const rlf_node_class *class,
+                            const rlf_ast_expr *call);
+rlf_thing rlf_call_method(rlf_sema *s, const rlf_thing *receiver,
+                          const rlf_ast_expr *call);
+rlf_thing rlf_call_hook(rlf_sema *s, int hook, const rlf_ast_expr *call);
+rlf_thing rlf_call_field(rlf_sema *s, const rlf_thing *receiver,
+                         const rlf_ast_expr *field);
+rlf_thing rlf_call_data(rlf_sema *s, int data, rlf_span span);
+int rlf_call_state(rlf_sema *s, int state, rlf_span span);
+/* A built-in value such as `step`, which a class without receiver gives. */
+int rlf_call_value(rlf_sema *s, const rlf_node_class *class, rlf_span span);
+
+/* ---- args.c: arguments against formals ---- */
+
+/* Fill item's args and inputs from `args` by `formals`; false after a message.
+ */
+bool rlf_args_match(rlf_sema *s, const rlf_ast_args *args,
+                    const rlf_formal *formals, int n_formals, bool extra,
+                    const char *what, rlf_span at, rlf_item *item);
+/* The arguments of a constructor of resources, as they were matched. */
+bool rlf_args_constructor(rlf_sema *s, const rlf_ast_expr *call,
+                          const rlf_constructor *c, rlf_resource_kind kind,
+                          rlf_arg **out, int *n_out);
+
+/* ---- item.c ---- */
+
+rlf_item *rlf_item_new(rlf_sema *s, const rlf_node_class *class, int receiver,
+                       rlf_span span);
+int rlf_item_input_term(rlf_sema *s, rlf_item *item, int term);
+int rlf_item_input_set(rlf_sema *s, rlf_item *item, int set);
+/* Enter the item into the present region; its number. Outputs are added after
+ * that. */
+int rlf_item_place(rlf_sema *s, const rlf_item *item);
+int rlf_item_output_term(rlf_sema *s, int item, int domain, bool text, int set,
+                         const char *name);
+void rlf_item_output_set(rlf_sema *s, int item, int set);
+/* Is region `inner` region `outer`, or inside of it? */
+bool rlf_part_holds(const rlf_sema *s, int outer, int inner);
+
+/* ---- flow.c, update.c ---- */
+
+void rlf_sema_flow(rlf_sema *s);
+void rlf_sema_block(rlf_sema *s, const rlf_ast_block *block);
+void rlf_sema_update(rlf_sema *s, const rlf_ast_stmt *stmt);
+/* A live call, if class and receiver make it one; its term. */
+bool rlf_update_live(rlf_sema *s, const rlf_node_class *class, int model,
+                     int set, rlf_span span, int *term);
+
+/* ---- lower.c ---- */
+
+void rlf_sema_lower(rlf_sema *s);
+
+#endif

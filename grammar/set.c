@@ -1,0 +1,156 @@
+/* Sets: each made by one construct, on domains of its own or of others. */
+#include "grammar/sema.h"
+
+static int
+add_rows(rlf_sema *s, const char *name, int owner, const int *up, int n_up,
+         rlf_span span)
+{
+    rlf_domain d = {
+        .kind = RLF_DOMAIN_ROWS, .name = name, .owner = owner, .span = span};
+    for (int i = 0; i < n_up; i++) {
+        bool there = false;
+        for (int k = 0; k < d.n_up; k++)
+            there = there || d.up[k] == up[i];
+        if (!there)
+            d.up[d.n_up++] = up[i];
+    }
+    return rlf_domains_add(&s->graph->domains, d);
+}
+
+static int
+add_tokens(rlf_sema *s, const char *name, int rows, int whole, rlf_span span)
+{
+    rlf_domain d = {.kind = RLF_DOMAIN_TOKENS,
+                    .name = rlf_arena_printf(s->arena, "tokens of %s", name),
+                    .owner = rows,
+                    .up = {rows, whole},
+                    .n_up = whole >= 0 ? 2 : 1,
+                    .span = span};
+    return rlf_domains_add(&s->graph->domains, d);
+}
+
+static int
+add_set(rlf_sema *s, rlf_set set)
+{
+    int index = rlf_graph_add_set(s->graph, set);
+    RLF_PUSH_IN(s->arena, &s->makers,
+                (rlf_maker){.item = -1, .value_index = -1});
+    RLF_ASSERT(s->makers.count == (size_t)index + 1);
+    return index;
+}
+
+int
+rlf_set_draw(rlf_sema *s, const char *name, int data, rlf_span span)
+{
+    int rows = add_rows(s, name, -1, NULL, 0, span);
+    return add_set(s, (rlf_set){.kind = RLF_SET_DATA,
+                                .name = name,
+                                .prompts = rows,
+                                .samples = rows,
+                                .tokens = -1,
+                                .origin = -1,
+                                .from = -1,
+                                .data = data,
+                                .model = -1,
+                                .span = span});
+}
+
+int
+rlf_set_generated(rlf_sema *s, const char *name, int from, bool several,
+                  int model, rlf_span span)
+{
+    int prompts = s->graph->sets.data[from].prompts;
+    int samples =
+        several ? add_rows(s, name, prompts, &prompts, 1, span) : prompts;
+    int tokens = add_tokens(s, name, samples, -1, span);
+    return add_set(s, (rlf_set){.kind = RLF_SET_SAMPLED,
+                                .name = name,
+                                .prompts = prompts,
+                                .samples = samples,
+                                .tokens = tokens,
+                                .origin = -1,
+                                .from = from,
+                                .data = s->graph->sets.data[from].data,
+                                .model = model,
+                                .span = span});
+}
+
+int
+rlf_set_asked(rlf_sema *s, const char *name, int domain, int origin,
+              rlf_span span)
+{
+    return add_set(
+        s,
+        (rlf_set){.kind = RLF_SET_ASKED,
+                  .name = name,
+                  .prompts = domain,
+                  .samples = domain,
+                  .tokens = -1,
+                  .origin = -1,
+                  .from = -1,
+                  .data = origin >= 0 ? s->graph->sets.data[origin].data : -1,
+                  .model = -1,
+                  .span = span});
+}
+
+int
+rlf_set_written(rlf_sema *s, const char *name, int domain, int to,
+                rlf_span span)
+{
+    const rlf_set *answered = &s->graph->sets.data[to];
+    int owner = rlf_domains_get(&s->graph->domains, domain)->owner;
+    bool keeps = domain == answered->prompts || owner == answered->prompts;
+    int prompts = keeps ? answered->prompts : domain;
+    int data = answered->data;
+    int tokens = add_tokens(s, name, domain, -1, span);
+    return add_set(s, (rlf_set){.kind = RLF_SET_WRITTEN,
+                                .name = name,
+                                .prompts = prompts,
+                                .samples = domain,
+                                .tokens = tokens,
+                                .origin = -1,
+                                .from = to,
+                                .data = data,
+                                .model = -1,
+                                .span = span});
+}
+
+int
+rlf_set_part(rlf_sema *s, const char *name, int whole, bool by_prompt,
+             rlf_span span)
+{
+    rlf_set set = s->graph->sets.data[whole];
+    int samples = set.samples, tokens = set.tokens;
+    bool one = set.prompts == set.samples;
+    if (by_prompt || one)
+        set.prompts = add_rows(s, name, -1, &set.prompts, 1, span);
+    if (one) {
+        set.samples = set.prompts;
+    } else {
+        int up[2] = {set.prompts, samples};
+        set.samples = add_rows(s, name, set.prompts, up, 2, span);
+    }
+    if (tokens >= 0)
+        set.tokens = add_tokens(s, name, set.samples, tokens, span);
+    set.name = name;
+    set.origin = whole;
+    set.span = span;
+    return add_set(s, set);
+}
+
+int
+rlf_set_of_domain(const rlf_sema *s, int domain)
+{
+    int found = -1;
+    for (size_t i = 0; i < s->graph->sets.count; i++) {
+        const rlf_set *set = &s->graph->sets.data[i];
+        if (set->prompts != domain && set->samples != domain &&
+            set->tokens != domain)
+            continue;
+        /* One that has the domain as its samples, with responses, says more
+         * than one that has it as prompts. */
+        if (found < 0)
+            found = (int)i;
+    }
+    return found;
+}

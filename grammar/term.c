@@ -1,0 +1,197 @@
+/* Terms: arithmetic as it was written, each operation on its domain. */
+#include "grammar/sema.h"
+
+int
+rlf_term_add(rlf_sema *s, rlf_term term)
+{
+    term.region = s->part;
+    term.update = s->update;
+    term.value_index = -1;
+    RLF_PUSH_IN(s->arena, &s->terms, term);
+    return (int)s->terms.count - 1;
+}
+
+int
+rlf_term_number(rlf_sema *s, double value, rlf_span span)
+{
+    return rlf_term_add(s, (rlf_term){.kind = RLF_TERM_CONST,
+                                      .arg = {-1, -1, -1},
+                                      .value = value,
+                                      .item = -1,
+                                      .set = -1,
+                                      .span = span});
+}
+
+bool
+rlf_term_constant(const rlf_sema *s, int term, double *out)
+{
+    if (term < 0 || s->terms.data[term].kind != RLF_TERM_CONST)
+        return false;
+    *out = s->terms.data[term].value;
+    return true;
+}
+
+void
+rlf_term_use(rlf_sema *s, int term)
+{
+    if (term >= 0)
+        s->terms.data[term].uses++;
+}
+
+/* What passes no derivative on. */
+static bool
+is_constant_code(rlf_expr_code code)
+{
+    switch (code) {
+    case RLF_EXPR_SG:
+    case RLF_EXPR_LT:
+    case RLF_EXPR_LE:
+    case RLF_EXPR_EQ:
+    case RLF_EXPR_NE:
+    case RLF_EXPR_TEXT_EQ:
+    case RLF_EXPR_AND:
+    case RLF_EXPR_OR:
+    case RLF_EXPR_NOT:
+    case RLF_EXPR_FLOOR:
+    case RLF_EXPR_UNIFORM:
+    case RLF_EXPR_COUNT:
+    case RLF_EXPR_RANK:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Fill in what follows from the operands: uses, liveness, the set. */
+static int
+finish(rlf_sema *s, rlf_term term)
+{
+    term.set = -1;
+    for (int k = 0; k < 3; k++) {
+        if (term.arg[k] < 0)
+            continue;
+        const rlf_term *a = &s->terms.data[term.arg[k]];
+        bool live = a->live && !is_constant_code(term.code);
+        /* The condition of a choice only chooses. */
+        if (term.code == RLF_EXPR_SELECT && k == 0)
+            live = false;
+        term.live = term.live || live;
+        term.touches = term.touches || a->touches;
+        if (a->domain == term.domain && term.set < 0)
+            term.set = a->set;
+        rlf_term_use(s, term.arg[k]);
+    }
+    return rlf_term_add(s, term);
+}
+
+static bool
+fold(rlf_sema *s, rlf_expr_code code, const int *args, int n, double *out)
+{
+    double value[3] = {0};
+    if (!rlf_expr_is_pointwise(code))
+        return false;
+    for (int k = 0; k < n; k++) {
+        if (!rlf_term_constant(s, args[k], &value[k]))
+            return false;
+    }
+    *out = rlf_expr_apply(code, value[0], value[1], value[2]);
+    return true;
+}
+
+/* All numbers, but for the two texts of a comparison or a choice. */
+static bool
+check_texts(rlf_sema *s, rlf_expr_code code, const int *args, int n,
+            rlf_span at)
+{
+    for (int k = 0; k < n; k++) {
+        bool wanted =
+            code == RLF_EXPR_TEXT_EQ ||
+            (code == RLF_EXPR_SELECT && k > 0 && s->terms.data[args[1]].text);
+        if (s->terms.data[args[k]].text == wanted)
+            continue;
+        rlf_diag *diag =
+            rlf_diag_error(s->diags, "type", at,
+                           wanted ? "a text and a number do not mix"
+                                  : "a text is not a number");
+        diag->left = s->terms.data[args[k]].span;
+        rlf_diag_hint(s->diags, diag, "texts can be compared by == and !=");
+        return false;
+    }
+    return true;
+}
+
+/* A third operand, where the first two met already. */
+static int
+meet_third(rlf_sema *s, int domain, int c, rlf_span at)
+{
+    const rlf_term *t = &s->terms.data[c];
+    int all = rlf_domain_meet(&s->graph->domains, domain, t->domain);
+    if (all < 0) {
+        rlf_diag *diag =
+            rlf_diag_error(s->diags, "level", at, "%s and %s do not meet",
+                           rlf_level_name(s, domain, -1),
+                           rlf_level_name(s, t->domain, t->set));
+        diag->right = t->span;
+    }
+    return all;
+}
+
+int
+rlf_term_pointwise(rlf_sema *s, rlf_expr_code code, int a, int b, int c,
+                   rlf_span at)
+{
+    int args[3] = {a, b, c}, n = rlf_expr_arity(code);
+    for (int k = 0; k < n; k++) {
+        if (args[k] < 0)
+            return -1;
+    }
+    double value;
+    if (!check_texts(s, code, args, n, at))
+        return -1;
+    if (fold(s, code, args, n, &value))
+        return rlf_term_number(s, value, at);
+    int domain = n > 1 ? rlf_level_meet(s, a, b, at) : s->terms.data[a].domain;
+    if (domain >= 0 && n > 2)
+        domain = meet_third(s, domain, c, at);
+    if (domain < 0)
+        return -1;
+    rlf_span span = at;
+    for (int k = 0; k < n; k++) {
+        rlf_span part = s->terms.data[args[k]].span;
+        if (part.source == span.source && part.source)
+            span = rlf_span_join(span, part);
+    }
+    return finish(s,
+                  (rlf_term){
+                      .kind = RLF_TERM_OP,
+                      .code = code,
+                      .arg = {args[0], n > 1 ? b : -1, n > 2 ? c : -1},
+                      .domain = domain,
+                      .item = -1,
+                      .text = code == RLF_EXPR_SELECT && s->terms.data[b].text,
+                      .span = span,
+                  });
+}
+
+int
+rlf_term_down(rlf_sema *s, int term, int domain, rlf_span at)
+{
+    if (term < 0 || s->terms.data[term].domain == domain)
+        return term;
+    return finish(s, (rlf_term){.kind = RLF_TERM_OP,
+                                .code = RLF_EXPR_DOWN,
+                                .arg = {term, -1, -1},
+                                .domain = domain,
+                                .item = -1,
+                                .text = s->terms.data[term].text,
+                                .span = at});
+}
+
+/* An operation whose domain the caller knows. */
+int
+rlf_term_op(rlf_sema *s, rlf_term term)
+{
+    term.kind = RLF_TERM_OP;
+    term.item = -1;
+    return finish(s, term);
+}

@@ -1,0 +1,282 @@
+/* Updates: which calls are live, what is minimized, what is reported.
+ *
+ * Live are the calls on the model that is updated, written in the block (also
+ * through a def). What was named before, and what the derivative does not go
+ * through, is constant. A loss with nothing live is an error. */
+#include "grammar/sema.h"
+
+#include <string.h>
+
+bool
+rlf_update_live(rlf_sema *s, const rlf_node_class *class, int model, int set,
+                rlf_span span, int *term)
+{
+    if (s->update < 0 || !class->live || set < 0 ||
+        s->updates.data[s->update].model != model)
+        return false;
+    rlf_update *u = &s->updates.data[s->update];
+    for (size_t i = 0; i < u->calls.count; i++) {
+        if (u->calls.data[i].class == class && u->calls.data[i].set == set) {
+            *term = u->calls.data[i].term;
+            return true;
+        }
+    }
+    const rlf_set *d = &s->graph->sets.data[set];
+    int domain = class->level == RLF_LEVEL_TOKEN ? d->tokens : d->samples;
+    *term = rlf_term_add(s, (rlf_term){.kind = RLF_TERM_LIVE,
+                                       .arg = {-1, -1, -1},
+                                       .domain = domain,
+                                       .item = -1,
+                                       .port = (int)u->calls.count,
+                                       .set = set,
+                                       .live = true,
+                                       .touches = true,
+                                       .name = rlf_arena_printf(
+                                           s->arena, "%s.%s(%s)",
+                                           s->graph->resources.data[model].name,
+                                           class->name, d->name),
+                                       .span = span});
+    RLF_PUSH_IN(s->arena, &u->calls, (rlf_update_call){class, set, *term});
+    return true;
+}
+
+/* ---- statements of the block ---- */
+
+static void
+minimize(rlf_sema *s, const rlf_ast_stmt *stmt)
+{
+    int term = rlf_eval_number(s, stmt->value);
+    if (term < 0)
+        return;
+    const rlf_term *t = &s->terms.data[term];
+    if (t->domain != 0) {
+        rlf_diag *diag = rlf_diag_error(s->diags, "level", stmt->value->span,
+                                        "a loss is one number, and this is %s",
+                                        rlf_level_name(s, t->domain, t->set));
+        rlf_diag_hint(s->diags, diag,
+                      "say how to average: mean(... over batch)");
+        return;
+    }
+    if (!t->live) {
+        const char *model =
+            s->graph->resources.data[s->updates.data[s->update].model].name;
+        rlf_diag *diag = rlf_diag_error(s->diags, "live", stmt->value->span,
+                                        "nothing in this loss is live: it does "
+                                        "not change with '%s'",
+                                        model);
+        rlf_diag_hint(s->diags, diag,
+                      "call %s.logprob(...) in the update; what was named "
+                      "before is a constant",
+                      model);
+        return;
+    }
+    if (s->condition >= 0) {
+        int zero = rlf_term_number(s, 0, stmt->span);
+        term = rlf_term_pointwise(s, RLF_EXPR_SELECT, s->condition, term, zero,
+                                  stmt->span);
+    }
+    int loss = s->updates.data[s->update].loss;
+    if (loss >= 0)
+        term = rlf_term_pointwise(s, RLF_EXPR_ADD, loss, term, -1, stmt->span);
+    s->updates.data[s->update].loss = term;
+}
+
+/* A report's value is an output of the update's node. */
+static void
+report(rlf_sema *s, const rlf_ast_stmt *stmt)
+{
+    for (size_t i = 0; i < stmt->binds->count; i++) {
+        const rlf_ast_bind *bind = &stmt->binds->data[i];
+        int term = rlf_eval_number(s, bind->value);
+        if (term < 0)
+            continue;
+        const rlf_term *t = &s->terms.data[term];
+        if (t->domain != 0) {
+            rlf_diag *diag =
+                rlf_diag_error(s->diags, "level", bind->value->span,
+                               "a report is one number, and this is %s",
+                               rlf_level_name(s, t->domain, t->set));
+            rlf_diag_hint(s->diags, diag, "mean(... over batch)");
+            continue;
+        }
+        if (s->condition >= 0) {
+            rlf_diag_error(s->diags, "unsupported", stmt->span,
+                           "a report under an if of an update cannot run yet");
+            continue;
+        }
+        rlf_term_use(s, term);
+        RLF_PUSH_IN(s->arena, &s->updates.data[s->update].reports,
+                    (rlf_update_report){.name = bind->name.text,
+                                        .term = term,
+                                        .out = -1,
+                                        .span = bind->value->span});
+    }
+}
+
+static void statements(rlf_sema *s, const rlf_ast_block *block);
+
+static void
+branch(rlf_sema *s, const rlf_ast_stmt *stmt)
+{
+    int condition = rlf_eval_number(s, stmt->value), outer = s->condition;
+    if (condition < 0)
+        return;
+    const rlf_term *t = &s->terms.data[condition];
+    if (t->domain != 0) {
+        rlf_diag_error(s->diags, "level", stmt->value->span,
+                       "an if takes one number, and this is %s",
+                       rlf_level_name(s, t->domain, t->set));
+        return;
+    }
+    int no = rlf_term_pointwise(s, RLF_EXPR_NOT, condition, -1, -1, stmt->span);
+    for (int k = 0; k < 2; k++) {
+        int mine = k ? no : condition;
+        s->condition = outer < 0 ? mine
+                                 : rlf_term_pointwise(s, RLF_EXPR_AND, outer,
+                                                      mine, -1, stmt->span);
+        if (k == 0)
+            statements(s, stmt->body);
+        else if (stmt->other)
+            statements(s, stmt->other);
+    }
+    s->condition = outer;
+}
+
+static void
+statement(rlf_sema *s, const rlf_ast_stmt *stmt)
+{
+    switch (stmt->kind) {
+    case RLF_AST_LET:
+        rlf_name_give(s, &stmt->name, rlf_eval(s, stmt->value));
+        break;
+    case RLF_AST_MINIMIZE:
+        minimize(s, stmt);
+        break;
+    case RLF_AST_REPORT:
+        report(s, stmt);
+        break;
+    case RLF_AST_IF:
+        branch(s, stmt);
+        break;
+    default: {
+        rlf_diag *diag = rlf_diag_error(s->diags, "update", stmt->span,
+                                        "this cannot stand in an update");
+        rlf_diag_hint(s->diags, diag,
+                      "it holds names, if, report and minimize");
+    }
+    }
+}
+
+static void
+statements(rlf_sema *s, const rlf_ast_block *block)
+{
+    rlf_scope *outside = s->scope;
+    rlf_scope_push(s, outside, outside->module);
+    for (size_t i = 0; i < block->stmts.count; i++)
+        statement(s, block->stmts.data[i]);
+    s->scope = outside;
+}
+
+/* ---- the node ---- */
+
+/* The optimizer's arguments, read where the update stands. */
+static bool
+optimizer(rlf_sema *s, const rlf_ast_stmt *stmt, rlf_item *item)
+{
+    rlf_module *module = NULL;
+    const rlf_ast_expr *call = rlf_sema_optimizer(s, item->receiver, &module);
+    const char *name = s->graph->resources.data[item->receiver].name;
+    if (!call) {
+        rlf_diag *diag = rlf_diag_error(s->diags, "update", stmt->name.span,
+                                        "model '%s' has no optimizer", name);
+        rlf_diag_note(s->diags, diag,
+                      s->graph->resources.data[item->receiver].span,
+                      "it is declared here");
+        rlf_diag_hint(s->diags, diag, "optimizer: adamw(lr: 1e-5)");
+        return false;
+    }
+    rlf_scope *outside = s->scope;
+    rlf_scope_push(s, NULL, module);
+    bool good = rlf_args_match(s, call->args, item->class->formals,
+                               item->class->n_formals, false,
+                               call->left->name.text, call->at, item);
+    s->scope = outside;
+    return good;
+}
+
+/* Enter the node, and what its reports go to. */
+static void
+finish(rlf_sema *s, const rlf_ast_stmt *stmt, rlf_item *item, int number)
+{
+    rlf_update *u = &s->updates.data[number];
+    item->update = number;
+    for (size_t i = 0; i < u->calls.count; i++)
+        rlf_item_input_set(s, item, u->calls.data[i].set);
+    RLF_PUSH_IN(s->arena, &item->writes, item->receiver);
+    s->graph->resources.data[item->receiver].trained = true;
+    int index = rlf_item_place(s, item);
+    if (!u->reports.count)
+        return;
+    rlf_item *report = rlf_item_new(
+        s,
+        rlf_classes_find(s->classes, RLF_ROLE_REPORT, RLF_RECEIVER_NONE, NULL),
+        -1, stmt->span);
+    report->args = RLF_NEW_ARRAY(s->arena, rlf_arg, u->reports.count);
+    for (size_t i = 0; i < u->reports.count; i++) {
+        rlf_update_report *r = &u->reports.data[i];
+        r->out = rlf_item_output_term(s, index, 0, false, -1, r->name);
+        report->args[report->n_args++] =
+            (rlf_arg){.kind = RLF_ARG_VALUE,
+                      .name = r->name,
+                      .value = r->out,
+                      .input = rlf_item_input_term(s, report, r->out),
+                      .given = true,
+                      .span = r->span};
+    }
+    rlf_item_place(s, report);
+}
+
+void
+rlf_sema_update(rlf_sema *s, const rlf_ast_stmt *stmt)
+{
+    rlf_ast_expr name = {.kind = RLF_AST_NAME,
+                         .span = stmt->name.span,
+                         .at = stmt->name.span,
+                         .name = stmt->name};
+    rlf_thing model = rlf_eval(s, &name);
+    if (model.kind != RLF_THING_MODEL) {
+        if (model.kind != RLF_THING_NONE)
+            rlf_diag_error(s->diags, "type", stmt->name.span,
+                           "an update is of a model, and this is %s",
+                           rlf_thing_word(s, &model));
+        return;
+    }
+    const rlf_node_class *class =
+        rlf_classes_find(s->classes, RLF_ROLE_UPDATE, RLF_RECEIVER_MODEL, NULL);
+    if (!class || class->unsupported) {
+        rlf_diag_error(s->diags, "unsupported", stmt->span, "%s",
+                       class ? class->unsupported : "updates cannot run yet");
+        return;
+    }
+    size_t errors = s->diags->errors;
+    rlf_item *item = rlf_item_new(s, class, model.resource, stmt->span);
+    if (!optimizer(s, stmt, item))
+        return;
+    RLF_PUSH_IN(
+        s->arena, &s->updates,
+        (rlf_update){.model = model.resource, .span = stmt->span, .loss = -1});
+    int number = (int)s->updates.count - 1, condition = s->condition;
+    s->update = number;
+    s->condition = -1;
+    statements(s, stmt->body);
+    s->update = -1;
+    s->condition = condition;
+    if (s->diags->errors > errors)
+        return;
+    if (s->updates.data[number].loss < 0) {
+        rlf_diag_error(s->diags, "update", stmt->span,
+                       "this update minimizes nothing");
+        return;
+    }
+    finish(s, stmt, item, number);
+}
