@@ -16,15 +16,17 @@
 #define NV 2
 #endif
 #define NR (NV * VL)
-/* k is cut so that a panel's piece stays near: 74 KB with NR = 48. */
+/* A task is at most MC rows, NC columns of c (GRAD_NC of a gradient), and at a
+ * time KC of k: what it copies and reads again fits a second-level cache. */
 #define KC 384
+#define MC (MR * 28)
+#define NC 768
+#define GRAD_NC 384
 /* Rows that lie farther apart than this are copied together first. */
 #define FAR 512
-/* Columns of a task: their piece of the panels stays in the second-level
- * cache. */
-#define NC 768
-/* Rows of a task: their piece of x stays in the second-level cache. */
-#define MC (MR * 14)
+
+_Static_assert((size_t)(MC + GRAD_NC) * KC * 4 <= SCRATCH_BYTES, "scratch");
+_Static_assert((size_t)MC *(KC + 31) * 4 <= SCRATCH_BYTES, "scratch");
 
 /* A micro-kernel's operands: a[i, k] = a[i * a_row + k * a_k],
  * b[k, j] = b[k * b_k + j], c[i, j], and where the sum starts. The last vector
@@ -301,20 +303,23 @@ product_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
     }
 }
 
-/* Row blocks and column groups for an output of m rows and n columns: enough
- * tasks for the threads, none larger than the caches want. */
+/* Row blocks and column groups (of at most `nc` columns) for an output of m
+ * rows and n columns: even, and enough of them for the threads. */
 static void
-cut(rlf_queue *queue, int64_t m, int64_t n, int64_t *row_step,
+cut(rlf_queue *queue, int64_t m, int64_t n, int64_t nc, int64_t *row_step,
     int64_t *n_row_blocks, int64_t *col_step)
 {
     int threads = ((rlf_cpu_queue *)queue)->n_threads;
-    int64_t panels = n_panels(n), want = threads > 1 ? 4 * threads : 1;
-    *row_step = m < MC ? m : MC;
-    *n_row_blocks = (m + *row_step - 1) / *row_step;
-    int64_t groups = (n + NC - 1) / NC;
-    if (groups * *n_row_blocks < want)
-        groups = (want + *n_row_blocks - 1) / *n_row_blocks;
+    int64_t panels = n_panels(n), tiles = (m + MR - 1) / MR;
+    int64_t want = threads > 1 ? 4 * threads : 1;
+    int64_t blocks = (m + MC - 1) / MC, groups = (n + nc - 1) / nc;
+    if (groups * blocks < want && m > MC / 2)
+        blocks = (m + MC / 2 - 1) / (MC / 2);
+    if (groups * blocks < want)
+        groups = (want + blocks - 1) / blocks;
     groups = groups < panels ? groups : panels;
+    *row_step = (tiles + blocks - 1) / blocks * MR;
+    *n_row_blocks = (m + *row_step - 1) / *row_step;
     *col_step = (panels + groups - 1) / groups * NR;
 }
 
@@ -336,7 +341,7 @@ ISA(product)(rlf_queue *queue, const rlf_product_args *args, rlf_err *err)
             for (int64_t j = 0; j < a->n; j++)
                 a->c[i * ldc + j] += a->bias[j];
     }
-    cut(queue, a->m, a->n, &p.row_step, &p.n_row_blocks, &p.col_step);
+    cut(queue, a->m, a->n, NC, &p.row_step, &p.n_row_blocks, &p.col_step);
     int64_t groups = (a->n + p.col_step - 1) / p.col_step;
     rlf_cpu_share(queue, groups * p.n_row_blocks, 1,
                   2.0 * (double)a->m * (double)a->n * (double)a->k,
@@ -355,27 +360,29 @@ typedef struct grad_plan {
 static void
 copy_tiles(const float *dy, int64_t lddy, int64_t rows, int64_t kc, float *out)
 {
-    for (int64_t i = 0; i < rows; i += MR) {
-        int64_t m = rows - i < MR ? rows - i : MR;
-        const float *from = dy + i;
-        for (int64_t k = 0; k < kc; k++, out += MR, from += lddy)
-            if (m == MR) /* a constant size: a few moves */
-                memcpy(out, from, MR * sizeof *out);
-            else
-                memcpy(out, from, (size_t)m * sizeof *out);
+    for (int64_t k = 0; k < kc; k++, dy += lddy, out += MR) {
+        const float *from = dy;
+        float *to = out;
+        int64_t left = rows;
+        for (; left >= MR; left -= MR, from += MR, to += MR * kc)
+            memcpy(to, from, MR * sizeof *to); /* a few moves */
+        if (left)
+            memcpy(to, from, (size_t)left * sizeof *to);
     }
 }
 
-/* kc tokens of w columns of x in whole vectors: [k][NR]. */
+/* kc tokens of n columns of x in panels: [panel][k][NR]. */
 static void
-copy_panel(const float *x, int64_t ldx, int64_t w, int64_t kc, float *out)
+copy_panels(const float *x, int64_t ldx, int64_t n, int64_t kc, float *out)
 {
-    int64_t nv = (w + VL - 1) / VL, last = w - (nv - 1) * VL;
-    for (int64_t k = 0; k < kc; k++) {
-        for (int64_t j = 0; j < nv - 1; j++)
-            vstore(out + k * NR + j * VL, vload(x + k * ldx + j * VL));
-        vstore(out + k * NR + (nv - 1) * VL,
-               load_part(x + k * ldx + (nv - 1) * VL, last));
+    for (int64_t k = 0; k < kc; k++, x += ldx, out += NR) {
+        float *to = out;
+        int64_t j = 0;
+        for (; j + NR <= n; j += NR, to += NR * kc)
+            for (int i = 0; i < NV; i++)
+                vstore(to + i * VL, vload(x + j + i * VL));
+        for (int i = 0; j < n; j += VL, i++)
+            vstore(to + i * VL, load_part(x + j, n - j));
     }
 }
 
@@ -384,33 +391,32 @@ static void
 grad_part(const rlf_product_grad_args *a, int64_t row, int64_t rows,
           int64_t col, int64_t end, char *scratch)
 {
-    int64_t step = k_step(a->m);
-    float *tiles = (float *)scratch, *panel = tiles + MC * KC;
+    int64_t step = k_step(a->m), n = end - col;
+    float *tiles = (float *)scratch, *panels = tiles + MC * KC;
+    bool copy_dy = a->lddy > FAR / 4 && rows > MR;
+    bool copy_x = (a->ldx > FAR / 2 && rows > 2 * MR) || n % VL;
     for (int64_t m = 0; m < a->m; m += step) {
         int64_t kc = a->m - m < step ? a->m - m : step;
         const float *dy = a->dy + m * a->lddy + row;
-        bool copy = a->lddy > FAR && rows > MR;
-        if (copy)
+        const float *x = a->x + m * a->ldx + col;
+        if (copy_dy)
             copy_tiles(dy, a->lddy, rows, kc, tiles);
-        for (int64_t j = col; j < end; j += NR) {
-            int64_t w = end - j < NR ? end - j : NR;
-            float *c = a->dw + row * a->lddw + j;
-            micro o = {.a = copy ? tiles : dy,
-                       .b = a->x + m * a->ldx + j,
+        if (copy_x)
+            copy_panels(x, a->ldx, n, kc, panels);
+        for (int64_t j = 0; j < n; j += NR) {
+            float *c = a->dw + row * a->lddw + col + j;
+            micro o = {.a = copy_dy ? tiles : dy,
+                       .b = copy_x ? panels + j * kc : x + j,
                        .a_row = 1,
-                       .a_k = copy ? MR : a->lddy,
-                       .b_k = a->ldx,
+                       .a_k = copy_dy ? MR : a->lddy,
+                       .b_k = copy_x ? NR : a->ldx,
                        .c = c,
                        .start = c,
                        .ldc = a->lddw,
                        .ld_start = a->lddw,
                        .k = kc};
-            if (w % VL || (a->ldx > FAR / 2 && rows > 2 * MR)) {
-                copy_panel(o.b, a->ldx, w, kc, panel);
-                o.b = panel;
-                o.b_k = NR;
-            }
-            micro_rows(o, down, rows, w, copy ? MR * kc : MR);
+            micro_rows(o, down, rows, n - j < NR ? n - j : NR,
+                       copy_dy ? MR * kc : MR);
         }
     }
 }
@@ -441,7 +447,7 @@ ISA(product_grad)(rlf_queue *queue, const rlf_product_grad_args *args,
     a->lddy = or_dense(a->lddy, a->n);
     a->ldx = or_dense(a->ldx, a->k);
     a->lddw = or_dense(a->lddw, a->k);
-    cut(queue, a->n, a->k, &p.row_step, &p.n_row_blocks, &p.col_step);
+    cut(queue, a->n, a->k, GRAD_NC, &p.row_step, &p.n_row_blocks, &p.col_step);
     int64_t groups = (a->k + p.col_step - 1) / p.col_step;
     rlf_cpu_share(queue, groups * p.n_row_blocks, 1,
                   2.0 * (double)a->m * (double)a->n * (double)a->k, grad_tasks,

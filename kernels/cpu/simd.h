@@ -182,8 +182,29 @@ lanes_set(float x)
     return s;
 }
 
-/* The upper half of the lanes is added to the lower until one is left: a binary
- * tree over lanes. */
+#if VL >= 8
+/* The halves of 8 lanes, then of 4, then of 2. */
+INLINE float
+fold_sum(__m256 x)
+{
+    __m128 y =
+        _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    y = _mm_add_ps(y, _mm_movehl_ps(y, y));
+    return _mm_cvtss_f32(_mm_add_ss(y, _mm_movehdup_ps(y)));
+}
+
+INLINE float
+fold_max(__m256 x)
+{
+    __m128 y =
+        _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    y = _mm_max_ps(y, _mm_movehl_ps(y, y));
+    return _mm_cvtss_f32(_mm_max_ss(y, _mm_movehdup_ps(y)));
+}
+#endif
+
+/* The upper half of the lanes is added to the lower until one is left: a
+ * binary tree. */
 INLINE float
 lanes_sum(const lanes *s)
 {
@@ -193,12 +214,14 @@ lanes_sum(const lanes *s)
     for (int w = NL / 2; w >= 1; w /= 2)
         for (int i = 0; i < w; i++)
             t[i] += t[i + w];
-    float a[VL];
-    vstore(a, t[0]);
-    for (int w = VL / 2; w >= 1; w /= 2)
-        for (int i = 0; i < w; i++)
-            a[i] += a[i + w];
-    return a[0];
+#if VL == 16
+    return fold_sum(_mm256_add_ps(_mm512_castps512_ps256((__m512)t[0]),
+                                  _mm512_extractf32x8_ps((__m512)t[0], 1)));
+#elif VL == 8
+    return fold_sum((__m256)t[0]);
+#else
+    return (t[0][0] + t[0][2]) + (t[0][1] + t[0][3]);
+#endif
 }
 
 INLINE float
@@ -207,12 +230,15 @@ lanes_max(const lanes *s)
     vf t = s->v[0];
     for (int i = 1; i < NL; i++)
         t = vmax(t, s->v[i]);
-    float a[VL];
-    vstore(a, t);
-    for (int w = VL / 2; w >= 1; w /= 2)
-        for (int i = 0; i < w; i++)
-            a[i] = a[i] > a[i + w] ? a[i] : a[i + w];
-    return a[0];
+#if VL == 16
+    return fold_max(_mm256_max_ps(_mm512_castps512_ps256((__m512)t),
+                                  _mm512_extractf32x8_ps((__m512)t, 1)));
+#elif VL == 8
+    return fold_max((__m256)t);
+#else
+    float a = t[0] > t[2] ? t[0] : t[2], b = t[1] > t[3] ? t[1] : t[3];
+    return a > b ? a : b;
+#endif
 }
 
 /* sum over i of a[i] * b[i] * c[i] (c NULL: of a[i] * b[i]) in 64 lanes. */
