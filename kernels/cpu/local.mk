@@ -2,7 +2,8 @@
 # kernel_isa_sources (see kernels/local.mk).
 libkernels_la_SOURCES += \
 	kernels/op.c kernels/op.def kernels/kernels.h \
-	%D%/expr.c %D%/expr_loops.h \
+	%D%/expr.c %D%/expr_cross.c %D%/expr_frame.h %D%/expr_loops.h \
+	%D%/expr_step.c \
 	%D%/run.c %D%/run.h \
 	%D%/select.c %D%/select.h
 
