@@ -235,8 +235,7 @@ open(rlf_call *call, rlf_err *err)
     rlf_generation_free(s->generation); /* of a step that was given up */
     s->generation = NULL;
     RLF_TRY(rlf_work_sampler(model, err, &pass));
-    RLF_TRY(rlf_work_pages(model, (int)rows->samples->count, (int)positions,
-                           err, &kv));
+    RLF_TRY(rlf_work_pages(model, (int)positions, err, &kv));
     RLF_TRY(rlf_generation_new(model, pass, kv, &o, err, &s->generation));
     for (uint32_t i = 0; i < from->prompts->count; i++) {
         uint32_t first;

@@ -19,6 +19,7 @@ libnodes_la_SOURCES = \
 	%D%/if.c \
 	%D%/keep.c \
 	%D%/logprob.c \
+	%D%/logprobs.c \
 	%D%/model.c %D%/model.h \
 	%D%/node.def \
 	%D%/report.c \
@@ -43,3 +44,5 @@ check_PROGRAMS += tests/unit/nodes_control
 tests_unit_nodes_control_LDADD = $(NODES_LIBS)
 check_PROGRAMS += tests/unit/nodes_expr
 tests_unit_nodes_expr_LDADD = $(NODES_LIBS)
+check_PROGRAMS += tests/unit/nodes_train
+tests_unit_nodes_train_LDADD = $(NODES_LIBS)

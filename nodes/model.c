@@ -7,6 +7,7 @@
 #include "engine/lua/host.h"
 #include "engine/text/tokenizer.h"
 #include "nodes/model/weights.h"
+#include "nodes/model/work.h"
 
 /* ---- constructors ---- */
 
@@ -330,24 +331,52 @@ rlf_model_reader(const void *model)
 
 /* ---- memory and checkpoints ---- */
 
+/* Is the model called so somewhere in the program? */
+static bool
+is_called(const rlf_graph *graph, const rlf_resource *resource,
+          const char *const *classes, size_t n)
+{
+    int index = (int)(resource - graph->resources.data);
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        for (size_t k = 0; k < n && node->receiver == index; k++)
+            if (node->class->role == RLF_ROLE_METHOD &&
+                strcmp(node->class->name, classes[k]) == 0)
+                return true;
+    }
+    return false;
+}
+
 static void
 memory(const rlf_graph *graph, const rlf_resource *resource, void *object,
        rlf_memory *out)
 {
-    (void)graph;
-    const rlf_model_object *m = object;
-    const rlf_model_options options = {.head = m->model->table->head,
-                                       .trained = m->model->trained};
-    rlf_model_bytes bytes =
-        rlf_model_count_bytes(m->model->table, m->model->kernels, &options);
+    static const char *const samples[] = {"generate"};
+    static const char *const reads[] = {"logprob", "value", "score"};
+    const rlf_model *m = ((const rlf_model_object *)object)->model;
+    const rlf_table *t = m->table;
+    const rlf_model_options options = {.head = t->head, .trained = m->trained};
+    rlf_model_bytes bytes = rlf_model_count_bytes(t, m->kernels, &options);
+    int longest = (int)out->longest_sequence;
+    bool sampled = is_called(graph, resource, samples, RLF_COUNT(samples));
+    bool read = is_called(graph, resource, reads, RLF_COUNT(reads));
+    size_t pass = rlf_work_pass_bytes(t, m->kernels, false, longest);
     const struct {
         const char *purpose;
         size_t bytes;
-    } rows[] = {{"weights", bytes.weights},
-                {"packed weights", bytes.packed},
-                {"gradients", bytes.gradients},
-                {"optimizer state", bytes.optimizer},
-                {"tables", bytes.tables}};
+    } rows[] = {
+        {"weights", bytes.weights},
+        {"packed weights", bytes.packed},
+        {"gradients", bytes.gradients},
+        {"optimizer state", bytes.optimizer},
+        {"tables", bytes.tables},
+        {"activations of update",
+         m->trained ? rlf_work_pass_bytes(t, m->kernels, true, longest) : 0},
+        {"activations of logprob, value, score", read ? pass : 0},
+        {"activations of generate", sampled ? pass : 0},
+        {"keys and values of generate",
+         sampled ? rlf_work_kv_bytes(t, longest) : 0},
+    };
     for (size_t i = 0; i < RLF_COUNT(rows); i++)
         if (rows[i].bytes)
             RLF_PUSH_IN(out->arena, &out->rows,

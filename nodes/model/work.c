@@ -38,36 +38,33 @@ rlf_work_sampler(rlf_model *model, rlf_err *err, rlf_pass **out)
 /* Short sequences waste less in small pages, long ones are read faster in
  * large ones; no choice changes a bit. */
 static int
-page_size(int longest)
+page_size(const rlf_table *t)
 {
-    return longest <= 128 ? 16 : 64;
+    return t->config.context <= 128 ? 16 : 64;
 }
 
 static int
-page_count(const rlf_table *t, int sequences, int longest)
+page_count(const rlf_table *t, int longest)
 {
-    int size = page_size(longest);
-    int each = (longest + size - 1) / size;
-    if (sequences > RLF_WORK_ACTIVE)
-        sequences = RLF_WORK_ACTIVE;
+    int size = page_size(t);
+    int64_t each = (t->config.context + size - 1) / size;
+    int64_t least = (longest + size - 1) / size;
     int64_t most = (int64_t)(RLF_WORK_KV_BYTES / rlf_kv_page_bytes(t, size));
-    int64_t want = (int64_t)each * (sequences > 0 ? sequences : 1);
+    int64_t want = each * RLF_WORK_ACTIVE;
     if (want > most)
-        want = most > each ? most : each;
-    return (int)want;
+        want = most;
+    return (int)(want > least ? want : least);
 }
 
 rlf_status
-rlf_work_pages(rlf_model *model, int sequences, int longest, rlf_err *err,
-               rlf_kv **out)
+rlf_work_pages(rlf_model *model, int longest, rlf_err *err, rlf_kv **out)
 {
     rlf_kv **kv = &model->work.kv;
-    int size = page_size(longest);
-    int count = page_count(model->table, sequences, longest);
-    if (!*kv || (*kv)->n_pages * (*kv)->page_size < count * size) {
+    int count = page_count(model->table, longest);
+    if (!*kv || (*kv)->n_pages < count) {
         rlf_kv_free(*kv);
         *kv = NULL;
-        RLF_TRY(rlf_kv_new(model, size, count, err, kv));
+        RLF_TRY(rlf_kv_new(model, page_size(model->table), count, err, kv));
     }
     *out = *kv;
     return RLF_OK;
@@ -92,8 +89,8 @@ rlf_work_pass_bytes(const rlf_table *table, const rlf_kernels *kernels,
 }
 
 size_t
-rlf_work_kv_bytes(const rlf_table *table, int sequences, int longest)
+rlf_work_kv_bytes(const rlf_table *table, int longest)
 {
-    return rlf_kv_page_bytes(table, page_size(longest)) *
-           (size_t)page_count(table, sequences, longest);
+    return rlf_kv_page_bytes(table, page_size(table)) *
+           (size_t)page_count(table, longest);
 }
