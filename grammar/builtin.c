@@ -182,7 +182,7 @@ rlf_builtin_call(rlf_sema *s, const char *name, const rlf_ast_expr *call,
     if (!b)
         return false;
     size_t n = call->args ? call->args->count : 0;
-    int x[16];
+    int x[16] = {0};
     bool good = n >= b->least && n <= b->most;
     if (!good)
         count_wrong(s, b, n, call->at);

@@ -131,6 +131,11 @@ rlf_buf_number(rlf_buf *buf, double x)
         return;
     }
     char text[40];
+    if (x == floor(x) && fabs(x) < 1e15) {
+        rlf_buf_printf(buf, "%s%.0f", signbit(x) && x == 0 ? "-" : "",
+                       fabs(x) == 0 ? 0.0 : x);
+        return;
+    }
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, x);
         if (strtod(text, NULL) == x)
