@@ -187,6 +187,30 @@ demand_part(rlf_lower *l, int part)
     }
 }
 
+/* ---- sets of given texts ---- */
+
+/* Token counts of a response that is given as a text need a tokenizer: that of
+ * the model that reads it. */
+static void
+check_readers(rlf_sema *s)
+{
+    for (size_t i = 0; i < s->items.count; i++) {
+        const rlf_item *it = &s->items.data[i];
+        if (it->class->role != RLF_ROLE_FIELD || !it->class->needs_tokens ||
+            it->class->gives != RLF_GIVES_COLUMN)
+            continue;
+        const rlf_set *set = &s->graph->sets.data[it->inputs.data[0].id];
+        if (set->kind != RLF_SET_WRITTEN || set->model >= 0)
+            continue;
+        rlf_diag *diag = rlf_diag_error(s->diags, "level", it->span,
+                                        "no model reads '%s', so it has no "
+                                        "tokens",
+                                        set->name);
+        rlf_diag_hint(s->diags, diag,
+                      "tokens are made by the model that is called on a set");
+    }
+}
+
 /* ---- nodes ---- */
 
 static int
@@ -375,6 +399,8 @@ rlf_sema_lower(rlf_sema *s)
         .s = s,
         .needed = RLF_NEW_ARRAY(s->arena, bool, s->terms.count),
         .demanded = RLF_NEW_ARRAY(s->arena, bool, s->terms.count),
+        .site = RLF_NEW_ARRAY(s->arena, uint32_t, s->terms.count),
+        .sited = RLF_NEW_ARRAY(s->arena, bool, s->terms.count),
         .piece_of = RLF_NEW_ARRAY(s->arena, int, s->makers.count),
         .parts = RLF_NEW_ARRAY(s->arena, rlf_lower_part, s->parts.count),
     };
@@ -383,6 +409,7 @@ rlf_sema_lower(rlf_sema *s)
             RLF_NEW_ARRAY(s->arena, rlf_needs, s->parts.data[p].items.count);
     mark(&l);
     demand_part(&l, 0);
+    check_readers(s);
     if (s->diags->errors)
         return;
     s->parts.data[0].index = 0;

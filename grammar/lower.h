@@ -23,6 +23,8 @@ typedef struct rlf_lower {
     bool *demanded; /* per term: it is computed on its own */
     int *piece_of;  /* per set: the loop that makes it */
     rlf_lower_part *parts;
+    uint32_t *site; /* per term: of UNIFORM, if sited */
+    bool *sited;
     bool looking; /* the item in hand */
     uint32_t sites, looking_sites;
 } rlf_lower;

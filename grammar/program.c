@@ -7,9 +7,7 @@
 typedef struct maker {
     rlf_lower *l;
     rlf_expr *expr;
-    int *op;    /* per term: its operation here, -1 not yet */
-    int update; /* of a loss: the update, else -1 */
-    bool looking;
+    int *op; /* per term: its operation here, -1 not yet */
     struct {
         int *data;
         size_t count, room;
@@ -17,10 +15,10 @@ typedef struct maker {
 } maker;
 
 static maker
-maker_new(rlf_lower *l, int update, bool looking)
+maker_new(rlf_lower *l)
 {
     rlf_sema *s = l->s;
-    maker m = {.l = l, .update = update, .looking = looking};
+    maker m = {.l = l};
     m.expr = rlf_expr_new(s->arena, &s->graph->domains);
     m.op = RLF_NEW_ARRAY(s->arena, int, s->terms.count);
     for (size_t i = 0; i < s->terms.count; i++)
@@ -49,10 +47,21 @@ is_leaf(const rlf_term *t)
            t->value_index >= 0;
 }
 
+/* The same numbers wherever the term is computed. */
+static uint32_t
+uniform_site(maker *m, int term)
+{
+    rlf_lower *l = m->l;
+    if (!l->sited[term])
+        l->site[term] = rlf_lower_site(l, !l->needed[term]);
+    l->sited[term] = true;
+    return l->site[term];
+}
+
 static int build(maker *m, int term);
 
 static int
-build_op(maker *m, const rlf_term *t)
+build_op(maker *m, int term, const rlf_term *t)
 {
     int arg[3] = {-1, -1, -1};
     for (int k = 0; k < 3; k++) {
@@ -73,7 +82,7 @@ build_op(maker *m, const rlf_term *t)
                       .text = t->text,
                       .span = t->span};
     if (t->code == RLF_EXPR_UNIFORM)
-        op.site = rlf_lower_site(m->l, m->looking);
+        op.site = uniform_site(m, term);
     /* Scans and what takes rows: arguments on their domains. */
     if (t->code == RLF_EXPR_DISCOUNT || t->code == RLF_EXPR_NEXT ||
         t->code == RLF_EXPR_PREV || t->code == RLF_EXPR_CUMSUM) {
@@ -94,7 +103,7 @@ build(maker *m, int term)
     int op = t->kind == RLF_TERM_CONST
                  ? rlf_expr_constant(m->expr, t->value, t->span)
              : is_leaf(t) ? add_leaf(m, term)
-                          : build_op(m, t);
+                          : build_op(m, term, t);
     m->op[term] = op;
     return op;
 }
@@ -171,40 +180,50 @@ finer(const rlf_domains *domains, int a, int b)
     return -1;
 }
 
-/* What a program needs before it can run on a piece. */
+/* What an operation takes together: the rows domain below a group, 0 for the
+ * batch, -1 for single samples. */
+static int
+takes_together(const rlf_expr *expr, const rlf_expr_op *op)
+{
+    const rlf_domains *domains = expr->domains;
+    int rows = rlf_domain_rows(domains, op->domain);
+    if (op->code == RLF_EXPR_RANK || op->code == RLF_EXPR_ROTATE) {
+        int over = rlf_domain_rows(domains, op->over);
+        return over == rows ? -1 : over == 0 ? 0 : rows;
+    }
+    for (int k = 0; k < rlf_expr_arity(op->code); k++) {
+        int from = rlf_domain_rows(domains, expr->ops.data[op->arg[k]].domain);
+        if (from == rows || op->code == RLF_EXPR_DOWN)
+            continue;
+        bool group = rows != 0 && rlf_domains_get(domains, from)->owner == rows;
+        return group ? from : 0;
+    }
+    return -1;
+}
+
+/* What a program needs before it can run on a piece. Pieces are made of the
+ * finest rows in it; whole groups of those, if it reduces over groups. */
 static grain
 grain_of(const rlf_expr *expr, int output_domain)
 {
     const rlf_domains *domains = expr->domains;
-    grain g = {RLF_GRAIN_SAMPLE, rlf_domain_rows(domains, output_domain)};
-    grain batch = {RLF_GRAIN_BATCH, -1};
+    const grain batch = {RLF_GRAIN_BATCH, -1};
+    int rows = rlf_domain_rows(domains, output_domain), group = -1;
     if (output_domain == 0)
         return batch;
     for (size_t i = 0; i < expr->ops.count; i++) {
         const rlf_expr_op *op = &expr->ops.data[i];
-        int rows = rlf_domain_rows(domains, op->domain);
-        g.rows = finer(domains, g.rows, rows);
-        if (g.rows < 0)
+        rows = finer(domains, rows, rlf_domain_rows(domains, op->domain));
+        int together = takes_together(expr, op);
+        if (rows < 0 || together == 0 ||
+            (together > 0 && group > 0 && together != group))
             return batch;
-        bool grouped = op->code == RLF_EXPR_RANK || op->code == RLF_EXPR_ROTATE;
-        if (grouped && op->over == 0)
-            return batch;
-        if (grouped && rlf_domain_rows(domains, op->over) != rows)
-            g.grain = RLF_GRAIN_GROUP;
-        for (int k = 0; k < rlf_expr_arity(op->code) && !grouped; k++) {
-            int from =
-                rlf_domain_rows(domains, expr->ops.data[op->arg[k]].domain);
-            if (from == rows || op->code == RLF_EXPR_DOWN)
-                continue;
-            /* a reduction upwards */
-            if (op->domain == 0)
-                return batch;
-            if (rlf_domains_get(domains, from)->owner != rows)
-                return batch;
-            g.grain = RLF_GRAIN_GROUP;
-        }
+        if (together > 0)
+            group = together;
     }
-    return g;
+    if (group < 0)
+        return (grain){RLF_GRAIN_SAMPLE, rows};
+    return group == rows ? (grain){RLF_GRAIN_GROUP, rows} : batch;
 }
 
 /* ---- fusing ---- */
@@ -238,10 +257,8 @@ latest_part(const rlf_lower *l, const int *in, int term)
 static grain
 grain_of_term(rlf_lower *l, int term)
 {
-    maker m = maker_new(l, -1, true);
-    uint32_t sites = l->looking_sites;
+    maker m = maker_new(l);
     build(&m, term);
-    l->looking_sites = sites;
     return grain_of(m.expr, l->s->terms.data[term].domain);
 }
 
@@ -249,7 +266,7 @@ static void
 emit(rlf_lower *l, int part, const bucket *b, bool looking)
 {
     rlf_sema *s = l->s;
-    maker m = maker_new(l, -1, looking);
+    maker m = maker_new(l);
     rlf_node node = {
         .class = rlf_classes_find(s->classes, RLF_ROLE_EXPR, RLF_RECEIVER_NONE,
                                   NULL),
@@ -378,13 +395,12 @@ rlf_lower_loss(rlf_lower *l, const rlf_item *item, rlf_node *node)
 {
     rlf_sema *s = l->s;
     const rlf_update *u = &s->updates.data[item->update];
-    maker m = maker_new(l, item->update, false);
+    maker m = maker_new(l);
     rlf_loss *loss = RLF_NEW(s->arena, rlf_loss);
     int op = build(&m, u->loss);
     loss->loss = rlf_expr_add_output(m.expr, "loss", op);
     loss->n_reports = (int)u->reports.count;
     loss->report = RLF_NEW_ARRAY(s->arena, int, u->reports.count);
-    m.looking = true;
     for (size_t i = 0; i < u->reports.count; i++) {
         const rlf_update_report *r = &u->reports.data[i];
         op = build(&m, r->term);

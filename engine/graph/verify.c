@@ -102,10 +102,11 @@ check_program(const rlf_graph *graph, const rlf_node *node, rlf_err *err)
         return RLF_OK;
     if (!e)
         return bug(node, err, "it has no program");
-    if (e->inputs.count != (size_t)node->n_inputs ||
+    /* further inputs only lend their spaces */
+    if (e->inputs.count > (size_t)node->n_inputs ||
         e->outputs.count != (size_t)node->n_outputs)
         return bug(node, err, "its program has other inputs or outputs");
-    for (int i = 0; i < node->n_inputs; i++)
+    for (size_t i = 0; i < e->inputs.count; i++)
         if (graph->values.data[node->inputs[i]].domain !=
             e->inputs.data[i].domain)
             return bug(node, err, "an input is on another domain");
