@@ -20,6 +20,11 @@
 #define CHUNK 128
 #define MAX_GROUP 64
 
+_Static_assert(CHUNK *MAX_GROUP *(sizeof(float) + 48) +
+                       MAX_D * BLOCK * sizeof(float) <=
+                   SCRATCH_BYTES,
+               "scratch");
+
 /* 64 keys: k[i][d * k_ld + j] and v[i][j * v_ld + d] of quarter i, j < 16. */
 typedef struct keys {
     const float *k[4], *v[4];
@@ -227,16 +232,29 @@ static void
 row_begin(row *r, const float *q, float *o, int64_t pos, int64_t d)
 {
     *r = (row){.q = q, .o = o, .pos = pos, .m = -__builtin_inff()};
-    memset(o, 0, (size_t)d * 4);
+    for (int64_t x = 0; x < d; x += VL)
+        store_part(o + x, vset(0), d - x);
 }
 
+/* Divide by the sums; lse[i] = m + log l of row i, or NULL. */
 static void
-row_end(row *r, float *lse, int64_t d)
+rows_end(row *rows, int64_t n, int64_t d, float *lse)
 {
-    for (int64_t x = 0; x < d; x += VL)
-        store_part(r->o + x, load_part(r->o + x, d - x) / vset(r->l), d - x);
-    if (lse)
-        *lse = (float)((double)r->m + rlf_ln((double)r->l));
+    for (int64_t i = 0; i < n; i++) {
+        vf l = vset(rows[i].l);
+        for (int64_t x = 0; x < d; x += VL) {
+            float *o = rows[i].o + x;
+            store_part(o, load_part(o, d - x) / l, d - x);
+        }
+    }
+    for (int64_t i = 0; lse && i < n; i += VL) {
+        vf m = vset(0), l = vset(1);
+        for (int64_t j = 0; j < VL && i + j < n; j++) {
+            m[j] = rows[i + j].m;
+            l[j] = rows[i + j].l;
+        }
+        store_part(lse + i, m + vlog(l), n - i);
+    }
 }
 
 /* The first block that a token at `pos` may see. */
@@ -268,17 +286,6 @@ pairs(int64_t n, int64_t start)
     return (double)n * ((double)start + 0.5 * (double)(n + 1));
 }
 
-/* Rows [n][d] with stride ld become [d][64]; keys n..63 are zeros. */
-static void
-transpose_block(const float *x, int64_t ld, int64_t n, int64_t d, float *out)
-{
-    for (int64_t j = 0; j < n; j++)
-        for (int64_t i = 0; i < d; i++)
-            out[i * BLOCK + j] = x[j * ld + i];
-    for (int64_t i = 0; n < BLOCK && i < d; i++)
-        memset(out + i * BLOCK + n, 0, (size_t)(BLOCK - n) * 4);
-}
-
 /* ---- packed sequences -------------------------------------------------- */
 
 typedef struct packed_plan {
@@ -293,7 +300,8 @@ packed_chunk(const rlf_attention_args *a, int64_t base, int64_t t0, int64_t t1,
 {
     int64_t d = a->d, group = a->heads / a->kv_heads, n = 0;
     row *rows = (row *)scratch;
-    float *kt = (float *)(scratch + CHUNK * MAX_GROUP * sizeof(row));
+    float *lse = (float *)(rows + CHUNK * MAX_GROUP);
+    float *kt = lse + CHUNK * MAX_GROUP;
     for (int64_t t = t0; t < t1; t++)
         for (int64_t h = g * group; h < (g + 1) * group; h++)
             row_begin(&rows[n++], a->q + (base + t) * a->ldq + h * d,
@@ -302,7 +310,7 @@ packed_chunk(const rlf_attention_args *a, int64_t base, int64_t t0, int64_t t1,
         int64_t from = b * BLOCK, left = t1 - from;
         const float *k = a->k + (base + from) * a->ldk + g * d;
         const float *v = a->v + (base + from) * a->ldv + g * d;
-        transpose_block(k, a->ldk, left < BLOCK ? left : BLOCK, d, kt);
+        transpose(k, a->ldk, left < BLOCK ? left : BLOCK, d, kt);
         keys ks = {.k_ld = BLOCK, .v_ld = a->ldv};
         for (int i = 0; i < 4; i++) {
             ks.k[i] = kt + i * QUARTER;
@@ -310,10 +318,10 @@ packed_chunk(const rlf_attention_args *a, int64_t base, int64_t t0, int64_t t1,
         }
         attend_block(rows, n, &ks, from, a->window, a->scale, d);
     }
-    for (int64_t i = 0; i < n; i++) {
-        int64_t t = base + t0 + i / group, h = g * group + i % group;
-        row_end(&rows[i], a->lse ? a->lse + t * a->heads + h : NULL, d);
-    }
+    rows_end(rows, n, d, a->lse ? lse : NULL);
+    for (int64_t i = 0; a->lse && i < n; i++)
+        a->lse[(base + t0 + i / group) * a->heads + g * group + i % group] =
+            lse[i];
 }
 
 static void
@@ -434,8 +442,7 @@ paged_chunk(const rlf_attention_paged_args *a, int64_t s, int64_t t0,
         keys ks = paged_keys(a, pages, b, end, g);
         attend_block(rows, n, &ks, b * BLOCK, a->window, a->scale, d);
     }
-    for (int64_t i = 0; i < n; i++)
-        row_end(&rows[i], NULL, d);
+    rows_end(rows, n, d, NULL);
 }
 
 static void

@@ -47,44 +47,86 @@ dot_block(const float *const *x, const int n, const float *t, int first,
     }
 }
 
-/* out[j] += sum over rows of w[r][j] * x[r], for keys lo..hi-1. */
+/* Vectors of a strip: as many as the registers hold beside the rows'. */
+#define STRIP (VL == 16 ? 3 : 2)
+
+/* For keys lo..hi-1, w[r][j] weighs row r and key j: */
+typedef struct strip {
+    const float *const *x; /* out[j] += sum over r of w[r][j] x[r] */
+    row *rows;             /* dq[r] += sum over j of w[r][j] k[j] */
+    float (*w)[BLOCK];
+    int64_t lo, hi;
+    float *out;
+    const float *k;
+    int64_t ld;
+} strip;
+
+/* nv vectors from element i, the last with `part` elements. */
 INLINE void
-add_outer(const float *const *x, const int n, float w[][BLOCK], int64_t lo,
-          int64_t hi, int64_t d, float *out, int64_t ld)
+outer_strip(const strip *s, const int n, int64_t i, const int nv, int64_t part)
 {
-    for (int64_t i = 0; i < d; i += VL) {
-        int64_t part = d - i;
-        vf y[ROWS];
-        for (int r = 0; r < n; r++)
-            y[r] = load_part(x[r] + i, part);
-        for (int64_t j = lo; j < hi; j++) {
-            vf acc = load_part(out + j * ld + i, part);
-            _Pragma("GCC unroll 8") for (int r = 0; r < n; r++) acc =
-                vfma(vset(w[r][j]), y[r], acc);
-            store_part(out + j * ld + i, acc, part);
+    vf y[ROWS][STRIP];
+    for (int r = 0; r < n; r++)
+        for (int v = 0; v < nv; v++)
+            y[r][v] = load_part(s->x[r] + i + v * VL, v < nv - 1 ? VL : part);
+    for (int64_t j = s->lo; j < s->hi; j++) {
+        float *out = s->out + j * s->ld + i;
+        vf acc[STRIP];
+        _Pragma("GCC unroll 4") for (int v = 0; v < nv; v++) acc[v] =
+            load_part(out + v * VL, v < nv - 1 ? VL : part);
+        _Pragma("GCC unroll 8") for (int r = 0; r < n; r++)
+        {
+            vf w = vset(s->w[r][j]);
+            _Pragma("GCC unroll 4") for (int v = 0; v < nv; v++) acc[v] =
+                vfma(w, y[r][v], acc[v]);
         }
+        _Pragma("GCC unroll 4") for (int v = 0; v < nv; v++)
+            store_part(out + v * VL, acc[v], v < nv - 1 ? VL : part);
     }
 }
 
-/* dq[r] += sum over keys of w[r][j] * k[j]. */
 INLINE void
-add_keys(row *rows, const int n, float w[][BLOCK], int64_t lo, int64_t hi,
-         int64_t d, const float *k, int64_t ld)
+keys_strip(const strip *s, const int n, int64_t i, const int nv, int64_t part)
 {
-    for (int64_t i = 0; i < d; i += VL) {
-        int64_t part = d - i;
-        vf acc[ROWS];
-        for (int r = 0; r < n; r++)
-            acc[r] = load_part(rows[r].dq + i, part);
-        for (int64_t j = lo; j < hi; j++) {
-            vf y = load_part(k + j * ld + i, part);
-            _Pragma("GCC unroll 8") for (int r = 0; r < n; r++) acc[r] =
-                vfma(vset(w[r][j]), y, acc[r]);
+    vf acc[ROWS][STRIP];
+    for (int r = 0; r < n; r++)
+        for (int v = 0; v < nv; v++)
+            acc[r][v] =
+                load_part(s->rows[r].dq + i + v * VL, v < nv - 1 ? VL : part);
+    for (int64_t j = s->lo; j < s->hi; j++) {
+        const float *k = s->k + j * s->ld + i;
+        vf y[STRIP];
+        _Pragma("GCC unroll 4") for (int v = 0; v < nv; v++) y[v] =
+            load_part(k + v * VL, v < nv - 1 ? VL : part);
+        _Pragma("GCC unroll 8") for (int r = 0; r < n; r++)
+        {
+            vf w = vset(s->w[r][j]);
+            _Pragma("GCC unroll 4") for (int v = 0; v < nv; v++) acc[r][v] =
+                vfma(w, y[v], acc[r][v]);
         }
-        for (int r = 0; r < n; r++)
-            store_part(rows[r].dq + i, acc[r], part);
     }
+    for (int r = 0; r < n; r++)
+        for (int v = 0; v < nv; v++)
+            store_part(s->rows[r].dq + i + v * VL, acc[r][v],
+                       v < nv - 1 ? VL : part);
 }
+
+// clang-format off
+#define STRIPS(what)                                                        \
+    INLINE void what##s(const strip *s, const int n, int64_t d)             \
+    {                                                                       \
+        int64_t i = 0;                                                      \
+        for (; i + STRIP * VL <= d; i += STRIP * VL)                        \
+            what(s, n, i, STRIP, VL);                                       \
+        int64_t left = (d - i + VL - 1) / VL, part = d - i - (left - 1) * VL; \
+        if (STRIP > 2 && left == 2)                                         \
+            what(s, n, i, 2, part);                                         \
+        else if (left == 1)                                                 \
+            what(s, n, i, 1, part);                                         \
+    }
+STRIPS(outer_strip)
+STRIPS(keys_strip)
+// clang-format on
 
 /* The block's keys: rows in memory and transposed copies [d][64]. */
 typedef struct block {
@@ -125,9 +167,15 @@ grad_rows(row *rows, const int n, const block *b)
             vstore(s[r] + i * VL, p);
             vstore(dp[r] + i * VL, vselect(seen, x, vset(0)));
         }
-    add_outer(d_o, n, s, lo, hi, b->d, b->dv, b->lddv);
-    add_outer(q, n, dp, lo, hi, b->d, b->dk, b->lddk);
-    add_keys(rows, n, dp, lo, hi, b->d, b->k, b->ldk);
+    strip dv = {
+        .x = d_o, .w = s, .lo = lo, .hi = hi, .out = b->dv, .ld = b->lddv};
+    strip dk = {
+        .x = q, .w = dp, .lo = lo, .hi = hi, .out = b->dk, .ld = b->lddk};
+    strip dq = {
+        .rows = rows, .w = dp, .lo = lo, .hi = hi, .k = b->k, .ld = b->ldk};
+    outer_strips(&dv, n, b->d);
+    outer_strips(&dk, n, b->d);
+    keys_strips(&dq, n, b->d);
 }
 
 // clang-format off
@@ -138,16 +186,6 @@ typedef void grad_fn(row *rows, const block *b);
 static grad_fn *const grads[ROWS + 1] = {
     NULL, grad_1, grad_2, grad_3, grad_4, grad_5, grad_6};
 // clang-format on
-
-static void
-transpose_block(const float *x, int64_t ld, int64_t n, int64_t d, float *out)
-{
-    for (int64_t j = 0; j < n; j++)
-        for (int64_t i = 0; i < d; i++)
-            out[i * BLOCK + j] = x[j * ld + i];
-    for (int64_t i = 0; n < BLOCK && i < d; i++)
-        memset(out + i * BLOCK + n, 0, (size_t)(BLOCK - n) * 4);
-}
 
 /* All query rows of head h that see the block from position `from`. */
 static void
@@ -204,8 +242,8 @@ grad_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
                        .lddv = a->lddv,
                        .d = d,
                        .scale = a->scale};
-            transpose_block(b.k, a->ldk, n, d, kt);
-            transpose_block(a->v + at * a->ldv + g * d, a->ldv, n, d, vt);
+            transpose(b.k, a->ldk, n, d, kt);
+            transpose(a->v + at * a->ldv + g * d, a->ldv, n, d, vt);
             for (int64_t h = g * group; h < (g + 1) * group; h++)
                 grad_head(a, base, len, h, from, &b);
         }

@@ -161,6 +161,24 @@ exp_1(float x)
     return vexp(vset(x))[0];
 }
 
+/* The natural logarithm of positive normal numbers, within 1.5 ulp or 2^-25. */
+INLINE vf
+vlog(vf x)
+{
+    /* x = 2^n m, m in [0.707, 1.414) */
+    vi u = (vi)x - 0x3f3504f3;
+    vi e = u >> 23;
+    vf m = (vf)((u & 0x7fffff) + 0x3f3504f3);
+    vf n = __builtin_convertvector(e, vf);
+    vf f = m - 1.0f, s = f / (m + 1.0f), z = s * s;
+    vf q = vset(2 / 9.0f); /* log m = 2 s + s z (2/3 + 2/5 z + ...) */
+    q = vfma(q, z, vset(2 / 7.0f));
+    q = vfma(q, z, vset(2 / 5.0f));
+    q = vfma(q, z, vset(2 / 3.0f));
+    vf low = vfma(n, vset(0x1.7f7d1cp-20f), s * z * q);
+    return vfma(n, vset(0x1.62e4p-1f), vfma(vset(2), s, low));
+}
+
 /* 1 / (1 + e^-x). */
 INLINE vf
 vsigmoid(vf x)
@@ -239,6 +257,51 @@ lanes_max(const lanes *s)
     float a = t[0] > t[2] ? t[0] : t[2], b = t[1] > t[3] ? t[1] : t[3];
     return a > b ? a : b;
 #endif
+}
+
+#if VL >= 8
+/* 8 rows of 8, `ld` apart, become 8 columns, `to` apart. */
+INLINE void
+transpose_8(const float *x, int64_t ld, float *out, int64_t to)
+{
+    __m256 a[8], b[8];
+    for (int i = 0; i < 8; i++)
+        a[i] = _mm256_loadu_ps(x + i * ld);
+    for (int i = 0; i < 8; i += 2) {
+        b[i] = _mm256_unpacklo_ps(a[i], a[i + 1]);
+        b[i + 1] = _mm256_unpackhi_ps(a[i], a[i + 1]);
+    }
+    for (int i = 0; i < 8; i += 4) {
+        a[i] = _mm256_shuffle_ps(b[i], b[i + 2], 0x44);
+        a[i + 1] = _mm256_shuffle_ps(b[i], b[i + 2], 0xee);
+        a[i + 2] = _mm256_shuffle_ps(b[i + 1], b[i + 3], 0x44);
+        a[i + 3] = _mm256_shuffle_ps(b[i + 1], b[i + 3], 0xee);
+    }
+    for (int i = 0; i < 4; i++) {
+        _mm256_storeu_ps(out + i * to,
+                         _mm256_permute2f128_ps(a[i], a[i + 4], 0x20));
+        _mm256_storeu_ps(out + (i + 4) * to,
+                         _mm256_permute2f128_ps(a[i], a[i + 4], 0x31));
+    }
+}
+#endif
+
+/* n <= 64 rows of d (a multiple of 8), `ld` apart, become out[d][64], zeros
+ * behind. (Zeros, for denormals in lanes that nobody uses cost time too.) */
+INLINE void
+transpose(const float *x, int64_t ld, int64_t n, int64_t d, float *out)
+{
+    int64_t j = 0;
+    if (n < LANES)
+        memset(out, 0, (size_t)(d * LANES) * sizeof *out);
+#if VL >= 8
+    for (; j + 8 <= n; j += 8)
+        for (int64_t i = 0; i < d; i += 8)
+            transpose_8(x + j * ld + i, ld, out + i * LANES + j, LANES);
+#endif
+    for (; j < n; j++)
+        for (int64_t i = 0; i < d; i++)
+            out[i * LANES + j] = x[j * ld + i];
 }
 
 /* sum over i of a[i] * b[i] * c[i] (c NULL: of a[i] * b[i]) in 64 lanes. */

@@ -12,8 +12,8 @@ static const struct {
     uint64_t hash;
 } kernels_bits[] = {
     {"adamw", UINT64_C(0xbb3faea80a49c7a3)},
-    {"attention", UINT64_C(0x50df93a8294fc239)},
-    {"attention_grad", UINT64_C(0xd1338983fb9a90df)},
+    {"attention", UINT64_C(0xc33d82760ad61f2d)},
+    {"attention_grad", UINT64_C(0x42dd0c93ec2581cd)},
     {"attention_paged", UINT64_C(0x908d550f3bb020bd)},
     {"bias_grad", UINT64_C(0xfbef77ab7bef3cc6)},
     {"cast", UINT64_C(0x22a3a4e26cd22e7c)},
