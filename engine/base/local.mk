@@ -20,9 +20,11 @@ libbase_la_SOURCES = \
 check_PROGRAMS += \
 	tests/unit/base_arena \
 	tests/unit/base_diag \
+	tests/unit/base_fmath \
 	tests/unit/base_log \
 	tests/unit/base_map \
 	tests/unit/base_option \
 	tests/unit/base_philox \
 	tests/unit/base_status \
 	tests/unit/base_str
+tests_unit_base_fmath_LDADD = $(BASE_LIBS) -lm
