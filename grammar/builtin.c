@@ -147,7 +147,10 @@ reduce(rlf_sema *s, const char *name, const rlf_ast_expr *call)
     int term = x.kind == RLF_THING_WORDS
                    ? x.term
                    : rlf_thing_number(s, &x, arg->value->span);
-    return rlf_level_reduce(s, name, term, &arg->over, call->at);
+    s->operand[0] = arg->value->span;
+    int result = rlf_level_reduce(s, name, term, &arg->over, call->at);
+    s->operand[0] = (rlf_span){0};
+    return result;
 }
 
 static bool

@@ -314,7 +314,7 @@ call_class(rlf_sema *s, const rlf_node_class *class, const rlf_thing *receiver,
     if (!check_tokens(s, class, model, set, call->span))
         return none;
     int term;
-    if (rlf_update_live(s, class, model, set, call->span, &term))
+    if (rlf_update_live(s, item, set, &term))
         return rlf_thing_term(s, term, call->span);
     if (s->update >= 0 && class->sampled) {
         rlf_diag_error(s->diags, "update", call->span,
@@ -393,6 +393,19 @@ find_field(const rlf_sema *s, const rlf_node_class *class, int set,
     return -1;
 }
 
+static const char *
+nearest_field(const rlf_sema *s, const char *name)
+{
+    const char *names[32];
+    size_t n = 0;
+    for (int i = 0; i < s->classes->n_nodes && n < RLF_COUNT(names); i++) {
+        const rlf_node_class *c = s->classes->node[i];
+        if (c->role == RLF_ROLE_FIELD && c->receiver == RLF_RECEIVER_SET)
+            names[n++] = c->name;
+    }
+    return rlf_str_nearest(name, names, n);
+}
+
 /* A field of the data rows that a set's prompts came from. */
 static rlf_thing
 data_field(rlf_sema *s, int set, const rlf_ast_expr *e)
@@ -416,6 +429,8 @@ data_field(rlf_sema *s, int set, const rlf_ast_expr *e)
         rlf_diag *diag =
             rlf_diag_error(s->diags, "name", e->name.span,
                            "'%s' has no field '%s'", d->name, e->name.text);
+        if (!nearest)
+            nearest = nearest_field(s, e->name.text);
         if (nearest)
             rlf_diag_hint(s->diags, diag, "did you mean '%s'?", nearest);
         return none;

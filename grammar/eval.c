@@ -104,6 +104,12 @@ rlf_eval_outside(rlf_sema *s, rlf_span span, const char *what)
 
 /* ---- names ---- */
 
+static const char *
+quoted(rlf_sema *s, const char *name)
+{
+    return rlf_arena_printf(s->arena, "'%s'", name);
+}
+
 static rlf_thing
 declared(rlf_sema *s, const rlf_found *found, const rlf_ast_name *name)
 {
@@ -138,16 +144,15 @@ eval_name(rlf_sema *s, const rlf_ast_name *name)
 {
     rlf_found found;
     if (rlf_name_find(s, name, &found)) {
-        if (!found.local)
-            return declared(s, &found, name);
-        rlf_thing thing = found.local->thing;
+        rlf_thing thing =
+            found.local ? found.local->thing : declared(s, &found, name);
         thing.span = name->span;
         return thing;
     }
     const rlf_node_class *value = rlf_classes_find(
         s->classes, RLF_ROLE_FIELD, RLF_RECEIVER_NONE, name->text);
     if (value) {
-        if (rlf_eval_outside(s, name->span, value->doc))
+        if (rlf_eval_outside(s, name->span, quoted(s, value->name)))
             return rlf_thing_none(name->span);
         return rlf_thing_term(s, rlf_call_value(s, value, name->span),
                               name->span);
@@ -236,10 +241,13 @@ eval_binary(rlf_sema *s, const rlf_ast_expr *e)
     bool turned = e->op == RLF_AST_GT || e->op == RLF_AST_GE;
     if (x < 0 || y < 0)
         return rlf_thing_none(e->span);
-    if (turned && rlf_level_meet(s, x, y, e->at) < 0)
-        return rlf_thing_none(e->span);
-    int term = rlf_term_pointwise(s, codes[e->op], turned ? y : x,
+    s->operand[0] = e->left->span;
+    s->operand[1] = e->right->span;
+    int term = -1;
+    if (rlf_level_meet(s, x, y, e->at) >= 0)
+        term = rlf_term_pointwise(s, codes[e->op], turned ? y : x,
                                   turned ? x : y, -1, e->at);
+    s->operand[0] = s->operand[1] = (rlf_span){0};
     widen(s, term, e->span);
     return rlf_thing_term(s, term, e->span);
 }
@@ -390,7 +398,7 @@ eval_call(rlf_sema *s, const rlf_ast_expr *e)
         rlf_name_unknown(s, name);
         return rlf_thing_none(e->span);
     }
-    if (rlf_eval_outside(s, e->span, class->doc))
+    if (rlf_eval_outside(s, e->span, quoted(s, class->name)))
         return rlf_thing_none(e->span);
     return rlf_call_function(s, class, e);
 }

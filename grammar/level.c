@@ -68,11 +68,17 @@ shared(const rlf_sema *s, int a, int b)
     return best;
 }
 
-/* The source text of a term, if it is short enough to repeat. */
-static const char *
-source_text(const rlf_sema *s, int term)
+/* Where operand number k, which is `term`, was written. */
+static rlf_span
+written(const rlf_sema *s, int k, int term)
 {
-    rlf_span span = s->terms.data[term].span;
+    return s->operand[k].source ? s->operand[k] : s->terms.data[term].span;
+}
+
+/* Its text, if it is short enough to repeat. */
+static const char *
+source_text(const rlf_sema *s, rlf_span span)
+{
     if (!span.source || span.last - span.first > 40)
         return NULL;
     const rlf_source *source = rlf_sources_get(s->sources, span.source);
@@ -94,12 +100,12 @@ hint_meet(rlf_sema *s, rlf_diag *diag, int a, int b)
     /* The one that can be brought up by `over group`. */
     int up = -1;
     for (int k = 0; k < 2; k++) {
-        int t = k ? a : b;
-        int rows = rlf_domain_rows(domains, s->terms.data[t].domain);
-        if (rlf_domains_get(domains, rows)->owner >= 0 && up < 0)
-            up = t;
+        int rows = rlf_domain_rows(domains, s->terms.data[k ? b : a].domain);
+        if (rlf_domains_get(domains, rows)->owner >= 0)
+            up = k;
     }
-    const char *text = up >= 0 ? source_text(s, up) : NULL;
+    const char *text =
+        up >= 0 ? source_text(s, written(s, up, up ? b : a)) : NULL;
     if (up >= 0)
         rlf_diag_hint(s->diags, diag,
                       "bring one up to the prompts they share: mean(%s over "
@@ -122,8 +128,8 @@ rlf_level_meet(rlf_sema *s, int a, int b, rlf_span at)
         rlf_diag_error(s->diags, "level", at, "%s and %s do not meet",
                        rlf_level_name(s, x->domain, x->set),
                        rlf_level_name(s, y->domain, y->set));
-    diag->left = x->span;
-    diag->right = y->span;
+    diag->left = written(s, 0, a);
+    diag->right = written(s, 1, b);
     hint_meet(s, diag, a, b);
     return -1;
 }
@@ -147,7 +153,7 @@ refuse(rlf_sema *s, rlf_span at, int x, const char *what, const char *hint)
     const rlf_term *t = &s->terms.data[x];
     rlf_diag *diag = rlf_diag_error(s->diags, "level", at, "%s, and this is %s",
                                     what, rlf_level_name(s, t->domain, t->set));
-    diag->right = t->span;
+    diag->right = written(s, 0, x);
     if (hint)
         rlf_diag_hint(s->diags, diag, "%s", hint);
 }
@@ -213,8 +219,8 @@ runs_over_all(rlf_sema *s, int x, int to, rlf_span at)
         rlf_diag *diag = rlf_diag_error(
             s->diags, "level", at, "this runs over all of '%s', not over '%s'",
             whole->name, piece->name);
-        diag->right = t->span;
-        const char *text = source_text(s, x);
+        diag->right = written(s, 0, x);
+        const char *text = source_text(s, written(s, 0, x));
         rlf_diag_hint(s->diags, diag,
                       "say %s[%s], or give it a name before the loop",
                       text ? text : "x", piece->name);

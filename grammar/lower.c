@@ -392,6 +392,37 @@ emit_part(rlf_lower *l, int part)
     }
 }
 
+/* The classes' own checks. A live call is no node of the graph, but it is
+ * checked as the node that it would be elsewhere. */
+static void
+infer(rlf_sema *s)
+{
+    for (size_t i = 0; i < s->graph->nodes.count; i++) {
+        const rlf_node *node = &s->graph->nodes.data[i];
+        node->class->infer(s->graph, node, s->diags);
+    }
+    for (size_t i = 0; i < s->updates.count; i++) {
+        const rlf_update *u = &s->updates.data[i];
+        for (size_t k = 0; k < u->calls.count; k++) {
+            const rlf_update_call *call = &u->calls.data[k];
+            int set = s->makers.data[call->set].value_index;
+            rlf_node node = {
+                .id = -1,
+                .class = call->class,
+                .grain = call->class->granularity,
+                .rows = s->graph->sets.data[call->set].samples,
+                .receiver = u->model,
+                .inputs = &set,
+                .n_inputs = 1,
+                .args = call->args,
+                .n_args = call->n_args,
+                .span = s->terms.data[call->term].span,
+            };
+            call->class->infer(s->graph, &node, s->diags);
+        }
+    }
+}
+
 void
 rlf_sema_lower(rlf_sema *s)
 {
@@ -416,8 +447,5 @@ rlf_sema_lower(rlf_sema *s)
     if (!s->graph->regions.count)
         rlf_graph_add_region(s->graph, -1);
     emit_part(&l, 0);
-    for (size_t i = 0; i < s->graph->nodes.count; i++) {
-        const rlf_node *node = &s->graph->nodes.data[i];
-        node->class->infer(s->graph, node, s->diags);
-    }
+    infer(s);
 }

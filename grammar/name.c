@@ -40,6 +40,7 @@ find_imported(rlf_sema *s, rlf_module *module, const rlf_ast_name *name,
                           "import one of them as a name of its own: import "
                           "\"...\" as x, then x.%s",
                           name->text);
+            *out = (rlf_found){0};
             return true;
         }
         first = import;

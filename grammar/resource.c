@@ -5,6 +5,11 @@
 
 /* ---- constructors ---- */
 
+static const char *const kind_words[] = {[RLF_RESOURCE_MODEL] = "model",
+                                         [RLF_RESOURCE_DATA] = "data set",
+                                         [RLF_RESOURCE_HOOK] = "hook",
+                                         [RLF_RESOURCE_STATE] = "state"};
+
 /* `name(...)` of a declaration; NULL after a message. */
 static const rlf_constructor *
 constructor_of(rlf_sema *s, rlf_resource_kind kind, const rlf_ast_expr *e)
@@ -34,10 +39,11 @@ constructor_of(rlf_sema *s, rlf_resource_kind kind, const rlf_ast_expr *e)
         rlf_buf_printf(&list, "%s%s(...)", n > 1 ? ", " : "", names[n - 1]);
     }
     rlf_diag *diag =
-        name ? rlf_diag_error(s->diags, "name", at, "there is no %s '%s(...)'",
-                              class->name, name)
-             : rlf_diag_error(s->diags, "type", at, "this is not a %s",
-                              class->name);
+        name ? rlf_diag_error(s->diags, "name", at,
+                              "nothing named '%s(...)' makes a %s", name,
+                              kind_words[kind])
+             : rlf_diag_error(s->diags, "type", at, "this does not make a %s",
+                              kind_words[kind]);
     const char *nearest = name ? rlf_str_nearest(name, names, n) : NULL;
     if (nearest)
         rlf_diag_hint(s->diags, diag, "did you mean '%s'?", nearest);

@@ -121,6 +121,8 @@ typedef struct rlf_item_output {
 typedef struct rlf_update_call {
     const rlf_node_class *class;
     int set, term;
+    rlf_arg *args; /* n_args, as matched */
+    int n_args;
 } rlf_update_call;
 
 typedef struct rlf_update_report {
@@ -137,7 +139,8 @@ typedef struct rlf_update {
         rlf_update_call *data;
         size_t count, room;
     } calls;
-    int loss; /* term, -1: nothing minimized yet */
+    int loss;   /* term, -1: nothing minimized yet */
+    bool tried; /* it has a minimize, maybe one that was refused */
     struct {
         rlf_update_report *data;
         size_t count, room;
@@ -258,7 +261,8 @@ typedef struct rlf_sema {
     int update;    /* number of the update around; -1 */
     int condition; /* in an update: term of the ifs around; -1 */
     rlf_loop *loop;
-    int expanding; /* defs inside one another */
+    int expanding;       /* defs inside one another */
+    rlf_span operand[2]; /* of the operation in hand, as written; or nowhere */
 } rlf_sema;
 
 enum { RLF_DEF_DEPTH = 64 };
@@ -417,8 +421,7 @@ void rlf_sema_flow(rlf_sema *s);
 void rlf_sema_block(rlf_sema *s, const rlf_ast_block *block);
 void rlf_sema_update(rlf_sema *s, const rlf_ast_stmt *stmt);
 /* A live call, if class and receiver make it one; its term. */
-bool rlf_update_live(rlf_sema *s, const rlf_node_class *class, int model,
-                     int set, rlf_span span, int *term);
+bool rlf_update_live(rlf_sema *s, const rlf_item *item, int set, int *term);
 
 /* ---- lower.c ---- */
 

@@ -8,9 +8,10 @@
 #include <string.h>
 
 bool
-rlf_update_live(rlf_sema *s, const rlf_node_class *class, int model, int set,
-                rlf_span span, int *term)
+rlf_update_live(rlf_sema *s, const rlf_item *item, int set, int *term)
 {
+    const rlf_node_class *class = item->class;
+    int model = item->receiver;
     if (s->update < 0 || !class->live || set < 0 ||
         s->updates.data[s->update].model != model)
         return false;
@@ -35,8 +36,13 @@ rlf_update_live(rlf_sema *s, const rlf_node_class *class, int model, int set,
                                            s->arena, "%s.%s(%s)",
                                            s->graph->resources.data[model].name,
                                            class->name, d->name),
-                                       .span = span});
-    RLF_PUSH_IN(s->arena, &u->calls, (rlf_update_call){class, set, *term});
+                                       .span = item->span});
+    RLF_PUSH_IN(s->arena, &u->calls,
+                (rlf_update_call){.class = class,
+                                  .set = set,
+                                  .term = *term,
+                                  .args = item->args,
+                                  .n_args = item->n_args});
     return true;
 }
 
@@ -46,6 +52,7 @@ static void
 minimize(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
     int term = rlf_eval_number(s, stmt->value);
+    s->updates.data[s->update].tried = true;
     if (term < 0)
         return;
     const rlf_term *t = &s->terms.data[term];
@@ -274,8 +281,9 @@ rlf_sema_update(rlf_sema *s, const rlf_ast_stmt *stmt)
     if (s->diags->errors > errors)
         return;
     if (s->updates.data[number].loss < 0) {
-        rlf_diag_error(s->diags, "update", stmt->span,
-                       "this update minimizes nothing");
+        if (!s->updates.data[number].tried)
+            rlf_diag_error(s->diags, "update", stmt->span,
+                           "this update minimizes nothing");
         return;
     }
     finish(s, stmt, item, number);

@@ -1,0 +1,156 @@
+/* Names, parameters, sets, levels and liveness against golden files:
+ * tests/sema/NAME.t (golden.h) in the modes
+ *
+ *   errors   the diagnostics of compiling
+ *   graph    the graph without its expression programs
+ *   full     the graph with them
+ *   params   names, values, defaults and ranges of the parameters
+ *
+ * A line `#set NAME=VALUE` of the program is a setting of the command line. The
+ * program stands in a directory with rows.jsonl, other.rlf and cycle.rlf. */
+#include "tests/golden.h"
+
+#include "grammar/compile.h"
+#include "nodes/table.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static void
+put_file(const char *path, const char *text, size_t n)
+{
+    FILE *f = fopen(path, "wb");
+    if (!f || fwrite(text, 1, n, f) != n || fclose(f))
+        bail("cannot write %s", path);
+}
+
+/* The `#set` lines. */
+static rlf_compile_setting *
+read_settings(rlf_arena *arena, const char *source, size_t *n)
+{
+    RLF_VEC(rlf_compile_setting) list = {0};
+    for (const char *p = source; p && *p; p = strchr(p, '\n')) {
+        p += *p == '\n';
+        const char *sign = strchr(p, '=');
+        if (strncmp(p, "#set ", 5) != 0 || !sign)
+            continue;
+        rlf_compile_setting setting = {
+            rlf_arena_strndup(arena, p + 5, (size_t)(sign - p) - 5),
+            rlf_arena_strndup(arena, sign + 1, strcspn(sign + 1, "\n")),
+        };
+        RLF_PUSH_IN(arena, &list, setting);
+    }
+    *n = list.count;
+    return list.data;
+}
+
+/* Without the lines of programs. */
+static void
+put_outline(rlf_buf *out, char *text)
+{
+    for (char *p = text, *end; *p; p = end) {
+        end = strchr(p, '\n');
+        end = end ? end + 1 : p + strlen(p);
+        if (p[strspn(p, " ")] != '|')
+            rlf_buf_add(out, p, (size_t)(end - p));
+    }
+}
+
+static void
+put_params(rlf_buf *out, const rlf_graph *graph)
+{
+    for (size_t i = 0; i < graph->params.count; i++) {
+        const rlf_param *p = &graph->params.data[i];
+        rlf_buf_printf(out, "%s %s = %s (%s) in %s: %s%s\n", p->name, p->type,
+                       p->value ? p->value : "-",
+                       p->fallback ? p->fallback : "-", p->within,
+                       p->doc ? p->doc : "-", p->given ? ", given" : "");
+    }
+}
+
+/* The library's directory differs from machine to machine. */
+static void
+hide_stdlib(rlf_buf *out)
+{
+    const char *stdlib = getenv("RLFLOW_STDLIB");
+    rlf_buf text = {0};
+    const char *p = out->p ? out->p : "", *at;
+    while ((at = strstr(p, stdlib))) {
+        rlf_buf_add(&text, p, (size_t)(at - p));
+        rlf_buf_puts(&text, "STDLIB");
+        p = at + strlen(stdlib);
+    }
+    rlf_buf_puts(&text, p);
+    rlf_buf_free(out);
+    *out = text;
+}
+
+static void
+run(const char *name, const char *mode, const char *source, size_t size,
+    bool quiet, rlf_buf *out)
+{
+    (void)name;
+    (void)quiet;
+    rlf_arena *arena = rlf_arena_new();
+    rlf_sources sources = {.arena = arena};
+    rlf_diags diags = {.arena = arena, .sources = &sources};
+    rlf_err err = RLF_ERR_NONE;
+    rlf_graph *graph = NULL;
+    put_file("test.rlf", source, size);
+    rlf_compile_options options = {
+        .path = "test.rlf",
+        .stdlib = getenv("RLFLOW_STDLIB"),
+        .classes = &rlf_node_classes,
+        .params_only = !strcmp(mode, "params"),
+    };
+    options.settings = read_settings(arena, source, &options.n_settings);
+    rlf_status status =
+        rlf_compile(&options, arena, &sources, &diags, &err, &graph);
+    rlf_diags_print(&diags, out);
+    if (err.status)
+        rlf_err_print(&err, &sources, out);
+    if (status < 0 || !strcmp(mode, "errors")) {
+        if (status >= 0 && !diags.list.count)
+            rlf_buf_puts(out, "compiles\n");
+    } else if (options.params_only) {
+        put_params(out, graph);
+    } else {
+        rlf_buf text = {0};
+        rlf_graph_dump_text(graph, &text);
+        if (!strcmp(mode, "graph"))
+            put_outline(out, text.p);
+        else
+            rlf_buf_add(out, text.p, text.n);
+        rlf_buf_free(&text);
+    }
+    hide_stdlib(out);
+    rlf_arena_free(arena);
+}
+
+int
+main(int argc, char **argv)
+{
+    char directory[] = "/tmp/rlflow-sema-XXXXXX";
+    static const char rows[] =
+        "{\"question\": \"1+1\", \"answer\": \"2\", \"grade\": 3}\n";
+    static const char other[] = "def twice(x) = 2 * x\n"
+                                "def clip(x) = x\n"
+                                "def loop(x) = loop(x)\n"
+                                "def tokens(x: token) = x\n";
+    static const char cycle[] = "import \"cycle\"\n";
+    if (!getenv("RLFLOW_STDLIB") || !getenv("RLFLOW_SOURCE"))
+        skip_all("RLFLOW_STDLIB and RLFLOW_SOURCE are not set");
+    if (!mkdtemp(directory) || chdir(directory))
+        bail("cannot make a directory in /tmp");
+    put_file("rows.jsonl", rows, sizeof rows - 1);
+    put_file("other.rlf", other, sizeof other - 1);
+    put_file("cycle.rlf", cycle, sizeof cycle - 1);
+    int status = golden_run(run, "sema", argc > 1 ? argv[1] : NULL);
+    static const char *const files[] = {"rows.jsonl", "other.rlf", "cycle.rlf",
+                                        "test.rlf"};
+    for (size_t i = 0; i < RLF_COUNT(files); i++)
+        unlink(files[i]);
+    if (chdir("/") || rmdir(directory))
+        note("%s stays behind", directory);
+    return status;
+}

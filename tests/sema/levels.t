@@ -1,0 +1,404 @@
+Levels: where values live and where they meet.
+=== the example of the manual
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    other = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    adv = score - judge(other)
+}
+--- errors
+test.rlf:14:17: error: one per sample of 'roll' and one per sample of 'other' do not meet
+   14 |     adv = score - judge(other)
+      |           ~~~~~ ^ ~~~~~~~~~~~~
+hint: bring one up to the prompts they share: mean(judge(other) over group)
+=== down by themselves: prompt, sample, token, subset
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    a = batch.grade + score + roll.logprob + beta
+    best = roll.where(score > 0)
+    b = best.logprob - score + roll.logprob
+    c = judge(actor.generate(batch, max_new: 3, greedy: true)) - score
+}
+--- errors
+compiles
+=== never up or across
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    one = actor.generate(batch, n: 2, max_new: 3)
+    a = roll.logprob + one.logprob
+    b = roll.at_last(roll.logprob)
+    c = one.at_last(score)
+    all = judge(prompts)
+    d = all + score
+    e = roll.where(one.length > 3)
+    g = batch.where(score > 0)
+    h = roll.where(roll.logprob > 0)
+}
+--- errors
+test.rlf:14:22: error: one per token of 'roll' and one per token of 'one' do not meet
+   14 |     a = roll.logprob + one.logprob
+      |         ~~~~~~~~~~~~ ^ ~~~~~~~~~~~
+hint: bring one up to the prompts they share: mean(one.logprob over group)
+test.rlf:15:22: error: 'at_last' takes one per sample of 'roll', and this is one per token of 'roll'
+   15 |     b = roll.at_last(roll.logprob)
+      |                      ^~~~~~~~~~~~
+hint: it has a value on each token already
+test.rlf:16:21: error: 'at_last' takes one per sample of 'one', and this is one per sample of 'roll'
+   16 |     c = one.at_last(score)
+      |                     ^~~~~
+test.rlf:18:13: error: one per prompt of 'prompts' and one per sample of 'roll' do not meet
+   18 |     d = all + score
+      |         ~~~ ^ ~~~~~
+hint: they share no prompts: bring one to a scalar, mean(... over batch)
+test.rlf:19:9: error: 'where' takes one per sample or prompt of 'roll', and this is one per sample of 'one'
+   19 |     e = roll.where(one.length > 3)
+      |         ^~~~~~~~~~~~~~~~~~~~~~~~~~
+test.rlf:20:9: error: 'where' takes one per sample or prompt of 'batch', and this is one per sample of 'roll'
+   20 |     g = batch.where(score > 0)
+      |         ^~~~~~~~~~~~~~~~~~~~~~
+test.rlf:21:9: error: 'where' takes one per sample or prompt of 'roll', and this is one per token of 'roll'
+   21 |     h = roll.where(roll.logprob > 0)
+      |         ^~~~~~~~~~~~~~~~~~~~~~~~~~~~
+=== reductions say over what
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    a = mean(score)
+    b = mean(score over tokens)
+    c = mean(mean(score over batch) over batch)
+    d = mean(score over everything)
+    e = exp(score over batch)
+    g = mean(roll.text over batch)
+    h = mean(score, score over batch)
+    i = sum(roll.logprob over vocab)
+    j = max(score)
+    k = min(1, score, 3, 4) + max(score over group)
+}
+--- errors
+test.rlf:13:9: error: 'mean' does not say over what
+   13 |     a = mean(score)
+      |         ^~~~
+hint: mean(x over tokens), (x over group) or (x over batch)
+test.rlf:14:25: error: 'over tokens' takes one per token, and this is one per sample of 'roll'
+   14 |     b = mean(score over tokens)
+      |              ~~~~~      ^~~~~~
+test.rlf:15:42: error: 'over batch' takes one per prompt, sample or token, and this is a scalar
+   15 |     c = mean(mean(score over batch) over batch)
+      |              ~~~~~~~~~~~~~~~~~~~~~~      ^~~~~
+hint: it is one number already
+test.rlf:16:25: error: there is no 'over everything'
+   16 |     d = mean(score over everything)
+      |                         ^~~~~~~~~~
+hint: it is over tokens, group, batch or vocab
+test.rlf:17:24: error: 'exp' is not a reduction
+   17 |     e = exp(score over batch)
+      |                        ^~~~~
+hint: reductions are sum mean std var min max count, rank and rotate
+test.rlf:18:9: error: 'mean' takes numbers, not texts
+   18 |     g = mean(roll.text over batch)
+      |         ^~~~
+test.rlf:19:9: error: 'mean(x over ...)' takes one argument
+   19 |     h = mean(score, score over batch)
+      |         ^~~~
+test.rlf:20:31: error: 'over vocab' takes one per word at a token, and this is one per token of 'roll'
+   20 |     i = sum(roll.logprob over vocab)
+      |             ~~~~~~~~~~~~      ^~~~~
+test.rlf:21:9: error: 'max' takes 2 to 16 arguments, not 1
+   21 |     j = max(score)
+      |         ^~~
+hint: of all values of a column: max(x over batch)
+=== over group needs several samples a prompt
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, max_new: 8)
+    a = mean(judge(roll) over group)
+    b = mean(batch.grade over group)
+}
+--- errors
+test.rlf:12:31: error: 'over group' takes several samples a prompt, and this is one per sample of 'roll'
+   12 |     a = mean(judge(roll) over group)
+      |              ~~~~~~~~~~~      ^~~~~
+hint: with one sample a prompt there are no groups: give generate an n:
+test.rlf:13:31: error: 'over group' takes several samples a prompt, and this is one per prompt of 'batch'
+   13 |     b = mean(batch.grade over group)
+      |              ~~~~~~~~~~~      ^~~~~
+hint: with one sample a prompt there are no groups: give generate an n:
+=== scans run over tokens
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    a = discount(score, 1)
+    b = next(roll.logprob, roll.logprob)
+    c = cumsum(roll.at_all(score))
+    d = discount(roll.logprob)
+}
+--- errors
+test.rlf:13:9: error: scans run over tokens, and this is one per sample of 'roll'
+   13 |     a = discount(score, 1)
+      |         ^~~~~~~~
+hint: s.at_last(x) puts one per sample on its last token, s.at_all(x) on each
+test.rlf:16:9: error: 'discount' takes 2 arguments, not 1
+   16 |     d = discount(roll.logprob)
+      |         ^~~~~~~~
+=== texts
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    a = roll.text + 1
+    b = roll.text == batch.answer
+    c = roll.text < batch.answer
+    d = roll.text == 3
+    e = roll.text == "yes"
+    g = "a" == "b"
+    h = not roll.text
+    i = exp(roll.text)
+    j = rotate(roll.text over group) != roll.text
+}
+--- errors
+test.rlf:13:19: error: texts and numbers do not mix here
+   13 |     a = roll.text + 1
+      |         ~~~~~~~~~ ^ ~
+hint: two texts can be compared by == and !=
+test.rlf:15:19: error: texts and numbers do not mix here
+   15 |     c = roll.text < batch.answer
+      |         ~~~~~~~~~ ^ ~~~~~~~~~~~~
+hint: two texts can be compared by == and !=
+test.rlf:16:19: error: texts and numbers do not mix here
+   16 |     d = roll.text == 3
+      |         ~~~~~~~~~ ^~ ~
+hint: two texts can be compared by == and !=
+test.rlf:17:19: error: a column of texts cannot be compared with one text yet
+   17 |     e = roll.text == "yes"
+      |                   ^~
+hint: compare it in a Lua hook, or with a field of the data
+test.rlf:19:13: error: a number is wanted, and this is a text
+   19 |     h = not roll.text
+      |             ^~~~~~~~~
+test.rlf:20:13: error: a number is wanted, and this is a text
+   20 |     i = exp(roll.text)
+      |             ^~~~~~~~~
+=== parts
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    best = roll.where(score > 0)
+    a = score[best]
+    b = score[batch]
+    c = roll[best]
+    d = beta[best]
+    e = batch.grade[best] + score[best]
+    g = score[3]
+    h = score[best, best]
+}
+--- errors
+test.rlf:15:9: error: one per sample of 'roll' has no part that belongs to 'batch'
+   15 |     b = score[batch]
+      |         ^~~~~~~~~~~~
+test.rlf:16:9: error: the part of a set that belongs to another cannot be taken yet
+   16 |     c = roll[best]
+      |         ^~~~~~~~~~
+test.rlf:19:15: error: a set of samples is wanted, and this is a number
+   19 |     g = score[3]
+      |               ^
+test.rlf:20:9: error: x[s] takes one set in its brackets
+   20 |     h = score[best, best]
+      |         ^~~~~
+=== in a loop a reduction over all of the set is an error in an update
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    adv = grpo(score)
+    for mini in roll.split(parts: 2) {
+        fine = mean(score over batch)
+        update actor {
+            a = mean(score over batch)
+            b = mean(score[mini] over batch)
+            c = mean(adv over group)
+            d = sum(roll.logprob over tokens)
+            minimize mean(exp(actor.logprob(mini)) * (score - mean(score over group)) over batch)
+        }
+    }
+}
+--- errors
+test.rlf:17:17: error: this runs over all of 'roll', not over 'mini'
+   17 |             a = mean(score over batch)
+      |                 ^~~~ ~~~~~
+hint: say score[mini], or give it a name before the loop
+test.rlf:19:17: error: this runs over all of 'roll', not over 'mini'
+   19 |             c = mean(adv over group)
+      |                 ^~~~ ~~~
+hint: say adv[mini], or give it a name before the loop
+test.rlf:21:63: error: this runs over all of 'roll', not over 'mini'
+   21 |             minimize mean(exp(actor.logprob(mini)) * (score - mean(score over group)) over batch)
+      |                                                               ^~~~ ~~~~~
+hint: say score[mini], or give it a name before the loop
+=== what takes one number
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    report a = score
+    if score > 0 { report b = 1 }
+    every score steps { checkpoint }
+    break if roll.length
+    lambda := score
+    x = actor.generate(batch, max_new: 3, temperature: score)
+    y = actor.generate(batch, max_new: step)
+    z = actor.generate(batch, max_new: 3, top_p: 2)
+}
+--- errors
+test.rlf:13:16: error: a report is one number, and this is one per sample of 'roll'
+   13 |     report a = score
+      |                ^~~~~
+hint: mean(... over batch)
+test.rlf:14:8: error: 'condition:' of 'if' is one number, and this is one per sample of 'roll'
+   14 |     if score > 0 { report b = 1 }
+      |        ^~~~~~~~~
+test.rlf:15:11: error: 'steps:' of 'every' is one number, and this is one per sample of 'roll'
+   15 |     every score steps { checkpoint }
+      |           ^~~~~
+test.rlf:16:14: error: 'condition:' of 'break' is one number, and this is one per sample of 'roll'
+   16 |     break if roll.length
+      |              ^~~~~~~~~~~
+test.rlf:17:15: error: 'value:' of 'set_state' is one number, and this is one per sample of 'roll'
+   17 |     lambda := score
+      |               ^~~~~
+test.rlf:18:56: error: 'temperature:' of 'generate' is one number, and this is one per sample of 'roll'
+   18 |     x = actor.generate(batch, max_new: 3, temperature: score)
+      |                                                        ^~~~~
+test.rlf:19:40: error: 'max_new:' of 'generate' must be known before the run starts
+   19 |     y = actor.generate(batch, max_new: step)
+      |                                        ^~~~
+test.rlf:20:50: error: 'top_p:' of 'generate' is 2, and must be from 1e-09 to 1
+   20 |     z = actor.generate(batch, max_new: 3, top_p: 2)
+      |                                                  ^
+=== sets without responses
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+flow f(batch: prompts[8]) {
+    a = batch.length
+    b = actor.logprob(batch)
+    c = batch.at_all(1)
+    d = judge(batch)
+    e = respond(batch.answer)
+    g = e.length
+    h = ask(batch.answer)
+    i = h.text
+    j = ask(3)
+}
+--- errors
+test.rlf:11:9: error: 'batch' has no responses
+   11 |     a = batch.length
+      |         ^~~~~~~~~~~~
+hint: a response is made by m.generate(batch, ...) or respond(text)
+test.rlf:12:9: error: 'batch' has no responses
+   12 |     b = actor.logprob(batch)
+      |         ^~~~~~~~~~~~~~~~~~~~
+hint: a response is made by m.generate(batch, ...) or respond(text)
+test.rlf:13:9: error: 'batch' has no responses
+   13 |     c = batch.at_all(1)
+      |         ^~~~~~~~~~~~
+test.rlf:18:9: error: 'h' has no responses
+   18 |     i = h.text
+      |         ^~~~~~
+hint: a response is made by m.generate(h, ...) or respond(text)
+test.rlf:19:13: error: 'text:' of 'ask' is a column of texts, and this is a number
+   19 |     j = ask(3)
+      |             ^

@@ -1,0 +1,526 @@
+Names: what they mean, and that each is given once.
+=== unknown names and what was meant
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    a = scoer + 1
+    b = log_sigmoidd(score)
+    c = True
+    d = clop(score, score)
+    e = actr.logprob(roll)
+    f = roll.lenght
+    g = actor.logprobb(roll)
+    h = batch.anser
+    i = ln(score)
+    j = roll.splt(parts: 2)
+    k = nothing_like_it
+}
+--- errors
+test.rlf:13:9: error: there is nothing named 'scoer'
+   13 |     a = scoer + 1
+      |         ^~~~~
+hint: did you mean 'score'?
+test.rlf:14:9: error: there is nothing named 'log_sigmoidd'
+   14 |     b = log_sigmoidd(score)
+      |         ^~~~~~~~~~~~
+hint: did you mean 'log_sigmoid'?
+test.rlf:15:9: error: there is nothing named 'True'
+   15 |     c = True
+      |         ^~~~
+hint: write 'true'
+test.rlf:16:9: error: there is nothing named 'clop'
+   16 |     d = clop(score, score)
+      |         ^~~~
+hint: did you mean 'clip'?
+test.rlf:17:9: error: there is nothing named 'actr'
+   17 |     e = actr.logprob(roll)
+      |         ^~~~
+hint: did you mean 'actor'?
+test.rlf:18:5: error: 'f' is given a second time
+   18 |     f = roll.lenght
+      |     ^
+test.rlf:10:6: note: first here
+   10 | flow f(batch: prompts[8]) {
+      |      ^
+hint: a name stands for one value; what changes is a state
+test.rlf:18:14: error: 'roll' has no field 'lenght'
+   18 |     f = roll.lenght
+      |              ^~~~~~
+hint: did you mean 'length'?
+test.rlf:19:15: error: a model has no method 'logprobb'
+   19 |     g = actor.logprobb(roll)
+      |               ^~~~~~~~
+hint: did you mean 'logprob'?
+test.rlf:20:15: error: 'batch' has no field 'anser'
+   20 |     h = batch.anser
+      |               ^~~~~
+hint: did you mean 'answer'?
+test.rlf:21:9: error: there is nothing named 'ln'
+   21 |     i = ln(score)
+      |         ^~
+hint: write 'log'
+test.rlf:22:14: error: a set has no method 'splt'
+   22 |     j = roll.splt(parts: 2)
+      |              ^~~~
+hint: did you mean 'split'?
+test.rlf:23:9: error: there is nothing named 'nothing_like_it'
+   23 |     k = nothing_like_it
+      |         ^~~~~~~~~~~~~~~
+=== a name is given once
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+flow f(batch: prompts[8]) {
+    a = 1
+    a = 2
+    if a == 1 { a = 3 }
+    beta = 4
+    b = 1
+    for mini in batch.split(parts: 2) { b = 2 }
+}
+--- errors
+test.rlf:12:5: error: 'a' is given a second time
+   12 |     a = 2
+      |     ^
+test.rlf:11:5: note: first here
+   11 |     a = 1
+      |     ^
+hint: a name stands for one value; what changes is a state
+test.rlf:13:17: error: 'a' is given a second time
+   13 |     if a == 1 { a = 3 }
+      |                 ^
+test.rlf:11:5: note: first here
+   11 |     a = 1
+      |     ^
+hint: a name stands for one value; what changes is a state
+test.rlf:14:5: error: 'beta' is given a second time
+   14 |     beta = 4
+      |     ^~~~
+test.rlf:3:7: note: first here
+    3 | param beta : float = 0.1
+      |       ^~~~
+hint: a name stands for one value; what changes is a state
+test.rlf:16:41: error: 'b' is given a second time
+   16 |     for mini in batch.split(parts: 2) { b = 2 }
+      |                                         ^
+test.rlf:15:5: note: first here
+   15 |     b = 1
+      |     ^
+hint: a name stands for one value; what changes is a state
+=== names end with their block, and hide imported and built-in ones
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    if step == 1 { inner = 1 }
+    x = inner
+    clip = 3
+    mean = 4
+    y = clip + mean
+}
+--- errors
+test.rlf:14:9: error: there is nothing named 'inner'
+   14 |     x = inner
+      |         ^~~~~
+=== declared twice
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+data prompts = jsonl("x")
+def beta() = 1
+flow f(batch: prompts[8]) {
+    a = 1
+}
+--- errors
+test.rlf:10:6: error: 'prompts' is declared twice
+   10 | data prompts = jsonl("x")
+      |      ^~~~~~~
+test.rlf:4:6: note: first here
+    4 | data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+      |      ^~~~~~~
+test.rlf:11:5: error: 'beta' is declared twice
+   11 | def beta() = 1
+      |     ^~~~
+test.rlf:3:7: note: first here
+    3 | param beta : float = 0.1
+      |       ^~~~
+=== functions and values are not the same
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    a = clip + 1
+    b = score(1)
+    c = beta(2)
+    d = f
+    e = exp
+    g = actor
+    h = actor.logprob
+    i = 3 . x
+    j = score()
+    k = (score)(1)
+}
+--- errors
+test.rlf:13:9: error: 'clip' is a function: it is used as clip(...)
+   13 |     a = clip + 1
+      |         ^~~~
+test.rlf:14:9: error: 'score' is not a function
+   14 |     b = score(1)
+      |         ^~~~~
+test.rlf:12:5: note: it is named here
+   12 |     score = judge(roll)
+      |     ^~~~~
+test.rlf:15:9: error: 'beta' is not a function
+   15 |     c = beta(2)
+      |         ^~~~
+test.rlf:3:7: note: it is named here
+    3 | param beta : float = 0.1
+      |       ^~~~
+test.rlf:16:9: error: 'f' is the flow and has no value
+   16 |     d = f
+      |         ^
+test.rlf:17:9: error: 'exp' is a function: it is used as exp(...)
+   17 |     e = exp
+      |         ^~~
+test.rlf:19:15: error: a model has no field 'logprob'
+   19 |     h = actor.logprob
+      |               ^~~~~~~
+hint: a method is called: .logprob(...)
+test.rlf:20:13: error: a number has no field 'x'
+   20 |     i = 3 . x
+      |             ^
+test.rlf:21:9: error: 'score' is not a function
+   21 |     j = score()
+      |         ^~~~~
+test.rlf:12:5: note: it is named here
+   12 |     score = judge(roll)
+      |     ^~~~~
+test.rlf:22:10: error: 'score' is not a function
+   22 |     k = (score)(1)
+      |          ^~~~~
+test.rlf:12:5: note: it is named here
+   12 |     score = judge(roll)
+      |     ^~~~~
+=== imports: hiding, two that give a name, an alias
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+import "other"
+import "other.rlf" as o
+flow f(batch: prompts[8]) {
+    a = twice(2) + o.twice(3)
+    b = clip(1)
+    c = o.clip(1)
+    d = o.nothing(1)
+}
+--- errors
+test.rlf:14:9: error: two imports give 'clip'
+   14 |     b = clip(1)
+      |         ^~~~
+test.rlf:2:1: note: this one
+    2 | import "std/loss"
+      | ^~~~~~~~~~~~~~~~~
+test.rlf:10:1: note: and this one
+   10 | import "other"
+      | ^~~~~~~~~~~~~~
+hint: import one of them as a name of its own: import "..." as x, then x.clip
+test.rlf:16:11: error: 'o' declares no 'nothing'
+   16 |     d = o.nothing(1)
+      |           ^~~~~~~
+=== imports that are not there, or come back
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+import "std/nothing"
+import "gone"
+import "cycle"
+flow f(batch: prompts[8]) {
+    a = 1
+}
+--- errors
+test.rlf:10:8: error: cannot open STDLIB/nothing.rlf: No such file or directory
+   10 | import "std/nothing"
+      |        ^~~~~~~~~~~~~
+hint: the installed library is in STDLIB
+test.rlf:11:8: error: cannot open gone.rlf: No such file or directory
+   11 | import "gone"
+      |        ^~~~~~
+cycle.rlf:1:8: error: 'cycle' imports itself, through this import
+    1 | import "cycle"
+      |        ^~~~~~~
+=== a def that uses itself
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+import "other" as o
+flow f(batch: prompts[8]) {
+    a = o.loop(1)
+}
+--- errors
+other.rlf:3:15: error: 'loop' is expanded without end: it uses itself
+    3 | def loop(x) = loop(x)
+      |               ^~~~
+other.rlf:3:15: note: in this use of 'loop'
+    3 | def loop(x) = loop(x)
+      |               ^~~~
+=== arguments of defs
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+def two(a, b = 2) = a + b
+def m(x: model, s: set, t: token, p: prompt, w: word) = 1
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    a = two()
+    b = two(1, 2, 3)
+    c = two(1, a: 2)
+    d = two(1, bb: 2)
+    e = two(1, b: 3) + two(b: 1, a: 2)
+    g = two(1 over batch)
+    h = m(roll, roll, 1, 1, 1)
+    i = m(actor, actor, 1, 1, 1)
+    j = m(actor, batch, 1, score, 1)
+    k = gae(1, roll.logprob, end: roll.logprob)
+}
+--- errors
+test.rlf:11:49: error: there is no level or kind 'word'
+   11 | def m(x: model, s: set, t: token, p: prompt, w: word) = 1
+      |                                                 ^~~~
+hint: it is scalar, prompt, sample, token, vocab, model, set or text
+test.rlf:15:9: error: 'two' lacks its argument 'a'
+   15 |     a = two()
+      |         ^~~
+test.rlf:10:9: note: it is declared here
+   10 | def two(a, b = 2) = a + b
+      |         ^
+test.rlf:16:19: error: 'two' takes 2 arguments
+   16 |     b = two(1, 2, 3)
+      |                   ^
+test.rlf:10:5: note: it is declared here
+   10 | def two(a, b = 2) = a + b
+      |     ^~~
+test.rlf:17:16: error: 'two' already has 'a'
+   17 |     c = two(1, a: 2)
+      |                ^
+test.rlf:10:5: note: it is declared here
+   10 | def two(a, b = 2) = a + b
+      |     ^~~
+test.rlf:18:16: error: 'two' has no argument 'bb'
+   18 |     d = two(1, bb: 2)
+      |                ^~
+test.rlf:10:5: note: it is declared here
+   10 | def two(a, b = 2) = a + b
+      |     ^~~
+hint: did you mean 'b'?
+test.rlf:20:20: error: 'two' is not a reduction
+   20 |     g = two(1 over batch)
+      |                    ^~~~~
+test.rlf:21:11: error: 'x' takes a model, and this is a set
+   21 |     h = m(roll, roll, 1, 1, 1)
+      |           ^~~~
+test.rlf:22:18: error: a set of samples is wanted, and this is a model
+   22 |     i = m(actor, actor, 1, 1, 1)
+      |                  ^~~~~
+test.rlf:23:28: error: 'p' takes one per prompt at most, and this is one per sample of 'roll'
+   23 |     j = m(actor, batch, 1, score, 1)
+      |                            ^~~~~
+test.rlf:11:35: note: it is declared here
+   11 | def m(x: model, s: set, t: token, p: prompt, w: word) = 1
+      |                                   ^~~~~~~~~
+test.rlf:24:35: error: 'end' takes one per sample at most, and this is one per token of 'roll'
+   24 |     k = gae(1, roll.logprob, end: roll.logprob)
+      |                                   ^~~~~~~~~~~~
+STDLIB/advantage.rlf:13:57: note: it is declared here
+   13 | def gae(r: token, v: token, gamma = 1.0, lambda = 0.95, end: sample = 0) =
+      |                                                         ^~~~~~~~~~~~~~~
+=== bodies of defs
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+def a(x) { y = x + 1; return y * 2 }
+def b(x) { y = x }
+def c(x) { return x; y = 2 }
+def d(x) { report z = x }
+flow f(batch: prompts[8]) {
+    p = a(1) + b(2) + c(3) + d(4)
+}
+--- errors
+test.rlf:11:12: error: a def with a block ends with a return
+   11 | def b(x) { y = x }
+      |            ^~~~~
+test.rlf:11:5: note: of this def
+   11 | def b(x) { y = x }
+      |     ^
+test.rlf:12:12: error: a def holds only names and, at its end, a return
+   12 | def c(x) { return x; y = 2 }
+      |            ^~~~~~~~
+test.rlf:12:5: note: of this def
+   12 | def c(x) { return x; y = 2 }
+      |     ^
+test.rlf:13:12: error: a def with a block ends with a return
+   13 | def d(x) { report z = x }
+      |            ^~~~~~~~~~~~
+test.rlf:13:5: note: of this def
+   13 | def d(x) { report z = x }
+      |     ^
+=== an error inside a def says in which use
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+def add(x, y) = x + y
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    other = judge(actor.generate(batch, n: 2, max_new: 3))
+    z = add(score, other)
+}
+--- errors
+test.rlf:10:19: error: one per sample of 'roll' and one per sample of 'generate(...)' do not meet
+   10 | def add(x, y) = x + y
+      |                 ~ ^ ~
+test.rlf:15:9: note: in this use of 'add'
+   15 |     z = add(score, other)
+      |         ^~~
+hint: bring one up to the prompts they share: mean(y over group)
+=== no flow, two flows
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+flow a() { }
+flow b() { }
+--- errors
+test.rlf:11:6: error: a program has one flow
+   11 | flow b() { }
+      |      ^
+test.rlf:10:6: note: first here
+   10 | flow a() { }
+      |      ^
+=== no flow
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+
+--- errors
+test.rlf:1:1: error: the program has no flow
+    1 | import "std/advantage"
+      | ^
+=== what a flow draws from
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+flow f(a: prompts, b: actor[3], c: prompts[0], d: prompts[1.5], e: prompts[beta], g: prompts[4, weight: 3], h: 3) { }
+--- errors
+test.rlf:10:11: error: the flow's head says how many rows a step draws
+   10 | flow f(a: prompts, b: actor[3], c: prompts[0], d: prompts[1.5], e: prompts[beta], g: prompts[4, weig...
+      |           ^~~~~~~
+hint: a: prompts[64]
+test.rlf:10:23: error: a flow draws from a data set, and this is a model
+   10 | flow f(a: prompts, b: actor[3], c: prompts[0], d: prompts[1.5], e: prompts[beta], g: prompts[4, weig...
+      |                       ^~~~~
+test.rlf:10:44: error: 'count:' of 'draw' is 0, and must be from 1 to 1e+09
+   10 | flow f(a: prompts, b: actor[3], c: prompts[0], d: prompts[1.5], e: prompts[beta], g: prompts[4, weig...
+      |                                            ^
+test.rlf:10:59: error: 'count:' of 'draw' is a whole number, not 1.5
+   10 | flow f(a: prompts, b: actor[3], c: prompts[0], d: prompts[1.5], e: prompts[beta], g: prompts[4, weig...
+      |                                                           ^~~
+test.rlf:10:76: error: 'count:' of 'draw' is a whole number, not 0.1
+   10 | ...ts, b: actor[3], c: prompts[0], d: prompts[1.5], e: prompts[beta], g: prompts[4, weight: 3], h: 3) {...
+      |                                                                ^~~~
+test.rlf:10:97: error: draws by weight cannot run yet
+   10 | ..., b: actor[3], c: prompts[0], d: prompts[1.5], e: prompts[beta], g: prompts[4, weight: 3], h: 3) { }
+      |                                                                                   ^~~~~~~~~
+test.rlf:10:112: error: a flow draws from a data set, and this is a number
+   10 | ..., b: actor[3], c: prompts[0], d: prompts[1.5], e: prompts[beta], g: prompts[4, weight: 3], h: 3) { }
+      |                                                                                                  ^

@@ -1,0 +1,193 @@
+Declarations of data, models, hooks and states.
+=== constructors
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+data d1 = jsonk("x")
+data d2 = 3
+data d3 = mix(prompts, prompts)
+data d4 = prompts.where(prompts.grade >= 3)
+data d5 = jsonl()
+data d6 = jsonl("rows.jsonl", first: 0)
+model m1 = lm()
+model m2 = lm("x", head: scaler)
+model m3 = lm("x", optimizer: sgd(lr: 1))
+model m4 = copy(prompts)
+model m5 = lm("x", optimizer: adamw())
+model m6 = lm("x", optimizer: adamw(lr: 1e9))
+model m7 = lm(llama(layers: step, hidden: 4), tokenizer: "x")
+model m8 = lm("x", optmizer: adamw(lr: 1))
+model m9 = copy(m9)
+hook h1 = lua("x", per: turn2)
+hook h2 = lua(3)
+hook h3 = lua("x") -> (a: b)
+state s1 : prompts = 0.5
+state s2 = step
+flow f(batch: prompts[8]) {
+    a = 1
+}
+--- errors
+test.rlf:10:11: error: nothing named 'jsonk(...)' makes a data set
+   10 | data d1 = jsonk("x")
+      |           ^~~~~
+hint: did you mean 'jsonl'?
+test.rlf:11:11: error: this does not make a data set
+   11 | data d2 = 3
+      |           ^
+hint: it is made by jsonl(...), csv(...), mix(...), where(...)
+test.rlf:12:11: error: data cannot be mixed yet
+   12 | data d3 = mix(prompts, prompts)
+      |           ^~~~~~~~~~~~~~~~~~~~~
+test.rlf:13:11: error: rows of data cannot be chosen by a condition yet
+   13 | data d4 = prompts.where(prompts.grade >= 3)
+      |           ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+test.rlf:14:11: error: 'jsonl' lacks 'path'
+   14 | data d5 = jsonl()
+      |           ^~~~~
+hint: a file with one JSON object a line, or a JSON list
+test.rlf:15:38: error: 'first:' of 'jsonl' is 0, and must be from 1 to 4e+09
+   15 | data d6 = jsonl("rows.jsonl", first: 0)
+      |                                      ^
+test.rlf:16:12: error: 'lm' lacks 'from'
+   16 | model m1 = lm()
+      |            ^~
+hint: a Hugging Face directory, or llama(...) for a new model
+test.rlf:17:26: error: 'head:' of 'lm' cannot be this
+   17 | model m2 = lm("x", head: scaler)
+      |                          ^~~~~~
+hint: it is one of lm, scalar, both
+test.rlf:18:31: error: 'optimizer:' of 'lm' cannot be this
+   18 | model m3 = lm("x", optimizer: sgd(lr: 1))
+      |                               ^~~~~~~~~~
+hint: how update changes it: adamw(...)
+test.rlf:19:17: error: 'from:' of 'copy' is a model, and this is a data set
+   19 | model m4 = copy(prompts)
+      |                 ^~~~~~~
+test.rlf:20:31: error: 'adamw' lacks 'lr:'
+   20 | model m5 = lm("x", optimizer: adamw())
+      |                               ^~~~~
+hint: learning rate; may use step and states
+test.rlf:21:41: error: 'lr:' of 'adamw' is 1e+09, and must be from 0 to 1000
+   21 | model m6 = lm("x", optimizer: adamw(lr: 1e9))
+      |                                         ^~~
+test.rlf:22:15: error: 'llama' lacks 'heads:'
+   22 | model m7 = lm(llama(layers: step, hidden: 4), tokenizer: "x")
+      |               ^~~~~
+hint: query heads
+test.rlf:22:29: error: 'step' has no value before the run starts
+   22 | model m7 = lm(llama(layers: step, hidden: 4), tokenizer: "x")
+      |                             ^~~~
+hint: here only parameters and numbers can stand
+test.rlf:23:20: error: 'lm' has no argument 'optmizer:'
+   23 | model m8 = lm("x", optmizer: adamw(lr: 1))
+      |                    ^~~~~~~~
+hint: did you mean 'optimizer:'?
+test.rlf:24:7: error: 'm9' is declared by itself
+   24 | model m9 = copy(m9)
+      |       ^~
+test.rlf:25:25: error: 'per:' of 'lua' cannot be this
+   25 | hook h1 = lua("x", per: turn2)
+      |                         ^~~~~
+hint: it is one of sample, group, batch, turn, step
+test.rlf:26:15: error: 'path:' of 'lua' is a path, and this is a number
+   26 | hook h2 = lua(3)
+      |               ^
+test.rlf:27:27: error: a hook cannot give one per 'b'
+   27 | hook h3 = lua("x") -> (a: b)
+      |                           ^
+hint: it gives a sample, token or text
+test.rlf:28:1: error: a state per row of a data set cannot run yet
+   28 | state s1 : prompts = 0.5
+      | ^~~~~~~~~~~~~~~~~~~~~~~~
+1 more error
+=== a turn, a tool, placement, collect, weights, sampling ahead: not yet
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+hook tool = lua("x", per: turn)
+place flatten
+place { actor.update on 0..3 (tp: 2) }
+flow f(batch: prompts[8]) {
+    a = actor.generate(batch, max_new: 3, tool: tool, turns: 2)
+    b = actor.generate(batch, max_new: 3, ahead: 1)
+    collect batch (rounds: 3) {
+        r = actor.generate(batch, n: 2, max_new: 3)
+        keep std(judge(r) over group) > 0
+    }
+}
+--- errors
+test.rlf:11:1: error: placement cannot be chosen yet: there is one rank
+   11 | place flatten
+      | ^~~~~~~~~~~~~
+test.rlf:12:1: error: placement cannot be chosen yet: there is one rank
+   12 | place { actor.update on 0..3 (tp: 2) }
+      | ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+test.rlf:14:43: error: tools cannot run yet
+   14 |     a = actor.generate(batch, max_new: 3, tool: tool, turns: 2)
+      |                                           ^~~~~~~~~~
+test.rlf:14:55: error: turns cannot run yet
+   14 |     a = actor.generate(batch, max_new: 3, tool: tool, turns: 2)
+      |                                                       ^~~~~~~~
+test.rlf:15:43: error: sampling ahead of training cannot run yet
+   15 |     b = actor.generate(batch, max_new: 3, ahead: 1)
+      |                                           ^~~~~~~~
+test.rlf:16:5: error: collect cannot run yet
+   16 |     collect batch (rounds: 3) {
+      |     ^~~~~~~~~~~~~~~~~~~~~~~~~~~
+=== distributions over the vocabulary: not yet
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    p = actor.logprobs(roll)
+}
+--- errors
+test.rlf:13:9: error: distributions over the vocabulary cannot run yet
+   13 |     p = actor.logprobs(roll)
+      |         ^~~~~~~~~~~~~~~~~~~~
+=== paths: relative to the file, absolute, of the library
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+data a = jsonl("/tmp/none.jsonl")
+hook h = lua("std/reward.lua")
+flow f(batch: prompts[8]) {
+    x = 1
+}
+--- graph
+data prompts = jsonl {path: "rows.jsonl", prompt: "question", answer: "answer", grade: "grade"}
+model actor = lm {from: "m", optimizer: adamw[lr: 1e-05, beta1: 0.9, beta2: 0.999, eps: 1e-08]}
+model critic = lm {from: "m", head: "scalar", optimizer: adamw[beta1: 0.9, beta2: 0.999, eps: 1e-08]}
+model ref = copy {from: actor}
+hook judge = lua {path: "j.lua", instructions: 1e+07, memory: 67108864, time: 6e+01}
+state lambda = number {1}
+data a = jsonl {path: "/tmp/none.jsonl"}
+hook h = lua {path: "STDLIB/reward.lua", instructions: 1e+07, memory: 67108864, time: 6e+01}
+flow f
+    %0 batch : set = prompts.draw() {count: 8} by batch

@@ -1,0 +1,342 @@
+Updates: liveness and what they hold; other statements.
+=== a loss needs something live
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    logp = actor.logprob(roll)
+    update actor minimize mean(logp over batch)
+    update actor minimize mean(sg(actor.logprob(roll)) over batch)
+    update actor minimize mean(critic.value(roll) over batch)
+    update actor minimize mean(actor.logprob(roll) > 0 over batch)
+    update actor minimize mean(actor.logprob(roll) over batch)
+}
+--- errors
+test.rlf:14:27: error: nothing in this loss is live: it does not change with 'actor'
+   14 |     update actor minimize mean(logp over batch)
+      |                           ^~~~~~~~~~~~~~~~~~~~~
+hint: call actor.logprob(...) in the update; what was named before is a constant
+test.rlf:15:27: error: nothing in this loss is live: it does not change with 'actor'
+   15 |     update actor minimize mean(sg(actor.logprob(roll)) over batch)
+      |                           ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: call actor.logprob(...) in the update; what was named before is a constant
+test.rlf:16:27: error: nothing in this loss is live: it does not change with 'actor'
+   16 |     update actor minimize mean(critic.value(roll) over batch)
+      |                           ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: call actor.logprob(...) in the update; what was named before is a constant
+test.rlf:17:27: error: nothing in this loss is live: it does not change with 'actor'
+   17 |     update actor minimize mean(actor.logprob(roll) > 0 over batch)
+      |                           ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: call actor.logprob(...) in the update; what was named before is a constant
+=== a loss is one number
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    update actor minimize actor.logprob(roll)
+}
+--- errors
+test.rlf:13:27: error: a loss is one number, and this is one per token of 'roll'
+   13 |     update actor minimize actor.logprob(roll)
+      |                           ^~~~~~~~~~~~~~~~~~~
+hint: say how to average: mean(... over batch)
+=== what an update holds
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    update actor {
+        x = judge(roll)
+        y = actor.generate(batch, max_new: 3)
+        lambda := 2
+        for mini in roll.split(parts: 2) { z = 1 }
+        every 3 steps { checkpoint }
+        checkpoint
+        break if 1
+        update critic minimize 1
+        return 3
+        keep 4
+    }
+}
+--- errors
+test.rlf:14:13: error: an update holds no Lua
+   14 |         x = judge(roll)
+      |             ^~~~~~~~~~~
+hint: give the result a name before it
+test.rlf:15:13: error: an update holds no generation
+   15 |         y = actor.generate(batch, max_new: 3)
+      |             ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+test.rlf:16:9: error: this cannot stand in an update
+   16 |         lambda := 2
+      |         ^~~~~~~~~~~
+hint: it holds names, if, report and minimize
+test.rlf:17:9: error: this cannot stand in an update
+   17 |         for mini in roll.split(parts: 2) { z = 1 }
+      |         ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: it holds names, if, report and minimize
+test.rlf:18:9: error: this cannot stand in an update
+   18 |         every 3 steps { checkpoint }
+      |         ^~~~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: it holds names, if, report and minimize
+test.rlf:19:9: error: this cannot stand in an update
+   19 |         checkpoint
+      |         ^~~~~~~~~~
+hint: it holds names, if, report and minimize
+test.rlf:20:9: error: this cannot stand in an update
+   20 |         break if 1
+      |         ^~~~~~~~~~
+hint: it holds names, if, report and minimize
+test.rlf:21:9: error: this cannot stand in an update
+   21 |         update critic minimize 1
+      |         ^~~~~~~~~~~~~~~~~~~~~~~~
+hint: it holds names, if, report and minimize
+test.rlf:22:9: error: this cannot stand in an update
+   22 |         return 3
+      |         ^~~~~~~~
+hint: it holds names, if, report and minimize
+test.rlf:23:9: error: this cannot stand in an update
+   23 |         keep 4
+      |         ^~~~~~
+hint: it holds names, if, report and minimize
+=== nothing is minimized; no optimizer; not a model
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    update actor { x = actor.logprob(roll) }
+    update ref minimize mean(ref.logprob(roll) over batch)
+    update roll minimize 1
+    update nobody minimize 1
+}
+--- errors
+test.rlf:13:5: error: this update minimizes nothing
+   13 |     update actor { x = actor.logprob(roll) }
+      |     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+test.rlf:14:12: error: model 'ref' has no optimizer
+   14 |     update ref minimize mean(ref.logprob(roll) over batch)
+      |            ^~~
+test.rlf:7:1: note: it is declared here
+    7 | model ref = copy(actor)
+      | ^~~~~~~~~~~~~~~~~~~~~~~
+hint: optimizer: adamw(lr: 1e-5)
+test.rlf:15:12: error: an update is of a model, and this is a set
+   15 |     update roll minimize 1
+      |            ^~~~
+test.rlf:16:12: error: there is nothing named 'nobody'
+   16 |     update nobody minimize 1
+      |            ^~~~~~
+=== values of live calls stay in the update
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    update actor {
+        logp = actor.logprob(roll)
+        x = ref.score(roll) * mean(logp over batch)
+        far = roll.where(logp > 0)
+        minimize mean(logp over batch)
+    }
+}
+--- errors
+test.rlf:16:15: error: 'where' takes one per sample or prompt of 'roll', and this is one per token of 'roll'
+   16 |         far = roll.where(logp > 0)
+      |               ^~~~~~~~~~~~~~~~~~~~
+=== misplaced statements
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+flow f(batch: prompts[8]) {
+    minimize 3
+    return 4
+    keep 5
+}
+--- errors
+test.rlf:11:5: error: minimize stands only in an update
+   11 |     minimize 3
+      |     ^~~~~~~~~~
+test.rlf:12:5: error: return stands only in a def
+   12 |     return 4
+      |     ^~~~~~~~
+test.rlf:13:5: error: keep stands only in a collect
+   13 |     keep 5
+      |     ^~~~~~
+=== what changes
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    score := 3
+    beta := 4
+    nobody := 5
+    ref := 3
+    ref := actor + score
+    ref := score * actor
+    ref := 0.5 * actor + actor * 0.25 - 0.1 * ref
+}
+--- errors
+test.rlf:13:5: error: only states and models change, and 'score' is neither
+   13 |     score := 3
+      |     ^~~~~
+hint: declare it: state score = 0
+test.rlf:14:5: error: only states and models change, and 'beta' is neither
+   14 |     beta := 4
+      |     ^~~~
+hint: declare it: state beta = 0
+test.rlf:15:5: error: there is nothing named 'nobody'
+   15 |     nobody := 5
+      |     ^~~~~~
+test.rlf:16:12: error: a model is set to a weighted sum of models
+   16 |     ref := 3
+      |            ^
+hint: avg := 0.99 * avg + 0.01 * actor
+test.rlf:17:20: error: a model is set to a weighted sum of models
+   17 |     ref := actor + score
+      |                    ^~~~~
+hint: avg := 0.99 * avg + 0.01 * actor
+test.rlf:18:12: error: a model is weighted by one number
+   18 |     ref := score * actor
+      |            ^~~~~
+=== loops
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    for mini in roll { x = 1 }
+    p = roll.split(parts: 2)
+}
+--- errors
+test.rlf:13:17: error: a loop walks the pieces of a set
+   13 |     for mini in roll { x = 1 }
+      |                 ^~~~
+hint: for mini in roll.split(parts: 4) { ... }
+test.rlf:14:9: error: pieces are for a loop only
+   14 |     p = roll.split(parts: 2)
+      |         ^~~~~~~~~~~~~~~~~~~~
+hint: for mini in s.split(...) { ... }
+=== how a loop cuts
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    for mini in roll.split() { x = 1 }
+    for mini in roll.split(parts: 2, size: 3) { x = 1 }
+    for a in roll.split(size: 2), b in batch.split(size: 2) { x = 1 }
+    for a in roll.split(parts: 2), b in batch.split(parts: 3) { x = 1 }
+}
+--- errors
+test.rlf:13:5: error: split takes either parts: or size:
+   13 |     for mini in roll.split() { x = 1 }
+      |     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+test.rlf:14:44: error: split takes either parts: or size:
+   14 |     for mini in roll.split(parts: 2, size: 3) { x = 1 }
+      |                                            ^
+test.rlf:15:31: error: sets that are walked side by side are split by parts:
+   15 |     for a in roll.split(size: 2), b in batch.split(size: 2) { x = 1 }
+      |                               ^
+test.rlf:15:58: error: sets that are walked side by side are split by parts:
+   15 |     for a in roll.split(size: 2), b in batch.split(size: 2) { x = 1 }
+      |                                                          ^
+test.rlf:16:60: error: sets that are walked side by side have equally many pieces
+   16 |     for a in roll.split(parts: 2), b in batch.split(parts: 3) { x = 1 }
+      |                                                            ^
+=== heads that models do not have
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    x = actor.value(roll)
+    y = critic.logprob(roll)
+    z = critic.generate(batch, max_new: 3)
+    update actor minimize mean(actor.value(roll) over batch)
+}
+--- errors
+test.rlf:13:9: error: model 'actor' has no scalar head, which value needs
+   13 |     x = actor.value(roll)
+      |         ^~~~~~~~~~~~~~~~~
+hint: declare it with head: scalar, or head: both
+test.rlf:14:9: error: model 'critic' has no language head, which logprob needs
+   14 |     y = critic.logprob(roll)
+      |         ^~~~~~~~~~~~~~~~~~~~
+hint: declare it with head: lm, or head: both
+test.rlf:16:32: error: model 'actor' has no scalar head, which value needs
+   16 |     update actor minimize mean(actor.value(roll) over batch)
+      |                                ^~~~~~~~~~~~~~~~~
+hint: declare it with head: scalar, or head: both
