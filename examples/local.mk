@@ -12,6 +12,9 @@ nobase_dist_pkgdata_DATA += \
 	%D%/data/arith.lua \
 	%D%/data/stories.jsonl \
 	%D%/data/stories.lua \
+	%D%/models/arith/config.json \
+	%D%/models/arith/generation_config.json \
+	%D%/models/arith/model.safetensors \
 	%D%/models/arith/tokenizer.json \
 	%D%/models/arith/tokenizer_config.json \
 	%D%/rewards/arith.lua \
