@@ -4,6 +4,7 @@
 #include "engine/base/fmath.h"
 #include "engine/base/hash.h"
 
+#include <math.h>
 #include <string.h>
 
 static void
@@ -16,8 +17,13 @@ print_op(const rlf_expr *expr, size_t i, rlf_buf *out)
     if (op->code == RLF_EXPR_INPUT)
         rlf_buf_printf(out, " %d %s", op->index,
                        expr->inputs.data[op->index].name);
-    if (op->code == RLF_EXPR_CONST)
-        rlf_buf_printf(out, " %.17g", op->constant);
+    if (op->code == RLF_EXPR_CONST) {
+        rlf_buf_putc(out, ' ');
+        if (isfinite(op->constant))
+            rlf_buf_number(out, op->constant);
+        else
+            rlf_buf_printf(out, "%g", op->constant);
+    }
     if (op->code == RLF_EXPR_UNIFORM)
         rlf_buf_printf(out, " site %u", op->site);
     if (op->code == RLF_EXPR_RANK || op->code == RLF_EXPR_ROTATE ||
