@@ -420,7 +420,7 @@ static const char *
 dump(json_t *root, rlf_arena *arena)
 {
     char *text = json_dumps(root, JSON_INDENT(2) | JSON_SORT_KEYS |
-                                      JSON_REAL_PRECISION(17));
+                                      JSON_REAL_PRECISION(15));
     const char *copy = rlf_arena_printf(arena, "%s\n", text);
     free(text);
     json_decref(root);

@@ -228,6 +228,9 @@ test_trial(uint64_t seed, uint32_t samples, rlf_generation_counts *all)
                                         .step = 9},
                                 .eos = &eos,
                                 .n_eos = 1};
+    o.greedy = choose(&seed, 0, 3) == 0;
+    if (o.greedy)
+        o.temperature = 1;
     if (choose(&seed, 0, 2) == 0)
         o.top_p = 0.8f;
     if (choose(&seed, 0, 2) == 0)
