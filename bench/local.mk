@@ -4,7 +4,16 @@ bench_programs =
 bench: $(bench_programs)
 CLEANFILES += $(bench_programs)
 
+bench_programs += %D%/ops
+EXTRA_PROGRAMS += %D%/ops
+%C%_ops_LDADD = $(KERNELS_LIBS)
+
 if HAVE_ONEDNN
+bench_programs += %D%/product
+EXTRA_PROGRAMS += %D%/product
+%C%_product_CFLAGS = $(AM_CFLAGS) -fopenmp -Wno-conversion \
+	-Wno-double-promotion
+%C%_product_LDADD = $(KERNELS_LIBS) -ldnnl -lm
 bench_programs += %D%/model
 EXTRA_PROGRAMS += %D%/model
 %C%_model_LDADD = $(NODES_LIBS) -ldnnl -lgomp
