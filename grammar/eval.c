@@ -416,8 +416,8 @@ eval_field(rlf_sema *s, const rlf_ast_expr *e)
     return rlf_call_field(s, &receiver, e);
 }
 
-rlf_thing
-rlf_eval(rlf_sema *s, const rlf_ast_expr *e)
+static rlf_thing
+eval(rlf_sema *s, const rlf_ast_expr *e)
 {
     rlf_thing thing = rlf_thing_none(e->span);
     switch (e->kind) {
@@ -452,5 +452,22 @@ rlf_eval(rlf_sema *s, const rlf_ast_expr *e)
     case RLF_AST_BROKEN:
         break;
     }
+    return thing;
+}
+
+rlf_thing
+rlf_eval(rlf_sema *s, const rlf_ast_expr *e)
+{
+    rlf_thing thing = rlf_thing_none(e->span);
+    bool many = s->terms.count > RLF_TERM_MOST;
+    if (many || s->nesting == RLF_EVAL_DEPTH) {
+        rlf_diag_error(s->diags, "size", e->span,
+                       many ? "the program has too many operations"
+                            : "this is nested too deeply");
+        return thing;
+    }
+    s->nesting++;
+    thing = eval(s, e);
+    s->nesting--;
     return thing;
 }

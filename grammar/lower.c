@@ -93,6 +93,26 @@ mark(rlf_lower *l)
     }
 }
 
+/* ---- sites ---- */
+
+/* Numbers of calls, keys of what is random in them. Each kind counts by itself
+ * in the order of the text, and what only metrics want counts apart, so that
+ * more or fewer metrics move no other number. */
+static void
+number_sites(rlf_lower *l)
+{
+    rlf_sema *s = l->s;
+    uint32_t items[2] = {0, RLF_SITE_LOOKING};
+    uint32_t uniforms[2] = {RLF_SITE_UNIFORM,
+                            RLF_SITE_UNIFORM + RLF_SITE_LOOKING};
+    for (size_t i = 0; i < s->items.count; i++)
+        l->item_site[i] = items[s->items.data[i].looking]++;
+    for (size_t i = 0; i < s->terms.count; i++) {
+        if (s->terms.data[i].code == RLF_EXPR_UNIFORM)
+            l->term_site[i] = uniforms[!l->needed[i]]++;
+    }
+}
+
 /* ---- demands ---- */
 
 /* Where in region `part` the item is, or the one that it is inside of. */
@@ -237,12 +257,6 @@ rows_of(const rlf_sema *s, const rlf_item *it)
     return -1;
 }
 
-uint32_t
-rlf_lower_site(rlf_lower *l, bool looking)
-{
-    return looking ? 0x80000000u + l->looking_sites++ : l->sites++;
-}
-
 static int
 make_output(rlf_lower *l, const rlf_item_output *out, rlf_span span)
 {
@@ -326,7 +340,7 @@ emit_item(rlf_lower *l, int item, int part)
         .writes = copy_ints(s->arena, it->writes.data, it->writes.count),
         .n_writes = (int)it->writes.count,
         .looking = it->looking,
-        .site = rlf_lower_site(l, it->looking),
+        .site = l->item_site[item],
         .span = it->span,
     };
     if (node.rows < 0)
@@ -430,8 +444,8 @@ rlf_sema_lower(rlf_sema *s)
         .s = s,
         .needed = RLF_NEW_ARRAY(s->arena, bool, s->terms.count),
         .demanded = RLF_NEW_ARRAY(s->arena, bool, s->terms.count),
-        .site = RLF_NEW_ARRAY(s->arena, uint32_t, s->terms.count),
-        .sited = RLF_NEW_ARRAY(s->arena, bool, s->terms.count),
+        .item_site = RLF_NEW_ARRAY(s->arena, uint32_t, s->items.count),
+        .term_site = RLF_NEW_ARRAY(s->arena, uint32_t, s->terms.count),
         .piece_of = RLF_NEW_ARRAY(s->arena, int, s->makers.count),
         .parts = RLF_NEW_ARRAY(s->arena, rlf_lower_part, s->parts.count),
     };
@@ -439,6 +453,7 @@ rlf_sema_lower(rlf_sema *s)
         l.parts[p].places =
             RLF_NEW_ARRAY(s->arena, rlf_needs, s->parts.data[p].items.count);
     mark(&l);
+    number_sites(&l);
     demand_part(&l, 0);
     check_readers(s);
     if (s->diags->errors)

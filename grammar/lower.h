@@ -5,6 +5,12 @@
 
 #include "grammar/sema.h"
 
+/* Where the numbers of sites begin: of calls from 0, of uniform() and of
+ * expression nodes from here; those of metrics so much higher. */
+#define RLF_SITE_UNIFORM 0x20000000u
+#define RLF_SITE_PROGRAM 0x40000000u
+#define RLF_SITE_LOOKING 0x80000000u
+
 /* Terms that the item at one place of a region is the first to need. */
 typedef struct rlf_needs {
     struct {
@@ -23,15 +29,11 @@ typedef struct rlf_lower {
     bool *demanded; /* per term: it is computed on its own */
     int *piece_of;  /* per set: the loop that makes it */
     rlf_lower_part *parts;
-    uint32_t *site; /* per term: of UNIFORM, if sited */
-    bool *sited;
-    bool looking; /* the item in hand */
-    uint32_t sites, looking_sites;
+    uint32_t *item_site, *term_site; /* per item; per term UNIFORM */
+    bool looking;                    /* the item in hand */
+    uint32_t programs;               /* how many expression nodes there are */
 } rlf_lower;
 
-/* The next number of a call: metrics count apart, so that more or fewer of
- * them move no other. */
-uint32_t rlf_lower_site(rlf_lower *l, bool looking);
 /* Expression nodes for these terms, in region `part`. */
 void rlf_lower_programs(rlf_lower *l, int part, const int *terms, size_t n,
                         bool looking);

@@ -47,17 +47,6 @@ is_leaf(const rlf_term *t)
            t->value_index >= 0;
 }
 
-/* The same numbers wherever the term is computed. */
-static uint32_t
-uniform_site(maker *m, int term)
-{
-    rlf_lower *l = m->l;
-    if (!l->sited[term])
-        l->site[term] = rlf_lower_site(l, !l->needed[term]);
-    l->sited[term] = true;
-    return l->site[term];
-}
-
 static int build(maker *m, int term);
 
 static int
@@ -82,7 +71,7 @@ build_op(maker *m, int term, const rlf_term *t)
                       .text = t->text,
                       .span = t->span};
     if (t->code == RLF_EXPR_UNIFORM)
-        op.site = uniform_site(m, term);
+        op.site = m->l->term_site[term];
     /* Scans and what takes rows: arguments on their domains. */
     if (t->code == RLF_EXPR_DISCOUNT || t->code == RLF_EXPR_NEXT ||
         t->code == RLF_EXPR_PREV || t->code == RLF_EXPR_CUMSUM) {
@@ -307,7 +296,7 @@ emit(rlf_lower *l, int part, const bucket *b, bool looking)
     add_spaces(s, node.expr, there, &inputs);
     node.inputs = inputs.data;
     node.n_inputs = (int)inputs.count;
-    node.site = rlf_lower_site(l, looking);
+    node.site = RLF_SITE_PROGRAM + l->programs++;
     rlf_graph_add_node(s->graph, node);
 }
 

@@ -100,6 +100,7 @@ typedef struct rlf_term {
     const char *name; /* NULL: none */
     bool named;       /* by the program */
     int uses;         /* by other terms, and by items */
+    int depth;        /* operations above one another in it */
     int value_index;  /* lower.c: the graph's value, -1 */
     rlf_span span;
 } rlf_term;
@@ -261,11 +262,18 @@ typedef struct rlf_sema {
     int update;    /* number of the update around; -1 */
     int condition; /* in an update: term of the ifs around; -1 */
     rlf_loop *loop;
+    int nesting;         /* expressions inside one another */
     int expanding;       /* defs inside one another */
     rlf_span operand[2]; /* of the operation in hand, as written; or nowhere */
 } rlf_sema;
 
-enum { RLF_DEF_DEPTH = 64 };
+/* So that no pass runs out of stack, or of time. */
+enum {
+    RLF_DEF_DEPTH = 64,     /* defs inside one another */
+    RLF_EVAL_DEPTH = 3000,  /* expressions, through defs too */
+    RLF_TERM_DEPTH = 3000,  /* operations on operations */
+    RLF_TERM_MOST = 1 << 18 /* operations of a program */
+};
 
 /* ---- import.c ---- */
 

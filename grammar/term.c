@@ -80,6 +80,15 @@ finish(rlf_sema *s, rlf_term term)
         if (a->domain == term.domain && term.set < 0)
             term.set = a->set;
         rlf_term_use(s, term.arg[k]);
+        if (a->depth >= term.depth)
+            term.depth = a->depth + 1;
+    }
+    if (term.depth > RLF_TERM_DEPTH) {
+        rlf_diag_error(s->diags, "size", term.span,
+                       "this value is made by more than %d operations one "
+                       "after another",
+                       RLF_TERM_DEPTH);
+        return -1;
     }
     return rlf_term_add(s, term);
 }

@@ -40,9 +40,9 @@ flow ppo(batch: prompts[64]) {
 (param model_dir : path "models/arith" help: "policy to start from, a Hugging Face directory")
 (param beta : float 0.02 in: 0 to: 1 help: "weight of the KL penalty")
 (param lr : float 1e-05 help: "actor's learning rate")
-(data prompts (call jsonl "data/arith.jsonl" prompt: "question" answer: "answer" skip: 5e+02))
-(data test (call jsonl "data/arith.jsonl" prompt: "question" answer: "answer" first: 5e+02))
-(model actor (call lm model_dir optimizer: (call adamw lr: (* lr (call min 1 (/ step 1e+01))) clip: 1)))
+(data prompts (call jsonl "data/arith.jsonl" prompt: "question" answer: "answer" skip: 500))
+(data test (call jsonl "data/arith.jsonl" prompt: "question" answer: "answer" first: 500))
+(model actor (call lm model_dir optimizer: (call adamw lr: (* lr (call min 1 (/ step 10))) clip: 1)))
 (model critic (call lm model_dir head: scalar optimizer: (call adamw lr: (* 2 lr) clip: 1)))
 (model ref (call copy actor))
 (hook judge (call lua "rewards/arith.lua"))
@@ -65,7 +65,7 @@ flow ppo(batch: prompts[64]) {
           (do
             (minimize (call mean (over (call value_clip (call (. critic value) mini) v (+ a v) eps: 0.2) batch)))))))
     (report (reward (call mean (over score batch))) (kl (call mean (over kl batch))) (length (call mean (over (. roll length) batch))))
-    (every 2e+01
+    (every 20
       (do
         (report (accuracy (call mean (over (call judge (call (. actor generate) test max_new: 16 greedy: true)) batch))))
         (checkpoint)))))
@@ -121,7 +121,7 @@ flow dapo(batch: prompts[128]) {
 --- ast
 (flow dapo (batch (at prompts 128))
   (do
-    (collect batch rounds: 1e+01
+    (collect batch rounds: 10
       (do
         (let roll (call (. actor generate) batch n: 16 max_new: longest))
         (let right (call judge roll))
@@ -219,7 +219,7 @@ hook b = lua("b.lua") -> (correct, format: sample, state)
 hook c = lua("c.lua") -> token
 hook d = lua("d.lua") -> state
 --- ast
-(hook a (call lua "a.lua" per: group instructions: 1e+07 memory: 67108864B time: 6e+01s on_error: (neg 1)))
+(hook a (call lua "a.lua" per: group instructions: 10000000 memory: 67108864B time: 60s on_error: (neg 1)))
 (hook b (call lua "b.lua") (correct -) (format sample) (state -))
 (hook c : token (call lua "c.lua"))
 (hook d : state (call lua "d.lua"))
@@ -249,7 +249,7 @@ param e : path
 (param a : int 8 in: 2 to: 64 help: "help é \"quoted\"")
 (param b : text "adam" in: (list "adam" "sgd"))
 (param c : bool)
-(param d : float (neg 0.0015) in: (neg 1) to: 1e+03)
+(param d : float (neg 0.0015) in: (neg 1) to: 1000)
 (param e : path)
 === if, else if, break, semicolons
 

@@ -32,7 +32,7 @@ data prompts = jsonl {path: "rows.jsonl", prompt: "question", answer: "answer", 
 model actor = lm {from: "m", optimizer: adamw[lr: 1e-05, beta1: 0.9, beta2: 0.999, eps: 1e-08]}
 model critic = lm {from: "m", head: "scalar", optimizer: adamw[beta1: 0.9, beta2: 0.999, eps: 1e-08]}
 model ref = copy {from: actor}
-hook judge = lua {path: "j.lua", instructions: 1e+07, memory: 67108864, time: 6e+01}
+hook judge = lua {path: "j.lua", instructions: 10000000, memory: 67108864, time: 60}
 state lambda = number {1}
 flow f
     %0 batch : set = prompts.draw() {count: 8} by batch
@@ -47,7 +47,7 @@ flow f
         | %2 = sub %0 %1 : tokens of roll
         | %3 = input 2 score : batch
         | %4 = at_last %3 : tokens of roll
-        | %5 = const 0.10000000000000001 : scalar
+        | %5 = const 0.1 : scalar
         | %6 = down %5 : tokens of roll
         | %7 = mul %6 %2 : tokens of roll
         | %8 = sub %4 %7 : tokens of roll
@@ -57,7 +57,7 @@ flow f
         | %12 = next %9 %11 : tokens of roll
         | %13 = add %8 %12 : tokens of roll
         | %14 = sub %13 %9 : tokens of roll
-        | %15 = const 0.94999999999999996 : scalar
+        | %15 = const 0.95 : scalar
         | %16 = down %15 : tokens of roll
         | %17 = discount %14 %16 : tokens of roll
         | output 0 kl = %2
@@ -86,7 +86,7 @@ flow f
             | %5 = exp %4 : tokens of mini
             | %6 = down %1 : tokens of mini
             | %7 = mul %6 %5 : tokens of mini
-            | %8 = const 0.80000000000000004 : scalar
+            | %8 = const 0.8 : scalar
             | %9 = const 1.2 : scalar
             | %10 = down %8 : tokens of mini
             | %11 = down %9 : tokens of mini
@@ -94,7 +94,7 @@ flow f
             | %13 = mul %6 %12 : tokens of mini
             | %14 = max %7 %13 : tokens of mini
             | %15 = mean %14 : scalar
-            | %16 = const 0.20000000000000001 : scalar
+            | %16 = const 0.2 : scalar
             | %17 = const 1 : scalar
             | %18 = down %17 : tokens of mini
             | %19 = sub %5 %18 : tokens of mini
@@ -129,7 +129,7 @@ flow f
         report(%12 clipped) {clipped: %12 clipped} by batch, looking
         %13 step : scalar = step() by batch
         %14 it : scalar = expr(%13 step) by batch
-            | %0 = const 1.0000000000000001e-05 : scalar
+            | %0 = const 1e-05 : scalar
             | %1 = const 1 : scalar
             | %2 = input 0 step : scalar
             | %3 = const 10 : scalar
@@ -148,7 +148,7 @@ flow f
             | %7 = const 2 : scalar
             | %8 = down %7 : tokens of mini
             | %9 = mul %6 %6 : tokens of mini
-            | %10 = const 0.20000000000000001 : scalar
+            | %10 = const 0.2 : scalar
             | %11 = down %10 : tokens of roll
             | %12 = sub %3 %11 : tokens of roll
             | %13 = add %3 %11 : tokens of roll
@@ -196,7 +196,7 @@ flow f
         | output 0 it = %1
         | output 1 it = %3
     report(%15 it, %16 it) {reward: %15 it, kl: %16 it} by batch, looking
-    every() {steps: 2e+01} by batch, looking
+    every() {steps: 20} by batch, looking
     {
         %17 prompts : set = prompts.draw() by batch, looking
         %18 generate(...) : set = actor.generate(%17 prompts) {set: %17 prompts, max_new: 16, temperature: 1, top_p: 1, greedy: 1} by sample, looking
@@ -228,7 +228,7 @@ data prompts = jsonl {path: "rows.jsonl", prompt: "question", answer: "answer", 
 model actor = lm {from: "m", optimizer: adamw[lr: 1e-05, beta1: 0.9, beta2: 0.999, eps: 1e-08]}
 model critic = lm {from: "m", head: "scalar", optimizer: adamw[beta1: 0.9, beta2: 0.999, eps: 1e-08]}
 model ref = copy {from: actor}
-hook judge = lua {path: "j.lua", instructions: 1e+07, memory: 67108864, time: 6e+01}
+hook judge = lua {path: "j.lua", instructions: 10000000, memory: 67108864, time: 60}
 state lambda = number {1}
 flow f
     %0 batch : set = prompts.draw() {count: 8} by batch
@@ -266,7 +266,7 @@ data prompts = jsonl {path: "rows.jsonl", prompt: "question", answer: "answer", 
 model actor = lm {from: "m", optimizer: adamw[lr: 1e-05, beta1: 0.9, beta2: 0.999, eps: 1e-08]}
 model critic = lm {from: "m", head: "scalar", optimizer: adamw[beta1: 0.9, beta2: 0.999, eps: 1e-08]}
 model ref = copy {from: actor}
-hook judge = lua {path: "j.lua", instructions: 1e+07, memory: 67108864, time: 6e+01}
+hook judge = lua {path: "j.lua", instructions: 10000000, memory: 67108864, time: 60}
 state lambda = number {1}
 flow f
     %0 batch : set = prompts.draw() {count: 8} by batch
@@ -311,7 +311,7 @@ data prompts = jsonl {path: "rows.jsonl", prompt: "question", answer: "answer", 
 model actor = lm {from: "m", optimizer: adamw[lr: 1e-05, beta1: 0.9, beta2: 0.999, eps: 1e-08]}
 model critic = lm {from: "m", head: "scalar", optimizer: adamw[beta1: 0.9, beta2: 0.999, eps: 1e-08]}
 model ref = copy {from: actor}
-hook judge = lua {path: "j.lua", instructions: 1e+07, memory: 67108864, time: 6e+01}
+hook judge = lua {path: "j.lua", instructions: 10000000, memory: 67108864, time: 60}
 state lambda = number {1}
 flow f
     %0 batch : set = prompts.draw() {count: 8} by batch
@@ -327,7 +327,7 @@ flow f
     %8 u : scalar = expr(%6 judge) by batch
         | %0 = const 0 : scalar
         | %1 = down %0 : a
-        | %2 = uniform %1 site 3 : a
+        | %2 = uniform %1 site 536870912 : a
         | %3 = mean %2 : scalar
         | output 0 u = %3
     lambda.set_state(%8 u) {value: %8 u} by batch
@@ -335,7 +335,7 @@ flow f
     %10 it : scalar = expr(%9 length) by batch, looking
         | %0 = const 0 : scalar
         | %1 = down %0 : a
-        | %2 = uniform %1 site 2147483653 : a
+        | %2 = uniform %1 site 2684354560 : a
         | %3 = mean %2 : scalar
         | output 0 it = %3
     report(%10 it) {u: %10 it} by batch, looking
