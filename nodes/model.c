@@ -290,6 +290,90 @@ close_object(void *object)
     rlf_arena_free(m->arena);
 }
 
+/* Is the model called so somewhere in the program? */
+static bool
+is_called(const rlf_graph *graph, const rlf_resource *resource,
+          const char *const *classes, size_t n)
+{
+    int index = (int)(resource - graph->resources.data);
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        for (size_t k = 0; k < n && node->receiver == index; k++)
+            if (node->class->role == RLF_ROLE_METHOD &&
+                strcmp(node->class->name, classes[k]) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* The longest sequence that calls on the model can meet: with a cap on the
+ * prompts of all data that cap and the longest response, else the context. */
+static int
+longest_sequence(const rlf_graph *graph, const rlf_model_config *config)
+{
+    double prompt = 0, response = 0;
+    for (size_t i = 0; i < graph->resources.count; i++) {
+        const rlf_resource *r = &graph->resources.data[i];
+        if (r->kind != RLF_RESOURCE_DATA)
+            continue;
+        const rlf_arg *most = rlf_args_find(r->args, r->n_args, "max_prompt");
+        if (!most || most->kind != RLF_ARG_NUMBER)
+            return config->context;
+        if (most->number > prompt)
+            prompt = most->number;
+    }
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        if (node->class->role == RLF_ROLE_FUNCTION)
+            return config->context; /* a text of any length */
+        if (node->class->sampled &&
+            rlf_node_arg(node, "max_new")->number > response)
+            response = rlf_node_arg(node, "max_new")->number;
+    }
+    double longest = prompt + response;
+    return prompt > 0 && longest < config->context ? (int)longest
+                                                   : config->context;
+}
+
+/* Which buffers the program's calls on a model need. */
+typedef struct needs {
+    bool train, read, sample;
+    int longest;
+} needs;
+
+static needs
+needs_of(const rlf_graph *graph, const rlf_resource *resource,
+         const rlf_model *model)
+{
+    static const char *const samples[] = {"generate"};
+    static const char *const reads[] = {"logprob", "value", "score"};
+    return (needs){
+        .train = model->trained,
+        .read = is_called(graph, resource, reads, RLF_COUNT(reads)),
+        .sample = is_called(graph, resource, samples, RLF_COUNT(samples)),
+        .longest = longest_sequence(graph, &model->table->config),
+    };
+}
+
+/* All buffers are made before the first step; none grows later. */
+static rlf_status
+reserve(const rlf_env *env, const rlf_resource *resource, rlf_model *model,
+        rlf_err *err)
+{
+    needs n = needs_of(env->graph, resource, model);
+    rlf_pass *pass;
+    rlf_kv *pages;
+    if (n.train)
+        RLF_TRY(rlf_work_pass(model, true, n.longest, err, &pass));
+    if (n.read)
+        RLF_TRY(rlf_work_pass(model, false, n.longest, err, &pass));
+    if (n.sample) {
+        RLF_TRY(rlf_work_sampler(model, err, &pass));
+        RLF_TRY(rlf_work_pages(model, n.longest, err, &pages));
+    }
+    return RLF_OK;
+}
+
 static rlf_status
 open_object(const rlf_env *env, const rlf_resource *resource, rlf_err *err,
             void **out)
@@ -304,6 +388,8 @@ open_object(const rlf_env *env, const rlf_resource *resource, rlf_err *err,
                             : open_lm(env, resource, m, err);
     if (status >= 0)
         status = open_template(env, resource, m, err);
+    if (status >= 0)
+        status = reserve(env, resource, m->model, err);
     if (status < 0) {
         close_object(m);
         return status;
@@ -331,36 +417,17 @@ rlf_model_reader(const void *model)
 
 /* ---- memory and checkpoints ---- */
 
-/* Is the model called so somewhere in the program? */
-static bool
-is_called(const rlf_graph *graph, const rlf_resource *resource,
-          const char *const *classes, size_t n)
-{
-    int index = (int)(resource - graph->resources.data);
-    for (size_t i = 0; i < graph->nodes.count; i++) {
-        const rlf_node *node = &graph->nodes.data[i];
-        for (size_t k = 0; k < n && node->receiver == index; k++)
-            if (node->class->role == RLF_ROLE_METHOD &&
-                strcmp(node->class->name, classes[k]) == 0)
-                return true;
-    }
-    return false;
-}
-
 static void
 memory(const rlf_graph *graph, const rlf_resource *resource, void *object,
        rlf_memory *out)
 {
-    static const char *const samples[] = {"generate"};
-    static const char *const reads[] = {"logprob", "value", "score"};
     const rlf_model *m = ((const rlf_model_object *)object)->model;
     const rlf_table *t = m->table;
     const rlf_model_options options = {.head = t->head, .trained = m->trained};
     rlf_model_bytes bytes = rlf_model_count_bytes(t, m->kernels, &options);
-    int longest = (int)out->longest_sequence;
-    bool sampled = is_called(graph, resource, samples, RLF_COUNT(samples));
-    bool read = is_called(graph, resource, reads, RLF_COUNT(reads));
-    size_t pass = rlf_work_pass_bytes(t, m->kernels, false, longest);
+    needs n = needs_of(graph, resource, m);
+    if ((uint64_t)n.longest > out->longest_sequence)
+        out->longest_sequence = (uint64_t)n.longest;
     const struct {
         const char *purpose;
         size_t bytes;
@@ -371,11 +438,12 @@ memory(const rlf_graph *graph, const rlf_resource *resource, void *object,
         {"optimizer state", bytes.optimizer},
         {"tables", bytes.tables},
         {"activations of update",
-         m->trained ? rlf_work_pass_bytes(t, m->kernels, true, longest) : 0},
-        {"activations of logprob, value, score", read ? pass : 0},
-        {"activations of generate", sampled ? pass : 0},
-        {"keys and values of generate",
-         sampled ? rlf_work_kv_bytes(t, longest) : 0},
+         n.train ? rlf_work_pass_bytes(t, m->kernels, true, n.longest) : 0},
+        {"activations of scoring",
+         n.read ? rlf_work_pass_bytes(t, m->kernels, false, n.longest) : 0},
+        {"activations of generate",
+         n.sample ? rlf_work_pass_bytes(t, m->kernels, false, 0) : 0},
+        {"keys and values", n.sample ? rlf_work_kv_bytes(t, n.longest) : 0},
     };
     for (size_t i = 0; i < RLF_COUNT(rows); i++)
         if (rows[i].bytes)

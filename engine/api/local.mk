@@ -9,3 +9,6 @@ include_HEADERS += engine/rlflow.h
 # where *.rlf and *.lua are installed, as stdlib/... and examples/...
 libapi_la_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_PKGDATADIR='"$(pkgdatadir)"' \
 	-DRLF_SOURCE_DIR='"$(abs_top_srcdir)"'
+
+check_PROGRAMS += tests/unit/api_memory
+tests_unit_api_memory_LDADD = $(API_LIBS)

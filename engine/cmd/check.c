@@ -19,10 +19,10 @@ put_memory(const rlf_session *s)
     rlf_memory memory = {.arena = s->arena};
     rlf_run_memory(s->run, &memory);
     uint64_t device = 0, host = 0;
-    printf("\nmemory of rank 0\n%-36s %11s %11s\n", "", "device", "host");
+    printf("\nmemory of rank 0\n%-42s %11s %11s\n", "", "device", "host");
     for (size_t i = 0; i < memory.rows.count; i++) {
         const rlf_memory_row *r = &memory.rows.data[i];
-        printf("%-16s %-19s ", r->owner, r->purpose);
+        printf("%-16s %-25s ", r->owner, r->purpose);
         put_bytes(r->device);
         putchar(' ');
         put_bytes(r->host);
@@ -30,7 +30,7 @@ put_memory(const rlf_session *s)
         device += r->device;
         host += r->host;
     }
-    printf("%-36s ", "all");
+    printf("%-42s ", "all");
     put_bytes(device);
     putchar(' ');
     put_bytes(host);

@@ -53,6 +53,7 @@ open_all(rlf_run *run, rlf_err *err)
     rlf_cpu_options cpu = {.n_threads = run->options.threads};
     RLF_TRY(rlf_device_cpu_new(&cpu, &run->device, err));
     RLF_TRY(rlf_queue_new(run->device, &run->queue, err));
+    run->scratch = run->device->allocated;
     run->env.queue = run->queue;
     run->env.kernels = rlf_kernels_cpu();
     if (run->options.directory)
@@ -162,9 +163,19 @@ rlf_run_epoch(const rlf_run *run)
 void
 rlf_run_memory(const rlf_run *run, rlf_memory *out)
 {
+    RLF_PUSH_IN(out->arena, &out->rows,
+                (rlf_memory_row){.owner = "kernels",
+                                 .purpose = "scratch of threads",
+                                 .device = run->scratch});
     for (size_t i = 0; i < run->graph->resources.count; i++) {
         const rlf_resource *r = &run->graph->resources.data[i];
         run->classes->resource[r->kind]->memory(run->graph, r,
                                                 run->env.resource[i], out);
     }
+}
+
+uint64_t
+rlf_run_device_bytes(const rlf_run *run)
+{
+    return run->device->allocated;
 }

@@ -21,6 +21,7 @@ struct rlf_run {
     rlf_run_options options;
     rlf_device *device;
     rlf_queue *queue;
+    uint64_t scratch; /* device bytes of the queue itself */
     rlf_order *order;
     rlf_flight *flight;
     rlf_env env;

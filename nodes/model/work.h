@@ -1,6 +1,7 @@
 /* The buffers that calls on one model share: a pass that trains, one that does
  * not, one that samples, and the key/value pages. Each is made when first asked
- * for and kept; asked for more, it is made anew, larger. One call uses them at
+ * for (of a declared model: when it is opened) and kept; asked for more, it is
+ * made anew, larger. One call uses them at
  * a time.
  */
 #ifndef RLF_MODEL_WORK_H

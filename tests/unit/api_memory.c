@@ -1,0 +1,57 @@
+/* What `rlflow check` promises about memory: device blocks exactly as printed,
+ * all of them before the first step; resident size at most what is printed and
+ * 64 MB. */
+#include "engine/api/session.h"
+#include "tests/tap.h"
+
+static uint64_t
+resident_peak(void)
+{
+    FILE *file = fopen("/proc/self/status", "r");
+    char line[256];
+    unsigned long long kb = 0;
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "VmHWM: %llu", &kb) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return kb * 1024;
+}
+
+int
+main(void)
+{
+    const char *source = getenv("RLFLOW_SOURCE");
+    if (!source)
+        skip_all("RLFLOW_SOURCE is not set");
+    char path[4096];
+    snprintf(path, sizeof path, "%s/tests/e2e/tiny.rlf", source);
+    rlf_session *s = rlf_session_open(path);
+    rlf_session_set(s, "--steps", "6");
+    if (rlf_session_ready(s) != RLF_RESULT_OK)
+        bail("%s", rlf_session_message(s));
+    rlf_memory memory = {.arena = s->arena};
+    rlf_run_memory(s->run, &memory);
+    uint64_t device = 0, host = 0;
+    for (size_t i = 0; i < memory.rows.count; i++) {
+        device += memory.rows.data[i].device;
+        host += memory.rows.data[i].host;
+    }
+    is_int((int64_t)rlf_run_device_bytes(s->run), (int64_t)device,
+           "before the first step the device holds what is printed");
+    rlf_result result;
+    while ((result = rlf_session_step(s)) == RLF_RESULT_OK)
+        continue;
+    is_int(result, RLF_RESULT_END, "six steps");
+    is_int((int64_t)rlf_run_device_bytes(s->run), (int64_t)device,
+           "and after the last one too");
+    uint64_t peak = resident_peak();
+    if (getenv("RLFLOW_TEST_QUICK"))
+        skip("resident size means nothing under a sanitizer");
+    else if (!ok(peak <= device + host + ((uint64_t)64 << 20),
+                 "the resident size stays below the print and 64 MB"))
+        note("peak %llu, printed %llu", (unsigned long long)peak,
+             (unsigned long long)(device + host));
+    rlf_session_close(s);
+    return done();
+}
