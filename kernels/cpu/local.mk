@@ -29,7 +29,8 @@ check_PROGRAMS += \
 	tests/unit/kernels_expr_parts \
 	tests/unit/kernels_head \
 	tests/unit/kernels_product \
-	tests/unit/kernels_rows
+	tests/unit/kernels_rows \
+	tests/unit/kernels_table
 tests_unit_kernels_attention_LDADD = $(KERNELS_LIBS) -lm
 tests_unit_kernels_expr_SOURCES = tests/unit/kernels_expr.c \
 	tests/unit/kernels_expr.h
@@ -40,3 +41,4 @@ tests_unit_kernels_expr_parts_LDADD = $(KERNELS_LIBS) -lm
 tests_unit_kernels_head_LDADD = $(KERNELS_LIBS) -lm
 tests_unit_kernels_product_LDADD = $(KERNELS_LIBS) -lm
 tests_unit_kernels_rows_LDADD = $(KERNELS_LIBS) -lm
+tests_unit_kernels_table_LDADD = $(KERNELS_LIBS)

@@ -1,0 +1,118 @@
+/* The table itself: complete, described, and what wrong calls are told. */
+#include "kernels/kernels.h"
+#include "tests/tap.h"
+
+typedef struct calls {
+    int begun, ended;
+    char last[32];
+} calls;
+
+static void
+hook(void *ctx, const char *operation, bool begin)
+{
+    calls *c = ctx;
+    c->begun += begin;
+    c->ended += !begin;
+    snprintf(c->last, sizeof c->last, "%s", operation);
+}
+
+static void
+test_instance(const char *isa)
+{
+    const rlf_kernels *k = rlf_kernels_cpu_isa(isa);
+    if (!k) {
+        skip("this machine has no %s", isa);
+        return;
+    }
+    is_str(k->isa, isa, "its name");
+    is_str(k->backend, "cpu", "its backend");
+    bool whole = k->product_packed_bytes && k->head_work_bytes;
+#define OP(name, doc, flops, bytes) whole &= k->name != NULL;
+#include "kernels/op.def"
+#undef OP
+    ok(whole, "%s has every operation", isa);
+}
+
+static void
+test_calls(void)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_device *device;
+    rlf_queue *queue;
+    rlf_cpu_options options = {.n_threads = 2};
+    if (rlf_device_cpu_new(&options, &device, &err) < 0 ||
+        rlf_queue_new(device, &queue, &err) < 0)
+        bail("%s", err.sentence);
+    const rlf_kernels *k = rlf_kernels_cpu();
+    calls c = {0};
+    queue->hook = hook;
+    queue->hook_ctx = &c;
+    float y[8];
+    is_int(k->fill(queue, &(rlf_fill_args){.n = 8, .a = 3, .y = y}, &err),
+           RLF_OK, "a call");
+    ok(y[7] == 3 && c.begun == 1 && c.ended == 1, "the hook saw it");
+    is_str(c.last, "fill", "by its name");
+    is_int(k->fill(queue, &(rlf_fill_args){.n = -1, .y = y}, &err), RLF_BUG,
+           "a negative size");
+    ok(strstr(err.sentence, "fill") != NULL, "%s", err.sentence);
+    is_int(c.ended, 2, "the hook also sees a call that fails");
+    /* nothing at all is fine, and touches nothing */
+    err = (rlf_err)RLF_ERR_NONE;
+    is_int(k->product(queue, &(rlf_product_args){.n = 3, .k = 2}, &err), RLF_OK,
+           "a product of no rows");
+    is_int(k->attention(queue,
+                        &(rlf_attention_args){
+                            .heads = 1, .kv_heads = 1, .d = 8, .scale = 1},
+                        &err),
+           RLF_OK, "attention of no sequences");
+    is_int(k->attention(queue,
+                        &(rlf_attention_args){
+                            .heads = 3, .kv_heads = 2, .d = 8, .scale = 1},
+                        &err),
+           RLF_USER, "heads that do not divide");
+    err = (rlf_err)RLF_ERR_NONE;
+    is_int(k->attention_grad(
+               queue,
+               &(rlf_attention_grad_args){.heads = 1, .kv_heads = 1, .d = 12},
+               &err),
+           RLF_USER, "a head width that is no multiple of 8");
+    err = (rlf_err)RLF_ERR_NONE;
+    char work[16];
+    is_int(k->sample(queue,
+                     &(rlf_sample_args){.m = 1,
+                                        .v = 10,
+                                        .d = 8,
+                                        .work = work,
+                                        .work_bytes = sizeof work},
+                     &err),
+           RLF_BUG, "too little work");
+    err = (rlf_err)RLF_ERR_NONE;
+    is_int(k->cast(queue,
+                   &(rlf_cast_args){
+                       .n = 1, .from = RLF_CAST_F16, .to = RLF_CAST_BF16},
+                   &err),
+           RLF_BUG, "a cast between two halves");
+    rlf_queue_free(queue);
+    rlf_device_free(device);
+}
+
+int
+main(void)
+{
+    bool described = true;
+    for (int i = 0; i < RLF_N_OPS; i++) {
+        const rlf_op_info *op = &rlf_op_infos[i];
+        described &= op->name[0] && op->doc[0] && op->flops[0] && op->bytes[0];
+        for (int j = 0; j < i; j++)
+            described &= strcmp(op->name, rlf_op_infos[j].name) != 0;
+    }
+    ok(described, "every operation has a name of its own, doc and formulas");
+    test_instance("portable");
+    test_instance("v3");
+    test_instance("v4");
+    ok(rlf_kernels_cpu_isa("v9") == NULL, "an unknown instruction set");
+    ok(rlf_kernels_cpu_isa(rlf_kernels_cpu()->isa) == rlf_kernels_cpu(),
+       "the chosen instance is one of them");
+    test_calls();
+    return done();
+}
