@@ -353,16 +353,18 @@ advantage(uint32_t sample)
     return (double)(sample % 5) - 1.8;
 }
 
-/* Weights after one update; the mean it reports. Owned by the caller. */
-static float *
-run_update(kind k, int tokens_of_pass, size_t *n, double *mean, double *norm)
+/* Carry out the update of the loss `k`; `poison`: a sample whose advantage is
+ * infinite, -1: none. *micros: how many micro-batches there were. */
+static rlf_status
+update_once(const made *from, kind k, int poison, uint32_t *micros,
+            double *mean)
 {
-    made m = make(tokens_of_pass);
+    made m = *from;
     world *w = m.w;
     rlf_column adv = rlf_column_new(w->pool, m.rows->samples, false);
     rlf_column old = rlf_column_new(w->pool, m.rows->tokens, false);
     for (uint32_t i = 0; i < SAMPLES; i++) {
-        adv.number[i] = advantage(i);
+        adv.number[i] = (int)i == poison ? INFINITY : advantage(i);
         for (uint32_t t = 0; t < m.rows->tokens->length[i]; t++) {
             uint64_t at = rlf_sequences_place(m.rows, i, t);
             old.number[at] = m.rows->logprob[at] - 0.1;
@@ -384,22 +386,33 @@ run_update(kind k, int tokens_of_pass, size_t *n, double *mean, double *norm)
     w->graph->nodes.data[id].loss = make_loss(&m, k);
     rlf_call call = make_call(w, id, in);
     const rlf_trainable *t = rlf_node_update.trainable;
-    uint32_t micros = 0;
+    *micros = 0;
     rlf_status status = rlf_node_update.open(&call, &w->err);
     if (status >= 0)
-        status = t->begin(&call, &w->err, &micros);
-    for (uint32_t i = 0; i < micros && status >= 0; i++) {
+        status = t->begin(&call, &w->err, micros);
+    for (uint32_t i = 0; i < *micros && status >= 0; i++) {
         status = t->forward(&call, i, &w->err);
         if (status >= 0)
             status = t->backward(&call, i, &w->err);
     }
-    if (status < 0 || t->finish(&call, &w->err) < 0)
-        bail("%s", w->err.sentence);
+    if (status >= 0)
+        status = t->finish(&call, &w->err);
+    *mean = call.out[0].column.number[0];
+    return status;
+}
+
+/* Weights after one update; the mean it reports. Owned by the caller. */
+static float *
+run_update(kind k, int tokens_of_pass, size_t *n, double *mean, double *norm)
+{
+    made m = make(tokens_of_pass);
+    uint32_t micros;
+    if (update_once(&m, k, -1, &micros, mean) < 0)
+        bail("%s", m.w->err.sentence);
     if (tokens_of_pass)
         ok(micros > 5, "%s: %u micro-batches", kind_names[k], micros);
     *n = (size_t)m.object->model->table->count;
-    *mean = call.out[0].column.number[0];
-    *norm = w->reported[0].sum;
+    *norm = m.w->reported[0].sum;
     float *out = malloc(*n * sizeof *out);
     memcpy(out, m.object->model->weights, *n * sizeof *out);
     unmake(&m);
@@ -506,10 +519,28 @@ test_update(kind k)
     free(want);
 }
 
+/* A derivative that is not finite ends the run, names the sample, and leaves
+ * the weights alone. */
+static void
+test_not_finite(void)
+{
+    made m = make(64);
+    uint64_t version = m.object->model->version;
+    uint32_t micros;
+    double mean;
+    is_int(update_once(&m, POINT, 13, &micros, &mean), RLF_USER,
+           "a loss that is not finite");
+    ok(strstr(m.w->err.sentence, "sample 2 of prompt number 504 of 'roll'"),
+       "names the sample: %s", m.w->err.sentence);
+    ok(m.object->model->version == version, "and changes no weight");
+    unmake(&m);
+}
+
 int
 main(void)
 {
     test_reading();
+    test_not_finite();
     for (kind k = 0; k < KINDS; k++)
         test_update(k);
     return done();
