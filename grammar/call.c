@@ -119,9 +119,8 @@ make_set(rlf_sema *s, const rlf_item *item, int receiver_set)
             rlf_domain_reaches(&s->graph->domains, t->domain, whole->prompts);
         return rlf_set_part(s, name, receiver_set, by_prompt, item->span);
     }
-    int rows = t->set >= 0 ? t->set : rlf_set_of_domain(s, t->domain);
     if (class->level == RLF_LEVEL_PROMPT)
-        return rlf_set_asked(s, name, t->domain, rows, item->span);
+        return rlf_set_asked(s, name, t->domain, set, item->span);
     return rlf_set_written(s, name, t->domain, set, item->span);
 }
 
@@ -157,28 +156,46 @@ finish(rlf_sema *s, rlf_item *item, int receiver_set)
 
 /* ---- functions: ask, respond ---- */
 
-/* The set that a text column's rows belong to stands for a `to:` not given. */
+/* The set that a text column's rows belong to stands for a `to:` that was not
+ * given; it is an input in any case. */
 static void
 fill_to(rlf_sema *s, rlf_item *item)
 {
-    int term = -1;
-    for (size_t i = 0; i < item->inputs.count; i++) {
-        if (!item->inputs.data[i].is_set)
-            term = item->inputs.data[i].id;
-    }
+    if (set_argument(item) >= 0)
+        return;
+    const rlf_term *t = &s->terms.data[item->inputs.data[0].id];
+    int set = t->set >= 0 ? t->set : rlf_set_of_domain(s, t->domain);
+    if (set < 0)
+        return;
+    int input = rlf_item_input_set(s, item, set);
     for (int i = 0; i < item->class->n_formals; i++) {
-        rlf_arg *arg = &item->args[i];
-        if (item->class->formals[i].kind != RLF_FORMAL_SET || arg->given ||
-            term < 0)
+        if (item->class->formals[i].kind != RLF_FORMAL_SET)
             continue;
-        const rlf_term *t = &s->terms.data[term];
-        int set = t->set >= 0 ? t->set : rlf_set_of_domain(s, t->domain);
-        if (set < 0)
-            continue;
-        arg->kind = RLF_ARG_VALUE;
-        arg->value = set;
-        arg->input = rlf_item_input_set(s, item, set);
+        item->args[i].kind = RLF_ARG_VALUE;
+        item->args[i].value = set;
+        item->args[i].input = input;
     }
+}
+
+/* The rows of the text go back to prompts of the set that it answers. */
+static bool
+answers(rlf_sema *s, const rlf_item *item)
+{
+    int set = set_argument(item);
+    for (size_t i = 0; i < item->inputs.count && set >= 0; i++) {
+        if (item->inputs.data[i].is_set)
+            continue;
+        const rlf_term *t = &s->terms.data[item->inputs.data[i].id];
+        const rlf_set *d = &s->graph->sets.data[set];
+        if (rlf_domain_reaches(&s->graph->domains, d->prompts, t->domain))
+            continue;
+        rlf_diag_error(s->diags, "level", item->span,
+                       "the text is %s, whose rows belong to no prompts of "
+                       "'%s'",
+                       rlf_level_name(s, t->domain, t->set), d->name);
+        return false;
+    }
+    return true;
 }
 
 rlf_thing
@@ -203,6 +220,8 @@ rlf_call_function(rlf_sema *s, const rlf_node_class *class,
         }
     }
     fill_to(s, item);
+    if (!answers(s, item))
+        return none;
     return finish(s, item, -1);
 }
 
@@ -572,6 +591,33 @@ make_record(rlf_sema *s, const rlf_resource *hook, int index, int set,
     return thing;
 }
 
+/* What a call adds goes down to the rows that the hook is called for. */
+static bool
+extras_reach(rlf_sema *s, const rlf_item *item, int set)
+{
+    int rows = set >= 0 ? s->graph->sets.data[set].samples : 0;
+    for (int i = item->class->n_formals; i < item->n_args; i++) {
+        const rlf_arg *arg = &item->args[i];
+        if (arg->kind != RLF_ARG_VALUE)
+            continue;
+        const rlf_term *t = &s->terms.data[arg->value];
+        if (rlf_domain_reaches(&s->graph->domains, t->domain, rows))
+            continue;
+        const char *what = rlf_level_name(s, t->domain, t->set);
+        if (set < 0)
+            rlf_diag_error(s->diags, "level", arg->span,
+                           "a hook per step takes scalars, and '%s' is %s",
+                           arg->name, what);
+        else
+            rlf_diag_error(s->diags, "level", arg->span,
+                           "'%s' is %s, which does not go down to the samples "
+                           "of '%s'",
+                           arg->name, what, s->graph->sets.data[set].name);
+        return false;
+    }
+    return true;
+}
+
 rlf_thing
 rlf_call_hook(rlf_sema *s, int hook, const rlf_ast_expr *call)
 {
@@ -602,6 +648,8 @@ rlf_call_hook(rlf_sema *s, int hook, const rlf_ast_expr *call)
             return none;
         }
     }
+    if (!extras_reach(s, item, set))
+        return none;
     read_arguments(s, item);
     int index = rlf_item_place(s, item);
     rlf_thing record = make_record(s, resource, index, set, call->span);

@@ -346,6 +346,7 @@ int rlf_level_reduce(rlf_sema *s, const char *function, int x,
 int rlf_set_draw(rlf_sema *s, const char *name, int data, rlf_span span);
 int rlf_set_generated(rlf_sema *s, const char *name, int from, bool several,
                       int model, rlf_span span);
+/* `origin`: the set whose rows the texts belong to; -1 none. */
 int rlf_set_asked(rlf_sema *s, const char *name, int domain, int origin,
                   rlf_span span);
 int rlf_set_written(rlf_sema *s, const char *name, int domain, int to,

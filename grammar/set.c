@@ -79,18 +79,17 @@ int
 rlf_set_asked(rlf_sema *s, const char *name, int domain, int origin,
               rlf_span span)
 {
-    return add_set(
-        s,
-        (rlf_set){.kind = RLF_SET_ASKED,
-                  .name = name,
-                  .prompts = domain,
-                  .samples = domain,
-                  .tokens = -1,
-                  .origin = -1,
-                  .from = -1,
-                  .data = origin >= 0 ? s->graph->sets.data[origin].data : -1,
-                  .model = -1,
-                  .span = span});
+    int data = origin >= 0 ? s->graph->sets.data[origin].data : -1;
+    return add_set(s, (rlf_set){.kind = RLF_SET_ASKED,
+                                .name = name,
+                                .prompts = domain,
+                                .samples = domain,
+                                .tokens = -1,
+                                .origin = -1,
+                                .from = -1,
+                                .data = data,
+                                .model = -1,
+                                .span = span});
 }
 
 int

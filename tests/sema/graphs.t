@@ -272,7 +272,7 @@ flow f
     %0 batch : set = prompts.draw() {count: 8} by batch
     %1 q : set = ref.generate(%0 batch) {set: %0 batch, n: 4, max_new: 8, temperature: 1, top_p: 1} by sample
     %2 text : text q = text(%1 q) by sample
-    %3 ask(...) : set = ask(%2 text) {text: %2 text} by batch
+    %3 ask(...) : set = ask(%2 text, %1 q) {text: %2 text} by batch
     %4 a : set = actor.generate(%3 ask(...)) {set: %3 ask(...), n: 8, max_new: 8, temperature: 1, top_p: 1} by sample
     %5 judge : a, %6 ok : a = judge.sample(%4 a, %2 text) {set: %4 a, problem: %2 text} by sample
     %7 judge : q, %8 ok : q = judge.sample(%1 q) {set: %1 q} by sample

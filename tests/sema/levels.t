@@ -402,3 +402,40 @@ hint: a response is made by m.generate(h, ...) or respond(text)
 test.rlf:19:13: error: 'text:' of 'ask' is a column of texts, and this is a number
    19 |     j = ask(3)
       |             ^
+=== texts answer their own prompts; fields of a hook go down
+import "std/advantage"
+import "std/loss"
+param beta : float = 0.1
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+state lambda = 1.0
+hook each = lua("s.lua", per: step)
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    other = actor.generate(prompts, n: 2, max_new: 3)
+    a = respond(roll.text, to: prompts)
+    b = judge(roll, x: other.length)
+    c = judge(roll, x: roll.logprob)
+    d = each(x: score)
+    e = each(x: mean(score over batch), y: 3)
+    g = judge(roll, x: batch.grade, y: score, z: roll.text, w: "text")
+    h = respond(roll.text, to: batch)
+    i = ask(roll.text).answer
+}
+--- errors
+test.rlf:15:9: error: the text is one per sample of 'roll', whose rows belong to no prompts of 'prompts'
+   15 |     a = respond(roll.text, to: prompts)
+      |         ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+test.rlf:16:21: error: 'x' is one per sample of 'other', which does not go down to the samples of 'roll'
+   16 |     b = judge(roll, x: other.length)
+      |                     ^~~~~~~~~~~~~~~
+test.rlf:17:21: error: 'x' is one per token of 'roll', which does not go down to the samples of 'roll'
+   17 |     c = judge(roll, x: roll.logprob)
+      |                     ^~~~~~~~~~~~~~~
+test.rlf:18:14: error: a hook per step takes scalars, and 'x' is one per sample of 'roll'
+   18 |     d = each(x: score)
+      |              ^~~~~~~~
