@@ -95,6 +95,16 @@ mark(rlf_lower *l)
 
 /* ---- sites ---- */
 
+/* Is it made where a value is first asked for, maybe by a metric, and then
+ * used by all? Nothing is random in those. */
+static bool
+is_shared(const rlf_item *it)
+{
+    rlf_role role = it->class->role;
+    return role == RLF_ROLE_FIELD || role == RLF_ROLE_STATE ||
+           (role == RLF_ROLE_DRAW && !it->writes.count);
+}
+
 /* Numbers of calls, keys of what is random in them. Each kind counts by itself
  * in the order of the text, and what only metrics want counts apart, so that
  * more or fewer metrics move no other number. */
@@ -102,11 +112,13 @@ static void
 number_sites(rlf_lower *l)
 {
     rlf_sema *s = l->s;
-    uint32_t items[2] = {0, RLF_SITE_LOOKING};
+    uint32_t items[2] = {0, RLF_SITE_LOOKING}, shared = RLF_SITE_SHARED;
     uint32_t uniforms[2] = {RLF_SITE_UNIFORM,
                             RLF_SITE_UNIFORM + RLF_SITE_LOOKING};
-    for (size_t i = 0; i < s->items.count; i++)
-        l->item_site[i] = items[s->items.data[i].looking]++;
+    for (size_t i = 0; i < s->items.count; i++) {
+        const rlf_item *it = &s->items.data[i];
+        l->item_site[i] = is_shared(it) ? shared++ : items[it->looking]++;
+    }
     for (size_t i = 0; i < s->terms.count; i++) {
         if (s->terms.data[i].code == RLF_EXPR_UNIFORM)
             l->term_site[i] = uniforms[!l->needed[i]]++;

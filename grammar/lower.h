@@ -5,8 +5,10 @@
 
 #include "grammar/sema.h"
 
-/* Where the numbers of sites begin: of calls from 0, of uniform() and of
- * expression nodes from here; those of metrics so much higher. */
+/* Where the numbers of sites begin: of calls from 0; of fields and the like, of
+ * uniform() and of expression nodes from here; those of metrics so much higher.
+ */
+#define RLF_SITE_SHARED 0x10000000u
 #define RLF_SITE_UNIFORM 0x20000000u
 #define RLF_SITE_PROGRAM 0x40000000u
 #define RLF_SITE_LOOKING 0x80000000u
