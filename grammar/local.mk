@@ -51,3 +51,4 @@ tests_sema_cases_LDADD = $(API_LIBS)
 tests_fuzz_replay_SOURCES = tests/fuzz_replay.c tests/fuzz_parse.c \
 	tests/fuzz_lex.c tests/fuzz.h
 tests_fuzz_replay_LDADD = $(GRAMMAR_LIBS)
+tap_tests += tests/looking.tap
