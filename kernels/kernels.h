@@ -395,7 +395,8 @@ typedef struct rlf_head_loss_args {
  * ties in favour of the smaller id; then the first token, in order of id, at
  * which the cumulative sum of kept p exceeds uniform * (their sum).
  * greedy: the most likely token, ties to the smaller id, logprob at
- * temperature 1. logprob is over the whole vocabulary, whatever is kept. */
+ * temperature 1. logprob is over the whole vocabulary, whatever is kept. Where
+ * no logit is a number the token is 0 and logprob a NaN: callers check. */
 typedef struct rlf_sample_args {
     int64_t m, v, d;
     const float *x;

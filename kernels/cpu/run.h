@@ -8,8 +8,8 @@
 typedef void rlf_cpu_fn(void *ctx, int64_t first, int64_t last, char *scratch);
 
 /* fn over 0..n-1 in pieces of `grain` (the last may be smaller), claimed by as
- * many threads as the `work` of all of it is worth (in flops, or 4 for each
- * byte moved); little work stays in the calling thread. What fn computes for
+ * many threads as the `work` of all of it is worth (in flops, or what takes as
+ * long); little work stays in the calling thread. What fn computes for
  * an item must not depend on the pieces. */
 void rlf_cpu_share(rlf_queue *queue, int64_t n, int64_t grain, double work,
                    rlf_cpu_fn *fn, void *ctx);
