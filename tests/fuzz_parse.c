@@ -27,6 +27,8 @@ read_bytes(const char *text, size_t n, rlf_buf *tree, rlf_buf *formatted)
 FUZZ_TARGET(fuzz_parse)
 {
     rlf_buf tree = {0}, once = {0}, again = {0}, twice = {0};
+    if (memchr(data, 0, n))
+        return 0; /* rlf_sources_read() refuses it */
     if (read_bytes((const char *)data, n, &tree, &once)) {
         bool good = read_bytes(once.p ? once.p : "", once.n, &again, &twice);
         RLF_ASSERT(good && tree.n == again.n && once.n == twice.n);
