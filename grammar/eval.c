@@ -40,8 +40,7 @@ rlf_thing_word(const rlf_sema *s, const rlf_thing *thing)
         [RLF_THING_MODEL] = "a model",
         [RLF_THING_DATA] = "a data set",
         [RLF_THING_HOOK] = "a hook",
-        [RLF_THING_RECORD] = "the results "
-                             "of a hook",
+        [RLF_THING_RECORD] = "the hook's results",
     };
     return words[thing->kind];
 }
