@@ -46,6 +46,25 @@ put_plan(const rlf_session *s)
     rlf_buf_free(&text);
 }
 
+/* An update whose gradient at a token needs the values of other tokens takes a
+ * second forward pass, which is worth knowing. */
+static void
+put_updates(const rlf_session *s)
+{
+    for (size_t i = 0; i < s->graph->nodes.count; i++) {
+        const rlf_node *node = &s->graph->nodes.data[i];
+        if (!node->loss || node->loss->reach == RLF_REACH_POINT)
+            continue;
+        rlf_place at = rlf_sources_place(&s->sources, node->span);
+        printf("%s:%u: update %s: %s\n", at.path, at.line,
+               s->graph->resources.data[node->receiver].name,
+               node->loss->reach == RLF_REACH_SAMPLE
+                   ? "its loss looks at whole samples: the head is computed "
+                     "twice"
+                   : "its loss looks across samples: a second forward pass");
+    }
+}
+
 int
 rlf_cmd_check(const rlf_command_line *line)
 {
@@ -60,6 +79,7 @@ rlf_cmd_check(const rlf_command_line *line)
         if (s->wanted)
             printf(", %" PRIu64 " steps an epoch", s->wanted);
         putchar('\n');
+        put_updates(s);
         put_plan(s);
         put_memory(s);
     }
