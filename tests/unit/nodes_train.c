@@ -142,6 +142,7 @@ make(int tokens_of_pass)
     m.object = w->resource[m.model];
     if (tokens_of_pass) {
         rlf_pass_options small = {.tokens = tokens_of_pass, .train = true};
+        rlf_pass_free(m.object->model->work.train);
         if (rlf_pass_new(m.object->model, &small, &w->err,
                          &m.object->model->work.train) < 0)
             bail("%s", w->err.sentence);
