@@ -50,7 +50,8 @@ RLF_PUBLIC void rlf_session_close(rlf_session *session); /* NULL is fine */
 /* Set a parameter of the program, or an option of the run: before the first
  * step. Names of options begin with "--": "--seed", "--threads", "--steps",
  * "--out" (the run's directory: without it nothing is written), "--resume"
- * ("1"), "--samples" (samples a set and step in samples.jsonl), "--trace". */
+ * ("1"), "--samples" (samples a set and step in samples.jsonl), "--trace",
+ * "--isa". */
 RLF_PUBLIC rlf_result rlf_session_set(rlf_session *session, const char *name,
                                       const char *value);
 /* Compile and check; rlf_session_step does it when it was not done. */

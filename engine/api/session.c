@@ -105,6 +105,8 @@ set_option(rlf_session *s, const char *name, const char *value, rlf_err *err)
     }
     if (strcmp(name, "out") == 0)
         o->directory = rlf_arena_strdup(s->arena, value);
+    else if (strcmp(name, "isa") == 0)
+        o->isa = rlf_arena_strdup(s->arena, value);
     else if (strcmp(name, "trace") == 0)
         o->trace = rlf_arena_strdup(s->arena, value);
     else
@@ -205,6 +207,7 @@ open_run(rlf_session *s, rlf_err *err)
         RLF_TRY(rlf_rundir_open(s, err));
     const rlf_run_options run = {.seed = s->options.seed,
                                  .threads = s->options.threads,
+                                 .isa = s->options.isa,
                                  .policy = {.piece = PIECE},
                                  .directory = s->options.directory,
                                  .log = &s->log,

@@ -16,6 +16,7 @@ typedef struct rlf_session_options {
     uint64_t steps;        /* 0: what the program says */
     const char *directory; /* NULL: the run leaves nothing behind */
     const char *trace;     /* file, or NULL */
+    const char *isa;       /* of the kernels; NULL: the best */
     bool resume;
     bool json;        /* diagnostics as JSON */
     uint32_t samples; /* of each set and step in samples.jsonl */

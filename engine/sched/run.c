@@ -55,7 +55,11 @@ open_all(rlf_run *run, rlf_err *err)
     RLF_TRY(rlf_queue_new(run->device, &run->queue, err));
     run->scratch = run->device->allocated;
     run->env.queue = run->queue;
-    run->env.kernels = rlf_kernels_cpu();
+    const char *isa = run->options.isa;
+    run->env.kernels = isa ? rlf_kernels_cpu_isa(isa) : rlf_kernels_cpu();
+    if (!run->env.kernels)
+        return rlf_fail(err, RLF_USER,
+                        "this machine or build has no kernels for \"%s\"", isa);
     if (run->options.directory)
         RLF_TRY(rlf_flight_open(run->options.directory, 0, err, &run->flight));
     RLF_TRY(open_resources(run, err));

@@ -16,6 +16,7 @@ typedef struct rlf_run rlf_run;
 typedef struct rlf_run_options {
     uint64_t seed;
     int threads;           /* of the rank's team; 0: all cores it may use */
+    const char *isa;       /* "v4", "v3", "portable"; NULL: the best */
     rlf_policy policy;     /* of the controller */
     const char *directory; /* of the run; NULL: leaves nothing behind */
     struct rlf_log *log;
