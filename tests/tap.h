@@ -46,6 +46,14 @@ TAP_FORMAT(2) bool ok(bool good, const char *fmt, ...)
     return good;
 }
 
+/* Whether the machine is slow (RLFLOW_TEST_QUICK): long tests do less. */
+TAP_FUNCTION bool
+quick(void)
+{
+    const char *set = getenv("RLFLOW_TEST_QUICK");
+    return set && *set;
+}
+
 /* A remark, not a check. */
 TAP_FORMAT(1) void note(const char *fmt, ...)
 {

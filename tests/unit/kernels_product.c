@@ -50,7 +50,7 @@ forward_shape(env *e, const int64_t *shape)
          .packed = packed, .c = add, .ldc = ldc, .add = true);
     out_f32(e, c, m * ldc);
     out_f32(e, add, m * ldc);
-    for (int64_t i = 0; e->check && i < m; i++) {
+    for (int64_t i = 0; e->check && i < m; i += row_stride()) {
         chain(x + i * ldx, k, w, n, k, true, bias, want);
         same(e, c + i * ldc, want, n, 4, "with bias");
         same(e, c + i * ldc + n, old + i * ldc + n, 5, 4, "beyond the row");
@@ -83,7 +83,7 @@ test_product_back(env *e)
         CALL(e, product, .m = m, .n = n, .k = k, .x = dy, .packed = packed,
              .c = dx);
         out_f32(e, dx, m * n);
-        for (int64_t i = 0; e->check && i < m; i++) {
+        for (int64_t i = 0; e->check && i < m; i += row_stride()) {
             chain(dy + i * k, n, w, n, k, false, NULL, want);
             same(e, dx + i * n, want, n, 4, "dx");
         }
