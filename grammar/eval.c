@@ -184,6 +184,14 @@ is_text(const rlf_thing *t)
     return t->kind == RLF_THING_TEXT || t->kind == RLF_THING_WORDS;
 }
 
+/* A text as a term, also one that is known now. */
+static int
+text_term(rlf_sema *s, const rlf_thing *t)
+{
+    return t->kind == RLF_THING_TEXT ? rlf_term_words(s, t->text, t->span)
+                                     : t->term;
+}
+
 /* `==` and `!=` of texts. */
 static rlf_thing
 compare_texts(rlf_sema *s, const rlf_ast_expr *e, const rlf_thing *a,
@@ -204,16 +212,8 @@ compare_texts(rlf_sema *s, const rlf_ast_expr *e, const rlf_thing *a,
         return rlf_thing_term(s, rlf_term_number(s, same == equal, e->span),
                               e->span);
     }
-    if (a->kind != b->kind) {
-        rlf_diag *diag = rlf_diag_error(
-            s->diags, "unsupported", e->at,
-            "a column of texts cannot be compared with one text yet");
-        rlf_diag_hint(s->diags, diag,
-                      "compare it in a Lua hook, or with a field of the data");
-        return none;
-    }
-    int term =
-        rlf_term_pointwise(s, RLF_EXPR_TEXT_EQ, a->term, b->term, -1, e->at);
+    int term = rlf_term_pointwise(s, RLF_EXPR_TEXT_EQ, text_term(s, a),
+                                  text_term(s, b), -1, e->at);
     if (!equal)
         term = rlf_term_pointwise(s, RLF_EXPR_NOT, term, -1, -1, e->at);
     return rlf_thing_term(s, term, e->span);
@@ -261,9 +261,9 @@ eval_choice(rlf_sema *s, const rlf_ast_expr *e)
         return rlf_thing_none(e->span);
     if (rlf_term_constant(s, c, &value) && a.kind == b.kind)
         return value > 0 || value < 0 ? a : b;
-    bool words = a.kind == RLF_THING_WORDS && b.kind == RLF_THING_WORDS;
-    int x = words ? a.term : rlf_thing_number(s, &a, e->right->span);
-    int y = words ? b.term : rlf_thing_number(s, &b, e->other->span);
+    bool words = is_text(&a) && is_text(&b);
+    int x = words ? text_term(s, &a) : rlf_thing_number(s, &a, e->right->span);
+    int y = words ? text_term(s, &b) : rlf_thing_number(s, &b, e->other->span);
     int term = rlf_term_pointwise(s, RLF_EXPR_SELECT, c, x, y, e->at);
     widen(s, term, e->span);
     return rlf_thing_term(s, term, e->span);

@@ -89,10 +89,13 @@ build(maker *m, int term)
     if (m->op[term] >= 0)
         return m->op[term];
     const rlf_term *t = &m->l->s->terms.data[term];
-    int op = t->kind == RLF_TERM_CONST
-                 ? rlf_expr_constant(m->expr, t->value, t->span)
-             : is_leaf(t) ? add_leaf(m, term)
-                          : build_op(m, term, t);
+    int op = -1;
+    if (t->kind == RLF_TERM_CONST && t->text)
+        op = rlf_expr_words(m->expr, rlf_str_of(t->words), t->span);
+    else if (t->kind == RLF_TERM_CONST)
+        op = rlf_expr_constant(m->expr, t->value, t->span);
+    else
+        op = is_leaf(t) ? add_leaf(m, term) : build_op(m, term, t);
     m->op[term] = op;
     return op;
 }

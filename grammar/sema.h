@@ -78,7 +78,7 @@ typedef struct rlf_record {
 /* ---- terms ---- */
 
 typedef enum rlf_term_kind {
-    RLF_TERM_CONST, /* value */
+    RLF_TERM_CONST, /* value or words */
     RLF_TERM_OP,    /* code, arg */
     RLF_TERM_OUT,   /* output `port` of item `item` */
     RLF_TERM_LIVE,  /* live call number `port` of update `update` */
@@ -89,7 +89,8 @@ typedef struct rlf_term {
     rlf_expr_code code;
     int arg[3];
     int domain, over;
-    double value;
+    double value;      /* CONST of a number, */
+    const char *words; /* and of a text */
     int item, port;
     int region; /* where it was written */
     int update; /* number of the update it was written in, or -1 */
@@ -320,6 +321,7 @@ rlf_thing rlf_param_value(rlf_sema *s, const rlf_ast_decl *decl,
 /* ---- term.c ---- */
 
 int rlf_term_number(rlf_sema *s, double value, rlf_span span);
+int rlf_term_words(rlf_sema *s, const char *words, rlf_span span);
 /* The result of operations on terms; -1 after a message. Operands that are not
  * there are -1 too. */
 int rlf_term_pointwise(rlf_sema *s, rlf_expr_code code, int a, int b, int c,
@@ -328,6 +330,7 @@ int rlf_term_down(rlf_sema *s, int term, int domain, rlf_span at);
 /* An operation whose domain the caller knows; `arg`, -1 where there is none. */
 int rlf_term_op(rlf_sema *s, rlf_term term);
 int rlf_term_add(rlf_sema *s, rlf_term term);
+/* Is the term a number that is known now? */
 bool rlf_term_constant(const rlf_sema *s, int term, double *out);
 void rlf_term_use(rlf_sema *s, int term);
 

@@ -22,10 +22,23 @@ rlf_term_number(rlf_sema *s, double value, rlf_span span)
                                       .span = span});
 }
 
+int
+rlf_term_words(rlf_sema *s, const char *words, rlf_span span)
+{
+    return rlf_term_add(s, (rlf_term){.kind = RLF_TERM_CONST,
+                                      .arg = {-1, -1, -1},
+                                      .words = words,
+                                      .item = -1,
+                                      .set = -1,
+                                      .text = true,
+                                      .span = span});
+}
+
 bool
 rlf_term_constant(const rlf_sema *s, int term, double *out)
 {
-    if (term < 0 || s->terms.data[term].kind != RLF_TERM_CONST)
+    if (term < 0 || s->terms.data[term].kind != RLF_TERM_CONST ||
+        s->terms.data[term].text)
         return false;
     *out = s->terms.data[term].value;
     return true;

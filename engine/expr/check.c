@@ -88,7 +88,7 @@ texts_fit(const rlf_expr *expr, const rlf_expr_op *op)
     case RLF_EXPR_INPUT:
         return op->text == expr->inputs.data[op->index].text;
     case RLF_EXPR_CONST:
-        return !op->text;
+        return true;
     case RLF_EXPR_DOWN:
     case RLF_EXPR_ROTATE:
     case RLF_EXPR_UNROTATE:

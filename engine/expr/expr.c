@@ -73,7 +73,8 @@ op_hash(const rlf_expr_op *op)
                               (uint64_t)op->arg[2] << 32 | (uint32_t)op->over,
                               (uint64_t)op->index << 32 | op->site,
                               rlf_f64_bits(op->constant)};
-    return rlf_hash_mix(rlf_hash(RLF_HASH_INIT, words, sizeof words));
+    uint64_t hash = rlf_hash(RLF_HASH_INIT, words, sizeof words);
+    return rlf_hash_mix(rlf_hash(hash, op->words.p, op->words.n));
 }
 
 static bool
@@ -83,7 +84,8 @@ op_same(const rlf_expr_op *a, const rlf_expr_op *b)
            a->arg[0] == b->arg[0] && a->arg[1] == b->arg[1] &&
            a->arg[2] == b->arg[2] && a->over == b->over &&
            a->index == b->index && a->site == b->site &&
-           rlf_f64_bits(a->constant) == rlf_f64_bits(b->constant);
+           rlf_f64_bits(a->constant) == rlf_f64_bits(b->constant) &&
+           a->text == b->text && rlf_str_eq(a->words, b->words);
 }
 
 /* The slot where `op` is, or where it belongs. */
@@ -128,7 +130,7 @@ is_constant(const rlf_expr *expr, int op, double *value)
     if (o->code == RLF_EXPR_DOWN)
         o = &expr->ops.data[o->arg[0]];
     *value = o->constant;
-    return o->code == RLF_EXPR_CONST;
+    return o->code == RLF_EXPR_CONST && !o->text;
 }
 
 /* An operation that equals this pointwise one, or -1. Only rewrites that give
@@ -248,6 +250,14 @@ int
 rlf_expr_constant(rlf_expr *expr, double value, rlf_span span)
 {
     rlf_expr_op op = {.code = RLF_EXPR_CONST, .constant = value, .span = span};
+    return rlf_expr_add(expr, op);
+}
+
+int
+rlf_expr_words(rlf_expr *expr, rlf_str words, rlf_span span)
+{
+    rlf_expr_op op = {
+        .code = RLF_EXPR_CONST, .words = words, .text = true, .span = span};
     return rlf_expr_add(expr, op);
 }
 

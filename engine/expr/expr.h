@@ -25,8 +25,9 @@ typedef struct rlf_expr_op {
     int over;        /* RANK, ROTATE: the domain whose indices are the groups */
     int index;       /* INPUT: which; LEAST, MOST: 1 if infinite of nothing */
     uint32_t site;   /* UNIFORM: call site of the program */
-    double constant; /* CONST */
-    bool text;       /* the result is a text (INPUT, DOWN, ROTATE, SELECT) */
+    double constant; /* CONST of a number, */
+    rlf_str words;   /* and of a text */
+    bool text;       /* the result is a text (INPUT, CONST, DOWN, SELECT...) */
     rlf_span span;
 } rlf_expr_op;
 
@@ -81,6 +82,8 @@ int rlf_expr_down(rlf_expr *expr, int op, int domain);
  * whose arguments are brought down to where they meet. */
 int rlf_expr_input_op(rlf_expr *expr, int input, rlf_span span);
 int rlf_expr_constant(rlf_expr *expr, double value, rlf_span span);
+/* The bytes of `words` are kept by reference. */
+int rlf_expr_words(rlf_expr *expr, rlf_str words, rlf_span span);
 int rlf_expr_pointwise(rlf_expr *expr, rlf_expr_code code, int a, int b, int c,
                        rlf_span span);
 

@@ -17,7 +17,9 @@ print_op(const rlf_expr *expr, size_t i, rlf_buf *out)
     if (op->code == RLF_EXPR_INPUT)
         rlf_buf_printf(out, " %d %s", op->index,
                        expr->inputs.data[op->index].name);
-    if (op->code == RLF_EXPR_CONST) {
+    if (op->code == RLF_EXPR_CONST && op->text) {
+        rlf_buf_printf(out, " \"%.*s\"", (int)op->words.n, op->words.p);
+    } else if (op->code == RLF_EXPR_CONST) {
         rlf_buf_putc(out, ' ');
         if (isfinite(op->constant))
             rlf_buf_number(out, op->constant);
@@ -80,6 +82,8 @@ rlf_expr_hash(const rlf_expr *expr, uint64_t hash)
         hash = word(hash, (uint64_t)op->over);
         hash = word(hash, (uint64_t)op->index << 32 | op->site);
         hash = word(hash, rlf_f64_bits(op->constant));
+        if (op->code == RLF_EXPR_CONST && op->text)
+            hash = rlf_hash(word(hash, op->words.n), op->words.p, op->words.n);
     }
     for (size_t i = 0; i < expr->outputs.count; i++)
         hash = word(hash, (uint64_t)expr->outputs.data[i].op);

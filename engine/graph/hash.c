@@ -66,6 +66,8 @@ op_hash(const rlf_expr *e, int op, const uint64_t *inputs, uint64_t *known)
     hash = add_int(hash, o->code == RLF_EXPR_INPUT ? (int64_t)inputs[o->index]
                                                    : o->index);
     hash = add_int(hash, o->site);
+    if (o->code == RLF_EXPR_CONST && o->text)
+        hash = rlf_hash(hash, o->words.p, o->words.n);
     for (int k = 0; k < rlf_expr_arity(o->code); k++)
         if (o->arg[k] >= 0)
             hash = add_int(hash, (int64_t)op_hash(e, o->arg[k], inputs, known));

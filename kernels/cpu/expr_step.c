@@ -57,16 +57,6 @@ step_store(const frame *f, const rlf_expr_step *s)
 }
 
 static void
-step_constant(const frame *f, const rlf_expr_step *s)
-{
-    double x = f->expr->ops.data[s->op].constant;
-    uint32_t n = s->tokens < 0 ? f->n_rows : f->count;
-    double *y = s->tokens < 0 ? (double *)f->base[s->y] : numbers(f, s->y);
-    for (uint32_t i = 0; i < n; i++)
-        y[i] = x;
-}
-
-static void
 step_spread(const frame *f, const rlf_expr_step *s)
 {
     if (f->stage->registers.data[s->y].text) {
@@ -99,6 +89,18 @@ static uint32_t
 width(const frame *f, const rlf_expr_step *s)
 {
     return s->tokens < 0 ? f->n_rows : f->count;
+}
+
+static void
+step_constant(const frame *f, const rlf_expr_step *s)
+{
+    const rlf_expr_op *op = &f->expr->ops.data[s->op];
+    char *y = result(f, s);
+    uint32_t n = width(f, s);
+    for (uint32_t i = 0; op->text && i < n; i++)
+        ((rlf_str *)y)[i] = op->words;
+    for (uint32_t i = 0; !op->text && i < n; i++)
+        ((double *)y)[i] = op->constant;
 }
 
 static void

@@ -52,8 +52,12 @@ folding(void)
     is_int(point(e, RLF_EXPR_MUL, one, x, -1), x, "1 * x");
     is_int(point(e, RLF_EXPR_DIV, x, one, -1), x, "x / 1");
     is_int(point(e, RLF_EXPR_POW, x, one, -1), x, "x ^ 1");
-    is_int(e->ops.data[point(e, RLF_EXPR_POW, x, number(e, 2), -1)].code,
-           RLF_EXPR_MUL, "x ^ 2 is x * x");
+    int square = point(e, RLF_EXPR_POW, x, number(e, 2), -1);
+    is_int(e->ops.data[square].code, RLF_EXPR_MUL, "x ^ 2 is x * x");
+    int yes = rlf_expr_words(e, rlf_str_of("yes"), nowhere);
+    is_int(rlf_expr_words(e, rlf_str_of("yes"), nowhere), yes,
+           "a text is there once");
+    ok(rlf_expr_words(e, rlf_str_of("no"), nowhere) != yes, "another apart");
     int minus_x = point(e, RLF_EXPR_NEG, x, -1, -1);
     is_int(point(e, RLF_EXPR_NEG, minus_x, -1, -1), x, "-(-x)");
     is_int(point(e, RLF_EXPR_SELECT, one, x, minus_x), x, "a known condition");

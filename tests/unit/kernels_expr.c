@@ -174,8 +174,11 @@ texts(world *w)
                                                .text = true});
     int either =
         rlf_expr_pointwise(e, RLF_EXPR_SELECT, same, turned, a, nowhere);
+    int two = rlf_expr_words(e, rlf_str_of("two"), nowhere);
+    int is_two = rlf_expr_pointwise(e, RLF_EXPR_TEXT_EQ, two, b, -1, nowhere);
     rlf_expr_add_output(e, "same", same);
     rlf_expr_add_output(e, "either", either);
+    rlf_expr_add_output(e, "is_two", is_two);
     uint32_t n = n_rows(w, ROLL);
     rlf_str answers[16], responses[64];
     static const char *const words[] = {"one", "two", "", "three"};
@@ -187,7 +190,7 @@ texts(world *w)
                              {&w->space[ROLL], NULL, responses}};
     rlf_column *out = run_all(w, e, columns);
     const uint32_t *group = w->space[ROLL].up[0].index;
-    bool good = true, good_text = true;
+    bool good = true, good_text = true, good_constant = true;
     for (uint32_t i = 0; i < n; i++) {
         bool want = rlf_str_eq(responses[i], answers[group[i]]);
         uint32_t next = i + 1 < n && group[i + 1] == group[i] ? i + 1 : i;
@@ -203,7 +206,10 @@ texts(world *w)
             good_text && rlf_str_eq(out[1].text[i],
                                     want ? responses[next] : answers[group[i]]);
     }
+    for (uint32_t i = 0; i < n; i++)
+        good_constant = good_constant && out[2].number[i] == (i % 3 == 1);
     ok(good, "texts compare across levels");
+    ok(good_constant, "and with one text");
     ok(good_text, "texts rotate and are selected");
 }
 
