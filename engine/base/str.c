@@ -141,7 +141,13 @@ rlf_buf_number(rlf_buf *buf, double x)
         if (strtod(text, NULL) == x)
             break;
     }
-    rlf_buf_puts(buf, text);
+    /* what is no digit, sign or e is the decimal point of the locale */
+    size_t whole = strspn(text, "+-e0123456789");
+    size_t rest = whole + strcspn(text + whole, "+-e0123456789");
+    rlf_buf_add(buf, text, whole);
+    if (text[whole])
+        rlf_buf_puts(buf, ".");
+    rlf_buf_puts(buf, text + rest);
 }
 
 void
