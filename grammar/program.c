@@ -396,7 +396,8 @@ rlf_lower_loss(rlf_lower *l, const rlf_item *item, rlf_node *node)
     for (size_t i = 0; i < u->reports.count; i++) {
         const rlf_update_report *r = &u->reports.data[i];
         op = build(&m, r->term);
-        loss->report[i] = rlf_expr_add_output(m.expr, r->name, op);
+        loss->report[i] =
+            rlf_expr_add_output(m.expr, r->name ? r->name : "reports", op);
     }
     rlf_derivative *d = rlf_expr_derive(m.expr, loss->loss, s->arena);
     loss->program = d->expr;

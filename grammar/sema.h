@@ -127,10 +127,12 @@ typedef struct rlf_update_call {
     int n_args;
 } rlf_update_call;
 
+/* An output of the update: what is reported, or whether it is. */
 typedef struct rlf_update_report {
-    const char *name;
-    int term; /* what was reported, */
-    int out;  /* the term that the update's output is */
+    const char *name; /* NULL: a condition of others */
+    int term;         /* what was reported, */
+    int out;          /* the term that the update's output is */
+    int when;         /* the number of its condition; -1: always */
     rlf_span span;
 } rlf_update_report;
 

@@ -88,7 +88,31 @@ minimize(rlf_sema *s, const rlf_ast_stmt *stmt)
     s->updates.data[s->update].loss = term;
 }
 
-/* A report's value is an output of the update's node. */
+/* An output of the update's node; its number. */
+static int
+add_report(rlf_sema *s, rlf_update_report report)
+{
+    rlf_update *u = &s->updates.data[s->update];
+    rlf_term_use(s, report.term);
+    RLF_PUSH_IN(s->arena, &u->reports, report);
+    return (int)u->reports.count - 1;
+}
+
+/* The output that says whether the ifs around hold; -1: there are none. */
+static int
+condition(rlf_sema *s, rlf_span span)
+{
+    const rlf_update *u = &s->updates.data[s->update];
+    if (s->condition < 0)
+        return -1;
+    for (size_t i = 0; i < u->reports.count; i++)
+        if (!u->reports.data[i].name && u->reports.data[i].term == s->condition)
+            return (int)i;
+    return add_report(
+        s, (rlf_update_report){
+               .term = s->condition, .out = -1, .when = -1, .span = span});
+}
+
 static void
 report(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
@@ -106,17 +130,11 @@ report(rlf_sema *s, const rlf_ast_stmt *stmt)
             rlf_diag_hint(s->diags, diag, "mean(... over batch)");
             continue;
         }
-        if (s->condition >= 0) {
-            rlf_diag_error(s->diags, "unsupported", stmt->span,
-                           "a report under an if of an update cannot run yet");
-            continue;
-        }
-        rlf_term_use(s, term);
-        RLF_PUSH_IN(s->arena, &s->updates.data[s->update].reports,
-                    (rlf_update_report){.name = bind->name.text,
-                                        .term = term,
-                                        .out = -1,
-                                        .span = bind->value->span});
+        add_report(s, (rlf_update_report){.name = bind->name.text,
+                                          .term = term,
+                                          .out = -1,
+                                          .when = condition(s, stmt->span),
+                                          .span = bind->value->span});
     }
 }
 
@@ -130,9 +148,13 @@ branch(rlf_sema *s, const rlf_ast_stmt *stmt)
         return;
     const rlf_term *t = &s->terms.data[condition];
     if (t->domain != 0) {
-        rlf_diag_error(s->diags, "level", stmt->value->span,
-                       "an if takes one number, and this is %s",
-                       rlf_level_name(s, t->domain, t->set));
+        rlf_diag *diag =
+            rlf_diag_error(s->diags, "level", stmt->value->span,
+                           "an if takes one number, and this is %s",
+                           rlf_level_name(s, t->domain, t->set));
+        rlf_diag_hint(s->diags, diag,
+                      "reduce it, as in max(... over batch); or choose by "
+                      "value: c ? a : b");
         return;
     }
     int no = rlf_term_pointwise(s, RLF_EXPR_NOT, condition, -1, -1, stmt->span);
@@ -211,9 +233,59 @@ optimizer(rlf_sema *s, const rlf_ast_stmt *stmt, rlf_item *item)
     return good;
 }
 
+/* Output `r` of the update as an argument of `item`. */
+static rlf_arg
+report_arg(rlf_sema *s, const rlf_update_report *r, rlf_item *item,
+           const char *name)
+{
+    return (rlf_arg){.kind = RLF_ARG_VALUE,
+                     .name = name,
+                     .value = r->out,
+                     .input = rlf_item_input_term(s, item, r->out),
+                     .given = true,
+                     .span = r->span};
+}
+
+/* A node that reports what has condition `when` (-1: none). */
+static void
+place_report(rlf_sema *s, const rlf_update *u, int when)
+{
+    rlf_item *item = rlf_item_new(
+        s,
+        rlf_classes_find(s->classes, RLF_ROLE_REPORT, RLF_RECEIVER_NONE, NULL),
+        -1, u->span);
+    item->args = RLF_NEW_ARRAY(s->arena, rlf_arg, u->reports.count);
+    for (size_t i = 0; i < u->reports.count; i++) {
+        const rlf_update_report *r = &u->reports.data[i];
+        if (r->name && r->when == when)
+            item->args[item->n_args++] = report_arg(s, r, item, r->name);
+    }
+    if (item->n_args)
+        rlf_item_place(s, item);
+}
+
+/* An if around the reports of condition `when`. */
+static void
+place_conditional(rlf_sema *s, const rlf_update *u, int when)
+{
+    const rlf_node_class *class =
+        rlf_classes_find(s->classes, RLF_ROLE_IF, RLF_RECEIVER_NONE, NULL);
+    const rlf_update_report *r = &u->reports.data[when];
+    rlf_item *item = rlf_item_new(s, class, -1, r->span);
+    item->args = RLF_NEW(s->arena, rlf_arg);
+    item->args[0] = report_arg(s, r, item, class->formals[0].name);
+    item->n_args = 1;
+    int index = rlf_item_place(s, item), part = s->part;
+    RLF_PUSH_IN(s->arena, &s->parts, (rlf_part){.parent = index});
+    s->part = (int)s->parts.count - 1;
+    RLF_PUSH_IN(s->arena, &s->items.data[index].regions, s->part);
+    place_report(s, u, when);
+    s->part = part;
+}
+
 /* Enter the node, and what its reports go to. */
 static void
-finish(rlf_sema *s, const rlf_ast_stmt *stmt, rlf_item *item, int number)
+finish(rlf_sema *s, rlf_item *item, int number)
 {
     rlf_update *u = &s->updates.data[number];
     item->update = number;
@@ -222,25 +294,15 @@ finish(rlf_sema *s, const rlf_ast_stmt *stmt, rlf_item *item, int number)
     RLF_PUSH_IN(s->arena, &item->writes, item->receiver);
     s->graph->resources.data[item->receiver].trained = true;
     int index = rlf_item_place(s, item);
-    if (!u->reports.count)
-        return;
-    rlf_item *report = rlf_item_new(
-        s,
-        rlf_classes_find(s->classes, RLF_ROLE_REPORT, RLF_RECEIVER_NONE, NULL),
-        -1, stmt->span);
-    report->args = RLF_NEW_ARRAY(s->arena, rlf_arg, u->reports.count);
     for (size_t i = 0; i < u->reports.count; i++) {
         rlf_update_report *r = &u->reports.data[i];
-        r->out = rlf_item_output_term(s, index, 0, false, -1, r->name);
-        report->args[report->n_args++] =
-            (rlf_arg){.kind = RLF_ARG_VALUE,
-                      .name = r->name,
-                      .value = r->out,
-                      .input = rlf_item_input_term(s, report, r->out),
-                      .given = true,
-                      .span = r->span};
+        r->out = rlf_item_output_term(s, index, 0, false, -1,
+                                      r->name ? r->name : "reports");
     }
-    rlf_item_place(s, report);
+    place_report(s, u, -1);
+    for (size_t i = 0; i < u->reports.count; i++)
+        if (!u->reports.data[i].name)
+            place_conditional(s, u, (int)i);
 }
 
 void
@@ -286,5 +348,5 @@ rlf_sema_update(rlf_sema *s, const rlf_ast_stmt *stmt)
                            "this update minimizes nothing");
         return;
     }
-    finish(s, stmt, item, number);
+    finish(s, item, number);
 }

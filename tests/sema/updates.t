@@ -340,3 +340,51 @@ test.rlf:16:32: error: model 'actor' has no scalar head, which value needs
    16 |     update actor minimize mean(actor.value(roll) over batch)
       |                                ^~~~~~~~~~~~~~~~~
 hint: declare it with head: scalar, or head: both
+=== reports under an if
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    update actor {
+        logp = mean(actor.logprob(roll) over batch)
+        minimize -logp
+        if logp < 0 { report a = logp, b = 1 }
+        if roll.logprob < 0 { report c = 1 }
+        if roll.length > 2 { minimize logp }
+    }
+}
+--- errors
+test.rlf:9:12: error: an if takes one number, and this is one per token of 'roll'
+    9 |         if roll.logprob < 0 { report c = 1 }
+      |            ^~~~~~~~~~~~~~~~
+hint: reduce it, as in max(... over batch); or choose by value: c ? a : b
+test.rlf:10:12: error: an if takes one number, and this is one per sample of 'roll'
+   10 |         if roll.length > 2 { minimize logp }
+      |            ^~~~~~~~~~~~~~~
+hint: reduce it, as in max(... over batch); or choose by value: c ? a : b
+=== reports under an if: the graph
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    update actor {
+        logp = mean(actor.logprob(roll) over batch)
+        minimize -logp
+        if logp < 0 { report a = logp, b = 1 } else { report c = 2 }
+    }
+}
+--- graph
+data prompts = jsonl {path: "rows.jsonl", prompt: "question", answer: "answer", grade: "grade"}
+model actor = lm {from: "m", optimizer: adamw[lr: 1e-05, beta1: 0.9, beta2: 0.999, eps: 1e-08]}
+flow f
+    %0 batch : set = prompts.draw() {count: 8} by batch
+    %1 roll : set = actor.generate(%0 batch) {set: %0 batch, n: 4, max_new: 8, temperature: 1, top_p: 1} by sample
+    %2 reports : scalar, %3 a : scalar, %4 b : scalar, %5 reports : scalar, %6 c : scalar = actor.update(%1 roll) {lr: 1e-05, beta1: 0.9, beta2: 0.999, eps: 1e-08} by batch
+    if(%2 reports) {condition: %2 reports} by batch, looking
+    {
+        report(%3 a, %4 b) {a: %3 a, b: %4 b} by batch, looking
+    }
+    if(%5 reports) {condition: %5 reports} by batch, looking
+    {
+        report(%6 c) {c: %6 c} by batch, looking
+    }
