@@ -22,3 +22,9 @@ nobase_dist_pkgdata_DATA += \
 	%D%/rewards/stories.lua \
 	%D%/templates/arith_seq.lua
 tap_tests += tests/examples.tap
+# the library used from another program; tests/embed.tap runs it
+noinst_PROGRAMS += %D%/embed
+examples_embed_SOURCES = %D%/embed.c
+examples_embed_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/engine
+examples_embed_LDADD = librlflow.la
+tap_tests += tests/embed.tap
