@@ -308,7 +308,9 @@ resume(rlf_run *run, rlf_arena *arena, rlf_err *err, uint32_t *found)
     }
     run->step = (uint32_t)step;
     *found = run->step;
-    return RLF_OK;
+    /* what a run that was killed while saving left behind */
+    RLF_TRY(rlf_dir_remove(rlf_path_join(arena, dir, "writing"), err));
+    return remove_others(dir, name, arena, err);
 }
 
 rlf_status
