@@ -269,6 +269,38 @@ eval_choice(rlf_sema *s, const rlf_ast_expr *e)
     return rlf_thing_term(s, term, e->span);
 }
 
+/* x[s]: the part of a set that belongs to a set. */
+static rlf_thing
+part_of_set(rlf_sema *s, const rlf_ast_expr *e, int x, int set)
+{
+    rlf_thing part = rlf_thing_none(e->span);
+    bool made;
+    int index = rlf_set_belonging(s, x, set, e->span, &made);
+    if (index < 0) {
+        const rlf_set *sets = s->graph->sets.data;
+        rlf_diag *diag = rlf_diag_error(s->diags, "level", e->span,
+                                        "'%s' has no part that belongs to '%s'",
+                                        sets[x].name, sets[set].name);
+        rlf_diag_hint(s->diags, diag,
+                      "what stands in the brackets has some of the prompts of "
+                      "what stands before them");
+        return part;
+    }
+    if (made) {
+        rlf_item *item =
+            rlf_item_new(s,
+                         rlf_classes_find(s->classes, RLF_ROLE_PART,
+                                          RLF_RECEIVER_NONE, NULL),
+                         -1, e->span);
+        rlf_item_input_set(s, item, x);
+        rlf_item_input_set(s, item, set);
+        rlf_item_output_set(s, rlf_item_place(s, item), index);
+    }
+    part.kind = RLF_THING_SET;
+    part.set = index;
+    return part;
+}
+
 /* x[s]: the part of a column that belongs to a set. */
 static rlf_thing
 eval_index(rlf_sema *s, const rlf_ast_expr *e)
@@ -285,11 +317,9 @@ eval_index(rlf_sema *s, const rlf_ast_expr *e)
     int set = rlf_thing_set(s, &piece, inner->span);
     if (set < 0 || x.kind == RLF_THING_NONE)
         return none;
-    if (x.kind == RLF_THING_SET) {
-        rlf_diag_error(s->diags, "unsupported", e->span,
-                       "the part of a set that belongs to another cannot be "
-                       "taken yet");
-        return none;
+    if (x.kind == RLF_THING_SET || x.kind == RLF_THING_DATA) {
+        int whole = rlf_thing_set(s, &x, e->left->span);
+        return whole < 0 ? none : part_of_set(s, e, whole, set);
     }
     int term = x.kind == RLF_THING_WORDS
                    ? x.term

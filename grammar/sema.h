@@ -359,6 +359,10 @@ int rlf_set_written(rlf_sema *s, const char *name, int domain, int to,
 /* Part of a set: by samples, or (whole prompts) by prompts. */
 int rlf_set_part(rlf_sema *s, const char *name, int whole, bool by_prompt,
                  rlf_span span);
+/* The part of set `x` that belongs to set `to`: one that is there already
+ * (`x`, `to`), or a new one that nobody makes yet (*made). -1: there is none.
+ */
+int rlf_set_belonging(rlf_sema *s, int x, int to, rlf_span span, bool *made);
 /* The set that a column's rows belong to, or -1. */
 int rlf_set_of_domain(const rlf_sema *s, int domain);
 

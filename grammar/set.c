@@ -137,6 +137,50 @@ rlf_set_part(rlf_sema *s, const char *name, int whole, bool by_prompt,
     return add_set(s, set);
 }
 
+/* Are the rows of `domain` some of those of `whole`? */
+static bool
+some_of(const rlf_sema *s, int domain, int whole)
+{
+    while (domain > 0 && domain != whole) {
+        const rlf_domain *d = rlf_domains_get(&s->graph->domains, domain);
+        domain = -1;
+        for (int k = 0; k < d->n_up; k++)
+            if (d->up[k] != d->owner)
+                domain = d->up[k];
+    }
+    return domain == whole;
+}
+
+int
+rlf_set_belonging(rlf_sema *s, int x, int to, rlf_span span, bool *made)
+{
+    rlf_set set = s->graph->sets.data[x];
+    const rlf_set t = s->graph->sets.data[to];
+    *made = false;
+    for (int k = to; k >= 0; k = s->graph->sets.data[k].origin)
+        if (k == x)
+            return to;
+    if (!some_of(s, t.prompts, set.prompts))
+        return -1;
+    bool one = set.prompts == set.samples;
+    int samples = one ? t.prompts : t.samples, whole = set.samples;
+    bool own = !some_of(s, samples, whole);
+    if (samples == whole || (own && t.prompts == set.prompts))
+        return x;
+    set.name = rlf_arena_printf(s->arena, "%s[%s]", set.name, t.name);
+    int up[2] = {t.prompts, whole};
+    if (own)
+        samples = add_rows(s, set.name, t.prompts, up, 2, span);
+    set.prompts = t.prompts;
+    set.samples = samples;
+    if (set.tokens >= 0)
+        set.tokens = add_tokens(s, set.name, samples, set.tokens, span);
+    set.origin = x;
+    set.span = span;
+    *made = true;
+    return add_set(s, set);
+}
+
 int
 rlf_set_of_domain(const rlf_sema *s, int domain)
 {

@@ -22,6 +22,7 @@ libnodes_la_SOURCES = \
 	%D%/logprobs.c \
 	%D%/model.c %D%/model.h \
 	%D%/node.def \
+	%D%/part.c \
 	%D%/report.c \
 	%D%/resource.def \
 	%D%/respond.c \

@@ -44,6 +44,7 @@ typedef enum rlf_role {
     RLF_ROLE_METHOD,    /* receiver.name(args): on a model, set or data */
     RLF_ROLE_FUNCTION,  /* name(args): ask, respond */
     RLF_ROLE_FIELD,     /* set.name: text, length, or a field of its data */
+    RLF_ROLE_PART,      /* x[s] on sets: inputs x, s */
     RLF_ROLE_HOOK,      /* hookname(args); receiver is the hook */
     RLF_ROLE_DRAW,      /* the head of a flow, or a data name outside it */
     RLF_ROLE_EXPR,      /* arithmetic; rlf_node.expr */

@@ -177,6 +177,77 @@ rlf_rows_part(rlf_arena *pool, const rlf_graph *graph, const rlf_set *set,
     return part;
 }
 
+/* The samples that `whole` has for the prompts of `to`; `keep` says which. */
+static rlf_space *
+samples_of_prompts(rlf_arena *pool, const rlf_graph *graph, int domain,
+                   const rlf_rows *whole, const rlf_rows *to, uint32_t *keep)
+{
+    const rlf_domains *domains = &graph->domains;
+    int prompts = whole->prompts->domain;
+    uint32_t n = 0;
+    /* per prompt of `whole`: 0, or 1 + its place among those of `to` */
+    uint32_t *place = RLF_NEW_ARRAY(pool, uint32_t, whole->prompts->count);
+    for (uint32_t i = 0; i < to->prompts->count; i++)
+        place[rlf_space_row(domains, to->prompts, i, prompts)] = i + 1;
+    for (uint32_t i = 0; i < whole->samples->count; i++)
+        if (place[rlf_space_row(domains, whole->samples, i, prompts)])
+            keep[n++] = i;
+    rlf_space *space = part_of(pool, graph, domain, whole->samples, keep, n);
+    const rlf_domain *d = rlf_domains_get(domains, domain);
+    for (int k = 0; k < d->n_up; k++) {
+        if (d->up[k] != to->prompts->domain)
+            continue;
+        space->up[k].to = to->prompts;
+        uint32_t *index = (uint32_t *)space->up[k].index;
+        for (uint32_t i = 0; i < n; i++)
+            index[i] = place[rlf_space_row(domains, whole->samples, keep[i],
+                                           prompts)] -
+                       1;
+    }
+    return space;
+}
+
+rlf_rows *
+rlf_rows_belonging(rlf_arena *pool, const rlf_graph *graph, const rlf_set *set,
+                   const rlf_rows *whole, const rlf_rows *to)
+{
+    const rlf_domains *domains = &graph->domains;
+    uint32_t n = to->prompts->count;
+    rlf_rows *part = RLF_NEW(pool, rlf_rows);
+    *part = (rlf_rows){.set = set,
+                       .prompts = to->prompts,
+                       .temperature = whole->temperature,
+                       .tokenizer = whole->tokenizer};
+    part->prompt = RLF_NEW_ARRAY(pool, rlf_prompt, n);
+    if (whole->data_row)
+        part->data_row = RLF_NEW_ARRAY(pool, uint32_t, n);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t from =
+            rlf_space_row(domains, to->prompts, i, whole->prompts->domain);
+        part->prompt[i] = whole->prompt[from];
+        if (whole->data_row)
+            part->data_row[i] = whole->data_row[from];
+    }
+    bool by_sample = set->samples == to->samples->domain;
+    uint32_t *keep;
+    if (by_sample || set->samples == set->prompts) {
+        part->samples = by_sample ? to->samples : to->prompts;
+        keep = RLF_NEW_ARRAY(pool, uint32_t, part->samples->count);
+        for (uint32_t i = 0; i < part->samples->count; i++)
+            keep[i] = rlf_space_row(domains, part->samples, i,
+                                    whole->samples->domain);
+    } else {
+        keep = RLF_NEW_ARRAY(pool, uint32_t, whole->samples->count);
+        part->samples =
+            samples_of_prompts(pool, graph, set->samples, whole, to, keep);
+    }
+    if (whole->tokens)
+        part->tokens =
+            part_tokens(pool, graph, set, whole, part->samples, keep);
+    part_samples(pool, part, whole, keep);
+    return part;
+}
+
 double
 rlf_call_number(const rlf_call *call, const char *name)
 {

@@ -117,6 +117,13 @@ rlf_rows *rlf_rows_part(rlf_arena *pool, const rlf_graph *graph,
                         const rlf_set *set, const rlf_rows *rows,
                         const uint32_t *prompts, uint32_t n_prompts,
                         const uint32_t *samples, uint32_t n_samples);
+/* The part of `whole` that belongs to `to`, as an instance of `set`, whose
+ * prompts are those of `to`. Its samples are the rows of `to` (its samples, or
+ * its prompts if `whole` has one sample a prompt), or, if `set` has samples of
+ * its own, all that `whole` has for the prompts of `to`. */
+rlf_rows *rlf_rows_belonging(rlf_arena *pool, const rlf_graph *graph,
+                             const rlf_set *set, const rlf_rows *whole,
+                             const rlf_rows *to);
 /* Number of an argument: a constant, or the scalar that it names now. */
 double rlf_call_number(const rlf_call *call, const char *arg);
 

@@ -258,20 +258,23 @@ flow f(batch: prompts[8]) {
     e = batch.grade[best] + score[best]
     g = score[3]
     h = score[best, best]
+    i = prompts[roll]
+    j = best[roll]
 }
 --- errors
 test.rlf:15:9: error: one per sample of 'roll' has no part that belongs to 'batch'
    15 |     b = score[batch]
       |         ^~~~~~~~~~~~
-test.rlf:16:9: error: the part of a set that belongs to another cannot be taken yet
-   16 |     c = roll[best]
-      |         ^~~~~~~~~~
 test.rlf:19:15: error: a set of samples is wanted, and this is a number
    19 |     g = score[3]
       |               ^
 test.rlf:20:9: error: x[s] takes one set in its brackets
    20 |     h = score[best, best]
       |         ^~~~~
+test.rlf:21:9: error: 'prompts' has no part that belongs to 'roll'
+   21 |     i = prompts[roll]
+      |         ^~~~~~~~~~~~~
+hint: what stands in the brackets has some of the prompts of what stands before them
 === in a loop a reduction over all of the set is an error in an update
 import "std/advantage"
 import "std/loss"
