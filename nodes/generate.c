@@ -83,7 +83,7 @@ fini(void *object)
 static void
 infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
 {
-    (void)graph;
+    rlf_model_check_head(graph, node, false, diags);
     static const char *const idle[] = {"temperature", "top_p", "top_k",
                                        "min_p"};
     const rlf_arg *greedy = rlf_node_arg(node, "greedy");

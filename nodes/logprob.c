@@ -13,32 +13,11 @@ static const rlf_formal formals[] = {
      .doc = "a set with responses"},
 };
 
-/* The head that a declaration asks for, by the word; "lm" if it has none. */
-static const char *
-head_word(const rlf_graph *graph, const rlf_resource *resource)
-{
-    const rlf_arg *arg =
-        rlf_args_find(resource->args, resource->n_args, "head");
-    if (arg && arg->kind == RLF_ARG_TEXT)
-        return arg->text;
-    return resource->source >= 0
-               ? head_word(graph, &graph->resources.data[resource->source])
-               : "lm";
-}
-
 static void
 infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
 {
-    const rlf_resource *model = &graph->resources.data[node->receiver];
-    const char *head = head_word(graph, model);
     bool scalar = rlf_reading_of(node->class) != RLF_READ_LOGPROB;
-    if (strcmp(head, scalar ? "lm" : "scalar") != 0)
-        return;
-    rlf_diag *diag = rlf_diag_error(
-        diags, "head", node->span, "model '%s' has no %s head, which %s needs",
-        model->name, scalar ? "scalar" : "language", node->class->name);
-    rlf_diag_hint(diags, diag, "declare it with head: %s, or head: both",
-                  scalar ? "scalar" : "lm");
+    rlf_model_check_head(graph, node, scalar, diags);
 }
 
 static rlf_status

@@ -415,6 +415,33 @@ rlf_model_reader(const void *model)
     return &((const rlf_model_object *)model)->reader;
 }
 
+/* The head that a declaration asks for, by the word; "lm" if it has none. */
+static const char *
+head_word(const rlf_graph *graph, const rlf_resource *resource)
+{
+    const rlf_arg *arg =
+        rlf_args_find(resource->args, resource->n_args, "head");
+    if (arg && arg->kind == RLF_ARG_TEXT)
+        return arg->text;
+    return resource->source >= 0
+               ? head_word(graph, &graph->resources.data[resource->source])
+               : "lm";
+}
+
+void
+rlf_model_check_head(const rlf_graph *graph, const rlf_node *node, bool scalar,
+                     rlf_diags *diags)
+{
+    const rlf_resource *model = &graph->resources.data[node->receiver];
+    if (strcmp(head_word(graph, model), scalar ? "lm" : "scalar") != 0)
+        return;
+    rlf_diag *diag = rlf_diag_error(
+        diags, "head", node->span, "model '%s' has no %s head, which %s needs",
+        model->name, scalar ? "scalar" : "language", node->class->name);
+    rlf_diag_hint(diags, diag, "declare it with head: %s, or head: both",
+                  scalar ? "scalar" : "lm");
+}
+
 /* ---- memory and checkpoints ---- */
 
 static void

@@ -28,4 +28,9 @@ rlf_model_at(const rlf_env *env, int resource)
     return env->resource[resource];
 }
 
+/* An error if the head that a call on a model needs, the scalar or the language
+ * one, is not what the model's declaration asks for. For a class's infer. */
+void rlf_model_check_head(const rlf_graph *graph, const rlf_node *node,
+                          bool scalar, rlf_diags *diags);
+
 #endif

@@ -336,6 +336,10 @@ test.rlf:14:9: error: model 'critic' has no language head, which logprob needs
    14 |     y = critic.logprob(roll)
       |         ^~~~~~~~~~~~~~~~~~~~
 hint: declare it with head: lm, or head: both
+test.rlf:15:9: error: model 'critic' has no language head, which generate needs
+   15 |     z = critic.generate(batch, max_new: 3)
+      |         ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: declare it with head: lm, or head: both
 test.rlf:16:32: error: model 'actor' has no scalar head, which value needs
    16 |     update actor minimize mean(actor.value(roll) over batch)
       |                                ^~~~~~~~~~~~~~~~~
