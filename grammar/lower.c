@@ -221,8 +221,17 @@ demand_part(rlf_lower *l, int part)
 
 /* ---- sets of given texts ---- */
 
+static int
+first_model(const rlf_graph *graph)
+{
+    for (size_t i = 0; i < graph->resources.count; i++)
+        if (graph->resources.data[i].kind == RLF_RESOURCE_MODEL)
+            return (int)i;
+    return -1;
+}
+
 /* Token counts of a response that is given as a text need a tokenizer: that of
- * the model that reads it. */
+ * the model that reads it, or if none does, of the program's first model. */
 static void
 check_readers(rlf_sema *s)
 {
@@ -231,15 +240,21 @@ check_readers(rlf_sema *s)
         if (it->class->role != RLF_ROLE_FIELD || !it->class->needs_tokens ||
             it->class->gives != RLF_GIVES_COLUMN)
             continue;
-        const rlf_set *set = &s->graph->sets.data[it->inputs.data[0].id];
+        int first = first_model(s->graph);
+        rlf_set *sets = s->graph->sets.data;
+        rlf_set *set = &sets[it->inputs.data[0].id];
         if (set->kind != RLF_SET_WRITTEN || set->model >= 0)
             continue;
+        for (int k = it->inputs.data[0].id; k >= 0; k = sets[k].origin)
+            sets[k].model = first;
+        if (first >= 0)
+            continue;
         rlf_diag *diag = rlf_diag_error(s->diags, "level", it->span,
-                                        "no model reads '%s', so it has no "
+                                        "there is no model, so '%s' has no "
                                         "tokens",
                                         set->name);
         rlf_diag_hint(s->diags, diag,
-                      "tokens are made by the model that is called on a set");
+                      "tokens are those of a model's tokenizer: declare one");
     }
 }
 
