@@ -482,7 +482,11 @@ ISA(attention_paged)(rlf_queue *queue, const rlf_attention_paged_args *args,
         if ((n + CHUNK - 1) / CHUNK > p.n_chunks)
             p.n_chunks = (n + CHUNK - 1) / CHUNK;
     }
-    rlf_cpu_share(queue, p.n_chunks * a->n_seqs * a->kv_heads, 1,
-                  4 * work * (double)(a->heads * a->d), paged_tasks, &p);
+    /* heads of a sequence lie side by side in its pages */
+    int threads = ((rlf_cpu_queue *)queue)->n_threads;
+    bool many = p.n_chunks == 1 && a->n_seqs >= 4 * threads;
+    rlf_cpu_share(queue, p.n_chunks * a->n_seqs * a->kv_heads,
+                  many ? a->kv_heads : 1, 4 * work * (double)(a->heads * a->d),
+                  paged_tasks, &p);
     return RLF_OK;
 }

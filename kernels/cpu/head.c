@@ -72,42 +72,79 @@ ISA(head_scale)(const head_args *a, int64_t row)
     return a->greedy || t == 0 ? 1 : 1 / t;
 }
 
+/* z *= scale; top: the maximum of each lane. */
+INLINE void
+scale_lanes(float *z, int64_t n, float scale, lanes *top)
+{
+    vf t[NL];
+    for (int j = 0; j < NL; j++)
+        t[j] = top->v[j];
+    for (int64_t i = 0; i < n; i += LANES)
+        for (int j = 0; j < NL; j++) {
+            vf x = vload(z + i + j * VL) * scale;
+            vstore(z + i + j * VL, x);
+            t[j] = vmax(t[j], x);
+        }
+    for (int j = 0; j < NL; j++)
+        top->v[j] = t[j];
+}
+
+/* Add e^u, and e^u u if `entropy`, a constant. */
+INLINE void
+add_exp(vf u, vf *sum, vf *mean, const bool entropy)
+{
+    vf e = vexp(u);
+    *sum += e;
+    if (entropy)
+        *mean += vselect((vi)(e == 0), vset(0), e * u);
+}
+
+/* The sums over all z - m whose lanes are full, n of them. */
+INLINE void
+sum_lanes(const float *z, int64_t n, float m, lanes *sum, lanes *mean,
+          const bool entropy)
+{
+    vf s[NL], t[NL];
+    for (int j = 0; j < NL; j++)
+        s[j] = t[j] = vset(0);
+    for (int64_t i = 0; i < n; i += LANES)
+        for (int j = 0; j < NL; j++)
+            add_exp(vload(z + i + j * VL) - m, &s[j], &t[j], entropy);
+    for (int j = 0; j < NL; j++) {
+        sum->v[j] = s[j];
+        mean->v[j] = t[j];
+    }
+}
+
 /* Scale the chunk's logits in place and measure them. */
 static void
 measure(float *z, int64_t n, float scale, bool entropy, part *out)
 {
     const float none = -__builtin_inff();
-    lanes top = lanes_set(none), sum = lanes_set(0), mean = lanes_set(0);
-    for (int64_t i = 0; i < n; i++)
-        if (n - i < VL)
-            z[i] *= scale;
-        else {
-            vf x = vload(z + i) * scale;
-            vstore(z + i, x);
-            int j = (int)(i / VL % NL);
-            top.v[j] = vmax(top.v[j], x);
-            i += VL - 1;
-        }
+    lanes top = lanes_set(none), sum, mean;
+    int64_t full = n / LANES * LANES, vectors = n / VL * VL;
+    scale_lanes(z, full, scale, &top);
+    for (int64_t i = full; i < vectors; i += VL) {
+        vf x = vload(z + i) * scale;
+        vstore(z + i, x);
+        vf *t = &top.v[(i - full) / VL];
+        *t = vmax(*t, x);
+    }
     float m = lanes_max(&top);
-    for (int64_t i = n / VL * VL; i < n; i++)
+    for (int64_t i = vectors; i < n; i++) {
+        z[i] *= scale;
         m = z[i] > m ? z[i] : m;
-    for (int64_t i = 0; i < n; i += VL) {
-        int j = (int)(i / VL % NL);
-        vf u;
-        if (n - i >= VL) {
-            u = vload(z + i) - m;
-        } else {
-            float rest[VL];
-            for (int l = 0; l < VL; l++)
-                rest[l] = i + l < n ? z[i + l] - m : none;
-            u = vload(rest);
-        }
-        vf e = vexp(u);
-        sum.v[j] += e;
-        if (entropy) {
-            vi zero = (vi)(e == 0);
-            mean.v[j] += vselect(zero, vset(0), e * u);
-        }
+    }
+    if (entropy)
+        sum_lanes(z, full, m, &sum, &mean, true);
+    else
+        sum_lanes(z, full, m, &sum, &mean, false);
+    for (int64_t i = full; i < n; i += VL) {
+        int64_t j = (i - full) / VL;
+        float rest[VL];
+        for (int l = 0; l < VL; l++)
+            rest[l] = i + l < n ? z[i + l] - m : none;
+        add_exp(vload(rest), &sum.v[j], &mean.v[j], true);
     }
     *out = (part){
         .m = m, .s = lanes_sum(&sum), .t = entropy ? lanes_sum(&mean) : 0};

@@ -38,17 +38,22 @@ typedef struct micro {
     const float *start; /* NULL: zeros */
     int64_t ldc, ld_start;
     int64_t k, last;
+    const float *next; /* a part of the next panel, next_k floats a step */
+    int64_t next_k;
 } micro;
+
+/* What a micro-kernel asks of memory ahead of time: nothing, b itself, or a
+ * part of the panel that follows (so that it comes during arithmetic). */
+typedef enum ahead { FETCH_NONE, FETCH_B, FETCH_NEXT } ahead;
 
 #define UNROLL _Pragma("GCC unroll 16")
 /* How far ahead of its use a panel is fetched, in steps of k. */
 #define AHEAD 16
 
-/* `m` rows times `nv` vectors, both constants, as `fetch`: whether b comes
- * from far away. */
+/* `m` rows times `nv` vectors, all three constants. */
 INLINE void
 micro_run(const micro *o, const int m, const int nv, const int64_t a_row,
-          const int64_t a_k, const bool fetch)
+          const int64_t a_k, const ahead fetch)
 {
     vf acc[MR][NV];
     const int64_t last = o->last;
@@ -65,14 +70,18 @@ micro_run(const micro *o, const int m, const int nv, const int64_t a_row,
             UNROLL for (int j = 0; j < nv; j++)
                 acc[i][j] = vset(0);
     }
-    const float *a = o->a, *b = o->b;
-    const int64_t b_k = o->b_k;
+    const float *a = o->a, *b = o->b, *next = o->next;
+    const int64_t b_k = o->b_k, next_k = o->next_k;
     for (int64_t k = o->k; k > 0; k--) {
         vf v[NV];
         UNROLL for (int j = 0; j < nv; j++) {
             v[j] = vload(b + j * VL);
-            if (fetch)
+            if (fetch == FETCH_B)
                 __builtin_prefetch(b + AHEAD * b_k + j * VL);
+        }
+        if (fetch == FETCH_NEXT) {
+            __builtin_prefetch(next, 0, 2);
+            next += next_k;
         }
         UNROLL for (int i = 0; i < m; i++) {
             vf x = vset(a[i * a_row]);
@@ -97,9 +106,9 @@ typedef void micro_fn(const micro *o);
 /* x rows: k runs along a row; dy rows: k (the token) runs down a column */
 #define MICRO(m, nv)                                                         \
     static void along_##m##_##nv(const micro *o)                             \
-    { micro_run(o, m, nv, o->a_row, 1, false); }                                    \
+    { micro_run(o, m, nv, o->a_row, 1, FETCH_NONE); }                        \
     static void down_##m##_##nv(const micro *o)                              \
-    { micro_run(o, m, nv, 1, o->a_k, false); }
+    { micro_run(o, m, nv, 1, o->a_k, FETCH_NONE); }
 #if MR == 9
 #define EACH_M(X, nv) X(1, nv) X(2, nv) X(3, nv) X(4, nv) X(5, nv) X(6, nv) \
     X(7, nv) X(8, nv) X(9, nv)
@@ -113,20 +122,32 @@ EACH_M(MICRO, 3)
 #endif
 #define FIRST(m, nv)                                                         \
     static void first_##m##_##nv(const micro *o)                             \
-    { micro_run(o, m, nv, o->a_row, 1, true); }
+    { micro_run(o, m, nv, o->a_row, 1, FETCH_B); }                           \
+    static void next_##m##_##nv(const micro *o)                              \
+    { micro_run(o, m, nv, o->a_row, 1, FETCH_NEXT); }
 #if NV == 3
 EACH_M(FIRST, 3)
 #else
 EACH_M(FIRST, 2)
 #endif
 #define FIRSTS(m, nv) first_##m##_##nv,
-/* of a panel's tiles, the first: it brings the panel */
+#define NEXTS(m, nv) next_##m##_##nv,
+/* of a panel's tiles, the first, where nobody brought the panel before */
 static micro_fn *const firsts[MR + 1] = {
     NULL,
 #if NV == 3
     EACH_M(FIRSTS, 3)
 #else
     EACH_M(FIRSTS, 2)
+#endif
+};
+/* those that bring the next panel */
+static micro_fn *const nexts[MR + 1] = {
+    NULL,
+#if NV == 3
+    EACH_M(NEXTS, 3)
+#else
+    EACH_M(NEXTS, 2)
 #endif
 };
 #define ALONG(m, nv) along_##m##_##nv,
@@ -147,24 +168,51 @@ static micro_fn *const down[NV + 1][MR + 1] = {
 };
 // clang-format on
 
-/* `o` for all of `rows` rows and `w` <= NR columns; `a_tile`: from one tile's
- * a to the next. */
+/* Tiles of a panel that share the fetching of the next one: each step of k
+ * asks for at most a cache line. */
+#define FETCHERS (NR / 8)
+
+/* c += x b for all of `rows` rows and `w` <= NR columns, in even tiles.
+ * `fetched`: b was asked for before; `next`: the next panel or NULL. Returns
+ * whether that has been asked for. */
+static bool
+along_rows(micro o, int64_t rows, int64_t w, bool fetched, const float *next)
+{
+    int64_t nv = (w + VL - 1) / VL, n = (rows + MR - 1) / MR;
+    int64_t fetchers = n < FETCHERS ? n : FETCHERS;
+    bool ask = next && nv == NV && fetchers * 16 >= NR;
+    o.last = w - (nv - 1) * VL;
+    o.next_k = NR / fetchers;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t m = rows / n + (i < rows % n);
+        if (ask)
+            o.next = next + i * o.k * o.next_k;
+        if (i == 0 && nv == NV && !fetched)
+            firsts[m](&o);
+        else if (ask && i < fetchers)
+            nexts[m](&o);
+        else
+            along[nv][m](&o);
+        o.a += m * o.a_row;
+        o.c += m * o.ldc;
+        if (o.start)
+            o.start += m * o.ld_start;
+    }
+    return ask;
+}
+
+/* The same for a gradient's tiles of MR; `a_tile`: from one's a to the next. */
 static void
-micro_rows(micro o, micro_fn *const fns[][MR + 1], int64_t rows, int64_t w,
-           int64_t a_tile)
+down_rows(micro o, int64_t rows, int64_t w, int64_t a_tile)
 {
     int64_t nv = (w + VL - 1) / VL;
     o.last = w - (nv - 1) * VL;
     for (int64_t i = 0; i < rows; i += MR) {
         int64_t m = rows - i < MR ? rows - i : MR;
-        if (i == 0 && nv == NV && fns == along)
-            firsts[m](&o);
-        else
-            fns[nv][m](&o);
+        down[nv][m](&o);
         o.a += a_tile;
         o.c += m * o.ldc;
-        if (o.start)
-            o.start += m * o.ld_start;
+        o.start += m * o.ld_start;
     }
 }
 
@@ -261,11 +309,13 @@ ISA(product_part)(const rlf_product_args *a, int64_t row, int64_t n_rows,
             a_row = copy_rows(x, ldx, n_rows, kc, (float *)scratch);
             x = (const float *)scratch;
         }
+        bool fetched = false;
         for (int64_t n = first; n < last; n += NR) {
             int64_t w = last - n < NR ? last - n : NR;
             float *c = a->c + row * ldc + n;
+            const float *b = (const float *)a->packed + n * a->k + k * NR;
             micro o = {.a = x,
-                       .b = (const float *)a->packed + n * a->k + k * NR,
+                       .b = b,
                        .a_row = a_row,
                        .b_k = NR,
                        .c = c,
@@ -277,7 +327,8 @@ ISA(product_part)(const rlf_product_args *a, int64_t row, int64_t n_rows,
                 o.start = a->bias ? a->bias + n : NULL;
                 o.ld_start = 0;
             }
-            micro_rows(o, along, n_rows, w, MR * a_row);
+            fetched = along_rows(o, n_rows, w, fetched,
+                                 n + NR < last ? b + NR * a->k : NULL);
         }
         if (step == 0)
             break;
@@ -415,8 +466,7 @@ grad_part(const rlf_product_grad_args *a, int64_t row, int64_t rows,
                        .ldc = a->lddw,
                        .ld_start = a->lddw,
                        .k = kc};
-            micro_rows(o, down, rows, n - j < NR ? n - j : NR,
-                       copy_dy ? MR * kc : MR);
+            down_rows(o, rows, n - j < NR ? n - j : NR, copy_dy ? MR * kc : MR);
         }
     }
 }
