@@ -16,8 +16,11 @@
 
 /* ---- first values ---- */
 
+/* into each instance of the loop over values */
+#define INLINE static inline __attribute__((always_inline))
+
 /* a[0] + a[1] x + ... + a[7] x^7 */
-static double
+INLINE double
 polynomial(const double a[8], double x)
 {
     double y = a[7];
@@ -26,8 +29,8 @@ polynomial(const double a[8], double x)
     return y;
 }
 
-double
-rlf_normal(double uniform)
+INLINE double
+normal(double uniform)
 {
     /* numerators and denominators near the centre, in the tails, far out */
     static const double a[3][8] = {
@@ -87,21 +90,72 @@ slot_deviation(const rlf_table *t, const rlf_slot *slot)
     return 0;
 }
 
-static void
-fill_slot(const rlf_table *t, const rlf_slot *slot, uint64_t seed, float *out)
+double
+rlf_normal(double uniform)
 {
-    double deviation = slot_deviation(t, slot);
-    rlf_random_key key = {.seed = seed,
-                          .purpose = RLF_PURPOSE_INIT,
-                          .sample = rlf_hash_text(slot->name)};
-    float constant = slot->kind == RLF_SLOT_NORM ? 1 : 0;
-    for (int64_t i = 0; i < slot->count; i++) {
-        if (deviation > 0) {
-            double u = rlf_draw_uniform(&key, (uint64_t)i) + 0x1p-54;
-            out[i] = (float)(deviation * rlf_normal(u));
-        } else {
-            out[i] = constant;
+    return normal(uniform);
+}
+
+/* Values of a slot, shared among threads. */
+typedef struct filling {
+    rlf_random_key key;
+    double deviation;
+    float *out;
+    rlf_claim claim;
+} filling;
+
+INLINE void
+fill_values(const filling *f, int64_t first, int64_t last)
+{
+    for (int64_t i = first; i < last; i++) {
+        double u = rlf_draw_uniform(&f->key, (uint64_t)i) + 0x1p-54;
+        f->out[i] = (float)(f->deviation * normal(u));
+    }
+}
+
+/* Without its instruction a fused multiply-add is a call of libm's, with the
+ * same bits. */
+#ifdef __x86_64__
+__attribute__((target("fma"), flatten)) static void
+fill_with_fma(const filling *f, int64_t first, int64_t last)
+{
+    fill_values(f, first, last);
+}
+#endif
+
+static void
+fill_run(void *arg, int thread, int n_threads)
+{
+    (void)thread, (void)n_threads;
+    filling *f = arg;
+    int64_t first, last;
+    while (rlf_claim_take(&f->claim, 4096, &first, &last)) {
+#ifdef __x86_64__
+        if (__builtin_cpu_supports("fma")) {
+            fill_with_fma(f, first, last);
+            continue;
         }
+#endif
+        fill_values(f, first, last);
+    }
+}
+
+static void
+fill_slot(rlf_model *m, const rlf_slot *slot, uint64_t seed, float *out)
+{
+    filling f = {.key = {.seed = seed,
+                         .purpose = RLF_PURPOSE_INIT,
+                         .sample = rlf_hash_text(slot->name)},
+                 .deviation = slot_deviation(m->table, slot),
+                 .out = out,
+                 .claim = rlf_claim_of(slot->count)};
+    if (f.deviation == 0) {
+        for (int64_t i = 0; i < slot->count; i++)
+            out[i] = slot->kind == RLF_SLOT_NORM ? 1 : 0;
+    } else if (m->queue->device->caps.host_memory) {
+        rlf_team_run(rlf_device_cpu_team(m->queue->device), fill_run, &f);
+    } else {
+        fill_run(&f, 0, 1);
     }
 }
 
@@ -142,7 +196,7 @@ rlf_weights_init(rlf_model *m, uint64_t seed, rlf_err *err)
     float *values = slot_buffer(t);
     rlf_status status = RLF_OK;
     for (int i = 0; i < t->n_slots; i++) {
-        fill_slot(t, &t->slots[i], seed, values);
+        fill_slot(m, &t->slots[i], seed, values);
         RLF_TRY_GOTO(put(m, m->weights, &t->slots[i], values, err), done);
         RLF_TRY_GOTO(rlf_queue_sync(m->queue, err), done);
     }
