@@ -31,6 +31,7 @@ rlf_session_open(const char *path)
 {
     rlf_session *s = rlf_calloc(1, sizeof *s);
     s->arena = rlf_arena_new();
+    s->locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
     s->path = rlf_arena_strdup(s->arena, path);
     s->sources.arena = s->arena;
     s->diags.arena = s->arena;
@@ -53,6 +54,8 @@ rlf_session_close(rlf_session *s)
         rlf_trace_close(s->trace, &ignored);
     RLF_VEC_FREE(&s->settings);
     rlf_buf_free(&s->message);
+    if (s->locale)
+        freelocale(s->locale);
     rlf_arena_free(s->arena);
     free(s);
 }
@@ -166,11 +169,26 @@ rlf_session_stdlib(rlf_arena *arena)
     return RLF_PKGDATADIR "/stdlib";
 }
 
+/* Calls that read or write numbers run in the session's own locale. */
+static locale_t
+enter(const rlf_session *s)
+{
+    return s->locale ? uselocale(s->locale) : (locale_t)0;
+}
+
+static void
+leave(locale_t before)
+{
+    if (before)
+        uselocale(before);
+}
+
 rlf_result
 rlf_session_compile(rlf_session *s, bool params_only)
 {
     if (s->graph)
         return RLF_RESULT_OK;
+    locale_t before = enter(s);
     const rlf_compile_options options = {
         .path = s->path,
         .stdlib = rlf_session_stdlib(s->arena),
@@ -179,8 +197,10 @@ rlf_session_compile(rlf_session *s, bool params_only)
         .classes = &rlf_node_classes,
         .params_only = params_only,
     };
-    return result_of(rlf_compile(&options, s->arena, &s->sources, &s->diags,
-                                 &s->err, &s->graph));
+    rlf_status status = rlf_compile(&options, s->arena, &s->sources, &s->diags,
+                                    &s->err, &s->graph);
+    leave(before);
+    return result_of(status);
 }
 
 rlf_result
@@ -229,7 +249,10 @@ rlf_session_ready(rlf_session *s)
     rlf_result result = rlf_session_compile(s, false);
     if (result != RLF_RESULT_OK || s->run)
         return result;
-    return result_of(open_run(s, &s->err));
+    locale_t before = enter(s);
+    result = result_of(open_run(s, &s->err));
+    leave(before);
+    return result;
 }
 
 static rlf_status
@@ -268,7 +291,9 @@ rlf_session_step(rlf_session *s)
         return result;
     bool done = rlf_run_ended(s->run) ||
                 (s->wanted && rlf_run_steps(s->run) >= s->wanted);
+    locale_t before = enter(s);
     rlf_status status = done ? finish(s, &s->err) : step(s, &s->err);
+    leave(before);
     return status < 0 ? result_of(status)
            : done     ? RLF_RESULT_END
                       : RLF_RESULT_OK;

@@ -9,6 +9,8 @@
 #include "engine/rlflow.h"
 #include "engine/sched/run.h"
 
+#include <locale.h>
+
 /* Options of a run; texts live in the session's arena. */
 typedef struct rlf_session_options {
     uint64_t seed;
@@ -24,6 +26,8 @@ typedef struct rlf_session_options {
 
 struct rlf_session {
     rlf_arena *arena;
+    locale_t locale; /* numbers are read and written with a point, whatever the
+                        host program's locale is */
     const char *path;
     rlf_session_options options;
     struct {
