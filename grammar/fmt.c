@@ -1,9 +1,11 @@
 /* rlf_fmt(): a syntax tree as text in the canonical style.
  *
- * Four columns a level, one space around operators, no alignment, lines of at
- * most 100 columns, one blank line where there were some. Brackets that were
- * written stay. Comments come from the source: one that stands behind a
- * statement stays behind it, any other gets a line of its own before it. */
+ * Four columns a level, one space around operators, lines of at most 100
+ * columns, one blank line where there were some. Brackets that were written
+ * stay. So does what was lined up by hand: the names, signs and help texts of
+ * lines that stand one below another, and arguments below the first one.
+ * Comments come from the source: one that stands behind a statement stays
+ * behind it, any other gets a line of its own before it. */
 #include "grammar/parse.h"
 
 #include <string.h>
@@ -19,6 +21,110 @@ typedef struct printer {
     int indent;
     bool first; /* nothing stands before this line in its block */
 } printer;
+
+/* ---- what was lined up by hand ---- */
+
+static uint32_t
+line_start(const printer *p, uint32_t at)
+{
+    while (at && p->text[at - 1] != '\n')
+        at--;
+    return at;
+}
+
+/* What two words are that belong in one column: a sign or a quote as it is,
+ * names all the same. */
+static char
+sort_of(char c)
+{
+    return strchr("=:\"", c) ? c : 'a';
+}
+
+static size_t
+indent_of(const printer *p, uint32_t line)
+{
+    return strspn(p->text + line, " ");
+}
+
+/* Does a word like that at `at` start in the same column of the line that
+ * starts at `line`, which is indented as much; if `tight`, one space behind
+ * another word? */
+static bool
+starts_word(const printer *p, uint32_t line, uint32_t at, bool tight)
+{
+    uint32_t mine = line_start(p, at), n = at - mine;
+    if (indent_of(p, line) != indent_of(p, mine))
+        return false;
+    for (uint32_t i = 0; i <= n; i++)
+        if (!p->text[line + i] || p->text[line + i] == '\n')
+            return false;
+    const char *there = p->text + line + n;
+    return n > 1 && *there != ' ' && there[-1] == ' ' &&
+           sort_of(*there) == sort_of(p->text[at]) &&
+           (!tight || there[-2] != ' ');
+}
+
+static bool
+is_blank(const printer *p, uint32_t line)
+{
+    char c = p->text[line + indent_of(p, line)];
+    return !c || c == '\n';
+}
+
+/* Does something start in the same column of another line, with no blank line
+ * between the two? */
+static bool
+lined_up(const printer *p, uint32_t at, bool tight)
+{
+    for (uint32_t up = line_start(p, at); up > 0;) {
+        up = line_start(p, up - 1);
+        if (is_blank(p, up))
+            break;
+        if (starts_word(p, up, at, tight))
+            return true;
+    }
+    for (uint32_t i = at; p->text[i]; i++) {
+        if (p->text[i] != '\n')
+            continue;
+        if (is_blank(p, i + 1))
+            break;
+        if (starts_word(p, i + 1, at, tight))
+            return true;
+    }
+    return false;
+}
+
+/* Spaces from `at` to what comes next: one, or those of the source if that is
+ * lined up; if `tight`, with something that has one space before it. */
+static void
+put_gap(printer *p, uint32_t at, bool tight)
+{
+    uint32_t next = at;
+    while (p->text[next] == ' ')
+        next++;
+    int n = next > at + 1 && lined_up(p, next, tight) ? (int)(next - at) : 1;
+    rlf_buf_printf(p->out, "%*s", n, "");
+}
+
+/* Does what is at `at` start a line of the source, right below `first`? */
+static bool
+is_below(const printer *p, uint32_t first, uint32_t at)
+{
+    uint32_t line = at;
+    while (line && p->text[line - 1] == ' ')
+        line--;
+    return line > first && p->text[line - 1] == '\n' &&
+           at - line == first - line_start(p, first);
+}
+
+static bool
+any_below(const printer *p, const rlf_ast_args *args)
+{
+    for (size_t i = 1; args && i < args->count; i++)
+        if (is_below(p, args->data[0].span.first, args->data[i].span.first))
+            return true;
+    return false;
+}
 
 /* ---- expressions ---- */
 
@@ -153,14 +259,17 @@ static void put(printer *p, const rlf_ast_expr *e, int indent, size_t tail);
 static void
 put_args(printer *p, const rlf_ast_args *args, int indent, size_t tail)
 {
+    if (any_below(p, args))
+        indent = (int)column(p);
     for (size_t i = 0; args && i < args->count; i++) {
         const rlf_ast_arg *arg = &args->data[i];
+        bool below = is_below(p, args->data[0].span.first, arg->span.first);
         rlf_buf line = {0};
         flat_arg(&line, arg);
         size_t after = i + 1 < args->count ? 1 : tail + 1;
         if (i)
             rlf_buf_puts(p->out, ", ");
-        if (i && column(p) + line.n + after > WIDTH)
+        if (i && (below || column(p) + line.n + after > WIDTH))
             new_line(p, indent);
         rlf_buf_free(&line);
         if (arg->label.text)
@@ -214,7 +323,7 @@ put_broken(printer *p, const rlf_ast_expr *e, int indent, size_t tail)
 static void
 put(printer *p, const rlf_ast_expr *e, int indent, size_t tail)
 {
-    if (fits(p, e, tail)) {
+    if (fits(p, e, tail) && !any_below(p, e->args)) {
         flat(p->out, e);
         return;
     }
@@ -297,7 +406,8 @@ end_line(printer *p, uint32_t last)
     for (uint32_t i = last; behind && i < c->span.first; i++)
         behind = p->text[i] == ' ' || p->text[i] == '\t' || p->text[i] == ';';
     if (behind) {
-        rlf_buf_puts(p->out, "  ");
+        uint32_t gap = c->span.first - last;
+        rlf_buf_printf(p->out, "%*s", gap > 2 ? (int)gap : 2, "");
         put_comment(p, c->span);
     }
     rlf_buf_putc(p->out, '\n');
@@ -306,20 +416,26 @@ end_line(printer *p, uint32_t last)
 /* ---- statements ---- */
 
 static void
-put_binds(printer *p, const rlf_ast_binds *binds, const char *sign)
+put_binds(printer *p, const rlf_ast_binds *binds, const char *sign, size_t tail)
 {
+    int indent = p->indent + STEP, first = (int)column(p);
     for (size_t i = 0; binds && i < binds->count; i++) {
         const rlf_ast_bind *bind = &binds->data[i];
+        bool below =
+            is_below(p, binds->data[0].name.span.first, bind->name.span.first);
         rlf_buf line = {0};
         flat(&line, bind->value);
-        size_t n = line.n + strlen(bind->name.text) + strlen(sign) + 3;
+        size_t after = i + 1 < binds->count ? 1 : tail;
+        size_t n = line.n + strlen(bind->name.text) + strlen(sign) + after;
         rlf_buf_free(&line);
         if (i)
             rlf_buf_puts(p->out, ", ");
-        if (i && column(p) + n > WIDTH)
-            new_line(p, p->indent + STEP);
+        if (below)
+            indent = first;
+        if (i && (below || column(p) + n > WIDTH))
+            new_line(p, indent);
         rlf_buf_printf(p->out, "%s%s", bind->name.text, sign);
-        put_expr(p, bind->value);
+        put(p, bind->value, p->indent + STEP, after);
     }
 }
 
@@ -382,8 +498,9 @@ put_headed(printer *p, const char *word, const rlf_ast_stmt *stmt)
         rlf_buf_putc(p->out, ')');
     }
     if (stmt->binds) {
+        bool loop = stmt->kind == RLF_AST_FOR;
         rlf_buf_putc(p->out, ' ');
-        put_binds(p, stmt->binds, stmt->kind == RLF_AST_FOR ? " in " : " = ");
+        put_binds(p, stmt->binds, loop ? " in " : " = ", loop ? 2 : 0);
     }
     if (!stmt->body)
         return;
@@ -405,8 +522,9 @@ put_stmt(printer *p, const rlf_ast_stmt *stmt)
     if (stmt->kind == RLF_AST_IF) {
         put_if(p, stmt);
     } else if (stmt->kind == RLF_AST_LET || stmt->kind == RLF_AST_SET) {
-        rlf_buf_printf(p->out, "%s %s ", stmt->name.text,
-                       stmt->kind == RLF_AST_LET ? "=" : ":=");
+        rlf_buf_puts(p->out, stmt->name.text);
+        put_gap(p, stmt->name.span.last, true);
+        rlf_buf_puts(p->out, stmt->kind == RLF_AST_LET ? "= " : ":= ");
         put_expr(p, stmt->value);
     } else {
         put_headed(p, words[stmt->kind], stmt);
@@ -439,7 +557,12 @@ static void
 put_value(printer *p, const rlf_ast_decl *decl)
 {
     if (decl->value) {
-        rlf_buf_puts(p->out, " = ");
+        put_gap(p,
+                decl->word.text && decl->kind != RLF_AST_HOOK
+                    ? decl->word.span.last
+                    : decl->name.span.last,
+                true);
+        rlf_buf_puts(p->out, "= ");
         put_expr(p, decl->value);
     }
     if (decl->low) {
@@ -451,7 +574,10 @@ put_value(printer *p, const rlf_ast_decl *decl)
         put_expr(p, decl->high);
     }
     if (decl->help) {
-        rlf_buf_putc(p->out, ' ');
+        uint32_t at = decl->help->span.first;
+        while (at && p->text[at - 1] == ' ')
+            at--;
+        put_gap(p, at, false);
         put_expr(p, decl->help);
     }
 }
@@ -515,7 +641,7 @@ put_body(printer *p, const rlf_ast_decl *decl)
 {
     rlf_buf_puts(p->out, "(");
     put_formals(p, decl->formals);
-    put_binds(p, decl->binds, ": ");
+    put_binds(p, decl->binds, ": ", 3);
     rlf_buf_puts(p->out, ")");
     if (decl->body->brief) {
         const rlf_ast_expr *e = decl->body->stmts.data[0]->value;
@@ -537,7 +663,12 @@ put_decl(printer *p, const rlf_ast_decl *decl)
     static const char *const words[] = {"import", "param", "data",
                                         "model",  "hook",  "state",
                                         "def",    "flow",  "place"};
-    rlf_buf_printf(p->out, "%s ", words[decl->kind]);
+    rlf_buf_puts(p->out, words[decl->kind]);
+    uint32_t behind = decl->span.first + (uint32_t)strlen(words[decl->kind]);
+    if (decl->kind == RLF_AST_IMPORT || decl->kind == RLF_AST_PLACE)
+        rlf_buf_putc(p->out, ' ');
+    else
+        put_gap(p, behind, true);
     if (decl->kind == RLF_AST_IMPORT) {
         put_expr(p, decl->value);
         if (decl->name.text)
@@ -547,8 +678,10 @@ put_decl(printer *p, const rlf_ast_decl *decl)
     if (decl->name.text)
         rlf_buf_puts(p->out, decl->name.text);
     if (decl->kind == RLF_AST_PARAM || decl->kind == RLF_AST_STATE) {
-        if (decl->word.text)
-            rlf_buf_printf(p->out, " : %s", decl->word.text);
+        if (decl->word.text) {
+            put_gap(p, decl->name.span.last, true);
+            rlf_buf_printf(p->out, ": %s", decl->word.text);
+        }
         put_value(p, decl);
     } else if (decl->kind == RLF_AST_DEF || decl->kind == RLF_AST_FLOW) {
         put_body(p, decl);

@@ -26,18 +26,19 @@ flow f(x:y) {   # behind the brace
 ## The file.
 
 ## A thing.
-data a = 1  # behind
+data a = 1   # behind
 # before
 # before, too
 
 # apart
 
-flow f(x: y) {  # behind the brace
+flow f(x: y) {   # behind the brace
     # first
     a = (1 + 2) * 3
     b = 2  # behind b
     # inside
-    c = f(1, 2)
+    c = f(1,
+          2)
 
     # last
 }
@@ -109,4 +110,38 @@ flow f() {
     }
     x = not a and -b^-c
     s := [1, 2]
+}
+=== what was lined up by hand stays
+param beta      : float = 0.02 in 0..1       "weight"
+param lr        : float = 3e-5               "rate"
+param model_dir : path  = "m"  "not below another"
+
+data  rows  = jsonl("x")
+model actor = lm("m", head: both,
+                 optimizer: adamw(lr: lr))
+model   b = copy(actor)      # far
+flow f(batch: rows[4]) {
+    roll  = actor.generate(batch, max_new: 3)
+    score   = judge(roll)
+    kl    = k1(roll.logprob,
+        base)
+    report score = mean(score over batch),
+           kl = 1,
+        other = 2
+}
+--- fmt
+param beta      : float = 0.02 in 0..1       "weight"
+param lr        : float = 3e-5               "rate"
+param model_dir : path  = "m" "not below another"
+
+data  rows  = jsonl("x")
+model actor = lm("m", head: both,
+                 optimizer: adamw(lr: lr))
+model b = copy(actor)      # far
+flow f(batch: rows[4]) {
+    roll = actor.generate(batch, max_new: 3)
+    score = judge(roll)
+    kl = k1(roll.logprob, base)
+    report score = mean(score over batch),
+           kl = 1, other = 2
 }
