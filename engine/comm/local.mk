@@ -2,4 +2,4 @@
 # test as: check_PROGRAMS += tests/unit/comm_NAME
 #          tests_unit_comm_NAME_LDADD = $(COMM_LIBS)
 noinst_LTLIBRARIES += libcomm.la
-libcomm_la_SOURCES =
+libcomm_la_SOURCES = %D%/comm.h %D%/mail.h %D%/type.def

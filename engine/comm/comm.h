@@ -1,0 +1,211 @@
+/* Communication between the ranks of a run: the contract.
+ *
+ * A *world* is what the ranks of one process share; it knows all ranks of the
+ * run. Ranks are threads of one process (backend `thread`), or of several
+ * (`mpi`): rank = process x ranks of a process + index. An `rlf_comm` is one
+ * rank's end of the world, used by that rank's thread alone. A *group* is an
+ * ordered list of ranks as one of its members sees it; peers are named by
+ * their index in the group.
+ *
+ * The primitive is a *batch* of sends and receives that all go on at once.
+ * Messages of one (sender, receiver, tag) match in the order in which each
+ * side started them; other orders are free. Everything else is written over
+ * batches, once for all transports, and every member of the group must call it
+ * with the same sizes, in the same order for two groups that share two ranks.
+ *
+ * Buffers belong to the caller and stay untouched until the batch is done. A
+ * call returns RLF_OK; RLF_PEER when the run was aborted (by another rank or
+ * this one), with the first error's sentence in *err; RLF_ENV when it waited
+ * longer than the limit, or the transport failed, and then the run is aborted
+ * for all. After an error no byte of a receive buffer means anything, and none
+ * is read or written any more.
+ *
+ * Every wait looks at the abort word and at the limit. It spins (<= 50 us) only
+ * when all threads of the run have a core. Nothing here is global. Mailboxes of
+ * the controller are in mail.h. Where to start reading: group.c. */
+#ifndef RLF_COMM_COMM_H
+#define RLF_COMM_COMM_H
+
+#include "engine/base/status.h"
+
+typedef struct rlf_comm_world rlf_comm_world;
+typedef struct rlf_comm rlf_comm;
+typedef struct rlf_group rlf_group;
+typedef struct rlf_batch rlf_batch;
+typedef struct rlf_comm_backend rlf_comm_backend;
+
+/* Ranks of other processes; NULL in the options: there are none. Only in
+ * builds with MPI (RLF_HAVE_MPI); the program that links it hands it in. */
+extern const rlf_comm_backend rlf_comm_mpi;
+
+typedef struct rlf_comm_options {
+    const rlf_comm_backend *backend; /* of other processes; NULL: alone */
+    int n_ranks;       /* of this process, >= 1; the same in every process */
+    int n_run_threads; /* of all ranks on this machine, for the wait rule;
+                          0: one a rank */
+    double limit;      /* seconds a wait may last in which nothing moves and
+                          its peers do not beat; 0: no limit */
+    int mail_slots;    /* messages that a mailbox holds; 0: 64 */
+    size_t mail_bytes; /* longest message; 0: 512 */
+} rlf_comm_options;
+
+typedef struct rlf_comm_caps {
+    const char *name, *doc; /* of the transport between processes */
+    int n_processes;
+    int n_machines;
+    bool spins;           /* every thread of the run has a core */
+    bool device_memory;   /* buffers may lie on a device */
+    bool moves_by_itself; /* messages move between calls */
+    size_t eager_bytes;   /* within a process: a send of at most that much
+                             does not wait for its receiver */
+} rlf_comm_caps;
+
+/* The name of the launcher that started this process as one of several
+ * ("mpiexec", "srun"), from its environment; NULL: started alone. */
+const char *rlf_comm_launcher(void);
+
+/* Called once in each process, before its rank threads start. With a backend
+ * it meets the other processes; RLF_USER when they disagree about n_ranks. */
+rlf_status rlf_comm_world_new(const rlf_comm_options *options,
+                              rlf_comm_world **out, rlf_err *err);
+/* After all rank threads have ended. In a good run it waits for the other
+ * processes to come here too. After an abort it leaves them alone: report, then
+ * rlf_comm_world_kill(). NULL is fine. */
+void rlf_comm_world_free(rlf_comm_world *world);
+/* Ends the processes of a run that was aborted: with a backend its own way of
+ * killing all (does not return), else nothing. */
+void rlf_comm_world_kill(rlf_comm_world *world, int exit_status);
+
+int rlf_comm_world_size(const rlf_comm_world *world);    /* ranks in all */
+int rlf_comm_world_local(const rlf_comm_world *world);   /* of this process */
+int rlf_comm_world_process(const rlf_comm_world *world); /* this one's index */
+/* The machine that a rank runs on, 0..n_machines - 1 by first appearance. */
+int rlf_comm_world_machine(const rlf_comm_world *world, int rank);
+const rlf_comm_caps *rlf_comm_world_caps(const rlf_comm_world *world);
+/* The end of this process's rank `index` (0..local - 1); the world's. */
+rlf_comm *rlf_comm_of(rlf_comm_world *world, int index);
+/* The controller's end (process 0 only, else NULL): mail and abort alone. */
+rlf_comm *rlf_comm_controller(rlf_comm_world *world);
+
+rlf_comm_world *rlf_comm_world_of(const rlf_comm *comm);
+int rlf_comm_rank(const rlf_comm *comm); /* the controller's: -1 */
+int rlf_comm_size(const rlf_comm *comm);
+/* What this rank works on, for messages; `node` must outlive its use. */
+void rlf_comm_label(rlf_comm *comm, const char *node);
+/* "I am still working": restarts the limit of the ranks of this process that
+ * wait for this one. Ranks elsewhere do not see it. */
+void rlf_comm_beat(rlf_comm *comm);
+/* What this rank waits for now, in words; "" when it does not wait. Any thread
+ * of the process may ask. */
+void rlf_comm_waits(const rlf_comm *comm, char *text, size_t room);
+
+/* Abort: `cause` becomes the run's first error unless there is one; every wait
+ * of every rank returns RLF_PEER. Returns RLF_PEER. Any thread may call it. */
+rlf_status rlf_comm_abort(rlf_comm_world *world, const rlf_err *cause);
+/* RLF_OK, or RLF_PEER with the first error's sentence. */
+rlf_status rlf_comm_check(const rlf_comm_world *world, rlf_err *err);
+/* For tests: the n-th message (1: the next) that this rank starts fails. */
+void rlf_comm_fault(rlf_comm *comm, int64_t n);
+
+/* -- groups ------------------------------------------------------------- */
+
+/* `ranks`: n different ranks of the world, this one among them, the same list
+ * in every member. No communication. */
+rlf_status rlf_group_new(rlf_comm *comm, const int *ranks, int n,
+                         rlf_group **out, rlf_err *err);
+void rlf_group_free(rlf_group *group);
+/* All ranks in order; the end's own, not to be freed. */
+rlf_group *rlf_group_world(rlf_comm *comm);
+int rlf_group_size(const rlf_group *group);
+int rlf_group_index(const rlf_group *group);        /* this member's */
+int rlf_group_rank(const rlf_group *group, int at); /* a member's world rank */
+rlf_comm *rlf_group_comm(const rlf_group *group);
+
+/* -- batches ------------------------------------------------------------ */
+
+/* One message: to or from `peer` (index in the group; itself is allowed).
+ * bytes 0 is a message too. Both sides must agree on bytes. */
+typedef struct rlf_part {
+    int peer;
+    void *data; /* only read where it is sent */
+    size_t bytes;
+} rlf_part;
+
+/* Tags are 0..RLF_TAG_LAST; the collectives have their own. */
+#define RLF_TAG_LAST 1023
+
+/* Start all; *out is to be given to rlf_batch_wait() in any case but an error
+ * (then it is NULL). The arrays may go, the buffers must stay. */
+rlf_status rlf_group_start(rlf_group *group, int tag, const rlf_part *sends,
+                           int n_sends, const rlf_part *receives,
+                           int n_receives, rlf_batch **out, rlf_err *err);
+/* RLF_OK: all are done (*batch is released and NULL). RLF_AGAIN: not yet; all
+ * that this rank has under way was moved on. */
+rlf_status rlf_batch_test(rlf_batch **batch, rlf_err *err);
+/* Until all are done. *batch becomes NULL, also after an error. */
+rlf_status rlf_batch_wait(rlf_batch **batch, rlf_err *err);
+/* Start and wait. */
+rlf_status rlf_group_exchange(rlf_group *group, int tag, const rlf_part *sends,
+                              int n_sends, const rlf_part *receives,
+                              int n_receives, rlf_err *err);
+
+/* -- collectives that move ---------------------------------------------- */
+
+rlf_status rlf_group_barrier(rlf_group *group, rlf_err *err);
+rlf_status rlf_group_bcast(rlf_group *group, int root, void *data, size_t bytes,
+                           rlf_err *err);
+/* `data` of every member, `bytes` each, one after the other into `out`; `data`
+ * may be its own place in `out`. */
+rlf_status rlf_group_all_gather(rlf_group *group, const void *data,
+                                size_t bytes, void *out, rlf_err *err);
+/* The same with bytes[member]. */
+rlf_status rlf_group_all_gatherv(rlf_group *group, const void *data,
+                                 const size_t *bytes, void *out, rlf_err *err);
+/* send_bytes[i] bytes at `send` + the sum of those before go to member i;
+ * receive_bytes[i] from member i come to `receive` in the same manner. */
+rlf_status rlf_group_all_to_allv(rlf_group *group, const void *send,
+                                 const size_t *send_bytes, void *receive,
+                                 const size_t *receive_bytes, rlf_err *err);
+
+/* -- collectives that add ----------------------------------------------- */
+
+typedef enum rlf_comm_type {
+#define COMM_TYPE(name, type, text) RLF_COMM_##name,
+#include "engine/comm/type.def"
+#undef COMM_TYPE
+    RLF_COMM_TYPES
+} rlf_comm_type;
+
+/* A sum is a binary tree over the index in the group, ((0+1)+(2+3))+..., an odd
+ * last one going up unchanged: the same bits on every transport, and the tree
+ * over p k values where each of p members has folded its k = 2^m neighbours by
+ * rlf_comm_fold(). Integers wrap. MAX and MIN of a NaN are NaN. */
+typedef enum rlf_comm_how {
+    RLF_COMM_SUM,
+    RLF_COMM_MAX,
+    RLF_COMM_MIN,
+    RLF_COMM_HOWS
+} rlf_comm_how;
+
+size_t rlf_comm_type_size(rlf_comm_type type);
+
+/* n elements of `in` of all members, combined, in `out` of every member. `in`
+ * and `out` are the same or do not overlap (so below). */
+rlf_status rlf_group_all_reduce(rlf_group *group, const void *in, void *out,
+                                size_t n, rlf_comm_type type, rlf_comm_how how,
+                                rlf_err *err);
+/* In `out` of member `root` alone; elsewhere `out` may be NULL. */
+rlf_status rlf_group_reduce(rlf_group *group, int root, const void *in,
+                            void *out, size_t n, rlf_comm_type type,
+                            rlf_comm_how how, rlf_err *err);
+/* `in` holds counts[0] + counts[1] + ... elements; member i gets its counts[i]
+ * of the result. `out` may be its own place in `in`. */
+rlf_status rlf_group_reduce_scatter(rlf_group *group, const void *in, void *out,
+                                    const size_t *counts, rlf_comm_type type,
+                                    rlf_comm_how how, rlf_err *err);
+/* The same tree on one rank: out[i] = the tree over parts[0..n_parts)[i] for n
+ * elements. `out` may be parts[0]; it overlaps no other. */
+void rlf_comm_fold(void *out, const void *const *parts, int n_parts, size_t n,
+                   rlf_comm_type type, rlf_comm_how how);
+
+#endif
