@@ -113,11 +113,11 @@ bounds(const matcher *m, const rlf_formal *f, double value, rlf_span span)
         return true;
     if (!whole)
         rlf_diag_error(m->s->diags, "argument", span,
-                       "'%s:' of '%s' is a whole number, not %g", f->name,
+                       "'%s:' of '%s' is a whole number, not %.12g", f->name,
                        m->what, value);
     else
         rlf_diag_error(m->s->diags, "argument", span,
-                       "'%s:' of '%s' is %g, and must be from %g to %g",
+                       "'%s:' of '%s' is %.12g, and must be from %.12g to %.12g",
                        f->name, m->what, value, f->least, f->most);
     return false;
 }

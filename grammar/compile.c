@@ -42,6 +42,8 @@ rlf_compile(const rlf_compile_options *options, rlf_arena *arena,
     if (!options->params_only && !diags->errors)
         rlf_sema_flow(&s);
     if (!options->params_only && !diags->errors)
+        RLF_TRY(rlf_sema_place(&s, err));
+    if (!options->params_only && !diags->errors)
         rlf_sema_lower(&s);
     RLF_TRY(failed(&s, err));
     if (!options->params_only)

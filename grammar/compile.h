@@ -21,6 +21,7 @@ typedef struct rlf_compile_options {
     const rlf_compile_setting *settings;
     size_t n_settings;
     const rlf_classes *classes;
+    const char *plan; /* file whose `place` stands for the program's; NULL */
     bool params_only; /* declarations of parameters are enough: settings that
                          must be given may lack, nothing is opened */
 } rlf_compile_options;

@@ -518,9 +518,6 @@ find_flow(rlf_sema *s, const rlf_module *module)
     const rlf_ast_decl *flow = NULL;
     for (size_t i = 0; i < module->program->decls.count; i++) {
         const rlf_ast_decl *decl = module->program->decls.data[i];
-        if (decl->kind == RLF_AST_PLACE)
-            rlf_diag_error(s->diags, "unsupported", decl->span,
-                           "placement cannot be chosen yet: there is one rank");
         if (decl->kind != RLF_AST_FLOW)
             continue;
         if (flow) {

@@ -27,6 +27,7 @@ libgrammar_la_SOURCES = \
 	%D%/param.c \
 	%D%/parse.c \
 	%D%/parse.h \
+	%D%/place.c \
 	%D%/program.c \
 	%D%/report.c \
 	%D%/report.h \

@@ -441,6 +441,12 @@ void rlf_sema_update(rlf_sema *s, const rlf_ast_stmt *stmt);
 /* A live call, if class and receiver make it one; its term. */
 bool rlf_update_live(rlf_sema *s, const rlf_item *item, int set, int *term);
 
+/* ---- place.c ---- */
+
+/* `place` of the program, or of the plan file that stands for it, to
+ * graph->placement. RLF_USER if that file cannot be read or places nothing. */
+rlf_status rlf_sema_place(rlf_sema *s, rlf_err *err);
+
 /* ---- lower.c ---- */
 
 void rlf_sema_lower(rlf_sema *s);

@@ -5,11 +5,13 @@
  *   graph    the graph without its expression programs
  *   full     the graph with them
  *   params   names, values, defaults and ranges of the parameters
+ *   place    the placement; and whether its print is a plan that gives it again
  *
  * A line `#set NAME=VALUE` of the program is a setting of the command line. The
  * program stands in a directory with rows.jsonl, other.rlf and cycle.rlf. */
 #include "tests/golden.h"
 
+#include "engine/graph/place.h"
 #include "grammar/compile.h"
 #include "nodes/table.h"
 
@@ -85,6 +87,38 @@ hide_stdlib(rlf_buf *out)
     *out = text;
 }
 
+/* The placement, and what comes of its print as a plan file. */
+static void
+put_place(rlf_buf *out, rlf_compile_options options, const rlf_graph *graph)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_sources sources = {.arena = arena};
+    rlf_diags diags = {.arena = arena, .sources = &sources};
+    rlf_err err = RLF_ERR_NONE;
+    rlf_buf once = {0}, twice = {0};
+    rlf_graph *again = NULL;
+    rlf_placement_print(graph, &once);
+    rlf_buf_puts(out, text_of(&once));
+    rlf_placement_json(graph, out);
+    rlf_buf_putc(out, '\n');
+    put_file("plan.rlf", text_of(&once), once.n);
+    options.plan = "plan.rlf";
+    if (rlf_compile(&options, arena, &sources, &diags, &err, &again) >= 0) {
+        rlf_placement_print(again, &twice);
+        rlf_buf_printf(out, "as a plan file: %s\n",
+                       strcmp(text_of(&once), text_of(&twice)) == 0
+                           ? "the same"
+                           : text_of(&twice));
+    }
+    rlf_diags_print(&diags, out);
+    if (err.status)
+        rlf_err_print(&err, &sources, out);
+    unlink("plan.rlf");
+    rlf_buf_free(&once);
+    rlf_buf_free(&twice);
+    rlf_arena_free(arena);
+}
+
 static void
 run(const char *name, const char *mode, const char *source, size_t size,
     bool quiet, rlf_buf *out)
@@ -114,6 +148,8 @@ run(const char *name, const char *mode, const char *source, size_t size,
             rlf_buf_puts(out, "compiles\n");
     } else if (options.params_only) {
         put_params(out, graph);
+    } else if (!strcmp(mode, "place")) {
+        put_place(out, options, graph);
     } else {
         rlf_buf text = {0};
         rlf_graph_dump_text(graph, &text);

@@ -110,6 +110,8 @@ set_option(rlf_session *s, const char *name, const char *value, rlf_err *err)
         o->directory = rlf_arena_strdup(s->arena, value);
     else if (strcmp(name, "isa") == 0)
         o->isa = rlf_arena_strdup(s->arena, value);
+    else if (strcmp(name, "plan") == 0)
+        o->plan = rlf_arena_strdup(s->arena, value);
     else if (strcmp(name, "trace") == 0)
         o->trace = rlf_arena_strdup(s->arena, value);
     else
@@ -195,6 +197,7 @@ rlf_session_compile(rlf_session *s, bool params_only)
         .settings = s->settings.data,
         .n_settings = s->settings.count,
         .classes = &rlf_node_classes,
+        .plan = s->options.plan,
         .params_only = params_only,
     };
     rlf_status status = rlf_compile(&options, s->arena, &s->sources, &s->diags,

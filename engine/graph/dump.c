@@ -1,5 +1,6 @@
 /* Printing a graph: text for reading, dot for drawing, json for programs. */
 #include "engine/graph/class.h"
+#include "engine/graph/place.h"
 
 #include <string.h>
 
@@ -173,6 +174,7 @@ rlf_graph_dump_text(const rlf_graph *graph, rlf_buf *out)
     }
     rlf_buf_printf(out, "flow %s\n", graph->name ? graph->name : "");
     put_region(graph, 0, 1, out);
+    rlf_placement_print(graph, out);
 }
 
 static void
@@ -305,5 +307,7 @@ rlf_graph_dump_json(const rlf_graph *graph, rlf_buf *out)
         rlf_buf_puts(out, i ? ",\n " : "\n ");
         json_node(graph, &graph->nodes.data[i], out);
     }
-    rlf_buf_puts(out, "]}\n");
+    rlf_buf_puts(out, "],\n\"place\":");
+    rlf_placement_json(graph, out);
+    rlf_buf_puts(out, "}\n");
 }

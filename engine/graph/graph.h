@@ -209,7 +209,9 @@ typedef struct rlf_param {
     bool given;
 } rlf_param;
 
-typedef struct rlf_place_row rlf_place_row; /* engine/graph/place.h */
+/* engine/graph/place.h */
+typedef struct rlf_place_row rlf_place_row;
+typedef struct rlf_placement rlf_placement;
 
 typedef struct rlf_graph {
     rlf_arena *arena;
@@ -242,6 +244,7 @@ typedef struct rlf_graph {
         rlf_param *data;
         size_t count, room;
     } params;
+    const rlf_placement *placement; /* NULL: the program says nothing */
 } rlf_graph;
 
 rlf_graph *rlf_graph_new(rlf_arena *arena, rlf_sources *sources);

@@ -7,5 +7,6 @@ libgraph_la_SOURCES = \
 	%D%/dump.c \
 	%D%/graph.c %D%/graph.h \
 	%D%/hash.c \
+	%D%/place.c %D%/place.h \
 	%D%/run.c %D%/run.h \
 	%D%/verify.c

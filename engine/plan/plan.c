@@ -7,16 +7,82 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* One rank holds every node, whole. */
+/* What no row says otherwise: one rank holds every node, whole. */
 static void
 place_all(rlf_plan *plan, rlf_arena *arena)
 {
     size_t n = plan->graph->nodes.count;
-    int *ranks = RLF_NEW_ARRAY(arena, int, 1);
     plan->place = RLF_NEW_ARRAY(arena, rlf_node_place, n);
-    for (size_t i = 0; i < n; i++)
-        plan->place[i].layout = (rlf_layout){
-            .ranks = ranks, .n_ranks = 1, .tp = 1, .pp = 1, .dp = 1};
+    for (size_t i = 0; i < n; i++) {
+        const rlf_node *node = &plan->graph->nodes.data[i];
+        rlf_place_row row = rlf_place_row_new(-1, NULL);
+        const rlf_place_row *said =
+            rlf_place_can(node)
+                ? rlf_placement_find(plan->graph->placement, node->receiver,
+                                     node->class)
+                : NULL;
+        if (said)
+            row = *said;
+        bool interleaved =
+            row.schedule && strcmp(row.schedule, "interleaved") == 0;
+        plan->place[i] = (rlf_node_place){
+            .layout = {.ranks = row.ranks,
+                       .n_ranks = row.n_ranks,
+                       .tp = row.tp,
+                       .pp = row.pp,
+                       .dp = row.dp},
+            .zero = row.zero > 0 ? row.zero : 0,
+            .schedule = row.schedule ? row.schedule : "1f1b",
+            .table = row.table,
+            .chunks = row.chunks > 0 ? row.chunks
+                      : interleaved  ? 2
+                                     : 1,
+        };
+    }
+}
+
+/* What a row says that cannot be done yet, or NULL. */
+static const char *
+not_yet(const rlf_place_row *row)
+{
+    if (row->tokens >= 0)
+        return "the size of micro-batches (tokens:) cannot be chosen yet";
+    if (row->recompute > 0)
+        return "recomputing layers (recompute:) cannot be chosen yet";
+    if (row->shards > 1 || row->lanes > 1)
+        return "sums are made in one part: shards: and lanes: above 1 cannot "
+               "run yet";
+    return NULL;
+}
+
+/* The rows of a place block against the run that is asked for. */
+static rlf_status
+check_rows(const rlf_plan *plan, rlf_err *err)
+{
+    const rlf_placement *placement = plan->graph->placement;
+    for (int i = 0; placement && i < placement->n_rows; i++) {
+        const rlf_place_row *row = &placement->rows[i];
+        int most = row->ranks[row->n_ranks - 1];
+        const char *dot = row->call ? "." : "";
+        const char *model = plan->graph->resources.data[row->model].name;
+        const char *call = row->call ? row->call->name : "";
+        const char *why = not_yet(row);
+        if (most < plan->ranks && !why)
+            continue;
+        if (most >= plan->ranks) {
+            rlf_fail(err, RLF_USER,
+                     "'%s%s%s' is placed on rank %d, so it needs %d ranks, and "
+                     "the run has %d",
+                     model, dot, call, most, most + 1, plan->ranks);
+            rlf_err_hint(err, "this version of rlflow runs on one rank: place "
+                              "it on 0, or leave the row out");
+        } else {
+            rlf_fail(err, RLF_USER, "%s", why);
+        }
+        rlf_err_place(err, row->span, NULL);
+        return RLF_USER;
+    }
+    return RLF_OK;
 }
 
 static uint64_t
@@ -37,9 +103,18 @@ hash_plan(const rlf_plan *plan)
     hash = rlf_hash(hash, numbers, sizeof numbers);
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {
         const rlf_layout *l = &plan->place[i].layout;
-        int split[] = {l->tp, l->pp, l->dp};
+        int split[] = {l->tp, l->pp, l->dp, plan->place[i].zero,
+                       plan->place[i].chunks};
         hash = rlf_hash(hash, split, sizeof split);
+        hash = hash_text(hash, plan->place[i].schedule);
         hash = rlf_hash(hash, l->ranks, sizeof(int) * (size_t)l->n_ranks);
+    }
+    const rlf_placement *placement = plan->graph->placement;
+    for (int i = 0; placement && i < placement->n_rows; i++) {
+        const rlf_place_row *row = &placement->rows[i];
+        int whole[] = {row->model, row->offload, row->shards, row->lanes};
+        if (!row->call)
+            hash = rlf_hash(hash, whole, sizeof whole);
     }
     return rlf_hash_mix(hash);
 }
@@ -61,20 +136,12 @@ rlf_plan_make(const rlf_graph *graph, const rlf_plan_options *options,
                                     .version = PACKAGE_VERSION,
                                     .shards = 1,
                                     .lanes = 1};
+    RLF_TRY(check_rows(plan, err));
     place_all(plan, arena);
     plan->program_hash = rlf_graph_hash(graph);
     plan->hash = hash_plan(plan);
     *out = plan;
     return RLF_OK;
-}
-
-/* A call of a model that a place row can name. */
-static bool
-placeable(const rlf_node *node)
-{
-    return node->receiver >= 0 &&
-           (node->class->receiver == RLF_RECEIVER_MODEL ||
-            node->class->role == RLF_ROLE_UPDATE);
 }
 
 static bool
@@ -83,11 +150,49 @@ printed_before(const rlf_plan *plan, size_t index)
     const rlf_node *node = &plan->graph->nodes.data[index];
     for (size_t i = 0; i < index; i++) {
         const rlf_node *other = &plan->graph->nodes.data[i];
-        if (placeable(other) && other->receiver == node->receiver &&
+        if (rlf_place_can(other) && other->receiver == node->receiver &&
             other->class == node->class)
             return true;
     }
     return false;
+}
+
+/* The row that would place a node where it is. */
+static rlf_place_row
+row_of(const rlf_plan *plan, size_t index)
+{
+    const rlf_node *node = &plan->graph->nodes.data[index];
+    const rlf_node_place *place = &plan->place[index];
+    rlf_place_row row = rlf_place_row_new(node->receiver, node->class);
+    row.ranks = place->layout.ranks;
+    row.n_ranks = place->layout.n_ranks;
+    row.tp = place->layout.tp;
+    row.pp = place->layout.pp;
+    row.dp = place->layout.dp;
+    if (node->class->role == RLF_ROLE_UPDATE) {
+        row.zero = place->zero ? place->zero : -1;
+        if (strcmp(place->schedule, "1f1b") != 0)
+            row.schedule = place->schedule;
+        row.table = place->table;
+        row.chunks = place->chunks > 1 ? place->chunks : -1;
+    }
+    return row;
+}
+
+/* What is said of whole models goes on being said. */
+static void
+put_models(const rlf_plan *plan, rlf_buf *out)
+{
+    const rlf_placement *placement = plan->graph->placement;
+    for (int i = 0; placement && i < placement->n_rows; i++) {
+        const rlf_place_row *row = &placement->rows[i];
+        if (row->call ||
+            (row->offload < 0 && row->shards < 0 && row->lanes < 0))
+            continue;
+        rlf_buf_puts(out, "    ");
+        rlf_place_row_print(plan->graph, row, out);
+        rlf_buf_putc(out, '\n');
+    }
 }
 
 void
@@ -102,15 +207,13 @@ rlf_plan_print(const rlf_plan *plan, rlf_buf *out)
                    plan->numerics.lanes, plan->numerics.version);
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {
         const rlf_node *node = &plan->graph->nodes.data[i];
-        if (!placeable(node) || printed_before(plan, i))
+        if (!rlf_place_can(node) || printed_before(plan, i))
             continue;
-        const rlf_layout *l = &plan->place[i].layout;
-        rlf_buf_printf(out, "    %s.%s on ",
-                       plan->graph->resources.data[node->receiver].name,
-                       node->class->name);
-        for (int k = 0; k < l->n_ranks; k++)
-            rlf_buf_printf(out, "%s%d", k ? ", " : "", l->ranks[k]);
-        rlf_buf_printf(out, " (tp: %d, pp: %d, dp: %d)\n", l->tp, l->pp, l->dp);
+        rlf_place_row row = row_of(plan, i);
+        rlf_buf_puts(out, "    ");
+        rlf_place_row_print(plan->graph, &row, out);
+        rlf_buf_putc(out, '\n');
     }
+    put_models(plan, out);
     rlf_buf_puts(out, "}\n");
 }

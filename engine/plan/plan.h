@@ -8,6 +8,7 @@
 #define RLF_PLAN_PLAN_H
 
 #include "engine/graph/class.h"
+#include "engine/graph/place.h"
 #include "engine/layout/layout.h"
 
 /* Everything beside program, parameters, data and seed that decides a run's
@@ -19,8 +20,14 @@ typedef struct rlf_numerics {
     int shards, lanes;   /* of every model on this rank count */
 } rlf_numerics;
 
+/* Where a node runs, and how its work is cut there. */
 typedef struct rlf_node_place {
     rlf_layout layout;
+    int zero;             /* stage of the optimizer's sharding over dp */
+    const char *schedule; /* of the pipeline: as in rlf_place_row; "1f1b" if
+                             nothing is said */
+    const char *table;
+    int chunks;
 } rlf_node_place;
 
 typedef struct rlf_plan_options {

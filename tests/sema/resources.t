@@ -51,7 +51,7 @@ test.rlf:14:11: error: 'jsonl' lacks 'path'
    14 | data d5 = jsonl()
       |           ^~~~~
 hint: a file with one JSON object a line, or a JSON list
-test.rlf:15:38: error: 'first:' of 'jsonl' is 0, and must be from 1 to 4e+09
+test.rlf:15:38: error: 'first:' of 'jsonl' is 0, and must be from 1 to 4000000000
    15 | data d6 = jsonl("rows.jsonl", first: 0)
       |                                      ^
 test.rlf:16:12: error: 'lm' lacks 'from'
@@ -73,7 +73,7 @@ test.rlf:20:31: error: 'adamw' lacks 'lr:'
    20 | model m5 = lm("x", optimizer: adamw())
       |                               ^~~~~
 hint: learning rate; may use step and states
-test.rlf:21:41: error: 'lr:' of 'adamw' is 1e+09, and must be from 0 to 1000
+test.rlf:21:41: error: 'lr:' of 'adamw' is 1000000000, and must be from 0 to 1000
    21 | model m6 = lm("x", optimizer: adamw(lr: 1e9))
       |                                         ^~~
 test.rlf:22:15: error: 'llama' lacks 'heads:'
@@ -106,7 +106,7 @@ test.rlf:28:1: error: a state per row of a data set cannot run yet
    28 | state s1 : prompts = 0.5
       | ^~~~~~~~~~~~~~~~~~~~~~~~
 1 more error
-=== a turn, a tool, placement, collect, weights, sampling ahead: not yet
+=== a turn, a tool, collect, weights, sampling ahead: not yet
 import "std/advantage"
 import "std/loss"
 param beta : float = 0.1
@@ -117,8 +117,6 @@ model ref = copy(actor)
 hook judge = lua("j.lua")
 state lambda = 1.0
 hook tool = lua("x", per: turn)
-place flatten
-place { actor.update on 0..3 (tp: 2) }
 flow f(batch: prompts[8]) {
     a = actor.generate(batch, max_new: 3, tool: tool, turns: 2)
     b = actor.generate(batch, max_new: 3, ahead: 1)
@@ -128,23 +126,17 @@ flow f(batch: prompts[8]) {
     }
 }
 --- errors
-test.rlf:11:1: error: placement cannot be chosen yet: there is one rank
-   11 | place flatten
-      | ^~~~~~~~~~~~~
-test.rlf:12:1: error: placement cannot be chosen yet: there is one rank
-   12 | place { actor.update on 0..3 (tp: 2) }
-      | ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-test.rlf:14:43: error: tools cannot run yet
-   14 |     a = actor.generate(batch, max_new: 3, tool: tool, turns: 2)
+test.rlf:12:43: error: tools cannot run yet
+   12 |     a = actor.generate(batch, max_new: 3, tool: tool, turns: 2)
       |                                           ^~~~~~~~~~
-test.rlf:14:55: error: turns cannot run yet
-   14 |     a = actor.generate(batch, max_new: 3, tool: tool, turns: 2)
+test.rlf:12:55: error: turns cannot run yet
+   12 |     a = actor.generate(batch, max_new: 3, tool: tool, turns: 2)
       |                                                       ^~~~~~~~
-test.rlf:15:43: error: sampling ahead of training cannot run yet
-   15 |     b = actor.generate(batch, max_new: 3, ahead: 1)
+test.rlf:13:43: error: sampling ahead of training cannot run yet
+   13 |     b = actor.generate(batch, max_new: 3, ahead: 1)
       |                                           ^~~~~~~~
-test.rlf:16:5: error: collect cannot run yet
-   16 |     collect batch (rounds: 3) {
+test.rlf:14:5: error: collect cannot run yet
+   14 |     collect batch (rounds: 3) {
       |     ^~~~~~~~~~~~~~~~~~~~~~~~~~~
 === distributions over the vocabulary: not yet
 import "std/advantage"

@@ -1,0 +1,213 @@
+/* Placement as data: finding rows and printing them. See place.h. */
+#include "engine/graph/place.h"
+
+#include "engine/graph/class.h"
+
+#include <string.h>
+
+const char *
+rlf_strategy_word(rlf_strategy strategy)
+{
+    static const char *const word[RLF_STRATEGIES] = {
+        [RLF_STRATEGY_NONE] = "",
+        [RLF_STRATEGY_FLATTEN] = "flatten",
+        [RLF_STRATEGY_INTERLEAVE] = "interleave",
+        [RLF_STRATEGY_SEPARATE] = "separate",
+    };
+    return word[strategy];
+}
+
+rlf_place_row
+rlf_place_row_new(int model, const rlf_node_class *call)
+{
+    static const int rank = 0;
+    return (rlf_place_row){.model = model,
+                           .call = call,
+                           .ranks = &rank,
+                           .n_ranks = 1,
+                           .tp = 1,
+                           .pp = 1,
+                           .dp = 1,
+                           .zero = -1,
+                           .tokens = -1,
+                           .chunks = -1,
+                           .recompute = -1,
+                           .offload = -1,
+                           .shards = -1,
+                           .lanes = -1};
+}
+
+bool
+rlf_place_can(const rlf_node *node)
+{
+    return node->receiver >= 0 &&
+           (node->class->role == RLF_ROLE_UPDATE ||
+            (node->class->role == RLF_ROLE_METHOD &&
+             node->class->receiver == RLF_RECEIVER_MODEL));
+}
+
+const rlf_place_row *
+rlf_placement_find(const rlf_placement *placement, int model,
+                   const rlf_node_class *call)
+{
+    const rlf_place_row *whole = NULL;
+    for (int i = 0; placement && i < placement->n_rows; i++) {
+        const rlf_place_row *row = &placement->rows[i];
+        if (row->model != model)
+            continue;
+        if (row->call && row->call == call)
+            return row;
+        if (!row->call)
+            whole = row;
+    }
+    return whole;
+}
+
+/* ---- printing ---- */
+
+/* "0..3, 6": neighbours as ranges. */
+static void
+put_ranks(const rlf_place_row *row, rlf_buf *out)
+{
+    for (int i = 0; i < row->n_ranks;) {
+        int last = i;
+        while (last + 1 < row->n_ranks &&
+               row->ranks[last + 1] == row->ranks[last] + 1)
+            last++;
+        rlf_buf_printf(out, "%s%d", i ? ", " : "", row->ranks[i]);
+        if (last > i)
+            rlf_buf_printf(out, "..%d", row->ranks[last]);
+        i = last + 1;
+    }
+}
+
+/* The arguments that are said, in the order in which they are documented. */
+typedef struct said {
+    const char *name;
+    int number;       /* -1: not said */
+    const char *text; /* instead of the number */
+    bool flag;
+} said;
+
+enum { SAID = 11 };
+
+static void
+list_said(const rlf_place_row *row, said list[SAID])
+{
+    const char *schedule = row->table ? row->table : row->schedule;
+    const said all[SAID] = {
+        {"tp", row->tp, NULL, false},
+        {"pp", row->pp, NULL, false},
+        {"dp", row->dp, NULL, false},
+        {"zero", row->zero, NULL, false},
+        {"tokens", row->tokens, NULL, false},
+        {"schedule", -1, schedule, false},
+        {"chunks", row->chunks, NULL, false},
+        {"recompute", row->recompute, NULL, true},
+        {"offload", row->offload, NULL, true},
+        {"shards", row->shards, NULL, false},
+        {"lanes", row->lanes, NULL, false},
+    };
+    memcpy(list, all, sizeof all);
+}
+
+void
+rlf_place_row_print(const rlf_graph *graph, const rlf_place_row *row,
+                    rlf_buf *out)
+{
+    rlf_buf_printf(out, "%s%s%s on ", graph->resources.data[row->model].name,
+                   row->call ? "." : "", row->call ? row->call->name : "");
+    put_ranks(row, out);
+    said list[SAID];
+    list_said(row, list);
+    const char *sign = " (";
+    for (int i = 0; i < SAID; i++) {
+        const said *a = &list[i];
+        if (a->number < 0 && !a->text)
+            continue;
+        rlf_buf_printf(out, "%s%s: ", sign, a->name);
+        if (a->text)
+            rlf_buf_json(out, a->text, strlen(a->text));
+        else if (a->flag)
+            rlf_buf_puts(out, a->number ? "true" : "false");
+        else
+            rlf_buf_printf(out, "%d", a->number);
+        sign = ", ";
+    }
+    rlf_buf_putc(out, ')');
+}
+
+void
+rlf_placement_print(const rlf_graph *graph, rlf_buf *out)
+{
+    const rlf_placement *p = graph->placement;
+    if (!p)
+        return;
+    if (p->strategy != RLF_STRATEGY_NONE)
+        rlf_buf_printf(out, "place %s\n", rlf_strategy_word(p->strategy));
+    if (!p->n_rows)
+        return;
+    rlf_buf_puts(out, "place {\n");
+    for (int i = 0; i < p->n_rows; i++) {
+        rlf_buf_puts(out, "    ");
+        rlf_place_row_print(graph, &p->rows[i], out);
+        rlf_buf_putc(out, '\n');
+    }
+    rlf_buf_puts(out, "}\n");
+}
+
+static void
+json_text(const char *key, const char *text, rlf_buf *out)
+{
+    rlf_buf_printf(out, "\"%s\":", key);
+    if (text)
+        rlf_buf_json(out, text, strlen(text));
+    else
+        rlf_buf_puts(out, "null");
+}
+
+static void
+json_row(const rlf_graph *graph, const rlf_place_row *row, rlf_buf *out)
+{
+    rlf_buf_putc(out, '{');
+    json_text("model", graph->resources.data[row->model].name, out);
+    rlf_buf_putc(out, ',');
+    json_text("call", row->call ? row->call->name : NULL, out);
+    rlf_buf_puts(out, ",\"ranks\":[");
+    for (int i = 0; i < row->n_ranks; i++)
+        rlf_buf_printf(out, "%s%d", i ? "," : "", row->ranks[i]);
+    rlf_buf_putc(out, ']');
+    said list[SAID];
+    list_said(row, list);
+    for (int i = 0; i < SAID; i++) {
+        const said *a = &list[i];
+        rlf_buf_putc(out, ',');
+        if (a->text || a->number < 0)
+            json_text(a->name, a->text, out);
+        else if (a->flag)
+            rlf_buf_printf(out, "\"%s\":%s", a->name,
+                           a->number ? "true" : "false");
+        else
+            rlf_buf_printf(out, "\"%s\":%d", a->name, a->number);
+    }
+    rlf_buf_putc(out, '}');
+}
+
+void
+rlf_placement_json(const rlf_graph *graph, rlf_buf *out)
+{
+    const rlf_placement *p = graph->placement;
+    if (!p) {
+        rlf_buf_puts(out, "null");
+        return;
+    }
+    rlf_buf_putc(out, '{');
+    json_text("strategy", p->strategy ? rlf_strategy_word(p->strategy) : NULL,
+              out);
+    rlf_buf_puts(out, ",\"rows\":[");
+    for (int i = 0; i < p->n_rows; i++) {
+        rlf_buf_puts(out, i ? ",\n  " : "\n  ");
+        json_row(graph, &p->rows[i], out);
+    }
+    rlf_buf_puts(out, "]}");
+}

@@ -1,0 +1,69 @@
+/* Placement: what a program's `place` declarations, or a plan file, say.
+ *
+ * Data only, checked by the grammar: models are there, calls are made, ranks
+ * are distinct, tp * pp * dp is their number. Whether a run has those ranks,
+ * and what is decided where nothing is said, is engine/plan's matter.
+ *
+ * A row places one kind of call of a model or, without a call, all calls of
+ * the model that have no row of their own. */
+#ifndef RLF_GRAPH_PLACE_H
+#define RLF_GRAPH_PLACE_H
+
+#include "engine/graph/graph.h"
+
+/* How the planner spreads what no row places. */
+typedef enum rlf_strategy {
+    RLF_STRATEGY_NONE,       /* nothing said */
+    RLF_STRATEGY_FLATTEN,    /* every call on all ranks, one after another */
+    RLF_STRATEGY_INTERLEAVE, /* models share ranks in turn */
+    RLF_STRATEGY_SEPARATE,   /* what trains and what only reads apart */
+    RLF_STRATEGIES
+} rlf_strategy;
+
+/* "flatten"; "" for NONE. */
+const char *rlf_strategy_word(rlf_strategy strategy);
+
+struct rlf_place_row {
+    int model;                  /* resource */
+    const rlf_node_class *call; /* NULL: the whole model */
+    const int *ranks;           /* n_ranks, ascending, distinct */
+    int n_ranks;
+    int tp, pp, dp; /* their product is n_ranks */
+    int zero;       /* stage of the optimizer's sharding over dp; -1: not said
+                       (so it is with everything below) */
+    int tokens;     /* of a micro-batch at most */
+    const char *schedule; /* of the pipeline: "gpipe", "1f1b", "interleaved",
+                             or "table"; NULL */
+    const char *table; /* schedule "table": its file, as it is to be opened */
+    int chunks;    /* schedule "interleaved": parts of the layers a rank has */
+    int recompute; /* 1: a training pass keeps only each layer's input */
+    int offload;   /* 1: the weights lie in host memory between calls */
+    /* Of a whole model only; powers of two (engine.md 7). */
+    int shards, lanes;
+    rlf_span span;
+};
+
+struct rlf_placement {
+    rlf_strategy strategy;
+    rlf_span span;       /* of the strategy */
+    rlf_place_row *rows; /* in the order of the text */
+    int n_rows;
+};
+
+/* A row about which nothing is said but where it is: one rank, number 0. */
+rlf_place_row rlf_place_row_new(int model, const rlf_node_class *call);
+/* Is it a call of a model that a row can place? */
+bool rlf_place_can(const rlf_node *node);
+/* The row that places calls of `call` on `model`: its own or the model's.
+ * NULL: none. With `call` NULL the row of the whole model. */
+const rlf_place_row *rlf_placement_find(const rlf_placement *placement,
+                                        int model, const rlf_node_class *call);
+/* "actor.update on 0..7 (tp: 4, pp: 2, dp: 1)", as it is written in a place
+ * block. */
+void rlf_place_row_print(const rlf_graph *graph, const rlf_place_row *row,
+                         rlf_buf *out);
+/* All of it as text, or as a JSON object. Nothing said: nothing, or null. */
+void rlf_placement_print(const rlf_graph *graph, rlf_buf *out);
+void rlf_placement_json(const rlf_graph *graph, rlf_buf *out);
+
+#endif

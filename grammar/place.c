@@ -1,0 +1,614 @@
+/* `place`: rows and strategies, checked and made data (engine/graph/place.h).
+ *
+ * What can be said here is said here: names, ranks, how they are divided,
+ * which argument means something for which call. Whether a run has the ranks
+ * is the plan's matter. A plan file (--plan) holds nothing but `place` and
+ * stands for the program's own. */
+#include "grammar/sema.h"
+
+#include "engine/graph/place.h"
+#include "grammar/parse.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_RANKS = 65536, MOST_TOKENS = 1 << 30 };
+
+/* ---- arguments ---- */
+
+/* What an argument is about, and so the rows that may have it. */
+typedef enum about {
+    ABOUT_CALL,  /* any row */
+    ABOUT_TRAIN, /* an update's pipeline and optimizer */
+    ABOUT_MICRO, /* what runs in micro-batches: all but generation */
+    ABOUT_READ,  /* a whole model that never trains */
+    ABOUT_MODEL, /* a whole model */
+} about;
+
+enum {
+    TP,
+    PP,
+    DP,
+    ZERO,
+    TOKENS,
+    SCHEDULE,
+    CHUNKS,
+    RECOMPUTE,
+    OFFLOAD,
+    SHARDS,
+    LANES,
+    ARGS
+};
+
+// clang-format off
+static const rlf_formal formals[ARGS] = {
+    [TP] = {.name = "tp", .kind = RLF_FORMAL_INT, .labelled = true,
+            .least = 1, .most = MOST_RANKS, .doc = "tensor parallel ranks"},
+    [PP] = {.name = "pp", .kind = RLF_FORMAL_INT, .labelled = true,
+            .least = 1, .most = MOST_RANKS, .doc = "stages of the pipeline"},
+    [DP] = {.name = "dp", .kind = RLF_FORMAL_INT, .labelled = true,
+            .least = 1, .most = MOST_RANKS, .doc = "data parallel replicas"},
+    [ZERO] = {.name = "zero", .kind = RLF_FORMAL_INT, .labelled = true,
+              .least = 0, .most = 1,
+              .doc = "1: each replica holds its part of the optimizer"},
+    [TOKENS] = {.name = "tokens", .kind = RLF_FORMAL_INT, .labelled = true,
+                .least = 1, .most = MOST_TOKENS,
+                .doc = "of a micro-batch at most"},
+    [SCHEDULE] = {.name = "schedule", .kind = RLF_FORMAL_TEXT,
+                  .labelled = true, .doc = "of the pipeline"},
+    [CHUNKS] = {.name = "chunks", .kind = RLF_FORMAL_INT, .labelled = true,
+                .least = 2, .most = 1024,
+                .doc = "parts of the layers that a rank has"},
+    [RECOMPUTE] = {.name = "recompute", .kind = RLF_FORMAL_FLAG,
+                   .labelled = true,
+                   .doc = "keep each layer's input, compute the rest again"},
+    [OFFLOAD] = {.name = "offload", .kind = RLF_FORMAL_FLAG, .labelled = true,
+                 .doc = "keep the weights in host memory between calls"},
+    [SHARDS] = {.name = "shards", .kind = RLF_FORMAL_INT, .labelled = true,
+                .least = 1, .most = MOST_RANKS,
+                .doc = "partial sums of what tensor parallelism may split"},
+    [LANES] = {.name = "lanes", .kind = RLF_FORMAL_INT, .labelled = true,
+               .least = 1, .most = MOST_RANKS,
+               .doc = "partial sums of gradients over samples"},
+};
+static const about abouts[ARGS] = {
+    [ZERO] = ABOUT_TRAIN,     [TOKENS] = ABOUT_MICRO,
+    [SCHEDULE] = ABOUT_TRAIN, [CHUNKS] = ABOUT_TRAIN,
+    [RECOMPUTE] = ABOUT_TRAIN, [OFFLOAD] = ABOUT_READ,
+    [SHARDS] = ABOUT_MODEL,   [LANES] = ABOUT_MODEL,
+};
+// clang-format on
+
+/* A row on its way. */
+typedef struct maker {
+    rlf_sema *s;
+    const rlf_module *module; /* paths are relative to its file */
+    const rlf_ast_row *ast;
+    const char *what; /* "actor.update" */
+    rlf_place_row row;
+} maker;
+
+static const char *
+model_name(const maker *m)
+{
+    return m->s->graph->resources.data[m->row.model].name;
+}
+
+/* Does the argument mean something in this row? */
+static bool
+belongs(const maker *m, about kind, const rlf_arg *arg)
+{
+    const rlf_node_class *call = m->row.call;
+    rlf_diags *diags = m->s->diags;
+    bool trained = m->s->graph->resources.data[m->row.model].trained;
+    bool update = call ? call->role == RLF_ROLE_UPDATE : trained;
+    const char *model = model_name(m);
+    rlf_diag *diag;
+    if (kind == ABOUT_TRAIN && !update && !call) {
+        rlf_diag_error(diags, "place", arg->span,
+                       "'%s:' is of an update, and '%s' is never updated",
+                       arg->name, model);
+        return false;
+    }
+    if (kind == ABOUT_TRAIN && !update) {
+        diag = rlf_diag_error(diags, "place", arg->span,
+                              "'%s:' is of an update, and this row places "
+                              "'%s'",
+                              arg->name, m->what);
+        if (trained)
+            rlf_diag_hint(diags, diag, "say it of %s.update", model);
+        return false;
+    }
+    if (kind == ABOUT_MICRO && call && call->sampled) {
+        rlf_diag_error(diags, "place", arg->span,
+                       "'%s' works token by token and has no micro-batches",
+                       m->what);
+        return false;
+    }
+    if (kind == ABOUT_READ && trained && arg->number != 0) {
+        diag = rlf_diag_error(diags, "place", arg->span,
+                              "'%s' is trained, and its weights stay where "
+                              "they are",
+                              model);
+        rlf_diag_hint(diags, diag,
+                      "models that are never updated can be "
+                      "offloaded");
+        return false;
+    }
+    if ((kind == ABOUT_MODEL || kind == ABOUT_READ) && call) {
+        diag = rlf_diag_error(diags, "place", arg->span,
+                              "'%s:' is of a whole model, not of one call",
+                              arg->name);
+        rlf_diag_hint(diags, diag, "give '%s' a row of its own", model);
+        return false;
+    }
+    return true;
+}
+
+static bool
+power_of_two(const maker *m, const rlf_arg *arg)
+{
+    int n = (int)arg->number, below = 1;
+    if ((n & (n - 1)) == 0)
+        return true;
+    while (2 * below < n)
+        below *= 2;
+    rlf_diag *diag =
+        rlf_diag_error(m->s->diags, "place", arg->span,
+                       "'%s:' is a power of two, and %d is none", arg->name, n);
+    rlf_diag_hint(m->s->diags, diag, "%d or %d would do", below, 2 * below);
+    return false;
+}
+
+/* One of the known ones, or the file of a table. */
+static bool
+schedule(maker *m, const rlf_arg *arg)
+{
+    static const char *const known[] = {"gpipe", "1f1b", "interleaved"};
+    for (size_t i = 0; i < RLF_COUNT(known); i++) {
+        if (!strcmp(known[i], arg->text)) {
+            m->row.schedule = known[i];
+            return true;
+        }
+    }
+    if (strpbrk(arg->text, "./")) {
+        m->row.schedule = "table";
+        m->row.table = rlf_sema_path(m->s, m->module, arg->text);
+        return true;
+    }
+    rlf_diag *diag = rlf_diag_error(m->s->diags, "place", arg->span,
+                                    "there is no schedule \"%s\"", arg->text);
+    const char *nearest = rlf_str_nearest(arg->text, known, RLF_COUNT(known));
+    if (nearest)
+        rlf_diag_hint(m->s->diags, diag, "did you mean \"%s\"?", nearest);
+    else
+        rlf_diag_hint(m->s->diags, diag,
+                      "it is \"gpipe\", \"1f1b\", \"interleaved\", or the file "
+                      "of a table");
+    return false;
+}
+
+static bool
+put_arg(maker *m, int which, const rlf_arg *arg)
+{
+    rlf_place_row *row = &m->row;
+    int *const to[ARGS] = {
+        [TP] = &row->tp,           [PP] = &row->pp,
+        [DP] = &row->dp,           [ZERO] = &row->zero,
+        [TOKENS] = &row->tokens,   [CHUNKS] = &row->chunks,
+        [OFFLOAD] = &row->offload, [RECOMPUTE] = &row->recompute,
+        [SHARDS] = &row->shards,   [LANES] = &row->lanes,
+    };
+    if (!belongs(m, abouts[which], arg))
+        return false;
+    if (which == SCHEDULE)
+        return schedule(m, arg);
+    if ((which == SHARDS || which == LANES) && !power_of_two(m, arg))
+        return false;
+    *to[which] = formals[which].kind == RLF_FORMAL_FLAG ? arg->number != 0
+                                                        : (int)arg->number;
+    return true;
+}
+
+/* `given`: the arguments by number; NULL where there is none. */
+static bool
+read_args(maker *m, const rlf_arg *given[ARGS])
+{
+    const rlf_constructor c = {
+        .name = m->what, .formals = formals, .n_formals = ARGS};
+    const rlf_ast_expr call = {.kind = RLF_AST_CALL,
+                               .span = m->ast->span,
+                               .at = m->ast->span,
+                               .args = m->ast->args};
+    rlf_arg *args;
+    int n;
+    bool good =
+        rlf_args_constructor(m->s, &call, &c, RLF_RESOURCE_MODEL, &args, &n);
+    for (int i = 0; i < ARGS; i++) {
+        given[i] = rlf_args_find(args, n, formals[i].name);
+        if (good && given[i])
+            good = put_arg(m, i, given[i]);
+    }
+    if (good && given[CHUNKS] &&
+        (!m->row.schedule || strcmp(m->row.schedule, "interleaved") != 0)) {
+        rlf_diag *diag =
+            rlf_diag_error(m->s->diags, "place", given[CHUNKS]->span,
+                           "'chunks:' is of the interleaved "
+                           "schedule");
+        rlf_diag_hint(m->s->diags, diag,
+                      "add schedule: \"interleaved\", or leave it out");
+        good = false;
+    }
+    return good;
+}
+
+/* ---- ranks ---- */
+
+/* A rank's number; -1 after a message. */
+static int
+rank_number(const maker *m, const rlf_ast_expr *e)
+{
+    double x = e->number;
+    bool good = e->kind == RLF_AST_NUMBER && e->unit == RLF_AST_PLAIN &&
+                x == floor(x) && x >= 0 && x < MOST_RANKS;
+    if (good)
+        return (int)x;
+    if (e->kind == RLF_AST_NUMBER)
+        rlf_diag_error(m->s->diags, "place", e->span,
+                       "a rank is a whole number from 0 to %d", MOST_RANKS - 1);
+    return -1;
+}
+
+static int
+by_number(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+static bool
+read_ranks(maker *m)
+{
+    RLF_VEC(int) ranks = {0};
+    bool *seen = RLF_NEW_ARRAY(m->s->arena, bool, MOST_RANKS);
+    for (size_t i = 0; i < m->ast->ranks->count; i++) {
+        const rlf_ast_rank *r = &m->ast->ranks->data[i];
+        int first = rank_number(m, r->first);
+        int last = r->last ? rank_number(m, r->last) : first;
+        if (first < 0 || last < 0)
+            return false;
+        if (last < first) {
+            rlf_diag *diag = rlf_diag_error(m->s->diags, "place", r->span,
+                                            "a range of ranks goes up");
+            rlf_diag_hint(m->s->diags, diag, "write %d..%d", last, first);
+            return false;
+        }
+        for (int rank = first; rank <= last; rank++) {
+            if (seen[rank]) {
+                rlf_diag_error(m->s->diags, "place", r->span,
+                               "rank %d is named twice", rank);
+                return false;
+            }
+            seen[rank] = true;
+            RLF_PUSH_IN(m->s->arena, &ranks, rank);
+        }
+    }
+    qsort(ranks.data, ranks.count, sizeof *ranks.data, by_number);
+    m->row.ranks = ranks.data;
+    m->row.n_ranks = (int)ranks.count;
+    return true;
+}
+
+/* "1, 2, 4 or 8" */
+static const char *
+divisors(const maker *m, int n)
+{
+    rlf_buf out = {0};
+    for (int d = 1; d <= n; d++) {
+        if (n % d == 0)
+            rlf_buf_printf(&out, "%s%d",
+                           d == 1   ? ""
+                           : d == n ? " or "
+                                    : ", ",
+                           d);
+    }
+    const char *text = rlf_arena_strdup(m->s->arena, out.p);
+    rlf_buf_free(&out);
+    return text;
+}
+
+/* tp * pp * dp is the number of ranks; dp follows if it was not said. */
+static bool
+divide(maker *m, const rlf_arg *given[ARGS])
+{
+    rlf_diags *diags = m->s->diags;
+    int left = m->row.n_ranks;
+    const char *ranks = left == 1 ? "rank" : "ranks";
+    rlf_diag *diag;
+    for (int i = TP; i <= PP; i++) {
+        int part = i == TP ? m->row.tp : m->row.pp;
+        if (left % part == 0) {
+            left /= part;
+            continue;
+        }
+        diag = rlf_diag_error(
+            diags, "place", given[i]->span,
+            "%s: %d does not divide the %d %s%s", formals[i].name, part, left,
+            left == 1 ? "rank" : "ranks",
+            i == TP || !given[TP]
+                ? rlf_arena_printf(m->s->arena, " of '%s'", m->what)
+                : rlf_arena_printf(m->s->arena, " that tp: %d leaves of '%s'",
+                                   m->row.tp, m->what));
+        if (left == 1)
+            rlf_diag_hint(diags, diag, "1 would do, or name more ranks");
+        else
+            rlf_diag_hint(diags, diag, "%s would do", divisors(m, left));
+        return false;
+    }
+    if (!given[DP])
+        m->row.dp = left;
+    if (m->row.dp == left)
+        return true;
+    diag = rlf_diag_error(diags, "place", given[DP]->span,
+                          "tp %d x pp %d x dp %d is not the %d %s of '%s'",
+                          m->row.tp, m->row.pp, m->row.dp, m->row.n_ranks,
+                          ranks, m->what);
+    rlf_diag_hint(diags, diag,
+                  "dp: %d would do, and is what follows without it", left);
+    return false;
+}
+
+/* ---- models and calls ---- */
+
+static const char *
+nearest_model(const rlf_sema *s, const char *name)
+{
+    const rlf_graph *graph = s->graph;
+    const char **names =
+        RLF_NEW_ARRAY(s->arena, const char *, graph->resources.count);
+    size_t n = 0;
+    for (size_t i = 0; i < graph->resources.count; i++) {
+        if (graph->resources.data[i].kind == RLF_RESOURCE_MODEL)
+            names[n++] = graph->resources.data[i].name;
+    }
+    return rlf_str_nearest(name, names, n);
+}
+
+static bool
+find_model(maker *m)
+{
+    rlf_sema *s = m->s;
+    const rlf_ast_name *name = &m->ast->model;
+    rlf_found found;
+    rlf_thing thing = {.kind = RLF_THING_NONE};
+    bool known = rlf_name_find(s, name, &found) && found.decl;
+    if (known && found.decl->kind == RLF_AST_MODEL)
+        thing = rlf_sema_declared(s, found.decl, found.module);
+    if (thing.kind == RLF_THING_MODEL) {
+        m->row.model = thing.resource;
+        return true;
+    }
+    rlf_diag *diag =
+        rlf_diag_error(s->diags, "place", name->span,
+                       known ? "'%s' is not a model, and only models are placed"
+                             : "there is no model '%s'",
+                       name->text);
+    const char *nearest = nearest_model(s, name->text);
+    if (nearest)
+        rlf_diag_hint(s->diags, diag, "did you mean '%s'?", nearest);
+    return false;
+}
+
+/* The classes that the program calls on the model, in its order. */
+static size_t
+calls_of(const rlf_sema *s, int model, const rlf_node_class **out, size_t room)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->items.count; i++) {
+        const rlf_item *item = &s->items.data[i];
+        const rlf_node node = {.class = item->class,
+                               .receiver = item->receiver};
+        if (item->receiver != model || !rlf_place_can(&node))
+            continue;
+        size_t k = 0;
+        while (k < n && out[k] != item->class)
+            k++;
+        if (k == n && n < room)
+            out[n++] = item->class;
+    }
+    return n;
+}
+
+/* Is a call of that name live in an update of the model? */
+static bool
+is_live(const rlf_sema *s, int model, const char *name)
+{
+    for (size_t i = 0; i < s->updates.count; i++) {
+        const rlf_update *u = &s->updates.data[i];
+        for (size_t k = 0; u->model == model && k < u->calls.count; k++) {
+            if (!strcmp(u->calls.data[k].class->name, name))
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool
+find_call(maker *m)
+{
+    rlf_sema *s = m->s;
+    const rlf_ast_name *call = &m->ast->call;
+    const rlf_node_class *made[16];
+    const char *names[16];
+    size_t n = calls_of(s, m->row.model, made, RLF_COUNT(made));
+    rlf_buf list = {0};
+    for (size_t i = 0; i < n; i++) {
+        names[i] = made[i]->name;
+        rlf_buf_printf(&list, "%s%s",
+                       i == 0       ? ""
+                       : i + 1 == n ? " and "
+                                    : ", ",
+                       names[i]);
+        if (!strcmp(names[i], call->text))
+            m->row.call = made[i];
+    }
+    if (!m->row.call) {
+        rlf_diag *diag = rlf_diag_error(s->diags, "place", call->span,
+                                        "the program never calls %s.%s",
+                                        model_name(m), call->text);
+        const char *nearest = rlf_str_nearest(call->text, names, n);
+        if (is_live(s, m->row.model, call->text))
+            rlf_diag_hint(s->diags, diag,
+                          "it is called in an update only, whose part it is: "
+                          "place %s.update",
+                          model_name(m));
+        else if (nearest)
+            rlf_diag_hint(s->diags, diag, "did you mean '%s'?", nearest);
+        else if (n)
+            rlf_diag_hint(s->diags, diag, "of '%s' it calls %s", model_name(m),
+                          list.p);
+        else
+            rlf_diag_hint(s->diags, diag,
+                          "it calls nothing of '%s': place the whole model",
+                          model_name(m));
+    }
+    rlf_buf_free(&list);
+    return m->row.call != NULL;
+}
+
+/* ---- rows and strategies ---- */
+
+typedef RLF_VEC(rlf_place_row) rows;
+
+static bool
+is_first(const maker *m, const rows *before)
+{
+    for (size_t i = 0; i < before->count; i++) {
+        const rlf_place_row *other = &before->data[i];
+        if (other->model != m->row.model || other->call != m->row.call)
+            continue;
+        rlf_diag *diag = rlf_diag_error(m->s->diags, "place", m->ast->span,
+                                        "'%s' is placed twice", m->what);
+        rlf_diag_note(m->s->diags, diag, other->span, "first here");
+        return false;
+    }
+    return true;
+}
+
+static void
+add_row(rlf_sema *s, const rlf_module *module, const rlf_ast_row *ast,
+        rows *list)
+{
+    maker m = {.s = s,
+               .module = module,
+               .ast = ast,
+               .row = rlf_place_row_new(-1, NULL)};
+    const rlf_arg *given[ARGS] = {0};
+    if (!find_model(&m) || (ast->call.text && !find_call(&m)))
+        return;
+    m.what = ast->call.text ? rlf_arena_printf(s->arena, "%s.%s",
+                                               ast->model.text, ast->call.text)
+                            : ast->model.text;
+    m.row.span = ast->span;
+    if (is_first(&m, list) && read_ranks(&m) && read_args(&m, given) &&
+        divide(&m, given))
+        RLF_PUSH_IN(s->arena, list, m.row);
+}
+
+static void
+set_strategy(rlf_sema *s, const rlf_ast_decl *decl, rlf_placement *placement)
+{
+    const char *words[RLF_STRATEGIES];
+    size_t n = 0;
+    rlf_diag *diag;
+    if (placement->strategy != RLF_STRATEGY_NONE) {
+        diag = rlf_diag_error(s->diags, "place", decl->span,
+                              "there is a strategy already");
+        rlf_diag_note(s->diags, diag, placement->span, "here");
+        return;
+    }
+    for (int i = 1; i < RLF_STRATEGIES; i++) {
+        words[n++] = rlf_strategy_word((rlf_strategy)i);
+        if (!strcmp(words[n - 1], decl->name.text))
+            placement->strategy = (rlf_strategy)i;
+    }
+    placement->span = decl->span;
+    if (placement->strategy != RLF_STRATEGY_NONE)
+        return;
+    diag = rlf_diag_error(s->diags, "place", decl->name.span,
+                          "there is no strategy '%s'", decl->name.text);
+    const char *nearest = rlf_str_nearest(decl->name.text, words, n);
+    if (nearest)
+        rlf_diag_hint(s->diags, diag, "did you mean '%s'?", nearest);
+    else
+        rlf_diag_hint(s->diags, diag,
+                      "it is flatten, interleave or separate; rows stand in "
+                      "braces");
+}
+
+static void
+read_place(rlf_sema *s, const rlf_module *module)
+{
+    rlf_placement *placement = RLF_NEW(s->arena, rlf_placement);
+    rows list = {0};
+    bool said = false;
+    for (size_t i = 0; i < module->program->decls.count; i++) {
+        const rlf_ast_decl *decl = module->program->decls.data[i];
+        if (decl->kind != RLF_AST_PLACE)
+            continue;
+        said = true;
+        if (decl->name.text)
+            set_strategy(s, decl, placement);
+        for (size_t k = 0; decl->rows && k < decl->rows->count; k++)
+            add_row(s, module, &decl->rows->data[k], &list);
+    }
+    placement->rows = list.data;
+    placement->n_rows = (int)list.count;
+    if (said)
+        s->graph->placement = placement;
+}
+
+/* The plan file as a module without names. */
+static rlf_status
+load_plan(rlf_sema *s, const char *path, rlf_module *out, rlf_err *err)
+{
+    uint32_t source;
+    RLF_TRY(rlf_sources_read(s->sources, path, err, &source));
+    const char *slash = strrchr(path, '/');
+    *out = (rlf_module){
+        .program = rlf_parse(s->sources, source, s->arena, s->diags),
+        .path = path,
+        .directory = rlf_arena_strndup(s->arena, path,
+                                       slash ? (size_t)(slash - path) + 1 : 0)};
+    bool placed = false;
+    for (size_t i = 0; i < out->program->decls.count; i++) {
+        const rlf_ast_decl *decl = out->program->decls.data[i];
+        placed = placed || decl->kind == RLF_AST_PLACE;
+        if (decl->kind != RLF_AST_PLACE)
+            rlf_diag_error(s->diags, "place", decl->span,
+                           "a plan file holds 'place' and nothing else");
+    }
+    if (!placed && !s->diags->errors) {
+        rlf_fail(err, RLF_USER, "%s: there is no 'place' in this plan", path);
+        rlf_err_hint(err, "'rlflow check' prints one that can be changed");
+        return RLF_USER;
+    }
+    return RLF_OK;
+}
+
+rlf_status
+rlf_sema_place(rlf_sema *s, rlf_err *err)
+{
+    rlf_module plan, *program = s->modules.data[0];
+    const rlf_module *module = program;
+    if (s->options->plan) {
+        RLF_TRY(load_plan(s, s->options->plan, &plan, err));
+        module = &plan;
+    }
+    s->part = s->update = -1;
+    rlf_scope_push(s, NULL, program);
+    if (!s->diags->errors)
+        read_place(s, module);
+    return RLF_OK;
+}

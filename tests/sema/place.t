@@ -1,0 +1,491 @@
+Placement: rows and strategies. Mode `place` prints what was understood, twice: it
+reads its own print as a plan file.
+=== rows, strategies, all arguments
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
+model ref = copy(actor)
+model average = copy(actor)
+hook judge = lua("j.lua")
+param width : int = 4
+place separate
+place {
+    actor.update   on 0..7  (tp: width, pp: 2, zero: 1, tokens: 4096, schedule: "interleaved", chunks: 2, recompute: true)
+    actor.generate on 14, 15, 0..3 (tp: 2)
+    critic.update on 8..11 (pp: 4, schedule: "tables/fused.json")
+    critic on 8..9
+    ref on 5 (offload: true, tokens: 512)
+    actor on 0..15 (shards: 4, lanes: 8)
+    average on 3
+}
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    kl = roll.logprob - ref.logprob(roll)
+    v = critic.value(roll)
+    for mini in roll.split(parts: 2) {
+        update actor minimize mean(-actor.logprob(mini) * kl over batch)
+        update critic minimize mean((critic.value(mini) - v) ^ 2 over batch)
+    }
+    average := 0.9 * average + 0.1 * actor
+}
+--- place
+place separate
+place {
+    actor.update on 0..7 (tp: 4, pp: 2, dp: 1, zero: 1, tokens: 4096, schedule: "interleaved", chunks: 2, recompute: true)
+    actor.generate on 0..3, 14..15 (tp: 2, pp: 1, dp: 3)
+    critic.update on 8..11 (tp: 1, pp: 4, dp: 1, schedule: "tables/fused.json")
+    critic on 8..9 (tp: 1, pp: 1, dp: 2)
+    ref on 5 (tp: 1, pp: 1, dp: 1, tokens: 512, offload: true)
+    actor on 0..15 (tp: 1, pp: 1, dp: 16, shards: 4, lanes: 8)
+    average on 3 (tp: 1, pp: 1, dp: 1)
+}
+{"strategy":"separate","rows":[
+  {"model":"actor","call":"update","ranks":[0,1,2,3,4,5,6,7],"tp":4,"pp":2,"dp":1,"zero":1,"tokens":4096,"schedule":"interleaved","chunks":2,"recompute":true,"offload":null,"shards":null,"lanes":null},
+  {"model":"actor","call":"generate","ranks":[0,1,2,3,14,15],"tp":2,"pp":1,"dp":3,"zero":null,"tokens":null,"schedule":null,"chunks":null,"recompute":null,"offload":null,"shards":null,"lanes":null},
+  {"model":"critic","call":"update","ranks":[8,9,10,11],"tp":1,"pp":4,"dp":1,"zero":null,"tokens":null,"schedule":"tables/fused.json","chunks":null,"recompute":null,"offload":null,"shards":null,"lanes":null},
+  {"model":"critic","call":null,"ranks":[8,9],"tp":1,"pp":1,"dp":2,"zero":null,"tokens":null,"schedule":null,"chunks":null,"recompute":null,"offload":null,"shards":null,"lanes":null},
+  {"model":"ref","call":null,"ranks":[5],"tp":1,"pp":1,"dp":1,"zero":null,"tokens":512,"schedule":null,"chunks":null,"recompute":null,"offload":true,"shards":null,"lanes":null},
+  {"model":"actor","call":null,"ranks":[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15],"tp":1,"pp":1,"dp":16,"zero":null,"tokens":null,"schedule":null,"chunks":null,"recompute":null,"offload":null,"shards":4,"lanes":8},
+  {"model":"average","call":null,"ranks":[3],"tp":1,"pp":1,"dp":1,"zero":null,"tokens":null,"schedule":null,"chunks":null,"recompute":null,"offload":null,"shards":null,"lanes":null}]}
+as a plan file: the same
+=== a strategy alone
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
+model ref = copy(actor)
+model average = copy(actor)
+hook judge = lua("j.lua")
+param width : int = 4
+place interleave
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    kl = roll.logprob - ref.logprob(roll)
+    v = critic.value(roll)
+    for mini in roll.split(parts: 2) {
+        update actor minimize mean(-actor.logprob(mini) * kl over batch)
+        update critic minimize mean((critic.value(mini) - v) ^ 2 over batch)
+    }
+    average := 0.9 * average + 0.1 * actor
+}
+--- place
+place interleave
+{"strategy":"interleave","rows":[]}
+as a plan file: the same
+=== an empty block
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
+model ref = copy(actor)
+model average = copy(actor)
+hook judge = lua("j.lua")
+param width : int = 4
+place { }
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    kl = roll.logprob - ref.logprob(roll)
+    v = critic.value(roll)
+    for mini in roll.split(parts: 2) {
+        update actor minimize mean(-actor.logprob(mini) * kl over batch)
+        update critic minimize mean((critic.value(mini) - v) ^ 2 over batch)
+    }
+    average := 0.9 * average + 0.1 * actor
+}
+--- place
+{"strategy":null,"rows":[]}
+error: plan.rlf: there is no 'place' in this plan
+hint: 'rlflow check' prints one that can be changed
+=== names
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
+model ref = copy(actor)
+model average = copy(actor)
+hook judge = lua("j.lua")
+param width : int = 4
+place {
+    aktor.update on 0
+    judge on 0
+    prompts on 0
+    nobody on 0
+    actor.updat on 0
+    ref.update on 0
+    actor.logprob on 0
+    ref.generate on 0
+    average.generate on 0
+    ref.reward on 0
+}
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    kl = roll.logprob - ref.logprob(roll)
+    v = critic.value(roll)
+    for mini in roll.split(parts: 2) {
+        update actor minimize mean(-actor.logprob(mini) * kl over batch)
+        update critic minimize mean((critic.value(mini) - v) ^ 2 over batch)
+    }
+    average := 0.9 * average + 0.1 * actor
+}
+--- errors
+test.rlf:9:5: error: there is no model 'aktor'
+    9 |     aktor.update on 0
+      |     ^~~~~
+hint: did you mean 'actor'?
+test.rlf:10:5: error: 'judge' is not a model, and only models are placed
+   10 |     judge on 0
+      |     ^~~~~
+test.rlf:11:5: error: 'prompts' is not a model, and only models are placed
+   11 |     prompts on 0
+      |     ^~~~~~~
+test.rlf:12:5: error: there is no model 'nobody'
+   12 |     nobody on 0
+      |     ^~~~~~
+test.rlf:13:11: error: the program never calls actor.updat
+   13 |     actor.updat on 0
+      |           ^~~~~
+hint: did you mean 'update'?
+test.rlf:14:9: error: the program never calls ref.update
+   14 |     ref.update on 0
+      |         ^~~~~~
+hint: of 'ref' it calls logprob
+test.rlf:15:11: error: the program never calls actor.logprob
+   15 |     actor.logprob on 0
+      |           ^~~~~~~
+hint: it is called in an update only, whose part it is: place actor.update
+test.rlf:16:9: error: the program never calls ref.generate
+   16 |     ref.generate on 0
+      |         ^~~~~~~~
+hint: of 'ref' it calls logprob
+test.rlf:17:13: error: the program never calls average.generate
+   17 |     average.generate on 0
+      |             ^~~~~~~~
+hint: it calls nothing of 'average': place the whole model
+test.rlf:18:9: error: the program never calls ref.reward
+   18 |     ref.reward on 0
+      |         ^~~~~~
+hint: of 'ref' it calls logprob
+=== strategies
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
+model ref = copy(actor)
+model average = copy(actor)
+hook judge = lua("j.lua")
+param width : int = 4
+place flaten
+place sideways
+place flatten
+place separate
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    kl = roll.logprob - ref.logprob(roll)
+    v = critic.value(roll)
+    for mini in roll.split(parts: 2) {
+        update actor minimize mean(-actor.logprob(mini) * kl over batch)
+        update critic minimize mean((critic.value(mini) - v) ^ 2 over batch)
+    }
+    average := 0.9 * average + 0.1 * actor
+}
+--- errors
+test.rlf:8:7: error: there is no strategy 'flaten'
+    8 | place flaten
+      |       ^~~~~~
+hint: did you mean 'flatten'?
+test.rlf:9:7: error: there is no strategy 'sideways'
+    9 | place sideways
+      |       ^~~~~~~~
+hint: it is flatten, interleave or separate; rows stand in braces
+test.rlf:11:1: error: there is a strategy already
+   11 | place separate
+      | ^~~~~~~~~~~~~~
+test.rlf:10:1: note: here
+   10 | place flatten
+      | ^~~~~~~~~~~~~
+=== ranks
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
+model ref = copy(actor)
+model average = copy(actor)
+hook judge = lua("j.lua")
+param width : int = 4
+place {
+    actor.update on 8..3
+    actor.generate on 0, 1, 1
+    critic.update on 0..3, 2
+    critic.value on 1.5
+    ref on 70000
+    average on 3s
+}
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    kl = roll.logprob - ref.logprob(roll)
+    v = critic.value(roll)
+    for mini in roll.split(parts: 2) {
+        update actor minimize mean(-actor.logprob(mini) * kl over batch)
+        update critic minimize mean((critic.value(mini) - v) ^ 2 over batch)
+    }
+    average := 0.9 * average + 0.1 * actor
+}
+--- errors
+test.rlf:9:21: error: a range of ranks goes up
+    9 |     actor.update on 8..3
+      |                     ^~~~
+hint: write 3..8
+test.rlf:10:29: error: rank 1 is named twice
+   10 |     actor.generate on 0, 1, 1
+      |                             ^
+test.rlf:11:28: error: rank 2 is named twice
+   11 |     critic.update on 0..3, 2
+      |                            ^
+test.rlf:12:21: error: a rank is a whole number from 0 to 65535
+   12 |     critic.value on 1.5
+      |                     ^~~
+test.rlf:13:12: error: a rank is a whole number from 0 to 65535
+   13 |     ref on 70000
+      |            ^~~~~
+test.rlf:14:16: error: a rank is a whole number from 0 to 65535
+   14 |     average on 3s
+      |                ^~
+=== divisors
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
+model ref = copy(actor)
+model average = copy(actor)
+hook judge = lua("j.lua")
+param width : int = 4
+place {
+    actor.update on 0..7 (tp: 3)
+    actor.generate on 0..7 (tp: 2, pp: 3)
+    critic.update on 0..7 (pp: 5)
+    critic.value on 0..7 (tp: 2, pp: 2, dp: 4)
+    ref on 0 (tp: 2)
+    average on 0..1 (tp: 2, pp: 2)
+}
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    kl = roll.logprob - ref.logprob(roll)
+    v = critic.value(roll)
+    for mini in roll.split(parts: 2) {
+        update actor minimize mean(-actor.logprob(mini) * kl over batch)
+        update critic minimize mean((critic.value(mini) - v) ^ 2 over batch)
+    }
+    average := 0.9 * average + 0.1 * actor
+}
+--- errors
+test.rlf:9:31: error: tp: 3 does not divide the 8 ranks of 'actor.update'
+    9 |     actor.update on 0..7 (tp: 3)
+      |                               ^
+hint: 1, 2, 4 or 8 would do
+test.rlf:10:40: error: pp: 3 does not divide the 4 ranks that tp: 2 leaves of 'actor.generate'
+   10 |     actor.generate on 0..7 (tp: 2, pp: 3)
+      |                                        ^
+hint: 1, 2 or 4 would do
+test.rlf:11:32: error: pp: 5 does not divide the 8 ranks of 'critic.update'
+   11 |     critic.update on 0..7 (pp: 5)
+      |                                ^
+hint: 1, 2, 4 or 8 would do
+test.rlf:12:45: error: tp 2 x pp 2 x dp 4 is not the 8 ranks of 'critic.value'
+   12 |     critic.value on 0..7 (tp: 2, pp: 2, dp: 4)
+      |                                             ^
+hint: dp: 2 would do, and is what follows without it
+test.rlf:13:19: error: tp: 2 does not divide the 1 rank of 'ref'
+   13 |     ref on 0 (tp: 2)
+      |                   ^
+hint: 1 would do, or name more ranks
+test.rlf:14:33: error: pp: 2 does not divide the 1 rank that tp: 2 leaves of 'average'
+   14 |     average on 0..1 (tp: 2, pp: 2)
+      |                                 ^
+hint: 1 would do, or name more ranks
+=== arguments
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
+model ref = copy(actor)
+model average = copy(actor)
+hook judge = lua("j.lua")
+param width : int = 4
+place {
+    actor.update on 0 (tp: 0)
+    actor.generate on 0 (tq: 1)
+    critic.update on 0 (zero: 3)
+    critic.value on 0 (2)
+    ref on 0 (tp: 1.5)
+    average on 0 (shards: 6)
+}
+place {
+    actor on 0 (lanes: 0, shards: 4)
+}
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    kl = roll.logprob - ref.logprob(roll)
+    v = critic.value(roll)
+    for mini in roll.split(parts: 2) {
+        update actor minimize mean(-actor.logprob(mini) * kl over batch)
+        update critic minimize mean((critic.value(mini) - v) ^ 2 over batch)
+    }
+    average := 0.9 * average + 0.1 * actor
+}
+--- errors
+test.rlf:9:28: error: 'tp:' of 'actor.update' is 0, and must be from 1 to 65536
+    9 |     actor.update on 0 (tp: 0)
+      |                            ^
+test.rlf:10:26: error: 'actor.generate' has no argument 'tq:'
+   10 |     actor.generate on 0 (tq: 1)
+      |                          ^~
+hint: did you mean 'tp:'?
+test.rlf:11:31: error: 'zero:' of 'critic.update' is 3, and must be from 0 to 1
+   11 |     critic.update on 0 (zero: 3)
+      |                               ^
+test.rlf:12:24: error: 'critic.value' takes no further argument without a name
+   12 |     critic.value on 0 (2)
+      |                        ^
+hint: write the name before it: lanes: ...
+test.rlf:13:19: error: 'tp:' of 'ref' is a whole number, not 1.5
+   13 |     ref on 0 (tp: 1.5)
+      |                   ^~~
+test.rlf:14:27: error: 'shards:' is a power of two, and 6 is none
+   14 |     average on 0 (shards: 6)
+      |                           ^
+hint: 4 or 8 would do
+test.rlf:17:24: error: 'lanes:' of 'actor' is 0, and must be from 1 to 65536
+   17 |     actor on 0 (lanes: 0, shards: 4)
+      |                        ^
+=== arguments that mean nothing there
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
+model ref = copy(actor)
+model average = copy(actor)
+hook judge = lua("j.lua")
+param width : int = 4
+place {
+    actor.update on 0 (shards: 4)
+    actor.generate on 0 (tokens: 512)
+    critic.update on 0 (schedule: "1f2b")
+    critic.value on 0 (zero: 1)
+    ref on 0 (recompute: true)
+    average on 0 (tokens: -1)
+    actor on 0 (offload: true)
+    critic on 0..3 (chunks: 4)
+}
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    kl = roll.logprob - ref.logprob(roll)
+    v = critic.value(roll)
+    for mini in roll.split(parts: 2) {
+        update actor minimize mean(-actor.logprob(mini) * kl over batch)
+        update critic minimize mean((critic.value(mini) - v) ^ 2 over batch)
+    }
+    average := 0.9 * average + 0.1 * actor
+}
+--- errors
+test.rlf:9:32: error: 'shards:' is of a whole model, not of one call
+    9 |     actor.update on 0 (shards: 4)
+      |                                ^
+hint: give 'actor' a row of its own
+test.rlf:10:34: error: 'actor.generate' works token by token and has no micro-batches
+   10 |     actor.generate on 0 (tokens: 512)
+      |                                  ^~~
+test.rlf:11:35: error: there is no schedule "1f2b"
+   11 |     critic.update on 0 (schedule: "1f2b")
+      |                                   ^~~~~~
+hint: did you mean "1f1b"?
+test.rlf:12:30: error: 'zero:' is of an update, and this row places 'critic.value'
+   12 |     critic.value on 0 (zero: 1)
+      |                              ^
+hint: say it of critic.update
+test.rlf:13:26: error: 'recompute:' is of an update, and 'ref' is never updated
+   13 |     ref on 0 (recompute: true)
+      |                          ^~~~
+test.rlf:14:27: error: 'tokens:' of 'average' is -1, and must be from 1 to 1073741824
+   14 |     average on 0 (tokens: -1)
+      |                           ^~
+test.rlf:15:26: error: 'actor' is trained, and its weights stay where they are
+   15 |     actor on 0 (offload: true)
+      |                          ^~~~
+hint: models that are never updated can be offloaded
+test.rlf:16:29: error: 'chunks:' is of the interleaved schedule
+   16 |     critic on 0..3 (chunks: 4)
+      |                             ^
+hint: add schedule: "interleaved", or leave it out
+=== more arguments that mean nothing there
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
+model ref = copy(actor)
+model average = copy(actor)
+hook judge = lua("j.lua")
+param width : int = 4
+place {
+    actor.update on 0 (schedule: "zigzag")
+    ref.logprob on 0 (offload: true)
+    critic.update on 0 (schedule: 3)
+    critic.value on 0 (tp: prompts)
+    actor.generate on 0 (tp: 1, tp: 1)
+}
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    kl = roll.logprob - ref.logprob(roll)
+    v = critic.value(roll)
+    for mini in roll.split(parts: 2) {
+        update actor minimize mean(-actor.logprob(mini) * kl over batch)
+        update critic minimize mean((critic.value(mini) - v) ^ 2 over batch)
+    }
+    average := 0.9 * average + 0.1 * actor
+}
+--- errors
+test.rlf:9:34: error: there is no schedule "zigzag"
+    9 |     actor.update on 0 (schedule: "zigzag")
+      |                                  ^~~~~~~~
+hint: it is "gpipe", "1f1b", "interleaved", or the file of a table
+test.rlf:10:32: error: 'offload:' is of a whole model, not of one call
+   10 |     ref.logprob on 0 (offload: true)
+      |                                ^~~~
+hint: give 'ref' a row of its own
+test.rlf:11:35: error: 'schedule:' of 'critic.update' is a text, and this is a number
+   11 |     critic.update on 0 (schedule: 3)
+      |                                   ^
+test.rlf:12:28: error: a number is wanted, and this is a data set
+   12 |     critic.value on 0 (tp: prompts)
+      |                            ^~~~~~~
+test.rlf:13:33: error: 'actor.generate' already has 'tp'
+   13 |     actor.generate on 0 (tp: 1, tp: 1)
+      |                                 ^~~~~
+=== placed twice
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
+model ref = copy(actor)
+model average = copy(actor)
+hook judge = lua("j.lua")
+param width : int = 4
+place {
+    actor.update on 0
+    actor.update on 1
+    ref on 0
+    critic on 0
+}
+place { ref on 1 }
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    kl = roll.logprob - ref.logprob(roll)
+    v = critic.value(roll)
+    for mini in roll.split(parts: 2) {
+        update actor minimize mean(-actor.logprob(mini) * kl over batch)
+        update critic minimize mean((critic.value(mini) - v) ^ 2 over batch)
+    }
+    average := 0.9 * average + 0.1 * actor
+}
+--- errors
+test.rlf:10:5: error: 'actor.update' is placed twice
+   10 |     actor.update on 1
+      |     ^~~~~~~~~~~~~~~~~
+test.rlf:9:5: note: first here
+    9 |     actor.update on 0
+      |     ^~~~~~~~~~~~~~~~~
+test.rlf:14:9: error: 'ref' is placed twice
+   14 | place { ref on 1 }
+      |         ^~~~~~~~
+test.rlf:11:5: note: first here
+   11 |     ref on 0
+      |     ^~~~~~~~
