@@ -188,6 +188,7 @@ free_data(void *object)
     for (size_t i = 0; i < data->cursors.count; i++) {
         RLF_VEC_FREE(&data->cursors.data[i].later);
         free(data->cursors.data[i].order);
+        free(data->cursors.data[i].taken);
     }
     RLF_VEC_FREE(&data->cursors);
     rlf_arena_free(data->arena);
@@ -258,7 +259,8 @@ memory(const rlf_graph *graph, const rlf_resource *resource, void *object,
     rlf_memory_row row = {.owner = resource->name,
                           .purpose = "rows and their order",
                           .host = rlf_arena_used(data->arena) +
-                                  sizeof(uint32_t) * data->records.count};
+                                  (sizeof(uint32_t) + sizeof(bool)) *
+                                      data->records.count};
     RLF_PUSH_IN(out->arena, &out->rows, row);
 }
 
@@ -295,35 +297,54 @@ next_row(rlf_cursor *cursor, uint64_t seed, uint32_t rows)
     return cursor->order[cursor->index++];
 }
 
-uint64_t
-rlf_data_draw(rlf_data *data, uint64_t seed, uint32_t site, uint32_t n,
-              uint32_t *out)
+/* A new step has no row yet. */
+static void
+begin_step(rlf_cursor *cursor, uint32_t step, uint32_t rows)
 {
-    uint32_t rows = (uint32_t)data->records.count, got = 0;
+    if (!cursor->taken)
+        cursor->taken = rlf_calloc(rows, sizeof *cursor->taken);
+    else if (cursor->step != step)
+        memset(cursor->taken, 0, rows * sizeof *cursor->taken);
+    cursor->step = step;
+}
+
+/* Rows put off that the step does not have, the oldest first; at most n. */
+static uint32_t
+take_later(rlf_cursor *cursor, uint32_t n, uint32_t *out)
+{
+    uint32_t got = 0;
+    size_t left = 0;
+    for (size_t i = 0; i < cursor->later.count; i++) {
+        uint32_t row = cursor->later.data[i];
+        if (got < n && !cursor->taken[row]) {
+            cursor->taken[row] = true;
+            out[got++] = row;
+        } else {
+            cursor->later.data[left++] = row;
+        }
+    }
+    cursor->later.count = left;
+    return got;
+}
+
+uint64_t
+rlf_data_draw(rlf_data *data, uint64_t seed, uint32_t site, uint32_t step,
+              uint32_t n, uint32_t *out)
+{
+    uint32_t rows = (uint32_t)data->records.count;
     RLF_ASSERT(n <= rows);
     rlf_cursor *cursor = find_cursor(data, site);
-    /* Rows put off come first: they differ from one another. */
-    while (got < n && got < cursor->later.count) {
-        out[got] = cursor->later.data[got];
-        got++;
-    }
-    cursor->later.count -= got;
-    if (cursor->later.count)
-        memmove(cursor->later.data, cursor->later.data + got,
-                sizeof(uint32_t) * cursor->later.count);
-    bool *taken = rlf_calloc(rows, sizeof *taken);
-    for (uint32_t i = 0; i < got; i++)
-        taken[out[i]] = true;
+    begin_step(cursor, step, rows);
+    uint32_t got = take_later(cursor, n, out);
     while (got < n) {
         uint32_t row = next_row(cursor, seed, rows);
-        if (taken[row]) {
+        if (cursor->taken[row]) {
             RLF_PUSH(&cursor->later, row);
         } else {
-            taken[row] = true;
+            cursor->taken[row] = true;
             out[got++] = row;
         }
     }
-    free(taken);
     uint64_t first = cursor->drawn;
     cursor->drawn += n;
     return first;
@@ -392,6 +413,7 @@ restore_cursor(rlf_data *data, const json_t *object, const char *file,
     c->drawn = (uint64_t)drawn;
     free(c->order);
     c->order = NULL;
+    c->step = 0;
     c->later.count = 0;
     json_t *later;
     RLF_TRY(rlf_json_get_array(object, file, "later", true, err, &later));

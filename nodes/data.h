@@ -20,6 +20,10 @@ typedef struct rlf_cursor {
         size_t count, room;
     } later;
     uint32_t *order; /* of `epoch`; NULL: not made yet */
+    /* Which rows the step `step` has already, between its draws; not part of
+     * a checkpoint, which is written when a step is over. */
+    uint32_t step;
+    bool *taken;
 } rlf_cursor;
 
 typedef struct rlf_data {
@@ -34,10 +38,11 @@ typedef struct rlf_data {
     } cursors;
 } rlf_data;
 
-/* The next n rows of the draw at `site` into out[n]: no row twice, epoch after
- * epoch, each in an order of its own. n is at most the number of rows. Returns
- * the number of the first in the run. */
-uint64_t rlf_data_draw(rlf_data *data, uint64_t seed, uint32_t site, uint32_t n,
-                       uint32_t *out);
+/* The next n rows of the draw at `site` into out[n], epoch after epoch, each
+ * in an order of its own; no row twice in one step, however often it draws. All
+ * draws of a step are together at most the number of rows. Returns the number
+ * of the first in the run. */
+uint64_t rlf_data_draw(rlf_data *data, uint64_t seed, uint32_t site,
+                       uint32_t step, uint32_t n, uint32_t *out);
 
 #endif

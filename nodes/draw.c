@@ -3,7 +3,8 @@
  *
  * A drawn row's identity is the number of its draw in the run, so that random
  * keys depend on neither time nor place; that of an evaluated row is its number
- * in the data. */
+ * in the data. In a collect the count is a value that each round gives; what
+ * the argument holds besides is the most that it can be. */
 #include "nodes/data.h"
 
 static const rlf_formal formals[] = {
@@ -60,7 +61,8 @@ step(rlf_call *call, rlf_err *err)
     const rlf_set *set = &graph->sets.data[value->set];
     const rlf_arg *count = rlf_node_arg(node, "count");
     bool all = count->kind == RLF_ARG_ABSENT;
-    uint32_t n = (uint32_t)(all ? (double)data->records.count : count->number);
+    uint32_t n = (uint32_t)(all ? (double)data->records.count
+                                : rlf_call_number(call, "count"));
 
     uint32_t *row = RLF_NEW_ARRAY(pool, uint32_t, n);
     uint64_t first = 0;
@@ -68,7 +70,8 @@ step(rlf_call *call, rlf_err *err)
         for (uint32_t i = 0; i < n; i++)
             row[i] = i;
     else
-        first = rlf_data_draw(data, call->env->seed, node->site, n, row);
+        first = rlf_data_draw(data, call->env->seed, node->site,
+                              call->env->step, n, row);
     rlf_space *space = rlf_space_rows(pool, graph, set->prompts, n);
     uint64_t *identity = RLF_NEW_ARRAY(pool, uint64_t, n);
     rlf_prompt *prompt = RLF_NEW_ARRAY(pool, rlf_prompt, n);

@@ -1,4 +1,8 @@
-/* `keep c`: which prompts a `collect` keeps. It cannot run yet. */
+/* `keep c`: the end of a round of a collect.
+ *
+ * It computes nothing: it is what all that the round gives must be complete
+ * for. The collect around it reads the condition and what it is about to keep,
+ * which are the inputs of this node (engine/graph/class.h). */
 #include "engine/graph/class.h"
 
 static const rlf_formal formals[] = {
@@ -17,12 +21,11 @@ const rlf_node_class rlf_node_keep = {
     .gives = RLF_GIVES_NOTHING,
     .level = RLF_LEVEL_PROMPT,
     .granularity = RLF_GRAIN_BATCH,
-    .unsupported = "keep cannot run yet",
     .infer = rlf_class_no_infer,
     .cost = rlf_class_no_cost,
     .init = rlf_class_no_init,
     .fini = rlf_class_no_fini,
-    .open = rlf_class_unsupported,
-    .step = rlf_class_unsupported,
+    .open = rlf_class_no_open,
+    .step = rlf_class_no_step,
     .trainable = &rlf_trainable_none,
 };

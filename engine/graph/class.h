@@ -39,7 +39,14 @@
  *   REPORT     args: extra labelled scalars; the label is the metric's name
  *   FOR        inputs: the sets that are split. args: the formals once for each
  *              set in turn. call->out: the contents of the region's args, one
- *              piece of each set */
+ *              piece of each set
+ *   COLLECT    receiver: the data; args: the formals, then `count`, the prompts
+ *              that are wanted. Outputs: what is collected, the draw first. The
+ *              region's arg: how many rows this round draws, the `count` of the
+ *              draw in it, a VALUE whose `number` is the most that it can be.
+ *              The region gives the inputs of its keep
+ *   KEEP       input 0: the condition, on the prompts of the draw or coarser;
+ *              then, for each output of the collect, what it is made of */
 typedef enum rlf_role {
     RLF_ROLE_METHOD,    /* receiver.name(args): on a model, set or data */
     RLF_ROLE_FUNCTION,  /* name(args): ask, respond */
@@ -171,8 +178,8 @@ struct rlf_node_class {
      * RLF_AGAIN while it has more and reports the rows that became complete in
      * call->rows, n_rows (an array of its own, good until the next step); all
      * others compute the rows given.
-     * Roles FOR, EVERY, IF, BREAK, CHECKPOINT answer in call->count, branch and
-     * raised: see rlf_call. */
+     * Roles FOR, COLLECT, EVERY, IF, BREAK, CHECKPOINT answer in call->count,
+     * branch and raised: see rlf_call. */
     rlf_status (*step)(rlf_call *call, rlf_err *err);
     const rlf_trainable *trainable; /* rlf_trainable_none if it is not */
 };

@@ -158,6 +158,9 @@ typedef struct rlf_region {
     int n_nodes;
     int *args; /* values given by the node per iteration (the pieces) */
     int n_args;
+    int *gives; /* values of the region that the node is given back at the end
+                   of an iteration (what a collect keeps) */
+    int n_gives;
 } rlf_region;
 
 /* ---- resources ---- */

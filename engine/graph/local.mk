@@ -5,6 +5,7 @@ noinst_LTLIBRARIES += libgraph.la
 libgraph_la_SOURCES = \
 	%D%/class.c %D%/class.h \
 	%D%/dump.c \
+	%D%/gather.c \
 	%D%/graph.c %D%/graph.h \
 	%D%/hash.c \
 	%D%/place.c %D%/place.h \

@@ -89,7 +89,11 @@ typedef struct rlf_call {
     /* Control. for: open sets `count` to its number of iterations, and step is
      * called once an iteration with `branch` = 0, 1, ... to make the contents
      * of the region's args (its outputs). if: step sets `branch` to the index
-     * of the region to run or -1. every: step sets branch to 0 or -1. */
+     * of the region to run or -1. every: step sets branch to 0 or -1. collect:
+     * step is called with `branch` = -1 when the step comes to it, then with 0,
+     * 1, ... before each round; what the region gave in the round before comes
+     * after the inputs. It sets branch to 0 and the region's arg, behind its
+     * outputs, for another round, else to -1 and makes its outputs. */
     uint32_t count;
     int branch;
     /* Streaming classes: more rows of the inputs have become complete since
@@ -124,6 +128,25 @@ rlf_rows *rlf_rows_part(rlf_arena *pool, const rlf_graph *graph,
 rlf_rows *rlf_rows_belonging(rlf_arena *pool, const rlf_graph *graph,
                              const rlf_set *set, const rlf_rows *whole,
                              const rlf_rows *to);
+/* Rows of several rounds put together (gather.c): of each round those that
+ * belong to the prompts that it keeps, in order, round after round.
+ *
+ * `to` is made as `from` is, domain by domain: its domains, where they are not
+ * the same, go up to one another as those of `from` do. Spaces are made once,
+ * so that sets and columns of one gathering share them. */
+typedef struct rlf_gather rlf_gather;
+/* `prompts`: per round the space that the kept prompts, `kept[r][n_kept[r]]`
+ * ascending, are rows of. */
+rlf_gather *rlf_gather_new(rlf_arena *pool, const rlf_graph *graph,
+                           uint32_t n_rounds, const rlf_space *const *prompts,
+                           uint32_t *const *kept, const uint32_t *n_kept);
+/* Per round a set; all must be of one temperature: RLF_USER if they are not. */
+rlf_status rlf_gather_rows(rlf_gather *g, const rlf_set *to,
+                           rlf_rows *const *rounds, rlf_err *err,
+                           rlf_rows **out);
+/* Per round a column; the result is on domain `to`. */
+rlf_column rlf_gather_column(rlf_gather *g, int to, const rlf_column *rounds);
+
 /* Number of an argument: a constant, or the scalar that it names now. */
 double rlf_call_number(const rlf_call *call, const char *arg);
 

@@ -62,6 +62,23 @@ holds(const rlf_graph *graph, int outer, int inner)
     return true;
 }
 
+/* What a region gives back is made in it. */
+static rlf_status
+check_regions(const rlf_graph *graph, const rlf_node *node, rlf_err *err)
+{
+    for (int i = 0; i < node->n_regions; i++) {
+        const rlf_region *r = &graph->regions.data[node->regions[i]];
+        if (!indices_fit(r->gives, r->n_gives, graph->values.count))
+            return bug(node, err, "its region gives what does not exist");
+        for (int k = 0; k < r->n_gives; k++) {
+            int from = graph->values.data[r->gives[k]].node;
+            if (from >= 0 && graph->nodes.data[from].region != node->regions[i])
+                return bug(node, err, "its region gives what it did not make");
+        }
+    }
+    return RLF_OK;
+}
+
 /* Inputs are made earlier in the program, in a region around the node. */
 static rlf_status
 check_inputs(const rlf_graph *graph, const rlf_node *node, rlf_err *err)
@@ -137,6 +154,7 @@ rlf_graph_verify(const rlf_graph *graph, rlf_err *err)
         RLF_TRY(check_indices(graph, node, err));
         RLF_TRY(check_outputs(graph, node, err));
         RLF_TRY(check_inputs(graph, node, err));
+        RLF_TRY(check_regions(graph, node, err));
         RLF_TRY(check_args(node, err));
         RLF_TRY(check_program(graph, node, err));
         RLF_TRY(check_loss(node, err));

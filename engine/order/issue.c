@@ -74,8 +74,9 @@ add_instance(rlf_order *order, const rlf_node *node, uint64_t iteration)
     return self;
 }
 
-/* The pieces of one iteration: an instance whose outputs are the region's
- * arguments; it reads what the for itself read. */
+/* One iteration: an instance whose outputs are the region's arguments, behind
+ * those of the node; it reads what the for itself read, and what the region
+ * gave in the iteration before. */
 static int
 add_iteration(rlf_order *order, frame *f)
 {
@@ -85,10 +86,16 @@ add_iteration(rlf_order *order, frame *f)
     instance *in = order->instances.data[self];
     in->shown.loop = true;
     in->started = true;
-    for (int i = 0; i < loop->shown.node->n_inputs; i++)
+    int n_in = loop->shown.node->n_inputs, n_out = loop->shown.node->n_outputs;
+    in->shown.input =
+        RLF_NEW_ARRAY(order->arena, struct rlf_origin, n_in + region->n_gives);
+    for (int i = 0; i < n_in; i++)
         in->shown.input[i] = loop->shown.input[i];
+    for (int i = 0; i < region->n_gives; i++)
+        in->shown.input[n_in + i] = f->turn ? order->latest[region->gives[i]]
+                                            : (struct rlf_origin){-1, -1};
     for (int i = 0; i < region->n_args; i++)
-        order->latest[region->args[i]] = (struct rlf_origin){self, i};
+        order->latest[region->args[i]] = (struct rlf_origin){self, n_out + i};
     return self;
 }
 
@@ -110,7 +117,7 @@ is_control(const rlf_node *node)
 static uint64_t
 deeper(uint64_t iteration, const rlf_node *node, uint32_t turn)
 {
-    uint64_t key[2] = {iteration, (uint64_t)node->id << 32 | (turn + 1)};
+    uint64_t key[2] = {iteration, (uint64_t)node->site << 32 | (turn + 1)};
     return rlf_hash_mix(rlf_hash(RLF_HASH_INIT, key, sizeof key));
 }
 
@@ -126,8 +133,45 @@ leave(rlf_order *order)
         order->left = true;
 }
 
+static bool
+is_round(const rlf_order *order, const frame *f)
+{
+    if (f->for_instance < 0)
+        return false;
+    const instance *loop = order->instances.data[f->for_instance];
+    return loop->shown.node->class->role == RLF_ROLE_COLLECT;
+}
+
+/* Begin a round of a collect: its LOOP instance says whether there is one. */
+static int
+ask_round(rlf_order *order, uint32_t *iteration)
+{
+    frame *f = top(order);
+    instance *loop = order->instances.data[f->for_instance];
+    f->next = 0;
+    f->keep = -1;
+    f->iteration = deeper(loop->shown.iteration, loop->shown.node, f->turn);
+    *iteration = f->turn;
+    return order->control = add_iteration(order, f);
+}
+
+/* The collect itself is answered, or a LOOP of it. */
+static int
+enter_collect(rlf_order *order, int answered, uint32_t *iteration)
+{
+    const instance *in = order->instances.data[answered];
+    if (!in->shown.loop) {
+        RLF_PUSH(&order->frames, (frame){.region = in->shown.node->regions[0],
+                                         .for_instance = answered});
+        return ask_round(order, iteration);
+    }
+    if (in->branch < 0)
+        order->frames.count--;
+    return -1;
+}
+
 /* The control node is answered: enter what it chose. Returns the LOOP instance
- * of a for's first iteration, or -1. */
+ * of a first iteration, or -1. */
 static int
 enter(rlf_order *order, uint32_t *iteration)
 {
@@ -140,6 +184,8 @@ enter(rlf_order *order, uint32_t *iteration)
             leave(order);
         return -1;
     }
+    if (node->class->role == RLF_ROLE_COLLECT)
+        return enter_collect(order, answered, iteration);
     if (node->class->role != RLF_ROLE_FOR) {
         if (in->branch >= 0 && in->branch < node->n_regions)
             RLF_PUSH(&order->frames,
@@ -165,16 +211,28 @@ static int
 next_turn(rlf_order *order, uint32_t *iteration)
 {
     frame *f = top(order);
+    if (is_round(order, f)) {
+        f->turn++;
+        return ask_round(order, iteration);
+    }
     if (f->for_instance < 0 || f->turn + 1 == f->turns) {
         order->frames.count--;
         return -1;
     }
-    instance *loop = order->instances.data[f->for_instance];
+    const instance *loop = order->instances.data[f->for_instance];
     f->turn++;
     f->next = 0;
     f->iteration = deeper(loop->shown.iteration, loop->shown.node, f->turn);
     *iteration = f->turn;
     return add_iteration(order, f);
+}
+
+/* A round of a collect that is issued, but not over. */
+static bool
+round_is_open(const rlf_order *order, const frame *f)
+{
+    return is_round(order, f) && f->keep >= 0 &&
+           !order->instances.data[f->keep]->done;
 }
 
 int
@@ -193,6 +251,8 @@ rlf_order_issue(rlf_order *order, uint32_t *iteration)
         frame *f = top(order);
         const rlf_region *region = &order->graph->regions.data[f->region];
         if (f->next == region->n_nodes) {
+            if (round_is_open(order, f))
+                return -1;
             int loop = next_turn(order, iteration);
             if (loop >= 0)
                 return loop;
@@ -204,5 +264,7 @@ rlf_order_issue(rlf_order *order, uint32_t *iteration)
         order_by_resources(order, order->instances.data[self], self);
         if (is_control(node))
             order->control = self;
+        if (node->class->role == RLF_ROLE_KEEP)
+            f->keep = self;
     }
 }

@@ -17,6 +17,11 @@
  * are ready the one issued first runs first; a generation in flight yields to
  * a piece once enough rows wait for it (policy.piece).
  *
+ * A collect is a loop whose end is not known before: when a round's keep is
+ * done, a LOOP instance, which also takes what the round gave, answers `branch`
+ * 0 for another round or -1. The last LOOP instance makes the collect's
+ * outputs.
+ *
  * Which piece runs when never changes what is computed (engine.md 7). */
 #ifndef RLF_ORDER_ORDER_H
 #define RLF_ORDER_ORDER_H
@@ -28,7 +33,8 @@ typedef struct rlf_order rlf_order;
 typedef enum rlf_do {
     RLF_DO_RUN,  /* compute `rows` of the instance (all if NULL); the
                          first RUN of an instance also makes its outputs */
-    RLF_DO_LOOP, /* make the pieces of iteration `iteration` of a for */
+    RLF_DO_LOOP, /* make what iteration `iteration` of a for is given; of a
+                    collect, or say that there is none */
     RLF_DO_TURN, /* let the open generation take one turn */
     RLF_DO_WAIT, /* nothing to do before the next event */
     RLF_DO_END,  /* the step is complete */
@@ -49,11 +55,14 @@ typedef struct rlf_instance {
     uint64_t iteration; /* hash of the loop counters around it; the pieces of
                            all iterations of a for have the for's own */
     /* Per input of the node: the instance and output that make it. A piece of
-     * a for is output `port` of the LOOP instance of that iteration. */
+     * a for is output `port` of the LOOP instance of that iteration (behind the
+     * outputs of the node, which a for has none of). A LOOP instance of a
+     * collect has as further inputs what its region gave in the round before;
+     * instance -1 before the first. */
     struct rlf_origin {
         int instance, port;
     } * input;
-    bool loop; /* the pieces of one iteration, not the for itself */
+    bool loop; /* of one iteration, not the for or collect itself */
 } rlf_instance;
 
 typedef enum rlf_event_kind {
@@ -70,7 +79,8 @@ typedef struct rlf_order_event {
     const uint32_t *rows;  /* ROWS */
     const uint32_t *owner; /* OPENED: row -> prompt row, or NULL; kept */
     uint32_t count;        /* DONE of a for: iterations */
-    int branch;            /* DONE of if, every: region to enter or -1 */
+    int branch;            /* DONE of if, every: region to enter or -1; of a
+                              collect's LOOP: 0 for a round, or -1 */
     bool leave;            /* DONE of a break that is taken */
 } rlf_order_event;
 

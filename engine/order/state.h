@@ -25,7 +25,9 @@ typedef struct instance {
 typedef struct frame {
     int region;
     int next;             /* index of the next node in the region */
-    int for_instance;     /* the for that this is an iteration of, or -1 */
+    int for_instance;     /* the for or collect that this is an iteration of, or
+                             -1 */
+    int keep;             /* of a round of a collect: its keep, once issued */
     uint32_t turn, turns; /* this iteration, of how many */
     uint64_t iteration;   /* hash of the loop counters */
 } frame;

@@ -2,13 +2,17 @@
 #include "engine/graph/class.h"
 #include "engine/sched/state.h"
 
-/* The rows of a generation of the flow in the last step, or NULL. */
+/* The rows of a set of the last step that a model sampled, or NULL. What a
+ * collect kept is such a set, what it drew is not. */
 static const rlf_rows *
-generated(const rlf_run *run, const rlf_node *node)
+sampled(const rlf_run *run, int value)
 {
-    if (!node->class->sampled || !node->n_outputs)
+    const rlf_value *v = &run->graph->values.data[value];
+    if (v->kind != RLF_VALUE_SET ||
+        run->graph->sets.data[v->set].kind != RLF_SET_SAMPLED ||
+        run->graph->sets.data[v->set].origin >= 0)
         return NULL;
-    struct rlf_origin at = rlf_order_latest(run->order, node->outputs[0]);
+    struct rlf_origin at = rlf_order_latest(run->order, value);
     if (at.instance < 0 || (size_t)at.instance >= run->slots.count)
         return NULL;
     const slot *s = &run->slots.data[at.instance];
@@ -62,10 +66,13 @@ rlf_run_samples(const rlf_run *run, uint32_t most, rlf_buf *out)
 {
     const rlf_region *flow = &run->graph->regions.data[0];
     for (int i = 0; i < flow->n_nodes; i++) {
-        const rlf_rows *rows =
-            generated(run, &run->graph->nodes.data[flow->nodes[i]]);
-        for (uint32_t r = 0; rows && r < rows->samples->count && r < most; r++)
-            put_sample(run, rows, r, out);
+        const rlf_node *node = &run->graph->nodes.data[flow->nodes[i]];
+        for (int k = 0; k < node->n_outputs; k++) {
+            const rlf_rows *rows = sampled(run, node->outputs[k]);
+            for (uint32_t r = 0; rows && r < rows->samples->count && r < most;
+                 r++)
+                put_sample(run, rows, r, out);
+        }
     }
 }
 
@@ -73,9 +80,12 @@ uint64_t
 rlf_run_tokens(const rlf_run *run)
 {
     uint64_t tokens = 0;
-    for (size_t i = 0; i < run->graph->nodes.count; i++) {
-        const rlf_rows *rows = generated(run, &run->graph->nodes.data[i]);
-        for (uint32_t r = 0; rows && r < rows->samples->count; r++)
+    for (size_t i = 0; i < run->slots.count; i++) {
+        const slot *s = &run->slots.data[i];
+        if (!s->opened || !s->call.node->class->sampled)
+            continue;
+        const rlf_rows *rows = s->call.out[0].rows;
+        for (uint32_t r = 0; r < rows->samples->count; r++)
             tokens += rows->sample[r].n_ids;
     }
     return tokens;

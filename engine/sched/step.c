@@ -45,22 +45,27 @@ slot_of(rlf_run *run, int instance)
         return s;
     const rlf_instance *in = rlf_order_instance(run->order, instance);
     const rlf_node *node = in->node;
-    int n_out = node->n_outputs;
-    if (in->loop)
-        n_out = run->graph->regions.data[node->regions[0]].n_args;
+    int n_in = node->n_inputs, n_out = node->n_outputs;
+    if (in->loop) {
+        const rlf_region *body = &run->graph->regions.data[node->regions[0]];
+        n_in += body->n_gives;
+        n_out += body->n_args;
+    }
     s->call = (rlf_call){
         .env = &run->env,
         .node = node,
         .iteration = in->iteration,
         .state = run->node_state[node->id],
-        .in = RLF_NEW_ARRAY(run->env.pool, rlf_content, node->n_inputs),
+        .in = RLF_NEW_ARRAY(run->env.pool, rlf_content, n_in),
         .out = RLF_NEW_ARRAY(run->env.pool, rlf_content, n_out),
         .branch = -1,
         .inputs_done = true,
     };
-    for (int i = 0; i < node->n_inputs; i++)
-        s->call.in[i] =
-            run->slots.data[in->input[i].instance].call.out[in->input[i].port];
+    for (int i = 0; i < n_in; i++) {
+        struct rlf_origin from = in->input[i];
+        if (from.instance >= 0)
+            s->call.in[i] = run->slots.data[from.instance].call.out[from.port];
+    }
     return s;
 }
 
@@ -172,13 +177,14 @@ run_piece(rlf_run *run, const rlf_order_command *command, rlf_err *err)
     return RLF_OK;
 }
 
-/* The pieces of one iteration of a for. */
+/* What one iteration of a for is given, or a round of a collect. */
 static rlf_status
 run_loop(rlf_run *run, const rlf_order_command *command, rlf_err *err)
 {
     slot *s = slot_of(run, command->instance);
     s->call.branch = (int)command->iteration;
     RLF_TRY(s->call.node->class->step(&s->call, err));
+    s->opened = true;
     tell_done(run, command->instance, s);
     return RLF_OK;
 }

@@ -72,7 +72,7 @@ test_order(uint32_t rows, uint32_t n, int steps)
              *want = calloc(total, sizeof *want);
     bool numbered = true;
     for (int s = 0; s < steps; s++)
-        numbered = rlf_data_draw(w->resource[d], 7, 5, n,
+        numbered = rlf_data_draw(w->resource[d], 7, 5, (uint32_t)s + 1, n,
                                  got + n * (uint32_t)s) == n * (uint64_t)s &&
                    numbered;
     expect_draws(7, 5, rows, n, steps, want);
@@ -100,16 +100,45 @@ test_order(uint32_t rows, uint32_t n, int steps)
 
     world *w2 = world_new(8);
     int d2 = open_rows(w2);
-    rlf_data_draw(w2->resource[d2], 8, 5, n, want);
+    rlf_data_draw(w2->resource[d2], 8, 5, 1, n, want);
     ok(rows < 8 || memcmp(got, want, n * sizeof *got) != 0,
        "another seed, another order");
     world_free(w2);
     w2 = world_new(7);
     d2 = open_rows(w2);
-    rlf_data_draw(w2->resource[d2], 7, 6, n, want);
+    rlf_data_draw(w2->resource[d2], 7, 6, 1, n, want);
     ok(rows < 8 || memcmp(got, want, n * sizeof *got) != 0,
        "another site, another order");
     world_free(w2);
+    free(got);
+    free(want);
+    world_free(w);
+}
+
+/* A step that draws several times, as a collect does, gets the rows that one
+ * draw would have given it: none twice. */
+static void
+test_rounds(uint32_t rows, uint32_t n, int steps)
+{
+    world *w = world_new(9);
+    write_rows((int)rows);
+    int d = open_rows(w);
+    uint32_t total = n * (uint32_t)steps;
+    uint32_t *got = calloc(total, sizeof *got),
+             *want = calloc(total, sizeof *want);
+    expect_draws(9, 2, rows, n, steps, want);
+    for (int s = 0; s < steps; s++) {
+        uint32_t at = 0, *step = got + n * (uint32_t)s;
+        for (uint32_t i = 0; at < n; i++) {
+            uint32_t most = n - at, take = 1 + (i + (uint32_t)s) % 3;
+            take = take < most ? take : most;
+            rlf_data_draw(w->resource[d], 9, 2, (uint32_t)s + 1, take,
+                          step + at);
+            at += take;
+        }
+    }
+    is_bits(got, want, total, sizeof *got,
+            "several draws a step give the rows of one");
     free(got);
     free(want);
     world_free(w);
@@ -130,7 +159,8 @@ test_resume(void)
         world *w = world_new(3);
         int d = open_rows(w);
         for (int s = 0; s < cut; s++)
-            rlf_data_draw(w->resource[d], 3, 1, N, got + N * s);
+            rlf_data_draw(w->resource[d], 3, 1, (uint32_t)s + 1, N,
+                          got + N * s);
         put_off =
             put_off ||
             (cut &&
@@ -144,8 +174,8 @@ test_resume(void)
                            x->resource[d], ".", &x->err) < 0)
             bail("cannot restore: %s", x->err.sentence);
         for (int s = cut; s < STEPS; s++) {
-            uint64_t first =
-                rlf_data_draw(x->resource[d], 3, 1, N, got + N * s);
+            uint64_t first = rlf_data_draw(x->resource[d], 3, 1,
+                                           (uint32_t)s + 1, N, got + N * s);
             same = same && first == (uint64_t)(N * s);
         }
         same = same && memcmp(got, want, sizeof want) == 0;
@@ -314,6 +344,10 @@ main(void)
     test_order(10, 9, 30);
     test_order(1, 1, 3);
     test_order(100, 33, 20);
+    test_rounds(10, 4, 20);
+    test_rounds(10, 10, 3);
+    test_rounds(10, 9, 30);
+    test_rounds(100, 33, 20);
     test_resume();
     test_node();
     test_refused();
