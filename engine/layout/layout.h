@@ -2,17 +2,39 @@
  *
  * A mesh is a list of ranks; a layout says how one model call is split over
  * it: tensor parallel (tp), pipeline parallel (pp), data parallel (dp), with
- * tp * pp * dp ranks, tp fastest, dp slowest. It answers two pure questions:
- * which rows does rank r hold, and which slice of which tensor? */
+ * tp * pp * dp ranks. The place of a rank in the mesh is a number in mixed
+ * radix; `order` says which of its digits belong to which axis. Without an
+ * order it is tp, pp, dp: tp fastest, dp slowest.
+ *
+ * Not here: samples of different lengths (lanes.h), tensors (slice.h). */
 #ifndef RLF_LAYOUT_LAYOUT_H
 #define RLF_LAYOUT_LAYOUT_H
 
 #include "engine/base/status.h"
+#include "engine/base/str.h"
+
+/* Bits, so that a set of axes is a number. */
+typedef enum rlf_axis {
+    RLF_AXIS_TP = 1,
+    RLF_AXIS_PP = 2,
+    RLF_AXIS_DP = 4,
+} rlf_axis;
+
+/* A digit of a rank's place. An axis may have several: its coordinate is the
+ * number they write, the first of them the least significant. */
+typedef struct rlf_digit {
+    rlf_axis axis;
+    int size;
+} rlf_digit;
+
+#define RLF_LAYOUT_DIGITS 8
 
 typedef struct rlf_layout {
-    const int *ranks; /* the mesh, n_ranks of them, ascending */
+    const int *ranks; /* the mesh, n_ranks of them, distinct */
     int n_ranks;
     int tp, pp, dp;
+    int n_order; /* digits, fastest first; 0: tp, pp, dp */
+    rlf_digit order[RLF_LAYOUT_DIGITS];
 } rlf_layout;
 
 /* Place of a rank in a layout; -1s if the mesh does not hold it. */
@@ -25,19 +47,67 @@ typedef struct rlf_range {
     int64_t first, last;
 } rlf_range;
 
-/* RLF_USER, naming the number that does not fit, unless tp * pp * dp is the
- * number of ranks and all are positive and distinct. */
-rlf_status rlf_layout_check(const rlf_layout *layout, rlf_err *err);
-rlf_coordinates rlf_layout_find(const rlf_layout *layout, int rank);
-/* The part of n things that place `index` of `count` holds: the first n %
- * count places hold one more. */
+static inline int64_t
+rlf_range_size(rlf_range r)
+{
+    return r.last - r.first;
+}
+
+/* What both hold; a range of size 0 if nothing. */
+rlf_range rlf_range_meet(rlf_range a, rlf_range b);
+/* The part of n things that place `index` of `count` holds: from
+ * floor(n index / count) to floor(n (index + 1) / count). Sizes differ by one
+ * at most, and parts nest: the parts of count = a b, taken b at a time, are
+ * the parts of count = a, whatever n is. */
 rlf_range rlf_range_part(int64_t n, int count, int index);
-/* The samples out of `n` that a rank holds: those of its dp part. Empty for a
- * rank outside the mesh. */
+/* The same in whole units of `unit` things; the last unit may be short. */
+rlf_range rlf_range_units(int64_t n, int64_t unit, int count, int index);
+/* The index of the part that holds thing `i`. */
+int rlf_range_owner(int64_t n, int count, int64_t i);
+
+/* RLF_USER, naming the number that does not fit and one that would, unless
+ * tp * pp * dp is the number of ranks, all are positive, the ranks distinct
+ * and the digits of the order make tp, pp and dp. */
+rlf_status rlf_layout_check(const rlf_layout *layout, rlf_err *err);
+/* RLF_USER if the mesh has a rank beyond the `world` ranks of the run. */
+rlf_status rlf_layout_check_world(const rlf_layout *layout, int world,
+                                  rlf_err *err);
+rlf_coordinates rlf_layout_find(const rlf_layout *layout, int rank);
+/* The coordinates of place i of the mesh, and the place of coordinates. */
+rlf_coordinates rlf_layout_at(const rlf_layout *layout, int place);
+int rlf_layout_place(const rlf_layout *layout, rlf_coordinates at);
+/* The ranks that differ from `rank` only in `axes` (a sum of rlf_axis), itself
+ * included, into `out` (room for n_ranks) by coordinate, tp fastest. Returns
+ * how many: 0 for a rank outside the mesh. RLF_AXIS_TP is the tensor-parallel
+ * group, TP + PP a replica, DP the ranks with the same weights. */
+int rlf_layout_group(const rlf_layout *layout, int rank, int axes, int *out);
+
+/* The layout on the same mesh with fewer tensor- and pipeline-parallel ranks
+ * (tp divides train->tp, pp divides train->pp) whose replicas are made of whole
+ * shards of `train`: HybridFlow's zero-redundancy grouping (README). What is
+ * left over multiplies dp, next to each other inside a replica of `train`.
+ * RLF_USER with the divisor that fails. */
+rlf_status rlf_layout_regroup(const rlf_layout *train, int tp, int pp,
+                              rlf_err *err, rlf_layout *out);
+/* An order as text, "dp2 tp4 pp dp": digits, fastest first; without a size a
+ * digit has what the others of its axis leave. */
+rlf_status rlf_layout_read_order(const char *text, rlf_layout *layout,
+                                 rlf_err *err);
+void rlf_layout_print_order(const rlf_layout *layout, rlf_buf *out);
+
+/* The samples out of `n` that a rank holds when samples count alike: those of
+ * its dp part. Empty for a rank outside the mesh. By length: lanes.h. */
 rlf_range rlf_layout_rows(const rlf_layout *layout, int rank, int64_t n);
 /* The layers out of `n` that a rank's pipeline stage holds. */
 rlf_range rlf_layout_layers(const rlf_layout *layout, int rank, int64_t n);
-/* The slice of a tensor-parallel dimension of size n (n % tp == 0). */
+/* The slice of a tensor-parallel dimension of size n. */
 rlf_range rlf_layout_slice(const rlf_layout *layout, int rank, int64_t n);
+/* The shards out of V that a rank of tp holds: V / tp neighbours. */
+rlf_range rlf_layout_shards(const rlf_layout *layout, int rank, int shards);
+
+/* Whether sums over `parts` in a binary tree keep their bits when `count` ranks
+ * each add parts / count neighbours first: both powers of two, one dividing
+ * the other. Answers for (shards, tp) and for (lanes, dp). */
+bool rlf_tree_splits(int parts, int count);
 
 #endif

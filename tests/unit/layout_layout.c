@@ -1,65 +1,320 @@
 /* Layouts: every row and layer is held exactly as often as the layout says,
- * parts are even, coordinates are a bijection, wrong layouts are refused. */
+ * parts are even and nest, coordinates are a bijection for every order, wrong
+ * layouts are refused with what would do, and the generation groups are those
+ * of HybridFlow's paper. */
 #include "engine/layout/layout.h"
 #include "tests/tap.h"
 
+#define MAX_RANKS 64
+
+static int mesh[MAX_RANKS]; /* 1, 4, 7..: ranks need not be neighbours */
+
 static bool
-covers(int tp, int pp, int dp, int64_t n)
+same(rlf_coordinates a, rlf_coordinates b)
 {
-    int ranks[64], held[200] = {0}, layers[200] = {0};
-    int world = tp * pp * dp;
-    for (int i = 0; i < world; i++)
-        ranks[i] = 3 * i + 1; /* ranks need not be neighbours */
-    rlf_layout l = {
-        .ranks = ranks, .n_ranks = world, .tp = tp, .pp = pp, .dp = dp};
+    return a.tp == b.tp && a.pp == b.pp && a.dp == b.dp;
+}
+
+/* Every coordinate once, places and coordinates inverse to each other. */
+static bool
+bijection(const rlf_layout *l)
+{
+    int seen[MAX_RANKS] = {0};
+    for (int i = 0; i < l->n_ranks; i++) {
+        rlf_coordinates at = rlf_layout_at(l, i);
+        if (at.tp < 0 || at.tp >= l->tp || at.pp < 0 || at.pp >= l->pp ||
+            at.dp < 0 || at.dp >= l->dp ||
+            seen[at.tp + l->tp * (at.pp + l->pp * at.dp)]++ ||
+            rlf_layout_place(l, at) != i ||
+            !same(at, rlf_layout_find(l, l->ranks[i])))
+            return false;
+    }
+    return same(rlf_layout_find(l, 0), (rlf_coordinates){-1, -1, -1});
+}
+
+/* The group along `axes` against a search through all ranks. */
+static bool
+groups(const rlf_layout *l)
+{
+    for (int axes = 0; axes < 8; axes++)
+        for (int i = 0; i < l->n_ranks; i++) {
+            int out[MAX_RANKS], n = 0;
+            rlf_coordinates me = rlf_layout_at(l, i);
+            int got = rlf_layout_group(l, l->ranks[i], axes, out);
+            for (int d = 0; d < l->dp; d++)
+                for (int p = 0; p < l->pp; p++)
+                    for (int t = 0; t < l->tp; t++)
+                        for (int k = 0; k < l->n_ranks; k++) {
+                            rlf_coordinates at = rlf_layout_at(l, k);
+                            if (!same(at, (rlf_coordinates){t, p, d}) ||
+                                (!(axes & RLF_AXIS_TP) && t != me.tp) ||
+                                (!(axes & RLF_AXIS_PP) && p != me.pp) ||
+                                (!(axes & RLF_AXIS_DP) && d != me.dp))
+                                continue;
+                            if (n >= got || out[n++] != l->ranks[k])
+                                return false;
+                        }
+            if (n != got)
+                return false;
+        }
+    return true;
+}
+
+static bool
+covers(const rlf_layout *l, int64_t n)
+{
+    int held[200] = {0}, layers[200] = {0};
     rlf_err err = RLF_ERR_NONE;
-    if (rlf_layout_check(&l, &err) != RLF_OK)
+    if (rlf_layout_check(l, &err) != RLF_OK || !bijection(l))
         return false;
-    for (int i = 0; i < world; i++) {
-        rlf_coordinates at = rlf_layout_find(&l, ranks[i]);
-        if (at.tp + tp * (at.pp + pp * at.dp) != i)
+    for (int i = 0; i < l->n_ranks; i++) {
+        rlf_range r = rlf_layout_rows(l, l->ranks[i], n);
+        if (r.last - r.first < n / l->dp || r.last - r.first > n / l->dp + 1)
             return false;
-        rlf_range r = rlf_layout_rows(&l, ranks[i], n);
-        if (r.last - r.first < n / dp || r.last - r.first > n / dp + 1)
-            return false;
-        for (int64_t k = r.first; k < r.last; k++)
+        for (int64_t k = r.first; k < r.last; k++) {
             held[k]++;
-        r = rlf_layout_layers(&l, ranks[i], n);
+            if (rlf_range_owner(n, l->dp, k) != rlf_layout_at(l, i).dp)
+                return false;
+        }
+        r = rlf_layout_layers(l, l->ranks[i], n);
         for (int64_t k = r.first; k < r.last; k++)
             layers[k]++;
     }
     for (int64_t k = 0; k < n; k++)
-        if (held[k] != tp * pp || layers[k] != tp * dp)
+        if (held[k] != l->tp * l->pp || layers[k] != l->tp * l->dp)
             return false;
-    rlf_range none = rlf_layout_rows(&l, 0, n);
+    rlf_range none = rlf_layout_rows(l, 0, n);
     return none.first == none.last;
 }
 
-static rlf_status
-refused(int world, int tp, int pp, int dp, int second)
+static rlf_layout
+layout(int tp, int pp, int dp)
 {
-    int ranks[4] = {0, second, 2, 3};
-    rlf_layout l = {
-        .ranks = ranks, .n_ranks = world, .tp = tp, .pp = pp, .dp = dp};
+    return (rlf_layout){
+        .ranks = mesh, .n_ranks = tp * pp * dp, .tp = tp, .pp = pp, .dp = dp};
+}
+
+static void
+test_covering(void)
+{
+    static const char *const orders[] = {"tp pp dp", "dp tp pp", "pp dp tp",
+                                         "dp pp tp"};
+    bool good = true, grouped = true;
+    int tried = 0;
+    for (int tp = 1; tp <= 4; tp++)
+        for (int pp = 1; pp <= 4; pp++)
+            for (int dp = 1; dp <= 4; dp++)
+                for (size_t o = 0; o < 4; o++) {
+                    rlf_layout l = layout(tp, pp, dp);
+                    rlf_err err = RLF_ERR_NONE;
+                    good &= !rlf_layout_read_order(orders[o], &l, &err);
+                    for (int64_t n = 0; n < 20; n++, tried++)
+                        good &= covers(&l, n);
+                    grouped &= groups(&l);
+                }
+    ok(good, "%d layouts and sizes: each row and layer where it belongs",
+       tried);
+    ok(grouped, "groups along any axes, in any order of digits");
+}
+
+/* Parts of a b, b at a time, are the parts of a: for units too. */
+static void
+test_nesting(void)
+{
+    bool good = true;
+    for (int64_t n = 0; n < 70; n++)
+        for (int64_t unit = 1; unit < 5; unit++)
+            for (int a = 1; a <= 6; a++)
+                for (int b = 1; b <= 6; b++)
+                    for (int i = 0; i < a; i++) {
+                        rlf_range whole = rlf_range_units(n, unit, a, i);
+                        rlf_range low = rlf_range_units(n, unit, a * b, i * b);
+                        rlf_range high =
+                            rlf_range_units(n, unit, a * b, i * b + b - 1);
+                        good &= whole.first == low.first &&
+                                whole.last == high.last &&
+                                (whole.first % unit == 0 || whole.first == n);
+                    }
+    ok(good, "parts nest whatever n is");
+    rlf_range meet = rlf_range_meet((rlf_range){2, 5}, (rlf_range){7, 9});
+    ok(rlf_range_size(meet) == 0, "ranges apart meet in nothing");
+}
+
+static int
+by_number(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* The group of `rank` under formulas of the paper, as a sorted list. Which:
+ * 't' generation tp, 'p' generation pp, 'm' micro dp. */
+static int
+paper_group(char which, int p, int t, int pg, int tg, int rank, int *out)
+{
+    int a = p / pg, b = t / tg, n = 0;
+    int d = rank / (p * t), pi = rank / t % p, ti = rank % t;
+    int P = pi / a, jp = pi % a, T = ti / b, jt = ti % b;
+    if (which == 't')
+        for (int x = 0; x < tg; x++)
+            out[n++] = d * p * t + pi * t + x * b + jt;
+    if (which == 'p')
+        for (int x = 0; x < pg; x++)
+            out[n++] = d * p * t + (x * a + jp) * t + ti;
+    if (which == 'm')
+        for (int x = 0; x < a; x++)
+            for (int y = 0; y < b; y++)
+                out[n++] = d * p * t + (P * a + x) * t + T * b + y;
+    qsort(out, (size_t)n, sizeof *out, by_number);
+    return n;
+}
+
+static int
+our_group(char which, const rlf_layout *l, const rlf_layout *train, int rank,
+          int *out)
+{
+    int axes = which == 't'   ? RLF_AXIS_TP
+               : which == 'p' ? RLF_AXIS_PP
+                              : RLF_AXIS_DP;
+    int n = rlf_layout_group(l, rank, axes, out), kept = 0;
+    int d = rlf_layout_find(train, rank).dp;
+    for (int i = 0; i < n; i++) /* micro dp: those of one training replica */
+        if (which != 'm' || rlf_layout_find(train, out[i]).dp == d)
+            out[kept++] = out[i];
+    qsort(out, (size_t)kept, sizeof *out, by_number);
+    return kept;
+}
+
+static void
+test_regroup(void)
+{
+    int ranks[MAX_RANKS], tried = 0;
+    bool good = true;
+    for (int i = 0; i < MAX_RANKS; i++)
+        ranks[i] = i;
+    for (int p = 1; p <= 16; p++)
+        for (int t = 1; p * t <= 16; t++)
+            for (int d = 1; p * t * d <= 16; d++)
+                for (int pg = 1; pg <= p; pg++)
+                    for (int tg = 1; tg <= t; tg++) {
+                        if (p % pg || t % tg)
+                            continue;
+                        rlf_layout train = layout(t, p, d), g;
+                        rlf_err err = RLF_ERR_NONE;
+                        train.ranks = ranks;
+                        tried++;
+                        good &= !rlf_layout_regroup(&train, tg, pg, &err, &g) &&
+                                !rlf_layout_check(&g, &err) &&
+                                g.dp == d * (p / pg) * (t / tg);
+                        for (int r = 0; r < p * t * d && good; r++)
+                            for (const char *w = "tpm"; *w; w++) {
+                                int want[MAX_RANKS], got[MAX_RANKS];
+                                int n = paper_group(*w, p, t, pg, tg, r, want);
+                                int m = our_group(*w, &g, &train, r, got);
+                                good &=
+                                    n == m &&
+                                    !memcmp(want, got, sizeof(int) * (size_t)n);
+                            }
+                    }
+    ok(good, "%d generation layouts have the groups of the paper's formula",
+       tried);
+    rlf_layout train = layout(4, 1, 2), g;
     rlf_err err = RLF_ERR_NONE;
-    return rlf_layout_check(&l, &err);
+    train.ranks = ranks;
+    rlf_buf text = {0};
+    is_int(rlf_layout_regroup(&train, 2, 1, &err, &g), RLF_OK,
+           "training 1-4-2 generates as 1-2-2-2");
+    rlf_layout_print_order(&g, &text);
+    is_str(text.p, "dp2 tp2 dp2", "with micro data parallelism innermost");
+    static const int tp_groups[8] = {0, 1, 0, 1, 4, 5, 4, 5};
+    static const int dp_groups[8] = {0, 0, 2, 2, 4, 4, 6, 6};
+    bool as_figure = true;
+    for (int r = 0; r < 8; r++) {
+        int got[8];
+        as_figure &= our_group('t', &g, &train, r, got) == 2 &&
+                     got[0] == tp_groups[r] && got[1] == tp_groups[r] + 2;
+        as_figure &= our_group('m', &g, &train, r, got) == 2 &&
+                     got[0] == dp_groups[r] && got[1] == dp_groups[r] + 1;
+    }
+    ok(as_figure, "tp groups 02 13 46 57, micro dp groups 01 23 45 67");
+    rlf_layout again;
+    is_int(rlf_layout_regroup(&g, 1, 1, &err, &again), RLF_OK,
+           "a generation layout can be cut again");
+    is_int(again.dp, 8, "down to one rank a replica");
+    rlf_buf_free(&text);
+}
+
+/* A layout or order is refused with this sentence and hint. */
+static void
+refused(int n_ranks, int tp, int pp, int dp, const char *order,
+        const char *sentence, const char *hint)
+{
+    static const int twice[] = {0, 1, 2, 1}, fine[] = {0, 1, 2, 3, 4, 5};
+    rlf_layout l = {.ranks = n_ranks == 4 && !tp ? twice : fine,
+                    .n_ranks = n_ranks,
+                    .tp = tp ? tp : 2,
+                    .pp = pp,
+                    .dp = dp};
+    rlf_err err = RLF_ERR_NONE;
+    rlf_status status = order ? rlf_layout_read_order(order, &l, &err)
+                              : rlf_layout_check(&l, &err);
+    is_int(status, RLF_USER, sentence);
+    is_str(err.sentence, sentence, "says so");
+    is_str(err.hint, hint, "and what would do");
+}
+
+static void
+test_refusals(void)
+{
+    refused(6, 2, 1, 2, NULL,
+            "tp 2 x pp 1 x dp 2 makes 4 ranks, but there are 6",
+            "dp 3 would do, or 4 ranks");
+    refused(6, 4, 1, 1, NULL,
+            "tp 4 x pp 1 x dp 1 makes 4 ranks, but there are 6",
+            "tp x pp = 4 does not divide 6; use a tp and a pp whose product "
+            "does, or 4 ranks");
+    refused(4, 2, 0, 2, NULL, "pp is 0; it must be at least 1", "");
+    refused(4, 0, 2, 1, NULL, "rank 1 is named twice", "");
+    refused(4, 2, 2, 1, "tp3 tp pp dp",
+            "the order has a digit of tp of size 3, but tp is 2", "");
+    refused(4, 2, 2, 1, "tp pp1 dp",
+            "the order's digits of pp make 1, but pp is 2", "");
+    refused(4, 2, 2, 1, "pp dp", "the order's digits of tp make 1, but tp is 2",
+            "");
+    refused(4, 2, 2, 1, "tp0 pp dp",
+            "the order has a digit of tp of size -1, but tp is 2", "");
+    refused(4, 2, 2, 1, "tp pp dp cp",
+            "the order \"tp pp dp cp\" has something else than tp, pp and dp "
+            "at \"cp\"",
+            "");
+    refused(4, 2, 2, 1, "tp2x pp",
+            "the order \"tp2x pp\" has \"x pp\" after a digit", "");
+    refused(4, 2, 2, 1, "tp pp dp dp dp dp dp dp dp",
+            "the order \"tp pp dp dp dp dp dp dp dp\" has more than 8 digits",
+            "");
+    rlf_layout train = layout(4, 2, 1), out;
+    rlf_err err = RLF_ERR_NONE;
+    rlf_layout_regroup(&train, 3, 2, &err, &out);
+    is_str(err.sentence, "tp 3 does not divide the tp 4 of training",
+           "generation's tp divides training's");
+    rlf_err_clear(&err);
+    is_int(rlf_layout_check_world(&train, 22, &err), RLF_USER,
+           "a mesh beyond the world");
+    is_str(err.sentence, "rank 22 is beyond the 22 ranks of this run (0 to 21)",
+           "is named");
 }
 
 int
 main(void)
 {
-    bool good = true;
-    int tried = 0;
-    for (int tp = 1; tp <= 4; tp++)
-        for (int pp = 1; pp <= 4; pp++)
-            for (int dp = 1; dp <= 4; dp++)
-                for (int64_t n = 0; n < 20; n++, tried++)
-                    good = good && covers(tp, pp, dp, n);
-    ok(good, "%d layouts and sizes: each row and layer where it belongs",
-       tried);
-    is_int(refused(4, 2, 2, 1, 1), RLF_OK, "2 x 2 ranks are a layout");
-    is_int(refused(4, 2, 1, 1, 1), RLF_USER, "ranks left over are refused");
-    is_int(refused(4, 0, 2, 2, 1), RLF_USER, "tp 0 is refused");
-    is_int(refused(4, 2, 2, 1, 3), RLF_USER, "a rank named twice is refused");
+    for (int i = 0; i < MAX_RANKS; i++)
+        mesh[i] = 3 * i + 1;
+    test_covering();
+    test_nesting();
+    test_regroup();
+    test_refusals();
+    ok(rlf_tree_splits(8, 2) && rlf_tree_splits(4, 4) &&
+           !rlf_tree_splits(4, 8) && !rlf_tree_splits(6, 2) &&
+           !rlf_tree_splits(8, 3),
+       "sums keep their bits for powers of two only");
     return done();
 }

@@ -1,0 +1,112 @@
+/* Lanes: see lanes.h. */
+#include "engine/layout/lanes.h"
+
+#include "engine/base/arena.h"
+
+#include <stdlib.h>
+
+typedef struct sample {
+    int64_t length, index;
+} sample;
+
+/* A lane in the heap: the lightest is on top. */
+typedef struct load {
+    int64_t tokens, samples;
+    int lane;
+} load;
+
+static int
+longest_first(const void *a, const void *b)
+{
+    const sample *x = a, *y = b;
+    if (x->length != y->length)
+        return x->length > y->length ? -1 : 1;
+    return x->index < y->index ? -1 : 1;
+}
+
+static bool
+lighter(const load *a, const load *b)
+{
+    if (a->tokens != b->tokens)
+        return a->tokens < b->tokens;
+    if (a->samples != b->samples)
+        return a->samples < b->samples;
+    return a->lane < b->lane;
+}
+
+/* The top grew: let it sink to where it belongs. */
+static void
+sink(load *heap, int n)
+{
+    for (int i = 0;;) {
+        int least = i;
+        for (int child = 2 * i + 1; child <= 2 * i + 2 && child < n; child++)
+            if (lighter(&heap[child], &heap[least]))
+                least = child;
+        if (least == i)
+            return;
+        load top = heap[i];
+        heap[i] = heap[least];
+        heap[least] = top;
+        i = least;
+    }
+}
+
+void
+rlf_lanes_deal(const int64_t *lengths, int64_t n, int lanes, int *lane)
+{
+    sample *order = rlf_malloc(sizeof *order * (size_t)(n + 1));
+    load *heap = rlf_calloc((size_t)lanes, sizeof *heap);
+    for (int64_t i = 0; i < n; i++)
+        order[i] = (sample){lengths[i], i};
+    qsort(order, (size_t)n, sizeof *order, longest_first);
+    for (int i = 0; i < lanes; i++)
+        heap[i].lane = i; /* ascending: a heap already */
+    for (int64_t i = 0; i < n; i++) {
+        lane[order[i].index] = heap[0].lane;
+        heap[0].tokens += order[i].length;
+        heap[0].samples++;
+        sink(heap, lanes);
+    }
+    free(heap);
+    free(order);
+}
+
+rlf_status
+rlf_lanes_check(int lanes, int dp, rlf_err *err)
+{
+    if (lanes < 1)
+        return rlf_fail(err, RLF_USER, "lanes is %d; it must be at least 1",
+                        lanes);
+    if (dp <= lanes)
+        return RLF_OK;
+    rlf_status status = rlf_fail(err, RLF_USER,
+                                 "dp %d is more than the %d lanes of the "
+                                 "model, so some ranks would have no samples",
+                                 dp, lanes);
+    rlf_err_hint(err, "dp %d or less would do, or lanes: %d", lanes, dp);
+    return status;
+}
+
+rlf_range
+rlf_layout_lanes(const rlf_layout *layout, int rank, int lanes)
+{
+    return rlf_layout_rows(layout, rank, lanes);
+}
+
+int
+rlf_lane_owner(int lane, int lanes, int dp)
+{
+    return rlf_range_owner(lanes, dp, lane);
+}
+
+int64_t
+rlf_lanes_rows(const int *lane, int64_t n, rlf_range lanes, int64_t *rows)
+{
+    int64_t count = 0;
+    for (int64_t l = lanes.first; l < lanes.last; l++)
+        for (int64_t i = 0; i < n; i++)
+            if (lane[i] == l)
+                rows[count++] = i;
+    return count;
+}

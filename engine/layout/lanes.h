@@ -1,0 +1,28 @@
+/* Lanes: which samples of a minibatch are added up together.
+ *
+ * The samples of a minibatch go to L lanes by a rule on their lengths alone.
+ * Gradients add in sample order within a lane and in a binary tree across
+ * lanes, so L is part of a run's numerics and dp is not: index d of dp takes
+ * lanes [d L / dp, (d + 1) L / dp). */
+#ifndef RLF_LAYOUT_LANES_H
+#define RLF_LAYOUT_LANES_H
+
+#include "engine/layout/layout.h"
+
+/* Give each of n samples (length >= 0, in tokens) a lane: the longest first,
+ * onto the lane with the fewest tokens; of equal lengths the lower index goes
+ * first, of equal lanes the one with fewer samples, then the lower one. No lane
+ * ends with more than 4/3 of the best possible maximum (Graham's bound). */
+void rlf_lanes_deal(const int64_t *lengths, int64_t n, int lanes, int *lane);
+/* RLF_USER if a rank would be without a lane: dp > lanes. */
+rlf_status rlf_lanes_check(int lanes, int dp, rlf_err *err);
+/* The lanes of a rank; empty outside the mesh. */
+rlf_range rlf_layout_lanes(const rlf_layout *layout, int rank, int lanes);
+/* The dp index that takes `lane`. */
+int rlf_lane_owner(int lane, int lanes, int dp);
+/* The samples of some lanes, by lane, then by index, into rows (room for n).
+ * Returns how many. */
+int64_t rlf_lanes_rows(const int *lane, int64_t n, rlf_range lanes,
+                       int64_t *rows);
+
+#endif

@@ -1,0 +1,196 @@
+/* Slices of tensors: see slice.h. */
+#include "engine/layout/slice.h"
+
+#include <stdio.h>
+
+/* Boxes */
+
+int64_t
+rlf_box_count(rlf_box box)
+{
+    return rlf_range_size(box.rows) * rlf_range_size(box.cols);
+}
+
+rlf_box
+rlf_box_meet(rlf_box a, rlf_box b)
+{
+    return (rlf_box){rlf_range_meet(a.rows, b.rows),
+                     rlf_range_meet(a.cols, b.cols)};
+}
+
+rlf_strided
+rlf_box_within(rlf_box whole, rlf_box part)
+{
+    int64_t stride = rlf_range_size(whole.cols);
+    int64_t down = part.rows.first - whole.rows.first;
+    return (rlf_strided){.offset =
+                             down * stride + part.cols.first - whole.cols.first,
+                         .stride = stride,
+                         .rows = rlf_range_size(part.rows),
+                         .cols = rlf_range_size(part.cols)};
+}
+
+/* What fits */
+
+/* tp divides the heads, and divides the key/value heads or is a multiple. */
+static bool
+heads_fit(const rlf_sizes *s, int64_t tp)
+{
+    return s->heads % tp == 0 &&
+           (s->kv_heads % tp == 0 || tp % s->kv_heads == 0);
+}
+
+static bool
+tp_fits(const rlf_sizes *s, int64_t tp)
+{
+    return heads_fit(s, tp) && tp <= s->ffn && tp <= s->vocab;
+}
+
+/* "1, 2, 4": every tp that fits. */
+static void
+hint_tp(const rlf_sizes *s, rlf_err *err)
+{
+    char text[256];
+    size_t n = 0;
+    for (int tp = 1; tp <= s->heads && n < sizeof text - 16; tp++)
+        if (tp_fits(s, tp))
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%d",
+                                  n ? ", " : "", tp);
+    rlf_err_hint(err, "tp of %s would do", text);
+}
+
+static rlf_status
+check_stages(int pp, int layers, rlf_err *err)
+{
+    if (pp <= layers)
+        return RLF_OK;
+    rlf_status status =
+        rlf_fail(err, RLF_USER, "pp %d is more than the %d layers of the model",
+                 pp, layers);
+    rlf_err_hint(err, "pp of 1 to %d would do", layers);
+    return status;
+}
+
+rlf_status
+rlf_layout_check_sizes(const rlf_layout *layout, const rlf_sizes *s,
+                       rlf_err *err)
+{
+    int tp = layout->tp;
+    RLF_TRY(check_stages(layout->pp, s->layers, err));
+    if (tp_fits(s, tp))
+        return RLF_OK;
+    if (s->heads % tp)
+        rlf_fail(err, RLF_USER, "tp %d does not divide the %d attention heads",
+                 tp, s->heads);
+    else if (!heads_fit(s, tp))
+        rlf_fail(err, RLF_USER,
+                 "tp %d neither divides the %d key/value heads nor is a "
+                 "multiple of them",
+                 tp, s->kv_heads);
+    else if (tp > s->ffn)
+        rlf_fail(err, RLF_USER,
+                 "tp %d is more than the %lld inner features of the "
+                 "feed-forward layer",
+                 tp, (long long)s->ffn);
+    else
+        rlf_fail(err, RLF_USER,
+                 "tp %d is more than the %lld tiles of the vocabulary", tp,
+                 (long long)s->vocab);
+    hint_tp(s, err);
+    return RLF_USER;
+}
+
+rlf_status
+rlf_layout_check_shapes(const rlf_layout *layout, const rlf_shapes *shapes,
+                        rlf_err *err)
+{
+    int tp = layout->tp;
+    RLF_TRY(check_stages(layout->pp, shapes->layers, err));
+    for (int i = 0; i < shapes->count; i++) {
+        const rlf_tensor *t = &shapes->tensors[i];
+        int64_t heads = t->rows / t->unit;
+        if (t->split == RLF_SPLIT_KV && heads % tp && tp % heads)
+            return rlf_fail(err, RLF_USER,
+                            "tp %d neither divides the %lld heads of %s nor is "
+                            "a multiple of them",
+                            tp, (long long)heads, t->name);
+    }
+    return RLF_OK;
+}
+
+/* What a rank holds */
+
+rlf_range
+rlf_kv_heads(int64_t heads, int tp, int t)
+{
+    rlf_range r = rlf_range_part(heads, tp, t);
+    if (r.last == r.first)
+        r.last++;
+    return r;
+}
+
+/* Whether the stage holds a tensor of `layer`. */
+static bool
+stage_holds(int pp, int stage, int layers, int layer)
+{
+    bool first = stage == 0, last = stage == pp - 1;
+    switch (layer) {
+    case RLF_LAYER_FIRST:
+        return first;
+    case RLF_LAYER_LAST:
+        return last;
+    case RLF_LAYER_ENDS:
+        return first || last;
+    default:
+        return rlf_range_owner(layers, pp, layer) == stage;
+    }
+}
+
+rlf_box
+rlf_layout_box_at(const rlf_layout *layout, const rlf_shapes *shapes,
+                  int tensor, rlf_coordinates at)
+{
+    const rlf_tensor *t = &shapes->tensors[tensor];
+    rlf_box box = {{0, t->rows}, {0, t->cols}};
+    if (at.tp < 0 || !stage_holds(layout->pp, at.pp, shapes->layers, t->layer))
+        return (rlf_box){{0, 0}, {0, 0}};
+    if (t->split == RLF_SPLIT_ROWS)
+        box.rows = rlf_range_units(t->rows, t->unit, layout->tp, at.tp);
+    if (t->split == RLF_SPLIT_COLS)
+        box.cols = rlf_range_units(t->cols, t->unit, layout->tp, at.tp);
+    if (t->split == RLF_SPLIT_KV) {
+        box.rows = rlf_kv_heads(t->rows / t->unit, layout->tp, at.tp);
+        box.rows.first *= t->unit;
+        box.rows.last *= t->unit;
+    }
+    return box;
+}
+
+rlf_box
+rlf_layout_box(const rlf_layout *layout, const rlf_shapes *shapes, int tensor,
+               int rank)
+{
+    return rlf_layout_box_at(layout, shapes, tensor,
+                             rlf_layout_find(layout, rank));
+}
+
+int64_t
+rlf_layout_offsets(const rlf_layout *layout, const rlf_shapes *shapes, int rank,
+                   int64_t align, int64_t *offsets)
+{
+    rlf_coordinates at = rlf_layout_find(layout, rank);
+    int64_t n = 0;
+    for (int i = 0; i < shapes->count; i++) {
+        if (!shapes->tensors[i].joined)
+            n = (n + align - 1) / align * align;
+        offsets[i] = n;
+        n += rlf_box_count(rlf_layout_box_at(layout, shapes, i, at));
+    }
+    return (n + align - 1) / align * align;
+}
+
+rlf_range
+rlf_zero_slice(int64_t n, int64_t unit, int dp, int d)
+{
+    return rlf_range_units(n, unit, dp, d);
+}

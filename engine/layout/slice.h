@@ -1,0 +1,94 @@
+/* Tensors and their slices: which part of which weight does a rank hold?
+ *
+ * A model's weights are a list of matrices, each with a rule for how tensor
+ * parallelism splits it and the layer whose pipeline stage holds it. What is
+ * stored as one but splits in parts (q, k and v; gate and up) is several
+ * tensors, one joined to the other. Integers only: no memory here. */
+#ifndef RLF_LAYOUT_SLICE_H
+#define RLF_LAYOUT_SLICE_H
+
+#include "engine/layout/layout.h"
+
+/* How tp splits a tensor, in whole units (rlf_tensor.unit). */
+typedef enum rlf_split {
+    RLF_SPLIT_NONE, /* replicated: norms, biases added after a sum */
+    RLF_SPLIT_ROWS, /* output features ("column parallel"): gate, up and their
+                     * biases (unit 1); q and its bias (unit: head_dim);
+                     * embedding and head (unit: a tile of the vocabulary) */
+    RLF_SPLIT_COLS, /* input features ("row parallel"): down (unit 1), o (unit:
+                     * head_dim) */
+    RLF_SPLIT_KV, /* rows of k and v (unit: head_dim): as rows while tp divides
+                   * the heads; beyond, tp / heads ranks hold the same head */
+} rlf_split;
+
+/* Layers before the first and after the last. */
+#define RLF_LAYER_FIRST (-1) /* with the first stage: the embedding */
+#define RLF_LAYER_LAST (-2)  /* with the last stage: final norm, head */
+#define RLF_LAYER_ENDS (-3)  /* with both: an embedding tied to the head */
+
+typedef struct rlf_tensor {
+    const char *name;
+    int layer; /* 0.., or one of the above */
+    rlf_split split;
+    bool joined;        /* lies right behind the tensor before it */
+    int64_t rows, cols; /* of the whole; a vector has cols 1 */
+    int64_t unit;       /* rows (or columns) that stay together; >= 1 */
+} rlf_tensor;
+
+typedef struct rlf_shapes {
+    const rlf_tensor *tensors;
+    int count;
+    int layers; /* of the model */
+} rlf_shapes;
+
+/* Part of a tensor, in its own coordinates. Empty boxes have no meaning beyond
+ * being empty. */
+typedef struct rlf_box {
+    rlf_range rows, cols;
+} rlf_box;
+
+/* A box inside a stored one (row-major, no gaps): `rows` runs of `cols`
+ * elements, the first at `offset`, each `stride` after the one before. */
+typedef struct rlf_strided {
+    int64_t offset, stride, rows, cols;
+} rlf_strided;
+
+/* What a model's shapes ask of tp and pp. */
+typedef struct rlf_sizes {
+    int layers, heads, kv_heads;
+    int64_t ffn, vocab; /* vocab in tiles */
+} rlf_sizes;
+
+/* RLF_USER, naming the divisor that fails and those that would do: tp divides
+ * the heads, and divides the key/value heads or is a multiple of them; pp is
+ * at most the number of layers; no rank of tp is without ffn or vocabulary. */
+rlf_status rlf_layout_check_sizes(const rlf_layout *layout,
+                                  const rlf_sizes *sizes, rlf_err *err);
+/* The same from the tensors, without hints: what rlf_layout_box needs. */
+rlf_status rlf_layout_check_shapes(const rlf_layout *layout,
+                                   const rlf_shapes *shapes, rlf_err *err);
+
+/* Heads (units) out of `heads` that index t of tp holds, under RLF_SPLIT_KV:
+ * floor(t heads / tp) up to floor((t + 1) heads / tp), one at least. */
+rlf_range rlf_kv_heads(int64_t heads, int tp, int t);
+/* The part of a tensor that a rank holds; empty if none. */
+rlf_box rlf_layout_box(const rlf_layout *layout, const rlf_shapes *shapes,
+                       int tensor, int rank);
+/* The same by coordinates. */
+rlf_box rlf_layout_box_at(const rlf_layout *layout, const rlf_shapes *shapes,
+                          int tensor, rlf_coordinates at);
+/* Where each tensor's slice begins in a rank's block, in elements: one after
+ * another, those not joined on multiples of `align`. Returns the length of the
+ * block, a multiple of `align` too. */
+int64_t rlf_layout_offsets(const rlf_layout *layout, const rlf_shapes *shapes,
+                           int rank, int64_t align, int64_t *offsets);
+/* ZeRO-1: the elements out of a block of n that index d of dp updates, in whole
+ * units of `unit` elements. */
+rlf_range rlf_zero_slice(int64_t n, int64_t unit, int dp, int d);
+
+int64_t rlf_box_count(rlf_box box);
+rlf_box rlf_box_meet(rlf_box a, rlf_box b);
+/* `part` (not empty, inside `whole`) as it lies in the stored `whole`. */
+rlf_strided rlf_box_within(rlf_box whole, rlf_box part);
+
+#endif

@@ -1,0 +1,57 @@
+/* Data edges: the rows of a column go from where the producer's layout leaves
+ * them to where the consumer's layout needs them.
+ *
+ * Pure: layouts and a rule on each side in, a list of (source rank,
+ * destination rank, rows) out; all ranks compute the same list. Every
+ * destination gets each row it has not got exactly once; among the ranks that
+ * have a row, those with the least to send do. Nothing is moved here. */
+#ifndef RLF_PLAN_EDGE_H
+#define RLF_PLAN_EDGE_H
+
+#include "engine/base/arena.h"
+#include "engine/layout/layout.h"
+
+/* How n rows are dealt to the ranks of a layout. */
+typedef enum rlf_deal {
+    RLF_DEAL_ALL,  /* every rank has all rows */
+    RLF_DEAL_DP,   /* a rank has the rows of its dp index */
+    RLF_DEAL_PP,   /* a rank has the rows of its pipeline stage */
+    RLF_DEAL_LIST, /* a row is at the place of the mesh that a list says */
+} rlf_deal;
+
+/* One end of an edge. */
+typedef struct rlf_side {
+    const rlf_layout *layout;
+    rlf_deal deal;
+    bool last; /* only ranks of the last pipeline stage (outputs of a model) */
+    const int *part; /* per row: its dp index, stage or place; NULL: equal parts
+                      * in order. With lanes: rlf_lane_owner of its lane */
+} rlf_side;
+
+/* One message. */
+typedef struct rlf_transfer {
+    int from, to; /* ranks, never equal */
+    int64_t n_rows;
+    const int64_t *rows; /* ascending; shared between messages */
+    int64_t bytes;
+} rlf_transfer;
+
+typedef struct rlf_edge {
+    rlf_transfer *list; /* by (to, first row) */
+    int count;
+} rlf_edge;
+
+/* The transfers of `n` rows of bytes[i] bytes each (NULL: one byte), in
+ * `arena`. `machine`: of every rank, to take from the same machine where that
+ * has the rows; NULL: all alike. */
+void rlf_edge_make(const rlf_side *have, const rlf_side *need, int64_t n,
+                   const int64_t *bytes, const int *machine, rlf_arena *arena,
+                   rlf_edge *out);
+/* Bytes that one rank sends and receives. */
+void rlf_edge_load(const rlf_edge *edge, int rank, int64_t *sent,
+                   int64_t *received);
+/* HybridFlow's name of one side: ONE_TO_ALL, 3D_PROTO, 3D_ALL_MICRO_DP,
+ * 3D_PP_ONLY, DP_PROTO or ALL_TO_ALL. */
+const char *rlf_side_protocol(const rlf_side *side);
+
+#endif

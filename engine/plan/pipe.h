@@ -1,0 +1,89 @@
+/* Pipeline tables: for every place of a pipeline the list of what it does.
+ *
+ * A table is data; whoever runs it knows no schedule by name. Several models
+ * may share one (RLHFuse: actor and critic trained in one pipeline, the second
+ * reversed): each has its own path of stages through the places. A place stands
+ * for all tensor-parallel ranks of a stage; every dp index runs the same table.
+ * Generators, a text form, a validator and a clock; no transport here. */
+#ifndef RLF_PLAN_PIPE_H
+#define RLF_PLAN_PIPE_H
+
+#include "engine/base/arena.h"
+#include "engine/base/status.h"
+#include "engine/base/str.h"
+
+/* One model of a table: stage k of its `stages` runs at place path[k]. A place
+ * that has several stages of a model calls them its chunks 0, 1.. in order of
+ * the path (interleaving). */
+typedef struct rlf_pipe_model {
+    const char *name;
+    int micros; /* micro-batches */
+    int stages;
+    const int *path;
+    bool forward_only;
+} rlf_pipe_model;
+
+typedef struct rlf_pipe_op {
+    int model, micro, chunk;
+    bool backward;
+} rlf_pipe_op;
+
+typedef struct rlf_pipe_list {
+    rlf_pipe_op *ops;
+    int count;
+} rlf_pipe_list;
+
+typedef struct rlf_pipe {
+    rlf_pipe_model *models;
+    int n_models;
+    rlf_pipe_list *lists; /* one a place */
+    int places;
+} rlf_pipe;
+
+/* Time and memory of one model's operations at one stage. */
+typedef struct rlf_pipe_cost {
+    double forward, backward; /* any unit */
+    double send;              /* from one stage to the next, other places */
+    double memory;            /* kept from forward to backward */
+} rlf_pipe_cost;
+
+typedef struct rlf_pipe_report {
+    double makespan;
+    double busy;   /* summed over places */
+    double bubble; /* 1 - busy / (places makespan) */
+    double *peak;  /* memory per place */
+} rlf_pipe_report;
+
+/* One model named "model", its path 0..pp-1; in `arena`. */
+void rlf_pipe_gpipe(int pp, int micros, rlf_arena *arena, rlf_pipe *out);
+void rlf_pipe_forward(int pp, int micros, rlf_arena *arena, rlf_pipe *out);
+void rlf_pipe_1f1b(int pp, int micros, rlf_arena *arena, rlf_pipe *out);
+/* `chunks` stages a place. RLF_USER unless pp divides micros. */
+rlf_status rlf_pipe_interleaved(int pp, int micros, int chunks,
+                                rlf_arena *arena, rlf_err *err, rlf_pipe *out);
+/* b's models after a's, b's place i at place where[i] of a (NULL: i): each
+ * list of a, then b's, without a barrier. */
+void rlf_pipe_join(const rlf_pipe *a, const rlf_pipe *b, const int *where,
+                   rlf_arena *arena, rlf_pipe *out);
+
+/* The text form (README); `name` is the file's, for errors. What is read has
+ * still to be checked. */
+rlf_status rlf_pipe_read(const char *text, const char *name, rlf_arena *arena,
+                         rlf_err *err, rlf_pipe *out);
+void rlf_pipe_print(const rlf_pipe *pipe, rlf_buf *out);
+
+/* RLF_USER with a sentence on the first thing that is wrong, unless the table
+ * can be run: every operation exactly once and at its stage's place; backward
+ * after forward; a model's micro-batches forward and backward in index order
+ * on each chunk (else sums would depend on the schedule); no place waits for
+ * ever; no more than cap[place] of cost memory held (cap or cost NULL: any). */
+rlf_status rlf_pipe_check(const rlf_pipe *pipe, const rlf_pipe_cost *cost,
+                          const double *cap, rlf_err *err);
+/* When a checked table ends if every operation starts as soon as it can, with
+ * cost[model]. `peak` in `arena`. */
+void rlf_pipe_time(const rlf_pipe *pipe, const rlf_pipe_cost *cost,
+                   rlf_arena *arena, rlf_pipe_report *out);
+/* The stage that `chunk` of a model at a place is, or -1. */
+int rlf_pipe_stage(const rlf_pipe_model *model, int place, int chunk);
+
+#endif

@@ -1,0 +1,71 @@
+/* Weight edges: the tensors of a model go from one layout to another, on the
+ * same ranks, overlapping or other ones (parameter reallocation).
+ *
+ * Pure: shapes, two layouts and the machine of each rank in, a list of sends of
+ * boxes out. Every destination slice is covered exactly once; a rank is sent
+ * nothing that it holds; a piece enters a machine at most once, and leaves one
+ * through one rank. Theory and rules: README. Nothing is moved here. */
+#ifndef RLF_PLAN_REALLOC_H
+#define RLF_PLAN_REALLOC_H
+
+#include "engine/base/arena.h"
+#include "engine/layout/slice.h"
+
+/* How a piece spreads from one rank to several. */
+typedef enum rlf_topology {
+    RLF_TOPOLOGY_AUTO, /* whichever rlf_spread_time says is fastest */
+    RLF_TOPOLOGY_DIRECT,
+    RLF_TOPOLOGY_TREE, /* binomial */
+    RLF_TOPOLOGY_RING, /* a chain; pieces follow each other */
+} rlf_topology;
+
+typedef struct rlf_link {
+    double start; /* seconds a message takes before its first byte */
+    double rate;  /* bytes a second */
+} rlf_link;
+
+typedef struct rlf_realloc_job {
+    const rlf_shapes *shapes;
+    const rlf_layout *from, *to;
+    const int *machine;      /* of every rank, >= 0; NULL: all on one */
+    int element;             /* bytes */
+    rlf_link inside, across; /* a machine's ranks; two machines */
+    rlf_topology topology;
+} rlf_realloc_job;
+
+typedef struct rlf_send {
+    int from, to; /* ranks; equal: a copy */
+    int tensor;   /* index in the shapes */
+    rlf_box box;  /* of the whole tensor */
+    rlf_strided
+        source; /* in from's slice: old layout's, or new if after >= 0 */
+    rlf_strided target; /* in to's slice of the new layout */
+    int after; /* index of the send that brings it to `from`; -1: it is there */
+    int round; /* > that of `after`; sends of a round may go together */
+} rlf_send;
+
+typedef struct rlf_realloc {
+    rlf_send *sends; /* every send stands behind its `after` */
+    int n_sends, rounds;
+    rlf_send *copies; /* within a rank */
+    int n_copies;
+} rlf_realloc;
+
+/* What it means for one rank, in bytes. */
+typedef struct rlf_realloc_load {
+    int64_t sent, received;
+    int64_t peak;      /* both slices, what they share once */
+    int64_t redundant; /* of the old slice, outside the new one */
+} rlf_realloc_load;
+
+/* In `arena`. RLF_USER if a layout does not fit the shapes. */
+rlf_status rlf_realloc_make(const rlf_realloc_job *job, rlf_arena *arena,
+                            rlf_err *err, rlf_realloc *out);
+void rlf_realloc_measure(const rlf_realloc_job *job, const rlf_realloc *plan,
+                         int rank, rlf_realloc_load *out);
+/* Seconds until `receivers` ranks have `bytes`, cut in `pieces`, from one
+ * rank. */
+double rlf_spread_time(rlf_topology topology, rlf_link link, int receivers,
+                       int64_t bytes, int64_t pieces);
+
+#endif

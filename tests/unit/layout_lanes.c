@@ -1,0 +1,135 @@
+/* Lanes: the rule against a slow copy of its definition, its balance against
+ * the bound that is known for it, and that dp never decides who adds what. */
+#include "engine/base/philox.h"
+#include "engine/layout/lanes.h"
+#include "tests/tap.h"
+
+#define MAX_N 60
+
+/* The definition, word by word: choose the longest left, then the lane. */
+static void
+by_definition(const int64_t *lengths, int n, int lanes, int *lane)
+{
+    int64_t tokens[MAX_N] = {0}, samples[MAX_N] = {0};
+    for (int i = 0; i < n; i++)
+        lane[i] = -1;
+    for (int step = 0; step < n; step++) {
+        int pick = -1, to = 0;
+        for (int i = 0; i < n; i++)
+            if (lane[i] < 0 && (pick < 0 || lengths[i] > lengths[pick]))
+                pick = i;
+        for (int l = 1; l < lanes; l++)
+            if (tokens[l] < tokens[to] ||
+                (tokens[l] == tokens[to] && samples[l] < samples[to]))
+                to = l;
+        lane[pick] = to;
+        tokens[to] += lengths[pick];
+        samples[to]++;
+    }
+}
+
+static int64_t
+heaviest(const int64_t *lengths, int n, int lanes, const int *lane)
+{
+    int64_t tokens[MAX_N] = {0}, most = 0;
+    for (int i = 0; i < n; i++)
+        tokens[lane[i]] += lengths[i];
+    for (int l = 0; l < lanes; l++)
+        most = tokens[l] > most ? tokens[l] : most;
+    return most;
+}
+
+/* The best maximum over all lanes^n ways to deal. */
+static int64_t
+best_possible(const int64_t *lengths, int n, int lanes)
+{
+    int lane[MAX_N] = {0};
+    int64_t best = INT64_MAX;
+    for (;;) {
+        int64_t most = heaviest(lengths, n, lanes, lane);
+        best = most < best ? most : best;
+        int i = 0;
+        while (i < n && ++lane[i] == lanes)
+            lane[i++] = 0;
+        if (i == n)
+            return best;
+    }
+}
+
+static void
+draw_lengths(uint64_t seed, int n, int64_t most, int64_t *lengths)
+{
+    rlf_random_key key = {.seed = seed};
+    for (int i = 0; i < n; i++)
+        lengths[i] = (int64_t)rlf_draw_below(&key, (uint64_t)i, (uint64_t)most);
+}
+
+/* The dp ranks' rows are the lanes' rows, each once, in the lanes' order. */
+static bool
+rows_agree(const int *lane, int n, int lanes, int dp)
+{
+    int ranks[MAX_N], seen = 0;
+    int64_t all[MAX_N], mine[MAX_N];
+    for (int i = 0; i < dp; i++)
+        ranks[i] = i;
+    rlf_layout l = {.ranks = ranks, .n_ranks = dp, .tp = 1, .pp = 1, .dp = dp};
+    rlf_lanes_rows(lane, n, (rlf_range){0, lanes}, all);
+    for (int d = 0; d < dp; d++) {
+        rlf_range r = rlf_layout_lanes(&l, d, lanes);
+        if (r.first != d * lanes / dp || r.last != (d + 1) * lanes / dp)
+            return false;
+        for (int64_t k = r.first; k < r.last; k++)
+            if (rlf_lane_owner((int)k, lanes, dp) != d)
+                return false;
+        int64_t count = rlf_lanes_rows(lane, n, r, mine);
+        if (memcmp(mine, all + seen, sizeof *mine * (size_t)count) != 0)
+            return false;
+        seen += (int)count;
+    }
+    return seen == n;
+}
+
+int
+main(void)
+{
+    bool same = true, parts = true, balanced = true;
+    for (uint64_t seed = 0; seed < 400; seed++) {
+        int64_t lengths[MAX_N], most = seed % 3 == 0 ? 3 : 1000;
+        int got[MAX_N], want[MAX_N], n = (int)(seed % MAX_N);
+        int lanes = 1 + (int)(seed / 7 % 12);
+        draw_lengths(seed, n, most, lengths);
+        rlf_lanes_deal(lengths, n, lanes, got);
+        by_definition(lengths, n, lanes, want);
+        same &= !memcmp(got, want, sizeof(int) * (size_t)n);
+        for (int dp = 1; dp <= lanes; dp++)
+            parts &= rows_agree(got, n, lanes, dp);
+    }
+    ok(same, "400 minibatches: dealt as defined");
+    ok(parts, "every dp up to L takes whole lanes, in the same order");
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        int64_t lengths[MAX_N];
+        int lane[MAX_N], n = 8, lanes = 2 + (int)(seed % 2);
+        draw_lengths(1000 + seed, n, 100, lengths);
+        rlf_lanes_deal(lengths, n, lanes, lane);
+        balanced &= 3 * lanes * heaviest(lengths, n, lanes, lane) <=
+                    (4 * lanes - 1) * best_possible(lengths, n, lanes);
+    }
+    ok(balanced, "the heaviest lane is within 4/3 - 1/3L of the best");
+    int64_t equal[6] = {5, 5, 5, 5, 5, 5}, none[4] = {0, 0, 0, 0};
+    int lane[6];
+    rlf_lanes_deal(equal, 6, 3, lane);
+    ok(lane[0] == 0 && lane[1] == 1 && lane[2] == 2 && lane[3] == 0 &&
+           lane[5] == 2,
+       "equal lengths go round");
+    rlf_lanes_deal(none, 4, 2, lane);
+    ok(lane[0] == 0 && lane[1] == 1 && lane[2] == 0 && lane[3] == 1,
+       "empty samples go round too");
+    rlf_err err = RLF_ERR_NONE;
+    is_int(rlf_lanes_check(2, 4, &err), RLF_USER, "dp beyond the lanes");
+    is_str(err.sentence,
+           "dp 4 is more than the 2 lanes of the model, so some ranks would "
+           "have no samples",
+           "says so");
+    is_str(err.hint, "dp 2 or less would do, or lanes: 4", "and what would do");
+    return done();
+}
