@@ -3,10 +3,12 @@
 #          tests_unit_order_NAME_LDADD = $(ORDER_LIBS)
 noinst_LTLIBRARIES += liborder.la
 liborder_la_SOURCES = \
+	%D%/control.c %D%/control.h \
 	%D%/issue.c \
 	%D%/order.c %D%/order.h \
 	%D%/ready.c \
 	%D%/state.h
 
-check_PROGRAMS += tests/unit/order_order
+check_PROGRAMS += tests/unit/order_order tests/unit/order_control
 tests_unit_order_order_LDADD = $(ORDER_LIBS)
+tests_unit_order_control_LDADD = $(ORDER_LIBS)

@@ -111,10 +111,11 @@ static bool
 run_rest(rlf_order *order, int index, rlf_order_command *out)
 {
     instance *in = order->instances.data[index];
+    if (in->all ||
+        (in->started && (!in->opened || in->n_taken == in->n_rows)))
+        return false;
     *out = (rlf_order_command){.kind = RLF_DO_RUN, .instance = index};
     if (in->started) {
-        if (!in->taken || !in->opened || in->n_taken == in->n_rows)
-            return false;
         uint32_t *rows = RLF_NEW_ARRAY(order->arena, uint32_t, in->n_rows);
         for (uint32_t i = 0; i < in->n_rows; i++)
             if (!in->taken[i])
@@ -123,7 +124,7 @@ run_rest(rlf_order *order, int index, rlf_order_command *out)
         in->n_taken = in->n_rows;
         out->rows = rows;
     }
-    in->started = true;
+    in->started = in->all = true;
     return true;
 }
 

@@ -10,6 +10,7 @@ typedef struct instance {
     int *after; /* instances that must be done first (resources) */
     int n_after;
     bool started; /* a RUN of it was given out */
+    bool all;     /* and nothing is left to give out */
     bool opened, done;
     uint32_t n_rows;       /* rows of its own space, once opened */
     const uint32_t *owner; /* row -> prompt, or NULL */

@@ -7,11 +7,32 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What no row says otherwise: one rank holds every node, whole. */
+static rlf_spread
+spread_of(const rlf_node *node)
+{
+    switch (node->class->role) {
+    case RLF_ROLE_UPDATE:
+    case RLF_ROLE_ASSIGN:
+        return RLF_SPREAD_JOINT;
+    case RLF_ROLE_METHOD:
+    case RLF_ROLE_HOOK:
+        return node->rows >= 0 ? RLF_SPREAD_ROWS : RLF_SPREAD_WHOLE;
+    case RLF_ROLE_EXPR:
+    case RLF_ROLE_FIELD:
+        return node->rows >= 0 ? RLF_SPREAD_NEAR : RLF_SPREAD_WHOLE;
+    default:
+        return RLF_SPREAD_WHOLE;
+    }
+}
+
+/* What no row says otherwise: every node on all ranks, data parallel. */
 static void
 place_all(rlf_plan *plan, rlf_arena *arena)
 {
     size_t n = plan->graph->nodes.count;
+    int *ranks = RLF_NEW_ARRAY(arena, int, plan->ranks);
+    for (int i = 0; i < plan->ranks; i++)
+        ranks[i] = i;
     plan->place = RLF_NEW_ARRAY(arena, rlf_node_place, n);
     for (size_t i = 0; i < n; i++) {
         const rlf_node *node = &plan->graph->nodes.data[i];
@@ -21,11 +42,14 @@ place_all(rlf_plan *plan, rlf_arena *arena)
                 ? rlf_placement_find(plan->graph->placement, node->receiver,
                                      node->class)
                 : NULL;
+        row.ranks = ranks;
+        row.n_ranks = row.dp = plan->ranks;
         if (said)
             row = *said;
         bool interleaved =
             row.schedule && strcmp(row.schedule, "interleaved") == 0;
         plan->place[i] = (rlf_node_place){
+            .spread = spread_of(node),
             .layout = {.ranks = row.ranks,
                        .n_ranks = row.n_ranks,
                        .tp = row.tp,

@@ -1,0 +1,96 @@
+/* The controller of many ranks: what each of them is told, and when.
+ *
+ * order.h says which piece of which instance can run. This says where: it
+ * follows the plan, knows for every row of every instance which ranks have it,
+ * moves what is missing (an edge) and tells the ranks to compute. It sees row
+ * numbers only, never a tensor; like order it has no clock, no threads and no
+ * transport, so a simulator can drive it.
+ *
+ * The law (engine.md 3). Posts have one global order n. Each rank carries out
+ * its posts in that order, and a post waits only for its own participants and
+ * for smaller n; so the smallest unfinished one can always go on. Therefore a
+ * rank's data is there for every later post once the piece that made it was
+ * posted, and of the ranks that compute the same rows one report is enough.
+ *
+ * The first post of an instance goes to every rank, which makes the outputs'
+ * spaces: what rows there are is known everywhere, what they hold is not. */
+#ifndef RLF_ORDER_CONTROL_H
+#define RLF_ORDER_CONTROL_H
+
+#include "engine/order/order.h"
+#include "engine/plan/plan.h"
+
+typedef struct rlf_control rlf_control;
+
+typedef enum rlf_post_kind {
+    RLF_POST_WAIT, /* nothing to tell before the next report */
+    RLF_POST_OPEN, /* every rank makes the outputs; rank 0 reports the rows */
+    RLF_POST_RUN,  /* those with a share compute it; at the first post of an
+                      instance the others make its outputs */
+    RLF_POST_EDGE, /* rows of an instance's outputs go from rank to rank */
+    RLF_POST_END,  /* the step is complete: every rank reports */
+} rlf_post_kind;
+
+/* What one rank computes. */
+typedef struct rlf_share {
+    int rank;
+    bool reports;         /* of ranks that compute the same, one */
+    const uint32_t *rows; /* ascending; NULL: all */
+    uint32_t n_rows;
+} rlf_share;
+
+typedef struct rlf_move {
+    int from, to;
+    const uint32_t *rows; /* ascending; NULL: the whole of it */
+    uint32_t n_rows;
+} rlf_move;
+
+typedef struct rlf_post {
+    rlf_post_kind kind;
+    uint64_t n;
+    int instance;
+    uint32_t iteration; /* RUN of the pieces of a for */
+    bool everyone;      /* posted to every rank: the first of its instance, and
+                           all while a replica of several ranks generates */
+    const rlf_share *shares;
+    int n_shares;
+    const rlf_move *moves;
+    int n_moves;
+} rlf_post; /* good until the next step begins */
+
+typedef enum rlf_report_kind {
+    RLF_REPORT_OPENED, /* by rank 0, of an OPEN */
+    RLF_REPORT_ROWS,   /* of an open generation: these samples are complete */
+    RLF_REPORT_DONE,   /* of a RUN by the ranks that report; of END by all */
+} rlf_report_kind;
+
+typedef struct rlf_report {
+    rlf_report_kind kind;
+    int rank;
+    uint64_t n; /* of the post */
+    uint32_t n_rows;
+    const uint32_t *rows;  /* ROWS */
+    const uint32_t *owner; /* OPENED: row -> prompt row, or NULL */
+    uint32_t count;        /* DONE of a control node, as in order.h */
+    int branch;
+    bool leave;
+} rlf_report;
+
+/* The plan must outlive the control. */
+rlf_control *rlf_control_new(const rlf_plan *plan, rlf_policy policy);
+void rlf_control_free(rlf_control *control); /* NULL is fine */
+void rlf_control_begin(rlf_control *control);
+/* The next post, or WAIT. After END was reported by all: WAIT forever. */
+const rlf_post *rlf_control_next(rlf_control *control);
+void rlf_control_tell(rlf_control *control, const rlf_report *report);
+/* END was posted and every rank has reported it. */
+bool rlf_control_ended(const rlf_control *control);
+/* What it follows, for instances and what is shown after the step. */
+const rlf_order *rlf_control_order(const rlf_control *control);
+
+/* For messages about a run that stands still: what is being waited for, a
+ * post and the first rank that has not reported it. False: nothing. */
+bool rlf_control_waits(const rlf_control *control, uint64_t *n, int *instance,
+                       int *rank);
+
+#endif

@@ -1,0 +1,612 @@
+/* The protocol of many ranks, as a model: the real controller, and ranks that
+ * are nothing but a mailbox, a set of rows and random delays.
+ *
+ * What must hold in every schedule: a rank that computes rows has what they
+ * are made of; rows are computed once; an edge never sends what is there
+ * already; and nothing hangs, with overlapping meshes and open generations.
+ * And the rule of the open replica is needed: without it, it does hang. */
+#include "engine/base/philox.h"
+#include "engine/base/vec.h"
+#include "engine/graph/class.h"
+#include "engine/order/control.h"
+#include "tests/tap.h"
+
+enum {
+    PROMPTS = 3,
+    EACH = 2,
+    SAMPLES = PROMPTS * EACH,
+    TURNS = 2,
+    MOST_RANKS = 6,
+    MOST_INSTANCES = 64,
+    QUANTA = 12
+};
+
+static const rlf_node_class draw = {.name = "draw", .role = RLF_ROLE_DRAW};
+static const rlf_node_class generate = {
+    .name = "generate", .role = RLF_ROLE_METHOD, .sampled = true};
+static const rlf_node_class logprob = {.name = "logprob",
+                                       .role = RLF_ROLE_METHOD};
+static const rlf_node_class judge = {.name = "judge", .role = RLF_ROLE_HOOK};
+static const rlf_node_class arith = {.name = "expr", .role = RLF_ROLE_EXPR};
+static const rlf_node_class update = {.name = "update",
+                                      .role = RLF_ROLE_UPDATE};
+static const rlf_node_class loop = {.name = "for", .role = RLF_ROLE_FOR};
+static const rlf_node_class report = {.name = "report",
+                                      .role = RLF_ROLE_REPORT};
+
+/* ---- a program ---- */
+
+typedef struct program {
+    rlf_arena *arena;
+    rlf_sources sources;
+    rlf_graph *graph;
+    int actor, ref, samples;
+} program;
+
+static int
+value(program *p, const char *name)
+{
+    return rlf_graph_add_value(
+        p->graph,
+        (rlf_value){.domain = 0, .set = -1, .node = -1, .name = name});
+}
+
+/* A node on up to three inputs; returns its output. */
+static int
+node(program *p, const rlf_node_class *class, int region, rlf_granularity grain,
+     int model, const int *in, int n_in)
+{
+    int out = value(p, class->name);
+    rlf_node n = {.class = class,
+                  .region = region,
+                  .grain = grain,
+                  .rows = grain == RLF_GRAIN_BATCH ? -1 : p->samples,
+                  .receiver = model,
+                  .n_inputs = n_in,
+                  .n_outputs = 1};
+    n.inputs = RLF_NEW_ARRAY(p->arena, int, 4);
+    memcpy(n.inputs, in, sizeof(int) * (size_t)n_in);
+    n.outputs = RLF_NEW_ARRAY(p->arena, int, 1);
+    n.outputs[0] = out;
+    if (model >= 0) {
+        int *uses = RLF_NEW_ARRAY(p->arena, int, 1);
+        uses[0] = model;
+        if (class == &update) {
+            n.n_writes = 1;
+            n.writes = uses;
+        } else {
+            n.n_reads = 1;
+            n.reads = uses;
+        }
+    }
+    if (class == &loop) {
+        n.n_regions = 1;
+        n.regions = RLF_NEW_ARRAY(p->arena, int, 1);
+        n.regions[0] =
+            rlf_graph_add_region(p->graph, (int)p->graph->nodes.count);
+    }
+    rlf_graph_add_node(p->graph, n);
+    return out;
+}
+
+#define IN(...) (const int[]){__VA_ARGS__}, \
+                (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int))
+
+static program
+make(void)
+{
+    program p = {.arena = rlf_arena_new(), .samples = 1};
+    p.sources.arena = p.arena;
+    p.graph = rlf_graph_new(p.arena, &p.sources);
+    p.actor = rlf_graph_add_resource(
+        p.graph, (rlf_resource){.kind = RLF_RESOURCE_MODEL, .name = "actor"});
+    p.ref = rlf_graph_add_resource(
+        p.graph, (rlf_resource){.kind = RLF_RESOURCE_MODEL, .name = "ref"});
+    rlf_granularity sample = RLF_GRAIN_SAMPLE, group = RLF_GRAIN_GROUP,
+                    batch = RLF_GRAIN_BATCH;
+    int rows = node(&p, &draw, 0, batch, -1, NULL, 0);
+    int roll = node(&p, &generate, 0, sample, p.actor, IN(rows));
+    int score = node(&p, &judge, 0, sample, -1, IN(roll));
+    int base = node(&p, &logprob, 0, sample, p.ref, IN(roll));
+    int kl = node(&p, &arith, 0, sample, -1, IN(roll, base, score));
+    int mean = node(&p, &arith, 0, group, -1, IN(kl));
+    int white = node(&p, &arith, 0, batch, -1, IN(kl, mean));
+    int over = (int)p.graph->nodes.count;
+    node(&p, &loop, 0, batch, -1, IN(roll));
+    int body = p.graph->nodes.data[over].regions[0];
+    int *args = RLF_NEW_ARRAY(p.arena, int, 1);
+    int piece = args[0] = value(&p, "piece");
+    p.graph->regions.data[body].args = args;
+    p.graph->regions.data[body].n_args = 1;
+    int loss = node(&p, &update, body, batch, p.actor, IN(piece, white));
+    node(&p, &report, body, batch, -1, IN(loss));
+    int again = node(&p, &generate, 0, sample, p.actor, IN(rows));
+    node(&p, &logprob, 0, sample, p.ref, IN(again));
+    node(&p, &judge, 0, group, -1, IN(again));
+    return p;
+}
+
+/* ---- chance ---- */
+
+typedef struct chance {
+    rlf_random_key key;
+    uint32_t at;
+} chance;
+
+static uint32_t
+roll_die(chance *c, uint32_t n)
+{
+    return (uint32_t)(rlf_draw_below(&c->key, c->at++, n));
+}
+
+/* A layout of some ranks, any division. */
+static rlf_layout
+any_layout(chance *c, rlf_arena *arena, int n_ranks, bool split)
+{
+    int *ranks = RLF_NEW_ARRAY(arena, int, n_ranks);
+    rlf_layout l = {.ranks = ranks, .tp = 1, .pp = 1};
+    do {
+        l.n_ranks = 0;
+        for (int r = 0; r < n_ranks; r++)
+            if (roll_die(c, 3))
+                ranks[l.n_ranks++] = r;
+    } while (!l.n_ranks);
+    if (split)
+        do
+            l.tp = 1 + (int)roll_die(c, 3);
+        while (l.n_ranks % l.tp);
+    l.dp = l.n_ranks / l.tp;
+    return l;
+}
+
+static rlf_plan
+any_plan(chance *c, const program *p, rlf_arena *arena)
+{
+    rlf_plan plan = {.graph = p->graph,
+                     .ranks = 1 + (int)roll_die(c, MOST_RANKS)};
+    int *all = RLF_NEW_ARRAY(arena, int, plan.ranks);
+    for (int i = 0; i < plan.ranks; i++)
+        all[i] = i;
+    rlf_layout world = {
+        .ranks = all, .n_ranks = plan.ranks, .tp = 1, .pp = 1, .dp = plan.ranks};
+    plan.place = RLF_NEW_ARRAY(arena, rlf_node_place, p->graph->nodes.count);
+    for (size_t i = 0; i < p->graph->nodes.count; i++) {
+        const rlf_node *n = &p->graph->nodes.data[i];
+        rlf_node_place *at = &plan.place[i];
+        at->layout = world;
+        at->spread = n->class == &update ? RLF_SPREAD_JOINT
+                     : n->rows < 0       ? RLF_SPREAD_WHOLE
+                     : n->class == &arith ? RLF_SPREAD_NEAR
+                                          : RLF_SPREAD_ROWS;
+        if (n->receiver >= 0)
+            at->layout = any_layout(c, arena, plan.ranks, n->class != &update);
+    }
+    return plan;
+}
+
+/* ---- the world ---- */
+
+/* A generation that a rank is a member of. */
+typedef struct open_generation {
+    uint64_t n;
+    int instance;
+    const rlf_share *share;
+    int leader, size;
+    int quanta; /* done */
+    uint32_t told;
+    bool active;
+} open_generation;
+
+typedef struct rank {
+    RLF_VEC(const rlf_post *) mail; /* everything for it, in order */
+    size_t delivered, taken;
+    const rlf_post *now; /* at work on it */
+    bool in_quantum;
+    bool have[MOST_INSTANCES][SAMPLES];
+    open_generation generation;
+    /* headers of its quanta, by a leader: a post, or NULL for "go on" */
+    RLF_VEC(const rlf_post *) header;
+    size_t read; /* of the leader's headers */
+} rank;
+
+typedef struct world {
+    const program *p;
+    const rlf_plan *plan;
+    rlf_control *control;
+    chance *chance;
+    bool rule; /* of the open replica */
+    rank ranks[MOST_RANKS];
+    RLF_VEC(rlf_report) reports;
+    bool computed[MOST_INSTANCES][SAMPLES];
+    const char *wrong;
+    uint32_t owner[SAMPLES];
+    uint32_t iota[SAMPLES];
+} world;
+
+static const rlf_node *
+node_of(const world *w, int instance)
+{
+    return rlf_order_instance(rlf_control_order(w->control), instance)->node;
+}
+
+static const rlf_share *
+share_of(const rlf_post *post, int r)
+{
+    for (int i = 0; i < post->n_shares; i++)
+        if (post->shares[i].rank == r)
+            return &post->shares[i];
+    return NULL;
+}
+
+static bool
+takes_part(const rlf_post *post, int r)
+{
+    if (post->kind != RLF_POST_EDGE)
+        return true;
+    for (int i = 0; i < post->n_moves; i++)
+        if (post->moves[i].from == r || post->moves[i].to == r)
+            return true;
+    return false;
+}
+
+static bool
+is_for(const world *w, const rlf_post *post, int r)
+{
+    if (post->kind == RLF_POST_EDGE) {
+        if (takes_part(post, r))
+            return true;
+        return w->rule && post->everyone;
+    }
+    /* without the rule only first posts go to all: a rank with no share then
+     * gets none (an instance's first post is the one with no share of it) */
+    return post->everyone || post->kind == RLF_POST_END ||
+           post->kind == RLF_POST_OPEN || share_of(post, r);
+}
+
+static uint32_t
+rows_of(const world *w, int instance)
+{
+    return node_of(w, instance)->rows >= 0 ? SAMPLES : 1;
+}
+
+/* Has the rank what this instance is made of, for the rows of its share? */
+static void
+check_inputs(world *w, int r, const rlf_post *post, const rlf_share *share)
+{
+    const rlf_instance *in =
+        rlf_order_instance(rlf_control_order(w->control), post->instance);
+    for (int i = 0; i < in->node->n_inputs; i++) {
+        int from = in->input[i].instance;
+        bool aligned =
+            in->node->rows >= 0 && node_of(w, from)->rows >= 0 && share->rows;
+        uint32_t n = aligned ? share->n_rows : rows_of(w, from);
+        for (uint32_t k = 0; k < n; k++)
+            if (!w->ranks[r].have[from][aligned ? share->rows[k] : k])
+                w->wrong = "a rank computes without its inputs";
+    }
+}
+
+static void
+tell(world *w, rlf_report what)
+{
+    RLF_PUSH(&w->reports, what);
+}
+
+static void
+compute(world *w, int r, const rlf_post *post, const rlf_share *share)
+{
+    uint32_t n = share->rows ? share->n_rows : rows_of(w, post->instance);
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t row = share->rows ? share->rows[k] : k;
+        if (share->reports && w->computed[post->instance][row])
+            w->wrong = "a row is computed twice";
+        w->computed[post->instance][row] |= share->reports;
+        w->ranks[r].have[post->instance][row] = true;
+    }
+    const rlf_node *node = node_of(w, post->instance);
+    if (share->reports)
+        tell(w, (rlf_report){.kind = RLF_REPORT_DONE,
+                             .rank = r,
+                             .n = post->n,
+                             .count = node->class == &loop ? TURNS : 0,
+                             .branch = -1});
+}
+
+static void
+open_for(world *w, int r, const rlf_post *post, const rlf_share *share)
+{
+    open_generation *g = &w->ranks[r].generation;
+    if (g->active)
+        w->wrong = "two generations are open on a rank";
+    *g = (open_generation){.n = post->n,
+                           .instance = post->instance,
+                           .share = share,
+                           .active = true,
+                           .leader = -1};
+    for (int i = 0; i < post->n_shares; i++)
+        if (post->shares[i].rows == share->rows) {
+            g->size++;
+            if (g->leader < 0)
+                g->leader = post->shares[i].rank;
+        }
+    w->ranks[r].header.count = w->ranks[r].read = 0;
+}
+
+/* Can the post at which rank r stands be finished? Collective ones need all
+ * their participants to stand there. */
+static bool
+can_finish(const world *w, int r)
+{
+    const rlf_post *post = w->ranks[r].now;
+    if (post->kind == RLF_POST_EDGE) {
+        for (int i = 0; i < post->n_moves; i++) {
+            const rlf_move *m = &post->moves[i];
+            int other = m->from == r ? m->to : m->to == r ? m->from : -1;
+            /* the other one is there, or has been */
+            if (other >= 0 && w->ranks[other].now != post) {
+                const rank *o = &w->ranks[other];
+                bool past = false;
+                for (size_t k = 0; k < o->taken; k++)
+                    past |= o->mail.data[k] == post;
+                if (!past)
+                    return false;
+            }
+        }
+        return true;
+    }
+    if (post->kind == RLF_POST_RUN && share_of(post, r) &&
+        node_of(w, post->instance)->class == &update) {
+        for (int i = 0; i < post->n_shares; i++) {
+            const rank *o = &w->ranks[post->shares[i].rank];
+            bool past = o->now == post;
+            for (size_t k = 0; k < o->taken; k++)
+                past |= o->mail.data[k] == post;
+            if (!past)
+                return false;
+        }
+    }
+    return true;
+}
+
+static void
+finish(world *w, int r)
+{
+    rank *me = &w->ranks[r];
+    const rlf_post *post = me->now;
+    const rlf_share *share = share_of(post, r);
+    me->now = NULL;
+    if (post->kind == RLF_POST_END) {
+        tell(w, (rlf_report){.kind = RLF_REPORT_DONE, .rank = r, .n = post->n});
+    } else if (post->kind == RLF_POST_OPEN) {
+        if (r == 0)
+            tell(w, (rlf_report){.kind = RLF_REPORT_OPENED,
+                                 .n = post->n,
+                                 .n_rows = SAMPLES,
+                                 .owner = w->owner});
+    } else if (post->kind == RLF_POST_EDGE) {
+        for (int i = 0; i < post->n_moves; i++) {
+            const rlf_move *m = &post->moves[i];
+            uint32_t n = m->rows ? m->n_rows : 1;
+            for (uint32_t k = 0; k < n && m->to == r; k++) {
+                bool *have = &me->have[post->instance][m->rows ? m->rows[k] : k];
+                if (*have)
+                    w->wrong = "what is there already is sent";
+                *have = true;
+            }
+            for (uint32_t k = 0; k < n && m->from == r; k++)
+                if (!me->have[post->instance][m->rows ? m->rows[k] : k])
+                    w->wrong = "what is not there is sent";
+        }
+    } else if (share) {
+        check_inputs(w, r, post, share);
+        if (node_of(w, post->instance)->class->sampled)
+            open_for(w, r, post, share);
+        else
+            compute(w, r, post, share);
+    }
+}
+
+/* One quantum of the open generation is over; samples become complete. */
+static void
+quantum(world *w, int r)
+{
+    rank *me = &w->ranks[r];
+    open_generation *g = &me->generation;
+    me->in_quantum = false;
+    g->quanta++;
+    if (g->told < g->share->n_rows &&
+        (uint32_t)g->quanta * g->share->n_rows > g->told * QUANTA) {
+        uint32_t row = g->share->rows[g->told++];
+        me->have[g->instance][row] = true;
+        if (g->share->reports)
+            tell(w, (rlf_report){.kind = RLF_REPORT_ROWS,
+                                 .rank = r,
+                                 .n = g->n,
+                                 .rows = &w->iota[row],
+                                 .n_rows = 1});
+    }
+    if (g->quanta < QUANTA)
+        return;
+    g->active = false;
+    if (g->share->reports)
+        tell(w, (rlf_report){.kind = RLF_REPORT_DONE, .rank = r, .n = g->n});
+}
+
+/* All members of its replica are in the same quantum, or past it. */
+static bool
+quantum_over(const world *w, int r)
+{
+    const open_generation *g = &w->ranks[r].generation;
+    for (int i = 0; i < w->plan->ranks; i++) {
+        const rank *o = &w->ranks[i];
+        const open_generation *og = &o->generation;
+        if (og->n != g->n || !og->share || og->leader != g->leader)
+            continue;
+        if (og->quanta < g->quanta ||
+            (og->quanta == g->quanta && !o->in_quantum))
+            return false;
+    }
+    int members = 0;
+    for (int i = 0; i < w->plan->ranks; i++)
+        members += w->ranks[i].generation.share &&
+                   w->ranks[i].generation.n == g->n &&
+                   w->ranks[i].generation.leader == g->leader;
+    return members == g->size;
+}
+
+static const rlf_post *
+next_mail(const rank *me)
+{
+    return me->taken < me->delivered ? me->mail.data[me->taken] : NULL;
+}
+
+static void
+take(rank *me)
+{
+    me->now = me->mail.data[me->taken++];
+}
+
+/* A free rank with an open generation: the leader decides for its replica. */
+static bool
+between_quanta(world *w, int r)
+{
+    rank *me = &w->ranks[r];
+    open_generation *g = &me->generation;
+    if (!w->rule || g->size == 1) { /* each looks into its own mailbox */
+        if (next_mail(me))
+            take(me);
+        else
+            me->in_quantum = true;
+        return true;
+    }
+    rank *lead = &w->ranks[g->leader];
+    if (r == g->leader && me->read == me->header.count)
+        RLF_PUSH(&me->header, next_mail(me));
+    if (lead->generation.n != g->n || me->read == lead->header.count)
+        return false;
+    const rlf_post *say = lead->header.data[me->read];
+    if (say && next_mail(me) != say)
+        return false; /* on its way */
+    me->read++;
+    if (say)
+        take(me);
+    else
+        me->in_quantum = true;
+    return true;
+}
+
+/* One thing happens on rank r; false if nothing can. */
+static bool
+act(world *w, int r)
+{
+    rank *me = &w->ranks[r];
+    if (me->delivered < me->mail.count && roll_die(w->chance, 3) == 0) {
+        me->delivered++;
+        return true;
+    }
+    if (me->now) {
+        if (!can_finish(w, r))
+            return false;
+        finish(w, r);
+        return true;
+    }
+    if (me->in_quantum) {
+        if (!quantum_over(w, r))
+            return false;
+        quantum(w, r);
+        return true;
+    }
+    if (me->generation.active)
+        return between_quanta(w, r);
+    if (!next_mail(me))
+        return false;
+    take(me);
+    return true;
+}
+
+static void
+post_some(world *w)
+{
+    for (;;) {
+        const rlf_post *post = rlf_control_next(w->control);
+        if (post->kind == RLF_POST_WAIT)
+            return;
+        if (post->instance >= MOST_INSTANCES) {
+            w->wrong = "more instances than the model has room for";
+            return;
+        }
+        for (int r = 0; r < w->plan->ranks; r++)
+            if (is_for(w, post, r))
+                RLF_PUSH(&w->ranks[r].mail, post);
+    }
+}
+
+/* True if the step ended; else it hung or went wrong. */
+static bool
+trial(const program *p, uint64_t seed, bool rule)
+{
+    chance c = {.key = {.seed = seed, .purpose = RLF_PURPOSE_SHUFFLE}};
+    rlf_arena *arena = rlf_arena_new();
+    world *w = RLF_NEW(arena, world);
+    rlf_plan plan = any_plan(&c, p, arena);
+    *w = (world){.p = p,
+                 .plan = &plan,
+                 .chance = &c,
+                 .rule = rule,
+                 .control = rlf_control_new(
+                     &plan, (rlf_policy){.piece = roll_die(&c, 3)})};
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        w->owner[i] = i / EACH;
+        w->iota[i] = i;
+    }
+    rlf_control_begin(w->control);
+    int idle = 0;
+    while (!rlf_control_ended(w->control) && !w->wrong && idle < 400) {
+        uint32_t who = roll_die(&c, (uint32_t)plan.ranks + 1);
+        bool moved = false;
+        if (who < (uint32_t)plan.ranks) {
+            moved = act(w, (int)who);
+        } else if (w->reports.count) {
+            rlf_report first = w->reports.data[0];
+            memmove(w->reports.data, w->reports.data + 1,
+                    --w->reports.count * sizeof first);
+            rlf_control_tell(w->control, &first);
+            moved = true;
+        } else {
+            post_some(w);
+        }
+        idle = moved ? 0 : idle + 1;
+    }
+    if (w->wrong && rule)
+        note("seed %llu: %s", (unsigned long long)seed, w->wrong);
+    bool ended = rlf_control_ended(w->control);
+    rlf_control_free(w->control);
+    RLF_VEC_FREE(&w->reports);
+    for (int r = 0; r < MOST_RANKS; r++) {
+        RLF_VEC_FREE(&w->ranks[r].mail);
+        RLF_VEC_FREE(&w->ranks[r].header);
+    }
+    rlf_arena_free(arena);
+    return ended;
+}
+
+int
+main(void)
+{
+    plan(2);
+    const char *more = getenv("RLFLOW_TEST_SCHEDULES");
+    int n = more ? atoi(more) : 4000, hung = 0, without = 0;
+    program p = make();
+    for (int i = 0; i < n; i++) {
+        bool ended = trial(&p, (uint64_t)i, true);
+        if (!ended && hung++ < 5)
+            note("seed %d did not end", i);
+    }
+    ok(hung == 0, "%d random schedules: complete, nothing twice, no hang", n);
+    for (int i = 0; i < 1000; i++)
+        without += !trial(&p, (uint64_t)i, false);
+    ok(without > 0, "without the rule of the open replica %d of 1000 hang",
+       without);
+    rlf_arena_free(p.arena);
+    return done();
+}
