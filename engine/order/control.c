@@ -17,14 +17,14 @@ typedef struct replica {
 
 /* What is known of an instance. */
 typedef struct track {
-    bool announced; /* posted to every rank */
-    bool opened;    /* its rows are known */
+    bool announced;  /* posted to every rank */
+    bool opened;     /* its rows are known */
     bool everywhere; /* every rank has all of it, or will by its own order */
     uint32_t n_rows;
     const uint32_t *owner;
     word *have; /* [max(n_rows, 1)][n_words] */
     uint32_t n_done;
-    bool held; /* a RUN of all rows waits for them to be known */
+    bool held;      /* a RUN of all rows waits for them to be known */
     uint64_t asked; /* the OPEN that will tell */
 } track;
 
@@ -167,6 +167,22 @@ static const rlf_instance *
 instance_of(const rlf_control *c, int instance)
 {
     return rlf_order_instance(c->order, instance);
+}
+
+/* The instances that an instance reads, one after another from *i = 0 on; -1
+ * at the end. Inputs of a collect's first round are not there yet. */
+static int
+next_input(const rlf_control *c, const rlf_instance *in, int *i)
+{
+    int n = in->node->n_inputs;
+    if (in->loop)
+        n += c->plan->graph->regions.data[in->node->regions[0]].n_gives;
+    while (*i < n) {
+        int from = in->input[(*i)++].instance;
+        if (from >= 0)
+            return from;
+    }
+    return -1;
 }
 
 /* Its rows are known now. */
@@ -331,8 +347,8 @@ static void
 bring_inputs(rlf_control *c, int of, const int *to, int n_to)
 {
     const rlf_instance *in = instance_of(c, of);
-    for (int i = 0; i < in->node->n_inputs; i++)
-        bring_all(c, in->input[i].instance, to, n_to);
+    for (int i = 0, from; (from = next_input(c, in, &i)) >= 0;)
+        bring_all(c, from, to, n_to);
 }
 
 /* ---- who computes ---- */
@@ -377,8 +393,7 @@ replica_nearest(rlf_control *c, const rlf_instance *in, const uint32_t *rows,
     uint32_t most = 0;
     for (int d = 0; d < dp; d++) {
         uint32_t count = 0;
-        for (int i = 0; i < in->node->n_inputs; i++) {
-            int from = in->input[i].instance;
+        for (int i = 0, from; (from = next_input(c, in, &i)) >= 0;) {
             const track *t = track_of(c, from);
             if (t->everywhere || !aligned(c, in->node, from))
                 continue;
@@ -411,7 +426,8 @@ deal(rlf_control *c, const rlf_instance *in, const track *t,
     int *to = RLF_NEW_ARRAY(c->arena, int, n ? n : 1);
     for (uint32_t first = 0, last; first < n; first = last) {
         last = first + 1;
-        while (last < n && together(in->node, t->owner, rows[first], rows[last]))
+        while (last < n &&
+               together(in->node, t->owner, rows[first], rows[last]))
             last++;
         int d = replica_nearest(c, in, rows, first, last);
         if (d < 0)
@@ -430,8 +446,7 @@ bring_rows(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
     const rlf_instance *in = instance_of(c, instance);
     const rlf_layout *l = &place_of(c, in->node)->layout;
     const replica *r = replicas(c, in->node);
-    for (int i = 0; i < in->node->n_inputs; i++) {
-        int from = in->input[i].instance;
+    for (int i = 0, from; (from = next_input(c, in, &i)) >= 0;) {
         track *t = track_of(c, from);
         if (t->everywhere)
             continue;
@@ -461,11 +476,11 @@ post_shares(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
             if (to[k] == d)
                 own[count++] = rows[k];
         for (int i = 0; i < r[d].n && count; i++)
-            shares[n_shares++] = (rlf_share){.rank = r[d].ranks[i],
-                                             .reports = r[d].ranks[i] ==
-                                                        r[d].leader,
-                                             .rows = own,
-                                             .n_rows = count};
+            shares[n_shares++] =
+                (rlf_share){.rank = r[d].ranks[i],
+                            .reports = r[d].ranks[i] == r[d].leader,
+                            .rows = own,
+                            .n_rows = count};
     }
     rlf_post *post = add_post(c, RLF_POST_RUN, instance);
     post->shares = shares;
@@ -515,8 +530,7 @@ static bool
 inherit_rows(rlf_control *c, int instance)
 {
     const rlf_instance *in = instance_of(c, instance);
-    for (int i = 0; i < in->node->n_inputs; i++) {
-        int from = in->input[i].instance;
+    for (int i = 0, from; (from = next_input(c, in, &i)) >= 0;) {
         const track *t = track_of(c, from);
         if (!t->opened || !aligned(c, in->node, from))
             continue;
@@ -549,8 +563,8 @@ static bool
 inputs_everywhere(rlf_control *c, int instance)
 {
     const rlf_instance *in = instance_of(c, instance);
-    for (int i = 0; i < in->node->n_inputs; i++)
-        if (!track_of(c, in->input[i].instance)->everywhere)
+    for (int i = 0, from; (from = next_input(c, in, &i)) >= 0;)
+        if (!track_of(c, from)->everywhere)
             return false;
     return true;
 }

@@ -89,8 +89,9 @@ node(program *p, const rlf_node_class *class, int region, rlf_granularity grain,
     return out;
 }
 
-#define IN(...) (const int[]){__VA_ARGS__}, \
-                (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int))
+#define IN(...)                 \
+    (const int[]){__VA_ARGS__}, \
+        (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int))
 
 static program
 make(void)
@@ -167,15 +168,18 @@ any_plan(chance *c, const program *p, rlf_arena *arena)
     int *all = RLF_NEW_ARRAY(arena, int, plan.ranks);
     for (int i = 0; i < plan.ranks; i++)
         all[i] = i;
-    rlf_layout world = {
-        .ranks = all, .n_ranks = plan.ranks, .tp = 1, .pp = 1, .dp = plan.ranks};
+    rlf_layout world = {.ranks = all,
+                        .n_ranks = plan.ranks,
+                        .tp = 1,
+                        .pp = 1,
+                        .dp = plan.ranks};
     plan.place = RLF_NEW_ARRAY(arena, rlf_node_place, p->graph->nodes.count);
     for (size_t i = 0; i < p->graph->nodes.count; i++) {
         const rlf_node *n = &p->graph->nodes.data[i];
         rlf_node_place *at = &plan.place[i];
         at->layout = world;
-        at->spread = n->class == &update ? RLF_SPREAD_JOINT
-                     : n->rows < 0       ? RLF_SPREAD_WHOLE
+        at->spread = n->class == &update  ? RLF_SPREAD_JOINT
+                     : n->rows < 0        ? RLF_SPREAD_WHOLE
                      : n->class == &arith ? RLF_SPREAD_NEAR
                                           : RLF_SPREAD_ROWS;
         if (n->receiver >= 0)
@@ -388,7 +392,8 @@ finish(world *w, int r)
             const rlf_move *m = &post->moves[i];
             uint32_t n = m->rows ? m->n_rows : 1;
             for (uint32_t k = 0; k < n && m->to == r; k++) {
-                bool *have = &me->have[post->instance][m->rows ? m->rows[k] : k];
+                bool *have =
+                    &me->have[post->instance][m->rows ? m->rows[k] : k];
                 if (*have)
                     w->wrong = "what is there already is sent";
                 *have = true;
