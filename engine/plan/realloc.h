@@ -44,12 +44,12 @@ typedef struct rlf_send {
     int round; /* > that of `after`; sends of a round may go together */
 } rlf_send;
 
-typedef struct rlf_realloc {
+typedef struct rlf_realloc_plan {
     rlf_send *sends; /* every send stands behind its `after` */
     int n_sends, rounds;
     rlf_send *copies; /* within a rank */
     int n_copies;
-} rlf_realloc;
+} rlf_realloc_plan;
 
 /* What it means for one rank, in bytes. */
 typedef struct rlf_realloc_load {
@@ -60,9 +60,10 @@ typedef struct rlf_realloc_load {
 
 /* In `arena`. RLF_USER if a layout does not fit the shapes. */
 rlf_status rlf_realloc_make(const rlf_realloc_job *job, rlf_arena *arena,
-                            rlf_err *err, rlf_realloc *out);
-void rlf_realloc_measure(const rlf_realloc_job *job, const rlf_realloc *plan,
-                         int rank, rlf_realloc_load *out);
+                            rlf_err *err, rlf_realloc_plan *out);
+void rlf_realloc_measure(const rlf_realloc_job *job,
+                         const rlf_realloc_plan *plan, int rank,
+                         rlf_realloc_load *out);
 /* Seconds until `receivers` ranks have `bytes`, cut in `pieces`, from one
  * rank. */
 double rlf_spread_time(rlf_topology topology, rlf_link link, int receivers,

@@ -1,0 +1,345 @@
+/* Data edges: HybridFlow's six protocols fall out of layouts, and random
+ * layouts are played through: who sends has the row, who receives needs it and
+ * has it not, everyone ends with what is needed, each row arriving once. */
+#include "engine/base/philox.h"
+#include "engine/plan/edge.h"
+#include "tests/tap.h"
+
+#define WORLD 48
+#define MAX_ROWS 40
+
+static int all_ranks[WORLD];
+static rlf_arena *arena;
+
+static rlf_layout
+layout(int tp, int pp, int dp)
+{
+    return (rlf_layout){.ranks = all_ranks,
+                        .n_ranks = tp * pp * dp,
+                        .tp = tp,
+                        .pp = pp,
+                        .dp = dp};
+}
+
+/* What one rank is sent, as "row row ..|row .."; sources after it. */
+static bool
+receives(const rlf_edge *edge, int rank, const bool *rows, int n)
+{
+    bool got[MAX_ROWS] = {false};
+    for (int i = 0; i < edge->count; i++)
+        if (edge->list[i].to == rank)
+            for (int64_t k = 0; k < edge->list[i].n_rows; k++) {
+                if (got[edge->list[i].rows[k]])
+                    return false;
+                got[edge->list[i].rows[k]] = true;
+            }
+    return !memcmp(got, rows, sizeof(bool) * (size_t)n);
+}
+
+/* HybridFlow's transfer protocols, from the paper's table: whether rank r
+ * (coordinates p, t, d in the order t + T (p + P d)) is given row i of n when
+ * the controller distributes, and whether its row i may be what the controller
+ * collects. tg, pg: the generation sizes inside. */
+typedef struct protocol {
+    const char *name;
+    int p, t, d, pg, tg;
+    bool (*given)(const struct protocol *, int r, int i, int n);
+    bool (*taken)(const struct protocol *, int r, int i, int n);
+} protocol;
+
+static int
+chunk(int i, int n, int parts)
+{
+    return i / (n / parts); /* n is a multiple here */
+}
+
+static bool
+all(const protocol *x, int r, int i, int n)
+{
+    return (void)x, (void)r, (void)i, (void)n, true;
+}
+
+static bool
+by_dp(const protocol *x, int r, int i, int n)
+{
+    return chunk(i, n, x->d) == r / (x->p * x->t);
+}
+
+static bool
+by_dp_last(const protocol *x, int r, int i, int n)
+{
+    return by_dp(x, r, i, n) && r / x->t % x->p == x->p - 1;
+}
+
+/* The micro-dp index: training's dp, then the stage, then the tp remainder. */
+static bool
+by_micro_dp(const protocol *x, int r, int i, int n)
+{
+    int a = x->p / x->pg, b = x->t / x->tg;
+    int d = r / (x->p * x->t), jp = r / x->t % x->p % a, jt = r % x->t % b;
+    return chunk(i, n, x->d * a * b) == (d * a + jp) * b + jt;
+}
+
+static bool
+by_micro_dp_last(const protocol *x, int r, int i, int n)
+{
+    int a = x->p / x->pg;
+    return by_micro_dp(x, r, i, n) && r / x->t % x->p / a == x->pg - 1;
+}
+
+static bool
+by_stage(const protocol *x, int r, int i, int n)
+{
+    return chunk(i, n, x->p) == r / x->t % x->p;
+}
+
+static bool
+by_rank(const protocol *x, int r, int i, int n)
+{
+    return chunk(i, n, x->p * x->t * x->d) == r;
+}
+
+/* An arbitrary list that the caller passes. */
+static int listed[MAX_ROWS];
+
+static bool
+by_list(const protocol *x, int r, int i, int n)
+{
+    return (void)x, (void)n, listed[i] == r;
+}
+
+static rlf_side
+side_of(const protocol *x, rlf_layout *l, bool collecting)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_layout train = layout(x->t, x->p, x->d);
+    *l = train;
+    if (x->given == by_micro_dp &&
+        rlf_layout_regroup(&train, x->tg, x->pg, &err, l) != RLF_OK)
+        bail("no generation layout");
+    rlf_side side = {.layout = l, .deal = RLF_DEAL_DP};
+    if (x->given == by_list) {
+        side.deal = RLF_DEAL_LIST;
+        side.part = listed;
+    } else if (x->given == all) {
+        side.deal =
+            collecting && x->taken == by_stage ? RLF_DEAL_PP : RLF_DEAL_ALL;
+    }
+    side.last = collecting && side.deal == RLF_DEAL_DP;
+    return side;
+}
+
+/* 3D_PP_ONLY broadcasts and collects one output a stage. */
+static const protocol protocols[] = {
+    {"ONE_TO_ALL", 2, 2, 3, 2, 2, all, all},
+    {"3D_PROTO", 2, 2, 3, 2, 2, by_dp, by_dp_last},
+    {"3D_ALL_MICRO_DP", 2, 4, 3, 1, 2, by_micro_dp, by_micro_dp_last},
+    {"3D_ALL_MICRO_DP", 4, 2, 2, 2, 1, by_micro_dp, by_micro_dp_last},
+    {"3D_PP_ONLY", 3, 2, 2, 3, 2, all, by_stage},
+    {"DP_PROTO", 1, 1, 12, 1, 1, by_rank, by_rank},
+    {"ALL_TO_ALL", 2, 2, 3, 2, 2, by_list, by_list},
+};
+
+/* From a controller beside the mesh to the mesh, and back. */
+static void
+test_protocol(const protocol *x)
+{
+    enum { N = 36 };
+    int world = x->p * x->t * x->d, controller = WORLD - 1;
+    int n = N / world * world;
+    bool good = true;
+    rlf_layout one = {
+        .ranks = &controller, .n_ranks = 1, .tp = 1, .pp = 1, .dp = 1};
+    rlf_side hub = {.layout = &one, .deal = RLF_DEAL_ALL};
+    rlf_layout l;
+    rlf_side to = side_of(x, &l, false);
+    rlf_edge edge;
+    for (int i = 0; i < n; i++)
+        listed[i] = i * 7 % 5 % world;
+    rlf_edge_make(&hub, &to, n, NULL, NULL, arena, &edge);
+    for (int r = 0; r < world; r++) {
+        bool rows[MAX_ROWS];
+        for (int i = 0; i < n; i++)
+            rows[i] = x->given(x, r, i, n);
+        good &= receives(&edge, r, rows, n);
+    }
+    ok(good, "%s distributes", x->name);
+    rlf_side from = side_of(x, &l, true);
+    bool everything[MAX_ROWS];
+    rlf_edge_make(&from, &hub, n, NULL, NULL, arena, &edge);
+    memset(everything, 1, sizeof everything);
+    good = receives(&edge, controller, everything, n);
+    for (int i = 0; i < edge.count; i++)
+        for (int64_t k = 0; k < edge.list[i].n_rows; k++)
+            good &=
+                x->taken(x, edge.list[i].from, (int)edge.list[i].rows[k], n);
+    ok(good, "%s collects", x->name);
+    is_str(rlf_side_protocol(&from),
+           from.deal == RLF_DEAL_ALL ? "ONE_TO_ALL" : x->name, "is its name");
+}
+
+/* Random edges */
+
+typedef struct randomness {
+    rlf_random_key key;
+    uint64_t next;
+} randomness;
+
+static int
+draw(randomness *r, int n)
+{
+    return (int)rlf_draw_below(&r->key, r->next++, (uint64_t)n);
+}
+
+typedef struct random_side {
+    rlf_layout layout;
+    rlf_side side;
+    int ranks[WORLD], part[MAX_ROWS];
+} random_side;
+
+static void
+draw_side(randomness *r, int n, random_side *x)
+{
+    static const char *const orders[] = {"tp pp dp", "dp tp pp", "pp dp tp",
+                                         "dp pp tp"};
+    uint32_t shuffled[WORLD];
+    rlf_random_key key = {.seed = r->key.seed, .site = (uint32_t)r->next++};
+    rlf_draw_shuffle(&key, WORLD, shuffled);
+    for (int i = 0; i < WORLD; i++)
+        x->ranks[i] = (int)shuffled[i];
+    x->layout = layout(1 + draw(r, 3), 1 + draw(r, 3), 1 + draw(r, 5));
+    x->layout.ranks = x->ranks;
+    rlf_err err = RLF_ERR_NONE;
+    if (rlf_layout_read_order(orders[draw(r, 4)], &x->layout, &err))
+        bail("%s", err.sentence);
+    x->side = (rlf_side){
+        .layout = &x->layout, .deal = (rlf_deal)draw(r, 4), .last = draw(r, 2)};
+    if (x->side.deal == RLF_DEAL_LIST || x->side.deal == RLF_DEAL_PP)
+        x->side.last = false;
+    int parts = x->side.deal == RLF_DEAL_DP   ? x->layout.dp
+                : x->side.deal == RLF_DEAL_PP ? x->layout.pp
+                                              : x->layout.n_ranks;
+    for (int i = 0; i < n; i++)
+        x->part[i] = draw(r, parts);
+    if (draw(r, 2))
+        x->side.part = x->part;
+}
+
+static bool
+holds(const random_side *x, int rank, int n, int row)
+{
+    rlf_coordinates at = rlf_layout_find(&x->layout, rank);
+    if (at.tp < 0 || (x->side.last && at.pp != x->layout.pp - 1))
+        return false;
+    int place = 0;
+    while (x->ranks[place] != rank)
+        place++;
+    int index = x->side.deal == RLF_DEAL_DP   ? at.dp
+                : x->side.deal == RLF_DEAL_PP ? at.pp
+                                              : place;
+    int parts = x->side.deal == RLF_DEAL_DP   ? x->layout.dp
+                : x->side.deal == RLF_DEAL_PP ? x->layout.pp
+                                              : x->layout.n_ranks;
+    if (x->side.deal == RLF_DEAL_ALL)
+        return true;
+    if (x->side.part)
+        return x->part[row] == index;
+    return row >= n * index / parts && row < n * (index + 1) / parts;
+}
+
+/* One random edge played; false names no more than that it went wrong. */
+static bool
+play(uint64_t seed)
+{
+    randomness r = {.key = {.seed = seed}};
+    random_side have, need;
+    int n = draw(&r, MAX_ROWS), machine[WORLD];
+    int64_t bytes[MAX_ROWS], sent = 0, received = 0, total = 0;
+    bool there[WORLD][MAX_ROWS];
+    draw_side(&r, n, &have);
+    draw_side(&r, n, &need);
+    for (int i = 0; i < WORLD; i++)
+        machine[i] = i / 8;
+    for (int i = 0; i < n; i++)
+        bytes[i] = draw(&r, 100);
+    for (int k = 0; k < WORLD; k++)
+        for (int i = 0; i < n; i++)
+            there[k][i] = holds(&have, k, n, i);
+    rlf_edge edge;
+    rlf_edge_make(&have.side, &need.side, n, bytes, seed % 2 ? machine : NULL,
+                  arena, &edge);
+    for (int m = 0; m < edge.count; m++) {
+        const rlf_transfer *t = &edge.list[m];
+        int64_t size = 0;
+        for (int64_t k = 0; k < t->n_rows; k++) {
+            int row = (int)t->rows[k];
+            bool near = machine[t->from] == machine[t->to];
+            if (!holds(&have, t->from, n, row) || there[t->to][row] ||
+                !holds(&need, t->to, n, row) || (k && row <= t->rows[k - 1]))
+                return false;
+            for (int o = 0; o < WORLD && seed % 2 && !near; o++)
+                if (machine[o] == machine[t->to] && holds(&have, o, n, row))
+                    return false; /* a nearer rank has it */
+            there[t->to][row] = true;
+            size += bytes[row];
+        }
+        if (size != t->bytes || t->n_rows == 0)
+            return false;
+        total += size;
+    }
+    for (int k = 0; k < WORLD; k++) {
+        int64_t out, in;
+        rlf_edge_load(&edge, k, &out, &in);
+        sent += out;
+        received += in;
+        for (int i = 0; i < n; i++)
+            if (holds(&need, k, n, i) && !there[k][i])
+                return false;
+    }
+    return sent == total && received == total;
+}
+
+/* 8 ranks need what 4 replicas have: two each. One needs all that dp has: one
+ * message from every replica. */
+static void
+test_balance(void)
+{
+    rlf_layout from = layout(4, 1, 2), to = layout(1, 1, 8);
+    rlf_side have = {.layout = &from, .deal = RLF_DEAL_DP};
+    rlf_side need = {.layout = &to, .deal = RLF_DEAL_ALL};
+    to.ranks = all_ranks + 8;
+    rlf_edge edge;
+    rlf_edge_make(&have, &need, 10, NULL, NULL, arena, &edge);
+    bool even = edge.count == 16;
+    for (int r = 0; r < 8; r++) {
+        int64_t sent, received;
+        rlf_edge_load(&edge, r, &sent, &received);
+        even &= sent == 10 && received == 0;
+        rlf_edge_load(&edge, 8 + r, &sent, &received);
+        even &= sent == 0 && received == 10;
+    }
+    ok(even, "replicas share the work evenly, one message a source and rank");
+    rlf_edge_make(&have, &have, 10, NULL, NULL, arena, &edge);
+    is_int(edge.count, 0, "nothing is sent to who has it");
+    rlf_edge_make(&have, &need, 0, NULL, NULL, arena, &edge);
+    is_int(edge.count, 0, "no rows, no messages");
+}
+
+int
+main(void)
+{
+    arena = rlf_arena_new();
+    for (int i = 0; i < WORLD; i++)
+        all_ranks[i] = i;
+    for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++)
+        test_protocol(&protocols[i]);
+    test_balance();
+    int good = 0;
+    for (uint64_t seed = 0; seed < 2000; seed++) {
+        good += play(seed);
+        rlf_arena_reset(arena);
+    }
+    is_int(good, 2000, "random edges, played");
+    rlf_arena_free(arena);
+    return done();
+}
