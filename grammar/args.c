@@ -103,6 +103,17 @@ sort_args(const matcher *m, const rlf_ast_args *args, bool extra,
 
 /* ---- one argument ---- */
 
+/* How a message calls an argument: as it was written. */
+static const char *
+called(const matcher *m, const rlf_formal *f)
+{
+    return rlf_arena_printf(m->s->arena,
+                            f->labelled ? "'%s:' of '%s'"
+                            : m->item   ? "the %s of '%s'"
+                                        : "'%s' of '%s'",
+                            f->name, m->what);
+}
+
 static bool
 bounds(const matcher *m, const rlf_formal *f, double value, rlf_span span)
 {
@@ -113,12 +124,11 @@ bounds(const matcher *m, const rlf_formal *f, double value, rlf_span span)
         return true;
     if (!whole)
         rlf_diag_error(m->s->diags, "argument", span,
-                       "'%s:' of '%s' is a whole number, not %.12g", f->name,
-                       m->what, value);
+                       "%s is a whole number, not %.12g", called(m, f), value);
     else
         rlf_diag_error(m->s->diags, "argument", span,
-                       "'%s:' of '%s' is %.12g, and must be from %.12g to %.12g",
-                       f->name, m->what, value, f->least, f->most);
+                       "%s is %.12g, and must be from %.12g to %.12g",
+                       called(m, f), value, f->least, f->most);
     return false;
 }
 
@@ -128,8 +138,8 @@ wrong(const matcher *m, const rlf_formal *f, const rlf_thing *got,
 {
     if (got->kind != RLF_THING_NONE)
         rlf_diag_error(m->s->diags, "argument", got->span,
-                       "'%s:' of '%s' is %s, and this is %s", f->name, m->what,
-                       wanted, rlf_thing_word(m->s, got));
+                       "%s is %s, and this is %s", called(m, f), wanted,
+                       rlf_thing_word(m->s, got));
     return false;
 }
 
@@ -184,14 +194,13 @@ put_number(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
     }
     if (!m->item || f->kind != RLF_FORMAL_NUMBER) {
         rlf_diag_error(s->diags, "argument", e->span,
-                       "'%s:' of '%s' must be known before the run starts",
-                       f->name, m->what);
+                       "%s must be known before the run starts", called(m, f));
         return false;
     }
     if (t->domain != 0 || t->text) {
         rlf_diag_error(s->diags, "level", e->span,
-                       "'%s:' of '%s' is one number, and this is %s", f->name,
-                       m->what, rlf_level_name(s, t->domain, t->set));
+                       "%s is one number, and this is %s", called(m, f),
+                       rlf_level_name(s, t->domain, t->set));
         return false;
     }
     return put_term(m, arg, term);
@@ -278,9 +287,8 @@ put_word(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
     for (p = f->words; *p; p += strcspn(p, "|"), p += *p == '|')
         rlf_buf_printf(&list, "%s%.*s", list.n ? ", " : "",
                        (int)strcspn(p, "|"), p);
-    rlf_diag *diag =
-        rlf_diag_error(m->s->diags, "argument", e->span,
-                       "'%s:' of '%s' cannot be this", f->name, m->what);
+    rlf_diag *diag = rlf_diag_error(m->s->diags, "argument", e->span,
+                                    "%s cannot be this", called(m, f));
     rlf_diag_hint(m->s->diags, diag, "it is one of %s", list.p);
     rlf_buf_free(&list);
     return false;
@@ -297,9 +305,8 @@ put_constructor(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
         name ? rlf_classes_constructor(m->s->classes, m->kind, m->within, name)
              : NULL;
     if (!c) {
-        rlf_diag *diag =
-            rlf_diag_error(m->s->diags, "argument", e->span,
-                           "'%s:' of '%s' cannot be this", f->name, m->what);
+        rlf_diag *diag = rlf_diag_error(m->s->diags, "argument", e->span,
+                                        "%s cannot be this", called(m, f));
         rlf_diag_hint(m->s->diags, diag, "%s", f->doc);
         return false;
     }
@@ -433,12 +440,14 @@ match_one(const matcher *m, int i, const rlf_ast_arg *given, rlf_span at)
     }
     arg->span = given->value->span;
     arg->given = true;
-    if (f->unsupported) {
-        rlf_diag_error(m->s->diags, "unsupported", given->span, "%s",
-                       f->unsupported);
+    if (!put_arg(m, f, given->value, arg))
         return false;
-    }
-    return put_arg(m, f, given->value, arg);
+    /* Asking for what is done anyway is no request. */
+    bool usual = arg->kind == RLF_ARG_NUMBER && arg->number <= f->fallback &&
+                 arg->number >= f->fallback;
+    if (f->unsupported && !usual)
+        rlf_sema_refuse(m->s, given->span, f->unsupported, true);
+    return true;
 }
 
 static bool

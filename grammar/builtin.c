@@ -71,8 +71,10 @@ scan(rlf_sema *s, rlf_expr_code code, int x, int other, rlf_span at)
                                         rlf_level_name(s, t->domain, t->set));
         diag->right = t->span;
         rlf_diag_hint(s->diags, diag,
-                      "s.at_last(x) puts one per sample on its last token, "
-                      "s.at_all(x) on each");
+                      rlf_level_of(s, t->domain) == RLF_LEVEL_VOCAB
+                          ? "bring it up first: sum(... over vocab)"
+                          : "s.at_last(x) puts one per sample on its last "
+                            "token, s.at_all(x) on each");
         return -1;
     }
     x = rlf_term_down(s, x, domain, at);

@@ -5,12 +5,12 @@
 
 /* ---- what is the same for all ---- */
 
-static bool
-supported(rlf_sema *s, const rlf_node_class *class, rlf_span span)
+static void
+check_supported(rlf_sema *s, const rlf_node_class *class, rlf_span span)
 {
     if (class->unsupported)
-        rlf_diag_error(s->diags, "unsupported", span, "%s", class->unsupported);
-    return !class->unsupported;
+        rlf_sema_refuse(s, span, class->unsupported,
+                        class->level != RLF_LEVEL_VOCAB);
 }
 
 /* The first argument of a kind that is a set. */
@@ -26,7 +26,7 @@ set_argument(const rlf_item *item)
 
 /* The domain of a set that a level means; -1: the set has none. */
 static int
-domain_at(const rlf_sema *s, int set, rlf_level level)
+domain_at(rlf_sema *s, int set, rlf_level level)
 {
     const rlf_set *d = set >= 0 ? &s->graph->sets.data[set] : NULL;
     switch (level) {
@@ -39,7 +39,7 @@ domain_at(const rlf_sema *s, int set, rlf_level level)
     case RLF_LEVEL_TOKEN:
         return d ? d->tokens : -1;
     case RLF_LEVEL_VOCAB:
-        break;
+        return d && d->tokens >= 0 ? rlf_level_vocab(s, d->tokens) : -1;
     }
     return -1;
 }
@@ -49,7 +49,7 @@ static bool
 check_tokens(rlf_sema *s, const rlf_node_class *class, int model, int set,
              rlf_span span)
 {
-    if (set < 0 || !(class->needs_tokens || class->level == RLF_LEVEL_TOKEN))
+    if (set < 0 || !(class->needs_tokens || class->level >= RLF_LEVEL_TOKEN))
         return true;
     rlf_set *d = &s->graph->sets.data[set];
     if (d->tokens < 0) {
@@ -140,17 +140,14 @@ finish(rlf_sema *s, rlf_item *item, int receiver_set)
         thing.set = made;
         return thing;
     }
-    if (class->level == RLF_LEVEL_VOCAB) {
-        rlf_diag_error(s->diags, "unsupported", item->span,
-                       "one per word of the vocabulary cannot run yet");
-        return thing;
-    }
     int index = rlf_item_place(s, item);
     if (class->gives == RLF_GIVES_NOTHING)
         return thing;
     int domain = domain_at(s, set, class->level);
     int term = rlf_item_output_term(
         s, index, domain, class->gives == RLF_GIVES_TEXT, set, class->name);
+    if (class->level == RLF_LEVEL_VOCAB) /* it lives where it is written */
+        s->terms.data[term].update = s->update;
     return rlf_thing_term(s, term, item->span);
 }
 
@@ -205,9 +202,9 @@ rlf_call_function(rlf_sema *s, const rlf_node_class *class,
     rlf_thing none = rlf_thing_none(call->span);
     rlf_item *item = new_item(s, class, -1, call->span);
     if (!rlf_args_match(s, call->args, class->formals, class->n_formals,
-                        class->extra, class->name, call->at, item) ||
-        !supported(s, class, call->span))
+                        class->extra, class->name, call->at, item))
         return none;
+    check_supported(s, class, call->span);
     for (size_t i = 0; i < item->inputs.count; i++) {
         const rlf_item_input *in = &item->inputs.data[i];
         rlf_level level = in->is_set
@@ -326,9 +323,9 @@ call_class(rlf_sema *s, const rlf_node_class *class, const rlf_thing *receiver,
     if (on_set)
         rlf_item_input_set(s, item, receiver->set);
     if (!rlf_args_match(s, call->args, class->formals, class->n_formals,
-                        class->extra, class->name, call->left->at, item) ||
-        !supported(s, class, call->span))
+                        class->extra, class->name, call->left->at, item))
         return none;
+    check_supported(s, class, call->span);
     int set = on_set ? receiver->set : set_argument(item);
     if (!check_tokens(s, class, model, set, call->span))
         return none;
@@ -499,9 +496,9 @@ set_field(rlf_sema *s, int set, const rlf_ast_expr *e)
     if (!class || (class->needs_tokens && d->kind == RLF_SET_DATA &&
                    has_data_field(s, d, e->name.text)))
         return data_field(s, set, e);
-    if (!supported(s, class, e->span) ||
-        !check_tokens(s, class, -1, set, e->span))
+    if (!check_tokens(s, class, -1, set, e->span))
         return none;
+    check_supported(s, class, e->span);
     int term = find_field(s, class, set, NULL);
     if (term >= 0)
         return rlf_thing_term(s, term, e->span);
@@ -632,11 +629,20 @@ rlf_call_hook(rlf_sema *s, int hook, const rlf_ast_expr *call)
         rlf_diag_hint(s->diags, diag, "give the result a name before it");
         return none;
     }
+    if (class->gives == RLF_GIVES_TEXT) {
+        rlf_diag *diag = rlf_diag_error(
+            s->diags, "type", call->span,
+            "'%s' is per %s: a generation calls it, not the flow",
+            resource->name, class->name);
+        rlf_diag_hint(s->diags, diag, "m.generate(..., tool: %s, turns: 4)",
+                      resource->name);
+        return none;
+    }
     rlf_item *item = new_item(s, class, hook, call->span);
     if (!rlf_args_match(s, call->args, class->formals, class->n_formals,
-                        class->extra, resource->name, call->at, item) ||
-        !supported(s, class, call->span))
+                        class->extra, resource->name, call->at, item))
         return none;
+    check_supported(s, class, call->span);
     resource = &s->graph->resources.data[hook];
     int set = set_argument(item);
     for (int i = 0; i < resource->n_gives && set >= 0; i++) {

@@ -27,6 +27,41 @@ start(rlf_sema *s, const rlf_compile_options *options, rlf_arena *arena,
     s->graph->stdlib = options->stdlib;
 }
 
+void
+rlf_sema_refuse(rlf_sema *s, rlf_span span, const char *text, bool lowers)
+{
+    RLF_PUSH_IN(s->arena, &s->refusals,
+                (rlf_refusal){.span = span, .text = text, .lowers = lowers});
+}
+
+/* Say what cannot run yet, unless something is wrong: of what cannot even be
+ * lowered (`lowers` false), or of the rest. */
+static void
+refuse(rlf_sema *s, bool lowers)
+{
+    if (s->diags->errors)
+        return;
+    for (size_t i = 0; i < s->refusals.count; i++) {
+        const rlf_refusal *r = &s->refusals.data[i];
+        if (r->lowers == lowers)
+            rlf_diag_error(s->diags, "unsupported", r->span, "%s", r->text);
+    }
+}
+
+/* The flow's meaning, its placement, the graph. */
+static rlf_status
+compile_flow(rlf_sema *s, rlf_err *err)
+{
+    rlf_sema_flow(s);
+    if (!s->diags->errors)
+        RLF_TRY(rlf_sema_place(s, err));
+    refuse(s, false);
+    if (!s->diags->errors)
+        rlf_sema_lower(s);
+    refuse(s, true);
+    return RLF_OK;
+}
+
 rlf_status
 rlf_compile(const rlf_compile_options *options, rlf_arena *arena,
             rlf_sources *sources, rlf_diags *diags, rlf_err *err,
@@ -40,11 +75,7 @@ rlf_compile(const rlf_compile_options *options, rlf_arena *arena,
     if (!options->params_only && !diags->errors)
         rlf_sema_resources(&s);
     if (!options->params_only && !diags->errors)
-        rlf_sema_flow(&s);
-    if (!options->params_only && !diags->errors)
-        RLF_TRY(rlf_sema_place(&s, err));
-    if (!options->params_only && !diags->errors)
-        rlf_sema_lower(&s);
+        RLF_TRY(compile_flow(&s, err));
     RLF_TRY(failed(&s, err));
     if (!options->params_only)
         RLF_TRY(rlf_graph_verify(s.graph, err));

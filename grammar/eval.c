@@ -146,7 +146,9 @@ eval_name(rlf_sema *s, const rlf_ast_name *name)
         rlf_thing thing =
             found.local ? found.local->thing : declared(s, &found, name);
         thing.span = name->span;
-        return thing;
+        return rlf_level_here(s, &thing, name->span)
+                   ? thing
+                   : rlf_thing_none(name->span);
     }
     const rlf_node_class *value = rlf_classes_find(
         s->classes, RLF_ROLE_FIELD, RLF_RECEIVER_NONE, name->text);
@@ -331,7 +333,9 @@ eval_index(rlf_sema *s, const rlf_ast_expr *e)
     int from = s->terms.data[term].domain, to = -1;
     if (from == 0)
         return rlf_thing_term(s, term, e->span);
-    if (rlf_level_of(s, from) == RLF_LEVEL_TOKEN)
+    if (rlf_level_of(s, from) == RLF_LEVEL_VOCAB)
+        to = p->tokens >= 0 ? rlf_level_vocab(s, p->tokens) : -1;
+    else if (rlf_level_of(s, from) == RLF_LEVEL_TOKEN)
         to = p->tokens;
     else if (rlf_domain_reaches(domains, from, p->prompts))
         to = p->prompts;

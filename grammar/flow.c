@@ -43,7 +43,10 @@ item_of(rlf_sema *s, rlf_role role, rlf_receiver receiver, int resource,
     }
     rlf_item *item = rlf_item_new(s, class, resource, span);
     if (!rlf_args_match(s, one_argument(s, e), class->formals, class->n_formals,
-                        false, class->name, span, item))
+                        false,
+                        resource < 0 ? class->name
+                                     : s->graph->resources.data[resource].name,
+                        span, item))
         return NULL;
     return item;
 }

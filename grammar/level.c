@@ -23,11 +23,59 @@ rlf_level_of(const rlf_sema *s, int domain)
     return d->owner >= 0 ? RLF_LEVEL_SAMPLE : RLF_LEVEL_PROMPT;
 }
 
+int
+rlf_level_vocab(rlf_sema *s, int tokens)
+{
+    rlf_domains *domains = &s->graph->domains;
+    for (size_t i = 1; i < domains->list.count; i++) {
+        const rlf_domain *d = &domains->list.data[i];
+        if (d->kind == RLF_DOMAIN_VOCAB && d->owner == tokens)
+            return (int)i;
+    }
+    /* Of a part: below those of the whole. */
+    const rlf_domain of = *rlf_domains_get(domains, tokens);
+    rlf_domain d = {.kind = RLF_DOMAIN_VOCAB,
+                    .name = rlf_arena_printf(s->arena, "words at %s", of.name),
+                    .owner = tokens,
+                    .up = {tokens},
+                    .n_up = 1,
+                    .span = of.span};
+    for (int i = 0; i < of.n_up; i++) {
+        if (rlf_domains_get(domains, of.up[i])->kind == RLF_DOMAIN_TOKENS)
+            d.up[d.n_up++] = rlf_level_vocab(s, of.up[i]);
+    }
+    return rlf_domains_add(domains, d);
+}
+
+bool
+rlf_level_here(rlf_sema *s, const rlf_thing *thing, rlf_span span)
+{
+    if (thing->kind != RLF_THING_NUMBER)
+        return true;
+    const rlf_term *t = &s->terms.data[thing->term];
+    if (rlf_level_of(s, t->domain) != RLF_LEVEL_VOCAB ||
+        (t->region == s->part && t->update == s->update))
+        return true;
+    rlf_diag *diag = rlf_diag_error(
+        s->diags, "level", span,
+        "'%s' is %s, which is never stored: it lives in the block that names "
+        "it",
+        t->name, rlf_level_name(s, t->domain, t->set));
+    rlf_diag_note(s->diags, diag, t->span, "it was named there");
+    rlf_diag_hint(s->diags, diag,
+                  "call logprobs here, or name what it reduces to: sum(... "
+                  "over vocab)");
+    return false;
+}
+
 /* The set whose rows a domain is: the one that values came through, if it has
  * them, else the first that has. */
 static int
 owner_set(const rlf_sema *s, int domain, int set)
 {
+    const rlf_domain *d = rlf_domains_get(&s->graph->domains, domain);
+    if (d->kind == RLF_DOMAIN_VOCAB)
+        domain = d->owner;
     if (set >= 0) {
         const rlf_set *mine = &s->graph->sets.data[set];
         if (mine->prompts == domain || mine->samples == domain ||
@@ -90,6 +138,12 @@ static void
 hint_meet(rlf_sema *s, rlf_diag *diag, int a, int b)
 {
     const rlf_domains *domains = &s->graph->domains;
+    for (int k = 0; k < 2; k++) {
+        if (rlf_level_of(s, s->terms.data[k ? b : a].domain) != RLF_LEVEL_VOCAB)
+            continue;
+        rlf_diag_hint(s->diags, diag, "bring it up first: sum(... over vocab)");
+        return;
+    }
     int common = shared(s, s->terms.data[a].domain, s->terms.data[b].domain);
     if (common < 0) {
         rlf_diag_hint(s->diags, diag,
@@ -171,6 +225,15 @@ upwards(rlf_sema *s, int x, const rlf_ast_name *over)
             return d->owner;
         refuse(s, over->span, x, "'over vocab' takes one per word at a token",
                NULL);
+    } else if (d->kind == RLF_DOMAIN_VOCAB &&
+               (!strcmp(over->text, "tokens") || !strcmp(over->text, "group") ||
+                !strcmp(over->text, "batch"))) {
+        refuse(s, over->span, x,
+               rlf_arena_printf(s->arena,
+                                "'over %s' takes one per token at "
+                                "the finest",
+                                over->text),
+               "bring it up first: sum(... over vocab)");
     } else if (!strcmp(over->text, "tokens")) {
         if (d->kind == RLF_DOMAIN_TOKENS)
             return d->owner;
@@ -212,8 +275,9 @@ runs_over_all(rlf_sema *s, int x, int to, rlf_span at)
         const rlf_set *whole = &s->graph->sets.data[loop->whole];
         const rlf_set *piece = &s->graph->sets.data[loop->piece];
         bool all = rows == whole->samples || rows == whole->prompts;
-        bool tokens =
-            rlf_domains_get(domains, to)->kind == RLF_DOMAIN_ROWS && to == rows;
+        rlf_domain_kind kind = rlf_domains_get(domains, to)->kind;
+        bool tokens = kind == RLF_DOMAIN_TOKENS ||
+                      (kind == RLF_DOMAIN_ROWS && to == rows);
         if (!all || tokens)
             continue;
         rlf_diag *diag = rlf_diag_error(

@@ -93,8 +93,9 @@ make_gives(rlf_sema *s, const rlf_ast_decl *decl, rlf_resource *out)
 {
     size_t n = decl->formals ? decl->formals->count : 1;
     rlf_give *gives = RLF_NEW_ARRAY(s->arena, rlf_give, n);
-    const char *usual =
-        out->class->level == RLF_LEVEL_SCALAR ? "scalar" : "sample";
+    const char *usual = out->class->gives == RLF_GIVES_TEXT     ? "text"
+                        : out->class->level == RLF_LEVEL_SCALAR ? "scalar"
+                                                                : "sample";
     gives[0] = (rlf_give){"", usual};
     if (decl->word.text && is_level(decl->word.text))
         gives[0].level = decl->word.text;
@@ -114,6 +115,14 @@ make_gives(rlf_sema *s, const rlf_ast_decl *decl, rlf_resource *out)
     }
     out->gives = gives;
     out->n_gives = (int)n;
+    if (out->class->gives == RLF_GIVES_TEXT &&
+        (n != 1 || gives[0].name[0] || strcmp(gives[0].level, "text") != 0)) {
+        rlf_diag *diag =
+            rlf_diag_error(s->diags, "type", decl->span,
+                           "a hook per %s gives a text", out->class->name);
+        rlf_diag_hint(s->diags, diag, "leave the arrow out, or write -> text");
+        return false;
+    }
     return true;
 }
 

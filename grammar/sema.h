@@ -217,6 +217,13 @@ typedef struct rlf_known {
     bool busy; /* it is being worked out: a cycle comes back here */
 } rlf_known;
 
+/* Part of the language that cannot run yet, at its place. */
+typedef struct rlf_refusal {
+    rlf_span span;
+    const char *text;
+    bool lowers; /* the rest of the program can be lowered, and checked there */
+} rlf_refusal;
+
 /* A loop around: pieces `piece` of the set `whole`. */
 typedef struct rlf_loop {
     int whole, piece;
@@ -265,6 +272,11 @@ typedef struct rlf_sema {
     int update;    /* number of the update around; -1 */
     int condition; /* in an update: term of the ifs around; -1 */
     rlf_loop *loop;
+    /* What is right, but cannot run yet: said when nothing is wrong. */
+    struct {
+        rlf_refusal *data;
+        size_t count, room;
+    } refusals;
     int nesting;         /* expressions inside one another */
     int expanding;       /* defs inside one another */
     rlf_span operand[2]; /* of the operation in hand, as written; or nowhere */
@@ -277,6 +289,11 @@ enum {
     RLF_TERM_DEPTH = 3000,  /* operations on operations */
     RLF_TERM_MOST = 1 << 18 /* operations of a program */
 };
+
+/* ---- compile.c ---- */
+
+/* Refuse this, once all else is right. */
+void rlf_sema_refuse(rlf_sema *s, rlf_span span, const char *text, bool lowers);
 
 /* ---- import.c ---- */
 
@@ -343,6 +360,12 @@ int rlf_level_meet(rlf_sema *s, int a, int b, rlf_span at);
 /* "one per sample of 'roll'" */
 const char *rlf_level_name(const rlf_sema *s, int domain, int set);
 rlf_level rlf_level_of(const rlf_sema *s, int domain);
+/* The words of the vocabulary at each of these tokens; made when it is first
+ * needed. */
+int rlf_level_vocab(rlf_sema *s, int tokens);
+/* A value per word lives in the expression or update that reduces it: one that
+ * was named elsewhere is refused. */
+bool rlf_level_here(rlf_sema *s, const rlf_thing *thing, rlf_span span);
 int rlf_level_reduce(rlf_sema *s, const char *function, int x,
                      const rlf_ast_name *over, rlf_span at);
 

@@ -23,7 +23,9 @@ rlf_update_live(rlf_sema *s, const rlf_item *item, int set, int *term)
         }
     }
     const rlf_set *d = &s->graph->sets.data[set];
-    int domain = class->level == RLF_LEVEL_TOKEN ? d->tokens : d->samples;
+    int domain = class->level == RLF_LEVEL_VOCAB ? rlf_level_vocab(s, d->tokens)
+                 : class->level == RLF_LEVEL_TOKEN ? d->tokens
+                                                   : d->samples;
     *term = rlf_term_add(s, (rlf_term){.kind = RLF_TERM_LIVE,
                                        .arg = {-1, -1, -1},
                                        .domain = domain,

@@ -10,10 +10,11 @@
 #include "engine/base/hash.h"
 #include "engine/base/vec.h"
 #include "engine/graph/class.h"
+#include "nodes/hook.h"
 #include "nodes/model.h"
 #include "nodes/model/work.h"
 
-enum { MOST_NEW = 1 << 20, MOST_EOS = 32 };
+enum { MOST_NEW = 1 << 20, MOST_EOS = 32, MOST_TURNS = 1024, MOST_AHEAD = 64 };
 
 // clang-format off
 static const rlf_formal formals[] = {
@@ -42,10 +43,10 @@ static const rlf_formal formals[] = {
      .doc = "always the most likely token"},
     {.name = "tool", .kind = RLF_FORMAL_HOOK, .labelled = true,
      .unsupported = "tools cannot run yet", .doc = "a hook that answers"},
-    {.name = "turns", .kind = RLF_FORMAL_INT, .labelled = true,
-     .unsupported = "turns cannot run yet", .doc = "answers of the tool"},
+    {.name = "turns", .kind = RLF_FORMAL_INT, .labelled = true, .least = 1,
+     .most = MOST_TURNS, .doc = "answers of the tool at most"},
     {.name = "ahead", .kind = RLF_FORMAL_INT, .labelled = true,
-     .unsupported = "sampling ahead of training cannot run yet",
+     .most = MOST_AHEAD, .unsupported = "sampling ahead of training cannot run yet",
      .doc = "steps by which the weights that sample are older"},
 };
 // clang-format on
@@ -80,10 +81,44 @@ fini(void *object)
     free(s);
 }
 
+/* A tool is a hook per turn, and somebody says how often it may answer. */
+static void
+check_tool(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
+{
+    const rlf_arg *tool = rlf_node_arg(node, "tool");
+    const rlf_arg *turns = rlf_node_arg(node, "turns");
+    rlf_diag *diag;
+    if (tool->given && !turns->given) {
+        diag = rlf_diag_error(diags, "tool", tool->span,
+                              "a generation with a tool needs 'turns:'");
+        rlf_diag_hint(diags, diag,
+                      "turns: 4 lets the tool answer four times "
+                      "at most");
+    }
+    if (turns->given && !tool->given) {
+        diag = rlf_diag_error(diags, "tool", turns->span,
+                              "'turns:' counts the answers of a tool, and "
+                              "there is none");
+        rlf_diag_hint(diags, diag,
+                      "add tool: and a hook per: turn, or leave "
+                      "it out");
+    }
+    if (!tool->given)
+        return;
+    const rlf_resource *hook = &graph->resources.data[tool->resource];
+    if (hook->class == &rlf_node_hook_turn)
+        return;
+    diag = rlf_diag_error(diags, "tool", tool->span,
+                          "a tool is a hook per: turn, and '%s' is per: %s",
+                          hook->name, hook->class->name);
+    rlf_diag_note(diags, diag, hook->span, "it is declared here");
+}
+
 static void
 infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
 {
     rlf_model_check_head(graph, node, false, diags);
+    check_tool(graph, node, diags);
     static const char *const idle[] = {"temperature", "top_p", "top_k",
                                        "min_p"};
     const rlf_arg *greedy = rlf_node_arg(node, "greedy");

@@ -16,4 +16,7 @@ typedef struct rlf_hook {
     double otherwise;          /* its value */
 } rlf_hook;
 
+/* `per: turn`: what a generation takes as its tool. */
+extern const rlf_node_class rlf_node_hook_turn;
+
 #endif

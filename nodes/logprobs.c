@@ -20,9 +20,11 @@ const rlf_node_class rlf_node_logprobs = {
     .n_formals = RLF_COUNT(formals),
     .gives = RLF_GIVES_COLUMN,
     .level = RLF_LEVEL_VOCAB,
+    .live = true,
     .needs_tokens = true,
     .granularity = RLF_GRAIN_SAMPLE,
-    .unsupported = "distributions over the vocabulary cannot run yet",
+    .unsupported =
+        "one value for each word of the vocabulary cannot be computed yet",
     .infer = rlf_class_no_infer,
     .cost = rlf_class_no_cost,
     .init = rlf_class_no_init,

@@ -340,16 +340,16 @@ test.rlf:13:16: error: a report is one number, and this is one per sample of 'ro
    13 |     report a = score
       |                ^~~~~
 hint: mean(... over batch)
-test.rlf:14:8: error: 'condition:' of 'if' is one number, and this is one per sample of 'roll'
+test.rlf:14:8: error: the condition of 'if' is one number, and this is one per sample of 'roll'
    14 |     if score > 0 { report b = 1 }
       |        ^~~~~~~~~
-test.rlf:15:11: error: 'steps:' of 'every' is one number, and this is one per sample of 'roll'
+test.rlf:15:11: error: the steps of 'every' is one number, and this is one per sample of 'roll'
    15 |     every score steps { checkpoint }
       |           ^~~~~
-test.rlf:16:14: error: 'condition:' of 'break' is one number, and this is one per sample of 'roll'
+test.rlf:16:14: error: the condition of 'break' is one number, and this is one per sample of 'roll'
    16 |     break if roll.length
       |              ^~~~~~~~~~~
-test.rlf:17:15: error: 'value:' of 'set_state' is one number, and this is one per sample of 'roll'
+test.rlf:17:15: error: the value of 'lambda' is one number, and this is one per sample of 'roll'
    17 |     lambda := score
       |               ^~~~~
 test.rlf:18:56: error: 'temperature:' of 'generate' is one number, and this is one per sample of 'roll'
@@ -398,7 +398,7 @@ test.rlf:18:9: error: 'h' has no responses
    18 |     i = h.text
       |         ^~~~~~
 hint: a response is made by m.generate(h, ...) or respond(text)
-test.rlf:19:13: error: 'text:' of 'ask' is a column of texts, and this is a number
+test.rlf:19:13: error: the text of 'ask' is a column of texts, and this is a number
    19 |     j = ask(3)
       |             ^
 === texts answer their own prompts; fields of a hook go down

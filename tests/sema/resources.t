@@ -66,7 +66,7 @@ test.rlf:18:31: error: 'optimizer:' of 'lm' cannot be this
    18 | model m3 = lm("x", optimizer: sgd(lr: 1))
       |                               ^~~~~~~~~~
 hint: how update changes it: adamw(...)
-test.rlf:19:17: error: 'from:' of 'copy' is a model, and this is a data set
+test.rlf:19:17: error: 'from' of 'copy' is a model, and this is a data set
    19 | model m4 = copy(prompts)
       |                 ^~~~~~~
 test.rlf:20:31: error: 'adamw' lacks 'lr:'
@@ -95,7 +95,7 @@ test.rlf:25:25: error: 'per:' of 'lua' cannot be this
    25 | hook h1 = lua("x", per: turn2)
       |                         ^~~~~
 hint: it is one of sample, group, batch, turn, step
-test.rlf:26:15: error: 'path:' of 'lua' is a path, and this is a number
+test.rlf:26:15: error: 'path' of 'lua' is a path, and this is a number
    26 | hook h2 = lua(3)
       |               ^
 test.rlf:27:27: error: a hook cannot give one per 'b'
@@ -106,57 +106,6 @@ test.rlf:28:1: error: a state per row of a data set cannot run yet
    28 | state s1 : prompts = 0.5
       | ^~~~~~~~~~~~~~~~~~~~~~~~
 1 more error
-=== a turn, a tool, collect, weights, sampling ahead: not yet
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
-hook tool = lua("x", per: turn)
-flow f(batch: prompts[8]) {
-    a = actor.generate(batch, max_new: 3, tool: tool, turns: 2)
-    b = actor.generate(batch, max_new: 3, ahead: 1)
-    collect batch (rounds: 3) {
-        r = actor.generate(batch, n: 2, max_new: 3)
-        keep std(judge(r) over group) > 0
-    }
-}
---- errors
-test.rlf:12:43: error: tools cannot run yet
-   12 |     a = actor.generate(batch, max_new: 3, tool: tool, turns: 2)
-      |                                           ^~~~~~~~~~
-test.rlf:12:55: error: turns cannot run yet
-   12 |     a = actor.generate(batch, max_new: 3, tool: tool, turns: 2)
-      |                                                       ^~~~~~~~
-test.rlf:13:43: error: sampling ahead of training cannot run yet
-   13 |     b = actor.generate(batch, max_new: 3, ahead: 1)
-      |                                           ^~~~~~~~
-test.rlf:14:5: error: collect cannot run yet
-   14 |     collect batch (rounds: 3) {
-      |     ^~~~~~~~~~~~~~~~~~~~~~~~~~~
-=== distributions over the vocabulary: not yet
-import "std/advantage"
-import "std/loss"
-param beta : float = 0.1
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model actor = lm("m", optimizer: adamw(lr: 1e-5))
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5 * min(1, step / 10)))
-model ref = copy(actor)
-hook judge = lua("j.lua")
-state lambda = 1.0
-flow f(batch: prompts[8]) {
-    roll = actor.generate(batch, n: 4, max_new: 8)
-    score = judge(roll)
-    p = actor.logprobs(roll)
-}
---- errors
-test.rlf:13:9: error: distributions over the vocabulary cannot run yet
-   13 |     p = actor.logprobs(roll)
-      |         ^~~~~~~~~~~~~~~~~~~~
 === paths: relative to the file, absolute, of the library
 import "std/advantage"
 import "std/loss"
