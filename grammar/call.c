@@ -430,17 +430,8 @@ data_field(rlf_sema *s, int set, const rlf_ast_expr *e)
     rlf_thing none = rlf_thing_none(e->span);
     rlf_field kind = RLF_FIELD_NONE;
     const char *nearest = NULL;
-    const rlf_resource *data =
-        d->data >= 0 ? &s->graph->resources.data[d->data] : NULL;
-    rlf_err err = RLF_ERR_NONE;
-    if (data && s->classes->resource[RLF_RESOURCE_DATA]->field(
-                    s->graph, data, e->name.text, &err, &kind, &nearest) < 0) {
-        rlf_diag *diag =
-            rlf_diag_error(s->diags, "data", data->span, "%s", err.sentence);
-        if (err.hint[0])
-            rlf_diag_hint(s->diags, diag, "%s", err.hint);
+    if (d->data >= 0 && !rlf_data_kind(s, d->data, &e->name, &kind, &nearest))
         return none;
-    }
     if (kind == RLF_FIELD_NONE) {
         rlf_diag *diag =
             rlf_diag_error(s->diags, "name", e->name.span,
@@ -538,6 +529,8 @@ rlf_call_field(rlf_sema *s, const rlf_thing *receiver, const rlf_ast_expr *e)
     rlf_thing none = rlf_thing_none(e->span), thing = *receiver;
     if (thing.kind == RLF_THING_RECORD)
         return record_field(s, thing.record, e);
+    if (thing.kind == RLF_THING_DATA && s->choosing >= 0)
+        return rlf_data_field(s, thing.resource, e);
     if (thing.kind == RLF_THING_DATA || thing.kind == RLF_THING_SET) {
         int set = rlf_thing_set(s, &thing, thing.span);
         return set < 0 ? none : set_field(s, set, e);
@@ -689,7 +682,7 @@ rlf_call_data(rlf_sema *s, int data, rlf_span span)
     rlf_args_match(s, NULL, class->formals, class->n_formals, false,
                    class->name, span, item);
     const char *name = s->graph->resources.data[data].name;
-    thing.set = rlf_set_draw(s, name, data, span);
+    thing.set = rlf_set_draw(s, name, data, true, span);
     int index = rlf_item_place(s, item);
     rlf_item_output_set(s, index, thing.set);
     return thing;
@@ -698,13 +691,14 @@ rlf_call_data(rlf_sema *s, int data, rlf_span span)
 int
 rlf_call_state(rlf_sema *s, int state, rlf_span span)
 {
+    const rlf_resource *r = &s->graph->resources.data[state];
     const rlf_node_class *class =
-        rlf_classes_find(s->classes, RLF_ROLE_STATE, RLF_RECEIVER_STATE, NULL);
+        rlf_classes_find(s->classes, RLF_ROLE_STATE, RLF_RECEIVER_STATE,
+                         r->domain > 0 ? "rows" : "state");
     rlf_item *item = new_item(s, class, state, span);
     RLF_PUSH_IN(s->arena, &item->reads, state);
     int index = rlf_item_place(s, item);
-    return rlf_item_output_term(s, index, 0, false, -1,
-                                s->graph->resources.data[state].name);
+    return rlf_item_output_term(s, index, r->domain, false, -1, r->name);
 }
 
 int

@@ -23,6 +23,7 @@ start(rlf_sema *s, const rlf_compile_options *options, rlf_arena *arena,
                     .graph = rlf_graph_new(arena, sources),
                     .part = -1,
                     .update = -1,
+                    .choosing = -1,
                     .condition = -1};
     s->graph->stdlib = options->stdlib;
 }

@@ -33,10 +33,9 @@ one_argument(rlf_sema *s, const rlf_ast_expr *e)
 
 /* Match one expression to the class's only formal; NULL after a message. */
 static rlf_item *
-item_of(rlf_sema *s, rlf_role role, rlf_receiver receiver, int resource,
+item_of(rlf_sema *s, const rlf_node_class *class, int resource,
         const rlf_ast_expr *e, rlf_span span)
 {
-    const rlf_node_class *class = class_of(s, role, receiver);
     if (!supported(s, class, span)) {
         rlf_eval(s, e);
         return NULL;
@@ -175,6 +174,30 @@ set_model(rlf_sema *s, const rlf_ast_stmt *stmt, int model)
     rlf_item_place(s, item);
 }
 
+/* Is what a state per row is set to one per row of its data, or of some? */
+static bool
+fits_rows(rlf_sema *s, const rlf_item *item, int state, const rlf_ast_expr *e)
+{
+    const rlf_resource *r = &s->graph->resources.data[state];
+    const rlf_term *t = &s->terms.data[item->inputs.data[0].id];
+    if (t->domain == 0 || rlf_set_some_of(s, t->domain, r->domain))
+        return true;
+    const rlf_domains *domains = &s->graph->domains;
+    rlf_diag *diag =
+        rlf_diag_error(s->diags, "level", e->span,
+                       "'%s' is one per row of '%s', and this is %s", r->name,
+                       s->graph->resources.data[r->source].name,
+                       rlf_level_name(s, t->domain, t->set));
+    if (rlf_domain_reaches(domains, r->domain, t->domain))
+        rlf_diag_hint(s->diags, diag, "%s",
+                      rlf_domains_get(domains, t->domain)->kind ==
+                              RLF_DOMAIN_TOKENS
+                          ? "bring it up: mean(mean(... over tokens) over "
+                            "group)"
+                          : "bring it up: mean(... over group)");
+    return false;
+}
+
 static void
 set_state(rlf_sema *s, const rlf_ast_stmt *stmt, const rlf_found *found)
 {
@@ -183,9 +206,12 @@ set_state(rlf_sema *s, const rlf_ast_stmt *stmt, const rlf_found *found)
         rlf_eval(s, stmt->value);
         return;
     }
-    rlf_item *item = item_of(s, RLF_ROLE_SET_STATE, RLF_RECEIVER_STATE, state,
-                             stmt->value, stmt->span);
-    if (!item)
+    int rows = s->graph->resources.data[state].domain;
+    const rlf_node_class *class =
+        rlf_classes_find(s->classes, RLF_ROLE_SET_STATE, RLF_RECEIVER_STATE,
+                         rows > 0 ? "set_rows" : "set_state");
+    rlf_item *item = item_of(s, class, state, stmt->value, stmt->span);
+    if (!item || (rows > 0 && !fits_rows(s, item, state, stmt->value)))
         return;
     RLF_PUSH_IN(s->arena, &item->writes, state);
     rlf_item_place(s, item);
@@ -282,8 +308,8 @@ loop(rlf_sema *s, const rlf_ast_stmt *stmt)
 static void
 branch(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
-    rlf_item *item =
-        item_of(s, RLF_ROLE_IF, RLF_RECEIVER_NONE, -1, stmt->value, stmt->span);
+    rlf_item *item = item_of(s, class_of(s, RLF_ROLE_IF, RLF_RECEIVER_NONE), -1,
+                             stmt->value, stmt->span);
     if (!item)
         return;
     int index = rlf_item_place(s, item);
@@ -297,8 +323,8 @@ every(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
     if (forbidden(s, stmt->span, "every"))
         return;
-    rlf_item *item = item_of(s, RLF_ROLE_EVERY, RLF_RECEIVER_NONE, -1,
-                             stmt->value, stmt->span);
+    rlf_item *item = item_of(s, class_of(s, RLF_ROLE_EVERY, RLF_RECEIVER_NONE),
+                             -1, stmt->value, stmt->span);
     if (!item)
         return;
     int index = rlf_item_place(s, item);
@@ -310,8 +336,8 @@ leave(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
     if (forbidden(s, stmt->span, "break"))
         return;
-    rlf_item *item = item_of(s, RLF_ROLE_BREAK, RLF_RECEIVER_NONE, -1,
-                             stmt->value, stmt->span);
+    rlf_item *item = item_of(s, class_of(s, RLF_ROLE_BREAK, RLF_RECEIVER_NONE),
+                             -1, stmt->value, stmt->span);
     if (item)
         rlf_item_place(s, item);
 }
@@ -475,6 +501,24 @@ rlf_sema_block(rlf_sema *s, const rlf_ast_block *block)
 
 /* ---- the head ---- */
 
+/* A weight is one per row of the data that is drawn from. */
+static void
+fits_weight(rlf_sema *s, const rlf_item *item)
+{
+    const rlf_resource *data = &s->graph->resources.data[item->receiver];
+    for (int i = 0; i < item->n_args; i++) {
+        if (item->args[i].kind != RLF_ARG_VALUE)
+            continue;
+        const rlf_term *t = &s->terms.data[item->args[i].value];
+        if (rlf_domain_reaches(&s->graph->domains, t->domain, data->domain))
+            continue;
+        rlf_diag_error(s->diags, "level", item->args[i].span,
+                       "'%s:' is one per row of '%s', and this is %s",
+                       item->args[i].name, data->name,
+                       rlf_level_name(s, t->domain, t->set));
+    }
+}
+
 /* `batch: prompts[64]`, `batch: prompts[128, weight: w]`. */
 static void
 draw(rlf_sema *s, const rlf_ast_bind *bind)
@@ -505,11 +549,13 @@ draw(rlf_sema *s, const rlf_ast_bind *bind)
     bool good = rlf_args_match(s, e->args, class->formals, class->n_formals,
                                false, class->name, e->left->span, item) &&
                 supported(s, class, e->span);
+    if (good)
+        fits_weight(s, item);
     thing.kind = RLF_THING_SET;
     thing.set =
-        rlf_set_draw(s, bind->name.text, data.resource, bind->name.span);
+        rlf_set_draw(s, bind->name.text, data.resource, false, bind->name.span);
     RLF_PUSH_IN(s->arena, &item->writes, data.resource);
-    (void)good; /* said already; the set is there so that no more is said */
+    /* What is wrong was said already; the set is there so that no more is. */
     int index = rlf_item_place(s, item);
     rlf_item_output_set(s, index, thing.set);
     rlf_name_give(s, &bind->name, thing);

@@ -102,13 +102,30 @@ rlf_level_name(const rlf_sema *s, int domain, int set)
                             owner ? owner->name : d->name);
 }
 
-/* A domain of rows that both go back to, or -1: what they share. */
+/* All rows of a data set? */
+static bool
+is_data(const rlf_sema *s, int domain)
+{
+    for (size_t i = 0; i < s->graph->resources.count; i++) {
+        const rlf_resource *r = &s->graph->resources.data[i];
+        if (r->kind == RLF_RESOURCE_DATA && r->domain == domain)
+            return true;
+    }
+    return false;
+}
+
+/* A domain of rows that both go back to, or -1: what they share. To all rows of
+ * a data set only groups can be brought up, not what was drawn from it. */
 static int
 shared(const rlf_sema *s, int a, int b)
 {
     const rlf_domains *domains = &s->graph->domains;
     int best = -1;
     for (int d = 1; d < (int)domains->list.count; d++) {
+        int x = rlf_domain_rows(domains, a), y = rlf_domain_rows(domains, b);
+        if (is_data(s, d) && rlf_domains_get(domains, x)->owner != d &&
+            rlf_domains_get(domains, y)->owner != d)
+            continue;
         if (rlf_domain_reaches(domains, d, a) &&
             rlf_domain_reaches(domains, d, b))
             best = d;

@@ -10,6 +10,7 @@ libgrammar_la_SOURCES = \
 	%D%/call.c \
 	%D%/compile.c \
 	%D%/compile.h \
+	%D%/data.c \
 	%D%/def.c \
 	%D%/dump.c \
 	%D%/eval.c \

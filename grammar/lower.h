@@ -39,6 +39,8 @@ typedef struct rlf_lower {
 /* Expression nodes for these terms, in region `part`. */
 void rlf_lower_programs(rlf_lower *l, int part, const int *terms, size_t n,
                         bool looking);
+/* The program that computes this one term, of constants and fields. */
+const rlf_expr *rlf_lower_one(rlf_sema *s, int term);
 /* The loss of an update's item: its program, with its derivative; adds inputs
  * to the node. */
 void rlf_lower_loss(rlf_lower *l, const rlf_item *item, rlf_node *node);

@@ -342,6 +342,16 @@ rlf_lower_programs(rlf_lower *l, int part, const int *terms, size_t n,
         emit(l, part, &list.data[i], looking);
 }
 
+const rlf_expr *
+rlf_lower_one(rlf_sema *s, int term)
+{
+    rlf_lower l = {
+        .s = s, .term_site = RLF_NEW_ARRAY(s->arena, uint32_t, s->terms.count)};
+    maker m = maker_new(&l);
+    rlf_expr_add_output(m.expr, "it", build(&m, term));
+    return rlf_expr_prune(m.expr, s->arena);
+}
+
 /* ---- losses ---- */
 
 /* The node's inputs: those of the item, then the constants of the loss and the

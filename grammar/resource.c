@@ -10,9 +10,8 @@ static const char *const kind_words[] = {[RLF_RESOURCE_MODEL] = "model",
                                          [RLF_RESOURCE_HOOK] = "hook",
                                          [RLF_RESOURCE_STATE] = "state"};
 
-/* `name(...)` of a declaration; NULL after a message. */
-static const rlf_constructor *
-constructor_of(rlf_sema *s, rlf_resource_kind kind, const rlf_ast_expr *e)
+const rlf_constructor *
+rlf_constructor_of(rlf_sema *s, rlf_resource_kind kind, const rlf_ast_expr *e)
 {
     const rlf_resource_class *class = s->classes->resource[kind];
     const char *name = NULL;
@@ -26,8 +25,16 @@ constructor_of(rlf_sema *s, rlf_resource_kind kind, const rlf_ast_expr *e)
         at = e->left->at;
     const rlf_constructor *c =
         name ? rlf_classes_constructor(s->classes, kind, NULL, name) : NULL;
-    if (c)
+    if (c && c->chooses == (e->left->kind == RLF_AST_FIELD))
         return c;
+    if (c) {
+        rlf_diag *diag = rlf_diag_error(
+            s->diags, "name", at, "'%s(...)' is written %s", name,
+            c->chooses ? "after a data set" : "without a data set before it");
+        rlf_diag_hint(s->diags, diag, c->chooses ? "d.%s(...)" : "%s(...)",
+                      name);
+        return NULL;
+    }
     const char **names =
         RLF_NEW_ARRAY(s->arena, const char *, class->n_constructors);
     size_t n = 0;
@@ -62,7 +69,7 @@ make(rlf_sema *s, rlf_resource_kind kind, const rlf_ast_decl *decl,
                           .source = -1,
                           .directory = module->directory,
                           .span = decl->span};
-    const rlf_constructor *c = constructor_of(s, kind, decl->value);
+    const rlf_constructor *c = rlf_constructor_of(s, kind, decl->value);
     if (!c || !rlf_args_constructor(s, decl->value, c, kind, &out->args,
                                     &out->n_args))
         return false;
@@ -155,16 +162,21 @@ find(const rlf_sema *s, const rlf_ast_decl *decl)
 static rlf_thing
 work_out(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
 {
-    static const rlf_thing_kind things[] = {[RLF_AST_DATA] = RLF_THING_DATA,
-                                            [RLF_AST_MODEL] = RLF_THING_MODEL,
-                                            [RLF_AST_HOOK] = RLF_THING_HOOK};
+    static const rlf_thing_kind things[] = {
+        [RLF_AST_MODEL] = RLF_THING_MODEL, [RLF_AST_HOOK] = RLF_THING_HOOK};
     static const rlf_resource_kind kinds[] = {
-        [RLF_AST_DATA] = RLF_RESOURCE_DATA,
         [RLF_AST_MODEL] = RLF_RESOURCE_MODEL,
         [RLF_AST_HOOK] = RLF_RESOURCE_HOOK};
     if (decl->kind == RLF_AST_PARAM)
         return rlf_param_value(s, decl, module);
     rlf_thing thing = rlf_thing_none(decl->name.span);
+    if (decl->kind == RLF_AST_DATA) {
+        thing.resource =
+            rlf_data_make(s, decl->value, decl->name.text, decl->span, module);
+        if (thing.resource >= 0)
+            thing.kind = RLF_THING_DATA;
+        return thing;
+    }
     rlf_resource resource;
     if (!make(s, kinds[decl->kind], decl, module, &resource))
         return thing;
@@ -178,15 +190,15 @@ work_out(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
 /* Work something out as if at the top of `module`. */
 typedef struct place {
     rlf_scope *scope;
-    int part, update;
+    int part, update, choosing;
 } place;
 
 static place
 go_to(rlf_sema *s, rlf_module *module)
 {
-    place before = {s->scope, s->part, s->update};
+    place before = {s->scope, s->part, s->update, s->choosing};
     rlf_scope_push(s, NULL, module);
-    s->part = s->update = -1;
+    s->part = s->update = s->choosing = -1;
     return before;
 }
 
@@ -196,6 +208,7 @@ come_back(rlf_sema *s, place before)
     s->scope = before.scope;
     s->part = before.part;
     s->update = before.update;
+    s->choosing = before.choosing;
 }
 
 rlf_thing
@@ -220,6 +233,27 @@ rlf_sema_declared(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
     return thing;
 }
 
+/* The data set with a number per row. */
+static bool
+state_data(rlf_sema *s, const rlf_ast_name *word, int *out)
+{
+    rlf_ast_expr name = {.kind = RLF_AST_NAME,
+                         .span = word->span,
+                         .at = word->span,
+                         .name = *word};
+    rlf_thing thing = rlf_eval(s, &name);
+    if (thing.kind == RLF_THING_DATA) {
+        *out = thing.resource;
+        return true;
+    }
+    if (thing.kind != RLF_THING_NONE)
+        rlf_diag_error(s->diags, "type", word->span,
+                       "a state has one number, or one per row of a data set, "
+                       "and this is %s",
+                       rlf_thing_word(s, &thing));
+    return false;
+}
+
 int
 rlf_sema_state(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
 {
@@ -240,10 +274,13 @@ rlf_sema_state(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
         return -1;
     }
     place before = go_to(s, module);
-    int term = rlf_eval_number(s, decl->value);
-    come_back(s, before);
+    int term = rlf_eval_number(s, decl->value), source = -1;
     double value;
-    if (!rlf_term_constant(s, term, &value))
+    bool good = rlf_term_constant(s, term, &value);
+    if (decl->word.text)
+        good = state_data(s, &decl->word, &source) && good;
+    come_back(s, before);
+    if (!good)
         return -1;
     rlf_arg *arg = RLF_NEW(s->arena, rlf_arg);
     *arg = (rlf_arg){.kind = RLF_ARG_NUMBER,
@@ -251,14 +288,17 @@ rlf_sema_state(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
                      .given = true,
                      .span = decl->value->span};
     int resource = rlf_graph_add_resource(
-        s->graph, (rlf_resource){.kind = RLF_RESOURCE_STATE,
-                                 .name = decl->name.text,
-                                 .constructor = c->name,
-                                 .args = arg,
-                                 .n_args = 1,
-                                 .source = -1,
-                                 .directory = module->directory,
-                                 .span = decl->span});
+        s->graph,
+        (rlf_resource){
+            .kind = RLF_RESOURCE_STATE,
+            .name = decl->name.text,
+            .constructor = c->name,
+            .args = arg,
+            .n_args = 1,
+            .source = source,
+            .domain = source < 0 ? 0 : s->graph->resources.data[source].domain,
+            .directory = module->directory,
+            .span = decl->span});
     s->known.data[index].thing.resource = resource;
     return resource;
 }

@@ -270,6 +270,7 @@ typedef struct rlf_sema {
     rlf_scope *scope;
     int part;      /* region; -1: outside of the flow */
     int update;    /* number of the update around; -1 */
+    int choosing;  /* data whose rows a condition chooses; -1 */
     int condition; /* in an update: term of the ifs around; -1 */
     rlf_loop *loop;
     /* What is right, but cannot run yet: said when nothing is wrong. */
@@ -321,6 +322,9 @@ rlf_scope *rlf_scope_push(rlf_sema *s, rlf_scope *parent, rlf_module *module);
 
 /* ---- param.c, resource.c ---- */
 
+/* `name(...)` of a declaration; NULL after a message. */
+const rlf_constructor *rlf_constructor_of(rlf_sema *s, rlf_resource_kind kind,
+                                          const rlf_ast_expr *e);
 /* Values of all parameters, defaults and settings checked. */
 void rlf_sema_params(rlf_sema *s);
 /* The thing of a declaration of data, model, hook or param; made when it is
@@ -336,6 +340,18 @@ void rlf_sema_resources(rlf_sema *s);
 /* A parameter's value. */
 rlf_thing rlf_param_value(rlf_sema *s, const rlf_ast_decl *decl,
                           rlf_module *module);
+
+/* ---- data.c ---- */
+
+/* The data set that `e` makes, entered as `name`; -1 after a message. */
+int rlf_data_make(rlf_sema *s, const rlf_ast_expr *e, const char *name,
+                  rlf_span span, const rlf_module *module);
+/* Has a data set the field `name`, and of which kind? False after a message:
+ * its file cannot be read. */
+bool rlf_data_kind(rlf_sema *s, int data, const rlf_ast_name *name,
+                   rlf_field *kind, const char **nearest);
+/* A field of the data set in the condition that chooses its rows. */
+rlf_thing rlf_data_field(rlf_sema *s, int data, const rlf_ast_expr *e);
 
 /* ---- term.c ---- */
 
@@ -371,7 +387,12 @@ int rlf_level_reduce(rlf_sema *s, const char *function, int x,
 
 /* ---- set.c ---- */
 
-int rlf_set_draw(rlf_sema *s, const char *name, int data, rlf_span span);
+/* The domain of all rows of a data set, below that of the one that it is a
+ * choice of (or -1). */
+int rlf_set_all_rows(rlf_sema *s, const char *name, int above, rlf_span span);
+/* Some rows of a data set, or `all` of them. */
+int rlf_set_draw(rlf_sema *s, const char *name, int data, bool all,
+                 rlf_span span);
 int rlf_set_generated(rlf_sema *s, const char *name, int from, bool several,
                       int model, rlf_span span);
 /* `origin`: the set whose rows the texts belong to; -1 none. */
@@ -386,6 +407,8 @@ int rlf_set_part(rlf_sema *s, const char *name, int whole, bool by_prompt,
  * (`x`, `to`), or a new one that nobody makes yet (*made). -1: there is none.
  */
 int rlf_set_belonging(rlf_sema *s, int x, int to, rlf_span span, bool *made);
+/* Are the rows of `domain` some of those of `whole`? */
+bool rlf_set_some_of(const rlf_sema *s, int domain, int whole);
 /* The set that a column's rows belong to, or -1. */
 int rlf_set_of_domain(const rlf_sema *s, int domain);
 

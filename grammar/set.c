@@ -40,9 +40,17 @@ add_set(rlf_sema *s, rlf_set set)
 }
 
 int
-rlf_set_draw(rlf_sema *s, const char *name, int data, rlf_span span)
+rlf_set_all_rows(rlf_sema *s, const char *name, int above, rlf_span span)
 {
-    int rows = add_rows(s, name, -1, NULL, 0, span);
+    return add_rows(s, name, -1, &above, above >= 0 ? 1 : 0, span);
+}
+
+int
+rlf_set_draw(rlf_sema *s, const char *name, int data, bool all, rlf_span span)
+{
+    int rows = s->graph->resources.data[data].domain;
+    if (!all)
+        rows = add_rows(s, name, -1, &rows, 1, span);
     return add_set(s, (rlf_set){.kind = RLF_SET_DATA,
                                 .name = name,
                                 .prompts = rows,
@@ -137,9 +145,8 @@ rlf_set_part(rlf_sema *s, const char *name, int whole, bool by_prompt,
     return add_set(s, set);
 }
 
-/* Are the rows of `domain` some of those of `whole`? */
-static bool
-some_of(const rlf_sema *s, int domain, int whole)
+bool
+rlf_set_some_of(const rlf_sema *s, int domain, int whole)
 {
     while (domain > 0 && domain != whole) {
         const rlf_domain *d = rlf_domains_get(&s->graph->domains, domain);
@@ -160,11 +167,11 @@ rlf_set_belonging(rlf_sema *s, int x, int to, rlf_span span, bool *made)
     for (int k = to; k >= 0; k = s->graph->sets.data[k].origin)
         if (k == x)
             return to;
-    if (!some_of(s, t.prompts, set.prompts))
+    if (!rlf_set_some_of(s, t.prompts, set.prompts))
         return -1;
     bool one = set.prompts == set.samples;
     int samples = one ? t.prompts : t.samples, whole = set.samples;
-    bool own = !some_of(s, samples, whole);
+    bool own = !rlf_set_some_of(s, samples, whole);
     if (samples == whole || (own && t.prompts == set.prompts))
         return x;
     set.name = rlf_arena_printf(s->arena, "%s[%s]", set.name, t.name);

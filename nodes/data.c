@@ -1,7 +1,6 @@
-/* Data sets as resources: reading, drawing, checkpoints. */
+/* Data sets as resources: declarations, reading, checkpoints. */
 #include "nodes/data.h"
 
-#include "engine/base/philox.h"
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
 #include "engine/io/json.h"
@@ -11,35 +10,34 @@
 
 /* ---- the declaration ---- */
 
-#define FILE_FORMALS(what)                                                     \
-    {.name = "path", .kind = RLF_FORMAL_PATH, .required = true, .doc = what},  \
-        {.name = "prompt",                                                     \
-         .kind = RLF_FORMAL_TEXT,                                              \
-         .labelled = true,                                                     \
-         .doc = "field of the prompt, a text or chat messages; without it "    \
-                "prompts are empty"},                                          \
-        {.name = "first",                                                      \
-         .kind = RLF_FORMAL_INT,                                               \
-         .labelled = true,                                                     \
-         .least = 1,                                                           \
-         .most = 4e9,                                                          \
-         .doc = "only so many rows, from where `skip` ends"},                  \
-        {.name = "skip",                                                       \
-         .kind = RLF_FORMAL_INT,                                               \
-         .labelled = true,                                                     \
-         .most = 4e9,                                                          \
-         .doc = "without the first so many rows"},                             \
-        {.name = "max_prompt",                                                 \
-         .kind = RLF_FORMAL_INT,                                               \
-         .labelled = true,                                                     \
-         .least = 1,                                                           \
-         .most = 1e9,                                                          \
-         .doc = "tokens of the longest prompt; a longer one is an error"},     \
-    {                                                                          \
-        .name = "on_error", .kind = RLF_FORMAL_WORD, .words = "drop",          \
-        .labelled = true,                                                      \
-        .unsupported = "prompts longer than max_prompt cannot be dropped yet", \
-        .doc = "drop: prompts longer than max_prompt are left out"             \
+#define FILE_FORMALS(what)                                                    \
+    {.name = "path", .kind = RLF_FORMAL_PATH, .required = true, .doc = what}, \
+        {.name = "prompt",                                                    \
+         .kind = RLF_FORMAL_TEXT,                                             \
+         .labelled = true,                                                    \
+         .doc = "field of the prompt, a text or chat messages; without it "   \
+                "prompts are empty"},                                         \
+        {.name = "first",                                                     \
+         .kind = RLF_FORMAL_INT,                                              \
+         .labelled = true,                                                    \
+         .least = 1,                                                          \
+         .most = 4e9,                                                         \
+         .doc = "only so many rows, from where `skip` ends"},                 \
+        {.name = "skip",                                                      \
+         .kind = RLF_FORMAL_INT,                                              \
+         .labelled = true,                                                    \
+         .most = 4e9,                                                         \
+         .doc = "without the first so many rows"},                            \
+        {.name = "max_prompt",                                                \
+         .kind = RLF_FORMAL_INT,                                              \
+         .labelled = true,                                                    \
+         .least = 1,                                                          \
+         .most = 1e9,                                                         \
+         .doc = "tokens of the longest prompt; a longer one is an error"},    \
+    {                                                                         \
+        .name = "on_error", .kind = RLF_FORMAL_WORD, .words = "drop",         \
+        .labelled = true,                                                     \
+        .doc = "drop: prompts longer than max_prompt are left out"            \
     }
 
 static const rlf_formal jsonl_formals[] = {
@@ -52,13 +50,8 @@ static const rlf_formal mix_formals[] = {
     {.name = "weights",
      .kind = RLF_FORMAL_TEXTS,
      .labelled = true,
-     .doc = "how often each is drawn from"},
-};
-static const rlf_formal where_formals[] = {
-    {.name = "condition",
-     .kind = RLF_FORMAL_COLUMN,
-     .required = true,
-     .doc = "rows are kept where it is not 0"},
+     .doc = "how often each is drawn from; without them as often as it has "
+            "rows"},
 };
 
 static const rlf_constructor constructors[] = {
@@ -77,13 +70,10 @@ static const rlf_constructor constructors[] = {
     {.name = "mix",
      .formals = mix_formals,
      .n_formals = RLF_COUNT(mix_formals),
-     .extra = true,
-     .unsupported = "data cannot be mixed yet",
+     .members = true,
      .doc = "rows of several data sets"},
     {.name = "where",
-     .formals = where_formals,
-     .n_formals = RLF_COUNT(where_formals),
-     .unsupported = "rows of data cannot be chosen by a condition yet",
+     .chooses = true,
      .doc = "the rows of a data set for which a condition holds"},
 };
 
@@ -173,16 +163,16 @@ read_data(const rlf_resource *resource, uint64_t at_most, rlf_data *data,
         return rlf_fail(err, RLF_USER, "%s has more than 4 billion rows",
                         spec.path);
     RLF_TRY(check_kinds(&data->records, err));
-    data->name = resource->name;
     data->prompt = rlf_records_column(&data->records, "prompt");
     data->max_prompt = (uint32_t)option(resource, "max_prompt");
+    data->drops =
+        rlf_args_find(resource->args, resource->n_args, "on_error") != NULL;
     return RLF_OK;
 }
 
-static void
-free_data(void *object)
+void
+rlf_data_free(rlf_data *data)
 {
-    rlf_data *data = object;
     if (!data)
         return;
     for (size_t i = 0; i < data->cursors.count; i++) {
@@ -191,24 +181,52 @@ free_data(void *object)
         free(data->cursors.data[i].taken);
     }
     RLF_VEC_FREE(&data->cursors);
+    for (size_t m = 0; data->owns && m < data->n_members; m++)
+        rlf_data_free(data->members[m]);
     rlf_arena_free(data->arena);
     free(data);
 }
 
-static rlf_status
-new_data(const rlf_resource *resource, uint64_t at_most, rlf_err *err,
-         rlf_data **out)
+static void
+close_data(void *object)
+{
+    rlf_data_free(object);
+}
+
+/* Is it made of others, and of which? */
+static size_t
+list_members(const rlf_resource *resource, int *out)
+{
+    size_t n = 0;
+    if (resource->source >= 0 && resource->condition)
+        out[n++] = resource->source;
+    for (int i = 0; i < resource->n_args; i++)
+        if (resource->args[i].kind == RLF_ARG_RESOURCE)
+            out[n++] = resource->args[i].resource;
+    return n;
+}
+
+/* Without rows yet if it is made of others. */
+static rlf_data *
+new_data(const rlf_resource *resource, int *members)
 {
     rlf_data *data = rlf_calloc(1, sizeof *data);
     data->arena = rlf_arena_new();
-    rlf_status status = read_data(resource, at_most, data, err);
-    if (status < 0) {
-        rlf_err_place(err, resource->span, resource->name);
-        free_data(data);
-        return status;
-    }
-    *out = data;
-    return RLF_OK;
+    data->name = resource->name;
+    data->n_members = list_members(resource, members);
+    data->members = RLF_NEW_ARRAY(data->arena, rlf_data *, data->n_members);
+    const rlf_arg *weights =
+        rlf_args_find(resource->args, resource->n_args, "weights");
+    if (!weights)
+        return data;
+    double *share = RLF_NEW_ARRAY(data->arena, double, data->n_members);
+    double sum = 0;
+    for (size_t m = 0; m < data->n_members; m++)
+        sum += weights->list[m].number;
+    for (size_t m = 0; m < data->n_members; m++)
+        share[m] = weights->list[m].number / sum;
+    data->share = share;
+    return data;
 }
 
 static rlf_status
@@ -216,10 +234,224 @@ open_data(const rlf_env *env, const rlf_resource *resource, rlf_err *err,
           void **out)
 {
     (void)env;
-    rlf_data *data;
-    RLF_TRY(new_data(resource, 0, err, &data));
+    int *members = RLF_NEW_ARRAY(env->graph->arena, int, resource->n_args + 1);
+    rlf_data *data = new_data(resource, members);
+    rlf_status status =
+        data->n_members ? RLF_OK : read_data(resource, 0, data, err);
+    if (status < 0) {
+        rlf_err_place(err, resource->span, resource->name);
+        rlf_data_free(data);
+        return status;
+    }
     *out = data;
     return RLF_OK;
+}
+
+static rlf_status
+join(const rlf_resource *resource, rlf_data *data, rlf_err *err)
+{
+    return resource->condition ? rlf_data_choose(data, resource->condition, err)
+                               : rlf_data_join(data, err);
+}
+
+/* All rows, for columns on them; those of a choice are some of its member's. */
+static void
+make_space(const rlf_graph *graph, int domain, rlf_data *data)
+{
+    uint32_t n = (uint32_t)data->records.count;
+    data->space = rlf_space_rows(data->arena, graph, domain, n);
+    for (uint32_t i = 0; i < n; i++)
+        ((uint64_t *)data->space->identity)[i] = i;
+    if (data->row)
+        data->space->up[0] = (rlf_space_up){data->members[0]->space, data->row};
+}
+
+static rlf_status
+settle(const rlf_env *env, const rlf_resource *resource, void *object,
+       rlf_err *err)
+{
+    rlf_data *data = object;
+    int *members = RLF_NEW_ARRAY(data->arena, int, resource->n_args + 1);
+    list_members(resource, members);
+    for (size_t m = 0; m < data->n_members; m++)
+        data->members[m] = env->resource[members[m]];
+    if (data->n_members)
+        RLF_TRY(join(resource, data, err));
+    else if (data->drops)
+        RLF_TRY(rlf_data_drop(env, data, err));
+    make_space(env->graph, resource->domain, data);
+    return RLF_OK;
+}
+
+static void
+note(const rlf_resource *resource, void *object, rlf_buf *out)
+{
+    const rlf_data *data = object;
+    if (data->drops)
+        rlf_buf_printf(
+            out,
+            "%s: %llu of %llu rows dropped: a prompt of more than "
+            "%u tokens\n",
+            resource->name, (unsigned long long)data->dropped,
+            (unsigned long long)(data->records.count + data->dropped),
+            data->max_prompt);
+}
+
+/* ---- while compiling ---- */
+
+static rlf_status peek(const rlf_graph *graph, const rlf_resource *resource,
+                       uint64_t most, rlf_data *data, const int *members,
+                       rlf_err *err);
+
+rlf_status
+rlf_data_peek(const rlf_graph *graph, const rlf_resource *resource,
+              uint64_t most, rlf_err *err, rlf_data **out)
+{
+    int *members = RLF_NEW_ARRAY(graph->arena, int, resource->n_args + 1);
+    rlf_data *data = new_data(resource, members);
+    data->owns = true;
+    rlf_status status = peek(graph, resource, most, data, members, err);
+    if (status < 0) {
+        rlf_data_free(data);
+        data = NULL;
+    }
+    *out = data;
+    return status;
+}
+
+/* Of a choice: look at more and more rows until enough of them are chosen. */
+static rlf_status
+peek_chosen(const rlf_graph *graph, const rlf_resource *resource, uint64_t most,
+            rlf_data *data, int member, rlf_err *err)
+{
+    for (uint64_t ask = most;; ask *= 4) {
+        rlf_data_free(data->members[0]);
+        data->members[0] = NULL;
+        RLF_TRY(rlf_data_peek(graph, &graph->resources.data[member], ask, err,
+                              &data->members[0]));
+        rlf_status status = join(resource, data, err);
+        bool whole = !ask || data->members[0]->records.count < ask;
+        if (whole || (status >= 0 && data->records.count >= most))
+            return status;
+        rlf_err_clear(err);
+    }
+}
+
+static rlf_status
+peek(const rlf_graph *graph, const rlf_resource *resource, uint64_t most,
+     rlf_data *data, const int *members, rlf_err *err)
+{
+    if (!data->n_members)
+        return read_data(resource, most, data, err);
+    if (resource->condition)
+        return peek_chosen(graph, resource, most, data, members[0], err);
+    for (size_t m = 0; m < data->n_members; m++)
+        RLF_TRY(rlf_data_peek(graph, &graph->resources.data[members[m]], most,
+                              err, &data->members[m]));
+    return join(resource, data, err);
+}
+
+rlf_status
+rlf_data_can_draw(const rlf_data *data, double count, bool weighted,
+                  rlf_err *err)
+{
+    if (weighted && data->share) {
+        rlf_fail(err, RLF_USER,
+                 "'%s' is mixed by weights, so that its rows cannot be drawn "
+                 "by another weight",
+                 data->name);
+        rlf_err_hint(err, "leave out the weights: of the mixture, or the "
+                          "weight: of the draw");
+        return RLF_USER;
+    }
+    if (count > (double)data->records.count) {
+        rlf_fail(err, RLF_USER,
+                 "a step draws %.0f rows from '%s', which has %zu", count,
+                 data->name, data->records.count);
+        rlf_err_hint(err, data->dropped
+                              ? "rows with long prompts were dropped: raise "
+                                "max_prompt, or draw fewer"
+                              : "a step never draws a row twice: draw fewer, "
+                                "or give the data more rows");
+        return RLF_USER;
+    }
+    for (size_t m = 0; data->share && m < data->n_members; m++) {
+        const rlf_data *member = data->members[m];
+        if (count * data->share[m] <= (double)member->records.count + 1e-9)
+            continue;
+        rlf_fail(err, RLF_USER,
+                 "a step draws %.0f rows from '%s', %.4g of them from '%s', "
+                 "which has %zu",
+                 count, data->name, count * data->share[m], member->name,
+                 member->records.count);
+        rlf_err_hint(err,
+                     "a step never draws a row twice: draw fewer, or give "
+                     "'%s' a smaller weight",
+                     member->name);
+        return RLF_USER;
+    }
+    return RLF_OK;
+}
+
+/* ---- the declaration's further checks ---- */
+
+static void
+infer_weights(const rlf_arg *weights, size_t n, rlf_diags *diags)
+{
+    if (weights->kind != RLF_ARG_LIST || (size_t)weights->n_list != n) {
+        rlf_diag *diag =
+            rlf_diag_error(diags, "argument", weights->span,
+                           "'weights:' of 'mix' is a list of %zu numbers, one "
+                           "for each data set",
+                           n);
+        rlf_diag_hint(diags, diag, "weights: [3, 1]");
+        return;
+    }
+    for (int i = 0; i < weights->n_list; i++) {
+        const rlf_arg *w = &weights->list[i];
+        if (w->kind == RLF_ARG_NUMBER && w->number > 0 && isfinite(w->number))
+            continue;
+        rlf_diag_error(diags, "argument",
+                       w->span.source ? w->span : weights->span,
+                       "a weight of a mixture is a number above 0");
+        return;
+    }
+}
+
+static void
+infer(const rlf_graph *graph, const rlf_resource *resource, rlf_diags *diags)
+{
+    int *members = RLF_NEW_ARRAY(graph->arena, int, resource->n_args + 1);
+    size_t n = list_members(resource, members);
+    const rlf_arg *weights =
+        rlf_args_find(resource->args, resource->n_args, "weights");
+    const rlf_arg *drop =
+        rlf_args_find(resource->args, resource->n_args, "on_error");
+    if (weights)
+        infer_weights(weights, n, diags);
+    if (drop && !option(resource, "max_prompt"))
+        rlf_diag_error(diags, "argument", drop->span,
+                       "'on_error: drop' leaves out prompts longer than "
+                       "'max_prompt:', which is not given");
+    if (n < 2 || diags->errors)
+        return;
+    /* What the members share is known from a row of each. */
+    rlf_err err = RLF_ERR_NONE;
+    rlf_data *data = NULL;
+    bool there = true;
+    for (size_t m = 0; m < n && there; m++) {
+        rlf_data *member = NULL;
+        there = rlf_data_peek(graph, &graph->resources.data[members[m]], 1,
+                              &err, &member) >= 0;
+        rlf_data_free(member);
+    }
+    rlf_err_clear(&err);
+    if (there && rlf_data_peek(graph, resource, 1, &err, &data) < 0) {
+        rlf_diag *diag =
+            rlf_diag_error(diags, "data", resource->span, "%s", err.sentence);
+        rlf_diag_hint(diags, diag, "%s", err.hint);
+    }
+    rlf_data_free(data);
 }
 
 static rlf_status
@@ -229,10 +461,20 @@ field(const rlf_graph *graph, const rlf_resource *resource, const char *name,
     rlf_data *data;
     *out = RLF_FIELD_NONE;
     *nearest = NULL;
-    RLF_TRY(new_data(resource, 1, err, &data));
+    RLF_TRY(rlf_data_peek(graph, resource, 1, err, &data));
     const rlf_record_column *c = rlf_records_column(&data->records, name);
     if (c)
         *out = c->kind == RLF_RECORD_NUMBER ? RLF_FIELD_NUMBER : RLF_FIELD_TEXT;
+    for (size_t m = 0; !c && !data->row && m < data->n_members; m++) {
+        if (!rlf_records_column(&data->members[m]->records, name))
+            continue;
+        rlf_fail(err, RLF_USER,
+                 "'%s' has the fields that all its members have, and '%s' is "
+                 "none of them",
+                 resource->name, name);
+        rlf_data_free(data);
+        return RLF_USER;
+    }
     size_t n = data->records.n_columns;
     const char **labels = RLF_NEW_ARRAY(data->arena, const char *, n);
     for (size_t i = 0; i < n; i++)
@@ -240,7 +482,7 @@ field(const rlf_graph *graph, const rlf_resource *resource, const char *name,
     const char *near = rlf_str_nearest(name, labels, n);
     if (!c && near)
         *nearest = rlf_arena_strdup(graph->arena, near);
-    free_data(data);
+    rlf_data_free(data);
     return RLF_OK;
 }
 
@@ -264,92 +506,6 @@ memory(const rlf_graph *graph, const rlf_resource *resource, void *object,
     RLF_PUSH_IN(out->arena, &out->rows, row);
 }
 
-/* ---- drawing ---- */
-
-static rlf_cursor *
-find_cursor(rlf_data *data, uint32_t site)
-{
-    for (size_t i = 0; i < data->cursors.count; i++)
-        if (data->cursors.data[i].site == site)
-            return &data->cursors.data[i];
-    RLF_PUSH(&data->cursors, (rlf_cursor){.site = site});
-    return &data->cursors.data[data->cursors.count - 1];
-}
-
-/* The next row in the order of the epochs. */
-static uint32_t
-next_row(rlf_cursor *cursor, uint64_t seed, uint32_t rows)
-{
-    if (cursor->index == rows) {
-        cursor->epoch++;
-        cursor->index = 0;
-        free(cursor->order);
-        cursor->order = NULL;
-    }
-    if (!cursor->order) {
-        rlf_random_key key = {.seed = seed,
-                              .purpose = RLF_PURPOSE_SHUFFLE,
-                              .site = cursor->site,
-                              .step = cursor->epoch};
-        cursor->order = rlf_malloc(sizeof *cursor->order * rows);
-        rlf_draw_shuffle(&key, rows, cursor->order);
-    }
-    return cursor->order[cursor->index++];
-}
-
-/* A new step has no row yet. */
-static void
-begin_step(rlf_cursor *cursor, uint32_t step, uint32_t rows)
-{
-    if (!cursor->taken)
-        cursor->taken = rlf_calloc(rows, sizeof *cursor->taken);
-    else if (cursor->step != step)
-        memset(cursor->taken, 0, rows * sizeof *cursor->taken);
-    cursor->step = step;
-}
-
-/* Rows put off that the step does not have, the oldest first; at most n. */
-static uint32_t
-take_later(rlf_cursor *cursor, uint32_t n, uint32_t *out)
-{
-    uint32_t got = 0;
-    size_t left = 0;
-    for (size_t i = 0; i < cursor->later.count; i++) {
-        uint32_t row = cursor->later.data[i];
-        if (got < n && !cursor->taken[row]) {
-            cursor->taken[row] = true;
-            out[got++] = row;
-        } else {
-            cursor->later.data[left++] = row;
-        }
-    }
-    cursor->later.count = left;
-    return got;
-}
-
-uint64_t
-rlf_data_draw(rlf_data *data, uint64_t seed, uint32_t site, uint32_t step,
-              uint32_t n, uint32_t *out)
-{
-    uint32_t rows = (uint32_t)data->records.count;
-    RLF_ASSERT(n <= rows);
-    rlf_cursor *cursor = find_cursor(data, site);
-    begin_step(cursor, step, rows);
-    uint32_t got = take_later(cursor, n, out);
-    while (got < n) {
-        uint32_t row = next_row(cursor, seed, rows);
-        if (cursor->taken[row]) {
-            RLF_PUSH(&cursor->later, row);
-        } else {
-            cursor->taken[row] = true;
-            out[got++] = row;
-        }
-    }
-    uint64_t first = cursor->drawn;
-    cursor->drawn += n;
-    return first;
-}
-
 /* ---- checkpoints ---- */
 
 static char *
@@ -371,9 +527,9 @@ save(const rlf_env *env, const rlf_resource *resource, void *object,
     for (size_t i = 0; i < data->cursors.count; i++) {
         const rlf_cursor *c = &data->cursors.data[i];
         rlf_buf_printf(&text,
-                       "%s\n  {\"site\": %u, \"epoch\": %u, \"index\": %u, "
-                       "\"drawn\": %llu, \"later\": [",
-                       i ? "," : "", c->site, c->epoch, c->index,
+                       "%s\n  {\"site\": %u, \"member\": %u, \"epoch\": %u, "
+                       "\"index\": %u, \"drawn\": %llu, \"later\": [",
+                       i ? "," : "", c->site, c->member, c->epoch, c->index,
                        (unsigned long long)c->drawn);
         for (size_t k = 0; k < c->later.count; k++)
             rlf_buf_printf(&text, "%s%u", k ? ", " : "", c->later.data[k]);
@@ -403,9 +559,13 @@ static rlf_status
 restore_cursor(rlf_data *data, const json_t *object, const char *file,
                rlf_err *err)
 {
-    uint32_t rows = (uint32_t)data->records.count, site;
+    uint32_t rows = (uint32_t)data->records.count, site, member;
+    uint64_t members = data->share ? data->n_members - 1 : 0;
     RLF_TRY(get_u32(object, file, "site", UINT32_MAX, err, &site));
-    rlf_cursor *c = find_cursor(data, site);
+    RLF_TRY(get_u32(object, file, "member", members, err, &member));
+    if (data->share)
+        rows = rlf_data_rows_of(data, member);
+    rlf_cursor *c = rlf_data_cursor(data, site, member);
     RLF_TRY(get_u32(object, file, "epoch", UINT32_MAX, err, &c->epoch));
     RLF_TRY(get_u32(object, file, "index", rows, err, &c->index));
     int64_t drawn = 0;
@@ -469,8 +629,11 @@ const rlf_resource_class rlf_resource_data = {
     .doc = "rows of prompts and what belongs to them",
     .constructors = constructors,
     .n_constructors = RLF_COUNT(constructors),
+    .infer = infer,
     .open = open_data,
-    .close = free_data,
+    .settle = settle,
+    .close = close_data,
+    .note = note,
     .memory = memory,
     .save = save,
     .restore = restore,

@@ -1,6 +1,8 @@
-/* Data sets: the resource behind `data d = jsonl(...)`.
+/* Data sets: the resource behind `data d = jsonl(...)`, `mix(...)`,
+ * `d.where(c)`.
  *
- * All rows are in memory (engine/io/records.h). What moves is the cursor of
+ * All rows are in memory (engine/io/records.h). A data set that is made of
+ * others has columns of its own, of the same texts. What moves is the cursor of
  * each draw: the place in the shuffled order of its epoch, and rows that were
  * put off because the step had them already. It is part of the checkpoint. */
 #ifndef RLF_NODES_DATA_H
@@ -11,10 +13,11 @@
 
 /* Where one draw of the program stands. */
 typedef struct rlf_cursor {
-    uint32_t site;  /* of the draw's node */
-    uint32_t epoch; /* 0, 1, ... */
-    uint32_t index; /* rows of this epoch's order that were met */
-    uint64_t drawn; /* rows drawn in the run */
+    uint32_t site;   /* of the draw's node */
+    uint32_t member; /* of a mixture by weights; 0 */
+    uint32_t epoch;  /* 0, 1, ... */
+    uint32_t index;  /* rows of this epoch's order that were met */
+    uint64_t drawn;  /* rows drawn in the run */
     struct {
         uint32_t *data; /* rows put off, the oldest first */
         size_t count, room;
@@ -24,25 +27,89 @@ typedef struct rlf_cursor {
      * a checkpoint, which is written when a step is over. */
     uint32_t step;
     bool *taken;
+    uint32_t n_taken;
 } rlf_cursor;
 
-typedef struct rlf_data {
+typedef struct rlf_data rlf_data;
+struct rlf_data {
     rlf_arena *arena;
     const char *name;
     rlf_records records;
     const rlf_record_column *prompt; /* NULL: prompts are empty */
-    uint32_t max_prompt;             /* tokens; 0: no limit */
+    uint32_t max_prompt;             /* of a file: tokens; 0: no limit */
+    bool drops;                      /* longer prompts are left out */
+    uint64_t dropped;                /* so many were */
+    rlf_space *space;                /* all rows, once settled */
+    /* Made of others: where has one member and rows of it; mix has all rows of
+     * its members, member m's from row first[m] on. */
+    rlf_data **members;
+    size_t n_members;
+    bool owns;           /* the members are its own, to be freed with it */
+    uint32_t *row;       /* where: per row, the member's row */
+    uint32_t *first;     /* mix: n_members + 1 of them */
+    const double *share; /* mix by weights: of each member, their sum is 1 */
     struct {
         rlf_cursor *data;
         size_t count, room;
     } cursors;
-} rlf_data;
+};
 
+/* ---- view.c: data made of data ---- */
+
+/* Make `data` the rows of its one member for which the condition holds.
+ * RLF_USER if there is none. */
+rlf_status rlf_data_choose(rlf_data *data, const rlf_expr *condition,
+                           rlf_err *err);
+/* Make `data` all rows of its members, with the columns that all have. RLF_USER
+ * if a column is of another kind in one of them. */
+rlf_status rlf_data_join(rlf_data *data, rlf_err *err);
+/* Keep only the rows keep[0..n-1] of a file. */
+void rlf_data_keep(rlf_data *data, const uint32_t *keep, uint32_t n);
+/* The data set of a file that row *row is of, and its row there. */
+const rlf_data *rlf_data_origin(const rlf_data *data, uint32_t *row);
+/* "data/arith.jsonl:412": where a row stands, in `arena`. */
+const char *rlf_data_place(const rlf_data *data, uint32_t row,
+                           rlf_arena *arena);
+
+/* The prompt of a row as no model has read it yet. */
+void rlf_data_prompt(const rlf_data *data, uint32_t row, rlf_prompt *out);
+
+/* ---- drop.c ---- */
+
+/* Leave out the rows whose prompts are longer than `max_prompt`. */
+rlf_status rlf_data_drop(const rlf_env *env, rlf_data *data, rlf_err *err);
+
+/* ---- data.c ---- */
+
+/* While compiling: the first `most` rows (0: all) of a data set, or as many as
+ * there are; long prompts are not dropped yet. To be freed. */
+rlf_status rlf_data_peek(const rlf_graph *graph, const rlf_resource *resource,
+                         uint64_t most, rlf_err *err, rlf_data **out);
+void rlf_data_free(rlf_data *data); /* NULL is fine */
+/* Has it rows for draws of `count` in a step? RLF_USER with the sentence if
+ * not. */
+rlf_status rlf_data_can_draw(const rlf_data *data, double count, bool weighted,
+                             rlf_err *err);
+
+/* ---- cursor.c ---- */
+
+/* The cursor of a draw (in a mixture by weights, of a member); made if it is
+ * not there. Good until the next call. */
+rlf_cursor *rlf_data_cursor(rlf_data *data, uint32_t site, uint32_t member);
+/* Rows of a mixture's member. */
+uint32_t rlf_data_rows_of(const rlf_data *data, uint32_t member);
 /* The next n rows of the draw at `site` into out[n], epoch after epoch, each
  * in an order of its own; no row twice in one step, however often it draws. All
  * draws of a step are together at most the number of rows. Returns the number
  * of the first in the run. */
 uint64_t rlf_data_draw(rlf_data *data, uint64_t seed, uint32_t site,
                        uint32_t step, uint32_t n, uint32_t *out);
+/* The same with each next row drawn in proportion to the weights of those that
+ * are left, weight[i] of row i. RLF_USER if a weight is no number or
+ * negative, naming the row, or fewer than n are positive. */
+rlf_status rlf_data_draw_weighted(rlf_data *data, uint64_t seed, uint32_t site,
+                                  uint32_t step, uint32_t n,
+                                  const double *weight, rlf_err *err,
+                                  uint32_t *out, uint64_t *first);
 
 #endif

@@ -16,43 +16,111 @@ static const rlf_formal formals[] = {
     {.name = "weight",
      .kind = RLF_FORMAL_COLUMN,
      .labelled = true,
-     .unsupported = "draws by weight cannot run yet",
-     .doc = "rows are drawn in proportion to it"},
+     .doc = "one per row of the data: each next row is drawn in proportion to "
+            "it"},
 };
+
+/* What is known without a model; the rest when the data is there (init). */
+static void
+infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
+{
+    const rlf_arg *count = rlf_node_arg(node, "count");
+    if (count->kind == RLF_ARG_ABSENT)
+        return;
+    bool weighted = rlf_node_arg(node, "weight")->kind != RLF_ARG_ABSENT;
+    rlf_err err = RLF_ERR_NONE;
+    rlf_data *data = NULL;
+    /* A file that cannot be read is told of when the run opens it. */
+    if (rlf_data_peek(graph, &graph->resources.data[node->receiver],
+                      (uint64_t)count->number, &err, &data) >= 0 &&
+        rlf_data_can_draw(data, count->number, weighted, &err) < 0) {
+        rlf_diag *diag =
+            rlf_diag_error(diags, "data", count->span, "%s", err.sentence);
+        rlf_diag_hint(diags, diag, "%s", err.hint);
+    }
+    rlf_data_free(data);
+}
 
 static rlf_status
 init(const rlf_env *env, const rlf_node *node, rlf_err *err, void **state)
 {
     *state = NULL;
-    const rlf_data *data = env->resource[node->receiver];
     const rlf_arg *count = rlf_node_arg(node, "count");
-    if (count->kind == RLF_ARG_ABSENT ||
-        count->number <= (double)data->records.count)
+    if (count->kind == RLF_ARG_ABSENT)
         return RLF_OK;
-    rlf_fail(err, RLF_USER, "a step draws %.0f rows from '%s', which has %zu",
-             count->number, data->name, data->records.count);
-    rlf_err_hint(err, "a step never draws a row twice: draw fewer, or give "
-                      "the data more rows");
-    rlf_err_place(err, count->span.source ? count->span : node->span, "draw");
-    return RLF_USER;
+    bool weighted = rlf_node_arg(node, "weight")->kind != RLF_ARG_ABSENT;
+    rlf_status status = rlf_data_can_draw(env->resource[node->receiver],
+                                          count->number, weighted, err);
+    if (status < 0)
+        rlf_err_place(err, count->span.source ? count->span : node->span,
+                      "draw");
+    return status;
 }
 
-static void
-put_prompt(const rlf_data *data, uint32_t row, rlf_prompt *out)
+/* A weight for each row of the data, from the column that was given. */
+static const double *
+weights(const rlf_call *call, const rlf_data *data)
 {
-    if (!data->prompt)
-        out->text = RLF_STR("");
-    else if (data->prompt->kind == RLF_RECORD_CHAT) {
-        out->messages = data->prompt->chats[row].messages;
-        out->n_messages = (uint32_t)data->prompt->chats[row].count;
-    } else
-        out->text = data->prompt->texts[row];
+    const rlf_arg *arg = rlf_node_arg(call->node, "weight");
+    uint32_t rows = (uint32_t)data->records.count;
+    double *out = RLF_NEW_ARRAY(call->env->pool, double, rows);
+    const rlf_domains *domains = &call->env->graph->domains;
+    for (uint32_t i = 0; i < rows; i++) {
+        const rlf_column *c =
+            arg->kind == RLF_ARG_VALUE ? &call->in[arg->input].column : NULL;
+        if (!c)
+            out[i] = arg->number;
+        else if (c->space->domain == 0)
+            out[i] = c->number[0];
+        else
+            out[i] = c->number[rlf_space_row(domains, data->space, i,
+                                             c->space->domain)];
+    }
+    return out;
+}
+
+/* Which rows; *first: the number of the first in the run. */
+static rlf_status
+choose(const rlf_call *call, rlf_data *data, uint32_t n, rlf_err *err,
+       uint32_t *row, uint64_t *first)
+{
+    const rlf_node *node = call->node;
+    *first = 0;
+    if (rlf_node_arg(node, "count")->kind == RLF_ARG_ABSENT) {
+        for (uint32_t i = 0; i < n; i++)
+            row[i] = i;
+        return RLF_OK;
+    }
+    if (rlf_node_arg(node, "weight")->kind != RLF_ARG_ABSENT)
+        return rlf_data_draw_weighted(data, call->env->seed, node->site,
+                                      call->env->step, n, weights(call, data),
+                                      err, row, first);
+    *first = rlf_data_draw(data, call->env->seed, node->site, call->env->step,
+                           n, row);
+    return RLF_OK;
+}
+
+/* The rows' space, right below that of all rows of the data. */
+static rlf_space *
+make_space(const rlf_call *call, const rlf_data *data, const rlf_set *set,
+           const uint32_t *row, uint32_t n, uint64_t first)
+{
+    const rlf_graph *graph = call->env->graph;
+    if (data->space->domain == set->prompts)
+        return data->space;
+    rlf_space *space = rlf_space_rows(call->env->pool, graph, set->prompts, n);
+    for (uint32_t i = 0; i < n; i++)
+        ((uint64_t *)space->identity)[i] = first + i;
+    const rlf_domain *d = rlf_domains_get(&graph->domains, set->prompts);
+    for (int k = 0; k < d->n_up; k++)
+        if (d->up[k] == data->space->domain)
+            space->up[k] = (rlf_space_up){data->space, row};
+    return space;
 }
 
 static rlf_status
 step(rlf_call *call, rlf_err *err)
 {
-    (void)err;
     const rlf_graph *graph = call->env->graph;
     rlf_arena *pool = call->env->pool;
     const rlf_node *node = call->node;
@@ -65,21 +133,12 @@ step(rlf_call *call, rlf_err *err)
                                 : rlf_call_number(call, "count"));
 
     uint32_t *row = RLF_NEW_ARRAY(pool, uint32_t, n);
-    uint64_t first = 0;
-    if (all)
-        for (uint32_t i = 0; i < n; i++)
-            row[i] = i;
-    else
-        first = rlf_data_draw(data, call->env->seed, node->site,
-                              call->env->step, n, row);
-    rlf_space *space = rlf_space_rows(pool, graph, set->prompts, n);
-    uint64_t *identity = RLF_NEW_ARRAY(pool, uint64_t, n);
+    uint64_t first;
+    RLF_TRY(choose(call, data, n, err, row, &first));
     rlf_prompt *prompt = RLF_NEW_ARRAY(pool, rlf_prompt, n);
-    for (uint32_t i = 0; i < n; i++) {
-        identity[i] = first + i;
-        put_prompt(data, row[i], &prompt[i]);
-    }
-    space->identity = identity;
+    for (uint32_t i = 0; i < n; i++)
+        rlf_data_prompt(data, row[i], &prompt[i]);
+    rlf_space *space = make_space(call, data, set, row, n, first);
     rlf_rows *rows = RLF_NEW(pool, rlf_rows);
     *rows = (rlf_rows){.set = set,
                        .prompts = space,
@@ -101,7 +160,7 @@ const rlf_node_class rlf_node_draw = {
     .gives = RLF_GIVES_SET,
     .level = RLF_LEVEL_PROMPT,
     .granularity = RLF_GRAIN_BATCH,
-    .infer = rlf_class_no_infer,
+    .infer = infer,
     .cost = rlf_class_no_cost,
     .init = init,
     .fini = rlf_class_no_fini,

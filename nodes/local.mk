@@ -8,8 +8,10 @@ libnodes_la_SOURCES = \
 	%D%/break.c \
 	%D%/checkpoint.c \
 	%D%/collect.c \
+	%D%/cursor.c \
 	%D%/data.c %D%/data.h \
 	%D%/draw.c \
+	%D%/drop.c \
 	%D%/every.c \
 	%D%/expr.c \
 	%D%/field.c \
@@ -28,10 +30,12 @@ libnodes_la_SOURCES = \
 	%D%/respond.c \
 	%D%/rows.c %D%/rows.h \
 	%D%/sequences.c %D%/sequences.h \
-	%D%/state.c \
+	%D%/state.c %D%/state.h \
+	%D%/state_rows.c \
 	%D%/step.c \
 	%D%/table.c %D%/table.h \
 	%D%/update.c \
+	%D%/view.c \
 	%D%/where.c
 
 check_PROGRAMS += tests/unit/nodes_draw

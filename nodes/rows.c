@@ -52,7 +52,7 @@ prompt_name(const rlf_env *env, const rlf_rows *rows, uint32_t prompt,
         return rlf_arena_printf(
             arena, "number %llu",
             (unsigned long long)rows->prompts->identity[prompt]);
-    return rlf_records_place(&data->records, rows->data_row[prompt], arena);
+    return rlf_data_place(data, rows->data_row[prompt], arena);
 }
 
 const char *
@@ -125,10 +125,14 @@ encode(const rlf_env *env, const rlf_reader *reader, rlf_str text,
 }
 
 static rlf_status
-check_length(const rlf_env *env, const rlf_rows *rows, const rlf_reader *reader,
-             const rlf_prompt *prompt, rlf_err *err)
+check_length(const rlf_env *env, const rlf_rows *rows, uint32_t row,
+             const rlf_reader *reader, const rlf_prompt *prompt, rlf_err *err)
 {
     const rlf_data *data = data_of(env, rows);
+    if (data) {
+        uint32_t origin = rows->data_row[row];
+        data = rlf_data_origin(data, &origin);
+    }
     if (data && data->max_prompt && prompt->n_ids > data->max_prompt) {
         rlf_fail(err, RLF_USER, "it has %u tokens, more than max_prompt: %u",
                  prompt->n_ids, data->max_prompt);
@@ -155,18 +159,17 @@ check_length(const rlf_env *env, const rlf_rows *rows, const rlf_reader *reader,
     return RLF_USER;
 }
 
-static rlf_status
-read_prompt(const rlf_env *env, const rlf_rows *rows, const rlf_reader *reader,
-            rlf_prompt *prompt, rlf_err *err)
+rlf_status
+rlf_rows_encode(const rlf_env *env, const rlf_reader *reader,
+                rlf_prompt *prompt, rlf_err *err)
 {
     unsigned flags = RLF_ENCODE_SPECIAL;
     if (prompt->n_messages) {
         RLF_TRY(write_chat(env, reader, prompt, err));
         flags = 0;
     }
-    RLF_TRY(encode(env, reader, prompt->text, flags, false, err, &prompt->ids,
-                   &prompt->n_ids));
-    return check_length(env, rows, reader, prompt, err);
+    return encode(env, reader, prompt->text, flags, false, err, &prompt->ids,
+                  &prompt->n_ids);
 }
 
 /* Models loaded from one directory have tokenizers of their own that are the
@@ -196,7 +199,9 @@ rlf_rows_prompts(const rlf_env *env, rlf_rows *rows, const rlf_reader *reader,
         if (prompts[i].ids)
             continue;
         rlf_err why = RLF_ERR_NONE;
-        rlf_status status = read_prompt(env, rows, reader, &prompts[i], &why);
+        rlf_status status = rlf_rows_encode(env, reader, &prompts[i], &why);
+        if (status >= 0)
+            status = check_length(env, rows, i, reader, &prompts[i], &why);
         if (status < 0) {
             rlf_fail(err, status, "prompt %s of '%s': %s",
                      prompt_name(env, rows, i, env->pool), rows->set->name,

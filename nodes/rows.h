@@ -31,6 +31,10 @@ const rlf_reader *rlf_model_reader(const void *model);
 rlf_status rlf_rows_prompts(const rlf_env *env, rlf_rows *rows,
                             const rlf_reader *reader, rlf_err *err,
                             rlf_prompt **out);
+/* Text (of chat messages, by the template) and tokens of one prompt, of any
+ * length. */
+rlf_status rlf_rows_encode(const rlf_env *env, const rlf_reader *reader,
+                           rlf_prompt *prompt, rlf_err *err);
 /* A response's text as tokens that end with the reader's end token. */
 rlf_status rlf_rows_response(const rlf_env *env, const rlf_reader *reader,
                              rlf_str text, rlf_err *err, rlf_sample *out);

@@ -1,10 +1,14 @@
-/* States: `state s = 1.0`, a number that lasts, and `s := e`.
+/* States as resources, and `state s = 1.0`, one number that lasts, with `s :=
+ * e`.
  *
- * Not here: one number per row of a data set, which cannot run yet. */
+ * Not here: reading and setting one number per row of a data set
+ * (state_rows.c). */
+#include "nodes/state.h"
+
 #include "engine/base/vec.h"
-#include "engine/graph/class.h"
 #include "engine/io/file.h"
 #include "engine/io/json.h"
+#include "engine/io/safetensors.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,7 +31,6 @@ static const rlf_constructor constructors[] = {
     {.name = "rows",
      .formals = formals,
      .n_formals = RLF_COUNT(formals),
-     .unsupported = "a state per row of a data set cannot run yet",
      .doc = "a number per row of a data set: state s : d = e"},
 };
 
@@ -37,28 +40,104 @@ open_state(const rlf_env *env, const rlf_resource *resource, rlf_err *err,
 {
     (void)env;
     const rlf_arg *arg = rlf_args_plain(resource->args, resource->n_args, 0);
-    if (!arg || arg->kind != RLF_ARG_NUMBER || resource->domain > 0)
-        return rlf_fail(err, RLF_BUG, "state '%s' is not one number",
+    if (!arg || arg->kind != RLF_ARG_NUMBER)
+        return rlf_fail(err, RLF_BUG, "state '%s' has no number",
                         resource->name);
-    double *value = rlf_malloc(sizeof *value);
-    *value = arg->number;
-    *out = value;
+    rlf_state *state = rlf_calloc(1, sizeof *state);
+    state->value = rlf_malloc(sizeof *state->value);
+    state->value[0] = arg->number;
+    state->count = 1;
+    *out = state;
     return RLF_OK;
+}
+
+/* How many rows there are is known when the data is. */
+static rlf_status
+settle(const rlf_env *env, const rlf_resource *resource, void *object,
+       rlf_err *err)
+{
+    (void)err;
+    rlf_state *state = object;
+    if (resource->source < 0)
+        return RLF_OK;
+    double first = state->value[0];
+    state->data = env->resource[resource->source];
+    state->count = (uint32_t)state->data->records.count;
+    free(state->value);
+    state->value = rlf_malloc(sizeof *state->value * state->count);
+    for (uint32_t i = 0; i < state->count; i++)
+        state->value[i] = first;
+    return RLF_OK;
+}
+
+static void
+close_state(void *object)
+{
+    rlf_state *state = object;
+    if (!state)
+        return;
+    free(state->value);
+    free(state);
 }
 
 static void
 memory(const rlf_graph *graph, const rlf_resource *resource, void *object,
        rlf_memory *out)
 {
-    (void)graph, (void)resource, (void)object, (void)out;
+    (void)graph;
+    const rlf_state *state = object;
+    rlf_memory_row row = {.owner = resource->name,
+                          .purpose = "numbers of rows",
+                          .host = sizeof(double) * (uint64_t)state->count};
+    if (state->data)
+        RLF_PUSH_IN(out->arena, &out->rows, row);
 }
 
 static char *
 state_path(rlf_arena *arena, const rlf_resource *resource,
            const char *directory)
 {
-    return rlf_path_join(arena, directory,
-                         rlf_arena_printf(arena, "%s.json", resource->name));
+    const char *name = rlf_arena_printf(
+        arena, resource->source < 0 ? "%s.json" : "%s.safetensors",
+        resource->name);
+    return rlf_path_join(arena, directory, name);
+}
+
+/* Of rows: one tensor, "value". */
+static rlf_status
+save_rows(const rlf_state *state, const char *path, rlf_err *err)
+{
+    rlf_tensor tensor = {.name = "value",
+                         .element = RLF_ELEMENT_F64,
+                         .n_dims = 1,
+                         .shape = {state->count}};
+    rlf_tensor_writer *writer;
+    RLF_TRY(rlf_tensor_writer_open(path, &tensor, 1, NULL, 0, err, &writer));
+    rlf_status status = rlf_tensor_writer_add(
+        writer, state->value, sizeof(double) * state->count, err);
+    if (status < 0) {
+        rlf_tensor_writer_drop(writer);
+        return status;
+    }
+    return rlf_tensor_writer_commit(writer, err, NULL, NULL);
+}
+
+static rlf_status
+restore_rows(rlf_state *state, const char *path, rlf_err *err)
+{
+    rlf_safetensors *file;
+    RLF_TRY(rlf_safetensors_open(path, err, &file));
+    const rlf_tensor *tensor = rlf_safetensors_get(file, "value");
+    rlf_status status = RLF_OK;
+    if (!tensor || tensor->element != RLF_ELEMENT_F64 ||
+        tensor->count != state->count)
+        status = rlf_fail(err, RLF_USER,
+                          "%s has not a number for each of %u rows of '%s'",
+                          path, state->count, state->data->name);
+    else
+        memcpy(state->value, tensor->data, tensor->bytes);
+    rlf_safetensors_close(file);
+    return status;
 }
 
 /* The bits are what counts; the number is for whoever looks into the file. */
@@ -66,14 +145,17 @@ static rlf_status
 save(const rlf_env *env, const rlf_resource *resource, void *object,
      const char *directory, rlf_err *err)
 {
+    const rlf_state *state = object;
+    const char *path = state_path(env->pool, resource, directory);
+    if (state->data)
+        return save_rows(state, path, err);
     uint64_t bits;
-    memcpy(&bits, object, sizeof bits);
+    memcpy(&bits, state->value, sizeof bits);
     rlf_buf text = {0};
     rlf_buf_puts(&text, "{\"value\": ");
-    rlf_buf_number(&text, *(const double *)object);
+    rlf_buf_number(&text, state->value[0]);
     rlf_buf_printf(&text, ", \"bits\": \"%016" PRIx64 "\"}\n", bits);
-    rlf_status status = rlf_file_write(
-        state_path(env->pool, resource, directory), text.p, text.n, err);
+    rlf_status status = rlf_file_write(path, text.p, text.n, err);
     rlf_buf_free(&text);
     return status;
 }
@@ -96,9 +178,12 @@ restore(const rlf_env *env, const rlf_resource *resource, void *object,
         const char *directory, rlf_err *err)
 {
     const char *path = state_path(env->pool, resource, directory);
+    rlf_state *state = object;
+    if (state->data)
+        return restore_rows(state, path, err);
     json_t *root;
     RLF_TRY(rlf_json_load(path, err, &root));
-    rlf_status status = read_bits(root, path, object, err);
+    rlf_status status = read_bits(root, path, state->value, err);
     json_decref(root);
     return status;
 }
@@ -123,11 +208,14 @@ no_rows(void *object)
 const rlf_resource_class rlf_resource_state = {
     .name = "state",
     .kind = RLF_RESOURCE_STATE,
-    .doc = "a number that lasts from step to step",
+    .doc = "a number that lasts from step to step, or one per row of data",
     .constructors = constructors,
     .n_constructors = RLF_COUNT(constructors),
+    .infer = rlf_resource_no_infer,
     .open = open_state,
-    .close = free,
+    .settle = settle,
+    .close = close_state,
+    .note = rlf_resource_no_note,
     .memory = memory,
     .save = save,
     .restore = restore,
@@ -143,8 +231,8 @@ get(rlf_call *call, rlf_err *err)
     (void)err;
     rlf_space *scalar = rlf_space_rows(call->env->pool, call->env->graph, 0, 1);
     rlf_column column = rlf_column_new(call->env->pool, scalar, false);
-    column.number[0] =
-        *(const double *)call->env->resource[call->node->receiver];
+    const rlf_state *state = call->env->resource[call->node->receiver];
+    column.number[0] = state->value[0];
     call->out[0].column = column;
     return RLF_OK;
 }
@@ -177,8 +265,8 @@ static rlf_status
 set(rlf_call *call, rlf_err *err)
 {
     (void)err;
-    double *value = call->env->resource[call->node->receiver];
-    *value = rlf_call_number(call, "value");
+    rlf_state *state = call->env->resource[call->node->receiver];
+    state->value[0] = rlf_call_number(call, "value");
     return RLF_OK;
 }
 

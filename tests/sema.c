@@ -163,11 +163,13 @@ run(const char *name, const char *mode, const char *source, size_t size,
     rlf_arena_free(arena);
 }
 
+enum { ROWS = 64 }; /* of rows.jsonl */
+
 int
 main(int argc, char **argv)
 {
     char directory[] = "/tmp/rlflow-sema-XXXXXX";
-    static const char rows[] =
+    static const char row[] =
         "{\"question\": \"1+1\", \"answer\": \"2\", \"grade\": 3}\n";
     static const char other[] = "def twice(x) = 2 * x\n"
                                 "def clip(x) = x\n"
@@ -178,7 +180,12 @@ main(int argc, char **argv)
         skip_all("RLFLOW_STDLIB and RLFLOW_SOURCE are not set");
     if (!mkdtemp(directory) || chdir(directory))
         bail("cannot make a directory in /tmp");
-    put_file("rows.jsonl", rows, sizeof rows - 1);
+    /* as many equal rows as the programs draw in a step */
+    rlf_buf rows = {0};
+    for (int i = 0; i < ROWS; i++)
+        rlf_buf_puts(&rows, row);
+    put_file("rows.jsonl", rows.p, rows.n);
+    rlf_buf_free(&rows);
     put_file("other.rlf", other, sizeof other - 1);
     put_file("cycle.rlf", cycle, sizeof cycle - 1);
     int status = golden_run(run, "sema", argc > 1 ? argv[1] : NULL);

@@ -15,6 +15,7 @@ typedef enum rlf_purpose {
     RLF_PURPOSE_INIT = 4,    /* initial weights */
     RLF_PURPOSE_UNIFORM = 5, /* uniform(x) of the language */
     RLF_PURPOSE_LUA = 6,     /* math.random of a hook */
+    RLF_PURPOSE_WEIGHT = 7,  /* which rows a draw by weight takes */
 } rlf_purpose;
 
 typedef struct rlf_random_key {

@@ -79,6 +79,7 @@ rlf_cmd_check(const rlf_command_line *line)
         if (s->wanted)
             printf(", %" PRIu64 " steps an epoch", s->wanted);
         putchar('\n');
+        rlf_cmd_notes(s);
         put_updates(s);
         put_plan(s);
         put_memory(s);

@@ -17,6 +17,8 @@ int rlf_cmd_fmt(const rlf_command_line *line);
  * options that sessions know. NULL after a message: then *status is the exit
  * status. */
 rlf_session *rlf_cmd_session(const rlf_command_line *line, int *status);
+/* Print what the data and models of a session that is ready have to say. */
+void rlf_cmd_notes(const rlf_session *session);
 /* Print the session's message to stderr; the exit status for `result`. */
 int rlf_cmd_end(rlf_session *session, rlf_result result);
 

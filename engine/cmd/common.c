@@ -53,6 +53,15 @@ rlf_cmd_session(const rlf_command_line *line, int *status)
     return NULL;
 }
 
+void
+rlf_cmd_notes(const rlf_session *session)
+{
+    rlf_buf text = {0};
+    rlf_run_notes(session->run, &text);
+    fputs(text.p ? text.p : "", stdout);
+    rlf_buf_free(&text);
+}
+
 int
 rlf_cmd_end(rlf_session *session, rlf_result result)
 {

@@ -162,6 +162,7 @@ show_start(const rlf_session *s)
         printf(", %" PRIu64 " steps", s->wanted);
     printf(", seed %" PRIu64 ", in %s\n", s->options.seed,
            s->options.directory);
+    rlf_cmd_notes(s);
     fflush(stdout);
 }
 

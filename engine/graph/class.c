@@ -72,9 +72,9 @@ rlf_classes_check(const rlf_classes *classes, rlf_err *err)
         RLF_TRY(check_node_class(classes, i, err));
     for (int kind = 0; kind < RLF_RESOURCE_KINDS; kind++) {
         const rlf_resource_class *c = classes->resource[kind];
-        if (!c || !c->name || !c->doc || !c->open || !c->close || !c->memory ||
-            !c->save || !c->restore || !c->field || !c->rows ||
-            c->kind != (rlf_resource_kind)kind)
+        if (!c || !c->name || !c->doc || !c->infer || !c->open || !c->settle ||
+            !c->close || !c->note || !c->memory || !c->save || !c->restore ||
+            !c->field || !c->rows || c->kind != (rlf_resource_kind)kind)
             return rlf_fail(err, RLF_BUG, "resource class %d is incomplete",
                             kind);
         for (int i = 0; i < c->n_constructors; i++)
@@ -135,6 +135,27 @@ rlf_class_unsupported(rlf_call *call, rlf_err *err)
     rlf_fail(err, RLF_USER, "%s cannot run yet", call->node->class->name);
     rlf_err_place(err, call->node->span, call->node->class->name);
     return RLF_USER;
+}
+
+void
+rlf_resource_no_infer(const rlf_graph *graph, const rlf_resource *resource,
+                      rlf_diags *diags)
+{
+    (void)graph, (void)resource, (void)diags;
+}
+
+rlf_status
+rlf_resource_no_settle(const rlf_env *env, const rlf_resource *resource,
+                       void *object, rlf_err *err)
+{
+    (void)env, (void)resource, (void)object, (void)err;
+    return RLF_OK;
+}
+
+void
+rlf_resource_no_note(const rlf_resource *resource, void *object, rlf_buf *out)
+{
+    (void)resource, (void)object, (void)out;
 }
 
 static rlf_status

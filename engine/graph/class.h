@@ -215,9 +215,18 @@ struct rlf_resource_class {
      * a node class's formals. */
     const struct rlf_constructor *constructors;
     int n_constructors;
+    /* Further checks of a declaration whose arguments fit; may add diagnostics
+     * at its span or its arguments'. */
+    void (*infer)(const rlf_graph *graph, const rlf_resource *resource,
+                  rlf_diags *diags);
     rlf_status (*open)(const rlf_env *env, const rlf_resource *resource,
                        rlf_err *err, void **out);
+    /* When all resources are open, in their order: what takes others. */
+    rlf_status (*settle)(const rlf_env *env, const rlf_resource *resource,
+                         void *object, rlf_err *err);
     void (*close)(void *object);
+    /* A line about it for who starts a run, or nothing. */
+    void (*note)(const rlf_resource *resource, void *object, rlf_buf *out);
     /* Memory it takes, by purpose: adds rows to the plan's memory table. */
     void (*memory)(const rlf_graph *graph, const rlf_resource *resource,
                    void *object, rlf_memory *out);
@@ -244,7 +253,11 @@ typedef struct rlf_constructor {
     const char *within; /* NULL: of a declaration; else inside this one */
     const rlf_formal *formals;
     int n_formals;
-    bool extra; /* further labelled arguments (columns of jsonl) */
+    bool extra;   /* further labelled arguments (columns of jsonl) */
+    bool members; /* its arguments without a label are data sets, one or more,
+                     as RLF_ARG_RESOURCE before the others */
+    bool chooses; /* written d.NAME(c): a part of the data set d, which becomes
+                     the resource's `source`, c its `condition` */
     const char *unsupported;
     const char *doc;
 } rlf_constructor;
@@ -284,5 +297,13 @@ rlf_status rlf_class_no_open(rlf_call *call, rlf_err *err);
 /* step of a class whose open has done everything */
 rlf_status rlf_class_no_step(rlf_call *call, rlf_err *err);
 rlf_status rlf_class_unsupported(rlf_call *call, rlf_err *err);
+/* infer, settle and note of a resource class that has none */
+void rlf_resource_no_infer(const rlf_graph *graph, const rlf_resource *resource,
+                           rlf_diags *diags);
+rlf_status rlf_resource_no_settle(const rlf_env *env,
+                                  const rlf_resource *resource, void *object,
+                                  rlf_err *err);
+void rlf_resource_no_note(const rlf_resource *resource, void *object,
+                          rlf_buf *out);
 
 #endif

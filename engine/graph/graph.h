@@ -185,10 +185,13 @@ typedef struct rlf_resource {
     const rlf_node_class *class; /* hook: the class its calls have */
     rlf_arg *args; /* labelled or not, as written; paths already resolved */
     int n_args;
-    int source;   /* copy(m): resource it starts as; state of a data set: that
-                     data resource; where() of data: the data; else -1 */
-    int domain;   /* state: domain of its value */
-    bool trained; /* model: some update names it */
+    int source; /* copy(m): resource it starts as; state of a data set: that
+                   data resource; where() of data: the data; else -1 */
+    int domain; /* data: that of all its rows; state: of its value, 0 or that
+                   of its data's rows */
+    const rlf_expr *condition;    /* where() of data: 1 input a field that it
+                                     names, 1 output; NULL else */
+    bool trained;                 /* model: some update names it */
     const struct rlf_give *gives; /* hook: results */
     int n_gives;
     const char *directory; /* of the file that declares it */

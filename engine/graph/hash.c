@@ -43,6 +43,8 @@ add_args(hasher *h, uint64_t hash, const rlf_arg *args, int n)
         hash = add_text(hash, args[i].name);
         if (args[i].kind == RLF_ARG_NUMBER)
             hash = add_number(hash, args[i].number);
+        if (args[i].kind == RLF_ARG_RESOURCE)
+            hash = add_int(hash, args[i].resource);
         if (args[i].kind == RLF_ARG_LIST)
             hash = add_args(h, hash, args[i].list, args[i].n_list);
         if (args[i].kind == RLF_ARG_VALUE && h)
@@ -168,6 +170,12 @@ rlf_graph_hash(const rlf_graph *graph)
         hash = add_text(hash, r->name);
         hash = add_text(hash, r->constructor);
         hash = add_args(NULL, hash, r->args, r->n_args);
+        if (r->kind == RLF_RESOURCE_DATA)
+            hash = add_int(hash, r->source);
+        for (size_t k = 0; r->condition && k < r->condition->inputs.count; k++)
+            hash = add_text(hash, r->condition->inputs.data[k].name);
+        if (r->condition)
+            hash = rlf_expr_hash(r->condition, hash);
     }
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];

@@ -10,7 +10,8 @@ report(void *sink, const char *name, double value)
     rlf_metrics_add(sink, name, value);
 }
 
-/* Resources in order of declaration: a copy comes after what it copies. */
+/* Resources in order of declaration: a copy comes after what it copies. When
+ * all are open each may look at others. */
 static rlf_status
 open_resources(rlf_run *run, rlf_err *err)
 {
@@ -20,6 +21,15 @@ open_resources(rlf_run *run, rlf_err *err)
         const rlf_resource *r = &run->graph->resources.data[i];
         rlf_status status = run->classes->resource[r->kind]->open(
             &run->env, r, err, &run->env.resource[i]);
+        if (status < 0) {
+            rlf_err_place(err, r->span, r->name);
+            return status;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        const rlf_resource *r = &run->graph->resources.data[i];
+        rlf_status status = run->classes->resource[r->kind]->settle(
+            &run->env, r, run->env.resource[i], err);
         if (status < 0) {
             rlf_err_place(err, r->span, r->name);
             return status;
@@ -175,6 +185,15 @@ rlf_run_memory(const rlf_run *run, rlf_memory *out)
         const rlf_resource *r = &run->graph->resources.data[i];
         run->classes->resource[r->kind]->memory(run->graph, r,
                                                 run->env.resource[i], out);
+    }
+}
+
+void
+rlf_run_notes(const rlf_run *run, rlf_buf *out)
+{
+    for (size_t i = 0; i < run->graph->resources.count; i++) {
+        const rlf_resource *r = &run->graph->resources.data[i];
+        run->classes->resource[r->kind]->note(r, run->env.resource[i], out);
     }
 }
 

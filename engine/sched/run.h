@@ -52,6 +52,8 @@ void rlf_run_samples(const rlf_run *run, uint32_t most, rlf_buf *out);
 uint64_t rlf_run_tokens(const rlf_run *run);
 /* Memory by purpose, from the resources as they were opened. */
 void rlf_run_memory(const rlf_run *run, rlf_memory *out);
+/* What the resources have to say to who starts a run, in lines. */
+void rlf_run_notes(const rlf_run *run, rlf_buf *out);
 /* Device bytes that are allocated now: what rlf_run_memory says, from opening
  * on. */
 uint64_t rlf_run_device_bytes(const rlf_run *run);

@@ -75,10 +75,6 @@ hint: it has a value on each token already
 test.rlf:16:21: error: 'at_last' takes one per sample of 'one', and this is one per sample of 'roll'
    16 |     c = one.at_last(score)
       |                     ^~~~~
-test.rlf:18:13: error: one per prompt of 'prompts' and one per sample of 'roll' do not meet
-   18 |     d = all + score
-      |         ~~~ ^ ~~~~~
-hint: they share no prompts: bring one to a scalar, mean(... over batch)
 test.rlf:19:9: error: 'where' takes one per sample or prompt of 'roll', and this is one per sample of 'one'
    19 |     e = roll.where(one.length > 3)
       |         ^~~~~~~~~~~~~~~~~~~~~~~~~~
@@ -271,10 +267,6 @@ test.rlf:19:15: error: a set of samples is wanted, and this is a number
 test.rlf:20:9: error: x[s] takes one set in its brackets
    20 |     h = score[best, best]
       |         ^~~~~
-test.rlf:21:9: error: 'prompts' has no part that belongs to 'roll'
-   21 |     i = prompts[roll]
-      |         ^~~~~~~~~~~~~
-hint: what stands in the brackets has some of the prompts of what stands before them
 === in a loop a reduction over all of the set is an error in an update
 import "std/advantage"
 import "std/loss"
@@ -426,9 +418,6 @@ flow f(batch: prompts[8]) {
     i = ask(roll.text).answer
 }
 --- errors
-test.rlf:15:9: error: the text is one per sample of 'roll', whose rows belong to no prompts of 'prompts'
-   15 |     a = respond(roll.text, to: prompts)
-      |         ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 test.rlf:16:21: error: 'x' is one per sample of 'other', which does not go down to the samples of 'roll'
    16 |     b = judge(roll, x: other.length)
       |                     ^~~~~~~~~~~~~~~

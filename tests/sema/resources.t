@@ -41,12 +41,6 @@ test.rlf:11:11: error: this does not make a data set
    11 | data d2 = 3
       |           ^
 hint: it is made by jsonl(...), csv(...), mix(...), where(...)
-test.rlf:12:11: error: data cannot be mixed yet
-   12 | data d3 = mix(prompts, prompts)
-      |           ^~~~~~~~~~~~~~~~~~~~~
-test.rlf:13:11: error: rows of data cannot be chosen by a condition yet
-   13 | data d4 = prompts.where(prompts.grade >= 3)
-      |           ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 test.rlf:14:11: error: 'jsonl' lacks 'path'
    14 | data d5 = jsonl()
       |           ^~~~~

@@ -104,8 +104,8 @@ value_arg(const char *name, int value, int input)
                      .given = true};
 }
 
-/* Add a resource with these arguments and open it; its index, or -1 with the
- * error in w->err. */
+/* Add a resource with these arguments, open and settle it; its index, or -1
+ * with the error in w->err. A data set gets a domain if it has none. */
 TAP_FUNCTION int
 add_resource(world *w, rlf_resource resource, const rlf_arg *args, int n)
 {
@@ -113,11 +113,19 @@ add_resource(world *w, rlf_resource resource, const rlf_arg *args, int n)
     if (n)
         memcpy(resource.args, args, sizeof *args * (size_t)n);
     resource.n_args = n;
+    if (resource.kind == RLF_RESOURCE_DATA && resource.domain <= 0)
+        resource.domain = rlf_domains_add(&w->graph->domains,
+                                          (rlf_domain){.kind = RLF_DOMAIN_ROWS,
+                                                       .name = resource.name,
+                                                       .owner = -1});
     int index = rlf_graph_add_resource(w->graph, resource);
     const rlf_resource_class *class = rlf_node_classes.resource[resource.kind];
     rlf_err_clear(&w->err);
     rlf_status status = class->open(&w->env, &w->graph->resources.data[index],
                                     &w->err, &w->resource[index]);
+    if (status >= 0)
+        status = class->settle(&w->env, &w->graph->resources.data[index],
+                               w->resource[index], &w->err);
     return status < 0 ? -1 : index;
 }
 

@@ -1,0 +1,235 @@
+/* Data made of data: `mix(a, b, ...)` and `d.where(c)`.
+ *
+ * The members of a mixture and the data before the dot are data sets, declared
+ * or made on the spot; these have no name of their own. A condition is
+ * arithmetic on the fields of one row: it becomes an expression program with an
+ * input for each field, which the data's class runs over the rows. */
+#include "grammar/sema.h"
+
+#include "grammar/lower.h"
+
+#include <string.h>
+
+bool
+rlf_data_kind(rlf_sema *s, int data, const rlf_ast_name *name, rlf_field *kind,
+              const char **nearest)
+{
+    const rlf_resource *of = &s->graph->resources.data[data];
+    rlf_err err = RLF_ERR_NONE;
+    *kind = RLF_FIELD_NONE;
+    *nearest = NULL;
+    if (s->classes->resource[RLF_RESOURCE_DATA]->field(
+            s->graph, of, name->text, &err, kind, nearest) >= 0)
+        return true;
+    rlf_diag *diag =
+        rlf_diag_error(s->diags, "data", of->span, "%s", err.sentence);
+    rlf_diag_note(s->diags, diag, name->span, "looked for here");
+    if (err.hint[0])
+        rlf_diag_hint(s->diags, diag, "%s", err.hint);
+    return false;
+}
+
+/* ---- conditions ---- */
+
+/* Is it the data of the condition in hand, or what that is a choice of? */
+static bool
+has_rows_of(const rlf_sema *s, int data)
+{
+    int k = s->choosing;
+    while (k >= 0 && k != data)
+        k = s->graph->resources.data[k].source;
+    return k >= 0;
+}
+
+rlf_thing
+rlf_data_field(rlf_sema *s, int data, const rlf_ast_expr *e)
+{
+    rlf_thing none = rlf_thing_none(e->span);
+    const rlf_resource *of = &s->graph->resources.data[data];
+    if (!has_rows_of(s, data)) {
+        rlf_diag_error(s->diags, "name", e->span,
+                       "'%s' has other rows than '%s', whose rows are chosen "
+                       "here",
+                       of->name, s->graph->resources.data[s->choosing].name);
+        return none;
+    }
+    rlf_field kind;
+    const char *nearest;
+    if (!rlf_data_kind(s, data, &e->name, &kind, &nearest))
+        return none;
+    if (kind == RLF_FIELD_NONE) {
+        rlf_diag *diag =
+            rlf_diag_error(s->diags, "name", e->name.span,
+                           "'%s' has no field '%s'", of->name, e->name.text);
+        if (nearest)
+            rlf_diag_hint(s->diags, diag, "did you mean '%s'?", nearest);
+        return none;
+    }
+    int term = rlf_term_add(s, (rlf_term){.kind = RLF_TERM_OUT,
+                                          .arg = {-1, -1, -1},
+                                          .domain = of->domain,
+                                          .item = -1,
+                                          .set = -1,
+                                          .text = kind == RLF_FIELD_TEXT,
+                                          .name = e->name.text,
+                                          .span = e->span});
+    return rlf_thing_term(s, term, e->span);
+}
+
+/* Does each row's value depend on that row alone? */
+static bool
+is_pointwise(const rlf_expr *expr)
+{
+    for (size_t i = 0; i < expr->ops.count; i++) {
+        rlf_expr_code code = expr->ops.data[i].code;
+        if (!rlf_expr_is_pointwise(code) && code != RLF_EXPR_INPUT &&
+            code != RLF_EXPR_CONST && code != RLF_EXPR_DOWN &&
+            code != RLF_EXPR_TEXT_EQ && code != RLF_EXPR_SELECT)
+            return false;
+    }
+    return true;
+}
+
+/* The program of the condition; NULL after a message. */
+static const rlf_expr *
+condition(rlf_sema *s, const rlf_ast_expr *call, int data)
+{
+    const rlf_ast_args *args = call->args;
+    if (!args || args->count != 1 || args->data[0].label.text ||
+        args->data[0].over.text) {
+        rlf_diag *diag =
+            rlf_diag_error(s->diags, "argument", call->at,
+                           "'%s' takes one condition", call->left->name.text);
+        rlf_diag_hint(s->diags, diag, "%s.%s(%s.grade >= 3)",
+                      s->graph->resources.data[data].name,
+                      call->left->name.text,
+                      s->graph->resources.data[data].name);
+        return NULL;
+    }
+    int before = s->choosing;
+    s->choosing = data;
+    const rlf_ast_expr *e = args->data[0].value;
+    int term = rlf_eval_number(s, e);
+    s->choosing = before;
+    if (term < 0)
+        return NULL;
+    const rlf_expr *expr = rlf_lower_one(s, term);
+    if (is_pointwise(expr))
+        return expr;
+    rlf_diag *diag = rlf_diag_error(s->diags, "type", e->span,
+                                    "a row of data is chosen by what stands in "
+                                    "it alone");
+    rlf_diag_hint(s->diags, diag, "uniform and reductions take rows of a step");
+    return NULL;
+}
+
+/* ---- data sets in a declaration ---- */
+
+/* A data set that is named, or made on the spot as `name`; -1 after a message.
+ */
+static int
+data_of(rlf_sema *s, const rlf_ast_expr *e, const char *name,
+        const rlf_module *module)
+{
+    if (e->kind == RLF_AST_CALL)
+        return rlf_data_make(s, e, name, e->span, module);
+    rlf_thing thing = rlf_eval(s, e);
+    if (thing.kind == RLF_THING_DATA)
+        return thing.resource;
+    if (thing.kind != RLF_THING_NONE)
+        rlf_diag_error(s->diags, "type", e->span,
+                       "a data set is wanted, and this is %s",
+                       rlf_thing_word(s, &thing));
+    return -1;
+}
+
+/* The arguments without a label, data sets all of them, before `args`. */
+static bool
+add_members(rlf_sema *s, const rlf_ast_expr *call, const rlf_module *module,
+            rlf_resource *out)
+{
+    size_t room = call->args ? call->args->count : 0;
+    rlf_arg *all = RLF_NEW_ARRAY(s->arena, rlf_arg, room + (size_t)out->n_args);
+    int n = 0;
+    bool good = true;
+    for (size_t i = 0; i < room; i++) {
+        const rlf_ast_arg *given = &call->args->data[i];
+        if (given->label.text)
+            continue;
+        const char *name =
+            rlf_arena_printf(s->arena, "%s.%d", out->name, n + 1);
+        int data = data_of(s, given->value, name, module);
+        good = good && data >= 0;
+        all[n++] = (rlf_arg){.kind = RLF_ARG_RESOURCE,
+                             .resource = data,
+                             .given = true,
+                             .span = given->span};
+    }
+    if (!n) {
+        rlf_diag_error(s->diags, "argument", call->at,
+                       "'%s' lacks the data sets that it is made of",
+                       out->constructor);
+        return false;
+    }
+    if (out->n_args)
+        memcpy(all + n, out->args, sizeof *all * (size_t)out->n_args);
+    out->args = all;
+    out->n_args += n;
+    return good;
+}
+
+/* The arguments with a label, by themselves. */
+static const rlf_ast_expr *
+labelled(rlf_sema *s, const rlf_ast_expr *call)
+{
+    rlf_ast_expr *copy = RLF_NEW(s->arena, rlf_ast_expr);
+    *copy = *call;
+    copy->args = RLF_NEW(s->arena, rlf_ast_args);
+    for (size_t i = 0; call->args && i < call->args->count; i++)
+        if (call->args->data[i].label.text)
+            RLF_PUSH_IN(s->arena, copy->args, call->args->data[i]);
+    return copy;
+}
+
+static bool
+make(rlf_sema *s, const rlf_ast_expr *e, const rlf_module *module,
+     rlf_resource *out)
+{
+    const rlf_constructor *c = rlf_constructor_of(s, RLF_RESOURCE_DATA, e);
+    if (!c)
+        return false;
+    out->constructor = c->name;
+    if (c->chooses) {
+        const char *name = rlf_arena_printf(s->arena, "%s.1", out->name);
+        out->source = data_of(s, e->left->left, name, module);
+        if (out->source >= 0)
+            out->condition = condition(s, e, out->source);
+        return out->condition != NULL;
+    }
+    const rlf_ast_expr *call = c->members ? labelled(s, e) : e;
+    if (!rlf_args_constructor(s, call, c, RLF_RESOURCE_DATA, &out->args,
+                              &out->n_args))
+        return false;
+    return !c->members || add_members(s, e, module, out);
+}
+
+int
+rlf_data_make(rlf_sema *s, const rlf_ast_expr *e, const char *name,
+              rlf_span span, const rlf_module *module)
+{
+    rlf_resource data = {.kind = RLF_RESOURCE_DATA,
+                         .name = name,
+                         .source = -1,
+                         .directory = module->directory,
+                         .span = span};
+    if (!make(s, e, module, &data))
+        return -1;
+    int above =
+        data.source >= 0 ? s->graph->resources.data[data.source].domain : -1;
+    data.domain = rlf_set_all_rows(s, name, above, span);
+    int index = rlf_graph_add_resource(s->graph, data);
+    size_t errors = s->diags->errors;
+    s->classes->resource[RLF_RESOURCE_DATA]->infer(
+        s->graph, &s->graph->resources.data[index], s->diags);
+    return s->diags->errors > errors ? -1 : index;
+}

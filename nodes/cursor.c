@@ -1,0 +1,296 @@
+/* Which rows a draw gets next: in shuffled epochs, by the shares of a mixture,
+ * or by weight. See data.h. */
+#include "engine/base/fmath.h"
+#include "engine/base/philox.h"
+#include "engine/base/vec.h"
+#include "nodes/data.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- epochs ---- */
+
+rlf_cursor *
+rlf_data_cursor(rlf_data *data, uint32_t site, uint32_t member)
+{
+    for (size_t i = 0; i < data->cursors.count; i++)
+        if (data->cursors.data[i].site == site &&
+            data->cursors.data[i].member == member)
+            return &data->cursors.data[i];
+    RLF_PUSH(&data->cursors, (rlf_cursor){.site = site, .member = member});
+    return &data->cursors.data[data->cursors.count - 1];
+}
+
+/* The next row in the order of the epochs. */
+static uint32_t
+next_row(rlf_cursor *cursor, uint64_t seed, uint32_t rows)
+{
+    if (cursor->index == rows) {
+        cursor->epoch++;
+        cursor->index = 0;
+        free(cursor->order);
+        cursor->order = NULL;
+    }
+    if (!cursor->order) {
+        rlf_random_key key = {.seed = seed,
+                              .purpose = RLF_PURPOSE_SHUFFLE,
+                              .site = cursor->site,
+                              .step = cursor->epoch,
+                              .sample = cursor->member};
+        cursor->order = rlf_malloc(sizeof *cursor->order * rows);
+        rlf_draw_shuffle(&key, rows, cursor->order);
+    }
+    return cursor->order[cursor->index++];
+}
+
+/* A new step has no row yet. */
+static void
+begin_step(rlf_cursor *cursor, uint32_t step, uint32_t rows)
+{
+    if (!cursor->taken)
+        cursor->taken = rlf_calloc(rows, sizeof *cursor->taken);
+    if (cursor->step != step) {
+        memset(cursor->taken, 0, rows * sizeof *cursor->taken);
+        cursor->n_taken = 0;
+    }
+    cursor->step = step;
+}
+
+static void
+take(rlf_cursor *cursor, uint32_t row)
+{
+    cursor->taken[row] = true;
+    cursor->n_taken++;
+}
+
+/* Rows put off that the step does not have, the oldest first; at most n. */
+static uint32_t
+take_later(rlf_cursor *cursor, uint32_t n, uint32_t *out)
+{
+    uint32_t got = 0;
+    size_t left = 0;
+    for (size_t i = 0; i < cursor->later.count; i++) {
+        uint32_t row = cursor->later.data[i];
+        if (got < n && !cursor->taken[row]) {
+            take(cursor, row);
+            out[got++] = row;
+        } else {
+            cursor->later.data[left++] = row;
+        }
+    }
+    cursor->later.count = left;
+    return got;
+}
+
+/* The next n of `rows` rows. */
+static void
+draw_rows(rlf_cursor *cursor, uint64_t seed, uint32_t rows, uint32_t n,
+          uint32_t *out)
+{
+    uint32_t got = take_later(cursor, n, out);
+    while (got < n) {
+        uint32_t row = next_row(cursor, seed, rows);
+        if (cursor->taken[row]) {
+            RLF_PUSH(&cursor->later, row);
+        } else {
+            take(cursor, row);
+            out[got++] = row;
+        }
+    }
+    cursor->drawn += n;
+}
+
+uint32_t
+rlf_data_rows_of(const rlf_data *data, uint32_t m)
+{
+    return data->first[m + 1] - data->first[m];
+}
+
+/* Which member each of the next n rows is of: always the one that is farthest
+ * behind its share of all draws of the run, if it has rows left in this step.
+ * So after k draws each has had its share of k, give or take a row or so. */
+static void
+draw_members(rlf_data *data, uint32_t site, uint32_t step, uint32_t n,
+             uint32_t *member, uint32_t *count)
+{
+    double total = 0;
+    double *had = rlf_calloc(data->n_members, sizeof *had);
+    uint32_t *left = rlf_calloc(data->n_members, sizeof *left);
+    for (uint32_t m = 0; m < data->n_members; m++) {
+        rlf_cursor *cursor = rlf_data_cursor(data, site, m);
+        begin_step(cursor, step, rlf_data_rows_of(data, m));
+        left[m] = rlf_data_rows_of(data, m) - cursor->n_taken;
+        total += had[m] = (double)cursor->drawn;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t best = UINT32_MAX;
+        double most = 0;
+        for (uint32_t m = 0; m < data->n_members; m++) {
+            double behind = data->share[m] * (total + i + 1) - had[m];
+            if (count[m] == left[m] || (best != UINT32_MAX && behind <= most))
+                continue;
+            best = m;
+            most = behind;
+        }
+        RLF_ASSERT(best != UINT32_MAX);
+        member[i] = best;
+        had[best]++;
+        count[best]++;
+    }
+    free(had);
+    free(left);
+}
+
+/* Each member is walked through by itself, epoch after epoch of its own. */
+static void
+draw_shares(rlf_data *data, uint64_t seed, uint32_t site, uint32_t step,
+            uint32_t n, uint32_t *out)
+{
+    uint32_t *member = rlf_malloc(sizeof *member * n);
+    uint32_t *count = rlf_calloc(data->n_members, sizeof *count);
+    uint32_t *rows = rlf_malloc(sizeof *rows * n);
+    draw_members(data, site, step, n, member, count);
+    for (uint32_t m = 0; m < data->n_members; m++) {
+        draw_rows(rlf_data_cursor(data, site, m), seed,
+                  rlf_data_rows_of(data, m), count[m], rows);
+        for (uint32_t i = 0, k = 0; i < n; i++)
+            if (member[i] == m)
+                out[i] = data->first[m] + rows[k++];
+    }
+    free(member);
+    free(count);
+    free(rows);
+}
+
+/* Rows drawn in the run. */
+static uint64_t
+count_drawn(const rlf_data *data, uint32_t site)
+{
+    uint64_t drawn = 0;
+    for (size_t i = 0; i < data->cursors.count; i++)
+        if (data->cursors.data[i].site == site)
+            drawn += data->cursors.data[i].drawn;
+    return drawn;
+}
+
+uint64_t
+rlf_data_draw(rlf_data *data, uint64_t seed, uint32_t site, uint32_t step,
+              uint32_t n, uint32_t *out)
+{
+    uint32_t rows = (uint32_t)data->records.count;
+    uint64_t first = count_drawn(data, site);
+    RLF_ASSERT(n <= rows);
+    if (data->share) {
+        draw_shares(data, seed, site, step, n, out);
+        return first;
+    }
+    rlf_cursor *cursor = rlf_data_cursor(data, site, 0);
+    begin_step(cursor, step, rows);
+    draw_rows(cursor, seed, rows, n, out);
+    return first;
+}
+
+/* ---- drawing by weight ---- */
+
+typedef struct ticket {
+    double time;
+    uint32_t row;
+} ticket;
+
+static int
+by_time(const void *a, const void *b)
+{
+    const ticket *x = a, *y = b;
+    if (x->time != y->time)
+        return x->time < y->time ? -1 : 1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+/* Put a ticket at the root of a heap with the latest on top. */
+static void
+sift(ticket *heap, uint32_t n, uint32_t i, ticket t)
+{
+    for (uint32_t child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && by_time(&heap[child], &heap[child + 1]) < 0)
+            child++;
+        if (by_time(&t, &heap[child]) >= 0)
+            break;
+        heap[i] = heap[child];
+    }
+    heap[i] = t;
+}
+
+/* All are numbers, and n rows that the step does not have are above 0. */
+static rlf_status
+check_weights(const rlf_data *data, const double *weight, const bool *taken,
+              uint32_t n, rlf_err *err)
+{
+    uint32_t rows = (uint32_t)data->records.count, positive = 0;
+    for (uint32_t i = 0; i < rows; i++) {
+        positive += weight[i] > 0 && !taken[i];
+        if (weight[i] >= 0 && isfinite(weight[i]))
+            continue;
+        rlf_fail(err, RLF_USER, "the weight of row %s of '%s' is %g",
+                 rlf_data_place(data, i, data->arena), data->name, weight[i]);
+        rlf_err_hint(err, "a weight is a number, 0 or more");
+        return RLF_USER;
+    }
+    if (positive >= n)
+        return RLF_OK;
+    rlf_fail(err, RLF_USER,
+             "a step draws %u rows from '%s', and %u of its %u have a weight "
+             "above 0",
+             n, data->name, positive, rows);
+    rlf_err_hint(err, "add a little to every weight, or draw fewer");
+    return RLF_USER;
+}
+
+/* Every row has a bell that rings at a random time, exponentially distributed
+ * with its weight as rate; the first n to ring are drawn (Efraimidis and
+ * Spirakis 2006). So each next row comes in proportion to the weights of those
+ * left, and a row's time depends on nothing but its own number. */
+static void
+first_to_ring(const rlf_random_key *base, uint64_t draw, const double *weight,
+              const bool *taken, uint32_t rows, uint32_t n, ticket *heap)
+{
+    uint32_t got = 0;
+    rlf_random_key key = *base;
+    for (uint32_t i = 0; i < rows; i++) {
+        if (taken[i] || !(weight[i] > 0))
+            continue;
+        key.sample = i;
+        double u = rlf_draw_uniform(&key, draw);
+        ticket t = {.row = i, .time = -rlf_ln(1 - u) / weight[i]};
+        if (got == n && by_time(&t, &heap[0]) < 0)
+            sift(heap, n, 0, t);
+        if (got == n)
+            continue;
+        heap[got++] = t;
+        for (uint32_t k = n / 2; got == n && k-- > 0;)
+            sift(heap, n, k, heap[k]);
+    }
+    qsort(heap, n, sizeof *heap, by_time);
+}
+
+rlf_status
+rlf_data_draw_weighted(rlf_data *data, uint64_t seed, uint32_t site,
+                       uint32_t step, uint32_t n, const double *weight,
+                       rlf_err *err, uint32_t *out, uint64_t *first)
+{
+    uint32_t rows = (uint32_t)data->records.count;
+    rlf_cursor *cursor = rlf_data_cursor(data, site, 0);
+    begin_step(cursor, step, rows);
+    RLF_TRY(check_weights(data, weight, cursor->taken, n, err));
+    const rlf_random_key key = {
+        .seed = seed, .purpose = RLF_PURPOSE_WEIGHT, .site = site};
+    ticket *heap = rlf_malloc(sizeof *heap * n);
+    first_to_ring(&key, cursor->drawn, weight, cursor->taken, rows, n, heap);
+    for (uint32_t i = 0; i < n; i++) {
+        out[i] = heap[i].row;
+        take(cursor, out[i]);
+    }
+    free(heap);
+    *first = cursor->drawn;
+    cursor->drawn += n;
+    return RLF_OK;
+}

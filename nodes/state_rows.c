@@ -1,0 +1,81 @@
+/* `state rate : prompts = 0.5`: one number per row of a data set. Read, it is a
+ * column on all rows, from which values go down to draws and their samples;
+ * `rate := e` sets the rows that e has. */
+#include "nodes/state.h"
+
+#include <string.h>
+
+static rlf_status
+get(rlf_call *call, rlf_err *err)
+{
+    (void)err;
+    const rlf_state *state = call->env->resource[call->node->receiver];
+    rlf_column column =
+        rlf_column_new(call->env->pool, state->data->space, false);
+    /* A copy: this is what it was here, also if it is set later on. */
+    memcpy(column.number, state->value, sizeof(double) * state->count);
+    call->out[0].column = column;
+    return RLF_OK;
+}
+
+const rlf_node_class rlf_node_state_rows = {
+    .name = "rows",
+    .doc = "the present values of a state that has one per row of data",
+    .role = RLF_ROLE_STATE,
+    .receiver = RLF_RECEIVER_STATE,
+    .gives = RLF_GIVES_COLUMN,
+    .level = RLF_LEVEL_PROMPT,
+    .granularity = RLF_GRAIN_BATCH,
+    .infer = rlf_class_no_infer,
+    .cost = rlf_class_no_cost,
+    .init = rlf_class_no_init,
+    .fini = rlf_class_no_fini,
+    .open = rlf_class_no_open,
+    .step = get,
+    .trainable = &rlf_trainable_none,
+};
+
+static const rlf_formal formals[] = {
+    {.name = "value",
+     .kind = RLF_FORMAL_COLUMN,
+     .required = true,
+     .doc = "one per row of the data, or of some, or one for all"},
+};
+
+static rlf_status
+set(rlf_call *call, rlf_err *err)
+{
+    (void)err;
+    rlf_state *state = call->env->resource[call->node->receiver];
+    const rlf_domains *domains = &call->env->graph->domains;
+    const rlf_arg *arg = rlf_node_arg(call->node, "value");
+    const rlf_column *c = &call->in[arg->input].column;
+    int rows = state->data->space->domain;
+    if (c->space->domain == 0) {
+        for (uint32_t i = 0; i < state->count; i++)
+            state->value[i] = c->number[0];
+        return RLF_OK;
+    }
+    for (uint32_t i = 0; i < c->space->count; i++)
+        state->value[rlf_space_row(domains, c->space, i, rows)] = c->number[i];
+    return RLF_OK;
+}
+
+const rlf_node_class rlf_node_set_rows = {
+    .name = "set_rows",
+    .doc = "gives the rows of a state that a column has new values, at once",
+    .role = RLF_ROLE_SET_STATE,
+    .receiver = RLF_RECEIVER_STATE,
+    .formals = formals,
+    .n_formals = 1,
+    .gives = RLF_GIVES_NOTHING,
+    .level = RLF_LEVEL_PROMPT,
+    .granularity = RLF_GRAIN_BATCH,
+    .infer = rlf_class_no_infer,
+    .cost = rlf_class_no_cost,
+    .init = rlf_class_no_init,
+    .fini = rlf_class_no_fini,
+    .open = rlf_class_no_open,
+    .step = set,
+    .trainable = &rlf_trainable_none,
+};

@@ -1,0 +1,283 @@
+/* Data made of data: the rows for which a condition holds, and mixtures.
+ *
+ * Columns are gathered, texts are not copied: they stay those of the member,
+ * which lives as long. Not here: in which order rows are drawn (draws.c). */
+#include "engine/base/hash.h"
+#include "engine/base/vec.h"
+#include "nodes/data.h"
+
+/* ---- where rows come from ---- */
+
+const rlf_data *
+rlf_data_origin(const rlf_data *data, uint32_t *row)
+{
+    while (data->n_members) {
+        size_t m = 0;
+        if (data->row) {
+            *row = data->row[*row];
+        } else {
+            while (*row >= data->first[m + 1])
+                m++;
+            *row -= data->first[m];
+        }
+        data = data->members[m];
+    }
+    return data;
+}
+
+const char *
+rlf_data_place(const rlf_data *data, uint32_t row, rlf_arena *arena)
+{
+    data = rlf_data_origin(data, &row);
+    return rlf_records_place(&data->records, row, arena);
+}
+
+void
+rlf_data_prompt(const rlf_data *data, uint32_t row, rlf_prompt *out)
+{
+    if (!data->prompt)
+        out->text = RLF_STR("");
+    else if (data->prompt->kind == RLF_RECORD_CHAT) {
+        out->messages = data->prompt->chats[row].messages;
+        out->n_messages = (uint32_t)data->prompt->chats[row].count;
+    } else
+        out->text = data->prompt->texts[row];
+}
+
+/* ---- gathering ---- */
+
+/* Elements keep[0..n-1] of an array, or NULL of NULL. */
+static void *
+gather(rlf_arena *arena, const void *from, size_t size, const uint32_t *keep,
+       uint32_t n)
+{
+    if (!from)
+        return NULL;
+    char *out = rlf_arena_alloc(arena, size * n);
+    for (uint32_t i = 0; i < n; i++)
+        memcpy(out + size * i, (const char *)from + size * keep[i], size);
+    return out;
+}
+
+/* The rows keep[] of `from` as the columns of `to`. */
+static void
+take_rows(rlf_arena *arena, const rlf_records *from, const uint32_t *keep,
+          uint32_t n, rlf_records *to)
+{
+    *to = *from;
+    to->count = n;
+    to->lines = gather(arena, from->lines, sizeof *from->lines, keep, n);
+    to->columns = RLF_NEW_ARRAY(arena, rlf_record_column, from->n_columns);
+    for (size_t c = 0; c < from->n_columns; c++) {
+        const rlf_record_column *a = &from->columns[c];
+        rlf_record_column *b = &to->columns[c];
+        *b = *a;
+        b->numbers = gather(arena, a->numbers, sizeof *a->numbers, keep, n);
+        b->texts = gather(arena, a->texts, sizeof *a->texts, keep, n);
+        b->chats = gather(arena, a->chats, sizeof *a->chats, keep, n);
+    }
+    to->hash = rlf_hash(from->hash, keep, sizeof *keep * n);
+}
+
+void
+rlf_data_keep(rlf_data *data, const uint32_t *keep, uint32_t n)
+{
+    rlf_records all = data->records;
+    take_rows(data->arena, &all, keep, n, &data->records);
+    data->prompt = rlf_records_column(&data->records, "prompt");
+}
+
+/* ---- where ---- */
+
+/* The value of each operation of a condition at one row. */
+typedef union value {
+    double number;
+    rlf_str text;
+} value;
+
+/* Does it hold at this row? `column`: per input; `at`: room for all values. */
+static bool
+holds(const rlf_expr *e, const rlf_record_column *const *column, uint32_t row,
+      value *at)
+{
+    for (size_t i = 0; i < e->ops.count; i++) {
+        const rlf_expr_op *op = &e->ops.data[i];
+        const value *a = op->arg[0] >= 0 ? &at[op->arg[0]] : NULL;
+        const value *b = op->arg[1] >= 0 ? &at[op->arg[1]] : NULL;
+        const value *c = op->arg[2] >= 0 ? &at[op->arg[2]] : NULL;
+        if (op->code == RLF_EXPR_INPUT && op->text)
+            at[i].text = column[op->index]->texts[row];
+        else if (op->code == RLF_EXPR_INPUT)
+            at[i].number = column[op->index]->numbers[row];
+        else if (op->code == RLF_EXPR_CONST && op->text)
+            at[i].text = op->words;
+        else if (op->code == RLF_EXPR_CONST)
+            at[i].number = op->constant;
+        else if (op->code == RLF_EXPR_DOWN)
+            at[i] = *a;
+        else if (op->code == RLF_EXPR_TEXT_EQ)
+            at[i].number = rlf_str_eq(a->text, b->text);
+        else if (op->code == RLF_EXPR_SELECT)
+            at[i] = a->number != 0 ? *b : *c;
+        else
+            at[i].number = rlf_expr_apply(op->code, a->number,
+                                          b ? b->number : 0, c ? c->number : 0);
+    }
+    return at[e->outputs.data[0].op].number != 0;
+}
+
+/* The columns that a condition looks at. */
+static rlf_status
+find_columns(const rlf_data *from, const rlf_expr *condition,
+             const rlf_record_column **out, rlf_err *err)
+{
+    for (size_t i = 0; i < condition->inputs.count; i++) {
+        const rlf_expr_input *in = &condition->inputs.data[i];
+        out[i] = rlf_records_column(&from->records, in->name);
+        if (out[i] &&
+            (in->text ? out[i]->texts != NULL : out[i]->numbers != NULL))
+            continue;
+        if (!out[i] || !out[i]->chats)
+            return rlf_fail(err, RLF_BUG, "'%s' has no field '%s' of its kind",
+                            from->name, in->name);
+        return rlf_fail(err, RLF_USER,
+                        "'%s' of '%s' is a list of chat messages, by which no "
+                        "row can be chosen",
+                        in->name, from->name);
+    }
+    return RLF_OK;
+}
+
+rlf_status
+rlf_data_choose(rlf_data *data, const rlf_expr *condition, rlf_err *err)
+{
+    const rlf_data *from = data->members[0];
+    rlf_arena *arena = data->arena;
+    uint32_t rows = (uint32_t)from->records.count, n = 0;
+    const rlf_record_column **column = RLF_NEW_ARRAY(
+        arena, const rlf_record_column *, condition->inputs.count);
+    value *at = RLF_NEW_ARRAY(arena, value, condition->ops.count);
+    RLF_TRY(find_columns(from, condition, column, err));
+    data->row = RLF_NEW_ARRAY(arena, uint32_t, rows);
+    for (uint32_t i = 0; i < rows; i++)
+        if (holds(condition, column, i, at))
+            data->row[n++] = i;
+    if (!n) {
+        rlf_fail(err, RLF_USER,
+                 "no row of '%s' is left: the condition holds for none of %u",
+                 from->name, rows);
+        rlf_err_hint(err, "choose by less, or look at what the fields hold");
+        return RLF_USER;
+    }
+    take_rows(arena, &from->records, data->row, n, &data->records);
+    data->prompt = rlf_records_column(&data->records, "prompt");
+    return RLF_OK;
+}
+
+/* ---- mix ---- */
+
+static const char *const kind_words[] = {"a number", "a text",
+                                         "a list of chat messages"};
+
+/* Does every member have a column like `c`? RLF_USER if one of another kind. */
+static rlf_status
+is_shared(const rlf_data *data, const rlf_record_column *c, rlf_err *err,
+          bool *out)
+{
+    *out = true;
+    for (size_t m = 1; m < data->n_members; m++) {
+        const rlf_record_column *other =
+            rlf_records_column(&data->members[m]->records, c->label);
+        if (other && other->kind != c->kind) {
+            rlf_fail(err, RLF_USER, "'%s' is %s in '%s' and %s in '%s'",
+                     c->label, kind_words[c->kind], data->members[0]->name,
+                     kind_words[other->kind], data->members[m]->name);
+            rlf_err_hint(err, "give it another label in one of them, or make "
+                              "it the same kind in both");
+            return RLF_USER;
+        }
+        *out = *out && other;
+    }
+    return RLF_OK;
+}
+
+/* All members have prompts, or none has. */
+static rlf_status
+check_prompts(const rlf_data *data, rlf_err *err)
+{
+    for (size_t m = 1; m < data->n_members; m++) {
+        const rlf_data *a = data->members[0], *b = data->members[m];
+        if (!a->prompt == !b->prompt)
+            continue;
+        rlf_fail(err, RLF_USER, "'%s' has prompts and '%s' has none",
+                 a->prompt ? a->name : b->name, a->prompt ? b->name : a->name);
+        rlf_err_hint(err, "say prompt: in both, or in neither");
+        return RLF_USER;
+    }
+    return RLF_OK;
+}
+
+/* The members' columns like `c`, one after the other. */
+static void
+join_column(const rlf_data *data, const rlf_record_column *c,
+            rlf_record_column *to)
+{
+    size_t n = data->records.count;
+    double *numbers = NULL;
+    rlf_str *texts = NULL;
+    rlf_chat *chats = NULL;
+    *to = (rlf_record_column){
+        .label = c->label, .field = c->field, .kind = c->kind};
+    if (c->numbers)
+        to->numbers = numbers = RLF_NEW_ARRAY(data->arena, double, n);
+    if (c->texts)
+        to->texts = texts = RLF_NEW_ARRAY(data->arena, rlf_str, n);
+    if (c->chats)
+        to->chats = chats = RLF_NEW_ARRAY(data->arena, rlf_chat, n);
+    for (size_t m = 0; m < data->n_members; m++) {
+        const rlf_records *from = &data->members[m]->records;
+        const rlf_record_column *a = rlf_records_column(from, c->label);
+        uint32_t at = data->first[m];
+        for (size_t i = 0; i < from->count; i++, at++) {
+            if (numbers)
+                numbers[at] = a->numbers[i];
+            else if (texts)
+                texts[at] = a->texts[i];
+            else
+                chats[at] = a->chats[i];
+        }
+    }
+}
+
+rlf_status
+rlf_data_join(rlf_data *data, rlf_err *err)
+{
+    rlf_records *to = &data->records;
+    const rlf_records *model = &data->members[0]->records;
+    uint64_t rows = 0;
+    RLF_TRY(check_prompts(data, err));
+    data->first = RLF_NEW_ARRAY(data->arena, uint32_t, data->n_members + 1);
+    to->path = data->name;
+    to->hash = RLF_HASH_INIT;
+    for (size_t m = 0; m < data->n_members; m++) {
+        const rlf_records *from = &data->members[m]->records;
+        rows += from->count;
+        if (rows >= UINT32_MAX)
+            return rlf_fail(err, RLF_USER, "'%s' has more than 4 billion rows",
+                            data->name);
+        data->first[m + 1] = (uint32_t)rows;
+        to->hash = rlf_hash(to->hash, &from->hash, sizeof from->hash);
+    }
+    to->count = rows;
+    to->columns =
+        RLF_NEW_ARRAY(data->arena, rlf_record_column, model->n_columns);
+    for (size_t c = 0; c < model->n_columns; c++) {
+        bool shared;
+        RLF_TRY(is_shared(data, &model->columns[c], err, &shared));
+        if (shared)
+            join_column(data, &model->columns[c],
+                        &to->columns[to->n_columns++]);
+    }
+    data->prompt = rlf_records_column(to, "prompt");
+    return RLF_OK;
+}
