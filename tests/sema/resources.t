@@ -96,10 +96,10 @@ test.rlf:27:27: error: a hook cannot give one per 'b'
    27 | hook h3 = lua("x") -> (a: b)
       |                           ^
 hint: it gives a sample, token or text
-test.rlf:28:1: error: a state per row of a data set cannot run yet
-   28 | state s1 : prompts = 0.5
-      | ^~~~~~~~~~~~~~~~~~~~~~~~
-1 more error
+test.rlf:29:12: error: 'step' has no value before the run starts
+   29 | state s2 = step
+      |            ^~~~
+hint: here only parameters and numbers can stand
 === paths: relative to the file, absolute, of the library
 import "std/advantage"
 import "std/loss"
