@@ -5,7 +5,8 @@ noinst_LTLIBRARIES += libdev.la
 libdev_la_SOURCES = \
 	%D%/cores.c %D%/cores.h \
 	%D%/cpu.c %D%/dev.h \
-	%D%/team.c %D%/team.h
+	%D%/team.c %D%/team.h \
+	%D%/word.c %D%/word.h
 
 check_PROGRAMS += \
 	tests/unit/dev_cpu \

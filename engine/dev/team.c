@@ -1,33 +1,20 @@
 /* The team of threads: a word per worker to wait on, one counter to join.
  *
  * Each worker waits for its own `go` word to change, so a region on some of
- * the threads does not wake the others. Who is about to sleep says so first
- * (`asleep`) and looks again; who changes a word looks at `asleep` after. */
+ * the threads does not wake the others (word.h says how it waits). */
 #define _GNU_SOURCE
 #include "engine/dev/team.h"
 #include "engine/base/arena.h"
 #include "engine/dev/cores.h"
+#include "engine/dev/word.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
-#define SPIN_NS 50000
-
-/* A word that is waited on, on a cache line of its own. */
-typedef struct word {
-    _Alignas(64) uint32_t value;
-    uint32_t asleep; /* how many sleep on it, or are about to */
-} word;
 
 typedef struct worker {
-    word go;
+    rlf_word go;
     rlf_team *team;
     int index;
     bool started;
@@ -35,8 +22,8 @@ typedef struct worker {
 } worker;
 
 struct rlf_team {
-    word pending; /* workers of the region not done yet */
-    word phase;   /* of the barrier */
+    rlf_word pending; /* workers of the region not done yet */
+    rlf_word phase;   /* of the barrier */
     uint32_t arrived;
     int n, n_region;
     bool spin, stop;
@@ -44,16 +31,6 @@ struct rlf_team {
     void *arg;
     worker *workers; /* [n], the first unused */
 };
-
-static void
-relax(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
 
 /* Control word of floating point: round to nearest, denormals kept. */
 static uint64_t
@@ -92,44 +69,6 @@ float_mode_standard(void)
 #endif
 }
 
-static int64_t
-now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-/* Return once the word is no longer `old`. */
-static void
-wait_change(const rlf_team *team, word *w, uint32_t old)
-{
-    if (__atomic_load_n(&w->value, __ATOMIC_ACQUIRE) != old)
-        return;
-    if (team->spin) {
-        int64_t until = now_ns() + SPIN_NS;
-        do {
-            for (int i = 0; i < 32; i++) {
-                if (__atomic_load_n(&w->value, __ATOMIC_ACQUIRE) != old)
-                    return;
-                relax();
-            }
-        } while (now_ns() < until);
-    }
-    __atomic_fetch_add(&w->asleep, 1, __ATOMIC_SEQ_CST);
-    while (__atomic_load_n(&w->value, __ATOMIC_SEQ_CST) == old)
-        syscall(SYS_futex, &w->value, FUTEX_WAIT_PRIVATE, old, NULL, NULL, 0);
-    __atomic_fetch_sub(&w->asleep, 1, __ATOMIC_RELAXED);
-}
-
-static void
-wake(word *w)
-{
-    if (__atomic_load_n(&w->asleep, __ATOMIC_SEQ_CST))
-        syscall(SYS_futex, &w->value, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL,
-                0);
-}
-
 static void *
 worker_main(void *arg)
 {
@@ -137,12 +76,12 @@ worker_main(void *arg)
     rlf_team *team = w->team;
     float_mode_set(float_mode_standard());
     for (uint32_t seen = 0;; seen++) {
-        wait_change(team, &w->go, seen);
+        rlf_word_wait(&w->go, seen, team->spin, RLF_FOREVER);
         if (team->stop)
             return NULL;
         team->fn(team->arg, w->index, team->n_region);
         if (__atomic_sub_fetch(&team->pending.value, 1, __ATOMIC_SEQ_CST) == 0)
-            wake(&team->pending);
+            rlf_word_wake(&team->pending);
     }
 }
 
@@ -196,8 +135,7 @@ rlf_team_free(rlf_team *team)
         worker *w = &team->workers[i];
         if (!w->started)
             continue;
-        __atomic_fetch_add(&w->go.value, 1, __ATOMIC_SEQ_CST);
-        wake(&w->go);
+        rlf_word_ring(&w->go);
         pthread_join(w->thread, NULL);
     }
     free(team->workers);
@@ -228,14 +166,12 @@ rlf_team_run_some(rlf_team *team, int n, rlf_team_fn *fn, void *arg)
     team->n_region = n;
     __atomic_store_n(&team->pending.value, (uint32_t)n - 1, __ATOMIC_RELAXED);
     for (int i = 1; i < n; i++) {
-        word *go = &team->workers[i].go;
-        __atomic_fetch_add(&go->value, 1, __ATOMIC_SEQ_CST);
-        wake(go);
+        rlf_word_ring(&team->workers[i].go);
     }
     fn(arg, 0, n);
     uint32_t left;
     while ((left = __atomic_load_n(&team->pending.value, __ATOMIC_ACQUIRE)))
-        wait_change(team, &team->pending, left);
+        rlf_word_wait(&team->pending, left, team->spin, RLF_FOREVER);
     if (mode != standard)
         float_mode_set(mode);
 }
@@ -249,9 +185,8 @@ rlf_team_barrier(rlf_team *team)
     uint32_t at = __atomic_add_fetch(&team->arrived, 1, __ATOMIC_ACQ_REL);
     if (at == (uint32_t)team->n_region) {
         __atomic_store_n(&team->arrived, 0, __ATOMIC_RELAXED);
-        __atomic_fetch_add(&team->phase.value, 1, __ATOMIC_SEQ_CST);
-        wake(&team->phase);
+        rlf_word_ring(&team->phase);
     } else {
-        wait_change(team, &team->phase, phase);
+        rlf_word_wait(&team->phase, phase, team->spin, RLF_FOREVER);
     }
 }
