@@ -204,7 +204,7 @@ rlf_status rlf_group_reduce_scatter(rlf_group *group, const void *in, void *out,
                                     const size_t *counts, rlf_comm_type type,
                                     rlf_comm_how how, rlf_err *err);
 /* The same tree on one rank: out[i] = the tree over parts[0..n_parts)[i] for n
- * elements. `out` may be parts[0]; it overlaps no other. */
+ * elements. `out` may be one of the parts. */
 void rlf_comm_fold(void *out, const void *const *parts, int n_parts, size_t n,
                    rlf_comm_type type, rlf_comm_how how);
 

@@ -1,0 +1,421 @@
+/* Batches: starting them, moving them on, waiting, giving up. The one waiting
+ * loop of the folder is wait_for(): all that waits comes through it. */
+#include "engine/base/clock.h"
+#include "engine/comm/internal.h"
+
+#include <sched.h>
+#include <stdio.h>
+
+/* A rank that polls another process yields for so long, then naps between. */
+#define YIELD_NS 2000000
+#define NAP_NS 50000
+#define SPIN_NS 50000
+
+const char *const rlf_kind_names[RLF_KINDS] = {
+    [RLF_KIND_BATCH] = "a batch",
+    [RLF_KIND_BARRIER] = "barrier",
+    [RLF_KIND_BCAST] = "bcast",
+    [RLF_KIND_ALL_GATHER] = "all-gather",
+    [RLF_KIND_ALL_TO_ALL] = "all-to-all",
+    [RLF_KIND_ALL_REDUCE] = "all-reduce",
+    [RLF_KIND_REDUCE] = "reduce",
+    [RLF_KIND_REDUCE_SCATTER] = "reduce-scatter",
+};
+
+static rlf_batch *
+batch_take(rlf_comm *comm, size_t n)
+{
+    rlf_batch *b = comm->spare;
+    if (b)
+        comm->spare = b->next;
+    else
+        b = rlf_calloc(1, sizeof *b);
+    if (b->room < n) {
+        free(b->requests);
+        b->requests = rlf_malloc(n * sizeof *b->requests);
+        b->room = n;
+    }
+    b->comm = comm;
+    b->n = b->left = n;
+    b->cancelled = false;
+    b->next = NULL;
+    b->before = comm->last;
+    if (comm->last)
+        comm->last->next = b;
+    else
+        comm->first = b;
+    comm->last = b;
+    return b;
+}
+
+static void
+batch_release(rlf_batch *b)
+{
+    rlf_comm *comm = b->comm;
+    if (b->before)
+        b->before->next = b->next;
+    else
+        comm->first = b->next;
+    if (b->next)
+        b->next->before = b->before;
+    else
+        comm->last = b->before;
+    b->next = comm->spare;
+    comm->spare = b;
+}
+
+static void
+batch_cancel(rlf_batch *b)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        rlf_request *r = &b->requests[i];
+        if (r->channel && !r->finished)
+            rlf_channel_cancel(r);
+    }
+    b->cancelled = true;
+}
+
+/* After an abort: nothing of this rank is read or written any more. */
+static void
+cancel_all(rlf_comm *comm)
+{
+    for (rlf_batch *b = comm->first; b; b = b->next)
+        if (!b->cancelled)
+            batch_cancel(b);
+    if (comm->n_remote)
+        comm->world->options.backend->cancel(comm);
+    comm->n_remote = 0;
+}
+
+void
+rlf_comm_batches_free(rlf_comm *comm)
+{
+    while (comm->first)
+        batch_release(comm->first);
+    while (comm->spare) {
+        rlf_batch *b = comm->spare;
+        comm->spare = b->next;
+        free(b->requests);
+        free(b);
+    }
+}
+
+rlf_status
+rlf_comm_give_up(rlf_comm *comm, rlf_err *err)
+{
+    if (err->status == RLF_OK || err->status == RLF_PEER) {
+        rlf_comm_check(comm->world, err);
+        char text[256];
+        rlf_comm_waits(comm, text, sizeof text);
+        if (*text)
+            rlf_err_detail(err, "%s", text);
+    } else {
+        rlf_err_place(err, (rlf_span){0},
+                      __atomic_load_n(&comm->label, __ATOMIC_RELAXED));
+        if (err->rank < 0)
+            err->rank = comm->rank;
+        rlf_comm_abort(comm->world, err);
+    }
+    cancel_all(comm);
+    return err->status;
+}
+
+void
+rlf_request_finish(rlf_comm *comm, rlf_request *r)
+{
+    r->finished = true;
+    r->batch->left--;
+    comm->n_moved++;
+    if (!r->channel)
+        comm->n_remote--;
+}
+
+rlf_status
+rlf_comm_progress(rlf_comm *comm, rlf_err *err)
+{
+    if (comm->n_remote)
+        RLF_TRY(comm->world->options.backend->progress(comm, err));
+    for (rlf_batch *b = comm->first; b; b = b->next) {
+        if (!b->left || b->cancelled)
+            continue;
+        for (size_t i = 0; i < b->n; i++) {
+            rlf_request *r = &b->requests[i];
+            if (r->finished || !r->channel)
+                continue;
+            bool done;
+            RLF_TRY(rlf_channel_move(comm, r, &done, err));
+            if (done)
+                rlf_request_finish(comm, r);
+        }
+    }
+    return RLF_OK;
+}
+
+static rlf_status
+request_start(rlf_comm *comm, rlf_request *r, rlf_err *err)
+{
+    if (comm->fault && --comm->fault == 0)
+        return rlf_fail(err, RLF_ENV, "rank %d fails in %s, as a test wants it",
+                        comm->rank, rlf_kind_names[r->batch->kind]);
+    if (r->channel) {
+        rlf_channel_start(comm, r);
+        return RLF_OK;
+    }
+    comm->n_remote++;
+    return comm->world->options.backend->start(comm, r, err);
+}
+
+/* Requests of one side into b->requests[at...]. */
+static void
+requests_fill(rlf_group *group, rlf_batch *b, size_t at, int tag, bool send,
+              const rlf_part *parts, int n)
+{
+    const rlf_comm_world *world = group->comm->world;
+    for (int i = 0; i < n; i++) {
+        RLF_ASSERT(parts[i].peer >= 0 && parts[i].peer < group->n);
+        int peer = group->ranks[parts[i].peer], me = group->comm->rank;
+        rlf_channel *channel = NULL;
+        if (rlf_process_of(world, peer) == world->process) {
+            int from = (send ? me : peer) % world->local;
+            int to = (send ? peer : me) % world->local;
+            channel = rlf_channel_at(world, from, to);
+        }
+        b->requests[at + (size_t)i] = (rlf_request){.channel = channel,
+                                                    .data = parts[i].data,
+                                                    .bytes = parts[i].bytes,
+                                                    .peer = peer,
+                                                    .tag = tag,
+                                                    .send = send,
+                                                    .batch = b};
+    }
+}
+
+rlf_status
+rlf_batch_begin(rlf_group *group, rlf_comm_kind kind, int tag,
+                const rlf_part *sends, int n_sends, const rlf_part *receives,
+                int n_receives, rlf_batch **out, rlf_err *err)
+{
+    rlf_comm *comm = group->comm;
+    *out = NULL;
+    if (rlf_world_aborted(comm->world))
+        return rlf_comm_give_up(comm, err);
+    rlf_batch *b = batch_take(comm, (size_t)n_sends + (size_t)n_receives);
+    b->kind = kind;
+    if (kind != RLF_KIND_BATCH)
+        tag = RLF_TAG_LAST + (int)kind;
+    /* receives first: a small send then goes straight into its place */
+    requests_fill(group, b, 0, tag, false, receives, n_receives);
+    requests_fill(group, b, (size_t)n_receives, tag, true, sends, n_sends);
+    for (size_t i = 0; i < b->n; i++) {
+        rlf_status status = request_start(comm, &b->requests[i], err);
+        if (status < 0) {
+            /* those not started are not to be cancelled */
+            b->n = i;
+            status = rlf_comm_give_up(comm, err);
+            batch_release(b);
+            return status;
+        }
+    }
+    *out = b;
+    return RLF_OK;
+}
+
+rlf_status
+rlf_group_start(rlf_group *group, int tag, const rlf_part *sends, int n_sends,
+                const rlf_part *receives, int n_receives, rlf_batch **out,
+                rlf_err *err)
+{
+    RLF_ASSERT(tag >= 0 && tag <= RLF_TAG_LAST);
+    return rlf_batch_begin(group, RLF_KIND_BATCH, tag, sends, n_sends, receives,
+                           n_receives, out, err);
+}
+
+/* -- waiting ------------------------------------------------------------ */
+
+void
+rlf_comm_pause(rlf_comm *comm, uint32_t bell, uint64_t idle, uint64_t ns)
+{
+    if (!comm->n_remote) {
+        rlf_word_wait(&comm->bell, bell, comm->spin, ns);
+        return;
+    }
+    uint64_t gone = rlf_clock_now() - idle;
+    if (gone >= YIELD_NS)
+        rlf_word_wait(&comm->bell, bell, false, ns < NAP_NS ? ns : NAP_NS);
+    else if (comm->spin && gone < SPIN_NS)
+        rlf_word_relax();
+    else
+        sched_yield();
+}
+
+/* The first request that keeps a batch from being done; NULL: none. */
+static const rlf_request *
+open_request(const rlf_batch *b)
+{
+    for (size_t i = 0; b && i < b->n; i++)
+        if (!b->requests[i].finished)
+            return &b->requests[i];
+    return NULL;
+}
+
+/* Tell other threads what this one waits for, from now on. */
+static void
+waiting_set(rlf_comm *comm, const rlf_batch *b)
+{
+    rlf_waiting *w = &comm->waiting;
+    const rlf_request *r = open_request(b);
+    if (r) {
+        __atomic_store_n(&w->send, r->send, __ATOMIC_RELAXED);
+        __atomic_store_n(&w->kind, (int)b->kind, __ATOMIC_RELAXED);
+        __atomic_store_n(&w->peer, r->peer, __ATOMIC_RELAXED);
+        __atomic_store_n(&w->bytes, (uint64_t)r->bytes, __ATOMIC_RELAXED);
+        __atomic_store_n(&w->since, rlf_clock_now(), __ATOMIC_RELAXED);
+    }
+    __atomic_store_n(&w->on, r != NULL, __ATOMIC_RELEASE);
+}
+
+void
+rlf_comm_waits(const rlf_comm *comm, char *text, size_t room)
+{
+    const rlf_waiting *w = &comm->waiting;
+    *text = 0;
+    if (!__atomic_load_n(&w->on, __ATOMIC_ACQUIRE))
+        return;
+    bool send = __atomic_load_n(&w->send, __ATOMIC_RELAXED);
+    uint64_t since = __atomic_load_n(&w->since, __ATOMIC_RELAXED);
+    const char *label = __atomic_load_n(&comm->label, __ATOMIC_RELAXED);
+    snprintf(text, room,
+             "rank %d has waited %.1f s in %s%s%s for %s rank %d (%llu bytes)",
+             comm->rank, rlf_clock_since(since),
+             rlf_kind_names[__atomic_load_n(&w->kind, __ATOMIC_RELAXED)],
+             label ? " of " : "", label ? label : "",
+             send ? "the receiver" : "the sender",
+             __atomic_load_n(&w->peer, __ATOMIC_RELAXED),
+             (unsigned long long)__atomic_load_n(&w->bytes, __ATOMIC_RELAXED));
+}
+
+/* The sum of the beats of the peers in this process that keep us waiting. */
+static uint32_t
+peers_beat(const rlf_comm *comm, const rlf_batch *b)
+{
+    const rlf_comm_world *world = comm->world;
+    uint32_t sum = 0;
+    for (size_t i = 0; i < b->n; i++) {
+        const rlf_request *r = &b->requests[i];
+        if (!r->finished && r->channel)
+            sum += __atomic_load_n(&world->ends[r->peer % world->local]->beat,
+                                   __ATOMIC_RELAXED);
+    }
+    return sum;
+}
+
+static rlf_status
+too_long(rlf_comm *comm, rlf_err *err)
+{
+    char text[256];
+    rlf_comm_waits(comm, text, sizeof text);
+    rlf_fail(err, RLF_ENV, "%s, longer than the limit of %g s", text,
+             comm->world->options.limit);
+    rlf_err_hint(err, "see what that rank was doing; if it was working, raise "
+                      "the limit");
+    return rlf_comm_give_up(comm, err);
+}
+
+/* Nothing is done yet: one pause, or the end of patience. */
+typedef struct patience {
+    uint64_t idle, moved; /* since when; n_moved then */
+    uint32_t beats;
+} patience;
+
+static rlf_status
+be_patient(rlf_comm *comm, const rlf_batch *b, uint32_t bell, patience *p,
+           rlf_err *err)
+{
+    uint64_t now = rlf_clock_now();
+    if (!p->idle || p->moved != comm->n_moved) {
+        *p = (patience){now, comm->n_moved, peers_beat(comm, b)};
+        waiting_set(comm, b);
+    }
+    uint64_t limit = (uint64_t)(comm->world->options.limit * 1e9);
+    uint64_t left = RLF_FOREVER;
+    if (limit) {
+        uint64_t gone = now - p->idle;
+        uint32_t beats = gone < limit ? p->beats : peers_beat(comm, b);
+        if (beats != p->beats) {
+            p->idle = now;
+            p->beats = beats;
+            gone = 0;
+        }
+        if (gone >= limit)
+            return too_long(comm, err);
+        left = limit - gone;
+    }
+    rlf_comm_pause(comm, bell, p->idle, left);
+    return RLF_OK;
+}
+
+static rlf_status
+wait_for(rlf_comm *comm, rlf_batch *b, rlf_err *err)
+{
+    patience p = {0};
+    for (;;) {
+        uint32_t bell = rlf_word_get(&comm->bell);
+        if (rlf_world_aborted(comm->world))
+            return rlf_comm_give_up(comm, err);
+        if (rlf_comm_progress(comm, err) < 0)
+            return rlf_comm_give_up(comm, err);
+        if (!b->left)
+            return RLF_OK;
+        RLF_TRY(be_patient(comm, b, bell, &p, err));
+    }
+}
+
+rlf_status
+rlf_batch_wait(rlf_batch **batch, rlf_err *err)
+{
+    rlf_batch *b = *batch;
+    *batch = NULL;
+    rlf_status status = wait_for(b->comm, b, err);
+    waiting_set(b->comm, NULL);
+    batch_release(b);
+    return status;
+}
+
+rlf_status
+rlf_batch_test(rlf_batch **batch, rlf_err *err)
+{
+    rlf_batch *b = *batch;
+    rlf_comm *comm = b->comm;
+    rlf_status status = RLF_PEER;
+    if (!rlf_world_aborted(comm->world))
+        status = rlf_comm_progress(comm, err);
+    if (status == RLF_OK && b->left)
+        return RLF_AGAIN;
+    if (status < 0)
+        status = rlf_comm_give_up(comm, err);
+    *batch = NULL;
+    batch_release(b);
+    return status;
+}
+
+rlf_status
+rlf_batch_run(rlf_group *group, rlf_comm_kind kind, const rlf_part *sends,
+              int n_sends, const rlf_part *receives, int n_receives,
+              rlf_err *err)
+{
+    rlf_batch *batch;
+    RLF_TRY(rlf_batch_begin(group, kind, 0, sends, n_sends, receives,
+                            n_receives, &batch, err));
+    return rlf_batch_wait(&batch, err);
+}
+
+rlf_status
+rlf_group_exchange(rlf_group *group, int tag, const rlf_part *sends,
+                   int n_sends, const rlf_part *receives, int n_receives,
+                   rlf_err *err)
+{
+    rlf_batch *batch;
+    RLF_TRY(rlf_group_start(group, tag, sends, n_sends, receives, n_receives,
+                            &batch, err));
+    return rlf_batch_wait(&batch, err);
+}

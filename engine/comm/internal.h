@@ -1,0 +1,216 @@
+/* What the files of this folder share: ends, batches, requests, the interface
+ * of a backend. Not for others; the contract is comm.h. */
+#ifndef RLF_COMM_INTERNAL_H
+#define RLF_COMM_INTERNAL_H
+
+#include "engine/base/vec.h"
+#include "engine/comm/comm.h"
+#include "engine/comm/mail.h"
+#include "engine/dev/word.h"
+
+#include <pthread.h>
+
+/* A send of at most that much is copied at once. */
+#define EAGER_BYTES 1024
+/* So many such copies wait for their receiver, then the sender waits. */
+#define EAGER_CELLS 64
+/* Where parts of other ranks are added. */
+#define STAGING_BYTES ((size_t)1 << 19)
+#define LEAST_CHUNK ((size_t)4096)
+
+typedef enum rlf_comm_kind { /* of a batch; gives tag and name */
+                             RLF_KIND_BATCH,
+                             RLF_KIND_BARRIER,
+                             RLF_KIND_BCAST,
+                             RLF_KIND_ALL_GATHER,
+                             RLF_KIND_ALL_TO_ALL,
+                             RLF_KIND_ALL_REDUCE,
+                             RLF_KIND_REDUCE,
+                             RLF_KIND_REDUCE_SCATTER,
+                             RLF_KINDS
+} rlf_comm_kind;
+#define RLF_TAGS (RLF_TAG_LAST + RLF_KINDS)
+
+typedef struct rlf_channel rlf_channel;
+
+/* One send or receive under way. The state changes under the channel's lock,
+ * but for COPYING to DONE; the owner alone counts it as finished. */
+typedef enum rlf_request_state {
+    RLF_REQUEST_POSTED,  /* in a list of its channel */
+    RLF_REQUEST_MATCHED, /* `other` is set; the receiver copies */
+    RLF_REQUEST_COPYING,
+    RLF_REQUEST_DONE,
+} rlf_request_state;
+
+typedef struct rlf_request {
+    struct rlf_request *next;  /* in the channel's list */
+    struct rlf_request *other; /* matched */
+    rlf_channel *channel;      /* NULL: of another process */
+    char *data;
+    size_t bytes;
+    int peer, tag; /* peer: world rank */
+    uint32_t state;
+    bool send, cell, finished;
+    int n_pieces; /* of another process: not yet done */
+    rlf_batch *batch;
+} rlf_request;
+
+struct rlf_batch {
+    rlf_batch *next, *before; /* of those under way */
+    rlf_comm *comm;
+    rlf_comm_kind kind;
+    size_t n, left, room;
+    rlf_request *requests;
+    bool cancelled;
+};
+
+typedef struct rlf_mailbox {
+    pthread_mutex_t lock;
+    uint32_t count; /* atomic */
+    uint32_t first, n_slots;
+    size_t slot_bytes; /* with its head */
+    char *slots;
+} rlf_mailbox;
+
+/* What a rank waits for, readable by other threads (atomic each). */
+typedef struct rlf_waiting {
+    bool on, send;
+    int kind, peer;
+    uint64_t since, bytes;
+} rlf_waiting;
+
+struct rlf_comm {
+    rlf_word bell; /* rung when something may have changed for this rank */
+    uint32_t beat; /* atomic */
+    rlf_comm_world *world;
+    int rank, index;
+    bool spin;
+    const char *label; /* atomic */
+    rlf_group *all;
+    rlf_batch *first, *last; /* under way, oldest first */
+    rlf_batch *spare;
+    uint64_t n_moved; /* requests finished */
+    int64_t fault;
+    char *staging;
+    size_t staging_bytes;
+    rlf_waiting waiting;
+    rlf_mailbox mailbox;
+    void *remote; /* the backend's */
+    int n_remote; /* requests of other processes under way */
+};
+
+typedef struct rlf_links rlf_links;
+
+struct rlf_comm_world {
+    rlf_comm_options options;
+    rlf_comm_caps caps;
+    int size, local, process;
+    int *machine; /* [n_processes] */
+    rlf_comm **ends;
+    rlf_comm *controller;
+    rlf_channel *channels; /* [local * local], from * local + to */
+    void *remote;          /* the backend's */
+    rlf_links *links;
+    pthread_mutex_t lock; /* of first_error */
+    uint32_t aborted;     /* atomic */
+    rlf_err first_error;
+};
+
+struct rlf_group {
+    rlf_comm *comm;
+    int n, index;
+    bool one_process;
+    int *ranks;
+    rlf_part *sends, *receives; /* [n], filled by the call in progress */
+    size_t *counts;             /* the same */
+    const void **parts;         /* the same */
+};
+
+/* How ranks of other processes are reached. Calls never block. After an abort
+ * none of them touches a buffer. */
+struct rlf_comm_backend {
+    const char *name, *doc;
+    /* Join the other processes: sets world->process, caps.n_processes and
+     * world->remote. This and close() may wait. */
+    rlf_status (*open)(rlf_comm_world *world, rlf_err *err);
+    /* `bytes` of every process into all[n_processes][bytes]. */
+    rlf_status (*share)(rlf_comm_world *world, const void *mine, size_t bytes,
+                        void *all, rlf_err *err);
+    void (*close)(rlf_comm_world *world, bool good);
+    void (*kill)(rlf_comm_world *world, int exit_status);
+    void (*end_open)(rlf_comm *comm);
+    void (*end_close)(rlf_comm *comm);
+    rlf_status (*start)(rlf_comm *comm, rlf_request *request, rlf_err *err);
+    /* Test what is under way; rlf_request_finish() for what is done. */
+    rlf_status (*progress)(rlf_comm *comm, rlf_err *err);
+    /* Forget all that this end has under way; the run was aborted. */
+    void (*cancel)(rlf_comm *comm);
+};
+
+static inline int
+rlf_process_of(const rlf_comm_world *world, int rank)
+{
+    return rank / world->local;
+}
+
+static inline bool
+rlf_world_aborted(const rlf_comm_world *world)
+{
+    return __atomic_load_n(&world->aborted, __ATOMIC_ACQUIRE);
+}
+
+/* batch.c */
+extern const char *const rlf_kind_names[RLF_KINDS];
+rlf_status rlf_batch_begin(rlf_group *group, rlf_comm_kind kind, int tag,
+                           const rlf_part *sends, int n_sends,
+                           const rlf_part *receives, int n_receives,
+                           rlf_batch **out, rlf_err *err);
+rlf_status rlf_batch_run(rlf_group *group, rlf_comm_kind kind,
+                         const rlf_part *sends, int n_sends,
+                         const rlf_part *receives, int n_receives,
+                         rlf_err *err);
+/* Move on all that this end has under way. */
+rlf_status rlf_comm_progress(rlf_comm *comm, rlf_err *err);
+/* The run fails: by *err if something was decided here, then it is aborted;
+ * else another rank failed first and *err tells. Cancels all; the status. */
+rlf_status rlf_comm_give_up(rlf_comm *comm, rlf_err *err);
+void rlf_request_finish(rlf_comm *comm, rlf_request *request);
+/* Sleep, spin or yield until the bell rings or `ns` are over; `idle`: since
+ * when nothing moved. */
+void rlf_comm_pause(rlf_comm *comm, uint32_t bell, uint64_t idle, uint64_t ns);
+void rlf_comm_batches_free(rlf_comm *comm);
+
+/* group.c */
+/* Where block i of n_blocks even blocks of n begins; i = n_blocks: n. */
+size_t rlf_group_block(size_t n, int n_blocks, int i);
+/* All-gather of bytes[member], under the name of `kind`. */
+rlf_status rlf_group_gather(rlf_group *group, rlf_comm_kind kind,
+                            const void *data, const size_t *bytes, void *out,
+                            rlf_err *err);
+
+/* thread.c: ranks of one process */
+void rlf_channels_new(rlf_comm_world *world);
+void rlf_channels_free(rlf_comm_world *world);
+/* From and to: indexes of ranks of this process. */
+rlf_channel *rlf_channel_at(const rlf_comm_world *world, int from, int to);
+void rlf_channel_start(rlf_comm *comm, rlf_request *request);
+/* Copies if matched; whether the request is done. */
+rlf_status rlf_channel_move(rlf_comm *comm, rlf_request *request, bool *done,
+                            rlf_err *err);
+void rlf_channel_cancel(rlf_request *request);
+
+/* mail.c */
+void rlf_mailbox_open(rlf_mailbox *box, int n_slots, size_t slot_bytes);
+void rlf_mailbox_close(rlf_mailbox *box);
+/* Into the box of a rank of this process or of the controller. */
+rlf_status rlf_mail_deliver(rlf_comm_world *world, int to, int from,
+                            const void *message, size_t bytes, rlf_err *err);
+
+/* link.c: connections between processes, with a thread that reads */
+rlf_status rlf_links_open(rlf_comm_world *world, rlf_err *err);
+void rlf_links_close(rlf_comm_world *world, bool good);
+void rlf_links_mail(rlf_links *links, int to, int from, const void *message,
+                    size_t bytes);
+void rlf_links_abort(rlf_links *links, const rlf_err *cause);
+
+#endif

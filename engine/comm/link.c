@@ -1,0 +1,323 @@
+/* The control channel between processes: TCP, a star around process 0.
+ *
+ * Each process has one thread that sleeps in poll() and handles what arrives:
+ * mail is put into its box or passed on, an abort sets the abort word, and an
+ * end that closes without a good-bye means that its process died. Sending never
+ * blocks: what a socket does not take is kept, and the reader sends it on. */
+#define _GNU_SOURCE
+#include "engine/comm/link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+typedef enum frame_kind { FRAME_MAIL = 1, FRAME_ABORT, FRAME_BYE } frame_kind;
+
+typedef struct frame {
+    uint32_t kind;
+    int32_t to, from;
+    uint32_t bytes; /* that follow */
+} frame;
+
+/* -- sending ------------------------------------------------------------ */
+
+/* What of `out` the socket takes now; the lock is held. */
+static void
+flush(rlf_link *l)
+{
+    size_t at = 0;
+    while (l->fd >= 0 && at < l->out.n) {
+        ssize_t n = send(l->fd, l->out.p + at, l->out.n - at,
+                         MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno != EAGAIN)
+            at = l->out.n; /* the other end is gone: the reader sees it too */
+        if (n < 0)
+            break;
+        at += (size_t)n;
+    }
+    if (at) {
+        memmove(l->out.p, l->out.p + at, l->out.n - at);
+        l->out.n -= at;
+    }
+}
+
+static void
+ring(rlf_links *links)
+{
+    uint64_t one = 1;
+    /* a counter that is full is readable, which is all that is wanted */
+    if (write(links->bell, &one, sizeof one) < 0)
+        return;
+}
+
+static void
+send_frame(rlf_links *links, rlf_link *l, frame f, const void *bytes)
+{
+    pthread_mutex_lock(&l->lock);
+    rlf_buf_add(&l->out, &f, sizeof f);
+    if (f.bytes)
+        rlf_buf_add(&l->out, bytes, f.bytes);
+    flush(l);
+    bool left = l->out.n > 0;
+    pthread_mutex_unlock(&l->lock);
+    if (left)
+        ring(links);
+}
+
+void
+rlf_links_mail(rlf_links *links, int to, int from, const void *message,
+               size_t bytes)
+{
+    const rlf_comm_world *world = links->world;
+    int process = to == RLF_CONTROLLER ? 0 : rlf_process_of(world, to);
+    rlf_link *l = &links->links[0]; /* process 0 passes it on */
+    for (int i = 0; i < links->n; i++)
+        if (links->links[i].process == process)
+            l = &links->links[i];
+    frame f = {FRAME_MAIL, to, from, (uint32_t)bytes};
+    send_frame(links, l, f, message);
+}
+
+void
+rlf_links_abort(rlf_links *links, const rlf_err *cause)
+{
+    frame f = {.kind = FRAME_ABORT, .bytes = sizeof *cause};
+    for (int i = 0; i < links->n; i++)
+        send_frame(links, &links->links[i], f, cause);
+}
+
+/* -- receiving ---------------------------------------------------------- */
+
+static void
+bad_frame(rlf_links *links, const rlf_link *l)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_fail(&err, RLF_BUG, "process %d sends what is no message of rlflow",
+             l->process);
+    rlf_comm_abort(links->world, &err);
+}
+
+static void
+handle_mail(rlf_links *links, const rlf_link *l, const frame *f,
+            const void *bytes)
+{
+    rlf_comm_world *world = links->world;
+    if (f->to < RLF_CONTROLLER || f->to >= world->size ||
+        f->bytes > world->options.mail_bytes) {
+        bad_frame(links, l);
+        return;
+    }
+    int process = f->to == RLF_CONTROLLER ? 0 : rlf_process_of(world, f->to);
+    if (process != world->process) {
+        rlf_links_mail(links, f->to, f->from, bytes, f->bytes);
+        return;
+    }
+    rlf_err err = RLF_ERR_NONE;
+    if (rlf_mail_deliver(world, f->to, f->from, bytes, f->bytes, &err) < 0)
+        rlf_comm_abort(world, &err);
+}
+
+static void
+handle(rlf_links *links, rlf_link *l, const frame *f, const void *bytes)
+{
+    rlf_err err = RLF_ERR_NONE;
+    switch (f->kind) {
+    case FRAME_MAIL:
+        handle_mail(links, l, f, bytes);
+        break;
+    case FRAME_ABORT:
+        memcpy(&err, bytes, sizeof err);
+        rlf_comm_abort(links->world, &err);
+        break;
+    case FRAME_BYE:
+        l->bye = true;
+        break;
+    }
+}
+
+static bool
+frame_fits(const rlf_links *links, const frame *f)
+{
+    size_t most = links->world->options.mail_bytes;
+    return (f->kind == FRAME_MAIL && f->bytes <= most) ||
+           (f->kind == FRAME_ABORT && f->bytes == sizeof(rlf_err)) ||
+           (f->kind == FRAME_BYE && f->bytes == 0);
+}
+
+/* All whole frames of `in`; false when it holds something else. */
+static bool
+handle_frames(rlf_links *links, rlf_link *l)
+{
+    size_t at = 0;
+    frame f;
+    while (l->in.n - at >= sizeof f) {
+        memcpy(&f, l->in.p + at, sizeof f);
+        if (!frame_fits(links, &f))
+            return false;
+        if (l->in.n - at < sizeof f + f.bytes)
+            break;
+        handle(links, l, &f, l->in.p + at + sizeof f);
+        at += sizeof f + f.bytes;
+    }
+    if (at) {
+        memmove(l->in.p, l->in.p + at, l->in.n - at);
+        l->in.n -= at;
+    }
+    return true;
+}
+
+/* The other end closed. */
+static void
+link_lost(rlf_links *links, rlf_link *l)
+{
+    pthread_mutex_lock(&l->lock);
+    close(l->fd);
+    l->fd = -1;
+    pthread_mutex_unlock(&l->lock);
+    if (l->bye || __atomic_load_n(&links->leaving, __ATOMIC_ACQUIRE))
+        return;
+    int first = l->process * links->world->local;
+    rlf_err err = RLF_ERR_NONE;
+    rlf_fail(&err, RLF_PEER,
+             "process %d (ranks %d to %d) is gone: it died or was killed",
+             l->process, first, first + links->world->local - 1);
+    err.rank = first;
+    rlf_comm_abort(links->world, &err);
+}
+
+static void
+link_read(rlf_links *links, rlf_link *l)
+{
+    char bytes[16384];
+    for (;;) {
+        ssize_t n = recv(l->fd, bytes, sizeof bytes, MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n <= 0) {
+            link_lost(links, l);
+            return;
+        }
+        rlf_buf_add(&l->in, bytes, (size_t)n);
+        if (!handle_frames(links, l)) {
+            bad_frame(links, l);
+            link_lost(links, l);
+            return;
+        }
+    }
+}
+
+/* Is there anything left to wait for? */
+static bool
+all_left(rlf_links *links)
+{
+    uint32_t leaving = __atomic_load_n(&links->leaving, __ATOMIC_ACQUIRE);
+    bool open = false;
+    for (int i = 0; i < links->n; i++) {
+        rlf_link *l = &links->links[i];
+        pthread_mutex_lock(&l->lock);
+        open |= l->fd >= 0 && (!l->bye || l->out.n);
+        pthread_mutex_unlock(&l->lock);
+    }
+    return leaving == 2 || (leaving == 1 && !open);
+}
+
+static void *
+reader_main(void *arg)
+{
+    rlf_links *links = arg;
+    struct pollfd *wait = rlf_calloc((size_t)links->n + 1, sizeof *wait);
+    while (!all_left(links)) {
+        wait[0] = (struct pollfd){.fd = links->bell, .events = POLLIN};
+        for (int i = 0; i < links->n; i++) {
+            rlf_link *l = &links->links[i];
+            pthread_mutex_lock(&l->lock);
+            short events = (short)(POLLIN | (l->out.n ? POLLOUT : 0));
+            pthread_mutex_unlock(&l->lock);
+            wait[i + 1] = (struct pollfd){.fd = l->fd, .events = events};
+        }
+        if (poll(wait, (nfds_t)links->n + 1, -1) < 0)
+            continue;
+        uint64_t count;
+        if (wait[0].revents && read(links->bell, &count, sizeof count) < 0)
+            continue;
+        for (int i = 0; i < links->n; i++) {
+            rlf_link *l = &links->links[i];
+            if (wait[i + 1].revents & POLLOUT) {
+                pthread_mutex_lock(&l->lock);
+                flush(l);
+                pthread_mutex_unlock(&l->lock);
+            }
+            if (wait[i + 1].revents & (POLLIN | POLLHUP | POLLERR))
+                link_read(links, l);
+        }
+    }
+    free(wait);
+    return NULL;
+}
+
+/* -- opening and closing ------------------------------------------------ */
+
+rlf_status
+rlf_links_open(rlf_comm_world *world, rlf_err *err)
+{
+    rlf_links *links = world->links = rlf_calloc(1, sizeof *links);
+    links->world = world;
+    links->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (links->bell < 0)
+        return rlf_fail_errno(err, "cannot make an eventfd");
+    rlf_status status = rlf_links_meet(links, err);
+    for (int i = 0; i < links->n; i++)
+        pthread_mutex_init(&links->links[i].lock, NULL);
+    RLF_TRY(status);
+    /* signals are the business of the program's own threads */
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int failed = pthread_create(&links->reader, NULL, reader_main, links);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (failed) {
+        errno = failed;
+        return rlf_fail_errno(err, "cannot start the thread of the control "
+                                   "channel");
+    }
+    links->started = true;
+    return RLF_OK;
+}
+
+void
+rlf_links_close(rlf_comm_world *world, bool good)
+{
+    rlf_links *links = world->links;
+    if (!links)
+        return;
+    if (good)
+        for (int i = 0; i < links->n; i++)
+            send_frame(links, &links->links[i], (frame){.kind = FRAME_BYE},
+                       NULL);
+    __atomic_store_n(&links->leaving, good ? 1 : 2, __ATOMIC_RELEASE);
+    if (links->started) {
+        ring(links);
+        pthread_join(links->reader, NULL);
+    }
+    for (int i = 0; i < links->n; i++) {
+        rlf_link *l = &links->links[i];
+        if (l->fd >= 0)
+            close(l->fd);
+        rlf_buf_free(&l->out);
+        rlf_buf_free(&l->in);
+        pthread_mutex_destroy(&l->lock);
+    }
+    if (links->bell >= 0)
+        close(links->bell);
+    free(links->links);
+    free(links);
+    world->links = NULL;
+}

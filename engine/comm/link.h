@@ -1,0 +1,29 @@
+/* Connections between the processes of a world: what meet.c (how they come
+ * about) and link.c (what travels on them) share. */
+#ifndef RLF_COMM_LINK_H
+#define RLF_COMM_LINK_H
+
+#include "engine/base/str.h"
+#include "engine/comm/internal.h"
+
+typedef struct rlf_link {
+    int fd, process;      /* fd -1: closed */
+    bool bye;             /* the other end said good-bye */
+    pthread_mutex_t lock; /* of `out` */
+    rlf_buf out, in;
+} rlf_link;
+
+struct rlf_links {
+    rlf_comm_world *world;
+    rlf_link *links; /* process 0: to every other; else to process 0 alone */
+    int n;
+    int bell; /* eventfd: something to send, or the end */
+    bool started;
+    uint32_t leaving; /* atomic: 1 after saying good-bye, 2 at once */
+    pthread_t reader;
+};
+
+/* Connect: fills links and n, and the world's machines. */
+rlf_status rlf_links_meet(rlf_links *links, rlf_err *err);
+
+#endif

@@ -1,0 +1,297 @@
+/* Worlds: making and ending them, the ends of their ranks, the abort word. */
+#include "engine/base/clock.h"
+#include "engine/comm/internal.h"
+#include "engine/dev/cores.h"
+
+#include <stdlib.h>
+
+#define MAIL_SLOTS 64
+#define MAIL_BYTES 512
+
+const char *
+rlf_comm_launcher(void)
+{
+    static const char *const set_by[] = {"OMPI_COMM_WORLD_SIZE", "PMI_RANK",
+                                         "PMIX_RANK"};
+    for (size_t i = 0; i < RLF_COUNT(set_by); i++)
+        if (getenv(set_by[i]))
+            return getenv("SLURM_STEP_ID") ? "srun" : "mpiexec";
+    return NULL;
+}
+
+static rlf_comm *
+end_new(rlf_comm_world *world, int rank, int index)
+{
+    rlf_comm *comm = aligned_alloc(64, sizeof *comm);
+    RLF_ASSERT(comm);
+    memset(comm, 0, sizeof *comm);
+    comm->world = world;
+    comm->rank = rank;
+    comm->index = index;
+    comm->spin = world->caps.spins;
+    rlf_mailbox_open(&comm->mailbox, world->options.mail_slots,
+                     world->options.mail_bytes);
+    return comm;
+}
+
+static void
+end_free(rlf_comm *comm)
+{
+    if (!comm)
+        return;
+    rlf_comm_batches_free(comm);
+    rlf_group_free(comm->all);
+    rlf_mailbox_close(&comm->mailbox);
+    free(comm->staging);
+    free(comm);
+}
+
+/* How many threads of the run are on this machine decides how they wait. */
+static void
+choose_wait(rlf_comm_world *world)
+{
+    int n = world->options.n_run_threads;
+    for (int p = 0;
+         p < world->caps.n_processes && !world->options.n_run_threads; p++)
+        if (world->machine[p] == world->machine[world->process])
+            n += world->local;
+    int cores = rlf_cores_count();
+    world->caps.spins = n <= cores;
+    for (int i = 0; i < world->local; i++)
+        world->ends[i]->spin = n <= cores;
+    if (world->controller)
+        world->controller->spin = n + 1 <= cores;
+}
+
+static rlf_status
+ends_new(rlf_comm_world *world, rlf_err *err)
+{
+    world->ends = rlf_calloc((size_t)world->local, sizeof(rlf_comm *));
+    int *ranks = rlf_calloc((size_t)world->size, sizeof *ranks);
+    for (int i = 0; i < world->size; i++)
+        ranks[i] = i;
+    rlf_status status = RLF_OK;
+    for (int i = 0; i < world->local && status == RLF_OK; i++) {
+        int rank = world->process * world->local + i;
+        world->ends[i] = end_new(world, rank, i);
+        if (world->options.backend)
+            world->options.backend->end_open(world->ends[i]);
+        status = rlf_group_new(world->ends[i], ranks, world->size,
+                               &world->ends[i]->all, err);
+    }
+    if (world->process == 0)
+        world->controller = end_new(world, RLF_CONTROLLER, -1);
+    free(ranks);
+    return status;
+}
+
+/* The other processes: how many, which is this one, a line to them. */
+static rlf_status
+meet(rlf_comm_world *world, rlf_err *err)
+{
+    const rlf_comm_backend *backend = world->options.backend;
+    if (backend) {
+        RLF_TRY(backend->open(world, err));
+        world->caps.name = backend->name;
+        world->caps.doc = backend->doc;
+    }
+    world->size = world->local * world->caps.n_processes;
+    world->machine = rlf_calloc((size_t)world->caps.n_processes, sizeof(int));
+    RLF_TRY(ends_new(world, err));
+    if (backend)
+        RLF_TRY(rlf_links_open(world, err));
+    choose_wait(world);
+    return RLF_OK;
+}
+
+static void
+world_end(rlf_comm_world *world, bool good)
+{
+    const rlf_comm_backend *backend = world->options.backend;
+    rlf_links_close(world, good);
+    for (int i = 0; world->ends && i < world->local; i++)
+        if (backend && world->ends[i])
+            backend->end_close(world->ends[i]);
+    if (backend && world->remote)
+        backend->close(world, good);
+    for (int i = 0; world->ends && i < world->local; i++)
+        end_free(world->ends[i]);
+    end_free(world->controller);
+    rlf_channels_free(world);
+    pthread_mutex_destroy(&world->lock);
+    free(world->ends);
+    free(world->machine);
+    free(world);
+}
+
+rlf_status
+rlf_comm_world_new(const rlf_comm_options *options, rlf_comm_world **out,
+                   rlf_err *err)
+{
+    RLF_ASSERT(options->n_ranks >= 1);
+    rlf_comm_world *world = rlf_calloc(1, sizeof *world);
+    world->options = *options;
+    if (!world->options.mail_slots)
+        world->options.mail_slots = MAIL_SLOTS;
+    if (!world->options.mail_bytes)
+        world->options.mail_bytes = MAIL_BYTES;
+    world->local = options->n_ranks;
+    world->caps = (rlf_comm_caps){.name = "thread",
+                                  .doc = "ranks are threads of one process",
+                                  .n_processes = 1,
+                                  .n_machines = 1,
+                                  .eager_bytes = EAGER_BYTES};
+    pthread_mutex_init(&world->lock, NULL);
+    rlf_channels_new(world);
+    *out = world;
+    rlf_status status = meet(world, err);
+    if (status < 0) {
+        world_end(world, false);
+        *out = NULL;
+    }
+    return status;
+}
+
+/* Nobody leaves before all have come. */
+static void
+part(rlf_comm_world *world)
+{
+    int n = world->caps.n_processes;
+    int *ranks = rlf_calloc((size_t)n, sizeof *ranks);
+    for (int i = 0; i < n; i++)
+        ranks[i] = i * world->local;
+    rlf_err error = RLF_ERR_NONE;
+    rlf_group *group;
+    if (rlf_group_new(world->ends[0], ranks, n, &group, &error) == RLF_OK)
+        rlf_group_barrier(group, &error);
+    rlf_group_free(group);
+    free(ranks);
+}
+
+void
+rlf_comm_world_free(rlf_comm_world *world)
+{
+    if (!world)
+        return;
+    if (world->options.backend && !rlf_world_aborted(world))
+        part(world);
+    world_end(world, !rlf_world_aborted(world));
+}
+
+void
+rlf_comm_world_kill(rlf_comm_world *world, int exit_status)
+{
+    if (world->options.backend)
+        world->options.backend->kill(world, exit_status);
+}
+
+int
+rlf_comm_world_size(const rlf_comm_world *world)
+{
+    return world->size;
+}
+
+int
+rlf_comm_world_local(const rlf_comm_world *world)
+{
+    return world->local;
+}
+
+int
+rlf_comm_world_process(const rlf_comm_world *world)
+{
+    return world->process;
+}
+
+int
+rlf_comm_world_machine(const rlf_comm_world *world, int rank)
+{
+    return world->machine[rlf_process_of(world, rank)];
+}
+
+const rlf_comm_caps *
+rlf_comm_world_caps(const rlf_comm_world *world)
+{
+    return &world->caps;
+}
+
+rlf_comm *
+rlf_comm_of(rlf_comm_world *world, int index)
+{
+    return world->ends[index];
+}
+
+rlf_comm *
+rlf_comm_controller(rlf_comm_world *world)
+{
+    return world->controller;
+}
+
+rlf_comm_world *
+rlf_comm_world_of(const rlf_comm *comm)
+{
+    return comm->world;
+}
+
+int
+rlf_comm_rank(const rlf_comm *comm)
+{
+    return comm->rank;
+}
+
+int
+rlf_comm_size(const rlf_comm *comm)
+{
+    return comm->world->size;
+}
+
+void
+rlf_comm_label(rlf_comm *comm, const char *node)
+{
+    __atomic_store_n(&comm->label, node, __ATOMIC_RELAXED);
+}
+
+void
+rlf_comm_beat(rlf_comm *comm)
+{
+    __atomic_fetch_add(&comm->beat, 1, __ATOMIC_RELAXED);
+}
+
+void
+rlf_comm_fault(rlf_comm *comm, int64_t n)
+{
+    comm->fault = n;
+}
+
+rlf_status
+rlf_comm_abort(rlf_comm_world *world, const rlf_err *cause)
+{
+    pthread_mutex_lock(&world->lock);
+    bool first = !rlf_world_aborted(world);
+    if (first) {
+        world->first_error = *cause;
+        __atomic_store_n(&world->aborted, 1, __ATOMIC_SEQ_CST);
+    }
+    pthread_mutex_unlock(&world->lock);
+    if (!first)
+        return RLF_PEER;
+    for (int i = 0; i < world->local; i++)
+        rlf_word_ring(&world->ends[i]->bell);
+    if (world->controller)
+        rlf_word_ring(&world->controller->bell);
+    if (world->links)
+        rlf_links_abort(world->links, cause);
+    return RLF_PEER;
+}
+
+rlf_status
+rlf_comm_check(const rlf_comm_world *world, rlf_err *err)
+{
+    if (!rlf_world_aborted(world))
+        return RLF_OK;
+    if (err->status >= 0) {
+        *err = world->first_error;
+        err->status = RLF_PEER;
+    }
+    return RLF_PEER;
+}

@@ -1,0 +1,737 @@
+/* The cases that every transport passes: each is run by all ranks of a world
+ * and counts what is wrong. The oracles make every rank's values themselves and
+ * add them by the definition of the tree, level by level. */
+#ifndef RLF_TESTS_COMM_CASES_H
+#define RLF_TESTS_COMM_CASES_H
+
+#include "engine/base/clock.h"
+#include "engine/base/hash.h"
+#include "engine/base/vec.h"
+#include "engine/comm/mail.h"
+#include "tests/tap.h"
+
+#define WORLD_MOST 8
+#define LARGE 1000003
+
+/* One rank at work on the cases. */
+typedef struct seat {
+    rlf_comm *comm;
+    int rank, size;
+    int wrong;
+    char first[256]; /* what went wrong first */
+} seat;
+
+__attribute__((format(printf, 3, 4))) static void
+expect(seat *s, bool good, const char *fmt, ...)
+{
+    if (good || s->wrong++)
+        return;
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(s->first, sizeof s->first, fmt, ap);
+    va_end(ap);
+}
+
+#define EXPECT_OK(s, call)                                           \
+    do {                                                             \
+        rlf_err err = RLF_ERR_NONE;                                  \
+        rlf_status status_ = (call);                                 \
+        expect(s, status_ == RLF_OK, "%s: %s", #call, err.sentence); \
+    } while (0)
+
+static uint64_t
+mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+/* Element i of member `who`: of many magnitudes, so that order shows. */
+static double
+value(int type, int who, size_t i)
+{
+    uint64_t bits = mix((uint64_t)who * 0x9e3779b97f4a7c15u + i + 1);
+    double x = (double)(int64_t)(bits >> 40) - 0x1p23;
+    if (type == RLF_COMM_I32 || type == RLF_COMM_I64)
+        return x;
+    return ldexp(x, (int)(bits % 25) - 40);
+}
+
+static void
+put(void *to, int type, size_t i, double x)
+{
+    switch (type) {
+    case RLF_COMM_F32:
+        ((float *)to)[i] = (float)x;
+        break;
+    case RLF_COMM_F64:
+        ((double *)to)[i] = x;
+        break;
+    case RLF_COMM_I32:
+        ((int32_t *)to)[i] = (int32_t)x;
+        break;
+    default:
+        ((int64_t *)to)[i] = (int64_t)x;
+    }
+}
+
+static double
+combine(int type, int how, double a, double b)
+{
+    if (how == RLF_COMM_MAX)
+        return a > b ? a : b;
+    if (how == RLF_COMM_MIN)
+        return a < b ? a : b;
+    return type == RLF_COMM_F32 ? (double)((float)a + (float)b) : a + b;
+}
+
+/* The tree over who[0..n): neighbours, then pairs of pairs... */
+static double
+tree(int type, int how, const int *who, int n, size_t i)
+{
+    double level[64];
+    for (int m = 0; m < n; m++) {
+        level[m] = value(type, who[m], i);
+        if (type == RLF_COMM_F32)
+            level[m] = (double)(float)level[m];
+    }
+    for (; n > 1; n = (n + 1) / 2)
+        for (int m = 0; m < (n + 1) / 2; m++)
+            level[m] = 2 * m + 1 < n
+                           ? combine(type, how, level[2 * m], level[2 * m + 1])
+                           : level[2 * m];
+    return level[0];
+}
+
+static const int everyone[WORLD_MOST] = {0, 1, 2, 3, 4, 5, 6, 7};
+
+static void *
+filled(int type, int who, size_t n)
+{
+    size_t size = rlf_comm_type_size((rlf_comm_type)type);
+    char *data = rlf_calloc(n + 1, size);
+    for (size_t i = 0; i < n; i++)
+        put(data, type, i, value(type, who, i));
+    return data;
+}
+
+/* Elements first, first + 1... of the result against the tree; of long results
+ * every 61st. */
+static bool
+is_tree(int type, int how, const int *who, int n_who, const void *got,
+        size_t first, size_t n)
+{
+    size_t size = rlf_comm_type_size((rlf_comm_type)type);
+    for (size_t i = 0; i<n; i += n> 10000 && i + 61 < n ? 61 : 1) {
+        char want[8];
+        put(want, type, 0, tree(type, how, who, n_who, first + i));
+        if (memcmp((const char *)got + i * size, want, size) != 0)
+            return false;
+    }
+    return true;
+}
+
+static const size_t lengths[] = {0, 1, 7, 1000, 5000, LARGE};
+
+/* -- the collectives that add ------------------------------------------- */
+
+static void
+all_reduce_one(seat *s, int type, int how, size_t n, bool in_place)
+{
+    size_t size = rlf_comm_type_size((rlf_comm_type)type);
+    void *in = filled(type, s->rank, n);
+    void *out = in_place ? in : rlf_calloc(n + 1, size);
+    EXPECT_OK(s, rlf_group_all_reduce(rlf_group_world(s->comm), in, out, n,
+                                      (rlf_comm_type)type, (rlf_comm_how)how,
+                                      &err));
+    expect(s, is_tree(type, how, everyone, s->size, out, 0, n),
+           "all-reduce of %zu, type %d, how %d", n, type, how);
+    if (!in_place)
+        free(out);
+    free(in);
+}
+
+static void
+case_all_reduce(seat *s)
+{
+    for (int type = 0; type < RLF_COMM_TYPES; type++)
+        for (int how = 0; how < RLF_COMM_HOWS; how++)
+            for (size_t l = 0; l < RLF_COUNT(lengths); l++)
+                if (lengths[l] != LARGE || how + type == 0)
+                    all_reduce_one(s, type, how, lengths[l], l % 2);
+    all_reduce_one(s, RLF_COMM_F64, RLF_COMM_SUM, LARGE, false);
+}
+
+static void
+case_reduce(seat *s)
+{
+    for (int root = 0; root < s->size; root++)
+        for (size_t l = 0; l < RLF_COUNT(lengths); l++) {
+            size_t n = lengths[l];
+            if (n == LARGE && root != s->size - 1)
+                continue;
+            void *in = filled(RLF_COMM_F32, s->rank, n);
+            float *out = s->rank == root ? rlf_calloc(n + 1, 4) : NULL;
+            EXPECT_OK(s,
+                      rlf_group_reduce(rlf_group_world(s->comm), root, in, out,
+                                       n, RLF_COMM_F32, RLF_COMM_SUM, &err));
+            if (out)
+                expect(s,
+                       is_tree(RLF_COMM_F32, RLF_COMM_SUM, everyone, s->size,
+                               out, 0, n),
+                       "reduce of %zu to %d", n, root);
+            free(in);
+            free(out);
+        }
+}
+
+/* counts[i] for member i: none for some, more for others. */
+static void
+uneven(size_t scale, int n, size_t *counts)
+{
+    for (int i = 0; i < n; i++)
+        counts[i] = i % 3 == 1 ? 0 : scale * (size_t)(i + 1) + (size_t)i;
+}
+
+static void
+case_reduce_scatter(seat *s)
+{
+    static const size_t scales[] = {0, 1, 500, 100000};
+    for (size_t k = 0; k < RLF_COUNT(scales); k++)
+        for (int in_place = 0; in_place < 2; in_place++) {
+            size_t counts[WORLD_MOST], n = 0, mine = 0;
+            uneven(scales[k], s->size, counts);
+            for (int i = 0; i < s->size; i++) {
+                mine = i == s->rank ? n : mine;
+                n += counts[i];
+            }
+            float *in = filled(RLF_COMM_F32, s->rank, n);
+            float *other = rlf_calloc(counts[s->rank] + 1, 4);
+            float *out = in_place ? in + mine : other;
+            EXPECT_OK(s, rlf_group_reduce_scatter(rlf_group_world(s->comm), in,
+                                                  out, counts, RLF_COMM_F32,
+                                                  RLF_COMM_SUM, &err));
+            expect(s,
+                   is_tree(RLF_COMM_F32, RLF_COMM_SUM, everyone, s->size, out,
+                           mine, counts[s->rank]),
+                   "reduce-scatter, scale %zu", scales[k]);
+            free(in);
+            free(other);
+        }
+}
+
+/* Not a number stays one; integers wrap. */
+static void
+case_edges(seat *s)
+{
+    float x = s->rank == s->size / 2 ? NAN : (float)s->rank;
+    for (int how = RLF_COMM_MAX; how <= RLF_COMM_MIN; how++) {
+        float y = 0;
+        EXPECT_OK(s,
+                  rlf_group_all_reduce(rlf_group_world(s->comm), &x, &y, 1,
+                                       RLF_COMM_F32, (rlf_comm_how)how, &err));
+        expect(s, isnan(y), "how %d loses a NaN", how);
+    }
+    int32_t large = INT32_MAX, sum = 0;
+    EXPECT_OK(s, rlf_group_all_reduce(rlf_group_world(s->comm), &large, &sum, 1,
+                                      RLF_COMM_I32, RLF_COMM_SUM, &err));
+    expect(s, sum == (int32_t)((uint32_t)INT32_MAX * (uint32_t)s->size),
+           "a sum of large integers");
+}
+
+/* Of all-reduce over 1..8 ranks. Eight partial sums, however many ranks hold
+ * them, give that of eight. */
+#define SHARDS 8
+static const uint64_t world_hash[WORLD_MOST] = {
+    0x0510a609585ceb6b, 0xc5ba74cb7ee1572b, 0x0e30317a71ef2d2e,
+    0x29c989ff2748c942, 0x3e6da6e85c01ba7e, 0x46b2178358ec5235,
+    0x658f3b73a267531e, 0xfa7dbba41e470d35};
+
+static void
+case_bits(seat *s)
+{
+    enum { N = 10007 };
+    float *own = filled(RLF_COMM_F32, s->rank, N);
+    EXPECT_OK(s, rlf_group_all_reduce(rlf_group_world(s->comm), own, own, N,
+                                      RLF_COMM_F32, RLF_COMM_SUM, &err));
+    uint64_t hash = rlf_hash(RLF_HASH_INIT, own, N * sizeof *own);
+    expect(s, hash == world_hash[s->size - 1], "hash %#llx of %d ranks",
+           (unsigned long long)hash, s->size);
+    expect(s, is_tree(RLF_COMM_F32, RLF_COMM_SUM, everyone, s->size, own, 0, N),
+           "the sum itself");
+    if (SHARDS % s->size == 0) {
+        int each = SHARDS / s->size;
+        const void *parts[SHARDS];
+        for (int i = 0; i < each; i++)
+            parts[i] = filled(RLF_COMM_F32, s->rank * each + i, N);
+        rlf_comm_fold(own, parts, each, N, RLF_COMM_F32, RLF_COMM_SUM);
+        EXPECT_OK(s, rlf_group_all_reduce(rlf_group_world(s->comm), own, own, N,
+                                          RLF_COMM_F32, RLF_COMM_SUM, &err));
+        hash = rlf_hash(RLF_HASH_INIT, own, N * sizeof *own);
+        expect(s, hash == world_hash[SHARDS - 1],
+               "hash %#llx of %d shards on %d ranks", (unsigned long long)hash,
+               SHARDS, s->size);
+        for (int i = 0; i < each; i++)
+            free((void *)parts[i]);
+    }
+    free(own);
+}
+
+/* -- the collectives that move ------------------------------------------ */
+
+static unsigned char
+byte_of(int from, int to, size_t i)
+{
+    return (unsigned char)mix((uint64_t)(from * 64 + to + 1) * 1000003 + i / 8);
+}
+
+static void
+bytes_fill(unsigned char *p, int from, int to, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        p[i] = byte_of(from, to, i);
+}
+
+static bool
+bytes_are(const unsigned char *p, int from, int to, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (p[i] != byte_of(from, to, i))
+            return false;
+    return true;
+}
+
+static void
+case_bcast(seat *s)
+{
+    unsigned char *data = rlf_malloc(LARGE);
+    for (int root = 0; root < s->size; root++)
+        for (size_t l = 0; l < RLF_COUNT(lengths); l++) {
+            memset(data, 0xee, lengths[l]);
+            if (s->rank == root)
+                bytes_fill(data, root, 99, lengths[l]);
+            EXPECT_OK(s, rlf_group_bcast(rlf_group_world(s->comm), root, data,
+                                         lengths[l], &err));
+            expect(s, bytes_are(data, root, 99, lengths[l]),
+                   "bcast of %zu from %d", lengths[l], root);
+        }
+    free(data);
+}
+
+static void
+case_all_gather(seat *s)
+{
+    for (size_t l = 0; l < RLF_COUNT(lengths); l++) {
+        size_t n = lengths[l];
+        unsigned char *own = rlf_malloc(n + 1);
+        unsigned char *all = rlf_malloc(n * (size_t)s->size + 1);
+        unsigned char *place = all + n * (size_t)s->rank;
+        bytes_fill(l % 2 ? place : own, s->rank, 98, n);
+        EXPECT_OK(s, rlf_group_all_gather(rlf_group_world(s->comm),
+                                          l % 2 ? place : own, n, all, &err));
+        for (int i = 0; i < s->size; i++)
+            expect(s, bytes_are(all + n * (size_t)i, i, 98, n),
+                   "all-gather of %zu, block %d", n, i);
+        free(own);
+        free(all);
+    }
+}
+
+static void
+case_all_gatherv(seat *s)
+{
+    static const size_t scales[] = {0, 1, 700, 100000};
+    for (size_t k = 0; k < RLF_COUNT(scales); k++) {
+        size_t bytes[WORLD_MOST], n = 0;
+        uneven(scales[k], s->size, bytes);
+        for (int i = 0; i < s->size; i++)
+            n += bytes[i];
+        unsigned char *own = rlf_malloc(bytes[s->rank] + 1);
+        unsigned char *all = rlf_malloc(n + 1), *at = all;
+        bytes_fill(own, s->rank, 97, bytes[s->rank]);
+        EXPECT_OK(s, rlf_group_all_gatherv(rlf_group_world(s->comm), own, bytes,
+                                           all, &err));
+        for (int i = 0; i < s->size; at += bytes[i++])
+            expect(s, bytes_are(at, i, 97, bytes[i]),
+                   "all-gatherv, scale %zu, block %d", scales[k], i);
+        free(own);
+        free(all);
+    }
+}
+
+static size_t
+pair_bytes(size_t scale, int from, int to)
+{
+    return (from + 2 * to) % 4 == 3 ? 0
+                                    : scale * (size_t)(from + to + 1) % 70001;
+}
+
+static void
+case_all_to_all(seat *s)
+{
+    static const size_t scales[] = {0, 1, 300, 33333};
+    for (size_t k = 0; k < RLF_COUNT(scales); k++) {
+        size_t to[WORLD_MOST], from[WORLD_MOST], n_out = 0, n_in = 0;
+        for (int i = 0; i < s->size; i++) {
+            n_out += to[i] = pair_bytes(scales[k], s->rank, i);
+            n_in += from[i] = pair_bytes(scales[k], i, s->rank);
+        }
+        unsigned char *out = rlf_malloc(n_out + 1), *at = out;
+        unsigned char *in = rlf_malloc(n_in + 1);
+        for (int i = 0; i < s->size; at += to[i++])
+            bytes_fill(at, s->rank, i, to[i]);
+        EXPECT_OK(s, rlf_group_all_to_allv(rlf_group_world(s->comm), out, to,
+                                           in, from, &err));
+        at = in;
+        for (int i = 0; i < s->size; at += from[i++])
+            expect(s, bytes_are(at, i, s->rank, from[i]),
+                   "all-to-all, scale %zu, from %d", scales[k], i);
+        free(out);
+        free(in);
+    }
+}
+
+/* Nobody leaves before the last has come (one clock a machine). */
+static void
+case_barrier(seat *s)
+{
+    for (int late = 0; late < s->size; late++) {
+        if (s->rank == late)
+            rlf_clock_sleep(3000000);
+        uint64_t times[WORLD_MOST], came = rlf_clock_now();
+        EXPECT_OK(s, rlf_group_barrier(rlf_group_world(s->comm), &err));
+        uint64_t left = rlf_clock_now();
+        EXPECT_OK(s, rlf_group_all_gather(rlf_group_world(s->comm), &came,
+                                          sizeof came, times, &err));
+        for (int i = 0; i < s->size; i++)
+            expect(s, left >= times[i], "left before rank %d came", i);
+    }
+}
+
+/* -- batches ------------------------------------------------------------- */
+
+#define TAGS 3
+
+typedef struct letter {
+    int from, to, tag;
+    size_t bytes;
+} letter;
+
+/* The messages of a round are the same list on every rank. */
+static int
+write_letters(const seat *s, int round, letter *letters, int most)
+{
+    static const size_t sizes[] = {0, 1, 64, 1024, 1025, 5000, 70000};
+    int n = most / 2 + (int)(mix((uint64_t)round) % (uint64_t)(most / 2));
+    for (int i = 0; i < n; i++) {
+        uint64_t r = mix((uint64_t)(round * 1000 + i + 7));
+        letters[i] = (letter){.from = (int)(r % (uint64_t)s->size),
+                              .to = (int)((r >> 8) % (uint64_t)s->size),
+                              .tag = (int)((r >> 16) % TAGS),
+                              .bytes = sizes[(r >> 24) % RLF_COUNT(sizes)]};
+    }
+    return n;
+}
+
+static rlf_status
+poll_until_done(rlf_batch **batch, rlf_err *err)
+{
+    rlf_status status;
+    while ((status = rlf_batch_test(batch, err)) == RLF_AGAIN)
+        rlf_clock_sleep(1000);
+    return status;
+}
+
+/* One batch a tag, started and awaited in an order of each rank's own. */
+static void
+random_round(seat *s, int round)
+{
+    enum { MOST = 120 };
+    letter letters[MOST];
+    unsigned char *buffers[MOST] = {NULL};
+    int n = write_letters(s, round, letters, MOST);
+    rlf_batch *batches[TAGS] = {NULL};
+    uint64_t own = mix((uint64_t)(round * 64 + s->rank));
+    for (int k = 0; k < TAGS; k++) {
+        int tag = (int)((own + (uint64_t)k) % TAGS), n_out = 0, n_in = 0;
+        rlf_part out[MOST], in[MOST];
+        for (int i = 0; i < n; i++) {
+            letter *l = &letters[i];
+            if (l->tag != tag || (l->from != s->rank && l->to != s->rank))
+                continue;
+            buffers[i] = rlf_calloc(2, l->bytes + 1);
+            if (l->from == s->rank) {
+                bytes_fill(buffers[i], l->from + 9 * i, l->to, l->bytes);
+                out[n_out++] = (rlf_part){l->to, buffers[i], l->bytes};
+            }
+            if (l->to == s->rank)
+                in[n_in++] =
+                    (rlf_part){l->from, buffers[i] + l->bytes, l->bytes};
+        }
+        EXPECT_OK(s, rlf_group_start(rlf_group_world(s->comm), tag, out, n_out,
+                                     in, n_in, &batches[tag], &err));
+    }
+    for (int k = 0; k < TAGS; k++) {
+        rlf_batch **b = &batches[(own / TAGS + (uint64_t)k) % TAGS];
+        if (k == 0)
+            EXPECT_OK(s, poll_until_done(b, &err));
+        else
+            EXPECT_OK(s, rlf_batch_wait(b, &err));
+    }
+    for (int i = 0; i < n; i++) {
+        letter *l = &letters[i];
+        if (l->to == s->rank && buffers[i])
+            expect(s,
+                   bytes_are(buffers[i] + l->bytes, l->from + 9 * i, l->to,
+                             l->bytes),
+                   "round %d, message %d of %zu bytes from %d to %d", round, i,
+                   l->bytes, l->from, l->to);
+        free(buffers[i]);
+    }
+}
+
+static void
+case_random(seat *s)
+{
+    for (int round = 0; round < (quick() ? 10 : 60); round++)
+        random_round(s, round);
+}
+
+/* Many small sends before the first receive: more than are copied at once. */
+static void
+case_flood(seat *s)
+{
+    enum { MANY = 200 };
+    int next = (s->rank + 1) % s->size;
+    int before = (s->rank + s->size - 1) % s->size;
+    int out[MANY], in[MANY];
+    rlf_batch *batches[MANY];
+    for (int i = 0; i < MANY; i++) {
+        out[i] = s->rank * 1000 + i;
+        rlf_part part = {next, &out[i], sizeof out[i]};
+        EXPECT_OK(s, rlf_group_start(rlf_group_world(s->comm), 5, &part, 1,
+                                     NULL, 0, &batches[i], &err));
+    }
+    for (int i = 0; i < MANY; i++) {
+        rlf_part part = {before, &in[i], sizeof in[i]};
+        EXPECT_OK(s, rlf_group_exchange(rlf_group_world(s->comm), 5, NULL, 0,
+                                        &part, 1, &err));
+        expect(s, in[i] == before * 1000 + i, "message %d of a flood", i);
+    }
+    for (int i = 0; i < MANY; i++)
+        EXPECT_OK(s, rlf_batch_wait(&batches[i], &err));
+}
+
+/* -- groups -------------------------------------------------------------- */
+
+static void
+group_sum(seat *s, const int *ranks, int n)
+{
+    bool member = false;
+    for (int i = 0; i < n; i++)
+        member |= ranks[i] == s->rank;
+    if (!member)
+        return;
+    rlf_group *group = NULL;
+    EXPECT_OK(s, rlf_group_new(s->comm, ranks, n, &group, &err));
+    for (size_t l = 1; l < RLF_COUNT(lengths) - 1; l++) {
+        float *data = filled(RLF_COMM_F32, s->rank, lengths[l]);
+        EXPECT_OK(s, rlf_group_all_reduce(group, data, data, lengths[l],
+                                          RLF_COMM_F32, RLF_COMM_SUM, &err));
+        expect(
+            s,
+            is_tree(RLF_COMM_F32, RLF_COMM_SUM, ranks, n, data, 0, lengths[l]),
+            "sum of %zu in a group of %d from %d", lengths[l], n, ranks[0]);
+        free(data);
+    }
+    rlf_group_free(group);
+}
+
+/* Evens, odds, all backwards, and neighbours that overlap, in one order. */
+static void
+case_groups(seat *s)
+{
+    int ranks[WORLD_MOST];
+    for (int odd = 0; odd < 2; odd++) {
+        int n = 0;
+        for (int r = odd; r < s->size; r += 2)
+            ranks[n++] = r;
+        if (n)
+            group_sum(s, ranks, n);
+    }
+    for (int i = 0; i < s->size; i++)
+        ranks[i] = s->size - 1 - i;
+    group_sum(s, ranks, s->size);
+    for (int first = 0; first + 1 < s->size; first++)
+        for (int n = 2; n <= 3 && first + n <= s->size; n++) {
+            for (int i = 0; i < n; i++)
+                ranks[i] = first + i;
+            group_sum(s, ranks, n);
+        }
+    rlf_err err = RLF_ERR_NONE;
+    rlf_group *group;
+    int twice[2] = {s->rank, s->rank}, other = s->size;
+    expect(s, rlf_group_new(s->comm, twice, 2, &group, &err) == RLF_BUG,
+           "a rank twice in a group");
+    err = (rlf_err)RLF_ERR_NONE;
+    expect(s, rlf_group_new(s->comm, &other, 1, &group, &err) == RLF_BUG,
+           "a group beyond the world");
+}
+
+/* -- mail ---------------------------------------------------------------- */
+
+#define MAILS 20
+
+typedef struct note_text {
+    int from, number;
+    char text[40];
+} note_text;
+
+/* Beside the ranks, in process 0: hears MAILS messages of every rank and
+ * answers each. */
+static void *
+controller_main(void *arg)
+{
+    seat *s = arg;
+    int heard[WORLD_MOST] = {0};
+    char room[512];
+    for (int i = 0; i < MAILS * s->size; i++) {
+        rlf_mail mail = {0};
+        EXPECT_OK(s, rlf_mail_wait(s->comm, 20, room, &mail, &err));
+        note_text *t = (note_text *)room;
+        expect(s, mail.bytes == sizeof *t && t->from == mail.from,
+               "mail from %d says %d", mail.from, t->from);
+        if (s->wrong)
+            return NULL;
+        expect(s, t->number == heard[t->from]++, "mail %d of rank %d",
+               t->number, t->from);
+        note_text answer = {RLF_CONTROLLER, t->number, "heard"};
+        EXPECT_OK(
+            s, rlf_mail_post(s->comm, t->from, &answer, sizeof answer, &err));
+    }
+    return NULL;
+}
+
+/* The rank's side; and a message to the next rank, past the controller. */
+static void
+case_mail(seat *s)
+{
+    char room[512];
+    for (int i = 0; i < MAILS; i++) {
+        note_text t = {s->rank, i, "hello"};
+        EXPECT_OK(s,
+                  rlf_mail_post(s->comm, RLF_CONTROLLER, &t, sizeof t, &err));
+    }
+    for (int i = 0; i < MAILS; i++) {
+        rlf_mail mail = {0};
+        EXPECT_OK(s, rlf_mail_wait(s->comm, 20, room, &mail, &err));
+        note_text *t = (note_text *)room;
+        expect(s,
+               mail.from == RLF_CONTROLLER && t->number == i &&
+                   strcmp(t->text, "heard") == 0,
+               "answer %d from %d", i, mail.from);
+    }
+    EXPECT_OK(s, rlf_group_barrier(rlf_group_world(s->comm), &err));
+    int next = (s->rank + 1) % s->size;
+    EXPECT_OK(s, rlf_mail_post(s->comm, next, NULL, 0, &err));
+    rlf_mail mail = {.from = -9};
+    EXPECT_OK(s, rlf_mail_wait(s->comm, 20, room, &mail, &err));
+    expect(s, mail.from == (s->rank + s->size - 1) % s->size && !mail.bytes,
+           "an empty message from %d", mail.from);
+    rlf_err err = RLF_ERR_NONE;
+    expect(s, rlf_mail_poll(s->comm, room, &mail, &err) == RLF_AGAIN,
+           "the box is not empty");
+    expect(s, rlf_mail_wait(s->comm, 0.001, room, &mail, &err) == RLF_AGAIN,
+           "a wait for nothing");
+}
+
+/* -- the table ----------------------------------------------------------- */
+
+typedef struct comm_case {
+    const char *name;
+    void (*run)(seat *s);
+} comm_case;
+
+static const comm_case comm_cases[] = {
+    {"all-reduce", case_all_reduce},
+    {"reduce", case_reduce},
+    {"reduce-scatter", case_reduce_scatter},
+    {"NaN and large integers", case_edges},
+    {"bits of a sum", case_bits},
+    {"bcast", case_bcast},
+    {"all-gather", case_all_gather},
+    {"all-gatherv", case_all_gatherv},
+    {"all-to-allv", case_all_to_all},
+    {"barrier", case_barrier},
+    {"random batches", case_random},
+    {"a flood of small messages", case_flood},
+    {"groups", case_groups},
+    {"mail", case_mail},
+};
+#define N_CASES RLF_COUNT(comm_cases)
+
+/* -- errors -------------------------------------------------------------- */
+
+/* Every collective, with enough in it to be in the middle of something. */
+static rlf_status
+any_collective(rlf_group *g, int which, float *a, float *b, rlf_err *err)
+{
+    enum { N = 100000 };
+    size_t n = (size_t)rlf_group_size(g), counts[WORLD_MOST], bytes = N * 4;
+    for (size_t i = 0; i < n; i++)
+        counts[i] = N / n;
+    int next = (rlf_group_index(g) + 1) % (int)n;
+    int before = (rlf_group_index(g) + (int)n - 1) % (int)n;
+    rlf_part to = {next, a, bytes}, from = {before, b, bytes};
+    switch (which) {
+    case 0:
+        return rlf_group_exchange(g, 1, &to, 1, &from, 1, err);
+    case 1:
+        return rlf_group_barrier(g, err);
+    case 2:
+        return rlf_group_bcast(g, 0, a, bytes, err);
+    case 3:
+        return rlf_group_all_gatherv(g, a, counts, b, err);
+    case 4:
+        return rlf_group_all_to_allv(g, a, counts, b, counts, err);
+    case 5:
+        return rlf_group_all_reduce(g, a, b, N, RLF_COMM_F32, RLF_COMM_SUM,
+                                    err);
+    case 6:
+        return rlf_group_reduce(g, 0, a, b, N, RLF_COMM_F32, RLF_COMM_SUM, err);
+    default:
+        return rlf_group_reduce_scatter(g, a, b, counts, RLF_COMM_F32,
+                                        RLF_COMM_SUM, err);
+    }
+}
+#define N_COLLECTIVES 8
+
+/* Repeats the collective until it fails: the victim by itself at its message
+ * number `at`, the others because of it. */
+static void
+fail_in(seat *s, int which, int victim, int at)
+{
+    enum { N = 100000 };
+    float *a = rlf_calloc(N, sizeof *a), *b = rlf_calloc(N, sizeof *b);
+    rlf_err err = RLF_ERR_NONE;
+    rlf_status status = RLF_OK;
+    char said[64];
+    snprintf(said, sizeof said, "rank %d fails in", victim);
+    if (s->rank == victim)
+        rlf_comm_fault(s->comm, at);
+    for (int i = 0; i < 50 && status == RLF_OK; i++)
+        status = any_collective(rlf_group_world(s->comm), which, a, b, &err);
+    /* the buffers are this rank's own again */
+    memset(a, 1, N * sizeof *a);
+    memset(b, 1, N * sizeof *b);
+    expect(s, status == (s->rank == victim ? RLF_ENV : RLF_PEER),
+           "collective %d: status %d", which, status);
+    expect(s, strncmp(err.sentence, said, strlen(said)) == 0,
+           "collective %d: '%s'", which, err.sentence);
+    expect(s, err.rank == victim, "collective %d: rank %d", which, err.rank);
+    free(a);
+    free(b);
+}
+
+#endif
