@@ -2,7 +2,9 @@
 # test as: check_PROGRAMS += tests/unit/plan_NAME
 #          tests_unit_plan_NAME_LDADD = $(PLAN_LIBS)
 noinst_LTLIBRARIES += libplan.la
-libplan_la_SOURCES = %D%/plan.c %D%/plan.h %D%/edge.c %D%/edge.h %D%/realloc.h %D%/pipe.h
+libplan_la_SOURCES = %D%/plan.c %D%/plan.h %D%/edge.c %D%/edge.h %D%/realloc.c %D%/realloc.h %D%/pipe.h
 
 check_PROGRAMS += tests/unit/plan_edge
 tests_unit_plan_edge_LDADD = $(PLAN_LIBS)
+check_PROGRAMS += tests/unit/plan_realloc
+tests_unit_plan_realloc_LDADD = $(PLAN_LIBS)

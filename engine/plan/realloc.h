@@ -64,9 +64,9 @@ rlf_status rlf_realloc_make(const rlf_realloc_job *job, rlf_arena *arena,
 void rlf_realloc_measure(const rlf_realloc_job *job,
                          const rlf_realloc_plan *plan, int rank,
                          rlf_realloc_load *out);
-/* Seconds until `receivers` ranks have `bytes`, cut in `pieces`, from one
- * rank. */
-double rlf_spread_time(rlf_topology topology, rlf_link link, int receivers,
-                       int64_t bytes, int64_t pieces);
+/* Seconds until `receivers` ranks have `bytes`, cut in `pieces` that start at
+ * `senders` ranks in turn, over links of one kind. */
+double rlf_spread_time(rlf_topology topology, rlf_link link, int senders,
+                       int receivers, int64_t bytes, int64_t pieces);
 
 #endif

@@ -1,0 +1,540 @@
+/* Weight edges: see realloc.h and the README.
+ *
+ * A tensor is cut where either layout cuts it. Each piece has its holders and
+ * its receivers; pieces with the same of both are a flow, and how a flow
+ * spreads is decided as a whole. Then piece by piece: which rank sends, through
+ * whom. */
+#include "engine/plan/realloc.h"
+
+#include "engine/base/map.h"
+#include "engine/base/str.h"
+#include "engine/base/vec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Pieces that the same ranks hold and the same ranks need. */
+typedef struct flow {
+    int *holders, *receivers;
+    int n_holders, n_receivers;
+    int64_t bytes, pieces;
+} flow;
+
+typedef struct piece {
+    flow *flow;
+    int tensor;
+    int64_t number, bytes; /* its number in the flow */
+    rlf_box box;
+} piece;
+
+typedef struct maker {
+    const rlf_realloc_job *job;
+    rlf_arena *arena;
+    int world, machines;              /* largest rank and machine, plus one */
+    bool same_mesh;                   /* both layouts are on the same ranks */
+    rlf_coordinates *old_at, *new_at; /* by rank */
+    RLF_VEC(piece) pieces;
+    rlf_map flows;
+    RLF_VEC(rlf_send) sends, copies;
+    int64_t *load;     /* bytes sent, by rank */
+    int64_t *crossing; /* bytes sent to other machines, by machine */
+    int rounds;
+    /* Of the piece at hand, by machine: who sends it from there, -1 if nobody
+     * holds it; who receives it first, -1 if nobody has to. */
+    int *sender, *head;
+} maker;
+
+/* Somebody who has the piece: from the start (after -1) or by a send. */
+typedef struct spot {
+    int rank, after, round;
+    bool staggered; /* pieces of the flow come here one round apart */
+} spot;
+
+static int
+machine_of(const maker *m, int rank)
+{
+    return m->job->machine ? m->job->machine[rank] : 0;
+}
+
+static rlf_box
+old_box(const maker *m, int tensor, int rank)
+{
+    return rlf_layout_box_at(m->job->from, m->job->shapes, tensor,
+                             m->old_at[rank]);
+}
+
+static rlf_box
+new_box(const maker *m, int tensor, int rank)
+{
+    return rlf_layout_box_at(m->job->to, m->job->shapes, tensor,
+                             m->new_at[rank]);
+}
+
+/* Pieces and flows */
+
+static bool
+inside(rlf_box part, rlf_box whole)
+{
+    return rlf_box_count(rlf_box_meet(part, whole)) == rlf_box_count(part);
+}
+
+/* Holders and receivers of a box, into room for `world` each. */
+static flow
+ends_of(const maker *m, int tensor, rlf_box box, int *holders, int *receivers)
+{
+    flow f = {.holders = holders, .receivers = receivers};
+    for (int rank = 0; rank < m->world; rank++)
+        if (inside(box, old_box(m, tensor, rank)))
+            f.holders[f.n_holders++] = rank;
+        else if (inside(box, new_box(m, tensor, rank)))
+            f.receivers[f.n_receivers++] = rank;
+    return f;
+}
+
+/* The flow with these ends, made if it is the first of its kind. */
+static flow *
+find_flow(maker *m, const flow *ends)
+{
+    rlf_buf key = {0};
+    for (int i = 0; i < ends->n_holders; i++)
+        rlf_buf_printf(&key, "%d ", ends->holders[i]);
+    rlf_buf_putc(&key, '|');
+    for (int i = 0; i < ends->n_receivers; i++)
+        rlf_buf_printf(&key, "%d ", ends->receivers[i]);
+    flow *f = rlf_map_get(&m->flows, key.p);
+    if (!f) {
+        f = RLF_NEW(m->arena, flow);
+        *f = *ends;
+        f->holders = RLF_NEW_ARRAY(m->arena, int, f->n_holders);
+        f->receivers = RLF_NEW_ARRAY(m->arena, int, f->n_receivers);
+        memcpy(f->holders, ends->holders, sizeof(int) * (size_t)f->n_holders);
+        memcpy(f->receivers, ends->receivers,
+               sizeof(int) * (size_t)f->n_receivers);
+        rlf_map_put(&m->flows, key.p, f);
+    }
+    rlf_buf_free(&key);
+    return f;
+}
+
+static void
+add_piece(maker *m, int tensor, rlf_box box, int *holders, int *receivers)
+{
+    flow ends = ends_of(m, tensor, box, holders, receivers);
+    if (!ends.n_receivers)
+        return;
+    flow *f = find_flow(m, &ends);
+    int64_t bytes = rlf_box_count(box) * m->job->element;
+    RLF_PUSH(&m->pieces, (piece){f, tensor, f->pieces, bytes, box});
+    f->bytes += bytes;
+    f->pieces++;
+}
+
+static int
+ascending(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Where the layout cuts the tensor, appended to cuts. Returns their number. */
+static int
+add_cuts(const rlf_layout *layout, const rlf_shapes *shapes, int tensor,
+         int64_t *cuts)
+{
+    int n = 0;
+    bool cols = shapes->tensors[tensor].split == RLF_SPLIT_COLS;
+    for (int p = 0; p < layout->pp; p++)
+        for (int t = 0; t < layout->tp; t++) {
+            rlf_box box = rlf_layout_box_at(layout, shapes, tensor,
+                                            (rlf_coordinates){t, p, 0});
+            rlf_range r = cols ? box.cols : box.rows;
+            if (!rlf_box_count(box))
+                continue;
+            cuts[n++] = r.first;
+            cuts[n++] = r.last;
+        }
+    return n;
+}
+
+/* All pieces of a tensor: between neighbouring cuts. */
+static void
+cut_tensor(maker *m, int tensor, int64_t *cuts, int *holders, int *receivers)
+{
+    const rlf_tensor *t = &m->job->shapes->tensors[tensor];
+    int n = add_cuts(m->job->from, m->job->shapes, tensor, cuts);
+    n += add_cuts(m->job->to, m->job->shapes, tensor, cuts + n);
+    qsort(cuts, (size_t)n, sizeof *cuts, ascending);
+    for (int i = 1; i < n; i++) {
+        rlf_range part = {cuts[i - 1], cuts[i]};
+        rlf_box box = {{0, t->rows}, {0, t->cols}};
+        if (t->split == RLF_SPLIT_COLS)
+            box.cols = part;
+        else
+            box.rows = part;
+        if (rlf_box_count(box))
+            add_piece(m, tensor, box, holders, receivers);
+    }
+}
+
+static void
+cut_all(maker *m)
+{
+    const rlf_layout *from = m->job->from, *to = m->job->to;
+    size_t cuts = 2 * (size_t)(from->tp * from->pp + to->tp * to->pp);
+    int64_t *room = rlf_malloc(sizeof *room * cuts);
+    int *ranks = rlf_malloc(sizeof *ranks * 2 * (size_t)m->world);
+    for (int i = 0; i < m->job->shapes->count; i++)
+        cut_tensor(m, i, room, ranks, ranks + m->world);
+    free(ranks);
+    free(room);
+}
+
+/* Topology */
+
+static int
+log2_floor(int n)
+{
+    int log = 0;
+    while (n >>= 1)
+        log++;
+    return log;
+}
+
+double
+rlf_spread_time(rlf_topology topology, rlf_link link, int senders,
+                int receivers, int64_t bytes, int64_t pieces)
+{
+    /* Messages one after another, and how often the bytes pass the busiest
+     * port if one rank sends. */
+    double messages = receivers, passes = receivers;
+    if (topology == RLF_TOPOLOGY_TREE)
+        messages = passes = log2_floor(receivers) + 1;
+    if (topology == RLF_TOPOLOGY_RING) {
+        messages = (double)(receivers + pieces - 1);
+        passes = messages / (double)pieces;
+    }
+    passes /= senders;
+    return messages * link.start +
+           (passes > 1 ? passes : 1) * (double)bytes / link.rate;
+}
+
+static rlf_topology
+choose_topology(const maker *m, const flow *f, rlf_link link, int senders,
+                int receivers)
+{
+    rlf_topology best = RLF_TOPOLOGY_DIRECT;
+    if (receivers == 1)
+        return best;
+    if (m->job->topology != RLF_TOPOLOGY_AUTO)
+        return m->job->topology;
+    for (rlf_topology t = RLF_TOPOLOGY_TREE; t <= RLF_TOPOLOGY_RING; t++)
+        if (rlf_spread_time(t, link, senders, receivers, f->bytes, f->pieces) <
+            rlf_spread_time(best, link, senders, receivers, f->bytes,
+                            f->pieces))
+            best = t;
+    return best;
+}
+
+/* Sends */
+
+static spot
+send(maker *m, const piece *p, spot from, int to, int round)
+{
+    int tensor = p->tensor;
+    rlf_box box = p->box;
+    rlf_box source = from.after < 0 ? old_box(m, tensor, from.rank)
+                                    : new_box(m, tensor, from.rank);
+    rlf_send s = {.from = from.rank,
+                  .to = to,
+                  .tensor = tensor,
+                  .box = box,
+                  .source = rlf_box_within(source, box),
+                  .target = rlf_box_within(new_box(m, tensor, to), box),
+                  .after = from.after,
+                  .round = round};
+    RLF_PUSH(&m->sends, s);
+    m->load[from.rank] += p->bytes;
+    if (machine_of(m, from.rank) != machine_of(m, to))
+        m->crossing[machine_of(m, from.rank)] += p->bytes;
+    m->rounds = round >= m->rounds ? round + 1 : m->rounds;
+    return (spot){to, (int)m->sends.count - 1, round, from.staggered};
+}
+
+/* From `root` to n ranks; where they then have it from, into spots[1..n];
+ * spots[0] becomes the root. */
+static void
+spread(maker *m, const piece *p, rlf_topology topology, spot root,
+       const int *to, int n, spot *spots)
+{
+    bool ring = topology == RLF_TOPOLOGY_RING;
+    int base = root.after < 0 ? 0 : root.round + 1;
+    if (ring && !root.staggered) {
+        base += (int)p->number;
+        root.staggered = true;
+    }
+    spots[0] = root;
+    for (int i = 1; i <= n; i++) {
+        int level = log2_floor(i);
+        bool tree = topology == RLF_TOPOLOGY_TREE;
+        int parent = tree ? i - (1 << level) : ring ? i - 1 : 0;
+        int round = base + (tree ? level : ring ? i - 1 : 0);
+        spots[i] = send(m, p, spots[parent], to[i - 1], round);
+    }
+}
+
+static int
+least_loaded(const maker *m, const int *ranks, int n, int machine)
+{
+    int best = -1;
+    for (int i = 0; i < n; i++)
+        if (machine_of(m, ranks[i]) == machine &&
+            (best < 0 || m->load[ranks[i]] < m->load[best]))
+            best = ranks[i];
+    return best;
+}
+
+static int
+count_on(const maker *m, const int *ranks, int n, int machine)
+{
+    int count = 0;
+    for (int i = 0; i < n; i++)
+        count += machine_of(m, ranks[i]) == machine;
+    return count;
+}
+
+/* On the same ranks every holder sends and receives alike: each receiver takes
+ * the piece from its own replica of the old layout (an all-gather inside every
+ * micro-dp group). False if its machine has none there. */
+static bool
+take_from_replica(maker *m, const piece *p, int rank)
+{
+    const flow *f = p->flow;
+    int best = -1;
+    for (int i = 0; i < f->n_holders; i++) {
+        int h = f->holders[i];
+        if (m->old_at[h].dp == m->old_at[rank].dp &&
+            machine_of(m, h) == machine_of(m, rank) &&
+            (best < 0 || m->load[h] < m->load[best]))
+            best = h;
+    }
+    if (best >= 0)
+        send(m, p, (spot){best, -1, -1, false}, rank, 0);
+    return best >= 0;
+}
+
+/* From somebody on a machine to the receivers there. */
+static void
+serve_machine(maker *m, const piece *p, spot root, int machine)
+{
+    const flow *f = p->flow;
+    int *to = rlf_malloc(sizeof *to * (size_t)(f->n_receivers + 1));
+    spot *spots = rlf_malloc(sizeof *spots * (size_t)(f->n_receivers + 1));
+    int n = 0, senders = count_on(m, f->holders, f->n_holders, machine);
+    for (int i = 0; i < f->n_receivers; i++) {
+        int rank = f->receivers[i];
+        if (machine_of(m, rank) != machine || rank == root.rank)
+            continue;
+        if (!m->same_mesh || !take_from_replica(m, p, rank))
+            to[n++] = rank;
+    }
+    if (n)
+        spread(m, p,
+               choose_topology(m, f, m->job->inside, senders ? senders : 1, n),
+               root, to, n, spots);
+    free(spots);
+    free(to);
+}
+
+/* The machine whose ranks hold the piece and that has sent least to others. */
+static int
+choose_machine(const maker *m)
+{
+    int best = -1;
+    for (int i = 0; i < m->machines; i++)
+        if (m->sender[i] >= 0 &&
+            (best < 0 || m->crossing[i] < m->crossing[best]))
+            best = i;
+    return best;
+}
+
+/* At most n of the heads, taken from the list. */
+static int
+take_heads(maker *m, int n, int *out)
+{
+    int taken = 0;
+    for (int i = 0; i < m->machines && taken < n; i++)
+        if (m->head[i] >= 0) {
+            out[taken++] = m->head[i];
+            m->head[i] = -1;
+        }
+    return taken;
+}
+
+/* Machines that need the piece and do not hold it get it once, at their head;
+ * those that hold it share the work. */
+static void
+serve_others(maker *m, const piece *p)
+{
+    const flow *f = p->flow;
+    int *to = rlf_malloc(sizeof *to * (size_t)m->machines);
+    spot *spots = rlf_malloc(sizeof *spots * (size_t)(m->machines + 1));
+    int left = 0, sources = 0;
+    for (int i = 0; i < m->machines; i++) {
+        left += m->head[i] >= 0;
+        sources += m->sender[i] >= 0;
+    }
+    for (int share = (left + sources - 1) / sources; left;) {
+        int n = take_heads(m, share, to), machine = choose_machine(m);
+        int senders = count_on(m, f->holders, f->n_holders, machine);
+        spread(m, p, choose_topology(m, f, m->job->across, senders, n),
+               (spot){m->sender[machine], -1, -1, false}, to, n, spots);
+        for (int i = 1; i <= n; i++)
+            serve_machine(m, p, spots[i], machine_of(m, to[i - 1]));
+        left -= n;
+    }
+    free(spots);
+    free(to);
+}
+
+/* One rank of every machine that holds the piece sends it from there; where
+ * nobody holds it, the receiver that has sent least gets it first. */
+static void
+route(maker *m, const piece *p)
+{
+    const flow *f = p->flow;
+    for (int i = 0; i < m->machines; i++) {
+        m->sender[i] = least_loaded(m, f->holders, f->n_holders, i);
+        m->head[i] = m->sender[i] < 0
+                         ? least_loaded(m, f->receivers, f->n_receivers, i)
+                         : -1;
+    }
+    for (int i = 0; i < m->machines; i++)
+        if (m->sender[i] >= 0)
+            serve_machine(m, p, (spot){m->sender[i], -1, -1, false}, i);
+    serve_others(m, p);
+}
+
+/* What a rank keeps: from its old slice to its new one. */
+static void
+copy_all(maker *m)
+{
+    for (int i = 0; i < m->job->shapes->count; i++)
+        for (int rank = 0; rank < m->world; rank++) {
+            rlf_box old = old_box(m, i, rank), new = new_box(m, i, rank);
+            rlf_box box = rlf_box_meet(old, new);
+            if (rlf_box_count(box))
+                RLF_PUSH(&m->copies,
+                         (rlf_send){.from = rank,
+                                    .to = rank,
+                                    .tensor = i,
+                                    .box = box,
+                                    .source = rlf_box_within(old, box),
+                                    .target = rlf_box_within(new, box),
+                                    .after = -1});
+        }
+}
+
+/* All */
+
+static int
+largest(const rlf_layout *layout, const int *value)
+{
+    int most = 0;
+    for (int i = 0; i < layout->n_ranks; i++) {
+        int rank = layout->ranks[i], v = value ? value[rank] : rank;
+        most = v > most ? v : most;
+    }
+    return most;
+}
+
+static int
+max(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static bool
+same_ranks(const maker *m)
+{
+    for (int i = 0; i < m->world; i++)
+        if ((m->old_at[i].tp < 0) != (m->new_at[i].tp < 0))
+            return false;
+    return true;
+}
+
+static void
+prepare(maker *m)
+{
+    const rlf_realloc_job *job = m->job;
+    m->world = max(largest(job->from, NULL), largest(job->to, NULL)) + 1;
+    m->machines = job->machine ? max(largest(job->from, job->machine),
+                                     largest(job->to, job->machine)) +
+                                     1
+                               : 1;
+    m->old_at = RLF_NEW_ARRAY(m->arena, rlf_coordinates, m->world);
+    m->new_at = RLF_NEW_ARRAY(m->arena, rlf_coordinates, m->world);
+    m->load = RLF_NEW_ARRAY(m->arena, int64_t, m->world);
+    m->sender = RLF_NEW_ARRAY(m->arena, int, m->machines);
+    m->head = RLF_NEW_ARRAY(m->arena, int, m->machines);
+    m->crossing = RLF_NEW_ARRAY(m->arena, int64_t, m->machines);
+    for (int rank = 0; rank < m->world; rank++) {
+        m->old_at[rank] = rlf_layout_find(job->from, rank);
+        m->new_at[rank] = rlf_layout_find(job->to, rank);
+    }
+    m->same_mesh = same_ranks(m);
+}
+
+static rlf_send *
+keep(rlf_arena *arena, const rlf_send *sends, size_t n)
+{
+    rlf_send *out = RLF_NEW_ARRAY(arena, rlf_send, n);
+    if (n)
+        memcpy(out, sends, sizeof *out * n);
+    return out;
+}
+
+rlf_status
+rlf_realloc_make(const rlf_realloc_job *job, rlf_arena *arena, rlf_err *err,
+                 rlf_realloc_plan *out)
+{
+    RLF_TRY(rlf_layout_check_shapes(job->from, job->shapes, err));
+    RLF_TRY(rlf_layout_check_shapes(job->to, job->shapes, err));
+    maker m = {.job = job, .arena = arena, .flows = {.arena = arena}};
+    prepare(&m);
+    cut_all(&m);
+    for (size_t i = 0; i < m.pieces.count; i++)
+        route(&m, &m.pieces.data[i]);
+    copy_all(&m);
+    *out = (rlf_realloc_plan){
+        .sends = keep(arena, m.sends.data, m.sends.count),
+        .n_sends = (int)m.sends.count,
+        .rounds = m.rounds,
+        .copies = keep(arena, m.copies.data, m.copies.count),
+        .n_copies = (int)m.copies.count,
+    };
+    RLF_VEC_FREE(&m.pieces);
+    RLF_VEC_FREE(&m.sends);
+    RLF_VEC_FREE(&m.copies);
+    return RLF_OK;
+}
+
+void
+rlf_realloc_measure(const rlf_realloc_job *job, const rlf_realloc_plan *plan,
+                    int rank, rlf_realloc_load *out)
+{
+    *out = (rlf_realloc_load){0};
+    for (int i = 0; i < plan->n_sends; i++) {
+        const rlf_send *s = &plan->sends[i];
+        int64_t bytes = rlf_box_count(s->box) * job->element;
+        out->sent += s->from == rank ? bytes : 0;
+        out->received += s->to == rank ? bytes : 0;
+    }
+    for (int i = 0; i < job->shapes->count; i++) {
+        rlf_box old = rlf_layout_box(job->from, job->shapes, i, rank);
+        rlf_box new = rlf_layout_box(job->to, job->shapes, i, rank);
+        int64_t outside =
+            rlf_box_count(old) - rlf_box_count(rlf_box_meet(old, new));
+        out->redundant += outside * job->element;
+        out->peak += (rlf_box_count(new) + outside) * job->element;
+    }
+}
