@@ -8,6 +8,7 @@
 #include "engine/dev/dev.h"
 #include "engine/expr/space.h"
 #include "engine/graph/graph.h"
+#include "engine/layout/layout.h"
 #include "kernels/kernels.h"
 
 /* A prompt: text and its tokens by the set's model (ids may be NULL until a
@@ -51,11 +52,24 @@ typedef union rlf_content {
     rlf_rows *rows;
 } rlf_content;
 
+/* This rank's part in a node that several ranks carry out. Groups hold the
+ * ranks in the order of their coordinates; one of a single rank is NULL. */
+typedef struct rlf_mesh {
+    rlf_layout layout;
+    rlf_coordinates at;    /* -1s: the rank is not in it, the groups are NULL */
+    struct rlf_group *tp;  /* same pipeline stage and replica */
+    struct rlf_group *pp;  /* same slice in every stage */
+    struct rlf_group *dp;  /* same part of the weights */
+    struct rlf_group *all; /* the whole mesh, in the order of its ranks */
+} rlf_mesh;
+
 /* The surroundings, constant during a step. */
 typedef struct rlf_env {
     const rlf_graph *graph;
     rlf_queue *queue;           /* this rank's device queue and team */
     const rlf_kernels *kernels; /* its backend */
+    int rank, n_ranks;    /* this one, of all */
+    const rlf_mesh *mesh; /* per node of the graph */
     uint64_t seed;
     uint32_t step;   /* 1, 2, ... */
     rlf_arena *pool; /* reset after the step */

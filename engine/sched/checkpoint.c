@@ -47,10 +47,10 @@ put_state(const rlf_run *run, rlf_buf *out)
         rlf_buf_json(out, p->value, strlen(p->value));
     }
     rlf_buf_puts(out, "},\n \"metrics\":[");
-    for (size_t i = 0; i < run->metrics.count; i++) {
+    const rlf_metrics *metrics = rlf_run_metrics(run);
+    for (size_t i = 0; i < metrics->count; i++) {
         rlf_buf_puts(out, i ? "," : "");
-        rlf_buf_json(out, run->metrics.data[i].name,
-                     strlen(run->metrics.data[i].name));
+        rlf_buf_json(out, metrics->data[i].name, strlen(metrics->data[i].name));
     }
     rlf_buf_puts(out, "]}\n");
 }
@@ -127,11 +127,11 @@ check_manifest(const char *dir, rlf_arena *arena, rlf_err *err)
 static rlf_status
 write_all(rlf_run *run, const char *dir, rlf_arena *arena, rlf_err *err)
 {
-    for (size_t i = 0; i < run->graph->resources.count; i++) {
-        const rlf_resource *r = &run->graph->resources.data[i];
-        RLF_TRY(run->classes->resource[r->kind]->save(
-            &run->env, r, run->env.resource[i], dir, err));
-    }
+    const rlf_task task = {.kind = RLF_TASK_SAVE,
+                           .instance = -1,
+                           .step = run->step,
+                           .directory = dir};
+    RLF_TRY(rlf_run_tell_all(run, &task, err));
     rlf_buf text = {0};
     put_state(run, &text);
     rlf_status status = rlf_file_write(rlf_path_join(arena, dir, "state.json"),
@@ -192,7 +192,7 @@ rlf_run_save(rlf_run *run, rlf_err *err)
     rlf_status status = save(run, arena, err);
     rlf_arena_free(arena);
     if (status >= 0) {
-        run->wants_checkpoint = false;
+        run->ranks[0].wants_checkpoint = false;
         rlf_log_info(run->options.log, SCHED, "checkpoint step %u seconds %.3f",
                      run->step, rlf_clock_since(from));
     }
@@ -240,7 +240,7 @@ check_params(const rlf_run *run, const char *dir, const json_t *params,
         if (!there || strcmp(there, p->value) != 0)
             return other_run(
                 err, dir,
-                rlf_arena_printf(run->env.pool, "parameter %s", p->name),
+                rlf_arena_printf(run->arena, "parameter %s", p->name),
                 there ? there : "absent", p->value);
     }
     return RLF_OK;
@@ -277,7 +277,7 @@ check_state(rlf_run *run, const char *dir, const json_t *state, rlf_err *err)
     RLF_TRY(rlf_json_get_array(state, dir, "metrics", true, err, &metrics));
     for (size_t i = 0; i < json_array_size(metrics); i++)
         if (json_string_value(json_array_get(metrics, i)))
-            rlf_metrics_add(&run->metrics,
+            rlf_metrics_add(&run->ranks[0].metrics,
                             json_string_value(json_array_get(metrics, i)), 0);
     return RLF_OK;
 }
@@ -301,11 +301,11 @@ resume(rlf_run *run, rlf_arena *arena, rlf_err *err, uint32_t *found)
         status = rlf_json_get_int(state, here, "step", true, err, &step);
     json_decref(state);
     RLF_TRY(status);
-    for (size_t i = 0; i < run->graph->resources.count; i++) {
-        const rlf_resource *r = &run->graph->resources.data[i];
-        RLF_TRY(run->classes->resource[r->kind]->restore(
-            &run->env, r, run->env.resource[i], here, err));
-    }
+    const rlf_task task = {.kind = RLF_TASK_RESTORE,
+                           .instance = -1,
+                           .step = (uint32_t)step,
+                           .directory = here};
+    RLF_TRY(rlf_run_tell_all(run, &task, err));
     run->step = (uint32_t)step;
     *found = run->step;
     /* what a run that was killed while saving left behind */

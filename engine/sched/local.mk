@@ -3,10 +3,16 @@
 #          tests_unit_sched_NAME_LDADD = $(SCHED_LIBS)
 noinst_LTLIBRARIES += libsched.la
 libsched_la_SOURCES = \
+	%D%/carry.c \
 	%D%/checkpoint.c \
+	%D%/crew.c %D%/crew.h \
+	%D%/desk.c %D%/desk.h \
+	%D%/exchange.c \
 	%D%/flight.c %D%/flight.h \
 	%D%/metrics.c %D%/metrics.h \
+	%D%/rank.c %D%/rank.h \
 	%D%/run.c %D%/run.h \
 	%D%/samples.c \
 	%D%/state.h \
-	%D%/step.c
+	%D%/step.c \
+	%D%/task.c %D%/task.h

@@ -1,79 +1,57 @@
 /* Opening and closing a run, and what can be asked between steps. */
 #include "engine/sched/run.h"
 
+#include "engine/base/trace.h"
+#include "engine/dev/cores.h"
 #include "engine/graph/class.h"
+#include "engine/sched/desk.h"
 #include "engine/sched/state.h"
 
+#include <stdio.h>
+
+static rlf_status
+tell(void *sink, const rlf_notice *notice, rlf_err *err)
+{
+    return rlf_run_hear(sink, notice, err);
+}
+
 static void
-report(void *sink, const char *name, double value)
+make_ranks(rlf_run *run, int n, int first)
 {
-    rlf_metrics_add(sink, name, value);
-}
-
-/* Resources in order of declaration: a copy comes after what it copies. When
- * all are open each may look at others. */
-static rlf_status
-open_resources(rlf_run *run, rlf_err *err)
-{
-    size_t n = run->graph->resources.count;
-    run->env.resource = rlf_calloc(n, sizeof(void *));
-    for (size_t i = 0; i < n; i++) {
-        const rlf_resource *r = &run->graph->resources.data[i];
-        rlf_status status = run->classes->resource[r->kind]->open(
-            &run->env, r, err, &run->env.resource[i]);
-        if (status < 0) {
-            rlf_err_place(err, r->span, r->name);
-            return status;
-        }
+    run->n_local = n;
+    run->ranks = rlf_calloc((size_t)n, sizeof *run->ranks);
+    for (int i = 0; i < n; i++) {
+        rlf_rank *rank = &run->ranks[i];
+        char name[32];
+        snprintf(name, sizeof name, "rank %d", first + i);
+        *rank = (rlf_rank){.rank = first + i,
+                           .plan = run->plan,
+                           .graph = run->graph,
+                           .classes = run->classes,
+                           .options = &run->options,
+                           .tell = tell,
+                           .sink = run};
+        rank->env.trace = rlf_trace_add(run->options.trace, rank->rank, name);
     }
-    for (size_t i = 0; i < n; i++) {
-        const rlf_resource *r = &run->graph->resources.data[i];
-        rlf_status status = run->classes->resource[r->kind]->settle(
-            &run->env, r, run->env.resource[i], err);
-        if (status < 0) {
-            rlf_err_place(err, r->span, r->name);
-            return status;
-        }
-    }
-    return RLF_OK;
 }
 
 static rlf_status
-open_nodes(rlf_run *run, rlf_err *err)
+open_crew(rlf_run *run, rlf_err *err)
 {
-    size_t n = run->graph->nodes.count;
-    run->node_state = rlf_calloc(n, sizeof(void *));
-    run->node_ready = rlf_calloc(n, sizeof(bool));
-    for (size_t i = 0; i < n; i++) {
-        const rlf_node *node = &run->graph->nodes.data[i];
-        rlf_status status =
-            node->class->init(&run->env, node, err, &run->node_state[i]);
-        if (status < 0) {
-            rlf_err_place(err, node->span, node->class->name);
-            return status;
-        }
-        run->node_ready[i] = true;
-    }
-    return RLF_OK;
-}
-
-static rlf_status
-open_all(rlf_run *run, rlf_err *err)
-{
-    rlf_cpu_options cpu = {.n_threads = run->options.threads};
-    RLF_TRY(rlf_device_cpu_new(&cpu, &run->device, err));
-    RLF_TRY(rlf_queue_new(run->device, &run->queue, err));
-    run->scratch = run->device->allocated;
-    run->env.queue = run->queue;
-    const char *isa = run->options.isa;
-    run->env.kernels = isa ? rlf_kernels_cpu_isa(isa) : rlf_kernels_cpu();
-    if (!run->env.kernels)
-        return rlf_fail(err, RLF_USER,
-                        "this machine or build has no kernels for \"%s\"", isa);
-    if (run->options.directory)
-        RLF_TRY(rlf_flight_open(run->options.directory, 0, err, &run->flight));
-    RLF_TRY(open_resources(run, err));
-    return open_nodes(run, err);
+    int threads = run->options.threads;
+    if (!threads)
+        threads = rlf_cores_count();
+    const rlf_comm_options options = {
+        .n_ranks = run->plan->ranks,
+        .n_run_threads =
+            threads > run->plan->ranks ? threads : run->plan->ranks,
+        .mail_slots = RLF_DESK_SLOTS,
+        .mail_bytes = RLF_DESK_PIECE};
+    rlf_comm_world *world;
+    RLF_TRY(rlf_comm_world_new(&options, &world, err));
+    make_ranks(run, run->plan->ranks, 0);
+    return rlf_crew_open(run->ranks, run->n_local, world, threads, err,
+                         &run->crew);
 }
 
 rlf_status
@@ -85,15 +63,15 @@ rlf_run_open(const rlf_plan *plan, const rlf_classes *classes,
     run->graph = plan->graph;
     run->classes = classes;
     run->options = *options;
-    run->order = rlf_order_new(plan->graph, options->policy);
-    run->env = (rlf_env){.graph = plan->graph,
-                         .seed = options->seed,
-                         .pool = rlf_arena_new(),
-                         .log = options->log,
-                         .trace = options->trace,
-                         .report = report,
-                         .sink = &run->metrics};
-    rlf_status status = open_all(run, err);
+    run->arena = rlf_arena_new();
+    run->control = rlf_control_new(plan, options->policy);
+    rlf_status status;
+    if (plan->ranks > 1) {
+        status = open_crew(run, err);
+    } else {
+        make_ranks(run, 1, 0);
+        status = rlf_rank_open(&run->ranks[0], options->threads, 0, err);
+    }
     if (status < 0) {
         rlf_run_close(run);
         return status;
@@ -107,23 +85,13 @@ rlf_run_close(rlf_run *run)
 {
     if (!run)
         return;
-    for (size_t i = 0; run->node_ready && i < run->graph->nodes.count; i++)
-        if (run->node_ready[i])
-            run->graph->nodes.data[i].class->fini(run->node_state[i]);
-    free(run->node_state);
-    free(run->node_ready);
-    rlf_arena_free(run->env.pool);
-    for (size_t i = run->graph->resources.count; run->env.resource && i-- > 0;)
-        if (run->env.resource[i])
-            run->classes->resource[run->graph->resources.data[i].kind]->close(
-                run->env.resource[i]);
-    free(run->env.resource);
-    rlf_order_free(run->order);
-    rlf_metrics_free(&run->metrics);
-    RLF_VEC_FREE(&run->slots);
-    rlf_queue_free(run->queue);
-    rlf_device_free(run->device);
-    rlf_flight_close(run->flight);
+    if (run->plan->ranks > 1)
+        rlf_crew_close(run->crew);
+    else if (run->ranks)
+        rlf_rank_close(&run->ranks[0]);
+    free(run->ranks);
+    rlf_control_free(run->control);
+    rlf_arena_free(run->arena);
     free(run);
 }
 
@@ -142,13 +110,19 @@ rlf_run_ended(const rlf_run *run)
 bool
 rlf_run_wants_checkpoint(const rlf_run *run)
 {
-    return run->wants_checkpoint;
+    return run->ranks[0].wants_checkpoint;
 }
 
 const rlf_metrics *
 rlf_run_metrics(const rlf_run *run)
 {
-    return &run->metrics;
+    return &run->ranks[0].metrics;
+}
+
+uint64_t
+rlf_run_tokens(const rlf_run *run)
+{
+    return run->tokens;
 }
 
 /* The flow's own draws end the run when the smallest of them is through. */
@@ -165,7 +139,7 @@ rlf_run_epoch(const rlf_run *run)
         if (count->kind != RLF_ARG_NUMBER || count->number < 1)
             continue;
         uint64_t rows = run->classes->resource[RLF_RESOURCE_DATA]->rows(
-            run->env.resource[node->receiver]);
+            run->ranks[0].env.resource[node->receiver]);
         uint64_t steps =
             (rows + (uint64_t)count->number - 1) / (uint64_t)count->number;
         if (!least || steps < least)
@@ -180,11 +154,11 @@ rlf_run_memory(const rlf_run *run, rlf_memory *out)
     RLF_PUSH_IN(out->arena, &out->rows,
                 (rlf_memory_row){.owner = "kernels",
                                  .purpose = "scratch of threads",
-                                 .device = run->scratch});
+                                 .device = run->ranks[0].scratch});
     for (size_t i = 0; i < run->graph->resources.count; i++) {
         const rlf_resource *r = &run->graph->resources.data[i];
         run->classes->resource[r->kind]->memory(run->graph, r,
-                                                run->env.resource[i], out);
+                                                run->ranks[0].env.resource[i], out);
     }
 }
 
@@ -193,12 +167,12 @@ rlf_run_notes(const rlf_run *run, rlf_buf *out)
 {
     for (size_t i = 0; i < run->graph->resources.count; i++) {
         const rlf_resource *r = &run->graph->resources.data[i];
-        run->classes->resource[r->kind]->note(r, run->env.resource[i], out);
+        run->classes->resource[r->kind]->note(r, run->ranks[0].env.resource[i], out);
     }
 }
 
 uint64_t
 rlf_run_device_bytes(const rlf_run *run)
 {
-    return run->device->allocated;
+    return run->ranks[0].device->allocated;
 }

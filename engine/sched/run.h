@@ -15,16 +15,19 @@ typedef struct rlf_run rlf_run;
 
 typedef struct rlf_run_options {
     uint64_t seed;
-    int threads;           /* of the rank's team; 0: all cores it may use */
+    int threads;           /* of all ranks of this process; 0: all cores that
+                              it may use */
     const char *isa;       /* "v4", "v3", "portable"; NULL: the best */
     rlf_policy policy;     /* of the controller */
     const char *directory; /* of the run; NULL: leaves nothing behind */
     struct rlf_log *log;
-    struct rlf_trace_lane *trace; /* NULL: no trace */
+    struct rlf_trace *trace; /* NULL: no trace */
 } rlf_run_options;
 
-/* Open every resource and node. The plan, its graph and the classes must
- * outlive the run; the options' texts too. */
+/* Open every resource and node on every rank of this process. The plan, its
+ * graph and the classes must outlive the run; the options' texts too. A plan
+ * for one rank runs in the calling thread; else each rank has a thread of its
+ * own and the calling thread is the controller's. */
 rlf_status rlf_run_open(const rlf_plan *plan, const rlf_classes *classes,
                         const rlf_run_options *options, rlf_err *err,
                         rlf_run **out);

@@ -1,4 +1,4 @@
-/* What was generated in a step, for samples.jsonl and for tokens a second. */
+/* What was generated in a step, for samples.jsonl. */
 #include "engine/graph/class.h"
 #include "engine/sched/state.h"
 
@@ -12,10 +12,10 @@ sampled(const rlf_run *run, int value)
         run->graph->sets.data[v->set].kind != RLF_SET_SAMPLED ||
         run->graph->sets.data[v->set].origin >= 0)
         return NULL;
-    struct rlf_origin at = rlf_order_latest(run->order, value);
-    if (at.instance < 0 || (size_t)at.instance >= run->slots.count)
+    struct rlf_origin at = rlf_order_latest(rlf_control_order(run->control), value);
+    if (at.instance < 0 || (size_t)at.instance >= run->ranks[0].slots.count)
         return NULL;
-    const slot *s = &run->slots.data[at.instance];
+    const slot *s = &run->ranks[0].slots.data[at.instance];
     return s->opened ? s->call.out[at.port].rows : NULL;
 }
 
@@ -29,10 +29,10 @@ put_columns(const rlf_run *run, const rlf_space *samples, uint32_t row,
         if (value->kind != RLF_VALUE_NUMBER || !value->name ||
             value->domain != samples->domain)
             continue;
-        struct rlf_origin at = rlf_order_latest(run->order, (int)v);
-        if (at.instance < 0 || (size_t)at.instance >= run->slots.count)
+        struct rlf_origin at = rlf_order_latest(rlf_control_order(run->control), (int)v);
+        if (at.instance < 0 || (size_t)at.instance >= run->ranks[0].slots.count)
             continue;
-        const slot *s = &run->slots.data[at.instance];
+        const slot *s = &run->ranks[0].slots.data[at.instance];
         if (!s->opened || s->call.out[at.port].column.space != samples)
             continue;
         rlf_buf_putc(out, ',');
@@ -74,19 +74,4 @@ rlf_run_samples(const rlf_run *run, uint32_t most, rlf_buf *out)
                 put_sample(run, rows, r, out);
         }
     }
-}
-
-uint64_t
-rlf_run_tokens(const rlf_run *run)
-{
-    uint64_t tokens = 0;
-    for (size_t i = 0; i < run->slots.count; i++) {
-        const slot *s = &run->slots.data[i];
-        if (!s->opened || !s->call.node->class->sampled)
-            continue;
-        const rlf_rows *rows = s->call.out[0].rows;
-        for (uint32_t r = 0; r < rows->samples->count; r++)
-            tokens += rows->sample[r].n_ids;
-    }
-    return tokens;
 }

@@ -1,0 +1,361 @@
+/* Carrying out tasks: calls of node classes on this rank, and what the
+ * controller is told of them. */
+#include "engine/base/clock.h"
+#include "engine/base/trace.h"
+#include "engine/graph/class.h"
+#include "engine/sched/rank.h"
+
+#include <stdio.h>
+
+const rlf_space *
+rlf_content_rows(const rlf_graph *graph, const rlf_value *value,
+                 const rlf_content *content, int domain)
+{
+    if (value->kind == RLF_VALUE_SET) {
+        const rlf_rows *rows = content->rows;
+        if (!rows)
+            return NULL;
+        if (rows->samples->domain == domain)
+            return rows->samples;
+        return rows->prompts->domain == domain ? rows->prompts : NULL;
+    }
+    const rlf_space *space = content->column.space;
+    if (!space || !rlf_domain_reaches(&graph->domains, domain, space->domain))
+        return NULL;
+    return rlf_space_above(&graph->domains, space, domain);
+}
+
+static const rlf_node *
+node_of(const rlf_rank *rank, const rlf_task *task)
+{
+    return &rank->graph->nodes.data[task->node];
+}
+
+/* ---- slots ---- */
+
+/* The slot of an instance, its call prepared with the contents of its inputs
+ * and room for its outputs. */
+static slot *
+slot_of(rlf_rank *rank, const rlf_task *task)
+{
+    while (rank->slots.count <= (size_t)task->instance)
+        RLF_PUSH(&rank->slots, (slot){0});
+    slot *s = &rank->slots.data[task->instance];
+    if (s->call.node)
+        return s;
+    const rlf_node *node = node_of(rank, task);
+    int n_out = node->n_outputs;
+    if (task->loop)
+        n_out += rank->graph->regions.data[node->regions[0]].n_args;
+    rlf_arena *pool = rank->env.pool;
+    s->call = (rlf_call){
+        .env = &rank->env,
+        .node = node,
+        .iteration = task->iteration,
+        .state = rank->node_state[node->id],
+        .in = RLF_NEW_ARRAY(pool, rlf_content, task->n_input),
+        .out = RLF_NEW_ARRAY(pool, rlf_content, n_out),
+        .branch = -1,
+        .inputs_done = true,
+    };
+    for (int i = 0; i < task->n_input; i++) {
+        struct rlf_origin from = task->input[i];
+        if (from.instance >= 0)
+            s->call.in[i] = rank->slots.data[from.instance].call.out[from.port];
+    }
+    return s;
+}
+
+/* The rows space that the pieces of a node are made of. */
+static const rlf_space *
+piece_space(const rlf_rank *rank, const slot *s)
+{
+    const rlf_node *node = s->call.node;
+    const rlf_value *values = rank->graph->values.data;
+    const rlf_space *space = NULL;
+    for (int i = 0; i < node->n_outputs && !space; i++)
+        space = rlf_content_rows(rank->graph, &values[node->outputs[i]],
+                                 &s->call.out[i], node->rows);
+    for (int i = 0; i < node->n_inputs && !space; i++)
+        space = rlf_content_rows(rank->graph, &values[node->inputs[i]],
+                                 &s->call.in[i], node->rows);
+    return space;
+}
+
+static rlf_status
+open_slot(rlf_rank *rank, slot *s, rlf_err *err)
+{
+    if (s->opened)
+        return RLF_OK;
+    const rlf_node *node = s->call.node;
+    RLF_TRY(node->class->open(&s->call, err));
+    s->opened = true;
+    if (node->rows < 0)
+        return RLF_OK;
+    s->space = piece_space(rank, s);
+    if (!s->space)
+        return rlf_fail(err, RLF_BUG, "node %d (%s) has no rows", node->id,
+                        node->class->name);
+    return RLF_OK;
+}
+
+/* ---- reports ---- */
+
+static rlf_status
+tell(rlf_rank *rank, const rlf_report *report, rlf_err *err)
+{
+    rlf_notice notice = {.kind = RLF_NOTICE_REPORT,
+                     .rank = rank->rank,
+                     .report = *report};
+    notice.report.rank = rank->rank;
+    return rank->tell(rank->sink, &notice, err);
+}
+
+static rlf_status
+tell_done(rlf_rank *rank, uint64_t n, const rlf_call *call, rlf_err *err)
+{
+    rlf_report report = {.kind = RLF_REPORT_DONE, .n = n, .branch = -1};
+    if (call) {
+        report.count = call->count;
+        report.branch = call->branch;
+        report.leave = (call->raised & RLF_RAISE_BREAK) != 0;
+    }
+    return tell(rank, &report, err);
+}
+
+/* Where each row's prompt is, if the rows belong to prompts. */
+static const uint32_t *
+owners(const rlf_graph *graph, const rlf_space *space)
+{
+    const rlf_domain *d = rlf_domains_get(&graph->domains, space->domain);
+    for (int i = 0; i < d->n_up; i++)
+        if (d->up[i] == d->owner)
+            return space->up[i].index;
+    return NULL;
+}
+
+static rlf_status
+carry_open(rlf_rank *rank, const rlf_task *task, rlf_err *err)
+{
+    slot *s = slot_of(rank, task);
+    RLF_TRY(open_slot(rank, s, err));
+    if (rank->rank != 0)
+        return RLF_OK;
+    return tell(rank,
+                &(rlf_report){.kind = RLF_REPORT_OPENED,
+                              .n = task->n,
+                              .n_rows = s->space->count,
+                              .owner = owners(rank->graph, s->space)},
+                err);
+}
+
+/* ---- computing ---- */
+
+/* A trained node: its micro-batches in order, forward and backward in turn. */
+static rlf_status
+train(rlf_call *call, rlf_err *err)
+{
+    const rlf_trainable *t = call->node->class->trainable;
+    uint32_t n = 0;
+    RLF_TRY(t->begin(call, err, &n));
+    for (uint32_t i = 0; i < n; i++) {
+        RLF_TRY(t->forward(call, i, err));
+        RLF_TRY(t->backward(call, i, err));
+    }
+    return t->finish(call, err);
+}
+
+/* What the call in a slot of a generation has finished since the last time. */
+static uint64_t
+count_tokens(const rlf_call *call)
+{
+    const rlf_rows *rows = call->out[0].rows;
+    uint64_t tokens = 0;
+    for (uint32_t i = 0; i < call->n_rows; i++)
+        tokens += rows->sample[call->rows[i]].n_ids;
+    return tokens;
+}
+
+/* One quantum of the generation in this slot. */
+static rlf_status
+sample(rlf_rank *rank, slot *s, rlf_err *err)
+{
+    const open_generation *g = &rank->generation;
+    rlf_call *call = &s->call;
+    rlf_status status = call->node->class->step(call, err);
+    if (status < 0)
+        return status;
+    if (g->reports)
+        rank->tokens += count_tokens(call);
+    if (g->reports && call->n_rows)
+        RLF_TRY(tell(rank,
+                     &(rlf_report){.kind = RLF_REPORT_ROWS,
+                                   .n = g->n,
+                                   .rows = call->rows,
+                                   .n_rows = call->n_rows},
+                     err));
+    if (status == RLF_AGAIN)
+        return RLF_OK;
+    if (g->reports)
+        RLF_TRY(tell_done(rank, g->n, NULL, err));
+    rank->generation.instance = -1;
+    return RLF_OK;
+}
+
+rlf_status
+rlf_rank_turn(rlf_rank *rank, rlf_err *err)
+{
+    slot *s = &rank->slots.data[rank->generation.instance];
+    const rlf_node *node = s->call.node;
+    uint64_t from = rank->env.trace ? rlf_clock_now() : 0;
+    s->call.rows = NULL;
+    s->call.n_rows = 0;
+    rlf_status status = sample(rank, s, err);
+    if (status < 0)
+        rlf_err_place(err, node->span, node->class->name);
+    if (rank->env.trace)
+        rlf_trace_span(rank->env.trace, "step", node->class->name, from,
+                       rlf_clock_now(), s->call.n_rows);
+    return status;
+}
+
+static rlf_status
+carry_run(rlf_rank *rank, const rlf_task *task, rlf_err *err)
+{
+    slot *s = slot_of(rank, task);
+    rlf_call *call = &s->call;
+    const rlf_node_class *class = call->node->class;
+    if (!task->loop)
+        RLF_TRY(open_slot(rank, s, err));
+    if (!task->works)
+        return RLF_OK;
+    call->rows = task->rows;
+    call->n_rows = task->n_rows;
+    if (class->sampled) {
+        rank->generation = (open_generation){.instance = task->instance,
+                                             .n = task->n,
+                                             .reports = task->reports};
+        return sample(rank, s, err);
+    }
+    if (task->loop)
+        call->branch = (int)task->turn;
+    if (class->trainable != &rlf_trainable_none)
+        RLF_TRY(train(call, err));
+    else
+        RLF_TRY(class->step(call, err));
+    s->opened = true;
+    if (call->raised & RLF_RAISE_CHECKPOINT)
+        rank->wants_checkpoint = true;
+    return task->reports ? tell_done(rank, task->n, call, err) : RLF_OK;
+}
+
+static rlf_status
+carry_edge(rlf_rank *rank, const rlf_task *task, rlf_err *err)
+{
+    return rlf_rank_exchange(rank, &rank->slots.data[task->instance], task,
+                             err);
+}
+
+/* ---- steps, checkpoints ---- */
+
+static rlf_status
+carry_begin(rlf_rank *rank, const rlf_task *task, rlf_err *err)
+{
+    (void)err;
+    rlf_arena_reset(rank->env.pool);
+    rank->slots.count = 0;
+    rank->generation.instance = -1;
+    rank->tokens = 0;
+    rank->wants_checkpoint = false;
+    rlf_metrics_begin(&rank->metrics);
+    rank->env.step = task->step;
+    return RLF_OK;
+}
+
+static rlf_status
+carry_end(rlf_rank *rank, const rlf_task *task, rlf_err *err)
+{
+    rlf_notice notice = {.kind = RLF_NOTICE_REPORT,
+                         .rank = rank->rank,
+                         .report = {.kind = RLF_REPORT_DONE,
+                                    .rank = rank->rank,
+                                    .n = task->n},
+                         .at_end = true,
+                         .tokens = rank->tokens};
+    return rank->tell(rank->sink, &notice, err);
+}
+
+static rlf_status
+carry_files(rlf_rank *rank, const rlf_task *task, rlf_err *err)
+{
+    for (size_t i = 0; i < rank->graph->resources.count; i++) {
+        const rlf_resource *r = &rank->graph->resources.data[i];
+        const rlf_resource_class *class = rank->classes->resource[r->kind];
+        void *object = rank->env.resource[i];
+        if (task->kind == RLF_TASK_SAVE && r->kind != RLF_RESOURCE_MODEL &&
+            rank->rank != 0)
+            continue; /* the same on every rank */
+        RLF_TRY(task->kind == RLF_TASK_SAVE
+                    ? class->save(&rank->env, r, object, task->directory, err)
+                    : class->restore(&rank->env, r, object, task->directory,
+                                     err));
+    }
+    rlf_notice notice = {.kind = RLF_NOTICE_SAVED, .rank = rank->rank};
+    return rank->tell(rank->sink, &notice, err);
+}
+
+static rlf_status
+carry_nothing(rlf_rank *rank, const rlf_task *task, rlf_err *err)
+{
+    (void)rank, (void)task, (void)err;
+    return RLF_OK;
+}
+
+/* The flight record: what is done now. */
+static void
+note(rlf_rank *rank, const rlf_task *task)
+{
+    if (!rank->flight || task->instance < 0)
+        return;
+    const rlf_node *node = node_of(rank, task);
+    char name[96] = "", place[160] = "";
+    if (node->receiver >= 0)
+        snprintf(name, sizeof name, "%s.%s",
+                 rank->graph->resources.data[node->receiver].name,
+                 node->class->name);
+    else
+        snprintf(name, sizeof name, "%s", node->class->name);
+    if (node->span.source) {
+        rlf_place at = rlf_sources_place(rank->graph->sources, node->span);
+        snprintf(place, sizeof place, "%s:%u", at.path, at.line);
+    }
+    rlf_flight_note(rank->flight, rank->env.step, task->n, name, place,
+                    task->n_rows);
+}
+
+rlf_status
+rlf_rank_carry_out(rlf_rank *rank, const rlf_task *task, rlf_err *err)
+{
+    static rlf_status (*const carry[])(rlf_rank *, const rlf_task *,
+                                       rlf_err *) = {
+        [RLF_TASK_BEGIN] = carry_begin,   [RLF_TASK_OPEN] = carry_open,
+        [RLF_TASK_RUN] = carry_run,       [RLF_TASK_EDGE] = carry_edge,
+        [RLF_TASK_END] = carry_end,       [RLF_TASK_SAVE] = carry_files,
+        [RLF_TASK_RESTORE] = carry_files, [RLF_TASK_STOP] = carry_nothing,
+    };
+    bool of_node = task->kind == RLF_TASK_OPEN || task->kind == RLF_TASK_RUN ||
+                   task->kind == RLF_TASK_EDGE;
+    if (!of_node)
+        return carry[task->kind](rank, task, err);
+    const rlf_node *node = node_of(rank, task);
+    note(rank, task);
+    uint64_t from = rank->env.trace ? rlf_clock_now() : 0;
+    rlf_status status = carry[task->kind](rank, task, err);
+    if (status < 0)
+        rlf_err_place(err, node->span, node->class->name);
+    if (rank->env.trace)
+        rlf_trace_span(rank->env.trace,
+                       task->kind == RLF_TASK_EDGE ? "edge" : "step",
+                       node->class->name, from, rlf_clock_now(), task->n_rows);
+    return status;
+}

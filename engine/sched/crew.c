@@ -1,0 +1,337 @@
+/* Threads of ranks and the controller's mail: see crew.h. */
+#include "engine/sched/crew.h"
+
+#include "engine/dev/cores.h"
+#include "engine/graph/class.h"
+#include "engine/sched/desk.h"
+
+#include <inttypes.h>
+#include <locale.h>
+#include <pthread.h>
+
+/* A rank says how many pieces it took when it has taken so many. */
+enum { CREDIT = RLF_DESK_SLOTS / 4 };
+
+typedef struct member {
+    rlf_crew *crew;
+    rlf_rank *rank;
+    rlf_desk desk;
+    rlf_buf saying;
+    pthread_t thread;
+    bool started;
+    rlf_status status;
+    rlf_err err;
+} member;
+
+struct rlf_crew {
+    rlf_comm_world *world;
+    rlf_desk desk; /* the controller's */
+    rlf_buf writing;
+    uint32_t *under_way; /* per rank: pieces that it has not taken yet */
+    RLF_VEC(rlf_buf) kept; /* heard while waiting for room in a mailbox */
+    size_t next_kept;
+    member *members;
+    int n_local, n_ranks;
+    int threads, run_threads;
+    locale_t locale; /* of the thread that opened the crew */
+    bool controls;
+};
+
+/* ---- a rank's thread ---- */
+
+static rlf_status
+tell(void *sink, const rlf_notice *notice, rlf_err *err)
+{
+    member *m = sink;
+    rlf_buf_clear(&m->saying);
+    rlf_notice_write(notice, &m->saying);
+    return rlf_desk_send(&m->desk, RLF_CONTROLLER, &m->saying, err);
+}
+
+/* Make room in the controller's books. */
+static rlf_status
+say_taken(member *m, rlf_err *err)
+{
+    if (m->desk.taken < CREDIT)
+        return RLF_OK;
+    rlf_notice notice = {.kind = RLF_NOTICE_TAKEN,
+                         .rank = m->rank->rank,
+                         .count = m->desk.taken};
+    m->desk.taken = 0;
+    return tell(m, &notice, err);
+}
+
+static rlf_status
+take_task(member *m, double seconds, rlf_err *err, rlf_task *out)
+{
+    const rlf_buf *message;
+    rlf_status status = rlf_desk_hear(&m->desk, seconds, err, &message);
+    if (status != RLF_OK)
+        return status;
+    RLF_TRY(rlf_task_read(message->p, message->n, m->rank->env.pool, err, out));
+    return say_taken(m, err);
+}
+
+/* The ranks of a replica leave their generation for a task together: the first
+ * of them alone looks into its mailbox and tells the others which it found. */
+static rlf_status
+agree(member *m, rlf_group *replica, rlf_err *err, rlf_task *task)
+{
+    uint64_t next = 0; /* n of the task + 1; 0: go on */
+    if (rlf_group_index(replica) == 0) {
+        rlf_status status = take_task(m, 0, err, task);
+        if (status < 0)
+            return status;
+        next = status == RLF_OK ? task->n + 1 : 0;
+    }
+    RLF_TRY(rlf_group_bcast(replica, 0, &next, sizeof next, err));
+    if (!next)
+        return RLF_AGAIN;
+    if (rlf_group_index(replica) > 0) {
+        RLF_TRY(take_task(m, -1, err, task));
+        if (task->n + 1 != next)
+            return rlf_fail(err, RLF_BUG,
+                            "rank %d has task %" PRIu64
+                            " where its replica has %" PRIu64,
+                            m->rank->rank, task->n, next - 1);
+    }
+    return RLF_OK;
+}
+
+/* The next task, or RLF_AGAIN: the open generation goes on. */
+static rlf_status
+next_task(member *m, rlf_err *err, rlf_task *task)
+{
+    rlf_rank *rank = m->rank;
+    if (rank->generation.instance < 0)
+        return take_task(m, -1, err, task);
+    const slot *s = &rank->slots.data[rank->generation.instance];
+    rlf_group *replica = rank->mesh[s->call.node->id].tp;
+    return replica ? agree(m, replica, err, task) : take_task(m, 0, err, task);
+}
+
+static rlf_status
+work(member *m, rlf_err *err)
+{
+    rlf_rank *rank = m->rank;
+    RLF_TRY(rlf_rank_open(rank, m->crew->threads, m->crew->run_threads, err));
+    rlf_notice ready = {.kind = RLF_NOTICE_READY,
+                        .rank = rank->rank,
+                        .plan = rank->plan->hash};
+    RLF_TRY(tell(m, &ready, err));
+    for (;;) {
+        rlf_task task;
+        rlf_status status = next_task(m, err, &task);
+        if (status < 0)
+            return status;
+        rlf_comm_beat(rank->comm);
+        if (status == RLF_AGAIN) {
+            RLF_TRY(rlf_rank_turn(rank, err));
+            continue;
+        }
+        if (task.kind == RLF_TASK_STOP)
+            return RLF_OK;
+        RLF_TRY(rlf_rank_carry_out(rank, &task, err));
+    }
+}
+
+static void *
+thread_main(void *arg)
+{
+    member *m = arg;
+    if (m->crew->locale)
+        uselocale(m->crew->locale);
+    m->status = work(m, &m->err);
+    if (m->status < 0) {
+        m->err.rank = m->rank->rank;
+        rlf_comm_abort(m->crew->world, &m->err);
+    }
+    rlf_rank_close(m->rank);
+    return NULL;
+}
+
+static rlf_status
+start(member *m, rlf_crew *crew, rlf_rank *rank, int index, rlf_err *err)
+{
+    m->crew = crew;
+    m->rank = rank;
+    rlf_err_clear(&m->err);
+    rank->comm = rlf_comm_of(crew->world, index);
+    rank->tell = tell;
+    rank->sink = m;
+    rlf_desk_open(&m->desk, rank->comm);
+    if (pthread_create(&m->thread, NULL, thread_main, m) != 0)
+        return rlf_fail(err, RLF_ENV, "cannot start a thread for rank %d",
+                        rank->rank);
+    m->started = true;
+    return RLF_OK;
+}
+
+/* ---- the controller ---- */
+
+/* The next message that is not about pieces taken. */
+static rlf_status
+hear_any(rlf_crew *crew, rlf_arena *arena, rlf_err *err, bool *about_pieces,
+         const rlf_buf **message, rlf_notice *out)
+{
+    RLF_TRY(rlf_desk_hear(&crew->desk, -1, err, message));
+    RLF_TRY(rlf_notice_read((*message)->p, (*message)->n, arena, err, out));
+    *about_pieces = out->kind == RLF_NOTICE_TAKEN;
+    if (*about_pieces)
+        crew->under_way[out->rank] -= out->count;
+    return RLF_OK;
+}
+
+rlf_status
+rlf_crew_hear(rlf_crew *crew, rlf_arena *arena, rlf_err *err, rlf_notice *out)
+{
+    if (crew->next_kept < crew->kept.count) {
+        rlf_buf *kept = &crew->kept.data[crew->next_kept++];
+        rlf_status status = rlf_notice_read(kept->p, kept->n, arena, err, out);
+        rlf_buf_free(kept);
+        return status;
+    }
+    crew->next_kept = crew->kept.count = 0;
+    bool about_pieces;
+    const rlf_buf *message;
+    do
+        RLF_TRY(hear_any(crew, arena, err, &about_pieces, &message, out));
+    while (about_pieces);
+    return RLF_OK;
+}
+
+/* Until the rank's mailbox has room for n pieces. What else is heard is kept:
+ * by the law of posts the rank goes on whatever it is that waits here. */
+static rlf_status
+await_room(rlf_crew *crew, int rank, uint32_t n, rlf_err *err)
+{
+    if (n > RLF_DESK_SLOTS)
+        return rlf_fail(err, RLF_BUG, "a task of %u pieces is too long", n);
+    rlf_arena *arena = rlf_arena_new();
+    rlf_status status = RLF_OK;
+    while (crew->under_way[rank] + n > RLF_DESK_SLOTS && status >= 0) {
+        bool about_pieces = false;
+        const rlf_buf *message;
+        rlf_notice notice;
+        status = hear_any(crew, arena, err, &about_pieces, &message, &notice);
+        if (status < 0 || about_pieces)
+            continue;
+        rlf_buf copy = {0};
+        rlf_buf_add(&copy, message->p, message->n);
+        RLF_PUSH(&crew->kept, copy);
+    }
+    rlf_arena_free(arena);
+    return status;
+}
+
+rlf_status
+rlf_crew_tell(rlf_crew *crew, int rank, const rlf_task *task, rlf_err *err)
+{
+    rlf_buf_clear(&crew->writing);
+    rlf_task_write(task, &crew->writing);
+    uint32_t n = rlf_desk_pieces(crew->writing.n);
+    RLF_TRY(await_room(crew, rank, n, err));
+    crew->under_way[rank] += n;
+    return rlf_desk_send(&crew->desk, rank, &crew->writing, err);
+}
+
+/* Until every rank is open, with the same plan. */
+static rlf_status
+await_ready(rlf_crew *crew, uint64_t plan, rlf_err *err)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_status status = RLF_OK;
+    for (int i = 0; i < crew->n_ranks && status >= 0; i++) {
+        rlf_notice notice;
+        status = rlf_crew_hear(crew, arena, err, &notice);
+        if (status >= 0 && notice.plan != plan) {
+            status = rlf_fail(
+                err, RLF_USER,
+                "rank %d has another plan than rank 0: %016" PRIx64
+                ", not %016" PRIx64,
+                notice.rank, notice.plan, plan);
+            rlf_err_hint(err, "program, parameters, options and version of "
+                              "rlflow must be the same for all ranks");
+        }
+    }
+    rlf_arena_free(arena);
+    return status;
+}
+
+rlf_status
+rlf_crew_open(rlf_rank *ranks, int n_local, rlf_comm_world *world, int threads,
+              rlf_err *err, rlf_crew **out)
+{
+    rlf_crew *crew = rlf_calloc(1, sizeof *crew);
+    crew->world = world;
+    crew->n_local = n_local;
+    crew->n_ranks = rlf_comm_world_size(world);
+    crew->controls = rlf_comm_world_process(world) == 0;
+    crew->threads = threads > n_local ? threads / n_local : 1;
+    crew->run_threads = crew->threads * n_local;
+    crew->locale = uselocale((locale_t)0);
+    crew->under_way =
+        rlf_calloc((size_t)crew->n_ranks, sizeof *crew->under_way);
+    crew->members = rlf_calloc((size_t)n_local, sizeof *crew->members);
+    if (crew->controls)
+        rlf_desk_open(&crew->desk, rlf_comm_controller(world));
+    rlf_status status = RLF_OK;
+    for (int i = 0; i < n_local && status >= 0; i++)
+        status = start(&crew->members[i], crew, &ranks[i], i, err);
+    if (status >= 0 && crew->controls)
+        status = await_ready(crew, ranks[0].plan->hash, err);
+    if (status < 0) {
+        rlf_comm_abort(world, err);
+        rlf_crew_close(crew);
+        return status;
+    }
+    *out = crew;
+    return RLF_OK;
+}
+
+static void
+join(rlf_crew *crew)
+{
+    for (int i = 0; i < crew->n_local; i++) {
+        member *m = &crew->members[i];
+        if (m->started)
+            pthread_join(m->thread, NULL);
+        m->started = false;
+    }
+}
+
+rlf_status
+rlf_crew_follow(rlf_crew *crew, rlf_err *err)
+{
+    join(crew);
+    return rlf_comm_check(crew->world, err);
+}
+
+void
+rlf_crew_close(rlf_crew *crew)
+{
+    if (!crew)
+        return;
+    rlf_err ignored = RLF_ERR_NONE;
+    if (crew->controls && rlf_comm_check(crew->world, &ignored) == RLF_OK) {
+        rlf_task stop = {.kind = RLF_TASK_STOP, .instance = -1};
+        for (int i = 0; i < crew->n_ranks; i++)
+            if (rlf_crew_tell(crew, i, &stop, &ignored) < 0)
+                rlf_comm_abort(crew->world, &ignored);
+    }
+    join(crew);
+    for (int i = 0; i < crew->n_local; i++) {
+        rlf_desk_close(&crew->members[i].desk);
+        rlf_buf_free(&crew->members[i].saying);
+    }
+    if (crew->controls)
+        rlf_desk_close(&crew->desk);
+    while (crew->next_kept < crew->kept.count)
+        rlf_buf_free(&crew->kept.data[crew->next_kept++]);
+    RLF_VEC_FREE(&crew->kept);
+    rlf_buf_free(&crew->writing);
+    free(crew->under_way);
+    free(crew->members);
+    rlf_comm_world_free(crew->world);
+    free(crew);
+}

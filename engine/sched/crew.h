@@ -1,0 +1,31 @@
+/* The ranks of a run that has more than one: a thread for each of this
+ * process, and the mail between them and the controller.
+ *
+ * Process 0 holds the controller, which the thread that opened the crew plays;
+ * in the others that thread has nothing to do but wait. Private to this
+ * folder. */
+#ifndef RLF_SCHED_CREW_H
+#define RLF_SCHED_CREW_H
+
+#include "engine/sched/rank.h"
+
+typedef struct rlf_crew rlf_crew;
+
+/* Start the threads of `n_local` ranks (which stay the caller's) and wait until
+ * every rank of the run is open. The ranks' tell and sink are set. */
+rlf_status rlf_crew_open(rlf_rank *ranks, int n_local, rlf_comm_world *world,
+                         int threads, rlf_err *err, rlf_crew **out);
+/* Tell all ranks to close and wait for them; after an error they close by
+ * themselves. The world goes with it. NULL is fine. */
+void rlf_crew_close(rlf_crew *crew);
+
+/* As the controller. A task for a rank; it never waits for the rank's work. */
+rlf_status rlf_crew_tell(rlf_crew *crew, int rank, const rlf_task *task,
+                         rlf_err *err);
+/* The next notice (in `arena`), waiting for it. */
+rlf_status rlf_crew_hear(rlf_crew *crew, rlf_arena *arena, rlf_err *err,
+                         rlf_notice *out);
+/* In a process without the controller: until the ranks have closed. */
+rlf_status rlf_crew_follow(rlf_crew *crew, rlf_err *err);
+
+#endif

@@ -1,0 +1,286 @@
+/* Edges between ranks: the rows of what an instance has made, as bytes.
+ *
+ * What rows there are is known on both sides (the spaces are the same); what
+ * they hold is packed row by row: numbers, tokens with their count, texts with
+ * their length. Sizes go first, then what has them. */
+#include "engine/graph/class.h"
+#include "engine/sched/rank.h"
+
+enum { TAG_SIZES = 1, TAG_ROWS = 2 };
+
+typedef struct unpacker {
+    const char *p, *end;
+    rlf_arena *pool;
+    bool torn;
+} unpacker;
+
+static void
+take(unpacker *u, void *to, size_t n)
+{
+    if ((size_t)(u->end - u->p) < n) {
+        u->torn = true;
+        return;
+    }
+    memcpy(to, u->p, n);
+    u->p += n;
+}
+
+/* ---- a row of a set that a model sampled ---- */
+
+static void
+pack_sample(rlf_buf *out, const rlf_rows *rows, uint32_t row)
+{
+    const rlf_sample *s = &rows->sample[row];
+    uint64_t text = s->text.n;
+    rlf_buf_add(out, &s->n_ids, sizeof s->n_ids);
+    rlf_buf_add(out, &s->finished, sizeof s->finished);
+    rlf_buf_add(out, &text, sizeof text);
+    rlf_buf_add(out, s->ids, s->n_ids * sizeof *s->ids);
+    rlf_buf_add(out, s->text.p, s->text.n);
+    if (rows->logprob)
+        rlf_buf_add(out, rows->logprob + rows->tokens->offset[row],
+                    s->n_ids * sizeof *rows->logprob);
+}
+
+static void
+unpack_sample(unpacker *u, rlf_rows *rows, uint32_t row)
+{
+    rlf_sample s = {0};
+    uint64_t text = 0;
+    take(u, &s.n_ids, sizeof s.n_ids);
+    take(u, &s.finished, sizeof s.finished);
+    take(u, &text, sizeof text);
+    if (u->torn || text + s.n_ids > (size_t)(u->end - u->p)) {
+        u->torn = true;
+        return;
+    }
+    uint32_t *ids = RLF_NEW_ARRAY(u->pool, uint32_t, s.n_ids + 1);
+    char *letters = rlf_arena_alloc(u->pool, text + 1);
+    take(u, ids, s.n_ids * sizeof *ids);
+    take(u, letters, text);
+    letters[text] = 0;
+    s.ids = ids;
+    s.text = (rlf_str){letters, text};
+    if (rows->logprob)
+        take(u, rows->logprob + rows->tokens->offset[row],
+             s.n_ids * sizeof *rows->logprob);
+    ((uint32_t *)rows->tokens->length)[row] = s.n_ids;
+    rows->sample[row] = s;
+}
+
+/* ---- a row of a column ---- */
+
+/* Where the values of row `row` of the instance's rows lie in a column: the
+ * tokens of that row, that row itself, or the one above it. */
+typedef struct cells {
+    uint64_t first;
+    uint32_t count;
+    bool tokens; /* of row `at` of the column's space */
+    uint32_t at;
+} cells;
+
+static cells
+cells_of(const rlf_rank *rank, const slot *s, const rlf_column *column,
+         uint32_t row)
+{
+    const rlf_domains *domains = &rank->graph->domains;
+    const rlf_space *space = column->space;
+    if (!space)
+        return (cells){.count = 1};
+    int rows = rlf_domain_rows(domains, space->domain);
+    uint32_t at = rows == s->space->domain
+                      ? row
+                      : rlf_space_row(domains, s->space, row, rows);
+    if (rlf_domains_get(domains, space->domain)->kind != RLF_DOMAIN_TOKENS)
+        return (cells){.first = at, .count = 1};
+    return (cells){.first = space->offset[at],
+                   .count = space->length[at],
+                   .tokens = true,
+                   .at = at};
+}
+
+static void
+pack_text(rlf_buf *out, rlf_str text)
+{
+    uint64_t n = text.n;
+    rlf_buf_add(out, &n, sizeof n);
+    rlf_buf_add(out, text.p, text.n);
+}
+
+static void
+unpack_text(unpacker *u, rlf_str *out)
+{
+    uint64_t n = 0;
+    take(u, &n, sizeof n);
+    if (u->torn || n > (size_t)(u->end - u->p)) {
+        u->torn = true;
+        return;
+    }
+    char *p = rlf_arena_alloc(u->pool, n + 1);
+    take(u, p, n);
+    p[n] = 0;
+    *out = (rlf_str){p, n};
+}
+
+static void
+pack_cells(rlf_buf *out, const rlf_column *column, cells c)
+{
+    if (c.tokens)
+        rlf_buf_add(out, &c.count, sizeof c.count);
+    if (column->number)
+        rlf_buf_add(out, column->number + c.first,
+                    c.count * sizeof *column->number);
+    for (uint32_t i = 0; column->text && i < c.count; i++)
+        pack_text(out, column->text[c.first + i]);
+}
+
+/* The receiver of a token's row may not have the row's tokens: then it learns
+ * from this how many there are. */
+static void
+unpack_cells(unpacker *u, const rlf_column *column, cells c)
+{
+    if (c.tokens) {
+        take(u, &c.count, sizeof c.count);
+        ((uint32_t *)column->space->length)[c.at] = c.count;
+    }
+    if (column->number)
+        take(u, column->number + c.first, c.count * sizeof *column->number);
+    for (uint32_t i = 0; column->text && i < c.count; i++)
+        unpack_text(u, &column->text[c.first + i]);
+}
+
+/* ---- an instance ---- */
+
+/* The whole of a column: of nodes that are not made of rows. */
+static cells
+all_cells(const rlf_column *column)
+{
+    uint64_t n = column->space ? column->space->extent : 1;
+    return (cells){.count = (uint32_t)n};
+}
+
+static void
+pack_row(const rlf_rank *rank, const slot *s, const uint32_t *row, rlf_buf *out)
+{
+    const rlf_node *node = s->call.node;
+    for (int i = 0; i < node->n_outputs; i++) {
+        const rlf_content *content = &s->call.out[i];
+        if (rank->graph->values.data[node->outputs[i]].kind == RLF_VALUE_SET)
+            pack_sample(out, content->rows, *row);
+        else
+            pack_cells(out, &content->column,
+                       row ? cells_of(rank, s, &content->column, *row)
+                           : all_cells(&content->column));
+    }
+}
+
+static void
+unpack_row(const rlf_rank *rank, slot *s, const uint32_t *row, unpacker *u)
+{
+    const rlf_node *node = s->call.node;
+    for (int i = 0; i < node->n_outputs; i++) {
+        rlf_content *content = &s->call.out[i];
+        if (rank->graph->values.data[node->outputs[i]].kind == RLF_VALUE_SET)
+            unpack_sample(u, content->rows, *row);
+        else
+            unpack_cells(u, &content->column,
+                         row ? cells_of(rank, s, &content->column, *row)
+                             : all_cells(&content->column));
+    }
+}
+
+static void
+pack(const rlf_rank *rank, const slot *s, const rlf_move *move, rlf_buf *out)
+{
+    if (!move->rows)
+        pack_row(rank, s, NULL, out);
+    for (uint32_t i = 0; move->rows && i < move->n_rows; i++)
+        pack_row(rank, s, &move->rows[i], out);
+}
+
+static rlf_status
+unpack(rlf_rank *rank, slot *s, const rlf_move *move, const rlf_part *part,
+       rlf_err *err)
+{
+    unpacker u = {.p = part->data,
+                  .end = (const char *)part->data + part->bytes,
+                  .pool = rank->env.pool};
+    if (!move->rows)
+        unpack_row(rank, s, NULL, &u);
+    for (uint32_t i = 0; move->rows && i < move->n_rows && !u.torn; i++)
+        unpack_row(rank, s, &move->rows[i], &u);
+    if (u.torn || u.p != u.end)
+        return rlf_fail(err, RLF_BUG, "rows of %s from rank %d are torn",
+                        s->call.node->class->name, move->from);
+    return RLF_OK;
+}
+
+/* ---- both sides ---- */
+
+typedef struct exchange {
+    rlf_part *sends, *receives; /* per move of either kind */
+    uint64_t *send_sizes, *receive_sizes;
+    int n_sends, n_receives;
+    rlf_buf *packed; /* per send */
+} exchange;
+
+static rlf_status
+exchange_sizes(rlf_group *world, exchange *x, rlf_arena *pool, rlf_err *err)
+{
+    rlf_part *out = RLF_NEW_ARRAY(pool, rlf_part, x->n_sends),
+             *in = RLF_NEW_ARRAY(pool, rlf_part, x->n_receives);
+    for (int i = 0; i < x->n_sends; i++)
+        out[i] = (rlf_part){x->sends[i].peer, &x->send_sizes[i],
+                            sizeof *x->send_sizes};
+    for (int i = 0; i < x->n_receives; i++)
+        in[i] = (rlf_part){x->receives[i].peer, &x->receive_sizes[i],
+                           sizeof *x->receive_sizes};
+    return rlf_group_exchange(world, TAG_SIZES, out, x->n_sends, in,
+                              x->n_receives, err);
+}
+
+static rlf_status
+exchange_rows(rlf_rank *rank, slot *s, const rlf_task *task, exchange *x,
+              rlf_err *err)
+{
+    rlf_arena *pool = rank->env.pool;
+    rlf_group *world = rlf_group_world(rank->comm);
+    for (int i = 0; i < task->n_moves; i++) {
+        const rlf_move *m = &task->moves[i];
+        if (m->from == rank->rank) {
+            rlf_buf *packed = &x->packed[x->n_sends];
+            pack(rank, s, m, packed);
+            x->send_sizes[x->n_sends] = packed->n;
+            x->sends[x->n_sends++] = (rlf_part){m->to, packed->p, packed->n};
+        } else {
+            x->receives[x->n_receives++].peer = m->from;
+        }
+    }
+    RLF_TRY(exchange_sizes(world, x, pool, err));
+    for (int i = 0; i < x->n_receives; i++) {
+        x->receives[i].bytes = x->receive_sizes[i];
+        x->receives[i].data = rlf_arena_alloc(pool, x->receives[i].bytes + 1);
+    }
+    RLF_TRY(rlf_group_exchange(world, TAG_ROWS, x->sends, x->n_sends,
+                               x->receives, x->n_receives, err));
+    for (int i = 0, k = 0; i < task->n_moves; i++)
+        if (task->moves[i].from != rank->rank)
+            RLF_TRY(unpack(rank, s, &task->moves[i], &x->receives[k++], err));
+    return RLF_OK;
+}
+
+rlf_status
+rlf_rank_exchange(rlf_rank *rank, slot *s, const rlf_task *task, rlf_err *err)
+{
+    rlf_arena *pool = rank->env.pool;
+    int n = task->n_moves;
+    exchange x = {.sends = RLF_NEW_ARRAY(pool, rlf_part, n),
+                  .receives = RLF_NEW_ARRAY(pool, rlf_part, n),
+                  .send_sizes = RLF_NEW_ARRAY(pool, uint64_t, n),
+                  .receive_sizes = RLF_NEW_ARRAY(pool, uint64_t, n),
+                  .packed = RLF_NEW_ARRAY(pool, rlf_buf, n)};
+    rlf_status status = exchange_rows(rank, s, task, &x, err);
+    for (int i = 0; i < n; i++)
+        rlf_buf_free(&x.packed[i]);
+    return status;
+}

@@ -1,0 +1,185 @@
+/* Opening and closing a rank: device, meshes, resources, nodes. */
+#include "engine/sched/rank.h"
+
+#include "engine/graph/class.h"
+
+static void
+report(void *sink, const char *name, double value)
+{
+    rlf_metrics_add(sink, name, value);
+}
+
+/* All ranks compute the same metrics; those of rank 0 are kept. */
+static void
+report_nothing(void *sink, const char *name, double value)
+{
+    (void)sink, (void)name, (void)value;
+}
+
+/* ---- meshes ---- */
+
+/* The group of these ranks: made once, shared by all nodes that need it. */
+static rlf_status
+group_of(rlf_rank *rank, const int *ranks, int n, rlf_group **out, rlf_err *err)
+{
+    *out = NULL;
+    if (n <= 1 || !rank->comm)
+        return RLF_OK;
+    for (size_t i = 0; i < rank->groups.count; i++) {
+        rlf_group *g = rank->groups.data[i];
+        int k = 0;
+        while (rlf_group_size(g) == n && k < n && rlf_group_rank(g, k) == ranks[k])
+            k++;
+        if (k == n) {
+            *out = g;
+            return RLF_OK;
+        }
+    }
+    RLF_TRY(rlf_group_new(rank->comm, ranks, n, out, err));
+    RLF_PUSH(&rank->groups, *out);
+    return RLF_OK;
+}
+
+static rlf_status
+open_mesh(rlf_rank *rank, const rlf_layout *layout, rlf_mesh *mesh,
+          rlf_err *err)
+{
+    *mesh = (rlf_mesh){.layout = *layout,
+                       .at = rlf_layout_find(layout, rank->rank)};
+    if (mesh->at.tp < 0)
+        return RLF_OK;
+    const struct {
+        int axes;
+        rlf_group **group;
+    } groups[] = {{RLF_AXIS_TP, &mesh->tp},
+                  {RLF_AXIS_PP, &mesh->pp},
+                  {RLF_AXIS_DP, &mesh->dp}};
+    int *ranks = rlf_calloc((size_t)layout->n_ranks, sizeof *ranks);
+    rlf_status status = RLF_OK;
+    for (size_t i = 0; i < RLF_COUNT(groups) && status >= 0; i++) {
+        int n = rlf_layout_group(layout, rank->rank, groups[i].axes, ranks);
+        status = group_of(rank, ranks, n, groups[i].group, err);
+    }
+    free(ranks);
+    RLF_TRY(status);
+    return group_of(rank, layout->ranks, layout->n_ranks, &mesh->all, err);
+}
+
+static rlf_status
+open_meshes(rlf_rank *rank, rlf_err *err)
+{
+    size_t n = rank->graph->nodes.count;
+    rank->mesh = rlf_calloc(n, sizeof *rank->mesh);
+    rank->env.mesh = rank->mesh;
+    for (size_t i = 0; i < n; i++)
+        RLF_TRY(open_mesh(rank, &rank->plan->place[i].layout, &rank->mesh[i],
+                          err));
+    return RLF_OK;
+}
+
+/* ---- resources and nodes ---- */
+
+/* Resources in order of declaration: a copy comes after what it copies. When
+ * all are open each may look at others. */
+static rlf_status
+open_resources(rlf_rank *rank, rlf_err *err)
+{
+    size_t n = rank->graph->resources.count;
+    rank->env.resource = rlf_calloc(n, sizeof(void *));
+    for (size_t i = 0; i < n; i++) {
+        const rlf_resource *r = &rank->graph->resources.data[i];
+        rlf_status status = rank->classes->resource[r->kind]->open(
+            &rank->env, r, err, &rank->env.resource[i]);
+        if (status < 0) {
+            rlf_err_place(err, r->span, r->name);
+            return status;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        const rlf_resource *r = &rank->graph->resources.data[i];
+        rlf_status status = rank->classes->resource[r->kind]->settle(
+            &rank->env, r, rank->env.resource[i], err);
+        if (status < 0) {
+            rlf_err_place(err, r->span, r->name);
+            return status;
+        }
+    }
+    return RLF_OK;
+}
+
+static rlf_status
+open_nodes(rlf_rank *rank, rlf_err *err)
+{
+    size_t n = rank->graph->nodes.count;
+    rank->node_state = rlf_calloc(n, sizeof(void *));
+    rank->node_ready = rlf_calloc(n, sizeof(bool));
+    for (size_t i = 0; i < n; i++) {
+        const rlf_node *node = &rank->graph->nodes.data[i];
+        rlf_status status =
+            node->class->init(&rank->env, node, err, &rank->node_state[i]);
+        if (status < 0) {
+            rlf_err_place(err, node->span, node->class->name);
+            return status;
+        }
+        rank->node_ready[i] = true;
+    }
+    return RLF_OK;
+}
+
+rlf_status
+rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
+{
+    const rlf_run_options *o = rank->options;
+    rlf_cpu_options cpu = {.n_threads = threads, .n_run_threads = run_threads};
+    rank->generation.instance = -1;
+    rank->env = (rlf_env){.graph = rank->graph,
+                          .rank = rank->rank,
+                          .n_ranks = rank->plan->ranks,
+                          .seed = o->seed,
+                          .pool = rlf_arena_new(),
+                          .log = o->log,
+                          .trace = rank->env.trace,
+                          .report = rank->rank == 0 ? report : report_nothing,
+                          .sink = &rank->metrics};
+    RLF_TRY(rlf_device_cpu_new(&cpu, &rank->device, err));
+    RLF_TRY(rlf_queue_new(rank->device, &rank->queue, err));
+    rank->scratch = rank->device->allocated;
+    rank->env.queue = rank->queue;
+    rank->env.kernels = o->isa ? rlf_kernels_cpu_isa(o->isa) : rlf_kernels_cpu();
+    if (!rank->env.kernels)
+        return rlf_fail(err, RLF_USER,
+                        "this machine or build has no kernels for \"%s\"",
+                        o->isa);
+    if (o->directory)
+        RLF_TRY(rlf_flight_open(o->directory, rank->rank, err, &rank->flight));
+    RLF_TRY(open_meshes(rank, err));
+    RLF_TRY(open_resources(rank, err));
+    return open_nodes(rank, err);
+}
+
+void
+rlf_rank_close(rlf_rank *rank)
+{
+    const rlf_graph *graph = rank->graph;
+    for (size_t i = 0; rank->node_ready && i < graph->nodes.count; i++)
+        if (rank->node_ready[i])
+            graph->nodes.data[i].class->fini(rank->node_state[i]);
+    free(rank->node_state);
+    free(rank->node_ready);
+    if (rank->env.pool)
+        rlf_arena_free(rank->env.pool);
+    for (size_t i = graph->resources.count; rank->env.resource && i-- > 0;)
+        if (rank->env.resource[i])
+            rank->classes->resource[graph->resources.data[i].kind]->close(
+                rank->env.resource[i]);
+    free(rank->env.resource);
+    for (size_t i = 0; i < rank->groups.count; i++)
+        rlf_group_free(rank->groups.data[i]);
+    RLF_VEC_FREE(&rank->groups);
+    free(rank->mesh);
+    rlf_metrics_free(&rank->metrics);
+    RLF_VEC_FREE(&rank->slots);
+    rlf_queue_free(rank->queue);
+    rlf_device_free(rank->device);
+    rlf_flight_close(rank->flight);
+}

@@ -1,0 +1,81 @@
+/* One rank of a run: a device with its resources, the states of its nodes, and
+ * what the instances of the present step have made here.
+ *
+ * A rank belongs to one thread, which opens it, carries out its tasks one by
+ * one and closes it. Nothing is shared between ranks but the plan, the graph
+ * and the classes, which do not change. Private to this folder. */
+#ifndef RLF_SCHED_RANK_H
+#define RLF_SCHED_RANK_H
+
+#include "engine/base/vec.h"
+#include "engine/comm/comm.h"
+#include "engine/sched/flight.h"
+#include "engine/sched/run.h"
+#include "engine/sched/task.h"
+
+/* What one instance (engine/order) has made in this step. */
+typedef struct slot {
+    rlf_call call;
+    const rlf_space *space; /* that its pieces are made of, or NULL */
+    bool opened;
+} slot;
+
+/* An instance that has many rows to report, or a generation at work. */
+typedef struct open_generation {
+    int instance; /* -1: none */
+    uint64_t n;   /* of the RUN that began it */
+    bool reports;
+} open_generation;
+
+typedef struct rlf_rank {
+    int rank;
+    const rlf_plan *plan;
+    const rlf_graph *graph;
+    const rlf_classes *classes;
+    const rlf_run_options *options;
+    rlf_device *device;
+    rlf_queue *queue;
+    uint64_t scratch; /* device bytes of the queue itself */
+    rlf_flight *flight;
+    rlf_env env;
+    void **node_state;   /* per node */
+    bool *node_ready;    /* per node: init was called */
+    RLF_VEC(slot) slots; /* per instance of this step */
+    open_generation generation;
+    rlf_metrics metrics;
+    uint64_t tokens; /* generated in this step */
+    bool wants_checkpoint;
+    rlf_comm *comm; /* NULL: the only rank */
+    rlf_mesh *mesh; /* per node: this rank's part in it */
+    RLF_VEC(rlf_group *) groups; /* those of the meshes */
+    /* Where reports go. */
+    rlf_status (*tell)(void *sink, const rlf_notice *notice, rlf_err *err);
+    void *sink;
+} rlf_rank;
+
+/* Everything is in place already but device, resources, nodes and meshes.
+ * `threads`: of its team; `run_threads`: of all ranks on this machine. */
+rlf_status rlf_rank_open(rlf_rank *rank, int threads, int run_threads,
+                         rlf_err *err);
+void rlf_rank_close(rlf_rank *rank);
+
+/* ---- carry.c ---- */
+
+/* One task, reporting what the controller needs to know. */
+rlf_status rlf_rank_carry_out(rlf_rank *rank, const rlf_task *task,
+                              rlf_err *err);
+/* One quantum of the open generation. */
+rlf_status rlf_rank_turn(rlf_rank *rank, rlf_err *err);
+/* The rows of `content` that the pieces of domain `domain` are made of, or
+ * NULL. */
+const rlf_space *rlf_content_rows(const rlf_graph *graph,
+                                  const rlf_value *value,
+                                  const rlf_content *content, int domain);
+
+/* ---- exchange.c ---- */
+
+/* The moves of an edge: rows of what an instance has made, between ranks. */
+rlf_status rlf_rank_exchange(rlf_rank *rank, slot *s, const rlf_task *task,
+                             rlf_err *err);
+
+#endif

@@ -1,0 +1,230 @@
+/* Tasks from posts, and the bytes of tasks and notices: see task.h. */
+#include "engine/sched/task.h"
+
+#include "engine/base/vec.h"
+
+/* ---- from posts ---- */
+
+static void
+tell_instance(const rlf_control *control, const rlf_graph *graph, int instance,
+              rlf_task *out)
+{
+    const rlf_instance *in =
+        rlf_order_instance(rlf_control_order(control), instance);
+    out->instance = instance;
+    out->node = in->node->id;
+    out->iteration = in->iteration;
+    out->loop = in->loop;
+    out->input = in->input;
+    out->n_input = in->node->n_inputs;
+    if (in->loop)
+        out->n_input += graph->regions.data[in->node->regions[0]].n_gives;
+}
+
+static bool
+take_share(const rlf_post *post, int rank, rlf_task *out)
+{
+    for (int i = 0; i < post->n_shares; i++) {
+        const rlf_share *s = &post->shares[i];
+        if (s->rank != rank)
+            continue;
+        out->works = true;
+        out->reports = s->reports;
+        out->rows = s->rows;
+        out->n_rows = s->n_rows;
+    }
+    return out->works;
+}
+
+static bool
+take_moves(const rlf_post *post, int rank, rlf_arena *arena, rlf_task *out)
+{
+    rlf_move *moves = RLF_NEW_ARRAY(arena, rlf_move, post->n_moves);
+    for (int i = 0; i < post->n_moves; i++)
+        if (post->moves[i].from == rank || post->moves[i].to == rank)
+            moves[out->n_moves++] = post->moves[i];
+    out->moves = moves;
+    return out->n_moves > 0;
+}
+
+bool
+rlf_task_of(const rlf_control *control, const rlf_graph *graph,
+            const rlf_post *post, int rank, rlf_arena *arena, rlf_task *out)
+{
+    static const rlf_task_kind kinds[] = {
+        [RLF_POST_OPEN] = RLF_TASK_OPEN,
+        [RLF_POST_RUN] = RLF_TASK_RUN,
+        [RLF_POST_EDGE] = RLF_TASK_EDGE,
+        [RLF_POST_END] = RLF_TASK_END,
+    };
+    *out = (rlf_task){
+        .kind = kinds[post->kind], .n = post->n, .turn = post->iteration};
+    if (post->instance >= 0)
+        tell_instance(control, graph, post->instance, out);
+    bool mine = post->everyone;
+    if (post->kind == RLF_POST_RUN)
+        mine |= take_share(post, rank, out);
+    else if (post->kind == RLF_POST_EDGE)
+        mine |= take_moves(post, rank, arena, out);
+    else
+        mine = true;
+    return mine;
+}
+
+/* ---- bytes ---- */
+
+/* Numbers in the machine's own form: all ranks run the same binary. */
+static void
+put(rlf_buf *out, const void *p, size_t n)
+{
+    rlf_buf_add(out, p, n);
+}
+
+#define PUT(out, x) put(out, &(x), sizeof(x))
+
+static void
+put_rows(rlf_buf *out, const uint32_t *rows, uint32_t n)
+{
+    uint8_t has = rows != NULL;
+    PUT(out, has);
+    PUT(out, n);
+    if (rows)
+        put(out, rows, n * sizeof *rows);
+}
+
+typedef struct reader {
+    const char *p;
+    size_t left;
+    rlf_arena *arena;
+    bool torn;
+} reader;
+
+static void
+get(reader *r, void *to, size_t n)
+{
+    if (n > r->left) {
+        r->torn = true;
+        memset(to, 0, n);
+        return;
+    }
+    memcpy(to, r->p, n);
+    r->p += n;
+    r->left -= n;
+}
+
+#define GET(r, x) get(r, &(x), sizeof(x))
+
+static void *
+get_array(reader *r, size_t n, size_t size)
+{
+    if (n > r->left / size) {
+        r->torn = true;
+        return NULL;
+    }
+    void *array = rlf_arena_alloc(r->arena, n * size + 1);
+    get(r, array, n * size);
+    return array;
+}
+
+static const uint32_t *
+get_rows(reader *r, uint32_t *n)
+{
+    uint8_t has;
+    GET(r, has);
+    GET(r, *n);
+    return has ? get_array(r, *n, sizeof(uint32_t)) : NULL;
+}
+
+static rlf_status
+finish(const reader *r, const char *what, rlf_err *err)
+{
+    if (r->torn || r->left)
+        return rlf_fail(err, RLF_BUG, "a %s between ranks is torn", what);
+    return RLF_OK;
+}
+
+void
+rlf_task_write(const rlf_task *task, rlf_buf *out)
+{
+    rlf_task fixed = *task;
+    uint32_t length =
+        task->directory ? (uint32_t)strlen(task->directory) + 1 : 0;
+    PUT(out, fixed);
+    PUT(out, length);
+    if (length)
+        put(out, task->directory, length);
+    if (task->n_input)
+        put(out, task->input, (size_t)task->n_input * sizeof *task->input);
+    put_rows(out, task->rows, task->n_rows);
+    for (int i = 0; i < task->n_moves; i++) {
+        const rlf_move *m = &task->moves[i];
+        PUT(out, m->from);
+        PUT(out, m->to);
+        put_rows(out, m->rows, m->n_rows);
+    }
+}
+
+rlf_status
+rlf_task_read(const char *bytes, size_t n, rlf_arena *arena, rlf_err *err,
+              rlf_task *out)
+{
+    reader r = {.p = bytes, .left = n, .arena = arena};
+    uint32_t length;
+    GET(&r, *out);
+    GET(&r, length);
+    out->directory = length ? get_array(&r, length, 1) : NULL;
+    out->input = get_array(&r, (size_t)out->n_input, sizeof *out->input);
+    out->rows = get_rows(&r, &out->n_rows);
+    rlf_move *moves = NULL;
+    if (!r.torn && out->n_moves > 0)
+        moves = RLF_NEW_ARRAY(arena, rlf_move, out->n_moves);
+    for (int i = 0; i < out->n_moves && !r.torn; i++) {
+        GET(&r, moves[i].from);
+        GET(&r, moves[i].to);
+        moves[i].rows = get_rows(&r, &moves[i].n_rows);
+    }
+    out->moves = moves;
+    return finish(&r, "task", err);
+}
+
+void
+rlf_notice_write(const rlf_notice *notice, rlf_buf *out)
+{
+    uint8_t kind = (uint8_t)notice->kind;
+    PUT(out, kind);
+    PUT(out, notice->rank);
+    PUT(out, notice->plan);
+    PUT(out, notice->count);
+    PUT(out, notice->at_end);
+    PUT(out, notice->tokens);
+    if (notice->kind != RLF_NOTICE_REPORT)
+        return;
+    const rlf_report *r = &notice->report;
+    PUT(out, *r);
+    put_rows(out, r->rows, r->rows ? r->n_rows : 0);
+    put_rows(out, r->owner, r->owner ? r->n_rows : 0);
+}
+
+rlf_status
+rlf_notice_read(const char *bytes, size_t n, rlf_arena *arena, rlf_err *err,
+              rlf_notice *out)
+{
+    reader r = {.p = bytes, .left = n, .arena = arena};
+    uint8_t kind;
+    GET(&r, kind);
+    if (kind >= RLF_NOTICE_KINDS)
+        r.torn = true;
+    out->kind = kind;
+    GET(&r, out->rank);
+    GET(&r, out->plan);
+    GET(&r, out->count);
+    GET(&r, out->at_end);
+    GET(&r, out->tokens);
+    if (out->kind == RLF_NOTICE_REPORT) {
+        uint32_t count;
+        GET(&r, out->report);
+        out->report.rows = get_rows(&r, &count);
+        out->report.owner = get_rows(&r, &count);
+    }
+    return finish(&r, "report", err);
+}
