@@ -220,21 +220,19 @@ open_run(rlf_session *s, rlf_err *err)
     const rlf_plan_options plan = {.ranks = s->options.ranks};
     RLF_TRY(rlf_log_from_env(&s->log, err));
     RLF_TRY(rlf_plan_make(s->graph, &plan, s->arena, err, &s->plan));
-    rlf_trace_lane *lane = NULL;
-    if (s->options.trace) {
+    if (s->options.trace)
         RLF_TRY(
             rlf_trace_open(s->options.trace, rlf_clock_now(), err, &s->trace));
-        lane = rlf_trace_add(s->trace, 0, "rank 0");
-    }
     if (s->options.directory)
         RLF_TRY(rlf_rundir_open(s, err));
     const rlf_run_options run = {.seed = s->options.seed,
                                  .threads = s->options.threads,
                                  .isa = s->options.isa,
-                                 .policy = {.piece = PIECE},
+                                 .policy = {.piece = PIECE,
+                                            .shown = s->options.samples},
                                  .directory = s->options.directory,
                                  .log = &s->log,
-                                 .trace = lane};
+                                 .trace = s->trace};
     RLF_TRY(rlf_run_open(s->plan, &rlf_node_classes, &run, err, &s->run));
     if (s->options.resume && s->options.directory) {
         RLF_TRY(rlf_run_resume(s->run, err, &s->resumed));

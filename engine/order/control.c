@@ -40,6 +40,7 @@ typedef struct active {
 
 struct rlf_control {
     const rlf_plan *plan;
+    uint32_t shown; /* of the policy */
     rlf_order *order;
     rlf_arena *arena; /* of one step */
     int n_ranks, n_words;
@@ -95,6 +96,7 @@ rlf_control_new(const rlf_plan *plan, rlf_policy policy)
 {
     rlf_control *c = rlf_calloc(1, sizeof *c);
     c->plan = plan;
+    c->shown = policy.shown;
     c->order = rlf_order_new(plan->graph, policy);
     c->arena = rlf_arena_new();
     c->n_ranks = plan->ranks;
@@ -581,12 +583,29 @@ run_near(rlf_control *c, const rlf_order_command *command)
         run_split(c, command);
 }
 
+/* The first rows of what the flow names, to rank 0, where samples are written
+ * from. */
+static void
+bring_shown(rlf_control *c)
+{
+    for (size_t i = 0; i < c->tracks.count; i++) {
+        track *t = c->tracks.data[i];
+        const rlf_node *node = instance_of(c, (int)i)->node;
+        if (!t->opened || t->everywhere || node->region != 0)
+            continue;
+        edge e = new_edge(c);
+        for (uint32_t row = 0; row < t->n_rows && row < c->shown; row++)
+            bring(c, &e, t, row, (const int[]){0}, 1);
+        post_edge(c, (int)i, &e);
+    }
+}
+
 static void
 follow(rlf_control *c, const rlf_order_command *command)
 {
     if (command->kind == RLF_DO_END) {
-        if (!c->ending)
-            await(c, add_post(c, RLF_POST_END, -1));
+        bring_shown(c);
+        await(c, add_post(c, RLF_POST_END, -1));
         c->ending = true;
     } else if (command->kind == RLF_DO_LOOP) {
         run_together(c, command->instance, command->iteration);
