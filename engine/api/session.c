@@ -225,14 +225,14 @@ open_run(rlf_session *s, rlf_err *err)
             rlf_trace_open(s->options.trace, rlf_clock_now(), err, &s->trace));
     if (s->options.directory)
         RLF_TRY(rlf_rundir_open(s, err));
-    const rlf_run_options run = {.seed = s->options.seed,
-                                 .threads = s->options.threads,
-                                 .isa = s->options.isa,
-                                 .policy = {.piece = PIECE,
-                                            .shown = s->options.samples},
-                                 .directory = s->options.directory,
-                                 .log = &s->log,
-                                 .trace = s->trace};
+    const rlf_run_options run = {
+        .seed = s->options.seed,
+        .threads = s->options.threads,
+        .isa = s->options.isa,
+        .policy = {.piece = PIECE, .shown = s->options.samples},
+        .directory = s->options.directory,
+        .log = &s->log,
+        .trace = s->trace};
     RLF_TRY(rlf_run_open(s->plan, &rlf_node_classes, &run, err, &s->run));
     if (s->options.resume && s->options.directory) {
         RLF_TRY(rlf_run_resume(s->run, err, &s->resumed));

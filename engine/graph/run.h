@@ -68,8 +68,8 @@ typedef struct rlf_env {
     const rlf_graph *graph;
     rlf_queue *queue;           /* this rank's device queue and team */
     const rlf_kernels *kernels; /* its backend */
-    int rank, n_ranks;    /* this one, of all */
-    const rlf_mesh *mesh; /* per node of the graph */
+    int rank, n_ranks;          /* this one, of all */
+    const rlf_mesh *mesh;       /* per node of the graph */
     uint64_t seed;
     uint32_t step;   /* 1, 2, ... */
     rlf_arena *pool; /* reset after the step */

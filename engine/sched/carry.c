@@ -104,9 +104,8 @@ open_slot(rlf_rank *rank, slot *s, rlf_err *err)
 static rlf_status
 tell(rlf_rank *rank, const rlf_report *report, rlf_err *err)
 {
-    rlf_notice notice = {.kind = RLF_NOTICE_REPORT,
-                     .rank = rank->rank,
-                     .report = *report};
+    rlf_notice notice = {
+        .kind = RLF_NOTICE_REPORT, .rank = rank->rank, .report = *report};
     notice.report.rank = rank->rank;
     return rank->tell(rank->sink, &notice, err);
 }
@@ -232,9 +231,8 @@ carry_run(rlf_rank *rank, const rlf_task *task, rlf_err *err)
     call->rows = task->rows;
     call->n_rows = task->n_rows;
     if (class->sampled) {
-        rank->generation = (open_generation){.instance = task->instance,
-                                             .n = task->n,
-                                             .reports = task->reports};
+        rank->generation = (open_generation){
+            .instance = task->instance, .n = task->n, .reports = task->reports};
         return sample(rank, s, err);
     }
     if (task->loop)
@@ -275,13 +273,12 @@ carry_begin(rlf_rank *rank, const rlf_task *task, rlf_err *err)
 static rlf_status
 carry_end(rlf_rank *rank, const rlf_task *task, rlf_err *err)
 {
-    rlf_notice notice = {.kind = RLF_NOTICE_REPORT,
-                         .rank = rank->rank,
-                         .report = {.kind = RLF_REPORT_DONE,
-                                    .rank = rank->rank,
-                                    .n = task->n},
-                         .at_end = true,
-                         .tokens = rank->tokens};
+    rlf_notice notice = {
+        .kind = RLF_NOTICE_REPORT,
+        .rank = rank->rank,
+        .report = {.kind = RLF_REPORT_DONE, .rank = rank->rank, .n = task->n},
+        .at_end = true,
+        .tokens = rank->tokens};
     return rank->tell(rank->sink, &notice, err);
 }
 
@@ -295,10 +292,10 @@ carry_files(rlf_rank *rank, const rlf_task *task, rlf_err *err)
         if (task->kind == RLF_TASK_SAVE && r->kind != RLF_RESOURCE_MODEL &&
             rank->rank != 0)
             continue; /* the same on every rank */
-        RLF_TRY(task->kind == RLF_TASK_SAVE
-                    ? class->save(&rank->env, r, object, task->directory, err)
-                    : class->restore(&rank->env, r, object, task->directory,
-                                     err));
+        RLF_TRY(
+            task->kind == RLF_TASK_SAVE
+                ? class->save(&rank->env, r, object, task->directory, err)
+                : class->restore(&rank->env, r, object, task->directory, err));
     }
     rlf_notice notice = {.kind = RLF_NOTICE_SAVED, .rank = rank->rank};
     return rank->tell(rank->sink, &notice, err);

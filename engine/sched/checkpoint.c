@@ -239,8 +239,7 @@ check_params(const rlf_run *run, const char *dir, const json_t *params,
         const char *there = json_string_value(json_object_get(params, p->name));
         if (!there || strcmp(there, p->value) != 0)
             return other_run(
-                err, dir,
-                rlf_arena_printf(run->arena, "parameter %s", p->name),
+                err, dir, rlf_arena_printf(run->arena, "parameter %s", p->name),
                 there ? there : "absent", p->value);
     }
     return RLF_OK;

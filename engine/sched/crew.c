@@ -27,7 +27,7 @@ struct rlf_crew {
     rlf_comm_world *world;
     rlf_desk desk; /* the controller's */
     rlf_buf writing;
-    uint32_t *under_way; /* per rank: pieces that it has not taken yet */
+    uint32_t *under_way;   /* per rank: pieces that it has not taken yet */
     RLF_VEC(rlf_buf) kept; /* heard while waiting for room in a mailbox */
     size_t next_kept;
     member *members;
@@ -115,9 +115,8 @@ work(member *m, rlf_err *err)
 {
     rlf_rank *rank = m->rank;
     RLF_TRY(rlf_rank_open(rank, m->crew->threads, m->crew->run_threads, err));
-    rlf_notice ready = {.kind = RLF_NOTICE_READY,
-                        .rank = rank->rank,
-                        .plan = rank->plan->hash};
+    rlf_notice ready = {
+        .kind = RLF_NOTICE_READY, .rank = rank->rank, .plan = rank->plan->hash};
     RLF_TRY(tell(m, &ready, err));
     for (;;) {
         rlf_task task;
@@ -245,11 +244,11 @@ await_ready(rlf_crew *crew, uint64_t plan, rlf_err *err)
         rlf_notice notice;
         status = rlf_crew_hear(crew, arena, err, &notice);
         if (status >= 0 && notice.plan != plan) {
-            status = rlf_fail(
-                err, RLF_USER,
-                "rank %d has another plan than rank 0: %016" PRIx64
-                ", not %016" PRIx64,
-                notice.rank, notice.plan, plan);
+            status =
+                rlf_fail(err, RLF_USER,
+                         "rank %d has another plan than rank 0: %016" PRIx64
+                         ", not %016" PRIx64,
+                         notice.rank, notice.plan, plan);
             rlf_err_hint(err, "program, parameters, options and version of "
                               "rlflow must be the same for all ranks");
         }

@@ -28,7 +28,8 @@ group_of(rlf_rank *rank, const int *ranks, int n, rlf_group **out, rlf_err *err)
     for (size_t i = 0; i < rank->groups.count; i++) {
         rlf_group *g = rank->groups.data[i];
         int k = 0;
-        while (rlf_group_size(g) == n && k < n && rlf_group_rank(g, k) == ranks[k])
+        while (rlf_group_size(g) == n && k < n &&
+               rlf_group_rank(g, k) == ranks[k])
             k++;
         if (k == n) {
             *out = g;
@@ -72,8 +73,8 @@ open_meshes(rlf_rank *rank, rlf_err *err)
     rank->mesh = rlf_calloc(n, sizeof *rank->mesh);
     rank->env.mesh = rank->mesh;
     for (size_t i = 0; i < n; i++)
-        RLF_TRY(open_mesh(rank, &rank->plan->place[i].layout, &rank->mesh[i],
-                          err));
+        RLF_TRY(
+            open_mesh(rank, &rank->plan->place[i].layout, &rank->mesh[i], err));
     return RLF_OK;
 }
 
@@ -145,7 +146,8 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
     RLF_TRY(rlf_queue_new(rank->device, &rank->queue, err));
     rank->scratch = rank->device->allocated;
     rank->env.queue = rank->queue;
-    rank->env.kernels = o->isa ? rlf_kernels_cpu_isa(o->isa) : rlf_kernels_cpu();
+    rank->env.kernels =
+        o->isa ? rlf_kernels_cpu_isa(o->isa) : rlf_kernels_cpu();
     if (!rank->env.kernels)
         return rlf_fail(err, RLF_USER,
                         "this machine or build has no kernels for \"%s\"",

@@ -45,8 +45,8 @@ typedef struct rlf_rank {
     rlf_metrics metrics;
     uint64_t tokens; /* generated in this step */
     bool wants_checkpoint;
-    rlf_comm *comm; /* NULL: the only rank */
-    rlf_mesh *mesh; /* per node: this rank's part in it */
+    rlf_comm *comm;              /* NULL: the only rank */
+    rlf_mesh *mesh;              /* per node: this rank's part in it */
     RLF_VEC(rlf_group *) groups; /* those of the meshes */
     /* Where reports go. */
     rlf_status (*tell)(void *sink, const rlf_notice *notice, rlf_err *err);

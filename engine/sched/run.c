@@ -157,8 +157,8 @@ rlf_run_memory(const rlf_run *run, rlf_memory *out)
                                  .device = run->ranks[0].scratch});
     for (size_t i = 0; i < run->graph->resources.count; i++) {
         const rlf_resource *r = &run->graph->resources.data[i];
-        run->classes->resource[r->kind]->memory(run->graph, r,
-                                                run->ranks[0].env.resource[i], out);
+        run->classes->resource[r->kind]->memory(
+            run->graph, r, run->ranks[0].env.resource[i], out);
     }
 }
 
@@ -167,7 +167,8 @@ rlf_run_notes(const rlf_run *run, rlf_buf *out)
 {
     for (size_t i = 0; i < run->graph->resources.count; i++) {
         const rlf_resource *r = &run->graph->resources.data[i];
-        run->classes->resource[r->kind]->note(r, run->ranks[0].env.resource[i], out);
+        run->classes->resource[r->kind]->note(r, run->ranks[0].env.resource[i],
+                                              out);
     }
 }
 

@@ -12,7 +12,8 @@ sampled(const rlf_run *run, int value)
         run->graph->sets.data[v->set].kind != RLF_SET_SAMPLED ||
         run->graph->sets.data[v->set].origin >= 0)
         return NULL;
-    struct rlf_origin at = rlf_order_latest(rlf_control_order(run->control), value);
+    struct rlf_origin at =
+        rlf_order_latest(rlf_control_order(run->control), value);
     if (at.instance < 0 || (size_t)at.instance >= run->ranks[0].slots.count)
         return NULL;
     const slot *s = &run->ranks[0].slots.data[at.instance];
@@ -29,7 +30,8 @@ put_columns(const rlf_run *run, const rlf_space *samples, uint32_t row,
         if (value->kind != RLF_VALUE_NUMBER || !value->name ||
             value->domain != samples->domain)
             continue;
-        struct rlf_origin at = rlf_order_latest(rlf_control_order(run->control), (int)v);
+        struct rlf_origin at =
+            rlf_order_latest(rlf_control_order(run->control), (int)v);
         if (at.instance < 0 || (size_t)at.instance >= run->ranks[0].slots.count)
             continue;
         const slot *s = &run->ranks[0].slots.data[at.instance];

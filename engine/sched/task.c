@@ -207,7 +207,7 @@ rlf_notice_write(const rlf_notice *notice, rlf_buf *out)
 
 rlf_status
 rlf_notice_read(const char *bytes, size_t n, rlf_arena *arena, rlf_err *err,
-              rlf_notice *out)
+                rlf_notice *out)
 {
     reader r = {.p = bytes, .left = n, .arena = arena};
     uint8_t kind;

@@ -56,9 +56,9 @@ rlf_status rlf_task_read(const char *bytes, size_t n, rlf_arena *arena,
 typedef struct rlf_notice {
     enum {
         RLF_NOTICE_REPORT, /* `report` */
-        RLF_NOTICE_READY,  /* the rank is open; `plan` is the hash of its plan */
-        RLF_NOTICE_SAVED,  /* SAVE, RESTORE are done */
-        RLF_NOTICE_TAKEN,  /* `count` pieces of mail were taken */
+        RLF_NOTICE_READY, /* the rank is open; `plan` is the hash of its plan */
+        RLF_NOTICE_SAVED, /* SAVE, RESTORE are done */
+        RLF_NOTICE_TAKEN, /* `count` pieces of mail were taken */
         RLF_NOTICE_KINDS
     } kind;
     int rank;
@@ -71,6 +71,6 @@ typedef struct rlf_notice {
 
 void rlf_notice_write(const rlf_notice *notice, rlf_buf *out);
 rlf_status rlf_notice_read(const char *bytes, size_t n, rlf_arena *arena,
-                         rlf_err *err, rlf_notice *out);
+                           rlf_err *err, rlf_notice *out);
 
 #endif
