@@ -1,12 +1,23 @@
-/* Dynamic sharing of rows: pieces are claimed, so a thread that is held up by
- * another process does not hold up the operation. */
+/* Sharing of rows: every thread has an equal range of its own, so that from
+ * one operation to the next it meets what it wrote itself, and no two threads
+ * work side by side in memory. Ranges are claimed piece by piece, and who is
+ * done claims from the others': a thread that is held up by another process
+ * does not hold up the operation. */
 #include "kernels/cpu/run.h"
 
 /* What a second thread must have to do to be worth waking: about 2 us. */
 #define WORK_OF_A_THREAD 100e3
 
+/* Ranges; with more threads some share one. */
+#define MOST_RANGES 64
+
+typedef struct range {
+    _Alignas(64) rlf_claim claim;
+} range;
+
 typedef struct share {
-    rlf_claim claim;
+    range ranges[MOST_RANGES];
+    int n_ranges;
     int64_t grain;
     rlf_cpu_fn *fn;
     void *ctx;
@@ -19,8 +30,11 @@ share_run(void *arg, int thread, int n_threads)
     (void)n_threads;
     share *s = arg;
     int64_t first, last;
-    while (rlf_claim_take(&s->claim, s->grain, &first, &last))
-        s->fn(s->ctx, first, last, s->scratch[thread]);
+    for (int i = 0; i < s->n_ranges; i++) {
+        rlf_claim *claim = &s->ranges[(thread + i) % s->n_ranges].claim;
+        while (rlf_claim_take(claim, s->grain, &first, &last))
+            s->fn(s->ctx, first, last, s->scratch[thread]);
+    }
 }
 
 void
@@ -36,10 +50,16 @@ rlf_cpu_share(rlf_queue *queue, int64_t n, int64_t grain, double work,
         threads = pieces;
     if ((double)threads > 1 + work / WORK_OF_A_THREAD)
         threads = 1 + (int64_t)(work / WORK_OF_A_THREAD);
-    share s = {.claim = rlf_claim_of(n),
-               .grain = grain,
-               .fn = fn,
-               .ctx = ctx,
-               .scratch = q->scratch};
+    share s;
+    s.n_ranges = (int)(threads < MOST_RANGES ? threads : MOST_RANGES);
+    s.grain = grain;
+    s.fn = fn;
+    s.ctx = ctx;
+    s.scratch = q->scratch;
+    for (int i = 0; i < s.n_ranges; i++) {
+        int64_t end = pieces * (i + 1) / s.n_ranges * grain;
+        s.ranges[i].claim =
+            (rlf_claim){pieces * i / s.n_ranges * grain, end < n ? end : n};
+    }
     rlf_team_run_some(q->team, (int)threads, share_run, &s);
 }
