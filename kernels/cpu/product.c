@@ -79,7 +79,7 @@ micro_run(const micro *o, const int m, const int nv, const int64_t a_row,
             if (fetch == FETCH_B)
                 __builtin_prefetch(b + AHEAD * b_k + j * VL);
         }
-        if (fetch == FETCH_NEXT) {
+        if (fetch != FETCH_NONE) {
             __builtin_prefetch(next, 0, 2);
             next += next_k;
         }
@@ -181,8 +181,9 @@ along_rows(micro o, int64_t rows, int64_t w, bool fetched, const float *next)
     int64_t nv = (w + VL - 1) / VL, n = (rows + MR - 1) / MR;
     int64_t fetchers = n < FETCHERS ? n : FETCHERS;
     bool ask = next && nv == NV && fetchers * 16 >= NR;
+    o.next = o.b; /* where there is nothing to ask for */
     o.last = w - (nv - 1) * VL;
-    o.next_k = NR / fetchers;
+    o.next_k = ask ? NR / fetchers : 0;
     for (int64_t i = 0; i < n; i++) {
         int64_t m = rows / n + (i < rows % n);
         if (ask)
@@ -293,6 +294,22 @@ copy_rows(const float *x, int64_t ldx, int64_t rows, int64_t kc, float *out)
     return ld;
 }
 
+/* What follows panel n of the columns first..last-1 at k: the next panel, the
+ * first with the next piece of k, or that of the columns behind. */
+static const float *
+next_panel(const rlf_product_args *a, int64_t end_row, int64_t first, int64_t n,
+           int64_t last, int64_t k, int64_t step)
+{
+    const float *b = a->packed;
+    if (n + NR < last)
+        return b + (n + NR) * a->k + k * NR;
+    if (k + step < a->k)
+        return b + first * a->k + (k + step) * NR;
+    if (last < a->n && end_row == a->m)
+        return b + last * a->k;
+    return NULL;
+}
+
 void
 ISA(product_part)(const rlf_product_args *a, int64_t row, int64_t n_rows,
                   int64_t first, int64_t last, char *scratch)
@@ -327,8 +344,9 @@ ISA(product_part)(const rlf_product_args *a, int64_t row, int64_t n_rows,
                 o.start = a->bias ? a->bias + n : NULL;
                 o.ld_start = 0;
             }
-            fetched = along_rows(o, n_rows, w, fetched,
-                                 n + NR < last ? b + NR * a->k : NULL);
+            fetched = along_rows(
+                o, n_rows, w, fetched,
+                next_panel(a, row + n_rows, first, n, last, k, step));
         }
         if (step == 0)
             break;
