@@ -211,7 +211,7 @@ ISA(head_logits)(rlf_queue *queue, tile *t)
     double cells = (double)t->n * (double)t->a.v;
     rlf_cpu_share(queue, blocks * t->n_chunks, 1,
                   cells * (2 * (double)t->a.d + 20), logits_tasks, t);
-    rlf_cpu_share(queue, t->n, 64, (double)(t->n * t->n_chunks) * 60,
+    rlf_cpu_share(queue, t->n, 8, (double)(t->n * t->n_chunks) * 400,
                   whole_rows, t);
 }
 

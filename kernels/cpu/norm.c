@@ -34,7 +34,7 @@ ISA(rmsnorm)(rlf_queue *queue, const rlf_rmsnorm_args *args, rlf_err *err)
     a.ldx = or_dense(a.ldx, a.groups * a.d);
     a.ldy = or_dense(a.ldy, a.groups * a.d);
     int64_t rows = a.m * a.groups;
-    rlf_cpu_share(queue, rows, 16, 5.0 * (double)rows * (double)a.d,
+    rlf_cpu_share(queue, rows, 16, 20.0 * (double)rows * (double)a.d,
                   rmsnorm_rows, &a);
     return RLF_OK;
 }

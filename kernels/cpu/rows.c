@@ -52,7 +52,7 @@ ISA(rows_gather)(rlf_queue *queue, const rlf_rows_gather_args *args,
     rlf_rows_gather_args a = *args;
     a.ldx = or_dense(a.ldx, a.d);
     a.ldy = or_dense(a.ldy, a.d);
-    rlf_cpu_share(queue, a.m, 16, 2.0 * (double)a.m * (double)a.d, gather_rows,
+    rlf_cpu_share(queue, a.m, 16, 30.0 * (double)a.m * (double)a.d, gather_rows,
                   &a);
     return RLF_OK;
 }

@@ -37,13 +37,16 @@ draw(const tile *t, int64_t r, double uniform)
         int64_t from = c * CHUNK, end = from + CHUNK;
         end = end < t->a.v ? end : t->a.v;
         bool here = next > goal || c == t->n_chunks - 1;
-        for (int64_t i = from; here && i < end; i++) {
-            double e = (double)exp_1(z[i] - parts[c].m) * w;
-            sum += e;
-            if (e > 0)
-                last = (int32_t)i;
-            if (sum > goal && e > 0)
-                return last;
+        for (int64_t i = from; here && i < end; i += VL) {
+            vf p = vexp(load_part(z + i, end - i) - parts[c].m);
+            for (int64_t j = 0; j < VL && i + j < end; j++) {
+                double e = (double)p[j] * w;
+                sum += e;
+                if (e > 0)
+                    last = (int32_t)(i + j);
+                if (sum > goal && e > 0)
+                    return last;
+            }
         }
         if (next > goal) /* rounding: the chunk's last possible token */
             return last;

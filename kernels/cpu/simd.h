@@ -149,10 +149,18 @@ vexp(vf x)
     q = vfma(q, r, vset(0x1.5554dep-3f));
     q = vfma(q, r, vset(0.5f));
     vf y = vfma(q, r * r, r) + 1.0f;
+    const vf low = vset(-0x1.5d589ep6f), high = vset(0x1.62e42ep6f);
+#if VL == 16
+    __mmask16 some = _mm512_cmp_ps_mask((__m512)x, (__m512)low, _CMP_NLT_UQ);
+    __mmask16 over = _mm512_cmp_ps_mask((__m512)x, (__m512)high, _CMP_GT_OQ);
+    __m512 e = _mm512_maskz_scalef_ps(some, (__m512)y, (__m512)n);
+    return (vf)_mm512_mask_mov_ps(e, over, (__m512)vset(__builtin_inff()));
+#else
     y = (vf)((vi)y + ((vi)t << 23));
-    y = vselect((vi)(x < -0x1.5d589ep6f), vset(0), y);
-    y = vselect((vi)(x > 0x1.62e42ep6f), vset(__builtin_inff()), y);
+    y = vselect((vi)(x < low), vset(0), y);
+    y = vselect((vi)(x > high), vset(__builtin_inff()), y);
     return vselect((vi)(x == x), y, x);
+#endif
 }
 
 INLINE float
