@@ -147,9 +147,42 @@ train(rlf_model *model, double seconds)
     return best;
 }
 
+/* Time by operation, in order of first use. */
+typedef struct clock_row {
+    const char *operation;
+    double seconds;
+    int calls;
+} clock_row;
+
+typedef struct op_clock {
+    clock_row rows[32];
+    int n;
+    double begun;
+} op_clock;
+
+static void
+op_time(void *ctx, const char *operation, bool begin)
+{
+    op_clock *c = ctx;
+    if (begin) {
+        c->begun = now();
+        return;
+    }
+    double t = now() - c->begun;
+    int i = 0;
+    while (i < c->n && strcmp(c->rows[i].operation, operation) != 0)
+        i++;
+    if (i == 32)
+        return;
+    if (i == c->n)
+        c->rows[c->n++].operation = operation;
+    c->rows[i].seconds += t;
+    c->rows[i].calls++;
+}
+
 /* Seconds of a decode step with n sequences, at positions up to ~100. */
 static double
-decode(const rlf_model *model, uint32_t n, double seconds)
+decode(const rlf_model *model, uint32_t n, double seconds, op_clock *clock)
 {
     rlf_err err = RLF_ERR_NONE;
     rlf_pass *pass;
@@ -176,6 +209,11 @@ decode(const rlf_model *model, uint32_t n, double seconds)
         rlf_status status;
         do {
             double from = now();
+            if (steps == 11 && clock) {
+                *clock = (op_clock){0};
+                model->queue->hook = op_time;
+                model->queue->hook_ctx = clock;
+            }
             status = rlf_generation_step(g, &err, &rows, &n_rows);
             check(status, &err);
             if (steps++ > 10)
@@ -183,6 +221,11 @@ decode(const rlf_model *model, uint32_t n, double seconds)
         } while (status == RLF_AGAIN);
         if (t / (steps - 11) < best)
             best = t / (steps - 11);
+        model->queue->hook = NULL;
+        for (int i = 0; clock && i < clock->n; i++) {
+            clock->rows[i].seconds /= steps - 11;
+            clock->rows[i].calls /= steps - 11;
+        }
         rlf_generation_free(g);
     }
     rlf_kv_free(kv);
@@ -238,7 +281,7 @@ main(int argc, char **argv)
            flops / t / 1e9, flops / t / 1e9 / gflops);
     for (int k = 0; k < 2; k++) {
         uint32_t n = k ? 64 : 1;
-        double d = decode(model, n, seconds);
+        double d = decode(model, n, seconds, NULL);
         double by_bytes = bytes / read;
         double by_flops = 2 * weights * n / (gflops * 1e9);
         double bound = by_bytes > by_flops ? by_bytes : by_flops;
@@ -246,6 +289,17 @@ main(int argc, char **argv)
             "decoding %2u: %.3f ms a step, %.2f x the bound (%.3f ms by %s)\n",
             n, d * 1e3, d / bound, bound * 1e3,
             by_bytes > by_flops ? "bytes" : "flops");
+        op_clock clock;
+        double c = decode(model, n, seconds / 4, &clock);
+        for (int i = 0; i < clock.n; i++) {
+            c -= clock.rows[i].seconds;
+            printf("    %-16s %3d x %6.1f us = %4.1f %%\n",
+                   clock.rows[i].operation, clock.rows[i].calls,
+                   clock.rows[i].seconds * 1e6 / clock.rows[i].calls,
+                   100 * clock.rows[i].seconds / d);
+        }
+        printf("    %-16s %12.1f us = %4.1f %%\n", "outside", c * 1e6,
+               100 * c / d);
     }
     rlf_model_free(model);
     rlf_queue_free(queue);
