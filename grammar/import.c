@@ -80,6 +80,10 @@ load_import(rlf_sema *s, rlf_module *module, const rlf_ast_decl *decl)
         if (!strncmp(text, "std/", 4))
             rlf_diag_hint(s->diags, diag, "the installed library is in %s",
                           s->options->stdlib);
+        else
+            rlf_diag_hint(s->diags, diag,
+                          "it is looked for beside the file that imports it; "
+                          "the library is \"std/...\"");
         return;
     }
     RLF_PUSH_IN(s->arena, &module->imports,

@@ -286,7 +286,7 @@ fini(void *object)
 /* ---- the fields of a sample ---- */
 
 /* Fields of what a set knows: at most these, then data, then the call's. */
-enum { SET_FIELDS = 6 };
+enum { SET_FIELDS = 6, MOST_SHOWN = 100 };
 
 typedef struct rlf_sample_fields {
     rlf_lua_field *at;
@@ -506,6 +506,24 @@ places(const rlf_call *call, const rlf_rows *rows)
     return place;
 }
 
+/* Below the message: where the sample came from and what it is, so that it can
+ * be tried by hand. Of several the first. */
+static void
+say_who(const rlf_call *call, uint32_t row, rlf_err *err)
+{
+    const rlf_rows *rows = call->in[0].rows;
+    rlf_err_detail(err, "called for %s",
+                   rlf_rows_name(call->env, rows, row, call->env->pool));
+    if (!rows->sample)
+        return;
+    rlf_str text = rows->sample[row].text;
+    rlf_buf shown = {0};
+    rlf_buf_json(&shown, text.p, text.n < MOST_SHOWN ? text.n : MOST_SHOWN);
+    rlf_err_detail(err, "response %s%s", shown.p,
+                   text.n > MOST_SHOWN ? "..." : "");
+    rlf_buf_free(&shown);
+}
+
 /* One call for the samples `row` (n of them). */
 static rlf_status
 call_for(rlf_call *call, const uint32_t *row, uint32_t n, const uint32_t *place,
@@ -521,7 +539,11 @@ call_for(rlf_call *call, const uint32_t *row, uint32_t n, const uint32_t *place,
     for (uint32_t i = 0; i < n; i++)
         samples[i] = make_sample(call, rows, row[i], place[row[i]]);
     bool ok;
-    RLF_TRY(ask_lua(call, samples, n, values, &ok, err));
+    rlf_status status = ask_lua(call, samples, n, values, &ok, err);
+    if (status < 0) {
+        say_who(call, row[0], err);
+        return status;
+    }
     for (uint32_t i = 0; i < n; i++)
         put_values(call, rows, row[i], values + i * hook->n_gives, ok);
     return RLF_OK;

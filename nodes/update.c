@@ -289,6 +289,51 @@ fail_row(const update *u, const rlf_live_call *live, cursor c, double value,
     return RLF_USER;
 }
 
+/* The first row with a value that is not finite; their number if there is
+ * none. */
+static uint32_t
+first_odd(const rlf_column *column)
+{
+    const rlf_space *space = column->space;
+    for (uint32_t row = 0; row < space->count; row++) {
+        const double *x = column->number + row;
+        uint32_t n = 1;
+        if (space->offset) {
+            x = column->number + space->offset[row];
+            n = space->length[row];
+        }
+        for (uint32_t t = 0; t < n; t++)
+            if (!isfinite(x[t]))
+                return row;
+    }
+    return space->count;
+}
+
+/* The loss is not finite: which live value is the first that is not, or, if all
+ * are, what else it may be. */
+static rlf_status
+fail_loss(const update *u, double loss, rlf_err *err)
+{
+    const rlf_loss *l = u->call->node->loss;
+    rlf_fail(err, RLF_USER, "the loss of model '%s' is %s", u->object->name,
+             isnan(loss) ? "not a number" : "infinite");
+    for (int i = 0; i < l->n_calls; i++) {
+        const rlf_live_call *live = &l->calls[i];
+        const rlf_rows *rows = u->call->in[live->set_input].rows;
+        uint32_t row = first_odd(&u->inputs[live->input]);
+        if (row == rows->samples->count)
+            continue;
+        rlf_err_hint(
+            err, "%s.%s of %s is the first value that is not finite",
+            u->object->name, live->class->name,
+            rlf_rows_name(u->call->env, rows, row, u->call->env->pool));
+        return RLF_USER;
+    }
+    rlf_err_hint(err, "what the model gives is finite: look for a division by "
+                      "0, a log of 0 or an exp of something large, and clamp");
+    return RLF_USER;
+}
+
 /* The derivatives of the loss by rows first..first+n-1, from the columns. */
 static rlf_status
 get_gradient(update *u, int64_t first, int64_t n, rlf_err *err)
@@ -478,8 +523,7 @@ finish(rlf_call *call, rlf_err *err)
         RLF_TRY(rlf_expr_rest(u->frame, err));
     double loss = u->outputs[call->node->loss->loss].number[0], norm = 0;
     if (!isfinite(loss))
-        return rlf_fail(err, RLF_USER, "the loss of model '%s' is %g",
-                        u->object->name, loss);
+        return fail_loss(u, loss, err);
     if (!u->micros.count)
         return RLF_OK;
     rlf_adamw settings = {.lr = rlf_call_number(call, "lr"),

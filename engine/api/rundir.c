@@ -32,7 +32,10 @@ rlf_rundir_open(rlf_session *session, rlf_err *err)
                           "directory with --out");
         return RLF_USER;
     }
-    return rlf_dir_make(dir, err);
+    rlf_status status = rlf_dir_make(dir, err);
+    if (status < 0)
+        rlf_err_hint(err, "give another directory with --out");
+    return status;
 }
 
 /* Bytes of the lines of a journal that speak of steps up to `step`. */

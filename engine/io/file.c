@@ -254,6 +254,10 @@ rlf_file_truncate(const char *path, size_t n, rlf_err *err)
     return RLF_OK;
 }
 
+const char rlf_file_absent[] =
+    "a path is relative to the file that it is written in, on the command line "
+    "to where that was started";
+
 bool
 rlf_file_exists(const char *path)
 {

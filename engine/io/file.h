@@ -28,6 +28,8 @@ rlf_status rlf_file_append(const char *path, const void *p, size_t n, bool sync,
                            rlf_err *err);
 /* Cut the file to its first n bytes; RLF_USER if it has fewer. */
 rlf_status rlf_file_truncate(const char *path, size_t n, rlf_err *err);
+/* The hint where a path that the user named leads nowhere. */
+extern const char rlf_file_absent[];
 bool rlf_file_exists(const char *path); /* a regular file */
 bool rlf_dir_exists(const char *path);
 

@@ -36,6 +36,9 @@ rlf_json_load(const char *path, rlf_err *err, json_t **out)
         status = rlf_json_parse(path, 1, text, n, err, out);
     else
         rlf_fail(err, RLF_USER, "%s is empty", path);
+    if (status < 0)
+        rlf_err_hint(err, "the file is torn or was written wrongly: copy, "
+                          "download or save it again");
     rlf_mapping_close(&file);
     return status;
 }

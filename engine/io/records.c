@@ -204,7 +204,7 @@ hint_names(reader *r, const json_t *object, const char *field)
     }
     const char *near = rlf_str_nearest(field, names.data, names.count);
     if (near)
-        rlf_err_hint(r->err, "did you mean \"%s\"", near);
+        rlf_err_hint(r->err, "did you mean \"%s\"?", near);
     else if (all.n)
         rlf_err_hint(r->err, "the row has %.300s", all.p);
     RLF_VEC_FREE(&names);
@@ -276,6 +276,9 @@ read_jsonl(reader *r, rlf_lines *lines, rlf_str line, rlf_err *err)
             r->line = lines->line;
             status = rlf_json_parse(r->spec->path, r->line, copy.p, copy.n, err,
                                     &object);
+            if (status < 0)
+                rlf_err_hint(err, "each line is a row: an object in JSON, in "
+                                  "UTF-8");
             if (status == RLF_OK)
                 status = put_object(r, object, err);
             json_decref(object);
@@ -511,6 +514,8 @@ rlf_records_read(const rlf_records_spec *spec, rlf_arena *arena, rlf_err *err,
             rlf_err_hint(err, "it has %llu, and skip: passes over %llu",
                          (unsigned long long)r.seen,
                          (unsigned long long)spec->skip);
+        else
+            rlf_err_hint(err, "each line is a row: an object in JSON");
     }
     if (status == RLF_OK)
         settle(&r);

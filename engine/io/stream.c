@@ -3,6 +3,7 @@
 #include "engine/io/stream.h"
 
 #include "engine/base/arena.h"
+#include "engine/io/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,9 +41,13 @@ rlf_stream_open(const char *path, rlf_err *err, rlf_stream **out)
 {
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return rlf_fail(err, RLF_USER, "cannot open %s: %s", path,
-                        strerror(errno));
+    if (fd < 0) {
+        int number = errno;
+        rlf_fail(err, RLF_USER, "cannot open %s: %s", path, strerror(number));
+        if (number == ENOENT)
+            rlf_err_hint(err, "%s", rlf_file_absent);
+        return RLF_USER;
+    }
     if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
         close(fd);
         return rlf_fail(err, RLF_USER, "%s is a directory, not a file", path);

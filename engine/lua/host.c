@@ -2,6 +2,7 @@
  * side may do is in sandbox.c, what is kept between calls in freeze.c. */
 #include "engine/lua/host.h"
 
+#include "engine/base/vec.h"
 #include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/lua/internal.h"
@@ -246,16 +247,22 @@ on_error(lua_State *L)
     return 1;
 }
 
-/* The traceback without the lines of our own C functions. */
+/* The traceback without the lines of our own C functions; nothing if those are
+ * all that it has below its head line. */
 static void
 add_traceback(rlf_err *err, const char *text)
 {
     static const char ours[] = "\t[C]: in ?";
+    const char *head = text;
     for (const char *line = text, *end; *line; line = *end ? end + 1 : end) {
         end = line + strcspn(line, "\n");
         size_t n = (size_t)(end - line);
-        if (n != strlen(ours) || memcmp(line, ours, n) != 0)
-            rlf_err_detail(err, "%.*s", (int)n, line);
+        if (line == head || (n == strlen(ours) && !memcmp(line, ours, n)))
+            continue;
+        if (head)
+            rlf_err_detail(err, "%.*s", (int)strcspn(head, "\n"), head);
+        head = NULL;
+        rlf_err_detail(err, "%.*s", (int)n, line);
     }
 }
 
@@ -283,12 +290,24 @@ add_who(const rlf_lua_host *host, char *out, size_t room)
     }
 }
 
+/* As the program says it: "64 MB" */
+static void
+put_bytes(uint64_t n, char *out, size_t room)
+{
+    static const char *const units[] = {"bytes", "KB", "MB", "GB"};
+    size_t unit = 0;
+    for (; n && n % 1024 == 0 && unit + 1 < RLF_COUNT(units); n /= 1024)
+        unit++;
+    snprintf(out, room, "%" PRIu64 " %s", n, units[unit]);
+}
+
 /* The error for what ran out. */
 static rlf_status
 fail_spent(rlf_lua_host *host, rlf_err *err, const char *who)
 {
     const rlf_lua_program *p = host->program;
     const char *where = host->where;
+    char size[32];
     switch (host->spent) {
     case RLF_LUA_SPENT_STEPS:
         rlf_fail(err, RLF_USER, "%smore than %" PRIu64 " instructions%s", where,
@@ -300,9 +319,9 @@ fail_spent(rlf_lua_host *host, rlf_err *err, const char *who)
         if (host->starved)
             return rlf_fail(err, RLF_ENV, "%sthe machine has no memory left%s",
                             where, who);
-        rlf_fail(err, RLF_USER, "%s%smore than %" PRIu64 " bytes of memory%s",
-                 where[0] ? where : p->path, where[0] ? "" : ": ", p->memory,
-                 who);
+        put_bytes(p->memory, size, sizeof size);
+        rlf_fail(err, RLF_USER, "%s%smore than %s of memory%s",
+                 where[0] ? where : p->path, where[0] ? "" : ": ", size, who);
         rlf_err_hint(err,
                      "an endless recursion? otherwise keep less alive at a "
                      "time, or raise memory:");
@@ -364,7 +383,9 @@ fail(rlf_lua_host *host, int code, rlf_err *err)
         if (hint)
             hint += strlen(HINT);
         else
-            hint = absent_hint(text);
+            hint = strstr(text, "stack overflow")
+                       ? "a function that calls itself without end?"
+                       : absent_hint(text);
         if (hint)
             rlf_err_hint(err, "%s", hint);
     }
@@ -440,9 +461,10 @@ load_file(lua_State *L)
     if (!lua_isfunction(L, -1))
         return luaL_error(
             L,
-            "%s: the file returned %s, but a function is "
+            "%s: the file returned %s%s, but a function is "
             "wanted" HINT "end it with: return function(%s) ... end",
-            p->path, lua_isnil(L, -1) ? "nothing" : luaL_typename(L, -1),
+            p->path, lua_isnil(L, -1) ? "" : "a ",
+            lua_isnil(L, -1) ? "nothing" : luaL_typename(L, -1),
             p->per == RLF_LUA_PER_TEMPLATE ? "messages" : "sample");
     freeze_all(L, 1);
     host->function = luaL_ref(L, LUA_REGISTRYINDEX);

@@ -65,6 +65,8 @@ rlf_lua_program_open(rlf_arena *arena, const rlf_lua_spec *spec, rlf_err *err,
             p->source = (rlf_str){
                 rlf_arena_strndup(arena, text.p ? text.p : "", text.n), text.n};
         rlf_buf_free(&text);
+        if (status < 0 && !rlf_file_exists(spec->path))
+            rlf_err_hint(err, "%s", rlf_file_absent);
         RLF_TRY(status);
     }
     const char **dirs = RLF_NEW_ARRAY(arena, const char *, spec->n_dirs + 1);

@@ -378,8 +378,10 @@ base_require(lua_State *L)
         luaL_addstring(&b, host->program->dirs[i]);
     }
     luaL_pushresult(&b);
-    rlf_lua_error(L, NULL, "module '%s' not found in %s", name,
-                  lua_tostring(L, -1));
+    rlf_lua_error(L,
+                  "a module is a file NAME.lua beside the hook's own, or of "
+                  "the standard library",
+                  "module '%s' not found in %s", name, lua_tostring(L, -1));
 }
 
 /* -------------------------------------------------------------- random */

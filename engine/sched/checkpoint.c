@@ -97,15 +97,15 @@ check_file(const char *dir, const json_t *entry, rlf_arena *arena, rlf_err *err)
     uint32_t sum;
     uint64_t now;
     const char *path = rlf_path_join(arena, dir, name);
-    RLF_TRY(rlf_checksum_file(path, err, &sum, &now));
-    if (now != (uint64_t)size || sum != (uint32_t)crc) {
-        rlf_fail(err, RLF_USER, "%s is damaged: it is not what was saved",
-                 path);
+    rlf_status status = rlf_checksum_file(path, err, &sum, &now);
+    if (status >= 0 && (now != (uint64_t)size || sum != (uint32_t)crc))
+        status = rlf_fail(err, RLF_USER,
+                          "%s is damaged: it is not what was saved", path);
+    if (status < 0) {
         rlf_err_hint(err, "restore the checkpoint from a copy, or start anew "
                           "without --resume in another --out directory");
-        return RLF_USER;
     }
-    return RLF_OK;
+    return status;
 }
 
 static rlf_status

@@ -44,6 +44,9 @@ load_root(rlf_tokenizer *t, const json_t *config, const char *path,
     if (rlf_file_exists(old))
         rlf_err_hint(err, "tokenizer.model is not read: save the tokenizer as "
                           "tokenizer.json first");
+    else
+        rlf_err_hint(err, "put the model's tokenizer.json there, or name a "
+                          "directory that has one: tokenizer: \"...\"");
     return RLF_USER;
 }
 
@@ -58,8 +61,11 @@ open_files(rlf_tokenizer *t, const char *path, rlf_err *err)
     const char *whole = is_dir ? rlf_path_join(t->arena, path, "tokenizer.json")
                                : rlf_arena_strdup(t->arena, path);
     const char *more = rlf_path_join(t->arena, t->dir, "tokenizer_config.json");
-    if (!is_dir && !rlf_file_exists(path))
-        return rlf_fail(err, RLF_USER, "%s is not there", path);
+    if (!is_dir && !rlf_file_exists(path)) {
+        rlf_fail(err, RLF_USER, "%s is not there", path);
+        rlf_err_hint(err, "%s", rlf_file_absent);
+        return RLF_USER;
+    }
     if (rlf_file_exists(more))
         RLF_TRY_GOTO(rlf_json_load_object(more, err, &config), end);
     RLF_TRY_GOTO(load_root(t, config, whole, err, &root), end);

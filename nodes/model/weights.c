@@ -232,9 +232,28 @@ check_shape(const rlf_model *m, const rlf_slot *slot, const rlf_tensor *x,
     snprintf(want, sizeof want,
              slot->cols ? "[%" PRId64 ", %" PRId64 "]" : "[%" PRId64 "]",
              slot->rows, slot->cols);
-    return rlf_fail(err, RLF_USER,
-                    "%s: tensor %s has shape %s, but config.json asks for %s",
-                    x->file, x->name, rlf_tensor_shape_text(x, m->arena), want);
+    rlf_fail(err, RLF_USER,
+             "%s: tensor %s has shape %s, but config.json asks for %s", x->file,
+             x->name, rlf_tensor_shape_text(x, m->arena), want);
+    rlf_err_hint(err, "the two files are not of one model: take both from the "
+                      "same place");
+    return RLF_USER;
+}
+
+static rlf_status
+check_finite(const rlf_tensor *x, const float *values, rlf_err *err)
+{
+    for (uint64_t i = 0; i < x->count; i++) {
+        if (isfinite(values[i]))
+            continue;
+        rlf_fail(err, RLF_USER,
+                 "%s: tensor %s has a value that is not finite, at %" PRIu64,
+                 x->file, x->name, i);
+        rlf_err_hint(err, "the file is torn, or training went wrong before it "
+                          "was saved");
+        return RLF_USER;
+    }
+    return RLF_OK;
 }
 
 static rlf_status
@@ -250,6 +269,7 @@ load_slot(rlf_model *m, const rlf_safetensors *file, const char *dir, int i,
     } else {
         RLF_TRY(check_shape(m, slot, x, err));
         RLF_TRY(rlf_tensor_read_f32(x, 0, x->count, err, values));
+        RLF_TRY(check_finite(x, values, err));
         if (x->element == RLF_ELEMENT_BF16 || x->element == RLF_ELEMENT_F16)
             m->saved[i] = (uint8_t)x->element;
     }

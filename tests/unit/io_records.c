@@ -205,7 +205,7 @@ check_bad(void)
     }
     read_two(put("name.jsonl", "{\"question\": \"x\", \"n\": 1}\n"), "questoin",
              "n", &err, &rows);
-    is_str(err.hint, "did you mean \"question\"", "a slip of the name");
+    is_str(err.hint, "did you mean \"question\"?", "a slip of the name");
     ok(read_two("/nowhere/x.jsonl", "q", "n", &err, &rows) == RLF_USER,
        "no such file");
 }

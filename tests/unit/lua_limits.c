@@ -139,7 +139,7 @@ test_memory(void)
         bool good = ok(
             out.status == RLF_USER &&
                 strcmp(out.err.sentence,
-                       "r.lua:2: more than 8388608 bytes of memory" WHO) == 0,
+                       "r.lua:2: more than 8 MB of memory" WHO) == 0,
             "memory: %s", cases[i].name);
         if (!good || t > 1)
             note("status %d, %.2f s, %s", (int)out.status, t, out.err.sentence);
@@ -149,7 +149,7 @@ test_memory(void)
            "a limit below what a state needs");
     out = lua_run((setup){.memory = 1 << 20},
                   "t = {} for i = 1, 1e6 do t[i] = i end");
-    is_str(out.err.sentence, "r.lua:1: more than 1048576 bytes of memory",
+    is_str(out.err.sentence, "r.lua:1: more than 1 MB of memory",
            "while loading");
 }
 

@@ -288,7 +288,7 @@ static void
 test_loading(void)
 {
     lua_fails("return 3",
-              "r.lua: the file returned number, but a function is wanted",
+              "r.lua: the file returned a number, but a function is wanted",
               "end it with: return function(sample) ... end");
     lua_fails("x = 1",
               "r.lua: the file returned nothing, but a function is wanted",

@@ -1,0 +1,1 @@
+return function(sample) return 0 / 0 end

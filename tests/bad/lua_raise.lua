@@ -1,0 +1,1 @@
+return function(sample) error({ 1 }) end

@@ -1,0 +1,1 @@
+return function(sample) local s = "x" while true do s = s .. s end end
