@@ -294,6 +294,7 @@ hint: the installed library is in STDLIB
 test.rlf:11:8: error: cannot open gone.rlf: No such file or directory
    11 | import "gone"
       |        ^~~~~~
+hint: it is looked for beside the file that imports it; the library is "std/..."
 cycle.rlf:1:8: error: 'cycle' imports itself, through this import
     1 | import "cycle"
       |        ^~~~~~~
