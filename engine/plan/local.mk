@@ -2,9 +2,11 @@
 # test as: check_PROGRAMS += tests/unit/plan_NAME
 #          tests_unit_plan_NAME_LDADD = $(PLAN_LIBS)
 noinst_LTLIBRARIES += libplan.la
-libplan_la_SOURCES = %D%/plan.c %D%/plan.h %D%/edge.c %D%/edge.h %D%/realloc.c %D%/realloc.h %D%/pipe.h
+libplan_la_SOURCES = %D%/plan.c %D%/plan.h %D%/edge.c %D%/edge.h %D%/realloc.c %D%/realloc.h %D%/pipe.c %D%/pipe_make.c %D%/pipe_text.c %D%/pipe.h
 
 check_PROGRAMS += tests/unit/plan_edge
 tests_unit_plan_edge_LDADD = $(PLAN_LIBS)
 check_PROGRAMS += tests/unit/plan_realloc
 tests_unit_plan_realloc_LDADD = $(PLAN_LIBS)
+check_PROGRAMS += tests/unit/plan_pipe
+tests_unit_plan_pipe_LDADD = $(PLAN_LIBS)

@@ -74,9 +74,10 @@ void rlf_pipe_print(const rlf_pipe *pipe, rlf_buf *out);
 
 /* RLF_USER with a sentence on the first thing that is wrong, unless the table
  * can be run: every operation exactly once and at its stage's place; backward
- * after forward; a model's micro-batches forward and backward in index order
- * on each chunk (else sums would depend on the schedule); no place waits for
- * ever; no more than cap[place] of cost memory held (cap or cost NULL: any). */
+ * after forward; a model's micro-batches backward in index order on each chunk
+ * (else sums would depend on the schedule); no place waits for ever; no place
+ * holds more than cap[place] of the memory of cost[model] (cost or cap NULL:
+ * no limit). */
 rlf_status rlf_pipe_check(const rlf_pipe *pipe, const rlf_pipe_cost *cost,
                           const double *cap, rlf_err *err);
 /* When a checked table ends if every operation starts as soon as it can, with

@@ -1,0 +1,409 @@
+/* Pipeline tables, checked and timed: see pipe.h. Both walk a table the same
+ * way: every place goes on until its next operation lacks something. */
+#include "engine/plan/pipe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One operation at its stage. */
+typedef struct task {
+    int model, stage, micro;
+    bool backward;
+} task;
+
+/* A table being walked. */
+typedef struct walk {
+    const rlf_pipe *pipe;
+    const rlf_pipe_cost *cost; /* NULL: nothing takes time */
+    size_t *base;              /* by model: its first task's number */
+    double *end;               /* by task number: when it ended; < 0: not yet */
+    int *next;                 /* by place: what it does next */
+    double *idle;              /* by place: since when */
+} walk;
+
+#define NEVER (-1.0)
+
+/* Names for messages */
+
+/* "forward of micro-batch 3 of actor"; the chunk where there are several. */
+static const char *
+name_of(const rlf_pipe *pipe, rlf_pipe_op op, char *out, size_t room)
+{
+    const rlf_pipe_model *m = &pipe->models[op.model];
+    char chunk[32] = "";
+    if (op.chunk)
+        snprintf(chunk, sizeof chunk, " on chunk %d", op.chunk);
+    snprintf(out, room, "%s of micro-batch %d of %.40s%s",
+             op.backward ? "backward" : "forward", op.micro, m->name, chunk);
+    return out;
+}
+
+/* Stages and chunks */
+
+int
+rlf_pipe_stage(const rlf_pipe_model *model, int place, int chunk)
+{
+    for (int k = 0; k < model->stages; k++)
+        if (model->path[k] == place && chunk-- == 0)
+            return k;
+    return -1;
+}
+
+static int
+chunk_of(const rlf_pipe_model *model, int stage)
+{
+    int chunk = 0;
+    for (int k = 0; k < stage; k++)
+        chunk += model->path[k] == model->path[stage];
+    return chunk;
+}
+
+static rlf_pipe_op
+op_of(const rlf_pipe *pipe, task t)
+{
+    int chunk = chunk_of(&pipe->models[t.model], t.stage);
+    return (rlf_pipe_op){t.model, t.micro, chunk, t.backward};
+}
+
+static task
+task_of(const rlf_pipe *pipe, int place, rlf_pipe_op op)
+{
+    int stage = rlf_pipe_stage(&pipe->models[op.model], place, op.chunk);
+    return (task){op.model, stage, op.micro, op.backward};
+}
+
+static int
+place_of(const rlf_pipe *pipe, task t)
+{
+    return pipe->models[t.model].path[t.stage];
+}
+
+/* What must have ended before: itself going forward, and its neighbour going
+ * the same way. Returns how many (0 to 2). */
+static int
+needs(const rlf_pipe *pipe, task t, task *out)
+{
+    int n = 0, last = pipe->models[t.model].stages - 1;
+    if (t.backward)
+        out[n++] = (task){t.model, t.stage, t.micro, false};
+    if (t.backward ? t.stage < last : t.stage > 0) {
+        int neighbour = t.backward ? t.stage + 1 : t.stage - 1;
+        out[n++] = (task){t.model, neighbour, t.micro, t.backward};
+    }
+    return n;
+}
+
+/* Walking */
+
+static size_t
+task_number(const walk *w, task t)
+{
+    const rlf_pipe_model *m = &w->pipe->models[t.model];
+    size_t micros = (size_t)m->micros;
+    return w->base[t.model] + 2 * ((size_t)t.stage * micros + (size_t)t.micro) +
+           t.backward;
+}
+
+static void
+walk_start(walk *w, const rlf_pipe *pipe, const rlf_pipe_cost *cost)
+{
+    size_t n = 0, places = (size_t)pipe->places;
+    *w = (walk){.pipe = pipe, .cost = cost};
+    w->base = rlf_calloc((size_t)pipe->n_models + 1, sizeof *w->base);
+    for (int i = 0; i < pipe->n_models; i++) {
+        w->base[i] = n;
+        n +=
+            2 * (size_t)pipe->models[i].stages * (size_t)pipe->models[i].micros;
+    }
+    w->base[pipe->n_models] = n;
+    w->end = rlf_malloc(sizeof *w->end * (n + 1));
+    for (size_t i = 0; i < n; i++)
+        w->end[i] = NEVER;
+    w->next = rlf_calloc(places, sizeof *w->next);
+    w->idle = rlf_calloc(places, sizeof *w->idle);
+}
+
+static void
+walk_end(walk *w)
+{
+    free(w->base);
+    free(w->end);
+    free(w->next);
+    free(w->idle);
+}
+
+/* When a task could start as far as others are concerned; NEVER, and what is
+ * missing, if one has not ended. */
+static double
+ready_at(const walk *w, task t, task *missing)
+{
+    task before[2];
+    double at = 0;
+    int n = needs(w->pipe, t, before);
+    for (int i = 0; i < n; i++) {
+        double end = w->end[task_number(w, before[i])];
+        if (end < 0) {
+            *missing = before[i];
+            return NEVER;
+        }
+        if (w->cost && place_of(w->pipe, before[i]) != place_of(w->pipe, t))
+            end += w->cost[t.model].send;
+        at = end > at ? end : at;
+    }
+    return at;
+}
+
+/* Let a place go on as far as it can. Whether it did anything. */
+static bool
+walk_place(walk *w, int place)
+{
+    const rlf_pipe_list *list = &w->pipe->lists[place];
+    int first = w->next[place];
+    for (; w->next[place] < list->count; w->next[place]++) {
+        task t = task_of(w->pipe, place, list->ops[w->next[place]]), missing;
+        double start = ready_at(w, t, &missing);
+        if (start < 0)
+            break;
+        if (start < w->idle[place])
+            start = w->idle[place];
+        double takes = !w->cost     ? 0
+                       : t.backward ? w->cost[t.model].backward
+                                    : w->cost[t.model].forward;
+        w->idle[place] = w->end[task_number(w, t)] = start + takes;
+    }
+    return w->next[place] > first;
+}
+
+static void
+walk_all(walk *w)
+{
+    for (bool went = true; went;) {
+        went = false;
+        for (int place = 0; place < w->pipe->places; place++)
+            went |= walk_place(w, place);
+    }
+}
+
+/* Checks */
+
+static rlf_status
+check_models(const rlf_pipe *pipe, rlf_err *err)
+{
+    for (int i = 0; i < pipe->n_models; i++) {
+        const rlf_pipe_model *m = &pipe->models[i];
+        if (m->micros < 1 || m->stages < 1)
+            return rlf_fail(err, RLF_USER,
+                            "%s has %d micro-batches and %d stages; both are "
+                            "at least 1",
+                            m->name, m->micros, m->stages);
+        for (int k = 0; k < m->stages; k++)
+            if (m->path[k] < 0 || m->path[k] >= pipe->places)
+                return rlf_fail(err, RLF_USER,
+                                "stage %d of %s is at place %d, but the places "
+                                "are 0 to %d",
+                                k, m->name, m->path[k], pipe->places - 1);
+    }
+    return RLF_OK;
+}
+
+/* Whether an operation means something at a place. */
+static rlf_status
+check_op(const rlf_pipe *pipe, int place, int at, rlf_err *err)
+{
+    rlf_pipe_op op = pipe->lists[place].ops[at];
+    if (op.model < 0 || op.model >= pipe->n_models)
+        return rlf_fail(err, RLF_USER,
+                        "operation %d of place %d is of model %d, but there "
+                        "are %d",
+                        at, place, op.model, pipe->n_models);
+    const rlf_pipe_model *m = &pipe->models[op.model];
+    if (op.micro < 0 || op.micro >= m->micros)
+        return rlf_fail(err, RLF_USER,
+                        "operation %d of place %d is of micro-batch %d of %s, "
+                        "which has 0 to %d",
+                        at, place, op.micro, m->name, m->micros - 1);
+    int chunks = 0;
+    while (rlf_pipe_stage(m, place, chunks) >= 0)
+        chunks++;
+    if (op.chunk < 0 || op.chunk >= chunks)
+        return rlf_fail(err, RLF_USER,
+                        "operation %d of place %d is of chunk %d of %s, which "
+                        "has %d stages there",
+                        at, place, op.chunk, m->name, chunks);
+    if (op.backward && m->forward_only)
+        return rlf_fail(err, RLF_USER,
+                        "operation %d of place %d goes backward, but %s only "
+                        "goes forward",
+                        at, place, m->name);
+    return RLF_OK;
+}
+
+/* Each operation once, behind what the same place must have done before. Uses
+ * w->end as marks: the index in the list. */
+static rlf_status
+check_list(walk *w, int place, rlf_err *err)
+{
+    const rlf_pipe_list *list = &w->pipe->lists[place];
+    char name[128];
+    for (int at = 0; at < list->count; at++) {
+        RLF_TRY(check_op(w->pipe, place, at, err));
+        task t = task_of(w->pipe, place, list->ops[at]), before = t;
+        double *mark = &w->end[task_number(w, t)];
+        name_of(w->pipe, list->ops[at], name, sizeof name);
+        if (*mark >= 0)
+            return rlf_fail(err, RLF_USER,
+                            "place %d has %s twice, as operations %d and %d",
+                            place, name, (int)*mark, at);
+        *mark = at;
+        before.backward = false;
+        if (t.backward && w->end[task_number(w, before)] < 0)
+            return rlf_fail(err, RLF_USER,
+                            "place %d has %s, its operation %d, before its "
+                            "forward",
+                            place, name, at);
+        before = t;
+        before.micro--;
+        if (t.backward && t.micro && w->end[task_number(w, before)] < 0)
+            return rlf_fail(err, RLF_USER,
+                            "place %d has %s, its operation %d, before that of "
+                            "micro-batch %d; backward goes in index order",
+                            place, name, at, before.micro);
+    }
+    return RLF_OK;
+}
+
+static rlf_status
+check_complete(const walk *w, rlf_err *err)
+{
+    const rlf_pipe *pipe = w->pipe;
+    char name[128];
+    for (int m = 0; m < pipe->n_models; m++)
+        for (int k = 0; k < pipe->models[m].stages; k++)
+            for (int i = 0; i < pipe->models[m].micros; i++)
+                for (int b = 0; b < 2 - pipe->models[m].forward_only; b++) {
+                    task t = {m, k, i, b};
+                    if (w->end[task_number(w, t)] < 0)
+                        return rlf_fail(
+                            err, RLF_USER, "place %d has no %s",
+                            place_of(pipe, t),
+                            name_of(pipe, op_of(pipe, t), name, sizeof name));
+                }
+    return RLF_OK;
+}
+
+/* Follow who waits for whom from the first place that stands still: as each
+ * waits for another, it comes to one a second time, and that is a circle. */
+static rlf_status
+check_progress(const walk *w, rlf_err *err)
+{
+    const rlf_pipe *pipe = w->pipe;
+    char name[128], other[128];
+    int place = 0;
+    while (place < pipe->places && w->next[place] == pipe->lists[place].count)
+        place++;
+    if (place == pipe->places)
+        return RLF_OK;
+    task missing = {0};
+    rlf_pipe_op op = {0};
+    for (int i = 0; i <= pipe->places; i++) {
+        if (i)
+            place = place_of(pipe, missing);
+        op = pipe->lists[place].ops[w->next[place]];
+        ready_at(w, task_of(pipe, place, op), &missing);
+    }
+    return rlf_fail(err, RLF_USER,
+                    "place %d waits for ever: its operation %d, %s, needs %s "
+                    "of place %d first",
+                    place, w->next[place], name_of(pipe, op, name, sizeof name),
+                    name_of(pipe, op_of(pipe, missing), other, sizeof other),
+                    place_of(pipe, missing));
+}
+
+/* What a place holds at most, and at which operation it first does. */
+static double
+peak_of(const rlf_pipe *pipe, const rlf_pipe_cost *cost, int place, int *at)
+{
+    const rlf_pipe_list *list = &pipe->lists[place];
+    int *held = rlf_calloc((size_t)pipe->n_models + 1, sizeof *held);
+    double most = 0;
+    *at = 0;
+    for (int i = 0; i < list->count; i++) {
+        rlf_pipe_op op = list->ops[i];
+        double now = 0;
+        if (!pipe->models[op.model].forward_only)
+            held[op.model] += op.backward ? -1 : 1;
+        for (int m = 0; m < pipe->n_models; m++)
+            now += held[m] * cost[m].memory;
+        if (now > most) {
+            most = now;
+            *at = i;
+        }
+    }
+    free(held);
+    return most;
+}
+
+static rlf_status
+check_memory(const rlf_pipe *pipe, const rlf_pipe_cost *cost, const double *cap,
+             rlf_err *err)
+{
+    for (int place = 0; place < pipe->places && cost && cap; place++) {
+        int at;
+        double peak = peak_of(pipe, cost, place, &at);
+        if (peak > cap[place] * (1 + 1e-9))
+            return rlf_fail(err, RLF_USER,
+                            "place %d holds %g of activations at its operation "
+                            "%d, more than its %g",
+                            place, peak, at, cap[place]);
+    }
+    return RLF_OK;
+}
+
+rlf_status
+rlf_pipe_check(const rlf_pipe *pipe, const rlf_pipe_cost *cost,
+               const double *cap, rlf_err *err)
+{
+    walk w;
+    rlf_status status = RLF_OK;
+    RLF_TRY(check_models(pipe, err));
+    walk_start(&w, pipe, NULL);
+    for (int place = 0; place < pipe->places; place++)
+        RLF_TRY_GOTO(check_list(&w, place, err), end);
+    RLF_TRY_GOTO(check_complete(&w, err), end);
+    for (size_t i = 0; i < w.base[pipe->n_models]; i++)
+        w.end[i] = NEVER;
+    walk_all(&w);
+    RLF_TRY_GOTO(check_progress(&w, err), end);
+    RLF_TRY_GOTO(check_memory(pipe, cost, cap, err), end);
+end:
+    walk_end(&w);
+    return status;
+}
+
+/* Time */
+
+void
+rlf_pipe_time(const rlf_pipe *pipe, const rlf_pipe_cost *cost, rlf_arena *arena,
+              rlf_pipe_report *out)
+{
+    walk w;
+    walk_start(&w, pipe, cost);
+    walk_all(&w);
+    *out = (rlf_pipe_report){0};
+    out->peak = RLF_NEW_ARRAY(arena, double, pipe->places);
+    for (int place = 0; place < pipe->places; place++) {
+        int at;
+        out->peak[place] = peak_of(pipe, cost, place, &at);
+        if (w.idle[place] > out->makespan)
+            out->makespan = w.idle[place];
+        for (int i = 0; i < pipe->lists[place].count; i++) {
+            rlf_pipe_op op = pipe->lists[place].ops[i];
+            out->busy +=
+                op.backward ? cost[op.model].backward : cost[op.model].forward;
+        }
+    }
+    if (out->makespan > 0)
+        out->bubble = 1 - out->busy / (pipe->places * out->makespan);
+    walk_end(&w);
+}

@@ -1,0 +1,148 @@
+/* Schedules known by name, as tables: see pipe.h. */
+#include "engine/plan/pipe.h"
+
+#include <string.h>
+
+/* An empty table of one model with `chunks` stages a place, and room in every
+ * list for what it will hold. */
+static void
+start(int pp, int micros, int chunks, bool forward_only, rlf_arena *arena,
+      rlf_pipe *out)
+{
+    int *path = RLF_NEW_ARRAY(arena, int, pp *chunks);
+    for (int k = 0; k < pp * chunks; k++)
+        path[k] = k % pp;
+    out->models = RLF_NEW(arena, rlf_pipe_model);
+    out->n_models = 1;
+    out->models[0] = (rlf_pipe_model){.name = "model",
+                                      .micros = micros,
+                                      .stages = pp * chunks,
+                                      .path = path,
+                                      .forward_only = forward_only};
+    out->places = pp;
+    out->lists = RLF_NEW_ARRAY(arena, rlf_pipe_list, pp);
+    for (int i = 0; i < pp; i++)
+        out->lists[i].ops =
+            RLF_NEW_ARRAY(arena, rlf_pipe_op, 2 * micros * chunks);
+}
+
+static void
+add(rlf_pipe_list *list, bool backward, int micro, int chunk)
+{
+    list->ops[list->count++] = (rlf_pipe_op){0, micro, chunk, backward};
+}
+
+void
+rlf_pipe_forward(int pp, int micros, rlf_arena *arena, rlf_pipe *out)
+{
+    start(pp, micros, 1, true, arena, out);
+    for (int place = 0; place < pp; place++)
+        for (int i = 0; i < micros; i++)
+            add(&out->lists[place], false, i, 0);
+}
+
+void
+rlf_pipe_gpipe(int pp, int micros, rlf_arena *arena, rlf_pipe *out)
+{
+    start(pp, micros, 1, false, arena, out);
+    for (int place = 0; place < pp; place++)
+        for (int i = 0; i < 2 * micros; i++)
+            add(&out->lists[place], i >= micros, i % micros, 0);
+}
+
+/* The n-th operation of one direction when `chunks` stages a place take turns:
+ * pp micro-batches on one chunk, then on the next (backward from the last),
+ * then the next pp micro-batches. */
+static void
+add_turn(rlf_pipe_list *list, int pp, int chunks, bool backward, int n)
+{
+    int group = n / (pp * chunks), chunk = n / pp % chunks;
+    add(list, backward, group * pp + n % pp,
+        backward ? chunks - 1 - chunk : chunk);
+}
+
+/* `warm` forward, then one forward and one backward by turns, then the rest. */
+static void
+one_by_one(rlf_pipe_list *list, int pp, int chunks, int all, int warm)
+{
+    for (int i = 0; i < all + warm; i++) {
+        if (i < all)
+            add_turn(list, pp, chunks, false, i);
+        if (i >= warm)
+            add_turn(list, pp, chunks, true, i - warm);
+    }
+}
+
+void
+rlf_pipe_1f1b(int pp, int micros, rlf_arena *arena, rlf_pipe *out)
+{
+    start(pp, micros, 1, false, arena, out);
+    for (int place = 0; place < pp; place++) {
+        int warm = pp - 1 - place;
+        one_by_one(&out->lists[place], pp, 1, micros,
+                   warm < micros ? warm : micros);
+    }
+}
+
+rlf_status
+rlf_pipe_interleaved(int pp, int micros, int chunks, rlf_arena *arena,
+                     rlf_err *err, rlf_pipe *out)
+{
+    if (chunks < 1)
+        return rlf_fail(err, RLF_USER, "chunks is %d; it must be at least 1",
+                        chunks);
+    if (chunks > 1 && micros % pp) {
+        rlf_fail(err, RLF_USER,
+                 "interleaving needs a number of micro-batches that pp %d "
+                 "divides, not %d",
+                 pp, micros);
+        rlf_err_hint(err, "%d or %d micro-batches would do, or 1f1b",
+                     micros < pp ? pp : micros / pp * pp,
+                     micros / pp * pp + pp);
+        return RLF_USER;
+    }
+    start(pp, micros, chunks, false, arena, out);
+    for (int place = 0; place < pp; place++) {
+        int all = micros * chunks;
+        int warm = chunks == 1 ? pp - 1 - place
+                               : 2 * (pp - 1 - place) + (chunks - 1) * pp;
+        one_by_one(&out->lists[place], pp, chunks, all,
+                   warm < all ? warm : all);
+    }
+    return RLF_OK;
+}
+
+void
+rlf_pipe_join(const rlf_pipe *a, const rlf_pipe *b, const int *where,
+              rlf_arena *arena, rlf_pipe *out)
+{
+    rlf_pipe joined = {.n_models = a->n_models + b->n_models,
+                       .places = a->places};
+    joined.models = RLF_NEW_ARRAY(arena, rlf_pipe_model, joined.n_models);
+    memcpy(joined.models, a->models, sizeof *a->models * (size_t)a->n_models);
+    for (int i = 0; i < b->n_models; i++) {
+        rlf_pipe_model *m = &joined.models[a->n_models + i];
+        int *path = RLF_NEW_ARRAY(arena, int, b->models[i].stages);
+        *m = b->models[i];
+        for (int k = 0; k < m->stages; k++)
+            path[k] = where ? where[m->path[k]] : m->path[k];
+        m->path = path;
+    }
+    joined.lists = RLF_NEW_ARRAY(arena, rlf_pipe_list, joined.places);
+    for (int place = 0; place < joined.places; place++) {
+        rlf_pipe_list *list = &joined.lists[place];
+        const rlf_pipe_list *first = &a->lists[place], *second = NULL;
+        for (int i = 0; i < b->places; i++)
+            if ((where ? where[i] : i) == place)
+                second = &b->lists[i];
+        list->ops = RLF_NEW_ARRAY(arena, rlf_pipe_op,
+                                  first->count + (second ? second->count : 0));
+        for (int i = 0; i < first->count; i++)
+            list->ops[list->count++] = first->ops[i];
+        for (int i = 0; second && i < second->count; i++) {
+            list->ops[list->count] = second->ops[i];
+            list->ops[list->count++].model += a->n_models;
+        }
+    }
+    *out = joined;
+}

@@ -1,0 +1,546 @@
+/* Pipeline tables: bubbles as in the textbooks, latencies and memory of
+ * RLHFuse's table for two models in one pipeline, thousands of damaged tables
+ * judged as a slow and separate judge does, and the text form. */
+#include "engine/base/philox.h"
+#include "engine/plan/pipe.h"
+#include "tests/tap.h"
+
+static rlf_arena *arena;
+
+static bool
+accepted(const rlf_pipe *pipe)
+{
+    rlf_err err = RLF_ERR_NONE;
+    bool good = rlf_pipe_check(pipe, NULL, NULL, &err) == RLF_OK;
+    if (!good)
+        note("%s", err.sentence);
+    return good;
+}
+
+static bool
+equal(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * (1 + fabs(b));
+}
+
+/* Textbook */
+
+static void
+test_bubbles(void)
+{
+    static const rlf_pipe_cost cost = {1, 2, 0, 1};
+    bool gpipe = true, by_one = true, peaks = true, forward = true;
+    for (int p = 1; p <= 9; p++)
+        for (int m = 1; m <= 18; m++) {
+            rlf_pipe pipe;
+            rlf_pipe_report r;
+            double want = (p - 1.0) / (m + p - 1);
+            rlf_pipe_gpipe(p, m, arena, &pipe);
+            rlf_pipe_time(&pipe, &cost, arena, &r);
+            gpipe &= accepted(&pipe) && equal(r.bubble, want) &&
+                     equal(r.makespan, 3 * (m + p - 1));
+            for (int i = 0; i < p; i++)
+                peaks &= r.peak[i] == m;
+            rlf_pipe_1f1b(p, m, arena, &pipe);
+            rlf_pipe_time(&pipe, &cost, arena, &r);
+            by_one &= accepted(&pipe) && equal(r.bubble, want) &&
+                      equal(r.makespan, 3 * (m + p - 1));
+            for (int i = 0; i < p; i++)
+                peaks &= r.peak[i] == (p - i < m ? p - i : m);
+            rlf_pipe_forward(p, m, arena, &pipe);
+            rlf_pipe_time(&pipe, &cost, arena, &r);
+            forward &= accepted(&pipe) && equal(r.bubble, want) &&
+                       r.makespan == m + p - 1 && r.peak[0] == 0;
+        }
+    ok(gpipe, "GPipe: (p - 1) / (m + p - 1)");
+    ok(by_one, "1F1B: the same");
+    ok(peaks, "activations in flight: m, and p - stage");
+    ok(forward, "forward only: the same, nothing kept");
+}
+
+static void
+test_interleaved(void)
+{
+    static const rlf_pipe_cost cost = {1, 2, 0, 1};
+    bool good = true;
+    for (int p = 1; p <= 6; p++)
+        for (int groups = 1; groups <= 5; groups++)
+            for (int v = 1; v <= 4; v++) {
+                rlf_pipe pipe;
+                rlf_pipe_report r;
+                rlf_err err = RLF_ERR_NONE;
+                int m = groups * p;
+                good &= !rlf_pipe_interleaved(p, m, v, arena, &err, &pipe) &&
+                        accepted(&pipe);
+                rlf_pipe_time(&pipe, &cost, arena, &r);
+                good &= equal(r.bubble, (p - 1.0) / (v * m + p - 1)) &&
+                        equal(r.makespan, 3 * (v * m + p - 1));
+            }
+    ok(good, "interleaved 1F1B: (p - 1) / (v m + p - 1)");
+    rlf_pipe pipe, plain;
+    rlf_buf a = {0}, b = {0};
+    rlf_err err = RLF_ERR_NONE;
+    rlf_pipe_1f1b(3, 7, arena, &plain);
+    is_int(rlf_pipe_interleaved(3, 7, 1, arena, &err, &pipe), RLF_OK,
+           "one chunk takes any number of micro-batches");
+    rlf_pipe_print(&plain, &a);
+    rlf_pipe_print(&pipe, &b);
+    is_str(b.p, a.p, "and is 1F1B");
+    is_int(rlf_pipe_interleaved(3, 7, 2, arena, &err, &pipe), RLF_USER,
+           "two need a multiple of pp");
+    is_str(err.sentence,
+           "interleaving needs a number of micro-batches that pp 3 divides, "
+           "not 7",
+           "says so");
+    is_str(err.hint, "6 or 9 micro-batches would do, or 1f1b",
+           "and what would do");
+    rlf_buf_free(&a);
+    rlf_buf_free(&b);
+}
+
+/* Two models in one pipeline: sizes, what one after the other takes, both 1F1B
+ * lists behind each other without a barrier, and the least memory of 1F1B. From
+ * the table of RLHFuse's own experiments. */
+static const struct fusion {
+    int p, p1, m0, m1;
+    double f0, f1, memory0, memory1;
+    double serial, joined, least_memory;
+} fusions[] = {
+    {8, 4, 32, 16, 5, 4, 1.95, 2, 813, 801, 15.6},
+    {8, 4, 16, 8, 5, 4, 1.95, 2, 477, 465, 15.6},
+    {8, 4, 8, 4, 5, 4, 1.95, 2, 309, 297, 15.6},
+    {8, 8, 32, 32, 5, 2, 1.95, 1, 819, 805, 15.6},
+    {8, 8, 16, 16, 5, 2, 1.95, 1, 483, 469, 15.6},
+    {8, 8, 8, 8, 5, 2, 1.95, 1, 315, 301, 15.6},
+    {16, 8, 64, 32, 2, 2, 1.64, 2, 708, 694, 26.24},
+    {16, 8, 32, 16, 2, 2, 1.64, 2, 420, 406, 26.24},
+    {16, 8, 16, 8, 2, 2, 1.64, 2, 276, 262, 26.24},
+    {16, 16, 64, 64, 2, 1, 1.64, 1, 711, 696, 26.24},
+    {16, 16, 32, 32, 2, 1, 1.64, 1, 423, 408, 26.24},
+    {16, 16, 16, 16, 2, 1, 1.64, 1, 279, 264, 26.24},
+};
+
+/* The big model forward through all places; p / p1 copies of the small one on
+ * p1 places each, the other way. */
+static void
+fuse(const struct fusion *x, rlf_pipe *out)
+{
+    rlf_pipe small;
+    rlf_pipe_1f1b(x->p, x->m0, arena, out);
+    out->models[0].name = "big";
+    for (int copy = 0; copy < x->p / x->p1; copy++) {
+        int where[16];
+        for (int i = 0; i < x->p1; i++)
+            where[i] = (copy + 1) * x->p1 - 1 - i;
+        rlf_pipe_1f1b(x->p1, x->m1, arena, &small);
+        small.models[0].name = rlf_arena_printf(arena, "small%d", copy);
+        rlf_pipe_join(out, &small, where, arena, out);
+    }
+}
+
+static void
+test_fusion(void)
+{
+    bool serial = true, joined = true, memory = true, sound = true;
+    for (size_t i = 0; i < sizeof fusions / sizeof *fusions; i++) {
+        const struct fusion *x = &fusions[i];
+        rlf_pipe_cost cost[3] = {{x->f0, 2 * x->f0, 0, x->memory0},
+                                 {x->f1, 2 * x->f1, 0, x->memory1},
+                                 {x->f1, 2 * x->f1, 0, x->memory1}};
+        rlf_pipe pipe, alone;
+        rlf_pipe_report both, big, small;
+        rlf_pipe_1f1b(x->p, x->m0, arena, &alone);
+        rlf_pipe_time(&alone, cost, arena, &big);
+        rlf_pipe_1f1b(x->p1, x->m1, arena, &alone);
+        rlf_pipe_time(&alone, cost + 1, arena, &small);
+        serial &= equal(big.makespan + small.makespan, x->serial);
+        double peak = x->p * x->memory0 > x->p1 * x->memory1 ? big.peak[0]
+                                                             : small.peak[0];
+        memory &= equal(peak, x->least_memory);
+        fuse(x, &pipe);
+        sound &= accepted(&pipe);
+        rlf_pipe_time(&pipe, cost, arena, &both);
+        joined &= equal(both.makespan, x->joined);
+    }
+    ok(serial, "one after the other: the paper's serial latencies");
+    ok(memory, "and its least memory");
+    ok(sound, "fused tables with a reversed second model are accepted");
+    ok(joined, "their latencies without a barrier: 801, 465, 297 .. 264");
+}
+
+static void
+test_send_time(void)
+{
+    static const rlf_pipe_cost cost = {1, 2, 0.5, 1};
+    rlf_pipe pipe;
+    rlf_pipe_report r;
+    rlf_pipe_1f1b(4, 1, arena, &pipe);
+    rlf_pipe_time(&pipe, &cost, arena, &r);
+    near(r.makespan, 4 * 3 + 6 * 0.5, 1e-12, "one micro-batch: 6 sends");
+    rlf_pipe_1f1b(1, 5, arena, &pipe);
+    rlf_pipe_time(&pipe, &cost, arena, &r);
+    near(r.makespan, 15, 1e-12, "one place: none");
+}
+
+/* A judge of its own: counts, orders and circles from the definition. */
+
+#define MAX_TASKS 2000
+
+typedef struct judge {
+    const rlf_pipe *pipe;
+    int stage[MAX_TASKS], place[MAX_TASKS], at[MAX_TASKS];
+    rlf_pipe_op op[MAX_TASKS];
+    int n;
+} judge;
+
+static bool
+before(const judge *j, int a, int b)
+{
+    const rlf_pipe_op *x = &j->op[a], *y = &j->op[b];
+    int last = j->pipe->models[x->model].stages - 1;
+    if (j->place[a] == j->place[b] && j->at[a] + 1 == j->at[b])
+        return true;
+    if (x->model != y->model || x->micro != y->micro)
+        return false;
+    if (!x->backward && !y->backward)
+        return j->stage[a] + 1 == j->stage[b];
+    if (x->backward && y->backward)
+        return j->stage[a] == j->stage[b] + 1;
+    return !x->backward && y->backward && j->stage[a] == last &&
+           j->stage[b] == last;
+}
+
+/* Stages of all operations; false if one is nowhere. */
+static bool
+judge_read(judge *j, const rlf_pipe *pipe)
+{
+    j->pipe = pipe;
+    j->n = 0;
+    for (int p = 0; p < pipe->places; p++)
+        for (int i = 0; i < pipe->lists[p].count; i++) {
+            rlf_pipe_op op = pipe->lists[p].ops[i];
+            if (op.model < 0 || op.model >= pipe->n_models)
+                return false;
+            const rlf_pipe_model *m = &pipe->models[op.model];
+            int stage = -1, visits = 0;
+            for (int k = 0; k < m->stages; k++)
+                if (m->path[k] == p && visits++ == op.chunk)
+                    stage = k;
+            if (stage < 0 || op.micro < 0 || op.micro >= m->micros ||
+                (op.backward && m->forward_only))
+                return false;
+            j->stage[j->n] = stage;
+            j->place[j->n] = p;
+            j->at[j->n] = i;
+            j->op[j->n++] = op;
+        }
+    return true;
+}
+
+static bool
+judge_fine(judge *j, const rlf_pipe *pipe)
+{
+    int all = 0;
+    if (!judge_read(j, pipe))
+        return false;
+    for (int m = 0; m < pipe->n_models; m++)
+        all += pipe->models[m].stages * pipe->models[m].micros *
+               (pipe->models[m].forward_only ? 1 : 2);
+    for (int a = 0; a < j->n; a++)
+        for (int b = 0; b < j->n; b++) {
+            const rlf_pipe_op *x = &j->op[a], *y = &j->op[b];
+            if (a == b || x->model != y->model || j->stage[a] != j->stage[b])
+                continue;
+            if (x->micro == y->micro && x->backward == y->backward)
+                return false; /* twice */
+            if (x->backward && y->backward && x->micro < y->micro &&
+                j->at[a] > j->at[b])
+                return false; /* out of order */
+        }
+    bool gone[MAX_TASKS] = {false};
+    for (int left = j->n; left; left--) { /* take away what waits for nothing */
+        int pick = -1;
+        for (int b = 0; b < j->n && pick < 0; b++) {
+            bool waits = gone[b];
+            for (int a = 0; a < j->n && !waits; a++)
+                waits = !gone[a] && before(j, a, b);
+            pick = waits ? -1 : b;
+        }
+        if (pick < 0)
+            return false;
+        gone[pick] = true;
+    }
+    return j->n == all;
+}
+
+/* Damage */
+
+typedef struct randomness {
+    rlf_random_key key;
+    uint64_t next;
+} randomness;
+
+static int
+draw(randomness *r, int n)
+{
+    return (int)rlf_draw_below(&r->key, r->next++, (uint64_t)n);
+}
+
+static rlf_pipe
+copy_of(const rlf_pipe *pipe)
+{
+    rlf_pipe copy = *pipe;
+    copy.lists = RLF_NEW_ARRAY(arena, rlf_pipe_list, pipe->places);
+    for (int i = 0; i < pipe->places; i++) {
+        const rlf_pipe_list *list = &pipe->lists[i];
+        copy.lists[i].count = list->count;
+        copy.lists[i].ops = RLF_NEW_ARRAY(arena, rlf_pipe_op, list->count + 1);
+        memcpy(copy.lists[i].ops, list->ops,
+               sizeof *list->ops * (size_t)list->count);
+    }
+    return copy;
+}
+
+static void
+swap(rlf_pipe_op *a, rlf_pipe_op *b)
+{
+    rlf_pipe_op c = *a;
+    *a = *b;
+    *b = c;
+}
+
+static void
+damage(randomness *r, rlf_pipe *pipe)
+{
+    rlf_pipe_list *list = &pipe->lists[draw(r, pipe->places)];
+    rlf_pipe_list *other = &pipe->lists[draw(r, pipe->places)];
+    int i = draw(r, list->count), k = draw(r, list->count);
+    rlf_pipe_op *op = &list->ops[i];
+    switch (draw(r, 9)) {
+    case 0: /* gone */
+        memmove(op, op + 1, sizeof *op * (size_t)(list->count - i - 1));
+        list->count--;
+        break;
+    case 1: /* twice */
+        list->ops[list->count++] = *op;
+        break;
+    case 2:
+        op->backward = !op->backward;
+        break;
+    case 3:
+        op->micro += draw(r, 3) - 1;
+        break;
+    case 4:
+        op->chunk += draw(r, 3) - 1;
+        break;
+    case 5: /* of another place */
+        swap(op, &other->ops[draw(r, other->count)]);
+        break;
+    case 6:
+        op->model = draw(r, pipe->n_models + 1);
+        break;
+    default: /* elsewhere in the list, or next to it: may be as good */
+        k = draw(r, 2) ? k : i + 1 < list->count ? i + 1 : i;
+        swap(op, &list->ops[k]);
+        break;
+    }
+}
+
+static void
+test_damage(void)
+{
+    static judge j;
+    rlf_pipe pipes[6];
+    rlf_err err = RLF_ERR_NONE;
+    struct fusion small = {4, 2, 5, 3, 1, 1, 1, 1, 0, 0, 0};
+    rlf_pipe_gpipe(3, 4, arena, &pipes[0]);
+    rlf_pipe_1f1b(4, 6, arena, &pipes[1]);
+    rlf_pipe_forward(3, 4, arena, &pipes[2]);
+    rlf_pipe_1f1b(1, 4, arena, &pipes[3]);
+    if (rlf_pipe_interleaved(3, 6, 2, arena, &err, &pipes[4]) != RLF_OK)
+        bail("%s", err.sentence);
+    fuse(&small, &pipes[5]);
+    int fine = 0, refused = 0, differ = 0, silent = 0;
+    for (int i = 0; i < 6; i++)
+        differ += !judge_fine(&j, &pipes[i]);
+    is_int(differ, 0, "the judge finds nothing wrong with whole tables");
+    for (uint64_t seed = 0; seed < (quick() ? 1000 : 6000); seed++) {
+        randomness r = {.key = {.seed = seed}};
+        rlf_pipe pipe = copy_of(&pipes[seed % 6]);
+        rlf_err_clear(&err);
+        damage(&r, &pipe);
+        bool want = judge_fine(&j, &pipe);
+        bool got = rlf_pipe_check(&pipe, NULL, NULL, &err) == RLF_OK;
+        fine += want;
+        refused += !want;
+        differ += got != want;
+        silent += !got && !err.sentence[0];
+    }
+    ok(differ == 0 && silent == 0,
+       "damaged tables: %d refused, %d still good, as the judge says", refused,
+       fine);
+    ok(refused > 500 && fine > 50, "both happened");
+}
+
+/* Sentences */
+
+static void
+refuses(const char *text, const char *sentence)
+{
+    rlf_pipe pipe;
+    rlf_err err = RLF_ERR_NONE;
+    rlf_status status = rlf_pipe_read(text, "t", arena, &err, &pipe);
+    if (status == RLF_OK)
+        status = rlf_pipe_check(&pipe, NULL, NULL, &err);
+    if (is_int(status, RLF_USER, sentence))
+        is_str(err.sentence, sentence, "says so");
+}
+
+#define TWO "places 2\nmodel a micros 2 path 0 1\n"
+
+static void
+test_sentences(void)
+{
+    refuses("", "t has no line that says places");
+    refuses("places 2\n", "t has no line that says model");
+    refuses("places 0\n", "t:1: expected a number of places, not \"0\"");
+    refuses("places 99999999999\n",
+            "t:1: expected a number of places, not \"99999999999\"");
+    refuses("places 2\nplaces 2\n", "t:2: places are said twice, again \"2\"");
+    refuses("\n# so\nstages 2\n",
+            "t:3: expected places, model or place, not \"stages\"");
+    refuses("places 1\nmodel a micros x\n",
+            "t:2: expected a number of micro-batches, not \"x\"");
+    refuses("model a micros 1 way 0\n", "t:1: expected path, not \"way\"");
+    refuses("model a micros 1 path 0 -1\n",
+            "t:1: expected a place, not \"-1\"");
+    refuses("model a micros 1 path 0\nmodel a micros 1 path 0\n",
+            "t:2: expected a new name of a model, not \"a\"");
+    refuses("model a:b micros 1 path 0\n",
+            "t:1: names have no colon, but see \"a:b\"");
+    refuses(TWO "place 2: F0\n",
+            "t:3: expected a place and a colon, not \"2:\"");
+    refuses(TWO "place 0: F0 X\n",
+            "t:3: expected an operation (F0, B0, NAME:F0 of several models, "
+            "F0/1 on chunk 1), not \"X\"");
+    refuses(TWO "model b micros 1 path 0\nplace 0: F0\n",
+            "t:4: expected an operation (F0, B0, NAME:F0 of several models, "
+            "F0/1 on chunk 1), not \"F0\"");
+    refuses("places 2\nmodel a micros 1 path 0 2\n",
+            "stage 1 of a is at place 2, but the places are 0 to 1");
+    refuses("places 1\nmodel a micros 1 path\nplace 0:\n",
+            "a has 1 micro-batches and 0 stages; both are at least 1");
+    refuses(TWO "place 0: F0 F1 B0 B1\nplace 1: F0 B0 F1 B1 F0\n",
+            "place 1 has forward of micro-batch 0 of a twice, as operations 0 "
+            "and 4");
+    refuses(TWO "place 0: F0 F1 B0 B1\nplace 1: F0 B0 F1\n",
+            "place 1 has no backward of micro-batch 1 of a");
+    refuses(TWO "place 0: F0 B0 B1 F1\nplace 1: F0 B0 F1 B1\n",
+            "place 0 has backward of micro-batch 1 of a, its operation 2, "
+            "before its forward");
+    refuses(TWO "place 0: F0 F1 B1 B0\nplace 1: F0 F1 B1 B0\n",
+            "place 0 has backward of micro-batch 1 of a, its operation 2, "
+            "before that of micro-batch 0; backward goes in index order");
+    refuses(TWO "place 0: F0 F1/1\n",
+            "operation 1 of place 0 is of chunk 1 of a, which has 1 stages "
+            "there");
+    refuses(TWO "place 0: F2\n",
+            "operation 0 of place 0 is of micro-batch 2 of a, which has 0 to "
+            "1");
+    refuses("places 1\nmodel a micros 1 forward path 0\nplace 0: F0 B0\n",
+            "operation 1 of place 0 goes backward, but a only goes forward");
+    refuses(TWO "place 0: F0 B0 F1 B1\nplace 1: F0 F1 B0 B1\n",
+            "place 0 waits for ever: its operation 1, backward of micro-batch "
+            "0 of a, needs backward of micro-batch 0 of a of place 1 first");
+}
+
+static void
+test_memory(void)
+{
+    static const rlf_pipe_cost cost = {1, 2, 0, 1.5};
+    double cap[4] = {6, 6, 3, 1.5};
+    rlf_pipe pipe;
+    rlf_err err = RLF_ERR_NONE;
+    rlf_pipe_1f1b(4, 9, arena, &pipe);
+    is_int(rlf_pipe_check(&pipe, &cost, cap, &err), RLF_OK,
+           "1F1B within 4, 3, 2 and 1 activations");
+    cap[1] = 4.4;
+    is_int(rlf_pipe_check(&pipe, &cost, cap, &err), RLF_USER,
+           "but not with less");
+    is_str(err.sentence,
+           "place 1 holds 4.5 of activations at its operation 2, more than its "
+           "4.4",
+           "says so");
+}
+
+/* The text form */
+
+/* Actor through the places, critic the other way: each fills the bubbles of the
+ * other. */
+static const char fused[] = "# actor and critic trained in one pipeline\n"
+                            "places 2\n"
+                            "model actor micros 2 path 0 1\n"
+                            "model critic micros 2 path 1 0\n"
+                            "\n"
+                            "place 0: actor:F0 actor:F1 critic:F0 critic:B0\n"
+                            "place 0: actor:B0 critic:F1 critic:B1 actor:B1\n"
+                            "place 1: critic:F0 critic:F1 actor:F0 actor:B0\n"
+                            "place 1: critic:B0 actor:F1 actor:B1 critic:B1\n";
+
+static void
+test_text(void)
+{
+    rlf_pipe pipe, again, chunks;
+    rlf_err err = RLF_ERR_NONE;
+    rlf_buf a = {0}, b = {0};
+    is_int(rlf_pipe_read(fused, "fused", arena, &err, &pipe), RLF_OK,
+           "a fused table is read");
+    ok(accepted(&pipe), "and accepted");
+    static const rlf_pipe_cost cost[2] = {{1, 2, 0, 1}, {1, 2, 0, 1}};
+    rlf_pipe_report r;
+    rlf_pipe_time(&pipe, cost, arena, &r);
+    near(r.makespan, 12, 1e-12, "without a bubble: 12 units, not 18");
+    near(r.bubble, 0, 1e-12, "all places busy all the time");
+    rlf_pipe_print(&pipe, &a);
+    is_int(rlf_pipe_read(a.p, "again", arena, &err, &again), RLF_OK,
+           "what is printed can be read");
+    rlf_pipe_print(&again, &b);
+    is_str(b.p, a.p, "and prints the same");
+    rlf_buf_clear(&a);
+    rlf_buf_clear(&b);
+    if (rlf_pipe_interleaved(2, 4, 3, arena, &err, &chunks) != RLF_OK)
+        bail("%s", err.sentence);
+    rlf_pipe_print(&chunks, &a);
+    is_int(rlf_pipe_read(a.p, "chunks", arena, &err, &again), RLF_OK,
+           "chunks too");
+    rlf_pipe_print(&again, &b);
+    is_str(b.p, a.p, "the same");
+    rlf_buf_clear(&a);
+    rlf_pipe_1f1b(3, 3, arena, &pipe);
+    rlf_pipe_print(&pipe, &a);
+    is_str(a.p,
+           "places 3\n"
+           "model model micros 3 path 0 1 2\n"
+           "place 0: F0 F1 F2 B0 B1 B2\n"
+           "place 1: F0 F1 B0 F2 B1 B2\n"
+           "place 2: F0 B0 F1 B1 F2 B2\n",
+           "1F1B as in the books");
+    rlf_buf_free(&a);
+    rlf_buf_free(&b);
+}
+
+int
+main(void)
+{
+    arena = rlf_arena_new();
+    test_bubbles();
+    test_interleaved();
+    test_fusion();
+    test_send_time();
+    test_damage();
+    test_sentences();
+    test_memory();
+    test_text();
+    rlf_arena_free(arena);
+    return done();
+}
