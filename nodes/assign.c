@@ -1,7 +1,7 @@
 /* m := 0.99 * m + 0.01 * other: a model becomes a weighted sum of models. */
 #include "engine/base/vec.h"
 #include "engine/graph/class.h"
-#include "nodes/model.h"
+#include "nodes/sequences.h"
 
 static double
 factor(const rlf_call *call, const rlf_arg *arg)
@@ -27,6 +27,20 @@ step(rlf_call *call, rlf_err *err)
                             factors, models, node->n_args, err);
 }
 
+/* As many sums as there are other models, and one for the model alone. */
+static void
+cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
+{
+    const rlf_model *model = rlf_load_model(load, node->receiver);
+    int others = 0;
+    for (int i = 0; i < node->n_args; i++)
+        others += node->args[i].list[1].resource != node->receiver;
+    rlf_counts counts = {0};
+    rlf_cost_assign(model->table, model->trained, others ? others : 1, &counts);
+    *out = (rlf_cost){0};
+    rlf_cost_add(out, &counts);
+}
+
 const rlf_node_class rlf_node_assign = {
     .name = ":=",
     .doc = "set a model's weights to a weighted sum of models",
@@ -35,7 +49,7 @@ const rlf_node_class rlf_node_assign = {
     .gives = RLF_GIVES_OTHER,
     .granularity = RLF_GRAIN_BATCH,
     .infer = rlf_class_no_infer,
-    .cost = rlf_class_no_cost,
+    .cost = cost,
     .init = rlf_class_no_init,
     .fini = rlf_class_no_fini,
     .open = rlf_class_no_open,

@@ -117,22 +117,19 @@ step(rlf_call *call, rlf_err *err)
                              call->n_rows, err);
 }
 
-/* Memory traffic and a few operations a value: next to a model's call nothing.
- */
+/* An operation a value, and each column once; programs run on the host. */
 static void
-cost(const rlf_graph *graph, const rlf_node *node, double prompts,
-     double samples, double tokens, rlf_cost *out)
+cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
 {
-    (void)prompts, (void)samples;
+    const double *values = load->sizes->values;
+    const rlf_expr *p = node->expr;
     *out = (rlf_cost){0};
-    for (size_t i = 0; i < node->expr->ops.count; i++) {
-        const rlf_expr_op *op = &node->expr->ops.data[i];
-        if (rlf_domains_get(&graph->domains, op->domain)->kind ==
-            RLF_DOMAIN_TOKENS)
-            out->flops += tokens;
-    }
-    out->read = 8 * tokens * (double)node->expr->inputs.count;
-    out->written = 8 * tokens * (double)node->expr->outputs.count;
+    for (size_t i = 0; i < p->ops.count; i++)
+        out->flops += values[p->ops.data[i].domain];
+    for (size_t i = 0; i < p->inputs.count; i++)
+        out->read += 8 * values[p->inputs.data[i].domain];
+    for (size_t i = 0; i < p->outputs.count; i++)
+        out->written += 8 * values[p->ops.data[p->outputs.data[i].op].domain];
 }
 
 const rlf_node_class rlf_node_expr = {

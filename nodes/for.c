@@ -184,6 +184,24 @@ step(rlf_call *call, rlf_err *err)
     return RLF_OK;
 }
 
+/* All pieces, and for each of them the lists that it is cut with. */
+static void
+cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
+{
+    const rlf_graph *graph = load->graph;
+    const rlf_region *body = &graph->regions.data[node->regions[0]];
+    *out = (rlf_cost){0};
+    for (int i = 0; i < n_sets(node); i++) {
+        const rlf_value *value = &graph->values.data[body->args[i]];
+        const rlf_value *from = &graph->values.data[node->inputs[i]];
+        const rlf_set_size *whole = &load->sizes->set[from->set];
+        double pieces = whole->prompts / load->sizes->set[value->set].prompts *
+                        args_of(node, i)[EPOCHS].number;
+        out->host += pieces * (rlf_sizes_bytes(graph, load->sizes, value) +
+                               13 * whole->prompts + 4 * whole->samples);
+    }
+}
+
 const rlf_node_class rlf_node_for = {
     .name = "split",
     .doc = "runs its block on pieces of sets, groups whole",
@@ -193,7 +211,7 @@ const rlf_node_class rlf_node_for = {
     .gives = RLF_GIVES_OTHER,
     .granularity = RLF_GRAIN_BATCH,
     .infer = infer,
-    .cost = rlf_class_no_cost,
+    .cost = cost,
     .init = rlf_class_no_init,
     .fini = rlf_class_no_fini,
     .open = open,

@@ -11,8 +11,8 @@
 #include "engine/base/vec.h"
 #include "engine/graph/class.h"
 #include "nodes/hook.h"
-#include "nodes/model.h"
 #include "nodes/model/work.h"
+#include "nodes/sequences.h"
 
 enum { MOST_NEW = 1 << 20, MOST_EOS = 32, MOST_TURNS = 1024, MOST_AHEAD = 64 };
 
@@ -212,22 +212,23 @@ read_options(const rlf_call *call, const rlf_model_object *model, state *s)
 {
     const rlf_node *node = call->node;
     const rlf_arg *stop = rlf_node_arg(node, "stop");
-    rlf_generation_options o = {.max_new = whole(node, "max_new"),
-                                .greedy = whole(node, "greedy") != 0,
-                                .temperature =
-                                    (float)number_or(call, "temperature", 1),
-                                .top_k = (int32_t)whole(node, "top_k"),
-                                .top_p = (float)number_or(call, "top_p", 1),
-                                .min_p = (float)number_or(call, "min_p", 0),
-                                .key = {.seed = call->env->seed,
-                                        .purpose = RLF_PURPOSE_SAMPLE,
-                                        .site = node->site,
-                                        .step = call->env->step},
-                                .eos = s->eos,
-                                .n_eos = collect_eos(model, s->eos),
-                                .stop = s->stop,
-                                .tokenizer = model->tokenizer,
-                                .most_active = RLF_WORK_ACTIVE};
+    rlf_generation_options o = {
+        .max_new = whole(node, "max_new"),
+        .greedy = whole(node, "greedy") != 0,
+        .temperature = (float)number_or(call, "temperature", 1),
+        .top_k = (int32_t)whole(node, "top_k"),
+        .top_p = (float)number_or(call, "top_p", 1),
+        .min_p = (float)number_or(call, "min_p", 0),
+        .key = {.seed = call->env->seed,
+                .purpose = RLF_PURPOSE_SAMPLE,
+                .site = node->site,
+                .step = call->env->step},
+        .eos = s->eos,
+        .n_eos = collect_eos(model, s->eos),
+        .stop = s->stop,
+        .tokenizer = model->tokenizer,
+        .most_active = model->model->caps.rows[RLF_USE_GENERATE],
+        .longest = model->model->caps.longest};
     if (call->iteration) /* of a loop: another draw for each */
         o.key.seed ^= rlf_hash_mix(call->iteration);
     if (stop->kind == RLF_ARG_TEXT)
@@ -253,24 +254,20 @@ open(rlf_call *call, rlf_err *err)
     rlf_prompt *prompts;
     RLF_TRY(rlf_rows_prompts(call->env, from, &object->reader, err, &prompts));
     rlf_generation_options o = read_options(call, object, s);
-    uint32_t n = whole(call->node, "n"), longest = 0;
+    uint32_t n = whole(call->node, "n");
     n = n ? n : 1;
     rlf_rows *rows =
         make_rows(call, from, prompts, n, o.max_new, o.temperature);
     rows->tokenizer = object->tokenizer;
     call->out[0].rows = rows;
-    for (uint32_t i = 0; i < from->prompts->count; i++)
-        if (prompts[i].n_ids > longest)
-            longest = prompts[i].n_ids;
-    uint64_t positions = (uint64_t)longest + o.max_new;
-    if (positions > (uint64_t)object->config->context)
-        positions = (uint64_t)object->config->context;
     rlf_pass *pass;
     rlf_kv *kv;
     rlf_generation_free(s->generation); /* of a step that was given up */
     s->generation = NULL;
-    RLF_TRY(rlf_work_sampler(model, err, &pass));
-    RLF_TRY(rlf_work_pages(model, (int)positions, err, &kv));
+    RLF_TRY(rlf_work_pass(model, RLF_USE_GENERATE, err, &pass));
+    RLF_TRY(rlf_work_pages(model, err, &kv));
+    RLF_TRY(rlf_work_arrays(model, err, &o.arrays));
+    o.array_bytes = model->work.arrays_bytes;
     RLF_TRY(rlf_generation_new(model, pass, kv, &o, err, &s->generation));
     for (uint32_t i = 0; i < from->prompts->count; i++) {
         uint32_t first;
@@ -321,6 +318,26 @@ step(rlf_call *call, rlf_err *err)
     return status;
 }
 
+static void
+cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
+{
+    const rlf_model *model = rlf_load_model(load, node->receiver);
+    const rlf_value *value = &load->graph->values.data[node->outputs[0]];
+    const rlf_set_size *size = &load->sizes->set[value->set];
+    uint32_t n = whole(node, "n");
+    rlf_sampling_load sampling = {.groups = (uint64_t)size->prompts,
+                                  .each = n ? n : 1,
+                                  .prompt = (uint32_t)size->prompt,
+                                  .response = (uint32_t)size->response,
+                                  .tokens =
+                                      model->caps.tokens[RLF_USE_GENERATE],
+                                  .active = model->caps.rows[RLF_USE_GENERATE]};
+    rlf_counts counts = {0};
+    rlf_cost_generate(model->table, &sampling, &counts);
+    *out = (rlf_cost){0};
+    rlf_cost_add(out, &counts);
+}
+
 const rlf_node_class rlf_node_generate = {
     .name = "generate",
     .doc = "responses sampled by a model",
@@ -333,7 +350,7 @@ const rlf_node_class rlf_node_generate = {
     .sampled = true,
     .granularity = RLF_GRAIN_SAMPLE,
     .infer = infer,
-    .cost = rlf_class_no_cost,
+    .cost = cost,
     .init = init,
     .fini = fini,
     .open = open,

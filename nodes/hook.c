@@ -204,7 +204,8 @@ memory(const rlf_graph *graph, const rlf_resource *resource, void *object,
     (void)graph, (void)object;
     rlf_memory_row row = {
         .owner = resource->name,
-        .purpose = "Lua state, at most",
+        .purpose = "Lua state",
+        .lower = "memory: of the hook",
         .host = (uint64_t)number_or(resource, "memory", 64 * 1048576.0)};
     RLF_PUSH_IN(out->arena, &out->rows, row);
 }
@@ -246,6 +247,8 @@ const rlf_resource_class rlf_resource_hook = {
     .settle = rlf_resource_no_settle,
     .note = rlf_resource_no_note,
     .close = close_hook,
+    .reserve = rlf_class_no_reserve,
+    .caps = rlf_class_no_caps,
     .memory = memory,
     .save = no_state,
     .restore = no_state,

@@ -71,13 +71,13 @@ step(rlf_call *call, rlf_err *err)
 {
     rlf_model_object *object = rlf_model_at(call->env, call->node->receiver);
     rlf_rows *rows = call->in[0].rows;
-    uint32_t n = call->rows ? call->n_rows : rows->samples->count, longest;
+    uint32_t n = call->rows ? call->n_rows : rows->samples->count;
     rlf_sequence *seqs;
     RLF_TRY(rlf_sequences_read(call->env, rows, object,
                                rlf_reading_of(call->node->class), call->rows, n,
-                               err, &seqs, &longest));
+                               err, &seqs));
     rlf_pass *pass;
-    RLF_TRY(rlf_work_pass(object->model, false, (int)longest, err, &pass));
+    RLF_TRY(rlf_work_pass(object->model, RLF_USE_READ, err, &pass));
     for (uint32_t i = 0; i < n;) {
         uint32_t fit;
         RLF_TRY(rlf_pass_fit(pass, seqs + i, n - i, err, &fit));
@@ -85,6 +85,26 @@ step(rlf_call *call, rlf_err *err)
         i += fit;
     }
     return RLF_OK;
+}
+
+static void
+cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
+{
+    const rlf_model *model = rlf_load_model(load, node->receiver);
+    rlf_reading kind = rlf_reading_of(node->class);
+    rlf_lengths lengths = rlf_sequences_lengths(load, node->inputs[0]);
+    rlf_reading_load reading = {
+        .lengths = &lengths,
+        .n_lengths = 1,
+        .tokens = model->caps.tokens[RLF_USE_READ],
+        .rows = kind == RLF_READ_SCORE ? RLF_ROWS_LAST : RLF_ROWS_TOKENS,
+        .logprob = kind == RLF_READ_LOGPROB,
+        .scalar = kind != RLF_READ_LOGPROB};
+    rlf_counts counts = {0};
+    rlf_cost_read(model->table, &reading, &counts);
+    *out = (rlf_cost){.host = rlf_sequences_bytes(&lengths) +
+                              4.0 * (double)lengths.n * lengths.response};
+    rlf_cost_add(out, &counts);
 }
 
 #define CLASS(name_, doc_, level_)            \
@@ -101,7 +121,7 @@ step(rlf_call *call, rlf_err *err)
         .needs_tokens = true,                 \
         .granularity = RLF_GRAIN_SAMPLE,      \
         .infer = infer,                       \
-        .cost = rlf_class_no_cost,            \
+        .cost = cost,                         \
         .init = rlf_class_no_init,            \
         .fini = rlf_class_no_fini,            \
         .open = open,                         \

@@ -212,6 +212,13 @@ config_llama(rlf_model_object *m, const rlf_arg *list, rlf_err *err)
     return rlf_model_config_llama(&args, m->arena, err, m->config);
 }
 
+/* What the plan says of it. */
+static const rlf_caps *
+caps_of(const rlf_env *env, const rlf_resource *resource)
+{
+    return env->caps ? &env->caps[resource - env->graph->resources.data] : NULL;
+}
+
 /* Tokenizer, config and weights of lm(...). */
 static rlf_status
 open_lm(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
@@ -232,7 +239,8 @@ open_lm(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
     else
         RLF_TRY(rlf_model_config_read(from->text, m->arena, err, m->config));
     const rlf_model_options options = {.head = head_of(resource, RLF_HEAD_LM),
-                                       .trained = resource->trained};
+                                       .trained = resource->trained,
+                                       .caps = caps_of(env, resource)};
     RLF_TRY(rlf_model_new(env->queue, env->kernels, m->config, &options, err,
                           &m->model));
     m->model->tokenizer_dir = texts;
@@ -250,7 +258,8 @@ open_copy(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
     *m->config = *m->source->config;
     const rlf_model_options options = {
         .head = head_of(resource, m->source->model->table->head),
-        .trained = resource->trained};
+        .trained = resource->trained,
+        .caps = caps_of(env, resource)};
     RLF_TRY(rlf_model_new(env->queue, env->kernels, m->config, &options, err,
                           &m->model));
     m->model->tokenizer_dir = m->source->model->tokenizer_dir;
@@ -306,72 +315,55 @@ is_called(const rlf_graph *graph, const rlf_resource *resource,
     return false;
 }
 
-/* The longest sequence that calls on the model can meet: with a cap on the
- * prompts of all data that cap and the longest response, else the context. */
-static int
-longest_sequence(const rlf_graph *graph, const rlf_model_config *config)
-{
-    double prompt = 0, response = 0;
-    for (size_t i = 0; i < graph->resources.count; i++) {
-        const rlf_resource *r = &graph->resources.data[i];
-        if (r->kind != RLF_RESOURCE_DATA)
-            continue;
-        const rlf_arg *most = rlf_args_find(r->args, r->n_args, "max_prompt");
-        if (!most || most->kind != RLF_ARG_NUMBER)
-            return config->context;
-        if (most->number > prompt)
-            prompt = most->number;
-    }
-    for (size_t i = 0; i < graph->nodes.count; i++) {
-        const rlf_node *node = &graph->nodes.data[i];
-        if (node->class->role == RLF_ROLE_FUNCTION)
-            return config->context; /* a text of any length */
-        if (node->class->sampled &&
-            rlf_node_arg(node, "max_new")->number > response)
-            response = rlf_node_arg(node, "max_new")->number;
-    }
-    double longest = prompt + response;
-    return prompt > 0 && longest < config->context ? (int)longest
-                                                   : config->context;
-}
-
-/* Which buffers the program's calls on a model need. */
-typedef struct needs {
-    bool train, read, sample;
-    int longest;
-} needs;
-
-static needs
-needs_of(const rlf_graph *graph, const rlf_resource *resource,
-         const rlf_model *model)
+/* Does the program use the model so? */
+static bool
+is_used(const rlf_graph *graph, const rlf_resource *resource,
+        const rlf_model *model, rlf_use use)
 {
     static const char *const samples[] = {"generate"};
     static const char *const reads[] = {"logprob", "value", "score"};
-    return (needs){
-        .train = model->trained,
-        .read = is_called(graph, resource, reads, RLF_COUNT(reads)),
-        .sample = is_called(graph, resource, samples, RLF_COUNT(samples)),
-        .longest = longest_sequence(graph, &model->table->config),
-    };
+    return use == RLF_USE_UPDATE ? model->trained
+           : use == RLF_USE_READ
+               ? is_called(graph, resource, reads, RLF_COUNT(reads))
+               : is_called(graph, resource, samples, RLF_COUNT(samples));
+}
+
+/* A sequence is read in one piece, so a micro-batch must hold the longest. */
+static rlf_status
+check_tokens(const rlf_graph *graph, const rlf_resource *resource,
+             const rlf_model *model, rlf_use use, rlf_err *err)
+{
+    const rlf_caps *caps = &model->caps;
+    if (use == RLF_USE_GENERATE || caps->tokens[use] >= caps->longest ||
+        !is_used(graph, resource, model, use))
+        return RLF_OK;
+    rlf_fail(err, RLF_USER,
+             "a micro-batch of model '%s' holds %u tokens (tokens: of its "
+             "place row), but a sequence can have %u",
+             resource->name, caps->tokens[use], caps->longest);
+    rlf_err_hint(err, "raise tokens:, or lower max_prompt: of the data and "
+                      "max_new: of generate");
+    return RLF_USER;
 }
 
 /* All buffers are made before the first step; none grows later. */
 static rlf_status
-reserve(const rlf_env *env, const rlf_resource *resource, rlf_model *model,
+reserve(const rlf_env *env, const rlf_resource *resource, void *object,
         rlf_err *err)
 {
-    needs n = needs_of(env->graph, resource, model);
+    rlf_model *model = ((rlf_model_object *)object)->model;
     rlf_pass *pass;
     rlf_kv *pages;
-    if (n.train)
-        RLF_TRY(rlf_work_pass(model, true, n.longest, err, &pass));
-    if (n.read)
-        RLF_TRY(rlf_work_pass(model, false, n.longest, err, &pass));
-    if (n.sample) {
-        RLF_TRY(rlf_work_sampler(model, err, &pass));
-        RLF_TRY(rlf_work_pages(model, n.longest, err, &pages));
+    void *arrays;
+    for (int use = 0; use < RLF_N_USES; use++) {
+        RLF_TRY(check_tokens(env->graph, resource, model, use, err));
+        if (is_used(env->graph, resource, model, use))
+            RLF_TRY(rlf_work_pass(model, use, err, &pass));
     }
-    return RLF_OK;
+    if (!is_used(env->graph, resource, model, RLF_USE_GENERATE))
+        return RLF_OK;
+    RLF_TRY(rlf_work_pages(model, err, &pages));
+    return rlf_work_arrays(model, err, &arrays);
 }
 
 static rlf_status
@@ -388,8 +380,6 @@ open_object(const rlf_env *env, const rlf_resource *resource, rlf_err *err,
                             : open_lm(env, resource, m, err);
     if (status >= 0)
         status = open_template(env, resource, m, err);
-    if (status >= 0)
-        status = reserve(env, resource, m->model, err);
     if (status < 0) {
         close_object(m);
         return status;
@@ -444,40 +434,82 @@ rlf_model_check_head(const rlf_graph *graph, const rlf_node *node, bool scalar,
 
 /* ---- memory and checkpoints ---- */
 
+static const rlf_caps *
+caps(const void *object)
+{
+    return &((const rlf_model_object *)object)->model->caps;
+}
+
+/* One line of the table: what it is for, and the cap that lowers it. */
+static void
+add_row(const rlf_resource *resource, rlf_memory_row row, rlf_memory *out)
+{
+    row.owner = resource->name;
+    if (row.device || row.host)
+        RLF_PUSH_IN(out->arena, &out->rows, row);
+}
+
+static void
+weights_memory(const rlf_resource *resource, const rlf_model *m,
+               rlf_memory *out)
+{
+    const rlf_model_options options = {
+        .head = m->table->head, .trained = m->trained, .caps = &m->caps};
+    rlf_model_bytes b = rlf_model_count_bytes(m->table, m->kernels, &options);
+    const rlf_memory_row rows[] = {
+        {.purpose = "weights", .device = b.weights},
+        {.purpose = "packed weights", .device = b.packed},
+        {.purpose = "gradients", .device = b.gradients},
+        {.purpose = "optimizer state", .device = b.optimizer},
+        {.purpose = "tables", .device = b.tables},
+    };
+    for (size_t i = 0; i < RLF_COUNT(rows); i++)
+        add_row(resource, rows[i], out);
+}
+
 static void
 memory(const rlf_graph *graph, const rlf_resource *resource, void *object,
        rlf_memory *out)
 {
-    const rlf_model *m = ((const rlf_model_object *)object)->model;
-    const rlf_table *t = m->table;
-    const rlf_model_options options = {.head = t->head, .trained = m->trained};
-    rlf_model_bytes bytes = rlf_model_count_bytes(t, m->kernels, &options);
-    needs n = needs_of(graph, resource, m);
-    if ((uint64_t)n.longest > out->longest_sequence)
-        out->longest_sequence = (uint64_t)n.longest;
-    const struct {
-        const char *purpose;
-        size_t bytes;
-    } rows[] = {
-        {"weights", bytes.weights},
-        {"packed weights", bytes.packed},
-        {"gradients", bytes.gradients},
-        {"optimizer state", bytes.optimizer},
-        {"tables", bytes.tables},
-        {"activations of update",
-         n.train ? rlf_work_pass_bytes(t, m->kernels, true, n.longest) : 0},
-        {"activations of scoring",
-         n.read ? rlf_work_pass_bytes(t, m->kernels, false, n.longest) : 0},
-        {"activations of generate",
-         n.sample ? rlf_work_pass_bytes(t, m->kernels, false, 0) : 0},
-        {"keys and values", n.sample ? rlf_work_kv_bytes(t, n.longest) : 0},
-    };
-    for (size_t i = 0; i < RLF_COUNT(rows); i++)
-        if (rows[i].bytes)
-            RLF_PUSH_IN(out->arena, &out->rows,
-                        (rlf_memory_row){.owner = resource->name,
-                                         .purpose = rows[i].purpose,
-                                         .device = rows[i].bytes});
+    static const char *const purpose[RLF_N_USES] = {
+        [RLF_USE_UPDATE] = "activations of update",
+        [RLF_USE_READ] = "activations of scoring",
+        [RLF_USE_GENERATE] = "activations of generate"};
+    static const char lengths[] =
+        "max_prompt: of the data, max_new: or n: of generate, or the rows of "
+        "the draw";
+    const rlf_model_object *o = object;
+    const rlf_model *m = o->model;
+    weights_memory(resource, m, out);
+    for (int use = 0; use < RLF_N_USES; use++) {
+        if (!is_used(graph, resource, m, use))
+            continue;
+        rlf_memory_row row = {
+            .purpose = purpose[use],
+            .lower = use == RLF_USE_GENERATE
+                         ? lengths
+                         : "tokens: of its place row, max_prompt: or max_new:",
+            .device = rlf_work_pass_bytes(m, use),
+            .host = rlf_work_pass_host_bytes(m, use)};
+        add_row(resource, row, out);
+    }
+    if (is_used(graph, resource, m, RLF_USE_GENERATE)) {
+        add_row(resource,
+                (rlf_memory_row){.purpose = "keys and values",
+                                 .lower = lengths,
+                                 .device = rlf_work_pages_bytes(m)},
+                out);
+        add_row(resource,
+                (rlf_memory_row){.purpose = "lists of pages",
+                                 .device = rlf_work_arrays_bytes(m),
+                                 .host = rlf_work_arrays_bytes(m)},
+                out);
+    }
+    if (!o->source)
+        add_row(resource,
+                (rlf_memory_row){.purpose = "tokenizer",
+                                 .host = rlf_tokenizer_bytes(o->tokenizer)},
+                out);
 }
 
 /* A checkpoint has NAME/, a Hugging Face directory, and NAME.state. */
@@ -538,6 +570,8 @@ const rlf_resource_class rlf_resource_model = {
     .settle = rlf_resource_no_settle,
     .note = rlf_resource_no_note,
     .close = close_object,
+    .reserve = reserve,
+    .caps = caps,
     .memory = memory,
     .save = save,
     .restore = restore,

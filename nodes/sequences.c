@@ -32,7 +32,7 @@ rlf_status
 rlf_sequences_read(const rlf_env *env, rlf_rows *rows,
                    const rlf_model_object *model, rlf_reading reading,
                    const uint32_t *which, uint32_t n, rlf_err *err,
-                   rlf_sequence **out, uint32_t *longest)
+                   rlf_sequence **out)
 {
     bool same = same_tokens(rows, &model->reader);
     rlf_reader reader = model->reader;
@@ -48,7 +48,6 @@ rlf_sequences_read(const rlf_env *env, rlf_rows *rows,
     if (!which)
         n = rows->samples->count;
     rlf_sequence *seqs = RLF_NEW_ARRAY(env->pool, rlf_sequence, n);
-    *longest = 0;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t row = which ? which[i] : i;
         rlf_sample sample = rows->sample[row];
@@ -64,9 +63,23 @@ rlf_sequences_read(const rlf_env *env, rlf_rows *rows,
                                  .temperature = rows->temperature};
         uint64_t length = (uint64_t)prompt->n_ids + sample.n_ids;
         RLF_TRY(check_length(env, rows, row, model, length, err));
-        if (length > *longest)
-            *longest = (uint32_t)length;
     }
     *out = seqs;
     return RLF_OK;
+}
+
+rlf_lengths
+rlf_sequences_lengths(const rlf_load *load, int value)
+{
+    const rlf_set_size *size =
+        &load->sizes->set[load->graph->values.data[value].set];
+    return (rlf_lengths){.n = (uint64_t)size->samples,
+                         .prompt = (uint32_t)size->prompt,
+                         .response = (uint32_t)size->response};
+}
+
+double
+rlf_sequences_bytes(const rlf_lengths *lengths)
+{
+    return (double)lengths->n * sizeof(rlf_sequence);
 }

@@ -4,7 +4,7 @@
 
 #include "engine/graph/class.h"
 #include "nodes/model.h"
-#include "nodes/model/pass.h"
+#include "nodes/model/cost.h"
 
 /* What a model's call reads off a sequence; what may be live in an update. */
 typedef enum rlf_reading {
@@ -24,14 +24,32 @@ rlf_reading_of(const rlf_node_class *class)
 }
 
 /* The samples `which` (n of them; NULL: all) of the set, prompt and response in
- * tokens of the model, in the step's pool; *longest is the most tokens of one.
- * A set written by another tokenizer is read as text; RLF_USER if the reading
- * is per token then. Failures name the sample. */
+ * tokens of the model, in the step's pool. A set written by another tokenizer
+ * is read as text; RLF_USER if the reading is per token then. Failures name the
+ * sample. */
 rlf_status rlf_sequences_read(const rlf_env *env, rlf_rows *rows,
                               const rlf_model_object *model,
                               rlf_reading reading, const uint32_t *which,
-                              uint32_t n, rlf_err *err, rlf_sequence **out,
-                              uint32_t *longest);
+                              uint32_t n, rlf_err *err, rlf_sequence **out);
+
+/* The lengths of the samples of a set, at its caps. */
+rlf_lengths rlf_sequences_lengths(const rlf_load *load, int value);
+/* Host bytes that reading them leaves in the step's pool. */
+double rlf_sequences_bytes(const rlf_lengths *lengths);
+
+static inline const rlf_model *
+rlf_load_model(const rlf_load *load, int resource)
+{
+    return ((const rlf_model_object *)load->resource[resource])->model;
+}
+
+static inline void
+rlf_cost_add(rlf_cost *to, const rlf_counts *counts)
+{
+    to->flops += counts->flops;
+    to->read += counts->read;
+    to->written += counts->written;
+}
 
 /* Where the value of response token t of sample `row` lies in a column on the
  * set's tokens. */

@@ -131,11 +131,10 @@ in_group(const update *u, const group *g, const rlf_live_call *live)
 }
 
 static rlf_status
-make_groups(update *u, rlf_err *err, uint32_t *longest)
+make_groups(update *u, rlf_err *err)
 {
     const rlf_loss *loss = u->call->node->loss;
     u->groups = RLF_NEW_ARRAY(u->call->env->pool, group, loss->n_calls);
-    *longest = 0;
     for (int i = 0; i < loss->n_calls; i++) {
         const rlf_live_call *live = &loss->calls[i];
         rlf_reading reading = rlf_reading_of(live->class);
@@ -147,13 +146,9 @@ make_groups(update *u, rlf_err *err, uint32_t *longest)
             g->set_input = live->set_input;
             g->last = reading == RLF_READ_SCORE;
             g->rows = u->call->in[live->set_input].rows;
-            uint32_t most;
             g->n = g->rows->samples->count;
             RLF_TRY(rlf_sequences_read(u->call->env, g->rows, u->object,
-                                       reading, NULL, g->n, err, &g->seqs,
-                                       &most));
-            if (most > *longest)
-                *longest = most;
+                                       reading, NULL, g->n, err, &g->seqs));
         }
         g->logprob |= reading == RLF_READ_LOGPROB;
         g->scalar |= reading != RLF_READ_LOGPROB;
@@ -436,6 +431,15 @@ read_all(update *u, rlf_err *err)
     return rlf_expr_rest(u->frame, err);
 }
 
+/* How far the derivatives look, given the passes that the update takes. */
+static rlf_reach
+reach_of(const rlf_loss *loss, uint32_t groups)
+{
+    /* a sample may have parts in two sets */
+    return groups > 1 && loss->reach == RLF_REACH_SAMPLE ? RLF_REACH_BATCH
+                                                         : loss->reach;
+}
+
 static rlf_status
 begin(rlf_call *call, rlf_err *err, uint32_t *n_micro)
 {
@@ -445,9 +449,8 @@ begin(rlf_call *call, rlf_err *err, uint32_t *n_micro)
     *u = (update){.call = call, .reach = call->node->loss->reach};
     u->object = rlf_model_at(call->env, call->node->receiver);
     u->model = u->object->model;
-    uint32_t longest;
-    RLF_TRY(make_groups(u, err, &longest));
-    RLF_TRY(rlf_work_pass(u->model, true, (int)longest, err, &u->pass));
+    RLF_TRY(make_groups(u, err));
+    RLF_TRY(rlf_work_pass(u->model, RLF_USE_UPDATE, err, &u->pass));
     RLF_TRY(cut_micros(u, err));
     make_columns(u);
     size_t n = (size_t)u->pass->options.tokens;
@@ -457,8 +460,7 @@ begin(rlf_call *call, rlf_err *err, uint32_t *n_micro)
     u->d_scalar = RLF_NEW_ARRAY(pool, float, n);
     RLF_TRY(rlf_expr_begin(s->plan, call->env->queue, &u->bind, pool, err,
                            &u->frame));
-    if (u->n_groups > 1 && u->reach == RLF_REACH_SAMPLE)
-        u->reach = RLF_REACH_BATCH; /* a sample may have parts in two sets */
+    u->reach = reach_of(call->node->loss, u->n_groups);
     if (u->reach == RLF_REACH_BATCH)
         RLF_TRY(read_all(u, err));
     *n_micro = (uint32_t)u->micros.count;
@@ -542,6 +544,76 @@ finish(rlf_call *call, rlf_err *err)
 
 static const rlf_trainable trainable = {begin, forward, backward, finish};
 
+/* Of the live calls that one pass serves: those on input `set` that read after
+ * the last token, or those that read per token. */
+static void
+cost_group(const rlf_load *load, const rlf_node *node, int set, bool last,
+           rlf_reach reach, rlf_cost *out)
+{
+    const rlf_model *model = rlf_load_model(load, node->receiver);
+    rlf_lengths lengths = rlf_sequences_lengths(load, node->inputs[set]);
+    rlf_reading_load reading = {.lengths = &lengths,
+                                .n_lengths = 1,
+                                .tokens = model->caps.tokens[RLF_USE_UPDATE],
+                                .rows = last ? RLF_ROWS_LAST : RLF_ROWS_TOKENS,
+                                .recompute = model->caps.recompute};
+    for (int i = 0; i < node->loss->n_calls; i++) {
+        const rlf_live_call *live = &node->loss->calls[i];
+        rlf_reading kind = rlf_reading_of(live->class);
+        if (live->set_input != set || (kind == RLF_READ_SCORE) != last)
+            continue;
+        reading.logprob |= kind == RLF_READ_LOGPROB;
+        reading.scalar |= kind != RLF_READ_LOGPROB;
+    }
+    if (!reading.logprob && !reading.scalar)
+        return;
+    rlf_counts counts = {0};
+    rlf_cost_train(model->table, &reading, reach, &counts);
+    rlf_cost_add(out, &counts);
+    out->host += rlf_sequences_bytes(&lengths);
+}
+
+/* Columns of the program that are no columns of the graph. */
+static double
+column_bytes(const rlf_load *load, const rlf_loss *loss)
+{
+    const rlf_expr *p = loss->program;
+    const double *values = load->sizes->values;
+    double n = 0;
+    for (size_t i = 0; i < p->inputs.count; i++)
+        if (loss->constant_input[i] < 0)
+            n += values[p->inputs.data[i].domain];
+    for (size_t i = 0; i < p->outputs.count; i++)
+        n += values[p->ops.data[p->outputs.data[i].op].domain];
+    return 8 * n;
+}
+
+static void
+cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
+{
+    const rlf_model *model = rlf_load_model(load, node->receiver);
+    uint32_t groups = 0;
+    bool *seen = rlf_calloc((size_t)node->n_inputs, 2 * sizeof *seen);
+    for (int i = 0; i < node->loss->n_calls; i++) {
+        const rlf_live_call *live = &node->loss->calls[i];
+        bool last = rlf_reading_of(live->class) == RLF_READ_SCORE;
+        bool *here = &seen[2 * live->set_input + last];
+        groups += !*here;
+        *here = true;
+    }
+    *out =
+        (rlf_cost){.host = column_bytes(load, node->loss) +
+                           16.0 * (double)model->caps.tokens[RLF_USE_UPDATE]};
+    rlf_reach reach = reach_of(node->loss, groups);
+    for (int i = 0; i < 2 * node->n_inputs; i++)
+        if (seen[i])
+            cost_group(load, node, i / 2, i % 2, reach, out);
+    free(seen);
+    rlf_counts counts = {0};
+    rlf_cost_optimizer(model->table, &counts);
+    rlf_cost_add(out, &counts);
+}
+
 const rlf_node_class rlf_node_update = {
     .name = "update",
     .doc = "one optimizer step of a model",
@@ -552,7 +624,7 @@ const rlf_node_class rlf_node_update = {
     .gives = RLF_GIVES_OTHER,
     .granularity = RLF_GRAIN_BATCH,
     .infer = rlf_class_no_infer,
-    .cost = rlf_class_no_cost,
+    .cost = cost,
     .init = init,
     .fini = fini,
     .open = open,

@@ -57,6 +57,14 @@ step(rlf_call *call, rlf_err *err)
     return RLF_OK;
 }
 
+static void
+cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
+{
+    const rlf_value *value = &load->graph->values.data[node->inputs[0]];
+    const rlf_set_size *whole = &load->sizes->set[value->set];
+    *out = (rlf_cost){.host = 5 * whole->prompts + 4 * whole->samples};
+}
+
 const rlf_node_class rlf_node_where = {
     .name = "where",
     .doc = "the samples, or the prompts, for which a condition holds",
@@ -68,7 +76,7 @@ const rlf_node_class rlf_node_where = {
     .level = RLF_LEVEL_SAMPLE,
     .granularity = RLF_GRAIN_BATCH,
     .infer = rlf_class_no_infer,
-    .cost = rlf_class_no_cost,
+    .cost = cost,
     .init = rlf_class_no_init,
     .fini = rlf_class_no_fini,
     .open = rlf_class_no_open,

@@ -74,6 +74,29 @@ whole_number(const char *text, uint64_t most, uint64_t *out)
     return true;
 }
 
+/* A number of bytes: 500MB, 8GB, or without a unit. */
+static rlf_status
+read_size(const char *text, uint64_t *out, rlf_err *err)
+{
+    static const char units[][3] = {"KB", "MB", "GB", "TB"};
+    char *end;
+    double x = *text == '-' ? -1 : strtod(text, &end), unit = 1;
+    bool known = x > 0 && !*end;
+    for (size_t i = 0; x > 0 && i < RLF_COUNT(units); i++) {
+        unit *= 1024;
+        if (strcmp(end, units[i]) != 0)
+            continue;
+        x *= unit;
+        known = true;
+    }
+    if (!known || x < 1 || x > 1e18)
+        return rlf_fail(err, RLF_USAGE,
+                        "--memory takes a size like 500MB or 8GB, not \"%s\"",
+                        text);
+    *out = (uint64_t)x;
+    return RLF_OK;
+}
+
 static rlf_status
 set_option(rlf_session *s, const char *name, const char *value, rlf_err *err)
 {
@@ -112,6 +135,8 @@ set_option(rlf_session *s, const char *name, const char *value, rlf_err *err)
         o->isa = rlf_arena_strdup(s->arena, value);
     else if (strcmp(name, "plan") == 0)
         o->plan = rlf_arena_strdup(s->arena, value);
+    else if (strcmp(name, "memory") == 0)
+        return read_size(value, &o->memory, err);
     else if (strcmp(name, "trace") == 0)
         o->trace = rlf_arena_strdup(s->arena, value);
     else
@@ -229,6 +254,8 @@ open_run(rlf_session *s, rlf_err *err)
         .seed = s->options.seed,
         .threads = s->options.threads,
         .isa = s->options.isa,
+        .memory = s->options.memory,
+        .dry = s->options.dry,
         .policy = {.piece = PIECE, .shown = s->options.samples},
         .directory = s->options.directory,
         .log = &s->log,

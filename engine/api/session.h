@@ -19,7 +19,10 @@ typedef struct rlf_session_options {
     const char *directory; /* NULL: the run leaves nothing behind */
     const char *trace;     /* file, or NULL */
     const char *isa;       /* of the kernels; NULL: the best */
-    const char *plan;      /* file with a place block, or NULL */
+    uint64_t memory;  /* bytes that the run may take; 0: what the machine lets
+                         it */
+    bool dry;         /* only to be looked at: see rlf_run_options */
+    const char *plan; /* file with a place block, or NULL */
     bool resume;
     bool json;        /* diagnostics as JSON */
     uint32_t samples; /* of each set and step in samples.jsonl */

@@ -4,37 +4,129 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+/* A number with three digits and the prefix of its size: "12.3 G". */
 static void
-put_bytes(uint64_t n)
+put_scaled(double x, double base, const char *unit)
 {
-    if (n >= UINT64_C(1) << 30)
-        printf("%8.2f GB", (double)n / (1 << 30));
-    else
-        printf("%8.2f MB", (double)n / (1 << 20));
+    static const char prefix[] = " kMGTP";
+    size_t i = 0;
+    while (x >= 999.5 && i + 2 < sizeof prefix) {
+        x /= base;
+        i++;
+    }
+    printf(" %7.*f %c%-3s", x < 10 ? 2 : x < 100 ? 1 : 0, x, prefix[i], unit);
 }
 
 static void
-put_memory(const rlf_session *s)
+put_row(const char *owner, const char *purpose, uint64_t device, uint64_t host)
 {
-    rlf_memory memory = {.arena = s->arena};
-    rlf_run_memory(s->run, &memory);
+    printf("%-16s %-25s", owner, purpose);
+    put_scaled((double)device, 1024, "B");
+    put_scaled((double)host, 1024, "B");
+    putchar('\n');
+}
+
+static void
+put_memory(const rlf_memory *memory)
+{
     uint64_t device = 0, host = 0;
-    printf("\nmemory of rank 0\n%-42s %11s %11s\n", "", "device", "host");
-    for (size_t i = 0; i < memory.rows.count; i++) {
-        const rlf_memory_row *r = &memory.rows.data[i];
-        printf("%-16s %-25s ", r->owner, r->purpose);
-        put_bytes(r->device);
-        putchar(' ');
-        put_bytes(r->host);
-        putchar('\n');
+    printf("\nmemory of rank 0: device as it is allocated, host at most\n"
+           "%-42s %-12s %s\n",
+           "", "     device", "      host");
+    for (size_t i = 0; i < memory->rows.count; i++) {
+        const rlf_memory_row *r = &memory->rows.data[i];
+        put_row(r->owner, r->purpose, r->device, r->host);
         device += r->device;
         host += r->host;
     }
-    printf("%-42s ", "all");
-    put_bytes(device);
-    putchar(' ');
-    put_bytes(host);
+    put_row("all", "", device, host);
+}
+
+/* Do calls on the model run it so? */
+static bool
+is_used(const rlf_session *s, size_t model, rlf_use use)
+{
+    for (size_t i = 0; i < s->graph->nodes.count; i++) {
+        const rlf_node *node = &s->graph->nodes.data[i];
+        if (node->receiver != (int)model)
+            continue;
+        if (use == RLF_USE_UPDATE     ? node->loss != NULL
+            : use == RLF_USE_GENERATE ? node->class->sampled
+                                      : node->class->live)
+            return true;
+    }
+    return false;
+}
+
+/* What the buffers of each model are made for. */
+static void
+put_caps(const rlf_session *s, const rlf_opened *opened)
+{
+    static const char *const word[RLF_N_USES] = {[RLF_USE_UPDATE] = "update",
+                                                 [RLF_USE_READ] = "scoring",
+                                                 [RLF_USE_GENERATE] =
+                                                     "generate"};
+    printf("\ncaps: tokens of the longest sequence, and of a micro-batch; "
+           "samples generated at once\n");
+    for (size_t i = 0; i < s->graph->resources.count; i++) {
+        const rlf_resource *r = &s->graph->resources.data[i];
+        const rlf_caps *caps =
+            opened->classes->resource[r->kind]->caps(opened->resource[i]);
+        if (!caps)
+            continue;
+        printf("%-16s sequence %u", r->name, caps->longest);
+        for (int use = 0; use < RLF_N_USES; use++)
+            if (is_used(s, i, use))
+                printf(", %s %u", word[use],
+                       use == RLF_USE_GENERATE ? caps->rows[use]
+                                               : caps->tokens[use]);
+        putchar('\n');
+    }
+}
+
+/* What a node is called in messages: actor.update, or its class. */
+static const char *
+node_name(const rlf_session *s, const rlf_node *node)
+{
+    if (node->receiver < 0)
+        return node->class->name;
+    return rlf_arena_printf(s->arena, "%s.%s",
+                            s->graph->resources.data[node->receiver].name,
+                            node->class->name);
+}
+
+static void
+put_cost(const char *name, double runs, const rlf_cost *cost)
+{
+    printf("%-30s", name);
+    printf(" %9.0f", runs);
+    put_scaled(cost->flops, 1000, "");
+    put_scaled(cost->read, 1000, "B");
+    put_scaled(cost->written, 1000, "B");
     putchar('\n');
+}
+
+/* Work of a step in which every sequence is as long as it can be, and every
+ * branch is taken. */
+static void
+put_costs(const rlf_session *s, const rlf_opened *opened)
+{
+    rlf_sizes sizes = rlf_opened_sizes(opened, s->arena);
+    rlf_cost all = {0};
+    double runs = 0;
+    printf("\nwork of a step at the caps\n%-30s %9s %13s %12s %12s\n", "",
+           "runs", "operations", "read", "written");
+    for (size_t i = 0; i < s->graph->nodes.count; i++) {
+        const rlf_node *node = &s->graph->nodes.data[i];
+        rlf_cost cost = rlf_opened_cost(opened, &sizes, (int)i);
+        all.flops += cost.flops;
+        all.read += cost.read;
+        all.written += cost.written;
+        runs += sizes.runs[i];
+        if (rlf_place_can(node) || node->class->role == RLF_ROLE_ASSIGN)
+            put_cost(node_name(s, node), sizes.runs[i], &cost);
+    }
+    put_cost("all nodes", runs, &all);
 }
 
 static void
@@ -65,6 +157,21 @@ put_updates(const rlf_session *s)
     }
 }
 
+/* Caps, work, memory; and whether that fits. */
+static rlf_result
+put_needs(rlf_session *s)
+{
+    rlf_opened opened = rlf_run_opened(s->run);
+    put_caps(s, &opened);
+    put_costs(s, &opened);
+    rlf_memory memory = {.arena = s->arena};
+    rlf_run_memory(s->run, &memory);
+    put_memory(&memory);
+    return rlf_memory_fits(&memory, rlf_run_memory_limit(s->run), &s->err) < 0
+               ? RLF_RESULT_PROGRAM
+               : RLF_RESULT_OK;
+}
+
 int
 rlf_cmd_check(const rlf_command_line *line)
 {
@@ -72,6 +179,7 @@ rlf_cmd_check(const rlf_command_line *line)
     rlf_session *s = rlf_cmd_session(line, &status);
     if (!s)
         return status;
+    s->options.dry = true;
     rlf_result result = rlf_session_ready(s);
     if (result == RLF_RESULT_OK) {
         printf("%s: %s is right: %zu nodes, %zu values", s->path,
@@ -82,7 +190,7 @@ rlf_cmd_check(const rlf_command_line *line)
         rlf_cmd_notes(s);
         put_updates(s);
         put_plan(s);
-        put_memory(s);
+        result = put_needs(s);
     }
     return rlf_cmd_end(s, result);
 }

@@ -15,6 +15,7 @@ take_options(rlf_session *s, const rlf_command_line *line)
         {RLF_OPTION_RANKS, "--ranks"},     {RLF_OPTION_STEPS, "--steps"},
         {RLF_OPTION_OUT, "--out"},         {RLF_OPTION_TRACE, "--trace"},
         {RLF_OPTION_SAMPLES, "--samples"}, {RLF_OPTION_ISA, "--isa"},
+        {RLF_OPTION_MEMORY, "--memory"},
         {RLF_OPTION_PLAN, "--plan"},
     };
     rlf_result result = RLF_RESULT_OK;

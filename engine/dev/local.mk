@@ -3,8 +3,10 @@
 #          tests_unit_dev_NAME_LDADD = $(DEV_LIBS)
 noinst_LTLIBRARIES += libdev.la
 libdev_la_SOURCES = \
+	%D%/cgroup.c %D%/cgroup.h \
 	%D%/cores.c %D%/cores.h \
 	%D%/cpu.c %D%/dev.h \
+	%D%/memory.c %D%/memory.h \
 	%D%/team.c %D%/team.h \
 	%D%/word.c %D%/word.h
 

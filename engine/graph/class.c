@@ -74,7 +74,8 @@ rlf_classes_check(const rlf_classes *classes, rlf_err *err)
         const rlf_resource_class *c = classes->resource[kind];
         if (!c || !c->name || !c->doc || !c->infer || !c->open || !c->settle ||
             !c->close || !c->note || !c->memory || !c->save || !c->restore ||
-            !c->field || !c->rows || c->kind != (rlf_resource_kind)kind)
+            !c->field || !c->rows || !c->reserve || !c->caps ||
+            c->kind != (rlf_resource_kind)kind)
             return rlf_fail(err, RLF_BUG, "resource class %d is incomplete",
                             kind);
         for (int i = 0; i < c->n_constructors; i++)
@@ -93,11 +94,25 @@ rlf_class_no_infer(const rlf_graph *graph, const rlf_node *node,
 }
 
 void
-rlf_class_no_cost(const rlf_graph *graph, const rlf_node *node, double prompts,
-                  double samples, double tokens, rlf_cost *out)
+rlf_class_no_cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
 {
-    (void)graph, (void)node, (void)prompts, (void)samples, (void)tokens;
+    (void)load, (void)node;
     *out = (rlf_cost){0};
+}
+
+rlf_status
+rlf_class_no_reserve(const rlf_env *env, const rlf_resource *resource,
+                     void *object, rlf_err *err)
+{
+    (void)env, (void)resource, (void)object, (void)err;
+    return RLF_OK;
+}
+
+const rlf_caps *
+rlf_class_no_caps(const void *object)
+{
+    (void)object;
+    return NULL;
 }
 
 rlf_status

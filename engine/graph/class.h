@@ -10,6 +10,8 @@
 
 #include "engine/graph/graph.h"
 #include "engine/graph/run.h"
+#include "engine/graph/sizes.h"
+#include "engine/layout/layout.h"
 
 /* How the language reaches a class. What a node of each role holds, besides
  * what the formals of its class say (a set or column that an argument names is
@@ -130,10 +132,21 @@ typedef enum rlf_level {
     RLF_LEVEL_VOCAB,
 } rlf_level;
 
-/* Counts of work for one layout, rows and lengths; search turns them into
- * seconds. */
+/* What the work of a node is counted for: a layout, rows and lengths. */
+typedef struct rlf_load {
+    const rlf_graph *graph;
+    const rlf_sizes *sizes;
+    const rlf_layout *layout;
+    void *const *resource; /* as opened */
+} rlf_load;
+
+/* Counts of one run of a node, over all ranks of its layout; search turns them
+ * into seconds. */
 typedef struct rlf_cost {
-    double flops, read, written; /* floating-point operations; bytes */
+    double flops, read, written; /* floating-point operations; bytes of device
+                                    memory */
+    double sent; /* bytes that ranks of the layout send to one another */
+    double host; /* bytes left in the step's pool, outputs apart */
 } rlf_cost;
 
 /* Micro-batch interface of trainable classes: the pipeline executor calls
@@ -166,8 +179,7 @@ struct rlf_node_class {
      * diagnostics at argument spans. */
     void (*infer)(const rlf_graph *graph, const rlf_node *node,
                   rlf_diags *diags);
-    void (*cost)(const rlf_graph *graph, const rlf_node *node, double prompts,
-                 double samples, double tokens, rlf_cost *out);
+    void (*cost)(const rlf_load *load, const rlf_node *node, rlf_cost *out);
     /* State of a node for the whole run. */
     rlf_status (*init)(const rlf_env *env, const rlf_node *node, rlf_err *err,
                        void **state);
@@ -189,6 +201,7 @@ struct rlf_node_class {
 /* What a plan prints and a run allocates: bytes by what they are for. */
 typedef struct rlf_memory_row {
     const char *owner, *purpose;
+    const char *lower;     /* the cap that makes it smaller; NULL: none does */
     uint64_t device, host; /* bytes */
 } rlf_memory_row;
 typedef struct rlf_memory {
@@ -197,8 +210,6 @@ typedef struct rlf_memory {
         rlf_memory_row *data;
         size_t count, room;
     } rows;
-    /* The caps (engine.md 2) that the rows were computed from. */
-    uint64_t tokens_per_micro_batch, longest_sequence, rows_per_batch;
 } rlf_memory;
 
 typedef enum rlf_field {
@@ -227,6 +238,11 @@ struct rlf_resource_class {
     void (*close)(void *object);
     /* A line about it for who starts a run, or nothing. */
     void (*note)(const rlf_resource *resource, void *object, rlf_buf *out);
+    /* Make what is as large as its caps; after all memory was found to fit. */
+    rlf_status (*reserve)(const rlf_env *env, const rlf_resource *resource,
+                          void *object, rlf_err *err);
+    /* Models: its caps, with nothing left open; NULL else. */
+    const rlf_caps *(*caps)(const void *object);
     /* Memory it takes, by purpose: adds rows to the plan's memory table. */
     void (*memory)(const rlf_graph *graph, const rlf_resource *resource,
                    void *object, rlf_memory *out);
@@ -287,9 +303,13 @@ rlf_status rlf_classes_check(const rlf_classes *classes, rlf_err *err);
 extern const rlf_trainable rlf_trainable_none;
 void rlf_class_no_infer(const rlf_graph *graph, const rlf_node *node,
                         rlf_diags *diags);
-void rlf_class_no_cost(const rlf_graph *graph, const rlf_node *node,
-                       double prompts, double samples, double tokens,
+/* Of a class that does next to nothing. */
+void rlf_class_no_cost(const rlf_load *load, const rlf_node *node,
                        rlf_cost *out);
+rlf_status rlf_class_no_reserve(const rlf_env *env,
+                                const rlf_resource *resource, void *object,
+                                rlf_err *err);
+const rlf_caps *rlf_class_no_caps(const void *object);
 rlf_status rlf_class_no_init(const rlf_env *env, const rlf_node *node,
                              rlf_err *err, void **state);
 void rlf_class_no_fini(void *state);

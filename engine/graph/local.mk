@@ -3,6 +3,7 @@
 #          tests_unit_graph_NAME_LDADD = $(GRAPH_LIBS)
 noinst_LTLIBRARIES += libgraph.la
 libgraph_la_SOURCES = \
+	%D%/caps.c %D%/caps.h \
 	%D%/class.c %D%/class.h \
 	%D%/dump.c \
 	%D%/gather.c \
@@ -10,4 +11,5 @@ libgraph_la_SOURCES = \
 	%D%/hash.c \
 	%D%/place.c %D%/place.h \
 	%D%/run.c %D%/run.h \
+	%D%/sizes.c %D%/sizes.h \
 	%D%/verify.c

@@ -7,6 +7,7 @@
 
 #include "engine/dev/dev.h"
 #include "engine/expr/space.h"
+#include "engine/graph/caps.h"
 #include "engine/graph/graph.h"
 #include "engine/layout/layout.h"
 #include "kernels/kernels.h"
@@ -71,9 +72,10 @@ typedef struct rlf_env {
     int rank, n_ranks;          /* this one, of all */
     const rlf_mesh *mesh;       /* per node of the graph */
     uint64_t seed;
-    uint32_t step;   /* 1, 2, ... */
-    rlf_arena *pool; /* reset after the step */
-    void **resource; /* per graph resource: what its class's open made */
+    uint32_t step;        /* 1, 2, ... */
+    rlf_arena *pool;      /* reset after the step */
+    void **resource;      /* per graph resource: what its class's open made */
+    const rlf_caps *caps; /* per graph resource, of models; NULL: defaults */
     struct rlf_log *log;
     struct rlf_trace_lane *trace; /* NULL: no trace */
     /* Metrics: report() calls it; the mean over the step is written. */

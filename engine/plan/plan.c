@@ -58,6 +58,8 @@ place_all(rlf_plan *plan, rlf_arena *arena)
             .zero = row.zero > 0 ? row.zero : 0,
             .schedule = row.schedule ? row.schedule : "1f1b",
             .table = row.table,
+            .tokens = row.tokens > 0 ? row.tokens : 0,
+            .recompute = row.recompute > 0,
             .chunks = row.chunks > 0 ? row.chunks
                       : interleaved  ? 2
                                      : 1,
@@ -69,10 +71,6 @@ place_all(rlf_plan *plan, rlf_arena *arena)
 static const char *
 not_yet(const rlf_place_row *row)
 {
-    if (row->tokens >= 0)
-        return "the size of micro-batches (tokens:) cannot be chosen yet";
-    if (row->recompute > 0)
-        return "recomputing layers (recompute:) cannot be chosen yet";
     if (row->shards > 1 || row->lanes > 1)
         return "sums are made in one part: shards: and lanes: above 1 cannot "
                "run yet";
@@ -127,8 +125,13 @@ hash_plan(const rlf_plan *plan)
     hash = rlf_hash(hash, numbers, sizeof numbers);
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {
         const rlf_layout *l = &plan->place[i].layout;
-        int split[] = {l->tp, l->pp, l->dp, plan->place[i].zero,
-                       plan->place[i].chunks};
+        int split[] = {l->tp,
+                       l->pp,
+                       l->dp,
+                       plan->place[i].zero,
+                       plan->place[i].chunks,
+                       plan->place[i].tokens,
+                       plan->place[i].recompute};
         hash = rlf_hash(hash, split, sizeof split);
         hash = hash_text(hash, plan->place[i].schedule);
         hash = rlf_hash(hash, l->ranks, sizeof(int) * (size_t)l->n_ranks);
@@ -162,6 +165,7 @@ rlf_plan_make(const rlf_graph *graph, const rlf_plan_options *options,
                                     .lanes = 1};
     RLF_TRY(check_rows(plan, err));
     place_all(plan, arena);
+    plan->caps = rlf_caps_make(graph, arena);
     plan->program_hash = rlf_graph_hash(graph);
     plan->hash = hash_plan(plan);
     *out = plan;
@@ -193,7 +197,9 @@ row_of(const rlf_plan *plan, size_t index)
     row.tp = place->layout.tp;
     row.pp = place->layout.pp;
     row.dp = place->layout.dp;
+    row.tokens = place->tokens ? place->tokens : -1;
     if (node->class->role == RLF_ROLE_UPDATE) {
+        row.recompute = place->recompute ? 1 : -1;
         row.zero = place->zero ? place->zero : -1;
         if (strcmp(place->schedule, "1f1b") != 0)
             row.schedule = place->schedule;

@@ -10,6 +10,7 @@
 #include "engine/graph/class.h"
 #include "engine/graph/place.h"
 #include "engine/layout/layout.h"
+#include "engine/plan/caps.h"
 
 /* Everything beside program, parameters, data and seed that decides a run's
  * bits (engine.md 7). */
@@ -39,6 +40,8 @@ typedef struct rlf_node_place {
                              nothing is said */
     const char *table;
     int chunks;
+    int tokens;     /* of a micro-batch; 0: not said, see caps.h */
+    bool recompute; /* an update keeps only each layer's input */
 } rlf_node_place;
 
 typedef struct rlf_plan_options {
@@ -48,6 +51,7 @@ typedef struct rlf_plan_options {
 typedef struct rlf_plan {
     const rlf_graph *graph;
     rlf_node_place *place; /* per node */
+    const rlf_caps *caps;  /* per resource */
     rlf_numerics numerics;
     int ranks;
     uint64_t program_hash; /* of the graph alone */

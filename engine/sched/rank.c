@@ -1,6 +1,7 @@
 /* Opening and closing a rank: device, meshes, resources, nodes. */
 #include "engine/sched/rank.h"
 
+#include "engine/dev/memory.h"
 #include "engine/graph/class.h"
 
 static void
@@ -108,6 +109,52 @@ open_resources(rlf_rank *rank, rlf_err *err)
     return RLF_OK;
 }
 
+rlf_opened
+rlf_rank_opened(const rlf_rank *rank)
+{
+    return (rlf_opened){.plan = rank->plan,
+                        .classes = rank->classes,
+                        .resource = rank->env.resource};
+}
+
+void
+rlf_rank_memory(const rlf_rank *rank, rlf_memory *out)
+{
+    RLF_PUSH_IN(out->arena, &out->rows,
+                (rlf_memory_row){.owner = "kernels",
+                                 .purpose = "scratch of threads",
+                                 .device = rank->scratch});
+    rlf_opened opened = rlf_rank_opened(rank);
+    rlf_opened_memory(&opened, out);
+}
+
+uint64_t
+rlf_rank_memory_limit(const rlf_rank *rank)
+{
+    uint64_t all = rank->options->memory;
+    return (all ? all : rlf_memory_limit()) / (uint64_t)rank->plan->ranks;
+}
+
+/* What is as large as the caps, once it is known to fit. */
+static rlf_status
+reserve_all(rlf_rank *rank, rlf_err *err)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_memory memory = {.arena = arena};
+    rlf_rank_memory(rank, &memory);
+    rlf_status status =
+        rlf_memory_fits(&memory, rlf_rank_memory_limit(rank), err);
+    rlf_arena_free(arena);
+    for (size_t i = 0; status >= 0 && i < rank->graph->resources.count; i++) {
+        const rlf_resource *r = &rank->graph->resources.data[i];
+        status = rank->classes->resource[r->kind]->reserve(
+            &rank->env, r, rank->env.resource[i], err);
+        if (status < 0)
+            rlf_err_place(err, r->span, r->name);
+    }
+    return status;
+}
+
 static rlf_status
 open_nodes(rlf_rank *rank, rlf_err *err)
 {
@@ -131,9 +178,12 @@ rlf_status
 rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
 {
     const rlf_run_options *o = rank->options;
-    rlf_cpu_options cpu = {.n_threads = threads, .n_run_threads = run_threads};
+    rlf_cpu_options cpu = {.n_threads = threads,
+                           .n_run_threads = run_threads,
+                           .memory_limit = rlf_rank_memory_limit(rank)};
     rank->generation.instance = -1;
     rank->env = (rlf_env){.graph = rank->graph,
+                          .caps = rank->plan->caps,
                           .rank = rank->rank,
                           .n_ranks = rank->plan->ranks,
                           .seed = o->seed,
@@ -146,8 +196,9 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
     RLF_TRY(rlf_queue_new(rank->device, &rank->queue, err));
     rank->scratch = rank->device->allocated;
     rank->env.queue = rank->queue;
-    rank->env.kernels =
-        o->isa ? rlf_kernels_cpu_isa(o->isa) : rlf_kernels_cpu();
+    rank->env.kernels = o->kernels ? o->kernels
+                        : o->isa   ? rlf_kernels_cpu_isa(o->isa)
+                                   : rlf_kernels_cpu();
     if (!rank->env.kernels)
         return rlf_fail(err, RLF_USER,
                         "this machine or build has no kernels for \"%s\"",
@@ -156,6 +207,8 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
         RLF_TRY(rlf_flight_open(o->directory, rank->rank, err, &rank->flight));
     RLF_TRY(open_meshes(rank, err));
     RLF_TRY(open_resources(rank, err));
+    if (!o->dry)
+        RLF_TRY(reserve_all(rank, err));
     return open_nodes(rank, err);
 }
 

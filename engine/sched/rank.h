@@ -57,6 +57,12 @@ typedef struct rlf_rank {
  * `threads`: of its team; `run_threads`: of all ranks on this machine. */
 rlf_status rlf_rank_open(rlf_rank *rank, int threads, int run_threads,
                          rlf_err *err);
+/* The plan and the resources as this rank opened them. */
+rlf_opened rlf_rank_opened(const rlf_rank *rank);
+/* What its memory is for. */
+void rlf_rank_memory(const rlf_rank *rank, rlf_memory *out);
+/* Bytes that it may take: what the run may, shared alike by its ranks. */
+uint64_t rlf_rank_memory_limit(const rlf_rank *rank);
 void rlf_rank_close(rlf_rank *rank);
 
 /* ---- carry.c ---- */

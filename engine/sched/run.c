@@ -151,15 +151,19 @@ rlf_run_epoch(const rlf_run *run)
 void
 rlf_run_memory(const rlf_run *run, rlf_memory *out)
 {
-    RLF_PUSH_IN(out->arena, &out->rows,
-                (rlf_memory_row){.owner = "kernels",
-                                 .purpose = "scratch of threads",
-                                 .device = run->ranks[0].scratch});
-    for (size_t i = 0; i < run->graph->resources.count; i++) {
-        const rlf_resource *r = &run->graph->resources.data[i];
-        run->classes->resource[r->kind]->memory(
-            run->graph, r, run->ranks[0].env.resource[i], out);
-    }
+    rlf_rank_memory(&run->ranks[0], out);
+}
+
+rlf_opened
+rlf_run_opened(const rlf_run *run)
+{
+    return rlf_rank_opened(&run->ranks[0]);
+}
+
+uint64_t
+rlf_run_memory_limit(const rlf_run *run)
+{
+    return rlf_rank_memory_limit(&run->ranks[0]);
 }
 
 void
@@ -175,5 +179,11 @@ rlf_run_notes(const rlf_run *run, rlf_buf *out)
 uint64_t
 rlf_run_device_bytes(const rlf_run *run)
 {
-    return run->ranks[0].device->allocated;
+    return run->ranks[0].device->peak;
+}
+
+uint64_t
+rlf_run_pool_bytes(const rlf_run *run)
+{
+    return rlf_arena_used(run->ranks[0].env.pool);
 }

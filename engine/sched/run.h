@@ -8,16 +8,20 @@
 #define RLF_SCHED_RUN_H
 
 #include "engine/order/order.h"
-#include "engine/plan/plan.h"
+#include "engine/plan/memory.h"
 #include "engine/sched/metrics.h"
 
 typedef struct rlf_run rlf_run;
 
 typedef struct rlf_run_options {
     uint64_t seed;
-    int threads;           /* of all ranks of this process; 0: all cores that
-                              it may use */
-    const char *isa;       /* "v4", "v3", "portable"; NULL: the best */
+    int threads;     /* of all ranks of this process; 0: all cores that
+                        it may use */
+    const char *isa; /* "v4", "v3", "portable"; NULL: the best */
+    const rlf_kernels *kernels; /* instead of those of `isa`; NULL */
+    uint64_t memory; /* bytes that it may take; 0: what the machine lets it */
+    bool dry; /* only to be looked at: takes no step, so nothing as large as
+                 its caps is made, and it need not fit */
     rlf_policy policy;     /* of the controller */
     const char *directory; /* of the run; NULL: leaves nothing behind */
     struct rlf_log *log;
@@ -53,13 +57,19 @@ const rlf_metrics *rlf_run_metrics(const rlf_run *run);
 void rlf_run_samples(const rlf_run *run, uint32_t most, rlf_buf *out);
 /* Response tokens generated in the last step. */
 uint64_t rlf_run_tokens(const rlf_run *run);
+/* The plan and the resources as they were opened. */
+rlf_opened rlf_run_opened(const rlf_run *run);
+/* Bytes that a rank may take. */
+uint64_t rlf_run_memory_limit(const rlf_run *run);
 /* Memory by purpose, from the resources as they were opened. */
 void rlf_run_memory(const rlf_run *run, rlf_memory *out);
 /* What the resources have to say to who starts a run, in lines. */
 void rlf_run_notes(const rlf_run *run, rlf_buf *out);
-/* Device bytes that are allocated now: what rlf_run_memory says, from opening
- * on. */
+/* Device bytes that were allocated at most: what rlf_run_memory says, from
+ * opening on. */
 uint64_t rlf_run_device_bytes(const rlf_run *run);
+/* Bytes of the step's pool: what the last step left there. */
+uint64_t rlf_run_pool_bytes(const rlf_run *run);
 
 /* ---- checkpoints (checkpoint.c) ---- */
 

@@ -303,3 +303,9 @@ rlf_tokenizer_hash(const rlf_tokenizer *tokenizer)
 {
     return tokenizer->hash;
 }
+
+size_t
+rlf_tokenizer_bytes(const rlf_tokenizer *tokenizer)
+{
+    return rlf_arena_used(tokenizer->arena);
+}

@@ -75,5 +75,7 @@ bool rlf_tokenizer_is_eos(const rlf_tokenizer *tokenizer, uint32_t id);
 /* Identity of the mapping between texts and ids: equal for two tokenizers whose
  * files say the same, whatever their formatting. */
 uint64_t rlf_tokenizer_hash(const rlf_tokenizer *tokenizer);
+/* Bytes that it takes. */
+size_t rlf_tokenizer_bytes(const rlf_tokenizer *tokenizer);
 
 #endif

@@ -59,7 +59,7 @@ struct rlf_generation {
     float *host_logprob;
     int32_t *slots, *pages, *tokens; /* on the device */
     double *uniform;
-    void *block;
+    void *block; /* of these arrays, if it is our own */
     size_t block_bytes;
 };
 
@@ -71,13 +71,50 @@ pages_for(const rlf_generation *g, uint32_t positions)
 }
 
 static void
-carve_generation(rlf_generation *g, rlf_carver *c)
+carve_generation(rlf_generation *g, int64_t tokens, rlf_carver *c)
 {
     int64_t n = g->most_active;
-    g->slots = rlf_carve_ints(c, g->pass->options.tokens);
+    g->slots = rlf_carve_ints(c, tokens);
     g->pages = rlf_carve_ints(c, n * g->ld_pages);
     g->tokens = rlf_carve_ints(c, n);
     g->uniform = rlf_carve(c, (size_t)n * sizeof(double));
+}
+
+static uint32_t
+active_of(uint32_t tokens, uint32_t most)
+{
+    return most && most < tokens ? most : tokens;
+}
+
+size_t
+rlf_generation_array_bytes(uint32_t tokens, uint32_t most_active,
+                           uint32_t pages)
+{
+    rlf_generation g = {.most_active = active_of(tokens, most_active),
+                        .ld_pages = pages};
+    rlf_carver c = {0};
+    carve_generation(&g, tokens, &c);
+    return c.used;
+}
+
+/* The device arrays: the caller's, or a block of its own. */
+static rlf_status
+take_arrays(rlf_generation *g, rlf_err *err)
+{
+    const rlf_generation_options *o = &g->options;
+    uint32_t tokens = (uint32_t)g->pass->options.tokens;
+    size_t need =
+        rlf_generation_array_bytes(tokens, g->most_active, g->ld_pages);
+    rlf_carver c = {.base = o->arrays};
+    if (!o->arrays) {
+        RLF_TRY(
+            rlf_device_alloc(g->model->queue->device, need, &g->block, err));
+        g->block_bytes = need;
+        c.base = g->block;
+    }
+    RLF_ASSERT(!o->arrays || need <= o->array_bytes);
+    carve_generation(g, tokens, &c);
+    return RLF_OK;
 }
 
 rlf_status
@@ -86,9 +123,10 @@ rlf_generation_new(const rlf_model *model, rlf_pass *pass, rlf_kv *kv,
                    rlf_generation **out)
 {
     uint32_t tokens = (uint32_t)pass->options.tokens;
-    uint32_t most = options->most_active;
     uint64_t positions = (uint64_t)kv->n_pages * (uint64_t)kv->page_size;
     uint64_t longest = (uint64_t)model->positions;
+    if (options->longest && options->longest < longest)
+        longest = options->longest;
     RLF_ASSERT(options->max_new > 0 &&
                (!options->n_stop || options->tokenizer));
     rlf_generation *g = rlf_calloc(1, sizeof *g);
@@ -98,7 +136,7 @@ rlf_generation_new(const rlf_model *model, rlf_pass *pass, rlf_kv *kv,
         .kv = kv,
         .options = *options,
         .version = model->version,
-        .most_active = most && most < tokens ? most : tokens,
+        .most_active = active_of(tokens, options->most_active),
         .longest = (uint32_t)(positions < longest ? positions : longest)};
     g->ld_pages = pages_for(g, g->longest);
     size_t n = g->most_active;
@@ -108,18 +146,11 @@ rlf_generation_new(const rlf_model *model, rlf_pass *pass, rlf_kv *kv,
     g->host_tokens = rlf_calloc(n, sizeof(int32_t));
     g->host_logprob = rlf_calloc(n, sizeof(float));
     g->host_uniform = rlf_calloc(n, sizeof(double));
-    rlf_carver c = {0};
-    carve_generation(g, &c);
-    g->block_bytes = c.used;
-    rlf_status status =
-        rlf_device_alloc(model->queue->device, c.used, &g->block, err);
+    rlf_status status = take_arrays(g, err);
     if (status < 0) {
-        g->block_bytes = 0;
         rlf_generation_free(g);
         return status;
     }
-    c = (rlf_carver){.base = g->block};
-    carve_generation(g, &c);
     *out = g;
     return RLF_OK;
 }

@@ -31,6 +31,9 @@ typedef struct rlf_generation_options {
     size_t n_stop;
     const rlf_tokenizer *tokenizer; /* to find them; NULL without stops */
     uint32_t most_active; /* sequences in a batch; 0: as many as pass tokens */
+    uint32_t longest;     /* tokens of a sequence at most; 0: the context */
+    void *arrays; /* device memory for index arrays; NULL: it takes its own */
+    size_t array_bytes;
 } rlf_generation_options;
 
 /* A response, owned by the generation. */
@@ -42,6 +45,11 @@ typedef struct rlf_response {
 } rlf_response;
 
 typedef struct rlf_generation rlf_generation;
+
+/* Device bytes of the index arrays: `tokens` of a pass, so many active
+ * sequences of so many pages. */
+size_t rlf_generation_array_bytes(uint32_t tokens, uint32_t most_active,
+                                  uint32_t pages);
 
 /* `pass` (made for inference) gives the tokens of one step; `kv` must hold one
  * sequence as long as the context or the longest prompt + max_new. Both are

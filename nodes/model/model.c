@@ -22,14 +22,6 @@ carve_packed(rlf_carver *c, const rlf_kernels *k, int64_t rows, int64_t cols,
     return p;
 }
 
-static int
-table_positions(const rlf_table *t, const rlf_model_options *options)
-{
-    int most = t->config.context;
-    return options->positions && options->positions < most ? options->positions
-                                                           : most;
-}
-
 /* Partial sums of the gradient's norm: the total, then the blocks of the
  * tensor at hand. */
 static size_t
@@ -66,7 +58,7 @@ carve_model(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
     if (t->score != RLF_NO_SLOT)
         m->score = carve_packed(c, k, 1, g->hidden, trained);
     bytes.packed = c->used - bytes.weights;
-    m->positions = table_positions(t, options);
+    m->positions = (int)m->caps.longest;
     m->frequencies = rlf_carve_floats(c, g->head_dim / 2);
     m->cosines = rlf_carve_floats(c, (int64_t)m->positions * g->head_dim / 2);
     m->sines = rlf_carve_floats(c, (int64_t)m->positions * g->head_dim / 2);
@@ -91,7 +83,10 @@ rlf_model_count_bytes(const rlf_table *table, const rlf_kernels *kernels,
                       const rlf_model_options *options)
 {
     rlf_arena *arena = rlf_arena_new();
-    rlf_model m = {.table = table, .kernels = kernels};
+    rlf_model m = {.table = table,
+                   .kernels = kernels,
+                   .caps = rlf_caps_resolve(options->caps,
+                                            (uint32_t)table->config.context)};
     m.packed = RLF_NEW_ARRAY(arena, rlf_layer_packed, table->config.layers);
     rlf_carver c = {0};
     rlf_model_bytes bytes = carve_model(&m, &c, options);
@@ -127,11 +122,13 @@ rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
 {
     rlf_arena *arena = rlf_arena_new();
     rlf_model *m = RLF_NEW(arena, rlf_model);
-    *m = (rlf_model){.arena = arena,
-                     .queue = queue,
-                     .kernels = kernels,
-                     .trained = options->trained,
-                     .table = rlf_table_new(config, options->head, arena)};
+    *m = (rlf_model){
+        .arena = arena,
+        .queue = queue,
+        .kernels = kernels,
+        .trained = options->trained,
+        .caps = rlf_caps_resolve(options->caps, (uint32_t)config->context),
+        .table = rlf_table_new(config, options->head, arena)};
     m->packed = RLF_NEW_ARRAY(arena, rlf_layer_packed, config->layers);
     m->saved = RLF_NEW_ARRAY(arena, uint8_t, m->table->n_slots);
     memset(m->saved, RLF_ELEMENT_F32, (size_t)m->table->n_slots);
@@ -157,7 +154,7 @@ rlf_model_free(rlf_model *m)
 {
     if (!m)
         return;
-    rlf_work_free(&m->work);
+    rlf_work_free(m);
     rlf_device_release(m->queue->device, m->block, m->block_bytes);
     rlf_arena_free(m->arena);
 }

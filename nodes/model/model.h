@@ -9,6 +9,7 @@
 #define RLF_MODEL_MODEL_H
 
 #include "engine/dev/dev.h"
+#include "engine/graph/caps.h"
 #include "kernels/kernels.h"
 #include "nodes/model/table.h"
 
@@ -25,15 +26,17 @@ typedef struct rlf_layer_packed {
 typedef struct rlf_model_options {
     rlf_model_head head;
     bool trained;
-    /* Positions for which rotations are tabled: the longest sequence; 0: the
-     * config's context. */
-    int positions;
+    /* What its buffers are made for; NULL: caps.h's defaults. Rotations are
+     * tabled for the longest sequence. */
+    const rlf_caps *caps;
 } rlf_model_options;
 
 /* Buffers that calls on the model share, made at first use (work.h). */
 typedef struct rlf_work {
-    struct rlf_pass *train, *infer, *sampler;
+    struct rlf_pass *pass[RLF_N_USES];
     struct rlf_kv *kv;
+    void *arrays; /* of a generation */
+    size_t arrays_bytes;
 } rlf_work;
 
 typedef struct rlf_model {
@@ -42,6 +45,7 @@ typedef struct rlf_model {
     const rlf_kernels *kernels;
     const rlf_table *table;
     bool trained;
+    rlf_caps caps;  /* resolved for the config's context */
     float *weights; /* [table->count] */
     /* Trained only, else NULL. */
     float *grads;             /* [table->count] */

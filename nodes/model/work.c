@@ -1,96 +1,113 @@
 /* Sizes are functions of their own, so that plans print what is allocated. */
 #include "nodes/model/work.h"
 
+#include "nodes/model/generate.h"
+
 static rlf_pass_options
-pass_options(bool train, int longest)
+pass_options(const rlf_model *model, rlf_use use)
 {
-    return (rlf_pass_options){
-        .tokens = longest > RLF_WORK_TOKENS ? longest : RLF_WORK_TOKENS,
-        .train = train};
+    return (rlf_pass_options){.tokens = (int)model->caps.tokens[use],
+                              .train = use == RLF_USE_UPDATE,
+                              .recompute = use == RLF_USE_UPDATE &&
+                                           model->caps.recompute};
 }
 
 rlf_status
-rlf_work_pass(rlf_model *model, bool train, int longest, rlf_err *err,
-              rlf_pass **out)
+rlf_work_pass(rlf_model *model, rlf_use use, rlf_err *err, rlf_pass **out)
 {
-    rlf_pass **pass = train ? &model->work.train : &model->work.infer;
-    if (!*pass || (*pass)->options.tokens < longest) {
-        rlf_pass_options options = pass_options(train, longest);
-        rlf_pass_free(*pass);
-        *pass = NULL;
+    rlf_pass **pass = &model->work.pass[use];
+    if (!*pass) {
+        rlf_pass_options options = pass_options(model, use);
         RLF_TRY(rlf_pass_new(model, &options, err, pass));
     }
     *out = *pass;
     return RLF_OK;
 }
 
-rlf_status
-rlf_work_sampler(rlf_model *model, rlf_err *err, rlf_pass **out)
-{
-    if (!model->work.sampler) {
-        rlf_pass_options options = pass_options(false, 0);
-        RLF_TRY(rlf_pass_new(model, &options, err, &model->work.sampler));
-    }
-    *out = model->work.sampler;
-    return RLF_OK;
-}
-
 /* Short sequences waste less in small pages, long ones are read faster in
  * large ones; no choice changes a bit. */
 static int
-page_size(const rlf_table *t)
+page_size(const rlf_model *model)
 {
-    return t->config.context <= 128 ? 16 : 64;
+    return model->caps.longest <= 128 ? 16 : 64;
 }
 
 static int
-page_count(const rlf_table *t, int longest)
+page_count(const rlf_model *model)
 {
-    int size = page_size(t);
-    int64_t each = (t->config.context + size - 1) / size;
-    int64_t least = (longest + size - 1) / size;
-    int64_t most = (int64_t)(RLF_WORK_KV_BYTES / rlf_kv_page_bytes(t, size));
-    int64_t want = each * RLF_WORK_ACTIVE;
+    int size = page_size(model);
+    int64_t each = ((int64_t)model->caps.longest + size - 1) / size;
+    int64_t want = each * model->caps.rows[RLF_USE_GENERATE];
+    int64_t most =
+        (int64_t)(RLF_CAP_KV_BYTES / rlf_kv_page_bytes(model->table, size));
     if (want > most)
         want = most;
-    return (int)(want > least ? want : least);
+    return (int)(want > each ? want : each);
 }
 
 rlf_status
-rlf_work_pages(rlf_model *model, int longest, rlf_err *err, rlf_kv **out)
+rlf_work_pages(rlf_model *model, rlf_err *err, rlf_kv **out)
 {
     rlf_kv **kv = &model->work.kv;
-    int count = page_count(model->table, longest);
-    if (!*kv || (*kv)->n_pages < count) {
-        rlf_kv_free(*kv);
-        *kv = NULL;
-        RLF_TRY(rlf_kv_new(model, page_size(model->table), count, err, kv));
-    }
+    if (!*kv)
+        RLF_TRY(
+            rlf_kv_new(model, page_size(model), page_count(model), err, kv));
     *out = *kv;
     return RLF_OK;
 }
 
-void
-rlf_work_free(rlf_work *work)
+rlf_status
+rlf_work_arrays(rlf_model *model, rlf_err *err, void **out)
 {
-    rlf_pass_free(work->train);
-    rlf_pass_free(work->infer);
-    rlf_pass_free(work->sampler);
+    rlf_work *work = &model->work;
+    size_t bytes = rlf_work_arrays_bytes(model);
+    if (!work->arrays) {
+        RLF_TRY(
+            rlf_device_alloc(model->queue->device, bytes, &work->arrays, err));
+        work->arrays_bytes = bytes;
+    }
+    *out = work->arrays;
+    return RLF_OK;
+}
+
+void
+rlf_work_free(rlf_model *model)
+{
+    rlf_work *work = &model->work;
+    for (int use = 0; use < RLF_N_USES; use++)
+        rlf_pass_free(work->pass[use]);
     rlf_kv_free(work->kv);
+    rlf_device_release(model->queue->device, work->arrays, work->arrays_bytes);
     *work = (rlf_work){0};
 }
 
 size_t
-rlf_work_pass_bytes(const rlf_table *table, const rlf_kernels *kernels,
-                    bool train, int longest)
+rlf_work_pass_bytes(const rlf_model *model, rlf_use use)
 {
-    rlf_pass_options options = pass_options(train, longest);
-    return rlf_pass_count_bytes(table, kernels, &options);
+    rlf_pass_options options = pass_options(model, use);
+    return rlf_pass_count_bytes(model->table, model->kernels, &options);
 }
 
 size_t
-rlf_work_kv_bytes(const rlf_table *table, int longest)
+rlf_work_pass_host_bytes(const rlf_model *model, rlf_use use)
 {
-    return rlf_kv_page_bytes(table, page_size(table)) *
-           (size_t)page_count(table, longest);
+    /* four lists of integers, one of floats, offsets: rlf_pass_new */
+    return 6 * sizeof(int32_t) * ((size_t)model->caps.tokens[use] + 1);
+}
+
+size_t
+rlf_work_pages_bytes(const rlf_model *model)
+{
+    return rlf_kv_page_bytes(model->table, page_size(model)) *
+           (size_t)page_count(model);
+}
+
+size_t
+rlf_work_arrays_bytes(const rlf_model *model)
+{
+    const rlf_caps *caps = &model->caps;
+    uint32_t size = (uint32_t)page_size(model);
+    return rlf_generation_array_bytes(caps->tokens[RLF_USE_GENERATE],
+                                      caps->rows[RLF_USE_GENERATE],
+                                      (caps->longest + size - 1) / size);
 }

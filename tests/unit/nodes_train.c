@@ -138,15 +138,12 @@ make(int tokens_of_pass)
         bail("%s", w->err.sentence);
     w->env.queue = queue;
     w->env.kernels = rlf_kernels_cpu();
+    const rlf_caps caps = {.longest = (uint32_t)tokens_of_pass,
+                           .tokens[RLF_USE_UPDATE] = (uint32_t)tokens_of_pass};
+    w->env.caps = &caps;
     m.model = add_model(w, "actor");
+    w->env.caps = NULL;
     m.object = w->resource[m.model];
-    if (tokens_of_pass) {
-        rlf_pass_options small = {.tokens = tokens_of_pass, .train = true};
-        rlf_pass_free(m.object->model->work.train);
-        if (rlf_pass_new(m.object->model, &small, &w->err,
-                         &m.object->model->work.train) < 0)
-            bail("%s", w->err.sentence);
-    }
     m.batch = add_domain(w, RLF_DOMAIN_ROWS, "batch", -1);
     m.roll = add_domain(w, RLF_DOMAIN_ROWS, "roll", m.batch);
     m.tokens = add_domain(w, RLF_DOMAIN_TOKENS, "tokens of roll", m.roll);

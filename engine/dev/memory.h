@@ -1,0 +1,15 @@
+/* How much memory this process may use: the least of the machine's, its address
+ * space limit and that of its control groups (v2 memory.max, v1
+ * limit_in_bytes). Read anew at every call. */
+#ifndef RLF_DEV_MEMORY_H
+#define RLF_DEV_MEMORY_H
+
+#include <stdint.h>
+
+/* Bytes; never 0. */
+uint64_t rlf_memory_limit(void);
+
+/* The groups' limit alone, as rlf_cgroup_least; 0: none. */
+uint64_t rlf_memory_quota(const char *root, const char *self);
+
+#endif

@@ -1,0 +1,39 @@
+/* The caps of a model: what its buffers are made for (engine.md 2).
+ *
+ * Part of the plan, one for each model, read by the model's resource and its
+ * node classes through rlf_env. They bound memory and change no bit. */
+#ifndef RLF_GRAPH_CAPS_H
+#define RLF_GRAPH_CAPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The three ways to run a model; each has buffers of its own. */
+typedef enum rlf_use {
+    RLF_USE_UPDATE,   /* forward and backward */
+    RLF_USE_READ,     /* logprob, value, score */
+    RLF_USE_GENERATE, /* sampling */
+    RLF_N_USES
+} rlf_use;
+
+enum {
+    RLF_CAP_TOKENS = 2048, /* of a micro-batch, if nothing else is said */
+    RLF_CAP_ACTIVE = 256,  /* sequences generated at once, at most */
+};
+
+/* Of pages of keys and values, if one sequence does not need more. */
+#define RLF_CAP_KV_BYTES ((uint64_t)512 << 20)
+
+typedef struct rlf_caps {
+    uint32_t longest;            /* S: tokens of a sequence; 0: the context */
+    uint32_t rows[RLF_N_USES];   /* samples that a call meets; 0: any number */
+    uint32_t tokens[RLF_N_USES]; /* T: of a micro-batch; 0: by default */
+    bool recompute;              /* updates keep only each layer's input */
+} rlf_caps;
+
+/* The same with nothing left open, for a model with a context. `caps` NULL:
+ * nothing was said. By default T is no more than the rows have, and at least S
+ * where sequences are read in one piece. */
+rlf_caps rlf_caps_resolve(const rlf_caps *caps, uint32_t context);
+
+#endif

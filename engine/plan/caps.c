@@ -1,0 +1,92 @@
+/* Every call on a model raises its caps to what that call can meet. */
+#include "engine/plan/caps.h"
+
+#include "engine/graph/place.h"
+#include "engine/graph/sizes.h"
+
+#include <math.h>
+
+/* What one model has met so far; INFINITY: no bound. */
+typedef struct met {
+    double longest, rows[RLF_N_USES];
+} met;
+
+static void
+raise(double *to, double x)
+{
+    if (x > *to)
+        *to = x;
+}
+
+static void
+meet(met *m, rlf_use use, const rlf_set_size *size)
+{
+    raise(&m->longest, size->prompt + size->response);
+    raise(&m->rows[use], size->samples);
+}
+
+/* The sets that a node runs its model on. */
+static void
+meet_node(const rlf_graph *graph, const rlf_sizes *sizes, const rlf_node *node,
+          met *of)
+{
+    const rlf_value *values = graph->values.data;
+    if (node->receiver < 0)
+        return;
+    met *m = &of[node->receiver];
+    if (node->class->sampled)
+        meet(m, RLF_USE_GENERATE, &sizes->set[values[node->outputs[0]].set]);
+    if (node->class->live)
+        meet(m, RLF_USE_READ, &sizes->set[values[node->inputs[0]].set]);
+    for (int i = 0; node->loss && i < node->loss->n_calls; i++)
+        meet(m, RLF_USE_UPDATE,
+             &sizes->set[values[node->inputs[node->loss->calls[i].set_input]]
+                             .set]);
+}
+
+/* What a place row says of a node's calls; the most of several. */
+static void
+hear(const rlf_graph *graph, const rlf_node *node, rlf_caps *caps)
+{
+    const rlf_place_row *row =
+        rlf_place_can(node)
+            ? rlf_placement_find(graph->placement, node->receiver, node->class)
+            : NULL;
+    if (!row)
+        return;
+    rlf_use use = node->class->sampled ? RLF_USE_GENERATE
+                  : node->loss         ? RLF_USE_UPDATE
+                                       : RLF_USE_READ;
+    if (use != RLF_USE_GENERATE && row->tokens > 0 &&
+        (uint32_t)row->tokens > caps->tokens[use])
+        caps->tokens[use] = (uint32_t)row->tokens;
+    if (use == RLF_USE_UPDATE)
+        caps->recompute |= row->recompute > 0;
+}
+
+static uint32_t
+whole(double x)
+{
+    return x < (double)UINT32_MAX ? (uint32_t)x : 0;
+}
+
+rlf_caps *
+rlf_caps_make(const rlf_graph *graph, rlf_arena *arena)
+{
+    size_t n = graph->resources.count;
+    rlf_caps *caps = RLF_NEW_ARRAY(arena, rlf_caps, n);
+    met *of = RLF_NEW_ARRAY(arena, met, n);
+    rlf_sizes sizes = rlf_sizes_make(graph, &(rlf_sizes_options){0}, arena);
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        meet_node(graph, &sizes, node, of);
+        if (node->receiver >= 0)
+            hear(graph, node, &caps[node->receiver]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        caps[i].longest = whole(of[i].longest);
+        for (int use = 0; use < RLF_N_USES; use++)
+            caps[i].rows[use] = whole(of[i].rows[use]);
+    }
+    return caps;
+}

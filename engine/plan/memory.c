@@ -1,0 +1,140 @@
+/* The table of memory: see memory.h. */
+#include "engine/plan/memory.h"
+
+#include "engine/base/vec.h"
+
+#include <math.h>
+
+/* The program, its libraries, and what is too small to have a row. */
+#define PROGRAM_BYTES ((uint64_t)16 << 20)
+
+rlf_sizes
+rlf_opened_sizes(const rlf_opened *o, rlf_arena *arena)
+{
+    const rlf_graph *graph = o->plan->graph;
+    size_t n = graph->resources.count;
+    double *rows = RLF_NEW_ARRAY(arena, double, n);
+    rlf_sizes_options options = {.rows = rows};
+    for (size_t i = 0; i < n; i++) {
+        const rlf_resource *r = &graph->resources.data[i];
+        const rlf_resource_class *class = o->classes->resource[r->kind];
+        rows[i] = (double)class->rows(o->resource[i]);
+        const rlf_caps *caps = class->caps(o->resource[i]);
+        if (caps && caps->longest > options.longest)
+            options.longest = caps->longest;
+    }
+    if (options.longest <= 0)
+        options.longest = RLF_CAP_TOKENS; /* no model: texts have no tokens */
+    return rlf_sizes_make(graph, &options, arena);
+}
+
+/* What a node leaves in the step's pool. A field that lies in its set costs
+ * nothing more. */
+static double
+host_bytes(const rlf_opened *o, const rlf_sizes *sizes, const rlf_node *node,
+           const rlf_cost *cost)
+{
+    const rlf_graph *graph = o->plan->graph;
+    double bytes = cost->host;
+    for (int i = 0; i < node->n_outputs; i++) {
+        const rlf_value *value = &graph->values.data[node->outputs[i]];
+        bool lies = node->class->role == RLF_ROLE_FIELD && value->domain > 0 &&
+                    rlf_domains_get(&graph->domains, value->domain)->kind ==
+                        RLF_DOMAIN_TOKENS;
+        if (!lies)
+            bytes += rlf_sizes_bytes(graph, sizes, value);
+    }
+    return bytes;
+}
+
+static rlf_cost
+cost_of(const rlf_opened *o, const rlf_sizes *sizes, const rlf_node *node)
+{
+    const rlf_load load = {.graph = o->plan->graph,
+                           .sizes = sizes,
+                           .layout = &o->plan->place[node->id].layout,
+                           .resource = o->resource};
+    rlf_cost cost = {0};
+    node->class->cost(&load, node, &cost);
+    return cost;
+}
+
+rlf_cost
+rlf_opened_cost(const rlf_opened *o, const rlf_sizes *sizes, int index)
+{
+    const rlf_node *node = &o->plan->graph->nodes.data[index];
+    rlf_cost cost = cost_of(o, sizes, node);
+    double runs = sizes->runs[index];
+    cost.host = host_bytes(o, sizes, node, &cost);
+    cost.flops *= runs;
+    cost.read *= runs;
+    cost.written *= runs;
+    cost.sent *= runs;
+    cost.host *= runs;
+    return cost;
+}
+
+void
+rlf_opened_memory(const rlf_opened *o, rlf_memory *out)
+{
+    const rlf_graph *graph = o->plan->graph;
+    rlf_sizes sizes = rlf_opened_sizes(o, out->arena);
+    double step = 0;
+    for (size_t i = 0; i < graph->nodes.count; i++)
+        step += rlf_opened_cost(o, &sizes, (int)i).host;
+    RLF_PUSH_IN(out->arena, &out->rows,
+                (rlf_memory_row){.owner = "rlflow",
+                                 .purpose = "program and libraries",
+                                 .host = PROGRAM_BYTES});
+    RLF_PUSH_IN(out->arena, &out->rows,
+                (rlf_memory_row){.owner = "step",
+                                 .purpose = "sets and columns",
+                                 .lower = "rows of the flow's draw, n: or "
+                                          "max_new: of generate",
+                                 .host = (uint64_t)ceil(step)});
+    for (size_t i = 0; i < graph->resources.count; i++) {
+        const rlf_resource *r = &graph->resources.data[i];
+        o->classes->resource[r->kind]->memory(graph, r, o->resource[i], out);
+    }
+}
+
+uint64_t
+rlf_memory_total(const rlf_memory *memory)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < memory->rows.count; i++)
+        sum += memory->rows.data[i].device + memory->rows.data[i].host;
+    return sum;
+}
+
+static double
+megabytes(uint64_t bytes)
+{
+    return (double)bytes / (1 << 20);
+}
+
+rlf_status
+rlf_memory_fits(const rlf_memory *memory, uint64_t limit, rlf_err *err)
+{
+    uint64_t total = rlf_memory_total(memory), most = 0;
+    const rlf_memory_row *largest = NULL;
+    if (total <= limit)
+        return RLF_OK;
+    for (size_t i = 0; i < memory->rows.count; i++) {
+        const rlf_memory_row *row = &memory->rows.data[i];
+        if (!row->lower || row->device + row->host <= most)
+            continue;
+        largest = row;
+        most = row->device + row->host;
+    }
+    rlf_fail(err, RLF_USER,
+             "the run takes %.0f MB of memory at its caps, but it may use "
+             "%.0f MB",
+             megabytes(total), megabytes(limit));
+    if (largest)
+        rlf_err_hint(err, "%.0f MB are for '%s' %s: lower %s", megabytes(most),
+                     largest->owner, largest->purpose, largest->lower);
+    else
+        rlf_err_hint(err, "no cap makes it smaller: take smaller models");
+    return RLF_USER;
+}

@@ -1,0 +1,33 @@
+/* What a rank's memory is for, and what a step costs, from a plan and the
+ * resources that it opened (engine.md 2).
+ *
+ * Device memory is exact: what stands here is what is allocated, before the
+ * first step. Host memory is a bound. */
+#ifndef RLF_PLAN_MEMORY_H
+#define RLF_PLAN_MEMORY_H
+
+#include "engine/plan/plan.h"
+
+/* A plan with its resources open; per resource of the graph. */
+typedef struct rlf_opened {
+    const rlf_plan *plan;
+    const rlf_classes *classes;
+    void *const *resource;
+} rlf_opened;
+
+/* Sizes with nothing left open, in `arena`. */
+rlf_sizes rlf_opened_sizes(const rlf_opened *opened, rlf_arena *arena);
+/* Counts of all runs of a node in a step that takes every branch. */
+rlf_cost rlf_opened_cost(const rlf_opened *opened, const rlf_sizes *sizes,
+                         int node);
+/* Adds a row for each purpose. */
+void rlf_opened_memory(const rlf_opened *opened, rlf_memory *out);
+
+/* RLF_USER if all rows together are more than `limit` bytes: says what takes
+ * most of what a cap can lower, and which cap. */
+rlf_status rlf_memory_fits(const rlf_memory *memory, uint64_t limit,
+                           rlf_err *err);
+/* Device and host bytes of all rows. */
+uint64_t rlf_memory_total(const rlf_memory *memory);
+
+#endif

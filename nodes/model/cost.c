@@ -1,0 +1,432 @@
+/* Counting mirrors computing: read it beside transformer.c. Everything is
+ * linear in tokens, rows, pairs and calls, so a count takes their sums over all
+ * micro-batches at once. */
+#include "nodes/model/cost.h"
+
+/* Sums over the passes of a call. */
+typedef struct sums {
+    double calls;
+    double tokens, rows;  /* m and r of transformer.c */
+    double pairs, nearby; /* of query and key: all, and within the window */
+    double context;       /* paged: keys that lie before, summed */
+    bool paged;
+} sums;
+
+typedef struct counter {
+    const rlf_table *table;
+    const rlf_model_config *config;
+    double d, q, kv, qkv, ffn, vocab;
+    rlf_counts *out;
+} counter;
+
+static counter
+counter_of(const rlf_table *t, rlf_counts *out)
+{
+    return (counter){.table = t,
+                     .config = &t->config,
+                     .d = t->config.hidden,
+                     .q = (double)rlf_table_q(t),
+                     .kv = (double)rlf_table_kv(t),
+                     .qkv = (double)rlf_table_qkv(t),
+                     .ffn = t->config.ffn,
+                     .vocab = t->config.vocab,
+                     .out = out};
+}
+
+/* Floats read and written. */
+static void
+add(const counter *c, double flops, double read, double written)
+{
+    c->out->flops += flops;
+    c->out->read += 4 * read;
+    c->out->written += 4 * written;
+}
+
+/* ---- operations: kernels/op.def ---- */
+
+/* m rows in `calls` products with one weight. */
+static void
+product(const counter *c, double calls, double m, double n, double k)
+{
+    add(c, 2 * m * n * k, m * k + calls * n * k, m * n);
+}
+
+static void
+product_grad(const counter *c, double calls, double m, double n, double k)
+{
+    add(c, 2 * m * n * k, m * n + m * k + calls * n * k, calls * n * k);
+}
+
+static void
+bias_grad(const counter *c, double m, double n)
+{
+    add(c, m * n, m * n, 0);
+}
+
+static void
+norm(const counter *c, double n)
+{
+    add(c, 4 * n, n, n);
+}
+
+static void
+norm_grad(const counter *c, double n)
+{
+    add(c, 11 * n, 3 * n, n);
+}
+
+static void
+rope(const counter *c, double n)
+{
+    add(c, 3 * n, n, n);
+}
+
+static void
+gather(const counter *c, double n)
+{
+    add(c, 0, n, n);
+}
+
+static void
+scatter(const counter *c, double n)
+{
+    add(c, n, n, n);
+}
+
+/* ---- passes ---- */
+
+static double
+pairs_of(const counter *c, const sums *s, int layer)
+{
+    return rlf_model_config_window(c->config, layer) ? s->nearby : s->pairs;
+}
+
+static void
+attention(const counter *c, const sums *s, int layer)
+{
+    double flops = 4 * pairs_of(c, s, layer) * c->q, m = s->tokens;
+    if (s->paged) {
+        add(c, 0, 2 * m * c->kv, 2 * m * c->kv); /* kv_write */
+        add(c, flops, 2 * s->context * c->kv, 0);
+    } else {
+        add(c, flops, m * (c->q + 2 * c->kv), m * c->q);
+    }
+}
+
+static void
+attention_part(const counter *c, const sums *s, int layer)
+{
+    double m = s->tokens;
+    norm(c, m * c->d);
+    product(c, s->calls, m, c->qkv, c->d);
+    if (c->config->qk_norm)
+        norm(c, m * (c->q + c->kv));
+    rope(c, m * (c->q + c->kv));
+    attention(c, s, layer);
+}
+
+static void
+mix_part(const counter *c, const sums *s, bool last)
+{
+    double r = last ? s->rows : s->tokens;
+    if (last)
+        gather(c, r * (c->d + c->q));
+    product(c, s->calls, r, c->d, c->q);
+    norm(c, r * c->d);
+    product(c, s->calls, r, 2 * c->ffn, c->d);
+    add(c, 8 * r * c->ffn, 2 * r * c->ffn, r * c->ffn); /* swiglu */
+}
+
+static void
+forward(const counter *c, const sums *s)
+{
+    gather(c, s->tokens * c->d); /* embed */
+    for (int i = 0; i < c->config->layers; i++) {
+        bool last = i == c->config->layers - 1;
+        attention_part(c, s, i);
+        mix_part(c, s, last);
+        product(c, s->calls, last ? s->rows : s->tokens, c->d, c->ffn);
+    }
+    norm(c, s->rows * c->d);
+}
+
+static void
+multiply_back(const counter *c, const sums *s, bool bias, double m, double n,
+              double k)
+{
+    product_grad(c, s->calls, m, n, k);
+    if (bias)
+        bias_grad(c, m, n);
+    product(c, s->calls, m, k, n);
+}
+
+static void
+layer_back(const counter *c, const sums *s, int layer)
+{
+    const rlf_model_config *g = c->config;
+    bool last = layer == g->layers - 1;
+    double m = s->tokens, r = last ? s->rows : m;
+    multiply_back(c, s, g->mlp_bias, r, c->d, c->ffn);
+    add(c, 14 * r * c->ffn, 3 * r * c->ffn, 2 * r * c->ffn); /* swiglu_grad */
+    multiply_back(c, s, g->mlp_bias, r, 2 * c->ffn, c->d);
+    norm_grad(c, r * c->d);
+    multiply_back(c, s, g->o_bias, r, c->d, c->q);
+    if (last)
+        scatter(c, r * (c->q + c->d));
+    add(c, 10 * pairs_of(c, s, layer) * c->q, m * (3 * c->q + 2 * c->kv),
+        m * (c->q + 2 * c->kv));
+    rope(c, m * (c->q + c->kv));
+    if (g->qk_norm)
+        norm_grad(c, m * (c->q + c->kv));
+    multiply_back(c, s, g->qkv_bias, m, c->qkv, c->d);
+    norm_grad(c, m * c->d);
+}
+
+static void
+backward(const counter *c, const sums *s, bool recompute)
+{
+    norm_grad(c, s->rows * c->d);
+    for (int i = c->config->layers - 1; i >= 0; i--) {
+        if (recompute && i < c->config->layers - 1) {
+            attention_part(c, s, i);
+            mix_part(c, s, false);
+        }
+        layer_back(c, s, i);
+    }
+    double n = s->tokens * c->d; /* embed_grad */
+    add(c, n, 2 * n, n);
+}
+
+/* ---- heads ---- */
+
+static void
+head_logprob(const counter *c, const sums *s)
+{
+    add(c, 2 * s->rows * c->vocab * c->d, s->calls * c->vocab * c->d, 0);
+}
+
+static void
+head_loss(const counter *c, const sums *s)
+{
+    double w = s->calls * c->vocab * c->d;
+    add(c, 6 * s->rows * c->vocab * c->d, 3 * w, w);
+}
+
+static void
+head_scalar_back(const counter *c, const sums *s)
+{
+    product_grad(c, s->calls, s->rows, 1, c->d);
+    product(c, s->calls, s->rows, c->d, 1);
+}
+
+/* ---- sums ---- */
+
+/* Pairs of query and key of the positions first..last-1, at most `window`
+ * keys each (0: all). */
+static double
+pairs_between(double first, double last, double window)
+{
+    double n = last - first;
+    double all = n * (first + 1 + last) / 2;
+    if (window <= 0 || last <= window)
+        return all;
+    if (first >= window)
+        return n * window;
+    return pairs_between(first, window, 0) + (last - window) * window;
+}
+
+static void
+add_sequence(const counter *c, const rlf_lengths *l, double n, bool last,
+             sums *s)
+{
+    double length = (double)l->prompt + l->response;
+    s->tokens += n * length;
+    s->rows += n * (last ? 1 : l->response);
+    s->pairs += n * pairs_between(0, length, 0);
+    s->nearby += n * pairs_between(0, length, c->config->window);
+}
+
+/* As rlf_pass_fit cuts them. */
+static sums
+sum_reading(const counter *c, const rlf_reading_load *load)
+{
+    sums s = {0};
+    uint64_t room = 0;
+    for (size_t i = 0; i < load->n_lengths; i++) {
+        const rlf_lengths *l = &load->lengths[i];
+        uint64_t length = (uint64_t)l->prompt + l->response, n = l->n;
+        add_sequence(c, l, (double)n, load->rows == RLF_ROWS_LAST, &s);
+        if (!length || !n)
+            continue;
+        uint64_t fit = room / length < n ? room / length : n;
+        room -= fit * length;
+        n -= fit;
+        uint64_t each = load->tokens / length ? load->tokens / length : 1;
+        if (!n)
+            continue;
+        uint64_t calls = (n + each - 1) / each;
+        uint64_t rest = n - (calls - 1) * each;
+        s.calls += (double)calls;
+        room = load->tokens > rest * length ? load->tokens - rest * length : 0;
+    }
+    return s;
+}
+
+static void
+read_heads(const counter *c, const rlf_reading_load *load, const sums *s,
+           bool logprob)
+{
+    if (load->scalar)
+        product(c, s->calls, s->rows, 1, c->d);
+    if (load->logprob && logprob)
+        head_logprob(c, s);
+}
+
+void
+rlf_cost_read(const rlf_table *table, const rlf_reading_load *load,
+              rlf_counts *out)
+{
+    counter c = counter_of(table, out);
+    sums s = sum_reading(&c, load);
+    forward(&c, &s);
+    read_heads(&c, load, &s, true);
+}
+
+void
+rlf_cost_train(const rlf_table *table, const rlf_reading_load *load,
+               rlf_reach reach, rlf_counts *out)
+{
+    counter c = counter_of(table, out);
+    sums s = sum_reading(&c, load);
+    if (reach == RLF_REACH_BATCH) { /* all live values first */
+        forward(&c, &s);
+        read_heads(&c, load, &s, true);
+    }
+    forward(&c, &s);
+    if (reach != RLF_REACH_BATCH)
+        read_heads(&c, load, &s, reach == RLF_REACH_SAMPLE);
+    if (load->logprob)
+        head_loss(&c, &s);
+    if (load->scalar)
+        head_scalar_back(&c, &s);
+    backward(&c, &s, load->recompute);
+}
+
+/* ---- weights ---- */
+
+/* Packing each matrix, for one or both forms. */
+static void
+pack(const counter *c, bool trained)
+{
+    const rlf_table *t = c->table;
+    double layer = c->qkv * c->d + c->d * c->q + 3 * c->ffn * c->d;
+    double n = c->config->layers * layer;
+    if (t->lm != RLF_NO_SLOT)
+        n += c->vocab * c->d;
+    if (t->score != RLF_NO_SLOT)
+        n += c->d;
+    n *= trained ? 2 : 1;
+    add(c, 0, n, n);
+}
+
+/* Weights, without the gaps between tensors. */
+static double
+weights(const rlf_table *t)
+{
+    int64_t n = 0;
+    for (int i = 0; i < t->n_slots; i++)
+        n += t->slots[i].count;
+    return (double)n;
+}
+
+void
+rlf_cost_optimizer(const rlf_table *table, rlf_counts *out)
+{
+    counter c = counter_of(table, out);
+    double n = (double)table->count, w = weights(table);
+    if (table->lm != RLF_NO_SLOT && table->lm == table->embed) {
+        double tied = c.vocab * c.d; /* axpby */
+        add(&c, 2 * tied, 2 * tied, tied);
+    }
+    add(&c, 2 * w, w, 0);          /* sumsq */
+    add(&c, 16 * n, 4 * n, 3 * n); /* adamw */
+    pack(&c, true);
+}
+
+void
+rlf_cost_assign(const rlf_table *table, bool trained, int terms,
+                rlf_counts *out)
+{
+    counter c = counter_of(table, out);
+    double n = weights(table) * terms;
+    add(&c, 2 * n, 2 * n, n);
+    pack(&c, trained);
+}
+
+/* ---- generation ---- */
+
+/* One sample of a prompt computes it, the others only its last token; then all
+ * but the last token of each response. */
+static sums
+sum_sampling(const counter *c, const rlf_sampling_load *load)
+{
+    double p = load->prompt, r = load->response, window = c->config->window;
+    double groups = (double)load->groups, samples = groups * load->each;
+    double others = samples - groups;
+    sums s = {.paged = true};
+    s.tokens = groups * p + others + samples * (r - 1);
+    s.rows = samples * r;
+    s.pairs = groups * pairs_between(0, p, 0) +
+              others * pairs_between(p - 1, p, 0) +
+              samples * pairs_between(p, p + r - 1, 0);
+    s.nearby = groups * pairs_between(0, p, window) +
+               others * pairs_between(p - 1, p, window) +
+               samples * pairs_between(p, p + r - 1, window);
+    s.context = samples * p + samples * pairs_between(p, p + r - 1, 0);
+    return s;
+}
+
+/* Passes: waves of as many as can be active, each as long as a response, one
+ * more where samples wait for the prompt they share, and one for each pass that
+ * the prompts of a wave fill. */
+static double
+sampling_calls(const rlf_sampling_load *load)
+{
+    uint64_t samples = load->groups * load->each;
+    uint64_t active = load->active < load->tokens ? load->active : load->tokens;
+    uint64_t waves = (samples + active - 1) / active;
+    uint64_t groups = waves ? (load->groups + waves - 1) / waves : 0;
+    uint64_t fill = (groups * load->prompt + load->tokens - 1) / load->tokens;
+    bool waits = load->each > 1 && load->prompt > 1;
+    return (double)(waves * (load->response + waits + (fill ? fill - 1 : 0)));
+}
+
+/* Responses of one token are over before anyone can share their prompt: the
+ * samples of a prompt come one after another, each alone. */
+static sums
+sum_single(const counter *c, const rlf_sampling_load *load)
+{
+    rlf_sampling_load alone = *load;
+    alone.groups *= load->each;
+    alone.each = 1;
+    sums s = sum_sampling(c, &alone);
+    alone.groups = load->groups;
+    s.calls = sampling_calls(&alone) * load->each;
+    return s;
+}
+
+void
+rlf_cost_generate(const rlf_table *table, const rlf_sampling_load *load,
+                  rlf_counts *out)
+{
+    counter c = counter_of(table, out);
+    sums s;
+    if (load->response == 1 && load->prompt > 1) {
+        s = sum_single(&c, load);
+    } else {
+        s = sum_sampling(&c, load);
+        s.calls = sampling_calls(load);
+    }
+    forward(&c, &s);
+    head_logprob(&c, &s); /* sample: the same product */
+}

@@ -1,0 +1,64 @@
+/* Counts of work of a model's calls: floating-point operations and bytes, from
+ * shapes and lengths alone.
+ *
+ * An operation counts what its row in kernels/op.def says; a call is the sum
+ * over the operations that transformer.c, optimizer.c and generate.c make it
+ * of. For a dense trunk that is nearly the familiar 2 N flops a token forward
+ * and 4 N backward (N: weights that are multiplied; Kaplan et al. 2020, 2.1),
+ * plus attention: 4 flops for each pair of query and key, head and element of
+ * it forward, 10 backward, as scores are computed again (Dao 2023).
+ *
+ * Exact but for: generation counts the pages of a prompt as shared by all of
+ * its samples, nobody preempted, and prompts of a wave prefilled as densely as
+ * its passes hold. Copies and fills that are no operation are not counted, nor
+ * is the loss's own arithmetic. Seconds are made of counts elsewhere. */
+#ifndef RLF_MODEL_COST_H
+#define RLF_MODEL_COST_H
+
+#include "engine/expr/expr.h"
+#include "nodes/model/pass.h"
+
+typedef struct rlf_counts {
+    double flops, read, written; /* operations; bytes */
+} rlf_counts;
+
+/* `n` sequences of `prompt` + `response` tokens. */
+typedef struct rlf_lengths {
+    uint64_t n;
+    uint32_t prompt, response;
+} rlf_lengths;
+
+/* A call over sequences in this order, cut into micro-batches of at most
+ * `tokens`. */
+typedef struct rlf_reading_load {
+    const rlf_lengths *lengths;
+    size_t n_lengths;
+    uint32_t tokens; /* T */
+    rlf_rows_kind rows;
+    bool logprob, scalar; /* heads that are read */
+    bool recompute;       /* of a pass that trains */
+} rlf_reading_load;
+
+/* Each adds to `out`. */
+void rlf_cost_read(const rlf_table *table, const rlf_reading_load *load,
+                   rlf_counts *out);
+/* Forward and backward of an update whose loss reaches so far. */
+void rlf_cost_train(const rlf_table *table, const rlf_reading_load *load,
+                    rlf_reach reach, rlf_counts *out);
+/* The optimizer's step, and packing the new weights. */
+void rlf_cost_optimizer(const rlf_table *table, rlf_counts *out);
+/* A weighted sum of `terms` models. */
+void rlf_cost_assign(const rlf_table *table, bool trained, int terms,
+                     rlf_counts *out);
+
+typedef struct rlf_sampling_load {
+    uint64_t groups; /* prompts */
+    uint32_t each;   /* samples of one */
+    uint32_t prompt, response;
+    uint32_t tokens, active; /* of a pass; sequences at once */
+} rlf_sampling_load;
+
+void rlf_cost_generate(const rlf_table *table, const rlf_sampling_load *load,
+                       rlf_counts *out);
+
+#endif

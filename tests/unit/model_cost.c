@@ -1,0 +1,230 @@
+/* Counts of work (nodes/model/cost.h) against what the kernels are really asked
+ * to do: random models and ragged batches are run by a table of kernels that
+ * adds up each operation's own formula. Equal, to the last operation. */
+#include "nodes/model/cost.h"
+
+#include "nodes/model/generate.h"
+#include "nodes/model/optimizer.h"
+#include "tests/unit/counting.h"
+#include "tests/unit/model.h"
+
+enum { MODELS = 8, LISTS = 5, MOST = 40 };
+
+static uint32_t
+choose(uint64_t *seed, uint32_t low, uint32_t high)
+{
+    return low + test_random(seed) % (high - low + 1);
+}
+
+static rlf_model_config
+random_config(uint64_t *seed)
+{
+    uint32_t kv = choose(seed, 1, 2), per = choose(seed, 1, 3);
+    rlf_model_config c = {.layers = (int)choose(seed, 1, 3),
+                          .heads = (int)(kv * per),
+                          .kv_heads = (int)kv,
+                          .head_dim = 8 * (int)choose(seed, 1, 3),
+                          .hidden = 8 * (int)choose(seed, 1, 9),
+                          .ffn = (int)choose(seed, 5, 90),
+                          .vocab = (int)choose(seed, 7, 150),
+                          .context = 128,
+                          .eps = 1e-5,
+                          .rope_theta = 10000,
+                          .bos = -1};
+    c.tied = choose(seed, 0, 1);
+    c.qkv_bias = choose(seed, 0, 1);
+    c.o_bias = choose(seed, 0, 1);
+    c.mlp_bias = choose(seed, 0, 1);
+    c.qk_norm = choose(seed, 0, 1);
+    if (choose(seed, 0, 1)) {
+        c.window = (int)choose(seed, 3, 60);
+        c.window_from = (int)choose(seed, 0, 2);
+    }
+    return c;
+}
+
+/* Sequences of a few random lengths, each several times. */
+typedef struct batch {
+    rlf_lengths lengths[LISTS];
+    size_t n_lengths;
+    rlf_sequence seqs[LISTS * MOST];
+    uint32_t n;
+} batch;
+
+static void
+random_batch(batch *b, const uint32_t *ids, uint64_t *seed)
+{
+    b->n_lengths = choose(seed, 1, LISTS);
+    b->n = 0;
+    for (size_t i = 0; i < b->n_lengths; i++) {
+        rlf_lengths *l = &b->lengths[i];
+        *l = (rlf_lengths){.n = choose(seed, 1, 9),
+                           .prompt = choose(seed, 1, 60),
+                           .response = choose(seed, 1, 60)};
+        for (uint64_t k = 0; k < l->n; k++)
+            b->seqs[b->n++] = (rlf_sequence){.prompt = ids,
+                                             .n_prompt = l->prompt,
+                                             .response = ids,
+                                             .n_response = l->response};
+    }
+}
+
+static void
+same(const rlf_counts *said, const char *what)
+{
+    double bytes = said->read + said->written;
+    if (!ok(said->flops == counting.flops && bytes == counting.bytes, "%s",
+            what))
+        note("said %.0f flops %.0f bytes, counted %.0f and %.0f", said->flops,
+             bytes, counting.flops, counting.bytes);
+}
+
+/* Forward, heads and backward of a batch as update does it. */
+static void
+run_passes(test_machine *t, rlf_model *model, rlf_pass *pass, const batch *b,
+           const rlf_reading_load *load, bool train)
+{
+    for (uint32_t i = 0; i < b->n;) {
+        uint32_t fit;
+        MUST(t, rlf_pass_fit(pass, b->seqs + i, b->n - i, &t->err, &fit));
+        MUST(t, rlf_pass_load(pass, b->seqs + i, fit, i, load->rows, &t->err));
+        MUST(t, rlf_transformer_forward(model, pass, &t->err));
+        if (load->scalar)
+            MUST(t, rlf_head_scalars(model, pass, &t->err));
+        if (load->logprob && !train)
+            MUST(t, rlf_head_logprobs(model, pass, false, &t->err));
+        if (train && load->logprob)
+            MUST(t, rlf_head_loss(model, pass, NULL, NULL, false, &t->err));
+        if (train && load->scalar)
+            MUST(t, rlf_head_scalar_back(model, pass, load->logprob, &t->err));
+        if (train)
+            MUST(t, rlf_transformer_backward(model, pass, &t->err));
+        i += fit;
+    }
+}
+
+static void
+check_passes(test_machine *t, rlf_model *model, const uint32_t *ids,
+             uint64_t *seed)
+{
+    static batch b;
+    random_batch(&b, ids, seed);
+    rlf_pass_options options = {.tokens = (int)choose(seed, 120, 900),
+                                .train = true,
+                                .recompute = choose(seed, 0, 1)};
+    rlf_pass *pass;
+    MUST(t, rlf_pass_new(model, &options, &t->err, &pass));
+    rlf_reading_load load = {.lengths = b.lengths,
+                             .n_lengths = b.n_lengths,
+                             .tokens = (uint32_t)options.tokens,
+                             .recompute = options.recompute,
+                             .rows = choose(seed, 0, 2) ? RLF_ROWS_TOKENS
+                                                        : RLF_ROWS_LAST};
+    load.logprob = load.rows == RLF_ROWS_TOKENS && choose(seed, 0, 3) != 0;
+    load.scalar = !load.logprob || choose(seed, 0, 1);
+    size_t n = (size_t)options.tokens * sizeof(float);
+    memset(pass->d_logprob, 0, n);
+    memset(pass->d_scalar, 0, n);
+
+    rlf_counts said = {0};
+    counting = (counted){0};
+    rlf_cost_read(model->table, &load, &said);
+    run_passes(t, model, pass, &b, &load, false);
+    same(&said, "reading");
+
+    said = (rlf_counts){0};
+    counting = (counted){0};
+    rlf_cost_train(model->table, &load, RLF_REACH_POINT, &said);
+    run_passes(t, model, pass, &b, &load, true);
+    same(&said, "training");
+
+    said = (rlf_counts){0};
+    counting = (counted){0};
+    rlf_cost_optimizer(model->table, &said);
+    rlf_adamw adamw = {.lr = 1e-4, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
+    double norm;
+    MUST(t, rlf_optimizer_step(model, &adamw, &t->err, &norm));
+    same(&said, "the optimizer");
+    rlf_pass_free(pass);
+}
+
+static void
+check_assign(test_machine *t, rlf_model *model, const rlf_model *other)
+{
+    const rlf_model *from[] = {model, other, other};
+    const float factor[] = {0.5f, 0.25f, 0.25f};
+    rlf_counts said = {0};
+    counting = (counted){0};
+    rlf_cost_assign(model->table, true, 2, &said);
+    MUST(t, rlf_model_assign(model, factor, from, 3, &t->err));
+    same(&said, "a weighted sum of itself and two others");
+}
+
+static void
+check_sampling(test_machine *t, const rlf_model *model, const uint32_t *ids,
+               uint64_t *seed)
+{
+    rlf_sampling_load load = {.groups = choose(seed, 1, 6),
+                              .each = choose(seed, 1, 5),
+                              .prompt = choose(seed, 1, 60),
+                              .response = choose(seed, 1, 60),
+                              .tokens = 512,
+                              .active = 64};
+    rlf_pass_options options = {.tokens = (int)load.tokens};
+    rlf_generation_options o = {.max_new = load.response,
+                                .most_active = load.active};
+    rlf_pass *pass;
+    rlf_kv *kv;
+    rlf_generation *g;
+    MUST(t, rlf_pass_new(model, &options, &t->err, &pass));
+    MUST(t, rlf_kv_new(model, 16, 30 * 8, &t->err, &kv));
+    MUST(t, rlf_generation_new(model, pass, kv, &o, &t->err, &g));
+    uint64_t identity[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    uint32_t first, n_rows;
+    const uint32_t *rows;
+    for (uint64_t i = 0; i < load.groups; i++)
+        MUST(t, rlf_generation_add(g, ids, load.prompt, identity, load.each,
+                                   &t->err, &first));
+    rlf_counts said = {0};
+    counting = (counted){0};
+    rlf_cost_generate(model->table, &load, &said);
+    rlf_status status = RLF_AGAIN;
+    while (status == RLF_AGAIN)
+        MUST(t, status = rlf_generation_step(g, &t->err, &rows, &n_rows));
+    same(&said, "sampling");
+    rlf_generation_free(g);
+    rlf_kv_free(kv);
+    rlf_pass_free(pass);
+}
+
+int
+main(void)
+{
+    test_machine t;
+    test_machine_open(&t, 1);
+    rlf_kernels kernels = counting_kernels(rlf_kernels_cpu());
+    uint64_t seed = 20;
+    uint32_t ids[64];
+    for (int i = 0; i < 64; i++)
+        ids[i] = (uint32_t)(i * i) % 7;
+    for (int i = 0; i < MODELS; i++) {
+        rlf_model_config config = random_config(&seed);
+        rlf_model_options options = {.head = RLF_HEAD_BOTH, .trained = true};
+        rlf_model *model, *other;
+        MUST(&t, rlf_model_new(t.queue, &kernels, &config, &options, &t.err,
+                               &model));
+        MUST(&t, rlf_model_new(t.queue, &kernels, &config, &options, &t.err,
+                               &other));
+        randomize(&t, model, seed);
+        randomize(&t, other, seed + 1);
+        check_passes(&t, model, ids, &seed);
+        check_passes(&t, model, ids, &seed);
+        check_assign(&t, model, other);
+        check_sampling(&t, model, ids, &seed);
+        check_sampling(&t, model, ids, &seed);
+        rlf_model_free(model);
+        rlf_model_free(other);
+    }
+    test_machine_close(&t);
+    return done();
+}
