@@ -21,5 +21,7 @@ AM_TESTS_ENVIRONMENT = \
 	RLFLOW_SOURCE='$(abs_top_srcdir)'; export RLFLOW_SOURCE; \
 	RLFLOW_BUILD='$(abs_top_builddir)'; export RLFLOW_BUILD; \
 	MANDOC='$(MANDOC)'; export MANDOC; \
+	MPIEXEC_OPENMPI='$(MPIEXEC_OPENMPI)'; export MPIEXEC_OPENMPI; \
+	MPIEXEC_MPICH='$(MPIEXEC_MPICH)'; export MPIEXEC_MPICH; \
 	: "$${RLFLOW_TEST_DATA=$(abs_top_srcdir)/../shared/data}"; \
 	export RLFLOW_TEST_DATA;

@@ -82,8 +82,10 @@ cancel_all(rlf_comm *comm)
     for (rlf_batch *b = comm->first; b; b = b->next)
         if (!b->cancelled)
             batch_cancel(b);
-    if (comm->n_remote)
-        comm->world->options.backend->cancel(comm);
+    if (!comm->n_remote)
+        return;
+    rlf_links_wait_stopped(comm->world->links);
+    comm->world->options.backend->cancel(comm);
     comm->n_remote = 0;
 }
 

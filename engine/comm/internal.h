@@ -127,7 +127,7 @@ struct rlf_group {
 };
 
 /* How ranks of other processes are reached. Calls never block. After an abort
- * none of them touches a buffer. */
+ * none of them touches a buffer, here or in another process. */
 struct rlf_comm_backend {
     const char *name, *doc;
     /* Join the other processes: sets world->process, caps.n_processes and
@@ -143,7 +143,10 @@ struct rlf_comm_backend {
     rlf_status (*start)(rlf_comm *comm, rlf_request *request, rlf_err *err);
     /* Test what is under way; rlf_request_finish() for what is done. */
     rlf_status (*progress)(rlf_comm *comm, rlf_err *err);
-    /* Forget all that this end has under way; the run was aborted. */
+    /* The run was aborted: returns when no thread of this process moves data,
+     * and none will. */
+    void (*stop)(rlf_comm_world *world);
+    /* After every process has stopped: forget what this end has under way. */
     void (*cancel)(rlf_comm *comm);
 };
 
@@ -212,5 +215,9 @@ void rlf_links_close(rlf_comm_world *world, bool good);
 void rlf_links_mail(rlf_links *links, int to, int from, const void *message,
                     size_t bytes);
 void rlf_links_abort(rlf_links *links, const rlf_err *cause);
+/* After an abort: until every process has stopped moving data, or a few
+ * seconds. A transport may read the memory of a sender in another process, so
+ * that must stay until nobody does any more. */
+void rlf_links_wait_stopped(rlf_links *links);
 
 #endif

@@ -3,7 +3,11 @@
  * Each process has one thread that sleeps in poll() and handles what arrives:
  * mail is put into its box or passed on, an abort sets the abort word, and an
  * end that closes without a good-bye means that its process died. Sending never
- * blocks: what a socket does not take is kept, and the reader sends it on. */
+ * blocks: what a socket does not take is kept, and the reader sends it on.
+ *
+ * After an abort each process says to process 0 when it moves no data any more,
+ * and process 0 says to all when none does: then buffers may be freed, also
+ * those that another process was reading. */
 #define _GNU_SOURCE
 #include "engine/comm/link.h"
 
@@ -15,7 +19,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-typedef enum frame_kind { FRAME_MAIL = 1, FRAME_ABORT, FRAME_BYE } frame_kind;
+typedef enum frame_kind {
+    FRAME_MAIL = 1,
+    FRAME_ABORT,
+    FRAME_STOPPED, /* to process 0: this one has; from it: all have */
+    FRAME_BYE
+} frame_kind;
+
+#define STOP_NS 5000000000u
 
 typedef struct frame {
     uint32_t kind;
@@ -90,6 +101,37 @@ rlf_links_abort(rlf_links *links, const rlf_err *cause)
     frame f = {.kind = FRAME_ABORT, .bytes = sizeof *cause};
     for (int i = 0; i < links->n; i++)
         send_frame(links, &links->links[i], f, cause);
+    ring(links);
+}
+
+/* -- stopping after an abort --------------------------------------------- */
+
+/* The reader's turn: stop here, then tell, or count who has. */
+static void
+stop_data(rlf_links *links)
+{
+    rlf_comm_world *world = links->world;
+    frame f = {.kind = FRAME_STOPPED};
+    if (!rlf_world_aborted(world) || rlf_word_get(&links->stopped))
+        return;
+    if (!links->stopped_here) {
+        world->options.backend->stop(world);
+        links->stopped_here = true;
+        if (world->process != 0)
+            send_frame(links, &links->links[0], f, NULL);
+    }
+    for (int i = 0; i < links->n; i++)
+        if (!links->links[i].stopped)
+            return;
+    for (int i = 0; i < links->n && world->process == 0; i++)
+        send_frame(links, &links->links[i], f, NULL);
+    rlf_word_ring(&links->stopped);
+}
+
+void
+rlf_links_wait_stopped(rlf_links *links)
+{
+    rlf_word_wait(&links->stopped, 0, false, STOP_NS);
 }
 
 /* -- receiving ---------------------------------------------------------- */
@@ -135,6 +177,9 @@ handle(rlf_links *links, rlf_link *l, const frame *f, const void *bytes)
         memcpy(&err, bytes, sizeof err);
         rlf_comm_abort(links->world, &err);
         break;
+    case FRAME_STOPPED:
+        l->stopped = true;
+        break;
     case FRAME_BYE:
         l->bye = true;
         break;
@@ -147,7 +192,8 @@ frame_fits(const rlf_links *links, const frame *f)
     size_t most = links->world->options.mail_bytes;
     return (f->kind == FRAME_MAIL && f->bytes <= most) ||
            (f->kind == FRAME_ABORT && f->bytes == sizeof(rlf_err)) ||
-           (f->kind == FRAME_BYE && f->bytes == 0);
+           ((f->kind == FRAME_STOPPED || f->kind == FRAME_BYE) &&
+            f->bytes == 0);
 }
 
 /* All whole frames of `in`; false when it holds something else. */
@@ -179,6 +225,7 @@ link_lost(rlf_links *links, rlf_link *l)
     pthread_mutex_lock(&l->lock);
     close(l->fd);
     l->fd = -1;
+    l->stopped = true;
     pthread_mutex_unlock(&l->lock);
     if (l->bye || __atomic_load_n(&links->leaving, __ATOMIC_ACQUIRE))
         return;
@@ -246,7 +293,8 @@ reader_main(void *arg)
         if (poll(wait, (nfds_t)links->n + 1, -1) < 0)
             continue;
         uint64_t count;
-        if (wait[0].revents && read(links->bell, &count, sizeof count) < 0)
+        if (wait[0].revents &&
+            read(links->bell, &count, sizeof count) != sizeof count)
             continue;
         for (int i = 0; i < links->n; i++) {
             rlf_link *l = &links->links[i];
@@ -258,6 +306,7 @@ reader_main(void *arg)
             if (wait[i + 1].revents & (POLLIN | POLLHUP | POLLERR))
                 link_read(links, l);
         }
+        stop_data(links);
     }
     free(wait);
     return NULL;
@@ -302,6 +351,8 @@ rlf_links_close(rlf_comm_world *world, bool good)
         for (int i = 0; i < links->n; i++)
             send_frame(links, &links->links[i], (frame){.kind = FRAME_BYE},
                        NULL);
+    if (links->started && rlf_world_aborted(world))
+        rlf_links_wait_stopped(links);
     __atomic_store_n(&links->leaving, good ? 1 : 2, __ATOMIC_RELEASE);
     if (links->started) {
         ring(links);

@@ -9,6 +9,7 @@
 typedef struct rlf_link {
     int fd, process;      /* fd -1: closed */
     bool bye;             /* the other end said good-bye */
+    bool stopped;         /* after an abort it touches no foreign memory */
     pthread_mutex_t lock; /* of `out` */
     rlf_buf out, in;
 } rlf_link;
@@ -20,6 +21,8 @@ struct rlf_links {
     int bell; /* eventfd: something to send, or the end */
     bool started;
     uint32_t leaving; /* atomic: 1 after saying good-bye, 2 at once */
+    rlf_word stopped; /* after an abort: 1 when every process has stopped */
+    bool stopped_here;
     pthread_t reader;
 };
 

@@ -17,3 +17,24 @@ libcomm_la_SOURCES = \
 
 check_PROGRAMS += tests/unit/comm_thread
 tests_unit_comm_thread_LDADD = $(COMM_LIBS) -lm
+
+# The one file that is compiled with MPI, for the program, and once more with
+# each kind of MPI for the test.
+if HAVE_MPI
+noinst_LTLIBRARIES += libcommmpi.la
+libcommmpi_la_SOURCES = %D%/mpi.c
+libcommmpi_la_CFLAGS = $(AM_CFLAGS) $(MPI_CFLAGS)
+endif
+if HAVE_OPENMPI
+check_PROGRAMS += tests/comm_openmpi
+tests_comm_openmpi_SOURCES = tests/comm_mpi.c %D%/mpi.c
+tests_comm_openmpi_CFLAGS = $(AM_CFLAGS) $(OPENMPI_CFLAGS)
+tests_comm_openmpi_LDADD = $(COMM_LIBS) $(OPENMPI_LIBS) -lm
+endif
+if HAVE_MPICH
+check_PROGRAMS += tests/comm_mpich
+tests_comm_mpich_SOURCES = tests/comm_mpi.c %D%/mpi.c
+tests_comm_mpich_CFLAGS = $(AM_CFLAGS) $(MPICH_CFLAGS)
+tests_comm_mpich_LDADD = $(COMM_LIBS) $(MPICH_LIBS) -lm
+endif
+tap_tests += tests/comm_mpi.tap

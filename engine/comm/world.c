@@ -8,15 +8,43 @@
 #define MAIL_SLOTS 64
 #define MAIL_BYTES 512
 
+/* What launchers set: the number of processes, where one has it, is in the
+ * second. */
+static const struct {
+    const char *mark, *size;
+} launched[] = {
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+    {"PMI_RANK", "PMI_SIZE"},
+    {"PMIX_RANK", "SLURM_STEP_NUM_TASKS"},
+};
+
 const char *
 rlf_comm_launcher(void)
 {
-    static const char *const set_by[] = {"OMPI_COMM_WORLD_SIZE", "PMI_RANK",
-                                         "PMIX_RANK"};
-    for (size_t i = 0; i < RLF_COUNT(set_by); i++)
-        if (getenv(set_by[i]))
+    for (size_t i = 0; i < RLF_COUNT(launched); i++)
+        if (getenv(launched[i].mark))
             return getenv("SLURM_STEP_ID") ? "srun" : "mpiexec";
     return NULL;
+}
+
+/* Each process for itself: the launcher belongs to another MPI. */
+static rlf_status
+check_launcher(const rlf_comm_world *world, rlf_err *err)
+{
+    for (size_t i = 0; i < RLF_COUNT(launched); i++) {
+        const char *size = getenv(launched[i].size);
+        if (!getenv(launched[i].mark) || !size || atoi(size) < 2 ||
+            world->caps.n_processes > 1)
+            continue;
+        rlf_fail(err, RLF_USER,
+                 "the launcher started %s processes that do not know of each "
+                 "other: it belongs to another MPI than this program",
+                 size);
+        rlf_err_hint(err, "use the launcher of the MPI that configure found "
+                          "(mpiexec.openmpi or mpiexec.mpich)");
+        return RLF_USER;
+    }
+    return RLF_OK;
 }
 
 static rlf_comm *
@@ -92,6 +120,7 @@ meet(rlf_comm_world *world, rlf_err *err)
     const rlf_comm_backend *backend = world->options.backend;
     if (backend) {
         RLF_TRY(backend->open(world, err));
+        RLF_TRY(check_launcher(world, err));
         world->caps.name = backend->name;
         world->caps.doc = backend->doc;
     }

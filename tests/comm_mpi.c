@@ -1,0 +1,205 @@
+/* The table of cases over MPI, and what happens when a process fails. Run by
+ * comm_mpi.tap under mpiexec; alone it is a world of one process.
+ *
+ *     comm_mpi cases RANKS             each of comm_cases, RANKS a process
+ *     comm_mpi fail RANKS WHICH AT DIR a collective fails at message AT
+ *     comm_mpi cut RANKS DIR           the control connection of process 1 ends
+ *     comm_mpi kill RANKS              process 1 is killed
+ *
+ * `fail` and `cut` leave in DIR/PROCESS the sentence of each rank's error, and
+ * end with status 3. */
+#include "engine/comm/link.h"
+#include "tests/comm_cases.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+typedef struct options {
+    int ranks, which, at;
+    const char *dir;
+} options;
+
+typedef struct rank_thread {
+    seat seat;
+    const options *options;
+    void (*run)(struct rank_thread *t);
+    char sentence[1100];
+    pthread_t thread;
+} rank_thread;
+
+/* Rank 0 prints what all ranks found in a case. */
+static void
+report(rank_thread *t, const char *name)
+{
+    typedef struct finding {
+        int wrong;
+        char first[256];
+    } finding;
+    seat *s = &t->seat;
+    finding mine = {.wrong = s->wrong}, all[WORLD_MOST];
+    memcpy(mine.first, s->first, sizeof mine.first);
+    rlf_err err = RLF_ERR_NONE;
+    if (rlf_group_all_gather(rlf_group_world(s->comm), &mine, sizeof mine, all,
+                             &err) != RLF_OK)
+        bail("%s: %s", name, err.sentence);
+    int n_processes =
+        rlf_comm_world_caps(rlf_comm_world_of(s->comm))->n_processes;
+    int wrong = 0;
+    const char *first = "";
+    for (int i = 0; i < s->size; i++) {
+        if (all[i].wrong && !wrong)
+            first = all[i].first;
+        wrong += all[i].wrong;
+    }
+    if (s->rank == 0 && !ok(!wrong, "%d processes of %d ranks: %s", n_processes,
+                            t->options->ranks, name))
+        note("%d wrong, the first: %s", wrong, first);
+}
+
+static void
+run_cases(rank_thread *t)
+{
+    seat *s = &t->seat;
+    seat controller = {.rank = -1, .size = s->size};
+    for (size_t i = 0; i < N_CASES; i++) {
+        pthread_t beside;
+        bool mail = comm_cases[i].run == case_mail && s->rank == 0;
+        s->wrong = 0;
+        if (mail) {
+            controller.comm = rlf_comm_controller(rlf_comm_world_of(s->comm));
+            pthread_create(&beside, NULL, controller_main, &controller);
+        }
+        comm_cases[i].run(s);
+        if (mail) {
+            pthread_join(beside, NULL);
+            expect(s, !controller.wrong, "controller: %s", controller.first);
+        }
+        report(t, comm_cases[i].name);
+    }
+}
+
+static void
+run_fail(rank_thread *t)
+{
+    seat *s = &t->seat;
+    int victim = (t->options->which + t->options->at) % s->size;
+    rlf_comm_world *world = rlf_comm_world_of(s->comm);
+    fail_in(s, t->options->which, victim, t->options->at);
+    rlf_err err = RLF_ERR_NONE;
+    rlf_comm_check(world, &err);
+    snprintf(t->sentence, sizeof t->sentence, "%s%s%s", err.sentence,
+             s->wrong ? "; wrong: " : "", s->first);
+}
+
+static void
+run_cut(rank_thread *t)
+{
+    seat *s = &t->seat;
+    rlf_comm_world *world = rlf_comm_world_of(s->comm);
+    if (rlf_comm_world_process(world) == 1 && s->rank % t->options->ranks == 0)
+        shutdown(world->links->links[0].fd, SHUT_RDWR);
+    rlf_err err = RLF_ERR_NONE;
+    uint64_t begin = rlf_clock_now();
+    while (rlf_group_barrier(rlf_group_world(s->comm), &err) == RLF_OK)
+        if (rlf_clock_since(begin) > 10)
+            break;
+    snprintf(t->sentence, sizeof t->sentence, "%s", err.sentence);
+}
+
+static void
+run_kill(rank_thread *t)
+{
+    seat *s = &t->seat;
+    rlf_err err = RLF_ERR_NONE;
+    uint64_t begin = rlf_clock_now();
+    while (rlf_group_barrier(rlf_group_world(s->comm), &err) == RLF_OK) {
+        if (s->rank == t->options->ranks && rlf_clock_since(begin) > 0.1)
+            raise(SIGKILL);
+        if (rlf_clock_since(begin) > 10)
+            bail("still there after 10 seconds");
+    }
+}
+
+static void *
+rank_main(void *arg)
+{
+    rank_thread *t = arg;
+    t->run(t);
+    return NULL;
+}
+
+static char *
+file_of(const char *dir, int process, char path[512])
+{
+    snprintf(path, 512, "%s/%d", dir, process);
+    return path;
+}
+
+/* Write DIR/PROCESS, wait for those of all others, and kill the job. */
+static void
+leave_word(rlf_comm_world *world, const options *o, const rank_thread *threads)
+{
+    char path[512], unfinished[600];
+    int me = rlf_comm_world_process(world);
+    snprintf(unfinished, sizeof unfinished, "%s.new",
+             file_of(o->dir, me, path));
+    FILE *file = fopen(unfinished, "w");
+    for (int i = 0; file && i < o->ranks; i++)
+        fprintf(file, "%d: %s\n", threads[i].seat.rank, threads[i].sentence);
+    if (!file || fclose(file) != 0 || rename(unfinished, path) != 0)
+        bail("cannot write %s", path);
+    int n = rlf_comm_world_caps(world)->n_processes, there = 0;
+    for (int tries = 0; there < n && tries < 1000; tries++) {
+        there = 0;
+        for (int p = 0; p < n; p++)
+            there += access(file_of(o->dir, p, path), F_OK) == 0;
+        rlf_clock_sleep(10000000);
+    }
+    rlf_comm_world_kill(world, 3);
+}
+
+int
+main(int argc, char **argv)
+{
+    const char *mode = argc > 1 ? argv[1] : "cases";
+    options o = {.ranks = argc > 2 ? atoi(argv[2]) : 2};
+    void (*run)(rank_thread * t) = run_cases;
+    if (strcmp(mode, "fail") == 0 && argc == 6) {
+        o.which = atoi(argv[3]);
+        o.at = atoi(argv[4]);
+        run = run_fail;
+    } else if (strcmp(mode, "cut") == 0) {
+        run = run_cut;
+    } else if (strcmp(mode, "kill") == 0) {
+        run = run_kill;
+    }
+    o.dir = argv[argc - 1];
+    rlf_err err = RLF_ERR_NONE;
+    rlf_comm_world *world;
+    rlf_comm_options comm = {.backend = &rlf_comm_mpi,
+                             .n_ranks = o.ranks,
+                             .limit = 60,
+                             .mail_slots = MAILS * WORLD_MOST};
+    if (rlf_comm_world_new(&comm, &world, &err) < 0)
+        bail("%s (%s)", err.sentence, err.hint);
+    rank_thread threads[WORLD_MOST] = {0};
+    for (int i = 0; i < o.ranks; i++) {
+        rlf_comm *end = rlf_comm_of(world, i);
+        threads[i] = (rank_thread){.seat = {.comm = end,
+                                            .rank = rlf_comm_rank(end),
+                                            .size = rlf_comm_size(end)},
+                                   .options = &o,
+                                   .run = run};
+    }
+    for (int i = 0; i < o.ranks; i++)
+        pthread_create(&threads[i].thread, NULL, rank_main, &threads[i]);
+    for (int i = 0; i < o.ranks; i++)
+        pthread_join(threads[i].thread, NULL);
+    if (run != run_cases)
+        leave_word(world, &o, threads);
+    bool first = rlf_comm_world_process(world) == 0;
+    rlf_comm_world_free(world);
+    return first ? done() : 0;
+}
