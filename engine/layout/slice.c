@@ -34,21 +34,21 @@ rlf_box_within(rlf_box whole, rlf_box part)
 
 /* tp divides the heads, and divides the key/value heads or is a multiple. */
 static bool
-heads_fit(const rlf_sizes *s, int64_t tp)
+heads_fit(const rlf_split_sizes *s, int64_t tp)
 {
     return s->heads % tp == 0 &&
            (s->kv_heads % tp == 0 || tp % s->kv_heads == 0);
 }
 
 static bool
-tp_fits(const rlf_sizes *s, int64_t tp)
+tp_fits(const rlf_split_sizes *s, int64_t tp)
 {
     return heads_fit(s, tp) && tp <= s->ffn && tp <= s->vocab;
 }
 
 /* "1, 2, 4": every tp that fits. */
 static void
-hint_tp(const rlf_sizes *s, rlf_err *err)
+hint_tp(const rlf_split_sizes *s, rlf_err *err)
 {
     char text[256];
     size_t n = 0;
@@ -72,7 +72,7 @@ check_stages(int pp, int layers, rlf_err *err)
 }
 
 rlf_status
-rlf_layout_check_sizes(const rlf_layout *layout, const rlf_sizes *s,
+rlf_layout_check_sizes(const rlf_layout *layout, const rlf_split_sizes *s,
                        rlf_err *err)
 {
     int tp = layout->tp;
@@ -107,7 +107,7 @@ rlf_layout_check_shapes(const rlf_layout *layout, const rlf_shapes *shapes,
     int tp = layout->tp;
     RLF_TRY(check_stages(layout->pp, shapes->layers, err));
     for (int i = 0; i < shapes->count; i++) {
-        const rlf_tensor *t = &shapes->tensors[i];
+        const rlf_shape *t = &shapes->list[i];
         int64_t heads = t->rows / t->unit;
         if (t->split == RLF_SPLIT_KV && heads % tp && tp % heads)
             return rlf_fail(err, RLF_USER,
@@ -150,7 +150,7 @@ rlf_box
 rlf_layout_box_at(const rlf_layout *layout, const rlf_shapes *shapes,
                   int tensor, rlf_coordinates at)
 {
-    const rlf_tensor *t = &shapes->tensors[tensor];
+    const rlf_shape *t = &shapes->list[tensor];
     rlf_box box = {{0, t->rows}, {0, t->cols}};
     if (at.tp < 0 || !stage_holds(layout->pp, at.pp, shapes->layers, t->layer))
         return (rlf_box){{0, 0}, {0, 0}};
@@ -181,7 +181,7 @@ rlf_layout_offsets(const rlf_layout *layout, const rlf_shapes *shapes, int rank,
     rlf_coordinates at = rlf_layout_find(layout, rank);
     int64_t n = 0;
     for (int i = 0; i < shapes->count; i++) {
-        if (!shapes->tensors[i].joined)
+        if (!shapes->list[i].joined)
             n = (n + align - 1) / align * align;
         offsets[i] = n;
         n += rlf_box_count(rlf_layout_box_at(layout, shapes, i, at));

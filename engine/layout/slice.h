@@ -9,7 +9,7 @@
 
 #include "engine/layout/layout.h"
 
-/* How tp splits a tensor, in whole units (rlf_tensor.unit). */
+/* How tp splits a tensor, in whole units (rlf_shape.unit). */
 typedef enum rlf_split {
     RLF_SPLIT_NONE, /* replicated: norms, biases added after a sum */
     RLF_SPLIT_ROWS, /* output features ("column parallel"): gate, up and their
@@ -26,17 +26,17 @@ typedef enum rlf_split {
 #define RLF_LAYER_LAST (-2)  /* with the last stage: final norm, head */
 #define RLF_LAYER_ENDS (-3)  /* with both: an embedding tied to the head */
 
-typedef struct rlf_tensor {
+typedef struct rlf_shape {
     const char *name;
     int layer; /* 0.., or one of the above */
     rlf_split split;
     bool joined;        /* lies right behind the tensor before it */
     int64_t rows, cols; /* of the whole; a vector has cols 1 */
     int64_t unit;       /* rows (or columns) that stay together; >= 1 */
-} rlf_tensor;
+} rlf_shape;
 
 typedef struct rlf_shapes {
-    const rlf_tensor *tensors;
+    const rlf_shape *list;
     int count;
     int layers; /* of the model */
 } rlf_shapes;
@@ -54,16 +54,16 @@ typedef struct rlf_strided {
 } rlf_strided;
 
 /* What a model's shapes ask of tp and pp. */
-typedef struct rlf_sizes {
+typedef struct rlf_split_sizes {
     int layers, heads, kv_heads;
     int64_t ffn, vocab; /* vocab in tiles */
-} rlf_sizes;
+} rlf_split_sizes;
 
 /* RLF_USER, naming the divisor that fails and those that would do: tp divides
  * the heads, and divides the key/value heads or is a multiple of them; pp is
  * at most the number of layers; no rank of tp is without ffn or vocabulary. */
 rlf_status rlf_layout_check_sizes(const rlf_layout *layout,
-                                  const rlf_sizes *sizes, rlf_err *err);
+                                  const rlf_split_sizes *sizes, rlf_err *err);
 /* The same from the tensors, without hints: what rlf_layout_box needs. */
 rlf_status rlf_layout_check_shapes(const rlf_layout *layout,
                                    const rlf_shapes *shapes, rlf_err *err);

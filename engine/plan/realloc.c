@@ -142,7 +142,7 @@ add_cuts(const rlf_layout *layout, const rlf_shapes *shapes, int tensor,
          int64_t *cuts)
 {
     int n = 0;
-    bool cols = shapes->tensors[tensor].split == RLF_SPLIT_COLS;
+    bool cols = shapes->list[tensor].split == RLF_SPLIT_COLS;
     for (int p = 0; p < layout->pp; p++)
         for (int t = 0; t < layout->tp; t++) {
             rlf_box box = rlf_layout_box_at(layout, shapes, tensor,
@@ -160,7 +160,7 @@ add_cuts(const rlf_layout *layout, const rlf_shapes *shapes, int tensor,
 static void
 cut_tensor(maker *m, int tensor, int64_t *cuts, int *holders, int *receivers)
 {
-    const rlf_tensor *t = &m->job->shapes->tensors[tensor];
+    const rlf_shape *t = &m->job->shapes->list[tensor];
     int n = add_cuts(m->job->from, m->job->shapes, tensor, cuts);
     n += add_cuts(m->job->to, m->job->shapes, tensor, cuts + n);
     qsort(cuts, (size_t)n, sizeof *cuts, ascending);
@@ -201,7 +201,7 @@ log2_floor(int n)
 }
 
 double
-rlf_spread_time(rlf_topology topology, rlf_link link, int senders,
+rlf_spread_time(rlf_topology topology, rlf_wire link, int senders,
                 int receivers, int64_t bytes, int64_t pieces)
 {
     /* Messages one after another, and how often the bytes pass the busiest
@@ -219,7 +219,7 @@ rlf_spread_time(rlf_topology topology, rlf_link link, int senders,
 }
 
 static rlf_topology
-choose_topology(const maker *m, const flow *f, rlf_link link, int senders,
+choose_topology(const maker *m, const flow *f, rlf_wire link, int senders,
                 int receivers)
 {
     rlf_topology best = RLF_TOPOLOGY_DIRECT;

@@ -19,17 +19,17 @@ typedef enum rlf_topology {
     RLF_TOPOLOGY_RING, /* a chain; pieces follow each other */
 } rlf_topology;
 
-typedef struct rlf_link {
+typedef struct rlf_wire {
     double start; /* seconds a message takes before its first byte */
     double rate;  /* bytes a second */
-} rlf_link;
+} rlf_wire;
 
 typedef struct rlf_realloc_job {
     const rlf_shapes *shapes;
     const rlf_layout *from, *to;
     const int *machine;      /* of every rank, >= 0; NULL: all on one */
     int element;             /* bytes */
-    rlf_link inside, across; /* a machine's ranks; two machines */
+    rlf_wire inside, across; /* a machine's ranks; two machines */
     rlf_topology topology;
 } rlf_realloc_job;
 
@@ -66,7 +66,7 @@ void rlf_realloc_measure(const rlf_realloc_job *job,
                          rlf_realloc_load *out);
 /* Seconds until `receivers` ranks have `bytes`, cut in `pieces` that start at
  * `senders` ranks in turn, over links of one kind. */
-double rlf_spread_time(rlf_topology topology, rlf_link link, int senders,
+double rlf_spread_time(rlf_topology topology, rlf_wire link, int senders,
                        int receivers, int64_t bytes, int64_t pieces);
 
 #endif

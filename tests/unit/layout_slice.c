@@ -13,7 +13,7 @@ static int mesh[MAX_RANKS];
 
 enum { EMBED, NORM, Q, K, V, Q_BIAS, O, GATE, UP, DOWN, HEAD, N_TENSORS };
 
-static rlf_tensor tensors[N_TENSORS] = {
+static rlf_shape tensors[N_TENSORS] = {
     [EMBED] = {"embed", RLF_LAYER_ENDS, RLF_SPLIT_ROWS, false, 37, HIDDEN, 4},
     [NORM] = {"norm", 0, RLF_SPLIT_NONE, false, HIDDEN, 1, 1},
     [Q] = {"q", 1, RLF_SPLIT_ROWS, false, 0, HIDDEN, HEAD_DIM},
@@ -57,7 +57,7 @@ stages_of(int layer, int pp)
 
 /* How often an element must be held. */
 static int
-copies(const rlf_tensor *t, const rlf_layout *l)
+copies(const rlf_shape *t, const rlf_layout *l)
 {
     int heads = (int)(t->rows / t->unit), each = l->dp;
     if (t->split == RLF_SPLIT_NONE)
@@ -71,7 +71,7 @@ static bool
 covered(const rlf_layout *l)
 {
     for (int i = 0; i < N_TENSORS; i++) {
-        const rlf_tensor *t = &tensors[i];
+        const rlf_shape *t = &tensors[i];
         for (int64_t r = 0; r < t->rows; r++)
             for (int64_t c = 0; c < t->cols; c++) {
                 int held = 0;
@@ -197,7 +197,8 @@ test_zero(void)
 }
 
 static void
-refused(int tp, int pp, rlf_sizes s, const char *sentence, const char *hint)
+refused(int tp, int pp, rlf_split_sizes s, const char *sentence,
+        const char *hint)
 {
     rlf_layout l = layout(tp, pp, 1);
     rlf_err err = RLF_ERR_NONE;
@@ -209,7 +210,7 @@ refused(int tp, int pp, rlf_sizes s, const char *sentence, const char *hint)
 static void
 test_refusals(void)
 {
-    rlf_sizes s = {4, 12, 4, 1000, 50};
+    rlf_split_sizes s = {4, 12, 4, 1000, 50};
     refused(5, 1, s, "tp 5 does not divide the 12 attention heads",
             "tp of 1, 2, 4, 12 would do");
     refused(6, 1, s,
@@ -250,7 +251,7 @@ main(void)
             for (int pp = 1; pp <= 3; pp++) {
                 int heads = models[m][0], kv = models[m][1];
                 rlf_layout l = layout(tp, pp, 1 + tp % 2);
-                rlf_sizes sizes = {3, heads, kv, 23, 10};
+                rlf_split_sizes sizes = {3, heads, kv, 23, 10};
                 rlf_err err = RLF_ERR_NONE;
                 set_heads(heads, kv);
                 if (rlf_layout_check_sizes(&l, &sizes, &err) != RLF_OK)
