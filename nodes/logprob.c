@@ -16,8 +16,10 @@ static const rlf_formal formals[] = {
 static void
 infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
 {
-    bool scalar = rlf_reading_of(node->class) != RLF_READ_LOGPROB;
-    rlf_model_check_head(graph, node, scalar, diags);
+    rlf_reading reading = rlf_reading_of(node->class);
+    rlf_model_check_head(graph, node, reading != RLF_READ_LOGPROB, diags);
+    if (reading != RLF_READ_SCORE)
+        rlf_model_check_tokens(graph, node, diags);
 }
 
 static rlf_status

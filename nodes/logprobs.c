@@ -3,6 +3,7 @@
  * reduce it there cannot run yet. */
 #include "engine/base/vec.h"
 #include "engine/graph/class.h"
+#include "nodes/model.h"
 
 static const rlf_formal formals[] = {
     {.name = "set",
@@ -25,7 +26,7 @@ const rlf_node_class rlf_node_logprobs = {
     .granularity = RLF_GRAIN_SAMPLE,
     .unsupported =
         "one value for each word of the vocabulary cannot be computed yet",
-    .infer = rlf_class_no_infer,
+    .infer = rlf_model_check_tokens,
     .cost = rlf_class_no_cost,
     .init = rlf_class_no_init,
     .fini = rlf_class_no_fini,

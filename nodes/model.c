@@ -432,6 +432,73 @@ rlf_model_check_head(const rlf_graph *graph, const rlf_node *node, bool scalar,
                   scalar ? "scalar" : "lm");
 }
 
+/* Where a model's tokenizer is; NULL: it has none. */
+static const char *
+tokenizer_path(const rlf_graph *graph, const rlf_resource *resource)
+{
+    if (resource->source >= 0)
+        return tokenizer_path(graph, &graph->resources.data[resource->source]);
+    const rlf_arg *from = first(resource), *own = find(resource, "tokenizer");
+    if (own)
+        return own->text;
+    return from && from->kind == RLF_ARG_TEXT ? from->text : NULL;
+}
+
+/* Are there two files of the same bytes? */
+static bool
+same_bytes(rlf_arena *arena, const char *a, const char *b)
+{
+    rlf_mapping x = {0}, y = {0};
+    rlf_err ignored = RLF_ERR_NONE;
+    const char *name = "tokenizer.json";
+    bool same =
+        rlf_mapping_open(rlf_path_join(arena, a, name), &ignored, &x) >= 0 &&
+        rlf_mapping_open(rlf_path_join(arena, b, name), &ignored, &y) >= 0 &&
+        x.n == y.n && x.n && memcmp(x.p, y.p, x.n) == 0;
+    rlf_mapping_close(&x);
+    rlf_mapping_close(&y);
+    return same;
+}
+
+/* Do two tokenizers differ? What cannot be read is told of by the run. */
+static bool
+differ(rlf_arena *arena, const char *a, const char *b)
+{
+    if (!a || !b || strcmp(a, b) == 0 || same_bytes(arena, a, b))
+        return false;
+    rlf_tokenizer *x = NULL, *y = NULL;
+    rlf_err ignored = RLF_ERR_NONE;
+    bool other = rlf_tokenizer_open(a, &ignored, &x) >= 0 &&
+                 rlf_tokenizer_open(b, &ignored, &y) >= 0 &&
+                 rlf_tokenizer_hash(x) != rlf_tokenizer_hash(y);
+    rlf_tokenizer_close(x);
+    rlf_tokenizer_close(y);
+    return other;
+}
+
+void
+rlf_model_check_tokens(const rlf_graph *graph, const rlf_node *node,
+                       rlf_diags *diags)
+{
+    const rlf_value *value = &graph->values.data[node->inputs[0]];
+    const rlf_set *set = &graph->sets.data[value->set];
+    const rlf_resource *model = &graph->resources.data[node->receiver];
+    if (set->model < 0 || set->model == node->receiver)
+        return;
+    const rlf_resource *writer = &graph->resources.data[set->model];
+    if (!differ(graph->arena, tokenizer_path(graph, writer),
+                tokenizer_path(graph, model)))
+        return;
+    rlf_diag *diag = rlf_diag_error(
+        diags, "tokens", node->span,
+        "the tokens of '%s' are those of model '%s', and '%s' has another "
+        "tokenizer",
+        set->name, writer->name, model->name);
+    rlf_diag_hint(diags, diag,
+                  "it can read the text: %s.score(%s), or ask(...) it",
+                  model->name, set->name);
+}
+
 /* ---- memory and checkpoints ---- */
 
 static const rlf_caps *

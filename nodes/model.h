@@ -32,5 +32,10 @@ rlf_model_at(const rlf_env *env, int resource)
  * one, is not what the model's declaration asks for. For a class's infer. */
 void rlf_model_check_head(const rlf_graph *graph, const rlf_node *node,
                           bool scalar, rlf_diags *diags);
+/* An error if a call that gives a value per token of its set, input 0, is on a
+ * model with another tokenizer than that of the model whose tokens they are.
+ * Looks into the tokenizers' files. For a class's infer. */
+void rlf_model_check_tokens(const rlf_graph *graph, const rlf_node *node,
+                            rlf_diags *diags);
 
 #endif
