@@ -427,13 +427,14 @@ infer(const rlf_graph *graph, const rlf_resource *resource, rlf_diags *diags)
         rlf_args_find(resource->args, resource->n_args, "weights");
     const rlf_arg *drop =
         rlf_args_find(resource->args, resource->n_args, "on_error");
+    size_t errors = diags->errors;
     if (weights)
         infer_weights(weights, n, diags);
     if (drop && !option(resource, "max_prompt"))
         rlf_diag_error(diags, "argument", drop->span,
                        "'on_error: drop' leaves out prompts longer than "
                        "'max_prompt:', which is not given");
-    if (n < 2 || diags->errors)
+    if (n < 2 || diags->errors > errors)
         return;
     /* What the members share is known from a row of each. */
     rlf_err err = RLF_ERR_NONE;

@@ -109,6 +109,20 @@ receiver_name(const rlf_graph *graph, const rlf_node *node)
                               : graph->resources.data[node->receiver].name;
 }
 
+/* The lines of an expression program. */
+static void
+put_program(const rlf_expr *program, int depth, rlf_buf *out)
+{
+    rlf_buf lines = {0};
+    rlf_expr_print(program, &lines);
+    for (const char *p = lines.p; p && *p;) {
+        size_t n = strcspn(p, "\n");
+        rlf_buf_printf(out, "%*s| %.*s\n", 4 * depth + 4, "", (int)n, p);
+        p += n + (p[n] == '\n');
+    }
+    rlf_buf_free(&lines);
+}
+
 static void put_region(const rlf_graph *graph, int region, int depth,
                        rlf_buf *out);
 
@@ -131,16 +145,8 @@ put_node(const rlf_graph *graph, const rlf_node *node, int depth, rlf_buf *out)
     const rlf_expr *program = node->expr   ? node->expr
                               : node->loss ? node->loss->program
                                            : NULL;
-    if (program) {
-        rlf_buf lines = {0};
-        rlf_expr_print(program, &lines);
-        for (const char *p = lines.p; p && *p;) {
-            size_t n = strcspn(p, "\n");
-            rlf_buf_printf(out, "%*s| %.*s\n", 4 * depth + 4, "", (int)n, p);
-            p += n + (p[n] == '\n');
-        }
-        rlf_buf_free(&lines);
-    }
+    if (program)
+        put_program(program, depth, out);
     for (int i = 0; i < node->n_regions; i++) {
         const rlf_region *r = &graph->regions.data[node->regions[i]];
         rlf_buf_printf(out, "%*s{", 4 * depth, "");
@@ -170,7 +176,12 @@ rlf_graph_dump_text(const rlf_graph *graph, rlf_buf *out)
         rlf_buf_printf(out, "%s %s = %s", resource_word(r->kind), r->name,
                        r->constructor ? r->constructor : "");
         put_args(graph, r->args, r->n_args, out);
+        if (r->source >= 0 && r->kind != RLF_RESOURCE_MODEL)
+            rlf_buf_printf(out, " of %s",
+                           graph->resources.data[r->source].name);
         rlf_buf_putc(out, '\n');
+        if (r->condition)
+            put_program(r->condition, 0, out);
     }
     rlf_buf_printf(out, "flow %s\n", graph->name ? graph->name : "");
     put_region(graph, 0, 1, out);
