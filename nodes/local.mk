@@ -40,6 +40,8 @@ libnodes_la_SOURCES = \
 
 check_PROGRAMS += tests/unit/nodes_draw
 tests_unit_nodes_draw_LDADD = $(NODES_LIBS)
+check_PROGRAMS += tests/unit/nodes_data
+tests_unit_nodes_data_LDADD = $(NODES_LIBS)
 EXTRA_DIST += tests/unit/nodes.h
 check_PROGRAMS += tests/unit/nodes_sets
 tests_unit_nodes_sets_LDADD = $(NODES_LIBS)
