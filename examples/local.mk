@@ -1,6 +1,7 @@
 # examples: programs to run and copy, installed as $(pkgdatadir)/examples/...
 nobase_dist_pkgdata_DATA += \
 	%D%/arith_seq.rlf \
+	%D%/curriculum.rlf \
 	%D%/grpo.rlf \
 	%D%/ppo.rlf \
 	%D%/reinforce_pp.rlf \
