@@ -44,8 +44,13 @@ refuse(rlf_sema *s, bool lowers)
         return;
     for (size_t i = 0; i < s->refusals.count; i++) {
         const rlf_refusal *r = &s->refusals.data[i];
-        if (r->lowers == lowers)
+        if (r->lowers != lowers)
+            continue;
+        rlf_diag *diag =
             rlf_diag_error(s->diags, "unsupported", r->span, "%s", r->text);
+        rlf_diag_hint(s->diags, diag,
+                      "the program is right, but this version of rlflow cannot "
+                      "run this part of it");
     }
 }
 

@@ -15,8 +15,9 @@
 typedef enum rlf_strategy {
     RLF_STRATEGY_NONE,       /* nothing said */
     RLF_STRATEGY_FLATTEN,    /* every call on all ranks, one after another */
-    RLF_STRATEGY_INTERLEAVE, /* models share ranks in turn */
-    RLF_STRATEGY_SEPARATE,   /* what trains and what only reads apart */
+    RLF_STRATEGY_INTERLEAVE, /* calls that do not need each other apart */
+    RLF_STRATEGY_SEPARATE,   /* training apart from sampling and reading, which
+                                have copies of the weights */
     RLF_STRATEGIES
 } rlf_strategy;
 

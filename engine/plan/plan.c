@@ -71,6 +71,8 @@ place_all(rlf_plan *plan, rlf_arena *arena)
 static const char *
 not_yet(const rlf_place_row *row)
 {
+    if (row->table)
+        return "the pipeline of a table's file (schedule:) cannot be run yet";
     if (row->shards > 1 || row->lanes > 1)
         return "sums are made in one part: shards: and lanes: above 1 cannot "
                "run yet";

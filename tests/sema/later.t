@@ -24,9 +24,11 @@ flow f(batch: prompts[8]) {
 test.rlf:15:17: error: one value for each word of the vocabulary cannot be computed yet
    15 |             p = student.logprobs(mini)
       |                 ^~~~~~~~~~~~~~~~~~~~~~
+hint: the program is right, but this version of rlflow cannot run this part of it
 test.rlf:16:45: error: one value for each word of the vocabulary cannot be computed yet
    16 |             minimize mean(sum(exp(p) * (p - teacher.logprobs(roll)) over vocab) over batch)
       |                                             ^~~~~~~~~~~~~~~~~~~~~~
+hint: the program is right, but this version of rlflow cannot run this part of it
 === entropy, outside of updates and in one, through a def
 import "std/advantage"
 import "std/loss"
@@ -56,12 +58,15 @@ flow f(batch: prompts[8]) {
 test.rlf:14:9: error: one value for each word of the vocabulary cannot be computed yet
    14 |     p = student.logprobs(roll)
       |         ^~~~~~~~~~~~~~~~~~~~~~
+hint: the program is right, but this version of rlflow cannot run this part of it
 test.rlf:19:13: error: one value for each word of the vocabulary cannot be computed yet
    19 |         q = student.logprobs(roll)
       |             ^~~~~~~~~~~~~~~~~~~~~~
+hint: the program is right, but this version of rlflow cannot run this part of it
 test.rlf:23:42: error: one value for each word of the vocabulary cannot be computed yet
    23 |     update student minimize mean(entropy(teacher.logprobs(roll)) * student.logprob(roll) over batch)
       |                                          ^~~~~~~~~~~~~~~~~~~~~~
+hint: the program is right, but this version of rlflow cannot run this part of it
 === a value per word that is not brought up
 import "std/advantage"
 import "std/loss"
@@ -258,12 +263,15 @@ flow f(batch: prompts[8]) {
 test.rlf:12:48: error: tools cannot run yet
    12 |     roll = student.generate(batch, max_new: 8, tool: lookup, turns: 4)
       |                                                ^~~~~~~~~~~~
+hint: the program is right, but this version of rlflow cannot run this part of it
 test.rlf:13:29: error: turns cannot run yet
    13 |     report turns = mean(max(roll.turn over tokens) over batch), first = mean(roll.logprob * (roll.tu...
       |                             ^~~~~~~~~
+hint: the program is right, but this version of rlflow cannot run this part of it
 test.rlf:13:94: error: turns cannot run yet
    13 | ...ean(max(roll.turn over tokens) over batch), first = mean(roll.logprob * (roll.turn == 1) over batch)
       |                                                                             ^~~~~~~~~
+hint: the program is right, but this version of rlflow cannot run this part of it
 === tools that are none
 import "std/advantage"
 import "std/loss"
@@ -393,6 +401,7 @@ flow f(batch: prompts[8]) {
 test.rlf:12:45: error: sampling ahead of training cannot run yet
    12 |     a = student.generate(batch, max_new: 8, ahead: 1)
       |                                             ^~~~~~~~
+hint: the program is right, but this version of rlflow cannot run this part of it
 === ahead of nothing
 import "std/advantage"
 import "std/loss"
