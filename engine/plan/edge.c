@@ -39,26 +39,70 @@ part_of(const rlf_side *side, int64_t n, int64_t row)
     return rlf_range_owner(n, part_count(side), row);
 }
 
-/* Whether the rank at `place` has the rows of `part`. */
-static bool
-has_part(const rlf_side *side, int place, int part)
+/* Who has which part: the places of part k are list[first[k]] up to
+ * list[first[k + 1]]. A place has one part, or none (-1). */
+typedef struct members {
+    int *first, *list, *part;
+} members;
+
+/* The part of the rank at `place`, -1 if it has none. */
+static int
+part_at(const rlf_side *side, int place)
 {
     rlf_coordinates at = rlf_layout_at(side->layout, place);
     if (side->last && at.pp != side->layout->pp - 1)
-        return false;
-    return side->deal == RLF_DEAL_ALL  ? true
-           : side->deal == RLF_DEAL_DP ? at.dp == part
-           : side->deal == RLF_DEAL_PP ? at.pp == part
-                                       : place == part;
+        return -1;
+    return side->deal == RLF_DEAL_ALL  ? 0
+           : side->deal == RLF_DEAL_DP ? at.dp
+           : side->deal == RLF_DEAL_PP ? at.pp
+                                       : place;
 }
 
-static bool
-rank_has_part(const rlf_side *side, int rank, int part)
+static members
+find_members(const rlf_side *side)
 {
-    for (int i = 0; i < side->layout->n_ranks; i++)
-        if (side->layout->ranks[i] == rank)
-            return has_part(side, i, part);
-    return false;
+    int parts = part_count(side), n = side->layout->n_ranks;
+    members m = {.first = rlf_calloc((size_t)parts + 2, sizeof(int)),
+                 .list = rlf_malloc(sizeof(int) * (size_t)n),
+                 .part = rlf_malloc(sizeof(int) * (size_t)n)};
+    for (int i = 0; i < n; i++) {
+        m.part[i] = part_at(side, i);
+        m.first[m.part[i] + 2]++; /* two ahead; that of -1 is no part's */
+    }
+    m.first[1] = 0;
+    for (int k = 2; k <= parts + 1; k++)
+        m.first[k] += m.first[k - 1];
+    for (int i = 0; i < n; i++)
+        if (m.part[i] >= 0)
+            m.list[m.first[m.part[i] + 1]++] = i;
+    return m;
+}
+
+static void
+free_members(members *m)
+{
+    free(m->first);
+    free(m->list);
+    free(m->part);
+}
+
+/* The place of each place's rank in the other layout, -1 if not there. */
+static int *
+places_in(const rlf_layout *other, const rlf_layout *layout)
+{
+    int world = 0;
+    for (int i = 0; i < other->n_ranks; i++)
+        world = other->ranks[i] >= world ? other->ranks[i] + 1 : world;
+    int *place = rlf_malloc(sizeof *place * (size_t)(world + 1));
+    int *out = rlf_malloc(sizeof *out * (size_t)layout->n_ranks);
+    for (int i = 0; i < world; i++)
+        place[i] = -1;
+    for (int i = 0; i < other->n_ranks; i++)
+        place[other->ranks[i]] = i;
+    for (int i = 0; i < layout->n_ranks; i++)
+        out[i] = layout->ranks[i] < world ? place[layout->ranks[i]] : -1;
+    free(place);
+    return out;
 }
 
 const char *
@@ -83,24 +127,31 @@ rlf_side_protocol(const rlf_side *side)
 
 /* Messages without sources */
 
-/* One message for each rank that needs the bucket's rows. */
+typedef struct maker {
+    const rlf_side *have, *need;
+    members holders, receivers;
+    int *place; /* by place of need: that in have */
+    messages list;
+} maker;
+
+/* One message for each rank that needs the bucket's rows and has them not. */
 static void
-add_bucket(const rlf_side *have, const rlf_side *need, int have_part,
-           int need_part, rlf_transfer transfer, messages *out)
+add_bucket(maker *m, int have_part, int need_part, rlf_transfer transfer)
 {
-    for (int i = 0; i < need->layout->n_ranks; i++) {
-        transfer.to = need->layout->ranks[i];
-        if (has_part(need, i, need_part) &&
-            !rank_has_part(have, transfer.to, have_part))
-            RLF_PUSH(out, (message){transfer, have_part});
+    const members *r = &m->receivers;
+    for (int i = r->first[need_part]; i < r->first[need_part + 1]; i++) {
+        int there = m->place[r->list[i]];
+        transfer.to = m->need->layout->ranks[r->list[i]];
+        if (there < 0 || m->holders.part[there] != have_part)
+            RLF_PUSH(&m->list, (message){transfer, have_part});
     }
 }
 
 /* Sort the rows by (part they are in, part they go to), then by number. */
 static void
-collect(const rlf_side *have, const rlf_side *need, int64_t n,
-        const int64_t *bytes, rlf_arena *arena, messages *out)
+collect(maker *m, int64_t n, const int64_t *bytes, rlf_arena *arena)
 {
+    const rlf_side *have = m->have, *need = m->need;
     int64_t parts = part_count(need), buckets = part_count(have) * parts;
     int64_t *start = rlf_calloc((size_t)buckets + 1, sizeof *start);
     int64_t *size = rlf_calloc((size_t)buckets, sizeof *size);
@@ -118,11 +169,10 @@ collect(const rlf_side *have, const rlf_side *need, int64_t n,
 #undef BUCKET
     for (int64_t b = 0, first = 0; b < buckets; first = start[b++])
         if (start[b] > first)
-            add_bucket(have, need, (int)(b / parts), (int)(b % parts),
+            add_bucket(m, (int)(b / parts), (int)(b % parts),
                        (rlf_transfer){.n_rows = start[b] - first,
                                       .rows = rows + first,
-                                      .bytes = size[b]},
-                       out);
+                                      .bytes = size[b]});
     free(size);
     free(start);
 }
@@ -153,22 +203,23 @@ by_receiver(const void *a, const void *b)
 /* The rank with the least to send among those that have the rows, on the
  * receiver's machine if any is there. Returns its place. */
 static int
-choose_source(const rlf_side *have, const message *m, const int *machine,
+choose_source(const maker *m, const message *x, const int *machine,
               const int64_t *load)
 {
-    const int *ranks = have->layout->ranks;
+    const int *ranks = m->have->layout->ranks;
+    const int *list = m->holders.list, *first = m->holders.first + x->have_part;
     int best = -1;
     bool best_near = false;
-    for (int i = 0; i < have->layout->n_ranks; i++) {
-        if (!has_part(have, i, m->have_part))
-            continue;
-        bool near = machine && machine[ranks[i]] == machine[m->transfer.to];
+    for (int k = first[0]; k < first[1]; k++) {
+        int i = list[k];
+        bool near = machine && machine[ranks[i]] == machine[x->transfer.to];
         if (best < 0 || near > best_near ||
             (near == best_near && load[i] < load[best])) {
             best = i;
             best_near = near;
         }
     }
+    RLF_ASSERT(best >= 0);
     return best;
 }
 
@@ -177,21 +228,28 @@ rlf_edge_make(const rlf_side *have, const rlf_side *need, int64_t n,
               const int64_t *bytes, const int *machine, rlf_arena *arena,
               rlf_edge *out)
 {
-    messages list = {0};
+    maker m = {.have = have,
+               .need = need,
+               .holders = find_members(have),
+               .receivers = find_members(need),
+               .place = places_in(have->layout, need->layout)};
     int64_t *load = rlf_calloc((size_t)have->layout->n_ranks, sizeof *load);
-    collect(have, need, n, bytes, arena, &list);
-    if (list.count)
-        qsort(list.data, list.count, sizeof *list.data, largest_first);
-    out->count = (int)list.count;
-    out->list = RLF_NEW_ARRAY(arena, rlf_transfer, list.count);
+    collect(&m, n, bytes, arena);
+    if (m.list.count)
+        qsort(m.list.data, m.list.count, sizeof *m.list.data, largest_first);
+    out->count = (int)m.list.count;
+    out->list = RLF_NEW_ARRAY(arena, rlf_transfer, m.list.count);
     for (int i = 0; i < out->count; i++) {
-        int place = choose_source(have, &list.data[i], machine, load);
-        out->list[i] = list.data[i].transfer;
+        int place = choose_source(&m, &m.list.data[i], machine, load);
+        out->list[i] = m.list.data[i].transfer;
         out->list[i].from = have->layout->ranks[place];
         load[place] += out->list[i].bytes;
     }
     qsort(out->list, (size_t)out->count, sizeof *out->list, by_receiver);
-    RLF_VEC_FREE(&list);
+    RLF_VEC_FREE(&m.list);
+    free_members(&m.holders);
+    free_members(&m.receivers);
+    free(m.place);
     free(load);
 }
 
