@@ -138,11 +138,26 @@ declared(rlf_sema *s, const rlf_found *found, const rlf_ast_name *name)
     }
 }
 
+static void
+of_a_round(rlf_sema *s, const rlf_ast_name *name, const rlf_named *named)
+{
+    rlf_diag *diag = rlf_diag_error(
+        s->diags, "collect", name->span,
+        "'%s' is made anew in each round of the collect and is nothing "
+        "after it",
+        name->text);
+    rlf_diag_note(s->diags, diag, named->span, "made here");
+    rlf_diag_hint(s->diags, diag,
+                  "name it before the collect, or make it of what was kept");
+}
+
 static rlf_thing
 eval_name(rlf_sema *s, const rlf_ast_name *name)
 {
     rlf_found found;
     if (rlf_name_find(s, name, &found)) {
+        if (found.local && found.local->round)
+            of_a_round(s, name, found.local);
         rlf_thing thing =
             found.local ? found.local->thing : declared(s, &found, name);
         thing.span = name->span;

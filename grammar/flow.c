@@ -31,10 +31,9 @@ one_argument(rlf_sema *s, const rlf_ast_expr *e)
     return args;
 }
 
-/* Match one expression to the class's only formal; NULL after a message. */
-static rlf_item *
-item_of(rlf_sema *s, const rlf_node_class *class, int resource,
-        const rlf_ast_expr *e, rlf_span span)
+rlf_item *
+rlf_item_of(rlf_sema *s, const rlf_node_class *class, int resource,
+            const rlf_ast_expr *e, rlf_span span)
 {
     if (!supported(s, class, span)) {
         rlf_eval(s, e);
@@ -70,13 +69,6 @@ body(rlf_sema *s, int item, const rlf_ast_block *block, int part)
     s->part = part;
     rlf_sema_block(s, block);
     s->part = before;
-}
-
-static int
-new_part(rlf_sema *s, int parent)
-{
-    RLF_PUSH_IN(s->arena, &s->parts, (rlf_part){.parent = parent});
-    return (int)s->parts.count - 1;
 }
 
 /* ---- names and states ---- */
@@ -210,7 +202,7 @@ set_state(rlf_sema *s, const rlf_ast_stmt *stmt, const rlf_found *found)
     const rlf_node_class *class =
         rlf_classes_find(s->classes, RLF_ROLE_SET_STATE, RLF_RECEIVER_STATE,
                          rows > 0 ? "set_rows" : "set_state");
-    rlf_item *item = item_of(s, class, state, stmt->value, stmt->span);
+    rlf_item *item = rlf_item_of(s, class, state, stmt->value, stmt->span);
     if (!item || (rows > 0 && !fits_rows(s, item, state, stmt->value)))
         return;
     RLF_PUSH_IN(s->arena, &item->writes, state);
@@ -285,7 +277,7 @@ loop(rlf_sema *s, const rlf_ast_stmt *stmt)
     }
     if (!good)
         return;
-    int index = rlf_item_place(s, item), part = new_part(s, index);
+    int index = rlf_item_place(s, item), part = rlf_part_new(s, index);
     rlf_scope *outside = s->scope;
     rlf_loop *around = s->loop, *mine = RLF_NEW_ARRAY(s->arena, rlf_loop, n);
     rlf_scope_push(s, outside, outside->module);
@@ -308,14 +300,14 @@ loop(rlf_sema *s, const rlf_ast_stmt *stmt)
 static void
 branch(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
-    rlf_item *item = item_of(s, class_of(s, RLF_ROLE_IF, RLF_RECEIVER_NONE), -1,
-                             stmt->value, stmt->span);
+    rlf_item *item = rlf_item_of(s, class_of(s, RLF_ROLE_IF, RLF_RECEIVER_NONE),
+                                 -1, stmt->value, stmt->span);
     if (!item)
         return;
     int index = rlf_item_place(s, item);
-    body(s, index, stmt->body, new_part(s, index));
+    body(s, index, stmt->body, rlf_part_new(s, index));
     if (stmt->other)
-        body(s, index, stmt->other, new_part(s, index));
+        body(s, index, stmt->other, rlf_part_new(s, index));
 }
 
 static void
@@ -323,12 +315,13 @@ every(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
     if (forbidden(s, stmt->span, "every"))
         return;
-    rlf_item *item = item_of(s, class_of(s, RLF_ROLE_EVERY, RLF_RECEIVER_NONE),
-                             -1, stmt->value, stmt->span);
+    rlf_item *item =
+        rlf_item_of(s, class_of(s, RLF_ROLE_EVERY, RLF_RECEIVER_NONE), -1,
+                    stmt->value, stmt->span);
     if (!item)
         return;
     int index = rlf_item_place(s, item);
-    body(s, index, stmt->body, new_part(s, index));
+    body(s, index, stmt->body, rlf_part_new(s, index));
 }
 
 static void
@@ -336,8 +329,9 @@ leave(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
     if (forbidden(s, stmt->span, "break"))
         return;
-    rlf_item *item = item_of(s, class_of(s, RLF_ROLE_BREAK, RLF_RECEIVER_NONE),
-                             -1, stmt->value, stmt->span);
+    rlf_item *item =
+        rlf_item_of(s, class_of(s, RLF_ROLE_BREAK, RLF_RECEIVER_NONE), -1,
+                    stmt->value, stmt->span);
     if (item)
         rlf_item_place(s, item);
 }
@@ -351,44 +345,6 @@ checkpoint(rlf_sema *s, const rlf_ast_stmt *stmt)
         !supported(s, class, stmt->span))
         return;
     rlf_item_place(s, rlf_item_new(s, class, -1, stmt->span));
-}
-
-/* Draws again until enough is kept. Its names go on after it; its block is
- * checked as if it ran once. */
-static void
-collect(rlf_sema *s, const rlf_ast_stmt *stmt)
-{
-    if (forbidden(s, stmt->span, "collect"))
-        return;
-    const rlf_node_class *class =
-        class_of(s, RLF_ROLE_COLLECT, RLF_RECEIVER_NONE);
-    rlf_ast_expr name = {.kind = RLF_AST_NAME,
-                         .span = stmt->name.span,
-                         .at = stmt->name.span,
-                         .name = stmt->name};
-    rlf_thing thing = rlf_eval(s, &name);
-    rlf_thing_set(s, &thing, stmt->name.span);
-    if (class) {
-        rlf_item *item = rlf_item_new(s, class, -1, stmt->span);
-        rlf_args_match(s, stmt->args, class->formals, class->n_formals, false,
-                       class->name, stmt->name.span, item);
-    }
-    bool kept = false;
-    for (size_t i = 0; i < stmt->body->stmts.count; i++) {
-        const rlf_ast_stmt *inner = stmt->body->stmts.data[i];
-        kept = kept || inner->kind == RLF_AST_KEEP;
-        if (inner->kind == RLF_AST_UPDATE || inner->kind == RLF_AST_SET)
-            rlf_diag_error(s->diags, "statement", inner->span,
-                           "a collect holds no update and no ':='");
-        else if (inner->kind == RLF_AST_KEEP)
-            rlf_eval_number(s, inner->value);
-        else if (inner->kind == RLF_AST_LET)
-            rlf_name_give(s, &inner->name, rlf_eval(s, inner->value));
-    }
-    if (!kept)
-        rlf_diag_error(s->diags, "statement", stmt->span,
-                       "a collect ends with 'keep c'");
-    supported(s, class, rlf_span_join(stmt->span, stmt->name.span));
 }
 
 /* ---- reports ---- */
@@ -442,9 +398,29 @@ misplaced(rlf_sema *s, const rlf_ast_stmt *stmt, const char *what,
                    what, where);
 }
 
-static void
-statement(rlf_sema *s, const rlf_ast_stmt *stmt)
+/* What a collect cannot hold: it would change something in each round, or
+ * leave it in the middle. */
+static bool
+fits_collect(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
+    const char *what = stmt->kind == RLF_AST_UPDATE || stmt->kind == RLF_AST_SET
+                           ? "no update and no ':='"
+                       : stmt->kind == RLF_AST_COLLECT ? "no other collect"
+                       : stmt->kind == RLF_AST_BREAK && !s->loop
+                           ? "no break: 'rounds:' ends it"
+                           : NULL;
+    if (!s->collecting || !what)
+        return true;
+    rlf_diag_error(s->diags, "statement", stmt->span, "a collect holds %s",
+                   what);
+    return false;
+}
+
+void
+rlf_sema_statement(rlf_sema *s, const rlf_ast_stmt *stmt)
+{
+    if (!fits_collect(s, stmt))
+        return;
     switch (stmt->kind) {
     case RLF_AST_LET:
         rlf_name_give(s, &stmt->name, rlf_eval(s, stmt->value));
@@ -463,7 +439,7 @@ statement(rlf_sema *s, const rlf_ast_stmt *stmt)
         misplaced(s, stmt, "return", "a def");
         break;
     case RLF_AST_KEEP:
-        misplaced(s, stmt, "keep", "a collect");
+        misplaced(s, stmt, "keep", "a collect, at its end");
         break;
     case RLF_AST_BREAK:
         leave(s, stmt);
@@ -481,7 +457,8 @@ statement(rlf_sema *s, const rlf_ast_stmt *stmt)
         every(s, stmt);
         break;
     case RLF_AST_COLLECT:
-        collect(s, stmt);
+        if (!forbidden(s, stmt->span, "collect"))
+            rlf_sema_collect(s, stmt);
         break;
     case RLF_AST_IF:
         branch(s, stmt);
@@ -495,7 +472,7 @@ rlf_sema_block(rlf_sema *s, const rlf_ast_block *block)
     rlf_scope *outside = s->scope;
     rlf_scope_push(s, outside, outside->module);
     for (size_t i = 0; i < block->stmts.count; i++)
-        statement(s, block->stmts.data[i]);
+        rlf_sema_statement(s, block->stmts.data[i]);
     s->scope = outside;
 }
 
@@ -592,7 +569,7 @@ rlf_sema_flow(rlf_sema *s)
         return;
     s->graph->name = flow->name.text;
     s->graph->doc = flow->doc ? flow->doc : module->program->doc;
-    s->part = new_part(s, -1);
+    s->part = rlf_part_new(s, -1);
     rlf_scope_push(s, NULL, module);
     for (size_t i = 0; flow->binds && i < flow->binds->count; i++)
         draw(s, &flow->binds->data[i]);

@@ -10,6 +10,7 @@ rlf_item_new(rlf_sema *s, const rlf_node_class *class, int receiver,
     item->receiver = receiver;
     item->update = -1;
     item->node = -1;
+    item->keep = -1;
     item->span = span;
     return item;
 }
@@ -81,6 +82,13 @@ rlf_item_output_set(rlf_sema *s, int item, int set)
     s->makers.data[set].port = (int)it->outputs.count;
     RLF_PUSH_IN(s->arena, &it->outputs,
                 (rlf_item_output){true, set, s->graph->sets.data[set].name});
+}
+
+int
+rlf_part_new(rlf_sema *s, int parent)
+{
+    RLF_PUSH_IN(s->arena, &s->parts, (rlf_part){.parent = parent});
+    return (int)s->parts.count - 1;
 }
 
 bool

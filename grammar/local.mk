@@ -8,6 +8,7 @@ libgrammar_la_SOURCES = \
 	%D%/builtin.c \
 	%D%/builtin.def \
 	%D%/call.c \
+	%D%/collect.c \
 	%D%/compile.c \
 	%D%/compile.h \
 	%D%/data.c \

@@ -12,6 +12,23 @@
 /* ---- looking ---- */
 
 static void mark_item(rlf_lower *l, int item);
+static void mark_set(rlf_lower *l, int set);
+static void mark_term(rlf_lower *l, int term);
+
+/* Output `port` of a collect needs what it is made of; of other items nothing
+ * that the item itself does not need. */
+static void
+mark_source(rlf_lower *l, int item, int port)
+{
+    int keep = l->s->items.data[item].keep;
+    if (keep < 0 || port < 0)
+        return;
+    const rlf_item_input *in = &l->s->items.data[keep].inputs.data[port + 1];
+    if (in->is_set)
+        mark_set(l, in->id);
+    else
+        mark_term(l, in->id);
+}
 
 static void
 mark_term(rlf_lower *l, int term)
@@ -24,15 +41,19 @@ mark_term(rlf_lower *l, int term)
         if (t->arg[k] >= 0)
             mark_term(l, t->arg[k]);
     }
-    if (t->kind == RLF_TERM_OUT)
+    if (t->kind == RLF_TERM_OUT) {
         mark_item(l, t->item);
+        mark_source(l, t->item, t->port);
+    }
 }
 
 static void
 mark_set(rlf_lower *l, int set)
 {
     int item = l->s->makers.data[set].item;
-    if (item < 0)
+    if (item >= 0)
+        mark_source(l, item, l->s->makers.data[set].port);
+    else
         item = l->piece_of[set];
     mark_item(l, item);
 }
@@ -46,7 +67,9 @@ mark_item(rlf_lower *l, int item)
     if (!it->looking)
         return;
     it->looking = false;
-    for (size_t i = 0; i < it->inputs.count; i++) {
+    /* A keep needs its condition; what it keeps is marked by who reads it. */
+    size_t n = it->class->role == RLF_ROLE_KEEP ? 1 : it->inputs.count;
+    for (size_t i = 0; i < n; i++) {
         if (it->inputs.data[i].is_set)
             mark_set(l, it->inputs.data[i].id);
         else
@@ -230,6 +253,51 @@ first_model(const rlf_graph *graph)
     return -1;
 }
 
+/* What is read by the same model is read so on both sides of a collect. */
+static void
+share_readers(rlf_sema *s)
+{
+    rlf_set *sets = s->graph->sets.data;
+    for (size_t i = 0; i < s->items.count; i++) {
+        const rlf_item *it = &s->items.data[i];
+        for (size_t k = 0; it->keep >= 0 && k < it->outputs.count; k++) {
+            if (!it->outputs.data[k].is_set)
+                continue;
+            int *kept = &sets[it->outputs.data[k].id].model;
+            int *drawn =
+                &sets[s->items.data[it->keep].inputs.data[k + 1].id].model;
+            if (*kept < 0)
+                *kept = *drawn;
+            else if (*drawn < 0)
+                *drawn = *kept;
+        }
+    }
+}
+
+/* ---- what is kept ---- */
+
+/* Named in a collect, but not used after it: it need not be kept. */
+static void
+drop_unused(rlf_sema *s, int item)
+{
+    rlf_item *it = &s->items.data[item], *keep = &s->items.data[it->keep];
+    size_t n = 0;
+    for (size_t i = 0; i < it->outputs.count; i++) {
+        rlf_item_output out = it->outputs.data[i];
+        if (!out.is_set && !s->terms.data[out.id].uses)
+            continue;
+        it->outputs.data[n] = out;
+        keep->inputs.data[n + 1] = keep->inputs.data[i + 1];
+        if (out.is_set)
+            s->makers.data[out.id].port = (int)n;
+        else
+            s->terms.data[out.id].port = (int)n;
+        n++;
+    }
+    it->outputs.count = n;
+    keep->inputs.count = n + 1;
+}
+
 /* Token counts of a response that is given as a text need a tokenizer: that of
  * the model that reads it, or if none does, of the program's first model. */
 static void
@@ -397,20 +465,31 @@ emit_regions(rlf_lower *l, int item)
     for (size_t i = 0; i < it->regions.count; i++) {
         rlf_part *part = &s->parts.data[it->regions.data[i]];
         regions[i] = part->index = rlf_graph_add_region(s->graph, it->node);
-        int *args = RLF_NEW_ARRAY(s->arena, int, part->sets.count);
+        int *args =
+            RLF_NEW_ARRAY(s->arena, int, part->sets.count + part->terms.count);
         for (size_t k = 0; k < part->sets.count; k++) {
             rlf_item_output out = {true, part->sets.data[k], NULL};
             args[k] = make_output(l, &out, it->span);
         }
+        for (size_t k = 0; k < part->terms.count; k++) {
+            rlf_item_output out = {false, part->terms.data[k], NULL};
+            args[part->sets.count + k] = make_output(l, &out, it->span);
+        }
         rlf_region *region = &s->graph->regions.data[part->index];
         region->args = args;
-        region->n_args = (int)part->sets.count;
+        region->n_args = (int)(part->sets.count + part->terms.count);
     }
     rlf_node *node = &s->graph->nodes.data[it->node];
     node->regions = regions;
     node->n_regions = (int)it->regions.count;
     for (size_t i = 0; i < it->regions.count; i++)
         emit_part(l, it->regions.data[i]);
+    if (it->keep < 0)
+        return;
+    rlf_region *region = &s->graph->regions.data[regions[0]];
+    node = &s->graph->nodes.data[s->items.data[it->keep].node];
+    region->gives = node->inputs;
+    region->n_gives = node->n_inputs;
 }
 
 static void
@@ -479,10 +558,16 @@ rlf_sema_lower(rlf_sema *s)
     for (size_t p = 0; p < s->parts.count; p++)
         l.parts[p].places =
             RLF_NEW_ARRAY(s->arena, rlf_needs, s->parts.data[p].items.count);
+    for (size_t i = 0; i < s->items.count; i++) {
+        if (s->items.data[i].keep >= 0)
+            drop_unused(s, (int)i);
+    }
     mark(&l);
     number_sites(&l);
     demand_part(&l, 0);
+    share_readers(s);
     check_readers(s);
+    share_readers(s);
     if (s->diags->errors)
         return;
     s->parts.data[0].index = 0;

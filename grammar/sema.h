@@ -170,6 +170,8 @@ typedef struct rlf_item {
         size_t count, room;
     } reads, writes, regions;
     int update; /* class update: its number, else -1 */
+    int keep;   /* class collect: its keep, whose inputs are the condition and
+                   then, for each output, what it is made of; else -1 */
     bool looking;
     int node; /* lower.c: the graph's node */
     rlf_span span;
@@ -184,7 +186,11 @@ typedef struct rlf_part {
     struct {
         int *data;
         size_t count, room;
-    } sets;    /* the pieces of a for */
+    } sets; /* the pieces of a for */
+    struct {
+        int *data;
+        size_t count, room;
+    } terms;   /* how many rows a round of a collect draws */
     int index; /* lower.c: the graph's region */
 } rlf_part;
 
@@ -207,6 +213,7 @@ struct rlf_scope {
 typedef struct rlf_named {
     rlf_thing thing;
     rlf_span span;
+    bool round; /* a collect made it in each round: it is nothing now */
 } rlf_named;
 
 /* What a declaration turned out to be. */
@@ -278,6 +285,7 @@ typedef struct rlf_sema {
         rlf_refusal *data;
         size_t count, room;
     } refusals;
+    bool collecting;     /* in the block of a collect */
     int nesting;         /* expressions inside one another */
     int expanding;       /* defs inside one another */
     rlf_span operand[2]; /* of the operation in hand, as written; or nowhere */
@@ -387,6 +395,8 @@ int rlf_level_reduce(rlf_sema *s, const char *function, int x,
 
 /* ---- set.c ---- */
 
+/* Enter a set that nobody makes yet. */
+int rlf_set_add(rlf_sema *s, rlf_set set);
 /* The domain of all rows of a data set, below that of the one that it is a
  * choice of (or -1). */
 int rlf_set_all_rows(rlf_sema *s, const char *name, int above, rlf_span span);
@@ -476,13 +486,21 @@ int rlf_item_place(rlf_sema *s, const rlf_item *item);
 int rlf_item_output_term(rlf_sema *s, int item, int domain, bool text, int set,
                          const char *name);
 void rlf_item_output_set(rlf_sema *s, int item, int set);
+/* One expression as the only argument of the class: an item that is not placed
+ * yet, or NULL after a message. */
+rlf_item *rlf_item_of(rlf_sema *s, const rlf_node_class *class, int resource,
+                      const rlf_ast_expr *e, rlf_span span);
+/* A region that is the body of an item (-1: the flow). */
+int rlf_part_new(rlf_sema *s, int parent);
 /* Is region `inner` region `outer`, or inside of it? */
 bool rlf_part_holds(const rlf_sema *s, int outer, int inner);
 
-/* ---- flow.c, update.c ---- */
+/* ---- flow.c, collect.c, update.c ---- */
 
 void rlf_sema_flow(rlf_sema *s);
 void rlf_sema_block(rlf_sema *s, const rlf_ast_block *block);
+void rlf_sema_statement(rlf_sema *s, const rlf_ast_stmt *stmt);
+void rlf_sema_collect(rlf_sema *s, const rlf_ast_stmt *stmt);
 void rlf_sema_update(rlf_sema *s, const rlf_ast_stmt *stmt);
 /* A live call, if class and receiver make it one; its term. */
 bool rlf_update_live(rlf_sema *s, const rlf_item *item, int set, int *term);

@@ -29,8 +29,8 @@ add_tokens(rlf_sema *s, const char *name, int rows, int whole, rlf_span span)
     return rlf_domains_add(&s->graph->domains, d);
 }
 
-static int
-add_set(rlf_sema *s, rlf_set set)
+int
+rlf_set_add(rlf_sema *s, rlf_set set)
 {
     int index = rlf_graph_add_set(s->graph, set);
     RLF_PUSH_IN(s->arena, &s->makers,
@@ -51,16 +51,16 @@ rlf_set_draw(rlf_sema *s, const char *name, int data, bool all, rlf_span span)
     int rows = s->graph->resources.data[data].domain;
     if (!all)
         rows = add_rows(s, name, -1, &rows, 1, span);
-    return add_set(s, (rlf_set){.kind = RLF_SET_DATA,
-                                .name = name,
-                                .prompts = rows,
-                                .samples = rows,
-                                .tokens = -1,
-                                .origin = -1,
-                                .from = -1,
-                                .data = data,
-                                .model = -1,
-                                .span = span});
+    return rlf_set_add(s, (rlf_set){.kind = RLF_SET_DATA,
+                                    .name = name,
+                                    .prompts = rows,
+                                    .samples = rows,
+                                    .tokens = -1,
+                                    .origin = -1,
+                                    .from = -1,
+                                    .data = data,
+                                    .model = -1,
+                                    .span = span});
 }
 
 int
@@ -71,16 +71,16 @@ rlf_set_generated(rlf_sema *s, const char *name, int from, bool several,
     int samples =
         several ? add_rows(s, name, prompts, &prompts, 1, span) : prompts;
     int tokens = add_tokens(s, name, samples, -1, span);
-    return add_set(s, (rlf_set){.kind = RLF_SET_SAMPLED,
-                                .name = name,
-                                .prompts = prompts,
-                                .samples = samples,
-                                .tokens = tokens,
-                                .origin = -1,
-                                .from = from,
-                                .data = s->graph->sets.data[from].data,
-                                .model = model,
-                                .span = span});
+    return rlf_set_add(s, (rlf_set){.kind = RLF_SET_SAMPLED,
+                                    .name = name,
+                                    .prompts = prompts,
+                                    .samples = samples,
+                                    .tokens = tokens,
+                                    .origin = -1,
+                                    .from = from,
+                                    .data = s->graph->sets.data[from].data,
+                                    .model = model,
+                                    .span = span});
 }
 
 int
@@ -88,16 +88,16 @@ rlf_set_asked(rlf_sema *s, const char *name, int domain, int origin,
               rlf_span span)
 {
     int data = origin >= 0 ? s->graph->sets.data[origin].data : -1;
-    return add_set(s, (rlf_set){.kind = RLF_SET_ASKED,
-                                .name = name,
-                                .prompts = domain,
-                                .samples = domain,
-                                .tokens = -1,
-                                .origin = -1,
-                                .from = -1,
-                                .data = data,
-                                .model = -1,
-                                .span = span});
+    return rlf_set_add(s, (rlf_set){.kind = RLF_SET_ASKED,
+                                    .name = name,
+                                    .prompts = domain,
+                                    .samples = domain,
+                                    .tokens = -1,
+                                    .origin = -1,
+                                    .from = -1,
+                                    .data = data,
+                                    .model = -1,
+                                    .span = span});
 }
 
 int
@@ -110,16 +110,16 @@ rlf_set_written(rlf_sema *s, const char *name, int domain, int to,
     int prompts = keeps ? answered->prompts : domain;
     int data = answered->data;
     int tokens = add_tokens(s, name, domain, -1, span);
-    return add_set(s, (rlf_set){.kind = RLF_SET_WRITTEN,
-                                .name = name,
-                                .prompts = prompts,
-                                .samples = domain,
-                                .tokens = tokens,
-                                .origin = -1,
-                                .from = to,
-                                .data = data,
-                                .model = -1,
-                                .span = span});
+    return rlf_set_add(s, (rlf_set){.kind = RLF_SET_WRITTEN,
+                                    .name = name,
+                                    .prompts = prompts,
+                                    .samples = domain,
+                                    .tokens = tokens,
+                                    .origin = -1,
+                                    .from = to,
+                                    .data = data,
+                                    .model = -1,
+                                    .span = span});
 }
 
 int
@@ -142,7 +142,7 @@ rlf_set_part(rlf_sema *s, const char *name, int whole, bool by_prompt,
     set.name = name;
     set.origin = whole;
     set.span = span;
-    return add_set(s, set);
+    return rlf_set_add(s, set);
 }
 
 bool
@@ -185,7 +185,7 @@ rlf_set_belonging(rlf_sema *s, int x, int to, rlf_span span, bool *made)
     set.origin = x;
     set.span = span;
     *made = true;
-    return add_set(s, set);
+    return rlf_set_add(s, set);
 }
 
 int

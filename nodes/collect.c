@@ -199,7 +199,6 @@ const rlf_node_class rlf_node_collect = {
     .n_formals = RLF_COUNT(formals),
     .gives = RLF_GIVES_OTHER,
     .granularity = RLF_GRAIN_BATCH,
-    .unsupported = "collect cannot run yet",
     .infer = rlf_class_no_infer,
     .cost = rlf_class_no_cost,
     .init = init,

@@ -234,6 +234,10 @@ rlf_graph_dump_dot(const rlf_graph *graph, rlf_buf *out)
             for (int k = 0; k < region->n_nodes; k++)
                 rlf_buf_printf(out, "  n%d -> n%d [style=dotted]\n", node->id,
                                region->nodes[k]);
+            if (region->n_gives) /* what is kept: from the keep, its last */
+                rlf_buf_printf(out,
+                               "  n%d -> n%d [style=bold, constraint=false]\n",
+                               region->nodes[region->n_nodes - 1], node->id);
         }
     }
     rlf_buf_puts(out, "}\n");

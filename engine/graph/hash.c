@@ -130,6 +130,17 @@ node_hash(hasher *h, const rlf_node *node)
     return hash;
 }
 
+/* What an output of a collect is made of, and which rounds there are: both
+ * stand in what its block gives, and not in its own inputs. */
+static uint64_t
+kept_hash(hasher *h, const rlf_node *node, int port)
+{
+    const rlf_region *body = &h->graph->regions.data[node->regions[0]];
+    uint64_t hash = add_int(RLF_HASH_INIT, (int64_t)node_hash(h, node));
+    hash = add_int(hash, (int64_t)value_hash(h, body->gives[0]));
+    return add_int(hash, (int64_t)value_hash(h, body->gives[port + 1]));
+}
+
 /* The node whose region gives a value to each iteration. */
 static const rlf_node *
 giver(const rlf_graph *graph, int value)
@@ -147,14 +158,25 @@ value_hash(hasher *h, int value)
     if (h->value[value])
         return h->value[value];
     const rlf_value *v = &h->graph->values.data[value];
-    uint64_t hash = add_int(RLF_HASH_INIT, v->port);
     const rlf_node *node =
         v->node >= 0 ? &h->graph->nodes.data[v->node] : giver(h->graph, value);
-    if (node && node->expr)
+    bool kept = node && v->node >= 0 && node->class->role == RLF_ROLE_COLLECT;
+    /* what else is kept, perhaps for metrics only, moves the ports */
+    uint64_t hash = add_int(RLF_HASH_INIT, kept ? 0 : v->port);
+    if (kept)
+        hash = kept_hash(h, node, v->port);
+    else if (node && node->expr)
         hash = expr_hash(h, node, v->port);
     else if (node)
         hash = add_int(hash, (int64_t)node_hash(h, node));
     return h->value[value] = rlf_hash_mix(hash) | 1;
+}
+
+/* The condition that the rounds of a collect depend on. */
+static int
+given(const rlf_graph *graph, const rlf_node *node)
+{
+    return graph->regions.data[node->regions[0]].gives[0];
 }
 
 uint64_t
@@ -182,6 +204,8 @@ rlf_graph_hash(const rlf_graph *graph)
         bool control = node->n_regions || node->class->role == RLF_ROLE_BREAK;
         if (!node->looking && (node->n_writes || control))
             hash = add_int(hash, (int64_t)node_hash(&h, node));
+        if (node->class->role == RLF_ROLE_COLLECT) /* how many rounds */
+            hash = add_int(hash, (int64_t)value_hash(&h, given(graph, node)));
     }
     return rlf_hash_mix(hash);
 }
