@@ -203,7 +203,7 @@ test.rlf:11:5: error: minimize stands only in an update
 test.rlf:12:5: error: return stands only in a def
    12 |     return 4
       |     ^~~~~~~~
-test.rlf:13:5: error: keep stands only in a collect
+test.rlf:13:5: error: keep stands only in a collect, at its end
    13 |     keep 5
       |     ^~~~~~
 === what changes

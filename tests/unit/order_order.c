@@ -20,6 +20,9 @@ static const rlf_node_class update = {.name = "update",
                                       .role = RLF_ROLE_UPDATE};
 static const rlf_node_class loop = {.name = "for", .role = RLF_ROLE_FOR};
 static const rlf_node_class quit = {.name = "break", .role = RLF_ROLE_BREAK};
+static const rlf_node_class gather = {.name = "collect",
+                                      .role = RLF_ROLE_COLLECT};
+static const rlf_node_class keep = {.name = "keep", .role = RLF_ROLE_KEEP};
 static const rlf_node_class when = {.name = "if", .role = RLF_ROLE_IF};
 
 typedef struct program {
@@ -74,7 +77,7 @@ node(program *p, const rlf_node_class *class, int region, rlf_granularity grain,
         n.n_writes = 1;
         n.writes = ints(p, p->actor, 0, 1);
     }
-    if (class == &loop || class == &when) {
+    if (class == &loop || class == &when || class == &gather) {
         n.n_regions = 1;
         n.regions =
             ints(p, rlf_graph_add_region(p->graph, (int)p->graph->nodes.count),
@@ -117,15 +120,50 @@ make(void)
     return p;
 }
 
+/* collect { batch = draw(count); roll = generate(batch); score = judge(roll);
+ * keep score } gives roll; white = per batch of what was kept; update */
+static program
+make_collect(void)
+{
+    program p = {.arena = rlf_arena_new()};
+    p.sources.arena = p.arena;
+    p.graph = rlf_graph_new(p.arena, &p.sources);
+    p.rows = 1;
+    p.actor = rlf_graph_add_resource(
+        p.graph, (rlf_resource){.kind = RLF_RESOURCE_MODEL, .name = "actor"});
+    int kept = value(&p, "kept"), count = value(&p, "count");
+    p.batch = value(&p, "batch");
+    p.roll = value(&p, "roll");
+    p.score = value(&p, "score");
+    p.white = value(&p, "white");
+    node(&p, &gather, 0, RLF_GRAIN_BATCH, -1, -1, kept);
+    int body = p.graph->nodes.data[0].regions[0];
+    rlf_region *region = &p.graph->regions.data[body];
+    region->args = ints(&p, count, 0, 1);
+    region->n_args = 1;
+    region->gives = ints(&p, p.score, p.roll, 2);
+    region->n_gives = 2;
+    node(&p, &draw, body, RLF_GRAIN_BATCH, count, -1, p.batch);
+    node(&p, &generate, body, RLF_GRAIN_SAMPLE, p.batch, -1, p.roll);
+    node(&p, &judge, body, RLF_GRAIN_SAMPLE, p.roll, -1, p.score);
+    node(&p, &keep, body, RLF_GRAIN_BATCH, p.score, p.roll, -1);
+    node(&p, &arith, 0, RLF_GRAIN_BATCH, kept, -1, p.white);
+    node(&p, &update, 0, RLF_GRAIN_BATCH, p.white, -1, -1);
+    return p;
+}
+
 typedef struct world {
     program *p;
     rlf_order *order;
     uint64_t seed, at;
     int leave_at; /* update after which the break is taken; -1 never */
+    int rounds;   /* of a collect */
     int done[64];
     bool row[64][SAMPLES];
     int n_rows[64];
     int updates, turns, pieces;
+    int asked; /* rounds of the collect that were asked for */
+    int last;  /* the LOOP that answered that there is none */
     bool ok;
 } world;
 
@@ -221,7 +259,7 @@ run(world *w, const rlf_order_command *c)
                                   .n_rows = pieces ? SAMPLES : 0,
                                   .owner = pieces ? owner() : NULL});
     if (class == &generate) {
-        if (w->updates != 0 &&
+        if (w->rounds < 0 && w->updates != 0 &&
             w->updates != (w->leave_at >= 0 ? w->leave_at + 1 : TURNS))
             fault(w, "it generates with weights in between");
         return;
@@ -245,6 +283,54 @@ run(world *w, const rlf_order_command *c)
         finish(w, c->instance, 0, false);
 }
 
+/* Before each round the collect says whether there is one; it has what the
+ * round before gave, and that is complete. */
+static void
+round_of(world *w, const rlf_order_command *c)
+{
+    const rlf_instance *in = rlf_order_instance(w->order, c->instance);
+    const rlf_region *body = &w->p->graph->regions.data[in->node->regions[0]];
+    if ((int)c->iteration != w->asked++)
+        fault(w, "rounds are not counted");
+    for (int i = 0; i < body->n_gives; i++) {
+        struct rlf_origin from = in->input[in->node->n_inputs + i];
+        if (c->iteration == 0 ? from.instance >= 0 : from.instance < 0)
+            fault(w, "it is given what no round gave");
+        else if (from.instance >= 0 && !w->done[from.instance])
+            fault(w, "it is given what is not complete");
+    }
+    bool more = (int)c->iteration < w->rounds;
+    if (!more)
+        w->last = c->instance;
+    w->done[c->instance] = true;
+    tell(w, (rlf_order_event){.kind = RLF_EVENT_DONE,
+                              .instance = c->instance,
+                              .branch = more ? 0 : -1});
+}
+
+/* Every round has its own instances, with keys of their own; what follows is
+ * made of what the last LOOP answered with. */
+static void
+check_rounds(world *w)
+{
+    int rolls = 0, whites = 0;
+    uint64_t keys[64];
+    for (int i = 0; i < rlf_order_count(w->order); i++) {
+        const rlf_instance *in = rlf_order_instance(w->order, i);
+        if (in->node->class == &generate) {
+            for (int k = 0; k < rolls; k++)
+                if (keys[k] == in->iteration)
+                    fault(w, "two rounds have one key");
+            keys[rolls++] = in->iteration;
+        }
+        if (in->node->class == &arith && ++whites &&
+            in->input[0].instance != w->last)
+            fault(w, "what follows is not made of what was kept");
+    }
+    if (rolls != w->rounds || w->asked != w->rounds + 1 || whites != 1)
+        fault(w, "not as many rounds as were asked for");
+}
+
 /* A turn of the generation: some rows complete, in any order. */
 static void
 turn(world *w, int instance)
@@ -261,9 +347,14 @@ turn(world *w, int instance)
 }
 
 static bool
-play(program *p, uint64_t seed, uint32_t piece, int leave_at, world *w)
+play(program *p, uint64_t seed, uint32_t piece, int leave_at, int rounds,
+     world *w)
 {
-    *w = (world){.p = p, .seed = seed, .leave_at = leave_at, .ok = true};
+    *w = (world){.p = p,
+                 .seed = seed,
+                 .leave_at = leave_at,
+                 .rounds = rounds,
+                 .ok = true};
     w->order = rlf_order_new(p->graph, (rlf_policy){.piece = piece});
     rlf_order_begin(w->order);
     int n = 0;
@@ -277,6 +368,10 @@ play(program *p, uint64_t seed, uint32_t piece, int leave_at, world *w)
         }
         if (c.kind == RLF_DO_RUN)
             run(w, &c);
+        else if (c.kind == RLF_DO_LOOP &&
+                 rlf_order_instance(w->order, c.instance)->node->class ==
+                     &gather)
+            round_of(w, &c);
         else if (c.kind == RLF_DO_LOOP)
             finish(w, c.instance, 0, false);
         else
@@ -287,6 +382,8 @@ play(program *p, uint64_t seed, uint32_t piece, int leave_at, world *w)
     for (int i = 0; i < rlf_order_count(w->order); i++)
         if (!w->done[i])
             fault(w, "an instance was left behind");
+    if (rounds >= 0)
+        check_rounds(w);
     rlf_order_free(w->order);
     return w->ok;
 }
@@ -298,20 +395,32 @@ main(void)
     world w;
     bool good = true, streamed = false, waited = true;
     for (uint64_t seed = 0; seed < 300; seed++) {
-        good = play(&p, seed, 1, -1, &w) && good && w.updates == TURNS;
+        good = play(&p, seed, 1, -1, -1, &w) && good && w.updates == TURNS;
         streamed = streamed || w.pieces > 4;
     }
     ok(good, "300 random orders of rows: nothing early, nothing twice");
     ok(streamed, "pieces ran while the generation went on");
     for (uint64_t seed = 0; seed < 20; seed++) {
-        good = play(&p, seed, 0, -1, &w) && good;
+        good = play(&p, seed, 0, -1, -1, &w) && good;
         waited = waited && w.pieces == 0;
     }
     ok(good && waited, "with piece 0 everything waits for the whole set");
     good = true;
     for (uint64_t seed = 0; seed < 20; seed++)
-        good = play(&p, seed, 4, 0, &w) && good && w.updates == 1;
+        good = play(&p, seed, 4, 0, -1, &w) && good && w.updates == 1;
     ok(good, "a break leaves the loop after its first iteration");
+    rlf_arena_free(p.arena);
+
+    p = make_collect();
+    good = true;
+    streamed = false;
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        int rounds = (int)(seed % 5);
+        good = play(&p, seed, 1, -1, rounds, &w) && good && w.updates == 1;
+        streamed = streamed || w.pieces > 0;
+    }
+    ok(good, "a collect runs as many rounds as it asks for, then goes on");
+    ok(streamed, "a round streams as the flow does");
     rlf_arena_free(p.arena);
     return done();
 }
