@@ -2,6 +2,7 @@
 nobase_dist_pkgdata_DATA += \
 	%D%/arith_seq.rlf \
 	%D%/curriculum.rlf \
+	%D%/dapo.rlf \
 	%D%/grpo.rlf \
 	%D%/ppo.rlf \
 	%D%/reinforce_pp.rlf \

@@ -41,6 +41,8 @@ typedef struct state {
     uint32_t drawn;        /* prompts, in all rounds */
     uint32_t accepted;     /* of these: the condition held */
     uint32_t kept;         /* of these: not more than were wanted */
+    uint32_t asked;        /* of the round that is on */
+    bool empty;            /* the data gave fewer than were asked for */
 } state;
 
 static rlf_status
@@ -90,6 +92,7 @@ take_round(const rlf_call *call, state *s)
         s->kept++;
     }
     s->drawn += prompts->count;
+    s->empty = prompts->count < s->asked;
     RLF_PUSH(&s->rounds, r);
 }
 
@@ -101,7 +104,8 @@ next_draw(const rlf_call *call, const state *s)
     const rlf_data *data = call->env->resource[node->receiver];
     const rlf_arg *draw = rlf_node_arg(node, "draw");
     uint32_t missing = wanted(node) - s->kept;
-    if (!missing || s->rounds.count == rlf_node_arg(node, "rounds")->number)
+    if (!missing || s->empty ||
+        s->rounds.count == rlf_node_arg(node, "rounds")->number)
         return 0;
     if (draw->given)
         missing = (uint32_t)draw->number;
@@ -173,6 +177,7 @@ step(rlf_call *call, rlf_err *err)
     if (turn < 0) {
         s->rounds.count = 0;
         s->drawn = s->accepted = s->kept = 0;
+        s->empty = false;
         return RLF_OK;
     }
     if (turn > 0)
@@ -185,7 +190,7 @@ step(rlf_call *call, rlf_err *err)
     }
     rlf_space *scalar = rlf_space_rows(call->env->pool, call->env->graph, 0, 1);
     rlf_column count = rlf_column_new(call->env->pool, scalar, false);
-    count.number[0] = n;
+    count.number[0] = s->asked = n;
     call->out[call->node->n_outputs].column = count;
     call->branch = 0;
     return RLF_OK;

@@ -220,6 +220,18 @@ sift(ticket *heap, uint32_t n, uint32_t i, ticket t)
     heap[i] = t;
 }
 
+uint32_t
+rlf_data_left(rlf_data *data, uint32_t site, uint32_t step,
+              const double *weight)
+{
+    uint32_t rows = (uint32_t)data->records.count, left = 0;
+    rlf_cursor *cursor = rlf_data_cursor(data, site, 0);
+    begin_step(cursor, step, rows);
+    for (uint32_t i = 0; i < rows; i++)
+        left += weight[i] > 0 && !cursor->taken[i];
+    return left;
+}
+
 /* All are numbers, and n rows that the step does not have are above 0. */
 static rlf_status
 check_weights(const rlf_data *data, const double *weight, const bool *taken,

@@ -98,6 +98,10 @@ rlf_status rlf_data_can_draw(const rlf_data *data, double count, bool weighted,
 rlf_cursor *rlf_data_cursor(rlf_data *data, uint32_t site, uint32_t member);
 /* Rows of a mixture's member. */
 uint32_t rlf_data_rows_of(const rlf_data *data, uint32_t member);
+/* Rows with a weight above 0 that the draw at `site` has not given this step
+ * yet. */
+uint32_t rlf_data_left(rlf_data *data, uint32_t site, uint32_t step,
+                       const double *weight);
 /* The next n rows of the draw at `site` into out[n], epoch after epoch, each
  * in an order of its own; no row twice in one step, however often it draws. All
  * draws of a step are together at most the number of rows. Returns the number

@@ -79,24 +79,40 @@ weights(const rlf_call *call, const rlf_data *data)
     return out;
 }
 
-/* Which rows; *first: the number of the first in the run. */
+/* Rows in proportion to the weights. A later round of a collect gets fewer
+ * where no more are above 0; a first draw that cannot have them all fails. */
 static rlf_status
-choose(const rlf_call *call, rlf_data *data, uint32_t n, rlf_err *err,
+draw_weighted(const rlf_call *call, rlf_data *data, uint32_t *n, rlf_err *err,
+              uint32_t *row, uint64_t *first)
+{
+    const rlf_node *node = call->node;
+    const double *weight = weights(call, data);
+    uint32_t step = call->env->step;
+    uint32_t left = rlf_data_left(data, node->site, step, weight);
+    if (left < *n && rlf_data_cursor(data, node->site, 0)->n_taken)
+        *n = left;
+    if (!*n)
+        return RLF_OK;
+    return rlf_data_draw_weighted(data, call->env->seed, node->site, step, *n,
+                                  weight, err, row, first);
+}
+
+/* Which rows, and how many; *first: the number of the first in the run. */
+static rlf_status
+choose(const rlf_call *call, rlf_data *data, uint32_t *n, rlf_err *err,
        uint32_t *row, uint64_t *first)
 {
     const rlf_node *node = call->node;
     *first = 0;
     if (rlf_node_arg(node, "count")->kind == RLF_ARG_ABSENT) {
-        for (uint32_t i = 0; i < n; i++)
+        for (uint32_t i = 0; i < *n; i++)
             row[i] = i;
         return RLF_OK;
     }
     if (rlf_node_arg(node, "weight")->kind != RLF_ARG_ABSENT)
-        return rlf_data_draw_weighted(data, call->env->seed, node->site,
-                                      call->env->step, n, weights(call, data),
-                                      err, row, first);
+        return draw_weighted(call, data, n, err, row, first);
     *first = rlf_data_draw(data, call->env->seed, node->site, call->env->step,
-                           n, row);
+                           *n, row);
     return RLF_OK;
 }
 
@@ -134,7 +150,7 @@ step(rlf_call *call, rlf_err *err)
 
     uint32_t *row = RLF_NEW_ARRAY(pool, uint32_t, n);
     uint64_t first;
-    RLF_TRY(choose(call, data, n, err, row, &first));
+    RLF_TRY(choose(call, data, &n, err, row, &first));
     rlf_prompt *prompt = RLF_NEW_ARRAY(pool, rlf_prompt, n);
     for (uint32_t i = 0; i < n; i++)
         rlf_data_prompt(data, row[i], &prompt[i]);

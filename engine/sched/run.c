@@ -125,7 +125,8 @@ rlf_run_tokens(const rlf_run *run)
     return run->tokens;
 }
 
-/* The flow's own draws end the run when the smallest of them is through. */
+/* The flow's own draws end the run when the smallest of them is through. Of a
+ * collect count the prompts that it is to keep, whatever it has to draw. */
 uint64_t
 rlf_run_epoch(const rlf_run *run)
 {
@@ -133,9 +134,10 @@ rlf_run_epoch(const rlf_run *run)
     const rlf_region *flow = &run->graph->regions.data[0];
     for (int i = 0; i < flow->n_nodes; i++) {
         const rlf_node *node = &run->graph->nodes.data[flow->nodes[i]];
-        if (node->class->role != RLF_ROLE_DRAW)
+        if (node->class->role != RLF_ROLE_DRAW &&
+            node->class->role != RLF_ROLE_COLLECT)
             continue;
-        const rlf_arg *count = rlf_node_arg(node, "count");
+        const rlf_arg *count = rlf_args_find(node->args, node->n_args, "count");
         if (count->kind != RLF_ARG_NUMBER || count->number < 1)
             continue;
         uint64_t rows = run->classes->resource[RLF_RESOURCE_DATA]->rows(

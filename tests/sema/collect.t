@@ -226,7 +226,7 @@ test.rlf:13:14: error: 'keep' takes one per prompt of 'batch', and this is one p
    13 |         keep judge(roll)
       |              ^~~~~~~~~~~
 hint: mean(... over group) is one per prompt
-=== a condition by token, and of other rows
+=== a condition by token; of all rows, which go down; of another draw
 import "std/advantage"
 import "std/loss"
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
@@ -236,7 +236,7 @@ hook judge = lua("j.lua")
 hook parts = lua("p.lua") -> (form, value)
 hook date = lua("d.lua", per: step)
 state lambda = 1.0
-flow f(batch: prompts[8], more: prompts[8]) {
+flow f(batch: prompts[8], more: prompts[8], rest: prompts[8]) {
     collect batch (rounds: 4) {
         roll = actor.generate(batch, max_new: 8)
         keep roll.logprob > -1
@@ -244,14 +244,17 @@ flow f(batch: prompts[8], more: prompts[8]) {
     collect more (rounds: 4) {
         keep prompts.grade > 1
     }
+    collect rest (rounds: 4) {
+        keep more.grade > 1
+    }
 }
 --- errors
 test.rlf:13:14: error: 'keep' takes one per prompt of 'batch', and this is one per token of 'roll'
    13 |         keep roll.logprob > -1
       |              ^~~~~~~~~~~~~~~~~
-test.rlf:16:14: error: 'keep' takes one per prompt of 'more', and this is one per prompt of 'prompts'
-   16 |         keep prompts.grade > 1
-      |              ^~~~~~~~~~~~~~~~~
+test.rlf:19:14: error: 'keep' takes one per prompt of 'rest', and this is one per prompt of 'more'
+   19 |         keep more.grade > 1
+      |              ^~~~~~~~~~~~~~
 === conditions that are coarser, or by sample without n
 import "std/advantage"
 import "std/loss"
@@ -590,9 +593,6 @@ test.rlf:12:13: note: first here
    12 |     collect batch (rounds: 2) {
       |             ^~~~~
 hint: a name stands for one value; what changes is a state
-test.rlf:16:14: error: 'keep' takes one per prompt of 'batch', and this is one per sample of 'roll'
-   16 |         keep good
-      |              ^~~~
 test.rlf:18:5: error: 'good' is given a second time
    18 |     good = 3
       |     ^~~~
