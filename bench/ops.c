@@ -163,7 +163,7 @@ head_ops(const rlf_kernels *k, const model *m)
              k->product_pack(queue, &p, &err));
     }
     int32_t *targets = take((size_t)n * 4);
-    size_t bytes = k->head_work_bytes(n < 256 ? n : 256, v, d);
+    size_t bytes = k->head_work_bytes(n < 256 ? n : 256, v, d, NULL);
     rlf_head_logprob_args f = {.m = n,
                                .v = v,
                                .d = d,

@@ -28,6 +28,44 @@
 #include "engine/base/status.h"
 #include "engine/dev/dev.h"
 
+/* ---- shards ------------------------------------------------------------ *
+ *
+ * Tensor parallel numerics: what several ranks may share is cut into shards,
+ * and sums over it are sums over shards added in a binary tree: ((0 + 1) +
+ * (2 + 3)) + ..., an odd last one going up unchanged. A place that holds some
+ * neighbours adds those; zero-filled, it is the only place and has one. */
+
+#define RLF_MOST_SHARDS 64
+
+typedef struct rlf_shards {
+    int of;           /* in all; 0: 1 */
+    int first, count; /* held here; count 0: all */
+} rlf_shards;
+
+/* Where shard s of n things begins. */
+static inline int64_t
+rlf_shard_first(int64_t n, int of, int s)
+{
+    return n * s / of;
+}
+
+static inline rlf_shards
+rlf_shards_of(rlf_shards s)
+{
+    s.of = s.of ? s.of : 1;
+    s.count = s.count ? s.count : s.of;
+    return s;
+}
+
+/* How many of n things are held here. */
+static inline int64_t
+rlf_shards_held(rlf_shards s, int64_t n)
+{
+    s = rlf_shards_of(s);
+    return rlf_shard_first(n, s.of, s.first + s.count) -
+           rlf_shard_first(n, s.of, s.first);
+}
+
 /* ---- products ---------------------------------------------------------- */
 
 typedef enum rlf_product_form {
@@ -60,9 +98,12 @@ typedef struct rlf_product_args {
     float *c;
     int64_t ldc; /* 0: n */
     bool add;
-    /* Partial sums over k that are added in a binary tree (tensor parallel
-     * numerics). 0 and 1: one sum. Others are not there yet: RLF_USER. */
-    int shards;
+    /* A partial sum over each shard of k. The first begins with start, the
+     * others with 0. k may be made of parts that lie side by side, each cut by
+     * itself; a partial sum goes over its shard of each in order. */
+    rlf_shards shards;
+    const int64_t *parts; /* in all places; NULL: one, of k held here */
+    int n_parts;
 } rlf_product_args;
 
 /* dw[n, k] += sum over m in order of dy[m, n] * x[m, k]. */
@@ -86,18 +127,23 @@ typedef struct rlf_bias_grad_args {
 
 /* ---- rows -------------------------------------------------------------- */
 
-/* y[m, d] = w[tokens[m], d]. Tokens lie in 0..v-1 (RLF_BUG else). */
+/* y[m, d] = w[tokens[m] - first, d]. Tokens lie in 0..v-1 (RLF_BUG else). With
+ * `part`, w has only the rows first..first+part-1; a token that is not among
+ * them gives a row of -0, which changes nothing that it is added to. */
 typedef struct rlf_embed_args {
     int64_t m, d, v;
+    int64_t first, part;   /* part 0: all v rows */
     const int32_t *tokens; /* [m] */
     const float *w;        /* [v, d], dense */
     float *y;
     int64_t ldy; /* 0: d */
 } rlf_embed_args;
 
-/* dw[tokens[m], d] += dy[m, d], in order of m. */
+/* dw[tokens[m] - first, d] += dy[m, d], in order of m. With `part` as above;
+ * other tokens are skipped. */
 typedef struct rlf_embed_grad_args {
     int64_t m, d, v;
+    int64_t first, part;
     const int32_t *tokens;
     const float *dy;
     int64_t lddy; /* 0: d */
@@ -142,7 +188,9 @@ typedef struct rlf_rmsnorm_args {
 } rlf_rmsnorm_args;
 
 /* dx = or += rstd (w dy - x rstd^2 mean(w dy x)); dweight += in order of
- * (m, group) of dy x rstd. dx may be dy. dweight NULL: not wanted. */
+ * (m, group) of dy x rstd. dx may be dy. dweight NULL: not wanted. With
+ * `shards`, which divides `groups`, dweight is [shards, d]: a sum each for as
+ * many neighbouring groups. */
 typedef struct rlf_rmsnorm_grad_args {
     int64_t m, d;
     int64_t groups; /* 0: 1 */
@@ -156,6 +204,7 @@ typedef struct rlf_rmsnorm_grad_args {
     int64_t lddx; /* 0: groups * d */
     bool add;     /* dx += (the residual's gradient is there already) */
     float *dweight;
+    int shards; /* 0: 1 */
 } rlf_rmsnorm_grad_args;
 
 /* cos, sin [n, half]: of the angle float(position) * inv_freq[i] (rounded to
@@ -340,16 +389,34 @@ typedef struct rlf_attention_grad_args {
  * logprob of t = z_t - log(sum exp z). The rows go in tiles: as many as `work`
  * holds (a multiple of 16, at least 16), each tile over all of the vocabulary,
  * so [rows, v] never exists; the tile's size changes no bit. work has
- * work_bytes >= kernels->head_work_bytes(16, v, d); what
- * head_work_bytes(rows, v, d) gives lets `rows` go in one tile.
+ * work_bytes >= kernels->head_work_bytes(16, v, d, part); what
+ * head_work_bytes(rows, v, d, part) gives lets `rows` go in one tile.
  * head_logprob, head_loss and sample give the same bits for the same row,
- * token, weights and temperature. */
+ * token, weights and temperature.
+ *
+ * The vocabulary may be in shards. One place holds all of them or, with
+ * `share`, some: v is still the whole vocabulary and tokens are counted in it,
+ * but packed, packed_back, dw and dx are of the tokens held (dx is whole when
+ * all places' are added up). */
+
+/* Hand round what each place knows: `blocks` are as many blocks of `bytes` as
+ * there are places; the caller's own is filled, afterwards all are. */
+typedef rlf_status rlf_head_share_fn(void *ctx, rlf_queue *queue, void *blocks,
+                                     size_t bytes, rlf_err *err);
+
+typedef struct rlf_head_part {
+    rlf_shards shards; /* of the vocabulary, at most v; count divides first */
+    rlf_head_share_fn *share; /* NULL: all are held here */
+    void *ctx;
+} rlf_head_part;
 
 typedef struct rlf_head_logprob_args {
     int64_t m, v, d;
+    rlf_head_part part;
     const float *x;            /* [m, d], after the final norm */
     int64_t ldx;               /* 0: d */
-    const void *packed;        /* head weight [v, d], FORWARD */
+    const void *packed;        /* head weight [v, d], FORWARD; each shard is
+                                  packed by itself, one after the other */
     float temperature;         /* > 0; 0: 1 */
     const float *temperatures; /* [m], instead; or NULL */
     const int32_t *targets;    /* [m]; negative: no target, logprob 0 */
@@ -378,7 +445,7 @@ typedef rlf_status rlf_head_tile_fn(void *ctx, rlf_queue *queue, int64_t first,
  * ignored. */
 typedef struct rlf_head_loss_args {
     rlf_head_logprob_args forward; /* logprob may be NULL: not wanted */
-    const void *packed_back;       /* head weight, BACKWARD */
+    const void *packed_back;       /* head weight, BACKWARD, in one */
     rlf_head_tile_fn *loss;
     void *loss_ctx;
     bool with_entropy;     /* the callback reads entropy, sets dentropy */
@@ -399,9 +466,10 @@ typedef struct rlf_head_loss_args {
  * no logit is a number the token is 0 and logprob a NaN: callers check. */
 typedef struct rlf_sample_args {
     int64_t m, v, d;
+    rlf_head_part part;
     const float *x;
     int64_t ldx;        /* 0: d */
-    const void *packed; /* head weight [v, d], FORWARD */
+    const void *packed; /* head weight [v, d], FORWARD, shard by shard */
     bool greedy;
     float temperature;         /* > 0; 0: 1 */
     const float *temperatures; /* [m], instead; or NULL */
@@ -433,12 +501,14 @@ typedef struct rlf_adamw_args {
 #define RLF_SUMSQ_BLOCK 4096
 
 /* blocks[i] = f64 sum of x^2 over elements 4096 i .. 4096 i + 4095; total +=
- * the blocks in order (onto what is there, so tensors chain). */
+ * the blocks in order (onto what is there, so tensors chain). Columns of a
+ * matrix: n elements in rows of `width` that lie ld apart. */
 typedef struct rlf_sumsq_args {
     int64_t n;
     const float *x;
-    double *blocks; /* [ceil(n / 4096)] =, or NULL */
-    double *total;  /* += or NULL */
+    int64_t width, ld; /* 0: dense */
+    double *blocks;    /* [ceil(n / 4096)] =, or NULL */
+    double *total;     /* += or NULL */
 } rlf_sumsq_args;
 
 /* ---- the table --------------------------------------------------------- */
@@ -456,7 +526,8 @@ typedef struct rlf_kernels {
     size_t (*product_packed_bytes)(int64_t rows, int64_t cols,
                                    rlf_product_form form);
     /* For tiles of `rows` rows of the head; see above. */
-    size_t (*head_work_bytes)(int64_t rows, int64_t v, int64_t d);
+    size_t (*head_work_bytes)(int64_t rows, int64_t v, int64_t d,
+                              const rlf_head_part *part); /* NULL: whole */
 #define OP(name, doc, flops, bytes)                                      \
     rlf_status (*name)(rlf_queue * queue, const rlf_##name##_args *args, \
                        rlf_err *err);

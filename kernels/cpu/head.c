@@ -5,28 +5,114 @@
  * The vocabulary is cut at fixed places, every CHUNK tokens. Per row and chunk
  * the maximum m and s = sum of exp(z - m) (64 lanes) are kept; the row's sum
  * adds s exp(m - M) over chunks in order, in double precision. All operations
- * here share that code, so a row's logprob has the same bits in all. */
+ * here share that code, so a row's logprob has the same bits in all. A
+ * vocabulary in slices is cut into chunks slice by slice, and the slices' sums
+ * are added in a binary tree, wherever they were made. */
 #include "kernels/cpu/head.h"
 #include "kernels/cpu/ops.h"
 
-size_t
-ISA(head_work_bytes)(int64_t rows, int64_t v, int64_t d)
+/* The vocabulary as this place sees it. Sizes are the most that a place has, so
+ * that all places have the same tiles. */
+static void
+divide(tile *t)
 {
-    (void)d;
-    rows = (rows + 15) / 16 * 16;
-    int64_t chunks = (v + CHUNK - 1) / CHUNK;
-    int64_t padded = (v + LANES - 1) / LANES * LANES;
-    return (size_t)(rows * (4 * padded + (int64_t)sizeof(part) * chunks +
-                            (int64_t)sizeof(whole) + 4 * 4) +
-                    512);
+    rlf_shards s = t->a.part.shards = rlf_shards_of(t->a.part.shards);
+    int64_t v = t->a.v, longest = (v + s.of - 1) / s.of;
+    t->n_slices = s.count;
+    t->places = s.of / s.count;
+    t->place = s.first / s.count;
+    t->token = rlf_shard_first(v, s.of, s.first);
+    t->held = rlf_shards_held(s, v);
+    t->ld = (v * s.count + s.of - 1) / s.of;
+    t->ld = (t->ld + LANES - 1) / LANES * LANES;
+    t->n_chunks = (longest + CHUNK - 1) / CHUNK * t->n_slices;
 }
 
-static char *
-carve(char **at, size_t bytes)
+/* `bytes` of the work at *used; base NULL: only count. */
+static void *
+carve(char *base, size_t *used, int64_t bytes)
 {
-    char *p = *at;
-    *at += (bytes + 63) / 64 * 64;
+    void *p = base ? base + *used : NULL;
+    *used += ((size_t)bytes + 63) / 64 * 64;
     return p;
+}
+
+/* Give out the work for tiles of t->rows rows; how much that is. */
+static size_t
+carve_tile(tile *t, char *base)
+{
+    size_t used = 0;
+    int64_t rows = t->rows, n = t->n_slices;
+    int64_t known = t->places * rows * (3 * n + 1);
+    t->slices = carve(base, &used, n * (int64_t)sizeof(slice));
+    t->chunks = carve(base, &used, t->n_chunks * (int64_t)sizeof(chunk));
+    t->z = carve(base, &used, rows * t->ld * 4);
+    t->parts = carve(base, &used, rows * t->n_chunks * (int64_t)sizeof(part));
+    t->wholes = carve(base, &used, rows * (int64_t)sizeof(whole));
+    t->known = carve(base, &used, known * (int64_t)sizeof(double));
+    t->picks = carve(base, &used, t->places * rows * (int64_t)sizeof(pick));
+    t->logprob = carve(base, &used, rows * 4);
+    t->entropy = carve(base, &used, rows * 4);
+    t->dlogprob = carve(base, &used, rows * 4);
+    t->dentropy = carve(base, &used, rows * 4);
+    if (t->a.whole_rows && t->places > 1) {
+        t->gathered = carve(base, &used, t->places * rows * t->ld * 4);
+        t->full = carve(base, &used, rows * t->a.v * 4);
+    }
+    return used;
+}
+
+static size_t
+tile_bytes(const tile *t, int64_t rows)
+{
+    tile counted = *t;
+    counted.rows = rows;
+    return carve_tile(&counted, NULL);
+}
+
+size_t
+ISA(head_work_bytes)(int64_t rows, int64_t v, int64_t d,
+                     const rlf_head_part *held)
+{
+    tile t = {.a = {.v = v, .d = d}};
+    if (held)
+        t.a.part = *held;
+    divide(&t);
+    return tile_bytes(&t, (rows + 15) / 16 * 16);
+}
+
+/* Fill in slices and chunks. */
+static void
+cut(tile *t)
+{
+    rlf_shards h = t->a.part.shards;
+    int64_t c = 0;
+    const char *packed = t->a.packed;
+    for (int64_t s = 0; s < t->n_slices; s++) {
+        slice *l = &t->slices[s];
+        int shard = h.first + (int)s;
+        int64_t from = rlf_shard_first(t->a.v, h.of, shard);
+        l->from = from - t->token;
+        l->n = rlf_shard_first(t->a.v, h.of, shard + 1) - from;
+        l->packed = packed;
+        l->chunk = c;
+        packed += ISA(product_packed_bytes)(l->n, t->a.d, RLF_PRODUCT_FORWARD);
+        for (int64_t at = 0; at < l->n; at += CHUNK)
+            t->chunks[c++] = (chunk){.from = l->from + at,
+                                     .n = l->n - at < CHUNK ? l->n - at : CHUNK,
+                                     .slice = s};
+        l->n_chunks = c - l->chunk;
+    }
+    t->n_chunks = c;
+}
+
+static bool
+part_is_sound(const rlf_head_part *p, int64_t v)
+{
+    rlf_shards s = rlf_shards_of(p->shards);
+    return s.of <= RLF_MOST_SHARDS && s.of <= v && s.count > 0 &&
+           s.of % s.count == 0 && s.first % s.count == 0 && s.first >= 0 &&
+           s.first < s.of && (s.count == s.of || p->share);
 }
 
 rlf_status
@@ -34,34 +120,26 @@ ISA(head_open)(const head_args *a, void *work, size_t work_bytes, tile *t,
                rlf_err *err)
 {
     NEED(a->m >= 0 && a->v > 0 && a->d > 0, "the head");
+    NEED(part_is_sound(&a->part, a->v), "the head");
+    *t = (tile){.a = *a};
+    t->a.ldx = or_dense(a->ldx, a->d);
+    divide(t);
     int64_t rows = (a->m + 15) / 16 * 16;
-    while (rows > 16 && ISA(head_work_bytes)(rows, a->v, a->d) > work_bytes) {
+    while (rows > 16 && tile_bytes(t, rows) > work_bytes) {
         /* bytes grow linearly with rows */
-        double each =
-            (double)ISA(head_work_bytes)(rows, a->v, a->d) / (double)rows;
+        double each = (double)tile_bytes(t, rows) / (double)rows;
         int64_t fit = (int64_t)((double)work_bytes / each) / 16 * 16;
         rows = fit < rows && fit >= 16 ? fit : rows - 16;
     }
     if (rows < 16)
         rows = 16;
-    size_t need = ISA(head_work_bytes)(rows, a->v, a->d);
-    if (need > work_bytes)
+    if (tile_bytes(t, rows) > work_bytes)
         return rlf_fail(err, RLF_BUG,
-                        "the head needs %zu bytes of work, not %zu", need,
-                        work_bytes);
-    char *at = work;
-    t->a = *a;
-    t->a.ldx = or_dense(a->ldx, a->d);
+                        "the head needs %zu bytes of work, not %zu",
+                        tile_bytes(t, rows), work_bytes);
     t->rows = rows;
-    t->n_chunks = (a->v + CHUNK - 1) / CHUNK;
-    t->ld = (a->v + LANES - 1) / LANES * LANES;
-    t->z = (float *)carve(&at, (size_t)(rows * t->ld) * 4);
-    t->parts = (part *)carve(&at, sizeof(part) * (size_t)(rows * t->n_chunks));
-    t->wholes = (whole *)carve(&at, sizeof(whole) * (size_t)rows);
-    t->logprob = (float *)carve(&at, (size_t)rows * 4);
-    t->entropy = (float *)carve(&at, (size_t)rows * 4);
-    t->dlogprob = (float *)carve(&at, (size_t)rows * 4);
-    t->dentropy = (float *)carve(&at, (size_t)rows * 4);
+    carve_tile(t, work);
+    cut(t);
     return RLF_OK;
 }
 
@@ -159,67 +237,132 @@ logits_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
     const tile *t = ctx;
     int64_t blocks = (t->n + TASK_ROWS - 1) / TASK_ROWS;
     for (int64_t i = first; i < last; i++) {
-        int64_t chunk = i / blocks, row = i % blocks * TASK_ROWS;
+        const chunk *c = &t->chunks[i / blocks];
+        const slice *l = &t->slices[c->slice];
+        int64_t row = i % blocks * TASK_ROWS;
         int64_t rows = t->n - row < TASK_ROWS ? t->n - row : TASK_ROWS;
-        int64_t from = chunk * CHUNK, left = t->a.v - from;
-        int64_t n = left < CHUNK ? left : CHUNK;
+        int64_t from = c->from - l->from;
         rlf_product_args product = {.m = t->n,
-                                    .n = t->a.v,
+                                    .n = l->n,
                                     .k = t->a.d,
                                     .x = t->a.x + t->first * t->a.ldx,
                                     .ldx = t->a.ldx,
-                                    .packed = t->a.packed,
-                                    .c = t->z,
+                                    .packed = l->packed,
+                                    .c = t->z + l->from,
                                     .ldc = t->ld};
-        ISA(product_part)(&product, row, rows, from, from + n, scratch);
+        ISA(product_part)(&product, row, rows, from, from + c->n, scratch);
         for (int64_t r = row; r < row + rows; r++)
-            measure(t->z + r * t->ld + from, n,
+            measure(t->z + r * t->ld + c->from, c->n,
                     ISA(head_scale)(&t->a, t->first + r), t->a.with_entropy,
-                    &t->parts[r * t->n_chunks + chunk]);
+                    &t->parts[r * t->n_chunks + i / blocks]);
     }
 }
 
-/* Sums over chunks in order; entropy H = L - sum p (z - M), L = log S. */
+/* Of a slice: over its chunks in order. */
+static measured
+measure_slice(const tile *t, int64_t r, const slice *l)
+{
+    const part *parts = t->parts + r * t->n_chunks + l->chunk;
+    double top = (double)parts[0].m, sum = 0, mean = 0;
+    for (int64_t c = 1; c < l->n_chunks; c++)
+        top = (double)parts[c].m > top ? (double)parts[c].m : top;
+    for (int64_t c = 0; c < l->n_chunks; c++) {
+        double down = (double)parts[c].m - top, w = rlf_exp(down);
+        sum = rlf_fma((double)parts[c].s, w, sum);
+        if (t->a.with_entropy && w > 0)
+            mean = rlf_fma(
+                rlf_fma((double)parts[c].s, down, (double)parts[c].t), w, mean);
+    }
+    return (measured){top, sum, mean};
+}
+
+/* What `place` knows of a row. */
+static double *
+known_of(const tile *t, int64_t place, int64_t r)
+{
+    return t->known + (place * t->n + r) * (3 * t->n_slices + 1);
+}
+
+static void
+measure_rows(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const tile *t = ctx;
+    for (int64_t r = first; r < last; r++) {
+        double *own = known_of(t, t->place, r);
+        for (int64_t s = 0; s < t->n_slices; s++)
+            ((measured *)own)[s] = measure_slice(t, r, &t->slices[s]);
+        int64_t at = t->a.targets ? t->a.targets[t->first + r] - t->token : -1;
+        own[3 * t->n_slices] =
+            at >= 0 && at < t->held ? (double)t->z[r * t->ld + at] : 0;
+    }
+}
+
+const measured *
+ISA(head_slice)(const tile *t, int64_t row, int64_t s)
+{
+    const double *known = known_of(t, s / t->n_slices, row);
+    return (const measured *)known + s % t->n_slices;
+}
+
+static measured
+join(measured a, measured b)
+{
+    measured j = {.m = a.m > b.m ? a.m : b.m};
+    double wa = rlf_exp(a.m - j.m), wb = rlf_exp(b.m - j.m);
+    j.s = rlf_fma(a.s, wa, b.s * wb);
+    if (wa > 0)
+        j.t = rlf_fma(a.s, a.m - j.m, a.t) * wa;
+    if (wb > 0)
+        j.t = rlf_fma(rlf_fma(b.s, b.m - j.m, b.t), wb, j.t);
+    return j;
+}
+
+/* Slices in a binary tree; entropy H = L - sum p (z - M), L = log S. */
 static void
 whole_rows(void *ctx, int64_t first, int64_t last, char *scratch)
 {
     (void)scratch;
     const tile *t = ctx;
+    int64_t n = t->places * t->n_slices;
     for (int64_t r = first; r < last; r++) {
-        const part *parts = t->parts + r * t->n_chunks;
-        double top = (double)parts[0].m, sum = 0, mean = 0;
-        for (int64_t c = 1; c < t->n_chunks; c++)
-            top = (double)parts[c].m > top ? (double)parts[c].m : top;
-        for (int64_t c = 0; c < t->n_chunks; c++) {
-            double down = (double)parts[c].m - top, w = rlf_exp(down);
-            sum = rlf_fma((double)parts[c].s, w, sum);
-            if (t->a.with_entropy && w > 0)
-                mean = rlf_fma(
-                    rlf_fma((double)parts[c].s, down, (double)parts[c].t), w,
-                    mean);
-        }
+        measured x[RLF_MOST_SHARDS];
+        for (int64_t s = 0; s < n; s++)
+            x[s] = *ISA(head_slice)(t, r, s);
+        for (int64_t step = 1; step < n; step *= 2)
+            for (int64_t s = 0; s + step < n; s += 2 * step)
+                x[s] = join(x[s], x[s + step]);
         whole *o = &t->wholes[r];
-        *o = (whole){.m = top, .s = sum, .log_s = rlf_ln(sum)};
-        t->entropy[r] = t->a.with_entropy ? (float)(o->log_s - mean / sum) : 0;
+        *o = (whole){.m = x->m, .s = x->s, .log_s = rlf_ln(x->s)};
+        t->entropy[r] = t->a.with_entropy ? (float)(o->log_s - x->t / x->s) : 0;
     }
 }
 
-void
-ISA(head_logits)(rlf_queue *queue, tile *t)
+rlf_status
+ISA(head_logits)(rlf_queue *queue, tile *t, rlf_err *err)
 {
+    const rlf_head_part *p = &t->a.part;
     int64_t blocks = (t->n + TASK_ROWS - 1) / TASK_ROWS;
-    double cells = (double)t->n * (double)t->a.v;
+    double cells = (double)t->n * (double)t->held;
     rlf_cpu_share(queue, blocks * t->n_chunks, 1,
                   cells * (2 * (double)t->a.d + 20), logits_tasks, t);
-    rlf_cpu_share(queue, t->n, 8, (double)(t->n * t->n_chunks) * 400,
-                  whole_rows, t);
+    double sums = (double)(t->n * t->n_chunks) * 400;
+    rlf_cpu_share(queue, t->n, 8, sums, measure_rows, t);
+    if (t->places > 1)
+        RLF_TRY(p->share(
+            p->ctx, queue, t->known,
+            (size_t)(t->n * (3 * t->n_slices + 1)) * sizeof(double), err));
+    rlf_cpu_share(queue, t->n, 8,
+                  (double)(t->n * t->n_slices * t->places) * 400, whole_rows,
+                  t);
+    return RLF_OK;
 }
 
 float
-ISA(head_logprob_of)(const tile *t, int64_t row, int64_t token)
+ISA(head_logprob_of)(const tile *t, int64_t row, float z)
 {
     const whole *o = &t->wholes[row];
-    return (float)(((double)t->z[row * t->ld + token] - o->m) - o->log_s);
+    return (float)(((double)z - o->m) - o->log_s);
 }
 
 static rlf_status
@@ -240,20 +383,38 @@ forward_args(const rlf_head_logprob_args *a, bool entropy)
     return (head_args){.m = a->m,
                        .v = a->v,
                        .d = a->d,
+                       .part = a->part,
                        .x = a->x,
                        .ldx = a->ldx,
                        .packed = a->packed,
                        .temperature = a->temperature,
                        .temperatures = a->temperatures,
+                       .targets = a->targets,
                        .with_entropy = entropy};
 }
 
+/* The place that holds a token. */
+static int64_t
+place_of(const tile *t, int64_t token)
+{
+    int64_t place = 0;
+    while (place + 1 < t->places &&
+           token >= rlf_shard_first(t->a.v, t->a.part.shards.of,
+                                    (int)((place + 1) * t->n_slices)))
+        place++;
+    return place;
+}
+
 static void
-tile_logprobs(const tile *t, const int32_t *targets)
+tile_logprobs(const tile *t)
 {
     for (int64_t r = 0; r < t->n; r++) {
-        int32_t target = targets[t->first + r];
-        t->logprob[r] = target < 0 ? 0 : ISA(head_logprob_of)(t, r, target);
+        int32_t target = t->a.targets[t->first + r];
+        const double *known = known_of(t, place_of(t, target), r);
+        t->logprob[r] =
+            target < 0
+                ? 0
+                : ISA(head_logprob_of)(t, r, (float)known[3 * t->n_slices]);
     }
 }
 
@@ -267,8 +428,8 @@ ISA(head_logprob)(rlf_queue *queue, const rlf_head_logprob_args *args,
     RLF_TRY(ISA(head_open)(&a, args->work, args->work_bytes, &t, err));
     for (t.first = 0; t.first < a.m; t.first += t.rows) {
         t.n = a.m - t.first < t.rows ? a.m - t.first : t.rows;
-        ISA(head_logits)(queue, &t);
-        tile_logprobs(&t, args->targets);
+        RLF_TRY(ISA(head_logits)(queue, &t, err));
+        tile_logprobs(&t);
         memcpy(args->logprob + t.first, t.logprob, (size_t)t.n * 4);
         if (args->entropy)
             memcpy(args->entropy + t.first, t.entropy, (size_t)t.n * 4);
@@ -278,23 +439,16 @@ ISA(head_logprob)(rlf_queue *queue, const rlf_head_logprob_args *args,
 
 /* ---- gradient ---------------------------------------------------------- */
 
-typedef struct slope {
-    const tile *t;
-    const int32_t *targets;
-} slope;
-
 /* Logits z of one row and chunk become dz. */
 static void
-slope_chunk(const slope *p, int64_t r, int64_t chunk)
+slope_chunk(const tile *t, int64_t r, int64_t c)
 {
-    const tile *t = p->t;
     const whole *o = &t->wholes[r];
-    int64_t from = chunk * CHUNK, left = t->a.v - from;
-    int64_t n = left < CHUNK ? left : CHUNK;
+    int64_t from = t->chunks[c].from, n = t->chunks[c].n;
     float *z = t->z + r * t->ld + from;
-    float m = t->parts[r * t->n_chunks + chunk].m;
+    float m = t->parts[r * t->n_chunks + c].m;
     float scale = ISA(head_scale)(&t->a, t->first + r);
-    int32_t target = p->targets[t->first + r];
+    int64_t target = t->a.targets[t->first + r];
     float g = target < 0 ? 0 : t->dlogprob[r];
     float h = t->a.with_entropy ? t->dentropy[r] : 0;
     if (g == 0 && h == 0) {
@@ -318,6 +472,7 @@ slope_chunk(const slope *p, int64_t r, int64_t chunk)
         else
             vstore_n(z + i, x, w);
     }
+    target -= t->token;
     if (target >= from && target < from + n)
         z[target - from] = __builtin_fmaf(g, scale, z[target - from]);
 }
@@ -326,9 +481,9 @@ static void
 slope_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
 {
     (void)scratch;
-    const slope *p = ctx;
+    const tile *t = ctx;
     for (int64_t i = first; i < last; i++)
-        slope_chunk(p, i / p->t->n_chunks, i % p->t->n_chunks);
+        slope_chunk(t, i / t->n_chunks, i % t->n_chunks);
 }
 
 /* The tile's derivatives by logprob and entropy, from the loss or given. */
@@ -354,15 +509,18 @@ tile_products(rlf_queue *queue, const rlf_head_loss_args *args, const tile *t,
     const head_args *a = &t->a;
     rlf_product_args dx = {.m = t->n,
                            .n = a->d,
-                           .k = a->v,
+                           .k = t->held,
                            .x = t->z,
                            .ldx = t->ld,
                            .packed = args->packed_back,
                            .c = args->dx + t->first * args->lddx,
-                           .ldc = args->lddx};
+                           .ldc = args->lddx,
+                           .shards = a->part.shards,
+                           .parts = &a->v,
+                           .n_parts = 1};
     RLF_TRY(ISA(product)(queue, &dx, err));
     rlf_product_grad_args dw = {.m = t->n,
-                                .n = a->v,
+                                .n = t->held,
                                 .k = a->d,
                                 .dy = t->z,
                                 .lddy = t->ld,
@@ -389,16 +547,15 @@ ISA(head_loss)(rlf_queue *queue, const rlf_head_loss_args *args, rlf_err *err)
     memset(t.dentropy, 0, (size_t)t.rows * 4);
     for (t.first = 0; t.first < a.m; t.first += t.rows) {
         t.n = a.m - t.first < t.rows ? a.m - t.first : t.rows;
-        ISA(head_logits)(queue, &t);
-        tile_logprobs(&t, f->targets);
+        RLF_TRY(ISA(head_logits)(queue, &t, err));
+        tile_logprobs(&t);
         if (f->logprob)
             memcpy(f->logprob + t.first, t.logprob, (size_t)t.n * 4);
         if (f->entropy)
             memcpy(f->entropy + t.first, t.entropy, (size_t)t.n * 4);
         RLF_TRY(tile_loss(queue, &l, &t, err));
-        slope p = {.t = &t, .targets = f->targets};
         rlf_cpu_share(queue, t.n * t.n_chunks, 4,
-                      15.0 * (double)t.n * (double)a.v, slope_tasks, &p);
+                      15.0 * (double)t.n * (double)t.held, slope_tasks, &t);
         RLF_TRY(tile_products(queue, &l, &t, err));
     }
     return RLF_OK;

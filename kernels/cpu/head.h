@@ -10,13 +10,16 @@
 
 typedef struct head_args {
     int64_t m, v, d;
+    rlf_head_part part;
     const float *x;
     int64_t ldx;
     const void *packed;
     float temperature;
     const float *temperatures;
-    bool greedy; /* temperature 1 */
+    const int32_t *targets; /* NULL: none */
+    bool greedy;            /* temperature 1 */
     bool with_entropy;
+    bool whole_rows; /* all logits of a row are wanted here */
 } head_args;
 
 /* Of a row and chunk: maximum, sum of e^(z - m), sum of e^(z - m) (z - m). */
@@ -24,30 +27,63 @@ typedef struct part {
     float m, s, t;
 } part;
 
+/* The same of a row and slice, or of the row. */
+typedef struct measured {
+    double m, s, t;
+} measured;
+
 /* Of a row: maximum M, sum S of e^(z - M), its logarithm. */
 typedef struct whole {
     double m, s, log_s;
 } whole;
 
+/* A slice that is held here; tokens and chunks are counted among those held. */
+typedef struct slice {
+    int64_t from, n, chunk, n_chunks;
+    const char *packed;
+} slice;
+
+typedef struct chunk {
+    int64_t from, n, slice;
+} chunk;
+
+/* A token that was chosen, -1 where another place holds it, and its logit. */
+typedef struct pick {
+    int32_t token;
+    float z;
+} pick;
+
 typedef struct tile {
     head_args a;
-    int64_t rows;     /* at most */
-    int64_t first, n; /* the rows now in it */
-    int64_t n_chunks, ld;
+    int64_t rows;               /* at most */
+    int64_t first, n;           /* the rows now in it */
+    int64_t token, held;        /* the first token held here, and how many */
+    int64_t n_slices, n_chunks; /* held here */
+    int64_t places, place;      /* that share the vocabulary; this one */
+    int64_t ld;
+    slice *slices;
+    chunk *chunks;
     float *z;      /* [rows, ld] logits / temperature */
     part *parts;   /* [rows, n_chunks] */
     whole *wholes; /* [rows] */
+    double *known; /* [places, n, 3 n_slices + 1]: what each place measured of
+                      its slices, then z of the target if it holds that */
+    pick *picks;   /* [places, n] */
     float *logprob, *entropy, *dlogprob, *dentropy; /* [rows] */
+    float *gathered; /* [places, n, most held] with whole_rows */
+    float *full;     /* [rows, v] with whole_rows */
 } tile;
 
 /* Place the tile in `work`. */
 rlf_status ISA(head_open)(const head_args *a, void *work, size_t work_bytes,
                           tile *t, rlf_err *err);
 /* z, parts, wholes and entropy of the rows first..first+n-1. */
-void ISA(head_logits)(rlf_queue *queue, tile *t);
+rlf_status ISA(head_logits)(rlf_queue *queue, tile *t, rlf_err *err);
+/* The measure of a slice of the whole vocabulary. */
+const measured *ISA(head_slice)(const tile *t, int64_t row, int64_t slice);
 /* 1 / temperature of a row of the operation. */
 float ISA(head_scale)(const head_args *a, int64_t row);
-/* The log-probability of a token in a row of the tile. */
-float ISA(head_logprob_of)(const tile *t, int64_t row, int64_t token);
+/* The log-probability of a token with logit z in a row of the tile. */
+float ISA(head_logprob_of)(const tile *t, int64_t row, float z);
 
 #endif

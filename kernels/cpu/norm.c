@@ -79,20 +79,22 @@ rmsnorm_grad_columns(void *ctx, int64_t first, int64_t last, char *scratch)
 {
     (void)scratch;
     const rlf_rmsnorm_grad_args *a = ctx;
+    int64_t each = a->groups / a->shards; /* groups of a sum */
     for (int64_t i = 0; i < a->m * a->groups; i++) {
         int64_t row = i / a->groups, group = i % a->groups;
         const float *x = a->x + row * a->ldx + group * a->d;
         const float *dy = a->dy + row * a->lddy + group * a->d;
+        float *sum = a->dweight + group / each * a->d;
         vf r = vset(a->rstd[i]);
         int64_t j = first;
         for (; j + VL <= last; j += VL)
-            vstore(a->dweight + j, vfma(vload(dy + j), vload(x + j) * r,
-                                        vload(a->dweight + j)));
+            vstore(sum + j,
+                   vfma(vload(dy + j), vload(x + j) * r, vload(sum + j)));
         if (j < last) {
             int64_t n = last - j;
-            vf old = vload_n(a->dweight + j, n);
+            vf old = vload_n(sum + j, n);
             vf t = vload_n(x + j, n) * r;
-            vstore_n(a->dweight + j, vfma(vload_n(dy + j, n), t, old), n);
+            vstore_n(sum + j, vfma(vload_n(dy + j, n), t, old), n);
         }
     }
 }
@@ -104,6 +106,8 @@ ISA(rmsnorm_grad)(rlf_queue *queue, const rlf_rmsnorm_grad_args *args,
     NEED(args->m >= 0 && args->d > 0 && args->groups >= 0, "rmsnorm_grad");
     rlf_rmsnorm_grad_args a = *args;
     a.groups = a.groups ? a.groups : 1;
+    a.shards = a.shards ? a.shards : 1;
+    NEED(a.shards > 0 && a.groups % a.shards == 0, "rmsnorm_grad");
     a.ldx = or_dense(a.ldx, a.groups * a.d);
     a.lddy = or_dense(a.lddy, a.groups * a.d);
     a.lddx = or_dense(a.lddx, a.groups * a.d);

@@ -25,7 +25,8 @@
 
 size_t ISA(product_packed_bytes)(int64_t rows, int64_t cols,
                                  rlf_product_form form);
-size_t ISA(head_work_bytes)(int64_t rows, int64_t v, int64_t d);
+size_t ISA(head_work_bytes)(int64_t rows, int64_t v, int64_t d,
+                            const rlf_head_part *part);
 
 /* Columns first..last-1 of product's c for the rows row..row+n_rows-1, in the
  * calling thread; `first` is a multiple of 768 (or of the panel width). */

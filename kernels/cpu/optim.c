@@ -101,35 +101,55 @@ sumsq_block(const float *x, int64_t n)
 #define GROUP 512
 
 typedef struct sumsq_plan {
-    const float *x;
-    int64_t n;
+    const rlf_sumsq_args *a;
+    int64_t first; /* block */
     double *blocks;
 } sumsq_plan;
+
+/* Elements at..at+n-1 of columns, one after the other. */
+static void
+copy_columns(const rlf_sumsq_args *a, int64_t at, int64_t n, float *out)
+{
+    while (n > 0) {
+        int64_t column = at % a->width, count = a->width - column;
+        count = count < n ? count : n;
+        memcpy(out, a->x + at / a->width * a->ld + column, (size_t)count * 4);
+        out += count;
+        at += count;
+        n -= count;
+    }
+}
 
 static void
 sumsq_part(void *ctx, int64_t first, int64_t last, char *scratch)
 {
-    (void)scratch;
     const sumsq_plan *p = ctx;
+    const rlf_sumsq_args *a = p->a;
     for (int64_t b = first; b < last; b++) {
-        int64_t n = p->n - b * BLOCK < BLOCK ? p->n - b * BLOCK : BLOCK;
-        p->blocks[b] = sumsq_block(p->x + b * BLOCK, n);
+        int64_t at = (p->first + b) * BLOCK;
+        int64_t n = a->n - at < BLOCK ? a->n - at : BLOCK;
+        const float *x = a->x + at;
+        if (a->ld != a->width) {
+            copy_columns(a, at, n, (float *)scratch);
+            x = (const float *)scratch;
+        }
+        p->blocks[b] = sumsq_block(x, n);
     }
 }
 
 rlf_status
 ISA(sumsq)(rlf_queue *queue, const rlf_sumsq_args *args, rlf_err *err)
 {
-    NEED(args->n >= 0, "sumsq");
+    NEED(args->n >= 0 && args->width >= 0 && args->ld >= args->width, "sumsq");
     double room[GROUP], sum = args->total ? *args->total : 0;
     int64_t n_blocks = (args->n + BLOCK - 1) / BLOCK;
     for (int64_t b = 0; b < n_blocks; b += GROUP) {
         int64_t end = b + GROUP < n_blocks ? b + GROUP : n_blocks;
-        int64_t left = args->n - b * BLOCK;
-        sumsq_plan p = {.x = args->x + b * BLOCK,
-                        .n = left < GROUP * BLOCK ? left : GROUP * BLOCK,
+        sumsq_plan p = {.a = args,
+                        .first = b,
                         .blocks = args->blocks ? args->blocks + b : room};
-        rlf_cpu_share(queue, end - b, 1, 8.0 * (double)p.n, sumsq_part, &p);
+        rlf_cpu_share(queue, end - b, 1, 8.0 * (double)((end - b) * BLOCK),
+                      sumsq_part, &p);
         for (int64_t i = 0; i < end - b; i++)
             sum += p.blocks[i];
     }

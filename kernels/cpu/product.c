@@ -294,64 +294,180 @@ copy_rows(const float *x, int64_t ldx, int64_t rows, int64_t kc, float *out)
     return ld;
 }
 
-/* What follows panel n of the columns first..last-1 at k: the next panel, the
- * first with the next piece of k, or that of the columns behind. */
+/* A block of c: rows row.., columns first..last-1. c and start point to its
+ * first element; start NULL: zeros. */
+typedef struct block {
+    int64_t row, n_rows, first, last;
+    float *c;
+    const float *start;
+    int64_t ldc, ld_start;
+} block;
+
+/* What follows the panel of column n in the sum over from..to-1 at k: the next
+ * panel, the first with the next piece of k, or that of the columns behind. */
 static const float *
-next_panel(const rlf_product_args *a, int64_t end_row, int64_t first, int64_t n,
-           int64_t last, int64_t k, int64_t step)
+next_panel(const rlf_product_args *a, const block *d, int64_t n, int64_t k,
+           int64_t step, int64_t from, int64_t to)
 {
     const float *b = a->packed;
-    if (n + NR < last)
+    if (n + NR < d->last)
         return b + (n + NR) * a->k + k * NR;
-    if (k + step < a->k)
-        return b + first * a->k + (k + step) * NR;
-    if (last < a->n && end_row == a->m)
-        return b + last * a->k;
+    if (k + step < to)
+        return b + d->first * a->k + (k + step) * NR;
+    if (d->last < a->n && d->row + d->n_rows == a->m)
+        return b + d->last * a->k + from * NR;
     return NULL;
+}
+
+/* c = start + the sum over k of from..to-1. */
+static void
+sum_range(const rlf_product_args *a, const block *d, int64_t from, int64_t to,
+          char *scratch)
+{
+    int64_t ldx = or_dense(a->ldx, a->k), rows = d->n_rows;
+    /* few rows read each panel once: then no cut of k */
+    int64_t step = rows <= MR ? to - from : k_step(to - from);
+    bool copy = rows > MR && ldx > FAR && d->last - d->first > 2 * NR;
+    for (int64_t k = from; k == from || k < to; k += step) {
+        int64_t kc = to - k < step ? to - k : step;
+        const float *x = a->x + d->row * ldx + k;
+        int64_t a_row = ldx;
+        if (copy) {
+            a_row = copy_rows(x, ldx, rows, kc, (float *)scratch);
+            x = (const float *)scratch;
+        }
+        bool fetched = false;
+        for (int64_t n = 0; n < d->last - d->first; n += NR) {
+            int64_t w = d->last - d->first - n;
+            const float *b =
+                (const float *)a->packed + (d->first + n) * a->k + k * NR;
+            micro o = {.a = x,
+                       .b = b,
+                       .a_row = a_row,
+                       .b_k = NR,
+                       .c = d->c + n,
+                       .start = d->c + n,
+                       .ldc = d->ldc,
+                       .ld_start = d->ldc,
+                       .k = kc};
+            if (k == from) {
+                o.start = d->start ? d->start + n : NULL;
+                o.ld_start = d->ld_start;
+            }
+            fetched =
+                along_rows(o, rows, w < NR ? w : NR, fetched,
+                           next_panel(a, d, d->first + n, k, step, from, to));
+        }
+        if (step == 0)
+            break;
+    }
+}
+
+/* The block of a product, with its own start. */
+static block
+block_of(const rlf_product_args *a, int64_t row, int64_t n_rows, int64_t first,
+         int64_t last)
+{
+    int64_t ldc = or_dense(a->ldc, a->n);
+    block d = {.row = row,
+               .n_rows = n_rows,
+               .first = first,
+               .last = last,
+               .c = a->c + row * ldc + first,
+               .ldc = ldc};
+    if (a->add) {
+        d.start = d.c;
+        d.ld_start = ldc;
+    } else if (a->bias) {
+        d.start = a->bias + first;
+    }
+    return d;
 }
 
 void
 ISA(product_part)(const rlf_product_args *a, int64_t row, int64_t n_rows,
                   int64_t first, int64_t last, char *scratch)
 {
-    int64_t ldx = or_dense(a->ldx, a->k), ldc = or_dense(a->ldc, a->n);
-    /* few rows read each panel once: then no cut of k */
-    int64_t step = n_rows <= MR ? a->k : k_step(a->k);
-    bool copy = n_rows > MR && ldx > FAR && last - first > 2 * NR;
-    for (int64_t k = 0; k == 0 || k < a->k; k += step) {
-        int64_t kc = a->k - k < step ? a->k - k : step;
-        const float *x = a->x + row * ldx + k;
-        int64_t a_row = ldx;
-        if (copy) {
-            a_row = copy_rows(x, ldx, n_rows, kc, (float *)scratch);
-            x = (const float *)scratch;
-        }
-        bool fetched = false;
-        for (int64_t n = first; n < last; n += NR) {
-            int64_t w = last - n < NR ? last - n : NR;
-            float *c = a->c + row * ldc + n;
-            const float *b = (const float *)a->packed + n * a->k + k * NR;
-            micro o = {.a = x,
-                       .b = b,
-                       .a_row = a_row,
-                       .b_k = NR,
-                       .c = c,
-                       .start = c,
-                       .ldc = ldc,
-                       .ld_start = ldc,
-                       .k = kc};
-            if (k == 0 && !a->add) {
-                o.start = a->bias ? a->bias + n : NULL;
-                o.ld_start = 0;
-            }
-            fetched = along_rows(
-                o, n_rows, w, fetched,
-                next_panel(a, row + n_rows, first, n, last, k, step));
-        }
-        if (step == 0)
-            break;
+    block d = block_of(a, row, n_rows, first, last);
+    sum_range(a, &d, 0, a->k, scratch);
+}
+
+/* ---- partial sums ------------------------------------------------------ */
+
+/* Scratch is for copies of rows first, then for partial sums. */
+#define COPY_FLOATS ((int64_t)MC * (KC + 31))
+#define REST_FLOATS ((int64_t)SCRATCH_BYTES / 4 - COPY_FLOATS)
+
+/* Partial sum s: over its shard of each part of k. */
+static void
+shard_sum(const rlf_product_args *a, int s, block d, char *scratch)
+{
+    const rlf_shards *h = &a->shards;
+    int64_t at = 0; /* where the part begins, of what is held */
+    for (int i = 0; i < a->n_parts; i++) {
+        int64_t n = a->parts[i], first = rlf_shard_first(n, h->of, h->first);
+        sum_range(a, &d, at + rlf_shard_first(n, h->of, s) - first,
+                  at + rlf_shard_first(n, h->of, s + 1) - first, scratch);
+        d.start = d.c;
+        d.ld_start = d.ldc;
+        at += rlf_shards_held(*h, n);
     }
 }
+
+/* The sum of partial sums first..first+n-1 in a binary tree; `rest` is room for
+ * a block per level. */
+static void
+shard_tree(const rlf_product_args *a, int first, int n, const block *d,
+           float *rest, char *scratch)
+{
+    if (n == 1) {
+        shard_sum(a, first, *d, scratch);
+        return;
+    }
+    int half = 1;
+    while (2 * half < n)
+        half *= 2;
+    block right = *d;
+    int64_t width = d->last - d->first;
+    right.c = rest;
+    right.ldc = width;
+    right.start = NULL;
+    shard_tree(a, first, half, d, rest, scratch);
+    shard_tree(a, first + half, n - half, &right, rest + d->n_rows * width,
+               scratch);
+    for (int64_t i = 0; i < d->n_rows; i++) {
+        float *to = d->c + i * d->ldc;
+        const float *from = rest + i * width;
+        int64_t j = 0;
+        for (; j + VL <= width; j += VL)
+            vstore(to + j, vload(to + j) + vload(from + j));
+        if (j < width)
+            vstore_n(to + j,
+                     vload_n(to + j, width - j) + vload_n(from + j, width - j),
+                     width - j);
+    }
+}
+
+/* As product_part, in partial sums: as many columns at a time as there is room
+ * for. */
+static void
+sharded_part(const rlf_product_args *a, int64_t row, int64_t n_rows,
+             int64_t first, int64_t last, char *scratch)
+{
+    int levels = 0;
+    while (1 << levels < a->shards.count)
+        levels++;
+    int64_t step = REST_FLOATS / (n_rows * levels) / NR * NR;
+    for (int64_t n = first; n < last; n += step) {
+        block d =
+            block_of(a, row, n_rows, n, n + step < last ? n + step : last);
+        shard_tree(a, a->shards.first, a->shards.count, &d,
+                   (float *)scratch + COPY_FLOATS, scratch);
+    }
+}
+
+_Static_assert(REST_FLOATS / (MC * 6) >= NR && RLF_MOST_SHARDS == 64,
+               "room for a panel at each of 6 levels");
 
 /* A product cut into tasks: row blocks within column groups. */
 typedef struct product_plan {
@@ -368,7 +484,10 @@ product_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
         int64_t col = t / p->n_row_blocks * p->col_step;
         int64_t rows = p->a.m - row < p->row_step ? p->a.m - row : p->row_step;
         int64_t end = col + p->col_step < p->a.n ? col + p->col_step : p->a.n;
-        ISA(product_part)(&p->a, row, rows, col, end, scratch);
+        if (p->a.shards.count > 1)
+            sharded_part(&p->a, row, rows, col, end, scratch);
+        else
+            ISA(product_part)(&p->a, row, rows, col, end, scratch);
     }
 }
 
@@ -392,16 +511,34 @@ cut(rlf_queue *queue, int64_t m, int64_t n, int64_t nc, int64_t *row_step,
     *col_step = (panels + groups - 1) / groups * NR;
 }
 
+/* Complete shards and parts, and see that the parts make up k. */
+static rlf_status
+find_parts(rlf_product_args *a, rlf_err *err)
+{
+    a->shards = rlf_shards_of(a->shards);
+    NEED(a->shards.of <= RLF_MOST_SHARDS && a->shards.first >= 0 &&
+             a->shards.count > 0 &&
+             a->shards.first + a->shards.count <= a->shards.of,
+         "product");
+    int64_t k = 0;
+    if (!a->parts) {
+        NEED(a->shards.count == a->shards.of, "product");
+        a->parts = &a->k;
+        a->n_parts = 1;
+    }
+    for (int i = 0; i < a->n_parts; i++)
+        k += rlf_shards_held(a->shards, a->parts[i]);
+    NEED(k == a->k, "product");
+    return RLF_OK;
+}
+
 rlf_status
 ISA(product)(rlf_queue *queue, const rlf_product_args *args, rlf_err *err)
 {
     NEED(args->m >= 0 && args->n >= 0 && args->k >= 0, "product");
-    if (args->shards > 1 || args->shards < 0)
-        return rlf_fail(err, RLF_USER,
-                        "products in %d partial sums are not supported yet",
-                        args->shards);
     product_plan p = {.a = *args};
     rlf_product_args *a = &p.a;
+    RLF_TRY(find_parts(a, err));
     if (a->m == 0 || a->n == 0)
         return RLF_OK;
     if (a->add && a->bias) {

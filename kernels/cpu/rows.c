@@ -57,10 +57,34 @@ ISA(rows_gather)(rlf_queue *queue, const rlf_rows_gather_args *args,
     return RLF_OK;
 }
 
+/* A part of the table: the rows of other tokens are -0. */
+static void
+embed_part(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const rlf_embed_args *a = ctx;
+    for (int64_t i = first; i < last; i++) {
+        int64_t row = a->tokens[i] - a->first;
+        float *y = a->y + i * a->ldy;
+        if (row >= 0 && row < a->part)
+            memcpy(y, a->w + row * a->d, (size_t)a->d * 4);
+        else
+            for (int64_t j = 0; j < a->d; j++)
+                y[j] = -0.0f;
+    }
+}
+
 rlf_status
 ISA(embed)(rlf_queue *queue, const rlf_embed_args *args, rlf_err *err)
 {
     RLF_TRY(check_index(args->tokens, args->m, args->v, "embed", err));
+    if (args->part) {
+        rlf_embed_args a = *args;
+        a.ldy = or_dense(a.ldy, a.d);
+        rlf_cpu_share(queue, a.m, 16, (double)a.m * (double)a.d, embed_part,
+                      &a);
+        return RLF_OK;
+    }
     rlf_rows_gather_args gather = {.m = args->m,
                                    .d = args->d,
                                    .index = args->tokens,
@@ -102,10 +126,31 @@ ISA(rows_scatter)(rlf_queue *queue, const rlf_rows_scatter_args *args,
     return RLF_OK;
 }
 
+/* Of a part of the table. */
+static void
+embed_grad_columns(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const rlf_embed_grad_args *a = ctx;
+    for (int64_t i = 0; i < a->m; i++) {
+        int64_t row = a->tokens[i] - a->first;
+        if (row >= 0 && row < a->part)
+            add_row(a->dw + row * a->d + first, a->dy + i * a->lddy + first,
+                    last - first);
+    }
+}
+
 rlf_status
 ISA(embed_grad)(rlf_queue *queue, const rlf_embed_grad_args *args, rlf_err *err)
 {
     RLF_TRY(check_index(args->tokens, args->m, args->v, "embed_grad", err));
+    if (args->part) {
+        rlf_embed_grad_args a = *args;
+        a.lddy = or_dense(a.lddy, a.d);
+        rlf_cpu_share(queue, a.d, COLUMNS, 3.0 * (double)a.m * (double)a.d,
+                      embed_grad_columns, &a);
+        return RLF_OK;
+    }
     rlf_rows_scatter_args scatter = {.m = args->m,
                                      .d = args->d,
                                      .index = args->tokens,

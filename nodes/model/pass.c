@@ -110,7 +110,7 @@ carve_pass(rlf_pass *p, rlf_carver *c)
     }
     if (t->lm != RLF_NO_SLOT)
         p->work_bytes = p->kernels->head_work_bytes(tile_rows(t, o->tokens),
-                                                    t->config.vocab, d);
+                                                    t->config.vocab, d, NULL);
     p->work = rlf_carve(c, p->work_bytes);
 }
 

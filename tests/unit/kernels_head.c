@@ -11,16 +11,19 @@ static const int64_t shapes[][3] = {
 
 typedef struct problem {
     int64_t m, v, d, ldx;
+    rlf_head_part part;
     float *x, *w, *temperatures;
     int32_t *targets;
     void *packed, *back, *work;
     size_t work_bytes;
 } problem;
 
+/* The vocabulary in so many shards, if it has as many tokens. */
 static problem
-make(env *e, const int64_t *shape)
+make(env *e, const int64_t *shape, int shards)
 {
     problem p = {.m = shape[0], .v = shape[1], .d = shape[2]};
+    p.part.shards.of = shards <= p.v ? shards : 1;
     p.ldx = p.d + 1;
     p.x = values(e, p.m * p.ldx, 1);
     p.w = values(e, p.v * p.d, 2);
@@ -30,15 +33,19 @@ make(env *e, const int64_t *shape)
         p.temperatures[i] = (float)(0.5 + uniform(e));
     if (p.m > 4)
         p.targets[3] = -1;
-    void **packed[] = {&p.packed, &p.back};
-    for (int form = 0; form < 2; form++) {
-        size_t bytes =
-            e->k->product_packed_bytes(p.v, p.d, (rlf_product_form)form);
-        *packed[form] = take(e, (int64_t)bytes, 1);
-        CALL(e, product_pack, .rows = p.v, .cols = p.d, .w = p.w,
-             .form = (rlf_product_form)form, .packed = *packed[form]);
+    size_t bytes = e->k->product_packed_bytes(p.v, p.d, RLF_PRODUCT_BACKWARD);
+    p.back = take(e, (int64_t)bytes, 1);
+    CALL(e, product_pack, .rows = p.v, .cols = p.d, .w = p.w,
+         .form = RLF_PRODUCT_BACKWARD, .packed = p.back);
+    int of = p.part.shards.of;
+    char *at = p.packed = take(e, (p.v + 48 * of) * p.d, 4);
+    for (int i = 0; i < of; i++) {
+        int64_t from = p.v * i / of, n = p.v * (i + 1) / of - from;
+        CALL(e, product_pack, .rows = n, .cols = p.d, .w = p.w + from * p.d,
+             .packed = at);
+        at += e->k->product_packed_bytes(n, p.d, RLF_PRODUCT_FORWARD);
     }
-    p.work_bytes = e->k->head_work_bytes(p.m, p.v, p.d);
+    p.work_bytes = e->k->head_work_bytes(p.m, p.v, p.d, &p.part);
     p.work = take(e, (int64_t)p.work_bytes, 1);
     return p;
 }
@@ -47,7 +54,7 @@ static void
 logprob(env *e, const problem *p, int64_t first, int64_t n, size_t work_bytes,
         float *lp, float *entropy)
 {
-    CALL(e, head_logprob, .m = n, .v = p->v, .d = p->d,
+    CALL(e, head_logprob, .m = n, .v = p->v, .d = p->d, .part = p->part,
          .x = p->x + first * p->ldx, .ldx = p->ldx, .packed = p->packed,
          .temperatures = p->temperatures + first, .targets = p->targets + first,
          .logprob = lp + first, .entropy = entropy ? entropy + first : NULL,
@@ -86,10 +93,10 @@ as_doubles(env *e, const float *x, int64_t n)
 }
 
 static void
-test_head_logprob(env *e)
+check_logprob(env *e, int shards)
 {
     for (int64_t s = 0; s < N(shapes); s++) {
-        problem p = make(e, shapes[s]);
+        problem p = make(e, shapes[s], shards);
         float *lp = blank(e, p.m), *h = blank(e, p.m), *lp2 = blank(e, p.m);
         logprob(e, &p, 0, p.m, p.work_bytes, lp, h);
         out_f32(e, lp, p.m);
@@ -106,7 +113,7 @@ test_head_logprob(env *e)
                 like(e, h + r, &hr, 1, 3e-6, "entropy");
             }
             /* small tiles, no entropy; then rows one by one */
-            size_t least = e->k->head_work_bytes(16, p.v, p.d);
+            size_t least = e->k->head_work_bytes(16, p.v, p.d, &p.part);
             logprob(e, &p, 0, p.m, least, lp2, NULL);
             same(e, lp2, lp, p.m, 4, "in small tiles");
             for (int64_t r = 0; r < p.m; r++)
@@ -158,6 +165,7 @@ loss_args(const problem *p, loss *l, float *dx, float *dw)
     return (rlf_head_loss_args){.forward = {.m = p->m,
                                             .v = p->v,
                                             .d = p->d,
+                                            .part = p->part,
                                             .x = p->x,
                                             .ldx = p->ldx,
                                             .packed = p->packed,
@@ -202,10 +210,10 @@ check_slopes(env *e, const problem *p, const loss *l, const float *dx,
 }
 
 static void
-test_head_loss(env *e)
+check_loss(env *e, int shards)
 {
     for (int64_t s = 0; s < N(shapes); s++) {
-        problem p = make(e, shapes[s]);
+        problem p = make(e, shapes[s], shards);
         loss l = {values(e, p.m, 1), values(e, p.m, 1), values(e, p.m, 1)};
         float *dx = blank(e, p.m * p.d), *dx2 = blank(e, p.m * p.d);
         float *dw = values(e, p.v * p.d, 1), *lp = blank(e, p.m);
@@ -229,7 +237,7 @@ test_head_loss(env *e)
             a.dentropy = l.c;
             a.dx = dx2;
             a.dw = dw2;
-            a.forward.work_bytes = e->k->head_work_bytes(16, p.v, p.d);
+            a.forward.work_bytes = e->k->head_work_bytes(16, p.v, p.d, &p.part);
             must(e, e->k->head_loss(e->queue, &a, &e->err));
             same(e, dx2, dx, p.m * p.d, 4, "dx in small tiles");
             same(e, dw2, dw, p.v * p.d, 4, "dw in small tiles");
@@ -296,7 +304,7 @@ choose(const double *lp, int64_t v, const rlf_sample_args *a, double u)
 }
 
 static void
-test_sample(env *e)
+check_sample(env *e, int shards)
 {
     static const struct {
         bool greedy;
@@ -307,7 +315,7 @@ test_sample(env *e)
         {false, 0, .7f, 0}, {false, 0, 0, .05f}, {false, 50, .9f, .01f},
     };
     for (int64_t s = 0; s < N(shapes); s++) {
-        problem p = make(e, shapes[s]);
+        problem p = make(e, shapes[s], shards);
         double *u = take(e, p.m, sizeof *u);
         for (int64_t i = 0; i < p.m; i++)
             u[i] = uniform(e);
@@ -318,6 +326,7 @@ test_sample(env *e)
             rlf_sample_args a = {.m = p.m,
                                  .v = p.v,
                                  .d = p.d,
+                                 .part = p.part,
                                  .x = p.x,
                                  .ldx = p.ldx,
                                  .packed = p.packed,
@@ -385,7 +394,7 @@ test_sample_ties(env *e)
     memset(w, 0, sizeof w);
     w[70 * 8] = w[30 * 8] = w[90 * 8] = 3;
     size_t bytes = e->k->product_packed_bytes(100, 8, RLF_PRODUCT_FORWARD);
-    size_t work_bytes = e->k->head_work_bytes(16, 100, 8);
+    size_t work_bytes = e->k->head_work_bytes(16, 100, 8, NULL);
     void *packed = take(e, (int64_t)bytes, 1);
     void *work = take(e, (int64_t)work_bytes, 1);
     CALL(e, product_pack, .rows = 100, .cols = 8, .w = w, .packed = packed);
@@ -406,7 +415,22 @@ test_sample_ties(env *e)
     }
 }
 
+#define CASE(name, check, shards) \
+    static void name(env *e)      \
+    {                             \
+        check(e, shards);         \
+    }
+CASE(test_head_logprob, check_logprob, 1)
+CASE(test_head_loss, check_loss, 1)
+CASE(test_sample, check_sample, 1)
+CASE(test_head_logprob_shards, check_logprob, 4)
+CASE(test_head_loss_shards, check_loss, 8)
+CASE(test_sample_shards, check_sample, 4)
+
 static const op_case cases[] = {
+    {"head_logprob_shards", test_head_logprob_shards},
+    {"head_loss_shards", test_head_loss_shards},
+    {"sample_shards", test_sample_shards},
     {"head_logprob", test_head_logprob},
     {"head_loss", test_head_loss},
     {"sample", test_sample},

@@ -122,10 +122,96 @@ test_product_pieces(env *e)
              .add = true);
         same(e, part, c, m * n, 4, "k in two pieces");
     }
-    rlf_product_args shards = {
-        .m = m, .n = n, .k = k, .x = x, .packed = packed, .c = c, .shards = 2};
-    if (e->k->product(e->queue, &shards, &e->err) != RLF_USER)
-        snprintf(e->why, sizeof e->why, "accepts shards");
+}
+
+/* Shard s of the product by the definition: parts of k one after another. */
+static float
+shard_chain(const float *x, const float *w, const int64_t *parts, int n_parts,
+            int of, int s, float start)
+{
+    int64_t at = 0;
+    for (int p = 0; p < n_parts; p++) {
+        for (int64_t i = parts[p] * s / of; i < parts[p] * (s + 1) / of; i++)
+            start = fmaf(x[at + i], w[at + i], start);
+        at += parts[p];
+    }
+    return start;
+}
+
+/* k in shards, of one part and of three; then the halves of the shards in two
+ * places, whose sum is the tree's last addition. */
+static void
+sharded_shape(env *e, const int64_t *shape, int of, const int64_t *parts,
+              int n_parts)
+{
+    int64_t m = shape[0], n = shape[1], k = 0;
+    for (int i = 0; i < n_parts; i++)
+        k += parts[i];
+    int64_t ldx = k + 3;
+    float *x = values(e, m * ldx, 1), *w = values(e, n * k, 1);
+    float *c = values(e, m * n, 1), *old = copy_of(e, c, m * n);
+    float *bias = values(e, n, 1), *from_bias = blank(e, m * n);
+    void *packed = pack(e, w, n, k, RLF_PRODUCT_FORWARD);
+    CALL(e, product, .m = m, .n = n, .k = k, .x = x, .ldx = ldx,
+         .packed = packed, .c = c, .add = true, .shards = {.of = of},
+         .parts = n_parts > 1 ? parts : NULL, .n_parts = n_parts);
+    CALL(e, product, .m = m, .n = n, .k = k, .x = x, .ldx = ldx,
+         .packed = packed, .c = from_bias, .bias = bias, .shards = {.of = of},
+         .parts = n_parts > 1 ? parts : NULL, .n_parts = n_parts);
+    out_f32(e, c, m * n);
+    out_f32(e, from_bias, m * n);
+    if (!e->check)
+        return;
+    for (int64_t i = 0; i < m * n; i += row_stride()) {
+        float sum[RLF_MOST_SHARDS], start = old[i];
+        for (int twice = 0; twice < 2; twice++, start = bias[i % n]) {
+            for (int s = 0; s < of; s++)
+                sum[s] = shard_chain(x + i / n * ldx, w + i % n * k, parts,
+                                     n_parts, of, s, s ? 0 : start);
+            for (int step = 1; step < of; step *= 2)
+                for (int s = 0; s + step < of; s += 2 * step)
+                    sum[s] += sum[s + step];
+            same(e, twice ? from_bias + i : c + i, sum, 1, 4, "in shards");
+        }
+    }
+    if ((of & (of - 1)) || n_parts > 1)
+        return; /* half of a tree is a tree where halves are */
+    float *half[2] = {copy_of(e, old, m * n), blank(e, m * n)};
+    for (int place = 0; place < 2; place++) {
+        int64_t first = place ? k * (of / 2) / of : 0;
+        int64_t held = (place ? k : k * (of / 2) / of) - first;
+        float *cut = blank(e, n * held);
+        for (int64_t j = 0; j < n; j++)
+            memcpy(cut + j * held, w + j * k + first, (size_t)held * 4);
+        CALL(e, product, .m = m, .n = n, .k = held, .x = x + first, .ldx = ldx,
+             .packed = pack(e, cut, n, held, RLF_PRODUCT_FORWARD),
+             .c = half[place], .add = place == 0,
+             .shards = {.of = of, .first = place * of / 2, .count = of / 2},
+             .parts = &k, .n_parts = 1);
+    }
+    for (int64_t i = 0; i < m * n; i++)
+        half[0][i] += half[1][i];
+    same(e, half[0], c, m * n, 4, "shards in two places");
+}
+
+static void
+test_product_shards(env *e)
+{
+    static const int counts[] = {2, 4, 8, 3, 6, 64};
+    for (int64_t s = 0; s < N(shapes); s++) {
+        int of = counts[s % N(counts)];
+        int64_t k = shapes[s][2], more[] = {k, k / 2 + 1, k / 2 + 1};
+        sharded_shape(e, shapes[s], of, &k, 1);
+        sharded_shape(e, shapes[s], of, more, 3);
+        while (e->n_held > 0)
+            free(e->held[--e->n_held]);
+    }
+    int64_t large[] = {310, 1000, 0}, k = 1601;
+    sharded_shape(e, large, 64, &k, 1);
+    rlf_product_args wrong = {
+        .m = 1, .n = 1, .k = 3, .shards = {.of = 4, .first = 1, .count = 1}};
+    if (e->k->product(e->queue, &wrong, &e->err) != RLF_BUG)
+        snprintf(e->why, sizeof e->why, "accepts shards without the whole");
 }
 
 static void
@@ -197,6 +283,7 @@ static const op_case cases[] = {
     {"product", test_product},
     {"product_back", test_product_back},
     {"product_pieces", test_product_pieces},
+    {"product_shards", test_product_shards},
     {"product_grad", test_product_grad},
     {"product_large", test_product_large},
 };

@@ -52,6 +52,36 @@ test_embed_grad(env *e)
     same(e, cut, want, v * d, 4, "in micro-batches");
 }
 
+/* A table in three parts: added up, the whole's rows; gradients of each part.
+ */
+static void
+test_embed_part(env *e)
+{
+    int64_t m = 37, d = 72, v = 11, from[] = {0, 4, 5, 11};
+    float *w = values(e, v * d, 1), *sum = blank(e, m * d);
+    float *y = blank(e, m * d), *dy = values(e, m * d, 1);
+    float *dw = values(e, v * d, 1), *want = copy_of(e, dw, v * d);
+    int32_t *tokens = indices(e, m, v);
+    w[0] = -0.0f;
+    for (int i = 0; i < 3; i++) {
+        CALL(e, embed, .m = m, .d = d, .v = v, .first = from[i],
+             .part = from[i + 1] - from[i], .tokens = tokens,
+             .w = w + from[i] * d, .y = y);
+        for (int64_t j = 0; j < m * d; j++)
+            sum[j] = i ? sum[j] + y[j] : y[j];
+        CALL(e, embed_grad, .m = m, .d = d, .v = v, .first = from[i],
+             .part = from[i + 1] - from[i], .tokens = tokens, .dy = dy,
+             .dw = dw + from[i] * d);
+    }
+    out_f32(e, sum, m * d);
+    out_f32(e, dw, v * d);
+    CALL(e, embed, .m = m, .d = d, .v = v, .tokens = tokens, .w = w, .y = y);
+    CALL(e, embed_grad, .m = m, .d = d, .v = v, .tokens = tokens, .dy = dy,
+         .dw = want);
+    same(e, sum, y, m * d, 4, "parts added up");
+    same(e, dw, want, v * d, 4, "gradients of parts");
+}
+
 static void
 test_gather_scatter(env *e)
 {
@@ -183,6 +213,34 @@ test_rmsnorm_grad(env *e)
         for (; e->n_held > 0;)
             free(e->held[--e->n_held]);
     }
+}
+
+/* Sums over shards of the heads are those of the heads alone. */
+static void
+test_rmsnorm_shards(env *e)
+{
+    int64_t m = 19, d = 24, heads = 12, n = m * heads * d;
+    float *x = values(e, n, 2), *w = values(e, d, 1), *y = blank(e, n);
+    float *r = blank(e, m * heads), *dy = values(e, n, 1), *dx = blank(e, n);
+    float *dx1 = blank(e, n), *dw = values(e, 4 * d, 1);
+    float *want = copy_of(e, dw, 4 * d), *held = blank(e, m * 3);
+    CALL(e, rmsnorm, .m = m, .d = d, .groups = heads, .x = x, .weight = w,
+         .eps = 1e-5f, .y = y, .rstd = r);
+    CALL(e, rmsnorm_grad, .m = m, .d = d, .groups = heads, .x = x, .weight = w,
+         .rstd = r, .dy = dy, .dx = dx, .dweight = dw, .shards = 4);
+    out_f32(e, dx, n);
+    out_f32(e, dw, 4 * d);
+    for (int s = 0; s < 4; s++) {
+        for (int64_t i = 0; i < m * 3; i++)
+            held[i] = r[i / 3 * heads + s * 3 + i % 3];
+        int64_t at = s * 3 * d;
+        CALL(e, rmsnorm_grad, .m = m, .d = d, .groups = 3, .x = x + at,
+             .ldx = heads * d, .weight = w, .rstd = held, .dy = dy + at,
+             .lddy = heads * d, .dx = dx1 + at, .lddx = heads * d,
+             .dweight = want + s * d);
+    }
+    same(e, dw, want, 4 * d, 4, "dweight of a shard");
+    same(e, dx, dx1, n, 4, "dx");
 }
 
 static void
@@ -369,15 +427,27 @@ test_sumsq(env *e)
             snprintf(e->why, sizeof e->why, "sum %g, not %Lg", total, sum);
         out(e, blocks, nb, 8);
     }
+    /* columns of a matrix: as if they lay together */
+    int64_t height = 700, width = 37, ld = 90;
+    float *x = values(e, height * ld, 3), *dense = blank(e, height * width);
+    double total = 0, want = 0;
+    for (int64_t i = 0; i < height; i++)
+        memcpy(dense + i * width, x + i * ld + 5, (size_t)width * 4);
+    CALL(e, sumsq, .n = height * width, .x = x + 5, .width = width, .ld = ld,
+         .total = &total);
+    CALL(e, sumsq, .n = height * width, .x = dense, .total = &want);
+    same(e, &total, &want, 1, 8, "columns");
 }
 
 static const op_case cases[] = {
     {"embed", test_embed},
     {"embed_grad", test_embed_grad},
+    {"embed_part", test_embed_part},
     {"gather_scatter", test_gather_scatter},
     {"bias_grad", test_bias_grad},
     {"rmsnorm", test_rmsnorm},
     {"rmsnorm_grad", test_rmsnorm_grad},
+    {"rmsnorm_shards", test_rmsnorm_shards},
     {"rope", test_rope},
     {"swiglu", test_swiglu},
     {"flat", test_flat},
