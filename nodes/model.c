@@ -3,6 +3,7 @@
 
 #include "engine/base/vec.h"
 #include "engine/graph/class.h"
+#include "engine/graph/place.h"
 #include "engine/io/file.h"
 #include "engine/lua/host.h"
 #include "engine/text/tokenizer.h"
@@ -212,11 +213,22 @@ config_llama(rlf_model_object *m, const rlf_arg *list, rlf_err *err)
     return rlf_model_config_llama(&args, m->arena, err, m->config);
 }
 
-/* What the plan says of it. */
-static const rlf_caps *
-caps_of(const rlf_env *env, const rlf_resource *resource)
+/* With what the plan says of it, and the numerics that its placement asks for.
+ */
+static rlf_model_options
+options_of(const rlf_env *env, const rlf_resource *resource,
+           rlf_model_head head)
 {
-    return env->caps ? &env->caps[resource - env->graph->resources.data] : NULL;
+    int index = (int)(resource - env->graph->resources.data);
+    const rlf_place_row *row =
+        rlf_placement_find(env->graph->placement, index, NULL);
+    return (rlf_model_options){
+        .head = head,
+        .trained = resource->trained,
+        .caps = env->caps ? &env->caps[index] : NULL,
+        .shards = row && row->shards > 0 ? row->shards : 1,
+        .lanes = row && row->lanes > 0 ? row->lanes : 1,
+    };
 }
 
 /* Tokenizer, config and weights of lm(...). */
@@ -238,9 +250,8 @@ open_lm(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
         RLF_TRY(config_llama(m, from, err));
     else
         RLF_TRY(rlf_model_config_read(from->text, m->arena, err, m->config));
-    const rlf_model_options options = {.head = head_of(resource, RLF_HEAD_LM),
-                                       .trained = resource->trained,
-                                       .caps = caps_of(env, resource)};
+    const rlf_model_options options =
+        options_of(env, resource, head_of(resource, RLF_HEAD_LM));
     RLF_TRY(rlf_model_new(env->queue, env->kernels, m->config, &options, err,
                           &m->model));
     m->model->tokenizer_dir = texts;
@@ -256,10 +267,8 @@ open_copy(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
     m->source = rlf_model_at(env, resource->source);
     m->tokenizer = m->source->tokenizer;
     *m->config = *m->source->config;
-    const rlf_model_options options = {
-        .head = head_of(resource, m->source->model->table->head),
-        .trained = resource->trained,
-        .caps = caps_of(env, resource)};
+    const rlf_model_options options = options_of(
+        env, resource, head_of(resource, m->source->model->table->head));
     RLF_TRY(rlf_model_new(env->queue, env->kernels, m->config, &options, err,
                           &m->model));
     m->model->tokenizer_dir = m->source->model->tokenizer_dir;
@@ -520,8 +529,11 @@ static void
 weights_memory(const rlf_resource *resource, const rlf_model *m,
                rlf_memory *out)
 {
-    const rlf_model_options options = {
-        .head = m->table->head, .trained = m->trained, .caps = &m->caps};
+    const rlf_model_options options = {.head = m->table->head,
+                                       .trained = m->trained,
+                                       .caps = &m->caps,
+                                       .shards = m->table->cut.shards,
+                                       .lanes = m->gradient.lanes};
     rlf_model_bytes b = rlf_model_count_bytes(m->table, m->kernels, &options);
     const rlf_memory_row rows[] = {
         {.purpose = "weights", .device = b.weights},

@@ -8,13 +8,16 @@
  *   SAMPLE   within the sample: after the forward pass of the micro-batch
  *   BATCH    across samples: all live values first, in a pass of their own
  *
- * Whichever it is, gradients add sample by sample in the order of the set, so
- * micro-batches change no bit. */
+ * Whichever it is, gradients add sample by sample in the order of the set
+ * within a lane (engine/layout/lanes.h), and lanes in a tree, so micro-batches
+ * change no bit. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "engine/base/vec.h"
+#include "engine/layout/lanes.h"
 #include "kernels/expr.h"
+#include "nodes/model/gradient.h"
 #include "nodes/model/optimizer.h"
 #include "nodes/model/transformer.h"
 #include "nodes/model/work.h"
@@ -45,12 +48,14 @@ typedef struct group {
     bool last;     /* scores, after the last token; else per token */
     bool logprob, scalar;
     rlf_rows *rows;
-    rlf_sequence *seqs;
+    rlf_sequence *seqs; /* by lane, then in the order of the set */
+    uint32_t *row;      /* [n] the sample of the set that each is */
+    uint32_t *lane;     /* [lanes + 1] the first of each lane */
     uint32_t n;
 } group;
 
 typedef struct micro {
-    uint32_t group, first, count; /* samples of the group's set */
+    uint32_t lane, group, first, count; /* sequences of the group */
 } micro;
 
 /* One execution, in the step's pool. */
@@ -61,6 +66,7 @@ typedef struct update {
     group *groups;
     uint32_t n_groups;
     RLF_VEC(micro) micros;
+    uint32_t lane; /* whose gradients are being added */
     rlf_reach reach;
     rlf_column *inputs, *outputs; /* of the program */
     rlf_expr_bind bind;
@@ -130,6 +136,32 @@ in_group(const update *u, const group *g, const rlf_live_call *live)
            u->call->in[live->set_input].rows == g->rows;
 }
 
+/* Put the group's sequences in the order of lanes. */
+static void
+deal_lanes(update *u, group *g)
+{
+    rlf_arena *pool = u->call->env->pool;
+    int lanes = u->model->gradient.lanes;
+    int64_t *length = RLF_NEW_ARRAY(pool, int64_t, g->n);
+    int64_t *rows = RLF_NEW_ARRAY(pool, int64_t, g->n);
+    int *lane = RLF_NEW_ARRAY(pool, int, g->n);
+    rlf_sequence *dealt = RLF_NEW_ARRAY(pool, rlf_sequence, g->n);
+    g->row = RLF_NEW_ARRAY(pool, uint32_t, g->n);
+    g->lane = RLF_NEW_ARRAY(pool, uint32_t, (size_t)lanes + 1);
+    for (uint32_t i = 0; i < g->n; i++)
+        length[i] = (int64_t)g->seqs[i].n_prompt + g->seqs[i].n_response;
+    rlf_lanes_deal(length, g->n, lanes, lane);
+    for (int l = 0; l < lanes; l++)
+        g->lane[l + 1] = g->lane[l] + (uint32_t)rlf_lanes_rows(
+                                          lane, g->n, (rlf_range){l, l + 1},
+                                          rows + g->lane[l]);
+    for (uint32_t i = 0; i < g->n; i++) {
+        g->row[i] = (uint32_t)rows[i];
+        dealt[i] = g->seqs[rows[i]];
+    }
+    g->seqs = dealt;
+}
+
 static rlf_status
 make_groups(update *u, rlf_err *err)
 {
@@ -149,6 +181,7 @@ make_groups(update *u, rlf_err *err)
             g->n = g->rows->samples->count;
             RLF_TRY(rlf_sequences_read(u->call->env, g->rows, u->object,
                                        reading, NULL, g->n, err, &g->seqs));
+            deal_lanes(u, g);
         }
         g->logprob |= reading == RLF_READ_LOGPROB;
         g->scalar |= reading != RLF_READ_LOGPROB;
@@ -165,12 +198,15 @@ make_groups(update *u, rlf_err *err)
 static rlf_status
 cut_micros(update *u, rlf_err *err)
 {
-    for (uint32_t k = 0; k < u->n_groups; k++) {
+    uint32_t lanes = (uint32_t)u->model->gradient.lanes;
+    for (uint32_t j = 0; j < lanes * u->n_groups; j++) {
+        uint32_t lane = j / u->n_groups, k = j % u->n_groups;
         const group *g = &u->groups[k];
-        for (uint32_t i = 0; i < g->n;) {
+        for (uint32_t i = g->lane[lane], end = g->lane[lane + 1]; i < end;) {
             uint32_t fit;
-            RLF_TRY(rlf_pass_fit(u->pass, g->seqs + i, g->n - i, err, &fit));
-            RLF_PUSH_IN(u->call->env->pool, &u->micros, (micro){k, i, fit});
+            RLF_TRY(rlf_pass_fit(u->pass, g->seqs + i, end - i, err, &fit));
+            RLF_PUSH_IN(u->call->env->pool, &u->micros,
+                        (micro){lane, k, i, fit});
             i += fit;
         }
     }
@@ -212,10 +248,10 @@ make_columns(update *u)
 
 /* ---- between rows of the pass and columns ---- */
 
-/* A row of the micro-batch at hand: which sample and token it is. Rows are
+/* A row of the micro-batch at hand: which sequence and token it is. Rows are
  * visited in order, so it steps from one to the next. */
 typedef struct cursor {
-    uint32_t row;   /* of the set's samples */
+    uint32_t seq;   /* of the group */
     uint32_t token; /* of its response */
 } cursor;
 
@@ -225,11 +261,11 @@ cursor_at(const update *u, int64_t index)
     const group *g = &u->groups[u->now->group];
     cursor c = {u->now->first, 0};
     if (g->last) {
-        c.row += (uint32_t)index;
+        c.seq += (uint32_t)index;
         return c;
     }
-    while (index >= g->seqs[c.row].n_response)
-        index -= g->seqs[c.row++].n_response;
+    while (index >= g->seqs[c.seq].n_response)
+        index -= g->seqs[c.seq++].n_response;
     c.token = (uint32_t)index;
     return c;
 }
@@ -237,8 +273,8 @@ cursor_at(const update *u, int64_t index)
 static void
 cursor_next(const group *g, cursor *c)
 {
-    if (g->last || ++c->token == g->seqs[c->row].n_response) {
-        c->row++;
+    if (g->last || ++c->token == g->seqs[c->seq].n_response) {
+        c->seq++;
         c->token = 0;
     }
 }
@@ -246,7 +282,8 @@ cursor_next(const group *g, cursor *c)
 static uint64_t
 cursor_place(const group *g, cursor c)
 {
-    return g->last ? c.row : rlf_sequences_place(g->rows, c.row, c.token);
+    uint32_t row = g->row[c.seq];
+    return g->last ? row : rlf_sequences_place(g->rows, row, c.token);
 }
 
 /* Put what the heads gave for rows first..first+n-1 into the live columns. */
@@ -276,7 +313,8 @@ fail_row(const update *u, const rlf_live_call *live, cursor c, double value,
     rlf_fail(err, RLF_USER,
              "the loss's derivative by %s.%s is %g for token %u of %s",
              u->object->name, live->class->name, derivative, c.token + 1,
-             rlf_rows_name(u->call->env, g->rows, c.row, u->call->env->pool));
+             rlf_rows_name(u->call->env, g->rows, g->row[c.seq],
+                           u->call->env->pool));
     rlf_err_hint(err,
                  "the value there is %g: clamp what is divided by or "
                  "exponentiated",
@@ -364,11 +402,11 @@ run_program(update *u, int64_t first, int64_t n, rlf_err *err)
     if (!n)
         return RLF_OK;
     cursor c = cursor_at(u, first), end = cursor_at(u, first + n - 1);
-    uint32_t count = end.row - c.row + 1;
+    uint32_t count = end.seq - c.seq + 1;
     rlf_expr_part *parts =
         RLF_NEW_ARRAY(u->call->env->pool, rlf_expr_part, count);
     for (uint32_t i = 0; i < count; i++)
-        parts[i] = (rlf_expr_part){c.row + i, 0, UINT32_MAX};
+        parts[i] = (rlf_expr_part){g->row[c.seq + i], 0, UINT32_MAX};
     if (!g->last) {
         parts[0].first = c.token;
         parts[count - 1].last = end.token + 1;
@@ -496,11 +534,20 @@ tile_loss(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
     return rlf_pass_write(u->pass, u->d_logprob + first, n, err, dlogprob);
 }
 
+/* End lanes up to this one. */
+static rlf_status
+end_lanes(update *u, uint32_t lane, rlf_err *err)
+{
+    for (; u->lane < lane; u->lane++)
+        RLF_TRY(rlf_gradient_next(u->model, err));
+    return RLF_OK;
+}
+
 static rlf_status
 backward(rlf_call *call, uint32_t index, rlf_err *err)
 {
-    (void)index;
     update *u = ((state *)call->state)->update;
+    RLF_TRY(end_lanes(u, u->micros.data[index].lane, err));
     const group *g = &u->groups[u->now->group];
     rlf_pass *p = u->pass;
     if (in_tiles(u)) {
@@ -534,6 +581,7 @@ finish(rlf_call *call, rlf_err *err)
                           .eps = rlf_call_number(call, "eps"),
                           .decay = rlf_call_number(call, "decay"),
                           .clip = rlf_call_number(call, "clip")};
+    RLF_TRY(end_lanes(u, (uint32_t)u->model->gradient.lanes, err));
     RLF_TRY(rlf_optimizer_step(u->model, &settings, err, &norm));
     if (env->report)
         env->report(env->sink,

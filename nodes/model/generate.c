@@ -457,6 +457,7 @@ sample_rows(rlf_generation *g, rlf_err *err)
     rlf_sample_args args = {.m = p->n_rows,
                             .v = c->vocab,
                             .d = c->hidden,
+                            .part = rlf_head_part_of(g->model),
                             .x = p->hidden,
                             .packed = g->model->lm.forward,
                             .greedy = g->options.greedy,

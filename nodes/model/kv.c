@@ -6,8 +6,7 @@
 static int64_t
 page_floats(const rlf_table *t, int page_size)
 {
-    return rlf_kv_page_floats(page_size, t->config.kv_heads,
-                              t->config.head_dim);
+    return rlf_kv_page_floats(page_size, t->kv_heads, t->config.head_dim);
 }
 
 size_t

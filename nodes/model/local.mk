@@ -4,6 +4,7 @@ libnodes_la_SOURCES += \
 	nodes/model/cost.c nodes/model/cost.h \
 	nodes/model/config.c nodes/model/config.h \
 	nodes/model/generate.c nodes/model/generate.h \
+	nodes/model/gradient.c nodes/model/gradient.h \
 	nodes/model/kv.c nodes/model/kv.h \
 	nodes/model/model.c nodes/model/model.h \
 	nodes/model/optimizer.c nodes/model/optimizer.h \
@@ -13,13 +14,15 @@ libnodes_la_SOURCES += \
 	nodes/model/weights.c nodes/model/weights.h \
 	nodes/model/work.c nodes/model/work.h
 
-check_PROGRAMS += tests/unit/model_cost tests/unit/model_files tests/unit/model_parity \
-	tests/unit/model_sampler tests/unit/model_stories \
+check_PROGRAMS += tests/unit/model_cost tests/unit/model_files \
+	tests/unit/model_parity tests/unit/model_sampler \
+	tests/unit/model_shards tests/unit/model_stories \
 	tests/unit/model_training
 tests_unit_model_cost_LDADD = $(NODES_LIBS)
 tests_unit_model_files_LDADD = $(NODES_LIBS)
 tests_unit_model_parity_LDADD = $(NODES_LIBS)
 tests_unit_model_sampler_LDADD = $(NODES_LIBS)
+tests_unit_model_shards_LDADD = $(NODES_LIBS)
 tests_unit_model_stories_LDADD = $(NODES_LIBS)
 tests_unit_model_training_LDADD = $(NODES_LIBS)
 

@@ -6,7 +6,7 @@
 
 #include "engine/base/vec.h"
 #include "engine/io/safetensors.h"
-#include "nodes/model/carve.h"
+#include "nodes/model/gradient.h"
 #include "nodes/model/work.h"
 
 static rlf_packed
@@ -22,8 +22,6 @@ carve_packed(rlf_carver *c, const rlf_kernels *k, int64_t rows, int64_t cols,
     return p;
 }
 
-/* Partial sums of the gradient's norm: the total, then the blocks of the
- * tensor at hand. */
 static size_t
 norm_bytes(const rlf_table *t)
 {
@@ -31,8 +29,27 @@ norm_bytes(const rlf_table *t)
     for (int i = 0; i < t->n_slots; i++)
         if (t->slots[i].count > most)
             most = t->slots[i].count;
-    return (size_t)(1 + (most + RLF_SUMSQ_BLOCK - 1) / RLF_SUMSQ_BLOCK) *
+    return (size_t)(t->shards.count +
+                    (most + RLF_SUMSQ_BLOCK - 1) / RLF_SUMSQ_BLOCK) *
            sizeof(double);
+}
+
+/* Each shard of the head's matrix is packed by itself. */
+static rlf_packed
+carve_head(rlf_carver *c, const rlf_kernels *k, const rlf_table *t,
+           bool trained)
+{
+    rlf_packed p = {0};
+    size_t bytes = 0;
+    for (int s = 0; s < t->shards.count; s++)
+        bytes += k->product_packed_bytes(rlf_table_shard_tokens(t, s),
+                                         t->config.hidden, RLF_PRODUCT_FORWARD);
+    p.forward = rlf_carve(c, bytes);
+    if (trained)
+        p.backward =
+            rlf_carve(c, k->product_packed_bytes(t->vocab, t->config.hidden,
+                                                 RLF_PRODUCT_BACKWARD));
+    return p;
 }
 
 static rlf_model_bytes
@@ -47,14 +64,14 @@ carve_model(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
     bool trained = options->trained;
     for (int i = 0; i < g->layers; i++) {
         rlf_layer_packed *p = &m->packed[i];
-        int64_t d = g->hidden, f = g->ffn, q = rlf_table_q(t);
+        int64_t d = g->hidden, f = t->ffn, q = rlf_table_q(t);
         p->qkv = carve_packed(c, k, rlf_table_qkv(t), d, trained);
         p->o = carve_packed(c, k, d, q, trained);
         p->gate_up = carve_packed(c, k, 2 * f, d, trained);
         p->down = carve_packed(c, k, d, f, trained);
     }
     if (t->lm != RLF_NO_SLOT)
-        m->lm = carve_packed(c, k, g->vocab, g->hidden, trained);
+        m->lm = carve_head(c, k, t, trained);
     if (t->score != RLF_NO_SLOT)
         m->score = carve_packed(c, k, 1, g->hidden, trained);
     bytes.packed = c->used - bytes.weights;
@@ -66,9 +83,7 @@ carve_model(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
     if (!trained)
         return bytes;
     size_t before = c->used;
-    m->grads = rlf_carve_floats(c, t->count);
-    if (t->lm != RLF_NO_SLOT && t->lm == t->embed)
-        m->tied_grads = rlf_carve_floats(c, (int64_t)g->vocab * g->hidden);
+    rlf_gradient_carve(m, options->lanes, c);
     bytes.gradients = c->used - before;
     before = c->used;
     m->moment1 = rlf_carve_floats(c, t->count);
@@ -120,6 +135,9 @@ rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
               const rlf_model_config *config, const rlf_model_options *options,
               rlf_err *err, rlf_model **out)
 {
+    rlf_cut cut = {.shards = options->shards};
+    RLF_TRY(rlf_table_check_cut(config, &cut, err));
+    RLF_TRY(rlf_gradient_check(options->lanes, err));
     rlf_arena *arena = rlf_arena_new();
     rlf_model *m = RLF_NEW(arena, rlf_model);
     *m = (rlf_model){
@@ -128,7 +146,7 @@ rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
         .kernels = kernels,
         .trained = options->trained,
         .caps = rlf_caps_resolve(options->caps, (uint32_t)config->context),
-        .table = rlf_table_new(config, options->head, arena)};
+        .table = rlf_table_new(config, options->head, &cut, arena)};
     m->packed = RLF_NEW_ARRAY(arena, rlf_layer_packed, config->layers);
     m->saved = RLF_NEW_ARRAY(arena, uint8_t, m->table->n_slots);
     memset(m->saved, RLF_ELEMENT_F32, (size_t)m->table->n_slots);
@@ -176,11 +194,38 @@ pack(rlf_model *m, int64_t offset, int64_t rows, int64_t cols, rlf_packed to,
     return m->kernels->product_pack(m->queue, &args, err);
 }
 
+static rlf_status
+pack_head(rlf_model *m, rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    int64_t d = t->config.hidden;
+    rlf_product_pack_args args = {.cols = d,
+                                  .w = m->weights + t->lm,
+                                  .form = RLF_PRODUCT_FORWARD,
+                                  .packed = m->lm.forward};
+    for (int s = 0; s < t->shards.count; s++) {
+        args.rows = rlf_table_shard_tokens(t, s);
+        RLF_TRY(m->kernels->product_pack(m->queue, &args, err));
+        args.w += args.rows * d;
+        args.packed =
+            (char *)args.packed +
+            m->kernels->product_packed_bytes(args.rows, d, RLF_PRODUCT_FORWARD);
+    }
+    if (!m->lm.backward)
+        return RLF_OK;
+    args = (rlf_product_pack_args){.rows = t->vocab,
+                                   .cols = d,
+                                   .w = m->weights + t->lm,
+                                   .form = RLF_PRODUCT_BACKWARD,
+                                   .packed = m->lm.backward};
+    return m->kernels->product_pack(m->queue, &args, err);
+}
+
 rlf_status
 rlf_model_changed(rlf_model *m, rlf_err *err)
 {
     const rlf_table *t = m->table;
-    int64_t d = t->config.hidden, f = t->config.ffn;
+    int64_t d = t->config.hidden, f = t->ffn;
     for (int i = 0; i < t->config.layers; i++) {
         const rlf_layer_slots *l = &t->layers[i];
         const rlf_layer_packed *p = &m->packed[i];
@@ -190,7 +235,7 @@ rlf_model_changed(rlf_model *m, rlf_err *err)
         RLF_TRY(pack(m, l->down, d, f, p->down, err));
     }
     if (t->lm != RLF_NO_SLOT)
-        RLF_TRY(pack(m, t->lm, t->config.vocab, d, m->lm, err));
+        RLF_TRY(pack_head(m, err));
     if (t->score != RLF_NO_SLOT)
         RLF_TRY(pack(m, t->score, 1, d, m->score, err));
     m->version++;

@@ -13,6 +13,9 @@
 #include "kernels/kernels.h"
 #include "nodes/model/table.h"
 
+/* Of a tree over lanes. */
+#define RLF_MOST_LEVELS 8
+
 /* A matrix packed for x w^T, and for the gradient's dy w (NULL: not trained).
  */
 typedef struct rlf_packed {
@@ -29,7 +32,27 @@ typedef struct rlf_model_options {
     /* What its buffers are made for; NULL: caps.h's defaults. Rotations are
      * tabled for the longest sequence. */
     const rlf_caps *caps;
+    /* Numerics (a run is a function of them): partial sums of what tensor
+     * parallelism would split, and lanes of gradients that are taken in turn
+     * here; powers of two, 0: 1. */
+    int shards, lanes;
 } rlf_model_options;
+
+/* Gradients as backward passes add them up, before they are one: by lane, and
+ * where sums over shards are not yet added. One block for each lane that waits
+ * to be added to the next; the first is that of the result. */
+typedef struct rlf_gradient {
+    float *blocks[RLF_MOST_LEVELS];
+    int64_t floats; /* of a block */
+    int lanes, lane;
+    /* Of the lane at hand: */
+    float *weights;    /* [table->count] */
+    float *tied;       /* [vocab hidden]: the head's share of a tied
+                          embedding, else NULL */
+    float *head_norms; /* per layer, norm_sums[0] sums of q's norm, then
+                          norm_sums[1] of k's, head_dim each; NULL: one of
+                          each, among the weights */
+} rlf_gradient;
 
 /* Buffers that calls on the model share, made at first use (work.h). */
 typedef struct rlf_work {
@@ -47,16 +70,15 @@ typedef struct rlf_model {
     bool trained;
     rlf_caps caps;  /* resolved for the config's context */
     float *weights; /* [table->count] */
-    /* Trained only, else NULL. */
-    float *grads;             /* [table->count] */
-    float *tied_grads;        /* [vocab hidden]: the head's share of a tied
-                                 embedding, else NULL */
+    /* Trained only, else NULL: see gradient.h. */
+    rlf_gradient gradient;
     float *moment1, *moment2; /* [table->count] */
-    double *norm_sums;        /* partial sums of the gradient's norm */
+    double *norm_sums;        /* of the gradient's norm: a sum a shard, then
+                                 the blocks of the tensor at hand */
     int64_t steps;            /* optimizer steps that the moments have seen */
     uint64_t version;         /* grows by one with each change of weights */
     rlf_layer_packed *packed; /* [layers] */
-    rlf_packed lm, score;     /* heads */
+    rlf_packed lm, score;     /* heads; lm.forward shard by shard */
     float *frequencies;       /* [head_dim / 2] of the rotations */
     float *cosines, *sines;   /* [positions, head_dim / 2] */
     int positions;

@@ -4,40 +4,39 @@
 #include <math.h>
 
 #include "engine/base/fmath.h"
+#include "nodes/model/gradient.h"
 
-static rlf_status
-add_tied(rlf_model *m, rlf_err *err)
-{
-    const rlf_model_config *c = &m->table->config;
-    if (!m->tied_grads)
-        return RLF_OK;
-    rlf_axpby_args args = {.n = (int64_t)c->vocab * c->hidden,
-                           .a = 1,
-                           .b = 1,
-                           .x = m->tied_grads,
-                           .y = m->grads + m->table->embed};
-    RLF_TRY(m->kernels->axpby(m->queue, &args, err));
-    return rlf_queue_set(m->queue, m->tied_grads, 0,
-                         (size_t)args.n * sizeof(float), err);
-}
-
-/* Sum of squares of the gradients of slots first..last-1. */
+/* Sum of squares of the gradients of slots first..last-1: for each shard over
+ * the blocks of its part of each tensor in order, then in a tree. */
 static rlf_status
 sum_squares(rlf_model *m, int first, int last, rlf_err *err, double *sum)
 {
-    double *total = m->norm_sums;
-    RLF_TRY(rlf_queue_set(m->queue, total, 0, sizeof *total, err));
-    for (int i = first; i < last; i++) {
-        const rlf_slot *slot = &m->table->slots[i];
-        rlf_sumsq_args args = {.n = slot->count,
-                               .x = m->grads + slot->offset,
-                               .blocks = m->norm_sums + 1,
-                               .total = total};
-        RLF_TRY(m->kernels->sumsq(m->queue, &args, err));
-    }
-    RLF_TRY(rlf_queue_copy(m->queue, sum, total, sizeof *sum, RLF_COPY_TO_HOST,
-                           err));
-    return rlf_queue_sync(m->queue, err);
+    const rlf_table *t = m->table;
+    int n = t->shards.count;
+    double sums[RLF_MOST_SHARDS];
+    RLF_TRY(rlf_queue_set(m->queue, m->norm_sums, 0, (size_t)n * sizeof *sums,
+                          err));
+    for (int i = first; i < last; i++)
+        for (int s = 0; s < n; s++) {
+            const rlf_slot *slot = &t->slots[i];
+            rlf_slot_part part = rlf_slot_shard(t, slot, s);
+            rlf_sumsq_args args = {.n = part.count,
+                                   .x = m->gradient.weights + slot->offset +
+                                        part.at,
+                                   .width = part.width,
+                                   .ld = part.ld,
+                                   .blocks = m->norm_sums + n,
+                                   .total = m->norm_sums + s};
+            RLF_TRY(m->kernels->sumsq(m->queue, &args, err));
+        }
+    RLF_TRY(rlf_queue_copy(m->queue, sums, m->norm_sums,
+                           (size_t)n * sizeof *sums, RLF_COPY_TO_HOST, err));
+    RLF_TRY(rlf_queue_sync(m->queue, err));
+    for (int step = 1; step < n; step *= 2)
+        for (int s = 0; s + step < n; s += 2 * step)
+            sums[s] += sums[s + step];
+    *sum = sums[0];
+    return RLF_OK;
 }
 
 /* The first tensor whose gradient is not finite, for the message. */
@@ -70,7 +69,7 @@ step_range(rlf_model *m, const rlf_adamw *s, double scale, int64_t first,
                            .w = m->weights + first,
                            .m = m->moment1 + first,
                            .v = m->moment2 + first,
-                           .g = m->grads + first,
+                           .g = m->gradient.weights + first,
                            .grad_scale = (float)scale,
                            .lr = (float)s->lr,
                            .beta1 = (float)s->beta1,
@@ -88,7 +87,7 @@ rlf_optimizer_step(rlf_model *m, const rlf_adamw *s, rlf_err *err, double *norm)
     const rlf_table *t = m->table;
     double sum = 0;
     RLF_ASSERT(m->trained);
-    RLF_TRY(add_tied(m, err));
+    RLF_TRY(rlf_gradient_finish(m, err));
     RLF_TRY(sum_squares(m, 0, t->n_slots, err, &sum));
     if (!isfinite(sum))
         return fail_not_finite(m, err);
@@ -97,7 +96,6 @@ rlf_optimizer_step(rlf_model *m, const rlf_adamw *s, rlf_err *err, double *norm)
     m->steps++;
     RLF_TRY(step_range(m, s, scale, 0, t->matrices, s->decay, err));
     RLF_TRY(step_range(m, s, scale, t->matrices, t->count, 0, err));
-    RLF_TRY(rlf_queue_set(m->queue, m->grads, 0,
-                          (size_t)t->count * sizeof(float), err));
+    RLF_TRY(rlf_gradient_clear(m, err));
     return rlf_model_changed(m, err);
 }

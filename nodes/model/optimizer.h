@@ -1,9 +1,10 @@
 /* One optimizer step on the gradients that a model has gathered.
  *
  * AdamW (Loshchilov and Hutter 2019) with f32 state. The gradient is first
- * scaled down to a global norm of at most `clip`; the norm is a sum in f64 over
- * fixed blocks of each tensor, in block order, so its bits do not depend on
- * threads or layouts. Decay applies to matrices, not to norms and biases. */
+ * scaled down to a global norm of at most `clip`; the norm is for each shard a
+ * sum in f64 over fixed blocks of its part of each tensor, in block order, and
+ * shards are added in a tree, so its bits do not depend on threads or layouts.
+ * Decay applies to matrices, not to norms and biases. */
 #ifndef RLF_MODEL_OPTIMIZER_H
 #define RLF_MODEL_OPTIMIZER_H
 

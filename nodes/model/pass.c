@@ -13,7 +13,8 @@
 static int64_t
 tile_rows(const rlf_table *t, int tokens)
 {
-    int64_t rows = TILE_FLOATS / t->config.vocab;
+    int ranks = t->cut.ranks; /* which all have the same tiles */
+    int64_t rows = TILE_FLOATS / ((t->config.vocab + ranks - 1) / ranks);
     if (rows > tokens)
         rows = tokens;
     if (rows > 2048)
@@ -35,7 +36,7 @@ carve_layer(const rlf_table *t, const rlf_pass_options *o, bool last,
     if (o->train) {
         b->rstd1 = rlf_carve_floats(c, m);
         b->rstd2 = rlf_carve_floats(c, m);
-        b->lse = rlf_carve_floats(c, m * g->heads);
+        b->lse = rlf_carve_floats(c, m * t->heads);
         b->normed2 = rlf_carve_floats(c, m * d);
         b->mid = rlf_carve_floats(c, m * d);
     } else {
@@ -43,11 +44,11 @@ carve_layer(const rlf_table *t, const rlf_pass_options *o, bool last,
     }
     if (o->train && g->qk_norm) {
         b->qk = rlf_carve_floats(c, m * (q + rlf_table_kv(t)));
-        b->rstd_q = rlf_carve_floats(c, m * g->heads);
-        b->rstd_k = rlf_carve_floats(c, m * g->kv_heads);
+        b->rstd_q = rlf_carve_floats(c, m * t->heads);
+        b->rstd_k = rlf_carve_floats(c, m * t->kv_heads);
     }
-    b->gate_up = rlf_carve_floats(c, m * 2 * g->ffn);
-    b->act = rlf_carve_floats(c, m * g->ffn);
+    b->gate_up = rlf_carve_floats(c, m * 2 * t->ffn);
+    b->act = rlf_carve_floats(c, m * t->ffn);
     if (last) {
         b->x_rows = rlf_carve_floats(c, m * d);
         b->o_rows = rlf_carve_floats(c, m * q);
@@ -108,9 +109,10 @@ carve_pass(rlf_pass *p, rlf_carver *c)
         p->d_qkv = rlf_carve_floats(c, m * rlf_table_qkv(t));
         p->d_o = rlf_carve_floats(c, m * rlf_table_q(t));
     }
+    rlf_head_part part = {.shards = t->shards};
     if (t->lm != RLF_NO_SLOT)
         p->work_bytes = p->kernels->head_work_bytes(tile_rows(t, o->tokens),
-                                                    t->config.vocab, d, NULL);
+                                                    t->config.vocab, d, &part);
     p->work = rlf_carve(c, p->work_bytes);
 }
 

@@ -1,6 +1,7 @@
 /* Lays out the block: see the order in rlf_table_new(). */
 #include "nodes/model/table.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Tensors that stand alone begin on 64 bytes. */
@@ -19,10 +20,33 @@ align(builder *b)
         (b->table->count + ALIGN_FLOATS - 1) / ALIGN_FLOATS * ALIGN_FLOATS;
 }
 
+/* Cut n things; `first` and how many are held here. */
+static int64_t
+hold(const rlf_table *t, int64_t n, int64_t *first)
+{
+    *first = rlf_shard_first(n, t->shards.of, t->shards.first);
+    return rlf_shards_held(t->shards, n);
+}
+
+/* The part of a slot that is held here. Ranks share a key/value head where
+ * there are more of them than heads. */
+static void
+cut_slot(const rlf_table *t, rlf_slot *slot)
+{
+    if (slot->slice == RLF_SLICE_ROWS)
+        slot->rows = hold(t, slot->file_rows, &slot->first);
+    if (slot->slice == RLF_SLICE_COLS)
+        slot->cols = hold(t, slot->file_cols, &slot->first);
+    if (slot->slice == RLF_SLICE_KV) {
+        slot->rows = rlf_table_kv(t);
+        slot->first = t->cut.rank / t->copies * slot->rows;
+    }
+}
+
 /* Append a tensor; `layer` < 0: the name is whole. Returns its offset. */
 static int64_t
-add(builder *b, rlf_slot_kind kind, int layer, const char *name, int64_t rows,
-    int64_t cols)
+add(builder *b, rlf_slot_kind kind, rlf_slice slice, int layer,
+    const char *name, int64_t rows, int64_t cols)
 {
     rlf_table *t = b->table;
     RLF_ASSERT(t->n_slots < b->room);
@@ -32,11 +56,15 @@ add(builder *b, rlf_slot_kind kind, int layer, const char *name, int64_t rows,
                           : rlf_arena_printf(b->arena, "model.layers.%d.%s",
                                              layer, name),
         .kind = kind,
+        .slice = slice,
         .rows = rows,
         .cols = cols,
-        .count = cols ? rows * cols : rows,
         .offset = t->count,
+        .file_rows = rows,
+        .file_cols = cols,
     };
+    cut_slot(t, slot);
+    slot->count = cols ? slot->rows * slot->cols : slot->rows;
     t->count += slot->count;
     return slot->offset;
 }
@@ -46,23 +74,31 @@ add_layer_matrices(builder *b, int i)
 {
     rlf_table *t = b->table;
     const rlf_model_config *c = &t->config;
-    int64_t q = rlf_table_q(t), kv = rlf_table_kv(t);
+    int64_t q = (int64_t)c->heads * c->head_dim, d = c->hidden;
+    int64_t kv = (int64_t)c->kv_heads * c->head_dim, f = c->ffn;
     rlf_layer_slots *l = &t->layers[i];
+    // clang-format off
     align(b);
-    l->qkv =
-        add(b, RLF_SLOT_LINEAR, i, "self_attn.q_proj.weight", q, c->hidden);
-    add(b, RLF_SLOT_LINEAR, i, "self_attn.k_proj.weight", kv, c->hidden);
-    add(b, RLF_SLOT_LINEAR, i, "self_attn.v_proj.weight", kv, c->hidden);
+    l->qkv = add(b, RLF_SLOT_LINEAR, RLF_SLICE_ROWS, i, "self_attn.q_proj.weight", q, d);
+    add(b, RLF_SLOT_LINEAR, RLF_SLICE_KV, i, "self_attn.k_proj.weight", kv, d);
+    add(b, RLF_SLOT_LINEAR, RLF_SLICE_KV, i, "self_attn.v_proj.weight", kv, d);
     align(b);
-    l->o =
-        add(b, RLF_SLOT_RESIDUAL, i, "self_attn.o_proj.weight", c->hidden, q);
+    l->o = add(b, RLF_SLOT_RESIDUAL, RLF_SLICE_COLS, i, "self_attn.o_proj.weight", d, q);
     align(b);
-    l->gate_up =
-        add(b, RLF_SLOT_LINEAR, i, "mlp.gate_proj.weight", c->ffn, c->hidden);
-    add(b, RLF_SLOT_LINEAR, i, "mlp.up_proj.weight", c->ffn, c->hidden);
+    l->gate_up = add(b, RLF_SLOT_LINEAR, RLF_SLICE_ROWS, i, "mlp.gate_proj.weight", f, d);
+    add(b, RLF_SLOT_LINEAR, RLF_SLICE_ROWS, i, "mlp.up_proj.weight", f, d);
     align(b);
-    l->down =
-        add(b, RLF_SLOT_RESIDUAL, i, "mlp.down_proj.weight", c->hidden, c->ffn);
+    l->down = add(b, RLF_SLOT_RESIDUAL, RLF_SLICE_COLS, i, "mlp.down_proj.weight", d, f);
+    // clang-format on
+}
+
+/* A vector that stands alone. */
+static int64_t
+add_vector(builder *b, rlf_slot_kind kind, int layer, const char *name,
+           int64_t n)
+{
+    align(b);
+    return add(b, kind, RLF_SLICE_NOT, layer, name, n, 0);
 }
 
 static void
@@ -71,54 +107,159 @@ add_layer_vectors(builder *b, int i)
     rlf_table *t = b->table;
     const rlf_model_config *c = &t->config;
     rlf_layer_slots *l = &t->layers[i];
-    int64_t q = rlf_table_q(t), kv = rlf_table_kv(t);
-    align(b);
-    l->norm1 = add(b, RLF_SLOT_NORM, i, "input_layernorm.weight", c->hidden, 0);
-    align(b);
-    l->norm2 = add(b, RLF_SLOT_NORM, i, "post_attention_layernorm.weight",
-                   c->hidden, 0);
+    int64_t q = (int64_t)c->heads * c->head_dim, d = c->hidden;
+    int64_t kv = (int64_t)c->kv_heads * c->head_dim, f = c->ffn;
+    // clang-format off
+    l->norm1 = add_vector(b, RLF_SLOT_NORM, i, "input_layernorm.weight", d);
+    l->norm2 = add_vector(b, RLF_SLOT_NORM, i, "post_attention_layernorm.weight", d);
     if (c->qkv_bias) {
         align(b);
-        l->qkv_bias = add(b, RLF_SLOT_ZERO, i, "self_attn.q_proj.bias", q, 0);
-        add(b, RLF_SLOT_ZERO, i, "self_attn.k_proj.bias", kv, 0);
-        add(b, RLF_SLOT_ZERO, i, "self_attn.v_proj.bias", kv, 0);
+        l->qkv_bias = add(b, RLF_SLOT_ZERO, RLF_SLICE_ROWS, i, "self_attn.q_proj.bias", q, 0);
+        add(b, RLF_SLOT_ZERO, RLF_SLICE_KV, i, "self_attn.k_proj.bias", kv, 0);
+        add(b, RLF_SLOT_ZERO, RLF_SLICE_KV, i, "self_attn.v_proj.bias", kv, 0);
     }
     if (c->qk_norm) {
-        align(b);
-        l->q_norm =
-            add(b, RLF_SLOT_NORM, i, "self_attn.q_norm.weight", c->head_dim, 0);
-        align(b);
-        l->k_norm =
-            add(b, RLF_SLOT_NORM, i, "self_attn.k_norm.weight", c->head_dim, 0);
+        l->q_norm = add_vector(b, RLF_SLOT_NORM, i, "self_attn.q_norm.weight", c->head_dim);
+        l->k_norm = add_vector(b, RLF_SLOT_NORM, i, "self_attn.k_norm.weight", c->head_dim);
     }
-    if (c->o_bias) {
-        align(b);
-        l->o_bias =
-            add(b, RLF_SLOT_ZERO, i, "self_attn.o_proj.bias", c->hidden, 0);
-    }
+    if (c->o_bias)
+        l->o_bias = add_vector(b, RLF_SLOT_ZERO, i, "self_attn.o_proj.bias", d);
     if (c->mlp_bias) {
         align(b);
-        l->gate_bias =
-            add(b, RLF_SLOT_ZERO, i, "mlp.gate_proj.bias", c->ffn, 0);
-        add(b, RLF_SLOT_ZERO, i, "mlp.up_proj.bias", c->ffn, 0);
-        align(b);
-        l->down_bias =
-            add(b, RLF_SLOT_ZERO, i, "mlp.down_proj.bias", c->hidden, 0);
+        l->gate_bias = add(b, RLF_SLOT_ZERO, RLF_SLICE_ROWS, i, "mlp.gate_proj.bias", f, 0);
+        add(b, RLF_SLOT_ZERO, RLF_SLICE_ROWS, i, "mlp.up_proj.bias", f, 0);
+        l->down_bias = add_vector(b, RLF_SLOT_ZERO, i, "mlp.down_proj.bias", d);
     }
+    // clang-format on
+}
+
+/* ---- cuts ---- */
+
+static bool
+power_of_two(int n)
+{
+    return n > 0 && (n & (n - 1)) == 0;
+}
+
+/* Either divides the other. */
+static bool
+divides(int a, int b)
+{
+    return a % b == 0 || b % a == 0;
+}
+
+static bool
+cut_fits(const rlf_model_config *c, int n)
+{
+    return c->heads % n == 0 && divides(c->kv_heads, n) && n <= c->ffn &&
+           n <= c->vocab;
+}
+
+/* Refuse to cut into n; `what` is "shards" or "tp". */
+static rlf_status
+fail_cut(const rlf_model_config *c, const char *what, int n, bool powers,
+         rlf_err *err)
+{
+    if (c->heads % n)
+        rlf_fail(err, RLF_USER, "%s %d does not divide the %d attention heads",
+                 what, n, c->heads);
+    else if (!divides(c->kv_heads, n))
+        rlf_fail(err, RLF_USER,
+                 "%s %d neither divides the %d key/value heads nor is a "
+                 "multiple of them",
+                 what, n, c->kv_heads);
+    else
+        rlf_fail(err, RLF_USER, "%s %d is more than the model's %s of %d", what,
+                 n, n > c->ffn ? "ffn" : "vocabulary",
+                 n > c->ffn ? c->ffn : c->vocab);
+    char text[256] = "";
+    size_t used = 0;
+    for (int i = 1; i <= c->heads && used < sizeof text - 16; i++)
+        if (cut_fits(c, i) && (!powers || power_of_two(i)))
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%d",
+                                     used ? ", " : "", i);
+    rlf_err_hint(err, "%s of %s would do", what, text);
+    return RLF_USER;
+}
+
+rlf_status
+rlf_table_check_cut(const rlf_model_config *c, const rlf_cut *cut, rlf_err *err)
+{
+    int shards = cut->shards ? cut->shards : 1;
+    int ranks = cut->ranks ? cut->ranks : 1;
+    if (!power_of_two(shards) || shards > RLF_MOST_SHARDS)
+        return rlf_fail(err, RLF_USER,
+                        "shards is %d; it must be a power of two up to %d",
+                        shards, RLF_MOST_SHARDS);
+    if (!cut_fits(c, shards))
+        return fail_cut(c, "shards", shards, true, err);
+    if (ranks > RLF_MOST_SHARDS || !cut_fits(c, ranks))
+        return fail_cut(c, "tp", ranks, false, err);
+    return RLF_OK;
+}
+
+/* Where tp does not divide V, each rank's share is one shard. */
+static void
+cut_table(rlf_table *t, const rlf_cut *cut)
+{
+    const rlf_model_config *c = &t->config;
+    t->cut = cut ? *cut : (rlf_cut){0};
+    if (!t->cut.ranks)
+        t->cut.ranks = 1;
+    if (!t->cut.shards)
+        t->cut.shards = 1;
+    int ranks = t->cut.ranks, shards = t->cut.shards;
+    int of = shards % ranks ? ranks : shards;
+    t->shards = (rlf_shards){
+        .of = of, .first = t->cut.rank * (of / ranks), .count = of / ranks};
+    t->heads = c->heads / ranks;
+    t->copies = ranks > c->kv_heads ? ranks / c->kv_heads : 1;
+    t->kv_heads = c->kv_heads * t->copies / ranks;
+    t->norm_sums[0] = t->shards.count;
+    t->norm_sums[1] =
+        t->kv_heads < t->shards.count ? t->kv_heads : t->shards.count;
+    int64_t first;
+    t->ffn = hold(t, c->ffn, &first);
+    t->vocab = hold(t, c->vocab, &t->token);
+}
+
+rlf_slot_part
+rlf_slot_shard(const rlf_table *t, const rlf_slot *slot, int shard)
+{
+    int of = t->shards.of, first = t->shards.first;
+    int64_t cols = slot->cols ? slot->cols : 1;
+    bool copy = slot->slice == RLF_SLICE_KV && t->cut.rank % t->copies != 0;
+    if (slot->slice == RLF_SLICE_NOT)
+        return (rlf_slot_part){.count = first + shard ? 0 : slot->count};
+    if (copy)
+        return (rlf_slot_part){0};
+    int64_t n = slot->slice == RLF_SLICE_COLS ? slot->file_cols
+                : slot->slice == RLF_SLICE_KV ? slot->rows * t->cut.ranks
+                                              : slot->file_rows;
+    int64_t from = rlf_shard_first(n, of, first);
+    int64_t at = rlf_shard_first(n, of, first + shard) - from;
+    int64_t held = rlf_shard_first(n, of, first + shard + 1) - from - at;
+    if (slot->slice == RLF_SLICE_COLS)
+        return (rlf_slot_part){.at = at,
+                               .count = held * slot->rows,
+                               .width = held,
+                               .ld = slot->cols};
+    return (rlf_slot_part){.at = at * cols, .count = held * cols};
 }
 
 const rlf_table *
 rlf_table_new(const rlf_model_config *config, rlf_model_head head,
-              rlf_arena *arena)
+              const rlf_cut *cut, rlf_arena *arena)
 {
     rlf_table *t = RLF_NEW(arena, rlf_table);
     t->config = *config;
     t->head = head;
+    cut_table(t, cut);
     builder b = {t, arena, 18 * config->layers + 4};
     t->slots = RLF_NEW_ARRAY(arena, rlf_slot, b.room);
     t->layers = RLF_NEW_ARRAY(arena, rlf_layer_slots, config->layers);
-    t->embed = add(&b, RLF_SLOT_EMBEDDING, -1, "model.embed_tokens.weight",
-                   config->vocab, config->hidden);
+    t->embed = add(&b, RLF_SLOT_EMBEDDING, RLF_SLICE_ROWS, -1,
+                   "model.embed_tokens.weight", config->vocab, config->hidden);
     for (int i = 0; i < config->layers; i++) {
         memset(&t->layers[i], 0xff, sizeof t->layers[i]); /* RLF_NO_SLOT */
         add_layer_matrices(&b, i);
@@ -126,22 +267,22 @@ rlf_table_new(const rlf_model_config *config, rlf_model_head head,
     t->lm = t->score = RLF_NO_SLOT;
     if (head & RLF_HEAD_LM) {
         align(&b);
-        t->lm = config->tied ? t->embed
-                             : add(&b, RLF_SLOT_EMBEDDING, -1, "lm_head.weight",
-                                   config->vocab, config->hidden);
+        t->lm = config->tied
+                    ? t->embed
+                    : add(&b, RLF_SLOT_EMBEDDING, RLF_SLICE_ROWS, -1,
+                          "lm_head.weight", config->vocab, config->hidden);
     }
     if (head & RLF_HEAD_SCALAR) {
         align(&b);
-        t->score =
-            add(&b, RLF_SLOT_ZERO, -1, "score.weight", 1, config->hidden);
+        t->score = add(&b, RLF_SLOT_ZERO, RLF_SLICE_NOT, -1, "score.weight", 1,
+                       config->hidden);
     }
     align(&b);
     t->matrices = t->count;
     for (int i = 0; i < config->layers; i++)
         add_layer_vectors(&b, i);
-    align(&b);
     t->norm =
-        add(&b, RLF_SLOT_NORM, -1, "model.norm.weight", config->hidden, 0);
+        add_vector(&b, RLF_SLOT_NORM, -1, "model.norm.weight", config->hidden);
     align(&b);
     return t;
 }

@@ -1,13 +1,20 @@
-/* The table of a model's weights: names, shapes, and where each lies.
+/* The table of a model's weights: names, shapes, where each lies, and how each
+ * is cut.
  *
  * All weights of a model are one block of f32; gradients and optimizer states
  * are blocks of the same form. Matrices come first (the part that weight decay
  * applies to), vectors after them. What is multiplied together lies together:
  * q, k and v are one matrix [q + k + v, hidden], gate and up another, though
- * Hugging Face files name them one by one. Integers only: no memory here. */
+ * Hugging Face files name them one by one.
+ *
+ * Tensor parallelism: heads, inner features of the mlp and tokens of the
+ * vocabulary are cut into shards (kernels/kernels.h), and whatever is summed
+ * over them is a sum over shards. A rank of a group holds some neighbours, so
+ * the same table with fewer of each. Integers only: no memory here. */
 #ifndef RLF_MODEL_TABLE_H
 #define RLF_MODEL_TABLE_H
 
+#include "kernels/kernels.h"
 #include "nodes/model/config.h"
 
 /* What a tensor is, for its initial values. */
@@ -19,13 +26,33 @@ typedef enum rlf_slot_kind {
     RLF_SLOT_ZERO,      /* biases and the scalar head: 0 */
 } rlf_slot_kind;
 
-/* One tensor of the file. */
+/* Into how many shards, and the part that is held here. Zero-filled: not cut.
+ */
+typedef struct rlf_cut {
+    int shards;      /* V; 0: 1 */
+    int ranks, rank; /* of the group that holds the model; ranks 0: 1 */
+} rlf_cut;
+
+/* Which of its shards a rank holds of a tensor: all; rows (outputs: q, gate,
+ * up, embedding, head), columns (inputs: o, down); rows of key/value heads,
+ * which several ranks hold where there are more ranks than heads. */
+typedef enum rlf_slice {
+    RLF_SLICE_NOT,
+    RLF_SLICE_ROWS,
+    RLF_SLICE_COLS,
+    RLF_SLICE_KV,
+} rlf_slice;
+
+/* One tensor of the file, or the part of it that is held here. */
 typedef struct rlf_slot {
     const char *name; /* in Hugging Face files */
     rlf_slot_kind kind;
-    int64_t rows, cols; /* as in the file; a vector has cols 0 */
+    rlf_slice slice;
+    int64_t rows, cols; /* held here; a vector has cols 0 */
     int64_t count;      /* elements */
     int64_t offset;     /* floats from the start of the block */
+    int64_t file_rows, file_cols;
+    int64_t first; /* row, or column, of the file where it begins */
 } rlf_slot;
 
 #define RLF_NO_SLOT (-1)
@@ -41,9 +68,17 @@ typedef struct rlf_layer_slots {
 } rlf_layer_slots;
 
 typedef struct rlf_table {
-    rlf_model_config config;
+    rlf_model_config config; /* of the whole model */
     rlf_model_head head;
-    rlf_slot *slots; /* in the order of the block */
+    rlf_cut cut;
+    rlf_shards shards; /* of every sum that is cut */
+    /* held here */
+    int heads, kv_heads;
+    int64_t ffn, vocab;
+    int64_t token;    /* the first of the vocabulary held */
+    int copies;       /* ranks that hold the same key/value heads */
+    int norm_sums[2]; /* sums of the gradients of q and k norms */
+    rlf_slot *slots;  /* in the order of the block */
     int n_slots;
     rlf_layer_slots *layers;
     int64_t embed, norm;
@@ -53,23 +88,49 @@ typedef struct rlf_table {
     int64_t count;    /* floats of the block */
 } rlf_table;
 
-/* The table of a config with a head. In `arena`. */
+/* Can the model be cut so? RLF_USER, saying which number does not divide which,
+ * and what would do: shards is a power of two up to RLF_MOST_SHARDS; shards and
+ * ranks divide the heads, and divide the key/value heads or are multiples of
+ * them; there is a token and an inner feature for each. */
+rlf_status rlf_table_check_cut(const rlf_model_config *config,
+                               const rlf_cut *cut, rlf_err *err);
+/* The table of a config with a head, cut as checked (NULL: not). In `arena`. */
 const rlf_table *rlf_table_new(const rlf_model_config *config,
-                               rlf_model_head head, rlf_arena *arena);
+                               rlf_model_head head, const rlf_cut *cut,
+                               rlf_arena *arena);
+/* Shard `shard` of the tensor, of those held: `count` elements at `at` floats
+ * from its start, in rows of `width` that lie `ld` apart (0, 0: dense).
+ * Everything of a tensor that is not cut, or held by several ranks, counts as
+ * shard 0, or the first rank's. */
+typedef struct rlf_slot_part {
+    int64_t at, count, width, ld;
+} rlf_slot_part;
+rlf_slot_part rlf_slot_shard(const rlf_table *table, const rlf_slot *slot,
+                             int shard);
 /* The slot named so, or NULL. */
 const rlf_slot *rlf_table_find(const rlf_table *table, const char *name);
 
-/* Widths that many places need. */
+/* Tokens of one of the vocabulary's shards held here. */
+static inline int64_t
+rlf_table_shard_tokens(const rlf_table *t, int shard)
+{
+    int64_t v = t->config.vocab;
+    int s = t->shards.first + shard;
+    return rlf_shard_first(v, t->shards.of, s + 1) -
+           rlf_shard_first(v, t->shards.of, s);
+}
+
+/* Widths held here, that many places need. */
 static inline int64_t
 rlf_table_q(const rlf_table *t)
 {
-    return (int64_t)t->config.heads * t->config.head_dim;
+    return (int64_t)t->heads * t->config.head_dim;
 }
 
 static inline int64_t
 rlf_table_kv(const rlf_table *t)
 {
-    return (int64_t)t->config.kv_heads * t->config.head_dim;
+    return (int64_t)t->kv_heads * t->config.head_dim;
 }
 
 static inline int64_t

@@ -7,10 +7,13 @@
 
 #include <math.h>
 
+#include "nodes/model/gradient.h"
+
 /* Everything that the steps of one layer share. */
 typedef struct layer_context {
     const rlf_model *model;
     rlf_pass *pass;
+    const rlf_table *table;
     const rlf_model_config *config;
     const rlf_layer_slots *slots;
     const rlf_layer_packed *packed;
@@ -35,6 +38,7 @@ layer_at(const rlf_model *model, rlf_pass *pass, int index)
     return (layer_context){
         .model = model,
         .pass = pass,
+        .table = t,
         .config = c,
         .slots = &t->layers[index],
         .packed = &model->packed[index],
@@ -46,7 +50,7 @@ layer_at(const rlf_model *model, rlf_pass *pass, int index)
         .d = c->hidden,
         .q = q,
         .kv = kv,
-        .ffn = c->ffn,
+        .ffn = t->ffn,
         .queries = b->qk ? b->qk : b->qkv,
         .ld_queries = b->qk ? q + kv : q + 2 * kv,
         .values = b->qkv + q + kv,
@@ -71,10 +75,10 @@ copy_rows(rlf_pass *p, float *to, const float *from, int64_t n, rlf_err *err)
 
 /* ---- forward ---- */
 
-/* c = [c +] x w^T + bias */
+/* y = x w^T + bias: each output is held by one shard. */
 static rlf_status
 multiply(const layer_context *l, const rlf_packed *w, int64_t bias, int64_t m,
-         int64_t n, int64_t k, const float *x, float *c, bool add, rlf_err *err)
+         int64_t n, int64_t k, const float *x, float *y, rlf_err *err)
 {
     rlf_product_args args = {.m = m,
                              .n = n,
@@ -82,8 +86,26 @@ multiply(const layer_context *l, const rlf_packed *w, int64_t bias, int64_t m,
                              .x = x,
                              .packed = w->forward,
                              .bias = at(l->model->weights, bias),
-                             .c = c,
-                             .add = add};
+                             .c = y};
+    return l->pass->kernels->product(l->pass->queue, &args, err);
+}
+
+/* y += x w^T + bias: a sum over shards of the `k` inputs, in all places. */
+static rlf_status
+multiply_add(const layer_context *l, const rlf_packed *w, int64_t bias,
+             int64_t m, int64_t k, const float *x, float *y, rlf_err *err)
+{
+    rlf_product_args args = {.m = m,
+                             .n = l->d,
+                             .k = rlf_shards_held(l->table->shards, k),
+                             .x = x,
+                             .packed = w->forward,
+                             .bias = at(l->model->weights, bias),
+                             .c = y,
+                             .add = true,
+                             .shards = l->table->shards,
+                             .parts = &k,
+                             .n_parts = 1};
     return l->pass->kernels->product(l->pass->queue, &args, err);
 }
 
@@ -110,7 +132,7 @@ head_norms(const layer_context *l, rlf_err *err)
         return RLF_OK;
     rlf_rmsnorm_args args = {.m = l->m,
                              .d = l->config->head_dim,
-                             .groups = l->config->heads,
+                             .groups = l->table->heads,
                              .x = b->qkv,
                              .ldx = l->q + 2 * l->kv,
                              .weight = l->model->weights + l->slots->q_norm,
@@ -119,7 +141,7 @@ head_norms(const layer_context *l, rlf_err *err)
                              .ldy = l->ld_queries,
                              .rstd = b->rstd_q};
     RLF_TRY(l->pass->kernels->rmsnorm(l->pass->queue, &args, err));
-    args.groups = l->config->kv_heads;
+    args.groups = l->table->kv_heads;
     args.x += l->q;
     args.y += l->q;
     args.weight = l->model->weights + l->slots->k_norm;
@@ -133,7 +155,7 @@ rotate(const layer_context *l, float *x, int64_t ldx, bool back, rlf_err *err)
 {
     const rlf_model *model = l->model;
     rlf_rope_args args = {.m = l->m,
-                          .heads = l->config->heads + l->config->kv_heads,
+                          .heads = l->table->heads + l->table->kv_heads,
                           .d = l->config->head_dim,
                           .half = l->config->head_dim / 2,
                           .positions = l->pass->positions,
@@ -159,8 +181,8 @@ attend_packed(const layer_context *l, rlf_err *err)
 {
     rlf_attention_args args = {.n_seqs = l->pass->n_seqs,
                                .offsets = l->pass->offsets,
-                               .heads = l->config->heads,
-                               .kv_heads = l->config->kv_heads,
+                               .heads = l->table->heads,
+                               .kv_heads = l->table->kv_heads,
                                .d = l->config->head_dim,
                                .scale = attention_scale(l),
                                .window =
@@ -182,7 +204,7 @@ attend_paged(const layer_context *l, rlf_err *err)
     const rlf_paged *g = l->pass->paged;
     float *kv = g->kv + l->index * g->layer_stride;
     rlf_kv_write_args write = {.m = l->m,
-                               .kv_heads = l->config->kv_heads,
+                               .kv_heads = l->table->kv_heads,
                                .d = l->config->head_dim,
                                .k = l->queries + l->q,
                                .v = l->values,
@@ -199,8 +221,8 @@ attend_paged(const layer_context *l, rlf_err *err)
         .starts = g->starts,
         .pages = g->pages,
         .ld_pages = g->ld_pages,
-        .heads = l->config->heads,
-        .kv_heads = l->config->kv_heads,
+        .heads = l->table->heads,
+        .kv_heads = l->table->kv_heads,
         .d = l->config->head_dim,
         .scale = attention_scale(l),
         .window = rlf_model_config_window(l->config, l->index),
@@ -221,7 +243,7 @@ attention_part(const layer_context *l, rlf_err *err)
     RLF_TRY(
         norm_forward(l, l->m, b->x, l->slots->norm1, b->normed, b->rstd1, err));
     RLF_TRY(multiply(l, &l->packed->qkv, l->slots->qkv_bias, l->m,
-                     l->q + 2 * l->kv, l->d, b->normed, b->qkv, false, err));
+                     l->q + 2 * l->kv, l->d, b->normed, b->qkv, err));
     RLF_TRY(head_norms(l, err));
     RLF_TRY(rotate(l, l->queries, l->ld_queries, false, err));
     return l->pass->paged ? attend_paged(l, err) : attend_packed(l, err);
@@ -249,12 +271,12 @@ mix_part(const layer_context *l, rlf_err *err)
         x = b->x_rows;
     }
     RLF_TRY(copy_rows(l->pass, b->mid, x, l->r * l->d, err));
-    RLF_TRY(multiply(l, &l->packed->o, l->slots->o_bias, l->r, l->d, l->q, o,
-                     b->mid, true, err));
+    RLF_TRY(multiply_add(l, &l->packed->o, l->slots->o_bias, l->r,
+                         l->q * l->table->cut.ranks, o, b->mid, err));
     RLF_TRY(norm_forward(l, l->r, b->mid, l->slots->norm2, b->normed2, b->rstd2,
                          err));
     RLF_TRY(multiply(l, &l->packed->gate_up, l->slots->gate_bias, l->r,
-                     2 * l->ffn, l->d, b->normed2, b->gate_up, false, err));
+                     2 * l->ffn, l->d, b->normed2, b->gate_up, err));
     rlf_swiglu_args args = {.m = l->r,
                             .d = l->ffn,
                             .gate = b->gate_up,
@@ -269,8 +291,8 @@ down_part(const layer_context *l, rlf_err *err)
 {
     const rlf_layer_buffers *b = l->buffers;
     RLF_TRY(copy_rows(l->pass, b->out, b->mid, l->r * l->d, err));
-    return multiply(l, &l->packed->down, l->slots->down_bias, l->r, l->d,
-                    l->ffn, b->act, b->out, true, err);
+    return multiply_add(l, &l->packed->down, l->slots->down_bias, l->r,
+                        l->config->ffn, b->act, b->out, err);
 }
 
 rlf_status
@@ -299,6 +321,12 @@ rlf_transformer_forward(const rlf_model *model, rlf_pass *p, rlf_err *err)
 
 /* ---- heads ---- */
 
+rlf_head_part
+rlf_head_part_of(const rlf_model *model)
+{
+    return (rlf_head_part){.shards = model->table->shards};
+}
+
 static rlf_head_logprob_args
 head_args(const rlf_model *model, rlf_pass *p, bool with_entropy)
 {
@@ -307,6 +335,7 @@ head_args(const rlf_model *model, rlf_pass *p, bool with_entropy)
         .m = p->n_rows,
         .v = c->vocab,
         .d = c->hidden,
+        .part = rlf_head_part_of(model),
         .x = p->hidden,
         .packed = model->lm.forward,
         .temperature = p->n_rows ? p->host_floats[0] : 1,
@@ -352,7 +381,8 @@ rlf_head_loss(rlf_model *model, rlf_pass *p, rlf_head_tile_fn *loss, void *ctx,
         .dlogprob = loss ? NULL : p->d_logprob,
         .dentropy = loss || !with_entropy ? NULL : p->d_entropy,
         .dx = p->d_hidden,
-        .dw = model->tied_grads ? model->tied_grads : at(model->grads, t->lm)};
+        .dw = model->gradient.tied ? model->gradient.tied
+                                   : at(model->gradient.weights, t->lm)};
     return p->kernels->head_loss(p->queue, &args, err);
 }
 
@@ -365,7 +395,8 @@ rlf_head_scalar_back(rlf_model *model, rlf_pass *p, bool add, rlf_err *err)
                                   .k = d,
                                   .dy = p->d_scalar,
                                   .x = p->hidden,
-                                  .dw = model->grads + model->table->score};
+                                  .dw = model->gradient.weights +
+                                        model->table->score};
     RLF_TRY(p->kernels->product_grad(p->queue, &grad, err));
     rlf_product_args args = {.m = p->n_rows,
                              .n = d,
@@ -379,29 +410,54 @@ rlf_head_scalar_back(rlf_model *model, rlf_pass *p, bool add, rlf_err *err)
 
 /* ---- backward ---- */
 
-/* Of y = x w^T + b with gradient dy: dw and db are added, dx = dy w. */
+/* Of y = x w^T + b with gradient dy: dw and db are added. */
+static rlf_status
+weight_back(const layer_context *l, int64_t weight, int64_t bias, int64_t m,
+            int64_t n, int64_t k, const float *dy, const float *x, rlf_err *err)
+{
+    float *grads = l->model->gradient.weights;
+    rlf_product_grad_args grad = {
+        .m = m, .n = n, .k = k, .dy = dy, .x = x, .dw = grads + weight};
+    RLF_TRY(l->pass->kernels->product_grad(l->pass->queue, &grad, err));
+    if (bias == RLF_NO_SLOT)
+        return RLF_OK;
+    rlf_bias_grad_args sum = {.m = m, .n = n, .dy = dy, .db = grads + bias};
+    return l->pass->kernels->bias_grad(l->pass->queue, &sum, err);
+}
+
+/* Of multiply_add: dx = dy w. */
+static rlf_status
+multiply_add_back(const layer_context *l, const rlf_packed *w, int64_t weight,
+                  int64_t bias, int64_t m, int64_t k, const float *dy,
+                  const float *x, float *dx, rlf_err *err)
+{
+    RLF_TRY(weight_back(l, weight, bias, m, l->d, k, dy, x, err));
+    rlf_product_args args = {
+        .m = m, .n = k, .k = l->d, .x = dy, .packed = w->backward, .c = dx};
+    return l->pass->kernels->product(l->pass->queue, &args, err);
+}
+
+/* Of multiply: dx = dy w, a sum over shards of the outputs; they are `parts`
+ * that lie side by side, in all places. */
 static rlf_status
 multiply_back(const layer_context *l, const rlf_packed *w, int64_t weight,
-              int64_t bias, int64_t m, int64_t n, int64_t k, const float *dy,
-              const float *x, float *dx, rlf_err *err)
+              int64_t bias, int64_t m, const int64_t *parts, int n_parts,
+              const float *dy, const float *x, float *dx, rlf_err *err)
 {
-    const rlf_kernels *kernels = l->pass->kernels;
-    rlf_queue *queue = l->pass->queue;
-    rlf_product_grad_args grad = {.m = m,
-                                  .n = n,
-                                  .k = k,
-                                  .dy = dy,
-                                  .x = x,
-                                  .dw = l->model->grads + weight};
-    RLF_TRY(kernels->product_grad(queue, &grad, err));
-    if (bias != RLF_NO_SLOT) {
-        rlf_bias_grad_args sum = {
-            .m = m, .n = n, .dy = dy, .db = l->model->grads + bias};
-        RLF_TRY(kernels->bias_grad(queue, &sum, err));
-    }
-    rlf_product_args args = {
-        .m = m, .n = k, .k = n, .x = dy, .packed = w->backward, .c = dx};
-    return kernels->product(queue, &args, err);
+    int64_t n = 0;
+    for (int i = 0; i < n_parts; i++)
+        n += rlf_shards_held(l->table->shards, parts[i]);
+    RLF_TRY(weight_back(l, weight, bias, m, n, l->d, dy, x, err));
+    rlf_product_args args = {.m = m,
+                             .n = l->d,
+                             .k = n,
+                             .x = dy,
+                             .packed = w->backward,
+                             .c = dx,
+                             .shards = l->table->shards,
+                             .parts = parts,
+                             .n_parts = n_parts};
+    return l->pass->kernels->product(l->pass->queue, &args, err);
 }
 
 static rlf_status
@@ -416,7 +472,8 @@ norm_back(const layer_context *l, int64_t m, const float *x, int64_t weight,
                                   .dy = dy,
                                   .dx = dx,
                                   .add = add,
-                                  .dweight = l->model->grads + weight};
+                                  .dweight =
+                                      l->model->gradient.weights + weight};
     return l->pass->kernels->rmsnorm_grad(l->pass->queue, &args, err);
 }
 
@@ -439,9 +496,9 @@ mix_back(const layer_context *l, float *dx, rlf_err *err)
 {
     rlf_layer_buffers *b = l->buffers;
     rlf_pass *p = l->pass;
-    RLF_TRY(multiply_back(l, &l->packed->down, l->slots->down,
-                          l->slots->down_bias, l->r, l->d, l->ffn, dx, b->act,
-                          b->act, err));
+    RLF_TRY(multiply_add_back(l, &l->packed->down, l->slots->down,
+                              l->slots->down_bias, l->r, l->ffn, dx, b->act,
+                              b->act, err));
     rlf_swiglu_grad_args args = {.m = l->r,
                                  .d = l->ffn,
                                  .gate = b->gate_up,
@@ -452,15 +509,16 @@ mix_back(const layer_context *l, float *dx, rlf_err *err)
                                  .dup = b->gate_up + l->ffn,
                                  .lddx = 2 * l->ffn};
     RLF_TRY(p->kernels->swiglu_grad(p->queue, &args, err));
+    const int64_t parts[] = {l->config->ffn, l->config->ffn};
     RLF_TRY(multiply_back(l, &l->packed->gate_up, l->slots->gate_up,
-                          l->slots->gate_bias, l->r, 2 * l->ffn, l->d,
-                          b->gate_up, b->normed2, b->normed2, err));
+                          l->slots->gate_bias, l->r, parts, 2, b->gate_up,
+                          b->normed2, b->normed2, err));
     RLF_TRY(norm_back(l, l->r, b->mid, l->slots->norm2, b->rstd2, b->normed2,
                       dx, true, err));
     float *o = l->last ? b->o_rows : b->o;
     float *d_o = l->last ? b->o_rows : p->d_o;
-    RLF_TRY(multiply_back(l, &l->packed->o, l->slots->o, l->slots->o_bias, l->r,
-                          l->d, l->q, dx, o, d_o, err));
+    RLF_TRY(multiply_add_back(l, &l->packed->o, l->slots->o, l->slots->o_bias,
+                              l->r, l->q, dx, o, d_o, err));
     if (!l->last)
         return RLF_OK;
     RLF_TRY(spread(l, d_o, l->q, p->d_o, err));
@@ -473,30 +531,31 @@ head_norms_back(const layer_context *l, rlf_err *err)
 {
     const rlf_layer_buffers *b = l->buffers;
     int64_t ld = l->q + 2 * l->kv;
-    float *grads = l->model->grads;
     if (l->slots->q_norm == RLF_NO_SLOT)
         return RLF_OK;
-    rlf_rmsnorm_grad_args args = {.m = l->m,
-                                  .d = l->config->head_dim,
-                                  .groups = l->config->heads,
-                                  .x = b->qkv,
-                                  .ldx = ld,
-                                  .weight =
-                                      l->model->weights + l->slots->q_norm,
-                                  .rstd = b->rstd_q,
-                                  .dy = l->pass->d_qkv,
-                                  .lddy = ld,
-                                  .dx = l->pass->d_qkv,
-                                  .lddx = ld,
-                                  .dweight = grads + l->slots->q_norm};
+    rlf_rmsnorm_grad_args args = {
+        .m = l->m,
+        .d = l->config->head_dim,
+        .groups = l->table->heads,
+        .x = b->qkv,
+        .ldx = ld,
+        .weight = l->model->weights + l->slots->q_norm,
+        .rstd = b->rstd_q,
+        .dy = l->pass->d_qkv,
+        .lddy = ld,
+        .dx = l->pass->d_qkv,
+        .lddx = ld,
+        .dweight = rlf_gradient_head_norm(l->model, l->index, 0),
+        .shards = l->table->norm_sums[0]};
     RLF_TRY(l->pass->kernels->rmsnorm_grad(l->pass->queue, &args, err));
-    args.groups = l->config->kv_heads;
+    args.groups = l->table->kv_heads;
     args.x += l->q;
     args.dy += l->q;
     args.dx += l->q;
     args.weight = l->model->weights + l->slots->k_norm;
     args.rstd = b->rstd_k;
-    args.dweight = grads + l->slots->k_norm;
+    args.dweight = rlf_gradient_head_norm(l->model, l->index, 1);
+    args.shards = l->table->norm_sums[1];
     return l->pass->kernels->rmsnorm_grad(l->pass->queue, &args, err);
 }
 
@@ -510,8 +569,8 @@ attention_back(const layer_context *l, rlf_err *err)
     rlf_attention_grad_args args = {
         .n_seqs = p->n_seqs,
         .offsets = p->offsets,
-        .heads = l->config->heads,
-        .kv_heads = l->config->kv_heads,
+        .heads = l->table->heads,
+        .kv_heads = l->table->kv_heads,
         .d = l->config->head_dim,
         .scale = attention_scale(l),
         .window = rlf_model_config_window(l->config, l->index),
@@ -533,8 +592,10 @@ attention_back(const layer_context *l, rlf_err *err)
     RLF_TRY(p->kernels->attention_grad(p->queue, &args, err));
     RLF_TRY(rotate(l, p->d_qkv, ld, true, err));
     RLF_TRY(head_norms_back(l, err));
+    int ranks = l->table->cut.ranks;
+    const int64_t parts[] = {l->q * ranks, l->kv * ranks, l->kv * ranks};
     RLF_TRY(multiply_back(l, &l->packed->qkv, l->slots->qkv, l->slots->qkv_bias,
-                          l->m, ld, l->d, p->d_qkv, b->normed, b->normed, err));
+                          l->m, parts, 3, p->d_qkv, b->normed, b->normed, err));
     return norm_back(l, l->m, b->x, l->slots->norm1, b->rstd1, b->normed,
                      p->d_x, true, err);
 }
@@ -562,6 +623,6 @@ rlf_transformer_backward(rlf_model *model, rlf_pass *p, rlf_err *err)
                                  .v = c->vocab,
                                  .tokens = p->tokens,
                                  .dy = p->d_x,
-                                 .dw = model->grads + t->embed};
+                                 .dw = model->gradient.weights + t->embed};
     return p->kernels->embed_grad(p->queue, &embed, err);
 }

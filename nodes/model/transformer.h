@@ -31,6 +31,8 @@ rlf_status rlf_transformer_forward(const rlf_model *model, rlf_pass *pass,
 rlf_status rlf_transformer_backward(rlf_model *model, rlf_pass *pass,
                                     rlf_err *err);
 
+/* How the model's vocabulary is cut, for operations of the head. */
+rlf_head_part rlf_head_part_of(const rlf_model *model);
 /* pass->logprob (and entropy) of the rows' targets. */
 rlf_status rlf_head_logprobs(const rlf_model *model, rlf_pass *pass,
                              bool with_entropy, rlf_err *err);

@@ -162,7 +162,8 @@ sharded_shape(env *e, const int64_t *shape, int of, const int64_t *parts,
     out_f32(e, from_bias, m * n);
     if (!e->check)
         return;
-    for (int64_t i = 0; i < m * n; i += row_stride()) {
+    int64_t stride = m * n * k < 10000000 ? row_stride() : 97;
+    for (int64_t i = 0; i < m * n; i += stride) {
         float sum[RLF_MOST_SHARDS], start = old[i];
         for (int twice = 0; twice < 2; twice++, start = bias[i % n]) {
             for (int s = 0; s < of; s++)

@@ -143,7 +143,7 @@ static void
 train_step(test_machine *t, rlf_model *model, uint64_t seed)
 {
     for (int64_t i = 0; i < model->table->count; i++)
-        model->grads[i] = test_float(&seed);
+        model->gradient.weights[i] = test_float(&seed);
     rlf_adamw settings = RLF_ADAMW_DEFAULTS;
     settings.lr = 1e-2;
     settings.clip = 1;

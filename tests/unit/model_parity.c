@@ -141,9 +141,9 @@ static void
 check_gradients(fixture *f, rlf_arena *arena)
 {
     const rlf_table *table = f->model->table;
-    if (f->model->tied_grads) {
-        const float *x = f->model->tied_grads;
-        float *y = f->model->grads + table->embed;
+    if (f->model->gradient.tied) {
+        const float *x = f->model->gradient.tied;
+        float *y = f->model->gradient.weights + table->embed;
         for (int64_t i = 0;
              i < (int64_t)table->config.vocab * table->config.hidden; i++)
             y[i] += x[i];
@@ -153,7 +153,7 @@ check_gradients(fixture *f, rlf_arena *arena)
         size_t n;
         const double *want = expected(
             f, rlf_arena_printf(arena, "grad.%s", slot->name), arena, &n);
-        is_near(f->model->grads + slot->offset, want, n, 2e-5,
+        is_near(f->model->gradient.weights + slot->offset, want, n, 2e-5,
                 rlf_arena_printf(arena, "gradient of %s", slot->name), f->name);
     }
 }
@@ -200,19 +200,19 @@ test_model(test_machine *t, const char *name, rlf_model_head head)
     float *first = rlf_malloc(bytes);
     rlf_pass_options pass = {.tokens = 128, .train = true};
     run(&f, &pass, MOST_SEQS, arena, &whole);
-    memcpy(first, f.model->grads, bytes);
+    memcpy(first, f.model->gradient.weights, bytes);
 
     for (int i = 0; i < 2; i++) { /* in pieces; recomputed in pieces */
-        memset(f.model->grads, 0, bytes);
-        if (f.model->tied_grads)
-            memset(f.model->tied_grads, 0,
+        memset(f.model->gradient.weights, 0, bytes);
+        if (f.model->gradient.tied)
+            memset(f.model->gradient.tied, 0,
                    (size_t)config.vocab * (size_t)config.hidden *
                        sizeof(float));
         pass.recompute = i == 1;
         run(&f, &pass, 1 + (uint32_t)i, arena, &again);
         const char *how = i ? "recomputed, two sequences at a time"
                             : "one sequence at a time";
-        ok(!memcmp(f.model->grads, first, bytes),
+        ok(!memcmp(f.model->gradient.weights, first, bytes),
            "%s: the same bits of all gradients, %s", name, how);
         ok(!memcmp(again.logprob, whole.logprob, whole.n * sizeof(float)) ||
                head == RLF_HEAD_SCALAR,

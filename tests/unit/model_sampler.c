@@ -32,6 +32,18 @@ typedef struct setting {
     bool fresh; /* every sample its own group: nothing is shared */
 } setting;
 
+/* Of sampler and trainer, in as many partial sums as the model can have. */
+static rlf_model_options
+model_options(const rlf_model_config *config, uint64_t seed, bool train)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_cut cut = {.shards = 1 << seed % 3};
+    while (rlf_table_check_cut(config, &cut, &err) < 0)
+        cut.shards /= 2;
+    return (rlf_model_options){
+        .head = RLF_HEAD_LM, .trained = train, .shards = cut.shards};
+}
+
 static uint32_t
 choose(uint64_t *seed, uint32_t low, uint32_t high)
 {
@@ -87,7 +99,7 @@ sample(const rlf_model_config *config, uint64_t weights, const prompts *p,
 {
     test_machine t;
     test_machine_open(&t, s->threads);
-    rlf_model_options how = {.head = RLF_HEAD_LM};
+    rlf_model_options how = model_options(config, weights, false);
     rlf_model *model = NULL;
     MUST(&t, rlf_model_new(t.queue, rlf_kernels_cpu(), config, &how, &t.err,
                            &model));
@@ -153,7 +165,7 @@ trainer_differs(const rlf_model_config *config, uint64_t weights,
 {
     test_machine t;
     test_machine_open(&t, threads);
-    rlf_model_options how = {.head = RLF_HEAD_LM, .trained = train};
+    rlf_model_options how = model_options(config, weights, train);
     rlf_model *model = NULL;
     MUST(&t, rlf_model_new(t.queue, rlf_kernels_cpu(), config, &how, &t.err,
                            &model));
@@ -236,6 +248,7 @@ test_trial(uint64_t seed, uint32_t samples, rlf_generation_counts *all)
     if (choose(&seed, 0, 2) == 0)
         o.top_k = 5;
     uint64_t weights = seed;
+    note("%d shards", model_options(&config, weights, false).shards);
     setting plain = {1, 64, -1, 4096, 0, true};
     sample(&config, weights, &p, &o, &plain, want);
     const setting settings[] = {

@@ -111,9 +111,9 @@ test_bits(bool tied)
         size_t more = tied ? 77 * 72 : 0;
         if (!want) {
             want = rlf_malloc((n + more) * sizeof *want);
-            memcpy(want, model->grads, n * sizeof *want);
+            memcpy(want, model->gradient.weights, n * sizeof *want);
             if (more)
-                memcpy(want + n, model->tied_grads, more * sizeof *want);
+                memcpy(want + n, model->gradient.tied, more * sizeof *want);
             double sum = 0;
             for (size_t j = 0; j < n; j++)
                 sum += fabs((double)want[j]);
@@ -124,9 +124,9 @@ test_bits(bool tied)
                      "the same gradients: %d threads, %d tokens, %s%s",
                      runs[i].threads, runs[i].tokens, kernels->isa,
                      runs[i].recompute ? ", recomputed" : "");
-            is_bits_f32(model->grads, want, n, name);
+            is_bits_f32(model->gradient.weights, want, n, name);
             if (more)
-                is_bits_f32(model->tied_grads, want + n, more,
+                is_bits_f32(model->gradient.tied, want + n, more,
                             "and the head's");
         }
         rlf_model_free(model);
@@ -162,7 +162,7 @@ test_adamw(double clip)
         for (int i = 0; i < table->n_slots; i++)
             for (int64_t j = 0; j < table->slots[i].count; j++) {
                 float g = test_float(&seed);
-                model->grads[table->slots[i].offset + j] = g;
+                model->gradient.weights[table->slots[i].offset + j] = g;
                 sum += (double)g * (double)g;
             }
         double scale = clip > 0 && sqrt(sum) > clip ? clip / sqrt(sum) : 1;
@@ -171,7 +171,7 @@ test_adamw(double clip)
             double decay = slot->cols ? s.decay : 0;
             for (int64_t j = slot->offset; j < slot->offset + slot->count;
                  j++) {
-                double g = scale * (double)model->grads[j];
+                double g = scale * (double)model->gradient.weights[j];
                 m1[j] = s.beta1 * m1[j] + (1 - s.beta1) * g;
                 m2[j] = s.beta2 * m2[j] + (1 - s.beta2) * g * g;
                 w[j] -= s.lr * decay * w[j];
@@ -192,7 +192,7 @@ test_adamw(double clip)
 
     float *before = rlf_malloc(n * sizeof *before);
     memcpy(before, model->weights, n * sizeof *before);
-    model->grads[table->layers[1].down + 5] = INFINITY;
+    model->gradient.weights[table->layers[1].down + 5] = INFINITY;
     double norm;
     is_int(rlf_optimizer_step(model, &s, &t.err, &norm), RLF_USER,
            "a gradient that is not finite ends the run");

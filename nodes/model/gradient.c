@@ -1,0 +1,138 @@
+/* A block is the gradients of all weights, then the head's share of a tied
+ * embedding, then the sums of head norms. Lane l adds into block popcount(l):
+ * as many trees wait to be joined as l has bits. */
+#include "nodes/model/gradient.h"
+
+rlf_status
+rlf_gradient_check(int lanes, rlf_err *err)
+{
+    int most = 1 << (RLF_MOST_LEVELS - 1);
+    if (lanes < 0 || (lanes & (lanes - 1)) || lanes > most)
+        return rlf_fail(err, RLF_USER,
+                        "lanes is %d; it must be a power of two up to %d",
+                        lanes, most);
+    return RLF_OK;
+}
+
+static bool
+is_tied(const rlf_table *t)
+{
+    return t->lm != RLF_NO_SLOT && t->lm == t->embed;
+}
+
+/* Floats of a layer's sums of head norms. */
+static int64_t
+norm_floats(const rlf_table *t)
+{
+    if (!t->config.qk_norm || t->shards.count == 1)
+        return 0;
+    return (int64_t)(t->norm_sums[0] + t->norm_sums[1]) * t->config.head_dim;
+}
+
+static int64_t
+tied_floats(const rlf_table *t)
+{
+    return is_tied(t) ? t->vocab * t->config.hidden : 0;
+}
+
+/* Which block takes a lane. */
+static int
+block_of(int lane)
+{
+    return __builtin_popcount((unsigned)lane);
+}
+
+static void
+select_block(rlf_model *m)
+{
+    rlf_gradient *g = &m->gradient;
+    const rlf_table *t = m->table;
+    float *at = g->blocks[block_of(g->lane)];
+    g->weights = at;
+    at = at ? at + t->count : NULL;
+    g->tied = is_tied(t) ? at : NULL;
+    at = at ? at + tied_floats(t) : NULL;
+    g->head_norms = norm_floats(t) ? at : NULL;
+}
+
+void
+rlf_gradient_carve(rlf_model *m, int lanes, rlf_carver *c)
+{
+    const rlf_table *t = m->table;
+    rlf_gradient *g = &m->gradient;
+    *g = (rlf_gradient){.lanes = lanes ? lanes : 1,
+                        .floats = t->count + tied_floats(t) +
+                                  t->config.layers * norm_floats(t)};
+    for (int i = 0; i <= block_of(g->lanes - 1); i++)
+        g->blocks[i] = rlf_carve_floats(c, g->floats);
+    select_block(m);
+}
+
+float *
+rlf_gradient_head_norm(const rlf_model *m, int layer, int which)
+{
+    const rlf_table *t = m->table;
+    const rlf_layer_slots *l = &t->layers[layer];
+    if (!m->gradient.head_norms)
+        return m->gradient.weights + (which ? l->k_norm : l->q_norm);
+    return m->gradient.head_norms + layer * norm_floats(t) +
+           which * t->norm_sums[0] * t->config.head_dim;
+}
+
+/* to += from, which becomes 0. */
+static rlf_status
+move(rlf_model *m, float *to, float *from, int64_t n, rlf_err *err)
+{
+    rlf_axpby_args args = {.n = n, .a = 1, .b = 1, .x = from, .y = to};
+    RLF_TRY(m->kernels->axpby(m->queue, &args, err));
+    return rlf_queue_set(m->queue, from, 0, (size_t)n * sizeof(float), err);
+}
+
+rlf_status
+rlf_gradient_next(rlf_model *m, rlf_err *err)
+{
+    rlf_gradient *g = &m->gradient;
+    int block = block_of(g->lane);
+    for (int lane = g->lane; lane & 1; lane >>= 1, block--)
+        RLF_TRY(
+            move(m, g->blocks[block - 1], g->blocks[block], g->floats, err));
+    g->lane = (g->lane + 1) % g->lanes;
+    select_block(m);
+    return RLF_OK;
+}
+
+/* The sums of a norm in a binary tree, onto its gradient. */
+static rlf_status
+fold_norm(rlf_model *m, int layer, int which, rlf_err *err)
+{
+    const rlf_layer_slots *l = &m->table->layers[layer];
+    int64_t d = m->table->config.head_dim;
+    int n = m->table->norm_sums[which];
+    float *sums = rlf_gradient_head_norm(m, layer, which);
+    for (int step = 1; step < n; step *= 2)
+        for (int s = 0; s + step < n; s += 2 * step)
+            RLF_TRY(move(m, sums + s * d, sums + (s + step) * d, d, err));
+    return move(m, m->gradient.weights + (which ? l->k_norm : l->q_norm), sums,
+                d, err);
+}
+
+rlf_status
+rlf_gradient_finish(rlf_model *m, rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    rlf_gradient *g = &m->gradient;
+    RLF_ASSERT(g->lane == 0);
+    if (g->tied)
+        RLF_TRY(move(m, g->weights + t->embed, g->tied, tied_floats(t), err));
+    for (int i = 0; g->head_norms && i < t->config.layers; i++)
+        for (int which = 0; which < 2; which++)
+            RLF_TRY(fold_norm(m, i, which, err));
+    return RLF_OK;
+}
+
+rlf_status
+rlf_gradient_clear(rlf_model *m, rlf_err *err)
+{
+    return rlf_queue_set(m->queue, m->gradient.blocks[0], 0,
+                         (size_t)m->gradient.floats * sizeof(float), err);
+}

@@ -1,0 +1,32 @@
+/* From what backward passes add up to one gradient.
+ *
+ * Three sums are not made token by token, so that ranks may share them and give
+ * the same bits: samples go to lanes, which are added in a binary tree; norms
+ * of q and k have a sum per shard of the heads; a tied embedding has the head's
+ * share by itself. This file has the memory for them and adds them up. A rank
+ * takes its lanes in turn with a block per level of the tree. */
+#ifndef RLF_MODEL_GRADIENT_H
+#define RLF_MODEL_GRADIENT_H
+
+#include "nodes/model/carve.h"
+#include "nodes/model/model.h"
+
+/* RLF_USER unless `lanes` is a power of two that there are blocks for (0: 1).
+ */
+rlf_status rlf_gradient_check(int lanes, rlf_err *err);
+/* Set m->gradient, with memory from `c` (which may only count). */
+void rlf_gradient_carve(rlf_model *m, int lanes, rlf_carver *c);
+/* The lane at hand is complete; what is added from now on is the next one's.
+ * Every lane is ended so, also one without samples. After the last, the
+ * gradient of all stands in the first block. */
+rlf_status rlf_gradient_next(rlf_model *m, rlf_err *err);
+/* After the last lane: shards and tied shares are added, so that
+ * gradient.weights is the gradient. */
+rlf_status rlf_gradient_finish(rlf_model *m, rlf_err *err);
+/* Back to zeros, before the first lane. */
+rlf_status rlf_gradient_clear(rlf_model *m, rlf_err *err);
+
+/* Where the sums of the norm of q (which = 0) or k (1) of a layer are. */
+float *rlf_gradient_head_norm(const rlf_model *m, int layer, int which);
+
+#endif

@@ -1,0 +1,296 @@
+/* Shards and lanes on one rank: for every number of both the loss and the
+ * gradient are those of one shard and one lane to rounding, and have bits of
+ * their own that neither micro-batches nor threads change; the gradient's norm
+ * against double precision; numbers that do not fit are refused. */
+#include "engine/layout/lanes.h"
+#include "nodes/model/gradient.h"
+#include "nodes/model/optimizer.h"
+#include "tests/unit/model.h"
+
+enum { SEQS = 19, MOST = 90 };
+
+typedef struct task {
+    rlf_model_config config;
+    uint32_t ids[SEQS][2 * MOST];
+    rlf_sequence seqs[SEQS];
+    float weight[SEQS][MOST];
+} task;
+
+static void
+make_task(task *k, uint64_t seed, bool tied)
+{
+    k->config = (rlf_model_config){.layers = 2,
+                                   .hidden = 72,
+                                   .heads = 8,
+                                   .kv_heads = tied ? 8 : 2,
+                                   .head_dim = 16,
+                                   .ffn = 101,
+                                   .vocab = tied ? 77 : 1601,
+                                   .context = 256,
+                                   .eps = 1e-5,
+                                   .rope_theta = 10000,
+                                   .tied = tied,
+                                   .qkv_bias = true,
+                                   .o_bias = true,
+                                   .mlp_bias = true,
+                                   .qk_norm = true,
+                                   .bos = -1};
+    for (uint32_t i = 0; i < SEQS; i++) {
+        rlf_sequence *s = &k->seqs[i];
+        *s = (rlf_sequence){.prompt = k->ids[i],
+                            .n_prompt = 1 + test_random(&seed) % 60,
+                            .n_response = 1 + test_random(&seed) % 60,
+                            .temperature = i % 3 ? 1 : 0.5f};
+        s->response = s->prompt + s->n_prompt;
+        for (uint32_t t = 0; t < s->n_prompt + s->n_response; t++)
+            k->ids[i][t] = test_random(&seed) % 77;
+        for (uint32_t t = 0; t < MOST; t++)
+            k->weight[i][t] = test_float(&seed);
+    }
+}
+
+static rlf_model *
+new_model(test_machine *t, const task *k, int shards, int lanes)
+{
+    rlf_model *model;
+    rlf_model_options options = {.head = RLF_HEAD_BOTH,
+                                 .trained = true,
+                                 .shards = shards,
+                                 .lanes = lanes};
+    MUST(t, rlf_model_new(t->queue, rlf_kernels_cpu(), &k->config, &options,
+                          &t->err, &model));
+    randomize(t, model, 3);
+    return model;
+}
+
+/* One pass over these sequences; their part of the loss. */
+static double
+add_pass(test_machine *t, rlf_model *model, rlf_pass *p, const task *k,
+         const int64_t *rows, uint32_t n)
+{
+    rlf_sequence seqs[SEQS];
+    float weight[SEQS * MOST], logprob[SEQS * MOST];
+    uint32_t n_rows = 0;
+    double loss = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        seqs[i] = k->seqs[rows[i]];
+        memcpy(weight + n_rows, k->weight[rows[i]],
+               seqs[i].n_response * sizeof *weight);
+        n_rows += seqs[i].n_response;
+    }
+    MUST(t, rlf_pass_load(p, seqs, n, 0, RLF_ROWS_TOKENS, &t->err));
+    MUST(t, rlf_transformer_forward(model, p, &t->err));
+    MUST(t, rlf_pass_write(p, weight, n_rows, &t->err, p->d_logprob));
+    MUST(t, rlf_pass_write(p, weight, n_rows, &t->err, p->d_scalar));
+    MUST(t, rlf_pass_write(p, weight, n_rows, &t->err, p->d_entropy));
+    MUST(t, rlf_head_loss(model, p, NULL, NULL, true, &t->err));
+    MUST(t, rlf_head_scalar_back(model, p, true, &t->err));
+    MUST(t, rlf_transformer_backward(model, p, &t->err));
+    MUST(t, rlf_pass_read(p, p->logprob, n_rows, &t->err, logprob));
+    for (uint32_t i = 0; i < n_rows; i++)
+        loss += (double)weight[i] * (double)logprob[i];
+    return loss;
+}
+
+/* The gradient of all samples, lane by lane. */
+static double
+add_gradients(test_machine *t, rlf_model *model, const task *k, int tokens,
+              bool recompute)
+{
+    rlf_pass *p;
+    rlf_pass_options options = {
+        .tokens = tokens, .train = true, .recompute = recompute};
+    MUST(t, rlf_pass_new(model, &options, &t->err, &p));
+    int64_t lengths[SEQS], rows[SEQS];
+    int lane[SEQS], lanes = model->gradient.lanes;
+    for (int i = 0; i < SEQS; i++)
+        lengths[i] = k->seqs[i].n_prompt + k->seqs[i].n_response;
+    rlf_lanes_deal(lengths, SEQS, lanes, lane);
+    double loss = 0;
+    for (int l = 0; l < lanes; l++) {
+        int64_t n = rlf_lanes_rows(lane, SEQS, (rlf_range){l, l + 1}, rows);
+        for (int64_t i = 0, end; i < n; i = end) {
+            int64_t used = 0;
+            for (end = i; end < n && used + lengths[rows[end]] <= tokens; end++)
+                used += lengths[rows[end]];
+            loss += add_pass(t, model, p, k, rows + i, (uint32_t)(end - i));
+        }
+        MUST(t, rlf_gradient_next(model, &t->err));
+    }
+    MUST(t, rlf_gradient_finish(model, &t->err));
+    rlf_pass_free(p);
+    return loss;
+}
+
+typedef struct result {
+    double loss, norm;
+    size_t n;
+    float *gradient, *weights; /* after one step */
+} result;
+
+static result
+one_step(const task *k, int shards, int lanes, int threads, int tokens,
+         bool recompute)
+{
+    test_machine t;
+    test_machine_open(&t, threads);
+    rlf_model *model = new_model(&t, k, shards, lanes);
+    result r = {.n = (size_t)model->table->count};
+    size_t bytes = r.n * sizeof(float);
+    r.gradient = rlf_malloc(bytes);
+    r.weights = rlf_malloc(bytes);
+    r.loss = add_gradients(&t, model, k, tokens, recompute);
+    memcpy(r.gradient, model->gradient.weights, bytes);
+    rlf_adamw s = {
+        .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8, .clip = 1};
+    MUST(&t, rlf_optimizer_step(model, &s, &t.err, &r.norm));
+    memcpy(r.weights, model->weights, bytes);
+    for (int64_t i = 0; i < model->gradient.floats; i++)
+        if (model->gradient.blocks[0][i] != 0)
+            bail("a gradient was not cleared");
+    rlf_model_free(model);
+    test_machine_close(&t);
+    return r;
+}
+
+static void
+free_result(result *r)
+{
+    free(r->gradient);
+    free(r->weights);
+}
+
+/* The norm of the difference over that of the whole, worst tensor. */
+static double
+worst_tensor(const task *k, const result *a, const result *b)
+{
+    rlf_arena *arena = rlf_arena_new();
+    const rlf_table *t = rlf_table_new(&k->config, RLF_HEAD_BOTH, NULL, arena);
+    double worst = 0;
+    for (int i = 0; i < t->n_slots; i++) {
+        double off = 0, all = 0;
+        const rlf_slot *s = &t->slots[i];
+        for (int64_t j = s->offset; j < s->offset + s->count; j++) {
+            double x = (double)a->gradient[j], y = (double)b->gradient[j];
+            off += (x - y) * (x - y);
+            all += y * y;
+        }
+        worst = fmax(worst, sqrt(off / all));
+    }
+    rlf_arena_free(arena);
+    return worst;
+}
+
+static void
+test_numbers(bool tied)
+{
+    static task k;
+    make_task(&k, 21, tied);
+    result one = one_step(&k, 1, 1, 2, 4000, false);
+    for (int shards = 1; shards <= 8; shards *= 2)
+        for (int lanes = 1; lanes <= 4; lanes *= 2) {
+            char name[128];
+            result r = one_step(&k, shards, lanes, 2, 4000, false);
+            double grad = worst_tensor(&k, &r, &one);
+            double loss = fabs(r.loss / one.loss - 1);
+            ok(grad < 1e-5 && loss < 1e-5,
+               "%d shards, %d lanes: gradient off by %.1e, loss by %.1e",
+               shards, lanes, grad, loss);
+            ok(fabs(r.norm / one.norm - 1) < 1e-6, "and its norm");
+            if (shards * lanes > 1)
+                ok(memcmp(r.gradient, one.gradient, r.n * sizeof(float)) != 0,
+                   "with other bits");
+            result small = one_step(&k, shards, lanes, 1, 150, true);
+            snprintf(name, sizeof name,
+                     "%d shards, %d lanes: small micro-batches, one thread",
+                     shards, lanes);
+            is_bits_f32(small.gradient, r.gradient, r.n, name);
+            is_bits_f32(small.weights, r.weights, r.n, "after a step");
+            free_result(&small);
+            free_result(&r);
+        }
+    free_result(&one);
+}
+
+/* Norms of random gradients, whatever the cut. */
+static void
+test_norm(void)
+{
+    static task k;
+    make_task(&k, 22, false);
+    test_machine t;
+    test_machine_open(&t, 2);
+    for (int shards = 1; shards <= 8; shards *= 2) {
+        rlf_model *model = new_model(&t, &k, shards, 1);
+        uint64_t seed = 5;
+        double sum = 0, norm;
+        for (int i = 0; i < model->table->n_slots; i++)
+            for (int64_t j = 0; j < model->table->slots[i].count; j++) {
+                float g = test_float(&seed);
+                model->gradient.weights[model->table->slots[i].offset + j] = g;
+                sum += (double)g * (double)g;
+            }
+        rlf_adamw s = RLF_ADAMW_DEFAULTS;
+        MUST(&t, rlf_optimizer_step(model, &s, &t.err, &norm));
+        ok(fabs(norm / sqrt(sum) - 1) < 1e-12, "%d shards: the norm", shards);
+        rlf_model_free(model);
+    }
+    test_machine_close(&t);
+}
+
+static void
+refuses(const rlf_model_config *config, rlf_model_options options,
+        const char *sentence, const char *hint)
+{
+    test_machine t;
+    test_machine_open(&t, 1);
+    rlf_model *model = NULL;
+    options.head = RLF_HEAD_LM;
+    options.trained = true;
+    is_int(rlf_model_new(t.queue, rlf_kernels_cpu(), config, &options, &t.err,
+                         &model),
+           RLF_USER, sentence);
+    is_str(t.err.sentence, sentence, "says so");
+    if (hint)
+        is_str(t.err.hint, hint, "and what would do");
+    rlf_model_free(model);
+    test_machine_close(&t);
+}
+
+static void
+test_refusals(void)
+{
+    static task k;
+    make_task(&k, 23, false);
+    rlf_model_config c = k.config;
+    refuses(&c, (rlf_model_options){.shards = 3},
+            "shards is 3; it must be a power of two up to 64", NULL);
+    refuses(&c, (rlf_model_options){.shards = 128},
+            "shards is 128; it must be a power of two up to 64", NULL);
+    refuses(&c, (rlf_model_options){.lanes = 6},
+            "lanes is 6; it must be a power of two up to 128", NULL);
+    refuses(&c, (rlf_model_options){.shards = 16},
+            "shards 16 does not divide the 8 attention heads",
+            "shards of 1, 2, 4, 8 would do");
+    c.heads = 12;
+    c.kv_heads = 3;
+    refuses(&c, (rlf_model_options){.shards = 2},
+            "shards 2 neither divides the 3 key/value heads nor is a multiple "
+            "of them",
+            "shards of 1 would do");
+    c.kv_heads = 12;
+    c.vocab = 3;
+    refuses(&c, (rlf_model_options){.shards = 4},
+            "shards 4 is more than the model's vocabulary of 3",
+            "shards of 1, 2 would do");
+}
+
+int
+main(void)
+{
+    test_numbers(false);
+    test_numbers(true);
+    test_norm();
+    test_refusals();
+    return done();
+}
