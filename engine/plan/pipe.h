@@ -58,9 +58,17 @@ typedef struct rlf_pipe_report {
 void rlf_pipe_gpipe(int pp, int micros, rlf_arena *arena, rlf_pipe *out);
 void rlf_pipe_forward(int pp, int micros, rlf_arena *arena, rlf_pipe *out);
 void rlf_pipe_1f1b(int pp, int micros, rlf_arena *arena, rlf_pipe *out);
-/* `chunks` stages a place. RLF_USER unless pp divides micros. */
-rlf_status rlf_pipe_interleaved(int pp, int micros, int chunks,
-                                rlf_arena *arena, rlf_err *err, rlf_pipe *out);
+/* `chunks` stages a place, in turns of pp micro-batches. */
+void rlf_pipe_interleaved(int pp, int micros, int chunks, rlf_arena *arena,
+                          rlf_pipe *out);
+/* The schedule "gpipe", "1f1b" or "interleaved" (chunks for that one). RLF_USER
+ * for another name. */
+rlf_status rlf_pipe_named(const char *schedule, int pp, int micros, int chunks,
+                          rlf_arena *arena, rlf_err *err, rlf_pipe *out);
+/* The same table with only the first micros[model] micro-batches of each model
+ * (no more than it has). What was valid stays valid: see README. */
+void rlf_pipe_limit(const rlf_pipe *pipe, const int *micros, rlf_arena *arena,
+                    rlf_pipe *out);
 /* b's models after a's, b's place i at place where[i] of a (NULL: i): each
  * list of a, then b's, without a barrier. */
 void rlf_pipe_join(const rlf_pipe *a, const rlf_pipe *b, const int *where,

@@ -84,31 +84,58 @@ rlf_pipe_1f1b(int pp, int micros, rlf_arena *arena, rlf_pipe *out)
     }
 }
 
-rlf_status
-rlf_pipe_interleaved(int pp, int micros, int chunks, rlf_arena *arena,
-                     rlf_err *err, rlf_pipe *out)
+void
+rlf_pipe_limit(const rlf_pipe *pipe, const int *micros, rlf_arena *arena,
+               rlf_pipe *out)
 {
-    if (chunks < 1)
-        return rlf_fail(err, RLF_USER, "chunks is %d; it must be at least 1",
-                        chunks);
-    if (chunks > 1 && micros % pp) {
-        rlf_fail(err, RLF_USER,
-                 "interleaving needs a number of micro-batches that pp %d "
-                 "divides, not %d",
-                 pp, micros);
-        rlf_err_hint(err, "%d or %d micro-batches would do, or 1f1b",
-                     micros < pp ? pp : micros / pp * pp,
-                     micros / pp * pp + pp);
-        return RLF_USER;
+    rlf_pipe less = *pipe;
+    less.models = RLF_NEW_ARRAY(arena, rlf_pipe_model, pipe->n_models);
+    for (int i = 0; i < pipe->n_models; i++) {
+        less.models[i] = pipe->models[i];
+        if (micros[i] < less.models[i].micros)
+            less.models[i].micros = micros[i];
     }
-    start(pp, micros, chunks, false, arena, out);
+    less.lists = RLF_NEW_ARRAY(arena, rlf_pipe_list, pipe->places);
+    for (int place = 0; place < pipe->places; place++) {
+        const rlf_pipe_list *all = &pipe->lists[place];
+        rlf_pipe_list *list = &less.lists[place];
+        list->ops = RLF_NEW_ARRAY(arena, rlf_pipe_op, all->count);
+        for (int i = 0; i < all->count; i++)
+            if (all->ops[i].micro < micros[all->ops[i].model])
+                list->ops[list->count++] = all->ops[i];
+    }
+    *out = less;
+}
+
+void
+rlf_pipe_interleaved(int pp, int micros, int chunks, rlf_arena *arena,
+                     rlf_pipe *out)
+{
+    int full = (micros + pp - 1) / pp * pp, all = full * chunks;
+    start(pp, full, chunks, false, arena, out);
     for (int place = 0; place < pp; place++) {
-        int all = micros * chunks;
-        int warm = chunks == 1 ? pp - 1 - place
-                               : 2 * (pp - 1 - place) + (chunks - 1) * pp;
+        int warm = 2 * (pp - 1 - place) + (chunks - 1) * pp;
         one_by_one(&out->lists[place], pp, chunks, all,
                    warm < all ? warm : all);
     }
+    rlf_pipe_limit(out, &micros, arena, out); /* the last turn may be short */
+}
+
+rlf_status
+rlf_pipe_named(const char *schedule, int pp, int micros, int chunks,
+               rlf_arena *arena, rlf_err *err, rlf_pipe *out)
+{
+    if (!strcmp(schedule, "gpipe"))
+        rlf_pipe_gpipe(pp, micros, arena, out);
+    else if (!strcmp(schedule, "1f1b"))
+        rlf_pipe_1f1b(pp, micros, arena, out);
+    else if (!strcmp(schedule, "interleaved"))
+        rlf_pipe_interleaved(pp, micros, chunks, arena, out);
+    else
+        return rlf_fail(err, RLF_USER,
+                        "there is no schedule \"%s\"; there are gpipe, 1f1b "
+                        "and interleaved",
+                        schedule);
     return RLF_OK;
 }
 

@@ -62,40 +62,51 @@ static void
 test_interleaved(void)
 {
     static const rlf_pipe_cost cost = {1, 2, 0, 1};
-    bool good = true;
+    bool good = true, odd = true;
     for (int p = 1; p <= 6; p++)
-        for (int groups = 1; groups <= 5; groups++)
+        for (int m = 1; m <= 5 * p; m++)
             for (int v = 1; v <= 4; v++) {
                 rlf_pipe pipe;
                 rlf_pipe_report r;
-                rlf_err err = RLF_ERR_NONE;
-                int m = groups * p;
-                good &= !rlf_pipe_interleaved(p, m, v, arena, &err, &pipe) &&
-                        accepted(&pipe);
+                rlf_pipe_interleaved(p, m, v, arena, &pipe);
+                good &= accepted(&pipe);
                 rlf_pipe_time(&pipe, &cost, arena, &r);
-                good &= equal(r.bubble, (p - 1.0) / (v * m + p - 1)) &&
-                        equal(r.makespan, 3 * (v * m + p - 1));
+                if (m % p == 0)
+                    good &= equal(r.bubble, (p - 1.0) / (v * m + p - 1)) &&
+                            equal(r.makespan, 3 * (v * m + p - 1));
+                else /* no slower than with the last turn filled */
+                    odd &= r.makespan <=
+                           3 * (v * ((m / p + 1) * p) + p - 1) + 1e-9;
             }
     ok(good, "interleaved 1F1B: (p - 1) / (v m + p - 1)");
-    rlf_pipe pipe, plain;
-    rlf_buf a = {0}, b = {0};
+    ok(odd, "with a short last turn too");
+}
+
+static void
+test_named(void)
+{
+    static const char *const names[] = {"gpipe", "1f1b", "interleaved"};
+    rlf_pipe pipes[3], other;
     rlf_err err = RLF_ERR_NONE;
-    rlf_pipe_1f1b(3, 7, arena, &plain);
-    is_int(rlf_pipe_interleaved(3, 7, 1, arena, &err, &pipe), RLF_OK,
-           "one chunk takes any number of micro-batches");
-    rlf_pipe_print(&plain, &a);
-    rlf_pipe_print(&pipe, &b);
-    is_str(b.p, a.p, "and is 1F1B");
-    is_int(rlf_pipe_interleaved(3, 7, 2, arena, &err, &pipe), RLF_USER,
-           "two need a multiple of pp");
+    rlf_pipe_gpipe(3, 7, arena, &pipes[0]);
+    rlf_pipe_1f1b(3, 7, arena, &pipes[1]);
+    rlf_pipe_interleaved(3, 7, 2, arena, &pipes[2]);
+    for (int i = 0; i < 3; i++) {
+        rlf_buf a = {0}, b = {0};
+        if (rlf_pipe_named(names[i], 3, 7, 2, arena, &err, &other) != RLF_OK)
+            bail("%s", err.sentence);
+        rlf_pipe_print(&pipes[i], &a);
+        rlf_pipe_print(&other, &b);
+        is_str(b.p, a.p, names[i]);
+        rlf_buf_free(&a);
+        rlf_buf_free(&b);
+    }
+    is_int(rlf_pipe_named("zigzag", 3, 7, 2, arena, &err, &other), RLF_USER,
+           "another name is refused");
     is_str(err.sentence,
-           "interleaving needs a number of micro-batches that pp 3 divides, "
-           "not 7",
+           "there is no schedule \"zigzag\"; there are gpipe, 1f1b and "
+           "interleaved",
            "says so");
-    is_str(err.hint, "6 or 9 micro-batches would do, or 1f1b",
-           "and what would do");
-    rlf_buf_free(&a);
-    rlf_buf_free(&b);
 }
 
 /* Two models in one pipeline: sizes, what one after the other takes, both 1F1B
@@ -166,6 +177,27 @@ test_fusion(void)
     ok(memory, "and its least memory");
     ok(sound, "fused tables with a reversed second model are accepted");
     ok(joined, "their latencies without a barrier: 801, 465, 297 .. 264");
+}
+
+/* Fewer micro-batches than a table was made for. */
+static void
+test_limit(void)
+{
+    bool good = true;
+    for (int a = 0; a <= 6; a++)
+        for (int b = 0; b <= 4; b++) {
+            struct fusion x = {4, 2, 6, 4, 1, 1, 1, 1, 0, 0, 0};
+            int micros[3] = {a + 1, b + 1, 4}, count = 0;
+            rlf_pipe pipe;
+            fuse(&x, &pipe);
+            rlf_pipe_limit(&pipe, micros, arena, &pipe);
+            for (int i = 0; i < 4; i++)
+                count += pipe.lists[i].count;
+            int first = a + 1 < 6 ? a + 1 : 6, second = b + 1 < 4 ? b + 1 : 4;
+            good &= accepted(&pipe) && pipe.models[0].micros == first &&
+                    count == 2 * (4 * first + 2 * second + 2 * 4);
+        }
+    ok(good, "a table with fewer micro-batches is a table");
 }
 
 static void
@@ -357,8 +389,7 @@ test_damage(void)
     rlf_pipe_1f1b(4, 6, arena, &pipes[1]);
     rlf_pipe_forward(3, 4, arena, &pipes[2]);
     rlf_pipe_1f1b(1, 4, arena, &pipes[3]);
-    if (rlf_pipe_interleaved(3, 6, 2, arena, &err, &pipes[4]) != RLF_OK)
-        bail("%s", err.sentence);
+    rlf_pipe_interleaved(3, 5, 2, arena, &pipes[4]);
     fuse(&small, &pipes[5]);
     int fine = 0, refused = 0, differ = 0, silent = 0;
     for (int i = 0; i < 6; i++)
@@ -508,8 +539,7 @@ test_text(void)
     is_str(b.p, a.p, "and prints the same");
     rlf_buf_clear(&a);
     rlf_buf_clear(&b);
-    if (rlf_pipe_interleaved(2, 4, 3, arena, &err, &chunks) != RLF_OK)
-        bail("%s", err.sentence);
+    rlf_pipe_interleaved(2, 4, 3, arena, &chunks);
     rlf_pipe_print(&chunks, &a);
     is_int(rlf_pipe_read(a.p, "chunks", arena, &err, &again), RLF_OK,
            "chunks too");
@@ -535,7 +565,9 @@ main(void)
     arena = rlf_arena_new();
     test_bubbles();
     test_interleaved();
+    test_named();
     test_fusion();
+    test_limit();
     test_send_time();
     test_damage();
     test_sentences();
