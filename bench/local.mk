@@ -8,6 +8,10 @@ bench_programs += %D%/ops
 EXTRA_PROGRAMS += %D%/ops
 %C%_ops_LDADD = $(KERNELS_LIBS)
 
+bench_programs += %D%/comm
+EXTRA_PROGRAMS += %D%/comm
+%C%_comm_LDADD = $(COMM_MPI_LIBS) $(COMM_LIBS)
+
 if HAVE_ONEDNN
 bench_programs += %D%/product
 EXTRA_PROGRAMS += %D%/product

@@ -15,7 +15,7 @@
 /* So many such copies wait for their receiver, then the sender waits. */
 #define EAGER_CELLS 64
 /* Where parts of other ranks are added. */
-#define STAGING_BYTES ((size_t)1 << 19)
+#define STAGING_BYTES ((size_t)1 << 21)
 #define LEAST_CHUNK ((size_t)4096)
 
 typedef enum rlf_comm_kind { /* of a batch; gives tag and name */
@@ -105,6 +105,7 @@ struct rlf_comm_world {
     rlf_comm_options options;
     rlf_comm_caps caps;
     int size, local, process;
+    int n_cores;  /* of this machine, for the run */
     int *machine; /* [n_processes] */
     rlf_comm **ends;
     rlf_comm *controller;

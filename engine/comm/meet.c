@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "engine/base/clock.h"
 #include "engine/comm/link.h"
+#include "engine/dev/cores.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <net/if.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -26,6 +28,7 @@ typedef struct hello {
     uint32_t addresses[ADDRESSES]; /* of process 0, network order */
     int32_t n_addresses, n_ranks;
     uint16_t port; /* network order */
+    cpu_set_t cores;
 } hello;
 
 /* The first bytes on a new connection. */
@@ -188,6 +191,22 @@ compare(rlf_comm_world *world, const hello *all, rlf_err *err)
     return RLF_OK;
 }
 
+/* Launchers bind each process to cores of its own: those of a machine's
+ * processes together are what the run has there. */
+static void
+count_cores(rlf_comm_world *world, const hello *all)
+{
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    for (int p = 0; p < world->caps.n_processes; p++)
+        if (world->machine[p] == world->machine[world->process])
+            CPU_OR(&cores, &cores, &all[p].cores);
+    double quota = rlf_cores_quota("/sys/fs/cgroup", "/proc/self/cgroup");
+    world->n_cores = CPU_COUNT(&cores);
+    if (quota > 0 && quota < world->n_cores)
+        world->n_cores = (int)quota;
+}
+
 rlf_status
 rlf_links_meet(rlf_links *links, rlf_err *err)
 {
@@ -197,6 +216,7 @@ rlf_links_meet(rlf_links *links, rlf_err *err)
     hello *all = rlf_calloc((size_t)n, sizeof *all);
     rlf_status status = RLF_OK;
     gethostname(mine.host, sizeof mine.host - 1);
+    sched_getaffinity(0, sizeof mine.cores, &mine.cores);
     links->links = rlf_calloc((size_t)n, sizeof *links->links);
     if (world->process == 0)
         RLF_TRY_GOTO(listen_anywhere(&mine, &listener, err), end);
@@ -204,6 +224,7 @@ rlf_links_meet(rlf_links *links, rlf_err *err)
         world->options.backend->share(world, &mine, sizeof mine, all, err),
         end);
     RLF_TRY_GOTO(compare(world, all, err), end);
+    count_cores(world, all);
     if (world->process == 0)
         status = take_calls(links, listener, mine.cookie, err);
     else

@@ -83,7 +83,7 @@ choose_wait(rlf_comm_world *world)
          p < world->caps.n_processes && !world->options.n_run_threads; p++)
         if (world->machine[p] == world->machine[world->process])
             n += world->local;
-    int cores = rlf_cores_count();
+    int cores = world->n_cores;
     world->caps.spins = n <= cores;
     for (int i = 0; i < world->local; i++)
         world->ends[i]->spin = n <= cores;
@@ -165,6 +165,7 @@ rlf_comm_world_new(const rlf_comm_options *options, rlf_comm_world **out,
     if (!world->options.mail_bytes)
         world->options.mail_bytes = MAIL_BYTES;
     world->local = options->n_ranks;
+    world->n_cores = rlf_cores_count();
     world->caps = (rlf_comm_caps){.name = "thread",
                                   .doc = "ranks are threads of one process",
                                   .n_processes = 1,
