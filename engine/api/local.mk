@@ -10,5 +10,7 @@ include_HEADERS += engine/rlflow.h
 libapi_la_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_PKGDATADIR='"$(pkgdatadir)"' \
 	-DRLF_SOURCE_DIR='"$(abs_top_srcdir)"'
 
+check_PROGRAMS += tests/unit/api_caps
+tests_unit_api_caps_LDADD = $(API_LIBS)
 check_PROGRAMS += tests/unit/api_memory
 tests_unit_api_memory_LDADD = $(API_LIBS)

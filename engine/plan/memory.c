@@ -6,7 +6,7 @@
 #include <math.h>
 
 /* The program, its libraries, and what is too small to have a row. */
-#define PROGRAM_BYTES ((uint64_t)16 << 20)
+#define PROGRAM_BYTES ((uint64_t)8 << 20)
 
 rlf_sizes
 rlf_opened_sizes(const rlf_opened *o, rlf_arena *arena)
