@@ -50,7 +50,7 @@ put_data(rlf_arena *arena, int rows)
     for (int i = 0; i < rows; i++)
         rlf_buf_printf(&text,
                        "{\"question\": \"" PROMPT "\", \"answer\": \"1\"}\n",
-                       i / 8, i % 8);
+                       i / 8 % 8, i % 8);
     put(arena, "rows.jsonl", text.p);
     rlf_buf_free(&text);
 }
@@ -129,8 +129,8 @@ test_memory(rlf_arena *arena)
 {
     const char *path =
         program(arena, "full.rlf",
-                "layers: 4, hidden: 96, heads: 4, ffn: 256, context: 160",
-                prompt_length(arena), 64, 4, 80);
+                "layers: 3, hidden: 128, heads: 4, ffn: 352, context: 160",
+                prompt_length(arena), 256, 1, 80);
     rlf_session *s = rlf_session_open(path);
     rlf_session_set(s, "--steps", "3");
     if (rlf_session_ready(s) != RLF_RESULT_OK)
@@ -218,7 +218,7 @@ main(void)
     if (!mkdtemp(root))
         bail("no temporary folder");
     rlf_arena *arena = rlf_arena_new();
-    put_data(arena, 64);
+    put_data(arena, 256);
     put(arena, "full.lua",
         "return function(sample)\n"
         "  local t = {}\n"
