@@ -21,6 +21,9 @@
 #include <immintrin.h>
 #define VL 8
 #else
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
 #define VL 4
 #endif
 #define LANES 64
@@ -65,6 +68,8 @@ vfma(vf a, vf b, vf c)
     return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
 #elif VL == 8
     return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined(__aarch64__)
+    return (vf)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
 #else
     vf r;
     for (int i = 0; i < VL; i++)
