@@ -132,7 +132,8 @@ piece(walk *w, const rlf_node *node, int nth, int whole, int index)
            number(&one, "epochs", 1);
 }
 
-/* What a collect gives is made of what its keep names. */
+/* What a collect gives is made of what its keep names, the draw first: as much
+ * for each prompt that is kept as for each that is drawn. */
 static void
 collect(walk *w, const rlf_node *node)
 {
@@ -140,14 +141,15 @@ collect(walk *w, const rlf_node *node)
     const rlf_region *body = &w->graph->regions.data[node->regions[0]];
     const rlf_node *keep =
         &w->graph->nodes.data[body->nodes[body->n_nodes - 1]];
+    double drawn = w->sizes.set[values[keep->inputs[1]].set].prompts;
+    double share = number(node, "count", drawn) / drawn;
     for (int i = 0; i < node->n_outputs; i++) {
         const rlf_value *out = &values[node->outputs[i]];
-        if (out->kind != RLF_VALUE_SET || i + 1 >= keep->n_inputs)
+        if (out->kind != RLF_VALUE_SET)
             continue;
         rlf_set_size size = w->sizes.set[values[keep->inputs[i + 1]].set];
-        double group = size.samples / size.prompts;
-        size.prompts = number(node, "count", size.prompts);
-        size.samples = size.prompts * group;
+        size.prompts *= share;
+        size.samples *= share;
         put_set(w, out->set, size);
     }
 }
