@@ -240,6 +240,14 @@ test_regroup(void)
     is_int(rlf_layout_regroup(&g, 1, 1, &err, &again), RLF_OK,
            "a generation layout can be cut again");
     is_int(again.dp, 8, "down to one rank a replica");
+    rlf_layout mixed = layout(4, 2, 1);
+    rlf_buf_clear(&text);
+    is_int(rlf_layout_read_order("tp2 pp tp dp", &mixed, &err), RLF_OK,
+           "an axis may have two digits");
+    is_int(rlf_layout_regroup(&mixed, 1, 2, &err, &g), RLF_OK,
+           "both go to dp when generation has no tp");
+    rlf_layout_print_order(&g, &text);
+    is_str(text.p, "dp2 pp2 dp2", "each where it was");
     rlf_buf_free(&text);
 }
 

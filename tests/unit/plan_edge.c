@@ -319,6 +319,15 @@ test_balance(void)
         even &= sent == 0 && received == 10;
     }
     ok(even, "replicas share the work evenly, one message a source and rank");
+    rlf_layout pair = layout(2, 1, 1), three = layout(1, 1, 3);
+    rlf_side twice = {.layout = &pair, .deal = RLF_DEAL_DP};
+    rlf_side each = {.layout = &three, .deal = RLF_DEAL_DP};
+    int64_t bytes[3] = {1, 1, 2}, sent[2], received;
+    three.ranks = all_ranks + 8;
+    rlf_edge_make(&twice, &each, 3, bytes, NULL, arena, &edge);
+    rlf_edge_load(&edge, 0, &sent[0], &received);
+    rlf_edge_load(&edge, 1, &sent[1], &received);
+    ok(sent[0] == 2 && sent[1] == 2, "the largest message first: 2 and 1 + 1");
     rlf_edge_make(&have, &have, 10, NULL, NULL, arena, &edge);
     is_int(edge.count, 0, "nothing is sent to who has it");
     rlf_edge_make(&have, &need, 0, NULL, NULL, arena, &edge);

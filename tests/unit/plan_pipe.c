@@ -62,7 +62,7 @@ static void
 test_interleaved(void)
 {
     static const rlf_pipe_cost cost = {1, 2, 0, 1};
-    bool good = true, odd = true;
+    bool good = true, odd = true, held = true;
     for (int p = 1; p <= 6; p++)
         for (int m = 1; m <= 5 * p; m++)
             for (int v = 1; v <= 4; v++) {
@@ -74,12 +74,15 @@ test_interleaved(void)
                 if (m % p == 0)
                     good &= equal(r.bubble, (p - 1.0) / (v * m + p - 1)) &&
                             equal(r.makespan, 3 * (v * m + p - 1));
-                else /* no slower than with the last turn filled */
+                for (int i = 0; i < p && m >= 2 * p && v > 1; i++)
+                    held &= r.peak[i] == 2 * (p - 1 - i) + (v - 1) * p + 1;
+                if (m % p) /* no slower than with the last turn filled */
                     odd &= r.makespan <=
                            3 * (v * ((m / p + 1) * p) + p - 1) + 1e-9;
             }
     ok(good, "interleaved 1F1B: (p - 1) / (v m + p - 1)");
     ok(odd, "with a short last turn too");
+    ok(held, "chunks in flight: 2 (p - 1 - stage) + (v - 1) p + 1");
 }
 
 static void

@@ -539,6 +539,68 @@ test_choice(void)
        chosen[RLF_TOPOLOGY_RING], chosen[1] + chosen[2] + chosen[3]);
 }
 
+/* From `holders` replicas to whole copies on the ranks after them. */
+static rlf_realloc_plan
+copies(int holders, int receivers, int pieces, int each, rlf_topology topology,
+       rlf_wire across)
+{
+    static rlf_shape even[16];
+    static rlf_layout from = {.ranks = in_order, .tp = 1, .pp = 1};
+    static rlf_layout to = {.tp = 1, .pp = 1};
+    for (int i = 0; i < pieces; i++)
+        even[i] = (rlf_shape){"w", 0, RLF_SPLIT_NONE, false, 100, 1, 1};
+    shapes = (rlf_shapes){even, pieces, 1};
+    for (int i = 0; i < WORLD; i++)
+        machine[i] = i / each;
+    from.n_ranks = from.dp = holders;
+    to.n_ranks = to.dp = receivers;
+    to.ranks = in_order + holders;
+    rlf_realloc_job job = {.shapes = &shapes,
+                           .from = &from,
+                           .to = &to,
+                           .machine = machine,
+                           .element = ELEMENT,
+                           .inside = {1, 1e12},
+                           .across = across,
+                           .topology = topology};
+    rlf_realloc_plan plan;
+    rlf_err err = RLF_ERR_NONE;
+    if (rlf_realloc_make(&job, arena, &err, &plan) != RLF_OK)
+        bail("%s", err.sentence);
+    return plan;
+}
+
+/* How many sends leave ranks first..last-1. */
+static int
+leave(const rlf_realloc_plan *plan, int first, int last)
+{
+    int n = 0;
+    for (int i = 0; i < plan->n_sends; i++)
+        n += plan->sends[i].from >= first && plan->sends[i].from < last;
+    return n;
+}
+
+static void
+test_balance(void)
+{
+    rlf_realloc_plan p = copies(4, 1, 8, 8, RLF_TOPOLOGY_DIRECT, slow);
+    bool even = p.n_sends == 8;
+    for (int r = 0; r < 4; r++)
+        even &= leave(&p, r, r + 1) == 2;
+    ok(even, "eight pieces from four replicas: two each");
+    p = copies(4, 2, 8, 2, RLF_TOPOLOGY_DIRECT, slow);
+    ok(leave(&p, 0, 2) == 4 && leave(&p, 2, 4) == 4,
+       "two machines that hold them send four each");
+    p = copies(4, 8, 1, 2, RLF_TOPOLOGY_DIRECT, slow);
+    ok(leave(&p, 0, 2) == 2 && leave(&p, 2, 4) == 2,
+       "one piece to four machines: two from each that holds it");
+    /* machines of one rank: the link between them decides, not the other */
+    p = copies(1, 8, 16, 1, RLF_TOPOLOGY_AUTO, (rlf_wire){0, 1e3});
+    is_int(deepest(&p), 8, "machines are a ring where starting is free");
+    p = copies(1, 8, 16, 1, RLF_TOPOLOGY_AUTO, (rlf_wire){1, 1e12});
+    is_int(deepest(&p), 3, "and a tree where it is not");
+}
+
 static void
 test_refusal(void)
 {
@@ -574,6 +636,7 @@ main(void)
     test_random();
     test_topologies();
     test_choice();
+    test_balance();
     test_refusal();
     rlf_arena_free(arena);
     return done();
