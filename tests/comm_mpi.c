@@ -4,10 +4,11 @@
  *     comm_mpi cases RANKS             each of comm_cases, RANKS a process
  *     comm_mpi fail RANKS WHICH AT DIR a collective fails at message AT
  *     comm_mpi cut RANKS DIR           the control connection of process 1 ends
+ *     comm_mpi late RANKS DIR          rank 0 comes later than the limit
  *     comm_mpi kill RANKS              process 1 is killed
  *
- * `fail` and `cut` leave in DIR/PROCESS the sentence of each rank's error, and
- * end with status 3. */
+ * `fail`, `cut` and `late` leave in DIR/PROCESS the sentence of each rank's
+ * error, and end with status 3. */
 #include "engine/comm/link.h"
 #include "tests/comm_cases.h"
 
@@ -118,6 +119,19 @@ run_cut(rank_thread *t)
 }
 
 static void
+run_late(rank_thread *t)
+{
+    seat *s = &t->seat;
+    rlf_err err = RLF_ERR_NONE;
+    float x = 1;
+    if (s->rank == 0)
+        rlf_clock_sleep(1500000000);
+    rlf_group_all_reduce(rlf_group_world(s->comm), &x, &x, 1, RLF_COMM_F32,
+                         RLF_COMM_SUM, &err);
+    snprintf(t->sentence, sizeof t->sentence, "%s", err.sentence);
+}
+
+static void
 run_kill(rank_thread *t)
 {
     seat *s = &t->seat;
@@ -181,6 +195,8 @@ main(int argc, char **argv)
         run = run_fail;
     } else if (strcmp(mode, "cut") == 0) {
         run = run_cut;
+    } else if (strcmp(mode, "late") == 0) {
+        run = run_late;
     } else if (strcmp(mode, "kill") == 0) {
         run = run_kill;
     }
@@ -189,7 +205,7 @@ main(int argc, char **argv)
     rlf_comm_world *world;
     rlf_comm_options comm = {.backend = &rlf_comm_mpi,
                              .n_ranks = o.ranks,
-                             .limit = 60,
+                             .limit = run == run_late ? 0.3 : 60,
                              .mail_slots = MAILS * WORLD_MOST};
     if (rlf_comm_world_new(&comm, &world, &err) < 0)
         bail("%s (%s)", err.sentence, err.hint);

@@ -207,6 +207,31 @@ run_sizes(seat *s, void *arg)
                "%s", err.sentence);
 }
 
+/* The tree itself, for any number of parts, also in the place of one. */
+static void
+test_fold(void)
+{
+    enum { MOST = 40, N = 600 };
+    int who[MOST];
+    for (int type = 0; type < RLF_COMM_TYPES; type++) {
+        bool good = true;
+        for (int n_parts = 1; n_parts <= MOST; n_parts++) {
+            const void *parts[MOST];
+            for (int i = 0; i < n_parts; i++) {
+                who[i] = 3 * i + 1;
+                parts[i] = filled(type, who[i], N);
+            }
+            void *out = (void *)parts[n_parts * 2 / 3];
+            rlf_comm_fold(out, parts, n_parts, N, (rlf_comm_type)type,
+                          RLF_COMM_SUM);
+            good &= is_tree(type, RLF_COMM_SUM, who, n_parts, out, 0, N);
+            for (int i = 0; i < n_parts; i++)
+                free((void *)parts[i]);
+        }
+        ok(good, "1 to %d parts of type %d are added in the tree", MOST, type);
+    }
+}
+
 static void
 test_mail_limits(void)
 {
@@ -245,6 +270,7 @@ main(void)
     int wrong, most = quick() ? 4 : WORLD_MOST;
     for (int n = 1; n <= most; n++)
         test_cases(n);
+    test_fold();
     test_failures(2);
     test_failures(5);
     test_limit();
