@@ -78,7 +78,10 @@ ISA(head_work_bytes)(int64_t rows, int64_t v, int64_t d,
     if (held)
         t.a.part = *held;
     divide(&t);
-    return tile_bytes(&t, (rows + 15) / 16 * 16);
+    size_t bytes = tile_bytes(&t, (rows + 15) / 16 * 16);
+    t.a.whole_rows = true; /* sampling may need them, of 16 rows at least */
+    size_t least = t.places > 1 ? tile_bytes(&t, 16) : 0;
+    return bytes > least ? bytes : least;
 }
 
 /* Fill in slices and chunks. */

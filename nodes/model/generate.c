@@ -10,6 +10,7 @@
 #include "engine/base/vec.h"
 #include "engine/text/detokenizer.h"
 #include "nodes/model/carve.h"
+#include "nodes/model/parallel.h"
 #include "nodes/model/transformer.h"
 
 /* One response in the making. Its tokens are the prompt's, then ids. */
@@ -457,7 +458,7 @@ sample_rows(rlf_generation *g, rlf_err *err)
     rlf_sample_args args = {.m = p->n_rows,
                             .v = c->vocab,
                             .d = c->hidden,
-                            .part = rlf_head_part_of(g->model),
+                            .part = rlf_parallel_head(g->model),
                             .x = p->hidden,
                             .packed = g->model->lm.forward,
                             .greedy = g->options.greedy,

@@ -3,6 +3,8 @@
  * as many trees wait to be joined as l has bits. */
 #include "nodes/model/gradient.h"
 
+#include "nodes/model/parallel.h"
+
 rlf_status
 rlf_gradient_check(int lanes, rlf_err *err)
 {
@@ -116,6 +118,25 @@ fold_norm(rlf_model *m, int layer, int which, rlf_err *err)
                 d, err);
 }
 
+/* What several ranks have parts of: norms of q and k, and key/value heads. */
+static rlf_status
+join_ranks(rlf_model *m, rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    float *grads = m->gradient.weights;
+    for (int i = 0; t->config.qk_norm && i < t->config.layers; i++) {
+        const rlf_layer_slots *l = &t->layers[i];
+        int64_t d = t->config.head_dim;
+        RLF_TRY(rlf_parallel_sum(m, grads + l->q_norm, d, err));
+        RLF_TRY(rlf_parallel_sum(m, grads + l->k_norm, d, err));
+    }
+    for (int i = 0; i < t->n_slots; i++)
+        if (t->slots[i].slice == RLF_SLICE_KV)
+            RLF_TRY(rlf_parallel_sum_copies(m, grads + t->slots[i].offset,
+                                            t->slots[i].count, err));
+    return RLF_OK;
+}
+
 rlf_status
 rlf_gradient_finish(rlf_model *m, rlf_err *err)
 {
@@ -127,7 +148,7 @@ rlf_gradient_finish(rlf_model *m, rlf_err *err)
     for (int i = 0; g->head_norms && i < t->config.layers; i++)
         for (int which = 0; which < 2; which++)
             RLF_TRY(fold_norm(m, i, which, err));
-    return RLF_OK;
+    return join_ranks(m, err);
 }
 
 rlf_status

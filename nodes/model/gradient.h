@@ -20,8 +20,8 @@ void rlf_gradient_carve(rlf_model *m, int lanes, rlf_carver *c);
  * Every lane is ended so, also one without samples. After the last, the
  * gradient of all stands in the first block. */
 rlf_status rlf_gradient_next(rlf_model *m, rlf_err *err);
-/* After the last lane: shards and tied shares are added, so that
- * gradient.weights is the gradient. */
+/* After the last lane: shards, tied shares and what other ranks have of the
+ * same tensor are added, so that gradient.weights is the gradient. */
 rlf_status rlf_gradient_finish(rlf_model *m, rlf_err *err);
 /* Back to zeros, before the first lane. */
 rlf_status rlf_gradient_clear(rlf_model *m, rlf_err *err);

@@ -8,6 +8,7 @@ libnodes_la_SOURCES += \
 	nodes/model/kv.c nodes/model/kv.h \
 	nodes/model/model.c nodes/model/model.h \
 	nodes/model/optimizer.c nodes/model/optimizer.h \
+	nodes/model/parallel.c nodes/model/parallel.h \
 	nodes/model/pass.c nodes/model/pass.h \
 	nodes/model/table.c nodes/model/table.h \
 	nodes/model/transformer.c nodes/model/transformer.h \
@@ -15,12 +16,13 @@ libnodes_la_SOURCES += \
 	nodes/model/work.c nodes/model/work.h
 
 check_PROGRAMS += tests/unit/model_cost tests/unit/model_files \
-	tests/unit/model_parity tests/unit/model_sampler \
+	tests/unit/model_parity tests/unit/model_ranks tests/unit/model_sampler \
 	tests/unit/model_shards tests/unit/model_stories \
 	tests/unit/model_training
 tests_unit_model_cost_LDADD = $(NODES_LIBS)
 tests_unit_model_files_LDADD = $(NODES_LIBS)
 tests_unit_model_parity_LDADD = $(NODES_LIBS)
+tests_unit_model_ranks_LDADD = $(NODES_LIBS)
 tests_unit_model_sampler_LDADD = $(NODES_LIBS)
 tests_unit_model_shards_LDADD = $(NODES_LIBS)
 tests_unit_model_stories_LDADD = $(NODES_LIBS)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/base/vec.h"
+#include "engine/comm/comm.h"
 #include "engine/io/safetensors.h"
 #include "nodes/model/gradient.h"
 #include "nodes/model/work.h"
@@ -135,7 +136,10 @@ rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
               const rlf_model_config *config, const rlf_model_options *options,
               rlf_err *err, rlf_model **out)
 {
-    rlf_cut cut = {.shards = options->shards};
+    rlf_group *group = options->group;
+    rlf_cut cut = {.shards = options->shards,
+                   .ranks = group ? rlf_group_size(group) : 1,
+                   .rank = group ? rlf_group_index(group) : 0};
     RLF_TRY(rlf_table_check_cut(config, &cut, err));
     RLF_TRY(rlf_gradient_check(options->lanes, err));
     rlf_arena *arena = rlf_arena_new();
@@ -144,6 +148,7 @@ rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
         .arena = arena,
         .queue = queue,
         .kernels = kernels,
+        .group = cut.ranks > 1 ? group : NULL,
         .trained = options->trained,
         .caps = rlf_caps_resolve(options->caps, (uint32_t)config->context),
         .table = rlf_table_new(config, options->head, &cut, arena)};

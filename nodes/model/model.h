@@ -36,6 +36,9 @@ typedef struct rlf_model_options {
      * parallelism would split, and lanes of gradients that are taken in turn
      * here; powers of two, 0: 1. */
     int shards, lanes;
+    /* The ranks that hold the model in parts (tensor parallelism), this one
+     * among them; it outlives the model. NULL: this one alone. */
+    struct rlf_group *group;
 } rlf_model_options;
 
 /* Gradients as backward passes add them up, before they are one: by lane, and
@@ -67,6 +70,7 @@ typedef struct rlf_model {
     rlf_queue *queue;
     const rlf_kernels *kernels;
     const rlf_table *table;
+    struct rlf_group *group; /* NULL: alone */
     bool trained;
     rlf_caps caps;  /* resolved for the config's context */
     float *weights; /* [table->count] */

@@ -5,6 +5,7 @@
 
 #include "engine/base/fmath.h"
 #include "nodes/model/gradient.h"
+#include "nodes/model/parallel.h"
 
 /* Sum of squares of the gradients of slots first..last-1: for each shard over
  * the blocks of its part of each tensor in order, then in a tree. */
@@ -36,7 +37,7 @@ sum_squares(rlf_model *m, int first, int last, rlf_err *err, double *sum)
         for (int s = 0; s + step < n; s += 2 * step)
             sums[s] += sums[s + step];
     *sum = sums[0];
-    return RLF_OK;
+    return rlf_parallel_sum_f64(m, sum, 1, err);
 }
 
 /* The first tensor whose gradient is not finite, for the message. */

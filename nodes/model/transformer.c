@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "nodes/model/gradient.h"
+#include "nodes/model/parallel.h"
 
 /* Everything that the steps of one layer share. */
 typedef struct layer_context {
@@ -90,7 +91,8 @@ multiply(const layer_context *l, const rlf_packed *w, int64_t bias, int64_t m,
     return l->pass->kernels->product(l->pass->queue, &args, err);
 }
 
-/* y += x w^T + bias: a sum over shards of the `k` inputs, in all places. */
+/* y += x w^T + bias: a sum over shards of the `k` inputs, in all places. What
+ * is there and the bias are the first rank's. */
 static rlf_status
 multiply_add(const layer_context *l, const rlf_packed *w, int64_t bias,
              int64_t m, int64_t k, const float *x, float *y, rlf_err *err)
@@ -100,13 +102,16 @@ multiply_add(const layer_context *l, const rlf_packed *w, int64_t bias,
                              .k = rlf_shards_held(l->table->shards, k),
                              .x = x,
                              .packed = w->forward,
-                             .bias = at(l->model->weights, bias),
                              .c = y,
-                             .add = true,
                              .shards = l->table->shards,
                              .parts = &k,
                              .n_parts = 1};
-    return l->pass->kernels->product(l->pass->queue, &args, err);
+    if (l->table->cut.rank == 0) {
+        args.bias = at(l->model->weights, bias);
+        args.add = true;
+    }
+    RLF_TRY(l->pass->kernels->product(l->pass->queue, &args, err));
+    return rlf_parallel_sum(l->model, y, m * l->d, err);
 }
 
 static rlf_status
@@ -304,10 +309,13 @@ rlf_transformer_forward(const rlf_model *model, rlf_pass *p, rlf_err *err)
     rlf_embed_args embed = {.m = p->m,
                             .d = c->hidden,
                             .v = c->vocab,
+                            .first = t->token,
+                            .part = model->group ? t->vocab : 0,
                             .tokens = p->tokens,
                             .w = model->weights + t->embed,
                             .y = p->layers[0].x};
     RLF_TRY(p->kernels->embed(p->queue, &embed, err));
+    RLF_TRY(rlf_parallel_sum(model, p->layers[0].x, p->m * c->hidden, err));
     for (int i = 0; i < c->layers; i++) {
         layer_context l = layer_at(model, p, i);
         RLF_TRY(attention_part(&l, err));
@@ -321,12 +329,6 @@ rlf_transformer_forward(const rlf_model *model, rlf_pass *p, rlf_err *err)
 
 /* ---- heads ---- */
 
-rlf_head_part
-rlf_head_part_of(const rlf_model *model)
-{
-    return (rlf_head_part){.shards = model->table->shards};
-}
-
 static rlf_head_logprob_args
 head_args(const rlf_model *model, rlf_pass *p, bool with_entropy)
 {
@@ -335,7 +337,7 @@ head_args(const rlf_model *model, rlf_pass *p, bool with_entropy)
         .m = p->n_rows,
         .v = c->vocab,
         .d = c->hidden,
-        .part = rlf_head_part_of(model),
+        .part = rlf_parallel_head(model),
         .x = p->hidden,
         .packed = model->lm.forward,
         .temperature = p->n_rows ? p->host_floats[0] : 1,
@@ -383,7 +385,9 @@ rlf_head_loss(rlf_model *model, rlf_pass *p, rlf_head_tile_fn *loss, void *ctx,
         .dx = p->d_hidden,
         .dw = model->gradient.tied ? model->gradient.tied
                                    : at(model->gradient.weights, t->lm)};
-    return p->kernels->head_loss(p->queue, &args, err);
+    RLF_TRY(p->kernels->head_loss(p->queue, &args, err));
+    return rlf_parallel_sum(model, p->d_hidden, p->n_rows * args.forward.d,
+                            err);
 }
 
 rlf_status
@@ -444,7 +448,7 @@ multiply_back(const layer_context *l, const rlf_packed *w, int64_t weight,
               int64_t bias, int64_t m, const int64_t *parts, int n_parts,
               const float *dy, const float *x, float *dx, rlf_err *err)
 {
-    int64_t n = 0;
+    int64_t n = 0; /* outputs held here */
     for (int i = 0; i < n_parts; i++)
         n += rlf_shards_held(l->table->shards, parts[i]);
     RLF_TRY(weight_back(l, weight, bias, m, n, l->d, dy, x, err));
@@ -457,7 +461,8 @@ multiply_back(const layer_context *l, const rlf_packed *w, int64_t weight,
                              .shards = l->table->shards,
                              .parts = parts,
                              .n_parts = n_parts};
-    return l->pass->kernels->product(l->pass->queue, &args, err);
+    RLF_TRY(l->pass->kernels->product(l->pass->queue, &args, err));
+    return rlf_parallel_sum(l->model, dx, m * l->d, err);
 }
 
 static rlf_status
@@ -621,6 +626,8 @@ rlf_transformer_backward(rlf_model *model, rlf_pass *p, rlf_err *err)
     rlf_embed_grad_args embed = {.m = p->m,
                                  .d = c->hidden,
                                  .v = c->vocab,
+                                 .first = t->token,
+                                 .part = model->group ? t->vocab : 0,
                                  .tokens = p->tokens,
                                  .dy = p->d_x,
                                  .dw = model->gradient.weights + t->embed};

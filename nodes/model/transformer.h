@@ -10,7 +10,9 @@
  * token onto what is there: cutting samples into passes, threads and
  * recomputation change no bit, as long as samples go in order. Generation
  * (generate.h) calls the same functions with a paged cache: the sampler and the
- * trainer are one program. The order of calls:
+ * trainer are one program. Where ranks hold the model in parts (parallel.h),
+ * all of them make these calls with the same micro-batch, and all have the
+ * residual, the heads' results and their derivatives. The order of calls:
  *
  *     rlf_pass_load (or the sampler's own filling of the pass)
  *     rlf_transformer_forward
@@ -31,8 +33,6 @@ rlf_status rlf_transformer_forward(const rlf_model *model, rlf_pass *pass,
 rlf_status rlf_transformer_backward(rlf_model *model, rlf_pass *pass,
                                     rlf_err *err);
 
-/* How the model's vocabulary is cut, for operations of the head. */
-rlf_head_part rlf_head_part_of(const rlf_model *model);
 /* pass->logprob (and entropy) of the rows' targets. */
 rlf_status rlf_head_logprobs(const rlf_model *model, rlf_pass *pass,
                              bool with_entropy, rlf_err *err);

@@ -1,4 +1,6 @@
-/* Tensors pass through one host buffer, slot by slot. */
+/* Tensors pass through one host buffer, slot by slot, as they are in the file:
+ * a rank that holds a part cuts it out, and all parts meet on rank 0, which
+ * alone writes. */
 #include "nodes/model/weights.h"
 
 #include <inttypes.h>
@@ -13,6 +15,7 @@
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
 #include "engine/io/safetensors.h"
+#include "nodes/model/parallel.h"
 
 /* ---- first values ---- */
 
@@ -80,9 +83,9 @@ slot_deviation(const rlf_table *t, const rlf_slot *slot)
     case RLF_SLOT_EMBEDDING:
         return 0.02;
     case RLF_SLOT_LINEAR:
-        return 1 / sqrt((double)slot->cols);
+        return 1 / sqrt((double)slot->file_cols);
     case RLF_SLOT_RESIDUAL:
-        return 1 / sqrt((double)slot->cols * 2 * t->config.layers);
+        return 1 / sqrt((double)slot->file_cols * 2 * t->config.layers);
     case RLF_SLOT_NORM:
     case RLF_SLOT_ZERO:
         break;
@@ -103,6 +106,12 @@ typedef struct filling {
     float *out;
     rlf_claim claim;
 } filling;
+
+static int64_t
+file_count(const rlf_slot *slot)
+{
+    return slot->file_rows * (slot->file_cols ? slot->file_cols : 1);
+}
 
 INLINE void
 fill_values(const filling *f, int64_t first, int64_t last)
@@ -148,9 +157,9 @@ fill_slot(rlf_model *m, const rlf_slot *slot, uint64_t seed, float *out)
                          .sample = rlf_hash_text(slot->name)},
                  .deviation = slot_deviation(m->table, slot),
                  .out = out,
-                 .claim = rlf_claim_of(slot->count)};
+                 .claim = rlf_claim_of(file_count(slot))};
     if (f.deviation == 0) {
-        for (int64_t i = 0; i < slot->count; i++)
+        for (int64_t i = 0; i < file_count(slot); i++)
             out[i] = slot->kind == RLF_SLOT_NORM ? 1 : 0;
     } else if (m->queue->device->caps.host_memory) {
         rlf_team_run(rlf_device_cpu_team(m->queue->device), fill_run, &f);
@@ -159,34 +168,54 @@ fill_slot(rlf_model *m, const rlf_slot *slot, uint64_t seed, float *out)
     }
 }
 
-/* A host buffer that holds any one tensor. */
+/* A host buffer that holds any one tensor of the file. */
 static float *
 slot_buffer(const rlf_table *t)
 {
     int64_t most = 1;
     for (int i = 0; i < t->n_slots; i++)
-        if (t->slots[i].count > most)
-            most = t->slots[i].count;
+        if (file_count(&t->slots[i]) > most)
+            most = file_count(&t->slots[i]);
     return rlf_malloc((size_t)most * sizeof(float));
 }
 
+/* This rank's part of a tensor into a block. */
 static rlf_status
 put(rlf_model *m, float *block, const rlf_slot *slot, const float *values,
     rlf_err *err)
 {
-    return rlf_queue_copy(m->queue, block + slot->offset, values,
-                          (size_t)slot->count * sizeof(float),
-                          RLF_COPY_TO_DEVICE, err);
+    float *part = NULL;
+    if (slot->count != file_count(slot)) {
+        part = rlf_malloc((size_t)slot->count * sizeof *part);
+        rlf_parallel_cut(slot, values, part);
+    }
+    rlf_status status = rlf_queue_copy(
+        m->queue, block + slot->offset, part ? part : values,
+        (size_t)slot->count * sizeof(float), RLF_COPY_TO_DEVICE, err);
+    if (status >= 0)
+        status = rlf_queue_sync(m->queue, err);
+    free(part);
+    return status;
 }
 
+/* A tensor of all ranks' blocks; `values` are set on rank 0. */
 static rlf_status
 get(const rlf_model *m, const float *block, const rlf_slot *slot, float *values,
     rlf_err *err)
 {
-    RLF_TRY(rlf_queue_copy(m->queue, values, block + slot->offset,
-                           (size_t)slot->count * sizeof(float),
-                           RLF_COPY_TO_HOST, err));
-    return rlf_queue_sync(m->queue, err);
+    bool whole = slot->count == file_count(slot);
+    float *part =
+        whole ? values : rlf_malloc((size_t)slot->count * sizeof *part);
+    rlf_status status = rlf_queue_copy(m->queue, part, block + slot->offset,
+                                       (size_t)slot->count * sizeof(float),
+                                       RLF_COPY_TO_HOST, err);
+    if (status >= 0)
+        status = rlf_queue_sync(m->queue, err);
+    if (status >= 0 && !whole)
+        status = rlf_parallel_gather(m, slot, part, err, values);
+    if (!whole)
+        free(part);
+    return status;
 }
 
 rlf_status
@@ -198,7 +227,6 @@ rlf_weights_init(rlf_model *m, uint64_t seed, rlf_err *err)
     for (int i = 0; i < t->n_slots; i++) {
         fill_slot(m, &t->slots[i], seed, values);
         RLF_TRY_GOTO(put(m, m->weights, &t->slots[i], values, err), done);
-        RLF_TRY_GOTO(rlf_queue_sync(m->queue, err), done);
     }
     status = rlf_model_changed(m, err);
 done:
@@ -222,16 +250,17 @@ static rlf_status
 check_shape(const rlf_model *m, const rlf_slot *slot, const rlf_tensor *x,
             rlf_err *err)
 {
-    bool fits = slot->cols
-                    ? x->n_dims == 2 && x->shape[0] == (uint64_t)slot->rows &&
-                          x->shape[1] == (uint64_t)slot->cols
-                    : x->n_dims == 1 && x->shape[0] == (uint64_t)slot->rows;
+    bool fits =
+        slot->file_cols
+            ? x->n_dims == 2 && x->shape[0] == (uint64_t)slot->file_rows &&
+                  x->shape[1] == (uint64_t)slot->file_cols
+            : x->n_dims == 1 && x->shape[0] == (uint64_t)slot->file_rows;
     if (fits)
         return RLF_OK;
     char want[64];
     snprintf(want, sizeof want,
-             slot->cols ? "[%" PRId64 ", %" PRId64 "]" : "[%" PRId64 "]",
-             slot->rows, slot->cols);
+             slot->file_cols ? "[%" PRId64 ", %" PRId64 "]" : "[%" PRId64 "]",
+             slot->file_rows, slot->file_cols);
     rlf_fail(err, RLF_USER,
              "%s: tensor %s has shape %s, but config.json asks for %s", x->file,
              x->name, rlf_tensor_shape_text(x, m->arena), want);
@@ -263,7 +292,7 @@ load_slot(rlf_model *m, const rlf_safetensors *file, const char *dir, int i,
     const rlf_slot *slot = &m->table->slots[i];
     const rlf_tensor *x = find_tensor(file, slot->name);
     if (!x && slot->offset == m->table->score) {
-        memset(values, 0, (size_t)slot->count * sizeof(float));
+        memset(values, 0, (size_t)file_count(slot) * sizeof(float));
     } else if (!x) {
         return rlf_fail(err, RLF_USER, "%s has no tensor %s", dir, slot->name);
     } else {
@@ -273,8 +302,7 @@ load_slot(rlf_model *m, const rlf_safetensors *file, const char *dir, int i,
         if (x->element == RLF_ELEMENT_BF16 || x->element == RLF_ELEMENT_F16)
             m->saved[i] = (uint8_t)x->element;
     }
-    RLF_TRY(put(m, m->weights, slot, values, err));
-    return rlf_queue_sync(m->queue, err);
+    return put(m, m->weights, slot, values, err);
 }
 
 /* A tensor that nothing here reads would make another model of it. */
@@ -354,10 +382,11 @@ copy_tokenizer(const rlf_model *m, const char *dir, rlf_arena *arena,
 static rlf_tensor
 declare(const char *name, const rlf_slot *slot, rlf_element element)
 {
-    return (rlf_tensor){.name = name,
-                        .element = element,
-                        .n_dims = slot->cols ? 2 : 1,
-                        .shape = {(uint64_t)slot->rows, (uint64_t)slot->cols}};
+    return (rlf_tensor){
+        .name = name,
+        .element = element,
+        .n_dims = slot->file_cols ? 2 : 1,
+        .shape = {(uint64_t)slot->file_rows, (uint64_t)slot->file_cols}};
 }
 
 static rlf_status
@@ -370,43 +399,51 @@ save_tensors(const rlf_model *m, const char *path, rlf_arena *arena,
         list[i] =
             declare(t->slots[i].name, &t->slots[i], (rlf_element)m->saved[i]);
     rlf_tensor_writer *writer = NULL;
-    RLF_TRY(rlf_tensor_writer_open(path, list, (size_t)t->n_slots, NULL, 0, err,
-                                   &writer));
+    if (t->cut.rank == 0)
+        RLF_TRY(rlf_tensor_writer_open(path, list, (size_t)t->n_slots, NULL, 0,
+                                       err, &writer));
     float *values = slot_buffer(t);
     rlf_status status = RLF_OK;
     for (int i = 0; i < t->n_slots; i++) {
         const rlf_slot *slot = &t->slots[i];
         RLF_TRY_GOTO(get(m, m->weights, slot, values, err), fail);
-        RLF_TRY_GOTO(
-            rlf_tensor_writer_add_f32(writer, values, (size_t)slot->count, err),
-            fail);
+        if (writer)
+            RLF_TRY_GOTO(rlf_tensor_writer_add_f32(
+                             writer, values, (size_t)file_count(slot), err),
+                         fail);
     }
     free(values);
-    return rlf_tensor_writer_commit(writer, err, NULL, NULL);
+    return writer ? rlf_tensor_writer_commit(writer, err, NULL, NULL) : RLF_OK;
 fail:
     free(values);
     rlf_tensor_writer_drop(writer);
     return status;
 }
 
+/* All but the tensors. */
+static rlf_status
+save_texts(const rlf_model *m, const char *dir, rlf_arena *arena, rlf_err *err)
+{
+    const rlf_model_config *c = &m->table->config;
+    if (m->table->cut.rank != 0)
+        return RLF_OK;
+    RLF_TRY(rlf_dir_make(dir, err));
+    RLF_TRY(copy_tokenizer(m, dir, arena, err));
+    RLF_TRY(save_text(dir, "config.json",
+                      rlf_model_config_text(c, m->table->head, arena), arena,
+                      err));
+    return save_text(dir, "generation_config.json",
+                     rlf_model_config_generation(c, arena), arena, err);
+}
+
 rlf_status
 rlf_weights_save(const rlf_model *m, const char *dir, rlf_err *err)
 {
     rlf_arena *arena = rlf_arena_new();
-    const rlf_model_config *c = &m->table->config;
-    rlf_status status = RLF_OK;
-    RLF_TRY_GOTO(rlf_dir_make(dir, err), done);
-    RLF_TRY_GOTO(copy_tokenizer(m, dir, arena, err), done);
-    RLF_TRY_GOTO(save_text(dir, "config.json",
-                           rlf_model_config_text(c, m->table->head, arena),
-                           arena, err),
-                 done);
-    RLF_TRY_GOTO(save_text(dir, "generation_config.json",
-                           rlf_model_config_generation(c, arena), arena, err),
-                 done);
-    status = save_tensors(m, rlf_path_join(arena, dir, "model.safetensors"),
-                          arena, err);
-done:
+    rlf_status status = save_texts(m, dir, arena, err);
+    if (status >= 0)
+        status = save_tensors(m, rlf_path_join(arena, dir, "model.safetensors"),
+                              arena, err);
     rlf_arena_free(arena);
     return status;
 }
@@ -448,20 +485,23 @@ rlf_weights_save_state(const rlf_model *m, const char *path, rlf_err *err)
     rlf_tensor_writer *writer = NULL;
     float *values = slot_buffer(t);
     rlf_status status = RLF_OK;
-    RLF_TRY_GOTO(rlf_tensor_writer_open(path, list.data, list.count, metadata,
-                                        2, err, &writer),
-                 done);
+    if (t->cut.rank == 0)
+        RLF_TRY_GOTO(rlf_tensor_writer_open(path, list.data, list.count,
+                                            metadata, 2, err, &writer),
+                     done);
     for (size_t b = 0; b < RLF_COUNT(block_names); b++)
         for (int i = 0; i < t->n_slots; i++) {
             const rlf_slot *slot = &t->slots[i];
             if (!in_state(m, b, i))
                 continue;
             RLF_TRY_GOTO(get(m, state_block(m, b), slot, values, err), done);
-            RLF_TRY_GOTO(rlf_tensor_writer_add_f32(writer, values,
-                                                   (size_t)slot->count, err),
-                         done);
+            if (writer)
+                RLF_TRY_GOTO(rlf_tensor_writer_add_f32(
+                                 writer, values, (size_t)file_count(slot), err),
+                             done);
         }
-    status = rlf_tensor_writer_commit(writer, err, NULL, NULL);
+    if (writer)
+        status = rlf_tensor_writer_commit(writer, err, NULL, NULL);
     writer = NULL;
 done:
     rlf_tensor_writer_drop(writer);
@@ -482,8 +522,7 @@ load_state_slot(rlf_model *m, const rlf_safetensors *file, const char *path,
         return rlf_fail(err, RLF_USER, "%s has no tensor %s", path, name);
     RLF_TRY(check_shape(m, slot, x, err));
     RLF_TRY(rlf_tensor_read_f32(x, 0, x->count, err, values));
-    RLF_TRY(put(m, state_block(m, which), slot, values, err));
-    return rlf_queue_sync(m->queue, err);
+    return put(m, state_block(m, which), slot, values, err);
 }
 
 rlf_status

@@ -4,7 +4,10 @@
  * Files of any of f32, bf16 and f16 are read into f32; each tensor is saved in
  * the type it was read in, rounded to nearest. A checkpoint has besides what
  * that rounding loses (the f32 masters) and the optimizer's moments, by tensor
- * name, so that it can be resumed under any layout. */
+ * name, so that it can be resumed under any layout.
+ *
+ * Where ranks hold a model in parts all of them make these calls; files are of
+ * the whole model, and rank 0 writes them. */
 #ifndef RLF_MODEL_WEIGHTS_H
 #define RLF_MODEL_WEIGHTS_H
 

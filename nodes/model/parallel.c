@@ -1,0 +1,152 @@
+/* Tensors go through host memory; the groups of engine/comm add them. */
+#include "nodes/model/parallel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/comm/comm.h"
+
+enum { TAG_GATHER = 700, TAG_COPIES };
+
+rlf_status
+rlf_parallel_sum(const rlf_model *m, float *x, int64_t n, rlf_err *err)
+{
+    if (!m->group)
+        return RLF_OK;
+    RLF_TRY(rlf_queue_sync(m->queue, err));
+    return rlf_group_all_reduce(m->group, x, x, (size_t)n, RLF_COMM_F32,
+                                RLF_COMM_SUM, err);
+}
+
+rlf_status
+rlf_parallel_sum_f64(const rlf_model *m, double *x, int64_t n, rlf_err *err)
+{
+    if (!m->group)
+        return RLF_OK;
+    return rlf_group_all_reduce(m->group, x, x, (size_t)n, RLF_COMM_F64,
+                                RLF_COMM_SUM, err);
+}
+
+/* Copies are neighbours: everyone sends to everyone and adds by rank. */
+rlf_status
+rlf_parallel_sum_copies(const rlf_model *m, float *x, int64_t n, rlf_err *err)
+{
+    int copies = m->table->copies, rank = m->table->cut.rank;
+    if (copies == 1)
+        return RLF_OK;
+    RLF_TRY(rlf_queue_sync(m->queue, err));
+    float *all = rlf_malloc((size_t)(copies * n) * sizeof *all);
+    rlf_part sends[RLF_MOST_SHARDS], receives[RLF_MOST_SHARDS];
+    const void *parts[RLF_MOST_SHARDS];
+    size_t bytes = (size_t)n * sizeof *x;
+    for (int i = 0; i < copies; i++) {
+        int peer = rank / copies * copies + i;
+        sends[i] = (rlf_part){peer, x, bytes};
+        receives[i] = (rlf_part){peer, all + i * n, bytes};
+        parts[i] = all + i * n;
+    }
+    rlf_status status = rlf_group_exchange(m->group, TAG_COPIES, sends, copies,
+                                           receives, copies, err);
+    if (status >= 0)
+        rlf_comm_fold(x, parts, copies, (size_t)n, RLF_COMM_F32, RLF_COMM_SUM);
+    free(all);
+    return status;
+}
+
+static rlf_status
+share(void *ctx, rlf_queue *queue, void *blocks, size_t bytes, rlf_err *err)
+{
+    rlf_group *group = ctx;
+    char *own = (char *)blocks + (size_t)rlf_group_index(group) * bytes;
+    RLF_TRY(rlf_queue_sync(queue, err));
+    return rlf_group_all_gather(group, own, bytes, blocks, err);
+}
+
+rlf_head_part
+rlf_parallel_head(const rlf_model *m)
+{
+    return (rlf_head_part){.shards = m->table->shards,
+                           .share = m->group ? share : NULL,
+                           .ctx = m->group};
+}
+
+/* ---- slots as a whole ---- */
+
+/* Rows or columns first..first+n-1 of a slot lie at rank `rank`. */
+static int64_t
+part_of(const rlf_table *t, const rlf_slot *slot, int rank, int64_t *first)
+{
+    int each = t->shards.of / t->cut.ranks;
+    rlf_shards s = {t->shards.of, rank * each, each};
+    int64_t n =
+        slot->slice == RLF_SLICE_COLS ? slot->file_cols : slot->file_rows;
+    if (slot->slice == RLF_SLICE_KV) {
+        *first = rank / t->copies * slot->rows;
+        return slot->rows;
+    }
+    *first = rlf_shard_first(n, s.of, s.first);
+    return rlf_shards_held(s, n);
+}
+
+static int64_t
+row_floats(const rlf_slot *slot)
+{
+    return slot->file_cols ? slot->file_cols : 1;
+}
+
+/* Rows or columns between the whole and a part of it. */
+static void
+copy_part(const rlf_slot *slot, int64_t first, int64_t n, float *whole,
+          float *part, bool out)
+{
+    bool cols = slot->slice == RLF_SLICE_COLS;
+    int64_t ld = row_floats(slot);
+    int64_t rows = cols ? slot->file_rows : 1, width = cols ? n : n * ld;
+    float *at = whole + (cols ? first : first * ld);
+    for (int64_t i = 0; i < rows; i++) {
+        float *a = at + i * ld, *b = part + i * width;
+        memcpy(out ? b : a, out ? a : b, (size_t)width * sizeof *a);
+    }
+}
+
+void
+rlf_parallel_cut(const rlf_slot *slot, const float *whole, float *part)
+{
+    int64_t n = slot->slice == RLF_SLICE_COLS ? slot->cols : slot->rows;
+    copy_part(slot, slot->first, n, (float *)(uintptr_t)whole, part, true);
+}
+
+rlf_status
+rlf_parallel_gather(const rlf_model *m, const rlf_slot *slot, const float *part,
+                    rlf_err *err, float *whole)
+{
+    const rlf_table *t = m->table;
+    float *own = (float *)(uintptr_t)part; /* only read */
+    rlf_part mine = {0, own, (size_t)slot->count * sizeof *own};
+    if (t->cut.rank != 0)
+        return slot->slice == RLF_SLICE_NOT ||
+                       (slot->slice == RLF_SLICE_KV && t->cut.rank % t->copies)
+                   ? RLF_OK
+                   : rlf_group_exchange(m->group, TAG_GATHER, &mine, 1, NULL, 0,
+                                        err);
+    copy_part(slot, 0, slot->slice == RLF_SLICE_COLS ? slot->cols : slot->rows,
+              whole, own, false);
+    if (slot->slice == RLF_SLICE_NOT)
+        return RLF_OK;
+    float *room =
+        rlf_malloc((size_t)(slot->file_rows * row_floats(slot)) * sizeof *room);
+    rlf_status status = RLF_OK;
+    int step = slot->slice == RLF_SLICE_KV ? t->copies : 1;
+    for (int rank = step; rank < t->cut.ranks && status >= 0; rank += step) {
+        int64_t first, n = part_of(t, slot, rank, &first);
+        int64_t each =
+            slot->slice == RLF_SLICE_COLS ? slot->file_rows : row_floats(slot);
+        rlf_part theirs = {rank, room, (size_t)(n * each) * sizeof *room};
+        status =
+            rlf_group_exchange(m->group, TAG_GATHER, NULL, 0, &theirs, 1, err);
+        if (status >= 0)
+            copy_part(slot, first, n, whole, room, false);
+    }
+    free(room);
+    return status;
+}

@@ -1,0 +1,32 @@
+/* What the ranks that hold one model in parts do together.
+ *
+ * Each rank computes its shards (table.h) and the sums over shards are finished
+ * here: a binary tree over the ranks on top of each rank's own, so with tp
+ * dividing V the bits are those of one rank. All ranks of the group make the
+ * same calls in the same order with the same sizes. Alone, nothing is done. */
+#ifndef RLF_MODEL_PARALLEL_H
+#define RLF_MODEL_PARALLEL_H
+
+#include "nodes/model/model.h"
+
+/* x[n] becomes the sum over ranks. */
+rlf_status rlf_parallel_sum(const rlf_model *m, float *x, int64_t n,
+                            rlf_err *err);
+/* The same on the host, in f64. */
+rlf_status rlf_parallel_sum_f64(const rlf_model *m, double *x, int64_t n,
+                                rlf_err *err);
+/* x[n] becomes the sum over the ranks that hold the same key/value heads. */
+rlf_status rlf_parallel_sum_copies(const rlf_model *m, float *x, int64_t n,
+                                   rlf_err *err);
+/* How the vocabulary is held, for operations of the head. */
+rlf_head_part rlf_parallel_head(const rlf_model *m);
+
+/* Host memory: `part`, this rank's part of a slot, is put together with the
+ * others' into `whole` on rank 0, as in the file. `whole` is not touched on
+ * other ranks, where it may be NULL. */
+rlf_status rlf_parallel_gather(const rlf_model *m, const rlf_slot *slot,
+                               const float *part, rlf_err *err, float *whole);
+/* This rank's part of a tensor as it is in the file. */
+void rlf_parallel_cut(const rlf_slot *slot, const float *whole, float *part);
+
+#endif

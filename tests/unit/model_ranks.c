@@ -1,0 +1,405 @@
+/* Tensor parallelism: models held in parts by thread ranks have the bits of one
+ * rank with the same number of shards, over random small models: training's
+ * log-probabilities and values, gradients, a step, sampled tokens with what is
+ * recorded of them, and the files. Where ranks share key/value heads, the same
+ * to rounding. */
+#define _GNU_SOURCE /* mkdtemp */
+#include <pthread.h>
+#include <unistd.h>
+
+#include "engine/comm/comm.h"
+#include "engine/io/file.h"
+#include "nodes/model/generate.h"
+#include "nodes/model/gradient.h"
+#include "nodes/model/optimizer.h"
+#include "nodes/model/parallel.h"
+#include "tests/unit/model.h"
+
+enum { SEQS = 7, MOST = 40, NEW = 20, SHARDS = 4, RANKS = 4 };
+
+typedef struct task {
+    rlf_model_config config;
+    uint32_t ids[SEQS][2 * MOST];
+    rlf_sequence seqs[SEQS];
+    float weight[SEQS * MOST];
+    bool greedy;
+    int32_t top_k;
+    float top_p;
+    int lanes;
+    const char *from; /* the weights, as files */
+} task;
+
+/* What a rank has at the end. */
+typedef struct result {
+    const rlf_table *table;
+    int64_t n_rows;
+    float logprob[SEQS * MOST], value[SEQS * MOST];
+    double norm;
+    float *gradient, *weights;
+    uint32_t n[SEQS * 2], ids[SEQS * 2][NEW];
+    float recorded[SEQS * 2][NEW];
+} result;
+
+typedef struct rank {
+    const task *task;
+    rlf_group *group; /* NULL: one rank */
+    int ranks;
+    const char *to; /* where the trained model is saved */
+    result result;
+    rlf_arena *arena;
+} rank;
+
+static uint32_t
+choose(uint64_t *seed, uint32_t low, uint32_t high)
+{
+    return low + test_random(seed) % (high - low + 1);
+}
+
+static void
+make_task(task *k, int kv_heads, uint64_t seed)
+{
+    uint64_t kind = seed;
+    int sizes[5];
+    static const uint32_t most[] = {3, 9, 2, 90, 150},
+                          least[] = {1, 2, 1, 30, 20};
+    for (int i = 0; i < 5; i++)
+        sizes[i] = (int)choose(&seed, least[i], most[i]);
+    k->config = (rlf_model_config){.layers = sizes[0],
+                                   .hidden = 8 * sizes[1],
+                                   .heads = 8,
+                                   .kv_heads = kv_heads,
+                                   .head_dim = 8 * sizes[2],
+                                   .ffn = sizes[3],
+                                   .vocab = sizes[4],
+                                   .context = 256,
+                                   .eps = 1e-5,
+                                   .rope_theta = 10000,
+                                   .tied = kind & 1,
+                                   .qkv_bias = kind >> 1 & 1,
+                                   .o_bias = kind >> 2 & 1,
+                                   .mlp_bias = ~kind >> 1 & 1,
+                                   .qk_norm = (kind & 1) == 0 || kind & 4,
+                                   .bos = -1};
+    if (kind % 3 == 1)
+        k->config.vocab = 3300;
+    if (kind % 4 > 1)
+        k->config.window = (int)choose(&seed, 3, 30);
+    uint32_t vocab = (uint32_t)k->config.vocab;
+    for (uint32_t i = 0; i < SEQS; i++) {
+        rlf_sequence *s = &k->seqs[i];
+        *s = (rlf_sequence){.prompt = k->ids[i],
+                            .n_prompt = choose(&seed, 1, MOST),
+                            .n_response = choose(&seed, 1, MOST),
+                            .temperature = i % 3 ? 1 : 0.5f};
+        s->response = s->prompt + s->n_prompt;
+        for (uint32_t t = 0; t < s->n_prompt + s->n_response; t++)
+            k->ids[i][t] = choose(&seed, 0, vocab - 1);
+    }
+    for (size_t i = 0; i < RLF_COUNT(k->weight); i++)
+        k->weight[i] = test_float(&seed);
+    k->greedy = choose(&seed, 0, 2) == 0;
+    k->top_p = choose(&seed, 0, 1) ? 0.9f : 0;
+    k->top_k = choose(&seed, 0, 1) ? 12 : 0;
+    k->lanes = 1 << choose(&seed, 0, 1);
+}
+
+static rlf_model *
+new_model(test_machine *t, const task *k, rlf_group *group)
+{
+    rlf_model *model;
+    rlf_model_options options = {.head = RLF_HEAD_BOTH,
+                                 .trained = true,
+                                 .shards = SHARDS,
+                                 .lanes = k->lanes,
+                                 .group = group};
+    MUST(t, rlf_model_new(t->queue, rlf_kernels_cpu(), &k->config, &options,
+                          &t->err, &model));
+    return model;
+}
+
+/* The gradient of all sequences, in lanes, and what the passes gave. */
+static void
+add_gradients(test_machine *t, rlf_model *model, const task *k, result *r)
+{
+    rlf_pass *p;
+    rlf_pass_options options = {.tokens = 1000, .train = true};
+    MUST(t, rlf_pass_new(model, &options, &t->err, &p));
+    r->n_rows = 0;
+    for (uint32_t lane = 0, i = 0; lane < (uint32_t)k->lanes; lane++) {
+        uint32_t n = lane + 1 == (uint32_t)k->lanes ? SEQS - i : SEQS / 2;
+        const float *weight = k->weight + r->n_rows;
+        MUST(t, rlf_pass_load(p, k->seqs + i, n, i, RLF_ROWS_TOKENS, &t->err));
+        MUST(t, rlf_transformer_forward(model, p, &t->err));
+        MUST(t, rlf_head_scalars(model, p, &t->err));
+        MUST(t, rlf_pass_read(p, p->scalar, p->n_rows, &t->err,
+                              r->value + r->n_rows));
+        MUST(t, rlf_pass_write(p, weight, p->n_rows, &t->err, p->d_logprob));
+        MUST(t, rlf_pass_write(p, weight, p->n_rows, &t->err, p->d_entropy));
+        MUST(t, rlf_pass_write(p, weight, p->n_rows, &t->err, p->d_scalar));
+        MUST(t, rlf_head_loss(model, p, NULL, NULL, true, &t->err));
+        MUST(t, rlf_head_scalar_back(model, p, true, &t->err));
+        MUST(t, rlf_transformer_backward(model, p, &t->err));
+        MUST(t, rlf_pass_read(p, p->logprob, p->n_rows, &t->err,
+                              r->logprob + r->n_rows));
+        MUST(t, rlf_gradient_next(model, &t->err));
+        r->n_rows += p->n_rows;
+        i += n;
+    }
+    rlf_pass_free(p);
+}
+
+static void
+train(test_machine *t, rlf_model *model, const task *k, result *r)
+{
+    size_t bytes = (size_t)model->table->count * sizeof(float);
+    rlf_adamw s = {
+        .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8, .clip = 1};
+    add_gradients(t, model, k, r);
+    MUST(t, rlf_gradient_finish(model, &t->err));
+    memcpy(r->gradient, model->gradient.weights, bytes);
+    MUST(t, rlf_gradient_clear(model, &t->err));
+    add_gradients(t, model, k, r);
+    MUST(t, rlf_optimizer_step(model, &s, &t->err, &r->norm));
+    memcpy(r->weights, model->weights, bytes);
+}
+
+static void
+sample(test_machine *t, rlf_model *model, const task *k, result *r)
+{
+    rlf_pass *pass;
+    rlf_kv *kv;
+    rlf_pass_options options = {.tokens = 64};
+    rlf_generation_options how = {.max_new = NEW,
+                                  .greedy = k->greedy,
+                                  .temperature = k->greedy ? 1 : 0.75f,
+                                  .top_k = k->top_k,
+                                  .top_p = k->top_p,
+                                  .key = {.seed = 9, .site = 2}};
+    rlf_generation *g;
+    MUST(t, rlf_pass_new(model, &options, &t->err, &pass));
+    MUST(t, rlf_kv_new(model, 16, 22, &t->err, &kv));
+    MUST(t, rlf_generation_new(model, pass, kv, &how, &t->err, &g));
+    for (uint32_t i = 0; i < SEQS; i++) {
+        uint64_t identity[] = {2 * i, 2 * i + 1};
+        uint32_t first;
+        MUST(t, rlf_generation_add(g, k->seqs[i].prompt, k->seqs[i].n_prompt,
+                                   identity, 2, &t->err, &first));
+    }
+    for (rlf_status status = RLF_AGAIN; status == RLF_AGAIN;) {
+        const uint32_t *rows;
+        uint32_t n;
+        status = rlf_generation_step(g, &t->err, &rows, &n);
+        MUST(t, status);
+    }
+    for (uint32_t i = 0; i < 2 * SEQS; i++) {
+        rlf_response x = rlf_generation_response(g, i);
+        r->n[i] = x.n;
+        memcpy(r->ids[i], x.ids, x.n * sizeof *x.ids);
+        memcpy(r->recorded[i], x.logprob, x.n * sizeof *x.logprob);
+    }
+    rlf_generation_free(g);
+    rlf_kv_free(kv);
+    rlf_pass_free(pass);
+}
+
+/* Load, train a step, sample, save. */
+static void *
+run_rank(void *arg)
+{
+    rank *a = arg;
+    test_machine t = {.err = RLF_ERR_NONE};
+    rlf_cpu_options options = {.n_threads = 1, .n_run_threads = a->ranks};
+    MUST(&t, rlf_device_cpu_new(&options, &t.device, &t.err));
+    MUST(&t, rlf_queue_new(t.device, &t.queue, &t.err));
+    rlf_model *model = new_model(&t, a->task, a->group);
+    MUST(&t, rlf_weights_load(model, a->task->from, &t.err));
+    rlf_cut cut = model->table->cut;
+    a->arena = rlf_arena_new();
+    a->result.table =
+        rlf_table_new(&a->task->config, RLF_HEAD_BOTH, &cut, a->arena);
+    size_t n = (size_t)model->table->count;
+    a->result.gradient = rlf_malloc(n * sizeof(float));
+    a->result.weights = rlf_malloc(n * sizeof(float));
+    train(&t, model, a->task, &a->result);
+    sample(&t, model, a->task, &a->result);
+    MUST(&t, rlf_weights_save(model, a->to, &t.err));
+    MUST(&t, rlf_weights_save_state(
+                 model, rlf_arena_printf(a->arena, "%s/state", a->to), &t.err));
+    rlf_model_free(model);
+    test_machine_close(&t);
+    return NULL;
+}
+
+/* Run the task on so many thread ranks. */
+static void
+run(const task *k, int ranks, rank *out, const char *to)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_comm_world *world = NULL;
+    rlf_comm_options options = {.n_ranks = ranks, .limit = 60};
+    pthread_t thread[RANKS];
+    if (rlf_comm_world_new(&options, &world, &err) < 0)
+        bail("%s", err.sentence);
+    for (int i = 0; i < ranks; i++) {
+        out[i] = (rank){.task = k, .ranks = ranks, .to = to};
+        if (ranks > 1)
+            out[i].group = rlf_group_world(rlf_comm_of(world, i));
+        if (pthread_create(&thread[i], NULL, run_rank, &out[i]) != 0)
+            bail("no thread");
+    }
+    for (int i = 0; i < ranks; i++)
+        pthread_join(thread[i], NULL);
+    rlf_comm_world_free(world);
+}
+
+static void
+free_rank(rank *a)
+{
+    free(a->result.gradient);
+    free(a->result.weights);
+    rlf_arena_free(a->arena);
+}
+
+/* Elements of a rank's block that are not those of the whole, and how far off
+ * the farthest tensor is. */
+static int64_t
+block_differs(const result *a, const result *whole, const float *x,
+              const float *y, double *worst)
+{
+    int64_t differ = 0;
+    float *want = rlf_malloc((size_t)a->table->count * sizeof *want);
+    for (int i = 0; i < a->table->n_slots; i++) {
+        const rlf_slot *s = &a->table->slots[i];
+        double off = 0, all = 1e-12;
+        rlf_parallel_cut(s, y + whole->table->slots[i].offset, want);
+        for (int64_t j = 0; j < s->count; j++) {
+            double u = (double)x[s->offset + j], v = (double)want[j];
+            differ += memcmp(x + s->offset + j, want + j, sizeof *want) != 0;
+            off += (u - v) * (u - v);
+            all += v * v;
+        }
+        *worst = fmax(*worst, sqrt(off / all));
+    }
+    free(want);
+    return differ;
+}
+
+static bool
+same_file(const char *a, const char *b, const char *name)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_arena *arena = rlf_arena_new();
+    rlf_buf x = {0}, y = {0};
+    if (rlf_file_read(rlf_path_join(arena, a, name), SIZE_MAX, &err, &x) < 0 ||
+        rlf_file_read(rlf_path_join(arena, b, name), SIZE_MAX, &err, &y) < 0)
+        bail("%s", err.sentence);
+    bool same = x.n == y.n && memcmp(x.p, y.p, x.n) == 0;
+    rlf_buf_free(&x);
+    rlf_buf_free(&y);
+    rlf_arena_free(arena);
+    return same;
+}
+
+static void
+compare(const rank *a, const rank *one, int ranks)
+{
+    const result *r = &a->result, *w = &one->result;
+    size_t bytes = (size_t)w->n_rows * sizeof(float);
+    double worst = 0;
+    const char *of = rlf_arena_printf(a->arena, "of %d ranks", ranks);
+    ok(r->n_rows == w->n_rows && !memcmp(r->logprob, w->logprob, bytes),
+       "log-probabilities %s", of);
+    ok(!memcmp(r->value, w->value, bytes), "values %s", of);
+    is_int(block_differs(r, w, r->gradient, w->gradient, &worst), 0,
+           rlf_arena_printf(a->arena, "gradients %s", of));
+    ok(r->norm == w->norm, "the norm %s: %.17g, %.17g", of, r->norm, w->norm);
+    is_int(block_differs(r, w, r->weights, w->weights, &worst), 0,
+           rlf_arena_printf(a->arena, "a step %s", of));
+    bool same = true;
+    for (int i = 0; i < 2 * SEQS; i++)
+        same &=
+            r->n[i] == w->n[i] &&
+            !memcmp(r->ids[i], w->ids[i], r->n[i] * sizeof(uint32_t)) &&
+            !memcmp(r->recorded[i], w->recorded[i], r->n[i] * sizeof(float));
+    ok(same, "samples %s", of);
+}
+
+/* Fresh weights as files. */
+static void
+make_weights(const task *k, const char *dir)
+{
+    test_machine t;
+    test_machine_open(&t, 1);
+    rlf_model *model = new_model(&t, k, NULL);
+    randomize(&t, model, 4);
+    MUST(&t, rlf_weights_save(model, dir, &t.err));
+    rlf_model_free(model);
+    test_machine_close(&t);
+}
+
+static void
+test_ranks(const char *scratch, int kv_heads, uint64_t seed)
+{
+    static task k;
+    static rank one[1], many[RANKS];
+    rlf_arena *arena = rlf_arena_new();
+    make_task(&k, kv_heads, seed);
+    /* config.json is not read back: only tensors matter here */
+    k.config.json = "{}";
+    k.from = rlf_path_join(arena, scratch, "from");
+    const char *single = rlf_path_join(arena, scratch, "single");
+    const char *parts = rlf_path_join(arena, scratch, "parts");
+    make_weights(&k, k.from);
+    run(&k, 1, one, single);
+    note("%d layers, hidden %d, kv heads %d, ffn %d, vocabulary "
+         "%d%s%s%s%s%s%s%s",
+         k.config.layers, k.config.hidden, kv_heads, k.config.ffn,
+         k.config.vocab, k.config.tied ? ", tied" : "",
+         k.config.qk_norm ? ", norms" : "",
+         k.config.qkv_bias ? ", qkv biases" : "",
+         k.config.o_bias ? ", o bias" : "",
+         k.config.mlp_bias ? ", mlp biases" : "",
+         k.config.window ? ", window" : "", k.greedy ? ", greedy" : "");
+    for (int ranks = 2; ranks <= RANKS; ranks *= 2) {
+        run(&k, ranks, many, parts);
+        bool copies = ranks > kv_heads;
+        double worst = 0;
+        for (int i = 0; i < ranks; i++) {
+            if (!copies) {
+                compare(&many[i], one, ranks);
+            } else {
+                block_differs(&many[i].result, &one->result,
+                              many[i].result.gradient, one->result.gradient,
+                              &worst);
+                worst = fmax(worst,
+                             fabs(many[i].result.norm / one->result.norm - 1));
+            }
+            free_rank(&many[i]);
+        }
+        if (copies) {
+            ok(worst < 1e-5, "%d ranks for %d key/value heads: off by %.1e",
+               ranks, kv_heads, worst);
+            continue;
+        }
+        ok(same_file(single, parts, "model.safetensors"),
+           "the weights saved by %d ranks", ranks);
+        ok(same_file(single, parts, "state"), "and the optimizer's state");
+    }
+    free_rank(one);
+    rlf_arena_free(arena);
+}
+
+int
+main(void)
+{
+    char scratch[] = "/tmp/model_ranks.XXXXXX";
+    rlf_err err = RLF_ERR_NONE;
+    if (!mkdtemp(scratch))
+        bail("no directory for files");
+    int trials = quick() ? 3 : 8;
+    for (int i = 0; i < trials; i++)
+        test_ranks(scratch, i % 3 == 2 ? 2 : 4 << i % 3, (uint64_t)i);
+    if (rlf_dir_remove(scratch, &err) < 0)
+        bail("%s", err.sentence);
+    return done();
+}
