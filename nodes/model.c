@@ -533,7 +533,8 @@ weights_memory(const rlf_resource *resource, const rlf_model *m,
                                        .trained = m->trained,
                                        .caps = &m->caps,
                                        .shards = m->table->cut.shards,
-                                       .lanes = m->gradient.lanes};
+                                       .lanes = m->gradient.lanes,
+                                       .replicas = m->replicas};
     rlf_model_bytes b = rlf_model_count_bytes(m->table, m->kernels, &options);
     const rlf_memory_row rows[] = {
         {.purpose = "weights", .device = b.weights},

@@ -55,7 +55,8 @@ typedef struct group {
 } group;
 
 typedef struct micro {
-    uint32_t lane, group, first, count; /* sequences of the group */
+    uint32_t lane;                /* of those held here */
+    uint32_t group, first, count; /* sequences of the group */
 } micro;
 
 /* One execution, in the step's pool. */
@@ -65,6 +66,7 @@ typedef struct update {
     rlf_pass *pass;
     group *groups;
     uint32_t n_groups;
+    bool any; /* sequences, here or on another rank */
     RLF_VEC(micro) micros;
     uint32_t lane; /* whose gradients are being added */
     rlf_reach reach;
@@ -182,6 +184,7 @@ make_groups(update *u, rlf_err *err)
             RLF_TRY(rlf_sequences_read(u->call->env, g->rows, u->object,
                                        reading, NULL, g->n, err, &g->seqs));
             deal_lanes(u, g);
+            u->any |= g->n > 0;
         }
         g->logprob |= reading == RLF_READ_LOGPROB;
         g->scalar |= reading != RLF_READ_LOGPROB;
@@ -198,15 +201,16 @@ make_groups(update *u, rlf_err *err)
 static rlf_status
 cut_micros(update *u, rlf_err *err)
 {
-    uint32_t lanes = (uint32_t)u->model->gradient.lanes;
-    for (uint32_t j = 0; j < lanes * u->n_groups; j++) {
-        uint32_t lane = j / u->n_groups, k = j % u->n_groups;
+    const rlf_gradient *gradient = &u->model->gradient;
+    for (uint32_t j = 0; j < (uint32_t)gradient->held * u->n_groups; j++) {
+        uint32_t lane = (uint32_t)gradient->first + j / u->n_groups;
+        uint32_t k = j % u->n_groups;
         const group *g = &u->groups[k];
         for (uint32_t i = g->lane[lane], end = g->lane[lane + 1]; i < end;) {
             uint32_t fit;
             RLF_TRY(rlf_pass_fit(u->pass, g->seqs + i, end - i, err, &fit));
             RLF_PUSH_IN(u->call->env->pool, &u->micros,
-                        (micro){lane, k, i, fit});
+                        (micro){j / u->n_groups, k, i, fit});
             i += fit;
         }
     }
@@ -573,7 +577,7 @@ finish(rlf_call *call, rlf_err *err)
     double loss = u->outputs[call->node->loss->loss].number[0], norm = 0;
     if (!isfinite(loss))
         return fail_loss(u, loss, err);
-    if (!u->micros.count)
+    if (!u->any)
         return RLF_OK;
     rlf_adamw settings = {.lr = rlf_call_number(call, "lr"),
                           .beta1 = rlf_call_number(call, "beta1"),
@@ -581,7 +585,7 @@ finish(rlf_call *call, rlf_err *err)
                           .eps = rlf_call_number(call, "eps"),
                           .decay = rlf_call_number(call, "decay"),
                           .clip = rlf_call_number(call, "clip")};
-    RLF_TRY(end_lanes(u, (uint32_t)u->model->gradient.lanes, err));
+    RLF_TRY(end_lanes(u, (uint32_t)u->model->gradient.held, err));
     RLF_TRY(rlf_optimizer_step(u->model, &settings, err, &norm));
     if (env->report)
         env->report(env->sink,

@@ -3,17 +3,20 @@
  * as many trees wait to be joined as l has bits. */
 #include "nodes/model/gradient.h"
 
+#include "engine/comm/comm.h"
+#include "engine/layout/lanes.h"
 #include "nodes/model/parallel.h"
 
 rlf_status
-rlf_gradient_check(int lanes, rlf_err *err)
+rlf_gradient_check(const rlf_model_options *o, rlf_err *err)
 {
-    int most = 1 << (RLF_MOST_LEVELS - 1);
+    int lanes = o->lanes, most = 1 << (RLF_MOST_LEVELS - 1);
     if (lanes < 0 || (lanes & (lanes - 1)) || lanes > most)
         return rlf_fail(err, RLF_USER,
                         "lanes is %d; it must be a power of two up to %d",
                         lanes, most);
-    return RLF_OK;
+    return rlf_lanes_check(lanes ? lanes : 1,
+                           o->replicas ? rlf_group_size(o->replicas) : 1, err);
 }
 
 static bool
@@ -44,6 +47,16 @@ block_of(int lane)
     return __builtin_popcount((unsigned)lane);
 }
 
+/* Blocks beside the first that n lanes need. */
+static int
+levels(int n)
+{
+    int most = 0;
+    for (int lane = 0; lane < n; lane++)
+        most = block_of(lane) > most ? block_of(lane) : most;
+    return most;
+}
+
 static void
 select_block(rlf_model *m)
 {
@@ -58,14 +71,21 @@ select_block(rlf_model *m)
 }
 
 void
-rlf_gradient_carve(rlf_model *m, int lanes, rlf_carver *c)
+rlf_gradient_carve(rlf_model *m, const rlf_model_options *o, rlf_carver *c)
 {
     const rlf_table *t = m->table;
     rlf_gradient *g = &m->gradient;
-    *g = (rlf_gradient){.lanes = lanes ? lanes : 1,
+    int lanes = o->lanes ? o->lanes : 1;
+    rlf_range held = {0, lanes};
+    if (o->replicas)
+        held = rlf_range_part(lanes, rlf_group_size(o->replicas),
+                              rlf_group_index(o->replicas));
+    *g = (rlf_gradient){.lanes = lanes,
+                        .first = (int)held.first,
+                        .held = (int)(held.last - held.first),
                         .floats = t->count + tied_floats(t) +
                                   t->config.layers * norm_floats(t)};
-    for (int i = 0; i <= block_of(g->lanes - 1); i++)
+    for (int i = 0; i <= levels(g->held); i++)
         g->blocks[i] = rlf_carve_floats(c, g->floats);
     select_block(m);
 }
@@ -98,7 +118,13 @@ rlf_gradient_next(rlf_model *m, rlf_err *err)
     for (int lane = g->lane; lane & 1; lane >>= 1, block--)
         RLF_TRY(
             move(m, g->blocks[block - 1], g->blocks[block], g->floats, err));
-    g->lane = (g->lane + 1) % g->lanes;
+    if (++g->lane == g->held) {
+        /* trees that still wait, where lanes are no power of two */
+        for (block = block_of(g->held) - 1; block > 0; block--)
+            RLF_TRY(move(m, g->blocks[block - 1], g->blocks[block], g->floats,
+                         err));
+        g->lane = 0;
+    }
     select_block(m);
     return RLF_OK;
 }
@@ -143,6 +169,7 @@ rlf_gradient_finish(rlf_model *m, rlf_err *err)
     const rlf_table *t = m->table;
     rlf_gradient *g = &m->gradient;
     RLF_ASSERT(g->lane == 0);
+    RLF_TRY(rlf_parallel_sum_replicas(m, g->blocks[0], g->floats, err));
     if (g->tied)
         RLF_TRY(move(m, g->weights + t->embed, g->tied, tied_floats(t), err));
     for (int i = 0; g->head_norms && i < t->config.layers; i++)

@@ -4,24 +4,27 @@
  * the same bits: samples go to lanes, which are added in a binary tree; norms
  * of q and k have a sum per shard of the heads; a tied embedding has the head's
  * share by itself. This file has the memory for them and adds them up. A rank
- * takes its lanes in turn with a block per level of the tree. */
+ * takes its lanes in turn with a block per level of the tree; replicas of a
+ * model share the lanes, neighbours each, and add theirs in a tree. */
 #ifndef RLF_MODEL_GRADIENT_H
 #define RLF_MODEL_GRADIENT_H
 
 #include "nodes/model/carve.h"
 #include "nodes/model/model.h"
 
-/* RLF_USER unless `lanes` is a power of two that there are blocks for (0: 1).
- */
-rlf_status rlf_gradient_check(int lanes, rlf_err *err);
+/* RLF_USER unless `lanes` is a power of two that there are blocks for (0: 1),
+ * and there is one for each of the replicas. */
+rlf_status rlf_gradient_check(const rlf_model_options *options, rlf_err *err);
 /* Set m->gradient, with memory from `c` (which may only count). */
-void rlf_gradient_carve(rlf_model *m, int lanes, rlf_carver *c);
+void rlf_gradient_carve(rlf_model *m, const rlf_model_options *options,
+                        rlf_carver *c);
 /* The lane at hand is complete; what is added from now on is the next one's.
- * Every lane is ended so, also one without samples. After the last, the
- * gradient of all stands in the first block. */
+ * Every lane held here is ended so, also one without samples. After the last,
+ * their gradient stands in the first block. */
 rlf_status rlf_gradient_next(rlf_model *m, rlf_err *err);
-/* After the last lane: shards, tied shares and what other ranks have of the
- * same tensor are added, so that gradient.weights is the gradient. */
+/* After the last lane: the lanes of replicas, shards, tied shares and what
+ * other ranks have of the same tensor are added, so that gradient.weights is
+ * the gradient. */
 rlf_status rlf_gradient_finish(rlf_model *m, rlf_err *err);
 /* Back to zeros, before the first lane. */
 rlf_status rlf_gradient_clear(rlf_model *m, rlf_err *err);

@@ -84,7 +84,7 @@ carve_model(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
     if (!trained)
         return bytes;
     size_t before = c->used;
-    rlf_gradient_carve(m, options->lanes, c);
+    rlf_gradient_carve(m, options, c);
     bytes.gradients = c->used - before;
     before = c->used;
     m->moment1 = rlf_carve_floats(c, t->count);
@@ -141,7 +141,7 @@ rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
                    .ranks = group ? rlf_group_size(group) : 1,
                    .rank = group ? rlf_group_index(group) : 0};
     RLF_TRY(rlf_table_check_cut(config, &cut, err));
-    RLF_TRY(rlf_gradient_check(options->lanes, err));
+    RLF_TRY(rlf_gradient_check(options, err));
     rlf_arena *arena = rlf_arena_new();
     rlf_model *m = RLF_NEW(arena, rlf_model);
     *m = (rlf_model){
@@ -149,6 +149,7 @@ rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
         .queue = queue,
         .kernels = kernels,
         .group = cut.ranks > 1 ? group : NULL,
+        .replicas = options->replicas,
         .trained = options->trained,
         .caps = rlf_caps_resolve(options->caps, (uint32_t)config->context),
         .table = rlf_table_new(config, options->head, &cut, arena)};

@@ -33,12 +33,14 @@ typedef struct rlf_model_options {
      * tabled for the longest sequence. */
     const rlf_caps *caps;
     /* Numerics (a run is a function of them): partial sums of what tensor
-     * parallelism would split, and lanes of gradients that are taken in turn
-     * here; powers of two, 0: 1. */
+     * parallelism would split, and lanes of gradients; powers of two, 0: 1. */
     int shards, lanes;
     /* The ranks that hold the model in parts (tensor parallelism), this one
      * among them; it outlives the model. NULL: this one alone. */
     struct rlf_group *group;
+    /* The ranks that hold the same part and share the lanes (data parallelism);
+     * likewise. */
+    struct rlf_group *replicas;
 } rlf_model_options;
 
 /* Gradients as backward passes add them up, before they are one: by lane, and
@@ -46,8 +48,9 @@ typedef struct rlf_model_options {
  * to be added to the next; the first is that of the result. */
 typedef struct rlf_gradient {
     float *blocks[RLF_MOST_LEVELS];
-    int64_t floats; /* of a block */
-    int lanes, lane;
+    int64_t floats;         /* of a block */
+    int lanes, first, held; /* in all; those of this rank */
+    int lane;               /* at hand, of those held */
     /* Of the lane at hand: */
     float *weights;    /* [table->count] */
     float *tied;       /* [vocab hidden]: the head's share of a tied
@@ -70,7 +73,7 @@ typedef struct rlf_model {
     rlf_queue *queue;
     const rlf_kernels *kernels;
     const rlf_table *table;
-    struct rlf_group *group; /* NULL: alone */
+    struct rlf_group *group, *replicas; /* NULL: alone */
     bool trained;
     rlf_caps caps;  /* resolved for the config's context */
     float *weights; /* [table->count] */

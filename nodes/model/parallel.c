@@ -8,14 +8,26 @@
 
 enum { TAG_GATHER = 700, TAG_COPIES };
 
+static rlf_status
+sum(const rlf_model *m, rlf_group *group, float *x, int64_t n, rlf_err *err)
+{
+    if (!group)
+        return RLF_OK;
+    RLF_TRY(rlf_queue_sync(m->queue, err));
+    return rlf_group_all_reduce(group, x, x, (size_t)n, RLF_COMM_F32,
+                                RLF_COMM_SUM, err);
+}
+
 rlf_status
 rlf_parallel_sum(const rlf_model *m, float *x, int64_t n, rlf_err *err)
 {
-    if (!m->group)
-        return RLF_OK;
-    RLF_TRY(rlf_queue_sync(m->queue, err));
-    return rlf_group_all_reduce(m->group, x, x, (size_t)n, RLF_COMM_F32,
-                                RLF_COMM_SUM, err);
+    return sum(m, m->group, x, n, err);
+}
+
+rlf_status
+rlf_parallel_sum_replicas(const rlf_model *m, float *x, int64_t n, rlf_err *err)
+{
+    return sum(m, m->replicas, x, n, err);
 }
 
 rlf_status

@@ -18,6 +18,9 @@ rlf_status rlf_parallel_sum_f64(const rlf_model *m, double *x, int64_t n,
 /* x[n] becomes the sum over the ranks that hold the same key/value heads. */
 rlf_status rlf_parallel_sum_copies(const rlf_model *m, float *x, int64_t n,
                                    rlf_err *err);
+/* x[n] becomes the sum over replicas. */
+rlf_status rlf_parallel_sum_replicas(const rlf_model *m, float *x, int64_t n,
+                                     rlf_err *err);
 /* How the vocabulary is held, for operations of the head. */
 rlf_head_part rlf_parallel_head(const rlf_model *m);
 

@@ -1,8 +1,8 @@
-/* Tensor parallelism: models held in parts by thread ranks have the bits of one
- * rank with the same number of shards, over random small models: training's
- * log-probabilities and values, gradients, a step, sampled tokens with what is
- * recorded of them, and the files. Where ranks share key/value heads, the same
- * to rounding. */
+/* Models held in parts and copies by thread ranks (tensor and data parallelism)
+ * have the bits of one rank with the same numbers of shards and lanes, over
+ * random small models: training's log-probabilities and values, gradients, a
+ * step, sampled tokens with what is recorded of them, and the files. Where
+ * ranks share key/value heads, the same to rounding. */
 #define _GNU_SOURCE /* mkdtemp */
 #include <pthread.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 #include "nodes/model/parallel.h"
 #include "tests/unit/model.h"
 
-enum { SEQS = 7, MOST = 40, NEW = 20, SHARDS = 4, RANKS = 4 };
+enum { SEQS = 7, MOST = 40, NEW = 20, SHARDS = 4, LANES = 4, RANKS = 4 };
 
 typedef struct task {
     rlf_model_config config;
@@ -25,14 +25,13 @@ typedef struct task {
     bool greedy;
     int32_t top_k;
     float top_p;
-    int lanes;
     const char *from; /* the weights, as files */
 } task;
 
 /* What a rank has at the end. */
 typedef struct result {
     const rlf_table *table;
-    int64_t n_rows;
+    int64_t first, last; /* rows of the lanes that it took */
     float logprob[SEQS * MOST], value[SEQS * MOST];
     double norm;
     float *gradient, *weights;
@@ -42,8 +41,8 @@ typedef struct result {
 
 typedef struct rank {
     const task *task;
-    rlf_group *group; /* NULL: one rank */
-    int ranks;
+    rlf_comm *comm;
+    int tp, ranks;  /* the ranks of a part are neighbours */
     const char *to; /* where the trained model is saved */
     result result;
     rlf_arena *arena;
@@ -100,50 +99,67 @@ make_task(task *k, int kv_heads, uint64_t seed)
     k->greedy = choose(&seed, 0, 2) == 0;
     k->top_p = choose(&seed, 0, 1) ? 0.9f : 0;
     k->top_k = choose(&seed, 0, 1) ? 12 : 0;
-    k->lanes = 1 << choose(&seed, 0, 1);
 }
 
 static rlf_model *
-new_model(test_machine *t, const task *k, rlf_group *group)
+new_model(test_machine *t, const task *k, rlf_group *group, rlf_group *replicas)
 {
     rlf_model *model;
     rlf_model_options options = {.head = RLF_HEAD_BOTH,
                                  .trained = true,
                                  .shards = SHARDS,
-                                 .lanes = k->lanes,
-                                 .group = group};
+                                 .lanes = LANES,
+                                 .group = group,
+                                 .replicas = replicas};
     MUST(t, rlf_model_new(t->queue, rlf_kernels_cpu(), &k->config, &options,
                           &t->err, &model));
     return model;
 }
 
-/* The gradient of all sequences, in lanes, and what the passes gave. */
+/* The first sequence of a lane, and its first row. */
+static uint32_t
+lane_first(int lane)
+{
+    return (uint32_t)(SEQS * lane / LANES);
+}
+
+static int64_t
+row_first(const task *k, int lane)
+{
+    int64_t row = 0;
+    for (uint32_t i = 0; i < lane_first(lane); i++)
+        row += k->seqs[i].n_response;
+    return row;
+}
+
+/* The gradient of this rank's lanes, and what the passes gave. */
 static void
 add_gradients(test_machine *t, rlf_model *model, const task *k, result *r)
 {
     rlf_pass *p;
     rlf_pass_options options = {.tokens = 1000, .train = true};
+    const rlf_gradient *g = &model->gradient;
     MUST(t, rlf_pass_new(model, &options, &t->err, &p));
-    r->n_rows = 0;
-    for (uint32_t lane = 0, i = 0; lane < (uint32_t)k->lanes; lane++) {
-        uint32_t n = lane + 1 == (uint32_t)k->lanes ? SEQS - i : SEQS / 2;
-        const float *weight = k->weight + r->n_rows;
+    r->first = row_first(k, g->first);
+    r->last = row_first(k, g->first + g->held);
+    for (int lane = g->first; lane < g->first + g->held; lane++) {
+        uint32_t i = lane_first(lane), n = lane_first(lane + 1) - i;
+        int64_t row = row_first(k, lane);
+        const float *w = k->weight + row;
         MUST(t, rlf_pass_load(p, k->seqs + i, n, i, RLF_ROWS_TOKENS, &t->err));
         MUST(t, rlf_transformer_forward(model, p, &t->err));
         MUST(t, rlf_head_scalars(model, p, &t->err));
-        MUST(t, rlf_pass_read(p, p->scalar, p->n_rows, &t->err,
-                              r->value + r->n_rows));
-        MUST(t, rlf_pass_write(p, weight, p->n_rows, &t->err, p->d_logprob));
-        MUST(t, rlf_pass_write(p, weight, p->n_rows, &t->err, p->d_entropy));
-        MUST(t, rlf_pass_write(p, weight, p->n_rows, &t->err, p->d_scalar));
+        MUST(t,
+             rlf_pass_read(p, p->scalar, p->n_rows, &t->err, r->value + row));
+        MUST(t, rlf_pass_write(p, w, p->n_rows, &t->err, p->d_logprob));
+        MUST(t, rlf_pass_write(p, w, p->n_rows, &t->err, p->d_entropy));
+        MUST(t, rlf_pass_write(p, w, p->n_rows, &t->err, p->d_scalar));
         MUST(t, rlf_head_loss(model, p, NULL, NULL, true, &t->err));
         MUST(t, rlf_head_scalar_back(model, p, true, &t->err));
         MUST(t, rlf_transformer_backward(model, p, &t->err));
         MUST(t, rlf_pass_read(p, p->logprob, p->n_rows, &t->err,
-                              r->logprob + r->n_rows));
+                              r->logprob + row));
         MUST(t, rlf_gradient_next(model, &t->err));
-        r->n_rows += p->n_rows;
-        i += n;
     }
     rlf_pass_free(p);
 }
@@ -211,7 +227,16 @@ run_rank(void *arg)
     rlf_cpu_options options = {.n_threads = 1, .n_run_threads = a->ranks};
     MUST(&t, rlf_device_cpu_new(&options, &t.device, &t.err));
     MUST(&t, rlf_queue_new(t.device, &t.queue, &t.err));
-    rlf_model *model = new_model(&t, a->task, a->group);
+    int index = rlf_comm_rank(a->comm), ranks[RANKS];
+    rlf_group *group, *replicas;
+    for (int i = 0; i < a->tp; i++)
+        ranks[i] = index / a->tp * a->tp + i;
+    MUST(&t, rlf_group_new(a->comm, ranks, a->tp, &group, &t.err));
+    for (int i = 0; i < a->ranks / a->tp; i++)
+        ranks[i] = index % a->tp + i * a->tp;
+    MUST(&t,
+         rlf_group_new(a->comm, ranks, a->ranks / a->tp, &replicas, &t.err));
+    rlf_model *model = new_model(&t, a->task, group, replicas);
     MUST(&t, rlf_weights_load(model, a->task->from, &t.err));
     rlf_cut cut = model->table->cut;
     a->arena = rlf_arena_new();
@@ -222,17 +247,21 @@ run_rank(void *arg)
     a->result.weights = rlf_malloc(n * sizeof(float));
     train(&t, model, a->task, &a->result);
     sample(&t, model, a->task, &a->result);
-    MUST(&t, rlf_weights_save(model, a->to, &t.err));
+    const char *to =
+        rlf_arena_printf(a->arena, "%s%d", a->to, rlf_group_index(replicas));
+    MUST(&t, rlf_weights_save(model, to, &t.err));
     MUST(&t, rlf_weights_save_state(
-                 model, rlf_arena_printf(a->arena, "%s/state", a->to), &t.err));
+                 model, rlf_arena_printf(a->arena, "%s/state", to), &t.err));
     rlf_model_free(model);
+    rlf_group_free(group);
+    rlf_group_free(replicas);
     test_machine_close(&t);
     return NULL;
 }
 
 /* Run the task on so many thread ranks. */
 static void
-run(const task *k, int ranks, rank *out, const char *to)
+run(const task *k, int tp, int ranks, rank *out, const char *to)
 {
     rlf_err err = RLF_ERR_NONE;
     rlf_comm_world *world = NULL;
@@ -241,9 +270,11 @@ run(const task *k, int ranks, rank *out, const char *to)
     if (rlf_comm_world_new(&options, &world, &err) < 0)
         bail("%s", err.sentence);
     for (int i = 0; i < ranks; i++) {
-        out[i] = (rank){.task = k, .ranks = ranks, .to = to};
-        if (ranks > 1)
-            out[i].group = rlf_group_world(rlf_comm_of(world, i));
+        out[i] = (rank){.task = k,
+                        .comm = rlf_comm_of(world, i),
+                        .tp = tp,
+                        .ranks = ranks,
+                        .to = to};
         if (pthread_create(&thread[i], NULL, run_rank, &out[i]) != 0)
             bail("no thread");
     }
@@ -301,15 +332,17 @@ same_file(const char *a, const char *b, const char *name)
 }
 
 static void
-compare(const rank *a, const rank *one, int ranks)
+compare(const rank *a, const rank *one)
 {
     const result *r = &a->result, *w = &one->result;
-    size_t bytes = (size_t)w->n_rows * sizeof(float);
+    size_t bytes = (size_t)(r->last - r->first) * sizeof(float);
     double worst = 0;
-    const char *of = rlf_arena_printf(a->arena, "of %d ranks", ranks);
-    ok(r->n_rows == w->n_rows && !memcmp(r->logprob, w->logprob, bytes),
+    const char *of =
+        rlf_arena_printf(a->arena, "of tp %d, dp %d", a->tp, a->ranks / a->tp);
+    ok(bytes && !memcmp(r->logprob + r->first, w->logprob + r->first, bytes),
        "log-probabilities %s", of);
-    ok(!memcmp(r->value, w->value, bytes), "values %s", of);
+    ok(!memcmp(r->value + r->first, w->value + r->first, bytes), "values %s",
+       of);
     is_int(block_differs(r, w, r->gradient, w->gradient, &worst), 0,
            rlf_arena_printf(a->arena, "gradients %s", of));
     ok(r->norm == w->norm, "the norm %s: %.17g, %.17g", of, r->norm, w->norm);
@@ -330,7 +363,7 @@ make_weights(const task *k, const char *dir)
 {
     test_machine t;
     test_machine_open(&t, 1);
-    rlf_model *model = new_model(&t, k, NULL);
+    rlf_model *model = new_model(&t, k, NULL, NULL);
     randomize(&t, model, 4);
     MUST(&t, rlf_weights_save(model, dir, &t.err));
     rlf_model_free(model);
@@ -338,10 +371,45 @@ make_weights(const task *k, const char *dir)
 }
 
 static void
+test_layout(const task *k, const rank *one, int tp, int dp, const char *single,
+            const char *parts)
+{
+    static rank many[RANKS];
+    rlf_arena *arena = rlf_arena_new();
+    bool copies = tp > k->config.kv_heads;
+    double worst = 0;
+    run(k, tp, tp * dp, many, parts);
+    for (int i = 0; i < tp * dp; i++) {
+        const result *r = &many[i].result, *w = &one->result;
+        if (!copies) {
+            compare(&many[i], one);
+        } else {
+            block_differs(r, w, r->gradient, w->gradient, &worst);
+            worst = fmax(worst, fabs(r->norm / w->norm - 1));
+        }
+        free_rank(&many[i]);
+    }
+    if (copies)
+        ok(worst < 1e-5, "tp %d for %d key/value heads: off by %.1e", tp,
+           k->config.kv_heads, worst);
+    single = rlf_arena_printf(arena, "%s0", single);
+    for (int i = 0; !copies && i < dp; i++) {
+        const char *to = rlf_arena_printf(arena, "%s%d", parts, i);
+        ok(same_file(single, to, "model.safetensors"),
+           "the weights saved with tp %d, dp %d", tp, dp);
+        ok(same_file(single, to, "state"), "and the optimizer's state");
+    }
+    rlf_arena_free(arena);
+}
+
+static void
 test_ranks(const char *scratch, int kv_heads, uint64_t seed)
 {
     static task k;
-    static rank one[1], many[RANKS];
+    static rank one[1];
+    static const struct {
+        int tp, dp;
+    } layouts[] = {{2, 1}, {4, 1}, {1, 2}, {2, 2}, {1, 4}};
     rlf_arena *arena = rlf_arena_new();
     make_task(&k, kv_heads, seed);
     /* config.json is not read back: only tensors matter here */
@@ -350,7 +418,7 @@ test_ranks(const char *scratch, int kv_heads, uint64_t seed)
     const char *single = rlf_path_join(arena, scratch, "single");
     const char *parts = rlf_path_join(arena, scratch, "parts");
     make_weights(&k, k.from);
-    run(&k, 1, one, single);
+    run(&k, 1, 1, one, single);
     note("%d layers, hidden %d, kv heads %d, ffn %d, vocabulary "
          "%d%s%s%s%s%s%s%s",
          k.config.layers, k.config.hidden, kv_heads, k.config.ffn,
@@ -360,31 +428,8 @@ test_ranks(const char *scratch, int kv_heads, uint64_t seed)
          k.config.o_bias ? ", o bias" : "",
          k.config.mlp_bias ? ", mlp biases" : "",
          k.config.window ? ", window" : "", k.greedy ? ", greedy" : "");
-    for (int ranks = 2; ranks <= RANKS; ranks *= 2) {
-        run(&k, ranks, many, parts);
-        bool copies = ranks > kv_heads;
-        double worst = 0;
-        for (int i = 0; i < ranks; i++) {
-            if (!copies) {
-                compare(&many[i], one, ranks);
-            } else {
-                block_differs(&many[i].result, &one->result,
-                              many[i].result.gradient, one->result.gradient,
-                              &worst);
-                worst = fmax(worst,
-                             fabs(many[i].result.norm / one->result.norm - 1));
-            }
-            free_rank(&many[i]);
-        }
-        if (copies) {
-            ok(worst < 1e-5, "%d ranks for %d key/value heads: off by %.1e",
-               ranks, kv_heads, worst);
-            continue;
-        }
-        ok(same_file(single, parts, "model.safetensors"),
-           "the weights saved by %d ranks", ranks);
-        ok(same_file(single, parts, "state"), "and the optimizer's state");
-    }
+    for (size_t i = 0; i < RLF_COUNT(layouts); i++)
+        test_layout(&k, one, layouts[i].tp, layouts[i].dp, single, parts);
     free_rank(one);
     rlf_arena_free(arena);
 }
