@@ -54,6 +54,9 @@ static const rlf_formal formals[] = {
 /* The generation that is open; one at a time. */
 typedef struct state {
     rlf_generation *generation;
+    rlf_prompt *prompts; /* of the set that is answered */
+    uint32_t *row;       /* the set's row of each of the generation's */
+    bool begun;          /* its prompts are added */
     const char **stop;
     uint32_t eos[MOST_EOS];
 } state;
@@ -269,22 +272,43 @@ open(rlf_call *call, rlf_err *err)
     RLF_TRY(rlf_work_arrays(model, err, &o.arrays));
     o.array_bytes = model->work.arrays_bytes;
     RLF_TRY(rlf_generation_new(model, pass, kv, &o, err, &s->generation));
-    for (uint32_t i = 0; i < from->prompts->count; i++) {
-        uint32_t first;
+    s->prompts = prompts;
+    s->begun = false;
+    return RLF_OK;
+}
+
+/* Add this rank's share of the samples: samples of one prompt at once, so that
+ * they share its pages. */
+static rlf_status
+begin(rlf_call *call, rlf_err *err)
+{
+    state *s = call->state;
+    const rlf_rows *rows = call->out[0].rows;
+    uint32_t n = call->rows ? call->n_rows : rows->samples->count;
+    uint32_t each = whole(call->node, "n");
+    each = each ? each : 1;
+    s->row = RLF_NEW_ARRAY(call->env->pool, uint32_t, n);
+    for (uint32_t i = 0; i < n; i++)
+        s->row[i] = call->rows ? call->rows[i] : i;
+    for (uint32_t i = 0, last, first; i < n; i = last) {
+        const uint32_t prompt = s->row[i] / each;
+        for (last = i + 1; last < n && s->row[last] / each == prompt; last++)
+            if (s->row[last] != s->row[last - 1] + 1)
+                break;
         RLF_TRY(rlf_generation_add(
-            s->generation, prompts[i].ids, prompts[i].n_ids,
-            rows->samples->identity + (size_t)i * n, n, err, &first));
+            s->generation, s->prompts[prompt].ids, s->prompts[prompt].n_ids,
+            rows->samples->identity + s->row[i], last - i, err, &first));
     }
+    s->begun = true;
     return RLF_OK;
 }
 
 /* A complete response becomes a sample of the set. */
 static void
-take(rlf_call *call, const rlf_generation *generation, uint32_t row)
+take(rlf_call *call, rlf_response r, uint32_t row)
 {
     rlf_rows *rows = call->out[0].rows;
     rlf_arena *pool = call->env->pool;
-    rlf_response r = rlf_generation_response(generation, row);
     uint32_t *ids = RLF_NEW_ARRAY(pool, uint32_t, r.n);
     memcpy(ids, r.ids, r.n * sizeof *ids);
     double *logprob = rows->logprob + rows->tokens->offset[row];
@@ -302,16 +326,19 @@ static rlf_status
 step(rlf_call *call, rlf_err *err)
 {
     state *s = call->state;
+    if (!s->begun)
+        RLF_TRY(begin(call, err));
+    const uint32_t *rows;
     rlf_status status =
-        rlf_generation_step(s->generation, err, &call->rows, &call->n_rows);
+        rlf_generation_step(s->generation, err, &rows, &call->n_rows);
     RLF_TRY(status);
-    for (uint32_t i = 0; i < call->n_rows; i++)
-        take(call, s->generation, call->rows[i]);
+    uint32_t *told = RLF_NEW_ARRAY(call->env->pool, uint32_t, call->n_rows);
+    for (uint32_t i = 0; i < call->n_rows; i++) {
+        told[i] = s->row[rows[i]];
+        take(call, rlf_generation_response(s->generation, rows[i]), told[i]);
+    }
+    call->rows = told;
     if (status == RLF_OK) {
-        /* the rows told must outlive the generation */
-        uint32_t *rows = RLF_NEW_ARRAY(call->env->pool, uint32_t, call->n_rows);
-        memcpy(rows, call->rows, call->n_rows * sizeof *rows);
-        call->rows = rows;
         rlf_generation_free(s->generation);
         s->generation = NULL;
     }

@@ -20,6 +20,7 @@ libnodes_la_SOURCES = \
 	%D%/hook.c %D%/hook.h \
 	%D%/if.c \
 	%D%/keep.c \
+	%D%/lanes.c %D%/lanes.h \
 	%D%/logprob.c \
 	%D%/logprobs.c \
 	%D%/model.c %D%/model.h \

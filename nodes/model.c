@@ -220,14 +220,17 @@ options_of(const rlf_env *env, const rlf_resource *resource,
            rlf_model_head head)
 {
     int index = (int)(resource - env->graph->resources.data);
-    const rlf_place_row *row =
-        rlf_placement_find(env->graph->placement, index, NULL);
+    int dp = 1;
+    for (size_t i = 0; env->mesh && i < env->graph->nodes.count; i++)
+        if (env->graph->nodes.data[i].class->role == RLF_ROLE_UPDATE &&
+            env->graph->nodes.data[i].receiver == index)
+            dp = env->mesh[i].layout.dp;
     return (rlf_model_options){
         .head = head,
         .trained = resource->trained,
         .caps = env->caps ? &env->caps[index] : NULL,
-        .shards = row && row->shards > 0 ? row->shards : 1,
-        .lanes = row && row->lanes > 0 ? row->lanes : 1,
+        .shards = env->sums ? env->sums[index].shards : 1,
+        .lanes = env->sums ? env->sums[index].lanes / dp : 1,
     };
 }
 
@@ -606,6 +609,8 @@ save(const rlf_env *env, const rlf_resource *resource, void *object,
 {
     const rlf_model_object *m = object;
     const char *dir = rlf_path_join(env->pool, directory, resource->name);
+    if (env->rank != 0) /* every rank has the same weights */
+        return RLF_OK;
     RLF_TRY(rlf_weights_save(m->model, dir, err));
     return rlf_weights_save_state(
         m->model, state_path(env->pool, directory, resource->name), err);

@@ -10,13 +10,14 @@
  *
  * Whichever it is, gradients add sample by sample in the order of the set
  * within a lane (engine/layout/lanes.h), and lanes in a tree, so micro-batches
- * change no bit. */
+ * change no bit. With data parallelism each rank does so for its own lanes, and
+ * all get the live values of all. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "engine/base/vec.h"
-#include "engine/layout/lanes.h"
 #include "kernels/expr.h"
+#include "nodes/lanes.h"
 #include "nodes/model/gradient.h"
 #include "nodes/model/optimizer.h"
 #include "nodes/model/transformer.h"
@@ -48,9 +49,10 @@ typedef struct group {
     bool last;     /* scores, after the last token; else per token */
     bool logprob, scalar;
     rlf_rows *rows;
-    rlf_sequence *seqs; /* by lane, then in the order of the set */
-    uint32_t *row;      /* [n] the sample of the set that each is */
-    uint32_t *lane;     /* [lanes + 1] the first of each lane */
+    rlf_lanes lanes;
+    /* This rank's samples: */
+    rlf_sequence *seqs;  /* by lane, then in the order of the set */
+    const uint32_t *row; /* [n] the sample of the set that each is */
     uint32_t n;
 } group;
 
@@ -138,30 +140,23 @@ in_group(const update *u, const group *g, const rlf_live_call *live)
            u->call->in[live->set_input].rows == g->rows;
 }
 
-/* Put the group's sequences in the order of lanes. */
-static void
-deal_lanes(update *u, group *g)
+/* The sequences of a group: all samples are read, for their lengths decide
+ * whose they are. */
+static rlf_status
+take_samples(update *u, group *g, rlf_reading reading, rlf_err *err)
 {
-    rlf_arena *pool = u->call->env->pool;
-    int lanes = u->model->gradient.lanes;
-    int64_t *length = RLF_NEW_ARRAY(pool, int64_t, g->n);
-    int64_t *rows = RLF_NEW_ARRAY(pool, int64_t, g->n);
-    int *lane = RLF_NEW_ARRAY(pool, int, g->n);
-    rlf_sequence *dealt = RLF_NEW_ARRAY(pool, rlf_sequence, g->n);
-    g->row = RLF_NEW_ARRAY(pool, uint32_t, g->n);
-    g->lane = RLF_NEW_ARRAY(pool, uint32_t, (size_t)lanes + 1);
+    rlf_sequence *all;
+    uint32_t n = g->rows->samples->count;
+    RLF_TRY(rlf_sequences_read(u->call->env, g->rows, u->object, reading, NULL,
+                               n, err, &all));
+    rlf_lanes_take(u->model, all, n, u->call->env->pool, &g->lanes);
+    g->row = g->lanes.rows[g->lanes.self];
+    g->n = g->lanes.n_rows[g->lanes.self];
+    g->seqs = RLF_NEW_ARRAY(u->call->env->pool, rlf_sequence, g->n + 1);
     for (uint32_t i = 0; i < g->n; i++)
-        length[i] = (int64_t)g->seqs[i].n_prompt + g->seqs[i].n_response;
-    rlf_lanes_deal(length, g->n, lanes, lane);
-    for (int l = 0; l < lanes; l++)
-        g->lane[l + 1] = g->lane[l] + (uint32_t)rlf_lanes_rows(
-                                          lane, g->n, (rlf_range){l, l + 1},
-                                          rows + g->lane[l]);
-    for (uint32_t i = 0; i < g->n; i++) {
-        g->row[i] = (uint32_t)rows[i];
-        dealt[i] = g->seqs[rows[i]];
-    }
-    g->seqs = dealt;
+        g->seqs[i] = all[g->row[i]];
+    u->any |= n > 0;
+    return RLF_OK;
 }
 
 static rlf_status
@@ -180,11 +175,7 @@ make_groups(update *u, rlf_err *err)
             g->set_input = live->set_input;
             g->last = reading == RLF_READ_SCORE;
             g->rows = u->call->in[live->set_input].rows;
-            g->n = g->rows->samples->count;
-            RLF_TRY(rlf_sequences_read(u->call->env, g->rows, u->object,
-                                       reading, NULL, g->n, err, &g->seqs));
-            deal_lanes(u, g);
-            u->any |= g->n > 0;
+            RLF_TRY(take_samples(u, g, reading, err));
         }
         g->logprob |= reading == RLF_READ_LOGPROB;
         g->scalar |= reading != RLF_READ_LOGPROB;
@@ -201,16 +192,16 @@ make_groups(update *u, rlf_err *err)
 static rlf_status
 cut_micros(update *u, rlf_err *err)
 {
-    const rlf_gradient *gradient = &u->model->gradient;
-    for (uint32_t j = 0; j < (uint32_t)gradient->held * u->n_groups; j++) {
-        uint32_t lane = (uint32_t)gradient->first + j / u->n_groups;
-        uint32_t k = j % u->n_groups;
+    uint32_t lanes = (uint32_t)u->model->gradient.held;
+    for (uint32_t j = 0; j < lanes * u->n_groups; j++) {
+        uint32_t lane = j / u->n_groups, k = j % u->n_groups;
         const group *g = &u->groups[k];
-        for (uint32_t i = g->lane[lane], end = g->lane[lane + 1]; i < end;) {
+        uint32_t end = g->lanes.first[lane + 1];
+        for (uint32_t i = g->lanes.first[lane]; i < end;) {
             uint32_t fit;
             RLF_TRY(rlf_pass_fit(u->pass, g->seqs + i, end - i, err, &fit));
             RLF_PUSH_IN(u->call->env->pool, &u->micros,
-                        (micro){j / u->n_groups, k, i, fit});
+                        (micro){lane, k, i, fit});
             i += fit;
         }
     }
@@ -462,6 +453,25 @@ in_tiles(const update *u)
     return u->reach == RLF_REACH_POINT && u->groups[u->now->group].logprob;
 }
 
+/* The live values of all samples, on every rank. */
+static rlf_status
+share_live(update *u, rlf_err *err)
+{
+    const rlf_loss *loss = u->call->node->loss;
+    double **columns =
+        RLF_NEW_ARRAY(u->call->env->pool, double *, loss->n_calls);
+    for (uint32_t k = 0; k < u->n_groups; k++) {
+        const group *g = &u->groups[k];
+        int n = 0;
+        for (int i = 0; i < loss->n_calls; i++)
+            if (in_group(u, g, &loss->calls[i]))
+                columns[n++] = u->inputs[loss->calls[i].input].number;
+        RLF_TRY(rlf_lanes_share(&g->lanes, g->rows, g->last, columns, n,
+                                u->call->env->pool, err));
+    }
+    return RLF_OK;
+}
+
 /* All live values, before any gradient. */
 static rlf_status
 read_all(update *u, rlf_err *err)
@@ -470,6 +480,7 @@ read_all(update *u, rlf_err *err)
         RLF_TRY(run_trunk(u, &u->micros.data[i], err));
         RLF_TRY(read_heads(u, err));
     }
+    RLF_TRY(share_live(u, err));
     return rlf_expr_rest(u->frame, err);
 }
 
@@ -572,8 +583,10 @@ finish(rlf_call *call, rlf_err *err)
 {
     update *u = ((state *)call->state)->update;
     const rlf_env *env = call->env;
-    if (u->reach != RLF_REACH_BATCH)
+    if (u->reach != RLF_REACH_BATCH) {
+        RLF_TRY(share_live(u, err));
         RLF_TRY(rlf_expr_rest(u->frame, err));
+    }
     double loss = u->outputs[call->node->loss->loss].number[0], norm = 0;
     if (!isfinite(loss))
         return fail_loss(u, loss, err);

@@ -361,8 +361,7 @@ rlf_session_metric(const rlf_session *s, const char *name)
 const char *
 rlf_session_metric_name(const rlf_session *s, size_t i)
 {
-    const rlf_metrics *m = s->run ? rlf_run_metrics(s->run) : NULL;
-    return m && i < m->count ? m->data[i].name : NULL;
+    return s->run ? rlf_metrics_name(rlf_run_metrics(s->run), i) : NULL;
 }
 
 const char *

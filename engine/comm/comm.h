@@ -104,6 +104,8 @@ void rlf_comm_waits(const rlf_comm *comm, char *text, size_t room);
 rlf_status rlf_comm_abort(rlf_comm_world *world, const rlf_err *cause);
 /* RLF_OK, or RLF_PEER with the first error's sentence. */
 rlf_status rlf_comm_check(const rlf_comm_world *world, rlf_err *err);
+/* What kind of error the run's first one was; RLF_OK if there is none. */
+rlf_status rlf_comm_cause(const rlf_comm_world *world);
 /* For tests: the n-th message (1: the next) that this rank starts fails. */
 void rlf_comm_fault(rlf_comm *comm, int64_t n);
 

@@ -315,6 +315,12 @@ rlf_comm_abort(rlf_comm_world *world, const rlf_err *cause)
 }
 
 rlf_status
+rlf_comm_cause(const rlf_comm_world *world)
+{
+    return rlf_world_aborted(world) ? world->first_error.status : RLF_OK;
+}
+
+rlf_status
 rlf_comm_check(const rlf_comm_world *world, rlf_err *err)
 {
     if (!rlf_world_aborted(world))

@@ -248,6 +248,13 @@ rlf_rows_belonging(rlf_arena *pool, const rlf_graph *graph, const rlf_set *set,
     return part;
 }
 
+const rlf_mesh *
+rlf_call_mesh(const rlf_call *call)
+{
+    static const rlf_mesh one = {.layout = {.tp = 1, .pp = 1, .dp = 1}};
+    return call->env->mesh ? &call->env->mesh[call->node->id] : &one;
+}
+
 double
 rlf_call_number(const rlf_call *call, const char *name)
 {

@@ -64,6 +64,13 @@ typedef struct rlf_mesh {
     struct rlf_group *all; /* the whole mesh, in the order of its ranks */
 } rlf_mesh;
 
+/* How sums of a model are cut, whoever makes them (engine.md 7): parts of the
+ * numerics. */
+typedef struct rlf_sums {
+    int shards; /* partial sums where tensor parallelism would split */
+    int lanes;  /* of the gradients of a minibatch */
+} rlf_sums;
+
 /* The surroundings, constant during a step. */
 typedef struct rlf_env {
     const rlf_graph *graph;
@@ -163,6 +170,8 @@ rlf_status rlf_gather_rows(rlf_gather *g, const rlf_set *to,
 /* Per round a column; the result is on domain `to`. */
 rlf_column rlf_gather_column(rlf_gather *g, int to, const rlf_column *rounds);
 
+/* This rank's part in the call; of one rank where a run has no meshes. */
+const rlf_mesh *rlf_call_mesh(const rlf_call *call);
 /* Number of an argument: a constant, or the scalar that it names now. */
 double rlf_call_number(const rlf_call *call, const char *arg);
 

@@ -2,6 +2,7 @@
 #include "engine/plan/plan.h"
 
 #include "engine/base/hash.h"
+#include "engine/layout/lanes.h"
 #include "config.h"
 
 #include <inttypes.h>
@@ -73,9 +74,12 @@ not_yet(const rlf_place_row *row)
 {
     if (row->table)
         return "the pipeline of a table's file (schedule:) cannot be run yet";
-    if (row->shards > 1 || row->lanes > 1)
-        return "sums are made in one part: shards: and lanes: above 1 cannot "
-               "run yet";
+    if (row->tp > 1 || row->pp > 1)
+        return "a call is split over ranks by samples (dp:) only: tp: and pp: "
+               "above 1 cannot run yet";
+    if (row->zero > 0)
+        return "every rank keeps the whole optimizer state: zero: cannot run "
+               "yet";
     return NULL;
 }
 
@@ -98,13 +102,112 @@ check_rows(const rlf_plan *plan, rlf_err *err)
                      "'%s%s%s' is placed on rank %d, so it needs %d ranks, and "
                      "the run has %d",
                      model, dot, call, most, most + 1, plan->ranks);
-            rlf_err_hint(err, "this version of rlflow runs on one rank: place "
-                              "it on 0, or leave the row out");
+            rlf_err_hint(err,
+                         "run it with --ranks %d, or place it on ranks "
+                         "below %d",
+                         most + 1, plan->ranks);
         } else {
             rlf_fail(err, RLF_USER, "%s", why);
         }
         rlf_err_place(err, row->span, NULL);
         return RLF_USER;
+    }
+    return RLF_OK;
+}
+
+/* Does the mesh of `outer` hold all ranks of `inner`? */
+static bool
+covers(const rlf_layout *outer, const rlf_layout *inner)
+{
+    for (int i = 0; i < inner->n_ranks; i++)
+        if (rlf_layout_find(outer, inner->ranks[i]).tp < 0)
+            return false;
+    return true;
+}
+
+/* Weights are not sent between ranks: who reads a model must have trained it.
+ */
+static rlf_status
+check_weights(const rlf_plan *plan, rlf_err *err)
+{
+    const rlf_graph *graph = plan->graph;
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *update = &graph->nodes.data[i];
+        if (update->class->role != RLF_ROLE_UPDATE)
+            continue;
+        for (size_t k = 0; k < graph->nodes.count; k++) {
+            const rlf_node *node = &graph->nodes.data[k];
+            bool reads = node->receiver == update->receiver;
+            for (int r = 0; r < node->n_reads; r++)
+                reads |= node->reads[r] == update->receiver;
+            if (!reads ||
+                covers(&plan->place[i].layout, &plan->place[k].layout))
+                continue;
+            rlf_fail(err, RLF_USER,
+                     "model '%s' is read on ranks that do not train it, and "
+                     "its weights cannot be sent between ranks yet",
+                     graph->resources.data[update->receiver].name);
+            rlf_err_hint(err, "place its update on all ranks that read it");
+            rlf_err_place(err, node->span, node->class->name);
+            return RLF_USER;
+        }
+    }
+    return RLF_OK;
+}
+
+/* The update of a model, or NULL. */
+static const rlf_node_place *
+update_of(const rlf_plan *plan, int model)
+{
+    for (size_t i = 0; i < plan->graph->nodes.count; i++) {
+        const rlf_node *node = &plan->graph->nodes.data[i];
+        if (node->class->role == RLF_ROLE_UPDATE && node->receiver == model)
+            return &plan->place[i];
+    }
+    return NULL;
+}
+
+/* Shards and lanes of every model: what its row says, else the default, which
+ * is the largest split that any call or update has. */
+static rlf_status
+set_sums(rlf_plan *plan, const rlf_plan_options *options, rlf_arena *arena,
+         rlf_err *err)
+{
+    size_t n = plan->graph->resources.count;
+    rlf_sums *sums = RLF_NEW_ARRAY(arena, rlf_sums, n);
+    rlf_sums base = {1, 1};
+    for (size_t i = 0; i < plan->graph->nodes.count; i++) {
+        const rlf_node *node = &plan->graph->nodes.data[i];
+        const rlf_layout *l = &plan->place[i].layout;
+        if (rlf_place_can(node) && l->tp > base.shards)
+            base.shards = l->tp;
+        if (node->class->role == RLF_ROLE_UPDATE && l->dp > base.lanes)
+            base.lanes = l->dp;
+    }
+    base.shards = options->shards ? options->shards : base.shards;
+    base.lanes = options->lanes ? options->lanes : base.lanes;
+    plan->numerics.shards = base.shards;
+    plan->numerics.lanes = base.lanes;
+    plan->sums = sums;
+    for (size_t i = 0; i < n; i++) {
+        const rlf_resource *r = &plan->graph->resources.data[i];
+        const rlf_place_row *row =
+            r->kind == RLF_RESOURCE_MODEL
+                ? rlf_placement_find(plan->graph->placement, (int)i, NULL)
+                : NULL;
+        sums[i] = base;
+        if (row && row->shards > 0)
+            sums[i].shards = row->shards;
+        if (row && row->lanes > 0)
+            sums[i].lanes = row->lanes;
+        const rlf_node_place *update = update_of(plan, (int)i);
+        rlf_status status =
+            update ? rlf_lanes_check(sums[i].lanes, update->layout.dp, err)
+                   : RLF_OK;
+        if (status < 0) {
+            rlf_err_place(err, row ? row->span : r->span, r->name);
+            return status;
+        }
     }
     return RLF_OK;
 }
@@ -138,10 +241,12 @@ hash_plan(const rlf_plan *plan)
         hash = hash_text(hash, plan->place[i].schedule);
         hash = rlf_hash(hash, l->ranks, sizeof(int) * (size_t)l->n_ranks);
     }
+    hash = rlf_hash(hash, plan->sums,
+                    plan->graph->resources.count * sizeof *plan->sums);
     const rlf_placement *placement = plan->graph->placement;
     for (int i = 0; placement && i < placement->n_rows; i++) {
         const rlf_place_row *row = &placement->rows[i];
-        int whole[] = {row->model, row->offload, row->shards, row->lanes};
+        int whole[] = {row->model, row->offload};
         if (!row->call)
             hash = rlf_hash(hash, whole, sizeof whole);
     }
@@ -152,11 +257,6 @@ rlf_status
 rlf_plan_make(const rlf_graph *graph, const rlf_plan_options *options,
               rlf_arena *arena, rlf_err *err, rlf_plan **out)
 {
-    if (options->ranks != 1)
-        return rlf_fail(err, RLF_USER,
-                        "%d ranks were asked for, but this version of rlflow "
-                        "runs on one rank (with any number of threads)",
-                        options->ranks);
     rlf_plan *plan = RLF_NEW(arena, rlf_plan);
     plan->graph = graph;
     plan->ranks = options->ranks;
@@ -168,6 +268,8 @@ rlf_plan_make(const rlf_graph *graph, const rlf_plan_options *options,
     RLF_TRY(check_rows(plan, err));
     place_all(plan, arena);
     plan->caps = rlf_caps_make(graph, arena);
+    RLF_TRY(check_weights(plan, err));
+    RLF_TRY(set_sums(plan, options, arena, err));
     plan->program_hash = rlf_graph_hash(graph);
     plan->hash = hash_plan(plan);
     *out = plan;

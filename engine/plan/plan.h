@@ -18,7 +18,7 @@ typedef struct rlf_numerics {
     const char *backend; /* "cpu" */
     const char *dtype;   /* "f32" */
     const char *version; /* rlflow's */
-    int shards, lanes;   /* of every model on this rank count */
+    int shards, lanes;   /* of models about which no row says more */
 } rlf_numerics;
 
 /* How the work of a node is spread over the ranks of its layout. */
@@ -46,12 +46,15 @@ typedef struct rlf_node_place {
 
 typedef struct rlf_plan_options {
     int ranks;
+    /* Of the checkpoint that the run goes on from; 0: the largest tp, dp. */
+    int shards, lanes;
 } rlf_plan_options;
 
 typedef struct rlf_plan {
     const rlf_graph *graph;
     rlf_node_place *place; /* per node */
     const rlf_caps *caps;  /* per resource */
+    const rlf_sums *sums;  /* per resource */
     rlf_numerics numerics;
     int ranks;
     uint64_t program_hash; /* of the graph alone */

@@ -346,6 +346,7 @@ rlf_rank_carry_out(rlf_rank *rank, const rlf_task *task, rlf_err *err)
         return carry[task->kind](rank, task, err);
     const rlf_node *node = node_of(rank, task);
     note(rank, task);
+    rank->metrics.node = node->id;
     uint64_t from = rank->env.trace ? rlf_clock_now() : 0;
     rlf_status status = carry[task->kind](rank, task, err);
     if (status < 0)

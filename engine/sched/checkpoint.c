@@ -46,13 +46,7 @@ put_state(const rlf_run *run, rlf_buf *out)
         rlf_buf_putc(out, ':');
         rlf_buf_json(out, p->value, strlen(p->value));
     }
-    rlf_buf_puts(out, "},\n \"metrics\":[");
-    const rlf_metrics *metrics = rlf_run_metrics(run);
-    for (size_t i = 0; i < metrics->count; i++) {
-        rlf_buf_puts(out, i ? "," : "");
-        rlf_buf_json(out, metrics->data[i].name, strlen(metrics->data[i].name));
-    }
-    rlf_buf_puts(out, "]}\n");
+    rlf_buf_puts(out, "}}\n");
 }
 
 /* ---- the manifest ---- */
@@ -257,10 +251,24 @@ check_text(const json_t *state, const char *dir, const char *key,
 }
 
 static rlf_status
+check_number(const json_t *state, const char *dir, const char *key, int here,
+             rlf_err *err)
+{
+    int64_t there;
+    char was[32], is[32];
+    RLF_TRY(rlf_json_get_int(state, dir, key, true, err, &there));
+    if (there == here)
+        return RLF_OK;
+    snprintf(was, sizeof was, "%" PRId64, there);
+    snprintf(is, sizeof is, "%d", here);
+    return other_run(err, dir, key, was, is);
+}
+
+static rlf_status
 check_state(rlf_run *run, const char *dir, const json_t *state, rlf_err *err)
 {
     char text[32];
-    json_t *numerics, *params, *metrics;
+    json_t *numerics, *params;
     const rlf_numerics *n = &run->plan->numerics;
     snprintf(text, sizeof text, "%" PRIu64, run->options.seed);
     RLF_TRY(check_text(state, dir, "seed", "seed", text, err));
@@ -271,13 +279,10 @@ check_state(rlf_run *run, const char *dir, const json_t *state, rlf_err *err)
     RLF_TRY(rlf_json_get_object(state, dir, "numerics", true, err, &numerics));
     RLF_TRY(check_text(numerics, dir, "backend", "backend", n->backend, err));
     RLF_TRY(check_text(numerics, dir, "dtype", "dtype", n->dtype, err));
+    RLF_TRY(check_number(numerics, dir, "shards", n->shards, err));
+    RLF_TRY(check_number(numerics, dir, "lanes", n->lanes, err));
     RLF_TRY(check_text(numerics, dir, "version", "version of rlflow",
                        n->version, err));
-    RLF_TRY(rlf_json_get_array(state, dir, "metrics", true, err, &metrics));
-    for (size_t i = 0; i < json_array_size(metrics); i++)
-        if (json_string_value(json_array_get(metrics, i)))
-            rlf_metrics_add(&run->ranks[0].metrics,
-                            json_string_value(json_array_get(metrics, i)), 0);
     return RLF_OK;
 }
 

@@ -280,12 +280,23 @@ rlf_crew_open(rlf_rank *ranks, int n_local, rlf_comm_world *world, int threads,
     if (status >= 0 && crew->controls)
         status = await_ready(crew, ranks[0].plan->hash, err);
     if (status < 0) {
+        if (status == RLF_PEER)
+            status = rlf_crew_cause(crew, err);
         rlf_comm_abort(world, err);
         rlf_crew_close(crew);
         return status;
     }
     *out = crew;
     return RLF_OK;
+}
+
+rlf_status
+rlf_crew_cause(const rlf_crew *crew, rlf_err *err)
+{
+    rlf_err_clear(err);
+    rlf_comm_check(crew->world, err);
+    err->status = rlf_comm_cause(crew->world);
+    return err->status;
 }
 
 static void

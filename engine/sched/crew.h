@@ -25,6 +25,8 @@ rlf_status rlf_crew_tell(rlf_crew *crew, int rank, const rlf_task *task,
 /* The next notice (in `arena`), waiting for it. */
 rlf_status rlf_crew_hear(rlf_crew *crew, rlf_arena *arena, rlf_err *err,
                          rlf_notice *out);
+/* After RLF_PEER: the first error as the rank that met it knows it. */
+rlf_status rlf_crew_cause(const rlf_crew *crew, rlf_err *err);
 /* In a process without the controller: until the ranks have closed. */
 rlf_status rlf_crew_follow(rlf_crew *crew, rlf_err *err);
 

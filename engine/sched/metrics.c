@@ -5,15 +5,6 @@
 
 #include <string.h>
 
-static rlf_metric *
-find(const rlf_metrics *metrics, const char *name)
-{
-    for (size_t i = 0; i < metrics->count; i++)
-        if (strcmp(metrics->data[i].name, name) == 0)
-            return &metrics->data[i];
-    return NULL;
-}
-
 void
 rlf_metrics_begin(rlf_metrics *metrics)
 {
@@ -23,16 +14,30 @@ rlf_metrics_begin(rlf_metrics *metrics)
     }
 }
 
+/* The place of a node's metric: found, or made behind those of the node and of
+ * nodes before it. */
+static rlf_metric *
+place(rlf_metrics *metrics, const char *name)
+{
+    size_t at = 0;
+    while (at < metrics->count && metrics->data[at].node <= metrics->node) {
+        rlf_metric *m = &metrics->data[at++];
+        if (m->node == metrics->node && strcmp(m->name, name) == 0)
+            return m;
+    }
+    size_t n = strlen(name) + 1;
+    RLF_PUSH(metrics, (rlf_metric){0});
+    memmove(metrics->data + at + 1, metrics->data + at,
+            (metrics->count - 1 - at) * sizeof *metrics->data);
+    metrics->data[at] = (rlf_metric){.name = memcpy(rlf_malloc(n), name, n),
+                                     .node = metrics->node};
+    return &metrics->data[at];
+}
+
 void
 rlf_metrics_add(rlf_metrics *metrics, const char *name, double value)
 {
-    rlf_metric *m = find(metrics, name);
-    if (!m) {
-        size_t n = strlen(name) + 1;
-        char *copy = memcpy(rlf_malloc(n), name, n);
-        RLF_PUSH(metrics, (rlf_metric){.name = copy});
-        m = &metrics->data[metrics->count - 1];
-    }
+    rlf_metric *m = place(metrics, name);
     m->sum += value;
     m->count++;
 }
@@ -40,11 +45,36 @@ rlf_metrics_add(rlf_metrics *metrics, const char *name, double value)
 bool
 rlf_metrics_get(const rlf_metrics *metrics, const char *name, double *out)
 {
-    const rlf_metric *m = find(metrics, name);
-    if (!m || !m->count)
-        return false;
-    *out = m->sum / (double)m->count;
+    double sum = 0;
+    uint64_t count = 0;
+    for (size_t i = 0; i < metrics->count; i++) {
+        const rlf_metric *m = &metrics->data[i];
+        if (!m->count || strcmp(m->name, name) != 0)
+            continue;
+        sum += m->sum;
+        count += m->count;
+    }
+    *out = sum / (double)count;
+    return count > 0;
+}
+
+/* Is it the first entry of its name? */
+static bool
+stands_for_name(const rlf_metrics *metrics, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (strcmp(metrics->data[i].name, metrics->data[at].name) == 0)
+            return false;
     return true;
+}
+
+const char *
+rlf_metrics_name(const rlf_metrics *metrics, size_t i)
+{
+    for (size_t at = 0; at < metrics->count; at++)
+        if (stands_for_name(metrics, at) && i-- == 0)
+            return metrics->data[at].name;
+    return NULL;
 }
 
 void
@@ -52,13 +82,15 @@ rlf_metrics_json(const rlf_metrics *metrics, rlf_buf *out)
 {
     const char *between = "";
     for (size_t i = 0; i < metrics->count; i++) {
-        const rlf_metric *m = &metrics->data[i];
-        if (!m->count)
+        const char *name = metrics->data[i].name;
+        double mean;
+        if (!stands_for_name(metrics, i) ||
+            !rlf_metrics_get(metrics, name, &mean))
             continue;
         rlf_buf_puts(out, between);
-        rlf_buf_json(out, m->name, strlen(m->name));
+        rlf_buf_json(out, name, strlen(name));
         rlf_buf_putc(out, ':');
-        rlf_buf_number(out, m->sum / (double)m->count);
+        rlf_buf_number(out, mean);
         between = ",";
     }
 }

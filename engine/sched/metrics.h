@@ -8,21 +8,26 @@
 
 typedef struct rlf_metric {
     const char *name;
+    int node; /* of the graph, that reports it */
     double sum;
     uint64_t count;
 } rlf_metric;
 
-/* In the order in which names first appeared in the run. */
+/* In the order of the program, not in that in which nodes came to report: this
+ * one changes with the number of ranks and with time. */
 typedef struct rlf_metrics {
     rlf_metric *data;
     size_t count, room;
+    int node; /* that reports now */
 } rlf_metrics;
 
-/* Forget the values, keep the names and their order. */
+/* Forget the values, keep the names. */
 void rlf_metrics_begin(rlf_metrics *metrics);
 void rlf_metrics_add(rlf_metrics *metrics, const char *name, double value);
 /* The mean of the step; false if nothing was reported under the name. */
 bool rlf_metrics_get(const rlf_metrics *metrics, const char *name, double *out);
+/* The i-th name, in order and without repetition; NULL: there are fewer. */
+const char *rlf_metrics_name(const rlf_metrics *metrics, size_t i);
 /* `"name":value,...` of those that have a value, without braces. */
 void rlf_metrics_json(const rlf_metrics *metrics, rlf_buf *out);
 void rlf_metrics_free(rlf_metrics *metrics);

@@ -186,6 +186,7 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
                           .caps = rank->plan->caps,
                           .rank = rank->rank,
                           .n_ranks = rank->plan->ranks,
+                          .sums = rank->plan->sums,
                           .seed = o->seed,
                           .pool = rlf_arena_new(),
                           .log = o->log,

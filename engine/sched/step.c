@@ -97,7 +97,7 @@ rlf_run_step(rlf_run *run, rlf_err *err)
         status = run_posts(run, err);
     if (status < 0) {
         run->failed = true;
-        return status;
+        return status == RLF_PEER ? rlf_crew_cause(run->crew, err) : status;
     }
     run->step++;
     run->ended = rlf_order_left(rlf_control_order(run->control));

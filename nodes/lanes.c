@@ -1,0 +1,106 @@
+/* See lanes.h. */
+#include "nodes/lanes.h"
+
+#include "engine/comm/comm.h"
+#include "engine/layout/lanes.h"
+
+/* The samples of one member, which has the lanes `has`. */
+static void
+take_member(const int *lane, uint32_t n, int member, rlf_range has,
+            int64_t *rows, rlf_arena *pool, rlf_lanes *out)
+{
+    int64_t count = 0;
+    for (int64_t l = has.first; l < has.last; l++) {
+        if (member == out->self)
+            out->first[l - has.first] = (uint32_t)count;
+        count += rlf_lanes_rows(lane, n, (rlf_range){l, l + 1}, rows + count);
+    }
+    if (member == out->self)
+        out->first[has.last - has.first] = (uint32_t)count;
+    out->n_rows[member] = (uint32_t)count;
+    out->rows[member] = RLF_NEW_ARRAY(pool, uint32_t, count + 1);
+    for (int64_t i = 0; i < count; i++)
+        out->rows[member][i] = (uint32_t)rows[i];
+}
+
+void
+rlf_lanes_take(const rlf_model *model, const rlf_sequence *seqs, uint32_t n,
+               rlf_arena *pool, rlf_lanes *out)
+{
+    struct rlf_group *dp = model->replicas;
+    int lanes = model->gradient.lanes, members = dp ? rlf_group_size(dp) : 1;
+    int64_t *length = RLF_NEW_ARRAY(pool, int64_t, n + 1),
+            *rows = RLF_NEW_ARRAY(pool, int64_t, n + 1);
+    int *lane = RLF_NEW_ARRAY(pool, int, n + 1);
+    for (uint32_t i = 0; i < n; i++)
+        length[i] = (int64_t)seqs[i].n_prompt + seqs[i].n_response;
+    rlf_lanes_deal(length, n, lanes, lane);
+    *out = (rlf_lanes){.dp = dp,
+                       .n_members = members,
+                       .rows = RLF_NEW_ARRAY(pool, uint32_t *, members),
+                       .n_rows = RLF_NEW_ARRAY(pool, uint32_t, members),
+                       .self = dp ? rlf_group_index(dp) : 0,
+                       .first = RLF_NEW_ARRAY(pool, uint32_t, lanes + 1)};
+    for (int d = 0; d < members; d++)
+        take_member(lane, n, d, rlf_range_part(lanes, members, d), rows, pool,
+                    out);
+}
+
+/* Values that a member's samples have in one column. */
+static size_t
+count_values(const rlf_lanes *l, int member, const rlf_rows *rows,
+             bool on_samples)
+{
+    if (on_samples)
+        return l->n_rows[member];
+    size_t count = 0;
+    for (uint32_t i = 0; i < l->n_rows[member]; i++)
+        count += rows->tokens->length[l->rows[member][i]];
+    return count;
+}
+
+/* Between a column and the values of a member, in the order of its samples. */
+static float *
+copy_values(const rlf_lanes *l, int member, const rlf_rows *rows,
+            bool on_samples, double *column, float *values, bool out)
+{
+    for (uint32_t i = 0; i < l->n_rows[member]; i++) {
+        uint32_t row = l->rows[member][i];
+        uint64_t first = on_samples ? row : rows->tokens->offset[row];
+        uint32_t n = on_samples ? 1 : rows->tokens->length[row];
+        for (uint32_t t = 0; t < n; t++, values++)
+            if (out)
+                *values = (float)column[first + t];
+            else
+                column[first + t] = (double)*values;
+    }
+    return values;
+}
+
+rlf_status
+rlf_lanes_share(const rlf_lanes *l, const rlf_rows *rows, bool on_samples,
+                double *const *columns, int n_columns, rlf_arena *pool,
+                rlf_err *err)
+{
+    if (!l->dp)
+        return RLF_OK;
+    size_t *bytes = RLF_NEW_ARRAY(pool, size_t, l->n_members), all = 0;
+    size_t own = 0; /* where this member's begin */
+    for (int d = 0; d < l->n_members; d++) {
+        bytes[d] = count_values(l, d, rows, on_samples) * (size_t)n_columns *
+                   sizeof(float);
+        own = d == l->self ? all : own;
+        all += bytes[d];
+    }
+    char *values = rlf_arena_alloc(pool, all + sizeof(float));
+    float *mine = (float *)(values + own);
+    for (int k = 0; k < n_columns; k++)
+        mine =
+            copy_values(l, l->self, rows, on_samples, columns[k], mine, true);
+    RLF_TRY(rlf_group_all_gatherv(l->dp, values + own, bytes, values, err));
+    float *at = (float *)values;
+    for (int d = 0; d < l->n_members; d++)
+        for (int k = 0; k < n_columns; k++)
+            at = copy_values(l, d, rows, on_samples, columns[k], at, false);
+    return RLF_OK;
+}

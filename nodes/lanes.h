@@ -1,0 +1,32 @@
+/* Which samples of a minibatch this rank trains on, and what the ranks of a
+ * data-parallel group tell each other about theirs.
+ *
+ * The samples go to lanes by their lengths alone (engine/layout/lanes.h); a
+ * rank takes its lanes one after another. Everything else of an update is
+ * computed from the live values of all samples, which every rank therefore
+ * gets: 4 bytes a response token and live call. */
+#ifndef RLF_NODES_LANES_H
+#define RLF_NODES_LANES_H
+
+#include "engine/graph/class.h"
+#include "nodes/sequences.h"
+
+typedef struct rlf_lanes {
+    struct rlf_group *dp; /* NULL: all samples are this rank's */
+    int n_members;
+    uint32_t **rows; /* per member: its samples, by lane, then in order */
+    uint32_t *n_rows;
+    int self;        /* this rank's place among the members */
+    uint32_t *first; /* [lanes a rank has + 1] where its lanes begin */
+} rlf_lanes;
+
+/* Deal n samples to the replicas of the model; arrays in `pool`. */
+void rlf_lanes_take(const rlf_model *model, const rlf_sequence *seqs,
+                    uint32_t n, rlf_arena *pool, rlf_lanes *out);
+/* Make `columns` (values on the set's tokens, or on its samples) whole: each
+ * member has filled in its own samples, and f32 holds the values. */
+rlf_status rlf_lanes_share(const rlf_lanes *lanes, const rlf_rows *rows,
+                           bool on_samples, double *const *columns,
+                           int n_columns, rlf_arena *pool, rlf_err *err);
+
+#endif
