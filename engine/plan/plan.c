@@ -77,7 +77,7 @@ not_yet(const rlf_place_row *row)
     if (row->tp > 1 || row->pp > 1)
         return "a call is split over ranks by samples (dp:) only: tp: and pp: "
                "above 1 cannot run yet";
-    if (row->zero > 0)
+    if (row->zero > 0 && row->dp > 1)
         return "every rank keeps the whole optimizer state: zero: cannot run "
                "yet";
     return NULL;
