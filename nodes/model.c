@@ -230,7 +230,8 @@ options_of(const rlf_env *env, const rlf_resource *resource,
         .trained = resource->trained,
         .caps = env->caps ? &env->caps[index] : NULL,
         .shards = env->sums ? env->sums[index].shards : 1,
-        .lanes = env->sums ? env->sums[index].lanes / dp : 1,
+        .lanes =
+            env->sums && resource->trained ? env->sums[index].lanes / dp : 1,
     };
 }
 

@@ -242,8 +242,11 @@ rlf_session_check(rlf_session *s)
 static rlf_status
 open_run(rlf_session *s, rlf_err *err)
 {
-    const rlf_plan_options plan = {.ranks = s->options.ranks};
+    rlf_plan_options plan = {.ranks = s->options.ranks};
     RLF_TRY(rlf_log_from_env(&s->log, err));
+    if (s->options.resume && s->options.directory)
+        RLF_TRY(rlf_run_sums(s->graph, s->options.directory, s->arena, err,
+                             &plan.sums));
     RLF_TRY(rlf_plan_make(s->graph, &plan, s->arena, err, &s->plan));
     if (s->options.trace)
         RLF_TRY(

@@ -77,7 +77,8 @@ typedef struct rlf_env {
     rlf_queue *queue;           /* this rank's device queue and team */
     const rlf_kernels *kernels; /* its backend */
     int rank, n_ranks;          /* this one, of all */
-    const rlf_mesh *mesh;       /* per node of the graph */
+    const rlf_mesh *mesh;       /* per node; NULL: all on this rank */
+    const rlf_sums *sums;       /* per resource; NULL: 1 and 1 */
     uint64_t seed;
     uint32_t step;        /* 1, 2, ... */
     rlf_arena *pool;      /* reset after the step */

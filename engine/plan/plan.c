@@ -167,8 +167,8 @@ update_of(const rlf_plan *plan, int model)
     return NULL;
 }
 
-/* Shards and lanes of every model: what its row says, else the default, which
- * is the largest split that any call or update has. */
+/* Shards and lanes of every model: what its row says, else what the checkpoint
+ * has, else the largest split that any call or update has. */
 static rlf_status
 set_sums(rlf_plan *plan, const rlf_plan_options *options, rlf_arena *arena,
          rlf_err *err)
@@ -184,8 +184,6 @@ set_sums(rlf_plan *plan, const rlf_plan_options *options, rlf_arena *arena,
         if (node->class->role == RLF_ROLE_UPDATE && l->dp > base.lanes)
             base.lanes = l->dp;
     }
-    base.shards = options->shards ? options->shards : base.shards;
-    base.lanes = options->lanes ? options->lanes : base.lanes;
     plan->numerics.shards = base.shards;
     plan->numerics.lanes = base.lanes;
     plan->sums = sums;
@@ -195,15 +193,25 @@ set_sums(rlf_plan *plan, const rlf_plan_options *options, rlf_arena *arena,
             r->kind == RLF_RESOURCE_MODEL
                 ? rlf_placement_find(plan->graph->placement, (int)i, NULL)
                 : NULL;
-        sums[i] = base;
+        sums[i] = options->sums ? options->sums[i] : base;
+        if (r->kind != RLF_RESOURCE_MODEL)
+            sums[i] = (rlf_sums){1, 1};
         if (row && row->shards > 0)
             sums[i].shards = row->shards;
         if (row && row->lanes > 0)
             sums[i].lanes = row->lanes;
+        if (!r->trained)
+            sums[i].lanes = 1;
         const rlf_node_place *update = update_of(plan, (int)i);
-        rlf_status status =
-            update ? rlf_lanes_check(sums[i].lanes, update->layout.dp, err)
-                   : RLF_OK;
+        int dp = update ? update->layout.dp : 1;
+        rlf_status status = rlf_lanes_check(sums[i].lanes, dp, err);
+        if (status >= 0 && sums[i].lanes % dp) {
+            status = rlf_fail(err, RLF_USER,
+                              "the %d lanes of model '%s' cannot be shared by "
+                              "%d data-parallel ranks",
+                              sums[i].lanes, r->name, dp);
+            rlf_err_hint(err, "dp must divide the lanes");
+        }
         if (status < 0) {
             rlf_err_place(err, row ? row->span : r->span, r->name);
             return status;

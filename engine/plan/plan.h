@@ -46,8 +46,8 @@ typedef struct rlf_node_place {
 
 typedef struct rlf_plan_options {
     int ranks;
-    /* Of the checkpoint that the run goes on from; 0: the largest tp, dp. */
-    int shards, lanes;
+    /* Per resource: of the checkpoint that the run goes on from; NULL: none. */
+    const rlf_sums *sums;
 } rlf_plan_options;
 
 typedef struct rlf_plan {

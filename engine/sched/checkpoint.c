@@ -27,6 +27,23 @@ checkpoints_dir(const rlf_run *run, rlf_arena *arena)
     return rlf_path_join(arena, run->options.directory, "checkpoints");
 }
 
+/* Shards and lanes by the names of models. */
+static void
+put_sums(const rlf_run *run, rlf_buf *out)
+{
+    const char *between = "";
+    for (size_t i = 0; i < run->graph->resources.count; i++) {
+        const rlf_resource *r = &run->graph->resources.data[i];
+        const rlf_sums *s = &run->plan->sums[i];
+        if (r->kind != RLF_RESOURCE_MODEL)
+            continue;
+        rlf_buf_puts(out, between);
+        rlf_buf_json(out, r->name, strlen(r->name));
+        rlf_buf_printf(out, ":[%d,%d]", s->shards, s->lanes);
+        between = ",";
+    }
+}
+
 static void
 put_state(const rlf_run *run, rlf_buf *out)
 {
@@ -35,10 +52,11 @@ put_state(const rlf_run *run, rlf_buf *out)
                    "{\"format\":1,\"step\":%u,\"seed\":\"%" PRIu64
                    "\",\"program\":\"%016" PRIx64 "\",\n"
                    " \"numerics\":{\"backend\":\"%s\",\"dtype\":\"%s\","
-                   "\"shards\":%d,\"lanes\":%d,\"version\":\"%s\"},\n"
-                   " \"params\":{",
+                   "\"version\":\"%s\",\"sums\":{",
                    run->step, run->options.seed, run->plan->program_hash,
-                   n->backend, n->dtype, n->shards, n->lanes, n->version);
+                   n->backend, n->dtype, n->version);
+    put_sums(run, out);
+    rlf_buf_puts(out, "}},\n \"params\":{");
     for (size_t i = 0; i < run->graph->params.count; i++) {
         const rlf_param *p = &run->graph->params.data[i];
         rlf_buf_puts(out, i ? "," : "");
@@ -250,18 +268,35 @@ check_text(const json_t *state, const char *dir, const char *key,
     return RLF_OK;
 }
 
-static rlf_status
-check_number(const json_t *state, const char *dir, const char *key, int here,
-             rlf_err *err)
+/* Shards and lanes of a model as the state has them; {0, 0} if it has none. */
+static rlf_sums
+sums_of(const json_t *numerics, const char *model)
 {
-    int64_t there;
-    char was[32], is[32];
-    RLF_TRY(rlf_json_get_int(state, dir, key, true, err, &there));
-    if (there == here)
-        return RLF_OK;
-    snprintf(was, sizeof was, "%" PRId64, there);
-    snprintf(is, sizeof is, "%d", here);
-    return other_run(err, dir, key, was, is);
+    const json_t *pair =
+        json_object_get(json_object_get(numerics, "sums"), model);
+    return (rlf_sums){(int)json_number_value(json_array_get(pair, 0)),
+                      (int)json_number_value(json_array_get(pair, 1))};
+}
+
+static rlf_status
+check_sums(const rlf_run *run, const char *dir, const json_t *numerics,
+           rlf_err *err)
+{
+    for (size_t i = 0; i < run->graph->resources.count; i++) {
+        const rlf_resource *r = &run->graph->resources.data[i];
+        const rlf_sums *is = &run->plan->sums[i];
+        if (r->kind != RLF_RESOURCE_MODEL)
+            continue;
+        rlf_sums was = sums_of(numerics, r->name);
+        if (was.shards == is->shards && was.lanes == is->lanes)
+            continue;
+        return other_run(
+            err, dir, "numerics",
+            rlf_arena_printf(run->arena, "%d shards and %d lanes of '%s'",
+                             was.shards, was.lanes, r->name),
+            rlf_arena_printf(run->arena, "%d and %d", is->shards, is->lanes));
+    }
+    return RLF_OK;
 }
 
 static rlf_status
@@ -279,11 +314,45 @@ check_state(rlf_run *run, const char *dir, const json_t *state, rlf_err *err)
     RLF_TRY(rlf_json_get_object(state, dir, "numerics", true, err, &numerics));
     RLF_TRY(check_text(numerics, dir, "backend", "backend", n->backend, err));
     RLF_TRY(check_text(numerics, dir, "dtype", "dtype", n->dtype, err));
-    RLF_TRY(check_number(numerics, dir, "shards", n->shards, err));
-    RLF_TRY(check_number(numerics, dir, "lanes", n->lanes, err));
+    RLF_TRY(check_sums(run, dir, numerics, err));
     RLF_TRY(check_text(numerics, dir, "version", "version of rlflow",
                        n->version, err));
     return RLF_OK;
+}
+
+static rlf_status
+read_sums(const rlf_graph *graph, const char *directory, rlf_arena *arena,
+          rlf_err *err, const rlf_sums **out)
+{
+    const char *dir = rlf_path_join(arena, directory, "checkpoints"), *name;
+    RLF_TRY(newest(dir, arena, err, &name));
+    if (!name)
+        return RLF_OK;
+    json_t *state = NULL;
+    const char *here = rlf_path_join(arena, dir, name);
+    rlf_err torn = RLF_ERR_NONE;
+    if (rlf_json_load(rlf_path_join(arena, here, "state.json"), &torn, &state) <
+        0)
+        return RLF_OK; /* resuming will say what is damaged */
+    size_t n = graph->resources.count;
+    rlf_sums *sums = RLF_NEW_ARRAY(arena, rlf_sums, n);
+    for (size_t i = 0; i < n; i++) {
+        const rlf_resource *r = &graph->resources.data[i];
+        rlf_sums was = sums_of(json_object_get(state, "numerics"), r->name);
+        sums[i] = (rlf_sums){was.shards > 0 ? was.shards : 1,
+                             was.lanes > 0 ? was.lanes : 1};
+    }
+    *out = sums;
+    json_decref(state);
+    return RLF_OK;
+}
+
+rlf_status
+rlf_run_sums(const rlf_graph *graph, const char *directory, rlf_arena *arena,
+             rlf_err *err, const rlf_sums **out)
+{
+    *out = NULL;
+    return read_sums(graph, directory, arena, err, out);
 }
 
 static rlf_status

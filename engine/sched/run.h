@@ -81,4 +81,10 @@ rlf_status rlf_run_save(rlf_run *run, rlf_err *err);
  * checkpoint (then nothing changed). Call before the first step. */
 rlf_status rlf_run_resume(rlf_run *run, rlf_err *err, uint32_t *found);
 
+/* Shards and lanes per resource of the newest checkpoint in the run's
+ * directory, for the plan of the run that goes on from it, on whatever ranks;
+ * *out is NULL if there is none. */
+rlf_status rlf_run_sums(const rlf_graph *graph, const char *directory,
+                        rlf_arena *arena, rlf_err *err, const rlf_sums **out);
+
 #endif
