@@ -213,6 +213,21 @@ config_llama(rlf_model_object *m, const rlf_arg *list, rlf_err *err)
     return rlf_model_config_llama(&args, m->arena, err, m->config);
 }
 
+/* The mesh that holds the model: that of its update, else of a call. NULL: this
+ * rank alone. */
+static const rlf_mesh *
+mesh_of(const rlf_env *env, int model)
+{
+    const rlf_mesh *mesh = NULL;
+    for (size_t i = 0; env->mesh && i < env->graph->nodes.count; i++) {
+        const rlf_node *node = &env->graph->nodes.data[i];
+        bool update = node->class->role == RLF_ROLE_UPDATE;
+        if (node->receiver == model && rlf_place_can(node) && (update || !mesh))
+            mesh = &env->mesh[i];
+    }
+    return mesh;
+}
+
 /* With what the plan says of it, and the numerics that its placement asks for.
  */
 static rlf_model_options
@@ -220,18 +235,15 @@ options_of(const rlf_env *env, const rlf_resource *resource,
            rlf_model_head head)
 {
     int index = (int)(resource - env->graph->resources.data);
-    int dp = 1;
-    for (size_t i = 0; env->mesh && i < env->graph->nodes.count; i++)
-        if (env->graph->nodes.data[i].class->role == RLF_ROLE_UPDATE &&
-            env->graph->nodes.data[i].receiver == index)
-            dp = env->mesh[i].layout.dp;
+    const rlf_mesh *mesh = mesh_of(env, index);
     return (rlf_model_options){
         .head = head,
         .trained = resource->trained,
         .caps = env->caps ? &env->caps[index] : NULL,
         .shards = env->sums ? env->sums[index].shards : 1,
-        .lanes =
-            env->sums && resource->trained ? env->sums[index].lanes / dp : 1,
+        .lanes = env->sums ? env->sums[index].lanes : 1,
+        .group = mesh ? mesh->tp : NULL,
+        .replicas = mesh && resource->trained ? mesh->dp : NULL,
     };
 }
 
@@ -610,7 +622,10 @@ save(const rlf_env *env, const rlf_resource *resource, void *object,
 {
     const rlf_model_object *m = object;
     const char *dir = rlf_path_join(env->pool, directory, resource->name);
-    if (env->rank != 0) /* every rank has the same weights */
+    const rlf_mesh *mesh =
+        mesh_of(env, (int)(resource - env->graph->resources.data));
+    /* the first replica has it all */
+    if (mesh ? mesh->at.dp != 0 : env->rank != 0)
         return RLF_OK;
     RLF_TRY(rlf_weights_save(m->model, dir, err));
     return rlf_weights_save_state(

@@ -74,9 +74,8 @@ not_yet(const rlf_place_row *row)
 {
     if (row->table)
         return "the pipeline of a table's file (schedule:) cannot be run yet";
-    if (row->tp > 1 || row->pp > 1)
-        return "a call is split over ranks by samples (dp:) only: tp: and pp: "
-               "above 1 cannot run yet";
+    if (row->pp > 1)
+        return "layers are not split over ranks: pp: above 1 cannot run yet";
     if (row->zero > 0 && row->dp > 1)
         return "every rank keeps the whole optimizer state: zero: cannot run "
                "yet";
@@ -125,31 +124,69 @@ covers(const rlf_layout *outer, const rlf_layout *inner)
     return true;
 }
 
-/* Weights are not sent between ranks: who reads a model must have trained it.
- */
+static bool
+same_layout(const rlf_layout *a, const rlf_layout *b)
+{
+    bool same = a->n_ranks == b->n_ranks && a->tp == b->tp && a->pp == b->pp;
+    for (int i = 0; same && i < a->n_ranks; i++)
+        same = a->ranks[i] == b->ranks[i];
+    return same;
+}
+
+static rlf_status
+fail_weights(const rlf_plan *plan, const rlf_node *node, const char *hint,
+             rlf_err *err)
+{
+    rlf_fail(err, RLF_USER,
+             "the weights that '%s' needs here lie on other ranks, and weights "
+             "cannot be sent between ranks yet",
+             plan->graph->resources.data[node->receiver].name);
+    rlf_err_hint(err, "%s", hint);
+    rlf_err_place(err, node->span, node->class->name);
+    return RLF_USER;
+}
+
+/* Are the weights of model b made of those of model a? */
+static bool
+related(const rlf_graph *graph, int a, int b)
+{
+    if (a == b || graph->resources.data[b].source == a)
+        return true;
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        if (node->class->role != RLF_ROLE_ASSIGN || node->receiver != b)
+            continue;
+        for (int r = 0; r < node->n_reads; r++)
+            if (node->reads[r] == a)
+                return true;
+    }
+    return false;
+}
+
+/* Who reads a model must have trained it; in parts, all that has to do with
+ * its weights must be cut alike. */
 static rlf_status
 check_weights(const rlf_plan *plan, rlf_err *err)
 {
     const rlf_graph *graph = plan->graph;
     for (size_t i = 0; i < graph->nodes.count; i++) {
-        const rlf_node *update = &graph->nodes.data[i];
-        if (update->class->role != RLF_ROLE_UPDATE)
-            continue;
-        for (size_t k = 0; k < graph->nodes.count; k++) {
-            const rlf_node *node = &graph->nodes.data[k];
-            bool reads = node->receiver == update->receiver;
-            for (int r = 0; r < node->n_reads; r++)
-                reads |= node->reads[r] == update->receiver;
-            if (!reads ||
-                covers(&plan->place[i].layout, &plan->place[k].layout))
+        const rlf_node *a = &graph->nodes.data[i];
+        const rlf_layout *la = &plan->place[i].layout;
+        for (size_t k = 0; k < graph->nodes.count && rlf_place_can(a); k++) {
+            const rlf_node *b = &graph->nodes.data[k];
+            const rlf_layout *lb = &plan->place[k].layout;
+            if (!rlf_place_can(b) || !related(graph, a->receiver, b->receiver))
                 continue;
-            rlf_fail(err, RLF_USER,
-                     "model '%s' is read on ranks that do not train it, and "
-                     "its weights cannot be sent between ranks yet",
-                     graph->resources.data[update->receiver].name);
-            rlf_err_hint(err, "place its update on all ranks that read it");
-            rlf_err_place(err, node->span, node->class->name);
-            return RLF_USER;
+            if ((la->tp > 1 || lb->tp > 1) && !same_layout(la, lb))
+                return fail_weights(
+                    plan, b,
+                    "with tp: above 1, place a model, its copies and all their "
+                    "calls alike",
+                    err);
+            if (a->class->role == RLF_ROLE_UPDATE && !covers(la, lb))
+                return fail_weights(
+                    plan, b,
+                    "place the update on all ranks that read the model", err);
         }
     }
     return RLF_OK;
@@ -167,6 +204,15 @@ update_of(const rlf_plan *plan, int model)
     return NULL;
 }
 
+static int
+power_of_two(int n)
+{
+    int power = 1;
+    while (power < n)
+        power *= 2;
+    return power;
+}
+
 /* Shards and lanes of every model: what its row says, else what the checkpoint
  * has, else the largest split that any call or update has. */
 static rlf_status
@@ -180,9 +226,9 @@ set_sums(rlf_plan *plan, const rlf_plan_options *options, rlf_arena *arena,
         const rlf_node *node = &plan->graph->nodes.data[i];
         const rlf_layout *l = &plan->place[i].layout;
         if (rlf_place_can(node) && l->tp > base.shards)
-            base.shards = l->tp;
+            base.shards = power_of_two(l->tp);
         if (node->class->role == RLF_ROLE_UPDATE && l->dp > base.lanes)
-            base.lanes = l->dp;
+            base.lanes = power_of_two(l->dp);
     }
     plan->numerics.shards = base.shards;
     plan->numerics.lanes = base.lanes;
@@ -205,13 +251,6 @@ set_sums(rlf_plan *plan, const rlf_plan_options *options, rlf_arena *arena,
         const rlf_node_place *update = update_of(plan, (int)i);
         int dp = update ? update->layout.dp : 1;
         rlf_status status = rlf_lanes_check(sums[i].lanes, dp, err);
-        if (status >= 0 && sums[i].lanes % dp) {
-            status = rlf_fail(err, RLF_USER,
-                              "the %d lanes of model '%s' cannot be shared by "
-                              "%d data-parallel ranks",
-                              sums[i].lanes, r->name, dp);
-            rlf_err_hint(err, "dp must divide the lanes");
-        }
         if (status < 0) {
             rlf_err_place(err, row ? row->span : r->span, r->name);
             return status;
