@@ -85,6 +85,15 @@ typedef struct rlf_product_pack_args {
     void *packed; /* =, 64-byte aligned */
 } rlf_product_pack_args;
 
+/* Memory that an operation soon after this one touches, to be brought near
+ * while this one computes: a hint that changes no result. Block i is `floats`
+ * from base + index[i] * stride on. */
+typedef struct rlf_soon {
+    const float *base;
+    const int32_t *index; /* [n], host-readable */
+    int64_t n, stride, floats;
+} rlf_soon;
+
 /* c[m, n] = start + sum over k in order of x[m, k] * w, where start is c if
  * `add`, else bias if set, else 0 (`add` with bias: c + bias).
  * For FORWARD packing n = rows and k = cols; for BACKWARD n = cols, k = rows.
@@ -104,6 +113,7 @@ typedef struct rlf_product_args {
     rlf_shards shards;
     const int64_t *parts; /* in all places; NULL: one, of k held here */
     int n_parts;
+    rlf_soon soon; /* n = 0: nothing */
 } rlf_product_args;
 
 /* dw[n, k] += sum over m in order of dy[m, n] * x[m, k]. */

@@ -39,12 +39,14 @@ typedef struct micro {
     int64_t ldc, ld_start;
     int64_t k, last;
     const float *next; /* a part of the next panel, next_k floats a step */
-    int64_t next_k;
+    const float *soon; /* of what other operations touch, soon_k floats */
+    int64_t next_k, soon_k;
 } micro;
 
-/* What a micro-kernel asks of memory ahead of time: nothing, b itself, or a
- * part of the panel that follows (so that it comes during arithmetic). */
-typedef enum ahead { FETCH_NONE, FETCH_B, FETCH_NEXT } ahead;
+/* What a micro-kernel asks of memory ahead of time, so that it comes during
+ * arithmetic: nothing, b itself, a part of the panel that follows, or that and
+ * a part of what other operations touch. */
+typedef enum ahead { FETCH_NONE, FETCH_B, FETCH_NEXT, FETCH_SOON } ahead;
 
 #define UNROLL _Pragma("GCC unroll 16")
 /* How far ahead of its use a panel is fetched, in steps of k. */
@@ -70,8 +72,8 @@ micro_run(const micro *o, const int m, const int nv, const int64_t a_row,
             UNROLL for (int j = 0; j < nv; j++)
                 acc[i][j] = vset(0);
     }
-    const float *a = o->a, *b = o->b, *next = o->next;
-    const int64_t b_k = o->b_k, next_k = o->next_k;
+    const float *a = o->a, *b = o->b, *next = o->next, *soon = o->soon;
+    const int64_t b_k = o->b_k, next_k = o->next_k, soon_k = o->soon_k;
     for (int64_t k = o->k; k > 0; k--) {
         vf v[NV];
         UNROLL for (int j = 0; j < nv; j++) {
@@ -82,6 +84,10 @@ micro_run(const micro *o, const int m, const int nv, const int64_t a_row,
         if (fetch != FETCH_NONE) {
             __builtin_prefetch(next, 0, 2);
             next += next_k;
+        }
+        if (fetch == FETCH_SOON) {
+            __builtin_prefetch(soon, 0, 2);
+            soon += soon_k;
         }
         UNROLL for (int i = 0; i < m; i++) {
             vf x = vset(a[i * a_row]);
@@ -124,7 +130,9 @@ EACH_M(MICRO, 3)
     static void first_##m##_##nv(const micro *o)                             \
     { micro_run(o, m, nv, o->a_row, 1, FETCH_B); }                           \
     static void next_##m##_##nv(const micro *o)                              \
-    { micro_run(o, m, nv, o->a_row, 1, FETCH_NEXT); }
+    { micro_run(o, m, nv, o->a_row, 1, FETCH_NEXT); }                        \
+    static void soon_##m##_##nv(const micro *o)                              \
+    { micro_run(o, m, nv, o->a_row, 1, FETCH_SOON); }
 #if NV == 3
 EACH_M(FIRST, 3)
 #else
@@ -132,6 +140,7 @@ EACH_M(FIRST, 2)
 #endif
 #define FIRSTS(m, nv) first_##m##_##nv,
 #define NEXTS(m, nv) next_##m##_##nv,
+#define SOONS(m, nv) soon_##m##_##nv,
 /* of a panel's tiles, the first, where nobody brought the panel before */
 static micro_fn *const firsts[MR + 1] = {
     NULL,
@@ -148,6 +157,15 @@ static micro_fn *const nexts[MR + 1] = {
     EACH_M(NEXTS, 3)
 #else
     EACH_M(NEXTS, 2)
+#endif
+};
+/* those that bring that, if any, and what other operations touch */
+static micro_fn *const soons[MR + 1] = {
+    NULL,
+#if NV == 3
+    EACH_M(SOONS, 3)
+#else
+    EACH_M(SOONS, 2)
 #endif
 };
 #define ALONG(m, nv) along_##m##_##nv,
@@ -172,25 +190,48 @@ static micro_fn *const down[NV + 1][MR + 1] = {
  * asks for at most a cache line. */
 #define FETCHERS (NR / 8)
 
+/* Part `part` of `parts` of what other operations touch: as much of it as the
+ * steps of k bring, a cache line each. */
+static void
+ask_soon(const rlf_soon *s, int64_t part, int64_t parts, micro *o)
+{
+    int64_t each = (s->n * s->floats + parts - 1) / parts, at = part * each;
+    int64_t step = (each + o->k - 1) / o->k;
+    if (at >= s->n * s->floats)
+        return;
+    o->soon = s->base + s->index[at / s->floats] * s->stride + at % s->floats;
+    o->soon_k = step < 16 ? step : 16;
+}
+
 /* c += x b for all of `rows` rows and `w` <= NR columns, in even tiles.
  * `fetched`: b was asked for before; `next`: the next panel or NULL. Returns
- * whether that has been asked for. */
+ * whether that has been asked for. This is panel `panel` of `panels` that
+ * share in asking for `soon`. */
 static bool
-along_rows(micro o, int64_t rows, int64_t w, bool fetched, const float *next)
+along_rows(micro o, int64_t rows, int64_t w, bool fetched, const float *next,
+           const rlf_soon *soon, int64_t panel, int64_t panels)
 {
     int64_t nv = (w + VL - 1) / VL, n = (rows + MR - 1) / MR;
     int64_t fetchers = n < FETCHERS ? n : FETCHERS;
-    bool ask = next && nv == NV && fetchers * 16 >= NR;
-    o.next = o.b; /* where there is nothing to ask for */
+    bool arithmetic = nv == NV && fetchers * 16 >= NR;
+    bool ask = next && arithmetic, more = soon->n && arithmetic && o.k;
     o.last = w - (nv - 1) * VL;
-    o.next_k = ask ? NR / fetchers : 0;
     for (int64_t i = 0; i < n; i++) {
         int64_t m = rows / n + (i < rows % n);
-        if (ask)
+        bool asks = ask && i < fetchers;
+        o.next = o.soon = o.b; /* where there is nothing to ask for */
+        o.next_k = o.soon_k = 0;
+        if (asks) {
+            o.next_k = NR / fetchers;
             o.next = next + i * o.k * o.next_k;
+        }
+        if (more)
+            ask_soon(soon, panel * n + i, panels * n, &o);
         if (i == 0 && nv == NV && !fetched)
             firsts[m](&o);
-        else if (ask && i < fetchers)
+        else if (more)
+            soons[m](&o);
+        else if (asks)
             nexts[m](&o);
         else
             along[nv][m](&o);
@@ -319,6 +360,14 @@ next_panel(const rlf_product_args *a, const block *d, int64_t n, int64_t k,
     return NULL;
 }
 
+/* What the block asks for beside its own: once, with the last of k. */
+static rlf_soon
+soon_of(const rlf_product_args *a, const block *d, int64_t end)
+{
+    bool once = end == a->k && d->row + d->n_rows == a->m;
+    return once ? a->soon : (rlf_soon){0};
+}
+
 /* c = start + the sum over k of from..to-1. */
 static void
 sum_range(const rlf_product_args *a, const block *d, int64_t from, int64_t to,
@@ -337,6 +386,7 @@ sum_range(const rlf_product_args *a, const block *d, int64_t from, int64_t to,
             x = (const float *)scratch;
         }
         bool fetched = false;
+        rlf_soon soon = soon_of(a, d, k + kc);
         for (int64_t n = 0; n < d->last - d->first; n += NR) {
             int64_t w = d->last - d->first - n;
             const float *b =
@@ -356,7 +406,8 @@ sum_range(const rlf_product_args *a, const block *d, int64_t from, int64_t to,
             }
             fetched =
                 along_rows(o, rows, w < NR ? w : NR, fetched,
-                           next_panel(a, d, d->first + n, k, step, from, to));
+                           next_panel(a, d, d->first + n, k, step, from, to),
+                           &soon, (d->first + n) / NR, n_panels(a->n));
         }
         if (step == 0)
             break;

@@ -54,7 +54,7 @@ struct rlf_generation {
 
     /* index arrays of a step */
     uint32_t ld_pages;
-    int32_t *host_slots, *host_pages, *starts;
+    int32_t *host_slots, *host_pages, *starts, *next_pages;
     double *host_uniform;
     int32_t *host_tokens;
     float *host_logprob;
@@ -144,6 +144,7 @@ rlf_generation_new(const rlf_model *model, rlf_pass *pass, rlf_kv *kv,
     g->host_slots = rlf_calloc(tokens, sizeof(int32_t));
     g->host_pages = rlf_calloc(n * g->ld_pages, sizeof(int32_t));
     g->starts = rlf_calloc(n, sizeof(int32_t));
+    g->next_pages = rlf_calloc(n, sizeof(int32_t));
     g->host_tokens = rlf_calloc(n, sizeof(int32_t));
     g->host_logprob = rlf_calloc(n, sizeof(float));
     g->host_uniform = rlf_calloc(n, sizeof(double));
@@ -187,6 +188,7 @@ rlf_generation_free(rlf_generation *g)
     free(g->host_slots);
     free(g->host_pages);
     free(g->starts);
+    free(g->next_pages);
     free(g->host_tokens);
     free(g->host_logprob);
     free(g->host_uniform);
@@ -413,6 +415,7 @@ fill_sequence(rlf_generation *g, const sequence *s, uint32_t ld)
     int64_t seq = p->n_seqs++;
     p->offsets[seq] = (int32_t)p->m;
     g->starts[seq] = (int32_t)s->cached;
+    g->next_pages[seq] = s->pages[s->cached / (uint32_t)g->kv->page_size];
     memcpy(g->host_pages + seq * ld, s->pages, s->n_pages * sizeof *s->pages);
     for (uint32_t k = 0; k < s->feed; k++) {
         int32_t position = (int32_t)(s->cached + k);
@@ -500,6 +503,7 @@ run_step(rlf_generation *g, rlf_err *err)
     rlf_paged paged = {.starts = g->starts,
                        .pages = g->pages,
                        .slots = g->slots,
+                       .next = g->next_pages,
                        .ld_pages = ld,
                        .kv = g->kv->block,
                        .page_size = g->kv->page_size,

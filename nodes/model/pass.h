@@ -52,6 +52,7 @@ typedef struct rlf_paged {
     const int32_t *starts; /* [n_seqs] */
     const int32_t *pages;  /* [n_seqs, ld_pages] */
     const int32_t *slots;  /* [m] */
+    const int32_t *next;   /* [n_seqs], host: the page each goes on in */
     int64_t ld_pages;
     float *kv; /* page 0, layer 0; layers lie layer_stride apart */
     int64_t page_size, page_stride, layer_stride;

@@ -76,18 +76,38 @@ copy_rows(rlf_pass *p, float *to, const float *from, int64_t n, rlf_err *err)
 
 /* ---- forward ---- */
 
-/* y = x w^T + bias: each output is held by one shard. */
+/* Queries, keys and values; meanwhile come the pages that keys and values are
+ * to be written to and attention reads. */
 static rlf_status
-multiply(const layer_context *l, const rlf_packed *w, int64_t bias, int64_t m,
-         int64_t n, int64_t k, const float *x, float *y, rlf_err *err)
+multiply_qkv(const layer_context *l, rlf_err *err)
 {
-    rlf_product_args args = {.m = m,
-                             .n = n,
-                             .k = k,
-                             .x = x,
-                             .packed = w->forward,
-                             .bias = at(l->model->weights, bias),
-                             .c = y};
+    const rlf_paged *g = l->pass->paged;
+    rlf_product_args args = {.m = l->m,
+                             .n = l->q + 2 * l->kv,
+                             .k = l->d,
+                             .x = l->buffers->normed,
+                             .packed = l->packed->qkv.forward,
+                             .bias = at(l->model->weights, l->slots->qkv_bias),
+                             .c = l->buffers->qkv};
+    if (g)
+        args.soon = (rlf_soon){.base = g->kv + l->index * g->layer_stride,
+                               .index = g->next,
+                               .n = l->pass->n_seqs,
+                               .stride = g->page_stride,
+                               .floats = g->layer_stride};
+    return l->pass->kernels->product(l->pass->queue, &args, err);
+}
+
+static rlf_status
+multiply_gate_up(const layer_context *l, rlf_err *err)
+{
+    rlf_product_args args = {.m = l->r,
+                             .n = 2 * l->ffn,
+                             .k = l->d,
+                             .x = l->buffers->normed2,
+                             .packed = l->packed->gate_up.forward,
+                             .bias = at(l->model->weights, l->slots->gate_bias),
+                             .c = l->buffers->gate_up};
     return l->pass->kernels->product(l->pass->queue, &args, err);
 }
 
@@ -247,8 +267,7 @@ attention_part(const layer_context *l, rlf_err *err)
     const rlf_layer_buffers *b = l->buffers;
     RLF_TRY(
         norm_forward(l, l->m, b->x, l->slots->norm1, b->normed, b->rstd1, err));
-    RLF_TRY(multiply(l, &l->packed->qkv, l->slots->qkv_bias, l->m,
-                     l->q + 2 * l->kv, l->d, b->normed, b->qkv, err));
+    RLF_TRY(multiply_qkv(l, err));
     RLF_TRY(head_norms(l, err));
     RLF_TRY(rotate(l, l->queries, l->ld_queries, false, err));
     return l->pass->paged ? attend_paged(l, err) : attend_packed(l, err);
@@ -280,8 +299,7 @@ mix_part(const layer_context *l, rlf_err *err)
                          l->q * l->table->cut.ranks, o, b->mid, err));
     RLF_TRY(norm_forward(l, l->r, b->mid, l->slots->norm2, b->normed2, b->rstd2,
                          err));
-    RLF_TRY(multiply(l, &l->packed->gate_up, l->slots->gate_bias, l->r,
-                     2 * l->ffn, l->d, b->normed2, b->gate_up, err));
+    RLF_TRY(multiply_gate_up(l, err));
     rlf_swiglu_args args = {.m = l->r,
                             .d = l->ffn,
                             .gate = b->gate_up,

@@ -31,6 +31,7 @@ static const struct {
     {"product_grad", UINT64_C(0x078463fdd06edfc4)},
     {"product_large", UINT64_C(0xefeb4e7bd0505052)},
     {"product_pieces", UINT64_C(0x5a4f4211f7dfa2dd)},
+    {"product_soon", UINT64_C(0x123f94a5619e1eef)},
     {"product_shards", UINT64_C(0x5a8898f45e31f6e6)},
     {"rmsnorm", UINT64_C(0x9849b199a6165107)},
     {"rmsnorm_grad", UINT64_C(0xef08787369d52f17)},

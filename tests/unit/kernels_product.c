@@ -124,6 +124,42 @@ test_product_pieces(env *e)
     }
 }
 
+/* What a product brings near for others leaves its own bits and their memory
+ * as they are. */
+static void
+test_product_soon(env *e)
+{
+    enum { STRIDE = 600 };
+    static const int32_t index[] = {3, 0, 2, 1, 3};
+    static const int64_t floats[] = {1, 250, STRIDE};
+    static const int64_t empty[] = {64, 97, 0};
+    for (int64_t s = 0; s <= N(shapes); s++) {
+        const int64_t *shape = s < N(shapes) ? shapes[s] : empty;
+        int64_t m = shape[0], n = shape[1], k = shape[2];
+        float *x = values(e, m * k, 1), *w = values(e, n * k, 1);
+        float *c = blank(e, m * n), *want = blank(e, m * n);
+        float *other = values(e, 4 * STRIDE, 1);
+        float *old = copy_of(e, other, 4 * STRIDE);
+        void *packed = pack(e, w, n, k, RLF_PRODUCT_FORWARD);
+        CALL(e, product, .m = m, .n = n, .k = k, .x = x, .packed = packed,
+             .c = want);
+        for (int64_t i = 0; i < N(floats); i++) {
+            CALL(e, product, .m = m, .n = n, .k = k, .x = x, .packed = packed,
+                 .c = c,
+                 .soon = {.base = other,
+                          .index = index,
+                          .n = N(index),
+                          .stride = STRIDE,
+                          .floats = floats[i]});
+            same(e, c, want, m * n, 4, "with memory to bring near");
+            same(e, other, old, 4 * STRIDE, 4, "the memory brought near");
+        }
+        out_f32(e, c, m * n);
+        while (e->n_held > 0)
+            free(e->held[--e->n_held]);
+    }
+}
+
 /* Shard s of the product by the definition: parts of k one after another. */
 static float
 shard_chain(const float *x, const float *w, const int64_t *parts, int n_parts,
@@ -284,6 +320,7 @@ static const op_case cases[] = {
     {"product", test_product},
     {"product_back", test_product_back},
     {"product_pieces", test_product_pieces},
+    {"product_soon", test_product_soon},
     {"product_shards", test_product_shards},
     {"product_grad", test_product_grad},
     {"product_large", test_product_large},
