@@ -401,32 +401,13 @@ sampling_calls(const rlf_sampling_load *load)
     return (double)(waves * (load->response + waits + (fill ? fill - 1 : 0)));
 }
 
-/* Responses of one token are over before anyone can share their prompt: the
- * samples of a prompt come one after another, each alone. */
-static sums
-sum_single(const counter *c, const rlf_sampling_load *load)
-{
-    rlf_sampling_load alone = *load;
-    alone.groups *= load->each;
-    alone.each = 1;
-    sums s = sum_sampling(c, &alone);
-    alone.groups = load->groups;
-    s.calls = sampling_calls(&alone) * load->each;
-    return s;
-}
-
 void
 rlf_cost_generate(const rlf_table *table, const rlf_sampling_load *load,
                   rlf_counts *out)
 {
     counter c = counter_of(table, out);
-    sums s;
-    if (load->response == 1 && load->prompt > 1) {
-        s = sum_single(&c, load);
-    } else {
-        s = sum_sampling(&c, load);
-        s.calls = sampling_calls(load);
-    }
+    sums s = sum_sampling(&c, load);
+    s.calls = sampling_calls(load);
     forward(&c, &s);
     head_logprob(&c, &s); /* sample: the same product */
 }

@@ -30,10 +30,13 @@ typedef struct sequence {
     rlf_buf text;
 } sequence;
 
-/* A prompt and how many of its samples are active. */
+#define NOBODY UINT32_MAX
+
+/* A prompt, and how many of its samples are active and wait. The keeper is a
+ * complete sample that keeps its pages for those that wait, or NOBODY. */
 typedef struct group {
     const uint32_t *prompt;
-    uint32_t n_prompt, n_active;
+    uint32_t n_prompt, n_active, n_waiting, keeper;
 } group;
 
 typedef RLF_VEC(uint32_t) indices;
@@ -49,6 +52,7 @@ struct rlf_generation {
     RLF_VEC(group) groups;
     RLF_VEC(sequence) sequences;
     indices active, waiting; /* ascending */
+    indices keepers;         /* of groups */
     indices complete;        /* rows of this step */
     rlf_generation_counts counts;
 
@@ -183,6 +187,7 @@ rlf_generation_free(rlf_generation *g)
     RLF_VEC_FREE(&g->sequences);
     RLF_VEC_FREE(&g->active);
     RLF_VEC_FREE(&g->waiting);
+    RLF_VEC_FREE(&g->keepers);
     RLF_VEC_FREE(&g->complete);
     rlf_device_release(g->model->queue->device, g->block, g->block_bytes);
     free(g->host_slots);
@@ -214,7 +219,7 @@ rlf_generation_add(rlf_generation *g, const uint32_t *prompt, uint32_t n_prompt,
                             "%d",
                             prompt[i], g->model->table->config.vocab);
     uint32_t which = (uint32_t)g->groups.count;
-    RLF_PUSH(&g->groups, (group){prompt, n_prompt, 0});
+    RLF_PUSH(&g->groups, (group){prompt, n_prompt, 0, n, NOBODY});
     *first = (uint32_t)g->sequences.count;
     for (uint32_t i = 0; i < n; i++) {
         sequence s = {
@@ -247,13 +252,15 @@ length_of(const rlf_generation *g, const sequence *s)
     return g->groups.data[s->group].n_prompt + s->n;
 }
 
-/* An active sample of the same prompt with all of it but the last token in
- * pages; *filling: there is one that is about to. */
+/* A sample of the same prompt with all of it but the last token in pages;
+ * *filling: there is one that is about to. */
 static const sequence *
 find_donor(const rlf_generation *g, const sequence *s, bool *filling)
 {
     const group *p = &g->groups.data[s->group];
     *filling = false;
+    if (p->keeper != NOBODY)
+        return &g->sequences.data[p->keeper];
     if (!p->n_active || p->n_prompt < 2)
         return NULL;
     for (size_t i = g->active.count; i-- > 0;) {
@@ -300,6 +307,39 @@ insert_sorted(indices *list, uint32_t index)
     list->data[i] = index;
 }
 
+/* Whether there was a keeper; none keeps its pages any more. */
+static bool
+drop_keepers(rlf_generation *g)
+{
+    bool any = g->keepers.count;
+    for (size_t i = 0; i < g->keepers.count; i++) {
+        sequence *s = &g->sequences.data[g->keepers.data[i]];
+        g->groups.data[s->group].keeper = NOBODY;
+        drop_pages(g, s);
+    }
+    g->keepers.count = 0;
+    return any;
+}
+
+/* Keepers for whom nobody waits give up their pages. */
+static void
+drop_needless(rlf_generation *g)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < g->keepers.count; i++) {
+        uint32_t index = g->keepers.data[i];
+        sequence *s = &g->sequences.data[index];
+        group *p = &g->groups.data[s->group];
+        if (p->n_waiting) {
+            g->keepers.data[kept++] = index;
+            continue;
+        }
+        p->keeper = NOBODY;
+        drop_pages(g, s);
+    }
+    g->keepers.count = kept;
+}
+
 /* Let waiting sequences in, in order, while there are pages for all of their
  * tokens so far and the next. Who can soon share a prompt that is being
  * computed waits for that. */
@@ -307,29 +347,37 @@ static rlf_status
 admit(rlf_generation *g, rlf_err *err)
 {
     size_t kept = 0, i = 0;
-    for (; i < g->waiting.count && g->active.count < g->most_active; i++) {
+    while (i < g->waiting.count && g->active.count < g->most_active) {
         uint32_t index = g->waiting.data[i];
         sequence *s = &g->sequences.data[index];
         bool filling;
         const sequence *donor = find_donor(g, s, &filling);
         if (!donor && filling) {
             g->waiting.data[kept++] = index;
+            i++;
             continue;
         }
         uint32_t need = pages_for(g, length_of(g, s) + 1);
         if (donor)
             need -= (g->groups.data[s->group].n_prompt - 1) /
                     (uint32_t)g->kv->page_size;
-        if (need > (uint32_t)g->kv->n_free && g->active.count)
-            break;
+        if (need > (uint32_t)g->kv->n_free) {
+            if (drop_keepers(g))
+                continue;
+            if (g->active.count)
+                break;
+        }
         if (donor)
             RLF_TRY(share_prompt(g, s, donor, err));
         insert_sorted(&g->active, index);
         g->groups.data[s->group].n_active++;
+        g->groups.data[s->group].n_waiting--;
+        i++;
     }
     while (i < g->waiting.count)
         g->waiting.data[kept++] = g->waiting.data[i++];
     g->waiting.count = kept;
+    drop_needless(g);
     return RLF_OK;
 }
 
@@ -344,12 +392,13 @@ preempt_last(rlf_generation *g)
     drop_pages(g, s);
     s->feed = 0;
     g->groups.data[s->group].n_active--;
+    g->groups.data[s->group].n_waiting++;
     g->counts.preempted++;
     insert_sorted(&g->waiting, index);
 }
 
-/* Pages for `positions` of the i-th active sequence, at the cost of later
- * ones if need be; false: it had to give up itself. */
+/* Pages for `positions` of the i-th active sequence, at the cost of keepers and
+ * then of later ones if need be; false: it had to give up itself. */
 static bool
 reserve(rlf_generation *g, size_t i, uint32_t positions)
 {
@@ -360,6 +409,8 @@ reserve(rlf_generation *g, size_t i, uint32_t positions)
             push_page(s, page);
             continue;
         }
+        if (drop_keepers(g))
+            continue;
         RLF_ASSERT(g->active.count > 1); /* one sequence always fits */
         preempt_last(g);
         if (i == g->active.count)
@@ -565,6 +616,25 @@ by_row(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
+/* A complete sequence gives up its pages, unless others wait for its prompt
+ * (a response of one token is over before they can be let in). */
+static void
+leave(rlf_generation *g, uint32_t index)
+{
+    sequence *s = &g->sequences.data[index];
+    group *p = &g->groups.data[s->group];
+    p->n_active--;
+    if (p->n_waiting && p->keeper == NOBODY && p->n_prompt > 1) {
+        p->keeper = index;
+        RLF_PUSH(&g->keepers, index);
+        while (s->n_pages > pages_for(g, p->n_prompt))
+            rlf_kv_drop(g->kv, s->pages[--s->n_pages]);
+    } else {
+        drop_pages(g, s);
+    }
+    RLF_PUSH(&g->complete, s->row);
+}
+
 /* Take in what was sampled; complete sequences leave the batch. */
 static void
 take_samples(rlf_generation *g)
@@ -589,9 +659,7 @@ take_samples(rlf_generation *g)
             g->active.data[kept++] = index;
             continue;
         }
-        drop_pages(g, s);
-        g->groups.data[s->group].n_active--;
-        RLF_PUSH(&g->complete, s->row);
+        leave(g, index);
     }
     g->active.count = kept;
     if (g->complete.count > 1)

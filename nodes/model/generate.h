@@ -3,7 +3,8 @@
  * Prompts are added at any time; each step() is one pass of the transformer
  * that gives every active sequence one more token (or a piece of its prefill)
  * and reports the sequences that are complete. Samples of one prompt share the
- * pages that its tokens fill. When pages run out the sequence added last gives
+ * pages that its tokens fill; one that is complete keeps them for those that
+ * wait, while there is room. When pages run out the sequence added last gives
  * up its own, waits, and is computed again from its tokens: it never fails.
  *
  * A token and its log-probability depend on its sequence, the weights and the

@@ -167,7 +167,8 @@ check_sampling(test_machine *t, const rlf_model *model, const uint32_t *ids,
     rlf_sampling_load load = {.groups = choose(seed, 1, 6),
                               .each = choose(seed, 1, 5),
                               .prompt = choose(seed, 1, 60),
-                              .response = choose(seed, 1, 60),
+                              .response =
+                                  choose(seed, 0, 2) ? choose(seed, 1, 60) : 1,
                               .tokens = 512,
                               .active = 64};
     rlf_pass_options options = {.tokens = (int)load.tokens};

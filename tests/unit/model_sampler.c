@@ -276,6 +276,42 @@ test_trial(uint64_t seed, uint32_t samples, rlf_generation_counts *all)
                      : "the trainer's bits without gradients");
 }
 
+/* Responses of one token are over in the step that computes their prompt; the
+ * other samples share it nevertheless. */
+static void
+test_single(void)
+{
+    static response want[24], got[24];
+    static prompts p = {
+        .n_groups = 3, .per_group = 8, .longest = 40, .length = {1, 17, 40}};
+    uint64_t seed = 77;
+    rlf_model_config config = random_config(&seed);
+    for (uint32_t i = 0; i < 3; i++)
+        for (uint32_t k = 0; k < p.length[i]; k++)
+            p.ids[i][k] = choose(&seed, 0, (uint32_t)config.vocab - 1);
+    rlf_generation_options o = {
+        .max_new = 1,
+        .key = {.seed = 5, .purpose = RLF_PURPOSE_SAMPLE, .site = 1}};
+    setting plain = {1, 64, -1, 4096, 0, true};
+    sample(&config, seed, &p, &o, &plain, want);
+    const setting settings[] = {
+        {1, 16, -1, 4096, 0, false}, /* all at once */
+        {2, 16, -1, 20, 2, false},
+        {1, 16, 1, 4096, 0, false}, /* no room to keep a prompt for long */
+    };
+    for (size_t i = 0; i < RLF_COUNT(settings); i++) {
+        rlf_generation_counts c =
+            sample(&config, seed, &p, &o, &settings[i], got);
+        is_int(responses_differ(want, got, 24), 0,
+               "responses of one token: the same tokens and bits");
+        if (settings[i].spare_pages < 0)
+            is_int((int64_t)c.shared, 7 * (0 + 16 + 39),
+                   "... and each prompt is computed once");
+        if (i == 0)
+            is_int((int64_t)c.steps, 2, "... in two steps");
+    }
+}
+
 int
 main(void)
 {
@@ -283,6 +319,7 @@ main(void)
     rlf_generation_counts all = {0};
     for (uint32_t i = 0; i < (quick() ? 6 : RLF_COUNT(samples)); i++)
         test_trial(1000 + i, samples[i], &all);
+    test_single();
     ok(all.preempted > 0, "some samples were preempted (%llu)",
        (unsigned long long)all.preempted);
     ok(all.shared > 0, "some prompts were shared (%llu of %llu tokens)",
