@@ -1,8 +1,10 @@
 /* Which rank computes what, and what has to be moved before: control.h. */
 #include "engine/order/control.h"
 
+#include "engine/base/hash.h"
 #include "engine/base/vec.h"
 #include "engine/graph/class.h"
+#include "engine/plan/edge.h"
 
 /* A set of ranks: n_words words of bits. */
 typedef uint64_t word;
@@ -44,7 +46,9 @@ struct rlf_control {
     rlf_order *order;
     rlf_arena *arena; /* of one step */
     int n_ranks, n_words;
-    replica **replicas; /* per node: dp of them */
+    rlf_arena *lasting;
+    replica **replicas; /* per node: dp of them, or NULL until they are needed;
+                           in `lasting` */
     RLF_VEC(track *) tracks;
     RLF_VEC(rlf_post *) posts; /* not yet given out, from `next` on */
     size_t next;
@@ -75,18 +79,16 @@ put(word *set, int rank)
 static replica *
 replicas_of(const rlf_layout *layout, rlf_arena *arena)
 {
+    int size = layout->tp * layout->pp;
     replica *list = RLF_NEW_ARRAY(arena, replica, layout->dp);
-    for (int d = 0; d < layout->dp; d++) {
-        int *ranks = RLF_NEW_ARRAY(arena, int, layout->tp * layout->pp);
-        list[d].ranks = ranks;
-        for (int i = 0; i < layout->n_ranks; i++) {
-            rlf_coordinates at = rlf_layout_find(layout, layout->ranks[i]);
-            if (at.dp != d)
-                continue;
-            ranks[list[d].n++] = layout->ranks[i];
-            if (at.tp == 0 && at.pp == layout->pp - 1)
-                list[d].leader = layout->ranks[i];
-        }
+    int *ranks = RLF_NEW_ARRAY(arena, int, layout->n_ranks);
+    for (int i = 0; i < layout->n_ranks; i++) {
+        rlf_coordinates at = rlf_layout_at(layout, i);
+        replica *r = &list[at.dp];
+        ranks[at.dp * size + r->n++] = layout->ranks[i];
+        r->ranks = ranks + at.dp * size;
+        if (at.tp == 0 && at.pp == layout->pp - 1)
+            r->leader = layout->ranks[i];
     }
     return list;
 }
@@ -99,6 +101,9 @@ rlf_control_new(const rlf_plan *plan, rlf_policy policy)
     c->shown = policy.shown;
     c->order = rlf_order_new(plan->graph, policy);
     c->arena = rlf_arena_new();
+    c->lasting = rlf_arena_new();
+    c->replicas =
+        RLF_NEW_ARRAY(c->lasting, replica *, plan->graph->nodes.count);
     c->n_ranks = plan->ranks;
     c->n_words = (plan->ranks + BITS - 1) / BITS;
     return c;
@@ -114,6 +119,7 @@ rlf_control_free(rlf_control *c)
     RLF_VEC_FREE(&c->posts);
     RLF_VEC_FREE(&c->actives);
     rlf_arena_free(c->arena);
+    rlf_arena_free(c->lasting);
     free(c);
 }
 
@@ -122,8 +128,6 @@ rlf_control_begin(rlf_control *c)
 {
     rlf_arena_reset(c->arena);
     rlf_order_begin(c->order);
-    c->replicas =
-        RLF_NEW_ARRAY(c->arena, replica *, c->plan->graph->nodes.count);
     c->tracks.count = c->posts.count = c->actives.count = 0;
     c->next = 0;
     c->open_replicas = 0;
@@ -153,7 +157,7 @@ replicas(rlf_control *c, const rlf_node *node)
 {
     replica **list = &c->replicas[node->id];
     if (!*list)
-        *list = replicas_of(&place_of(c, node)->layout, c->arena);
+        *list = replicas_of(&place_of(c, node)->layout, c->lasting);
     return *list;
 }
 
@@ -244,96 +248,123 @@ await(rlf_control *c, const rlf_post *post)
 
 /* ---- edges ---- */
 
-/* Rows from rank to rank while an edge is put together. */
-typedef struct flow {
-    int from, to;
-    RLF_VEC(uint32_t) rows;
-} flow;
-typedef struct edge {
-    RLF_VEC(flow) flows;
-    uint32_t *load; /* per rank: rows it sends */
-    word *had;      /* scratch: who had a row before */
-} edge;
+/* Who has the rows of an instance: a part for every set of ranks that has some
+ * of them. */
+typedef struct holders {
+    rlf_parts shown;
+    const word **set; /* per part */
+    int *part;        /* per row */
+    int *slot;        /* hash table of parts, + 1; n_slots, a power of two */
+    size_t n_slots;
+} holders;
 
+/* The part of a row that these ranks have. */
 static int
-lightest_source(const rlf_control *c, const edge *e, const word *have)
+part_of_set(const rlf_control *c, holders *h, const word *set)
 {
-    int best = -1;
-    for (int r = 0; r < c->n_ranks; r++)
-        if (has(have, r) && (best < 0 || e->load[r] < e->load[best]))
-            best = r;
-    return best;
-}
-
-static void
-add_row(rlf_control *c, edge *e, int from, int to, uint32_t row)
-{
-    size_t i = 0;
-    while (i < e->flows.count &&
-           (e->flows.data[i].from != from || e->flows.data[i].to != to))
-        i++;
-    if (i == e->flows.count)
-        RLF_PUSH_IN(c->arena, &e->flows, (flow){.from = from, .to = to});
-    RLF_PUSH_IN(c->arena, &e->flows.data[i].rows, row);
-    e->load[from]++;
-}
-
-/* See that the ranks `to` have this row. Sources are chosen among those that
- * had it before the edge, so that nothing is forwarded within it. */
-static void
-bring(rlf_control *c, edge *e, track *t, uint32_t row, const int *to, int n_to)
-{
-    word *have = t->have + (size_t)row * (size_t)c->n_words;
-    memcpy(e->had, have, sizeof(word) * (size_t)c->n_words);
-    for (int i = 0; i < n_to; i++) {
-        if (has(have, to[i]))
-            continue;
-        int from = lightest_source(c, e, e->had);
-        RLF_ASSERT(from >= 0);
-        add_row(c, e, from, to[i], row);
-        put(have, to[i]);
+    size_t bytes = sizeof(word) * (size_t)c->n_words;
+    size_t i = rlf_hash_mix(rlf_hash(RLF_HASH_INIT, set, bytes));
+    for (;; i++) {
+        int *slot = &h->slot[i & (h->n_slots - 1)];
+        if (!*slot) {
+            h->set[h->shown.count] = set;
+            *slot = ++h->shown.count;
+        }
+        if (memcmp(h->set[*slot - 1], set, bytes) == 0)
+            return *slot - 1;
     }
 }
 
 static void
-post_edge(rlf_control *c, int instance, const edge *e)
+list_ranks(const rlf_control *c, holders *h)
 {
-    if (!e->flows.count)
+    int parts = h->shown.count;
+    int *first = RLF_NEW_ARRAY(c->arena, int, parts + 1);
+    int *list = RLF_NEW_ARRAY(c->arena, int, parts * c->n_ranks + 1);
+    for (int k = 0; k < parts; k++) {
+        first[k + 1] = first[k];
+        for (int r = 0; r < c->n_ranks; r++)
+            if (has(h->set[k], r))
+                list[first[k + 1]++] = r;
+    }
+    h->shown.first = first;
+    h->shown.list = list;
+}
+
+static word *
+ranks_with(const rlf_control *c, const track *t, uint32_t row)
+{
+    return t->have + (size_t)row * (size_t)c->n_words;
+}
+
+/* Row i of `rows`; NULL: row i. */
+static uint32_t
+nth(const uint32_t *rows, int64_t i)
+{
+    return rows ? rows[i] : (uint32_t)i;
+}
+
+static holders
+holders_of(const rlf_control *c, const track *t, const uint32_t *rows,
+           uint32_t n)
+{
+    holders h = {.n_slots = 2};
+    while (h.n_slots < 2 * (size_t)n)
+        h.n_slots *= 2;
+    h.slot = RLF_NEW_ARRAY(c->arena, int, h.n_slots);
+    h.set = RLF_NEW_ARRAY(c->arena, const word *, n + 1);
+    h.part = RLF_NEW_ARRAY(c->arena, int, n + 1);
+    for (uint32_t i = 0; i < n; i++)
+        h.part[i] = part_of_set(c, &h, ranks_with(c, t, nth(rows, i)));
+    list_ranks(c, &h);
+    h.shown.part = h.part;
+    return h;
+}
+
+/* See that the ranks of the i-th row's part of `need` have row nth(rows, i) of
+ * instance `of`, for what `reader` does with it. */
+static void
+bring(rlf_control *c, int of, int reader, const uint32_t *rows, uint32_t n,
+      const rlf_parts *need)
+{
+    const track *t = track_of(c, of);
+    holders h = holders_of(c, t, rows, n);
+    rlf_edge e;
+    rlf_edge_between(&h.shown, need, n, NULL, NULL, c->arena, &e);
+    if (!e.count)
         return;
-    rlf_move *moves = RLF_NEW_ARRAY(c->arena, rlf_move, e->flows.count);
-    bool rows = instance_of(c, instance)->node->rows >= 0;
-    for (size_t i = 0; i < e->flows.count; i++) {
-        const flow *f = &e->flows.data[i];
-        moves[i] = (rlf_move){.from = f->from,
-                              .to = f->to,
-                              .rows = rows ? f->rows.data : NULL,
-                              .n_rows = (uint32_t)f->rows.count};
+    rlf_move *moves = RLF_NEW_ARRAY(c->arena, rlf_move, e.count);
+    for (int i = 0; i < e.count; i++) {
+        const rlf_transfer *x = &e.list[i];
+        uint32_t *list = RLF_NEW_ARRAY(c->arena, uint32_t, x->n_rows);
+        for (int64_t k = 0; k < x->n_rows; k++) {
+            list[k] = nth(rows, x->rows[k]);
+            put(ranks_with(c, t, list[k]), x->to);
+        }
+        bool whole = instance_of(c, of)->node->rows < 0;
+        moves[i] = (rlf_move){.from = x->from,
+                              .to = x->to,
+                              .rows = whole ? NULL : list,
+                              .n_rows = (uint32_t)x->n_rows};
     }
-    rlf_post *post = add_post(c, RLF_POST_EDGE, instance);
+    rlf_post *post = add_post(c, RLF_POST_EDGE, of);
+    post->reader = reader;
     post->moves = moves;
-    post->n_moves = (int)e->flows.count;
+    post->n_moves = e.count;
 }
 
-static edge
-new_edge(rlf_control *c)
-{
-    return (edge){.load = RLF_NEW_ARRAY(c->arena, uint32_t, c->n_ranks),
-                  .had = RLF_NEW_ARRAY(c->arena, word, c->n_words)};
-}
-
-/* The ranks `to` need all of this instance. */
+/* The ranks `to` need all of instance `from`. */
 static void
-bring_all(rlf_control *c, int from, const int *to, int n_to)
+bring_all(rlf_control *c, int from, int reader, const int *to, int n_to)
 {
     track *t = track_of(c, from);
     if (t->everywhere)
         return;
-    edge e = new_edge(c);
     bool rows = instance_of(c, from)->node->rows >= 0;
     uint32_t n = rows ? t->n_rows : 1;
-    for (uint32_t row = 0; row < n; row++)
-        bring(c, &e, t, row, to, n_to);
-    post_edge(c, from, &e);
+    const int first[] = {0, n_to};
+    bring(c, from, reader, NULL, n,
+          &(rlf_parts){.count = 1, .first = first, .list = to});
     t->everywhere = n_to == c->n_ranks && (!rows || t->n_done == n);
 }
 
@@ -350,7 +381,7 @@ bring_inputs(rlf_control *c, int of, const int *to, int n_to)
 {
     const rlf_instance *in = instance_of(c, of);
     for (int i = 0, from; (from = next_input(c, in, &i)) >= 0;)
-        bring_all(c, from, to, n_to);
+        bring_all(c, from, of, to, n_to);
 }
 
 /* ---- who computes ---- */
@@ -448,19 +479,37 @@ bring_rows(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
     const rlf_instance *in = instance_of(c, instance);
     const rlf_layout *l = &place_of(c, in->node)->layout;
     const replica *r = replicas(c, in->node);
+    int *first = RLF_NEW_ARRAY(c->arena, int, l->dp + 1);
+    for (int d = 0; d < l->dp; d++)
+        first[d + 1] = first[d] + r[d].n;
+    const rlf_parts need = {
+        .count = l->dp, .first = first, .list = r->ranks, .part = to};
     for (int i = 0, from; (from = next_input(c, in, &i)) >= 0;) {
-        track *t = track_of(c, from);
-        if (t->everywhere)
+        if (track_of(c, from)->everywhere)
             continue;
-        if (!aligned(c, in->node, from)) {
-            bring_all(c, from, l->ranks, l->n_ranks);
-            continue;
-        }
-        edge e = new_edge(c);
-        for (uint32_t k = 0; k < n; k++)
-            bring(c, &e, t, rows[k], r[to[k]].ranks, r[to[k]].n);
-        post_edge(c, from, &e);
+        if (aligned(c, in->node, from))
+            bring(c, from, instance, rows, n, &need);
+        else
+            bring_all(c, from, instance, l->ranks, l->n_ranks);
     }
+}
+
+/* The rows of each of `dp` parts, one part behind another; their ends, of one
+ * part at end[d + 1]. */
+static const uint32_t *
+sort_rows(rlf_control *c, int dp, const uint32_t *rows, uint32_t n,
+          const int *to, uint32_t **end)
+{
+    uint32_t *sorted = RLF_NEW_ARRAY(c->arena, uint32_t, n + 1);
+    uint32_t *at = RLF_NEW_ARRAY(c->arena, uint32_t, dp + 2);
+    for (uint32_t k = 0; k < n; k++)
+        at[to[k] + 2]++;
+    for (int d = 2; d < dp + 2; d++)
+        at[d] += at[d - 1];
+    for (uint32_t k = 0; k < n; k++)
+        sorted[at[to[k] + 1]++] = rows[k];
+    *end = at;
+    return sorted;
 }
 
 static void
@@ -472,16 +521,15 @@ post_shares(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
     const replica *r = replicas(c, node);
     rlf_share *shares = RLF_NEW_ARRAY(c->arena, rlf_share, l->n_ranks);
     int n_shares = 0;
+    uint32_t *end;
+    const uint32_t *sorted = sort_rows(c, l->dp, rows, n, to, &end);
     for (int d = 0; d < l->dp; d++) {
-        uint32_t *own = RLF_NEW_ARRAY(c->arena, uint32_t, n ? n : 1), count = 0;
-        for (uint32_t k = 0; k < n; k++)
-            if (to[k] == d)
-                own[count++] = rows[k];
+        uint32_t count = end[d + 1] - end[d];
         for (int i = 0; i < r[d].n && count; i++)
             shares[n_shares++] =
                 (rlf_share){.rank = r[d].ranks[i],
                             .reports = r[d].ranks[i] == r[d].leader,
-                            .rows = own,
+                            .rows = sorted + end[d],
                             .n_rows = count};
     }
     rlf_post *post = add_post(c, RLF_POST_RUN, instance);
@@ -589,14 +637,14 @@ static void
 bring_shown(rlf_control *c)
 {
     for (size_t i = 0; i < c->tracks.count; i++) {
-        track *t = c->tracks.data[i];
+        const track *t = c->tracks.data[i];
         const rlf_node *node = instance_of(c, (int)i)->node;
         if (!t->opened || t->everywhere || node->region != 0)
             continue;
-        edge e = new_edge(c);
-        for (uint32_t row = 0; row < t->n_rows && row < c->shown; row++)
-            bring(c, &e, t, row, (const int[]){0}, 1);
-        post_edge(c, (int)i, &e);
+        uint32_t n = t->n_rows < c->shown ? t->n_rows : c->shown;
+        bring(c, (int)i, -1, NULL, n,
+              &(rlf_parts){
+                  .count = 1, .first = (int[]){0, 1}, .list = (int[]){0}});
     }
 }
 

@@ -54,9 +54,10 @@ typedef struct rlf_post {
                            all while a replica of several ranks generates */
     const rlf_share *shares;
     int n_shares;
-    const rlf_move *moves;
+    const rlf_move *moves; /* EDGE: by (to, first row) */
     int n_moves;
-} rlf_post; /* good until the next step begins */
+    int reader; /* EDGE: the instance that needs them; -1: what is shown */
+} rlf_post;     /* good until the next step begins */
 
 typedef enum rlf_report_kind {
     RLF_REPORT_OPENED, /* by rank 0, of an OPEN */

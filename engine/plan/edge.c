@@ -39,12 +39,6 @@ part_of(const rlf_side *side, int64_t n, int64_t row)
     return rlf_range_owner(n, part_count(side), row);
 }
 
-/* Who has which part: the places of part k are list[first[k]] up to
- * list[first[k + 1]]. A place has one part, or none (-1). */
-typedef struct members {
-    int *first, *list, *part;
-} members;
-
 /* The part of the rank at `place`, -1 if it has none. */
 static int
 part_at(const rlf_side *side, int place)
@@ -58,51 +52,43 @@ part_at(const rlf_side *side, int place)
                                        : place;
 }
 
-static members
-find_members(const rlf_side *side)
+/* The ranks of each part, by place; and the part of each row. */
+typedef struct side_parts {
+    rlf_parts shown;
+    int *first, *list, *part;
+} side_parts;
+
+static side_parts
+open_parts(const rlf_side *side, int64_t n)
 {
-    int parts = part_count(side), n = side->layout->n_ranks;
-    members m = {.first = rlf_calloc((size_t)parts + 2, sizeof(int)),
-                 .list = rlf_malloc(sizeof(int) * (size_t)n),
-                 .part = rlf_malloc(sizeof(int) * (size_t)n)};
-    for (int i = 0; i < n; i++) {
-        m.part[i] = part_at(side, i);
-        m.first[m.part[i] + 2]++; /* two ahead; that of -1 is no part's */
+    int count = part_count(side), n_ranks = side->layout->n_ranks;
+    side_parts p = {.first = rlf_calloc((size_t)count + 2, sizeof(int)),
+                    .list = rlf_malloc(sizeof(int) * (size_t)n_ranks),
+                    .part = rlf_malloc(sizeof(int) * (size_t)(n + 1))};
+    for (int i = 0; i < n_ranks; i++)
+        p.first[part_at(side, i) +
+                2]++; /* two ahead; that of -1 is no part's */
+    p.first[1] = 0;
+    for (int k = 2; k <= count + 1; k++)
+        p.first[k] += p.first[k - 1];
+    for (int i = 0; i < n_ranks; i++) {
+        int part = part_at(side, i);
+        if (part >= 0)
+            p.list[p.first[part + 1]++] = side->layout->ranks[i];
     }
-    m.first[1] = 0;
-    for (int k = 2; k <= parts + 1; k++)
-        m.first[k] += m.first[k - 1];
-    for (int i = 0; i < n; i++)
-        if (m.part[i] >= 0)
-            m.list[m.first[m.part[i] + 1]++] = i;
-    return m;
+    for (int64_t row = 0; row < n; row++)
+        p.part[row] = part_of(side, n, row);
+    p.shown = (rlf_parts){
+        .count = count, .first = p.first, .list = p.list, .part = p.part};
+    return p;
 }
 
 static void
-free_members(members *m)
+close_parts(side_parts *p)
 {
-    free(m->first);
-    free(m->list);
-    free(m->part);
-}
-
-/* The place of each place's rank in the other layout, -1 if not there. */
-static int *
-places_in(const rlf_layout *other, const rlf_layout *layout)
-{
-    int world = 0;
-    for (int i = 0; i < other->n_ranks; i++)
-        world = other->ranks[i] >= world ? other->ranks[i] + 1 : world;
-    int *place = rlf_malloc(sizeof *place * (size_t)(world + 1));
-    int *out = rlf_malloc(sizeof *out * (size_t)layout->n_ranks);
-    for (int i = 0; i < world; i++)
-        place[i] = -1;
-    for (int i = 0; i < other->n_ranks; i++)
-        place[other->ranks[i]] = i;
-    for (int i = 0; i < layout->n_ranks; i++)
-        out[i] = layout->ranks[i] < world ? place[layout->ranks[i]] : -1;
-    free(place);
-    return out;
+    free(p->first);
+    free(p->list);
+    free(p->part);
 }
 
 const char *
@@ -128,21 +114,29 @@ rlf_side_protocol(const rlf_side *side)
 /* Messages without sources */
 
 typedef struct maker {
-    const rlf_side *have, *need;
-    members holders, receivers;
-    int *place; /* by place of need: that in have */
+    const rlf_parts *have, *need;
+    int *has_part; /* per rank: the last part of `have` seen with it, + 1 */
     messages list;
 } maker;
+
+static int
+ranks_above(const rlf_parts *parts, int n)
+{
+    for (int i = 0; i < parts->first[parts->count]; i++)
+        n = parts->list[i] >= n ? parts->list[i] + 1 : n;
+    return n;
+}
 
 /* One message for each rank that needs the bucket's rows and has them not. */
 static void
 add_bucket(maker *m, int have_part, int need_part, rlf_transfer transfer)
 {
-    const members *r = &m->receivers;
-    for (int i = r->first[need_part]; i < r->first[need_part + 1]; i++) {
-        int there = m->place[r->list[i]];
-        transfer.to = m->need->layout->ranks[r->list[i]];
-        if (there < 0 || m->holders.part[there] != have_part)
+    const rlf_parts *have = m->have, *need = m->need;
+    for (int i = have->first[have_part]; i < have->first[have_part + 1]; i++)
+        m->has_part[have->list[i]] = have_part + 1;
+    for (int i = need->first[need_part]; i < need->first[need_part + 1]; i++) {
+        transfer.to = need->list[i];
+        if (m->has_part[transfer.to] != have_part + 1)
             RLF_PUSH(&m->list, (message){transfer, have_part});
     }
 }
@@ -151,12 +145,13 @@ add_bucket(maker *m, int have_part, int need_part, rlf_transfer transfer)
 static void
 collect(maker *m, int64_t n, const int64_t *bytes, rlf_arena *arena)
 {
-    const rlf_side *have = m->have, *need = m->need;
-    int64_t parts = part_count(need), buckets = part_count(have) * parts;
+    const rlf_parts *have = m->have, *need = m->need;
+    int64_t parts = need->count, buckets = have->count * parts;
     int64_t *start = rlf_calloc((size_t)buckets + 1, sizeof *start);
     int64_t *size = rlf_calloc((size_t)buckets, sizeof *size);
     int64_t *rows = RLF_NEW_ARRAY(arena, int64_t, n);
-#define BUCKET(row) (part_of(have, n, row) * parts + part_of(need, n, row))
+#define PART(side, row) ((side)->part ? (side)->part[row] : 0)
+#define BUCKET(row) (PART(have, row) * parts + PART(need, row))
     for (int64_t i = 0; i < n; i++)
         start[BUCKET(i) + 1]++;
     for (int64_t b = 0; b < buckets; b++)
@@ -167,6 +162,7 @@ collect(maker *m, int64_t n, const int64_t *bytes, rlf_arena *arena)
         size[b] += bytes ? bytes[i] : 1;
     }
 #undef BUCKET
+#undef PART
     for (int64_t b = 0, first = 0; b < buckets; first = start[b++])
         if (start[b] > first)
             add_bucket(m, (int)(b / parts), (int)(b % parts),
@@ -201,21 +197,20 @@ by_receiver(const void *a, const void *b)
 }
 
 /* The rank with the least to send among those that have the rows, on the
- * receiver's machine if any is there. Returns its place. */
+ * receiver's machine if any is there. */
 static int
 choose_source(const maker *m, const message *x, const int *machine,
               const int64_t *load)
 {
-    const int *ranks = m->have->layout->ranks;
-    const int *list = m->holders.list, *first = m->holders.first + x->have_part;
+    const int *first = m->have->first + x->have_part;
     int best = -1;
     bool best_near = false;
     for (int k = first[0]; k < first[1]; k++) {
-        int i = list[k];
-        bool near = machine && machine[ranks[i]] == machine[x->transfer.to];
+        int rank = m->have->list[k];
+        bool near = machine && machine[rank] == machine[x->transfer.to];
         if (best < 0 || near > best_near ||
-            (near == best_near && load[i] < load[best])) {
-            best = i;
+            (near == best_near && load[rank] < load[best])) {
+            best = rank;
             best_near = near;
         }
     }
@@ -224,33 +219,40 @@ choose_source(const maker *m, const message *x, const int *machine,
 }
 
 void
-rlf_edge_make(const rlf_side *have, const rlf_side *need, int64_t n,
-              const int64_t *bytes, const int *machine, rlf_arena *arena,
-              rlf_edge *out)
+rlf_edge_between(const rlf_parts *have, const rlf_parts *need, int64_t n,
+                 const int64_t *bytes, const int *machine, rlf_arena *arena,
+                 rlf_edge *out)
 {
-    maker m = {.have = have,
-               .need = need,
-               .holders = find_members(have),
-               .receivers = find_members(need),
-               .place = places_in(have->layout, need->layout)};
-    int64_t *load = rlf_calloc((size_t)have->layout->n_ranks, sizeof *load);
+    maker m = {.have = have, .need = need};
+    size_t n_ranks = (size_t)ranks_above(need, ranks_above(have, 1));
+    m.has_part = rlf_calloc(n_ranks, sizeof *m.has_part);
+    int64_t *load = rlf_calloc(n_ranks, sizeof *load);
     collect(&m, n, bytes, arena);
     if (m.list.count)
         qsort(m.list.data, m.list.count, sizeof *m.list.data, largest_first);
     out->count = (int)m.list.count;
     out->list = RLF_NEW_ARRAY(arena, rlf_transfer, m.list.count);
     for (int i = 0; i < out->count; i++) {
-        int place = choose_source(&m, &m.list.data[i], machine, load);
-        out->list[i] = m.list.data[i].transfer;
-        out->list[i].from = have->layout->ranks[place];
-        load[place] += out->list[i].bytes;
+        rlf_transfer *t = &out->list[i];
+        *t = m.list.data[i].transfer;
+        t->from = choose_source(&m, &m.list.data[i], machine, load);
+        load[t->from] += t->bytes;
     }
     qsort(out->list, (size_t)out->count, sizeof *out->list, by_receiver);
     RLF_VEC_FREE(&m.list);
-    free_members(&m.holders);
-    free_members(&m.receivers);
-    free(m.place);
+    free(m.has_part);
     free(load);
+}
+
+void
+rlf_edge_make(const rlf_side *have, const rlf_side *need, int64_t n,
+              const int64_t *bytes, const int *machine, rlf_arena *arena,
+              rlf_edge *out)
+{
+    side_parts from = open_parts(have, n), to = open_parts(need, n);
+    rlf_edge_between(&from.shown, &to.shown, n, bytes, machine, arena, out);
+    close_parts(&from);
+    close_parts(&to);
 }
 
 void

@@ -28,6 +28,15 @@ typedef struct rlf_side {
                       * in order. With lanes: rlf_lane_owner of its lane */
 } rlf_side;
 
+/* A side said outright: the rows of part k are with (or for) the ranks
+ * list[first[k]] up to list[first[k + 1]]. */
+typedef struct rlf_parts {
+    int count;
+    const int *first; /* count + 1 */
+    const int *list;
+    const int *part; /* per row; NULL: all are of part 0 */
+} rlf_parts;
+
 /* One message. */
 typedef struct rlf_transfer {
     int from, to; /* ranks, never equal */
@@ -47,6 +56,10 @@ typedef struct rlf_edge {
 void rlf_edge_make(const rlf_side *have, const rlf_side *need, int64_t n,
                    const int64_t *bytes, const int *machine, rlf_arena *arena,
                    rlf_edge *out);
+/* The same between parts. A rank may be in several. */
+void rlf_edge_between(const rlf_parts *have, const rlf_parts *need, int64_t n,
+                      const int64_t *bytes, const int *machine,
+                      rlf_arena *arena, rlf_edge *out);
 /* Bytes that one rank sends and receives. */
 void rlf_edge_load(const rlf_edge *edge, int rank, int64_t *sent,
                    int64_t *received);
