@@ -16,8 +16,9 @@
 #include <unistd.h>
 
 /* Rows that make a generation yield to what waits for them. On one rank there
- * is nothing to overlap with, so pieces are large. */
-enum { PIECE = 256, SAMPLES = 16 };
+ * is nothing to overlap with, so pieces are large; ranks that have done their
+ * share go on with what is complete while others still generate. */
+enum { PIECE = 256, PIECE_OF_MANY = 8, PARTS_OF_MANY = 8, SAMPLES = 16 };
 
 static void
 log_to_stderr(void *arg, rlf_log_level level, const char *line)
@@ -253,13 +254,16 @@ open_run(rlf_session *s, rlf_err *err)
             rlf_trace_open(s->options.trace, rlf_clock_now(), err, &s->trace));
     if (s->options.directory)
         RLF_TRY(rlf_rundir_open(s, err));
+    bool many = s->options.ranks > 1;
     const rlf_run_options run = {
         .seed = s->options.seed,
         .threads = s->options.threads,
         .isa = s->options.isa,
         .memory = s->options.memory,
         .dry = s->options.dry,
-        .policy = {.piece = PIECE, .shown = s->options.samples},
+        .policy = {.piece = many ? PIECE_OF_MANY : PIECE,
+                   .parts = many ? PARTS_OF_MANY : 0,
+                   .shown = s->options.samples},
         .directory = s->options.directory,
         .log = &s->log,
         .trace = s->trace};

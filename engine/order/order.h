@@ -87,6 +87,7 @@ typedef struct rlf_order_event {
 typedef struct rlf_policy {
     uint32_t piece; /* rows that make a generation in flight yield; 0: it
                        never does, pieces run when it is over */
+    uint32_t parts; /* and at least one of so many parts of all its rows */
     uint32_t shown; /* of many ranks: so many rows of what the flow generated
                        and named must be on rank 0 when a step ends */
 } rlf_policy;

@@ -83,17 +83,27 @@ is_streaming(const rlf_node *node)
     return node->class->sampled;
 }
 
+/* The rows that are worth a piece while `stream` is still at work. */
+static uint32_t
+worth(const rlf_order *order, const instance *stream)
+{
+    const rlf_policy *p = &order->policy;
+    uint32_t part = p->parts ? stream->n_rows / p->parts : 0;
+    return part > p->piece ? part : p->piece;
+}
+
 /* A piece of `in` while a producer is still at work. */
 static bool
 run_piece(rlf_order *order, int index, const instance *stream,
           rlf_order_command *out)
 {
     instance *in = order->instances.data[index];
-    if (!order->policy.piece || stream->n_ready < order->policy.piece)
+    uint32_t least = worth(order, stream);
+    if (!order->policy.piece || stream->n_ready < least)
         return false;
     uint32_t *rows = RLF_NEW_ARRAY(order->arena, uint32_t, stream->n_rows);
     uint32_t n = piece(order, in, stream, rows);
-    if (n < order->policy.piece)
+    if (n < least)
         return false;
     if (!in->taken)
         in->taken = RLF_NEW_ARRAY(order->arena, bool, stream->n_rows);
@@ -111,8 +121,7 @@ static bool
 run_rest(rlf_order *order, int index, rlf_order_command *out)
 {
     instance *in = order->instances.data[index];
-    if (in->all ||
-        (in->started && (!in->opened || in->n_taken == in->n_rows)))
+    if (in->all || (in->started && (!in->opened || in->n_taken == in->n_rows)))
         return false;
     *out = (rlf_order_command){.kind = RLF_DO_RUN, .instance = index};
     if (in->started) {
