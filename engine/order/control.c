@@ -38,6 +38,7 @@ typedef struct active {
     int n_shares;
     bool *reported; /* per share; of END per rank */
     int left;
+    bool told; /* order counts on it already */
 } active;
 
 struct rlf_control {
@@ -230,7 +231,7 @@ add_post(rlf_control *c, rlf_post_kind kind, int instance)
     return post;
 }
 
-static void
+static active *
 await(rlf_control *c, const rlf_post *post)
 {
     active a = {.n = post->n,
@@ -244,6 +245,7 @@ await(rlf_control *c, const rlf_post *post)
     for (int i = 0; i < post->n_shares; i++)
         a.left += post->shares[i].reports;
     RLF_PUSH(&c->actives, a);
+    return &c->actives.data[c->actives.count - 1];
 }
 
 /* ---- edges ---- */
@@ -384,10 +386,76 @@ bring_inputs(rlf_control *c, int of, const int *to, int n_to)
         bring_all(c, from, of, to, n_to);
 }
 
+/* ---- what is done ---- */
+
+static void
+tell_done(rlf_control *c, int instance, const rlf_report *report)
+{
+    rlf_order_event event = {
+        .kind = RLF_EVENT_DONE, .instance = instance, .branch = -1};
+    if (report) {
+        event.count = report->count;
+        event.branch = report->branch;
+        event.leave = report->leave;
+    }
+    rlf_order_tell(c->order, &event);
+}
+
+/* Rows that a share's ranks have from now on. */
+static void
+note_rows(rlf_control *c, const active *a, const rlf_share *by,
+          const uint32_t *rows, uint32_t n)
+{
+    track *t = track_of(c, a->instance);
+    for (uint32_t k = 0; k < n; k++)
+        for (int i = 0; i < a->n_shares; i++)
+            if (a->shares[i].rows == by->rows)
+                put(t->have + (size_t)rows[k] * (size_t)c->n_words,
+                    a->shares[i].rank);
+    t->n_done += n;
+    if (n)
+        rlf_order_tell(c->order, &(rlf_order_event){.kind = RLF_EVENT_ROWS,
+                                                    .instance = a->instance,
+                                                    .rows = rows,
+                                                    .n_rows = n});
+}
+
+/* What is computed together is on every rank of the layout. */
+static void
+done_together(rlf_control *c, const active *a, const rlf_report *report)
+{
+    track *t = track_of(c, a->instance);
+    t->everywhere = a->n_shares == c->n_ranks;
+    if (!t->everywhere) {
+        t->have = RLF_NEW_ARRAY(c->arena, word, c->n_words);
+        for (int i = 0; i < a->n_shares; i++)
+            put(t->have, a->shares[i].rank);
+    }
+    tell_done(c, a->instance, report);
+}
+
 /* ---- who computes ---- */
 
+/* Does the run's course depend on what it reports? */
+static bool
+answers(const rlf_instance *in)
+{
+    switch (in->node->class->role) {
+    case RLF_ROLE_FOR:
+        return !in->loop;
+    case RLF_ROLE_IF:
+    case RLF_ROLE_EVERY:
+    case RLF_ROLE_BREAK:
+    case RLF_ROLE_COLLECT:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* All ranks of the layout, each everything. One report is enough: the others
- * do the same in their own time, before any later post. */
+ * do the same in their own time, before any later post. Unless it answers
+ * something, what follows need not wait for it: it is posted behind it. */
 static void
 run_together(rlf_control *c, int instance, uint32_t iteration)
 {
@@ -401,7 +469,11 @@ run_together(rlf_control *c, int instance, uint32_t iteration)
     post->iteration = iteration;
     post->shares = shares;
     post->n_shares = l->n_ranks;
-    await(c, post);
+    active *a = await(c, post);
+    if (answers(instance_of(c, instance)))
+        return;
+    a->told = true;
+    done_together(c, a, NULL);
 }
 
 static bool
@@ -535,20 +607,16 @@ post_shares(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
     rlf_post *post = add_post(c, RLF_POST_RUN, instance);
     post->shares = shares;
     post->n_shares = n_shares;
-    await(c, post);
-}
-
-static void
-tell_done(rlf_control *c, int instance, const rlf_report *report)
-{
-    rlf_order_event event = {
-        .kind = RLF_EVENT_DONE, .instance = instance, .branch = -1};
-    if (report) {
-        event.count = report->count;
-        event.branch = report->branch;
-        event.leave = report->leave;
-    }
-    rlf_order_tell(c->order, &event);
+    active *a = await(c, post);
+    if (node->class->sampled)
+        return;
+    a->told = true;
+    active copy = *a;
+    for (int i = 0; i < n_shares; i++)
+        if (shares[i].reports)
+            note_rows(c, &copy, &shares[i], shares[i].rows, shares[i].n_rows);
+    if (n && track_of(c, instance)->n_done == track_of(c, instance)->n_rows)
+        tell_done(c, instance, NULL);
 }
 
 /* `rows` NULL: all. The rows of the instance are known. */
@@ -682,25 +750,6 @@ rlf_control_next(rlf_control *c)
 
 /* ---- reports ---- */
 
-/* Rows that a share's ranks have from now on. */
-static void
-note_rows(rlf_control *c, const active *a, const rlf_share *by,
-          const uint32_t *rows, uint32_t n)
-{
-    track *t = track_of(c, a->instance);
-    for (uint32_t k = 0; k < n; k++)
-        for (int i = 0; i < a->n_shares; i++)
-            if (a->shares[i].rows == by->rows)
-                put(t->have + (size_t)rows[k] * (size_t)c->n_words,
-                    a->shares[i].rank);
-    t->n_done += n;
-    if (n)
-        rlf_order_tell(c->order, &(rlf_order_event){.kind = RLF_EVENT_ROWS,
-                                                    .instance = a->instance,
-                                                    .rows = rows,
-                                                    .n_rows = n});
-}
-
 static const rlf_share *
 share_of(const active *a, int rank)
 {
@@ -710,31 +759,14 @@ share_of(const active *a, int rank)
     return NULL;
 }
 
-/* What is computed together is on every rank of the layout. */
+/* A rank's share of a generation is complete; its rows were reported. */
 static void
-done_together(rlf_control *c, const active *a, const rlf_report *report)
-{
-    track *t = track_of(c, a->instance);
-    t->everywhere = a->n_shares == c->n_ranks;
-    if (!t->everywhere) {
-        t->have = RLF_NEW_ARRAY(c->arena, word, c->n_words);
-        for (int i = 0; i < a->n_shares; i++)
-            put(t->have, a->shares[i].rank);
-    }
-    tell_done(c, a->instance, report);
-}
-
-static void
-done_split(rlf_control *c, const active *a, const rlf_report *report)
+done_sampling(rlf_control *c, const active *a)
 {
     const track *t = track_of(c, a->instance);
-    const rlf_share *share = share_of(a, report->rank);
-    bool sampled = instance_of(c, a->instance)->node->class->sampled;
-    if (!sampled)
-        note_rows(c, a, share, share->rows, share->n_rows);
-    if (t->n_done != t->n_rows || (sampled && a->left > 1))
+    if (t->n_done != t->n_rows || a->left > 1)
         return;
-    if (sampled && replicas(c, instance_of(c, a->instance)->node)->n > 1)
+    if (replicas(c, instance_of(c, a->instance)->node)->n > 1)
         c->open_replicas--;
     tell_done(c, a->instance, NULL);
 }
@@ -762,8 +794,10 @@ done(rlf_control *c, const rlf_report *report)
         *a = c->actives.data[--c->actives.count];
     if (copy.instance < 0)
         c->ended = copy.left == 1;
+    else if (copy.told)
+        ; /* what follows it was posted behind it */
     else if (copy.shares->rows)
-        done_split(c, &copy, report);
+        done_sampling(c, &copy);
     else
         done_together(c, &copy, report);
 }

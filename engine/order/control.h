@@ -10,7 +10,9 @@
  * its posts in that order, and a post waits only for its own participants and
  * for smaller n; so the smallest unfinished one can always go on. Therefore a
  * rank's data is there for every later post once the piece that made it was
- * posted, and of the ranks that compute the same rows one report is enough.
+ * posted. What follows is posted behind it at once; only answers that decide
+ * the run's course, rows that a generation completes and the end of the step
+ * are waited for. Of the ranks that compute the same, one reports.
  *
  * The first post of an instance goes to every rank, which makes the outputs'
  * spaces: what rows there are is known everywhere, what they hold is not. */
