@@ -71,6 +71,23 @@ put_set(walk *w, int index, rlf_set_size size)
         values[set->tokens] = size.samples * size.response;
 }
 
+/* The longest prompt of a data set: that of what it is made of. */
+static double
+longest_prompt(const rlf_graph *graph, int data)
+{
+    const rlf_resource *r = &graph->resources.data[data];
+    double longest = -1;
+    if (r->source >= 0)
+        return longest_prompt(graph, r->source);
+    for (int i = 0; i < r->n_args; i++) {
+        if (r->args[i].kind != RLF_ARG_RESOURCE)
+            continue;
+        double one = longest_prompt(graph, r->args[i].resource);
+        longest = one > longest ? one : longest;
+    }
+    return longest >= 0 ? longest : option(graph, data, "max_prompt", INFINITY);
+}
+
 static void
 draw(walk *w, const rlf_node *node, int index)
 {
@@ -83,8 +100,7 @@ draw(walk *w, const rlf_node *node, int index)
     put_set(w, index,
             (rlf_set_size){.prompts = n,
                            .samples = n,
-                           .prompt = option(w->graph, node->receiver,
-                                            "max_prompt", INFINITY)});
+                           .prompt = longest_prompt(w->graph, node->receiver)});
 }
 
 static void
