@@ -244,6 +244,7 @@ options_of(const rlf_env *env, const rlf_resource *resource,
         .lanes = env->sums ? env->sums[index].lanes : 1,
         .group = mesh ? mesh->tp : NULL,
         .replicas = mesh && resource->trained ? mesh->dp : NULL,
+        .sliced = mesh && mesh->zero > 0,
     };
 }
 
@@ -550,7 +551,8 @@ weights_memory(const rlf_resource *resource, const rlf_model *m,
                                        .caps = &m->caps,
                                        .shards = m->table->cut.shards,
                                        .lanes = m->gradient.lanes,
-                                       .replicas = m->replicas};
+                                       .replicas = m->replicas,
+                                       .sliced = m->slices.n > 1};
     rlf_model_bytes b = rlf_model_count_bytes(m->table, m->kernels, &options);
     const rlf_memory_row rows[] = {
         {.purpose = "weights", .device = b.weights},
@@ -624,10 +626,12 @@ save(const rlf_env *env, const rlf_resource *resource, void *object,
     const char *dir = rlf_path_join(env->pool, directory, resource->name);
     const rlf_mesh *mesh =
         mesh_of(env, (int)(resource - env->graph->resources.data));
-    /* the first replica has it all */
-    if (mesh ? mesh->at.dp != 0 : env->rank != 0)
+    /* the first replica has it all, but for slices of moments */
+    bool first = mesh ? mesh->at.dp == 0 : env->rank == 0;
+    if (!first && (!mesh || mesh->at.dp < 0 || m->model->slices.n == 1))
         return RLF_OK;
-    RLF_TRY(rlf_weights_save(m->model, dir, err));
+    if (first)
+        RLF_TRY(rlf_weights_save(m->model, dir, err));
     return rlf_weights_save_state(
         m->model, state_path(env->pool, directory, resource->name), err);
 }

@@ -57,6 +57,7 @@ typedef union rlf_content {
  * ranks in the order of their coordinates; one of a single rank is NULL. */
 typedef struct rlf_mesh {
     rlf_layout layout;
+    int zero;              /* 1: its replicas share the optimizer's state */
     rlf_coordinates at;    /* -1s: the rank is not in it, the groups are NULL */
     struct rlf_group *tp;  /* same pipeline stage and replica */
     struct rlf_group *pp;  /* same slice in every stage */

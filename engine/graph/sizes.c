@@ -222,6 +222,9 @@ rlf_sizes_make(const rlf_graph *graph, const rlf_sizes_options *options,
     w.sizes.values = RLF_NEW_ARRAY(arena, double, domains);
     w.sizes.runs = RLF_NEW_ARRAY(arena, double, graph->nodes.count);
     w.sizes.values[0] = 1;
+    for (size_t i = 0; options->rows && i < graph->resources.count; i++)
+        if (graph->resources.data[i].kind == RLF_RESOURCE_DATA)
+            w.sizes.values[graph->resources.data[i].domain] = options->rows[i];
     walk_region(&w, 0, 1);
     for (size_t i = 0; i < domains; i++)
         rows_of(&w, (int)i);

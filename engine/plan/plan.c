@@ -76,9 +76,6 @@ not_yet(const rlf_place_row *row)
         return "the pipeline of a table's file (schedule:) cannot be run yet";
     if (row->pp > 1)
         return "layers are not split over ranks: pp: above 1 cannot run yet";
-    if (row->zero > 0 && row->dp > 1)
-        return "every rank keeps the whole optimizer state: zero: cannot run "
-               "yet";
     return NULL;
 }
 

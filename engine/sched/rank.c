@@ -43,10 +43,12 @@ group_of(rlf_rank *rank, const int *ranks, int n, rlf_group **out, rlf_err *err)
 }
 
 static rlf_status
-open_mesh(rlf_rank *rank, const rlf_layout *layout, rlf_mesh *mesh,
+open_mesh(rlf_rank *rank, const rlf_node_place *place, rlf_mesh *mesh,
           rlf_err *err)
 {
+    const rlf_layout *layout = &place->layout;
     *mesh = (rlf_mesh){.layout = *layout,
+                       .zero = place->zero,
                        .at = rlf_layout_find(layout, rank->rank)};
     if (mesh->at.tp < 0)
         return RLF_OK;
@@ -74,8 +76,7 @@ open_meshes(rlf_rank *rank, rlf_err *err)
     rank->mesh = rlf_calloc(n, sizeof *rank->mesh);
     rank->env.mesh = rank->mesh;
     for (size_t i = 0; i < n; i++)
-        RLF_TRY(
-            open_mesh(rank, &rank->plan->place[i].layout, &rank->mesh[i], err));
+        RLF_TRY(open_mesh(rank, &rank->plan->place[i], &rank->mesh[i], err));
     return RLF_OK;
 }
 

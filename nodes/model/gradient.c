@@ -163,15 +163,32 @@ join_ranks(rlf_model *m, rlf_err *err)
     return RLF_OK;
 }
 
+/* The head's share of a tied embedding onto the embedding's own, in this
+ * replica's slice. */
+static rlf_status
+finish_tied(rlf_model *m, rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    rlf_gradient *g = &m->gradient;
+    int64_t at, n = rlf_slices_overlap(&m->slices, m->slices.own, t->embed,
+                                       tied_floats(t), &at);
+    RLF_TRY(rlf_parallel_sum_slices(m, g->tied, t->embed, tied_floats(t), err));
+    return n ? move(m, g->weights + t->embed + at, g->tied + at, n, err)
+             : RLF_OK;
+}
+
 rlf_status
 rlf_gradient_finish(rlf_model *m, rlf_err *err)
 {
     const rlf_table *t = m->table;
     rlf_gradient *g = &m->gradient;
     RLF_ASSERT(g->lane == 0);
-    RLF_TRY(rlf_parallel_sum_replicas(m, g->blocks[0], g->floats, err));
+    int64_t norms = t->config.layers * norm_floats(t);
+    RLF_TRY(rlf_parallel_sum_slices(m, g->weights, 0, t->count, err));
     if (g->tied)
-        RLF_TRY(move(m, g->weights + t->embed, g->tied, tied_floats(t), err));
+        RLF_TRY(finish_tied(m, err));
+    if (g->head_norms)
+        RLF_TRY(rlf_parallel_sum_replicas(m, g->head_norms, norms, err));
     for (int i = 0; g->head_norms && i < t->config.layers; i++)
         for (int which = 0; which < 2; which++)
             RLF_TRY(fold_norm(m, i, which, err));

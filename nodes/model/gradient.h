@@ -24,7 +24,7 @@ void rlf_gradient_carve(rlf_model *m, const rlf_model_options *options,
 rlf_status rlf_gradient_next(rlf_model *m, rlf_err *err);
 /* After the last lane: the lanes of replicas, shards, tied shares and what
  * other ranks have of the same tensor are added, so that gradient.weights is
- * the gradient. */
+ * the gradient; of a sliced model, in its slice. */
 rlf_status rlf_gradient_finish(rlf_model *m, rlf_err *err);
 /* Back to zeros, before the first lane. */
 rlf_status rlf_gradient_clear(rlf_model *m, rlf_err *err);

@@ -10,6 +10,7 @@ libnodes_la_SOURCES += \
 	nodes/model/optimizer.c nodes/model/optimizer.h \
 	nodes/model/parallel.c nodes/model/parallel.h \
 	nodes/model/pass.c nodes/model/pass.h \
+	nodes/model/slices.c nodes/model/slices.h \
 	nodes/model/table.c nodes/model/table.h \
 	nodes/model/transformer.c nodes/model/transformer.h \
 	nodes/model/weights.c nodes/model/weights.h \

@@ -23,16 +23,13 @@ carve_packed(rlf_carver *c, const rlf_kernels *k, int64_t rows, int64_t cols,
     return p;
 }
 
-static size_t
-norm_bytes(const rlf_table *t)
+/* The part that this replica steps: all of it unless it is shared out. */
+static rlf_slices
+slices_of(const rlf_table *t, const rlf_model_options *o, rlf_arena *arena)
 {
-    int64_t most = 0;
-    for (int i = 0; i < t->n_slots; i++)
-        if (t->slots[i].count > most)
-            most = t->slots[i].count;
-    return (size_t)(t->shards.count +
-                    (most + RLF_SUMSQ_BLOCK - 1) / RLF_SUMSQ_BLOCK) *
-           sizeof(double);
+    bool sliced = o->sliced && o->trained && o->replicas;
+    return rlf_slices_make(t, sliced ? rlf_group_size(o->replicas) : 1,
+                           sliced ? rlf_group_index(o->replicas) : 0, arena);
 }
 
 /* Each shard of the head's matrix is packed by itself. */
@@ -87,9 +84,12 @@ carve_model(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
     rlf_gradient_carve(m, options, c);
     bytes.gradients = c->used - before;
     before = c->used;
-    m->moment1 = rlf_carve_floats(c, t->count);
-    m->moment2 = rlf_carve_floats(c, t->count);
-    m->norm_sums = rlf_carve(c, norm_bytes(t));
+    const rlf_slices *s = &m->slices;
+    m->moment1 = rlf_carve_floats(c, s->last - s->first);
+    m->moment2 = rlf_carve_floats(c, s->last - s->first);
+    m->norm_sums =
+        rlf_carve(c, (size_t)rlf_slices_blocks(s, t, s->own, 0, t->n_slots) *
+                         sizeof(double));
     bytes.optimizer = c->used - before;
     return bytes;
 }
@@ -102,7 +102,8 @@ rlf_model_count_bytes(const rlf_table *table, const rlf_kernels *kernels,
     rlf_model m = {.table = table,
                    .kernels = kernels,
                    .caps = rlf_caps_resolve(options->caps,
-                                            (uint32_t)table->config.context)};
+                                            (uint32_t)table->config.context),
+                   .slices = slices_of(table, options, arena)};
     m.packed = RLF_NEW_ARRAY(arena, rlf_layer_packed, table->config.layers);
     rlf_carver c = {0};
     rlf_model_bytes bytes = carve_model(&m, &c, options);
@@ -153,6 +154,7 @@ rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
         .trained = options->trained,
         .caps = rlf_caps_resolve(options->caps, (uint32_t)config->context),
         .table = rlf_table_new(config, options->head, &cut, arena)};
+    m->slices = slices_of(m->table, options, arena);
     m->packed = RLF_NEW_ARRAY(arena, rlf_layer_packed, config->layers);
     m->saved = RLF_NEW_ARRAY(arena, uint8_t, m->table->n_slots);
     memset(m->saved, RLF_ELEMENT_F32, (size_t)m->table->n_slots);
@@ -254,7 +256,7 @@ forget_moments(rlf_model *m, rlf_err *err)
 {
     if (!m->trained)
         return RLF_OK;
-    size_t bytes = (size_t)m->table->count * sizeof(float);
+    size_t bytes = (size_t)(m->slices.last - m->slices.first) * sizeof(float);
     m->steps = 0;
     RLF_TRY(rlf_queue_set(m->queue, m->moment1, 0, bytes, err));
     return rlf_queue_set(m->queue, m->moment2, 0, bytes, err);

@@ -11,6 +11,7 @@
 #include "engine/dev/dev.h"
 #include "engine/graph/caps.h"
 #include "kernels/kernels.h"
+#include "nodes/model/slices.h"
 #include "nodes/model/table.h"
 
 /* Of a tree over lanes. */
@@ -41,6 +42,8 @@ typedef struct rlf_model_options {
     /* The ranks that hold the same part and share the lanes (data parallelism);
      * likewise. */
     struct rlf_group *replicas;
+    /* Each replica has the optimizer's state of its slice alone (slices.h). */
+    bool sliced;
 } rlf_model_options;
 
 /* Gradients as backward passes add them up, before they are one: by lane, and
@@ -79,9 +82,9 @@ typedef struct rlf_model {
     float *weights; /* [table->count] */
     /* Trained only, else NULL: see gradient.h. */
     rlf_gradient gradient;
-    float *moment1, *moment2; /* [table->count] */
-    double *norm_sums;        /* of the gradient's norm: a sum a shard, then
-                                 the blocks of the tensor at hand */
+    rlf_slices slices;        /* of the optimizer, by replica */
+    float *moment1, *moment2; /* [slices.last - slices.first] */
+    double *norm_sums;        /* of the gradient's norm: the blocks held here */
     int64_t steps;            /* optimizer steps that the moments have seen */
     uint64_t version;         /* grows by one with each change of weights */
     rlf_layer_packed *packed; /* [layers] */

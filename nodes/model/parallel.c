@@ -6,7 +6,7 @@
 
 #include "engine/comm/comm.h"
 
-enum { TAG_GATHER = 700, TAG_COPIES };
+enum { TAG_GATHER = 700, TAG_COPIES, TAG_SLICES };
 
 static rlf_status
 sum(const rlf_model *m, rlf_group *group, float *x, int64_t n, rlf_err *err)
@@ -64,6 +64,97 @@ rlf_parallel_sum_copies(const rlf_model *m, float *x, int64_t n, rlf_err *err)
     free(all);
     return status;
 }
+
+/* ---- slices of the optimizer ---- */
+
+/* What each replica has of floats first..first+n-1 of the block. */
+static size_t *
+overlaps(const rlf_model *m, int64_t first, int64_t n)
+{
+    int64_t at;
+    size_t *counts = rlf_calloc((size_t)m->slices.n, sizeof *counts);
+    for (int i = 0; i < m->slices.n; i++)
+        counts[i] = (size_t)rlf_slices_overlap(&m->slices, i, first, n, &at);
+    return counts;
+}
+
+rlf_status
+rlf_parallel_sum_slices(const rlf_model *m, float *x, int64_t first, int64_t n,
+                        rlf_err *err)
+{
+    if (m->slices.n == 1)
+        return rlf_parallel_sum_replicas(m, x, n, err);
+    RLF_TRY(rlf_queue_sync(m->queue, err));
+    size_t *counts = overlaps(m, first, n), before = 0;
+    for (int i = 0; i < m->slices.own; i++)
+        before += counts[i];
+    rlf_status status = rlf_group_reduce_scatter(
+        m->replicas, x, x + before, counts, RLF_COMM_F32, RLF_COMM_SUM, err);
+    free(counts);
+    return status;
+}
+
+rlf_status
+rlf_parallel_gather_slices(const rlf_model *m, rlf_err *err)
+{
+    if (m->slices.n == 1)
+        return RLF_OK;
+    RLF_TRY(rlf_queue_sync(m->queue, err));
+    size_t *bytes = overlaps(m, 0, m->table->count);
+    for (int i = 0; i < m->slices.n; i++)
+        bytes[i] *= sizeof(float);
+    rlf_status status = rlf_group_all_gatherv(
+        m->replicas, m->weights + m->slices.first, bytes, m->weights, err);
+    free(bytes);
+    return status;
+}
+
+rlf_status
+rlf_parallel_gather_blocks(const rlf_model *m, int first, int last,
+                           const double *own, rlf_err *err, double *all)
+{
+    const rlf_slices *s = &m->slices;
+    size_t *bytes = rlf_calloc((size_t)s->n, sizeof *bytes), before = 0;
+    for (int i = 0; i < s->n; i++) {
+        bytes[i] = (size_t)rlf_slices_blocks(s, m->table, i, first, last) *
+                   sizeof *all;
+        before += i < s->own ? bytes[i] : 0;
+    }
+    char *mine = (char *)all + before;
+    rlf_status status = rlf_queue_copy(m->queue, mine, own, bytes[s->own],
+                                       RLF_COPY_TO_HOST, err);
+    if (status >= 0)
+        status = rlf_queue_sync(m->queue, err);
+    if (status >= 0 && s->n > 1)
+        status = rlf_group_all_gatherv(m->replicas, mine, bytes, all, err);
+    free(bytes);
+    return status;
+}
+
+rlf_status
+rlf_parallel_collect_slot(const rlf_model *m, const rlf_slot *slot, float *part,
+                          rlf_err *err)
+{
+    const rlf_slices *s = &m->slices;
+    rlf_part *parts = rlf_calloc((size_t)s->n, sizeof *parts);
+    int64_t at, n;
+    int count = 0;
+    for (int i = 1; i < s->n; i++) {
+        n = rlf_slices_overlap(s, i, slot->offset, slot->count, &at);
+        if (n && (s->own == 0 || s->own == i))
+            parts[count++] =
+                (rlf_part){s->own ? 0 : i, part + at, (size_t)n * sizeof *part};
+    }
+    rlf_status status = RLF_OK;
+    if (count)
+        status = rlf_group_exchange(m->replicas, TAG_SLICES, parts,
+                                    s->own ? count : 0, parts,
+                                    s->own ? 0 : count, err);
+    free(parts);
+    return status;
+}
+
+/* ---- the head ---- */
 
 static rlf_status
 share(void *ctx, rlf_queue *queue, void *blocks, size_t bytes, rlf_err *err)

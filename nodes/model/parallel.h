@@ -21,6 +21,22 @@ rlf_status rlf_parallel_sum_copies(const rlf_model *m, float *x, int64_t n,
 /* x[n] becomes the sum over replicas. */
 rlf_status rlf_parallel_sum_replicas(const rlf_model *m, float *x, int64_t n,
                                      rlf_err *err);
+/* Of x[n], which begins at float `first` of the block or stands for what does,
+ * the part in the own slice becomes the sum over replicas; the rest is not to
+ * be used. All of it if the block is not sliced. */
+rlf_status rlf_parallel_sum_slices(const rlf_model *m, float *x, int64_t first,
+                                   int64_t n, rlf_err *err);
+/* The weights that each replica has stepped, to all. */
+rlf_status rlf_parallel_gather_slices(const rlf_model *m, rlf_err *err);
+/* The blocks' sums of squares over slots first..last-1 of all slices, one slice
+ * after the other, from `own` on the device, in host memory. */
+rlf_status rlf_parallel_gather_blocks(const rlf_model *m, int first, int last,
+                                      const double *own, rlf_err *err,
+                                      double *all);
+/* Host memory: of a slot of optimizer state `part` holds the own slice; on the
+ * first replica it becomes whole. */
+rlf_status rlf_parallel_collect_slot(const rlf_model *m, const rlf_slot *slot,
+                                     float *part, rlf_err *err);
 /* How the vocabulary is held, for operations of the head. */
 rlf_head_part rlf_parallel_head(const rlf_model *m);
 

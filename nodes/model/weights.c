@@ -1,6 +1,6 @@
 /* Tensors pass through one host buffer, slot by slot, as they are in the file:
  * a rank that holds a part cuts it out, and all parts meet on rank 0, which
- * alone writes. */
+ * alone writes; slices of moments meet on the first replica before. */
 #include "nodes/model/weights.h"
 
 #include <inttypes.h>
@@ -179,39 +179,81 @@ slot_buffer(const rlf_table *t)
     return rlf_malloc((size_t)most * sizeof(float));
 }
 
-/* This rank's part of a tensor into a block. */
+/* Weights or moments: the floats first..last-1 of the block. */
+typedef struct piece {
+    float *floats;
+    int64_t first, last;
+    bool sliced; /* moments: other replicas have the rest */
+} piece;
+
+static piece
+weights_of(const rlf_model *m)
+{
+    return (piece){m->weights, 0, m->table->count, false};
+}
+
+/* What it has of a slot, *at from the slot's beginning. */
+static int64_t
+piece_part(const piece *p, const rlf_slot *slot, int64_t *at, float **floats)
+{
+    int64_t from = p->first > slot->offset ? p->first : slot->offset;
+    int64_t to = slot->offset + slot->count;
+    to = to < p->last ? to : p->last;
+    if (to <= from)
+        return 0;
+    *at = from - slot->offset;
+    *floats = p->floats + (from - p->first);
+    return to - from;
+}
+
+/* This rank's part of a tensor. */
 static rlf_status
-put(rlf_model *m, float *block, const rlf_slot *slot, const float *values,
+put(rlf_model *m, const piece *to, const rlf_slot *slot, const float *values,
     rlf_err *err)
 {
-    float *part = NULL;
+    int64_t at, n;
+    float *floats, *part = NULL;
+    if (!(n = piece_part(to, slot, &at, &floats)))
+        return RLF_OK;
     if (slot->count != file_count(slot)) {
         part = rlf_malloc((size_t)slot->count * sizeof *part);
         rlf_parallel_cut(slot, values, part);
     }
-    rlf_status status = rlf_queue_copy(
-        m->queue, block + slot->offset, part ? part : values,
-        (size_t)slot->count * sizeof(float), RLF_COPY_TO_DEVICE, err);
+    rlf_status status =
+        rlf_queue_copy(m->queue, floats, (part ? part : values) + at,
+                       (size_t)n * sizeof(float), RLF_COPY_TO_DEVICE, err);
     if (status >= 0)
         status = rlf_queue_sync(m->queue, err);
     free(part);
     return status;
 }
 
-/* A tensor of all ranks' blocks; `values` are set on rank 0. */
 static rlf_status
-get(const rlf_model *m, const float *block, const rlf_slot *slot, float *values,
+get_own(const rlf_model *m, const piece *from, const rlf_slot *slot,
+        float *part, rlf_err *err)
+{
+    int64_t at, n;
+    float *floats;
+    if (!(n = piece_part(from, slot, &at, &floats)))
+        return RLF_OK;
+    RLF_TRY(rlf_queue_copy(m->queue, part + at, floats,
+                           (size_t)n * sizeof(float), RLF_COPY_TO_HOST, err));
+    return rlf_queue_sync(m->queue, err);
+}
+
+/* A tensor of what all ranks have; `values` are set on rank 0 of the first
+ * replica. */
+static rlf_status
+get(const rlf_model *m, const piece *from, const rlf_slot *slot, float *values,
     rlf_err *err)
 {
     bool whole = slot->count == file_count(slot);
     float *part =
         whole ? values : rlf_malloc((size_t)slot->count * sizeof *part);
-    rlf_status status = rlf_queue_copy(m->queue, part, block + slot->offset,
-                                       (size_t)slot->count * sizeof(float),
-                                       RLF_COPY_TO_HOST, err);
-    if (status >= 0)
-        status = rlf_queue_sync(m->queue, err);
-    if (status >= 0 && !whole)
+    rlf_status status = get_own(m, from, slot, part, err);
+    if (status >= 0 && from->sliced)
+        status = rlf_parallel_collect_slot(m, slot, part, err);
+    if (status >= 0 && !whole && (!from->sliced || m->slices.own == 0))
         status = rlf_parallel_gather(m, slot, part, err, values);
     if (!whole)
         free(part);
@@ -222,11 +264,12 @@ rlf_status
 rlf_weights_init(rlf_model *m, uint64_t seed, rlf_err *err)
 {
     const rlf_table *t = m->table;
+    const piece weights = weights_of(m);
     float *values = slot_buffer(t);
     rlf_status status = RLF_OK;
     for (int i = 0; i < t->n_slots; i++) {
         fill_slot(m, &t->slots[i], seed, values);
-        RLF_TRY_GOTO(put(m, m->weights, &t->slots[i], values, err), done);
+        RLF_TRY_GOTO(put(m, &weights, &t->slots[i], values, err), done);
     }
     status = rlf_model_changed(m, err);
 done:
@@ -289,6 +332,7 @@ static rlf_status
 load_slot(rlf_model *m, const rlf_safetensors *file, const char *dir, int i,
           float *values, rlf_err *err)
 {
+    const piece weights = weights_of(m);
     const rlf_slot *slot = &m->table->slots[i];
     const rlf_tensor *x = find_tensor(file, slot->name);
     if (!x && slot->offset == m->table->score) {
@@ -302,7 +346,7 @@ load_slot(rlf_model *m, const rlf_safetensors *file, const char *dir, int i,
         if (x->element == RLF_ELEMENT_BF16 || x->element == RLF_ELEMENT_F16)
             m->saved[i] = (uint8_t)x->element;
     }
-    return put(m, m->weights, slot, values, err);
+    return put(m, &weights, slot, values, err);
 }
 
 /* A tensor that nothing here reads would make another model of it. */
@@ -394,6 +438,7 @@ save_tensors(const rlf_model *m, const char *path, rlf_arena *arena,
              rlf_err *err)
 {
     const rlf_table *t = m->table;
+    const piece weights = weights_of(m);
     rlf_tensor *list = RLF_NEW_ARRAY(arena, rlf_tensor, t->n_slots);
     for (int i = 0; i < t->n_slots; i++)
         list[i] =
@@ -406,7 +451,7 @@ save_tensors(const rlf_model *m, const char *path, rlf_arena *arena,
     rlf_status status = RLF_OK;
     for (int i = 0; i < t->n_slots; i++) {
         const rlf_slot *slot = &t->slots[i];
-        RLF_TRY_GOTO(get(m, m->weights, slot, values, err), fail);
+        RLF_TRY_GOTO(get(m, &weights, slot, values, err), fail);
         if (writer)
             RLF_TRY_GOTO(rlf_tensor_writer_add_f32(
                              writer, values, (size_t)file_count(slot), err),
@@ -453,10 +498,13 @@ rlf_weights_save(const rlf_model *m, const char *dir, rlf_err *err)
 /* The blocks of a checkpoint's state, in the order of the file. */
 static const char *const block_names[] = {"master", "moment1", "moment2"};
 
-static float *
-state_block(const rlf_model *m, size_t which)
+static piece
+state_piece(const rlf_model *m, size_t which)
 {
-    return which == 0 ? m->weights : which == 1 ? m->moment1 : m->moment2;
+    const rlf_slices *s = &m->slices;
+    return which == 0 ? weights_of(m)
+                      : (piece){which == 1 ? m->moment1 : m->moment2, s->first,
+                                s->last, s->n > 1};
 }
 
 static bool
@@ -469,6 +517,7 @@ rlf_status
 rlf_weights_save_state(const rlf_model *m, const char *path, rlf_err *err)
 {
     const rlf_table *t = m->table;
+    bool first = m->slices.own == 0; /* of the replicas that have slices */
     rlf_arena *arena = rlf_arena_new();
     RLF_VEC(rlf_tensor) list = {0};
     for (size_t b = 0; b < RLF_COUNT(block_names); b++)
@@ -485,16 +534,17 @@ rlf_weights_save_state(const rlf_model *m, const char *path, rlf_err *err)
     rlf_tensor_writer *writer = NULL;
     float *values = slot_buffer(t);
     rlf_status status = RLF_OK;
-    if (t->cut.rank == 0)
+    if (t->cut.rank == 0 && first)
         RLF_TRY_GOTO(rlf_tensor_writer_open(path, list.data, list.count,
                                             metadata, 2, err, &writer),
                      done);
     for (size_t b = 0; b < RLF_COUNT(block_names); b++)
         for (int i = 0; i < t->n_slots; i++) {
             const rlf_slot *slot = &t->slots[i];
-            if (!in_state(m, b, i))
+            if (!in_state(m, b, i) || (b == 0 && !first))
                 continue;
-            RLF_TRY_GOTO(get(m, state_block(m, b), slot, values, err), done);
+            const piece from = state_piece(m, b);
+            RLF_TRY_GOTO(get(m, &from, slot, values, err), done);
             if (writer)
                 RLF_TRY_GOTO(rlf_tensor_writer_add_f32(
                                  writer, values, (size_t)file_count(slot), err),
@@ -522,7 +572,8 @@ load_state_slot(rlf_model *m, const rlf_safetensors *file, const char *path,
         return rlf_fail(err, RLF_USER, "%s has no tensor %s", path, name);
     RLF_TRY(check_shape(m, slot, x, err));
     RLF_TRY(rlf_tensor_read_f32(x, 0, x->count, err, values));
-    return put(m, state_block(m, which), slot, values, err);
+    const piece to = state_piece(m, which);
+    return put(m, &to, slot, values, err);
 }
 
 rlf_status

@@ -1,8 +1,9 @@
 /* Models held in parts and copies by thread ranks (tensor and data parallelism)
  * have the bits of one rank with the same numbers of shards and lanes, over
  * random small models: training's log-probabilities and values, gradients, a
- * step, sampled tokens with what is recorded of them, and the files. Where
- * ranks share key/value heads, the same to rounding. */
+ * step, sampled tokens with what is recorded of them, and the files; also where
+ * replicas have slices of the optimizer's state (ZeRO). Where ranks share
+ * key/value heads, the same to rounding, and slices change nothing. */
 #define _GNU_SOURCE /* mkdtemp */
 #include <pthread.h>
 #include <unistd.h>
@@ -32,6 +33,8 @@ typedef struct task {
 typedef struct result {
     const rlf_table *table;
     int64_t first, last; /* rows of the lanes that it took */
+    int64_t from, to;    /* floats of the block that it steps */
+    size_t optimizer;    /* bytes of its state */
     float logprob[SEQS * MOST], value[SEQS * MOST];
     double norm;
     float *gradient, *weights;
@@ -42,7 +45,8 @@ typedef struct result {
 typedef struct rank {
     const task *task;
     rlf_comm *comm;
-    int tp, ranks;  /* the ranks of a part are neighbours */
+    int tp, ranks; /* the ranks of a part are neighbours */
+    bool sliced;
     const char *to; /* where the trained model is saved */
     result result;
     rlf_arena *arena;
@@ -102,7 +106,8 @@ make_task(task *k, int kv_heads, uint64_t seed)
 }
 
 static rlf_model *
-new_model(test_machine *t, const task *k, rlf_group *group, rlf_group *replicas)
+new_model(test_machine *t, const task *k, rlf_group *group, rlf_group *replicas,
+          bool sliced, size_t *optimizer)
 {
     rlf_model *model;
     rlf_model_options options = {.head = RLF_HEAD_BOTH,
@@ -110,9 +115,17 @@ new_model(test_machine *t, const task *k, rlf_group *group, rlf_group *replicas)
                                  .shards = SHARDS,
                                  .lanes = LANES,
                                  .group = group,
-                                 .replicas = replicas};
+                                 .replicas = replicas,
+                                 .sliced = sliced};
+    size_t before = t->device->allocated;
     MUST(t, rlf_model_new(t->queue, rlf_kernels_cpu(), &k->config, &options,
                           &t->err, &model));
+    rlf_model_bytes b =
+        rlf_model_count_bytes(model->table, model->kernels, &options);
+    if (b.weights + b.packed + b.gradients + b.optimizer + b.tables !=
+        t->device->allocated - before)
+        bail("the bytes counted are not those allocated");
+    *optimizer = b.optimizer;
     return model;
 }
 
@@ -236,7 +249,10 @@ run_rank(void *arg)
         ranks[i] = index % a->tp + i * a->tp;
     MUST(&t,
          rlf_group_new(a->comm, ranks, a->ranks / a->tp, &replicas, &t.err));
-    rlf_model *model = new_model(&t, a->task, group, replicas);
+    rlf_model *model = new_model(&t, a->task, group, replicas, a->sliced,
+                                 &a->result.optimizer);
+    a->result.from = model->slices.first;
+    a->result.to = model->slices.last;
     MUST(&t, rlf_weights_load(model, a->task->from, &t.err));
     rlf_cut cut = model->table->cut;
     a->arena = rlf_arena_new();
@@ -261,7 +277,7 @@ run_rank(void *arg)
 
 /* Run the task on so many thread ranks. */
 static void
-run(const task *k, int tp, int ranks, rank *out, const char *to)
+run(const task *k, int tp, int ranks, bool sliced, rank *out, const char *to)
 {
     rlf_err err = RLF_ERR_NONE;
     rlf_comm_world *world = NULL;
@@ -274,6 +290,7 @@ run(const task *k, int tp, int ranks, rank *out, const char *to)
                         .comm = rlf_comm_of(world, i),
                         .tp = tp,
                         .ranks = ranks,
+                        .sliced = sliced,
                         .to = to};
         if (pthread_create(&thread[i], NULL, run_rank, &out[i]) != 0)
             bail("no thread");
@@ -291,11 +308,11 @@ free_rank(rank *a)
     rlf_arena_free(a->arena);
 }
 
-/* Elements of a rank's block that are not those of the whole, and how far off
- * the farthest tensor is. */
+/* Elements from..to-1 of a rank's block that are not those of the whole, and
+ * how far off the farthest tensor is. */
 static int64_t
 block_differs(const result *a, const result *whole, const float *x,
-              const float *y, double *worst)
+              const float *y, int64_t from, int64_t to, double *worst)
 {
     int64_t differ = 0;
     float *want = rlf_malloc((size_t)a->table->count * sizeof *want);
@@ -304,6 +321,8 @@ block_differs(const result *a, const result *whole, const float *x,
         double off = 0, all = 1e-12;
         rlf_parallel_cut(s, y + whole->table->slots[i].offset, want);
         for (int64_t j = 0; j < s->count; j++) {
+            if (s->offset + j < from || s->offset + j >= to)
+                continue;
             double u = (double)x[s->offset + j], v = (double)want[j];
             differ += memcmp(x + s->offset + j, want + j, sizeof *want) != 0;
             off += (u - v) * (u - v);
@@ -338,16 +357,19 @@ compare(const rank *a, const rank *one)
     size_t bytes = (size_t)(r->last - r->first) * sizeof(float);
     double worst = 0;
     const char *of =
-        rlf_arena_printf(a->arena, "of tp %d, dp %d", a->tp, a->ranks / a->tp);
+        rlf_arena_printf(a->arena, "of tp %d, dp %d%s", a->tp, a->ranks / a->tp,
+                         a->sliced ? ", sliced" : "");
     ok(bytes && !memcmp(r->logprob + r->first, w->logprob + r->first, bytes),
        "log-probabilities %s", of);
     ok(!memcmp(r->value + r->first, w->value + r->first, bytes), "values %s",
        of);
-    is_int(block_differs(r, w, r->gradient, w->gradient, &worst), 0,
-           rlf_arena_printf(a->arena, "gradients %s", of));
+    is_int(
+        block_differs(r, w, r->gradient, w->gradient, r->from, r->to, &worst),
+        0, rlf_arena_printf(a->arena, "gradients %s", of));
     ok(r->norm == w->norm, "the norm %s: %.17g, %.17g", of, r->norm, w->norm);
-    is_int(block_differs(r, w, r->weights, w->weights, &worst), 0,
-           rlf_arena_printf(a->arena, "a step %s", of));
+    is_int(
+        block_differs(r, w, r->weights, w->weights, 0, r->table->count, &worst),
+        0, rlf_arena_printf(a->arena, "a step %s", of));
     bool same = true;
     for (int i = 0; i < 2 * SEQS; i++)
         same &=
@@ -362,30 +384,72 @@ static void
 make_weights(const task *k, const char *dir)
 {
     test_machine t;
+    size_t bytes;
     test_machine_open(&t, 1);
-    rlf_model *model = new_model(&t, k, NULL, NULL);
+    rlf_model *model = new_model(&t, k, NULL, NULL, false, &bytes);
     randomize(&t, model, 4);
     MUST(&t, rlf_weights_save(model, dir, &t.err));
     rlf_model_free(model);
     test_machine_close(&t);
 }
 
+/* The slices of a part's replicas follow one another and are nearly alike; with
+ * the state of the optimizer as much smaller. */
 static void
-test_layout(const task *k, const rank *one, int tp, int dp, const char *single,
-            const char *parts)
+compare_slices(const rank *many, int tp, int dp, const rank *whole)
 {
-    static rank many[RANKS];
+    double most = 0;
+    for (int t = 0; t < tp; t++) {
+        int64_t end = 0;
+        for (int d = 0; d < dp; d++) {
+            const result *r = &many[d * tp + t].result;
+            if (r->from != end)
+                bail("slices have gaps");
+            end = r->to;
+            most =
+                fmax(most, (double)(end - r->from) / (double)r->table->count);
+            /* two moments, each on a border, and the blocks of the norm */
+            double floats = 8.0 * (double)(r->to - r->from);
+            if ((double)r->optimizer < floats ||
+                (double)r->optimizer > 1.01 * floats + 4096)
+                bail("%zu bytes of state for %.0f", r->optimizer, floats);
+        }
+        is_int(end, many[t].result.table->count, "slices hold all");
+    }
+    /* cut at blocks of 4096, or at rows of them */
+    double count = (double)whole->result.table->count / tp;
+    ok(most < 1.0 / dp + 4 * 4096 / count + 0.02,
+       "the largest has %.3f of 1/%d", most * dp, dp);
+}
+
+static void
+test_layout(const task *k, const rank *one, int tp, int dp, bool sliced,
+            const char *single, const char *parts)
+{
+    static rank many[RANKS], plain[RANKS];
     rlf_arena *arena = rlf_arena_new();
     bool copies = tp > k->config.kv_heads;
     double worst = 0;
-    run(k, tp, tp * dp, many, parts);
+    run(k, tp, tp * dp, sliced, many, parts);
+    if (sliced)
+        compare_slices(many, tp, dp, one);
+    if (sliced && copies)
+        run(k, tp, tp * dp, false, plain, parts);
     for (int i = 0; i < tp * dp; i++) {
         const result *r = &many[i].result, *w = &one->result;
         if (!copies) {
             compare(&many[i], one);
         } else {
-            block_differs(r, w, r->gradient, w->gradient, &worst);
+            block_differs(r, w, r->gradient, w->gradient, r->from, r->to,
+                          &worst);
             worst = fmax(worst, fabs(r->norm / w->norm - 1));
+        }
+        if (sliced && copies) {
+            ok(!memcmp(r->weights, plain[i].result.weights,
+                       (size_t)r->table->count * sizeof(float)) &&
+                   r->norm == plain[i].result.norm,
+               "slices with shared heads: the same step");
+            free_rank(&plain[i]);
         }
         free_rank(&many[i]);
     }
@@ -393,10 +457,11 @@ test_layout(const task *k, const rank *one, int tp, int dp, const char *single,
         ok(worst < 1e-5, "tp %d for %d key/value heads: off by %.1e", tp,
            k->config.kv_heads, worst);
     single = rlf_arena_printf(arena, "%s0", single);
-    for (int i = 0; !copies && i < dp; i++) {
+    for (int i = 0; !copies && i < (sliced ? 1 : dp); i++) {
         const char *to = rlf_arena_printf(arena, "%s%d", parts, i);
         ok(same_file(single, to, "model.safetensors"),
-           "the weights saved with tp %d, dp %d", tp, dp);
+           "the weights saved with tp %d, dp %d%s", tp, dp,
+           sliced ? ", sliced" : "");
         ok(same_file(single, to, "state"), "and the optimizer's state");
     }
     rlf_arena_free(arena);
@@ -409,7 +474,9 @@ test_ranks(const char *scratch, int kv_heads, uint64_t seed)
     static rank one[1];
     static const struct {
         int tp, dp;
-    } layouts[] = {{2, 1}, {4, 1}, {1, 2}, {2, 2}, {1, 4}};
+        bool sliced;
+    } layouts[] = {{2, 1, 0}, {4, 1, 0}, {1, 2, 0}, {2, 2, 0},
+                   {1, 4, 0}, {1, 2, 1}, {2, 2, 1}, {1, 4, 1}};
     rlf_arena *arena = rlf_arena_new();
     make_task(&k, kv_heads, seed);
     /* config.json is not read back: only tensors matter here */
@@ -418,7 +485,7 @@ test_ranks(const char *scratch, int kv_heads, uint64_t seed)
     const char *single = rlf_path_join(arena, scratch, "single");
     const char *parts = rlf_path_join(arena, scratch, "parts");
     make_weights(&k, k.from);
-    run(&k, 1, 1, one, single);
+    run(&k, 1, 1, false, one, single);
     note("%d layers, hidden %d, kv heads %d, ffn %d, vocabulary "
          "%d%s%s%s%s%s%s%s",
          k.config.layers, k.config.hidden, kv_heads, k.config.ffn,
@@ -429,7 +496,8 @@ test_ranks(const char *scratch, int kv_heads, uint64_t seed)
          k.config.mlp_bias ? ", mlp biases" : "",
          k.config.window ? ", window" : "", k.greedy ? ", greedy" : "");
     for (size_t i = 0; i < RLF_COUNT(layouts); i++)
-        test_layout(&k, one, layouts[i].tp, layouts[i].dp, single, parts);
+        test_layout(&k, one, layouts[i].tp, layouts[i].dp, layouts[i].sliced,
+                    single, parts);
     free_rank(one);
     rlf_arena_free(arena);
 }
@@ -437,13 +505,14 @@ test_ranks(const char *scratch, int kv_heads, uint64_t seed)
 int
 main(void)
 {
+    static const int kv_heads[] = {4, 1, 2, 8};
     char scratch[] = "/tmp/model_ranks.XXXXXX";
     rlf_err err = RLF_ERR_NONE;
     if (!mkdtemp(scratch))
         bail("no directory for files");
     int trials = quick() ? 3 : 8;
     for (int i = 0; i < trials; i++)
-        test_ranks(scratch, i % 3 == 2 ? 2 : 4 << i % 3, (uint64_t)i);
+        test_ranks(scratch, kv_heads[i % 4], (uint64_t)i);
     if (rlf_dir_remove(scratch, &err) < 0)
         bail("%s", err.sentence);
     return done();
