@@ -241,14 +241,33 @@ rlf_session_check(rlf_session *s)
 /* ---- running ---- */
 
 static rlf_status
-open_run(rlf_session *s, rlf_err *err)
+make_plan(rlf_session *s, rlf_err *err)
 {
     rlf_plan_options plan = {.ranks = s->options.ranks};
-    RLF_TRY(rlf_log_from_env(&s->log, err));
     if (s->options.resume && s->options.directory)
         RLF_TRY(rlf_run_sums(s->graph, s->options.directory, s->arena, err,
                              &plan.sums));
-    RLF_TRY(rlf_plan_make(s->graph, &plan, s->arena, err, &s->plan));
+    return rlf_plan_make(s->graph, &plan, s->arena, err, &s->plan);
+}
+
+rlf_result
+rlf_session_plan(rlf_session *s)
+{
+    rlf_result result = rlf_session_compile(s, false);
+    if (result != RLF_RESULT_OK || s->plan)
+        return result;
+    locale_t before = enter(s);
+    result = result_of(make_plan(s, &s->err));
+    leave(before);
+    return result;
+}
+
+static rlf_status
+open_run(rlf_session *s, rlf_err *err)
+{
+    RLF_TRY(rlf_log_from_env(&s->log, err));
+    if (!s->plan)
+        RLF_TRY(make_plan(s, err));
     if (s->options.trace)
         RLF_TRY(
             rlf_trace_open(s->options.trace, rlf_clock_now(), err, &s->trace));

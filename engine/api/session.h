@@ -58,6 +58,8 @@ struct rlf_session {
 /* Compile (parse, check, lower) if that was not done. With `params_only` the
  * graph has only its parameters. */
 rlf_result rlf_session_compile(rlf_session *session, bool params_only);
+/* Compile and plan; nothing is opened. */
+rlf_result rlf_session_plan(rlf_session *session);
 /* Compile, plan, and open resources: everything short of the first step. */
 rlf_result rlf_session_ready(rlf_session *session);
 /* The directory that "std/..." means. */

@@ -183,7 +183,7 @@ static rlf_status
 read_option(rlf_command_line *line, int argc, char *const *argv, int *at,
             rlf_err *err)
 {
-    const char *name = argv[*at] + 2;
+    const char *name = strcmp(argv[*at], "-v") == 0 ? "verbose" : argv[*at] + 2;
     int n = (int)strcspn(name, "=");
     if (strcmp(name, "help") == 0) {
         line->help = true;
@@ -263,7 +263,7 @@ rlf_command_line_read(int argc, char *const *argv, rlf_arena *arena,
             only_words = true;
         else if (strcmp(text, "-h") == 0)
             out->help = true;
-        else if (text[1] == '-')
+        else if (strcmp(text, "-v") == 0 || text[1] == '-')
             RLF_TRY(read_option(out, argc, argv, &i, err));
         else {
             rlf_fail(err, RLF_USAGE, "no option %s", text);

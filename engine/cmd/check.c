@@ -4,25 +4,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* A number with three digits and the prefix of its size: "12.3 G". */
-static void
-put_scaled(double x, double base, const char *unit)
-{
-    static const char prefix[] = " kMGTP";
-    size_t i = 0;
-    while (x >= 999.5 && i + 2 < sizeof prefix) {
-        x /= base;
-        i++;
-    }
-    printf(" %7.*f %c%-3s", x < 10 ? 2 : x < 100 ? 1 : 0, x, prefix[i], unit);
-}
-
 static void
 put_row(const char *owner, const char *purpose, uint64_t device, uint64_t host)
 {
     printf("%-16s %-25s", owner, purpose);
-    put_scaled((double)device, 1024, "B");
-    put_scaled((double)host, 1024, "B");
+    rlf_cmd_put_scaled((double)device, 1024, "B");
+    rlf_cmd_put_scaled((double)host, 1024, "B");
     putchar('\n');
 }
 
@@ -84,32 +71,21 @@ put_caps(const rlf_session *s, const rlf_opened *opened)
     }
 }
 
-/* What a node is called in messages: actor.update, or its class. */
-static const char *
-node_name(const rlf_session *s, const rlf_node *node)
-{
-    if (node->receiver < 0)
-        return node->class->name;
-    return rlf_arena_printf(s->arena, "%s.%s",
-                            s->graph->resources.data[node->receiver].name,
-                            node->class->name);
-}
-
 static void
 put_cost(const char *name, double runs, const rlf_cost *cost)
 {
     printf("%-30s", name);
     printf(" %9.0f", runs);
-    put_scaled(cost->flops, 1000, "");
-    put_scaled(cost->read, 1000, "B");
-    put_scaled(cost->written, 1000, "B");
+    rlf_cmd_put_scaled(cost->flops, 1000, "");
+    rlf_cmd_put_scaled(cost->read, 1000, "B");
+    rlf_cmd_put_scaled(cost->written, 1000, "B");
     putchar('\n');
 }
 
 /* Work of a step in which every sequence is as long as it can be, and every
  * branch is taken. */
 static void
-put_costs(const rlf_session *s, const rlf_opened *opened)
+put_costs(rlf_session *s, const rlf_opened *opened)
 {
     rlf_sizes sizes = rlf_opened_sizes(opened, s->arena);
     rlf_cost all = {0};
@@ -124,18 +100,9 @@ put_costs(const rlf_session *s, const rlf_opened *opened)
         all.written += cost.written;
         runs += sizes.runs[i];
         if (rlf_place_can(node) || node->class->role == RLF_ROLE_ASSIGN)
-            put_cost(node_name(s, node), sizes.runs[i], &cost);
+            put_cost(rlf_cmd_node_name(s, node), sizes.runs[i], &cost);
     }
     put_cost("all nodes", runs, &all);
-}
-
-static void
-put_plan(const rlf_session *s)
-{
-    rlf_buf text = {0};
-    rlf_plan_print(s->plan, &text);
-    printf("\n%s", text.p);
-    rlf_buf_free(&text);
 }
 
 /* An update whose gradient at a token needs the values of other tokens takes a
@@ -189,7 +156,8 @@ rlf_cmd_check(const rlf_command_line *line)
         putchar('\n');
         rlf_cmd_notes(s);
         put_updates(s);
-        put_plan(s);
+        putchar('\n');
+        rlf_cmd_put_plan(s);
         result = put_needs(s);
     }
     return rlf_cmd_end(s, result);

@@ -9,6 +9,7 @@
 
 int rlf_cmd_run(const rlf_command_line *line);
 int rlf_cmd_check(const rlf_command_line *line);
+int rlf_cmd_plan(const rlf_command_line *line);
 int rlf_cmd_graph(const rlf_command_line *line);
 int rlf_cmd_params(const rlf_command_line *line);
 int rlf_cmd_fmt(const rlf_command_line *line);
@@ -19,6 +20,12 @@ int rlf_cmd_fmt(const rlf_command_line *line);
 rlf_session *rlf_cmd_session(const rlf_command_line *line, int *status);
 /* Print what the data and models of a session that is ready have to say. */
 void rlf_cmd_notes(const rlf_session *session);
+/* Print a number with three digits and the prefix of its size: "12.3 G". */
+void rlf_cmd_put_scaled(double x, double base, const char *unit);
+/* Print the plan as a place block. */
+void rlf_cmd_put_plan(const rlf_session *session);
+/* What a node is called in messages: actor.update, or its class. */
+const char *rlf_cmd_node_name(rlf_session *session, const rlf_node *node);
 /* Print the session's message to stderr; the exit status for `result`. */
 int rlf_cmd_end(rlf_session *session, rlf_result result);
 

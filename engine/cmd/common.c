@@ -1,4 +1,5 @@
-/* What the subcommands share: a session from a command line, and its end. */
+/* What the subcommands share: a session from a command line, and its end; and
+ * what several of them print. */
 #include "engine/cmd/cmd.h"
 
 #include <stdio.h>
@@ -15,8 +16,7 @@ take_options(rlf_session *s, const rlf_command_line *line)
         {RLF_OPTION_RANKS, "--ranks"},     {RLF_OPTION_STEPS, "--steps"},
         {RLF_OPTION_OUT, "--out"},         {RLF_OPTION_TRACE, "--trace"},
         {RLF_OPTION_SAMPLES, "--samples"}, {RLF_OPTION_ISA, "--isa"},
-        {RLF_OPTION_MEMORY, "--memory"},
-        {RLF_OPTION_PLAN, "--plan"},
+        {RLF_OPTION_MEMORY, "--memory"},   {RLF_OPTION_PLAN, "--plan"},
     };
     rlf_result result = RLF_RESULT_OK;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -60,6 +60,37 @@ rlf_cmd_notes(const rlf_session *session)
     rlf_buf text = {0};
     rlf_run_notes(session->run, &text);
     fputs(text.p ? text.p : "", stdout);
+    rlf_buf_free(&text);
+}
+
+void
+rlf_cmd_put_scaled(double x, double base, const char *unit)
+{
+    static const char prefix[] = " kMGTP";
+    size_t i = 0;
+    while (x >= 999.5 && i + 2 < sizeof prefix) {
+        x /= base;
+        i++;
+    }
+    printf(" %7.*f %c%-3s", x < 10 ? 2 : x < 100 ? 1 : 0, x, prefix[i], unit);
+}
+
+const char *
+rlf_cmd_node_name(rlf_session *s, const rlf_node *node)
+{
+    if (node->receiver < 0)
+        return node->class->name;
+    return rlf_arena_printf(s->arena, "%s.%s",
+                            s->graph->resources.data[node->receiver].name,
+                            node->class->name);
+}
+
+void
+rlf_cmd_put_plan(const rlf_session *s)
+{
+    rlf_buf text = {0};
+    rlf_plan_print(s->plan, &text);
+    fputs(text.p, stdout);
     rlf_buf_free(&text);
 }
 

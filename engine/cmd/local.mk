@@ -8,5 +8,6 @@ rlflow_SOURCES = engine/main.c \
 	%D%/fmt.c \
 	%D%/graph.c \
 	%D%/params.c \
+	%D%/plan.c \
 	%D%/run.c
 rlflow_LDADD = $(API_LIBS)

@@ -7,6 +7,7 @@ liborder_la_SOURCES = \
 	%D%/issue.c \
 	%D%/order.c %D%/order.h \
 	%D%/ready.c \
+	%D%/rehearse.c %D%/rehearse.h \
 	%D%/state.h
 
 check_PROGRAMS += tests/unit/order_order tests/unit/order_control

@@ -352,8 +352,9 @@ rlf_rank_carry_out(rlf_rank *rank, const rlf_task *task, rlf_err *err)
     if (status < 0)
         rlf_err_place(err, node->span, node->class->name);
     if (rank->env.trace)
-        rlf_trace_span(rank->env.trace,
-                       task->kind == RLF_TASK_EDGE ? "edge" : "step",
-                       node->class->name, from, rlf_clock_now(), task->n_rows);
+        rlf_trace_span(
+            rank->env.trace, task->kind == RLF_TASK_EDGE ? "edge" : "step",
+            node->class->name, from, rlf_clock_now(),
+            task->kind == RLF_TASK_EDGE ? rank->received : task->n_rows);
     return status;
 }

@@ -3,6 +3,8 @@
  * What rows there are is known on both sides (the spaces are the same); what
  * they hold is packed row by row: numbers, tokens with their count, texts with
  * their length. Sizes go first, then what has them. */
+#include "engine/base/clock.h"
+#include "engine/base/trace.h"
 #include "engine/graph/class.h"
 #include "engine/sched/rank.h"
 
@@ -269,6 +271,23 @@ exchange_rows(rlf_rank *rank, slot *s, const rlf_task *task, exchange *x,
     return RLF_OK;
 }
 
+/* Arrows in the trace, one a message. */
+static void
+trace_moves(const rlf_rank *rank, const slot *s, const rlf_task *task,
+            bool sends)
+{
+    uint64_t now = rlf_clock_now(), n = (uint64_t)rank->plan->ranks;
+    const char *name = s->call.node->class->name;
+    for (int i = 0; i < task->n_moves; i++) {
+        const rlf_move *m = &task->moves[i];
+        uint64_t id = (task->n * n + (uint64_t)m->from) * n + (uint64_t)m->to;
+        if (sends && m->from == rank->rank)
+            rlf_trace_send(rank->env.trace, name, id, now);
+        else if (!sends && m->to == rank->rank)
+            rlf_trace_receive(rank->env.trace, name, id, now);
+    }
+}
+
 rlf_status
 rlf_rank_exchange(rlf_rank *rank, slot *s, const rlf_task *task, rlf_err *err)
 {
@@ -279,7 +298,14 @@ rlf_rank_exchange(rlf_rank *rank, slot *s, const rlf_task *task, rlf_err *err)
                   .send_sizes = RLF_NEW_ARRAY(pool, uint64_t, n),
                   .receive_sizes = RLF_NEW_ARRAY(pool, uint64_t, n),
                   .packed = RLF_NEW_ARRAY(pool, rlf_buf, n)};
+    if (rank->env.trace)
+        trace_moves(rank, s, task, true);
     rlf_status status = exchange_rows(rank, s, task, &x, err);
+    if (rank->env.trace)
+        trace_moves(rank, s, task, false);
+    rank->received = 0;
+    for (int i = 0; i < x.n_receives; i++)
+        rank->received += x.receive_sizes[i];
     for (int i = 0; i < n; i++)
         rlf_buf_free(&x.packed[i]);
     return status;

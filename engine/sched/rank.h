@@ -45,6 +45,7 @@ typedef struct rlf_rank {
     rlf_metrics metrics;
     uint64_t tokens; /* generated in this step */
     bool wants_checkpoint;
+    uint64_t received; /* bytes of rows, by the last edge */
     rlf_comm *comm;              /* NULL: the only rank */
     rlf_mesh *mesh;              /* per node: this rank's part in it */
     RLF_VEC(rlf_group *) groups; /* those of the meshes */

@@ -1,0 +1,269 @@
+/* Playing a step: see rehearse.h. */
+#include "engine/order/rehearse.h"
+
+#include "engine/base/vec.h"
+#include "engine/graph/class.h"
+
+#include <math.h>
+
+/* A flow and what each rank has of it. */
+typedef struct load {
+    rlf_flow flow;
+    double *sent, *received; /* per rank */
+} load;
+
+typedef struct play {
+    const rlf_plan *plan;
+    const rlf_graph *graph;
+    const rlf_sizes *sizes;
+    rlf_arena *arena;
+    rlf_control *control;
+    RLF_VEC(load) loads;
+    RLF_VEC(bool) together; /* per instance: its ranks computed all of it */
+} play;
+
+enum {
+    UNKNOWN_ROWS = 16,        /* of each rank, where nothing says how many */
+    MOST_ROWS = 1 << 20,      /* that are played */
+    SAMPLE_BYTES = 4 + 1 + 8, /* of a sample: counts and whether it ended */
+    TOKEN_BYTES = 4 + 8,      /* of its tokens: id and text */
+    NUMBER_BYTES = 8,
+    COUNT_BYTES = 4, /* of a row of tokens: how many */
+};
+
+static const rlf_node *
+node_of(const play *p, int instance)
+{
+    return rlf_order_instance(rlf_control_order(p->control), instance)->node;
+}
+
+/* ---- how many ---- */
+
+static uint32_t
+count_of(const play *p, double x)
+{
+    if (isfinite(x))
+        return x < MOST_ROWS ? (uint32_t)x : MOST_ROWS;
+    return UNKNOWN_ROWS * (uint32_t)p->plan->ranks;
+}
+
+/* How often what stands in the node's body runs for each time that the node
+ * does. */
+static uint32_t
+turns(const play *p, const rlf_node *node)
+{
+    const rlf_region *body = &p->graph->regions.data[node->regions[0]];
+    if (!body->n_nodes)
+        return 0;
+    double n = p->sizes->runs[body->nodes[0]] / p->sizes->runs[node->id];
+    return isfinite(n) && n < MOST_ROWS ? (uint32_t)(n + 0.5) : 1;
+}
+
+/* ---- bytes, as engine/sched/exchange.c packs them ---- */
+
+/* Of the tokens of one row. */
+static double
+row_tokens(const play *p, int domain)
+{
+    int rows = rlf_domain_rows(&p->graph->domains, domain);
+    double all = p->sizes->values[domain], n = p->sizes->values[rows];
+    return isfinite(all) ? all / n : INFINITY;
+}
+
+static double
+value_bytes(const play *p, const rlf_value *value, bool by_rows)
+{
+    if (value->kind == RLF_VALUE_SET) {
+        const rlf_set *set = &p->graph->sets.data[value->set];
+        int token =
+            TOKEN_BYTES + (set->kind == RLF_SET_SAMPLED ? NUMBER_BYTES : 0);
+        return SAMPLE_BYTES + p->sizes->set[value->set].response * token;
+    }
+    if (value->kind == RLF_VALUE_TEXT)
+        return INFINITY;
+    if (!by_rows)
+        return NUMBER_BYTES * p->sizes->values[value->domain];
+    const rlf_domain *d = rlf_domains_get(&p->graph->domains, value->domain);
+    if (d->kind != RLF_DOMAIN_TOKENS)
+        return NUMBER_BYTES;
+    return COUNT_BYTES + NUMBER_BYTES * row_tokens(p, value->domain);
+}
+
+/* Of one row of what a node makes, or of all if it is not made of rows. */
+static double
+piece_bytes(const play *p, const rlf_node *node)
+{
+    double bytes = 0;
+    for (int i = 0; i < node->n_outputs; i++)
+        bytes += value_bytes(p, &p->graph->values.data[node->outputs[i]],
+                             node->rows >= 0);
+    return bytes;
+}
+
+/* ---- flows ---- */
+
+static rlf_side
+side_of(const play *p, const rlf_node *node, bool whole)
+{
+    const rlf_node_place *place = &p->plan->place[node->id];
+    bool rows = place->spread == RLF_SPREAD_ROWS;
+    return (rlf_side){.layout = &place->layout,
+                      .deal = whole  ? RLF_DEAL_ALL
+                              : rows ? RLF_DEAL_DP
+                                     : RLF_DEAL_LIST};
+}
+
+static load *
+load_of(play *p, const rlf_post *post)
+{
+    static const int first_rank = 0;
+    static const rlf_layout shown = {
+        .ranks = &first_rank, .n_ranks = 1, .tp = 1, .pp = 1, .dp = 1};
+    const rlf_node *from = node_of(p, post->instance);
+    const rlf_node *to = post->reader < 0 ? NULL : node_of(p, post->reader);
+    for (size_t i = 0; i < p->loads.count; i++) {
+        const rlf_flow *f = &p->loads.data[i].flow;
+        if (f->from == from->id && f->to == (to ? to->id : -1))
+            return &p->loads.data[i];
+    }
+    bool alike = to && from->rows >= 0 && to->rows == from->rows;
+    load new = {
+        .flow = {.from = from->id,
+                 .to = to ? to->id : -1,
+                 .have = side_of(p, from, p->together.data[post->instance]),
+                 .need = to ? side_of(p, to, !alike)
+                            : (rlf_side){.layout = &shown}},
+        .sent = RLF_NEW_ARRAY(p->arena, double, p->plan->ranks),
+        .received = RLF_NEW_ARRAY(p->arena, double, p->plan->ranks)};
+    new.flow.have.last = new.flow.have.deal == RLF_DEAL_DP;
+    RLF_PUSH(&p->loads, new);
+    return &p->loads.data[p->loads.count - 1];
+}
+
+static void
+take_edge(play *p, const rlf_post *post)
+{
+    load *l = load_of(p, post);
+    double each = piece_bytes(p, node_of(p, post->instance));
+    /* a size that is only played says nothing about a real one */
+    const rlf_node *node = node_of(p, post->instance);
+    if (node->rows >= 0 && !isfinite(p->sizes->values[node->rows]))
+        each = INFINITY;
+    l->flow.times++;
+    l->flow.messages += post->n_moves;
+    for (int i = 0; i < post->n_moves; i++) {
+        const rlf_move *m = &post->moves[i];
+        double bytes = each * m->n_rows;
+        l->flow.bytes += bytes;
+        l->sent[m->from] += bytes;
+        l->received[m->to] += bytes;
+    }
+}
+
+/* ---- answers ---- */
+
+static void
+answer_open(play *p, const rlf_post *post)
+{
+    const rlf_node *node = node_of(p, post->instance);
+    const rlf_domain *d = rlf_domains_get(&p->graph->domains, node->rows);
+    uint32_t n = count_of(p, p->sizes->values[node->rows]), *owner = NULL;
+    if (d->owner >= 0) {
+        uint32_t prompts = count_of(p, p->sizes->values[d->owner]);
+        owner = RLF_NEW_ARRAY(p->arena, uint32_t, n + 1);
+        for (uint32_t i = 0; i < n; i++)
+            owner[i] = (uint32_t)((uint64_t)i * prompts / n);
+    }
+    rlf_control_tell(p->control, &(rlf_report){.kind = RLF_REPORT_OPENED,
+                                               .n = post->n,
+                                               .n_rows = n,
+                                               .owner = owner});
+}
+
+static void
+answer_share(play *p, const rlf_post *post, const rlf_share *share)
+{
+    const rlf_instance *in =
+        rlf_order_instance(rlf_control_order(p->control), post->instance);
+    rlf_role role = in->node->class->role;
+    rlf_report report = {.kind = RLF_REPORT_ROWS,
+                         .rank = share->rank,
+                         .n = post->n,
+                         .rows = share->rows,
+                         .n_rows = share->n_rows};
+    if (in->node->class->sampled && share->rows)
+        rlf_control_tell(p->control, &report);
+    report = (rlf_report){
+        .kind = RLF_REPORT_DONE, .rank = share->rank, .n = post->n};
+    if (role == RLF_ROLE_FOR && !in->loop)
+        report.count = turns(p, in->node);
+    if (role == RLF_ROLE_COLLECT && in->loop &&
+        post->iteration >= turns(p, in->node))
+        report.branch = -1;
+    rlf_control_tell(p->control, &report);
+}
+
+static void
+answer_end(play *p, const rlf_post *post)
+{
+    for (int r = 0; r < p->plan->ranks; r++)
+        rlf_control_tell(p->control, &(rlf_report){.kind = RLF_REPORT_DONE,
+                                                   .rank = r,
+                                                   .n = post->n,
+                                                   .branch = -1});
+}
+
+static void
+take_run(play *p, const rlf_post *post)
+{
+    while (p->together.count <= (size_t)post->instance)
+        RLF_PUSH(&p->together, false);
+    p->together.data[post->instance] =
+        post->n_shares > 0 && !post->shares[0].rows;
+    for (int i = 0; i < post->n_shares; i++)
+        if (post->shares[i].reports)
+            answer_share(p, post, &post->shares[i]);
+}
+
+static double
+most(const double *list, int n)
+{
+    double x = 0;
+    for (int i = 0; i < n; i++)
+        x = list[i] > x ? list[i] : x;
+    return x;
+}
+
+void
+rlf_rehearse(const rlf_plan *plan, const rlf_sizes *sizes, uint32_t shown,
+             rlf_arena *arena, rlf_rehearsal *out)
+{
+    play p = {.plan = plan,
+              .graph = plan->graph,
+              .sizes = sizes,
+              .arena = arena,
+              .control = rlf_control_new(plan, (rlf_policy){.shown = shown})};
+    rlf_control_begin(p.control);
+    while (!rlf_control_ended(p.control)) {
+        const rlf_post *post = rlf_control_next(p.control);
+        if (post->kind == RLF_POST_OPEN)
+            answer_open(&p, post);
+        else if (post->kind == RLF_POST_RUN)
+            take_run(&p, post);
+        else if (post->kind == RLF_POST_EDGE)
+            take_edge(&p, post);
+        else if (post->kind == RLF_POST_END)
+            answer_end(&p, post);
+        RLF_ASSERT(post->kind != RLF_POST_WAIT);
+    }
+    out->count = (int)p.loads.count;
+    out->list = RLF_NEW_ARRAY(arena, rlf_flow, p.loads.count);
+    for (int i = 0; i < out->count; i++) {
+        out->list[i] = p.loads.data[i].flow;
+        out->list[i].sent = most(p.loads.data[i].sent, plan->ranks);
+        out->list[i].received = most(p.loads.data[i].received, plan->ranks);
+    }
+    rlf_control_free(p.control);
+    RLF_VEC_FREE(&p.loads);
+    RLF_VEC_FREE(&p.together);
+}

@@ -1,0 +1,36 @@
+/* A step of the controller, played with ranks that answer at once: which edges
+ * a plan makes, and what goes along them.
+ *
+ * It is the controller of a run itself that is asked (control.h), so what is
+ * said here is what it does, in a step at the caps: every set as large and
+ * every sequence as long as it can be, `every` taken, the first side of every
+ * `if`, nothing computed in pieces while a generation goes on. No clock, no
+ * threads, no data. */
+#ifndef RLF_ORDER_REHEARSE_H
+#define RLF_ORDER_REHEARSE_H
+
+#include "engine/graph/sizes.h"
+#include "engine/order/control.h"
+#include "engine/plan/edge.h"
+
+/* An edge: what node `from` makes, for node `to`. */
+typedef struct rlf_flow {
+    int from, to; /* nodes; to -1: the samples that are written by rank 0 */
+    rlf_side have, need;
+    int times;        /* in the step */
+    int64_t messages; /* of all times together, as is what follows */
+    /* Of the rows' content; INFINITY: nothing bounds it. */
+    double bytes;
+    double sent, received; /* by the rank with the most */
+} rlf_flow;
+
+typedef struct rlf_rehearsal {
+    rlf_flow *list; /* in the order in which they are first met */
+    int count;
+} rlf_rehearsal;
+
+/* `shown`: as in rlf_policy. In `arena`. */
+void rlf_rehearse(const rlf_plan *plan, const rlf_sizes *sizes, uint32_t shown,
+                  rlf_arena *arena, rlf_rehearsal *out);
+
+#endif
