@@ -3,6 +3,7 @@
 
 #include "engine/base/hash.h"
 #include "engine/layout/lanes.h"
+#include "engine/plan/strategy.h"
 #include "config.h"
 
 #include <inttypes.h>
@@ -26,7 +27,8 @@ spread_of(const rlf_node *node)
     }
 }
 
-/* What no row says otherwise: every node on all ranks, data parallel. */
+/* What no row says otherwise: data parallel, calls of models where the strategy
+ * has them, all else on all ranks. */
 static void
 place_all(rlf_plan *plan, rlf_arena *arena)
 {
@@ -35,6 +37,8 @@ place_all(rlf_plan *plan, rlf_arena *arena)
     for (int i = 0; i < plan->ranks; i++)
         ranks[i] = i;
     plan->place = RLF_NEW_ARRAY(arena, rlf_node_place, n);
+    const rlf_range *spread =
+        rlf_strategy_make(plan->graph, plan->ranks, arena);
     for (size_t i = 0; i < n; i++) {
         const rlf_node *node = &plan->graph->nodes.data[i];
         rlf_place_row row = rlf_place_row_new(-1, NULL);
@@ -43,8 +47,8 @@ place_all(rlf_plan *plan, rlf_arena *arena)
                 ? rlf_placement_find(plan->graph->placement, node->receiver,
                                      node->class)
                 : NULL;
-        row.ranks = ranks;
-        row.n_ranks = row.dp = plan->ranks;
+        row.ranks = ranks + spread[i].first;
+        row.n_ranks = row.dp = (int)rlf_range_size(spread[i]);
         if (said)
             row = *said;
         bool interleaved =
@@ -211,7 +215,8 @@ power_of_two(int n)
 }
 
 /* Shards and lanes of every model: what its row says, else what the checkpoint
- * has, else the largest split that any call or update has. */
+ * has, else the largest split that any call or update has. A strategy has the
+ * lanes of all ranks, so that it decides where, and no bit of what. */
 static rlf_status
 set_sums(rlf_plan *plan, const rlf_plan_options *options, rlf_arena *arena,
          rlf_err *err)
@@ -227,6 +232,10 @@ set_sums(rlf_plan *plan, const rlf_plan_options *options, rlf_arena *arena,
         if (node->class->role == RLF_ROLE_UPDATE && l->dp > base.lanes)
             base.lanes = power_of_two(l->dp);
     }
+    const rlf_placement *placement = plan->graph->placement;
+    if (placement && placement->strategy != RLF_STRATEGY_NONE &&
+        base.lanes < plan->ranks)
+        base.lanes = power_of_two(plan->ranks);
     plan->numerics.shards = base.shards;
     plan->numerics.lanes = base.lanes;
     plan->sums = sums;
