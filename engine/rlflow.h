@@ -51,7 +51,11 @@ RLF_PUBLIC void rlf_session_close(rlf_session *session); /* NULL is fine */
  * step. Names of options begin with "--": "--seed", "--threads", "--steps",
  * "--out" (the run's directory: without it nothing is written), "--resume"
  * ("1"), "--samples" (samples a set and step in samples.jsonl), "--trace",
- * "--isa". */
+ * "--isa", "--ranks", "--patience".
+ *
+ * Under mpiexec or srun every process opens a session and takes steps; process
+ * 0 sees all steps and metrics, in the others the first step is the whole run.
+ * When it failed, closing the session ends all processes. */
 RLF_PUBLIC rlf_result rlf_session_set(rlf_session *session, const char *name,
                                       const char *value);
 /* Compile and check; rlf_session_step does it when it was not done. */

@@ -8,8 +8,8 @@
 #include "nodes/hook.h"
 
 #include "engine/base/log.h"
-#include "engine/base/log.h"
 #include "engine/base/vec.h"
+#include "engine/comm/comm.h"
 #include "engine/text/tokenizer.h"
 #include "nodes/data.h"
 #include "nodes/rows.h"
@@ -549,6 +549,7 @@ call_for(rlf_call *call, const uint32_t *row, uint32_t n, const uint32_t *place,
     }
     for (uint32_t i = 0; i < n; i++)
         put_values(call, rows, row[i], values + i * hook->n_gives, ok);
+    rlf_comm_beat(call->env->comm);
     return RLF_OK;
 }
 

@@ -2,6 +2,7 @@
  * sample. One forward pass without gradients, cut into micro-batches. Live
  * calls in an update are not run here: they are part of it (update.c). */
 #include "engine/base/vec.h"
+#include "engine/comm/comm.h"
 #include "nodes/model/transformer.h"
 #include "nodes/model/work.h"
 #include "nodes/sequences.h"
@@ -84,6 +85,7 @@ step(rlf_call *call, rlf_err *err)
         uint32_t fit;
         RLF_TRY(rlf_pass_fit(pass, seqs + i, n - i, err, &fit));
         RLF_TRY(run_micro(call, object->model, pass, seqs, i, fit, err));
+        rlf_comm_beat(call->env->comm);
         i += fit;
     }
     return RLF_OK;

@@ -1,6 +1,7 @@
 # tests: unit tests are check_PROGRAMS of their folder's local.mk; shell tests
 # are tests/NAME.tap, listed here or in their folder's local.mk (tap_tests).
 tap_tests += %D%/bad.tap %D%/data.tap %D%/ranks.tap %D%/zero.tap %D%/resume.tap %D%/bits.tap %D%/collect.tap %D%/caps.tap %D%/language.tap %D%/learn.tap %D%/place.tap %D%/place_many.tap %D%/plan.tap %D%/manual.tap %D%/layers.tap %D%/man.tap %D%/scripts.tap
+tap_tests += %D%/mpi.tap
 EXTRA_DIST += %D%/tap.h %D%/tap.sh %D%/limit %D%/aarch64.sh
 
 TESTS = $(check_PROGRAMS) $(tap_tests)
@@ -23,5 +24,6 @@ AM_TESTS_ENVIRONMENT = \
 	MANDOC='$(MANDOC)'; export MANDOC; \
 	MPIEXEC_OPENMPI='$(MPIEXEC_OPENMPI)'; export MPIEXEC_OPENMPI; \
 	MPIEXEC_MPICH='$(MPIEXEC_MPICH)'; export MPIEXEC_MPICH; \
+	MPIEXEC='$(MPIEXEC)'; export MPIEXEC; \
 	: "$${RLFLOW_TEST_DATA=$(abs_top_srcdir)/../shared/data}"; \
 	export RLFLOW_TEST_DATA;

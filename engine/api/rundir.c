@@ -7,8 +7,12 @@
 #include "engine/io/file.h"
 #include "engine/sched/flight.h"
 
+#include "engine/base/vec.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *const journals[] = {"metrics.jsonl", "samples.jsonl"};
 
@@ -18,24 +22,133 @@ inside(rlf_session *session, const char *name)
     return rlf_path_join(session->arena, session->options.directory, name);
 }
 
-rlf_status
-rlf_rundir_open(rlf_session *session, rlf_err *err)
+const char *
+rlf_rundir_default(const rlf_session *s)
+{
+    const char *name = strrchr(s->path, '/');
+    name = name ? name + 1 : s->path;
+    size_t n = strlen(name);
+    if (n > 4 && strcmp(name + n - 4, ".rlf") == 0)
+        n -= 4;
+    const char *last = NULL;
+    for (int i = 1;; i++) {
+        const char *dir = rlf_arena_printf(s->arena, "runs/%.*s", (int)n, name);
+        if (i > 1)
+            dir = rlf_arena_printf(s->arena, "%s-%d", dir, i);
+        bool used =
+            rlf_file_exists(rlf_path_join(s->arena, dir, "metrics.jsonl"));
+        if (!used)
+            return s->options.resume && last ? last : dir;
+        last = dir;
+    }
+}
+
+/* ---- what a run that was killed left ---- */
+
+typedef struct flights {
+    struct {
+        rlf_flight_report *data;
+        size_t count, room;
+    } all;
+    bool any_lost;
+} flights;
+
+static int
+by_rank(const void *a, const void *b)
+{
+    const rlf_flight_report *x = a, *y = b;
+    return x->rank - y->rank;
+}
+
+/* The flight records, which go unless they are to stay. */
+static rlf_status
+take_flights(rlf_session *session, bool stay, flights *out, rlf_err *err)
+{
+    const char *dir = session->options.directory, **names;
+    size_t count;
+    if (!rlf_dir_exists(dir))
+        return RLF_OK;
+    RLF_TRY(rlf_dir_list(dir, session->arena, err, &names, &count));
+    for (size_t i = 0; i < count; i++) {
+        if (strncmp(names[i], "flight-", 7) != 0)
+            continue;
+        rlf_flight_report report;
+        if (rlf_flight_read(inside(session, names[i]), &report)) {
+            RLF_PUSH_IN(session->arena, &out->all, report);
+            out->any_lost |= report.lost;
+        }
+        if (!stay)
+            unlink(inside(session, names[i]));
+    }
+    if (out->all.count)
+        qsort(out->all.data, out->all.count, sizeof *out->all.data, by_rank);
+    return RLF_OK;
+}
+
+/* Which rank was doing what: of several those that died first, if that is
+ * known. */
+static const char *
+tell_flights(rlf_session *session, const flights *f)
+{
+    const char *text = NULL;
+    for (size_t i = 0; i < f->all.count; i++) {
+        const rlf_flight_report *r = &f->all.data[i];
+        if (f->any_lost && !r->lost)
+            continue;
+        const char *one = r->text;
+        if (f->all.count > 1 || r->rank > 0)
+            one = rlf_arena_printf(session->arena, "rank %d in %s", r->rank,
+                                   r->text);
+        text = text ? rlf_arena_printf(session->arena, "%s; %s", text, one)
+                    : rlf_arena_strdup(session->arena, one);
+    }
+    return text;
+}
+
+/* The others come after process 0. */
+static rlf_status
+see_directory(rlf_session *session, rlf_err *err)
 {
     const char *dir = session->options.directory;
-    rlf_flight_report report;
-    if (rlf_flight_read(dir, 0, &report))
-        snprintf(session->killed, sizeof session->killed, "%s", report.text);
-    if (!session->options.resume &&
-        rlf_file_exists(inside(session, "metrics.jsonl"))) {
+    RLF_TRY(rlf_join_share(session, &dir, err)); /* when it is there */
+    if (rlf_dir_exists(dir))
+        return RLF_OK;
+    rlf_fail(err, RLF_ENV, "process %d does not see the run's directory %s",
+             rlf_comm_world_process(session->world), dir);
+    rlf_err_hint(err, "start all processes in the same directory, on a file "
+                      "system that all machines share");
+    return RLF_ENV;
+}
+
+static rlf_status
+make_directory(rlf_session *session, rlf_err *err)
+{
+    const char *dir = session->options.directory;
+    bool taken = !session->options.resume &&
+                 rlf_file_exists(inside(session, "metrics.jsonl"));
+    flights left = {0};
+    RLF_TRY(take_flights(session, taken || session->options.dry, &left, err));
+    session->killed = tell_flights(session, &left);
+    if (taken) {
         rlf_fail(err, RLF_USER, "%s holds a run already", dir);
         rlf_err_hint(err, "go on with it by --resume, or give another "
                           "directory with --out");
+        if (session->killed)
+            rlf_err_detail(err, "it was killed: %s", session->killed);
         return RLF_USER;
     }
     rlf_status status = rlf_dir_make(dir, err);
     if (status < 0)
         rlf_err_hint(err, "give another directory with --out");
     return status;
+}
+
+rlf_status
+rlf_rundir_open(rlf_session *session, rlf_err *err)
+{
+    if (session->leads)
+        RLF_TRY(make_directory(session, err));
+    return session->world ? see_directory(session, err) : RLF_OK;
 }
 
 /* Bytes of the lines of a journal that speak of steps up to `step`. */

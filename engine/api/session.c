@@ -18,7 +18,8 @@
 /* Rows that make a generation yield to what waits for them. On one rank there
  * is nothing to overlap with, so pieces are large; ranks that have done their
  * share go on with what is complete while others still generate. */
-enum { PIECE = 256, PIECE_OF_MANY = 8, PARTS_OF_MANY = 8, SAMPLES = 16 };
+enum { PIECE = 256, PIECE_OF_MANY = 8, PARTS_OF_MANY = 8 };
+enum { SAMPLES = 16, PATIENCE = 120 };
 
 static void
 log_to_stderr(void *arg, rlf_log_level level, const char *line)
@@ -37,8 +38,9 @@ rlf_session_open(const char *path)
     s->sources.arena = s->arena;
     s->diags.arena = s->arena;
     s->diags.sources = &s->sources;
-    s->options.ranks = 1;
     s->options.samples = SAMPLES;
+    s->options.patience = PATIENCE;
+    s->leads = rlf_comm_launcher_process() == 0;
     rlf_err_clear(&s->err);
     rlf_log_init(&s->log, log_to_stderr, NULL, 0);
     return s;
@@ -51,6 +53,7 @@ rlf_session_close(rlf_session *s)
         return;
     rlf_err ignored = RLF_ERR_NONE;
     rlf_run_close(s->run);
+    rlf_join_leave(s);
     if (s->trace)
         rlf_trace_close(s->trace, &ignored);
     RLF_VEC_FREE(&s->settings);
@@ -99,6 +102,18 @@ read_size(const char *text, uint64_t *out, rlf_err *err)
 }
 
 static rlf_status
+read_seconds(const char *text, double *out, rlf_err *err)
+{
+    char *end;
+    double x = strtod(text, &end);
+    if (*end || end == text || !(x >= 0 && x < 1e9))
+        return rlf_fail(err, RLF_USAGE, "--patience takes seconds, not \"%s\"",
+                        text);
+    *out = x;
+    return RLF_OK;
+}
+
+static rlf_status
 set_option(rlf_session *s, const char *name, const char *value, rlf_err *err)
 {
     rlf_session_options *o = &s->options;
@@ -136,6 +151,8 @@ set_option(rlf_session *s, const char *name, const char *value, rlf_err *err)
         o->isa = rlf_arena_strdup(s->arena, value);
     else if (strcmp(name, "plan") == 0)
         o->plan = rlf_arena_strdup(s->arena, value);
+    else if (strcmp(name, "patience") == 0)
+        return read_seconds(value, &o->patience, err);
     else if (strcmp(name, "memory") == 0)
         return read_size(value, &o->memory, err);
     else if (strcmp(name, "trace") == 0)
@@ -145,8 +162,8 @@ set_option(rlf_session *s, const char *name, const char *value, rlf_err *err)
     return RLF_OK;
 }
 
-static rlf_result
-result_of(rlf_status status)
+rlf_result
+rlf_session_result(rlf_status status)
 {
     switch (status) {
     case RLF_OK:
@@ -165,11 +182,11 @@ rlf_result
 rlf_session_set(rlf_session *s, const char *name, const char *value)
 {
     if (s->graph)
-        return result_of(rlf_fail(&s->err, RLF_USAGE,
-                                  "%s is set after the program was compiled",
-                                  name));
+        return rlf_session_result(
+            rlf_fail(&s->err, RLF_USAGE,
+                     "%s is set after the program was compiled", name));
     if (strncmp(name, "--", 2) == 0)
-        return result_of(set_option(s, name + 2, value, &s->err));
+        return rlf_session_result(set_option(s, name + 2, value, &s->err));
     RLF_PUSH(&s->settings,
              (rlf_compile_setting){.name = rlf_arena_strdup(s->arena, name),
                                    .value = rlf_arena_strdup(s->arena, value)});
@@ -211,12 +228,11 @@ leave(locale_t before)
         uselocale(before);
 }
 
-rlf_result
-rlf_session_compile(rlf_session *s, bool params_only)
+static rlf_status
+compile(rlf_session *s, bool params_only)
 {
     if (s->graph)
-        return RLF_RESULT_OK;
-    locale_t before = enter(s);
+        return RLF_OK;
     const rlf_compile_options options = {
         .path = s->path,
         .stdlib = rlf_session_stdlib(s->arena),
@@ -226,10 +242,17 @@ rlf_session_compile(rlf_session *s, bool params_only)
         .plan = s->options.plan,
         .params_only = params_only,
     };
-    rlf_status status = rlf_compile(&options, s->arena, &s->sources, &s->diags,
-                                    &s->err, &s->graph);
+    return rlf_compile(&options, s->arena, &s->sources, &s->diags, &s->err,
+                       &s->graph);
+}
+
+rlf_result
+rlf_session_compile(rlf_session *s, bool params_only)
+{
+    locale_t before = enter(s);
+    rlf_status status = compile(s, params_only);
     leave(before);
-    return result_of(status);
+    return rlf_session_result(status);
 }
 
 rlf_result
@@ -240,10 +263,15 @@ rlf_session_check(rlf_session *s)
 
 /* ---- running ---- */
 
+/* What every process can do by itself; nothing is written yet. */
 static rlf_status
 make_plan(rlf_session *s, rlf_err *err)
 {
     rlf_plan_options plan = {.ranks = s->options.ranks};
+    if (s->world)
+        plan.ranks = rlf_comm_world_size(s->world);
+    if (!plan.ranks)
+        plan.ranks = 1;
     if (s->options.resume && s->options.directory)
         RLF_TRY(rlf_run_sums(s->graph, s->options.directory, s->arena, err,
                              &plan.sums));
@@ -257,36 +285,28 @@ rlf_session_plan(rlf_session *s)
     if (result != RLF_RESULT_OK || s->plan)
         return result;
     locale_t before = enter(s);
-    result = result_of(make_plan(s, &s->err));
+    result = rlf_session_result(make_plan(s, &s->err));
     leave(before);
     return result;
 }
 
+/* Each process writes a trace of its own ranks. */
 static rlf_status
-open_run(rlf_session *s, rlf_err *err)
+open_trace(rlf_session *s, rlf_err *err)
 {
-    RLF_TRY(rlf_log_from_env(&s->log, err));
-    if (!s->plan)
-        RLF_TRY(make_plan(s, err));
-    if (s->options.trace)
-        RLF_TRY(
-            rlf_trace_open(s->options.trace, rlf_clock_now(), err, &s->trace));
-    if (s->options.directory)
-        RLF_TRY(rlf_rundir_open(s, err));
-    bool many = s->options.ranks > 1;
-    const rlf_run_options run = {
-        .seed = s->options.seed,
-        .threads = s->options.threads,
-        .isa = s->options.isa,
-        .memory = s->options.memory,
-        .dry = s->options.dry,
-        .policy = {.piece = many ? PIECE_OF_MANY : PIECE,
-                   .parts = many ? PARTS_OF_MANY : 0,
-                   .shown = s->options.samples},
-        .directory = s->options.directory,
-        .log = &s->log,
-        .trace = s->trace};
-    RLF_TRY(rlf_run_open(s->plan, &rlf_node_classes, &run, err, &s->run));
+    const char *path = s->options.trace;
+    int process = s->world ? rlf_comm_world_process(s->world) : 0;
+    if (!path)
+        return RLF_OK;
+    if (process > 0)
+        path = rlf_arena_printf(s->arena, "%s.%d", path, process);
+    return rlf_trace_open(path, rlf_clock_now(), err, &s->trace);
+}
+
+/* Resume and what the run leaves behind are the business of process 0. */
+static rlf_status
+begin_run(rlf_session *s, rlf_err *err)
+{
     if (s->options.resume && s->options.directory) {
         RLF_TRY(rlf_run_resume(s->run, err, &s->resumed));
         RLF_TRY(rlf_rundir_cut(s, s->resumed, err));
@@ -297,16 +317,67 @@ open_run(rlf_session *s, rlf_err *err)
     return RLF_OK;
 }
 
+static rlf_status
+open_run(rlf_session *s, rlf_err *err)
+{
+    RLF_TRY(rlf_log_from_env(&s->log, err));
+    RLF_TRY(open_trace(s, err));
+    if (s->options.directory)
+        RLF_TRY(rlf_rundir_open(s, err));
+    bool many = s->plan->ranks > 1;
+    const rlf_run_options run = {
+        .seed = s->options.seed,
+        .threads = s->options.threads,
+        .isa = s->options.isa,
+        .memory = s->options.memory,
+        .dry = s->options.dry,
+        .policy = {.piece = many ? PIECE_OF_MANY : PIECE,
+                   .parts = many ? PARTS_OF_MANY : 0,
+                   .shown = s->options.samples},
+        .directory = s->options.directory,
+        .world = s->world,
+        .patience = s->options.patience,
+        .log = &s->log,
+        .trace = s->trace};
+    RLF_TRY(rlf_run_open(s->plan, &rlf_node_classes, &run, err, &s->run));
+    return s->leads ? begin_run(s, err) : RLF_OK;
+}
+
+static rlf_status
+compile_and_plan(rlf_session *s, rlf_err *err)
+{
+    rlf_status status = compile(s, false);
+    return status < 0 ? status : make_plan(s, err);
+}
+
+static rlf_status
+make_ready(rlf_session *s, rlf_err *err)
+{
+    if (!s->options.dry)
+        RLF_TRY(rlf_join_world(s, err));
+    if (s->options.leaves && !s->options.directory && s->leads)
+        s->options.directory = rlf_rundir_default(s);
+    RLF_TRY(rlf_join_share(s, &s->options.directory, err));
+    RLF_TRY(rlf_join_agree(s, compile_and_plan(s, err), err));
+    rlf_status status = open_run(s, err);
+    if (status < 0 && s->world) {
+        rlf_comm_abort(s->world, err);
+        status = err->status;
+    }
+    return status;
+}
+
 rlf_result
 rlf_session_ready(rlf_session *s)
 {
-    rlf_result result = rlf_session_compile(s, false);
-    if (result != RLF_RESULT_OK || s->run)
-        return result;
+    if (s->run)
+        return RLF_RESULT_OK;
+    if (rlf_session_failed(s))
+        return rlf_session_result(s->err.status < 0 ? s->err.status : RLF_USER);
     locale_t before = enter(s);
-    result = result_of(open_run(s, &s->err));
+    rlf_status status = make_ready(s, &s->err);
     leave(before);
-    return result;
+    return rlf_session_result(status);
 }
 
 static rlf_status
@@ -318,6 +389,14 @@ finish(rlf_session *s, rlf_err *err)
     if (s->options.directory && rlf_run_steps(s->run) > s->resumed)
         RLF_TRY(rlf_run_save(s->run, err));
     return RLF_OK;
+}
+
+/* A process without the controller has one step, which is the whole run. */
+static rlf_status
+follow(rlf_session *s, rlf_err *err)
+{
+    s->complete = true;
+    return rlf_run_follow(s->run, err);
 }
 
 static rlf_status
@@ -339,16 +418,18 @@ rlf_result
 rlf_session_step(rlf_session *s)
 {
     if (s->err.status < 0)
-        return result_of(s->err.status);
+        return rlf_session_result(s->err.status);
     rlf_result result = rlf_session_ready(s);
     if (result != RLF_RESULT_OK)
         return result;
-    bool done = rlf_run_ended(s->run) ||
+    bool done = !s->leads || rlf_run_ended(s->run) ||
                 (s->wanted && rlf_run_steps(s->run) >= s->wanted);
     locale_t before = enter(s);
-    rlf_status status = done ? finish(s, &s->err) : step(s, &s->err);
+    rlf_status status = !s->leads ? follow(s, &s->err)
+                        : done    ? finish(s, &s->err)
+                                  : step(s, &s->err);
     leave(before);
-    return status < 0 ? result_of(status)
+    return status < 0 ? rlf_session_result(status)
            : done     ? RLF_RESULT_END
                       : RLF_RESULT_OK;
 }
@@ -357,9 +438,9 @@ rlf_result
 rlf_session_save(rlf_session *s)
 {
     if (!s->options.directory || !s->run)
-        return result_of(rlf_fail(&s->err, RLF_USAGE,
-                                  "a checkpoint needs --out and a step"));
-    return result_of(rlf_run_save(s->run, &s->err));
+        return rlf_session_result(rlf_fail(
+            &s->err, RLF_USAGE, "a checkpoint needs --out and a step"));
+    return rlf_session_result(rlf_run_save(s->run, &s->err));
 }
 
 /* ---- asking ---- */
@@ -398,6 +479,10 @@ rlf_session_message(rlf_session *s)
         rlf_diags_print_json(&s->diags, &s->message);
     else if (s->diags.list.count)
         rlf_diags_print(&s->diags, &s->message);
+    if (!s->options.json && s->diags.errors && s->world &&
+        rlf_comm_world_process(s->world) > 0)
+        rlf_buf_printf(&s->message, "  on rank %d\n",
+                       rlf_comm_rank(rlf_comm_of(s->world, 0)));
     if (s->err.status < 0)
         rlf_err_print(&s->err, &s->sources, &s->message);
     return s->message.p ? s->message.p : "";

@@ -5,6 +5,7 @@
 
 #include "engine/base/log.h"
 #include "engine/base/trace.h"
+#include "engine/comm/comm.h"
 #include "engine/plan/plan.h"
 #include "engine/rlflow.h"
 #include "engine/sched/run.h"
@@ -14,16 +15,21 @@
 /* Options of a run; texts live in the session's arena. */
 typedef struct rlf_session_options {
     uint64_t seed;
-    int threads, ranks;
+    int threads;
+    int ranks;             /* in all; 0: one a process */
     uint64_t steps;        /* 0: what the program says */
     const char *directory; /* NULL: the run leaves nothing behind */
     const char *trace;     /* file, or NULL */
     const char *isa;       /* of the kernels; NULL: the best */
     uint64_t memory;  /* bytes that the run may take; 0: what the machine lets
                          it */
+    double patience;  /* seconds without progress that end a run of many ranks;
+                         0: no limit */
     bool dry;         /* only to be looked at: see rlf_run_options */
     const char *plan; /* file with a place block, or NULL */
     bool resume;
+    bool leaves;      /* something behind, in a directory of its own choice if
+                         none is named */
     bool json;        /* diagnostics as JSON */
     uint32_t samples; /* of each set and step in samples.jsonl */
 } rlf_session_options;
@@ -44,13 +50,16 @@ struct rlf_session {
     rlf_log log;
     rlf_graph *graph; /* NULL: not compiled yet */
     rlf_plan *plan;
-    rlf_run *run; /* NULL: not opened yet */
+    rlf_comm_world *world; /* of more than one rank or process; else NULL */
+    bool leads;            /* the process that writes and speaks */
+    rlf_run *run;          /* NULL: not opened yet */
     rlf_trace *trace;
     uint64_t wanted;     /* steps in all; 0: until the program's break */
     uint32_t resumed;    /* step that the run went on from */
     double step_seconds; /* of the last step */
     uint64_t tokens;     /* generated in it */
-    char killed[256];    /* what the run before was doing when it was killed */
+    const char *killed;  /* what the run before was doing when it was killed,
+                            or NULL */
     bool complete;       /* the final checkpoint is written */
     rlf_buf message;
 };
@@ -65,10 +74,34 @@ rlf_result rlf_session_ready(rlf_session *session);
 /* The directory that "std/..." means. */
 const char *rlf_session_stdlib(rlf_arena *arena);
 
+/* What a call's status means to who called it. */
+rlf_result rlf_session_result(rlf_status status);
+
+/* ---- the other processes (join.c) ---- */
+
+/* Meet them, if a launcher started this process as one of several or there is
+ * more than one rank: makes session->world. */
+rlf_status rlf_join_world(rlf_session *session, rlf_err *err);
+/* Each process has come this far, with this status. RLF_OK: all with RLF_OK,
+ * and with the same version, program, parameters and options. Else every
+ * process fails, and the one that has to say why leads. */
+rlf_status rlf_join_agree(rlf_session *session, rlf_status status,
+                          rlf_err *err);
+/* `text` of process 0 in all. */
+rlf_status rlf_join_share(rlf_session *session, const char **text,
+                          rlf_err *err);
+/* Leave it: in order, or after an error by its end. */
+void rlf_join_leave(rlf_session *session);
+
 /* ---- the run's directory (rundir.c) ---- */
 
-/* Make it, or with `resume` look at what a run before left: session->killed
- * says what that one was doing when it was killed. */
+/* runs/NAME, or the first of runs/NAME-2, -3... that holds no run; to resume,
+ * the last one that does. */
+const char *rlf_rundir_default(const rlf_session *session);
+
+/* Process 0 makes it, or with `resume` looks at what a run before left:
+ * session->killed says what that one was doing when it was killed. The others
+ * see that they have it too. */
 rlf_status rlf_rundir_open(rlf_session *session, rlf_err *err);
 /* After a resume at `step`: cut what was written about later steps. */
 rlf_status rlf_rundir_cut(rlf_session *session, uint32_t step, rlf_err *err);

@@ -12,11 +12,12 @@ take_options(rlf_session *s, const rlf_command_line *line)
         rlf_option option;
         const char *name;
     } table[] = {
-        {RLF_OPTION_SEED, "--seed"},       {RLF_OPTION_THREADS, "--threads"},
-        {RLF_OPTION_RANKS, "--ranks"},     {RLF_OPTION_STEPS, "--steps"},
-        {RLF_OPTION_OUT, "--out"},         {RLF_OPTION_TRACE, "--trace"},
-        {RLF_OPTION_SAMPLES, "--samples"}, {RLF_OPTION_ISA, "--isa"},
-        {RLF_OPTION_MEMORY, "--memory"},   {RLF_OPTION_PLAN, "--plan"},
+        {RLF_OPTION_SEED, "--seed"},         {RLF_OPTION_THREADS, "--threads"},
+        {RLF_OPTION_RANKS, "--ranks"},       {RLF_OPTION_STEPS, "--steps"},
+        {RLF_OPTION_OUT, "--out"},           {RLF_OPTION_TRACE, "--trace"},
+        {RLF_OPTION_SAMPLES, "--samples"},   {RLF_OPTION_ISA, "--isa"},
+        {RLF_OPTION_MEMORY, "--memory"},     {RLF_OPTION_PLAN, "--plan"},
+        {RLF_OPTION_PATIENCE, "--patience"},
     };
     rlf_result result = RLF_RESULT_OK;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -97,7 +98,8 @@ rlf_cmd_put_plan(const rlf_session *s)
 int
 rlf_cmd_end(rlf_session *session, rlf_result result)
 {
-    fputs(rlf_session_message(session), stderr);
+    if (session->leads)
+        fputs(rlf_session_message(session), stderr);
     rlf_session_close(session);
     return result < 0 ? -(int)result : 0;
 }

@@ -2,7 +2,7 @@
 #include "engine/cmd/cmd.h"
 
 #include "engine/base/clock.h"
-#include "engine/io/file.h"
+#include "engine/base/vec.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -12,8 +12,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Set by the first SIGINT or SIGTERM; the second one leaves at once. A signal
- * handler has nowhere else to put it. */
+/* Set by the first SIGINT, SIGTERM or SIGUSR1 (which every launcher passes on);
+ * the second one leaves at once. A signal handler has nowhere else to put it.
+ * Only process 0 looks. */
 static volatile sig_atomic_t stop_signal;
 
 static void
@@ -24,37 +25,15 @@ on_signal(int number)
     stop_signal = number;
 }
 
+/* To finish the step first; or, after an error, to leave at once: launchers
+ * send SIGTERM to what is left of a run and wait for it. */
 static void
-catch_signals(void)
+handle_signals(void (*handler)(int))
 {
-    struct sigaction action = {.sa_handler = on_signal};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-}
-
-/* ---- the run's directory when none is named ---- */
-
-/* runs/NAME, or the first of runs/NAME-2, -3... that holds no run; to resume,
- * the last one that does. */
-static const char *
-default_directory(rlf_session *s)
-{
-    const char *name = strrchr(s->path, '/');
-    name = name ? name + 1 : s->path;
-    size_t n = strlen(name);
-    if (n > 4 && strcmp(name + n - 4, ".rlf") == 0)
-        n -= 4;
-    const char *last = NULL;
-    for (int i = 1;; i++) {
-        const char *dir = rlf_arena_printf(s->arena, "runs/%.*s", (int)n, name);
-        if (i > 1)
-            dir = rlf_arena_printf(s->arena, "%s-%d", dir, i);
-        bool used =
-            rlf_file_exists(rlf_path_join(s->arena, dir, "metrics.jsonl"));
-        if (!used)
-            return s->options.resume && last ? last : dir;
-        last = dir;
-    }
+    struct sigaction action = {.sa_handler = handler};
+    const int numbers[] = {SIGINT, SIGTERM, SIGUSR1};
+    for (size_t i = 0; i < RLF_COUNT(numbers); i++)
+        sigaction(numbers[i], &action, NULL);
 }
 
 /* ---- showing progress ---- */
@@ -149,7 +128,7 @@ show_step(const rlf_session *s, display *d)
 static void
 show_start(const rlf_session *s)
 {
-    if (s->killed[0])
+    if (s->killed)
         printf("the run before was killed: %s\n", s->killed);
     if (s->options.resume && s->resumed)
         printf("resumed after step %u from %s\n", s->resumed,
@@ -185,8 +164,11 @@ train(rlf_session *s)
     rlf_result result = rlf_session_ready(s);
     if (result != RLF_RESULT_OK)
         return result;
+    if (!s->leads)
+        return rlf_session_step(s);
     show_start(s);
-    display d = {.terminal = isatty(STDOUT_FILENO),
+    /* some launchers give a terminal to a program that writes to a pipe */
+    display d = {.terminal = isatty(STDOUT_FILENO) && !rlf_comm_launcher(),
                  .start = rlf_clock_now(),
                  .first = s->resumed};
     while ((result = rlf_session_step(s)) == RLF_RESULT_OK) {
@@ -210,8 +192,10 @@ rlf_cmd_run(const rlf_command_line *line)
     rlf_session *s = rlf_cmd_session(line, &status);
     if (!s)
         return status;
-    if (!s->options.directory)
-        s->options.directory = default_directory(s);
-    catch_signals();
-    return rlf_cmd_end(s, train(s));
+    s->options.leaves = true;
+    handle_signals(on_signal);
+    rlf_result result = train(s);
+    if (result < 0)
+        handle_signals(SIG_DFL);
+    return rlf_cmd_end(s, result);
 }

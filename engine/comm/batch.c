@@ -128,6 +128,7 @@ rlf_request_finish(rlf_comm *comm, rlf_request *r)
     r->finished = true;
     r->batch->left--;
     comm->n_moved++;
+    rlf_comm_beat(comm);
     if (!r->channel)
         comm->n_remote--;
 }

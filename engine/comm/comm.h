@@ -40,19 +40,26 @@ extern const rlf_comm_backend rlf_comm_mpi;
 
 typedef struct rlf_comm_options {
     const rlf_comm_backend *backend; /* of other processes; NULL: alone */
-    int n_ranks;       /* of this process, >= 1; the same in every process */
+    int n_ranks;       /* of this process; the same in every process */
+    int n_all;         /* ranks in all, shared out evenly over the processes;
+                          0: n_ranks a process */
     int n_run_threads; /* of all ranks on this machine, for the wait rule;
                           0: one a rank */
     double limit;      /* seconds a wait may last in which nothing moves and
                           its peers do not beat; 0: no limit */
     int mail_slots;    /* messages that a mailbox holds; 0: 64 */
     size_t mail_bytes; /* longest message; 0: 512 */
+    /* A process is gone that did not say good-bye; called at once, by a thread
+     * of the world's own. NULL: nothing to be done. */
+    void (*lost)(void *sink, const rlf_comm_world *world, int process);
+    void *sink;
 } rlf_comm_options;
 
 typedef struct rlf_comm_caps {
     const char *name, *doc; /* of the transport between processes */
     int n_processes;
     int n_machines;
+    int n_cores;          /* of this machine, for all ranks on it */
     bool spins;           /* every thread of the run has a core */
     bool device_memory;   /* buffers may lie on a device */
     bool moves_by_itself; /* messages move between calls */
@@ -63,9 +70,12 @@ typedef struct rlf_comm_caps {
 /* The name of the launcher that started this process as one of several
  * ("mpiexec", "srun"), from its environment; NULL: started alone. */
 const char *rlf_comm_launcher(void);
+/* Which of them this is, as the launcher says; 0 if there is none. */
+int rlf_comm_launcher_process(void);
 
 /* Called once in each process, before its rank threads start. With a backend
- * it meets the other processes; RLF_USER when they disagree about n_ranks. */
+ * it meets the other processes; RLF_USER when they disagree about n_ranks,
+ * RLF_USAGE when n_all cannot be shared out evenly. */
 rlf_status rlf_comm_world_new(const rlf_comm_options *options,
                               rlf_comm_world **out, rlf_err *err);
 /* After all rank threads have ended. In a good run it waits for the other
@@ -93,11 +103,18 @@ int rlf_comm_size(const rlf_comm *comm);
 /* What this rank works on, for messages; `node` must outlive its use. */
 void rlf_comm_label(rlf_comm *comm, const char *node);
 /* "I am still working": restarts the limit of the ranks of this process that
- * wait for this one. Ranks elsewhere do not see it. */
+ * wait for this one. Each message that a rank finishes is a beat too. NULL is
+ * fine. */
 void rlf_comm_beat(rlf_comm *comm);
 /* What this rank waits for now, in words; "" when it does not wait. Any thread
  * of the process may ask. */
 void rlf_comm_waits(const rlf_comm *comm, char *text, size_t room);
+/* In process 0: the beats of all ranks of the run so far (those of other
+ * processes come about once a second while they change), and what any of them
+ * waits for. */
+uint64_t rlf_comm_world_beats(const rlf_comm_world *world);
+void rlf_comm_world_waits(const rlf_comm_world *world, int rank, char *text,
+                          size_t room);
 
 /* Abort: `cause` becomes the run's first error unless there is one; every wait
  * of every rank returns RLF_PEER. Returns RLF_PEER. Any thread may call it. */

@@ -215,6 +215,9 @@ rlf_status rlf_links_open(rlf_comm_world *world, rlf_err *err);
 void rlf_links_close(rlf_comm_world *world, bool good);
 void rlf_links_mail(rlf_links *links, int to, int from, const void *message,
                     size_t bytes);
+/* Of the ranks of other processes, as they last said. */
+uint64_t rlf_links_beats(rlf_links *links);
+void rlf_links_waits(rlf_links *links, int rank, char *text, size_t room);
 void rlf_links_abort(rlf_links *links, const rlf_err *cause);
 /* After an abort: until every process has stopped moving data, or a few
  * seconds. A transport may read the memory of a sender in another process, so

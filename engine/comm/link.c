@@ -11,10 +11,13 @@
 #define _GNU_SOURCE
 #include "engine/comm/link.h"
 
+#include "engine/base/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -23,10 +26,18 @@ typedef enum frame_kind {
     FRAME_MAIL = 1,
     FRAME_ABORT,
     FRAME_STOPPED, /* to process 0: this one has; from it: all have */
-    FRAME_BYE
+    FRAME_BYE,
+    FRAME_BEAT /* to process 0: how far the sender's ranks are */
 } frame_kind;
 
 #define STOP_NS 5000000000u
+#define BEAT_NS 1000000000u
+
+/* What follows the head of a FRAME_BEAT; `from` says which rank it is about. */
+typedef struct beat {
+    uint32_t all; /* of all ranks of the process */
+    char waits[RLF_WAIT];
+} beat;
 
 typedef struct frame {
     uint32_t kind;
@@ -134,6 +145,72 @@ rlf_links_wait_stopped(rlf_links *links)
     rlf_word_wait(&links->stopped, 0, false, STOP_NS);
 }
 
+/* -- beats --------------------------------------------------------------- */
+
+/* The reader's turn, about once a second: how far the ranks of this process
+ * are, and what they wait for. */
+static void
+tell_beats(rlf_links *links)
+{
+    rlf_comm_world *world = links->world;
+    uint64_t now = rlf_clock_now();
+    if (world->process == 0 || now - links->told < BEAT_NS)
+        return;
+    links->told = now;
+    beat b = {0};
+    for (int i = 0; i < world->local; i++)
+        b.all += __atomic_load_n(&world->ends[i]->beat, __ATOMIC_RELAXED);
+    for (int i = 0; i < world->local; i++) {
+        frame f = {.kind = FRAME_BEAT,
+                   .from = world->ends[i]->rank,
+                   .bytes = sizeof b};
+        rlf_comm_waits(world->ends[i], b.waits, sizeof b.waits);
+        send_frame(links, &links->links[0], f, &b);
+    }
+}
+
+static void
+handle_beat(rlf_links *links, rlf_link *l, const frame *f, const void *bytes)
+{
+    int index = f->from - l->process * links->world->local;
+    beat b;
+    memcpy(&b, bytes, sizeof b);
+    b.waits[RLF_WAIT - 1] = 0;
+    if (index < 0 || index >= links->world->local)
+        return;
+    pthread_mutex_lock(&l->lock);
+    l->beats = b.all;
+    memcpy(l->waits[index], b.waits, RLF_WAIT);
+    pthread_mutex_unlock(&l->lock);
+}
+
+uint64_t
+rlf_links_beats(rlf_links *links)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < links->n; i++) {
+        pthread_mutex_lock(&links->links[i].lock);
+        sum += links->links[i].beats;
+        pthread_mutex_unlock(&links->links[i].lock);
+    }
+    return sum;
+}
+
+void
+rlf_links_waits(rlf_links *links, int rank, char *text, size_t room)
+{
+    int local = links->world->local;
+    *text = 0;
+    for (int i = 0; i < links->n; i++) {
+        rlf_link *l = &links->links[i];
+        if (l->process != rank / local)
+            continue;
+        pthread_mutex_lock(&l->lock);
+        snprintf(text, room, "%s", l->waits[rank % local]);
+        pthread_mutex_unlock(&l->lock);
+    }
+}
+
 /* -- receiving ---------------------------------------------------------- */
 
 static void
@@ -183,6 +260,9 @@ handle(rlf_links *links, rlf_link *l, const frame *f, const void *bytes)
     case FRAME_BYE:
         l->bye = true;
         break;
+    case FRAME_BEAT:
+        handle_beat(links, l, f, bytes);
+        break;
     }
 }
 
@@ -192,6 +272,7 @@ frame_fits(const rlf_links *links, const frame *f)
     size_t most = links->world->options.mail_bytes;
     return (f->kind == FRAME_MAIL && f->bytes <= most) ||
            (f->kind == FRAME_ABORT && f->bytes == sizeof(rlf_err)) ||
+           (f->kind == FRAME_BEAT && f->bytes == sizeof(beat)) ||
            ((f->kind == FRAME_STOPPED || f->kind == FRAME_BYE) &&
             f->bytes == 0);
 }
@@ -229,6 +310,9 @@ link_lost(rlf_links *links, rlf_link *l)
     pthread_mutex_unlock(&l->lock);
     if (l->bye || __atomic_load_n(&links->leaving, __ATOMIC_ACQUIRE))
         return;
+    const rlf_comm_options *o = &links->world->options;
+    if (o->lost && !rlf_world_aborted(links->world))
+        o->lost(o->sink, links->world, l->process);
     int first = l->process * links->world->local;
     rlf_err err = RLF_ERR_NONE;
     rlf_fail(&err, RLF_PEER,
@@ -290,8 +374,10 @@ reader_main(void *arg)
             pthread_mutex_unlock(&l->lock);
             wait[i + 1] = (struct pollfd){.fd = l->fd, .events = events};
         }
-        if (poll(wait, (nfds_t)links->n + 1, -1) < 0)
+        int ms = links->world->process == 0 ? -1 : (int)(BEAT_NS / 1000000);
+        if (poll(wait, (nfds_t)links->n + 1, ms) < 0)
             continue;
+        tell_beats(links);
         uint64_t count;
         if (wait[0].revents &&
             read(links->bell, &count, sizeof count) != sizeof count)
@@ -323,8 +409,11 @@ rlf_links_open(rlf_comm_world *world, rlf_err *err)
     if (links->bell < 0)
         return rlf_fail_errno(err, "cannot make an eventfd");
     rlf_status status = rlf_links_meet(links, err);
-    for (int i = 0; i < links->n; i++)
+    for (int i = 0; i < links->n; i++) {
         pthread_mutex_init(&links->links[i].lock, NULL);
+        links->links[i].waits =
+            rlf_calloc((size_t)world->local, sizeof *links->links[i].waits);
+    }
     RLF_TRY(status);
     /* signals are the business of the program's own threads */
     sigset_t all, old;
@@ -364,6 +453,7 @@ rlf_links_close(rlf_comm_world *world, bool good)
             close(l->fd);
         rlf_buf_free(&l->out);
         rlf_buf_free(&l->in);
+        free(l->waits);
         pthread_mutex_destroy(&l->lock);
     }
     if (links->bell >= 0)

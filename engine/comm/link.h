@@ -6,12 +6,16 @@
 #include "engine/base/str.h"
 #include "engine/comm/internal.h"
 
+enum { RLF_WAIT = 200 };
+
 typedef struct rlf_link {
     int fd, process;      /* fd -1: closed */
     bool bye;             /* the other end said good-bye */
     bool stopped;         /* after an abort it touches no foreign memory */
-    pthread_mutex_t lock; /* of `out` */
+    pthread_mutex_t lock; /* of `out`, `beats`, `waits` */
     rlf_buf out, in;
+    uint32_t beats;          /* of its ranks */
+    char (*waits)[RLF_WAIT]; /* per rank of it, what it waits for */
 } rlf_link;
 
 struct rlf_links {
@@ -23,6 +27,7 @@ struct rlf_links {
     uint32_t leaving; /* atomic: 1 after saying good-bye, 2 at once */
     rlf_word stopped; /* after an abort: 1 when every process has stopped */
     bool stopped_here;
+    uint64_t told; /* when this process last told its beats */
     pthread_t reader;
 };
 

@@ -27,6 +27,17 @@ rlf_comm_launcher(void)
     return NULL;
 }
 
+int
+rlf_comm_launcher_process(void)
+{
+    for (size_t i = 0; i < RLF_COUNT(launched); i++) {
+        const char *process = getenv(launched[i].mark);
+        if (process)
+            return atoi(process);
+    }
+    return 0;
+}
+
 /* Each process for itself: the launcher belongs to another MPI. */
 static rlf_status
 check_launcher(const rlf_comm_world *world, rlf_err *err)
@@ -36,6 +47,11 @@ check_launcher(const rlf_comm_world *world, rlf_err *err)
         if (!getenv(launched[i].mark) || !size || atoi(size) < 2 ||
             world->caps.n_processes > 1)
             continue;
+        if (!world->options.backend)
+            return rlf_fail(err, RLF_USER,
+                            "the launcher started %s processes, and this "
+                            "rlflow was built without MPI",
+                            size);
         rlf_fail(err, RLF_USER,
                  "the launcher started %s processes that do not know of each "
                  "other: it belongs to another MPI than this program",
@@ -84,6 +100,7 @@ choose_wait(rlf_comm_world *world)
         if (world->machine[p] == world->machine[world->process])
             n += world->local;
     int cores = world->n_cores;
+    world->caps.n_cores = cores;
     world->caps.spins = n <= cores;
     for (int i = 0; i < world->local; i++)
         world->ends[i]->spin = n <= cores;
@@ -113,6 +130,27 @@ ends_new(rlf_comm_world *world, rlf_err *err)
     return status;
 }
 
+/* Ranks of each process. */
+static rlf_status
+share_out(rlf_comm_world *world, rlf_err *err)
+{
+    int all = world->options.n_all, n = world->caps.n_processes;
+    if (all % n != 0) {
+        rlf_fail(err, RLF_USAGE,
+                 "%d ranks cannot be shared out evenly over %d processes", all,
+                 n);
+        rlf_err_hint(err,
+                     "give a multiple of %d, or start another number of "
+                     "processes",
+                     n);
+        return RLF_USAGE;
+    }
+    world->local = all ? all / n : world->options.n_ranks;
+    RLF_ASSERT(world->local >= 1);
+    rlf_channels_new(world);
+    return RLF_OK;
+}
+
 /* The other processes: how many, which is this one, a line to them. */
 static rlf_status
 meet(rlf_comm_world *world, rlf_err *err)
@@ -120,10 +158,11 @@ meet(rlf_comm_world *world, rlf_err *err)
     const rlf_comm_backend *backend = world->options.backend;
     if (backend) {
         RLF_TRY(backend->open(world, err));
-        RLF_TRY(check_launcher(world, err));
         world->caps.name = backend->name;
         world->caps.doc = backend->doc;
     }
+    RLF_TRY(check_launcher(world, err));
+    RLF_TRY(share_out(world, err));
     world->size = world->local * world->caps.n_processes;
     world->machine = rlf_calloc((size_t)world->caps.n_processes, sizeof(int));
     RLF_TRY(ends_new(world, err));
@@ -157,14 +196,12 @@ rlf_status
 rlf_comm_world_new(const rlf_comm_options *options, rlf_comm_world **out,
                    rlf_err *err)
 {
-    RLF_ASSERT(options->n_ranks >= 1);
     rlf_comm_world *world = rlf_calloc(1, sizeof *world);
     world->options = *options;
     if (!world->options.mail_slots)
         world->options.mail_slots = MAIL_SLOTS;
     if (!world->options.mail_bytes)
         world->options.mail_bytes = MAIL_BYTES;
-    world->local = options->n_ranks;
     world->n_cores = rlf_cores_count();
     world->caps = (rlf_comm_caps){.name = "thread",
                                   .doc = "ranks are threads of one process",
@@ -172,7 +209,6 @@ rlf_comm_world_new(const rlf_comm_options *options, rlf_comm_world **out,
                                   .n_machines = 1,
                                   .eager_bytes = EAGER_BYTES};
     pthread_mutex_init(&world->lock, NULL);
-    rlf_channels_new(world);
     *out = world;
     rlf_status status = meet(world, err);
     if (status < 0) {
@@ -284,7 +320,27 @@ rlf_comm_label(rlf_comm *comm, const char *node)
 void
 rlf_comm_beat(rlf_comm *comm)
 {
-    __atomic_fetch_add(&comm->beat, 1, __ATOMIC_RELAXED);
+    if (comm)
+        __atomic_fetch_add(&comm->beat, 1, __ATOMIC_RELAXED);
+}
+
+uint64_t
+rlf_comm_world_beats(const rlf_comm_world *world)
+{
+    uint64_t sum = world->links ? rlf_links_beats(world->links) : 0;
+    for (int i = 0; i < world->local; i++)
+        sum += __atomic_load_n(&world->ends[i]->beat, __ATOMIC_RELAXED);
+    return sum;
+}
+
+void
+rlf_comm_world_waits(const rlf_comm_world *world, int rank, char *text,
+                     size_t room)
+{
+    if (rlf_process_of(world, rank) == world->process)
+        rlf_comm_waits(world->ends[rank % world->local], text, room);
+    else
+        rlf_links_waits(world->links, rank, text, room);
 }
 
 void

@@ -78,6 +78,7 @@ typedef struct rlf_env {
     rlf_queue *queue;           /* this rank's device queue and team */
     const rlf_kernels *kernels; /* its backend */
     int rank, n_ranks;          /* this one, of all */
+    struct rlf_comm *comm;      /* its end of the world; NULL: it is alone */
     const rlf_mesh *mesh;       /* per node; NULL: all on this rank */
     const rlf_sums *sums;       /* per resource; NULL: 1 and 1 */
     uint64_t seed;

@@ -160,6 +160,7 @@ train(rlf_call *call, rlf_err *err)
     for (uint32_t i = 0; i < n; i++) {
         RLF_TRY(t->forward(call, i, err));
         RLF_TRY(t->backward(call, i, err));
+        rlf_comm_beat(call->env->comm);
     }
     return t->finish(call, err);
 }
@@ -308,6 +309,16 @@ carry_nothing(rlf_rank *rank, const rlf_task *task, rlf_err *err)
     return RLF_OK;
 }
 
+void
+rlf_node_words(const rlf_graph *graph, const rlf_node *node, char *text,
+               size_t room)
+{
+    const char *of =
+        node->receiver >= 0 ? graph->resources.data[node->receiver].name : NULL;
+    snprintf(text, room, "%s%s%s", of ? of : "", of ? "." : "",
+             node->class->name);
+}
+
 /* The flight record: what is done now. */
 static void
 note(rlf_rank *rank, const rlf_task *task)
@@ -316,12 +327,7 @@ note(rlf_rank *rank, const rlf_task *task)
         return;
     const rlf_node *node = node_of(rank, task);
     char name[96] = "", place[160] = "";
-    if (node->receiver >= 0)
-        snprintf(name, sizeof name, "%s.%s",
-                 rank->graph->resources.data[node->receiver].name,
-                 node->class->name);
-    else
-        snprintf(name, sizeof name, "%s", node->class->name);
+    rlf_node_words(rank->graph, node, name, sizeof name);
     if (node->span.source) {
         rlf_place at = rlf_sources_place(rank->graph->sources, node->span);
         snprintf(place, sizeof place, "%s:%u", at.path, at.line);
@@ -340,6 +346,11 @@ rlf_rank_carry_out(rlf_rank *rank, const rlf_task *task, rlf_err *err)
         [RLF_TASK_END] = carry_end,       [RLF_TASK_SAVE] = carry_files,
         [RLF_TASK_RESTORE] = carry_files, [RLF_TASK_STOP] = carry_nothing,
     };
+    if (rank->flight && task->directory)
+        rlf_flight_note(rank->flight, rank->env.step, task->n,
+                        task->kind == RLF_TASK_SAVE ? "writing a checkpoint"
+                                                    : "reading a checkpoint",
+                        "", 0);
     bool of_node = task->kind == RLF_TASK_OPEN || task->kind == RLF_TASK_RUN ||
                    task->kind == RLF_TASK_EDGE;
     if (!of_node)

@@ -201,7 +201,7 @@ rlf_run_save(rlf_run *run, rlf_err *err)
     RLF_ASSERT(run->options.directory);
     uint64_t from = rlf_clock_now();
     rlf_arena *arena = rlf_arena_new();
-    rlf_status status = save(run, arena, err);
+    rlf_status status = rlf_run_fail(run, save(run, arena, err), err);
     rlf_arena_free(arena);
     if (status >= 0) {
         run->ranks[0].wants_checkpoint = false;
@@ -391,7 +391,7 @@ rlf_run_resume(rlf_run *run, rlf_err *err, uint32_t *found)
 {
     *found = 0;
     rlf_arena *arena = rlf_arena_new();
-    rlf_status status = resume(run, arena, err, found);
+    rlf_status status = rlf_run_fail(run, resume(run, arena, err, found), err);
     rlf_arena_free(arena);
     return status;
 }

@@ -1,7 +1,7 @@
 /* Threads of ranks and the controller's mail: see crew.h. */
 #include "engine/sched/crew.h"
 
-#include "engine/dev/cores.h"
+#include "engine/base/clock.h"
 #include "engine/graph/class.h"
 #include "engine/sched/desk.h"
 
@@ -168,12 +168,37 @@ start(member *m, rlf_crew *crew, rlf_rank *rank, int index, rlf_err *err)
 
 /* ---- the controller ---- */
 
+/* The next message, or RLF_AGAIN after `patience` seconds in which no rank
+ * beat. */
+static rlf_status
+hear_patiently(rlf_crew *crew, double patience, rlf_err *err,
+               const rlf_buf **message)
+{
+    if (patience <= 0)
+        return rlf_desk_hear(&crew->desk, -1, err, message);
+    uint64_t beats = 0, since = 0;
+    for (;;) {
+        uint64_t now = rlf_comm_world_beats(crew->world);
+        if (!since || now != beats)
+            since = rlf_clock_now();
+        beats = now;
+        double left = patience - rlf_clock_since(since);
+        if (left <= 0)
+            return RLF_AGAIN;
+        rlf_status status = rlf_desk_hear(&crew->desk, left, err, message);
+        if (status != RLF_AGAIN)
+            return status;
+    }
+}
+
 /* The next message that is not about pieces taken. */
 static rlf_status
-hear_any(rlf_crew *crew, rlf_arena *arena, rlf_err *err, bool *about_pieces,
-         const rlf_buf **message, rlf_notice *out)
+hear_any(rlf_crew *crew, double patience, rlf_arena *arena, rlf_err *err,
+         bool *about_pieces, const rlf_buf **message, rlf_notice *out)
 {
-    RLF_TRY(rlf_desk_hear(&crew->desk, -1, err, message));
+    rlf_status status = hear_patiently(crew, patience, err, message);
+    if (status != RLF_OK)
+        return status;
     RLF_TRY(rlf_notice_read((*message)->p, (*message)->n, arena, err, out));
     *about_pieces = out->kind == RLF_NOTICE_TAKEN;
     if (*about_pieces)
@@ -182,7 +207,8 @@ hear_any(rlf_crew *crew, rlf_arena *arena, rlf_err *err, bool *about_pieces,
 }
 
 rlf_status
-rlf_crew_hear(rlf_crew *crew, rlf_arena *arena, rlf_err *err, rlf_notice *out)
+rlf_crew_hear(rlf_crew *crew, double patience, rlf_arena *arena, rlf_err *err,
+              rlf_notice *out)
 {
     if (crew->next_kept < crew->kept.count) {
         rlf_buf *kept = &crew->kept.data[crew->next_kept++];
@@ -193,10 +219,12 @@ rlf_crew_hear(rlf_crew *crew, rlf_arena *arena, rlf_err *err, rlf_notice *out)
     crew->next_kept = crew->kept.count = 0;
     bool about_pieces;
     const rlf_buf *message;
+    rlf_status status;
     do
-        RLF_TRY(hear_any(crew, arena, err, &about_pieces, &message, out));
-    while (about_pieces);
-    return RLF_OK;
+        status =
+            hear_any(crew, patience, arena, err, &about_pieces, &message, out);
+    while (status == RLF_OK && about_pieces);
+    return status;
 }
 
 /* Until the rank's mailbox has room for n pieces. What else is heard is kept:
@@ -212,7 +240,8 @@ await_room(rlf_crew *crew, int rank, uint32_t n, rlf_err *err)
         bool about_pieces = false;
         const rlf_buf *message;
         rlf_notice notice;
-        status = hear_any(crew, arena, err, &about_pieces, &message, &notice);
+        status =
+            hear_any(crew, 0, arena, err, &about_pieces, &message, &notice);
         if (status < 0 || about_pieces)
             continue;
         rlf_buf copy = {0};
@@ -242,7 +271,7 @@ await_ready(rlf_crew *crew, uint64_t plan, rlf_err *err)
     rlf_status status = RLF_OK;
     for (int i = 0; i < crew->n_ranks && status >= 0; i++) {
         rlf_notice notice;
-        status = rlf_crew_hear(crew, arena, err, &notice);
+        status = rlf_crew_hear(crew, 0, arena, err, &notice);
         if (status >= 0 && notice.plan != plan) {
             status =
                 rlf_fail(err, RLF_USER,
@@ -259,15 +288,15 @@ await_ready(rlf_crew *crew, uint64_t plan, rlf_err *err)
 
 rlf_status
 rlf_crew_open(rlf_rank *ranks, int n_local, rlf_comm_world *world, int threads,
-              rlf_err *err, rlf_crew **out)
+              int n_machine, rlf_err *err, rlf_crew **out)
 {
     rlf_crew *crew = rlf_calloc(1, sizeof *crew);
     crew->world = world;
     crew->n_local = n_local;
     crew->n_ranks = rlf_comm_world_size(world);
     crew->controls = rlf_comm_world_process(world) == 0;
-    crew->threads = threads > n_local ? threads / n_local : 1;
-    crew->run_threads = crew->threads * n_local;
+    crew->threads = threads;
+    crew->run_threads = threads * n_machine;
     crew->locale = uselocale((locale_t)0);
     crew->under_way =
         rlf_calloc((size_t)crew->n_ranks, sizeof *crew->under_way);
@@ -314,7 +343,9 @@ rlf_status
 rlf_crew_follow(rlf_crew *crew, rlf_err *err)
 {
     join(crew);
-    return rlf_comm_check(crew->world, err);
+    return rlf_comm_check(crew->world, err) == RLF_OK
+               ? RLF_OK
+               : rlf_crew_cause(crew, err);
 }
 
 void
@@ -342,6 +373,5 @@ rlf_crew_close(rlf_crew *crew)
     rlf_buf_free(&crew->writing);
     free(crew->under_way);
     free(crew->members);
-    rlf_comm_world_free(crew->world);
     free(crew);
 }

@@ -12,19 +12,22 @@
 typedef struct rlf_crew rlf_crew;
 
 /* Start the threads of `n_local` ranks (which stay the caller's) and wait until
- * every rank of the run is open. The ranks' tell and sink are set. */
+ * every rank of the run is open. The ranks' tell and sink are set. `threads`:
+ * of each rank; `n_machine`: ranks on this machine. */
 rlf_status rlf_crew_open(rlf_rank *ranks, int n_local, rlf_comm_world *world,
-                         int threads, rlf_err *err, rlf_crew **out);
+                         int threads, int n_machine, rlf_err *err,
+                         rlf_crew **out);
 /* Tell all ranks to close and wait for them; after an error they close by
- * themselves. The world goes with it. NULL is fine. */
+ * themselves. NULL is fine. */
 void rlf_crew_close(rlf_crew *crew);
 
 /* As the controller. A task for a rank; it never waits for the rank's work. */
 rlf_status rlf_crew_tell(rlf_crew *crew, int rank, const rlf_task *task,
                          rlf_err *err);
-/* The next notice (in `arena`), waiting for it. */
-rlf_status rlf_crew_hear(rlf_crew *crew, rlf_arena *arena, rlf_err *err,
-                         rlf_notice *out);
+/* The next notice (in `arena`), waiting for it. RLF_AGAIN: for `patience`
+ * seconds (0: for ever) no rank got anywhere. */
+rlf_status rlf_crew_hear(rlf_crew *crew, double patience, rlf_arena *arena,
+                         rlf_err *err, rlf_notice *out);
 /* After RLF_PEER: the first error as the rank that met it knows it. */
 rlf_status rlf_crew_cause(const rlf_crew *crew, rlf_err *err);
 /* In a process without the controller: until the ranks have closed. */

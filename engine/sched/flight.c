@@ -10,8 +10,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { SIZE = 512 };
+enum { SIZE = 512, MARK = SIZE - 8 }; /* bytes; where the mark stands */
 static const char magic[] = "rlflow flight record\n";
+static const char mark[] = "lost";
 
 struct rlf_flight {
     char *page;
@@ -49,6 +50,7 @@ rlf_flight_open(const char *directory, int rank, rlf_err *err, rlf_flight **out)
     rlf_flight *flight = rlf_calloc(1, sizeof *flight);
     flight->page = page;
     flight->path = path;
+    rlf_flight_note(flight, 0, 0, "opening what the program names", "", 0);
     *out = flight;
     return RLF_OK;
 }
@@ -59,13 +61,27 @@ rlf_flight_note(rlf_flight *flight, uint32_t step, uint64_t command,
 {
     if (!flight)
         return;
-    char text[SIZE];
+    char text[MARK];
     int n = snprintf(text, sizeof text, "%sstep %u\ncommand %llu\n%s%s%s%s",
                      magic, step, (unsigned long long)command, node,
                      *place ? " (" : "", place, *place ? ")" : "");
-    if (n > 0 && n < SIZE && rows)
+    if (n > 0 && n < MARK && rows)
         snprintf(text + n, sizeof text - (size_t)n, ", %u rows", rows);
     memcpy(flight->page, text, strlen(text) + 1);
+}
+
+void
+rlf_flight_lost(const char *directory, int rank)
+{
+    char *path = path_of(directory, rank);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    free(path);
+    if (fd < 0)
+        return;
+    /* a record that cannot be marked is one of several, that is all */
+    ssize_t n = pwrite(fd, mark, sizeof mark, MARK);
+    (void)n;
+    close(fd);
 }
 
 void
@@ -80,11 +96,12 @@ rlf_flight_close(rlf_flight *flight)
 }
 
 bool
-rlf_flight_read(const char *directory, int rank, rlf_flight_report *out)
+rlf_flight_read(const char *path, rlf_flight_report *out)
 {
-    char *path = path_of(directory, rank), text[SIZE + 1] = "";
+    char text[SIZE + 1] = "";
+    const char *name = strrchr(path, '/');
+    name = name ? name + 1 : path;
     FILE *file = fopen(path, "rb");
-    free(path);
     if (!file)
         return false;
     size_t n = fread(text, 1, SIZE, file);
@@ -94,10 +111,11 @@ rlf_flight_read(const char *directory, int rank, rlf_flight_report *out)
     unsigned long long command = 0;
     char what[200] = "";
     if (strncmp(text, magic, sizeof magic - 1) != 0 ||
+        sscanf(name, "flight-%d", &out->rank) != 1 ||
         sscanf(text + sizeof magic - 1, "step %u\ncommand %llu\n%199[^\n]",
                &step, &command, what) != 3)
         return false;
-    out->rank = rank;
+    out->lost = strcmp(text + MARK, mark) == 0;
     out->step = step;
     snprintf(out->text, sizeof out->text, "step %u, %s", step, what);
     return true;

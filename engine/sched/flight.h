@@ -16,15 +16,20 @@ rlf_status rlf_flight_open(const char *directory, int rank, rlf_err *err,
 /* Now at this node (a name, a place "file:line" or "") with this many rows. */
 void rlf_flight_note(rlf_flight *flight, uint32_t step, uint64_t command,
                      const char *node, const char *place, uint32_t rows);
+/* The process of this rank died before those of the others: say so in the
+ * record that it left. */
+void rlf_flight_lost(const char *directory, int rank);
 /* The run ended in an orderly way: the record goes. NULL is fine. */
 void rlf_flight_close(rlf_flight *flight);
 
 typedef struct rlf_flight_report {
     int rank;
     uint32_t step;
+    bool lost;
     char text[256]; /* "step 7, actor.generate (ppo.rlf:21), 64 rows" */
 } rlf_flight_report;
-/* The record that a run which was killed left behind. False: there is none. */
-bool rlf_flight_read(const char *directory, int rank, rlf_flight_report *out);
+/* The record in the file `path` that a run which was killed left behind. False:
+ * it is none. */
+bool rlf_flight_read(const char *path, rlf_flight_report *out);
 
 #endif

@@ -129,11 +129,22 @@ rlf_rank_memory(const rlf_rank *rank, rlf_memory *out)
     rlf_opened_memory(&opened, out);
 }
 
+int
+rlf_rank_neighbours(const rlf_comm_world *world, int rank)
+{
+    int n = 0, machine = rlf_comm_world_machine(world, rank);
+    for (int r = 0; r < rlf_comm_world_size(world); r++)
+        n += rlf_comm_world_machine(world, r) == machine;
+    return n;
+}
+
 uint64_t
 rlf_rank_memory_limit(const rlf_rank *rank)
 {
     uint64_t all = rank->options->memory;
-    return (all ? all : rlf_memory_limit()) / (uint64_t)rank->plan->ranks;
+    const rlf_comm_world *world = rank->options->world;
+    int n = world ? rlf_rank_neighbours(world, rank->rank) : rank->plan->ranks;
+    return (all ? all : rlf_memory_limit()) / (uint64_t)n;
 }
 
 /* What is as large as the caps, once it is known to fit. */
@@ -187,6 +198,7 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
                           .caps = rank->plan->caps,
                           .rank = rank->rank,
                           .n_ranks = rank->plan->ranks,
+                          .comm = rank->comm,
                           .sums = rank->plan->sums,
                           .seed = o->seed,
                           .pool = rlf_arena_new(),

@@ -62,11 +62,18 @@ rlf_status rlf_rank_open(rlf_rank *rank, int threads, int run_threads,
 rlf_opened rlf_rank_opened(const rlf_rank *rank);
 /* What its memory is for. */
 void rlf_rank_memory(const rlf_rank *rank, rlf_memory *out);
-/* Bytes that it may take: what the run may, shared alike by its ranks. */
+/* Ranks on the machine of this one, itself among them. */
+int rlf_rank_neighbours(const rlf_comm_world *world, int rank);
+/* Bytes that it may take: what the run may on its machine, shared alike by the
+ * ranks there. */
 uint64_t rlf_rank_memory_limit(const rlf_rank *rank);
 void rlf_rank_close(rlf_rank *rank);
 
 /* ---- carry.c ---- */
+
+/* A node in words, for people: "actor.generate". */
+void rlf_node_words(const rlf_graph *graph, const rlf_node *node, char *text,
+                    size_t room);
 
 /* One task, reporting what the controller needs to know. */
 rlf_status rlf_rank_carry_out(rlf_rank *rank, const rlf_task *task,

@@ -2,9 +2,7 @@
 #include "engine/sched/run.h"
 
 #include "engine/base/trace.h"
-#include "engine/dev/cores.h"
 #include "engine/graph/class.h"
-#include "engine/sched/desk.h"
 #include "engine/sched/state.h"
 
 #include <stdio.h>
@@ -38,20 +36,17 @@ make_ranks(rlf_run *run, int n, int first)
 static rlf_status
 open_crew(rlf_run *run, rlf_err *err)
 {
-    int threads = run->options.threads;
-    if (!threads)
-        threads = rlf_cores_count();
-    const rlf_comm_options options = {
-        .n_ranks = run->plan->ranks,
-        .n_run_threads =
-            threads > run->plan->ranks ? threads : run->plan->ranks,
-        .mail_slots = RLF_DESK_SLOTS,
-        .mail_bytes = RLF_DESK_PIECE};
-    rlf_comm_world *world;
-    RLF_TRY(rlf_comm_world_new(&options, &world, err));
-    make_ranks(run, run->plan->ranks, 0);
-    return rlf_crew_open(run->ranks, run->n_local, world, threads, err,
-                         &run->crew);
+    rlf_comm_world *world = run->options.world;
+    RLF_ASSERT(world && rlf_comm_world_size(world) == run->plan->ranks);
+    int local = rlf_comm_world_local(world);
+    int first = rlf_comm_world_process(world) * local;
+    make_ranks(run, local, first);
+    int here = rlf_rank_neighbours(world, first);
+    int each = run->options.threads
+                   ? run->options.threads / local
+                   : rlf_comm_world_caps(world)->n_cores / here;
+    return rlf_crew_open(run->ranks, local, world, each > 1 ? each : 1, here,
+                         err, &run->crew);
 }
 
 rlf_status
@@ -93,6 +88,12 @@ rlf_run_close(rlf_run *run)
     rlf_control_free(run->control);
     rlf_arena_free(run->arena);
     free(run);
+}
+
+rlf_status
+rlf_run_follow(rlf_run *run, rlf_err *err)
+{
+    return rlf_crew_follow(run->crew, err);
 }
 
 uint32_t

@@ -7,6 +7,7 @@
 #ifndef RLF_SCHED_RUN_H
 #define RLF_SCHED_RUN_H
 
+#include "engine/comm/comm.h"
 #include "engine/order/order.h"
 #include "engine/plan/memory.h"
 #include "engine/sched/metrics.h"
@@ -24,6 +25,10 @@ typedef struct rlf_run_options {
                  its caps is made, and it need not fit */
     rlf_policy policy;     /* of the controller */
     const char *directory; /* of the run; NULL: leaves nothing behind */
+    /* Of more than one rank: who is where. It outlives the run. */
+    rlf_comm_world *world;
+    double patience; /* seconds in which no rank gets anywhere end the run; 0:
+                        never */
     struct rlf_log *log;
     struct rlf_trace *trace; /* NULL: no trace */
 } rlf_run_options;
@@ -31,7 +36,8 @@ typedef struct rlf_run_options {
 /* Open every resource and node on every rank of this process. The plan, its
  * graph and the classes must outlive the run; the options' texts too. A plan
  * for one rank runs in the calling thread; else each rank has a thread of its
- * own and the calling thread is the controller's. */
+ * own and the calling thread of process 0 is the controller's. In the other
+ * processes a run that is open can only be followed, and closed. */
 rlf_status rlf_run_open(const rlf_plan *plan, const rlf_classes *classes,
                         const rlf_run_options *options, rlf_err *err,
                         rlf_run **out);
@@ -40,6 +46,8 @@ void rlf_run_close(rlf_run *run); /* NULL is fine */
 /* The next step. After an error the step's state is void and the run can only
  * be closed. */
 rlf_status rlf_run_step(rlf_run *run, rlf_err *err);
+/* In a process without the controller: until the run has ended. */
+rlf_status rlf_run_follow(rlf_run *run, rlf_err *err);
 /* Steps done so far, also before a resume. */
 uint32_t rlf_run_steps(const rlf_run *run);
 /* A break outside of all loops was taken: no further step. */

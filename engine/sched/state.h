@@ -28,6 +28,9 @@ struct rlf_run {
 
 /* step.c: what a rank has to say. */
 rlf_status rlf_run_hear(rlf_run *run, const rlf_notice *notice, rlf_err *err);
+/* step.c: after an error in the controller's thread: all ranks stop; the status
+ * and, where another rank failed first, that one's error. */
+rlf_status rlf_run_fail(rlf_run *run, rlf_status status, rlf_err *err);
 /* step.c: the same task for every rank; returns when all have said that they
  * are done (SAVE, RESTORE) or at once (others). */
 rlf_status rlf_run_tell_all(rlf_run *run, const rlf_task *task, rlf_err *err);

@@ -26,12 +26,81 @@ tell_rank(rlf_run *run, int rank, const rlf_task *task, rlf_err *err)
                      : rlf_rank_carry_out(&run->ranks[rank], task, err);
 }
 
+/* Who waits for what, in lines. */
+static void
+list_waits(const rlf_run *run, rlf_err *err)
+{
+    rlf_buf lines = {0};
+    for (int r = 0; r < run->plan->ranks; r++) {
+        char text[256];
+        rlf_comm_world_waits(run->options.world, r, text, sizeof text);
+        if (*text)
+            rlf_buf_printf(&lines, "%s%s", lines.n ? "\n" : "", text);
+    }
+    if (lines.n)
+        rlf_err_detail(err, "%s", lines.p);
+    rlf_buf_free(&lines);
+}
+
+/* No rank got anywhere for longer than the run's patience. */
+static rlf_status
+stands_still(const rlf_run *run, double seconds, rlf_err *err)
+{
+    uint64_t n;
+    int instance, rank;
+    if (run->left > 0) {
+        rlf_fail(err, RLF_ENV,
+                 "for %g s no rank got anywhere with a checkpoint; %d have not "
+                 "finished it",
+                 seconds, run->left);
+    } else if (rlf_control_waits(run->control, &n, &instance, &rank) &&
+               instance >= 0) {
+        const rlf_order *order = rlf_control_order(run->control);
+        const rlf_node *node = rlf_order_instance(order, instance)->node;
+        char name[96];
+        rlf_node_words(run->graph, node, name, sizeof name);
+        rlf_fail(err, RLF_ENV,
+                 "for %g s no rank got anywhere: rank %d has not finished its "
+                 "part of %s in step %u",
+                 seconds, rank, name, run->step + 1);
+        rlf_err_place(err, node->span, name);
+        err->rank = rank;
+    } else {
+        rlf_fail(err, RLF_ENV,
+                 "for %g s no rank got anywhere at the end of step %u", seconds,
+                 run->step + 1);
+    }
+    list_waits(run, err);
+    rlf_err_hint(err, "see what that rank is doing; if it is working, give "
+                      "more seconds by --patience");
+    return RLF_ENV;
+}
+
+/* Files are written and read without a beat. */
+enum { FILES = 10 };
+
 static rlf_status
 hear_next(rlf_run *run, rlf_err *err)
 {
     rlf_notice notice;
-    RLF_TRY(rlf_crew_hear(run->crew, run->arena, err, &notice));
+    double patience = run->options.patience * (run->left > 0 ? FILES : 1);
+    rlf_status status =
+        rlf_crew_hear(run->crew, patience, run->arena, err, &notice);
+    if (status == RLF_AGAIN)
+        return stands_still(run, patience, err);
+    RLF_TRY(status);
     return rlf_run_hear(run, &notice, err);
+}
+
+rlf_status
+rlf_run_fail(rlf_run *run, rlf_status status, rlf_err *err)
+{
+    if (status >= 0 || !run->crew)
+        return status;
+    if (status == RLF_PEER)
+        return rlf_crew_cause(run->crew, err);
+    rlf_comm_abort(run->options.world, err);
+    return status;
 }
 
 rlf_status
@@ -97,7 +166,7 @@ rlf_run_step(rlf_run *run, rlf_err *err)
         status = run_posts(run, err);
     if (status < 0) {
         run->failed = true;
-        return status == RLF_PEER ? rlf_crew_cause(run->crew, err) : status;
+        return rlf_run_fail(run, status, err);
     }
     run->step++;
     run->ended = rlf_order_left(rlf_control_order(run->control));

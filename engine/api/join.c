@@ -1,0 +1,244 @@
+/* The processes of one run: how they meet, find out that they are about to do
+ * the same, and part.
+ *
+ * Process 0 leads: it has the controller, writes what the run leaves behind and
+ * speaks. The others follow in silence, unless one of them alone knows what is
+ * wrong. With one process and one rank there is nothing of all this. */
+#include "engine/api/session.h"
+
+#include "config.h"
+#include "engine/base/vec.h"
+#include "engine/io/checksum.h"
+#include "engine/sched/desk.h"
+#include "engine/sched/flight.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Called by a thread of the world: into the records that the ranks of the
+ * process left. */
+static void
+process_lost(void *sink, const rlf_comm_world *world, int process)
+{
+    const rlf_session *s = sink;
+    int local = rlf_comm_world_local(world);
+    for (int i = 0; i < local && s->options.directory; i++)
+        rlf_flight_lost(s->options.directory, process * local + i);
+}
+
+rlf_status
+rlf_join_world(rlf_session *s, rlf_err *err)
+{
+    const rlf_comm_backend *backend = NULL;
+    bool launched = rlf_comm_launcher() != NULL;
+    int ranks = s->options.ranks, threads = s->options.threads;
+    if (!launched && ranks <= 1)
+        return RLF_OK;
+#ifdef RLF_HAVE_MPI
+    if (launched)
+        backend = &rlf_comm_mpi;
+#endif
+    const rlf_comm_options options = {
+        .backend = backend,
+        .n_ranks = 1,
+        .n_all = ranks,
+        .n_run_threads = !launched && threads > ranks ? threads : 0,
+        .mail_slots = RLF_DESK_SLOTS,
+        .mail_bytes = RLF_DESK_PIECE,
+        .lost = process_lost,
+        .sink = s};
+    RLF_TRY(rlf_comm_world_new(&options, &s->world, err));
+    s->leads = rlf_comm_world_process(s->world) == 0;
+    return RLF_OK;
+}
+
+/* ---- agreeing ---- */
+
+/* A group of the first rank of every process. */
+static rlf_status
+processes_of(const rlf_session *s, rlf_group **out, rlf_err *err)
+{
+    int n = rlf_comm_world_caps(s->world)->n_processes;
+    int local = rlf_comm_world_local(s->world);
+    int *ranks = rlf_arena_alloc(s->arena, (size_t)n * sizeof *ranks);
+    for (int i = 0; i < n; i++)
+        ranks[i] = i * local;
+    return rlf_group_new(rlf_comm_of(s->world, 0), ranks, n, out, err);
+}
+
+/* What has to be the same everywhere, a line each: what it is, a tab, its
+ * value. The plan comes last: it differs with most of the others. */
+static void
+write_card(const rlf_session *s, rlf_buf *out)
+{
+    uint32_t sum = 0;
+    uint64_t size = 0;
+    rlf_err ignored = RLF_ERR_NONE;
+    rlf_checksum_file("/proc/self/exe", &ignored, &sum, &size);
+    rlf_buf_printf(out, "version\t" PACKAGE_VERSION "\n");
+    rlf_buf_printf(out, "executable file\t%" PRIu64 " bytes, %08x\n", size,
+                   sum);
+    for (size_t i = 0; i < s->graph->params.count; i++) {
+        const rlf_param *p = &s->graph->params.data[i];
+        rlf_buf_printf(out, "parameter %s\t", p->name);
+        rlf_buf_json(out, p->value, strlen(p->value));
+        rlf_buf_putc(out, '\n');
+    }
+    const rlf_session_options *o = &s->options;
+    rlf_buf_printf(out, "option --seed\t%" PRIu64 "\n", o->seed);
+    rlf_buf_printf(out, "option --resume\t%s\n", o->resume ? "yes" : "no");
+    rlf_buf_printf(out, "program\t%016" PRIx64 "\n", s->plan->program_hash);
+    rlf_buf_printf(out, "plan\t%016" PRIx64 "\n", s->plan->hash);
+}
+
+/* The first line in which two cards differ. */
+static rlf_status
+compare_cards(const rlf_session *s, int process, const char *a, const char *b,
+              rlf_err *err)
+{
+    while (*a && *b) {
+        size_t n = strcspn(a, "\n"), m = strcspn(b, "\n");
+        if (n == m && memcmp(a, b, n) == 0) {
+            a += n + 1;
+            b += m + 1;
+            continue;
+        }
+        size_t word = strcspn(a, "\t"), other = strcspn(b, "\t");
+        int rank = process * rlf_comm_world_local(s->world);
+        if (word != other || memcmp(a, b, word) != 0)
+            break; /* other parameters: another program */
+        rlf_fail(err, RLF_USER,
+                 "rank %d has another %.*s than rank 0: %.*s, not %.*s", rank,
+                 (int)word, a, (int)(m - word - 1), b + word + 1,
+                 (int)(n - word - 1), a + word + 1);
+        break;
+    }
+    if (err->status >= 0 && *a != *b)
+        rlf_fail(err, RLF_USER, "rank %d has another program than rank 0",
+                 process * rlf_comm_world_local(s->world));
+    if (err->status < 0)
+        rlf_err_hint(err, "program, parameters, options and the version of "
+                          "rlflow must be the same for all ranks");
+    return err->status;
+}
+
+static rlf_status
+exchange_cards(rlf_session *s, rlf_group *group, rlf_err *err)
+{
+    rlf_buf card = {0};
+    write_card(s, &card);
+    size_t n = (size_t)rlf_group_size(group), total = 0;
+    uint64_t mine = card.n + 1;
+    uint64_t *sizes = RLF_NEW_ARRAY(s->arena, uint64_t, n);
+    size_t *bytes = RLF_NEW_ARRAY(s->arena, size_t, n);
+    rlf_status status =
+        rlf_group_all_gather(group, &mine, sizeof mine, sizes, err);
+    for (size_t i = 0; i < n; i++)
+        total += bytes[i] = sizes[i];
+    char *all = rlf_malloc(total + 1);
+    if (status >= 0)
+        status = rlf_group_all_gatherv(group, card.p, bytes, all, err);
+    const char *other = all;
+    for (size_t i = 0; i < n && status >= 0; i++) {
+        status = compare_cards(s, (int)i, all, other, err);
+        other += bytes[i];
+    }
+    free(all);
+    rlf_buf_free(&card);
+    return status;
+}
+
+/* The first process that failed tells why; the others fail with it. */
+static rlf_status
+exchange_status(rlf_session *s, rlf_group *group, rlf_status status,
+                rlf_err *err)
+{
+    int n = rlf_group_size(group), first = -1;
+    int32_t mine = status;
+    int32_t *all = RLF_NEW_ARRAY(s->arena, int32_t, n);
+    rlf_err ignored = RLF_ERR_NONE;
+    rlf_err *meeting = status < 0 ? &ignored : err;
+    rlf_status met =
+        rlf_group_all_gather(group, &mine, sizeof mine, all, meeting);
+    if (met < 0)
+        return status < 0 ? status : met;
+    for (int i = n - 1; i >= 0; i--)
+        if (all[i] < 0)
+            first = i;
+    if (first < 0)
+        return RLF_OK;
+    s->leads = first == rlf_group_index(group);
+    if (s->leads && first > 0)
+        err->rank = rlf_group_rank(group, first);
+    if (status >= 0)
+        rlf_fail(err, all[first], "rank %d cannot begin",
+                 rlf_group_rank(group, first));
+    return all[first];
+}
+
+rlf_status
+rlf_join_agree(rlf_session *s, rlf_status status, rlf_err *err)
+{
+    if (!s->world || rlf_comm_world_caps(s->world)->n_processes == 1)
+        return status;
+    rlf_group *group;
+    RLF_TRY(processes_of(s, &group, err));
+    rlf_status all = exchange_status(s, group, status, err);
+    if (all >= 0)
+        all = exchange_cards(s, group, err);
+    rlf_group_free(group);
+    return all;
+}
+
+static rlf_status
+share(const rlf_session *s, rlf_group *group, const char **text, rlf_err *err)
+{
+    uint64_t n = s->leads && *text ? strlen(*text) + 1 : 0;
+    RLF_TRY(rlf_group_bcast(group, 0, &n, sizeof n, err));
+    if (!n)
+        return RLF_OK;
+    char *copy = rlf_arena_alloc(s->arena, n);
+    if (s->leads)
+        memcpy(copy, *text, n);
+    *text = copy;
+    return rlf_group_bcast(group, 0, copy, n, err);
+}
+
+rlf_status
+rlf_join_share(rlf_session *s, const char **text, rlf_err *err)
+{
+    if (!s->world)
+        return RLF_OK;
+    rlf_group *group;
+    RLF_TRY(processes_of(s, &group, err));
+    rlf_status status = share(s, group, text, err);
+    rlf_group_free(group);
+    return status;
+}
+
+/* ---- leaving ---- */
+
+/* Who leads ends all, once it has said why; if it does not come to that, each
+ * ends by itself. */
+enum { PATIENCE = 3 };
+
+void
+rlf_join_leave(rlf_session *s)
+{
+    if (!s->world)
+        return;
+    rlf_err err = RLF_ERR_NONE;
+    rlf_comm_check(s->world, &err);
+    bool many = rlf_comm_world_caps(s->world)->n_processes > 1;
+    if (many && (rlf_session_failed(s) || err.status < 0)) {
+        const struct timespec pause = {.tv_sec = PATIENCE};
+        rlf_status status = s->err.status < 0 ? s->err.status : RLF_USER;
+        if (!s->leads)
+            nanosleep(&pause, NULL);
+        rlf_comm_world_kill(s->world, -(int)rlf_session_result(status));
+    }
+    rlf_comm_world_free(s->world);
+    s->world = NULL;
+}
