@@ -353,8 +353,7 @@ compile_and_plan(rlf_session *s, rlf_err *err)
 static rlf_status
 make_ready(rlf_session *s, rlf_err *err)
 {
-    if (!s->options.dry)
-        RLF_TRY(rlf_join_world(s, err));
+    RLF_TRY(rlf_join_world(s, err));
     if (s->options.leaves && !s->options.directory && s->leads)
         s->options.directory = rlf_rundir_default(s);
     RLF_TRY(rlf_join_share(s, &s->options.directory, err));

@@ -148,7 +148,9 @@ rlf_cmd_check(const rlf_command_line *line)
         return status;
     s->options.dry = true;
     rlf_result result = rlf_session_ready(s);
-    if (result == RLF_RESULT_OK) {
+    if (result == RLF_RESULT_OK && !s->leads) {
+        result = rlf_session_step(s);
+    } else if (result == RLF_RESULT_OK) {
         printf("%s: %s is right: %zu nodes, %zu values", s->path,
                s->graph->name, s->graph->nodes.count, s->graph->values.count);
         if (s->wanted)
