@@ -21,10 +21,10 @@ step(rlf_call *call, rlf_err *err)
     for (int i = 0; i < node->n_args; i++) {
         const rlf_arg *term = &node->args[i];
         factors[i] = (float)factor(call, &term->list[0]);
-        models[i] = rlf_model_at(call->env, term->list[1].resource)->model;
+        models[i] = rlf_model_of(call, term->list[1].resource);
     }
-    return rlf_model_assign(rlf_model_at(call->env, node->receiver)->model,
-                            factors, models, node->n_args, err);
+    return rlf_model_assign(rlf_model_of(call, node->receiver), factors, models,
+                            node->n_args, err);
 }
 
 /* As many sums as there are other models, and one for the model alone. */

@@ -230,8 +230,8 @@ read_options(const rlf_call *call, const rlf_model_object *model, state *s)
         .n_eos = collect_eos(model, s->eos),
         .stop = s->stop,
         .tokenizer = model->tokenizer,
-        .most_active = model->model->caps.rows[RLF_USE_GENERATE],
-        .longest = model->model->caps.longest};
+        .most_active = model->outline->caps.rows[RLF_USE_GENERATE],
+        .longest = model->outline->caps.longest};
     if (call->iteration) /* of a loop: another draw for each */
         o.key.seed ^= rlf_hash_mix(call->iteration);
     if (stop->kind == RLF_ARG_TEXT)
@@ -248,9 +248,9 @@ open(rlf_call *call, rlf_err *err)
 {
     state *s = call->state;
     rlf_model_object *object = rlf_model_at(call->env, call->node->receiver);
-    rlf_model *model = object->model;
+    rlf_model *model = rlf_model_of(call, call->node->receiver);
     rlf_rows *from = call->in[0].rows;
-    if (model->table->lm == RLF_NO_SLOT)
+    if (object->outline->table->lm == RLF_NO_SLOT)
         return rlf_fail(err, RLF_USER,
                         "model '%s' has no language head to generate with",
                         object->name);
@@ -263,6 +263,9 @@ open(rlf_call *call, rlf_err *err)
         make_rows(call, from, prompts, n, o.max_new, o.temperature);
     rows->tokenizer = object->tokenizer;
     call->out[0].rows = rows;
+    s->begun = false;
+    if (!model)
+        return RLF_OK;
     rlf_pass *pass;
     rlf_kv *kv;
     rlf_generation_free(s->generation); /* of a step that was given up */
@@ -273,7 +276,6 @@ open(rlf_call *call, rlf_err *err)
     o.array_bytes = model->work.arrays_bytes;
     RLF_TRY(rlf_generation_new(model, pass, kv, &o, err, &s->generation));
     s->prompts = prompts;
-    s->begun = false;
     return RLF_OK;
 }
 

@@ -80,11 +80,12 @@ step(rlf_call *call, rlf_err *err)
                                rlf_reading_of(call->node->class), call->rows, n,
                                err, &seqs));
     rlf_pass *pass;
-    RLF_TRY(rlf_work_pass(object->model, RLF_USE_READ, err, &pass));
+    rlf_model *model = rlf_model_of(call, call->node->receiver);
+    RLF_TRY(rlf_work_pass(model, RLF_USE_READ, err, &pass));
     for (uint32_t i = 0; i < n;) {
         uint32_t fit;
         RLF_TRY(rlf_pass_fit(pass, seqs + i, n - i, err, &fit));
-        RLF_TRY(run_micro(call, object->model, pass, seqs, i, fit, err));
+        RLF_TRY(run_micro(call, model, pass, seqs, i, fit, err));
         rlf_comm_beat(call->env->comm);
         i += fit;
     }

@@ -3,10 +3,10 @@
 
 #include "engine/base/vec.h"
 #include "engine/graph/class.h"
-#include "engine/graph/place.h"
 #include "engine/io/file.h"
 #include "engine/lua/host.h"
 #include "engine/text/tokenizer.h"
+#include "nodes/model/move.h"
 #include "nodes/model/weights.h"
 #include "nodes/model/work.h"
 
@@ -213,39 +213,165 @@ config_llama(rlf_model_object *m, const rlf_arg *list, rlf_err *err)
     return rlf_model_config_llama(&args, m->arena, err, m->config);
 }
 
-/* The mesh that holds the model: that of its update, else of a call. NULL: this
- * rank alone. */
-static const rlf_mesh *
-mesh_of(const rlf_env *env, int model)
+/* ---- weights, where they lie ---- */
+
+/* One hold, on this rank alone: of a run without meshes. */
+static const rlf_hold alone;
+
+static int
+index_of(const rlf_env *env, const rlf_resource *resource)
 {
-    const rlf_mesh *mesh = NULL;
-    for (size_t i = 0; env->mesh && i < env->graph->nodes.count; i++) {
-        const rlf_node *node = &env->graph->nodes.data[i];
-        bool update = node->class->role == RLF_ROLE_UPDATE;
-        if (node->receiver == model && rlf_place_can(node) && (update || !mesh))
-            mesh = &env->mesh[i];
-    }
-    return mesh;
+    return (int)(resource - env->graph->resources.data);
+}
+
+static const rlf_hold *
+hold_at(const rlf_env *env, int model, int i)
+{
+    return env->holds ? &env->holds[model].list[i] : &alone;
+}
+
+/* The hold of a model that a node takes its weights from. */
+static int
+hold_of(const rlf_env *env, const rlf_node *node, int model)
+{
+    return env->hold ? env->hold[node->id][model] : 0;
+}
+
+rlf_model *
+rlf_model_of(const rlf_call *call, int resource)
+{
+    const rlf_env *env = call->env;
+    if (rlf_call_mesh(call)->at.tp < 0)
+        return NULL;
+    return rlf_model_at(env, resource)
+        ->holds[hold_of(env, call->node, resource)]
+        .model;
 }
 
 /* With what the plan says of it, and the numerics that its placement asks for.
  */
 static rlf_model_options
 options_of(const rlf_env *env, const rlf_resource *resource,
-           rlf_model_head head)
+           rlf_model_head head, int i)
 {
-    int index = (int)(resource - env->graph->resources.data);
-    const rlf_mesh *mesh = mesh_of(env, index);
+    int index = index_of(env, resource);
+    const rlf_hold *hold = hold_at(env, index, i);
+    bool trained = resource->trained && i == 0;
     return (rlf_model_options){
         .head = head,
-        .trained = resource->trained,
+        .trained = trained,
+        .bare = hold->bare,
         .caps = env->caps ? &env->caps[index] : NULL,
         .shards = env->sums ? env->sums[index].shards : 1,
         .lanes = env->sums ? env->sums[index].lanes : 1,
-        .group = mesh ? mesh->tp : NULL,
-        .replicas = mesh && resource->trained ? mesh->dp : NULL,
-        .sliced = mesh && mesh->zero > 0,
+        .group = hold->mesh.tp,
+        .replicas = trained ? hold->mesh.dp : NULL,
+        .sliced = trained && hold->mesh.zero > 0,
     };
+}
+
+/* The weights of an object that are cut as `model` is, or NULL. */
+static const rlf_model *
+cut_alike(const rlf_model_object *m, const rlf_model *model)
+{
+    for (int i = 0; i < m->n_holds; i++) {
+        const rlf_model *x = m->holds[i].model;
+        if (x && x->table->cut.ranks == model->table->cut.ranks &&
+            x->table->cut.rank == model->table->cut.rank)
+            return x;
+    }
+    return NULL;
+}
+
+/* The first weights: drawn, from files, or those of the model copied; where
+ * that is cut otherwise, what it was made of. */
+static rlf_status
+fill(const rlf_env *env, const rlf_resource *resource,
+     const rlf_model_object *m, rlf_model *model, rlf_err *err)
+{
+    if (!m->source) {
+        const rlf_arg *from = first(resource);
+        model->tokenizer_dir = m->texts;
+        return from->kind == RLF_ARG_LIST
+                   ? rlf_weights_init(model, env->seed, err)
+                   : rlf_weights_load(model, from->text, err);
+    }
+    const rlf_model *alike = cut_alike(m->source, model);
+    if (alike)
+        return rlf_model_copy(model, alike, err);
+    RLF_TRY(fill(env, &env->graph->resources.data[resource->source], m->source,
+                 model, err));
+    return rlf_model_keep(model, m->source->outline, err);
+}
+
+/* A hold of this rank that comes before and has the same part, in the same
+ * group: one model does for both. */
+static rlf_model_hold *
+earlier(const rlf_env *env, int model, const rlf_model_object *m, int i)
+{
+    const rlf_mesh *x = &hold_at(env, model, i)->mesh;
+    for (int k = 0; k < i; k++) {
+        const rlf_mesh *y = &hold_at(env, model, k)->mesh;
+        if (m->holds[k].own && x->layout.tp == y->layout.tp &&
+            x->at.tp == y->at.tp && x->tp == y->tp)
+            return &m->holds[k];
+    }
+    return NULL;
+}
+
+/* What calls on this rank do with its weights. */
+static void
+find_uses(const rlf_env *env, int model, rlf_model_object *m)
+{
+    const rlf_graph *graph = env->graph;
+    m->holds[0].uses[RLF_USE_UPDATE] = m->holds[0].model && m->outline->trained;
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        if (node->receiver != model || node->class->role != RLF_ROLE_METHOD ||
+            (env->mesh && env->mesh[i].at.tp < 0))
+            continue;
+        const rlf_model *used = m->holds[hold_of(env, node, model)].model;
+        for (int k = 0; k < m->n_holds; k++)
+            if (m->holds[k].own && m->holds[k].model == used)
+                m->holds[k].uses[node->class->sampled ? RLF_USE_GENERATE
+                                                      : RLF_USE_READ] = true;
+    }
+}
+
+/* The parts of the weights that lie on this rank. */
+static rlf_status
+open_holds(const rlf_env *env, const rlf_resource *resource,
+           rlf_model_head head, rlf_model_object *m, rlf_err *err)
+{
+    int index = index_of(env, resource);
+    rlf_model_options options = options_of(env, resource, head, 0);
+    RLF_TRY(rlf_model_outline(m->config, &options, m->arena, err, &m->outline));
+    if (m->source)
+        RLF_TRY(rlf_model_check_copy(m->outline, m->source->outline, err));
+    m->n_holds = env->holds ? env->holds[index].n : 1;
+    m->holds = RLF_NEW_ARRAY(m->arena, rlf_model_hold, m->n_holds);
+    for (int i = 0; i < m->n_holds; i++) {
+        const rlf_hold *hold = hold_at(env, index, i);
+        rlf_model_hold *to = &m->holds[i];
+        if (i > 0 && hold->call)
+            to->call = hold->call->name;
+        if (hold->mesh.at.tp < 0)
+            continue;
+        const rlf_model_hold *other = earlier(env, index, m, i);
+        if (other) {
+            to->model = other->model;
+            continue;
+        }
+        options = options_of(env, resource, head, i);
+        RLF_TRY(rlf_model_new(env->queue, env->kernels, m->config, &options,
+                              err, &to->model));
+        to->own = true;
+        RLF_TRY(fill(env, resource, m, to->model, err));
+        to->model->version = 1; /* in however many steps it was made */
+    }
+    m->model = m->holds[0].model;
+    find_uses(env, index, m);
+    return RLF_OK;
 }
 
 /* Tokenizer, config and weights of lm(...). */
@@ -267,14 +393,8 @@ open_lm(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
         RLF_TRY(config_llama(m, from, err));
     else
         RLF_TRY(rlf_model_config_read(from->text, m->arena, err, m->config));
-    const rlf_model_options options =
-        options_of(env, resource, head_of(resource, RLF_HEAD_LM));
-    RLF_TRY(rlf_model_new(env->queue, env->kernels, m->config, &options, err,
-                          &m->model));
-    m->model->tokenizer_dir = texts;
-    if (fresh)
-        return rlf_weights_init(m->model, env->seed, err);
-    return rlf_weights_load(m->model, from->text, err);
+    m->texts = texts;
+    return open_holds(env, resource, head_of(resource, RLF_HEAD_LM), m, err);
 }
 
 static rlf_status
@@ -283,13 +403,11 @@ open_copy(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
 {
     m->source = rlf_model_at(env, resource->source);
     m->tokenizer = m->source->tokenizer;
+    m->texts = m->source->texts;
     *m->config = *m->source->config;
-    const rlf_model_options options = options_of(
-        env, resource, head_of(resource, m->source->model->table->head));
-    RLF_TRY(rlf_model_new(env->queue, env->kernels, m->config, &options, err,
-                          &m->model));
-    m->model->tokenizer_dir = m->source->model->tokenizer_dir;
-    return rlf_model_copy(m->model, m->source->model, err);
+    return open_holds(env, resource,
+                      head_of(resource, m->source->outline->table->head), m,
+                      err);
 }
 
 /* The chat template: the declaration's own, or that of the model copied. */
@@ -317,7 +435,9 @@ static void
 close_object(void *object)
 {
     rlf_model_object *m = object;
-    rlf_model_free(m->model);
+    for (int i = 0; i < m->n_holds; i++)
+        if (m->holds[i].own)
+            rlf_model_free(m->holds[i].model);
     if (!m->source) {
         rlf_lua_host_free(m->template);
         rlf_tokenizer_close(m->tokenizer);
@@ -325,43 +445,12 @@ close_object(void *object)
     rlf_arena_free(m->arena);
 }
 
-/* Is the model called so somewhere in the program? */
-static bool
-is_called(const rlf_graph *graph, const rlf_resource *resource,
-          const char *const *classes, size_t n)
-{
-    int index = (int)(resource - graph->resources.data);
-    for (size_t i = 0; i < graph->nodes.count; i++) {
-        const rlf_node *node = &graph->nodes.data[i];
-        for (size_t k = 0; k < n && node->receiver == index; k++)
-            if (node->class->role == RLF_ROLE_METHOD &&
-                strcmp(node->class->name, classes[k]) == 0)
-                return true;
-    }
-    return false;
-}
-
-/* Does the program use the model so? */
-static bool
-is_used(const rlf_graph *graph, const rlf_resource *resource,
-        const rlf_model *model, rlf_use use)
-{
-    static const char *const samples[] = {"generate"};
-    static const char *const reads[] = {"logprob", "value", "score"};
-    return use == RLF_USE_UPDATE ? model->trained
-           : use == RLF_USE_READ
-               ? is_called(graph, resource, reads, RLF_COUNT(reads))
-               : is_called(graph, resource, samples, RLF_COUNT(samples));
-}
-
 /* A sequence is read in one piece, so a micro-batch must hold the longest. */
 static rlf_status
-check_tokens(const rlf_graph *graph, const rlf_resource *resource,
-             const rlf_model *model, rlf_use use, rlf_err *err)
+check_tokens(const rlf_resource *resource, const rlf_caps *caps, rlf_use use,
+             rlf_err *err)
 {
-    const rlf_caps *caps = &model->caps;
-    if (use == RLF_USE_GENERATE || caps->tokens[use] >= caps->longest ||
-        !is_used(graph, resource, model, use))
+    if (use == RLF_USE_GENERATE || caps->tokens[use] >= caps->longest)
         return RLF_OK;
     rlf_fail(err, RLF_USER,
              "a micro-batch of model '%s' holds %u tokens (tokens: of its "
@@ -372,24 +461,37 @@ check_tokens(const rlf_graph *graph, const rlf_resource *resource,
     return RLF_USER;
 }
 
+static rlf_status
+reserve_hold(const rlf_resource *resource, const rlf_model_hold *hold,
+             rlf_err *err)
+{
+    rlf_model *model = hold->model;
+    rlf_pass *pass;
+    rlf_kv *pages;
+    void *arrays;
+    for (int use = 0; use < RLF_N_USES; use++) {
+        if (!hold->uses[use])
+            continue;
+        RLF_TRY(check_tokens(resource, &model->caps, use, err));
+        RLF_TRY(rlf_work_pass(model, use, err, &pass));
+    }
+    if (!hold->uses[RLF_USE_GENERATE])
+        return RLF_OK;
+    RLF_TRY(rlf_work_pages(model, err, &pages));
+    return rlf_work_arrays(model, err, &arrays);
+}
+
 /* All buffers are made before the first step; none grows later. */
 static rlf_status
 reserve(const rlf_env *env, const rlf_resource *resource, void *object,
         rlf_err *err)
 {
-    rlf_model *model = ((rlf_model_object *)object)->model;
-    rlf_pass *pass;
-    rlf_kv *pages;
-    void *arrays;
-    for (int use = 0; use < RLF_N_USES; use++) {
-        RLF_TRY(check_tokens(env->graph, resource, model, use, err));
-        if (is_used(env->graph, resource, model, use))
-            RLF_TRY(rlf_work_pass(model, use, err, &pass));
-    }
-    if (!is_used(env->graph, resource, model, RLF_USE_GENERATE))
-        return RLF_OK;
-    RLF_TRY(rlf_work_pages(model, err, &pages));
-    return rlf_work_arrays(model, err, &arrays);
+    (void)env;
+    const rlf_model_object *m = object;
+    for (int i = 0; i < m->n_holds; i++)
+        if (m->holds[i].own)
+            RLF_TRY(reserve_hold(resource, &m->holds[i], err));
+    return RLF_OK;
 }
 
 static rlf_status
@@ -530,7 +632,7 @@ rlf_model_check_tokens(const rlf_graph *graph, const rlf_node *node,
 static const rlf_caps *
 caps(const void *object)
 {
-    return &((const rlf_model_object *)object)->model->caps;
+    return &((const rlf_model_object *)object)->outline->caps;
 }
 
 /* One line of the table: what it is for, and the cap that lowers it. */
@@ -542,12 +644,23 @@ add_row(const rlf_resource *resource, rlf_memory_row row, rlf_memory *out)
         RLF_PUSH_IN(out->arena, &out->rows, row);
 }
 
+/* What it is for, and for which call where that has weights of its own. */
+static const char *
+purpose(const rlf_model_hold *hold, const char *text, rlf_memory *out)
+{
+    return hold->call
+               ? rlf_arena_printf(out->arena, "%s for %s", text, hold->call)
+               : text;
+}
+
 static void
-weights_memory(const rlf_resource *resource, const rlf_model *m,
+weights_memory(const rlf_resource *resource, const rlf_model_hold *hold,
                rlf_memory *out)
 {
+    const rlf_model *m = hold->model;
     const rlf_model_options options = {.head = m->table->head,
                                        .trained = m->trained,
+                                       .bare = m->bare,
                                        .caps = &m->caps,
                                        .shards = m->table->cut.shards,
                                        .lanes = m->gradient.lanes,
@@ -561,29 +674,31 @@ weights_memory(const rlf_resource *resource, const rlf_model *m,
         {.purpose = "optimizer state", .device = b.optimizer},
         {.purpose = "tables", .device = b.tables},
     };
-    for (size_t i = 0; i < RLF_COUNT(rows); i++)
-        add_row(resource, rows[i], out);
+    for (size_t i = 0; i < RLF_COUNT(rows); i++) {
+        rlf_memory_row row = rows[i];
+        row.purpose = purpose(hold, row.purpose, out);
+        add_row(resource, row, out);
+    }
 }
 
 static void
-memory(const rlf_graph *graph, const rlf_resource *resource, void *object,
-       rlf_memory *out)
+hold_memory(const rlf_resource *resource, const rlf_model_hold *hold,
+            rlf_memory *out)
 {
-    static const char *const purpose[RLF_N_USES] = {
+    static const char *const purposes[RLF_N_USES] = {
         [RLF_USE_UPDATE] = "activations of update",
         [RLF_USE_READ] = "activations of scoring",
         [RLF_USE_GENERATE] = "activations of generate"};
     static const char lengths[] =
         "max_prompt: of the data, max_new: or n: of generate, or the rows of "
         "the draw";
-    const rlf_model_object *o = object;
-    const rlf_model *m = o->model;
-    weights_memory(resource, m, out);
+    const rlf_model *m = hold->model;
+    weights_memory(resource, hold, out);
     for (int use = 0; use < RLF_N_USES; use++) {
-        if (!is_used(graph, resource, m, use))
+        if (!hold->uses[use])
             continue;
         rlf_memory_row row = {
-            .purpose = purpose[use],
+            .purpose = purposes[use],
             .lower = use == RLF_USE_GENERATE
                          ? lengths
                          : "tokens: of its place row, max_prompt: or max_new:",
@@ -591,23 +706,52 @@ memory(const rlf_graph *graph, const rlf_resource *resource, void *object,
             .host = rlf_work_pass_host_bytes(m, use)};
         add_row(resource, row, out);
     }
-    if (is_used(graph, resource, m, RLF_USE_GENERATE)) {
-        add_row(resource,
-                (rlf_memory_row){.purpose = "keys and values",
-                                 .lower = lengths,
-                                 .device = rlf_work_pages_bytes(m)},
-                out);
-        add_row(resource,
-                (rlf_memory_row){.purpose = "lists of pages",
-                                 .device = rlf_work_arrays_bytes(m),
-                                 .host = rlf_work_arrays_bytes(m)},
-                out);
-    }
-    if (!o->source)
+    if (!hold->uses[RLF_USE_GENERATE])
+        return;
+    add_row(resource,
+            (rlf_memory_row){.purpose = "keys and values",
+                             .lower = lengths,
+                             .device = rlf_work_pages_bytes(m)},
+            out);
+    add_row(resource,
+            (rlf_memory_row){.purpose = "lists of pages",
+                             .device = rlf_work_arrays_bytes(m),
+                             .host = rlf_work_arrays_bytes(m)},
+            out);
+}
+
+static void
+memory(const rlf_graph *graph, const rlf_resource *resource, void *object,
+       rlf_memory *out)
+{
+    (void)graph;
+    const rlf_model_object *m = object;
+    for (int i = 0; i < m->n_holds; i++)
+        if (m->holds[i].own)
+            hold_memory(resource, &m->holds[i], out);
+    if (!m->source)
         add_row(resource,
                 (rlf_memory_row){.purpose = "tokenizer",
-                                 .host = rlf_tokenizer_bytes(o->tokenizer)},
+                                 .host = rlf_tokenizer_bytes(m->tokenizer)},
                 out);
+}
+
+static rlf_shapes
+shapes(const void *object, rlf_arena *arena)
+{
+    return rlf_move_shapes(((const rlf_model_object *)object)->outline->table,
+                           arena);
+}
+
+static rlf_status
+move(const rlf_env *env, const rlf_resource *resource, void *object,
+     const rlf_weight_edge *edge, struct rlf_group *world, rlf_err *err,
+     uint64_t *sent)
+{
+    (void)env, (void)resource;
+    const rlf_model_object *m = object;
+    return rlf_move_weights(m->holds[edge->from].model,
+                            m->holds[edge->to].model, edge, world, err, sent);
 }
 
 /* A checkpoint has NAME/, a Hugging Face directory, and NAME.state. */
@@ -624,11 +768,11 @@ save(const rlf_env *env, const rlf_resource *resource, void *object,
 {
     const rlf_model_object *m = object;
     const char *dir = rlf_path_join(env->pool, directory, resource->name);
-    const rlf_mesh *mesh =
-        mesh_of(env, (int)(resource - env->graph->resources.data));
-    /* the first replica has it all, but for slices of moments */
-    bool first = mesh ? mesh->at.dp == 0 : env->rank == 0;
-    if (!first && (!mesh || mesh->at.dp < 0 || m->model->slices.n == 1))
+    const rlf_mesh *mesh = &hold_at(env, index_of(env, resource), 0)->mesh;
+    /* the first replica of the first hold has it all, but for slices of
+     * moments */
+    bool first = mesh->at.dp == 0;
+    if (!m->model || (!first && m->model->slices.n == 1))
         return RLF_OK;
     if (first)
         RLF_TRY(rlf_weights_save(m->model, dir, err));
@@ -636,15 +780,22 @@ save(const rlf_env *env, const rlf_resource *resource, void *object,
         m->model, state_path(env->pool, directory, resource->name), err);
 }
 
+/* Every hold reads for itself. */
 static rlf_status
 restore(const rlf_env *env, const rlf_resource *resource, void *object,
         const char *directory, rlf_err *err)
 {
-    rlf_model_object *m = object;
+    const rlf_model_object *m = object;
     const char *dir = rlf_path_join(env->pool, directory, resource->name);
-    RLF_TRY(rlf_weights_load(m->model, dir, err));
-    return rlf_weights_load_state(
-        m->model, state_path(env->pool, directory, resource->name), err);
+    for (int i = 0; i < m->n_holds; i++) {
+        rlf_model *model = m->holds[i].model;
+        if (!m->holds[i].own)
+            continue;
+        RLF_TRY(rlf_weights_load(model, dir, err));
+        RLF_TRY(rlf_weights_load_state(
+            model, state_path(env->pool, directory, resource->name), err));
+    }
+    return RLF_OK;
 }
 
 static rlf_status
@@ -677,6 +828,8 @@ const rlf_resource_class rlf_resource_model = {
     .close = close_object,
     .reserve = reserve,
     .caps = caps,
+    .shapes = shapes,
+    .move = move,
     .memory = memory,
     .save = save,
     .restore = restore,

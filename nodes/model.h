@@ -10,11 +10,23 @@
 #include "nodes/model/model.h"
 #include "nodes/rows.h"
 
+/* The weights as one layout has them (rlf_holds). */
+typedef struct rlf_model_hold {
+    rlf_model *model;      /* NULL: this rank has no part of it */
+    bool own;              /* false: it is an earlier hold's, cut alike */
+    bool uses[RLF_N_USES]; /* what calls here do with it; of an own one */
+    const char *call;      /* that it is for; NULL: the first hold */
+} rlf_model_hold;
+
 typedef struct rlf_model_object {
     rlf_arena *arena;
     const char *name; /* the user's */
     rlf_model_config *config;
-    rlf_model *model;
+    const rlf_model *outline; /* the same on every rank */
+    rlf_model *model;         /* of the first hold; NULL: none of it is here */
+    rlf_model_hold *holds;    /* [n_holds] */
+    int n_holds;
+    const char *texts; /* directory of the tokenizer's files */
     struct rlf_tokenizer *tokenizer;
     struct rlf_lua_host *template; /* or NULL */
     rlf_reader reader;
@@ -27,6 +39,10 @@ rlf_model_at(const rlf_env *env, int resource)
 {
     return env->resource[resource];
 }
+
+/* The weights of a model that a call takes; NULL where this rank is not one of
+ * those that carry it out. */
+rlf_model *rlf_model_of(const rlf_call *call, int resource);
 
 /* An error if the head that a call on a model needs, the scalar or the language
  * one, is not what the model's declaration asks for. For a class's infer. */

@@ -40,7 +40,7 @@ double rlf_sequences_bytes(const rlf_lengths *lengths);
 static inline const rlf_model *
 rlf_load_model(const rlf_load *load, int resource)
 {
-    return ((const rlf_model_object *)load->resource[resource])->model;
+    return ((const rlf_model_object *)load->resource[resource])->outline;
 }
 
 static inline void

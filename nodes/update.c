@@ -501,7 +501,7 @@ begin(rlf_call *call, rlf_err *err, uint32_t *n_micro)
     update *u = s->update = RLF_NEW(pool, update);
     *u = (update){.call = call, .reach = call->node->loss->reach};
     u->object = rlf_model_at(call->env, call->node->receiver);
-    u->model = u->object->model;
+    u->model = rlf_model_of(call, call->node->receiver);
     RLF_TRY(make_groups(u, err));
     RLF_TRY(rlf_work_pass(u->model, RLF_USE_UPDATE, err, &u->pass));
     RLF_TRY(cut_micros(u, err));

@@ -74,8 +74,8 @@ rlf_classes_check(const rlf_classes *classes, rlf_err *err)
         const rlf_resource_class *c = classes->resource[kind];
         if (!c || !c->name || !c->doc || !c->infer || !c->open || !c->settle ||
             !c->close || !c->note || !c->memory || !c->save || !c->restore ||
-            !c->field || !c->rows || !c->reserve || !c->caps ||
-            c->kind != (rlf_resource_kind)kind)
+            !c->field || !c->rows || !c->shapes || !c->move || !c->reserve ||
+            !c->caps || c->kind != (rlf_resource_kind)kind)
             return rlf_fail(err, RLF_BUG, "resource class %d is incomplete",
                             kind);
         for (int i = 0; i < c->n_constructors; i++)
@@ -171,6 +171,22 @@ void
 rlf_resource_no_note(const rlf_resource *resource, void *object, rlf_buf *out)
 {
     (void)resource, (void)object, (void)out;
+}
+
+rlf_shapes
+rlf_resource_no_shapes(const void *object, rlf_arena *arena)
+{
+    (void)object, (void)arena;
+    return (rlf_shapes){0};
+}
+
+rlf_status
+rlf_resource_no_move(const rlf_env *env, const rlf_resource *resource,
+                     void *object, const rlf_weight_edge *edge,
+                     struct rlf_group *world, rlf_err *err, uint64_t *sent)
+{
+    (void)env, (void)object, (void)edge, (void)world, (void)sent;
+    return rlf_fail(err, RLF_BUG, "'%s' has no weights", resource->name);
 }
 
 static rlf_status

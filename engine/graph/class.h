@@ -11,7 +11,7 @@
 #include "engine/graph/graph.h"
 #include "engine/graph/run.h"
 #include "engine/graph/sizes.h"
-#include "engine/layout/layout.h"
+#include "engine/layout/slice.h"
 
 /* How the language reaches a class. What a node of each role holds, besides
  * what the formals of its class say (a set or column that an argument names is
@@ -212,6 +212,14 @@ typedef struct rlf_memory {
     } rows;
 } rlf_memory;
 
+/* A model's weights go from one of its holds to another: every send of the
+ * edge, of all ranks. */
+typedef struct rlf_weight_edge {
+    int from, to; /* holds of the model */
+    const rlf_send *sends, *copies;
+    int n_sends, n_copies, rounds;
+} rlf_weight_edge;
+
 typedef enum rlf_field {
     RLF_FIELD_NONE,
     RLF_FIELD_NUMBER,
@@ -252,6 +260,15 @@ struct rlf_resource_class {
                        void *object, const char *directory, rlf_err *err);
     rlf_status (*restore)(const rlf_env *env, const rlf_resource *resource,
                           void *object, const char *directory, rlf_err *err);
+    /* Models: their tensors, in the order in which a hold has them, in `arena`;
+     * none else. */
+    rlf_shapes (*shapes)(const void *object, rlf_arena *arena);
+    /* Models: this rank's part in a weight edge. The ranks of `world` that the
+     * edge names make the call together; *sent counts the bytes of weights
+     * that this one sends. */
+    rlf_status (*move)(const rlf_env *env, const rlf_resource *resource,
+                       void *object, const rlf_weight_edge *edge,
+                       struct rlf_group *world, rlf_err *err, uint64_t *sent);
     /* While compiling: does a row of this data set have the field `name`, and
      * is it a text? Reads the first row of the file if need be. RLF_USER with a
      * sentence if the file cannot be read; *out is RLF_FIELD_NONE, NUMBER or
@@ -325,5 +342,12 @@ rlf_status rlf_resource_no_settle(const rlf_env *env,
                                   rlf_err *err);
 void rlf_resource_no_note(const rlf_resource *resource, void *object,
                           rlf_buf *out);
+/* shapes and move of a resource class that has no weights */
+rlf_shapes rlf_resource_no_shapes(const void *object, rlf_arena *arena);
+rlf_status rlf_resource_no_move(const rlf_env *env,
+                                const rlf_resource *resource, void *object,
+                                const rlf_weight_edge *edge,
+                                struct rlf_group *world, rlf_err *err,
+                                uint64_t *sent);
 
 #endif

@@ -65,6 +65,21 @@ typedef struct rlf_mesh {
     struct rlf_group *all; /* the whole mesh, in the order of its ranks */
 } rlf_mesh;
 
+/* The weights of a model as one layout has them. Calls whose ranks find the
+ * same parts in a layout share its hold. */
+typedef struct rlf_hold {
+    rlf_mesh mesh;                     /* in a plan its layout alone */
+    bool bare;                         /* only `:=` on another model reads it */
+    const struct rlf_node_class *call; /* that it is for */
+} rlf_hold;
+
+/* All of a model's: the first is the one that changes, that of the update or,
+ * without one, of a call. The others get its weights before they are read. */
+typedef struct rlf_holds {
+    rlf_hold *list;
+    int n; /* >= 1 of a model, else 0 */
+} rlf_holds;
+
 /* How sums of a model are cut, whoever makes them (engine.md 7): parts of the
  * numerics. */
 typedef struct rlf_sums {
@@ -81,6 +96,9 @@ typedef struct rlf_env {
     struct rlf_comm *comm;      /* its end of the world; NULL: it is alone */
     const rlf_mesh *mesh;       /* per node; NULL: all on this rank */
     const rlf_sums *sums;       /* per resource; NULL: 1 and 1 */
+    const rlf_holds *holds;     /* per resource; NULL: one, on this rank */
+    const int *const *hold; /* [node][resource] whose weights a node takes; -1:
+                               none; NULL: the first */
     uint64_t seed;
     uint32_t step;        /* 1, 2, ... */
     rlf_arena *pool;      /* reset after the step */

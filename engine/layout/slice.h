@@ -53,6 +53,18 @@ typedef struct rlf_strided {
     int64_t offset, stride, rows, cols;
 } rlf_strided;
 
+/* A box of a tensor on its way from one rank's slice to another's. */
+typedef struct rlf_send {
+    int from, to; /* ranks; equal: a copy */
+    int tensor;   /* index in the shapes */
+    rlf_box box;  /* of the whole tensor */
+    rlf_strided
+        source; /* in from's slice: old layout's, or new if after >= 0 */
+    rlf_strided target; /* in to's slice of the new layout */
+    int after; /* index of the send that brings it to `from`; -1: it is there */
+    int round; /* > that of `after`; sends of a round may go together */
+} rlf_send;
+
 /* What a model's shapes ask of tp and pp. */
 typedef struct rlf_split_sizes {
     int layers, heads, kv_heads;

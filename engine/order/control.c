@@ -57,6 +57,7 @@ struct rlf_control {
     int open_replicas; /* generations at work whose replicas have more than
                           one rank */
     uint64_t n;
+    uint64_t **version; /* per resource and hold; NULL: no holds */
     bool ending, ended;
 };
 
@@ -107,6 +108,12 @@ rlf_control_new(const rlf_plan *plan, rlf_policy policy)
         RLF_NEW_ARRAY(c->lasting, replica *, plan->graph->nodes.count);
     c->n_ranks = plan->ranks;
     c->n_words = (plan->ranks + BITS - 1) / BITS;
+    size_t n = plan->graph->resources.count;
+    if (plan->holds)
+        c->version = rlf_calloc(n, sizeof *c->version);
+    for (size_t i = 0; plan->holds && i < n; i++)
+        c->version[i] =
+            rlf_calloc((size_t)plan->holds[i].n, sizeof **c->version);
     return c;
 }
 
@@ -115,6 +122,9 @@ rlf_control_free(rlf_control *c)
 {
     if (!c)
         return;
+    for (size_t i = 0; c->version && i < c->plan->graph->resources.count; i++)
+        free(c->version[i]);
+    free(c->version);
     rlf_order_free(c->order);
     RLF_VEC_FREE(&c->tracks);
     RLF_VEC_FREE(&c->posts);
@@ -139,6 +149,12 @@ const rlf_order *
 rlf_control_order(const rlf_control *c)
 {
     return c->order;
+}
+
+const rlf_plan *
+rlf_control_plan(const rlf_control *c)
+{
+    return c->plan;
 }
 
 bool
@@ -221,7 +237,7 @@ add_post(rlf_control *c, rlf_post_kind kind, int instance)
 {
     rlf_post *post = RLF_NEW(c->arena, rlf_post);
     *post = (rlf_post){.kind = kind, .n = c->n++, .instance = instance};
-    if (instance >= 0 && kind != RLF_POST_EDGE) {
+    if (instance >= 0 && kind != RLF_POST_EDGE && kind != RLF_POST_WEIGHTS) {
         track *t = track_of(c, instance);
         post->everyone = !t->announced;
         t->announced = true;
@@ -434,6 +450,34 @@ done_together(rlf_control *c, const active *a, const rlf_report *report)
     tell_done(c, a->instance, report);
 }
 
+/* ---- weights ---- */
+
+/* What the instance is about to read is the newest. */
+static void
+bring_weights(rlf_control *c, int instance)
+{
+    const int *hold = place_of(c, instance_of(c, instance)->node)->hold;
+    for (size_t i = 0; c->version && i < c->plan->graph->resources.count; i++) {
+        uint64_t *version = c->version[i];
+        if (hold[i] <= 0 || version[hold[i]] == version[0])
+            continue;
+        version[hold[i]] = version[0];
+        rlf_post *post = add_post(c, RLF_POST_WEIGHTS, instance);
+        post->model = (int)i;
+        post->hold = hold[i];
+    }
+}
+
+/* The instance that was posted changes what it writes. */
+static void
+note_writes(rlf_control *c, int instance)
+{
+    const rlf_node *node = instance_of(c, instance)->node;
+    for (int i = 0; c->version && i < node->n_writes; i++)
+        if (c->plan->holds[node->writes[i]].n)
+            c->version[node->writes[i]][0]++;
+}
+
 /* ---- who computes ---- */
 
 /* Does the run's course depend on what it reports? */
@@ -469,6 +513,7 @@ run_together(rlf_control *c, int instance, uint32_t iteration)
     post->iteration = iteration;
     post->shares = shares;
     post->n_shares = l->n_ranks;
+    note_writes(c, instance);
     active *a = await(c, post);
     if (answers(instance_of(c, instance)))
         return;
@@ -728,6 +773,7 @@ follow(rlf_control *c, const rlf_order_command *command)
     } else if (command->kind == RLF_DO_RUN) {
         const rlf_node *node = instance_of(c, command->instance)->node;
         rlf_spread spread = place_of(c, node)->spread;
+        bring_weights(c, command->instance); /* opening may look at them */
         if (spread == RLF_SPREAD_ROWS)
             run_split(c, command);
         else if (spread == RLF_SPREAD_NEAR)

@@ -14,6 +14,11 @@
  * the run's course, rows that a generation completes and the end of the step
  * are waited for. Of the ranks that compute the same, one reports.
  *
+ * Weights are values too: an instance that changes a model makes a new version
+ * of its first hold, and another hold gets it before the next instance that
+ * reads it there is posted (WEIGHTS). That order already keeps updates and
+ * readers of a model apart is all that this needs.
+ *
  * The first post of an instance goes to every rank, which makes the outputs'
  * spaces: what rows there are is known everywhere, what they hold is not. */
 #ifndef RLF_ORDER_CONTROL_H
@@ -30,7 +35,9 @@ typedef enum rlf_post_kind {
     RLF_POST_RUN,  /* those with a share compute it; at the first post of an
                       instance the others make its outputs */
     RLF_POST_EDGE, /* rows of an instance's outputs go from rank to rank */
-    RLF_POST_END,  /* the step is complete: every rank reports */
+    RLF_POST_WEIGHTS, /* the newest weights of a model go to the hold that an
+                         instance is about to read */
+    RLF_POST_END,     /* the step is complete: every rank reports */
 } rlf_post_kind;
 
 /* What one rank computes. */
@@ -58,8 +65,10 @@ typedef struct rlf_post {
     int n_shares;
     const rlf_move *moves; /* EDGE: by (to, first row) */
     int n_moves;
-    int reader; /* EDGE: the instance that needs them; -1: what is shown */
-} rlf_post;     /* good until the next step begins */
+    int reader;      /* EDGE: the instance that needs them; -1: what is shown */
+    int model, hold; /* WEIGHTS: from the model's first hold to this one; ranks
+                        of both take part */
+} rlf_post;          /* good until the next step begins */
 
 typedef enum rlf_report_kind {
     RLF_REPORT_OPENED, /* by rank 0, of an OPEN */
@@ -88,6 +97,7 @@ const rlf_post *rlf_control_next(rlf_control *control);
 void rlf_control_tell(rlf_control *control, const rlf_report *report);
 /* END was posted and every rank has reported it. */
 bool rlf_control_ended(const rlf_control *control);
+const rlf_plan *rlf_control_plan(const rlf_control *control);
 /* What it follows, for instances and what is shown after the step. */
 const rlf_order *rlf_control_order(const rlf_control *control);
 

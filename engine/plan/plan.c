@@ -3,6 +3,7 @@
 
 #include "engine/base/hash.h"
 #include "engine/layout/lanes.h"
+#include "engine/plan/holds.h"
 #include "engine/plan/strategy.h"
 #include "config.h"
 
@@ -111,84 +112,6 @@ check_rows(const rlf_plan *plan, rlf_err *err)
         }
         rlf_err_place(err, row->span, NULL);
         return RLF_USER;
-    }
-    return RLF_OK;
-}
-
-/* Does the mesh of `outer` hold all ranks of `inner`? */
-static bool
-covers(const rlf_layout *outer, const rlf_layout *inner)
-{
-    for (int i = 0; i < inner->n_ranks; i++)
-        if (rlf_layout_find(outer, inner->ranks[i]).tp < 0)
-            return false;
-    return true;
-}
-
-static bool
-same_layout(const rlf_layout *a, const rlf_layout *b)
-{
-    bool same = a->n_ranks == b->n_ranks && a->tp == b->tp && a->pp == b->pp;
-    for (int i = 0; same && i < a->n_ranks; i++)
-        same = a->ranks[i] == b->ranks[i];
-    return same;
-}
-
-static rlf_status
-fail_weights(const rlf_plan *plan, const rlf_node *node, const char *hint,
-             rlf_err *err)
-{
-    rlf_fail(err, RLF_USER,
-             "the weights that '%s' needs here lie on other ranks, and weights "
-             "cannot be sent between ranks yet",
-             plan->graph->resources.data[node->receiver].name);
-    rlf_err_hint(err, "%s", hint);
-    rlf_err_place(err, node->span, node->class->name);
-    return RLF_USER;
-}
-
-/* Are the weights of model b made of those of model a? */
-static bool
-related(const rlf_graph *graph, int a, int b)
-{
-    if (a == b || graph->resources.data[b].source == a)
-        return true;
-    for (size_t i = 0; i < graph->nodes.count; i++) {
-        const rlf_node *node = &graph->nodes.data[i];
-        if (node->class->role != RLF_ROLE_ASSIGN || node->receiver != b)
-            continue;
-        for (int r = 0; r < node->n_reads; r++)
-            if (node->reads[r] == a)
-                return true;
-    }
-    return false;
-}
-
-/* Who reads a model must have trained it; in parts, all that has to do with
- * its weights must be cut alike. */
-static rlf_status
-check_weights(const rlf_plan *plan, rlf_err *err)
-{
-    const rlf_graph *graph = plan->graph;
-    for (size_t i = 0; i < graph->nodes.count; i++) {
-        const rlf_node *a = &graph->nodes.data[i];
-        const rlf_layout *la = &plan->place[i].layout;
-        for (size_t k = 0; k < graph->nodes.count && rlf_place_can(a); k++) {
-            const rlf_node *b = &graph->nodes.data[k];
-            const rlf_layout *lb = &plan->place[k].layout;
-            if (!rlf_place_can(b) || !related(graph, a->receiver, b->receiver))
-                continue;
-            if ((la->tp > 1 || lb->tp > 1) && !same_layout(la, lb))
-                return fail_weights(
-                    plan, b,
-                    "with tp: above 1, place a model, its copies and all their "
-                    "calls alike",
-                    err);
-            if (a->class->role == RLF_ROLE_UPDATE && !covers(la, lb))
-                return fail_weights(
-                    plan, b,
-                    "place the update on all ranks that read the model", err);
-        }
     }
     return RLF_OK;
 }
@@ -321,7 +244,7 @@ rlf_plan_make(const rlf_graph *graph, const rlf_plan_options *options,
     RLF_TRY(check_rows(plan, err));
     place_all(plan, arena);
     plan->caps = rlf_caps_make(graph, arena);
-    RLF_TRY(check_weights(plan, err));
+    rlf_holds_make(plan, arena);
     RLF_TRY(set_sums(plan, options, arena, err));
     plan->program_hash = rlf_graph_hash(graph);
     plan->hash = hash_plan(plan);

@@ -42,6 +42,7 @@ typedef struct rlf_node_place {
     int chunks;
     int tokens;     /* of a micro-batch; 0: not said, see caps.h */
     bool recompute; /* an update keeps only each layer's input */
+    int *hold;      /* per resource: which hold of it the node reads, or -1 */
 } rlf_node_place;
 
 typedef struct rlf_plan_options {
@@ -55,6 +56,7 @@ typedef struct rlf_plan {
     rlf_node_place *place; /* per node */
     const rlf_caps *caps;  /* per resource */
     const rlf_sums *sums;  /* per resource */
+    rlf_holds *holds;      /* per resource; meshes have layouts alone */
     rlf_numerics numerics;
     int ranks;
     uint64_t program_hash; /* of the graph alone */

@@ -33,17 +33,6 @@ typedef struct rlf_realloc_job {
     rlf_topology topology;
 } rlf_realloc_job;
 
-typedef struct rlf_send {
-    int from, to; /* ranks; equal: a copy */
-    int tensor;   /* index in the shapes */
-    rlf_box box;  /* of the whole tensor */
-    rlf_strided
-        source; /* in from's slice: old layout's, or new if after >= 0 */
-    rlf_strided target; /* in to's slice of the new layout */
-    int after; /* index of the send that brings it to `from`; -1: it is there */
-    int round; /* > that of `after`; sends of a round may go together */
-} rlf_send;
-
 typedef struct rlf_realloc_plan {
     rlf_send *sends; /* every send stands behind its `after` */
     int n_sends, rounds;

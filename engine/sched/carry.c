@@ -229,6 +229,7 @@ carry_run(rlf_rank *rank, const rlf_task *task, rlf_err *err)
         RLF_TRY(open_slot(rank, s, err));
     if (!task->works)
         return RLF_OK;
+    rank->recording = task->reports;
     call->rows = task->rows;
     call->n_rows = task->n_rows;
     if (class->sampled) {
@@ -279,7 +280,9 @@ carry_end(rlf_rank *rank, const rlf_task *task, rlf_err *err)
         .rank = rank->rank,
         .report = {.kind = RLF_REPORT_DONE, .rank = rank->rank, .n = task->n},
         .at_end = true,
-        .tokens = rank->tokens};
+        .tokens = rank->tokens,
+        .metrics = rank->metrics.data,
+        .n_metrics = rank->rank ? (uint32_t)rank->metrics.count : 0};
     return rank->tell(rank->sink, &notice, err);
 }
 
@@ -341,10 +344,11 @@ rlf_rank_carry_out(rlf_rank *rank, const rlf_task *task, rlf_err *err)
 {
     static rlf_status (*const carry[])(rlf_rank *, const rlf_task *,
                                        rlf_err *) = {
-        [RLF_TASK_BEGIN] = carry_begin,   [RLF_TASK_OPEN] = carry_open,
-        [RLF_TASK_RUN] = carry_run,       [RLF_TASK_EDGE] = carry_edge,
-        [RLF_TASK_END] = carry_end,       [RLF_TASK_SAVE] = carry_files,
-        [RLF_TASK_RESTORE] = carry_files, [RLF_TASK_STOP] = carry_nothing,
+        [RLF_TASK_BEGIN] = carry_begin,     [RLF_TASK_OPEN] = carry_open,
+        [RLF_TASK_RUN] = carry_run,         [RLF_TASK_EDGE] = carry_edge,
+        [RLF_TASK_WEIGHTS] = rlf_rank_move, [RLF_TASK_END] = carry_end,
+        [RLF_TASK_SAVE] = carry_files,      [RLF_TASK_RESTORE] = carry_files,
+        [RLF_TASK_STOP] = carry_nothing,
     };
     if (rank->flight && task->directory)
         rlf_flight_note(rank->flight, rank->env.step, task->n,
@@ -352,7 +356,8 @@ rlf_rank_carry_out(rlf_rank *rank, const rlf_task *task, rlf_err *err)
                                                     : "reading a checkpoint",
                         "", 0);
     bool of_node = task->kind == RLF_TASK_OPEN || task->kind == RLF_TASK_RUN ||
-                   task->kind == RLF_TASK_EDGE;
+                   task->kind == RLF_TASK_EDGE ||
+                   task->kind == RLF_TASK_WEIGHTS;
     if (!of_node)
         return carry[task->kind](rank, task, err);
     const rlf_node *node = node_of(rank, task);
@@ -363,9 +368,12 @@ rlf_rank_carry_out(rlf_rank *rank, const rlf_task *task, rlf_err *err)
     if (status < 0)
         rlf_err_place(err, node->span, node->class->name);
     if (rank->env.trace)
-        rlf_trace_span(
-            rank->env.trace, task->kind == RLF_TASK_EDGE ? "edge" : "step",
-            node->class->name, from, rlf_clock_now(),
-            task->kind == RLF_TASK_EDGE ? rank->received : task->n_rows);
+        rlf_trace_span(rank->env.trace,
+                       task->kind == RLF_TASK_EDGE      ? "edge"
+                       : task->kind == RLF_TASK_WEIGHTS ? "weights"
+                                                        : "step",
+                       node->class->name, from, rlf_clock_now(),
+                       task->kind == RLF_TASK_EDGE ? rank->received
+                                                   : task->n_rows);
     return status;
 }

@@ -15,4 +15,5 @@ libsched_la_SOURCES = \
 	%D%/samples.c \
 	%D%/state.h \
 	%D%/step.c \
-	%D%/task.c %D%/task.h
+	%D%/task.c %D%/task.h \
+	%D%/weights.c

@@ -42,6 +42,15 @@ rlf_metrics_add(rlf_metrics *metrics, const char *name, double value)
     m->count++;
 }
 
+void
+rlf_metrics_merge(rlf_metrics *metrics, const rlf_metric *metric)
+{
+    metrics->node = metric->node;
+    rlf_metric *m = place(metrics, metric->name);
+    m->sum += metric->sum;
+    m->count += metric->count;
+}
+
 bool
 rlf_metrics_get(const rlf_metrics *metrics, const char *name, double *out)
 {

@@ -24,6 +24,8 @@ typedef struct rlf_metrics {
 /* Forget the values, keep the names. */
 void rlf_metrics_begin(rlf_metrics *metrics);
 void rlf_metrics_add(rlf_metrics *metrics, const char *name, double value);
+/* What another rank reported. */
+void rlf_metrics_merge(rlf_metrics *metrics, const rlf_metric *metric);
 /* The mean of the step; false if nothing was reported under the name. */
 bool rlf_metrics_get(const rlf_metrics *metrics, const char *name, double *out);
 /* The i-th name, in order and without repetition; NULL: there are fewer. */

@@ -4,17 +4,13 @@
 #include "engine/dev/memory.h"
 #include "engine/graph/class.h"
 
+/* Of ranks that compute the same, one keeps the metrics. */
 static void
 report(void *sink, const char *name, double value)
 {
-    rlf_metrics_add(sink, name, value);
-}
-
-/* All ranks compute the same metrics; those of rank 0 are kept. */
-static void
-report_nothing(void *sink, const char *name, double value)
-{
-    (void)sink, (void)name, (void)value;
+    rlf_rank *rank = sink;
+    if (rank->recording)
+        rlf_metrics_add(&rank->metrics, name, value);
 }
 
 /* ---- meshes ---- */
@@ -42,13 +38,12 @@ group_of(rlf_rank *rank, const int *ranks, int n, rlf_group **out, rlf_err *err)
     return RLF_OK;
 }
 
-static rlf_status
-open_mesh(rlf_rank *rank, const rlf_node_place *place, rlf_mesh *mesh,
-          rlf_err *err)
+rlf_status
+rlf_rank_mesh(rlf_rank *rank, const rlf_layout *layout, int zero,
+              rlf_mesh *mesh, rlf_err *err)
 {
-    const rlf_layout *layout = &place->layout;
     *mesh = (rlf_mesh){.layout = *layout,
-                       .zero = place->zero,
+                       .zero = zero,
                        .at = rlf_layout_find(layout, rank->rank)};
     if (mesh->at.tp < 0)
         return RLF_OK;
@@ -76,7 +71,8 @@ open_meshes(rlf_rank *rank, rlf_err *err)
     rank->mesh = rlf_calloc(n, sizeof *rank->mesh);
     rank->env.mesh = rank->mesh;
     for (size_t i = 0; i < n; i++)
-        RLF_TRY(open_mesh(rank, &rank->plan->place[i], &rank->mesh[i], err));
+        RLF_TRY(rlf_rank_mesh(rank, &rank->plan->place[i].layout,
+                              rank->plan->place[i].zero, &rank->mesh[i], err));
     return RLF_OK;
 }
 
@@ -127,6 +123,13 @@ rlf_rank_memory(const rlf_rank *rank, rlf_memory *out)
                                  .device = rank->scratch});
     rlf_opened opened = rlf_rank_opened(rank);
     rlf_opened_memory(&opened, out);
+    for (size_t i = 0; i < rank->graph->resources.count; i++)
+        if (rank->passing[i])
+            RLF_PUSH_IN(
+                out->arena, &out->rows,
+                (rlf_memory_row){.owner = rank->graph->resources.data[i].name,
+                                 .purpose = "weights between ranks",
+                                 .host = rank->passing[i]});
 }
 
 int
@@ -194,6 +197,7 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
                            .n_run_threads = run_threads,
                            .memory_limit = rlf_rank_memory_limit(rank)};
     rank->generation.instance = -1;
+    rank->arena = rlf_arena_new();
     rank->env = (rlf_env){.graph = rank->graph,
                           .caps = rank->plan->caps,
                           .rank = rank->rank,
@@ -204,8 +208,8 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
                           .pool = rlf_arena_new(),
                           .log = o->log,
                           .trace = rank->env.trace,
-                          .report = rank->rank == 0 ? report : report_nothing,
-                          .sink = &rank->metrics};
+                          .report = report,
+                          .sink = rank};
     RLF_TRY(rlf_device_cpu_new(&cpu, &rank->device, err));
     RLF_TRY(rlf_queue_new(rank->device, &rank->queue, err));
     rank->scratch = rank->device->allocated;
@@ -220,7 +224,9 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
     if (o->directory)
         RLF_TRY(rlf_flight_open(o->directory, rank->rank, err, &rank->flight));
     RLF_TRY(open_meshes(rank, err));
+    RLF_TRY(rlf_rank_open_holds(rank, err));
     RLF_TRY(open_resources(rank, err));
+    RLF_TRY(rlf_rank_open_edges(rank, err));
     if (!o->dry)
         RLF_TRY(reserve_all(rank, err));
     return open_nodes(rank, err);
@@ -246,6 +252,8 @@ rlf_rank_close(rlf_rank *rank)
         rlf_group_free(rank->groups.data[i]);
     RLF_VEC_FREE(&rank->groups);
     free(rank->mesh);
+    if (rank->arena)
+        rlf_arena_free(rank->arena);
     rlf_metrics_free(&rank->metrics);
     RLF_VEC_FREE(&rank->slots);
     rlf_queue_free(rank->queue);

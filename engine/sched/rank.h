@@ -42,12 +42,18 @@ typedef struct rlf_rank {
     bool *node_ready;    /* per node: init was called */
     RLF_VEC(slot) slots; /* per instance of this step */
     open_generation generation;
-    rlf_metrics metrics;
-    uint64_t tokens; /* generated in this step */
+    rlf_metrics metrics; /* what nodes report whose task says so */
+    bool recording;      /* it does */
+    uint64_t tokens;     /* generated in this step */
     bool wants_checkpoint;
-    uint64_t received; /* bytes of rows, by the last edge */
-    rlf_comm *comm;              /* NULL: the only rank */
-    rlf_mesh *mesh;              /* per node: this rank's part in it */
+    uint64_t received;       /* bytes of rows, by the last edge */
+    rlf_comm *comm;          /* NULL: the only rank */
+    rlf_mesh *mesh;          /* per node: this rank's part in it */
+    rlf_arena *arena;        /* of what follows */
+    rlf_holds *holds;        /* per resource, with this rank's meshes */
+    rlf_weight_edge **edges; /* per resource and hold: to it, from the first */
+    uint64_t *passing;       /* per resource: host bytes of a weight edge */
+    uint64_t weights_sent;   /* bytes, so far */
     RLF_VEC(rlf_group *) groups; /* those of the meshes */
     /* Where reports go. */
     rlf_status (*tell)(void *sink, const rlf_notice *notice, rlf_err *err);
@@ -85,6 +91,18 @@ rlf_status rlf_rank_turn(rlf_rank *rank, rlf_err *err);
 const rlf_space *rlf_content_rows(const rlf_graph *graph,
                                   const rlf_value *value,
                                   const rlf_content *content, int domain);
+
+/* ---- weights.c ---- */
+
+/* The holds of all models, before they are opened. */
+rlf_status rlf_rank_open_holds(rlf_rank *rank, rlf_err *err);
+/* The edges between them, once their shapes are known. */
+rlf_status rlf_rank_open_edges(rlf_rank *rank, rlf_err *err);
+/* One of them, carried out. */
+rlf_status rlf_rank_move(rlf_rank *rank, const rlf_task *task, rlf_err *err);
+/* This rank's part in a layout: coordinates and groups (rank.c). */
+rlf_status rlf_rank_mesh(rlf_rank *rank, const rlf_layout *layout, int zero,
+                         rlf_mesh *mesh, rlf_err *err);
 
 /* ---- exchange.c ---- */
 

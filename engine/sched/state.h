@@ -19,9 +19,10 @@ struct rlf_run {
     rlf_crew *crew;   /* the other ranks; NULL: there is one, run inline */
     rlf_rank *ranks;  /* of this process */
     int n_local;
-    uint64_t tokens; /* generated in the last step */
-    int left;        /* ranks that have not answered a SAVE or RESTORE */
-    uint32_t step;   /* the last one done */
+    uint64_t tokens;  /* generated in the last step */
+    rlf_notice *ends; /* per rank: of END, in `arena` */
+    int left;         /* ranks that have not answered a SAVE or RESTORE */
+    uint32_t step;    /* the last one done */
     bool ended;
     bool failed;
 };

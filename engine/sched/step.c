@@ -14,7 +14,7 @@ rlf_run_hear(rlf_run *run, const rlf_notice *notice, rlf_err *err)
     } else if (notice->kind == RLF_NOTICE_REPORT) {
         rlf_control_tell(run->control, &notice->report);
         if (notice->at_end)
-            run->tokens += notice->tokens;
+            run->ends[notice->rank] = *notice;
     }
     return RLF_OK;
 }
@@ -151,19 +151,36 @@ run_posts(rlf_run *run, rlf_err *err)
     return RLF_OK;
 }
 
+/* What the ranks have of the step; now that all wait, rank 0 gets the metrics
+ * of the others. */
+static void
+gather(rlf_run *run)
+{
+    run->tokens = 0;
+    for (int r = 0; r < run->plan->ranks; r++) {
+        const rlf_notice *end = &run->ends[r];
+        run->tokens += end->tokens;
+        for (uint32_t i = 0; i < end->n_metrics; i++)
+            if (end->metrics[i].count)
+                rlf_metrics_merge(&run->ranks[0].metrics, &end->metrics[i]);
+    }
+}
+
 rlf_status
 rlf_run_step(rlf_run *run, rlf_err *err)
 {
     if (run->failed || run->ended)
         return rlf_fail(err, RLF_BUG, "a run that has ended takes no step");
     rlf_arena_reset(run->arena);
-    run->tokens = 0;
+    run->ends = RLF_NEW_ARRAY(run->arena, rlf_notice, run->plan->ranks);
     rlf_control_begin(run->control);
     const rlf_task begin = {
         .kind = RLF_TASK_BEGIN, .instance = -1, .step = run->step + 1};
     rlf_status status = rlf_run_tell_all(run, &begin, err);
     if (status >= 0)
         status = run_posts(run, err);
+    if (status >= 0)
+        gather(run);
     if (status < 0) {
         run->failed = true;
         return rlf_run_fail(run, status, err);

@@ -47,18 +47,29 @@ take_moves(const rlf_post *post, int rank, rlf_arena *arena, rlf_task *out)
     return out->n_moves > 0;
 }
 
+/* Does the rank hold weights of either side? */
+static bool
+takes_part(const rlf_control *control, const rlf_post *post, int rank)
+{
+    const rlf_holds *holds = &rlf_control_plan(control)->holds[post->model];
+    return rlf_layout_find(&holds->list[0].mesh.layout, rank).tp >= 0 ||
+           rlf_layout_find(&holds->list[post->hold].mesh.layout, rank).tp >= 0;
+}
+
 bool
 rlf_task_of(const rlf_control *control, const rlf_graph *graph,
             const rlf_post *post, int rank, rlf_arena *arena, rlf_task *out)
 {
     static const rlf_task_kind kinds[] = {
-        [RLF_POST_OPEN] = RLF_TASK_OPEN,
-        [RLF_POST_RUN] = RLF_TASK_RUN,
-        [RLF_POST_EDGE] = RLF_TASK_EDGE,
+        [RLF_POST_OPEN] = RLF_TASK_OPEN, [RLF_POST_RUN] = RLF_TASK_RUN,
+        [RLF_POST_EDGE] = RLF_TASK_EDGE, [RLF_POST_WEIGHTS] = RLF_TASK_WEIGHTS,
         [RLF_POST_END] = RLF_TASK_END,
     };
-    *out = (rlf_task){
-        .kind = kinds[post->kind], .n = post->n, .turn = post->iteration};
+    *out = (rlf_task){.kind = kinds[post->kind],
+                      .n = post->n,
+                      .turn = post->iteration,
+                      .model = post->model,
+                      .hold = post->hold};
     if (post->instance >= 0)
         tell_instance(control, graph, post->instance, out);
     bool mine = post->everyone;
@@ -66,6 +77,8 @@ rlf_task_of(const rlf_control *control, const rlf_graph *graph,
         mine |= take_share(post, rank, out);
     else if (post->kind == RLF_POST_EDGE)
         mine |= take_moves(post, rank, arena, out);
+    else if (post->kind == RLF_POST_WEIGHTS)
+        mine |= takes_part(control, post, rank);
     else
         mine = true;
     return mine;
@@ -90,6 +103,17 @@ put_rows(rlf_buf *out, const uint32_t *rows, uint32_t n)
     PUT(out, n);
     if (rows)
         put(out, rows, n * sizeof *rows);
+}
+
+static void
+put_metric(rlf_buf *out, const rlf_metric *m)
+{
+    uint32_t length = (uint32_t)strlen(m->name) + 1;
+    PUT(out, m->node);
+    PUT(out, m->sum);
+    PUT(out, m->count);
+    PUT(out, length);
+    put(out, m->name, length);
 }
 
 typedef struct reader {
@@ -133,6 +157,23 @@ get_rows(reader *r, uint32_t *n)
     GET(r, has);
     GET(r, *n);
     return has ? get_array(r, *n, sizeof(uint32_t)) : NULL;
+}
+
+static const rlf_metric *
+get_metrics(reader *r, uint32_t n)
+{
+    if (r->torn || n > r->left)
+        return NULL;
+    rlf_metric *list = RLF_NEW_ARRAY(r->arena, rlf_metric, n);
+    for (uint32_t i = 0; i < n && !r->torn; i++) {
+        uint32_t length;
+        GET(r, list[i].node);
+        GET(r, list[i].sum);
+        GET(r, list[i].count);
+        GET(r, length);
+        list[i].name = get_array(r, length, 1);
+    }
+    return list;
 }
 
 static rlf_status
@@ -197,6 +238,9 @@ rlf_notice_write(const rlf_notice *notice, rlf_buf *out)
     PUT(out, notice->count);
     PUT(out, notice->at_end);
     PUT(out, notice->tokens);
+    PUT(out, notice->n_metrics);
+    for (uint32_t i = 0; i < notice->n_metrics; i++)
+        put_metric(out, &notice->metrics[i]);
     if (notice->kind != RLF_NOTICE_REPORT)
         return;
     const rlf_report *r = &notice->report;
@@ -220,6 +264,8 @@ rlf_notice_read(const char *bytes, size_t n, rlf_arena *arena, rlf_err *err,
     GET(&r, out->count);
     GET(&r, out->at_end);
     GET(&r, out->tokens);
+    GET(&r, out->n_metrics);
+    out->metrics = get_metrics(&r, out->n_metrics);
     if (out->kind == RLF_NOTICE_REPORT) {
         uint32_t count;
         GET(&r, out->report);

@@ -9,12 +9,14 @@
 #define RLF_SCHED_TASK_H
 
 #include "engine/order/control.h"
+#include "engine/sched/metrics.h"
 
 typedef enum rlf_task_kind {
     RLF_TASK_BEGIN,   /* step `step` */
     RLF_TASK_OPEN,    /* make the instance's outputs and report its rows */
     RLF_TASK_RUN,     /* the same unless made, and compute the share */
     RLF_TASK_EDGE,    /* carry out the moves */
+    RLF_TASK_WEIGHTS, /* weights of `model` go to its hold `hold` */
     RLF_TASK_END,     /* report when all before is done */
     RLF_TASK_SAVE,    /* resources to `directory`, or back */
     RLF_TASK_RESTORE, /* of the step `step` */
@@ -40,6 +42,7 @@ typedef struct rlf_task {
     uint32_t n_rows;
     const rlf_move *moves; /* EDGE: those from or to this rank */
     int n_moves;
+    int model, hold; /* WEIGHTS */
 } rlf_task;
 
 /* The post as `rank` sees it; arrays are the post's, or in `arena`. False if
@@ -65,8 +68,10 @@ typedef struct rlf_notice {
     rlf_report report;
     uint64_t plan;
     uint32_t count;
-    bool at_end;     /* the report is that of an END: with */
-    uint64_t tokens; /* what was generated here in the step */
+    bool at_end;               /* the report is that of an END: with */
+    uint64_t tokens;           /* what was generated here in the step */
+    const rlf_metric *metrics; /* reported here; of rank 0, none */
+    uint32_t n_metrics;
 } rlf_notice;
 
 void rlf_notice_write(const rlf_notice *notice, rlf_buf *out);

@@ -60,6 +60,8 @@ carve_model(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
     m->weights = rlf_carve_floats(c, t->count);
     bytes.weights = c->used;
     bool trained = options->trained;
+    if (options->bare)
+        return bytes;
     for (int i = 0; i < g->layers; i++) {
         rlf_layer_packed *p = &m->packed[i];
         int64_t d = g->hidden, f = t->ffn, q = rlf_table_q(t);
@@ -152,6 +154,7 @@ rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
         .group = cut.ranks > 1 ? group : NULL,
         .replicas = options->replicas,
         .trained = options->trained,
+        .bare = options->bare,
         .caps = rlf_caps_resolve(options->caps, (uint32_t)config->context),
         .table = rlf_table_new(config, options->head, &cut, arena)};
     m->slices = slices_of(m->table, options, arena);
@@ -167,12 +170,29 @@ rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
     rlf_carver c = {.base = m->block};
     carve_model(m, &c, options);
     RLF_TRY_GOTO(rlf_queue_set(queue, m->block, 0, m->block_bytes, err), fail);
-    RLF_TRY_GOTO(make_rotations(m, err), fail);
+    if (!m->bare)
+        RLF_TRY_GOTO(make_rotations(m, err), fail);
     *out = m;
     return RLF_OK;
 fail:
     rlf_model_free(m);
     return status;
+}
+
+rlf_status
+rlf_model_outline(const rlf_model_config *config,
+                  const rlf_model_options *options, rlf_arena *arena,
+                  rlf_err *err, const rlf_model **out)
+{
+    rlf_cut cut = {.shards = options->shards};
+    RLF_TRY(rlf_table_check_cut(config, &cut, err));
+    rlf_model *m = RLF_NEW(arena, rlf_model);
+    *m = (rlf_model){
+        .trained = options->trained,
+        .caps = rlf_caps_resolve(options->caps, (uint32_t)config->context),
+        .table = rlf_table_new(config, options->head, &cut, arena)};
+    *out = m;
+    return RLF_OK;
 }
 
 void
@@ -234,7 +254,7 @@ rlf_model_changed(rlf_model *m, rlf_err *err)
 {
     const rlf_table *t = m->table;
     int64_t d = t->config.hidden, f = t->ffn;
-    for (int i = 0; i < t->config.layers; i++) {
+    for (int i = 0; i < t->config.layers && !m->bare; i++) {
         const rlf_layer_slots *l = &t->layers[i];
         const rlf_layer_packed *p = &m->packed[i];
         RLF_TRY(pack(m, l->qkv, rlf_table_qkv(t), d, p->qkv, err));
@@ -242,9 +262,9 @@ rlf_model_changed(rlf_model *m, rlf_err *err)
         RLF_TRY(pack(m, l->gate_up, 2 * f, d, p->gate_up, err));
         RLF_TRY(pack(m, l->down, d, f, p->down, err));
     }
-    if (t->lm != RLF_NO_SLOT)
+    if (t->lm != RLF_NO_SLOT && !m->bare)
         RLF_TRY(pack_head(m, err));
-    if (t->score != RLF_NO_SLOT)
+    if (t->score != RLF_NO_SLOT && !m->bare)
         RLF_TRY(pack(m, t->score, 1, d, m->score, err));
     m->version++;
     return RLF_OK;
@@ -276,32 +296,59 @@ same_form(const rlf_table *a, const rlf_table *b)
 }
 
 rlf_status
-rlf_model_copy(rlf_model *m, const rlf_model *from, rlf_err *err)
+rlf_model_check_copy(const rlf_model *m, const rlf_model *from, rlf_err *err)
 {
     const rlf_table *t = m->table;
     if (!same_form(t, from->table))
         return rlf_fail(err, RLF_USER, "the models have different shapes");
+    for (int i = 0; i < t->n_slots; i++)
+        if (!rlf_table_find(from->table, t->slots[i].name) &&
+            t->slots[i].offset != t->score)
+            return rlf_fail(err, RLF_USER, "the model that is copied has no %s",
+                            t->slots[i].name);
+    return RLF_OK;
+}
+
+static rlf_status
+set_zero(rlf_model *m, const rlf_slot *slot, rlf_err *err)
+{
+    return rlf_queue_set(m->queue, m->weights + slot->offset, 0,
+                         (size_t)slot->count * sizeof(float), err);
+}
+
+rlf_status
+rlf_model_copy(rlf_model *m, const rlf_model *from, rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    RLF_TRY(rlf_model_check_copy(m, from, err));
     for (int i = 0; i < t->n_slots; i++) {
         const rlf_slot *to = &t->slots[i];
         const rlf_slot *x = rlf_table_find(from->table, to->name);
-        size_t bytes = (size_t)to->count * sizeof(float);
-        if (x) {
-            m->saved[i] = from->saved[x - from->table->slots];
-            RLF_TRY(rlf_queue_copy(m->queue, m->weights + to->offset,
-                                   from->weights + x->offset, bytes,
-                                   RLF_COPY_ON_DEVICE, err));
-        } else if (to->offset == t->score) {
-            RLF_TRY(rlf_queue_set(m->queue, m->weights + to->offset, 0, bytes,
-                                  err));
-        } else {
-            return rlf_fail(err, RLF_USER, "the model that is copied has no %s",
-                            to->name);
+        if (!x) {
+            RLF_TRY(set_zero(m, to, err));
+            continue;
         }
+        m->saved[i] = from->saved[x - from->table->slots];
+        RLF_TRY(rlf_queue_copy(
+            m->queue, m->weights + to->offset, from->weights + x->offset,
+            (size_t)to->count * sizeof(float), RLF_COPY_ON_DEVICE, err));
     }
     m->tokenizer_dir = from->tokenizer_dir
                            ? rlf_arena_strdup(m->arena, from->tokenizer_dir)
                            : NULL;
     RLF_TRY(forget_moments(m, err));
+    return rlf_model_changed(m, err);
+}
+
+rlf_status
+rlf_model_keep(rlf_model *m, const rlf_model *like, rlf_err *err)
+{
+    for (int i = 0; i < m->table->n_slots; i++) {
+        if (rlf_table_find(like->table, m->table->slots[i].name))
+            continue;
+        m->saved[i] = RLF_ELEMENT_F32;
+        RLF_TRY(set_zero(m, &m->table->slots[i], err));
+    }
     return rlf_model_changed(m, err);
 }
 

@@ -30,6 +30,7 @@ typedef struct rlf_layer_packed {
 typedef struct rlf_model_options {
     rlf_model_head head;
     bool trained;
+    bool bare; /* only for sums of models: nothing but weights */
     /* What its buffers are made for; NULL: caps.h's defaults. Rotations are
      * tabled for the longest sequence. */
     const rlf_caps *caps;
@@ -77,7 +78,7 @@ typedef struct rlf_model {
     const rlf_kernels *kernels;
     const rlf_table *table;
     struct rlf_group *group, *replicas; /* NULL: alone */
-    bool trained;
+    bool trained, bare;
     rlf_caps caps;  /* resolved for the config's context */
     float *weights; /* [table->count] */
     /* Trained only, else NULL: see gradient.h. */
@@ -115,11 +116,24 @@ rlf_status rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
                          const rlf_model_options *options, rlf_err *err,
                          rlf_model **out);
 void rlf_model_free(rlf_model *model); /* NULL is fine */
+/* What is known of a model without its weights: the table of the whole, caps,
+ * whether it is trained. In `arena`; nothing else may be asked of it. RLF_USER
+ * if it cannot be cut into its shards. */
+rlf_status rlf_model_outline(const rlf_model_config *config,
+                             const rlf_model_options *options, rlf_arena *arena,
+                             rlf_err *err, const rlf_model **out);
 
 /* To be called after the weights were changed: packs them anew and makes a
  * new version. */
 rlf_status rlf_model_changed(rlf_model *model, rlf_err *err);
 
+/* Can it have the weights of `from`? RLF_USER if one lacks what the other has,
+ * but for a scalar head. Outlines will do. */
+rlf_status rlf_model_check_copy(const rlf_model *model, const rlf_model *from,
+                                rlf_err *err);
+/* Tensors that `like`, which may be an outline, has not become 0. */
+rlf_status rlf_model_keep(rlf_model *model, const rlf_model *like,
+                          rlf_err *err);
 /* Weights of `from` by name; a scalar head that `from` lacks becomes 0. */
 rlf_status rlf_model_copy(rlf_model *model, const rlf_model *from,
                           rlf_err *err);

@@ -1,0 +1,165 @@
+/* See holds.h. */
+#include "engine/plan/holds.h"
+
+#include <stdlib.h>
+
+#include "engine/base/vec.h"
+
+/* Do all ranks of `part` find in `whole` the same parts of the weights, in the
+ * same groups? */
+static bool
+covers(const rlf_layout *whole, const rlf_layout *part)
+{
+    if (whole->tp != part->tp || whole->pp != part->pp)
+        return false;
+    int *a = rlf_calloc((size_t)whole->n_ranks, sizeof *a);
+    int *b = rlf_calloc((size_t)part->n_ranks, sizeof *b);
+    const int axes = RLF_AXIS_TP | RLF_AXIS_PP;
+    bool same = true;
+    for (int i = 0; i < part->n_ranks && same; i++) {
+        int rank = part->ranks[i];
+        int n = rlf_layout_group(whole, rank, axes, a);
+        same = n == rlf_layout_group(part, rank, axes, b);
+        for (int k = 0; k < n && same; k++)
+            same = a[k] == b[k];
+    }
+    free(a);
+    free(b);
+    return same;
+}
+
+/* The hold that has the layout's weights, made if there is none. */
+static int
+find_hold(rlf_holds *holds, const rlf_layout *layout, bool bare,
+          const rlf_node_class *call, rlf_arena *arena)
+{
+    for (int i = 0; i < holds->n; i++)
+        if ((bare || !holds->list[i].bare) &&
+            covers(&holds->list[i].mesh.layout, layout))
+            return i;
+    rlf_hold *list = RLF_NEW_ARRAY(arena, rlf_hold, holds->n + 1);
+    for (int i = 0; i < holds->n; i++)
+        list[i] = holds->list[i];
+    list[holds->n] =
+        (rlf_hold){.mesh = {.layout = *layout}, .bare = bare, .call = call};
+    holds->list = list;
+    return holds->n++;
+}
+
+/* The node whose layout the weights of a model have first, or -1. */
+static int
+first_call(const rlf_plan *plan, int model)
+{
+    int call = -1;
+    for (size_t i = 0; i < plan->graph->nodes.count; i++) {
+        const rlf_node *node = &plan->graph->nodes.data[i];
+        if (node->receiver != model || !rlf_place_can(node))
+            continue;
+        if (node->class->role == RLF_ROLE_UPDATE)
+            return (int)i;
+        call = call < 0 ? (int)i : call;
+    }
+    return call;
+}
+
+/* A model that nobody calls: where its row says, else all ranks. */
+static rlf_layout
+idle_layout(const rlf_plan *plan, int model, rlf_arena *arena)
+{
+    const rlf_place_row *row =
+        rlf_placement_find(plan->graph->placement, model, NULL);
+    if (row)
+        return (rlf_layout){.ranks = row->ranks,
+                            .n_ranks = row->n_ranks,
+                            .tp = row->tp,
+                            .pp = row->pp,
+                            .dp = row->dp};
+    int *ranks = RLF_NEW_ARRAY(arena, int, plan->ranks);
+    for (int i = 0; i < plan->ranks; i++)
+        ranks[i] = i;
+    return (rlf_layout){.ranks = ranks,
+                        .n_ranks = plan->ranks,
+                        .tp = 1,
+                        .pp = 1,
+                        .dp = plan->ranks};
+}
+
+static bool
+same_ranks(const rlf_layout *a, const rlf_layout *b)
+{
+    bool same = a->n_ranks == b->n_ranks;
+    for (int i = 0; i < a->n_ranks && same; i++)
+        same = a->ranks[i] == b->ranks[i];
+    return same;
+}
+
+/* On the ranks of `first`, cut into fewer parts, every part of which is made of
+ * whole parts of `first` (engine/layout). */
+static void
+regroup(const rlf_layout *first, rlf_layout *call)
+{
+    rlf_err ignored = RLF_ERR_NONE;
+    rlf_layout out;
+    if (call->tp != first->tp && same_ranks(first, call) &&
+        first->tp % call->tp == 0 && first->pp % call->pp == 0 &&
+        rlf_layout_regroup(first, call->tp, call->pp, &ignored, &out) >= 0)
+        *call = out;
+}
+
+static void
+hold_calls(rlf_plan *plan, int model, rlf_arena *arena)
+{
+    rlf_holds *holds = &plan->holds[model];
+    int first = first_call(plan, model);
+    rlf_layout layout =
+        first < 0 ? idle_layout(plan, model, arena) : plan->place[first].layout;
+    find_hold(holds, &layout, false, NULL, arena);
+    if (first >= 0)
+        holds->list[0].mesh.zero = plan->place[first].zero;
+    for (size_t i = 0; i < plan->graph->nodes.count; i++) {
+        const rlf_node *node = &plan->graph->nodes.data[i];
+        rlf_node_place *place = &plan->place[i];
+        if (node->receiver != model)
+            continue;
+        if (rlf_place_can(node)) {
+            regroup(&layout, &place->layout);
+            place->hold[model] =
+                find_hold(holds, &place->layout, false, node->class, arena);
+        } else if (node->class->role == RLF_ROLE_ASSIGN) {
+            place->layout = layout;
+            place->hold[model] = 0;
+        }
+    }
+}
+
+/* A weighted sum is made where its result lies, tensor by tensor. */
+static void
+hold_terms(rlf_plan *plan, const rlf_node *node, rlf_arena *arena)
+{
+    rlf_node_place *place = &plan->place[node->id];
+    for (int k = 0; k < node->n_args; k++) {
+        int model = node->args[k].list[1].resource;
+        if (model != node->receiver)
+            place->hold[model] = find_hold(&plan->holds[model], &place->layout,
+                                           true, node->class, arena);
+    }
+}
+
+void
+rlf_holds_make(rlf_plan *plan, rlf_arena *arena)
+{
+    const rlf_graph *graph = plan->graph;
+    size_t n = graph->resources.count;
+    plan->holds = RLF_NEW_ARRAY(arena, rlf_holds, n);
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        plan->place[i].hold = RLF_NEW_ARRAY(arena, int, n);
+        for (size_t k = 0; k < n; k++)
+            plan->place[i].hold[k] = -1;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (graph->resources.data[i].kind == RLF_RESOURCE_MODEL)
+            hold_calls(plan, (int)i, arena);
+    for (size_t i = 0; i < graph->nodes.count; i++)
+        if (graph->nodes.data[i].class->role == RLF_ROLE_ASSIGN)
+            hold_terms(plan, &graph->nodes.data[i], arena);
+}

@@ -1,0 +1,117 @@
+/* Weight edges: what a plan's holds mean for this rank, and how the weights of
+ * a model get from its first hold to another. */
+#include "engine/graph/class.h"
+#include "engine/plan/realloc.h"
+#include "engine/sched/rank.h"
+
+/* Good enough to choose between a tree and a chain. */
+static const rlf_wire inside = {.start = 1e-6, .rate = 1e10};
+static const rlf_wire across = {.start = 2e-5, .rate = 1e9};
+
+rlf_status
+rlf_rank_open_holds(rlf_rank *rank, rlf_err *err)
+{
+    const rlf_plan *plan = rank->plan;
+    size_t n = rank->graph->resources.count, nodes = rank->graph->nodes.count;
+    rank->holds = RLF_NEW_ARRAY(rank->arena, rlf_holds, n);
+    for (size_t i = 0; i < n; i++) {
+        const rlf_holds *holds = &plan->holds[i];
+        rlf_hold *list = RLF_NEW_ARRAY(rank->arena, rlf_hold, holds->n);
+        for (int k = 0; k < holds->n; k++) {
+            list[k] = holds->list[k];
+            RLF_TRY(rlf_rank_mesh(rank, &holds->list[k].mesh.layout,
+                                  holds->list[k].mesh.zero, &list[k].mesh,
+                                  err));
+        }
+        rank->holds[i] = (rlf_holds){list, holds->n};
+    }
+    const int **hold = RLF_NEW_ARRAY(rank->arena, const int *, nodes);
+    for (size_t i = 0; i < nodes; i++)
+        hold[i] = plan->place[i].hold;
+    rank->env.holds = rank->holds;
+    rank->env.hold = hold;
+    return RLF_OK;
+}
+
+/* Host bytes that this rank packs and unpacks in the largest round. */
+static uint64_t
+most_passing(const rlf_rank *rank, const rlf_weight_edge *edge)
+{
+    uint64_t *bytes = rlf_calloc((size_t)edge->rounds + 1, sizeof *bytes),
+             most = 0;
+    for (int i = 0; i < edge->n_sends; i++) {
+        const rlf_send *s = &edge->sends[i];
+        if (s->from == rank->rank || s->to == rank->rank)
+            bytes[s->round] += (uint64_t)rlf_box_count(s->box) * sizeof(float);
+    }
+    for (int i = 0; i < edge->rounds; i++)
+        most = bytes[i] > most ? bytes[i] : most;
+    free(bytes);
+    return most;
+}
+
+static rlf_status
+open_model_edges(rlf_rank *rank, size_t model, const int *machine, rlf_err *err)
+{
+    const rlf_holds *holds = &rank->holds[model];
+    const rlf_resource *r = &rank->graph->resources.data[model];
+    rlf_shapes shapes = rank->classes->resource[r->kind]->shapes(
+        rank->env.resource[model], rank->arena);
+    rank->edges[model] = RLF_NEW_ARRAY(rank->arena, rlf_weight_edge, holds->n);
+    for (int k = 1; k < holds->n; k++) {
+        const rlf_realloc_job job = {.shapes = &shapes,
+                                     .from = &holds->list[0].mesh.layout,
+                                     .to = &holds->list[k].mesh.layout,
+                                     .machine = machine,
+                                     .element = sizeof(float),
+                                     .inside = inside,
+                                     .across = across};
+        rlf_realloc_plan plan;
+        RLF_TRY(rlf_realloc_make(&job, rank->arena, err, &plan));
+        rlf_weight_edge *edge = &rank->edges[model][k];
+        *edge = (rlf_weight_edge){.to = k,
+                                  .sends = plan.sends,
+                                  .copies = plan.copies,
+                                  .n_sends = plan.n_sends,
+                                  .n_copies = plan.n_copies,
+                                  .rounds = plan.rounds};
+        uint64_t bytes = most_passing(rank, edge);
+        if (bytes > rank->passing[model])
+            rank->passing[model] = bytes;
+    }
+    return RLF_OK;
+}
+
+rlf_status
+rlf_rank_open_edges(rlf_rank *rank, rlf_err *err)
+{
+    size_t n = rank->graph->resources.count;
+    rank->edges = RLF_NEW_ARRAY(rank->arena, rlf_weight_edge *, n);
+    rank->passing = RLF_NEW_ARRAY(rank->arena, uint64_t, n);
+    if (!rank->comm)
+        return RLF_OK;
+    int *machine = RLF_NEW_ARRAY(rank->arena, int, rank->plan->ranks);
+    for (int i = 0; i < rank->plan->ranks; i++)
+        machine[i] = rlf_comm_world_machine(rlf_comm_world_of(rank->comm), i);
+    for (size_t i = 0; i < n; i++) {
+        rlf_status status = rank->holds[i].n > 1
+                                ? open_model_edges(rank, i, machine, err)
+                                : RLF_OK;
+        if (status < 0) {
+            const rlf_resource *r = &rank->graph->resources.data[i];
+            rlf_err_place(err, r->span, r->name);
+            return status;
+        }
+    }
+    return RLF_OK;
+}
+
+rlf_status
+rlf_rank_move(rlf_rank *rank, const rlf_task *task, rlf_err *err)
+{
+    const rlf_resource *r = &rank->graph->resources.data[task->model];
+    return rank->classes->resource[r->kind]->move(
+        &rank->env, r, rank->env.resource[task->model],
+        &rank->edges[task->model][task->hold], rlf_group_world(rank->comm), err,
+        &rank->weights_sent);
+}

@@ -1,0 +1,25 @@
+/* Weights from one cut of a model to another: this rank's part in a weight
+ * edge (engine/plan/realloc.h says which).
+ *
+ * Both cuts have the same tensors, in the order of their tables. What goes to
+ * one rank in one round is one message, packed in the order of the edge. Not
+ * here: which ranks hold what. */
+#ifndef RLF_MODEL_MOVE_H
+#define RLF_MODEL_MOVE_H
+
+#include "engine/graph/class.h"
+#include "nodes/model/model.h"
+
+/* The tensors of a table as engine/layout sees them, in `arena`. */
+rlf_shapes rlf_move_shapes(const rlf_table *table, rlf_arena *arena);
+
+/* `from` is this rank's part under the old layout, `to` under the new one; NULL
+ * where it has none; the same where both are cut alike. All ranks of the edge
+ * make the call. `to` has a new version then. Adds the bytes that this rank
+ * sent to *sent. */
+rlf_status rlf_move_weights(const rlf_model *from, rlf_model *to,
+                            const rlf_weight_edge *edge,
+                            struct rlf_group *world, rlf_err *err,
+                            uint64_t *sent);
+
+#endif
