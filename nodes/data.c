@@ -233,8 +233,8 @@ static rlf_status
 open_data(const rlf_env *env, const rlf_resource *resource, rlf_err *err,
           void **out)
 {
-    (void)env;
-    int *members = RLF_NEW_ARRAY(env->graph->arena, int, resource->n_args + 1);
+    /* the graph's own arena is not for ranks, which open at the same time */
+    int *members = RLF_NEW_ARRAY(env->pool, int, resource->n_args + 1);
     rlf_data *data = new_data(resource, members);
     rlf_status status =
         data->n_members ? RLF_OK : read_data(resource, 0, data, err);

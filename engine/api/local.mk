@@ -11,6 +11,8 @@ include_HEADERS += engine/rlflow.h
 libapi_la_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_PKGDATADIR='"$(pkgdatadir)"' \
 	-DRLF_SOURCE_DIR='"$(abs_top_srcdir)"'
 
+check_PROGRAMS += tests/unit/api_fault
+tests_unit_api_fault_LDADD = $(API_LIBS)
 check_PROGRAMS += tests/unit/api_caps
 tests_unit_api_caps_LDADD = $(API_LIBS)
 check_PROGRAMS += tests/unit/api_memory

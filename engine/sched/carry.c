@@ -350,6 +350,9 @@ rlf_rank_carry_out(rlf_rank *rank, const rlf_task *task, rlf_err *err)
         [RLF_TASK_SAVE] = carry_files,      [RLF_TASK_RESTORE] = carry_files,
         [RLF_TASK_STOP] = carry_nothing,
     };
+    if (rank->fault && --rank->fault == 0)
+        return rlf_fail(err, RLF_ENV, "rank %d fails, as a test wants it",
+                        rank->rank);
     if (rank->flight && task->directory)
         rlf_flight_note(rank->flight, rank->env.step, task->n,
                         task->kind == RLF_TASK_SAVE ? "writing a checkpoint"

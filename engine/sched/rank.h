@@ -54,6 +54,7 @@ typedef struct rlf_rank {
     rlf_weight_edge **edges; /* per resource and hold: to it, from the first */
     uint64_t *passing;       /* per resource: host bytes of a weight edge */
     uint64_t weights_sent;   /* bytes, so far */
+    uint64_t fault;          /* 0: none; see rlf_run_fault */
     RLF_VEC(rlf_group *) groups; /* those of the meshes */
     /* Where reports go. */
     rlf_status (*tell)(void *sink, const rlf_notice *notice, rlf_err *err);

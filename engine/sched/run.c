@@ -96,6 +96,12 @@ rlf_run_follow(rlf_run *run, rlf_err *err)
     return rlf_crew_follow(run->crew, err);
 }
 
+void
+rlf_run_fault(rlf_run *run, int rank, uint64_t n)
+{
+    run->ranks[rank % run->n_local].fault = n;
+}
+
 uint32_t
 rlf_run_steps(const rlf_run *run)
 {

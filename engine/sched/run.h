@@ -48,6 +48,9 @@ void rlf_run_close(rlf_run *run); /* NULL is fine */
 rlf_status rlf_run_step(rlf_run *run, rlf_err *err);
 /* In a process without the controller: until the run has ended. */
 rlf_status rlf_run_follow(rlf_run *run, rlf_err *err);
+/* For tests, between steps: the n-th task (1: the next) that this rank, one of
+ * this process, carries out fails. */
+void rlf_run_fault(rlf_run *run, int rank, uint64_t n);
 /* Steps done so far, also before a resume. */
 uint32_t rlf_run_steps(const rlf_run *run);
 /* A break outside of all loops was taken: no further step. */
