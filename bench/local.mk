@@ -12,6 +12,10 @@ bench_programs += %D%/comm
 EXTRA_PROGRAMS += %D%/comm
 %C%_comm_LDADD = $(COMM_MPI_LIBS) $(COMM_LIBS)
 
+bench_programs += %D%/dispatch
+EXTRA_PROGRAMS += %D%/dispatch
+%C%_dispatch_LDADD = $(API_LIBS)
+
 if HAVE_ONEDNN
 bench_programs += %D%/product
 EXTRA_PROGRAMS += %D%/product

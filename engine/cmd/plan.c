@@ -82,7 +82,7 @@ rlf_cmd_plan(const rlf_command_line *line)
     if (!s)
         return status;
     rlf_result result = rlf_session_plan(s);
-    if (result == RLF_RESULT_OK) {
+    if (result == RLF_RESULT_OK && s->leads) {
         rlf_cmd_put_plan(s);
         if (line->options[RLF_OPTION_VERBOSE].given)
             put_edges(s);

@@ -12,6 +12,10 @@
 /* A rank says how many pieces it took when it has taken so many. */
 enum { CREDIT = RLF_DESK_SLOTS / 4 };
 
+/* After so many tasks the controller looks into its mail, whether it waits for
+ * something or not. */
+enum { UNHEARD = RLF_DESK_SLOTS / 8 };
+
 typedef struct member {
     rlf_crew *crew;
     rlf_rank *rank;
@@ -30,6 +34,7 @@ struct rlf_crew {
     uint32_t *under_way;   /* per rank: pieces that it has not taken yet */
     RLF_VEC(rlf_buf) kept; /* heard while waiting for room in a mailbox */
     size_t next_kept;
+    uint32_t unheard; /* tasks since the controller looked into its mail */
     member *members;
     int n_local, n_ranks;
     int threads, run_threads;
@@ -168,14 +173,16 @@ start(member *m, rlf_crew *crew, rlf_rank *rank, int index, rlf_err *err)
 
 /* ---- the controller ---- */
 
+enum { NOT_AT_ALL = -1 };
+
 /* The next message, or RLF_AGAIN after `patience` seconds in which no rank
- * beat. */
+ * beat; 0: wait for ever, NOT_AT_ALL: do not wait. */
 static rlf_status
 hear_patiently(rlf_crew *crew, double patience, rlf_err *err,
                const rlf_buf **message)
 {
     if (patience <= 0)
-        return rlf_desk_hear(&crew->desk, -1, err, message);
+        return rlf_desk_hear(&crew->desk, patience < 0 ? 0 : -1, err, message);
     uint64_t beats = 0, since = 0;
     for (;;) {
         uint64_t now = rlf_comm_world_beats(crew->world);
@@ -191,7 +198,7 @@ hear_patiently(rlf_crew *crew, double patience, rlf_err *err,
     }
 }
 
-/* The next message that is not about pieces taken. */
+/* The same, as a notice. One that is about pieces taken is dealt with. */
 static rlf_status
 hear_any(rlf_crew *crew, double patience, rlf_arena *arena, rlf_err *err,
          bool *about_pieces, const rlf_buf **message, rlf_notice *out)
@@ -227,29 +234,41 @@ rlf_crew_hear(rlf_crew *crew, double patience, rlf_arena *arena, rlf_err *err,
     return status;
 }
 
-/* Until the rank's mailbox has room for n pieces. What else is heard is kept:
- * by the law of posts the rank goes on whatever it is that waits here. */
+/* Hear the next message and keep it for rlf_crew_hear. */
 static rlf_status
-await_room(rlf_crew *crew, int rank, uint32_t n, rlf_err *err)
+keep_next(rlf_crew *crew, double patience, rlf_arena *arena, rlf_err *err)
+{
+    bool about_pieces;
+    const rlf_buf *message;
+    rlf_notice notice;
+    rlf_status status =
+        hear_any(crew, patience, arena, err, &about_pieces, &message, &notice);
+    if (status != RLF_OK || about_pieces)
+        return status;
+    rlf_buf copy = {0};
+    rlf_buf_add(&copy, message->p, message->n);
+    RLF_PUSH(&crew->kept, copy);
+    return RLF_OK;
+}
+
+/* Empty the controller's own mailbox, so that it has room for what the ranks
+ * say while the controller posts and posts; then go on until the rank's has
+ * room for n pieces: by the law of posts the rank goes on whatever it is that
+ * waits here. */
+static rlf_status
+make_room(rlf_crew *crew, int rank, uint32_t n, rlf_err *err)
 {
     if (n > RLF_DESK_SLOTS)
         return rlf_fail(err, RLF_BUG, "a task of %u pieces is too long", n);
     rlf_arena *arena = rlf_arena_new();
-    rlf_status status = RLF_OK;
-    while (crew->under_way[rank] + n > RLF_DESK_SLOTS && status >= 0) {
-        bool about_pieces = false;
-        const rlf_buf *message;
-        rlf_notice notice;
-        status =
-            hear_any(crew, 0, arena, err, &about_pieces, &message, &notice);
-        if (status < 0 || about_pieces)
-            continue;
-        rlf_buf copy = {0};
-        rlf_buf_add(&copy, message->p, message->n);
-        RLF_PUSH(&crew->kept, copy);
-    }
+    rlf_status status;
+    do
+        status = keep_next(crew, NOT_AT_ALL, arena, err);
+    while (status == RLF_OK);
+    while (crew->under_way[rank] + n > RLF_DESK_SLOTS && status >= 0)
+        status = keep_next(crew, 0, arena, err);
     rlf_arena_free(arena);
-    return status;
+    return status < 0 ? status : RLF_OK;
 }
 
 rlf_status
@@ -258,7 +277,11 @@ rlf_crew_tell(rlf_crew *crew, int rank, const rlf_task *task, rlf_err *err)
     rlf_buf_clear(&crew->writing);
     rlf_task_write(task, &crew->writing);
     uint32_t n = rlf_desk_pieces(crew->writing.n);
-    RLF_TRY(await_room(crew, rank, n, err));
+    if (crew->unheard++ == UNHEARD ||
+        crew->under_way[rank] + n > RLF_DESK_SLOTS) {
+        crew->unheard = 0;
+        RLF_TRY(make_room(crew, rank, n, err));
+    }
     crew->under_way[rank] += n;
     return rlf_desk_send(&crew->desk, rank, &crew->writing, err);
 }

@@ -17,3 +17,6 @@ libsched_la_SOURCES = \
 	%D%/step.c \
 	%D%/task.c %D%/task.h \
 	%D%/weights.c
+
+check_PROGRAMS += tests/unit/sched_posts
+tests_unit_sched_posts_LDADD = $(SCHED_LIBS)

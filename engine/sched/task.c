@@ -37,14 +37,23 @@ take_share(const rlf_post *post, int rank, rlf_task *out)
 }
 
 static bool
+is_of(const rlf_move *move, int rank)
+{
+    return move->from == rank || move->to == rank;
+}
+
+static bool
 take_moves(const rlf_post *post, int rank, rlf_arena *arena, rlf_task *out)
 {
-    rlf_move *moves = RLF_NEW_ARRAY(arena, rlf_move, post->n_moves);
+    int n = 0;
     for (int i = 0; i < post->n_moves; i++)
-        if (post->moves[i].from == rank || post->moves[i].to == rank)
+        n += is_of(&post->moves[i], rank);
+    rlf_move *moves = n ? RLF_NEW_ARRAY(arena, rlf_move, n) : NULL;
+    for (int i = 0; i < post->n_moves; i++)
+        if (is_of(&post->moves[i], rank))
             moves[out->n_moves++] = post->moves[i];
     out->moves = moves;
-    return out->n_moves > 0;
+    return n > 0;
 }
 
 /* Does the rank hold weights of either side? */

@@ -1,0 +1,92 @@
+/* Posts without end: a step of more nodes than any mailbox holds messages,
+ * whose ranks all report, on more ranks than there are cores. Each node runs
+ * once on each rank, and no mailbox overflows, the controller's included. */
+#include "engine/graph/class.h"
+#include "engine/sched/desk.h"
+#include "engine/sched/run.h"
+#include "tests/tap.h"
+
+#include <stdatomic.h>
+
+enum { NODES = 3000, RANKS = 8, STEPS = 2 };
+
+static atomic_int ran;
+
+static rlf_status
+count(rlf_call *call, rlf_err *err)
+{
+    (void)err;
+    call->branch = -1;
+    atomic_fetch_add(&ran, 1);
+    return RLF_OK;
+}
+
+static const rlf_node_class empty = {.name = "empty",
+                                     .role = RLF_ROLE_EXPR,
+                                     .granularity = RLF_GRAIN_BATCH,
+                                     .infer = rlf_class_no_infer,
+                                     .cost = rlf_class_no_cost,
+                                     .init = rlf_class_no_init,
+                                     .fini = rlf_class_no_fini,
+                                     .open = rlf_class_no_open,
+                                     .step = count,
+                                     .trainable = &rlf_trainable_none};
+
+/* Thread ranks; NULL for one. */
+static rlf_status
+make_world(int ranks, rlf_err *err, rlf_comm_world **out)
+{
+    const rlf_comm_options options = {.n_ranks = ranks,
+                                      .mail_slots = RLF_DESK_SLOTS,
+                                      .mail_bytes = RLF_DESK_PIECE};
+    *out = NULL;
+    return ranks > 1 ? rlf_comm_world_new(&options, out, err) : RLF_OK;
+}
+
+static void
+test(const rlf_node_class *class, int ranks)
+{
+    static const rlf_classes none = {0};
+    rlf_arena *arena = rlf_arena_new();
+    rlf_sources sources = {.arena = arena};
+    rlf_graph *graph = rlf_graph_new(arena, &sources);
+    for (int i = 0; i < NODES; i++)
+        rlf_graph_add_node(graph, (rlf_node){.class = class,
+                                             .grain = RLF_GRAIN_BATCH,
+                                             .rows = -1,
+                                             .receiver = -1});
+    rlf_err err = RLF_ERR_NONE;
+    rlf_plan *plan;
+    rlf_run *run = NULL;
+    rlf_run_options options = {.threads = ranks};
+    rlf_status status = rlf_plan_make(
+        graph, &(rlf_plan_options){.ranks = ranks}, arena, &err, &plan);
+    if (status >= 0)
+        status = make_world(ranks, &err, &options.world);
+    if (status >= 0)
+        status = rlf_run_open(plan, &none, &options, &err, &run);
+    atomic_store(&ran, 0);
+    for (int i = 0; i < STEPS && status >= 0; i++)
+        status = rlf_run_step(run, &err);
+    if (status < 0)
+        note("%s", err.sentence);
+    is_int(atomic_load(&ran), NODES * STEPS * ranks,
+           "every node ran once on every rank");
+    rlf_run_close(run);
+    if (options.world)
+        rlf_comm_world_free(options.world);
+    rlf_arena_free(arena);
+}
+
+int
+main(void)
+{
+    plan(4);
+    rlf_node_class choice = empty;
+    choice.role = RLF_ROLE_IF;
+    test(&empty, 1);
+    test(&empty, RANKS);
+    test(&choice, 1);
+    test(&choice, RANKS);
+    return done();
+}
