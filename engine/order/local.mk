@@ -3,10 +3,12 @@
 #          tests_unit_order_NAME_LDADD = $(ORDER_LIBS)
 noinst_LTLIBRARIES += liborder.la
 liborder_la_SOURCES = \
-	%D%/control.c %D%/control.h \
+	%D%/control.c %D%/control.h %D%/control_state.h \
 	%D%/issue.c \
+	%D%/move.c \
 	%D%/order.c %D%/order.h \
 	%D%/ready.c \
+	%D%/share.c \
 	%D%/rehearse.c %D%/rehearse.h \
 	%D%/state.h
 

@@ -1,0 +1,131 @@
+/* The state of the controller of many ranks, shared by its three files:
+ *
+ *   control.c   life, what is posted next, reports
+ *   share.c     who computes which rows
+ *   move.c      what has to be moved before: rows and weights
+ */
+#ifndef RLF_ORDER_CONTROL_STATE_H
+#define RLF_ORDER_CONTROL_STATE_H
+
+#include "engine/base/vec.h"
+#include "engine/order/control.h"
+#include "engine/plan/edge.h"
+
+/* A set of ranks: n_words words of bits. */
+typedef uint64_t word;
+enum { BITS = 64 };
+
+/* The ranks of a layout that compute the same rows. */
+typedef struct replica {
+    const int *ranks; /* ascending */
+    int n;
+    int leader; /* reports; has the results in any case */
+} replica;
+
+/* What is known of an instance. */
+typedef struct track {
+    bool announced;  /* posted to every rank */
+    bool opened;     /* its rows are known */
+    bool everywhere; /* every rank has all of it, or will by its own order */
+    uint32_t n_rows;
+    const uint32_t *owner;
+    word *have; /* [max(n_rows, 1)][n_words] */
+    uint32_t n_done;
+    bool held;      /* a RUN of all rows waits for them to be known */
+    uint64_t asked; /* the OPEN that will tell */
+} track;
+
+/* A post that reports are awaited for. */
+typedef struct active {
+    uint64_t n;
+    int instance;
+    const rlf_share *shares;
+    int n_shares;
+    bool *reported; /* per share; of END per rank */
+    int left;
+    bool told; /* order counts on it already */
+} active;
+
+struct rlf_control {
+    const rlf_plan *plan;
+    uint32_t shown; /* of the policy */
+    rlf_order *order;
+    rlf_arena *arena; /* of one step */
+    int n_ranks, n_words;
+    rlf_arena *lasting;
+    replica **replicas; /* per node: dp of them, or NULL until they are needed;
+                           in `lasting` */
+    RLF_VEC(track *) tracks;
+    RLF_VEC(rlf_post *) posts; /* not yet given out, from `next` on */
+    size_t next;
+    RLF_VEC(active) actives;
+    int open_replicas; /* generations at work whose replicas have more than
+                          one rank */
+    uint64_t n;
+    uint64_t **version; /* per resource and hold; NULL: no holds */
+    bool ending, ended;
+};
+
+static inline bool
+has(const word *set, int rank)
+{
+    return set[rank / BITS] >> (rank % BITS) & 1;
+}
+
+static inline void
+put(word *set, int rank)
+{
+    set[rank / BITS] |= (word)1 << (rank % BITS);
+}
+
+/* ---- control.c ---- */
+
+const rlf_node_place *rlf_control_place(const rlf_control *c,
+                                        const rlf_node *node);
+const replica *rlf_control_replicas(rlf_control *c, const rlf_node *node);
+track *rlf_control_track(rlf_control *c, int instance);
+const rlf_instance *rlf_control_instance(const rlf_control *c, int instance);
+/* The instances that an instance reads, one after another from *i = 0 on; -1
+ * at the end. Inputs of a collect's first round are not there yet. */
+int rlf_control_input(const rlf_control *c, const rlf_instance *in, int *i);
+/* Do the rows of `node` stand for rows of this input? */
+bool rlf_control_aligned(const rlf_control *c, const rlf_node *node, int from);
+/* The rows of an instance are known now. */
+void rlf_control_set_rows(rlf_control *c, int instance, uint32_t n_rows,
+                          const uint32_t *owner);
+rlf_post *rlf_control_post(rlf_control *c, rlf_post_kind kind, int instance);
+/* Reports of this post are awaited. */
+active *rlf_control_await(rlf_control *c, const rlf_post *post);
+void rlf_control_tell_done(rlf_control *c, int instance,
+                           const rlf_report *report);
+/* Rows that a share's ranks have from now on. */
+void rlf_control_note_rows(rlf_control *c, const active *a, const rlf_share *by,
+                           const uint32_t *rows, uint32_t n);
+/* What is computed together is on every rank of the layout. */
+void rlf_control_done_together(rlf_control *c, const active *a,
+                               const rlf_report *report);
+
+/* ---- move.c ---- */
+
+/* See that the ranks of the i-th row's part of `need` have row rows[i] (NULL:
+ * i) of instance `of`, for what instance `reader` (-1: none) does with it. */
+void rlf_control_bring(rlf_control *c, int of, int reader, const uint32_t *rows,
+                       uint32_t n, const rlf_parts *need);
+/* The ranks `to` need all of instance `from`; all that instance `of` reads. */
+void rlf_control_bring_all(rlf_control *c, int from, int reader, const int *to,
+                           int n_to);
+void rlf_control_bring_inputs(rlf_control *c, int of, const int *to, int n_to);
+/* The weights that the instance is about to read are the newest. */
+void rlf_control_bring_weights(rlf_control *c, int instance);
+/* The instance that was posted changes what it writes. */
+void rlf_control_note_writes(rlf_control *c, int instance);
+
+/* ---- share.c ---- */
+
+/* Have a command of the order carried out, RUN or LOOP. */
+void rlf_control_run(rlf_control *c, const rlf_order_command *command);
+/* `rows` NULL: all. The rows of the instance are known. */
+void rlf_control_run_rows(rlf_control *c, int instance, const uint32_t *rows,
+                          uint32_t n);
+
+#endif

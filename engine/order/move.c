@@ -1,0 +1,160 @@
+/* What has to be moved before an instance can run: rows of its inputs between
+ * ranks, and weights. */
+#include "engine/base/hash.h"
+#include "engine/graph/class.h"
+#include "engine/order/control_state.h"
+
+/* ---- edges ---- */
+
+/* Who has the rows of an instance: a part for every set of ranks that has some
+ * of them. */
+typedef struct holders {
+    rlf_parts shown;
+    const word **set; /* per part */
+    int *part;        /* per row */
+    int *slot;        /* hash table of parts, + 1; n_slots, a power of two */
+    size_t n_slots;
+} holders;
+
+/* The part of a row that these ranks have. */
+static int
+part_of_set(const rlf_control *c, holders *h, const word *set)
+{
+    size_t bytes = sizeof(word) * (size_t)c->n_words;
+    size_t i = rlf_hash_mix(rlf_hash(RLF_HASH_INIT, set, bytes));
+    for (;; i++) {
+        int *slot = &h->slot[i & (h->n_slots - 1)];
+        if (!*slot) {
+            h->set[h->shown.count] = set;
+            *slot = ++h->shown.count;
+        }
+        if (memcmp(h->set[*slot - 1], set, bytes) == 0)
+            return *slot - 1;
+    }
+}
+
+static void
+list_ranks(const rlf_control *c, holders *h)
+{
+    int parts = h->shown.count;
+    int *first = RLF_NEW_ARRAY(c->arena, int, parts + 1);
+    int *list = RLF_NEW_ARRAY(c->arena, int, parts * c->n_ranks + 1);
+    for (int k = 0; k < parts; k++) {
+        first[k + 1] = first[k];
+        for (int r = 0; r < c->n_ranks; r++)
+            if (has(h->set[k], r))
+                list[first[k + 1]++] = r;
+    }
+    h->shown.first = first;
+    h->shown.list = list;
+}
+
+static word *
+ranks_with(const rlf_control *c, const track *t, uint32_t row)
+{
+    return t->have + (size_t)row * (size_t)c->n_words;
+}
+
+/* Row i of `rows`; NULL: row i. */
+static uint32_t
+nth(const uint32_t *rows, int64_t i)
+{
+    return rows ? rows[i] : (uint32_t)i;
+}
+
+static holders
+holders_of(const rlf_control *c, const track *t, const uint32_t *rows,
+           uint32_t n)
+{
+    holders h = {.n_slots = 2};
+    while (h.n_slots < 2 * (size_t)n)
+        h.n_slots *= 2;
+    h.slot = RLF_NEW_ARRAY(c->arena, int, h.n_slots);
+    h.set = RLF_NEW_ARRAY(c->arena, const word *, n + 1);
+    h.part = RLF_NEW_ARRAY(c->arena, int, n + 1);
+    for (uint32_t i = 0; i < n; i++)
+        h.part[i] = part_of_set(c, &h, ranks_with(c, t, nth(rows, i)));
+    list_ranks(c, &h);
+    h.shown.part = h.part;
+    return h;
+}
+
+void
+rlf_control_bring(rlf_control *c, int of, int reader, const uint32_t *rows,
+                  uint32_t n, const rlf_parts *need)
+{
+    const track *t = rlf_control_track(c, of);
+    holders h = holders_of(c, t, rows, n);
+    rlf_edge e;
+    rlf_edge_between(&h.shown, need, n, NULL, NULL, c->arena, &e);
+    if (!e.count)
+        return;
+    rlf_move *moves = RLF_NEW_ARRAY(c->arena, rlf_move, e.count);
+    for (int i = 0; i < e.count; i++) {
+        const rlf_transfer *x = &e.list[i];
+        uint32_t *list = RLF_NEW_ARRAY(c->arena, uint32_t, x->n_rows);
+        for (int64_t k = 0; k < x->n_rows; k++) {
+            list[k] = nth(rows, x->rows[k]);
+            put(ranks_with(c, t, list[k]), x->to);
+        }
+        bool whole = rlf_control_instance(c, of)->node->rows < 0;
+        moves[i] = (rlf_move){.from = x->from,
+                              .to = x->to,
+                              .rows = whole ? NULL : list,
+                              .n_rows = (uint32_t)x->n_rows};
+    }
+    rlf_post *post = rlf_control_post(c, RLF_POST_EDGE, of);
+    post->reader = reader;
+    post->moves = moves;
+    post->n_moves = e.count;
+}
+
+void
+rlf_control_bring_all(rlf_control *c, int from, int reader, const int *to,
+                      int n_to)
+{
+    track *t = rlf_control_track(c, from);
+    if (t->everywhere)
+        return;
+    bool rows = rlf_control_instance(c, from)->node->rows >= 0;
+    uint32_t n = rows ? t->n_rows : 1;
+    const int first[] = {0, n_to};
+    rlf_control_bring(c, from, reader, NULL, n,
+                      &(rlf_parts){.count = 1, .first = first, .list = to});
+    t->everywhere = n_to == c->n_ranks && (!rows || t->n_done == n);
+}
+
+void
+rlf_control_bring_inputs(rlf_control *c, int of, const int *to, int n_to)
+{
+    const rlf_instance *in = rlf_control_instance(c, of);
+    for (int i = 0, from; (from = rlf_control_input(c, in, &i)) >= 0;)
+        rlf_control_bring_all(c, from, of, to, n_to);
+}
+
+/* ---- weights ---- */
+
+void
+rlf_control_bring_weights(rlf_control *c, int instance)
+{
+    const int *hold =
+        rlf_control_place(c, rlf_control_instance(c, instance)->node)->hold;
+    for (size_t i = 0; c->version && i < c->plan->graph->resources.count; i++) {
+        uint64_t *version = c->version[i];
+        if (hold[i] <= 0 || version[hold[i]] == version[0])
+            continue;
+        version[hold[i]] = version[0];
+        rlf_post *post = rlf_control_post(c, RLF_POST_WEIGHTS, instance);
+        post->model = (int)i;
+        post->hold = hold[i];
+    }
+}
+
+void
+rlf_control_note_writes(rlf_control *c, int instance)
+{
+    const rlf_node *node = rlf_control_instance(c, instance)->node;
+    for (int i = 0; c->version && i < node->n_writes; i++)
+        if (c->plan->holds[node->writes[i]].n)
+            c->version[node->writes[i]][0]++;
+}

@@ -1,0 +1,288 @@
+/* Who computes which rows of an instance, and what it needs there. */
+#include "engine/graph/class.h"
+#include "engine/order/control_state.h"
+
+/* Does the run's course depend on what it reports? */
+static bool
+answers(const rlf_instance *in)
+{
+    switch (in->node->class->role) {
+    case RLF_ROLE_FOR:
+        return !in->loop;
+    case RLF_ROLE_IF:
+    case RLF_ROLE_EVERY:
+    case RLF_ROLE_BREAK:
+    case RLF_ROLE_COLLECT:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* All ranks of the layout, each everything. One report is enough: the others
+ * do the same in their own time, before any later post. Unless it answers
+ * something, what follows need not wait for it: it is posted behind it. */
+static void
+run_together(rlf_control *c, int instance, uint32_t iteration)
+{
+    const rlf_node *node = rlf_control_instance(c, instance)->node;
+    const rlf_layout *l = &rlf_control_place(c, node)->layout;
+    rlf_control_bring_inputs(c, instance, l->ranks, l->n_ranks);
+    rlf_share *shares = RLF_NEW_ARRAY(c->arena, rlf_share, l->n_ranks);
+    for (int i = 0; i < l->n_ranks; i++)
+        shares[i] = (rlf_share){.rank = l->ranks[i], .reports = i == 0};
+    rlf_post *post = rlf_control_post(c, RLF_POST_RUN, instance);
+    post->iteration = iteration;
+    post->shares = shares;
+    post->n_shares = l->n_ranks;
+    rlf_control_note_writes(c, instance);
+    active *a = rlf_control_await(c, post);
+    if (answers(rlf_control_instance(c, instance)))
+        return;
+    a->told = true;
+    rlf_control_done_together(c, a, NULL);
+}
+
+static bool
+replica_has(const rlf_control *c, const replica *r, const track *t,
+            uint32_t row)
+{
+    const word *have = t->have + (size_t)row * (size_t)c->n_words;
+    for (int i = 0; i < r->n; i++)
+        if (!has(have, r->ranks[i]))
+            return false;
+    return true;
+}
+
+/* The replica that has most of the rows [first, last) of the inputs, or -1 if
+ * none is better than another. */
+static int
+replica_nearest(rlf_control *c, const rlf_instance *in, const uint32_t *rows,
+                uint32_t first, uint32_t last)
+{
+    const replica *r = rlf_control_replicas(c, in->node);
+    int dp = rlf_control_place(c, in->node)->layout.dp, best = -1;
+    uint32_t most = 0;
+    for (int d = 0; d < dp; d++) {
+        uint32_t count = 0;
+        for (int i = 0, from; (from = rlf_control_input(c, in, &i)) >= 0;) {
+            const track *t = rlf_control_track(c, from);
+            if (t->everywhere || !rlf_control_aligned(c, in->node, from))
+                continue;
+            for (uint32_t k = first; k < last; k++)
+                count += replica_has(c, &r[d], t, rows[k]);
+        }
+        if (count > most) {
+            most = count;
+            best = d;
+        }
+    }
+    return best;
+}
+
+/* Rows that must stay together: those of one prompt. */
+static bool
+together(const rlf_node *node, const uint32_t *owner, uint32_t a, uint32_t b)
+{
+    return owner && owner[a] == owner[b] &&
+           (node->class->sampled || node->grain == RLF_GRAIN_GROUP);
+}
+
+/* Which replica computes each of the rows: where they are already, else in
+ * even runs. */
+static int *
+deal(rlf_control *c, const rlf_instance *in, const track *t,
+     const uint32_t *rows, uint32_t n)
+{
+    int dp = rlf_control_place(c, in->node)->layout.dp;
+    int *to = RLF_NEW_ARRAY(c->arena, int, n ? n : 1);
+    for (uint32_t first = 0, last; first < n; first = last) {
+        last = first + 1;
+        while (last < n &&
+               together(in->node, t->owner, rows[first], rows[last]))
+            last++;
+        int d = replica_nearest(c, in, rows, first, last);
+        if (d < 0)
+            d = (int)((uint64_t)first * (uint64_t)dp / n);
+        for (uint32_t i = first; i < last; i++)
+            to[i] = d;
+    }
+    return to;
+}
+
+/* What the replicas need of the inputs for the rows that they are dealt. */
+static void
+bring_rows(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
+           const int *to)
+{
+    const rlf_instance *in = rlf_control_instance(c, instance);
+    const rlf_layout *l = &rlf_control_place(c, in->node)->layout;
+    const replica *r = rlf_control_replicas(c, in->node);
+    int *first = RLF_NEW_ARRAY(c->arena, int, l->dp + 1);
+    for (int d = 0; d < l->dp; d++)
+        first[d + 1] = first[d] + r[d].n;
+    const rlf_parts need = {
+        .count = l->dp, .first = first, .list = r->ranks, .part = to};
+    for (int i = 0, from; (from = rlf_control_input(c, in, &i)) >= 0;) {
+        if (rlf_control_track(c, from)->everywhere)
+            continue;
+        if (rlf_control_aligned(c, in->node, from))
+            rlf_control_bring(c, from, instance, rows, n, &need);
+        else
+            rlf_control_bring_all(c, from, instance, l->ranks, l->n_ranks);
+    }
+}
+
+/* The rows of each of `dp` parts, one part behind another; their ends, of one
+ * part at end[d + 1]. */
+static const uint32_t *
+sort_rows(rlf_control *c, int dp, const uint32_t *rows, uint32_t n,
+          const int *to, uint32_t **end)
+{
+    uint32_t *sorted = RLF_NEW_ARRAY(c->arena, uint32_t, n + 1);
+    uint32_t *at = RLF_NEW_ARRAY(c->arena, uint32_t, dp + 2);
+    for (uint32_t k = 0; k < n; k++)
+        at[to[k] + 2]++;
+    for (int d = 2; d < dp + 2; d++)
+        at[d] += at[d - 1];
+    for (uint32_t k = 0; k < n; k++)
+        sorted[at[to[k] + 1]++] = rows[k];
+    *end = at;
+    return sorted;
+}
+
+static void
+post_shares(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
+            const int *to)
+{
+    const rlf_node *node = rlf_control_instance(c, instance)->node;
+    const rlf_layout *l = &rlf_control_place(c, node)->layout;
+    const replica *r = rlf_control_replicas(c, node);
+    rlf_share *shares = RLF_NEW_ARRAY(c->arena, rlf_share, l->n_ranks);
+    int n_shares = 0;
+    uint32_t *end;
+    const uint32_t *sorted = sort_rows(c, l->dp, rows, n, to, &end);
+    for (int d = 0; d < l->dp; d++) {
+        uint32_t count = end[d + 1] - end[d];
+        for (int i = 0; i < r[d].n && count; i++)
+            shares[n_shares++] =
+                (rlf_share){.rank = r[d].ranks[i],
+                            .reports = r[d].ranks[i] == r[d].leader,
+                            .rows = sorted + end[d],
+                            .n_rows = count};
+    }
+    rlf_post *post = rlf_control_post(c, RLF_POST_RUN, instance);
+    post->shares = shares;
+    post->n_shares = n_shares;
+    active *a = rlf_control_await(c, post);
+    if (node->class->sampled)
+        return;
+    a->told = true;
+    active copy = *a;
+    for (int i = 0; i < n_shares; i++)
+        if (shares[i].reports)
+            rlf_control_note_rows(c, &copy, &shares[i], shares[i].rows,
+                                  shares[i].n_rows);
+    if (n && rlf_control_track(c, instance)->n_done ==
+                 rlf_control_track(c, instance)->n_rows)
+        rlf_control_tell_done(c, instance, NULL);
+}
+
+void
+rlf_control_run_rows(rlf_control *c, int instance, const uint32_t *rows,
+                     uint32_t n)
+{
+    const rlf_instance *in = rlf_control_instance(c, instance);
+    const track *t = rlf_control_track(c, instance);
+    if (!rows) {
+        uint32_t *all = RLF_NEW_ARRAY(c->arena, uint32_t, t->n_rows + 1);
+        for (uint32_t i = 0; i < t->n_rows; i++)
+            all[i] = i;
+        rows = all;
+        n = t->n_rows;
+    }
+    const int *to = deal(c, in, t, rows, n);
+    bring_rows(c, instance, rows, n, to);
+    post_shares(c, instance, rows, n, to);
+    if (in->node->class->sampled && n &&
+        rlf_control_replicas(c, in->node)->n > 1)
+        c->open_replicas++;
+    if (!n) { /* nobody will report */
+        c->actives.count--;
+        rlf_control_tell_done(c, instance, NULL);
+    }
+}
+
+/* An input that is made of the same rows tells how many there are. */
+static bool
+inherit_rows(rlf_control *c, int instance)
+{
+    const rlf_instance *in = rlf_control_instance(c, instance);
+    for (int i = 0, from; (from = rlf_control_input(c, in, &i)) >= 0;) {
+        const track *t = rlf_control_track(c, from);
+        if (!t->opened || !rlf_control_aligned(c, in->node, from))
+            continue;
+        rlf_control_set_rows(c, instance, t->n_rows, t->owner);
+        return true;
+    }
+    return false;
+}
+
+static void
+run_split(rlf_control *c, const rlf_order_command *command)
+{
+    track *t = rlf_control_track(c, command->instance);
+    uint32_t *rows = NULL;
+    if (command->rows) {
+        rows = RLF_NEW_ARRAY(c->arena, uint32_t, command->n_rows + 1);
+        memcpy(rows, command->rows, command->n_rows * sizeof *rows);
+    }
+    if (t->opened || inherit_rows(c, command->instance)) {
+        rlf_control_run_rows(c, command->instance, rows, command->n_rows);
+        return;
+    }
+    RLF_ASSERT(!rows); /* pieces follow rows that are known */
+    t->held = true;
+    t->asked = rlf_control_post(c, RLF_POST_OPEN, command->instance)->n;
+}
+
+/* Does every rank have all that it reads? */
+static bool
+inputs_everywhere(rlf_control *c, int instance)
+{
+    const rlf_instance *in = rlf_control_instance(c, instance);
+    for (int i = 0, from; (from = rlf_control_input(c, in, &i)) >= 0;)
+        if (!rlf_control_track(c, from)->everywhere)
+            return false;
+    return true;
+}
+
+/* A cheap node is computed by everyone rather than sent to everyone. */
+static void
+run_near(rlf_control *c, const rlf_order_command *command)
+{
+    const track *t = rlf_control_track(c, command->instance);
+    if (!t->announced && !command->rows &&
+        inputs_everywhere(c, command->instance))
+        run_together(c, command->instance, 0);
+    else
+        run_split(c, command);
+}
+
+void
+rlf_control_run(rlf_control *c, const rlf_order_command *command)
+{
+    const rlf_node *node = rlf_control_instance(c, command->instance)->node;
+    rlf_spread spread = rlf_control_place(c, node)->spread;
+    if (command->kind == RLF_DO_LOOP) {
+        run_together(c, command->instance, command->iteration);
+        return;
+    }
+    rlf_control_bring_weights(c, command->instance); /* opening may look */
+    if (spread == RLF_SPREAD_ROWS)
+        run_split(c, command);
+    else if (spread == RLF_SPREAD_NEAR)
+        run_near(c, command);
+    else
+        run_together(c, command->instance, 0);
+}
