@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static void
 put_row(const char *owner, const char *purpose, uint64_t device, uint64_t host)
@@ -13,20 +14,66 @@ put_row(const char *owner, const char *purpose, uint64_t device, uint64_t host)
     putchar('\n');
 }
 
-static void
-put_memory(const rlf_memory *memory)
+static bool
+same_memory(const rlf_memory *a, const rlf_memory *b)
 {
-    uint64_t device = 0, host = 0;
-    printf("\nmemory of rank 0: device as it is allocated, host at most\n"
-           "%-42s %-12s %s\n",
-           "", "     device", "      host");
-    for (size_t i = 0; i < memory->rows.count; i++) {
-        const rlf_memory_row *r = &memory->rows.data[i];
-        put_row(r->owner, r->purpose, r->device, r->host);
-        device += r->device;
-        host += r->host;
+    bool same = a->rows.count == b->rows.count;
+    for (size_t i = 0; same && i < a->rows.count; i++) {
+        const rlf_memory_row *x = &a->rows.data[i], *y = &b->rows.data[i];
+        same = strcmp(x->owner, y->owner) == 0 &&
+               strcmp(x->purpose, y->purpose) == 0 && x->device == y->device &&
+               x->host == y->host;
     }
-    put_row("all", "", device, host);
+    return same;
+}
+
+/* "rank 0", "ranks 0, 2": those that have what rank `first` has. */
+static void
+put_ranks(const rlf_memory *of, int n, int first)
+{
+    int like = 0;
+    for (int i = first; i < n; i++)
+        like += same_memory(&of[first], &of[i]);
+    printf("%s %d", like > 1 ? "ranks" : "rank", first);
+    for (int i = first + 1; i < n; i++)
+        if (same_memory(&of[first], &of[i]))
+            printf(", %d", i);
+}
+
+/* Of n ranks; ranks that have the same are told of once, and after the first
+ * only what is not as there. */
+static void
+put_memory(const rlf_memory *of, int n)
+{
+    for (int rank = 0; rank < n; rank++) {
+        const rlf_memory *m = &of[rank];
+        uint64_t device = 0, host = 0;
+        bool told = false;
+        for (int i = 0; i < rank; i++)
+            told |= same_memory(&of[i], m);
+        if (told)
+            continue;
+        printf("\nmemory of ");
+        put_ranks(of, n, rank);
+        if (rank)
+            printf(", where it is not that of rank 0\n");
+        else
+            printf(
+                ": device as it is allocated, host at most\n%-42s %-12s %s\n",
+                "", "     device", "      host");
+        bool aligned = m->rows.count == of[0].rows.count;
+        for (size_t i = 0; i < m->rows.count; i++) {
+            const rlf_memory_row *r = &m->rows.data[i], *as = r;
+            if (aligned)
+                as = &of[0].rows.data[i];
+            if (!rank || !aligned || r->device != as->device ||
+                r->host != as->host)
+                put_row(r->owner, r->purpose, r->device, r->host);
+            device += r->device;
+            host += r->host;
+        }
+        put_row("all", "", device, host);
+    }
 }
 
 /* Do calls on the model run it so? */
@@ -128,15 +175,20 @@ put_updates(const rlf_session *s)
 static rlf_result
 put_needs(rlf_session *s)
 {
-    rlf_opened opened = rlf_run_opened(s->run);
+    rlf_opened opened = rlf_run_opened(s->run, 0);
+    int n = rlf_run_local(s->run);
     put_caps(s, &opened);
     put_costs(s, &opened);
-    rlf_memory memory = {.arena = s->arena};
-    rlf_run_memory(s->run, &memory);
-    put_memory(&memory);
-    return rlf_memory_fits(&memory, rlf_run_memory_limit(s->run), &s->err) < 0
-               ? RLF_RESULT_PROGRAM
-               : RLF_RESULT_OK;
+    rlf_memory *of = RLF_NEW_ARRAY(s->arena, rlf_memory, n);
+    for (int i = 0; i < n; i++) {
+        of[i].arena = s->arena;
+        rlf_run_memory(s->run, i, &of[i]);
+    }
+    put_memory(of, n);
+    for (int i = 0; i < n; i++)
+        if (rlf_memory_fits(&of[i], rlf_run_memory_limit(s->run), &s->err) < 0)
+            return RLF_RESULT_PROGRAM;
+    return RLF_RESULT_OK;
 }
 
 int

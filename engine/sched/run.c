@@ -157,16 +157,22 @@ rlf_run_epoch(const rlf_run *run)
     return least;
 }
 
-void
-rlf_run_memory(const rlf_run *run, rlf_memory *out)
+int
+rlf_run_local(const rlf_run *run)
 {
-    rlf_rank_memory(&run->ranks[0], out);
+    return run->n_local;
+}
+
+void
+rlf_run_memory(const rlf_run *run, int rank, rlf_memory *out)
+{
+    rlf_rank_memory(&run->ranks[rank], out);
 }
 
 rlf_opened
-rlf_run_opened(const rlf_run *run)
+rlf_run_opened(const rlf_run *run, int rank)
 {
-    return rlf_rank_opened(&run->ranks[0]);
+    return rlf_rank_opened(&run->ranks[rank]);
 }
 
 uint64_t

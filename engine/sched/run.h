@@ -68,12 +68,14 @@ const rlf_metrics *rlf_run_metrics(const rlf_run *run);
 void rlf_run_samples(const rlf_run *run, uint32_t most, rlf_buf *out);
 /* Response tokens generated in the last step. */
 uint64_t rlf_run_tokens(const rlf_run *run);
-/* The plan and the resources as they were opened. */
-rlf_opened rlf_run_opened(const rlf_run *run);
+/* Ranks of this process, which the following are of (0: the first). */
+int rlf_run_local(const rlf_run *run);
+/* The plan and the resources as a rank opened them. */
+rlf_opened rlf_run_opened(const rlf_run *run, int rank);
 /* Bytes that a rank may take. */
 uint64_t rlf_run_memory_limit(const rlf_run *run);
 /* Memory by purpose, from the resources as they were opened. */
-void rlf_run_memory(const rlf_run *run, rlf_memory *out);
+void rlf_run_memory(const rlf_run *run, int rank, rlf_memory *out);
 /* What the resources have to say to who starts a run, in lines. */
 void rlf_run_notes(const rlf_run *run, rlf_buf *out);
 /* Device bytes that were allocated at most: what rlf_run_memory says, from

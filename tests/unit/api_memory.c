@@ -31,7 +31,7 @@ main(void)
     if (rlf_session_ready(s) != RLF_RESULT_OK)
         bail("%s", rlf_session_message(s));
     rlf_memory memory = {.arena = s->arena};
-    rlf_run_memory(s->run, &memory);
+    rlf_run_memory(s->run, 0, &memory);
     uint64_t device = 0, host = 0;
     for (size_t i = 0; i < memory.rows.count; i++) {
         device += memory.rows.data[i].device;
