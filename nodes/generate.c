@@ -354,13 +354,13 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
     const rlf_value *value = &load->graph->values.data[node->outputs[0]];
     const rlf_set_size *size = &load->sizes->set[value->set];
     uint32_t n = whole(node, "n");
-    rlf_sampling_load sampling = {.groups = (uint64_t)size->prompts,
-                                  .each = n ? n : 1,
-                                  .prompt = (uint32_t)size->prompt,
-                                  .response = (uint32_t)size->response,
-                                  .tokens =
-                                      model->caps.tokens[RLF_USE_GENERATE],
-                                  .active = model->caps.rows[RLF_USE_GENERATE]};
+    rlf_sampling_load sampling = {
+        .groups = rlf_load_rows(load, (uint64_t)size->prompts),
+        .each = n ? n : 1,
+        .prompt = (uint32_t)size->prompt,
+        .response = (uint32_t)size->response,
+        .tokens = model->caps.tokens[RLF_USE_GENERATE],
+        .active = model->caps.rows[RLF_USE_GENERATE]};
     rlf_counts counts = {0};
     rlf_cost_generate(model->table, &sampling, &counts);
     *out = (rlf_cost){0};

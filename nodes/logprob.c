@@ -98,8 +98,10 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
     const rlf_model *model = rlf_load_model(load, node->receiver);
     rlf_reading kind = rlf_reading_of(node->class);
     rlf_lengths lengths = rlf_sequences_lengths(load, node->inputs[0]);
+    rlf_lengths own = lengths;
+    own.n = rlf_load_rows(load, lengths.n);
     rlf_reading_load reading = {
-        .lengths = &lengths,
+        .lengths = &own,
         .n_lengths = 1,
         .tokens = model->caps.tokens[RLF_USE_READ],
         .rows = kind == RLF_READ_SCORE ? RLF_ROWS_LAST : RLF_ROWS_TOKENS,

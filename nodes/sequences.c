@@ -78,6 +78,13 @@ rlf_sequences_lengths(const rlf_load *load, int value)
                          .response = (uint32_t)size->response};
 }
 
+uint64_t
+rlf_load_rows(const rlf_load *load, uint64_t n)
+{
+    rlf_range rows = rlf_layout_rows(load->layout, load->rank, (int64_t)n);
+    return (uint64_t)(rows.last - rows.first);
+}
+
 double
 rlf_sequences_bytes(const rlf_lengths *lengths)
 {

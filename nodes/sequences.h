@@ -34,6 +34,8 @@ rlf_status rlf_sequences_read(const rlf_env *env, rlf_rows *rows,
 
 /* The lengths of the samples of a set, at its caps. */
 rlf_lengths rlf_sequences_lengths(const rlf_load *load, int value);
+/* Those that the rank is dealt of n. */
+uint64_t rlf_load_rows(const rlf_load *load, uint64_t n);
 /* Host bytes that reading them leaves in the step's pool. */
 double rlf_sequences_bytes(const rlf_lengths *lengths);
 
@@ -49,6 +51,7 @@ rlf_cost_add(rlf_cost *to, const rlf_counts *counts)
     to->flops += counts->flops;
     to->read += counts->read;
     to->written += counts->written;
+    to->sent += counts->sent;
 }
 
 /* Where the value of response token t of sample `row` lies in a column on the

@@ -615,9 +615,11 @@ static void
 cost_group(const rlf_load *load, const rlf_node *node, int set, bool last,
            rlf_reach reach, rlf_cost *out)
 {
+    int columns = 0;
     const rlf_model *model = rlf_load_model(load, node->receiver);
-    rlf_lengths lengths = rlf_sequences_lengths(load, node->inputs[set]);
-    rlf_reading_load reading = {.lengths = &lengths,
+    rlf_lengths all = rlf_sequences_lengths(load, node->inputs[set]);
+    rlf_lengths lane = all;
+    rlf_reading_load reading = {.lengths = &lane,
                                 .n_lengths = 1,
                                 .tokens = model->caps.tokens[RLF_USE_UPDATE],
                                 .rows = last ? RLF_ROWS_LAST : RLF_ROWS_TOKENS,
@@ -627,15 +629,26 @@ cost_group(const rlf_load *load, const rlf_node *node, int set, bool last,
         rlf_reading kind = rlf_reading_of(live->class);
         if (live->set_input != set || (kind == RLF_READ_SCORE) != last)
             continue;
+        columns++;
         reading.logprob |= kind == RLF_READ_LOGPROB;
         reading.scalar |= kind != RLF_READ_LOGPROB;
     }
     if (!reading.logprob && !reading.scalar)
         return;
+    const rlf_gradient *g = &model->gradient;
     rlf_counts counts = {0};
-    rlf_cost_train(model->table, &reading, reach, &counts);
+    uint64_t own = 0;
+    for (int l = g->first; l < g->first + g->held; l++) {
+        /* samples of one length go round */
+        uint64_t lanes = (uint64_t)g->lanes;
+        lane.n = all.n / lanes + ((uint64_t)l < all.n % lanes);
+        own += lane.n;
+        rlf_cost_train(model->table, &reading, reach, &counts);
+    }
+    double values = (double)own * (last ? 1 : all.response) * columns;
+    counts.sent += 4 * values * (load->layout->dp - 1);
     rlf_cost_add(out, &counts);
-    out->host += rlf_sequences_bytes(&lengths);
+    out->host += rlf_sequences_bytes(&all);
 }
 
 /* Columns of the program that are no columns of the graph. */
@@ -675,7 +688,7 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
             cost_group(load, node, i / 2, i % 2, reach, out);
     free(seen);
     rlf_counts counts = {0};
-    rlf_cost_optimizer(model->table, &counts);
+    rlf_cost_optimizer(model, &counts);
     rlf_cost_add(out, &counts);
 }
 

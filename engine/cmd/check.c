@@ -119,37 +119,58 @@ put_caps(const rlf_session *s, const rlf_opened *opened)
 }
 
 static void
-put_cost(const char *name, double runs, const rlf_cost *cost)
+put_cost(const char *name, double runs, const rlf_cost *cost, bool alone)
 {
     printf("%-30s", name);
     printf(" %9.0f", runs);
     rlf_cmd_put_scaled(cost->flops, 1000, "");
     rlf_cmd_put_scaled(cost->read, 1000, "B");
     rlf_cmd_put_scaled(cost->written, 1000, "B");
+    if (!alone)
+        rlf_cmd_put_scaled(cost->sent, 1000, "B");
     putchar('\n');
 }
 
-/* Work of a step in which every sequence is as long as it can be, and every
- * branch is taken. */
-static void
-put_costs(rlf_session *s, const rlf_opened *opened)
+/* Work of one rank in a step in which every sequence is as long as it can be,
+ * and every branch is taken; also the nodes one by one. */
+static rlf_cost
+add_costs(rlf_session *s, int rank, bool each, double *runs)
 {
-    rlf_sizes sizes = rlf_opened_sizes(opened, s->arena);
+    rlf_opened opened = rlf_run_opened(s->run, rank);
+    rlf_sizes sizes = rlf_opened_sizes(&opened, s->arena);
     rlf_cost all = {0};
-    double runs = 0;
-    printf("\nwork of a step at the caps\n%-30s %9s %13s %12s %12s\n", "",
-           "runs", "operations", "read", "written");
+    *runs = 0;
     for (size_t i = 0; i < s->graph->nodes.count; i++) {
         const rlf_node *node = &s->graph->nodes.data[i];
-        rlf_cost cost = rlf_opened_cost(opened, &sizes, (int)i);
+        rlf_cost cost = rlf_opened_cost(&opened, &sizes, (int)i);
         all.flops += cost.flops;
         all.read += cost.read;
         all.written += cost.written;
-        runs += sizes.runs[i];
-        if (rlf_place_can(node) || node->class->role == RLF_ROLE_ASSIGN)
-            put_cost(rlf_cmd_node_name(s, node), sizes.runs[i], &cost);
+        all.sent += cost.sent;
+        *runs += sizes.runs[i];
+        if (each &&
+            (rlf_place_can(node) || node->class->role == RLF_ROLE_ASSIGN))
+            put_cost(rlf_cmd_node_name(s, node), sizes.runs[i], &cost,
+                     s->plan->ranks == 1);
     }
-    put_cost("all nodes", runs, &all);
+    return all;
+}
+
+/* In full of the first rank, of the others the sums. */
+static void
+put_costs(rlf_session *s)
+{
+    bool alone = s->plan->ranks == 1;
+    printf("\nwork of a step at the caps%s\n%-30s %9s %13s %12s %12s%s\n",
+           alone ? "" : ", rank 0", "", "runs", "operations", "read", "written",
+           alone ? "" : "         sent");
+    for (int rank = 0; rank < rlf_run_local(s->run); rank++) {
+        double runs;
+        rlf_cost all = add_costs(s, rank, rank == 0, &runs);
+        put_cost(rank ? rlf_arena_printf(s->arena, "all nodes, rank %d", rank)
+                      : "all nodes",
+                 runs, &all, alone);
+    }
 }
 
 /* An update whose gradient at a token needs the values of other tokens takes a
@@ -178,7 +199,7 @@ put_needs(rlf_session *s)
     rlf_opened opened = rlf_run_opened(s->run, 0);
     int n = rlf_run_local(s->run);
     put_caps(s, &opened);
-    put_costs(s, &opened);
+    put_costs(s);
     rlf_memory *of = RLF_NEW_ARRAY(s->arena, rlf_memory, n);
     for (int i = 0; i < n; i++) {
         of[i].arena = s->arena;

@@ -178,6 +178,7 @@ requests_fill(rlf_group *group, rlf_batch *b, size_t at, int tag, bool send,
         RLF_ASSERT(parts[i].peer >= 0 && parts[i].peer < group->n);
         int peer = group->ranks[parts[i].peer], me = group->comm->rank;
         rlf_channel *channel = NULL;
+        group->comm->n_sent += send && peer != me ? parts[i].bytes : 0;
         if (rlf_process_of(world, peer) == world->process) {
             int from = (send ? me : peer) % world->local;
             int to = (send ? peer : me) % world->local;

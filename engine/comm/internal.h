@@ -90,6 +90,7 @@ struct rlf_comm {
     rlf_batch *first, *last; /* under way, oldest first */
     rlf_batch *spare;
     uint64_t n_moved; /* requests finished */
+    uint64_t n_sent;  /* bytes of sends to others */
     int64_t fault;
     char *staging;
     size_t staging_bytes;

@@ -311,6 +311,12 @@ rlf_comm_size(const rlf_comm *comm)
     return comm->world->size;
 }
 
+uint64_t
+rlf_comm_sent(const rlf_comm *comm)
+{
+    return comm->n_sent;
+}
+
 void
 rlf_comm_label(rlf_comm *comm, const char *node)
 {

@@ -132,21 +132,23 @@ typedef enum rlf_level {
     RLF_LEVEL_VOCAB,
 } rlf_level;
 
-/* What the work of a node is counted for: a layout, rows and lengths. */
+/* What the work of a node is counted for: a rank of a layout, rows, lengths. */
 typedef struct rlf_load {
     const rlf_graph *graph;
     const rlf_sizes *sizes;
     const rlf_layout *layout;
-    void *const *resource; /* as opened */
+    int rank;
+    void *const *resource; /* as that rank opened them */
 } rlf_load;
 
-/* Counts of one run of a node, over all ranks of its layout; search turns them
- * into seconds. */
+/* Counts of one run of a node on one rank, with rows dealt evenly; search turns
+ * them into seconds. */
 typedef struct rlf_cost {
     double flops, read, written; /* floating-point operations; bytes of device
                                     memory */
-    double sent; /* bytes that ranks of the layout send to one another */
-    double host; /* bytes left in the step's pool, outputs apart */
+    double sent; /* bytes to other ranks of the layout */
+    double host; /* bytes left in the step's pool, outputs apart; a bound,
+                    whichever rows the rank is dealt */
 } rlf_cost;
 
 /* Micro-batch interface of trainable classes: the pipeline executor calls

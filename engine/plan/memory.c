@@ -50,12 +50,16 @@ host_bytes(const rlf_opened *o, const rlf_sizes *sizes, const rlf_node *node,
 static rlf_cost
 cost_of(const rlf_opened *o, const rlf_sizes *sizes, const rlf_node *node)
 {
+    const rlf_layout *layout = &o->plan->place[node->id].layout;
     const rlf_load load = {.graph = o->plan->graph,
                            .sizes = sizes,
-                           .layout = &o->plan->place[node->id].layout,
+                           .layout = layout,
+                           .rank = o->rank,
                            .resource = o->resource};
     rlf_cost cost = {0};
     node->class->cost(&load, node, &cost);
+    if (rlf_layout_find(layout, o->rank).tp < 0) /* others do it */
+        cost = (rlf_cost){.host = cost.host};
     return cost;
 }
 

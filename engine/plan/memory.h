@@ -13,11 +13,13 @@ typedef struct rlf_opened {
     const rlf_plan *plan;
     const rlf_classes *classes;
     void *const *resource;
+    int rank; /* whose they are */
 } rlf_opened;
 
 /* Sizes with nothing left open, in `arena`. */
 rlf_sizes rlf_opened_sizes(const rlf_opened *opened, rlf_arena *arena);
-/* Counts of all runs of a node in a step that takes every branch. */
+/* Counts of all runs of a node on that rank in a step that takes every branch.
+ */
 rlf_cost rlf_opened_cost(const rlf_opened *opened, const rlf_sizes *sizes,
                          int node);
 /* Adds a row for each purpose. */

@@ -111,7 +111,8 @@ rlf_rank_opened(const rlf_rank *rank)
 {
     return (rlf_opened){.plan = rank->plan,
                         .classes = rank->classes,
-                        .resource = rank->env.resource};
+                        .resource = rank->env.resource,
+                        .rank = rank->rank};
 }
 
 void

@@ -3,6 +3,8 @@
  * micro-batches at once. */
 #include "nodes/model/cost.h"
 
+#include "engine/comm/comm.h"
+
 /* Sums over the passes of a call. */
 typedef struct sums {
     double calls;
@@ -28,8 +30,8 @@ counter_of(const rlf_table *t, rlf_counts *out)
                      .q = (double)rlf_table_q(t),
                      .kv = (double)rlf_table_kv(t),
                      .qkv = (double)rlf_table_qkv(t),
-                     .ffn = t->config.ffn,
-                     .vocab = t->config.vocab,
+                     .ffn = (double)t->ffn,
+                     .vocab = (double)t->vocab,
                      .out = out};
 }
 
@@ -40,6 +42,20 @@ add(const counter *c, double flops, double read, double written)
     c->out->flops += flops;
     c->out->read += 4 * read;
     c->out->written += 4 * written;
+}
+
+/* A sum of n floats over p ranks. */
+static double
+sum_bytes(double n, int p)
+{
+    return 4 * n * 2 * (p - 1) / p;
+}
+
+/* Over the ranks that hold the model in parts. */
+static void
+add_parts(const counter *c, double n)
+{
+    c->out->sent += sum_bytes(n, c->table->cut.ranks);
 }
 
 /* ---- operations: kernels/op.def ---- */
@@ -132,6 +148,7 @@ mix_part(const counter *c, const sums *s, bool last)
     if (last)
         gather(c, r * (c->d + c->q));
     product(c, s->calls, r, c->d, c->q);
+    add_parts(c, r * c->d);
     norm(c, r * c->d);
     product(c, s->calls, r, 2 * c->ffn, c->d);
     add(c, 8 * r * c->ffn, 2 * r * c->ffn, r * c->ffn); /* swiglu */
@@ -141,11 +158,13 @@ static void
 forward(const counter *c, const sums *s)
 {
     gather(c, s->tokens * c->d); /* embed */
+    add_parts(c, s->tokens * c->d);
     for (int i = 0; i < c->config->layers; i++) {
         bool last = i == c->config->layers - 1;
         attention_part(c, s, i);
         mix_part(c, s, last);
         product(c, s->calls, last ? s->rows : s->tokens, c->d, c->ffn);
+        add_parts(c, (last ? s->rows : s->tokens) * c->d);
     }
     norm(c, s->rows * c->d);
 }
@@ -169,6 +188,7 @@ layer_back(const counter *c, const sums *s, int layer)
     multiply_back(c, s, g->mlp_bias, r, c->d, c->ffn);
     add(c, 14 * r * c->ffn, 3 * r * c->ffn, 2 * r * c->ffn); /* swiglu_grad */
     multiply_back(c, s, g->mlp_bias, r, 2 * c->ffn, c->d);
+    add_parts(c, r * c->d);
     norm_grad(c, r * c->d);
     multiply_back(c, s, g->o_bias, r, c->d, c->q);
     if (last)
@@ -179,6 +199,7 @@ layer_back(const counter *c, const sums *s, int layer)
     if (g->qk_norm)
         norm_grad(c, m * (c->q + c->kv));
     multiply_back(c, s, g->qkv_bias, m, c->qkv, c->d);
+    add_parts(c, m * c->d);
     norm_grad(c, m * c->d);
 }
 
@@ -210,6 +231,7 @@ head_loss(const counter *c, const sums *s)
 {
     double w = s->calls * c->vocab * c->d;
     add(c, 6 * s->rows * c->vocab * c->d, 3 * w, w);
+    add_parts(c, s->rows * c->d);
 }
 
 static void
@@ -339,15 +361,88 @@ weights(const rlf_table *t)
     return (double)n;
 }
 
-void
-rlf_cost_optimizer(const rlf_table *table, rlf_counts *out)
+/* Additions of n floats onto others. */
+static void
+add_floats(const counter *c, double n)
 {
-    counter c = counter_of(table, out);
-    double n = (double)table->count, w = weights(table);
-    if (table->lm != RLF_NO_SLOT && table->lm == table->embed) {
-        double tied = c.vocab * c.d; /* axpby */
-        add(&c, 2 * tied, 2 * tied, tied);
+    add(c, 2 * n, 2 * n, n);
+}
+
+/* A block of gradients over the replicas; where they have slices each gets its
+ * own, and hands round the new weights and its blocks of the norm. */
+static void
+cost_replicas(const counter *c, const rlf_model *m)
+{
+    const rlf_slices *s = &m->slices;
+    const rlf_gradient *g = &m->gradient;
+    int n = m->replicas ? rlf_group_size(m->replicas) : 1;
+    if (s->n == 1) {
+        c->out->sent += sum_bytes((double)g->floats, n);
+        return;
     }
+    const rlf_table *t = c->table;
+    double all = (double)t->count, own = (double)(s->last - s->first);
+    double tied = 0, mine = 0;
+    if (g->tied) {
+        int64_t at, held = t->vocab * t->config.hidden;
+        tied = (double)held;
+        mine = (double)rlf_slices_overlap(s, s->own, t->embed, held, &at);
+    }
+    double blocks = (double)rlf_slices_blocks(s, t, s->own, 0, t->n_slots);
+    c->out->sent += 4 * (all - own + tied - mine) +
+                    sum_bytes((double)g->floats - all - tied, n) +
+                    (n - 1) * (4 * own + 8 * blocks);
+}
+
+/* What ranks that hold the model in parts have of one tensor, and the norm. */
+static void
+cost_joins(const counter *c)
+{
+    const rlf_table *t = c->table;
+    int ranks = t->cut.ranks;
+    if (ranks == 1)
+        return;
+    if (c->config->qk_norm)
+        add_parts(c, 2.0 * c->config->layers * c->config->head_dim);
+    add_parts(c, 2); /* an f64 */
+    for (int i = 0; t->copies > 1 && i < t->n_slots; i++)
+        if (t->slots[i].slice == RLF_SLICE_KV)
+            c->out->sent += 4.0 * (t->copies - 1) * (double)t->slots[i].count;
+}
+
+/* Elements of the own slice of which this rank adds the squares. */
+static double
+squared(const rlf_model *m)
+{
+    const rlf_table *t = m->table;
+    int64_t n = 0;
+    for (int i = 0; i < t->n_slots; i++)
+        for (int s = 0; s < t->shards.count; s++)
+            n += rlf_slices_part(&m->slices, t, &t->slots[i], s, m->slices.own)
+                     .count;
+    return (double)n;
+}
+
+void
+rlf_cost_optimizer(const rlf_model *m, rlf_counts *out)
+{
+    const rlf_table *t = m->table;
+    const rlf_gradient *g = &m->gradient;
+    const rlf_slices *s = &m->slices;
+    counter c = counter_of(t, out);
+    double n = (double)(s->last - s->first), w = squared(m);
+    add_floats(&c, (double)(g->held - 1) * (double)g->floats);
+    cost_replicas(&c, m);
+    if (g->tied) {
+        int64_t at;
+        add_floats(&c, (double)rlf_slices_overlap(s, s->own, t->embed,
+                                                  t->vocab * t->config.hidden,
+                                                  &at));
+    }
+    if (g->head_norms)
+        add_floats(&c, (double)(t->norm_sums[0] + t->norm_sums[1]) *
+                           t->config.head_dim * t->config.layers);
+    cost_joins(&c);
     add(&c, 2 * w, w, 0);          /* sumsq */
     add(&c, 16 * n, 4 * n, 3 * n); /* adamw */
     pack(&c, true);

@@ -11,7 +11,12 @@
  * Exact but for: generation counts the pages of a prompt as shared by all of
  * its samples, nobody preempted, and prompts of a wave prefilled as densely as
  * its passes hold. Copies and fills that are no operation are not counted, nor
- * is the loss's own arithmetic. Seconds are made of counts elsewhere. */
+ * is the loss's own arithmetic. Seconds are made of counts elsewhere.
+ *
+ * A count is of one rank: of the part of the model that its table has. What it
+ * sends is the volume of its sums, 2 (p - 1) / p of what p ranks add; short
+ * sums go whole to everyone and are more where p > 2. The few numbers of a row
+ * that heads in parts hand round are not counted. */
 #ifndef RLF_MODEL_COST_H
 #define RLF_MODEL_COST_H
 
@@ -20,6 +25,7 @@
 
 typedef struct rlf_counts {
     double flops, read, written; /* operations; bytes */
+    double sent;                 /* bytes to other ranks of the model */
 } rlf_counts;
 
 /* `n` sequences of `prompt` + `response` tokens. */
@@ -45,8 +51,9 @@ void rlf_cost_read(const rlf_table *table, const rlf_reading_load *load,
 /* Forward and backward of an update whose loss reaches so far. */
 void rlf_cost_train(const rlf_table *table, const rlf_reading_load *load,
                     rlf_reach reach, rlf_counts *out);
-/* The optimizer's step, and packing the new weights. */
-void rlf_cost_optimizer(const rlf_table *table, rlf_counts *out);
+/* Adding the gradients of this rank's lanes, and of its peers; the optimizer's
+ * step; packing the new weights. */
+void rlf_cost_optimizer(const rlf_model *model, rlf_counts *out);
 /* A weighted sum of `terms` models. */
 void rlf_cost_assign(const rlf_table *table, bool trained, int terms,
                      rlf_counts *out);

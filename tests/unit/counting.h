@@ -16,7 +16,7 @@ typedef struct counted {
     uint64_t calls;
 } counted;
 
-static counted counting;
+static _Thread_local counted counting; /* of a rank */
 static const rlf_kernels *counting_real;
 
 /* ---- the formulas ---- */
@@ -177,10 +177,12 @@ BIND(attention, PACKED)
 BIND(attention_paged, {"pairs", paged_pairs(a)},
      {"context", paged_context(a)}, NAMED(heads), NAMED(kv_heads), NAMED(d))
 BIND(attention_grad, PACKED)
-BIND(head_logprob, NAMED(m), NAMED(v), NAMED(d))
-BIND(head_loss, {"m", (double)a->forward.m}, {"v", (double)a->forward.v},
+BIND(head_logprob, NAMED(m), {"v", (double)rlf_shards_held(a->part.shards, a->v)},
+     NAMED(d))
+BIND(head_loss, {"m", (double)a->forward.m}, {"v", (double)rlf_shards_held(a->forward.part.shards, a->forward.v)},
      {"d", (double)a->forward.d})
-BIND(sample, NAMED(m), NAMED(v), NAMED(d))
+BIND(sample, NAMED(m), {"v", (double)rlf_shards_held(a->part.shards, a->v)},
+     NAMED(d))
 BIND(adamw, NAMED(n))
 BIND(sumsq, NAMED(n))
 // clang-format on

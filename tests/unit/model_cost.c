@@ -140,7 +140,7 @@ check_passes(test_machine *t, rlf_model *model, const uint32_t *ids,
 
     said = (rlf_counts){0};
     counting = (counted){0};
-    rlf_cost_optimizer(model->table, &said);
+    rlf_cost_optimizer(model, &said);
     rlf_adamw adamw = {.lr = 1e-4, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
     double norm;
     MUST(t, rlf_optimizer_step(model, &adamw, &t->err, &norm));
