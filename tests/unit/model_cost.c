@@ -1,10 +1,17 @@
 /* Counts of work (nodes/model/cost.h) against what the kernels are really asked
  * to do: random models and ragged batches are run by a table of kernels that
- * adds up each operation's own formula. Equal, to the last operation. */
+ * adds up each operation's own formula. Equal, to the last operation; also
+ * of thread ranks that hold a model in parts and copies, each by itself, with
+ * the bytes that it sends. */
+#include <pthread.h>
+
+#include "engine/comm/comm.h"
 #include "nodes/model/cost.h"
 
 #include "nodes/model/generate.h"
+#include "nodes/model/gradient.h"
 #include "nodes/model/optimizer.h"
+#include "nodes/model/weights.h"
 #include "tests/unit/counting.h"
 #include "tests/unit/model.h"
 
@@ -69,14 +76,35 @@ random_batch(batch *b, const uint32_t *ids, uint64_t *seed)
     }
 }
 
+/* The rank of this thread. */
+static _Thread_local rlf_comm *comm;
+static _Thread_local const char *label = "";
+static _Thread_local uint64_t sent_before;
+
 static void
-same(const rlf_counts *said, const char *what)
+begin(rlf_counts *said)
 {
+    *said = (rlf_counts){0};
+    counting = (counted){0};
+    sent_before = comm ? rlf_comm_sent(comm) : 0;
+}
+
+/* `shares`: a head in parts hands round a few numbers of each row besides. */
+static void
+same(const rlf_counts *said, bool shares, const char *what)
+{
+    static pthread_mutex_t one_by_one = PTHREAD_MUTEX_INITIALIZER;
     double bytes = said->read + said->written;
-    if (!ok(said->flops == counting.flops && bytes == counting.bytes, "%s",
-            what))
+    double sent = comm ? (double)(rlf_comm_sent(comm) - sent_before) : 0;
+    pthread_mutex_lock(&one_by_one);
+    if (!ok(said->flops == counting.flops && bytes == counting.bytes, "%s%s",
+            what, label))
         note("said %.0f flops %.0f bytes, counted %.0f and %.0f", said->flops,
              bytes, counting.flops, counting.bytes);
+    if (comm && !ok(shares ? said->sent < sent : said->sent == sent,
+                    "bytes sent: %s%s", what, label))
+        note("said %.0f, counted %.0f", said->sent, sent);
+    pthread_mutex_unlock(&one_by_one);
 }
 
 /* Forward, heads and backward of a batch as update does it. */
@@ -107,7 +135,7 @@ static void
 check_passes(test_machine *t, rlf_model *model, const uint32_t *ids,
              uint64_t *seed)
 {
-    static batch b;
+    batch b;
     random_batch(&b, ids, seed);
     rlf_pass_options options = {.tokens = (int)choose(seed, 120, 900),
                                 .train = true,
@@ -126,25 +154,26 @@ check_passes(test_machine *t, rlf_model *model, const uint32_t *ids,
     memset(pass->d_logprob, 0, n);
     memset(pass->d_scalar, 0, n);
 
-    rlf_counts said = {0};
-    counting = (counted){0};
+    bool shares = load.logprob && model->group;
+    rlf_counts said;
+    begin(&said);
     rlf_cost_read(model->table, &load, &said);
     run_passes(t, model, pass, &b, &load, false);
-    same(&said, "reading");
+    same(&said, shares, "reading");
 
-    said = (rlf_counts){0};
-    counting = (counted){0};
+    begin(&said);
     rlf_cost_train(model->table, &load, RLF_REACH_POINT, &said);
     run_passes(t, model, pass, &b, &load, true);
-    same(&said, "training");
+    same(&said, shares, "training");
 
-    said = (rlf_counts){0};
-    counting = (counted){0};
+    begin(&said);
     rlf_cost_optimizer(model, &said);
     rlf_adamw adamw = {.lr = 1e-4, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
     double norm;
+    for (int lane = 0; lane < model->gradient.held; lane++)
+        MUST(t, rlf_gradient_next(model, &t->err));
     MUST(t, rlf_optimizer_step(model, &adamw, &t->err, &norm));
-    same(&said, "the optimizer");
+    same(&said, false, "the optimizer");
     rlf_pass_free(pass);
 }
 
@@ -153,11 +182,11 @@ check_assign(test_machine *t, rlf_model *model, const rlf_model *other)
 {
     const rlf_model *from[] = {model, other, other};
     const float factor[] = {0.5f, 0.25f, 0.25f};
-    rlf_counts said = {0};
-    counting = (counted){0};
+    rlf_counts said;
+    begin(&said);
     rlf_cost_assign(model->table, true, 2, &said);
     MUST(t, rlf_model_assign(model, factor, from, 3, &t->err));
-    same(&said, "a weighted sum of itself and two others");
+    same(&said, false, "a weighted sum of itself and two others");
 }
 
 static void
@@ -186,16 +215,108 @@ check_sampling(test_machine *t, const rlf_model *model, const uint32_t *ids,
     for (uint64_t i = 0; i < load.groups; i++)
         MUST(t, rlf_generation_add(g, ids, load.prompt, identity, load.each,
                                    &t->err, &first));
-    rlf_counts said = {0};
-    counting = (counted){0};
+    rlf_counts said;
+    begin(&said);
     rlf_cost_generate(model->table, &load, &said);
     rlf_status status = RLF_AGAIN;
     while (status == RLF_AGAIN)
         MUST(t, status = rlf_generation_step(g, &t->err, &rows, &n_rows));
-    same(&said, "sampling");
+    same(&said, model->group, "sampling");
     rlf_generation_free(g);
     rlf_kv_free(kv);
     rlf_pass_free(pass);
+}
+
+/* ---- thread ranks ---- */
+
+typedef struct part {
+    rlf_comm_world *world;
+    const rlf_kernels *kernels;
+    rlf_model_config config;
+    int index, tp, dp;
+    bool sliced;
+    uint64_t seed;
+} part;
+
+/* All ranks make the same calls; each has its lanes of the gradient. */
+static void *
+run_part(void *arg)
+{
+    const part *a = arg;
+    test_machine t;
+    test_machine_open(&t, 1);
+    rlf_group *group, *replicas;
+    int ranks[4];
+    char text[64];
+    uint32_t ids[64];
+    uint64_t seed = a->seed;
+    for (int i = 0; i < 64; i++)
+        ids[i] = (uint32_t)(i * i) % 7;
+    comm = rlf_comm_of(a->world, a->index);
+    snprintf(text, sizeof text, " (tp %d, dp %d%s: rank %d)", a->tp, a->dp,
+             a->sliced ? ", sliced" : "", a->index);
+    label = text;
+    for (int i = 0; i < a->tp; i++)
+        ranks[i] = a->index / a->tp * a->tp + i;
+    MUST(&t, rlf_group_new(comm, ranks, a->tp, &group, &t.err));
+    for (int i = 0; i < a->dp; i++)
+        ranks[i] = a->index % a->tp + i * a->tp;
+    MUST(&t, rlf_group_new(comm, ranks, a->dp, &replicas, &t.err));
+    rlf_model_options options = {.head = RLF_HEAD_BOTH,
+                                 .trained = true,
+                                 .shards = 2 * a->tp,
+                                 .lanes = 2 * a->dp,
+                                 .group = group,
+                                 .replicas = replicas,
+                                 .sliced = a->sliced};
+    rlf_model *model, *other;
+    MUST(&t, rlf_model_new(t.queue, a->kernels, &a->config, &options, &t.err,
+                           &model));
+    MUST(&t, rlf_model_new(t.queue, a->kernels, &a->config, &options, &t.err,
+                           &other));
+    MUST(&t, rlf_weights_init(model, 3, &t.err));
+    MUST(&t, rlf_weights_init(other, 4, &t.err));
+    check_passes(&t, model, ids, &seed);
+    check_passes(&t, model, ids, &seed);
+    check_assign(&t, model, other);
+    check_sampling(&t, model, ids, &seed);
+    rlf_model_free(model);
+    rlf_model_free(other);
+    rlf_group_free(group);
+    rlf_group_free(replicas);
+    test_machine_close(&t);
+    return NULL;
+}
+
+static void
+check_ranks(const rlf_kernels *kernels, uint64_t *seed)
+{
+    static const struct {
+        int tp, dp;
+        bool sliced;
+    } layouts[] = {{2, 1, 0}, {1, 2, 0}, {1, 2, 1}, {2, 2, 0}, {2, 2, 1}};
+    for (size_t k = 0; k < RLF_COUNT(layouts); k++) {
+        int n = layouts[k].tp * layouts[k].dp;
+        part parts[4];
+        pthread_t thread[4];
+        rlf_err err = RLF_ERR_NONE;
+        rlf_comm_options options = {.n_ranks = n, .limit = 60};
+        rlf_comm_world *world;
+        rlf_model_config config = random_config(seed);
+        config.heads *= 4;
+        if (rlf_comm_world_new(&options, &world, &err) < 0)
+            bail("%s", err.sentence);
+        for (int i = 0; i < n; i++) {
+            parts[i] = (part){
+                world,         kernels,           config, i, layouts[k].tp,
+                layouts[k].dp, layouts[k].sliced, *seed};
+            if (pthread_create(&thread[i], NULL, run_part, &parts[i]) != 0)
+                bail("no thread");
+        }
+        for (int i = 0; i < n; i++)
+            pthread_join(thread[i], NULL);
+        rlf_comm_world_free(world);
+    }
 }
 
 int
@@ -227,5 +348,7 @@ main(void)
         rlf_model_free(other);
     }
     test_machine_close(&t);
+    for (int i = 0; i < 3; i++)
+        check_ranks(&kernels, &seed);
     return done();
 }
