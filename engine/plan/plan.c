@@ -305,16 +305,33 @@ put_models(const rlf_plan *plan, rlf_buf *out)
     }
 }
 
+/* Models whose sums a row or a checkpoint made others. */
+static void
+put_sums(const rlf_plan *plan, rlf_buf *out)
+{
+    const rlf_numerics *n = &plan->numerics;
+    for (size_t i = 0; i < plan->graph->resources.count; i++) {
+        const rlf_resource *r = &plan->graph->resources.data[i];
+        const rlf_sums *s = &plan->sums[i];
+        int lanes = r->trained ? n->lanes : 1;
+        if (r->kind == RLF_RESOURCE_MODEL &&
+            (s->shards != n->shards || s->lanes != lanes))
+            rlf_buf_printf(out, "# numerics of %s: shards %d, lanes %d\n",
+                           r->name, s->shards, s->lanes);
+    }
+}
+
 void
 rlf_plan_print(const rlf_plan *plan, rlf_buf *out)
 {
     rlf_buf_printf(out,
                    "# plan %016" PRIx64 ", program %016" PRIx64 "\n"
-                   "# numerics: %s %s, shards %d, lanes %d, rlflow %s\n"
-                   "place {\n",
+                   "# numerics: %s %s, shards %d, lanes %d, rlflow %s\n",
                    plan->hash, plan->program_hash, plan->numerics.backend,
                    plan->numerics.dtype, plan->numerics.shards,
                    plan->numerics.lanes, plan->numerics.version);
+    put_sums(plan, out);
+    rlf_buf_puts(out, "place {\n");
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {
         const rlf_node *node = &plan->graph->nodes.data[i];
         if (!rlf_place_can(node) || printed_before(plan, i))
