@@ -31,7 +31,7 @@ step(rlf_call *call, rlf_err *err)
 static void
 cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
 {
-    const rlf_model *model = rlf_load_model(load, node->receiver);
+    const rlf_model *model = rlf_load_model(load, node);
     int others = 0;
     for (int i = 0; i < node->n_args; i++)
         others += node->args[i].list[1].resource != node->receiver;

@@ -350,7 +350,7 @@ step(rlf_call *call, rlf_err *err)
 static void
 cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
 {
-    const rlf_model *model = rlf_load_model(load, node->receiver);
+    const rlf_model *model = rlf_load_model(load, node);
     const rlf_value *value = &load->graph->values.data[node->outputs[0]];
     const rlf_set_size *size = &load->sizes->set[value->set];
     uint32_t n = whole(node, "n");

@@ -95,7 +95,7 @@ step(rlf_call *call, rlf_err *err)
 static void
 cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
 {
-    const rlf_model *model = rlf_load_model(load, node->receiver);
+    const rlf_model *model = rlf_load_model(load, node);
     rlf_reading kind = rlf_reading_of(node->class);
     rlf_lengths lengths = rlf_sequences_lengths(load, node->inputs[0]);
     rlf_lengths own = lengths;

@@ -78,6 +78,20 @@ rlf_sequences_lengths(const rlf_load *load, int value)
                          .response = (uint32_t)size->response};
 }
 
+const rlf_model *
+rlf_load_model(const rlf_load *load, const rlf_node *node)
+{
+    const rlf_model_object *object = load->resource[node->receiver];
+    rlf_coordinates at = rlf_layout_find(load->layout, load->rank);
+    for (int i = 0; i < object->n_holds; i++) {
+        const rlf_model *m = object->holds[i].model;
+        if (m && m->table->cut.ranks == load->layout->tp &&
+            m->table->cut.rank == at.tp)
+            return m;
+    }
+    return object->outline;
+}
+
 uint64_t
 rlf_load_rows(const rlf_load *load, uint64_t n)
 {

@@ -39,11 +39,9 @@ uint64_t rlf_load_rows(const rlf_load *load, uint64_t n);
 /* Host bytes that reading them leaves in the step's pool. */
 double rlf_sequences_bytes(const rlf_lengths *lengths);
 
-static inline const rlf_model *
-rlf_load_model(const rlf_load *load, int resource)
-{
-    return ((const rlf_model_object *)load->resource[resource])->outline;
-}
+/* The weights that the rank's part of a node takes; of a rank that has no part
+ * an outline of them. */
+const rlf_model *rlf_load_model(const rlf_load *load, const rlf_node *node);
 
 static inline void
 rlf_cost_add(rlf_cost *to, const rlf_counts *counts)

@@ -616,7 +616,7 @@ cost_group(const rlf_load *load, const rlf_node *node, int set, bool last,
            rlf_reach reach, rlf_cost *out)
 {
     int columns = 0;
-    const rlf_model *model = rlf_load_model(load, node->receiver);
+    const rlf_model *model = rlf_load_model(load, node);
     rlf_lengths all = rlf_sequences_lengths(load, node->inputs[set]);
     rlf_lengths lane = all;
     rlf_reading_load reading = {.lengths = &lane,
@@ -669,7 +669,7 @@ column_bytes(const rlf_load *load, const rlf_loss *loss)
 static void
 cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
 {
-    const rlf_model *model = rlf_load_model(load, node->receiver);
+    const rlf_model *model = rlf_load_model(load, node);
     uint32_t groups = 0;
     bool *seen = rlf_calloc((size_t)node->n_inputs, 2 * sizeof *seen);
     for (int i = 0; i < node->loss->n_calls; i++) {

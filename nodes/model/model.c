@@ -191,6 +191,7 @@ rlf_model_outline(const rlf_model_config *config,
         .trained = options->trained,
         .caps = rlf_caps_resolve(options->caps, (uint32_t)config->context),
         .table = rlf_table_new(config, options->head, &cut, arena)};
+    m->slices = rlf_slices_make(m->table, 1, 0, arena);
     *out = m;
     return RLF_OK;
 }
