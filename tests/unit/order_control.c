@@ -3,12 +3,15 @@
  *
  * What must hold in every schedule: a rank that computes rows has what they
  * are made of; rows are computed once; an edge never sends what is there
- * already; and nothing hangs, with overlapping meshes and open generations.
+ * already; a call reads the weights of all updates before it, and they stay as
+ * they are while it reads; and nothing hangs, with overlapping meshes and open
+ * generations.
  * And the rule of the open replica is needed: without it, it does hang. */
 #include "engine/base/philox.h"
 #include "engine/base/vec.h"
 #include "engine/graph/class.h"
 #include "engine/order/control.h"
+#include "engine/plan/holds.h"
 #include "tests/tap.h"
 
 enum {
@@ -18,14 +21,19 @@ enum {
     TURNS = 2,
     MOST_RANKS = 6,
     MOST_INSTANCES = 64,
-    QUANTA = 12
+    QUANTA = 12,
+    MODELS = 2,
+    MOST_HOLDS = 8,
+    MOST_POSTS = 2048
 };
 
 static const rlf_node_class draw = {.name = "draw", .role = RLF_ROLE_DRAW};
-static const rlf_node_class generate = {
-    .name = "generate", .role = RLF_ROLE_METHOD, .sampled = true};
-static const rlf_node_class logprob = {.name = "logprob",
-                                       .role = RLF_ROLE_METHOD};
+static const rlf_node_class generate = {.name = "generate",
+                                        .role = RLF_ROLE_METHOD,
+                                        .receiver = RLF_RECEIVER_MODEL,
+                                        .sampled = true};
+static const rlf_node_class logprob = {
+    .name = "logprob", .role = RLF_ROLE_METHOD, .receiver = RLF_RECEIVER_MODEL};
 static const rlf_node_class judge = {.name = "judge", .role = RLF_ROLE_HOOK};
 static const rlf_node_class arith = {.name = "expr", .role = RLF_ROLE_EXPR};
 static const rlf_node_class update = {.name = "update",
@@ -185,6 +193,7 @@ any_plan(chance *c, const program *p, rlf_arena *arena)
         if (n->receiver >= 0)
             at->layout = any_layout(c, arena, plan.ranks, n->class != &update);
     }
+    rlf_holds_make(&plan, arena);
     return plan;
 }
 
@@ -199,6 +208,7 @@ typedef struct open_generation {
     int quanta; /* done */
     uint32_t told;
     bool active;
+    int version; /* of the weights that it began with */
 } open_generation;
 
 typedef struct rank {
@@ -208,6 +218,8 @@ typedef struct rank {
     bool in_quantum;
     bool have[MOST_INSTANCES][SAMPLES];
     open_generation generation;
+    /* how many updates each hold of a model has seen */
+    int version[MODELS][MOST_HOLDS];
     /* headers of its quanta, by a leader: a post, or NULL for "go on" */
     RLF_VEC(const rlf_post *) header;
     size_t read; /* of the leader's headers */
@@ -222,6 +234,9 @@ typedef struct world {
     rank ranks[MOST_RANKS];
     RLF_VEC(rlf_report) reports;
     bool computed[MOST_INSTANCES][SAMPLES];
+    uint64_t updates[MOST_INSTANCES]; /* their posts */
+    int n_updates;
+    int carried[MOST_POSTS]; /* version that sources of a WEIGHTS had; -1 */
     const char *wrong;
     uint32_t owner[SAMPLES];
     uint32_t iota[SAMPLES];
@@ -243,8 +258,18 @@ share_of(const rlf_post *post, int r)
 }
 
 static bool
-takes_part(const rlf_post *post, int r)
+in_hold(const world *w, int model, int hold, int r)
 {
+    const rlf_hold *h = &w->plan->holds[model].list[hold];
+    return rlf_layout_find(&h->mesh.layout, r).tp >= 0;
+}
+
+static bool
+takes_part(const world *w, const rlf_post *post, int r)
+{
+    if (post->kind == RLF_POST_WEIGHTS)
+        return in_hold(w, post->model, 0, r) ||
+               in_hold(w, post->model, post->hold, r);
     if (post->kind != RLF_POST_EDGE)
         return true;
     for (int i = 0; i < post->n_moves; i++)
@@ -256,8 +281,8 @@ takes_part(const rlf_post *post, int r)
 static bool
 is_for(const world *w, const rlf_post *post, int r)
 {
-    if (post->kind == RLF_POST_EDGE) {
-        if (takes_part(post, r))
+    if (post->kind == RLF_POST_EDGE || post->kind == RLF_POST_WEIGHTS) {
+        if (takes_part(w, post, r))
             return true;
         return w->rule && post->everyone;
     }
@@ -290,6 +315,45 @@ check_inputs(world *w, int r, const rlf_post *post, const rlf_share *share)
     }
 }
 
+/* ---- weights ---- */
+
+static int
+version_at(const world *w, int r, const rlf_node *node)
+{
+    int model = node->receiver;
+    return w->ranks[r].version[model][w->plan->place[node->id].hold[model]];
+}
+
+/* A reader has the weights of all updates posted before it. */
+static void
+check_weights(world *w, int r, const rlf_post *post)
+{
+    const rlf_node *node = node_of(w, post->instance);
+    if (node->receiver != w->p->actor)
+        return;
+    int before = 0;
+    for (int i = 0; i < w->n_updates; i++)
+        before += w->updates[i] < post->n;
+    if (version_at(w, r, node) != before)
+        w->wrong = "a call reads weights that are not the newest";
+}
+
+/* What the ranks of the first hold have, on its way or before. */
+static void
+move_weights(world *w, int r, const rlf_post *post)
+{
+    int *carried = &w->carried[post->n];
+    for (int s = 0; s < w->plan->ranks; s++)
+        if (in_hold(w, post->model, 0, s) && w->ranks[s].now == post)
+            *carried = w->ranks[s].version[post->model][0];
+    if (in_hold(w, post->model, 0, r))
+        *carried = w->ranks[r].version[post->model][0];
+    if (*carried < 0)
+        w->wrong = "weights come from nowhere";
+    if (in_hold(w, post->model, post->hold, r))
+        w->ranks[r].version[post->model][post->hold] = *carried;
+}
+
 static void
 tell(world *w, rlf_report what)
 {
@@ -308,6 +372,8 @@ compute(world *w, int r, const rlf_post *post, const rlf_share *share)
         w->ranks[r].have[post->instance][row] = true;
     }
     const rlf_node *node = node_of(w, post->instance);
+    if (node->class == &update)
+        w->ranks[r].version[node->receiver][0]++;
     if (share->reports)
         tell(w, (rlf_report){.kind = RLF_REPORT_DONE,
                              .rank = r,
@@ -326,7 +392,9 @@ open_for(world *w, int r, const rlf_post *post, const rlf_share *share)
                            .instance = post->instance,
                            .share = share,
                            .active = true,
-                           .leader = -1};
+                           .leader = -1,
+                           .version =
+                               version_at(w, r, node_of(w, post->instance))};
     for (int i = 0; i < post->n_shares; i++)
         if (post->shares[i].rows == share->rows) {
             g->size++;
@@ -334,6 +402,16 @@ open_for(world *w, int r, const rlf_post *post, const rlf_share *share)
                 g->leader = post->shares[i].rank;
         }
     w->ranks[r].header.count = w->ranks[r].read = 0;
+}
+
+/* Is the rank at the post, or past it? */
+static bool
+has_come(const world *w, int r, const rlf_post *post)
+{
+    bool come = w->ranks[r].now == post;
+    for (size_t k = 0; k < w->ranks[r].taken; k++)
+        come |= w->ranks[r].mail.data[k] == post;
+    return come;
 }
 
 /* Can the post at which rank r stands be finished? Collective ones need all
@@ -358,6 +436,11 @@ can_finish(const world *w, int r)
         }
         return true;
     }
+    if (post->kind == RLF_POST_WEIGHTS && takes_part(w, post, r)) {
+        for (int s = 0; s < w->plan->ranks; s++)
+            if (takes_part(w, post, s) && !has_come(w, s, post))
+                return false;
+    }
     if (post->kind == RLF_POST_RUN && share_of(post, r) &&
         node_of(w, post->instance)->class == &update) {
         for (int i = 0; i < post->n_shares; i++) {
@@ -378,6 +461,8 @@ finish(world *w, int r)
     rank *me = &w->ranks[r];
     const rlf_post *post = me->now;
     const rlf_share *share = share_of(post, r);
+    if (post->kind == RLF_POST_WEIGHTS && takes_part(w, post, r))
+        move_weights(w, r, post);
     me->now = NULL;
     if (post->kind == RLF_POST_END) {
         tell(w, (rlf_report){.kind = RLF_REPORT_DONE, .rank = r, .n = post->n});
@@ -404,6 +489,7 @@ finish(world *w, int r)
         }
     } else if (share) {
         check_inputs(w, r, post, share);
+        check_weights(w, r, post);
         if (node_of(w, post->instance)->class->sampled)
             open_for(w, r, post, share);
         else
@@ -419,6 +505,8 @@ quantum(world *w, int r)
     open_generation *g = &me->generation;
     me->in_quantum = false;
     g->quanta++;
+    if (version_at(w, r, node_of(w, g->instance)) != g->version)
+        w->wrong = "weights change while a generation reads them";
     if (g->told < g->share->n_rows &&
         (uint32_t)g->quanta * g->share->n_rows > g->told * QUANTA) {
         uint32_t row = g->share->rows[g->told++];
@@ -540,6 +628,13 @@ post_some(world *w)
             w->wrong = "more instances than the model has room for";
             return;
         }
+        if (post->n >= MOST_POSTS) {
+            w->wrong = "more posts than the model has room for";
+            return;
+        }
+        if (post->kind == RLF_POST_RUN &&
+            node_of(w, post->instance)->class == &update)
+            w->updates[w->n_updates++] = post->n;
         for (int r = 0; r < w->plan->ranks; r++)
             if (is_for(w, post, r))
                 RLF_PUSH(&w->ranks[r].mail, post);
@@ -564,6 +659,7 @@ trial(const program *p, uint64_t seed, bool rule)
         w->owner[i] = i / EACH;
         w->iota[i] = i;
     }
+    memset(w->carried, 0xff, sizeof w->carried); /* -1 */
     rlf_control_begin(w->control);
     int idle = 0;
     while (!rlf_control_ended(w->control) && !w->wrong && idle < 400) {

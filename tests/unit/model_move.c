@@ -1,0 +1,197 @@
+/* A weight edge carried out by thread ranks, over random models, layouts, ranks
+ * and topologies: what arrives is what files would have given, and each rank
+ * sends the bytes that the plan says, no more and no less. What a rank holds by
+ * engine/layout and by the model's own table must agree for that. */
+#include <pthread.h>
+
+#include "engine/comm/comm.h"
+#include "engine/plan/realloc.h"
+#include "nodes/model/move.h"
+#include "tests/unit/model.h"
+
+enum { RANKS = 8, TRIALS = 60 };
+
+typedef struct task {
+    rlf_model_config config;
+    rlf_model_options options;
+    rlf_layout from, to;
+    int from_ranks[RANKS], to_ranks[RANKS];
+    rlf_shapes shapes;
+    rlf_weight_edge edge;
+} task;
+
+typedef struct rank {
+    const task *task;
+    rlf_comm *comm;
+    int rank;
+    uint64_t sent;
+    int64_t differ, count;
+} rank;
+
+static uint32_t
+choose(uint64_t *seed, uint32_t low, uint32_t high)
+{
+    return low + test_random(seed) % (high - low + 1);
+}
+
+/* tp of 1, 2, 4 or 8, on neighbours that start anywhere. */
+static rlf_layout
+any_layout(uint64_t *seed, int *ranks)
+{
+    int tp = 1 << choose(seed, 0, 3), most = RANKS / tp;
+    int dp = (int)choose(seed, 1, (uint32_t)most), n = tp * dp;
+    int first = (int)choose(seed, 0, (uint32_t)(RANKS - n));
+    for (int i = 0; i < n; i++)
+        ranks[i] = first + i;
+    return (rlf_layout){
+        .ranks = ranks, .n_ranks = n, .tp = tp, .pp = 1, .dp = dp};
+}
+
+static void
+make_task(task *k, uint64_t seed, rlf_arena *arena, rlf_realloc_job *job,
+          rlf_realloc_plan *plan)
+{
+    rlf_err err = RLF_ERR_NONE;
+    uint32_t kind = choose(&seed, 0, 15);
+    k->config = (rlf_model_config){.layers = (int)choose(&seed, 1, 3),
+                                   .hidden = 8 * (int)choose(&seed, 1, 6),
+                                   .heads = 8,
+                                   .kv_heads = 1 << choose(&seed, 0, 3),
+                                   .head_dim = 8,
+                                   .ffn = (int)choose(&seed, 8, 60),
+                                   .vocab = (int)choose(&seed, 8, 90),
+                                   .context = 32,
+                                   .eps = 1e-5,
+                                   .rope_theta = 10000,
+                                   .tied = kind & 1,
+                                   .qkv_bias = kind >> 1 & 1,
+                                   .qk_norm = kind >> 2 & 1,
+                                   .mlp_bias = kind >> 3 & 1,
+                                   .bos = -1};
+    k->options = (rlf_model_options){.head = RLF_HEAD_BOTH,
+                                     .shards = 1 << choose(&seed, 0, 3)};
+    k->from = any_layout(&seed, k->from_ranks);
+    k->to = any_layout(&seed, k->to_ranks);
+    if (choose(&seed, 0, 2) == 0 &&
+        rlf_layout_regroup(&k->from, 1 << choose(&seed, 0, 2), 1, &err,
+                           &k->to) < 0)
+        k->to = k->from;
+    const rlf_model *outline;
+    if (rlf_model_outline(&k->config, &k->options, arena, &err, &outline) < 0)
+        bail("%s", err.sentence);
+    k->shapes = rlf_move_shapes(outline->table, arena);
+    *job = (rlf_realloc_job){.shapes = &k->shapes,
+                             .from = &k->from,
+                             .to = &k->to,
+                             .element = sizeof(float),
+                             .inside = {1e-6, 1e10},
+                             .across = {1e-5, 1e9},
+                             .topology = (rlf_topology)choose(&seed, 0, 3)};
+    if (rlf_realloc_make(job, arena, &err, plan) < 0)
+        bail("%s", err.sentence);
+    k->edge = (rlf_weight_edge){.sends = plan->sends,
+                                .copies = plan->copies,
+                                .n_sends = plan->n_sends,
+                                .n_copies = plan->n_copies,
+                                .rounds = plan->rounds};
+}
+
+/* This rank's part under a layout; NULL: none. */
+static rlf_model *
+part_of(test_machine *t, const rank *a, const rlf_layout *layout, bool bare,
+        rlf_group **group)
+{
+    int ranks[RANKS];
+    rlf_model_options options = a->task->options;
+    rlf_model *model;
+    int n = rlf_layout_group(layout, a->rank, RLF_AXIS_TP, ranks);
+    *group = NULL;
+    if (!n)
+        return NULL;
+    MUST(t, rlf_group_new(a->comm, ranks, n, group, &t->err));
+    options.group = *group;
+    options.bare = bare;
+    MUST(t, rlf_model_new(t->queue, rlf_kernels_cpu(), &a->task->config,
+                          &options, &t->err, &model));
+    return model;
+}
+
+static void *
+run_rank(void *arg)
+{
+    rank *a = arg;
+    const task *k = a->task;
+    rlf_group *groups[3];
+    test_machine t;
+    test_machine_open(&t, 1);
+    rlf_model *from = part_of(&t, a, &k->from, false, &groups[0]);
+    rlf_model *to = part_of(&t, a, &k->to, a->rank & 1, &groups[1]);
+    rlf_model *want = part_of(&t, a, &k->to, true, &groups[2]);
+    if (from)
+        MUST(&t, rlf_weights_init(from, 7, &t.err));
+    MUST(&t, rlf_move_weights(from, to, &k->edge, rlf_group_world(a->comm),
+                              &t.err, &a->sent));
+    if (want) {
+        MUST(&t, rlf_weights_init(want, 7, &t.err));
+        a->count = want->table->count;
+        for (int64_t i = 0; i < a->count; i++)
+            a->differ += memcmp(to->weights + i, want->weights + i,
+                                sizeof *to->weights) != 0;
+        a->differ += to->version != 1;
+    }
+    rlf_model_free(from);
+    rlf_model_free(to);
+    rlf_model_free(want);
+    for (int i = 0; i < 3; i++)
+        rlf_group_free(groups[i]);
+    test_machine_close(&t);
+    return NULL;
+}
+
+static void
+run(uint64_t seed)
+{
+    task k;
+    rlf_realloc_job job;
+    rlf_realloc_plan plan;
+    rank ranks[RANKS] = {{0}};
+    pthread_t thread[RANKS];
+    rlf_err err = RLF_ERR_NONE;
+    rlf_comm_world *world = NULL;
+    rlf_comm_options options = {.n_ranks = RANKS, .limit = 60};
+    rlf_arena *arena = rlf_arena_new();
+    make_task(&k, seed, arena, &job, &plan);
+    if (rlf_comm_world_new(&options, &world, &err) < 0)
+        bail("%s", err.sentence);
+    for (int i = 0; i < RANKS; i++) {
+        ranks[i] = (rank){.task = &k, .comm = rlf_comm_of(world, i), .rank = i};
+        if (pthread_create(&thread[i], NULL, run_rank, &ranks[i]) != 0)
+            bail("no thread");
+    }
+    int64_t differ = 0, count = 0, bytes = 0, sent = 0;
+    for (int i = 0; i < RANKS; i++) {
+        rlf_realloc_load load;
+        pthread_join(thread[i], NULL);
+        rlf_realloc_measure(&job, &plan, i, &load);
+        differ += ranks[i].differ;
+        count += ranks[i].count;
+        bytes += load.sent;
+        sent += llabs((long long)ranks[i].sent - load.sent);
+    }
+    if (!ok(count && !differ && !sent, "trial %d: %lld floats, %lld bytes sent",
+            (int)seed, (long long)count, (long long)bytes))
+        note("%lld floats differ, %lld bytes off; tp %d of %d ranks to tp %d "
+             "of %d",
+             (long long)differ, (long long)sent, k.from.tp, k.from.n_ranks,
+             k.to.tp, k.to.n_ranks);
+    rlf_comm_world_free(world);
+    rlf_arena_free(arena);
+}
+
+int
+main(void)
+{
+    for (uint64_t i = 0; i < TRIALS; i++)
+        run(i);
+    return done();
+}
