@@ -1,6 +1,9 @@
 /* What `rlflow check` promises about memory: device blocks exactly as printed,
  * all of them before the first step; resident size at most what is printed and
  * 64 MB. */
+#define _GNU_SOURCE /* mkstemp */
+#include <unistd.h>
+
 #include "engine/api/session.h"
 #include "tests/tap.h"
 
@@ -16,6 +19,53 @@ resident_peak(void)
     if (file)
         fclose(file);
     return kb * 1024;
+}
+
+/* The same for the first of four ranks, in whose memory models lie in several
+ * layouts, bare ones too. */
+static void
+check_many(const char *path)
+{
+    char plan[] = "/tmp/rlflow-memory-XXXXXX";
+    static const char place[] = "place {\n"
+                                "actor.update on 0..3 (tp: 2)\n"
+                                "actor.generate on 0..3 (tp: 1)\n"
+                                "ref on 0..1 (tp: 2)\n"
+                                "critic.update on 0, 2\n"
+                                "critic.value on 1..3\n"
+                                "average on 0..1 (tp: 1)\n"
+                                "}\n";
+    int file = mkstemp(plan);
+    if (file < 0 || write(file, place, sizeof place - 1) < 0)
+        bail("cannot write %s", plan);
+    close(file);
+    rlf_session *s = rlf_session_open(path);
+    rlf_session_set(s, "--steps", "3");
+    rlf_session_set(s, "--ranks", "4");
+    rlf_session_set(s, "--plan", plan);
+    if (rlf_session_ready(s) != RLF_RESULT_OK)
+        bail("%s", rlf_session_message(s));
+    unlink(plan);
+    rlf_memory memory = {.arena = s->arena};
+    rlf_run_memory(s->run, &memory);
+    uint64_t device = 0, own = 0;
+    for (size_t i = 0; i < memory.rows.count; i++) {
+        const rlf_memory_row *row = &memory.rows.data[i];
+        device += row->device;
+        if (!strcmp(row->owner, "actor") &&
+            !strcmp(row->purpose, "weights for generate"))
+            own += row->device;
+    }
+    ok(own > 0, "weights for generate are a line of their own");
+    is_int((int64_t)rlf_run_device_bytes(s->run), (int64_t)device,
+           "rank 0 of 4 holds what is printed");
+    rlf_result result;
+    while ((result = rlf_session_step(s)) == RLF_RESULT_OK)
+        continue;
+    is_int(result, RLF_RESULT_END, "three steps on 4 ranks");
+    is_int((int64_t)rlf_run_device_bytes(s->run), (int64_t)device,
+           "and after the last one too");
+    rlf_session_close(s);
 }
 
 int
@@ -53,5 +103,6 @@ main(void)
         note("peak %llu, printed %llu", (unsigned long long)peak,
              (unsigned long long)(device + host));
     rlf_session_close(s);
+    check_many(path);
     return done();
 }
