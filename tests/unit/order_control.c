@@ -73,7 +73,8 @@ node(program *p, const rlf_node_class *class, int region, rlf_granularity grain,
                   .n_inputs = n_in,
                   .n_outputs = 1};
     n.inputs = RLF_NEW_ARRAY(p->arena, int, 4);
-    memcpy(n.inputs, in, sizeof(int) * (size_t)n_in);
+    if (n_in)
+        memcpy(n.inputs, in, sizeof(int) * (size_t)n_in);
     n.outputs = RLF_NEW_ARRAY(p->arena, int, 1);
     n.outputs[0] = out;
     if (model >= 0) {
