@@ -3,6 +3,7 @@ nobase_dist_pkgdata_DATA += \
 	%D%/arith_seq.rlf \
 	%D%/curriculum.rlf \
 	%D%/dapo.rlf \
+	%D%/distill.rlf \
 	%D%/grpo.rlf \
 	%D%/ppo.rlf \
 	%D%/reinforce_pp.rlf \

@@ -39,7 +39,8 @@ libgrammar_la_SOURCES = \
 	%D%/syntax.h \
 	%D%/term.c \
 	%D%/token.h \
-	%D%/update.c
+	%D%/update.c \
+	%D%/words.c
 libgrammar_la_LIBADD = libsyntax.la
 libsyntax_la_SOURCES = %D%/parser.y %D%/lexer.l
 libsyntax_la_CFLAGS = $(GENERATED_CFLAGS)

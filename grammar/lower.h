@@ -28,13 +28,42 @@ typedef struct rlf_lower_part {
 typedef struct rlf_lower {
     rlf_sema *s;
     bool *needed;   /* per term: not only by metrics */
-    bool *demanded; /* per term: it is computed on its own */
+    bool *demanded; /* per term: it is computed on its own, */
+    int *placed;    /* before the item at this place of its region */
     int *piece_of;  /* per set: the loop that makes it */
     rlf_lower_part *parts;
     uint32_t *item_site, *term_site; /* per item; per term UNIFORM */
     bool looking;                    /* the item in hand */
     uint32_t programs;               /* how many expression nodes there are */
 } rlf_lower;
+
+/* ---- words.c: what is reduced over vocab ---- */
+
+/* Is the term such a reduction, from values per word to tokens? */
+bool rlf_words_is_result(const rlf_sema *s, int term);
+/* Is the term computed along with such a reduction that it is part of: a value
+ * per word, or made, token by token, of what was reduced? */
+bool rlf_words_holds(const rlf_sema *s, int term);
+/* Call fn for each column that the reduction is made of, and for each
+ * logprobs(...). */
+typedef void rlf_words_leaf_fn(void *ctx, int term);
+void rlf_words_leaves(rlf_sema *s, int result, rlf_words_leaf_fn *fn,
+                      void *ctx);
+/* The node that computes these reductions, whose values are at the same tokens;
+ * its columns are there already. */
+void rlf_words_emit(rlf_lower *l, int part, const int *terms, size_t n,
+                    bool looking);
+/* Those of a loss, derived. Appends to the node's inputs, and to its reads. */
+typedef struct rlf_words_leaf {
+    int term, input; /* and its input of the loss's program */
+} rlf_words_leaf;
+void rlf_words_loss(rlf_lower *l, const rlf_update *u,
+                    const rlf_words_leaf *leaves, size_t n, rlf_node *node,
+                    rlf_loss *loss);
+/* The set, made already, that has this domain; -1: none. */
+int rlf_lower_set_with(const rlf_sema *s, int domain);
+
+/* ---- program.c ---- */
 
 /* Expression nodes for these terms, in region `part`. */
 void rlf_lower_programs(rlf_lower *l, int part, const int *terms, size_t n,

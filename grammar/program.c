@@ -33,7 +33,7 @@ add_leaf(maker *m, int term)
     rlf_expr_input in = {.name = t->name ? t->name : "it",
                          .domain = t->domain,
                          .text = t->text,
-                         .live = t->kind == RLF_TERM_LIVE};
+                         .live = t->touches};
     int input = rlf_expr_add_input(m->expr, in);
     RLF_PUSH_IN(m->l->s->arena, &m->leaves, term);
     return rlf_expr_input_op(m->expr, input, t->span);
@@ -95,7 +95,9 @@ build(maker *m, int term)
     else if (t->kind == RLF_TERM_CONST)
         op = rlf_expr_constant(m->expr, t->value, t->span);
     else
-        op = is_leaf(t) ? add_leaf(m, term) : build_op(m, term, t);
+        op = is_leaf(t) || rlf_words_is_result(m->l->s, term)
+                 ? add_leaf(m, term)
+                 : build_op(m, term, t);
     m->op[term] = op;
     return op;
 }
@@ -123,8 +125,8 @@ enter_set(const rlf_sema *s, int set, bool *there)
 }
 
 /* A set that is made already and has the domain. */
-static int
-set_with(const rlf_sema *s, int domain)
+int
+rlf_lower_set_with(const rlf_sema *s, int domain)
 {
     for (size_t i = 0; i < s->graph->sets.count; i++) {
         const rlf_set *d = &s->graph->sets.data[i];
@@ -147,7 +149,7 @@ add_spaces(const rlf_sema *s, const rlf_expr *expr, bool *there, ints *inputs)
         int domain = expr->ops.data[i].domain;
         if (domain <= 0 || there[domain])
             continue;
-        int set = set_with(s, domain);
+        int set = rlf_lower_set_with(s, domain);
         RLF_ASSERT(set >= 0);
         RLF_PUSH_IN(s->arena, inputs, s->makers.data[set].value_index);
         enter_set(s, set, there);
@@ -222,6 +224,7 @@ grain_of(const rlf_expr *expr, int output_domain)
 
 typedef struct bucket {
     grain grain;
+    int words; /* the tokens at which these are reduced over vocab; or -1 */
     ints terms;
 } bucket;
 
@@ -249,6 +252,10 @@ latest_part(const rlf_lower *l, const int *in, int term)
 static grain
 grain_of_term(rlf_lower *l, int term)
 {
+    if (rlf_words_is_result(l->s, term))
+        return (grain){RLF_GRAIN_SAMPLE,
+                       rlf_domain_rows(&l->s->graph->domains,
+                                       l->s->terms.data[term].domain)};
     maker m = maker_new(l);
     build(&m, term);
     return grain_of(m.expr, l->s->terms.data[term].domain);
@@ -327,19 +334,28 @@ rlf_lower_programs(rlf_lower *l, int part, const int *terms, size_t n,
     for (size_t i = 0; i < n; i++) {
         grain g = grain_of_term(l, order[i]);
         int from = latest_part(l, in, order[i]), at = from < 0 ? 0 : from;
+        int words = rlf_words_is_result(s, order[i])
+                        ? s->terms.data[order[i]].domain
+                        : -1;
         while ((size_t)at < list.count &&
-               (list.data[at].grain.grain != g.grain ||
+               (list.data[at].words != words ||
+                list.data[at].grain.grain != g.grain ||
                 list.data[at].grain.rows != g.rows))
             at++;
         if ((size_t)at == list.count) {
-            bucket fresh = {.grain = g};
+            bucket fresh = {.grain = g, .words = words};
             RLF_PUSH_IN(s->arena, &list, fresh);
         }
         in[order[i]] = at;
         RLF_PUSH_IN(s->arena, &list.data[at].terms, order[i]);
     }
-    for (size_t i = 0; i < list.count; i++)
-        emit(l, part, &list.data[i], looking);
+    for (size_t i = 0; i < list.count; i++) {
+        const bucket *b = &list.data[i];
+        if (b->words < 0)
+            emit(l, part, b, looking);
+        else
+            rlf_words_emit(l, part, b->terms.data, b->terms.count, looking);
+    }
 }
 
 const rlf_expr *
@@ -370,7 +386,7 @@ loss_inputs(rlf_lower *l, const maker *m, const rlf_update *u, rlf_node *node,
         const rlf_term *t = &s->terms.data[m->leaves.data[i]];
         enter(&s->graph->domains, t->domain, there);
         loss->constant_input[i] = -1;
-        if (t->kind == RLF_TERM_LIVE)
+        if (t->touches)
             continue;
         loss->constant_input[i] = (int)inputs.count;
         RLF_PUSH_IN(s->arena, &inputs, t->value_index);
@@ -414,8 +430,12 @@ rlf_lower_loss(rlf_lower *l, const rlf_item *item, rlf_node *node)
     loss->reach = d->reach;
     loss_inputs(l, &m, u, node, loss);
     loss->calls = RLF_NEW_ARRAY(s->arena, rlf_live_call, u->calls.count);
+    RLF_VEC(rlf_words_leaf) words = {0};
     for (size_t i = 0; i < m.leaves.count; i++) {
         const rlf_term *t = &s->terms.data[m.leaves.data[i]];
+        if (t->touches && t->kind != RLF_TERM_LIVE)
+            RLF_PUSH_IN(s->arena, &words,
+                        (rlf_words_leaf){m.leaves.data[i], (int)i});
         if (t->kind != RLF_TERM_LIVE)
             continue;
         const rlf_update_call *call = &u->calls.data[t->port];
@@ -426,5 +446,11 @@ rlf_lower_loss(rlf_lower *l, const rlf_item *item, rlf_node *node)
             .gradient = d->output_of_input[i],
         };
     }
+    if (words.count)
+        rlf_words_loss(l, u, words.data, words.count, node, loss);
+    for (int i = 0; i < loss->n_words; i++)
+        for (size_t k = 0; k < loss->words[i].program->outputs.count; k++)
+            loss->words[i].derivative[k] =
+                d->output_of_input[loss->words[i].result[k]];
     node->loss = loss;
 }

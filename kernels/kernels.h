@@ -432,6 +432,8 @@ typedef struct rlf_head_logprob_args {
     const int32_t *targets;    /* [m]; negative: no target, logprob 0 */
     float *logprob;            /* [m] = */
     float *entropy;            /* [m] = of the whole distribution; or NULL */
+    float *words;              /* [m, v] = logprobs of all tokens, for few rows;
+                                  or NULL. Not with `share`. */
     void *work;
     size_t work_bytes;
 } rlf_head_logprob_args;
@@ -445,10 +447,19 @@ typedef rlf_status rlf_head_tile_fn(void *ctx, rlf_queue *queue, int64_t first,
                                     const float *entropy, float *dlogprob,
                                     float *dentropy, rlf_err *err);
 
+/* The same for losses that look at whole distributions: words[n, v] holds the
+ * logprobs of all tokens, and becomes the derivatives of the loss by them. */
+typedef rlf_status rlf_head_words_fn(void *ctx, rlf_queue *queue, int64_t first,
+                                     int64_t n, const float *logprob,
+                                     float *words, float *dlogprob,
+                                     rlf_err *err);
+
 /* As head_logprob, then per tile the callback, then in the same pass
  *   dz_j = (dlogprob ([j = t] - p_j) - dentropy p_j (log p_j + H)) / T
  *   dx[m, d] = dz w (over the vocabulary in order)
  *   dw[v, d] += dz^T x (in row order)
+ * or, with a callback on words, d_j the derivative by the logprob of j,
+ *   dz_j = (d_j + dlogprob [j = t] - p_j (dlogprob + sum over i of d_i)) / T.
  * The callback may be NULL: then the derivatives are given ready-made in
  * `dlogprob` (and `dentropy`), for losses that are not pointwise.
  * dw NULL: not wanted (a frozen head). A row without target has dlogprob
@@ -457,6 +468,8 @@ typedef struct rlf_head_loss_args {
     rlf_head_logprob_args forward; /* logprob may be NULL: not wanted */
     const void *packed_back;       /* head weight, BACKWARD, in one */
     rlf_head_tile_fn *loss;
+    rlf_head_words_fn *words_loss; /* instead, with work for 32 rows at least;
+                                      not with `share` or entropy */
     void *loss_ctx;
     bool with_entropy;     /* the callback reads entropy, sets dentropy */
     const float *dlogprob; /* [m], when loss is NULL */

@@ -37,7 +37,8 @@ libnodes_la_SOURCES = \
 	%D%/table.c %D%/table.h \
 	%D%/update.c \
 	%D%/view.c \
-	%D%/where.c
+	%D%/where.c \
+	%D%/words.c %D%/words.h
 
 check_PROGRAMS += tests/unit/nodes_draw
 tests_unit_nodes_draw_LDADD = $(NODES_LIBS)

@@ -1,9 +1,8 @@
 /* `m.logprobs(s)`: the log-probability of every word of the vocabulary at every
- * response token. It never leaves the head's kernels; the expressions that
- * reduce it there cannot run yet. */
+ * response token. Nothing is computed or stored here: what reduces it
+ * (words.c, update.c) reads the model and the set off this node. */
 #include "engine/base/vec.h"
-#include "engine/graph/class.h"
-#include "nodes/model.h"
+#include "nodes/sequences.h"
 
 static const rlf_formal formals[] = {
     {.name = "set",
@@ -11,6 +10,22 @@ static const rlf_formal formals[] = {
      .required = true,
      .doc = "its responses are read"},
 };
+
+static void
+infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
+{
+    rlf_model_check_head(graph, node, false, diags);
+    rlf_model_check_tokens(graph, node, diags);
+}
+
+/* A column without numbers. */
+static rlf_status
+open(rlf_call *call, rlf_err *err)
+{
+    (void)err;
+    call->out[0].column = (rlf_column){.space = call->in[0].rows->tokens};
+    return RLF_OK;
+}
 
 const rlf_node_class rlf_node_logprobs = {
     .name = "logprobs",
@@ -24,13 +39,11 @@ const rlf_node_class rlf_node_logprobs = {
     .live = true,
     .needs_tokens = true,
     .granularity = RLF_GRAIN_SAMPLE,
-    .unsupported =
-        "one value for each word of the vocabulary cannot be computed yet",
-    .infer = rlf_model_check_tokens,
+    .infer = infer,
     .cost = rlf_class_no_cost,
     .init = rlf_class_no_init,
     .fini = rlf_class_no_fini,
-    .open = rlf_class_unsupported,
-    .step = rlf_class_unsupported,
+    .open = open,
+    .step = rlf_class_no_step,
     .trainable = &rlf_trainable_none,
 };

@@ -11,16 +11,19 @@ typedef enum rlf_reading {
     RLF_READ_LOGPROB, /* per response token */
     RLF_READ_VALUE,   /* per response token, before it */
     RLF_READ_SCORE,   /* per sample, after its last token */
+    RLF_READ_WORDS,   /* per word at a response token */
 } rlf_reading;
 
-extern const rlf_node_class rlf_node_logprob, rlf_node_value, rlf_node_score;
+extern const rlf_node_class rlf_node_logprob, rlf_node_logprobs, rlf_node_value,
+    rlf_node_score;
 
 static inline rlf_reading
 rlf_reading_of(const rlf_node_class *class)
 {
-    return class == &rlf_node_logprob ? RLF_READ_LOGPROB
-           : class == &rlf_node_value ? RLF_READ_VALUE
-                                      : RLF_READ_SCORE;
+    return class == &rlf_node_logprob    ? RLF_READ_LOGPROB
+           : class == &rlf_node_logprobs ? RLF_READ_WORDS
+           : class == &rlf_node_value    ? RLF_READ_VALUE
+                                         : RLF_READ_SCORE;
 }
 
 /* The samples `which` (n of them; NULL: all) of the set, prompt and response in

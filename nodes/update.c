@@ -22,7 +22,7 @@
 #include "nodes/model/optimizer.h"
 #include "nodes/model/transformer.h"
 #include "nodes/model/work.h"
-#include "nodes/sequences.h"
+#include "nodes/words.h"
 
 /* Named as those of the constructor adamw (model.c), which hold the bounds. */
 static const rlf_formal formals[] = {
@@ -48,6 +48,7 @@ typedef struct group {
     int set_input; /* of the node */
     bool last;     /* scores, after the last token; else per token */
     bool logprob, scalar;
+    rlf_words_tile *words; /* or NULL */
     rlf_rows *rows;
     rlf_lanes lanes;
     /* This rank's samples: */
@@ -85,6 +86,7 @@ typedef struct update {
 typedef struct state {
     rlf_arena *arena;
     const rlf_expr_plan *plan;
+    rlf_words_plan *words; /* one for each of the loss's */
     update *update;
 } state;
 
@@ -104,8 +106,12 @@ init(const rlf_env *env, const rlf_node *node, rlf_err *err, void **out)
     (void)env;
     state *s = rlf_calloc(1, sizeof *s);
     s->arena = rlf_arena_new();
+    s->words = RLF_NEW_ARRAY(s->arena, rlf_words_plan, node->loss->n_words);
     rlf_status status =
         rlf_expr_plan_new(node->loss->program, s->arena, err, &s->plan);
+    for (int i = 0; i < node->loss->n_words && status >= 0; i++)
+        status = rlf_words_plan_new(&node->loss->words[i], s->arena, err,
+                                    &s->words[i]);
     if (status < 0) {
         fini(s);
         s = NULL;
@@ -177,14 +183,31 @@ make_groups(update *u, rlf_err *err)
             g->rows = u->call->in[live->set_input].rows;
             RLF_TRY(take_samples(u, g, reading, err));
         }
+        bool lm = reading == RLF_READ_LOGPROB || reading == RLF_READ_WORDS;
         g->logprob |= reading == RLF_READ_LOGPROB;
-        g->scalar |= reading != RLF_READ_LOGPROB;
-        int head = reading == RLF_READ_LOGPROB ? RLF_HEAD_LM : RLF_HEAD_SCALAR;
+        g->scalar |= !lm;
+        int head = lm ? RLF_HEAD_LM : RLF_HEAD_SCALAR;
         if (!((int)u->model->table->head & head))
             return rlf_fail(err, RLF_USER,
                             "model '%s' has no head for %s: see head: of its "
                             "declaration",
                             u->object->name, live->class->name);
+    }
+    return RLF_OK;
+}
+
+/* What is reduced over vocab at the tokens of each group. */
+static rlf_status
+open_words(update *u, rlf_err *err)
+{
+    state *s = u->call->state;
+    for (int i = 0; i < u->call->node->loss->n_words; i++) {
+        rlf_words_plan *plan = &s->words[i];
+        for (uint32_t k = 0; k < u->n_groups; k++) {
+            group *g = &u->groups[k];
+            if (!g->last && g->set_input == plan->words->set_input)
+                RLF_TRY(rlf_words_tile_open(plan, u->call, err, &g->words));
+        }
     }
     return RLF_OK;
 }
@@ -200,6 +223,9 @@ cut_micros(update *u, rlf_err *err)
         for (uint32_t i = g->lanes.first[lane]; i < end;) {
             uint32_t fit;
             RLF_TRY(rlf_pass_fit(u->pass, g->seqs + i, end - i, err, &fit));
+            if (g->words)
+                RLF_TRY(
+                    rlf_words_fit(g->words, g->seqs + i, end - i, err, &fit));
             RLF_PUSH_IN(u->call->env->pool, &u->micros,
                         (micro){lane, k, i, fit});
             i += fit;
@@ -289,7 +315,7 @@ put_live(update *u, int64_t first, int64_t n)
     const rlf_loss *loss = u->call->node->loss;
     for (int i = 0; i < loss->n_calls; i++) {
         const rlf_live_call *live = &loss->calls[i];
-        if (!in_group(u, g, live))
+        if (live->input < 0 || !in_group(u, g, live))
             continue;
         bool logprob = rlf_reading_of(live->class) == RLF_READ_LOGPROB;
         const float *from = logprob ? u->logprob : u->scalar;
@@ -300,14 +326,15 @@ put_live(update *u, int64_t first, int64_t n)
     }
 }
 
+/* `name`: of what the derivative is by. */
 static rlf_status
-fail_row(const update *u, const rlf_live_call *live, cursor c, double value,
+fail_row(const update *u, const char *name, cursor c, double value,
          double derivative, rlf_err *err)
 {
     const group *g = &u->groups[u->now->group];
     rlf_fail(err, RLF_USER,
              "the loss's derivative by %s.%s is %g for token %u of %s",
-             u->object->name, live->class->name, derivative, c.token + 1,
+             u->object->name, name, derivative, c.token + 1,
              rlf_rows_name(u->call->env, g->rows, g->row[c.seq],
                            u->call->env->pool));
     rlf_err_hint(err,
@@ -347,6 +374,8 @@ fail_loss(const update *u, double loss, rlf_err *err)
              isnan(loss) ? "not a number" : "infinite");
     for (int i = 0; i < l->n_calls; i++) {
         const rlf_live_call *live = &l->calls[i];
+        if (live->input < 0)
+            continue;
         const rlf_rows *rows = u->call->in[live->set_input].rows;
         uint32_t row = first_odd(&u->inputs[live->input]);
         if (row == rows->samples->count)
@@ -372,7 +401,7 @@ get_gradient(update *u, int64_t first, int64_t n, rlf_err *err)
     memset(u->d_scalar + first, 0, (size_t)n * sizeof *u->d_scalar);
     for (int i = 0; i < loss->n_calls; i++) {
         const rlf_live_call *live = &loss->calls[i];
-        if (!in_group(u, g, live))
+        if (live->input < 0 || !in_group(u, g, live))
             continue;
         bool logprob = rlf_reading_of(live->class) == RLF_READ_LOGPROB;
         float *to = logprob ? u->d_logprob : u->d_scalar;
@@ -382,8 +411,9 @@ get_gradient(update *u, int64_t first, int64_t n, rlf_err *err)
             uint64_t at = cursor_place(g, c);
             to[k] += (float)from[at];
             if (!isfinite(to[k]))
-                return fail_row(u, live, c, u->inputs[live->input].number[at],
-                                from[at], err);
+                return fail_row(u, live->class->name, c,
+                                u->inputs[live->input].number[at], from[at],
+                                err);
         }
     }
     return RLF_OK;
@@ -410,6 +440,68 @@ run_program(update *u, int64_t first, int64_t n, rlf_err *err)
                              err);
 }
 
+/* ---- values over vocab ---- */
+
+/* The columns of the tile for rows first..first+n-1 of the micro-batch. */
+static void
+place_words(const update *u, int64_t first, int64_t n)
+{
+    const group *g = &u->groups[u->now->group];
+    cursor c = cursor_at(u, first);
+    for (int64_t k = 0; k < n; k++, cursor_next(g, &c)) {
+        rlf_words_place(g->words, k, g->row[c.seq], c.token);
+        g->words->place[k] = cursor_place(g, c);
+    }
+}
+
+/* Compute what the tile reduces to, into the live columns. */
+static rlf_status
+put_words(update *u, int64_t n, rlf_err *err)
+{
+    const rlf_words_tile *t = u->groups[u->now->group].words;
+    const rlf_words *w = t->plan->words;
+    RLF_TRY(rlf_words_results(t, n, err));
+    for (size_t i = 0; i < w->program->outputs.count; i++)
+        for (int64_t k = 0; k < n; k++)
+            u->inputs[w->result[i]].number[t->place[k]] = t->result[i][k];
+    return RLF_OK;
+}
+
+/* From the loss's derivatives, in columns, to those by all words of the tile's
+ * rows, [n, v]. */
+static rlf_status
+get_words(update *u, int64_t first, int64_t n, float *words, rlf_err *err)
+{
+    const rlf_words_tile *t = u->groups[u->now->group].words;
+    const rlf_words *w = t->plan->words;
+    for (size_t i = 0; i < w->program->outputs.count; i++)
+        for (int64_t k = 0; k < n; k++)
+            t->derivative[i][k] =
+                u->outputs[w->derivative[i]].number[t->place[k]];
+    RLF_TRY(rlf_words_slopes(t, n, err));
+    for (int64_t k = 0; k < n * t->v; k++) {
+        words[k] = (float)t->slope[k];
+        if (!isfinite(words[k]))
+            return fail_row(u, "logprobs", cursor_at(u, first + k / t->v),
+                            t->input[0][k], t->slope[k], err);
+    }
+    return RLF_OK;
+}
+
+/* Of all rows of the micro-batch, before the heads' gradients. */
+static rlf_status
+read_words(update *u, rlf_err *err)
+{
+    rlf_words_tile *t = u->groups[u->now->group].words;
+    for (int64_t i = 0; t && i < u->pass->n_rows; i += t->rows) {
+        int64_t left = u->pass->n_rows - i, n = left < t->rows ? left : t->rows;
+        place_words(u, i, n);
+        RLF_TRY(rlf_words_load(t, i, n, NULL, u->model, u->pass, err));
+        RLF_TRY(put_words(u, n, err));
+    }
+    return RLF_OK;
+}
+
 /* ---- micro-batches ---- */
 
 static rlf_status
@@ -429,6 +521,9 @@ run_trunk(update *u, const micro *m, rlf_err *err)
     u->now = m;
     RLF_TRY(rlf_pass_load(u->pass, g->seqs + m->first, m->count, m->first,
                           g->last ? RLF_ROWS_LAST : RLF_ROWS_TOKENS, err));
+    if (g->words)
+        RLF_TRY(rlf_words_forward(g->words, g->seqs + m->first, m->count,
+                                  m->first, err));
     return rlf_transformer_forward(u->model, u->pass, err);
 }
 
@@ -443,14 +538,15 @@ read_heads(update *u, rlf_err *err)
         RLF_TRY(rlf_pass_read(p, p->logprob, p->n_rows, err, u->logprob));
     }
     put_live(u, 0, p->n_rows);
-    return RLF_OK;
+    return read_words(u, err);
 }
 
 /* Can the derivatives be had in the head's own tiles? */
 static bool
 in_tiles(const update *u)
 {
-    return u->reach == RLF_REACH_POINT && u->groups[u->now->group].logprob;
+    const group *g = &u->groups[u->now->group];
+    return u->reach == RLF_REACH_POINT && (g->logprob || g->words);
 }
 
 /* The live values of all samples, on every rank. */
@@ -464,7 +560,7 @@ share_live(update *u, rlf_err *err)
         const group *g = &u->groups[k];
         int n = 0;
         for (int i = 0; i < loss->n_calls; i++)
-            if (in_group(u, g, &loss->calls[i]))
+            if (loss->calls[i].input >= 0 && in_group(u, g, &loss->calls[i]))
                 columns[n++] = u->inputs[loss->calls[i].input].number;
         RLF_TRY(rlf_lanes_share(&g->lanes, g->rows, g->last, columns, n,
                                 u->call->env->pool, err));
@@ -503,6 +599,7 @@ begin(rlf_call *call, rlf_err *err, uint32_t *n_micro)
     u->object = rlf_model_at(call->env, call->node->receiver);
     u->model = rlf_model_of(call, call->node->receiver);
     RLF_TRY(make_groups(u, err));
+    RLF_TRY(open_words(u, err));
     RLF_TRY(rlf_work_pass(u->model, RLF_USE_UPDATE, err, &u->pass));
     RLF_TRY(cut_micros(u, err));
     make_columns(u);
@@ -549,6 +646,33 @@ tile_loss(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
     return rlf_pass_write(u->pass, u->d_logprob + first, n, err, dlogprob);
 }
 
+/* The same with all words; what the derivatives are had from is there already
+ * if the loss looks at more than the token. */
+static rlf_status
+tile_words(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
+           const float *logprob, float *words, float *dlogprob, rlf_err *err)
+{
+    (void)queue;
+    update *u = ctx;
+    rlf_words_tile *t = u->groups[u->now->group].words;
+    if (in_tiles(u))
+        RLF_TRY(rlf_pass_read(u->pass, logprob, n, err, u->logprob + first));
+    for (int64_t i = 0; i < n; i += t->rows) {
+        int64_t rows = n - i < t->rows ? n - i : t->rows, at = first + i;
+        float *own = words + i * t->v;
+        place_words(u, at, rows);
+        RLF_TRY(rlf_words_load(t, at, rows, own, NULL, NULL, err));
+        if (in_tiles(u)) {
+            put_live(u, at, rows);
+            RLF_TRY(put_words(u, rows, err));
+            RLF_TRY(run_program(u, at, rows, err));
+            RLF_TRY(get_gradient(u, at, rows, err));
+        }
+        RLF_TRY(get_words(u, at, rows, own, err));
+    }
+    return rlf_pass_write(u->pass, u->d_logprob + first, n, err, dlogprob);
+}
+
 /* End lanes up to this one. */
 static rlf_status
 end_lanes(update *u, uint32_t lane, rlf_err *err)
@@ -565,7 +689,9 @@ backward(rlf_call *call, uint32_t index, rlf_err *err)
     RLF_TRY(end_lanes(u, u->micros.data[index].lane, err));
     const group *g = &u->groups[u->now->group];
     rlf_pass *p = u->pass;
-    if (in_tiles(u)) {
+    if (g->words) {
+        RLF_TRY(rlf_head_words_loss(u->model, p, tile_words, u, err));
+    } else if (in_tiles(u)) {
         RLF_TRY(rlf_head_loss(u->model, p, tile_loss, u, false, err));
     } else if (g->logprob) {
         RLF_TRY(rlf_pass_write(p, u->d_logprob, p->n_rows, err, p->d_logprob));
@@ -573,7 +699,7 @@ backward(rlf_call *call, uint32_t index, rlf_err *err)
     }
     if (g->scalar) {
         RLF_TRY(rlf_pass_write(p, u->d_scalar, p->n_rows, err, p->d_scalar));
-        RLF_TRY(rlf_head_scalar_back(u->model, p, g->logprob, err));
+        RLF_TRY(rlf_head_scalar_back(u->model, p, g->logprob || g->words, err));
     }
     return rlf_transformer_backward(u->model, p, err);
 }
@@ -629,9 +755,10 @@ cost_group(const rlf_load *load, const rlf_node *node, int set, bool last,
         rlf_reading kind = rlf_reading_of(live->class);
         if (live->set_input != set || (kind == RLF_READ_SCORE) != last)
             continue;
-        columns++;
-        reading.logprob |= kind == RLF_READ_LOGPROB;
-        reading.scalar |= kind != RLF_READ_LOGPROB;
+        columns += live->input >= 0;
+        bool lm = kind == RLF_READ_LOGPROB || kind == RLF_READ_WORDS;
+        reading.logprob |= lm;
+        reading.scalar |= !lm;
     }
     if (!reading.logprob && !reading.scalar)
         return;
@@ -688,6 +815,11 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
             cost_group(load, node, i / 2, i % 2, reach, out);
     free(seen);
     rlf_counts counts = {0};
+    for (int i = 0; i < node->loss->n_words; i++) {
+        const rlf_words *words = &node->loss->words[i];
+        out->host += rlf_words_tile_bytes(load, node, words);
+        rlf_words_cost(load, node, words, &counts);
+    }
     rlf_cost_optimizer(model, &counts);
     rlf_cost_add(out, &counts);
 }

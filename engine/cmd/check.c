@@ -148,8 +148,9 @@ add_costs(rlf_session *s, int rank, bool each, double *runs)
         all.written += cost.written;
         all.sent += cost.sent;
         *runs += sizes.runs[i];
-        if (each &&
-            (rlf_place_can(node) || node->class->role == RLF_ROLE_ASSIGN))
+        bool works = rlf_place_can(node) || node->words ||
+                     node->class->role == RLF_ROLE_ASSIGN;
+        if (each && works && cost.flops + cost.read + cost.written > 0)
             put_cost(rlf_cmd_node_name(s, node), sizes.runs[i], &cost,
                      s->plan->ranks == 1);
     }

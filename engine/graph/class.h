@@ -57,6 +57,7 @@ typedef enum rlf_role {
     RLF_ROLE_HOOK,      /* hookname(args); receiver is the hook */
     RLF_ROLE_DRAW,      /* the head of a flow, or a data name outside it */
     RLF_ROLE_EXPR,      /* arithmetic; rlf_node.expr */
+    RLF_ROLE_WORDS,     /* what is reduced over vocab; rlf_node.words */
     RLF_ROLE_UPDATE,    /* update m { }; rlf_node.loss */
     RLF_ROLE_ASSIGN,    /* m := e on models */
     RLF_ROLE_STATE,     /* reading a state */

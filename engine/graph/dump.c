@@ -145,6 +145,12 @@ put_node(const rlf_graph *graph, const rlf_node *node, int depth, rlf_buf *out)
     const rlf_expr *program = node->expr   ? node->expr
                               : node->loss ? node->loss->program
                                            : NULL;
+    if (node->words)
+        put_program(node->words->program, depth, out);
+    for (int i = 0; node->loss && i < node->loss->n_words; i++) {
+        put_program(node->loss->words[i].program, depth, out);
+        rlf_buf_printf(out, "%*s|\n", 4 * depth + 4, "");
+    }
     if (program)
         put_program(program, depth, out);
     for (int i = 0; i < node->n_regions; i++) {

@@ -105,7 +105,29 @@ typedef struct rlf_live_call {
     int set_input; /* index in the node's inputs: the set it is called on */
     int input;     /* index in program->inputs of its live column */
     int gradient;  /* index in program->outputs of its derivative */
+    /* Both -1: logprobs, which only the words below read. */
 } rlf_live_call;
+
+/* What is made at each response token of values per word of the vocabulary.
+ * Those exist for a few tokens at a time, while the heads are computed; a value
+ * in the graph that one word each would have has no storage.
+ *
+ * The programs have domains of their own: rows 1 (the response tokens of the
+ * set) and their tokens 2 (the words of the vocabulary). */
+typedef struct rlf_words {
+    int set_input;           /* index in the node's inputs: the set */
+    const rlf_expr *program; /* outputs on domain 1 */
+    int *model; /* per input of the program: whose log-probabilities, on domain
+                   2; -1: a column, brought down to the tokens */
+    int *input; /* per input: the node's input that it is; -1: the live model's
+                   log-probabilities */
+    /* In a loss. */
+    const rlf_expr *slope; /* inputs: those of `program`, then the loss's
+                              derivative by each of its outputs; one output:
+                              the derivative by the live model's */
+    int *result;           /* per output: index in the loss's inputs, */
+    int *derivative;       /* and in its outputs */
+} rlf_words;
 
 typedef struct rlf_loss {
     const rlf_expr *program; /* inputs: live columns and constants */
@@ -116,6 +138,8 @@ typedef struct rlf_loss {
     int loss;    /* output: the sum of the minimize'd expressions */
     int *report; /* outputs that `report` asked for: node output ports */
     int n_reports;
+    rlf_words *words; /* n_words: live values over vocab, one a set */
+    int n_words;
     rlf_reach reach; /* POINT: gradient in the forward pass's own head tile */
 } rlf_loss;
 
@@ -145,7 +169,8 @@ typedef struct rlf_node {
      * program computes though none of its inputs is there: roll.at_last(score)
      * needs roll, x[mini] needs mini. */
     const rlf_expr *expr;
-    const rlf_loss *loss; /* class update */
+    const rlf_loss *loss;   /* class update */
+    const rlf_words *words; /* class words */
     uint32_t site; /* number of this call in the program: key of randomness;
                       does not change when metrics are added or removed */
     bool looking;  /* only feeds reports: changes no bit of what is trained */

@@ -94,6 +94,20 @@ expr_hash(hasher *h, const rlf_node *node, int port)
     return output_hash(h, node->expr, port, inputs);
 }
 
+/* One result of values per word; live calls by class and set. */
+static uint64_t
+words_hash(hasher *h, const rlf_node *node, const rlf_words *words, int port)
+{
+    size_t n = words->program->inputs.count;
+    uint64_t *inputs = RLF_NEW_ARRAY(h->graph->arena, uint64_t, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        int from = words->input[i] < 0 ? words->set_input : words->input[i];
+        uint64_t hash = add_int(RLF_HASH_INIT, words->input[i] < 0);
+        inputs[i] = add_int(hash, (int64_t)value_hash(h, node->inputs[from]));
+    }
+    return output_hash(h, words->program, port, inputs);
+}
+
 /* The loss of an update: its output alone, live calls by class and set. */
 static uint64_t
 loss_hash(hasher *h, const rlf_node *node)
@@ -106,11 +120,17 @@ loss_hash(hasher *h, const rlf_node *node)
             inputs[i] = value_hash(h, node->inputs[loss->constant_input[i]]);
     for (int i = 0; i < loss->n_calls; i++) {
         const rlf_live_call *call = &loss->calls[i];
+        if (call->input < 0)
+            continue;
         uint64_t hash = add_text(RLF_HASH_INIT, call->class->name);
         hash = add_int(hash,
                        (int64_t)value_hash(h, node->inputs[call->set_input]));
         inputs[call->input] = rlf_hash_mix(hash);
     }
+    for (int i = 0; i < loss->n_words; i++)
+        for (size_t k = 0; k < loss->words[i].program->outputs.count; k++)
+            inputs[loss->words[i].result[k]] =
+                words_hash(h, node, &loss->words[i], (int)k);
     return output_hash(h, loss->program, loss->loss, inputs);
 }
 
@@ -165,6 +185,8 @@ value_hash(hasher *h, int value)
     uint64_t hash = add_int(RLF_HASH_INIT, kept ? 0 : v->port);
     if (kept)
         hash = kept_hash(h, node, v->port);
+    else if (node && node->words)
+        hash = words_hash(h, node, node->words, v->port);
     else if (node && node->expr)
         hash = expr_hash(h, node, v->port);
     else if (node)

@@ -264,6 +264,11 @@ double
 rlf_sizes_bytes(const rlf_graph *graph, const rlf_sizes *sizes,
                 const rlf_value *value)
 {
+    bool stored = value->kind == RLF_VALUE_SET ||
+                  rlf_domains_get(&graph->domains, value->domain)->kind !=
+                      RLF_DOMAIN_VOCAB;
+    if (!stored)
+        return 0;
     switch (value->kind) {
     case RLF_VALUE_NUMBER:
         return sizeof(double) * sizes->values[value->domain];

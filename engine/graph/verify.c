@@ -131,7 +131,23 @@ check_program(const rlf_graph *graph, const rlf_node *node, rlf_err *err)
 }
 
 static rlf_status
-check_loss(const rlf_node *node, rlf_err *err)
+check_words(const rlf_graph *graph, const rlf_node *node,
+            const rlf_words *words, rlf_err *err)
+{
+    if (words->set_input >= node->n_inputs ||
+        graph->values.data[node->inputs[words->set_input]].kind !=
+            RLF_VALUE_SET)
+        return bug(node, err, "its words are of no set");
+    for (size_t i = 0; i < words->program->inputs.count; i++)
+        if (words->input[i] >= node->n_inputs)
+            return bug(node, err, "an input of its words is none of its own");
+    if (words->slope)
+        RLF_TRY(rlf_expr_check(words->slope, err));
+    return rlf_expr_check(words->program, err);
+}
+
+static rlf_status
+check_loss(const rlf_graph *graph, const rlf_node *node, rlf_err *err)
 {
     const rlf_loss *loss = node->loss;
     if (node->class->role != RLF_ROLE_UPDATE)
@@ -143,6 +159,8 @@ check_loss(const rlf_node *node, rlf_err *err)
             return bug(node, err, "a call that cannot be live");
     if (loss->n_reports != node->n_outputs)
         return bug(node, err, "reports and outputs differ");
+    for (int i = 0; i < loss->n_words; i++)
+        RLF_TRY(check_words(graph, node, &loss->words[i], err));
     return rlf_expr_check(loss->program, err);
 }
 
@@ -157,7 +175,9 @@ rlf_graph_verify(const rlf_graph *graph, rlf_err *err)
         RLF_TRY(check_regions(graph, node, err));
         RLF_TRY(check_args(node, err));
         RLF_TRY(check_program(graph, node, err));
-        RLF_TRY(check_loss(node, err));
+        RLF_TRY(check_loss(graph, node, err));
+        if (node->words)
+            RLF_TRY(check_words(graph, node, node->words, err));
     }
     return RLF_OK;
 }

@@ -18,6 +18,7 @@ spread_of(const rlf_node *node)
     case RLF_ROLE_ASSIGN:
         return RLF_SPREAD_JOINT;
     case RLF_ROLE_METHOD:
+    case RLF_ROLE_WORDS:
     case RLF_ROLE_HOOK:
         return node->rows >= 0 ? RLF_SPREAD_ROWS : RLF_SPREAD_WHOLE;
     case RLF_ROLE_EXPR:
@@ -26,6 +27,22 @@ spread_of(const rlf_node *node)
     default:
         return RLF_SPREAD_WHOLE;
     }
+}
+
+/* The row for a node: of what is reduced over vocab that of the logprobs. */
+static const rlf_place_row *
+said_of(const rlf_graph *graph, const rlf_node *node)
+{
+    for (size_t i = 0; node->words && i < node->words->program->inputs.count;
+         i++)
+        if (node->words->model[i] == node->receiver) {
+            int value = node->inputs[node->words->input[i]];
+            node = &graph->nodes.data[graph->values.data[value].node];
+            break;
+        }
+    return rlf_place_can(node) ? rlf_placement_find(graph->placement,
+                                                    node->receiver, node->class)
+                               : NULL;
 }
 
 /* What no row says otherwise: data parallel, calls of models where the strategy
@@ -43,11 +60,7 @@ place_all(rlf_plan *plan, rlf_arena *arena)
     for (size_t i = 0; i < n; i++) {
         const rlf_node *node = &plan->graph->nodes.data[i];
         rlf_place_row row = rlf_place_row_new(-1, NULL);
-        const rlf_place_row *said =
-            rlf_place_can(node)
-                ? rlf_placement_find(plan->graph->placement, node->receiver,
-                                     node->class)
-                : NULL;
+        const rlf_place_row *said = said_of(plan->graph, node);
         row.ranks = ranks + spread[i].first;
         row.n_ranks = row.dp = (int)rlf_range_size(spread[i]);
         if (said)

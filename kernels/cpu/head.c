@@ -59,6 +59,10 @@ carve_tile(tile *t, char *base)
         t->gathered = carve(base, &used, t->places * rows * t->ld * 4);
         t->full = carve(base, &used, rows * t->a.v * 4);
     }
+    if (t->a.words) {
+        t->words = carve(base, &used, rows * t->a.v * 4);
+        t->sums = carve(base, &used, rows * (int64_t)sizeof(double));
+    }
     return used;
 }
 
@@ -368,6 +372,36 @@ ISA(head_logprob_of)(const tile *t, int64_t row, float z)
     return (float)(((double)z - o->m) - o->log_s);
 }
 
+/* Whole rows as log-probabilities: a task is a row and chunk. */
+typedef struct spelling {
+    const tile *t;
+    float *out; /* [n, v] */
+} spelling;
+
+static void
+word_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const spelling *s = ctx;
+    const tile *t = s->t;
+    for (int64_t i = first; i < last; i++) {
+        int64_t r = i / t->n_chunks;
+        const chunk *c = &t->chunks[i % t->n_chunks];
+        const float *z = t->z + r * t->ld + c->from;
+        float *out = s->out + r * t->a.v + c->from;
+        for (int64_t j = 0; j < c->n; j++)
+            out[j] = ISA(head_logprob_of)(t, r, z[j]);
+    }
+}
+
+static void
+tile_words(rlf_queue *queue, const tile *t, float *out)
+{
+    spelling s = {t, out};
+    rlf_cpu_share(queue, t->n * t->n_chunks, 4,
+                  3.0 * (double)t->n * (double)t->held, word_tasks, &s);
+}
+
 static rlf_status
 check_targets(const int32_t *targets, int64_t m, int64_t v, rlf_err *err)
 {
@@ -428,6 +462,7 @@ ISA(head_logprob)(rlf_queue *queue, const rlf_head_logprob_args *args,
     tile t;
     head_args a = forward_args(args, args->entropy != NULL);
     RLF_TRY(check_targets(args->targets, args->m, args->v, err));
+    NEED(!args->words || !args->part.share, "words of the head");
     RLF_TRY(ISA(head_open)(&a, args->work, args->work_bytes, &t, err));
     for (t.first = 0; t.first < a.m; t.first += t.rows) {
         t.n = a.m - t.first < t.rows ? a.m - t.first : t.rows;
@@ -436,6 +471,8 @@ ISA(head_logprob)(rlf_queue *queue, const rlf_head_logprob_args *args,
         memcpy(args->logprob + t.first, t.logprob, (size_t)t.n * 4);
         if (args->entropy)
             memcpy(args->entropy + t.first, t.entropy, (size_t)t.n * 4);
+        if (args->words)
+            tile_words(queue, &t, args->words + t.first * a.v);
     }
     return RLF_OK;
 }
@@ -454,7 +491,8 @@ slope_chunk(const tile *t, int64_t r, int64_t c)
     int64_t target = t->a.targets[t->first + r];
     float g = target < 0 ? 0 : t->dlogprob[r];
     float h = t->a.with_entropy ? t->dentropy[r] : 0;
-    if (g == 0 && h == 0) {
+    float all = t->a.words ? (float)((double)g + t->sums[r]) : g;
+    if (!t->a.words && g == 0 && h == 0) {
         memset(z, 0, (size_t)n * 4);
         return;
     }
@@ -466,7 +504,7 @@ slope_chunk(const tile *t, int64_t r, int64_t c)
         int64_t w = n - i;
         vf x = w >= VL ? vload(z + i) : vload_n(z + i, w);
         vf e = vexp(x - m) * f;
-        vf s = vset(g);
+        vf s = vset(all);
         if (h != 0)
             s = vfma(vset(h), x + shift, s);
         x = vselect((vi)(e == 0), vset(0), e * s);
@@ -475,6 +513,9 @@ slope_chunk(const tile *t, int64_t r, int64_t c)
         else
             vstore_n(z + i, x, w);
     }
+    const float *d = t->a.words ? t->words + r * t->a.v + from : NULL;
+    for (int64_t i = 0; d && i < n; i++)
+        z[i] = __builtin_fmaf(d[i], scale, z[i]);
     target -= t->token;
     if (target >= from && target < from + n)
         z[target - from] = __builtin_fmaf(g, scale, z[target - from]);
@@ -489,10 +530,38 @@ slope_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
         slope_chunk(t, i / t->n_chunks, i % t->n_chunks);
 }
 
+/* Of each row the sum of its derivatives, in the order of the tokens. */
+static void
+sum_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
+{
+    (void)scratch;
+    const tile *t = ctx;
+    for (int64_t r = first; r < last; r++) {
+        const float *d = t->words + r * t->a.v;
+        double sum = 0;
+        for (int64_t j = 0; j < t->a.v; j++)
+            sum += (double)d[j];
+        t->sums[r] = sum;
+    }
+}
+
+static rlf_status
+words_loss(rlf_queue *queue, const rlf_head_loss_args *a, tile *t, rlf_err *err)
+{
+    tile_words(queue, t, t->words);
+    RLF_TRY(a->words_loss(a->loss_ctx, queue, t->first, t->n, t->logprob,
+                          t->words, t->dlogprob, err));
+    rlf_cpu_share(queue, t->n, 1, 4.0 * (double)t->n * (double)t->a.v,
+                  sum_tasks, t);
+    return RLF_OK;
+}
+
 /* The tile's derivatives by logprob and entropy, from the loss or given. */
 static rlf_status
 tile_loss(rlf_queue *queue, const rlf_head_loss_args *a, tile *t, rlf_err *err)
 {
+    if (a->words_loss)
+        return words_loss(queue, a, t, err);
     if (a->loss) {
         bool h = a->with_entropy;
         return a->loss(a->loss_ctx, queue, t->first, t->n, t->logprob,
@@ -541,9 +610,12 @@ ISA(head_loss)(rlf_queue *queue, const rlf_head_loss_args *args, rlf_err *err)
     tile t;
     rlf_head_loss_args l = *args;
     const rlf_head_logprob_args *f = &l.forward;
-    NEED(l.loss || l.dlogprob || f->m == 0, "head_loss");
+    NEED(l.loss || l.words_loss || l.dlogprob || f->m == 0, "head_loss");
     bool entropy = l.loss ? l.with_entropy : l.dentropy != NULL;
+    NEED(!l.words_loss || !(f->part.share || f->words || entropy),
+         "head_loss of words");
     head_args a = forward_args(f, entropy || f->entropy);
+    a.words = l.words_loss != NULL;
     l.lddx = or_dense(l.lddx, a.d);
     RLF_TRY(check_targets(f->targets, f->m, f->v, err));
     RLF_TRY(ISA(head_open)(&a, f->work, f->work_bytes, &t, err));

@@ -20,6 +20,7 @@ typedef struct head_args {
     bool greedy;            /* temperature 1 */
     bool with_entropy;
     bool whole_rows; /* all logits of a row are wanted here */
+    bool words;      /* log-probabilities of all tokens of the tile as well */
 } head_args;
 
 /* Of a row and chunk: maximum, sum of e^(z - m), sum of e^(z - m) (z - m). */
@@ -72,6 +73,9 @@ typedef struct tile {
     float *logprob, *entropy, *dlogprob, *dentropy; /* [rows] */
     float *gathered; /* [places, n, most held] with whole_rows */
     float *full;     /* [rows, v] with whole_rows */
+    float *words;    /* [rows, v] with words: log-probabilities, and then the
+                        derivatives by them */
+    double *sums;    /* [rows] with words: of those derivatives */
 } tile;
 
 /* Place the tile in `work`. */

@@ -376,6 +376,21 @@ rlf_head_logprobs(const rlf_model *model, rlf_pass *p, bool with_entropy,
 }
 
 rlf_status
+rlf_head_words(const rlf_model *model, rlf_pass *p, int64_t first, int64_t n,
+               rlf_err *err, float *words)
+{
+    rlf_head_logprob_args args = head_args(model, p, false);
+    args.m = n;
+    args.x += first * args.d;
+    args.targets += first;
+    args.logprob += first;
+    if (args.temperatures)
+        args.temperatures += first;
+    args.words = words;
+    return p->kernels->head_logprob(p->queue, &args, err);
+}
+
+rlf_status
 rlf_head_scalars(const rlf_model *model, rlf_pass *p, rlf_err *err)
 {
     rlf_product_args args = {.m = p->n_rows,
@@ -387,25 +402,41 @@ rlf_head_scalars(const rlf_model *model, rlf_pass *p, rlf_err *err)
     return p->kernels->product(p->queue, &args, err);
 }
 
+/* What both kinds of losses have in common. */
+static rlf_head_loss_args
+loss_args(const rlf_model *model, rlf_pass *p, bool with_entropy, void *ctx)
+{
+    return (rlf_head_loss_args){
+        .forward = head_args(model, p, with_entropy),
+        .packed_back = model->lm.backward,
+        .loss_ctx = ctx,
+        .dx = p->d_hidden,
+        .dw = model->gradient.tied
+                  ? model->gradient.tied
+                  : at(model->gradient.weights, model->table->lm)};
+}
+
 rlf_status
 rlf_head_loss(rlf_model *model, rlf_pass *p, rlf_head_tile_fn *loss, void *ctx,
               bool with_entropy, rlf_err *err)
 {
-    const rlf_table *t = model->table;
-    rlf_head_loss_args args = {
-        .forward = head_args(model, p, with_entropy),
-        .packed_back = model->lm.backward,
-        .loss = loss,
-        .loss_ctx = ctx,
-        .with_entropy = with_entropy,
-        .dlogprob = loss ? NULL : p->d_logprob,
-        .dentropy = loss || !with_entropy ? NULL : p->d_entropy,
-        .dx = p->d_hidden,
-        .dw = model->gradient.tied ? model->gradient.tied
-                                   : at(model->gradient.weights, t->lm)};
+    rlf_head_loss_args args = loss_args(model, p, with_entropy, ctx);
+    args.loss = loss;
+    args.with_entropy = with_entropy;
+    args.dlogprob = loss ? NULL : p->d_logprob;
+    args.dentropy = loss || !with_entropy ? NULL : p->d_entropy;
     RLF_TRY(p->kernels->head_loss(p->queue, &args, err));
     return rlf_parallel_sum(model, p->d_hidden, p->n_rows * args.forward.d,
                             err);
+}
+
+rlf_status
+rlf_head_words_loss(rlf_model *model, rlf_pass *p, rlf_head_words_fn *loss,
+                    void *ctx, rlf_err *err)
+{
+    rlf_head_loss_args args = loss_args(model, p, false, ctx);
+    args.words_loss = loss;
+    return p->kernels->head_loss(p->queue, &args, err);
 }
 
 rlf_status

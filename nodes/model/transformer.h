@@ -36,6 +36,10 @@ rlf_status rlf_transformer_backward(rlf_model *model, rlf_pass *pass,
 /* pass->logprob (and entropy) of the rows' targets. */
 rlf_status rlf_head_logprobs(const rlf_model *model, rlf_pass *pass,
                              bool with_entropy, rlf_err *err);
+/* words[n, vocab] = the log-probabilities of all tokens at rows first ..
+ * first+n-1, a device array. Not of a model in parts. */
+rlf_status rlf_head_words(const rlf_model *model, rlf_pass *pass, int64_t first,
+                          int64_t n, rlf_err *err, float *words);
 /* pass->scalar of the rows. */
 rlf_status rlf_head_scalars(const rlf_model *model, rlf_pass *pass,
                             rlf_err *err);
@@ -46,6 +50,11 @@ rlf_status rlf_head_scalars(const rlf_model *model, rlf_pass *pass,
 rlf_status rlf_head_loss(rlf_model *model, rlf_pass *pass,
                          rlf_head_tile_fn *loss, void *ctx, bool with_entropy,
                          rlf_err *err);
+/* The same with a loss on whole distributions, of a model that is not in
+ * parts. */
+rlf_status rlf_head_words_loss(rlf_model *model, rlf_pass *pass,
+                               rlf_head_words_fn *loss, void *ctx,
+                               rlf_err *err);
 /* From pass->d_scalar: sets pass->d_hidden, or adds to it if `add`; adds to the
  * scalar head's gradient. */
 rlf_status rlf_head_scalar_back(rlf_model *model, rlf_pass *pass, bool add,

@@ -125,10 +125,29 @@ check_logprob(env *e, int shards)
     }
 }
 
-/* loss = sum of a_r lp + b_r lp^2 / 2 + c_r entropy */
+/* loss = sum of a_r lp + b_r lp^2 / 2 + c_r entropy; with words instead of the
+ * entropy the mean over j of s_j (log p_j)^2 / 2, s_j = j mod 5 - 2 */
 typedef struct loss {
     const float *a, *b, *c;
+    bool words;
+    int64_t v;
 } loss;
+
+static rlf_status
+loss_words(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
+           const float *lp, float *words, float *dlp, rlf_err *err)
+{
+    (void)queue, (void)err;
+    const loss *l = ctx;
+    for (int64_t i = 0; i < n; i++) {
+        dlp[i] = l->a[first + i] + l->b[first + i] * lp[i];
+        float *w = words + i * l->v;
+        for (int64_t j = 0; j < l->v; j++)
+            w[j] = (float)((double)l->c[first + i] * (double)(j % 5 - 2) *
+                           (double)w[j] / (double)l->v);
+    }
+    return RLF_OK;
+}
 
 static rlf_status
 loss_tile(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
@@ -153,6 +172,10 @@ loss_double(const problem *p, const loss *l, const double *x, const double *w,
     for (int64_t r = 0; r < p->m; r++) {
         double h = row_double(p, x, w, r, (double)p->temperatures[r], lp);
         double at = p->targets[r] < 0 ? 0 : lp[p->targets[r]];
+        if (l->words)
+            h = 0;
+        for (int64_t j = 0; l->words && j < p->v; j++)
+            h += (double)(j % 5 - 2) * lp[j] * lp[j] / 2 / (double)p->v;
         sum += (double)l->a[r] * at + (double)l->b[r] * at * at / 2 +
                (double)l->c[r] * h;
     }
@@ -209,12 +232,80 @@ check_slopes(env *e, const problem *p, const loss *l, const float *dx,
     e->random = random;
 }
 
+/* Rows of words: as in double precision; at the target its logprob. */
+static void
+check_rows(env *e, const problem *p, const float *lp, const float *words)
+{
+    double *x = as_doubles(e, p->x, p->m * p->ldx);
+    double *w = as_doubles(e, p->w, p->v * p->d);
+    double *want = take(e, p->v, sizeof *want);
+    float *at = blank(e, p->m);
+    for (int64_t r = 0; r < p->m; r++) {
+        int32_t t = p->targets[r];
+        at[r] = t < 0 ? 0 : words[r * p->v + t];
+        if (r % row_stride())
+            continue;
+        row_double(p, x, w, r, (double)p->temperatures[r], want);
+        like(e, words + r * p->v, want, p->v, 5e-6, "words");
+    }
+    same(e, at, lp, p->m, 4, "a word's logprob is the target's");
+}
+
+/* Losses on whole distributions: the words that the callback sees, and its
+ * derivatives; the tile's size changes no bit. */
+static void
+check_words(env *e, int shards)
+{
+    for (int64_t s = 0; s < N(shapes); s++) {
+        problem p = make(e, shapes[s], shards);
+        loss l = {.a = values(e, p.m, 1),
+                  .b = values(e, p.m, 1),
+                  .c = values(e, p.m, 1),
+                  .words = true,
+                  .v = p.v};
+        float *dx = blank(e, p.m * p.d), *dx2 = blank(e, p.m * p.d);
+        float *dw = values(e, p.v * p.d, 1), *lp = blank(e, p.m);
+        float *dw0 = copy_of(e, dw, p.v * p.d);
+        float *dw2 = copy_of(e, dw, p.v * p.d);
+        float *words = blank(e, p.m * p.v);
+        CALL(e, head_logprob, .m = p.m, .v = p.v, .d = p.d, .part = p.part,
+             .x = p.x, .ldx = p.ldx, .packed = p.packed,
+             .temperatures = p.temperatures, .targets = p.targets,
+             .logprob = lp, .words = words, .work = p.work,
+             .work_bytes = p.work_bytes);
+        out_f32(e, words, p.m * p.v);
+        rlf_head_loss_args a = loss_args(&p, &l, dx, dw);
+        a.forward.work_bytes *= 2;
+        a.forward.work = take(e, (int64_t)a.forward.work_bytes, 1);
+        a.loss = NULL;
+        a.with_entropy = false;
+        a.words_loss = loss_words;
+        must(e, e->k->head_loss(e->queue, &a, &e->err));
+        out_f32(e, dx, p.m * p.d);
+        out_f32(e, dw, p.v * p.d);
+        if (e->check) {
+            check_rows(e, &p, lp, words);
+            check_slopes(e, &p, &l, dx, dw, dw0);
+            a.dx = dx2;
+            a.dw = dw2;
+            a.forward.work_bytes = e->k->head_work_bytes(32, p.v, p.d, &p.part);
+            must(e, e->k->head_loss(e->queue, &a, &e->err));
+            same(e, dx2, dx, p.m * p.d, 4, "dx of words in small tiles");
+            same(e, dw2, dw, p.v * p.d, 4, "dw of words in small tiles");
+        }
+        while (e->n_held > 0)
+            free(e->held[--e->n_held]);
+    }
+}
+
 static void
 check_loss(env *e, int shards)
 {
     for (int64_t s = 0; s < N(shapes); s++) {
         problem p = make(e, shapes[s], shards);
-        loss l = {values(e, p.m, 1), values(e, p.m, 1), values(e, p.m, 1)};
+        loss l = {.a = values(e, p.m, 1),
+                  .b = values(e, p.m, 1),
+                  .c = values(e, p.m, 1)};
         float *dx = blank(e, p.m * p.d), *dx2 = blank(e, p.m * p.d);
         float *dw = values(e, p.v * p.d, 1), *lp = blank(e, p.m);
         float *dw0 = copy_of(e, dw, p.v * p.d);
@@ -423,6 +514,8 @@ test_sample_ties(env *e)
 CASE(test_head_logprob, check_logprob, 1)
 CASE(test_head_loss, check_loss, 1)
 CASE(test_sample, check_sample, 1)
+CASE(test_head_words, check_words, 1)
+CASE(test_head_words_shards, check_words, 8)
 CASE(test_head_logprob_shards, check_logprob, 4)
 CASE(test_head_loss_shards, check_loss, 8)
 CASE(test_sample_shards, check_sample, 4)
@@ -434,6 +527,8 @@ static const op_case cases[] = {
     {"head_logprob", test_head_logprob},
     {"head_loss", test_head_loss},
     {"sample", test_sample},
+    {"head_words", test_head_words},
+    {"head_words_shards", test_head_words_shards},
     {"sample_ties", test_sample_ties},
 };
 

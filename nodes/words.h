@@ -1,0 +1,80 @@
+/* Values per word of the vocabulary, for a few response tokens at a time.
+ *
+ * What is reduced over vocab is a program whose rows are tokens and whose
+ * tokens are words (rlf_words). A tile holds the log-probabilities of all words
+ * at some rows of a micro-batch, of each model that is read, and runs that
+ * program on them, and in a loss the one of the derivatives. A row's numbers
+ * depend on that row alone, and every sum over words goes in their order, so
+ * neither the tile's size nor threads nor micro-batches change a bit.
+ *
+ * All models read the same sequences: each has a pass of its own, in which the
+ * same rows are the same tokens. */
+#ifndef RLF_NODES_WORDS_H
+#define RLF_NODES_WORDS_H
+
+#include "kernels/expr.h"
+#include "nodes/model/transformer.h"
+#include "nodes/sequences.h"
+
+typedef struct rlf_words_tile rlf_words_tile;
+
+/* For the run, in an arena that lasts as long. */
+typedef struct rlf_words_plan {
+    rlf_arena *arena;
+    const rlf_words *words;
+    const rlf_expr_plan *value, *slope; /* slope NULL: not in a loss */
+    rlf_words_tile *tile;               /* once there was a call */
+} rlf_words_plan;
+rlf_status rlf_words_plan_new(const rlf_words *words, rlf_arena *arena,
+                              rlf_err *err, rlf_words_plan *out);
+
+/* Numbers are on the host. */
+struct rlf_words_tile {
+    const rlf_words_plan *plan;
+    const rlf_call *call;
+    const rlf_rows *set;
+    rlf_model **model; /* per input of the program; NULL of a column and of the
+                          live model */
+    rlf_pass **pass;   /* their passes */
+    int64_t rows, v;   /* at most so many rows at once, of v words */
+    double **input;    /* per input: [rows, v] of a model, [rows] of a column */
+    double **result, **derivative; /* per output [rows] */
+    double *slope;                 /* [rows, v] */
+    float *words;                  /* [rows, v] */
+    uint64_t *place;               /* [rows] for the caller: where in columns */
+    uint64_t *offset;              /* [rows] */
+    uint32_t *length;
+};
+/* For a call of the node: made by the first, and then the same. RLF_USER if a
+ * run has several ranks, or if vocabularies differ in size. */
+rlf_status rlf_words_tile_open(rlf_words_plan *plan, const rlf_call *call,
+                               rlf_err *err, rlf_words_tile **out);
+/* What a tile takes, for each run of the node in a step. */
+double rlf_words_tile_bytes(const rlf_load *load, const rlf_node *node,
+                            const rlf_words *words);
+/* Adds the work of reading the models that are not live. */
+void rlf_words_cost(const rlf_load *load, const rlf_node *node,
+                    const rlf_words *words, rlf_counts *out);
+
+/* How many of the sequences fit into the models' passes: lowers *fit. */
+rlf_status rlf_words_fit(const rlf_words_tile *tile, const rlf_sequence *seqs,
+                         uint32_t n, rlf_err *err, uint32_t *fit);
+/* Run the models on these sequences, the micro-batch at hand. */
+rlf_status rlf_words_forward(const rlf_words_tile *tile,
+                             const rlf_sequence *seqs, uint32_t n,
+                             uint32_t first, rlf_err *err);
+/* Row k of the tile is this token of this sample: its columns. */
+void rlf_words_place(const rlf_words_tile *tile, int64_t k, uint32_t row,
+                     uint32_t token);
+/* Fill in rows first..first+n-1 of the passes. `own` [n, v], device memory: of
+ * the live model; NULL: computed in `pass` of `model`. */
+rlf_status rlf_words_load(rlf_words_tile *tile, int64_t first, int64_t n,
+                          const float *own, const rlf_model *model,
+                          rlf_pass *pass, rlf_err *err);
+/* Compute tile->result of n rows; or, from tile->derivative, tile->slope. */
+rlf_status rlf_words_results(const rlf_words_tile *tile, int64_t n,
+                             rlf_err *err);
+rlf_status rlf_words_slopes(const rlf_words_tile *tile, int64_t n,
+                            rlf_err *err);
+
+#endif
