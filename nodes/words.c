@@ -83,14 +83,6 @@ static rlf_status
 check_model(const rlf_words_tile *t, int resource, rlf_err *err)
 {
     const rlf_model_object *object = rlf_model_at(t->call->env, resource);
-    if (rlf_call_mesh(t->call)->layout.n_ranks > 1 || !object->model) {
-        rlf_fail(err, RLF_USER,
-                 "values per word of the vocabulary of model '%s' cannot be "
-                 "computed on several ranks",
-                 object->name);
-        rlf_err_hint(err, "run it with --ranks 1");
-        return RLF_USER;
-    }
     if (object->config->vocab == t->v)
         return RLF_OK;
     const rlf_model_object *first =

@@ -242,6 +242,25 @@ hash_plan(const rlf_plan *plan)
     return rlf_hash_mix(hash);
 }
 
+/* The tiles of values per word are those of one rank's whole head. */
+static rlf_status
+check_words(const rlf_plan *plan, rlf_err *err)
+{
+    for (size_t i = 0; i < plan->graph->nodes.count && plan->ranks > 1; i++) {
+        const rlf_node *node = &plan->graph->nodes.data[i];
+        if (!node->words && !(node->loss && node->loss->n_words))
+            continue;
+        rlf_fail(err, RLF_USER,
+                 "values per word of the vocabulary cannot be computed on "
+                 "several ranks yet, and the run has %d",
+                 plan->ranks);
+        rlf_err_hint(err, "run it with --ranks 1");
+        rlf_err_place(err, node->span, node->class->name);
+        return RLF_USER;
+    }
+    return RLF_OK;
+}
+
 rlf_status
 rlf_plan_make(const rlf_graph *graph, const rlf_plan_options *options,
               rlf_arena *arena, rlf_err *err, rlf_plan **out)
@@ -255,6 +274,7 @@ rlf_plan_make(const rlf_graph *graph, const rlf_plan_options *options,
                                     .shards = 1,
                                     .lanes = 1};
     RLF_TRY(check_rows(plan, err));
+    RLF_TRY(check_words(plan, err));
     place_all(plan, arena);
     plan->caps = rlf_caps_make(graph, arena);
     rlf_holds_make(plan, arena);
