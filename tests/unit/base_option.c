@@ -45,7 +45,7 @@ run(void)
     is_int(line.options[RLF_OPTION_STEPS].number, 20, "--name value");
     is_str(line.options[RLF_OPTION_OUT].text, "runs/x", "--name=value");
     is_int(line.options[RLF_OPTION_RESUME].number, 1, "a flag");
-    is_int(line.options[RLF_OPTION_RANKS].number, 1, "a preset");
+    is_int(line.options[RLF_OPTION_SAMPLES].number, 16, "a preset");
     ok(!line.options[RLF_OPTION_RANKS].given, "is not given");
     ok(!line.options[RLF_OPTION_THREADS].text, "no preset, no value");
     is_str(line.options[RLF_OPTION_DIAG].text, "text", "a word's preset");
