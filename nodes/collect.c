@@ -105,7 +105,7 @@ next_draw(const rlf_call *call, const state *s)
     const rlf_arg *draw = rlf_node_arg(node, "draw");
     uint32_t missing = wanted(node) - s->kept;
     if (!missing || s->empty ||
-        s->rounds.count == rlf_node_arg(node, "rounds")->number)
+        (double)s->rounds.count == rlf_node_arg(node, "rounds")->number)
         return 0;
     if (draw->given)
         missing = (uint32_t)draw->number;

@@ -469,7 +469,7 @@ reserve_hold(const rlf_resource *resource, const rlf_model_hold *hold,
     rlf_pass *pass;
     rlf_kv *pages;
     void *arrays;
-    for (int use = 0; use < RLF_N_USES; use++) {
+    for (rlf_use use = 0; use < RLF_N_USES; use++) {
         if (!hold->uses[use])
             continue;
         RLF_TRY(check_tokens(resource, &model->caps, use, err));
@@ -694,7 +694,7 @@ hold_memory(const rlf_resource *resource, const rlf_model_hold *hold,
         "the draw";
     const rlf_model *m = hold->model;
     weights_memory(resource, hold, out);
-    for (int use = 0; use < RLF_N_USES; use++) {
+    for (rlf_use use = 0; use < RLF_N_USES; use++) {
         if (!hold->uses[use])
             continue;
         rlf_memory_row row = {

@@ -109,7 +109,7 @@ put_caps(const rlf_session *s, const rlf_opened *opened)
         if (!caps)
             continue;
         printf("%-16s sequence %u", r->name, caps->longest);
-        for (int use = 0; use < RLF_N_USES; use++)
+        for (rlf_use use = 0; use < RLF_N_USES; use++)
             if (is_used(s, i, use))
                 printf(", %s %u", word[use],
                        use == RLF_USE_GENERATE ? caps->rows[use]
