@@ -183,16 +183,6 @@ leave_word(rlf_comm_world *world, const options *o, const rank_thread *threads)
     rlf_comm_world_kill(world, 3);
 }
 
-#ifdef __SANITIZE_ADDRESS__
-/* What the MPI library itself does not give back is not ours. */
-const char *__asan_default_options(void);
-const char *
-__asan_default_options(void)
-{
-    return "detect_leaks=0";
-}
-#endif
-
 int
 main(int argc, char **argv)
 {
