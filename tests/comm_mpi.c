@@ -19,7 +19,7 @@
 
 /* MPI libraries do not free everything; in builds with AddressSanitizer that
  * is not looked for. */
-const char *__asan_default_options(void);
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *
 __asan_default_options(void)
 {
