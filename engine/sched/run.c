@@ -6,6 +6,9 @@
 #include "engine/sched/state.h"
 
 #include <stdio.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 static rlf_status
 tell(void *sink, const rlf_notice *notice, rlf_err *err)
@@ -71,6 +74,12 @@ rlf_run_open(const rlf_plan *plan, const rlf_classes *classes,
         rlf_run_close(run);
         return status;
     }
+#ifdef __GLIBC__
+    /* The parsed JSON of large tokenizers took some 40 MB each. Not by the
+     * ranks themselves: where a sanitizer stands in for malloc, glibc's own is
+     * made ready by this call, which two threads must not do at once. */
+    malloc_trim(0);
+#endif
     *out = run;
     return RLF_OK;
 }

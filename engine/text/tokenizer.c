@@ -8,9 +8,6 @@
 #include "engine/text/utf8.h"
 
 #include <string.h>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 /* What belongs to a tokenizer, in the order of a saved directory. */
 static const char *const files[] = {
@@ -84,9 +81,6 @@ rlf_tokenizer_open(const char *path, rlf_err *err, rlf_tokenizer **out)
     t->arena = arena;
     t->bos = t->pad = RLF_NO_ID;
     rlf_status status = open_files(t, path, err);
-#ifdef __GLIBC__
-    malloc_trim(0); /* the parsed JSON took some 40 MB of a large one */
-#endif
     if (status < 0)
         rlf_tokenizer_close(t);
     else
