@@ -75,16 +75,30 @@ rlf_lanes_deal(const int64_t *lengths, int64_t n, int lanes, int *lane)
 rlf_status
 rlf_lanes_check(int lanes, int dp, rlf_err *err)
 {
-    if (lanes < 1)
-        return rlf_fail(err, RLF_USER, "lanes is %d; it must be at least 1",
-                        lanes);
+    bool power = lanes > 0 && (lanes & (lanes - 1)) == 0;
+    if (dp > RLF_MOST_LANES) {
+        rlf_fail(err, RLF_USER,
+                 "dp is %d, and the samples of a minibatch go to at most %d "
+                 "lanes, of which every data-parallel rank takes one",
+                 dp, RLF_MOST_LANES);
+        rlf_err_hint(err, "split the model over the other ranks: tp: or pp: "
+                          "in its place row");
+        return RLF_USER;
+    }
+    if (!power || lanes > RLF_MOST_LANES)
+        return rlf_fail(err, RLF_USER,
+                        "lanes is %d; it must be a power of two up to %d",
+                        lanes, RLF_MOST_LANES);
     if (dp <= lanes)
         return RLF_OK;
     rlf_status status = rlf_fail(err, RLF_USER,
                                  "dp %d is more than the %d lanes of the "
                                  "model, so some ranks would have no samples",
                                  dp, lanes);
-    rlf_err_hint(err, "dp %d or less would do, or lanes: %d", lanes, dp);
+    int enough = lanes;
+    while (enough < dp)
+        enough *= 2;
+    rlf_err_hint(err, "dp %d or less would do, or lanes: %d", lanes, enough);
     return status;
 }
 

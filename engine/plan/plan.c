@@ -172,6 +172,8 @@ set_sums(rlf_plan *plan, const rlf_plan_options *options, rlf_arena *arena,
     if (placement && placement->strategy != RLF_STRATEGY_NONE &&
         base.lanes < plan->ranks)
         base.lanes = power_of_two(plan->ranks);
+    if (base.lanes > RLF_MOST_LANES)
+        base.lanes = RLF_MOST_LANES;
     plan->numerics.shards = base.shards;
     plan->numerics.lanes = base.lanes;
     plan->sums = sums;

@@ -7,15 +7,12 @@
 #include "engine/layout/lanes.h"
 #include "nodes/model/parallel.h"
 
+_Static_assert(1 << (RLF_MOST_LEVELS - 1) == RLF_MOST_LANES, "a level a bit");
+
 rlf_status
 rlf_gradient_check(const rlf_model_options *o, rlf_err *err)
 {
-    int lanes = o->lanes, most = 1 << (RLF_MOST_LEVELS - 1);
-    if (lanes < 0 || (lanes & (lanes - 1)) || lanes > most)
-        return rlf_fail(err, RLF_USER,
-                        "lanes is %d; it must be a power of two up to %d",
-                        lanes, most);
-    return rlf_lanes_check(lanes ? lanes : 1,
+    return rlf_lanes_check(o->lanes ? o->lanes : 1,
                            o->replicas ? rlf_group_size(o->replicas) : 1, err);
 }
 

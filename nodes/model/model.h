@@ -14,7 +14,7 @@
 #include "nodes/model/slices.h"
 #include "nodes/model/table.h"
 
-/* Of a tree over lanes. */
+/* Of a tree over RLF_MOST_LANES lanes (lanes.h). */
 #define RLF_MOST_LEVELS 8
 
 /* A matrix packed for x w^T, and for the gradient's dy w (NULL: not trained).

@@ -131,5 +131,14 @@ main(void)
            "have no samples",
            "says so");
     is_str(err.hint, "dp 2 or less would do, or lanes: 4", "and what would do");
+    err = (rlf_err)RLF_ERR_NONE;
+    rlf_lanes_check(2, 3, &err);
+    is_str(err.hint, "dp 2 or less would do, or lanes: 4", "a power of two");
+    is_int(rlf_lanes_check(6, 3, &err), RLF_USER, "lanes in no tree");
+    is_int(rlf_lanes_check(2 * RLF_MOST_LANES, 3, &err), RLF_USER,
+           "more lanes than a tree has");
+    is_int(rlf_lanes_check(RLF_MOST_LANES, 129, &err), RLF_USER,
+           "more ranks than lanes");
+    is_int(rlf_lanes_check(RLF_MOST_LANES, 128, &err), RLF_OK, "just enough");
     return done();
 }
