@@ -7,73 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/vec.h"
-#include "engine/text/detokenizer.h"
 #include "nodes/model/carve.h"
+#include "nodes/model/generation.h"
 #include "nodes/model/parallel.h"
 #include "nodes/model/transformer.h"
-
-/* One response in the making. Its tokens are the prompt's, then ids. */
-typedef struct sequence {
-    uint32_t group;
-    uint32_t row;
-    uint64_t identity;
-    uint32_t *ids;
-    float *logprob;
-    uint32_t n, room;
-    int32_t *pages;
-    uint32_t n_pages, pages_room;
-    uint32_t cached; /* positions whose keys and values are in pages */
-    uint32_t feed;   /* tokens that this step feeds */
-    bool done, finished;
-    rlf_detokenizer detokenizer;
-    rlf_buf text;
-} sequence;
-
-#define NOBODY UINT32_MAX
-
-/* A prompt, and how many of its samples are active and wait. The keeper is a
- * complete sample that keeps its pages for those that wait, or NOBODY. */
-typedef struct group {
-    const uint32_t *prompt;
-    uint32_t n_prompt, n_active, n_waiting, keeper;
-} group;
-
-typedef RLF_VEC(uint32_t) indices;
-
-struct rlf_generation {
-    const rlf_model *model;
-    rlf_pass *pass;
-    rlf_kv *kv;
-    rlf_generation_options options;
-    uint64_t version; /* of the weights: one for all tokens */
-    uint32_t most_active;
-    uint32_t longest; /* tokens of a sequence */
-    RLF_VEC(group) groups;
-    RLF_VEC(sequence) sequences;
-    indices active, waiting; /* ascending */
-    indices keepers;         /* of groups */
-    indices complete;        /* rows of this step */
-    rlf_generation_counts counts;
-
-    /* index arrays of a step */
-    uint32_t ld_pages;
-    int32_t *host_slots, *host_pages, *starts, *next_pages;
-    double *host_uniform;
-    int32_t *host_tokens;
-    float *host_logprob;
-    int32_t *slots, *pages, *tokens; /* on the device */
-    double *uniform;
-    void *block; /* of these arrays, if it is our own */
-    size_t block_bytes;
-};
-
-static uint32_t
-pages_for(const rlf_generation *g, uint32_t positions)
-{
-    uint32_t size = (uint32_t)g->kv->page_size;
-    return (positions + size - 1) / size;
-}
 
 static void
 carve_generation(rlf_generation *g, int64_t tokens, rlf_carver *c)
@@ -161,15 +98,6 @@ rlf_generation_new(const rlf_model *model, rlf_pass *pass, rlf_kv *kv,
     return RLF_OK;
 }
 
-static void
-drop_pages(rlf_generation *g, sequence *s)
-{
-    for (uint32_t i = 0; i < s->n_pages; i++)
-        rlf_kv_drop(g->kv, s->pages[i]);
-    s->n_pages = 0;
-    s->cached = 0;
-}
-
 void
 rlf_generation_free(rlf_generation *g)
 {
@@ -222,35 +150,13 @@ rlf_generation_add(rlf_generation *g, const uint32_t *prompt, uint32_t n_prompt,
     RLF_PUSH(&g->groups, (group){prompt, n_prompt, 0, n, NOBODY});
     *first = (uint32_t)g->sequences.count;
     for (uint32_t i = 0; i < n; i++) {
-        sequence s = {
-            .group = which, .row = *first + i, .identity = identity[i]};
-        if (g->options.n_stop)
-            rlf_detokenizer_begin(&s.detokenizer, g->options.tokenizer,
-                                  RLF_DECODE_SKIP_SPECIAL |
-                                      RLF_DECODE_CONTINUE);
-        RLF_PUSH(&g->waiting, s.row);
-        RLF_PUSH(&g->sequences, s);
+        uint32_t index = add_sequence(g, which, identity[i]);
+        RLF_PUSH(&g->waiting, index);
     }
     return RLF_OK;
 }
 
 /* ---- admission ---- */
-
-static void
-push_page(sequence *s, int32_t page)
-{
-    if (s->n_pages == s->pages_room) {
-        s->pages_room = s->pages_room ? 2 * s->pages_room : 8;
-        s->pages = rlf_realloc(s->pages, s->pages_room * sizeof *s->pages);
-    }
-    s->pages[s->n_pages++] = page;
-}
-
-static uint32_t
-length_of(const rlf_generation *g, const sequence *s)
-{
-    return g->groups.data[s->group].n_prompt + s->n;
-}
 
 /* A sample of the same prompt with all of it but the last token in pages;
  * *filling: there is one that is about to. */
@@ -294,31 +200,6 @@ share_prompt(rlf_generation *g, sequence *s, const sequence *donor,
     s->cached = known;
     g->counts.shared += known;
     return RLF_OK;
-}
-
-/* Keep the list ascending. */
-static void
-insert_sorted(indices *list, uint32_t index)
-{
-    RLF_PUSH(list, index);
-    size_t i = list->count - 1;
-    for (; i > 0 && list->data[i - 1] > index; i--)
-        list->data[i] = list->data[i - 1];
-    list->data[i] = index;
-}
-
-/* Whether there was a keeper; none keeps its pages any more. */
-static bool
-drop_keepers(rlf_generation *g)
-{
-    bool any = g->keepers.count;
-    for (size_t i = 0; i < g->keepers.count; i++) {
-        sequence *s = &g->sequences.data[g->keepers.data[i]];
-        g->groups.data[s->group].keeper = NOBODY;
-        drop_pages(g, s);
-    }
-    g->keepers.count = 0;
-    return any;
 }
 
 /* Keepers for whom nobody waits give up their pages. */

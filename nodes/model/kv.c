@@ -92,3 +92,21 @@ rlf_kv_copy(rlf_kv *kv, int32_t from, int32_t to, rlf_err *err)
                           (size_t)kv->page_stride * sizeof(float),
                           RLF_COPY_ON_DEVICE, err);
 }
+
+rlf_status
+rlf_kv_read(const rlf_kv *kv, int32_t page, void *to, rlf_err *err)
+{
+    RLF_TRY(rlf_queue_copy(kv->queue, to, kv->block + page * kv->page_stride,
+                           (size_t)kv->page_stride * sizeof(float),
+                           RLF_COPY_TO_HOST, err));
+    return rlf_queue_sync(kv->queue, err);
+}
+
+rlf_status
+rlf_kv_write(rlf_kv *kv, const void *from, int32_t page, rlf_err *err)
+{
+    RLF_TRY(rlf_queue_copy(kv->queue, kv->block + page * kv->page_stride, from,
+                           (size_t)kv->page_stride * sizeof(float),
+                           RLF_COPY_TO_DEVICE, err));
+    return rlf_queue_sync(kv->queue, err);
+}

@@ -39,5 +39,10 @@ void rlf_kv_hold(rlf_kv *kv, int32_t page);
 void rlf_kv_drop(rlf_kv *kv, int32_t page);
 /* All layers of page `from` into page `to`. */
 rlf_status rlf_kv_copy(rlf_kv *kv, int32_t from, int32_t to, rlf_err *err);
+/* All layers of a page to host memory, rlf_kv_page_bytes() of it, and back;
+ * done when it returns. */
+rlf_status rlf_kv_read(const rlf_kv *kv, int32_t page, void *to, rlf_err *err);
+rlf_status rlf_kv_write(rlf_kv *kv, const void *from, int32_t page,
+                        rlf_err *err);
 
 #endif

@@ -2,8 +2,10 @@
  * ragged continuous batching records are those of packed training passes, bit
  * for bit, over random models and batches; and neither tokens nor bits depend
  * on page sizes, budgets (preemption, prefilling again), sharing of prompts,
- * tokens in a step, threads, or what lies in the unused parts of pages. */
-#include "nodes/model/generate.h"
+ * tokens in a step, threads, or what lies in the unused parts of pages; nor on
+ * samples going over from one generation to another, with their pages or
+ * without. */
+#include "nodes/model/handover.h"
 #include "tests/unit/model.h"
 
 #define MOST_SAMPLES 200
@@ -93,68 +95,186 @@ random_prompts(prompts *p, uint32_t n, int vocab, uint64_t *seed)
     }
 }
 
+/* A generation with all that it needs. */
+typedef struct place {
+    test_machine t;
+    rlf_model *model;
+    rlf_pass *pass;
+    rlf_kv *kv;
+    rlf_generation *g;
+    uint32_t called[16 * MOST_SAMPLES]; /* per row: which sample it is */
+    uint32_t n;
+    bool open;
+} place;
+
+static void
+place_open(place *at, const rlf_model_config *config, uint64_t weights,
+           const prompts *p, const rlf_generation_options *options,
+           const setting *s)
+{
+    test_machine *t = &at->t;
+    test_machine_open(t, s->threads);
+    rlf_model_options how = model_options(config, weights, false);
+    MUST(t, rlf_model_new(t->queue, rlf_kernels_cpu(), config, &how, &t->err,
+                          &at->model));
+    randomize(t, at->model, weights);
+    rlf_pass_options pass_options = {.tokens = s->tokens};
+    MUST(t, rlf_pass_new(at->model, &pass_options, &t->err, &at->pass));
+    int longest = (int)(p->longest + options->max_new);
+    int one = (longest + s->page_size - 1) / s->page_size;
+    MUST(t,
+         rlf_kv_new(at->model, s->page_size,
+                    s->spare_pages < 0 ? one * (int)(p->n_groups * p->per_group)
+                                       : one + s->spare_pages,
+                    &t->err, &at->kv));
+    for (size_t i = 0; i < at->kv->block_bytes / sizeof(float); i++)
+        at->kv->block[i] = NAN;
+    rlf_generation_options o = *options;
+    o.most_active = s->most_active;
+    MUST(t,
+         rlf_generation_new(at->model, at->pass, at->kv, &o, &t->err, &at->g));
+    at->n = 0;
+    at->open = true;
+}
+
+static rlf_generation_counts
+place_close(place *at)
+{
+    rlf_generation_counts counts = rlf_generation_count(at->g);
+    rlf_generation_free(at->g);
+    if (at->kv->n_free != at->kv->n_pages)
+        bail("%d pages were not given back", at->kv->n_pages - at->kv->n_free);
+    rlf_kv_free(at->kv);
+    rlf_pass_free(at->pass);
+    rlf_model_free(at->model);
+    test_machine_close(&at->t);
+    return counts;
+}
+
+/* All samples of the i-th prompt. */
+static void
+place_add(place *at, const prompts *p, uint32_t i, const setting *s)
+{
+    uint64_t identity[8];
+    for (uint32_t k = 0; k < p->per_group; k++)
+        identity[k] = ((uint64_t)i << 32) + k;
+    uint32_t each = s->fresh ? 1 : p->per_group, first;
+    for (uint32_t k = 0; k < p->per_group; k += each)
+        MUST(&at->t,
+             rlf_generation_add(at->g, p->ids[i], p->length[i], identity + k,
+                                each, &at->t.err, &first));
+    for (uint32_t k = 0; k < p->per_group; k++)
+        at->called[at->n++] = i * p->per_group + k;
+}
+
+/* One step; how many samples it completed. */
+static uint32_t
+place_step(place *at, response *out)
+{
+    const uint32_t *rows;
+    uint32_t n;
+    rlf_status status = rlf_generation_step(at->g, &at->t.err, &rows, &n);
+    MUST(&at->t, status);
+    at->open = status == RLF_AGAIN;
+    for (uint32_t i = 0; i < n; i++) {
+        rlf_response r = rlf_generation_response(at->g, rows[i]);
+        response *to = &out[at->called[rows[i]]];
+        *to = (response){.n = r.n, .finished = r.finished};
+        memcpy(to->ids, r.ids, r.n * sizeof *r.ids);
+        memcpy(to->logprob, r.logprob, r.n * sizeof *r.logprob);
+    }
+    return n;
+}
+
 static rlf_generation_counts
 sample(const rlf_model_config *config, uint64_t weights, const prompts *p,
        const rlf_generation_options *options, const setting *s, response *out)
 {
-    test_machine t;
-    test_machine_open(&t, s->threads);
-    rlf_model_options how = model_options(config, weights, false);
-    rlf_model *model = NULL;
-    MUST(&t, rlf_model_new(t.queue, rlf_kernels_cpu(), config, &how, &t.err,
-                           &model));
-    randomize(&t, model, weights);
-    rlf_pass *pass = NULL;
-    rlf_pass_options pass_options = {.tokens = s->tokens};
-    MUST(&t, rlf_pass_new(model, &pass_options, &t.err, &pass));
-    int longest = (int)(p->longest + options->max_new);
-    int one = (longest + s->page_size - 1) / s->page_size;
-    rlf_kv *kv = NULL;
-    MUST(&t,
-         rlf_kv_new(model, s->page_size,
-                    s->spare_pages < 0 ? one * (int)(p->n_groups * p->per_group)
-                                       : one + s->spare_pages,
-                    &t.err, &kv));
-    for (size_t i = 0; i < kv->block_bytes / sizeof(float); i++)
-        kv->block[i] = NAN;
-    rlf_generation_options o = *options;
-    o.most_active = s->most_active;
-    rlf_generation *g = NULL;
-    MUST(&t, rlf_generation_new(model, pass, kv, &o, &t.err, &g));
-    uint32_t first, samples = p->n_groups * p->per_group, done = 0;
-    for (uint32_t i = 0; i < p->n_groups; i++) {
-        uint64_t identity[8];
-        for (uint32_t k = 0; k < p->per_group; k++)
-            identity[k] = ((uint64_t)i << 32) + k;
-        uint32_t each = s->fresh ? 1 : p->per_group;
-        for (uint32_t k = 0; k < p->per_group; k += each)
-            MUST(&t, rlf_generation_add(g, p->ids[i], p->length[i],
-                                        identity + k, each, &t.err, &first));
+    static place at;
+    place_open(&at, config, weights, p, options, s);
+    for (uint32_t i = 0; i < p->n_groups; i++)
+        place_add(&at, p, i, s);
+    uint32_t done = 0;
+    while (at.open)
+        done += place_step(&at, out);
+    if (done != p->n_groups * p->per_group)
+        bail("%u of %u samples were reported", done,
+             p->n_groups * p->per_group);
+    return place_close(&at);
+}
+
+/* ---- going over ---- */
+
+enum { PLACES = 3 };
+
+typedef struct handovers {
+    uint64_t samples, bytes, prefilled, preempted;
+} handovers;
+
+/* Some of the samples of `from`, complete ones among them, go to `to`. */
+static void
+hand_over(place *from, place *to, const rlf_handover_price *price,
+          uint64_t *seed, rlf_arena *arena, handovers *count)
+{
+    uint32_t rows[16 * MOST_SAMPLES], called[16 * MOST_SAMPLES], n = 0;
+    uint32_t all = choose(seed, 0, 1);
+    for (uint32_t i = 0; i < from->n; i++) {
+        if (!all && choose(seed, 0, 1))
+            continue;
+        rows[n] = i;
+        called[n++] = from->called[i];
     }
-    for (rlf_status status = RLF_AGAIN; status == RLF_AGAIN;) {
-        const uint32_t *rows;
-        uint32_t n;
-        status = rlf_generation_step(g, &t.err, &rows, &n);
-        MUST(&t, status);
-        done += n;
+    rlf_buf packed = {0};
+    rlf_status status = rlf_generation_give(from->g, rows, called, n, price,
+                                            &packed, &from->t.err);
+    MUST(&from->t, status);
+    from->open = status == RLF_AGAIN;
+    uint32_t first, came;
+    const uint32_t *label;
+    MUST(&to->t, rlf_generation_take(to->g, packed.p, packed.n, arena,
+                                     &to->t.err, &first, &label, &came));
+    if (first != to->n)
+        bail("rows of a generation are not counted on");
+    for (uint32_t i = 0; i < came; i++)
+        to->called[to->n++] = label[i];
+    to->open |= came > 0;
+    count->samples += came;
+    count->bytes += packed.n;
+    rlf_buf_free(&packed);
+}
+
+/* The same samples in several generations, which take turns and hand samples
+ * over to one another now and then. */
+static void
+sample_moving(const rlf_model_config *config, uint64_t weights,
+              const prompts *p, const rlf_generation_options *options,
+              const setting *s, const rlf_handover_price *price, uint64_t *seed,
+              response *out, handovers *count)
+{
+    static place at[PLACES];
+    rlf_arena *arena = rlf_arena_new();
+    for (int i = 0; i < PLACES; i++)
+        place_open(&at[i], config, weights, p, options, s);
+    for (uint32_t i = 0; i < p->n_groups; i++)
+        place_add(&at[choose(seed, 0, PLACES - 1)], p, i, s);
+    uint32_t done = 0, n = p->n_groups * p->per_group;
+    for (int turns = 0, moves = 0; done < n; turns++) {
+        uint32_t i = choose(seed, 0, PLACES - 1);
+        done += place_step(&at[i], out);
+        if (moves >= 10 || choose(seed, 0, 5))
+            continue;
+        uint32_t to = (i + choose(seed, 1, PLACES - 1)) % PLACES;
+        hand_over(&at[i], &at[to], price, seed, arena, count);
+        moves++;
     }
-    if (done != samples)
-        bail("%u of %u samples were reported", done, samples);
-    for (uint32_t i = 0; i < samples; i++) {
-        rlf_response r = rlf_generation_response(g, i);
-        out[i] = (response){.n = r.n, .finished = r.finished};
-        memcpy(out[i].ids, r.ids, r.n * sizeof *r.ids);
-        memcpy(out[i].logprob, r.logprob, r.n * sizeof *r.logprob);
+    for (int i = 0; i < PLACES; i++) {
+        if (at[i].open && place_step(&at[i], out) + (uint32_t)at[i].open)
+            bail("a generation goes on when all is complete");
+        rlf_generation_counts c = place_close(&at[i]);
+        count->prefilled += c.prefilled;
+        count->preempted += c.preempted;
     }
-    rlf_generation_counts counts = rlf_generation_count(g);
-    rlf_generation_free(g);
-    if (kv->n_free != kv->n_pages)
-        bail("%d pages were not given back", kv->n_pages - kv->n_free);
-    rlf_kv_free(kv);
-    rlf_pass_free(pass);
-    rlf_model_free(model);
-    test_machine_close(&t);
-    return counts;
+    rlf_arena_free(arena);
 }
 
 /* Samples whose recorded log-probabilities differ from training passes. */
@@ -276,6 +396,55 @@ test_trial(uint64_t seed, uint32_t samples, rlf_generation_counts *all)
                      : "the trainer's bits without gradients");
 }
 
+/* Samples that go from generation to generation, with their pages, as tokens,
+ * or as is cheaper. */
+static void
+test_moving(uint64_t seed, uint32_t samples, handovers all[2])
+{
+    static prompts p;
+    static response want[MOST_SAMPLES], got[MOST_SAMPLES];
+    rlf_model_config config = random_config(&seed);
+    random_prompts(&p, samples, config.vocab, &seed);
+    uint32_t n = p.n_groups * p.per_group, eos = 3;
+    rlf_generation_options o = {.max_new = choose(&seed, 8, 90),
+                                .temperature = 1,
+                                .key = {.seed = seed,
+                                        .purpose = RLF_PURPOSE_SAMPLE,
+                                        .site = 4,
+                                        .step = 9},
+                                .eos = &eos,
+                                .n_eos = 1};
+    uint64_t weights = seed;
+    setting plain = {1, 64, -1, 4096, 0, true};
+    sample(&config, weights, &p, &o, &plain, want);
+    const setting settings[] = {
+        {1, 16, -1, 4096, 0, false},
+        {1, 64, -1, 4096, 0, false},
+        {1, 16, 0, 77, 0, false}, /* what comes finds no room */
+        {2, 16, 20, 211, 5, false},
+    };
+    static const rlf_handover_price prices[] = {{1, 0}, {0, 1}, {1, 4e-4}};
+    static const char *const how[] = {"pages", "tokens", "what is cheaper"};
+    for (size_t i = 0; i < RLF_COUNT(settings) * RLF_COUNT(prices); i++) {
+        const setting *s = &settings[i / RLF_COUNT(prices)];
+        size_t k = i % RLF_COUNT(prices);
+        handovers count = {0};
+        sample_moving(&config, weights, &p, &o, s, &prices[k], &seed, got,
+                      &count);
+        ok(responses_differ(want, got, n) == 0,
+           "%u samples, pages of %d, %d spare: %llu went over by %s, %llu "
+           "bytes",
+           n, s->page_size, s->spare_pages, (unsigned long long)count.samples,
+           how[k], (unsigned long long)count.bytes);
+        if (k < 2) {
+            all[k].samples += count.samples;
+            all[k].bytes += count.bytes;
+            all[k].prefilled += count.prefilled;
+            all[k].preempted += count.preempted;
+        }
+    }
+}
+
 /* Responses of one token are over in the step that computes their prompt; the
  * other samples share it nevertheless. */
 static void
@@ -320,6 +489,19 @@ main(void)
     for (uint32_t i = 0; i < (quick() ? 6 : RLF_COUNT(samples)); i++)
         test_trial(1000 + i, samples[i], &all);
     test_single();
+    handovers moved[2] = {0}; /* by pages, by tokens */
+    for (uint32_t i = 0; i < (quick() ? 2 : 5); i++)
+        test_moving(2000 + i, samples[i + 2], moved);
+    ok(moved[0].samples > 100 && moved[1].samples > 100,
+       "many samples went over (%llu, %llu)",
+       (unsigned long long)moved[0].samples,
+       (unsigned long long)moved[1].samples);
+    ok(moved[0].bytes > 4 * moved[1].bytes, "pages are more bytes than tokens");
+    ok(moved[0].prefilled < moved[1].prefilled,
+       "tokens are computed again where pages are not (%llu, %llu)",
+       (unsigned long long)moved[0].prefilled,
+       (unsigned long long)moved[1].prefilled);
+    ok(moved[0].preempted > 0, "who takes samples preempts them when short");
     ok(all.preempted > 0, "some samples were preempted (%llu)",
        (unsigned long long)all.preempted);
     ok(all.shared > 0, "some prompts were shared (%llu of %llu tokens)",

@@ -1,0 +1,135 @@
+/* The state of a generation, shared by generate.c and handover.c only. */
+#ifndef RLF_MODEL_GENERATION_H
+#define RLF_MODEL_GENERATION_H
+
+#include "engine/base/vec.h"
+#include "engine/text/detokenizer.h"
+#include "nodes/model/generate.h"
+
+/* One response in the making. Its tokens are the prompt's, then ids. */
+typedef struct sequence {
+    uint32_t group;
+    uint32_t row;
+    uint64_t identity;
+    uint32_t *ids;
+    float *logprob;
+    uint32_t n, room;
+    int32_t *pages;
+    uint32_t n_pages, pages_room;
+    uint32_t cached; /* positions whose keys and values are in pages */
+    uint32_t feed;   /* tokens that this step feeds */
+    bool done, finished;
+    rlf_detokenizer detokenizer;
+    rlf_buf text;
+} sequence;
+
+#define NOBODY UINT32_MAX
+
+/* A prompt, and how many of its samples are active and wait. The keeper is a
+ * complete sample that keeps its pages for those that wait, or NOBODY. */
+typedef struct group {
+    const uint32_t *prompt;
+    uint32_t n_prompt, n_active, n_waiting, keeper;
+} group;
+
+typedef RLF_VEC(uint32_t) indices;
+
+struct rlf_generation {
+    const rlf_model *model;
+    rlf_pass *pass;
+    rlf_kv *kv;
+    rlf_generation_options options;
+    uint64_t version; /* of the weights: one for all tokens */
+    uint32_t most_active;
+    uint32_t longest; /* tokens of a sequence */
+    RLF_VEC(group) groups;
+    RLF_VEC(sequence) sequences;
+    indices active, waiting; /* ascending */
+    indices keepers;         /* of groups */
+    indices complete;        /* rows of this step */
+    rlf_generation_counts counts;
+
+    /* index arrays of a step */
+    uint32_t ld_pages;
+    int32_t *host_slots, *host_pages, *starts, *next_pages;
+    double *host_uniform;
+    int32_t *host_tokens;
+    float *host_logprob;
+    int32_t *slots, *pages, *tokens; /* on the device */
+    double *uniform;
+    void *block; /* of these arrays, if it is our own */
+    size_t block_bytes;
+};
+
+static inline uint32_t
+pages_for(const rlf_generation *g, uint32_t positions)
+{
+    uint32_t size = (uint32_t)g->kv->page_size;
+    return (positions + size - 1) / size;
+}
+
+static inline uint32_t
+length_of(const rlf_generation *g, const sequence *s)
+{
+    return g->groups.data[s->group].n_prompt + s->n;
+}
+
+/* One more response to make, with nothing done; the caller lists it as active
+ * or waiting. */
+static inline uint32_t
+add_sequence(rlf_generation *g, uint32_t of, uint64_t identity)
+{
+    sequence s = {
+        .group = of, .row = (uint32_t)g->sequences.count, .identity = identity};
+    if (g->options.n_stop)
+        rlf_detokenizer_begin(&s.detokenizer, g->options.tokenizer,
+                              RLF_DECODE_SKIP_SPECIAL | RLF_DECODE_CONTINUE);
+    RLF_PUSH(&g->sequences, s);
+    return s.row;
+}
+
+static inline void
+drop_pages(rlf_generation *g, sequence *s)
+{
+    for (uint32_t i = 0; i < s->n_pages; i++)
+        rlf_kv_drop(g->kv, s->pages[i]);
+    s->n_pages = 0;
+    s->cached = 0;
+}
+
+static inline void
+push_page(sequence *s, int32_t page)
+{
+    if (s->n_pages == s->pages_room) {
+        s->pages_room = s->pages_room ? 2 * s->pages_room : 8;
+        s->pages = rlf_realloc(s->pages, s->pages_room * sizeof *s->pages);
+    }
+    s->pages[s->n_pages++] = page;
+}
+
+/* Keep the list ascending. */
+static inline void
+insert_sorted(indices *list, uint32_t index)
+{
+    RLF_PUSH(list, index);
+    size_t i = list->count - 1;
+    for (; i > 0 && list->data[i - 1] > index; i--)
+        list->data[i] = list->data[i - 1];
+    list->data[i] = index;
+}
+
+/* Whether there was a keeper; none keeps its pages any more. */
+static inline bool
+drop_keepers(rlf_generation *g)
+{
+    bool any = g->keepers.count;
+    for (size_t i = 0; i < g->keepers.count; i++) {
+        sequence *s = &g->sequences.data[g->keepers.data[i]];
+        g->groups.data[s->group].keeper = NOBODY;
+        drop_pages(g, s);
+    }
+    g->keepers.count = 0;
+    return any;
+}
+
+#endif
