@@ -491,7 +491,7 @@ main(void)
     test_single();
     handovers moved[2] = {0}; /* by pages, by tokens */
     for (uint32_t i = 0; i < (quick() ? 2 : 5); i++)
-        test_moving(2000 + i, samples[i + 2], moved);
+        test_moving(2000 + i, samples[6 - i], moved);
     ok(moved[0].samples > 100 && moved[1].samples > 100,
        "many samples went over (%llu, %llu)",
        (unsigned long long)moved[0].samples,
