@@ -10,6 +10,7 @@ libnodes_la_SOURCES = \
 	%D%/collect.c \
 	%D%/cursor.c \
 	%D%/data.c %D%/data.h \
+	%D%/declare.c %D%/declare.h \
 	%D%/draw.c \
 	%D%/drop.c \
 	%D%/every.c \

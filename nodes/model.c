@@ -1,4 +1,5 @@
-/* The resource class of models: lm(...) and copy(...). See model.h. */
+/* The resource class of models: where their weights lie on a rank, memory,
+ * checkpoints. See model.h; what declarations say stands in declare.h. */
 #include "nodes/model.h"
 
 #include "engine/base/vec.h"
@@ -6,212 +7,10 @@
 #include "engine/io/file.h"
 #include "engine/lua/host.h"
 #include "engine/text/tokenizer.h"
+#include "nodes/declare.h"
 #include "nodes/model/move.h"
 #include "nodes/model/weights.h"
 #include "nodes/model/work.h"
-
-/* ---- constructors ---- */
-
-#define HEAD_FORMAL                                                          \
-    {                                                                        \
-        .name = "head", .kind = RLF_FORMAL_WORD, .labelled = true,           \
-        .words = "lm|scalar|both",                                           \
-        .doc = "what is computed on top: token log-probabilities, a number " \
-               "(value, score), or both; lm if not given"                    \
-    }
-#define OPTIMIZER_FORMAL                                                       \
-    {                                                                          \
-        .name = "optimizer", .kind = RLF_FORMAL_CONSTRUCTOR, .labelled = true, \
-        .doc = "how update changes it: adamw(...)"                             \
-    }
-#define TEMPLATE_FORMAL                                                \
-    {                                                                  \
-        .name = "template", .kind = RLF_FORMAL_PATH, .labelled = true, \
-        .doc = "a Lua file that writes chat messages as one text"      \
-    }
-
-static const rlf_formal lm_formals[] = {
-    {.name = "from",
-     .kind = RLF_FORMAL_SOURCE,
-     .required = true,
-     .doc = "a Hugging Face directory, or llama(...) for a new model"},
-    HEAD_FORMAL,
-    OPTIMIZER_FORMAL,
-    TEMPLATE_FORMAL,
-    {.name = "tokenizer",
-     .kind = RLF_FORMAL_PATH,
-     .labelled = true,
-     .doc = "a directory with a tokenizer, if not that of the model"},
-    {.name = "dtype",
-     .kind = RLF_FORMAL_WORD,
-     .words = "f32",
-     .labelled = true,
-     .doc = "type that it computes in; on the CPU f32"},
-};
-
-static const rlf_formal copy_formals[] = {
-    {.name = "from",
-     .kind = RLF_FORMAL_MODEL,
-     .required = true,
-     .doc = "the model whose first weights it takes"},
-    HEAD_FORMAL,
-    OPTIMIZER_FORMAL,
-};
-
-#define WHOLE(name_, required_, doc_)                               \
-    {                                                               \
-        .name = name_, .kind = RLF_FORMAL_INT, .labelled = true,    \
-        .required = required_, .least = 1, .most = 1e9, .doc = doc_ \
-    }
-
-static const rlf_formal llama_formals[] = {
-    WHOLE("layers", true, "transformer layers"),
-    WHOLE("hidden", true, "width of the residual"),
-    WHOLE("heads", true, "query heads"),
-    WHOLE("kv_heads", false, "key and value heads; as many as heads"),
-    WHOLE("ffn", false, "width of the feed-forward; 8/3 of hidden"),
-    WHOLE("context", false, "longest sequence; 2048"),
-    {.name = "rope_theta",
-     .kind = RLF_FORMAL_NUMBER,
-     .labelled = true,
-     .least = 1,
-     .most = 1e12,
-     .doc = "base of the rotary embedding; 10000"},
-    {.name = "eps",
-     .kind = RLF_FORMAL_NUMBER,
-     .labelled = true,
-     .least = 0,
-     .most = 1,
-     .doc = "of the norms; 1e-5"},
-    {.name = "tied",
-     .kind = RLF_FORMAL_FLAG,
-     .labelled = true,
-     .doc = "the head is the embedding's matrix"},
-};
-
-/* The same names as the formals of class update, which reads them. */
-static const rlf_formal adamw_formals[] = {
-    {.name = "lr",
-     .kind = RLF_FORMAL_NUMBER,
-     .labelled = true,
-     .required = true,
-     .least = 0,
-     .most = 1e3,
-     .doc = "learning rate; may use step and states"},
-    {.name = "beta1",
-     .kind = RLF_FORMAL_NUMBER,
-     .labelled = true,
-     .fallback = 0.9,
-     .least = 0,
-     .most = 1,
-     .doc = "decay of the first moment"},
-    {.name = "beta2",
-     .kind = RLF_FORMAL_NUMBER,
-     .labelled = true,
-     .fallback = 0.999,
-     .least = 0,
-     .most = 1,
-     .doc = "decay of the second moment"},
-    {.name = "eps",
-     .kind = RLF_FORMAL_NUMBER,
-     .labelled = true,
-     .fallback = 1e-8,
-     .least = 0,
-     .most = 1,
-     .doc = "added to the root of the second moment"},
-    {.name = "decay",
-     .kind = RLF_FORMAL_NUMBER,
-     .labelled = true,
-     .least = 0,
-     .most = 1e3,
-     .doc = "decoupled weight decay of matrices"},
-    {.name = "clip",
-     .kind = RLF_FORMAL_NUMBER,
-     .labelled = true,
-     .least = 0,
-     .most = 1e30,
-     .doc = "largest norm of the gradient; 0: no limit"},
-};
-
-#define FORMALS(table) .formals = table, .n_formals = RLF_COUNT(table)
-
-static const rlf_constructor constructors[] = {
-    {.name = "lm", FORMALS(lm_formals), .doc = "a decoder-only transformer"},
-    {.name = "copy",
-     FORMALS(copy_formals),
-     .doc = "a model that starts with another's weights"},
-    {.name = "llama",
-     .within = "lm",
-     FORMALS(llama_formals),
-     .doc = "a Llama-type model with fresh weights"},
-    {.name = "adamw",
-     .within = "lm",
-     FORMALS(adamw_formals),
-     .doc = "AdamW (Loshchilov and Hutter 2019)"},
-    {.name = "adamw",
-     .within = "copy",
-     FORMALS(adamw_formals),
-     .doc = "AdamW (Loshchilov and Hutter 2019)"},
-};
-
-/* ---- opening ---- */
-
-static const rlf_arg *
-find(const rlf_resource *resource, const char *name)
-{
-    const rlf_arg *arg = rlf_args_find(resource->args, resource->n_args, name);
-    return arg && arg->kind != RLF_ARG_ABSENT ? arg : NULL;
-}
-
-static const rlf_arg *
-first(const rlf_resource *resource)
-{
-    const rlf_arg *arg = find(resource, "from");
-    return arg ? arg : rlf_args_plain(resource->args, resource->n_args, 0);
-}
-
-static rlf_model_head
-head_of(const rlf_resource *resource, rlf_model_head fallback)
-{
-    const rlf_arg *arg = find(resource, "head");
-    if (!arg)
-        return fallback;
-    return strcmp(arg->text, "scalar") == 0 ? RLF_HEAD_SCALAR
-           : strcmp(arg->text, "both") == 0 ? RLF_HEAD_BOTH
-                                            : RLF_HEAD_LM;
-}
-
-static double
-number(const rlf_arg *list, const char *name)
-{
-    const rlf_arg *arg = rlf_args_find(list->list, list->n_list, name);
-    return arg && arg->kind == RLF_ARG_NUMBER ? arg->number : 0;
-}
-
-static rlf_status
-config_llama(rlf_model_object *m, const rlf_arg *list, rlf_err *err)
-{
-    rlf_llama_args args = {
-        .layers = (int)number(list, "layers"),
-        .hidden = (int)number(list, "hidden"),
-        .heads = (int)number(list, "heads"),
-        .kv_heads = (int)number(list, "kv_heads"),
-        .ffn = (int)number(list, "ffn"),
-        .context = (int)number(list, "context"),
-        .rope_theta = number(list, "rope_theta"),
-        .eps = number(list, "eps"),
-        .tied = number(list, "tied") != 0,
-        .vocab = (int)rlf_tokenizer_vocab(m->tokenizer),
-        .bos = -1,
-    };
-    if (rlf_tokenizer_bos(m->tokenizer) != RLF_NO_ID)
-        args.bos = (int)rlf_tokenizer_bos(m->tokenizer);
-    size_t n;
-    const uint32_t *eos = rlf_tokenizer_eos(m->tokenizer, &n);
-    for (size_t i = 0; i < n && i < RLF_MODEL_MAX_EOS; i++)
-        args.eos[args.n_eos++] = (int)eos[i];
-    return rlf_model_config_llama(&args, m->arena, err, m->config);
-}
 
 /* ---- weights, where they lie ---- */
 
@@ -290,7 +89,7 @@ fill(const rlf_env *env, const rlf_resource *resource,
      const rlf_model_object *m, rlf_model *model, rlf_err *err)
 {
     if (!m->source) {
-        const rlf_arg *from = first(resource);
+        const rlf_arg *from = rlf_declared_source(resource);
         model->tokenizer_dir = m->texts;
         return from->kind == RLF_ARG_LIST
                    ? rlf_weights_init(model, env->seed, err)
@@ -379,22 +178,12 @@ static rlf_status
 open_lm(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
         rlf_err *err)
 {
-    const rlf_arg *from = first(resource), *own = find(resource, "tokenizer");
-    bool fresh = from->kind == RLF_ARG_LIST;
-    if (fresh && !own) {
-        rlf_fail(err, RLF_USER, "model '%s' has no tokenizer", m->name);
-        rlf_err_hint(err, "a new model needs one: lm(llama(...), tokenizer: "
-                          "\"DIR\")");
-        return RLF_USER;
-    }
-    const char *texts = own ? own->text : from->text;
-    RLF_TRY(rlf_tokenizer_open(texts, err, &m->tokenizer));
-    if (fresh)
-        RLF_TRY(config_llama(m, from, err));
-    else
-        RLF_TRY(rlf_model_config_read(from->text, m->arena, err, m->config));
-    m->texts = texts;
-    return open_holds(env, resource, head_of(resource, RLF_HEAD_LM), m, err);
+    RLF_TRY(rlf_declared_texts(resource, err, &m->texts));
+    RLF_TRY(rlf_tokenizer_open(m->texts, err, &m->tokenizer));
+    RLF_TRY(
+        rlf_declared_config(resource, m->tokenizer, m->arena, err, m->config));
+    return open_holds(env, resource, rlf_declared_head(resource, RLF_HEAD_LM),
+                      m, err);
 }
 
 static rlf_status
@@ -405,9 +194,9 @@ open_copy(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
     m->tokenizer = m->source->tokenizer;
     m->texts = m->source->texts;
     *m->config = *m->source->config;
-    return open_holds(env, resource,
-                      head_of(resource, m->source->outline->table->head), m,
-                      err);
+    return open_holds(
+        env, resource,
+        rlf_declared_head(resource, m->source->outline->table->head), m, err);
 }
 
 /* The chat template: the declaration's own, or that of the model copied. */
@@ -415,7 +204,7 @@ static rlf_status
 open_template(const rlf_env *env, const rlf_resource *resource,
               rlf_model_object *m, rlf_err *err)
 {
-    const rlf_arg *path = find(resource, "template");
+    const rlf_arg *path = rlf_declared(resource, "template");
     if (m->source)
         m->template = m->source->template;
     if (!path)
@@ -533,100 +322,6 @@ rlf_model_reader(const void *model)
     return &((const rlf_model_object *)model)->reader;
 }
 
-/* The head that a declaration asks for, by the word; "lm" if it has none. */
-static const char *
-head_word(const rlf_graph *graph, const rlf_resource *resource)
-{
-    const rlf_arg *arg =
-        rlf_args_find(resource->args, resource->n_args, "head");
-    if (arg && arg->kind == RLF_ARG_TEXT)
-        return arg->text;
-    return resource->source >= 0
-               ? head_word(graph, &graph->resources.data[resource->source])
-               : "lm";
-}
-
-void
-rlf_model_check_head(const rlf_graph *graph, const rlf_node *node, bool scalar,
-                     rlf_diags *diags)
-{
-    const rlf_resource *model = &graph->resources.data[node->receiver];
-    if (strcmp(head_word(graph, model), scalar ? "lm" : "scalar") != 0)
-        return;
-    rlf_diag *diag = rlf_diag_error(
-        diags, "head", node->span, "model '%s' has no %s head, which %s needs",
-        model->name, scalar ? "scalar" : "language", node->class->name);
-    rlf_diag_hint(diags, diag, "declare it with head: %s, or head: both",
-                  scalar ? "scalar" : "lm");
-}
-
-/* Where a model's tokenizer is; NULL: it has none. */
-static const char *
-tokenizer_path(const rlf_graph *graph, const rlf_resource *resource)
-{
-    if (resource->source >= 0)
-        return tokenizer_path(graph, &graph->resources.data[resource->source]);
-    const rlf_arg *from = first(resource), *own = find(resource, "tokenizer");
-    if (own)
-        return own->text;
-    return from && from->kind == RLF_ARG_TEXT ? from->text : NULL;
-}
-
-/* Are there two files of the same bytes? */
-static bool
-same_bytes(rlf_arena *arena, const char *a, const char *b)
-{
-    rlf_mapping x = {0}, y = {0};
-    rlf_err ignored = RLF_ERR_NONE;
-    const char *name = "tokenizer.json";
-    bool same =
-        rlf_mapping_open(rlf_path_join(arena, a, name), &ignored, &x) >= 0 &&
-        rlf_mapping_open(rlf_path_join(arena, b, name), &ignored, &y) >= 0 &&
-        x.n == y.n && x.n && memcmp(x.p, y.p, x.n) == 0;
-    rlf_mapping_close(&x);
-    rlf_mapping_close(&y);
-    return same;
-}
-
-/* Do two tokenizers differ? What cannot be read is told of by the run. */
-static bool
-differ(rlf_arena *arena, const char *a, const char *b)
-{
-    if (!a || !b || strcmp(a, b) == 0 || same_bytes(arena, a, b))
-        return false;
-    rlf_tokenizer *x = NULL, *y = NULL;
-    rlf_err ignored = RLF_ERR_NONE;
-    bool other = rlf_tokenizer_open(a, &ignored, &x) >= 0 &&
-                 rlf_tokenizer_open(b, &ignored, &y) >= 0 &&
-                 rlf_tokenizer_hash(x) != rlf_tokenizer_hash(y);
-    rlf_tokenizer_close(x);
-    rlf_tokenizer_close(y);
-    return other;
-}
-
-void
-rlf_model_check_tokens(const rlf_graph *graph, const rlf_node *node,
-                       rlf_diags *diags)
-{
-    const rlf_value *value = &graph->values.data[node->inputs[0]];
-    const rlf_set *set = &graph->sets.data[value->set];
-    const rlf_resource *model = &graph->resources.data[node->receiver];
-    if (set->model < 0 || set->model == node->receiver)
-        return;
-    const rlf_resource *writer = &graph->resources.data[set->model];
-    if (!differ(graph->arena, tokenizer_path(graph, writer),
-                tokenizer_path(graph, model)))
-        return;
-    rlf_diag *diag = rlf_diag_error(
-        diags, "tokens", node->span,
-        "the tokens of '%s' are those of model '%s', and '%s' has another "
-        "tokenizer",
-        set->name, writer->name, model->name);
-    rlf_diag_hint(diags, diag,
-                  "it can read the text: %s.score(%s), or ask(...) it",
-                  model->name, set->name);
-}
-
 /* ---- memory and checkpoints ---- */
 
 static const rlf_caps *
@@ -736,22 +431,26 @@ memory(const rlf_graph *graph, const rlf_resource *resource, void *object,
                 out);
 }
 
-static rlf_shapes
-shapes(const void *object, rlf_arena *arena)
+static rlf_status
+shapes(const rlf_graph *graph, const rlf_resource *resource, const void *object,
+       rlf_arena *arena, rlf_err *err, rlf_shapes *out)
 {
-    return rlf_move_shapes(((const rlf_model_object *)object)->outline->table,
-                           arena);
+    const rlf_model_object *m = object;
+    if (!m)
+        return rlf_declared_shapes(graph, resource, arena, err, out);
+    *out = rlf_move_shapes(m->outline->table, arena);
+    return RLF_OK;
 }
 
 static rlf_status
 move(const rlf_env *env, const rlf_resource *resource, void *object,
      const rlf_weight_edge *edge, struct rlf_group *world, rlf_err *err,
-     uint64_t *sent)
+     rlf_moved *moved)
 {
     (void)env, (void)resource;
     const rlf_model_object *m = object;
     return rlf_move_weights(m->holds[edge->from].model,
-                            m->holds[edge->to].model, edge, world, err, sent);
+                            m->holds[edge->to].model, edge, world, err, moved);
 }
 
 /* A checkpoint has NAME/, a Hugging Face directory, and NAME.state. */
@@ -819,8 +518,8 @@ const rlf_resource_class rlf_resource_model = {
     .name = "model",
     .kind = RLF_RESOURCE_MODEL,
     .doc = "a transformer with its tokenizer",
-    .constructors = constructors,
-    .n_constructors = RLF_COUNT(constructors),
+    .constructors = rlf_model_constructors,
+    .n_constructors = RLF_MODEL_CONSTRUCTORS,
     .open = open_object,
     .infer = rlf_resource_no_infer,
     .settle = rlf_resource_no_settle,

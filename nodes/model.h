@@ -7,6 +7,7 @@
 #define RLF_NODES_MODEL_H
 
 #include "engine/graph/run.h"
+#include "nodes/declare.h"
 #include "nodes/model/model.h"
 #include "nodes/rows.h"
 
@@ -43,15 +44,5 @@ rlf_model_at(const rlf_env *env, int resource)
 /* The weights of a model that a call takes; NULL where this rank is not one of
  * those that carry it out. */
 rlf_model *rlf_model_of(const rlf_call *call, int resource);
-
-/* An error if the head that a call on a model needs, the scalar or the language
- * one, is not what the model's declaration asks for. For a class's infer. */
-void rlf_model_check_head(const rlf_graph *graph, const rlf_node *node,
-                          bool scalar, rlf_diags *diags);
-/* An error if a call that gives a value per token of its set, input 0, is on a
- * model with another tokenizer than that of the model whose tokens they are.
- * Looks into the tokenizers' files. For a class's infer. */
-void rlf_model_check_tokens(const rlf_graph *graph, const rlf_node *node,
-                            rlf_diags *diags);
 
 #endif

@@ -491,6 +491,95 @@ random_round(seat *s, int round)
     }
 }
 
+/* -- strips -------------------------------------------------------------- */
+
+/* Cut `bytes` bytes into strips of their own rows and gaps, from `room` on.
+ * Returns their number; *end: behind the last. */
+static int
+cut_strips(uint64_t seed, size_t bytes, unsigned char *room, rlf_strip *list,
+           unsigned char **end)
+{
+    int n = 0;
+    for (uint64_t i = 0; bytes; i++) {
+        uint64_t x = mix(seed * 1000 + i);
+        size_t row = x % 97 % bytes + 1, rows = x / 97 % 40 % (bytes / row) + 1;
+        if (i == 12) { /* the rest in one piece */
+            row = bytes;
+            rows = 1;
+        }
+        size_t stride = row + (x / 3880 % 3 ? x / 11640 % 33 : 0);
+        list[n++] = (rlf_strip){room, row, stride, rows};
+        room += stride * rows;
+        bytes -= row * rows;
+        if (i == 3) /* an empty one is one too */
+            list[n++] = (rlf_strip){room, 5, 9, 0};
+    }
+    *end = room;
+    return n;
+}
+
+/* The k-th byte that goes in a round from one rank to another. */
+static unsigned char
+strip_byte(int round, int from, size_t k)
+{
+    return (unsigned char)mix((uint64_t)(round * 64 + from) << 32 | k);
+}
+
+/* Bytes of strips from the first on: written (want 0), or counted if wrong. */
+static int64_t
+walk_strips(const rlf_strip *list, int n, int round, int from, bool write)
+{
+    size_t k = 0;
+    int64_t wrong = 0;
+    for (int i = 0; i < n; i++)
+        for (size_t y = 0; y < list[i].rows; y++)
+            for (size_t x = 0; x < list[i].bytes; x++, k++) {
+                unsigned char *p = list[i].data;
+                p += y * list[i].stride + x;
+                if (write)
+                    *p = strip_byte(round, from, k);
+                else
+                    wrong += *p != strip_byte(round, from, k);
+            }
+    return wrong;
+}
+
+/* To the next rank, itself where there is none, in other strips than it was.
+ * Nothing but the strips is written. */
+static void
+case_strips(seat *s)
+{
+    enum { MOST = 16, ROOM = 1 << 19 };
+    static const size_t sizes[] = {0, 1, 40, 1000, 1024, 1025, 5000, 100000};
+    unsigned char *a = rlf_calloc(1, ROOM), *b = rlf_malloc(ROOM), *end;
+    rlf_group *all = rlf_group_world(s->comm);
+    int next = (s->rank + 1) % s->size,
+        before = (s->rank + s->size - 1) % s->size;
+    for (int round = 0; round < (quick() ? 16 : 64); round++) {
+        size_t bytes = sizes[(size_t)round % RLF_COUNT(sizes)];
+        rlf_strip from[MOST], to[MOST];
+        int n =
+            cut_strips((uint64_t)(round * 64 + s->rank), bytes, a, from, &end);
+        int m = cut_strips((uint64_t)(round * 64 + s->rank + 7), bytes, b, to,
+                           &end);
+        walk_strips(from, n, round, s->rank, true);
+        memset(b, 0, (size_t)(end - b) + 1);
+        rlf_strips out = {next, from, n}, in = {before, to, m};
+        EXPECT_OK(s, rlf_group_exchange_strips(all, 3, &out, 1, &in, 1, &err));
+        expect(s, walk_strips(to, m, round, before, false) == 0,
+               "%zu bytes in %d strips come in %d", bytes, n, m);
+        for (int i = 0; i < m; i++)
+            for (size_t y = 0; y < to[i].rows; y++)
+                memset((char *)to[i].data + y * to[i].stride, 0, to[i].bytes);
+        size_t touched = 0;
+        for (unsigned char *p = b; p <= end; p++)
+            touched += *p != 0;
+        expect(s, touched == 0, "%zu bytes beside strips are written", touched);
+    }
+    free(a);
+    free(b);
+}
+
 static void
 case_random(seat *s)
 {
@@ -665,6 +754,7 @@ static const comm_case comm_cases[] = {
     {"all-to-allv", case_all_to_all},
     {"barrier", case_barrier},
     {"random batches", case_random},
+    {"strips", case_strips},
     {"a flood of small messages", case_flood},
     {"groups", case_groups},
     {"mail", case_mail},

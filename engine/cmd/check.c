@@ -157,6 +157,47 @@ add_costs(rlf_session *s, int rank, bool each, double *runs)
     return all;
 }
 
+/* Bytes of weights that each rank sends in a step, into sent[ranks]. */
+static void
+add_weights(rlf_session *s, const rlf_rehearsal *edges, double *sent)
+{
+    rlf_opened opened = rlf_run_opened(s->run, 0);
+    for (int i = 0; i < edges->n_weights; i++) {
+        const rlf_weight_flow *flow = &edges->weights[i];
+        rlf_realloc_job job;
+        rlf_realloc_plan moves;
+        if (rlf_cmd_weights(s, flow, opened.resource[flow->model], &job, &moves,
+                            &s->err) < 0)
+            continue; /* the run could not have been opened */
+        for (int r = 0; r < s->plan->ranks; r++) {
+            rlf_realloc_load load;
+            rlf_realloc_measure(&job, &moves, r, &load);
+            sent[r] += (double)flow->times * (double)load.sent;
+        }
+    }
+}
+
+/* What goes along the edges of a step, beside what nodes send. */
+static void
+put_sent(rlf_session *s)
+{
+    rlf_opened opened = rlf_run_opened(s->run, 0);
+    rlf_sizes sizes = rlf_opened_sizes(&opened, s->arena);
+    rlf_rehearsal edges;
+    rlf_rehearse(s->plan, &sizes, s->options.samples, s->arena, &edges);
+    double *weights = RLF_NEW_ARRAY(s->arena, double, s->plan->ranks);
+    add_weights(s, &edges, weights);
+    printf("\nsent along the edges of a step at the caps, texts apart\n"
+           "%-30s %12s %12s\n",
+           "", "rows", "weights");
+    for (int r = 0; r < s->plan->ranks; r++) {
+        printf("rank %-25d", r);
+        rlf_cmd_put_scaled(edges.sent[r], 1000, "B");
+        rlf_cmd_put_scaled(weights[r], 1000, "B");
+        putchar('\n');
+    }
+}
+
 /* In full of the first rank, of the others the sums. */
 static void
 put_costs(rlf_session *s)
@@ -172,6 +213,8 @@ put_costs(rlf_session *s)
                       : "all nodes",
                  runs, &all, alone);
     }
+    if (!alone)
+        put_sent(s);
 }
 
 /* An update whose gradient at a token needs the values of other tokens takes a

@@ -6,6 +6,8 @@
 
 #include "engine/api/session.h"
 #include "engine/base/option.h"
+#include "engine/order/rehearse.h"
+#include "engine/plan/holds.h"
 
 int rlf_cmd_run(const rlf_command_line *line);
 int rlf_cmd_check(const rlf_command_line *line);
@@ -26,6 +28,11 @@ void rlf_cmd_put_scaled(double x, double base, const char *unit);
 void rlf_cmd_put_plan(const rlf_session *session);
 /* What a node is called in messages: actor.update, or its class. */
 const char *rlf_cmd_node_name(rlf_session *session, const rlf_node *node);
+/* How the weights of a flow move, as on one machine. `object`: the model if it
+ * is open, or NULL. */
+rlf_status rlf_cmd_weights(rlf_session *session, const rlf_weight_flow *flow,
+                           const void *object, rlf_realloc_job *job,
+                           rlf_realloc_plan *out, rlf_err *err);
 /* Print the session's message to stderr; the exit status for `result`. */
 int rlf_cmd_end(rlf_session *session, rlf_result result);
 

@@ -2,6 +2,8 @@
  * what several of them print. */
 #include "engine/cmd/cmd.h"
 
+#include "nodes/table.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -93,6 +95,19 @@ rlf_cmd_put_plan(const rlf_session *s)
     rlf_plan_print(s->plan, &text);
     fputs(text.p, stdout);
     rlf_buf_free(&text);
+}
+
+rlf_status
+rlf_cmd_weights(rlf_session *s, const rlf_weight_flow *flow, const void *object,
+                rlf_realloc_job *job, rlf_realloc_plan *out, rlf_err *err)
+{
+    const rlf_resource *r = &s->graph->resources.data[flow->model];
+    rlf_shapes *shapes = RLF_NEW(s->arena, rlf_shapes);
+    RLF_TRY(rlf_node_classes.resource[r->kind]->shapes(s->graph, r, object,
+                                                       s->arena, err, shapes));
+    *job =
+        rlf_holds_job(&s->plan->holds[flow->model], flow->hold, shapes, NULL);
+    return rlf_realloc_make(job, s->arena, err, out);
 }
 
 int

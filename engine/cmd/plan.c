@@ -1,11 +1,11 @@
 /* rlflow plan: where everything runs, as a place block that can be pasted or
  * given to --plan; with --verbose also what goes from rank to rank. All else
- * that is printed stands in comments. Opens no data and no model. */
+ * that is printed stands in comments. Opens no data and no model; for the sizes
+ * of weights that move it reads the configs of their models. */
 #include "engine/cmd/cmd.h"
 
 #include "engine/graph/class.h"
 #include "engine/graph/place.h"
-#include "engine/order/rehearse.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -55,23 +55,88 @@ put_flow(rlf_session *s, const rlf_flow *flow)
 }
 
 static void
+put_flows(rlf_session *s, const rlf_rehearsal *edges)
+{
+    printf("# edges of a step at the caps; bytes of all ranks, and of the one "
+           "that sends most and receives most\n"
+           "# %-16s %-18s %-18s %-26s %5s %9s %12s %12s %12s\n",
+           "value", "from", "to", "protocol", "times", "messages", "bytes",
+           "sent", "received");
+    for (int i = 0; i < edges->count; i++)
+        put_flow(s, &edges->list[i]);
+}
+
+/* ---- weights ---- */
+
+/* "actor.generate on 0..3 (tp: 2, pp: 1, dp: 2)": where a hold lies. */
+static const char *
+hold_words(rlf_session *s, int model, int index)
+{
+    const rlf_hold *hold = &s->plan->holds[model].list[index];
+    const rlf_layout *l = &hold->mesh.layout;
+    rlf_place_row row = rlf_place_row_new(model, index ? hold->call : NULL);
+    row.ranks = l->ranks;
+    row.n_ranks = l->n_ranks;
+    row.tp = l->tp;
+    row.pp = l->pp;
+    row.dp = l->dp;
+    rlf_buf text = {0};
+    rlf_place_row_print(s->graph, &row, &text);
+    const char *words = rlf_arena_strdup(s->arena, text.p);
+    rlf_buf_free(&text);
+    return words;
+}
+
+static rlf_status
+put_weight_flow(rlf_session *s, const rlf_weight_flow *flow, rlf_err *err)
+{
+    rlf_realloc_job job;
+    rlf_realloc_plan moves;
+    RLF_TRY(rlf_cmd_weights(s, flow, NULL, &job, &moves, err));
+    rlf_realloc_total t;
+    rlf_realloc_sum(&job, &moves, s->arena, &t);
+    printf("# %-44s %-46s %-12s %5d %7d %9" PRId64 " %12" PRId64 " %12" PRId64
+           " %12" PRId64 " %12" PRId64 " %12" PRId64 "\n",
+           hold_words(s, flow->model, 0),
+           hold_words(s, flow->model, flow->hold),
+           rlf_topologies_word(moves.topologies), flow->times, moves.n_sends,
+           t.messages, t.bytes, t.most.sent, t.most.received, t.most.peak,
+           t.most.redundant);
+    return RLF_OK;
+}
+
+/* Each time of each is the same; a model that cannot be read is told of, for
+ * a plan needs no model. */
+static void
+put_weights(rlf_session *s, const rlf_rehearsal *edges)
+{
+    printf("# weights that move in a step, each time; bytes of all ranks, and "
+           "of the one with most\n"
+           "# %-44s %-46s %-12s %5s %7s %9s %12s %12s %12s %12s %12s\n",
+           "from", "to", "topology", "times", "pieces", "messages", "bytes",
+           "sent", "received", "peak", "redundant");
+    for (int i = 0; i < edges->n_weights; i++) {
+        const rlf_weight_flow *flow = &edges->weights[i];
+        rlf_err err = RLF_ERR_NONE;
+        if (put_weight_flow(s, flow, &err) < 0)
+            printf("# %-44s %-46s ? (%s)\n", hold_words(s, flow->model, 0),
+                   hold_words(s, flow->model, flow->hold), err.sentence);
+    }
+}
+
+static void
 put_edges(rlf_session *s)
 {
     rlf_sizes sizes =
         rlf_sizes_make(s->graph, &(rlf_sizes_options){0}, s->arena);
     rlf_rehearsal edges;
     rlf_rehearse(s->plan, &sizes, s->options.samples, s->arena, &edges);
-    if (!edges.count) {
+    if (!edges.count && !edges.n_weights)
         printf("# no edges: nothing goes from rank to rank\n");
-        return;
-    }
-    printf("# edges of a step at the caps; bytes of all ranks, and of the one "
-           "that sends most and receives most\n"
-           "# %-16s %-18s %-18s %-26s %5s %9s %12s %12s %12s\n",
-           "value", "from", "to", "protocol", "times", "messages", "bytes",
-           "sent", "received");
-    for (int i = 0; i < edges.count; i++)
-        put_flow(s, &edges.list[i]);
+    if (edges.count)
+        put_flows(s, &edges);
+    if (edges.n_weights)
+        put_weights(s, &edges);
 }
 
 int

@@ -52,6 +52,9 @@ static void
 batch_release(rlf_batch *b)
 {
     rlf_comm *comm = b->comm;
+    for (size_t i = 0; i < b->n; i++)
+        if (b->requests[i].strips)
+            free(b->requests[i].data);
     if (b->before)
         b->before->next = b->next;
     else
@@ -126,6 +129,8 @@ void
 rlf_request_finish(rlf_comm *comm, rlf_request *r)
 {
     r->finished = true;
+    if (r->data && r->strips && !r->send)
+        rlf_request_unpack(r, r->data);
     r->batch->left--;
     comm->n_moved++;
     rlf_comm_beat(comm);
@@ -164,8 +169,36 @@ request_start(rlf_comm *comm, rlf_request *r, rlf_err *err)
         rlf_channel_start(comm, r);
         return RLF_OK;
     }
+    if (r->strips)
+        r->data = rlf_malloc(r->bytes + 1);
+    if (r->strips && r->send)
+        rlf_request_pack(r, r->data);
     comm->n_remote++;
     return comm->world->options.backend->start(comm, r, err);
+}
+
+/* To or from a member of the group; where its bytes are is for others to say.
+ */
+static rlf_request
+request_new(rlf_group *group, rlf_batch *b, int tag, bool send, int member,
+            size_t bytes)
+{
+    RLF_ASSERT(member >= 0 && member < group->n);
+    const rlf_comm_world *world = group->comm->world;
+    int peer = group->ranks[member], me = group->comm->rank;
+    rlf_channel *channel = NULL;
+    group->comm->n_sent += send && peer != me ? bytes : 0;
+    if (rlf_process_of(world, peer) == world->process) {
+        int from = (send ? me : peer) % world->local;
+        int to = (send ? peer : me) % world->local;
+        channel = rlf_channel_at(world, from, to);
+    }
+    return (rlf_request){.channel = channel,
+                         .bytes = bytes,
+                         .peer = peer,
+                         .tag = tag,
+                         .send = send,
+                         .batch = b};
 }
 
 /* Requests of one side into b->requests[at...]. */
@@ -173,27 +206,49 @@ static void
 requests_fill(rlf_group *group, rlf_batch *b, size_t at, int tag, bool send,
               const rlf_part *parts, int n)
 {
-    const rlf_comm_world *world = group->comm->world;
     for (int i = 0; i < n; i++) {
-        RLF_ASSERT(parts[i].peer >= 0 && parts[i].peer < group->n);
-        int peer = group->ranks[parts[i].peer], me = group->comm->rank;
-        rlf_channel *channel = NULL;
-        group->comm->n_sent += send && peer != me ? parts[i].bytes : 0;
-        if (rlf_process_of(world, peer) == world->process) {
-            int from = (send ? me : peer) % world->local;
-            int to = (send ? peer : me) % world->local;
-            channel = rlf_channel_at(world, from, to);
-        }
-        b->requests[at + (size_t)i] = (rlf_request){.channel = channel,
-                                                    .data = parts[i].data,
-                                                    .bytes = parts[i].bytes,
-                                                    .peer = peer,
-                                                    .tag = tag,
-                                                    .send = send,
-                                                    .batch = b};
+        rlf_request *r = &b->requests[at + (size_t)i];
+        *r = request_new(group, b, tag, send, parts[i].peer, parts[i].bytes);
+        r->data = parts[i].data;
     }
 }
 
+static void
+requests_fill_strips(rlf_group *group, rlf_batch *b, size_t at, int tag,
+                     bool send, const rlf_strips *parts, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const rlf_strips *p = &parts[i];
+        rlf_request *r = &b->requests[at + (size_t)i];
+        size_t bytes = 0;
+        for (int k = 0; k < p->n; k++)
+            bytes += p->list[k].bytes * p->list[k].rows;
+        *r = request_new(group, b, tag, send, p->peer, bytes);
+        r->strips = p->list;
+        r->n_strips = p->n;
+    }
+}
+
+static rlf_status
+batch_start(rlf_batch *b, rlf_batch **out, rlf_err *err)
+{
+    rlf_comm *comm = b->comm;
+    for (size_t i = 0; i < b->n; i++) {
+        rlf_status status = request_start(comm, &b->requests[i], err);
+        if (status < 0) {
+            /* those not started are not to be cancelled */
+            b->n = i;
+            status = rlf_comm_give_up(comm, err);
+            b->n = i + 1;
+            batch_release(b);
+            return status;
+        }
+    }
+    *out = b;
+    return RLF_OK;
+}
+
+/* Receives come first: a small send then goes straight into its place. */
 rlf_status
 rlf_batch_begin(rlf_group *group, rlf_comm_kind kind, int tag,
                 const rlf_part *sends, int n_sends, const rlf_part *receives,
@@ -207,21 +262,9 @@ rlf_batch_begin(rlf_group *group, rlf_comm_kind kind, int tag,
     b->kind = kind;
     if (kind != RLF_KIND_BATCH)
         tag = RLF_TAG_LAST + (int)kind;
-    /* receives first: a small send then goes straight into its place */
     requests_fill(group, b, 0, tag, false, receives, n_receives);
     requests_fill(group, b, (size_t)n_receives, tag, true, sends, n_sends);
-    for (size_t i = 0; i < b->n; i++) {
-        rlf_status status = request_start(comm, &b->requests[i], err);
-        if (status < 0) {
-            /* those not started are not to be cancelled */
-            b->n = i;
-            status = rlf_comm_give_up(comm, err);
-            batch_release(b);
-            return status;
-        }
-    }
-    *out = b;
-    return RLF_OK;
+    return batch_start(b, out, err);
 }
 
 rlf_status
@@ -422,4 +465,22 @@ rlf_group_exchange(rlf_group *group, int tag, const rlf_part *sends,
     RLF_TRY(rlf_group_start(group, tag, sends, n_sends, receives, n_receives,
                             &batch, err));
     return rlf_batch_wait(&batch, err);
+}
+
+rlf_status
+rlf_group_exchange_strips(rlf_group *group, int tag, const rlf_strips *sends,
+                          int n_sends, const rlf_strips *receives,
+                          int n_receives, rlf_err *err)
+{
+    rlf_comm *comm = group->comm;
+    RLF_ASSERT(tag >= 0 && tag <= RLF_TAG_LAST);
+    if (rlf_world_aborted(comm->world))
+        return rlf_comm_give_up(comm, err);
+    rlf_batch *b = batch_take(comm, (size_t)n_sends + (size_t)n_receives);
+    b->kind = RLF_KIND_BATCH;
+    requests_fill_strips(group, b, 0, tag, false, receives, n_receives);
+    requests_fill_strips(group, b, (size_t)n_receives, tag, true, sends,
+                         n_sends);
+    RLF_TRY(batch_start(b, &b, err));
+    return rlf_batch_wait(&b, err);
 }

@@ -170,6 +170,28 @@ rlf_status rlf_group_exchange(rlf_group *group, int tag, const rlf_part *sends,
                               int n_sends, const rlf_part *receives,
                               int n_receives, rlf_err *err);
 
+/* Rows of `bytes` bytes, the first at `data`, each `stride` bytes behind the
+ * one before. */
+typedef struct rlf_strip {
+    void *data;
+    size_t bytes, stride, rows;
+} rlf_strip;
+
+/* A message that lies in strips, which follow one another. The other side may
+ * have its bytes in strips that are cut otherwise. */
+typedef struct rlf_strips {
+    int peer;
+    const rlf_strip *list;
+    int n;
+} rlf_strips;
+
+/* As rlf_group_exchange(). Within a process the bytes go straight from the
+ * strips of the one to those of the other. */
+rlf_status rlf_group_exchange_strips(rlf_group *group, int tag,
+                                     const rlf_strips *sends, int n_sends,
+                                     const rlf_strips *receives, int n_receives,
+                                     rlf_err *err);
+
 /* -- collectives that move ---------------------------------------------- */
 
 rlf_status rlf_group_barrier(rlf_group *group, rlf_err *err);

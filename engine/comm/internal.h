@@ -46,8 +46,10 @@ typedef struct rlf_request {
     struct rlf_request *next;  /* in the channel's list */
     struct rlf_request *other; /* matched */
     rlf_channel *channel;      /* NULL: of another process */
-    char *data;
+    char *data;                /* NULL: see strips */
     size_t bytes;
+    const rlf_strip *strips; /* of another process: packed at `data` */
+    int n_strips;
     int peer, tag; /* peer: world rank */
     uint32_t state;
     bool send, cell, finished;
@@ -192,6 +194,13 @@ size_t rlf_group_block(size_t n, int n_blocks, int i);
 rlf_status rlf_group_gather(rlf_group *group, rlf_comm_kind kind,
                             const void *data, const size_t *bytes, void *out,
                             rlf_err *err);
+
+/* strip.c */
+/* All bytes of one request to the places of another; as many. */
+void rlf_request_copy(const rlf_request *to, const rlf_request *from);
+/* The strips of a request to or from `bytes` bytes in one piece. */
+void rlf_request_pack(const rlf_request *from, void *to);
+void rlf_request_unpack(const rlf_request *to, const void *from);
 
 /* thread.c: ranks of one process */
 void rlf_channels_new(rlf_comm_world *world);

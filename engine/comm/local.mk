@@ -6,6 +6,7 @@ libcomm_la_SOURCES = \
 	%D%/comm.h %D%/mail.h %D%/type.def \
 	%D%/internal.h \
 	%D%/batch.c \
+	%D%/strip.c \
 	%D%/group.c \
 	%D%/link.c %D%/link.h \
 	%D%/mail.c \

@@ -140,6 +140,15 @@ rlf_channels_free(rlf_comm_world *world)
 }
 
 static void
+copy(const rlf_request *to, const rlf_request *from)
+{
+    if (to->strips || from->strips)
+        rlf_request_copy(to, from);
+    else if (from->bytes)
+        memcpy(to->data, from->data, from->bytes);
+}
+
+static void
 pair(rlf_request *a, rlf_request *b)
 {
     a->other = b;
@@ -164,7 +173,10 @@ send_cell(rlf_channel *channel, rlf_request *send)
     c->request = *send;
     c->request.cell = true;
     c->request.data = c->bytes;
-    if (send->bytes)
+    c->request.strips = NULL;
+    if (send->strips)
+        rlf_request_pack(send, c->bytes);
+    else if (send->bytes)
         memcpy(c->bytes, send->data, send->bytes);
     state_set(&c->request, RLF_REQUEST_POSTED);
     list_append(&channel->sends, &c->request);
@@ -188,8 +200,7 @@ start_send(rlf_comm *comm, rlf_request *send)
     rlf_request *receive = list_take(&channel->receives, send->tag);
     bool small = send->bytes <= EAGER_BYTES;
     if (receive && small && receive->bytes == send->bytes) {
-        if (send->bytes)
-            memcpy(receive->data, send->data, send->bytes);
+        copy(receive, send);
         state_set(send, RLF_REQUEST_DONE);
         state_set(receive, RLF_REQUEST_DONE);
     } else if (receive) {
@@ -257,8 +268,8 @@ rlf_channel_move(rlf_comm *comm, rlf_request *request, bool *done, rlf_err *err)
     if (!send) /* its sender gave up: the abort word says why */
         return RLF_OK;
     size_t sent = send->bytes;
-    if (sent == request->bytes && sent)
-        memcpy(request->data, send->data, sent);
+    if (sent == request->bytes)
+        copy(request, send);
     state_set(request, RLF_REQUEST_DONE);
     if (send->cell) {
         pthread_mutex_lock(&channel->lock);

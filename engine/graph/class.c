@@ -173,19 +173,22 @@ rlf_resource_no_note(const rlf_resource *resource, void *object, rlf_buf *out)
     (void)resource, (void)object, (void)out;
 }
 
-rlf_shapes
-rlf_resource_no_shapes(const void *object, rlf_arena *arena)
+rlf_status
+rlf_resource_no_shapes(const rlf_graph *graph, const rlf_resource *resource,
+                       const void *object, rlf_arena *arena, rlf_err *err,
+                       rlf_shapes *out)
 {
-    (void)object, (void)arena;
-    return (rlf_shapes){0};
+    (void)graph, (void)resource, (void)object, (void)arena, (void)err;
+    *out = (rlf_shapes){0};
+    return RLF_OK;
 }
 
 rlf_status
 rlf_resource_no_move(const rlf_env *env, const rlf_resource *resource,
                      void *object, const rlf_weight_edge *edge,
-                     struct rlf_group *world, rlf_err *err, uint64_t *sent)
+                     struct rlf_group *world, rlf_err *err, rlf_moved *moved)
 {
-    (void)env, (void)object, (void)edge, (void)world, (void)sent;
+    (void)env, (void)object, (void)edge, (void)world, (void)moved;
     return rlf_fail(err, RLF_BUG, "'%s' has no weights", resource->name);
 }
 

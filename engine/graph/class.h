@@ -147,7 +147,7 @@ typedef struct rlf_load {
 typedef struct rlf_cost {
     double flops, read, written; /* floating-point operations; bytes of device
                                     memory */
-    double sent; /* bytes to other ranks of the layout */
+    double sent;                 /* bytes to other ranks of the layout */
     double host; /* bytes left in the step's pool, outputs apart; a bound,
                     whichever rows the rank is dealt */
 } rlf_cost;
@@ -223,6 +223,11 @@ typedef struct rlf_weight_edge {
     int n_sends, n_copies, rounds;
 } rlf_weight_edge;
 
+/* What a rank sends of an edge. */
+typedef struct rlf_moved {
+    uint64_t bytes, messages;
+} rlf_moved;
+
 typedef enum rlf_field {
     RLF_FIELD_NONE,
     RLF_FIELD_NUMBER,
@@ -264,14 +269,17 @@ struct rlf_resource_class {
     rlf_status (*restore)(const rlf_env *env, const rlf_resource *resource,
                           void *object, const char *directory, rlf_err *err);
     /* Models: their tensors, in the order in which a hold has them, in `arena`;
-     * none else. */
-    rlf_shapes (*shapes)(const void *object, rlf_arena *arena);
+     * none else. `object` NULL: it is not open, and what the declaration names
+     * is looked into. */
+    rlf_status (*shapes)(const rlf_graph *graph, const rlf_resource *resource,
+                         const void *object, rlf_arena *arena, rlf_err *err,
+                         rlf_shapes *out);
     /* Models: this rank's part in a weight edge. The ranks of `world` that the
-     * edge names make the call together; *sent counts the bytes of weights
-     * that this one sends. */
+     * edge names make the call together; what this one sends is added to
+     * *moved. */
     rlf_status (*move)(const rlf_env *env, const rlf_resource *resource,
                        void *object, const rlf_weight_edge *edge,
-                       struct rlf_group *world, rlf_err *err, uint64_t *sent);
+                       struct rlf_group *world, rlf_err *err, rlf_moved *moved);
     /* While compiling: does a row of this data set have the field `name`, and
      * is it a text? Reads the first row of the file if need be. RLF_USER with a
      * sentence if the file cannot be read; *out is RLF_FIELD_NONE, NUMBER or
@@ -346,11 +354,14 @@ rlf_status rlf_resource_no_settle(const rlf_env *env,
 void rlf_resource_no_note(const rlf_resource *resource, void *object,
                           rlf_buf *out);
 /* shapes and move of a resource class that has no weights */
-rlf_shapes rlf_resource_no_shapes(const void *object, rlf_arena *arena);
+rlf_status rlf_resource_no_shapes(const rlf_graph *graph,
+                                  const rlf_resource *resource,
+                                  const void *object, rlf_arena *arena,
+                                  rlf_err *err, rlf_shapes *out);
 rlf_status rlf_resource_no_move(const rlf_env *env,
                                 const rlf_resource *resource, void *object,
                                 const rlf_weight_edge *edge,
                                 struct rlf_group *world, rlf_err *err,
-                                uint64_t *sent);
+                                rlf_moved *moved);
 
 #endif

@@ -19,6 +19,7 @@ typedef struct play {
     rlf_arena *arena;
     rlf_control *control;
     RLF_VEC(load) loads;
+    int **moved;            /* per resource and hold: how often */
     RLF_VEC(bool) together; /* per instance: its ranks computed all of it */
 } play;
 
@@ -225,6 +226,46 @@ take_run(play *p, const rlf_post *post)
             answer_share(p, post, &post->shares[i]);
 }
 
+/* A whole step. */
+static void
+play_step(play *p)
+{
+    p->loads.count = p->together.count = 0;
+    for (size_t i = 0; i < p->graph->resources.count; i++)
+        p->moved[i] = RLF_NEW_ARRAY(p->arena, int, p->plan->holds[i].n);
+    rlf_control_begin(p->control);
+    while (!rlf_control_ended(p->control)) {
+        const rlf_post *post = rlf_control_next(p->control);
+        if (post->kind == RLF_POST_OPEN)
+            answer_open(p, post);
+        else if (post->kind == RLF_POST_RUN)
+            take_run(p, post);
+        else if (post->kind == RLF_POST_EDGE)
+            take_edge(p, post);
+        else if (post->kind == RLF_POST_WEIGHTS)
+            p->moved[post->model][post->hold]++;
+        else if (post->kind == RLF_POST_END)
+            answer_end(p, post);
+        RLF_ASSERT(post->kind != RLF_POST_WAIT);
+    }
+}
+
+static void
+list_weights(const play *p, rlf_rehearsal *out)
+{
+    const rlf_holds *holds = p->plan->holds;
+    int n = 0;
+    for (size_t i = 0; i < p->graph->resources.count; i++)
+        n += holds[i].n;
+    out->weights = RLF_NEW_ARRAY(p->arena, rlf_weight_flow, n);
+    out->n_weights = 0;
+    for (int i = 0; i < (int)p->graph->resources.count; i++)
+        for (int k = 0; k < holds[i].n; k++)
+            if (p->moved[i][k])
+                out->weights[out->n_weights++] =
+                    (rlf_weight_flow){i, k, p->moved[i][k]};
+}
+
 static double
 most(const double *list, int n)
 {
@@ -243,25 +284,20 @@ rlf_rehearse(const rlf_plan *plan, const rlf_sizes *sizes, uint32_t shown,
               .sizes = sizes,
               .arena = arena,
               .control = rlf_control_new(plan, (rlf_policy){.shown = shown})};
-    rlf_control_begin(p.control);
-    while (!rlf_control_ended(p.control)) {
-        const rlf_post *post = rlf_control_next(p.control);
-        if (post->kind == RLF_POST_OPEN)
-            answer_open(&p, post);
-        else if (post->kind == RLF_POST_RUN)
-            take_run(&p, post);
-        else if (post->kind == RLF_POST_EDGE)
-            take_edge(&p, post);
-        else if (post->kind == RLF_POST_END)
-            answer_end(&p, post);
-        RLF_ASSERT(post->kind != RLF_POST_WAIT);
-    }
+    p.moved = RLF_NEW_ARRAY(arena, int *, plan->graph->resources.count);
+    play_step(&p);
+    play_step(&p);
+    list_weights(&p, out);
     out->count = (int)p.loads.count;
     out->list = RLF_NEW_ARRAY(arena, rlf_flow, p.loads.count);
+    out->sent = RLF_NEW_ARRAY(arena, double, plan->ranks);
     for (int i = 0; i < out->count; i++) {
         out->list[i] = p.loads.data[i].flow;
         out->list[i].sent = most(p.loads.data[i].sent, plan->ranks);
         out->list[i].received = most(p.loads.data[i].received, plan->ranks);
+        for (int r = 0; r < plan->ranks; r++)
+            if (isfinite(p.loads.data[i].sent[r]))
+                out->sent[r] += p.loads.data[i].sent[r];
     }
     rlf_control_free(p.control);
     RLF_VEC_FREE(&p.loads);

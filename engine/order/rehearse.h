@@ -1,5 +1,6 @@
 /* A step of the controller, played with ranks that answer at once: which edges
- * a plan makes, and what goes along them.
+ * a plan makes, and what goes along them. It is the second step, so that
+ * weights which the first one changed at its end are sent, too.
  *
  * It is the controller of a run itself that is asked (control.h), so what is
  * said here is what it does, in a step at the caps: every set as large and
@@ -24,9 +25,18 @@ typedef struct rlf_flow {
     double sent, received; /* by the rank with the most */
 } rlf_flow;
 
+/* The newest weights of a model go from its first hold to another. */
+typedef struct rlf_weight_flow {
+    int model, hold;
+    int times; /* in the step */
+} rlf_weight_flow;
+
 typedef struct rlf_rehearsal {
     rlf_flow *list; /* in the order in which they are first met */
     int count;
+    rlf_weight_flow *weights; /* by model and hold, those that are met */
+    int n_weights;
+    double *sent; /* per rank, along all flows; those without a bound apart */
 } rlf_rehearsal;
 
 /* `shown`: as in rlf_policy. In `arena`. */

@@ -163,3 +163,19 @@ rlf_holds_make(rlf_plan *plan, rlf_arena *arena)
         if (graph->nodes.data[i].class->role == RLF_ROLE_ASSIGN)
             hold_terms(plan, &graph->nodes.data[i], arena);
 }
+
+rlf_realloc_job
+rlf_holds_job(const rlf_holds *holds, int hold, const rlf_shapes *shapes,
+              const int *machine)
+{
+    /* good enough to choose between a tree and a chain */
+    static const rlf_wire inside = {.start = 1e-6, .rate = 1e10};
+    static const rlf_wire across = {.start = 2e-5, .rate = 1e9};
+    return (rlf_realloc_job){.shapes = shapes,
+                             .from = &holds->list[0].mesh.layout,
+                             .to = &holds->list[hold].mesh.layout,
+                             .machine = machine,
+                             .element = sizeof(float),
+                             .inside = inside,
+                             .across = across};
+}

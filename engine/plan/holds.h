@@ -6,10 +6,16 @@
 #define RLF_PLAN_HOLDS_H
 
 #include "engine/plan/plan.h"
+#include "engine/plan/realloc.h"
 
 /* Sets plan->holds and each node's; places `:=` where the weights that it
  * changes are, and calls on the ranks of the update so that their parts are
  * made of whole parts of the update's. Layouts of calls must be set. */
 void rlf_holds_make(rlf_plan *plan, rlf_arena *arena);
+
+/* What takes a model's weights from its first hold to another; `machine` as in
+ * rlf_realloc_job. */
+rlf_realloc_job rlf_holds_job(const rlf_holds *holds, int hold,
+                              const rlf_shapes *shapes, const int *machine);
 
 #endif

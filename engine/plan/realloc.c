@@ -39,6 +39,7 @@ typedef struct maker {
     int64_t *load;     /* bytes sent, by rank */
     int64_t *crossing; /* bytes sent to other machines, by machine */
     int rounds;
+    unsigned topologies;
     /* Of the piece at hand, by machine: who sends it from there, -1 if nobody
      * holds it; who receives it first, -1 if nobody has to. */
     int *sender, *head;
@@ -219,8 +220,8 @@ rlf_spread_time(rlf_topology topology, rlf_wire link, int senders,
 }
 
 static rlf_topology
-choose_topology(const maker *m, const flow *f, rlf_wire link, int senders,
-                int receivers)
+fastest(const maker *m, const flow *f, rlf_wire link, int senders,
+        int receivers)
 {
     rlf_topology best = RLF_TOPOLOGY_DIRECT;
     if (receivers == 1)
@@ -233,6 +234,16 @@ choose_topology(const maker *m, const flow *f, rlf_wire link, int senders,
                             f->pieces))
             best = t;
     return best;
+}
+
+static rlf_topology
+choose_topology(maker *m, const flow *f, rlf_wire link, int senders,
+                int receivers)
+{
+    rlf_topology t = fastest(m, f, link, senders, receivers);
+    if (receivers > 1)
+        m->topologies |= 1u << t;
+    return t;
 }
 
 /* Sends */
@@ -511,11 +522,35 @@ rlf_realloc_make(const rlf_realloc_job *job, rlf_arena *arena, rlf_err *err,
         .rounds = m.rounds,
         .copies = keep(arena, m.copies.data, m.copies.count),
         .n_copies = (int)m.copies.count,
+        .topologies = m.topologies ? m.topologies : 1u << RLF_TOPOLOGY_DIRECT,
     };
     RLF_VEC_FREE(&m.pieces);
     RLF_VEC_FREE(&m.sends);
     RLF_VEC_FREE(&m.copies);
     return RLF_OK;
+}
+
+const char *
+rlf_topologies_word(unsigned topologies)
+{
+    static const char *const words[] = {
+        "",     "direct",       "tree",       "direct, tree",
+        "ring", "direct, ring", "tree, ring", "direct, tree, ring"};
+    return words[topologies >> RLF_TOPOLOGY_DIRECT & 7];
+}
+
+/* What a rank has of the old layout and of the new one. */
+static void
+measure_slices(const rlf_realloc_job *job, int rank, rlf_realloc_load *out)
+{
+    for (int i = 0; i < job->shapes->count; i++) {
+        rlf_box old = rlf_layout_box(job->from, job->shapes, i, rank);
+        rlf_box new = rlf_layout_box(job->to, job->shapes, i, rank);
+        int64_t outside =
+            rlf_box_count(old) - rlf_box_count(rlf_box_meet(old, new));
+        out->redundant += outside * job->element;
+        out->peak += (rlf_box_count(new) + outside) * job->element;
+    }
 }
 
 void
@@ -529,12 +564,55 @@ rlf_realloc_measure(const rlf_realloc_job *job, const rlf_realloc_plan *plan,
         out->sent += s->from == rank ? bytes : 0;
         out->received += s->to == rank ? bytes : 0;
     }
-    for (int i = 0; i < job->shapes->count; i++) {
-        rlf_box old = rlf_layout_box(job->from, job->shapes, i, rank);
-        rlf_box new = rlf_layout_box(job->to, job->shapes, i, rank);
-        int64_t outside =
-            rlf_box_count(old) - rlf_box_count(rlf_box_meet(old, new));
-        out->redundant += outside * job->element;
-        out->peak += (rlf_box_count(new) + outside) * job->element;
+    measure_slices(job, rank, out);
+}
+
+static int
+by_message(const void *a, const void *b)
+{
+    const rlf_send *x = a, *y = b;
+    int d = x->round - y->round;
+    d = d ? d : x->from - y->from;
+    return d ? d : x->to - y->to;
+}
+
+static int64_t
+count_messages(const rlf_realloc_plan *plan, rlf_arena *arena)
+{
+    int64_t n = 0;
+    rlf_send *list = keep(arena, plan->sends, (size_t)plan->n_sends);
+    qsort(list, (size_t)plan->n_sends, sizeof *list, by_message);
+    for (int i = 0; i < plan->n_sends; i++)
+        n += i == 0 || by_message(&list[i - 1], &list[i]) != 0;
+    return n;
+}
+
+static int64_t
+larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+void
+rlf_realloc_sum(const rlf_realloc_job *job, const rlf_realloc_plan *plan,
+                rlf_arena *arena, rlf_realloc_total *out)
+{
+    int world = max(largest(job->from, NULL), largest(job->to, NULL)) + 1;
+    rlf_realloc_load *of = RLF_NEW_ARRAY(arena, rlf_realloc_load, world);
+    *out = (rlf_realloc_total){.messages = count_messages(plan, arena)};
+    for (int i = 0; i < plan->n_sends; i++) {
+        const rlf_send *s = &plan->sends[i];
+        int64_t bytes = rlf_box_count(s->box) * job->element;
+        of[s->from].sent += bytes;
+        of[s->to].received += bytes;
+        out->bytes += bytes;
+    }
+    for (int rank = 0; rank < world; rank++) {
+        rlf_realloc_load *most = &out->most;
+        measure_slices(job, rank, &of[rank]);
+        most->sent = larger(most->sent, of[rank].sent);
+        most->received = larger(most->received, of[rank].received);
+        most->peak = larger(most->peak, of[rank].peak);
+        most->redundant = larger(most->redundant, of[rank].redundant);
     }
 }

@@ -38,14 +38,27 @@ typedef struct rlf_realloc_plan {
     int n_sends, rounds;
     rlf_send *copies; /* within a rank */
     int n_copies;
+    unsigned topologies; /* 1 << rlf_topology of every spread to more than one
+                            rank; DIRECT if there is none */
 } rlf_realloc_plan;
 
-/* What it means for one rank, in bytes. */
+/* What it means for one rank, in bytes. Peak and redundant bytes are those that
+ * the two layouts make inevitable (README). */
 typedef struct rlf_realloc_load {
     int64_t sent, received;
     int64_t peak;      /* both slices, what they share once */
     int64_t redundant; /* of the old slice, outside the new one */
 } rlf_realloc_load;
+
+/* Of all ranks. What goes from one rank to another in one round is a message.
+ */
+typedef struct rlf_realloc_total {
+    int64_t messages, bytes;
+    rlf_realloc_load most; /* each by the rank with the most */
+} rlf_realloc_total;
+
+/* "direct", or those of a plan: "direct, ring". */
+const char *rlf_topologies_word(unsigned topologies);
 
 /* In `arena`. RLF_USER if a layout does not fit the shapes. */
 rlf_status rlf_realloc_make(const rlf_realloc_job *job, rlf_arena *arena,
@@ -53,6 +66,8 @@ rlf_status rlf_realloc_make(const rlf_realloc_job *job, rlf_arena *arena,
 void rlf_realloc_measure(const rlf_realloc_job *job,
                          const rlf_realloc_plan *plan, int rank,
                          rlf_realloc_load *out);
+void rlf_realloc_sum(const rlf_realloc_job *job, const rlf_realloc_plan *plan,
+                     rlf_arena *arena, rlf_realloc_total *out);
 /* Seconds until `receivers` ranks have `bytes`, cut in `pieces` that start at
  * `senders` ranks in turn, over links of one kind. */
 double rlf_spread_time(rlf_topology topology, rlf_wire link, int senders,

@@ -370,13 +370,10 @@ rlf_rank_carry_out(rlf_rank *rank, const rlf_task *task, rlf_err *err)
     rlf_status status = carry[task->kind](rank, task, err);
     if (status < 0)
         rlf_err_place(err, node->span, node->class->name);
-    if (rank->env.trace)
-        rlf_trace_span(rank->env.trace,
-                       task->kind == RLF_TASK_EDGE      ? "edge"
-                       : task->kind == RLF_TASK_WEIGHTS ? "weights"
-                                                        : "step",
-                       node->class->name, from, rlf_clock_now(),
-                       task->kind == RLF_TASK_EDGE ? rank->received
-                                                   : task->n_rows);
+    if (rank->env.trace && task->kind != RLF_TASK_WEIGHTS)
+        rlf_trace_span(
+            rank->env.trace, task->kind == RLF_TASK_EDGE ? "edge" : "step",
+            node->class->name, from, rlf_clock_now(),
+            task->kind == RLF_TASK_EDGE ? rank->received : task->n_rows);
     return status;
 }

@@ -52,9 +52,9 @@ typedef struct rlf_rank {
     rlf_arena *arena;        /* of what follows */
     rlf_holds *holds;        /* per resource, with this rank's meshes */
     rlf_weight_edge **edges; /* per resource and hold: to it, from the first */
-    uint64_t *passing;       /* per resource: host bytes of a weight edge */
-    uint64_t weights_sent;   /* bytes, so far */
-    uint64_t fault;          /* 0: none; see rlf_run_fault */
+    uint64_t *passing; /* per resource: host bytes that weights pass through on
+their way between processes */
+    uint64_t fault;    /* 0: none; see rlf_run_fault */
     RLF_VEC(rlf_group *) groups; /* those of the meshes */
     /* Where reports go. */
     rlf_status (*tell)(void *sink, const rlf_notice *notice, rlf_err *err);

@@ -1,12 +1,10 @@
 /* Weight edges: what a plan's holds mean for this rank, and how the weights of
  * a model get from its first hold to another. */
+#include "engine/base/clock.h"
+#include "engine/base/trace.h"
 #include "engine/graph/class.h"
-#include "engine/plan/realloc.h"
+#include "engine/plan/holds.h"
 #include "engine/sched/rank.h"
-
-/* Good enough to choose between a tree and a chain. */
-static const rlf_wire inside = {.start = 1e-6, .rate = 1e10};
-static const rlf_wire across = {.start = 2e-5, .rate = 1e9};
 
 rlf_status
 rlf_rank_open_holds(rlf_rank *rank, rlf_err *err)
@@ -33,15 +31,18 @@ rlf_rank_open_holds(rlf_rank *rank, rlf_err *err)
     return RLF_OK;
 }
 
-/* Host bytes that this rank packs and unpacks in the largest round. */
+/* Host bytes that this rank packs and unpacks in the largest round: what goes
+ * to other processes. */
 static uint64_t
 most_passing(const rlf_rank *rank, const rlf_weight_edge *edge)
 {
+    int local = rlf_comm_world_local(rlf_comm_world_of(rank->comm));
     uint64_t *bytes = rlf_calloc((size_t)edge->rounds + 1, sizeof *bytes),
              most = 0;
     for (int i = 0; i < edge->n_sends; i++) {
         const rlf_send *s = &edge->sends[i];
-        if (s->from == rank->rank || s->to == rank->rank)
+        if ((s->from == rank->rank || s->to == rank->rank) &&
+            s->from / local != s->to / local)
             bytes[s->round] += (uint64_t)rlf_box_count(s->box) * sizeof(float);
     }
     for (int i = 0; i < edge->rounds; i++)
@@ -55,17 +56,12 @@ open_model_edges(rlf_rank *rank, size_t model, const int *machine, rlf_err *err)
 {
     const rlf_holds *holds = &rank->holds[model];
     const rlf_resource *r = &rank->graph->resources.data[model];
-    rlf_shapes shapes = rank->classes->resource[r->kind]->shapes(
-        rank->env.resource[model], rank->arena);
+    rlf_shapes shapes;
+    RLF_TRY(rank->classes->resource[r->kind]->shapes(
+        rank->graph, r, rank->env.resource[model], rank->arena, err, &shapes));
     rank->edges[model] = RLF_NEW_ARRAY(rank->arena, rlf_weight_edge, holds->n);
     for (int k = 1; k < holds->n; k++) {
-        const rlf_realloc_job job = {.shapes = &shapes,
-                                     .from = &holds->list[0].mesh.layout,
-                                     .to = &holds->list[k].mesh.layout,
-                                     .machine = machine,
-                                     .element = sizeof(float),
-                                     .inside = inside,
-                                     .across = across};
+        const rlf_realloc_job job = rlf_holds_job(holds, k, &shapes, machine);
         rlf_realloc_plan plan;
         RLF_TRY(rlf_realloc_make(&job, rank->arena, err, &plan));
         rlf_weight_edge *edge = &rank->edges[model][k];
@@ -106,12 +102,47 @@ rlf_rank_open_edges(rlf_rank *rank, rlf_err *err)
     return RLF_OK;
 }
 
+/* Arrows in the trace, one a message: the first piece of each. */
+static void
+trace_move(const rlf_rank *rank, const rlf_task *task, bool sends)
+{
+    const rlf_weight_edge *edge = &rank->edges[task->model][task->hold];
+    uint64_t now = rlf_clock_now(), n = (uint64_t)rank->plan->ranks;
+    const char *name = rank->graph->resources.data[task->model].name;
+    bool *seen = rlf_calloc((size_t)edge->rounds * n + 1, sizeof *seen);
+    for (int i = 0; i < edge->n_sends; i++) {
+        const rlf_send *s = &edge->sends[i];
+        uint64_t peer = (uint64_t)(sends ? s->to : s->from);
+        bool *met = &seen[(uint64_t)s->round * n + peer];
+        if ((sends ? s->from : s->to) != rank->rank || *met)
+            continue;
+        *met = true;
+        uint64_t id = task->n * (uint64_t)edge->rounds + (uint64_t)s->round;
+        id = (id * n + (uint64_t)s->from) * n + (uint64_t)s->to;
+        if (sends)
+            rlf_trace_send(rank->env.trace, name, id, now);
+        else
+            rlf_trace_receive(rank->env.trace, name, id, now);
+    }
+    free(seen);
+}
+
 rlf_status
 rlf_rank_move(rlf_rank *rank, const rlf_task *task, rlf_err *err)
 {
     const rlf_resource *r = &rank->graph->resources.data[task->model];
-    return rank->classes->resource[r->kind]->move(
+    uint64_t from = rank->env.trace ? rlf_clock_now() : 0;
+    rlf_moved moved = {0};
+    if (rank->env.trace)
+        trace_move(rank, task, true);
+    RLF_TRY(rank->classes->resource[r->kind]->move(
         &rank->env, r, rank->env.resource[task->model],
         &rank->edges[task->model][task->hold], rlf_group_world(rank->comm), err,
-        &rank->weights_sent);
+        &moved));
+    if (rank->env.trace) {
+        trace_move(rank, task, false);
+        rlf_trace_span(rank->env.trace, "weights", r->name, from,
+                       rlf_clock_now(), moved.bytes);
+    }
+    return RLF_OK;
 }

@@ -1,6 +1,7 @@
-/* See move.h. Messages go through host memory. */
+/* See move.h. */
 #include "nodes/model/move.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +57,7 @@ slice_of(const rlf_model *m, int tensor)
 /* `to` and `from` have the same rows and columns. */
 static rlf_status
 copy_box(rlf_queue *queue, float *to, rlf_strided at, const float *from,
-         rlf_strided of, rlf_copy kind, rlf_err *err)
+         rlf_strided of, rlf_err *err)
 {
     to += at.offset;
     from += of.offset;
@@ -67,137 +68,110 @@ copy_box(rlf_queue *queue, float *to, rlf_strided at, const float *from,
     }
     for (int64_t i = 0; i < rows; i++)
         RLF_TRY(rlf_queue_copy(queue, to + i * at.stride, from + i * of.stride,
-                               (size_t)cols * sizeof *to, kind, err));
+                               (size_t)cols * sizeof *to, RLF_COPY_ON_DEVICE,
+                               err));
     return RLF_OK;
 }
 
-static rlf_strided
-dense(rlf_strided box)
+static rlf_strip
+strip_of(const rlf_model *m, int tensor, rlf_strided at)
 {
-    return (rlf_strided){
-        .stride = box.cols, .rows = box.rows, .cols = box.cols};
+    return (rlf_strip){.data = slice_of(m, tensor) + at.offset,
+                       .bytes = (size_t)at.cols * sizeof(float),
+                       .stride = (size_t)at.stride * sizeof(float),
+                       .rows = (size_t)at.rows};
 }
 
 /* ---- a round ---- */
 
-/* What goes from or comes to this rank in a round, by peer. */
-typedef struct mail {
-    rlf_part *parts; /* [world] */
-    int n;
-} mail;
-
-static rlf_part *
-part_of(mail *m, int peer)
-{
-    int i = 0;
-    while (i < m->n && m->parts[i].peer != peer)
-        i++;
-    if (i == m->n)
-        m->parts[m->n++] = (rlf_part){.peer = peer};
-    return &m->parts[i];
-}
-
-static size_t
-bytes_of(const rlf_send *s)
-{
-    return (size_t)rlf_box_count(s->box) * sizeof(float);
-}
-
-static void
-make_room(mail *m)
-{
-    for (int i = 0; i < m->n; i++) {
-        m->parts[i].data = rlf_malloc(m->parts[i].bytes);
-        m->parts[i].bytes = 0;
-    }
-}
-
-static void
-drop(mail *m)
-{
-    for (int i = 0; i < m->n; i++)
-        free(m->parts[i].data);
-    m->n = 0;
-}
+/* A send of the edge in which this rank has a part. */
+typedef struct own {
+    int round, peer, index;
+} own;
 
 typedef struct mover {
     const rlf_model *from;
     rlf_model *to;
     const rlf_weight_edge *edge;
+    rlf_group *world;
     int rank;
-    mail out, in;
+    own *sends, *receives; /* by round, peer and place in the edge */
+    int n_sends, n_receives;
+    rlf_strip *strips;
+    rlf_strips *out, *in; /* of a round */
 } mover;
 
-/* Room for a box at the end of a message. */
-static float *
-extend(mail *m, const rlf_send *s, int peer)
+/* Both sides order what goes from one rank to another in a round alike. */
+static int
+by_round(const void *a, const void *b)
 {
-    rlf_part *part = part_of(m, peer);
-    float *at = (float *)((char *)part->data + part->bytes);
-    part->bytes += bytes_of(s);
-    return at;
+    const own *x = a, *y = b;
+    int d = x->round - y->round;
+    d = d ? d : x->peer - y->peer;
+    return d ? d : x->index - y->index;
 }
 
-static rlf_status
-pack(mover *v, int round, rlf_err *err)
-{
-    rlf_queue *queue = v->from ? v->from->queue : v->to->queue;
-    for (int i = 0; i < v->edge->n_sends; i++) {
-        const rlf_send *s = &v->edge->sends[i];
-        if (s->round != round || s->from != v->rank)
-            continue;
-        const rlf_model *has = s->after < 0 ? v->from : v->to;
-        float *at = extend(&v->out, s, s->to);
-        RLF_TRY(copy_box(queue, at, dense(s->source), slice_of(has, s->tensor),
-                         s->source, RLF_COPY_TO_HOST, err));
-    }
-    return v->out.n ? rlf_queue_sync(queue, err) : RLF_OK;
-}
-
-static rlf_status
-unpack(mover *v, int round, rlf_err *err)
-{
-    for (int i = 0; i < v->in.n; i++)
-        v->in.parts[i].bytes = 0;
-    for (int i = 0; i < v->edge->n_sends; i++) {
-        const rlf_send *s = &v->edge->sends[i];
-        if (s->round != round || s->to != v->rank)
-            continue;
-        const float *at = extend(&v->in, s, s->from);
-        RLF_TRY(copy_box(v->to->queue, slice_of(v->to, s->tensor), s->target,
-                         at, dense(s->target), RLF_COPY_TO_DEVICE, err));
-    }
-    return v->in.n ? rlf_queue_sync(v->to->queue, err) : RLF_OK;
-}
-
-static rlf_status
-run_round(mover *v, int round, rlf_group *world, rlf_err *err, uint64_t *sent)
+static void
+find_own(mover *v)
 {
     for (int i = 0; i < v->edge->n_sends; i++) {
         const rlf_send *s = &v->edge->sends[i];
-        if (s->round != round)
-            continue;
         if (s->from == v->rank)
-            part_of(&v->out, s->to)->bytes += bytes_of(s);
+            v->sends[v->n_sends++] = (own){s->round, s->to, i};
         if (s->to == v->rank)
-            part_of(&v->in, s->from)->bytes += bytes_of(s);
+            v->receives[v->n_receives++] = (own){s->round, s->from, i};
     }
-    if (!v->out.n && !v->in.n)
-        return RLF_OK;
-    make_room(&v->out);
-    for (int i = 0; i < v->in.n; i++)
-        v->in.parts[i].data = rlf_malloc(v->in.parts[i].bytes);
-    rlf_status status = pack(v, round, err);
-    for (int i = 0; i < v->out.n; i++)
-        *sent += v->out.parts[i].bytes;
-    if (status >= 0)
-        status = rlf_group_exchange(world, TAG_MOVE, v->out.parts, v->out.n,
-                                    v->in.parts, v->in.n, err);
-    if (status >= 0)
-        status = unpack(v, round, err);
-    drop(&v->out);
-    drop(&v->in);
-    return status;
+    qsort(v->sends, (size_t)v->n_sends, sizeof *v->sends, by_round);
+    qsort(v->receives, (size_t)v->n_receives, sizeof *v->receives, by_round);
+}
+
+/* One side of a round, from *at on: a message for every peer. Returns their
+ * number. */
+static int
+list_messages(mover *v, int round, bool sends, int *at, rlf_strips *out)
+{
+    const own *list = sends ? v->sends : v->receives;
+    int n = sends ? v->n_sends : v->n_receives, messages = 0;
+    rlf_strip *strip = v->strips + *at + (sends ? 0 : v->n_sends);
+    for (; *at < n && list[*at].round == round; (*at)++, strip++) {
+        const rlf_send *s = &v->edge->sends[list[*at].index];
+        int peer = list[*at].peer;
+        if (!messages || out[messages - 1].peer != peer)
+            out[messages++] = (rlf_strips){.peer = peer, .list = strip};
+        out[messages - 1].n++;
+        *strip = sends ? strip_of(s->after < 0 ? v->from : v->to, s->tensor,
+                                  s->source)
+                       : strip_of(v->to, s->tensor, s->target);
+    }
+    return messages;
+}
+
+static void
+count_sent(const rlf_strips *list, int n, rlf_moved *moved)
+{
+    moved->messages += (uint64_t)n;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < list[i].n; k++)
+            moved->bytes += list[i].list[k].bytes * list[i].list[k].rows;
+}
+
+static rlf_status
+run_rounds(mover *v, rlf_err *err, rlf_moved *moved)
+{
+    int sent = 0, received = 0;
+    while (sent < v->n_sends || received < v->n_receives) {
+        int round = INT_MAX;
+        if (sent < v->n_sends)
+            round = v->sends[sent].round;
+        if (received < v->n_receives && v->receives[received].round < round)
+            round = v->receives[received].round;
+        int n_out = list_messages(v, round, true, &sent, v->out);
+        int n_in = list_messages(v, round, false, &received, v->in);
+        count_sent(v->out, n_out, moved);
+        RLF_TRY(rlf_group_exchange_strips(v->world, TAG_MOVE, v->out, n_out,
+                                          v->in, n_in, err));
+    }
+    return RLF_OK;
 }
 
 static rlf_status
@@ -208,31 +182,50 @@ copy_own(const mover *v, rlf_err *err)
         if (s->to == v->rank)
             RLF_TRY(copy_box(v->to->queue, slice_of(v->to, s->tensor),
                              s->target, slice_of(v->from, s->tensor), s->source,
-                             RLF_COPY_ON_DEVICE, err));
+                             err));
     }
     return RLF_OK;
+}
+
+static rlf_status
+move(mover *v, rlf_err *err, rlf_moved *moved)
+{
+    bool apart = v->to && v->from != v->to;
+    if (v->from)
+        RLF_TRY(rlf_queue_sync(v->from->queue, err));
+    if (apart && v->from) {
+        RLF_TRY(copy_own(v, err));
+        RLF_TRY(rlf_queue_sync(v->to->queue, err));
+    }
+    RLF_TRY(run_rounds(v, err, moved));
+    return apart ? rlf_model_changed(v->to, err) : RLF_OK;
 }
 
 rlf_status
 rlf_move_weights(const rlf_model *from, rlf_model *to,
                  const rlf_weight_edge *edge, rlf_group *world, rlf_err *err,
-                 uint64_t *sent)
+                 rlf_moved *moved)
 {
     if (!from && !to)
         return RLF_OK;
-    size_t n = (size_t)rlf_group_size(world);
+    size_t n = (size_t)rlf_group_size(world), most = (size_t)edge->n_sends;
     mover v = {.from = from,
                .to = to,
                .edge = edge,
+               .world = world,
                .rank = rlf_group_index(world),
-               .out = {.parts = rlf_calloc(n, sizeof(rlf_part))},
-               .in = {.parts = rlf_calloc(n, sizeof(rlf_part))}};
-    rlf_status status = from && to && from != to ? copy_own(&v, err) : RLF_OK;
-    for (int i = 0; i < edge->rounds && status >= 0; i++)
-        status = run_round(&v, i, world, err, sent);
-    if (status >= 0 && to && from != to)
-        status = rlf_model_changed(to, err);
-    free(v.out.parts);
-    free(v.in.parts);
+               .sends = rlf_calloc(most + 1, sizeof(own)),
+               .receives = rlf_calloc(most + 1, sizeof(own)),
+               .out = rlf_calloc(n, sizeof(rlf_strips)),
+               .in = rlf_calloc(n, sizeof(rlf_strips))};
+    find_own(&v);
+    v.strips =
+        rlf_calloc((size_t)(v.n_sends + v.n_receives) + 1, sizeof *v.strips);
+    rlf_status status = move(&v, err, moved);
+    free(v.sends);
+    free(v.receives);
+    free(v.strips);
+    free(v.out);
+    free(v.in);
     return status;
 }

@@ -2,8 +2,8 @@
  * edge (engine/plan/realloc.h says which).
  *
  * Both cuts have the same tensors, in the order of their tables. What goes to
- * one rank in one round is one message, packed in the order of the edge. Not
- * here: which ranks hold what. */
+ * one rank in one round is one message, in strips that lie in the weights
+ * themselves: nothing is packed. Not here: which ranks hold what. */
 #ifndef RLF_MODEL_MOVE_H
 #define RLF_MODEL_MOVE_H
 
@@ -15,11 +15,11 @@ rlf_shapes rlf_move_shapes(const rlf_table *table, rlf_arena *arena);
 
 /* `from` is this rank's part under the old layout, `to` under the new one; NULL
  * where it has none; the same where both are cut alike. All ranks of the edge
- * make the call. `to` has a new version then. Adds the bytes that this rank
- * sent to *sent. */
+ * make the call. `to` has a new version then. Adds what this rank sent to
+ * *moved. */
 rlf_status rlf_move_weights(const rlf_model *from, rlf_model *to,
                             const rlf_weight_edge *edge,
                             struct rlf_group *world, rlf_err *err,
-                            uint64_t *sent);
+                            rlf_moved *moved);
 
 #endif

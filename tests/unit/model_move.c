@@ -24,7 +24,7 @@ typedef struct rank {
     const task *task;
     rlf_comm *comm;
     int rank;
-    uint64_t sent;
+    rlf_moved moved;
     int64_t differ, count;
 } rank;
 
@@ -130,7 +130,7 @@ run_rank(void *arg)
     if (from)
         MUST(&t, rlf_weights_init(from, 7, &t.err));
     MUST(&t, rlf_move_weights(from, to, &k->edge, rlf_group_world(a->comm),
-                              &t.err, &a->sent));
+                              &t.err, &a->moved));
     if (want) {
         MUST(&t, rlf_weights_init(want, 7, &t.err));
         a->count = want->table->count;
@@ -168,7 +168,7 @@ run(uint64_t seed)
         if (pthread_create(&thread[i], NULL, run_rank, &ranks[i]) != 0)
             bail("no thread");
     }
-    int64_t differ = 0, count = 0, bytes = 0, sent = 0;
+    int64_t differ = 0, count = 0, bytes = 0, sent = 0, messages = 0;
     for (int i = 0; i < RANKS; i++) {
         rlf_realloc_load load;
         pthread_join(thread[i], NULL);
@@ -176,10 +176,15 @@ run(uint64_t seed)
         differ += ranks[i].differ;
         count += ranks[i].count;
         bytes += load.sent;
-        sent += llabs((long long)ranks[i].sent - load.sent);
+        sent += llabs((long long)ranks[i].moved.bytes - load.sent);
+        messages += (int64_t)ranks[i].moved.messages;
     }
-    if (!ok(count && !differ && !sent, "trial %d: %lld floats, %lld bytes sent",
-            (int)seed, (long long)count, (long long)bytes))
+    rlf_realloc_total total;
+    rlf_realloc_sum(&job, &plan, arena, &total);
+    bool as_said = messages == total.messages && bytes == total.bytes;
+    if (!ok(count && !differ && !sent && as_said,
+            "trial %d: %lld floats, %lld bytes sent", (int)seed,
+            (long long)count, (long long)bytes))
         note("%lld floats differ, %lld bytes off; tp %d of %d ranks to tp %d "
              "of %d",
              (long long)differ, (long long)sent, k.from.tp, k.from.n_ranks,

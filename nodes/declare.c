@@ -1,0 +1,368 @@
+/* What declarations of models say: see declare.h. */
+#include "nodes/declare.h"
+
+#include "engine/io/file.h"
+#include "engine/text/tokenizer.h"
+#include "nodes/model/move.h"
+
+/* ---- constructors ---- */
+
+#define HEAD_FORMAL                                                          \
+    {                                                                        \
+        .name = "head", .kind = RLF_FORMAL_WORD, .labelled = true,           \
+        .words = "lm|scalar|both",                                           \
+        .doc = "what is computed on top: token log-probabilities, a number " \
+               "(value, score), or both; lm if not given"                    \
+    }
+#define OPTIMIZER_FORMAL                                                       \
+    {                                                                          \
+        .name = "optimizer", .kind = RLF_FORMAL_CONSTRUCTOR, .labelled = true, \
+        .doc = "how update changes it: adamw(...)"                             \
+    }
+#define TEMPLATE_FORMAL                                                \
+    {                                                                  \
+        .name = "template", .kind = RLF_FORMAL_PATH, .labelled = true, \
+        .doc = "a Lua file that writes chat messages as one text"      \
+    }
+
+static const rlf_formal lm_formals[] = {
+    {.name = "from",
+     .kind = RLF_FORMAL_SOURCE,
+     .required = true,
+     .doc = "a Hugging Face directory, or llama(...) for a new model"},
+    HEAD_FORMAL,
+    OPTIMIZER_FORMAL,
+    TEMPLATE_FORMAL,
+    {.name = "tokenizer",
+     .kind = RLF_FORMAL_PATH,
+     .labelled = true,
+     .doc = "a directory with a tokenizer, if not that of the model"},
+    {.name = "dtype",
+     .kind = RLF_FORMAL_WORD,
+     .words = "f32",
+     .labelled = true,
+     .doc = "type that it computes in; on the CPU f32"},
+};
+
+static const rlf_formal copy_formals[] = {
+    {.name = "from",
+     .kind = RLF_FORMAL_MODEL,
+     .required = true,
+     .doc = "the model whose first weights it takes"},
+    HEAD_FORMAL,
+    OPTIMIZER_FORMAL,
+};
+
+#define WHOLE(name_, required_, doc_)                               \
+    {                                                               \
+        .name = name_, .kind = RLF_FORMAL_INT, .labelled = true,    \
+        .required = required_, .least = 1, .most = 1e9, .doc = doc_ \
+    }
+
+static const rlf_formal llama_formals[] = {
+    WHOLE("layers", true, "transformer layers"),
+    WHOLE("hidden", true, "width of the residual"),
+    WHOLE("heads", true, "query heads"),
+    WHOLE("kv_heads", false, "key and value heads; as many as heads"),
+    WHOLE("ffn", false, "width of the feed-forward; 8/3 of hidden"),
+    WHOLE("context", false, "longest sequence; 2048"),
+    {.name = "rope_theta",
+     .kind = RLF_FORMAL_NUMBER,
+     .labelled = true,
+     .least = 1,
+     .most = 1e12,
+     .doc = "base of the rotary embedding; 10000"},
+    {.name = "eps",
+     .kind = RLF_FORMAL_NUMBER,
+     .labelled = true,
+     .least = 0,
+     .most = 1,
+     .doc = "of the norms; 1e-5"},
+    {.name = "tied",
+     .kind = RLF_FORMAL_FLAG,
+     .labelled = true,
+     .doc = "the head is the embedding's matrix"},
+};
+
+/* The same names as the formals of class update, which reads them. */
+static const rlf_formal adamw_formals[] = {
+    {.name = "lr",
+     .kind = RLF_FORMAL_NUMBER,
+     .labelled = true,
+     .required = true,
+     .least = 0,
+     .most = 1e3,
+     .doc = "learning rate; may use step and states"},
+    {.name = "beta1",
+     .kind = RLF_FORMAL_NUMBER,
+     .labelled = true,
+     .fallback = 0.9,
+     .least = 0,
+     .most = 1,
+     .doc = "decay of the first moment"},
+    {.name = "beta2",
+     .kind = RLF_FORMAL_NUMBER,
+     .labelled = true,
+     .fallback = 0.999,
+     .least = 0,
+     .most = 1,
+     .doc = "decay of the second moment"},
+    {.name = "eps",
+     .kind = RLF_FORMAL_NUMBER,
+     .labelled = true,
+     .fallback = 1e-8,
+     .least = 0,
+     .most = 1,
+     .doc = "added to the root of the second moment"},
+    {.name = "decay",
+     .kind = RLF_FORMAL_NUMBER,
+     .labelled = true,
+     .least = 0,
+     .most = 1e3,
+     .doc = "decoupled weight decay of matrices"},
+    {.name = "clip",
+     .kind = RLF_FORMAL_NUMBER,
+     .labelled = true,
+     .least = 0,
+     .most = 1e30,
+     .doc = "largest norm of the gradient; 0: no limit"},
+};
+
+#define FORMALS(table) .formals = table, .n_formals = RLF_COUNT(table)
+
+const rlf_constructor rlf_model_constructors[RLF_MODEL_CONSTRUCTORS] = {
+    {.name = "lm", FORMALS(lm_formals), .doc = "a decoder-only transformer"},
+    {.name = "copy",
+     FORMALS(copy_formals),
+     .doc = "a model that starts with another's weights"},
+    {.name = "llama",
+     .within = "lm",
+     FORMALS(llama_formals),
+     .doc = "a Llama-type model with fresh weights"},
+    {.name = "adamw",
+     .within = "lm",
+     FORMALS(adamw_formals),
+     .doc = "AdamW (Loshchilov and Hutter 2019)"},
+    {.name = "adamw",
+     .within = "copy",
+     FORMALS(adamw_formals),
+     .doc = "AdamW (Loshchilov and Hutter 2019)"},
+};
+
+/* ---- what can be told ---- */
+
+const rlf_arg *
+rlf_declared(const rlf_resource *resource, const char *name)
+{
+    const rlf_arg *arg = rlf_args_find(resource->args, resource->n_args, name);
+    return arg && arg->kind != RLF_ARG_ABSENT ? arg : NULL;
+}
+
+const rlf_arg *
+rlf_declared_source(const rlf_resource *resource)
+{
+    const rlf_arg *arg = rlf_declared(resource, "from");
+    return arg ? arg : rlf_args_plain(resource->args, resource->n_args, 0);
+}
+
+rlf_model_head
+rlf_declared_head(const rlf_resource *resource, rlf_model_head fallback)
+{
+    const rlf_arg *arg = rlf_declared(resource, "head");
+    if (!arg)
+        return fallback;
+    return strcmp(arg->text, "scalar") == 0 ? RLF_HEAD_SCALAR
+           : strcmp(arg->text, "both") == 0 ? RLF_HEAD_BOTH
+                                            : RLF_HEAD_LM;
+}
+
+static double
+number(const rlf_arg *list, const char *name)
+{
+    const rlf_arg *arg = rlf_args_find(list->list, list->n_list, name);
+    return arg && arg->kind == RLF_ARG_NUMBER ? arg->number : 0;
+}
+
+static rlf_status
+config_llama(const rlf_arg *list, const rlf_tokenizer *tokenizer,
+             rlf_arena *arena, rlf_err *err, rlf_model_config *out)
+{
+    rlf_llama_args args = {
+        .layers = (int)number(list, "layers"),
+        .hidden = (int)number(list, "hidden"),
+        .heads = (int)number(list, "heads"),
+        .kv_heads = (int)number(list, "kv_heads"),
+        .ffn = (int)number(list, "ffn"),
+        .context = (int)number(list, "context"),
+        .rope_theta = number(list, "rope_theta"),
+        .eps = number(list, "eps"),
+        .tied = number(list, "tied") != 0,
+        .vocab = (int)rlf_tokenizer_vocab(tokenizer),
+        .bos = -1,
+    };
+    if (rlf_tokenizer_bos(tokenizer) != RLF_NO_ID)
+        args.bos = (int)rlf_tokenizer_bos(tokenizer);
+    size_t n;
+    const uint32_t *eos = rlf_tokenizer_eos(tokenizer, &n);
+    for (size_t i = 0; i < n && i < RLF_MODEL_MAX_EOS; i++)
+        args.eos[args.n_eos++] = (int)eos[i];
+    return rlf_model_config_llama(&args, arena, err, out);
+}
+
+static bool
+is_fresh(const rlf_resource *resource)
+{
+    return rlf_declared_source(resource)->kind == RLF_ARG_LIST;
+}
+
+rlf_status
+rlf_declared_texts(const rlf_resource *resource, rlf_err *err, const char **out)
+{
+    const rlf_arg *own = rlf_declared(resource, "tokenizer");
+    if (!own && is_fresh(resource)) {
+        rlf_fail(err, RLF_USER, "model '%s' has no tokenizer", resource->name);
+        rlf_err_hint(err, "a new model needs one: lm(llama(...), tokenizer: "
+                          "\"DIR\")");
+        return RLF_USER;
+    }
+    *out = own ? own->text : rlf_declared_source(resource)->text;
+    return RLF_OK;
+}
+
+rlf_status
+rlf_declared_config(const rlf_resource *resource,
+                    const rlf_tokenizer *tokenizer, rlf_arena *arena,
+                    rlf_err *err, rlf_model_config *out)
+{
+    const rlf_arg *from = rlf_declared_source(resource);
+    return is_fresh(resource)
+               ? config_llama(from, tokenizer, arena, err, out)
+               : rlf_model_config_read(from->text, arena, err, out);
+}
+
+static rlf_status
+read_config(const rlf_resource *resource, rlf_arena *arena, rlf_err *err,
+            rlf_model_config *out)
+{
+    const char *texts;
+    rlf_tokenizer *tokenizer = NULL;
+    RLF_TRY(rlf_declared_texts(resource, err, &texts));
+    if (is_fresh(resource))
+        RLF_TRY(rlf_tokenizer_open(texts, err, &tokenizer));
+    rlf_status status =
+        rlf_declared_config(resource, tokenizer, arena, err, out);
+    rlf_tokenizer_close(tokenizer);
+    return status;
+}
+
+/* The head of the model that it is a copy of, unless it says another. */
+static rlf_model_head
+head_through(const rlf_graph *graph, const rlf_resource *resource)
+{
+    rlf_model_head fallback = RLF_HEAD_LM;
+    if (resource->source >= 0)
+        fallback =
+            head_through(graph, &graph->resources.data[resource->source]);
+    return rlf_declared_head(resource, fallback);
+}
+
+rlf_status
+rlf_declared_shapes(const rlf_graph *graph, const rlf_resource *resource,
+                    rlf_arena *arena, rlf_err *err, rlf_shapes *out)
+{
+    const rlf_resource *made = resource;
+    while (made->source >= 0)
+        made = &graph->resources.data[made->source];
+    rlf_model_config *config = RLF_NEW(arena, rlf_model_config);
+    RLF_TRY(read_config(made, arena, err, config));
+    const rlf_model_options options = {.head = head_through(graph, resource)};
+    const rlf_model *outline;
+    RLF_TRY(rlf_model_outline(config, &options, arena, err, &outline));
+    *out = rlf_move_shapes(outline->table, arena);
+    return RLF_OK;
+}
+
+/* ---- checks of calls ---- */
+
+void
+rlf_model_check_head(const rlf_graph *graph, const rlf_node *node, bool scalar,
+                     rlf_diags *diags)
+{
+    const rlf_resource *model = &graph->resources.data[node->receiver];
+    rlf_model_head lacks = scalar ? RLF_HEAD_LM : RLF_HEAD_SCALAR;
+    if (head_through(graph, model) != lacks)
+        return;
+    rlf_diag *diag = rlf_diag_error(
+        diags, "head", node->span, "model '%s' has no %s head, which %s needs",
+        model->name, scalar ? "scalar" : "language", node->class->name);
+    rlf_diag_hint(diags, diag, "declare it with head: %s, or head: both",
+                  scalar ? "scalar" : "lm");
+}
+
+/* Where a model's tokenizer is; NULL: it has none. */
+static const char *
+tokenizer_path(const rlf_graph *graph, const rlf_resource *resource)
+{
+    if (resource->source >= 0)
+        return tokenizer_path(graph, &graph->resources.data[resource->source]);
+    const rlf_arg *from = rlf_declared_source(resource),
+                  *own = rlf_declared(resource, "tokenizer");
+    if (own)
+        return own->text;
+    return from && from->kind == RLF_ARG_TEXT ? from->text : NULL;
+}
+
+/* Are there two files of the same bytes? */
+static bool
+same_bytes(rlf_arena *arena, const char *a, const char *b)
+{
+    rlf_mapping x = {0}, y = {0};
+    rlf_err ignored = RLF_ERR_NONE;
+    const char *name = "tokenizer.json";
+    bool same =
+        rlf_mapping_open(rlf_path_join(arena, a, name), &ignored, &x) >= 0 &&
+        rlf_mapping_open(rlf_path_join(arena, b, name), &ignored, &y) >= 0 &&
+        x.n == y.n && x.n && memcmp(x.p, y.p, x.n) == 0;
+    rlf_mapping_close(&x);
+    rlf_mapping_close(&y);
+    return same;
+}
+
+/* Do two tokenizers differ? What cannot be read is told of by the run. */
+static bool
+differ(rlf_arena *arena, const char *a, const char *b)
+{
+    if (!a || !b || strcmp(a, b) == 0 || same_bytes(arena, a, b))
+        return false;
+    rlf_tokenizer *x = NULL, *y = NULL;
+    rlf_err ignored = RLF_ERR_NONE;
+    bool other = rlf_tokenizer_open(a, &ignored, &x) >= 0 &&
+                 rlf_tokenizer_open(b, &ignored, &y) >= 0 &&
+                 rlf_tokenizer_hash(x) != rlf_tokenizer_hash(y);
+    rlf_tokenizer_close(x);
+    rlf_tokenizer_close(y);
+    return other;
+}
+
+void
+rlf_model_check_tokens(const rlf_graph *graph, const rlf_node *node,
+                       rlf_diags *diags)
+{
+    const rlf_value *value = &graph->values.data[node->inputs[0]];
+    const rlf_set *set = &graph->sets.data[value->set];
+    const rlf_resource *model = &graph->resources.data[node->receiver];
+    if (set->model < 0 || set->model == node->receiver)
+        return;
+    const rlf_resource *writer = &graph->resources.data[set->model];
+    if (!differ(graph->arena, tokenizer_path(graph, writer),
+                tokenizer_path(graph, model)))
+        return;
+    rlf_diag *diag = rlf_diag_error(
+        diags, "tokens", node->span,
+        "the tokens of '%s' are those of model '%s', and '%s' has another "
+        "tokenizer",
+        set->name, writer->name, model->name);
+    rlf_diag_hint(diags, diag,
+                  "it can read the text: %s.score(%s), or ask(...) it",
+                  model->name, set->name);
+}

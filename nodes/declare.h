@@ -1,0 +1,47 @@
+/* What a model's declaration says: lm(...) and copy(...) as the language has
+ * them, and what can be told of a model before it is opened.
+ *
+ * Reads a config and, if need be, a tokenizer; never weights. */
+#ifndef RLF_NODES_DECLARE_H
+#define RLF_NODES_DECLARE_H
+
+#include "engine/graph/class.h"
+#include "nodes/model/config.h"
+#include "nodes/model/table.h"
+
+struct rlf_tokenizer;
+
+#define RLF_MODEL_CONSTRUCTORS 5
+extern const rlf_constructor rlf_model_constructors[RLF_MODEL_CONSTRUCTORS];
+
+/* An argument of the declaration; NULL if it is not given. */
+const rlf_arg *rlf_declared(const rlf_resource *resource, const char *name);
+/* Where the model comes from: a directory, a constructor or a model. */
+const rlf_arg *rlf_declared_source(const rlf_resource *resource);
+rlf_model_head rlf_declared_head(const rlf_resource *resource,
+                                 rlf_model_head fallback);
+/* Of lm(...): the directory of its tokenizer. RLF_USER: there is none. */
+rlf_status rlf_declared_texts(const rlf_resource *resource, rlf_err *err,
+                              const char **out);
+/* Of lm(...): its config; what is made anew takes ids of special tokens and the
+ * vocabulary from the tokenizer. */
+rlf_status rlf_declared_config(const rlf_resource *resource,
+                               const struct rlf_tokenizer *tokenizer,
+                               rlf_arena *arena, rlf_err *err,
+                               rlf_model_config *out);
+/* The tensors of a model that is not open, in `arena`. */
+rlf_status rlf_declared_shapes(const rlf_graph *graph,
+                               const rlf_resource *resource, rlf_arena *arena,
+                               rlf_err *err, rlf_shapes *out);
+
+/* An error if the head that a call on a model needs, the scalar or the language
+ * one, is not what the model's declaration asks for. For a class's infer. */
+void rlf_model_check_head(const rlf_graph *graph, const rlf_node *node,
+                          bool scalar, rlf_diags *diags);
+/* An error if a call that gives a value per token of its set, input 0, is on a
+ * model with another tokenizer than that of the model whose tokens they are.
+ * Looks into the tokenizers' files. For a class's infer. */
+void rlf_model_check_tokens(const rlf_graph *graph, const rlf_node *node,
+                            rlf_diags *diags);
+
+#endif
