@@ -256,7 +256,8 @@ rlf_layout_regroup(const rlf_layout *train, int tp, int pp, rlf_err *err,
                         .n_ranks = train->n_ranks,
                         .tp = tp,
                         .pp = pp,
-                        .dp = train->dp * left_tp * left_pp};
+                        .dp = train->dp * left_tp * left_pp,
+                        .chunks = left_pp == 1 ? train->chunks : 0};
     for (int i = 0; i < digit_count(train); i++) {
         rlf_digit d = digit(train, i);
         int *left = d.axis == RLF_AXIS_TP   ? &left_tp
@@ -355,11 +356,26 @@ rlf_layout_rows(const rlf_layout *layout, int rank, int64_t n)
     return at.dp < 0 ? (rlf_range){0, 0} : rlf_range_part(n, layout->dp, at.dp);
 }
 
+/* Of the layers. */
+static int
+part_count(const rlf_layout *layout)
+{
+    return layout->pp * (layout->chunks ? layout->chunks : 1);
+}
+
 rlf_range
-rlf_layout_layers(const rlf_layout *layout, int rank, int64_t n)
+rlf_layout_layers(const rlf_layout *layout, int rank, int64_t n, int chunk)
 {
     rlf_coordinates at = rlf_layout_find(layout, rank);
-    return at.pp < 0 ? (rlf_range){0, 0} : rlf_range_part(n, layout->pp, at.pp);
+    return at.pp < 0 ? (rlf_range){0, 0}
+                     : rlf_range_part(n, part_count(layout),
+                                      chunk * layout->pp + at.pp);
+}
+
+int
+rlf_layout_stage(const rlf_layout *layout, int64_t n, int64_t i)
+{
+    return rlf_range_owner(n, part_count(layout), i) % layout->pp;
 }
 
 rlf_range

@@ -6,6 +6,9 @@
  * radix; `order` says which of its digits belong to which axis. Without an
  * order it is tp, pp, dp: tp fastest, dp slowest.
  *
+ * Layers are cut into pp * chunks parts, as even as can be; part k lies at
+ * stage k % pp (several chunks: interleaved pipelines).
+ *
  * Not here: samples of different lengths (lanes.h), tensors (slice.h). */
 #ifndef RLF_LAYOUT_LAYOUT_H
 #define RLF_LAYOUT_LAYOUT_H
@@ -33,6 +36,7 @@ typedef struct rlf_layout {
     const int *ranks; /* the mesh, n_ranks of them, distinct */
     int n_ranks;
     int tp, pp, dp;
+    int chunks;  /* parts of the layers that each stage holds; 0: 1 */
     int n_order; /* digits, fastest first; 0: tp, pp, dp */
     rlf_digit order[RLF_LAYOUT_DIGITS];
 } rlf_layout;
@@ -98,8 +102,11 @@ void rlf_layout_print_order(const rlf_layout *layout, rlf_buf *out);
 /* The samples out of `n` that a rank holds when samples count alike: those of
  * its dp part. Empty for a rank outside the mesh. By length: lanes.h. */
 rlf_range rlf_layout_rows(const rlf_layout *layout, int rank, int64_t n);
-/* The layers out of `n` that a rank's pipeline stage holds. */
-rlf_range rlf_layout_layers(const rlf_layout *layout, int rank, int64_t n);
+/* Chunk `chunk` of the layers out of `n` that a rank's pipeline stage holds. */
+rlf_range rlf_layout_layers(const rlf_layout *layout, int rank, int64_t n,
+                            int chunk);
+/* The stage that holds layer `i` of `n`. */
+int rlf_layout_stage(const rlf_layout *layout, int64_t n, int64_t i);
 /* The slice of a tensor-parallel dimension of size n. */
 rlf_range rlf_layout_slice(const rlf_layout *layout, int rank, int64_t n);
 /* The shards out of V that a rank of tp holds: V / tp neighbours. */

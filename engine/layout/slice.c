@@ -131,9 +131,9 @@ rlf_kv_heads(int64_t heads, int tp, int t)
 
 /* Whether the stage holds a tensor of `layer`. */
 static bool
-stage_holds(int pp, int stage, int layers, int layer)
+stage_holds(const rlf_layout *l, int stage, int layers, int layer)
 {
-    bool first = stage == 0, last = stage == pp - 1;
+    bool first = stage == 0, last = stage == l->pp - 1;
     switch (layer) {
     case RLF_LAYER_FIRST:
         return first;
@@ -142,7 +142,7 @@ stage_holds(int pp, int stage, int layers, int layer)
     case RLF_LAYER_ENDS:
         return first || last;
     default:
-        return rlf_range_owner(layers, pp, layer) == stage;
+        return rlf_layout_stage(l, layers, layer) == stage;
     }
 }
 
@@ -152,7 +152,7 @@ rlf_layout_box_at(const rlf_layout *layout, const rlf_shapes *shapes,
 {
     const rlf_shape *t = &shapes->list[tensor];
     rlf_box box = {{0, t->rows}, {0, t->cols}};
-    if (at.tp < 0 || !stage_holds(layout->pp, at.pp, shapes->layers, t->layer))
+    if (at.tp < 0 || !stage_holds(layout, at.pp, shapes->layers, t->layer))
         return (rlf_box){{0, 0}, {0, 0}};
     if (t->split == RLF_SPLIT_ROWS)
         box.rows = rlf_range_units(t->rows, t->unit, layout->tp, at.tp);

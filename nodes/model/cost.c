@@ -388,7 +388,7 @@ cost_replicas(const counter *c, const rlf_model *m)
         tied = (double)held;
         mine = (double)rlf_slices_overlap(s, s->own, t->embed, held, &at);
     }
-    double blocks = (double)rlf_slices_blocks(s, t, s->own, 0, t->n_slots);
+    double blocks = (double)rlf_slices_blocks(s, t, s->own);
     c->out->sent += 4 * (all - own + tied - mine) +
                     sum_bytes((double)g->floats - all - tied, n) +
                     (n - 1) * (4 * own + 8 * blocks);

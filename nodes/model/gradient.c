@@ -31,6 +31,17 @@ norm_floats(const rlf_table *t)
     return (int64_t)(t->norm_sums[0] + t->norm_sums[1]) * t->config.head_dim;
 }
 
+/* Of the own slice, of an embedding that the other end has too. */
+static int64_t
+other_floats(const rlf_model *m, int64_t *at)
+{
+    const rlf_table *t = m->table;
+    return t->ends == RLF_NO_SLOT
+               ? 0
+               : rlf_slices_overlap(&m->slices, m->slices.own, t->ends,
+                                    t->vocab * t->config.hidden, at);
+}
+
 static int64_t
 tied_floats(const rlf_table *t)
 {
@@ -81,9 +92,12 @@ rlf_gradient_carve(rlf_model *m, const rlf_model_options *o, rlf_carver *c)
                         .first = (int)held.first,
                         .held = (int)(held.last - held.first),
                         .floats = t->count + tied_floats(t) +
-                                  t->config.layers * norm_floats(t)};
+                                  t->n_layers * norm_floats(t)};
     for (int i = 0; i <= levels(g->held); i++)
         g->blocks[i] = rlf_carve_floats(c, g->floats);
+    int64_t at;
+    if (t->ends != RLF_NO_SLOT)
+        g->other = rlf_carve_floats(c, other_floats(m, &at));
     select_block(m);
 }
 
@@ -94,7 +108,7 @@ rlf_gradient_head_norm(const rlf_model *m, int layer, int which)
     const rlf_layer_slots *l = &t->layers[layer];
     if (!m->gradient.head_norms)
         return m->gradient.weights + (which ? l->k_norm : l->q_norm);
-    return m->gradient.head_norms + layer * norm_floats(t) +
+    return m->gradient.head_norms + l->place * norm_floats(t) +
            which * t->norm_sums[0] * t->config.head_dim;
 }
 
@@ -150,6 +164,8 @@ join_ranks(rlf_model *m, rlf_err *err)
     for (int i = 0; t->config.qk_norm && i < t->config.layers; i++) {
         const rlf_layer_slots *l = &t->layers[i];
         int64_t d = t->config.head_dim;
+        if (l->place < 0)
+            continue;
         RLF_TRY(rlf_parallel_sum(m, grads + l->q_norm, d, err));
         RLF_TRY(rlf_parallel_sum(m, grads + l->k_norm, d, err));
     }
@@ -174,20 +190,37 @@ finish_tied(rlf_model *m, rlf_err *err)
              : RLF_OK;
 }
 
+/* The same on the ends of a pipeline, one of which has the embedding's share
+ * and the other the head's. */
+static rlf_status
+finish_ends(rlf_model *m, rlf_err *err)
+{
+    int64_t at = 0, n = other_floats(m, &at);
+    RLF_TRY(rlf_parallel_swap_ends(m, err));
+    rlf_axpby_args args = {.n = n,
+                           .a = 1,
+                           .b = 1,
+                           .x = m->gradient.other,
+                           .y = m->gradient.weights + m->table->ends + at};
+    return n ? m->kernels->axpby(m->queue, &args, err) : RLF_OK;
+}
+
 rlf_status
 rlf_gradient_finish(rlf_model *m, rlf_err *err)
 {
     const rlf_table *t = m->table;
     rlf_gradient *g = &m->gradient;
     RLF_ASSERT(g->lane == 0);
-    int64_t norms = t->config.layers * norm_floats(t);
+    int64_t norms = t->n_layers * norm_floats(t);
     RLF_TRY(rlf_parallel_sum_slices(m, g->weights, 0, t->count, err));
     if (g->tied)
         RLF_TRY(finish_tied(m, err));
+    if (t->ends != RLF_NO_SLOT)
+        RLF_TRY(finish_ends(m, err));
     if (g->head_norms)
         RLF_TRY(rlf_parallel_sum_replicas(m, g->head_norms, norms, err));
     for (int i = 0; g->head_norms && i < t->config.layers; i++)
-        for (int which = 0; which < 2; which++)
+        for (int which = 0; which < 2 && t->layers[i].place >= 0; which++)
             RLF_TRY(fold_norm(m, i, which, err));
     return join_ranks(m, err);
 }

@@ -10,10 +10,15 @@ page_floats(const rlf_table *t, int page_size)
 }
 
 size_t
+rlf_kv_layer_bytes(const rlf_table *t, int page_size)
+{
+    return (size_t)page_floats(t, page_size) * sizeof(float);
+}
+
+size_t
 rlf_kv_page_bytes(const rlf_table *t, int page_size)
 {
-    return (size_t)(page_floats(t, page_size) * t->config.layers) *
-           sizeof(float);
+    return rlf_kv_layer_bytes(t, page_size) * (size_t)t->n_layers;
 }
 
 rlf_status
@@ -29,7 +34,7 @@ rlf_kv_new(const rlf_model *model, int page_size, int n_pages, rlf_err *err,
                    .n_pages = n_pages,
                    .n_free = n_pages,
                    .layer_stride = page_floats(t, page_size),
-                   .page_stride = page_floats(t, page_size) * t->config.layers,
+                   .page_stride = page_floats(t, page_size) * t->n_layers,
                    .block_bytes =
                        rlf_kv_page_bytes(t, page_size) * (size_t)n_pages};
     kv->references = rlf_calloc((size_t)n_pages, sizeof *kv->references);

@@ -1,11 +1,11 @@
 /* The pool of key/value pages that generation works in.
  *
- * A page holds `page_size` positions of one sequence, all layers; position p
- * of a sequence lies in its page p / page_size. Pages are counted, so samples
- * of one prompt share the pages that are full with it. The pool is one block of
- * a size known beforehand; when it has no free page, take says so and the
- * caller waits or gives up a sequence. Contents are never cleared: kernels do
- * not use what was not written. */
+ * A page holds `page_size` positions of one sequence, all layers held here;
+ * position p of a sequence lies in its page p / page_size. Pages are counted,
+ * so samples of one prompt share the pages that are full with it. The pool is
+ * one block of a size known beforehand; when it has no free page, take says so
+ * and the caller waits or gives up a sequence. Contents are never cleared:
+ * kernels do not use what was not written. */
 #ifndef RLF_MODEL_KV_H
 #define RLF_MODEL_KV_H
 
@@ -26,7 +26,9 @@ typedef struct rlf_kv {
     int32_t *free_pages;  /* the first n_free */
 } rlf_kv;
 
-/* Device bytes of one page. */
+/* Device bytes of one layer of a page, and of one page: all layers that are
+ * held here. */
+size_t rlf_kv_layer_bytes(const rlf_table *table, int page_size);
 size_t rlf_kv_page_bytes(const rlf_table *table, int page_size);
 rlf_status rlf_kv_new(const rlf_model *model, int page_size, int n_pages,
                       rlf_err *err, rlf_kv **out);

@@ -6,6 +6,7 @@ libnodes_la_SOURCES += \
 	nodes/model/generate.c nodes/model/generate.h nodes/model/generation.h \
 	nodes/model/handover.c nodes/model/handover.h \
 	nodes/model/gradient.c nodes/model/gradient.h \
+	nodes/model/heads.c nodes/model/heads.h \
 	nodes/model/kv.c nodes/model/kv.h \
 	nodes/model/model.c nodes/model/model.h \
 	nodes/model/move.c nodes/model/move.h \

@@ -64,6 +64,8 @@ carve_model(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
         return bytes;
     for (int i = 0; i < g->layers; i++) {
         rlf_layer_packed *p = &m->packed[i];
+        if (t->layers[i].place < 0)
+            continue;
         int64_t d = g->hidden, f = t->ffn, q = rlf_table_q(t);
         p->qkv = carve_packed(c, k, rlf_table_qkv(t), d, trained);
         p->o = carve_packed(c, k, d, q, trained);
@@ -90,8 +92,7 @@ carve_model(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
     m->moment1 = rlf_carve_floats(c, s->last - s->first);
     m->moment2 = rlf_carve_floats(c, s->last - s->first);
     m->norm_sums =
-        rlf_carve(c, (size_t)rlf_slices_blocks(s, t, s->own, 0, t->n_slots) *
-                         sizeof(double));
+        rlf_carve(c, (size_t)rlf_slices_blocks(s, t, s->own) * sizeof(double));
     bytes.optimizer = c->used - before;
     return bytes;
 }
@@ -134,15 +135,51 @@ make_rotations(rlf_model *m, rlf_err *err)
     return m->kernels->rope_table(m->queue, &args, err);
 }
 
+static rlf_cut
+cut_of(const rlf_model_options *o)
+{
+    return (rlf_cut){.shards = o->shards,
+                     .ranks = o->group ? rlf_group_size(o->group) : 1,
+                     .rank = o->group ? rlf_group_index(o->group) : 0,
+                     .stages = o->stages ? rlf_group_size(o->stages) : 1,
+                     .stage = o->stages ? rlf_group_index(o->stages) : 0,
+                     .chunks = o->chunks};
+}
+
+/* All stages as this rank's replicas, tensor by tensor, see them. */
+static const rlf_stage *
+stages_of(const rlf_model *m, const rlf_model_options *options)
+{
+    rlf_cut cut = m->table->cut;
+    int n = cut.stages, own = cut.stage;
+    rlf_stage *list = RLF_NEW_ARRAY(m->arena, rlf_stage, n);
+    for (int i = 0; i < n; i++) {
+        cut.stage = i;
+        const rlf_table *t = i == own
+                                 ? m->table
+                                 : rlf_table_new(&m->table->config,
+                                                 options->head, &cut, m->arena);
+        list[i] = (rlf_stage){t, slices_of(t, options, m->arena)};
+    }
+    return list;
+}
+
+static const int *
+flights_of(const rlf_model *m, const int *given)
+{
+    int n = m->table->cut.chunks;
+    int *flights = RLF_NEW_ARRAY(m->arena, int, n);
+    for (int i = 0; i < n; i++)
+        flights[i] = given ? given[i] : 1;
+    return flights;
+}
+
 rlf_status
 rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
               const rlf_model_config *config, const rlf_model_options *options,
               rlf_err *err, rlf_model **out)
 {
-    rlf_group *group = options->group;
-    rlf_cut cut = {.shards = options->shards,
-                   .ranks = group ? rlf_group_size(group) : 1,
-                   .rank = group ? rlf_group_index(group) : 0};
+    const rlf_cut cut = cut_of(options);
     RLF_TRY(rlf_table_check_cut(config, &cut, err));
     RLF_TRY(rlf_gradient_check(options, err));
     rlf_arena *arena = rlf_arena_new();
@@ -151,16 +188,20 @@ rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
         .arena = arena,
         .queue = queue,
         .kernels = kernels,
-        .group = cut.ranks > 1 ? group : NULL,
+        .group = cut.ranks > 1 ? options->group : NULL,
         .replicas = options->replicas,
+        .stages = cut.stages > 1 ? options->stages : NULL,
+        .peers = options->peers ? options->peers : options->stages,
         .trained = options->trained,
         .bare = options->bare,
         .caps = rlf_caps_resolve(options->caps, (uint32_t)config->context),
         .table = rlf_table_new(config, options->head, &cut, arena)};
     m->slices = slices_of(m->table, options, arena);
+    m->stage = stages_of(m, options);
+    m->flights = flights_of(m, options->flights);
     m->packed = RLF_NEW_ARRAY(arena, rlf_layer_packed, config->layers);
-    m->saved = RLF_NEW_ARRAY(arena, uint8_t, m->table->n_slots);
-    memset(m->saved, RLF_ELEMENT_F32, (size_t)m->table->n_slots);
+    m->saved = RLF_NEW_ARRAY(arena, uint8_t, m->table->whole->n_slots);
+    memset(m->saved, RLF_ELEMENT_F32, (size_t)m->table->whole->n_slots);
     rlf_carver counter = {0};
     carve_model(m, &counter, options);
     rlf_status status = RLF_OK;
@@ -258,6 +299,8 @@ rlf_model_changed(rlf_model *m, rlf_err *err)
     for (int i = 0; i < t->config.layers && !m->bare; i++) {
         const rlf_layer_slots *l = &t->layers[i];
         const rlf_layer_packed *p = &m->packed[i];
+        if (l->place < 0)
+            continue;
         RLF_TRY(pack(m, l->qkv, rlf_table_qkv(t), d, p->qkv, err));
         RLF_TRY(pack(m, l->o, d, rlf_table_q(t), p->o, err));
         RLF_TRY(pack(m, l->gate_up, 2 * f, d, p->gate_up, err));
@@ -322,6 +365,12 @@ rlf_model_copy(rlf_model *m, const rlf_model *from, rlf_err *err)
 {
     const rlf_table *t = m->table;
     RLF_TRY(rlf_model_check_copy(m, from, err));
+    const rlf_table *all = t->whole, *its = from->table->whole;
+    for (int i = 0; i < all->n_slots; i++) {
+        const rlf_slot *x = rlf_table_find(its, all->slots[i].name);
+        if (x)
+            m->saved[i] = from->saved[x->number];
+    }
     for (int i = 0; i < t->n_slots; i++) {
         const rlf_slot *to = &t->slots[i];
         const rlf_slot *x = rlf_table_find(from->table, to->name);
@@ -329,7 +378,6 @@ rlf_model_copy(rlf_model *m, const rlf_model *from, rlf_err *err)
             RLF_TRY(set_zero(m, to, err));
             continue;
         }
-        m->saved[i] = from->saved[x - from->table->slots];
         RLF_TRY(rlf_queue_copy(
             m->queue, m->weights + to->offset, from->weights + x->offset,
             (size_t)to->count * sizeof(float), RLF_COPY_ON_DEVICE, err));
@@ -344,11 +392,13 @@ rlf_model_copy(rlf_model *m, const rlf_model *from, rlf_err *err)
 rlf_status
 rlf_model_keep(rlf_model *m, const rlf_model *like, rlf_err *err)
 {
-    for (int i = 0; i < m->table->n_slots; i++) {
-        if (rlf_table_find(like->table, m->table->slots[i].name))
+    const rlf_table *t = m->table;
+    for (int i = 0; i < t->whole->n_slots; i++) {
+        if (rlf_table_find(like->table->whole, t->whole->slots[i].name))
             continue;
         m->saved[i] = RLF_ELEMENT_F32;
-        RLF_TRY(set_zero(m, &m->table->slots[i], err));
+        if (t->own[i] >= 0)
+            RLF_TRY(set_zero(m, &t->slots[t->own[i]], err));
     }
     return rlf_model_changed(m, err);
 }

@@ -37,12 +37,22 @@ typedef struct rlf_model_options {
     /* Numerics (a run is a function of them): partial sums of what tensor
      * parallelism would split, and lanes of gradients; powers of two, 0: 1. */
     int shards, lanes;
-    /* The ranks that hold the model in parts (tensor parallelism), this one
+    /* The ranks that hold a stage in parts (tensor parallelism), this one
      * among them; it outlives the model. NULL: this one alone. */
     struct rlf_group *group;
     /* The ranks that hold the same part and share the lanes (data parallelism);
      * likewise. */
     struct rlf_group *replicas;
+    /* The stages of the pipeline, in order; each holds `chunks` (0: 1) parts of
+     * the layers (table.h). Likewise. */
+    struct rlf_group *stages;
+    int chunks;
+    /* The stages of all replicas, stage after stage of one replica after
+     * another; needed where both are several and the model is trained. */
+    struct rlf_group *peers;
+    /* [chunks] micro-batches of an update that are under way at once, whose
+     * activations are kept; NULL: 1 each. */
+    const int *flights;
     /* Each replica has the optimizer's state of its slice alone (slices.h). */
     bool sliced;
 } rlf_model_options;
@@ -59,6 +69,8 @@ typedef struct rlf_gradient {
     float *weights;    /* [table->count] */
     float *tied;       /* [vocab hidden]: the head's share of a tied
                           embedding, else NULL */
+    float *other;      /* of the own slice: the gradient of the embedding that
+                          the other end of a pipeline has, else NULL */
     float *head_norms; /* per layer, norm_sums[0] sums of q's norm, then
                           norm_sums[1] of k's, head_dim each; NULL: one of
                           each, among the weights */
@@ -67,17 +79,26 @@ typedef struct rlf_gradient {
 /* Buffers that calls on the model share, made at first use (work.h). */
 typedef struct rlf_work {
     struct rlf_pass *pass[RLF_N_USES];
+    struct rlf_pass **flight; /* of an update: chunk after chunk */
     struct rlf_kv *kv;
     void *arrays; /* of a generation */
     size_t arrays_bytes;
 } rlf_work;
+
+/* What a stage has, as far as others must know. */
+typedef struct rlf_stage {
+    const rlf_table *table;
+    rlf_slices slices; /* as the replicas of the stage have them */
+} rlf_stage;
 
 typedef struct rlf_model {
     rlf_arena *arena;
     rlf_queue *queue;
     const rlf_kernels *kernels;
     const rlf_table *table;
-    struct rlf_group *group, *replicas; /* NULL: alone */
+    struct rlf_group *group, *replicas, *stages, *peers; /* NULL: alone */
+    const rlf_stage *stage; /* [table->cut.stages] */
+    const int *flights;     /* [chunks] */
     bool trained, bare;
     rlf_caps caps;  /* resolved for the config's context */
     float *weights; /* [table->count] */
@@ -93,7 +114,8 @@ typedef struct rlf_model {
     float *frequencies;       /* [head_dim / 2] of the rotations */
     float *cosines, *sines;   /* [positions, head_dim / 2] */
     int positions;
-    uint8_t *saved;            /* [n_slots] rlf_element of each in files */
+    uint8_t *saved;            /* rlf_element in files, of the slots of all
+                                  stages (table->whole) */
     const char *tokenizer_dir; /* whose files are saved with it; or NULL */
     rlf_work work;
     void *block;

@@ -20,7 +20,7 @@ layer_of(const rlf_table *t, const rlf_slot *slot)
         return layer;
     if (slot->offset != t->embed)
         return RLF_LAYER_LAST;
-    return t->config.tied ? RLF_LAYER_ENDS : RLF_LAYER_FIRST;
+    return t->lm == t->embed ? RLF_LAYER_ENDS : RLF_LAYER_FIRST;
 }
 
 rlf_shapes
@@ -48,10 +48,11 @@ rlf_move_shapes(const rlf_table *t, rlf_arena *arena)
 
 /* ---- boxes ---- */
 
+/* `tensor` is that of the whole model. */
 static float *
 slice_of(const rlf_model *m, int tensor)
 {
-    return m->weights + m->table->slots[tensor].offset;
+    return m->weights + m->table->slots[m->table->own[tensor]].offset;
 }
 
 /* `to` and `from` have the same rows and columns. */

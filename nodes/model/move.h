@@ -10,7 +10,8 @@
 #include "engine/graph/class.h"
 #include "nodes/model/model.h"
 
-/* The tensors of a table as engine/layout sees them, in `arena`. */
+/* The tensors of a table, of all stages, as engine/layout sees them, in
+ * `arena`. */
 rlf_shapes rlf_move_shapes(const rlf_table *table, rlf_arena *arena);
 
 /* `from` is this rank's part under the old layout, `to` under the new one; NULL

@@ -14,14 +14,13 @@ blocks_of(int64_t n)
     return (n + RLF_SUMSQ_BLOCK - 1) / RLF_SUMSQ_BLOCK;
 }
 
-/* The sum over each block of the gradients of slots first..last-1 in the own
- * slice, one after the other. */
+/* The sum over each block of the gradients in the own slice, slot by slot. */
 static rlf_status
-square_blocks(rlf_model *m, int first, int last, rlf_err *err)
+square_blocks(rlf_model *m, rlf_err *err)
 {
     const rlf_table *t = m->table;
     double *blocks = m->norm_sums;
-    for (int i = first; i < last; i++)
+    for (int i = 0; i < t->n_slots; i++)
         for (int s = 0; s < t->shards.count; s++) {
             const rlf_slot *slot = &t->slots[i];
             rlf_slot_part part =
@@ -40,49 +39,51 @@ square_blocks(rlf_model *m, int first, int last, rlf_err *err)
     return RLF_OK;
 }
 
-/* For each shard the blocks of its part of each tensor in order. `blocks` has
- * slice after slice; *sums are zero. */
+/* The blocks of one tensor at a stage, shard by shard and slice by slice, onto
+ * `sums` if they count; at[slice] goes on behind them. */
 static void
-add_blocks(const rlf_model *m, int first, int last, const double *blocks,
-           double *sums)
+add_slot(const rlf_stage *stage, int slot, bool counts, const double **at,
+         double *sums)
 {
-    const rlf_table *t = m->table;
-    const rlf_slices *slices = &m->slices;
-    const double **at = rlf_calloc((size_t)slices->n, sizeof *at);
-    for (int k = 0; k < slices->n; k++) {
-        at[k] = blocks;
-        blocks += rlf_slices_blocks(slices, t, k, first, last);
-    }
-    for (int i = first; i < last; i++)
-        for (int s = 0; s < t->shards.count; s++)
-            for (int k = 0; k < slices->n; k++) {
-                rlf_slot_part part =
-                    rlf_slices_part(slices, t, &t->slots[i], s, k);
-                for (int64_t b = blocks_of(part.count); b > 0; b--)
-                    sums[s] += *at[k]++;
-            }
-    free(at);
+    const rlf_table *t = stage->table;
+    for (int s = 0; s < t->shards.count; s++)
+        for (int k = 0; k < stage->slices.n; k++) {
+            rlf_slot_part part =
+                rlf_slices_part(&stage->slices, t, &t->slots[slot], s, k);
+            for (int64_t b = blocks_of(part.count); b > 0; b--, at[k]++)
+                sums[s] += counts ? *at[k] : 0;
+        }
 }
 
-/* Sum of squares of the gradients of slots first..last-1: for each shard over
- * the blocks of its part of each tensor in order, then in a tree. */
+/* Sum of squares of the gradients of tensors first..last-1 of all stages: for
+ * each shard over the blocks of its part of each in order, then in a tree.
+ * `blocks` are those of rlf_parallel_gather_blocks. A tensor that both ends of
+ * the pipeline have counts once. */
 static rlf_status
-sum_squares(rlf_model *m, int first, int last, rlf_err *err, double *sum)
+sum_blocks(rlf_model *m, const double *blocks, int first, int last,
+           rlf_err *err, double *sum)
 {
-    const rlf_slices *slices = &m->slices;
-    int n = m->table->shards.count;
+    const rlf_table *t = m->table;
+    int n = t->shards.count, stages = t->cut.stages, slices = m->slices.n;
     double sums[RLF_MOST_SHARDS] = {0};
-    size_t count = 1;
-    for (int k = 0; k < slices->n; k++)
-        count += (size_t)rlf_slices_blocks(slices, m->table, k, first, last);
-    RLF_TRY(square_blocks(m, first, last, err));
-    double *blocks = rlf_malloc(count * sizeof *blocks);
-    rlf_status status =
-        rlf_parallel_gather_blocks(m, first, last, m->norm_sums, err, blocks);
-    if (status >= 0)
-        add_blocks(m, first, last, blocks, sums);
-    free(blocks);
-    RLF_TRY(status);
+    const double **at = rlf_calloc((size_t)(stages * slices), sizeof *at);
+    for (int k = 0; k < slices; k++)
+        for (int p = 0; p < stages; p++) {
+            const rlf_stage *stage = &m->stage[p];
+            at[p * slices + k] = blocks;
+            blocks += rlf_slices_blocks(&stage->slices, stage->table, k);
+        }
+    for (int i = 0; i < last; i++) {
+        bool counts = i >= first;
+        for (int p = 0; p < stages; p++) {
+            int slot = m->stage[p].table->own[i];
+            if (slot < 0)
+                continue;
+            add_slot(&m->stage[p], slot, counts, &at[p * slices], sums);
+            counts = false;
+        }
+    }
+    free(at);
     for (int step = 1; step < n; step *= 2)
         for (int s = 0; s + step < n; s += 2 * step)
             sums[s] += sums[s + step];
@@ -92,13 +93,13 @@ sum_squares(rlf_model *m, int first, int last, rlf_err *err, double *sum)
 
 /* The first tensor whose gradient is not finite, for the message. */
 static rlf_status
-fail_not_finite(rlf_model *m, rlf_err *err)
+fail_not_finite(rlf_model *m, const double *blocks, rlf_err *err)
 {
-    const rlf_table *t = m->table;
+    const rlf_table *t = m->table->whole;
     const char *name = "all tensors together";
     for (int i = 0; i < t->n_slots; i++) {
         double sum;
-        RLF_TRY(sum_squares(m, i, i + 1, err, &sum));
+        RLF_TRY(sum_blocks(m, blocks, i, i + 1, err, &sum));
         if (isfinite(sum))
             continue;
         name = t->slots[i].name;
@@ -108,6 +109,28 @@ fail_not_finite(rlf_model *m, rlf_err *err)
     rlf_err_hint(err, "lower the learning rate, or clip the gradient "
                       "(optimizer: adamw(clip: 1.0))");
     return RLF_USER;
+}
+
+/* The norm of the gradient; RLF_USER if it is not finite. */
+static rlf_status
+measure(rlf_model *m, rlf_err *err, double *norm)
+{
+    double sum = 0;
+    size_t count = 1;
+    for (int p = 0; p < m->table->cut.stages; p++)
+        for (int k = 0; k < m->slices.n; k++)
+            count += (size_t)rlf_slices_blocks(&m->stage[p].slices,
+                                               m->stage[p].table, k);
+    RLF_TRY(square_blocks(m, err));
+    double *blocks = rlf_malloc(count * sizeof *blocks);
+    rlf_status status = rlf_parallel_gather_blocks(m, err, blocks);
+    if (status >= 0)
+        status = sum_blocks(m, blocks, 0, m->table->whole->n_slots, err, &sum);
+    if (status >= 0 && !isfinite(sum))
+        status = fail_not_finite(m, blocks, err);
+    free(blocks);
+    *norm = sqrt(sum);
+    return status;
 }
 
 /* Of floats first..last-1 of the block those in the own slice. */
@@ -141,13 +164,9 @@ rlf_status
 rlf_optimizer_step(rlf_model *m, const rlf_adamw *s, rlf_err *err, double *norm)
 {
     const rlf_table *t = m->table;
-    double sum = 0;
     RLF_ASSERT(m->trained);
     RLF_TRY(rlf_gradient_finish(m, err));
-    RLF_TRY(sum_squares(m, 0, t->n_slots, err, &sum));
-    if (!isfinite(sum))
-        return fail_not_finite(m, err);
-    *norm = sqrt(sum);
+    RLF_TRY(measure(m, err, norm));
     double scale = s->clip > 0 && *norm > s->clip ? s->clip / *norm : 1;
     m->steps++;
     RLF_TRY(step_range(m, s, scale, 0, t->matrices, s->decay, err));

@@ -6,7 +6,7 @@
 
 #include "engine/comm/comm.h"
 
-enum { TAG_GATHER = 700, TAG_COPIES, TAG_SLICES };
+enum { TAG_GATHER = 700, TAG_COPIES, TAG_SLICES, TAG_ENDS, TAG_STAGES = 800 };
 
 static rlf_status
 sum(const rlf_model *m, rlf_group *group, float *x, int64_t n, rlf_err *err)
@@ -109,27 +109,101 @@ rlf_parallel_gather_slices(const rlf_model *m, rlf_err *err)
     return status;
 }
 
-rlf_status
-rlf_parallel_gather_blocks(const rlf_model *m, int first, int last,
-                           const double *own, rlf_err *err, double *all)
+/* Those that hold together all blocks of the gradient's norm; NULL: this rank
+ * does. */
+static rlf_group *
+everyone(const rlf_model *m)
 {
-    const rlf_slices *s = &m->slices;
-    size_t *bytes = rlf_calloc((size_t)s->n, sizeof *bytes), before = 0;
-    for (int i = 0; i < s->n; i++) {
-        bytes[i] = (size_t)rlf_slices_blocks(s, m->table, i, first, last) *
-                   sizeof *all;
-        before += i < s->own ? bytes[i] : 0;
+    if (m->slices.n == 1)
+        return m->stages;
+    return m->stages ? m->peers : m->replicas;
+}
+
+rlf_status
+rlf_parallel_gather_blocks(const rlf_model *m, rlf_err *err, double *all)
+{
+    int stages = m->table->cut.stages, n = m->slices.n * stages;
+    int self = m->slices.own * stages + m->table->cut.stage;
+    size_t *bytes = rlf_calloc((size_t)n, sizeof *bytes), before = 0;
+    for (int i = 0; i < n; i++) {
+        const rlf_stage *s = &m->stage[i % stages];
+        bytes[i] = sizeof *all *
+                   (size_t)rlf_slices_blocks(&s->slices, s->table, i / stages);
+        before += i < self ? bytes[i] : 0;
     }
     char *mine = (char *)all + before;
-    rlf_status status = rlf_queue_copy(m->queue, mine, own, bytes[s->own],
-                                       RLF_COPY_TO_HOST, err);
+    rlf_status status = rlf_queue_copy(m->queue, mine, m->norm_sums,
+                                       bytes[self], RLF_COPY_TO_HOST, err);
     if (status >= 0)
         status = rlf_queue_sync(m->queue, err);
-    if (status >= 0 && s->n > 1)
-        status = rlf_group_all_gatherv(m->replicas, mine, bytes, all, err);
+    if (status >= 0 && n > 1)
+        status = rlf_group_all_gatherv(everyone(m), mine, bytes, all, err);
     free(bytes);
     return status;
 }
+
+/* ---- stages ---- */
+
+rlf_status
+rlf_parallel_send(const rlf_model *m, int stage, int part, const float *x,
+                  int64_t n, rlf_err *err)
+{
+    rlf_part sent = {stage, (float *)(uintptr_t)x, (size_t)n * sizeof *x};
+    RLF_TRY(rlf_queue_sync(m->queue, err));
+    return rlf_group_exchange(m->stages, TAG_STAGES + part, &sent, 1, NULL, 0,
+                              err);
+}
+
+rlf_status
+rlf_parallel_receive(const rlf_model *m, int stage, int part, float *x,
+                     int64_t n, rlf_err *err)
+{
+    rlf_part got = {stage, x, (size_t)n * sizeof *x};
+    RLF_TRY(rlf_queue_sync(m->queue, err));
+    return rlf_group_exchange(m->stages, TAG_STAGES + part, NULL, 0, &got, 1,
+                              err);
+}
+
+/* Slices of the two ends are cut each for itself: each rank exchanges with
+ * those of the other end what both have. */
+rlf_status
+rlf_parallel_swap_ends(const rlf_model *m, rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    int stages = t->cut.stages, stage = t->cut.stage ? 0 : stages - 1;
+    const rlf_stage *other = &m->stage[stage];
+    int64_t floats = t->vocab * t->config.hidden, first;
+    int64_t n =
+        rlf_slices_overlap(&m->slices, m->slices.own, t->ends, floats, &first);
+    rlf_part *sends = rlf_calloc((size_t)m->slices.n, 2 * sizeof *sends);
+    rlf_part *receives = sends + m->slices.n;
+    int count = 0;
+    for (int i = 0; i < m->slices.n; i++) {
+        int64_t its, width = rlf_slices_overlap(
+                         &other->slices, i, other->table->ends, floats, &its);
+        int64_t from = its > first ? its : first;
+        int64_t to = its + width < first + n ? its + width : first + n;
+        if (to <= from)
+            continue;
+        int replica = m->slices.n > 1 ? i
+                      : m->replicas   ? rlf_group_index(m->replicas)
+                                      : 0;
+        size_t bytes = (size_t)(to - from) * sizeof(float);
+        sends[count] = (rlf_part){replica * stages + stage,
+                                  m->gradient.weights + t->ends + from, bytes};
+        receives[count++] =
+            (rlf_part){replica * stages + stage,
+                       m->gradient.other + (from - first), bytes};
+    }
+    rlf_status status = rlf_queue_sync(m->queue, err);
+    if (status >= 0)
+        status = rlf_group_exchange(m->peers, TAG_ENDS, sends, count, receives,
+                                    count, err);
+    free(sends);
+    return status;
+}
+
+/* ---- moments ---- */
 
 rlf_status
 rlf_parallel_collect_slot(const rlf_model *m, const rlf_slot *slot, float *part,

@@ -3,7 +3,9 @@
  * Each rank computes its shards (table.h) and the sums over shards are finished
  * here: a binary tree over the ranks on top of each rank's own, so with tp
  * dividing V the bits are those of one rank. All ranks of the group make the
- * same calls in the same order with the same sizes. Alone, nothing is done. */
+ * same calls in the same order with the same sizes. Alone, nothing is done.
+ * Stages of a pipeline hand on the residual, and share what concerns all of the
+ * model: the norm, an embedding on both ends, files. */
 #ifndef RLF_MODEL_PARALLEL_H
 #define RLF_MODEL_PARALLEL_H
 
@@ -28,11 +30,20 @@ rlf_status rlf_parallel_sum_slices(const rlf_model *m, float *x, int64_t first,
                                    int64_t n, rlf_err *err);
 /* The weights that each replica has stepped, to all. */
 rlf_status rlf_parallel_gather_slices(const rlf_model *m, rlf_err *err);
-/* The blocks' sums of squares over slots first..last-1 of all slices, one slice
- * after the other, from `own` on the device, in host memory. */
-rlf_status rlf_parallel_gather_blocks(const rlf_model *m, int first, int last,
-                                      const double *own, rlf_err *err,
+/* The blocks' sums of squares of all, for each slice stage after stage, in
+ * host memory; m->norm_sums has this rank's. */
+rlf_status rlf_parallel_gather_blocks(const rlf_model *m, rlf_err *err,
                                       double *all);
+/* Where both ends of the pipeline have the embedding: gradient.other becomes
+ * the other end's gradient of it, of this rank's slice. */
+rlf_status rlf_parallel_swap_ends(const rlf_model *m, rlf_err *err);
+/* Floats from one stage to another; waits until the receiver has them. Those
+ * of one part of the layers (table.h) are told from those of another. */
+rlf_status rlf_parallel_send(const rlf_model *m, int stage, int part,
+                             const float *x, int64_t n, rlf_err *err);
+rlf_status rlf_parallel_receive(const rlf_model *m, int stage, int part,
+                                float *x, int64_t n, rlf_err *err);
+
 /* Host memory: of a slot of optimizer state `part` holds the own slice; on the
  * first replica it becomes whole. */
 rlf_status rlf_parallel_collect_slot(const rlf_model *m, const rlf_slot *slot,

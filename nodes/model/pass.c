@@ -55,57 +55,81 @@ carve_layer(const rlf_table *t, const rlf_pass_options *o, bool last,
     }
 }
 
+/* Do its layers keep what they compute? */
+static bool
+keeps(const rlf_pass_options *o)
+{
+    return o->train && !o->recompute;
+}
+
+/* Does this rank have the last layer? */
+static bool
+has_last(const rlf_table *t)
+{
+    return rlf_table_ends(t, t->cut.chunks - 1);
+}
+
+/* The buffers of a layer are those that all share, but for its residuals. */
 static void
-carve_layers(rlf_pass *p, rlf_carver *c)
+use_shared(rlf_layer_buffers *b, const rlf_layer_buffers *shared, bool last)
+{
+    rlf_layer_buffers own = *b;
+    *b = *shared;
+    b->x = own.x;
+    b->out = own.out;
+    if (!last)
+        b->x_rows = b->o_rows = NULL;
+}
+
+static void
+carve_chunk(rlf_pass *p, int chunk, float *x, rlf_carver *c)
 {
     const rlf_pass_options *o = &p->options;
+    const rlf_chunk span = p->table->chunk[chunk];
     int64_t md = (int64_t)o->tokens * p->table->config.hidden;
-    int layers = p->table->config.layers;
-    bool own = o->train && !o->recompute;
-    rlf_layer_buffers shared = {0};
-    if (!own)
-        carve_layer(p->table, o, true, c, &shared);
-    float *x = rlf_carve_floats(c, md);
-    for (int i = 0; i < layers; i++) {
+    for (int i = span.first; i < span.last; i++) {
         rlf_layer_buffers *b = &p->layers[i];
-        bool last = i == layers - 1;
-        *b = shared;
-        if (own)
+        bool last = i == p->table->config.layers - 1;
+        if (keeps(o))
             carve_layer(p->table, o, last, c, b);
-        if (!last)
-            b->x_rows = b->o_rows = NULL;
+        else
+            use_shared(b, &p->shared, last);
         b->x = x;
         if (o->train)
             b->out = x = rlf_carve_floats(c, md);
         else /* onto the residual in place */
             b->mid = b->out = last ? b->x_rows : x;
+        if (last)
+            p->last = b->out;
     }
-    p->last = p->layers[layers - 1].out;
 }
 
+/* A pass that trains has a residual for each layer, others have one. */
 static void
-carve_pass(rlf_pass *p, rlf_carver *c)
+carve_layers(rlf_pass *p, rlf_carver *c)
+{
+    int64_t md = (int64_t)p->options.tokens * p->table->config.hidden;
+    float *x = rlf_carve_floats(c, md);
+    if (p->options.train)
+        carve_chunk(p, p->options.chunk, x, c);
+    for (int i = 0; !p->options.train && i < p->table->cut.chunks; i++)
+        carve_chunk(p, i, x, c);
+}
+
+/* As large as any chunk needs it. */
+static void
+carve_scratch(rlf_pass *p, rlf_carver *c)
 {
     const rlf_table *t = p->table;
     const rlf_pass_options *o = &p->options;
     int64_t m = o->tokens, d = t->config.hidden;
-    p->tokens = rlf_carve_ints(c, m);
-    p->positions = rlf_carve_ints(c, m);
-    p->rows = rlf_carve_ints(c, m);
-    p->targets = rlf_carve_ints(c, m);
-    p->temperatures = rlf_carve_floats(c, m);
-    carve_layers(p, c);
-    p->hidden = rlf_carve_floats(c, m * d);
-    p->rstd = rlf_carve_floats(c, m);
-    p->logprob = rlf_carve_floats(c, m);
-    p->entropy = rlf_carve_floats(c, m);
-    p->scalar = rlf_carve_floats(c, m);
+    if (o->lent)
+        return;
+    if (!keeps(o))
+        carve_layer(t, o, has_last(t), c, &p->shared);
     if (o->train) {
-        p->d_logprob = rlf_carve_floats(c, m);
-        p->d_entropy = rlf_carve_floats(c, m);
-        p->d_scalar = rlf_carve_floats(c, m);
-        p->d_hidden = rlf_carve_floats(c, m * d);
-        p->d_x = rlf_carve_floats(c, m * d);
+        if (has_last(t))
+            p->d_hidden = rlf_carve_floats(c, m * d);
         p->d_qkv = rlf_carve_floats(c, m * rlf_table_qkv(t));
         p->d_o = rlf_carve_floats(c, m * rlf_table_q(t));
     }
@@ -114,6 +138,41 @@ carve_pass(rlf_pass *p, rlf_carver *c)
         p->work_bytes = p->kernels->head_work_bytes(tile_rows(t, o->tokens),
                                                     t->config.vocab, d, &part);
     p->work = rlf_carve(c, p->work_bytes);
+}
+
+static void
+carve_heads(rlf_pass *p, rlf_carver *c)
+{
+    int64_t m = p->options.tokens;
+    p->hidden = rlf_carve_floats(c, m * p->table->config.hidden);
+    p->rstd = rlf_carve_floats(c, m);
+    p->logprob = rlf_carve_floats(c, m);
+    p->entropy = rlf_carve_floats(c, m);
+    p->scalar = rlf_carve_floats(c, m);
+    if (!p->options.train)
+        return;
+    p->d_logprob = rlf_carve_floats(c, m);
+    p->d_entropy = rlf_carve_floats(c, m);
+    p->d_scalar = rlf_carve_floats(c, m);
+}
+
+static void
+carve_pass(rlf_pass *p, rlf_carver *c)
+{
+    const rlf_table *t = p->table;
+    const rlf_pass_options *o = &p->options;
+    int64_t m = o->tokens;
+    p->tokens = rlf_carve_ints(c, m);
+    p->positions = rlf_carve_ints(c, m);
+    p->rows = rlf_carve_ints(c, m);
+    p->targets = rlf_carve_ints(c, m);
+    p->temperatures = rlf_carve_floats(c, m);
+    carve_scratch(p, c);
+    carve_layers(p, c);
+    if (o->train ? rlf_table_ends(t, o->chunk) : has_last(t))
+        carve_heads(p, c);
+    if (o->train)
+        p->d_x = rlf_carve_floats(c, m * t->config.hidden);
 }
 
 size_t
@@ -171,6 +230,33 @@ rlf_pass_free(rlf_pass *p)
     free(p->host_floats);
     free(p->offsets);
     free(p);
+}
+
+void
+rlf_pass_lend(rlf_pass *p, const rlf_pass *from)
+{
+    RLF_ASSERT(p->options.lent && !from->options.lent);
+    p->shared = from->shared;
+    p->d_hidden = from->d_hidden;
+    p->d_qkv = from->d_qkv;
+    p->d_o = from->d_o;
+    p->work = from->work;
+    p->work_bytes = from->work_bytes;
+    const rlf_chunk span = p->table->chunk[p->options.chunk];
+    for (int i = span.first; i < span.last && !keeps(&p->options); i++)
+        use_shared(&p->layers[i], &p->shared, i == p->table->config.layers - 1);
+}
+
+float *
+rlf_pass_input(const rlf_pass *p, int chunk)
+{
+    return p->layers[p->table->chunk[chunk].first].x;
+}
+
+float *
+rlf_pass_output(const rlf_pass *p, int chunk)
+{
+    return p->layers[p->table->chunk[chunk].last - 1].out;
 }
 
 rlf_status

@@ -7,7 +7,11 @@
  * rest again on the way back. Filled by sequences here, used by transformer.h.
  *
  * Only some tokens need the last layer's output: the rows. In the last layer
- * everything after the attention is computed for them alone. */
+ * everything after the attention is computed for them alone.
+ *
+ * In a pipeline a pass has the layers held here. One that trains is for one
+ * chunk of them and one micro-batch that is under way; several share their
+ * scratch, for one computes at a time. */
 #ifndef RLF_MODEL_PASS_H
 #define RLF_MODEL_PASS_H
 
@@ -30,6 +34,8 @@ typedef struct rlf_pass_options {
     int tokens;     /* T */
     bool train;     /* keeps what backward needs */
     bool recompute; /* ... but computes most of it again */
+    int chunk;      /* of a pass that trains: whose layers it has */
+    bool lent;      /* has no scratch of its own: rlf_pass_lend */
 } rlf_pass_options;
 
 /* Buffers of one layer; m tokens, r rows. Shared ones are equal pointers. */
@@ -74,17 +80,21 @@ typedef struct rlf_pass {
     bool one_temperature;
     const rlf_paged *paged; /* NULL: packed sequences */
 
-    rlf_layer_buffers *layers; /* [layers] */
-    float *last;               /* [rows, hidden]: out of the last layer */
-    float *hidden, *rstd;      /* [rows, hidden], [rows]: after final norm */
+    rlf_layer_buffers *layers; /* [layers], of those that it has */
+    /* Where the heads are: */
+    float *last;          /* [rows, hidden]: out of the last layer */
+    float *hidden, *rstd; /* [rows, hidden], [rows]: after final norm */
     float *logprob, *entropy, *scalar; /* [rows] what the heads gave */
 
     /* Training: derivatives of the loss. */
     float *d_logprob, *d_entropy, *d_scalar; /* [rows], by the caller */
-    float *d_hidden;                         /* [rows, hidden] */
-    float *d_x;                              /* [m, hidden] */
-    float *d_qkv, *d_o;                      /* [m, q + 2 kv], [m, q] */
-    void *work;                              /* of the head's tiles */
+    float *d_x; /* [m, hidden] of what goes out, then of what came in */
+
+    /* Scratch. */
+    rlf_layer_buffers shared; /* of layers that keep nothing */
+    float *d_hidden;          /* [rows, hidden] */
+    float *d_qkv, *d_o;       /* [m, q + 2 kv], [m, q] */
+    void *work;               /* of the head's tiles */
     size_t work_bytes;
     void *block;
     size_t block_bytes;
@@ -96,6 +106,13 @@ size_t rlf_pass_count_bytes(const rlf_table *table, const rlf_kernels *kernels,
 rlf_status rlf_pass_new(const rlf_model *model, const rlf_pass_options *options,
                         rlf_err *err, rlf_pass **out);
 void rlf_pass_free(rlf_pass *pass); /* NULL is fine */
+/* From now on `pass`, made for that, uses the scratch of `from`, which has its
+ * own, of the same sizes, and lives as long. */
+void rlf_pass_lend(rlf_pass *pass, const rlf_pass *from);
+
+/* [m, hidden], where the residual comes into a chunk, and where it goes out. */
+float *rlf_pass_input(const rlf_pass *pass, int chunk);
+float *rlf_pass_output(const rlf_pass *pass, int chunk);
 
 /* How many of the n sequences fit into one pass, in order: at least one if n
  * is not 0, else RLF_USER: the first is longer than the pass, or than the

@@ -118,11 +118,10 @@ rlf_slices_part(const rlf_slices *s, const rlf_table *t, const rlf_slot *slot,
 }
 
 int64_t
-rlf_slices_blocks(const rlf_slices *s, const rlf_table *t, int slice, int first,
-                  int last)
+rlf_slices_blocks(const rlf_slices *s, const rlf_table *t, int slice)
 {
     int64_t blocks = 0;
-    for (int i = first; i < last; i++)
+    for (int i = 0; i < t->n_slots; i++)
         for (int shard = 0; shard < t->shards.count; shard++) {
             rlf_slot_part part =
                 rlf_slices_part(s, t, &t->slots[i], shard, slice);

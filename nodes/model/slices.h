@@ -25,9 +25,9 @@ rlf_slices rlf_slices_make(const rlf_table *table, int n, int own,
  * whole blocks of the sum of squares but for the last of the tensor. */
 rlf_slot_part rlf_slices_part(const rlf_slices *slices, const rlf_table *table,
                               const rlf_slot *slot, int shard, int slice);
-/* Blocks of the sum of squares in a slice, over slots first..last-1. */
+/* Blocks of the sum of squares in a slice. */
 int64_t rlf_slices_blocks(const rlf_slices *slices, const rlf_table *table,
-                          int slice, int first, int last);
+                          int slice);
 
 /* The floats of first..first+n-1 that lie in a slice: *at from `first`, their
  * number. */

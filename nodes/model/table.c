@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/layout/layout.h"
+
 /* Tensors that stand alone begin on 64 bytes. */
 #define ALIGN_FLOATS 16
 
@@ -148,6 +150,18 @@ divides(int a, int b)
     return a % b == 0 || b % a == 0;
 }
 
+/* Zeros have become ones. */
+static rlf_cut
+resolved(const rlf_cut *cut)
+{
+    rlf_cut c = cut ? *cut : (rlf_cut){0};
+    c.shards += !c.shards;
+    c.ranks += !c.ranks;
+    c.stages += !c.stages;
+    c.chunks += !c.chunks;
+    return c;
+}
+
 static bool
 cut_fits(const rlf_model_config *c, int n)
 {
@@ -182,11 +196,33 @@ fail_cut(const rlf_model_config *c, const char *what, int n, bool powers,
     return RLF_USER;
 }
 
-rlf_status
-rlf_table_check_cut(const rlf_model_config *c, const rlf_cut *cut, rlf_err *err)
+/* Refuse more parts than there are layers. */
+static rlf_status
+fail_stages(const rlf_model_config *c, const rlf_cut *cut, rlf_err *err)
 {
-    int shards = cut->shards ? cut->shards : 1;
-    int ranks = cut->ranks ? cut->ranks : 1;
+    if (cut->chunks == 1) {
+        rlf_fail(err, RLF_USER, "pp %d is more than the model's %d layers",
+                 cut->stages, c->layers);
+        rlf_err_hint(err, "pp of up to %d would do", c->layers);
+        return RLF_USER;
+    }
+    rlf_fail(err, RLF_USER,
+             "pp %d with %d chunks a rank is more than the model's %d layers",
+             cut->stages, cut->chunks, c->layers);
+    if (c->layers < cut->stages)
+        rlf_err_hint(err, "pp of up to %d would do, with one chunk", c->layers);
+    else
+        rlf_err_hint(err, "chunks of up to %d would do",
+                     c->layers / cut->stages);
+    return RLF_USER;
+}
+
+rlf_status
+rlf_table_check_cut(const rlf_model_config *c, const rlf_cut *wanted,
+                    rlf_err *err)
+{
+    const rlf_cut cut = resolved(wanted);
+    int shards = cut.shards, ranks = cut.ranks;
     if (!power_of_two(shards) || shards > RLF_MOST_SHARDS)
         return rlf_fail(err, RLF_USER,
                         "shards is %d; it must be a power of two up to %d",
@@ -195,6 +231,8 @@ rlf_table_check_cut(const rlf_model_config *c, const rlf_cut *cut, rlf_err *err)
         return fail_cut(c, "shards", shards, true, err);
     if (ranks > RLF_MOST_SHARDS || !cut_fits(c, ranks))
         return fail_cut(c, "tp", ranks, false, err);
+    if ((int64_t)cut.stages * cut.chunks > c->layers)
+        return fail_stages(c, &cut, err);
     return RLF_OK;
 }
 
@@ -203,11 +241,7 @@ static void
 cut_table(rlf_table *t, const rlf_cut *cut)
 {
     const rlf_model_config *c = &t->config;
-    t->cut = cut ? *cut : (rlf_cut){0};
-    if (!t->cut.ranks)
-        t->cut.ranks = 1;
-    if (!t->cut.shards)
-        t->cut.shards = 1;
+    t->cut = resolved(cut);
     int ranks = t->cut.ranks, shards = t->cut.shards;
     int of = shards % ranks ? ranks : shards;
     t->shards = (rlf_shards){
@@ -247,6 +281,79 @@ rlf_slot_shard(const rlf_table *t, const rlf_slot *slot, int shard)
     return (rlf_slot_part){.at = at * cols, .count = held * cols};
 }
 
+/* ---- stages ---- */
+
+bool
+rlf_table_begins(const rlf_table *t, int chunk)
+{
+    return t->cut.stage == 0 && chunk == 0;
+}
+
+bool
+rlf_table_ends(const rlf_table *t, int chunk)
+{
+    return t->cut.stage == t->cut.stages - 1 && chunk == t->cut.chunks - 1;
+}
+
+/* The layers of each chunk, and which they make all together. */
+static void
+cut_layers(rlf_table *t, rlf_arena *arena)
+{
+    const rlf_cut *cut = &t->cut;
+    int parts = cut->stages * cut->chunks;
+    t->chunk = RLF_NEW_ARRAY(arena, rlf_chunk, cut->chunks);
+    t->layers = RLF_NEW_ARRAY(arena, rlf_layer_slots, t->config.layers);
+    memset(t->layers, 0xff, /* RLF_NO_SLOT, no place */
+           (size_t)t->config.layers * sizeof *t->layers);
+    for (int k = 0; k < parts; k++) {
+        rlf_range r = rlf_range_part(t->config.layers, parts, k);
+        if (k % cut->stages != cut->stage)
+            continue;
+        t->chunk[k / cut->stages] = (rlf_chunk){(int)r.first, (int)r.last};
+        for (int64_t i = r.first; i < r.last; i++)
+            t->layers[i].place = t->n_layers++;
+    }
+    for (int stage = 0; stage < cut->stages; stage++) {
+        int64_t n = 0;
+        for (int k = stage; k < parts; k += cut->stages)
+            n += rlf_range_size(rlf_range_part(t->config.layers, parts, k));
+        t->most_layers = n > t->most_layers ? (int)n : t->most_layers;
+    }
+}
+
+/* Which tensors of the whole are here: both tables have them in one order. */
+static void
+number_slots(rlf_table *t, rlf_arena *arena)
+{
+    t->own = RLF_NEW_ARRAY(arena, int, t->whole->n_slots);
+    for (int i = 0, k = 0; i < t->whole->n_slots; i++) {
+        bool here = k < t->n_slots &&
+                    !strcmp(t->whole->slots[i].name, t->slots[k].name);
+        t->own[i] = here ? k : -1;
+        if (here)
+            t->slots[k++].number = i;
+    }
+}
+
+static void
+add_heads(builder *b, bool first, bool last)
+{
+    rlf_table *t = b->table;
+    const rlf_model_config *c = &t->config;
+    if (last && (t->head & RLF_HEAD_LM)) {
+        align(b);
+        t->lm = !c->tied ? add(b, RLF_SLOT_EMBEDDING, RLF_SLICE_ROWS, -1,
+                               "lm_head.weight", c->vocab, c->hidden)
+                : first  ? t->embed
+                         : t->ends;
+    }
+    if (last && (t->head & RLF_HEAD_SCALAR)) {
+        align(b);
+        t->score = add(b, RLF_SLOT_ZERO, RLF_SLICE_NOT, -1, "score.weight", 1,
+                       c->hidden);
+    }
+}
+
 const rlf_table *
 rlf_table_new(const rlf_model_config *config, rlf_model_head head,
               const rlf_cut *cut, rlf_arena *arena)
@@ -255,35 +362,37 @@ rlf_table_new(const rlf_model_config *config, rlf_model_head head,
     t->config = *config;
     t->head = head;
     cut_table(t, cut);
+    cut_layers(t, arena);
+    bool first = t->cut.stage == 0, last = t->cut.stage == t->cut.stages - 1;
+    bool shared = !(first && last) && config->tied && (head & RLF_HEAD_LM);
     builder b = {t, arena, 18 * config->layers + 4};
     t->slots = RLF_NEW_ARRAY(arena, rlf_slot, b.room);
-    t->layers = RLF_NEW_ARRAY(arena, rlf_layer_slots, config->layers);
-    t->embed = add(&b, RLF_SLOT_EMBEDDING, RLF_SLICE_ROWS, -1,
-                   "model.embed_tokens.weight", config->vocab, config->hidden);
-    for (int i = 0; i < config->layers; i++) {
-        memset(&t->layers[i], 0xff, sizeof t->layers[i]); /* RLF_NO_SLOT */
-        add_layer_matrices(&b, i);
+    t->embed = t->ends = t->lm = t->score = t->norm = RLF_NO_SLOT;
+    if (first || (last && shared)) {
+        int64_t at =
+            add(&b, RLF_SLOT_EMBEDDING, RLF_SLICE_ROWS, -1,
+                "model.embed_tokens.weight", config->vocab, config->hidden);
+        t->embed = first ? at : RLF_NO_SLOT;
+        t->ends = shared ? at : RLF_NO_SLOT;
     }
-    t->lm = t->score = RLF_NO_SLOT;
-    if (head & RLF_HEAD_LM) {
-        align(&b);
-        t->lm = config->tied
-                    ? t->embed
-                    : add(&b, RLF_SLOT_EMBEDDING, RLF_SLICE_ROWS, -1,
-                          "lm_head.weight", config->vocab, config->hidden);
-    }
-    if (head & RLF_HEAD_SCALAR) {
-        align(&b);
-        t->score = add(&b, RLF_SLOT_ZERO, RLF_SLICE_NOT, -1, "score.weight", 1,
-                       config->hidden);
-    }
+    for (int i = 0; i < config->layers; i++)
+        if (t->layers[i].place >= 0)
+            add_layer_matrices(&b, i);
+    add_heads(&b, first, last);
     align(&b);
     t->matrices = t->count;
     for (int i = 0; i < config->layers; i++)
-        add_layer_vectors(&b, i);
-    t->norm =
-        add_vector(&b, RLF_SLOT_NORM, -1, "model.norm.weight", config->hidden);
+        if (t->layers[i].place >= 0)
+            add_layer_vectors(&b, i);
+    if (last)
+        t->norm = add_vector(&b, RLF_SLOT_NORM, -1, "model.norm.weight",
+                             config->hidden);
     align(&b);
+    const rlf_cut all = {
+        .shards = t->cut.shards, .ranks = t->cut.ranks, .rank = t->cut.rank};
+    t->whole =
+        t->cut.stages == 1 ? t : rlf_table_new(config, head, &all, arena);
+    number_slots(t, arena);
     return t;
 }
 

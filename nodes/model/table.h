@@ -10,7 +10,13 @@
  * Tensor parallelism: heads, inner features of the mlp and tokens of the
  * vocabulary are cut into shards (kernels/kernels.h), and whatever is summed
  * over them is a sum over shards. A rank of a group holds some neighbours, so
- * the same table with fewer of each. Integers only: no memory here. */
+ * the same table with fewer of each.
+ *
+ * Pipeline parallelism: layers are cut into parts, as even as can be, that go
+ * to the stages in turn; a stage has one or several of them, its chunks. The
+ * first part embeds, the last has the final norm and the heads; an embedding
+ * tied to the head is on both ends. Again the same table with fewer tensors.
+ * Integers only: no memory here. */
 #ifndef RLF_MODEL_TABLE_H
 #define RLF_MODEL_TABLE_H
 
@@ -29,9 +35,16 @@ typedef enum rlf_slot_kind {
 /* Into how many shards, and the part that is held here. Zero-filled: not cut.
  */
 typedef struct rlf_cut {
-    int shards;      /* V; 0: 1 */
-    int ranks, rank; /* of the group that holds the model; ranks 0: 1 */
+    int shards;        /* V; 0: 1 */
+    int ranks, rank;   /* of the group that holds a stage; ranks 0: 1 */
+    int stages, stage; /* of the pipeline; stages 0: 1 */
+    int chunks;        /* parts of the layers that each stage has; 0: 1 */
 } rlf_cut;
+
+/* Layers first..last-1. */
+typedef struct rlf_chunk {
+    int first, last;
+} rlf_chunk;
 
 /* Which of its shards a rank holds of a tensor: all; rows (outputs: q, gate,
  * up, embedding, head), columns (inputs: o, down); rows of key/value heads,
@@ -53,12 +66,14 @@ typedef struct rlf_slot {
     int64_t offset;     /* floats from the start of the block */
     int64_t file_rows, file_cols;
     int64_t first; /* row, or column, of the file where it begins */
+    int number;    /* in the table of all stages */
 } rlf_slot;
 
 #define RLF_NO_SLOT (-1)
 
 /* Offsets of one layer's tensors, RLF_NO_SLOT where it has none. */
 typedef struct rlf_layer_slots {
+    int place; /* among the layers held here; -1: another stage's, no slots */
     int64_t norm1, norm2;       /* [hidden] */
     int64_t qkv, qkv_bias;      /* [(heads + 2 kv_heads) head_dim, hidden] */
     int64_t q_norm, k_norm;     /* [head_dim] */
@@ -71,8 +86,13 @@ typedef struct rlf_table {
     rlf_model_config config; /* of the whole model */
     rlf_model_head head;
     rlf_cut cut;
-    rlf_shards shards; /* of every sum that is cut */
+    rlf_shards shards;             /* of every sum that is cut */
+    const struct rlf_table *whole; /* of all stages; itself if there is one */
+    int *own;         /* [whole->n_slots] the slot here, -1: another stage's */
+    rlf_chunk *chunk; /* [cut.chunks] the layers of each */
+    int most_layers;  /* that a stage holds */
     /* held here */
+    int n_layers;
     int heads, kv_heads;
     int64_t ffn, vocab;
     int64_t token;    /* the first of the vocabulary held */
@@ -80,10 +100,13 @@ typedef struct rlf_table {
     int norm_sums[2]; /* sums of the gradients of q and k norms */
     rlf_slot *slots;  /* in the order of the block */
     int n_slots;
-    rlf_layer_slots *layers;
+    rlf_layer_slots *layers; /* [config.layers] */
+    /* Of other stages, RLF_NO_SLOT. */
     int64_t embed, norm;
-    int64_t lm;       /* [vocab, hidden]; == embed if tied */
+    int64_t lm;       /* [vocab, hidden]; == embed if tied, on one stage */
     int64_t score;    /* [1, hidden], RLF_NO_SLOT without scalar head */
+    int64_t ends;     /* the embedding where first and last stage share it; of
+                         others, and of one stage, RLF_NO_SLOT */
     int64_t matrices; /* floats of the block's first part */
     int64_t count;    /* floats of the block */
 } rlf_table;
@@ -91,7 +114,8 @@ typedef struct rlf_table {
 /* Can the model be cut so? RLF_USER, saying which number does not divide which,
  * and what would do: shards is a power of two up to RLF_MOST_SHARDS; shards and
  * ranks divide the heads, and divide the key/value heads or are multiples of
- * them; there is a token and an inner feature for each. */
+ * them; there is a token and an inner feature for each; and a layer for each
+ * chunk. */
 rlf_status rlf_table_check_cut(const rlf_model_config *config,
                                const rlf_cut *cut, rlf_err *err);
 /* The table of a config with a head, cut as checked (NULL: not). In `arena`. */
@@ -107,6 +131,10 @@ typedef struct rlf_slot_part {
 } rlf_slot_part;
 rlf_slot_part rlf_slot_shard(const rlf_table *table, const rlf_slot *slot,
                              int shard);
+/* Of the parts of the layers chunk `chunk` is the first, which embeds, or the
+ * last, which has the heads. */
+bool rlf_table_begins(const rlf_table *table, int chunk);
+bool rlf_table_ends(const rlf_table *table, int chunk);
 /* The slot named so, or NULL. */
 const rlf_slot *rlf_table_find(const rlf_table *table, const char *name);
 

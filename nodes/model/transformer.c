@@ -1,4 +1,4 @@
-/* Forward, heads, backward, each layer by layer in the order of the formulas.
+/* Forward and backward, each layer by layer in the order of the formulas.
  *
  * A layer has two parts: attention over all m tokens, and the rest, which in
  * the last layer runs on the rows only. Buffers that are not needed any more
@@ -90,11 +90,12 @@ multiply_qkv(const layer_context *l, rlf_err *err)
                              .bias = at(l->model->weights, l->slots->qkv_bias),
                              .c = l->buffers->qkv};
     if (g)
-        args.soon = (rlf_soon){.base = g->kv + l->index * g->layer_stride,
-                               .index = g->next,
-                               .n = l->pass->n_seqs,
-                               .stride = g->page_stride,
-                               .floats = g->layer_stride};
+        args.soon =
+            (rlf_soon){.base = g->kv + l->slots->place * g->layer_stride,
+                       .index = g->next,
+                       .n = l->pass->n_seqs,
+                       .stride = g->page_stride,
+                       .floats = g->layer_stride};
     return l->pass->kernels->product(l->pass->queue, &args, err);
 }
 
@@ -227,7 +228,7 @@ static rlf_status
 attend_paged(const layer_context *l, rlf_err *err)
 {
     const rlf_paged *g = l->pass->paged;
-    float *kv = g->kv + l->index * g->layer_stride;
+    float *kv = g->kv + l->slots->place * g->layer_stride;
     rlf_kv_write_args write = {.m = l->m,
                                .kv_heads = l->table->kv_heads,
                                .d = l->config->head_dim,
@@ -318,147 +319,63 @@ down_part(const layer_context *l, rlf_err *err)
                         l->config->ffn, b->act, b->out, err);
 }
 
-rlf_status
-rlf_transformer_forward(const rlf_model *model, rlf_pass *p, rlf_err *err)
+static rlf_status
+embed(const rlf_model *model, rlf_pass *p, rlf_err *err)
 {
     const rlf_table *t = model->table;
     const rlf_model_config *c = &t->config;
+    rlf_embed_args args = {.m = p->m,
+                           .d = c->hidden,
+                           .v = c->vocab,
+                           .first = t->token,
+                           .part = model->group ? t->vocab : 0,
+                           .tokens = p->tokens,
+                           .w = model->weights + t->embed,
+                           .y = p->layers[0].x};
+    RLF_TRY(p->kernels->embed(p->queue, &args, err));
+    return rlf_parallel_sum(model, p->layers[0].x, p->m * c->hidden, err);
+}
+
+rlf_status
+rlf_transformer_forward_chunk(const rlf_model *model, rlf_pass *p, int chunk,
+                              rlf_err *err)
+{
+    const rlf_table *t = model->table;
+    const rlf_chunk span = t->chunk[chunk];
     RLF_ASSERT(t->count == p->table->count);
-    rlf_embed_args embed = {.m = p->m,
-                            .d = c->hidden,
-                            .v = c->vocab,
-                            .first = t->token,
-                            .part = model->group ? t->vocab : 0,
-                            .tokens = p->tokens,
-                            .w = model->weights + t->embed,
-                            .y = p->layers[0].x};
-    RLF_TRY(p->kernels->embed(p->queue, &embed, err));
-    RLF_TRY(rlf_parallel_sum(model, p->layers[0].x, p->m * c->hidden, err));
-    for (int i = 0; i < c->layers; i++) {
+    if (rlf_table_begins(t, chunk))
+        RLF_TRY(embed(model, p, err));
+    for (int i = span.first; i < span.last; i++) {
         layer_context l = layer_at(model, p, i);
         RLF_TRY(attention_part(&l, err));
         RLF_TRY(mix_part(&l, err));
         RLF_TRY(down_part(&l, err));
     }
-    layer_context l = layer_at(model, p, c->layers - 1);
+    if (!rlf_table_ends(t, chunk))
+        return RLF_OK;
+    layer_context l = layer_at(model, p, span.last - 1);
     return norm_forward(&l, p->n_rows, p->last, t->norm, p->hidden, p->rstd,
                         err);
 }
 
-/* ---- heads ---- */
-
-static rlf_head_logprob_args
-head_args(const rlf_model *model, rlf_pass *p, bool with_entropy)
-{
-    const rlf_model_config *c = &model->table->config;
-    return (rlf_head_logprob_args){
-        .m = p->n_rows,
-        .v = c->vocab,
-        .d = c->hidden,
-        .part = rlf_parallel_head(model),
-        .x = p->hidden,
-        .packed = model->lm.forward,
-        .temperature = p->n_rows ? p->host_floats[0] : 1,
-        .temperatures = p->one_temperature ? NULL : p->temperatures,
-        .targets = p->targets,
-        .logprob = p->logprob,
-        .entropy = with_entropy ? p->entropy : NULL,
-        .work = p->work,
-        .work_bytes = p->work_bytes};
-}
-
 rlf_status
-rlf_head_logprobs(const rlf_model *model, rlf_pass *p, bool with_entropy,
-                  rlf_err *err)
+rlf_transformer_forward(const rlf_model *model, rlf_pass *p, rlf_err *err)
 {
-    rlf_head_logprob_args args = head_args(model, p, with_entropy);
-    return p->kernels->head_logprob(p->queue, &args, err);
-}
-
-rlf_status
-rlf_head_words(const rlf_model *model, rlf_pass *p, int64_t first, int64_t n,
-               rlf_err *err, float *words)
-{
-    rlf_head_logprob_args args = head_args(model, p, false);
-    args.m = n;
-    args.x += first * args.d;
-    args.targets += first;
-    args.logprob += first;
-    if (args.temperatures)
-        args.temperatures += first;
-    args.words = words;
-    return p->kernels->head_logprob(p->queue, &args, err);
-}
-
-rlf_status
-rlf_head_scalars(const rlf_model *model, rlf_pass *p, rlf_err *err)
-{
-    rlf_product_args args = {.m = p->n_rows,
-                             .n = 1,
-                             .k = model->table->config.hidden,
-                             .x = p->hidden,
-                             .packed = model->score.forward,
-                             .c = p->scalar};
-    return p->kernels->product(p->queue, &args, err);
-}
-
-/* What both kinds of losses have in common. */
-static rlf_head_loss_args
-loss_args(const rlf_model *model, rlf_pass *p, bool with_entropy, void *ctx)
-{
-    return (rlf_head_loss_args){
-        .forward = head_args(model, p, with_entropy),
-        .packed_back = model->lm.backward,
-        .loss_ctx = ctx,
-        .dx = p->d_hidden,
-        .dw = model->gradient.tied
-                  ? model->gradient.tied
-                  : at(model->gradient.weights, model->table->lm)};
-}
-
-rlf_status
-rlf_head_loss(rlf_model *model, rlf_pass *p, rlf_head_tile_fn *loss, void *ctx,
-              bool with_entropy, rlf_err *err)
-{
-    rlf_head_loss_args args = loss_args(model, p, with_entropy, ctx);
-    args.loss = loss;
-    args.with_entropy = with_entropy;
-    args.dlogprob = loss ? NULL : p->d_logprob;
-    args.dentropy = loss || !with_entropy ? NULL : p->d_entropy;
-    RLF_TRY(p->kernels->head_loss(p->queue, &args, err));
-    return rlf_parallel_sum(model, p->d_hidden, p->n_rows * args.forward.d,
-                            err);
-}
-
-rlf_status
-rlf_head_words_loss(rlf_model *model, rlf_pass *p, rlf_head_words_fn *loss,
-                    void *ctx, rlf_err *err)
-{
-    rlf_head_loss_args args = loss_args(model, p, false, ctx);
-    args.words_loss = loss;
-    return p->kernels->head_loss(p->queue, &args, err);
-}
-
-rlf_status
-rlf_head_scalar_back(rlf_model *model, rlf_pass *p, bool add, rlf_err *err)
-{
-    int64_t d = model->table->config.hidden;
-    rlf_product_grad_args grad = {.m = p->n_rows,
-                                  .n = 1,
-                                  .k = d,
-                                  .dy = p->d_scalar,
-                                  .x = p->hidden,
-                                  .dw = model->gradient.weights +
-                                        model->table->score};
-    RLF_TRY(p->kernels->product_grad(p->queue, &grad, err));
-    rlf_product_args args = {.m = p->n_rows,
-                             .n = d,
-                             .k = 1,
-                             .x = p->d_scalar,
-                             .packed = model->score.backward,
-                             .c = p->d_hidden,
-                             .add = add};
-    return p->kernels->product(p->queue, &args, err);
+    const rlf_table *t = model->table;
+    int stages = t->cut.stages, stage = t->cut.stage;
+    int before = (stage + stages - 1) % stages, after = (stage + 1) % stages;
+    int64_t n = p->m * t->config.hidden;
+    for (int i = 0; i < t->cut.chunks; i++) {
+        int part = i * stages + stage;
+        if (model->stages && !rlf_table_begins(t, i))
+            RLF_TRY(rlf_parallel_receive(model, before, part,
+                                         rlf_pass_input(p, i), n, err));
+        RLF_TRY(rlf_transformer_forward_chunk(model, p, i, err));
+        if (model->stages && !rlf_table_ends(t, i))
+            RLF_TRY(rlf_parallel_send(model, after, part + 1,
+                                      rlf_pass_output(p, i), n, err));
+    }
+    return RLF_OK;
 }
 
 /* ---- backward ---- */
@@ -654,31 +571,48 @@ attention_back(const layer_context *l, rlf_err *err)
                      p->d_x, true, err);
 }
 
-rlf_status
-rlf_transformer_backward(rlf_model *model, rlf_pass *p, rlf_err *err)
+static rlf_status
+embed_back(rlf_model *model, rlf_pass *p, rlf_err *err)
 {
     const rlf_table *t = model->table;
-    const rlf_model_config *c = &t->config;
+    rlf_embed_grad_args args = {.m = p->m,
+                                .d = t->config.hidden,
+                                .v = t->config.vocab,
+                                .first = t->token,
+                                .part = model->group ? t->vocab : 0,
+                                .tokens = p->tokens,
+                                .dy = p->d_x,
+                                .dw = model->gradient.weights + t->embed};
+    return p->kernels->embed_grad(p->queue, &args, err);
+}
+
+rlf_status
+rlf_transformer_backward_chunk(rlf_model *model, rlf_pass *p, int chunk,
+                               rlf_err *err)
+{
+    const rlf_table *t = model->table;
+    const rlf_chunk span = t->chunk[chunk];
     RLF_ASSERT(model->trained && p->options.train && !p->paged);
-    layer_context l = layer_at(model, p, c->layers - 1);
-    RLF_TRY(norm_back(&l, p->n_rows, p->last, t->norm, p->rstd, p->d_hidden,
-                      p->d_hidden, false, err));
-    for (int i = c->layers - 1; i >= 0; i--) {
+    layer_context l = layer_at(model, p, span.last - 1);
+    if (l.last)
+        RLF_TRY(norm_back(&l, p->n_rows, p->last, t->norm, p->rstd, p->d_hidden,
+                          p->d_hidden, false, err));
+    for (int i = span.last - 1; i >= span.first; i--) {
         l = layer_at(model, p, i);
-        if (p->options.recompute && !l.last) {
+        /* other micro-batches came in between, unless there is one stage */
+        if (p->options.recompute && (t->cut.stages > 1 || !l.last)) {
             RLF_TRY(attention_part(&l, err));
             RLF_TRY(mix_part(&l, err));
         }
         RLF_TRY(mix_back(&l, l.last ? p->d_hidden : p->d_x, err));
         RLF_TRY(attention_back(&l, err));
     }
-    rlf_embed_grad_args embed = {.m = p->m,
-                                 .d = c->hidden,
-                                 .v = c->vocab,
-                                 .first = t->token,
-                                 .part = model->group ? t->vocab : 0,
-                                 .tokens = p->tokens,
-                                 .dy = p->d_x,
-                                 .dw = model->gradient.weights + t->embed};
-    return p->kernels->embed_grad(p->queue, &embed, err);
+    return rlf_table_begins(t, chunk) ? embed_back(model, p, err) : RLF_OK;
+}
+
+rlf_status
+rlf_transformer_backward(rlf_model *model, rlf_pass *p, rlf_err *err)
+{
+    RLF_ASSERT(model->table->cut.stages == 1);
+    return rlf_transformer_backward_chunk(model, p, 0, err);
 }

@@ -16,48 +16,48 @@
  *
  *     rlf_pass_load (or the sampler's own filling of the pass)
  *     rlf_transformer_forward
- *     rlf_head_logprobs, rlf_head_scalars        as wanted
+ *     rlf_head_logprobs, rlf_head_scalars     as wanted
  *     rlf_head_loss, rlf_head_scalar_back     as live
- *     rlf_transformer_backward */
+ *     rlf_transformer_backward
+ *
+ * In a pipeline (table.h) forward takes the residual from the stage before and
+ * hands it to the next; what the heads give is had on the last stage alone,
+ * where a call on them belongs. Training goes chunk by chunk, each micro-batch
+ * that is under way in passes of its own (rlf_work_flight):
+ *
+ *     rlf_pass_load                           the same on every stage
+ *     into rlf_pass_input [m, hidden]         unless the chunk begins
+ *     rlf_transformer_forward_chunk
+ *     out of rlf_pass_output [m, hidden]      unless it ends
+ *     heads, rlf_head_loss, ...               if it ends, right before
+ *     into pass->d_x [m, hidden]              unless it ends
+ *     rlf_transformer_backward_chunk
+ *     out of pass->d_x [m, hidden]            unless the chunk begins
+ *
+ * Each chunk takes its micro-batches back in order, all of one lane before
+ * rlf_gradient_next. Stage and tensor-parallel index say who sends to whom
+ * (model->stages). */
 #ifndef RLF_MODEL_TRANSFORMER_H
 #define RLF_MODEL_TRANSFORMER_H
 
+#include "nodes/model/heads.h"
 #include "nodes/model/pass.h"
 
-/* Fills pass->hidden for the rows. The model has the shape that the pass was
- * made for. */
+/* Fills pass->hidden for the rows, on the last stage. The model has the shape
+ * that the pass was made for. */
 rlf_status rlf_transformer_forward(const rlf_model *model, rlf_pass *pass,
                                    rlf_err *err);
-/* From pass->d_hidden to the gradients of all weights below the heads, added.
- * After a forward of the same micro-batch in a pass that trains. */
+/* The layers of one chunk, with what comes before or after them. */
+rlf_status rlf_transformer_forward_chunk(const rlf_model *model, rlf_pass *pass,
+                                         int chunk, rlf_err *err);
+/* From pass->d_hidden, or pass->d_x unless the chunk ends, to the gradients of
+ * its weights, added, and pass->d_x. After a forward of the same micro-batch in
+ * a pass that trains. */
+rlf_status rlf_transformer_backward_chunk(rlf_model *model, rlf_pass *pass,
+                                          int chunk, rlf_err *err);
+/* From pass->d_hidden to the gradients of all weights below the heads, added,
+ * of a model on one stage. */
 rlf_status rlf_transformer_backward(rlf_model *model, rlf_pass *pass,
                                     rlf_err *err);
-
-/* pass->logprob (and entropy) of the rows' targets. */
-rlf_status rlf_head_logprobs(const rlf_model *model, rlf_pass *pass,
-                             bool with_entropy, rlf_err *err);
-/* words[n, vocab] = the log-probabilities of all tokens at rows first ..
- * first+n-1, a device array. Not of a model in parts. */
-rlf_status rlf_head_words(const rlf_model *model, rlf_pass *pass, int64_t first,
-                          int64_t n, rlf_err *err, float *words);
-/* pass->scalar of the rows. */
-rlf_status rlf_head_scalars(const rlf_model *model, rlf_pass *pass,
-                            rlf_err *err);
-
-/* Sets pass->d_hidden, adds to the lm head's gradient. `loss` is called per
- * tile and gives the derivatives; NULL: they lie in pass->d_logprob (and
- * d_entropy with `with_entropy`). pass->logprob is set as well. */
-rlf_status rlf_head_loss(rlf_model *model, rlf_pass *pass,
-                         rlf_head_tile_fn *loss, void *ctx, bool with_entropy,
-                         rlf_err *err);
-/* The same with a loss on whole distributions, of a model that is not in
- * parts. */
-rlf_status rlf_head_words_loss(rlf_model *model, rlf_pass *pass,
-                               rlf_head_words_fn *loss, void *ctx,
-                               rlf_err *err);
-/* From pass->d_scalar: sets pass->d_hidden, or adds to it if `add`; adds to the
- * scalar head's gradient. */
-rlf_status rlf_head_scalar_back(rlf_model *model, rlf_pass *pass, bool add,
-                                rlf_err *err);
 
 #endif

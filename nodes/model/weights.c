@@ -1,6 +1,7 @@
 /* Tensors pass through one host buffer, slot by slot, as they are in the file:
- * a rank that holds a part cuts it out, and all parts meet on rank 0, which
- * alone writes; slices of moments meet on the first replica before. */
+ * a rank that holds a part cuts it out, and all parts meet on rank 0 of the
+ * first stage, which alone writes; slices of moments meet on the first replica
+ * before. */
 #include "nodes/model/weights.h"
 
 #include <inttypes.h>
@@ -170,8 +171,9 @@ fill_slot(rlf_model *m, const rlf_slot *slot, uint64_t seed, float *out)
 
 /* A host buffer that holds any one tensor of the file. */
 static float *
-slot_buffer(const rlf_table *t)
+slot_buffer(const rlf_model *m)
 {
+    const rlf_table *t = m->table->whole;
     int64_t most = 1;
     for (int i = 0; i < t->n_slots; i++)
         if (file_count(&t->slots[i]) > most)
@@ -241,11 +243,11 @@ get_own(const rlf_model *m, const piece *from, const rlf_slot *slot,
     return rlf_queue_sync(m->queue, err);
 }
 
-/* A tensor of what all ranks have; `values` are set on rank 0 of the first
- * replica. */
+/* A tensor of what all ranks of this stage have; `values` are set on rank 0 of
+ * the first replica. */
 static rlf_status
-get(const rlf_model *m, const piece *from, const rlf_slot *slot, float *values,
-    rlf_err *err)
+get_here(const rlf_model *m, const piece *from, const rlf_slot *slot,
+         float *values, rlf_err *err)
 {
     bool whole = slot->count == file_count(slot);
     float *part =
@@ -260,12 +262,47 @@ get(const rlf_model *m, const piece *from, const rlf_slot *slot, float *values,
     return status;
 }
 
+/* The first stage that has a tensor of the whole. */
+static int
+holder(const rlf_model *m, int tensor)
+{
+    int stage = 0;
+    while (m->stage[stage].table->own[tensor] < 0)
+        stage++;
+    return stage;
+}
+
+/* A tensor of the whole; `values` are set on rank 0 of the first replica's
+ * first stage. */
+static rlf_status
+get(const rlf_model *m, const piece *from, int tensor, float *values,
+    rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    int own = t->own[tensor], stage = holder(m, tensor), here = t->cut.stage;
+    int64_t n = file_count(&t->whole->slots[tensor]);
+    if (here == stage)
+        RLF_TRY(get_here(m, from, &t->slots[own], values, err));
+    if (stage == 0 || t->cut.rank != 0 || (from->sliced && m->slices.own != 0))
+        return RLF_OK;
+    if (here == stage)
+        return rlf_parallel_send(m, 0, 0, values, n, err);
+    return here ? RLF_OK : rlf_parallel_receive(m, stage, 0, values, n, err);
+}
+
+/* Does this rank write what all have? */
+static bool
+writes(const rlf_model *m)
+{
+    return m->table->cut.rank == 0 && m->table->cut.stage == 0;
+}
+
 rlf_status
 rlf_weights_init(rlf_model *m, uint64_t seed, rlf_err *err)
 {
     const rlf_table *t = m->table;
     const piece weights = weights_of(m);
-    float *values = slot_buffer(t);
+    float *values = slot_buffer(m);
     rlf_status status = RLF_OK;
     for (int i = 0; i < t->n_slots; i++) {
         fill_slot(m, &t->slots[i], seed, values);
@@ -328,14 +365,20 @@ check_finite(const rlf_tensor *x, const float *values, rlf_err *err)
     return RLF_OK;
 }
 
+/* Tensor i of the whole, if it is held here. */
 static rlf_status
 load_slot(rlf_model *m, const rlf_safetensors *file, const char *dir, int i,
           float *values, rlf_err *err)
 {
     const piece weights = weights_of(m);
-    const rlf_slot *slot = &m->table->slots[i];
-    const rlf_tensor *x = find_tensor(file, slot->name);
-    if (!x && slot->offset == m->table->score) {
+    const rlf_table *t = m->table;
+    const rlf_slot *slot = t->own[i] < 0 ? NULL : &t->slots[t->own[i]];
+    const rlf_tensor *x = find_tensor(file, t->whole->slots[i].name);
+    if (x && (x->element == RLF_ELEMENT_BF16 || x->element == RLF_ELEMENT_F16))
+        m->saved[i] = (uint8_t)x->element;
+    if (!slot)
+        return RLF_OK;
+    if (!x && slot->offset == t->score) {
         memset(values, 0, (size_t)file_count(slot) * sizeof(float));
     } else if (!x) {
         return rlf_fail(err, RLF_USER, "%s has no tensor %s", dir, slot->name);
@@ -343,8 +386,6 @@ load_slot(rlf_model *m, const rlf_safetensors *file, const char *dir, int i,
         RLF_TRY(check_shape(m, slot, x, err));
         RLF_TRY(rlf_tensor_read_f32(x, 0, x->count, err, values));
         RLF_TRY(check_finite(x, values, err));
-        if (x->element == RLF_ELEMENT_BF16 || x->element == RLF_ELEMENT_F16)
-            m->saved[i] = (uint8_t)x->element;
     }
     return put(m, &weights, slot, values, err);
 }
@@ -376,10 +417,10 @@ rlf_weights_load(rlf_model *m, const char *dir, rlf_err *err)
 {
     rlf_safetensors *file = NULL;
     RLF_TRY(rlf_safetensors_open(dir, err, &file));
-    float *values = slot_buffer(m->table);
+    float *values = slot_buffer(m);
     rlf_status status = RLF_OK;
-    RLF_TRY_GOTO(check_unused(m->table, file, err), done);
-    for (int i = 0; i < m->table->n_slots; i++)
+    RLF_TRY_GOTO(check_unused(m->table->whole, file, err), done);
+    for (int i = 0; i < m->table->whole->n_slots; i++)
         RLF_TRY_GOTO(load_slot(m, file, dir, i, values, err), done);
     if (!m->tokenizer_dir)
         m->tokenizer_dir = rlf_arena_strdup(m->arena, dir);
@@ -437,24 +478,23 @@ static rlf_status
 save_tensors(const rlf_model *m, const char *path, rlf_arena *arena,
              rlf_err *err)
 {
-    const rlf_table *t = m->table;
+    const rlf_table *t = m->table->whole;
     const piece weights = weights_of(m);
     rlf_tensor *list = RLF_NEW_ARRAY(arena, rlf_tensor, t->n_slots);
     for (int i = 0; i < t->n_slots; i++)
         list[i] =
             declare(t->slots[i].name, &t->slots[i], (rlf_element)m->saved[i]);
     rlf_tensor_writer *writer = NULL;
-    if (t->cut.rank == 0)
+    if (writes(m))
         RLF_TRY(rlf_tensor_writer_open(path, list, (size_t)t->n_slots, NULL, 0,
                                        err, &writer));
-    float *values = slot_buffer(t);
+    float *values = slot_buffer(m);
     rlf_status status = RLF_OK;
     for (int i = 0; i < t->n_slots; i++) {
-        const rlf_slot *slot = &t->slots[i];
-        RLF_TRY_GOTO(get(m, &weights, slot, values, err), fail);
+        size_t n = (size_t)file_count(&t->slots[i]);
+        RLF_TRY_GOTO(get(m, &weights, i, values, err), fail);
         if (writer)
-            RLF_TRY_GOTO(rlf_tensor_writer_add_f32(
-                             writer, values, (size_t)file_count(slot), err),
+            RLF_TRY_GOTO(rlf_tensor_writer_add_f32(writer, values, n, err),
                          fail);
     }
     free(values);
@@ -470,7 +510,7 @@ static rlf_status
 save_texts(const rlf_model *m, const char *dir, rlf_arena *arena, rlf_err *err)
 {
     const rlf_model_config *c = &m->table->config;
-    if (m->table->cut.rank != 0)
+    if (!writes(m))
         return RLF_OK;
     RLF_TRY(rlf_dir_make(dir, err));
     RLF_TRY(copy_tokenizer(m, dir, arena, err));
@@ -508,15 +548,15 @@ state_piece(const rlf_model *m, size_t which)
 }
 
 static bool
-in_state(const rlf_model *m, size_t which, int slot)
+in_state(const rlf_model *m, size_t which, int tensor)
 {
-    return which == 0 ? m->saved[slot] != RLF_ELEMENT_F32 : m->trained;
+    return which == 0 ? m->saved[tensor] != RLF_ELEMENT_F32 : m->trained;
 }
 
 rlf_status
 rlf_weights_save_state(const rlf_model *m, const char *path, rlf_err *err)
 {
-    const rlf_table *t = m->table;
+    const rlf_table *t = m->table->whole;
     bool first = m->slices.own == 0; /* of the replicas that have slices */
     rlf_arena *arena = rlf_arena_new();
     RLF_VEC(rlf_tensor) list = {0};
@@ -532,22 +572,21 @@ rlf_weights_save_state(const rlf_model *m, const char *path, rlf_err *err)
         "steps", rlf_arena_printf(arena, "%" PRId64, m->steps), "version",
         rlf_arena_printf(arena, "%" PRIu64, m->version)};
     rlf_tensor_writer *writer = NULL;
-    float *values = slot_buffer(t);
+    float *values = slot_buffer(m);
     rlf_status status = RLF_OK;
-    if (t->cut.rank == 0 && first)
+    if (writes(m) && first)
         RLF_TRY_GOTO(rlf_tensor_writer_open(path, list.data, list.count,
                                             metadata, 2, err, &writer),
                      done);
     for (size_t b = 0; b < RLF_COUNT(block_names); b++)
         for (int i = 0; i < t->n_slots; i++) {
-            const rlf_slot *slot = &t->slots[i];
+            size_t n = (size_t)file_count(&t->slots[i]);
             if (!in_state(m, b, i) || (b == 0 && !first))
                 continue;
             const piece from = state_piece(m, b);
-            RLF_TRY_GOTO(get(m, &from, slot, values, err), done);
+            RLF_TRY_GOTO(get(m, &from, i, values, err), done);
             if (writer)
-                RLF_TRY_GOTO(rlf_tensor_writer_add_f32(
-                                 writer, values, (size_t)file_count(slot), err),
+                RLF_TRY_GOTO(rlf_tensor_writer_add_f32(writer, values, n, err),
                              done);
         }
     if (writer)
@@ -564,7 +603,10 @@ static rlf_status
 load_state_slot(rlf_model *m, const rlf_safetensors *file, const char *path,
                 size_t which, int i, float *values, rlf_err *err)
 {
-    const rlf_slot *slot = &m->table->slots[i];
+    int own = m->table->own[i];
+    if (own < 0)
+        return RLF_OK;
+    const rlf_slot *slot = &m->table->slots[own];
     char name[320];
     snprintf(name, sizeof name, "%s.%s", block_names[which], slot->name);
     const rlf_tensor *x = rlf_safetensors_get(file, name);
@@ -581,7 +623,7 @@ rlf_weights_load_state(rlf_model *m, const char *path, rlf_err *err)
 {
     rlf_safetensors *file = NULL;
     RLF_TRY(rlf_safetensors_open(path, err, &file));
-    float *values = slot_buffer(m->table);
+    float *values = slot_buffer(m);
     rlf_status status = RLF_OK;
     const char *steps = rlf_safetensors_metadata(file, "steps");
     const char *version = rlf_safetensors_metadata(file, "version");
@@ -592,7 +634,7 @@ rlf_weights_load_state(rlf_model *m, const char *path, rlf_err *err)
         goto done;
     }
     for (size_t b = 0; b < RLF_COUNT(block_names); b++)
-        for (int i = 0; i < m->table->n_slots; i++)
+        for (int i = 0; i < m->table->whole->n_slots; i++)
             if (in_state(m, b, i))
                 RLF_TRY_GOTO(load_state_slot(m, file, path, b, i, values, err),
                              done);

@@ -7,8 +7,8 @@
  * name, so that it can be resumed under any layout.
  *
  * Where ranks hold a model in parts all of them make these calls; files are of
- * the whole model, and rank 0 writes them. State that is sliced is saved by all
- * replicas together, the first of which writes. */
+ * the whole model, and rank 0 of the first stage writes them. State that is
+ * sliced is saved by all replicas together, the first of which writes. */
 #ifndef RLF_MODEL_WEIGHTS_H
 #define RLF_MODEL_WEIGHTS_H
 

@@ -1,6 +1,8 @@
 /* Sizes are functions of their own, so that plans print what is allocated. */
 #include "nodes/model/work.h"
 
+#include <stdlib.h>
+
 #include "nodes/model/generate.h"
 
 static rlf_pass_options
@@ -12,15 +14,73 @@ pass_options(const rlf_model *model, rlf_use use)
                                            model->caps.recompute};
 }
 
+static rlf_pass_options
+flight_options(const rlf_model *model, int chunk, int i)
+{
+    rlf_pass_options options = pass_options(model, RLF_USE_UPDATE);
+    options.chunk = chunk;
+    options.lent = chunk || i;
+    return options;
+}
+
+/* Where the passes of a chunk begin; of the chunk behind the last: how many
+ * there are. */
+static int
+first_flight(const rlf_model *model, int chunk)
+{
+    int n = 0;
+    for (int k = 0; k < chunk; k++)
+        n += model->flights[k];
+    return n;
+}
+
+rlf_status
+rlf_work_flight(rlf_model *model, int chunk, int i, rlf_err *err,
+                rlf_pass **out)
+{
+    rlf_work *work = &model->work;
+    int chunks = model->table->cut.chunks;
+    RLF_ASSERT(chunk < chunks && i < model->flights[chunk]);
+    if (!work->flight)
+        work->flight = rlf_calloc((size_t)first_flight(model, chunks),
+                                  sizeof *work->flight);
+    rlf_pass **pass = &work->flight[first_flight(model, chunk) + i];
+    if (!*pass) {
+        rlf_pass_options options = flight_options(model, chunk, i);
+        RLF_TRY(rlf_pass_new(model, &options, err, pass));
+        if (options.lent) {
+            rlf_pass *first;
+            RLF_TRY(rlf_work_flight(model, 0, 0, err, &first));
+            rlf_pass_lend(*pass, first);
+        }
+    }
+    *out = *pass;
+    return RLF_OK;
+}
+
 rlf_status
 rlf_work_pass(rlf_model *model, rlf_use use, rlf_err *err, rlf_pass **out)
 {
     rlf_pass **pass = &model->work.pass[use];
+    if (use == RLF_USE_UPDATE)
+        return rlf_work_flight(model, 0, 0, err, out);
     if (!*pass) {
         rlf_pass_options options = pass_options(model, use);
         RLF_TRY(rlf_pass_new(model, &options, err, pass));
     }
     *out = *pass;
+    return RLF_OK;
+}
+
+rlf_status
+rlf_work_reserve(rlf_model *model, rlf_use use, rlf_err *err)
+{
+    rlf_pass *pass;
+    if (use != RLF_USE_UPDATE)
+        return rlf_work_pass(model, use, err, &pass);
+    for (int k = 0; k < model->table->cut.chunks; k++)
+        for (int i = 0; i < model->flights[k]; i++)
+            RLF_TRY(rlf_work_flight(model, k, i, err, &pass));
     return RLF_OK;
 }
 
@@ -38,8 +98,10 @@ page_count(const rlf_model *model)
     int size = page_size(model);
     int64_t each = ((int64_t)model->caps.longest + size - 1) / size;
     int64_t want = each * model->caps.rows[RLF_USE_GENERATE];
-    int64_t most =
-        (int64_t)(RLF_CAP_KV_BYTES / rlf_kv_page_bytes(model->table, size));
+    /* the same on all stages: as many as fit where most layers are */
+    size_t bytes = rlf_kv_layer_bytes(model->table, size) *
+                   (size_t)model->table->most_layers;
+    int64_t most = (int64_t)(RLF_CAP_KV_BYTES / bytes);
     if (want > most)
         want = most;
     return (int)(want > each ? want : each);
@@ -74,6 +136,10 @@ void
 rlf_work_free(rlf_model *model)
 {
     rlf_work *work = &model->work;
+    int flights = first_flight(model, model->table->cut.chunks);
+    for (int i = 0; work->flight && i < flights; i++)
+        rlf_pass_free(work->flight[i]);
+    free(work->flight);
     for (int use = 0; use < RLF_N_USES; use++)
         rlf_pass_free(work->pass[use]);
     rlf_kv_free(work->kv);
@@ -85,14 +151,27 @@ size_t
 rlf_work_pass_bytes(const rlf_model *model, rlf_use use)
 {
     rlf_pass_options options = pass_options(model, use);
-    return rlf_pass_count_bytes(model->table, model->kernels, &options);
+    size_t bytes = 0;
+    if (use != RLF_USE_UPDATE)
+        return rlf_pass_count_bytes(model->table, model->kernels, &options);
+    for (int k = 0; k < model->table->cut.chunks; k++)
+        for (int i = 0; i < model->flights[k]; i++) {
+            options = flight_options(model, k, i);
+            bytes +=
+                rlf_pass_count_bytes(model->table, model->kernels, &options);
+        }
+    return bytes;
 }
 
 size_t
 rlf_work_pass_host_bytes(const rlf_model *model, rlf_use use)
 {
     /* four lists of integers, one of floats, offsets: rlf_pass_new */
-    return 6 * sizeof(int32_t) * ((size_t)model->caps.tokens[use] + 1);
+    int n = use == RLF_USE_UPDATE
+                ? first_flight(model, model->table->cut.chunks)
+                : 1;
+    return 6 * sizeof(int32_t) * ((size_t)model->caps.tokens[use] + 1) *
+           (size_t)n;
 }
 
 size_t

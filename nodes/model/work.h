@@ -1,4 +1,4 @@
-/* The buffers that calls on one model share: a pass that trains, one that does
+/* The buffers that calls on one model share: passes that train, one that does
  * not, one that samples, and the key/value pages. Each is made when first asked
  * for (of a declared model: before the first step) as large as the model's caps
  * say, and kept. One call uses them at a time. */
@@ -8,9 +8,15 @@
 #include "nodes/model/kv.h"
 #include "nodes/model/pass.h"
 
-/* The pass of a use. */
+/* The pass of a use; of an update the first. */
 rlf_status rlf_work_pass(rlf_model *model, rlf_use use, rlf_err *err,
                          rlf_pass **out);
+/* Of the model->flights[chunk] passes that an update keeps for a chunk pass
+ * `i`. All use the scratch of the first pass of the first chunk. */
+rlf_status rlf_work_flight(rlf_model *model, int chunk, int i, rlf_err *err,
+                           rlf_pass **out);
+/* Make all passes of a use. */
+rlf_status rlf_work_reserve(rlf_model *model, rlf_use use, rlf_err *err);
 /* Pages for as many sequences of the longest length as are generated at once,
  * or RLF_CAP_KV_BYTES if that is less; more only if one sequence needs more. */
 rlf_status rlf_work_pages(rlf_model *model, rlf_err *err, rlf_kv **out);

@@ -76,7 +76,7 @@ covers(const rlf_layout *l, int64_t n)
             if (rlf_range_owner(n, l->dp, k) != rlf_layout_at(l, i).dp)
                 return false;
         }
-        r = rlf_layout_layers(l, l->ranks[i], n);
+        r = rlf_layout_layers(l, l->ranks[i], n, 0);
         for (int64_t k = r.first; k < r.last; k++)
             layers[k]++;
     }

@@ -1,0 +1,119 @@
+/* Each head is one kernel over the rows; the head's own sums over ranks are the
+ * kernel's (parallel.h). */
+#include "nodes/model/heads.h"
+
+#include "nodes/model/parallel.h"
+
+static rlf_head_logprob_args
+head_args(const rlf_model *model, rlf_pass *p, bool with_entropy)
+{
+    const rlf_model_config *c = &model->table->config;
+    return (rlf_head_logprob_args){
+        .m = p->n_rows,
+        .v = c->vocab,
+        .d = c->hidden,
+        .part = rlf_parallel_head(model),
+        .x = p->hidden,
+        .packed = model->lm.forward,
+        .temperature = p->n_rows ? p->host_floats[0] : 1,
+        .temperatures = p->one_temperature ? NULL : p->temperatures,
+        .targets = p->targets,
+        .logprob = p->logprob,
+        .entropy = with_entropy ? p->entropy : NULL,
+        .work = p->work,
+        .work_bytes = p->work_bytes};
+}
+
+rlf_status
+rlf_head_logprobs(const rlf_model *model, rlf_pass *p, bool with_entropy,
+                  rlf_err *err)
+{
+    rlf_head_logprob_args args = head_args(model, p, with_entropy);
+    return p->kernels->head_logprob(p->queue, &args, err);
+}
+
+rlf_status
+rlf_head_words(const rlf_model *model, rlf_pass *p, int64_t first, int64_t n,
+               rlf_err *err, float *words)
+{
+    rlf_head_logprob_args args = head_args(model, p, false);
+    args.m = n;
+    args.x += first * args.d;
+    args.targets += first;
+    args.logprob += first;
+    if (args.temperatures)
+        args.temperatures += first;
+    args.words = words;
+    return p->kernels->head_logprob(p->queue, &args, err);
+}
+
+rlf_status
+rlf_head_scalars(const rlf_model *model, rlf_pass *p, rlf_err *err)
+{
+    rlf_product_args args = {.m = p->n_rows,
+                             .n = 1,
+                             .k = model->table->config.hidden,
+                             .x = p->hidden,
+                             .packed = model->score.forward,
+                             .c = p->scalar};
+    return p->kernels->product(p->queue, &args, err);
+}
+
+/* What both kinds of losses have in common. */
+static rlf_head_loss_args
+loss_args(const rlf_model *model, rlf_pass *p, bool with_entropy, void *ctx)
+{
+    return (rlf_head_loss_args){.forward = head_args(model, p, with_entropy),
+                                .packed_back = model->lm.backward,
+                                .loss_ctx = ctx,
+                                .dx = p->d_hidden,
+                                .dw = model->gradient.tied
+                                          ? model->gradient.tied
+                                          : model->gradient.weights +
+                                                model->table->lm};
+}
+
+rlf_status
+rlf_head_loss(rlf_model *model, rlf_pass *p, rlf_head_tile_fn *loss, void *ctx,
+              bool with_entropy, rlf_err *err)
+{
+    rlf_head_loss_args args = loss_args(model, p, with_entropy, ctx);
+    args.loss = loss;
+    args.with_entropy = with_entropy;
+    args.dlogprob = loss ? NULL : p->d_logprob;
+    args.dentropy = loss || !with_entropy ? NULL : p->d_entropy;
+    RLF_TRY(p->kernels->head_loss(p->queue, &args, err));
+    return rlf_parallel_sum(model, p->d_hidden, p->n_rows * args.forward.d,
+                            err);
+}
+
+rlf_status
+rlf_head_words_loss(rlf_model *model, rlf_pass *p, rlf_head_words_fn *loss,
+                    void *ctx, rlf_err *err)
+{
+    rlf_head_loss_args args = loss_args(model, p, false, ctx);
+    args.words_loss = loss;
+    return p->kernels->head_loss(p->queue, &args, err);
+}
+
+rlf_status
+rlf_head_scalar_back(rlf_model *model, rlf_pass *p, bool add, rlf_err *err)
+{
+    int64_t d = model->table->config.hidden;
+    rlf_product_grad_args grad = {.m = p->n_rows,
+                                  .n = 1,
+                                  .k = d,
+                                  .dy = p->d_scalar,
+                                  .x = p->hidden,
+                                  .dw = model->gradient.weights +
+                                        model->table->score};
+    RLF_TRY(p->kernels->product_grad(p->queue, &grad, err));
+    rlf_product_args args = {.m = p->n_rows,
+                             .n = d,
+                             .k = 1,
+                             .x = p->d_scalar,
+                             .packed = model->score.backward,
+                             .c = p->d_hidden,
+                             .add = add};
+    return p->kernels->product(p->queue, &args, err);
+}

@@ -1,0 +1,36 @@
+/* What is computed from the rows' hidden states: log-probabilities of tokens, a
+ * number, and the way back from a loss on them. Of a pipeline, on the last
+ * stage. When each is called stands in transformer.h. */
+#ifndef RLF_MODEL_HEADS_H
+#define RLF_MODEL_HEADS_H
+
+#include "nodes/model/pass.h"
+
+/* pass->logprob (and entropy) of the rows' targets. */
+rlf_status rlf_head_logprobs(const rlf_model *model, rlf_pass *pass,
+                             bool with_entropy, rlf_err *err);
+/* words[n, vocab] = the log-probabilities of all tokens at rows first ..
+ * first+n-1, a device array. Not of a model in parts. */
+rlf_status rlf_head_words(const rlf_model *model, rlf_pass *pass, int64_t first,
+                          int64_t n, rlf_err *err, float *words);
+/* pass->scalar of the rows. */
+rlf_status rlf_head_scalars(const rlf_model *model, rlf_pass *pass,
+                            rlf_err *err);
+
+/* Sets pass->d_hidden, adds to the lm head's gradient. `loss` is called per
+ * tile and gives the derivatives; NULL: they lie in pass->d_logprob (and
+ * d_entropy with `with_entropy`). pass->logprob is set as well. */
+rlf_status rlf_head_loss(rlf_model *model, rlf_pass *pass,
+                         rlf_head_tile_fn *loss, void *ctx, bool with_entropy,
+                         rlf_err *err);
+/* The same with a loss on whole distributions, of a model that is not in
+ * parts. */
+rlf_status rlf_head_words_loss(rlf_model *model, rlf_pass *pass,
+                               rlf_head_words_fn *loss, void *ctx,
+                               rlf_err *err);
+/* From pass->d_scalar: sets pass->d_hidden, or adds to it if `add`; adds to the
+ * scalar head's gradient. */
+rlf_status rlf_head_scalar_back(rlf_model *model, rlf_pass *pass, bool add,
+                                rlf_err *err);
+
+#endif
