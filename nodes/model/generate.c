@@ -86,8 +86,7 @@ rlf_generation_new(const rlf_model *model, rlf_pass *pass, rlf_kv *kv,
     g->host_pages = rlf_calloc(n * g->ld_pages, sizeof(int32_t));
     g->starts = rlf_calloc(n, sizeof(int32_t));
     g->next_pages = rlf_calloc(n, sizeof(int32_t));
-    g->host_tokens = rlf_calloc(n, sizeof(int32_t));
-    g->host_logprob = rlf_calloc(n, sizeof(float));
+    g->host_tokens = rlf_calloc(n, sizeof(int32_t) + sizeof(float));
     g->host_uniform = rlf_calloc(n, sizeof(double));
     rlf_status status = take_arrays(g, err);
     if (status < 0) {
@@ -123,7 +122,6 @@ rlf_generation_free(rlf_generation *g)
     free(g->starts);
     free(g->next_pages);
     free(g->host_tokens);
-    free(g->host_logprob);
     free(g->host_uniform);
     free(g);
 }
@@ -385,6 +383,7 @@ send_step(rlf_generation *g, uint32_t ld, rlf_err *err)
                           RLF_COPY_TO_DEVICE, err);
 }
 
+/* Tokens and log-probabilities of the rows, where the head is. */
 static rlf_status
 sample_rows(rlf_generation *g, rlf_err *err)
 {
@@ -445,7 +444,12 @@ run_step(rlf_generation *g, rlf_err *err)
     rlf_status status = rlf_transformer_forward(g->model, p, err);
     p->paged = NULL;
     RLF_TRY(status);
-    return sample_rows(g, err);
+    g->host_logprob = (float *)(g->host_tokens + p->n_rows);
+    if (g->model->table->lm != RLF_NO_SLOT)
+        RLF_TRY(sample_rows(g, err));
+    return rlf_parallel_tell_stages(
+        g->model, g->host_tokens,
+        (size_t)p->n_rows * (sizeof(int32_t) + sizeof(float)), err);
 }
 
 /* ---- after a step ---- */

@@ -53,7 +53,7 @@ struct rlf_generation {
     uint32_t ld_pages;
     int32_t *host_slots, *host_pages, *starts, *next_pages;
     double *host_uniform;
-    int32_t *host_tokens;
+    int32_t *host_tokens; /* of the rows of a step; logprobs lie behind */
     float *host_logprob;
     int32_t *slots, *pages, *tokens; /* on the device */
     double *uniform;

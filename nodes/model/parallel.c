@@ -164,6 +164,16 @@ rlf_parallel_receive(const rlf_model *m, int stage, int part, float *x,
                               err);
 }
 
+rlf_status
+rlf_parallel_tell_stages(const rlf_model *m, void *data, size_t bytes,
+                         rlf_err *err)
+{
+    if (!m->stages || !bytes)
+        return RLF_OK;
+    return rlf_group_bcast(m->stages, m->table->cut.stages - 1, data, bytes,
+                           err);
+}
+
 /* Slices of the two ends are cut each for itself: each rank exchanges with
  * those of the other end what both have. */
 rlf_status

@@ -44,6 +44,10 @@ rlf_status rlf_parallel_send(const rlf_model *m, int stage, int part,
 rlf_status rlf_parallel_receive(const rlf_model *m, int stage, int part,
                                 float *x, int64_t n, rlf_err *err);
 
+/* Host memory: what the last stage has, to all stages. */
+rlf_status rlf_parallel_tell_stages(const rlf_model *m, void *data,
+                                    size_t bytes, rlf_err *err);
+
 /* Host memory: of a slot of optimizer state `part` holds the own slice; on the
  * first replica it becomes whole. */
 rlf_status rlf_parallel_collect_slot(const rlf_model *m, const rlf_slot *slot,

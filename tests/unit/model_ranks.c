@@ -1,22 +1,24 @@
-/* Models held in parts and copies by thread ranks (tensor and data parallelism)
- * have the bits of one rank with the same numbers of shards and lanes, over
- * random small models: training's log-probabilities and values, gradients, a
- * step, sampled tokens with what is recorded of them, and the files; also where
- * replicas have slices of the optimizer's state (ZeRO). Where ranks share
- * key/value heads, the same to rounding, and slices change nothing. */
+/* Models held in parts, stages and copies by thread ranks (tensor, pipeline and
+ * data parallelism) have the bits of one rank with the same numbers of shards
+ * and lanes, over random small models: training's log-probabilities and values,
+ * gradients, a step, sampled tokens with what is recorded of them, and the
+ * files; also where replicas have slices of the optimizer's state (ZeRO). Where
+ * ranks share key/value heads, the same to rounding, and slices change nothing.
+ */
 #define _GNU_SOURCE /* mkdtemp */
 #include <pthread.h>
 #include <unistd.h>
 
 #include "engine/comm/comm.h"
 #include "engine/io/file.h"
+#include "engine/layout/layout.h"
 #include "nodes/model/generate.h"
 #include "nodes/model/gradient.h"
 #include "nodes/model/optimizer.h"
 #include "nodes/model/parallel.h"
 #include "tests/unit/model.h"
 
-enum { SEQS = 7, MOST = 40, NEW = 20, SHARDS = 4, LANES = 4, RANKS = 4 };
+enum { SEQS = 7, MOST = 40, NEW = 20, SHARDS = 4, LANES = 4, RANKS = 8 };
 
 typedef struct task {
     rlf_model_config config;
@@ -29,12 +31,19 @@ typedef struct task {
     const char *from; /* the weights, as files */
 } task;
 
+/* How a run's ranks hold the model. */
+typedef struct cut {
+    int tp, dp, pp, chunks;
+    bool sliced, recompute;
+} cut;
+
 /* What a rank has at the end. */
 typedef struct result {
     const rlf_table *table;
     int64_t first, last; /* rows of the lanes that it took */
     int64_t from, to;    /* floats of the block that it steps */
     size_t optimizer;    /* bytes of its state */
+    bool heads;          /* it has them */
     float logprob[SEQS * MOST], value[SEQS * MOST];
     double norm;
     float *gradient, *weights;
@@ -45,8 +54,8 @@ typedef struct result {
 typedef struct rank {
     const task *task;
     rlf_comm *comm;
-    int tp, ranks; /* the ranks of a part are neighbours */
-    bool sliced;
+    cut cut;
+    int ranks;      /* tp fastest, then stages */
     const char *to; /* where the trained model is saved */
     result result;
     rlf_arena *arena;
@@ -63,7 +72,7 @@ make_task(task *k, int kv_heads, uint64_t seed)
 {
     uint64_t kind = seed;
     int sizes[5];
-    static const uint32_t most[] = {3, 9, 2, 90, 150},
+    static const uint32_t most[] = {6, 9, 2, 90, 150},
                           least[] = {1, 2, 1, 30, 20};
     for (int i = 0; i < 5; i++)
         sizes[i] = (int)choose(&seed, least[i], most[i]);
@@ -106,17 +115,15 @@ make_task(task *k, int kv_heads, uint64_t seed)
 }
 
 static rlf_model *
-new_model(test_machine *t, const task *k, rlf_group *group, rlf_group *replicas,
-          bool sliced, size_t *optimizer)
+new_model(test_machine *t, const task *k, const rlf_model_options *how,
+          size_t *optimizer)
 {
     rlf_model *model;
-    rlf_model_options options = {.head = RLF_HEAD_BOTH,
-                                 .trained = true,
-                                 .shards = SHARDS,
-                                 .lanes = LANES,
-                                 .group = group,
-                                 .replicas = replicas,
-                                 .sliced = sliced};
+    rlf_model_options options = *how;
+    options.head = RLF_HEAD_BOTH;
+    options.trained = true;
+    options.shards = SHARDS;
+    options.lanes = LANES;
     size_t before = t->device->allocated;
     MUST(t, rlf_model_new(t->queue, rlf_kernels_cpu(), &k->config, &options,
                           &t->err, &model));
@@ -145,49 +152,116 @@ row_first(const task *k, int lane)
     return row;
 }
 
-/* The gradient of this rank's lanes, and what the passes gave. */
+/* The loss of a lane's rows, from `row` on, as the last stage has it. */
 static void
-add_gradients(test_machine *t, rlf_model *model, const task *k, result *r)
+run_heads(test_machine *t, rlf_model *model, rlf_pass *p, const task *k,
+          int64_t row, result *r)
 {
-    rlf_pass *p;
-    rlf_pass_options options = {.tokens = 1000, .train = true};
+    const float *w = k->weight + row;
+    MUST(t, rlf_head_scalars(model, p, &t->err));
+    MUST(t, rlf_pass_read(p, p->scalar, p->n_rows, &t->err, r->value + row));
+    MUST(t, rlf_pass_write(p, w, p->n_rows, &t->err, p->d_logprob));
+    MUST(t, rlf_pass_write(p, w, p->n_rows, &t->err, p->d_entropy));
+    MUST(t, rlf_pass_write(p, w, p->n_rows, &t->err, p->d_scalar));
+    MUST(t, rlf_head_loss(model, p, NULL, NULL, true, &t->err));
+    MUST(t, rlf_head_scalar_back(model, p, true, &t->err));
+    MUST(t, rlf_pass_read(p, p->logprob, p->n_rows, &t->err, r->logprob + row));
+}
+
+/* Floats from or to the stage that has another part of the layers. */
+static void
+hand_on(test_machine *t, rlf_model *model, int part, bool out, float *x,
+        int64_t n)
+{
+    int stage = part % model->table->cut.stages;
+    MUST(t, out ? rlf_parallel_send(model, stage, 0, x, n, &t->err)
+                : rlf_parallel_receive(model, stage, 0, x, n, &t->err));
+}
+
+/* Pass after pass: those of all lanes are under way before the first goes back,
+ * so none may touch what another keeps. */
+static void
+run_chunk(test_machine *t, rlf_model *model, const task *k, int chunk, int lane,
+          bool back, rlf_pass *p, result *r)
+{
+    const rlf_table *table = model->table;
+    const int part = chunk * table->cut.stages + table->cut.stage;
+    bool begins = rlf_table_begins(table, chunk),
+         ends = rlf_table_ends(table, chunk);
+    int64_t n = p->m * table->config.hidden;
+    if (!back) {
+        if (!begins)
+            hand_on(t, model, part - 1, false, rlf_pass_input(p, chunk), n);
+        MUST(t, rlf_transformer_forward_chunk(model, p, chunk, &t->err));
+        if (!ends)
+            hand_on(t, model, part + 1, true, rlf_pass_output(p, chunk), n);
+        return;
+    }
+    if (ends)
+        run_heads(t, model, p, k, row_first(k, lane), r);
+    else
+        hand_on(t, model, part + 1, false, p->d_x, n);
+    MUST(t, rlf_transformer_backward_chunk(model, p, chunk, &t->err));
+    if (!begins)
+        hand_on(t, model, part - 1, true, p->d_x, n);
+}
+
+/* The gradient of this rank's lanes, and what the passes gave: forward two
+ * lanes at a time where there are stages, then back. */
+static void
+add_gradients(test_machine *t, rlf_model *model, const task *k, bool recompute,
+              result *r)
+{
+    enum { CHUNKS = 3, FLIGHTS = 2 };
+    rlf_pass *pass[CHUNKS][FLIGHTS];
     const rlf_gradient *g = &model->gradient;
-    MUST(t, rlf_pass_new(model, &options, &t->err, &p));
+    const int chunks = model->table->cut.chunks;
+    const int flights = model->stages && g->held % 2 == 0 ? 2 : 1;
+    for (int c = 0; c < chunks; c++)
+        for (int f = 0; f < flights; f++) {
+            rlf_pass_options options = {.tokens = 1000,
+                                        .train = true,
+                                        .recompute = recompute,
+                                        .chunk = c,
+                                        .lent = c || f};
+            MUST(t, rlf_pass_new(model, &options, &t->err, &pass[c][f]));
+            if (c || f)
+                rlf_pass_lend(pass[c][f], pass[0][0]);
+        }
     r->first = row_first(k, g->first);
     r->last = row_first(k, g->first + g->held);
-    for (int lane = g->first; lane < g->first + g->held; lane++) {
-        uint32_t i = lane_first(lane), n = lane_first(lane + 1) - i;
-        int64_t row = row_first(k, lane);
-        const float *w = k->weight + row;
-        MUST(t, rlf_pass_load(p, k->seqs + i, n, i, RLF_ROWS_TOKENS, &t->err));
-        MUST(t, rlf_transformer_forward(model, p, &t->err));
-        MUST(t, rlf_head_scalars(model, p, &t->err));
-        MUST(t,
-             rlf_pass_read(p, p->scalar, p->n_rows, &t->err, r->value + row));
-        MUST(t, rlf_pass_write(p, w, p->n_rows, &t->err, p->d_logprob));
-        MUST(t, rlf_pass_write(p, w, p->n_rows, &t->err, p->d_entropy));
-        MUST(t, rlf_pass_write(p, w, p->n_rows, &t->err, p->d_scalar));
-        MUST(t, rlf_head_loss(model, p, NULL, NULL, true, &t->err));
-        MUST(t, rlf_head_scalar_back(model, p, true, &t->err));
-        MUST(t, rlf_transformer_backward(model, p, &t->err));
-        MUST(t, rlf_pass_read(p, p->logprob, p->n_rows, &t->err,
-                              r->logprob + row));
-        MUST(t, rlf_gradient_next(model, &t->err));
+    for (int lane = g->first; lane < g->first + g->held; lane += flights) {
+        for (int f = 0; f < flights; f++)
+            for (int c = 0; c < chunks; c++) {
+                uint32_t i = lane_first(lane + f),
+                         n = lane_first(lane + f + 1) - i;
+                MUST(t, rlf_pass_load(pass[c][f], k->seqs + i, n, i,
+                                      RLF_ROWS_TOKENS, &t->err));
+                run_chunk(t, model, k, c, lane + f, false, pass[c][f], r);
+            }
+        for (int f = 0; f < flights; f++) {
+            for (int c = chunks - 1; c >= 0; c--)
+                run_chunk(t, model, k, c, lane + f, true, pass[c][f], r);
+            MUST(t, rlf_gradient_next(model, &t->err));
+        }
     }
-    rlf_pass_free(p);
+    for (int c = chunks - 1; c >= 0; c--)
+        for (int f = flights - 1; f >= 0; f--)
+            rlf_pass_free(pass[c][f]);
 }
 
 static void
-train(test_machine *t, rlf_model *model, const task *k, result *r)
+train(test_machine *t, rlf_model *model, const task *k, bool recompute,
+      result *r)
 {
     size_t bytes = (size_t)model->table->count * sizeof(float);
     rlf_adamw s = {
         .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8, .clip = 1};
-    add_gradients(t, model, k, r);
+    add_gradients(t, model, k, recompute, r);
     MUST(t, rlf_gradient_finish(model, &t->err));
     memcpy(r->gradient, model->gradient.weights, bytes);
     MUST(t, rlf_gradient_clear(model, &t->err));
-    add_gradients(t, model, k, r);
+    add_gradients(t, model, k, recompute, r);
     MUST(t, rlf_optimizer_step(model, &s, &t->err, &r->norm));
     memcpy(r->weights, model->weights, bytes);
 }
@@ -231,6 +305,23 @@ sample(test_machine *t, rlf_model *model, const task *k, result *r)
     rlf_pass_free(pass);
 }
 
+/* The group of the ranks that differ from this one only in `axes`. */
+static rlf_group *
+group_of(test_machine *t, rlf_comm *comm, const cut *c, int axes)
+{
+    static const int all[RANKS] = {0, 1, 2, 3, 4, 5, 6, 7};
+    const rlf_layout layout = {.ranks = all,
+                               .n_ranks = c->tp * c->pp * c->dp,
+                               .tp = c->tp,
+                               .pp = c->pp,
+                               .dp = c->dp};
+    int ranks[RANKS];
+    int n = rlf_layout_group(&layout, rlf_comm_rank(comm), axes, ranks);
+    rlf_group *group;
+    MUST(t, rlf_group_new(comm, ranks, n, &group, &t->err));
+    return group;
+}
+
 /* Load, train a step, sample, save. */
 static void *
 run_rank(void *arg)
@@ -240,45 +331,46 @@ run_rank(void *arg)
     rlf_cpu_options options = {.n_threads = 1, .n_run_threads = a->ranks};
     MUST(&t, rlf_device_cpu_new(&options, &t.device, &t.err));
     MUST(&t, rlf_queue_new(t.device, &t.queue, &t.err));
-    int index = rlf_comm_rank(a->comm), ranks[RANKS];
-    rlf_group *group, *replicas;
-    for (int i = 0; i < a->tp; i++)
-        ranks[i] = index / a->tp * a->tp + i;
-    MUST(&t, rlf_group_new(a->comm, ranks, a->tp, &group, &t.err));
-    for (int i = 0; i < a->ranks / a->tp; i++)
-        ranks[i] = index % a->tp + i * a->tp;
-    MUST(&t,
-         rlf_group_new(a->comm, ranks, a->ranks / a->tp, &replicas, &t.err));
-    rlf_model *model = new_model(&t, a->task, group, replicas, a->sliced,
-                                 &a->result.optimizer);
+    const cut *c = &a->cut;
+    rlf_model_options how = {
+        .group = group_of(&t, a->comm, c, RLF_AXIS_TP),
+        .replicas = group_of(&t, a->comm, c, RLF_AXIS_DP),
+        .stages = group_of(&t, a->comm, c, RLF_AXIS_PP),
+        .peers = group_of(&t, a->comm, c, RLF_AXIS_PP | RLF_AXIS_DP),
+        .chunks = c->chunks,
+        .sliced = c->sliced};
+    rlf_model *model = new_model(&t, a->task, &how, &a->result.optimizer);
+    a->result.heads = model->table->cut.stage == c->pp - 1;
     a->result.from = model->slices.first;
     a->result.to = model->slices.last;
     MUST(&t, rlf_weights_load(model, a->task->from, &t.err));
-    rlf_cut cut = model->table->cut;
     a->arena = rlf_arena_new();
-    a->result.table =
-        rlf_table_new(&a->task->config, RLF_HEAD_BOTH, &cut, a->arena);
+    a->result.table = rlf_table_new(&a->task->config, RLF_HEAD_BOTH,
+                                    &model->table->cut, a->arena);
     size_t n = (size_t)model->table->count;
     a->result.gradient = rlf_malloc(n * sizeof(float));
     a->result.weights = rlf_malloc(n * sizeof(float));
-    train(&t, model, a->task, &a->result);
+    train(&t, model, a->task, c->recompute, &a->result);
     sample(&t, model, a->task, &a->result);
-    const char *to =
-        rlf_arena_printf(a->arena, "%s%d", a->to, rlf_group_index(replicas));
+    const char *to = rlf_arena_printf(a->arena, "%s%d", a->to,
+                                      rlf_group_index(how.replicas));
     MUST(&t, rlf_weights_save(model, to, &t.err));
     MUST(&t, rlf_weights_save_state(
                  model, rlf_arena_printf(a->arena, "%s/state", to), &t.err));
     rlf_model_free(model);
-    rlf_group_free(group);
-    rlf_group_free(replicas);
+    rlf_group_free(how.group);
+    rlf_group_free(how.replicas);
+    rlf_group_free(how.stages);
+    rlf_group_free(how.peers);
     test_machine_close(&t);
     return NULL;
 }
 
-/* Run the task on so many thread ranks. */
+/* Run the task on thread ranks. */
 static void
-run(const task *k, int tp, int ranks, bool sliced, rank *out, const char *to)
+run(const task *k, const cut *c, rank *out, const char *to)
 {
+    const int ranks = c->tp * c->pp * c->dp;
     rlf_err err = RLF_ERR_NONE;
     rlf_comm_world *world = NULL;
     rlf_comm_options options = {.n_ranks = ranks, .limit = 60};
@@ -288,9 +380,8 @@ run(const task *k, int tp, int ranks, bool sliced, rank *out, const char *to)
     for (int i = 0; i < ranks; i++) {
         out[i] = (rank){.task = k,
                         .comm = rlf_comm_of(world, i),
-                        .tp = tp,
+                        .cut = *c,
                         .ranks = ranks,
-                        .sliced = sliced,
                         .to = to};
         if (pthread_create(&thread[i], NULL, run_rank, &out[i]) != 0)
             bail("no thread");
@@ -319,7 +410,7 @@ block_differs(const result *a, const result *whole, const float *x,
     for (int i = 0; i < a->table->n_slots; i++) {
         const rlf_slot *s = &a->table->slots[i];
         double off = 0, all = 1e-12;
-        rlf_parallel_cut(s, y + whole->table->slots[i].offset, want);
+        rlf_parallel_cut(s, y + whole->table->slots[s->number].offset, want);
         for (int64_t j = 0; j < s->count; j++) {
             if (s->offset + j < from || s->offset + j >= to)
                 continue;
@@ -350,19 +441,29 @@ same_file(const char *a, const char *b, const char *name)
     return same;
 }
 
+static const char *
+name_of(const cut *c, rlf_arena *arena)
+{
+    return rlf_arena_printf(arena,
+                            "of tp %d, dp %d%s, %d stages of %d chunks%s",
+                            c->tp, c->dp, c->sliced ? " sliced" : "", c->pp,
+                            c->chunks, c->recompute ? ", recomputed" : "");
+}
+
 static void
 compare(const rank *a, const rank *one)
 {
     const result *r = &a->result, *w = &one->result;
     size_t bytes = (size_t)(r->last - r->first) * sizeof(float);
     double worst = 0;
-    const char *of =
-        rlf_arena_printf(a->arena, "of tp %d, dp %d%s", a->tp, a->ranks / a->tp,
-                         a->sliced ? ", sliced" : "");
-    ok(bytes && !memcmp(r->logprob + r->first, w->logprob + r->first, bytes),
-       "log-probabilities %s", of);
-    ok(!memcmp(r->value + r->first, w->value + r->first, bytes), "values %s",
-       of);
+    const char *of = name_of(&a->cut, a->arena);
+    if (r->heads) {
+        ok(bytes &&
+               !memcmp(r->logprob + r->first, w->logprob + r->first, bytes),
+           "log-probabilities %s", of);
+        ok(!memcmp(r->value + r->first, w->value + r->first, bytes),
+           "values %s", of);
+    }
     is_int(
         block_differs(r, w, r->gradient, w->gradient, r->from, r->to, &worst),
         0, rlf_arena_printf(a->arena, "gradients %s", of));
@@ -386,7 +487,7 @@ make_weights(const task *k, const char *dir)
     test_machine t;
     size_t bytes;
     test_machine_open(&t, 1);
-    rlf_model *model = new_model(&t, k, NULL, NULL, false, &bytes);
+    rlf_model *model = new_model(&t, k, &(rlf_model_options){0}, &bytes);
     randomize(&t, model, 4);
     MUST(&t, rlf_weights_save(model, dir, &t.err));
     rlf_model_free(model);
@@ -396,13 +497,14 @@ make_weights(const task *k, const char *dir)
 /* The slices of a part's replicas follow one another and are nearly alike; with
  * the state of the optimizer as much smaller. */
 static void
-compare_slices(const rank *many, int tp, int dp, const rank *whole)
+compare_slices(const rank *many, const rank *whole)
 {
     double most = 0;
-    for (int t = 0; t < tp; t++) {
+    const int parts = many->cut.tp * many->cut.pp, dp = many->cut.dp;
+    for (int t = 0; t < parts; t++) {
         int64_t end = 0;
         for (int d = 0; d < dp; d++) {
-            const result *r = &many[d * tp + t].result;
+            const result *r = &many[d * parts + t].result;
             if (r->from != end)
                 bail("slices have gaps");
             end = r->to;
@@ -417,25 +519,28 @@ compare_slices(const rank *many, int tp, int dp, const rank *whole)
         is_int(end, many[t].result.table->count, "slices hold all");
     }
     /* cut at blocks of 4096, or at rows of them */
-    double count = (double)whole->result.table->count / tp;
-    ok(most < 1.0 / dp + 4 * 4096 / count + 0.02,
+    double count = (double)whole->result.table->count / parts;
+    ok(many->cut.pp > 1 || most < 1.0 / dp + 4 * 4096 / count + 0.02,
        "the largest has %.3f of 1/%d", most * dp, dp);
 }
 
 static void
-test_layout(const task *k, const rank *one, int tp, int dp, bool sliced,
-            const char *single, const char *parts)
+test_layout(const task *k, const rank *one, const cut *c, const char *single,
+            const char *parts)
 {
     static rank many[RANKS], plain[RANKS];
     rlf_arena *arena = rlf_arena_new();
-    bool copies = tp > k->config.kv_heads;
+    const int ranks = c->tp * c->pp * c->dp;
+    bool copies = c->tp > k->config.kv_heads;
     double worst = 0;
-    run(k, tp, tp * dp, sliced, many, parts);
-    if (sliced)
-        compare_slices(many, tp, dp, one);
-    if (sliced && copies)
-        run(k, tp, tp * dp, false, plain, parts);
-    for (int i = 0; i < tp * dp; i++) {
+    run(k, c, many, parts);
+    if (c->sliced)
+        compare_slices(many, one);
+    cut unsliced = *c;
+    unsliced.sliced = false;
+    if (c->sliced && copies)
+        run(k, &unsliced, plain, parts);
+    for (int i = 0; i < ranks; i++) {
         const result *r = &many[i].result, *w = &one->result;
         if (!copies) {
             compare(&many[i], one);
@@ -444,7 +549,7 @@ test_layout(const task *k, const rank *one, int tp, int dp, bool sliced,
                           &worst);
             worst = fmax(worst, fabs(r->norm / w->norm - 1));
         }
-        if (sliced && copies) {
+        if (c->sliced && copies) {
             ok(!memcmp(r->weights, plain[i].result.weights,
                        (size_t)r->table->count * sizeof(float)) &&
                    r->norm == plain[i].result.norm,
@@ -454,14 +559,13 @@ test_layout(const task *k, const rank *one, int tp, int dp, bool sliced,
         free_rank(&many[i]);
     }
     if (copies)
-        ok(worst < 1e-5, "tp %d for %d key/value heads: off by %.1e", tp,
+        ok(worst < 1e-5, "tp %d for %d key/value heads: off by %.1e", c->tp,
            k->config.kv_heads, worst);
     single = rlf_arena_printf(arena, "%s0", single);
-    for (int i = 0; !copies && i < (sliced ? 1 : dp); i++) {
+    for (int i = 0; !copies && i < (c->sliced ? 1 : c->dp); i++) {
         const char *to = rlf_arena_printf(arena, "%s%d", parts, i);
-        ok(same_file(single, to, "model.safetensors"),
-           "the weights saved with tp %d, dp %d%s", tp, dp,
-           sliced ? ", sliced" : "");
+        ok(same_file(single, to, "model.safetensors"), "the weights saved %s",
+           name_of(c, arena));
         ok(same_file(single, to, "state"), "and the optimizer's state");
     }
     rlf_arena_free(arena);
@@ -472,11 +576,15 @@ test_ranks(const char *scratch, int kv_heads, uint64_t seed)
 {
     static task k;
     static rank one[1];
-    static const struct {
-        int tp, dp;
-        bool sliced;
-    } layouts[] = {{2, 1, 0}, {4, 1, 0}, {1, 2, 0}, {2, 2, 0},
-                   {1, 4, 0}, {1, 2, 1}, {2, 2, 1}, {1, 4, 1}};
+    static const cut whole = {1, 1, 1, 1, 0, 0};
+    /* tp, dp, pp, chunks */
+    static const cut layouts[] = {
+        {2, 1, 1, 1, 0, 0}, {4, 1, 1, 1, 0, 0}, {1, 2, 1, 1, 0, 0},
+        {2, 2, 1, 1, 0, 0}, {1, 4, 1, 1, 0, 0}, {1, 2, 1, 1, 1, 0},
+        {2, 2, 1, 1, 1, 0}, {1, 4, 1, 1, 1, 0}, {1, 1, 2, 1, 0, 0},
+        {1, 1, 3, 1, 0, 0}, {1, 1, 2, 2, 0, 1}, {2, 1, 2, 1, 0, 1},
+        {1, 2, 2, 1, 0, 0}, {1, 4, 2, 1, 1, 0}, {2, 2, 2, 1, 1, 0},
+        {1, 1, 2, 3, 0, 0}, {1, 1, 4, 1, 0, 0}, {4, 1, 2, 1, 0, 0}};
     rlf_arena *arena = rlf_arena_new();
     make_task(&k, kv_heads, seed);
     /* config.json is not read back: only tensors matter here */
@@ -485,7 +593,7 @@ test_ranks(const char *scratch, int kv_heads, uint64_t seed)
     const char *single = rlf_path_join(arena, scratch, "single");
     const char *parts = rlf_path_join(arena, scratch, "parts");
     make_weights(&k, k.from);
-    run(&k, 1, 1, false, one, single);
+    run(&k, &whole, one, single);
     note("%d layers, hidden %d, kv heads %d, ffn %d, vocabulary "
          "%d%s%s%s%s%s%s%s",
          k.config.layers, k.config.hidden, kv_heads, k.config.ffn,
@@ -496,8 +604,8 @@ test_ranks(const char *scratch, int kv_heads, uint64_t seed)
          k.config.mlp_bias ? ", mlp biases" : "",
          k.config.window ? ", window" : "", k.greedy ? ", greedy" : "");
     for (size_t i = 0; i < RLF_COUNT(layouts); i++)
-        test_layout(&k, one, layouts[i].tp, layouts[i].dp, layouts[i].sliced,
-                    single, parts);
+        if (layouts[i].pp * layouts[i].chunks <= k.config.layers)
+            test_layout(&k, one, &layouts[i], single, parts);
     free_rank(one);
     rlf_arena_free(arena);
 }
