@@ -174,6 +174,9 @@ typedef struct rlf_node {
     uint32_t site; /* number of this call in the program: key of randomness;
                       does not change when metrics are added or removed */
     bool looking;  /* only feeds reports: changes no bit of what is trained */
+    bool ahead;    /* made so many steps before the step that it is of (what
+                      generate's `ahead:` generates, all that this is made of,
+                      and what stands in their regions) */
     rlf_span span;
 } rlf_node;
 
@@ -276,6 +279,8 @@ typedef struct rlf_graph {
         size_t count, room;
     } params;
     const rlf_placement *placement; /* NULL: the program says nothing */
+    uint32_t ahead; /* nodes marked so work so many steps ahead; 0: there are
+                       none */
 } rlf_graph;
 
 rlf_graph *rlf_graph_new(rlf_arena *arena, rlf_sources *sources);

@@ -29,9 +29,14 @@ rlf_control_new(const rlf_plan *plan, rlf_policy policy)
     rlf_control *c = rlf_calloc(1, sizeof *c);
     c->plan = plan;
     c->shown = policy.shown;
-    c->order = rlf_order_new(plan->graph, policy);
     c->arena = rlf_arena_new();
     c->lasting = rlf_arena_new();
+    c->n_lanes = (int)plan->graph->ahead + 1;
+    c->lanes = RLF_NEW_ARRAY(c->lasting, rlf_arena *, c->n_lanes);
+    for (int i = 0; i < c->n_lanes; i++)
+        c->lanes[i] = rlf_arena_new();
+    rlf_control_find_apart(c, &policy);
+    c->order = rlf_order_new(plan->graph, policy);
     c->replicas =
         RLF_NEW_ARRAY(c->lasting, replica *, plan->graph->nodes.count);
     c->n_ranks = plan->ranks;
@@ -57,20 +62,51 @@ rlf_control_free(rlf_control *c)
     RLF_VEC_FREE(&c->tracks);
     RLF_VEC_FREE(&c->posts);
     RLF_VEC_FREE(&c->actives);
+    for (int i = 0; i < c->n_lanes; i++)
+        rlf_arena_free(c->lanes[i]);
     rlf_arena_free(c->arena);
     rlf_arena_free(c->lasting);
     free(c);
 }
 
-void
+/* Nothing is known of the instances of a step. */
+static void
+clear_lane(rlf_control *c, uint64_t step)
+{
+    size_t lane = step % (uint64_t)c->n_lanes;
+    for (size_t i = lane; i < c->tracks.count; i += (size_t)c->n_lanes)
+        c->tracks.data[i] = NULL;
+    rlf_arena_reset(c->lanes[lane]);
+}
+
+int
 rlf_control_begin(rlf_control *c)
 {
     rlf_arena_reset(c->arena);
-    rlf_order_begin(c->order);
-    c->tracks.count = c->posts.count = c->actives.count = 0;
+    int fresh = rlf_order_begin(c->order);
+    uint64_t last = ++c->step + c->plan->graph->ahead;
+    for (int i = 0; i < fresh; i++)
+        clear_lane(c, last - (uint64_t)i);
+    c->posts.count = c->actives.count = 0;
     c->next = 0;
     c->open_replicas = 0;
     c->ending = c->ended = false;
+    rlf_control_bring_pins(c);
+    return fresh;
+}
+
+void
+rlf_control_restore(rlf_control *c, uint64_t step)
+{
+    rlf_order_restore(c->order, step);
+    c->step = step;
+    for (uint64_t s = step + 1; s <= step + c->plan->graph->ahead; s++) {
+        int lane = (int)(s % (uint64_t)c->n_lanes);
+        for (int i = 0; rlf_order_restored(c->plan->graph, i); i++) {
+            track *t = rlf_control_track(c, i * c->n_lanes + lane);
+            t->announced = t->everywhere = true;
+        }
+    }
 }
 
 const rlf_order *
@@ -106,12 +142,21 @@ rlf_control_replicas(rlf_control *c, const rlf_node *node)
     return *list;
 }
 
+rlf_arena *
+rlf_control_arena(const rlf_control *c, int instance)
+{
+    return c->lanes[instance % c->n_lanes];
+}
+
 track *
 rlf_control_track(rlf_control *c, int instance)
 {
     while (c->tracks.count <= (size_t)instance)
-        RLF_PUSH(&c->tracks, RLF_NEW(c->arena, track));
-    return c->tracks.data[instance];
+        RLF_PUSH(&c->tracks, NULL);
+    track **t = &c->tracks.data[instance];
+    if (!*t)
+        *t = RLF_NEW(rlf_control_arena(c, instance), track);
+    return *t;
 }
 
 const rlf_instance *
@@ -149,9 +194,10 @@ rlf_control_set_rows(rlf_control *c, int instance, uint32_t n_rows,
     size_t n = n_rows ? n_rows : 1;
     t->opened = true;
     t->n_rows = n_rows;
-    t->have = RLF_NEW_ARRAY(c->arena, word, n * (size_t)c->n_words);
+    rlf_arena *arena = rlf_control_arena(c, instance);
+    t->have = RLF_NEW_ARRAY(arena, word, n * (size_t)c->n_words);
     if (owner) {
-        uint32_t *copy = RLF_NEW_ARRAY(c->arena, uint32_t, n);
+        uint32_t *copy = RLF_NEW_ARRAY(arena, uint32_t, n);
         memcpy(copy, owner, n_rows * sizeof *copy);
         t->owner = copy;
     }
@@ -237,7 +283,8 @@ rlf_control_done_together(rlf_control *c, const active *a,
     track *t = rlf_control_track(c, a->instance);
     t->everywhere = a->n_shares == c->n_ranks;
     if (!t->everywhere) {
-        t->have = RLF_NEW_ARRAY(c->arena, word, c->n_words);
+        t->have =
+            RLF_NEW_ARRAY(rlf_control_arena(c, a->instance), word, c->n_words);
         for (int i = 0; i < a->n_shares; i++)
             put(t->have, a->shares[i].rank);
     }
@@ -249,16 +296,31 @@ rlf_control_done_together(rlf_control *c, const active *a,
 static void
 bring_shown(rlf_control *c)
 {
-    for (size_t i = 0; i < c->tracks.count; i++) {
+    size_t lanes = (size_t)c->n_lanes;
+    for (size_t i = c->step % lanes; i < c->tracks.count; i += lanes) {
         const track *t = c->tracks.data[i];
-        const rlf_node *node = rlf_control_instance(c, (int)i)->node;
-        if (!t->opened || t->everywhere || node->region != 0)
+        if (!t || !t->opened || t->everywhere ||
+            rlf_control_instance(c, (int)i)->node->region != 0)
             continue;
         uint32_t n = t->n_rows < c->shown ? t->n_rows : c->shown;
         rlf_control_bring(c, (int)i, -1, NULL, n,
                           &(rlf_parts){.count = 1,
                                        .first = (int[]){0, 1},
                                        .list = (int[]){0}});
+    }
+}
+
+void
+rlf_control_gather(rlf_control *c)
+{
+    const int first_rank = 0;
+    size_t lanes = (size_t)c->n_lanes;
+    for (size_t i = 0; i < c->tracks.count; i++) {
+        const track *t = c->tracks.data[i];
+        if (i % lanes == c->step % lanes || !t || t->everywhere ||
+            rlf_control_instance(c, (int)i)->node->region != 0)
+            continue;
+        rlf_control_bring_all(c, (int)i, -1, &first_rank, 1);
     }
 }
 
@@ -344,7 +406,8 @@ static void
 opened(rlf_control *c, const rlf_report *report)
 {
     size_t i = 0;
-    while (!c->tracks.data[i]->held || c->tracks.data[i]->asked != report->n)
+    while (!c->tracks.data[i] || !c->tracks.data[i]->held ||
+           c->tracks.data[i]->asked != report->n)
         i++;
     c->tracks.data[i]->held = false;
     rlf_control_set_rows(c, (int)i, report->n_rows, report->owner);

@@ -17,7 +17,9 @@
  * Weights are values too: an instance that changes a model makes a new version
  * of its first hold, and another hold gets it before the next instance that
  * reads it there is posted (WEIGHTS). That order already keeps updates and
- * readers of a model apart is all that this needs.
+ * readers of a model apart is all that this needs. What is made ahead may read
+ * a model from a hold on other ranks than those of the first: such a hold gets
+ * the weights with which the step begins, and is let alone until it is done.
  *
  * The first post of an instance goes to every rank, which makes the outputs'
  * spaces: what rows there are is known everywhere, what they hold is not. */
@@ -68,7 +70,8 @@ typedef struct rlf_post {
     int reader;      /* EDGE: the instance that needs them; -1: what is shown */
     int model, hold; /* WEIGHTS: from the model's first hold to this one; ranks
                         of both take part */
-} rlf_post;          /* good until the next step begins */
+    int node; /* WEIGHTS: that reads it; its instance may be yet to come, -1 */
+} rlf_post;   /* good until the next step begins */
 
 typedef enum rlf_report_kind {
     RLF_REPORT_OPENED, /* by rank 0, of an OPEN */
@@ -88,10 +91,16 @@ typedef struct rlf_report {
     bool leave;
 } rlf_report;
 
-/* The plan must outlive the control. */
+/* The plan must outlive the control. Which weights are read apart is found
+ * here. */
 rlf_control *rlf_control_new(const rlf_plan *plan, rlf_policy policy);
 void rlf_control_free(rlf_control *control); /* NULL is fine */
-void rlf_control_begin(rlf_control *control);
+/* As rlf_order_begin. */
+int rlf_control_begin(rlf_control *control);
+/* When a step has ended: post what rank 0 lacks of what was made ahead. */
+void rlf_control_gather(rlf_control *control);
+/* As rlf_order_restore: every rank has all of what was made ahead. */
+void rlf_control_restore(rlf_control *control, uint64_t step);
 /* The next post, or WAIT. After END was reported by all: WAIT forever. */
 const rlf_post *rlf_control_next(rlf_control *control);
 void rlf_control_tell(rlf_control *control, const rlf_report *report);

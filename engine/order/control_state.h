@@ -3,6 +3,7 @@
  *   control.c   life, what is posted next, reports
  *   share.c     who computes which rows
  *   move.c      what has to be moved before: rows and weights
+ *   apart.c     which weights are read ahead from copies of their own
  */
 #ifndef RLF_ORDER_CONTROL_STATE_H
 #define RLF_ORDER_CONTROL_STATE_H
@@ -46,16 +47,26 @@ typedef struct active {
     bool told; /* order counts on it already */
 } active;
 
+/* A hold that is read ahead, and by whom. */
+typedef struct pin {
+    int model, hold;
+    int node;
+} pin;
+
 struct rlf_control {
     const rlf_plan *plan;
     uint32_t shown; /* of the policy */
     rlf_order *order;
-    rlf_arena *arena; /* of one step */
+    rlf_arena *arena;  /* of what is posted in one step */
+    rlf_arena **lanes; /* of what is known of a step's instances: step s has
+                          number s % n_lanes */
+    int n_lanes;
+    uint64_t step;
     int n_ranks, n_words;
     rlf_arena *lasting;
     replica **replicas; /* per node: dp of them, or NULL until they are needed;
                            in `lasting` */
-    RLF_VEC(track *) tracks;
+    RLF_VEC(track *) tracks;   /* per instance; NULL: not met yet */
     RLF_VEC(rlf_post *) posts; /* not yet given out, from `next` on */
     size_t next;
     RLF_VEC(active) actives;
@@ -63,6 +74,9 @@ struct rlf_control {
                           one rank */
     uint64_t n;
     uint64_t **version; /* per resource and hold; NULL: no holds */
+    const bool *apart;  /* per resource; NULL: none. See rlf_policy */
+    pin *pins;
+    int n_pins;
     bool ending, ended;
 };
 
@@ -84,6 +98,8 @@ const rlf_node_place *rlf_control_place(const rlf_control *c,
                                         const rlf_node *node);
 const replica *rlf_control_replicas(rlf_control *c, const rlf_node *node);
 track *rlf_control_track(rlf_control *c, int instance);
+/* Lasts as long as what is known of the instance. */
+rlf_arena *rlf_control_arena(const rlf_control *c, int instance);
 const rlf_instance *rlf_control_instance(const rlf_control *c, int instance);
 /* The instances that an instance reads, one after another from *i = 0 on; -1
  * at the end. Inputs of a collect's first round are not there yet. */
@@ -117,8 +133,18 @@ void rlf_control_bring_all(rlf_control *c, int from, int reader, const int *to,
 void rlf_control_bring_inputs(rlf_control *c, int of, const int *to, int n_to);
 /* The weights that the instance is about to read are the newest. */
 void rlf_control_bring_weights(rlf_control *c, int instance);
+/* One hold of a model has the newest weights; `instance` may be -1. */
+void rlf_control_bring_hold(rlf_control *c, int model, int hold, int node,
+                            int instance);
 /* The instance that was posted changes what it writes. */
 void rlf_control_note_writes(rlf_control *c, int instance);
+
+/* ---- apart.c ---- */
+
+/* Fill in what the policy says of weights that are read apart, and the pins. */
+void rlf_control_find_apart(rlf_control *c, rlf_policy *policy);
+/* The pins get the weights with which the step begins. */
+void rlf_control_bring_pins(rlf_control *c);
 
 /* ---- share.c ---- */
 

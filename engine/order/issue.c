@@ -4,73 +4,90 @@
 #include "engine/order/state.h"
 
 static frame *
-top(rlf_order *order)
+top(lane *l)
 {
-    return &order->frames.data[order->frames.count - 1];
+    return &l->frames.data[l->frames.count - 1];
 }
 
 static void
 wait_for(rlf_order *order, instance *in, int other)
 {
-    if (other < 0 || order->instances.data[other]->done)
+    if (other < 0 || at(order, other)->done)
         return;
     in->after[in->n_after++] = other;
 }
 
-static void
-add_reader(rlf_order *order, usage *u, int reader)
+/* Does what is made ahead read this model from a copy that nobody changes? */
+static bool
+is_apart(const rlf_order *order, int resource)
 {
-    if (u->n_readers == u->room) {
-        int room = u->room ? 2 * u->room : 4;
-        int *readers = RLF_NEW_ARRAY(order->arena, int, room);
-        if (u->n_readers)
-            memcpy(readers, u->readers, sizeof(int) * (size_t)u->n_readers);
-        u->readers = readers;
-        u->room = room;
+    return order->policy.apart && order->policy.apart[resource];
+}
+
+/* Does the node read what is being read ahead, and has the step changed the
+ * model since? */
+static bool
+needs_newer(const rlf_order *order, const rlf_node *node)
+{
+    if (node->ahead || !order->policy.copies || !order->policy.copies[node->id])
+        return false;
+    int now = (int)(order->step % (uint64_t)order->n_lanes);
+    for (int i = 0; i < node->n_reads; i++) {
+        int writer = order->used[node->reads[i]].writer;
+        if (is_apart(order, node->reads[i]) && writer >= 0 &&
+            writer % order->n_lanes == now)
+            return true;
     }
-    u->readers[u->n_readers++] = reader;
+    return false;
 }
 
 /* Through what it reads and writes an instance waits for earlier ones: a
  * reader for the last writer, a writer for that and all readers since. */
 static void
-order_by_resources(rlf_order *order, instance *in, int self)
+order_by_resources(rlf_order *order, lane *l, int self)
 {
+    instance *in = at(order, self);
     const rlf_node *node = in->shown.node;
-    int most = node->n_reads;
+    size_t most = (size_t)node->n_reads;
+    in->last = needs_newer(order, node);
     for (int i = 0; i < node->n_writes; i++)
-        most += 1 + order->used[node->writes[i]].n_readers;
-    in->after = RLF_NEW_ARRAY(order->arena, int, most);
+        most += 1 + order->used[node->writes[i]].readers.count;
+    in->after = RLF_NEW_ARRAY(l->arena, int, most);
     for (int i = 0; i < node->n_reads; i++) {
         usage *u = &order->used[node->reads[i]];
+        if (node->ahead && is_apart(order, node->reads[i]))
+            continue;
         wait_for(order, in, u->writer);
-        add_reader(order, u, self);
+        RLF_PUSH(&u->readers, self);
     }
     for (int i = 0; i < node->n_writes; i++) {
         usage *u = &order->used[node->writes[i]];
         wait_for(order, in, u->writer);
-        for (int k = 0; k < u->n_readers; k++)
-            if (u->readers[k] != self)
-                wait_for(order, in, u->readers[k]);
-        *u = (usage){.writer = self};
+        for (size_t k = 0; k < u->readers.count; k++)
+            if (u->readers.data[k] != self)
+                wait_for(order, in, u->readers.data[k]);
+        u->writer = self;
+        u->readers.count = 0;
     }
 }
 
-static int
-add_instance(rlf_order *order, const rlf_node *node, uint64_t iteration)
+int
+rlf_order_add(rlf_order *order, lane *l, const rlf_node *node,
+              uint64_t iteration)
 {
-    instance *in = RLF_NEW(order->arena, instance);
-    int self = (int)order->instances.count;
+    instance *in = RLF_NEW(l->arena, instance);
+    int self = (int)l->instances.count * order->n_lanes + l->index;
+    in->lane = l->index;
     in->shown.node = node;
     in->shown.iteration = iteration;
     in->shown.input =
-        RLF_NEW_ARRAY(order->arena, struct rlf_origin, node->n_inputs);
+        RLF_NEW_ARRAY(l->arena, struct rlf_origin, node->n_inputs);
     for (int i = 0; i < node->n_inputs; i++)
-        in->shown.input[i] = order->latest[node->inputs[i]];
+        in->shown.input[i] = l->latest[node->inputs[i]];
     for (int i = 0; i < node->n_outputs; i++)
-        order->latest[node->outputs[i]] = (struct rlf_origin){self, i};
+        l->latest[node->outputs[i]] = (struct rlf_origin){self, i};
     in->branch = -1;
-    RLF_PUSH(&order->instances, in);
+    RLF_PUSH(&l->instances, in);
     return self;
 }
 
@@ -78,24 +95,24 @@ add_instance(rlf_order *order, const rlf_node *node, uint64_t iteration)
  * those of the node; it reads what the for itself read, and what the region
  * gave in the iteration before. */
 static int
-add_iteration(rlf_order *order, frame *f)
+add_iteration(rlf_order *order, lane *l, frame *f)
 {
-    instance *loop = order->instances.data[f->for_instance];
+    instance *loop = at(order, f->for_instance);
     const rlf_region *region = &order->graph->regions.data[f->region];
-    int self = add_instance(order, loop->shown.node, loop->shown.iteration);
-    instance *in = order->instances.data[self];
+    int self = rlf_order_add(order, l, loop->shown.node, loop->shown.iteration);
+    instance *in = at(order, self);
     in->shown.loop = true;
     in->started = true;
     int n_in = loop->shown.node->n_inputs, n_out = loop->shown.node->n_outputs;
     in->shown.input =
-        RLF_NEW_ARRAY(order->arena, struct rlf_origin, n_in + region->n_gives);
+        RLF_NEW_ARRAY(l->arena, struct rlf_origin, n_in + region->n_gives);
     for (int i = 0; i < n_in; i++)
         in->shown.input[i] = loop->shown.input[i];
     for (int i = 0; i < region->n_gives; i++)
-        in->shown.input[n_in + i] = f->turn ? order->latest[region->gives[i]]
-                                            : (struct rlf_origin){-1, -1};
+        in->shown.input[n_in + i] =
+            f->turn ? l->latest[region->gives[i]] : (struct rlf_origin){-1, -1};
     for (int i = 0; i < region->n_args; i++)
-        order->latest[region->args[i]] = (struct rlf_origin){self, n_out + i};
+        l->latest[region->args[i]] = (struct rlf_origin){self, n_out + i};
     return self;
 }
 
@@ -123,12 +140,12 @@ deeper(uint64_t iteration, const rlf_node *node, uint32_t turn)
 
 /* Leave the innermost for, or the flow. */
 static void
-leave(rlf_order *order)
+leave(rlf_order *order, lane *l)
 {
-    while (order->frames.count && top(order)->for_instance < 0)
-        order->frames.count--;
-    if (order->frames.count)
-        order->frames.count--;
+    while (l->frames.count && top(l)->for_instance < 0)
+        l->frames.count--;
+    if (l->frames.count)
+        l->frames.count--;
     else
         order->left = true;
 }
@@ -138,133 +155,225 @@ is_round(const rlf_order *order, const frame *f)
 {
     if (f->for_instance < 0)
         return false;
-    const instance *loop = order->instances.data[f->for_instance];
+    const instance *loop = at(order, f->for_instance);
     return loop->shown.node->class->role == RLF_ROLE_COLLECT;
 }
 
 /* Begin a round of a collect: its LOOP instance says whether there is one. */
 static int
-ask_round(rlf_order *order, uint32_t *iteration)
+ask_round(rlf_order *order, lane *l, uint32_t *iteration)
 {
-    frame *f = top(order);
-    instance *loop = order->instances.data[f->for_instance];
+    frame *f = top(l);
+    instance *loop = at(order, f->for_instance);
     f->next = 0;
     f->keep = -1;
     f->iteration = deeper(loop->shown.iteration, loop->shown.node, f->turn);
     *iteration = f->turn;
-    return order->control = add_iteration(order, f);
+    return l->control = add_iteration(order, l, f);
 }
 
 /* The collect itself is answered, or a LOOP of it. */
 static int
-enter_collect(rlf_order *order, int answered, uint32_t *iteration)
+enter_collect(rlf_order *order, lane *l, int answered, uint32_t *iteration)
 {
-    const instance *in = order->instances.data[answered];
+    const instance *in = at(order, answered);
     if (!in->shown.loop) {
-        RLF_PUSH(&order->frames, (frame){.region = in->shown.node->regions[0],
-                                         .for_instance = answered});
-        return ask_round(order, iteration);
+        RLF_PUSH(&l->frames, (frame){.region = in->shown.node->regions[0],
+                                     .for_instance = answered});
+        return ask_round(order, l, iteration);
     }
     if (in->branch < 0)
-        order->frames.count--;
+        l->frames.count--;
     return -1;
 }
 
 /* The control node is answered: enter what it chose. Returns the LOOP instance
  * of a first iteration, or -1. */
 static int
-enter(rlf_order *order, uint32_t *iteration)
+enter(rlf_order *order, lane *l, uint32_t *iteration)
 {
-    int answered = order->control;
-    instance *in = order->instances.data[answered];
+    int answered = l->control;
+    instance *in = at(order, answered);
     const rlf_node *node = in->shown.node;
-    order->control = -1;
+    l->control = -1;
     if (node->class->role == RLF_ROLE_BREAK) {
         if (in->leave)
-            leave(order);
+            leave(order, l);
         return -1;
     }
     if (node->class->role == RLF_ROLE_COLLECT)
-        return enter_collect(order, answered, iteration);
+        return enter_collect(order, l, answered, iteration);
     if (node->class->role != RLF_ROLE_FOR) {
         if (in->branch >= 0 && in->branch < node->n_regions)
-            RLF_PUSH(&order->frames,
-                     (frame){.region = node->regions[in->branch],
-                             .for_instance = -1,
-                             .iteration = in->shown.iteration});
+            RLF_PUSH(&l->frames, (frame){.region = node->regions[in->branch],
+                                         .for_instance = -1,
+                                         .iteration = in->shown.iteration});
         return -1;
     }
     if (!in->count)
         return -1;
-    RLF_PUSH(&order->frames,
+    RLF_PUSH(&l->frames,
              (frame){.region = node->regions[0],
                      .for_instance = answered,
                      .turns = in->count,
                      .iteration = deeper(in->shown.iteration, node, 0)});
     *iteration = 0;
-    return add_iteration(order, top(order));
+    return add_iteration(order, l, top(l));
 }
 
 /* The frame is at its end: the next iteration (its LOOP instance is returned),
  * or out of it. */
 static int
-next_turn(rlf_order *order, uint32_t *iteration)
+next_turn(rlf_order *order, lane *l, uint32_t *iteration)
 {
-    frame *f = top(order);
+    frame *f = top(l);
     if (is_round(order, f)) {
         f->turn++;
-        return ask_round(order, iteration);
+        return ask_round(order, l, iteration);
     }
     if (f->for_instance < 0 || f->turn + 1 == f->turns) {
-        order->frames.count--;
+        l->frames.count--;
         return -1;
     }
-    const instance *loop = order->instances.data[f->for_instance];
+    const instance *loop = at(order, f->for_instance);
     f->turn++;
     f->next = 0;
     f->iteration = deeper(loop->shown.iteration, loop->shown.node, f->turn);
     *iteration = f->turn;
-    return add_iteration(order, f);
+    return add_iteration(order, l, f);
 }
 
 /* A round of a collect that is issued, but not over. */
 static bool
 round_is_open(const rlf_order *order, const frame *f)
 {
-    return is_round(order, f) && f->keep >= 0 &&
-           !order->instances.data[f->keep]->done;
+    return is_round(order, f) && f->keep >= 0 && !at(order, f->keep)->done;
 }
 
-int
-rlf_order_issue(rlf_order *order, uint32_t *iteration)
+/* Is everything issued that is made ahead in this step? */
+static bool
+ahead_issued(const rlf_order *order)
+{
+    return order->made == order->step + order->graph->ahead &&
+           !lane_of(order, order->made)->ahead;
+}
+
+/* Does the node change what things read that are yet to be issued ahead? */
+static bool
+must_wait(const rlf_order *order, const lane *l, const rlf_node *node)
+{
+    for (int i = 0; !l->ahead && i < node->n_writes; i++)
+        if (order->held[node->writes[i]] && !ahead_issued(order))
+            return true;
+    return false;
+}
+
+/* Of the flow itself a walk issues what is ahead, or what is not. */
+static bool
+is_passed(const lane *l, const frame *f, const rlf_node *node)
+{
+    return f->region == 0 && node->ahead != l->ahead;
+}
+
+static void
+issue_node(rlf_order *order, lane *l, frame *f, const rlf_node *node)
+{
+    int self = rlf_order_add(order, l, node, f->iteration);
+    order_by_resources(order, l, self);
+    if (is_control(node))
+        l->control = self;
+    if (node->class->role == RLF_ROLE_KEEP)
+        f->keep = self;
+}
+
+/* Issue a lane's nodes as far as it goes; the same answer as rlf_order_issue.
+ */
+static int
+walk(rlf_order *order, lane *l, uint32_t *iteration)
 {
     for (;;) {
-        if (order->control >= 0) {
-            if (!order->instances.data[order->control]->done)
+        if (l->control >= 0) {
+            if (!at(order, l->control)->done)
                 return -1;
-            int loop = enter(order, iteration);
+            int loop = enter(order, l, iteration);
             if (loop >= 0)
                 return loop;
         }
-        if (!order->frames.count)
+        if (!l->frames.count)
             return -1;
-        frame *f = top(order);
+        frame *f = top(l);
         const rlf_region *region = &order->graph->regions.data[f->region];
         if (f->next == region->n_nodes) {
             if (round_is_open(order, f))
                 return -1;
-            int loop = next_turn(order, iteration);
+            int loop = next_turn(order, l, iteration);
             if (loop >= 0)
                 return loop;
             continue;
         }
         const rlf_node *node =
-            &order->graph->nodes.data[region->nodes[f->next++]];
-        int self = add_instance(order, node, f->iteration);
-        order_by_resources(order, order->instances.data[self], self);
-        if (is_control(node))
-            order->control = self;
-        if (node->class->role == RLF_ROLE_KEEP)
-            f->keep = self;
+            &order->graph->nodes.data[region->nodes[f->next]];
+        bool passed = is_passed(l, f, node);
+        if (!passed && must_wait(order, l, node))
+            return -1;
+        f->next++;
+        if (!passed)
+            issue_node(order, l, f, node);
     }
+}
+
+static void
+begin_walk(lane *l, bool ahead)
+{
+    l->ahead = ahead;
+    RLF_PUSH(&l->frames, (frame){.region = 0, .for_instance = -1});
+}
+
+/* The walk has come to its end. */
+static bool
+is_over(const lane *l)
+{
+    return !l->frames.count && l->control < 0;
+}
+
+/* What is made ahead, one step's after the other's. */
+static int
+issue_ahead(rlf_order *order, uint32_t *iteration)
+{
+    while (!ahead_issued(order)) {
+        lane *l = lane_of(order, order->made);
+        if (l->ahead) {
+            int loop = walk(order, l, iteration);
+            if (loop >= 0 || !is_over(l))
+                return loop;
+            l->ahead = false;
+            l->n_ahead = l->instances.count;
+        } else {
+            begin_walk(lane_of(order, ++order->made), true);
+        }
+    }
+    return -1;
+}
+
+int
+rlf_order_issue(rlf_order *order, uint32_t *iteration)
+{
+    int loop = issue_ahead(order, iteration);
+    lane *l = lane_of(order, order->step);
+    if (loop >= 0 || l->ahead)
+        return loop;
+    if (!order->begun) {
+        if (order->made < order->step)
+            return -1;
+        begin_walk(l, false);
+        order->begun = true;
+    }
+    return walk(order, l, iteration);
+}
+
+bool
+rlf_order_issued(const rlf_order *order)
+{
+    return order->begun && is_over(lane_of(order, order->step)) &&
+           ahead_issued(order);
 }

@@ -135,19 +135,27 @@ rlf_control_bring_inputs(rlf_control *c, int of, const int *to, int n_to)
 /* ---- weights ---- */
 
 void
+rlf_control_bring_hold(rlf_control *c, int model, int hold, int node,
+                       int instance)
+{
+    uint64_t *version = c->version[model];
+    if (version[hold] == version[0])
+        return;
+    version[hold] = version[0];
+    rlf_post *post = rlf_control_post(c, RLF_POST_WEIGHTS, instance);
+    post->model = model;
+    post->hold = hold;
+    post->node = node;
+}
+
+void
 rlf_control_bring_weights(rlf_control *c, int instance)
 {
-    const int *hold =
-        rlf_control_place(c, rlf_control_instance(c, instance)->node)->hold;
-    for (size_t i = 0; c->version && i < c->plan->graph->resources.count; i++) {
-        uint64_t *version = c->version[i];
-        if (hold[i] <= 0 || version[hold[i]] == version[0])
-            continue;
-        version[hold[i]] = version[0];
-        rlf_post *post = rlf_control_post(c, RLF_POST_WEIGHTS, instance);
-        post->model = (int)i;
-        post->hold = hold[i];
-    }
+    const rlf_node *node = rlf_control_instance(c, instance)->node;
+    const int *hold = rlf_control_place(c, node)->hold;
+    for (size_t i = 0; c->version && i < c->plan->graph->resources.count; i++)
+        if (hold[i] > 0 && !(node->ahead && c->apart[i]))
+            rlf_control_bring_hold(c, (int)i, hold[i], node->id, instance);
 }
 
 void

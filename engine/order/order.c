@@ -4,15 +4,43 @@
 
 #include "engine/order/state.h"
 
+/* What is not ahead may change it only once all that is ahead is issued. */
+static void
+find_held(rlf_order *order)
+{
+    const rlf_graph *graph = order->graph;
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        for (int k = 0; node->ahead && k < node->n_reads; k++) {
+            int r = node->reads[k];
+            bool apart = order->policy.apart && order->policy.apart[r];
+            order->held[r] |= !apart;
+        }
+    }
+}
+
 rlf_order *
 rlf_order_new(const rlf_graph *graph, rlf_policy policy)
 {
     rlf_order *order = rlf_calloc(1, sizeof *order);
     order->graph = graph;
     order->policy = policy;
-    order->arena = rlf_arena_new();
-    order->latest = rlf_calloc(graph->values.count, sizeof *order->latest);
+    order->n_lanes = (int)graph->ahead + 1;
+    order->lanes = rlf_calloc((size_t)order->n_lanes, sizeof *order->lanes);
+    for (int i = 0; i < order->n_lanes; i++) {
+        order->lanes[i] = (lane){
+            .index = i,
+            .arena = rlf_arena_new(),
+            .latest =
+                rlf_calloc(graph->values.count, sizeof *order->lanes[i].latest),
+            .control = -1,
+        };
+    }
     order->used = rlf_calloc(graph->resources.count, sizeof *order->used);
+    for (size_t i = 0; i < graph->resources.count; i++)
+        order->used[i].writer = -1;
+    order->held = rlf_calloc(graph->resources.count, sizeof *order->held);
+    find_held(order);
     return order;
 }
 
@@ -21,41 +49,108 @@ rlf_order_free(rlf_order *order)
 {
     if (!order)
         return;
-    RLF_VEC_FREE(&order->instances);
-    RLF_VEC_FREE(&order->frames);
-    rlf_arena_free(order->arena);
-    free(order->latest);
+    for (int i = 0; i < order->n_lanes; i++) {
+        RLF_VEC_FREE(&order->lanes[i].instances);
+        RLF_VEC_FREE(&order->lanes[i].frames);
+        rlf_arena_free(order->lanes[i].arena);
+        free(order->lanes[i].latest);
+    }
+    for (size_t i = 0; i < order->graph->resources.count; i++)
+        RLF_VEC_FREE(&order->used[i].readers);
+    free(order->lanes);
     free(order->used);
+    free(order->held);
     free(order);
 }
 
-void
+/* Users of a resource that were instances of the lane are done. */
+static void
+forget_users(rlf_order *order, const lane *l)
+{
+    for (size_t i = 0; i < order->graph->resources.count; i++) {
+        usage *u = &order->used[i];
+        size_t left = 0;
+        if (u->writer % order->n_lanes == l->index)
+            u->writer = -1;
+        for (size_t k = 0; k < u->readers.count; k++)
+            if (u->readers.data[k] % order->n_lanes != l->index)
+                u->readers.data[left++] = u->readers.data[k];
+        u->readers.count = left;
+    }
+}
+
+/* The lane is that of a new step. */
+static void
+clear(rlf_order *order, lane *l)
+{
+    forget_users(order, l);
+    rlf_arena_reset(l->arena);
+    l->instances.count = 0;
+    l->frames.count = 0;
+    l->first_open = l->n_ahead = 0;
+    l->control = -1;
+    l->ahead = false;
+    for (size_t i = 0; i < order->graph->values.count; i++)
+        l->latest[i] = (struct rlf_origin){-1, -1};
+}
+
+int
 rlf_order_begin(rlf_order *order)
 {
-    rlf_arena_reset(order->arena);
-    order->instances.count = 0;
-    order->frames.count = 0;
-    order->first_open = 0;
+    uint64_t ahead = order->graph->ahead;
+    order->step++;
+    if (!order->made)
+        order->made = order->step - 1;
+    order->first = order->made + 1;
     order->generation = -1;
-    order->control = -1;
-    order->left = false;
-    for (size_t i = 0; i < order->graph->values.count; i++)
-        order->latest[i] = (struct rlf_origin){-1, -1};
-    for (size_t i = 0; i < order->graph->resources.count; i++)
-        order->used[i] = (usage){.writer = -1};
-    RLF_PUSH(&order->frames, (frame){.region = 0, .for_instance = -1});
+    order->left = order->begun = false;
+    for (uint64_t s = order->first; s <= order->step + ahead; s++)
+        clear(order, lane_of(order, s));
+    int n = (int)(order->step + ahead - order->made);
+    if (!ahead)
+        order->made = order->step;
+    return n;
+}
+
+const rlf_node *
+rlf_order_restored(const rlf_graph *graph, int i)
+{
+    const rlf_region *flow = &graph->regions.data[0];
+    for (int k = 0; k < flow->n_nodes; k++) {
+        const rlf_node *node = &graph->nodes.data[flow->nodes[k]];
+        if (node->ahead && i-- == 0)
+            return node;
+    }
+    return NULL;
+}
+
+void
+rlf_order_restore(rlf_order *order, uint64_t step)
+{
+    order->step = step;
+    order->made = step + order->graph->ahead;
+    for (uint64_t s = step + 1; s <= order->made; s++) {
+        lane *l = lane_of(order, s);
+        clear(order, l);
+        const rlf_node *node;
+        for (int i = 0; (node = rlf_order_restored(order->graph, i)); i++) {
+            int self = rlf_order_add(order, l, node, 0);
+            at(order, self)->done = true;
+        }
+        l->first_open = l->n_ahead = l->instances.count;
+    }
 }
 
 const rlf_instance *
 rlf_order_instance(const rlf_order *order, int index)
 {
-    return &order->instances.data[index]->shown;
+    return &at(order, index)->shown;
 }
 
 int
 rlf_order_count(const rlf_order *order)
 {
-    return (int)order->instances.count;
+    return (int)lane_of(order, order->step)->instances.count;
 }
 
 bool
@@ -67,18 +162,24 @@ rlf_order_left(const rlf_order *order)
 struct rlf_origin
 rlf_order_latest(const rlf_order *order, int value)
 {
-    return order->latest[value];
+    return rlf_order_later(order, 0, value);
+}
+
+struct rlf_origin
+rlf_order_later(const rlf_order *order, int later, int value)
+{
+    return lane_of(order, order->step + (uint64_t)later)->latest[value];
 }
 
 static void
-opened(rlf_order *order, instance *in, const rlf_order_event *event)
+opened(lane *l, instance *in, const rlf_order_event *event)
 {
     in->opened = true;
     in->n_rows = event->n_rows;
     in->owner = event->owner;
-    in->ready = RLF_NEW_ARRAY(order->arena, bool, event->n_rows);
+    in->ready = RLF_NEW_ARRAY(l->arena, bool, event->n_rows);
     if (!in->taken) /* else a piece was given out already */
-        in->taken = RLF_NEW_ARRAY(order->arena, bool, event->n_rows);
+        in->taken = RLF_NEW_ARRAY(l->arena, bool, event->n_rows);
 }
 
 static void
@@ -94,10 +195,11 @@ rows_ready(instance *in, const uint32_t *rows, uint32_t n)
 void
 rlf_order_tell(rlf_order *order, const rlf_order_event *event)
 {
-    instance *in = order->instances.data[event->instance];
+    instance *in = at(order, event->instance);
+    lane *l = &order->lanes[event->instance % order->n_lanes];
     switch (event->kind) {
     case RLF_EVENT_OPENED:
-        opened(order, in, event);
+        opened(l, in, event);
         break;
     case RLF_EVENT_ROWS:
         rows_ready(in, event->rows, event->n_rows);
@@ -109,9 +211,9 @@ rlf_order_tell(rlf_order *order, const rlf_order_event *event)
         in->leave = event->leave;
         if (order->generation == event->instance)
             order->generation = -1;
-        while (order->first_open < order->instances.count &&
-               order->instances.data[order->first_open]->done)
-            order->first_open++;
+        while (l->first_open < l->instances.count &&
+               l->instances.data[l->first_open]->done)
+            l->first_open++;
         break;
     }
 }

@@ -22,6 +22,13 @@
  * 0 for another round or -1. The last LOOP instance makes the collect's
  * outputs.
  *
+ * Nodes that work k steps ahead (rlf_node.ahead) are a part of their own: in
+ * step n that part of step n + k is issued first, then the rest of step n,
+ * whose part was made k steps before; the first step begins with that of the
+ * steps 1 to k besides. What is made ahead reads states and models as the step
+ * begins with them: changes wait for it, but those of a model whose weights it
+ * reads from a copy (policy.apart). A step is over when both are.
+ *
  * Which piece runs when never changes what is computed (engine.md 7). */
 #ifndef RLF_ORDER_ORDER_H
 #define RLF_ORDER_ORDER_H
@@ -49,7 +56,8 @@ typedef struct rlf_order_command {
     uint32_t n_rows;      /* of `rows`; good until the next call */
 } rlf_order_command;
 
-/* An issued node. Indices count from 0 in each step. */
+/* An issued node. In a program that makes nothing ahead, indices count from 0
+ * in each step; else index i of step s is i * (k + 1) + s % (k + 1). */
 typedef struct rlf_instance {
     const rlf_node *node;
     uint64_t iteration; /* hash of the loop counters around it; the pieces of
@@ -90,12 +98,24 @@ typedef struct rlf_policy {
     uint32_t parts; /* and at least one of so many parts of all its rows */
     uint32_t shown; /* of many ranks: so many rows of what the flow generated
                        and named must be on rank 0 when a step ends */
+    /* Of what is made ahead. Per resource: it reads this model only from copies
+     * that it has when a step begins and that no update changes; per node that
+     * is not: it reads such a copy, or what shares its memory. NULL: none. */
+    const bool *apart, *copies;
 } rlf_policy;
 
 rlf_order *rlf_order_new(const rlf_graph *graph, rlf_policy policy);
 void rlf_order_free(rlf_order *order);
-/* Begin a step; whatever was left of the one before is forgotten. */
-void rlf_order_begin(rlf_order *order);
+/* Begin a step; whatever was left of the one before is forgotten, but not what
+ * was made ahead of it. Returns how many steps this begins with: 1, that of
+ * step n + k, or in the first one, with all before that, k + 1. */
+int rlf_order_begin(rlf_order *order);
+/* Before the first begin: `step` was the last one, and what is made ahead for
+ * the k after it is there. The instances of each: rlf_order_restored's nodes,
+ * in order. */
+void rlf_order_restore(rlf_order *order, uint64_t step);
+/* The i-th node of the flow itself that works ahead, or NULL. */
+const rlf_node *rlf_order_restored(const rlf_graph *graph, int i);
 /* The next command. RUN, LOOP and TURN must be carried out and answered by
  * events before the step can end, but more commands may be asked for first. */
 rlf_order_command rlf_order_next(rlf_order *order);
@@ -104,8 +124,10 @@ const rlf_instance *rlf_order_instance(const rlf_order *order, int index);
 int rlf_order_count(const rlf_order *order);
 /* The step was left by a break outside of all loops: the run ends after it. */
 bool rlf_order_left(const rlf_order *order);
-/* The newest instance and output that make a value, or -1 (for what is shown
- * after the step). */
+/* The newest instance and output of the step that make a value, or -1 (for what
+ * is shown after the step). */
 struct rlf_origin rlf_order_latest(const rlf_order *order, int value);
+/* The same, of the step that is `later` (at most k) after the present one. */
+struct rlf_origin rlf_order_later(const rlf_order *order, int later, int value);
 
 #endif

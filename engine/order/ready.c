@@ -2,13 +2,25 @@
 #include "engine/graph/class.h"
 #include "engine/order/state.h"
 
+/* What is made ahead in this step is there. */
+static bool
+ahead_done(const rlf_order *order)
+{
+    for (int i = 0; i < order->n_lanes; i++) {
+        const lane *l = &order->lanes[i];
+        if (l->ahead || l->first_open < l->n_ahead)
+            return false;
+    }
+    return order->made == order->step + order->graph->ahead;
+}
+
 static bool
 resources_free(const rlf_order *order, const instance *in)
 {
     for (int i = 0; i < in->n_after; i++)
-        if (!order->instances.data[in->after[i]]->done)
+        if (!at(order, in->after[i])->done)
             return false;
-    return true;
+    return !in->last || ahead_done(order);
 }
 
 /* Can this instance follow `from` row by row? Both must be made of pieces of
@@ -22,6 +34,12 @@ follows(const instance *in, const instance *from)
            (in->shown.node->grain == RLF_GRAIN_SAMPLE || from->owner);
 }
 
+static rlf_arena *
+arena_of(const rlf_order *order, const instance *in)
+{
+    return order->lanes[in->lane].arena;
+}
+
 /* The producer whose rows decide: NULL if all inputs are complete. */
 static bool
 inputs_ready(const rlf_order *order, const instance *in,
@@ -29,8 +47,7 @@ inputs_ready(const rlf_order *order, const instance *in,
 {
     *stream = NULL;
     for (int i = 0; i < in->shown.node->n_inputs; i++) {
-        const instance *from =
-            order->instances.data[in->shown.input[i].instance];
+        const instance *from = at(order, in->shown.input[i].instance);
         if (from->done)
             continue;
         if (!follows(in, from))
@@ -44,8 +61,7 @@ static bool
 row_ready(const rlf_order *order, const instance *in, uint32_t row)
 {
     for (int i = 0; i < in->shown.node->n_inputs; i++) {
-        const instance *from =
-            order->instances.data[in->shown.input[i].instance];
+        const instance *from = at(order, in->shown.input[i].instance);
         if (!from->done && !from->ready[row])
             return false;
     }
@@ -64,7 +80,7 @@ piece(rlf_order *order, instance *in, const instance *stream, uint32_t *out)
         for (uint32_t i = 0; i < n; i++)
             if (stream->owner[i] >= groups)
                 groups = stream->owner[i] + 1;
-        whole = RLF_NEW_ARRAY(order->arena, bool, groups);
+        whole = RLF_NEW_ARRAY(arena_of(order, in), bool, groups);
         memset(whole, 1, groups);
         for (uint32_t i = 0; i < n; i++)
             if (!row_ready(order, in, i))
@@ -97,16 +113,17 @@ static bool
 run_piece(rlf_order *order, int index, const instance *stream,
           rlf_order_command *out)
 {
-    instance *in = order->instances.data[index];
+    instance *in = at(order, index);
     uint32_t least = worth(order, stream);
     if (!order->policy.piece || stream->n_ready < least)
         return false;
-    uint32_t *rows = RLF_NEW_ARRAY(order->arena, uint32_t, stream->n_rows);
+    uint32_t *rows =
+        RLF_NEW_ARRAY(arena_of(order, in), uint32_t, stream->n_rows);
     uint32_t n = piece(order, in, stream, rows);
     if (n < least)
         return false;
     if (!in->taken)
-        in->taken = RLF_NEW_ARRAY(order->arena, bool, stream->n_rows);
+        in->taken = RLF_NEW_ARRAY(arena_of(order, in), bool, stream->n_rows);
     for (uint32_t i = 0; i < n; i++)
         in->taken[rows[i]] = true;
     in->n_taken += n;
@@ -120,12 +137,13 @@ run_piece(rlf_order *order, int index, const instance *stream,
 static bool
 run_rest(rlf_order *order, int index, rlf_order_command *out)
 {
-    instance *in = order->instances.data[index];
+    instance *in = at(order, index);
     if (in->all || (in->started && (!in->opened || in->n_taken == in->n_rows)))
         return false;
     *out = (rlf_order_command){.kind = RLF_DO_RUN, .instance = index};
     if (in->started) {
-        uint32_t *rows = RLF_NEW_ARRAY(order->arena, uint32_t, in->n_rows);
+        uint32_t *rows =
+            RLF_NEW_ARRAY(arena_of(order, in), uint32_t, in->n_rows);
         for (uint32_t i = 0; i < in->n_rows; i++)
             if (!in->taken[i])
                 rows[out->n_rows++] = i;
@@ -137,11 +155,12 @@ run_rest(rlf_order *order, int index, rlf_order_command *out)
     return true;
 }
 
-bool
-rlf_order_ready(rlf_order *order, rlf_order_command *out)
+static bool
+ready_in(rlf_order *order, const lane *l, rlf_order_command *out)
 {
-    for (size_t i = order->first_open; i < order->instances.count; i++) {
-        instance *in = order->instances.data[i];
+    for (size_t i = l->first_open; i < l->instances.count; i++) {
+        instance *in = l->instances.data[i];
+        int id = (int)i * order->n_lanes + l->index;
         const instance *stream;
         if (in->done || in->shown.loop || !resources_free(order, in) ||
             !inputs_ready(order, in, &stream))
@@ -149,14 +168,36 @@ rlf_order_ready(rlf_order *order, rlf_order_command *out)
         if (is_streaming(in->shown.node) &&
             (in->started || order->generation >= 0 || stream))
             continue;
-        if (stream ? run_piece(order, (int)i, stream, out)
-                   : run_rest(order, (int)i, out)) {
+        if (stream ? run_piece(order, id, stream, out)
+                   : run_rest(order, id, out)) {
             if (is_streaming(in->shown.node))
-                order->generation = (int)i;
+                order->generation = id;
             return true;
         }
     }
     return false;
+}
+
+/* What is ahead goes first: where it has ranks of its own they begin at once.
+ */
+bool
+rlf_order_ready(rlf_order *order, rlf_order_command *out)
+{
+    for (uint64_t s = order->first; s <= order->made; s++)
+        if (ready_in(order, lane_of(order, s), out))
+            return true;
+    return order->step < order->first &&
+           ready_in(order, lane_of(order, order->step), out);
+}
+
+/* Everything that was issued is done. */
+static bool
+all_done(const rlf_order *order)
+{
+    for (int i = 0; i < order->n_lanes; i++)
+        if (order->lanes[i].first_open < order->lanes[i].instances.count)
+            return false;
+    return true;
 }
 
 rlf_order_command
@@ -173,8 +214,7 @@ rlf_order_next(rlf_order *order)
     else if (order->generation >= 0)
         out = (rlf_order_command){.kind = RLF_DO_TURN,
                                   .instance = order->generation};
-    else if (!order->frames.count && order->control < 0 &&
-             order->first_open == order->instances.count)
+    else if (rlf_order_issued(order) && all_done(order))
         out.kind = RLF_DO_END;
     out.n = order->n++;
     return out;

@@ -230,7 +230,7 @@ take_run(play *p, const rlf_post *post)
 static void
 play_step(play *p)
 {
-    p->loads.count = p->together.count = 0;
+    p->loads.count = 0; /* what was made ahead stays `together` */
     for (size_t i = 0; i < p->graph->resources.count; i++)
         p->moved[i] = RLF_NEW_ARRAY(p->arena, int, p->plan->holds[i].n);
     rlf_control_begin(p->control);

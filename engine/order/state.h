@@ -7,8 +7,10 @@
 
 typedef struct instance {
     rlf_instance shown;
+    int lane;
     int *after; /* instances that must be done first (resources) */
     int n_after;
+    bool last;    /* and all that is made ahead */
     bool started; /* a RUN of it was given out */
     bool all;     /* and nothing is left to give out */
     bool opened, done;
@@ -35,30 +37,66 @@ typedef struct frame {
 
 /* Who used a resource last, for hazards. */
 typedef struct usage {
-    int writer;   /* instance, or -1 */
-    int *readers; /* since that write */
-    int n_readers, room;
+    int writer;           /* instance, or -1 */
+    RLF_VEC(int) readers; /* since that write */
 } usage;
+
+/* A step of the run that is under way: its instances, and where the walk
+ * through its program is. The part that is made ahead and the rest walk one
+ * after the other. */
+typedef struct lane {
+    int index;
+    rlf_arena *arena; /* of the step */
+    RLF_VEC(instance *) instances;
+    RLF_VEC(frame) frames;     /* innermost last */
+    struct rlf_origin *latest; /* per value */
+    size_t first_open;         /* instances before it are done */
+    int control;    /* the control instance that issuing waits for, or -1 */
+    bool ahead;     /* it is the part made ahead that is issued, */
+    size_t n_ahead; /* and so many instances are of that */
+} lane;
 
 struct rlf_order {
     const rlf_graph *graph;
     rlf_policy policy;
-    rlf_arena *arena; /* of one step */
-    RLF_VEC(instance *) instances;
-    RLF_VEC(frame) frames;     /* innermost last */
-    struct rlf_origin *latest; /* per value */
-    usage *used;               /* per resource */
-    size_t first_open;         /* instances before it are done */
-    int generation;            /* the open generation, or -1 */
-    int control; /* the control instance that issuing waits for, or -1 */
+    lane *lanes; /* of step s: s % n_lanes */
+    int n_lanes;
+    uint64_t step;  /* the present one, from 1 on; 0: none has begun */
+    uint64_t made;  /* what is made ahead was begun up to this step */
+    uint64_t first; /* in this step from this one on */
+    usage *used;    /* per resource */
+    bool *held;     /* per resource: who is not ahead changes it only after all
+                       that is made ahead is issued */
+    int generation; /* the open generation, or -1 */
+    bool begun;     /* the walk through what is not ahead */
     bool left;
     uint64_t n; /* commands given */
 };
+
+static inline lane *
+lane_of(const rlf_order *order, uint64_t step)
+{
+    return &order->lanes[step % (uint64_t)order->n_lanes];
+}
+
+/* Instance i of a lane is known as i * n_lanes + lane: unique while its step is
+ * under way. */
+static inline instance *
+at(const rlf_order *order, int id)
+{
+    return order->lanes[id % order->n_lanes]
+        .instances.data[id / order->n_lanes];
+}
 
 /* issue.c: issue nodes until a control node must be answered or the program
  * ends. Returns an instance that needs a LOOP command (its frame's turn in
  * *iteration), or -1. */
 int rlf_order_issue(rlf_order *order, uint32_t *iteration);
+/* Nothing of the step is left to be issued. */
+bool rlf_order_issued(const rlf_order *order);
+/* Enter an instance of a node; returns its id. */
+int rlf_order_add(rlf_order *order, lane *l, const rlf_node *node,
+                  uint64_t iteration);
 /* ready.c: the next piece that can run. False if there is none. */
 bool rlf_order_ready(rlf_order *order, rlf_order_command *out);
 
