@@ -271,7 +271,7 @@ make_plan(rlf_session *s, rlf_err *err)
     if (s->world)
         plan.ranks = rlf_comm_world_size(s->world);
     if (!plan.ranks)
-        plan.ranks = 1;
+        plan.ranks = rlf_comm_launcher_size();
     if (s->options.resume && s->options.directory)
         RLF_TRY(rlf_run_sums(s->graph, s->options.directory, s->arena, err,
                              &plan.sums));

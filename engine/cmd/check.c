@@ -29,28 +29,28 @@ same_memory(const rlf_memory *a, const rlf_memory *b)
 
 /* "rank 0", "ranks 0, 2": those that have what rank `first` has. */
 static void
-put_ranks(const rlf_memory *of, int n, int first)
+put_ranks(const rlf_needs *of, int n, int first)
 {
     int like = 0;
     for (int i = first; i < n; i++)
-        like += same_memory(&of[first], &of[i]);
+        like += same_memory(&of[first].memory, &of[i].memory);
     printf("%s %d", like > 1 ? "ranks" : "rank", first);
     for (int i = first + 1; i < n; i++)
-        if (same_memory(&of[first], &of[i]))
+        if (same_memory(&of[first].memory, &of[i].memory))
             printf(", %d", i);
 }
 
 /* Of n ranks; ranks that have the same are told of once, and after the first
  * only what is not as there. */
 static void
-put_memory(const rlf_memory *of, int n)
+put_memory(const rlf_needs *of, int n)
 {
     for (int rank = 0; rank < n; rank++) {
-        const rlf_memory *m = &of[rank];
+        const rlf_memory *m = &of[rank].memory;
         uint64_t device = 0, host = 0;
         bool told = false;
         for (int i = 0; i < rank; i++)
-            told |= same_memory(&of[i], m);
+            told |= same_memory(&of[i].memory, m);
         if (told)
             continue;
         printf("\nmemory of ");
@@ -61,11 +61,11 @@ put_memory(const rlf_memory *of, int n)
             printf(
                 ": device as it is allocated, host at most\n%-42s %-12s %s\n",
                 "", "     device", "      host");
-        bool aligned = m->rows.count == of[0].rows.count;
+        bool aligned = m->rows.count == of[0].memory.rows.count;
         for (size_t i = 0; i < m->rows.count; i++) {
             const rlf_memory_row *r = &m->rows.data[i], *as = r;
             if (aligned)
-                as = &of[0].rows.data[i];
+                as = &of[0].memory.rows.data[i];
             if (!rank || !aligned || r->device != as->device ||
                 r->host != as->host)
                 put_row(r->owner, r->purpose, r->device, r->host);
@@ -131,37 +131,27 @@ put_cost(const char *name, double runs, const rlf_cost *cost, bool alone)
     putchar('\n');
 }
 
-/* Work of one rank in a step in which every sequence is as long as it can be,
- * and every branch is taken; also the nodes one by one. */
-static rlf_cost
-add_costs(rlf_session *s, int rank, bool each, double *runs)
+/* The first rank's work, node by node. */
+static void
+put_nodes(rlf_session *s, bool alone)
 {
-    rlf_opened opened = rlf_run_opened(s->run, rank);
+    rlf_opened opened = rlf_run_opened(s->run);
     rlf_sizes sizes = rlf_opened_sizes(&opened, s->arena);
-    rlf_cost all = {0};
-    *runs = 0;
     for (size_t i = 0; i < s->graph->nodes.count; i++) {
         const rlf_node *node = &s->graph->nodes.data[i];
         rlf_cost cost = rlf_opened_cost(&opened, &sizes, (int)i);
-        all.flops += cost.flops;
-        all.read += cost.read;
-        all.written += cost.written;
-        all.sent += cost.sent;
-        *runs += sizes.runs[i];
         bool works = rlf_place_can(node) || node->words ||
                      node->class->role == RLF_ROLE_ASSIGN;
-        if (each && works && cost.flops + cost.read + cost.written > 0)
-            put_cost(rlf_cmd_node_name(s, node), sizes.runs[i], &cost,
-                     s->plan->ranks == 1);
+        if (works && cost.flops + cost.read + cost.written > 0)
+            put_cost(rlf_cmd_node_name(s, node), sizes.runs[i], &cost, alone);
     }
-    return all;
 }
 
 /* Bytes of weights that each rank sends in a step, into sent[ranks]. */
 static void
 add_weights(rlf_session *s, const rlf_rehearsal *edges, double *sent)
 {
-    rlf_opened opened = rlf_run_opened(s->run, 0);
+    rlf_opened opened = rlf_run_opened(s->run);
     for (int i = 0; i < edges->n_weights; i++) {
         const rlf_weight_flow *flow = &edges->weights[i];
         rlf_realloc_job job;
@@ -181,7 +171,7 @@ add_weights(rlf_session *s, const rlf_rehearsal *edges, double *sent)
 static void
 put_sent(rlf_session *s)
 {
-    rlf_opened opened = rlf_run_opened(s->run, 0);
+    rlf_opened opened = rlf_run_opened(s->run);
     rlf_sizes sizes = rlf_opened_sizes(&opened, s->arena);
     rlf_rehearsal edges;
     rlf_rehearse(s->plan, &sizes, s->options.samples, s->arena, &edges);
@@ -198,7 +188,8 @@ put_sent(rlf_session *s)
     }
 }
 
-/* In full of the first rank, of the others the sums. */
+/* Work in a step in which every sequence is as long as it can be, and every
+ * branch is taken: in full of the first rank, of the others the sums. */
 static void
 put_costs(rlf_session *s)
 {
@@ -206,12 +197,12 @@ put_costs(rlf_session *s)
     printf("\nwork of a step at the caps%s\n%-30s %9s %13s %12s %12s%s\n",
            alone ? "" : ", rank 0", "", "runs", "operations", "read", "written",
            alone ? "" : "         sent");
-    for (int rank = 0; rank < rlf_run_local(s->run); rank++) {
-        double runs;
-        rlf_cost all = add_costs(s, rank, rank == 0, &runs);
+    put_nodes(s, alone);
+    for (int rank = 0; rank < s->plan->ranks; rank++) {
+        const rlf_needs *needs = rlf_run_needs(s->run, rank);
         put_cost(rank ? rlf_arena_printf(s->arena, "all nodes, rank %d", rank)
                       : "all nodes",
-                 runs, &all, alone);
+                 needs->runs, &needs->work, alone);
     }
     if (!alone)
         put_sent(s);
@@ -240,18 +231,14 @@ put_updates(const rlf_session *s)
 static rlf_result
 put_needs(rlf_session *s)
 {
-    rlf_opened opened = rlf_run_opened(s->run, 0);
-    int n = rlf_run_local(s->run);
+    rlf_opened opened = rlf_run_opened(s->run);
+    int n = s->plan->ranks;
     put_caps(s, &opened);
     put_costs(s);
-    rlf_memory *of = RLF_NEW_ARRAY(s->arena, rlf_memory, n);
-    for (int i = 0; i < n; i++) {
-        of[i].arena = s->arena;
-        rlf_run_memory(s->run, i, &of[i]);
-    }
+    const rlf_needs *of = rlf_run_needs(s->run, 0);
     put_memory(of, n);
     for (int i = 0; i < n; i++)
-        if (rlf_memory_fits(&of[i], rlf_run_memory_limit(s->run), &s->err) < 0)
+        if (rlf_memory_fits(&of[i].memory, of[i].limit, &s->err) < 0)
             return RLF_RESULT_PROGRAM;
     return RLF_RESULT_OK;
 }

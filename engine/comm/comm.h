@@ -70,8 +70,10 @@ typedef struct rlf_comm_caps {
 /* The name of the launcher that started this process as one of several
  * ("mpiexec", "srun"), from its environment; NULL: started alone. */
 const char *rlf_comm_launcher(void);
-/* Which of them this is, as the launcher says; 0 if there is none. */
+/* Which of them this is, and how many they are, as the launcher says; 0 of 1 if
+ * there is none. */
 int rlf_comm_launcher_process(void);
+int rlf_comm_launcher_size(void);
 
 /* Called once in each process, before its rank threads start. With a backend
  * it meets the other processes; RLF_USER when they disagree about n_ranks,

@@ -38,6 +38,17 @@ rlf_comm_launcher_process(void)
     return 0;
 }
 
+int
+rlf_comm_launcher_size(void)
+{
+    for (size_t i = 0; i < RLF_COUNT(launched); i++) {
+        const char *size = getenv(launched[i].size);
+        if (getenv(launched[i].mark) && size && atoi(size) > 1)
+            return atoi(size);
+    }
+    return 1;
+}
+
 /* Each process for itself: the launcher belongs to another MPI. */
 static rlf_status
 check_launcher(const rlf_comm_world *world, rlf_err *err)

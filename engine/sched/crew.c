@@ -38,6 +38,7 @@ struct rlf_crew {
     member *members;
     int n_local, n_ranks;
     int threads, run_threads;
+    bool asks;       /* what each rank needs */
     locale_t locale; /* of the thread that opened the crew */
     bool controls;
 };
@@ -116,13 +117,28 @@ next_task(member *m, rlf_err *err, rlf_task *task)
 }
 
 static rlf_status
+say_ready(member *m, rlf_err *err)
+{
+    rlf_notice ready = {.kind = RLF_NOTICE_READY,
+                        .rank = m->rank->rank,
+                        .plan = m->rank->plan->hash};
+    rlf_needs needs;
+    rlf_arena *arena = rlf_arena_new();
+    if (m->crew->asks) {
+        rlf_rank_needs(m->rank, arena, &needs);
+        ready.needs = &needs;
+    }
+    rlf_status status = tell(m, &ready, err);
+    rlf_arena_free(arena);
+    return status;
+}
+
+static rlf_status
 work(member *m, rlf_err *err)
 {
     rlf_rank *rank = m->rank;
     RLF_TRY(rlf_rank_open(rank, m->crew->threads, m->crew->run_threads, err));
-    rlf_notice ready = {
-        .kind = RLF_NOTICE_READY, .rank = rank->rank, .plan = rank->plan->hash};
-    RLF_TRY(tell(m, &ready, err));
+    RLF_TRY(say_ready(m, err));
     for (;;) {
         rlf_task task;
         rlf_status status = next_task(m, err, &task);
@@ -288,13 +304,15 @@ rlf_crew_tell(rlf_crew *crew, int rank, const rlf_task *task, rlf_err *err)
 
 /* Until every rank is open, with the same plan. */
 static rlf_status
-await_ready(rlf_crew *crew, uint64_t plan, rlf_err *err)
+await_ready(rlf_crew *crew, uint64_t plan, const rlf_crew_options *options,
+            rlf_err *err)
 {
-    rlf_arena *arena = rlf_arena_new();
     rlf_status status = RLF_OK;
     for (int i = 0; i < crew->n_ranks && status >= 0; i++) {
         rlf_notice notice;
-        status = rlf_crew_hear(crew, 0, arena, err, &notice);
+        status = rlf_crew_hear(crew, 0, options->arena, err, &notice);
+        if (status >= 0 && notice.needs && options->needs)
+            options->needs[notice.rank] = *notice.needs;
         if (status >= 0 && notice.plan != plan) {
             status =
                 rlf_fail(err, RLF_USER,
@@ -305,21 +323,23 @@ await_ready(rlf_crew *crew, uint64_t plan, rlf_err *err)
                               "rlflow must be the same for all ranks");
         }
     }
-    rlf_arena_free(arena);
     return status;
 }
 
 rlf_status
-rlf_crew_open(rlf_rank *ranks, int n_local, rlf_comm_world *world, int threads,
-              int n_machine, rlf_err *err, rlf_crew **out)
+rlf_crew_open(rlf_rank *ranks, const rlf_crew_options *options, rlf_err *err,
+              rlf_crew **out)
 {
+    rlf_comm_world *world = options->world;
+    int n_local = rlf_comm_world_local(world);
     rlf_crew *crew = rlf_calloc(1, sizeof *crew);
     crew->world = world;
     crew->n_local = n_local;
+    crew->asks = options->needs != NULL;
     crew->n_ranks = rlf_comm_world_size(world);
     crew->controls = rlf_comm_world_process(world) == 0;
-    crew->threads = threads;
-    crew->run_threads = threads * n_machine;
+    crew->threads = options->threads;
+    crew->run_threads = options->threads * options->n_machine;
     crew->locale = uselocale((locale_t)0);
     crew->under_way =
         rlf_calloc((size_t)crew->n_ranks, sizeof *crew->under_way);
@@ -330,7 +350,7 @@ rlf_crew_open(rlf_rank *ranks, int n_local, rlf_comm_world *world, int threads,
     for (int i = 0; i < n_local && status >= 0; i++)
         status = start(&crew->members[i], crew, &ranks[i], i, err);
     if (status >= 0 && crew->controls)
-        status = await_ready(crew, ranks[0].plan->hash, err);
+        status = await_ready(crew, ranks[0].plan->hash, options, err);
     if (status < 0) {
         if (status == RLF_PEER)
             status = rlf_crew_cause(crew, err);

@@ -11,12 +11,19 @@
 
 typedef struct rlf_crew rlf_crew;
 
-/* Start the threads of `n_local` ranks (which stay the caller's) and wait until
- * every rank of the run is open. The ranks' tell and sink are set. `threads`:
- * of each rank; `n_machine`: ranks on this machine. */
-rlf_status rlf_crew_open(rlf_rank *ranks, int n_local, rlf_comm_world *world,
-                         int threads, int n_machine, rlf_err *err,
-                         rlf_crew **out);
+typedef struct rlf_crew_options {
+    rlf_comm_world *world;
+    int threads;      /* of each rank */
+    int n_machine;    /* ranks on this machine */
+    rlf_needs *needs; /* per rank of the run, to be filled in process 0 with
+                         what is in `arena`; NULL: not asked for */
+    rlf_arena *arena;
+} rlf_crew_options;
+
+/* Start the threads of this process's ranks (which stay the caller's) and wait
+ * until every rank of the run is open. The ranks' tell and sink are set. */
+rlf_status rlf_crew_open(rlf_rank *ranks, const rlf_crew_options *options,
+                         rlf_err *err, rlf_crew **out);
 /* Tell all ranks to close and wait for them; after an error they close by
  * themselves. NULL is fine. */
 void rlf_crew_close(rlf_crew *crew);

@@ -151,6 +151,24 @@ rlf_rank_memory_limit(const rlf_rank *rank)
     return (all ? all : rlf_memory_limit()) / (uint64_t)n;
 }
 
+void
+rlf_rank_needs(const rlf_rank *rank, rlf_arena *arena, rlf_needs *out)
+{
+    *out = (rlf_needs){.memory.arena = arena,
+                       .limit = rlf_rank_memory_limit(rank)};
+    rlf_rank_memory(rank, &out->memory);
+    rlf_opened opened = rlf_rank_opened(rank);
+    rlf_sizes sizes = rlf_opened_sizes(&opened, arena);
+    for (size_t i = 0; i < rank->graph->nodes.count; i++) {
+        rlf_cost cost = rlf_opened_cost(&opened, &sizes, (int)i);
+        out->work.flops += cost.flops;
+        out->work.read += cost.read;
+        out->work.written += cost.written;
+        out->work.sent += cost.sent;
+        out->runs += sizes.runs[i];
+    }
+}
+
 /* What is as large as the caps, once it is known to fit. */
 static rlf_status
 reserve_all(rlf_rank *rank, rlf_err *err)

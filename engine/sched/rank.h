@@ -69,6 +69,8 @@ rlf_status rlf_rank_open(rlf_rank *rank, int threads, int run_threads,
 rlf_opened rlf_rank_opened(const rlf_rank *rank);
 /* What its memory is for. */
 void rlf_rank_memory(const rlf_rank *rank, rlf_memory *out);
+/* That, its limit and its work, in `arena`. */
+void rlf_rank_needs(const rlf_rank *rank, rlf_arena *arena, rlf_needs *out);
 /* Ranks on the machine of this one, itself among them. */
 int rlf_rank_neighbours(const rlf_comm_world *world, int rank);
 /* Bytes that it may take: what the run may on its machine, shared alike by the

@@ -48,8 +48,12 @@ open_crew(rlf_run *run, rlf_err *err)
     int each = run->options.threads
                    ? run->options.threads / local
                    : rlf_comm_world_caps(world)->n_cores / here;
-    return rlf_crew_open(run->ranks, local, world, each > 1 ? each : 1, here,
-                         err, &run->crew);
+    const rlf_crew_options options = {.world = world,
+                                      .threads = each > 1 ? each : 1,
+                                      .n_machine = here,
+                                      .needs = run->needs,
+                                      .arena = run->kept};
+    return rlf_crew_open(run->ranks, &options, err, &run->crew);
 }
 
 rlf_status
@@ -62,6 +66,9 @@ rlf_run_open(const rlf_plan *plan, const rlf_classes *classes,
     run->classes = classes;
     run->options = *options;
     run->arena = rlf_arena_new();
+    run->kept = rlf_arena_new();
+    if (options->dry)
+        run->needs = RLF_NEW_ARRAY(run->kept, rlf_needs, plan->ranks);
     run->control = rlf_control_new(plan, options->policy);
     rlf_status status;
     if (plan->ranks > 1) {
@@ -69,6 +76,8 @@ rlf_run_open(const rlf_plan *plan, const rlf_classes *classes,
     } else {
         make_ranks(run, 1, 0);
         status = rlf_rank_open(&run->ranks[0], options->threads, 0, err);
+        if (status >= 0 && run->needs)
+            rlf_rank_needs(&run->ranks[0], run->kept, &run->needs[0]);
     }
     if (status < 0) {
         rlf_run_close(run);
@@ -96,6 +105,7 @@ rlf_run_close(rlf_run *run)
     free(run->ranks);
     rlf_control_free(run->control);
     rlf_arena_free(run->arena);
+    rlf_arena_free(run->kept);
     free(run);
 }
 
@@ -166,28 +176,22 @@ rlf_run_epoch(const rlf_run *run)
     return least;
 }
 
-int
-rlf_run_local(const rlf_run *run)
-{
-    return run->n_local;
-}
-
 void
-rlf_run_memory(const rlf_run *run, int rank, rlf_memory *out)
+rlf_run_memory(const rlf_run *run, rlf_memory *out)
 {
-    rlf_rank_memory(&run->ranks[rank], out);
+    rlf_rank_memory(&run->ranks[0], out);
 }
 
 rlf_opened
-rlf_run_opened(const rlf_run *run, int rank)
+rlf_run_opened(const rlf_run *run)
 {
-    return rlf_rank_opened(&run->ranks[rank]);
+    return rlf_rank_opened(&run->ranks[0]);
 }
 
-uint64_t
-rlf_run_memory_limit(const rlf_run *run)
+const rlf_needs *
+rlf_run_needs(const rlf_run *run, int rank)
 {
-    return rlf_rank_memory_limit(&run->ranks[0]);
+    return &run->needs[rank];
 }
 
 void

@@ -14,6 +14,15 @@
 
 typedef struct rlf_run rlf_run;
 
+/* What a rank takes: its memory by purpose, what it may have of it, and the
+ * work of a step at the caps with the runs of nodes that it is made of. */
+typedef struct rlf_needs {
+    rlf_memory memory;
+    uint64_t limit;
+    rlf_cost work;
+    double runs;
+} rlf_needs;
+
 typedef struct rlf_run_options {
     uint64_t seed;
     int threads;     /* of all ranks of this process; 0: all cores that
@@ -22,7 +31,8 @@ typedef struct rlf_run_options {
     const rlf_kernels *kernels; /* instead of those of `isa`; NULL */
     uint64_t memory; /* bytes that it may take; 0: what the machine lets it */
     bool dry; /* only to be looked at: takes no step, so nothing as large as
-                 its caps is made, and it need not fit */
+                 its caps is made, and it need not fit; what every rank needs
+                 is known then */
     rlf_policy policy;     /* of the controller */
     const char *directory; /* of the run; NULL: leaves nothing behind */
     /* Of more than one rank: who is where. It outlives the run. */
@@ -68,14 +78,12 @@ const rlf_metrics *rlf_run_metrics(const rlf_run *run);
 void rlf_run_samples(const rlf_run *run, uint32_t most, rlf_buf *out);
 /* Response tokens generated in the last step. */
 uint64_t rlf_run_tokens(const rlf_run *run);
-/* Ranks of this process, which the following are of (0: the first). */
-int rlf_run_local(const rlf_run *run);
-/* The plan and the resources as a rank opened them. */
-rlf_opened rlf_run_opened(const rlf_run *run, int rank);
-/* Bytes that a rank may take. */
-uint64_t rlf_run_memory_limit(const rlf_run *run);
-/* Memory by purpose, from the resources as they were opened. */
-void rlf_run_memory(const rlf_run *run, int rank, rlf_memory *out);
+/* The plan and the resources as the first rank of this process opened them,
+ * and its memory by purpose. */
+rlf_opened rlf_run_opened(const rlf_run *run);
+void rlf_run_memory(const rlf_run *run, rlf_memory *out);
+/* What any rank of the run needs: in process 0, where it is dry. */
+const rlf_needs *rlf_run_needs(const rlf_run *run, int rank);
 /* What the resources have to say to who starts a run, in lines. */
 void rlf_run_notes(const rlf_run *run, rlf_buf *out);
 /* Device bytes that were allocated at most: what rlf_run_memory says, from

@@ -114,15 +114,45 @@ put_rows(rlf_buf *out, const uint32_t *rows, uint32_t n)
         put(out, rows, n * sizeof *rows);
 }
 
+/* Text, which may be missing. */
+static void
+put_text(rlf_buf *out, const char *text)
+{
+    uint32_t length = text ? (uint32_t)strlen(text) + 1 : 0;
+    PUT(out, length);
+    if (text)
+        put(out, text, length);
+}
+
+static void
+put_needs(rlf_buf *out, const rlf_needs *needs)
+{
+    uint8_t has = needs != NULL;
+    PUT(out, has);
+    if (!has)
+        return;
+    PUT(out, needs->limit);
+    PUT(out, needs->work);
+    PUT(out, needs->runs);
+    uint32_t n = (uint32_t)needs->memory.rows.count;
+    PUT(out, n);
+    for (uint32_t i = 0; i < n; i++) {
+        const rlf_memory_row *row = &needs->memory.rows.data[i];
+        put_text(out, row->owner);
+        put_text(out, row->purpose);
+        put_text(out, row->lower);
+        PUT(out, row->device);
+        PUT(out, row->host);
+    }
+}
+
 static void
 put_metric(rlf_buf *out, const rlf_metric *m)
 {
-    uint32_t length = (uint32_t)strlen(m->name) + 1;
     PUT(out, m->node);
     PUT(out, m->sum);
     PUT(out, m->count);
-    PUT(out, length);
-    put(out, m->name, length);
+    put_text(out, m->name);
 }
 
 typedef struct reader {
@@ -168,6 +198,40 @@ get_rows(reader *r, uint32_t *n)
     return has ? get_array(r, *n, sizeof(uint32_t)) : NULL;
 }
 
+static const char *
+get_text(reader *r)
+{
+    uint32_t length;
+    GET(r, length);
+    return length ? get_array(r, length, 1) : NULL;
+}
+
+static const rlf_needs *
+get_needs(reader *r)
+{
+    uint8_t has;
+    uint32_t n;
+    GET(r, has);
+    if (!has || r->torn)
+        return NULL;
+    rlf_needs *needs = RLF_NEW(r->arena, rlf_needs);
+    needs->memory.arena = r->arena;
+    GET(r, needs->limit);
+    GET(r, needs->work);
+    GET(r, needs->runs);
+    GET(r, n);
+    for (uint32_t i = 0; i < n && !r->torn; i++) {
+        rlf_memory_row row = {0};
+        row.owner = get_text(r);
+        row.purpose = get_text(r);
+        row.lower = get_text(r);
+        GET(r, row.device);
+        GET(r, row.host);
+        RLF_PUSH_IN(r->arena, &needs->memory.rows, row);
+    }
+    return needs;
+}
+
 static const rlf_metric *
 get_metrics(reader *r, uint32_t n)
 {
@@ -175,12 +239,10 @@ get_metrics(reader *r, uint32_t n)
         return NULL;
     rlf_metric *list = RLF_NEW_ARRAY(r->arena, rlf_metric, n);
     for (uint32_t i = 0; i < n && !r->torn; i++) {
-        uint32_t length;
         GET(r, list[i].node);
         GET(r, list[i].sum);
         GET(r, list[i].count);
-        GET(r, length);
-        list[i].name = get_array(r, length, 1);
+        list[i].name = get_text(r);
     }
     return list;
 }
@@ -196,13 +258,8 @@ finish(const reader *r, const char *what, rlf_err *err)
 void
 rlf_task_write(const rlf_task *task, rlf_buf *out)
 {
-    rlf_task fixed = *task;
-    uint32_t length =
-        task->directory ? (uint32_t)strlen(task->directory) + 1 : 0;
-    PUT(out, fixed);
-    PUT(out, length);
-    if (length)
-        put(out, task->directory, length);
+    PUT(out, *task);
+    put_text(out, task->directory);
     if (task->n_input)
         put(out, task->input, (size_t)task->n_input * sizeof *task->input);
     put_rows(out, task->rows, task->n_rows);
@@ -219,10 +276,8 @@ rlf_task_read(const char *bytes, size_t n, rlf_arena *arena, rlf_err *err,
               rlf_task *out)
 {
     reader r = {.p = bytes, .left = n, .arena = arena};
-    uint32_t length;
     GET(&r, *out);
-    GET(&r, length);
-    out->directory = length ? get_array(&r, length, 1) : NULL;
+    out->directory = get_text(&r);
     out->input = get_array(&r, (size_t)out->n_input, sizeof *out->input);
     out->rows = get_rows(&r, &out->n_rows);
     rlf_move *moves = NULL;
@@ -244,6 +299,7 @@ rlf_notice_write(const rlf_notice *notice, rlf_buf *out)
     PUT(out, kind);
     PUT(out, notice->rank);
     PUT(out, notice->plan);
+    put_needs(out, notice->needs);
     PUT(out, notice->count);
     PUT(out, notice->at_end);
     PUT(out, notice->tokens);
@@ -270,6 +326,7 @@ rlf_notice_read(const char *bytes, size_t n, rlf_arena *arena, rlf_err *err,
     out->kind = kind;
     GET(&r, out->rank);
     GET(&r, out->plan);
+    out->needs = get_needs(&r);
     GET(&r, out->count);
     GET(&r, out->at_end);
     GET(&r, out->tokens);

@@ -10,6 +10,7 @@
 
 #include "engine/order/control.h"
 #include "engine/sched/metrics.h"
+#include "engine/sched/run.h"
 
 typedef enum rlf_task_kind {
     RLF_TASK_BEGIN,   /* step `step` */
@@ -59,14 +60,16 @@ rlf_status rlf_task_read(const char *bytes, size_t n, rlf_arena *arena,
 typedef struct rlf_notice {
     enum {
         RLF_NOTICE_REPORT, /* `report` */
-        RLF_NOTICE_READY, /* the rank is open; `plan` is the hash of its plan */
-        RLF_NOTICE_SAVED, /* SAVE, RESTORE are done */
-        RLF_NOTICE_TAKEN, /* `count` pieces of mail were taken */
+        RLF_NOTICE_READY,  /* the rank is open; `plan` is the hash of its plan;
+                              where the run is dry, `needs` what it takes */
+        RLF_NOTICE_SAVED,  /* SAVE, RESTORE are done */
+        RLF_NOTICE_TAKEN,  /* `count` pieces of mail were taken */
         RLF_NOTICE_KINDS
     } kind;
     int rank;
     rlf_report report;
     uint64_t plan;
+    const rlf_needs *needs; /* or NULL */
     uint32_t count;
     bool at_end;               /* the report is that of an END: with */
     uint64_t tokens;           /* what was generated here in the step */

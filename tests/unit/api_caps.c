@@ -138,7 +138,7 @@ test_memory(rlf_arena *arena)
     if (rlf_session_ready(s) != RLF_RESULT_OK)
         bail("%s", rlf_session_message(s));
     rlf_memory memory = {.arena = s->arena};
-    rlf_run_memory(s->run, 0, &memory);
+    rlf_run_memory(s->run, &memory);
     uint64_t device = 0, host = 0, step = 0, pool = 0;
     sum_rows(&memory, &device, &host, &step);
     is_int((int64_t)rlf_run_device_bytes(s->run), (int64_t)device,
@@ -189,7 +189,7 @@ test_work(rlf_arena *arena)
     if (rlf_plan_make(s->graph, &plan_options, s->arena, &err, &plan) < 0 ||
         rlf_run_open(plan, &rlf_node_classes, &options, &err, &run) < 0)
         bail("%s", err.sentence);
-    rlf_opened opened = rlf_run_opened(run, 0);
+    rlf_opened opened = rlf_run_opened(run);
     rlf_sizes sizes = rlf_opened_sizes(&opened, s->arena);
     rlf_cost said = {0};
     for (size_t i = 0; i < s->graph->nodes.count; i++) {

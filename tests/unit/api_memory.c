@@ -47,7 +47,7 @@ check_many(const char *path)
         bail("%s", rlf_session_message(s));
     unlink(plan);
     rlf_memory memory = {.arena = s->arena};
-    rlf_run_memory(s->run, 0, &memory);
+    rlf_run_memory(s->run, &memory);
     uint64_t device = 0, own = 0;
     for (size_t i = 0; i < memory.rows.count; i++) {
         const rlf_memory_row *row = &memory.rows.data[i];
@@ -81,7 +81,7 @@ main(void)
     if (rlf_session_ready(s) != RLF_RESULT_OK)
         bail("%s", rlf_session_message(s));
     rlf_memory memory = {.arena = s->arena};
-    rlf_run_memory(s->run, 0, &memory);
+    rlf_run_memory(s->run, &memory);
     uint64_t device = 0, host = 0;
     for (size_t i = 0; i < memory.rows.count; i++) {
         device += memory.rows.data[i].device;
