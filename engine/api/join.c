@@ -28,12 +28,16 @@ process_lost(void *sink, const rlf_comm_world *world, int process)
         rlf_flight_lost(s->options.directory, process * local + i);
 }
 
+/* Seconds: on a busy machine a process may be silent for a while. */
+#define LEAST 2.0
+
 rlf_status
 rlf_join_world(rlf_session *s, rlf_err *err)
 {
     const rlf_comm_backend *backend = NULL;
     bool launched = rlf_comm_launcher() != NULL;
     int ranks = s->options.ranks, threads = s->options.threads;
+    double patience = s->options.patience;
     if (!launched && ranks <= 1)
         return RLF_OK;
 #ifdef RLF_HAVE_MPI
@@ -47,6 +51,9 @@ rlf_join_world(rlf_session *s, rlf_err *err)
         .n_run_threads = !launched && threads > ranks ? threads : 0,
         .mail_slots = RLF_DESK_SLOTS,
         .mail_bytes = RLF_DESK_PIECE,
+        /* until they agree: a program's data is looked into */
+        .limit = patience * RLF_PATIENCE_FILES,
+        .silence = patience > 0 && patience < LEAST ? LEAST : patience,
         .lost = process_lost,
         .sink = s};
     RLF_TRY(rlf_comm_world_new(&options, &s->world, err));
@@ -178,11 +185,9 @@ exchange_status(rlf_session *s, rlf_group *group, rlf_status status,
     return all[first];
 }
 
-rlf_status
-rlf_join_agree(rlf_session *s, rlf_status status, rlf_err *err)
+static rlf_status
+agree(rlf_session *s, rlf_status status, rlf_err *err)
 {
-    if (!s->world || rlf_comm_world_caps(s->world)->n_processes == 1)
-        return status;
     rlf_group *group;
     RLF_TRY(processes_of(s, &group, err));
     rlf_status all = exchange_status(s, group, status, err);
@@ -190,6 +195,16 @@ rlf_join_agree(rlf_session *s, rlf_status status, rlf_err *err)
         all = exchange_cards(s, group, err);
     rlf_group_free(group);
     return all;
+}
+
+rlf_status
+rlf_join_agree(rlf_session *s, rlf_status status, rlf_err *err)
+{
+    if (s->world && rlf_comm_world_caps(s->world)->n_processes > 1)
+        status = agree(s, status, err);
+    if (s->world)
+        rlf_comm_world_limit(s->world, 0);
+    return status;
 }
 
 static rlf_status
@@ -225,7 +240,14 @@ rlf_join_share(rlf_session *s, const char **text, rlf_err *err)
 enum { PATIENCE = 3 };
 
 void
-rlf_join_leave(rlf_session *s)
+rlf_join_succeed(rlf_session *s)
+{
+    if (s->world && rlf_comm_lost(s->world) == 0)
+        s->leads = rlf_comm_world_process(s->world) == 1;
+}
+
+void
+rlf_join_leave(rlf_session *s, bool closed)
 {
     if (!s->world)
         return;
@@ -239,6 +261,7 @@ rlf_join_leave(rlf_session *s)
             nanosleep(&pause, NULL);
         rlf_comm_world_kill(s->world, -(int)rlf_session_result(status));
     }
-    rlf_comm_world_free(s->world);
+    if (closed)
+        rlf_comm_world_free(s->world);
     s->world = NULL;
 }

@@ -96,7 +96,7 @@ tell_flights(rlf_session *session, const flights *f)
         if (f->any_lost && !r->lost)
             continue;
         const char *one = r->text;
-        if (f->all.count > 1 || r->rank > 0)
+        if (f->all.count > 1 || r->rank > 0 || r->lost)
             one = rlf_arena_printf(session->arena, "rank %d in %s", r->rank,
                                    r->text);
         text = text ? rlf_arena_printf(session->arena, "%s; %s", text, one)

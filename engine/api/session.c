@@ -52,8 +52,10 @@ rlf_session_close(rlf_session *s)
     if (!s)
         return;
     rlf_err ignored = RLF_ERR_NONE;
-    rlf_run_close(s->run);
-    rlf_join_leave(s);
+    bool closed = rlf_run_close(s->run);
+    rlf_join_leave(s, closed);
+    if (!closed)
+        return; /* a thread is stuck: it may touch anything, so all stays */
     if (s->trace)
         rlf_trace_close(s->trace, &ignored);
     RLF_VEC_FREE(&s->settings);
@@ -361,6 +363,7 @@ make_ready(rlf_session *s, rlf_err *err)
     rlf_status status = open_run(s, err);
     if (status < 0 && s->world) {
         rlf_comm_abort(s->world, err);
+        rlf_join_succeed(s);
         status = err->status;
     }
     return status;
@@ -369,10 +372,10 @@ make_ready(rlf_session *s, rlf_err *err)
 rlf_result
 rlf_session_ready(rlf_session *s)
 {
-    if (s->run)
-        return RLF_RESULT_OK;
     if (rlf_session_failed(s))
         return rlf_session_result(s->err.status < 0 ? s->err.status : RLF_USER);
+    if (s->run)
+        return RLF_RESULT_OK;
     locale_t before = enter(s);
     rlf_status status = make_ready(s, &s->err);
     leave(before);
@@ -427,6 +430,8 @@ rlf_session_step(rlf_session *s)
     rlf_status status = !s->leads ? follow(s, &s->err)
                         : done    ? finish(s, &s->err)
                                   : step(s, &s->err);
+    if (status < 0)
+        rlf_join_succeed(s);
     leave(before);
     return status < 0 ? rlf_session_result(status)
            : done     ? RLF_RESULT_END
@@ -436,6 +441,8 @@ rlf_session_step(rlf_session *s)
 rlf_result
 rlf_session_save(rlf_session *s)
 {
+    if (s->err.status < 0)
+        return rlf_session_result(s->err.status);
     if (!s->options.directory || !s->run)
         return rlf_session_result(rlf_fail(
             &s->err, RLF_USAGE, "a checkpoint needs --out and a step"));

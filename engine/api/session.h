@@ -52,7 +52,8 @@ struct rlf_session {
     rlf_plan *plan;
     rlf_comm_world *world; /* of more than one rank or process; else NULL */
     bool leads;            /* the process that writes and speaks */
-    rlf_run *run;          /* NULL: not opened yet */
+    rlf_run *run;          /* NULL: not opened yet; after an error it may be
+                              one that can only be closed */
     rlf_trace *trace;
     uint64_t wanted;     /* steps in all; 0: until the program's break */
     uint32_t resumed;    /* step that the run went on from */
@@ -90,8 +91,11 @@ rlf_status rlf_join_agree(rlf_session *session, rlf_status status,
 /* `text` of process 0 in all. */
 rlf_status rlf_join_share(rlf_session *session, const char **text,
                           rlf_err *err);
-/* Leave it: in order, or after an error by its end. */
-void rlf_join_leave(rlf_session *session);
+/* After an error: if that is the end of process 0, the next one leads. */
+void rlf_join_succeed(rlf_session *session);
+/* Leave it: in order, or after an error by its end. `closed`: no thread of a
+ * rank is left that may use it. */
+void rlf_join_leave(rlf_session *session, bool closed);
 
 /* ---- the run's directory (rundir.c) ---- */
 

@@ -47,10 +47,12 @@ typedef struct rlf_comm_options {
                           0: one a rank */
     double limit;      /* seconds a wait may last in which nothing moves and
                           its peers do not beat; 0: no limit */
+    double silence;    /* seconds without a sign of life of another process
+                          that end the run; 0: no limit */
     int mail_slots;    /* messages that a mailbox holds; 0: 64 */
     size_t mail_bytes; /* longest message; 0: 512 */
-    /* A process is gone that did not say good-bye; called at once, by a thread
-     * of the world's own. NULL: nothing to be done. */
+    /* A process is gone that did not say good-bye, or is silent; called at
+     * once, by a thread of the world's own. NULL: nothing to be done. */
     void (*lost)(void *sink, const rlf_comm_world *world, int process);
     void *sink;
 } rlf_comm_options;
@@ -119,14 +121,21 @@ void rlf_comm_waits(const rlf_comm *comm, char *text, size_t room);
 uint64_t rlf_comm_world_beats(const rlf_comm_world *world);
 void rlf_comm_world_waits(const rlf_comm_world *world, int rank, char *text,
                           size_t room);
+/* Seconds since this process heard of the process of that rank: signs of life
+ * come about once a second, four times within `silence`. Own ranks: 0. */
+double rlf_comm_world_silence(const rlf_comm_world *world, int rank);
 
 /* Abort: `cause` becomes the run's first error unless there is one; every wait
  * of every rank returns RLF_PEER. Returns RLF_PEER. Any thread may call it. */
 rlf_status rlf_comm_abort(rlf_comm_world *world, const rlf_err *cause);
 /* RLF_OK, or RLF_PEER with the first error's sentence. */
 rlf_status rlf_comm_check(const rlf_comm_world *world, rlf_err *err);
+/* Another limit than that of the options, for waits that begin later. */
+void rlf_comm_world_limit(rlf_comm_world *world, double seconds);
 /* What kind of error the run's first one was; RLF_OK if there is none. */
 rlf_status rlf_comm_cause(const rlf_comm_world *world);
+/* The process whose end or silence that was, or -1. It may be this one. */
+int rlf_comm_lost(const rlf_comm_world *world);
 /* For tests: the n-th message (1: the next) that this rank starts fails. */
 void rlf_comm_fault(rlf_comm *comm, int64_t n);
 

@@ -117,6 +117,7 @@ struct rlf_comm_world {
     rlf_links *links;
     pthread_mutex_t lock; /* of first_error */
     uint32_t aborted;     /* atomic */
+    int lost;             /* process that the first error is about, or -1 */
     rlf_err first_error;
 };
 
@@ -165,6 +166,10 @@ rlf_world_aborted(const rlf_comm_world *world)
 {
     return __atomic_load_n(&world->aborted, __ATOMIC_ACQUIRE);
 }
+
+/* world.c */
+/* Abort, since nothing more will come of a process; -1: for another reason. */
+void rlf_world_lose(rlf_comm_world *world, int process, const rlf_err *cause);
 
 /* batch.c */
 extern const char *const rlf_kind_names[RLF_KINDS];
@@ -228,7 +233,9 @@ void rlf_links_mail(rlf_links *links, int to, int from, const void *message,
 /* Of the ranks of other processes, as they last said. */
 uint64_t rlf_links_beats(rlf_links *links);
 void rlf_links_waits(rlf_links *links, int rank, char *text, size_t room);
-void rlf_links_abort(rlf_links *links, const rlf_err *cause);
+double rlf_links_silence(rlf_links *links, int process);
+/* Tell the others; `lost`: the process that it is about, or -1. */
+void rlf_links_abort(rlf_links *links, const rlf_err *cause, int lost);
 /* After an abort: until every process has stopped moving data, or a few
  * seconds. A transport may read the memory of a sender in another process, so
  * that must stay until nobody does any more. */

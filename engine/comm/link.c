@@ -27,7 +27,8 @@ typedef enum frame_kind {
     FRAME_ABORT,
     FRAME_STOPPED, /* to process 0: this one has; from it: all have */
     FRAME_BYE,
-    FRAME_BEAT /* to process 0: how far the sender's ranks are */
+    FRAME_BEAT /* a sign of life; to process 0 also how far the sender's ranks
+                  are */
 } frame_kind;
 
 #define STOP_NS 5000000000u
@@ -107,9 +108,9 @@ rlf_links_mail(rlf_links *links, int to, int from, const void *message,
 }
 
 void
-rlf_links_abort(rlf_links *links, const rlf_err *cause)
+rlf_links_abort(rlf_links *links, const rlf_err *cause, int lost)
 {
-    frame f = {.kind = FRAME_ABORT, .bytes = sizeof *cause};
+    frame f = {.kind = FRAME_ABORT, .from = lost, .bytes = sizeof *cause};
     for (int i = 0; i < links->n; i++)
         send_frame(links, &links->links[i], f, cause);
     ring(links);
@@ -147,16 +148,20 @@ rlf_links_wait_stopped(rlf_links *links)
 
 /* -- beats --------------------------------------------------------------- */
 
-/* The reader's turn, about once a second: how far the ranks of this process
- * are, and what they wait for. */
+/* So often processes give a sign of life: about once a second, several times
+ * within the silence that ends the run. */
+static uint64_t
+beat_ns(const rlf_links *links)
+{
+    double most = links->world->options.silence * 1e9 / 4;
+    return most > 0 && most < (double)BEAT_NS ? (uint64_t)most : BEAT_NS;
+}
+
+/* How far the ranks of this process are, and what they wait for. */
 static void
-tell_beats(rlf_links *links)
+tell_process_0(rlf_links *links)
 {
     rlf_comm_world *world = links->world;
-    uint64_t now = rlf_clock_now();
-    if (world->process == 0 || now - links->told < BEAT_NS)
-        return;
-    links->told = now;
     beat b = {0};
     for (int i = 0; i < world->local; i++)
         b.all += __atomic_load_n(&world->ends[i]->beat, __ATOMIC_RELAXED);
@@ -169,15 +174,35 @@ tell_beats(rlf_links *links)
     }
 }
 
+/* The reader's turn. What process 0 says has no other meaning than that it is
+ * there. */
+static void
+tell_beats(rlf_links *links)
+{
+    uint64_t now = rlf_clock_now();
+    if (now - links->told < beat_ns(links))
+        return;
+    links->told = now;
+    if (links->world->process > 0) {
+        tell_process_0(links);
+        return;
+    }
+    beat none = {0};
+    frame f = {
+        .kind = FRAME_BEAT, .from = RLF_CONTROLLER, .bytes = sizeof none};
+    for (int i = 0; i < links->n; i++)
+        send_frame(links, &links->links[i], f, &none);
+}
+
 static void
 handle_beat(rlf_links *links, rlf_link *l, const frame *f, const void *bytes)
 {
     int index = f->from - l->process * links->world->local;
     beat b;
-    memcpy(&b, bytes, sizeof b);
-    b.waits[RLF_WAIT - 1] = 0;
     if (index < 0 || index >= links->world->local)
         return;
+    memcpy(&b, bytes, sizeof b);
+    b.waits[RLF_WAIT - 1] = 0;
     pthread_mutex_lock(&l->lock);
     l->beats = b.all;
     memcpy(l->waits[index], b.waits, RLF_WAIT);
@@ -252,7 +277,7 @@ handle(rlf_links *links, rlf_link *l, const frame *f, const void *bytes)
         break;
     case FRAME_ABORT:
         memcpy(&err, bytes, sizeof err);
-        rlf_comm_abort(links->world, &err);
+        rlf_world_lose(links->world, f->from, &err);
         break;
     case FRAME_STOPPED:
         l->stopped = true;
@@ -299,6 +324,24 @@ handle_frames(rlf_links *links, rlf_link *l)
     return true;
 }
 
+/* Of the process at the other end no more will come: `how` says why. */
+static void
+lose(rlf_links *links, rlf_link *l, const char *how)
+{
+    rlf_comm_world *world = links->world;
+    const rlf_comm_options *o = &world->options;
+    if (rlf_world_aborted(world))
+        return;
+    if (o->lost)
+        o->lost(o->sink, world, l->process);
+    int first = l->process * world->local;
+    rlf_err err = RLF_ERR_NONE;
+    rlf_fail(&err, RLF_PEER, "process %d (ranks %d to %d) %s", l->process,
+             first, first + world->local - 1, how);
+    err.rank = first;
+    rlf_world_lose(world, l->process, &err);
+}
+
 /* The other end closed. */
 static void
 link_lost(rlf_links *links, rlf_link *l)
@@ -308,18 +351,51 @@ link_lost(rlf_links *links, rlf_link *l)
     l->fd = -1;
     l->stopped = true;
     pthread_mutex_unlock(&l->lock);
-    if (l->bye || __atomic_load_n(&links->leaving, __ATOMIC_ACQUIRE))
-        return;
-    const rlf_comm_options *o = &links->world->options;
-    if (o->lost && !rlf_world_aborted(links->world))
-        o->lost(o->sink, links->world, l->process);
-    int first = l->process * links->world->local;
-    rlf_err err = RLF_ERR_NONE;
-    rlf_fail(&err, RLF_PEER,
-             "process %d (ranks %d to %d) is gone: it died or was killed",
-             l->process, first, first + links->world->local - 1);
-    err.rank = first;
-    rlf_comm_abort(links->world, &err);
+    if (!l->bye && !__atomic_load_n(&links->leaving, __ATOMIC_ACQUIRE))
+        lose(links, l, "is gone: it died or was killed");
+}
+
+double
+rlf_links_silence(rlf_links *links, int process)
+{
+    for (int i = 0; i < links->n; i++)
+        if (links->links[i].process == process)
+            return (double)__atomic_load_n(&links->links[i].silent,
+                                           __ATOMIC_RELAXED) /
+                   1e9;
+    return 0;
+}
+
+/* A process that is stopped does not close its connections. Process 0 takes
+ * more time than the others, since its controller knows better which rank keeps
+ * the run from going on. Time in which this process was itself stopped does not
+ * count. */
+static void
+watch(rlf_links *links)
+{
+    const rlf_comm_world *world = links->world;
+    double limit = world->options.silence;
+    if (world->process == 0)
+        limit = 1.5 * limit + 1;
+    uint64_t now = rlf_clock_now(), gone = now - links->watched;
+    links->watched = now;
+    if (gone > 2 * beat_ns(links))
+        gone = 2 * beat_ns(links);
+    for (int i = 0; i < links->n && world->options.silence > 0; i++) {
+        rlf_link *l = &links->links[i];
+        uint64_t silent =
+            __atomic_add_fetch(&l->silent, gone, __ATOMIC_RELAXED);
+        if (l->fd < 0 || l->bye || (double)silent < limit * 1e9 ||
+            __atomic_load_n(&links->leaving, __ATOMIC_ACQUIRE))
+            continue;
+        char how[96];
+        snprintf(how, sizeof how,
+                 "gives no sign of life for %g s: it was stopped, or its "
+                 "machine hangs",
+                 limit);
+        l->stopped = true;
+        lose(links, l, how);
+    }
 }
 
 static void
@@ -336,6 +412,7 @@ link_read(rlf_links *links, rlf_link *l)
             link_lost(links, l);
             return;
         }
+        __atomic_store_n(&l->silent, 0, __ATOMIC_RELAXED);
         rlf_buf_add(&l->in, bytes, (size_t)n);
         if (!handle_frames(links, l)) {
             bad_frame(links, l);
@@ -365,6 +442,7 @@ reader_main(void *arg)
 {
     rlf_links *links = arg;
     struct pollfd *wait = rlf_calloc((size_t)links->n + 1, sizeof *wait);
+    links->watched = rlf_clock_now();
     while (!all_left(links)) {
         wait[0] = (struct pollfd){.fd = links->bell, .events = POLLIN};
         for (int i = 0; i < links->n; i++) {
@@ -374,7 +452,7 @@ reader_main(void *arg)
             pthread_mutex_unlock(&l->lock);
             wait[i + 1] = (struct pollfd){.fd = l->fd, .events = events};
         }
-        int ms = links->world->process == 0 ? -1 : (int)(BEAT_NS / 1000000);
+        int ms = (int)(beat_ns(links) / 1000000) + 1;
         if (poll(wait, (nfds_t)links->n + 1, ms) < 0)
             continue;
         tell_beats(links);
@@ -392,6 +470,7 @@ reader_main(void *arg)
             if (wait[i + 1].revents & (POLLIN | POLLHUP | POLLERR))
                 link_read(links, l);
         }
+        watch(links);
         stop_data(links);
     }
     free(wait);

@@ -14,6 +14,7 @@ typedef struct rlf_link {
     bool stopped;         /* after an abort it touches no foreign memory */
     pthread_mutex_t lock; /* of `out`, `beats`, `waits` */
     rlf_buf out, in;
+    uint64_t silent;         /* atomic: ns since it was heard of */
     uint32_t beats;          /* of its ranks */
     char (*waits)[RLF_WAIT]; /* per rank of it, what it waits for */
 } rlf_link;
@@ -27,7 +28,8 @@ struct rlf_links {
     uint32_t leaving; /* atomic: 1 after saying good-bye, 2 at once */
     rlf_word stopped; /* after an abort: 1 when every process has stopped */
     bool stopped_here;
-    uint64_t told; /* when this process last told its beats */
+    uint64_t told;    /* when this process last told its beats */
+    uint64_t watched; /* when it last looked for those of others */
     pthread_t reader;
 };
 

@@ -214,6 +214,7 @@ rlf_comm_world_new(const rlf_comm_options *options, rlf_comm_world **out,
     if (!world->options.mail_bytes)
         world->options.mail_bytes = MAIL_BYTES;
     world->n_cores = rlf_cores_count();
+    world->lost = -1;
     world->caps = (rlf_comm_caps){.name = "thread",
                                   .doc = "ranks are threads of one process",
                                   .n_processes = 1,
@@ -360,31 +361,64 @@ rlf_comm_world_waits(const rlf_comm_world *world, int rank, char *text,
         rlf_links_waits(world->links, rank, text, room);
 }
 
+double
+rlf_comm_world_silence(const rlf_comm_world *world, int rank)
+{
+    int process = rlf_process_of(world, rank);
+    return process == world->process ? 0
+                                     : rlf_links_silence(world->links, process);
+}
+
 void
 rlf_comm_fault(rlf_comm *comm, int64_t n)
 {
     comm->fault = n;
 }
 
-rlf_status
-rlf_comm_abort(rlf_comm_world *world, const rlf_err *cause)
+static void
+end_run(rlf_comm_world *world, const rlf_err *cause, int lost)
 {
     pthread_mutex_lock(&world->lock);
     bool first = !rlf_world_aborted(world);
     if (first) {
         world->first_error = *cause;
+        world->lost = lost;
         __atomic_store_n(&world->aborted, 1, __ATOMIC_SEQ_CST);
     }
     pthread_mutex_unlock(&world->lock);
     if (!first)
-        return RLF_PEER;
+        return;
     for (int i = 0; i < world->local; i++)
         rlf_word_ring(&world->ends[i]->bell);
     if (world->controller)
         rlf_word_ring(&world->controller->bell);
     if (world->links)
-        rlf_links_abort(world->links, cause);
+        rlf_links_abort(world->links, cause, lost);
+}
+
+rlf_status
+rlf_comm_abort(rlf_comm_world *world, const rlf_err *cause)
+{
+    end_run(world, cause, -1);
     return RLF_PEER;
+}
+
+void
+rlf_world_lose(rlf_comm_world *world, int process, const rlf_err *cause)
+{
+    end_run(world, cause, process);
+}
+
+void
+rlf_comm_world_limit(rlf_comm_world *world, double seconds)
+{
+    world->options.limit = seconds;
+}
+
+int
+rlf_comm_lost(const rlf_comm_world *world)
+{
+    return rlf_world_aborted(world) ? world->lost : -1;
 }
 
 rlf_status

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <locale.h>
 #include <pthread.h>
+#include <time.h>
 
 /* A rank says how many pieces it took when it has taken so many. */
 enum { CREDIT = RLF_DESK_SLOTS / 4 };
@@ -39,6 +40,10 @@ struct rlf_crew {
     int n_local, n_ranks;
     int threads, run_threads;
     bool asks;       /* what each rank needs */
+    double patience; /* see rlf_crew_options */
+    pthread_mutex_t lock;
+    pthread_cond_t one_ended;
+    int n_running;   /* threads, under the lock */
     locale_t locale; /* of the thread that opened the crew */
     bool controls;
 };
@@ -167,6 +172,10 @@ thread_main(void *arg)
         rlf_comm_abort(m->crew->world, &m->err);
     }
     rlf_rank_close(m->rank);
+    pthread_mutex_lock(&m->crew->lock);
+    m->crew->n_running--;
+    pthread_cond_signal(&m->crew->one_ended);
+    pthread_mutex_unlock(&m->crew->lock);
     return NULL;
 }
 
@@ -180,10 +189,13 @@ start(member *m, rlf_crew *crew, rlf_rank *rank, int index, rlf_err *err)
     rank->tell = tell;
     rank->sink = m;
     rlf_desk_open(&m->desk, rank->comm);
-    if (pthread_create(&m->thread, NULL, thread_main, m) != 0)
+    pthread_mutex_lock(&crew->lock);
+    m->started = pthread_create(&m->thread, NULL, thread_main, m) == 0;
+    crew->n_running += m->started;
+    pthread_mutex_unlock(&crew->lock);
+    if (!m->started)
         return rlf_fail(err, RLF_ENV, "cannot start a thread for rank %d",
                         rank->rank);
-    m->started = true;
     return RLF_OK;
 }
 
@@ -192,26 +204,29 @@ start(member *m, rlf_crew *crew, rlf_rank *rank, int index, rlf_err *err)
 enum { NOT_AT_ALL = -1 };
 
 /* The next message, or RLF_AGAIN after `patience` seconds in which no rank
- * beat; 0: wait for ever, NOT_AT_ALL: do not wait. */
+ * beat; 0: wait for ever, NOT_AT_ALL: do not wait. Time in which this process
+ * was itself stopped does not count. */
 static rlf_status
 hear_patiently(rlf_crew *crew, double patience, rlf_err *err,
                const rlf_buf **message)
 {
     if (patience <= 0)
         return rlf_desk_hear(&crew->desk, patience < 0 ? 0 : -1, err, message);
-    uint64_t beats = 0, since = 0;
-    for (;;) {
-        uint64_t now = rlf_comm_world_beats(crew->world);
-        if (!since || now != beats)
-            since = rlf_clock_now();
-        beats = now;
-        double left = patience - rlf_clock_since(since);
-        if (left <= 0)
-            return RLF_AGAIN;
-        rlf_status status = rlf_desk_hear(&crew->desk, left, err, message);
+    const double look = patience / 4;
+    uint64_t beats = rlf_comm_world_beats(crew->world);
+    for (double still = 0; still < patience;) {
+        uint64_t from = rlf_clock_now();
+        rlf_status status = rlf_desk_hear(&crew->desk, look, err, message);
         if (status != RLF_AGAIN)
             return status;
+        double gone = rlf_clock_since(from);
+        still += gone < 2 * look ? gone : 2 * look;
+        uint64_t now = rlf_comm_world_beats(crew->world);
+        if (now != beats)
+            still = 0;
+        beats = now;
     }
+    return RLF_AGAIN;
 }
 
 /* The same, as a notice. One that is about pieces taken is dealt with. */
@@ -302,28 +317,75 @@ rlf_crew_tell(rlf_crew *crew, int rank, const rlf_task *task, rlf_err *err)
     return rlf_desk_send(&crew->desk, rank, &crew->writing, err);
 }
 
+void
+rlf_crew_waits(const rlf_crew *crew, rlf_err *err)
+{
+    rlf_buf lines = {0};
+    for (int r = 0; r < crew->n_ranks; r++) {
+        char text[256];
+        rlf_comm_world_waits(crew->world, r, text, sizeof text);
+        if (*text)
+            rlf_buf_printf(&lines, "%s%s", lines.n ? "\n" : "", text);
+    }
+    if (lines.n)
+        rlf_err_detail(err, "%s", lines.p);
+    rlf_buf_free(&lines);
+}
+
+/* No rank got anywhere while the run opens. */
+static rlf_status
+never_opens(const rlf_crew *crew, const bool *open, rlf_err *err)
+{
+    int rank = 0;
+    while (rank + 1 < crew->n_ranks && open[rank])
+        rank++;
+    rlf_fail(err, RLF_ENV,
+             "for %g s no rank got anywhere: rank %d has not opened the "
+             "program's models and data",
+             crew->patience, rank);
+    err->rank = rank;
+    const char *directory = crew->members[0].rank->options->directory;
+    if (directory)
+        rlf_flight_lost(directory, rank);
+    rlf_crew_waits(crew, err);
+    rlf_err_hint(err, "see what that rank is reading; if it is working, give "
+                      "more seconds by --patience");
+    return RLF_ENV;
+}
+
+static rlf_status
+check_plan(const rlf_notice *notice, uint64_t plan, rlf_err *err)
+{
+    if (notice->plan == plan)
+        return RLF_OK;
+    rlf_fail(err, RLF_USER,
+             "rank %d has another plan than rank 0: %016" PRIx64
+             ", not %016" PRIx64,
+             notice->rank, notice->plan, plan);
+    rlf_err_hint(err, "program, parameters, options and version of rlflow must "
+                      "be the same for all ranks");
+    return RLF_USER;
+}
+
 /* Until every rank is open, with the same plan. */
 static rlf_status
 await_ready(rlf_crew *crew, uint64_t plan, const rlf_crew_options *options,
             rlf_err *err)
 {
-    rlf_status status = RLF_OK;
-    for (int i = 0; i < crew->n_ranks && status >= 0; i++) {
+    bool *open = RLF_NEW_ARRAY(options->arena, bool, crew->n_ranks);
+    for (int i = 0; i < crew->n_ranks; i++) {
         rlf_notice notice;
-        status = rlf_crew_hear(crew, 0, options->arena, err, &notice);
-        if (status >= 0 && notice.needs && options->needs)
+        rlf_status status = rlf_crew_hear(crew, options->patience,
+                                          options->arena, err, &notice);
+        if (status == RLF_AGAIN)
+            return never_opens(crew, open, err);
+        RLF_TRY(status);
+        RLF_TRY(check_plan(&notice, plan, err));
+        open[notice.rank] = true;
+        if (options->needs)
             options->needs[notice.rank] = *notice.needs;
-        if (status >= 0 && notice.plan != plan) {
-            status =
-                rlf_fail(err, RLF_USER,
-                         "rank %d has another plan than rank 0: %016" PRIx64
-                         ", not %016" PRIx64,
-                         notice.rank, notice.plan, plan);
-            rlf_err_hint(err, "program, parameters, options and version of "
-                              "rlflow must be the same for all ranks");
-        }
     }
-    return status;
+    return RLF_OK;
 }
 
 rlf_status
@@ -336,6 +398,13 @@ rlf_crew_open(rlf_rank *ranks, const rlf_crew_options *options, rlf_err *err,
     crew->world = world;
     crew->n_local = n_local;
     crew->asks = options->needs != NULL;
+    crew->patience = options->patience;
+    pthread_mutex_init(&crew->lock, NULL);
+    pthread_condattr_t clock;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&crew->one_ended, &clock);
+    pthread_condattr_destroy(&clock);
     crew->n_ranks = rlf_comm_world_size(world);
     crew->controls = rlf_comm_world_process(world) == 0;
     crew->threads = options->threads;
@@ -351,15 +420,12 @@ rlf_crew_open(rlf_rank *ranks, const rlf_crew_options *options, rlf_err *err,
         status = start(&crew->members[i], crew, &ranks[i], i, err);
     if (status >= 0 && crew->controls)
         status = await_ready(crew, ranks[0].plan->hash, options, err);
-    if (status < 0) {
-        if (status == RLF_PEER)
-            status = rlf_crew_cause(crew, err);
-        rlf_comm_abort(world, err);
-        rlf_crew_close(crew);
-        return status;
-    }
     *out = crew;
-    return RLF_OK;
+    if (status == RLF_PEER)
+        status = rlf_crew_cause(crew, err);
+    if (status < 0)
+        rlf_comm_abort(world, err);
+    return status;
 }
 
 rlf_status
@@ -371,15 +437,40 @@ rlf_crew_cause(const rlf_crew *crew, rlf_err *err)
     return err->status;
 }
 
+/* Wait for a thread to end, about a second. */
 static void
+await_end(rlf_crew *crew)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec++;
+    pthread_cond_timedwait(&crew->one_ended, &crew->lock, &until);
+}
+
+/* Until the threads have ended; false: one is stuck. */
+static bool
 join(rlf_crew *crew)
 {
-    for (int i = 0; i < crew->n_local; i++) {
+    rlf_err ignored = RLF_ERR_NONE;
+    uint64_t aborted = 0; /* when that was seen */
+    bool stuck = false;
+    pthread_mutex_lock(&crew->lock);
+    while (crew->n_running > 0 && !stuck) {
+        if (!aborted && rlf_comm_check(crew->world, &ignored) < 0)
+            aborted = rlf_clock_now();
+        stuck = aborted && crew->patience > 0 &&
+                rlf_clock_since(aborted) > crew->patience;
+        if (!stuck)
+            await_end(crew);
+    }
+    pthread_mutex_unlock(&crew->lock);
+    for (int i = 0; i < crew->n_local && !stuck; i++) {
         member *m = &crew->members[i];
         if (m->started)
             pthread_join(m->thread, NULL);
         m->started = false;
     }
+    return !stuck;
 }
 
 rlf_status
@@ -391,11 +482,11 @@ rlf_crew_follow(rlf_crew *crew, rlf_err *err)
                : rlf_crew_cause(crew, err);
 }
 
-void
+bool
 rlf_crew_close(rlf_crew *crew)
 {
     if (!crew)
-        return;
+        return true;
     rlf_err ignored = RLF_ERR_NONE;
     if (crew->controls && rlf_comm_check(crew->world, &ignored) == RLF_OK) {
         rlf_task stop = {.kind = RLF_TASK_STOP, .instance = -1};
@@ -403,7 +494,8 @@ rlf_crew_close(rlf_crew *crew)
             if (rlf_crew_tell(crew, i, &stop, &ignored) < 0)
                 rlf_comm_abort(crew->world, &ignored);
     }
-    join(crew);
+    if (!join(crew))
+        return false;
     for (int i = 0; i < crew->n_local; i++) {
         rlf_desk_close(&crew->members[i].desk);
         rlf_buf_free(&crew->members[i].saying);
@@ -416,5 +508,8 @@ rlf_crew_close(rlf_crew *crew)
     rlf_buf_free(&crew->writing);
     free(crew->under_way);
     free(crew->members);
+    pthread_cond_destroy(&crew->one_ended);
+    pthread_mutex_destroy(&crew->lock);
     free(crew);
+    return true;
 }

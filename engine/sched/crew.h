@@ -15,18 +15,23 @@ typedef struct rlf_crew_options {
     rlf_comm_world *world;
     int threads;      /* of each rank */
     int n_machine;    /* ranks on this machine */
+    double patience;  /* seconds in which no rank got anywhere end the run while
+                         it opens, and in which threads have to end after an
+                         abort; 0: never */
     rlf_needs *needs; /* per rank of the run, to be filled in process 0 with
                          what is in `arena`; NULL: not asked for */
     rlf_arena *arena;
 } rlf_crew_options;
 
 /* Start the threads of this process's ranks (which stay the caller's) and wait
- * until every rank of the run is open. The ranks' tell and sink are set. */
+ * until every rank of the run is open. The ranks' tell and sink are set. *out
+ * is to be closed also after an error. */
 rlf_status rlf_crew_open(rlf_rank *ranks, const rlf_crew_options *options,
                          rlf_err *err, rlf_crew **out);
 /* Tell all ranks to close and wait for them; after an error they close by
- * themselves. NULL is fine. */
-void rlf_crew_close(rlf_crew *crew);
+ * themselves. False: a thread is stuck, in a system call or in somebody else's
+ * code, so nothing that it may touch was freed. NULL is fine. */
+bool rlf_crew_close(rlf_crew *crew);
 
 /* As the controller. A task for a rank; it never waits for the rank's work. */
 rlf_status rlf_crew_tell(rlf_crew *crew, int rank, const rlf_task *task,
@@ -35,6 +40,8 @@ rlf_status rlf_crew_tell(rlf_crew *crew, int rank, const rlf_task *task,
  * seconds (0: for ever) no rank got anywhere. */
 rlf_status rlf_crew_hear(rlf_crew *crew, double patience, rlf_arena *arena,
                          rlf_err *err, rlf_notice *out);
+/* Who waits for what, as the detail of an error. */
+void rlf_crew_waits(const rlf_crew *crew, rlf_err *err);
 /* After RLF_PEER: the first error as the rank that met it knows it. */
 rlf_status rlf_crew_cause(const rlf_crew *crew, rlf_err *err);
 /* In a process without the controller: until the ranks have closed. */

@@ -89,8 +89,10 @@ rlf_flight_close(rlf_flight *flight)
 {
     if (!flight)
         return;
+    bool lost = strcmp(flight->page + MARK, mark) == 0;
     munmap(flight->page, SIZE);
-    unlink(flight->path);
+    if (!lost)
+        unlink(flight->path);
     free(flight->path);
     free(flight);
 }

@@ -16,10 +16,11 @@ rlf_status rlf_flight_open(const char *directory, int rank, rlf_err *err,
 /* Now at this node (a name, a place "file:line" or "") with this many rows. */
 void rlf_flight_note(rlf_flight *flight, uint32_t step, uint64_t command,
                      const char *node, const char *place, uint32_t rows);
-/* The process of this rank died before those of the others: say so in the
- * record that it left. */
+/* The process of this rank died before those of the others, or stood still: say
+ * so in its record. */
 void rlf_flight_lost(const char *directory, int rank);
-/* The run ended in an orderly way: the record goes. NULL is fine. */
+/* The run ended in an orderly way: the record goes, unless the others took this
+ * process for lost (it stood still). NULL is fine. */
 void rlf_flight_close(rlf_flight *flight);
 
 typedef struct rlf_flight_report {

@@ -51,6 +51,8 @@ open_crew(rlf_run *run, rlf_err *err)
     const rlf_crew_options options = {.world = world,
                                       .threads = each > 1 ? each : 1,
                                       .n_machine = here,
+                                      .patience = run->options.patience *
+                                                  RLF_PATIENCE_FILES,
                                       .needs = run->needs,
                                       .arena = run->kept};
     return rlf_crew_open(run->ranks, &options, err, &run->crew);
@@ -69,6 +71,7 @@ rlf_run_open(const rlf_plan *plan, const rlf_classes *classes,
     run->kept = rlf_arena_new();
     if (options->dry)
         run->needs = RLF_NEW_ARRAY(run->kept, rlf_needs, plan->ranks);
+    *out = run;
     run->control = rlf_control_new(plan, options->policy);
     rlf_status status;
     if (plan->ranks > 1) {
@@ -79,34 +82,32 @@ rlf_run_open(const rlf_plan *plan, const rlf_classes *classes,
         if (status >= 0 && run->needs)
             rlf_rank_needs(&run->ranks[0], run->kept, &run->needs[0]);
     }
-    if (status < 0) {
-        rlf_run_close(run);
+    if (status < 0)
         return status;
-    }
 #ifdef __GLIBC__
     /* The parsed JSON of large tokenizers took some 40 MB each. Not by the
      * ranks themselves: where a sanitizer stands in for malloc, glibc's own is
      * made ready by this call, which two threads must not do at once. */
     malloc_trim(0);
 #endif
-    *out = run;
     return RLF_OK;
 }
 
-void
+bool
 rlf_run_close(rlf_run *run)
 {
     if (!run)
-        return;
-    if (run->plan->ranks > 1)
-        rlf_crew_close(run->crew);
-    else if (run->ranks)
+        return true;
+    if (!rlf_crew_close(run->crew))
+        return false;
+    if (run->plan->ranks == 1 && run->ranks)
         rlf_rank_close(&run->ranks[0]);
     free(run->ranks);
     rlf_control_free(run->control);
     rlf_arena_free(run->arena);
     rlf_arena_free(run->kept);
     free(run);
+    return true;
 }
 
 rlf_status

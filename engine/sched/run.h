@@ -23,6 +23,8 @@ typedef struct rlf_needs {
     double runs;
 } rlf_needs;
 
+enum { RLF_PATIENCE_FILES = 10 };
+
 typedef struct rlf_run_options {
     uint64_t seed;
     int threads;     /* of all ranks of this process; 0: all cores that
@@ -38,7 +40,8 @@ typedef struct rlf_run_options {
     /* Of more than one rank: who is where. It outlives the run. */
     rlf_comm_world *world;
     double patience; /* seconds in which no rank gets anywhere end the run; 0:
-                        never */
+                        never. RLF_PATIENCE_FILES times as many where files are
+                        read and written, which is done without a beat */
     struct rlf_log *log;
     struct rlf_trace *trace; /* NULL: no trace */
 } rlf_run_options;
@@ -47,11 +50,15 @@ typedef struct rlf_run_options {
  * graph and the classes must outlive the run; the options' texts too. A plan
  * for one rank runs in the calling thread; else each rank has a thread of its
  * own and the calling thread of process 0 is the controller's. In the other
- * processes a run that is open can only be followed, and closed. */
+ * processes a run that is open can only be followed, and closed. After an error
+ * *out is a run that can only be closed. */
 rlf_status rlf_run_open(const rlf_plan *plan, const rlf_classes *classes,
                         const rlf_run_options *options, rlf_err *err,
                         rlf_run **out);
-void rlf_run_close(rlf_run *run); /* NULL is fine */
+/* False: a rank's thread is stuck in somebody else's code and could not be
+ * ended within `patience`, so nothing was freed, and what the run was given has
+ * to stay. NULL is fine. */
+bool rlf_run_close(rlf_run *run);
 
 /* The next step. After an error the step's state is void and the run can only
  * be closed. */

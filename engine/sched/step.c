@@ -5,6 +5,8 @@
 #include "engine/graph/class.h"
 #include "engine/sched/state.h"
 
+#include <stdio.h>
+
 rlf_status
 rlf_run_hear(rlf_run *run, const rlf_notice *notice, rlf_err *err)
 {
@@ -26,64 +28,74 @@ tell_rank(rlf_run *run, int rank, const rlf_task *task, rlf_err *err)
                      : rlf_rank_carry_out(&run->ranks[rank], task, err);
 }
 
-/* Who waits for what, in lines. */
-static void
-list_waits(const rlf_run *run, rlf_err *err)
+/* The first rank whose process has not been heard of for half of `seconds`, or
+ * -1. */
+static int
+silent_rank(const rlf_run *run, double seconds)
 {
-    rlf_buf lines = {0};
-    for (int r = 0; r < run->plan->ranks; r++) {
-        char text[256];
-        rlf_comm_world_waits(run->options.world, r, text, sizeof text);
-        if (*text)
-            rlf_buf_printf(&lines, "%s%s", lines.n ? "\n" : "", text);
-    }
-    if (lines.n)
-        rlf_err_detail(err, "%s", lines.p);
-    rlf_buf_free(&lines);
+    for (int r = 0; r < run->plan->ranks; r++)
+        if (rlf_comm_world_silence(run->options.world, r) > seconds / 2)
+            return r;
+    return -1;
 }
 
-/* No rank got anywhere for longer than the run's patience. */
-static rlf_status
-stands_still(const rlf_run *run, double seconds, rlf_err *err)
+/* What the run waits for, in words for people; the first rank that has not
+ * reported is err's, and the node. */
+static void
+say_waiting(const rlf_run *run, char *text, size_t room, rlf_err *err)
 {
     uint64_t n;
     int instance, rank;
     if (run->left > 0) {
-        rlf_fail(err, RLF_ENV,
-                 "for %g s no rank got anywhere with a checkpoint; %d have not "
-                 "finished it",
-                 seconds, run->left);
+        snprintf(text, room, "%d have not finished a checkpoint", run->left);
     } else if (rlf_control_waits(run->control, &n, &instance, &rank) &&
                instance >= 0) {
         const rlf_order *order = rlf_control_order(run->control);
         const rlf_node *node = rlf_order_instance(order, instance)->node;
         char name[96];
         rlf_node_words(run->graph, node, name, sizeof name);
-        rlf_fail(err, RLF_ENV,
-                 "for %g s no rank got anywhere: rank %d has not finished its "
-                 "part of %s in step %u",
-                 seconds, rank, name, run->step + 1);
+        snprintf(text, room,
+                 "rank %d has not finished its part of %s in step %u", rank,
+                 name, run->step + 1);
         rlf_err_place(err, node->span, name);
         err->rank = rank;
     } else {
-        rlf_fail(err, RLF_ENV,
-                 "for %g s no rank got anywhere at the end of step %u", seconds,
-                 run->step + 1);
+        snprintf(text, room, "this is the end of step %u", run->step + 1);
     }
-    list_waits(run, err);
+}
+
+/* No rank got anywhere for longer than the run's patience. */
+static rlf_status
+stands_still(const rlf_run *run, double seconds, rlf_err *err)
+{
+    char waiting[192];
+    int silent = silent_rank(run, run->options.patience);
+    rlf_err at = RLF_ERR_NONE;
+    say_waiting(run, waiting, sizeof waiting, &at);
+    if (silent >= 0)
+        rlf_fail(err, RLF_ENV,
+                 "for %g s no rank got anywhere, and rank %d gives no sign of "
+                 "life: %s",
+                 seconds, silent, waiting);
+    else
+        rlf_fail(err, RLF_ENV, "for %g s no rank got anywhere: %s", seconds,
+                 waiting);
+    rlf_err_place(err, at.span, at.node);
+    err->rank = silent >= 0 ? silent : at.rank;
+    if (run->options.directory && err->rank >= 0)
+        rlf_flight_lost(run->options.directory, err->rank);
+    rlf_crew_waits(run->crew, err);
     rlf_err_hint(err, "see what that rank is doing; if it is working, give "
                       "more seconds by --patience");
     return RLF_ENV;
 }
 
-/* Files are written and read without a beat. */
-enum { FILES = 10 };
-
 static rlf_status
 hear_next(rlf_run *run, rlf_err *err)
 {
     rlf_notice notice;
-    double patience = run->options.patience * (run->left > 0 ? FILES : 1);
+    double patience =
+        run->options.patience * (run->left > 0 ? RLF_PATIENCE_FILES : 1);
     rlf_status status =
         rlf_crew_hear(run->crew, patience, run->arena, err, &notice);
     if (status == RLF_AGAIN)
