@@ -49,6 +49,8 @@ run_micro(rlf_call *call, const rlf_model *model, rlf_pass *pass,
         pass, seqs + at, fit, at,
         kind == RLF_READ_SCORE ? RLF_ROWS_LAST : RLF_ROWS_TOKENS, err));
     RLF_TRY(rlf_transformer_forward(model, pass, err));
+    if (!rlf_table_ends(model->table, model->table->cut.chunks - 1))
+        return RLF_OK; /* the last stage has the heads, and the result */
     if (kind == RLF_READ_LOGPROB)
         RLF_TRY(rlf_head_logprobs(model, pass, false, err));
     else

@@ -64,9 +64,25 @@ options_of(const rlf_env *env, const rlf_resource *resource,
         .shards = env->sums ? env->sums[index].shards : 1,
         .lanes = env->sums ? env->sums[index].lanes : 1,
         .group = hold->mesh.tp,
+        .stages = hold->mesh.pp,
+        .chunks = hold->mesh.layout.chunks,
         .replicas = trained ? hold->mesh.dp : NULL,
+        .peers = trained ? hold->mesh.slice : NULL,
+        .flights = trained ? hold->mesh.flights : NULL,
         .sliced = trained && hold->mesh.zero > 0,
     };
+}
+
+/* Has it every tensor that `model` has, but for a scalar head? */
+static bool
+has_all(const rlf_model *x, const rlf_model *model)
+{
+    const rlf_table *t = model->table;
+    for (int i = 0; i < t->n_slots; i++)
+        if (t->slots[i].offset != t->score &&
+            !rlf_table_find(x->table, t->slots[i].name))
+            return false;
+    return true;
 }
 
 /* The weights of an object that are cut as `model` is, or NULL. */
@@ -75,8 +91,8 @@ cut_alike(const rlf_model_object *m, const rlf_model *model)
 {
     for (int i = 0; i < m->n_holds; i++) {
         const rlf_model *x = m->holds[i].model;
-        if (x && x->table->cut.ranks == model->table->cut.ranks &&
-            x->table->cut.rank == model->table->cut.rank)
+        if (x && rlf_table_cut_alike(&x->table->cut, &model->table->cut) &&
+            has_all(x, model))
             return x;
     }
     return NULL;
@@ -111,8 +127,9 @@ earlier(const rlf_env *env, int model, const rlf_model_object *m, int i)
     const rlf_mesh *x = &hold_at(env, model, i)->mesh;
     for (int k = 0; k < i; k++) {
         const rlf_mesh *y = &hold_at(env, model, k)->mesh;
-        if (m->holds[k].own && x->layout.tp == y->layout.tp &&
-            x->at.tp == y->at.tp && x->tp == y->tp)
+        if (m->holds[k].own && rlf_layout_same_cut(&x->layout, &y->layout) &&
+            x->at.tp == y->at.tp && x->at.pp == y->at.pp && x->tp == y->tp &&
+            x->pp == y->pp)
             return &m->holds[k];
     }
     return NULL;
@@ -255,14 +272,13 @@ reserve_hold(const rlf_resource *resource, const rlf_model_hold *hold,
              rlf_err *err)
 {
     rlf_model *model = hold->model;
-    rlf_pass *pass;
     rlf_kv *pages;
     void *arrays;
     for (rlf_use use = 0; use < RLF_N_USES; use++) {
         if (!hold->uses[use])
             continue;
         RLF_TRY(check_tokens(resource, &model->caps, use, err));
-        RLF_TRY(rlf_work_pass(model, use, err, &pass));
+        RLF_TRY(rlf_work_reserve(model, use, err));
     }
     if (!hold->uses[RLF_USE_GENERATE])
         return RLF_OK;

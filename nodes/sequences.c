@@ -82,11 +82,16 @@ const rlf_model *
 rlf_load_model(const rlf_load *load, const rlf_node *node)
 {
     const rlf_model_object *object = load->resource[node->receiver];
-    rlf_coordinates at = rlf_layout_find(load->layout, load->rank);
+    const rlf_layout *l = load->layout;
+    rlf_coordinates at = rlf_layout_find(l, load->rank);
+    const rlf_cut cut = {.ranks = l->tp,
+                         .rank = at.tp,
+                         .stages = l->pp,
+                         .stage = at.pp,
+                         .chunks = l->chunks};
     for (int i = 0; i < object->n_holds; i++) {
         const rlf_model *m = object->holds[i].model;
-        if (m && m->table->cut.ranks == load->layout->tp &&
-            m->table->cut.rank == at.tp)
+        if (m && rlf_table_cut_alike(&m->table->cut, &cut))
             return m;
     }
     return object->outline;

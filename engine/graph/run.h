@@ -57,12 +57,17 @@ typedef union rlf_content {
  * ranks in the order of their coordinates; one of a single rank is NULL. */
 typedef struct rlf_mesh {
     rlf_layout layout;
-    int zero;              /* 1: its replicas share the optimizer's state */
-    rlf_coordinates at;    /* -1s: the rank is not in it, the groups are NULL */
-    struct rlf_group *tp;  /* same pipeline stage and replica */
-    struct rlf_group *pp;  /* same slice in every stage */
-    struct rlf_group *dp;  /* same part of the weights */
-    struct rlf_group *all; /* the whole mesh, in the order of its ranks */
+    int zero;             /* 1: its replicas share the optimizer's state */
+    rlf_coordinates at;   /* -1s: the rank is not in it, the groups are NULL */
+    struct rlf_group *tp; /* same pipeline stage and replica */
+    struct rlf_group *pp; /* same slice in every stage */
+    struct rlf_group *dp; /* same part of the weights */
+    struct rlf_group *replica; /* all parts of the weights: tp and pp */
+    struct rlf_group *slice;   /* same slice in all stages and replicas */
+    struct rlf_group *all;     /* the whole mesh, in the order of its ranks */
+    /* [chunks] of an update's: micro-batches under way at once at this stage;
+     * NULL: 1 each. */
+    const int *flights;
 } rlf_mesh;
 
 /* The weights of a model as one layout has them. Calls whose ranks find the

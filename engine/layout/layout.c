@@ -363,6 +363,12 @@ part_count(const rlf_layout *layout)
     return layout->pp * (layout->chunks ? layout->chunks : 1);
 }
 
+bool
+rlf_layout_same_cut(const rlf_layout *a, const rlf_layout *b)
+{
+    return a->tp == b->tp && a->pp == b->pp && part_count(a) == part_count(b);
+}
+
 rlf_range
 rlf_layout_layers(const rlf_layout *layout, int rank, int64_t n, int chunk)
 {

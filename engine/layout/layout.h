@@ -99,6 +99,9 @@ rlf_status rlf_layout_read_order(const char *text, rlf_layout *layout,
                                  rlf_err *err);
 void rlf_layout_print_order(const rlf_layout *layout, rlf_buf *out);
 
+/* Do both cut a model's weights into the same parts? */
+bool rlf_layout_same_cut(const rlf_layout *a, const rlf_layout *b);
+
 /* The samples out of `n` that a rank holds when samples count alike: those of
  * its dp part. Empty for a rank outside the mesh. By length: lanes.h. */
 rlf_range rlf_layout_rows(const rlf_layout *layout, int rank, int64_t n);

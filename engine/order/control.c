@@ -265,7 +265,7 @@ rlf_control_note_rows(rlf_control *c, const active *a, const rlf_share *by,
     track *t = rlf_control_track(c, a->instance);
     for (uint32_t k = 0; k < n; k++)
         for (int i = 0; i < a->n_shares; i++)
-            if (a->shares[i].rows == by->rows)
+            if (a->shares[i].rows == by->rows && a->shares[i].has)
                 put(t->have + (size_t)rows[k] * (size_t)c->n_words,
                     a->shares[i].rank);
     t->n_done += n;

@@ -46,6 +46,7 @@ typedef enum rlf_post_kind {
 typedef struct rlf_share {
     int rank;
     bool reports;         /* of ranks that compute the same, one */
+    bool has;             /* it has the result, not only a hand in it */
     const uint32_t *rows; /* ascending; NULL: all */
     uint32_t n_rows;
 } rlf_share;

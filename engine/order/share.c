@@ -30,7 +30,8 @@ run_together(rlf_control *c, int instance, uint32_t iteration)
     rlf_control_bring_inputs(c, instance, l->ranks, l->n_ranks);
     rlf_share *shares = RLF_NEW_ARRAY(c->arena, rlf_share, l->n_ranks);
     for (int i = 0; i < l->n_ranks; i++)
-        shares[i] = (rlf_share){.rank = l->ranks[i], .reports = i == 0};
+        shares[i] =
+            (rlf_share){.rank = l->ranks[i], .reports = i == 0, .has = true};
     rlf_post *post = rlf_control_post(c, RLF_POST_RUN, instance);
     post->iteration = iteration;
     post->shares = shares;
@@ -151,6 +152,14 @@ sort_rows(rlf_control *c, int dp, const uint32_t *rows, uint32_t n,
     return sorted;
 }
 
+/* What a model says of rows is had where its last layer is; samples are told to
+ * all stages, which need them to go on. */
+static bool
+has_result(const rlf_node *node, const rlf_layout *l, int rank)
+{
+    return node->class->sampled || rlf_layout_find(l, rank).pp == l->pp - 1;
+}
+
 static void
 post_shares(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
             const int *to)
@@ -168,6 +177,7 @@ post_shares(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
             shares[n_shares++] =
                 (rlf_share){.rank = r[d].ranks[i],
                             .reports = r[d].ranks[i] == r[d].leader,
+                            .has = has_result(node, l, r[d].ranks[i]),
                             .rows = sorted + end[d],
                             .n_rows = count};
     }

@@ -10,7 +10,7 @@
 static bool
 covers(const rlf_layout *whole, const rlf_layout *part)
 {
-    if (whole->tp != part->tp || whole->pp != part->pp)
+    if (!rlf_layout_same_cut(whole, part))
         return false;
     int *a = rlf_calloc((size_t)whole->n_ranks, sizeof *a);
     int *b = rlf_calloc((size_t)part->n_ranks, sizeof *b);
@@ -94,15 +94,19 @@ same_ranks(const rlf_layout *a, const rlf_layout *b)
 }
 
 /* On the ranks of `first`, cut into fewer parts, every part of which is made of
- * whole parts of `first` (engine/layout). */
+ * whole parts of `first` (engine/layout); cut alike, it has its chunks. */
 static void
 regroup(const rlf_layout *first, rlf_layout *call)
 {
     rlf_err ignored = RLF_ERR_NONE;
     rlf_layout out;
-    if (call->tp != first->tp && same_ranks(first, call) &&
-        first->tp % call->tp == 0 && first->pp % call->pp == 0 &&
-        rlf_layout_regroup(first, call->tp, call->pp, &ignored, &out) >= 0)
+    bool cut_alike = call->tp == first->tp && call->pp == first->pp;
+    if (!same_ranks(first, call))
+        return;
+    if (cut_alike)
+        call->chunks = first->chunks;
+    else if (first->tp % call->tp == 0 && first->pp % call->pp == 0 &&
+             rlf_layout_regroup(first, call->tp, call->pp, &ignored, &out) >= 0)
         *call = out;
 }
 

@@ -67,21 +67,22 @@ place_all(rlf_plan *plan, rlf_arena *arena)
             row = *said;
         bool interleaved =
             row.schedule && strcmp(row.schedule, "interleaved") == 0;
+        bool update = node->class->role == RLF_ROLE_UPDATE;
+        int chunks = row.chunks > 0 ? row.chunks : interleaved ? 2 : 1;
         plan->place[i] = (rlf_node_place){
             .spread = spread_of(node),
             .layout = {.ranks = row.ranks,
                        .n_ranks = row.n_ranks,
                        .tp = row.tp,
                        .pp = row.pp,
-                       .dp = row.dp},
+                       .dp = row.dp,
+                       .chunks = update && row.pp > 1 ? chunks : 1},
             .zero = row.zero > 0 ? row.zero : 0,
             .schedule = row.schedule ? row.schedule : "1f1b",
             .table = row.table,
             .tokens = row.tokens > 0 ? row.tokens : 0,
             .recompute = row.recompute > 0,
-            .chunks = row.chunks > 0 ? row.chunks
-                      : interleaved  ? 2
-                                     : 1,
+            .chunks = chunks,
         };
     }
 }
@@ -92,8 +93,6 @@ not_yet(const rlf_place_row *row)
 {
     if (row->table)
         return "the pipeline of a table's file (schedule:) cannot be run yet";
-    if (row->pp > 1)
-        return "layers are not split over ranks: pp: above 1 cannot run yet";
     return NULL;
 }
 
@@ -124,6 +123,24 @@ check_rows(const rlf_plan *plan, rlf_err *err)
             rlf_fail(err, RLF_USER, "%s", why);
         }
         rlf_err_place(err, row->span, NULL);
+        return RLF_USER;
+    }
+    return RLF_OK;
+}
+
+/* What a model is trained on has whole layers. */
+static rlf_status
+check_updates(const rlf_plan *plan, rlf_err *err)
+{
+    for (size_t i = 0; i < plan->graph->nodes.count; i++) {
+        const rlf_node *node = &plan->graph->nodes.data[i];
+        if (node->class->role != RLF_ROLE_UPDATE ||
+            plan->place[i].layout.pp == 1)
+            continue;
+        rlf_fail(err, RLF_USER,
+                 "updates cannot run as a pipeline yet: pp: above 1");
+        rlf_err_hint(err, "give the update a row of its own");
+        rlf_err_place(err, said_of(plan->graph, node)->span, NULL);
         return RLF_USER;
     }
     return RLF_OK;
@@ -278,6 +295,7 @@ rlf_plan_make(const rlf_graph *graph, const rlf_plan_options *options,
     RLF_TRY(check_rows(plan, err));
     RLF_TRY(check_words(plan, err));
     place_all(plan, arena);
+    RLF_TRY(check_updates(plan, err));
     plan->caps = rlf_caps_make(graph, arena);
     rlf_holds_make(plan, arena);
     RLF_TRY(set_sums(plan, options, arena, err));

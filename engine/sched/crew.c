@@ -117,7 +117,7 @@ next_task(member *m, rlf_err *err, rlf_task *task)
     if (rank->generation.instance < 0)
         return take_task(m, -1, err, task);
     const slot *s = &rank->slots.data[rank->generation.instance];
-    rlf_group *replica = rank->mesh[s->call.node->id].tp;
+    rlf_group *replica = rank->mesh[s->call.node->id].replica;
     return replica ? agree(m, replica, err, task) : take_task(m, 0, err, task);
 }
 

@@ -52,7 +52,9 @@ rlf_rank_mesh(rlf_rank *rank, const rlf_layout *layout, int zero,
         rlf_group **group;
     } groups[] = {{RLF_AXIS_TP, &mesh->tp},
                   {RLF_AXIS_PP, &mesh->pp},
-                  {RLF_AXIS_DP, &mesh->dp}};
+                  {RLF_AXIS_DP, &mesh->dp},
+                  {RLF_AXIS_TP | RLF_AXIS_PP, &mesh->replica},
+                  {RLF_AXIS_PP | RLF_AXIS_DP, &mesh->slice}};
     int *ranks = rlf_calloc((size_t)layout->n_ranks, sizeof *ranks);
     rlf_status status = RLF_OK;
     for (size_t i = 0; i < RLF_COUNT(groups) && status >= 0; i++) {

@@ -154,19 +154,49 @@ mix_part(const counter *c, const sums *s, bool last)
     add(c, 8 * r * c->ffn, 2 * r * c->ffn, r * c->ffn); /* swiglu */
 }
 
+/* Does this rank hold the layer? */
+static bool
+held(const counter *c, int layer)
+{
+    return c->table->layers[layer].place >= 0;
+}
+
+/* Has this rank the last layer, and the heads? */
+static bool
+has_heads(const counter *c)
+{
+    return held(c, c->config->layers - 1);
+}
+
+/* The residual goes on from each chunk but that of the last part, its gradient
+ * goes back from each but that of the first. */
+static void
+send_residual(const counter *c, const sums *s, bool back)
+{
+    int n = c->table->cut.chunks - (back ? held(c, 0) : has_heads(c));
+    if (c->table->cut.stages > 1)
+        c->out->sent += 4 * n * s->tokens * c->d;
+}
+
 static void
 forward(const counter *c, const sums *s)
 {
-    gather(c, s->tokens * c->d); /* embed */
-    add_parts(c, s->tokens * c->d);
+    if (held(c, 0)) {
+        gather(c, s->tokens * c->d); /* embed */
+        add_parts(c, s->tokens * c->d);
+    }
     for (int i = 0; i < c->config->layers; i++) {
         bool last = i == c->config->layers - 1;
+        if (!held(c, i))
+            continue;
         attention_part(c, s, i);
         mix_part(c, s, last);
         product(c, s->calls, last ? s->rows : s->tokens, c->d, c->ffn);
         add_parts(c, (last ? s->rows : s->tokens) * c->d);
     }
-    norm(c, s->rows * c->d);
+    if (has_heads(c))
+        norm(c, s->rows * c->d);
+    send_residual(c, s, false);
 }
 
 static void
@@ -206,16 +236,22 @@ layer_back(const counter *c, const sums *s, int layer)
 static void
 backward(const counter *c, const sums *s, bool recompute)
 {
-    norm_grad(c, s->rows * c->d);
+    if (has_heads(c))
+        norm_grad(c, s->rows * c->d);
     for (int i = c->config->layers - 1; i >= 0; i--) {
-        if (recompute && i < c->config->layers - 1) {
+        bool last = i == c->config->layers - 1;
+        if (!held(c, i))
+            continue;
+        if (recompute && (!last || c->table->cut.stages > 1)) {
             attention_part(c, s, i);
-            mix_part(c, s, false);
+            mix_part(c, s, last);
         }
         layer_back(c, s, i);
     }
     double n = s->tokens * c->d; /* embed_grad */
-    add(c, n, 2 * n, n);
+    if (held(c, 0))
+        add(c, n, 2 * n, n);
+    send_residual(c, s, true);
 }
 
 /* ---- heads ---- */
@@ -298,9 +334,9 @@ static void
 read_heads(const counter *c, const rlf_reading_load *load, const sums *s,
            bool logprob)
 {
-    if (load->scalar)
+    if (load->scalar && has_heads(c))
         product(c, s->calls, s->rows, 1, c->d);
-    if (load->logprob && logprob)
+    if (load->logprob && logprob && has_heads(c))
         head_logprob(c, s);
 }
 
@@ -327,9 +363,9 @@ rlf_cost_train(const rlf_table *table, const rlf_reading_load *load,
     forward(&c, &s);
     if (reach != RLF_REACH_BATCH)
         read_heads(&c, load, &s, reach == RLF_REACH_SAMPLE);
-    if (load->logprob)
+    if (load->logprob && has_heads(&c))
         head_loss(&c, &s);
-    if (load->scalar)
+    if (load->scalar && has_heads(&c))
         head_scalar_back(&c, &s);
     backward(&c, &s, load->recompute);
 }
@@ -342,7 +378,7 @@ pack(const counter *c, bool trained)
 {
     const rlf_table *t = c->table;
     double layer = c->qkv * c->d + c->d * c->q + 3 * c->ffn * c->d;
-    double n = c->config->layers * layer;
+    double n = t->n_layers * layer;
     if (t->lm != RLF_NO_SLOT)
         n += c->vocab * c->d;
     if (t->score != RLF_NO_SLOT)
@@ -369,7 +405,7 @@ add_floats(const counter *c, double n)
 }
 
 /* A block of gradients over the replicas; where they have slices each gets its
- * own, and hands round the new weights and its blocks of the norm. */
+ * own, and hands round the new weights. */
 static void
 cost_replicas(const counter *c, const rlf_model *m)
 {
@@ -388,10 +424,27 @@ cost_replicas(const counter *c, const rlf_model *m)
         tied = (double)held;
         mine = (double)rlf_slices_overlap(s, s->own, t->embed, held, &at);
     }
-    double blocks = (double)rlf_slices_blocks(s, t, s->own);
     c->out->sent += 4 * (all - own + tied - mine) +
                     sum_bytes((double)g->floats - all - tied, n) +
-                    (n - 1) * (4 * own + 8 * blocks);
+                    (n - 1) * 4 * own;
+}
+
+/* The blocks of the norm to slices and stages, and the gradient of an embedding
+ * on both ends of the pipeline to the other end. */
+static void
+cost_stages(const counter *c, const rlf_model *m)
+{
+    const rlf_slices *s = &m->slices;
+    const rlf_table *t = c->table;
+    double blocks = (double)rlf_slices_blocks(s, t, s->own);
+    c->out->sent += 8 * blocks * (s->n * t->cut.stages - 1);
+    if (t->ends == RLF_NO_SLOT)
+        return;
+    int64_t at;
+    double shared = (double)rlf_slices_overlap(
+        s, s->own, t->ends, t->vocab * t->config.hidden, &at);
+    c->out->sent += 4 * shared;
+    add_floats(c, shared);
 }
 
 /* What ranks that hold the model in parts have of one tensor, and the norm. */
@@ -403,7 +456,7 @@ cost_joins(const counter *c)
     if (ranks == 1)
         return;
     if (c->config->qk_norm)
-        add_parts(c, 2.0 * c->config->layers * c->config->head_dim);
+        add_parts(c, 2.0 * t->n_layers * c->config->head_dim);
     add_parts(c, 2); /* an f64 */
     for (int i = 0; t->copies > 1 && i < t->n_slots; i++)
         if (t->slots[i].slice == RLF_SLICE_KV)
@@ -433,6 +486,7 @@ rlf_cost_optimizer(const rlf_model *m, rlf_counts *out)
     double n = (double)(s->last - s->first), w = squared(m);
     add_floats(&c, (double)(g->held - 1) * (double)g->floats);
     cost_replicas(&c, m);
+    cost_stages(&c, m);
     if (g->tied) {
         int64_t at;
         add_floats(&c, (double)rlf_slices_overlap(s, s->own, t->embed,
@@ -441,7 +495,7 @@ rlf_cost_optimizer(const rlf_model *m, rlf_counts *out)
     }
     if (g->head_norms)
         add_floats(&c, (double)(t->norm_sums[0] + t->norm_sums[1]) *
-                           t->config.head_dim * t->config.layers);
+                           t->config.head_dim * t->n_layers);
     cost_joins(&c);
     add(&c, 2 * w, w, 0);          /* sumsq */
     add(&c, 16 * n, 4 * n, 3 * n); /* adamw */
@@ -504,5 +558,8 @@ rlf_cost_generate(const rlf_table *table, const rlf_sampling_load *load,
     sums s = sum_sampling(&c, load);
     s.calls = sampling_calls(load);
     forward(&c, &s);
-    head_logprob(&c, &s); /* sample: the same product */
+    if (has_heads(&c))
+        head_logprob(&c, &s);                   /* sample: the same product */
+    if (table->cut.stages > 1 && has_heads(&c)) /* tokens, logprobs */
+        c.out->sent += 8 * s.rows * (table->cut.stages - 1);
 }

@@ -162,6 +162,14 @@ resolved(const rlf_cut *cut)
     return c;
 }
 
+bool
+rlf_table_cut_alike(const rlf_cut *a, const rlf_cut *b)
+{
+    const rlf_cut x = resolved(a), y = resolved(b);
+    return x.ranks == y.ranks && x.rank == y.rank && x.stages == y.stages &&
+           x.stage == y.stage && x.chunks == y.chunks;
+}
+
 static bool
 cut_fits(const rlf_model_config *c, int n)
 {

@@ -135,6 +135,8 @@ rlf_slot_part rlf_slot_shard(const rlf_table *table, const rlf_slot *slot,
  * last, which has the heads. */
 bool rlf_table_begins(const rlf_table *table, int chunk);
 bool rlf_table_ends(const rlf_table *table, int chunk);
+/* Are two models of one form cut into the same parts, and this the same? */
+bool rlf_table_cut_alike(const rlf_cut *a, const rlf_cut *b);
 /* The slot named so, or NULL. */
 const rlf_slot *rlf_table_find(const rlf_table *table, const char *name);
 
