@@ -68,4 +68,5 @@ const rlf_node_class rlf_node_ask = {
     .open = rlf_class_no_open,
     .step = step,
     .trainable = &rlf_trainable_none,
+    .handover = &rlf_handover_none,
 };

@@ -33,4 +33,5 @@ const rlf_node_class rlf_node_break = {
     .open = rlf_class_no_open,
     .step = step,
     .trainable = &rlf_trainable_none,
+    .handover = &rlf_handover_none,
 };

@@ -145,4 +145,5 @@ const rlf_node_class rlf_node_expr = {
     .open = open,
     .step = step,
     .trainable = &rlf_trainable_none,
+    .handover = &rlf_handover_none,
 };

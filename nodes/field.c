@@ -171,10 +171,11 @@ open_data(rlf_call *call, rlf_err *err)
 
 /* ---- the classes ---- */
 
-#define A_FIELD                                              \
-    .role = RLF_ROLE_FIELD, .granularity = RLF_GRAIN_SAMPLE, \
-    .cost = rlf_class_no_cost, .init = rlf_class_no_init,    \
-    .fini = rlf_class_no_fini, .trainable = &rlf_trainable_none
+#define A_FIELD                                                  \
+    .role = RLF_ROLE_FIELD, .granularity = RLF_GRAIN_SAMPLE,     \
+    .cost = rlf_class_no_cost, .init = rlf_class_no_init,        \
+    .fini = rlf_class_no_fini, .trainable = &rlf_trainable_none, \
+    .handover = &rlf_handover_none
 
 const rlf_node_class rlf_node_field_prompt = {
     A_FIELD,

@@ -217,4 +217,5 @@ const rlf_node_class rlf_node_for = {
     .open = open,
     .step = step,
     .trainable = &rlf_trainable_none,
+    .handover = &rlf_handover_none,
 };

@@ -11,6 +11,7 @@
 #include "engine/base/vec.h"
 #include "engine/graph/class.h"
 #include "nodes/hook.h"
+#include "nodes/model/handover.h"
 #include "nodes/model/work.h"
 #include "nodes/sequences.h"
 
@@ -53,10 +54,11 @@ static const rlf_formal formals[] = {
 
 /* The generation that is open; one at a time. */
 typedef struct state {
-    rlf_generation *generation;
-    rlf_prompt *prompts; /* of the set that is answered */
-    uint32_t *row;       /* the set's row of each of the generation's */
-    bool begun;          /* its prompts are added */
+    rlf_generation_options options;
+    rlf_generation *generation; /* NULL: nothing is to be done */
+    rlf_prompt *prompts;        /* of the set that is answered */
+    RLF_VEC(uint32_t) row;      /* the set's row of each of the generation's */
+    bool begun;                 /* its prompts are added */
     const char **stop;
     uint32_t eos[MOST_EOS];
 } state;
@@ -80,6 +82,7 @@ fini(void *object)
     if (!s)
         return;
     rlf_generation_free(s->generation);
+    RLF_VEC_FREE(&s->row);
     free(s->stop);
     free(s);
 }
@@ -243,40 +246,61 @@ read_options(const rlf_call *call, const rlf_model_object *model, state *s)
     return o;
 }
 
+/* A generation with nothing to do yet. */
+static rlf_status
+new_generation(rlf_call *call, rlf_err *err)
+{
+    state *s = call->state;
+    rlf_model *model = rlf_model_of(call, call->node->receiver);
+    rlf_pass *pass;
+    rlf_kv *kv;
+    RLF_TRY(rlf_work_pass(model, RLF_USE_GENERATE, err, &pass));
+    RLF_TRY(rlf_work_pages(model, err, &kv));
+    RLF_TRY(rlf_work_arrays(model, err, &s->options.arrays));
+    s->options.array_bytes = model->work.arrays_bytes;
+    s->row.count = 0;
+    return rlf_generation_new(model, pass, kv, &s->options, err,
+                              &s->generation);
+}
+
+static void
+end_generation(state *s)
+{
+    rlf_generation_free(s->generation);
+    s->generation = NULL;
+}
+
 static rlf_status
 open(rlf_call *call, rlf_err *err)
 {
     state *s = call->state;
     rlf_model_object *object = rlf_model_at(call->env, call->node->receiver);
-    rlf_model *model = rlf_model_of(call, call->node->receiver);
     rlf_rows *from = call->in[0].rows;
     if (object->outline->table->lm == RLF_NO_SLOT)
         return rlf_fail(err, RLF_USER,
                         "model '%s' has no language head to generate with",
                         object->name);
-    rlf_prompt *prompts;
-    RLF_TRY(rlf_rows_prompts(call->env, from, &object->reader, err, &prompts));
-    rlf_generation_options o = read_options(call, object, s);
+    RLF_TRY(
+        rlf_rows_prompts(call->env, from, &object->reader, err, &s->prompts));
+    s->options = read_options(call, object, s);
     uint32_t n = whole(call->node, "n");
     n = n ? n : 1;
-    rlf_rows *rows =
-        make_rows(call, from, prompts, n, o.max_new, o.temperature);
+    rlf_rows *rows = make_rows(call, from, s->prompts, n, s->options.max_new,
+                               s->options.temperature);
     rows->tokenizer = object->tokenizer;
     call->out[0].rows = rows;
     s->begun = false;
-    if (!model)
+    end_generation(s); /* of a step that was given up */
+    if (!rlf_model_of(call, call->node->receiver))
         return RLF_OK;
-    rlf_pass *pass;
-    rlf_kv *kv;
-    rlf_generation_free(s->generation); /* of a step that was given up */
-    s->generation = NULL;
-    RLF_TRY(rlf_work_pass(model, RLF_USE_GENERATE, err, &pass));
-    RLF_TRY(rlf_work_pages(model, err, &kv));
-    RLF_TRY(rlf_work_arrays(model, err, &o.arrays));
-    o.array_bytes = model->work.arrays_bytes;
-    RLF_TRY(rlf_generation_new(model, pass, kv, &o, err, &s->generation));
-    s->prompts = prompts;
-    return RLF_OK;
+    return new_generation(call, err);
+}
+
+static int
+by_row(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
 }
 
 /* Add this rank's share of the samples: samples of one prompt at once, so that
@@ -289,17 +313,17 @@ begin(rlf_call *call, rlf_err *err)
     uint32_t n = call->rows ? call->n_rows : rows->samples->count;
     uint32_t each = whole(call->node, "n");
     each = each ? each : 1;
-    s->row = RLF_NEW_ARRAY(call->env->pool, uint32_t, n);
     for (uint32_t i = 0; i < n; i++)
-        s->row[i] = call->rows ? call->rows[i] : i;
+        RLF_PUSH(&s->row, call->rows ? call->rows[i] : i);
+    const uint32_t *row = s->row.data;
     for (uint32_t i = 0, last, first; i < n; i = last) {
-        const uint32_t prompt = s->row[i] / each;
-        for (last = i + 1; last < n && s->row[last] / each == prompt; last++)
-            if (s->row[last] != s->row[last - 1] + 1)
+        const uint32_t prompt = row[i] / each;
+        for (last = i + 1; last < n && row[last] / each == prompt; last++)
+            if (row[last] != row[last - 1] + 1)
                 break;
         RLF_TRY(rlf_generation_add(
             s->generation, s->prompts[prompt].ids, s->prompts[prompt].n_ids,
-            rows->samples->identity + s->row[i], last - i, err, &first));
+            rows->samples->identity + row[i], last - i, err, &first));
     }
     s->begun = true;
     return RLF_OK;
@@ -336,16 +360,61 @@ step(rlf_call *call, rlf_err *err)
     RLF_TRY(status);
     uint32_t *told = RLF_NEW_ARRAY(call->env->pool, uint32_t, call->n_rows);
     for (uint32_t i = 0; i < call->n_rows; i++) {
-        told[i] = s->row[rows[i]];
+        told[i] = s->row.data[rows[i]];
         take(call, rlf_generation_response(s->generation, rows[i]), told[i]);
     }
     call->rows = told;
-    if (status == RLF_OK) {
-        rlf_generation_free(s->generation);
-        s->generation = NULL;
-    }
+    if (status == RLF_OK)
+        end_generation(s);
     return status;
 }
+
+/* ---- to another replica ---- */
+
+static rlf_status
+give(rlf_call *call, const uint32_t *rows, uint32_t n, const rlf_price *price,
+     rlf_buf *out, rlf_err *err)
+{
+    state *s = call->state;
+    if (!s->generation)
+        return RLF_OK;
+    const rlf_handover_price as = {price->token, price->byte};
+    rlf_arena *pool = call->env->pool;
+    uint32_t *mine = RLF_NEW_ARRAY(pool, uint32_t, s->row.count + 1);
+    uint32_t *label = RLF_NEW_ARRAY(pool, uint32_t, s->row.count + 1);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < s->row.count; i++) {
+        if (!bsearch(&s->row.data[i], rows, n, sizeof *rows, by_row))
+            continue;
+        mine[count] = i;
+        label[count++] = s->row.data[i];
+    }
+    rlf_status status =
+        rlf_generation_give(s->generation, mine, label, count, &as, out, err);
+    if (status == RLF_OK)
+        end_generation(s);
+    return status;
+}
+
+static rlf_status
+take_over(rlf_call *call, const char *bytes, size_t n, rlf_err *err)
+{
+    state *s = call->state;
+    if (!n)
+        return s->generation ? RLF_AGAIN : RLF_OK;
+    if (!s->generation)
+        RLF_TRY(new_generation(call, err));
+    uint32_t first, count;
+    const uint32_t *label;
+    RLF_TRY(rlf_generation_take(s->generation, bytes, n, call->env->pool, err,
+                                &first, &label, &count));
+    RLF_ASSERT(first == s->row.count);
+    for (uint32_t i = 0; i < count; i++)
+        RLF_PUSH(&s->row, label[i]);
+    return RLF_AGAIN;
+}
+
+static const rlf_handover handover = {.give = give, .take = take_over};
 
 static void
 cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
@@ -385,4 +454,5 @@ const rlf_node_class rlf_node_generate = {
     .open = open,
     .step = step,
     .trainable = &rlf_trainable_none,
+    .handover = &handover,
 };

@@ -695,6 +695,7 @@ const rlf_node_class rlf_node_hook_sample = {
     .open = open_rows,
     .step = step_sample,
     .trainable = &rlf_trainable_none,
+    .handover = &rlf_handover_none,
 };
 
 const rlf_node_class rlf_node_hook_group = {
@@ -715,6 +716,7 @@ const rlf_node_class rlf_node_hook_group = {
     .open = open_rows,
     .step = step_group,
     .trainable = &rlf_trainable_none,
+    .handover = &rlf_handover_none,
 };
 
 const rlf_node_class rlf_node_hook_batch = {
@@ -735,6 +737,7 @@ const rlf_node_class rlf_node_hook_batch = {
     .open = open_rows,
     .step = step_batch,
     .trainable = &rlf_trainable_none,
+    .handover = &rlf_handover_none,
 };
 
 const rlf_node_class rlf_node_hook_step = {
@@ -753,6 +756,7 @@ const rlf_node_class rlf_node_hook_step = {
     .open = rlf_class_no_open,
     .step = step_scalar,
     .trainable = &rlf_trainable_none,
+    .handover = &rlf_handover_none,
 };
 
 const rlf_node_class rlf_node_hook_turn = {
@@ -772,4 +776,5 @@ const rlf_node_class rlf_node_hook_turn = {
     .open = rlf_class_unsupported,
     .step = rlf_class_unsupported,
     .trainable = &rlf_trainable_none,
+    .handover = &rlf_handover_none,
 };

@@ -28,4 +28,5 @@ const rlf_node_class rlf_node_keep = {
     .open = rlf_class_no_open,
     .step = rlf_class_no_step,
     .trainable = &rlf_trainable_none,
+    .handover = &rlf_handover_none,
 };

@@ -136,6 +136,7 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
         .open = open,                         \
         .step = step,                         \
         .trainable = &rlf_trainable_none,     \
+        .handover = &rlf_handover_none,       \
     }
 
 CLASS(logprob,

@@ -256,6 +256,7 @@ const rlf_node_class rlf_node_state = {
     .open = rlf_class_no_open,
     .step = get,
     .trainable = &rlf_trainable_none,
+    .handover = &rlf_handover_none,
 };
 
 static const rlf_formal set_formals[] = {
@@ -291,4 +292,5 @@ const rlf_node_class rlf_node_set_state = {
     .open = rlf_class_no_open,
     .step = set,
     .trainable = &rlf_trainable_none,
+    .handover = &rlf_handover_none,
 };

@@ -33,6 +33,7 @@ const rlf_node_class rlf_node_state_rows = {
     .open = rlf_class_no_open,
     .step = get,
     .trainable = &rlf_trainable_none,
+    .handover = &rlf_handover_none,
 };
 
 static const rlf_formal formals[] = {
@@ -78,4 +79,5 @@ const rlf_node_class rlf_node_set_rows = {
     .open = rlf_class_no_open,
     .step = set,
     .trainable = &rlf_trainable_none,
+    .handover = &rlf_handover_none,
 };

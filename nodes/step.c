@@ -28,4 +28,5 @@ const rlf_node_class rlf_node_step = {
     .open = open,
     .step = rlf_class_no_step,
     .trainable = &rlf_trainable_none,
+    .handover = &rlf_handover_none,
 };

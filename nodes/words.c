@@ -454,4 +454,5 @@ const rlf_node_class rlf_node_over_vocab = {
     .open = open,
     .step = step,
     .trainable = &rlf_trainable_none,
+    .handover = &rlf_handover_none,
 };

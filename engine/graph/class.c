@@ -49,13 +49,17 @@ check_node_class(const rlf_classes *classes, int i, rlf_err *err)
     if (!c || !c->name || !c->doc || !c->doc[0])
         return rlf_fail(err, RLF_BUG, "node class %d lacks name or doc", i);
     if (!c->infer || !c->cost || !c->init || !c->fini || !c->open || !c->step ||
-        !c->trainable)
+        !c->trainable || !c->handover)
         return rlf_fail(err, RLF_BUG, "node class %s has a NULL member",
                         c->name);
     const rlf_trainable *t = c->trainable;
     if (!t->begin || !t->forward || !t->backward || !t->finish)
         return rlf_fail(err, RLF_BUG, "node class %s: NULL in trainable",
                         c->name);
+    if (!c->handover->give || !c->handover->take ||
+        c->sampled == (c->handover == &rlf_handover_none))
+        return rlf_fail(err, RLF_BUG,
+                        "node class %s: samples that cannot go over", c->name);
     for (int k = 0; k < i; k++)
         if (classes->node[k]->role == c->role &&
             classes->node[k]->receiver == c->receiver &&
@@ -205,6 +209,23 @@ none_micro(rlf_call *call, uint32_t micro, rlf_err *err)
     (void)micro;
     return rlf_class_unsupported(call, err);
 }
+
+static rlf_status
+none_give(rlf_call *call, const uint32_t *rows, uint32_t n,
+          const rlf_price *price, rlf_buf *out, rlf_err *err)
+{
+    (void)rows, (void)n, (void)price, (void)out;
+    return rlf_class_unsupported(call, err);
+}
+
+static rlf_status
+none_take(rlf_call *call, const char *bytes, size_t n, rlf_err *err)
+{
+    (void)bytes, (void)n;
+    return rlf_class_unsupported(call, err);
+}
+
+const rlf_handover rlf_handover_none = {.give = none_give, .take = none_take};
 
 const rlf_trainable rlf_trainable_none = {
     .begin = none_begin,

@@ -162,6 +162,27 @@ typedef struct rlf_trainable {
     rlf_status (*finish)(rlf_call *call, rlf_err *err);
 } rlf_trainable;
 
+/* What it costs when a sample in the making goes to another rank: a token to
+ * compute again there, or a byte of what is kept about it to send. In any
+ * unit; {0, 1}: always tokens, {1, 0}: never. */
+typedef struct rlf_price {
+    double token, byte;
+} rlf_price;
+
+/* Of sampled classes: samples in the making go from one replica of the node to
+ * another (engine.md 3, MOVE), which changes no bit of them. Every rank of the
+ * replica gives its part, to the rank that has the same part there. */
+typedef struct rlf_handover {
+    /* Pack those of `rows` (ascending) that are not complete, and forget them.
+     * RLF_OK: nothing is left to do here; RLF_AGAIN: something is. */
+    rlf_status (*give)(rlf_call *call, const uint32_t *rows, uint32_t n,
+                       const rlf_price *price, rlf_buf *out, rlf_err *err);
+    /* Go on with them, though all that was here may have been complete.
+     * RLF_AGAIN: there is something to do; RLF_OK: there is not. */
+    rlf_status (*take)(rlf_call *call, const char *bytes, size_t n,
+                       rlf_err *err);
+} rlf_handover;
+
 struct rlf_node_class {
     const char *name; /* what the user writes, or the role's word */
     const char *doc;  /* one sentence */
@@ -197,6 +218,7 @@ struct rlf_node_class {
      * branch and raised: see rlf_call. */
     rlf_status (*step)(rlf_call *call, rlf_err *err);
     const rlf_trainable *trainable; /* rlf_trainable_none if it is not */
+    const rlf_handover *handover;   /* rlf_handover_none if not sampled */
 };
 
 /* ---- resources ---- */
@@ -329,6 +351,7 @@ rlf_status rlf_classes_check(const rlf_classes *classes, rlf_err *err);
 /* ---- stubs ---- */
 
 extern const rlf_trainable rlf_trainable_none;
+extern const rlf_handover rlf_handover_none;
 void rlf_class_no_infer(const rlf_graph *graph, const rlf_node *node,
                         rlf_diags *diags);
 /* Of a class that does next to nothing. */

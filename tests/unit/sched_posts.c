@@ -30,7 +30,8 @@ static const rlf_node_class empty = {.name = "empty",
                                      .fini = rlf_class_no_fini,
                                      .open = rlf_class_no_open,
                                      .step = count,
-                                     .trainable = &rlf_trainable_none};
+                                     .trainable = &rlf_trainable_none,
+                                     .handover = &rlf_handover_none};
 
 /* Thread ranks; NULL for one. */
 static rlf_status
