@@ -19,11 +19,12 @@ enum { MOST_RANKS = 65536, MOST_TOKENS = 1 << 30 };
 
 /* What an argument is about, and so the rows that may have it. */
 typedef enum about {
-    ABOUT_CALL,  /* any row */
-    ABOUT_TRAIN, /* an update's pipeline and optimizer */
-    ABOUT_MICRO, /* what runs in micro-batches: all but generation */
-    ABOUT_READ,  /* a whole model that never trains */
-    ABOUT_MODEL, /* a whole model */
+    ABOUT_CALL,   /* any row */
+    ABOUT_TRAIN,  /* an update's pipeline and optimizer */
+    ABOUT_MICRO,  /* what runs in micro-batches: all but generation */
+    ABOUT_SAMPLE, /* a generation */
+    ABOUT_READ,   /* a whole model that never trains */
+    ABOUT_MODEL,  /* a whole model */
 } about;
 
 enum {
@@ -32,6 +33,9 @@ enum {
     DP,
     ZERO,
     TOKENS,
+    MIGRATE,
+    SEATS,
+    CARRY,
     SCHEDULE,
     CHUNKS,
     RECOMPUTE,
@@ -55,6 +59,15 @@ static const rlf_formal formals[ARGS] = {
     [TOKENS] = {.name = "tokens", .kind = RLF_FORMAL_INT, .labelled = true,
                 .least = 1, .most = MOST_TOKENS,
                 .doc = "of a micro-batch at most"},
+    [MIGRATE] = {.name = "migrate", .kind = RLF_FORMAL_INT, .labelled = true,
+                 .least = 0, .most = MOST_TOKENS,
+                 .doc = "samples left, with fewer of which replicas hand over "
+                        "theirs; 0: never"},
+    [SEATS] = {.name = "seats", .kind = RLF_FORMAL_INT, .labelled = true,
+               .least = 1, .most = MOST_TOKENS,
+               .doc = "samples that a replica takes over at most"},
+    [CARRY] = {.name = "carry", .kind = RLF_FORMAL_TEXT, .labelled = true,
+               .doc = "how samples are handed over"},
     [SCHEDULE] = {.name = "schedule", .kind = RLF_FORMAL_TEXT,
                   .labelled = true, .doc = "of the pipeline"},
     [CHUNKS] = {.name = "chunks", .kind = RLF_FORMAL_INT, .labelled = true,
@@ -74,6 +87,7 @@ static const rlf_formal formals[ARGS] = {
 };
 static const about abouts[ARGS] = {
     [ZERO] = ABOUT_TRAIN,     [TOKENS] = ABOUT_MICRO,
+    [MIGRATE] = ABOUT_SAMPLE, [SEATS] = ABOUT_SAMPLE, [CARRY] = ABOUT_SAMPLE,
     [SCHEDULE] = ABOUT_TRAIN, [CHUNKS] = ABOUT_TRAIN,
     [RECOMPUTE] = ABOUT_TRAIN, [OFFLOAD] = ABOUT_READ,
     [SHARDS] = ABOUT_MODEL,   [LANES] = ABOUT_MODEL,
@@ -124,6 +138,14 @@ belongs(const maker *m, about kind, const rlf_arg *arg)
         rlf_diag_error(diags, "place", arg->span,
                        "'%s' works token by token and has no micro-batches",
                        m->what);
+        return false;
+    }
+    if (kind == ABOUT_SAMPLE && !(call && call->sampled)) {
+        diag = rlf_diag_error(diags, "place", arg->span,
+                              "'%s:' is of a generation, and this row places "
+                              "'%s'",
+                              arg->name, m->what);
+        rlf_diag_hint(diags, diag, "say it of %s.generate", model);
         return false;
     }
     if (kind == ABOUT_READ && trained && arg->number != 0) {
@@ -190,6 +212,23 @@ schedule(maker *m, const rlf_arg *arg)
 }
 
 static bool
+carry(maker *m, const rlf_arg *arg)
+{
+    for (int i = RLF_CARRY_CHEAPER + 1; i < RLF_CARRIES; i++) {
+        if (!strcmp(rlf_carry_word((rlf_carry)i), arg->text)) {
+            m->row.carry = (rlf_carry)i;
+            return true;
+        }
+    }
+    rlf_diag *diag =
+        rlf_diag_error(m->s->diags, "place", arg->span,
+                       "samples cannot be handed over as \"%s\"", arg->text);
+    rlf_diag_hint(m->s->diags, diag,
+                  "it is \"pages\" or \"tokens\"; without it as costs less");
+    return false;
+}
+
+static bool
 put_arg(maker *m, int which, const rlf_arg *arg)
 {
     rlf_place_row *row = &m->row;
@@ -197,6 +236,7 @@ put_arg(maker *m, int which, const rlf_arg *arg)
         [TP] = &row->tp,           [PP] = &row->pp,
         [DP] = &row->dp,           [ZERO] = &row->zero,
         [TOKENS] = &row->tokens,   [CHUNKS] = &row->chunks,
+        [MIGRATE] = &row->migrate, [SEATS] = &row->seats,
         [OFFLOAD] = &row->offload, [RECOMPUTE] = &row->recompute,
         [SHARDS] = &row->shards,   [LANES] = &row->lanes,
     };
@@ -204,6 +244,8 @@ put_arg(maker *m, int which, const rlf_arg *arg)
         return false;
     if (which == SCHEDULE)
         return schedule(m, arg);
+    if (which == CARRY)
+        return carry(m, arg);
     if ((which == SHARDS || which == LANES) && !power_of_two(m, arg))
         return false;
     *to[which] = formals[which].kind == RLF_FORMAL_FLAG ? arg->number != 0
@@ -359,6 +401,22 @@ divide(maker *m, const rlf_arg *given[ARGS])
     return false;
 }
 
+/* Who hands samples over has somebody to hand them to. */
+static bool
+check_migrate(const maker *m, const rlf_arg *given[ARGS])
+{
+    for (int i = MIGRATE; i <= CARRY; i++) {
+        if (!given[i] || m->row.dp > 1)
+            continue;
+        rlf_diag_error(m->s->diags, "place", given[i]->span,
+                       "'%s' has one replica here, which cannot hand samples "
+                       "over ('%s:')",
+                       m->what, formals[i].name);
+        return false;
+    }
+    return true;
+}
+
 /* ---- models and calls ---- */
 
 static const char *
@@ -512,7 +570,7 @@ add_row(rlf_sema *s, const rlf_module *module, const rlf_ast_row *ast,
                             : ast->model.text;
     m.row.span = ast->span;
     if (is_first(&m, list) && read_ranks(&m) && read_args(&m, given) &&
-        divide(&m, given))
+        divide(&m, given) && check_migrate(&m, given))
         RLF_PUSH_IN(s->arena, list, m.row);
 }
 

@@ -358,6 +358,7 @@ step(rlf_call *call, rlf_err *err)
     rlf_status status =
         rlf_generation_step(s->generation, err, &rows, &call->n_rows);
     RLF_TRY(status);
+    call->seats = rlf_generation_seats(s->generation);
     uint32_t *told = RLF_NEW_ARRAY(call->env->pool, uint32_t, call->n_rows);
     for (uint32_t i = 0; i < call->n_rows; i++) {
         told[i] = s->row.data[rows[i]];
@@ -378,7 +379,7 @@ give(rlf_call *call, const uint32_t *rows, uint32_t n, const rlf_price *price,
     state *s = call->state;
     if (!s->generation)
         return RLF_OK;
-    const rlf_handover_price as = {price->token, price->byte};
+    const rlf_handover_price as = {price->token, price->byte, price->most};
     rlf_arena *pool = call->env->pool;
     uint32_t *mine = RLF_NEW_ARRAY(pool, uint32_t, s->row.count + 1);
     uint32_t *label = RLF_NEW_ARRAY(pool, uint32_t, s->row.count + 1);

@@ -429,6 +429,14 @@ hold_memory(const rlf_resource *resource, const rlf_model_hold *hold,
                              .device = rlf_work_arrays_bytes(m),
                              .host = rlf_work_arrays_bytes(m)},
             out);
+    if (!m->caps.handover)
+        return;
+    uint64_t pages = rlf_work_pages_bytes(m);
+    bool more = pages > RLF_CAP_HANDOVER_BYTES;
+    add_row(resource,
+            (rlf_memory_row){.purpose = "samples between ranks",
+                             .host = more ? RLF_CAP_HANDOVER_BYTES : pages},
+            out);
 }
 
 static void

@@ -24,11 +24,15 @@ enum {
 /* Of pages of keys and values, if one sequence does not need more. */
 #define RLF_CAP_KV_BYTES ((uint64_t)512 << 20)
 
+/* Of pages that go to other ranks at once (rlf_price.most). */
+#define RLF_CAP_HANDOVER_BYTES ((uint64_t)64 << 20)
+
 typedef struct rlf_caps {
     uint32_t longest;            /* S: tokens of a sequence; 0: the context */
     uint32_t rows[RLF_N_USES];   /* samples that a call meets; 0: any number */
     uint32_t tokens[RLF_N_USES]; /* T: of a micro-batch; 0: by default */
-    bool recompute;              /* updates keep only each layer's input */
+    bool handover;  /* samples go to other ranks while they are made */
+    bool recompute; /* updates keep only each layer's input */
 } rlf_caps;
 
 /* The same with nothing left open, for a model with a context. `caps` NULL:

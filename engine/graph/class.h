@@ -167,6 +167,7 @@ typedef struct rlf_trainable {
  * unit; {0, 1}: always tokens, {1, 0}: never. */
 typedef struct rlf_price {
     double token, byte;
+    uint64_t most; /* bytes of what is kept, of one call of give */
 } rlf_price;
 
 /* Of sampled classes: samples in the making go from one replica of the node to

@@ -17,6 +17,14 @@ rlf_strategy_word(rlf_strategy strategy)
     return word[strategy];
 }
 
+const char *
+rlf_carry_word(rlf_carry carry)
+{
+    static const char *const word[RLF_CARRIES] = {
+        [RLF_CARRY_PAGES] = "pages", [RLF_CARRY_TOKENS] = "tokens"};
+    return word[carry];
+}
+
 rlf_place_row
 rlf_place_row_new(int model, const rlf_node_class *call)
 {
@@ -30,6 +38,8 @@ rlf_place_row_new(int model, const rlf_node_class *call)
                            .dp = 1,
                            .zero = -1,
                            .tokens = -1,
+                           .migrate = -1,
+                           .seats = -1,
                            .chunks = -1,
                            .recompute = -1,
                            .offload = -1,
@@ -89,7 +99,7 @@ typedef struct said {
     bool flag;
 } said;
 
-enum { SAID = 11 };
+enum { SAID = 14 };
 
 static void
 list_said(const rlf_place_row *row, said list[SAID])
@@ -101,6 +111,9 @@ list_said(const rlf_place_row *row, said list[SAID])
         {"dp", row->dp, NULL, false},
         {"zero", row->zero, NULL, false},
         {"tokens", row->tokens, NULL, false},
+        {"migrate", row->migrate, NULL, false},
+        {"seats", row->seats, NULL, false},
+        {"carry", -1, rlf_carry_word(row->carry), false},
         {"schedule", -1, schedule, false},
         {"chunks", row->chunks, NULL, false},
         {"recompute", row->recompute, NULL, true},

@@ -21,6 +21,16 @@ typedef enum rlf_strategy {
     RLF_STRATEGIES
 } rlf_strategy;
 
+/* How a sample in the making goes to another replica. */
+typedef enum rlf_carry {
+    RLF_CARRY_CHEAPER, /* nothing said: as costs less */
+    RLF_CARRY_PAGES,   /* with its keys and values */
+    RLF_CARRY_TOKENS,  /* as tokens, which are computed again */
+    RLF_CARRIES
+} rlf_carry;
+
+/* "pages"; NULL for CHEAPER. */
+const char *rlf_carry_word(rlf_carry carry);
 /* "flatten"; "" for NONE. */
 const char *rlf_strategy_word(rlf_strategy strategy);
 
@@ -33,6 +43,10 @@ struct rlf_place_row {
     int zero;       /* stage of the optimizer's sharding over dp; -1: not said
                        (so it is with everything below) */
     int tokens;     /* of a micro-batch at most */
+    int migrate;    /* generation: with fewer samples left, replicas hand theirs
+                       over to those that have the most; 0: never */
+    int seats;      /* generation: samples that a replica then takes at most */
+    rlf_carry carry;
     const char *schedule; /* of the pipeline: "gpipe", "1f1b", "interleaved",
                              or "table"; NULL */
     const char *table; /* schedule "table": its file, as it is to be opened */

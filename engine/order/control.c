@@ -89,6 +89,7 @@ rlf_control_begin(rlf_control *c)
         clear_lane(c, last - (uint64_t)i);
     c->posts.count = c->actives.count = 0;
     c->next = 0;
+    c->sampling = -1;
     c->open_replicas = 0;
     c->ending = c->ended = false;
     rlf_control_bring_pins(c);
@@ -216,7 +217,7 @@ rlf_control_post(rlf_control *c, rlf_post_kind kind, int instance)
 {
     rlf_post *post = RLF_NEW(c->arena, rlf_post);
     *post = (rlf_post){.kind = kind, .n = c->n++, .instance = instance};
-    if (instance >= 0 && kind != RLF_POST_EDGE && kind != RLF_POST_WEIGHTS) {
+    if (instance >= 0 && (kind == RLF_POST_OPEN || kind == RLF_POST_RUN)) {
         track *t = rlf_control_track(c, instance);
         post->everyone = !t->announced;
         t->announced = true;
@@ -358,19 +359,6 @@ share_of(const active *a, int rank)
     return NULL;
 }
 
-/* A rank's share of a generation is complete; its rows were reported. */
-static void
-done_sampling(rlf_control *c, const active *a)
-{
-    const track *t = rlf_control_track(c, a->instance);
-    if (t->n_done != t->n_rows || a->left > 1)
-        return;
-    if (rlf_control_replicas(c, rlf_control_instance(c, a->instance)->node)->n >
-        1)
-        c->open_replicas--;
-    rlf_control_tell_done(c, a->instance, NULL);
-}
-
 static active *
 active_of(rlf_control *c, uint64_t n)
 {
@@ -394,11 +382,7 @@ done(rlf_control *c, const rlf_report *report)
         *a = c->actives.data[--c->actives.count];
     if (copy.instance < 0)
         c->ended = copy.left == 1;
-    else if (copy.told)
-        ; /* what follows it was posted behind it */
-    else if (copy.shares->rows)
-        done_sampling(c, &copy);
-    else
+    else if (!copy.told) /* else what follows it was posted behind it */
         rlf_control_done_together(c, &copy, report);
 }
 
@@ -414,23 +398,42 @@ opened(rlf_control *c, const rlf_report *report)
     rlf_control_run_rows(c, (int)i, NULL, 0);
 }
 
+/* Samples are complete; the generation is, with the last of them. */
+static void
+rows_sampled(rlf_control *c, const rlf_report *report)
+{
+    active *a = active_of(c, report->n);
+    RLF_ASSERT(a);
+    int instance = a->instance;
+    rlf_control_note_rows(c, a, share_of(a, report->rank), report->rows,
+                          report->n_rows);
+    rlf_control_sampled(c, instance, report);
+    const track *t = rlf_control_track(c, instance);
+    if (t->n_done < t->n_rows) {
+        rlf_control_migrate(c, instance);
+        return;
+    }
+    *a = c->actives.data[--c->actives.count];
+    c->sampling = -1;
+    if (rlf_control_replicas(c, rlf_control_instance(c, instance)->node)->n > 1)
+        c->open_replicas--;
+    rlf_control_tell_done(c, instance, NULL);
+}
+
 void
 rlf_control_tell(rlf_control *c, const rlf_report *report)
 {
     if (report->kind == RLF_REPORT_DONE) {
         done(c, report);
     } else if (report->kind == RLF_REPORT_ROWS) {
-        const active *a = active_of(c, report->n);
-        RLF_ASSERT(a);
-        rlf_control_note_rows(c, a, share_of(a, report->rank), report->rows,
-                              report->n_rows);
+        rows_sampled(c, report);
     } else {
         opened(c, report);
     }
 }
 
 bool
-rlf_control_waits(const rlf_control *c, uint64_t *n, int *instance, int *rank)
+rlf_control_waits(rlf_control *c, uint64_t *n, int *instance, int *rank)
 {
     if (!c->actives.count)
         return false;
@@ -442,6 +445,8 @@ rlf_control_waits(const rlf_control *c, uint64_t *n, int *instance, int *rank)
     *instance = a->instance;
     *rank = -1;
     int count = a->instance < 0 ? c->n_ranks : a->n_shares;
+    if (a->instance >= 0 && a->instance == c->sampling)
+        *rank = rlf_control_maker(c, a->instance)->leader;
     for (int i = 0; i < count && *rank < 0; i++)
         if (!a->reported[i] && (a->instance < 0 || a->shares[i].reports))
             *rank = a->instance < 0 ? i : a->shares[i].rank;

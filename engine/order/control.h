@@ -21,11 +21,16 @@
  * a model from a hold on other ranks than those of the first: such a hold gets
  * the weights with which the step begins, and is let alone until it is done.
  *
+ * A generation whose last samples leave their replicas half empty is gathered
+ * on few of them (migrate.c): MOVE takes to other replicas what is not complete
+ * where it is when its turn comes, so rows may still be reported by either.
+ *
  * The first post of an instance goes to every rank, which makes the outputs'
  * spaces: what rows there are is known everywhere, what they hold is not. */
 #ifndef RLF_ORDER_CONTROL_H
 #define RLF_ORDER_CONTROL_H
 
+#include "engine/graph/class.h"
 #include "engine/order/order.h"
 #include "engine/plan/plan.h"
 
@@ -37,6 +42,8 @@ typedef enum rlf_post_kind {
     RLF_POST_RUN,  /* those with a share compute it; at the first post of an
                       instance the others make its outputs */
     RLF_POST_EDGE, /* rows of an instance's outputs go from rank to rank */
+    RLF_POST_MOVE, /* rows of a generation that are not complete go on at
+                      another replica, part by part */
     RLF_POST_WEIGHTS, /* the newest weights of a model go to the hold that an
                          instance is about to read */
     RLF_POST_END,     /* the step is complete: every rank reports */
@@ -66,8 +73,10 @@ typedef struct rlf_post {
                            all while a replica of several ranks generates */
     const rlf_share *shares;
     int n_shares;
-    const rlf_move *moves; /* EDGE: by (to, first row) */
+    const rlf_move *moves; /* EDGE: by (to, first row); MOVE: one for each
+                              pair of ranks with the same part */
     int n_moves;
+    rlf_price price; /* MOVE */
     int reader;      /* EDGE: the instance that needs them; -1: what is shown */
     int model, hold; /* WEIGHTS: from the model's first hold to this one; ranks
                         of both take part */
@@ -77,7 +86,8 @@ typedef struct rlf_post {
 typedef enum rlf_report_kind {
     RLF_REPORT_OPENED, /* by rank 0, of an OPEN */
     RLF_REPORT_ROWS,   /* of an open generation: these samples are complete */
-    RLF_REPORT_DONE,   /* of a RUN by the ranks that report; of END by all */
+    RLF_REPORT_DONE,   /* of a RUN by the ranks that report, generations
+                          apart; of END by all */
 } rlf_report_kind;
 
 typedef struct rlf_report {
@@ -86,6 +96,8 @@ typedef struct rlf_report {
     uint64_t n; /* of the post */
     uint32_t n_rows;
     const uint32_t *rows;  /* ROWS */
+    uint32_t seats;        /* ROWS: samples that can be at work there at once,
+                              however long they become; 0: not known */
     const uint32_t *owner; /* OPENED: row -> prompt row, or NULL */
     uint32_t count;        /* DONE of a control node, as in order.h */
     int branch;
@@ -113,7 +125,7 @@ const rlf_order *rlf_control_order(const rlf_control *control);
 
 /* For messages about a run that stands still: what is being waited for, a
  * post and the first rank that has not reported it. False: nothing. */
-bool rlf_control_waits(const rlf_control *control, uint64_t *n, int *instance,
+bool rlf_control_waits(rlf_control *control, uint64_t *n, int *instance,
                        int *rank);
 
 #endif

@@ -1,8 +1,9 @@
-/* The state of the controller of many ranks, shared by its three files:
+/* The state of the controller of many ranks, shared by its files:
  *
  *   control.c   life, what is posted next, reports
  *   share.c     who computes which rows
  *   move.c      what has to be moved before: rows and weights
+ *   migrate.c   who makes which samples, and which replicas are left to do it
  *   apart.c     which weights are read ahead from copies of their own
  */
 #ifndef RLF_ORDER_CONTROL_STATE_H
@@ -34,6 +35,10 @@ typedef struct track {
     uint32_t n_done;
     bool held;      /* a RUN of all rows waits for them to be known */
     uint64_t asked; /* the OPEN that will tell */
+    /* Of a generation at work: */
+    int *maker;     /* per row: the replica that makes it; -1: complete */
+    uint32_t *left; /* per replica: rows that it has still to make */
+    uint32_t seats; /* of a replica; 0: not known */
 } track;
 
 /* A post that reports are awaited for. */
@@ -70,6 +75,7 @@ struct rlf_control {
     RLF_VEC(rlf_post *) posts; /* not yet given out, from `next` on */
     size_t next;
     RLF_VEC(active) actives;
+    int sampling;      /* the generation at work, or -1 */
     int open_replicas; /* generations at work whose replicas have more than
                           one rank */
     uint64_t n;
@@ -138,6 +144,26 @@ void rlf_control_bring_hold(rlf_control *c, int model, int hold, int node,
                             int instance);
 /* The instance that was posted changes what it writes. */
 void rlf_control_note_writes(rlf_control *c, int instance);
+
+/* ---- migrate.c ---- */
+
+/* The generation has begun: replica to[i] makes row rows[i]. */
+void rlf_control_sampling(rlf_control *c, int instance, const uint32_t *rows,
+                          uint32_t n, const int *to);
+/* These rows are complete. */
+void rlf_control_sampled(rlf_control *c, int instance,
+                         const rlf_report *report);
+/* If few enough rows are left, fewer replicas go on with them. */
+void rlf_control_migrate(rlf_control *c, int instance);
+/* With fewer samples left they are gathered, so many on a replica at most (0:
+ * as many as there are); what they cost on the way. */
+uint32_t rlf_control_threshold(const rlf_control *c, const rlf_node *node,
+                               uint32_t *seats);
+rlf_price rlf_control_price(const rlf_control *c, const rlf_node *node);
+/* Does one of these ranks sample? */
+bool rlf_control_samples(rlf_control *c, const replica *r);
+/* The replica that makes a row that is not complete, or NULL: all are. */
+const replica *rlf_control_maker(rlf_control *c, int instance);
 
 /* ---- apart.c ---- */
 

@@ -5,6 +5,7 @@ noinst_LTLIBRARIES += liborder.la
 liborder_la_SOURCES = \
 	%D%/apart.c \
 	%D%/control.c %D%/control.h %D%/control_state.h \
+	%D%/migrate.c \
 	%D%/issue.c \
 	%D%/move.c \
 	%D%/order.c %D%/order.h \

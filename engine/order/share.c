@@ -89,6 +89,41 @@ together(const rlf_node *node, const uint32_t *owner, uint32_t a, uint32_t b)
            (node->class->sampled || node->grain == RLF_GRAIN_GROUP);
 }
 
+/* Rows that have been posted to each replica and that nobody has said are
+ * computed. */
+static uint64_t *
+queued(rlf_control *c, const rlf_node *node)
+{
+    int dp = rlf_control_place(c, node)->layout.dp;
+    const replica *r = rlf_control_replicas(c, node);
+    uint64_t *rows = RLF_NEW_ARRAY(c->arena, uint64_t, dp);
+    for (size_t i = 0; i < c->actives.count; i++) {
+        const active *a = &c->actives.data[i];
+        for (int k = 0; k < a->n_shares && a->instance != c->sampling; k++)
+            for (int d = 0; d < dp; d++)
+                if (a->shares[k].rank == r[d].leader)
+                    rows[d] += a->shares[k].n_rows;
+    }
+    return rows;
+}
+
+/* While some ranks sample, others take over what they would do besides. Of the
+ * replicas without a rank that samples the one with the fewest rows to do, or
+ * `d` if it is one of them or there is none. */
+static int
+spare(rlf_control *c, const rlf_node *node, int d, uint64_t *rows)
+{
+    int dp = rlf_control_place(c, node)->layout.dp, best = -1;
+    const replica *r = rlf_control_replicas(c, node);
+    if (!rlf_control_samples(c, &r[d]))
+        return d;
+    for (int k = 0; k < dp; k++)
+        if (!rlf_control_samples(c, &r[k]) &&
+            (best < 0 || rows[k] < rows[best]))
+            best = k;
+    return best < 0 ? d : best;
+}
+
 /* Which replica computes each of the rows: where they are already, else in
  * even runs. */
 static int *
@@ -97,6 +132,7 @@ deal(rlf_control *c, const rlf_instance *in, const track *t,
 {
     int dp = rlf_control_place(c, in->node)->layout.dp;
     int *to = RLF_NEW_ARRAY(c->arena, int, n ? n : 1);
+    uint64_t *rows_of = c->sampling >= 0 ? queued(c, in->node) : NULL;
     for (uint32_t first = 0, last; first < n; first = last) {
         last = first + 1;
         while (last < n &&
@@ -105,6 +141,10 @@ deal(rlf_control *c, const rlf_instance *in, const track *t,
         int d = replica_nearest(c, in, rows, first, last);
         if (d < 0)
             d = (int)((uint64_t)first * (uint64_t)dp / n);
+        if (rows_of) {
+            d = spare(c, in->node, d, rows_of);
+            rows_of[d] += last - first;
+        }
         for (uint32_t i = first; i < last; i++)
             to[i] = d;
     }
@@ -214,9 +254,8 @@ rlf_control_run_rows(rlf_control *c, int instance, const uint32_t *rows,
     const int *to = deal(c, in, t, rows, n);
     bring_rows(c, instance, rows, n, to);
     post_shares(c, instance, rows, n, to);
-    if (in->node->class->sampled && n &&
-        rlf_control_replicas(c, in->node)->n > 1)
-        c->open_replicas++;
+    if (in->node->class->sampled && n)
+        rlf_control_sampling(c, instance, rows, n, to);
     if (!n) { /* nobody will report */
         c->actives.count--;
         rlf_control_tell_done(c, instance, NULL);

@@ -82,6 +82,9 @@ place_all(rlf_plan *plan, rlf_arena *arena)
             .table = row.table,
             .tokens = row.tokens > 0 ? row.tokens : 0,
             .recompute = row.recompute > 0,
+            .migrate = row.migrate > 0 ? row.migrate : 0,
+            .seats = row.seats > 0 ? row.seats : 0,
+            .carry = row.carry,
             .chunks = chunks,
         };
     }
@@ -244,6 +247,9 @@ hash_plan(const rlf_plan *plan)
                        plan->place[i].zero,
                        plan->place[i].chunks,
                        plan->place[i].tokens,
+                       plan->place[i].migrate,
+                       plan->place[i].seats,
+                       (int)plan->place[i].carry,
                        plan->place[i].recompute};
         hash = rlf_hash(hash, split, sizeof split);
         hash = hash_text(hash, plan->place[i].schedule);
@@ -331,6 +337,11 @@ row_of(const rlf_plan *plan, size_t index)
     row.pp = place->layout.pp;
     row.dp = place->layout.dp;
     row.tokens = place->tokens ? place->tokens : -1;
+    if (node->class->sampled) {
+        row.migrate = place->migrate ? place->migrate : -1;
+        row.seats = place->seats ? place->seats : -1;
+        row.carry = place->carry;
+    }
     if (node->class->role == RLF_ROLE_UPDATE) {
         row.recompute = place->recompute ? 1 : -1;
         row.zero = place->zero ? place->zero : -1;

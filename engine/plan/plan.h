@@ -42,7 +42,11 @@ typedef struct rlf_node_place {
     int chunks;
     int tokens;     /* of a micro-batch; 0: not said, see caps.h */
     bool recompute; /* an update keeps only each layer's input */
-    int *hold;      /* per resource: which hold of it the node reads, or -1 */
+    /* Of a generation: gather what is left on few replicas when it is fewer
+     * samples than `migrate` (0: never), as rlf_place_row says. */
+    int migrate, seats; /* seats 0: not said */
+    rlf_carry carry;
+    int *hold; /* per resource: which hold of it the node reads, or -1 */
 } rlf_node_place;
 
 typedef struct rlf_plan_options {

@@ -180,32 +180,29 @@ count_tokens(const rlf_call *call)
 static rlf_status
 sample(rlf_rank *rank, slot *s, rlf_err *err)
 {
-    const open_generation *g = &rank->generation;
     rlf_call *call = &s->call;
     rlf_status status = call->node->class->step(call, err);
     if (status < 0)
         return status;
-    if (g->reports)
+    if (s->reports)
         rank->tokens += count_tokens(call);
-    if (g->reports && call->n_rows)
+    if (s->reports && call->n_rows)
         RLF_TRY(tell(rank,
                      &(rlf_report){.kind = RLF_REPORT_ROWS,
-                                   .n = g->n,
+                                   .n = s->n,
                                    .rows = call->rows,
+                                   .seats = call->seats,
                                    .n_rows = call->n_rows},
                      err));
-    if (status == RLF_AGAIN)
-        return RLF_OK;
-    if (g->reports)
-        RLF_TRY(tell_done(rank, g->n, NULL, err));
-    rank->generation.instance = -1;
+    if (status == RLF_OK)
+        rank->generation = -1;
     return RLF_OK;
 }
 
 rlf_status
 rlf_rank_turn(rlf_rank *rank, rlf_err *err)
 {
-    slot *s = &rank->slots.data[rank->generation.instance];
+    slot *s = &rank->slots.data[rank->generation];
     const rlf_node *node = s->call.node;
     uint64_t from = rank->env.trace ? rlf_clock_now() : 0;
     s->call.rows = NULL;
@@ -233,8 +230,9 @@ carry_run(rlf_rank *rank, const rlf_task *task, rlf_err *err)
     call->rows = task->rows;
     call->n_rows = task->n_rows;
     if (class->sampled) {
-        rank->generation = (open_generation){
-            .instance = task->instance, .n = task->n, .reports = task->reports};
+        rank->generation = task->instance;
+        s->n = task->n;
+        s->reports = task->reports;
         return sample(rank, s, err);
     }
     if (task->loop)
@@ -256,6 +254,13 @@ carry_edge(rlf_rank *rank, const rlf_task *task, rlf_err *err)
                              err);
 }
 
+static rlf_status
+carry_move(rlf_rank *rank, const rlf_task *task, rlf_err *err)
+{
+    return rlf_rank_hand_over(rank, &rank->slots.data[task->instance], task,
+                              err);
+}
+
 /* ---- steps, checkpoints ---- */
 
 static rlf_status
@@ -264,7 +269,7 @@ carry_begin(rlf_rank *rank, const rlf_task *task, rlf_err *err)
     (void)err;
     rlf_arena_reset(rank->env.pool);
     rank->slots.count = 0;
-    rank->generation.instance = -1;
+    rank->generation = -1;
     rank->tokens = 0;
     rank->wants_checkpoint = false;
     rlf_metrics_begin(&rank->metrics);
@@ -346,9 +351,9 @@ rlf_rank_carry_out(rlf_rank *rank, const rlf_task *task, rlf_err *err)
                                        rlf_err *) = {
         [RLF_TASK_BEGIN] = carry_begin,     [RLF_TASK_OPEN] = carry_open,
         [RLF_TASK_RUN] = carry_run,         [RLF_TASK_EDGE] = carry_edge,
-        [RLF_TASK_WEIGHTS] = rlf_rank_move, [RLF_TASK_END] = carry_end,
-        [RLF_TASK_SAVE] = carry_files,      [RLF_TASK_RESTORE] = carry_files,
-        [RLF_TASK_STOP] = carry_nothing,
+        [RLF_TASK_MOVE] = carry_move,       [RLF_TASK_END] = carry_end,
+        [RLF_TASK_WEIGHTS] = rlf_rank_move, [RLF_TASK_SAVE] = carry_files,
+        [RLF_TASK_RESTORE] = carry_files,   [RLF_TASK_STOP] = carry_nothing,
     };
     if (rank->fault && --rank->fault == 0)
         return rlf_fail(err, RLF_ENV, "rank %d fails, as a test wants it",
@@ -359,7 +364,7 @@ rlf_rank_carry_out(rlf_rank *rank, const rlf_task *task, rlf_err *err)
                                                     : "reading a checkpoint",
                         "", 0);
     bool of_node = task->kind == RLF_TASK_OPEN || task->kind == RLF_TASK_RUN ||
-                   task->kind == RLF_TASK_EDGE ||
+                   task->kind == RLF_TASK_EDGE || task->kind == RLF_TASK_MOVE ||
                    task->kind == RLF_TASK_WEIGHTS;
     if (!of_node)
         return carry[task->kind](rank, task, err);
@@ -371,9 +376,11 @@ rlf_rank_carry_out(rlf_rank *rank, const rlf_task *task, rlf_err *err)
     if (status < 0)
         rlf_err_place(err, node->span, node->class->name);
     if (rank->env.trace && task->kind != RLF_TASK_WEIGHTS)
-        rlf_trace_span(
-            rank->env.trace, task->kind == RLF_TASK_EDGE ? "edge" : "step",
-            node->class->name, from, rlf_clock_now(),
-            task->kind == RLF_TASK_EDGE ? rank->received : task->n_rows);
+        rlf_trace_span(rank->env.trace,
+                       task->kind == RLF_TASK_EDGE   ? "edge"
+                       : task->kind == RLF_TASK_MOVE ? "move"
+                                                     : "step",
+                       node->class->name, from, rlf_clock_now(),
+                       task->n_moves ? rank->received : task->n_rows);
     return status;
 }

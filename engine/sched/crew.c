@@ -114,9 +114,9 @@ static rlf_status
 next_task(member *m, rlf_err *err, rlf_task *task)
 {
     rlf_rank *rank = m->rank;
-    if (rank->generation.instance < 0)
+    if (rank->generation < 0)
         return take_task(m, -1, err, task);
-    const slot *s = &rank->slots.data[rank->generation.instance];
+    const slot *s = &rank->slots.data[rank->generation];
     rlf_group *replica = rank->mesh[s->call.node->id].replica;
     return replica ? agree(m, replica, err, task) : take_task(m, 0, err, task);
 }

@@ -201,12 +201,11 @@ pack(const rlf_rank *rank, const slot *s, const rlf_move *move, rlf_buf *out)
 }
 
 static rlf_status
-unpack(rlf_rank *rank, slot *s, const rlf_move *move, const rlf_part *part,
+unpack(rlf_rank *rank, slot *s, const rlf_move *move, const rlf_buf *bytes,
        rlf_err *err)
 {
-    unpacker u = {.p = part->data,
-                  .end = (const char *)part->data + part->bytes,
-                  .pool = rank->env.pool};
+    unpacker u = {
+        .p = bytes->p, .end = bytes->p + bytes->n, .pool = rank->env.pool};
     if (!move->rows)
         unpack_row(rank, s, NULL, &u);
     for (uint32_t i = 0; move->rows && i < move->n_rows && !u.torn; i++)
@@ -219,11 +218,11 @@ unpack(rlf_rank *rank, slot *s, const rlf_move *move, const rlf_part *part,
 
 /* ---- both sides ---- */
 
+/* The messages of some moves, as parts: those sent and those received. */
 typedef struct exchange {
-    rlf_part *sends, *receives; /* per move of either kind */
+    rlf_part *sends, *receives;
     uint64_t *send_sizes, *receive_sizes;
     int n_sends, n_receives;
-    rlf_buf *packed; /* per send */
 } exchange;
 
 static rlf_status
@@ -241,34 +240,39 @@ exchange_sizes(rlf_group *world, exchange *x, rlf_arena *pool, rlf_err *err)
                               x->n_receives, err);
 }
 
-static rlf_status
-exchange_rows(rlf_rank *rank, slot *s, const rlf_task *task, exchange *x,
+rlf_status
+rlf_rank_swap(rlf_rank *rank, const rlf_move *moves, int n, rlf_buf *bytes,
               rlf_err *err)
 {
     rlf_arena *pool = rank->env.pool;
     rlf_group *world = rlf_group_world(rank->comm);
-    for (int i = 0; i < task->n_moves; i++) {
-        const rlf_move *m = &task->moves[i];
-        if (m->from == rank->rank) {
-            rlf_buf *packed = &x->packed[x->n_sends];
-            pack(rank, s, m, packed);
-            x->send_sizes[x->n_sends] = packed->n;
-            x->sends[x->n_sends++] = (rlf_part){m->to, packed->p, packed->n};
+    exchange x = {.sends = RLF_NEW_ARRAY(pool, rlf_part, n),
+                  .receives = RLF_NEW_ARRAY(pool, rlf_part, n),
+                  .send_sizes = RLF_NEW_ARRAY(pool, uint64_t, n),
+                  .receive_sizes = RLF_NEW_ARRAY(pool, uint64_t, n)};
+    for (int i = 0; i < n; i++) {
+        if (moves[i].from == rank->rank) {
+            x.send_sizes[x.n_sends] = bytes[i].n;
+            x.sends[x.n_sends++] =
+                (rlf_part){moves[i].to, bytes[i].p, bytes[i].n};
         } else {
-            x->receives[x->n_receives++].peer = m->from;
+            x.receives[x.n_receives++].peer = moves[i].from;
         }
     }
-    RLF_TRY(exchange_sizes(world, x, pool, err));
-    for (int i = 0; i < x->n_receives; i++) {
-        x->receives[i].bytes = x->receive_sizes[i];
-        x->receives[i].data = rlf_arena_alloc(pool, x->receives[i].bytes + 1);
+    RLF_TRY(exchange_sizes(world, &x, pool, err));
+    rank->received = 0;
+    for (int i = 0, k = 0; i < n; i++) {
+        if (moves[i].from == rank->rank)
+            continue;
+        size_t size = x.receive_sizes[k];
+        bytes[i] = (rlf_buf){
+            .p = rlf_calloc(size + 1, 1), .n = size, .room = size + 1};
+        x.receives[k].data = bytes[i].p;
+        x.receives[k++].bytes = size;
+        rank->received += size;
     }
-    RLF_TRY(rlf_group_exchange(world, TAG_ROWS, x->sends, x->n_sends,
-                               x->receives, x->n_receives, err));
-    for (int i = 0, k = 0; i < task->n_moves; i++)
-        if (task->moves[i].from != rank->rank)
-            RLF_TRY(unpack(rank, s, &task->moves[i], &x->receives[k++], err));
-    return RLF_OK;
+    return rlf_group_exchange(world, TAG_ROWS, x.sends, x.n_sends, x.receives,
+                              x.n_receives, err);
 }
 
 /* Arrows in the trace, one a message. */
@@ -288,25 +292,70 @@ trace_moves(const rlf_rank *rank, const slot *s, const rlf_task *task,
     }
 }
 
+static rlf_status
+exchange_rows(rlf_rank *rank, slot *s, const rlf_task *task, rlf_buf *bytes,
+              rlf_err *err)
+{
+    for (int i = 0; i < task->n_moves; i++)
+        if (task->moves[i].from == rank->rank)
+            pack(rank, s, &task->moves[i], &bytes[i]);
+    RLF_TRY(rlf_rank_swap(rank, task->moves, task->n_moves, bytes, err));
+    for (int i = 0; i < task->n_moves; i++)
+        if (task->moves[i].from != rank->rank)
+            RLF_TRY(unpack(rank, s, &task->moves[i], &bytes[i], err));
+    return RLF_OK;
+}
+
+/* Samples in the making: what is not complete here goes on there. */
+static rlf_status
+exchange_samples(rlf_rank *rank, slot *s, const rlf_task *task, rlf_buf *bytes,
+                 rlf_err *err)
+{
+    const rlf_handover *class = s->call.node->class->handover;
+    rlf_status status = rank->generation < 0 ? RLF_OK : RLF_AGAIN;
+    for (int i = 0; i < task->n_moves && status >= 0; i++) {
+        const rlf_move *m = &task->moves[i];
+        if (m->from == rank->rank)
+            status = class->give(&s->call, m->rows, m->n_rows, &task->price,
+                                 &bytes[i], err);
+    }
+    RLF_TRY(status);
+    RLF_TRY(rlf_rank_swap(rank, task->moves, task->n_moves, bytes, err));
+    for (int i = 0; i < task->n_moves && status >= 0; i++)
+        if (task->moves[i].from != rank->rank)
+            status = class->take(&s->call, bytes[i].p, bytes[i].n, err);
+    rank->generation = status == RLF_AGAIN ? task->instance : -1;
+    return status < 0 ? status : RLF_OK;
+}
+
+/* Either, with arrows in the trace. */
+static rlf_status
+carry_moves(rlf_rank *rank, slot *s, const rlf_task *task,
+            rlf_status (*carry)(rlf_rank *, slot *, const rlf_task *, rlf_buf *,
+                                rlf_err *),
+            rlf_err *err)
+{
+    rlf_buf *bytes = rlf_calloc((size_t)task->n_moves + 1, sizeof *bytes);
+    if (rank->env.trace)
+        trace_moves(rank, s, task, true);
+    rank->received = 0;
+    rlf_status status = carry(rank, s, task, bytes, err);
+    if (rank->env.trace)
+        trace_moves(rank, s, task, false);
+    for (int i = 0; i < task->n_moves; i++)
+        rlf_buf_free(&bytes[i]);
+    free(bytes);
+    return status;
+}
+
 rlf_status
 rlf_rank_exchange(rlf_rank *rank, slot *s, const rlf_task *task, rlf_err *err)
 {
-    rlf_arena *pool = rank->env.pool;
-    int n = task->n_moves;
-    exchange x = {.sends = RLF_NEW_ARRAY(pool, rlf_part, n),
-                  .receives = RLF_NEW_ARRAY(pool, rlf_part, n),
-                  .send_sizes = RLF_NEW_ARRAY(pool, uint64_t, n),
-                  .receive_sizes = RLF_NEW_ARRAY(pool, uint64_t, n),
-                  .packed = RLF_NEW_ARRAY(pool, rlf_buf, n)};
-    if (rank->env.trace)
-        trace_moves(rank, s, task, true);
-    rlf_status status = exchange_rows(rank, s, task, &x, err);
-    if (rank->env.trace)
-        trace_moves(rank, s, task, false);
-    rank->received = 0;
-    for (int i = 0; i < x.n_receives; i++)
-        rank->received += x.receive_sizes[i];
-    for (int i = 0; i < n; i++)
-        rlf_buf_free(&x.packed[i]);
-    return status;
+    return carry_moves(rank, s, task, exchange_rows, err);
+}
+
+rlf_status
+rlf_rank_hand_over(rlf_rank *rank, slot *s, const rlf_task *task, rlf_err *err)
+{
+    return carry_moves(rank, s, task, exchange_samples, err);
 }

@@ -18,14 +18,9 @@ typedef struct slot {
     rlf_call call;
     const rlf_space *space; /* that its pieces are made of, or NULL */
     bool opened;
+    uint64_t n;   /* of the RUN that began it: of generations */
+    bool reports; /* and what it said */
 } slot;
-
-/* An instance that has many rows to report, or a generation at work. */
-typedef struct open_generation {
-    int instance; /* -1: none */
-    uint64_t n;   /* of the RUN that began it */
-    bool reports;
-} open_generation;
 
 typedef struct rlf_rank {
     int rank;
@@ -41,7 +36,7 @@ typedef struct rlf_rank {
     void **node_state;   /* per node */
     bool *node_ready;    /* per node: init was called */
     RLF_VEC(slot) slots; /* per instance of this step */
-    open_generation generation;
+    int generation; /* the instance that is a generation at work; -1: none */
     rlf_metrics metrics; /* what nodes report whose task says so */
     bool recording;      /* it does */
     uint64_t tokens;     /* generated in this step */
@@ -108,6 +103,15 @@ rlf_status rlf_rank_mesh(rlf_rank *rank, const rlf_layout *layout, int zero,
                          rlf_mesh *mesh, rlf_err *err);
 
 /* ---- exchange.c ---- */
+
+/* What moves between this rank and others: bytes for each move, of those from
+ * here, and of those to here (to be freed by rlf_buf_free). Ranks that a move
+ * names make the call together. */
+rlf_status rlf_rank_swap(rlf_rank *rank, const rlf_move *moves, int n,
+                         rlf_buf *bytes, rlf_err *err);
+/* Samples in the making go to another replica: MOVE. */
+rlf_status rlf_rank_hand_over(rlf_rank *rank, slot *s, const rlf_task *task,
+                              rlf_err *err);
 
 /* The moves of an edge: rows of what an instance has made, between ranks. */
 rlf_status rlf_rank_exchange(rlf_rank *rank, slot *s, const rlf_task *task,

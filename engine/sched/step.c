@@ -145,7 +145,7 @@ await(rlf_run *run, rlf_err *err)
 {
     if (run->crew)
         return hear_next(run, err);
-    if (run->ranks[0].generation.instance >= 0)
+    if (run->ranks[0].generation >= 0)
         return rlf_rank_turn(&run->ranks[0], err);
     return rlf_fail(err, RLF_BUG,
                     "step %u: nothing can run and the step is not complete",

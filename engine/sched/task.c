@@ -72,11 +72,12 @@ rlf_task_of(const rlf_control *control, const rlf_graph *graph,
     static const rlf_task_kind kinds[] = {
         [RLF_POST_OPEN] = RLF_TASK_OPEN, [RLF_POST_RUN] = RLF_TASK_RUN,
         [RLF_POST_EDGE] = RLF_TASK_EDGE, [RLF_POST_WEIGHTS] = RLF_TASK_WEIGHTS,
-        [RLF_POST_END] = RLF_TASK_END,
+        [RLF_POST_MOVE] = RLF_TASK_MOVE, [RLF_POST_END] = RLF_TASK_END,
     };
     *out = (rlf_task){.kind = kinds[post->kind],
                       .n = post->n,
                       .turn = post->iteration,
+                      .price = post->price,
                       .model = post->model,
                       .hold = post->hold};
     if (post->instance >= 0)
@@ -84,7 +85,7 @@ rlf_task_of(const rlf_control *control, const rlf_graph *graph,
     bool mine = post->everyone;
     if (post->kind == RLF_POST_RUN)
         mine |= take_share(post, rank, out);
-    else if (post->kind == RLF_POST_EDGE)
+    else if (post->kind == RLF_POST_EDGE || post->kind == RLF_POST_MOVE)
         mine |= take_moves(post, rank, arena, out);
     else if (post->kind == RLF_POST_WEIGHTS)
         mine |= takes_part(control, post, rank);

@@ -17,6 +17,7 @@ typedef enum rlf_task_kind {
     RLF_TASK_OPEN,    /* make the instance's outputs and report its rows */
     RLF_TASK_RUN,     /* the same unless made, and compute the share */
     RLF_TASK_EDGE,    /* carry out the moves */
+    RLF_TASK_MOVE,    /* samples in the making go to another replica */
     RLF_TASK_WEIGHTS, /* weights of `model` go to its hold `hold` */
     RLF_TASK_END,     /* report when all before is done */
     RLF_TASK_SAVE,    /* resources to `directory`, or back */
@@ -41,8 +42,9 @@ typedef struct rlf_task {
     bool reports;
     const uint32_t *rows; /* NULL: all */
     uint32_t n_rows;
-    const rlf_move *moves; /* EDGE: those from or to this rank */
+    const rlf_move *moves; /* EDGE, MOVE: those from or to this rank */
     int n_moves;
+    rlf_price price; /* MOVE */
     int model, hold; /* WEIGHTS */
 } rlf_task;
 

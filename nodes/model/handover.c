@@ -39,14 +39,21 @@ list_pages(distinct *d, const sequence *s)
     }
 }
 
-/* Is it cheaper to send the pages than to compute what is in them? */
+/* Is it cheaper to send the pages than to compute what is in them? Counted for
+ * the whole model, so that all ranks of a replica decide alike; *sent are the
+ * bytes that were so far. */
 static bool
 sends_pages(const rlf_generation *g, const rlf_handover_price *price,
-            size_t pages, uint64_t positions)
+            size_t pages, uint64_t positions, double *sent)
 {
-    double bytes = (double)rlf_kv_page_bytes(g->kv->table, g->kv->page_size);
-    return pages > 0 && (double)pages * bytes * price->byte <=
-                            (double)positions * price->token;
+    const rlf_model_config *c = &g->model->table->config;
+    double bytes = 2.0 * (double)pages * g->kv->page_size * c->layers *
+                   c->kv_heads * c->head_dim * (double)sizeof(float);
+    if (!pages || *sent + bytes > (double)price->most ||
+        bytes * price->byte > (double)positions * price->token)
+        return false;
+    *sent += bytes;
+    return true;
 }
 
 static void
@@ -84,8 +91,8 @@ put_pages(const rlf_generation *g, const distinct *d, rlf_buf *out,
 /* Samples of one prompt. */
 static rlf_status
 put_group(const rlf_generation *g, const uint32_t *rows, const uint32_t *label,
-          uint32_t n, const rlf_handover_price *price, rlf_buf *out,
-          rlf_err *err)
+          uint32_t n, const rlf_handover_price *price, double *sent,
+          rlf_buf *out, rlf_err *err)
 {
     const group *p = &g->groups.data[g->sequences.data[rows[0]].group];
     distinct d = {0};
@@ -95,7 +102,7 @@ put_group(const rlf_generation *g, const uint32_t *rows, const uint32_t *label,
         list_pages(&d, s);
         positions += s->n;
     }
-    bool pages = sends_pages(g, price, d.pages.count, positions);
+    bool pages = sends_pages(g, price, d.pages.count, positions, sent);
     const group_head head = {.n_prompt = p->n_prompt,
                              .n_samples = n,
                              .n_pages = pages ? (uint32_t)d.pages.count : 0};
@@ -146,6 +153,7 @@ rlf_generation_give(rlf_generation *g, const uint32_t *rows,
                     const rlf_handover_price *price, rlf_buf *out, rlf_err *err)
 {
     indices going = {0}, called = {0};
+    double sent = 0;
     for (uint32_t i = 0; i < n; i++) {
         if (g->sequences.data[rows[i]].done)
             continue;
@@ -159,7 +167,7 @@ rlf_generation_give(rlf_generation *g, const uint32_t *rows,
             if (g->sequences.data[going.data[end]].group != of)
                 break;
         status = put_group(g, going.data + i, called.data + i,
-                           (uint32_t)(end - i), price, out, err);
+                           (uint32_t)(end - i), price, &sent, out, err);
     }
     for (size_t i = 0; i < going.count; i++)
         forget(g, going.data[i]);

@@ -15,6 +15,7 @@
  * send. {0, 1}: always tokens; {1, 0}: always pages, where there are some. */
 typedef struct rlf_handover_price {
     double token, byte;
+    uint64_t most; /* bytes of pages; where they would be more: tokens */
 } rlf_handover_price;
 
 /* Pack those of `rows` (ascending) that are not complete, and forget them

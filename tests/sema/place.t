@@ -11,7 +11,7 @@ param width : int = 4
 place separate
 place {
     actor.update   on 0..7  (tp: width, pp: 2, zero: 1, tokens: 4096, schedule: "interleaved", chunks: 2, recompute: true)
-    actor.generate on 14, 15, 0..3 (tp: 2)
+    actor.generate on 14, 15, 0..3 (tp: 2, migrate: 12, seats: 8, carry: "pages")
     critic.update on 8..11 (pp: 4, schedule: "tables/fused.json")
     critic on 8..9
     ref on 5 (offload: true, tokens: 512)
@@ -32,7 +32,7 @@ flow f(batch: prompts[8]) {
 place separate
 place {
     actor.update on 0..7 (tp: 4, pp: 2, dp: 1, zero: 1, tokens: 4096, schedule: "interleaved", chunks: 2, recompute: true)
-    actor.generate on 0..3, 14..15 (tp: 2, pp: 1, dp: 3)
+    actor.generate on 0..3, 14..15 (tp: 2, pp: 1, dp: 3, migrate: 12, seats: 8, carry: "pages")
     critic.update on 8..11 (tp: 1, pp: 4, dp: 1, schedule: "tables/fused.json")
     critic on 8..9 (tp: 1, pp: 1, dp: 2)
     ref on 5 (tp: 1, pp: 1, dp: 1, tokens: 512, offload: true)
@@ -40,13 +40,13 @@ place {
     average on 3 (tp: 1, pp: 1, dp: 1)
 }
 {"strategy":"separate","rows":[
-  {"model":"actor","call":"update","ranks":[0,1,2,3,4,5,6,7],"tp":4,"pp":2,"dp":1,"zero":1,"tokens":4096,"schedule":"interleaved","chunks":2,"recompute":true,"offload":null,"shards":null,"lanes":null},
-  {"model":"actor","call":"generate","ranks":[0,1,2,3,14,15],"tp":2,"pp":1,"dp":3,"zero":null,"tokens":null,"schedule":null,"chunks":null,"recompute":null,"offload":null,"shards":null,"lanes":null},
-  {"model":"critic","call":"update","ranks":[8,9,10,11],"tp":1,"pp":4,"dp":1,"zero":null,"tokens":null,"schedule":"tables/fused.json","chunks":null,"recompute":null,"offload":null,"shards":null,"lanes":null},
-  {"model":"critic","call":null,"ranks":[8,9],"tp":1,"pp":1,"dp":2,"zero":null,"tokens":null,"schedule":null,"chunks":null,"recompute":null,"offload":null,"shards":null,"lanes":null},
-  {"model":"ref","call":null,"ranks":[5],"tp":1,"pp":1,"dp":1,"zero":null,"tokens":512,"schedule":null,"chunks":null,"recompute":null,"offload":true,"shards":null,"lanes":null},
-  {"model":"actor","call":null,"ranks":[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15],"tp":1,"pp":1,"dp":16,"zero":null,"tokens":null,"schedule":null,"chunks":null,"recompute":null,"offload":null,"shards":4,"lanes":8},
-  {"model":"average","call":null,"ranks":[3],"tp":1,"pp":1,"dp":1,"zero":null,"tokens":null,"schedule":null,"chunks":null,"recompute":null,"offload":null,"shards":null,"lanes":null}]}
+  {"model":"actor","call":"update","ranks":[0,1,2,3,4,5,6,7],"tp":4,"pp":2,"dp":1,"zero":1,"tokens":4096,"migrate":null,"seats":null,"carry":null,"schedule":"interleaved","chunks":2,"recompute":true,"offload":null,"shards":null,"lanes":null},
+  {"model":"actor","call":"generate","ranks":[0,1,2,3,14,15],"tp":2,"pp":1,"dp":3,"zero":null,"tokens":null,"migrate":12,"seats":8,"carry":"pages","schedule":null,"chunks":null,"recompute":null,"offload":null,"shards":null,"lanes":null},
+  {"model":"critic","call":"update","ranks":[8,9,10,11],"tp":1,"pp":4,"dp":1,"zero":null,"tokens":null,"migrate":null,"seats":null,"carry":null,"schedule":"tables/fused.json","chunks":null,"recompute":null,"offload":null,"shards":null,"lanes":null},
+  {"model":"critic","call":null,"ranks":[8,9],"tp":1,"pp":1,"dp":2,"zero":null,"tokens":null,"migrate":null,"seats":null,"carry":null,"schedule":null,"chunks":null,"recompute":null,"offload":null,"shards":null,"lanes":null},
+  {"model":"ref","call":null,"ranks":[5],"tp":1,"pp":1,"dp":1,"zero":null,"tokens":512,"migrate":null,"seats":null,"carry":null,"schedule":null,"chunks":null,"recompute":null,"offload":true,"shards":null,"lanes":null},
+  {"model":"actor","call":null,"ranks":[0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15],"tp":1,"pp":1,"dp":16,"zero":null,"tokens":null,"migrate":null,"seats":null,"carry":null,"schedule":null,"chunks":null,"recompute":null,"offload":null,"shards":4,"lanes":8},
+  {"model":"average","call":null,"ranks":[3],"tp":1,"pp":1,"dp":1,"zero":null,"tokens":null,"migrate":null,"seats":null,"carry":null,"schedule":null,"chunks":null,"recompute":null,"offload":null,"shards":null,"lanes":null}]}
 as a plan file: the same
 === a strategy alone
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
@@ -451,6 +451,45 @@ test.rlf:12:28: error: a number is wanted, and this is a data set
 test.rlf:13:33: error: 'actor.generate' already has 'tp'
    13 |     actor.generate on 0 (tp: 1, tp: 1)
       |                                 ^~~~~
+=== handing samples over
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
+model ref = copy(actor)
+place {
+    actor.update on 0..3 (migrate: 8)
+    actor.generate on 0..3 (migrate: 8, carry: "post")
+    ref on 0..1 (seats: 2)
+    ref.generate on 0..1 (tp: 2, migrate: 4)
+    critic on 0..1 (migrate: -1)
+}
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    other = ref.generate(batch, max_new: 4)
+    kl = roll.logprob - ref.logprob(roll)
+    v = critic.value(roll)
+    update actor minimize mean(-actor.logprob(roll) * kl over batch) + 0 * mean(other.length over batch)
+    update critic minimize mean((critic.value(roll) - v) ^ 2 over batch)
+}
+--- errors
+test.rlf:6:36: error: 'migrate:' is of a generation, and this row places 'actor.update'
+    6 |     actor.update on 0..3 (migrate: 8)
+      |                                    ^
+hint: say it of actor.generate
+test.rlf:7:48: error: samples cannot be handed over as "post"
+    7 |     actor.generate on 0..3 (migrate: 8, carry: "post")
+      |                                                ^~~~~~
+hint: it is "pages" or "tokens"; without it as costs less
+test.rlf:8:25: error: 'seats:' is of a generation, and this row places 'ref'
+    8 |     ref on 0..1 (seats: 2)
+      |                         ^
+hint: say it of ref.generate
+test.rlf:9:43: error: 'ref.generate' has one replica here, which cannot hand samples over ('migrate:')
+    9 |     ref.generate on 0..1 (tp: 2, migrate: 4)
+      |                                           ^
+test.rlf:10:30: error: 'migrate:' of 'critic' is -1, and must be from 0 to 1073741824
+   10 |     critic on 0..1 (migrate: -1)
+      |                              ^~
 === placed twice
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
 model actor = lm("m", optimizer: adamw(lr: 1e-5))

@@ -423,7 +423,8 @@ test_moving(uint64_t seed, uint32_t samples, handovers all[2])
         {1, 16, 0, 77, 0, false}, /* what comes finds no room */
         {2, 16, 20, 211, 5, false},
     };
-    static const rlf_handover_price prices[] = {{1, 0}, {0, 1}, {1, 4e-4}};
+    static const rlf_handover_price prices[] = {
+        {1, 0, SIZE_MAX}, {0, 1, SIZE_MAX}, {1, 4e-4, 200000}};
     static const char *const how[] = {"pages", "tokens", "what is cheaper"};
     for (size_t i = 0; i < RLF_COUNT(settings) * RLF_COUNT(prices); i++) {
         const setting *s = &settings[i / RLF_COUNT(prices)];

@@ -4,8 +4,9 @@
  * What must hold in every schedule: a rank that computes rows has what they
  * are made of; rows are computed once; an edge never sends what is there
  * already; a call reads the weights of all updates before it, and they stay as
- * they are while it reads; and nothing hangs, with overlapping meshes and open
- * generations.
+ * they are while it reads; a sample is made by one replica, though samples go
+ * from one to another while they are made; and nothing hangs, with overlapping
+ * meshes and open generations.
  * And the rule of the open replica is needed: without it, it does hang. */
 #include "engine/base/philox.h"
 #include "engine/base/vec.h"
@@ -21,7 +22,7 @@ enum {
     TURNS = 2,
     MOST_RANKS = 6,
     MOST_INSTANCES = 64,
-    QUANTA = 12,
+    MOST_PACE = 4,
     MODELS = 2,
     MOST_HOLDS = 8,
     MOST_POSTS = 2048
@@ -193,6 +194,10 @@ any_plan(chance *c, const program *p, rlf_arena *arena)
                                           : RLF_SPREAD_ROWS;
         if (n->receiver >= 0)
             at->layout = any_layout(c, arena, plan.ranks, n->class != &update);
+        if (n->class == &generate) {
+            at->migrate = (int)roll_die(c, SAMPLES + 2);
+            at->seats = (int)roll_die(c, 4);
+        }
     }
     rlf_holds_make(&plan, arena);
     return plan;
@@ -206,8 +211,9 @@ typedef struct open_generation {
     int instance;
     const rlf_share *share;
     int leader, size;
-    int quanta; /* done */
-    uint32_t told;
+    int quanta;        /* done */
+    int pace;          /* quanta a sample */
+    bool row[SAMPLES]; /* to be made here */
     bool active;
     int version; /* of the weights that it began with */
 } open_generation;
@@ -223,7 +229,8 @@ typedef struct rank {
     int version[MODELS][MOST_HOLDS];
     /* headers of its quanta, by a leader: a post, or NULL for "go on" */
     RLF_VEC(const rlf_post *) header;
-    size_t read; /* of the leader's headers */
+    size_t read;           /* of the leader's headers */
+    bool gave[MOST_POSTS]; /* MOVEs in which it was a source, done */
 } rank;
 
 typedef struct world {
@@ -238,6 +245,8 @@ typedef struct world {
     uint64_t updates[MOST_INSTANCES]; /* their posts */
     int n_updates;
     int carried[MOST_POSTS]; /* version that sources of a WEIGHTS had; -1 */
+    bool went[MOST_POSTS][MOST_RANKS][SAMPLES]; /* by MOVE, from a rank */
+    int n_went, n_stayed; /* rows of moves: that went, that were complete */
     const char *wrong;
     uint32_t owner[SAMPLES];
     uint32_t iota[SAMPLES];
@@ -271,7 +280,7 @@ takes_part(const world *w, const rlf_post *post, int r)
     if (post->kind == RLF_POST_WEIGHTS)
         return in_hold(w, post->model, 0, r) ||
                in_hold(w, post->model, post->hold, r);
-    if (post->kind != RLF_POST_EDGE)
+    if (post->kind != RLF_POST_EDGE && post->kind != RLF_POST_MOVE)
         return true;
     for (int i = 0; i < post->n_moves; i++)
         if (post->moves[i].from == r || post->moves[i].to == r)
@@ -282,7 +291,8 @@ takes_part(const world *w, const rlf_post *post, int r)
 static bool
 is_for(const world *w, const rlf_post *post, int r)
 {
-    if (post->kind == RLF_POST_EDGE || post->kind == RLF_POST_WEIGHTS) {
+    if (post->kind == RLF_POST_EDGE || post->kind == RLF_POST_WEIGHTS ||
+        post->kind == RLF_POST_MOVE) {
         if (takes_part(w, post, r))
             return true;
         return w->rule && post->everyone;
@@ -389,13 +399,17 @@ open_for(world *w, int r, const rlf_post *post, const rlf_share *share)
     open_generation *g = &w->ranks[r].generation;
     if (g->active)
         w->wrong = "two generations are open on a rank";
+    uint64_t first = share->rows[0];
     *g = (open_generation){.n = post->n,
+                           .pace = 1 + (int)((post->n + 7 * first) % MOST_PACE),
                            .instance = post->instance,
                            .share = share,
                            .active = true,
                            .leader = -1,
                            .version =
                                version_at(w, r, node_of(w, post->instance))};
+    for (uint32_t k = 0; k < share->n_rows; k++)
+        g->row[share->rows[k]] = true;
     for (int i = 0; i < post->n_shares; i++)
         if (post->shares[i].rows == share->rows) {
             g->size++;
@@ -421,7 +435,7 @@ static bool
 can_finish(const world *w, int r)
 {
     const rlf_post *post = w->ranks[r].now;
-    if (post->kind == RLF_POST_EDGE) {
+    if (post->kind == RLF_POST_EDGE || post->kind == RLF_POST_MOVE) {
         for (int i = 0; i < post->n_moves; i++) {
             const rlf_move *m = &post->moves[i];
             int other = m->from == r ? m->to : m->to == r ? m->from : -1;
@@ -456,6 +470,50 @@ can_finish(const world *w, int r)
     return true;
 }
 
+/* The rank stands at a MOVE: what it has not completed goes. */
+static void
+give(world *w, int r, const rlf_post *post)
+{
+    open_generation *g = &w->ranks[r].generation;
+    if (w->ranks[r].gave[post->n])
+        return;
+    w->ranks[r].gave[post->n] = true;
+    for (int i = 0; i < post->n_moves; i++) {
+        const rlf_move *m = &post->moves[i];
+        for (uint32_t k = 0; k < m->n_rows && m->from == r; k++) {
+            bool goes = g->active && g->row[m->rows[k]];
+            w->went[post->n][r][m->rows[k]] = goes;
+            g->row[m->rows[k]] = false;
+            w->n_went += goes;
+            w->n_stayed += !goes;
+        }
+    }
+    g->active = false;
+    for (int i = 0; i < SAMPLES; i++)
+        g->active |= g->row[i];
+}
+
+static void
+take_over(world *w, int r, const rlf_post *post)
+{
+    open_generation *g = &w->ranks[r].generation;
+    for (int i = 0; i < post->n_moves; i++) {
+        const rlf_move *m = &post->moves[i];
+        if (m->to != r)
+            continue;
+        give(w, m->from, post); /* it stands there, or has been there */
+        for (uint32_t k = 0; k < m->n_rows; k++) {
+            if (!w->went[post->n][m->from][m->rows[k]])
+                continue;
+            if (g->row[m->rows[k]])
+                w->wrong = "a sample goes where it is";
+            if (g->instance != post->instance)
+                w->wrong = "a sample goes to who never sampled";
+            g->row[m->rows[k]] = g->active = true;
+        }
+    }
+}
+
 static void
 finish(world *w, int r)
 {
@@ -464,6 +522,10 @@ finish(world *w, int r)
     const rlf_share *share = share_of(post, r);
     if (post->kind == RLF_POST_WEIGHTS && takes_part(w, post, r))
         move_weights(w, r, post);
+    if (post->kind == RLF_POST_MOVE) {
+        give(w, r, post);
+        take_over(w, r, post);
+    }
     me->now = NULL;
     if (post->kind == RLF_POST_END) {
         tell(w, (rlf_report){.kind = RLF_REPORT_DONE, .rank = r, .n = post->n});
@@ -508,22 +570,25 @@ quantum(world *w, int r)
     g->quanta++;
     if (version_at(w, r, node_of(w, g->instance)) != g->version)
         w->wrong = "weights change while a generation reads them";
-    if (g->told < g->share->n_rows &&
-        (uint32_t)g->quanta * g->share->n_rows > g->told * QUANTA) {
-        uint32_t row = g->share->rows[g->told++];
-        me->have[g->instance][row] = true;
-        if (g->share->reports)
-            tell(w, (rlf_report){.kind = RLF_REPORT_ROWS,
-                                 .rank = r,
-                                 .n = g->n,
-                                 .rows = &w->iota[row],
-                                 .n_rows = 1});
-    }
-    if (g->quanta < QUANTA)
+    if (g->quanta % g->pace)
         return;
-    g->active = false;
+    int row = 0;
+    while (!g->row[row])
+        row++;
+    g->row[row] = false;
+    if (g->share->reports && w->computed[g->instance][row])
+        w->wrong = "a sample is made twice";
+    w->computed[g->instance][row] |= g->share->reports;
+    me->have[g->instance][row] = true;
     if (g->share->reports)
-        tell(w, (rlf_report){.kind = RLF_REPORT_DONE, .rank = r, .n = g->n});
+        tell(w, (rlf_report){.kind = RLF_REPORT_ROWS,
+                             .rank = r,
+                             .n = g->n,
+                             .rows = &w->iota[row],
+                             .n_rows = 1});
+    g->active = false;
+    for (int i = 0; i < SAMPLES; i++)
+        g->active |= g->row[i];
 }
 
 /* All members of its replica are in the same quantum, or past it. */
@@ -642,9 +707,14 @@ post_some(world *w)
     }
 }
 
+/* Rows of moves in all trials: that went, and that were complete before. */
+typedef struct moved {
+    long went, stayed;
+} moved;
+
 /* True if the step ended; else it hung or went wrong. */
 static bool
-trial(const program *p, uint64_t seed, bool rule)
+trial(const program *p, uint64_t seed, bool rule, moved *moves)
 {
     chance c = {.key = {.seed = seed, .purpose = RLF_PURPOSE_SHUFFLE}};
     rlf_arena *arena = rlf_arena_new();
@@ -665,22 +735,24 @@ trial(const program *p, uint64_t seed, bool rule)
     int idle = 0;
     while (!rlf_control_ended(w->control) && !w->wrong && idle < 400) {
         uint32_t who = roll_die(&c, (uint32_t)plan.ranks + 1);
-        bool moved = false;
+        bool some = false;
         if (who < (uint32_t)plan.ranks) {
-            moved = act(w, (int)who);
+            some = act(w, (int)who);
         } else if (w->reports.count) {
             rlf_report first = w->reports.data[0];
             memmove(w->reports.data, w->reports.data + 1,
                     --w->reports.count * sizeof first);
             rlf_control_tell(w->control, &first);
-            moved = true;
+            some = true;
         } else {
             post_some(w);
         }
-        idle = moved ? 0 : idle + 1;
+        idle = some ? 0 : idle + 1;
     }
     if (w->wrong && rule)
         note("seed %llu: %s", (unsigned long long)seed, w->wrong);
+    moves->went += w->n_went;
+    moves->stayed += w->n_stayed;
     bool ended = rlf_control_ended(w->control);
     rlf_control_free(w->control);
     RLF_VEC_FREE(&w->reports);
@@ -695,19 +767,23 @@ trial(const program *p, uint64_t seed, bool rule)
 int
 main(void)
 {
-    plan(2);
+    plan(3);
     const char *more = getenv("RLFLOW_TEST_SCHEDULES");
     int n = more ? atoi(more) : getenv("RLFLOW_TEST_QUICK") ? 4000 : 100000;
     int hung = 0, without = 0;
+    moved moves = {0}, others = {0};
     program p = make();
     for (int i = 0; i < n; i++) {
-        bool ended = trial(&p, (uint64_t)i, true);
+        bool ended = trial(&p, (uint64_t)i, true, &moves);
         if (!ended && hung++ < 5)
             note("seed %d did not end", i);
     }
     ok(hung == 0, "%d random schedules: complete, nothing twice, no hang", n);
+    ok(moves.went > n / 10 && moves.stayed > n / 10,
+       "samples went from replica to replica (%ld; %ld were complete before)",
+       moves.went, moves.stayed);
     for (int i = 0; i < 1000; i++)
-        without += !trial(&p, (uint64_t)i, false);
+        without += !trial(&p, (uint64_t)i, false, &others);
     ok(without > 0, "without the rule of the open replica %d of 1000 hang",
        without);
     rlf_arena_free(p.arena);

@@ -1,0 +1,198 @@
+/* Generations at work: who makes which samples. When few are left, they are
+ * gathered on the replicas that have most of them, so that the others are free
+ * for what follows (RLHFuse's inter-stage fusion; engine.md 3, MOVE).
+ *
+ * What a rank has completed and not yet reported is not known here: a row may
+ * be complete where it was when its MOVE is carried out. Then it does not go,
+ * and is reported by the replica that it left on paper. */
+#include "engine/graph/class.h"
+#include "engine/order/control_state.h"
+
+void
+rlf_control_sampling(rlf_control *c, int instance, const uint32_t *rows,
+                     uint32_t n, const int *to)
+{
+    const rlf_node *node = rlf_control_instance(c, instance)->node;
+    int dp = rlf_control_place(c, node)->layout.dp;
+    track *t = rlf_control_track(c, instance);
+    c->sampling = instance;
+    if (rlf_control_replicas(c, node)->n > 1)
+        c->open_replicas++;
+    rlf_arena *arena = rlf_control_arena(c, instance);
+    t->maker = RLF_NEW_ARRAY(arena, int, t->n_rows);
+    t->left = RLF_NEW_ARRAY(arena, uint32_t, dp);
+    for (uint32_t i = 0; i < n; i++) {
+        t->maker[rows[i]] = to[i];
+        t->left[to[i]]++;
+    }
+}
+
+void
+rlf_control_sampled(rlf_control *c, int instance, const rlf_report *report)
+{
+    track *t = rlf_control_track(c, instance);
+    for (uint32_t i = 0; i < report->n_rows; i++) {
+        int *maker = &t->maker[report->rows[i]];
+        t->left[*maker]--;
+        *maker = -1;
+    }
+    if (report->seats)
+        t->seats = report->seats;
+}
+
+bool
+rlf_control_samples(rlf_control *c, const replica *r)
+{
+    if (c->sampling < 0)
+        return false;
+    const rlf_node *node = rlf_control_instance(c, c->sampling)->node;
+    const replica *at = rlf_control_replicas(c, node);
+    const track *t = rlf_control_track(c, c->sampling);
+    int dp = rlf_control_place(c, node)->layout.dp;
+    for (int d = 0; d < dp; d++)
+        for (int i = 0; t->left[d] && i < at[d].n; i++)
+            for (int k = 0; k < r->n; k++)
+                if (at[d].ranks[i] == r->ranks[k])
+                    return true;
+    return false;
+}
+
+const replica *
+rlf_control_maker(rlf_control *c, int instance)
+{
+    const track *t = rlf_control_track(c, instance);
+    uint32_t i = 0;
+    while (i < t->n_rows && t->maker[i] < 0)
+        i++;
+    const rlf_node *node = rlf_control_instance(c, instance)->node;
+    return i < t->n_rows ? &rlf_control_replicas(c, node)[t->maker[i]] : NULL;
+}
+
+/* ---- what is said of it ---- */
+
+uint32_t
+rlf_control_threshold(const rlf_control *c, const rlf_node *node,
+                      uint32_t *seats)
+{
+    const rlf_node_place *place = rlf_control_place(c, node);
+    *seats = (uint32_t)place->seats;
+    return (uint32_t)place->migrate;
+}
+
+rlf_price
+rlf_control_price(const rlf_control *c, const rlf_node *node)
+{
+    static const rlf_price of[RLF_CARRIES] = {
+        [RLF_CARRY_CHEAPER] = {.token = 1e-5, .byte = 1e-9},
+        [RLF_CARRY_PAGES] = {.token = 1},
+        [RLF_CARRY_TOKENS] = {.byte = 1}};
+    const rlf_node_place *place = rlf_control_place(c, node);
+    rlf_price price = of[place->carry];
+    price.most = RLF_CAP_HANDOVER_BYTES / (uint64_t)place->layout.dp;
+    return price;
+}
+
+/* ---- gathering ---- */
+
+/* The replicas that go on: of those at work the n with the most left. */
+static bool *
+staying(const rlf_control *c, const track *t, int dp, int n)
+{
+    bool *stay = RLF_NEW_ARRAY(c->arena, bool, dp);
+    while (n-- > 0) {
+        int best = -1;
+        for (int d = 0; d < dp; d++)
+            if (!stay[d] && (best < 0 || t->left[d] > t->left[best]))
+                best = d;
+        stay[best] = true;
+    }
+    return stay;
+}
+
+/* Where each row that goes is going, -1 for the others: samples of a prompt
+ * together, to the one with the fewest. */
+static int *
+assign(const rlf_control *c, track *t, int dp, const bool *stay)
+{
+    int *to = RLF_NEW_ARRAY(c->arena, int, t->n_rows);
+    int last = -1; /* the row before that goes */
+    for (uint32_t i = 0; i < t->n_rows; i++) {
+        int from = t->maker[i];
+        to[i] = -1;
+        if (from < 0 || stay[from])
+            continue;
+        if (last >= 0 && t->owner && t->owner[last] == t->owner[i] &&
+            t->maker[last] == from) {
+            to[i] = to[last];
+        } else {
+            for (int d = 0; d < dp; d++)
+                if (stay[d] && (to[i] < 0 || t->left[d] < t->left[to[i]]))
+                    to[i] = d;
+        }
+        t->left[to[i]]++;
+        last = (int)i;
+    }
+    return to;
+}
+
+/* The rows that go from one replica to another: a move for each of its ranks.
+ * Returns how many moves these are. */
+static int
+list_moves(const rlf_control *c, const track *t, const int *to,
+           const replica *from, const replica *by, int s, int d, rlf_move *out)
+{
+    uint32_t n = 0;
+    uint32_t *rows = RLF_NEW_ARRAY(c->arena, uint32_t, t->n_rows);
+    for (uint32_t i = 0; i < t->n_rows; i++)
+        if (t->maker[i] == s && to[i] == d)
+            rows[n++] = i;
+    for (int i = 0; i < from->n && n; i++)
+        out[i] = (rlf_move){.from = from->ranks[i],
+                            .to = by->ranks[i],
+                            .rows = rows,
+                            .n_rows = n};
+    return n ? from->n : 0;
+}
+
+static void
+post_moves(rlf_control *c, int instance, const bool *stay)
+{
+    const rlf_node *node = rlf_control_instance(c, instance)->node;
+    const replica *r = rlf_control_replicas(c, node);
+    track *t = rlf_control_track(c, instance);
+    int dp = rlf_control_place(c, node)->layout.dp;
+    const int *to = assign(c, t, dp, stay);
+    rlf_move *moves = RLF_NEW_ARRAY(c->arena, rlf_move, dp * dp * r->n);
+    rlf_post *post = rlf_control_post(c, RLF_POST_MOVE, instance);
+    post->moves = moves;
+    for (int s = 0; s < dp; s++)
+        for (int d = 0; d < dp && !stay[s]; d++)
+            if (stay[d])
+                post->n_moves += list_moves(c, t, to, &r[s], &r[d], s, d,
+                                            moves + post->n_moves);
+    for (uint32_t i = 0; i < t->n_rows; i++) {
+        if (to[i] < 0)
+            continue;
+        t->left[t->maker[i]]--;
+        t->maker[i] = to[i];
+    }
+    post->price = rlf_control_price(c, node);
+}
+
+void
+rlf_control_migrate(rlf_control *c, int instance)
+{
+    const rlf_node *node = rlf_control_instance(c, instance)->node;
+    int dp = rlf_control_place(c, node)->layout.dp, at_work = 0;
+    const track *t = rlf_control_track(c, instance);
+    uint32_t rest = t->n_rows - t->n_done, seats = 0;
+    if (rest >= rlf_control_threshold(c, node, &seats))
+        return;
+    if (t->seats && (!seats || t->seats < seats))
+        seats = t->seats;
+    uint32_t need = seats ? (rest + seats - 1) / seats : 1;
+    for (int d = 0; d < dp; d++)
+        at_work += t->left[d] > 0;
+    if (need < (uint32_t)at_work)
+        post_moves(c, instance, staying(c, t, dp, (int)need));
+}
