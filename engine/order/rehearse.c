@@ -192,8 +192,10 @@ answer_share(play *p, const rlf_post *post, const rlf_share *share)
                          .n = post->n,
                          .rows = share->rows,
                          .n_rows = share->n_rows};
-    if (in->node->class->sampled && share->rows)
+    if (in->node->class->sampled && share->rows) {
         rlf_control_tell(p->control, &report);
+        return;
+    }
     report = (rlf_report){
         .kind = RLF_REPORT_DONE, .rank = share->rank, .n = post->n};
     if (role == RLF_ROLE_FOR && !in->loop)
