@@ -1,16 +1,18 @@
 /* Counts of work (nodes/model/cost.h) against what the kernels are really asked
  * to do: random models and ragged batches are run by a table of kernels that
  * adds up each operation's own formula. Equal, to the last operation; also
- * of thread ranks that hold a model in parts and copies, each by itself, with
- * the bytes that it sends. */
+ * of thread ranks that hold a model in parts, stages and copies, each by
+ * itself, with the bytes that it sends. */
 #include <pthread.h>
 
 #include "engine/comm/comm.h"
+#include "engine/layout/layout.h"
 #include "nodes/model/cost.h"
 
 #include "nodes/model/generate.h"
 #include "nodes/model/gradient.h"
 #include "nodes/model/optimizer.h"
+#include "nodes/model/parallel.h"
 #include "nodes/model/weights.h"
 #include "tests/unit/counting.h"
 #include "tests/unit/model.h"
@@ -107,6 +109,30 @@ same(const rlf_counts *said, bool shares, const char *what)
     pthread_mutex_unlock(&one_by_one);
 }
 
+static bool
+has_heads(const rlf_model *model)
+{
+    return rlf_table_ends(model->table, 0);
+}
+
+/* Heads and backward; of stages the first and the last of two. */
+static void
+run_back(test_machine *t, rlf_model *model, rlf_pass *pass,
+         const rlf_reading_load *load)
+{
+    int64_t n = pass->m * model->table->config.hidden;
+    bool heads = has_heads(model);
+    if (load->logprob && heads)
+        MUST(t, rlf_head_loss(model, pass, NULL, NULL, false, &t->err));
+    if (load->scalar && heads)
+        MUST(t, rlf_head_scalar_back(model, pass, load->logprob, &t->err));
+    if (!heads)
+        MUST(t, rlf_parallel_receive(model, 1, 0, pass->d_x, n, &t->err));
+    MUST(t, rlf_transformer_backward_chunk(model, pass, 0, &t->err));
+    if (!rlf_table_begins(model->table, 0))
+        MUST(t, rlf_parallel_send(model, 0, 0, pass->d_x, n, &t->err));
+}
+
 /* Forward, heads and backward of a batch as update does it. */
 static void
 run_passes(test_machine *t, rlf_model *model, rlf_pass *pass, const batch *b,
@@ -117,16 +143,12 @@ run_passes(test_machine *t, rlf_model *model, rlf_pass *pass, const batch *b,
         MUST(t, rlf_pass_fit(pass, b->seqs + i, b->n - i, &t->err, &fit));
         MUST(t, rlf_pass_load(pass, b->seqs + i, fit, i, load->rows, &t->err));
         MUST(t, rlf_transformer_forward(model, pass, &t->err));
-        if (load->scalar)
+        if (load->scalar && has_heads(model))
             MUST(t, rlf_head_scalars(model, pass, &t->err));
-        if (load->logprob && !train)
+        if (load->logprob && !train && has_heads(model))
             MUST(t, rlf_head_logprobs(model, pass, false, &t->err));
-        if (train && load->logprob)
-            MUST(t, rlf_head_loss(model, pass, NULL, NULL, false, &t->err));
-        if (train && load->scalar)
-            MUST(t, rlf_head_scalar_back(model, pass, load->logprob, &t->err));
         if (train)
-            MUST(t, rlf_transformer_backward(model, pass, &t->err));
+            run_back(t, model, pass, load);
         i += fit;
     }
 }
@@ -151,10 +173,12 @@ check_passes(test_machine *t, rlf_model *model, const uint32_t *ids,
     load.logprob = load.rows == RLF_ROWS_TOKENS && choose(seed, 0, 3) != 0;
     load.scalar = !load.logprob || choose(seed, 0, 1);
     size_t n = (size_t)options.tokens * sizeof(float);
-    memset(pass->d_logprob, 0, n);
-    memset(pass->d_scalar, 0, n);
+    if (has_heads(model)) {
+        memset(pass->d_logprob, 0, n);
+        memset(pass->d_scalar, 0, n);
+    }
 
-    bool shares = load.logprob && model->group;
+    bool shares = load.logprob && model->group && has_heads(model);
     rlf_counts said;
     begin(&said);
     rlf_cost_read(model->table, &load, &said);
@@ -221,7 +245,7 @@ check_sampling(test_machine *t, const rlf_model *model, const uint32_t *ids,
     rlf_status status = RLF_AGAIN;
     while (status == RLF_AGAIN)
         MUST(t, status = rlf_generation_step(g, &t->err, &rows, &n_rows));
-    same(&said, model->group, "sampling");
+    same(&said, model->group && has_heads(model), "sampling");
     rlf_generation_free(g);
     rlf_kv_free(kv);
     rlf_pass_free(pass);
@@ -233,10 +257,26 @@ typedef struct part {
     rlf_comm_world *world;
     const rlf_kernels *kernels;
     rlf_model_config config;
-    int index, tp, dp;
+    int index, tp, pp, dp;
     bool sliced;
     uint64_t seed;
 } part;
+
+static rlf_group *
+group_of(test_machine *t, const part *a, int axes)
+{
+    static const int all[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    const rlf_layout layout = {.ranks = all,
+                               .n_ranks = a->tp * a->pp * a->dp,
+                               .tp = a->tp,
+                               .pp = a->pp,
+                               .dp = a->dp};
+    int ranks[8];
+    int n = rlf_layout_group(&layout, a->index, axes, ranks);
+    rlf_group *group;
+    MUST(t, rlf_group_new(comm, ranks, n, &group, &t->err));
+    return group;
+}
 
 /* All ranks make the same calls; each has its lanes of the gradient. */
 static void *
@@ -245,29 +285,24 @@ run_part(void *arg)
     const part *a = arg;
     test_machine t;
     test_machine_open(&t, 1);
-    rlf_group *group, *replicas;
-    int ranks[4];
     char text[64];
     uint32_t ids[64];
     uint64_t seed = a->seed;
     for (int i = 0; i < 64; i++)
         ids[i] = (uint32_t)(i * i) % 7;
     comm = rlf_comm_of(a->world, a->index);
-    snprintf(text, sizeof text, " (tp %d, dp %d%s: rank %d)", a->tp, a->dp,
-             a->sliced ? ", sliced" : "", a->index);
+    snprintf(text, sizeof text, " (tp %d, pp %d, dp %d%s: rank %d)", a->tp,
+             a->pp, a->dp, a->sliced ? ", sliced" : "", a->index);
     label = text;
-    for (int i = 0; i < a->tp; i++)
-        ranks[i] = a->index / a->tp * a->tp + i;
-    MUST(&t, rlf_group_new(comm, ranks, a->tp, &group, &t.err));
-    for (int i = 0; i < a->dp; i++)
-        ranks[i] = a->index % a->tp + i * a->tp;
-    MUST(&t, rlf_group_new(comm, ranks, a->dp, &replicas, &t.err));
     rlf_model_options options = {.head = RLF_HEAD_BOTH,
                                  .trained = true,
                                  .shards = 2 * a->tp,
                                  .lanes = 2 * a->dp,
-                                 .group = group,
-                                 .replicas = replicas,
+                                 .group = group_of(&t, a, RLF_AXIS_TP),
+                                 .replicas = group_of(&t, a, RLF_AXIS_DP),
+                                 .stages = group_of(&t, a, RLF_AXIS_PP),
+                                 .peers =
+                                     group_of(&t, a, RLF_AXIS_PP | RLF_AXIS_DP),
                                  .sliced = a->sliced};
     rlf_model *model, *other;
     MUST(&t, rlf_model_new(t.queue, a->kernels, &a->config, &options, &t.err,
@@ -282,8 +317,10 @@ run_part(void *arg)
     check_sampling(&t, model, ids, &seed);
     rlf_model_free(model);
     rlf_model_free(other);
-    rlf_group_free(group);
-    rlf_group_free(replicas);
+    rlf_group_free(options.group);
+    rlf_group_free(options.replicas);
+    rlf_group_free(options.stages);
+    rlf_group_free(options.peers);
     test_machine_close(&t);
     return NULL;
 }
@@ -292,24 +329,35 @@ static void
 check_ranks(const rlf_kernels *kernels, uint64_t *seed)
 {
     static const struct {
-        int tp, dp;
+        int tp, pp, dp;
         bool sliced;
-    } layouts[] = {{2, 1, 0}, {1, 2, 0}, {1, 2, 1}, {2, 2, 0}, {2, 2, 1}};
+    } layouts[] = {{2, 1, 1, 0}, {1, 1, 2, 0}, {1, 1, 2, 1}, {2, 1, 2, 0},
+                   {2, 1, 2, 1}, {1, 2, 1, 0}, {1, 2, 1, 0}, {2, 2, 1, 0},
+                   {1, 2, 2, 1}, {2, 2, 2, 0}};
     for (size_t k = 0; k < RLF_COUNT(layouts); k++) {
-        int n = layouts[k].tp * layouts[k].dp;
-        part parts[4];
-        pthread_t thread[4];
+        int n = layouts[k].tp * layouts[k].pp * layouts[k].dp;
+        part parts[8];
+        pthread_t thread[8];
         rlf_err err = RLF_ERR_NONE;
         rlf_comm_options options = {.n_ranks = n, .limit = 60};
         rlf_comm_world *world;
         rlf_model_config config = random_config(seed);
         config.heads *= 4;
+        config.layers += layouts[k].pp - 1;
+        if (layouts[k].pp > 1 && layouts[k].tp == 1)
+            config.tied = k % 2; /* both */
         if (rlf_comm_world_new(&options, &world, &err) < 0)
             bail("%s", err.sentence);
         for (int i = 0; i < n; i++) {
-            parts[i] = (part){
-                world,         kernels,           config, i, layouts[k].tp,
-                layouts[k].dp, layouts[k].sliced, *seed};
+            parts[i] = (part){.world = world,
+                              .kernels = kernels,
+                              .config = config,
+                              .index = i,
+                              .tp = layouts[k].tp,
+                              .pp = layouts[k].pp,
+                              .dp = layouts[k].dp,
+                              .sliced = layouts[k].sliced,
+                              .seed = *seed};
             if (pthread_create(&thread[i], NULL, run_part, &parts[i]) != 0)
                 bail("no thread");
         }
