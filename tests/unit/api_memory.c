@@ -30,10 +30,10 @@ check_many(const char *path)
     static const char place[] = "place {\n"
                                 "actor.update on 0..3 (tp: 2)\n"
                                 "actor.generate on 0..3 (tp: 1)\n"
-                                "ref on 0..1 (tp: 2)\n"
+                                "ref on 0..1 (pp: 2)\n"
                                 "critic.update on 0, 2\n"
                                 "critic.value on 1..3\n"
-                                "average on 0..1 (tp: 1)\n"
+                                "average on 0..1 (pp: 2)\n"
                                 "}\n";
     int file = mkstemp(plan);
     if (file < 0 || write(file, place, sizeof place - 1) < 0)

@@ -34,17 +34,26 @@ choose(uint64_t *seed, uint32_t low, uint32_t high)
     return low + test_random(seed) % (high - low + 1);
 }
 
-/* tp of 1, 2, 4 or 8, on neighbours that start anywhere. */
+/* tp of 1, 2, 4 or 8, stages of one or two chunks if there are layers for them,
+ * on neighbours that start anywhere. */
 static rlf_layout
-any_layout(uint64_t *seed, int *ranks)
+any_layout(uint64_t *seed, int layers, int *ranks)
 {
     int tp = 1 << choose(seed, 0, 3), most = RANKS / tp;
-    int dp = (int)choose(seed, 1, (uint32_t)most), n = tp * dp;
+    int stages =
+        (int)choose(seed, 1, (uint32_t)(most < layers ? most : layers));
+    int dp = (int)choose(seed, 1, (uint32_t)(most / stages)),
+        n = tp * stages * dp;
+    int chunks = 2 * stages <= layers ? (int)choose(seed, 1, 2) : 1;
     int first = (int)choose(seed, 0, (uint32_t)(RANKS - n));
     for (int i = 0; i < n; i++)
         ranks[i] = first + i;
-    return (rlf_layout){
-        .ranks = ranks, .n_ranks = n, .tp = tp, .pp = 1, .dp = dp};
+    return (rlf_layout){.ranks = ranks,
+                        .n_ranks = n,
+                        .tp = tp,
+                        .pp = stages,
+                        .dp = dp,
+                        .chunks = chunks};
 }
 
 static void
@@ -53,7 +62,7 @@ make_task(task *k, uint64_t seed, rlf_arena *arena, rlf_realloc_job *job,
 {
     rlf_err err = RLF_ERR_NONE;
     uint32_t kind = choose(&seed, 0, 15);
-    k->config = (rlf_model_config){.layers = (int)choose(&seed, 1, 3),
+    k->config = (rlf_model_config){.layers = (int)choose(&seed, 1, 5),
                                    .hidden = 8 * (int)choose(&seed, 1, 6),
                                    .heads = 8,
                                    .kv_heads = 1 << choose(&seed, 0, 3),
@@ -70,8 +79,8 @@ make_task(task *k, uint64_t seed, rlf_arena *arena, rlf_realloc_job *job,
                                    .bos = -1};
     k->options = (rlf_model_options){.head = RLF_HEAD_BOTH,
                                      .shards = 1 << choose(&seed, 0, 3)};
-    k->from = any_layout(&seed, k->from_ranks);
-    k->to = any_layout(&seed, k->to_ranks);
+    k->from = any_layout(&seed, k->config.layers, k->from_ranks);
+    k->to = any_layout(&seed, k->config.layers, k->to_ranks);
     if (choose(&seed, 0, 2) == 0 &&
         rlf_layout_regroup(&k->from, 1 << choose(&seed, 0, 2), 1, &err,
                            &k->to) < 0)
@@ -99,17 +108,21 @@ make_task(task *k, uint64_t seed, rlf_arena *arena, rlf_realloc_job *job,
 /* This rank's part under a layout; NULL: none. */
 static rlf_model *
 part_of(test_machine *t, const rank *a, const rlf_layout *layout, bool bare,
-        rlf_group **group)
+        rlf_group **groups)
 {
     int ranks[RANKS];
     rlf_model_options options = a->task->options;
     rlf_model *model;
     int n = rlf_layout_group(layout, a->rank, RLF_AXIS_TP, ranks);
-    *group = NULL;
+    groups[0] = groups[1] = NULL;
     if (!n)
         return NULL;
-    MUST(t, rlf_group_new(a->comm, ranks, n, group, &t->err));
-    options.group = *group;
+    MUST(t, rlf_group_new(a->comm, ranks, n, &groups[0], &t->err));
+    n = rlf_layout_group(layout, a->rank, RLF_AXIS_PP, ranks);
+    MUST(t, rlf_group_new(a->comm, ranks, n, &groups[1], &t->err));
+    options.group = groups[0];
+    options.stages = groups[1];
+    options.chunks = layout->chunks;
     options.bare = bare;
     MUST(t, rlf_model_new(t->queue, rlf_kernels_cpu(), &a->task->config,
                           &options, &t->err, &model));
@@ -121,12 +134,12 @@ run_rank(void *arg)
 {
     rank *a = arg;
     const task *k = a->task;
-    rlf_group *groups[3];
+    rlf_group *groups[6];
     test_machine t;
     test_machine_open(&t, 1);
-    rlf_model *from = part_of(&t, a, &k->from, false, &groups[0]);
-    rlf_model *to = part_of(&t, a, &k->to, a->rank & 1, &groups[1]);
-    rlf_model *want = part_of(&t, a, &k->to, true, &groups[2]);
+    rlf_model *from = part_of(&t, a, &k->from, false, groups);
+    rlf_model *to = part_of(&t, a, &k->to, a->rank & 1, groups + 2);
+    rlf_model *want = part_of(&t, a, &k->to, true, groups + 4);
     if (from)
         MUST(&t, rlf_weights_init(from, 7, &t.err));
     MUST(&t, rlf_move_weights(from, to, &k->edge, rlf_group_world(a->comm),
@@ -142,7 +155,7 @@ run_rank(void *arg)
     rlf_model_free(from);
     rlf_model_free(to);
     rlf_model_free(want);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 6; i++)
         rlf_group_free(groups[i]);
     test_machine_close(&t);
     return NULL;
@@ -185,10 +198,10 @@ run(uint64_t seed)
     if (!ok(count && !differ && !sent && as_said,
             "trial %d: %lld floats, %lld bytes sent", (int)seed,
             (long long)count, (long long)bytes))
-        note("%lld floats differ, %lld bytes off; tp %d of %d ranks to tp %d "
-             "of %d",
-             (long long)differ, (long long)sent, k.from.tp, k.from.n_ranks,
-             k.to.tp, k.to.n_ranks);
+        note("%lld floats differ, %lld bytes off; tp %d, pp %d of %d ranks to "
+             "tp %d, pp %d of %d",
+             (long long)differ, (long long)sent, k.from.tp, k.from.pp,
+             k.from.n_ranks, k.to.tp, k.to.pp, k.to.n_ranks);
     rlf_comm_world_free(world);
     rlf_arena_free(arena);
 }
