@@ -16,6 +16,10 @@ bench_programs += %D%/dispatch
 EXTRA_PROGRAMS += %D%/dispatch
 %C%_dispatch_LDADD = $(API_LIBS)
 
+bench_programs += %D%/realloc
+EXTRA_PROGRAMS += %D%/realloc
+%C%_realloc_LDADD = libnodes.la $(PLAN_LIBS)
+
 if HAVE_ONEDNN
 bench_programs += %D%/product
 EXTRA_PROGRAMS += %D%/product

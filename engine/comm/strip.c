@@ -2,6 +2,43 @@
  * is a strip of one row. */
 #include "engine/comm/internal.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+/* A message of at least that much does not stay in a cache: its bytes go past
+ * them, as those of one large memcpy do. In parts, each with memcpy, they would
+ * be read once more before they are overwritten. */
+#define STREAM_BYTES ((size_t)4 << 20)
+#define LINE ((size_t)64)
+
+static void
+stream(char *to, const char *from, size_t n)
+{
+#ifdef __SSE2__
+    size_t head = -(uintptr_t)to % LINE;
+    head = head < n ? head : n;
+    memcpy(to, from, head);
+    to += head;
+    from += head;
+    for (n -= head; n >= LINE; n -= LINE, to += LINE, from += LINE)
+        for (size_t i = 0; i < LINE; i += sizeof(__m128i))
+            _mm_stream_si128(
+                (__m128i *)(void *)(to + i),
+                _mm_loadu_si128((const __m128i *)(const void *)(from + i)));
+#endif
+    memcpy(to, from, n);
+}
+
+/* What was streamed is there before anything that follows. */
+static void
+stream_end(void)
+{
+#ifdef __SSE2__
+    _mm_sfence();
+#endif
+}
+
 /* A place in the strips of a message. */
 typedef struct place {
     const rlf_strip *strip;
@@ -58,8 +95,9 @@ begin(const rlf_request *r, char *data)
 }
 
 static void
-copy(place to, place from)
+copy(place to, place from, size_t bytes)
 {
+    bool large = bytes >= STREAM_BYTES;
     if (!to.strip)
         to.strip = &to.whole;
     if (!from.strip)
@@ -67,28 +105,33 @@ copy(place to, place from)
     for (settle(&to), settle(&from); to.left && from.left;) {
         size_t n = run_of(&to), m = run_of(&from);
         n = n < m ? n : m;
-        memcpy(data_of(&to), data_of(&from), n);
+        if (large)
+            stream(data_of(&to), data_of(&from), n);
+        else
+            memcpy(data_of(&to), data_of(&from), n);
         to.at += n;
         from.at += n;
         settle(&to);
         settle(&from);
     }
+    if (large)
+        stream_end();
 }
 
 void
 rlf_request_copy(const rlf_request *to, const rlf_request *from)
 {
-    copy(begin(to, to->data), begin(from, from->data));
+    copy(begin(to, to->data), begin(from, from->data), to->bytes);
 }
 
 void
 rlf_request_pack(const rlf_request *from, void *to)
 {
-    copy(begin(from, to), begin(from, NULL));
+    copy(begin(from, to), begin(from, NULL), from->bytes);
 }
 
 void
 rlf_request_unpack(const rlf_request *to, const void *from)
 {
-    copy(begin(to, NULL), begin(to, (char *)from));
+    copy(begin(to, NULL), begin(to, (char *)from), to->bytes);
 }

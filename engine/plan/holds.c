@@ -172,8 +172,10 @@ rlf_realloc_job
 rlf_holds_job(const rlf_holds *holds, int hold, const rlf_shapes *shapes,
               const int *machine)
 {
-    /* good enough to choose between a tree and a chain */
-    static const rlf_wire inside = {.start = 1e-6, .rate = 1e10};
+    /* good enough to choose between a tree and a chain; on a machine ranks
+     * are threads, or processes whose memory the transport reads */
+    static const rlf_wire inside = {
+        .start = 1e-6, .rate = 1e10, .shared = true};
     static const rlf_wire across = {.start = 2e-5, .rate = 1e9};
     return (rlf_realloc_job){.shapes = shapes,
                              .from = &holds->list[0].mesh.layout,

@@ -208,6 +208,8 @@ rlf_spread_time(rlf_topology topology, rlf_wire link, int senders,
     /* Messages one after another, and how often the bytes pass the busiest
      * port if one rank sends. */
     double messages = receivers, passes = receivers;
+    if (topology == RLF_TOPOLOGY_DIRECT && link.shared)
+        messages = passes = 1;
     if (topology == RLF_TOPOLOGY_TREE)
         messages = passes = log2_floor(receivers) + 1;
     if (topology == RLF_TOPOLOGY_RING) {

@@ -22,6 +22,7 @@ typedef enum rlf_topology {
 typedef struct rlf_wire {
     double start; /* seconds a message takes before its first byte */
     double rate;  /* bytes a second */
+    bool shared;  /* receivers read the sender's memory, all at once */
 } rlf_wire;
 
 typedef struct rlf_realloc_job {

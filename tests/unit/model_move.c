@@ -93,8 +93,8 @@ make_task(task *k, uint64_t seed, rlf_arena *arena, rlf_realloc_job *job,
                              .from = &k->from,
                              .to = &k->to,
                              .element = sizeof(float),
-                             .inside = {1e-6, 1e10},
-                             .across = {1e-5, 1e9},
+                             .inside = {1e-6, 1e10, choose(&seed, 0, 1)},
+                             .across = {1e-5, 1e9, false},
                              .topology = (rlf_topology)choose(&seed, 0, 3)};
     if (rlf_realloc_make(job, arena, &err, plan) < 0)
         bail("%s", err.sentence);

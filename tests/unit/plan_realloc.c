@@ -16,7 +16,7 @@ static rlf_shape tensors[MAX_TENSORS];
 static rlf_shapes shapes = {tensors, 0, LAYERS};
 static rlf_arena *arena;
 
-static const rlf_wire fast = {5e-6, 1e11}, slow = {2e-5, 1e10};
+static const rlf_wire fast = {5e-6, 1e11, false}, slow = {2e-5, 1e10, false};
 
 /* A small model of every kind of tensor, its sizes odd on purpose. */
 static void
@@ -486,7 +486,7 @@ test_topologies(void)
     is_int(deepest(&ring), 13, "ring: a chain");
     is_int(ring.rounds, 13 + shapes.count - 1, "pieces follow one another");
     ok(one_port(&ring), "each rank sends and receives one piece a round");
-    rlf_wire quick_start = {0, 1e9}, slow_start = {1, 1e9};
+    rlf_wire quick_start = {0, 1e9, false}, slow_start = {1, 1e9, false};
     near(rlf_spread_time(RLF_TOPOLOGY_DIRECT, quick_start, 1, 7, 1000000000,
                          100),
          7, 1e-12, "direct: seven times the bytes");
@@ -595,10 +595,12 @@ test_balance(void)
     ok(leave(&p, 0, 2) == 2 && leave(&p, 2, 4) == 2,
        "one piece to four machines: two from each that holds it");
     /* machines of one rank: the link between them decides, not the other */
-    p = copies(1, 8, 16, 1, RLF_TOPOLOGY_AUTO, (rlf_wire){0, 1e3});
+    p = copies(1, 8, 16, 1, RLF_TOPOLOGY_AUTO, (rlf_wire){0, 1e3, false});
     is_int(deepest(&p), 8, "machines are a ring where starting is free");
-    p = copies(1, 8, 16, 1, RLF_TOPOLOGY_AUTO, (rlf_wire){1, 1e12});
+    p = copies(1, 8, 16, 1, RLF_TOPOLOGY_AUTO, (rlf_wire){1, 1e12, false});
     is_int(deepest(&p), 3, "and a tree where it is not");
+    p = copies(1, 8, 16, 1, RLF_TOPOLOGY_AUTO, (rlf_wire){1, 1e12, true});
+    is_int(deepest(&p), 1, "and direct where all read the sender's memory");
 }
 
 static void
