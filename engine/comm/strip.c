@@ -6,10 +6,6 @@
 #include <emmintrin.h>
 #endif
 
-/* A message of at least that much does not stay in a cache: its bytes go past
- * them, as those of one large memcpy do. In parts, each with memcpy, they would
- * be read once more before they are overwritten. */
-#define STREAM_BYTES ((size_t)4 << 20)
 #define LINE ((size_t)64)
 
 static void

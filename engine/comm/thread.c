@@ -142,7 +142,7 @@ rlf_channels_free(rlf_comm_world *world)
 static void
 copy(const rlf_request *to, const rlf_request *from)
 {
-    if (to->strips || from->strips)
+    if (to->strips || from->strips || from->bytes >= STREAM_BYTES)
         rlf_request_copy(to, from);
     else if (from->bytes)
         memcpy(to->data, from->data, from->bytes);
