@@ -79,8 +79,8 @@ typedef enum rlf_product_form {
  * backend (and differs between instruction sets), never save it. */
 typedef struct rlf_product_pack_args {
     int64_t rows, cols;
-    const float *w;
-    int64_t ldw; /* 0: cols */
+    const float *w; /* may lie in host memory */
+    int64_t ldw;    /* 0: cols */
     rlf_product_form form;
     void *packed; /* =, 64-byte aligned */
 } rlf_product_pack_args;

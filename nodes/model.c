@@ -4,6 +4,7 @@
 
 #include "engine/base/vec.h"
 #include "engine/graph/class.h"
+#include "engine/graph/place.h"
 #include "engine/io/file.h"
 #include "engine/lua/host.h"
 #include "engine/text/tokenizer.h"
@@ -47,6 +48,16 @@ rlf_model_of(const rlf_call *call, int resource)
         .model;
 }
 
+/* Its weights lie in host memory between calls (the plan says when that can
+ * be). */
+static bool
+is_offloaded(const rlf_graph *graph, int model)
+{
+    const rlf_place_row *row =
+        rlf_placement_find(graph->placement, model, NULL);
+    return row && row->offload == 1;
+}
+
 /* With what the plan says of it, and the numerics that its placement asks for.
  */
 static rlf_model_options
@@ -60,6 +71,7 @@ options_of(const rlf_env *env, const rlf_resource *resource,
         .head = head,
         .trained = trained,
         .bare = hold->bare,
+        .offload = is_offloaded(env->graph, index) && !hold->bare,
         .caps = env->caps ? &env->caps[index] : NULL,
         .shards = env->sums ? env->sums[index].shards : 1,
         .lanes = env->sums ? env->sums[index].lanes : 1,
@@ -372,6 +384,7 @@ weights_memory(const rlf_resource *resource, const rlf_model_hold *hold,
     const rlf_model_options options = {.head = m->table->head,
                                        .trained = m->trained,
                                        .bare = m->bare,
+                                       .offload = m->offload != NULL,
                                        .caps = &m->caps,
                                        .shards = m->table->cut.shards,
                                        .lanes = m->gradient.lanes,
@@ -380,6 +393,7 @@ weights_memory(const rlf_resource *resource, const rlf_model_hold *hold,
     rlf_model_bytes b = rlf_model_count_bytes(m->table, m->kernels, &options);
     const rlf_memory_row rows[] = {
         {.purpose = "weights", .device = b.weights},
+        {.purpose = "weights in host memory", .host = b.host},
         {.purpose = "packed weights", .device = b.packed},
         {.purpose = "gradients", .device = b.gradients},
         {.purpose = "optimizer state", .device = b.optimizer},

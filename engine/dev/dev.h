@@ -30,6 +30,7 @@ typedef enum rlf_copy {
     RLF_COPY_ON_DEVICE,
     RLF_COPY_TO_DEVICE,
     RLF_COPY_TO_HOST,
+    RLF_COPY_ON_HOST, /* of large host blocks, that queue order holds for */
 } rlf_copy;
 
 typedef struct rlf_device_ops {

@@ -267,6 +267,33 @@ hash_plan(const rlf_plan *plan)
     return rlf_hash_mix(hash);
 }
 
+/* What lies in host memory cannot be changed there, nor be added. */
+static rlf_status
+check_offload(const rlf_plan *plan, rlf_err *err)
+{
+    const rlf_graph *graph = plan->graph;
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        if (node->class->role != RLF_ROLE_ASSIGN)
+            continue;
+        for (int k = -1; k < node->n_args; k++) {
+            int model = k < 0 ? node->receiver : node->args[k].list[1].resource;
+            const rlf_place_row *row =
+                rlf_placement_find(graph->placement, model, NULL);
+            if (!row || row->offload != 1)
+                continue;
+            const char *name = graph->resources.data[model].name;
+            rlf_fail(err, RLF_USER,
+                     "model '%s' is offloaded, but ':=' %s its weights", name,
+                     k < 0 ? "changes" : "reads");
+            rlf_err_hint(err, "leave out offload: of %s", name);
+            rlf_err_place(err, row->span, name);
+            return RLF_USER;
+        }
+    }
+    return RLF_OK;
+}
+
 /* The tiles of values per word are those of one rank's whole head. */
 static rlf_status
 check_words(const rlf_plan *plan, rlf_err *err)
@@ -300,6 +327,7 @@ rlf_plan_make(const rlf_graph *graph, const rlf_plan_options *options,
                                     .lanes = 1};
     RLF_TRY(check_rows(plan, err));
     RLF_TRY(check_words(plan, err));
+    RLF_TRY(check_offload(plan, err));
     place_all(plan, arena);
     RLF_TRY(check_updates(plan, err));
     plan->caps = rlf_caps_make(graph, arena);

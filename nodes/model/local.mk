@@ -10,6 +10,7 @@ libnodes_la_SOURCES += \
 	nodes/model/kv.c nodes/model/kv.h \
 	nodes/model/model.c nodes/model/model.h \
 	nodes/model/move.c nodes/model/move.h \
+	nodes/model/offload.c nodes/model/offload.h \
 	nodes/model/optimizer.c nodes/model/optimizer.h \
 	nodes/model/parallel.c nodes/model/parallel.h \
 	nodes/model/pass.c nodes/model/pass.h \

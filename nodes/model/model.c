@@ -8,6 +8,7 @@
 #include "engine/comm/comm.h"
 #include "engine/io/safetensors.h"
 #include "nodes/model/gradient.h"
+#include "nodes/model/offload.h"
 #include "nodes/model/work.h"
 
 static rlf_packed
@@ -57,15 +58,25 @@ carve_model(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
     const rlf_model_config *g = &t->config;
     const rlf_kernels *k = m->kernels;
     rlf_model_bytes bytes = {0};
-    m->weights = rlf_carve_floats(c, t->count);
+    if (m->offload)
+        rlf_offload_carve(m, c);
+    else
+        m->weights = rlf_carve_floats(c, t->count);
     bytes.weights = c->used;
+    bytes.host = m->offload ? (size_t)t->count * sizeof(float) : 0;
     bool trained = options->trained;
     if (options->bare)
         return bytes;
+    const rlf_layer_packed *one = NULL; /* that offloaded layers share */
     for (int i = 0; i < g->layers; i++) {
         rlf_layer_packed *p = &m->packed[i];
         if (t->layers[i].place < 0)
             continue;
+        if (m->offload && one) {
+            *p = *one;
+            continue;
+        }
+        one = p;
         int64_t d = g->hidden, f = t->ffn, q = rlf_table_q(t);
         p->qkv = carve_packed(c, k, rlf_table_qkv(t), d, trained);
         p->o = carve_packed(c, k, d, q, trained);
@@ -108,6 +119,8 @@ rlf_model_count_bytes(const rlf_table *table, const rlf_kernels *kernels,
                                             (uint32_t)table->config.context),
                    .slices = slices_of(table, options, arena)};
     m.packed = RLF_NEW_ARRAY(arena, rlf_layer_packed, table->config.layers);
+    if (options->offload)
+        m.offload = RLF_NEW(arena, rlf_offload);
     rlf_carver c = {0};
     rlf_model_bytes bytes = carve_model(&m, &c, options);
     rlf_arena_free(arena);
@@ -202,6 +215,10 @@ rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
     m->packed = RLF_NEW_ARRAY(arena, rlf_layer_packed, config->layers);
     m->saved = RLF_NEW_ARRAY(arena, uint8_t, m->table->whole->n_slots);
     memset(m->saved, RLF_ELEMENT_F32, (size_t)m->table->whole->n_slots);
+    if (options->offload) {
+        m->offload = RLF_NEW(arena, rlf_offload);
+        rlf_offload_open(m);
+    }
     rlf_carver counter = {0};
     carve_model(m, &counter, options);
     rlf_status status = RLF_OK;
@@ -243,13 +260,14 @@ rlf_model_free(rlf_model *m)
     if (!m)
         return;
     rlf_work_free(m);
+    rlf_offload_close(m);
     rlf_device_release(m->queue->device, m->block, m->block_bytes);
     rlf_arena_free(m->arena);
 }
 
 static rlf_status
-pack(rlf_model *m, int64_t offset, int64_t rows, int64_t cols, rlf_packed to,
-     rlf_err *err)
+pack(const rlf_model *m, int64_t offset, int64_t rows, int64_t cols,
+     rlf_packed to, rlf_err *err)
 {
     rlf_product_pack_args args = {.rows = rows,
                                   .cols = cols,
@@ -292,24 +310,32 @@ pack_head(rlf_model *m, rlf_err *err)
 }
 
 rlf_status
+rlf_model_pack_layer(const rlf_model *m, int layer, rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    const rlf_layer_slots *l = &t->layers[layer];
+    const rlf_layer_packed *p = &m->packed[layer];
+    int64_t d = t->config.hidden, f = t->ffn;
+    RLF_TRY(pack(m, l->qkv, rlf_table_qkv(t), d, p->qkv, err));
+    RLF_TRY(pack(m, l->o, d, rlf_table_q(t), p->o, err));
+    RLF_TRY(pack(m, l->gate_up, 2 * f, d, p->gate_up, err));
+    return pack(m, l->down, d, f, p->down, err);
+}
+
+rlf_status
 rlf_model_changed(rlf_model *m, rlf_err *err)
 {
     const rlf_table *t = m->table;
-    int64_t d = t->config.hidden, f = t->ffn;
-    for (int i = 0; i < t->config.layers && !m->bare; i++) {
-        const rlf_layer_slots *l = &t->layers[i];
-        const rlf_layer_packed *p = &m->packed[i];
-        if (l->place < 0)
-            continue;
-        RLF_TRY(pack(m, l->qkv, rlf_table_qkv(t), d, p->qkv, err));
-        RLF_TRY(pack(m, l->o, d, rlf_table_q(t), p->o, err));
-        RLF_TRY(pack(m, l->gate_up, 2 * f, d, p->gate_up, err));
-        RLF_TRY(pack(m, l->down, d, f, p->down, err));
-    }
+    bool layers = !m->bare && !m->offload;
+    for (int i = 0; i < t->config.layers && layers; i++)
+        if (t->layers[i].place >= 0)
+            RLF_TRY(rlf_model_pack_layer(m, i, err));
+    if (m->offload)
+        RLF_TRY(rlf_offload_changed(m, err));
     if (t->lm != RLF_NO_SLOT && !m->bare)
         RLF_TRY(pack_head(m, err));
     if (t->score != RLF_NO_SLOT && !m->bare)
-        RLF_TRY(pack(m, t->score, 1, d, m->score, err));
+        RLF_TRY(pack(m, t->score, 1, t->config.hidden, m->score, err));
     m->version++;
     return RLF_OK;
 }
@@ -356,8 +382,13 @@ rlf_model_check_copy(const rlf_model *m, const rlf_model *from, rlf_err *err)
 static rlf_status
 set_zero(rlf_model *m, const rlf_slot *slot, rlf_err *err)
 {
-    return rlf_queue_set(m->queue, m->weights + slot->offset, 0,
-                         (size_t)slot->count * sizeof(float), err);
+    float *to = m->weights + slot->offset;
+    size_t bytes = (size_t)slot->count * sizeof *to;
+    if (!m->offload)
+        return rlf_queue_set(m->queue, to, 0, bytes, err);
+    RLF_TRY(rlf_queue_sync(m->queue, err));
+    memset(to, 0, bytes);
+    return RLF_OK;
 }
 
 rlf_status
@@ -378,9 +409,10 @@ rlf_model_copy(rlf_model *m, const rlf_model *from, rlf_err *err)
             RLF_TRY(set_zero(m, to, err));
             continue;
         }
-        RLF_TRY(rlf_queue_copy(
-            m->queue, m->weights + to->offset, from->weights + x->offset,
-            (size_t)to->count * sizeof(float), RLF_COPY_ON_DEVICE, err));
+        RLF_TRY(rlf_queue_copy(m->queue, m->weights + to->offset,
+                               from->weights + x->offset,
+                               (size_t)to->count * sizeof(float),
+                               rlf_model_copy_kind(m, from), err));
     }
     m->tokenizer_dir = from->tokenizer_dir
                            ? rlf_arena_strdup(m->arena, from->tokenizer_dir)

@@ -31,6 +31,8 @@ typedef struct rlf_model_options {
     rlf_model_head head;
     bool trained;
     bool bare; /* only for sums of models: nothing but weights */
+    bool
+        offload; /* weights in host memory (offload.h); not trained, not bare */
     /* What its buffers are made for; NULL: caps.h's defaults. Rotations are
      * tabled for the longest sequence. */
     const rlf_caps *caps;
@@ -91,6 +93,7 @@ typedef struct rlf_stage {
     rlf_slices slices; /* as the replicas of the stage have them */
 } rlf_stage;
 
+typedef struct rlf_offload rlf_offload;
 typedef struct rlf_model {
     rlf_arena *arena;
     rlf_queue *queue;
@@ -100,8 +103,9 @@ typedef struct rlf_model {
     const rlf_stage *stage; /* [table->cut.stages] */
     const int *flights;     /* [chunks] */
     bool trained, bare;
-    rlf_caps caps;  /* resolved for the config's context */
-    float *weights; /* [table->count] */
+    rlf_caps caps;        /* resolved for the config's context */
+    float *weights;       /* [table->count]; in host memory if: */
+    rlf_offload *offload; /* offload.h; NULL: they are on the device */
     /* Trained only, else NULL: see gradient.h. */
     rlf_gradient gradient;
     rlf_slices slices;        /* of the optimizer, by replica */
@@ -125,6 +129,7 @@ typedef struct rlf_model {
 /* Device bytes by purpose, exactly as rlf_model_new allocates them. */
 typedef struct rlf_model_bytes {
     size_t weights, packed, gradients, optimizer, tables;
+    size_t host; /* bytes of weights there */
 } rlf_model_bytes;
 
 rlf_model_bytes rlf_model_count_bytes(const rlf_table *table,
@@ -148,6 +153,10 @@ rlf_status rlf_model_outline(const rlf_model_config *config,
 /* To be called after the weights were changed: packs them anew and makes a
  * new version. */
 rlf_status rlf_model_changed(rlf_model *model, rlf_err *err);
+
+/* The matrices of a layer, from the weights to m->packed. */
+rlf_status rlf_model_pack_layer(const rlf_model *model, int layer,
+                                rlf_err *err);
 
 /* Can it have the weights of `from`? RLF_USER if one lacks what the other has,
  * but for a scalar head. Outlines will do. */

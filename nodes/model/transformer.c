@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "nodes/model/gradient.h"
+#include "nodes/model/offload.h"
 #include "nodes/model/parallel.h"
 
 /* Everything that the steps of one layer share. */
@@ -58,11 +59,11 @@ layer_at(const rlf_model *model, rlf_pass *pass, int index)
     };
 }
 
-/* The tensor at an offset of a block, NULL if the model has none. */
-static float *
-at(float *block, int64_t offset)
+/* A vector of the layer, NULL if the model has none. */
+static const float *
+near(const layer_context *l, int64_t offset)
 {
-    return offset == RLF_NO_SLOT || !block ? NULL : block + offset;
+    return offset == RLF_NO_SLOT ? NULL : rlf_model_near(l->model, offset);
 }
 
 static rlf_status
@@ -87,7 +88,7 @@ multiply_qkv(const layer_context *l, rlf_err *err)
                              .k = l->d,
                              .x = l->buffers->normed,
                              .packed = l->packed->qkv.forward,
-                             .bias = at(l->model->weights, l->slots->qkv_bias),
+                             .bias = near(l, l->slots->qkv_bias),
                              .c = l->buffers->qkv};
     if (g)
         args.soon =
@@ -107,7 +108,7 @@ multiply_gate_up(const layer_context *l, rlf_err *err)
                              .k = l->d,
                              .x = l->buffers->normed2,
                              .packed = l->packed->gate_up.forward,
-                             .bias = at(l->model->weights, l->slots->gate_bias),
+                             .bias = near(l, l->slots->gate_bias),
                              .c = l->buffers->gate_up};
     return l->pass->kernels->product(l->pass->queue, &args, err);
 }
@@ -128,7 +129,7 @@ multiply_add(const layer_context *l, const rlf_packed *w, int64_t bias,
                              .parts = &k,
                              .n_parts = 1};
     if (l->table->cut.rank == 0) {
-        args.bias = at(l->model->weights, bias);
+        args.bias = near(l, bias);
         args.add = true;
     }
     RLF_TRY(l->pass->kernels->product(l->pass->queue, &args, err));
@@ -142,7 +143,7 @@ norm_forward(const layer_context *l, int64_t m, const float *x, int64_t weight,
     rlf_rmsnorm_args args = {.m = m,
                              .d = l->d,
                              .x = x,
-                             .weight = l->model->weights + weight,
+                             .weight = near(l, weight),
                              .eps = (float)l->config->eps,
                              .y = y,
                              .rstd = rstd};
@@ -161,7 +162,7 @@ head_norms(const layer_context *l, rlf_err *err)
                              .groups = l->table->heads,
                              .x = b->qkv,
                              .ldx = l->q + 2 * l->kv,
-                             .weight = l->model->weights + l->slots->q_norm,
+                             .weight = near(l, l->slots->q_norm),
                              .eps = (float)l->config->eps,
                              .y = l->queries,
                              .ldy = l->ld_queries,
@@ -170,7 +171,7 @@ head_norms(const layer_context *l, rlf_err *err)
     args.groups = l->table->kv_heads;
     args.x += l->q;
     args.y += l->q;
-    args.weight = l->model->weights + l->slots->k_norm;
+    args.weight = near(l, l->slots->k_norm);
     args.rstd = b->rstd_k;
     return l->pass->kernels->rmsnorm(l->pass->queue, &args, err);
 }
@@ -330,7 +331,7 @@ embed(const rlf_model *model, rlf_pass *p, rlf_err *err)
                            .first = t->token,
                            .part = model->group ? t->vocab : 0,
                            .tokens = p->tokens,
-                           .w = model->weights + t->embed,
+                           .w = rlf_model_near(model, t->embed),
                            .y = p->layers[0].x};
     RLF_TRY(p->kernels->embed(p->queue, &args, err));
     return rlf_parallel_sum(model, p->layers[0].x, p->m * c->hidden, err);
@@ -347,6 +348,7 @@ rlf_transformer_forward_chunk(const rlf_model *model, rlf_pass *p, int chunk,
         RLF_TRY(embed(model, p, err));
     for (int i = span.first; i < span.last; i++) {
         layer_context l = layer_at(model, p, i);
+        RLF_TRY(rlf_offload_bring(model, i, err));
         RLF_TRY(attention_part(&l, err));
         RLF_TRY(mix_part(&l, err));
         RLF_TRY(down_part(&l, err));

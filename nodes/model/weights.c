@@ -16,6 +16,7 @@
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
 #include "engine/io/safetensors.h"
+#include "nodes/model/offload.h"
 #include "nodes/model/parallel.h"
 
 /* ---- first values ---- */
@@ -185,13 +186,17 @@ slot_buffer(const rlf_model *m)
 typedef struct piece {
     float *floats;
     int64_t first, last;
-    bool sliced; /* moments: other replicas have the rest */
+    bool sliced;       /* moments: other replicas have the rest */
+    rlf_copy to, from; /* what copying to it and from it is */
 } piece;
 
 static piece
 weights_of(const rlf_model *m)
 {
-    return (piece){m->weights, 0, m->table->count, false};
+    return (piece){.floats = m->weights,
+                   .last = m->table->count,
+                   .to = rlf_model_copy_kind(m, NULL),
+                   .from = rlf_model_copy_kind(NULL, m)};
 }
 
 /* What it has of a slot, *at from the slot's beginning. */
@@ -223,7 +228,7 @@ put(rlf_model *m, const piece *to, const rlf_slot *slot, const float *values,
     }
     rlf_status status =
         rlf_queue_copy(m->queue, floats, (part ? part : values) + at,
-                       (size_t)n * sizeof(float), RLF_COPY_TO_DEVICE, err);
+                       (size_t)n * sizeof(float), to->to, err);
     if (status >= 0)
         status = rlf_queue_sync(m->queue, err);
     free(part);
@@ -239,7 +244,7 @@ get_own(const rlf_model *m, const piece *from, const rlf_slot *slot,
     if (!(n = piece_part(from, slot, &at, &floats)))
         return RLF_OK;
     RLF_TRY(rlf_queue_copy(m->queue, part + at, floats,
-                           (size_t)n * sizeof(float), RLF_COPY_TO_HOST, err));
+                           (size_t)n * sizeof(float), from->from, err));
     return rlf_queue_sync(m->queue, err);
 }
 
@@ -542,9 +547,14 @@ static piece
 state_piece(const rlf_model *m, size_t which)
 {
     const rlf_slices *s = &m->slices;
-    return which == 0 ? weights_of(m)
-                      : (piece){which == 1 ? m->moment1 : m->moment2, s->first,
-                                s->last, s->n > 1};
+    if (which == 0)
+        return weights_of(m);
+    return (piece){.floats = which == 1 ? m->moment1 : m->moment2,
+                   .first = s->first,
+                   .last = s->last,
+                   .sliced = s->n > 1,
+                   .to = RLF_COPY_TO_DEVICE,
+                   .from = RLF_COPY_TO_HOST};
 }
 
 static bool

@@ -1,0 +1,60 @@
+/* See offload.h. The host's block has the form of the table, so that files are
+ * read into it and written from it as for any model. */
+#include "nodes/model/offload.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void
+rlf_offload_carve(rlf_model *m, rlf_carver *c)
+{
+    const rlf_table *t = m->table;
+    if (t->embed != RLF_NO_SLOT)
+        m->offload->embed = rlf_carve_floats(c, t->vocab * t->config.hidden);
+    m->offload->vectors = rlf_carve_floats(c, t->count - t->matrices);
+}
+
+void
+rlf_offload_open(rlf_model *m)
+{
+    m->offload->layer = -1;
+    m->offload->bytes = (size_t)m->table->count * sizeof(float);
+    m->weights = rlf_calloc(1, m->offload->bytes);
+}
+
+void
+rlf_offload_close(rlf_model *m)
+{
+    if (m->offload)
+        free(m->weights);
+}
+
+static rlf_status
+send(rlf_model *m, float *to, int64_t from, int64_t n, rlf_err *err)
+{
+    return rlf_queue_copy(m->queue, to, m->weights + from,
+                          (size_t)n * sizeof(float), RLF_COPY_TO_DEVICE, err);
+}
+
+rlf_status
+rlf_offload_changed(rlf_model *m, rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    rlf_offload *o = m->offload;
+    o->layer = -1;
+    if (o->embed)
+        RLF_TRY(send(m, o->embed, t->embed, t->vocab * t->config.hidden, err));
+    return send(m, o->vectors, t->matrices, t->count - t->matrices, err);
+}
+
+rlf_status
+rlf_offload_bring(const rlf_model *m, int layer, rlf_err *err)
+{
+    rlf_offload *o = m->offload;
+    if (!o || o->layer == layer)
+        return RLF_OK;
+    o->layer = -1;
+    RLF_TRY(rlf_model_pack_layer(m, layer, err));
+    o->layer = layer;
+    return RLF_OK;
+}

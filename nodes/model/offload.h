@@ -1,0 +1,55 @@
+/* Models whose weights lie in host memory (offload: of a place row).
+ *
+ * A model that never changes is needed only while a call reads it. All of its
+ * weights are in host memory then; on the device are the embedding and the
+ * vectors, which are read row by row or added everywhere, the packed heads, and
+ * the packed matrices of one layer. A forward pass brings each layer before it
+ * computes it: per pass the bytes of all layers go to the device once, in queue
+ * order. No bit of a result depends on it. */
+#ifndef RLF_MODEL_OFFLOAD_H
+#define RLF_MODEL_OFFLOAD_H
+
+#include "nodes/model/carve.h"
+#include "nodes/model/model.h"
+
+struct rlf_offload {
+    size_t bytes;   /* of the host's block, which rlf_model.weights is then */
+    float *embed;   /* on the device; NULL: another stage's */
+    float *vectors; /* what the table has behind its matrices */
+    int layer;      /* that was brought; -1: none */
+};
+
+/* The device's part of its weights, instead of all of them. */
+void rlf_offload_carve(rlf_model *model, rlf_carver *carver);
+/* The host's block, before weights are set. */
+void rlf_offload_open(rlf_model *model);
+void rlf_offload_close(rlf_model *model);
+/* After the weights in host memory were changed: what stays on the device. */
+rlf_status rlf_offload_changed(rlf_model *model, rlf_err *err);
+/* The matrices of a layer, packed; nothing to do for other models. */
+rlf_status rlf_offload_bring(const rlf_model *model, int layer, rlf_err *err);
+
+/* A vector, or the embedding, where the device reads it. */
+static inline const float *
+rlf_model_near(const rlf_model *model, int64_t offset)
+{
+    const rlf_table *t = model->table;
+    const rlf_offload *o = model->offload;
+    if (!o)
+        return model->weights + offset;
+    return offset < t->matrices ? o->embed + (offset - t->embed)
+                                : o->vectors + (offset - t->matrices);
+}
+
+/* How floats go to weights from weights, or from and to a buffer of the host
+ * (NULL). */
+static inline rlf_copy
+rlf_model_copy_kind(const rlf_model *to, const rlf_model *from)
+{
+    bool on_host[2] = {!to || to->offload, !from || from->offload};
+    if (on_host[0])
+        return on_host[1] ? RLF_COPY_ON_HOST : RLF_COPY_TO_HOST;
+    return on_host[1] ? RLF_COPY_TO_DEVICE : RLF_COPY_ON_DEVICE;
+}
+
+#endif
