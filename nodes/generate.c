@@ -430,7 +430,8 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
         .prompt = (uint32_t)size->prompt,
         .response = (uint32_t)size->response,
         .tokens = model->caps.tokens[RLF_USE_GENERATE],
-        .active = model->caps.rows[RLF_USE_GENERATE]};
+        .active = model->caps.rows[RLF_USE_GENERATE],
+        .offload = model->offload};
     rlf_counts counts = {0};
     rlf_cost_generate(model->table, &sampling, &counts);
     *out = (rlf_cost){0};

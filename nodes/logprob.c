@@ -108,7 +108,8 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
         .tokens = model->caps.tokens[RLF_USE_READ],
         .rows = kind == RLF_READ_SCORE ? RLF_ROWS_LAST : RLF_ROWS_TOKENS,
         .logprob = kind == RLF_READ_LOGPROB,
-        .scalar = kind != RLF_READ_LOGPROB};
+        .scalar = kind != RLF_READ_LOGPROB,
+        .offload = model->offload};
     rlf_counts counts = {0};
     rlf_cost_read(model->table, &reading, &counts);
     *out = (rlf_cost){.host = rlf_sequences_bytes(&lengths) +

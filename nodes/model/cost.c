@@ -18,6 +18,7 @@ typedef struct counter {
     const rlf_table *table;
     const rlf_model_config *config;
     double d, q, kv, qkv, ffn, vocab;
+    bool offload;
     rlf_counts *out;
 } counter;
 
@@ -178,6 +179,14 @@ send_residual(const counter *c, const sums *s, bool back)
         c->out->sent += 4 * n * s->tokens * c->d;
 }
 
+/* An offloaded layer's matrices, once a pass. */
+static void
+bring(const counter *c, const sums *s)
+{
+    double n = c->d * (c->qkv + c->q + 3 * c->ffn) * s->calls;
+    add(c, 0, n, n);
+}
+
 static void
 forward(const counter *c, const sums *s)
 {
@@ -189,6 +198,8 @@ forward(const counter *c, const sums *s)
         bool last = i == c->config->layers - 1;
         if (!held(c, i))
             continue;
+        if (c->offload && c->table->n_layers > 1)
+            bring(c, s);
         attention_part(c, s, i);
         mix_part(c, s, last);
         product(c, s->calls, last ? s->rows : s->tokens, c->d, c->ffn);
@@ -346,6 +357,7 @@ rlf_cost_read(const rlf_table *table, const rlf_reading_load *load,
 {
     counter c = counter_of(table, out);
     sums s = sum_reading(&c, load);
+    c.offload = load->offload;
     forward(&c, &s);
     read_heads(&c, load, &s, true);
 }
@@ -557,6 +569,7 @@ rlf_cost_generate(const rlf_table *table, const rlf_sampling_load *load,
     counter c = counter_of(table, out);
     sums s = sum_sampling(&c, load);
     s.calls = sampling_calls(load);
+    c.offload = load->offload;
     forward(&c, &s);
     if (has_heads(&c))
         head_logprob(&c, &s);                   /* sample: the same product */

@@ -43,6 +43,7 @@ typedef struct rlf_reading_load {
     rlf_rows_kind rows;
     bool logprob, scalar; /* heads that are read */
     bool recompute;       /* of a pass that trains */
+    bool offload;         /* weights lie in host memory */
 } rlf_reading_load;
 
 /* Each adds to `out`. */
@@ -63,6 +64,7 @@ typedef struct rlf_sampling_load {
     uint32_t each;   /* samples of one */
     uint32_t prompt, response;
     uint32_t tokens, active; /* of a pass; sequences at once */
+    bool offload;
 } rlf_sampling_load;
 
 void rlf_cost_generate(const rlf_table *table, const rlf_sampling_load *load,

@@ -11,6 +11,7 @@
 
 #include "nodes/model/generate.h"
 #include "nodes/model/gradient.h"
+#include "nodes/model/offload.h"
 #include "nodes/model/optimizer.h"
 #include "nodes/model/parallel.h"
 #include "nodes/model/weights.h"
@@ -223,7 +224,8 @@ check_sampling(test_machine *t, const rlf_model *model, const uint32_t *ids,
                               .response =
                                   choose(seed, 0, 2) ? choose(seed, 1, 60) : 1,
                               .tokens = 512,
-                              .active = 64};
+                              .active = 64,
+                              .offload = model->offload};
     rlf_pass_options options = {.tokens = (int)load.tokens};
     rlf_generation_options o = {.max_new = load.response,
                                 .most_active = load.active};
@@ -315,6 +317,15 @@ run_part(void *arg)
     check_passes(&t, model, ids, &seed);
     check_assign(&t, model, other);
     check_sampling(&t, model, ids, &seed);
+    rlf_model_free(other);
+    options.trained = options.sliced = false;
+    options.offload = true;
+    MUST(&t, rlf_model_new(t.queue, a->kernels, &a->config, &options, &t.err,
+                           &other));
+    MUST(&t, rlf_weights_init(other, 4, &t.err));
+    if (a->config.layers == 1) /* which stays then */
+        MUST(&t, rlf_offload_bring(other, 0, &t.err));
+    check_sampling(&t, other, ids, &seed);
     rlf_model_free(model);
     rlf_model_free(other);
     rlf_group_free(options.group);
