@@ -323,8 +323,9 @@ run_part(void *arg)
     MUST(&t, rlf_model_new(t.queue, a->kernels, &a->config, &options, &t.err,
                            &other));
     MUST(&t, rlf_weights_init(other, 4, &t.err));
-    if (a->config.layers == 1) /* which stays then */
-        MUST(&t, rlf_offload_bring(other, 0, &t.err));
+    for (int i = 0; i < a->config.layers; i++)
+        if (other->table->n_layers == 1 && other->table->layers[i].place == 0)
+            MUST(&t, rlf_offload_bring(other, i, &t.err)); /* and it stays */
     check_sampling(&t, other, ids, &seed);
     rlf_model_free(model);
     rlf_model_free(other);
