@@ -36,7 +36,8 @@ libnodes_la_SOURCES = \
 	%D%/state_rows.c \
 	%D%/step.c \
 	%D%/table.c %D%/table.h \
-	%D%/update.c \
+	%D%/update.c %D%/update.h %D%/update_cost.c %D%/update_loss.c \
+	%D%/update_micro.c \
 	%D%/view.c \
 	%D%/where.c \
 	%D%/words.c %D%/words.h

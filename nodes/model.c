@@ -2,7 +2,10 @@
  * checkpoints. See model.h; what declarations say stands in declare.h. */
 #include "nodes/model.h"
 
+#include <limits.h>
+
 #include "engine/base/vec.h"
+#include "engine/comm/comm.h"
 #include "engine/graph/class.h"
 #include "engine/graph/place.h"
 #include "engine/io/file.h"
@@ -12,6 +15,7 @@
 #include "nodes/model/move.h"
 #include "nodes/model/weights.h"
 #include "nodes/model/work.h"
+#include "nodes/update.h"
 
 /* ---- weights, where they lie ---- */
 
@@ -166,6 +170,40 @@ find_uses(const rlf_env *env, int model, rlf_model_object *m)
     }
 }
 
+/* Micro-batches whose activations are kept at once, by chunk: those of the
+ * pipeline's schedule, but no more than there can be. */
+static rlf_status
+count_flights(const rlf_env *env, const rlf_resource *resource,
+              rlf_model_object *m, rlf_model_options *options, rlf_err *err)
+{
+    const int *said = options->flights;
+    if (!said)
+        return RLF_OK;
+    rlf_caps caps =
+        rlf_caps_resolve(options->caps, (uint32_t)m->config->context);
+    int dp = options->replicas ? rlf_group_size(options->replicas) : 1;
+    int64_t most =
+        rlf_update_most_micros(env->graph, index_of(env, resource), &caps,
+                               (options->lanes + dp - 1) / dp);
+    int *flights = RLF_NEW_ARRAY(m->arena, int, options->chunks);
+    for (int c = 0; c < options->chunks; c++) {
+        if (!said[c] && (!most || most > INT_MAX)) {
+            rlf_fail(err, RLF_USER,
+                     "the pipeline of '%s' keeps all micro-batches of an "
+                     "update (schedule: \"gpipe\"), and there is no bound on "
+                     "their number",
+                     resource->name);
+            rlf_err_hint(err,
+                         "take schedule: \"1f1b\", or give the flow's draw "
+                         "a number of rows");
+            return RLF_USER;
+        }
+        flights[c] = said[c] && (!most || said[c] < most) ? said[c] : (int)most;
+    }
+    options->flights = flights;
+    return RLF_OK;
+}
+
 /* The parts of the weights that lie on this rank. */
 static rlf_status
 open_holds(const rlf_env *env, const rlf_resource *resource,
@@ -191,6 +229,7 @@ open_holds(const rlf_env *env, const rlf_resource *resource,
             continue;
         }
         options = options_of(env, resource, head, i);
+        RLF_TRY(count_flights(env, resource, m, &options, err));
         RLF_TRY(rlf_model_new(env->queue, env->kernels, m->config, &options,
                               err, &to->model));
         to->own = true;

@@ -9,20 +9,19 @@
  *   BATCH    across samples: all live values first, in a pass of their own
  *
  * Whichever it is, gradients add sample by sample in the order of the set
- * within a lane (engine/layout/lanes.h), and lanes in a tree, so micro-batches
- * change no bit. With data parallelism each rank does so for its own lanes, and
- * all get the live values of all. */
+ * within a lane (engine/layout/lanes.h), and lanes in a tree, so neither
+ * micro-batches nor a pipeline's schedule change a bit: on each chunk of the
+ * model micro-batches go backward in their order. With data parallelism each
+ * rank does so for its own lanes; with stages the last has the heads. All get
+ * the live values of all, and compute loss and reports alike. */
+#include "nodes/update.h"
+
 #include <math.h>
 #include <stdlib.h>
 
-#include "engine/base/vec.h"
-#include "kernels/expr.h"
-#include "nodes/lanes.h"
-#include "nodes/model/gradient.h"
+#include "engine/comm/comm.h"
 #include "nodes/model/optimizer.h"
-#include "nodes/model/transformer.h"
 #include "nodes/model/work.h"
-#include "nodes/words.h"
 
 /* Named as those of the constructor adamw (model.c), which hold the bounds. */
 static const rlf_formal formals[] = {
@@ -43,51 +42,12 @@ static const rlf_formal formals[] = {
     {.name = "clip", .kind = RLF_FORMAL_NUMBER, .doc = "of the norm"},
 };
 
-/* Live calls that one pass serves: on the same set, with the same rows. */
-typedef struct group {
-    int set_input; /* of the node */
-    bool last;     /* scores, after the last token; else per token */
-    bool logprob, scalar;
-    rlf_words_tile *words; /* or NULL */
-    rlf_rows *rows;
-    rlf_lanes lanes;
-    /* This rank's samples: */
-    rlf_sequence *seqs;  /* by lane, then in the order of the set */
-    const uint32_t *row; /* [n] the sample of the set that each is */
-    uint32_t n;
-} group;
-
-typedef struct micro {
-    uint32_t lane;                /* of those held here */
-    uint32_t group, first, count; /* sequences of the group */
-} micro;
-
-/* One execution, in the step's pool. */
-typedef struct update {
-    rlf_model_object *object;
-    rlf_model *model;
-    rlf_pass *pass;
-    group *groups;
-    uint32_t n_groups;
-    bool any; /* sequences, here or on another rank */
-    RLF_VEC(micro) micros;
-    uint32_t lane; /* whose gradients are being added */
-    rlf_reach reach;
-    rlf_column *inputs, *outputs; /* of the program */
-    rlf_expr_bind bind;
-    rlf_expr_frame *frame;
-    float *logprob, *scalar;     /* [rows] of the pass, on the host */
-    float *d_logprob, *d_scalar; /* [rows] */
-    const micro *now;            /* the micro-batch at hand */
-    rlf_call *call;
-} update;
-
 /* What lasts for the run. */
 typedef struct state {
     rlf_arena *arena;
     const rlf_expr_plan *plan;
     rlf_words_plan *words; /* one for each of the loss's */
-    update *update;
+    rlf_update *update;
 } state;
 
 static void
@@ -136,10 +96,17 @@ open(rlf_call *call, rlf_err *err)
     return RLF_OK;
 }
 
+rlf_update *
+rlf_update_of(const rlf_call *call)
+{
+    return ((state *)call->state)->update;
+}
+
 /* ---- begin ---- */
 
-static bool
-in_group(const update *u, const group *g, const rlf_live_call *live)
+bool
+rlf_update_serves(const rlf_update *u, const rlf_update_group *g,
+                  const rlf_live_call *live)
 {
     return g->set_input == live->set_input &&
            g->last == (rlf_reading_of(live->class) == RLF_READ_SCORE) &&
@@ -149,7 +116,8 @@ in_group(const update *u, const group *g, const rlf_live_call *live)
 /* The sequences of a group: all samples are read, for their lengths decide
  * whose they are. */
 static rlf_status
-take_samples(update *u, group *g, rlf_reading reading, rlf_err *err)
+take_samples(rlf_update *u, rlf_update_group *g, rlf_reading reading,
+             rlf_err *err)
 {
     rlf_sequence *all;
     uint32_t n = g->rows->samples->count;
@@ -166,15 +134,16 @@ take_samples(update *u, group *g, rlf_reading reading, rlf_err *err)
 }
 
 static rlf_status
-make_groups(update *u, rlf_err *err)
+make_groups(rlf_update *u, rlf_err *err)
 {
     const rlf_loss *loss = u->call->node->loss;
-    u->groups = RLF_NEW_ARRAY(u->call->env->pool, group, loss->n_calls);
+    u->groups =
+        RLF_NEW_ARRAY(u->call->env->pool, rlf_update_group, loss->n_calls);
     for (int i = 0; i < loss->n_calls; i++) {
         const rlf_live_call *live = &loss->calls[i];
         rlf_reading reading = rlf_reading_of(live->class);
-        group *g = u->groups;
-        while (g < u->groups + u->n_groups && !in_group(u, g, live))
+        rlf_update_group *g = u->groups;
+        while (g < u->groups + u->n_groups && !rlf_update_serves(u, g, live))
             g++;
         if (g == u->groups + u->n_groups) {
             u->n_groups++;
@@ -198,13 +167,13 @@ make_groups(update *u, rlf_err *err)
 
 /* What is reduced over vocab at the tokens of each group. */
 static rlf_status
-open_words(update *u, rlf_err *err)
+open_words(rlf_update *u, rlf_err *err)
 {
     state *s = u->call->state;
     for (int i = 0; i < u->call->node->loss->n_words; i++) {
         rlf_words_plan *plan = &s->words[i];
         for (uint32_t k = 0; k < u->n_groups; k++) {
-            group *g = &u->groups[k];
+            rlf_update_group *g = &u->groups[k];
             if (!g->last && g->set_input == plan->words->set_input)
                 RLF_TRY(rlf_words_tile_open(plan, u->call, err, &g->words));
         }
@@ -212,23 +181,53 @@ open_words(update *u, rlf_err *err)
     return RLF_OK;
 }
 
+/* Where each flight's activations are, and, on a chunk with heads, room on the
+ * host for what they give. */
 static rlf_status
-cut_micros(update *u, rlf_err *err)
+open_flights(rlf_update *u, rlf_err *err)
 {
+    rlf_arena *pool = u->call->env->pool;
+    const rlf_model *m = u->model;
+    int chunks = m->table->cut.chunks;
+    u->lane = RLF_NEW_ARRAY(pool, uint32_t, chunks);
+    u->flights = RLF_NEW_ARRAY(pool, rlf_update_flight *, chunks);
+    for (int c = 0; c < chunks; c++) {
+        int n = m->flights[c];
+        u->flights[c] = RLF_NEW_ARRAY(pool, rlf_update_flight, n);
+        for (int i = 0; i < n; i++) {
+            rlf_update_flight *f = &u->flights[c][i];
+            RLF_TRY(rlf_work_flight(u->model, c, i, err, &f->pass));
+            if (!rlf_table_ends(m->table, c))
+                continue;
+            size_t rows = (size_t)f->pass->options.tokens;
+            f->logprob = RLF_NEW_ARRAY(pool, float, rows);
+            f->scalar = RLF_NEW_ARRAY(pool, float, rows);
+            f->d_logprob = RLF_NEW_ARRAY(pool, float, rows);
+            f->d_scalar = RLF_NEW_ARRAY(pool, float, rows);
+        }
+    }
+    return RLF_OK;
+}
+
+/* As many of the samples as fit, lane by lane, group by group. */
+static rlf_status
+cut_micros(rlf_update *u, rlf_err *err)
+{
+    const rlf_pass *pass = u->flights[0][0].pass;
     uint32_t lanes = (uint32_t)u->model->gradient.held;
     for (uint32_t j = 0; j < lanes * u->n_groups; j++) {
-        uint32_t lane = j / u->n_groups, k = j % u->n_groups;
-        const group *g = &u->groups[k];
+        uint32_t lane = j / u->n_groups, fit;
+        const rlf_update_group *g = &u->groups[j % u->n_groups];
         uint32_t end = g->lanes.first[lane + 1];
-        for (uint32_t i = g->lanes.first[lane]; i < end;) {
-            uint32_t fit;
-            RLF_TRY(rlf_pass_fit(u->pass, g->seqs + i, end - i, err, &fit));
+        for (uint32_t i = g->lanes.first[lane]; i < end; i += fit) {
+            RLF_TRY(rlf_pass_fit(pass, g->seqs + i, end - i, err, &fit));
             if (g->words)
                 RLF_TRY(
                     rlf_words_fit(g->words, g->seqs + i, end - i, err, &fit));
-            RLF_PUSH_IN(u->call->env->pool, &u->micros,
-                        (micro){lane, k, i, fit});
-            i += fit;
+            rlf_update_micro m = {lane, g, i, fit, 0};
+            for (uint32_t k = i; k < i + fit; k++)
+                m.tokens += g->seqs[k].n_prompt + g->seqs[k].n_response;
+            RLF_PUSH_IN(u->call->env->pool, &u->micros, m);
         }
     }
     return RLF_OK;
@@ -237,7 +236,7 @@ cut_micros(update *u, rlf_err *err)
 /* Columns of the program: constants are the node's inputs; live values and
  * results get storage here, reports in the node's outputs. */
 static void
-make_columns(update *u)
+make_columns(rlf_update *u)
 {
     const rlf_call *call = u->call;
     const rlf_loss *loss = call->node->loss;
@@ -267,322 +266,8 @@ make_columns(update *u)
                               .iteration = call->iteration};
 }
 
-/* ---- between rows of the pass and columns ---- */
-
-/* A row of the micro-batch at hand: which sequence and token it is. Rows are
- * visited in order, so it steps from one to the next. */
-typedef struct cursor {
-    uint32_t seq;   /* of the group */
-    uint32_t token; /* of its response */
-} cursor;
-
-static cursor
-cursor_at(const update *u, int64_t index)
-{
-    const group *g = &u->groups[u->now->group];
-    cursor c = {u->now->first, 0};
-    if (g->last) {
-        c.seq += (uint32_t)index;
-        return c;
-    }
-    while (index >= g->seqs[c.seq].n_response)
-        index -= g->seqs[c.seq++].n_response;
-    c.token = (uint32_t)index;
-    return c;
-}
-
-static void
-cursor_next(const group *g, cursor *c)
-{
-    if (g->last || ++c->token == g->seqs[c->seq].n_response) {
-        c->seq++;
-        c->token = 0;
-    }
-}
-
-static uint64_t
-cursor_place(const group *g, cursor c)
-{
-    uint32_t row = g->row[c.seq];
-    return g->last ? row : rlf_sequences_place(g->rows, row, c.token);
-}
-
-/* Put what the heads gave for rows first..first+n-1 into the live columns. */
-static void
-put_live(update *u, int64_t first, int64_t n)
-{
-    const group *g = &u->groups[u->now->group];
-    const rlf_loss *loss = u->call->node->loss;
-    for (int i = 0; i < loss->n_calls; i++) {
-        const rlf_live_call *live = &loss->calls[i];
-        if (live->input < 0 || !in_group(u, g, live))
-            continue;
-        bool logprob = rlf_reading_of(live->class) == RLF_READ_LOGPROB;
-        const float *from = logprob ? u->logprob : u->scalar;
-        double *to = u->inputs[live->input].number;
-        cursor c = cursor_at(u, first);
-        for (int64_t k = first; k < first + n; k++, cursor_next(g, &c))
-            to[cursor_place(g, c)] = (double)from[k];
-    }
-}
-
-/* `name`: of what the derivative is by. */
-static rlf_status
-fail_row(const update *u, const char *name, cursor c, double value,
-         double derivative, rlf_err *err)
-{
-    const group *g = &u->groups[u->now->group];
-    rlf_fail(err, RLF_USER,
-             "the loss's derivative by %s.%s is %g for token %u of %s",
-             u->object->name, name, derivative, c.token + 1,
-             rlf_rows_name(u->call->env, g->rows, g->row[c.seq],
-                           u->call->env->pool));
-    rlf_err_hint(err,
-                 "the value there is %g: clamp what is divided by or "
-                 "exponentiated",
-                 value);
-    return RLF_USER;
-}
-
-/* The first row with a value that is not finite; their number if there is
- * none. */
-static uint32_t
-first_odd(const rlf_column *column)
-{
-    const rlf_space *space = column->space;
-    for (uint32_t row = 0; row < space->count; row++) {
-        const double *x = column->number + row;
-        uint32_t n = 1;
-        if (space->offset) {
-            x = column->number + space->offset[row];
-            n = space->length[row];
-        }
-        for (uint32_t t = 0; t < n; t++)
-            if (!isfinite(x[t]))
-                return row;
-    }
-    return space->count;
-}
-
-/* The loss is not finite: which live value is the first that is not, or, if all
- * are, what else it may be. */
-static rlf_status
-fail_loss(const update *u, double loss, rlf_err *err)
-{
-    const rlf_loss *l = u->call->node->loss;
-    rlf_fail(err, RLF_USER, "the loss of model '%s' is %s", u->object->name,
-             isnan(loss) ? "not a number" : "infinite");
-    for (int i = 0; i < l->n_calls; i++) {
-        const rlf_live_call *live = &l->calls[i];
-        if (live->input < 0)
-            continue;
-        const rlf_rows *rows = u->call->in[live->set_input].rows;
-        uint32_t row = first_odd(&u->inputs[live->input]);
-        if (row == rows->samples->count)
-            continue;
-        rlf_err_hint(
-            err, "%s.%s of %s is the first value that is not finite",
-            u->object->name, live->class->name,
-            rlf_rows_name(u->call->env, rows, row, u->call->env->pool));
-        return RLF_USER;
-    }
-    rlf_err_hint(err, "what the model gives is finite: look for a division by "
-                      "0, a log of 0 or an exp of something large, and clamp");
-    return RLF_USER;
-}
-
-/* The derivatives of the loss by rows first..first+n-1, from the columns. */
-static rlf_status
-get_gradient(update *u, int64_t first, int64_t n, rlf_err *err)
-{
-    const group *g = &u->groups[u->now->group];
-    const rlf_loss *loss = u->call->node->loss;
-    memset(u->d_logprob + first, 0, (size_t)n * sizeof *u->d_logprob);
-    memset(u->d_scalar + first, 0, (size_t)n * sizeof *u->d_scalar);
-    for (int i = 0; i < loss->n_calls; i++) {
-        const rlf_live_call *live = &loss->calls[i];
-        if (live->input < 0 || !in_group(u, g, live))
-            continue;
-        bool logprob = rlf_reading_of(live->class) == RLF_READ_LOGPROB;
-        float *to = logprob ? u->d_logprob : u->d_scalar;
-        const double *from = u->outputs[live->gradient].number;
-        cursor c = cursor_at(u, first);
-        for (int64_t k = first; k < first + n; k++, cursor_next(g, &c)) {
-            uint64_t at = cursor_place(g, c);
-            to[k] += (float)from[at];
-            if (!isfinite(to[k]))
-                return fail_row(u, live->class->name, c,
-                                u->inputs[live->input].number[at], from[at],
-                                err);
-        }
-    }
-    return RLF_OK;
-}
-
-/* Run the program for the rows first..first+n-1 of the micro-batch. */
-static rlf_status
-run_program(update *u, int64_t first, int64_t n, rlf_err *err)
-{
-    const group *g = &u->groups[u->now->group];
-    if (!n)
-        return RLF_OK;
-    cursor c = cursor_at(u, first), end = cursor_at(u, first + n - 1);
-    uint32_t count = end.seq - c.seq + 1;
-    rlf_expr_part *parts =
-        RLF_NEW_ARRAY(u->call->env->pool, rlf_expr_part, count);
-    for (uint32_t i = 0; i < count; i++)
-        parts[i] = (rlf_expr_part){g->row[c.seq + i], 0, UINT32_MAX};
-    if (!g->last) {
-        parts[0].first = c.token;
-        parts[count - 1].last = end.token + 1;
-    }
-    return rlf_expr_part_run(u->frame, g->rows->samples->domain, parts, count,
-                             err);
-}
-
-/* ---- values over vocab ---- */
-
-/* The columns of the tile for rows first..first+n-1 of the micro-batch. */
-static void
-place_words(const update *u, int64_t first, int64_t n)
-{
-    const group *g = &u->groups[u->now->group];
-    cursor c = cursor_at(u, first);
-    for (int64_t k = 0; k < n; k++, cursor_next(g, &c)) {
-        rlf_words_place(g->words, k, g->row[c.seq], c.token);
-        g->words->place[k] = cursor_place(g, c);
-    }
-}
-
-/* Compute what the tile reduces to, into the live columns. */
-static rlf_status
-put_words(update *u, int64_t n, rlf_err *err)
-{
-    const rlf_words_tile *t = u->groups[u->now->group].words;
-    const rlf_words *w = t->plan->words;
-    RLF_TRY(rlf_words_results(t, n, err));
-    for (size_t i = 0; i < w->program->outputs.count; i++)
-        for (int64_t k = 0; k < n; k++)
-            u->inputs[w->result[i]].number[t->place[k]] = t->result[i][k];
-    return RLF_OK;
-}
-
-/* From the loss's derivatives, in columns, to those by all words of the tile's
- * rows, [n, v]. */
-static rlf_status
-get_words(update *u, int64_t first, int64_t n, float *words, rlf_err *err)
-{
-    const rlf_words_tile *t = u->groups[u->now->group].words;
-    const rlf_words *w = t->plan->words;
-    for (size_t i = 0; i < w->program->outputs.count; i++)
-        for (int64_t k = 0; k < n; k++)
-            t->derivative[i][k] =
-                u->outputs[w->derivative[i]].number[t->place[k]];
-    RLF_TRY(rlf_words_slopes(t, n, err));
-    for (int64_t k = 0; k < n * t->v; k++) {
-        words[k] = (float)t->slope[k];
-        if (!isfinite(words[k]))
-            return fail_row(u, "logprobs", cursor_at(u, first + k / t->v),
-                            t->input[0][k], t->slope[k], err);
-    }
-    return RLF_OK;
-}
-
-/* Of all rows of the micro-batch, before the heads' gradients. */
-static rlf_status
-read_words(update *u, rlf_err *err)
-{
-    rlf_words_tile *t = u->groups[u->now->group].words;
-    for (int64_t i = 0; t && i < u->pass->n_rows; i += t->rows) {
-        int64_t left = u->pass->n_rows - i, n = left < t->rows ? left : t->rows;
-        place_words(u, i, n);
-        RLF_TRY(rlf_words_load(t, i, n, NULL, u->model, u->pass, err));
-        RLF_TRY(put_words(u, n, err));
-    }
-    return RLF_OK;
-}
-
-/* ---- micro-batches ---- */
-
-static rlf_status
-read_scalars(update *u, rlf_err *err)
-{
-    rlf_pass *p = u->pass;
-    if (!u->groups[u->now->group].scalar)
-        return RLF_OK;
-    RLF_TRY(rlf_head_scalars(u->model, p, err));
-    return rlf_pass_read(p, p->scalar, p->n_rows, err, u->scalar);
-}
-
-static rlf_status
-run_trunk(update *u, const micro *m, rlf_err *err)
-{
-    const group *g = &u->groups[m->group];
-    u->now = m;
-    RLF_TRY(rlf_pass_load(u->pass, g->seqs + m->first, m->count, m->first,
-                          g->last ? RLF_ROWS_LAST : RLF_ROWS_TOKENS, err));
-    if (g->words)
-        RLF_TRY(rlf_words_forward(g->words, g->seqs + m->first, m->count,
-                                  m->first, err));
-    return rlf_transformer_forward(u->model, u->pass, err);
-}
-
-/* Live values of the micro-batch at hand, all of its rows. */
-static rlf_status
-read_heads(update *u, rlf_err *err)
-{
-    rlf_pass *p = u->pass;
-    RLF_TRY(read_scalars(u, err));
-    if (u->groups[u->now->group].logprob) {
-        RLF_TRY(rlf_head_logprobs(u->model, p, false, err));
-        RLF_TRY(rlf_pass_read(p, p->logprob, p->n_rows, err, u->logprob));
-    }
-    put_live(u, 0, p->n_rows);
-    return read_words(u, err);
-}
-
-/* Can the derivatives be had in the head's own tiles? */
-static bool
-in_tiles(const update *u)
-{
-    const group *g = &u->groups[u->now->group];
-    return u->reach == RLF_REACH_POINT && (g->logprob || g->words);
-}
-
-/* The live values of all samples, on every rank. */
-static rlf_status
-share_live(update *u, rlf_err *err)
-{
-    const rlf_loss *loss = u->call->node->loss;
-    double **columns =
-        RLF_NEW_ARRAY(u->call->env->pool, double *, loss->n_calls);
-    for (uint32_t k = 0; k < u->n_groups; k++) {
-        const group *g = &u->groups[k];
-        int n = 0;
-        for (int i = 0; i < loss->n_calls; i++)
-            if (loss->calls[i].input >= 0 && in_group(u, g, &loss->calls[i]))
-                columns[n++] = u->inputs[loss->calls[i].input].number;
-        RLF_TRY(rlf_lanes_share(&g->lanes, g->rows, g->last, columns, n,
-                                u->call->env->pool, err));
-    }
-    return RLF_OK;
-}
-
-/* All live values, before any gradient. */
-static rlf_status
-read_all(update *u, rlf_err *err)
-{
-    for (size_t i = 0; i < u->micros.count; i++) {
-        RLF_TRY(run_trunk(u, &u->micros.data[i], err));
-        RLF_TRY(read_heads(u, err));
-    }
-    RLF_TRY(share_live(u, err));
-    return rlf_expr_rest(u->frame, err);
-}
-
-/* How far the derivatives look, given the passes that the update takes. */
-static rlf_reach
-reach_of(const rlf_loss *loss, uint32_t groups)
+rlf_reach
+rlf_update_reach(const rlf_loss *loss, uint32_t groups)
 {
     /* a sample may have parts in two sets */
     return groups > 1 && loss->reach == RLF_REACH_SAMPLE ? RLF_REACH_BATCH
@@ -590,124 +275,97 @@ reach_of(const rlf_loss *loss, uint32_t groups)
 }
 
 static rlf_status
-begin(rlf_call *call, rlf_err *err, uint32_t *n_micro)
+begin(rlf_call *call, rlf_err *err, rlf_training *out)
 {
     state *s = call->state;
     rlf_arena *pool = call->env->pool;
-    update *u = s->update = RLF_NEW(pool, update);
-    *u = (update){.call = call, .reach = call->node->loss->reach};
+    rlf_update *u = s->update = RLF_NEW(pool, rlf_update);
+    *u = (rlf_update){.call = call};
     u->object = rlf_model_at(call->env, call->node->receiver);
     u->model = rlf_model_of(call, call->node->receiver);
     RLF_TRY(make_groups(u, err));
     RLF_TRY(open_words(u, err));
-    RLF_TRY(rlf_work_pass(u->model, RLF_USE_UPDATE, err, &u->pass));
+    RLF_TRY(open_flights(u, err));
     RLF_TRY(cut_micros(u, err));
     make_columns(u);
-    size_t n = (size_t)u->pass->options.tokens;
-    u->logprob = RLF_NEW_ARRAY(pool, float, n);
-    u->scalar = RLF_NEW_ARRAY(pool, float, n);
-    u->d_logprob = RLF_NEW_ARRAY(pool, float, n);
-    u->d_scalar = RLF_NEW_ARRAY(pool, float, n);
     RLF_TRY(rlf_expr_begin(s->plan, call->env->queue, &u->bind, pool, err,
                            &u->frame));
-    u->reach = reach_of(call->node->loss, u->n_groups);
-    if (u->reach == RLF_REACH_BATCH)
-        RLF_TRY(read_all(u, err));
-    *n_micro = (uint32_t)u->micros.count;
+    u->reach = rlf_update_reach(call->node->loss, u->n_groups);
+    u->reading = u->reach == RLF_REACH_BATCH;
+    *out = (rlf_training){.micros = (int)u->micros.count,
+                          .reads = u->reading,
+                          .chunks = u->model->table->cut.chunks,
+                          .flights = u->model->flights};
     return RLF_OK;
 }
 
-static rlf_status
-forward(rlf_call *call, uint32_t index, rlf_err *err)
+static rlf_train_ports
+ports(rlf_call *call, const rlf_train_op *op)
 {
-    update *u = ((state *)call->state)->update;
-    RLF_TRY(run_trunk(u, &u->micros.data[index], err));
-    if (u->reach == RLF_REACH_BATCH)
-        return get_gradient(u, 0, u->pass->n_rows, err);
-    if (in_tiles(u))
-        return read_scalars(u, err);
-    RLF_TRY(read_heads(u, err));
-    RLF_TRY(run_program(u, 0, u->pass->n_rows, err));
-    return get_gradient(u, 0, u->pass->n_rows, err);
+    const rlf_update *u = rlf_update_of(call);
+    const rlf_pass *p = u->flights[op->chunk][op->flight].pass;
+    const rlf_table *t = u->model->table;
+    bool begins = rlf_table_begins(t, op->chunk),
+         ends = rlf_table_ends(t, op->chunk);
+    float *in = begins ? NULL : rlf_pass_input(p, op->chunk);
+    rlf_train_ports out = {.bytes = u->micros.data[op->micro].tokens *
+                                    (uint64_t)t->config.hidden * sizeof *in};
+    out.arrives = !op->backward ? in : ends ? NULL : p->d_x;
+    out.leaves = op->backward ? in
+                 : ends       ? NULL
+                              : rlf_pass_output(p, op->chunk);
+    return out;
 }
 
-/* A tile of the head: its log-probabilities in, derivatives out. */
-static rlf_status
-tile_loss(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
-          const float *logprob, const float *entropy, float *dlogprob,
-          float *dentropy, rlf_err *err)
-{
-    (void)entropy, (void)dentropy, (void)queue;
-    update *u = ctx;
-    RLF_TRY(rlf_pass_read(u->pass, logprob, n, err, u->logprob + first));
-    put_live(u, first, n);
-    RLF_TRY(run_program(u, first, n, err));
-    RLF_TRY(get_gradient(u, first, n, err));
-    return rlf_pass_write(u->pass, u->d_logprob + first, n, err, dlogprob);
-}
+/* ---- end ---- */
 
-/* The same with all words; what the derivatives are had from is there already
- * if the loss looks at more than the token. */
+/* The live values of all samples to every rank: the last stages tell each
+ * other theirs, and then the stages before. */
 static rlf_status
-tile_words(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
-           const float *logprob, float *words, float *dlogprob, rlf_err *err)
+share_live(rlf_update *u, rlf_err *err)
 {
-    (void)queue;
-    update *u = ctx;
-    rlf_words_tile *t = u->groups[u->now->group].words;
-    if (in_tiles(u))
-        RLF_TRY(rlf_pass_read(u->pass, logprob, n, err, u->logprob + first));
-    for (int64_t i = 0; i < n; i += t->rows) {
-        int64_t rows = n - i < t->rows ? n - i : t->rows, at = first + i;
-        float *own = words + i * t->v;
-        place_words(u, at, rows);
-        RLF_TRY(rlf_words_load(t, at, rows, own, NULL, NULL, err));
-        if (in_tiles(u)) {
-            put_live(u, at, rows);
-            RLF_TRY(put_words(u, rows, err));
-            RLF_TRY(run_program(u, at, rows, err));
-            RLF_TRY(get_gradient(u, at, rows, err));
+    const rlf_loss *loss = u->call->node->loss;
+    const rlf_model *m = u->model;
+    const rlf_cut *cut = &m->table->cut;
+    double **columns =
+        RLF_NEW_ARRAY(u->call->env->pool, double *, loss->n_calls);
+    for (uint32_t k = 0; k < u->n_groups; k++) {
+        const rlf_update_group *g = &u->groups[k];
+        const rlf_space *space = NULL;
+        int n = 0;
+        for (int i = 0; i < loss->n_calls; i++) {
+            const rlf_live_call *live = &loss->calls[i];
+            if (live->input < 0 || !rlf_update_serves(u, g, live))
+                continue;
+            space = u->inputs[live->input].space;
+            columns[n++] = u->inputs[live->input].number;
         }
-        RLF_TRY(get_words(u, at, rows, own, err));
+        if (cut->stage == cut->stages - 1)
+            RLF_TRY(rlf_lanes_share(&g->lanes, g->rows, g->last, columns, n,
+                                    u->call->env->pool, err));
+        for (int i = 0; i < n && m->stages; i++)
+            RLF_TRY(rlf_group_bcast(m->stages, cut->stages - 1, columns[i],
+                                    (g->last ? space->count : space->extent) *
+                                        sizeof(double),
+                                    err));
     }
-    return rlf_pass_write(u->pass, u->d_logprob + first, n, err, dlogprob);
-}
-
-/* End lanes up to this one. */
-static rlf_status
-end_lanes(update *u, uint32_t lane, rlf_err *err)
-{
-    for (; u->lane < lane; u->lane++)
-        RLF_TRY(rlf_gradient_next(u->model, err));
     return RLF_OK;
 }
 
+/* The loss looks across samples, and all were read. */
 static rlf_status
-backward(rlf_call *call, uint32_t index, rlf_err *err)
+gather(rlf_call *call, rlf_err *err)
 {
-    update *u = ((state *)call->state)->update;
-    RLF_TRY(end_lanes(u, u->micros.data[index].lane, err));
-    const group *g = &u->groups[u->now->group];
-    rlf_pass *p = u->pass;
-    if (g->words) {
-        RLF_TRY(rlf_head_words_loss(u->model, p, tile_words, u, err));
-    } else if (in_tiles(u)) {
-        RLF_TRY(rlf_head_loss(u->model, p, tile_loss, u, false, err));
-    } else if (g->logprob) {
-        RLF_TRY(rlf_pass_write(p, u->d_logprob, p->n_rows, err, p->d_logprob));
-        RLF_TRY(rlf_head_loss(u->model, p, NULL, NULL, false, err));
-    }
-    if (g->scalar) {
-        RLF_TRY(rlf_pass_write(p, u->d_scalar, p->n_rows, err, p->d_scalar));
-        RLF_TRY(rlf_head_scalar_back(u->model, p, g->logprob || g->words, err));
-    }
-    return rlf_transformer_backward(u->model, p, err);
+    rlf_update *u = rlf_update_of(call);
+    u->reading = false;
+    RLF_TRY(share_live(u, err));
+    return rlf_expr_rest(u->frame, err);
 }
 
 static rlf_status
 finish(rlf_call *call, rlf_err *err)
 {
-    update *u = ((state *)call->state)->update;
+    rlf_update *u = rlf_update_of(call);
     const rlf_env *env = call->env;
     if (u->reach != RLF_REACH_BATCH) {
         RLF_TRY(share_live(u, err));
@@ -715,7 +373,7 @@ finish(rlf_call *call, rlf_err *err)
     }
     double loss = u->outputs[call->node->loss->loss].number[0], norm = 0;
     if (!isfinite(loss))
-        return fail_loss(u, loss, err);
+        return rlf_update_fail_loss(u, loss, err);
     if (!u->any)
         return RLF_OK;
     rlf_adamw settings = {.lr = rlf_call_number(call, "lr"),
@@ -724,7 +382,9 @@ finish(rlf_call *call, rlf_err *err)
                           .eps = rlf_call_number(call, "eps"),
                           .decay = rlf_call_number(call, "decay"),
                           .clip = rlf_call_number(call, "clip")};
-    RLF_TRY(end_lanes(u, (uint32_t)u->model->gradient.held, err));
+    for (int c = 0; c < u->model->table->cut.chunks; c++)
+        RLF_TRY(
+            rlf_update_end_lanes(u, c, (uint32_t)u->model->gradient.held, err));
     RLF_TRY(rlf_optimizer_step(u->model, &settings, err, &norm));
     if (env->report)
         env->report(env->sink,
@@ -733,96 +393,12 @@ finish(rlf_call *call, rlf_err *err)
     return RLF_OK;
 }
 
-static const rlf_trainable trainable = {begin, forward, backward, finish};
-
-/* Of the live calls that one pass serves: those on input `set` that read after
- * the last token, or those that read per token. */
-static void
-cost_group(const rlf_load *load, const rlf_node *node, int set, bool last,
-           rlf_reach reach, rlf_cost *out)
-{
-    int columns = 0;
-    const rlf_model *model = rlf_load_model(load, node);
-    rlf_lengths all = rlf_sequences_lengths(load, node->inputs[set]);
-    rlf_lengths lane = all;
-    rlf_reading_load reading = {.lengths = &lane,
-                                .n_lengths = 1,
-                                .tokens = model->caps.tokens[RLF_USE_UPDATE],
-                                .rows = last ? RLF_ROWS_LAST : RLF_ROWS_TOKENS,
-                                .recompute = model->caps.recompute};
-    for (int i = 0; i < node->loss->n_calls; i++) {
-        const rlf_live_call *live = &node->loss->calls[i];
-        rlf_reading kind = rlf_reading_of(live->class);
-        if (live->set_input != set || (kind == RLF_READ_SCORE) != last)
-            continue;
-        columns += live->input >= 0;
-        bool lm = kind == RLF_READ_LOGPROB || kind == RLF_READ_WORDS;
-        reading.logprob |= lm;
-        reading.scalar |= !lm;
-    }
-    if (!reading.logprob && !reading.scalar)
-        return;
-    const rlf_gradient *g = &model->gradient;
-    rlf_counts counts = {0};
-    uint64_t own = 0;
-    for (int l = g->first; l < g->first + g->held; l++) {
-        /* samples of one length go round */
-        uint64_t lanes = (uint64_t)g->lanes;
-        lane.n = all.n / lanes + ((uint64_t)l < all.n % lanes);
-        own += lane.n;
-        rlf_cost_train(model->table, &reading, reach, &counts);
-    }
-    double values = (double)own * (last ? 1 : all.response) * columns;
-    counts.sent += 4 * values * (load->layout->dp - 1);
-    rlf_cost_add(out, &counts);
-    out->host += rlf_sequences_bytes(&all);
-}
-
-/* Columns of the program that are no columns of the graph. */
-static double
-column_bytes(const rlf_load *load, const rlf_loss *loss)
-{
-    const rlf_expr *p = loss->program;
-    const double *values = load->sizes->values;
-    double n = 0;
-    for (size_t i = 0; i < p->inputs.count; i++)
-        if (loss->constant_input[i] < 0)
-            n += values[p->inputs.data[i].domain];
-    for (size_t i = 0; i < p->outputs.count; i++)
-        n += values[p->ops.data[p->outputs.data[i].op].domain];
-    return 8 * n;
-}
-
-static void
-cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
-{
-    const rlf_model *model = rlf_load_model(load, node);
-    uint32_t groups = 0;
-    bool *seen = rlf_calloc((size_t)node->n_inputs, 2 * sizeof *seen);
-    for (int i = 0; i < node->loss->n_calls; i++) {
-        const rlf_live_call *live = &node->loss->calls[i];
-        bool last = rlf_reading_of(live->class) == RLF_READ_SCORE;
-        bool *here = &seen[2 * live->set_input + last];
-        groups += !*here;
-        *here = true;
-    }
-    *out =
-        (rlf_cost){.host = column_bytes(load, node->loss) +
-                           16.0 * (double)model->caps.tokens[RLF_USE_UPDATE]};
-    rlf_reach reach = reach_of(node->loss, groups);
-    for (int i = 0; i < 2 * node->n_inputs; i++)
-        if (seen[i])
-            cost_group(load, node, i / 2, i % 2, reach, out);
-    free(seen);
-    rlf_counts counts = {0};
-    for (int i = 0; i < node->loss->n_words; i++) {
-        const rlf_words *words = &node->loss->words[i];
-        out->host += rlf_words_tile_bytes(load, node, words);
-        rlf_words_cost(load, node, words, &counts);
-    }
-    rlf_cost_optimizer(model, &counts);
-    rlf_cost_add(out, &counts);
-}
+static const rlf_trainable trainable = {.begin = begin,
+                                        .ports = ports,
+                                        .forward = rlf_update_forward,
+                                        .backward = rlf_update_backward,
+                                        .gather = gather,
+                                        .finish = finish};
 
 const rlf_node_class rlf_node_update = {
     .name = "update",
@@ -834,7 +410,7 @@ const rlf_node_class rlf_node_update = {
     .gives = RLF_GIVES_OTHER,
     .granularity = RLF_GRAIN_BATCH,
     .infer = rlf_class_no_infer,
-    .cost = cost,
+    .cost = rlf_update_cost,
     .init = init,
     .fini = fini,
     .open = open,

@@ -53,7 +53,8 @@ check_node_class(const rlf_classes *classes, int i, rlf_err *err)
         return rlf_fail(err, RLF_BUG, "node class %s has a NULL member",
                         c->name);
     const rlf_trainable *t = c->trainable;
-    if (!t->begin || !t->forward || !t->backward || !t->finish)
+    if (!t->begin || !t->ports || !t->forward || !t->backward || !t->gather ||
+        !t->finish)
         return rlf_fail(err, RLF_BUG, "node class %s: NULL in trainable",
                         c->name);
     if (!c->handover->give || !c->handover->take ||
@@ -197,16 +198,23 @@ rlf_resource_no_move(const rlf_env *env, const rlf_resource *resource,
 }
 
 static rlf_status
-none_begin(rlf_call *call, rlf_err *err, uint32_t *n_micro)
+none_begin(rlf_call *call, rlf_err *err, rlf_training *out)
 {
-    (void)n_micro;
+    (void)out;
     return rlf_class_unsupported(call, err);
 }
 
-static rlf_status
-none_micro(rlf_call *call, uint32_t micro, rlf_err *err)
+static rlf_train_ports
+none_ports(rlf_call *call, const rlf_train_op *op)
 {
-    (void)micro;
+    (void)call, (void)op;
+    return (rlf_train_ports){0};
+}
+
+static rlf_status
+none_op(rlf_call *call, const rlf_train_op *op, rlf_err *err)
+{
+    (void)op;
     return rlf_class_unsupported(call, err);
 }
 
@@ -229,7 +237,9 @@ const rlf_handover rlf_handover_none = {.give = none_give, .take = none_take};
 
 const rlf_trainable rlf_trainable_none = {
     .begin = none_begin,
-    .forward = none_micro,
-    .backward = none_micro,
+    .ports = none_ports,
+    .forward = none_op,
+    .backward = none_op,
+    .gather = rlf_class_unsupported,
     .finish = rlf_class_unsupported,
 };

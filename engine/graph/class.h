@@ -152,13 +152,41 @@ typedef struct rlf_cost {
                     whichever rows the rank is dealt */
 } rlf_cost;
 
+/* One operation of a pipeline: a micro-batch through one of the parts of the
+ * model that the rank has (its chunks, in the order of the layers), with one of
+ * the chunk's places for activations, which it keeps from forward to backward.
+ */
+typedef struct rlf_train_op {
+    int micro, chunk, flight;
+    bool backward;
+} rlf_train_op;
+
+/* Device memory in which the operation finds what the stage before it made (in
+ * its direction), and leaves what the stage after it needs. Going back,
+ * `arrives` is the flight's alone from its forward on. */
+typedef struct rlf_train_ports {
+    void *arrives, *leaves; /* NULL: the first stage, the last */
+    size_t bytes;           /* of each */
+} rlf_train_ports;
+
+typedef struct rlf_training {
+    int micros; /* micro-batches of this rank's replica */
+    bool reads; /* all go forward once before, then `gather` */
+    int chunks;
+    const int *flights; /* [chunks] micro-batches kept at once */
+} rlf_training;
+
 /* Micro-batch interface of trainable classes: the pipeline executor calls
- * these in the order of its table; one rank calls forward and backward of each
- * micro-batch in turn. */
+ * forward and backward in the order of its table, in which the micro-batches of
+ * a chunk go backward by index. Ranks of the node's mesh call begin, gather and
+ * finish together; between them stages hand on what the ports say. */
 typedef struct rlf_trainable {
-    rlf_status (*begin)(rlf_call *call, rlf_err *err, uint32_t *n_micro);
-    rlf_status (*forward)(rlf_call *call, uint32_t micro, rlf_err *err);
-    rlf_status (*backward)(rlf_call *call, uint32_t micro, rlf_err *err);
+    rlf_status (*begin)(rlf_call *call, rlf_err *err, rlf_training *out);
+    rlf_train_ports (*ports)(rlf_call *call, const rlf_train_op *op);
+    rlf_status (*forward)(rlf_call *call, const rlf_train_op *op, rlf_err *err);
+    rlf_status (*backward)(rlf_call *call, const rlf_train_op *op,
+                           rlf_err *err);
+    rlf_status (*gather)(rlf_call *call, rlf_err *err);
     rlf_status (*finish)(rlf_call *call, rlf_err *err);
 } rlf_trainable;
 

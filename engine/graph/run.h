@@ -65,8 +65,8 @@ typedef struct rlf_mesh {
     struct rlf_group *replica; /* all parts of the weights: tp and pp */
     struct rlf_group *slice;   /* same slice in all stages and replicas */
     struct rlf_group *all;     /* the whole mesh, in the order of its ranks */
-    /* [chunks] of an update's: micro-batches under way at once at this stage;
-     * NULL: 1 each. */
+    /* [chunks] of an update's: micro-batches under way at once at this stage,
+     * 0: all that there are; NULL: 1 each. */
     const int *flights;
 } rlf_mesh;
 

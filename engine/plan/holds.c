@@ -118,8 +118,10 @@ hold_calls(rlf_plan *plan, int model, rlf_arena *arena)
     rlf_layout layout =
         first < 0 ? idle_layout(plan, model, arena) : plan->place[first].layout;
     find_hold(holds, &layout, false, NULL, arena);
-    if (first >= 0)
+    if (first >= 0) {
         holds->list[0].mesh.zero = plan->place[first].zero;
+        holds->list[0].mesh.flights = plan->place[first].flights;
+    }
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {
         const rlf_node *node = &plan->graph->nodes.data[i];
         rlf_node_place *place = &plan->place[i];

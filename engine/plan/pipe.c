@@ -407,3 +407,144 @@ rlf_pipe_time(const rlf_pipe *pipe, const rlf_pipe_cost *cost, rlf_arena *arena,
         out->bubble = 1 - out->busy / (pipe->places * out->makespan);
     walk_end(&w);
 }
+
+/* Messages */
+
+int
+rlf_pipe_held(const rlf_pipe *pipe, int model, int place, int chunk)
+{
+    const rlf_pipe_list *list = &pipe->lists[place];
+    int held = 0, most = 0;
+    for (int i = 0; i < list->count; i++) {
+        rlf_pipe_op op = list->ops[i];
+        if (op.model != model || op.chunk != chunk)
+            continue;
+        held += op.backward ? -1 : 1;
+        most = held > most ? held : most;
+    }
+    return most;
+}
+
+/* The neighbour that a task gets something from; false: it needs none. */
+static bool
+before(const rlf_pipe *pipe, task t, task *out)
+{
+    task of[2];
+    int n = needs(pipe, t, of);
+    if (!n || of[n - 1].stage == t.stage)
+        return false;
+    *out = of[n - 1];
+    return true;
+}
+
+/* The neighbour that waits for a task; false: none does. */
+static bool
+after(const rlf_pipe *pipe, task t, task *out)
+{
+    *out = t;
+    out->stage += t.backward ? -1 : 1;
+    return out->stage >= 0 && out->stage < pipe->models[t.model].stages;
+}
+
+/* By task: its index in its list, and the channel of what it gets; -1: none. */
+typedef struct post {
+    walk walk;
+    int *at, *channel;
+    int *last; /* scratch: by sender and channel, when the last was sent */
+    int room;  /* channels there are at most */
+} post;
+
+/* Channels of what comes to `place` in one direction, in the order of its
+ * forwards: each message takes the first whose last one was sent before it. */
+static void
+give_channels(post *p, int place, bool backward)
+{
+    const rlf_pipe *pipe = p->walk.pipe;
+    const rlf_pipe_list *list = &pipe->lists[place];
+    for (int i = 0; i < pipe->places * p->room; i++)
+        p->last[i] = -1;
+    for (int i = 0; i < list->count; i++) {
+        task t = task_of(pipe, place, list->ops[i]), from;
+        if (t.backward)
+            continue;
+        t.backward = backward;
+        if (p->at[task_number(&p->walk, t)] < 0 || !before(pipe, t, &from))
+            continue;
+        int *sent = p->last + place_of(pipe, from) * p->room, c = 0;
+        int now = p->at[task_number(&p->walk, from)];
+        while (sent[c] > now)
+            c++;
+        sent[c] = now;
+        p->channel[task_number(&p->walk, t)] = 2 * c + backward;
+    }
+}
+
+static void
+post_start(post *p, const rlf_pipe *pipe)
+{
+    walk_start(&p->walk, pipe, NULL);
+    size_t n = p->walk.base[pipe->n_models] + 1;
+    p->at = rlf_malloc(n * sizeof *p->at);
+    p->channel = rlf_malloc(n * sizeof *p->channel);
+    p->room = 1;
+    for (size_t i = 0; i < n; i++)
+        p->at[i] = p->channel[i] = -1;
+    for (int place = 0; place < pipe->places; place++) {
+        const rlf_pipe_list *list = &pipe->lists[place];
+        for (int i = 0; i < list->count; i++)
+            p->at[task_number(&p->walk, task_of(pipe, place, list->ops[i]))] =
+                i;
+        p->room = list->count > p->room ? list->count : p->room;
+    }
+    p->last = rlf_malloc((size_t)(p->room * pipe->places) * sizeof *p->last);
+    for (int i = 0; i < 2 * pipe->places; i++)
+        give_channels(p, i / 2, i % 2);
+}
+
+static void
+post_end(post *p)
+{
+    free(p->at);
+    free(p->channel);
+    free(p->last);
+    walk_end(&p->walk);
+}
+
+/* Where what a task gets comes from. */
+static rlf_pipe_peer
+sender(const post *p, task t)
+{
+    task from;
+    int channel = p->channel[task_number(&p->walk, t)];
+    if (channel < 0 || !before(p->walk.pipe, t, &from))
+        return (rlf_pipe_peer){-1, 0};
+    return (rlf_pipe_peer){from.stage, channel};
+}
+
+rlf_pipe_link *
+rlf_pipe_links(const rlf_pipe *pipe, int place, rlf_arena *arena, int *channels)
+{
+    post p;
+    post_start(&p, pipe);
+    const rlf_pipe_list *list = &pipe->lists[place];
+    rlf_pipe_link *links = RLF_NEW_ARRAY(arena, rlf_pipe_link, list->count);
+    for (int i = 0; i < list->count; i++) {
+        const rlf_pipe_peer none = {-1, 0};
+        task t = task_of(pipe, place, list->ops[i]), back = t, to;
+        back.backward = true;
+        links[i] = (rlf_pipe_link){none, none, none};
+        if (!t.backward) {
+            links[i].in = sender(&p, t);
+            links[i].back = sender(&p, back);
+        }
+        if (after(pipe, t, &to))
+            links[i].out =
+                (rlf_pipe_peer){to.stage, p.channel[task_number(&p.walk, to)]};
+    }
+    *channels = 0;
+    for (size_t i = 0; i < p.walk.base[pipe->n_models]; i++)
+        if (p.channel[i] >= *channels)
+            *channels = p.channel[i] + 1;
+    post_end(&p);
+    return links;
+}

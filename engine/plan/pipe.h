@@ -69,6 +69,15 @@ rlf_status rlf_pipe_named(const char *schedule, int pp, int micros, int chunks,
  * (no more than it has). What was valid stays valid: see README. */
 void rlf_pipe_limit(const rlf_pipe *pipe, const int *micros, rlf_arena *arena,
                     rlf_pipe *out);
+/* The same table for any number of micro-batches: one pass through it after the
+ * other, as often as it takes, the last one limited. Nothing is held between
+ * passes, so no place ever holds more than the table does. */
+void rlf_pipe_serve(const rlf_pipe *pipe, const int *micros, rlf_arena *arena,
+                    rlf_pipe *out);
+/* Only forward, of one model of a table alone, micros of them in the order of
+ * an interleaved schedule; the other models have empty lists. */
+void rlf_pipe_reading(const rlf_pipe *pipe, int model, int micros,
+                      rlf_arena *arena, rlf_pipe *out);
 /* b's models after a's, b's place i at place where[i] of a (NULL: i): each
  * list of a, then b's, without a barrier. */
 void rlf_pipe_join(const rlf_pipe *a, const rlf_pipe *b, const int *where,
@@ -92,6 +101,26 @@ rlf_status rlf_pipe_check(const rlf_pipe *pipe, const rlf_pipe_cost *cost,
  * cost[model]. `peak` in `arena`. */
 void rlf_pipe_time(const rlf_pipe *pipe, const rlf_pipe_cost *cost,
                    rlf_arena *arena, rlf_pipe_report *out);
+/* Micro-batches that `chunk` of a model at a place holds at most. */
+int rlf_pipe_held(const rlf_pipe *pipe, int model, int place, int chunk);
+/* The other end of a message: stage -1 if there is none. */
+typedef struct rlf_pipe_peer {
+    int stage, channel;
+} rlf_pipe_peer;
+
+/* How an operation of a place meets its neighbours. Messages between two places
+ * that have one channel go one way, and are sent in the order of the receiver's
+ * forwards of their micro-batches: so whatever the lists' orders are, it may
+ * start to receive `in` when it has done so for the forwards before in its
+ * list, and `back` at the forward. */
+typedef struct rlf_pipe_link {
+    rlf_pipe_peer in, back; /* of a forward: its input, its output's gradient */
+    rlf_pipe_peer out;      /* what it makes */
+} rlf_pipe_link;
+/* Of each operation of a place of a checked table, or one for reading;
+ * *channels: how many the table has. */
+rlf_pipe_link *rlf_pipe_links(const rlf_pipe *pipe, int place, rlf_arena *arena,
+                              int *channels);
 /* The stage that `chunk` of a model at a place is, or -1. */
 int rlf_pipe_stage(const rlf_pipe_model *model, int place, int chunk);
 

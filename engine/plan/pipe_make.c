@@ -107,6 +107,70 @@ rlf_pipe_limit(const rlf_pipe *pipe, const int *micros, rlf_arena *arena,
     *out = less;
 }
 
+/* A table without operations, like `pipe` but for the micro-batches, with room
+ * for `rounds` times its operations. */
+static void
+start_like(const rlf_pipe *pipe, const int *micros, int rounds,
+           rlf_arena *arena, rlf_pipe *out)
+{
+    rlf_pipe like = *pipe;
+    like.models = RLF_NEW_ARRAY(arena, rlf_pipe_model, pipe->n_models);
+    like.lists = RLF_NEW_ARRAY(arena, rlf_pipe_list, pipe->places);
+    for (int i = 0; i < pipe->n_models; i++) {
+        like.models[i] = pipe->models[i];
+        like.models[i].micros = micros[i];
+    }
+    for (int i = 0; i < pipe->places; i++)
+        like.lists[i].ops =
+            RLF_NEW_ARRAY(arena, rlf_pipe_op, pipe->lists[i].count * rounds);
+    *out = like;
+}
+
+void
+rlf_pipe_serve(const rlf_pipe *pipe, const int *micros, rlf_arena *arena,
+               rlf_pipe *out)
+{
+    int rounds = 1;
+    for (int i = 0; i < pipe->n_models; i++) {
+        int each = pipe->models[i].micros, n = (micros[i] + each - 1) / each;
+        rounds = n > rounds ? n : rounds;
+    }
+    rlf_pipe more;
+    start_like(pipe, micros, rounds, arena, &more);
+    for (int place = 0; place < pipe->places; place++) {
+        const rlf_pipe_list *list = &pipe->lists[place];
+        rlf_pipe_list *to = &more.lists[place];
+        for (int k = 0; k < rounds * list->count; k++) {
+            rlf_pipe_op op = list->ops[k % list->count];
+            op.micro += k / list->count * pipe->models[op.model].micros;
+            if (op.micro < micros[op.model])
+                to->ops[to->count++] = op;
+        }
+    }
+    *out = more;
+}
+
+void
+rlf_pipe_reading(const rlf_pipe *pipe, int model, int micros, rlf_arena *arena,
+                 rlf_pipe *out)
+{
+    int *all = RLF_NEW_ARRAY(arena, int, pipe->n_models);
+    const rlf_pipe_model *m = &pipe->models[model];
+    rlf_pipe reading;
+    all[model] = micros;
+    start_like(pipe, all, 0, arena, &reading);
+    for (int place = 0; place < pipe->places; place++) {
+        rlf_pipe_list *list = &reading.lists[place];
+        list->ops = RLF_NEW_ARRAY(arena, rlf_pipe_op, micros * m->stages);
+        for (int first = 0; first < micros; first += pipe->places)
+            for (int c = 0; rlf_pipe_stage(m, place, c) >= 0; c++)
+                for (int i = first; i < first + pipe->places && i < micros; i++)
+                    list->ops[list->count++] =
+                        (rlf_pipe_op){model, i, c, false};
+    }
+    *out = reading;
+}
+
 void
 rlf_pipe_interleaved(int pp, int micros, int chunks, rlf_arena *arena,
                      rlf_pipe *out)

@@ -4,6 +4,7 @@
 #include "engine/base/hash.h"
 #include "engine/layout/lanes.h"
 #include "engine/plan/holds.h"
+#include "engine/plan/pipes.h"
 #include "engine/plan/strategy.h"
 #include "config.h"
 
@@ -71,6 +72,7 @@ place_all(rlf_plan *plan, rlf_arena *arena)
         int chunks = row.chunks > 0 ? row.chunks : interleaved ? 2 : 1;
         plan->place[i] = (rlf_node_place){
             .spread = spread_of(node),
+            .ranks = row.ranks,
             .layout = {.ranks = row.ranks,
                        .n_ranks = row.n_ranks,
                        .tp = row.tp,
@@ -90,15 +92,6 @@ place_all(rlf_plan *plan, rlf_arena *arena)
     }
 }
 
-/* What a row says that cannot be done yet, or NULL. */
-static const char *
-not_yet(const rlf_place_row *row)
-{
-    if (row->table)
-        return "the pipeline of a table's file (schedule:) cannot be run yet";
-    return NULL;
-}
-
 /* The rows of a place block against the run that is asked for. */
 static rlf_status
 check_rows(const rlf_plan *plan, rlf_err *err)
@@ -110,40 +103,16 @@ check_rows(const rlf_plan *plan, rlf_err *err)
         const char *dot = row->call ? "." : "";
         const char *model = plan->graph->resources.data[row->model].name;
         const char *call = row->call ? row->call->name : "";
-        const char *why = not_yet(row);
-        if (most < plan->ranks && !why)
-            continue;
-        if (most >= plan->ranks) {
-            rlf_fail(err, RLF_USER,
-                     "'%s%s%s' is placed on rank %d, so it needs %d ranks, and "
-                     "the run has %d",
-                     model, dot, call, most, most + 1, plan->ranks);
-            rlf_err_hint(err,
-                         "run it with --ranks %d, or place it on ranks "
-                         "below %d",
-                         most + 1, plan->ranks);
-        } else {
-            rlf_fail(err, RLF_USER, "%s", why);
-        }
-        rlf_err_place(err, row->span, NULL);
-        return RLF_USER;
-    }
-    return RLF_OK;
-}
-
-/* What a model is trained on has whole layers. */
-static rlf_status
-check_updates(const rlf_plan *plan, rlf_err *err)
-{
-    for (size_t i = 0; i < plan->graph->nodes.count; i++) {
-        const rlf_node *node = &plan->graph->nodes.data[i];
-        if (node->class->role != RLF_ROLE_UPDATE ||
-            plan->place[i].layout.pp == 1)
+        if (most < plan->ranks)
             continue;
         rlf_fail(err, RLF_USER,
-                 "updates cannot run as a pipeline yet: pp: above 1");
-        rlf_err_hint(err, "give the update a row of its own");
-        rlf_err_place(err, said_of(plan->graph, node)->span, NULL);
+                 "'%s%s%s' is placed on rank %d, so it needs %d ranks, and "
+                 "the run has %d",
+                 model, dot, call, most, most + 1, plan->ranks);
+        rlf_err_hint(err,
+                     "run it with --ranks %d, or place it on ranks below %d",
+                     most + 1, plan->ranks);
+        rlf_err_place(err, row->span, NULL);
         return RLF_USER;
     }
     return RLF_OK;
@@ -230,6 +199,16 @@ hash_text(uint64_t hash, const char *text)
 }
 
 static uint64_t
+hash_pipe(uint64_t hash, const rlf_pipe *pipe)
+{
+    rlf_buf text = {0};
+    rlf_pipe_print(pipe, &text);
+    hash = rlf_hash(hash, text.p, text.n);
+    rlf_buf_free(&text);
+    return hash;
+}
+
+static uint64_t
 hash_plan(const rlf_plan *plan)
 {
     uint64_t hash =
@@ -253,6 +232,8 @@ hash_plan(const rlf_plan *plan)
                        plan->place[i].recompute};
         hash = rlf_hash(hash, split, sizeof split);
         hash = hash_text(hash, plan->place[i].schedule);
+        if (plan->place[i].pipe)
+            hash = hash_pipe(hash, plan->place[i].pipe);
         hash = rlf_hash(hash, l->ranks, sizeof(int) * (size_t)l->n_ranks);
     }
     hash = rlf_hash(hash, plan->sums,
@@ -329,7 +310,7 @@ rlf_plan_make(const rlf_graph *graph, const rlf_plan_options *options,
     RLF_TRY(check_words(plan, err));
     RLF_TRY(check_offload(plan, err));
     place_all(plan, arena);
-    RLF_TRY(check_updates(plan, err));
+    RLF_TRY(rlf_pipes_make(plan, arena, err));
     plan->caps = rlf_caps_make(graph, arena);
     rlf_holds_make(plan, arena);
     RLF_TRY(set_sums(plan, options, arena, err));
@@ -359,7 +340,7 @@ row_of(const rlf_plan *plan, size_t index)
     const rlf_node *node = &plan->graph->nodes.data[index];
     const rlf_node_place *place = &plan->place[index];
     rlf_place_row row = rlf_place_row_new(node->receiver, node->class);
-    row.ranks = place->layout.ranks;
+    row.ranks = place->ranks;
     row.n_ranks = place->layout.n_ranks;
     row.tp = place->layout.tp;
     row.pp = place->layout.pp;
@@ -376,7 +357,7 @@ row_of(const rlf_plan *plan, size_t index)
         if (strcmp(place->schedule, "1f1b") != 0)
             row.schedule = place->schedule;
         row.table = place->table;
-        row.chunks = place->chunks > 1 ? place->chunks : -1;
+        row.chunks = place->chunks > 1 && !place->table ? place->chunks : -1;
     }
     return row;
 }

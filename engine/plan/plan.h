@@ -11,6 +11,7 @@
 #include "engine/graph/place.h"
 #include "engine/layout/layout.h"
 #include "engine/plan/caps.h"
+#include "engine/plan/pipe.h"
 
 /* Everything beside program, parameters, data and seed that decides a run's
  * bits (engine.md 7). */
@@ -40,8 +41,13 @@ typedef struct rlf_node_place {
                              nothing is said */
     const char *table;
     int chunks;
-    int tokens;     /* of a micro-batch; 0: not said, see caps.h */
-    bool recompute; /* an update keeps only each layer's input */
+    const rlf_pipe *pipe; /* of the table's file, or NULL */
+    int pipe_model;       /* of its models this one */
+    const int *ranks;     /* as the row lists those of the layout */
+    int *flights;         /* of an update, [pp][chunks]: micro-batches that a
+                             stage keeps at once; 0: all */
+    int tokens;           /* of a micro-batch; 0: not said, see caps.h */
+    bool recompute;       /* an update keeps only each layer's input */
     /* Of a generation: gather what is left on few replicas when it is fewer
      * samples than `migrate` (0: never), as rlf_place_row says. */
     int migrate, seats; /* seats 0: not said */

@@ -3,6 +3,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/trace.h"
 #include "engine/graph/class.h"
+#include "engine/sched/pipeline.h"
 #include "engine/sched/rank.h"
 
 #include <stdio.h>
@@ -150,19 +151,11 @@ carry_open(rlf_rank *rank, const rlf_task *task, rlf_err *err)
 
 /* ---- computing ---- */
 
-/* A trained node: its micro-batches in order, forward and backward in turn. */
 static rlf_status
-train(rlf_call *call, rlf_err *err)
+train(const rlf_rank *rank, rlf_call *call, rlf_err *err)
 {
-    const rlf_trainable *t = call->node->class->trainable;
-    uint32_t n = 0;
-    RLF_TRY(t->begin(call, err, &n));
-    for (uint32_t i = 0; i < n; i++) {
-        RLF_TRY(t->forward(call, i, err));
-        RLF_TRY(t->backward(call, i, err));
-        rlf_comm_beat(call->env->comm);
-    }
-    return t->finish(call, err);
+    RLF_TRY(rlf_pipeline_run(rank->plan, &call, 1, err));
+    return call->node->class->trainable->finish(call, err);
 }
 
 /* What the call in a slot of a generation has finished since the last time. */
@@ -238,7 +231,7 @@ carry_run(rlf_rank *rank, const rlf_task *task, rlf_err *err)
     if (task->loop)
         call->branch = (int)task->turn;
     if (class->trainable != &rlf_trainable_none)
-        RLF_TRY(train(call, err));
+        RLF_TRY(train(rank, call, err));
     else
         RLF_TRY(class->step(call, err));
     s->opened = true;

@@ -10,6 +10,7 @@ libsched_la_SOURCES = \
 	%D%/exchange.c \
 	%D%/flight.c %D%/flight.h \
 	%D%/metrics.c %D%/metrics.h \
+	%D%/pipeline.c %D%/pipeline.h \
 	%D%/rank.c %D%/rank.h \
 	%D%/run.c %D%/run.h \
 	%D%/samples.c \

@@ -40,13 +40,15 @@ group_of(rlf_rank *rank, const int *ranks, int n, rlf_group **out, rlf_err *err)
 
 rlf_status
 rlf_rank_mesh(rlf_rank *rank, const rlf_layout *layout, int zero,
-              rlf_mesh *mesh, rlf_err *err)
+              const int *flights, rlf_mesh *mesh, rlf_err *err)
 {
     *mesh = (rlf_mesh){.layout = *layout,
                        .zero = zero,
                        .at = rlf_layout_find(layout, rank->rank)};
     if (mesh->at.tp < 0)
         return RLF_OK;
+    if (flights)
+        mesh->flights = flights + mesh->at.pp * layout->chunks;
     const struct {
         int axes;
         rlf_group **group;
@@ -72,9 +74,11 @@ open_meshes(rlf_rank *rank, rlf_err *err)
     size_t n = rank->graph->nodes.count;
     rank->mesh = rlf_calloc(n, sizeof *rank->mesh);
     rank->env.mesh = rank->mesh;
-    for (size_t i = 0; i < n; i++)
-        RLF_TRY(rlf_rank_mesh(rank, &rank->plan->place[i].layout,
-                              rank->plan->place[i].zero, &rank->mesh[i], err));
+    for (size_t i = 0; i < n; i++) {
+        const rlf_node_place *place = &rank->plan->place[i];
+        RLF_TRY(rlf_rank_mesh(rank, &place->layout, place->zero, place->flights,
+                              &rank->mesh[i], err));
+    }
     return RLF_OK;
 }
 

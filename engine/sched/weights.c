@@ -17,9 +17,9 @@ rlf_rank_open_holds(rlf_rank *rank, rlf_err *err)
         rlf_hold *list = RLF_NEW_ARRAY(rank->arena, rlf_hold, holds->n);
         for (int k = 0; k < holds->n; k++) {
             list[k] = holds->list[k];
-            RLF_TRY(rlf_rank_mesh(rank, &holds->list[k].mesh.layout,
-                                  holds->list[k].mesh.zero, &list[k].mesh,
-                                  err));
+            const rlf_mesh *mesh = &holds->list[k].mesh;
+            RLF_TRY(rlf_rank_mesh(rank, &mesh->layout, mesh->zero,
+                                  mesh->flights, &list[k].mesh, err));
         }
         rank->holds[i] = (rlf_holds){list, holds->n};
     }

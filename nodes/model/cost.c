@@ -245,15 +245,16 @@ layer_back(const counter *c, const sums *s, int layer)
 }
 
 static void
-backward(const counter *c, const sums *s, bool recompute)
+backward(const counter *c, const sums *s, const rlf_reading_load *load)
 {
+    bool several = load->several || c->table->cut.stages > 1;
     if (has_heads(c))
         norm_grad(c, s->rows * c->d);
     for (int i = c->config->layers - 1; i >= 0; i--) {
         bool last = i == c->config->layers - 1;
         if (!held(c, i))
             continue;
-        if (recompute && (!last || c->table->cut.stages > 1)) {
+        if (load->recompute && (!last || several)) {
             attention_part(c, s, i);
             mix_part(c, s, last);
         }
@@ -379,7 +380,7 @@ rlf_cost_train(const rlf_table *table, const rlf_reading_load *load,
         head_loss(&c, &s);
     if (load->scalar && has_heads(&c))
         head_scalar_back(&c, &s);
-    backward(&c, &s, load->recompute);
+    backward(&c, &s, load);
 }
 
 /* ---- weights ---- */

@@ -44,6 +44,7 @@ typedef struct rlf_reading_load {
     bool logprob, scalar; /* heads that are read */
     bool recompute;       /* of a pass that trains */
     bool offload;         /* weights lie in host memory */
+    bool several;         /* micro-batches under way at once */
 } rlf_reading_load;
 
 /* Each adds to `out`. */

@@ -65,17 +65,24 @@ levels(int n)
     return most;
 }
 
+/* What is added goes to this block from now on. */
 static void
-select_block(rlf_model *m)
+use_block(rlf_model *m, int block)
 {
     rlf_gradient *g = &m->gradient;
     const rlf_table *t = m->table;
-    float *at = g->blocks[block_of(g->lane)];
+    float *at = g->blocks[block];
     g->weights = at;
     at = at ? at + t->count : NULL;
     g->tied = is_tied(t) ? at : NULL;
     at = at ? at + tied_floats(t) : NULL;
     g->head_norms = norm_floats(t) ? at : NULL;
+}
+
+void
+rlf_gradient_select(rlf_model *m, int chunk)
+{
+    use_block(m, block_of(m->gradient.lane[chunk]));
 }
 
 void
@@ -88,7 +95,8 @@ rlf_gradient_carve(rlf_model *m, const rlf_model_options *o, rlf_carver *c)
     if (o->replicas)
         held = rlf_range_part(lanes, rlf_group_size(o->replicas),
                               rlf_group_index(o->replicas));
-    *g = (rlf_gradient){.lanes = lanes,
+    *g = (rlf_gradient){.lane = g->lane,
+                        .lanes = lanes,
                         .first = (int)held.first,
                         .held = (int)(held.last - held.first),
                         .floats = t->count + tied_floats(t) +
@@ -98,7 +106,7 @@ rlf_gradient_carve(rlf_model *m, const rlf_model_options *o, rlf_carver *c)
     int64_t at;
     if (t->ends != RLF_NO_SLOT)
         g->other = rlf_carve_floats(c, other_floats(m, &at));
-    select_block(m);
+    use_block(m, 0);
 }
 
 float *
@@ -121,22 +129,59 @@ move(rlf_model *m, float *to, float *from, int64_t n, rlf_err *err)
     return rlf_queue_set(m->queue, from, 0, (size_t)n * sizeof(float), err);
 }
 
+/* The floats of a block that belong to a chunk, in 5 ranges: matrices and
+ * vectors of its layers with what stands before them on the first stage and
+ * behind them on the last, the head that lies where the first stage has the
+ * embedding, a tied head's share, sums of head norms. */
+static void
+find_ranges(const rlf_table *t, int chunk, rlf_range out[5])
+{
+    bool first = chunk == 0, last = chunk == t->cut.chunks - 1;
+    const rlf_layer_slots *l = &t->layers[t->chunk[chunk].first];
+    const rlf_layer_slots *next =
+        last ? NULL : &t->layers[t->chunk[chunk + 1].first];
+    int64_t front = t->layers[t->chunk[0].first].qkv;
+    bool head = last && t->embed == RLF_NO_SLOT;
+    int64_t tied = last ? tied_floats(t) : 0, each = norm_floats(t);
+    int64_t norms = t->count + tied_floats(t);
+    bool embeds = first && t->embed != RLF_NO_SLOT;
+    out[0] = (rlf_range){embeds ? 0 : l->qkv, last ? t->matrices : next->qkv};
+    out[1] = (rlf_range){first ? t->matrices : l->norm1,
+                         last ? t->count : next->norm1};
+    out[2] = (rlf_range){0, head ? front : 0};
+    out[3] = (rlf_range){t->count, t->count + tied};
+    out[4] = (rlf_range){norms + l->place * each,
+                         norms + (last ? t->n_layers : next->place) * each};
+}
+
+/* Of a chunk what block `from` has, onto the one before. */
+static rlf_status
+move_down(rlf_model *m, int chunk, int from, rlf_err *err)
+{
+    rlf_range ranges[5];
+    float *const *blocks = m->gradient.blocks;
+    find_ranges(m->table, chunk, ranges);
+    for (int i = 0; i < 5; i++) {
+        int64_t at = ranges[i].first, n = rlf_range_size(ranges[i]);
+        if (n)
+            RLF_TRY(move(m, blocks[from - 1] + at, blocks[from] + at, n, err));
+    }
+    return RLF_OK;
+}
+
 rlf_status
-rlf_gradient_next(rlf_model *m, rlf_err *err)
+rlf_gradient_next(rlf_model *m, int chunk, rlf_err *err)
 {
     rlf_gradient *g = &m->gradient;
-    int block = block_of(g->lane);
-    for (int lane = g->lane; lane & 1; lane >>= 1, block--)
-        RLF_TRY(
-            move(m, g->blocks[block - 1], g->blocks[block], g->floats, err));
-    if (++g->lane == g->held) {
+    int *at = &g->lane[chunk], block = block_of(*at);
+    for (int lane = *at; lane & 1; lane >>= 1, block--)
+        RLF_TRY(move_down(m, chunk, block, err));
+    if (++*at == g->held) {
         /* trees that still wait, where lanes are no power of two */
         for (block = block_of(g->held) - 1; block > 0; block--)
-            RLF_TRY(move(m, g->blocks[block - 1], g->blocks[block], g->floats,
-                         err));
-        g->lane = 0;
+            RLF_TRY(move_down(m, chunk, block, err));
+        *at = 0;
     }
-    select_block(m);
     return RLF_OK;
 }
 
@@ -210,7 +255,9 @@ rlf_gradient_finish(rlf_model *m, rlf_err *err)
 {
     const rlf_table *t = m->table;
     rlf_gradient *g = &m->gradient;
-    RLF_ASSERT(g->lane == 0);
+    for (int chunk = 0; chunk < t->cut.chunks; chunk++)
+        RLF_ASSERT(g->lane[chunk] == 0);
+    use_block(m, 0);
     int64_t norms = t->n_layers * norm_floats(t);
     RLF_TRY(rlf_parallel_sum_slices(m, g->weights, 0, t->count, err));
     if (g->tied)

@@ -18,10 +18,13 @@ rlf_status rlf_gradient_check(const rlf_model_options *options, rlf_err *err);
 /* Set m->gradient, with memory from `c` (which may only count). */
 void rlf_gradient_carve(rlf_model *m, const rlf_model_options *options,
                         rlf_carver *c);
-/* The lane at hand is complete; what is added from now on is the next one's.
- * Every lane held here is ended so, also one without samples. After the last,
- * their gradient stands in the first block. */
-rlf_status rlf_gradient_next(rlf_model *m, rlf_err *err);
+/* What is added from now on is of this chunk, in the lane at hand there. The
+ * functions of heads.h and transformer.h that go backward do so themselves. */
+void rlf_gradient_select(rlf_model *m, int chunk);
+/* A chunk's lane at hand is complete; what is added to it from now on is the
+ * next one's. Every lane held here is ended so on every chunk, also one without
+ * samples. After the last, their gradient stands in the first block. */
+rlf_status rlf_gradient_next(rlf_model *m, int chunk, rlf_err *err);
 /* After the last lane: the lanes of replicas, shards, tied shares and what
  * other ranks have of the same tensor are added, so that gradient.weights is
  * the gradient; of a sliced model, in its slice. */

@@ -2,6 +2,7 @@
  * kernel's (parallel.h). */
 #include "nodes/model/heads.h"
 
+#include "nodes/model/gradient.h"
 #include "nodes/model/parallel.h"
 
 static rlf_head_logprob_args
@@ -61,8 +62,9 @@ rlf_head_scalars(const rlf_model *model, rlf_pass *p, rlf_err *err)
 
 /* What both kinds of losses have in common. */
 static rlf_head_loss_args
-loss_args(const rlf_model *model, rlf_pass *p, bool with_entropy, void *ctx)
+loss_args(rlf_model *model, rlf_pass *p, bool with_entropy, void *ctx)
 {
+    rlf_gradient_select(model, model->table->cut.chunks - 1);
     return (rlf_head_loss_args){.forward = head_args(model, p, with_entropy),
                                 .packed_back = model->lm.backward,
                                 .loss_ctx = ctx,
@@ -100,6 +102,7 @@ rlf_status
 rlf_head_scalar_back(rlf_model *model, rlf_pass *p, bool add, rlf_err *err)
 {
     int64_t d = model->table->config.hidden;
+    rlf_gradient_select(model, model->table->cut.chunks - 1);
     rlf_product_grad_args grad = {.m = p->n_rows,
                                   .n = 1,
                                   .k = d,

@@ -212,6 +212,7 @@ rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
     m->slices = slices_of(m->table, options, arena);
     m->stage = stages_of(m, options);
     m->flights = flights_of(m, options->flights);
+    m->gradient.lane = RLF_NEW_ARRAY(arena, int, m->table->cut.chunks);
     m->packed = RLF_NEW_ARRAY(arena, rlf_layer_packed, config->layers);
     m->saved = RLF_NEW_ARRAY(arena, uint8_t, m->table->whole->n_slots);
     memset(m->saved, RLF_ELEMENT_F32, (size_t)m->table->whole->n_slots);

@@ -66,8 +66,8 @@ typedef struct rlf_gradient {
     float *blocks[RLF_MOST_LEVELS];
     int64_t floats;         /* of a block */
     int lanes, first, held; /* in all; those of this rank */
-    int lane;               /* at hand, of those held */
-    /* Of the lane at hand: */
+    int *lane;              /* [chunks] at hand, of those held */
+    /* Where the chunk that was selected adds: */
     float *weights;    /* [table->count] */
     float *tied;       /* [vocab hidden]: the head's share of a tied
                           embedding, else NULL */

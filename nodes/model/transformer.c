@@ -595,14 +595,16 @@ rlf_transformer_backward_chunk(rlf_model *model, rlf_pass *p, int chunk,
     const rlf_table *t = model->table;
     const rlf_chunk span = t->chunk[chunk];
     RLF_ASSERT(model->trained && p->options.train && !p->paged);
+    /* then others have used the scratch in between */
+    bool several = t->cut.stages > 1 || model->flights[chunk] > 1;
+    rlf_gradient_select(model, chunk);
     layer_context l = layer_at(model, p, span.last - 1);
     if (l.last)
         RLF_TRY(norm_back(&l, p->n_rows, p->last, t->norm, p->rstd, p->d_hidden,
                           p->d_hidden, false, err));
     for (int i = span.last - 1; i >= span.first; i--) {
         l = layer_at(model, p, i);
-        /* other micro-batches came in between, unless there is one stage */
-        if (p->options.recompute && (t->cut.stages > 1 || !l.last)) {
+        if (p->options.recompute && (several || !l.last)) {
             RLF_TRY(attention_part(&l, err));
             RLF_TRY(mix_part(&l, err));
         }

@@ -3,9 +3,19 @@
  * the session held is given back. Given `message|task RANK N` it is one such
  * run whose ranks are those of its launcher: mpi.tap starts it so. */
 #include "engine/api/session.h"
+#include "engine/base/vec.h"
 #include "tests/tap.h"
 
-enum { RANKS = 3, MOST = 10000 };
+enum { MOST = 10000 };
+
+/* The runs; of the second every few messages only, for it has many. */
+static const struct setup {
+    const char *program, *ranks, *plan; /* NULL: as it comes */
+    int n_ranks, every;
+} setups[] = {
+    {"tiny.rlf", "3", NULL, 3, 1},
+    {"pipe.rlf", "4", "pipe.place", 4, 29},
+};
 
 static const struct {
     const char *name, *sentence;
@@ -26,18 +36,23 @@ set_fault(rlf_session *s, int kind, int rank, int n)
         rlf_run_fault(s->run, rank, (uint64_t)n);
 }
 
+/* `ranks` NULL: as the launcher started them. */
 static rlf_session *
-open_session(const char *ranks)
+open_session(const struct setup *setup, const char *ranks)
 {
     const char *source = getenv("RLFLOW_SOURCE");
     if (!source)
         skip_all("RLFLOW_SOURCE is not set");
     char path[4096];
-    snprintf(path, sizeof path, "%s/tests/e2e/tiny.rlf", source);
+    snprintf(path, sizeof path, "%s/tests/e2e/%s", source, setup->program);
     rlf_session *s = rlf_session_open(path);
     rlf_session_set(s, "--steps", "1");
     if (ranks)
         rlf_session_set(s, "--ranks", ranks);
+    if (setup->plan) {
+        snprintf(path, sizeof path, "%s/tests/e2e/%s", source, setup->plan);
+        rlf_session_set(s, "--plan", path);
+    }
     if (rlf_session_ready(s) != RLF_RESULT_OK)
         bail("%s", rlf_session_message(s));
     return s;
@@ -45,9 +60,9 @@ open_session(const char *ranks)
 
 /* One run with a fault; false: it was done before it came to that. */
 static bool
-fails(int kind, int rank, int n, bool *right)
+fails(const struct setup *setup, int kind, int rank, int n, bool *right)
 {
-    rlf_session *s = open_session("3");
+    rlf_session *s = open_session(setup, setup->ranks);
     set_fault(s, kind, rank, n);
     rlf_result result;
     while ((result = rlf_session_step(s)) == RLF_RESULT_OK)
@@ -65,21 +80,22 @@ fails(int kind, int rank, int n, bool *right)
 }
 
 static void
-test_all(int kind, int rank)
+test_all(const struct setup *setup, int kind, int rank)
 {
-    int n = 1, wrong = 0, every = quick() ? 17 : 1;
+    int n = 1, wrong = 0;
+    int every = (kind == 0 ? setup->every : 1) * (quick() ? 17 : 1);
     bool right;
-    for (; n < MOST && fails(kind, rank, n, &right); n += every)
+    for (; n < MOST && fails(setup, kind, rank, n, &right); n += every)
         wrong += !right;
     ok(n > 20 && n < MOST && !wrong && right,
-       "rank %d: a fault at each %s of a step, up to %d", rank,
-       kinds[kind].name, n);
+       "%s, rank %d: a fault at %s %s of a step, up to %d", setup->program,
+       rank, every == 1 ? "each" : "many a", kinds[kind].name, n);
 }
 
 static int
 one(char **argv)
 {
-    rlf_session *s = open_session(NULL);
+    rlf_session *s = open_session(&setups[0], NULL);
     set_fault(s, strcmp(argv[1], "task") == 0, atoi(argv[2]), atoi(argv[3]));
     rlf_result result;
     while ((result = rlf_session_step(s)) == RLF_RESULT_OK)
@@ -96,8 +112,9 @@ main(int argc, char **argv)
 {
     if (argc == 4)
         return one(argv);
-    for (int rank = 0; rank < RANKS; rank++)
-        for (int kind = 0; kind < 2; kind++)
-            test_all(kind, rank);
+    for (size_t i = 0; i < RLF_COUNT(setups); i++)
+        for (int rank = 0; rank < setups[i].n_ranks; rank++)
+            for (int kind = 0; kind < 2; kind++)
+                test_all(&setups[i], kind, rank);
     return done();
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "engine/api/session.h"
+#include "engine/base/vec.h"
 #include "tests/tap.h"
 
 static uint64_t
@@ -21,24 +22,40 @@ resident_peak(void)
     return kb * 1024;
 }
 
-/* The same for the first of four ranks, in whose memory models lie in several
- * layouts, bare ones too. */
+/* The same for the first of four ranks: a program, its placement, and one line
+ * that is printed. */
+static const struct many {
+    const char *program, *place, *owner, *purpose;
+} many[] = {
+    /* models lie in several layouts, bare ones too */
+    {"tiny.rlf",
+     "place {\n"
+     "actor.update on 0..3 (tp: 2)\n"
+     "actor.generate on 0..3 (tp: 1)\n"
+     "ref on 0..1 (pp: 2)\n"
+     "critic.update on 0, 2\n"
+     "critic.value on 1..3\n"
+     "average on 0..1 (pp: 2)\n"
+     "}\n",
+     "actor", "weights for generate"},
+    /* micro-batches in flight: all, and of several chunks */
+    {"pipe.rlf",
+     "place {\n"
+     "actor.update on 0..3 (pp: 2, tokens: 36, schedule: \"interleaved\")\n"
+     "critic.update on 0..3 (pp: 4, tokens: 36, schedule: \"gpipe\")\n"
+     "}\n",
+     "critic", "activations of update"},
+};
+
 static void
-check_many(const char *path)
+check_many(const char *source, const struct many *m)
 {
-    char plan[] = "/tmp/rlflow-memory-XXXXXX";
-    static const char place[] = "place {\n"
-                                "actor.update on 0..3 (tp: 2)\n"
-                                "actor.generate on 0..3 (tp: 1)\n"
-                                "ref on 0..1 (pp: 2)\n"
-                                "critic.update on 0, 2\n"
-                                "critic.value on 1..3\n"
-                                "average on 0..1 (pp: 2)\n"
-                                "}\n";
+    char plan[] = "/tmp/rlflow-memory-XXXXXX", path[4096];
     int file = mkstemp(plan);
-    if (file < 0 || write(file, place, sizeof place - 1) < 0)
+    if (file < 0 || write(file, m->place, strlen(m->place)) < 0)
         bail("cannot write %s", plan);
     close(file);
+    snprintf(path, sizeof path, "%s/tests/e2e/%s", source, m->program);
     rlf_session *s = rlf_session_open(path);
     rlf_session_set(s, "--steps", "3");
     rlf_session_set(s, "--ranks", "4");
@@ -52,11 +69,10 @@ check_many(const char *path)
     for (size_t i = 0; i < memory.rows.count; i++) {
         const rlf_memory_row *row = &memory.rows.data[i];
         device += row->device;
-        if (!strcmp(row->owner, "actor") &&
-            !strcmp(row->purpose, "weights for generate"))
+        if (!strcmp(row->owner, m->owner) && !strcmp(row->purpose, m->purpose))
             own += row->device;
     }
-    ok(own > 0, "weights for generate are a line of their own");
+    ok(own > 0, "%s: %s have a line", m->program, m->purpose);
     is_int((int64_t)rlf_run_device_bytes(s->run), (int64_t)device,
            "rank 0 of 4 holds what is printed");
     rlf_result result;
@@ -103,6 +119,7 @@ main(void)
         note("peak %llu, printed %llu", (unsigned long long)peak,
              (unsigned long long)(device + host));
     rlf_session_close(s);
-    check_many(path);
+    for (size_t i = 0; i < RLF_COUNT(many); i++)
+        check_many(source, &many[i]);
     return done();
 }

@@ -242,7 +242,8 @@ add_gradients(test_machine *t, rlf_model *model, const task *k, bool recompute,
         for (int f = 0; f < flights; f++) {
             for (int c = chunks - 1; c >= 0; c--)
                 run_chunk(t, model, k, c, lane + f, true, pass[c][f], r);
-            MUST(t, rlf_gradient_next(model, &t->err));
+            for (int c = 0; c < chunks; c++)
+                MUST(t, rlf_gradient_next(model, c, &t->err));
         }
     }
     for (int c = chunks - 1; c >= 0; c--)

@@ -351,6 +351,28 @@ advantage(uint32_t sample)
     return (double)(sample % 5) - 1.8;
 }
 
+/* One stage: micro-batches one after the other, all read before if need be. */
+static rlf_status
+train(rlf_call *call, uint32_t *micros, rlf_err *err)
+{
+    const rlf_trainable *t = rlf_node_update.trainable;
+    rlf_training training;
+    RLF_TRY(t->begin(call, err, &training));
+    *micros = (uint32_t)training.micros;
+    for (int pass = !training.reads; pass < 2; pass++) {
+        for (int i = 0; i < training.micros; i++) {
+            rlf_train_op op = {.micro = i};
+            RLF_TRY(t->forward(call, &op, err));
+            op.backward = true;
+            if (pass == 1)
+                RLF_TRY(t->backward(call, &op, err));
+        }
+        if (pass == 0)
+            RLF_TRY(t->gather(call, err));
+    }
+    return t->finish(call, err);
+}
+
 /* Carry out the update of the loss `k`; `poison`: a sample whose advantage is
  * infinite, -1: none. *micros: how many micro-batches there were. */
 static rlf_status
@@ -383,18 +405,10 @@ update_once(const made *from, kind k, int poison, uint32_t *micros,
                       inputs, 3, &report, 1, 5);
     w->graph->nodes.data[id].loss = make_loss(&m, k);
     rlf_call call = make_call(w, id, in);
-    const rlf_trainable *t = rlf_node_update.trainable;
     *micros = 0;
     rlf_status status = rlf_node_update.open(&call, &w->err);
     if (status >= 0)
-        status = t->begin(&call, &w->err, micros);
-    for (uint32_t i = 0; i < *micros && status >= 0; i++) {
-        status = t->forward(&call, i, &w->err);
-        if (status >= 0)
-            status = t->backward(&call, i, &w->err);
-    }
-    if (status >= 0)
-        status = t->finish(&call, &w->err);
+        status = train(&call, micros, &w->err);
     *mean = call.out[0].column.number[0];
     return status;
 }

@@ -1,0 +1,20 @@
+/* The pipelines that the updates of a plan run in: tables by name or from a
+ * file, checked against the layouts, and how much each stage keeps. */
+#ifndef RLF_PLAN_PIPES_H
+#define RLF_PLAN_PIPES_H
+
+#include "engine/plan/pipe.h"
+#include "engine/plan/plan.h"
+
+/* Sets the pipelines of all updates: reads their tables' files, lists the ranks
+ * of a model that a table has the other way round so that the coordinate pp is
+ * the stage, finds which updates share a table. RLF_USER, at the row that says
+ * it, with what cannot be run. Layouts must be set. */
+rlf_status rlf_pipes_make(rlf_plan *plan, rlf_arena *arena, rlf_err *err);
+/* The table of an update for so many micro-batches, by model of the table. */
+void rlf_pipes_table(const rlf_node_place *place, const int *micros,
+                     rlf_arena *arena, rlf_pipe *out);
+/* The place in that table of a stage of the update's model. */
+int rlf_pipes_place(const rlf_node_place *place, int stage);
+
+#endif

@@ -1,0 +1,341 @@
+/* See pipeline.h.
+ *
+ * A micro-batch is in *flight* on a chunk from its forward to its backward, and
+ * has that flight's memory: what comes in and goes out has ports of its own
+ * there. So a receive is started long before its operation: for a forward as
+ * soon as the list has come to it and a flight is free, for a backward at its
+ * forward. Sends go on while the place computes. None of this can stop for ever
+ * in a table that is valid: a forward's output is written anew only after its
+ * backward, so after it was received; what goes back leaves from where the
+ * flight's input was, and the place that gets it has waited for it since its
+ * own forward. */
+#include "engine/sched/pipeline.h"
+
+#include "engine/comm/comm.h"
+#include "engine/plan/pipes.h"
+
+/* Of messages; a channel has one each. */
+enum { CHANNELS = RLF_TAG_LAST + 1 };
+
+typedef struct flight {
+    bool taken;
+    int micro;
+    /* By direction (forward, backward); NULL: not under way. */
+    rlf_batch *arrives[2], *leaves[2];
+} flight;
+
+/* One node and its model. */
+typedef struct part {
+    rlf_call *call;
+    const rlf_trainable *class;
+    rlf_training training;
+    rlf_group *stages; /* NULL: one */
+    flight **flights;  /* [chunk][training.flights] */
+    int *turn;         /* [chunk] where to look for a free one */
+} part;
+
+typedef struct pipeline {
+    const rlf_env *env;
+    part *parts; /* by model of the table; without a call: not in the run */
+    int n, place;
+    const rlf_node *now; /* whose operation runs */
+    /* The table at hand, as this place has it. */
+    int count;
+    const rlf_pipe_op *list;
+    const rlf_pipe_link *links;
+    rlf_train_op *ops; /* with their flights, once they have them */
+    bool reading;      /* nothing goes back */
+    int next;          /* operations before have their flights */
+} pipeline;
+
+static part *
+part_of(const pipeline *l, int index)
+{
+    return &l->parts[l->list[index].model];
+}
+
+static flight *
+flight_of(const pipeline *l, int index)
+{
+    const rlf_train_op *op = &l->ops[index];
+    return &part_of(l, index)->flights[op->chunk][op->flight];
+}
+
+/* ---- messages ---- */
+
+/* Between a port of an operation and a stage of its model. */
+static rlf_status
+start(const part *p, const rlf_train_op *op, bool send, rlf_pipe_peer peer,
+      rlf_err *err, rlf_batch **out)
+{
+    if (peer.stage < 0)
+        return RLF_OK;
+    rlf_train_ports ports = p->class->ports(p->call, op);
+    rlf_part message = {.peer = peer.stage % rlf_group_size(p->stages),
+                        .data = send ? ports.leaves : ports.arrives,
+                        .bytes = ports.bytes};
+    return rlf_group_start(p->stages, peer.channel, &message, send, &message,
+                           !send, out, err);
+}
+
+static rlf_status
+wait_for(rlf_batch **batch, rlf_err *err)
+{
+    return *batch ? rlf_batch_wait(batch, err) : RLF_OK;
+}
+
+/* RLF_AGAIN if it is still under way. */
+static rlf_status
+look_at(rlf_batch **batch, rlf_err *err)
+{
+    return *batch ? rlf_batch_test(batch, err) : RLF_OK;
+}
+
+/* ---- flights ---- */
+
+/* A free one, by turns, with nothing under way if there is such; -1: none. */
+static int
+free_flight(const part *p, int chunk)
+{
+    int n = p->training.flights[chunk], found = -1;
+    for (int k = 0; k < n; k++) {
+        int i = (p->turn[chunk] + k) % n;
+        const flight *f = &p->flights[chunk][i];
+        if (f->taken)
+            continue;
+        if (!f->leaves[0] && !f->leaves[1])
+            return i;
+        found = found < 0 ? i : found;
+    }
+    return found;
+}
+
+/* A forward gets a flight, and its input begins to come in. RLF_AGAIN: not yet,
+ * unless it must. */
+static rlf_status
+take_flight(pipeline *l, int index, bool must, rlf_err *err)
+{
+    part *p = part_of(l, index);
+    rlf_train_op *op = &l->ops[index];
+    int i = free_flight(p, op->chunk);
+    if (i < 0)
+        return must
+                   ? rlf_fail(err, RLF_BUG,
+                              "a pipeline keeps more than its %d micro-batches",
+                              p->training.flights[op->chunk])
+                   : RLF_AGAIN;
+    flight *f = &p->flights[op->chunk][i];
+    rlf_status status =
+        must ? wait_for(&f->leaves[true], err) : look_at(&f->leaves[true], err);
+    if (status != RLF_OK)
+        return status;
+    f->taken = true;
+    f->micro = op->micro;
+    op->flight = i;
+    p->turn[op->chunk] = (i + 1) % p->training.flights[op->chunk];
+    return start(p, op, false, l->links[index].in, err, &f->arrives[false]);
+}
+
+/* Flights for all forwards that can have one, at least up to operation `now`.
+ */
+static rlf_status
+look_ahead(pipeline *l, int now, rlf_err *err)
+{
+    for (; l->next < l->count; l->next++) {
+        if (l->list[l->next].backward)
+            continue;
+        rlf_status status = take_flight(l, l->next, l->next <= now, err);
+        if (status == RLF_AGAIN)
+            break;
+        RLF_TRY(status);
+    }
+    return RLF_OK;
+}
+
+/* The flight that the forward of the micro-batch took. */
+static rlf_status
+find_flight(const pipeline *l, int index, rlf_err *err)
+{
+    const part *p = part_of(l, index);
+    rlf_train_op *op = &l->ops[index];
+    for (int i = 0; i < p->training.flights[op->chunk]; i++) {
+        const flight *f = &p->flights[op->chunk][i];
+        if (!f->taken || f->micro != op->micro)
+            continue;
+        op->flight = i;
+        return RLF_OK;
+    }
+    return rlf_fail(err, RLF_BUG, "micro-batch %d goes back before forward",
+                    op->micro);
+}
+
+/* ---- operations ---- */
+
+/* What an operation made goes on, while the next one runs. */
+static rlf_status
+send_on(pipeline *l, int index, rlf_err *err)
+{
+    const rlf_train_op *op = &l->ops[index];
+    flight *f = flight_of(l, index);
+    if (l->links[index].out.stage < 0)
+        return RLF_OK;
+    RLF_TRY(rlf_queue_sync(l->env->queue, err));
+    RLF_TRY(start(part_of(l, index), op, true, l->links[index].out, err,
+                  &f->leaves[op->backward]));
+    rlf_status status = look_at(&f->leaves[op->backward], err);
+    return status == RLF_AGAIN ? RLF_OK : status;
+}
+
+static rlf_status
+run_forward(pipeline *l, int index, rlf_err *err)
+{
+    const part *p = part_of(l, index);
+    const rlf_train_op *op = &l->ops[index];
+    flight *f = flight_of(l, index);
+    RLF_TRY(wait_for(&f->arrives[false], err));
+    RLF_TRY(wait_for(&f->leaves[false], err)); /* of the micro-batch before */
+    RLF_TRY(p->class->forward(p->call, op, err));
+    RLF_TRY(send_on(l, index, err));
+    f->taken = !l->reading;
+    rlf_train_op back = *op;
+    back.backward = true;
+    return l->reading ? RLF_OK
+                      : start(p, &back, false, l->links[index].back, err,
+                              &f->arrives[true]);
+}
+
+static rlf_status
+run_backward(pipeline *l, int index, rlf_err *err)
+{
+    const part *p = part_of(l, index);
+    RLF_TRY(find_flight(l, index, err));
+    flight *f = flight_of(l, index);
+    RLF_TRY(wait_for(&f->arrives[true], err));
+    RLF_TRY(p->class->backward(p->call, &l->ops[index], err));
+    f->taken = false;
+    return send_on(l, index, err);
+}
+
+/* All sends are done. */
+static rlf_status
+drain(pipeline *l, rlf_err *err)
+{
+    for (int i = 0; i < l->n; i++)
+        for (int c = 0; c < l->parts[i].training.chunks; c++)
+            for (int k = 0; k < l->parts[i].training.flights[c]; k++)
+                for (int b = 0; b < 2; b++)
+                    RLF_TRY(
+                        wait_for(&l->parts[i].flights[c][k].leaves[b], err));
+    return RLF_OK;
+}
+
+/* Walk this place's list. */
+static rlf_status
+walk(pipeline *l, const rlf_pipe *table, bool reading, rlf_err *err)
+{
+    int channels;
+    l->reading = reading;
+    l->next = 0;
+    l->count = table->lists[l->place].count;
+    l->list = table->lists[l->place].ops;
+    l->links = rlf_pipe_links(table, l->place, l->env->pool, &channels);
+    l->ops = RLF_NEW_ARRAY(l->env->pool, rlf_train_op, l->count);
+    if (channels > CHANNELS)
+        return rlf_fail(err, RLF_USER,
+                        "the pipeline's table mixes its micro-batches so much "
+                        "that messages need %d channels; there are %d",
+                        channels, CHANNELS);
+    for (int i = 0; i < l->count; i++)
+        l->ops[i] = (rlf_train_op){.micro = l->list[i].micro,
+                                   .chunk = l->list[i].chunk,
+                                   .backward = l->list[i].backward};
+    for (int i = 0; i < l->count; i++) {
+        l->now = part_of(l, i)->call->node;
+        RLF_TRY(look_ahead(l, i, err));
+        RLF_TRY(l->list[i].backward ? run_backward(l, i, err)
+                                    : run_forward(l, i, err));
+        rlf_comm_beat(l->env->comm);
+    }
+    return drain(l, err);
+}
+
+/* ---- the whole ---- */
+
+/* After an error no buffer may be given back before its message has stopped: so
+ * the run ends here. */
+static rlf_status
+give_up(pipeline *l, rlf_status status, rlf_err *err)
+{
+    if (!l->env->comm)
+        return status;
+    rlf_err_place(err, l->now->span, l->now->class->name);
+    if (status != RLF_PEER)
+        rlf_comm_abort(rlf_comm_world_of(l->env->comm), err);
+    for (int i = 0; i < l->n; i++)
+        for (int c = 0; l->parts[i].flights && c < l->parts[i].training.chunks;
+             c++)
+            for (int k = 0; k < l->parts[i].training.flights[c]; k++)
+                for (int b = 0; b < 2; b++) {
+                    flight *f = &l->parts[i].flights[c][k];
+                    rlf_err ignored = RLF_ERR_NONE;
+                    wait_for(&f->arrives[b], &ignored);
+                    wait_for(&f->leaves[b], &ignored);
+                }
+    return status;
+}
+
+static rlf_status
+open_part(pipeline *l, rlf_call *call, part *p, rlf_err *err)
+{
+    rlf_arena *pool = l->env->pool;
+    l->now = call->node;
+    *p = (part){.call = call,
+                .class = call->node->class->trainable,
+                .stages = rlf_call_mesh(call)->pp};
+    RLF_TRY(p->class->begin(call, err, &p->training));
+    const rlf_training *t = &p->training;
+    flight **flights = RLF_NEW_ARRAY(pool, flight *, t->chunks);
+    for (int c = 0; c < t->chunks; c++)
+        flights[c] = RLF_NEW_ARRAY(pool, flight, t->flights[c]);
+    p->flights = flights;
+    p->turn = RLF_NEW_ARRAY(pool, int, t->chunks);
+    return RLF_OK;
+}
+
+static rlf_status
+run(pipeline *l, const rlf_plan *plan, rlf_call *const *calls, int n,
+    rlf_err *err)
+{
+    rlf_arena *pool = l->env->pool;
+    const rlf_node_place *place = &plan->place[calls[0]->node->id];
+    int *micros = RLF_NEW_ARRAY(pool, int, l->n);
+    rlf_pipe table, reading;
+    for (int i = 0; i < n; i++) {
+        int model = plan->place[calls[i]->node->id].pipe_model;
+        RLF_TRY(open_part(l, calls[i], &l->parts[model], err));
+        micros[model] = l->parts[model].training.micros;
+    }
+    rlf_pipes_table(place, micros, pool, &table);
+    for (int i = 0; i < l->n; i++) {
+        const part *p = &l->parts[i];
+        if (!p->training.reads)
+            continue;
+        rlf_pipe_reading(&table, i, micros[i], pool, &reading);
+        RLF_TRY(walk(l, &reading, true, err));
+        RLF_TRY(p->class->gather(p->call, err));
+    }
+    return walk(l, &table, false, err);
+}
+
+rlf_status
+rlf_pipeline_run(const rlf_plan *plan, rlf_call *const *calls, int n,
+                 rlf_err *err)
+{
+    const rlf_node_place *place = &plan->place[calls[0]->node->id];
+    pipeline l = {.env = calls[0]->env,
+                  .n = place->pipe ? place->pipe->n_models : 1};
+    l.parts = RLF_NEW_ARRAY(l.env->pool, part, l.n);
+    l.place = rlf_pipes_place(place, rlf_call_mesh(calls[0])->at.pp);
+    rlf_status status = run(&l, plan, calls, n, err);
+    return status < 0 ? give_up(&l, status, err) : status;
+}

@@ -1,0 +1,120 @@
+/* What the files of class update share.
+ *
+ * update.c makes an execution and ends it, update_micro.c runs one micro-batch
+ * on one chunk of the model, update_loss.c goes between the model's rows and
+ * the columns of the loss's program, update_cost.c counts. No schedule here:
+ * whoever carries the node out says which micro-batch is next
+ * (rlf_trainable). */
+#ifndef RLF_NODES_UPDATE_H
+#define RLF_NODES_UPDATE_H
+
+#include "engine/base/vec.h"
+#include "kernels/expr.h"
+#include "nodes/lanes.h"
+#include "nodes/model/gradient.h"
+#include "nodes/model/transformer.h"
+#include "nodes/words.h"
+
+/* Live calls that one pass serves: on the same set, with the same rows. */
+typedef struct rlf_update_group {
+    int set_input; /* of the node */
+    bool last;     /* scores, after the last token; else per token */
+    bool logprob, scalar;
+    rlf_words_tile *words; /* or NULL */
+    rlf_rows *rows;
+    rlf_lanes lanes;
+    /* This rank's samples: */
+    rlf_sequence *seqs;  /* by lane, then in the order of the set */
+    const uint32_t *row; /* [n] the sample of the set that each is */
+    uint32_t n;
+} rlf_update_group;
+
+/* Samples that go through the model together. Every stage and every rank of
+ * tensor parallelism cuts them alike: from lengths, lanes and caps. */
+typedef struct rlf_update_micro {
+    uint32_t lane; /* of those held here */
+    const rlf_update_group *group;
+    uint32_t first, count; /* sequences of the group */
+    uint64_t tokens;
+} rlf_update_micro;
+
+/* A micro-batch between its forward and its backward on one chunk. The arrays
+ * are [rows] of the pass, on the host, and NULL where the chunk has no head. */
+typedef struct rlf_update_flight {
+    rlf_pass *pass;
+    const rlf_update_micro *micro;
+    float *logprob, *scalar, *d_logprob, *d_scalar;
+} rlf_update_flight;
+
+/* One execution, in the step's pool. */
+typedef struct rlf_update {
+    rlf_call *call;
+    rlf_model_object *object;
+    rlf_model *model;
+    rlf_update_group *groups;
+    uint32_t n_groups;
+    bool any; /* sequences, here or on another rank */
+    RLF_VEC(rlf_update_micro) micros;
+    rlf_update_flight **flights;  /* [chunk][flight] */
+    uint32_t *lane;               /* [chunk] whose gradients are being added */
+    const rlf_update_micro *read; /* by the models of the words' tile */
+    rlf_reach reach;
+    bool reading; /* forward is for live values alone; backward comes later */
+    rlf_column *inputs, *outputs; /* of the program */
+    rlf_expr_bind bind;
+    rlf_expr_frame *frame;
+} rlf_update;
+
+/* How far the derivatives look, given the passes that the update takes. */
+rlf_reach rlf_update_reach(const rlf_loss *loss, uint32_t groups);
+/* Is this a live call that the group's pass serves? */
+bool rlf_update_serves(const rlf_update *u, const rlf_update_group *g,
+                       const rlf_live_call *live);
+
+/* ---- update_micro.c: rlf_trainable ---- */
+
+rlf_status rlf_update_forward(rlf_call *call, const rlf_train_op *op,
+                              rlf_err *err);
+rlf_status rlf_update_backward(rlf_call *call, const rlf_train_op *op,
+                               rlf_err *err);
+/* End the lanes of a chunk up to this one. */
+rlf_status rlf_update_end_lanes(rlf_update *u, int chunk, uint32_t lane,
+                                rlf_err *err);
+/* The execution at hand of a call. */
+rlf_update *rlf_update_of(const rlf_call *call);
+
+/* ---- update_loss.c: rows first..first+n-1 of a flight's micro-batch ---- */
+
+/* What the heads gave, into the live columns. */
+void rlf_update_put_live(rlf_update *u, const rlf_update_flight *f,
+                         int64_t first, int64_t n);
+/* Run the program for these rows. */
+rlf_status rlf_update_run_program(rlf_update *u, const rlf_update_flight *f,
+                                  int64_t first, int64_t n, rlf_err *err);
+/* The derivatives of the loss by these rows, from the columns. */
+rlf_status rlf_update_get_gradient(rlf_update *u, const rlf_update_flight *f,
+                                   int64_t first, int64_t n, rlf_err *err);
+/* The columns of the words' tile for these rows. */
+void rlf_update_place_words(const rlf_update_flight *f, int64_t first,
+                            int64_t n);
+/* Compute what the tile reduces to, into the live columns. */
+rlf_status rlf_update_put_words(rlf_update *u, const rlf_update_flight *f,
+                                int64_t n, rlf_err *err);
+/* From the loss's derivatives, in columns, to those by all words of the tile's
+ * rows, [n, v]. */
+rlf_status rlf_update_get_words(rlf_update *u, const rlf_update_flight *f,
+                                int64_t first, int64_t n, float *words,
+                                rlf_err *err);
+/* RLF_USER: the loss is not finite, with the live value that is the first not
+ * to be, or, if all are, what else it may be. */
+rlf_status rlf_update_fail_loss(const rlf_update *u, double loss, rlf_err *err);
+
+/* ---- update_cost.c ---- */
+
+/* Micro-batches that an update of a model with these caps, resolved, can have
+ * at most on a rank with so many lanes; 0: no bound. */
+int64_t rlf_update_most_micros(const rlf_graph *graph, int model,
+                               const rlf_caps *caps, int lanes);
+void rlf_update_cost(const rlf_load *load, const rlf_node *node, rlf_cost *out);
+
+#endif

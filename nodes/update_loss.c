@@ -1,0 +1,233 @@
+/* Between the rows of a micro-batch and the columns of the loss's program: live
+ * values in, derivatives out, and what is said when one is not finite. Columns
+ * are of the whole set; a row finds its place in them by its sample and token,
+ * so micro-batches fill them in any order. */
+#include "nodes/update.h"
+
+#include <math.h>
+
+/* ---- between rows of the pass and columns ---- */
+
+/* A row of the micro-batch at hand: which sequence and token it is. Rows are
+ * visited in order, so it steps from one to the next. */
+typedef struct cursor {
+    uint32_t seq;   /* of the group */
+    uint32_t token; /* of its response */
+} cursor;
+
+static cursor
+cursor_at(const rlf_update_flight *f, int64_t index)
+{
+    const rlf_update_group *g = f->micro->group;
+    cursor c = {f->micro->first, 0};
+    if (g->last) {
+        c.seq += (uint32_t)index;
+        return c;
+    }
+    while (index >= g->seqs[c.seq].n_response)
+        index -= g->seqs[c.seq++].n_response;
+    c.token = (uint32_t)index;
+    return c;
+}
+
+static void
+cursor_next(const rlf_update_group *g, cursor *c)
+{
+    if (g->last || ++c->token == g->seqs[c->seq].n_response) {
+        c->seq++;
+        c->token = 0;
+    }
+}
+
+static uint64_t
+cursor_place(const rlf_update_group *g, cursor c)
+{
+    uint32_t row = g->row[c.seq];
+    return g->last ? row : rlf_sequences_place(g->rows, row, c.token);
+}
+
+/* Put what the heads gave for rows first..first+n-1 into the live columns. */
+void
+rlf_update_put_live(rlf_update *u, const rlf_update_flight *f, int64_t first,
+                    int64_t n)
+{
+    const rlf_update_group *g = f->micro->group;
+    const rlf_loss *loss = u->call->node->loss;
+    for (int i = 0; i < loss->n_calls; i++) {
+        const rlf_live_call *live = &loss->calls[i];
+        if (live->input < 0 || !rlf_update_serves(u, g, live))
+            continue;
+        bool logprob = rlf_reading_of(live->class) == RLF_READ_LOGPROB;
+        const float *from = logprob ? f->logprob : f->scalar;
+        double *to = u->inputs[live->input].number;
+        cursor c = cursor_at(f, first);
+        for (int64_t k = first; k < first + n; k++, cursor_next(g, &c))
+            to[cursor_place(g, c)] = (double)from[k];
+    }
+}
+
+/* `name`: of what the derivative is by. */
+static rlf_status
+fail_row(const rlf_update *u, const rlf_update_group *g, const char *name,
+         cursor c, double value, double derivative, rlf_err *err)
+{
+    rlf_fail(err, RLF_USER,
+             "the loss's derivative by %s.%s is %g for token %u of %s",
+             u->object->name, name, derivative, c.token + 1,
+             rlf_rows_name(u->call->env, g->rows, g->row[c.seq],
+                           u->call->env->pool));
+    rlf_err_hint(err,
+                 "the value there is %g: clamp what is divided by or "
+                 "exponentiated",
+                 value);
+    return RLF_USER;
+}
+
+/* The first row with a value that is not finite; their number if there is
+ * none. */
+static uint32_t
+first_odd(const rlf_column *column)
+{
+    const rlf_space *space = column->space;
+    for (uint32_t row = 0; row < space->count; row++) {
+        const double *x = column->number + row;
+        uint32_t n = 1;
+        if (space->offset) {
+            x = column->number + space->offset[row];
+            n = space->length[row];
+        }
+        for (uint32_t t = 0; t < n; t++)
+            if (!isfinite(x[t]))
+                return row;
+    }
+    return space->count;
+}
+
+/* The loss is not finite: which live value is the first that is not, or, if all
+ * are, what else it may be. */
+rlf_status
+rlf_update_fail_loss(const rlf_update *u, double loss, rlf_err *err)
+{
+    const rlf_loss *l = u->call->node->loss;
+    rlf_fail(err, RLF_USER, "the loss of model '%s' is %s", u->object->name,
+             isnan(loss) ? "not a number" : "infinite");
+    for (int i = 0; i < l->n_calls; i++) {
+        const rlf_live_call *live = &l->calls[i];
+        if (live->input < 0)
+            continue;
+        const rlf_rows *rows = u->call->in[live->set_input].rows;
+        uint32_t row = first_odd(&u->inputs[live->input]);
+        if (row == rows->samples->count)
+            continue;
+        rlf_err_hint(
+            err, "%s.%s of %s is the first value that is not finite",
+            u->object->name, live->class->name,
+            rlf_rows_name(u->call->env, rows, row, u->call->env->pool));
+        return RLF_USER;
+    }
+    rlf_err_hint(err, "what the model gives is finite: look for a division by "
+                      "0, a log of 0 or an exp of something large, and clamp");
+    return RLF_USER;
+}
+
+/* The derivatives of the loss by rows first..first+n-1, from the columns. */
+rlf_status
+rlf_update_get_gradient(rlf_update *u, const rlf_update_flight *f,
+                        int64_t first, int64_t n, rlf_err *err)
+{
+    const rlf_update_group *g = f->micro->group;
+    const rlf_loss *loss = u->call->node->loss;
+    memset(f->d_logprob + first, 0, (size_t)n * sizeof *f->d_logprob);
+    memset(f->d_scalar + first, 0, (size_t)n * sizeof *f->d_scalar);
+    for (int i = 0; i < loss->n_calls; i++) {
+        const rlf_live_call *live = &loss->calls[i];
+        if (live->input < 0 || !rlf_update_serves(u, g, live))
+            continue;
+        bool logprob = rlf_reading_of(live->class) == RLF_READ_LOGPROB;
+        float *to = logprob ? f->d_logprob : f->d_scalar;
+        const double *from = u->outputs[live->gradient].number;
+        cursor c = cursor_at(f, first);
+        for (int64_t k = first; k < first + n; k++, cursor_next(g, &c)) {
+            uint64_t at = cursor_place(g, c);
+            to[k] += (float)from[at];
+            if (!isfinite(to[k]))
+                return fail_row(u, g, live->class->name, c,
+                                u->inputs[live->input].number[at], from[at],
+                                err);
+        }
+    }
+    return RLF_OK;
+}
+
+/* Run the program for the rows first..first+n-1 of the micro-batch. */
+rlf_status
+rlf_update_run_program(rlf_update *u, const rlf_update_flight *f, int64_t first,
+                       int64_t n, rlf_err *err)
+{
+    const rlf_update_group *g = f->micro->group;
+    if (!n)
+        return RLF_OK;
+    cursor c = cursor_at(f, first), end = cursor_at(f, first + n - 1);
+    uint32_t count = end.seq - c.seq + 1;
+    rlf_expr_part *parts =
+        RLF_NEW_ARRAY(u->call->env->pool, rlf_expr_part, count);
+    for (uint32_t i = 0; i < count; i++)
+        parts[i] = (rlf_expr_part){g->row[c.seq + i], 0, UINT32_MAX};
+    if (!g->last) {
+        parts[0].first = c.token;
+        parts[count - 1].last = end.token + 1;
+    }
+    return rlf_expr_part_run(u->frame, g->rows->samples->domain, parts, count,
+                             err);
+}
+
+/* ---- values over vocab ---- */
+
+/* The columns of the tile for rows first..first+n-1 of the micro-batch. */
+void
+rlf_update_place_words(const rlf_update_flight *f, int64_t first, int64_t n)
+{
+    const rlf_update_group *g = f->micro->group;
+    cursor c = cursor_at(f, first);
+    for (int64_t k = 0; k < n; k++, cursor_next(g, &c)) {
+        rlf_words_place(g->words, k, g->row[c.seq], c.token);
+        g->words->place[k] = cursor_place(g, c);
+    }
+}
+
+/* Compute what the tile reduces to, into the live columns. */
+rlf_status
+rlf_update_put_words(rlf_update *u, const rlf_update_flight *f, int64_t n,
+                     rlf_err *err)
+{
+    const rlf_words_tile *t = f->micro->group->words;
+    const rlf_words *w = t->plan->words;
+    RLF_TRY(rlf_words_results(t, n, err));
+    for (size_t i = 0; i < w->program->outputs.count; i++)
+        for (int64_t k = 0; k < n; k++)
+            u->inputs[w->result[i]].number[t->place[k]] = t->result[i][k];
+    return RLF_OK;
+}
+
+/* From the loss's derivatives, in columns, to those by all words of the tile's
+ * rows, [n, v]. */
+rlf_status
+rlf_update_get_words(rlf_update *u, const rlf_update_flight *f, int64_t first,
+                     int64_t n, float *words, rlf_err *err)
+{
+    const rlf_words_tile *t = f->micro->group->words;
+    const rlf_words *w = t->plan->words;
+    for (size_t i = 0; i < w->program->outputs.count; i++)
+        for (int64_t k = 0; k < n; k++)
+            t->derivative[i][k] =
+                u->outputs[w->derivative[i]].number[t->place[k]];
+    RLF_TRY(rlf_words_slopes(t, n, err));
+    for (int64_t k = 0; k < n * t->v; k++) {
+        words[k] = (float)t->slope[k];
+        if (!isfinite(words[k]))
+            return fail_row(u, f->micro->group, "logprobs",
+                            cursor_at(f, first + k / t->v), t->input[0][k],
+                            t->slope[k], err);
+    }
+    return RLF_OK;
+}

@@ -1,0 +1,206 @@
+/* One micro-batch on one chunk of the model, forward and backward.
+ *
+ * Each stage loads the same micro-batch. The last has the heads: there the
+ * loss's program meets the live values, in the heads' tiles, after the forward
+ * or in a pass before, as far as its derivatives look (update.c). */
+#include "nodes/update.h"
+
+#include <math.h>
+
+static bool
+ends(const rlf_update *u, const rlf_train_op *op)
+{
+    return rlf_table_ends(u->model->table, op->chunk);
+}
+
+/* Can the derivatives be had in the head's own tiles? */
+static bool
+in_tiles(const rlf_update *u, const rlf_update_group *g)
+{
+    return u->reach == RLF_REACH_POINT && (g->logprob || g->words);
+}
+
+/* ---- heads, forward ---- */
+
+static rlf_status
+read_scalars(rlf_update *u, const rlf_update_flight *f, rlf_err *err)
+{
+    rlf_pass *p = f->pass;
+    if (!f->micro->group->scalar)
+        return RLF_OK;
+    RLF_TRY(rlf_head_scalars(u->model, p, err));
+    return rlf_pass_read(p, p->scalar, p->n_rows, err, f->scalar);
+}
+
+/* The models of the words' tile have this micro-batch at hand. */
+static rlf_status
+forward_words(rlf_update *u, const rlf_update_flight *f, rlf_err *err)
+{
+    const rlf_update_micro *m = f->micro;
+    const rlf_update_group *g = m->group;
+    if (!g->words || u->read == m)
+        return RLF_OK;
+    u->read = m;
+    return rlf_words_forward(g->words, g->seqs + m->first, m->count, m->first,
+                             err);
+}
+
+/* What is reduced over words at all rows, before the heads' gradients. */
+static rlf_status
+read_words(rlf_update *u, const rlf_update_flight *f, rlf_err *err)
+{
+    rlf_words_tile *t = f->micro->group->words;
+    int64_t rows = f->pass->n_rows;
+    for (int64_t i = 0; t && i < rows; i += t->rows) {
+        int64_t n = rows - i < t->rows ? rows - i : t->rows;
+        rlf_update_place_words(f, i, n);
+        RLF_TRY(rlf_words_load(t, i, n, NULL, u->model, f->pass, err));
+        RLF_TRY(rlf_update_put_words(u, f, n, err));
+    }
+    return RLF_OK;
+}
+
+/* Live values of all rows. */
+static rlf_status
+read_heads(rlf_update *u, const rlf_update_flight *f, rlf_err *err)
+{
+    rlf_pass *p = f->pass;
+    RLF_TRY(read_scalars(u, f, err));
+    if (f->micro->group->logprob) {
+        RLF_TRY(rlf_head_logprobs(u->model, p, false, err));
+        RLF_TRY(rlf_pass_read(p, p->logprob, p->n_rows, err, f->logprob));
+    }
+    rlf_update_put_live(u, f, 0, p->n_rows);
+    return read_words(u, f, err);
+}
+
+rlf_status
+rlf_update_forward(rlf_call *call, const rlf_train_op *op, rlf_err *err)
+{
+    rlf_update *u = rlf_update_of(call);
+    rlf_update_flight *f = &u->flights[op->chunk][op->flight];
+    const rlf_update_micro *m = f->micro = &u->micros.data[op->micro];
+    const rlf_update_group *g = m->group;
+    RLF_TRY(rlf_pass_load(f->pass, g->seqs + m->first, m->count, m->first,
+                          g->last ? RLF_ROWS_LAST : RLF_ROWS_TOKENS, err));
+    RLF_TRY(rlf_transformer_forward_chunk(u->model, f->pass, op->chunk, err));
+    if (!ends(u, op))
+        return RLF_OK;
+    RLF_TRY(forward_words(u, f, err));
+    if (u->reading)
+        return read_heads(u, f, err);
+    if (u->reach == RLF_REACH_BATCH)
+        return rlf_update_get_gradient(u, f, 0, f->pass->n_rows, err);
+    if (in_tiles(u, g))
+        return read_scalars(u, f, err);
+    RLF_TRY(read_heads(u, f, err));
+    RLF_TRY(rlf_update_run_program(u, f, 0, f->pass->n_rows, err));
+    return rlf_update_get_gradient(u, f, 0, f->pass->n_rows, err);
+}
+
+/* ---- heads, backward ---- */
+
+typedef struct tile {
+    rlf_update *u;
+    const rlf_update_flight *f;
+} tile;
+
+/* A tile of the head: its log-probabilities in, derivatives out. */
+static rlf_status
+tile_loss(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
+          const float *logprob, const float *entropy, float *dlogprob,
+          float *dentropy, rlf_err *err)
+{
+    (void)entropy, (void)dentropy, (void)queue;
+    rlf_update *u = ((tile *)ctx)->u;
+    const rlf_update_flight *f = ((tile *)ctx)->f;
+    RLF_TRY(rlf_pass_read(f->pass, logprob, n, err, f->logprob + first));
+    rlf_update_put_live(u, f, first, n);
+    RLF_TRY(rlf_update_run_program(u, f, first, n, err));
+    RLF_TRY(rlf_update_get_gradient(u, f, first, n, err));
+    return rlf_pass_write(f->pass, f->d_logprob + first, n, err, dlogprob);
+}
+
+/* The same with all words; what the derivatives are had from is there already
+ * if the loss looks at more than the token. */
+static rlf_status
+tile_words(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
+           const float *logprob, float *words, float *dlogprob, rlf_err *err)
+{
+    (void)queue;
+    rlf_update *u = ((tile *)ctx)->u;
+    const rlf_update_flight *f = ((tile *)ctx)->f;
+    const rlf_update_group *g = f->micro->group;
+    rlf_words_tile *t = g->words;
+    bool here = in_tiles(u, g);
+    if (here)
+        RLF_TRY(rlf_pass_read(f->pass, logprob, n, err, f->logprob + first));
+    for (int64_t i = 0; i < n; i += t->rows) {
+        int64_t rows = n - i < t->rows ? n - i : t->rows, at = first + i;
+        float *own = words + i * t->v;
+        rlf_update_place_words(f, at, rows);
+        RLF_TRY(rlf_words_load(t, at, rows, own, NULL, NULL, err));
+        if (here) {
+            rlf_update_put_live(u, f, at, rows);
+            RLF_TRY(rlf_update_put_words(u, f, rows, err));
+            RLF_TRY(rlf_update_run_program(u, f, at, rows, err));
+            RLF_TRY(rlf_update_get_gradient(u, f, at, rows, err));
+        }
+        RLF_TRY(rlf_update_get_words(u, f, at, rows, own, err));
+    }
+    return rlf_pass_write(f->pass, f->d_logprob + first, n, err, dlogprob);
+}
+
+/* From the loss to the gradient of the last hidden states. */
+static rlf_status
+heads_back(rlf_update *u, const rlf_update_flight *f, rlf_err *err)
+{
+    const rlf_update_group *g = f->micro->group;
+    rlf_pass *p = f->pass;
+    tile ctx = {u, f};
+    if (g->words) {
+        RLF_TRY(forward_words(u, f, err));
+        RLF_TRY(rlf_head_words_loss(u->model, p, tile_words, &ctx, err));
+    } else if (in_tiles(u, g)) {
+        RLF_TRY(rlf_head_loss(u->model, p, tile_loss, &ctx, false, err));
+    } else if (g->logprob) {
+        RLF_TRY(rlf_pass_write(p, f->d_logprob, p->n_rows, err, p->d_logprob));
+        RLF_TRY(rlf_head_loss(u->model, p, NULL, NULL, false, err));
+    }
+    if (!g->scalar)
+        return RLF_OK;
+    RLF_TRY(rlf_pass_write(p, f->d_scalar, p->n_rows, err, p->d_scalar));
+    return rlf_head_scalar_back(u->model, p, g->logprob || g->words, err);
+}
+
+/* What goes to the stage before leaves from where its residual came in. */
+static rlf_status
+hand_back(const rlf_update *u, const rlf_pass *p, int chunk, rlf_err *err)
+{
+    size_t bytes =
+        (size_t)(p->m * u->model->table->config.hidden) * sizeof(float);
+    return rlf_queue_copy(p->queue, rlf_pass_input(p, chunk), p->d_x, bytes,
+                          RLF_COPY_ON_DEVICE, err);
+}
+
+rlf_status
+rlf_update_end_lanes(rlf_update *u, int chunk, uint32_t lane, rlf_err *err)
+{
+    for (; u->lane[chunk] < lane; u->lane[chunk]++)
+        RLF_TRY(rlf_gradient_next(u->model, chunk, err));
+    return RLF_OK;
+}
+
+rlf_status
+rlf_update_backward(rlf_call *call, const rlf_train_op *op, rlf_err *err)
+{
+    rlf_update *u = rlf_update_of(call);
+    const rlf_update_flight *f = &u->flights[op->chunk][op->flight];
+    RLF_TRY(rlf_update_end_lanes(u, op->chunk, f->micro->lane, err));
+    if (ends(u, op))
+        RLF_TRY(heads_back(u, f, err));
+    RLF_TRY(rlf_transformer_backward_chunk(u->model, f->pass, op->chunk, err));
+    return rlf_table_begins(u->model->table, op->chunk)
+               ? RLF_OK
+               : hand_back(u, f->pass, op->chunk, err);
+}
