@@ -8,11 +8,10 @@
 
 #include "config.h"
 #include "engine/base/vec.h"
-#include "engine/io/checksum.h"
 #include "engine/sched/desk.h"
 #include "engine/sched/flight.h"
+#include "nodes/table.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -75,67 +74,11 @@ processes_of(const rlf_session *s, rlf_group **out, rlf_err *err)
     return rlf_group_new(rlf_comm_of(s->world, 0), ranks, n, out, err);
 }
 
-/* What has to be the same everywhere, a line each: what it is, a tab, its
- * value. The plan comes last: it differs with most of the others. */
-static void
-write_card(const rlf_session *s, rlf_buf *out)
-{
-    uint32_t sum = 0;
-    uint64_t size = 0;
-    rlf_err ignored = RLF_ERR_NONE;
-    rlf_checksum_file("/proc/self/exe", &ignored, &sum, &size);
-    rlf_buf_printf(out, "version\t" PACKAGE_VERSION "\n");
-    rlf_buf_printf(out, "executable file\t%" PRIu64 " bytes, %08x\n", size,
-                   sum);
-    for (size_t i = 0; i < s->graph->params.count; i++) {
-        const rlf_param *p = &s->graph->params.data[i];
-        rlf_buf_printf(out, "parameter %s\t", p->name);
-        rlf_buf_json(out, p->value, strlen(p->value));
-        rlf_buf_putc(out, '\n');
-    }
-    const rlf_session_options *o = &s->options;
-    rlf_buf_printf(out, "option --seed\t%" PRIu64 "\n", o->seed);
-    rlf_buf_printf(out, "option --resume\t%s\n", o->resume ? "yes" : "no");
-    rlf_buf_printf(out, "program\t%016" PRIx64 "\n", s->plan->program_hash);
-    rlf_buf_printf(out, "plan\t%016" PRIx64 "\n", s->plan->hash);
-}
-
-/* The first line in which two cards differ. */
-static rlf_status
-compare_cards(const rlf_session *s, int process, const char *a, const char *b,
-              rlf_err *err)
-{
-    while (*a && *b) {
-        size_t n = strcspn(a, "\n"), m = strcspn(b, "\n");
-        if (n == m && memcmp(a, b, n) == 0) {
-            a += n + 1;
-            b += m + 1;
-            continue;
-        }
-        size_t word = strcspn(a, "\t"), other = strcspn(b, "\t");
-        int rank = process * rlf_comm_world_local(s->world);
-        if (word != other || memcmp(a, b, word) != 0)
-            break; /* other parameters: another program */
-        rlf_fail(err, RLF_USER,
-                 "rank %d has another %.*s than rank 0: %.*s, not %.*s", rank,
-                 (int)word, a, (int)(m - word - 1), b + word + 1,
-                 (int)(n - word - 1), a + word + 1);
-        break;
-    }
-    if (err->status >= 0 && *a != *b)
-        rlf_fail(err, RLF_USER, "rank %d has another program than rank 0",
-                 process * rlf_comm_world_local(s->world));
-    if (err->status < 0)
-        rlf_err_hint(err, "program, parameters, options and the version of "
-                          "rlflow must be the same for all ranks");
-    return err->status;
-}
-
 static rlf_status
 exchange_cards(rlf_session *s, rlf_group *group, rlf_err *err)
 {
     rlf_buf card = {0};
-    write_card(s, &card);
+    rlf_card_write(s, &rlf_node_classes, &card);
     size_t n = (size_t)rlf_group_size(group), total = 0;
     uint64_t mine = card.n + 1;
     uint64_t *sizes = RLF_NEW_ARRAY(s->arena, uint64_t, n);
@@ -149,7 +92,8 @@ exchange_cards(rlf_session *s, rlf_group *group, rlf_err *err)
         status = rlf_group_all_gatherv(group, card.p, bytes, all, err);
     const char *other = all;
     for (size_t i = 0; i < n && status >= 0; i++) {
-        status = compare_cards(s, (int)i, all, other, err);
+        status =
+            rlf_card_compare(all, other, rlf_group_rank(group, (int)i), err);
         other += bytes[i];
     }
     free(all);

@@ -3,6 +3,7 @@
 #          tests_unit_api_NAME_LDADD = $(API_LIBS)
 noinst_LTLIBRARIES += libapi.la
 libapi_la_SOURCES = \
+	%D%/card.c \
 	%D%/join.c \
 	%D%/rundir.c \
 	%D%/session.c %D%/session.h

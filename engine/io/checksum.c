@@ -21,3 +21,21 @@ rlf_checksum_file(const char *path, rlf_err *err, uint32_t *sum, uint64_t *size)
     rlf_mapping_close(&file);
     return RLF_OK;
 }
+
+enum { BLOCK = 1 << 16, BLOCKS = 1 << 10 };
+
+rlf_status
+rlf_checksum_probe(const char *path, rlf_err *err, uint32_t *sum,
+                   uint64_t *size)
+{
+    rlf_mapping file;
+    RLF_TRY(rlf_mapping_open(path, err, &file));
+    size_t n = file.n, most = (size_t)BLOCK * BLOCKS;
+    size_t block = n <= most ? n : BLOCK, step = n <= most ? n : n / BLOCKS;
+    *sum = 0;
+    *size = n;
+    for (size_t at = 0; at + block <= n && block; at += step)
+        *sum = rlf_checksum(*sum, file.p + at, block);
+    rlf_mapping_close(&file);
+    return RLF_OK;
+}

@@ -203,6 +203,9 @@ start(member *m, rlf_crew *crew, rlf_rank *rank, int index, rlf_err *err)
 
 enum { NOT_AT_ALL = -1 };
 
+/* Seconds: who wakes up so late was stopped meanwhile. */
+#define STOPPED 1.0
+
 /* The next message, or RLF_AGAIN after `patience` seconds in which no rank
  * beat; 0: wait for ever, NOT_AT_ALL: do not wait. Time in which this process
  * was itself stopped does not count. */
@@ -220,7 +223,7 @@ hear_patiently(rlf_crew *crew, double patience, rlf_err *err,
         if (status != RLF_AGAIN)
             return status;
         double gone = rlf_clock_since(from);
-        still += gone < 2 * look ? gone : 2 * look;
+        still += gone < look + STOPPED ? gone : look + STOPPED;
         uint64_t now = rlf_comm_world_beats(crew->world);
         if (now != beats)
             still = 0;

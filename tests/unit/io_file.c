@@ -155,6 +155,10 @@ main(void)
     ok(rlf_checksum_file(in("sum"), &err, &sum, &size) == RLF_OK &&
            sum == 0xcbf43926 && size == 9,
        "the checksum's published check value");
+    uint32_t probe;
+    ok(rlf_checksum_probe(in("sum"), &err, &probe, &size) == RLF_OK &&
+           probe == sum,
+       "the probe of a small file is its checksum");
     rlf_file_write(in("empty"), "", 0, &err);
     ok(rlf_checksum_file(in("empty"), &err, &sum, &size) == RLF_OK && !sum &&
            !size,
