@@ -60,9 +60,9 @@ count_values(const rlf_lanes *l, int member, const rlf_rows *rows,
 }
 
 /* Between a column and the values of a member, in the order of its samples. */
-static float *
+static double *
 copy_values(const rlf_lanes *l, int member, const rlf_rows *rows,
-            bool on_samples, double *column, float *values, bool out)
+            bool on_samples, double *column, double *values, bool out)
 {
     for (uint32_t i = 0; i < l->n_rows[member]; i++) {
         uint32_t row = l->rows[member][i];
@@ -70,9 +70,9 @@ copy_values(const rlf_lanes *l, int member, const rlf_rows *rows,
         uint32_t n = on_samples ? 1 : rows->tokens->length[row];
         for (uint32_t t = 0; t < n; t++, values++)
             if (out)
-                *values = (float)column[first + t];
+                *values = column[first + t];
             else
-                column[first + t] = (double)*values;
+                column[first + t] = *values;
     }
     return values;
 }
@@ -88,17 +88,17 @@ rlf_lanes_share(const rlf_lanes *l, const rlf_rows *rows, bool on_samples,
     size_t own = 0; /* where this member's begin */
     for (int d = 0; d < l->n_members; d++) {
         bytes[d] = count_values(l, d, rows, on_samples) * (size_t)n_columns *
-                   sizeof(float);
+                   sizeof(double);
         own = d == l->self ? all : own;
         all += bytes[d];
     }
-    char *values = rlf_arena_alloc(pool, all + sizeof(float));
-    float *mine = (float *)(values + own);
+    char *values = rlf_arena_alloc(pool, all + sizeof(double));
+    double *mine = (double *)(void *)(values + own);
     for (int k = 0; k < n_columns; k++)
         mine =
             copy_values(l, l->self, rows, on_samples, columns[k], mine, true);
     RLF_TRY(rlf_group_all_gatherv(l->dp, values + own, bytes, values, err));
-    float *at = (float *)values;
+    double *at = (double *)(void *)values;
     for (int d = 0; d < l->n_members; d++)
         for (int k = 0; k < n_columns; k++)
             at = copy_values(l, d, rows, on_samples, columns[k], at, false);

@@ -24,7 +24,7 @@ typedef struct rlf_lanes {
 void rlf_lanes_take(const rlf_model *model, const rlf_sequence *seqs,
                     uint32_t n, rlf_arena *pool, rlf_lanes *out);
 /* Make `columns` (values on the set's tokens, or on its samples) whole: each
- * member has filled in its own samples, and f32 holds the values. */
+ * member has filled in its own samples. */
 rlf_status rlf_lanes_share(const rlf_lanes *lanes, const rlf_rows *rows,
                            bool on_samples, double *const *columns,
                            int n_columns, rlf_arena *pool, rlf_err *err);

@@ -151,7 +151,17 @@ earlier(const rlf_env *env, int model, const rlf_model_object *m, int i)
     return NULL;
 }
 
-/* What calls on this rank do with its weights. */
+static void
+add_use(const rlf_env *env, const rlf_node *node, int model,
+        rlf_model_object *m, rlf_use use)
+{
+    const rlf_model *used = m->holds[hold_of(env, node, model)].model;
+    for (int k = 0; k < m->n_holds; k++)
+        if (m->holds[k].own && m->holds[k].model == used)
+            m->holds[k].uses[use] = true;
+}
+
+/* What nodes on this rank do with its weights. */
 static void
 find_uses(const rlf_env *env, int model, rlf_model_object *m)
 {
@@ -159,14 +169,15 @@ find_uses(const rlf_env *env, int model, rlf_model_object *m)
     m->holds[0].uses[RLF_USE_UPDATE] = m->holds[0].model && m->outline->trained;
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
-        if (node->receiver != model || node->class->role != RLF_ROLE_METHOD ||
-            (env->mesh && env->mesh[i].at.tp < 0))
+        const rlf_node_class *class = node->class;
+        if (env->mesh && env->mesh[i].at.tp < 0)
             continue;
-        const rlf_model *used = m->holds[hold_of(env, node, model)].model;
-        for (int k = 0; k < m->n_holds; k++)
-            if (m->holds[k].own && m->holds[k].model == used)
-                m->holds[k].uses[node->class->sampled ? RLF_USE_GENERATE
-                                                      : RLF_USE_READ] = true;
+        if (rlf_place_reads_words(node, model))
+            add_use(env, node, model, m, RLF_USE_READ);
+        if (node->receiver == model && class->role == RLF_ROLE_METHOD &&
+            class->level != RLF_LEVEL_VOCAB)
+            add_use(env, node, model, m,
+                    class->sampled ? RLF_USE_GENERATE : RLF_USE_READ);
     }
 }
 

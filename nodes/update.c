@@ -327,8 +327,8 @@ share_live(rlf_update *u, rlf_err *err)
     const rlf_loss *loss = u->call->node->loss;
     const rlf_model *m = u->model;
     const rlf_cut *cut = &m->table->cut;
-    double **columns =
-        RLF_NEW_ARRAY(u->call->env->pool, double *, loss->n_calls);
+    double **columns = RLF_NEW_ARRAY(u->call->env->pool, double *,
+                                     loss->program->inputs.count);
     for (uint32_t k = 0; k < u->n_groups; k++) {
         const rlf_update_group *g = &u->groups[k];
         const rlf_space *space = NULL;
@@ -340,6 +340,9 @@ share_live(rlf_update *u, rlf_err *err)
             space = u->inputs[live->input].space;
             columns[n++] = u->inputs[live->input].number;
         }
+        const rlf_words *w = g->words ? g->words->plan->words : NULL;
+        for (size_t i = 0; w && i < w->program->outputs.count; i++)
+            columns[n++] = u->inputs[w->result[i]].number;
         if (cut->stage == cut->stages - 1)
             RLF_TRY(rlf_lanes_share(&g->lanes, g->rows, g->last, columns, n,
                                     u->call->env->pool, err));

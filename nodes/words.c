@@ -64,6 +64,7 @@ rlf_words_cost(const rlf_load *load, const rlf_node *node,
 {
     rlf_lengths lengths =
         rlf_sequences_lengths(load, node->inputs[words->set_input]);
+    lengths.n = rlf_load_rows(load, lengths.n);
     for (size_t i = 0; i < words->program->inputs.count; i++) {
         if (words->model[i] < 0 || words->input[i] < 0)
             continue;
@@ -152,7 +153,7 @@ rlf_words_tile_open(rlf_words_plan *plan, const rlf_call *call, rlf_err *err,
         RLF_TRY(check_model(t, w->model[i], err));
         if (w->input[i] < 0)
             continue;
-        t->model[i] = rlf_model_at(call->env, w->model[i])->model;
+        t->model[i] = rlf_model_of(call, w->model[i]);
         RLF_TRY(rlf_work_pass(t->model[i], RLF_USE_READ, err, &t->pass[i]));
     }
     *out = t;

@@ -45,8 +45,8 @@ struct rlf_words_tile {
     uint64_t *offset;              /* [rows] */
     uint32_t *length;
 };
-/* For a call of the node: made by the first, and then the same. RLF_USER if a
- * run has several ranks, or if vocabularies differ in size. */
+/* For a call of the node: made by the first, and then the same. RLF_USER if
+ * vocabularies differ in size. */
 rlf_status rlf_words_tile_open(rlf_words_plan *plan, const rlf_call *call,
                                rlf_err *err, rlf_words_tile **out);
 /* What a tile takes, for each run of the node in a step. */

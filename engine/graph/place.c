@@ -56,6 +56,19 @@ rlf_place_can(const rlf_node *node)
              node->class->receiver == RLF_RECEIVER_MODEL));
 }
 
+bool
+rlf_place_reads_words(const rlf_node *node, int model)
+{
+    int n = node->words ? 1 : node->loss ? node->loss->n_words : 0;
+    for (int k = 0; k < n; k++) {
+        const rlf_words *w = node->words ? node->words : &node->loss->words[k];
+        for (size_t i = 0; i < w->program->inputs.count; i++)
+            if (w->model[i] == model && w->input[i] >= 0)
+                return true;
+    }
+    return false;
+}
+
 const rlf_place_row *
 rlf_placement_find(const rlf_placement *placement, int model,
                    const rlf_node_class *call)

@@ -69,6 +69,9 @@ struct rlf_placement {
 rlf_place_row rlf_place_row_new(int model, const rlf_node_class *call);
 /* Is it a call of a model that a row can place? */
 bool rlf_place_can(const rlf_node *node);
+/* Does it take the model's weights to read distributions over the vocabulary,
+ * those of the model that it trains apart? */
+bool rlf_place_reads_words(const rlf_node *node, int model);
 /* The row that places calls of `call` on `model`: its own or the model's.
  * NULL: none. With `call` NULL the row of the whole model. */
 const rlf_place_row *rlf_placement_find(const rlf_placement *placement,

@@ -84,6 +84,9 @@ rlf_control_bring(rlf_control *c, int of, int reader, const uint32_t *rows,
                   uint32_t n, const rlf_parts *need)
 {
     const track *t = rlf_control_track(c, of);
+    /* a value per word is never stored */
+    if (rlf_control_instance(c, of)->node->class->level == RLF_LEVEL_VOCAB)
+        return;
     holders h = holders_of(c, t, rows, n);
     rlf_edge e;
     rlf_edge_between(&h.shown, need, n, NULL, NULL, c->arena, &e);

@@ -46,6 +46,14 @@ find_hold(rlf_holds *holds, const rlf_layout *layout, bool bare,
     return holds->n++;
 }
 
+/* Does it take the weights where it is placed? */
+static bool
+calls(const rlf_node *node, int model)
+{
+    return node->receiver == model && rlf_place_can(node) &&
+           node->class->level != RLF_LEVEL_VOCAB;
+}
+
 /* The node whose layout the weights of a model have first, or -1. */
 static int
 first_call(const rlf_plan *plan, int model)
@@ -53,11 +61,10 @@ first_call(const rlf_plan *plan, int model)
     int call = -1;
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {
         const rlf_node *node = &plan->graph->nodes.data[i];
-        if (node->receiver != model || !rlf_place_can(node))
-            continue;
-        if (node->class->role == RLF_ROLE_UPDATE)
+        if (calls(node, model) && node->class->role == RLF_ROLE_UPDATE)
             return (int)i;
-        call = call < 0 ? (int)i : call;
+        if (calls(node, model) || rlf_place_reads_words(node, model))
+            call = call < 0 ? (int)i : call;
     }
     return call;
 }
@@ -125,9 +132,12 @@ hold_calls(rlf_plan *plan, int model, rlf_arena *arena)
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {
         const rlf_node *node = &plan->graph->nodes.data[i];
         rlf_node_place *place = &plan->place[i];
+        if (rlf_place_reads_words(node, model))
+            place->hold[model] =
+                find_hold(holds, &place->layout, false, node->class, arena);
         if (node->receiver != model)
             continue;
-        if (rlf_place_can(node)) {
+        if (calls(node, model)) {
             regroup(&layout, &place->layout);
             place->hold[model] =
                 find_hold(holds, &place->layout, false, node->class, arena);

@@ -21,6 +21,8 @@ spread_of(const rlf_node *node)
     case RLF_ROLE_METHOD:
     case RLF_ROLE_WORDS:
     case RLF_ROLE_HOOK:
+        if (node->class->level == RLF_LEVEL_VOCAB) /* it computes nothing */
+            return RLF_SPREAD_NEAR;
         return node->rows >= 0 ? RLF_SPREAD_ROWS : RLF_SPREAD_WHOLE;
     case RLF_ROLE_EXPR:
     case RLF_ROLE_FIELD:
@@ -275,20 +277,30 @@ check_offload(const rlf_plan *plan, rlf_err *err)
     return RLF_OK;
 }
 
-/* The tiles of values per word are those of one rank's whole head. */
+/* Values per word are had from whole models. */
 static rlf_status
 check_words(const rlf_plan *plan, rlf_err *err)
 {
-    for (size_t i = 0; i < plan->graph->nodes.count && plan->ranks > 1; i++) {
+    for (size_t i = 0; i < plan->graph->nodes.count; i++) {
         const rlf_node *node = &plan->graph->nodes.data[i];
-        if (!node->words && !(node->loss && node->loss->n_words))
+        const rlf_layout *l = &plan->place[i].layout;
+        bool words = node->words || (node->loss && node->loss->n_words);
+        if (!words || (l->tp == 1 && l->pp == 1))
             continue;
+        const rlf_place_row *row = said_of(plan->graph, node);
         rlf_fail(err, RLF_USER,
-                 "values per word of the vocabulary cannot be computed on "
-                 "several ranks yet, and the run has %d",
-                 plan->ranks);
-        rlf_err_hint(err, "run it with --ranks 1");
-        rlf_err_place(err, node->span, node->class->name);
+                 "values per word of the vocabulary are computed by ranks that "
+                 "have whole models, and '%s' is split by tp %d, pp %d here",
+                 plan->graph->resources.data[node->receiver].name, l->tp,
+                 l->pp);
+        rlf_err_hint(err,
+                     "give %s a row of its own with tp: 1, pp: 1; its ranks "
+                     "share the samples",
+                     node->loss ? "the update" : "logprobs");
+        if (row)
+            rlf_err_place(err, row->span, NULL);
+        else
+            rlf_err_place(err, node->span, node->class->name);
         return RLF_USER;
     }
     return RLF_OK;
@@ -307,9 +319,9 @@ rlf_plan_make(const rlf_graph *graph, const rlf_plan_options *options,
                                     .shards = 1,
                                     .lanes = 1};
     RLF_TRY(check_rows(plan, err));
-    RLF_TRY(check_words(plan, err));
     RLF_TRY(check_offload(plan, err));
     place_all(plan, arena);
+    RLF_TRY(check_words(plan, err));
     RLF_TRY(rlf_pipes_make(plan, arena, err));
     plan->caps = rlf_caps_make(graph, arena);
     rlf_holds_make(plan, arena);
