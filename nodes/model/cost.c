@@ -3,7 +3,10 @@
  * micro-batches at once. */
 #include "nodes/model/cost.h"
 
+#include <math.h>
+
 #include "engine/comm/comm.h"
+#include "nodes/model/generate.h"
 
 /* Sums over the passes of a call. */
 typedef struct sums {
@@ -563,13 +566,23 @@ sampling_calls(const rlf_sampling_load *load)
     return (double)(waves * (load->response + waits + (fill ? fill - 1 : 0)));
 }
 
+/* Parts in which a batch goes through a pipeline (generate.h). */
+static double
+waves_of(const rlf_table *t, const rlf_sampling_load *load)
+{
+    double n = (double)(load->groups * load->each);
+    double waves = ceil((n < load->active ? n : load->active) / RLF_WAVE_LEAST);
+    double most = t->cut.chunks == 1 ? t->cut.stages : 1;
+    return waves < most ? waves : most;
+}
+
 void
 rlf_cost_generate(const rlf_table *table, const rlf_sampling_load *load,
                   rlf_counts *out)
 {
     counter c = counter_of(table, out);
     sums s = sum_sampling(&c, load);
-    s.calls = sampling_calls(load);
+    s.calls = sampling_calls(load) * waves_of(table, load);
     c.offload = load->offload;
     forward(&c, &s);
     if (has_heads(&c))

@@ -22,6 +22,9 @@ carve_generation(rlf_generation *g, int64_t tokens, rlf_carver *c)
     g->uniform = rlf_carve(c, (size_t)n * sizeof(double));
 }
 
+/* Of a token and its log-probability. */
+enum { TOLD_BYTES = sizeof(int32_t) + sizeof(float) };
+
 static uint32_t
 active_of(uint32_t tokens, uint32_t most)
 {
@@ -86,7 +89,11 @@ rlf_generation_new(const rlf_model *model, rlf_pass *pass, rlf_kv *kv,
     g->host_pages = rlf_calloc(n * g->ld_pages, sizeof(int32_t));
     g->starts = rlf_calloc(n, sizeof(int32_t));
     g->next_pages = rlf_calloc(n, sizeof(int32_t));
-    g->host_tokens = rlf_calloc(n, sizeof(int32_t) + sizeof(float));
+    const rlf_cut *cut = &model->table->cut;
+    g->n_waves = cut->chunks == 1 ? (uint32_t)cut->stages : 1;
+    g->waves = rlf_calloc(g->n_waves, sizeof *g->waves);
+    for (uint32_t i = 0; i < g->n_waves; i++)
+        g->waves[i].host_tokens = rlf_calloc(n, TOLD_BYTES);
     g->host_uniform = rlf_calloc(n, sizeof(double));
     rlf_status status = take_arrays(g, err);
     if (status < 0) {
@@ -110,6 +117,14 @@ rlf_generation_free(rlf_generation *g)
         free(s->pages);
         rlf_buf_free(&s->text);
     }
+    for (uint32_t i = 0; i < g->n_waves; i++) {
+        rlf_err ignored = RLF_ERR_NONE;
+        if (g->waves[i].telling) /* of a step that was given up */
+            rlf_batch_wait(&g->waves[i].telling, &ignored);
+        RLF_VEC_FREE(&g->waves[i].fly);
+        free(g->waves[i].host_tokens);
+    }
+    free(g->waves);
     RLF_VEC_FREE(&g->groups);
     RLF_VEC_FREE(&g->sequences);
     RLF_VEC_FREE(&g->active);
@@ -121,7 +136,6 @@ rlf_generation_free(rlf_generation *g)
     free(g->host_pages);
     free(g->starts);
     free(g->next_pages);
-    free(g->host_tokens);
     free(g->host_uniform);
     free(g);
 }
@@ -248,8 +262,7 @@ admit(rlf_generation *g, rlf_err *err)
         }
         if (donor)
             RLF_TRY(share_prompt(g, s, donor, err));
-        insert_sorted(&g->active, index);
-        g->groups.data[s->group].n_active++;
+        enter(g, index);
         g->groups.data[s->group].n_waiting--;
         i++;
     }
@@ -270,7 +283,7 @@ preempt_last(rlf_generation *g)
     sequence *s = &g->sequences.data[index];
     drop_pages(g, s);
     s->feed = 0;
-    g->groups.data[s->group].n_active--;
+    quit(g, s);
     g->groups.data[s->group].n_waiting++;
     g->counts.preempted++;
     insert_sorted(&g->waiting, index);
@@ -298,8 +311,8 @@ reserve(rlf_generation *g, size_t i, uint32_t positions)
     return true;
 }
 
-/* Decide what everyone feeds: those that decode first, so that prefill never
- * holds them up, then prefills with the tokens left over. */
+/* Decide what everyone in the wave feeds: those that decode first, so that
+ * prefill never holds them up, then prefills with the tokens left over. */
 static void
 plan_step(rlf_generation *g)
 {
@@ -307,7 +320,8 @@ plan_step(rlf_generation *g)
     for (size_t i = 0; i < g->active.count; i++) {
         sequence *s = &g->sequences.data[g->active.data[i]];
         s->feed = 0;
-        if (s->cached + 1 == length_of(g, s) && reserve(g, i, s->cached + 1)) {
+        if (s->wave == g->at && s->cached + 1 == length_of(g, s) &&
+            reserve(g, i, s->cached + 1)) {
             s->feed = 1;
             left--;
         }
@@ -315,7 +329,7 @@ plan_step(rlf_generation *g)
     for (size_t i = 0; i < g->active.count; i++) {
         sequence *s = &g->sequences.data[g->active.data[i]];
         uint32_t want = length_of(g, s) - s->cached;
-        if (s->feed || !left)
+        if (s->wave != g->at || s->feed || !left)
             continue;
         if (want > left)
             want = left;
@@ -357,6 +371,7 @@ fill_sequence(rlf_generation *g, const sequence *s, uint32_t ld)
     }
     if (s->cached + s->feed < length_of(g, s))
         return;
+    RLF_PUSH(&g->waves[g->at].fly, s->row);
     p->host_ints[2 * t + p->n_rows] = (int32_t)p->m - 1;
     p->host_ints[3 * t + p->n_rows] = -1;
     p->host_floats[p->n_rows] = g->options.temperature;
@@ -383,9 +398,10 @@ send_step(rlf_generation *g, uint32_t ld, rlf_err *err)
                           RLF_COPY_TO_DEVICE, err);
 }
 
-/* Tokens and log-probabilities of the rows, where the head is. */
+/* Tokens of the rows, their log-probabilities behind them, where the head is.
+ */
 static rlf_status
-sample_rows(rlf_generation *g, rlf_err *err)
+sample_rows(rlf_generation *g, int32_t *tokens, rlf_err *err)
 {
     rlf_pass *p = g->pass;
     const rlf_model_config *c = &g->model->table->config;
@@ -406,17 +422,20 @@ sample_rows(rlf_generation *g, rlf_err *err)
                             .work = p->work,
                             .work_bytes = p->work_bytes};
     RLF_TRY(p->kernels->sample(p->queue, &args, err));
-    RLF_TRY(rlf_queue_copy(p->queue, g->host_tokens, g->tokens,
+    RLF_TRY(rlf_queue_copy(p->queue, tokens, g->tokens,
                            (size_t)p->n_rows * sizeof(int32_t),
                            RLF_COPY_TO_HOST, err));
-    return rlf_pass_read(p, p->logprob, p->n_rows, err, g->host_logprob);
+    return rlf_pass_read(p, p->logprob, p->n_rows, err,
+                         (float *)(tokens + p->n_rows));
 }
 
-/* Run the transformer over what was planned and sample. */
+/* Run the transformer over what was planned and sample. Keys and values are in
+ * their pages then; the tokens fly until they land. */
 static rlf_status
 run_step(rlf_generation *g, rlf_err *err)
 {
     rlf_pass *p = g->pass;
+    wave *w = &g->waves[g->at];
     uint32_t ld = 1;
     p->m = p->n_seqs = p->n_rows = 0;
     for (size_t i = 0; i < g->active.count; i++) {
@@ -425,10 +444,17 @@ run_step(rlf_generation *g, rlf_err *err)
             ld = s->n_pages;
     }
     for (size_t i = 0; i < g->active.count; i++) {
-        const sequence *s = &g->sequences.data[g->active.data[i]];
-        if (s->feed)
-            fill_sequence(g, s, ld);
+        sequence *s = &g->sequences.data[g->active.data[i]];
+        if (!s->feed)
+            continue;
+        fill_sequence(g, s, ld);
+        s->flies = s->cached + s->feed == length_of(g, s);
+        s->cached += s->feed;
+        s->feed = 0;
     }
+    if (!p->n_seqs)
+        return RLF_OK;
+    g->counts.steps++;
     p->offsets[p->n_seqs] = (int32_t)p->m;
     RLF_TRY(send_step(g, ld, err));
     rlf_paged paged = {.starts = g->starts,
@@ -444,12 +470,11 @@ run_step(rlf_generation *g, rlf_err *err)
     rlf_status status = rlf_transformer_forward(g->model, p, err);
     p->paged = NULL;
     RLF_TRY(status);
-    g->host_logprob = (float *)(g->host_tokens + p->n_rows);
-    if (g->model->table->lm != RLF_NO_SLOT)
-        RLF_TRY(sample_rows(g, err));
-    return rlf_parallel_tell_stages(
-        g->model, g->host_tokens,
-        (size_t)p->n_rows * (sizeof(int32_t) + sizeof(float)), err);
+    if (g->model->table->lm == RLF_NO_SLOT || !p->n_rows)
+        return RLF_OK;
+    RLF_TRY(sample_rows(g, w->host_tokens, err));
+    return rlf_parallel_tell(g->model, w->host_tokens,
+                             (size_t)p->n_rows * TOLD_BYTES, err, &w->telling);
 }
 
 /* ---- after a step ---- */
@@ -502,13 +527,20 @@ by_row(const void *a, const void *b)
 }
 
 /* A complete sequence gives up its pages, unless others wait for its prompt
- * (a response of one token is over before they can be let in). */
+ * (a response of one token is over before they can be let in). One that had to
+ * give them up while it flew has none. */
 static void
 leave(rlf_generation *g, uint32_t index)
 {
     sequence *s = &g->sequences.data[index];
     group *p = &g->groups.data[s->group];
-    p->n_active--;
+    RLF_PUSH(&g->complete, s->row);
+    if (!s->active) {
+        take_out(&g->waiting, index);
+        p->n_waiting--;
+        return;
+    }
+    quit(g, s);
     if (p->n_waiting && p->keeper == NOBODY && p->n_prompt > 1) {
         p->keeper = index;
         RLF_PUSH(&g->keepers, index);
@@ -517,38 +549,75 @@ leave(rlf_generation *g, uint32_t index)
     } else {
         drop_pages(g, s);
     }
-    RLF_PUSH(&g->complete, s->row);
 }
 
-/* Take in what was sampled; complete sequences leave the batch. */
 static void
-take_samples(rlf_generation *g)
+take_token(rlf_generation *g, sequence *s, uint32_t id, float logprob)
 {
-    size_t kept = 0;
-    int64_t row = 0;
+    append(s, id, logprob);
+    g->counts.tokens++;
+    bool stopped = meets_stop(g, s, id);
+    s->finished = is_end(g, id) || stopped;
+    s->done = s->finished || s->n == g->options.max_new ||
+              length_of(g, s) == g->longest;
+}
+
+/* Take in the tokens of a wave that fly; complete sequences leave the batch. */
+static rlf_status
+land(rlf_generation *g, wave *w, rlf_err *err)
+{
+    size_t n = w->fly.count, kept = 0;
+    if (!n)
+        return RLF_OK;
+    RLF_TRY(rlf_parallel_hear(g->model, w->host_tokens, n * TOLD_BYTES, err,
+                              &w->telling));
+    const float *logprob = (const float *)(w->host_tokens + n);
+    for (size_t i = 0; i < n; i++) {
+        sequence *s = &g->sequences.data[w->fly.data[i]];
+        s->flies = false;
+        take_token(g, s, (uint32_t)w->host_tokens[i], logprob[i]);
+        if (s->done)
+            leave(g, w->fly.data[i]);
+    }
+    w->fly.count = 0;
     for (size_t i = 0; i < g->active.count; i++) {
         uint32_t index = g->active.data[i];
-        sequence *s = &g->sequences.data[index];
-        bool sampled = s->feed && s->cached + s->feed == length_of(g, s);
-        s->cached += s->feed;
-        if (sampled) {
-            uint32_t id = (uint32_t)g->host_tokens[row];
-            append(s, id, g->host_logprob[row++]);
-            g->counts.tokens++;
-            bool stopped = meets_stop(g, s, id);
-            s->finished = is_end(g, id) || stopped;
-            s->done = s->finished || s->n == g->options.max_new ||
-                      length_of(g, s) == g->longest;
-        }
-        if (!s->done) {
+        if (g->sequences.data[index].active)
             g->active.data[kept++] = index;
-            continue;
-        }
-        leave(g, index);
     }
     g->active.count = kept;
-    if (g->complete.count > 1)
-        qsort(g->complete.data, g->complete.count, sizeof(uint32_t), by_row);
+    return RLF_OK;
+}
+
+/* What was told is forgotten. */
+static void
+begin_list(rlf_generation *g)
+{
+    if (g->told)
+        g->complete.count = 0;
+    g->told = false;
+}
+
+rlf_status
+rlf_generation_settle(rlf_generation *g, rlf_err *err)
+{
+    begin_list(g);
+    for (uint32_t i = 1; i <= g->n_waves; i++) /* the oldest first */
+        RLF_TRY(land(g, &g->waves[(g->at + i) % g->n_waves], err));
+    return RLF_OK;
+}
+
+/* The next wave that has something to do. */
+static void
+turn(rlf_generation *g)
+{
+    for (uint32_t i = 1; i <= g->n_waves; i++) {
+        uint32_t next = (g->at + i) % g->n_waves;
+        if (!g->waves[next].n_active && !g->waves[next].fly.count)
+            continue;
+        g->at = next;
+        return;
+    }
 }
 
 rlf_status
@@ -557,19 +626,22 @@ rlf_generation_step(rlf_generation *g, rlf_err *err, const uint32_t **rows,
 {
     *rows = NULL;
     *n_rows = 0;
-    g->complete.count = 0;
+    begin_list(g);
     if (g->model->version != g->version)
         return rlf_fail(err, RLF_BUG,
                         "the weights changed while responses were sampled");
+    turn(g);
+    RLF_TRY(land(g, &g->waves[g->at], err));
     RLF_TRY(admit(g, err));
-    if (!g->active.count)
-        return RLF_OK;
     plan_step(g);
     RLF_TRY(run_step(g, err));
-    take_samples(g);
-    g->counts.steps++;
+    if (g->n_waves == 1)
+        RLF_TRY(land(g, g->waves, err));
+    if (g->complete.count > 1)
+        qsort(g->complete.data, g->complete.count, sizeof(uint32_t), by_row);
     *rows = g->complete.data;
     *n_rows = (uint32_t)g->complete.count;
+    g->told = true;
     bool more = g->active.count || g->waiting.count;
     return more ? RLF_AGAIN : RLF_OK;
 }

@@ -47,6 +47,10 @@ typedef struct rlf_response {
 
 typedef struct rlf_generation rlf_generation;
 
+/* Through a pipeline of several stages a batch goes in as many parts, one
+ * behind another, but for parts of fewer sequences than this. */
+enum { RLF_WAVE_LEAST = 8 };
+
 /* Device bytes of the index arrays: `tokens` of a pass, so many active
  * sequences of so many pages. */
 size_t rlf_generation_array_bytes(uint32_t tokens, uint32_t most_active,

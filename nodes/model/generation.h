@@ -2,6 +2,8 @@
 #ifndef RLF_MODEL_GENERATION_H
 #define RLF_MODEL_GENERATION_H
 
+#include <string.h>
+
 #include "engine/base/vec.h"
 #include "engine/text/detokenizer.h"
 #include "nodes/model/generate.h"
@@ -18,6 +20,9 @@ typedef struct sequence {
     uint32_t n_pages, pages_room;
     uint32_t cached; /* positions whose keys and values are in pages */
     uint32_t feed;   /* tokens that this step feeds */
+    uint32_t wave;   /* that it goes with while it is active or flies */
+    bool active;     /* else it waits, or is done */
+    bool flies;      /* its next token is being made */
     bool done, finished;
     rlf_detokenizer detokenizer;
     rlf_buf text;
@@ -34,6 +39,16 @@ typedef struct group {
 
 typedef RLF_VEC(uint32_t) indices;
 
+/* Sequences that are fed together. In a pipeline several waves are under way,
+ * one behind another: while the last stage makes the tokens of one the first
+ * feeds another. Else there is one. */
+typedef struct wave {
+    uint32_t n_active;
+    indices fly;               /* sequences whose token is being made, by row */
+    int32_t *host_tokens;      /* theirs; log-probabilities lie behind */
+    struct rlf_batch *telling; /* by the last stage, to the others */
+} wave;
+
 struct rlf_generation {
     const rlf_model *model;
     rlf_pass *pass;
@@ -46,15 +61,16 @@ struct rlf_generation {
     RLF_VEC(sequence) sequences;
     indices active, waiting; /* ascending */
     indices keepers;         /* of groups */
-    indices complete;        /* rows of this step */
+    indices complete;        /* rows that became so since the last step */
+    bool told;               /* the last step gave them out */
+    wave *waves;
+    uint32_t n_waves, at; /* the one whose turn it is */
     rlf_generation_counts counts;
 
     /* index arrays of a step */
     uint32_t ld_pages;
     int32_t *host_slots, *host_pages, *starts, *next_pages;
     double *host_uniform;
-    int32_t *host_tokens; /* of the rows of a step; logprobs lie behind */
-    float *host_logprob;
     int32_t *slots, *pages, *tokens; /* on the device */
     double *uniform;
     void *block; /* of these arrays, if it is our own */
@@ -88,6 +104,68 @@ add_sequence(rlf_generation *g, uint32_t of, uint64_t identity)
     return s.row;
 }
 
+/* Keep the list ascending. */
+static inline void
+insert_sorted(indices *list, uint32_t index)
+{
+    RLF_PUSH(list, index);
+    size_t i = list->count - 1;
+    for (; i > 0 && list->data[i - 1] > index; i--)
+        list->data[i] = list->data[i - 1];
+    list->data[i] = index;
+}
+
+/* Whether it was in the list. */
+static inline bool
+take_out(indices *list, uint32_t index)
+{
+    size_t i = 0;
+    while (i < list->count && list->data[i] != index)
+        i++;
+    if (i == list->count)
+        return false;
+    list->count--;
+    memmove(list->data + i, list->data + i + 1,
+            (list->count - i) * sizeof *list->data);
+    return true;
+}
+
+/* Into the batch: with the first wave that is short of sequences, else with the
+ * smallest; a sequence that flies stays with its own. The caller has taken it
+ * off those that wait. */
+static inline void
+enter(rlf_generation *g, uint32_t index)
+{
+    sequence *s = &g->sequences.data[index];
+    uint32_t to = 0;
+    while (to < g->n_waves && g->waves[to].n_active >= RLF_WAVE_LEAST)
+        to++;
+    if (to == g->n_waves) {
+        to = 0;
+        for (uint32_t i = 1; i < g->n_waves; i++)
+            if (g->waves[i].n_active < g->waves[to].n_active)
+                to = i;
+    }
+    if (!s->flies)
+        s->wave = to;
+    s->active = true;
+    g->waves[s->wave].n_active++;
+    g->groups.data[s->group].n_active++;
+    insert_sorted(&g->active, index);
+}
+
+/* Out of it; the caller takes it off the list. */
+static inline void
+quit(rlf_generation *g, sequence *s)
+{
+    s->active = false;
+    g->waves[s->wave].n_active--;
+    g->groups.data[s->group].n_active--;
+}
+
+/* All tokens land; what they complete the next step tells. */
+rlf_status rlf_generation_settle(rlf_generation *g, rlf_err *err);
+
 static inline void
 drop_pages(rlf_generation *g, sequence *s)
 {
@@ -105,17 +183,6 @@ push_page(sequence *s, int32_t page)
         s->pages = rlf_realloc(s->pages, s->pages_room * sizeof *s->pages);
     }
     s->pages[s->n_pages++] = page;
-}
-
-/* Keep the list ascending. */
-static inline void
-insert_sorted(indices *list, uint32_t index)
-{
-    RLF_PUSH(list, index);
-    size_t i = list->count - 1;
-    for (; i > 0 && list->data[i - 1] > index; i--)
-        list->data[i] = list->data[i - 1];
-    list->data[i] = index;
 }
 
 /* Whether there was a keeper; none keeps its pages any more. */

@@ -120,29 +120,14 @@ put_group(const rlf_generation *g, const uint32_t *rows, const uint32_t *label,
     return status;
 }
 
-static bool
-take_out(indices *list, uint32_t index)
-{
-    size_t i = 0;
-    while (i < list->count && list->data[i] != index)
-        i++;
-    if (i == list->count)
-        return false;
-    list->count--;
-    memmove(list->data + i, list->data + i + 1,
-            (list->count - i) * sizeof *list->data);
-    return true;
-}
-
 static void
 forget(rlf_generation *g, uint32_t index)
 {
     sequence *s = &g->sequences.data[index];
-    group *p = &g->groups.data[s->group];
     if (take_out(&g->active, index))
-        p->n_active--;
+        quit(g, s);
     else if (take_out(&g->waiting, index))
-        p->n_waiting--;
+        g->groups.data[s->group].n_waiting--;
     drop_pages(g, s);
     s->done = true;
 }
@@ -154,6 +139,7 @@ rlf_generation_give(rlf_generation *g, const uint32_t *rows,
 {
     indices going = {0}, called = {0};
     double sent = 0;
+    RLF_TRY(rlf_generation_settle(g, err));
     for (uint32_t i = 0; i < n; i++) {
         if (g->sequences.data[rows[i]].done)
             continue;
@@ -175,7 +161,7 @@ rlf_generation_give(rlf_generation *g, const uint32_t *rows,
     RLF_VEC_FREE(&called);
     if (status < 0)
         return status;
-    if (g->active.count || g->waiting.count)
+    if (g->active.count || g->waiting.count || g->complete.count)
         return RLF_AGAIN;
     drop_keepers(g);
     return RLF_OK;
@@ -288,8 +274,7 @@ seat(rlf_generation *g, uint32_t index, const int32_t *pages, bool placed)
         s->pages[i] = pages[s->pages[i]];
         rlf_kv_hold(g->kv, s->pages[i]);
     }
-    insert_sorted(&g->active, index);
-    p->n_active++;
+    enter(g, index);
 }
 
 static rlf_status

@@ -6,7 +6,14 @@
 
 #include "engine/comm/comm.h"
 
-enum { TAG_GATHER = 700, TAG_COPIES, TAG_SLICES, TAG_ENDS, TAG_STAGES = 800 };
+enum {
+    TAG_GATHER = 700,
+    TAG_COPIES,
+    TAG_SLICES,
+    TAG_ENDS,
+    TAG_TELL,
+    TAG_STAGES = 800
+};
 
 static rlf_status
 sum(const rlf_model *m, rlf_group *group, float *x, int64_t n, rlf_err *err)
@@ -172,6 +179,35 @@ rlf_parallel_tell_stages(const rlf_model *m, void *data, size_t bytes,
         return RLF_OK;
     return rlf_group_bcast(m->stages, m->table->cut.stages - 1, data, bytes,
                            err);
+}
+
+rlf_status
+rlf_parallel_tell(const rlf_model *m, void *data, size_t bytes, rlf_err *err,
+                  rlf_batch **telling)
+{
+    int n = m->table->cut.stages - 1;
+    if (!m->stages)
+        return RLF_OK;
+    rlf_part *sends = rlf_calloc((size_t)n, sizeof *sends);
+    for (int i = 0; i < n; i++)
+        sends[i] = (rlf_part){i, data, bytes};
+    rlf_status status =
+        rlf_group_start(m->stages, TAG_TELL, sends, n, NULL, 0, telling, err);
+    free(sends);
+    return status;
+}
+
+rlf_status
+rlf_parallel_hear(const rlf_model *m, void *data, size_t bytes, rlf_err *err,
+                  rlf_batch **telling)
+{
+    int last = m->table->cut.stages - 1;
+    rlf_part told = {last, data, bytes};
+    if (!m->stages)
+        return RLF_OK;
+    if (m->table->cut.stage == last)
+        return rlf_batch_wait(telling, err);
+    return rlf_group_exchange(m->stages, TAG_TELL, NULL, 0, &told, 1, err);
 }
 
 /* Slices of the two ends are cut each for itself: each rank exchanges with

@@ -9,6 +9,7 @@
 #ifndef RLF_MODEL_PARALLEL_H
 #define RLF_MODEL_PARALLEL_H
 
+#include "engine/comm/comm.h"
 #include "nodes/model/model.h"
 
 /* x[n] becomes the sum over ranks. */
@@ -47,6 +48,12 @@ rlf_status rlf_parallel_receive(const rlf_model *m, int stage, int part,
 /* Host memory: what the last stage has, to all stages. */
 rlf_status rlf_parallel_tell_stages(const rlf_model *m, void *data,
                                     size_t bytes, rlf_err *err);
+/* The same begun by the last stage, which goes on meanwhile, and ended by all:
+ * what was told first is heard first. */
+rlf_status rlf_parallel_tell(const rlf_model *m, void *data, size_t bytes,
+                             rlf_err *err, rlf_batch **telling);
+rlf_status rlf_parallel_hear(const rlf_model *m, void *data, size_t bytes,
+                             rlf_err *err, rlf_batch **telling);
 
 /* Host memory: of a slot of optimizer state `part` holds the own slice; on the
  * first replica it becomes whole. */

@@ -92,16 +92,19 @@ begin(rlf_counts *said)
     sent_before = comm ? rlf_comm_sent(comm) : 0;
 }
 
-/* `shares`: a head in parts hands round a few numbers of each row besides. */
+/* `shares`: a head in parts hands round a few numbers of each row besides.
+ * `nearly`: weights are read less often than is said, up to half. */
 static void
-same(const rlf_counts *said, bool shares, const char *what)
+compare(const rlf_counts *said, bool shares, bool nearly, const char *what)
 {
     static pthread_mutex_t one_by_one = PTHREAD_MUTEX_INITIALIZER;
     double bytes = said->read + said->written;
     double sent = comm ? (double)(rlf_comm_sent(comm) - sent_before) : 0;
     pthread_mutex_lock(&one_by_one);
-    if (!ok(said->flops == counting.flops && bytes == counting.bytes, "%s%s",
-            what, label))
+    bool as_said = nearly
+                       ? bytes >= counting.bytes && bytes < 2 * counting.bytes
+                       : bytes == counting.bytes;
+    if (!ok(said->flops == counting.flops && as_said, "%s%s", what, label))
         note("said %.0f flops %.0f bytes, counted %.0f and %.0f", said->flops,
              bytes, counting.flops, counting.bytes);
     if (comm && !ok(shares ? said->sent < sent : said->sent == sent,
@@ -132,6 +135,12 @@ run_back(test_machine *t, rlf_model *model, rlf_pass *pass,
     MUST(t, rlf_transformer_backward_chunk(model, pass, 0, &t->err));
     if (!rlf_table_begins(model->table, 0))
         MUST(t, rlf_parallel_send(model, 0, 0, pass->d_x, n, &t->err));
+}
+
+static void
+same(const rlf_counts *said, bool shares, const char *what)
+{
+    compare(said, shares, false, what);
 }
 
 /* Forward, heads and backward of a batch as update does it. */
@@ -247,7 +256,8 @@ check_sampling(test_machine *t, const rlf_model *model, const uint32_t *ids,
     rlf_status status = RLF_AGAIN;
     while (status == RLF_AGAIN)
         MUST(t, status = rlf_generation_step(g, &t->err, &rows, &n_rows));
-    same(&said, model->group && has_heads(model), "sampling");
+    compare(&said, model->group && has_heads(model), model->stages != NULL,
+            "sampling");
     rlf_generation_free(g);
     rlf_kv_free(kv);
     rlf_pass_free(pass);
