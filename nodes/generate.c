@@ -355,10 +355,12 @@ step(rlf_call *call, rlf_err *err)
     if (!s->begun)
         RLF_TRY(begin(call, err));
     const uint32_t *rows;
+    uint64_t fed = rlf_generation_count(s->generation).fed;
     rlf_status status =
         rlf_generation_step(s->generation, err, &rows, &call->n_rows);
     RLF_TRY(status);
     call->seats = rlf_generation_seats(s->generation);
+    call->fed = (uint32_t)(rlf_generation_count(s->generation).fed - fed);
     uint32_t *told = RLF_NEW_ARRAY(call->env->pool, uint32_t, call->n_rows);
     for (uint32_t i = 0; i < call->n_rows; i++) {
         told[i] = s->row.data[rows[i]];

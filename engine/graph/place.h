@@ -44,7 +44,8 @@ struct rlf_place_row {
                        (so it is with everything below) */
     int tokens;     /* of a micro-batch at most */
     int migrate;    /* generation: with fewer samples left, replicas hand theirs
-                       over to those that have the most; 0: never */
+                       over to those that have the most; 0: never; not
+                       said: as the run shows that it pays */
     int seats;      /* generation: samples that a replica then takes at most */
     rlf_carry carry;
     const char *schedule; /* of the pipeline: "gpipe", "1f1b", "interleaved",

@@ -148,9 +148,9 @@ typedef struct rlf_call {
     /* Streaming classes: more rows of the inputs have become complete since
      * the last step; `inputs_done`: no more will come. */
     bool inputs_done;
-    /* Of sampled classes, out: how many samples can be at work here at once,
-     * however long they become. */
-    uint32_t seats;
+    /* Of sampled classes, out: tokens that the step fed to the model, and how
+     * many samples can be at work here at once, however long they become. */
+    uint32_t fed, seats;
 } rlf_call;
 
 /* ---- making spaces and columns in a pool ---- */

@@ -39,6 +39,7 @@ rlf_control_new(const rlf_plan *plan, rlf_policy policy)
     c->order = rlf_order_new(plan->graph, policy);
     c->replicas =
         RLF_NEW_ARRAY(c->lasting, replica *, plan->graph->nodes.count);
+    c->pace = RLF_NEW_ARRAY(c->lasting, rlf_pace, plan->graph->nodes.count);
     c->n_ranks = plan->ranks;
     c->n_words = (plan->ranks + BITS - 1) / BITS;
     size_t n = plan->graph->resources.count;
@@ -380,6 +381,8 @@ done(rlf_control *c, const rlf_report *report)
     active copy = *a;
     if (--a->left == 0)
         *a = c->actives.data[--c->actives.count];
+    if (report->seconds > 0)
+        rlf_control_followed(c, &copy, report);
     if (copy.instance < 0)
         c->ended = copy.left == 1;
     else if (!copy.told) /* else what follows it was posted behind it */

@@ -90,16 +90,25 @@ typedef enum rlf_report_kind {
                           apart; of END by all */
 } rlf_report_kind;
 
+/* Turns of a generation: how many, and sums over them of the tokens that each
+ * fed (x) and the seconds that it took (t), for a line through them. */
+typedef struct rlf_turns {
+    double n, x, xx, t, xt;
+} rlf_turns;
+
 typedef struct rlf_report {
     rlf_report_kind kind;
     int rank;
     uint64_t n; /* of the post */
     uint32_t n_rows;
-    const uint32_t *rows;  /* ROWS */
-    uint32_t seats;        /* ROWS: samples that can be at work there at once,
-                              however long they become; 0: not known */
-    const uint32_t *owner; /* OPENED: row -> prompt row, or NULL */
-    uint32_t count;        /* DONE of a control node, as in order.h */
+    const uint32_t *rows;    /* ROWS */
+    const uint32_t *lengths; /* ROWS: of the samples, in tokens; or NULL */
+    rlf_turns turns;         /* ROWS: of this rank, since the last report */
+    double seconds;          /* DONE of a share with rows: that it took */
+    uint32_t seats;          /* ROWS: samples that can be at work there at once,
+                                however long they become; 0: not known */
+    const uint32_t *owner;   /* OPENED: row -> prompt row, or NULL */
+    uint32_t count;          /* DONE of a control node, as in order.h */
     int branch;
     bool leave;
 } rlf_report;

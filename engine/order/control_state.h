@@ -11,6 +11,7 @@
 
 #include "engine/base/vec.h"
 #include "engine/order/control.h"
+#include "engine/order/pace.h"
 #include "engine/plan/edge.h"
 
 /* A set of ranks: n_words words of bits. */
@@ -36,9 +37,9 @@ typedef struct track {
     bool held;      /* a RUN of all rows waits for them to be known */
     uint64_t asked; /* the OPEN that will tell */
     /* Of a generation at work: */
-    int *maker;     /* per row: the replica that makes it; -1: complete */
-    uint32_t *left; /* per replica: rows that it has still to make */
-    uint32_t seats; /* of a replica; 0: not known */
+    int *maker;         /* per row: the replica that makes it; -1: complete */
+    uint32_t *left;     /* per replica: rows that it has still to make */
+    uint32_t threshold; /* with fewer left they are gathered */
 } track;
 
 /* A post that reports are awaited for. */
@@ -69,6 +70,7 @@ struct rlf_control {
     uint64_t step;
     int n_ranks, n_words;
     rlf_arena *lasting;
+    rlf_pace *pace;     /* per node, of generations; in `lasting` */
     replica **replicas; /* per node: dp of them, or NULL until they are needed;
                            in `lasting` */
     RLF_VEC(track *) tracks;   /* per instance; NULL: not met yet */
@@ -155,11 +157,9 @@ void rlf_control_sampled(rlf_control *c, int instance,
                          const rlf_report *report);
 /* If few enough rows are left, fewer replicas go on with them. */
 void rlf_control_migrate(rlf_control *c, int instance);
-/* With fewer samples left they are gathered, so many on a replica at most (0:
- * as many as there are); what they cost on the way. */
-uint32_t rlf_control_threshold(const rlf_control *c, const rlf_node *node,
-                               uint32_t *seats);
-rlf_price rlf_control_price(const rlf_control *c, const rlf_node *node);
+/* A share is done that took so long: is it of what follows samples? */
+void rlf_control_followed(rlf_control *c, const active *a,
+                          const rlf_report *report);
 /* Does one of these ranks sample? */
 bool rlf_control_samples(rlf_control *c, const replica *r);
 /* The replica that makes a row that is not complete, or NULL: all are. */

@@ -8,12 +8,14 @@ liborder_la_SOURCES = \
 	%D%/migrate.c \
 	%D%/issue.c \
 	%D%/move.c \
+	%D%/pace.c %D%/pace.h \
 	%D%/order.c %D%/order.h \
 	%D%/ready.c \
 	%D%/share.c \
 	%D%/rehearse.c %D%/rehearse.h \
 	%D%/state.h
 
-check_PROGRAMS += tests/unit/order_order tests/unit/order_control
+check_PROGRAMS += tests/unit/order_order tests/unit/order_control tests/unit/order_pace
 tests_unit_order_order_LDADD = $(ORDER_LIBS)
 tests_unit_order_control_LDADD = $(ORDER_LIBS)
+tests_unit_order_pace_LDADD = $(ORDER_LIBS)

@@ -8,6 +8,47 @@
 #include "engine/graph/class.h"
 #include "engine/order/control_state.h"
 
+/* Samples that a replica is to have at work at most, once they are gathered:
+ * what the plan says, or as many as keep a turn short and have room. */
+static uint32_t
+seats_of(const rlf_control *c, const rlf_node *node, const rlf_pace *pace)
+{
+    uint32_t seats = (uint32_t)rlf_control_place(c, node)->seats;
+    uint32_t room = pace->seats ? pace->seats : UINT32_MAX;
+    if (!seats)
+        seats = rlf_pace_saturation(pace);
+    return seats && seats < room ? seats : room;
+}
+
+/* With fewer of n samples left they are gathered. */
+static uint32_t
+threshold(const rlf_control *c, const rlf_node *node, const rlf_pace *pace,
+          uint32_t n)
+{
+    const rlf_node_place *place = rlf_control_place(c, node);
+    return place->migrate >= 0 ? (uint32_t)place->migrate
+                               : rlf_pace_threshold(pace, n, place->layout.dp,
+                                                    seats_of(c, node, pace));
+}
+
+/* What going over costs. Nobody measures what a byte takes, which is seldom
+ * more than this: a gigabyte a second. */
+static rlf_price
+price(const rlf_control *c, const rlf_node *node, const rlf_pace *pace)
+{
+    static const rlf_price said[RLF_CARRIES] = {
+        [RLF_CARRY_CHEAPER] = {.byte = 1e-9},
+        [RLF_CARRY_PAGES] = {.token = 1},
+        [RLF_CARRY_TOKENS] = {.byte = 1}};
+    const rlf_node_place *place = rlf_control_place(c, node);
+    rlf_price of = said[place->carry];
+    double fixed, each;
+    if (place->carry == RLF_CARRY_CHEAPER && rlf_pace_turn(pace, &fixed, &each))
+        of.token = each;
+    of.most = RLF_CAP_HANDOVER_BYTES / (uint64_t)place->layout.dp;
+    return of;
+}
+
 void
 rlf_control_sampling(rlf_control *c, int instance, const uint32_t *rows,
                      uint32_t n, const int *to)
@@ -18,6 +59,9 @@ rlf_control_sampling(rlf_control *c, int instance, const uint32_t *rows,
     c->sampling = instance;
     if (rlf_control_replicas(c, node)->n > 1)
         c->open_replicas++;
+    rlf_pace *pace = &c->pace[node->id];
+    rlf_pace_begin(pace);
+    t->threshold = threshold(c, node, pace, t->n_rows);
     rlf_arena *arena = rlf_control_arena(c, instance);
     t->maker = RLF_NEW_ARRAY(arena, int, t->n_rows);
     t->left = RLF_NEW_ARRAY(arena, uint32_t, dp);
@@ -36,8 +80,22 @@ rlf_control_sampled(rlf_control *c, int instance, const rlf_report *report)
         t->left[*maker]--;
         *maker = -1;
     }
-    if (report->seats)
-        t->seats = report->seats;
+    const rlf_node *node = rlf_control_instance(c, instance)->node;
+    rlf_pace_rows(&c->pace[node->id], report);
+}
+
+void
+rlf_control_followed(rlf_control *c, const active *a, const rlf_report *report)
+{
+    const rlf_instance *in = rlf_control_instance(c, a->instance);
+    for (int i = 0, from; (from = rlf_control_input(c, in, &i)) >= 0;) {
+        const rlf_node *node = rlf_control_instance(c, from)->node;
+        if (!node->class->sampled || !rlf_control_aligned(c, in->node, from))
+            continue;
+        int ranks = rlf_control_replicas(c, in->node)->n;
+        rlf_pace_follow(&c->pace[node->id], report->seconds * ranks);
+        return;
+    }
 }
 
 bool
@@ -66,30 +124,6 @@ rlf_control_maker(rlf_control *c, int instance)
         i++;
     const rlf_node *node = rlf_control_instance(c, instance)->node;
     return i < t->n_rows ? &rlf_control_replicas(c, node)[t->maker[i]] : NULL;
-}
-
-/* ---- what is said of it ---- */
-
-uint32_t
-rlf_control_threshold(const rlf_control *c, const rlf_node *node,
-                      uint32_t *seats)
-{
-    const rlf_node_place *place = rlf_control_place(c, node);
-    *seats = (uint32_t)place->seats;
-    return (uint32_t)place->migrate;
-}
-
-rlf_price
-rlf_control_price(const rlf_control *c, const rlf_node *node)
-{
-    static const rlf_price of[RLF_CARRIES] = {
-        [RLF_CARRY_CHEAPER] = {.token = 1e-5, .byte = 1e-9},
-        [RLF_CARRY_PAGES] = {.token = 1},
-        [RLF_CARRY_TOKENS] = {.byte = 1}};
-    const rlf_node_place *place = rlf_control_place(c, node);
-    rlf_price price = of[place->carry];
-    price.most = RLF_CAP_HANDOVER_BYTES / (uint64_t)place->layout.dp;
-    return price;
 }
 
 /* ---- gathering ---- */
@@ -176,7 +210,7 @@ post_moves(rlf_control *c, int instance, const bool *stay)
         t->left[t->maker[i]]--;
         t->maker[i] = to[i];
     }
-    post->price = rlf_control_price(c, node);
+    post->price = price(c, node, &c->pace[node->id]);
 }
 
 void
@@ -185,12 +219,11 @@ rlf_control_migrate(rlf_control *c, int instance)
     const rlf_node *node = rlf_control_instance(c, instance)->node;
     int dp = rlf_control_place(c, node)->layout.dp, at_work = 0;
     const track *t = rlf_control_track(c, instance);
-    uint32_t rest = t->n_rows - t->n_done, seats = 0;
-    if (rest >= rlf_control_threshold(c, node, &seats))
+    uint32_t rest = t->n_rows - t->n_done;
+    if (rest >= t->threshold)
         return;
-    if (t->seats && (!seats || t->seats < seats))
-        seats = t->seats;
-    uint32_t need = seats ? (rest + seats - 1) / seats : 1;
+    uint32_t seats = seats_of(c, node, &c->pace[node->id]);
+    uint32_t need = rest / seats + (rest % seats > 0);
     for (int d = 0; d < dp; d++)
         at_work += t->left[d] > 0;
     if (need < (uint32_t)at_work)

@@ -60,8 +60,6 @@ hear(const rlf_graph *graph, const rlf_node *node, rlf_caps *caps)
     if (use != RLF_USE_GENERATE && row->tokens > 0 &&
         (uint32_t)row->tokens > caps->tokens[use])
         caps->tokens[use] = (uint32_t)row->tokens;
-    if (use == RLF_USE_GENERATE)
-        caps->handover |= row->migrate > 0 && row->dp > 1;
     if (use == RLF_USE_UPDATE)
         caps->recompute |= row->recompute > 0;
 }

@@ -86,12 +86,26 @@ place_all(rlf_plan *plan, rlf_arena *arena)
             .table = row.table,
             .tokens = row.tokens > 0 ? row.tokens : 0,
             .recompute = row.recompute > 0,
-            .migrate = row.migrate > 0 ? row.migrate : 0,
+            .migrate = row.migrate,
             .seats = row.seats > 0 ? row.seats : 0,
             .carry = row.carry,
             .chunks = chunks,
         };
     }
+}
+
+/* Whose samples may go to other ranks follows from where calls are. */
+static const rlf_caps *
+caps_of(const rlf_plan *plan, rlf_arena *arena)
+{
+    rlf_caps *caps = rlf_caps_make(plan->graph, arena);
+    for (size_t i = 0; i < plan->graph->nodes.count; i++) {
+        const rlf_node *node = &plan->graph->nodes.data[i];
+        const rlf_node_place *place = &plan->place[i];
+        if (node->class->sampled && place->migrate && place->layout.dp > 1)
+            caps[node->receiver].handover = true;
+    }
+    return caps;
 }
 
 /* The rows of a place block against the run that is asked for. */
@@ -323,7 +337,7 @@ rlf_plan_make(const rlf_graph *graph, const rlf_plan_options *options,
     place_all(plan, arena);
     RLF_TRY(check_words(plan, err));
     RLF_TRY(rlf_pipes_make(plan, arena, err));
-    plan->caps = rlf_caps_make(graph, arena);
+    plan->caps = caps_of(plan, arena);
     rlf_holds_make(plan, arena);
     RLF_TRY(set_sums(plan, options, arena, err));
     plan->program_hash = rlf_graph_hash(graph);
@@ -359,7 +373,7 @@ row_of(const rlf_plan *plan, size_t index)
     row.dp = place->layout.dp;
     row.tokens = place->tokens ? place->tokens : -1;
     if (node->class->sampled) {
-        row.migrate = place->migrate ? place->migrate : -1;
+        row.migrate = place->migrate;
         row.seats = place->seats ? place->seats : -1;
         row.carry = place->carry;
     }

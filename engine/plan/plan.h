@@ -48,9 +48,10 @@ typedef struct rlf_node_place {
                              stage keeps at once; 0: all */
     int tokens;           /* of a micro-batch; 0: not said, see caps.h */
     bool recompute;       /* an update keeps only each layer's input */
-    /* Of a generation: gather what is left on few replicas when it is fewer
-     * samples than `migrate` (0: never), as rlf_place_row says. */
-    int migrate, seats; /* seats 0: not said */
+    /* Of a generation, as in rlf_place_row: gather what is left on few replicas
+     * when it is fewer samples than `migrate`. */
+    int migrate; /* 0: never; -1: not said, found from what the run sees */
+    int seats;   /* 0: not said, the same */
     rlf_carry carry;
     int *hold; /* per resource: which hold of it the node reads, or -1 */
 } rlf_node_place;

@@ -112,14 +112,15 @@ tell(rlf_rank *rank, const rlf_report *report, rlf_err *err)
 }
 
 static rlf_status
-tell_done(rlf_rank *rank, uint64_t n, const rlf_call *call, rlf_err *err)
+tell_done(rlf_rank *rank, uint64_t n, const rlf_call *call, double seconds,
+          rlf_err *err)
 {
-    rlf_report report = {.kind = RLF_REPORT_DONE, .n = n, .branch = -1};
-    if (call) {
-        report.count = call->count;
-        report.branch = call->branch;
-        report.leave = (call->raised & RLF_RAISE_BREAK) != 0;
-    }
+    const rlf_report report = {.kind = RLF_REPORT_DONE,
+                               .n = n,
+                               .seconds = call->rows ? seconds : 0,
+                               .count = call->count,
+                               .branch = call->branch,
+                               .leave = (call->raised & RLF_RAISE_BREAK) != 0};
     return tell(rank, &report, err);
 }
 
@@ -158,15 +159,27 @@ train(const rlf_rank *rank, rlf_call *call, rlf_err *err)
     return call->node->class->trainable->finish(call, err);
 }
 
-/* What the call in a slot of a generation has finished since the last time. */
-static uint64_t
-count_tokens(const rlf_call *call)
+/* Tell which samples the call has finished, and how long that took. */
+static rlf_status
+tell_rows(rlf_rank *rank, const slot *s, rlf_err *err)
 {
+    const rlf_call *call = &s->call;
     const rlf_rows *rows = call->out[0].rows;
-    uint64_t tokens = 0;
-    for (uint32_t i = 0; i < call->n_rows; i++)
-        tokens += rows->sample[call->rows[i]].n_ids;
-    return tokens;
+    uint32_t *lengths =
+        RLF_NEW_ARRAY(rank->env.pool, uint32_t, call->n_rows + 1);
+    for (uint32_t i = 0; i < call->n_rows; i++) {
+        lengths[i] = rows->sample[call->rows[i]].n_ids;
+        rank->tokens += lengths[i];
+    }
+    const rlf_report report = {.kind = RLF_REPORT_ROWS,
+                               .n = s->n,
+                               .rows = call->rows,
+                               .n_rows = call->n_rows,
+                               .lengths = lengths,
+                               .turns = rank->turns,
+                               .seats = call->seats};
+    rank->turns = (rlf_turns){0};
+    return tell(rank, &report, err);
 }
 
 /* One quantum of the generation in this slot. */
@@ -174,19 +187,19 @@ static rlf_status
 sample(rlf_rank *rank, slot *s, rlf_err *err)
 {
     rlf_call *call = &s->call;
+    uint64_t from = rlf_clock_now();
     rlf_status status = call->node->class->step(call, err);
     if (status < 0)
         return status;
-    if (s->reports)
-        rank->tokens += count_tokens(call);
+    double x = call->fed, t = rlf_clock_since(from);
+    rlf_turns *turns = &rank->turns;
+    *turns = (rlf_turns){.n = turns->n + 1,
+                         .x = turns->x + x,
+                         .xx = turns->xx + x * x,
+                         .t = turns->t + t,
+                         .xt = turns->xt + x * t};
     if (s->reports && call->n_rows)
-        RLF_TRY(tell(rank,
-                     &(rlf_report){.kind = RLF_REPORT_ROWS,
-                                   .n = s->n,
-                                   .rows = call->rows,
-                                   .seats = call->seats,
-                                   .n_rows = call->n_rows},
-                     err));
+        RLF_TRY(tell_rows(rank, s, err));
     if (status == RLF_OK)
         rank->generation = -1;
     return RLF_OK;
@@ -230,6 +243,7 @@ carry_run(rlf_rank *rank, const rlf_task *task, rlf_err *err)
     }
     if (task->loop)
         call->branch = (int)task->turn;
+    uint64_t from = call->rows ? rlf_clock_now() : 0;
     if (class->trainable != &rlf_trainable_none)
         RLF_TRY(train(rank, call, err));
     else
@@ -237,7 +251,9 @@ carry_run(rlf_rank *rank, const rlf_task *task, rlf_err *err)
     s->opened = true;
     if (call->raised & RLF_RAISE_CHECKPOINT)
         rank->wants_checkpoint = true;
-    return task->reports ? tell_done(rank, task->n, call, err) : RLF_OK;
+    if (!task->reports)
+        return RLF_OK;
+    return tell_done(rank, task->n, call, rlf_clock_since(from), err);
 }
 
 static rlf_status

@@ -36,7 +36,8 @@ typedef struct rlf_rank {
     void **node_state;   /* per node */
     bool *node_ready;    /* per node: init was called */
     RLF_VEC(slot) slots; /* per instance of this step */
-    int generation; /* the instance that is a generation at work; -1: none */
+    int generation;  /* the instance that is a generation at work; -1: none */
+    rlf_turns turns; /* of it, that were not reported yet */
     rlf_metrics metrics; /* what nodes report whose task says so */
     bool recording;      /* it does */
     uint64_t tokens;     /* generated in this step */

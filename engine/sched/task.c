@@ -312,6 +312,7 @@ rlf_notice_write(const rlf_notice *notice, rlf_buf *out)
     const rlf_report *r = &notice->report;
     PUT(out, *r);
     put_rows(out, r->rows, r->rows ? r->n_rows : 0);
+    put_rows(out, r->lengths, r->lengths ? r->n_rows : 0);
     put_rows(out, r->owner, r->owner ? r->n_rows : 0);
 }
 
@@ -337,6 +338,7 @@ rlf_notice_read(const char *bytes, size_t n, rlf_arena *arena, rlf_err *err,
         uint32_t count;
         GET(&r, out->report);
         out->report.rows = get_rows(&r, &count);
+        out->report.lengths = get_rows(&r, &count);
         out->report.owner = get_rows(&r, &count);
     }
     return finish(&r, "report", err);

@@ -455,6 +455,7 @@ run_step(rlf_generation *g, rlf_err *err)
     if (!p->n_seqs)
         return RLF_OK;
     g->counts.steps++;
+    g->counts.fed += (uint64_t)p->m;
     p->offsets[p->n_seqs] = (int32_t)p->m;
     RLF_TRY(send_step(g, ld, err));
     rlf_paged paged = {.starts = g->starts,

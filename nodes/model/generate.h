@@ -81,7 +81,7 @@ rlf_response rlf_generation_response(const rlf_generation *generation,
 
 /* What happened, for metrics and tests. */
 typedef struct rlf_generation_counts {
-    uint64_t steps, tokens, prefilled, shared, preempted;
+    uint64_t steps, fed, tokens, prefilled, shared, preempted;
 } rlf_generation_counts;
 rlf_generation_counts rlf_generation_count(const rlf_generation *generation);
 
