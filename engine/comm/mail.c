@@ -1,4 +1,6 @@
-/* Mailboxes: a ring of slots under a lock, and the owner's bell. */
+/* Mailboxes: a ring of slots under a lock, and the owner's bell. The ring of
+ * the controller grows: however many ranks have reported while it was kept from
+ * running, it hears all of them. */
 #include "engine/base/clock.h"
 #include "engine/comm/internal.h"
 
@@ -18,15 +20,20 @@ rlf_mailbox_close(rlf_mailbox *box)
     free(box->slots);
 }
 
-static rlf_status
-box_full(const rlf_mailbox *box, int to, rlf_err *err)
+/* Twice the slots; under the lock. */
+static void
+grow(rlf_mailbox *box)
 {
-    if (to == RLF_CONTROLLER)
-        return rlf_fail(err, RLF_BUG,
-                        "the controller's mailbox is full: %u messages",
-                        box->n_slots);
-    return rlf_fail(err, RLF_BUG, "the mailbox of rank %d is full: %u messages",
-                    to, box->n_slots);
+    char *slots = rlf_calloc(2 * (size_t)box->n_slots, box->slot_bytes);
+    uint32_t behind = box->n_slots - box->first; /* up to the end of the ring */
+    memcpy(slots, box->slots + box->first * box->slot_bytes,
+           behind * box->slot_bytes);
+    memcpy(slots + behind * box->slot_bytes, box->slots,
+           box->first * box->slot_bytes);
+    free(box->slots);
+    box->slots = slots;
+    box->first = 0;
+    box->n_slots *= 2;
 }
 
 rlf_status
@@ -39,6 +46,8 @@ rlf_mail_deliver(rlf_comm_world *world, int to, int from, const void *message,
     rlf_mail head = {from, bytes};
     pthread_mutex_lock(&box->lock);
     uint32_t count = __atomic_load_n(&box->count, __ATOMIC_RELAXED);
+    if (count == box->n_slots && to == RLF_CONTROLLER)
+        grow(box);
     bool full = count == box->n_slots;
     if (!full) {
         uint32_t at = (box->first + count) % box->n_slots;
@@ -50,7 +59,9 @@ rlf_mail_deliver(rlf_comm_world *world, int to, int from, const void *message,
     }
     pthread_mutex_unlock(&box->lock);
     if (full)
-        return box_full(box, to, err);
+        return rlf_fail(err, RLF_BUG,
+                        "the mailbox of rank %d is full: %u messages", to,
+                        box->n_slots);
     rlf_word_ring(&end->bell);
     return RLF_OK;
 }

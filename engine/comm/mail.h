@@ -3,8 +3,9 @@
  * A message is a few bytes that mean nothing to this layer. Every rank and the
  * controller may post to any box; only its owner takes from it. Messages of one
  * sender to one box arrive in order and are never lost. Posting never blocks:
- * boxes hold as many messages as the protocol can have outstanding
- * (rlf_comm_options), and one more is an error of the program. Within a process
+ * boxes of ranks hold as many messages as the protocol can have outstanding
+ * (rlf_comm_options), and one more is an error of the program; the
+ * controller's grows, since it may be kept from running. Within a process
  * a box is shared memory; between processes there is one connection each to
  * process 0, apart from the data, with one sleeping reader a process. When an
  * end closes without saying good-bye the run is aborted at once. */

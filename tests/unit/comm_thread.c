@@ -257,6 +257,18 @@ test_mail_limits(void)
             is_int(got, i, "in order");
         }
     }
+    bool good = true;
+    for (int i = 0, heard = 0; i < 40; i++) { /* two are sent, one is taken */
+        int got = -1;
+        rlf_mail_post(a, RLF_CONTROLLER, &i, sizeof i, &err);
+        good &= err.status == RLF_OK;
+        if (i % 2)
+            continue;
+        rlf_mail_poll(rlf_comm_controller(world), room, &mail, &err);
+        memcpy(&got, room, sizeof got);
+        good &= got == heard++;
+    }
+    ok(good, "the controller's box grows and keeps the order");
     is_int(rlf_mail_post(a, RLF_CONTROLLER, "123456789", 9, &err), RLF_BUG,
            "a message that is too long");
     is_str(err.sentence, "a message of 9 bytes is longer than 8", "is named");
