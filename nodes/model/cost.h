@@ -11,10 +11,9 @@
  * Exact but for: generation counts the pages of a prompt as shared by all of
  * its samples, nobody preempted, and prompts of a wave prefilled as densely as
  * its passes hold; in a pipeline, each part of a batch with as many passes as
- * the batch would have (so weights are read
- * at most as often as is said). Copies and fills that
- * are no operation are not counted, nor is the loss's own arithmetic. Seconds
- * are made of counts elsewhere.
+ * the batch would have, so weights are read at most as often as is said.
+ * Copies and fills that are no operation are not counted, nor is the loss's own
+ * arithmetic. Seconds are made of counts elsewhere.
  *
  * A count is of one rank: of the part of the model that its table has. What it
  * sends is the volume of its sums, 2 (p - 1) / p of what p ranks add; short
