@@ -90,7 +90,7 @@ rlf_control_begin(rlf_control *c)
         clear_lane(c, last - (uint64_t)i);
     c->posts.count = c->actives.count = 0;
     c->next = 0;
-    c->sampling = -1;
+    c->sampling = c->joining = -1;
     c->open_replicas = 0;
     c->ending = c->ended = false;
     rlf_control_bring_pins(c);
@@ -335,6 +335,8 @@ follow(rlf_control *c, const rlf_order_command *command)
         c->ending = true;
     } else if (command->kind == RLF_DO_LOOP || command->kind == RLF_DO_RUN) {
         rlf_control_run(c, command);
+    } else {
+        rlf_control_go_alone(c);
     }
 }
 
@@ -342,9 +344,11 @@ const rlf_post *
 rlf_control_next(rlf_control *c)
 {
     static const rlf_post wait = {.kind = RLF_POST_WAIT, .instance = -1};
-    if (c->next == c->posts.count && !c->ending) {
+    bool more = !c->ending;
+    while (c->next == c->posts.count && more) {
         rlf_order_command command = rlf_order_next(c->order);
         follow(c, &command);
+        more = command.kind == RLF_DO_RUN || command.kind == RLF_DO_LOOP;
     }
     return c->next < c->posts.count ? c->posts.data[c->next++] : &wait;
 }

@@ -69,8 +69,10 @@ typedef struct rlf_post {
     uint64_t n;
     int instance;
     uint32_t iteration; /* RUN of the pieces of a for */
-    bool everyone;      /* posted to every rank: the first of its instance, and
-                           all while a replica of several ranks generates */
+    bool joint; /* RUN: nothing is done yet; the next post is a RUN on the same
+                   ranks, which is carried out together with this one */
+    bool everyone; /* posted to every rank: the first of its instance, and
+                      all while a replica of several ranks generates */
     const rlf_share *shares;
     int n_shares;
     const rlf_move *moves; /* EDGE: by (to, first row); MOVE: one for each

@@ -22,7 +22,7 @@ answers(const rlf_instance *in)
 /* All ranks of the layout, each everything. One report is enough: the others
  * do the same in their own time, before any later post. Unless it answers
  * something, what follows need not wait for it: it is posted behind it. */
-static void
+static rlf_post *
 run_together(rlf_control *c, int instance, uint32_t iteration)
 {
     const rlf_node *node = rlf_control_instance(c, instance)->node;
@@ -38,10 +38,42 @@ run_together(rlf_control *c, int instance, uint32_t iteration)
     post->n_shares = l->n_ranks;
     rlf_control_note_writes(c, instance);
     active *a = rlf_control_await(c, post);
-    if (answers(rlf_control_instance(c, instance)))
+    if (!answers(rlf_control_instance(c, instance))) {
+        a->told = true;
+        rlf_control_done_together(c, a, NULL);
+    }
+    return post;
+}
+
+bool
+rlf_control_go_alone(rlf_control *c)
+{
+    int instance = c->joining;
+    c->joining = -1;
+    if (instance >= 0)
+        run_together(c, instance, 0);
+    return instance >= 0;
+}
+
+/* An update that shares a pipeline: it waits until its partner of the same
+ * iteration is ready too, or nothing else is. */
+static void
+run_joined(rlf_control *c, int instance)
+{
+    const rlf_instance *in = rlf_control_instance(c, instance);
+    const rlf_instance *first =
+        c->joining < 0 ? NULL : rlf_control_instance(c, c->joining);
+    if (!first || first->node != rlf_control_place(c, in->node)->partner ||
+        first->iteration != in->iteration) {
+        rlf_control_go_alone(c);
+        c->joining = instance;
         return;
-    a->told = true;
-    rlf_control_done_together(c, a, NULL);
+    }
+    const rlf_layout *l = &rlf_control_place(c, in->node)->layout;
+    rlf_control_bring_inputs(c, instance, l->ranks, l->n_ranks);
+    run_together(c, c->joining, 0)->joint = true;
+    c->joining = -1;
+    run_together(c, instance, 0);
 }
 
 static bool
@@ -332,6 +364,8 @@ rlf_control_run(rlf_control *c, const rlf_order_command *command)
         run_split(c, command);
     else if (spread == RLF_SPREAD_NEAR)
         run_near(c, command);
+    else if (rlf_control_place(c, node)->partner)
+        run_joined(c, command->instance);
     else
         run_together(c, command->instance, 0);
 }

@@ -201,6 +201,45 @@ take_named(const said *s, rlf_arena *arena, rlf_err *err)
 
 /* ---- all ---- */
 
+/* ---- two models in one pipeline ---- */
+
+static bool
+same_split(const rlf_node_place *a, const rlf_node_place *b)
+{
+    const rlf_layout *x = &a->layout, *y = &b->layout;
+    bool same = x->tp == y->tp && x->pp == y->pp && x->dp == y->dp;
+    for (int i = 0; i < x->n_ranks && same; i++)
+        same = a->ranks[i] == b->ranks[i];
+    return same;
+}
+
+/* The next update of the region that is of another model of the same table and
+ * has no partner yet. */
+static rlf_status
+pair(const said *s, rlf_err *err)
+{
+    const rlf_graph *graph = s->plan->graph;
+    for (size_t i = (size_t)s->node->id + 1; i < graph->nodes.count; i++) {
+        const rlf_node *other = &graph->nodes.data[i];
+        rlf_node_place *place = &s->plan->place[i];
+        if (place->pipe != s->place->pipe || place->partner ||
+            place->pipe_model == s->place->pipe_model ||
+            other->region != s->node->region)
+            continue;
+        if (!same_split(s->place, place))
+            return rlf_fail(err, RLF_USER,
+                            "'%s' and '%s' share the table %s, but not their "
+                            "ranks, tp:, pp: and dp:",
+                            s->model,
+                            graph->resources.data[other->receiver].name,
+                            s->place->table);
+        s->place->partner = other;
+        place->partner = s->node;
+        return RLF_OK;
+    }
+    return RLF_OK;
+}
+
 rlf_status
 rlf_pipes_make(rlf_plan *plan, rlf_arena *arena, rlf_err *err)
 {
@@ -214,6 +253,12 @@ rlf_pipes_make(rlf_plan *plan, rlf_arena *arena, rlf_err *err)
                                       : take_named(&s, arena, err),
                        err));
         s.place->layout.chunks = s.place->chunks;
+    }
+    for (size_t i = 0; i < plan->graph->nodes.count; i++) {
+        if (!plan->place[i].pipe || plan->place[i].partner)
+            continue;
+        said s = said_of(plan, &plan->graph->nodes.data[i]);
+        RLF_TRY(at_row(&s, pair(&s, err), err));
     }
     return RLF_OK;
 }

@@ -8,8 +8,8 @@
 
 /* Sets the pipelines of all updates: reads their tables' files, lists the ranks
  * of a model that a table has the other way round so that the coordinate pp is
- * the stage, finds which updates share a table. RLF_USER, at the row that says
- * it, with what cannot be run. Layouts must be set. */
+ * the stage, pairs updates of two models of one table. RLF_USER, at the row
+ * that says it, with what cannot be run. Layouts must be set. */
 rlf_status rlf_pipes_make(rlf_plan *plan, rlf_arena *arena, rlf_err *err);
 /* The table of an update for so many micro-batches, by model of the table. */
 void rlf_pipes_table(const rlf_node_place *place, const int *micros,

@@ -41,13 +41,15 @@ typedef struct rlf_node_place {
                              nothing is said */
     const char *table;
     int chunks;
-    const rlf_pipe *pipe; /* of the table's file, or NULL */
-    int pipe_model;       /* of its models this one */
-    const int *ranks;     /* as the row lists those of the layout */
-    int *flights;         /* of an update, [pp][chunks]: micro-batches that a
-                             stage keeps at once; 0: all */
-    int tokens;           /* of a micro-batch; 0: not said, see caps.h */
-    bool recompute;       /* an update keeps only each layer's input */
+    const rlf_pipe *pipe;    /* of the table's file, or NULL */
+    int pipe_model;          /* of its models this one */
+    const rlf_node *partner; /* the update that shares the pipeline when both
+                                are ready, or NULL */
+    const int *ranks;        /* as the row lists those of the layout */
+    int *flights;            /* of an update, [pp][chunks]: micro-batches that a
+                                stage keeps at once; 0: all */
+    int tokens;              /* of a micro-batch; 0: not said, see caps.h */
+    bool recompute;          /* an update keeps only each layer's input */
     /* Of a generation, as in rlf_place_row: gather what is left on few replicas
      * when it is fewer samples than `migrate`. */
     int migrate; /* 0: never; -1: not said, found from what the run sees */

@@ -152,11 +152,30 @@ carry_open(rlf_rank *rank, const rlf_task *task, rlf_err *err)
 
 /* ---- computing ---- */
 
+/* A trained instance, after the one that waits to be carried out with it. */
 static rlf_status
-train(const rlf_rank *rank, rlf_call *call, rlf_err *err)
+train(rlf_rank *rank, int instance, rlf_err *err)
 {
-    RLF_TRY(rlf_pipeline_run(rank->plan, &call, 1, err));
-    return call->node->class->trainable->finish(call, err);
+    slot *slots[2];
+    rlf_call *calls[2];
+    int n = 0;
+    if (rank->joint >= 0)
+        slots[n++] = &rank->slots.data[rank->joint];
+    slots[n++] = &rank->slots.data[instance];
+    rank->joint = -1;
+    for (int i = 0; i < n; i++)
+        calls[i] = &slots[i]->call;
+    RLF_TRY(rlf_pipeline_run(rank->plan, calls, n, err));
+    for (int i = 0; i < n; i++) {
+        const rlf_node *node = calls[i]->node;
+        rank->recording = slots[i]->reports;
+        rank->metrics.node = node->id;
+        RLF_TRY(node->class->trainable->finish(calls[i], err));
+        slots[i]->opened = true;
+        if (slots[i]->reports)
+            RLF_TRY(tell_done(rank, slots[i]->n, calls[i], 0, err));
+    }
+    return RLF_OK;
 }
 
 /* Tell which samples the call has finished, and how long that took. */
@@ -232,22 +251,24 @@ carry_run(rlf_rank *rank, const rlf_task *task, rlf_err *err)
         RLF_TRY(open_slot(rank, s, err));
     if (!task->works)
         return RLF_OK;
-    rank->recording = task->reports;
+    rank->recording = s->reports = task->reports;
+    s->n = task->n;
     call->rows = task->rows;
     call->n_rows = task->n_rows;
     if (class->sampled) {
         rank->generation = task->instance;
-        s->n = task->n;
-        s->reports = task->reports;
         return sample(rank, s, err);
+    }
+    if (task->joint) {
+        rank->joint = task->instance;
+        return RLF_OK;
     }
     if (task->loop)
         call->branch = (int)task->turn;
-    uint64_t from = call->rows ? rlf_clock_now() : 0;
     if (class->trainable != &rlf_trainable_none)
-        RLF_TRY(train(rank, call, err));
-    else
-        RLF_TRY(class->step(call, err));
+        return train(rank, task->instance, err);
+    uint64_t from = call->rows ? rlf_clock_now() : 0;
+    RLF_TRY(class->step(call, err));
     s->opened = true;
     if (call->raised & RLF_RAISE_CHECKPOINT)
         rank->wants_checkpoint = true;

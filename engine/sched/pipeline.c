@@ -11,6 +11,8 @@
  * own forward. */
 #include "engine/sched/pipeline.h"
 
+#include "engine/base/clock.h"
+#include "engine/base/trace.h"
 #include "engine/comm/comm.h"
 #include "engine/plan/pipes.h"
 
@@ -216,6 +218,17 @@ run_backward(pipeline *l, int index, rlf_err *err)
     return send_on(l, index, err);
 }
 
+static void
+trace(const pipeline *l, int index, uint64_t from)
+{
+    if (!l->env->trace)
+        return;
+    const rlf_train_op *op = &l->ops[index];
+    const char *model = l->env->graph->resources.data[l->now->receiver].name;
+    rlf_trace_span(l->env->trace, op->backward ? "backward" : "forward", model,
+                   from, rlf_clock_now(), (uint32_t)op->micro);
+}
+
 /* All sends are done. */
 static rlf_status
 drain(pipeline *l, rlf_err *err)
@@ -252,8 +265,10 @@ walk(pipeline *l, const rlf_pipe *table, bool reading, rlf_err *err)
     for (int i = 0; i < l->count; i++) {
         l->now = part_of(l, i)->call->node;
         RLF_TRY(look_ahead(l, i, err));
+        uint64_t from = l->env->trace ? rlf_clock_now() : 0;
         RLF_TRY(l->list[i].backward ? run_backward(l, i, err)
                                     : run_forward(l, i, err));
+        trace(l, i, from);
         rlf_comm_beat(l->env->comm);
     }
     return drain(l, err);

@@ -18,7 +18,7 @@ typedef struct slot {
     rlf_call call;
     const rlf_space *space; /* that its pieces are made of, or NULL */
     bool opened;
-    uint64_t n;   /* of the RUN that began it: of generations */
+    uint64_t n;   /* of its last RUN; of a generation, of the first */
     bool reports; /* and what it said */
 } slot;
 
@@ -38,6 +38,8 @@ typedef struct rlf_rank {
     RLF_VEC(slot) slots; /* per instance of this step */
     int generation;  /* the instance that is a generation at work; -1: none */
     rlf_turns turns; /* of it, that were not reported yet */
+    int joint; /* the trained instance that is to be carried out with the next
+                  one; -1: none */
     rlf_metrics metrics; /* what nodes report whose task says so */
     bool recording;      /* it does */
     uint64_t tokens;     /* generated in this step */

@@ -77,6 +77,7 @@ rlf_task_of(const rlf_control *control, const rlf_graph *graph,
     *out = (rlf_task){.kind = kinds[post->kind],
                       .n = post->n,
                       .turn = post->iteration,
+                      .joint = post->joint,
                       .price = post->price,
                       .model = post->model,
                       .hold = post->hold};

@@ -40,6 +40,7 @@ typedef struct rlf_task {
     /* RUN */
     bool works; /* has a share */
     bool reports;
+    bool joint;           /* with the next task, a RUN */
     const uint32_t *rows; /* NULL: all */
     uint32_t n_rows;
     const rlf_move *moves; /* EDGE, MOVE: those from or to this rank */

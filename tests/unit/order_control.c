@@ -23,7 +23,7 @@ enum {
     MOST_RANKS = 6,
     MOST_INSTANCES = 64,
     MOST_PACE = 4,
-    MODELS = 2,
+    MODELS = 3,
     MOST_HOLDS = 8,
     MOST_POSTS = 2048
 };
@@ -49,7 +49,8 @@ typedef struct program {
     rlf_arena *arena;
     rlf_sources sources;
     rlf_graph *graph;
-    int actor, ref, samples;
+    int actor, ref, critic, samples;
+    int updates[2]; /* nodes: of the actor, of the critic */
 } program;
 
 static int
@@ -113,6 +114,8 @@ make(void)
         p.graph, (rlf_resource){.kind = RLF_RESOURCE_MODEL, .name = "actor"});
     p.ref = rlf_graph_add_resource(
         p.graph, (rlf_resource){.kind = RLF_RESOURCE_MODEL, .name = "ref"});
+    p.critic = rlf_graph_add_resource(
+        p.graph, (rlf_resource){.kind = RLF_RESOURCE_MODEL, .name = "critic"});
     rlf_granularity sample = RLF_GRAIN_SAMPLE, group = RLF_GRAIN_GROUP,
                     batch = RLF_GRAIN_BATCH;
     int rows = node(&p, &draw, 0, batch, -1, NULL, 0);
@@ -131,6 +134,10 @@ make(void)
     p.graph->regions.data[body].n_args = 1;
     int loss = node(&p, &update, body, batch, p.actor, IN(piece, white));
     node(&p, &report, body, batch, -1, IN(loss));
+    node(&p, &update, body, batch, p.critic, IN(piece, white));
+    for (int i = 0, k = 0; i < (int)p.graph->nodes.count; i++)
+        if (p.graph->nodes.data[i].class == &update)
+            p.updates[k++] = i;
     int again = node(&p, &generate, 0, sample, p.actor, IN(rows));
     node(&p, &logprob, 0, sample, p.ref, IN(again));
     node(&p, &judge, 0, group, -1, IN(again));
@@ -199,6 +206,13 @@ any_plan(chance *c, const program *p, rlf_arena *arena)
             at->seats = (int)roll_die(c, 4);
         }
     }
+    if (roll_die(c, 2)) { /* they share a pipeline */
+        rlf_node_place *a = &plan.place[p->updates[0]],
+                       *b = &plan.place[p->updates[1]];
+        b->layout = a->layout;
+        a->partner = &p->graph->nodes.data[p->updates[1]];
+        b->partner = &p->graph->nodes.data[p->updates[0]];
+    }
     rlf_holds_make(&plan, arena);
     return plan;
 }
@@ -242,8 +256,10 @@ typedef struct world {
     rank ranks[MOST_RANKS];
     RLF_VEC(rlf_report) reports;
     bool computed[MOST_INSTANCES][SAMPLES];
-    uint64_t updates[MOST_INSTANCES]; /* their posts */
+    uint64_t updates[MOST_INSTANCES]; /* the actor's: their posts */
     int n_updates;
+    const rlf_post *joint; /* the post before, if it was so */
+    int n_joint;
     int carried[MOST_POSTS]; /* version that sources of a WEIGHTS had; -1 */
     bool went[MOST_POSTS][MOST_RANKS][SAMPLES]; /* by MOVE, from a rank */
     int n_went, n_stayed; /* rows of moves: that went, that were complete */
@@ -683,6 +699,29 @@ act(world *w, int r)
     return true;
 }
 
+/* Behind a joint RUN stands its partner's, of the same turn and ranks. */
+static void
+check_joint(world *w, const rlf_post *post)
+{
+    const rlf_post *first = w->joint;
+    w->joint = post->joint ? post : NULL;
+    w->n_joint += post->joint;
+    if (!first)
+        return;
+    const rlf_order *order = rlf_control_order(w->control);
+    const rlf_instance *a = rlf_order_instance(order, first->instance);
+    bool good = post->kind == RLF_POST_RUN && !post->joint &&
+                post->n_shares == first->n_shares;
+    const rlf_instance *b =
+        good ? rlf_order_instance(order, post->instance) : a;
+    good &= w->plan->place[a->node->id].partner == b->node &&
+            a->iteration == b->iteration;
+    for (int i = 0; i < first->n_shares && good; i++)
+        good = share_of(post, first->shares[i].rank) != NULL;
+    if (!good)
+        w->wrong = "a joint RUN stands alone";
+}
+
 static void
 post_some(world *w)
 {
@@ -698,8 +737,9 @@ post_some(world *w)
             w->wrong = "more posts than the model has room for";
             return;
         }
+        check_joint(w, post);
         if (post->kind == RLF_POST_RUN &&
-            node_of(w, post->instance)->class == &update)
+            node_of(w, post->instance)->id == w->p->updates[0])
             w->updates[w->n_updates++] = post->n;
         for (int r = 0; r < w->plan->ranks; r++)
             if (is_for(w, post, r))
@@ -710,6 +750,7 @@ post_some(world *w)
 /* Rows of moves in all trials: that went, and that were complete before. */
 typedef struct moved {
     long went, stayed;
+    long joint; /* updates that were carried out with their partner */
 } moved;
 
 /* True if the step ended; else it hung or went wrong. */
@@ -753,6 +794,7 @@ trial(const program *p, uint64_t seed, bool rule, moved *moves)
         note("seed %llu: %s", (unsigned long long)seed, w->wrong);
     moves->went += w->n_went;
     moves->stayed += w->n_stayed;
+    moves->joint += w->n_joint;
     bool ended = rlf_control_ended(w->control);
     rlf_control_free(w->control);
     RLF_VEC_FREE(&w->reports);
@@ -767,7 +809,7 @@ trial(const program *p, uint64_t seed, bool rule, moved *moves)
 int
 main(void)
 {
-    plan(3);
+    plan(4);
     const char *more = getenv("RLFLOW_TEST_SCHEDULES");
     int n = more ? atoi(more) : getenv("RLFLOW_TEST_QUICK") ? 4000 : 100000;
     int hung = 0, without = 0;
@@ -782,6 +824,8 @@ main(void)
     ok(moves.went > n / 10 && moves.stayed > n / 10,
        "samples went from replica to replica (%ld; %ld were complete before)",
        moves.went, moves.stayed);
+    ok(moves.joint > n / 10, "%ld updates were carried out with their partner",
+       moves.joint);
     for (int i = 0; i < 1000; i++)
         without += !trial(&p, (uint64_t)i, false, &others);
     ok(without > 0, "without the rule of the open replica %d of 1000 hang",
