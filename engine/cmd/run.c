@@ -8,21 +8,54 @@
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
-/* Set by the first SIGINT, SIGTERM or SIGUSR1 (which every launcher passes on);
- * the second one leaves at once. A signal handler has nowhere else to put it.
- * Only process 0 looks. */
-static volatile sig_atomic_t stop_signal;
+/* ---- signals ---- */
+
+/* Set by the first SIGINT, SIGTERM or SIGUSR1 (which every launcher passes on),
+ * and when; one that comes a moment later leaves at once. A signal handler has
+ * nowhere else to put them. Only process 0 looks. */
+static volatile sig_atomic_t stop_signal, stop_second, continued;
+
+/* Seconds: a terminal and a launcher may both send what is one signal. */
+enum { SAME = 1 };
 
 static void
 on_signal(int number)
 {
-    if (stop_signal)
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    sig_atomic_t second = (sig_atomic_t)now.tv_sec;
+    if (stop_signal && second - stop_second > SAME)
         _exit(128 + number);
+    if (!stop_signal)
+        stop_second = second;
     stop_signal = number;
+}
+
+static void
+on_signal_aloud(int number)
+{
+    static const char text[] = "\nfinishing the present step, then saving; a "
+                               "second signal leaves at once\n";
+    ssize_t told = 0;
+    if (!stop_signal)
+        told = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)told; /* or there is nobody to tell */
+    on_signal(number);
+}
+
+/* Open MPI's mpiexec, told to end, sends SIGCONT at once, SIGTERM after
+ * odls_base_sigkill_timeout (one second) and SIGKILL after as long again. */
+static void
+on_continue(int number)
+{
+    (void)number;
+    continued = 1;
 }
 
 /* To finish the step first; or, after an error, to leave at once: launchers
@@ -34,6 +67,25 @@ handle_signals(void (*handler)(int))
     const int numbers[] = {SIGINT, SIGTERM, SIGUSR1};
     for (size_t i = 0; i < RLF_COUNT(numbers); i++)
         sigaction(numbers[i], &action, NULL);
+    action.sa_handler = on_continue;
+    if (getenv("OMPI_COMM_WORLD_RANK"))
+        sigaction(SIGCONT, &action, NULL);
+}
+
+/* Is the run to end? A SIGCONT that ends a pause does not mean that; what looks
+ * for pauses was awake as soon as this thread was, so it has seen it in a
+ * moment. */
+static bool
+wants_end(const rlf_session *s, uint32_t *pauses)
+{
+    const struct timespec moment = {.tv_nsec = 100000000};
+    if (!continued || !s->world || stop_signal)
+        return stop_signal;
+    nanosleep(&moment, NULL);
+    uint32_t before = *pauses;
+    *pauses = rlf_comm_world_pauses(s->world);
+    continued = *pauses == before;
+    return continued;
 }
 
 /* ---- showing progress ---- */
@@ -171,9 +223,10 @@ train(rlf_session *s)
     display d = {.terminal = isatty(STDOUT_FILENO) && !rlf_comm_launcher(),
                  .start = rlf_clock_now(),
                  .first = s->resumed};
+    uint32_t pauses = s->world ? rlf_comm_world_pauses(s->world) : 0;
     while ((result = rlf_session_step(s)) == RLF_RESULT_OK) {
         show_step(s, &d);
-        if (stop_signal) {
+        if (wants_end(s, &pauses)) {
             clear_live(&d);
             return stop_early(s);
         }
@@ -193,7 +246,7 @@ rlf_cmd_run(const rlf_command_line *line)
     if (!s)
         return status;
     s->options.leaves = true;
-    handle_signals(on_signal);
+    handle_signals(s->leads ? on_signal_aloud : on_signal);
     rlf_result result = train(s);
     if (result < 0)
         handle_signals(SIG_DFL);

@@ -119,6 +119,10 @@ void rlf_comm_waits(const rlf_comm *comm, char *text, size_t room);
  * processes come about once a second while they change), and what any of them
  * waits for. */
 uint64_t rlf_comm_world_beats(const rlf_comm_world *world);
+/* How often this process was found to have been stopped for more than about two
+ * seconds (SIGSTOP, a suspended job) and to go on; 0 in a world of one process,
+ * where nobody looks. */
+uint32_t rlf_comm_world_pauses(const rlf_comm_world *world);
 void rlf_comm_world_waits(const rlf_comm_world *world, int rank, char *text,
                           size_t room);
 /* Seconds since this process heard of the process of that rank: signs of life

@@ -355,6 +355,12 @@ link_lost(rlf_links *links, rlf_link *l)
         lose(links, l, "is gone: it died or was killed");
 }
 
+uint32_t
+rlf_links_pauses(rlf_links *links)
+{
+    return __atomic_load_n(&links->pauses, __ATOMIC_RELAXED);
+}
+
 double
 rlf_links_silence(rlf_links *links, int process)
 {
@@ -379,8 +385,10 @@ watch(rlf_links *links)
         limit = 1.5 * limit + 1;
     uint64_t now = rlf_clock_now(), gone = now - links->watched;
     links->watched = now;
-    if (gone > 2 * beat_ns(links))
+    if (gone > 2 * beat_ns(links)) {
         gone = 2 * beat_ns(links);
+        __atomic_fetch_add(&links->pauses, 1, __ATOMIC_RELAXED);
+    }
     for (int i = 0; i < links->n && world->options.silence > 0; i++) {
         rlf_link *l = &links->links[i];
         uint64_t silent =

@@ -30,6 +30,7 @@ struct rlf_links {
     bool stopped_here;
     uint64_t told;    /* when this process last told its beats */
     uint64_t watched; /* when it last looked for those of others */
+    uint32_t pauses;  /* atomic: how often that was too long ago */
     pthread_t reader;
 };
 

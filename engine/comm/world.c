@@ -8,70 +8,96 @@
 #define MAIL_SLOTS 64
 #define MAIL_BYTES 512
 
-/* What launchers set: the number of processes, where one has it, is in the
- * second. */
+/* What launchers set: this process's number, and where it has one that of all.
+ * The last one says that processes were started, but offers none a way to the
+ * others. */
 static const struct {
-    const char *mark, *size;
-} launched[] = {
+    const char *process, *size;
+} launchers[] = {
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
     {"PMI_RANK", "PMI_SIZE"},
     {"PMIX_RANK", "SLURM_STEP_NUM_TASKS"},
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
 };
+enum { ALONE = RLF_COUNT(launchers) - 1 };
+
+static int
+number_in(const char *name)
+{
+    const char *text = getenv(name);
+    return text ? atoi(text) : 0;
+}
+
+/* The row of this process's launcher, or -1. A batch job has numbers of Slurm
+ * too; a step of several tasks is what counts. */
+static int
+find_launcher(void)
+{
+    for (int i = 0; i < ALONE; i++)
+        if (getenv(launchers[i].process))
+            return i;
+    return getenv(launchers[ALONE].process) &&
+                   number_in(launchers[ALONE].size) > 1
+               ? ALONE
+               : -1;
+}
 
 const char *
 rlf_comm_launcher(void)
 {
-    for (size_t i = 0; i < RLF_COUNT(launched); i++)
-        if (getenv(launched[i].mark))
-            return getenv("SLURM_STEP_ID") ? "srun" : "mpiexec";
-    return NULL;
+    if (find_launcher() < 0)
+        return NULL;
+    return getenv("SLURM_STEP_ID") ? "srun" : "mpiexec";
 }
 
 int
 rlf_comm_launcher_process(void)
 {
-    for (size_t i = 0; i < RLF_COUNT(launched); i++) {
-        const char *process = getenv(launched[i].mark);
-        if (process)
-            return atoi(process);
-    }
-    return 0;
+    int i = find_launcher();
+    return i < 0 ? 0 : number_in(launchers[i].process);
 }
 
 int
 rlf_comm_launcher_size(void)
 {
-    for (size_t i = 0; i < RLF_COUNT(launched); i++) {
-        const char *size = getenv(launched[i].size);
-        if (getenv(launched[i].mark) && size && atoi(size) > 1)
-            return atoi(size);
-    }
-    return 1;
+    int i = find_launcher(), n = i < 0 ? 0 : number_in(launchers[i].size);
+    return n > 1 ? n : 1;
+}
+
+/* Before MPI starts, which may end a process that cannot find the others. */
+static rlf_status
+check_way(rlf_err *err)
+{
+    if (find_launcher() != ALONE)
+        return RLF_OK;
+    rlf_fail(err, RLF_USAGE,
+             "srun started %d processes and gave them no way to find each "
+             "other",
+             rlf_comm_launcher_size());
+    rlf_err_hint(err, "start them with srun --mpi=pmi2 (MPICH) or srun "
+                      "--mpi=pmix (Open MPI), or with mpiexec");
+    return RLF_USAGE;
 }
 
 /* Each process for itself: the launcher belongs to another MPI. */
 static rlf_status
 check_launcher(const rlf_comm_world *world, rlf_err *err)
 {
-    for (size_t i = 0; i < RLF_COUNT(launched); i++) {
-        const char *size = getenv(launched[i].size);
-        if (!getenv(launched[i].mark) || !size || atoi(size) < 2 ||
-            world->caps.n_processes > 1)
-            continue;
-        if (!world->options.backend)
-            return rlf_fail(err, RLF_USER,
-                            "the launcher started %s processes, and this "
-                            "rlflow was built without MPI",
-                            size);
-        rlf_fail(err, RLF_USER,
-                 "the launcher started %s processes that do not know of each "
-                 "other: it belongs to another MPI than this program",
-                 size);
-        rlf_err_hint(err, "use the launcher of the MPI that configure found "
-                          "(mpiexec.openmpi or mpiexec.mpich)");
-        return RLF_USER;
-    }
-    return RLF_OK;
+    int size = rlf_comm_launcher_size();
+    if (size < 2 || world->caps.n_processes > 1)
+        return RLF_OK;
+    if (!world->options.backend)
+        return rlf_fail(err, RLF_USER,
+                        "the launcher started %d processes, and this rlflow "
+                        "was built without MPI",
+                        size);
+    rlf_fail(err, RLF_USER,
+             "the launcher started %d processes that do not know of each "
+             "other: it belongs to another MPI than this program",
+             size);
+    rlf_err_hint(err, "use the launcher of the MPI that configure found "
+                      "(mpiexec.openmpi or mpiexec.mpich)");
+    return RLF_USER;
 }
 
 static rlf_comm *
@@ -167,6 +193,7 @@ static rlf_status
 meet(rlf_comm_world *world, rlf_err *err)
 {
     const rlf_comm_backend *backend = world->options.backend;
+    RLF_TRY(check_way(err));
     if (backend) {
         RLF_TRY(backend->open(world, err));
         world->caps.name = backend->name;
@@ -359,6 +386,12 @@ rlf_comm_world_waits(const rlf_comm_world *world, int rank, char *text,
         rlf_comm_waits(world->ends[rank % world->local], text, room);
     else
         rlf_links_waits(world->links, rank, text, room);
+}
+
+uint32_t
+rlf_comm_world_pauses(const rlf_comm_world *world)
+{
+    return world->links ? rlf_links_pauses(world->links) : 0;
 }
 
 double
