@@ -6,13 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct op_row {
-    const char *text;
-    int level;
-} op_row;
-
-static const op_row ops[] = {
-#define OP(name, text, level) {text, level},
+static const char *const ops[] = {
+#define OP(name, text) text,
 #include "grammar/op.def"
 #undef OP
 };
@@ -20,13 +15,7 @@ static const op_row ops[] = {
 const char *
 rlf_ast_op_text(rlf_ast_op op)
 {
-    return ops[op].text;
-}
-
-int
-rlf_ast_op_level(rlf_ast_op op)
-{
-    return ops[op].level;
+    return ops[op];
 }
 
 /* ---- expressions ---- */

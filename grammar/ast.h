@@ -28,14 +28,13 @@ typedef struct rlf_ast_name {
 /* ---- expressions ---- */
 
 typedef enum rlf_ast_op {
-#define OP(name, text, level) RLF_AST_##name,
+#define OP(name, text) RLF_AST_##name,
 #include "grammar/op.def"
 #undef OP
     RLF_AST_OPS
 } rlf_ast_op;
 
 const char *rlf_ast_op_text(rlf_ast_op op);
-int rlf_ast_op_level(rlf_ast_op op);
 
 /* What a number's unit measures. The value is already in seconds or bytes. */
 typedef enum rlf_ast_unit {

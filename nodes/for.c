@@ -212,10 +212,7 @@ const rlf_node_class rlf_node_for = {
     .granularity = RLF_GRAIN_BATCH,
     .infer = infer,
     .cost = cost,
-    .init = rlf_class_no_init,
-    .fini = rlf_class_no_fini,
     .open = open,
     .step = step,
-    .trainable = &rlf_trainable_none,
-    .handover = &rlf_handover_none,
+    RLF_CLASS_STATELESS,
 };

@@ -219,23 +219,6 @@ no_state(const rlf_env *env, const rlf_resource *resource, void *object,
     return RLF_OK;
 }
 
-static rlf_status
-no_field(const rlf_graph *graph, const rlf_resource *resource, const char *name,
-         rlf_err *err, rlf_field *out, const char **nearest)
-{
-    (void)graph, (void)resource, (void)name, (void)err;
-    *out = RLF_FIELD_NONE;
-    *nearest = NULL;
-    return RLF_OK;
-}
-
-static uint64_t
-no_rows(void *object)
-{
-    (void)object;
-    return 0;
-}
-
 const rlf_resource_class rlf_resource_hook = {
     .name = "hook",
     .kind = RLF_RESOURCE_HOOK,
@@ -254,8 +237,8 @@ const rlf_resource_class rlf_resource_hook = {
     .memory = memory,
     .save = no_state,
     .restore = no_state,
-    .field = no_field,
-    .rows = no_rows,
+    .field = rlf_resource_no_field,
+    .rows = rlf_resource_no_rows,
 };
 
 /* ---- the state of a call in the program ---- */
@@ -769,12 +752,7 @@ const rlf_node_class rlf_node_hook_turn = {
     .level = RLF_LEVEL_SAMPLE,
     .granularity = RLF_GRAIN_SAMPLE,
     .unsupported = "tools and turns cannot run yet",
-    .infer = rlf_class_no_infer,
-    .cost = rlf_class_no_cost,
-    .init = rlf_class_no_init,
-    .fini = rlf_class_no_fini,
     .open = rlf_class_unsupported,
     .step = rlf_class_unsupported,
-    .trainable = &rlf_trainable_none,
-    .handover = &rlf_handover_none,
+    RLF_CLASS_PLAIN,
 };

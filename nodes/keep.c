@@ -21,12 +21,7 @@ const rlf_node_class rlf_node_keep = {
     .gives = RLF_GIVES_NOTHING,
     .level = RLF_LEVEL_PROMPT,
     .granularity = RLF_GRAIN_BATCH,
-    .infer = rlf_class_no_infer,
-    .cost = rlf_class_no_cost,
-    .init = rlf_class_no_init,
-    .fini = rlf_class_no_fini,
     .open = rlf_class_no_open,
     .step = rlf_class_no_step,
-    .trainable = &rlf_trainable_none,
-    .handover = &rlf_handover_none,
+    RLF_CLASS_PLAIN,
 };

@@ -41,10 +41,7 @@ const rlf_node_class rlf_node_logprobs = {
     .granularity = RLF_GRAIN_SAMPLE,
     .infer = infer,
     .cost = rlf_class_no_cost,
-    .init = rlf_class_no_init,
-    .fini = rlf_class_no_fini,
     .open = open,
     .step = rlf_class_no_step,
-    .trainable = &rlf_trainable_none,
-    .handover = &rlf_handover_none,
+    RLF_CLASS_STATELESS,
 };

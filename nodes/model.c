@@ -585,23 +585,6 @@ restore(const rlf_env *env, const rlf_resource *resource, void *object,
     return RLF_OK;
 }
 
-static rlf_status
-no_field(const rlf_graph *graph, const rlf_resource *resource, const char *name,
-         rlf_err *err, rlf_field *out, const char **nearest)
-{
-    (void)graph, (void)resource, (void)name, (void)err;
-    *out = RLF_FIELD_NONE;
-    *nearest = NULL;
-    return RLF_OK;
-}
-
-static uint64_t
-no_rows(void *object)
-{
-    (void)object;
-    return 0;
-}
-
 const rlf_resource_class rlf_resource_model = {
     .name = "model",
     .kind = RLF_RESOURCE_MODEL,
@@ -620,6 +603,6 @@ const rlf_resource_class rlf_resource_model = {
     .memory = memory,
     .save = save,
     .restore = restore,
-    .field = no_field,
-    .rows = no_rows,
+    .field = rlf_resource_no_field,
+    .rows = rlf_resource_no_rows,
 };

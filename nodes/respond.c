@@ -123,12 +123,7 @@ const rlf_node_class rlf_node_respond = {
     .gives = RLF_GIVES_SET,
     .level = RLF_LEVEL_SAMPLE,
     .granularity = RLF_GRAIN_BATCH,
-    .infer = rlf_class_no_infer,
-    .cost = rlf_class_no_cost,
-    .init = rlf_class_no_init,
-    .fini = rlf_class_no_fini,
     .open = rlf_class_no_open,
     .step = step,
-    .trainable = &rlf_trainable_none,
-    .handover = &rlf_handover_none,
+    RLF_CLASS_PLAIN,
 };

@@ -188,23 +188,6 @@ restore(const rlf_env *env, const rlf_resource *resource, void *object,
     return status;
 }
 
-static rlf_status
-no_field(const rlf_graph *graph, const rlf_resource *resource, const char *name,
-         rlf_err *err, rlf_field *out, const char **nearest)
-{
-    (void)graph, (void)resource, (void)name, (void)err;
-    *out = RLF_FIELD_NONE;
-    *nearest = NULL;
-    return RLF_OK;
-}
-
-static uint64_t
-no_rows(void *object)
-{
-    (void)object;
-    return 0;
-}
-
 const rlf_resource_class rlf_resource_state = {
     .name = "state",
     .kind = RLF_RESOURCE_STATE,
@@ -223,8 +206,8 @@ const rlf_resource_class rlf_resource_state = {
     .memory = memory,
     .save = save,
     .restore = restore,
-    .field = no_field,
-    .rows = no_rows,
+    .field = rlf_resource_no_field,
+    .rows = rlf_resource_no_rows,
 };
 
 /* ---- reading and setting ---- */
@@ -249,14 +232,9 @@ const rlf_node_class rlf_node_state = {
     .gives = RLF_GIVES_COLUMN,
     .level = RLF_LEVEL_SCALAR,
     .granularity = RLF_GRAIN_BATCH,
-    .infer = rlf_class_no_infer,
-    .cost = rlf_class_no_cost,
-    .init = rlf_class_no_init,
-    .fini = rlf_class_no_fini,
     .open = rlf_class_no_open,
     .step = get,
-    .trainable = &rlf_trainable_none,
-    .handover = &rlf_handover_none,
+    RLF_CLASS_PLAIN,
 };
 
 static const rlf_formal set_formals[] = {
@@ -285,12 +263,7 @@ const rlf_node_class rlf_node_set_state = {
     .gives = RLF_GIVES_NOTHING,
     .level = RLF_LEVEL_SCALAR,
     .granularity = RLF_GRAIN_BATCH,
-    .infer = rlf_class_no_infer,
-    .cost = rlf_class_no_cost,
-    .init = rlf_class_no_init,
-    .fini = rlf_class_no_fini,
     .open = rlf_class_no_open,
     .step = set,
-    .trainable = &rlf_trainable_none,
-    .handover = &rlf_handover_none,
+    RLF_CLASS_PLAIN,
 };

@@ -26,14 +26,9 @@ const rlf_node_class rlf_node_state_rows = {
     .gives = RLF_GIVES_COLUMN,
     .level = RLF_LEVEL_PROMPT,
     .granularity = RLF_GRAIN_BATCH,
-    .infer = rlf_class_no_infer,
-    .cost = rlf_class_no_cost,
-    .init = rlf_class_no_init,
-    .fini = rlf_class_no_fini,
     .open = rlf_class_no_open,
     .step = get,
-    .trainable = &rlf_trainable_none,
-    .handover = &rlf_handover_none,
+    RLF_CLASS_PLAIN,
 };
 
 static const rlf_formal formals[] = {
@@ -72,12 +67,7 @@ const rlf_node_class rlf_node_set_rows = {
     .gives = RLF_GIVES_NOTHING,
     .level = RLF_LEVEL_PROMPT,
     .granularity = RLF_GRAIN_BATCH,
-    .infer = rlf_class_no_infer,
-    .cost = rlf_class_no_cost,
-    .init = rlf_class_no_init,
-    .fini = rlf_class_no_fini,
     .open = rlf_class_no_open,
     .step = set,
-    .trainable = &rlf_trainable_none,
-    .handover = &rlf_handover_none,
+    RLF_CLASS_PLAIN,
 };

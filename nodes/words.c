@@ -333,29 +333,17 @@ typedef struct state {
     rlf_words_plan plan;
 } state;
 
-static void
-fini(void *object)
-{
-    state *s = object;
-    if (!s)
-        return;
-    rlf_arena_free(s->arena);
-    free(s);
-}
-
 static rlf_status
 init(const rlf_env *env, const rlf_node *node, rlf_err *err, void **out)
 {
     (void)env;
-    state *s = rlf_calloc(1, sizeof *s);
-    s->arena = rlf_arena_new();
+    state *s = rlf_class_arena_state(sizeof *s);
     rlf_status status =
         rlf_words_plan_new(node->words, s->arena, err, &s->plan);
-    if (status < 0) {
-        fini(s);
-        s = NULL;
-    }
-    *out = s;
+    if (status < 0)
+        rlf_class_arena_fini(s);
+    else
+        *out = s;
     return status;
 }
 
@@ -451,7 +439,7 @@ const rlf_node_class rlf_node_over_vocab = {
     .infer = rlf_class_no_infer,
     .cost = cost,
     .init = init,
-    .fini = fini,
+    .fini = rlf_class_arena_fini,
     .open = open,
     .step = step,
     .trainable = &rlf_trainable_none,

@@ -108,10 +108,3 @@ rlf_log_say(const rlf_log *log, rlf_log_level level, rlf_log_sub sub,
     va_end(ap);
     log->sink(log->arg, level, line);
 }
-
-void
-rlf_log_to_file(void *file, rlf_log_level level, const char *line)
-{
-    (void)level;
-    fprintf(file, "%s\n", line);
-}

@@ -68,7 +68,4 @@ void rlf_log_say(const rlf_log *log, rlf_log_level level, rlf_log_sub sub,
 #define rlf_log_debug(log, sub, ...) RLF_LOG_AT(log, DEBUG, sub, __VA_ARGS__)
 #define rlf_log_trace(log, sub, ...) RLF_LOG_AT(log, TRACE, sub, __VA_ARGS__)
 
-/* A sink for a FILE * as its arg: one write per line. */
-void rlf_log_to_file(void *file, rlf_log_level level, const char *line);
-
 #endif

@@ -155,7 +155,6 @@ rlf_group *rlf_group_world(rlf_comm *comm);
 int rlf_group_size(const rlf_group *group);
 int rlf_group_index(const rlf_group *group);        /* this member's */
 int rlf_group_rank(const rlf_group *group, int at); /* a member's world rank */
-rlf_comm *rlf_group_comm(const rlf_group *group);
 
 /* -- batches ------------------------------------------------------------ */
 

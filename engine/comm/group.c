@@ -80,12 +80,6 @@ rlf_group_rank(const rlf_group *group, int at)
     return group->ranks[at];
 }
 
-rlf_comm *
-rlf_group_comm(const rlf_group *group)
-{
-    return group->comm;
-}
-
 /* After round k everyone has heard, through others, of 2^k members. */
 rlf_status
 rlf_group_barrier(rlf_group *group, rlf_err *err)

@@ -157,6 +157,23 @@ rlf_class_unsupported(rlf_call *call, rlf_err *err)
     return RLF_USER;
 }
 
+void *
+rlf_class_arena_state(size_t bytes)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_arena **state = rlf_arena_alloc(arena, bytes);
+    memset(state, 0, bytes);
+    *state = arena;
+    return state;
+}
+
+void
+rlf_class_arena_fini(void *state)
+{
+    if (state)
+        rlf_arena_free(*(rlf_arena **)state);
+}
+
 void
 rlf_resource_no_infer(const rlf_graph *graph, const rlf_resource *resource,
                       rlf_diags *diags)
@@ -176,6 +193,24 @@ void
 rlf_resource_no_note(const rlf_resource *resource, void *object, rlf_buf *out)
 {
     (void)resource, (void)object, (void)out;
+}
+
+rlf_status
+rlf_resource_no_field(const rlf_graph *graph, const rlf_resource *resource,
+                      const char *name, rlf_err *err, rlf_field *out,
+                      const char **nearest)
+{
+    (void)graph, (void)resource, (void)name, (void)err;
+    *out = RLF_FIELD_NONE;
+    *nearest = NULL;
+    return RLF_OK;
+}
+
+uint64_t
+rlf_resource_no_rows(void *object)
+{
+    (void)object;
+    return 0;
 }
 
 rlf_status

@@ -397,6 +397,19 @@ rlf_status rlf_class_no_open(rlf_call *call, rlf_err *err);
 /* step of a class whose open has done everything */
 rlf_status rlf_class_no_step(rlf_call *call, rlf_err *err);
 rlf_status rlf_class_unsupported(rlf_call *call, rlf_err *err);
+/* State that lies in an arena of its own, which is its first member: `bytes`
+ * of zeros, and the end of it as a class's fini (NULL is fine). */
+void *rlf_class_arena_state(size_t bytes);
+void rlf_class_arena_fini(void *state);
+
+/* Members of a class whose nodes have no state, and that trains nothing. */
+#define RLF_CLASS_STATELESS                               \
+    .init = rlf_class_no_init, .fini = rlf_class_no_fini, \
+    .trainable = &rlf_trainable_none, .handover = &rlf_handover_none
+/* And that does next to nothing, for whatever arguments fit. */
+#define RLF_CLASS_PLAIN \
+    RLF_CLASS_STATELESS, .infer = rlf_class_no_infer, .cost = rlf_class_no_cost
+
 /* infer, settle and note of a resource class that has none */
 void rlf_resource_no_infer(const rlf_graph *graph, const rlf_resource *resource,
                            rlf_diags *diags);
@@ -405,6 +418,12 @@ rlf_status rlf_resource_no_settle(const rlf_env *env,
                                   rlf_err *err);
 void rlf_resource_no_note(const rlf_resource *resource, void *object,
                           rlf_buf *out);
+/* field and rows of a resource class that has none */
+rlf_status rlf_resource_no_field(const rlf_graph *graph,
+                                 const rlf_resource *resource, const char *name,
+                                 rlf_err *err, rlf_field *out,
+                                 const char **nearest);
+uint64_t rlf_resource_no_rows(void *object);
 /* shapes and move of a resource class that has no weights */
 rlf_status rlf_resource_no_shapes(const rlf_graph *graph,
                                   const rlf_resource *resource,

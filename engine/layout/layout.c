@@ -207,18 +207,6 @@ rlf_layout_check(const rlf_layout *layout, rlf_err *err)
     return check_order(layout, err);
 }
 
-rlf_status
-rlf_layout_check_world(const rlf_layout *layout, int world, rlf_err *err)
-{
-    for (int i = 0; i < layout->n_ranks; i++)
-        if (layout->ranks[i] >= world)
-            return rlf_fail(err, RLF_USER,
-                            "rank %d is beyond the %d ranks of this run (0 to "
-                            "%d)",
-                            layout->ranks[i], world, world - 1);
-    return RLF_OK;
-}
-
 /* Other layouts on the same mesh */
 
 /* Give the lowest `*left` values of a digit to dp, the rest to its own axis. */
@@ -395,16 +383,4 @@ rlf_range
 rlf_layout_shards(const rlf_layout *layout, int rank, int shards)
 {
     return rlf_layout_slice(layout, rank, shards);
-}
-
-static bool
-power_of_two(int n)
-{
-    return n > 0 && (n & (n - 1)) == 0;
-}
-
-bool
-rlf_tree_splits(int parts, int count)
-{
-    return power_of_two(parts) && power_of_two(count) && count <= parts;
 }

@@ -73,9 +73,6 @@ int rlf_range_owner(int64_t n, int count, int64_t i);
  * tp * pp * dp is the number of ranks, all are positive, the ranks distinct
  * and the digits of the order make tp, pp and dp. */
 rlf_status rlf_layout_check(const rlf_layout *layout, rlf_err *err);
-/* RLF_USER if the mesh has a rank beyond the `world` ranks of the run. */
-rlf_status rlf_layout_check_world(const rlf_layout *layout, int world,
-                                  rlf_err *err);
 rlf_coordinates rlf_layout_find(const rlf_layout *layout, int rank);
 /* The coordinates of place i of the mesh, and the place of coordinates. */
 rlf_coordinates rlf_layout_at(const rlf_layout *layout, int place);
@@ -114,10 +111,5 @@ int rlf_layout_stage(const rlf_layout *layout, int64_t n, int64_t i);
 rlf_range rlf_layout_slice(const rlf_layout *layout, int rank, int64_t n);
 /* The shards out of V that a rank of tp holds: V / tp neighbours. */
 rlf_range rlf_layout_shards(const rlf_layout *layout, int rank, int shards);
-
-/* Whether sums over `parts` in a binary tree keep their bits when `count` ranks
- * each add parts / count neighbours first: both powers of two, one dividing
- * the other. Answers for (shards, tp) and for (lanes, dp). */
-bool rlf_tree_splits(int parts, int count);
 
 #endif

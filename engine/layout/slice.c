@@ -1,8 +1,6 @@
 /* Slices of tensors: see slice.h. */
 #include "engine/layout/slice.h"
 
-#include <stdio.h>
-
 /* Boxes */
 
 int64_t
@@ -32,33 +30,6 @@ rlf_box_within(rlf_box whole, rlf_box part)
 
 /* What fits */
 
-/* tp divides the heads, and divides the key/value heads or is a multiple. */
-static bool
-heads_fit(const rlf_split_sizes *s, int64_t tp)
-{
-    return s->heads % tp == 0 &&
-           (s->kv_heads % tp == 0 || tp % s->kv_heads == 0);
-}
-
-static bool
-tp_fits(const rlf_split_sizes *s, int64_t tp)
-{
-    return heads_fit(s, tp) && tp <= s->ffn && tp <= s->vocab;
-}
-
-/* "1, 2, 4": every tp that fits. */
-static void
-hint_tp(const rlf_split_sizes *s, rlf_err *err)
-{
-    char text[256];
-    size_t n = 0;
-    for (int tp = 1; tp <= s->heads && n < sizeof text - 16; tp++)
-        if (tp_fits(s, tp))
-            n += (size_t)snprintf(text + n, sizeof text - n, "%s%d",
-                                  n ? ", " : "", tp);
-    rlf_err_hint(err, "tp of %s would do", text);
-}
-
 static rlf_status
 check_stages(int pp, int layers, rlf_err *err)
 {
@@ -69,35 +40,6 @@ check_stages(int pp, int layers, rlf_err *err)
                  pp, layers);
     rlf_err_hint(err, "pp of 1 to %d would do", layers);
     return status;
-}
-
-rlf_status
-rlf_layout_check_sizes(const rlf_layout *layout, const rlf_split_sizes *s,
-                       rlf_err *err)
-{
-    int tp = layout->tp;
-    RLF_TRY(check_stages(layout->pp, s->layers, err));
-    if (tp_fits(s, tp))
-        return RLF_OK;
-    if (s->heads % tp)
-        rlf_fail(err, RLF_USER, "tp %d does not divide the %d attention heads",
-                 tp, s->heads);
-    else if (!heads_fit(s, tp))
-        rlf_fail(err, RLF_USER,
-                 "tp %d neither divides the %d key/value heads nor is a "
-                 "multiple of them",
-                 tp, s->kv_heads);
-    else if (tp > s->ffn)
-        rlf_fail(err, RLF_USER,
-                 "tp %d is more than the %lld inner features of the "
-                 "feed-forward layer",
-                 tp, (long long)s->ffn);
-    else
-        rlf_fail(err, RLF_USER,
-                 "tp %d is more than the %lld tiles of the vocabulary", tp,
-                 (long long)s->vocab);
-    hint_tp(s, err);
-    return RLF_USER;
 }
 
 rlf_status
@@ -172,25 +114,4 @@ rlf_layout_box(const rlf_layout *layout, const rlf_shapes *shapes, int tensor,
 {
     return rlf_layout_box_at(layout, shapes, tensor,
                              rlf_layout_find(layout, rank));
-}
-
-int64_t
-rlf_layout_offsets(const rlf_layout *layout, const rlf_shapes *shapes, int rank,
-                   int64_t align, int64_t *offsets)
-{
-    rlf_coordinates at = rlf_layout_find(layout, rank);
-    int64_t n = 0;
-    for (int i = 0; i < shapes->count; i++) {
-        if (!shapes->list[i].joined)
-            n = (n + align - 1) / align * align;
-        offsets[i] = n;
-        n += rlf_box_count(rlf_layout_box_at(layout, shapes, i, at));
-    }
-    return (n + align - 1) / align * align;
-}
-
-rlf_range
-rlf_zero_slice(int64_t n, int64_t unit, int dp, int d)
-{
-    return rlf_range_units(n, unit, dp, d);
 }

@@ -3,7 +3,7 @@
  * A model's weights are a list of matrices, each with a rule for how tensor
  * parallelism splits it and the layer whose pipeline stage holds it. What is
  * stored as one but splits in parts (q, k and v; gate and up) is several
- * tensors, one joined to the other. Integers only: no memory here. */
+ * tensors. Integers only: no memory here. */
 #ifndef RLF_LAYOUT_SLICE_H
 #define RLF_LAYOUT_SLICE_H
 
@@ -30,7 +30,6 @@ typedef struct rlf_shape {
     const char *name;
     int layer; /* 0.., or one of the above */
     rlf_split split;
-    bool joined;        /* lies right behind the tensor before it */
     int64_t rows, cols; /* of the whole; a vector has cols 1 */
     int64_t unit;       /* rows (or columns) that stay together; >= 1 */
 } rlf_shape;
@@ -65,18 +64,9 @@ typedef struct rlf_send {
     int round; /* > that of `after`; sends of a round may go together */
 } rlf_send;
 
-/* What a model's shapes ask of tp and pp. */
-typedef struct rlf_split_sizes {
-    int layers, heads, kv_heads;
-    int64_t ffn, vocab; /* vocab in tiles */
-} rlf_split_sizes;
-
-/* RLF_USER, naming the divisor that fails and those that would do: tp divides
- * the heads, and divides the key/value heads or is a multiple of them; pp is
- * at most the number of layers; no rank of tp is without ffn or vocabulary. */
-rlf_status rlf_layout_check_sizes(const rlf_layout *layout,
-                                  const rlf_split_sizes *sizes, rlf_err *err);
-/* The same from the tensors, without hints: what rlf_layout_box needs. */
+/* What rlf_layout_box needs, RLF_USER by the name of what fails: tp divides the
+ * units of a tensor, of k and v or is a multiple of them; there are no more
+ * stages than layers. */
 rlf_status rlf_layout_check_shapes(const rlf_layout *layout,
                                    const rlf_shapes *shapes, rlf_err *err);
 
@@ -89,15 +79,6 @@ rlf_box rlf_layout_box(const rlf_layout *layout, const rlf_shapes *shapes,
 /* The same by coordinates. */
 rlf_box rlf_layout_box_at(const rlf_layout *layout, const rlf_shapes *shapes,
                           int tensor, rlf_coordinates at);
-/* Where each tensor's slice begins in a rank's block, in elements: one after
- * another, those not joined on multiples of `align`. Returns the length of the
- * block, a multiple of `align` too. */
-int64_t rlf_layout_offsets(const rlf_layout *layout, const rlf_shapes *shapes,
-                           int rank, int64_t align, int64_t *offsets);
-/* ZeRO-1: the elements out of a block of n that index d of dp updates, in whole
- * units of `unit` elements. */
-rlf_range rlf_zero_slice(int64_t n, int64_t unit, int dp, int d);
-
 int64_t rlf_box_count(rlf_box box);
 rlf_box rlf_box_meet(rlf_box a, rlf_box b);
 /* `part` (not empty, inside `whole`) as it lies in the stored `whole`. */

@@ -401,6 +401,8 @@ rlf_rank_carry_out(rlf_rank *rank, const rlf_task *task, rlf_err *err)
     const rlf_node *node = node_of(rank, task);
     note(rank, task);
     rank->metrics.node = node->id;
+    if (rank->comm)
+        rlf_comm_label(rank->comm, node->class->name);
     uint64_t from = rank->env.trace ? rlf_clock_now() : 0;
     rlf_status status = carry[task->kind](rank, task, err);
     if (status < 0)

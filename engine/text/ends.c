@@ -76,14 +76,10 @@ read_ids(rlf_tokenizer *t, const json_t *json, const char *file, bool need_bos,
     } else if (eos && !json_is_null(eos)) {
         RLF_TRY(add_eos(t, eos, file, err));
     }
-    if (t->pad == RLF_NO_ID &&
-        rlf_json_as_int(json_object_get(json, "pad_token_id"), &id) &&
-        id >= 0 && id < t->vocab)
-        t->pad = (uint32_t)id; /* -1 means none */
     if (need_bos && t->bos == RLF_NO_ID &&
         rlf_json_as_int(json_object_get(json, "bos_token_id"), &id) &&
         id >= 0 && id < t->vocab)
-        t->bos = (uint32_t)id;
+        t->bos = (uint32_t)id; /* -1 means none */
     return RLF_OK;
 }
 
@@ -104,8 +100,6 @@ read_names(rlf_tokenizer *t, const json_t *json, const char *file, rlf_err *err)
     uint32_t eos;
     if (t->bos == RLF_NO_ID)
         RLF_TRY(named_id(t, json, file, "bos_token", err, &t->bos));
-    if (t->pad == RLF_NO_ID)
-        RLF_TRY(named_id(t, json, file, "pad_token", err, &t->pad));
     if (!t->eos.count) {
         RLF_TRY(named_id(t, json, file, "eos_token", err, &eos));
         if (eos != RLF_NO_ID)

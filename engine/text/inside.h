@@ -49,7 +49,7 @@ struct rlf_tokenizer {
     rlf_bpe bpe;
     rlf_decoder decoder;
     rlf_ids prefix, suffix, eos; /* in the arena */
-    uint32_t bos, pad;
+    uint32_t bos;
     uint64_t hash;
 };
 

@@ -79,7 +79,7 @@ rlf_tokenizer_open(const char *path, rlf_err *err, rlf_tokenizer **out)
     rlf_arena *arena = rlf_arena_new();
     rlf_tokenizer *t = RLF_NEW(arena, rlf_tokenizer);
     t->arena = arena;
-    t->bos = t->pad = RLF_NO_ID;
+    t->bos = RLF_NO_ID;
     rlf_status status = open_files(t, path, err);
     if (status < 0)
         rlf_tokenizer_close(t);
@@ -255,18 +255,6 @@ uint32_t
 rlf_tokenizer_bos(const rlf_tokenizer *tokenizer)
 {
     return tokenizer->bos;
-}
-
-uint32_t
-rlf_tokenizer_pad(const rlf_tokenizer *tokenizer)
-{
-    return tokenizer->pad;
-}
-
-uint32_t
-rlf_tokenizer_unk(const rlf_tokenizer *tokenizer)
-{
-    return tokenizer->bpe.unk;
 }
 
 bool

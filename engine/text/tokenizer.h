@@ -64,8 +64,6 @@ uint32_t rlf_tokenizer_find(const rlf_tokenizer *tokenizer, const char *token);
 uint32_t rlf_tokenizer_vocab(const rlf_tokenizer *tokenizer);
 /* RLF_NO_ID where there is none. */
 uint32_t rlf_tokenizer_bos(const rlf_tokenizer *tokenizer);
-uint32_t rlf_tokenizer_pad(const rlf_tokenizer *tokenizer);
-uint32_t rlf_tokenizer_unk(const rlf_tokenizer *tokenizer);
 bool rlf_tokenizer_special(const rlf_tokenizer *tokenizer, uint32_t id);
 /* The ids that end a text, the first of them the one to write; perhaps none.
  */

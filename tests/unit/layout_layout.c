@@ -304,11 +304,6 @@ test_refusals(void)
     rlf_layout_regroup(&train, 3, 2, &err, &out);
     is_str(err.sentence, "tp 3 does not divide the tp 4 of training",
            "generation's tp divides training's");
-    rlf_err_clear(&err);
-    is_int(rlf_layout_check_world(&train, 22, &err), RLF_USER,
-           "a mesh beyond the world");
-    is_str(err.sentence, "rank 22 is beyond the 22 ranks of this run (0 to 21)",
-           "is named");
 }
 
 int
@@ -320,9 +315,5 @@ main(void)
     test_nesting();
     test_regroup();
     test_refusals();
-    ok(rlf_tree_splits(8, 2) && rlf_tree_splits(4, 4) &&
-           !rlf_tree_splits(4, 8) && !rlf_tree_splits(6, 2) &&
-           !rlf_tree_splits(8, 3),
-       "sums keep their bits for powers of two only");
     return done();
 }

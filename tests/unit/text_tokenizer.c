@@ -96,8 +96,6 @@ check_characters(void)
            "text without special tokens");
     is_int(rlf_tokenizer_vocab(t), 8, "size");
     is_int(rlf_tokenizer_bos(t), 1, "bos");
-    is_int(rlf_tokenizer_pad(t), 0, "pad");
-    ok(rlf_tokenizer_unk(t) == RLF_NO_ID, "no unk");
     ok(rlf_tokenizer_eos(t, &n)[0] == 2 && n == 1 &&
            rlf_tokenizer_is_eos(t, 2) && !rlf_tokenizer_is_eos(t, 1),
        "eos");
