@@ -20,6 +20,12 @@ bench_programs += %D%/realloc
 EXTRA_PROGRAMS += %D%/realloc
 %C%_realloc_LDADD = libnodes.la $(PLAN_LIBS)
 
+bench_programs += %D%/longtail
+EXTRA_PROGRAMS += %D%/longtail
+EXTRA_DIST += %D%/longtail.rlf
+%C%_longtail_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_SOURCE_DIR='"$(abs_top_srcdir)"'
+%C%_longtail_LDADD = $(API_LIBS)
+
 if HAVE_ONEDNN
 bench_programs += %D%/product
 EXTRA_PROGRAMS += %D%/product

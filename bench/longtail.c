@@ -1,0 +1,311 @@
+/* Long-tail generation on thread ranks: streaming and migration against the
+ * same run without.
+ *
+ *     bench/longtail [RANKS ...]      thread ranks (default 4 2)
+ *
+ * A step samples responses whose lengths are log-normal (sigma 0.75) and reads
+ * them with a reference, a critic and a reward model. Time is wall time, which
+ * means something where every rank has a core, and the processor time of the
+ * ranks, which does in any case: of all, and of the busiest.
+ *
+ * Lengths are forced by the kernel that samples, which is ours here: a row's
+ * random number says which sample and position it is, whoever samples it, and
+ * there the end token comes when the sample's length is reached and not before.
+ * The four ways take turns, one step each; a step has the same responses in
+ * all. Their results are compared. */
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/hash.h"
+#include "engine/base/philox.h"
+#include "engine/dev/cores.h"
+#include "engine/sched/desk.h"
+#include "engine/sched/run.h"
+#include "engine/text/tokenizer.h"
+#include "grammar/compile.h"
+#include "nodes/table.h"
+
+enum {
+    SAMPLES = 64, /* as in longtail.rlf */
+    MOST_NEW = 480,
+    MEDIAN = 64,
+    LEARN = 2, /* steps from which the run learns, not counted */
+    STEPS = 3,
+    SLOTS = 1 << 19,
+    MOST_THREADS = 64,
+    SEED = 7
+};
+static const double sigma = 0.75;
+
+/* ---- lengths ---- */
+
+/* Who draws which random number, in a hash table by its bits. */
+typedef struct draw {
+    double uniform; /* < 0: free */
+    uint32_t length, position;
+} draw;
+
+static draw *draws; /* [SLOTS]; made before any run, then only read */
+static const rlf_kernels *cpu;
+static uint32_t end_token, other_token;
+
+static draw *
+find(double uniform)
+{
+    uint64_t bits;
+    memcpy(&bits, &uniform, sizeof bits);
+    size_t i = rlf_hash_mix(bits) % SLOTS;
+    while (draws[i].uniform >= 0 && draws[i].uniform != uniform)
+        i = (i + 1) % SLOTS;
+    return &draws[i];
+}
+
+static uint32_t
+length_of(uint64_t sample)
+{
+    rlf_random_key key = {.seed = 1234, .sample = sample};
+    double u = rlf_draw_uniform(&key, 0), v = rlf_draw_uniform(&key, 1);
+    double z = sqrt(-2 * log(1 - u)) * cos(2 * acos(-1) * v);
+    double x = MEDIAN * exp(sigma * z);
+    return x < 1 ? 1 : x > MOST_NEW ? MOST_NEW : (uint32_t)x;
+}
+
+static void
+list_draws(uint32_t site)
+{
+    draws = rlf_calloc(SLOTS, sizeof *draws);
+    for (int i = 0; i < SLOTS; i++)
+        draws[i].uniform = -1;
+    for (uint64_t sample = 0; sample < SAMPLES * (LEARN + STEPS); sample++) {
+        rlf_random_key key = {.seed = SEED,
+                              .purpose = RLF_PURPOSE_SAMPLE,
+                              .site = site,
+                              .step = (uint32_t)(sample / SAMPLES) + 1,
+                              .sample = sample};
+        uint32_t length = length_of(sample);
+        for (uint32_t t = 0; t < length; t++) {
+            double uniform = rlf_draw_uniform(&key, t);
+            *find(uniform) = (draw){uniform, length, t};
+        }
+    }
+}
+
+static rlf_status
+sample(rlf_queue *queue, const rlf_sample_args *args, rlf_err *err)
+{
+    RLF_TRY(cpu->sample(queue, args, err));
+    for (int64_t i = 0; i < args->m; i++) {
+        const draw *d = find(args->uniform[i]);
+        if (d->uniform < 0)
+            return rlf_fail(err, RLF_BUG, "a random number of nobody");
+        args->tokens[i] =
+            (int32_t)(d->position + 1 == d->length ? end_token : other_token);
+    }
+    return RLF_OK;
+}
+
+/* ---- processor time of threads ---- */
+
+typedef struct times {
+    int n;
+    long id[MOST_THREADS];
+    double seconds[MOST_THREADS];
+} times;
+
+static void
+read_times(times *out)
+{
+    out->n = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *e; tasks && (e = readdir(tasks));) {
+        char path[300];
+        unsigned long long ns;
+        snprintf(path, sizeof path, "/proc/self/task/%s/schedstat", e->d_name);
+        FILE *f = e->d_name[0] == '.' ? NULL : fopen(path, "r");
+        if (f && fscanf(f, "%llu", &ns) == 1 && out->n < MOST_THREADS) {
+            out->id[out->n] = strtol(e->d_name, NULL, 10);
+            out->seconds[out->n++] = (double)ns * 1e-9;
+        }
+        if (f)
+            fclose(f);
+    }
+    if (tasks)
+        closedir(tasks);
+}
+
+/* ---- runs ---- */
+
+typedef struct way {
+    const char *name;
+    bool streams;
+    int migrate; /* -1: as the run finds it */
+} way;
+
+static const way ways[] = {{"neither", false, 0},
+                           {"streaming", true, 0},
+                           {"and migration, at 20 %", true, SAMPLES / 5},
+                           {"and migration, as found", true, -1}};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+typedef struct one {
+    rlf_arena *arena;
+    rlf_sources sources;
+    rlf_run *run;
+    rlf_run_options options;
+    double wall, busy, busiest; /* sums over steps */
+    double result;
+} one;
+
+static void
+must(rlf_status status, const rlf_err *err)
+{
+    if (status < 0) {
+        fprintf(stderr, "bench/longtail: %s\n", err->sentence);
+        exit(1);
+    }
+}
+
+static rlf_graph *
+compile(one *o)
+{
+    o->arena = rlf_arena_new();
+    o->sources.arena = o->arena;
+    rlf_err err = RLF_ERR_NONE;
+    rlf_diags diags = {.arena = o->arena, .sources = &o->sources};
+    const rlf_compile_options options = {.path = RLF_SOURCE_DIR
+                                         "/bench/longtail.rlf",
+                                         .stdlib = RLF_SOURCE_DIR "/stdlib",
+                                         .classes = &rlf_node_classes};
+    rlf_graph *graph;
+    must(rlf_compile(&options, o->arena, &o->sources, &diags, &err, &graph),
+         &err);
+    return graph;
+}
+
+static const rlf_node *
+generate(const rlf_graph *graph)
+{
+    size_t i = 0;
+    while (!graph->nodes.data[i].class->sampled)
+        i++;
+    return &graph->nodes.data[i];
+}
+
+static void
+open_run(one *o, const way *w, int ranks, const rlf_kernels *kernels)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_graph *graph = compile(o);
+    const rlf_node *node = generate(graph);
+    int *all = RLF_NEW_ARRAY(o->arena, int, ranks);
+    for (int i = 0; i < ranks; i++)
+        all[i] = i;
+    rlf_place_row row = rlf_place_row_new(node->receiver, node->class);
+    row.ranks = all;
+    row.n_ranks = row.dp = ranks;
+    row.migrate = w->migrate;
+    rlf_placement placement = {.rows = &row, .n_rows = 1};
+    graph->placement = &placement;
+    rlf_plan *plan;
+    must(rlf_plan_make(graph, &(rlf_plan_options){.ranks = ranks}, o->arena,
+                       &err, &plan),
+         &err);
+    graph->placement = NULL;
+    const rlf_comm_options world = {.n_ranks = ranks,
+                                    .mail_slots = RLF_DESK_SLOTS,
+                                    .mail_bytes = RLF_DESK_PIECE};
+    o->options =
+        (rlf_run_options){.threads = ranks, .seed = SEED, .kernels = kernels};
+    if (w->streams)
+        o->options.policy = (rlf_policy){.piece = 8, .parts = 8};
+    must(rlf_comm_world_new(&world, &o->options.world, &err), &err);
+    must(rlf_run_open(plan, &rlf_node_classes, &o->options, &err, &o->run),
+         &err);
+}
+
+static void
+step(one *o, bool counts)
+{
+    rlf_err err = RLF_ERR_NONE;
+    times before, after;
+    read_times(&before);
+    uint64_t from = rlf_clock_now();
+    must(rlf_run_step(o->run, &err), &err);
+    double wall = rlf_clock_since(from), sum = 0, most = 0;
+    read_times(&after);
+    for (int i = 0; i < after.n; i++)
+        for (int k = 0; k < before.n; k++) {
+            if (before.id[k] != after.id[i])
+                continue;
+            double x = after.seconds[i] - before.seconds[k];
+            sum += x;
+            most = x > most ? x : most;
+        }
+    const rlf_metrics *m = rlf_run_metrics(o->run);
+    for (size_t i = 0; i < m->count; i++)
+        o->result += m->data[i].sum / (double)m->data[i].count;
+    if (!counts)
+        return;
+    o->wall += wall / STEPS;
+    o->busy += sum / STEPS;
+    o->busiest += most / STEPS;
+}
+
+static void
+measure(int ranks, const rlf_kernels *kernels)
+{
+    one of[WAYS] = {0};
+    for (int i = 0; i < WAYS; i++)
+        open_run(&of[i], &ways[i], ranks, kernels);
+    for (int s = 0; s < LEARN + STEPS; s++)
+        for (int i = 0; i < WAYS; i++)
+            step(&of[i], s >= LEARN);
+    printf("%d ranks, %d cores; seconds a step\n"
+           "%-26s %9s %7s %9s %7s %9s %7s\n",
+           ranks, rlf_cores_count(), "", "all busy", "", "busiest", "", "wall",
+           "");
+    for (int i = 0; i < WAYS; i++) {
+        const one *o = &of[i];
+        printf("%-26s %9.3f %6.2fx %9.3f %6.2fx %9.3f %6.2fx%s\n", ways[i].name,
+               o->busy, of[0].busy / o->busy, o->busiest,
+               of[0].busiest / o->busiest, o->wall, of[0].wall / o->wall,
+               o->result == of[0].result ? "" : "  OTHER RESULTS");
+    }
+    for (int i = 0; i < WAYS; i++) {
+        rlf_run_close(of[i].run);
+        rlf_comm_world_free(of[i].options.world);
+        rlf_arena_free(of[i].arena);
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    one o = {0};
+    rlf_err err = RLF_ERR_NONE;
+    list_draws(generate(compile(&o))->site);
+    rlf_arena_free(o.arena);
+    rlf_tokenizer *tokenizer;
+    must(rlf_tokenizer_open(RLF_SOURCE_DIR "/examples/models/arith", &err,
+                            &tokenizer),
+         &err);
+    size_t n;
+    end_token = rlf_tokenizer_eos(tokenizer, &n)[0];
+    while (rlf_tokenizer_is_eos(tokenizer, other_token))
+        other_token++;
+    rlf_tokenizer_close(tokenizer);
+    cpu = rlf_kernels_cpu();
+    rlf_kernels kernels = *cpu;
+    kernels.sample = sample;
+    if (argc < 2) {
+        measure(4, &kernels);
+        measure(2, &kernels);
+    }
+    for (int i = 1; i < argc; i++)
+        measure(atoi(argv[i]), &kernels);
+    free(draws);
+    return 0;
+}
