@@ -36,39 +36,79 @@ open(rlf_call *call, rlf_err *err)
     return RLF_OK;
 }
 
-/* One micro-batch: `fit` sequences, the first of them sample number `at` of
- * the piece. */
+/* Sequences that are read together. */
+typedef struct micro {
+    uint32_t first, count; /* samples of the piece */
+} micro;
+
+/* One call. */
+typedef struct reader {
+    rlf_call *call;
+    const rlf_model *model;
+    rlf_pass *pass;
+    rlf_sequence *seqs;
+    RLF_VEC(micro) micros;
+} reader;
+
+/* What the heads say of the micro-batch at hand, into the column. */
 static rlf_status
-run_micro(rlf_call *call, const rlf_model *model, rlf_pass *pass,
-          const rlf_sequence *seqs, uint32_t at, uint32_t fit, rlf_err *err)
+put_result(reader *r, micro m, rlf_err *err)
 {
+    rlf_call *call = r->call;
+    rlf_pass *pass = r->pass;
     rlf_reading kind = rlf_reading_of(call->node->class);
     const rlf_rows *rows = call->in[0].rows;
     double *out = call->out[0].column.number;
-    RLF_TRY(rlf_pass_load(
-        pass, seqs + at, fit, at,
-        kind == RLF_READ_SCORE ? RLF_ROWS_LAST : RLF_ROWS_TOKENS, err));
-    RLF_TRY(rlf_transformer_forward(model, pass, err));
-    if (!rlf_table_ends(model->table, model->table->cut.chunks - 1))
-        return RLF_OK; /* the last stage has the heads, and the result */
     if (kind == RLF_READ_LOGPROB)
-        RLF_TRY(rlf_head_logprobs(model, pass, false, err));
+        RLF_TRY(rlf_head_logprobs(r->model, pass, false, err));
     else
-        RLF_TRY(rlf_head_scalars(model, pass, err));
+        RLF_TRY(rlf_head_scalars(r->model, pass, err));
     float *got = RLF_NEW_ARRAY(call->env->pool, float, pass->n_rows);
     RLF_TRY(rlf_pass_read(
         pass, kind == RLF_READ_LOGPROB ? pass->logprob : pass->scalar,
         pass->n_rows, err, got));
-    for (uint32_t i = at; i < at + fit; i++) {
+    for (uint32_t i = m.first; i < m.first + m.count; i++) {
         uint32_t row = call->rows ? call->rows[i] : i;
         if (kind == RLF_READ_SCORE) {
             out[row] = (double)*got++;
             continue;
         }
-        for (uint32_t t = 0; t < seqs[i].n_response; t++)
+        for (uint32_t t = 0; t < r->seqs[i].n_response; t++)
             out[rlf_sequences_place(rows, row, t)] = (double)*got++;
     }
     return RLF_OK;
+}
+
+/* A chunk of the layers on a micro-batch; the last stage has the result. */
+static rlf_status
+run_part(reader *r, micro m, int chunk, rlf_err *err)
+{
+    rlf_reading kind = rlf_reading_of(r->call->node->class);
+    RLF_TRY(rlf_pass_load(
+        r->pass, r->seqs + m.first, m.count, m.first,
+        kind == RLF_READ_SCORE ? RLF_ROWS_LAST : RLF_ROWS_TOKENS, err));
+    RLF_TRY(rlf_transformer_forward_part(r->model, r->pass, chunk, err));
+    if (rlf_table_ends(r->model->table, chunk))
+        RLF_TRY(put_result(r, m, err));
+    rlf_comm_beat(r->call->env->comm);
+    return RLF_OK;
+}
+
+/* In rounds where stages have several chunks, else one micro-batch after the
+ * other. */
+static rlf_status
+run_micros(reader *r, rlf_err *err)
+{
+    const rlf_cut *cut = &r->model->table->cut;
+    size_t n = r->micros.count,
+           most = cut->chunks > 1 ? (size_t)cut->stages : 1;
+    for (size_t first = 0, last; first < n; first = last) {
+        last = first + most < n ? first + most : n;
+        for (int chunk = 0; chunk < cut->chunks; chunk++)
+            for (size_t i = first; i < last; i++)
+                RLF_TRY(run_part(r, r->micros.data[i], chunk, err));
+    }
+    return rlf_transformer_settle(r->pass, err);
 }
 
 static rlf_status
@@ -77,21 +117,17 @@ step(rlf_call *call, rlf_err *err)
     rlf_model_object *object = rlf_model_at(call->env, call->node->receiver);
     rlf_rows *rows = call->in[0].rows;
     uint32_t n = call->rows ? call->n_rows : rows->samples->count;
-    rlf_sequence *seqs;
+    rlf_model *model = rlf_model_of(call, call->node->receiver);
+    reader r = {.call = call, .model = model};
     RLF_TRY(rlf_sequences_read(call->env, rows, object,
                                rlf_reading_of(call->node->class), call->rows, n,
-                               err, &seqs));
-    rlf_pass *pass;
-    rlf_model *model = rlf_model_of(call, call->node->receiver);
-    RLF_TRY(rlf_work_pass(model, RLF_USE_READ, err, &pass));
-    for (uint32_t i = 0; i < n;) {
-        uint32_t fit;
-        RLF_TRY(rlf_pass_fit(pass, seqs + i, n - i, err, &fit));
-        RLF_TRY(run_micro(call, model, pass, seqs, i, fit, err));
-        rlf_comm_beat(call->env->comm);
-        i += fit;
+                               err, &r.seqs));
+    RLF_TRY(rlf_work_pass(model, RLF_USE_READ, err, &r.pass));
+    for (uint32_t i = 0, fit; i < n; i += fit) {
+        RLF_TRY(rlf_pass_fit(r.pass, r.seqs + i, n - i, err, &fit));
+        RLF_PUSH_IN(call->env->pool, &r.micros, (micro){i, fit});
     }
-    return RLF_OK;
+    return run_micros(&r, err);
 }
 
 static void

@@ -31,13 +31,16 @@ typedef struct rlf_caps {
     uint32_t longest;            /* S: tokens of a sequence; 0: the context */
     uint32_t rows[RLF_N_USES];   /* samples that a call meets; 0: any number */
     uint32_t tokens[RLF_N_USES]; /* T: of a micro-batch; 0: by default */
+    uint32_t cut[RLF_N_USES]; /* micro-batches that the rows are to be cut into
+                                 by default, so that stages have work; 0: 1 */
     bool handover;  /* samples go to other ranks while they are made */
     bool recompute; /* updates keep only each layer's input */
 } rlf_caps;
 
 /* The same with nothing left open, for a model with a context. `caps` NULL:
- * nothing was said. By default T is no more than the rows have, and at least S
- * where sequences are read in one piece. */
+ * nothing was said. By default T is no more than the rows have (of a pipeline:
+ * than a part of them has), and at least S where sequences are read in one
+ * piece. */
 rlf_caps rlf_caps_resolve(const rlf_caps *caps, uint32_t context);
 
 #endif

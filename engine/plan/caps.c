@@ -44,6 +44,10 @@ meet_node(const rlf_graph *graph, const rlf_sizes *sizes, const rlf_node *node,
                              .set]);
 }
 
+/* Micro-batches of each replica for each stage of a pipeline: a bubble of a
+ * third, at most. */
+enum { EACH = 2 };
+
 /* What a place row says of a node's calls; the most of several. */
 static void
 hear(const rlf_graph *graph, const rlf_node *node, rlf_caps *caps)
@@ -60,6 +64,9 @@ hear(const rlf_graph *graph, const rlf_node *node, rlf_caps *caps)
     if (use != RLF_USE_GENERATE && row->tokens > 0 &&
         (uint32_t)row->tokens > caps->tokens[use])
         caps->tokens[use] = (uint32_t)row->tokens;
+    uint32_t cut = (uint32_t)(row->dp * row->pp * EACH);
+    if (row->pp > 1 && cut > caps->cut[use])
+        caps->cut[use] = cut;
     if (use == RLF_USE_UPDATE)
         caps->recompute |= row->recompute > 0;
 }

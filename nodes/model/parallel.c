@@ -152,13 +152,22 @@ rlf_parallel_gather_blocks(const rlf_model *m, rlf_err *err, double *all)
 /* ---- stages ---- */
 
 rlf_status
-rlf_parallel_send(const rlf_model *m, int stage, int part, const float *x,
-                  int64_t n, rlf_err *err)
+rlf_parallel_start(const rlf_model *m, int stage, int part, const float *x,
+                   int64_t n, rlf_err *err, rlf_batch **sending)
 {
     rlf_part sent = {stage, (float *)(uintptr_t)x, (size_t)n * sizeof *x};
     RLF_TRY(rlf_queue_sync(m->queue, err));
-    return rlf_group_exchange(m->stages, TAG_STAGES + part, &sent, 1, NULL, 0,
-                              err);
+    return rlf_group_start(m->stages, TAG_STAGES + part, &sent, 1, NULL, 0,
+                           sending, err);
+}
+
+rlf_status
+rlf_parallel_send(const rlf_model *m, int stage, int part, const float *x,
+                  int64_t n, rlf_err *err)
+{
+    rlf_batch *sending;
+    RLF_TRY(rlf_parallel_start(m, stage, part, x, n, err, &sending));
+    return rlf_batch_wait(&sending, err);
 }
 
 rlf_status

@@ -38,10 +38,14 @@ rlf_status rlf_parallel_gather_blocks(const rlf_model *m, rlf_err *err,
 /* Where both ends of the pipeline have the embedding: gradient.other becomes
  * the other end's gradient of it, of this rank's slice. */
 rlf_status rlf_parallel_swap_ends(const rlf_model *m, rlf_err *err);
-/* Floats from one stage to another; waits until the receiver has them. Those
- * of one part of the layers (table.h) are told from those of another. */
+/* Floats from one stage to another; waits until the receiver has them, or
+ * leaves that to rlf_batch_wait(). Those of one part of the layers (table.h)
+ * are told from those of another. */
 rlf_status rlf_parallel_send(const rlf_model *m, int stage, int part,
                              const float *x, int64_t n, rlf_err *err);
+rlf_status rlf_parallel_start(const rlf_model *m, int stage, int part,
+                              const float *x, int64_t n, rlf_err *err,
+                              rlf_batch **sending);
 rlf_status rlf_parallel_receive(const rlf_model *m, int stage, int part,
                                 float *x, int64_t n, rlf_err *err);
 

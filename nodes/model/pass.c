@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/comm/comm.h"
 #include "nodes/model/carve.h"
 
 /* Logits of a tile, floats: large enough that the head's weights are read
@@ -173,6 +174,8 @@ carve_pass(rlf_pass *p, rlf_carver *c)
         carve_heads(p, c);
     if (o->train)
         p->d_x = rlf_carve_floats(c, m * t->config.hidden);
+    else if (t->cut.stages > 1)
+        p->outbox = rlf_carve_floats(c, m * t->config.hidden);
 }
 
 size_t
@@ -224,6 +227,9 @@ rlf_pass_free(rlf_pass *p)
 {
     if (!p)
         return;
+    rlf_err ignored = RLF_ERR_NONE;
+    if (p->sending) /* of a call that was given up */
+        rlf_batch_wait(&p->sending, &ignored);
     rlf_device_release(p->queue->device, p->block, p->block_bytes);
     free(p->layers);
     free(p->host_ints);

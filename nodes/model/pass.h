@@ -90,6 +90,11 @@ typedef struct rlf_pass {
     float *d_logprob, *d_entropy, *d_scalar; /* [rows], by the caller */
     float *d_x; /* [m, hidden] of what goes out, then of what came in */
 
+    /* Of a pass that does not train, in a pipeline: what goes to the next stage
+     * [m, hidden], until `sending` is done. */
+    float *outbox;
+    struct rlf_batch *sending; /* NULL: nothing is */
+
     /* Scratch. */
     rlf_layer_buffers shared; /* of layers that keep nothing */
     float *d_hidden;          /* [rows, hidden] */

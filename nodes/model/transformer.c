@@ -361,22 +361,47 @@ rlf_transformer_forward_chunk(const rlf_model *model, rlf_pass *p, int chunk,
 }
 
 rlf_status
-rlf_transformer_forward(const rlf_model *model, rlf_pass *p, rlf_err *err)
+rlf_transformer_settle(rlf_pass *p, rlf_err *err)
+{
+    return p->sending ? rlf_batch_wait(&p->sending, err) : RLF_OK;
+}
+
+/* The next stage has what a chunk gave, or will have it. */
+static rlf_status
+hand_on(const rlf_model *model, rlf_pass *p, int chunk, rlf_err *err)
 {
     const rlf_table *t = model->table;
     int stages = t->cut.stages, stage = t->cut.stage;
-    int before = (stage + stages - 1) % stages, after = (stage + 1) % stages;
     int64_t n = p->m * t->config.hidden;
-    for (int i = 0; i < t->cut.chunks; i++) {
-        int part = i * stages + stage;
-        if (model->stages && !rlf_table_begins(t, i))
-            RLF_TRY(rlf_parallel_receive(model, before, part,
-                                         rlf_pass_input(p, i), n, err));
-        RLF_TRY(rlf_transformer_forward_chunk(model, p, i, err));
-        if (model->stages && !rlf_table_ends(t, i))
-            RLF_TRY(rlf_parallel_send(model, after, part + 1,
-                                      rlf_pass_output(p, i), n, err));
-    }
+    RLF_ASSERT(p->outbox);
+    RLF_TRY(rlf_transformer_settle(p, err));
+    RLF_TRY(copy_rows(p, p->outbox, rlf_pass_output(p, chunk), n, err));
+    return rlf_parallel_start(model, (stage + 1) % stages,
+                              chunk * stages + stage + 1, p->outbox, n, err,
+                              &p->sending);
+}
+
+rlf_status
+rlf_transformer_forward_part(const rlf_model *model, rlf_pass *p, int chunk,
+                             rlf_err *err)
+{
+    const rlf_table *t = model->table;
+    int stages = t->cut.stages, stage = t->cut.stage;
+    if (model->stages && !rlf_table_begins(t, chunk))
+        RLF_TRY(rlf_parallel_receive(
+            model, (stage + stages - 1) % stages, chunk * stages + stage,
+            rlf_pass_input(p, chunk), p->m * t->config.hidden, err));
+    RLF_TRY(rlf_transformer_forward_chunk(model, p, chunk, err));
+    return model->stages && !rlf_table_ends(t, chunk)
+               ? hand_on(model, p, chunk, err)
+               : RLF_OK;
+}
+
+rlf_status
+rlf_transformer_forward(const rlf_model *model, rlf_pass *p, rlf_err *err)
+{
+    for (int i = 0; i < model->table->cut.chunks; i++)
+        RLF_TRY(rlf_transformer_forward_part(model, p, i, err));
     return RLF_OK;
 }
 

@@ -21,9 +21,14 @@
  *     rlf_transformer_backward
  *
  * In a pipeline (table.h) forward takes the residual from the stage before and
- * hands it to the next; what the heads give is had on the last stage alone,
- * where a call on them belongs. Training goes chunk by chunk, each micro-batch
- * that is under way in passes of its own (rlf_work_flight):
+ * begins to hand it to the next, so several micro-batches may follow one
+ * another; rlf_transformer_settle comes after the last. With several chunks
+ * rlf_transformer_forward_part takes a round of micro-batches, at most as many
+ * as there are stages, through one chunk and then through the next. What the
+ * heads give is had on the last stage alone, where a call on them belongs.
+ *
+ * Training goes chunk by chunk, each micro-batch that is under way in passes of
+ * its own (rlf_work_flight):
  *
  *     rlf_pass_load                           the same on every stage
  *     into rlf_pass_input [m, hidden]         unless the chunk begins
@@ -44,9 +49,15 @@
 #include "nodes/model/pass.h"
 
 /* Fills pass->hidden for the rows, on the last stage. The model has the shape
- * that the pass was made for. */
+ * that the pass was made for; in a pipeline the pass is one that does not
+ * train. */
 rlf_status rlf_transformer_forward(const rlf_model *model, rlf_pass *pass,
                                    rlf_err *err);
+/* One chunk of that. */
+rlf_status rlf_transformer_forward_part(const rlf_model *model, rlf_pass *pass,
+                                        int chunk, rlf_err *err);
+/* Until the next stage has what was handed to it. */
+rlf_status rlf_transformer_settle(rlf_pass *pass, rlf_err *err);
 /* The layers of one chunk, with what comes before or after them. */
 rlf_status rlf_transformer_forward_chunk(const rlf_model *model, rlf_pass *pass,
                                          int chunk, rlf_err *err);

@@ -119,7 +119,21 @@ has_heads(const rlf_model *model)
     return rlf_table_ends(model->table, 0);
 }
 
-/* Heads and backward; of stages the first and the last of two. */
+/* The pass is one that trains. Of stages the first and the last of two. */
+static void
+run_forward(test_machine *t, rlf_model *model, rlf_pass *pass)
+{
+    int64_t n = pass->m * model->table->config.hidden;
+    if (!rlf_table_begins(model->table, 0))
+        MUST(t, rlf_parallel_receive(model, 0, 0, rlf_pass_input(pass, 0), n,
+                                     &t->err));
+    MUST(t, rlf_transformer_forward_chunk(model, pass, 0, &t->err));
+    if (!has_heads(model))
+        MUST(t, rlf_parallel_send(model, 1, 0, rlf_pass_output(pass, 0), n,
+                                  &t->err));
+}
+
+/* Heads and backward. */
 static void
 run_back(test_machine *t, rlf_model *model, rlf_pass *pass,
          const rlf_reading_load *load)
@@ -152,7 +166,7 @@ run_passes(test_machine *t, rlf_model *model, rlf_pass *pass, const batch *b,
         uint32_t fit;
         MUST(t, rlf_pass_fit(pass, b->seqs + i, b->n - i, &t->err, &fit));
         MUST(t, rlf_pass_load(pass, b->seqs + i, fit, i, load->rows, &t->err));
-        MUST(t, rlf_transformer_forward(model, pass, &t->err));
+        run_forward(t, model, pass);
         if (load->scalar && has_heads(model))
             MUST(t, rlf_head_scalars(model, pass, &t->err));
         if (load->logprob && !train && has_heads(model))
