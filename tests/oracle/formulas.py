@@ -55,6 +55,18 @@ gain = rng.standard_normal(B) * 4
 good = (rng.random(B) < 0.5).astype(float)
 chosen, rejected = rng.standard_normal(B), rng.standard_normal(B)
 
+# Distributions: a response is taken for a token, and its tokens for the words of
+# a vocabulary (as rlflow's programs over vocab have them), of 1 to 7 words.
+logits, others = token(1.5), token(1.5)
+
+
+def log_partition(a):
+    return np.log((np.exp(a) * mask).sum(1))
+
+
+words = (logits - log_partition(logits)[:, None]) * mask
+whose = (others - log_partition(others)[:, None]) * mask
+
 # ---- complex-step pieces ----
 
 
@@ -364,7 +376,25 @@ value("truncated(score, finished, 0.5)", np.where(finished > 0, score, 0.5 * sco
 value("kl_weight(0.1, 9, 6, 256)", 0.1 * (1 + 0.2 * 256 / 10000), "scalar")
 value("kl_weight(0.1, 6.3, 6, 256)", 0.1 * (1 + 0.05 * 256 / 10000), "scalar")
 
-tokens = {"r": r, "v": v, "old": old, "logp": logp, "ref": ref, "sampled": sampled, "adv": adv,
+def words_loss(call, f):
+    """f: per token, of the log-probabilities of its words."""
+    value(call, f(words.astype(complex)), "sample")
+    cases[-1]["loss"] = f"mean({call} over batch)"
+    cases[-1]["live"] = "words"
+    cases[-1]["gradient"] = ragged(step(lambda z: f(z).mean(), words, TOKENS))
+
+
+# values by the logits, whose sums and partition functions the formulas never see
+odds = np.exp(logits) * mask / np.exp(log_partition(logits))[:, None]
+value("entropy(words)", log_partition(logits) - (odds * logits).sum(1), "sample")
+value("kl_full(words, whose)", (odds * (logits - others)).sum(1) - log_partition(logits)
+      + log_partition(others), "sample")
+value("kl_full(words, words)", np.zeros(B), "sample")
+words_loss("entropy(words)", lambda x: -(np.exp(x) * x * mask).sum(1))
+words_loss("kl_full(words, whose)", lambda x: (np.exp(x) * (x - whose) * mask).sum(1))
+words_loss("kl_full(whose, words)", lambda x: (np.exp(whose) * (whose - x) * mask).sum(1))
+
+tokens = {"words": words, "whose": whose, "r": r, "v": v, "old": old, "logp": logp, "ref": ref, "sampled": sampled, "adv": adv,
           "vold": vold, "target": target}
 samples = {"score": score, "baseline": baseline, "finished": finished, "end": end, "length": length,
            "margin": margin, "gain": gain, "good": good, "chosen": chosen, "rejected": rejected}

@@ -138,7 +138,8 @@ expand_def(rlf_expr *e, const rlf_ast_decl *def, const rlf_ast_args *args,
     return -1;
 }
 
-/* sum(x over tokens) and the like. */
+/* sum(x over tokens) and the like. A value per word is one per token here: the
+ * programs over vocab of a run (rlf_words) have the same domains. */
 static int
 expand_over(rlf_expr *e, rlf_expr_code code, int x, const char *over)
 {
