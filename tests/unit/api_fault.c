@@ -8,13 +8,14 @@
 
 enum { MOST = 10000 };
 
-/* The runs; of the second every few messages only, for it has many. */
+/* The runs; of those that have many messages every few only. */
 static const struct setup {
     const char *program, *ranks, *plan; /* NULL: as it comes */
     int n_ranks, every;
 } setups[] = {
     {"tiny.rlf", "3", NULL, 3, 1},
     {"pipe.rlf", "4", "pipe.place", 4, 29},
+    {"tail.rlf", "3", "migrate.place", 3, 5},
 };
 
 static const struct {
