@@ -1,6 +1,7 @@
 # examples: programs to run and copy, installed as $(pkgdatadir)/examples/...
 nobase_dist_pkgdata_DATA += \
 	%D%/arith_seq.rlf \
+	%D%/async.rlf \
 	%D%/curriculum.rlf \
 	%D%/dapo.rlf \
 	%D%/distill.rlf \

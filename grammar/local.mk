@@ -2,6 +2,7 @@
 # so parser.y and lexer.l are a library of their own inside it.
 noinst_LTLIBRARIES += libgrammar.la libsyntax.la
 libgrammar_la_SOURCES = \
+	%D%/ahead.c \
 	%D%/args.c \
 	%D%/ast.c \
 	%D%/ast.h \

@@ -540,8 +540,11 @@ static int
 value_of_term(rlf_lower *l, int term, int part)
 {
     rlf_term *t = &l->s->terms.data[term];
+    bool ahead = l->ahead;
+    l->ahead |= l->early[term];
     if (t->value_index < 0)
         rlf_lower_programs(l, part, &term, 1, l->looking);
+    l->ahead = ahead;
     return l->s->terms.data[term].value_index;
 }
 
@@ -552,6 +555,7 @@ emit_item(rlf_lower *l, int item, int part)
     rlf_item *it = &s->items.data[item];
     RLF_VEC(int) inputs = {0};
     l->looking = it->looking;
+    l->ahead = it->ahead;
     for (size_t i = 0; i < it->inputs.count; i++) {
         const rlf_item_input *in = &it->inputs.data[i];
         RLF_PUSH_IN(s->arena, &inputs,
@@ -572,6 +576,7 @@ emit_item(rlf_lower *l, int item, int part)
         .writes = copy_ints(s->arena, it->writes.data, it->writes.count),
         .n_writes = (int)it->writes.count,
         .looking = it->looking,
+        .ahead = it->ahead,
         .site = l->item_site[item],
         .span = it->span,
     };
@@ -633,17 +638,23 @@ static void
 emit_part(rlf_lower *l, int part)
 {
     rlf_sema *s = l->s;
+    int around = s->parts.data[part].parent;
+    bool inside = around >= 0 && s->items.data[around].ahead;
     for (size_t i = 0; i < s->parts.data[part].items.count; i++) {
         int item = s->parts.data[part].items.data[i];
         rlf_needs *place = &l->parts[part].places[i];
-        /* What only metrics want is computed apart from the rest. */
-        RLF_VEC(int) terms[2] = {{0}, {0}};
+        /* What only metrics want is computed apart from the rest, and so is
+         * what is made ahead. */
+        RLF_VEC(int) terms[4] = {{0}, {0}, {0}, {0}};
         for (size_t k = 0; k < place->terms.count; k++) {
             int term = place->terms.data[k];
-            RLF_PUSH_IN(s->arena, &terms[l->needed[term] ? 0 : 1], term);
+            bool ahead = inside || l->early[term];
+            RLF_PUSH_IN(s->arena, &terms[2 * !l->needed[term] + !ahead], term);
         }
-        for (int k = 0; k < 2; k++)
-            rlf_lower_programs(l, part, terms[k].data, terms[k].count, k == 1);
+        for (int k = 0; k < 4; k++) {
+            l->ahead = k % 2 == 0;
+            rlf_lower_programs(l, part, terms[k].data, terms[k].count, k >= 2);
+        }
         emit_item(l, item, part);
         emit_regions(l, item);
     }
@@ -686,6 +697,7 @@ rlf_sema_lower(rlf_sema *s)
     rlf_lower l = {
         .s = s,
         .needed = RLF_NEW_ARRAY(s->arena, bool, s->terms.count),
+        .early = RLF_NEW_ARRAY(s->arena, bool, s->terms.count),
         .demanded = RLF_NEW_ARRAY(s->arena, bool, s->terms.count),
         .placed = RLF_NEW_ARRAY(s->arena, int, s->terms.count),
         .item_site = RLF_NEW_ARRAY(s->arena, uint32_t, s->items.count),
@@ -701,6 +713,7 @@ rlf_sema_lower(rlf_sema *s)
             drop_unused(s, (int)i);
     }
     mark(&l);
+    rlf_lower_ahead(&l);
     number_sites(&l);
     demand_part(&l, 0);
     share_readers(s);

@@ -33,9 +33,15 @@ typedef struct rlf_lower {
     int *piece_of;  /* per set: the loop that makes it */
     rlf_lower_part *parts;
     uint32_t *item_site, *term_site; /* per item; per term UNIFORM */
-    bool looking;                    /* the item in hand */
+    bool *early;                     /* per term: made ahead */
+    bool looking, ahead;             /* the item in hand */
     uint32_t programs;               /* how many expression nodes there are */
 } rlf_lower;
+
+/* ---- ahead.c ---- */
+
+/* Mark the items and terms that are made ahead. */
+void rlf_lower_ahead(rlf_lower *l);
 
 /* ---- words.c: what is reduced over vocab ---- */
 
@@ -65,7 +71,8 @@ int rlf_lower_set_with(const rlf_sema *s, int domain);
 
 /* ---- program.c ---- */
 
-/* Expression nodes for these terms, in region `part`. */
+/* Expression nodes for these terms, in region `part`; ahead if the item in hand
+ * is. */
 void rlf_lower_programs(rlf_lower *l, int part, const int *terms, size_t n,
                         bool looking);
 /* The program that computes this one term, of constants and fields. */

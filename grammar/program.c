@@ -274,6 +274,7 @@ emit(rlf_lower *l, int part, const bucket *b, bool looking)
         .rows = b->grain.rows,
         .receiver = -1,
         .looking = looking,
+        .ahead = l->ahead,
         .span = s->terms.data[b->terms.data[0]].span,
     };
     node.outputs = RLF_NEW_ARRAY(s->arena, int, b->terms.count);

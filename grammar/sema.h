@@ -173,6 +173,7 @@ typedef struct rlf_item {
     int keep;   /* class collect: its keep, whose inputs are the condition and
                    then, for each output, what it is made of; else -1 */
     bool looking;
+    bool ahead; /* lower.c: it is made so many steps ahead */
     int node; /* lower.c: the graph's node */
     rlf_span span;
 } rlf_item;

@@ -269,6 +269,7 @@ rlf_words_emit(rlf_lower *l, int part, const int *terms, size_t n, bool looking)
         .n_reads = (int)reads.count,
         .words = words,
         .looking = looking,
+        .ahead = l->ahead,
         .site = RLF_SITE_PROGRAM + l->programs++,
         .span = s->terms.data[terms[0]].span,
     };

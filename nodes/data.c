@@ -624,6 +624,13 @@ restore(const rlf_env *env, const rlf_resource *resource, void *object,
     return status;
 }
 
+static rlf_lasting
+lasting(const void *object)
+{
+    const rlf_data *data = object;
+    return (rlf_lasting){.rows = data->space};
+}
+
 const rlf_resource_class rlf_resource_data = {
     .name = "data",
     .kind = RLF_RESOURCE_DATA,
@@ -643,5 +650,6 @@ const rlf_resource_class rlf_resource_data = {
     .save = save,
     .restore = restore,
     .field = field,
+    .lasting = lasting,
     .rows = count_rows,
 };

@@ -47,7 +47,7 @@ static const rlf_formal formals[] = {
     {.name = "turns", .kind = RLF_FORMAL_INT, .labelled = true, .least = 1,
      .most = MOST_TURNS, .doc = "answers of the tool at most"},
     {.name = "ahead", .kind = RLF_FORMAL_INT, .labelled = true,
-     .most = MOST_AHEAD, .unsupported = "sampling ahead of training cannot run yet",
+     .most = MOST_AHEAD,
      .doc = "steps by which the weights that sample are older"},
 };
 // clang-format on
@@ -187,12 +187,14 @@ make_rows(const rlf_call *call, const rlf_rows *from, rlf_prompt *prompts,
             samples->up[k].index = index;
         }
     }
-    *rows = (rlf_rows){.set = set,
-                       .prompts = from->prompts,
-                       .samples = samples,
-                       .prompt = prompts,
-                       .data_row = from->data_row,
-                       .temperature = temperature};
+    *rows = (rlf_rows){
+        .set = set,
+        .prompts = from->prompts,
+        .samples = samples,
+        .prompt = prompts,
+        .data_row = from->data_row,
+        .temperature = temperature,
+        .lag = call->node->ahead ? call->env->step - call->env->since : 0};
     rows->sample = RLF_NEW_ARRAY(pool, rlf_sample, samples->count);
     rows->tokens =
         rlf_space_tokens(pool, graph, set->tokens, samples, max_new, NULL);
@@ -303,6 +305,18 @@ by_row(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
+/* As a metric, once a call. */
+static void
+report_lag(const rlf_call *call, bool first)
+{
+    const rlf_env *env = call->env;
+    const rlf_rows *rows = call->out[0].rows;
+    if (first && whole(call->node, "ahead") && env->report)
+        env->report(env->sink,
+                    rlf_arena_printf(env->pool, "%s.lag", rows->set->name),
+                    rows->lag);
+}
+
 /* Add this rank's share of the samples: samples of one prompt at once, so that
  * they share its pages. */
 static rlf_status
@@ -316,6 +330,7 @@ begin(rlf_call *call, rlf_err *err)
     for (uint32_t i = 0; i < n; i++)
         RLF_PUSH(&s->row, call->rows ? call->rows[i] : i);
     const uint32_t *row = s->row.data;
+    report_lag(call, n && row[0] == 0);
     for (uint32_t i = 0, last, first; i < n; i = last) {
         const uint32_t prompt = row[i] / each;
         for (last = i + 1; last < n && row[last] / each == prompt; last++)

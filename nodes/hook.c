@@ -238,6 +238,7 @@ const rlf_resource_class rlf_resource_hook = {
     .save = no_state,
     .restore = no_state,
     .field = rlf_resource_no_field,
+    .lasting = rlf_resource_no_lasting,
     .rows = rlf_resource_no_rows,
 };
 

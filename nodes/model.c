@@ -585,6 +585,13 @@ restore(const rlf_env *env, const rlf_resource *resource, void *object,
     return RLF_OK;
 }
 
+static rlf_lasting
+lasting(const void *object)
+{
+    const rlf_model_object *m = object;
+    return (rlf_lasting){.tokenizer = m->tokenizer};
+}
+
 const rlf_resource_class rlf_resource_model = {
     .name = "model",
     .kind = RLF_RESOURCE_MODEL,
@@ -604,5 +611,6 @@ const rlf_resource_class rlf_resource_model = {
     .save = save,
     .restore = restore,
     .field = rlf_resource_no_field,
+    .lasting = lasting,
     .rows = rlf_resource_no_rows,
 };

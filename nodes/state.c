@@ -207,6 +207,7 @@ const rlf_resource_class rlf_resource_state = {
     .save = save,
     .restore = restore,
     .field = rlf_resource_no_field,
+    .lasting = rlf_resource_no_lasting,
     .rows = rlf_resource_no_rows,
 };
 

@@ -79,8 +79,8 @@ rlf_classes_check(const rlf_classes *classes, rlf_err *err)
         const rlf_resource_class *c = classes->resource[kind];
         if (!c || !c->name || !c->doc || !c->infer || !c->open || !c->settle ||
             !c->close || !c->note || !c->memory || !c->save || !c->restore ||
-            !c->field || !c->rows || !c->shapes || !c->move || !c->reserve ||
-            !c->caps || c->kind != (rlf_resource_kind)kind)
+            !c->field || !c->lasting || !c->rows || !c->shapes || !c->move ||
+            !c->reserve || !c->caps || c->kind != (rlf_resource_kind)kind)
             return rlf_fail(err, RLF_BUG, "resource class %d is incomplete",
                             kind);
         for (int i = 0; i < c->n_constructors; i++)
@@ -193,6 +193,13 @@ void
 rlf_resource_no_note(const rlf_resource *resource, void *object, rlf_buf *out)
 {
     (void)resource, (void)object, (void)out;
+}
+
+rlf_lasting
+rlf_resource_no_lasting(const void *object)
+{
+    (void)object;
+    return (rlf_lasting){0};
 }
 
 rlf_status

@@ -285,6 +285,11 @@ typedef enum rlf_field {
     RLF_FIELD_TEXT,
 } rlf_field;
 
+typedef struct rlf_lasting {
+    const rlf_space *rows;                 /* of data: all */
+    const struct rlf_tokenizer *tokenizer; /* of a model */
+} rlf_lasting;
+
 struct rlf_resource_class {
     const char *name;
     rlf_resource_kind kind;
@@ -339,6 +344,8 @@ struct rlf_resource_class {
     rlf_status (*field)(const rlf_graph *graph, const rlf_resource *resource,
                         const char *name, rlf_err *err, rlf_field *out,
                         const char **nearest);
+    /* What sets and columns of a step point to, and that outlives them. */
+    rlf_lasting (*lasting)(const void *object);
     /* How many rows a data set has (for the length of an epoch); 0 else. */
     uint64_t (*rows)(void *object);
 };
@@ -424,6 +431,7 @@ rlf_status rlf_resource_no_field(const rlf_graph *graph,
                                  rlf_err *err, rlf_field *out,
                                  const char **nearest);
 uint64_t rlf_resource_no_rows(void *object);
+rlf_lasting rlf_resource_no_lasting(const void *object);
 /* shapes and move of a resource class that has no weights */
 rlf_status rlf_resource_no_shapes(const rlf_graph *graph,
                                   const rlf_resource *resource,

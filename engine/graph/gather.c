@@ -275,6 +275,7 @@ rlf_gather_rows(rlf_gather *g, const rlf_set *to, rlf_rows *const *rounds,
     rlf_rows *rows = RLF_NEW(g->pool, rlf_rows);
     rows->set = to;
     rows->temperature = rounds[0]->temperature;
+    rows->lag = rounds[0]->lag;
     for (uint32_t r = 0; r < g->n_rounds; r++) {
         if (!rows->tokenizer)
             rows->tokenizer = rounds[r]->tokenizer;

@@ -306,6 +306,8 @@ const rlf_arg *rlf_args_plain(const rlf_arg *args, int n, int i);
 rlf_status rlf_graph_verify(const rlf_graph *graph, rlf_err *err);
 /* Identity of what is computed: no spans, paths, names or metrics. */
 uint64_t rlf_graph_hash(const rlf_graph *graph);
+/* The same of each value, in the graph's arena. */
+uint64_t *rlf_graph_value_hashes(const rlf_graph *graph);
 void rlf_graph_dump_text(const rlf_graph *graph, rlf_buf *out);
 void rlf_graph_dump_dot(const rlf_graph *graph, rlf_buf *out);
 void rlf_graph_dump_json(const rlf_graph *graph, rlf_buf *out);

@@ -231,3 +231,14 @@ rlf_graph_hash(const rlf_graph *graph)
     }
     return rlf_hash_mix(hash);
 }
+
+uint64_t *
+rlf_graph_value_hashes(const rlf_graph *graph)
+{
+    hasher h = {.graph = graph,
+                .value = RLF_NEW_ARRAY(graph->arena, uint64_t,
+                                       graph->values.count + 1)};
+    for (size_t i = 0; i < graph->values.count; i++)
+        value_hash(&h, (int)i);
+    return h.value;
+}

@@ -145,6 +145,7 @@ rlf_rows_part(rlf_arena *pool, const rlf_graph *graph, const rlf_set *set,
     rlf_rows *part = RLF_NEW(pool, rlf_rows);
     part->set = set;
     part->temperature = rows->temperature;
+    part->lag = rows->lag;
     part->tokenizer = rows->tokenizer;
     bool same = rows->prompts == rows->samples;
     part->prompts = rows->prompts;
@@ -217,6 +218,7 @@ rlf_rows_belonging(rlf_arena *pool, const rlf_graph *graph, const rlf_set *set,
     *part = (rlf_rows){.set = set,
                        .prompts = to->prompts,
                        .temperature = whole->temperature,
+                       .lag = whole->lag,
                        .tokenizer = whole->tokenizer};
     part->prompt = RLF_NEW_ARRAY(pool, rlf_prompt, n);
     if (whole->data_row)

@@ -44,6 +44,8 @@ typedef struct rlf_rows {
     float *logprob_bits; /* the same as the model's f32 */
     float temperature;   /* at which logprobs of this set are taken; 1 if greedy
                             or not sampled */
+    uint32_t lag;        /* by so many steps the weights that sampled it are
+                            older than those that its step begins with */
     const struct rlf_tokenizer *tokenizer; /* of set->model; NULL: undecided */
 } rlf_rows;
 
@@ -106,6 +108,8 @@ typedef struct rlf_env {
                                none; NULL: the first */
     uint64_t seed;
     uint32_t step;        /* 1, 2, ... */
+    uint32_t since;       /* that began with the weights and states that what is
+                             made ahead (rlf_node.ahead) of `step` is made of */
     rlf_arena *pool;      /* reset after the step */
     void **resource;      /* per graph resource: what its class's open made */
     const rlf_caps *caps; /* per graph resource, of models; NULL: defaults */

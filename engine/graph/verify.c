@@ -164,6 +164,23 @@ check_loss(const rlf_graph *graph, const rlf_node *node, rlf_err *err)
     return rlf_expr_check(loss->program, err);
 }
 
+/* What is made ahead is made of nothing else, and as a whole. */
+static rlf_status
+check_ahead(const rlf_graph *graph, const rlf_node *node, rlf_err *err)
+{
+    int around = graph->regions.data[node->region].node;
+    if (around >= 0 && graph->nodes.data[around].ahead != node->ahead)
+        return bug(node, err, "of a region one part is ahead, another not");
+    for (int i = 0; node->ahead && i < node->n_inputs; i++) {
+        int from = graph->values.data[node->inputs[i]].node;
+        if (from >= 0 && !graph->nodes.data[from].ahead)
+            return bug(node, err, "it is ahead of what it is made of");
+    }
+    if (node->ahead && !graph->ahead)
+        return bug(node, err, "it is ahead by nothing");
+    return RLF_OK;
+}
+
 rlf_status
 rlf_graph_verify(const rlf_graph *graph, rlf_err *err)
 {
@@ -176,6 +193,7 @@ rlf_graph_verify(const rlf_graph *graph, rlf_err *err)
         RLF_TRY(check_args(node, err));
         RLF_TRY(check_program(graph, node, err));
         RLF_TRY(check_loss(graph, node, err));
+        RLF_TRY(check_ahead(graph, node, err));
         if (node->words)
             RLF_TRY(check_words(graph, node, node->words, err));
     }

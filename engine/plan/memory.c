@@ -83,9 +83,13 @@ rlf_opened_memory(const rlf_opened *o, rlf_memory *out)
 {
     const rlf_graph *graph = o->plan->graph;
     rlf_sizes sizes = rlf_opened_sizes(o, out->arena);
-    double step = 0;
-    for (size_t i = 0; i < graph->nodes.count; i++)
-        step += rlf_opened_cost(o, &sizes, (int)i).host;
+    double step = 0, ahead = 0;
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        double host = rlf_opened_cost(o, &sizes, (int)i).host;
+        step += host;
+        if (graph->nodes.data[i].ahead)
+            ahead += host * graph->ahead;
+    }
     RLF_PUSH_IN(out->arena, &out->rows,
                 (rlf_memory_row){.owner = "rlflow",
                                  .purpose = "program and libraries",
@@ -96,6 +100,12 @@ rlf_opened_memory(const rlf_opened *o, rlf_memory *out)
                                  .lower = "rows of the flow's draw, n: or "
                                           "max_new: of generate",
                                  .host = (uint64_t)ceil(step)});
+    if (graph->ahead)
+        RLF_PUSH_IN(out->arena, &out->rows,
+                    (rlf_memory_row){.owner = "steps",
+                                     .purpose = "made ahead",
+                                     .lower = "ahead: of generate",
+                                     .host = (uint64_t)ceil(ahead)});
     for (size_t i = 0; i < graph->resources.count; i++) {
         const rlf_resource *r = &graph->resources.data[i];
         o->classes->resource[r->kind]->memory(graph, r, o->resource[i], out);

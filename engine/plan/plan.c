@@ -341,6 +341,8 @@ rlf_plan_make(const rlf_graph *graph, const rlf_plan_options *options,
     rlf_holds_make(plan, arena);
     RLF_TRY(set_sums(plan, options, arena, err));
     plan->program_hash = rlf_graph_hash(graph);
+    if (graph->ahead)
+        plan->values = rlf_graph_value_hashes(graph);
     plan->hash = hash_plan(plan);
     *out = plan;
     return RLF_OK;

@@ -48,9 +48,10 @@ slot_of(rlf_rank *rank, const rlf_task *task)
     int n_out = node->n_outputs;
     if (task->loop)
         n_out += rank->graph->regions.data[node->regions[0]].n_args;
-    rlf_arena *pool = rank->env.pool;
+    rlf_env *env = &rlf_rank_step(rank, task->instance)->env;
+    rlf_arena *pool = env->pool;
     s->call = (rlf_call){
-        .env = &rank->env,
+        .env = env,
         .node = node,
         .iteration = task->iteration,
         .state = rank->node_state[node->id],
@@ -169,7 +170,7 @@ train(rlf_rank *rank, int instance, rlf_err *err)
     for (int i = 0; i < n; i++) {
         const rlf_node *node = calls[i]->node;
         rank->recording = slots[i]->reports;
-        rank->metrics.node = node->id;
+        rank->now->metrics.node = node->id;
         RLF_TRY(node->class->trainable->finish(calls[i], err));
         slots[i]->opened = true;
         if (slots[i]->reports)
@@ -229,6 +230,7 @@ rlf_rank_turn(rlf_rank *rank, rlf_err *err)
 {
     slot *s = &rank->slots.data[rank->generation];
     const rlf_node *node = s->call.node;
+    rank->now = rlf_rank_step(rank, rank->generation);
     uint64_t from = rank->env.trace ? rlf_clock_now() : 0;
     s->call.rows = NULL;
     s->call.n_rows = 0;
@@ -293,32 +295,53 @@ carry_move(rlf_rank *rank, const rlf_task *task, rlf_err *err)
 
 /* ---- steps, checkpoints ---- */
 
+void
+rlf_rank_begin_step(rlf_rank *rank, uint32_t step, uint32_t since)
+{
+    size_t n = (size_t)rank->n_steps, at = step % n;
+    rank_step *s = &rank->steps[at];
+    rlf_arena_reset(s->env.pool);
+    s->env.step = step;
+    s->env.since = since;
+    rlf_metrics_begin(&s->metrics);
+    for (size_t i = at; i < rank->slots.count; i += n)
+        rank->slots.data[i] = (slot){0};
+}
+
 static rlf_status
 carry_begin(rlf_rank *rank, const rlf_task *task, rlf_err *err)
 {
     (void)err;
     rlf_arena_reset(rank->env.pool);
-    rank->slots.count = 0;
     rank->generation = -1;
     rank->tokens = 0;
     rank->wants_checkpoint = false;
-    rlf_metrics_begin(&rank->metrics);
     rank->env.step = task->step;
+    uint32_t last = task->step + rank->graph->ahead;
+    for (uint32_t i = 0; i < task->fresh; i++)
+        rlf_rank_begin_step(rank, last - i, task->step);
     return RLF_OK;
 }
 
 static rlf_status
 carry_end(rlf_rank *rank, const rlf_task *task, rlf_err *err)
 {
+    rlf_metrics *lists =
+        RLF_NEW_ARRAY(rank->env.pool, rlf_metrics, rank->n_steps);
+    for (int i = 0; i < rank->n_steps && rank->rank; i++)
+        lists[i] = rank->steps[i].metrics;
     rlf_notice notice = {
         .kind = RLF_NOTICE_REPORT,
         .rank = rank->rank,
         .report = {.kind = RLF_REPORT_DONE, .rank = rank->rank, .n = task->n},
         .at_end = true,
         .tokens = rank->tokens,
-        .metrics = rank->metrics.data,
-        .n_metrics = rank->rank ? (uint32_t)rank->metrics.count : 0};
-    return rank->tell(rank->sink, &notice, err);
+        .metrics = lists,
+        .n_metrics = (uint32_t)rank->n_steps};
+    rlf_status status = rank->tell(rank->sink, &notice, err);
+    for (int i = 0; i < rank->n_steps && rank->rank; i++)
+        rlf_metrics_begin(&rank->steps[i].metrics); /* rank 0 has them now */
+    return status;
 }
 
 static rlf_status
@@ -336,6 +359,8 @@ carry_files(rlf_rank *rank, const rlf_task *task, rlf_err *err)
                 ? class->save(&rank->env, r, object, task->directory, err)
                 : class->restore(&rank->env, r, object, task->directory, err));
     }
+    if (task->kind == RLF_TASK_RESTORE)
+        RLF_TRY(rlf_rank_restore_ahead(rank, task, err));
     rlf_notice notice = {.kind = RLF_NOTICE_SAVED, .rank = rank->rank};
     return rank->tell(rank->sink, &notice, err);
 }
@@ -400,7 +425,9 @@ rlf_rank_carry_out(rlf_rank *rank, const rlf_task *task, rlf_err *err)
         return carry[task->kind](rank, task, err);
     const rlf_node *node = node_of(rank, task);
     note(rank, task);
-    rank->metrics.node = node->id;
+    if (task->instance >= 0) /* weights may come before who reads them */
+        rank->now = rlf_rank_step(rank, task->instance);
+    rank->now->metrics.node = node->id;
     if (rank->comm)
         rlf_comm_label(rank->comm, node->class->name);
     uint64_t from = rank->env.trace ? rlf_clock_now() : 0;

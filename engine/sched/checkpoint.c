@@ -3,6 +3,7 @@
  *     checkpoints/step-00000020/
  *         state.json      step, seed, hashes, numerics, parameters
  *         NAME...         what each resource saved
+ *         ahead-STEP.bin  what was made ahead for a later step
  *         manifest.json   size and checksum of every file above
  *
  * Written as checkpoints/writing, fsynced, renamed; only then the one before
@@ -143,7 +144,10 @@ write_all(rlf_run *run, const char *dir, rlf_arena *arena, rlf_err *err)
                            .instance = -1,
                            .step = run->step,
                            .directory = dir};
+    rlf_control_gather(run->control);
+    RLF_TRY(rlf_run_post_all(run, err));
     RLF_TRY(rlf_run_tell_all(run, &task, err));
+    RLF_TRY(rlf_run_save_ahead(run, dir, arena, err));
     rlf_buf text = {0};
     put_state(run, &text);
     rlf_status status = rlf_file_write(rlf_path_join(arena, dir, "state.json"),
@@ -380,6 +384,8 @@ resume(rlf_run *run, rlf_arena *arena, rlf_err *err, uint32_t *found)
                            .directory = here};
     RLF_TRY(rlf_run_tell_all(run, &task, err));
     run->step = (uint32_t)step;
+    if (step)
+        rlf_control_restore(run->control, run->step);
     *found = run->step;
     /* what a run that was killed while saving left behind */
     RLF_TRY(rlf_dir_remove(rlf_path_join(arena, dir, "writing"), err));

@@ -205,7 +205,7 @@ unpack(rlf_rank *rank, slot *s, const rlf_move *move, const rlf_buf *bytes,
        rlf_err *err)
 {
     unpacker u = {
-        .p = bytes->p, .end = bytes->p + bytes->n, .pool = rank->env.pool};
+        .p = bytes->p, .end = bytes->p + bytes->n, .pool = s->call.env->pool};
     if (!move->rows)
         unpack_row(rank, s, NULL, &u);
     for (uint32_t i = 0; move->rows && i < move->n_rows && !u.torn; i++)

@@ -3,12 +3,14 @@
 #          tests_unit_sched_NAME_LDADD = $(SCHED_LIBS)
 noinst_LTLIBRARIES += libsched.la
 libsched_la_SOURCES = \
+	%D%/ahead.c \
 	%D%/carry.c \
 	%D%/checkpoint.c \
 	%D%/crew.c %D%/crew.h \
 	%D%/desk.c %D%/desk.h \
 	%D%/exchange.c \
 	%D%/flight.c %D%/flight.h \
+	%D%/keep.c %D%/keep.h \
 	%D%/metrics.c %D%/metrics.h \
 	%D%/pipeline.c %D%/pipeline.h \
 	%D%/rank.c %D%/rank.h \

@@ -10,7 +10,7 @@ report(void *sink, const char *name, double value)
 {
     rlf_rank *rank = sink;
     if (rank->recording)
-        rlf_metrics_add(&rank->metrics, name, value);
+        rlf_metrics_add(&rank->now->metrics, name, value);
 }
 
 /* ---- meshes ---- */
@@ -214,6 +214,19 @@ open_nodes(rlf_rank *rank, rlf_err *err)
     return RLF_OK;
 }
 
+/* Steps have what the rank has, and pools of their own. */
+static void
+open_steps(rlf_rank *rank)
+{
+    rank->n_steps = (int)rank->graph->ahead + 1;
+    rank->steps = rlf_calloc((size_t)rank->n_steps, sizeof *rank->steps);
+    for (int i = 0; i < rank->n_steps; i++) {
+        rank->steps[i].env = rank->env;
+        rank->steps[i].env.pool = rlf_arena_new();
+    }
+    rank->now = &rank->steps[0];
+}
+
 rlf_status
 rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
 {
@@ -254,6 +267,7 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
     RLF_TRY(rlf_rank_open_edges(rank, err));
     if (!o->dry)
         RLF_TRY(reserve_all(rank, err));
+    open_steps(rank);
     return open_nodes(rank, err);
 }
 
@@ -279,7 +293,11 @@ rlf_rank_close(rlf_rank *rank)
     free(rank->mesh);
     if (rank->arena)
         rlf_arena_free(rank->arena);
-    rlf_metrics_free(&rank->metrics);
+    for (int i = 0; rank->steps && i < rank->n_steps; i++) {
+        rlf_metrics_free(&rank->steps[i].metrics);
+        rlf_arena_free(rank->steps[i].env.pool);
+    }
+    free(rank->steps);
     RLF_VEC_FREE(&rank->slots);
     rlf_queue_free(rank->queue);
     rlf_device_free(rank->device);

@@ -13,7 +13,7 @@
 #include "engine/sched/run.h"
 #include "engine/sched/task.h"
 
-/* What one instance (engine/order) has made in this step. */
+/* What one instance (engine/order) has made. */
 typedef struct slot {
     rlf_call call;
     const rlf_space *space; /* that its pieces are made of, or NULL */
@@ -21,6 +21,12 @@ typedef struct slot {
     uint64_t n;   /* of its last RUN; of a generation, of the first */
     bool reports; /* and what it said */
 } slot;
+
+/* What a rank has of one of the steps that are under way. */
+typedef struct rank_step {
+    rlf_env env;         /* of its calls, with a pool of its own */
+    rlf_metrics metrics; /* what nodes report whose task says so */
+} rank_step;
 
 typedef struct rlf_rank {
     int rank;
@@ -35,14 +41,17 @@ typedef struct rlf_rank {
     rlf_env env;
     void **node_state;   /* per node */
     bool *node_ready;    /* per node: init was called */
-    RLF_VEC(slot) slots; /* per instance of this step */
+    RLF_VEC(slot) slots; /* per instance of the steps under way */
+    rank_step *steps;    /* step s has number s % n_steps, and so has any
+                            instance of it (engine/order/order.h) */
+    int n_steps;
+    rank_step *now;  /* of the task in hand */
     int generation;  /* the instance that is a generation at work; -1: none */
     rlf_turns turns; /* of it, that were not reported yet */
     int joint; /* the trained instance that is to be carried out with the next
                   one; -1: none */
-    rlf_metrics metrics; /* what nodes report whose task says so */
-    bool recording;      /* it does */
-    uint64_t tokens;     /* generated in this step */
+    bool recording;  /* the task in hand says so */
+    uint64_t tokens; /* generated in this step */
     bool wants_checkpoint;
     uint64_t received;       /* bytes of rows, by the last edge */
     rlf_comm *comm;          /* NULL: the only rank */
@@ -82,6 +91,13 @@ void rlf_rank_close(rlf_rank *rank);
 void rlf_node_words(const rlf_graph *graph, const rlf_node *node, char *text,
                     size_t room);
 
+/* The step that an instance is of. */
+static inline rank_step *
+rlf_rank_step(const rlf_rank *rank, int instance)
+{
+    return &rank->steps[instance % rank->n_steps];
+}
+
 /* One task, reporting what the controller needs to know. */
 rlf_status rlf_rank_carry_out(rlf_rank *rank, const rlf_task *task,
                               rlf_err *err);
@@ -92,6 +108,16 @@ rlf_status rlf_rank_turn(rlf_rank *rank, rlf_err *err);
 const rlf_space *rlf_content_rows(const rlf_graph *graph,
                                   const rlf_value *value,
                                   const rlf_content *content, int domain);
+
+/* Step `step` takes the place of one that is over; what is made of it ahead is
+ * made of weights and states with which step `since` begins. */
+void rlf_rank_begin_step(rlf_rank *rank, uint32_t step, uint32_t since);
+
+/* ---- ahead.c ---- */
+
+/* What was made ahead for the steps after that of the checkpoint. */
+rlf_status rlf_rank_restore_ahead(rlf_rank *rank, const rlf_task *task,
+                                  rlf_err *err);
 
 /* ---- weights.c ---- */
 

@@ -143,7 +143,8 @@ rlf_run_wants_checkpoint(const rlf_run *run)
 const rlf_metrics *
 rlf_run_metrics(const rlf_run *run)
 {
-    return &run->ranks[0].metrics;
+    const rlf_rank *rank = &run->ranks[0];
+    return &rank->steps[run->step % (uint32_t)rank->n_steps].metrics;
 }
 
 uint64_t
@@ -214,5 +215,9 @@ rlf_run_device_bytes(const rlf_run *run)
 uint64_t
 rlf_run_pool_bytes(const rlf_run *run)
 {
-    return rlf_arena_used(run->ranks[0].env.pool);
+    const rlf_rank *rank = &run->ranks[0];
+    uint64_t bytes = rlf_arena_used(rank->env.pool);
+    for (int i = 0; i < rank->n_steps; i++)
+        bytes += rlf_arena_used(rank->steps[i].env.pool);
+    return bytes;
 }

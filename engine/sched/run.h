@@ -96,7 +96,7 @@ void rlf_run_notes(const rlf_run *run, rlf_buf *out);
 /* Device bytes that were allocated at most: what rlf_run_memory says, from
  * opening on. */
 uint64_t rlf_run_device_bytes(const rlf_run *run);
-/* Bytes of the step's pool: what the last step left there. */
+/* Bytes of the pools: what the last step, and those made ahead, left there. */
 uint64_t rlf_run_pool_bytes(const rlf_run *run);
 
 /* ---- checkpoints (checkpoint.c) ---- */

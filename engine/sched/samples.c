@@ -45,7 +45,8 @@ put_columns(const rlf_run *run, const rlf_space *samples, uint32_t row,
 }
 
 static void
-put_sample(const rlf_run *run, const rlf_rows *rows, uint32_t row, rlf_buf *out)
+put_sample(const rlf_run *run, const rlf_rows *rows, uint32_t row, bool ahead,
+           rlf_buf *out)
 {
     uint32_t p = rlf_space_row(&run->graph->domains, rows->samples, row,
                                rows->prompts->domain);
@@ -59,6 +60,8 @@ put_sample(const rlf_run *run, const rlf_rows *rows, uint32_t row, rlf_buf *out)
     rlf_buf_json(out, text.p, text.n);
     rlf_buf_printf(out, ",\"tokens\":%u,\"finished\":%d",
                    rows->sample[row].n_ids, rows->sample[row].finished);
+    if (ahead)
+        rlf_buf_printf(out, ",\"lag\":%u", rows->lag);
     put_columns(run, rows->samples, row, out);
     rlf_buf_puts(out, "}\n");
 }
@@ -73,7 +76,7 @@ rlf_run_samples(const rlf_run *run, uint32_t most, rlf_buf *out)
             const rlf_rows *rows = sampled(run, node->outputs[k]);
             for (uint32_t r = 0; rows && r < rows->samples->count && r < most;
                  r++)
-                put_sample(run, rows, r, out);
+                put_sample(run, rows, r, node->ahead, out);
         }
     }
 }

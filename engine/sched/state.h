@@ -31,6 +31,12 @@ struct rlf_run {
 
 /* step.c: what a rank has to say. */
 rlf_status rlf_run_hear(rlf_run *run, const rlf_notice *notice, rlf_err *err);
+/* step.c: carry out what the controller has to post. */
+rlf_status rlf_run_post_all(rlf_run *run, rlf_err *err);
+/* ahead.c: what was made ahead, as rank 0 has it, into files of a checkpoint;
+ * when all ranks wait. */
+rlf_status rlf_run_save_ahead(const rlf_run *run, const char *directory,
+                              rlf_arena *arena, rlf_err *err);
 /* step.c: after an error in the controller's thread: all ranks stop; the status
  * and, where another rank failed first, that one's error. */
 rlf_status rlf_run_fail(rlf_run *run, rlf_status status, rlf_err *err);

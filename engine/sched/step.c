@@ -139,6 +139,15 @@ post(rlf_run *run, const rlf_post *post, rlf_err *err)
     return RLF_OK;
 }
 
+rlf_status
+rlf_run_post_all(rlf_run *run, rlf_err *err)
+{
+    const rlf_post *next;
+    while ((next = rlf_control_next(run->control))->kind != RLF_POST_WAIT)
+        RLF_TRY(post(run, next, err));
+    return RLF_OK;
+}
+
 /* Nothing can be posted before a rank has done more. */
 static rlf_status
 await(rlf_run *run, rlf_err *err)
@@ -163,6 +172,14 @@ run_posts(rlf_run *run, rlf_err *err)
     return RLF_OK;
 }
 
+static void
+merge(rlf_metrics *into, const rlf_metrics *from)
+{
+    for (size_t i = 0; i < from->count; i++)
+        if (from->data[i].count)
+            rlf_metrics_merge(into, &from->data[i]);
+}
+
 /* What the ranks have of the step; now that all wait, rank 0 gets the metrics
  * of the others. */
 static void
@@ -173,8 +190,7 @@ gather(rlf_run *run)
         const rlf_notice *end = &run->ends[r];
         run->tokens += end->tokens;
         for (uint32_t i = 0; i < end->n_metrics; i++)
-            if (end->metrics[i].count)
-                rlf_metrics_merge(&run->ranks[0].metrics, &end->metrics[i]);
+            merge(&run->ranks[0].steps[i].metrics, &end->metrics[i]);
     }
 }
 
@@ -185,9 +201,10 @@ rlf_run_step(rlf_run *run, rlf_err *err)
         return rlf_fail(err, RLF_BUG, "a run that has ended takes no step");
     rlf_arena_reset(run->arena);
     run->ends = RLF_NEW_ARRAY(run->arena, rlf_notice, run->plan->ranks);
-    rlf_control_begin(run->control);
-    const rlf_task begin = {
-        .kind = RLF_TASK_BEGIN, .instance = -1, .step = run->step + 1};
+    const rlf_task begin = {.kind = RLF_TASK_BEGIN,
+                            .instance = -1,
+                            .step = run->step + 1,
+                            .fresh = (uint32_t)rlf_control_begin(run->control)};
     rlf_status status = rlf_run_tell_all(run, &begin, err);
     if (status >= 0)
         status = run_posts(run, err);

@@ -81,6 +81,8 @@ rlf_task_of(const rlf_control *control, const rlf_graph *graph,
                       .price = post->price,
                       .model = post->model,
                       .hold = post->hold};
+    out->instance = -1;
+    out->node = post->node;
     if (post->instance >= 0)
         tell_instance(control, graph, post->instance, out);
     bool mine = post->everyone;
@@ -155,6 +157,15 @@ put_metric(rlf_buf *out, const rlf_metric *m)
     PUT(out, m->sum);
     PUT(out, m->count);
     put_text(out, m->name);
+}
+
+static void
+put_metrics(rlf_buf *out, const rlf_metrics *list)
+{
+    uint64_t n = list->count;
+    PUT(out, n);
+    for (uint64_t i = 0; i < n; i++)
+        put_metric(out, &list->data[i]);
 }
 
 typedef struct reader {
@@ -234,19 +245,21 @@ get_needs(reader *r)
     return needs;
 }
 
-static const rlf_metric *
-get_metrics(reader *r, uint32_t n)
+static rlf_metrics
+get_metrics(reader *r)
 {
+    uint64_t n;
+    GET(r, n);
     if (r->torn || n > r->left)
-        return NULL;
+        return (rlf_metrics){0};
     rlf_metric *list = RLF_NEW_ARRAY(r->arena, rlf_metric, n);
-    for (uint32_t i = 0; i < n && !r->torn; i++) {
+    for (uint64_t i = 0; i < n && !r->torn; i++) {
         GET(r, list[i].node);
         GET(r, list[i].sum);
         GET(r, list[i].count);
         list[i].name = get_text(r);
     }
-    return list;
+    return (rlf_metrics){.data = list, .count = n};
 }
 
 static rlf_status
@@ -307,7 +320,7 @@ rlf_notice_write(const rlf_notice *notice, rlf_buf *out)
     PUT(out, notice->tokens);
     PUT(out, notice->n_metrics);
     for (uint32_t i = 0; i < notice->n_metrics; i++)
-        put_metric(out, &notice->metrics[i]);
+        put_metrics(out, &notice->metrics[i]);
     if (notice->kind != RLF_NOTICE_REPORT)
         return;
     const rlf_report *r = &notice->report;
@@ -334,7 +347,12 @@ rlf_notice_read(const char *bytes, size_t n, rlf_arena *arena, rlf_err *err,
     GET(&r, out->at_end);
     GET(&r, out->tokens);
     GET(&r, out->n_metrics);
-    out->metrics = get_metrics(&r, out->n_metrics);
+    if (r.torn || out->n_metrics > r.left)
+        return finish(&r, "report", err);
+    rlf_metrics *lists = RLF_NEW_ARRAY(arena, rlf_metrics, out->n_metrics);
+    for (uint32_t i = 0; i < out->n_metrics; i++)
+        lists[i] = get_metrics(&r);
+    out->metrics = lists;
     if (out->kind == RLF_NOTICE_REPORT) {
         uint32_t count;
         GET(&r, out->report);

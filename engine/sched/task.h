@@ -29,6 +29,8 @@ typedef struct rlf_task {
     rlf_task_kind kind;
     uint64_t n;
     uint32_t step;
+    uint32_t fresh; /* BEGIN: so many steps begin, the last of those that are
+                       under way */
     const char *directory;
     /* The instance: node, loop counters, who makes its inputs. */
     int instance, node;
@@ -74,9 +76,10 @@ typedef struct rlf_notice {
     uint64_t plan;
     const rlf_needs *needs; /* or NULL */
     uint32_t count;
-    bool at_end;               /* the report is that of an END: with */
-    uint64_t tokens;           /* what was generated here in the step */
-    const rlf_metric *metrics; /* reported here; of rank 0, none */
+    bool at_end;     /* the report is that of an END: with */
+    uint64_t tokens; /* what was generated here in the step */
+    /* Reported here, per step under way (rlf_rank.steps); of rank 0, none. */
+    const rlf_metrics *metrics;
     uint32_t n_metrics;
 } rlf_notice;
 

@@ -1,5 +1,5 @@
 What cannot run yet is checked as all else, and refused when nothing is wrong: tools
-and turns, sampling ahead. And what is wrong with values per word of the vocabulary.
+and turns. And what is wrong with values per word of the vocabulary.
 === a value per word that is not brought up
 import "std/advantage"
 import "std/loss"
@@ -315,26 +315,6 @@ test.rlf:19:9: error: 'batch' has no responses
    19 |     i = batch.turn
       |         ^~~~~~~~~~
 hint: a response is made by m.generate(batch, ...) or respond(text)
-=== ahead
-import "std/advantage"
-import "std/loss"
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
-model student = lm("m", optimizer: adamw(lr: 1e-5))
-model teacher = lm("t")
-model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
-hook judge = lua("j.lua")
-hook lookup = lua("x", per: turn)
-hook once = lua("x", per: step)
-state lambda = 1.0
-flow f(batch: prompts[8]) {
-    a = student.generate(batch, max_new: 8, ahead: 1)
-    b = student.generate(batch, max_new: 8, ahead: 0)
-}
---- errors
-test.rlf:12:45: error: sampling ahead of training cannot run yet
-   12 |     a = student.generate(batch, max_new: 8, ahead: 1)
-      |                                             ^~~~~~~~
-hint: the program is right, but this version of rlflow cannot run this part of it
 === ahead of nothing
 import "std/advantage"
 import "std/loss"

@@ -6,7 +6,8 @@
  * already; a call reads the weights of all updates before it, and they stay as
  * they are while it reads; a sample is made by one replica, though samples go
  * from one to another while they are made; and nothing hangs, with overlapping
- * meshes and open generations.
+ * meshes and open generations. What is made ahead reads the weights that its
+ * step began with, and where they lie apart updates go on beside it.
  * And the rule of the open replica is needed: without it, it does hang. */
 #include "engine/base/philox.h"
 #include "engine/base/vec.h"
@@ -21,7 +22,9 @@ enum {
     SAMPLES = PROMPTS * EACH,
     TURNS = 2,
     MOST_RANKS = 6,
-    MOST_INSTANCES = 64,
+    MOST_INSTANCES = 192,
+    MOST_AHEAD = 2,
+    STEPS = 4, /* of a program that makes something ahead */
     MOST_PACE = 4,
     MODELS = 3,
     MOST_HOLDS = 8,
@@ -104,8 +107,9 @@ node(program *p, const rlf_node_class *class, int region, rlf_granularity grain,
     (const int[]){__VA_ARGS__}, \
         (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int))
 
+/* With `ahead` the first generation is made so many steps ahead. */
 static program
-make(void)
+make(uint32_t ahead)
 {
     program p = {.arena = rlf_arena_new(), .samples = 1};
     p.sources.arena = p.arena;
@@ -141,6 +145,8 @@ make(void)
     int again = node(&p, &generate, 0, sample, p.actor, IN(rows));
     node(&p, &logprob, 0, sample, p.ref, IN(again));
     node(&p, &judge, 0, group, -1, IN(again));
+    p.graph->ahead = ahead;
+    p.graph->nodes.data[0].ahead = p.graph->nodes.data[1].ahead = ahead > 0;
     return p;
 }
 
@@ -175,6 +181,35 @@ any_layout(chance *c, rlf_arena *arena, int n_ranks, bool split)
         while (l.n_ranks % l.tp);
     l.dp = l.n_ranks / l.tp;
     return l;
+}
+
+static bool
+is_ahead(const program *p, const rlf_node *node)
+{
+    return p->graph->ahead && node->ahead;
+}
+
+/* What is made ahead, and all else that calls models, on ranks of their own. */
+static void
+put_apart(chance *c, const program *p, rlf_plan *plan)
+{
+    int first = 1 + (int)roll_die(c, (uint32_t)plan->ranks - 1);
+    bool newer = roll_die(c, 2); /* the present weights are read there too */
+    for (size_t i = 0; i < p->graph->nodes.count; i++) {
+        const rlf_node *n = &p->graph->nodes.data[i];
+        rlf_layout *l = &plan->place[i].layout;
+        if (n->receiver < 0)
+            continue;
+        const int *all = plan->place[0].layout.ranks;
+        bool ahead = is_ahead(p, n) || (n->class == &generate && newer);
+        *l = (rlf_layout){.ranks = ahead ? all : all + first,
+                          .n_ranks = ahead ? first : plan->ranks - first,
+                          .tp = 1,
+                          .pp = 1};
+        if (l->n_ranks % 2 == 0 && n->class != &update && roll_die(c, 2))
+            l->tp = 2;
+        l->dp = l->n_ranks / l->tp;
+    }
 }
 
 static rlf_plan
@@ -213,6 +248,8 @@ any_plan(chance *c, const program *p, rlf_arena *arena)
         a->partner = &p->graph->nodes.data[p->updates[1]];
         b->partner = &p->graph->nodes.data[p->updates[0]];
     }
+    if (p->graph->ahead && plan.ranks > 1 && roll_die(c, 2))
+        put_apart(c, p, &plan);
     rlf_holds_make(&plan, arena);
     return plan;
 }
@@ -222,6 +259,7 @@ any_plan(chance *c, const program *p, rlf_arena *arena)
 /* A generation that a rank is a member of. */
 typedef struct open_generation {
     uint64_t n;
+    const rlf_post *post;
     int instance;
     const rlf_share *share;
     int leader, size;
@@ -232,6 +270,16 @@ typedef struct open_generation {
     int version; /* of the weights that it began with */
 } open_generation;
 
+/* What the leader of a replica said before each quantum of a generation: a
+ * post, or NULL for "go on". Members may come late, when it is over for the
+ * leader. */
+typedef struct headers {
+    uint64_t n; /* of the generation */
+    int leader;
+    const rlf_post **data;
+    size_t count, room;
+} headers;
+
 typedef struct rank {
     RLF_VEC(const rlf_post *) mail; /* everything for it, in order */
     size_t delivered, taken;
@@ -241,8 +289,6 @@ typedef struct rank {
     open_generation generation;
     /* how many updates each hold of a model has seen */
     int version[MODELS][MOST_HOLDS];
-    /* headers of its quanta, by a leader: a post, or NULL for "go on" */
-    RLF_VEC(const rlf_post *) header;
     size_t read;           /* of the leader's headers */
     bool gave[MOST_POSTS]; /* MOVEs in which it was a source, done */
 } rank;
@@ -255,11 +301,15 @@ typedef struct world {
     bool rule; /* of the open replica */
     rank ranks[MOST_RANKS];
     RLF_VEC(rlf_report) reports;
+    RLF_VEC(headers) headers;
     bool computed[MOST_INSTANCES][SAMPLES];
     uint64_t updates[MOST_INSTANCES]; /* the actor's: their posts */
     int n_updates;
     const rlf_post *joint; /* the post before, if it was so */
     int n_joint;
+    int before;              /* updates before the step */
+    uint64_t first, posted;  /* post of the step; after the last one */
+    int beside;              /* updates posted while something is made ahead */
     int carried[MOST_POSTS]; /* version that sources of a WEIGHTS had; -1 */
     bool went[MOST_POSTS][MOST_RANKS][SAMPLES]; /* by MOVE, from a rank */
     int n_went, n_stayed; /* rows of moves: that went, that were complete */
@@ -358,8 +408,8 @@ check_weights(world *w, int r, const rlf_post *post)
     const rlf_node *node = node_of(w, post->instance);
     if (node->receiver != w->p->actor)
         return;
-    int before = 0;
-    for (int i = 0; i < w->n_updates; i++)
+    int before = w->before;
+    for (int i = 0; i < w->n_updates && !is_ahead(w->p, node); i++)
         before += w->updates[i] < post->n;
     if (version_at(w, r, node) != before)
         w->wrong = "a call reads weights that are not the newest";
@@ -369,7 +419,7 @@ check_weights(world *w, int r, const rlf_post *post)
 static void
 move_weights(world *w, int r, const rlf_post *post)
 {
-    int *carried = &w->carried[post->n];
+    int *carried = &w->carried[post->n - w->first];
     for (int s = 0; s < w->plan->ranks; s++)
         if (in_hold(w, post->model, 0, s) && w->ranks[s].now == post)
             *carried = w->ranks[s].version[post->model][0];
@@ -417,6 +467,7 @@ open_for(world *w, int r, const rlf_post *post, const rlf_share *share)
         w->wrong = "two generations are open on a rank";
     uint64_t first = share->rows[0];
     *g = (open_generation){.n = post->n,
+                           .post = post,
                            .pace = 1 + (int)((post->n + 7 * first) % MOST_PACE),
                            .instance = post->instance,
                            .share = share,
@@ -432,7 +483,7 @@ open_for(world *w, int r, const rlf_post *post, const rlf_share *share)
             if (g->leader < 0)
                 g->leader = post->shares[i].rank;
         }
-    w->ranks[r].header.count = w->ranks[r].read = 0;
+    w->ranks[r].read = 0;
 }
 
 /* Is the rank at the post, or past it? */
@@ -491,14 +542,14 @@ static void
 give(world *w, int r, const rlf_post *post)
 {
     open_generation *g = &w->ranks[r].generation;
-    if (w->ranks[r].gave[post->n])
+    if (w->ranks[r].gave[post->n - w->first])
         return;
-    w->ranks[r].gave[post->n] = true;
+    w->ranks[r].gave[post->n - w->first] = true;
     for (int i = 0; i < post->n_moves; i++) {
         const rlf_move *m = &post->moves[i];
         for (uint32_t k = 0; k < m->n_rows && m->from == r; k++) {
             bool goes = g->active && g->row[m->rows[k]];
-            w->went[post->n][r][m->rows[k]] = goes;
+            w->went[post->n - w->first][r][m->rows[k]] = goes;
             g->row[m->rows[k]] = false;
             w->n_went += goes;
             w->n_stayed += !goes;
@@ -519,7 +570,7 @@ take_over(world *w, int r, const rlf_post *post)
             continue;
         give(w, m->from, post); /* it stands there, or has been there */
         for (uint32_t k = 0; k < m->n_rows; k++) {
-            if (!w->went[post->n][m->from][m->rows[k]])
+            if (!w->went[post->n - w->first][m->from][m->rows[k]])
                 continue;
             if (g->row[m->rows[k]])
                 w->wrong = "a sample goes where it is";
@@ -612,21 +663,16 @@ static bool
 quantum_over(const world *w, int r)
 {
     const open_generation *g = &w->ranks[r].generation;
-    for (int i = 0; i < w->plan->ranks; i++) {
-        const rank *o = &w->ranks[i];
+    for (int i = 0; i < g->post->n_shares; i++) {
+        const rank *o = &w->ranks[g->post->shares[i].rank];
         const open_generation *og = &o->generation;
-        if (og->n != g->n || !og->share || og->leader != g->leader)
+        if (g->post->shares[i].rows != g->share->rows || og->n > g->n)
             continue;
-        if (og->quanta < g->quanta ||
+        if (!og->share || og->n < g->n || og->quanta < g->quanta ||
             (og->quanta == g->quanta && !o->in_quantum))
             return false;
     }
-    int members = 0;
-    for (int i = 0; i < w->plan->ranks; i++)
-        members += w->ranks[i].generation.share &&
-                   w->ranks[i].generation.n == g->n &&
-                   w->ranks[i].generation.leader == g->leader;
-    return members == g->size;
+    return true;
 }
 
 static const rlf_post *
@@ -639,6 +685,17 @@ static void
 take(rank *me)
 {
     me->now = me->mail.data[me->taken++];
+}
+
+static headers *
+headers_of(world *w, uint64_t n, int leader)
+{
+    for (size_t i = w->headers.count; i-- > 0;)
+        if (w->headers.data[i].n == n && w->headers.data[i].leader == leader)
+            return &w->headers.data[i];
+    headers fresh = {.n = n, .leader = leader};
+    RLF_PUSH(&w->headers, fresh);
+    return &w->headers.data[w->headers.count - 1];
 }
 
 /* A free rank with an open generation: the leader decides for its replica. */
@@ -654,12 +711,12 @@ between_quanta(world *w, int r)
             me->in_quantum = true;
         return true;
     }
-    rank *lead = &w->ranks[g->leader];
-    if (r == g->leader && me->read == me->header.count)
-        RLF_PUSH(&me->header, next_mail(me));
-    if (lead->generation.n != g->n || me->read == lead->header.count)
+    headers *h = headers_of(w, g->n, g->leader);
+    if (r == g->leader && me->read == h->count)
+        RLF_PUSH(h, next_mail(me));
+    if (me->read == h->count)
         return false;
-    const rlf_post *say = lead->header.data[me->read];
+    const rlf_post *say = h->data[me->read];
     if (say && next_mail(me) != say)
         return false; /* on its way */
     me->read++;
@@ -722,6 +779,17 @@ check_joint(world *w, const rlf_post *post)
         w->wrong = "a joint RUN stands alone";
 }
 
+static bool
+makes_ahead(const world *w)
+{
+    for (int r = 0; r < w->plan->ranks; r++) {
+        const open_generation *g = &w->ranks[r].generation;
+        if (g->active && is_ahead(w->p, node_of(w, g->instance)))
+            return true;
+    }
+    return false;
+}
+
 static void
 post_some(world *w)
 {
@@ -733,29 +801,88 @@ post_some(world *w)
             w->wrong = "more instances than the model has room for";
             return;
         }
-        if (post->n >= MOST_POSTS) {
+        if (post->n - w->first >= MOST_POSTS) {
             w->wrong = "more posts than the model has room for";
             return;
         }
         check_joint(w, post);
+        w->posted = post->n + 1;
         if (post->kind == RLF_POST_RUN &&
-            node_of(w, post->instance)->id == w->p->updates[0])
+            node_of(w, post->instance)->id == w->p->updates[0]) {
             w->updates[w->n_updates++] = post->n;
+            w->beside += makes_ahead(w);
+        }
         for (int r = 0; r < w->plan->ranks; r++)
             if (is_for(w, post, r))
                 RLF_PUSH(&w->ranks[r].mail, post);
     }
 }
 
-/* Rows of moves in all trials: that went, and that were complete before. */
-typedef struct moved {
-    long went, stayed;
-    long joint; /* updates that were carried out with their partner */
-} moved;
+/* Of all trials. */
+typedef struct seen {
+    long went, stayed; /* rows of moves: that went, that were complete */
+    long joint;        /* updates that were carried out with their partner */
+    long beside;       /* updates while something was made ahead */
+} seen;
+
+/* A step begins: what there was is forgotten, but not what was made ahead. */
+static void
+begin(world *w, uint64_t step)
+{
+    int lanes = (int)w->p->graph->ahead + 1;
+    int fresh = rlf_control_begin(w->control);
+    for (int i = 0; i < fresh; i++) {
+        uint64_t s = step + w->p->graph->ahead - (uint64_t)i;
+        for (int k = (int)(s % (uint64_t)lanes); k < MOST_INSTANCES;
+             k += lanes) {
+            memset(w->computed[k], 0, sizeof w->computed[k]);
+            for (int r = 0; r < MOST_RANKS; r++)
+                memset(w->ranks[r].have[k], 0, sizeof w->ranks[r].have[k]);
+        }
+    }
+    for (int r = 0; r < MOST_RANKS; r++) {
+        rank *me = &w->ranks[r];
+        me->mail.count = me->delivered = me->taken = 0;
+        me->read = 0;
+        me->generation = (open_generation){0};
+    }
+    w->before += w->n_updates;
+    w->n_updates = 0;
+    w->joint = NULL;
+    w->first = w->posted;
+    memset(w->carried, 0xff, sizeof w->carried); /* -1 */
+    memset(w->went, 0, sizeof w->went);
+    for (int r = 0; r < MOST_RANKS; r++)
+        memset(w->ranks[r].gave, 0, sizeof w->ranks[r].gave);
+}
 
 /* True if the step ended; else it hung or went wrong. */
 static bool
-trial(const program *p, uint64_t seed, bool rule, moved *moves)
+play_step(world *w)
+{
+    int idle = 0;
+    while (!rlf_control_ended(w->control) && !w->wrong && idle < 400) {
+        uint32_t who = roll_die(w->chance, (uint32_t)w->plan->ranks + 1);
+        bool moved = false;
+        if (who < (uint32_t)w->plan->ranks) {
+            moved = act(w, (int)who);
+        } else if (w->reports.count) {
+            rlf_report first = w->reports.data[0];
+            memmove(w->reports.data, w->reports.data + 1,
+                    --w->reports.count * sizeof first);
+            rlf_control_tell(w->control, &first);
+            moved = true;
+        } else {
+            post_some(w);
+        }
+        idle = moved ? 0 : idle + 1;
+    }
+    return rlf_control_ended(w->control);
+}
+
+/* True if all steps ended; else one hung or went wrong. */
+static bool
+trial(const program *p, uint64_t seed, bool rule, seen *out)
 {
     chance c = {.key = {.seed = seed, .purpose = RLF_PURPOSE_SHUFFLE}};
     rlf_arena *arena = rlf_arena_new();
@@ -771,36 +898,24 @@ trial(const program *p, uint64_t seed, bool rule, moved *moves)
         w->owner[i] = i / EACH;
         w->iota[i] = i;
     }
-    memset(w->carried, 0xff, sizeof w->carried); /* -1 */
-    rlf_control_begin(w->control);
-    int idle = 0;
-    while (!rlf_control_ended(w->control) && !w->wrong && idle < 400) {
-        uint32_t who = roll_die(&c, (uint32_t)plan.ranks + 1);
-        bool some = false;
-        if (who < (uint32_t)plan.ranks) {
-            some = act(w, (int)who);
-        } else if (w->reports.count) {
-            rlf_report first = w->reports.data[0];
-            memmove(w->reports.data, w->reports.data + 1,
-                    --w->reports.count * sizeof first);
-            rlf_control_tell(w->control, &first);
-            some = true;
-        } else {
-            post_some(w);
-        }
-        idle = some ? 0 : idle + 1;
+    bool ended = true;
+    for (uint64_t s = 1; ended && s <= (p->graph->ahead ? STEPS : 1); s++) {
+        begin(w, s);
+        ended = play_step(w);
     }
     if (w->wrong && rule)
         note("seed %llu: %s", (unsigned long long)seed, w->wrong);
-    moves->went += w->n_went;
-    moves->stayed += w->n_stayed;
-    moves->joint += w->n_joint;
-    bool ended = rlf_control_ended(w->control);
+    out->went += w->n_went;
+    out->stayed += w->n_stayed;
+    out->joint += w->n_joint;
+    out->beside += w->beside;
     rlf_control_free(w->control);
     RLF_VEC_FREE(&w->reports);
+    for (size_t i = 0; i < w->headers.count; i++)
+        RLF_VEC_FREE(&w->headers.data[i]);
+    RLF_VEC_FREE(&w->headers);
     for (int r = 0; r < MOST_RANKS; r++) {
         RLF_VEC_FREE(&w->ranks[r].mail);
-        RLF_VEC_FREE(&w->ranks[r].header);
     }
     rlf_arena_free(arena);
     return ended;
@@ -809,27 +924,42 @@ trial(const program *p, uint64_t seed, bool rule, moved *moves)
 int
 main(void)
 {
-    plan(4);
+    plan(6);
     const char *more = getenv("RLFLOW_TEST_SCHEDULES");
     int n = more ? atoi(more) : getenv("RLFLOW_TEST_QUICK") ? 4000 : 100000;
     int hung = 0, without = 0;
-    moved moves = {0}, others = {0};
-    program p = make();
+    seen all = {0}, others = {0};
+    program p = make(0);
     for (int i = 0; i < n; i++) {
-        bool ended = trial(&p, (uint64_t)i, true, &moves);
+        bool ended = trial(&p, (uint64_t)i, true, &all);
         if (!ended && hung++ < 5)
             note("seed %d did not end", i);
     }
     ok(hung == 0, "%d random schedules: complete, nothing twice, no hang", n);
-    ok(moves.went > n / 10 && moves.stayed > n / 10,
+    ok(all.went > n / 10 && all.stayed > n / 10,
        "samples went from replica to replica (%ld; %ld were complete before)",
-       moves.went, moves.stayed);
-    ok(moves.joint > n / 10, "%ld updates were carried out with their partner",
-       moves.joint);
+       all.went, all.stayed);
+    ok(all.joint > n / 10, "%ld updates were carried out with their partner",
+       all.joint);
     for (int i = 0; i < 1000; i++)
         without += !trial(&p, (uint64_t)i, false, &others);
     ok(without > 0, "without the rule of the open replica %d of 1000 hang",
        without);
     rlf_arena_free(p.arena);
+    for (uint32_t ahead = 1; ahead <= MOST_AHEAD; ahead++) {
+        p = make(ahead);
+        hung = 0;
+        all.beside = 0;
+        for (int i = 0; i < n / 10; i++) {
+            bool ended = trial(&p, (uint64_t)i, true, &all);
+            if (!ended && hung++ < 5)
+                note("seed %d did not end", i);
+        }
+        ok(hung == 0 && all.beside > n / 10,
+           "%u ahead, %d random schedules of %d steps: the same, and %ld "
+           "updates ran beside what is made ahead",
+           ahead, n / 10, STEPS, all.beside);
+        rlf_arena_free(p.arena);
+    }
     return done();
 }

@@ -1,0 +1,262 @@
+/* What was made ahead, in checkpoints: a file for each step that it is made
+ * for.
+ *
+ *     ahead-00000021.bin    for step 21: metrics so far, spaces, values
+ *
+ * Values are known by what they are made of (rlf_plan.values), not by their
+ * number, so that a program with more or fewer metrics goes on. */
+#include "engine/graph/class.h"
+#include "engine/io/file.h"
+#include "engine/sched/keep.h"
+#include "engine/sched/state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char mark[8] = "rlfahea1";
+
+static const char *
+path_of(rlf_arena *arena, const char *directory, uint32_t step)
+{
+    char name[32];
+    snprintf(name, sizeof name, "ahead-%08u.bin", step);
+    return rlf_path_join(arena, directory, name);
+}
+
+static rlf_keeper
+keeper_of(const rlf_rank *rank)
+{
+    return (rlf_keeper){.graph = rank->graph,
+                        .classes = rank->classes,
+                        .resource = rank->env.resource};
+}
+
+/* Of the values that are made of the same it is this one. */
+static uint32_t
+twin(const rlf_plan *plan, int value)
+{
+    uint32_t n = 0;
+    for (int v = 0; v < value; v++)
+        n += plan->values[v] == plan->values[value];
+    return n;
+}
+
+/* ---- saving ---- */
+
+static void
+keep_metrics(rlf_keeper *k, const rlf_metrics *metrics)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < metrics->count; i++)
+        n += metrics->data[i].count > 0;
+    RLF_KEEP(k, n);
+    for (size_t i = 0; i < metrics->count; i++) {
+        const rlf_metric *m = &metrics->data[i];
+        if (!m->count)
+            continue;
+        rlf_keep_text(k, rlf_str_of(m->name));
+        RLF_KEEP(k, m->node);
+        RLF_KEEP(k, m->sum);
+        RLF_KEEP(k, m->count);
+    }
+}
+
+static void
+keep_value(rlf_keeper *k, const rlf_run *run, int value, int later)
+{
+    const rlf_rank *rank = &run->ranks[0];
+    struct rlf_origin at =
+        rlf_order_later(rlf_control_order(run->control), later, value);
+    uint32_t number = twin(run->plan, value);
+    rlf_buf content = {0}, *out = k->out;
+    k->out = &content;
+    rlf_keep_content(k, &run->graph->values.data[value],
+                     &rank->slots.data[at.instance].call.out[at.port]);
+    k->out = out;
+    RLF_KEEP(k, run->plan->values[value]);
+    RLF_KEEP(k, number);
+    rlf_keep_text(k, (rlf_str){content.p, content.n});
+    rlf_buf_free(&content);
+}
+
+static rlf_status
+save_step(const rlf_run *run, const char *directory, int later,
+          rlf_arena *arena, rlf_err *err)
+{
+    const rlf_rank *rank = &run->ranks[0];
+    uint32_t step = run->step + (uint32_t)later, n = 0;
+    rlf_buf head = {0}, values = {0};
+    rlf_keeper k = keeper_of(rank);
+    const rlf_node *node;
+    k.out = &values;
+    for (int i = 0; (node = rlf_order_restored(run->graph, i)); i++)
+        for (int o = 0; o < node->n_outputs; o++, n++)
+            keep_value(&k, run, node->outputs[o], later);
+    k.out = &head;
+    RLF_KEEP(&k, mark);
+    keep_metrics(&k, &rank->steps[step % (uint32_t)rank->n_steps].metrics);
+    rlf_keep_spaces(&k);
+    RLF_KEEP(&k, n);
+    rlf_keep_bytes(&k, values.p, values.n);
+    rlf_status status =
+        rlf_file_write(path_of(arena, directory, step), head.p, head.n, err);
+    rlf_keeper_free(&k);
+    rlf_buf_free(&head);
+    rlf_buf_free(&values);
+    return status;
+}
+
+rlf_status
+rlf_run_save_ahead(const rlf_run *run, const char *directory, rlf_arena *arena,
+                   rlf_err *err)
+{
+    /* before the first step nothing is made */
+    for (int later = 1; run->step && later <= (int)run->graph->ahead; later++)
+        RLF_TRY(save_step(run, directory, later, arena, err));
+    return RLF_OK;
+}
+
+/* ---- restoring ---- */
+
+static void
+kept_metrics(rlf_keeper *k, rlf_metrics *metrics)
+{
+    uint32_t n;
+    RLF_KEPT(k, n);
+    for (uint32_t i = 0; i < n && !k->torn; i++) {
+        rlf_metric m = {.name = rlf_kept_text(k).p};
+        RLF_KEPT(k, m.node);
+        RLF_KEPT(k, m.sum);
+        RLF_KEPT(k, m.count);
+        if (!k->torn && m.count)
+            rlf_metrics_merge(metrics, &m);
+    }
+}
+
+/* A value of the file. */
+typedef struct kept {
+    uint64_t hash;
+    uint32_t number;
+    rlf_str content;
+} kept;
+
+static const kept *
+find(const kept *list, uint32_t n, uint64_t hash, uint32_t number)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (list[i].hash == hash && list[i].number == number)
+            return &list[i];
+    return NULL;
+}
+
+static kept *
+kept_values(rlf_keeper *k, uint32_t *n)
+{
+    RLF_KEPT(k, *n);
+    k->torn |= *n > (size_t)(k->end - k->p);
+    if (k->torn)
+        return NULL;
+    kept *list = RLF_NEW_ARRAY(k->arena, kept, *n + 1);
+    for (uint32_t i = 0; i < *n && !k->torn; i++) {
+        RLF_KEPT(k, list[i].hash);
+        RLF_KEPT(k, list[i].number);
+        list[i].content = rlf_kept_text(k);
+    }
+    return list;
+}
+
+static rlf_status
+restore_value(rlf_rank *rank, rlf_keeper *k, const kept *list, uint32_t n,
+              int value, const char *path, rlf_err *err, rlf_content *out)
+{
+    const rlf_value *v = &rank->graph->values.data[value];
+    const kept *is =
+        find(list, n, rank->plan->values[value], twin(rank->plan, value));
+    if (!is) {
+        rlf_fail(err, RLF_USER,
+                 "%s has no '%s', which this program needs of it", path,
+                 v->name ? v->name : "value");
+        rlf_err_hint(err, "the program that was saved did not keep it: go on "
+                          "with that one until these steps are over, or start "
+                          "anew");
+        rlf_err_place(err, v->span, NULL);
+        return RLF_USER;
+    }
+    k->p = is->content.p;
+    k->end = k->p + is->content.n;
+    *out = rlf_kept_content(k, v);
+    k->torn |= k->p != k->end;
+    return RLF_OK;
+}
+
+/* The slot of a node's instance, as if it had been carried out. */
+static slot *
+slot_at(rlf_rank *rank, size_t instance, const rlf_node *node)
+{
+    rank_step *at = &rank->steps[instance % (size_t)rank->n_steps];
+    while (rank->slots.count <= instance)
+        RLF_PUSH(&rank->slots, (slot){0});
+    slot *s = &rank->slots.data[instance];
+    *s = (slot){.call = {.env = &at->env,
+                         .node = node,
+                         .out = RLF_NEW_ARRAY(at->env.pool, rlf_content,
+                                              node->n_outputs + 1),
+                         .branch = -1,
+                         .inputs_done = true},
+                .opened = true};
+    return s;
+}
+
+static rlf_status
+restore_values(rlf_rank *rank, rlf_keeper *k, uint32_t step, const char *path,
+               rlf_err *err)
+{
+    size_t n_steps = (size_t)rank->n_steps;
+    const rlf_node *node;
+    uint32_t n = 0;
+    rlf_kept_spaces(k);
+    const kept *list = kept_values(k, &n);
+    k->torn |= k->p != k->end;
+    for (int i = 0; (node = rlf_order_restored(rank->graph, i)); i++) {
+        slot *s = slot_at(rank, (size_t)i * n_steps + step % n_steps, node);
+        for (int o = 0; o < node->n_outputs && !k->torn; o++)
+            RLF_TRY(restore_value(rank, k, list, n, node->outputs[o], path, err,
+                                  &s->call.out[o]));
+    }
+    if (k->torn)
+        return rlf_fail(err, RLF_USER, "%s is not what was saved", path);
+    return RLF_OK;
+}
+
+static rlf_status
+restore_step(rlf_rank *rank, const char *directory, uint32_t step, rlf_err *err)
+{
+    rank_step *at = &rank->steps[step % (uint32_t)rank->n_steps];
+    const char *path = path_of(rank->env.pool, directory, step);
+    rlf_mapping file;
+    rlf_keeper k = keeper_of(rank);
+    char is[sizeof mark];
+    rlf_metrics passed = {0};
+    RLF_TRY(rlf_mapping_open(path, err, &file));
+    k.arena = at->env.pool;
+    k.p = (const char *)file.p;
+    k.end = k.p + file.n;
+    RLF_KEPT(&k, is);
+    k.torn |= memcmp(is, mark, sizeof is) != 0;
+    kept_metrics(&k, rank->rank ? &passed : &at->metrics);
+    rlf_status status = restore_values(rank, &k, step, path, err);
+    rlf_metrics_free(&passed);
+    rlf_keeper_free(&k);
+    rlf_mapping_close(&file);
+    return status;
+}
+
+rlf_status
+rlf_rank_restore_ahead(rlf_rank *rank, const rlf_task *task, rlf_err *err)
+{
+    for (uint32_t i = 1; task->step && i <= rank->graph->ahead; i++) {
+        rlf_rank_begin_step(rank, task->step + i, task->step);
+        RLF_TRY(restore_step(rank, task->directory, task->step + i, err));
+    }
+    return RLF_OK;
+}

@@ -1,0 +1,476 @@
+/* Values as bytes: see keep.h. */
+#include "engine/sched/keep.h"
+
+#include "engine/io/records.h"
+
+#include <string.h>
+
+#define NO_SPACE UINT32_MAX
+
+/* ---- numbers and texts ---- */
+
+void
+rlf_keep_bytes(rlf_keeper *k, const void *p, size_t n)
+{
+    if (n)
+        rlf_buf_add(k->out, p, n);
+}
+
+void
+rlf_kept_bytes(rlf_keeper *k, void *to, size_t n)
+{
+    if (k->torn || n > (size_t)(k->end - k->p)) {
+        k->torn = true;
+        memset(to, 0, n);
+        return;
+    }
+    memcpy(to, k->p, n);
+    k->p += n;
+}
+
+void
+rlf_keep_text(rlf_keeper *k, rlf_str text)
+{
+    uint64_t n = text.n;
+    RLF_KEEP(k, n);
+    rlf_keep_bytes(k, text.p, text.n);
+}
+
+rlf_str
+rlf_kept_text(rlf_keeper *k)
+{
+    uint64_t n;
+    RLF_KEPT(k, n);
+    if (n > (size_t)(k->end - k->p))
+        k->torn = true;
+    if (k->torn)
+        return RLF_STR("");
+    char *p = rlf_arena_alloc(k->arena, n + 1);
+    rlf_kept_bytes(k, p, n);
+    p[n] = 0;
+    return (rlf_str){p, n};
+}
+
+/* An array that may be absent. */
+static void
+keep_array(rlf_keeper *k, const void *array, size_t n, size_t size)
+{
+    uint8_t has = array != NULL;
+    RLF_KEEP(k, has);
+    if (has)
+        rlf_keep_bytes(k, array, n * size);
+}
+
+static void *
+kept_array(rlf_keeper *k, size_t n, size_t size)
+{
+    uint8_t has;
+    RLF_KEPT(k, has);
+    if (!has)
+        return NULL;
+    if (n > (size_t)(k->end - k->p) / size)
+        k->torn = true;
+    if (k->torn)
+        return NULL;
+    void *array = rlf_arena_alloc(k->arena, n * size + 1);
+    rlf_kept_bytes(k, array, n * size);
+    return array;
+}
+
+/* ---- what outlives a step, by name ---- */
+
+static rlf_lasting
+lasting(const rlf_keeper *k, size_t resource)
+{
+    rlf_resource_kind kind = k->graph->resources.data[resource].kind;
+    return k->classes->resource[kind]->lasting(k->resource[resource]);
+}
+
+/* The resource whose rows, or whose tokenizer, it is; -1: none. */
+static int
+owner_of(const rlf_keeper *k, const void *thing)
+{
+    for (size_t i = 0; thing && i < k->graph->resources.count; i++) {
+        rlf_lasting l = lasting(k, i);
+        if (l.rows == thing || (const void *)l.tokenizer == thing)
+            return (int)i;
+    }
+    return -1;
+}
+
+static void
+keep_owner(rlf_keeper *k, int resource)
+{
+    const char *name =
+        resource < 0 ? "" : k->graph->resources.data[resource].name;
+    rlf_keep_text(k, rlf_str_of(name));
+}
+
+static rlf_lasting
+kept_owner(rlf_keeper *k)
+{
+    rlf_str name = rlf_kept_text(k);
+    for (size_t i = 0; i < k->graph->resources.count; i++)
+        if (name.n &&
+            rlf_str_eq(name, rlf_str_of(k->graph->resources.data[i].name)))
+            return lasting(k, i);
+    k->torn |= name.n > 0;
+    return (rlf_lasting){0};
+}
+
+/* ---- spaces ---- */
+
+static const rlf_domain *
+domain_of(const rlf_keeper *k, const rlf_space *space)
+{
+    return rlf_domains_get(&k->graph->domains, space->domain);
+}
+
+/* The number of a space: found, or written behind those that it hangs from. */
+static uint32_t
+number_of(rlf_keeper *k, const rlf_space *space)
+{
+    if (!space)
+        return NO_SPACE;
+    for (uint32_t i = 0; i < k->known.count; i++)
+        if (k->known.data[i].space == space)
+            return i;
+    int owner = owner_of(k, space);
+    rlf_known_space new = {.space = (rlf_space *)space};
+    if (owner < 0)
+        new.n_up = domain_of(k, space)->n_up;
+    for (int i = 0; i < new.n_up; i++)
+        new.up[i] = number_of(k, space->up[i].to);
+    rlf_buf *values = k->out;
+    k->out = &k->spaces;
+    keep_owner(k, owner);
+    RLF_KEEP(k, new.n_up);
+    RLF_KEEP(k, space->count);
+    for (int i = 0; i < new.n_up; i++) {
+        RLF_KEEP(k, new.up[i]);
+        keep_array(k, space->up[i].index, space->count, sizeof(uint32_t));
+    }
+    keep_array(k, owner < 0 ? space->identity : NULL, space->count,
+               sizeof(uint64_t));
+    keep_array(k, space->length, space->count, sizeof(uint32_t));
+    k->out = values;
+    RLF_PUSH(&k->known, new);
+    return (uint32_t)k->known.count - 1;
+}
+
+static void
+keep_space(rlf_keeper *k, const rlf_space *space)
+{
+    uint32_t number = number_of(k, space);
+    RLF_KEEP(k, number);
+}
+
+void
+rlf_keep_spaces(rlf_keeper *k)
+{
+    uint32_t n = (uint32_t)k->known.count;
+    RLF_KEEP(k, n);
+    rlf_keep_bytes(k, k->spaces.p, k->spaces.n);
+}
+
+/* Rows of tokens are packed. */
+static void
+place_tokens(rlf_keeper *k, rlf_space *space)
+{
+    uint64_t *offset = RLF_NEW_ARRAY(k->arena, uint64_t, space->count + 1);
+    space->extent = 0;
+    for (uint32_t i = 0; i < space->count; i++) {
+        offset[i] = space->extent;
+        space->extent += space->length[i];
+    }
+    space->offset = offset;
+}
+
+/* What it is a space of is not known before a value stands on it. */
+static rlf_known_space
+kept_new_space(rlf_keeper *k)
+{
+    rlf_space *space = RLF_NEW(k->arena, rlf_space);
+    rlf_known_space new = {.space = space};
+    rlf_lasting owner = kept_owner(k);
+    space->domain = -1;
+    RLF_KEPT(k, new.n_up);
+    RLF_KEPT(k, space->count);
+    space->extent = space->count;
+    k->torn |= new.n_up < 0 || new.n_up > RLF_DOMAIN_UPS;
+    for (int i = 0; i < new.n_up && !k->torn; i++) {
+        RLF_KEPT(k, new.up[i]);
+        space->up[i].index = kept_array(k, space->count, sizeof(uint32_t));
+    }
+    space->identity = kept_array(k, space->count, sizeof(uint64_t));
+    space->length = kept_array(k, space->count, sizeof(uint32_t));
+    if (space->length && !k->torn)
+        place_tokens(k, space);
+    if (owner.rows)
+        new.space = (rlf_space *)owner.rows;
+    return new;
+}
+
+void
+rlf_kept_spaces(rlf_keeper *k)
+{
+    uint32_t n;
+    RLF_KEPT(k, n);
+    for (uint32_t i = 0; i < n && !k->torn; i++) {
+        rlf_known_space new = kept_new_space(k);
+        RLF_PUSH(&k->known, new);
+    }
+}
+
+/* The space of that number, as one of `domain`. */
+static rlf_space *
+space_at(rlf_keeper *k, uint32_t number, int domain)
+{
+    if (number == NO_SPACE || k->torn)
+        return NULL;
+    if (number >= k->known.count) {
+        k->torn = true;
+        return NULL;
+    }
+    const rlf_known_space *known = &k->known.data[number];
+    rlf_space *space = known->space;
+    if (space->domain < 0) {
+        const rlf_domain *d = rlf_domains_get(&k->graph->domains, domain);
+        space->domain = domain;
+        k->torn |= d->n_up != known->n_up;
+        for (int i = 0; i < d->n_up && !k->torn; i++)
+            space->up[i].to = known->up[i] < number || known->up[i] == NO_SPACE
+                                  ? space_at(k, known->up[i], d->up[i])
+                                  : NULL;
+    }
+    k->torn |= space->domain != domain;
+    return k->torn ? NULL : space;
+}
+
+static rlf_space *
+kept_space(rlf_keeper *k, int domain)
+{
+    uint32_t number;
+    RLF_KEPT(k, number);
+    return space_at(k, number, domain);
+}
+
+/* ---- columns ---- */
+
+static bool
+has_tokens(const rlf_keeper *k, const rlf_space *space)
+{
+    return space && domain_of(k, space)->kind == RLF_DOMAIN_TOKENS;
+}
+
+/* The values of a row of a column's space: where, and how many. */
+static uint64_t
+cells(const rlf_keeper *k, const rlf_space *space, uint32_t row, uint32_t *n)
+{
+    bool tokens = has_tokens(k, space);
+    *n = tokens ? space->length[row] : 1;
+    return tokens ? space->offset[row] : row;
+}
+
+static void
+keep_column(rlf_keeper *k, const rlf_column *c)
+{
+    uint8_t what[2] = {c->number != NULL, c->text != NULL};
+    keep_space(k, c->space);
+    RLF_KEEP(k, what);
+    uint32_t rows = c->space ? c->space->count : 1, n;
+    for (uint32_t i = 0; i < rows; i++) {
+        uint64_t first = cells(k, c->space, i, &n);
+        if (c->number)
+            rlf_keep_bytes(k, c->number + first, n * sizeof *c->number);
+        for (uint32_t t = 0; c->text && t < n; t++)
+            rlf_keep_text(k, c->text[first + t]);
+    }
+}
+
+static rlf_column
+kept_column(rlf_keeper *k, int domain)
+{
+    uint8_t what[2];
+    rlf_column c = {.space = kept_space(k, domain)};
+    RLF_KEPT(k, what);
+    uint64_t extent = c.space ? c.space->extent : 1;
+    uint32_t rows = c.space ? c.space->count : 1, n;
+    if (c.space && !has_tokens(k, c.space))
+        extent = rows;
+    if (k->torn || (what[0] && extent > (size_t)(k->end - k->p))) {
+        k->torn = true;
+        return (rlf_column){0};
+    }
+    if (what[0])
+        c.number = RLF_NEW_ARRAY(k->arena, double, extent + 1);
+    if (what[1])
+        c.text = RLF_NEW_ARRAY(k->arena, rlf_str, extent + 1);
+    for (uint32_t i = 0; i < rows && !k->torn; i++) {
+        uint64_t first = cells(k, c.space, i, &n);
+        if (c.number)
+            rlf_kept_bytes(k, c.number + first, n * sizeof *c.number);
+        for (uint32_t t = 0; c.text && t < n; t++)
+            c.text[first + t] = rlf_kept_text(k);
+    }
+    return c;
+}
+
+/* ---- sets ---- */
+
+static void
+keep_prompt(rlf_keeper *k, const rlf_prompt *p)
+{
+    uint8_t has = p->text.p != NULL;
+    RLF_KEEP(k, has);
+    rlf_keep_text(k, p->text);
+    RLF_KEEP(k, p->n_messages);
+    for (uint32_t i = 0; i < p->n_messages; i++) {
+        rlf_keep_text(k, p->messages[i].role);
+        rlf_keep_text(k, p->messages[i].content);
+    }
+    RLF_KEEP(k, p->n_ids);
+    keep_array(k, p->ids, p->n_ids, sizeof *p->ids);
+}
+
+static rlf_prompt
+kept_prompt(rlf_keeper *k)
+{
+    rlf_prompt p = {0};
+    uint8_t has;
+    RLF_KEPT(k, has);
+    rlf_str text = rlf_kept_text(k);
+    if (has)
+        p.text = text;
+    RLF_KEPT(k, p.n_messages);
+    k->torn |= p.n_messages > (size_t)(k->end - k->p);
+    if (k->torn)
+        return p;
+    rlf_message *messages = NULL;
+    if (p.n_messages)
+        messages = RLF_NEW_ARRAY(k->arena, rlf_message, p.n_messages);
+    for (uint32_t i = 0; i < p.n_messages && !k->torn; i++) {
+        messages[i].role = rlf_kept_text(k);
+        messages[i].content = rlf_kept_text(k);
+    }
+    p.messages = messages;
+    RLF_KEPT(k, p.n_ids);
+    p.ids = kept_array(k, p.n_ids, sizeof *p.ids);
+    return p;
+}
+
+static void
+keep_sample(rlf_keeper *k, const rlf_sample *s)
+{
+    uint8_t finished = s->finished;
+    rlf_keep_text(k, s->text);
+    RLF_KEEP(k, finished);
+    RLF_KEEP(k, s->n_ids);
+    keep_array(k, s->ids, s->n_ids, sizeof *s->ids);
+}
+
+static rlf_sample
+kept_sample(rlf_keeper *k)
+{
+    rlf_sample s = {0};
+    uint8_t finished;
+    s.text = rlf_kept_text(k);
+    RLF_KEPT(k, finished);
+    RLF_KEPT(k, s.n_ids);
+    s.finished = finished;
+    s.ids = kept_array(k, s.n_ids, sizeof *s.ids);
+    return s;
+}
+
+static void
+keep_rows(rlf_keeper *k, const rlf_rows *rows)
+{
+    uint8_t has_samples = rows->sample != NULL;
+    keep_space(k, rows->prompts);
+    keep_space(k, rows->samples);
+    keep_space(k, rows->tokens);
+    keep_owner(k, owner_of(k, rows->tokenizer));
+    RLF_KEEP(k, rows->temperature);
+    RLF_KEEP(k, rows->lag);
+    for (uint32_t i = 0; i < rows->prompts->count; i++)
+        keep_prompt(k, &rows->prompt[i]);
+    keep_array(k, rows->data_row, rows->prompts->count, sizeof *rows->data_row);
+    RLF_KEEP(k, has_samples);
+    for (uint32_t i = 0; has_samples && i < rows->samples->count; i++)
+        keep_sample(k, &rows->sample[i]);
+    keep_column(k, &(rlf_column){rows->tokens, rows->logprob, NULL});
+}
+
+static rlf_rows *
+kept_rows(rlf_keeper *k, const rlf_set *set)
+{
+    uint8_t has_samples;
+    rlf_rows *rows = RLF_NEW(k->arena, rlf_rows);
+    rows->set = set;
+    rows->prompts = kept_space(k, set->prompts);
+    rows->samples = kept_space(k, set->samples);
+    rows->tokens = kept_space(k, set->tokens);
+    rows->tokenizer = kept_owner(k).tokenizer;
+    RLF_KEPT(k, rows->temperature);
+    RLF_KEPT(k, rows->lag);
+    if (k->torn || !rows->prompts || !rows->samples) {
+        k->torn = true;
+        return rows;
+    }
+    uint32_t n = rows->prompts->count;
+    rows->prompt = RLF_NEW_ARRAY(k->arena, rlf_prompt, n + 1);
+    for (uint32_t i = 0; i < n && !k->torn; i++)
+        rows->prompt[i] = kept_prompt(k);
+    rows->data_row = kept_array(k, n, sizeof *rows->data_row);
+    RLF_KEPT(k, has_samples);
+    n = rows->samples->count;
+    if (has_samples)
+        rows->sample = RLF_NEW_ARRAY(k->arena, rlf_sample, n + 1);
+    for (uint32_t i = 0; has_samples && i < n && !k->torn; i++)
+        rows->sample[i] = kept_sample(k);
+    rows->logprob = kept_column(k, set->tokens).number;
+    return rows;
+}
+
+/* ---- values ---- */
+
+/* Values per word of the vocabulary are never stored. */
+static bool
+is_stored(const rlf_keeper *k, const rlf_value *value)
+{
+    return value->kind == RLF_VALUE_SET ||
+           rlf_domains_get(&k->graph->domains, value->domain)->kind !=
+               RLF_DOMAIN_VOCAB;
+}
+
+void
+rlf_keep_content(rlf_keeper *k, const rlf_value *value,
+                 const rlf_content *content)
+{
+    if (!is_stored(k, value))
+        return;
+    if (value->kind == RLF_VALUE_SET)
+        keep_rows(k, content->rows);
+    else
+        keep_column(k, &content->column);
+}
+
+rlf_content
+rlf_kept_content(rlf_keeper *k, const rlf_value *value)
+{
+    rlf_content content = {0};
+    if (!is_stored(k, value))
+        return content;
+    if (value->kind == RLF_VALUE_SET)
+        content.rows = kept_rows(k, &k->graph->sets.data[value->set]);
+    else
+        content.column = kept_column(k, value->domain);
+    return content;
+}
+
+void
+rlf_keeper_free(rlf_keeper *k)
+{
+    RLF_VEC_FREE(&k->known);
+    rlf_buf_free(&k->spaces);
+}

@@ -1,0 +1,51 @@
+/* Values of a step as bytes, and back: what a checkpoint keeps of the steps
+ * that are made ahead.
+ *
+ * A file is written by a rank that has all of every value and read by each rank
+ * of the run that goes on; numbers are in the machine's own form (little
+ * endian). Spaces that several values stand on are written once, so that they
+ * are one again. What outlives a step is named, not written: all rows of a data
+ * set, tokenizers. Private to this folder. */
+#ifndef RLF_SCHED_KEEP_H
+#define RLF_SCHED_KEEP_H
+
+#include "engine/base/vec.h"
+#include "engine/graph/class.h"
+
+/* A space with its number; the numbers of those above it are smaller. */
+typedef struct rlf_known_space {
+    rlf_space *space;
+    uint32_t up[RLF_DOMAIN_UPS];
+    int n_up;
+} rlf_known_space;
+
+typedef struct rlf_keeper {
+    const rlf_graph *graph;
+    const rlf_classes *classes;
+    void *const *resource; /* as the rank opened them */
+    rlf_arena *arena;      /* of what is read */
+    rlf_buf *out;          /* writing: to here, */
+    rlf_buf spaces;        /* and what the values stand on to here */
+    const char *p, *end;   /* reading: from here */
+    bool torn;             /* what was read is not what was written */
+    RLF_VEC(rlf_known_space) known;
+} rlf_keeper;
+
+void rlf_keep_bytes(rlf_keeper *k, const void *p, size_t n);
+void rlf_keep_text(rlf_keeper *k, rlf_str text);
+void rlf_keep_content(rlf_keeper *k, const rlf_value *value,
+                      const rlf_content *content);
+/* After all values, but to be read before them. */
+void rlf_keep_spaces(rlf_keeper *k);
+void rlf_keeper_free(rlf_keeper *k); /* what it holds itself */
+
+/* Once `torn` is set, what is read is 0 and nothing is used further. */
+void rlf_kept_bytes(rlf_keeper *k, void *to, size_t n);
+rlf_str rlf_kept_text(rlf_keeper *k); /* followed by a 0 byte */
+void rlf_kept_spaces(rlf_keeper *k);
+rlf_content rlf_kept_content(rlf_keeper *k, const rlf_value *value);
+
+#define RLF_KEEP(k, x) rlf_keep_bytes(k, &(x), sizeof(x))
+#define RLF_KEPT(k, x) rlf_kept_bytes(k, &(x), sizeof(x))
+
+#endif
