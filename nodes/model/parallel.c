@@ -12,7 +12,7 @@ enum {
     TAG_SLICES,
     TAG_ENDS,
     TAG_TELL,
-    TAG_STAGES = 800
+    TAG_STAGES
 };
 
 static rlf_status
@@ -152,42 +152,31 @@ rlf_parallel_gather_blocks(const rlf_model *m, rlf_err *err, double *all)
 /* ---- stages ---- */
 
 rlf_status
-rlf_parallel_start(const rlf_model *m, int stage, int part, const float *x,
-                   int64_t n, rlf_err *err, rlf_batch **sending)
+rlf_parallel_start(const rlf_model *m, int stage, const float *x, int64_t n,
+                   rlf_err *err, rlf_batch **sending)
 {
     rlf_part sent = {stage, (float *)(uintptr_t)x, (size_t)n * sizeof *x};
     RLF_TRY(rlf_queue_sync(m->queue, err));
-    return rlf_group_start(m->stages, TAG_STAGES + part, &sent, 1, NULL, 0,
-                           sending, err);
+    return rlf_group_start(m->stages, TAG_STAGES, &sent, 1, NULL, 0, sending,
+                           err);
 }
 
 rlf_status
-rlf_parallel_send(const rlf_model *m, int stage, int part, const float *x,
-                  int64_t n, rlf_err *err)
+rlf_parallel_send(const rlf_model *m, int stage, const float *x, int64_t n,
+                  rlf_err *err)
 {
     rlf_batch *sending;
-    RLF_TRY(rlf_parallel_start(m, stage, part, x, n, err, &sending));
+    RLF_TRY(rlf_parallel_start(m, stage, x, n, err, &sending));
     return rlf_batch_wait(&sending, err);
 }
 
 rlf_status
-rlf_parallel_receive(const rlf_model *m, int stage, int part, float *x,
-                     int64_t n, rlf_err *err)
+rlf_parallel_receive(const rlf_model *m, int stage, float *x, int64_t n,
+                     rlf_err *err)
 {
     rlf_part got = {stage, x, (size_t)n * sizeof *x};
     RLF_TRY(rlf_queue_sync(m->queue, err));
-    return rlf_group_exchange(m->stages, TAG_STAGES + part, NULL, 0, &got, 1,
-                              err);
-}
-
-rlf_status
-rlf_parallel_tell_stages(const rlf_model *m, void *data, size_t bytes,
-                         rlf_err *err)
-{
-    if (!m->stages || !bytes)
-        return RLF_OK;
-    return rlf_group_bcast(m->stages, m->table->cut.stages - 1, data, bytes,
-                           err);
+    return rlf_group_exchange(m->stages, TAG_STAGES, NULL, 0, &got, 1, err);
 }
 
 rlf_status

@@ -38,22 +38,19 @@ rlf_status rlf_parallel_gather_blocks(const rlf_model *m, rlf_err *err,
 /* Where both ends of the pipeline have the embedding: gradient.other becomes
  * the other end's gradient of it, of this rank's slice. */
 rlf_status rlf_parallel_swap_ends(const rlf_model *m, rlf_err *err);
-/* Floats from one stage to another; waits until the receiver has them, or
- * leaves that to rlf_batch_wait(). Those of one part of the layers (table.h)
- * are told from those of another. */
-rlf_status rlf_parallel_send(const rlf_model *m, int stage, int part,
-                             const float *x, int64_t n, rlf_err *err);
-rlf_status rlf_parallel_start(const rlf_model *m, int stage, int part,
-                              const float *x, int64_t n, rlf_err *err,
-                              rlf_batch **sending);
-rlf_status rlf_parallel_receive(const rlf_model *m, int stage, int part,
-                                float *x, int64_t n, rlf_err *err);
+/* Floats from one stage to another, received in the order in which they are
+ * sent; waits until the receiver has them, or leaves that to rlf_batch_wait().
+ */
+rlf_status rlf_parallel_send(const rlf_model *m, int stage, const float *x,
+                             int64_t n, rlf_err *err);
+rlf_status rlf_parallel_start(const rlf_model *m, int stage, const float *x,
+                              int64_t n, rlf_err *err, rlf_batch **sending);
+rlf_status rlf_parallel_receive(const rlf_model *m, int stage, float *x,
+                                int64_t n, rlf_err *err);
 
-/* Host memory: what the last stage has, to all stages. */
-rlf_status rlf_parallel_tell_stages(const rlf_model *m, void *data,
-                                    size_t bytes, rlf_err *err);
-/* The same begun by the last stage, which goes on meanwhile, and ended by all:
- * what was told first is heard first. */
+/* Host memory: what the last stage has, to all stages. The last stage begins
+ * it and goes on meanwhile, all stages end it; what was told first is heard
+ * first. */
 rlf_status rlf_parallel_tell(const rlf_model *m, void *data, size_t bytes,
                              rlf_err *err, rlf_batch **telling);
 rlf_status rlf_parallel_hear(const rlf_model *m, void *data, size_t bytes,

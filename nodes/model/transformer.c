@@ -376,8 +376,7 @@ hand_on(const rlf_model *model, rlf_pass *p, int chunk, rlf_err *err)
     RLF_ASSERT(p->outbox);
     RLF_TRY(rlf_transformer_settle(p, err));
     RLF_TRY(copy_rows(p, p->outbox, rlf_pass_output(p, chunk), n, err));
-    return rlf_parallel_start(model, (stage + 1) % stages,
-                              chunk * stages + stage + 1, p->outbox, n, err,
+    return rlf_parallel_start(model, (stage + 1) % stages, p->outbox, n, err,
                               &p->sending);
 }
 
@@ -388,9 +387,9 @@ rlf_transformer_forward_part(const rlf_model *model, rlf_pass *p, int chunk,
     const rlf_table *t = model->table;
     int stages = t->cut.stages, stage = t->cut.stage;
     if (model->stages && !rlf_table_begins(t, chunk))
-        RLF_TRY(rlf_parallel_receive(
-            model, (stage + stages - 1) % stages, chunk * stages + stage,
-            rlf_pass_input(p, chunk), p->m * t->config.hidden, err));
+        RLF_TRY(rlf_parallel_receive(model, (stage + stages - 1) % stages,
+                                     rlf_pass_input(p, chunk),
+                                     p->m * t->config.hidden, err));
     RLF_TRY(rlf_transformer_forward_chunk(model, p, chunk, err));
     return model->stages && !rlf_table_ends(t, chunk)
                ? hand_on(model, p, chunk, err)

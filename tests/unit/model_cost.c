@@ -125,12 +125,12 @@ run_forward(test_machine *t, rlf_model *model, rlf_pass *pass)
 {
     int64_t n = pass->m * model->table->config.hidden;
     if (!rlf_table_begins(model->table, 0))
-        MUST(t, rlf_parallel_receive(model, 0, 0, rlf_pass_input(pass, 0), n,
+        MUST(t, rlf_parallel_receive(model, 0, rlf_pass_input(pass, 0), n,
                                      &t->err));
     MUST(t, rlf_transformer_forward_chunk(model, pass, 0, &t->err));
     if (!has_heads(model))
-        MUST(t, rlf_parallel_send(model, 1, 0, rlf_pass_output(pass, 0), n,
-                                  &t->err));
+        MUST(t,
+             rlf_parallel_send(model, 1, rlf_pass_output(pass, 0), n, &t->err));
 }
 
 /* Heads and backward. */
@@ -145,10 +145,10 @@ run_back(test_machine *t, rlf_model *model, rlf_pass *pass,
     if (load->scalar && heads)
         MUST(t, rlf_head_scalar_back(model, pass, load->logprob, &t->err));
     if (!heads)
-        MUST(t, rlf_parallel_receive(model, 1, 0, pass->d_x, n, &t->err));
+        MUST(t, rlf_parallel_receive(model, 1, pass->d_x, n, &t->err));
     MUST(t, rlf_transformer_backward_chunk(model, pass, 0, &t->err));
     if (!rlf_table_begins(model->table, 0))
-        MUST(t, rlf_parallel_send(model, 0, 0, pass->d_x, n, &t->err));
+        MUST(t, rlf_parallel_send(model, 0, pass->d_x, n, &t->err));
 }
 
 static void
