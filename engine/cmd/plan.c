@@ -1,11 +1,14 @@
 /* rlflow plan: where everything runs, as a place block that can be pasted or
- * given to --plan; with --verbose also what goes from rank to rank. All else
- * that is printed stands in comments. Opens no data and no model; for the sizes
- * of weights that move it reads the configs of their models. */
+ * given to --plan; with --verbose also what goes from rank to rank, and how
+ * long the stages of pipelines wait. All else that is printed stands in
+ * comments. Opens no data and no model; for the sizes of weights that move it
+ * reads the configs of their models. */
 #include "engine/cmd/cmd.h"
 
+#include "engine/base/vec.h"
 #include "engine/graph/class.h"
 #include "engine/graph/place.h"
+#include "engine/plan/pipes.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -139,6 +142,76 @@ put_edges(rlf_session *s)
         put_weights(s, &edges);
 }
 
+/* ---- pipelines ---- */
+
+static const int micros_shown[] = {4, 16, 64};
+
+/* Micro-batches that a stage keeps, the most of any; 0: all. */
+static int
+most_kept(const rlf_node_place *place)
+{
+    const rlf_layout *l = &place->layout;
+    int most = 0;
+    for (int stage = 0; stage < l->pp; stage++) {
+        int kept = 0;
+        for (int c = 0; c < l->chunks; c++)
+            kept += place->flights[stage * l->chunks + c];
+        most = kept > most ? kept : most;
+    }
+    return most;
+}
+
+static void
+put_pipeline(rlf_session *s, const rlf_node *node)
+{
+    const rlf_node_place *place = &s->plan->place[node->id];
+    int n = place->pipe ? place->pipe->n_models : 1, kept = most_kept(place);
+    const char *schedule = place->pipe ? place->table : place->schedule;
+    printf("# %-18s %-26s %6d %6d ", rlf_cmd_node_name(s, node), schedule,
+           place->layout.pp, place->layout.chunks);
+    printf(kept ? "%5d" : "  all", kept);
+    for (size_t i = 0; i < RLF_COUNT(micros_shown); i++) {
+        rlf_pipe pipe;
+        rlf_pipe_report report;
+        int *micros = RLF_NEW_ARRAY(s->arena, int, n);
+        rlf_pipe_cost *cost = RLF_NEW_ARRAY(s->arena, rlf_pipe_cost, n);
+        for (int m = 0; m < n; m++) {
+            micros[m] = micros_shown[i];
+            cost[m] = (rlf_pipe_cost){.forward = 1, .backward = 2};
+        }
+        rlf_pipes_table(place, micros, s->arena, &pipe);
+        rlf_pipe_time(&pipe, cost, s->arena, &report);
+        printf(" %7.1f %%", 100 * report.bubble);
+    }
+    putchar('\n');
+}
+
+/* One line for each model that is trained in stages. */
+static void
+put_pipelines(rlf_session *s)
+{
+    bool *shown = RLF_NEW_ARRAY(s->arena, bool, s->graph->resources.count);
+    bool any = false;
+    for (size_t i = 0; i < s->graph->nodes.count; i++) {
+        const rlf_node *node = &s->graph->nodes.data[i];
+        if (node->class->role != RLF_ROLE_UPDATE || shown[node->receiver] ||
+            s->plan->place[i].layout.pp == 1)
+            continue;
+        if (!any) {
+            printf("# pipelines: micro-batches that a stage keeps, and how "
+                   "much of the time it waits\n# with so many of them, if "
+                   "going back takes twice as long as going forward\n"
+                   "# %-18s %-26s %6s %6s %5s",
+                   "update", "schedule", "stages", "chunks", "kept");
+            for (size_t k = 0; k < RLF_COUNT(micros_shown); k++)
+                printf(" %9d", micros_shown[k]);
+            putchar('\n');
+        }
+        shown[node->receiver] = any = true;
+        put_pipeline(s, node);
+    }
+}
+
 int
 rlf_cmd_plan(const rlf_command_line *line)
 {
@@ -149,8 +222,10 @@ rlf_cmd_plan(const rlf_command_line *line)
     rlf_result result = rlf_session_plan(s);
     if (result == RLF_RESULT_OK && s->leads) {
         rlf_cmd_put_plan(s);
-        if (line->options[RLF_OPTION_VERBOSE].given)
+        if (line->options[RLF_OPTION_VERBOSE].given) {
             put_edges(s);
+            put_pipelines(s);
+        }
     }
     return rlf_cmd_end(s, result);
 }
