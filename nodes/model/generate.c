@@ -644,7 +644,7 @@ rlf_generation_step(rlf_generation *g, rlf_err *err, const uint32_t **rows,
     *n_rows = (uint32_t)g->complete.count;
     g->told = true;
     bool more = g->active.count || g->waiting.count;
-    return more ? RLF_AGAIN : RLF_OK;
+    return more ? RLF_AGAIN : rlf_transformer_settle(g->pass, err);
 }
 
 rlf_response

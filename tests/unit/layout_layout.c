@@ -76,9 +76,18 @@ covers(const rlf_layout *l, int64_t n)
             if (rlf_range_owner(n, l->dp, k) != rlf_layout_at(l, i).dp)
                 return false;
         }
-        r = rlf_layout_layers(l, l->ranks[i], n, 0);
-        for (int64_t k = r.first; k < r.last; k++)
-            layers[k]++;
+        int64_t chunks = l->chunks ? l->chunks : 1;
+        for (int c = 0; c < chunks; c++) {
+            r = rlf_layout_layers(l, l->ranks[i], n, c);
+            int64_t parts = l->pp * chunks, size = r.last - r.first;
+            if (size < n / parts || size > (n + parts - 1) / parts)
+                return false;
+            for (int64_t k = r.first; k < r.last; k++) {
+                layers[k]++;
+                if (rlf_layout_stage(l, n, k) != rlf_layout_at(l, i).pp)
+                    return false;
+            }
+        }
     }
     for (int64_t k = 0; k < n; k++)
         if (held[k] != l->tp * l->pp || layers[k] != l->tp * l->dp)
@@ -108,8 +117,10 @@ test_covering(void)
                     rlf_layout l = layout(tp, pp, dp);
                     rlf_err err = RLF_ERR_NONE;
                     good &= !rlf_layout_read_order(orders[o], &l, &err);
-                    for (int64_t n = 0; n < 20; n++, tried++)
+                    for (int64_t n = 0; n < 20; n++, tried++) {
+                        l.chunks = (int)n % 4; /* 0 is 1 */
                         good &= covers(&l, n);
+                    }
                     grouped &= groups(&l);
                 }
     ok(good, "%d layouts and sizes: each row and layer where it belongs",
