@@ -85,8 +85,12 @@ cost_group(const rlf_load *load, const rlf_node *node, int set, bool last,
         own += lane.n;
         rlf_cost_train(model->table, &reading, reach, &counts);
     }
-    double values = (double)own * (last ? 1 : all.response) * columns;
-    counts.sent += 4 * values * (load->layout->dp - 1);
+    if (rlf_table_ends(model->table, model->table->cut.chunks - 1)) {
+        /* live values: its own to the replicas, all to the stages before */
+        double each = (double)columns * (last ? 1 : all.response);
+        counts.sent += 4 * (double)own * each * (load->layout->dp - 1);
+        counts.sent += 8 * (double)all.n * each * (load->layout->pp - 1);
+    }
     rlf_cost_add(out, &counts);
     out->host += rlf_sequences_bytes(&all);
 }

@@ -337,6 +337,7 @@ run(pipeline *l, const rlf_plan *plan, rlf_call *const *calls, int n,
             continue;
         rlf_pipe_reading(&table, i, micros[i], pool, &reading);
         RLF_TRY(walk(l, &reading, true, err));
+        l->now = p->call->node;
         RLF_TRY(p->class->gather(p->call, err));
     }
     return walk(l, &table, false, err);
