@@ -22,7 +22,7 @@ EXTRA_PROGRAMS += %D%/realloc
 
 bench_programs += %D%/longtail
 EXTRA_PROGRAMS += %D%/longtail
-EXTRA_DIST += %D%/longtail.rlf
+EXTRA_DIST += %D%/longtail.rlf %D%/ahead %D%/ahead.rlf
 %C%_longtail_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_SOURCE_DIR='"$(abs_top_srcdir)"'
 %C%_longtail_LDADD = $(API_LIBS)
 
