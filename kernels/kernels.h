@@ -433,7 +433,8 @@ typedef struct rlf_head_logprob_args {
     float *logprob;            /* [m] = */
     float *entropy;            /* [m] = of the whole distribution; or NULL */
     float *words;              /* [m, v] = logprobs of all tokens, for few rows;
-                                  or NULL. Not with `share`. */
+                                  or NULL. With `share` those that are held,
+                                  in their columns. */
     void *work;
     size_t work_bytes;
 } rlf_head_logprob_args;
@@ -448,7 +449,8 @@ typedef rlf_status rlf_head_tile_fn(void *ctx, rlf_queue *queue, int64_t first,
                                     float *dentropy, rlf_err *err);
 
 /* The same for losses that look at whole distributions: words[n, v] holds the
- * logprobs of all tokens, and becomes the derivatives of the loss by them. */
+ * logprobs of all tokens (with `share`, of those that are held), and becomes
+ * the derivatives of the loss by all of them. */
 typedef rlf_status rlf_head_words_fn(void *ctx, rlf_queue *queue, int64_t first,
                                      int64_t n, const float *logprob,
                                      float *words, float *dlogprob,
@@ -469,7 +471,7 @@ typedef struct rlf_head_loss_args {
     const void *packed_back;       /* head weight, BACKWARD, in one */
     rlf_head_tile_fn *loss;
     rlf_head_words_fn *words_loss; /* instead, with work for 32 rows at least;
-                                      not with `share` or entropy */
+                                      not with entropy */
     void *loss_ctx;
     bool with_entropy;     /* the callback reads entropy, sets dentropy */
     const float *dlogprob; /* [m], when loss is NULL */

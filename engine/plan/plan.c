@@ -291,7 +291,7 @@ check_offload(const rlf_plan *plan, rlf_err *err)
     return RLF_OK;
 }
 
-/* Values per word are had from whole models. */
+/* Values per word are had where all layers are. */
 static rlf_status
 check_words(const rlf_plan *plan, rlf_err *err)
 {
@@ -299,17 +299,16 @@ check_words(const rlf_plan *plan, rlf_err *err)
         const rlf_node *node = &plan->graph->nodes.data[i];
         const rlf_layout *l = &plan->place[i].layout;
         bool words = node->words || (node->loss && node->loss->n_words);
-        if (!words || (l->tp == 1 && l->pp == 1))
+        if (!words || l->pp == 1)
             continue;
         const rlf_place_row *row = said_of(plan->graph, node);
         rlf_fail(err, RLF_USER,
                  "values per word of the vocabulary are computed by ranks that "
-                 "have whole models, and '%s' is split by tp %d, pp %d here",
-                 plan->graph->resources.data[node->receiver].name, l->tp,
-                 l->pp);
+                 "have all layers, and '%s' is a pipeline of %d stages here",
+                 plan->graph->resources.data[node->receiver].name, l->pp);
         rlf_err_hint(err,
-                     "give %s a row of its own with tp: 1, pp: 1; its ranks "
-                     "share the samples",
+                     "give %s a row of its own with pp: 1; tp: and dp: do not "
+                     "matter",
                      node->loss ? "the update" : "logprobs");
         if (row)
             rlf_err_place(err, row->span, NULL);

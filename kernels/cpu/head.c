@@ -388,7 +388,7 @@ word_tasks(void *ctx, int64_t first, int64_t last, char *scratch)
         int64_t r = i / t->n_chunks;
         const chunk *c = &t->chunks[i % t->n_chunks];
         const float *z = t->z + r * t->ld + c->from;
-        float *out = s->out + r * t->a.v + c->from;
+        float *out = s->out + r * t->a.v + t->token + c->from;
         for (int64_t j = 0; j < c->n; j++)
             out[j] = ISA(head_logprob_of)(t, r, z[j]);
     }
@@ -462,7 +462,6 @@ ISA(head_logprob)(rlf_queue *queue, const rlf_head_logprob_args *args,
     tile t;
     head_args a = forward_args(args, args->entropy != NULL);
     RLF_TRY(check_targets(args->targets, args->m, args->v, err));
-    NEED(!args->words || !args->part.share, "words of the head");
     RLF_TRY(ISA(head_open)(&a, args->work, args->work_bytes, &t, err));
     for (t.first = 0; t.first < a.m; t.first += t.rows) {
         t.n = a.m - t.first < t.rows ? a.m - t.first : t.rows;
@@ -513,7 +512,8 @@ slope_chunk(const tile *t, int64_t r, int64_t c)
         else
             vstore_n(z + i, x, w);
     }
-    const float *d = t->a.words ? t->words + r * t->a.v + from : NULL;
+    const float *d =
+        t->a.words ? t->words + r * t->a.v + t->token + from : NULL;
     for (int64_t i = 0; d && i < n; i++)
         z[i] = __builtin_fmaf(d[i], scale, z[i]);
     target -= t->token;
@@ -612,8 +612,7 @@ ISA(head_loss)(rlf_queue *queue, const rlf_head_loss_args *args, rlf_err *err)
     const rlf_head_logprob_args *f = &l.forward;
     NEED(l.loss || l.words_loss || l.dlogprob || f->m == 0, "head_loss");
     bool entropy = l.loss ? l.with_entropy : l.dentropy != NULL;
-    NEED(!l.words_loss || !(f->part.share || f->words || entropy),
-         "head_loss of words");
+    NEED(!l.words_loss || !(f->words || entropy), "head_loss of words");
     head_args a = forward_args(f, entropy || f->entropy);
     a.words = l.words_loss != NULL;
     l.lddx = or_dense(l.lddx, a.d);

@@ -45,7 +45,8 @@ rlf_head_words(const rlf_model *model, rlf_pass *p, int64_t first, int64_t n,
     if (args.temperatures)
         args.temperatures += first;
     args.words = words;
-    return p->kernels->head_logprob(p->queue, &args, err);
+    RLF_TRY(p->kernels->head_logprob(p->queue, &args, err));
+    return rlf_parallel_gather_words(model, words, n, err);
 }
 
 rlf_status
@@ -89,13 +90,33 @@ rlf_head_loss(rlf_model *model, rlf_pass *p, rlf_head_tile_fn *loss, void *ctx,
                             err);
 }
 
+/* A loss that is called with all words, also of a model in parts. */
+typedef struct whole_loss {
+    const rlf_model *model;
+    rlf_head_words_fn *loss;
+    void *ctx;
+} whole_loss;
+
+static rlf_status
+call_with_words(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
+                const float *logprob, float *words, float *dlogprob,
+                rlf_err *err)
+{
+    const whole_loss *w = ctx;
+    RLF_TRY(rlf_parallel_gather_words(w->model, words, n, err));
+    return w->loss(w->ctx, queue, first, n, logprob, words, dlogprob, err);
+}
+
 rlf_status
 rlf_head_words_loss(rlf_model *model, rlf_pass *p, rlf_head_words_fn *loss,
                     void *ctx, rlf_err *err)
 {
-    rlf_head_loss_args args = loss_args(model, p, false, ctx);
-    args.words_loss = loss;
-    return p->kernels->head_loss(p->queue, &args, err);
+    whole_loss whole = {model, loss, ctx};
+    rlf_head_loss_args args = loss_args(model, p, false, &whole);
+    args.words_loss = call_with_words;
+    RLF_TRY(p->kernels->head_loss(p->queue, &args, err));
+    return rlf_parallel_sum(model, p->d_hidden, p->n_rows * args.forward.d,
+                            err);
 }
 
 rlf_status

@@ -10,7 +10,7 @@
 rlf_status rlf_head_logprobs(const rlf_model *model, rlf_pass *pass,
                              bool with_entropy, rlf_err *err);
 /* words[n, vocab] = the log-probabilities of all tokens at rows first ..
- * first+n-1, a device array. Not of a model in parts. */
+ * first+n-1, a device array; of a model in parts on each of its ranks. */
 rlf_status rlf_head_words(const rlf_model *model, rlf_pass *pass, int64_t first,
                           int64_t n, rlf_err *err, float *words);
 /* pass->scalar of the rows. */
@@ -23,8 +23,8 @@ rlf_status rlf_head_scalars(const rlf_model *model, rlf_pass *pass,
 rlf_status rlf_head_loss(rlf_model *model, rlf_pass *pass,
                          rlf_head_tile_fn *loss, void *ctx, bool with_entropy,
                          rlf_err *err);
-/* The same with a loss on whole distributions, of a model that is not in
- * parts. */
+/* The same with a loss on whole distributions, which every rank of a model in
+ * parts computes. */
 rlf_status rlf_head_words_loss(rlf_model *model, rlf_pass *pass,
                                rlf_head_words_fn *loss, void *ctx,
                                rlf_err *err);

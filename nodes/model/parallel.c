@@ -12,6 +12,7 @@ enum {
     TAG_SLICES,
     TAG_ENDS,
     TAG_TELL,
+    TAG_WORDS,
     TAG_STAGES
 };
 
@@ -289,6 +290,43 @@ rlf_parallel_head(const rlf_model *m)
     return (rlf_head_part){.shards = m->table->shards,
                            .share = m->group ? share : NULL,
                            .ctx = m->group};
+}
+
+/* The columns of rank `rank`'s tokens, in n rows. */
+static rlf_strip
+columns_of(const rlf_model *m, int rank, float *words, int64_t n)
+{
+    const rlf_table *t = m->table;
+    int each = t->shards.of / t->cut.ranks;
+    int64_t v = t->config.vocab;
+    int64_t first = rlf_shard_first(v, t->shards.of, rank * each);
+    int64_t last = rlf_shard_first(v, t->shards.of, (rank + 1) * each);
+    return (rlf_strip){.data = words + first,
+                       .bytes = (size_t)(last - first) * sizeof *words,
+                       .stride = (size_t)v * sizeof *words,
+                       .rows = (size_t)n};
+}
+
+rlf_status
+rlf_parallel_gather_words(const rlf_model *m, float *words, int64_t n,
+                          rlf_err *err)
+{
+    if (!m->group)
+        return RLF_OK;
+    rlf_strip of[RLF_MOST_SHARDS];
+    rlf_strips sends[RLF_MOST_SHARDS], receives[RLF_MOST_SHARDS];
+    int ranks = m->table->cut.ranks, self = m->table->cut.rank, peers = 0;
+    RLF_TRY(rlf_queue_sync(m->queue, err));
+    for (int i = 0; i < ranks; i++)
+        of[i] = columns_of(m, i, words, n);
+    for (int i = 0; i < ranks; i++) {
+        if (i == self)
+            continue;
+        sends[peers] = (rlf_strips){i, &of[self], 1};
+        receives[peers++] = (rlf_strips){i, &of[i], 1};
+    }
+    return rlf_group_exchange_strips(m->group, TAG_WORDS, sends, peers,
+                                     receives, peers, err);
 }
 
 /* ---- slots as a whole ---- */

@@ -62,6 +62,10 @@ rlf_status rlf_parallel_collect_slot(const rlf_model *m, const rlf_slot *slot,
                                      float *part, rlf_err *err);
 /* How the vocabulary is held, for operations of the head. */
 rlf_head_part rlf_parallel_head(const rlf_model *m);
+/* words[n, vocabulary], in which every rank has the columns of its tokens,
+ * become whole. */
+rlf_status rlf_parallel_gather_words(const rlf_model *m, float *words,
+                                     int64_t n, rlf_err *err);
 
 /* Host memory: `part`, this rank's part of a slot, is put together with the
  * others' into `whole` on rank 0, as in the file. `whole` is not touched on
