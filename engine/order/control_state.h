@@ -162,8 +162,8 @@ void rlf_control_migrate(rlf_control *c, int instance);
 /* A share is done that took so long: is it of what follows samples? */
 void rlf_control_followed(rlf_control *c, const active *a,
                           const rlf_report *report);
-/* Does one of these ranks sample? */
-bool rlf_control_samples(rlf_control *c, const replica *r);
+/* The ranks that sample; there is a generation at work. */
+const word *rlf_control_samplers(rlf_control *c);
 /* The replica that makes a row that is not complete, or NULL: all are. */
 const replica *rlf_control_maker(rlf_control *c, int instance);
 

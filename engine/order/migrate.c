@@ -98,21 +98,18 @@ rlf_control_followed(rlf_control *c, const active *a, const rlf_report *report)
     }
 }
 
-bool
-rlf_control_samples(rlf_control *c, const replica *r)
+const word *
+rlf_control_samplers(rlf_control *c)
 {
-    if (c->sampling < 0)
-        return false;
+    word *set = RLF_NEW_ARRAY(c->arena, word, c->n_words);
     const rlf_node *node = rlf_control_instance(c, c->sampling)->node;
-    const replica *at = rlf_control_replicas(c, node);
+    const replica *r = rlf_control_replicas(c, node);
     const track *t = rlf_control_track(c, c->sampling);
     int dp = rlf_control_place(c, node)->layout.dp;
     for (int d = 0; d < dp; d++)
-        for (int i = 0; t->left[d] && i < at[d].n; i++)
-            for (int k = 0; k < r->n; k++)
-                if (at[d].ranks[i] == r->ranks[k])
-                    return true;
-    return false;
+        for (int i = 0; t->left[d] && i < r[d].n; i++)
+            put(set, r[d].ranks[i]);
+    return set;
 }
 
 const replica *

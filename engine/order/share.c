@@ -121,37 +121,46 @@ together(const rlf_node *node, const uint32_t *owner, uint32_t a, uint32_t b)
            (node->class->sampled || node->grain == RLF_GRAIN_GROUP);
 }
 
-/* Rows that have been posted to each replica and that nobody has said are
- * computed. */
-static uint64_t *
-queued(rlf_control *c, const rlf_node *node)
+/* While some ranks sample: the replicas of a node without such a rank, and the
+ * rows that each has to do. */
+typedef struct idle {
+    bool *free;
+    uint64_t *rows; /* posted, and nobody has said that they are done */
+} idle;
+
+static idle
+idle_of(rlf_control *c, const rlf_node *node)
 {
     int dp = rlf_control_place(c, node)->layout.dp;
     const replica *r = rlf_control_replicas(c, node);
-    uint64_t *rows = RLF_NEW_ARRAY(c->arena, uint64_t, dp);
+    const word *samples = rlf_control_samplers(c);
+    idle at = {.free = RLF_NEW_ARRAY(c->arena, bool, dp),
+               .rows = RLF_NEW_ARRAY(c->arena, uint64_t, dp)};
+    uint64_t *rows = RLF_NEW_ARRAY(c->arena, uint64_t, c->n_ranks);
     for (size_t i = 0; i < c->actives.count; i++) {
         const active *a = &c->actives.data[i];
         for (int k = 0; k < a->n_shares && a->instance != c->sampling; k++)
-            for (int d = 0; d < dp; d++)
-                if (a->shares[k].rank == r[d].leader)
-                    rows[d] += a->shares[k].n_rows;
+            rows[a->shares[k].rank] += a->shares[k].n_rows;
     }
-    return rows;
+    for (int d = 0; d < dp; d++) {
+        at.rows[d] = rows[r[d].leader];
+        at.free[d] = true;
+        for (int i = 0; i < r[d].n; i++)
+            at.free[d] &= !has(samples, r[d].ranks[i]);
+    }
+    return at;
 }
 
-/* While some ranks sample, others take over what they would do besides. Of the
- * replicas without a rank that samples the one with the fewest rows to do, or
- * `d` if it is one of them or there is none. */
+/* Who samples does nothing besides if others can: of the free replicas the one
+ * with the fewest rows to do, or `d` if it is free or none is. */
 static int
-spare(rlf_control *c, const rlf_node *node, int d, uint64_t *rows)
+spare(const idle *at, int dp, int d)
 {
-    int dp = rlf_control_place(c, node)->layout.dp, best = -1;
-    const replica *r = rlf_control_replicas(c, node);
-    if (!rlf_control_samples(c, &r[d]))
+    int best = -1;
+    if (at->free[d])
         return d;
     for (int k = 0; k < dp; k++)
-        if (!rlf_control_samples(c, &r[k]) &&
-            (best < 0 || rows[k] < rows[best]))
+        if (at->free[k] && (best < 0 || at->rows[k] < at->rows[best]))
             best = k;
     return best < 0 ? d : best;
 }
@@ -164,7 +173,8 @@ deal(rlf_control *c, const rlf_instance *in, const track *t,
 {
     int dp = rlf_control_place(c, in->node)->layout.dp;
     int *to = RLF_NEW_ARRAY(c->arena, int, n ? n : 1);
-    uint64_t *rows_of = c->sampling >= 0 ? queued(c, in->node) : NULL;
+    bool sampling = c->sampling >= 0;
+    idle at = sampling ? idle_of(c, in->node) : (idle){0};
     for (uint32_t first = 0, last; first < n; first = last) {
         last = first + 1;
         while (last < n &&
@@ -173,9 +183,9 @@ deal(rlf_control *c, const rlf_instance *in, const track *t,
         int d = replica_nearest(c, in, rows, first, last);
         if (d < 0)
             d = (int)((uint64_t)first * (uint64_t)dp / n);
-        if (rows_of) {
-            d = spare(c, in->node, d, rows_of);
-            rows_of[d] += last - first;
+        if (sampling) {
+            d = spare(&at, dp, d);
+            at.rows[d] += last - first;
         }
         for (uint32_t i = first; i < last; i++)
             to[i] = d;
