@@ -298,7 +298,8 @@ kept_column(rlf_keeper *k, int domain)
     uint32_t rows = c.space ? c.space->count : 1, n;
     if (c.space && !has_tokens(k, c.space))
         extent = rows;
-    if (k->torn || (what[0] && extent > (size_t)(k->end - k->p))) {
+    if (k->torn ||
+        ((what[0] || what[1]) && extent > (size_t)(k->end - k->p) / 8)) {
         k->torn = true;
         return (rlf_column){0};
     }
@@ -418,13 +419,17 @@ kept_rows(rlf_keeper *k, const rlf_set *set)
         return rows;
     }
     uint32_t n = rows->prompts->count;
+    k->torn |= n > (size_t)(k->end - k->p);
+    if (k->torn)
+        return rows;
     rows->prompt = RLF_NEW_ARRAY(k->arena, rlf_prompt, n + 1);
     for (uint32_t i = 0; i < n && !k->torn; i++)
         rows->prompt[i] = kept_prompt(k);
     rows->data_row = kept_array(k, n, sizeof *rows->data_row);
     RLF_KEPT(k, has_samples);
     n = rows->samples->count;
-    if (has_samples)
+    k->torn |= has_samples && n > (size_t)(k->end - k->p);
+    if (has_samples && !k->torn)
         rows->sample = RLF_NEW_ARRAY(k->arena, rlf_sample, n + 1);
     for (uint32_t i = 0; has_samples && i < n && !k->torn; i++)
         rows->sample[i] = kept_sample(k);

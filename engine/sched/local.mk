@@ -21,5 +21,6 @@ libsched_la_SOURCES = \
 	%D%/task.c %D%/task.h \
 	%D%/weights.c
 
-check_PROGRAMS += tests/unit/sched_posts
+check_PROGRAMS += tests/unit/sched_posts tests/unit/sched_keep
+tests_unit_sched_keep_LDADD = $(SCHED_LIBS)
 tests_unit_sched_posts_LDADD = $(SCHED_LIBS)

@@ -1,0 +1,253 @@
+/* Values of a step as bytes and back: sets with chats, tokens and columns come
+ * back as they were, spaces that were one are one again, all rows of data are
+ * those of the rank that reads; a value that nobody asks for does no harm; and
+ * what is torn is found, wherever it was cut. */
+#include "engine/io/records.h"
+#include "engine/sched/keep.h"
+#include "tests/tap.h"
+
+enum { ROWS = 5, PROMPTS = 2, EACH = 2, SAMPLES = PROMPTS * EACH };
+
+/* ---- a program of one data set, a model, a draw and its samples ---- */
+
+static rlf_space all_rows; /* of the data */
+static char words;         /* stands for the model's tokenizer */
+
+static rlf_lasting
+lasting(const void *object)
+{
+    const int *kind = object;
+    if (*kind == RLF_RESOURCE_DATA)
+        return (rlf_lasting){.rows = &all_rows};
+    return (rlf_lasting){.tokenizer = (const struct rlf_tokenizer *)&words};
+}
+
+static const rlf_resource_class of_data = {.lasting = lasting},
+                                of_model = {.lasting = lasting};
+static const rlf_resource_class *const resources[RLF_RESOURCE_KINDS] = {
+    [RLF_RESOURCE_DATA] = &of_data, [RLF_RESOURCE_MODEL] = &of_model};
+static const rlf_classes classes = {.resource = resources};
+static int kinds[] = {RLF_RESOURCE_DATA, RLF_RESOURCE_MODEL};
+static void *objects[] = {&kinds[0], &kinds[1]};
+
+enum { DATA = 1, DRAW, ROLL, TOKENS }; /* domains */
+
+static rlf_graph *
+make_graph(rlf_arena *arena, rlf_sources *sources)
+{
+    rlf_graph *g = rlf_graph_new(arena, sources);
+    rlf_domain list[] = {
+        {.kind = RLF_DOMAIN_ROWS, .owner = -1, .name = "data"},
+        {.kind = RLF_DOMAIN_ROWS,
+         .owner = -1,
+         .name = "batch",
+         .up = {DATA},
+         .n_up = 1},
+        {.kind = RLF_DOMAIN_ROWS, .owner = DRAW, .name = "roll"},
+        {.kind = RLF_DOMAIN_TOKENS, .owner = ROLL, .name = "tokens"}};
+    for (size_t i = 0; i < RLF_COUNT(list); i++)
+        rlf_domains_add(&g->domains, list[i]);
+    rlf_graph_add_resource(g, (rlf_resource){.kind = RLF_RESOURCE_DATA,
+                                             .name = "rows",
+                                             .domain = DATA});
+    rlf_graph_add_resource(
+        g, (rlf_resource){.kind = RLF_RESOURCE_MODEL, .name = "actor"});
+    rlf_graph_add_set(g, (rlf_set){.kind = RLF_SET_SAMPLED,
+                                   .name = "roll",
+                                   .prompts = DRAW,
+                                   .samples = ROLL,
+                                   .tokens = TOKENS});
+    return g;
+}
+
+static const rlf_value set_value = {.kind = RLF_VALUE_SET, .domain = -1},
+                       token_value = {.kind = RLF_VALUE_NUMBER,
+                                      .domain = TOKENS,
+                                      .set = -1},
+                       text_value = {
+                           .kind = RLF_VALUE_TEXT, .domain = DRAW, .set = -1};
+
+/* ---- contents ---- */
+
+static const uint32_t length[SAMPLES] = {2, 0, 3, 1};
+
+static rlf_rows *
+make_rows(rlf_arena *arena, const rlf_graph *g)
+{
+    static const rlf_message chat[] = {{RLF_STR("user"), RLF_STR("why?")},
+                                       {RLF_STR("system"), RLF_STR("")}};
+    static const uint32_t ids[] = {7, 8, 9};
+    rlf_rows *rows = RLF_NEW(arena, rlf_rows);
+    rlf_space *draw = rlf_space_rows(arena, g, DRAW, PROMPTS);
+    rlf_space *roll = rlf_space_rows(arena, g, ROLL, SAMPLES);
+    uint32_t *row = RLF_NEW_ARRAY(arena, uint32_t, PROMPTS);
+    for (uint32_t i = 0; i < PROMPTS; i++) {
+        row[i] = 3 - i;
+        ((uint64_t *)draw->identity)[i] = 100 + i;
+    }
+    draw->up[0] = (rlf_space_up){&all_rows, row};
+    uint32_t *owner = RLF_NEW_ARRAY(arena, uint32_t, SAMPLES);
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        owner[i] = i / EACH;
+        ((uint64_t *)roll->identity)[i] = 200 + i;
+    }
+    roll->up[0] = (rlf_space_up){draw, owner};
+    *rows = (rlf_rows){.set = &g->sets.data[0],
+                       .prompts = draw,
+                       .samples = roll,
+                       .data_row = row,
+                       .temperature = 0.5f,
+                       .lag = 2,
+                       .tokenizer = (const struct rlf_tokenizer *)&words};
+    rows->tokens = rlf_space_tokens(arena, g, TOKENS, roll, 4, NULL);
+    rows->logprob = RLF_NEW_ARRAY(arena, double, rows->tokens->extent);
+    rows->prompt = RLF_NEW_ARRAY(arena, rlf_prompt, PROMPTS);
+    rows->sample = RLF_NEW_ARRAY(arena, rlf_sample, SAMPLES);
+    rows->prompt[0] = (rlf_prompt){.messages = chat, .n_messages = 2};
+    rows->prompt[1] =
+        (rlf_prompt){.text = RLF_STR("2 + 2 ="), .ids = ids, .n_ids = 3};
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        ((uint32_t *)rows->tokens->length)[i] = length[i];
+        rows->sample[i] = (rlf_sample){.text = RLF_STR("four"),
+                                       .ids = ids,
+                                       .n_ids = length[i],
+                                       .finished = i % 2};
+        for (uint32_t t = 0; t < length[i]; t++)
+            rows->logprob[rows->tokens->offset[i] + t] = -1.0 / (1 + i + t);
+    }
+    return rows;
+}
+
+/* What is to be kept: the set, a column on its tokens, texts of its prompts. */
+typedef struct things {
+    rlf_content set, numbers, texts;
+} things;
+
+static things
+make_things(rlf_arena *arena, const rlf_graph *g)
+{
+    things x = {.set = {.rows = make_rows(arena, g)}};
+    const rlf_rows *rows = x.set.rows;
+    x.numbers.column =
+        (rlf_column){.space = rows->tokens, .number = rows->logprob};
+    x.texts.column = rlf_column_new(arena, rows->prompts, true);
+    x.texts.column.text[0] = RLF_STR("a");
+    return x;
+}
+
+static rlf_keeper
+keeper(const rlf_graph *g, rlf_arena *arena)
+{
+    return (rlf_keeper){
+        .graph = g, .classes = &classes, .resource = objects, .arena = arena};
+}
+
+/* As a file: spaces, then the values; `ends` of these. */
+static void
+keep(const rlf_graph *g, const things *x, rlf_buf *out, size_t *ends)
+{
+    rlf_buf values = {0};
+    rlf_keeper k = keeper(g, NULL);
+    k.out = &values;
+    rlf_keep_content(&k, &text_value, &x->texts);
+    ends[0] = values.n;
+    rlf_keep_content(&k, &set_value, &x->set);
+    rlf_keep_content(&k, &token_value, &x->numbers);
+    k.out = out;
+    rlf_keep_spaces(&k);
+    ends[1] = out->n;
+    rlf_keep_bytes(&k, values.p, values.n);
+    rlf_keeper_free(&k);
+    rlf_buf_free(&values);
+}
+
+/* True unless it is torn. `skip`: without the first value. */
+static bool
+read_back(const rlf_graph *g, rlf_arena *arena, const char *p, size_t n,
+          size_t skip, things *out)
+{
+    rlf_keeper k = keeper(g, arena);
+    k.p = p;
+    k.end = p + n;
+    rlf_kept_spaces(&k);
+    if (skip)
+        k.p += skip;
+    else
+        out->texts = rlf_kept_content(&k, &text_value);
+    out->set = rlf_kept_content(&k, &set_value);
+    out->numbers = rlf_kept_content(&k, &token_value);
+    bool whole = !k.torn && k.p == k.end;
+    rlf_keeper_free(&k);
+    return whole;
+}
+
+static void
+check_set(const rlf_rows *rows)
+{
+    ok(rows->prompts->up[0].to == &all_rows &&
+           rows->prompts->up[0].index[1] == 2,
+       "a draw hangs from the rows of its data");
+    ok(rows->samples->up[0].to == rows->prompts &&
+           rows->tokens->up[0].to == rows->samples,
+       "spaces hang together");
+    ok(rows->samples->identity[3] == 203 && rows->samples->up[0].index[3] == 1,
+       "who a sample is, and of which prompt");
+    ok(rows->tokenizer == (const struct rlf_tokenizer *)&words &&
+           rows->lag == 2 && !(rows->temperature < 0.5f) &&
+           rows->data_row[0] == 3,
+       "tokenizer, lag, temperature, rows of data");
+    const rlf_prompt *p = rows->prompt;
+    ok(!p[0].text.p && p[0].n_messages == 2 && !p[0].ids &&
+           rlf_str_eq(p[0].messages[0].content, RLF_STR("why?")) &&
+           p[1].n_ids == 3 && p[1].ids[2] == 9 &&
+           rlf_str_eq(p[1].text, RLF_STR("2 + 2 =")),
+       "a prompt of messages, one of tokens");
+    bool good = true;
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        good &= rows->sample[i].n_ids == length[i] &&
+                rows->sample[i].finished == i % 2 &&
+                rows->tokens->length[i] == length[i];
+        for (uint32_t t = 0; t < length[i]; t++) {
+            double x = rows->logprob[rows->tokens->offset[i] + t];
+            good &= x + 1.0 / (1 + i + t) >= 0 && x + 1.0 / (1 + i + t) <= 0;
+        }
+    }
+    ok(good, "responses and their log-probabilities");
+}
+
+int
+main(void)
+{
+    plan(10);
+    rlf_arena *arena = rlf_arena_new(), *other = rlf_arena_new();
+    rlf_sources sources = {.arena = arena};
+    rlf_graph *g = make_graph(arena, &sources);
+    all_rows = *rlf_space_rows(arena, g, DATA, ROWS);
+    things x = make_things(arena, g), y = {0};
+    rlf_buf file = {0};
+    size_t ends[2];
+    keep(g, &x, &file, ends);
+    ok(read_back(g, other, file.p, file.n, 0, &y), "values come back");
+    check_set(y.set.rows);
+    ok(y.numbers.column.space == y.set.rows->tokens &&
+           y.texts.column.space == y.set.rows->prompts &&
+           rlf_str_eq(y.texts.column.text[0], RLF_STR("a")),
+       "columns stand on the spaces of their set");
+    y = (things){0};
+    ok(read_back(g, other, file.p, file.n, ends[0], &y) &&
+           y.numbers.column.space == y.set.rows->tokens,
+       "a value may be left out");
+    size_t found = 0;
+    for (size_t n = 0; n < file.n; n++) {
+        char *cut = malloc(n + 1); /* nothing behind it may be read */
+        memcpy(cut, file.p, n);
+        found += !read_back(g, other, cut, n, 0, &y);
+        free(cut);
+        rlf_arena_reset(other);
+    }
+    ok(found == file.n, "cut anywhere, it is torn");
+    rlf_buf_free(&file);
+    rlf_arena_free(other);
+    rlf_arena_free(arena);
+    return done();
+}
