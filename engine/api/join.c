@@ -201,7 +201,7 @@ rlf_join_leave(rlf_session *s, bool closed)
     if (many && (rlf_session_failed(s) || err.status < 0)) {
         const struct timespec pause = {.tv_sec = PATIENCE};
         rlf_status status = s->err.status < 0 ? s->err.status : RLF_USER;
-        if (!s->leads)
+        if (!s->leads && !rlf_comm_gone(s->world))
             nanosleep(&pause, NULL);
         rlf_comm_world_kill(s->world, -(int)rlf_session_result(status));
     }

@@ -87,7 +87,8 @@ rlf_status rlf_comm_world_new(const rlf_comm_options *options,
  * rlf_comm_world_kill(). NULL is fine. */
 void rlf_comm_world_free(rlf_comm_world *world);
 /* Ends the processes of a run that was aborted: with a backend its own way of
- * killing all (does not return), else nothing. */
+ * killing all (does not return), else nothing. Where a process is gone, which
+ * the launcher sees, this one just ends. */
 void rlf_comm_world_kill(rlf_comm_world *world, int exit_status);
 
 int rlf_comm_world_size(const rlf_comm_world *world);    /* ranks in all */
@@ -140,6 +141,8 @@ void rlf_comm_world_limit(rlf_comm_world *world, double seconds);
 rlf_status rlf_comm_cause(const rlf_comm_world *world);
 /* The process whose end or silence that was, or -1. It may be this one. */
 int rlf_comm_lost(const rlf_comm_world *world);
+/* It has ended. */
+bool rlf_comm_gone(const rlf_comm_world *world);
 /* For tests: the n-th message (1: the next) that this rank starts fails. */
 void rlf_comm_fault(rlf_comm *comm, int64_t n);
 

@@ -122,6 +122,7 @@ struct rlf_comm_world {
     pthread_mutex_t lock; /* of first_error */
     uint32_t aborted;     /* atomic */
     int lost;             /* process that the first error is about, or -1 */
+    bool gone;            /* it has ended, so its launcher knows too */
     rlf_err first_error;
 };
 
@@ -173,7 +174,8 @@ rlf_world_aborted(const rlf_comm_world *world)
 
 /* world.c */
 /* Abort, since nothing more will come of a process; -1: for another reason. */
-void rlf_world_lose(rlf_comm_world *world, int process, const rlf_err *cause);
+void rlf_world_lose(rlf_comm_world *world, int process, bool gone,
+                    const rlf_err *cause);
 
 /* batch.c */
 extern const char *const rlf_kind_names[RLF_KINDS];
@@ -240,7 +242,8 @@ void rlf_links_waits(rlf_links *links, int rank, char *text, size_t room);
 uint32_t rlf_links_pauses(rlf_links *links);
 double rlf_links_silence(rlf_links *links, int process);
 /* Tell the others; `lost`: the process that it is about, or -1. */
-void rlf_links_abort(rlf_links *links, const rlf_err *cause, int lost);
+void rlf_links_abort(rlf_links *links, const rlf_err *cause, int lost,
+                     bool gone);
 /* After an abort: until every process has stopped moving data, or a few
  * seconds. A transport may read the memory of a sender in another process, so
  * that must stay until nobody does any more. */

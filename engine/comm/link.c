@@ -108,9 +108,10 @@ rlf_links_mail(rlf_links *links, int to, int from, const void *message,
 }
 
 void
-rlf_links_abort(rlf_links *links, const rlf_err *cause, int lost)
+rlf_links_abort(rlf_links *links, const rlf_err *cause, int lost, bool gone)
 {
-    frame f = {.kind = FRAME_ABORT, .from = lost, .bytes = sizeof *cause};
+    frame f = {
+        .kind = FRAME_ABORT, .to = gone, .from = lost, .bytes = sizeof *cause};
     for (int i = 0; i < links->n; i++)
         send_frame(links, &links->links[i], f, cause);
     ring(links);
@@ -277,7 +278,7 @@ handle(rlf_links *links, rlf_link *l, const frame *f, const void *bytes)
         break;
     case FRAME_ABORT:
         memcpy(&err, bytes, sizeof err);
-        rlf_world_lose(links->world, f->from, &err);
+        rlf_world_lose(links->world, f->from, f->to, &err);
         break;
     case FRAME_STOPPED:
         l->stopped = true;
@@ -324,9 +325,10 @@ handle_frames(rlf_links *links, rlf_link *l)
     return true;
 }
 
-/* Of the process at the other end no more will come: `how` says why. */
+/* Of the process at the other end no more will come, since it is gone or does
+ * not move: `how` says it. */
 static void
-lose(rlf_links *links, rlf_link *l, const char *how)
+lose(rlf_links *links, rlf_link *l, bool gone, const char *how)
 {
     rlf_comm_world *world = links->world;
     const rlf_comm_options *o = &world->options;
@@ -339,7 +341,7 @@ lose(rlf_links *links, rlf_link *l, const char *how)
     rlf_fail(&err, RLF_PEER, "process %d (ranks %d to %d) %s", l->process,
              first, first + world->local - 1, how);
     err.rank = first;
-    rlf_world_lose(world, l->process, &err);
+    rlf_world_lose(world, l->process, gone, &err);
 }
 
 /* The other end closed. */
@@ -352,7 +354,7 @@ link_lost(rlf_links *links, rlf_link *l)
     l->stopped = true;
     pthread_mutex_unlock(&l->lock);
     if (!l->bye && !__atomic_load_n(&links->leaving, __ATOMIC_ACQUIRE))
-        lose(links, l, "is gone: it died or was killed");
+        lose(links, l, true, "is gone: it died or was killed");
 }
 
 uint32_t
@@ -402,7 +404,7 @@ watch(rlf_links *links)
                  "machine hangs",
                  limit);
         l->stopped = true;
-        lose(links, l, how);
+        lose(links, l, false, how);
     }
 }
 

@@ -4,6 +4,7 @@
 #include "engine/dev/cores.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #define MAIL_SLOTS 64
 #define MAIL_BYTES 512
@@ -286,6 +287,10 @@ rlf_comm_world_free(rlf_comm_world *world)
 void
 rlf_comm_world_kill(rlf_comm_world *world, int exit_status)
 {
+    /* The launcher ends what is left of a run whose process died: the sooner
+     * the others have ended by themselves, the less it waits for them. */
+    if (world->gone)
+        _exit(exit_status);
     if (world->options.backend)
         world->options.backend->kill(world, exit_status);
 }
@@ -409,13 +414,14 @@ rlf_comm_fault(rlf_comm *comm, int64_t n)
 }
 
 static void
-end_run(rlf_comm_world *world, const rlf_err *cause, int lost)
+end_run(rlf_comm_world *world, const rlf_err *cause, int lost, bool gone)
 {
     pthread_mutex_lock(&world->lock);
     bool first = !rlf_world_aborted(world);
     if (first) {
         world->first_error = *cause;
         world->lost = lost;
+        world->gone = gone;
         __atomic_store_n(&world->aborted, 1, __ATOMIC_SEQ_CST);
     }
     pthread_mutex_unlock(&world->lock);
@@ -426,20 +432,21 @@ end_run(rlf_comm_world *world, const rlf_err *cause, int lost)
     if (world->controller)
         rlf_word_ring(&world->controller->bell);
     if (world->links)
-        rlf_links_abort(world->links, cause, lost);
+        rlf_links_abort(world->links, cause, lost, gone);
 }
 
 rlf_status
 rlf_comm_abort(rlf_comm_world *world, const rlf_err *cause)
 {
-    end_run(world, cause, -1);
+    end_run(world, cause, -1, false);
     return RLF_PEER;
 }
 
 void
-rlf_world_lose(rlf_comm_world *world, int process, const rlf_err *cause)
+rlf_world_lose(rlf_comm_world *world, int process, bool gone,
+               const rlf_err *cause)
 {
-    end_run(world, cause, process);
+    end_run(world, cause, process, gone);
 }
 
 void
@@ -452,6 +459,12 @@ int
 rlf_comm_lost(const rlf_comm_world *world)
 {
     return rlf_world_aborted(world) ? world->lost : -1;
+}
+
+bool
+rlf_comm_gone(const rlf_comm_world *world)
+{
+    return rlf_world_aborted(world) && world->gone;
 }
 
 rlf_status
