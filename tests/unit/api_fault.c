@@ -1,22 +1,56 @@
-/* An error on any rank, at every task and at every message of a step: all ranks
- * return from the step with the first error's sentence, nothing hangs, and what
- * the session held is given back. Given `message|task RANK N` it is one such
- * run whose ranks are those of its launcher: mpi.tap starts it so. */
+/* An error on any rank, at every task and at every message of a step, of a
+ * checkpoint that is written or read: all ranks return with the first error's
+ * sentence, nothing hangs, and what the session held is given back. Given
+ * `message|task RANK N` it is one such run whose ranks are those of its
+ * launcher: mpi.tap starts it so. */
+#define _GNU_SOURCE /* mkdtemp */
 #include "engine/api/session.h"
 #include "engine/base/vec.h"
+#include "engine/io/file.h"
 #include "tests/tap.h"
+
+#include <stdlib.h>
 
 enum { MOST = 10000 };
 
-/* The runs; of those that have many messages every few only. */
+enum phase { STEP, STEP_AND_SAVE, RESTORE };
+
+/* The runs; of some every few messages only, for they have many. `least`: so
+ * many tasks or messages there are more than. */
 static const struct setup {
-    const char *program, *ranks, *plan; /* NULL: as it comes */
-    int n_ranks, every;
+    const char *name, *program, *ranks, *plan; /* NULL: as it comes */
+    int n_ranks, every, least;
+    enum phase phase;
 } setups[] = {
-    {"tiny.rlf", "3", NULL, 3, 1},
-    {"pipe.rlf", "4", "pipe.place", 4, 67},
-    {"tail.rlf", "3", "migrate.place", 3, 5},
+    {"a step", "tiny.rlf", "3", NULL, 3, 1, 20, STEP},
+    {"pipelines", "pipe.rlf", "4", "pipe.place", 4, 67, 20, STEP},
+    {"migration", "tail.rlf", "3", "migrate.place", 3, 11, 20, STEP},
+    {"many layouts, saved", "tiny.rlf", "4", "fault.place", 4, 23, 20,
+     STEP_AND_SAVE},
+    {"a checkpoint is read", "tiny.rlf", "4", "fault.place", 4, 1, 1, RESTORE},
 };
+
+/* A directory of this test. */
+static char directory[] = "/tmp/rlflow-fault-XXXXXX";
+
+static void
+remove_in_directory(const char *name)
+{
+    char path[sizeof directory + 32];
+    rlf_err ignored = RLF_ERR_NONE;
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    rlf_dir_remove(path, &ignored);
+}
+
+/* As for a new run; a checkpoint that is to be read stays. */
+static void
+clear_directory(enum phase phase)
+{
+    remove_in_directory("metrics.jsonl");
+    remove_in_directory("samples.jsonl");
+    if (phase != RESTORE)
+        remove_in_directory("checkpoints");
+}
 
 static const struct {
     const char *name, *sentence;
@@ -54,9 +88,27 @@ open_session(const struct setup *setup, const char *ranks)
         snprintf(path, sizeof path, "%s/tests/e2e/%s", source, setup->plan);
         rlf_session_set(s, "--plan", path);
     }
+    if (setup->phase != STEP) {
+        clear_directory(setup->phase);
+        rlf_session_set(s, "--out", directory);
+    }
     if (rlf_session_ready(s) != RLF_RESULT_OK)
         bail("%s", rlf_session_message(s));
     return s;
+}
+
+static rlf_result
+carry_on(rlf_session *s, enum phase phase)
+{
+    rlf_result result = RLF_RESULT_OK;
+    uint32_t found;
+    if (phase == RESTORE) {
+        rlf_status status = rlf_run_resume(s->run, &s->err, &found);
+        return status < 0 ? rlf_session_result(status) : RLF_RESULT_END;
+    }
+    while (result == RLF_RESULT_OK)
+        result = rlf_session_step(s);
+    return result;
 }
 
 /* One run with a fault; false: it was done before it came to that. */
@@ -65,9 +117,7 @@ fails(const struct setup *setup, int kind, int rank, int n, bool *right)
 {
     rlf_session *s = open_session(setup, setup->ranks);
     set_fault(s, kind, rank, n);
-    rlf_result result;
-    while ((result = rlf_session_step(s)) == RLF_RESULT_OK)
-        continue;
+    rlf_result result = carry_on(s, setup->phase);
     char sentence[64];
     snprintf(sentence, sizeof sentence, kinds[kind].sentence, rank);
     bool failed = result != RLF_RESULT_END;
@@ -84,14 +134,15 @@ static void
 test_all(const struct setup *setup, int kind, int rank)
 {
     int n = 1, wrong = 0;
-    int every = kind == 0 ? setup->every : (setup->every + 15) / 16;
-    every *= quick() ? 17 : 1;
+    int every = setup->every == 1 ? 1 : kind == 0 ? setup->every : 3;
+    if (quick())
+        every *= 17;
     bool right;
     for (; n < MOST && fails(setup, kind, rank, n, &right); n += every)
         wrong += !right;
-    ok(n > 20 && n < MOST && !wrong && right,
-       "%s, rank %d: a fault at %s %s of a step, up to %d", setup->program,
-       rank, every == 1 ? "each" : "many a", kinds[kind].name, n);
+    ok(n > setup->least && n < MOST && !wrong && right,
+       "%s, rank %d: a fault at %s %s, up to %d", setup->name, rank,
+       every == 1 ? "each" : "many a", kinds[kind].name, n);
 }
 
 static int
@@ -99,9 +150,7 @@ one(char **argv)
 {
     rlf_session *s = open_session(&setups[0], NULL);
     set_fault(s, strcmp(argv[1], "task") == 0, atoi(argv[2]), atoi(argv[3]));
-    rlf_result result;
-    while ((result = rlf_session_step(s)) == RLF_RESULT_OK)
-        continue;
+    rlf_result result = carry_on(s, STEP);
     if (s->leads)
         printf("%s\n", rlf_session_message(s));
     fflush(stdout);
@@ -114,9 +163,14 @@ main(int argc, char **argv)
 {
     if (argc == 4)
         return one(argv);
+    if (!mkdtemp(directory))
+        bail("no directory for the test");
     for (size_t i = 0; i < RLF_COUNT(setups); i++)
         for (int rank = 0; rank < setups[i].n_ranks; rank++)
             for (int kind = 0; kind < 2; kind++)
-                test_all(&setups[i], kind, rank);
+                if (setups[i].phase != RESTORE || kind == 1)
+                    test_all(&setups[i], kind, rank);
+    rlf_err ignored = RLF_ERR_NONE;
+    rlf_dir_remove(directory, &ignored);
     return done();
 }
