@@ -79,9 +79,9 @@ rlf_sequences_lengths(const rlf_load *load, int value)
 }
 
 const rlf_model *
-rlf_load_model(const rlf_load *load, const rlf_node *node)
+rlf_load_part(const rlf_load *load, int model)
 {
-    const rlf_model_object *object = load->resource[node->receiver];
+    const rlf_model_object *object = load->resource[model];
     const rlf_layout *l = load->layout;
     rlf_coordinates at = rlf_layout_find(l, load->rank);
     const rlf_cut cut = {.ranks = l->tp,
@@ -95,6 +95,12 @@ rlf_load_model(const rlf_load *load, const rlf_node *node)
             return m;
     }
     return object->outline;
+}
+
+const rlf_model *
+rlf_load_model(const rlf_load *load, const rlf_node *node)
+{
+    return rlf_load_part(load, node->receiver);
 }
 
 uint64_t

@@ -42,8 +42,10 @@ uint64_t rlf_load_rows(const rlf_load *load, uint64_t n);
 /* Host bytes that reading them leaves in the step's pool. */
 double rlf_sequences_bytes(const rlf_lengths *lengths);
 
-/* The weights that the rank's part of a node takes; of a rank that has no part
- * an outline of them. */
+/* The weights of a model that the rank's part of a node takes; of a rank that
+ * has no part an outline of them. */
+const rlf_model *rlf_load_part(const rlf_load *load, int model);
+/* Those of the node's receiver. */
 const rlf_model *rlf_load_model(const rlf_load *load, const rlf_node *node);
 
 static inline void

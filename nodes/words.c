@@ -65,15 +65,23 @@ rlf_words_cost(const rlf_load *load, const rlf_node *node,
     rlf_lengths lengths =
         rlf_sequences_lengths(load, node->inputs[words->set_input]);
     lengths.n = rlf_load_rows(load, lengths.n);
+    double rows = (double)lengths.n * lengths.response;
     for (size_t i = 0; i < words->program->inputs.count; i++) {
-        if (words->model[i] < 0 || words->input[i] < 0)
+        if (words->model[i] < 0)
             continue;
-        const rlf_model *model = outline_of(load, words->model[i]);
+        const rlf_model *model = rlf_load_part(load, words->model[i]);
+        const rlf_table *t = model->table;
+        if (t->lm != RLF_NO_SLOT) /* the words held, to the others */
+            out->sent += rows * (double)t->vocab * sizeof(float) *
+                         (load->layout->tp - 1);
+        if (words->input[i] < 0)
+            continue;
         rlf_reading_load reading = {.lengths = &lengths,
                                     .n_lengths = 1,
                                     .tokens = model->caps.tokens[RLF_USE_READ],
                                     .rows = RLF_ROWS_TOKENS,
-                                    .logprob = true};
+                                    .logprob = true,
+                                    .offload = model->offload};
         rlf_cost_read(model->table, &reading, out);
     }
 }
