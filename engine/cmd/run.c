@@ -58,8 +58,9 @@ on_continue(int number)
     continued = 1;
 }
 
-/* To finish the step first; or, after an error, to leave at once: launchers
- * send SIGTERM to what is left of a run and wait for it. */
+/* To finish the step first; or, where there is none, to leave at once: while
+ * the run opens and when it is over. Launchers send SIGTERM to what is left of a
+ * run and wait for it. */
 static void
 handle_signals(void (*handler)(int))
 {
@@ -216,6 +217,7 @@ train(rlf_session *s)
     rlf_result result = rlf_session_ready(s);
     if (result != RLF_RESULT_OK)
         return result;
+    handle_signals(s->leads ? on_signal_aloud : on_signal);
     if (!s->leads)
         return rlf_session_step(s);
     show_start(s);
@@ -246,9 +248,7 @@ rlf_cmd_run(const rlf_command_line *line)
     if (!s)
         return status;
     s->options.leaves = true;
-    handle_signals(s->leads ? on_signal_aloud : on_signal);
     rlf_result result = train(s);
-    if (result < 0)
-        handle_signals(SIG_DFL);
+    handle_signals(SIG_DFL);
     return rlf_cmd_end(s, result);
 }
