@@ -23,8 +23,9 @@ process_lost(void *sink, const rlf_comm_world *world, int process)
 {
     const rlf_session *s = sink;
     int local = rlf_comm_world_local(world);
+    bool opening = __atomic_load_n(&s->opening, __ATOMIC_ACQUIRE);
     for (int i = 0; i < local && s->options.directory; i++)
-        rlf_flight_lost(s->options.directory, process * local + i);
+        rlf_flight_lost(s->options.directory, process * local + i, opening);
 }
 
 /* Seconds: on a busy machine a process may be silent for a while. */

@@ -341,7 +341,9 @@ open_run(rlf_session *s, rlf_err *err)
         .patience = s->options.patience,
         .log = &s->log,
         .trace = s->trace};
+    __atomic_store_n(&s->opening, true, __ATOMIC_RELEASE);
     RLF_TRY(rlf_run_open(s->plan, &rlf_node_classes, &run, err, &s->run));
+    __atomic_store_n(&s->opening, false, __ATOMIC_RELEASE);
     return s->leads ? begin_run(s, err) : RLF_OK;
 }
 

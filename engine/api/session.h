@@ -54,6 +54,7 @@ struct rlf_session {
     bool leads;            /* the process that writes and speaks */
     rlf_run *run;          /* NULL: not opened yet; after an error it may be
                               one that can only be closed */
+    bool opening;          /* atomic: ranks make their flight records */
     rlf_trace *trace;
     uint64_t wanted;     /* steps in all; 0: until the program's break */
     uint32_t resumed;    /* step that the run went on from */

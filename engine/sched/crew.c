@@ -349,7 +349,7 @@ never_opens(const rlf_crew *crew, const bool *open, rlf_err *err)
     err->rank = rank;
     const char *directory = crew->members[0].rank->options->directory;
     if (directory)
-        rlf_flight_lost(directory, rank);
+        rlf_flight_lost(directory, rank, true);
     rlf_crew_waits(crew, err);
     rlf_err_hint(err, "see what that rank is reading; if it is working, give "
                       "more seconds by --patience");

@@ -71,9 +71,17 @@ rlf_flight_note(rlf_flight *flight, uint32_t step, uint64_t command,
 }
 
 void
-rlf_flight_lost(const char *directory, int rank)
+rlf_flight_lost(const char *directory, int rank, bool opening)
 {
     char *path = path_of(directory, rank);
+    rlf_err ignored = RLF_ERR_NONE;
+    rlf_flight *made;
+    if (opening && access(path, F_OK) != 0 &&
+        rlf_flight_open(directory, rank, &ignored, &made) == RLF_OK) {
+        munmap(made->page, SIZE);
+        free(made->path);
+        free(made);
+    }
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     free(path);
     if (fd < 0)

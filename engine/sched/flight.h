@@ -17,8 +17,9 @@ rlf_status rlf_flight_open(const char *directory, int rank, rlf_err *err,
 void rlf_flight_note(rlf_flight *flight, uint32_t step, uint64_t command,
                      const char *node, const char *place, uint32_t rows);
 /* The process of this rank died before those of the others, or stood still: say
- * so in its record. */
-void rlf_flight_lost(const char *directory, int rank);
+ * so in its record. `opening`: the run was opening, so the process may have had
+ * none yet; then it gets one. */
+void rlf_flight_lost(const char *directory, int rank, bool opening);
 /* The run ended in an orderly way: the record goes, unless the others took this
  * process for lost (it stood still). NULL is fine. */
 void rlf_flight_close(rlf_flight *flight);

@@ -83,7 +83,7 @@ stands_still(const rlf_run *run, double seconds, rlf_err *err)
     rlf_err_place(err, at.span, at.node);
     err->rank = silent >= 0 ? silent : at.rank;
     if (run->options.directory && err->rank >= 0)
-        rlf_flight_lost(run->options.directory, err->rank);
+        rlf_flight_lost(run->options.directory, err->rank, false);
     rlf_crew_waits(run->crew, err);
     rlf_err_hint(err, "see what that rank is doing; if it is working, give "
                       "more seconds by --patience");
