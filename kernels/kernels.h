@@ -571,5 +571,8 @@ extern const rlf_op_info rlf_op_infos[RLF_N_OPS];
 const rlf_kernels *rlf_kernels_cpu(void);
 /* "v4", "v3" or "portable"; NULL when this build or machine lacks it. */
 const rlf_kernels *rlf_kernels_cpu_isa(const char *isa);
+/* Of the queues of a GPU (engine/dev/cuda.h), with the bits of the CPU's; in
+ * builds with CUDA only. */
+const rlf_kernels *rlf_kernels_cuda(void);
 
 #endif

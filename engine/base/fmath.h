@@ -12,16 +12,18 @@
 #ifndef RLF_BASE_FMATH_H
 #define RLF_BASE_FMATH_H
 
+#include "engine/base/inline.h"
+
 #include <stdint.h>
 #include <string.h>
 
-static inline double
+RLF_INLINE double
 rlf_fma(double a, double b, double c)
 {
     return __builtin_fma(a, b, c);
 }
 
-static inline uint64_t
+RLF_INLINE uint64_t
 rlf_f64_bits(double x)
 {
     uint64_t u;
@@ -29,7 +31,7 @@ rlf_f64_bits(double x)
     return u;
 }
 
-static inline double
+RLF_INLINE double
 rlf_f64_from_bits(uint64_t u)
 {
     double x;
@@ -38,7 +40,7 @@ rlf_f64_from_bits(uint64_t u)
 }
 
 /* x * 2^n, rounded once; |n| < 2200. */
-static inline double
+RLF_INLINE double
 rlf_scale2(double x, int n)
 {
     if (n > 1023) {
@@ -63,7 +65,7 @@ rlf_scale2(double x, int n)
 }
 
 /* r in [-0.35, 0.35]: exp(r) - 1 = r + r^2 q(r), the Taylor series to r^14. */
-static inline double
+RLF_INLINE double
 rlf_exp_tail_(double r)
 {
     double q = 1 / 87178291200.0;
@@ -86,7 +88,7 @@ rlf_exp_tail_(double r)
 #define RLF_LN2_LO_ 0x1.ef35793c7673p-45
 
 /* x = n ln 2 + *r + *low, |*r| <= 0.35; |x| < 1000. */
-static inline int
+RLF_INLINE int
 rlf_exp_reduce_(double x, double *r, double *low)
 {
     double n = rlf_fma(x, 0x1.71547652b82fep0, 0x1.8p52) - 0x1.8p52;
@@ -98,7 +100,7 @@ rlf_exp_reduce_(double x, double *r, double *low)
 }
 
 /* e^(x + low) where |low| is far below an ulp of x. */
-static inline double
+RLF_INLINE double
 rlf_exp_sum_(double x, double low)
 {
     if (x != x)
@@ -115,14 +117,14 @@ rlf_exp_sum_(double x, double low)
     return rlf_scale2(1 + (r + p), n);
 }
 
-static inline double
+RLF_INLINE double
 rlf_exp(double x)
 {
     return rlf_exp_sum_(x, 0);
 }
 
 /* e^x - 1, exact near 0. */
-static inline double
+RLF_INLINE double
 rlf_expm1(double x)
 {
     if (x != x || x == 0)
@@ -146,7 +148,7 @@ rlf_expm1(double x)
 
 /* log x = n ln 2 + hi + lo with x = 2^n m, m in [0.70, 1.42): hi + lo is
  * log m to about 2^-66. x is finite and positive. */
-static inline int
+RLF_INLINE int
 rlf_log_parts_(double x, double *hi, double *lo)
 {
     int n = 0;
@@ -192,7 +194,7 @@ rlf_log_parts_(double x, double *hi, double *lo)
 }
 
 /* log x = *hi + *lo, *lo below an ulp of *hi. */
-static inline double
+RLF_INLINE double
 rlf_log_two_(double x, double *low)
 {
     double hi, lo;
@@ -205,7 +207,7 @@ rlf_log_two_(double x, double *low)
     return out;
 }
 
-static inline double
+RLF_INLINE double
 rlf_ln(double x)
 {
     if (x != x || x == __builtin_inf())
@@ -217,7 +219,7 @@ rlf_ln(double x)
 }
 
 /* log(1 + x), exact near 0. */
-static inline double
+RLF_INLINE double
 rlf_log1p(double x)
 {
     if (x != x || x == __builtin_inf() || x == 0)
@@ -232,7 +234,7 @@ rlf_log1p(double x)
     return y + (low + lost / u);
 }
 
-static inline double
+RLF_INLINE double
 rlf_tanh(double x)
 {
     double a = x < 0 ? -x : x;
@@ -252,7 +254,7 @@ rlf_tanh(double x)
 }
 
 /* 1 / (1 + e^-x). */
-static inline double
+RLF_INLINE double
 rlf_sigmoid(double x)
 {
     if (x >= 0)
@@ -262,7 +264,7 @@ rlf_sigmoid(double x)
 }
 
 /* log(sigmoid(x)), exact for large |x|. */
-static inline double
+RLF_INLINE double
 rlf_log_sigmoid(double x)
 {
     if (x >= 0)
@@ -271,7 +273,7 @@ rlf_log_sigmoid(double x)
 }
 
 /* Of a finite y: 0 no integer, 1 odd, 2 even. */
-static inline int
+RLF_INLINE int
 rlf_parity_(double y)
 {
     double a = y < 0 ? -y : y;
@@ -283,7 +285,7 @@ rlf_parity_(double y)
 }
 
 /* x^y. */
-static inline double
+RLF_INLINE double
 rlf_pow(double x, double y)
 {
     const double inf = __builtin_inf();
@@ -312,7 +314,7 @@ rlf_pow(double x, double y)
 }
 
 /* sin and cos of x for |x| < 2^27, within 1 ulp or 2^-60 of 1. */
-static inline void
+RLF_INLINE void
 rlf_sincos(double x, double *sine, double *cosine)
 {
     double n = rlf_fma(x, 0x1.45f306dc9c883p-1, 0x1.8p52) - 0x1.8p52;

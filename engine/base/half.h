@@ -6,10 +6,12 @@
 #ifndef RLF_BASE_HALF_H
 #define RLF_BASE_HALF_H
 
+#include "engine/base/inline.h"
+
 #include <stdint.h>
 #include <string.h>
 
-static inline uint32_t
+RLF_INLINE uint32_t
 rlf_f32_bits(float x)
 {
     uint32_t bits;
@@ -17,7 +19,7 @@ rlf_f32_bits(float x)
     return bits;
 }
 
-static inline float
+RLF_INLINE float
 rlf_f32_of_bits(uint32_t bits)
 {
     float x;
@@ -25,13 +27,13 @@ rlf_f32_of_bits(uint32_t bits)
     return x;
 }
 
-static inline float
+RLF_INLINE float
 rlf_bf16_to_f32(uint16_t h)
 {
     return rlf_f32_of_bits((uint32_t)h << 16);
 }
 
-static inline uint16_t
+RLF_INLINE uint16_t
 rlf_f32_to_bf16(float x)
 {
     uint32_t u = rlf_f32_bits(x);
@@ -40,7 +42,7 @@ rlf_f32_to_bf16(float x)
     return (uint16_t)((u + 0x7fffu + (u >> 16 & 1)) >> 16);
 }
 
-static inline float
+RLF_INLINE float
 rlf_f16_to_f32(uint16_t h)
 {
     uint32_t sign = (uint32_t)(h & 0x8000) << 16;
@@ -52,7 +54,7 @@ rlf_f16_to_f32(uint16_t h)
     return rlf_f32_of_bits(sign | (exponent + 112) << 23 | mantissa << 13);
 }
 
-static inline uint16_t
+RLF_INLINE uint16_t
 rlf_f32_to_f16(float x)
 {
     uint32_t u = rlf_f32_bits(x), a = u & 0x7fffffffu, r;

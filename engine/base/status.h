@@ -81,7 +81,8 @@ void rlf_err_clear(rlf_err *err);
     } while (0)
 
 /* An internal invariant: prints file, line and text, then traps. */
-_Noreturn void rlf_bug_at(const char *file, int line, const char *text);
+void rlf_bug_at(const char *file, int line, const char *text)
+    __attribute__((noreturn));
 #define RLF_ASSERT(x)                           \
     do {                                        \
         if (!(x))                               \

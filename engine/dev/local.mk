@@ -6,9 +6,12 @@ libdev_la_SOURCES = \
 	%D%/cgroup.c %D%/cgroup.h \
 	%D%/cores.c %D%/cores.h \
 	%D%/cpu.c %D%/dev.h \
+	%D%/cuda.c %D%/cuda.h \
 	%D%/memory.c %D%/memory.h \
 	%D%/team.c %D%/team.h \
 	%D%/word.c %D%/word.h
+
+libdev_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 
 check_PROGRAMS += \
 	tests/unit/dev_cpu \

@@ -31,14 +31,18 @@ check_PROGRAMS += \
 	tests/unit/kernels_product \
 	tests/unit/kernels_rows \
 	tests/unit/kernels_table
-tests_unit_kernels_attention_LDADD = $(KERNELS_LIBS) -lm
+tests_unit_kernels_attention_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_unit_kernels_attention_LDADD = $(EMULATED_LIBS) $(KERNELS_LIBS) -lm
 tests_unit_kernels_expr_SOURCES = tests/unit/kernels_expr.c \
 	tests/unit/kernels_expr.h
 tests_unit_kernels_expr_LDADD = $(KERNELS_LIBS) -lm
 tests_unit_kernels_expr_grad_LDADD = $(KERNELS_LIBS) -lm
 tests_unit_kernels_expr_loops_LDADD = $(KERNELS_LIBS) -lm
 tests_unit_kernels_expr_parts_LDADD = $(KERNELS_LIBS) -lm
-tests_unit_kernels_head_LDADD = $(KERNELS_LIBS) -lm
-tests_unit_kernels_product_LDADD = $(KERNELS_LIBS) -lm
-tests_unit_kernels_rows_LDADD = $(KERNELS_LIBS) -lm
+tests_unit_kernels_head_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_unit_kernels_head_LDADD = $(EMULATED_LIBS) $(KERNELS_LIBS) -lm
+tests_unit_kernels_product_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_unit_kernels_product_LDADD = $(EMULATED_LIBS) $(KERNELS_LIBS) -lm
+tests_unit_kernels_rows_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_unit_kernels_rows_LDADD = $(EMULATED_LIBS) $(KERNELS_LIBS) -lm
 tests_unit_kernels_table_LDADD = $(KERNELS_LIBS)

@@ -7,13 +7,21 @@
  * held to it too. Once, with `check` set, the case also compares with its own
  * oracle: double precision, a scalar loop, finite differences.
  *
+ * The GPU's kernels are held to the same hashes: on a GPU if there is one, and
+ * compiled for the host (kernels/cuda/emulate.h) everywhere.
+ *
  * Where the machine is slow (quick()), a case runs once on each instruction
  * set, on two threads, and the oracle looks at every seventh row. */
 #ifndef RLF_TESTS_KERNELS_CASE_H
 #define RLF_TESTS_KERNELS_CASE_H
 
 #include "engine/base/hash.h"
+#include "engine/dev/cuda.h"
 #include "kernels/kernels.h"
+#include "config.h"
+#ifdef RLF_HAVE_CUDA
+#include <cuda_runtime_api.h>
+#endif
 #include "tests/tap.h"
 #include "tests/unit/kernels_bits.h"
 
@@ -45,13 +53,30 @@ uniform(env *e)
     return (double)(e->random >> 11) * 0x1p-53;
 }
 
+/* Let a GPU see memory of the host; `bytes` 0: no longer. */
+TAP_FUNCTION void
+pin(const env *e, void *p, size_t bytes)
+{
+    (void)e, (void)p, (void)bytes;
+#ifdef RLF_HAVE_CUDA
+    if (e->queue->device->caps.host_memory)
+        return;
+    cudaError_t error =
+        bytes ? cudaHostRegister(p, bytes, 0) : cudaHostUnregister(p);
+    if (error != cudaSuccess)
+        bail("%s", cudaGetErrorString(error));
+#endif
+}
+
 /* Memory that lives to the end of the case, with room to spot writes beyond. */
 TAP_FUNCTION void *
 take(env *e, int64_t n, size_t size)
 {
-    void *p = aligned_alloc(64, ((size_t)n * size + 64 + 63) / 64 * 64);
+    size_t bytes = ((size_t)n * size + 64 + 63) / 64 * 64;
+    void *p = aligned_alloc(64, bytes);
     if (!p || e->n_held == 256)
         bail("no memory for a test");
+    pin(e, p, bytes);
     memset(p, 0xff, (size_t)n * size + 64); /* NaN */
     e->held[e->n_held++] = p;
     return p;
@@ -160,8 +185,10 @@ run_case(env *e, const op_case *c, const rlf_kernels *k, rlf_queue *queue,
                .hash = RLF_HASH_INIT,
                .name = c->name};
     c->run(e);
-    for (int i = 0; i < e->n_held; i++)
+    for (int i = 0; i < e->n_held; i++) {
+        pin(e, e->held[i], 0);
         free(e->held[i]);
+    }
 }
 
 TAP_FUNCTION rlf_queue *
@@ -192,49 +219,148 @@ row_stride(void)
     return quick() ? 7 : 1;
 }
 
+/* What a case is run on: a table of kernels, and a queue for each team. */
+typedef struct backend {
+    const char *name;
+    const rlf_kernels *kernels; /* NULL: why not */
+    const char *missing;
+    bool once; /* on one queue of two threads */
+} backend;
+
+#ifdef RLF_HAVE_EMULATED
+const rlf_kernels *rlf_kernels_emulated(void);
+#endif
+
+#ifdef RLF_HAVE_CUDA
+/* A case reads what an operation gave when it returns. */
+#define OP(op, doc, flops, bytes)                                     \
+    TAP_FUNCTION rlf_status wait_##op(                                \
+        rlf_queue *queue, const rlf_##op##_args *args, rlf_err *err)  \
+    {                                                                 \
+        rlf_status status = rlf_kernels_cuda()->op(queue, args, err); \
+        return status < 0 ? status : rlf_queue_sync(queue, err);      \
+    }
+#include "kernels/op.def"
+#undef OP
+
+TAP_FUNCTION const rlf_kernels *
+waiting_kernels(void)
+{
+    static rlf_kernels table;
+    table = *rlf_kernels_cuda();
+#define OP(op, doc, flops, bytes) table.op = wait_##op;
+#include "kernels/op.def"
+#undef OP
+    return &table;
+}
+
+TAP_FUNCTION rlf_queue *
+gpu_queue(void)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_device *device;
+    rlf_queue *queue;
+    if (rlf_device_cuda_new(&(rlf_cuda_options){0}, &device, &err) < 0 ||
+        rlf_queue_new(device, &queue, &err) < 0)
+        bail("%s", err.sentence);
+    return queue;
+}
+#endif
+
+TAP_FUNCTION backend
+isa_backend(const char *isa, bool once)
+{
+    return (backend){.name = isa,
+                     .kernels = rlf_kernels_cpu_isa(isa),
+                     .missing = "this machine has no such instructions",
+                     .once = once || quick()};
+}
+
+/* The GPU's kernels on the host, compiled for the instructions of v3. */
+TAP_FUNCTION backend
+emulated_backend(void)
+{
+    backend b = {.name = "emulated", .once = true};
+#ifdef RLF_HAVE_EMULATED
+#ifdef RLF_ISA_X86_64
+    bool can = rlf_kernels_cpu_isa("v3") != NULL;
+#else
+    bool can = true;
+#endif
+    b.kernels = can && !quick() ? rlf_kernels_emulated() : NULL;
+    b.missing = can ? "it takes long" : "this machine has no fma";
+#else
+    b.missing = "no C++ compiler";
+#endif
+    return b;
+}
+
+TAP_FUNCTION backend
+gpu_backend(void)
+{
+    backend b = {.name = "cuda", .once = true, .missing = "there is no GPU"};
+#ifdef RLF_HAVE_CUDA
+    if (rlf_device_cuda_count() > 0)
+        b.kernels = waiting_kernels();
+#else
+    b.missing = "built without CUDA";
+#endif
+    return b;
+}
+
+TAP_FUNCTION void
+check_case(const op_case *c, const backend *b, rlf_queue *const *queues)
+{
+    static const int teams[] = {1, 2, 3, 8};
+    env e;
+    uint64_t want = 0;
+    for (size_t i = 0; i < sizeof kernels_bits / sizeof *kernels_bits; i++)
+        if (strcmp(kernels_bits[i].name, c->name) == 0)
+            want = kernels_bits[i].hash;
+    for (int t = b->once ? 1 : 0; t < (b->once ? 2 : 4); t++) {
+        run_case(&e, c, b->kernels, queues[t], t == 1);
+        if (t == 1) {
+            ok(!e.why[0], "%s on %s is right", c->name, b->name);
+            if (e.why[0])
+                note("%s", e.why);
+            else if (getenv("VERBOSE"))
+                note("%.2f of the tolerance", e.worst);
+        }
+        if (!ok(e.hash == want, "%s on %s, %d threads: its bits", c->name,
+                b->name, teams[t]))
+            note("{\"%s\", UINT64_C(0x%016" PRIx64 ")},", c->name, e.hash);
+    }
+}
+
 /* Run all cases; `only` (argv[1]) picks one. */
 TAP_FUNCTION int
 run_cases(const op_case *cases, int n_cases, const char *only)
 {
-    static const char *const isas[] = {"portable", "v3", "v4"};
     static const int teams[] = {1, 2, 3, 8};
-    rlf_queue *queues[4];
+    const backend backends[] = {
+        isa_backend("portable", true), isa_backend("v3", false),
+        isa_backend("v4", false), emulated_backend(), gpu_backend()};
+    rlf_queue *queues[4], *gpu[4] = {NULL};
     for (int t = 0; t < 4; t++)
         queues[t] = queue_of(teams[t]);
-    for (int i = 0; i < n_cases; i++) {
-        const op_case *c = &cases[i];
-        if (only && strcmp(only, c->name) != 0)
-            continue;
-        env e;
-        uint64_t want = 0;
-        for (size_t b = 0; b < sizeof kernels_bits / sizeof *kernels_bits; b++)
-            if (strcmp(kernels_bits[b].name, c->name) == 0)
-                want = kernels_bits[b].hash;
-        for (int s = 0; s < 3; s++) {
-            const rlf_kernels *k = rlf_kernels_cpu_isa(isas[s]);
-            if (!k) {
-                skip("%s: this machine has no %s", c->name, isas[s]);
+#ifdef RLF_HAVE_CUDA
+    if (backends[4].kernels)
+        gpu[1] = gpu_queue();
+#endif
+    for (int i = 0; i < n_cases; i++)
+        for (int b = 0; b < 5; b++) {
+            if (only && strcmp(only, cases[i].name) != 0)
                 continue;
-            }
-            bool once = s == 0 || quick();
-            for (int t = once ? 1 : 0; t < (once ? 2 : 4); t++) {
-                run_case(&e, c, k, queues[t], t == 1);
-                if (t == 1) {
-                    ok(!e.why[0], "%s on %s is right", c->name, isas[s]);
-                    if (e.why[0])
-                        note("%s", e.why);
-                    else if (getenv("VERBOSE"))
-                        note("%.2f of the tolerance", e.worst);
-                }
-                if (!ok(e.hash == want, "%s on %s, %d threads: its bits",
-                        c->name, isas[s], teams[t]))
-                    note("{\"%s\", UINT64_C(0x%016" PRIx64 ")},", c->name,
-                         e.hash);
-            }
+            if (backends[b].kernels)
+                check_case(&cases[i], &backends[b], b == 4 ? gpu : queues);
+            else
+                skip("%s on %s: %s", cases[i].name, backends[b].name,
+                     backends[b].missing);
         }
-    }
     for (int t = 0; t < 4; t++)
         queue_end(queues[t]);
+    if (gpu[1])
+        queue_end(gpu[1]);
     return done();
 }
 

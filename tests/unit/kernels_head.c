@@ -137,8 +137,9 @@ static rlf_status
 loss_words(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
            const float *lp, float *words, float *dlp, rlf_err *err)
 {
-    (void)queue, (void)err;
     const loss *l = ctx;
+    if (queue)
+        RLF_TRY(rlf_queue_sync(queue, err));
     for (int64_t i = 0; i < n; i++) {
         dlp[i] = l->a[first + i] + l->b[first + i] * lp[i];
         float *w = words + i * l->v;
@@ -154,8 +155,10 @@ loss_tile(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
           const float *lp, const float *entropy, float *dlp, float *dentropy,
           rlf_err *err)
 {
-    (void)queue, (void)entropy, (void)err;
+    (void)entropy;
     const loss *l = ctx;
+    if (queue)
+        RLF_TRY(rlf_queue_sync(queue, err));
     for (int64_t i = 0; i < n; i++) {
         dlp[i] = l->a[first + i] + l->b[first + i] * lp[i];
         if (dentropy)

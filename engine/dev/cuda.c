@@ -1,0 +1,398 @@
+/* A GPU behind the table of dev.h: see cuda.h. Every call of the runtime is
+ * checked; its error becomes a sentence with what was being done. */
+#include "engine/dev/cuda.h"
+
+#include "engine/base/arena.h"
+#include "config.h"
+
+#ifndef RLF_HAVE_CUDA
+
+rlf_status
+rlf_device_cuda_new(const rlf_cuda_options *options, rlf_device **out,
+                    rlf_err *err)
+{
+    (void)options;
+    *out = NULL;
+    rlf_fail(err, RLF_ENV, "this rlflow was built without CUDA");
+    rlf_err_hint(err, "build it where nvcc is found, or with --with-cuda=DIR");
+    return RLF_ENV;
+}
+
+int
+rlf_device_cuda_count(void)
+{
+    return 0;
+}
+
+#else
+
+#include <cuda_runtime_api.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ALIGNMENT 256
+/* Of a queue: what operations need for themselves, and small arrays on their
+ * way from the host. */
+#define SCRATCH ((size_t)64 << 20)
+#define STAGE ((size_t)8 << 20)
+/* What our kernels are compiled for, at least. */
+#define OLDEST 80
+
+typedef struct cuda_device {
+    rlf_device device; /* first */
+    int index;
+    size_t limit;
+} cuda_device;
+
+typedef struct cuda_queue {
+    rlf_queue queue; /* first */
+    cudaStream_t stream;
+    char *scratch;
+    char *staged_host, *staged; /* rings of STAGE bytes */
+    size_t stage_at;
+    int32_t *fault; /* of the host, seen by the GPU */
+} cuda_queue;
+
+struct rlf_event {
+    cudaEvent_t event;
+};
+
+static rlf_status
+fail(cudaError_t error, const char *what, rlf_err *err)
+{
+    rlf_fail(err, RLF_ENV, "%s: %s", what, cudaGetErrorString(error));
+    if (error == cudaErrorDevicesUnavailable)
+        rlf_err_hint(err, "another process has this GPU for itself (see "
+                          "nvidia-smi)");
+    return RLF_ENV;
+}
+
+/* Refuse what the runtime refuses. Needs `err`. */
+#define TRY(call, what)                     \
+    do {                                    \
+        cudaError_t error_ = (call);        \
+        if (error_ != cudaSuccess)          \
+            return fail(error_, what, err); \
+    } while (0)
+
+static size_t
+rounded(size_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static rlf_status
+no_memory(const rlf_device *device, size_t bytes, rlf_err *err)
+{
+    size_t left = 0, all = 0;
+    cudaMemGetInfo(&left, &all);
+    rlf_fail(err, RLF_ENV,
+             "no memory for a block of %zu bytes on the GPU (%zu are in use "
+             "here, %zu of %zu are free)",
+             bytes, device->allocated, left, all);
+    rlf_err_hint(err, "lower the caps of the run (see rlflow check)");
+    return RLF_ENV;
+}
+
+static rlf_status
+cuda_alloc(rlf_device *device, size_t bytes, void **out, rlf_err *err)
+{
+    cuda_device *cuda = (cuda_device *)device;
+    *out = NULL;
+    if (bytes == 0)
+        return RLF_OK;
+    size_t have = rounded(bytes);
+    if (have < bytes ||
+        (cuda->limit &&
+         (have > cuda->limit || device->allocated > cuda->limit - have)))
+        return no_memory(device, bytes, err);
+    TRY(cudaSetDevice(cuda->index), "choosing a GPU");
+    if (cudaMalloc(out, have) != cudaSuccess) {
+        cudaGetLastError(); /* it is told here, and not again */
+        *out = NULL;
+        return no_memory(device, bytes, err);
+    }
+    device->allocated += have;
+    if (device->allocated > device->peak)
+        device->peak = device->allocated;
+    return RLF_OK;
+}
+
+static void
+cuda_free(rlf_device *device, void *p, size_t bytes)
+{
+    if (!p)
+        return;
+    cudaSetDevice(((cuda_device *)device)->index);
+    device->allocated -= rounded(bytes);
+    cudaFree(p);
+}
+
+static rlf_status
+cuda_copy(rlf_queue *queue, void *to, const void *from, size_t bytes,
+          rlf_copy kind, rlf_err *err)
+{
+    static const enum cudaMemcpyKind kinds[] = {
+        [RLF_COPY_ON_DEVICE] = cudaMemcpyDeviceToDevice,
+        [RLF_COPY_TO_DEVICE] = cudaMemcpyHostToDevice,
+        [RLF_COPY_TO_HOST] = cudaMemcpyDeviceToHost,
+    };
+    cuda_queue *q = (cuda_queue *)queue;
+    if (bytes)
+        TRY(cudaMemcpyAsync(to, from, bytes, kinds[kind], q->stream),
+            "copying");
+    return RLF_OK;
+}
+
+static rlf_status
+cuda_set(rlf_queue *queue, void *to, int byte, size_t bytes, rlf_err *err)
+{
+    cuda_queue *q = (cuda_queue *)queue;
+    if (bytes)
+        TRY(cudaMemsetAsync(to, byte, bytes, q->stream), "setting memory");
+    return RLF_OK;
+}
+
+static void
+cuda_queue_free(rlf_queue *queue)
+{
+    cuda_queue *q = (cuda_queue *)queue;
+    if (q->stream) {
+        cudaStreamSynchronize(q->stream);
+        cudaStreamDestroy(q->stream);
+    }
+    cuda_free(queue->device, q->scratch, SCRATCH);
+    cuda_free(queue->device, q->staged, STAGE);
+    cudaFreeHost(q->staged_host);
+    cudaFreeHost(q->fault);
+    free(q);
+}
+
+static rlf_status
+open_queue(cuda_queue *q, rlf_err *err)
+{
+    rlf_device *device = q->queue.device;
+    TRY(cudaSetDevice(((cuda_device *)device)->index), "choosing a GPU");
+    TRY(cudaStreamCreateWithFlags(&q->stream, cudaStreamNonBlocking),
+        "making a stream");
+    TRY(cudaMallocHost((void **)&q->staged_host, STAGE),
+        "taking pinned memory of the host");
+    TRY(cudaMallocHost((void **)&q->fault, sizeof *q->fault),
+        "taking pinned memory of the host");
+    *q->fault = 0;
+    RLF_TRY(cuda_alloc(device, STAGE, (void **)&q->staged, err));
+    return cuda_alloc(device, SCRATCH, (void **)&q->scratch, err);
+}
+
+static rlf_status
+cuda_queue_new(rlf_device *device, rlf_queue **out, rlf_err *err)
+{
+    cuda_queue *q = rlf_calloc(1, sizeof *q);
+    q->queue.device = device;
+    rlf_status status = open_queue(q, err);
+    if (status < 0)
+        cuda_queue_free(&q->queue);
+    else
+        *out = &q->queue;
+    return status;
+}
+
+static rlf_status
+cuda_queue_sync(rlf_queue *queue, rlf_err *err)
+{
+    cuda_queue *q = (cuda_queue *)queue;
+    TRY(cudaStreamSynchronize(q->stream), "waiting for the GPU");
+    if (*q->fault == 0)
+        return RLF_OK;
+    *q->fault = 0;
+    return rlf_fail(err, RLF_BUG,
+                    "an operation on the GPU met an index out of range");
+}
+
+static rlf_status
+cuda_event_new(rlf_device *device, rlf_event **out, rlf_err *err)
+{
+    cudaEvent_t event;
+    TRY(cudaSetDevice(((cuda_device *)device)->index), "choosing a GPU");
+    TRY(cudaEventCreateWithFlags(&event, cudaEventDisableTiming),
+        "making an event");
+    *out = rlf_calloc(1, sizeof **out);
+    (*out)->event = event;
+    return RLF_OK;
+}
+
+static void
+cuda_event_free(rlf_event *event)
+{
+    if (event)
+        cudaEventDestroy(event->event);
+    free(event);
+}
+
+static rlf_status
+cuda_event_record(rlf_event *event, rlf_queue *queue, rlf_err *err)
+{
+    TRY(cudaEventRecord(event->event, ((cuda_queue *)queue)->stream),
+        "recording an event");
+    return RLF_OK;
+}
+
+static rlf_status
+cuda_event_wait(rlf_event *event, rlf_queue *queue, rlf_err *err)
+{
+    TRY(cudaStreamWaitEvent(((cuda_queue *)queue)->stream, event->event, 0),
+        "waiting for an event");
+    return RLF_OK;
+}
+
+static rlf_status
+cuda_event_done(rlf_event *event, rlf_err *err)
+{
+    cudaError_t error = cudaEventQuery(event->event);
+    if (error == cudaErrorNotReady)
+        return RLF_AGAIN;
+    TRY(error, "looking at an event");
+    return RLF_OK;
+}
+
+static void
+cuda_device_free(rlf_device *device)
+{
+    free(device);
+}
+
+static const rlf_device_ops cuda_ops = {
+    .name = "cuda",
+    .doc = "a GPU",
+    .alloc = cuda_alloc,
+    .free = cuda_free,
+    .copy = cuda_copy,
+    .set = cuda_set,
+    .queue_new = cuda_queue_new,
+    .queue_free = cuda_queue_free,
+    .queue_sync = cuda_queue_sync,
+    .event_new = cuda_event_new,
+    .event_free = cuda_event_free,
+    .event_record = cuda_event_record,
+    .event_wait = cuda_event_wait,
+    .event_done = cuda_event_done,
+    .device_free = cuda_device_free,
+};
+
+int
+rlf_device_cuda_count(void)
+{
+    int n = 0;
+    if (cudaGetDeviceCount(&n) != cudaSuccess) {
+        cudaGetLastError();
+        return 0;
+    }
+    return n;
+}
+
+static rlf_status
+check_gpu(int index, rlf_err *err)
+{
+    int n = 0;
+    struct cudaDeviceProp prop;
+    cudaError_t error = cudaGetDeviceCount(&n);
+    if (error != cudaSuccess) {
+        cudaGetLastError();
+        fail(error, "no GPU can be used", err);
+        rlf_err_hint(err,
+                     "a driver for CUDA %d.%d or later is needed "
+                     "(nvidia-smi shows the one there is)",
+                     CUDART_VERSION / 1000, CUDART_VERSION / 10 % 100);
+        return RLF_ENV;
+    }
+    if (index < 0 || index >= n) {
+        rlf_fail(err, RLF_ENV, "there is no GPU %d: this process sees %d",
+                 index, n);
+        rlf_err_hint(err, "CUDA_VISIBLE_DEVICES says which ones it sees");
+        return RLF_ENV;
+    }
+    TRY(cudaGetDeviceProperties(&prop, index), "looking at a GPU");
+    if (10 * prop.major + prop.minor < OLDEST)
+        return rlf_fail(err, RLF_ENV,
+                        "GPU %d (%s) has compute capability %d.%d; %d.%d is "
+                        "the oldest that is supported",
+                        index, prop.name, prop.major, prop.minor, OLDEST / 10,
+                        OLDEST % 10);
+    return RLF_OK;
+}
+
+rlf_status
+rlf_device_cuda_new(const rlf_cuda_options *options, rlf_device **out,
+                    rlf_err *err)
+{
+    *out = NULL;
+    RLF_TRY(check_gpu(options->index, err));
+    TRY(cudaSetDevice(options->index), "choosing a GPU");
+    TRY(cudaFree(NULL), "starting a GPU"); /* makes its context */
+    cuda_device *cuda = rlf_calloc(1, sizeof *cuda);
+    cuda->index = options->index;
+    cuda->limit = options->memory_limit;
+    cuda->device.ops = &cuda_ops;
+    cuda->device.caps = (rlf_device_caps){
+        .asynchronous = true, .n_threads = 1, .alignment = ALIGNMENT};
+    *out = &cuda->device;
+    return RLF_OK;
+}
+
+/* ---- for kernels/cuda -------------------------------------------------- */
+
+struct CUstream_st *
+rlf_cuda_stream(rlf_queue *queue)
+{
+    return ((cuda_queue *)queue)->stream;
+}
+
+int32_t *
+rlf_cuda_fault(rlf_queue *queue)
+{
+    return ((cuda_queue *)queue)->fault;
+}
+
+rlf_status
+rlf_cuda_launched(const char *operation, rlf_err *err)
+{
+    TRY(cudaGetLastError(), operation);
+    return RLF_OK;
+}
+
+rlf_status
+rlf_cuda_scratch(rlf_queue *queue, size_t bytes, void **out, rlf_err *err)
+{
+    *out = ((cuda_queue *)queue)->scratch;
+    if (bytes > SCRATCH)
+        return rlf_fail(err, RLF_ENV,
+                        "an operation needs %zu bytes of scratch; there are "
+                        "%zu",
+                        bytes, SCRATCH);
+    return RLF_OK;
+}
+
+rlf_status
+rlf_cuda_stage(rlf_queue *queue, const void *host, size_t bytes,
+               const void **out, rlf_err *err)
+{
+    cuda_queue *q = (cuda_queue *)queue;
+    size_t have = rounded(bytes);
+    if (have > STAGE)
+        return rlf_fail(err, RLF_ENV,
+                        "an array of %zu bytes is too large to be staged",
+                        bytes);
+    if (q->stage_at + have > STAGE) { /* round the ring */
+        TRY(cudaStreamSynchronize(q->stream), "waiting for the GPU");
+        q->stage_at = 0;
+    }
+    char *from = q->staged_host + q->stage_at, *to = q->staged + q->stage_at;
+    memcpy(from, host, bytes);
+    TRY(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, q->stream),
+        "sending a small array");
+    q->stage_at += have;
+    *out = to;
+    return RLF_OK;
+}
+
+#endif

@@ -1,0 +1,40 @@
+/* One GPU as a device (dev.h): memory of its own, streams, events.
+ *
+ * What kernels/cuda needs beyond dev.h stands here too: the stream of a queue,
+ * scratch, small arrays from the host. Nothing here may be called in a build
+ * without CUDA but rlf_device_cuda_new, which says so. */
+#ifndef RLF_DEV_CUDA_H
+#define RLF_DEV_CUDA_H
+
+#include "engine/dev/dev.h"
+
+typedef struct rlf_cuda_options {
+    int index;           /* of the GPUs that the process may see */
+    size_t memory_limit; /* bytes of alloc in all; 0: what is free */
+} rlf_cuda_options;
+
+/* RLF_ENV where there is no driver, no such GPU or too old a one, with what to
+ * do about it. */
+rlf_status rlf_device_cuda_new(const rlf_cuda_options *options,
+                               rlf_device **out, rlf_err *err);
+/* How many GPUs this process may use; 0 without a driver. */
+int rlf_device_cuda_count(void);
+
+/* ---- for kernels/cuda -------------------------------------------------- */
+
+struct CUstream_st *rlf_cuda_stream(rlf_queue *queue);
+/* After the launches of an operation: RLF_ENV if one of them failed. */
+rlf_status rlf_cuda_launched(const char *operation, rlf_err *err);
+/* A word that a kernel sets when it meets an index out of range; the next wait
+ * for the queue gives RLF_BUG. */
+int32_t *rlf_cuda_fault(rlf_queue *queue);
+/* Memory of the queue for one operation: good until the next call. RLF_ENV if
+ * it is more than a queue has. */
+rlf_status rlf_cuda_scratch(rlf_queue *queue, size_t bytes, void **out,
+                            rlf_err *err);
+/* A copy on the device of `bytes` in host memory, which may change at once. For
+ * what is small: it lasts for the operations of some megabytes more of it. */
+rlf_status rlf_cuda_stage(rlf_queue *queue, const void *host, size_t bytes,
+                          const void **out, rlf_err *err);
+
+#endif

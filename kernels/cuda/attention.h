@@ -1,0 +1,46 @@
+/* What attention and its gradient share. */
+#ifndef RLF_KERNELS_CUDA_ATTENTION_H
+#define RLF_KERNELS_CUDA_ATTENTION_H
+
+#include "kernels/cuda/ops.h"
+
+static constexpr int BLOCK = 64, MOST_D = 256, MOST_GROUP = 64;
+
+/* The sequence that a row belongs to. */
+static __device__ __forceinline__ int64_t
+sequence_of(const int32_t *offsets, int64_t n_seqs, int64_t row)
+{
+    int64_t low = 0, high = n_seqs; /* offsets[low] <= row < offsets[high] */
+    while (high - low > 1) {
+        int64_t middle = (low + high) / 2;
+        if (offsets[middle] <= row)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static inline rlf_status
+check_heads(int64_t heads, int64_t kv_heads, int64_t d, int64_t window,
+            const char *op, rlf_err *err)
+{
+    if (kv_heads <= 0 || heads % kv_heads || heads / kv_heads > MOST_GROUP ||
+        d <= 0 || d % 8 || d > MOST_D || window < 0)
+        return rlf_fail(err, RLF_USER,
+                        "%s: %lld heads, %lld key/value heads of %lld with "
+                        "window %lld are not supported",
+                        op, (long long)heads, (long long)kv_heads, (long long)d,
+                        (long long)window);
+    return RLF_OK;
+}
+
+/* A host's array becomes its copy on the device. */
+static inline rlf_status
+stage_offsets(rlf_queue *queue, const int32_t **array, int64_t n, rlf_err *err)
+{
+    return CUDA(stage)(queue, *array, (size_t)n * sizeof **array,
+                       (const void **)array, err);
+}
+
+#endif

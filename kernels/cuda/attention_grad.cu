@@ -1,0 +1,150 @@
+/* The gradient of attention on packed sequences, with the bits of
+ * kernels/cpu/attention_grad.c:
+ *   p = exp(s - lse), dp = do v, ds = p (dp - do o) scale
+ *   dq += ds k (keys in order), dk += ds q, dv += p do (rows in order of query
+ *   head and token)
+ * One kernel makes dq, a warp a query; one makes dk and dv, a warp a key. */
+#include "kernels/cuda/attention.h"
+
+typedef struct plan {
+    rlf_attention_grad_args a;
+    int64_t first, tokens; /* of all sequences */
+    float *dots;           /* [tokens, heads]: do o */
+} plan;
+
+static __global__ void
+dots_kernel(plan p)
+{
+    const rlf_attention_grad_args &a = p.a;
+    EACH_WARP(i, p.tokens * a.heads)
+    {
+        int64_t row = p.first + i / a.heads, h = i % a.heads;
+        float dot = row_dot(a.d_o + row * a.lddo + h * a.d,
+                            a.o + row * a.ldo + h * a.d, NULL, a.d);
+        if (threadIdx.x % WARP == 0)
+            p.dots[i] = dot;
+    }
+}
+
+/* The probability of query row `row` and key row `key`, and ds. */
+static __device__ __forceinline__ void
+slope(const plan &p, int64_t row, int64_t h, int64_t key, float *weight,
+      float *ds)
+{
+    const rlf_attention_grad_args &a = p.a;
+    int64_t g = h / (a.heads / a.kv_heads);
+    const float *q = a.q + row * a.ldq + h * a.d;
+    const float *d_o = a.d_o + row * a.lddo + h * a.d;
+    const float *k = a.k + key * a.ldk + g * a.d;
+    const float *v = a.v + key * a.ldv + g * a.d;
+    float s = 0, dp = 0;
+    for (int64_t x = 0; x < a.d; x++) {
+        s = fmaf(q[x], k[x], s);
+        dp = fmaf(d_o[x], v[x], dp);
+    }
+    float dot = p.dots[(row - p.first) * a.heads + h];
+    *weight = exp_1(s * a.scale - a.lse[row * a.heads + h]);
+    *ds = *weight * (dp - dot) * a.scale;
+}
+
+static __global__ void
+queries_kernel(plan p)
+{
+    const rlf_attention_grad_args &a = p.a;
+    int lane = threadIdx.x % WARP;
+    EACH_WARP(i, p.tokens * a.heads)
+    {
+        int64_t row = p.first + i / a.heads, h = i % a.heads;
+        int64_t g = h / (a.heads / a.kv_heads);
+        int64_t base = a.offsets[sequence_of(a.offsets, a.n_seqs, row)];
+        int64_t pos = row - base;
+        int64_t from = a.window && pos + 1 > a.window ? pos + 1 - a.window : 0;
+        float acc[MOST_D / WARP] = {0};
+        for (int64_t j0 = from; j0 <= pos; j0 += WARP) {
+            float weight = 0, ds = 0;
+            if (j0 + lane <= pos)
+                slope(p, row, h, base + j0 + lane, &weight, &ds);
+            for (int j = 0; j < WARP && j0 + j <= pos; j++) {
+                float w = __shfl_sync(0xffffffffu, ds, j);
+                const float *k = a.k + (base + j0 + j) * a.ldk + g * a.d;
+                for (int x = 0; x < MOST_D / WARP; x++)
+                    if (lane + x * WARP < a.d)
+                        acc[x] = fmaf(w, k[lane + x * WARP], acc[x]);
+            }
+        }
+        for (int x = 0; x < MOST_D / WARP; x++)
+            if (lane + x * WARP < a.d)
+                a.dq[row * a.lddq + h * a.d + lane + x * WARP] = acc[x];
+    }
+}
+
+static __global__ void
+keys_kernel(plan p)
+{
+    const rlf_attention_grad_args &a = p.a;
+    int lane = threadIdx.x % WARP;
+    int64_t group = a.heads / a.kv_heads;
+    EACH_WARP(i, p.tokens * a.kv_heads)
+    {
+        int64_t key = p.first + i / a.kv_heads, g = i % a.kv_heads;
+        int64_t s = sequence_of(a.offsets, a.n_seqs, key);
+        int64_t end = a.offsets[s + 1];
+        if (a.window && key + a.window < end)
+            end = key + a.window;
+        float dk[MOST_D / WARP] = {0}, dv[MOST_D / WARP] = {0};
+        for (int64_t h = g * group; h < (g + 1) * group; h++)
+            for (int64_t t0 = key; t0 < end; t0 += WARP) {
+                float weight = 0, ds = 0;
+                if (t0 + lane < end)
+                    slope(p, t0 + lane, h, key, &weight, &ds);
+                for (int t = 0; t < WARP && t0 + t < end; t++) {
+                    float w = __shfl_sync(0xffffffffu, weight, t);
+                    float d = __shfl_sync(0xffffffffu, ds, t);
+                    const float *q = a.q + (t0 + t) * a.ldq + h * a.d;
+                    const float *d_o = a.d_o + (t0 + t) * a.lddo + h * a.d;
+                    for (int x = 0; x < MOST_D / WARP; x++)
+                        if (lane + x * WARP < a.d) {
+                            dv[x] = fmaf(w, d_o[lane + x * WARP], dv[x]);
+                            dk[x] = fmaf(d, q[lane + x * WARP], dk[x]);
+                        }
+                }
+            }
+        for (int x = 0; x < MOST_D / WARP; x++)
+            if (lane + x * WARP < a.d) {
+                a.dk[key * a.lddk + g * a.d + lane + x * WARP] = dk[x];
+                a.dv[key * a.lddv + g * a.d + lane + x * WARP] = dv[x];
+            }
+    }
+}
+
+rlf_status
+CUDA(attention_grad)(rlf_queue *queue, const rlf_attention_grad_args *args,
+                     rlf_err *err)
+{
+    plan p = {.a = *args};
+    rlf_attention_grad_args &a = p.a;
+    RLF_TRY(
+        check_heads(a.heads, a.kv_heads, a.d, a.window, "attention_grad", err));
+    a.ldq = or_dense(a.ldq, a.heads * a.d);
+    a.ldo = or_dense(a.ldo, a.heads * a.d);
+    a.lddo = or_dense(a.lddo, a.heads * a.d);
+    a.lddq = or_dense(a.lddq, a.heads * a.d);
+    a.ldk = or_dense(a.ldk, a.kv_heads * a.d);
+    a.ldv = or_dense(a.ldv, a.kv_heads * a.d);
+    a.lddk = or_dense(a.lddk, a.kv_heads * a.d);
+    a.lddv = or_dense(a.lddv, a.kv_heads * a.d);
+    p.first = a.n_seqs ? a.offsets[0] : 0;
+    p.tokens = a.n_seqs ? a.offsets[a.n_seqs] - p.first : 0;
+    NEED(p.tokens >= 0, "attention_grad");
+    if (p.tokens == 0)
+        return RLF_OK;
+    RLF_TRY(stage_offsets(queue, &a.offsets, a.n_seqs + 1, err));
+    RLF_TRY(CUDA(scratch)(queue, (size_t)(p.tokens * a.heads) * sizeof(float),
+                          (void **)&p.dots, err));
+    dim3 by_query = blocks_for(p.tokens * a.heads, THREADS / WARP);
+    dim3 by_key = blocks_for(p.tokens * a.kv_heads, THREADS / WARP);
+    RLF_LAUNCH(dots_kernel, by_query, THREADS, 0, queue, p);
+    RLF_LAUNCH(queries_kernel, by_query, THREADS, 0, queue, p);
+    RLF_LAUNCH(keys_kernel, by_key, THREADS, 0, queue, p);
+    return CUDA(launched)("attention_grad", err);
+}

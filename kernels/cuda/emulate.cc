@@ -1,0 +1,235 @@
+/* The fibers of emulate.h. A fiber is entered once by swapcontext; from then on
+ * it and the scheduler jump, which asks the kernel of the machine for nothing.
+ */
+#include "kernels/cuda/ops.h"
+
+#include <memory>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <ucontext.h>
+#include <vector>
+
+enum { STACK = 64 << 10, SHARED = 228 << 10 };
+
+enum state { READY, AT_WARP, AT_BLOCK, DONE };
+
+struct fiber {
+    ucontext_t context;
+    jmp_buf here;
+    bool entered;
+    state at;
+    dim3 thread;
+    unsigned calls;    /* shuffles so far */
+    uint64_t given[2]; /* to the last two of them, in turn */
+    alignas(64) char stack[STACK];
+};
+
+static std::vector<std::unique_ptr<fiber>> fibers;
+static ucontext_t entry;
+static jmp_buf scheduler;
+static unsigned current, n_fibers;
+static const std::function<void()> *kernel_now;
+alignas(128) static char shared_memory[SHARED];
+
+dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+char *
+emulate_shared(void)
+{
+    return shared_memory;
+}
+
+static void
+pause_as(state at)
+{
+    fibers[current]->at = at;
+    if (!_setjmp(fibers[current]->here))
+        _longjmp(scheduler, 1);
+}
+
+void
+__syncthreads(void)
+{
+    pause_as(AT_BLOCK);
+}
+
+void
+__syncwarp(unsigned)
+{
+    pause_as(AT_WARP);
+}
+
+int
+emulate_lane(void)
+{
+    return (int)(current % WARP);
+}
+
+uint64_t
+emulate_shuffle(uint64_t bits, int lane)
+{
+    fiber *me = fibers[current].get();
+    unsigned turn = me->calls++ % 2;
+    me->given[turn] = bits;
+    pause_as(AT_WARP);
+    return fibers[current / WARP * WARP + (unsigned)lane]->given[turn];
+}
+
+/* A fiber serves one thread after the other. */
+static void
+fiber_main(void)
+{
+    for (;;) {
+        (*kernel_now)();
+        pause_as(DONE);
+    }
+}
+
+static void
+make_fibers(unsigned n)
+{
+    while (fibers.size() < n) {
+        fibers.push_back(std::make_unique<fiber>());
+        fiber *f = fibers.back().get();
+        getcontext(&f->context);
+        f->context.uc_stack.ss_sp = f->stack;
+        f->context.uc_stack.ss_size = STACK;
+        makecontext(&f->context, fiber_main, 0);
+    }
+}
+
+static void
+start(unsigned i)
+{
+    fiber *f = fibers[i].get();
+    f->at = READY;
+    f->calls = 0;
+    f->thread = dim3(i % blockDim.x, i / blockDim.x % blockDim.y,
+                     i / blockDim.x / blockDim.y);
+}
+
+static void
+resume(unsigned i)
+{
+    current = i;
+    threadIdx = fibers[i]->thread;
+    if (_setjmp(scheduler))
+        return;
+    if (fibers[i]->entered)
+        _longjmp(fibers[i]->here, 1);
+    fibers[i]->entered = true;
+    swapcontext(&entry, &fibers[i]->context);
+}
+
+static unsigned
+count(unsigned first, unsigned last, state at)
+{
+    unsigned n = 0;
+    for (unsigned i = first; i < last; i++)
+        n += fibers[i]->at == at;
+    return n;
+}
+
+static void
+release(unsigned first, unsigned last, state at)
+{
+    for (unsigned i = first; i < last; i++)
+        if (fibers[i]->at == at)
+            fibers[i]->at = READY;
+}
+
+/* Until all threads of the warp are at a barrier of the block, or done. */
+static void
+run_warp(unsigned first, unsigned last)
+{
+    for (;;) {
+        for (unsigned i = first; i < last; i++)
+            if (fibers[i]->at == READY)
+                resume(i);
+        unsigned met = count(first, last, AT_WARP);
+        if (met == 0)
+            return;
+        if (met != last - first) {
+            fprintf(stderr, "a warp is not together at a shuffle\n");
+            abort();
+        }
+        release(first, last, AT_WARP);
+    }
+}
+
+static void
+run_block(void)
+{
+    for (unsigned i = 0; i < n_fibers; i++)
+        start(i);
+    while (count(0, n_fibers, DONE) != n_fibers) {
+        for (unsigned i = 0; i < n_fibers; i += WARP)
+            run_warp(i, i + WARP < n_fibers ? i + WARP : n_fibers);
+        if (count(0, n_fibers, AT_BLOCK) + count(0, n_fibers, DONE) !=
+            n_fibers) {
+            fprintf(stderr, "a block is not together at its barrier\n");
+            abort();
+        }
+        release(0, n_fibers, AT_BLOCK);
+    }
+}
+
+void
+emulate(dim3 grid, dim3 block, size_t shared,
+        const std::function<void()> &kernel)
+{
+    if (shared > SHARED) {
+        fprintf(stderr, "%zu bytes of shared memory\n", shared);
+        abort();
+    }
+    gridDim = grid;
+    blockDim = block;
+    n_fibers = block.x * block.y * block.z;
+    make_fibers(n_fibers);
+    kernel_now = &kernel;
+    for (unsigned z = 0; z < grid.z; z++)
+        for (unsigned y = 0; y < grid.y; y++)
+            for (unsigned x = 0; x < grid.x; x++) {
+                blockIdx = dim3(x, y, z);
+                memset(shared_memory, 0xff, shared);
+                run_block();
+            }
+}
+
+/* ---- what engine/dev/cuda.h gives to kernels --------------------------- */
+
+static int32_t fault;
+
+int32_t *
+rlf_emulated_fault(rlf_queue *)
+{
+    return &fault;
+}
+
+/* The kernel has run, so its fault is known at once. */
+rlf_status
+rlf_emulated_launched(const char *operation, rlf_err *err)
+{
+    if (!fault)
+        return RLF_OK;
+    fault = 0;
+    return rlf_fail(err, RLF_BUG, "%s met an index out of range", operation);
+}
+
+rlf_status
+rlf_emulated_scratch(rlf_queue *, size_t bytes, void **out, rlf_err *)
+{
+    static std::vector<double> scratch;
+    scratch.resize(bytes / sizeof(double) + 1);
+    *out = scratch.data();
+    return RLF_OK;
+}
+
+rlf_status
+rlf_emulated_stage(rlf_queue *, const void *host, size_t, const void **out,
+                   rlf_err *)
+{
+    *out = host;
+    return RLF_OK;
+}

@@ -1,0 +1,70 @@
+/* Enough of CUDA's language to run a kernel on the host: every thread of a
+ * block is a fiber, blocks run one after the other.
+ *
+ * For tests on machines without a GPU: the sources of this folder are compiled
+ * as C++ against this file, and their results held to the same hashes as all
+ * other backends'. It knows the threads of a block, shared memory,
+ * __syncthreads and the shuffles of whole warps; a warp whose threads do not
+ * meet at the same call is a mistake, and ends the program. */
+#ifndef RLF_KERNELS_CUDA_EMULATE_H
+#define RLF_KERNELS_CUDA_EMULATE_H
+
+#include <functional>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+struct dim3 {
+    unsigned x, y, z;
+    dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c)
+    {
+    }
+};
+
+/* Of the thread that runs. */
+extern dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __shared__ static
+#define __launch_bounds__(...)
+#define RLF_DYNAMIC_SHARED(type, name) type *name = (type *)emulate_shared()
+
+void emulate(dim3 grid, dim3 block, size_t shared,
+             const std::function<void()> &kernel);
+char *emulate_shared(void);
+/* Deposits 8 bytes; returns those of the thread at `lane` of the warp when all
+ * of it have done so. */
+uint64_t emulate_shuffle(uint64_t bits, int lane);
+int emulate_lane(void);
+void __syncthreads(void);
+void __syncwarp(unsigned mask = 0xffffffff);
+
+template <typename T>
+static inline T
+emulate_exchange(T value, int lane)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, &value, sizeof value);
+    bits = emulate_shuffle(bits, lane);
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+template <typename T>
+static inline T
+__shfl_xor_sync(unsigned, T value, int mask)
+{
+    return emulate_exchange(value, emulate_lane() ^ mask);
+}
+
+template <typename T>
+static inline T
+__shfl_sync(unsigned, T value, int lane)
+{
+    return emulate_exchange(value, lane);
+}
+
+#endif

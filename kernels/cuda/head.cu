@@ -1,0 +1,479 @@
+/* The language-model head with the bits of kernels/cpu/head.c: logits of a tile
+ * of rows over the whole vocabulary, and what is made of them at once. Logits
+ * never exist for more than a tile.
+ *
+ * The vocabulary is cut at fixed places, every CHUNK tokens. Per row and chunk
+ * the maximum m and s = sum of exp(z - m) (64 lanes) are kept; the row's sum
+ * adds s exp(m - M) over chunks in order, in double precision. Slices (shards
+ * of the vocabulary) are cut into chunks one by one, and their sums are added
+ * in a binary tree, wherever they were made. */
+#include "kernels/cuda/head.h"
+
+extern "C" {
+#include "engine/base/fmath.h"
+}
+
+/* ---- a tile ------------------------------------------------------------ */
+
+/* Sizes are the most that a place has, so that all places have the same tiles.
+ */
+static void
+divide(tile *t)
+{
+    rlf_shards s = t->a.part.shards = rlf_shards_of(t->a.part.shards);
+    int64_t v = t->a.v, longest = (v + s.of - 1) / s.of;
+    t->n_slices = s.count;
+    t->places = s.of / s.count;
+    t->place = s.first / s.count;
+    t->token = rlf_shard_first(v, s.of, s.first);
+    t->held = rlf_shards_held(s, v);
+    t->ld = (v * s.count + s.of - 1) / s.of;
+    t->ld = (t->ld + LANES - 1) / LANES * LANES;
+    t->n_chunks = (int)((longest + CHUNK - 1) / CHUNK) * t->n_slices;
+}
+
+/* `n` elements of the work at *used; base NULL: only count. */
+template <typename T>
+static void
+carve(T **out, char *base, size_t *used, int64_t n)
+{
+    *out = base ? (T *)(base + *used) : NULL;
+    *used += ((size_t)n * sizeof(T) + 63) / 64 * 64;
+}
+
+/* Give out the work for tiles of t->rows rows; how much that is. */
+static size_t
+carve_tile(tile *t, char *base)
+{
+    size_t used = 0;
+    int64_t rows = t->rows, places = t->places;
+    carve(&t->z, base, &used, rows * t->ld);
+    carve(&t->parts, base, &used, rows * t->n_chunks);
+    carve(&t->wholes, base, &used, rows);
+    carve(&t->known, base, &used, places * rows * (3 * t->n_slices + 1));
+    carve(&t->picks, base, &used, places * rows);
+    carve(&t->logprob, base, &used, rows);
+    carve(&t->entropy, base, &used, rows);
+    carve(&t->dlogprob, base, &used, rows);
+    carve(&t->dentropy, base, &used, rows);
+    if (t->a.whole_rows)
+        carve(&t->heaps, base, &used, rows * t->a.v);
+    if (t->a.whole_rows && places > 1) {
+        carve(&t->gathered, base, &used, places * rows * t->ld);
+        carve(&t->full, base, &used, rows * t->a.v);
+    }
+    if (t->a.words) {
+        carve(&t->words, base, &used, rows * t->a.v);
+        carve(&t->sums, base, &used, rows);
+    }
+    return used;
+}
+
+static size_t
+tile_bytes(const tile *t, int64_t rows)
+{
+    tile counted = *t;
+    counted.rows = rows;
+    return carve_tile(&counted, NULL);
+}
+
+size_t
+CUDA(head_work_bytes)(int64_t rows, int64_t v, int64_t d,
+                      const rlf_head_part *held)
+{
+    tile t = {.a = {.v = v, .d = d}};
+    if (held)
+        t.a.part = *held;
+    divide(&t);
+    size_t bytes = tile_bytes(&t, (rows + 15) / 16 * 16);
+    t.a.whole_rows = true; /* sampling may need them, of 16 rows at least */
+    size_t least = tile_bytes(&t, 16);
+    return bytes > least ? bytes : least;
+}
+
+static bool
+part_is_sound(const rlf_head_part *p, int64_t v)
+{
+    rlf_shards s = rlf_shards_of(p->shards);
+    return s.of <= RLF_MOST_SHARDS && s.of <= v && s.count > 0 &&
+           s.of % s.count == 0 && s.first % s.count == 0 && s.first >= 0 &&
+           s.first < s.of && (s.count == s.of || p->share);
+}
+
+rlf_status
+CUDA(head_open)(const head_args *a, void *work, size_t work_bytes, tile *t,
+                rlf_err *err)
+{
+    NEED(a->m >= 0 && a->v > 0 && a->d > 0, "the head");
+    NEED(part_is_sound(&a->part, a->v), "the head");
+    *t = (tile){.a = *a};
+    t->a.ldx = or_dense(a->ldx, a->d);
+    divide(t);
+    int64_t rows = (a->m + 15) / 16 * 16;
+    while (rows > 16 && tile_bytes(t, rows) > work_bytes) {
+        /* bytes grow linearly with rows */
+        double each = (double)tile_bytes(t, rows) / (double)rows;
+        int64_t fit = (int64_t)((double)work_bytes / each) / 16 * 16;
+        rows = fit < rows && fit >= 16 ? fit : rows - 16;
+    }
+    if (rows < 16)
+        rows = 16;
+    if (tile_bytes(t, rows) > work_bytes)
+        return rlf_fail(err, RLF_BUG,
+                        "the head needs %zu bytes of work, not %zu",
+                        tile_bytes(t, rows), work_bytes);
+    t->rows = rows;
+    carve_tile(t, (char *)work);
+    slice last = slice_of(*t, t->n_slices - 1);
+    t->n_chunks = last.chunk + last.n_chunks;
+    return RLF_OK;
+}
+
+/* ---- logits and their measures ----------------------------------------- */
+
+/* A warp a row and chunk: scale in place and measure. */
+static __global__ void
+measure_kernel(tile t)
+{
+    int lane = threadIdx.x % WARP;
+    EACH_WARP(i, t.n * t.n_chunks)
+    {
+        int64_t r = i / t.n_chunks;
+        chunk c = chunk_of(t, (int)(i % t.n_chunks));
+        float *z = t.z + r * t.ld + c.from;
+        float scale = scale_of(t.a, t.first + r);
+        float top[2] = {-INFINITY, -INFINITY}, sum[2] = {0, 0};
+        float mean[2] = {0, 0};
+        for (int64_t j = lane; j < c.n; j += WARP) {
+            int h = (int)(j / WARP % 2);
+            z[j] *= scale;
+            top[h] = max_1(top[h], z[j]);
+        }
+        float m = lanes_max(top[0], top[1]);
+        for (int64_t j = lane; j < c.n; j += WARP) {
+            int h = (int)(j / WARP % 2);
+            float u = z[j] - m, e = exp_1(u);
+            sum[h] += e;
+            mean[h] += e == 0 ? 0 : e * u;
+        }
+        part out = {m, lanes_sum(sum[0], sum[1]), lanes_sum(mean[0], mean[1])};
+        if (lane == 0)
+            t.parts[i] = out;
+    }
+}
+
+/* Of a slice: over its chunks in order. */
+static __device__ measured
+measure_slice(const tile &t, int64_t r, slice l)
+{
+    const part *parts = t.parts + r * t.n_chunks + l.chunk;
+    double top = (double)parts[0].m, sum = 0, mean = 0;
+    for (int c = 1; c < l.n_chunks; c++)
+        top = (double)parts[c].m > top ? (double)parts[c].m : top;
+    for (int c = 0; c < l.n_chunks; c++) {
+        double down = (double)parts[c].m - top, w = rlf_exp(down);
+        sum = rlf_fma((double)parts[c].s, w, sum);
+        if (t.a.with_entropy && w > 0)
+            mean = rlf_fma(
+                rlf_fma((double)parts[c].s, down, (double)parts[c].t), w, mean);
+    }
+    return {top, sum, mean};
+}
+
+static __global__ void
+known_kernel(tile t, int32_t *fault)
+{
+    EACH(r, t.n)
+    {
+        if (t.a.targets && t.a.targets[t.first + r] >= t.a.v)
+            *fault = 1;
+        double *own = known_of(t, t.place, r);
+        for (int s = 0; s < t.n_slices; s++)
+            ((measured *)own)[s] = measure_slice(t, r, slice_of(t, s));
+        int64_t at = t.a.targets ? t.a.targets[t.first + r] - t.token : -1;
+        own[3 * t.n_slices] =
+            at >= 0 && at < t.held ? (double)t.z[r * t.ld + at] : 0;
+    }
+}
+
+static __device__ measured
+join(measured a, measured b)
+{
+    measured j = {a.m > b.m ? a.m : b.m, 0, 0};
+    double wa = rlf_exp(a.m - j.m), wb = rlf_exp(b.m - j.m);
+    j.s = rlf_fma(a.s, wa, b.s * wb);
+    if (wa > 0)
+        j.t = rlf_fma(a.s, a.m - j.m, a.t) * wa;
+    if (wb > 0)
+        j.t = rlf_fma(rlf_fma(b.s, b.m - j.m, b.t), wb, j.t);
+    return j;
+}
+
+/* The place that holds a token. */
+static __device__ int
+place_of(const tile &t, int64_t token)
+{
+    int place = 0;
+    while (place + 1 < t.places &&
+           token >= shard_from(t, (int64_t)(place + 1) * t.n_slices))
+        place++;
+    return place;
+}
+
+/* Slices in a binary tree; entropy H = L - sum p (z - M), L = log S; and the
+ * target's log-probability. */
+static __global__ void
+whole_kernel(tile t)
+{
+    int n = t.places * t.n_slices;
+    EACH(r, t.n)
+    {
+        measured x[RLF_MOST_SHARDS];
+        for (int s = 0; s < n; s++)
+            x[s] = *slice_measure(t, r, s);
+        for (int step = 1; step < n; step *= 2)
+            for (int s = 0; s + step < n; s += 2 * step)
+                x[s] = join(x[s], x[s + step]);
+        whole o = {x->m, x->s, rlf_ln(x->s)};
+        t.wholes[r] = o;
+        t.entropy[r] = t.a.with_entropy ? (float)(o.log_s - x->t / x->s) : 0;
+        int32_t target = t.a.targets ? t.a.targets[t.first + r] : -1;
+        const double *known = known_of(t, place_of(t, target), r);
+        t.logprob[r] =
+            target < 0 ? 0 : logprob_of(t, r, (float)known[3 * t.n_slices]);
+    }
+}
+
+rlf_status
+CUDA(head_logits)(rlf_queue *queue, tile *t, rlf_err *err)
+{
+    const rlf_head_part *p = &t->a.part;
+    const char *packed = (const char *)t->a.packed;
+    for (int s = 0; s < t->n_slices; s++) {
+        slice l = slice_of(*t, s);
+        rlf_product_args product = {.m = t->n,
+                                    .n = l.n,
+                                    .k = t->a.d,
+                                    .x = t->a.x + t->first * t->a.ldx,
+                                    .ldx = t->a.ldx,
+                                    .packed = packed,
+                                    .c = t->z + l.from,
+                                    .ldc = t->ld};
+        RLF_TRY(CUDA(product)(queue, &product, err));
+        packed += CUDA(product_packed_bytes)(l.n, t->a.d, RLF_PRODUCT_FORWARD);
+    }
+    RLF_LAUNCH(measure_kernel, blocks_for(t->n * t->n_chunks, THREADS / WARP),
+               THREADS, 0, queue, *t);
+    RLF_LAUNCH(known_kernel, blocks_for(t->n, WARP), WARP, 0, queue, *t,
+               CUDA(fault)(queue));
+    if (t->places > 1)
+        RLF_TRY(p->share(
+            p->ctx, queue, t->known,
+            (size_t)(t->n * (3 * t->n_slices + 1)) * sizeof(double), err));
+    RLF_LAUNCH(whole_kernel, blocks_for(t->n, WARP), WARP, 0, queue, *t);
+    return CUDA(launched)("logits of the head", err);
+}
+
+/* ---- log-probabilities ------------------------------------------------- */
+
+/* Whole rows as log-probabilities. */
+static __global__ void
+words_kernel(tile t, float *out)
+{
+    EACH(i, t.n * t.held)
+    out[i] = logprob_of(t, i / t.held, t.z[i / t.held * t.ld + i % t.held]);
+}
+
+static head_args
+forward_args(const rlf_head_logprob_args *a, bool entropy)
+{
+    return (head_args){.m = a->m,
+                       .v = a->v,
+                       .d = a->d,
+                       .part = a->part,
+                       .x = a->x,
+                       .ldx = a->ldx,
+                       .packed = a->packed,
+                       .temperature = a->temperature,
+                       .temperatures = a->temperatures,
+                       .targets = a->targets,
+                       .with_entropy = entropy};
+}
+
+static rlf_status
+copy_floats(rlf_queue *queue, float *to, const float *from, int64_t n,
+            rlf_err *err)
+{
+    return to ? rlf_queue_copy(queue, to, from, (size_t)n * sizeof *to,
+                               RLF_COPY_ON_DEVICE, err)
+              : RLF_OK;
+}
+
+/* What a tile found, to the caller's arrays (NULL: not wanted). */
+static rlf_status
+give_tile(rlf_queue *queue, const tile *t, float *logprob, float *entropy,
+          rlf_err *err)
+{
+    float *l = logprob ? logprob + t->first : NULL;
+    float *e = entropy ? entropy + t->first : NULL;
+    RLF_TRY(copy_floats(queue, l, t->logprob, t->n, err));
+    return copy_floats(queue, e, t->entropy, t->n, err);
+}
+
+rlf_status
+CUDA(head_logprob)(rlf_queue *queue, const rlf_head_logprob_args *args,
+                   rlf_err *err)
+{
+    tile t;
+    head_args a = forward_args(args, args->entropy != NULL);
+    NEED(!args->words || !args->part.share, "words of the head");
+    RLF_TRY(CUDA(head_open)(&a, args->work, args->work_bytes, &t, err));
+    for (t.first = 0; t.first < a.m; t.first += t.rows) {
+        t.n = a.m - t.first < t.rows ? a.m - t.first : t.rows;
+        RLF_TRY(CUDA(head_logits)(queue, &t, err));
+        RLF_TRY(give_tile(queue, &t, args->logprob, args->entropy, err));
+        if (args->words)
+            RLF_LAUNCH(words_kernel, blocks_for(t.n * t.held, THREADS), THREADS,
+                       0, queue, t, args->words + t.first * a.v);
+    }
+    return CUDA(launched)("head_logprob", err);
+}
+
+/* ---- gradient ---------------------------------------------------------- */
+
+/* The derivative by a row's logit j; a thread each. */
+static __global__ void
+slope_kernel(tile t)
+{
+    EACH(i, t.n * t.held)
+    {
+        int64_t r = i / t.held, j = i % t.held;
+        /* the chunk of j: slices have their chunks one after the other */
+        int s = 0;
+        slice l = slice_of(t, 0);
+        while (j >= l.from + l.n)
+            l = slice_of(t, ++s);
+        int c = l.chunk + (int)((j - l.from) / CHUNK);
+        float m = t.parts[r * t.n_chunks + c].m;
+        const whole o = t.wholes[r];
+        float *z = t.z + r * t.ld + j;
+        float scale = scale_of(t.a, t.first + r);
+        int64_t target = t.a.targets[t.first + r];
+        float g = target < 0 ? 0 : t.dlogprob[r];
+        float h = t.a.with_entropy ? t.dentropy[r] : 0;
+        float all = t.a.words ? (float)((double)g + t.sums[r]) : g;
+        if (!t.a.words && g == 0 && h == 0) {
+            *z = 0;
+            continue;
+        }
+        double share = rlf_exp((double)m - o.m) / o.s;
+        float f = (float)(-share * (double)scale);
+        /* log p + H = z + shift */
+        float shift = (float)((double)t.entropy[r] - o.m - o.log_s);
+        float e = exp_1(*z - m) * f, sum = all;
+        if (h != 0)
+            sum = fmaf(h, *z + shift, sum);
+        float x = e == 0 ? 0 : e * sum;
+        if (t.a.words)
+            x = fmaf(t.words[r * t.a.v + j], scale, x);
+        if (target - t.token == j)
+            x = fmaf(g, scale, x);
+        *z = x;
+    }
+}
+
+/* Of each row the sum of its derivatives, in the order of the tokens. */
+static __global__ void
+sums_kernel(tile t)
+{
+    EACH(r, t.n)
+    {
+        double sum = 0;
+        for (int64_t j = 0; j < t.a.v; j++)
+            sum += (double)t.words[r * t.a.v + j];
+        t.sums[r] = sum;
+    }
+}
+
+static rlf_status
+words_loss(rlf_queue *queue, const rlf_head_loss_args *a, tile *t, rlf_err *err)
+{
+    RLF_LAUNCH(words_kernel, blocks_for(t->n * t->held, THREADS), THREADS, 0,
+               queue, *t, t->words);
+    RLF_TRY(a->words_loss(a->loss_ctx, queue, t->first, t->n, t->logprob,
+                          t->words, t->dlogprob, err));
+    RLF_LAUNCH(sums_kernel, blocks_for(t->n, WARP), WARP, 0, queue, *t);
+    return RLF_OK;
+}
+
+/* The tile's derivatives by logprob and entropy, from the loss or given. */
+static rlf_status
+tile_loss(rlf_queue *queue, const rlf_head_loss_args *a, tile *t, rlf_err *err)
+{
+    if (a->words_loss)
+        return words_loss(queue, a, t, err);
+    if (a->loss) {
+        bool h = a->with_entropy;
+        return a->loss(a->loss_ctx, queue, t->first, t->n, t->logprob,
+                       h ? t->entropy : NULL, t->dlogprob,
+                       h ? t->dentropy : NULL, err);
+    }
+    const float *h = a->dentropy ? a->dentropy + t->first : NULL;
+    RLF_TRY(copy_floats(queue, t->dlogprob, a->dlogprob + t->first, t->n, err));
+    return h ? copy_floats(queue, t->dentropy, h, t->n, err) : RLF_OK;
+}
+
+static rlf_status
+tile_products(rlf_queue *queue, const rlf_head_loss_args *args, const tile *t,
+              rlf_err *err)
+{
+    const head_args *a = &t->a;
+    rlf_product_args dx = {.m = t->n,
+                           .n = a->d,
+                           .k = t->held,
+                           .x = t->z,
+                           .ldx = t->ld,
+                           .packed = args->packed_back,
+                           .c = args->dx + t->first * args->lddx,
+                           .ldc = args->lddx,
+                           .shards = a->part.shards,
+                           .parts = &a->v,
+                           .n_parts = 1};
+    RLF_TRY(CUDA(product)(queue, &dx, err));
+    rlf_product_grad_args dw = {.m = t->n,
+                                .n = t->held,
+                                .k = a->d,
+                                .dy = t->z,
+                                .lddy = t->ld,
+                                .x = a->x + t->first * a->ldx,
+                                .ldx = a->ldx,
+                                .dw = args->dw};
+    return args->dw ? CUDA(product_grad)(queue, &dw, err) : RLF_OK;
+}
+
+rlf_status
+CUDA(head_loss)(rlf_queue *queue, const rlf_head_loss_args *args, rlf_err *err)
+{
+    tile t;
+    rlf_head_loss_args l = *args;
+    const rlf_head_logprob_args *f = &l.forward;
+    NEED(l.loss || l.words_loss || l.dlogprob || f->m == 0, "head_loss");
+    bool entropy = l.loss ? l.with_entropy : l.dentropy != NULL;
+    NEED(!l.words_loss || !(f->part.share || f->words || entropy),
+         "head_loss of words");
+    head_args a = forward_args(f, entropy || f->entropy);
+    a.words = l.words_loss != NULL;
+    l.lddx = or_dense(l.lddx, a.d);
+    RLF_TRY(CUDA(head_open)(&a, f->work, f->work_bytes, &t, err));
+    RLF_TRY(rlf_queue_set(queue, t.dentropy, 0, (size_t)t.rows * 4, err));
+    for (t.first = 0; t.first < a.m; t.first += t.rows) {
+        t.n = a.m - t.first < t.rows ? a.m - t.first : t.rows;
+        RLF_TRY(CUDA(head_logits)(queue, &t, err));
+        RLF_TRY(give_tile(queue, &t, f->logprob, f->entropy, err));
+        RLF_TRY(tile_loss(queue, &l, &t, err));
+        RLF_LAUNCH(slope_kernel, blocks_for(t.n * t.held, THREADS), THREADS, 0,
+                   queue, t);
+        RLF_TRY(tile_products(queue, &l, &t, err));
+    }
+    return CUDA(launched)("head_loss", err);
+}

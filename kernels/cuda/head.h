@@ -1,0 +1,148 @@
+/* A tile of the language-model head: shared by head.cu and sample.cu. All
+ * arrays are on the device; a tile goes to kernels by value. */
+#ifndef RLF_KERNELS_CUDA_HEAD_H
+#define RLF_KERNELS_CUDA_HEAD_H
+
+#include "kernels/cuda/ops.h"
+
+/* Tokens between the cuts of the vocabulary: part of the bits. */
+static constexpr int64_t CHUNK = 768;
+
+typedef struct head_args {
+    int64_t m, v, d;
+    rlf_head_part part;
+    const float *x;
+    int64_t ldx;
+    const void *packed;
+    float temperature;
+    const float *temperatures;
+    const int32_t *targets; /* NULL: none */
+    bool greedy;            /* temperature 1 */
+    bool with_entropy;
+    bool whole_rows; /* all logits of a row are wanted here */
+    bool words;      /* log-probabilities of all tokens of the tile as well */
+} head_args;
+
+/* Of a row and chunk: maximum, sum of e^(z - m), sum of e^(z - m) (z - m). */
+typedef struct part {
+    float m, s, t;
+} part;
+
+/* The same of a row and slice, or of the row. */
+typedef struct measured {
+    double m, s, t;
+} measured;
+
+/* Of a row: maximum M, sum S of e^(z - M), its logarithm. */
+typedef struct whole {
+    double m, s, log_s;
+} whole;
+
+/* A token that was chosen, -1 where another place holds it, and its logit. */
+typedef struct pick {
+    int32_t token;
+    float z;
+} pick;
+
+typedef struct tile {
+    head_args a;
+    int64_t rows;        /* at most */
+    int64_t first, n;    /* the rows now in it */
+    int64_t token, held; /* the first token held here, and how many */
+    int n_slices, n_chunks;
+    int places, place; /* that share the vocabulary; this one */
+    int64_t ld;
+    float *z;      /* [rows, ld] logits / temperature */
+    part *parts;   /* [rows, n_chunks] */
+    whole *wholes; /* [rows] */
+    double *known; /* [places, n, 3 n_slices + 1]: what each place measured of
+                      its slices, then z of the target if it holds that */
+    pick *picks;   /* [places, n] */
+    float *logprob, *entropy, *dlogprob, *dentropy; /* [rows] */
+    float *gathered; /* [places, n, most held] with whole_rows */
+    float *full;     /* [rows, v] with whole_rows and several places */
+    int32_t *heaps;  /* [rows, v] with whole_rows */
+    float *words;    /* [rows, v] with words: log-probabilities, and then the
+                        derivatives by them */
+    double *sums;    /* [rows] with words: of those derivatives */
+} tile;
+
+/* A slice that is held here; tokens are counted among those held. */
+typedef struct slice {
+    int64_t from, n;
+    int chunk, n_chunks;
+} slice;
+
+typedef struct chunk {
+    int64_t from, n;
+} chunk;
+
+static __host__ __device__ __forceinline__ int64_t
+shard_from(const tile &t, int64_t shard)
+{
+    return t.a.v * shard / t.a.part.shards.of;
+}
+
+static __host__ __device__ __forceinline__ slice
+slice_of(const tile &t, int s)
+{
+    slice l = {0, 0, 0, 0};
+    for (int i = 0; i <= s; i++) {
+        int64_t shard = t.a.part.shards.first + i;
+        l.chunk += l.n_chunks;
+        l.from = shard_from(t, shard) - t.token;
+        l.n = shard_from(t, shard + 1) - t.token - l.from;
+        l.n_chunks = (int)((l.n + CHUNK - 1) / CHUNK);
+    }
+    return l;
+}
+
+/* Chunk c of those held. */
+static __host__ __device__ __forceinline__ chunk
+chunk_of(const tile &t, int c)
+{
+    int s = 0;
+    slice l = slice_of(t, 0);
+    while (c >= l.chunk + l.n_chunks)
+        l = slice_of(t, ++s);
+    int64_t at = (int64_t)(c - l.chunk) * CHUNK;
+    return {l.from + at, l.n - at < CHUNK ? l.n - at : CHUNK};
+}
+
+/* What `place` knows of a row. */
+static __device__ __forceinline__ double *
+known_of(const tile &t, int64_t place, int64_t row)
+{
+    return t.known + (place * t.n + row) * (3 * t.n_slices + 1);
+}
+
+/* The measure of a slice of the whole vocabulary. */
+static __device__ __forceinline__ const measured *
+slice_measure(const tile &t, int64_t row, int s)
+{
+    return (const measured *)known_of(t, s / t.n_slices, row) + s % t.n_slices;
+}
+
+/* 1 / temperature of a row of the operation. */
+static __device__ __forceinline__ float
+scale_of(const head_args &a, int64_t row)
+{
+    float t = a.temperatures ? a.temperatures[row] : a.temperature;
+    return a.greedy || t == 0 ? 1 : 1 / t;
+}
+
+/* The log-probability of a token with logit z in a row of the tile. */
+static __device__ __forceinline__ float
+logprob_of(const tile &t, int64_t row, float z)
+{
+    const whole &o = t.wholes[row];
+    return (float)(((double)z - o.m) - o.log_s);
+}
+
+/* Place the tile in `work`. */
+rlf_status CUDA(head_open)(const head_args *a, void *work, size_t work_bytes,
+                           tile *t, rlf_err *err);
+/* z, parts, wholes and entropy of the rows first..first+n-1. */
+rlf_status CUDA(head_logits)(rlf_queue *queue, tile *t, rlf_err *err);
+
+#endif

@@ -1,0 +1,169 @@
+/* What the files of this folder share. */
+#ifndef RLF_KERNELS_CUDA_OPS_H
+#define RLF_KERNELS_CUDA_OPS_H
+
+#include "kernels/cuda/platform.h"
+
+extern "C" {
+#include "engine/dev/cuda.h"
+#include "kernels/kernels.h"
+
+#ifdef RLF_CUDA_EMULATED
+/* As those of engine/dev/cuda.h, on queues of any device in host memory. */
+int32_t *rlf_emulated_fault(rlf_queue *queue);
+rlf_status rlf_emulated_launched(const char *operation, rlf_err *err);
+rlf_status rlf_emulated_scratch(rlf_queue *queue, size_t bytes, void **out,
+                                rlf_err *err);
+rlf_status rlf_emulated_stage(rlf_queue *queue, const void *host, size_t bytes,
+                              const void **out, rlf_err *err);
+/* The table that tests use. */
+const rlf_kernels *rlf_kernels_emulated(void);
+#endif
+
+#define OP(name, doc, flops, bytes)                                         \
+    rlf_status CUDA(name)(rlf_queue * queue, const rlf_##name##_args *args, \
+                          rlf_err *err);
+#include "kernels/op.def"
+#undef OP
+
+size_t CUDA(product_packed_bytes)(int64_t rows, int64_t cols,
+                                  rlf_product_form form);
+size_t CUDA(head_work_bytes)(int64_t rows, int64_t v, int64_t d,
+                             const rlf_head_part *part);
+}
+
+static constexpr int WARP = 32, LANES = 64, THREADS = 256;
+
+static inline int64_t
+or_dense(int64_t ld, int64_t dense)
+{
+    return ld ? ld : dense;
+}
+
+/* Refuse sizes that cannot be meant. Needs `err`. */
+#define NEED(condition, op)                                                 \
+    do {                                                                    \
+        if (!(condition))                                                   \
+            return rlf_fail(err, RLF_BUG, "wrong arguments for %s: not %s", \
+                            op, #condition);                                \
+    } while (0)
+
+/* Blocks for n items, `each` a block; the kernels stride over the rest. */
+static inline dim3
+blocks_for(int64_t n, int64_t each)
+{
+    int64_t blocks = (n + each - 1) / each;
+    return dim3((unsigned)(blocks < 65535 ? blocks : 65535));
+}
+
+/* for (the items of this thread) */
+#define EACH(i, n)                                                   \
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, \
+                 i##_step = (int64_t)gridDim.x * blockDim.x;         \
+         i < (n); i += i##_step)
+
+/* for (the rows of this warp) */
+#define EACH_WARP(i, n)                                                       \
+    for (int64_t i = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) / WARP, \
+                 i##_step = (int64_t)gridDim.x * blockDim.x / WARP;           \
+         i < (n); i += i##_step)
+
+/* ---- arithmetic with the bits of kernels/cpu/simd.h -------------------- */
+
+static __device__ __forceinline__ float
+bits_float(uint32_t u)
+{
+    float x;
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
+
+static __device__ __forceinline__ uint32_t
+float_bits(float x)
+{
+    uint32_t u;
+    memcpy(&u, &x, sizeof u);
+    return u;
+}
+
+static __device__ __forceinline__ float
+exp_1(float x)
+{
+    float t = fmaf(x, 0x1.715476p0f, 0x1.8p23f), n = t - 0x1.8p23f;
+    float r = fmaf(n, -0x1.62e4p-1f, x);
+    r = fmaf(n, -0x1.7f7d1cp-20f, r);
+    float q = 0x1.6d10fep-10f;
+    q = fmaf(q, r, 0x1.120b64p-7f);
+    q = fmaf(q, r, 0x1.55551ap-5f);
+    q = fmaf(q, r, 0x1.5554dep-3f);
+    q = fmaf(q, r, 0.5f);
+    float y = fmaf(q, r * r, r) + 1.0f;
+    y = bits_float(float_bits(y) + (float_bits(t) << 23));
+    y = x < -0x1.5d589ep6f ? 0 : y;
+    y = x > 0x1.62e42ep6f ? INFINITY : y;
+    return x == x ? y : x;
+}
+
+static __device__ __forceinline__ float
+log_1(float x)
+{
+    int32_t u = (int32_t)float_bits(x) - 0x3f3504f3, e = u >> 23;
+    float m = bits_float((uint32_t)((u & 0x7fffff) + 0x3f3504f3));
+    float n = (float)e, f = m - 1.0f, s = f / (m + 1.0f), z = s * s;
+    float q = 2 / 9.0f;
+    q = fmaf(q, z, 2 / 7.0f);
+    q = fmaf(q, z, 2 / 5.0f);
+    q = fmaf(q, z, 2 / 3.0f);
+    float low = fmaf(n, 0x1.7f7d1cp-20f, s * z * q);
+    return fmaf(n, 0x1.62e4p-1f, fmaf(2, s, low));
+}
+
+static __device__ __forceinline__ float
+sigmoid_1(float x)
+{
+    return 1.0f / (exp_1(-x) + 1.0f);
+}
+
+/* The larger; b where one of them is a NaN. */
+static __device__ __forceinline__ float
+max_1(float a, float b)
+{
+    return a > b ? a : b;
+}
+
+/* 64 running lanes are a warp's, two a thread: lane l and lane l + 32. The
+ * upper half is added to the lower until one is left; every thread has it. */
+static __device__ __forceinline__ float
+lanes_sum(float low, float high)
+{
+    float s = low + high;
+    for (int w = WARP / 2; w >= 1; w /= 2)
+        s += __shfl_xor_sync(0xffffffffu, s, w);
+    return s;
+}
+
+static __device__ __forceinline__ float
+lanes_max(float low, float high)
+{
+    float s = max_1(low, high);
+    for (int w = WARP / 2; w >= 1; w /= 2)
+        s = max_1(s, __shfl_xor_sync(0xffffffffu, s, w));
+    return s;
+}
+
+/* By a warp: sum over i of a[i] c[i] b[i] (c NULL: of a[i] b[i]). */
+static __device__ __forceinline__ float
+row_dot(const float *a, const float *b, const float *c, int64_t n)
+{
+    float sum[2] = {0, 0};
+    int lane = threadIdx.x % WARP;
+    for (int64_t i = lane; i < n; i += LANES)
+        for (int h = 0; h < 2; h++) {
+            int64_t j = i + h * WARP;
+            if (j < n)
+                sum[h] = fmaf(c ? a[j] * c[j] : a[j], b[j], sum[h]);
+        }
+    return lanes_sum(sum[0], sum[1]);
+}
+
+#endif

@@ -1,0 +1,21 @@
+/* What the sources of this folder are compiled against: CUDA, or its emulation
+ * on the host (emulate.h) with -DRLF_CUDA_EMULATED. */
+#ifndef RLF_KERNELS_CUDA_PLATFORM_H
+#define RLF_KERNELS_CUDA_PLATFORM_H
+
+#ifdef RLF_CUDA_EMULATED
+#include "kernels/cuda/emulate.h"
+#define RLF_UNROLL
+#define CUDA(name) rlf_emulated_##name
+#define RLF_LAUNCH(kernel, grid, block, shared, queue, ...) \
+    ((void)(queue), emulate(grid, block, shared, [=] { kernel(__VA_ARGS__); }))
+#else
+#include <cuda_runtime.h>
+#define RLF_UNROLL _Pragma("unroll")
+#define CUDA(name) rlf_cuda_##name
+#define RLF_DYNAMIC_SHARED(type, name) extern __shared__ type name[]
+#define RLF_LAUNCH(kernel, grid, block, shared, queue, ...) \
+    kernel<<<grid, block, shared, CUDA(stream)(queue)>>>(__VA_ARGS__)
+#endif
+
+#endif
