@@ -558,7 +558,7 @@ copies(int holders, int receivers, int pieces, int each, rlf_topology topology,
                            .to = &to,
                            .machine = machine,
                            .element = ELEMENT,
-                           .inside = {1, 1e12},
+                           .inside = {1, 1e12, false},
                            .across = across,
                            .topology = topology};
     rlf_realloc_plan plan;
