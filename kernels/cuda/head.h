@@ -5,44 +5,9 @@
 
 #include "kernels/cuda/ops.h"
 
-/* Tokens between the cuts of the vocabulary: part of the bits. */
-static constexpr int64_t CHUNK = 768;
-
-typedef struct head_args {
-    int64_t m, v, d;
-    rlf_head_part part;
-    const float *x;
-    int64_t ldx;
-    const void *packed;
-    float temperature;
-    const float *temperatures;
-    const int32_t *targets; /* NULL: none */
-    bool greedy;            /* temperature 1 */
-    bool with_entropy;
-    bool whole_rows; /* all logits of a row are wanted here */
-    bool words;      /* log-probabilities of all tokens of the tile as well */
-} head_args;
-
-/* Of a row and chunk: maximum, sum of e^(z - m), sum of e^(z - m) (z - m). */
-typedef struct part {
-    float m, s, t;
-} part;
-
-/* The same of a row and slice, or of the row. */
-typedef struct measured {
-    double m, s, t;
-} measured;
-
-/* Of a row: maximum M, sum S of e^(z - M), its logarithm. */
-typedef struct whole {
-    double m, s, log_s;
-} whole;
-
-/* A token that was chosen, -1 where another place holds it, and its logit. */
-typedef struct pick {
-    int32_t token;
-    float z;
-} pick;
+extern "C" {
+#include "kernels/head.h"
+}
 
 typedef struct tile {
     head_args a;
