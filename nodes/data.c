@@ -645,6 +645,7 @@ const rlf_resource_class rlf_resource_data = {
     .reserve = rlf_class_no_reserve,
     .caps = rlf_class_no_caps,
     .shapes = rlf_resource_no_shapes,
+    .fits = rlf_resource_no_fits,
     .move = rlf_resource_no_move,
     .memory = memory,
     .save = save,

@@ -266,15 +266,51 @@ head_through(const rlf_graph *graph, const rlf_resource *resource)
     return rlf_declared_head(resource, fallback);
 }
 
+/* The declaration that says the model's form: its own, or that of what it is a
+ * copy of. */
+static const rlf_resource *
+made_as(const rlf_graph *graph, const rlf_resource *resource)
+{
+    while (resource->source >= 0)
+        resource = &graph->resources.data[resource->source];
+    return resource;
+}
+
+static rlf_status
+check_cuts(const rlf_model_config *config, const rlf_layout *const *layouts,
+           int n, int shards, rlf_err *err, int *wrong)
+{
+    for (*wrong = 0; *wrong < n; ++*wrong) {
+        const rlf_layout *l = layouts[*wrong];
+        const rlf_cut cut = {
+            .ranks = l->tp, .stages = l->pp, .chunks = l->chunks};
+        RLF_TRY(rlf_table_check_cut(config, &cut, err));
+    }
+    const rlf_cut cut = {.shards = shards};
+    return rlf_table_check_cut(config, &cut, err);
+}
+
+rlf_status
+rlf_declared_fits(const rlf_graph *graph, const rlf_resource *resource,
+                  const rlf_layout *const *layouts, int n, int shards,
+                  rlf_err *err, int *wrong)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_model_config config;
+    rlf_err unread = RLF_ERR_NONE; /* who opens it says so */
+    rlf_status status = RLF_OK;
+    if (read_config(made_as(graph, resource), arena, &unread, &config) >= 0)
+        status = check_cuts(&config, layouts, n, shards, err, wrong);
+    rlf_arena_free(arena);
+    return status;
+}
+
 rlf_status
 rlf_declared_shapes(const rlf_graph *graph, const rlf_resource *resource,
                     rlf_arena *arena, rlf_err *err, rlf_shapes *out)
 {
-    const rlf_resource *made = resource;
-    while (made->source >= 0)
-        made = &graph->resources.data[made->source];
     rlf_model_config *config = RLF_NEW(arena, rlf_model_config);
-    RLF_TRY(read_config(made, arena, err, config));
+    RLF_TRY(read_config(made_as(graph, resource), arena, err, config));
     const rlf_model_options options = {.head = head_through(graph, resource)};
     const rlf_model *outline;
     RLF_TRY(rlf_model_outline(config, &options, arena, err, &outline));

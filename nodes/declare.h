@@ -33,6 +33,11 @@ rlf_status rlf_declared_config(const rlf_resource *resource,
 rlf_status rlf_declared_shapes(const rlf_graph *graph,
                                const rlf_resource *resource, rlf_arena *arena,
                                rlf_err *err, rlf_shapes *out);
+/* Can it be cut so? As the resource class's `fits`. */
+rlf_status rlf_declared_fits(const rlf_graph *graph,
+                             const rlf_resource *resource,
+                             const rlf_layout *const *layouts, int n,
+                             int shards, rlf_err *err, int *wrong);
 
 /* An error if the head that a call on a model needs, the scalar or the language
  * one, is not what the model's declaration asks for. For a class's infer. */

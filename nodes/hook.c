@@ -233,6 +233,7 @@ const rlf_resource_class rlf_resource_hook = {
     .reserve = rlf_class_no_reserve,
     .caps = rlf_class_no_caps,
     .shapes = rlf_resource_no_shapes,
+    .fits = rlf_resource_no_fits,
     .move = rlf_resource_no_move,
     .memory = memory,
     .save = no_state,

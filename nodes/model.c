@@ -181,6 +181,22 @@ find_uses(const rlf_env *env, int model, rlf_model_object *m)
     }
 }
 
+/* The error is at the row that asks for it: of an update or not, with these
+ * tokens of a micro-batch, or with a schedule (tokens 0). */
+static void
+at_row(const rlf_env *env, const rlf_resource *resource, bool update,
+       int64_t tokens, rlf_err *err)
+{
+    const rlf_placement *placement = env->graph->placement;
+    for (int i = 0; placement && i < placement->n_rows; i++) {
+        const rlf_place_row *row = &placement->rows[i];
+        bool asks = tokens ? row->tokens == tokens : row->schedule != NULL;
+        if (asks && row->model == index_of(env, resource) &&
+            (!row->call || (row->call->role == RLF_ROLE_UPDATE) == update))
+            rlf_err_place(err, row->span, NULL);
+    }
+}
+
 /* Micro-batches whose activations are kept at once, by chunk: those of the
  * pipeline's schedule, but no more than there can be. */
 static rlf_status
@@ -207,6 +223,7 @@ count_flights(const rlf_env *env, const rlf_resource *resource,
             rlf_err_hint(err,
                          "take schedule: \"1f1b\", or give the flow's draw "
                          "a number of rows");
+            at_row(env, resource, true, 0, err);
             return RLF_USER;
         }
         flights[c] = said[c] && (!most || said[c] < most) ? said[c] : (int)most;
@@ -315,8 +332,8 @@ close_object(void *object)
 
 /* A sequence is read in one piece, so a micro-batch must hold the longest. */
 static rlf_status
-check_tokens(const rlf_resource *resource, const rlf_caps *caps, rlf_use use,
-             rlf_err *err)
+check_tokens(const rlf_env *env, const rlf_resource *resource,
+             const rlf_caps *caps, rlf_use use, rlf_err *err)
 {
     if (use == RLF_USE_GENERATE || caps->tokens[use] >= caps->longest)
         return RLF_OK;
@@ -326,12 +343,13 @@ check_tokens(const rlf_resource *resource, const rlf_caps *caps, rlf_use use,
              resource->name, caps->tokens[use], caps->longest);
     rlf_err_hint(err, "raise tokens:, or lower max_prompt: of the data and "
                       "max_new: of generate");
+    at_row(env, resource, use == RLF_USE_UPDATE, caps->tokens[use], err);
     return RLF_USER;
 }
 
 static rlf_status
-reserve_hold(const rlf_resource *resource, const rlf_model_hold *hold,
-             rlf_err *err)
+reserve_hold(const rlf_env *env, const rlf_resource *resource,
+             const rlf_model_hold *hold, rlf_err *err)
 {
     rlf_model *model = hold->model;
     rlf_kv *pages;
@@ -339,7 +357,7 @@ reserve_hold(const rlf_resource *resource, const rlf_model_hold *hold,
     for (rlf_use use = 0; use < RLF_N_USES; use++) {
         if (!hold->uses[use])
             continue;
-        RLF_TRY(check_tokens(resource, &model->caps, use, err));
+        RLF_TRY(check_tokens(env, resource, &model->caps, use, err));
         RLF_TRY(rlf_work_reserve(model, use, err));
     }
     if (!hold->uses[RLF_USE_GENERATE])
@@ -353,11 +371,10 @@ static rlf_status
 reserve(const rlf_env *env, const rlf_resource *resource, void *object,
         rlf_err *err)
 {
-    (void)env;
     const rlf_model_object *m = object;
     for (int i = 0; i < m->n_holds; i++)
         if (m->holds[i].own)
-            RLF_TRY(reserve_hold(resource, &m->holds[i], err));
+            RLF_TRY(reserve_hold(env, resource, &m->holds[i], err));
     return RLF_OK;
 }
 
@@ -606,6 +623,7 @@ const rlf_resource_class rlf_resource_model = {
     .reserve = reserve,
     .caps = caps,
     .shapes = shapes,
+    .fits = rlf_declared_fits,
     .move = move,
     .memory = memory,
     .save = save,

@@ -202,6 +202,7 @@ const rlf_resource_class rlf_resource_state = {
     .reserve = rlf_class_no_reserve,
     .caps = rlf_class_no_caps,
     .shapes = rlf_resource_no_shapes,
+    .fits = rlf_resource_no_fits,
     .move = rlf_resource_no_move,
     .memory = memory,
     .save = save,

@@ -277,7 +277,8 @@ make_plan(rlf_session *s, rlf_err *err)
     if (s->options.resume && s->options.directory)
         RLF_TRY(rlf_run_sums(s->graph, s->options.directory, s->arena, err,
                              &plan.sums));
-    return rlf_plan_make(s->graph, &plan, s->arena, err, &s->plan);
+    RLF_TRY(rlf_plan_make(s->graph, &plan, s->arena, err, &s->plan));
+    return rlf_plan_fits(s->plan, &rlf_node_classes, err);
 }
 
 rlf_result

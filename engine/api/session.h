@@ -6,6 +6,7 @@
 #include "engine/base/log.h"
 #include "engine/base/trace.h"
 #include "engine/comm/comm.h"
+#include "engine/plan/fit.h"
 #include "engine/plan/plan.h"
 #include "engine/rlflow.h"
 #include "engine/sched/run.h"

@@ -1,8 +1,8 @@
 /* rlflow plan: where everything runs, as a place block that can be pasted or
  * given to --plan; with --verbose also what goes from rank to rank, and how
  * long the stages of pipelines wait. All else that is printed stands in
- * comments. Opens no data and no model; for the sizes of weights that move it
- * reads the configs of their models. */
+ * comments. Opens no data and no model; for the sizes of weights that are cut
+ * or move it reads the configs of their models. */
 #include "engine/cmd/cmd.h"
 
 #include "engine/base/vec.h"

@@ -79,8 +79,9 @@ rlf_classes_check(const rlf_classes *classes, rlf_err *err)
         const rlf_resource_class *c = classes->resource[kind];
         if (!c || !c->name || !c->doc || !c->infer || !c->open || !c->settle ||
             !c->close || !c->note || !c->memory || !c->save || !c->restore ||
-            !c->field || !c->lasting || !c->rows || !c->shapes || !c->move ||
-            !c->reserve || !c->caps || c->kind != (rlf_resource_kind)kind)
+            !c->field || !c->lasting || !c->rows || !c->shapes || !c->fits ||
+            !c->move || !c->reserve || !c->caps ||
+            c->kind != (rlf_resource_kind)kind)
             return rlf_fail(err, RLF_BUG, "resource class %d is incomplete",
                             kind);
         for (int i = 0; i < c->n_constructors; i++)
@@ -227,6 +228,16 @@ rlf_resource_no_shapes(const rlf_graph *graph, const rlf_resource *resource,
 {
     (void)graph, (void)resource, (void)object, (void)arena, (void)err;
     *out = (rlf_shapes){0};
+    return RLF_OK;
+}
+
+rlf_status
+rlf_resource_no_fits(const rlf_graph *graph, const rlf_resource *resource,
+                     const rlf_layout *const *layouts, int n, int shards,
+                     rlf_err *err, int *wrong)
+{
+    (void)graph, (void)resource, (void)layouts, (void)n, (void)shards;
+    (void)err, (void)wrong;
     return RLF_OK;
 }
 

@@ -330,6 +330,13 @@ struct rlf_resource_class {
     rlf_status (*shapes)(const rlf_graph *graph, const rlf_resource *resource,
                          const void *object, rlf_arena *arena, rlf_err *err,
                          rlf_shapes *out);
+    /* Models: can the weights be cut as each of n layouts cuts them, and sums
+     * into so many shards? Looks into what the declaration names; what cannot
+     * be read is no error here. RLF_USER, saying which number fails and which
+     * would do: *wrong is the first layout that cannot be had, n the shards. */
+    rlf_status (*fits)(const rlf_graph *graph, const rlf_resource *resource,
+                       const rlf_layout *const *layouts, int n, int shards,
+                       rlf_err *err, int *wrong);
     /* Models: this rank's part in a weight edge. The ranks of `world` that the
      * edge names make the call together; what this one sends is added to
      * *moved. */
@@ -432,11 +439,15 @@ rlf_status rlf_resource_no_field(const rlf_graph *graph,
                                  const char **nearest);
 uint64_t rlf_resource_no_rows(void *object);
 rlf_lasting rlf_resource_no_lasting(const void *object);
-/* shapes and move of a resource class that has no weights */
+/* shapes, fits and move of a resource class that has no weights */
 rlf_status rlf_resource_no_shapes(const rlf_graph *graph,
                                   const rlf_resource *resource,
                                   const void *object, rlf_arena *arena,
                                   rlf_err *err, rlf_shapes *out);
+rlf_status rlf_resource_no_fits(const rlf_graph *graph,
+                                const rlf_resource *resource,
+                                const rlf_layout *const *layouts, int n,
+                                int shards, rlf_err *err, int *wrong);
 rlf_status rlf_resource_no_move(const rlf_env *env,
                                 const rlf_resource *resource, void *object,
                                 const rlf_weight_edge *edge,

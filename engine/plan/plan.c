@@ -33,8 +33,8 @@ spread_of(const rlf_node *node)
 }
 
 /* The row for a node: of what is reduced over vocab that of the logprobs. */
-static const rlf_place_row *
-said_of(const rlf_graph *graph, const rlf_node *node)
+const rlf_place_row *
+rlf_plan_row(const rlf_graph *graph, const rlf_node *node)
 {
     for (size_t i = 0; node->words && i < node->words->program->inputs.count;
          i++)
@@ -63,7 +63,7 @@ place_all(rlf_plan *plan, rlf_arena *arena)
     for (size_t i = 0; i < n; i++) {
         const rlf_node *node = &plan->graph->nodes.data[i];
         rlf_place_row row = rlf_place_row_new(-1, NULL);
-        const rlf_place_row *said = said_of(plan->graph, node);
+        const rlf_place_row *said = rlf_plan_row(plan->graph, node);
         row.ranks = ranks + spread[i].first;
         row.n_ranks = row.dp = (int)rlf_range_size(spread[i]);
         if (said)
@@ -135,13 +135,13 @@ check_rows(const rlf_plan *plan, rlf_err *err)
 }
 
 /* The update of a model, or NULL. */
-static const rlf_node_place *
+static const rlf_node *
 update_of(const rlf_plan *plan, int model)
 {
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {
         const rlf_node *node = &plan->graph->nodes.data[i];
         if (node->class->role == RLF_ROLE_UPDATE && node->receiver == model)
-            return &plan->place[i];
+            return node;
     }
     return NULL;
 }
@@ -197,10 +197,11 @@ set_sums(rlf_plan *plan, const rlf_plan_options *options, rlf_arena *arena,
             sums[i].lanes = row->lanes;
         if (!r->trained)
             sums[i].lanes = 1;
-        const rlf_node_place *update = update_of(plan, (int)i);
-        int dp = update ? update->layout.dp : 1;
+        const rlf_node *update = update_of(plan, (int)i);
+        int dp = update ? plan->place[update->id].layout.dp : 1;
         rlf_status status = rlf_lanes_check(sums[i].lanes, dp, err);
         if (status < 0) {
+            row = update ? rlf_plan_row(plan->graph, update) : row;
             rlf_err_place(err, row ? row->span : r->span, r->name);
             return status;
         }
@@ -301,7 +302,7 @@ check_words(const rlf_plan *plan, rlf_err *err)
         bool words = node->words || (node->loss && node->loss->n_words);
         if (!words || l->pp == 1)
             continue;
-        const rlf_place_row *row = said_of(plan->graph, node);
+        const rlf_place_row *row = rlf_plan_row(plan->graph, node);
         rlf_fail(err, RLF_USER,
                  "values per word of the vocabulary are computed by ranks that "
                  "have all layers, and '%s' is a pipeline of %d stages here",

@@ -81,6 +81,8 @@ typedef struct rlf_plan {
 rlf_status rlf_plan_make(const rlf_graph *graph,
                          const rlf_plan_options *options, rlf_arena *arena,
                          rlf_err *err, rlf_plan **out);
+/* The row that says where a node runs, its own or the model's; NULL: none. */
+const rlf_place_row *rlf_plan_row(const rlf_graph *graph, const rlf_node *node);
 /* As text: the place block that would give this plan, and the numerics. */
 void rlf_plan_print(const rlf_plan *plan, rlf_buf *out);
 

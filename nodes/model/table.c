@@ -219,6 +219,9 @@ fail_stages(const rlf_model_config *c, const rlf_cut *cut, rlf_err *err)
              cut->stages, cut->chunks, c->layers);
     if (c->layers < cut->stages)
         rlf_err_hint(err, "pp of up to %d would do, with one chunk", c->layers);
+    else if (c->layers / cut->stages == 1)
+        rlf_err_hint(err, "pp %d would do, with one chunk: another schedule:",
+                     cut->stages);
     else
         rlf_err_hint(err, "chunks of up to %d would do",
                      c->layers / cut->stages);

@@ -1,0 +1,126 @@
+/* See fit.h. */
+#include "engine/plan/fit.h"
+
+#include "engine/base/vec.h"
+
+/* One model, and the ways in which its weights are cut. */
+typedef struct cuts {
+    const rlf_plan *plan;
+    rlf_arena *arena;
+    int model;
+    RLF_VEC(rlf_layout) layouts;
+    RLF_VEC(const rlf_node *) nodes; /* of each layout; NULL: nobody calls it */
+} cuts;
+
+static void
+add(cuts *c, const rlf_node *node, const rlf_layout *layout)
+{
+    RLF_PUSH_IN(c->arena, &c->layouts, *layout);
+    RLF_PUSH_IN(c->arena, &c->nodes, node);
+}
+
+/* Calls that are no update have the chunks of the update, or none. */
+static void
+find_cuts(cuts *c)
+{
+    const rlf_graph *graph = c->plan->graph;
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        rlf_layout layout = c->plan->place[i].layout;
+        if (node->class->role != RLF_ROLE_UPDATE)
+            layout.chunks = 1;
+        if ((node->receiver == c->model && rlf_place_can(node)) ||
+            rlf_place_reads_words(node, c->model))
+            add(c, node, &layout);
+    }
+    if (!c->layouts.count)
+        add(c, NULL, &c->plan->holds[c->model].list[0].mesh.layout);
+}
+
+/* Is anything cut at all? Else nothing has to be read. */
+static bool
+any_cut(const cuts *c, int shards)
+{
+    bool any = shards > 1;
+    for (size_t i = 0; i < c->layouts.count; i++)
+        any |= c->layouts.data[i].tp > 1 || c->layouts.data[i].pp > 1;
+    return any;
+}
+
+/* Why the model cannot be cut so, with whose wish it is and where it stands. */
+static rlf_status
+fail(const cuts *c, int wrong, const rlf_err *why, rlf_err *err)
+{
+    const rlf_graph *graph = c->plan->graph;
+    const rlf_resource *r = &graph->resources.data[c->model];
+    bool shards = wrong == (int)c->nodes.count;
+    const rlf_node *node = shards ? NULL : c->nodes.data[wrong];
+    const rlf_place_row *row =
+        node ? rlf_plan_row(graph, node)
+             : rlf_placement_find(graph->placement, c->model, NULL);
+    bool call = node && node->receiver == c->model && rlf_place_can(node) &&
+                !(row && !row->call);
+    bool said = row && (!shards || row->shards > 0);
+    rlf_fail(err, RLF_USER, "'%s%s%s' cannot be cut so: %s", r->name,
+             call ? "." : "", call ? node->class->name : "", why->sentence);
+    rlf_err_hint(err, "%s", why->hint);
+    if (shards && !said)
+        rlf_err_hint(err,
+                     "say so in a row of '%s', or it has as many as the "
+                     "largest tp of all rows",
+                     r->name);
+    rlf_err_place(err, said ? row->span : node ? node->span : r->span, NULL);
+    return RLF_USER;
+}
+
+/* RLF_OK, or RLF_USER with *why and *wrong as the class says them. */
+static rlf_status
+check_model(cuts *c, const rlf_resource_class *class, rlf_err *why, int *wrong)
+{
+    const rlf_graph *graph = c->plan->graph;
+    int shards = c->plan->sums[c->model].shards;
+    find_cuts(c);
+    if (!any_cut(c, shards))
+        return RLF_OK;
+    int n = (int)c->layouts.count;
+    const rlf_layout **layouts = RLF_NEW_ARRAY(c->arena, const rlf_layout *, n);
+    for (int i = 0; i < n; i++)
+        layouts[i] = &c->layouts.data[i];
+    return class->fits(graph, &graph->resources.data[c->model], layouts, n,
+                       shards, why, wrong);
+}
+
+/* Layouts are what users ask for; shards may only follow from that, so they are
+ * told of where all layouts are fine. */
+static rlf_status
+check_all(const rlf_plan *plan, const rlf_classes *classes, rlf_arena *arena,
+          rlf_err *err)
+{
+    cuts odd = {0};
+    rlf_err first = RLF_ERR_NONE;
+    for (size_t i = 0; i < plan->graph->resources.count; i++) {
+        rlf_resource_kind kind = plan->graph->resources.data[i].kind;
+        cuts c = {.plan = plan, .arena = arena, .model = (int)i};
+        rlf_err why = RLF_ERR_NONE;
+        int wrong;
+        if (kind != RLF_RESOURCE_MODEL ||
+            check_model(&c, classes->resource[kind], &why, &wrong) >= 0)
+            continue;
+        if (wrong < (int)c.layouts.count)
+            return fail(&c, wrong, &why, err);
+        if (!odd.plan) {
+            odd = c;
+            first = why;
+        }
+    }
+    return odd.plan ? fail(&odd, (int)odd.layouts.count, &first, err) : RLF_OK;
+}
+
+rlf_status
+rlf_plan_fits(const rlf_plan *plan, const rlf_classes *classes, rlf_err *err)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_status status = check_all(plan, classes, arena, err);
+    rlf_arena_free(arena);
+    return status;
+}

@@ -1,0 +1,15 @@
+/* Can the models of a plan be cut as their rows ask? That needs what their
+ * declarations name (configs, and the tokenizers of new models), so it is no
+ * part of making a plan: who cannot read them has a plan all the same. */
+#ifndef RLF_PLAN_FIT_H
+#define RLF_PLAN_FIT_H
+
+#include "engine/plan/plan.h"
+
+/* RLF_USER at the row that asks for what a model has not: more stages than
+ * layers, a tp or shards that its heads do not divide into. The message says
+ * which number fails, and which would do. */
+rlf_status rlf_plan_fits(const rlf_plan *plan, const rlf_classes *classes,
+                         rlf_err *err);
+
+#endif
