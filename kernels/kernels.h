@@ -9,8 +9,9 @@
  * mean what their comments say. No operation knows ranks, graphs or models.
  *
  * Layout. Activations are packed rows without padding: row r of x begins at
- * x + r * ldx (floats); an ld of 0 means "dense". So q, k, v may be views into
- * one fused row. f32 unless said; tokens, positions, indices are int32_t.
+ * x + r * ldx; an ld of 0 means "dense". So q, k, v may be views into one fused
+ * row. Activations are rlf_real, in the type that kernels->real says; what is
+ * float is f32 in all backends; tokens, positions, indices are int32_t.
  *
  * Bits (the law): a row's results depend on that row's inputs and the weights
  * only: not on the other rows of the batch, tiles, threads, instruction set or
@@ -27,6 +28,20 @@
 
 #include "engine/base/status.h"
 #include "engine/dev/dev.h"
+
+/* An activation. The sources of a backend are compiled with its own type
+ * (-DRLF_REAL=float); to all others it is opaque. */
+#ifdef RLF_REAL
+typedef RLF_REAL rlf_real;
+#else
+typedef void rlf_real;
+#endif
+
+typedef enum rlf_cast_type {
+    RLF_CAST_F32,
+    RLF_CAST_BF16,
+    RLF_CAST_F16,
+} rlf_cast_type;
 
 /* ---- shards ------------------------------------------------------------ *
  *
@@ -89,7 +104,7 @@ typedef struct rlf_product_pack_args {
  * while this one computes: a hint that changes no result. Block i is `floats`
  * from base + index[i] * stride on. */
 typedef struct rlf_soon {
-    const float *base;
+    const rlf_real *base;
     const int32_t *index; /* [n], host-readable */
     int64_t n, stride, floats;
 } rlf_soon;
@@ -100,13 +115,14 @@ typedef struct rlf_soon {
  * With add = true the output of a layer goes straight onto the residual. */
 typedef struct rlf_product_args {
     int64_t m, n, k;
-    const float *x;
+    const rlf_real *x;
     int64_t ldx;        /* 0: k */
     const void *packed; /* by product_pack with the same n and k */
     const float *bias;  /* [n] or NULL */
-    float *c;
+    rlf_real *c;
     int64_t ldc; /* 0: n */
     bool add;
+    bool c_f32; /* c is f32 (what a head gives) whatever activations are */
     /* A partial sum over each shard of k. The first begins with start, the
      * others with 0. k may be made of parts that lie side by side, each cut by
      * itself; a partial sum goes over its shard of each in order. */
@@ -119,9 +135,9 @@ typedef struct rlf_product_args {
 /* dw[n, k] += sum over m in order of dy[m, n] * x[m, k]. */
 typedef struct rlf_product_grad_args {
     int64_t m, n, k;
-    const float *dy;
+    const rlf_real *dy;
     int64_t lddy; /* 0: n */
-    const float *x;
+    const rlf_real *x;
     int64_t ldx; /* 0: k */
     float *dw;
     int64_t lddw; /* 0: k */
@@ -130,7 +146,7 @@ typedef struct rlf_product_grad_args {
 /* db[n] += sum over m in order of dy[m, n]. */
 typedef struct rlf_bias_grad_args {
     int64_t m, n;
-    const float *dy;
+    const rlf_real *dy;
     int64_t lddy; /* 0: n */
     float *db;
 } rlf_bias_grad_args;
@@ -145,7 +161,7 @@ typedef struct rlf_embed_args {
     int64_t first, part;   /* part 0: all v rows */
     const int32_t *tokens; /* [m] */
     const float *w;        /* [v, d], dense */
-    float *y;
+    rlf_real *y;
     int64_t ldy; /* 0: d */
 } rlf_embed_args;
 
@@ -155,7 +171,7 @@ typedef struct rlf_embed_grad_args {
     int64_t m, d, v;
     int64_t first, part;
     const int32_t *tokens;
-    const float *dy;
+    const rlf_real *dy;
     int64_t lddy; /* 0: d */
     float *dw;    /* [v, d] */
 } rlf_embed_grad_args;
@@ -164,9 +180,9 @@ typedef struct rlf_embed_grad_args {
 typedef struct rlf_rows_gather_args {
     int64_t m, d;
     const int32_t *index; /* [m] */
-    const float *x;
+    const rlf_real *x;
     int64_t ldx; /* 0: d */
-    float *y;
+    rlf_real *y;
     int64_t ldy; /* 0: d */
 } rlf_rows_gather_args;
 
@@ -175,9 +191,9 @@ typedef struct rlf_rows_gather_args {
 typedef struct rlf_rows_scatter_args {
     int64_t m, d;
     const int32_t *index; /* [m] */
-    const float *x;
+    const rlf_real *x;
     int64_t ldx; /* 0: d */
-    float *y;
+    rlf_real *y;
     int64_t ldy; /* 0: d */
     bool add;
 } rlf_rows_scatter_args;
@@ -188,11 +204,11 @@ typedef struct rlf_rows_scatter_args {
 typedef struct rlf_rmsnorm_args {
     int64_t m, d;
     int64_t groups; /* 0: 1 */
-    const float *x;
+    const rlf_real *x;
     int64_t ldx; /* 0: groups * d */
     const float *weight;
     float eps;
-    float *y;
+    rlf_real *y;
     int64_t ldy; /* 0: groups * d */
     float *rstd; /* [m, groups] =, for the gradient; or NULL */
 } rlf_rmsnorm_args;
@@ -204,13 +220,13 @@ typedef struct rlf_rmsnorm_args {
 typedef struct rlf_rmsnorm_grad_args {
     int64_t m, d;
     int64_t groups; /* 0: 1 */
-    const float *x;
+    const rlf_real *x;
     int64_t ldx; /* 0: groups * d */
     const float *weight;
     const float *rstd; /* [m, groups] of the forward call */
-    const float *dy;
+    const rlf_real *dy;
     int64_t lddy; /* 0: groups * d */
-    float *dx;
+    rlf_real *dx;
     int64_t lddx; /* 0: groups * d */
     bool add;     /* dx += (the residual's gradient is there already) */
     float *dweight;
@@ -236,9 +252,9 @@ typedef struct rlf_rope_args {
     const int32_t *positions; /* [m], each < n_positions */
     int64_t n_positions;
     const float *cos, *sin; /* of rope_table */
-    const float *x;
+    const rlf_real *x;
     int64_t ldx; /* 0: heads * d */
-    float *y;
+    rlf_real *y;
     int64_t ldy; /* 0: heads * d */
     bool back;
 } rlf_rope_args;
@@ -246,29 +262,29 @@ typedef struct rlf_rope_args {
 /* y = gate * sigmoid(gate) * up. */
 typedef struct rlf_swiglu_args {
     int64_t m, d;
-    const float *gate, *up;
+    const rlf_real *gate, *up;
     int64_t ldx; /* of gate and up; 0: d */
-    float *y;
+    rlf_real *y;
     int64_t ldy; /* 0: d */
 } rlf_swiglu_args;
 
 /* dgate =, dup =; may be gate and up themselves. */
 typedef struct rlf_swiglu_grad_args {
     int64_t m, d;
-    const float *gate, *up;
+    const rlf_real *gate, *up;
     int64_t ldx; /* of gate and up; 0: d */
-    const float *dy;
+    const rlf_real *dy;
     int64_t lddy; /* 0: d */
-    float *dgate, *dup;
+    rlf_real *dgate, *dup;
     int64_t lddx; /* of dgate and dup; 0: d */
 } rlf_swiglu_grad_args;
 
 /* c[m, d] = a + b. c may be a or b. */
 typedef struct rlf_add_args {
     int64_t m, d;
-    const float *a, *b;
+    const rlf_real *a, *b;
     int64_t lda, ldb; /* 0: d */
-    float *c;
+    rlf_real *c;
     int64_t ldc; /* 0: d */
 } rlf_add_args;
 
@@ -286,12 +302,6 @@ typedef struct rlf_fill_args {
     float a;
     float *y;
 } rlf_fill_args;
-
-typedef enum rlf_cast_type {
-    RLF_CAST_F32,
-    RLF_CAST_BF16,
-    RLF_CAST_F16,
-} rlf_cast_type;
 
 /* y[i] = x[i] in another type, rounded to nearest even (overflow: infinity,
  * NaN stays a NaN). One side is F32. */
@@ -328,10 +338,10 @@ rlf_kv_page_floats(int64_t page_size, int64_t kv_heads, int64_t d)
  * the page; negative: skipped. */
 typedef struct rlf_kv_write_args {
     int64_t m, kv_heads, d;
-    const float *k, *v;
+    const rlf_real *k, *v;
     int64_t ldk, ldv;     /* 0: kv_heads * d */
     const int32_t *slots; /* [m] */
-    float *kv;            /* this layer's first page */
+    rlf_real *kv;         /* this layer's first page */
     int64_t page_size;    /* a multiple of 16 */
     int64_t page_stride;  /* floats; 0: rlf_kv_page_floats() */
 } rlf_kv_write_args;
@@ -344,9 +354,9 @@ typedef struct rlf_attention_args {
     int64_t heads, kv_heads, d;
     float scale;
     int64_t window; /* 0: none */
-    const float *q, *k, *v;
+    const rlf_real *q, *k, *v;
     int64_t ldq, ldk, ldv; /* 0: heads * d, kv_heads * d */
-    float *o;
+    rlf_real *o;
     int64_t ldo; /* 0: heads * d */
     float *lse;  /* [tokens, heads] =: log of the sum of exp, for the
                     gradient; or NULL */
@@ -366,12 +376,12 @@ typedef struct rlf_attention_paged_args {
     int64_t heads, kv_heads, d;
     float scale;
     int64_t window; /* 0: none */
-    const float *q;
+    const rlf_real *q;
     int64_t ldq; /* 0: heads * d */
-    const float *kv;
+    const rlf_real *kv;
     int64_t page_size;
     int64_t page_stride; /* 0: rlf_kv_page_floats() */
-    float *o;
+    rlf_real *o;
     int64_t ldo; /* 0: heads * d */
 } rlf_attention_paged_args;
 
@@ -384,12 +394,12 @@ typedef struct rlf_attention_grad_args {
     int64_t heads, kv_heads, d;
     float scale;
     int64_t window;
-    const float *q, *k, *v;
+    const rlf_real *q, *k, *v;
     int64_t ldq, ldk, ldv; /* 0: heads * d, kv_heads * d */
-    const float *o, *d_o;
+    const rlf_real *o, *d_o;
     int64_t ldo, lddo; /* 0: heads * d */
     const float *lse;
-    float *dq, *dk, *dv;
+    rlf_real *dq, *dk, *dv;
     int64_t lddq, lddk, lddv; /* 0: heads * d, kv_heads * d */
 } rlf_attention_grad_args;
 
@@ -423,7 +433,7 @@ typedef struct rlf_head_part {
 typedef struct rlf_head_logprob_args {
     int64_t m, v, d;
     rlf_head_part part;
-    const float *x;            /* [m, d], after the final norm */
+    const rlf_real *x;         /* [m, d], after the final norm */
     int64_t ldx;               /* 0: d */
     const void *packed;        /* head weight [v, d], FORWARD; each shard is
                                   packed by itself, one after the other */
@@ -476,7 +486,7 @@ typedef struct rlf_head_loss_args {
     bool with_entropy;     /* the callback reads entropy, sets dentropy */
     const float *dlogprob; /* [m], when loss is NULL */
     const float *dentropy; /* [m] or NULL, when loss is NULL */
-    float *dx;
+    rlf_real *dx;
     int64_t lddx; /* 0: d */
     float *dw;    /* [v, d] dense, or NULL */
 } rlf_head_loss_args;
@@ -492,7 +502,7 @@ typedef struct rlf_head_loss_args {
 typedef struct rlf_sample_args {
     int64_t m, v, d;
     rlf_head_part part;
-    const float *x;
+    const rlf_real *x;
     int64_t ldx;        /* 0: d */
     const void *packed; /* head weight [v, d], FORWARD, shard by shard */
     bool greedy;
@@ -548,6 +558,7 @@ typedef enum rlf_op {
 typedef struct rlf_kernels {
     const char *backend; /* "cpu" */
     const char *isa;     /* "v4", "v3", "portable" */
+    rlf_cast_type real;  /* what activations are */
     size_t (*product_packed_bytes)(int64_t rows, int64_t cols,
                                    rlf_product_form form);
     /* For tiles of `rows` rows of the head; see above. */
@@ -565,6 +576,20 @@ typedef struct rlf_op_info {
 } rlf_op_info;
 
 extern const rlf_op_info rlf_op_infos[RLF_N_OPS];
+
+/* Bytes of an activation. */
+static inline size_t
+rlf_real_bytes(const rlf_kernels *k)
+{
+    return k->real == RLF_CAST_F32 ? 4 : 2;
+}
+
+/* The activation n places behind x. */
+static inline void *
+rlf_real_at(const rlf_kernels *k, const void *x, int64_t n)
+{
+    return (char *)(uintptr_t)x + n * (int64_t)rlf_real_bytes(k);
+}
 
 /* The best instance for this machine: x86-64-v4 (AVX-512), x86-64-v3 (AVX2
  * and fma) or portable. All give the same bits. */

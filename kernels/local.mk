@@ -17,7 +17,7 @@ libkernels_la_CFLAGS = $(KERNEL_CFLAGS)
 libkernels_la_LIBADD = libkernels_portable.la
 
 libkernels_portable_la_SOURCES = $(kernel_isa_sources)
-libkernels_portable_la_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_ISA=portable
+libkernels_portable_la_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_ISA=portable -DRLF_REAL=float
 libkernels_portable_la_CFLAGS = $(KERNEL_CFLAGS)
 
 if ISA_X86_64
@@ -25,11 +25,11 @@ noinst_LTLIBRARIES += libkernels_v3.la libkernels_v4.la
 libkernels_la_LIBADD += libkernels_v3.la libkernels_v4.la
 
 libkernels_v3_la_SOURCES = $(kernel_isa_sources)
-libkernels_v3_la_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_ISA=v3
+libkernels_v3_la_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_ISA=v3 -DRLF_REAL=float
 libkernels_v3_la_CFLAGS = $(KERNEL_CFLAGS) -march=x86-64-v3
 
 libkernels_v4_la_SOURCES = $(kernel_isa_sources)
-libkernels_v4_la_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_ISA=v4
+libkernels_v4_la_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_ISA=v4 -DRLF_REAL=float
 libkernels_v4_la_CFLAGS = $(KERNEL_CFLAGS) -march=x86-64-v4 \
 	-mprefer-vector-width=512
 endif

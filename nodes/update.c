@@ -307,9 +307,10 @@ ports(rlf_call *call, const rlf_train_op *op)
     const rlf_table *t = u->model->table;
     bool begins = rlf_table_begins(t, op->chunk),
          ends = rlf_table_ends(t, op->chunk);
-    float *in = begins ? NULL : rlf_pass_input(p, op->chunk);
+    rlf_real *in = begins ? NULL : rlf_pass_input(p, op->chunk);
     rlf_train_ports out = {.bytes = u->micros.data[op->micro].tokens *
-                                    (uint64_t)t->config.hidden * sizeof *in};
+                                    (uint64_t)t->config.hidden *
+                                    rlf_real_bytes(p->kernels)};
     out.arrives = !op->backward ? in : ends ? NULL : p->d_x;
     out.leaves = op->backward ? in
                  : ends       ? NULL

@@ -23,6 +23,7 @@
 const rlf_kernels ISA(kernels) = {
     .backend = "cpu",
     .isa = TEXT(RLF_ISA),
+    .real = RLF_CAST_F32,
     .product_packed_bytes = ISA(product_packed_bytes),
     .head_work_bytes = ISA(head_work_bytes),
 #define OP(op, doc, flops, bytes) .op = call_##op,

@@ -30,6 +30,7 @@ TABLE(void)
     static const rlf_kernels table = {
         .backend = BACKEND,
         .isa = "f32",
+        .real = RLF_CAST_F32,
         .product_packed_bytes = CUDA(product_packed_bytes),
         .head_work_bytes = CUDA(head_work_bytes),
 #define OP(op, doc, flops, bytes) .op = call_##op,

@@ -33,7 +33,7 @@ endif
 # it does not know.
 .cu.lo:
 	@$(MKDIR_P) $(@D)/.libs
-	$(AM_V_NVCC)$(NVCC) $(NVCC_RULES) $(NVCC_FLAGS) -I$(top_builddir) \
+	$(AM_V_NVCC)$(NVCC) $(NVCC_RULES) $(NVCC_FLAGS) -DRLF_REAL=float -I$(top_builddir) \
 	    -I$(top_srcdir) -Xcompiler \
 	    -fPIC,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics,-fvisibility=hidden \
 	    -c $< -o $(@D)/.libs/$(*F).o
@@ -56,9 +56,9 @@ CLEANFILES += %D%/*.eo
 .cu.eo:
 	@$(MKDIR_P) $(@D)
 	$(AM_V_CXX)$(CXX) -std=c++20 -O2 -g -ffp-contract=off $(EMULATED_FLAGS) \
-	    -Wall -Wextra -Wno-missing-field-initializers -DRLF_CUDA_EMULATED \
+	    -Wall -Wextra -Wno-missing-field-initializers -DRLF_CUDA_EMULATED -DRLF_REAL=float \
 	    -I$(top_builddir) -I$(top_srcdir) -x c++ -c $< -o $@
 .cc.eo:
 	@$(MKDIR_P) $(@D)
 	$(AM_V_CXX)$(CXX) -std=c++20 -O2 -g $(EMULATED_FLAGS) -Wall -Wextra \
-	    -DRLF_CUDA_EMULATED -I$(top_builddir) -I$(top_srcdir) -c $< -o $@
+	    -DRLF_CUDA_EMULATED -DRLF_REAL=float -I$(top_builddir) -I$(top_srcdir) -c $< -o $@

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/kernels.h"
+
 typedef struct rlf_carver {
     char *base; /* NULL: only count */
     size_t used;
@@ -26,6 +28,13 @@ static inline float *
 rlf_carve_floats(rlf_carver *c, int64_t n)
 {
     return (float *)rlf_carve(c, (size_t)n * sizeof(float));
+}
+
+/* Activations. */
+static inline rlf_real *
+rlf_carve_reals(rlf_carver *c, const rlf_kernels *k, int64_t n)
+{
+    return rlf_carve(c, (size_t)n * rlf_real_bytes(k));
 }
 
 static inline int32_t *

@@ -48,7 +48,8 @@ sends_pages(const rlf_generation *g, const rlf_handover_price *price,
 {
     const rlf_model_config *c = &g->model->table->config;
     double bytes = 2.0 * (double)pages * g->kv->page_size * c->layers *
-                   c->kv_heads * c->head_dim * (double)sizeof(float);
+                   c->kv_heads * c->head_dim *
+                   (double)rlf_real_bytes(g->kv->kernels);
     if (!pages || *sent + bytes > (double)price->most ||
         bytes * price->byte > (double)positions * price->token)
         return false;
@@ -76,8 +77,9 @@ static rlf_status
 put_pages(const rlf_generation *g, const distinct *d, rlf_buf *out,
           rlf_err *err)
 {
-    size_t each = rlf_kv_page_bytes(g->kv->table, g->kv->page_size);
-    float *page = rlf_calloc(1, each);
+    size_t each =
+        rlf_kv_page_bytes(g->kv->table, g->kv->kernels, g->kv->page_size);
+    void *page = rlf_calloc(1, each);
     rlf_status status = RLF_OK;
     for (size_t i = 0; i < d->pages.count && status >= 0; i++) {
         status = rlf_kv_read(g->kv, d->pages.data[i], page, err);
@@ -242,7 +244,8 @@ static rlf_status
 place_pages(rlf_generation *g, reader *r, uint32_t n, rlf_arena *arena,
             int32_t **out, bool *placed, rlf_err *err)
 {
-    size_t each = rlf_kv_page_bytes(g->kv->table, g->kv->page_size);
+    size_t each =
+        rlf_kv_page_bytes(g->kv->table, g->kv->kernels, g->kv->page_size);
     const char *data = next(r, n, each);
     if (!data)
         return RLF_OK;

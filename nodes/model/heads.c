@@ -39,7 +39,7 @@ rlf_head_words(const rlf_model *model, rlf_pass *p, int64_t first, int64_t n,
 {
     rlf_head_logprob_args args = head_args(model, p, false);
     args.m = n;
-    args.x += first * args.d;
+    args.x = rlf_real_at(p->kernels, args.x, first * args.d);
     args.targets += first;
     args.logprob += first;
     if (args.temperatures)
@@ -57,7 +57,8 @@ rlf_head_scalars(const rlf_model *model, rlf_pass *p, rlf_err *err)
                              .k = model->table->config.hidden,
                              .x = p->hidden,
                              .packed = model->score.forward,
-                             .c = p->scalar};
+                             .c = p->scalar,
+                             .c_f32 = true};
     return p->kernels->product(p->queue, &args, err);
 }
 
@@ -127,15 +128,23 @@ rlf_head_scalar_back(rlf_model *model, rlf_pass *p, bool add, rlf_err *err)
     rlf_product_grad_args grad = {.m = p->n_rows,
                                   .n = 1,
                                   .k = d,
-                                  .dy = p->d_scalar,
+                                  .dy = p->d_scalar_real,
                                   .x = p->hidden,
                                   .dw = model->gradient.weights +
                                         model->table->score};
+    if (p->d_scalar_real != p->d_scalar) {
+        rlf_cast_args cast = {.n = p->n_rows,
+                              .from = RLF_CAST_F32,
+                              .to = p->kernels->real,
+                              .x = p->d_scalar,
+                              .y = p->d_scalar_real};
+        RLF_TRY(p->kernels->cast(p->queue, &cast, err));
+    }
     RLF_TRY(p->kernels->product_grad(p->queue, &grad, err));
     rlf_product_args args = {.m = p->n_rows,
                              .n = d,
                              .k = 1,
-                             .x = p->d_scalar,
+                             .x = p->d_scalar_real,
                              .packed = model->score.backward,
                              .c = p->d_hidden,
                              .add = add};

@@ -4,21 +4,21 @@
 #include <stdlib.h>
 
 static int64_t
-page_floats(const rlf_table *t, int page_size)
+page_numbers(const rlf_table *t, int page_size)
 {
     return rlf_kv_page_floats(page_size, t->kv_heads, t->config.head_dim);
 }
 
 size_t
-rlf_kv_layer_bytes(const rlf_table *t, int page_size)
+rlf_kv_layer_bytes(const rlf_table *t, const rlf_kernels *k, int page_size)
 {
-    return (size_t)page_floats(t, page_size) * sizeof(float);
+    return (size_t)page_numbers(t, page_size) * rlf_real_bytes(k);
 }
 
 size_t
-rlf_kv_page_bytes(const rlf_table *t, int page_size)
+rlf_kv_page_bytes(const rlf_table *t, const rlf_kernels *k, int page_size)
 {
-    return rlf_kv_layer_bytes(t, page_size) * (size_t)t->n_layers;
+    return rlf_kv_layer_bytes(t, k, page_size) * (size_t)t->n_layers;
 }
 
 rlf_status
@@ -33,10 +33,12 @@ rlf_kv_new(const rlf_model *model, int page_size, int n_pages, rlf_err *err,
                    .page_size = page_size,
                    .n_pages = n_pages,
                    .n_free = n_pages,
-                   .layer_stride = page_floats(t, page_size),
-                   .page_stride = page_floats(t, page_size) * t->n_layers,
+                   .layer_stride = page_numbers(t, page_size),
+                   .page_stride = page_numbers(t, page_size) * t->n_layers,
+                   .kernels = model->kernels,
                    .block_bytes =
-                       rlf_kv_page_bytes(t, page_size) * (size_t)n_pages};
+                       rlf_kv_page_bytes(t, model->kernels, page_size) *
+                       (size_t)n_pages};
     kv->references = rlf_calloc((size_t)n_pages, sizeof *kv->references);
     kv->free_pages = rlf_calloc((size_t)n_pages, sizeof *kv->free_pages);
     for (int i = 0; i < n_pages; i++)
@@ -89,20 +91,29 @@ rlf_kv_drop(rlf_kv *kv, int32_t page)
         kv->free_pages[kv->n_free++] = page;
 }
 
+static rlf_real *
+page_at(const rlf_kv *kv, int32_t page)
+{
+    return rlf_real_at(kv->kernels, kv->block, page * kv->page_stride);
+}
+
+static size_t
+page_bytes(const rlf_kv *kv)
+{
+    return rlf_kv_page_bytes(kv->table, kv->kernels, kv->page_size);
+}
+
 rlf_status
 rlf_kv_copy(rlf_kv *kv, int32_t from, int32_t to, rlf_err *err)
 {
-    return rlf_queue_copy(kv->queue, kv->block + to * kv->page_stride,
-                          kv->block + from * kv->page_stride,
-                          (size_t)kv->page_stride * sizeof(float),
-                          RLF_COPY_ON_DEVICE, err);
+    return rlf_queue_copy(kv->queue, page_at(kv, to), page_at(kv, from),
+                          page_bytes(kv), RLF_COPY_ON_DEVICE, err);
 }
 
 rlf_status
 rlf_kv_read(const rlf_kv *kv, int32_t page, void *to, rlf_err *err)
 {
-    RLF_TRY(rlf_queue_copy(kv->queue, to, kv->block + page * kv->page_stride,
-                           (size_t)kv->page_stride * sizeof(float),
+    RLF_TRY(rlf_queue_copy(kv->queue, to, page_at(kv, page), page_bytes(kv),
                            RLF_COPY_TO_HOST, err));
     return rlf_queue_sync(kv->queue, err);
 }
@@ -110,8 +121,7 @@ rlf_kv_read(const rlf_kv *kv, int32_t page, void *to, rlf_err *err)
 rlf_status
 rlf_kv_write(rlf_kv *kv, const void *from, int32_t page, rlf_err *err)
 {
-    RLF_TRY(rlf_queue_copy(kv->queue, kv->block + page * kv->page_stride, from,
-                           (size_t)kv->page_stride * sizeof(float),
+    RLF_TRY(rlf_queue_copy(kv->queue, page_at(kv, page), from, page_bytes(kv),
                            RLF_COPY_TO_DEVICE, err));
     return rlf_queue_sync(kv->queue, err);
 }

@@ -18,9 +18,10 @@ typedef struct rlf_kv {
     rlf_queue *queue;
     int page_size; /* positions, a multiple of 16 */
     int n_pages, n_free;
-    int64_t layer_stride; /* floats of one layer of a page */
-    int64_t page_stride;  /* floats of a page */
-    float *block;
+    int64_t layer_stride; /* numbers of one layer of a page */
+    int64_t page_stride;  /* numbers of a page */
+    const rlf_kernels *kernels;
+    rlf_real *block;
     size_t block_bytes;
     uint32_t *references; /* [n_pages] */
     int32_t *free_pages;  /* the first n_free */
@@ -28,8 +29,10 @@ typedef struct rlf_kv {
 
 /* Device bytes of one layer of a page, and of one page: all layers that are
  * held here. */
-size_t rlf_kv_layer_bytes(const rlf_table *table, int page_size);
-size_t rlf_kv_page_bytes(const rlf_table *table, int page_size);
+size_t rlf_kv_layer_bytes(const rlf_table *table, const rlf_kernels *kernels,
+                          int page_size);
+size_t rlf_kv_page_bytes(const rlf_table *table, const rlf_kernels *kernels,
+                         int page_size);
 rlf_status rlf_kv_new(const rlf_model *model, int page_size, int n_pages,
                       rlf_err *err, rlf_kv **out);
 void rlf_kv_free(rlf_kv *kv); /* NULL is fine */

@@ -27,7 +27,7 @@ sum(const rlf_model *m, rlf_group *group, float *x, int64_t n, rlf_err *err)
 }
 
 rlf_status
-rlf_parallel_sum(const rlf_model *m, float *x, int64_t n, rlf_err *err)
+rlf_parallel_sum(const rlf_model *m, rlf_real *x, int64_t n, rlf_err *err)
 {
     return sum(m, m->group, x, n, err);
 }
@@ -153,17 +153,18 @@ rlf_parallel_gather_blocks(const rlf_model *m, rlf_err *err, double *all)
 /* ---- stages ---- */
 
 rlf_status
-rlf_parallel_start(const rlf_model *m, int stage, const float *x, int64_t n,
+rlf_parallel_start(const rlf_model *m, int stage, const rlf_real *x, int64_t n,
                    rlf_err *err, rlf_batch **sending)
 {
-    rlf_part sent = {stage, (float *)(uintptr_t)x, (size_t)n * sizeof *x};
+    rlf_part sent = {stage, (void *)(uintptr_t)x,
+                     (size_t)n * rlf_real_bytes(m->kernels)};
     RLF_TRY(rlf_queue_sync(m->queue, err));
     return rlf_group_start(m->stages, TAG_STAGES, &sent, 1, NULL, 0, sending,
                            err);
 }
 
 rlf_status
-rlf_parallel_send(const rlf_model *m, int stage, const float *x, int64_t n,
+rlf_parallel_send(const rlf_model *m, int stage, const rlf_real *x, int64_t n,
                   rlf_err *err)
 {
     rlf_batch *sending;
@@ -172,10 +173,10 @@ rlf_parallel_send(const rlf_model *m, int stage, const float *x, int64_t n,
 }
 
 rlf_status
-rlf_parallel_receive(const rlf_model *m, int stage, float *x, int64_t n,
+rlf_parallel_receive(const rlf_model *m, int stage, rlf_real *x, int64_t n,
                      rlf_err *err)
 {
-    rlf_part got = {stage, x, (size_t)n * sizeof *x};
+    rlf_part got = {stage, x, (size_t)n * rlf_real_bytes(m->kernels)};
     RLF_TRY(rlf_queue_sync(m->queue, err));
     return rlf_group_exchange(m->stages, TAG_STAGES, NULL, 0, &got, 1, err);
 }

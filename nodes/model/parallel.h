@@ -13,7 +13,7 @@
 #include "nodes/model/model.h"
 
 /* x[n] becomes the sum over ranks. */
-rlf_status rlf_parallel_sum(const rlf_model *m, float *x, int64_t n,
+rlf_status rlf_parallel_sum(const rlf_model *m, rlf_real *x, int64_t n,
                             rlf_err *err);
 /* The same on the host, in f64. */
 rlf_status rlf_parallel_sum_f64(const rlf_model *m, double *x, int64_t n,
@@ -41,11 +41,11 @@ rlf_status rlf_parallel_swap_ends(const rlf_model *m, rlf_err *err);
 /* Floats from one stage to another, received in the order in which they are
  * sent; waits until the receiver has them, or leaves that to rlf_batch_wait().
  */
-rlf_status rlf_parallel_send(const rlf_model *m, int stage, const float *x,
+rlf_status rlf_parallel_send(const rlf_model *m, int stage, const rlf_real *x,
                              int64_t n, rlf_err *err);
-rlf_status rlf_parallel_start(const rlf_model *m, int stage, const float *x,
+rlf_status rlf_parallel_start(const rlf_model *m, int stage, const rlf_real *x,
                               int64_t n, rlf_err *err, rlf_batch **sending);
-rlf_status rlf_parallel_receive(const rlf_model *m, int stage, float *x,
+rlf_status rlf_parallel_receive(const rlf_model *m, int stage, rlf_real *x,
                                 int64_t n, rlf_err *err);
 
 /* Host memory: what the last stage has, to all stages. The last stage begins

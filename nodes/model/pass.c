@@ -26,33 +26,35 @@ tile_rows(const rlf_table *t, int tokens)
 /* What a layer keeps besides its input; m tokens, r rows of the part after
  * attention. */
 static void
-carve_layer(const rlf_table *t, const rlf_pass_options *o, bool last,
-            rlf_carver *c, rlf_layer_buffers *b)
+carve_layer(const rlf_pass *p, bool last, rlf_carver *c, rlf_layer_buffers *b)
 {
+    const rlf_table *t = p->table;
+    const rlf_pass_options *o = &p->options;
+    const rlf_kernels *k = p->kernels;
     const rlf_model_config *g = &t->config;
     int64_t m = o->tokens, d = g->hidden, q = rlf_table_q(t);
-    b->normed = rlf_carve_floats(c, m * d);
-    b->qkv = rlf_carve_floats(c, m * rlf_table_qkv(t));
-    b->o = rlf_carve_floats(c, m * q);
+    b->normed = rlf_carve_reals(c, k, m * d);
+    b->qkv = rlf_carve_reals(c, k, m * rlf_table_qkv(t));
+    b->o = rlf_carve_reals(c, k, m * q);
     if (o->train) {
         b->rstd1 = rlf_carve_floats(c, m);
         b->rstd2 = rlf_carve_floats(c, m);
         b->lse = rlf_carve_floats(c, m * t->heads);
-        b->normed2 = rlf_carve_floats(c, m * d);
-        b->mid = rlf_carve_floats(c, m * d);
+        b->normed2 = rlf_carve_reals(c, k, m * d);
+        b->mid = rlf_carve_reals(c, k, m * d);
     } else {
         b->normed2 = b->normed;
     }
     if (o->train && g->qk_norm) {
-        b->qk = rlf_carve_floats(c, m * (q + rlf_table_kv(t)));
+        b->qk = rlf_carve_reals(c, k, m * (q + rlf_table_kv(t)));
         b->rstd_q = rlf_carve_floats(c, m * t->heads);
         b->rstd_k = rlf_carve_floats(c, m * t->kv_heads);
     }
-    b->gate_up = rlf_carve_floats(c, m * 2 * t->ffn);
-    b->act = rlf_carve_floats(c, m * t->ffn);
+    b->gate_up = rlf_carve_reals(c, k, m * 2 * t->ffn);
+    b->act = rlf_carve_reals(c, k, m * t->ffn);
     if (last) {
-        b->x_rows = rlf_carve_floats(c, m * d);
-        b->o_rows = rlf_carve_floats(c, m * q);
+        b->x_rows = rlf_carve_reals(c, k, m * d);
+        b->o_rows = rlf_carve_reals(c, k, m * q);
     }
 }
 
@@ -83,21 +85,22 @@ use_shared(rlf_layer_buffers *b, const rlf_layer_buffers *shared, bool last)
 }
 
 static void
-carve_chunk(rlf_pass *p, int chunk, float *x, rlf_carver *c)
+carve_chunk(rlf_pass *p, int chunk, rlf_real *x, rlf_carver *c)
 {
     const rlf_pass_options *o = &p->options;
+    const rlf_kernels *k = p->kernels;
     const rlf_chunk span = p->table->chunk[chunk];
     int64_t md = (int64_t)o->tokens * p->table->config.hidden;
     for (int i = span.first; i < span.last; i++) {
         rlf_layer_buffers *b = &p->layers[i];
         bool last = i == p->table->config.layers - 1;
         if (keeps(o))
-            carve_layer(p->table, o, last, c, b);
+            carve_layer(p, last, c, b);
         else
             use_shared(b, &p->shared, last);
         b->x = x;
         if (o->train)
-            b->out = x = rlf_carve_floats(c, md);
+            b->out = x = rlf_carve_reals(c, k, md);
         else /* onto the residual in place */
             b->mid = b->out = last ? b->x_rows : x;
         if (last)
@@ -109,8 +112,9 @@ carve_chunk(rlf_pass *p, int chunk, float *x, rlf_carver *c)
 static void
 carve_layers(rlf_pass *p, rlf_carver *c)
 {
+    const rlf_kernels *k = p->kernels;
     int64_t md = (int64_t)p->options.tokens * p->table->config.hidden;
-    float *x = rlf_carve_floats(c, md);
+    rlf_real *x = rlf_carve_reals(c, k, md);
     if (p->options.train)
         carve_chunk(p, p->options.chunk, x, c);
     for (int i = 0; !p->options.train && i < p->table->cut.chunks; i++)
@@ -121,18 +125,19 @@ carve_layers(rlf_pass *p, rlf_carver *c)
 static void
 carve_scratch(rlf_pass *p, rlf_carver *c)
 {
+    const rlf_kernels *k = p->kernels;
     const rlf_table *t = p->table;
     const rlf_pass_options *o = &p->options;
     int64_t m = o->tokens, d = t->config.hidden;
     if (o->lent)
         return;
     if (!keeps(o))
-        carve_layer(t, o, has_last(t), c, &p->shared);
+        carve_layer(p, has_last(t), c, &p->shared);
     if (o->train) {
         if (has_last(t))
-            p->d_hidden = rlf_carve_floats(c, m * d);
-        p->d_qkv = rlf_carve_floats(c, m * rlf_table_qkv(t));
-        p->d_o = rlf_carve_floats(c, m * rlf_table_q(t));
+            p->d_hidden = rlf_carve_reals(c, k, m * d);
+        p->d_qkv = rlf_carve_reals(c, k, m * rlf_table_qkv(t));
+        p->d_o = rlf_carve_reals(c, k, m * rlf_table_q(t));
     }
     rlf_head_part part = {.shards = t->shards};
     if (t->lm != RLF_NO_SLOT)
@@ -144,8 +149,9 @@ carve_scratch(rlf_pass *p, rlf_carver *c)
 static void
 carve_heads(rlf_pass *p, rlf_carver *c)
 {
+    const rlf_kernels *k = p->kernels;
     int64_t m = p->options.tokens;
-    p->hidden = rlf_carve_floats(c, m * p->table->config.hidden);
+    p->hidden = rlf_carve_reals(c, k, m * p->table->config.hidden);
     p->rstd = rlf_carve_floats(c, m);
     p->logprob = rlf_carve_floats(c, m);
     p->entropy = rlf_carve_floats(c, m);
@@ -155,11 +161,15 @@ carve_heads(rlf_pass *p, rlf_carver *c)
     p->d_logprob = rlf_carve_floats(c, m);
     p->d_entropy = rlf_carve_floats(c, m);
     p->d_scalar = rlf_carve_floats(c, m);
+    p->d_scalar_real = p->kernels->real == RLF_CAST_F32
+                           ? p->d_scalar
+                           : rlf_carve_reals(c, k, m);
 }
 
 static void
 carve_pass(rlf_pass *p, rlf_carver *c)
 {
+    const rlf_kernels *k = p->kernels;
     const rlf_table *t = p->table;
     const rlf_pass_options *o = &p->options;
     int64_t m = o->tokens;
@@ -173,9 +183,9 @@ carve_pass(rlf_pass *p, rlf_carver *c)
     if (o->train ? rlf_table_ends(t, o->chunk) : has_last(t))
         carve_heads(p, c);
     if (o->train)
-        p->d_x = rlf_carve_floats(c, m * t->config.hidden);
+        p->d_x = rlf_carve_reals(c, k, m * t->config.hidden);
     else if (t->cut.stages > 1)
-        p->outbox = rlf_carve_floats(c, m * t->config.hidden);
+        p->outbox = rlf_carve_reals(c, k, m * t->config.hidden);
 }
 
 size_t
@@ -253,13 +263,13 @@ rlf_pass_lend(rlf_pass *p, const rlf_pass *from)
         use_shared(&p->layers[i], &p->shared, i == p->table->config.layers - 1);
 }
 
-float *
+rlf_real *
 rlf_pass_input(const rlf_pass *p, int chunk)
 {
     return p->layers[p->table->chunk[chunk].first].x;
 }
 
-float *
+rlf_real *
 rlf_pass_output(const rlf_pass *p, int chunk)
 {
     return p->layers[p->table->chunk[chunk].last - 1].out;

@@ -40,17 +40,18 @@ typedef struct rlf_pass_options {
 
 /* Buffers of one layer; m tokens, r rows. Shared ones are equal pointers. */
 typedef struct rlf_layer_buffers {
-    float *x;              /* [m, hidden] the residual that comes in */
-    float *rstd1, *normed; /* [m], [m, hidden] */
-    float *qkv;            /* [m, q + 2 kv] rotated, unless qk is set */
-    float *qk;             /* [m, q + kv] normalized and rotated, or NULL */
-    float *rstd_q, *rstd_k;
-    float *o, *lse;         /* [m, q], [m, heads] attention's output */
-    float *x_rows, *o_rows; /* last layer: x and o of the rows; else NULL */
-    float *mid;             /* residual after attention */
-    float *rstd2, *normed2;
-    float *gate_up, *act; /* [., 2 ffn], [., ffn] */
-    float *out;           /* residual that goes out: the next layer's x */
+    rlf_real *x;               /* [m, hidden] the residual that comes in */
+    rlf_real *normed;          /* [m, hidden] */
+    rlf_real *qkv;             /* [m, q + 2 kv] rotated, unless qk is set */
+    rlf_real *qk;              /* [m, q + kv] normalized and rotated, or NULL */
+    rlf_real *o;               /* [m, q] attention's output */
+    rlf_real *x_rows, *o_rows; /* last layer: x and o of the rows; else NULL */
+    rlf_real *mid;             /* residual after attention */
+    rlf_real *normed2;
+    rlf_real *gate_up, *act; /* [., 2 ffn], [., ffn] */
+    rlf_real *out;           /* residual that goes out: the next layer's x */
+    float *rstd1, *rstd2, *rstd_q, *rstd_k; /* [m] or [m, heads] */
+    float *lse;                             /* [m, heads] */
 } rlf_layer_buffers;
 
 /* Where generation keeps keys and values (kv.h); see attention_paged. */
@@ -60,7 +61,7 @@ typedef struct rlf_paged {
     const int32_t *slots;  /* [m] */
     const int32_t *next;   /* [n_seqs], host: the page each goes on in */
     int64_t ld_pages;
-    float *kv; /* page 0, layer 0; layers lie layer_stride apart */
+    rlf_real *kv; /* page 0, layer 0; layers lie layer_stride apart */
     int64_t page_size, page_stride, layer_stride;
 } rlf_paged;
 
@@ -82,23 +83,25 @@ typedef struct rlf_pass {
 
     rlf_layer_buffers *layers; /* [layers], of those that it has */
     /* Where the heads are: */
-    float *last;          /* [rows, hidden]: out of the last layer */
-    float *hidden, *rstd; /* [rows, hidden], [rows]: after final norm */
+    rlf_real *last;   /* [rows, hidden]: out of the last layer */
+    rlf_real *hidden; /* [rows, hidden]: after final norm */
+    float *rstd;      /* [rows] */
     float *logprob, *entropy, *scalar; /* [rows] what the heads gave */
 
     /* Training: derivatives of the loss. */
     float *d_logprob, *d_entropy, *d_scalar; /* [rows], by the caller */
-    float *d_x; /* [m, hidden] of what goes out, then of what came in */
+    rlf_real *d_scalar_real; /* d_scalar as products take it, by heads.c */
+    rlf_real *d_x; /* [m, hidden] of what goes out, then of what came in */
 
     /* Of a pass that does not train, in a pipeline: what goes to the next stage
      * [m, hidden], until `sending` is done. */
-    float *outbox;
+    rlf_real *outbox;
     struct rlf_batch *sending; /* NULL: nothing is */
 
     /* Scratch. */
     rlf_layer_buffers shared; /* of layers that keep nothing */
-    float *d_hidden;          /* [rows, hidden] */
-    float *d_qkv, *d_o;       /* [m, q + 2 kv], [m, q] */
+    rlf_real *d_hidden;       /* [rows, hidden] */
+    rlf_real *d_qkv, *d_o;    /* [m, q + 2 kv], [m, q] */
     void *work;               /* of the head's tiles */
     size_t work_bytes;
     void *block;
@@ -116,8 +119,8 @@ void rlf_pass_free(rlf_pass *pass); /* NULL is fine */
 void rlf_pass_lend(rlf_pass *pass, const rlf_pass *from);
 
 /* [m, hidden], where the residual comes into a chunk, and where it goes out. */
-float *rlf_pass_input(const rlf_pass *pass, int chunk);
-float *rlf_pass_output(const rlf_pass *pass, int chunk);
+rlf_real *rlf_pass_input(const rlf_pass *pass, int chunk);
+rlf_real *rlf_pass_output(const rlf_pass *pass, int chunk);
 
 /* How many of the n sequences fit into one pass, in order: at least one if n
  * is not 0, else RLF_USER: the first is longer than the pass, or than the

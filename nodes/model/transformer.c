@@ -25,8 +25,8 @@ typedef struct layer_context {
     int64_t m; /* tokens of the attention part */
     int64_t r; /* tokens of the part after it */
     int64_t d, q, kv, ffn;
-    float *queries, *values; /* keys follow the queries */
-    int64_t ld_queries;      /* of queries and keys; values: q + 2 kv */
+    rlf_real *queries, *keys, *values;
+    int64_t ld_queries; /* of queries and keys; values: q + 2 kv */
 } layer_context;
 
 static layer_context
@@ -37,6 +37,7 @@ layer_at(const rlf_model *model, rlf_pass *pass, int index)
     rlf_layer_buffers *b = &pass->layers[index];
     bool last = index == c->layers - 1;
     int64_t q = rlf_table_q(t), kv = rlf_table_kv(t);
+    rlf_real *queries = b->qk ? b->qk : b->qkv;
     return (layer_context){
         .model = model,
         .pass = pass,
@@ -53,10 +54,18 @@ layer_at(const rlf_model *model, rlf_pass *pass, int index)
         .q = q,
         .kv = kv,
         .ffn = t->ffn,
-        .queries = b->qk ? b->qk : b->qkv,
+        .queries = queries,
+        .keys = rlf_real_at(pass->kernels, queries, q),
         .ld_queries = b->qk ? q + kv : q + 2 * kv,
-        .values = b->qkv + q + kv,
+        .values = rlf_real_at(pass->kernels, b->qkv, q + kv),
     };
+}
+
+/* The activation n places behind x. */
+static rlf_real *
+at(const layer_context *l, const rlf_real *x, int64_t n)
+{
+    return rlf_real_at(l->pass->kernels, x, n);
 }
 
 /* A vector of the layer, NULL if the model has none. */
@@ -67,15 +76,25 @@ near(const layer_context *l, int64_t offset)
 }
 
 static rlf_status
-copy_rows(rlf_pass *p, float *to, const float *from, int64_t n, rlf_err *err)
+copy_rows(rlf_pass *p, rlf_real *to, const rlf_real *from, int64_t n,
+          rlf_err *err)
 {
     if (to == from)
         return RLF_OK;
-    return rlf_queue_copy(p->queue, to, from, (size_t)n * sizeof(float),
+    return rlf_queue_copy(p->queue, to, from,
+                          (size_t)n * rlf_real_bytes(p->kernels),
                           RLF_COPY_ON_DEVICE, err);
 }
 
 /* ---- forward ---- */
+
+/* The first page of the layer. */
+static rlf_real *
+kv_layer(const layer_context *l)
+{
+    const rlf_paged *g = l->pass->paged;
+    return at(l, g->kv, l->slots->place * g->layer_stride);
+}
 
 /* Queries, keys and values; meanwhile come the pages that keys and values are
  * to be written to and attention reads. */
@@ -91,12 +110,11 @@ multiply_qkv(const layer_context *l, rlf_err *err)
                              .bias = near(l, l->slots->qkv_bias),
                              .c = l->buffers->qkv};
     if (g)
-        args.soon =
-            (rlf_soon){.base = g->kv + l->slots->place * g->layer_stride,
-                       .index = g->next,
-                       .n = l->pass->n_seqs,
-                       .stride = g->page_stride,
-                       .floats = g->layer_stride};
+        args.soon = (rlf_soon){.base = kv_layer(l),
+                               .index = g->next,
+                               .n = l->pass->n_seqs,
+                               .stride = g->page_stride,
+                               .floats = g->layer_stride};
     return l->pass->kernels->product(l->pass->queue, &args, err);
 }
 
@@ -117,7 +135,7 @@ multiply_gate_up(const layer_context *l, rlf_err *err)
  * is there and the bias are the first rank's. */
 static rlf_status
 multiply_add(const layer_context *l, const rlf_packed *w, int64_t bias,
-             int64_t m, int64_t k, const float *x, float *y, rlf_err *err)
+             int64_t m, int64_t k, const rlf_real *x, rlf_real *y, rlf_err *err)
 {
     rlf_product_args args = {.m = m,
                              .n = l->d,
@@ -137,8 +155,8 @@ multiply_add(const layer_context *l, const rlf_packed *w, int64_t bias,
 }
 
 static rlf_status
-norm_forward(const layer_context *l, int64_t m, const float *x, int64_t weight,
-             float *y, float *rstd, rlf_err *err)
+norm_forward(const layer_context *l, int64_t m, const rlf_real *x,
+             int64_t weight, rlf_real *y, float *rstd, rlf_err *err)
 {
     rlf_rmsnorm_args args = {.m = m,
                              .d = l->d,
@@ -169,8 +187,8 @@ head_norms(const layer_context *l, rlf_err *err)
                              .rstd = b->rstd_q};
     RLF_TRY(l->pass->kernels->rmsnorm(l->pass->queue, &args, err));
     args.groups = l->table->kv_heads;
-    args.x += l->q;
-    args.y += l->q;
+    args.x = at(l, b->qkv, l->q);
+    args.y = l->keys;
     args.weight = near(l, l->slots->k_norm);
     args.rstd = b->rstd_k;
     return l->pass->kernels->rmsnorm(l->pass->queue, &args, err);
@@ -178,7 +196,8 @@ head_norms(const layer_context *l, rlf_err *err)
 
 /* Rotate q and k in place, or their gradients back. */
 static rlf_status
-rotate(const layer_context *l, float *x, int64_t ldx, bool back, rlf_err *err)
+rotate(const layer_context *l, rlf_real *x, int64_t ldx, bool back,
+       rlf_err *err)
 {
     const rlf_model *model = l->model;
     rlf_rope_args args = {.m = l->m,
@@ -215,7 +234,7 @@ attend_packed(const layer_context *l, rlf_err *err)
                                .window =
                                    rlf_model_config_window(l->config, l->index),
                                .q = l->queries,
-                               .k = l->queries + l->q,
+                               .k = l->keys,
                                .v = l->values,
                                .ldq = l->ld_queries,
                                .ldk = l->ld_queries,
@@ -229,11 +248,11 @@ static rlf_status
 attend_paged(const layer_context *l, rlf_err *err)
 {
     const rlf_paged *g = l->pass->paged;
-    float *kv = g->kv + l->slots->place * g->layer_stride;
+    rlf_real *kv = kv_layer(l);
     rlf_kv_write_args write = {.m = l->m,
                                .kv_heads = l->table->kv_heads,
                                .d = l->config->head_dim,
-                               .k = l->queries + l->q,
+                               .k = l->keys,
                                .v = l->values,
                                .ldk = l->ld_queries,
                                .ldv = l->q + 2 * l->kv,
@@ -276,7 +295,7 @@ attention_part(const layer_context *l, rlf_err *err)
 }
 
 static rlf_status
-gather(const layer_context *l, const float *x, int64_t d, float *y,
+gather(const layer_context *l, const rlf_real *x, int64_t d, rlf_real *y,
        rlf_err *err)
 {
     rlf_rows_gather_args args = {
@@ -289,7 +308,7 @@ static rlf_status
 mix_part(const layer_context *l, rlf_err *err)
 {
     const rlf_layer_buffers *b = l->buffers;
-    const float *o = b->o, *x = b->x;
+    const rlf_real *o = b->o, *x = b->x;
     if (l->last) {
         RLF_TRY(gather(l, b->x, l->d, b->x_rows, err));
         RLF_TRY(gather(l, b->o, l->q, b->o_rows, err));
@@ -305,7 +324,7 @@ mix_part(const layer_context *l, rlf_err *err)
     rlf_swiglu_args args = {.m = l->r,
                             .d = l->ffn,
                             .gate = b->gate_up,
-                            .up = b->gate_up + l->ffn,
+                            .up = at(l, b->gate_up, l->ffn),
                             .ldx = 2 * l->ffn,
                             .y = b->act};
     return l->pass->kernels->swiglu(l->pass->queue, &args, err);
@@ -409,7 +428,8 @@ rlf_transformer_forward(const rlf_model *model, rlf_pass *p, rlf_err *err)
 /* Of y = x w^T + b with gradient dy: dw and db are added. */
 static rlf_status
 weight_back(const layer_context *l, int64_t weight, int64_t bias, int64_t m,
-            int64_t n, int64_t k, const float *dy, const float *x, rlf_err *err)
+            int64_t n, int64_t k, const rlf_real *dy, const rlf_real *x,
+            rlf_err *err)
 {
     float *grads = l->model->gradient.weights;
     rlf_product_grad_args grad = {
@@ -424,8 +444,8 @@ weight_back(const layer_context *l, int64_t weight, int64_t bias, int64_t m,
 /* Of multiply_add: dx = dy w. */
 static rlf_status
 multiply_add_back(const layer_context *l, const rlf_packed *w, int64_t weight,
-                  int64_t bias, int64_t m, int64_t k, const float *dy,
-                  const float *x, float *dx, rlf_err *err)
+                  int64_t bias, int64_t m, int64_t k, const rlf_real *dy,
+                  const rlf_real *x, rlf_real *dx, rlf_err *err)
 {
     RLF_TRY(weight_back(l, weight, bias, m, l->d, k, dy, x, err));
     rlf_product_args args = {
@@ -438,7 +458,7 @@ multiply_add_back(const layer_context *l, const rlf_packed *w, int64_t weight,
 static rlf_status
 multiply_back(const layer_context *l, const rlf_packed *w, int64_t weight,
               int64_t bias, int64_t m, const int64_t *parts, int n_parts,
-              const float *dy, const float *x, float *dx, rlf_err *err)
+              const rlf_real *dy, const rlf_real *x, rlf_real *dx, rlf_err *err)
 {
     int64_t n = 0; /* outputs held here */
     for (int i = 0; i < n_parts; i++)
@@ -458,8 +478,9 @@ multiply_back(const layer_context *l, const rlf_packed *w, int64_t weight,
 }
 
 static rlf_status
-norm_back(const layer_context *l, int64_t m, const float *x, int64_t weight,
-          const float *rstd, const float *dy, float *dx, bool add, rlf_err *err)
+norm_back(const layer_context *l, int64_t m, const rlf_real *x, int64_t weight,
+          const float *rstd, const rlf_real *dy, rlf_real *dx, bool add,
+          rlf_err *err)
 {
     rlf_rmsnorm_grad_args args = {.m = m,
                                   .d = l->d,
@@ -476,11 +497,12 @@ norm_back(const layer_context *l, int64_t m, const float *x, int64_t weight,
 
 /* y[rows] = x, all other tokens 0. */
 static rlf_status
-spread(const layer_context *l, const float *x, int64_t d, float *y,
+spread(const layer_context *l, const rlf_real *x, int64_t d, rlf_real *y,
        rlf_err *err)
 {
     RLF_TRY(rlf_queue_set(l->pass->queue, y, 0,
-                          (size_t)(l->m * d) * sizeof(float), err));
+                          (size_t)(l->m * d) * rlf_real_bytes(l->pass->kernels),
+                          err));
     rlf_rows_scatter_args args = {
         .m = l->r, .d = d, .index = l->pass->rows, .x = x, .y = y};
     return l->pass->kernels->rows_scatter(l->pass->queue, &args, err);
@@ -489,7 +511,7 @@ spread(const layer_context *l, const float *x, int64_t d, float *y,
 /* Of mix_part and down_part. The gradient of the layer's output is in `dx`
  * (rows if last) and becomes that of x; d_o is that of attention's output. */
 static rlf_status
-mix_back(const layer_context *l, float *dx, rlf_err *err)
+mix_back(const layer_context *l, rlf_real *dx, rlf_err *err)
 {
     rlf_layer_buffers *b = l->buffers;
     rlf_pass *p = l->pass;
@@ -499,11 +521,11 @@ mix_back(const layer_context *l, float *dx, rlf_err *err)
     rlf_swiglu_grad_args args = {.m = l->r,
                                  .d = l->ffn,
                                  .gate = b->gate_up,
-                                 .up = b->gate_up + l->ffn,
+                                 .up = at(l, b->gate_up, l->ffn),
                                  .ldx = 2 * l->ffn,
                                  .dy = b->act,
                                  .dgate = b->gate_up,
-                                 .dup = b->gate_up + l->ffn,
+                                 .dup = at(l, b->gate_up, l->ffn),
                                  .lddx = 2 * l->ffn};
     RLF_TRY(p->kernels->swiglu_grad(p->queue, &args, err));
     const int64_t parts[] = {l->config->ffn, l->config->ffn};
@@ -512,8 +534,8 @@ mix_back(const layer_context *l, float *dx, rlf_err *err)
                           b->normed2, b->normed2, err));
     RLF_TRY(norm_back(l, l->r, b->mid, l->slots->norm2, b->rstd2, b->normed2,
                       dx, true, err));
-    float *o = l->last ? b->o_rows : b->o;
-    float *d_o = l->last ? b->o_rows : p->d_o;
+    rlf_real *o = l->last ? b->o_rows : b->o;
+    rlf_real *d_o = l->last ? b->o_rows : p->d_o;
     RLF_TRY(multiply_add_back(l, &l->packed->o, l->slots->o, l->slots->o_bias,
                               l->r, l->q, dx, o, d_o, err));
     if (!l->last)
@@ -546,9 +568,8 @@ head_norms_back(const layer_context *l, rlf_err *err)
         .shards = l->table->norm_sums[0]};
     RLF_TRY(l->pass->kernels->rmsnorm_grad(l->pass->queue, &args, err));
     args.groups = l->table->kv_heads;
-    args.x += l->q;
-    args.dy += l->q;
-    args.dx += l->q;
+    args.x = at(l, b->qkv, l->q);
+    args.dy = args.dx = at(l, l->pass->d_qkv, l->q);
     args.weight = l->model->weights + l->slots->k_norm;
     args.rstd = b->rstd_k;
     args.dweight = rlf_gradient_head_norm(l->model, l->index, 1);
@@ -572,7 +593,7 @@ attention_back(const layer_context *l, rlf_err *err)
         .scale = attention_scale(l),
         .window = rlf_model_config_window(l->config, l->index),
         .q = l->queries,
-        .k = l->queries + l->q,
+        .k = l->keys,
         .v = l->values,
         .ldq = l->ld_queries,
         .ldk = l->ld_queries,
@@ -581,8 +602,8 @@ attention_back(const layer_context *l, rlf_err *err)
         .d_o = p->d_o,
         .lse = b->lse,
         .dq = p->d_qkv,
-        .dk = p->d_qkv + l->q,
-        .dv = p->d_qkv + l->q + l->kv,
+        .dk = at(l, p->d_qkv, l->q),
+        .dv = at(l, p->d_qkv, l->q + l->kv),
         .lddq = ld,
         .lddk = ld,
         .lddv = ld};

@@ -99,7 +99,7 @@ page_count(const rlf_model *model)
     int64_t each = ((int64_t)model->caps.longest + size - 1) / size;
     int64_t want = each * model->caps.rows[RLF_USE_GENERATE];
     /* the same on all stages: as many as fit where most layers are */
-    size_t bytes = rlf_kv_layer_bytes(model->table, size) *
+    size_t bytes = rlf_kv_layer_bytes(model->table, model->kernels, size) *
                    (size_t)model->table->most_layers;
     int64_t most = (int64_t)(RLF_CAP_KV_BYTES / bytes);
     if (want > most)
@@ -177,7 +177,7 @@ rlf_work_pass_host_bytes(const rlf_model *model, rlf_use use)
 size_t
 rlf_work_pages_bytes(const rlf_model *model)
 {
-    return rlf_kv_page_bytes(model->table, page_size(model)) *
+    return rlf_kv_page_bytes(model->table, model->kernels, page_size(model)) *
            (size_t)page_count(model);
 }
 

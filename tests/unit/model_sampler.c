@@ -128,7 +128,7 @@ place_open(place *at, const rlf_model_config *config, uint64_t weights,
                                        : one + s->spare_pages,
                     &t->err, &at->kv));
     for (size_t i = 0; i < at->kv->block_bytes / sizeof(float); i++)
-        at->kv->block[i] = NAN;
+        ((float *)at->kv->block)[i] = NAN;
     rlf_generation_options o = *options;
     o.most_active = s->most_active;
     MUST(t,
