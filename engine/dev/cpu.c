@@ -77,6 +77,22 @@ cpu_copy(rlf_queue *queue, void *to, const void *from, size_t bytes,
 }
 
 static rlf_status
+cpu_copy_rows(rlf_queue *queue, void *to, size_t to_stride, const void *from,
+              size_t from_stride, size_t bytes, size_t rows, rlf_copy kind,
+              rlf_err *err)
+{
+    (void)queue, (void)kind, (void)err;
+    if (to_stride == bytes && from_stride == bytes) {
+        bytes *= rows;
+        rows = bytes != 0;
+    }
+    for (size_t i = 0; i < rows && bytes; i++)
+        memcpy((char *)to + i * to_stride, (const char *)from + i * from_stride,
+               bytes);
+    return RLF_OK;
+}
+
+static rlf_status
 cpu_set(rlf_queue *queue, void *to, int byte, size_t bytes, rlf_err *err)
 {
     (void)queue, (void)err;
@@ -176,7 +192,10 @@ static const rlf_device_ops cpu_ops = {
     .doc = "the cores of this machine",
     .alloc = cpu_alloc,
     .free = cpu_free,
+    .host_alloc = cpu_alloc,
+    .host_free = cpu_free,
     .copy = cpu_copy,
+    .copy_rows = cpu_copy_rows,
     .set = cpu_set,
     .queue_new = cpu_queue_new,
     .queue_free = cpu_queue_free,

@@ -129,18 +129,50 @@ cuda_free(rlf_device *device, void *p, size_t bytes)
 }
 
 static rlf_status
+cuda_host_alloc(rlf_device *device, size_t bytes, void **out, rlf_err *err)
+{
+    *out = NULL;
+    TRY(cudaSetDevice(((cuda_device *)device)->index), "choosing a GPU");
+    if (bytes)
+        TRY(cudaMallocHost(out, bytes), "taking pinned memory of the host");
+    return RLF_OK;
+}
+
+static void
+cuda_host_free(rlf_device *device, void *p, size_t bytes)
+{
+    (void)device, (void)bytes;
+    cudaFreeHost(p);
+}
+
+static const enum cudaMemcpyKind kinds[] = {
+    [RLF_COPY_ON_DEVICE] = cudaMemcpyDeviceToDevice,
+    [RLF_COPY_TO_DEVICE] = cudaMemcpyHostToDevice,
+    [RLF_COPY_TO_HOST] = cudaMemcpyDeviceToHost,
+    [RLF_COPY_ON_HOST] = cudaMemcpyHostToHost,
+};
+
+static rlf_status
 cuda_copy(rlf_queue *queue, void *to, const void *from, size_t bytes,
           rlf_copy kind, rlf_err *err)
 {
-    static const enum cudaMemcpyKind kinds[] = {
-        [RLF_COPY_ON_DEVICE] = cudaMemcpyDeviceToDevice,
-        [RLF_COPY_TO_DEVICE] = cudaMemcpyHostToDevice,
-        [RLF_COPY_TO_HOST] = cudaMemcpyDeviceToHost,
-    };
     cuda_queue *q = (cuda_queue *)queue;
     if (bytes)
         TRY(cudaMemcpyAsync(to, from, bytes, kinds[kind], q->stream),
             "copying");
+    return RLF_OK;
+}
+
+static rlf_status
+cuda_copy_rows(rlf_queue *queue, void *to, size_t to_stride, const void *from,
+               size_t from_stride, size_t bytes, size_t rows, rlf_copy kind,
+               rlf_err *err)
+{
+    cuda_queue *q = (cuda_queue *)queue;
+    if (bytes && rows)
+        TRY(cudaMemcpy2DAsync(to, to_stride, from, from_stride, bytes, rows,
+                              kinds[kind], q->stream),
+            "copying rows");
     return RLF_OK;
 }
 
@@ -197,11 +229,25 @@ cuda_queue_new(rlf_device *device, rlf_queue **out, rlf_err *err)
     return status;
 }
 
+/* As long as the watch is content. */
+static rlf_status
+watched_sync(cuda_queue *q, rlf_err *err)
+{
+    cudaError_t error;
+    while ((error = cudaStreamQuery(q->stream)) == cudaErrorNotReady)
+        RLF_TRY(q->queue.watch(q->queue.watch_ctx, err));
+    TRY(error, "waiting for the GPU");
+    return RLF_OK;
+}
+
 static rlf_status
 cuda_queue_sync(rlf_queue *queue, rlf_err *err)
 {
     cuda_queue *q = (cuda_queue *)queue;
-    TRY(cudaStreamSynchronize(q->stream), "waiting for the GPU");
+    if (queue->watch)
+        RLF_TRY(watched_sync(q, err));
+    else
+        TRY(cudaStreamSynchronize(q->stream), "waiting for the GPU");
     if (*q->fault == 0)
         return RLF_OK;
     *q->fault = 0;
@@ -266,7 +312,10 @@ static const rlf_device_ops cuda_ops = {
     .doc = "a GPU",
     .alloc = cuda_alloc,
     .free = cuda_free,
+    .host_alloc = cuda_host_alloc,
+    .host_free = cuda_host_free,
     .copy = cuda_copy,
+    .copy_rows = cuda_copy_rows,
     .set = cuda_set,
     .queue_new = cuda_queue_new,
     .queue_free = cuda_queue_free,
@@ -329,9 +378,12 @@ rlf_device_cuda_new(const rlf_cuda_options *options, rlf_device **out,
     RLF_TRY(check_gpu(options->index, err));
     TRY(cudaSetDevice(options->index), "choosing a GPU");
     TRY(cudaFree(NULL), "starting a GPU"); /* makes its context */
+    struct cudaDeviceProp prop;
+    TRY(cudaGetDeviceProperties(&prop, options->index), "looking at a GPU");
     cuda_device *cuda = rlf_calloc(1, sizeof *cuda);
     cuda->index = options->index;
     cuda->limit = options->memory_limit;
+    memcpy(cuda->device.id, &prop.uuid, sizeof cuda->device.id);
     cuda->device.ops = &cuda_ops;
     cuda->device.caps = (rlf_device_caps){
         .asynchronous = true, .n_threads = 1, .alignment = ALIGNMENT};

@@ -42,9 +42,19 @@ typedef struct rlf_device_ops {
     /* `p` and `bytes` as given to and by alloc; p may be NULL. All work that
      * uses it must be done. */
     void (*free)(rlf_device *device, void *p, size_t bytes);
+    /* The same of host memory that copies to and from the device are fast with.
+     */
+    rlf_status (*host_alloc)(rlf_device *device, size_t bytes, void **out,
+                             rlf_err *err);
+    void (*host_free)(rlf_device *device, void *p, size_t bytes);
     /* In queue order. Ranges do not overlap. */
     rlf_status (*copy)(rlf_queue *queue, void *to, const void *from,
                        size_t bytes, rlf_copy kind, rlf_err *err);
+    /* The same for `rows` rows of `bytes` bytes each, which begin `to_stride`
+     * and `from_stride` bytes after one another (at least `bytes`). */
+    rlf_status (*copy_rows)(rlf_queue *queue, void *to, size_t to_stride,
+                            const void *from, size_t from_stride, size_t bytes,
+                            size_t rows, rlf_copy kind, rlf_err *err);
     /* Every byte becomes `byte`, in queue order. */
     rlf_status (*set)(rlf_queue *queue, void *to, int byte, size_t bytes,
                       rlf_err *err);
@@ -67,14 +77,20 @@ typedef struct rlf_device_ops {
 struct rlf_device {
     const rlf_device_ops *ops;
     rlf_device_caps caps;
+    uint8_t id[16]; /* of the hardware: which of all GPUs; 0: the host */
     size_t allocated, peak; /* bytes, now and at most */
 };
 
 /* Called before (begin = true) and after each operation on a queue. */
 typedef void rlf_queue_hook(void *ctx, const char *operation, bool begin);
+/* Called again and again while the host waits for a queue whose work may itself
+ * wait for others; an error ends the wait and becomes that of queue_sync. */
+typedef rlf_status rlf_queue_watch(void *ctx, rlf_err *err);
 
 struct rlf_queue {
     rlf_device *device;
+    rlf_queue_watch *watch; /* or NULL */
+    void *watch_ctx;
     rlf_queue_hook *hook; /* or NULL */
     void *hook_ctx;
 };
@@ -139,6 +155,15 @@ rlf_queue_copy(rlf_queue *queue, void *to, const void *from, size_t bytes,
                rlf_copy kind, rlf_err *err)
 {
     return queue->device->ops->copy(queue, to, from, bytes, kind, err);
+}
+
+static inline rlf_status
+rlf_queue_copy_rows(rlf_queue *queue, void *to, size_t to_stride,
+                    const void *from, size_t from_stride, size_t bytes,
+                    size_t rows, rlf_copy kind, rlf_err *err)
+{
+    return queue->device->ops->copy_rows(queue, to, to_stride, from,
+                                         from_stride, bytes, rows, kind, err);
 }
 
 static inline rlf_status

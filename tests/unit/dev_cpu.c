@@ -101,6 +101,15 @@ test_device(void)
     rlf_queue_set(queue, a, 7, 1000, &err);
     rlf_queue_copy(queue, b, a, 1000, RLF_COPY_ON_DEVICE, &err);
     ok(memcmp(a, b, 1000) == 0 && *(char *)b == 7, "set and copy");
+    char in[6][5], out[6][4] = {{0}}, *row = &in[0][0];
+    for (int i = 0; i < 30; i++)
+        row[i] = (char)i;
+    rlf_queue_copy_rows(queue, out, 4, in, 10, 3, 3, RLF_COPY_TO_HOST, &err);
+    ok(out[0][2] == 2 && out[1][0] == 10 && out[2][2] == 22 && !out[0][3] &&
+           !out[3][0],
+       "rows with gaps");
+    rlf_queue_copy_rows(queue, out, 4, in, 4, 4, 6, RLF_COPY_TO_HOST, &err);
+    ok(memcmp(out, in, 24) == 0, "rows without");
     rlf_event *event;
     const rlf_device_ops *ops = device->ops;
     ops->event_new(device, &event, &err);
