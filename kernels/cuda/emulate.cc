@@ -1,7 +1,7 @@
 /* The fibers of emulate.h. A fiber is entered once by swapcontext; from then on
  * it and the scheduler jump, which asks the kernel of the machine for nothing.
  */
-#include "kernels/cuda/ops.h"
+#include "kernels/cuda/mma.h"
 
 #include <memory>
 #include <setjmp.h>
@@ -22,6 +22,7 @@ struct fiber {
     dim3 thread;
     unsigned calls;    /* shuffles so far */
     uint64_t given[2]; /* to the last two of them, in turn */
+    const void *shown; /* to the warp, until all have seen it */
     alignas(64) char stack[STACK];
 };
 
@@ -74,6 +75,75 @@ emulate_shuffle(uint64_t bits, int lane)
     me->given[turn] = bits;
     pause_as(AT_WARP);
     return fibers[current / WARP * WARP + (unsigned)lane]->given[turn];
+}
+
+/* ---- tensor cores ------------------------------------------------------ */
+
+/* What a lane of the warp shows. */
+static const void *
+shown(int lane)
+{
+    return fibers[current / WARP * WARP + (unsigned)lane]->shown;
+}
+
+static void
+show(const void *mine)
+{
+    fibers[current]->shown = mine;
+    pause_as(AT_WARP);
+}
+
+static float
+half_of(uint32_t pair, int high)
+{
+    return bits_float(high ? pair & 0xffff0000u : pair << 16);
+}
+
+typedef struct operands {
+    const uint32_t *a, *b;
+} operands;
+
+/* c + row of a times column of b. */
+static float
+dot_tile(float c, int row, int column)
+{
+    double sum = (double)c;
+    for (int k = 0; k < 16; k++) {
+        int place = k % 8 / 2, upper = k / 8;
+        const operands *x = (const operands *)shown(row % 8 * 4 + place);
+        const operands *y = (const operands *)shown(column * 4 + place);
+        sum += (double)half_of(x->a[2 * upper + row / 8], k % 2) *
+               (double)half_of(y->b[upper], k % 2);
+    }
+    return (float)sum;
+}
+
+void
+emulate_mma(float *c, const uint32_t *a, const uint32_t *b)
+{
+    operands mine = {a, b};
+    int g = emulate_lane() / 4, t = emulate_lane() % 4;
+    show(&mine);
+    for (int i = 0; i < 4; i++)
+        c[i] = dot_tile(c[i], g + i / 2 * 8, 2 * t + i % 2);
+    pause_as(AT_WARP);
+}
+
+void
+emulate_ldmatrix(uint32_t *r, const void *row, bool transposed)
+{
+    int g = emulate_lane() / 4, t = emulate_lane() % 4;
+    show(row);
+    for (int i = 0; i < 4; i++) {
+        uint16_t pair[2];
+        for (int h = 0; h < 2; h++) {
+            int at = transposed ? 2 * t + h : g;
+            int column = transposed ? g : 2 * t + h;
+            pair[h] = ((const uint16_t *)shown(8 * i + at))[column];
+        }
+        memcpy(&r[i], pair, sizeof pair);
+    }
+    pause_as(AT_WARP);
 }
 
 /* A fiber serves one thread after the other. */
