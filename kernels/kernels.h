@@ -116,9 +116,10 @@ typedef struct rlf_soon {
 typedef struct rlf_product_args {
     int64_t m, n, k;
     const rlf_real *x;
-    int64_t ldx;        /* 0: k */
-    const void *packed; /* by product_pack with the same n and k */
-    const float *bias;  /* [n] or NULL */
+    int64_t ldx;           /* 0: k */
+    const void *packed;    /* by product_pack with the same n and k */
+    rlf_product_form form; /* for which it was packed */
+    const float *bias;     /* [n] or NULL */
     rlf_real *c;
     int64_t ldc; /* 0: n */
     bool add;

@@ -146,6 +146,7 @@ rlf_head_scalar_back(rlf_model *model, rlf_pass *p, bool add, rlf_err *err)
                              .k = 1,
                              .x = p->d_scalar_real,
                              .packed = model->score.backward,
+                             .form = RLF_PRODUCT_BACKWARD,
                              .c = p->d_hidden,
                              .add = add};
     return p->kernels->product(p->queue, &args, err);

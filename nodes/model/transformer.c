@@ -448,8 +448,13 @@ multiply_add_back(const layer_context *l, const rlf_packed *w, int64_t weight,
                   const rlf_real *x, rlf_real *dx, rlf_err *err)
 {
     RLF_TRY(weight_back(l, weight, bias, m, l->d, k, dy, x, err));
-    rlf_product_args args = {
-        .m = m, .n = k, .k = l->d, .x = dy, .packed = w->backward, .c = dx};
+    rlf_product_args args = {.m = m,
+                             .n = k,
+                             .k = l->d,
+                             .x = dy,
+                             .packed = w->backward,
+                             .form = RLF_PRODUCT_BACKWARD,
+                             .c = dx};
     return l->pass->kernels->product(l->pass->queue, &args, err);
 }
 
@@ -469,6 +474,7 @@ multiply_back(const layer_context *l, const rlf_packed *w, int64_t weight,
                              .k = n,
                              .x = dy,
                              .packed = w->backward,
+                             .form = RLF_PRODUCT_BACKWARD,
                              .c = dx,
                              .shards = l->table->shards,
                              .parts = parts,
