@@ -400,7 +400,13 @@ opened(rlf_control *c, const rlf_report *report)
     while (!c->tracks.data[i] || !c->tracks.data[i]->held ||
            c->tracks.data[i]->asked != report->n)
         i++;
-    c->tracks.data[i]->held = false;
+    track *t = c->tracks.data[i];
+    t->held = false;
+    if (report->lengths) {
+        rlf_arena *arena = rlf_control_arena(c, (int)i);
+        t->tokens = RLF_NEW_ARRAY(arena, uint32_t, report->n_rows + 1);
+        memcpy(t->tokens, report->lengths, report->n_rows * sizeof *t->tokens);
+    }
     rlf_control_set_rows(c, (int)i, report->n_rows, report->owner);
     rlf_control_run_rows(c, (int)i, NULL, 0);
 }

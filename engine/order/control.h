@@ -104,7 +104,9 @@ typedef struct rlf_report {
     uint64_t n; /* of the post */
     uint32_t n_rows;
     const uint32_t *rows;    /* ROWS */
-    const uint32_t *lengths; /* ROWS: of the samples, in tokens; or NULL */
+    const uint32_t *lengths; /* ROWS: of the samples, in tokens; or NULL.
+                                OPENED: of what is there of each row's sequence,
+                                or NULL */
     rlf_turns turns;         /* ROWS: of this rank, since the last report */
     double seconds;          /* DONE of a share with rows: that it took */
     uint32_t seats;          /* ROWS: samples that can be at work there at once,

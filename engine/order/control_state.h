@@ -1,7 +1,8 @@
 /* The state of the controller of many ranks, shared by its files:
  *
  *   control.c   life, what is posted next, reports
- *   share.c     who computes which rows
+ *   share.c     what is posted to compute an instance
+ *   deal.c      who computes which rows
  *   move.c      what has to be moved before: rows and weights
  *   migrate.c   who makes which samples, and which replicas are left to do it
  *   apart.c     which weights are read ahead from copies of their own
@@ -32,7 +33,10 @@ typedef struct track {
     bool everywhere; /* every rank has all of it, or will by its own order */
     uint32_t n_rows;
     const uint32_t *owner;
-    word *have; /* [max(n_rows, 1)][n_words] */
+    word *have;       /* [max(n_rows, 1)][n_words] */
+    uint32_t *tokens; /* per row: of the sequence that it stands for, as far as
+                         is known; that of an input; NULL: nothing is known */
+    bool dealt;       /* some rows */
     uint32_t n_done;
     bool held;      /* a RUN of all rows waits for them to be known */
     uint64_t asked; /* the OPEN that will tell */
@@ -173,6 +177,12 @@ const replica *rlf_control_maker(rlf_control *c, int instance);
 void rlf_control_find_apart(rlf_control *c, rlf_policy *policy);
 /* The pins get the weights with which the step begins. */
 void rlf_control_bring_pins(rlf_control *c);
+
+/* ---- deal.c ---- */
+
+/* Which replica of its layout computes each of these rows of an instance. */
+int *rlf_control_deal(rlf_control *c, int instance, const uint32_t *rows,
+                      uint32_t n);
 
 /* ---- share.c ---- */
 

@@ -5,6 +5,7 @@ noinst_LTLIBRARIES += liborder.la
 liborder_la_SOURCES = \
 	%D%/apart.c \
 	%D%/control.c %D%/control.h %D%/control_state.h \
+	%D%/deal.c \
 	%D%/migrate.c \
 	%D%/issue.c \
 	%D%/move.c \
@@ -15,7 +16,9 @@ liborder_la_SOURCES = \
 	%D%/rehearse.c %D%/rehearse.h \
 	%D%/state.h
 
-check_PROGRAMS += tests/unit/order_order tests/unit/order_control tests/unit/order_pace
+check_PROGRAMS += tests/unit/order_order tests/unit/order_control \
+	tests/unit/order_deal tests/unit/order_pace
 tests_unit_order_order_LDADD = $(ORDER_LIBS)
 tests_unit_order_control_LDADD = $(ORDER_LIBS)
+tests_unit_order_deal_LDADD = $(ORDER_LIBS)
 tests_unit_order_pace_LDADD = $(ORDER_LIBS)

@@ -69,6 +69,10 @@ rlf_control_sampling(rlf_control *c, int instance, const uint32_t *rows,
         t->maker[rows[i]] = to[i];
         t->left[to[i]]++;
     }
+    uint32_t *tokens = RLF_NEW_ARRAY(arena, uint32_t, t->n_rows);
+    if (t->tokens) /* of prompts; may be those of another instance */
+        memcpy(tokens, t->tokens, t->n_rows * sizeof *tokens);
+    t->tokens = tokens;
 }
 
 void
@@ -79,6 +83,8 @@ rlf_control_sampled(rlf_control *c, int instance, const rlf_report *report)
         int *maker = &t->maker[report->rows[i]];
         t->left[*maker]--;
         *maker = -1;
+        if (report->lengths)
+            t->tokens[report->rows[i]] += report->lengths[i];
     }
     const rlf_node *node = rlf_control_instance(c, instance)->node;
     rlf_pace_rows(&c->pace[node->id], report);

@@ -76,123 +76,6 @@ run_joined(rlf_control *c, int instance)
     run_together(c, instance, 0);
 }
 
-static bool
-replica_has(const rlf_control *c, const replica *r, const track *t,
-            uint32_t row)
-{
-    const word *have = t->have + (size_t)row * (size_t)c->n_words;
-    for (int i = 0; i < r->n; i++)
-        if (!has(have, r->ranks[i]))
-            return false;
-    return true;
-}
-
-/* The replica that has most of the rows [first, last) of the inputs, or -1 if
- * none is better than another. */
-static int
-replica_nearest(rlf_control *c, const rlf_instance *in, const uint32_t *rows,
-                uint32_t first, uint32_t last)
-{
-    const replica *r = rlf_control_replicas(c, in->node);
-    int dp = rlf_control_place(c, in->node)->layout.dp, best = -1;
-    uint32_t most = 0;
-    for (int d = 0; d < dp; d++) {
-        uint32_t count = 0;
-        for (int i = 0, from; (from = rlf_control_input(c, in, &i)) >= 0;) {
-            const track *t = rlf_control_track(c, from);
-            if (t->everywhere || !rlf_control_aligned(c, in->node, from))
-                continue;
-            for (uint32_t k = first; k < last; k++)
-                count += replica_has(c, &r[d], t, rows[k]);
-        }
-        if (count > most) {
-            most = count;
-            best = d;
-        }
-    }
-    return best;
-}
-
-/* Rows that must stay together: those of one prompt. */
-static bool
-together(const rlf_node *node, const uint32_t *owner, uint32_t a, uint32_t b)
-{
-    return owner && owner[a] == owner[b] &&
-           (node->class->sampled || node->grain == RLF_GRAIN_GROUP);
-}
-
-/* While some ranks sample: the replicas of a node without such a rank, and the
- * rows that each has to do. */
-typedef struct idle {
-    bool *free;
-    uint64_t *rows; /* posted, and nobody has said that they are done */
-} idle;
-
-static idle
-idle_of(rlf_control *c, const rlf_node *node)
-{
-    int dp = rlf_control_place(c, node)->layout.dp;
-    const replica *r = rlf_control_replicas(c, node);
-    const word *samples = rlf_control_samplers(c);
-    idle at = {.free = RLF_NEW_ARRAY(c->arena, bool, dp),
-               .rows = RLF_NEW_ARRAY(c->arena, uint64_t, dp)};
-    uint64_t *rows = RLF_NEW_ARRAY(c->arena, uint64_t, c->n_ranks);
-    for (size_t i = 0; i < c->actives.count; i++) {
-        const active *a = &c->actives.data[i];
-        for (int k = 0; k < a->n_shares && a->instance != c->sampling; k++)
-            rows[a->shares[k].rank] += a->shares[k].n_rows;
-    }
-    for (int d = 0; d < dp; d++) {
-        at.rows[d] = rows[r[d].leader];
-        at.free[d] = true;
-        for (int i = 0; i < r[d].n; i++)
-            at.free[d] &= !has(samples, r[d].ranks[i]);
-    }
-    return at;
-}
-
-/* Who samples does nothing besides if others can: of the free replicas the one
- * with the fewest rows to do, or `d` if it is free or none is. */
-static int
-spare(const idle *at, int dp, int d)
-{
-    int best = -1;
-    if (at->free[d])
-        return d;
-    for (int k = 0; k < dp; k++)
-        if (at->free[k] && (best < 0 || at->rows[k] < at->rows[best]))
-            best = k;
-    return best < 0 ? d : best;
-}
-
-/* Which replica computes each of the rows: where they are already, else in
- * even runs. */
-static int *
-deal(rlf_control *c, const rlf_instance *in, const track *t,
-     const uint32_t *rows, uint32_t n)
-{
-    int dp = rlf_control_place(c, in->node)->layout.dp;
-    int *to = RLF_NEW_ARRAY(c->arena, int, n ? n : 1);
-    bool sampling = c->sampling >= 0;
-    idle at = sampling ? idle_of(c, in->node) : (idle){0};
-    for (uint32_t first = 0, last; first < n; first = last) {
-        last = first + 1;
-        while (last < n &&
-               together(in->node, t->owner, rows[first], rows[last]))
-            last++;
-        int d = replica_nearest(c, in, rows, first, last);
-        if (d < 0)
-            d = (int)((uint64_t)first * (uint64_t)dp / n);
-        if (sampling) {
-            d = spare(&at, dp, d);
-            at.rows[d] += last - first;
-        }
-        for (uint32_t i = first; i < last; i++)
-            to[i] = d;
-    }
-    return to;
-}
-
 /* What the replicas need of the inputs for the rows that they are dealt. */
 static void
 bring_rows(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
@@ -293,7 +176,7 @@ rlf_control_run_rows(rlf_control *c, int instance, const uint32_t *rows,
         rows = all;
         n = t->n_rows;
     }
-    const int *to = deal(c, in, t, rows, n);
+    const int *to = rlf_control_deal(c, instance, rows, n);
     bring_rows(c, instance, rows, n, to);
     post_shares(c, instance, rows, n, to);
     if (in->node->class->sampled && n)
@@ -304,19 +187,23 @@ rlf_control_run_rows(rlf_control *c, int instance, const uint32_t *rows,
     }
 }
 
-/* An input that is made of the same rows tells how many there are. */
+/* An input that is made of the same rows tells how many there are, and one of
+ * them how long they are. */
 static bool
 inherit_rows(rlf_control *c, int instance)
 {
     const rlf_instance *in = rlf_control_instance(c, instance);
+    track *t = rlf_control_track(c, instance);
     for (int i = 0, from; (from = rlf_control_input(c, in, &i)) >= 0;) {
-        const track *t = rlf_control_track(c, from);
-        if (!t->opened || !rlf_control_aligned(c, in->node, from))
+        const track *of = rlf_control_track(c, from);
+        if (!of->opened || !rlf_control_aligned(c, in->node, from))
             continue;
-        rlf_control_set_rows(c, instance, t->n_rows, t->owner);
-        return true;
+        if (!t->opened)
+            rlf_control_set_rows(c, instance, of->n_rows, of->owner);
+        if (!t->tokens)
+            t->tokens = of->tokens;
     }
-    return false;
+    return t->opened;
 }
 
 static void

@@ -136,6 +136,50 @@ owners(const rlf_graph *graph, const rlf_space *space)
     return NULL;
 }
 
+/* Of a text that was not made into tokens yet: so many bytes are one. */
+enum { BYTES_A_TOKEN = 4 };
+
+static uint32_t
+tokens_of(const uint32_t *ids, uint32_t n_ids, rlf_str text)
+{
+    return ids ? n_ids : (uint32_t)(text.n / BYTES_A_TOKEN);
+}
+
+/* Of each row the tokens of its sequence, prompt and what there is of a
+ * response, so that rows can be dealt by length; NULL: it stands for none. */
+static const uint32_t *
+lengths_of(const rlf_rank *rank, const slot *s)
+{
+    const rlf_node *node = s->call.node;
+    const rlf_value *values = rank->graph->values.data;
+    const rlf_rows *of = NULL;
+    for (int i = 0; i < node->n_outputs + node->n_inputs && !of; i++) {
+        bool out = i < node->n_outputs;
+        int k = out ? i : i - node->n_outputs;
+        const rlf_value *v = &values[out ? node->outputs[k] : node->inputs[k]];
+        const rlf_content *in = out ? s->call.out : s->call.in;
+        if (v->kind == RLF_VALUE_SET && in[k].rows &&
+            in[k].rows->samples == s->space)
+            of = in[k].rows;
+    }
+    if (!of)
+        return NULL;
+    uint32_t *lengths =
+        RLF_NEW_ARRAY(rank->env.pool, uint32_t, s->space->count + 1);
+    for (uint32_t i = 0; i < s->space->count; i++) {
+        uint32_t p = i;
+        if (of->prompts != of->samples)
+            p = rlf_space_row(&rank->graph->domains, of->samples, i,
+                              of->prompts->domain);
+        const rlf_prompt *prompt = &of->prompt[p];
+        lengths[i] = tokens_of(prompt->ids, prompt->n_ids, prompt->text);
+        if (of->sample)
+            lengths[i] += tokens_of(of->sample[i].ids, of->sample[i].n_ids,
+                                    of->sample[i].text);
+    }
+    return lengths;
+}
+
 static rlf_status
 carry_open(rlf_rank *rank, const rlf_task *task, rlf_err *err)
 {
@@ -147,6 +191,7 @@ carry_open(rlf_rank *rank, const rlf_task *task, rlf_err *err)
                 &(rlf_report){.kind = RLF_REPORT_OPENED,
                               .n = task->n,
                               .n_rows = s->space->count,
+                              .lengths = lengths_of(rank, s),
                               .owner = owners(rank->graph, s->space)},
                 err);
 }

@@ -316,6 +316,8 @@ typedef struct world {
     const char *wrong;
     uint32_t owner[SAMPLES];
     uint32_t iota[SAMPLES];
+    uint32_t length[SAMPLES];
+    bool lengths; /* are reported */
 } world;
 
 static const rlf_node *
@@ -601,6 +603,7 @@ finish(world *w, int r)
             tell(w, (rlf_report){.kind = RLF_REPORT_OPENED,
                                  .n = post->n,
                                  .n_rows = SAMPLES,
+                                 .lengths = w->lengths ? w->iota : NULL,
                                  .owner = w->owner});
     } else if (post->kind == RLF_POST_EDGE) {
         for (int i = 0; i < post->n_moves; i++) {
@@ -652,6 +655,7 @@ quantum(world *w, int r)
                              .rank = r,
                              .n = g->n,
                              .rows = &w->iota[row],
+                             .lengths = w->lengths ? &w->length[row] : NULL,
                              .n_rows = 1});
     g->active = false;
     for (int i = 0; i < SAMPLES; i++)
@@ -897,7 +901,9 @@ trial(const program *p, uint64_t seed, bool rule, seen *out)
     for (uint32_t i = 0; i < SAMPLES; i++) {
         w->owner[i] = i / EACH;
         w->iota[i] = i;
+        w->length[i] = roll_die(&c, 9);
     }
+    w->lengths = roll_die(&c, 4);
     bool ended = true;
     for (uint64_t s = 1; ended && s <= (p->graph->ahead ? STEPS : 1); s++) {
         begin(w, s);

@@ -1,0 +1,261 @@
+/* Who computes which rows of an instance.
+ *
+ * What is cheap is computed where its inputs are. What is done by models and
+ * hooks goes to the data-parallel parts so that each has the same number of
+ * tokens to do, as far as lengths are known; within that a row stays where it
+ * is, for moving it costs more than a part that has a few tokens more. Without
+ * lengths rows count alike: where the inputs are, else in even runs. While some
+ * ranks sample and others do not, all goes to those that do not. */
+#include "engine/graph/class.h"
+#include "engine/order/control_state.h"
+
+#include <stdlib.h>
+
+/* Rows that stay together: those of one prompt, or a row. */
+typedef struct unit {
+    uint32_t first, last; /* of the rows that are dealt */
+    uint64_t tokens;
+    int to;
+} unit;
+
+/* The replicas of a node while rows are dealt to them. */
+typedef struct dealing {
+    int dp;
+    uint64_t *load; /* tokens that each has to do */
+    bool *open;     /* takes more; at least one does */
+    const uint32_t *rows;
+    unit *units;
+    uint32_t n;
+} dealing;
+
+/* A part may have more than the best possible by this part of it, so that rows
+ * stay where they are. */
+enum { SLACK = 16 };
+
+static bool
+replica_has(const rlf_control *c, const replica *r, const track *t,
+            uint32_t row)
+{
+    const word *have = t->have + (size_t)row * (size_t)c->n_words;
+    for (int i = 0; i < r->n; i++)
+        if (!has(have, r->ranks[i]))
+            return false;
+    return true;
+}
+
+/* How many of the unit's rows of the inputs a replica has. */
+static uint32_t
+count_there(rlf_control *c, const rlf_instance *in, const replica *r,
+            const dealing *d, const unit *u)
+{
+    uint32_t count = 0;
+    for (int i = 0, from; (from = rlf_control_input(c, in, &i)) >= 0;) {
+        const track *t = rlf_control_track(c, from);
+        if (t->everywhere || !rlf_control_aligned(c, in->node, from))
+            continue;
+        for (uint32_t k = u->first; k < u->last; k++)
+            count += replica_has(c, r, t, d->rows[k]);
+    }
+    return count;
+}
+
+/* The replica that has most of the unit, of several the one with the least to
+ * do; or -1: none has anything of it. */
+static int
+nearest(rlf_control *c, const rlf_instance *in, const dealing *d, const unit *u)
+{
+    const replica *r = rlf_control_replicas(c, in->node);
+    int best = -1;
+    uint32_t most = 0;
+    for (int k = 0; k < d->dp; k++) {
+        uint32_t count = count_there(c, in, &r[k], d, u);
+        if (count > most ||
+            (best >= 0 && count == most && d->load[k] < d->load[best])) {
+            most = count;
+            best = k;
+        }
+    }
+    return best;
+}
+
+/* ---- what is there to do ---- */
+
+/* A row nobody knows the length of counts as one token. */
+static uint64_t
+tokens_of(const track *t, uint32_t row)
+{
+    return 1 + (t->tokens ? t->tokens[row] : 0);
+}
+
+static bool
+together(const rlf_node *node, const uint32_t *owner, uint32_t a, uint32_t b)
+{
+    return owner && owner[a] == owner[b] &&
+           (node->class->sampled || node->grain == RLF_GRAIN_GROUP);
+}
+
+static void
+list_units(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
+           dealing *out)
+{
+    const rlf_instance *in = rlf_control_instance(c, instance);
+    const track *t = rlf_control_track(c, instance);
+    out->rows = rows;
+    out->units = RLF_NEW_ARRAY(c->arena, unit, n + 1);
+    for (uint32_t first = 0, last; first < n; first = last) {
+        unit *u = &out->units[out->n++];
+        for (last = first;
+             last < n && (last == first || together(in->node, t->owner,
+                                                    rows[first], rows[last]));
+             last++)
+            u->tokens += tokens_of(t, rows[last]);
+        u->first = first;
+        u->last = last;
+    }
+}
+
+/* Tokens that were posted to each rank's replica and that nobody has said to be
+ * done. */
+static uint64_t *
+under_way(rlf_control *c)
+{
+    uint64_t *tokens = RLF_NEW_ARRAY(c->arena, uint64_t, c->n_ranks);
+    for (size_t i = 0; i < c->actives.count; i++) {
+        const active *a = &c->actives.data[i];
+        if (a->instance < 0 || a->instance == c->sampling)
+            continue;
+        const track *t = rlf_control_track(c, a->instance);
+        for (int k = 0; k < a->n_shares; k++) {
+            const rlf_share *s = &a->shares[k];
+            for (uint32_t j = 0; s->rows && j < s->n_rows && !a->reported[k];
+                 j++)
+                tokens[s->rank] += tokens_of(t, s->rows[j]);
+        }
+    }
+    return tokens;
+}
+
+static dealing
+begin(rlf_control *c, int instance)
+{
+    const rlf_node *node = rlf_control_instance(c, instance)->node;
+    const track *t = rlf_control_track(c, instance);
+    const replica *r = rlf_control_replicas(c, node);
+    int dp = rlf_control_place(c, node)->layout.dp, open = 0;
+    dealing d = {.dp = dp,
+                 .load = RLF_NEW_ARRAY(c->arena, uint64_t, dp),
+                 .open = RLF_NEW_ARRAY(c->arena, bool, dp)};
+    const word *samples = c->sampling < 0 ? NULL : rlf_control_samplers(c);
+    /* What is dealt at once and for itself follows from lengths alone. */
+    const uint64_t *before = samples || t->dealt ? under_way(c) : NULL;
+    for (int k = 0; k < dp; k++) {
+        d.open[k] = true;
+        for (int i = 0; samples && i < r[k].n; i++)
+            d.open[k] &= !has(samples, r[k].ranks[i]);
+        open += d.open[k];
+        if (before)
+            d.load[k] = before[r[k].leader];
+    }
+    for (int k = 0; k < dp && !open; k++)
+        d.open[k] = true;
+    return d;
+}
+
+/* ---- dealing ---- */
+
+static int
+least(const dealing *d, const uint64_t *load)
+{
+    int best = -1;
+    for (int k = 0; k < d->dp; k++)
+        if (d->open[k] && (best < 0 || load[k] < load[best]))
+            best = k;
+    return best;
+}
+
+static int
+longest_first(const void *a, const void *b)
+{
+    const unit *x = a, *y = b;
+    if (x->tokens != y->tokens)
+        return x->tokens > y->tokens ? -1 : 1;
+    return x->first < y->first ? -1 : 1;
+}
+
+/* What the replica with the most gets when each unit, the longest first, goes
+ * to the one with the least. */
+static uint64_t
+best_most(rlf_control *c, const dealing *d)
+{
+    uint64_t *load = RLF_NEW_ARRAY(c->arena, uint64_t, d->dp), most = 0;
+    memcpy(load, d->load, sizeof *load * (size_t)d->dp);
+    for (uint32_t i = 0; i < d->n; i++)
+        load[least(d, load)] += d->units[i].tokens;
+    for (int k = 0; k < d->dp; k++)
+        if (d->open[k] && load[k] > most)
+            most = load[k];
+    return most;
+}
+
+/* Where it is while that has room below the limit; the shorter ones that find
+ * none go to who has the least. */
+static void
+deal_by_length(rlf_control *c, const rlf_instance *in, dealing *d)
+{
+    qsort(d->units, d->n, sizeof *d->units, longest_first);
+    uint64_t most = best_most(c, d);
+    most += most / SLACK;
+    for (uint32_t i = 0; i < d->n; i++) {
+        unit *u = &d->units[i];
+        u->to = nearest(c, in, d, u);
+        if (u->to >= 0 &&
+            (!d->open[u->to] || d->load[u->to] + u->tokens > most))
+            u->to = -1;
+        if (u->to >= 0)
+            d->load[u->to] += u->tokens;
+    }
+    for (uint32_t i = 0; i < d->n; i++) {
+        unit *u = &d->units[i];
+        if (u->to >= 0)
+            continue;
+        u->to = least(d, d->load);
+        d->load[u->to] += u->tokens;
+    }
+}
+
+/* Where they are, else in even runs of the n rows; but to who is open. */
+static void
+deal_by_count(rlf_control *c, const rlf_instance *in, dealing *d, uint32_t n)
+{
+    for (uint32_t i = 0; i < d->n; i++) {
+        unit *u = &d->units[i];
+        u->to = nearest(c, in, d, u);
+        if (u->to < 0)
+            u->to = (int)((uint64_t)u->first * (uint64_t)d->dp / n);
+        if (!d->open[u->to])
+            u->to = least(d, d->load);
+        d->load[u->to] += u->tokens;
+    }
+}
+
+int *
+rlf_control_deal(rlf_control *c, int instance, const uint32_t *rows, uint32_t n)
+{
+    const rlf_instance *in = rlf_control_instance(c, instance);
+    const rlf_node *node = in->node;
+    track *t = rlf_control_track(c, instance);
+    dealing d = begin(c, instance);
+    list_units(c, instance, rows, n, &d);
+    /* how long a response becomes is not known before */
+    if (t->tokens && !node->class->sampled &&
+        rlf_control_place(c, node)->spread == RLF_SPREAD_ROWS)
+        deal_by_length(c, in, &d);
+    else
+        deal_by_count(c, in, &d, n);
+    t->dealt = true;
+    int *to = RLF_NEW_ARRAY(c->arena, int, n + 1);
+    for (uint32_t i = 0; i < d.n; i++)
+        for (uint32_t k = d.units[i].first; k < d.units[i].last; k++)
+            to[k] = d.units[i].to;
+    return to;
+}

@@ -1,0 +1,232 @@
+/* Rows of calls go to replicas by length: the real controller, ranks that
+ * answer at once, and lengths as responses have them (log-normal, sigma 0.75).
+ */
+#include "engine/base/philox.h"
+#include "engine/graph/class.h"
+#include "engine/order/control.h"
+#include "engine/plan/holds.h"
+#include "tests/tap.h"
+
+#include <math.h>
+
+enum { SAMPLES = 96, MOST_RANKS = 8, TRIALS = 40, MOST_LENGTH = 1 << 12 };
+
+static const rlf_node_class draw = {.name = "draw", .role = RLF_ROLE_DRAW};
+static const rlf_node_class generate = {.name = "generate",
+                                        .role = RLF_ROLE_METHOD,
+                                        .receiver = RLF_RECEIVER_MODEL,
+                                        .sampled = true};
+static const rlf_node_class logprob = {
+    .name = "logprob", .role = RLF_ROLE_METHOD, .receiver = RLF_RECEIVER_MODEL};
+
+/* What one step did. */
+typedef struct trial {
+    rlf_arena *arena;
+    rlf_graph *graph;
+    rlf_plan plan;
+    const uint32_t *length;
+    bool known;                   /* lengths are reported */
+    int made[SAMPLES];            /* by which rank */
+    int done[SAMPLES];            /* how often a logprob was taken */
+    uint64_t tokens[MOST_RANKS];  /* of logprobs */
+    uint64_t sampled[MOST_RANKS]; /* of samples */
+    uint64_t moved;               /* tokens of samples, before logprobs */
+} trial;
+
+/* draw -> generate -> logprob, or draw -> logprob. */
+static void
+make_graph(trial *t, bool sampled)
+{
+    static rlf_sources sources;
+    sources.arena = t->arena;
+    t->graph = rlf_graph_new(t->arena, &sources);
+    const rlf_node_class *const class[] = {&draw, &generate, &logprob};
+    for (int i = 0, before = -1; i < 3; i++) {
+        if (i == 1 && !sampled)
+            continue;
+        int *in = RLF_NEW_ARRAY(t->arena, int, 1);
+        int *out = RLF_NEW_ARRAY(t->arena, int, 1);
+        *in = before;
+        *out = before = rlf_graph_add_value(
+            t->graph, (rlf_value){.set = -1, .node = -1, .name = "x"});
+        rlf_graph_add_node(t->graph, (rlf_node){.class = class[i],
+                                                .grain = i ? RLF_GRAIN_SAMPLE
+                                                           : RLF_GRAIN_BATCH,
+                                                .rows = i ? 1 : -1,
+                                                .receiver = -1,
+                                                .inputs = in,
+                                                .n_inputs = i > 0,
+                                                .outputs = out,
+                                                .n_outputs = 1});
+    }
+}
+
+static void
+make_plan(trial *t, int ranks)
+{
+    int *all = RLF_NEW_ARRAY(t->arena, int, ranks);
+    for (int r = 0; r < ranks; r++)
+        all[r] = r;
+    t->plan = (rlf_plan){.graph = t->graph, .ranks = ranks};
+    size_t n = t->graph->nodes.count;
+    t->plan.place = RLF_NEW_ARRAY(t->arena, rlf_node_place, n);
+    for (size_t i = 0; i < n; i++)
+        t->plan.place[i] = (rlf_node_place){
+            .layout =
+                {.ranks = all, .n_ranks = ranks, .tp = 1, .pp = 1, .dp = ranks},
+            .spread = i ? RLF_SPREAD_ROWS : RLF_SPREAD_WHOLE};
+    rlf_holds_make(&t->plan, t->arena);
+}
+
+static void
+take_run(trial *t, rlf_control *c, const rlf_post *post)
+{
+    const rlf_order *order = rlf_control_order(c);
+    const rlf_node *node = rlf_order_instance(order, post->instance)->node;
+    for (int i = 0; i < post->n_shares; i++) {
+        const rlf_share *s = &post->shares[i];
+        uint32_t length[SAMPLES];
+        for (uint32_t k = 0; s->rows && k < s->n_rows; k++) {
+            uint32_t row = s->rows[k];
+            length[k] = t->length[row];
+            if (node->class->sampled) {
+                t->made[row] = s->rank;
+                t->sampled[s->rank] += length[k];
+            } else {
+                t->done[row]++;
+                t->tokens[s->rank] += length[k];
+            }
+        }
+        if (s->reports)
+            rlf_control_tell(
+                c, &(rlf_report){.kind = node->class->sampled ? RLF_REPORT_ROWS
+                                                              : RLF_REPORT_DONE,
+                                 .rank = s->rank,
+                                 .n = post->n,
+                                 .rows = s->rows,
+                                 .n_rows = s->n_rows,
+                                 .lengths = t->known ? length : NULL});
+    }
+}
+
+static void
+play(trial *t)
+{
+    rlf_control *c = rlf_control_new(&t->plan, (rlf_policy){0});
+    rlf_control_begin(c);
+    while (!rlf_control_ended(c)) {
+        const rlf_post *post = rlf_control_next(c);
+        rlf_report report = {.n = post->n, .branch = -1};
+        if (post->kind == RLF_POST_RUN) {
+            take_run(t, c, post);
+        } else if (post->kind == RLF_POST_OPEN) {
+            const rlf_order *order = rlf_control_order(c);
+            bool sampled =
+                rlf_order_instance(order, post->instance)->node->class->sampled;
+            report.kind = RLF_REPORT_OPENED;
+            report.n_rows = SAMPLES;
+            report.lengths = t->known && !sampled ? t->length : NULL;
+            rlf_control_tell(c, &report);
+        } else if (post->kind == RLF_POST_EDGE) {
+            for (int i = 0; i < post->n_moves; i++)
+                for (uint32_t k = 0; k < post->moves[i].n_rows; k++)
+                    t->moved += t->length[post->moves[i].rows[k]];
+        } else {
+            report.kind = RLF_REPORT_DONE;
+            for (int r = 0; r < t->plan.ranks; r++) {
+                report.rank = r;
+                rlf_control_tell(c, &report);
+            }
+        }
+    }
+    rlf_control_free(c);
+}
+
+static uint32_t *
+log_normal(rlf_arena *arena, uint64_t seed)
+{
+    rlf_random_key key = {.seed = seed, .purpose = RLF_PURPOSE_SHUFFLE};
+    uint32_t *length = RLF_NEW_ARRAY(arena, uint32_t, SAMPLES);
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        double u =
+            ((double)rlf_draw_below(&key, 2 * i, 1 << 20) + 0.5) / 0x1p20;
+        double v = ((double)rlf_draw_below(&key, 2 * i + 1, 1 << 20)) / 0x1p20;
+        double normal = sqrt(-2 * log(u)) * cos(2 * acos(-1) * v);
+        double x = 100 * exp(0.75 * normal);
+        length[i] = x < MOST_LENGTH ? (uint32_t)x + 1 : MOST_LENGTH;
+    }
+    return length;
+}
+
+/* The replica with the most over the mean. */
+static double
+imbalance(const uint64_t *tokens, int ranks)
+{
+    uint64_t all = 0, most = 0;
+    for (int r = 0; r < ranks; r++) {
+        all += tokens[r];
+        most = tokens[r] > most ? tokens[r] : most;
+    }
+    return (double)most * ranks / (double)all;
+}
+
+/* Over all trials. */
+typedef struct seen {
+    double worst, mean; /* imbalance of logprobs */
+    double sampled;     /* and of samples, its mean */
+    double moved;       /* part of the tokens that were more than a replica's
+                           even part, and went: the most */
+    bool once;          /* every row was computed once */
+} seen;
+
+static seen
+run(bool sampled, bool known)
+{
+    seen s = {.once = true};
+    for (int i = 0; i < TRIALS; i++) {
+        trial t = {.arena = rlf_arena_new(), .known = known};
+        int ranks = 2 + i % (MOST_RANKS - 1);
+        t.length = log_normal(t.arena, (uint64_t)i);
+        make_graph(&t, sampled);
+        make_plan(&t, ranks);
+        play(&t);
+        double by = imbalance(t.tokens, ranks), over = 0, all = 0;
+        s.worst = fmax(s.worst, by);
+        s.mean += by / TRIALS;
+        for (int r = 0; r < ranks; r++)
+            all += (double)t.tokens[r];
+        for (int r = 0; r < ranks && sampled; r++)
+            over += fmax(0, (double)t.sampled[r] - all / ranks);
+        if (sampled) {
+            s.sampled += imbalance(t.sampled, ranks) / TRIALS;
+            s.moved = fmax(s.moved, ((double)t.moved - over) / all);
+        }
+        for (int k = 0; k < SAMPLES; k++)
+            s.once &= t.done[k] == 1;
+        rlf_arena_free(t.arena);
+    }
+    return s;
+}
+
+int
+main(void)
+{
+    plan(6);
+    seen count = run(true, false), length = run(true, true);
+    ok(count.once && length.once, "every row is computed once");
+    ok(count.mean > 1.15,
+       "where no lengths are known rows stay where they were sampled: the "
+       "largest part is %.2f of the mean",
+       count.mean);
+    ok(length.worst < 1.1 && length.mean < 1.07,
+       "with their lengths it is %.2f, %.2f at most", length.mean,
+       length.worst);
+    ok(length.sampled > 1.15 && length.moved < 0.02,
+       "and no more tokens go to another rank than were too many there");
+    seen given = run(false, true), blind = run(false, false);
+    ok(given.worst < 1.02 && given.once,
+       "what is on all ranks is dealt by length from the first: %.3f at most",
+       given.worst);
+    ok(blind.mean > 1.15 && blind.once, "and else by count: %.2f", blind.mean);
+    return done();
+}
