@@ -35,6 +35,7 @@ rlf_device_cuda_count(void)
  * way from the host. */
 #define SCRATCH ((size_t)64 << 20)
 #define STAGE ((size_t)8 << 20)
+#define COUNTERS (RLF_CUDA_COUNTERS * sizeof(int32_t))
 /* What our kernels are compiled for, at least. */
 #define OLDEST 80
 
@@ -42,6 +43,7 @@ typedef struct cuda_device {
     rlf_device device; /* first */
     int index;
     size_t limit;
+    int multiprocessors;
 } cuda_device;
 
 typedef struct cuda_queue {
@@ -51,6 +53,7 @@ typedef struct cuda_queue {
     char *staged_host, *staged; /* rings of STAGE bytes */
     size_t stage_at;
     int32_t *fault; /* of the host, seen by the GPU */
+    int32_t *counters;
 } cuda_queue;
 
 struct rlf_event {
@@ -195,6 +198,7 @@ cuda_queue_free(rlf_queue *queue)
     }
     cuda_free(queue->device, q->scratch, SCRATCH);
     cuda_free(queue->device, q->staged, STAGE);
+    cuda_free(queue->device, q->counters, COUNTERS);
     cudaFreeHost(q->staged_host);
     cudaFreeHost(q->fault);
     free(q);
@@ -213,6 +217,8 @@ open_queue(cuda_queue *q, rlf_err *err)
         "taking pinned memory of the host");
     *q->fault = 0;
     RLF_TRY(cuda_alloc(device, STAGE, (void **)&q->staged, err));
+    RLF_TRY(cuda_alloc(device, COUNTERS, (void **)&q->counters, err));
+    TRY(cudaMemset(q->counters, 0, COUNTERS), "setting memory");
     return cuda_alloc(device, SCRATCH, (void **)&q->scratch, err);
 }
 
@@ -383,6 +389,10 @@ rlf_device_cuda_new(const rlf_cuda_options *options, rlf_device **out,
     cuda_device *cuda = rlf_calloc(1, sizeof *cuda);
     cuda->index = options->index;
     cuda->limit = options->memory_limit;
+    if (cudaDeviceGetAttribute(&cuda->multiprocessors,
+                               cudaDevAttrMultiProcessorCount,
+                               options->index) != cudaSuccess)
+        cuda->multiprocessors = 1;
     memcpy(cuda->device.id, &prop.uuid, sizeof cuda->device.id);
     cuda->device.ops = &cuda_ops;
     cuda->device.caps = (rlf_device_caps){
@@ -421,6 +431,36 @@ rlf_cuda_scratch(rlf_queue *queue, size_t bytes, void **out, rlf_err *err)
                         "an operation needs %zu bytes of scratch; there are "
                         "%zu",
                         bytes, SCRATCH);
+    return RLF_OK;
+}
+
+size_t
+rlf_cuda_scratch_bytes(void)
+{
+    return SCRATCH;
+}
+
+int32_t *
+rlf_cuda_counters(rlf_queue *queue)
+{
+    return ((cuda_queue *)queue)->counters;
+}
+
+int
+rlf_cuda_multiprocessors(rlf_queue *queue)
+{
+    return ((cuda_device *)queue->device)->multiprocessors;
+}
+
+rlf_status
+rlf_cuda_allow_shared(const void *kernel, size_t bytes, rlf_err *err)
+{
+    enum { ALWAYS = 48 << 10 };
+    if (bytes > ALWAYS)
+        TRY(cudaFuncSetAttribute(kernel,
+                                 cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 (int)bytes),
+            "asking for shared memory");
     return RLF_OK;
 }
 

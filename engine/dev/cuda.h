@@ -32,6 +32,17 @@ int32_t *rlf_cuda_fault(rlf_queue *queue);
  * it is more than a queue has. */
 rlf_status rlf_cuda_scratch(rlf_queue *queue, size_t bytes, void **out,
                             rlf_err *err);
+/* How much that is. */
+size_t rlf_cuda_scratch_bytes(void);
+/* RLF_CUDA_COUNTERS words of the queue's GPU that are 0 between operations. */
+#define RLF_CUDA_COUNTERS 1024
+int32_t *rlf_cuda_counters(rlf_queue *queue);
+/* Of the queue's GPU. */
+int rlf_cuda_multiprocessors(rlf_queue *queue);
+/* Let `kernel` have so many bytes of dynamic shared memory a block. RLF_ENV if
+ * the GPU has less. */
+rlf_status rlf_cuda_allow_shared(const void *kernel, size_t bytes,
+                                 rlf_err *err);
 /* A copy on the device of `bytes` in host memory, which may change at once. For
  * what is small: it lasts for the operations of some megabytes more of it. */
 rlf_status rlf_cuda_stage(rlf_queue *queue, const void *host, size_t bytes,

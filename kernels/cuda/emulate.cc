@@ -296,6 +296,34 @@ rlf_emulated_scratch(rlf_queue *, size_t bytes, void **out, rlf_err *)
     return RLF_OK;
 }
 
+size_t
+rlf_emulated_scratch_bytes(void)
+{
+    return (size_t)64 << 20;
+}
+
+int32_t *
+rlf_emulated_counters(rlf_queue *)
+{
+    static int32_t counters[RLF_CUDA_COUNTERS];
+    return counters;
+}
+
+/* So few that tests meet both sides of what depends on it. */
+int
+rlf_emulated_multiprocessors(rlf_queue *)
+{
+    return 8;
+}
+
+rlf_status
+rlf_emulated_allow_shared(const void *, size_t bytes, rlf_err *err)
+{
+    return bytes <= SHARED
+               ? RLF_OK
+               : rlf_fail(err, RLF_BUG, "%zu bytes of shared memory", bytes);
+}
+
 rlf_status
 rlf_emulated_stage(rlf_queue *, const void *host, size_t, const void **out,
                    rlf_err *)

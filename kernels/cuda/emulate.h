@@ -40,6 +40,20 @@ char *emulate_shared(void);
 uint64_t emulate_shuffle(uint64_t bits, int lane);
 int emulate_lane(void);
 void __syncthreads(void);
+/* Blocks run one after the other, and fibers in turn. */
+static inline void
+__threadfence(void)
+{
+}
+
+static inline int32_t
+atomicAdd(int32_t *at, int32_t n)
+{
+    int32_t was = *at;
+    *at += n;
+    return was;
+}
+
 void __syncwarp(unsigned mask = 0xffffffff);
 
 template <typename T>

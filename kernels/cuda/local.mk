@@ -8,12 +8,13 @@ cuda_sources = \
 	%D%/norm.cu \
 	%D%/optim.cu \
 	%D%/product.cu \
+	%D%/product_mma.cu \
 	%D%/rows.cu \
 	%D%/sample.cu
 cuda_headers = \
 	engine/base/fmath.h engine/base/half.h engine/base/inline.h \
 	engine/dev/cuda.h engine/dev/dev.h kernels/head.h kernels/kernels.h kernels/op.def \
-	%D%/attention.h %D%/emulate.h %D%/head.h %D%/mma.h %D%/ops.h %D%/platform.h
+	%D%/attention.h %D%/emulate.h %D%/head.h %D%/mma.h %D%/ops.h %D%/platform.h %D%/product_mma.h
 EXTRA_DIST += $(cuda_sources) %D%/emulate.cc
 
 # No multiply and add is made one that is not written so: the bits are law.

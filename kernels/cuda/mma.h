@@ -9,6 +9,10 @@
 
 #include "kernels/cuda/ops.h"
 
+extern "C" {
+#include "engine/base/half.h"
+}
+
 #ifdef RLF_CUDA_EMULATED
 /* The same on the host. Sums are rounded once an instruction: what a GPU gives
  * differs in the last bit, but there as here a row's does not depend on others.
@@ -16,6 +20,26 @@
 void emulate_mma(float *c, const uint32_t *a, const uint32_t *b);
 void emulate_ldmatrix(uint32_t *r, const void *row, bool transposed);
 #endif
+
+/* Two numbers as bf16, rounded to nearest even, NaN to NaN. */
+static __device__ __forceinline__ uint32_t
+bf16_pair(float low, float high)
+{
+    uint32_t pair;
+#ifdef RLF_CUDA_EMULATED
+    uint16_t half[2] = {rlf_f32_to_bf16(low), rlf_f32_to_bf16(high)};
+    memcpy(&pair, half, sizeof pair);
+#else
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+#endif
+    return pair;
+}
+
+static __device__ __forceinline__ float
+bf16_float(uint16_t x)
+{
+    return bits_float((uint32_t)x << 16);
+}
 
 /* c[16, 8] += a[16, 16] b[16, 8]. The lane has
  *   a[0], a[1]: rows g, g + 8 at k = 2 t, 2 t + 1; a[2], a[3]: at k + 8;

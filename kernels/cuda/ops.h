@@ -14,6 +14,11 @@ int32_t *rlf_emulated_fault(rlf_queue *queue);
 rlf_status rlf_emulated_launched(const char *operation, rlf_err *err);
 rlf_status rlf_emulated_scratch(rlf_queue *queue, size_t bytes, void **out,
                                 rlf_err *err);
+size_t rlf_emulated_scratch_bytes(void);
+int32_t *rlf_emulated_counters(rlf_queue *queue);
+int rlf_emulated_multiprocessors(rlf_queue *queue);
+rlf_status rlf_emulated_allow_shared(const void *kernel, size_t bytes,
+                                     rlf_err *err);
 rlf_status rlf_emulated_stage(rlf_queue *queue, const void *host, size_t bytes,
                               const void **out, rlf_err *err);
 /* The table that tests use. */

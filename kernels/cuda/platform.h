@@ -13,7 +13,7 @@
 #include <cuda_runtime.h>
 #define RLF_UNROLL _Pragma("unroll")
 #define CUDA(name) rlf_cuda_##name
-#define RLF_DYNAMIC_SHARED(type, name) extern __shared__ type name[]
+#define RLF_DYNAMIC_SHARED(type, name) extern __shared__ __align__(128) type name[]
 #define RLF_LAUNCH(kernel, grid, block, shared, queue, ...) \
     kernel<<<grid, block, shared, CUDA(stream)(queue)>>>(__VA_ARGS__)
 #endif

@@ -1,0 +1,19 @@
+/* Products of bf16 on tensor cores: see product_mma.cu. As the operations of
+ * kernels.h, but that one packing serves both forms and shards are one sum. */
+#ifndef RLF_KERNELS_CUDA_PRODUCT_MMA_H
+#define RLF_KERNELS_CUDA_PRODUCT_MMA_H
+
+#include "kernels/cuda/ops.h"
+
+extern "C" {
+size_t CUDA(mma_packed_bytes)(int64_t rows, int64_t cols);
+rlf_status CUDA(mma_pack)(rlf_queue *queue, const rlf_product_pack_args *args,
+                          rlf_err *err);
+rlf_status CUDA(mma_product)(rlf_queue *queue, const rlf_product_args *args,
+                             rlf_err *err);
+rlf_status CUDA(mma_product_grad)(rlf_queue *queue,
+                                  const rlf_product_grad_args *args,
+                                  rlf_err *err);
+}
+
+#endif
