@@ -12,7 +12,7 @@
 typedef struct head_args {
     int64_t m, v, d;
     rlf_head_part part;
-    const float *x;
+    const rlf_real *x;
     int64_t ldx;
     const void *packed;
     float temperature;

@@ -91,7 +91,10 @@ typedef enum rlf_product_form {
 /* Pack w[rows, cols], row-major as in Hugging Face files (rows = outputs of
  * the layer), for one form. Once a weight version. The packed size is
  * kernels->product_packed_bytes(rows, cols, form); its format belongs to the
- * backend (and differs between instruction sets), never save it. */
+ * backend (and differs between instruction sets), never save it. With
+ * kernels->one_pack what is packed for FORWARD serves both forms (packings of
+ * neighbouring rows, one after the other, are that of all of them), and nothing
+ * is packed for BACKWARD. */
 typedef struct rlf_product_pack_args {
     int64_t rows, cols;
     const float *w; /* may lie in host memory */
@@ -118,7 +121,7 @@ typedef struct rlf_product_args {
     const rlf_real *x;
     int64_t ldx;           /* 0: k */
     const void *packed;    /* by product_pack with the same n and k */
-    rlf_product_form form; /* for which it was packed */
+    rlf_product_form form; /* that is meant, and packed for but with one_pack */
     const float *bias;     /* [n] or NULL */
     rlf_real *c;
     int64_t ldc; /* 0: n */
@@ -479,7 +482,8 @@ typedef rlf_status rlf_head_words_fn(void *ctx, rlf_queue *queue, int64_t first,
  * ignored. */
 typedef struct rlf_head_loss_args {
     rlf_head_logprob_args forward; /* logprob may be NULL: not wanted */
-    const void *packed_back;       /* head weight, BACKWARD, in one */
+    const void *packed_back;       /* head weight, BACKWARD, in one; not read
+                                      with one_pack */
     rlf_head_tile_fn *loss;
     rlf_head_words_fn *words_loss; /* instead, with work for 32 rows at least;
                                       not with entropy */
@@ -560,6 +564,7 @@ typedef struct rlf_kernels {
     const char *backend; /* "cpu" */
     const char *isa;     /* "v4", "v3", "portable" */
     rlf_cast_type real;  /* what activations are */
+    bool one_pack;       /* of a matrix, for both forms of product */
     size_t (*product_packed_bytes)(int64_t rows, int64_t cols,
                                    rlf_product_form form);
     /* For tiles of `rows` rows of the head; see above. */
@@ -597,8 +602,9 @@ rlf_real_at(const rlf_kernels *k, const void *x, int64_t n)
 const rlf_kernels *rlf_kernels_cpu(void);
 /* "v4", "v3" or "portable"; NULL when this build or machine lacks it. */
 const rlf_kernels *rlf_kernels_cpu_isa(const char *isa);
-/* Of the queues of a GPU (engine/dev/cuda.h), with the bits of the CPU's; in
- * builds with CUDA only. */
+/* Of the queues of a GPU (engine/dev/cuda.h), in builds with CUDA only: f32
+ * with the bits of the CPU's, and bf16. */
 const rlf_kernels *rlf_kernels_cuda(void);
+const rlf_kernels *rlf_kernels_cuda_bf16(void);
 
 #endif

@@ -9,47 +9,52 @@
 
 /* A row's keys and values: element x of the key, of the value, at a position.
  */
+namespace
+{
+
 typedef struct packed_keys {
-    const float *k, *v;
+    const rlf_real *k, *v;
     int64_t ldk, ldv;
 
     __device__ float key(int64_t at, int64_t x) const
     {
-        return k[at * ldk + x];
+        return widen(k[at * ldk + x]);
     }
 
     __device__ float value(int64_t at, int64_t x) const
     {
-        return v[at * ldv + x];
+        return widen(v[at * ldv + x]);
     }
 } packed_keys;
 
 typedef struct paged_keys {
-    const float *kv; /* of the key/value head, in page 0 */
+    const rlf_real *kv; /* of the key/value head, in page 0 */
     const int32_t *pages;
     int64_t page_size, page_stride, d;
 
-    __device__ const float *page(int64_t at) const
+    __device__ const rlf_real *page(int64_t at) const
     {
         return kv + pages[at / page_size] * page_stride;
     }
 
     __device__ float key(int64_t at, int64_t x) const
     {
-        return page(at)[x * page_size + at % page_size];
+        return widen(page(at)[x * page_size + at % page_size]);
     }
 
     __device__ float value(int64_t at, int64_t x) const
     {
-        return page(at)[(page_size + at % page_size) * d + x];
+        return widen(page(at)[(page_size + at % page_size) * d + x]);
     }
 } paged_keys;
+
+} // namespace
 
 /* Scores of this thread's keys first + lane and first + lane + 32 of those
  * lo..hi-1; -infinity for the others. */
 template <typename K>
 static __device__ __forceinline__ void
-score_block(const K &keys, const float *q, int64_t d, int64_t base, int lo,
+score_block(const K &keys, const rlf_real *q, int64_t d, int64_t base, int lo,
             int hi, float scale, float *s)
 {
     int lane = threadIdx.x % WARP;
@@ -60,7 +65,7 @@ score_block(const K &keys, const float *q, int64_t d, int64_t base, int lo,
         if (j < lo || j >= hi)
             continue;
         for (int64_t x = 0; x < d; x++)
-            sum = fmaf(q[x], keys.key(base + j, x), sum);
+            sum = fmaf(widen(q[x]), keys.key(base + j, x), sum);
         s[h] = sum * scale;
     }
 }
@@ -68,8 +73,8 @@ score_block(const K &keys, const float *q, int64_t d, int64_t base, int lo,
 /* The row of the token at `pos`; returns its log of the sum of exp. */
 template <typename K>
 static __device__ float
-attend_row(const K &keys, const float *q, float *o, int64_t d, int64_t pos,
-           int64_t window, float scale)
+attend_row(const K &keys, const rlf_real *q, rlf_real *o, int64_t d,
+           int64_t pos, int64_t window, float scale)
 {
     int lane = threadIdx.x % WARP;
     float acc[MOST_D / WARP] = {0}, m = -INFINITY, l = 0;
@@ -100,7 +105,7 @@ attend_row(const K &keys, const float *q, float *o, int64_t d, int64_t pos,
     }
     for (int i = 0; i < MOST_D / WARP; i++)
         if (lane + i * WARP < d)
-            o[lane + i * WARP] = acc[i] / l;
+            o[lane + i * WARP] = narrow(acc[i] / l);
     return m + log_1(l);
 }
 
@@ -125,7 +130,7 @@ attention_kernel(rlf_attention_args a, int64_t first, int64_t tokens)
 }
 
 rlf_status
-CUDA(attention)(rlf_queue *queue, const rlf_attention_args *args, rlf_err *err)
+TYPED(attention)(rlf_queue *queue, const rlf_attention_args *args, rlf_err *err)
 {
     rlf_attention_args a = *args;
     RLF_TRY(check_heads(a.heads, a.kv_heads, a.d, a.window, "attention", err));
@@ -155,7 +160,8 @@ kv_write_kernel(rlf_kv_write_args a)
         int64_t m = i / width, g = i % width / d, x = i % d;
         if (a.slots[m] < 0)
             continue;
-        float *keys = a.kv + a.slots[m] / ps * a.page_stride + g * 2 * ps * d;
+        rlf_real *keys =
+            a.kv + a.slots[m] / ps * a.page_stride + g * 2 * ps * d;
         int64_t j = a.slots[m] % ps;
         keys[x * ps + j] = a.k[m * a.ldk + g * d + x];
         keys[(ps + j) * d + x] = a.v[m * a.ldv + g * d + x];
@@ -163,7 +169,7 @@ kv_write_kernel(rlf_kv_write_args a)
 }
 
 rlf_status
-CUDA(kv_write)(rlf_queue *queue, const rlf_kv_write_args *args, rlf_err *err)
+TYPED(kv_write)(rlf_queue *queue, const rlf_kv_write_args *args, rlf_err *err)
 {
     NEED(args->page_size > 0 && args->page_size % 16 == 0, "kv_write");
     rlf_kv_write_args a = *args;
@@ -196,8 +202,8 @@ paged_kernel(rlf_attention_paged_args a, int64_t first, int64_t tokens)
 }
 
 rlf_status
-CUDA(attention_paged)(rlf_queue *queue, const rlf_attention_paged_args *args,
-                      rlf_err *err)
+TYPED(attention_paged)(rlf_queue *queue, const rlf_attention_paged_args *args,
+                       rlf_err *err)
 {
     rlf_attention_paged_args a = *args;
     RLF_TRY(check_heads(a.heads, a.kv_heads, a.d, a.window, "attention_paged",

@@ -33,14 +33,14 @@ slope(const plan &p, int64_t row, int64_t h, int64_t key, float *weight,
 {
     const rlf_attention_grad_args &a = p.a;
     int64_t g = h / (a.heads / a.kv_heads);
-    const float *q = a.q + row * a.ldq + h * a.d;
-    const float *d_o = a.d_o + row * a.lddo + h * a.d;
-    const float *k = a.k + key * a.ldk + g * a.d;
-    const float *v = a.v + key * a.ldv + g * a.d;
+    const rlf_real *q = a.q + row * a.ldq + h * a.d;
+    const rlf_real *d_o = a.d_o + row * a.lddo + h * a.d;
+    const rlf_real *k = a.k + key * a.ldk + g * a.d;
+    const rlf_real *v = a.v + key * a.ldv + g * a.d;
     float s = 0, dp = 0;
     for (int64_t x = 0; x < a.d; x++) {
-        s = fmaf(q[x], k[x], s);
-        dp = fmaf(d_o[x], v[x], dp);
+        s = fmaf(widen(q[x]), widen(k[x]), s);
+        dp = fmaf(widen(d_o[x]), widen(v[x]), dp);
     }
     float dot = p.dots[(row - p.first) * a.heads + h];
     *weight = exp_1(s * a.scale - a.lse[row * a.heads + h]);
@@ -66,15 +66,15 @@ queries_kernel(plan p)
                 slope(p, row, h, base + j0 + lane, &weight, &ds);
             for (int j = 0; j < WARP && j0 + j <= pos; j++) {
                 float w = __shfl_sync(0xffffffffu, ds, j);
-                const float *k = a.k + (base + j0 + j) * a.ldk + g * a.d;
+                const rlf_real *k = a.k + (base + j0 + j) * a.ldk + g * a.d;
                 for (int x = 0; x < MOST_D / WARP; x++)
                     if (lane + x * WARP < a.d)
-                        acc[x] = fmaf(w, k[lane + x * WARP], acc[x]);
+                        acc[x] = fmaf(w, widen(k[lane + x * WARP]), acc[x]);
             }
         }
         for (int x = 0; x < MOST_D / WARP; x++)
             if (lane + x * WARP < a.d)
-                a.dq[row * a.lddq + h * a.d + lane + x * WARP] = acc[x];
+                a.dq[row * a.lddq + h * a.d + lane + x * WARP] = narrow(acc[x]);
     }
 }
 
@@ -100,26 +100,27 @@ keys_kernel(plan p)
                 for (int t = 0; t < WARP && t0 + t < end; t++) {
                     float w = __shfl_sync(0xffffffffu, weight, t);
                     float d = __shfl_sync(0xffffffffu, ds, t);
-                    const float *q = a.q + (t0 + t) * a.ldq + h * a.d;
-                    const float *d_o = a.d_o + (t0 + t) * a.lddo + h * a.d;
+                    const rlf_real *q = a.q + (t0 + t) * a.ldq + h * a.d;
+                    const rlf_real *d_o = a.d_o + (t0 + t) * a.lddo + h * a.d;
                     for (int x = 0; x < MOST_D / WARP; x++)
                         if (lane + x * WARP < a.d) {
-                            dv[x] = fmaf(w, d_o[lane + x * WARP], dv[x]);
-                            dk[x] = fmaf(d, q[lane + x * WARP], dk[x]);
+                            int at = lane + x * WARP;
+                            dv[x] = fmaf(w, widen(d_o[at]), dv[x]);
+                            dk[x] = fmaf(d, widen(q[at]), dk[x]);
                         }
                 }
             }
         for (int x = 0; x < MOST_D / WARP; x++)
             if (lane + x * WARP < a.d) {
-                a.dk[key * a.lddk + g * a.d + lane + x * WARP] = dk[x];
-                a.dv[key * a.lddv + g * a.d + lane + x * WARP] = dv[x];
+                a.dk[key * a.lddk + g * a.d + lane + x * WARP] = narrow(dk[x]);
+                a.dv[key * a.lddv + g * a.d + lane + x * WARP] = narrow(dv[x]);
             }
     }
 }
 
 rlf_status
-CUDA(attention_grad)(rlf_queue *queue, const rlf_attention_grad_args *args,
-                     rlf_err *err)
+TYPED(attention_grad)(rlf_queue *queue, const rlf_attention_grad_args *args,
+                      rlf_err *err)
 {
     plan p = {.a = *args};
     rlf_attention_grad_args &a = p.a;

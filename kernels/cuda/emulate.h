@@ -3,11 +3,13 @@
  *
  * For tests on machines without a GPU: the sources of this folder are compiled
  * as C++ against this file, and their results held to the same hashes as all
- * other backends'. It knows the threads of a block, shared memory,
+ * other backends'. It knows bf16, the threads of a block, shared memory,
  * __syncthreads and the shuffles of whole warps; a warp whose threads do not
  * meet at the same call is a mistake, and ends the program. */
 #ifndef RLF_KERNELS_CUDA_EMULATE_H
 #define RLF_KERNELS_CUDA_EMULATE_H
+
+#include "engine/base/half.h"
 
 #include <functional>
 #include <math.h>
@@ -20,6 +22,22 @@ struct dim3 {
     {
     }
 };
+
+struct __nv_bfloat16 {
+    uint16_t bits;
+};
+
+static inline float
+__bfloat162float(__nv_bfloat16 x)
+{
+    return rlf_bf16_to_f32(x.bits);
+}
+
+static inline __nv_bfloat16
+__float2bfloat16_rn(float x)
+{
+    return {rlf_f32_to_bf16(x)};
+}
 
 /* Of the thread that runs. */
 extern dim3 threadIdx, blockIdx, blockDim, gridDim;

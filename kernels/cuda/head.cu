@@ -48,6 +48,10 @@ carve_tile(tile *t, char *base)
     size_t used = 0;
     int64_t rows = t->rows, places = t->places;
     carve(&t->z, base, &used, rows * t->ld);
+    if constexpr (sizeof *t->dz == sizeof *t->z)
+        t->dz = (rlf_real *)t->z;
+    else
+        carve(&t->dz, base, &used, rows * t->ld);
     carve(&t->parts, base, &used, rows * t->n_chunks);
     carve(&t->wholes, base, &used, rows);
     carve(&t->known, base, &used, places * rows * (3 * t->n_slices + 1));
@@ -78,8 +82,8 @@ tile_bytes(const tile *t, int64_t rows)
 }
 
 size_t
-CUDA(head_work_bytes)(int64_t rows, int64_t v, int64_t d,
-                      const rlf_head_part *held)
+TYPED(head_work_bytes)(int64_t rows, int64_t v, int64_t d,
+                       const rlf_head_part *held)
 {
     tile t = {.a = {.v = v, .d = d}};
     if (held)
@@ -101,8 +105,8 @@ part_is_sound(const rlf_head_part *p, int64_t v)
 }
 
 rlf_status
-CUDA(head_open)(const head_args *a, void *work, size_t work_bytes, tile *t,
-                rlf_err *err)
+TYPED(head_open)(const head_args *a, void *work, size_t work_bytes, tile *t,
+                 rlf_err *err)
 {
     NEED(a->m >= 0 && a->v > 0 && a->d > 0, "the head");
     NEED(part_is_sound(&a->part, a->v), "the head");
@@ -245,7 +249,7 @@ whole_kernel(tile t)
 }
 
 rlf_status
-CUDA(head_logits)(rlf_queue *queue, tile *t, rlf_err *err)
+TYPED(head_logits)(rlf_queue *queue, tile *t, rlf_err *err)
 {
     const rlf_head_part *p = &t->a.part;
     const char *packed = (const char *)t->a.packed;
@@ -257,10 +261,12 @@ CUDA(head_logits)(rlf_queue *queue, tile *t, rlf_err *err)
                                     .x = t->a.x + t->first * t->a.ldx,
                                     .ldx = t->a.ldx,
                                     .packed = packed,
-                                    .c = t->z + l.from,
-                                    .ldc = t->ld};
-        RLF_TRY(CUDA(product)(queue, &product, err));
-        packed += CUDA(product_packed_bytes)(l.n, t->a.d, RLF_PRODUCT_FORWARD);
+                                    .c = (rlf_real *)(t->z + l.from),
+                                    .ldc = t->ld,
+                                    .c_f32 = true};
+        RLF_TRY(TYPED(rows).product(queue, &product, err));
+        packed +=
+            TYPED(rows).product_packed_bytes(l.n, t->a.d, RLF_PRODUCT_FORWARD);
     }
     RLF_LAUNCH(measure_kernel, blocks_for(t->n * t->n_chunks, THREADS / WARP),
                THREADS, 0, queue, *t);
@@ -321,16 +327,16 @@ give_tile(rlf_queue *queue, const tile *t, float *logprob, float *entropy,
 }
 
 rlf_status
-CUDA(head_logprob)(rlf_queue *queue, const rlf_head_logprob_args *args,
-                   rlf_err *err)
+TYPED(head_logprob)(rlf_queue *queue, const rlf_head_logprob_args *args,
+                    rlf_err *err)
 {
     tile t;
     head_args a = forward_args(args, args->entropy != NULL);
     NEED(!args->words || !args->part.share, "words of the head");
-    RLF_TRY(CUDA(head_open)(&a, args->work, args->work_bytes, &t, err));
+    RLF_TRY(TYPED(head_open)(&a, args->work, args->work_bytes, &t, err));
     for (t.first = 0; t.first < a.m; t.first += t.rows) {
         t.n = a.m - t.first < t.rows ? a.m - t.first : t.rows;
-        RLF_TRY(CUDA(head_logits)(queue, &t, err));
+        RLF_TRY(TYPED(head_logits)(queue, &t, err));
         RLF_TRY(give_tile(queue, &t, args->logprob, args->entropy, err));
         if (args->words)
             RLF_LAUNCH(words_kernel, blocks_for(t.n * t.held, THREADS), THREADS,
@@ -356,29 +362,30 @@ slope_kernel(tile t)
         int c = l.chunk + (int)((j - l.from) / CHUNK);
         float m = t.parts[r * t.n_chunks + c].m;
         const whole o = t.wholes[r];
-        float *z = t.z + r * t.ld + j;
+        float z = t.z[r * t.ld + j];
+        rlf_real *dz = t.dz + r * t.ld + j;
         float scale = scale_of(t.a, t.first + r);
         int64_t target = t.a.targets[t.first + r];
         float g = target < 0 ? 0 : t.dlogprob[r];
         float h = t.a.with_entropy ? t.dentropy[r] : 0;
         float all = t.a.words ? (float)((double)g + t.sums[r]) : g;
         if (!t.a.words && g == 0 && h == 0) {
-            *z = 0;
+            *dz = narrow(0);
             continue;
         }
         double share = rlf_exp((double)m - o.m) / o.s;
         float f = (float)(-share * (double)scale);
         /* log p + H = z + shift */
         float shift = (float)((double)t.entropy[r] - o.m - o.log_s);
-        float e = exp_1(*z - m) * f, sum = all;
+        float e = exp_1(z - m) * f, sum = all;
         if (h != 0)
-            sum = fmaf(h, *z + shift, sum);
+            sum = fmaf(h, z + shift, sum);
         float x = e == 0 ? 0 : e * sum;
         if (t.a.words)
             x = fmaf(t.words[r * t.a.v + j], scale, x);
         if (target - t.token == j)
             x = fmaf(g, scale, x);
-        *z = x;
+        *dz = narrow(x);
     }
 }
 
@@ -431,29 +438,29 @@ tile_products(rlf_queue *queue, const rlf_head_loss_args *args, const tile *t,
     rlf_product_args dx = {.m = t->n,
                            .n = a->d,
                            .k = t->held,
-                           .x = t->z,
+                           .x = t->dz,
                            .ldx = t->ld,
-                           .packed = args->packed_back,
+                           .packed = a->packed,
                            .form = RLF_PRODUCT_BACKWARD,
                            .c = args->dx + t->first * args->lddx,
                            .ldc = args->lddx,
                            .shards = a->part.shards,
                            .parts = &a->v,
                            .n_parts = 1};
-    RLF_TRY(CUDA(product)(queue, &dx, err));
+    RLF_TRY(TYPED(rows).product(queue, &dx, err));
     rlf_product_grad_args dw = {.m = t->n,
                                 .n = t->held,
                                 .k = a->d,
-                                .dy = t->z,
+                                .dy = t->dz,
                                 .lddy = t->ld,
                                 .x = a->x + t->first * a->ldx,
                                 .ldx = a->ldx,
                                 .dw = args->dw};
-    return args->dw ? CUDA(product_grad)(queue, &dw, err) : RLF_OK;
+    return args->dw ? TYPED(rows).product_grad(queue, &dw, err) : RLF_OK;
 }
 
 rlf_status
-CUDA(head_loss)(rlf_queue *queue, const rlf_head_loss_args *args, rlf_err *err)
+TYPED(head_loss)(rlf_queue *queue, const rlf_head_loss_args *args, rlf_err *err)
 {
     tile t;
     rlf_head_loss_args l = *args;
@@ -465,11 +472,11 @@ CUDA(head_loss)(rlf_queue *queue, const rlf_head_loss_args *args, rlf_err *err)
     head_args a = forward_args(f, entropy || f->entropy);
     a.words = l.words_loss != NULL;
     l.lddx = or_dense(l.lddx, a.d);
-    RLF_TRY(CUDA(head_open)(&a, f->work, f->work_bytes, &t, err));
+    RLF_TRY(TYPED(head_open)(&a, f->work, f->work_bytes, &t, err));
     RLF_TRY(rlf_queue_set(queue, t.dentropy, 0, (size_t)t.rows * 4, err));
     for (t.first = 0; t.first < a.m; t.first += t.rows) {
         t.n = a.m - t.first < t.rows ? a.m - t.first : t.rows;
-        RLF_TRY(CUDA(head_logits)(queue, &t, err));
+        RLF_TRY(TYPED(head_logits)(queue, &t, err));
         RLF_TRY(give_tile(queue, &t, f->logprob, f->entropy, err));
         RLF_TRY(tile_loss(queue, &l, &t, err));
         RLF_LAUNCH(slope_kernel, blocks_for(t.n * t.held, THREADS), THREADS, 0,

@@ -18,6 +18,7 @@ typedef struct tile {
     int places, place; /* that share the vocabulary; this one */
     int64_t ld;
     float *z;      /* [rows, ld] logits / temperature */
+    rlf_real *dz;  /* [rows, ld] derivatives by them; z where it is as wide */
     part *parts;   /* [rows, n_chunks] */
     whole *wholes; /* [rows] */
     double *known; /* [places, n, 3 n_slices + 1]: what each place measured of
@@ -105,9 +106,9 @@ logprob_of(const tile &t, int64_t row, float z)
 }
 
 /* Place the tile in `work`. */
-rlf_status CUDA(head_open)(const head_args *a, void *work, size_t work_bytes,
-                           tile *t, rlf_err *err);
+rlf_status TYPED(head_open)(const head_args *a, void *work, size_t work_bytes,
+                            tile *t, rlf_err *err);
 /* z, parts, wholes and entropy of the rows first..first+n-1. */
-rlf_status CUDA(head_logits)(rlf_queue *queue, tile *t, rlf_err *err);
+rlf_status TYPED(head_logits)(rlf_queue *queue, tile *t, rlf_err *err);
 
 #endif

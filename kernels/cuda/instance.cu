@@ -1,15 +1,65 @@
-/* The table of the GPU. Every call tells the queue's hook before and after, as
- * kernels/cpu does; what a hook measures is the time to launch. */
+/* The table of a type on the GPU: which function does an operation. A type
+ * that has a better one than the sources it shares names it here (EITHER).
+ *
+ * Every call tells the queue's hook before and after, as kernels/cpu does; what
+ * a hook measures is the time to launch. */
 #include "kernels/cuda/ops.h"
+
+/* What differs between the types. */
+#define EITHER_f32(f32, bf16) f32
+#define EITHER_bf16(f32, bf16) bf16
+#define EITHER_OF(type, f32, bf16) EITHER_##type(f32, bf16)
+#define EITHER_IN(type, f32, bf16) EITHER_OF(type, f32, bf16)
+#define EITHER(f32, bf16) EITHER_IN(RLF_TYPE, f32, bf16)
+
+constexpr rlf_kernels TYPED(rows) = {
+#ifdef RLF_CUDA_EMULATED
+    .backend = "emulated",
+#else
+    .backend = "cuda",
+#endif
+    .isa = EITHER("f32", "bf16"),
+    .real = EITHER(RLF_CAST_F32, RLF_CAST_BF16),
+    .one_pack = true,
+    .product_packed_bytes = TYPED(product_packed_bytes),
+    .head_work_bytes = TYPED(head_work_bytes),
+    .product_pack = TYPED(product_pack),
+    .product = TYPED(product),
+    .product_grad = TYPED(product_grad),
+    .bias_grad = TYPED(bias_grad),
+    .embed = TYPED(embed),
+    .embed_grad = TYPED(embed_grad),
+    .rows_gather = TYPED(rows_gather),
+    .rows_scatter = TYPED(rows_scatter),
+    .rmsnorm = TYPED(rmsnorm),
+    .rmsnorm_grad = TYPED(rmsnorm_grad),
+    .rope_table = TYPED(rope_table),
+    .rope = TYPED(rope),
+    .swiglu = TYPED(swiglu),
+    .swiglu_grad = TYPED(swiglu_grad),
+    .add = TYPED(add),
+    .axpby = TYPED(axpby),
+    .fill = TYPED(fill),
+    .cast = TYPED(cast),
+    .kv_write = TYPED(kv_write),
+    .attention = TYPED(attention),
+    .attention_paged = TYPED(attention_paged),
+    .attention_grad = TYPED(attention_grad),
+    .head_logprob = TYPED(head_logprob),
+    .head_loss = TYPED(head_loss),
+    .sample = TYPED(sample),
+    .adamw = TYPED(adamw),
+    .sumsq = TYPED(sumsq),
+};
 
 #define OP(op, doc, flops, bytes)                                              \
     static rlf_status call_##op(rlf_queue *queue, const rlf_##op##_args *args, \
                                 rlf_err *err)                                  \
     {                                                                          \
         if (!queue->hook)                                                      \
-            return CUDA(op)(queue, args, err);                                 \
+            return TYPED(rows).op(queue, args, err);                           \
         queue->hook(queue->hook_ctx, #op, true);                               \
-        rlf_status status = CUDA(op)(queue, args, err);                        \
+        rlf_status status = TYPED(rows).op(queue, args, err);                  \
         queue->hook(queue->hook_ctx, #op, false);                              \
         return status;                                                         \
     }
@@ -17,25 +67,20 @@
 #undef OP
 
 #ifdef RLF_CUDA_EMULATED
-#define TABLE rlf_kernels_emulated
-#define BACKEND "emulated"
+#define TABLE EITHER(rlf_kernels_emulated, rlf_kernels_emulated_bf16)
 #else
-#define TABLE rlf_kernels_cuda
-#define BACKEND "cuda"
+#define TABLE EITHER(rlf_kernels_cuda, rlf_kernels_cuda_bf16)
 #endif
 
 extern "C" const rlf_kernels *
 TABLE(void)
 {
-    static const rlf_kernels table = {
-        .backend = BACKEND,
-        .isa = "f32",
-        .real = RLF_CAST_F32,
-        .product_packed_bytes = CUDA(product_packed_bytes),
-        .head_work_bytes = CUDA(head_work_bytes),
-#define OP(op, doc, flops, bytes) .op = call_##op,
+    static constexpr rlf_kernels table = [] {
+        rlf_kernels t = TYPED(rows);
+#define OP(op, doc, flops, bytes) t.op = call_##op;
 #include "kernels/op.def"
 #undef OP
-    };
+        return t;
+    }();
     return &table;
 }

@@ -11,19 +11,19 @@ rmsnorm_kernel(rlf_rmsnorm_args a)
     EACH_WARP(i, a.m * a.groups)
     {
         int64_t row = i / a.groups, group = i % a.groups;
-        const float *x = a.x + row * a.ldx + group * a.d;
-        float *y = a.y + row * a.ldy + group * a.d;
+        const rlf_real *x = a.x + row * a.ldx + group * a.d;
+        rlf_real *y = a.y + row * a.ldy + group * a.d;
         float mean = row_dot(x, x, NULL, a.d) / (float)a.d;
         float r = 1 / sqrtf(mean + a.eps);
         if (a.rstd && threadIdx.x % WARP == 0)
             a.rstd[i] = r;
         for (int64_t j = threadIdx.x % WARP; j < a.d; j += WARP)
-            y[j] = x[j] * r * a.weight[j];
+            y[j] = narrow(widen(x[j]) * r * a.weight[j]);
     }
 }
 
 rlf_status
-CUDA(rmsnorm)(rlf_queue *queue, const rlf_rmsnorm_args *args, rlf_err *err)
+TYPED(rmsnorm)(rlf_queue *queue, const rlf_rmsnorm_args *args, rlf_err *err)
 {
     NEED(args->m >= 0 && args->d > 0 && args->groups >= 0, "rmsnorm");
     rlf_rmsnorm_args a = *args;
@@ -42,15 +42,15 @@ rmsnorm_grad_kernel(rlf_rmsnorm_grad_args a)
     EACH_WARP(i, a.m * a.groups)
     {
         int64_t row = i / a.groups, group = i % a.groups;
-        const float *x = a.x + row * a.ldx + group * a.d;
-        const float *dy = a.dy + row * a.lddy + group * a.d;
-        float *dx = a.dx + row * a.lddx + group * a.d;
+        const rlf_real *x = a.x + row * a.ldx + group * a.d;
+        const rlf_real *dy = a.dy + row * a.lddy + group * a.d;
+        rlf_real *dx = a.dx + row * a.lddx + group * a.d;
         float r = a.rstd[i];
         float dot = row_dot(x, dy, a.weight, a.d);
         float coef = -(r * r * (dot / (float)a.d));
         for (int64_t j = threadIdx.x % WARP; j < a.d; j += WARP) {
-            float t = fmaf(x[j], coef, dy[j] * a.weight[j]);
-            dx[j] = a.add ? fmaf(r, t, dx[j]) : t * r;
+            float t = fmaf(widen(x[j]), coef, widen(dy[j]) * a.weight[j]);
+            dx[j] = narrow(a.add ? fmaf(r, t, widen(dx[j])) : t * r);
         }
     }
 }
@@ -66,8 +66,8 @@ rmsnorm_weight_kernel(rlf_rmsnorm_grad_args a)
         float sum = a.dweight[c];
         for (int64_t row = 0; row < a.m; row++)
             for (int64_t g = shard * each; g < (shard + 1) * each; g++) {
-                float x = a.x[row * a.ldx + g * a.d + j];
-                float dy = a.dy[row * a.lddy + g * a.d + j];
+                float x = widen(a.x[row * a.ldx + g * a.d + j]);
+                float dy = widen(a.dy[row * a.lddy + g * a.d + j]);
                 sum = fmaf(dy, x * a.rstd[row * a.groups + g], sum);
             }
         a.dweight[c] = sum;
@@ -75,8 +75,8 @@ rmsnorm_weight_kernel(rlf_rmsnorm_grad_args a)
 }
 
 rlf_status
-CUDA(rmsnorm_grad)(rlf_queue *queue, const rlf_rmsnorm_grad_args *args,
-                   rlf_err *err)
+TYPED(rmsnorm_grad)(rlf_queue *queue, const rlf_rmsnorm_grad_args *args,
+                    rlf_err *err)
 {
     NEED(args->m >= 0 && args->d > 0 && args->groups >= 0, "rmsnorm_grad");
     rlf_rmsnorm_grad_args a = *args;
@@ -110,8 +110,8 @@ rope_table_kernel(rlf_rope_table_args a)
 }
 
 rlf_status
-CUDA(rope_table)(rlf_queue *queue, const rlf_rope_table_args *args,
-                 rlf_err *err)
+TYPED(rope_table)(rlf_queue *queue, const rlf_rope_table_args *args,
+                  rlf_err *err)
 {
     NEED(args->n >= 0 && args->half >= 0, "rope_table");
     rlf_rope_table_args a = *args;
@@ -131,8 +131,8 @@ rope_kernel(rlf_rope_args a, int32_t *fault)
     {
         int64_t j = i % width, head = i / width % a.heads;
         int64_t m = i / width / a.heads;
-        const float *x = a.x + m * a.ldx + head * a.d;
-        float *y = a.y + m * a.ldy + head * a.d;
+        const rlf_real *x = a.x + m * a.ldx + head * a.d;
+        rlf_real *y = a.y + m * a.ldy + head * a.d;
         if (j >= a.half) {
             y[a.half + j] = x[a.half + j];
             continue;
@@ -143,15 +143,15 @@ rope_kernel(rlf_rope_args a, int32_t *fault)
         }
         float c = a.cos[a.positions[m] * a.half + j];
         float s = a.sin[a.positions[m] * a.half + j];
-        float x1 = x[j], x2 = x[a.half + j];
+        float x1 = widen(x[j]), x2 = widen(x[a.half + j]);
         s = a.back ? -s : s;
-        y[j] = fmaf(x1, c, -(x2 * s));
-        y[a.half + j] = fmaf(x2, c, x1 * s);
+        y[j] = narrow(fmaf(x1, c, -(x2 * s)));
+        y[a.half + j] = narrow(fmaf(x2, c, x1 * s));
     }
 }
 
 rlf_status
-CUDA(rope)(rlf_queue *queue, const rlf_rope_args *args, rlf_err *err)
+TYPED(rope)(rlf_queue *queue, const rlf_rope_args *args, rlf_err *err)
 {
     NEED(args->m >= 0 && args->heads >= 0 && 2 * args->half <= args->d, "rope");
     rlf_rope_args a = *args;

@@ -21,20 +21,25 @@ rlf_status rlf_emulated_allow_shared(const void *kernel, size_t bytes,
                                      rlf_err *err);
 rlf_status rlf_emulated_stage(rlf_queue *queue, const void *host, size_t bytes,
                               const void **out, rlf_err *err);
-/* The table that tests use. */
+/* The tables that tests use. */
 const rlf_kernels *rlf_kernels_emulated(void);
+const rlf_kernels *rlf_kernels_emulated_bf16(void);
 #endif
 
-#define OP(name, doc, flops, bytes)                                         \
-    rlf_status CUDA(name)(rlf_queue * queue, const rlf_##name##_args *args, \
-                          rlf_err *err);
+#define OP(name, doc, flops, bytes)                                          \
+    rlf_status TYPED(name)(rlf_queue * queue, const rlf_##name##_args *args, \
+                           rlf_err *err);
 #include "kernels/op.def"
 #undef OP
 
-size_t CUDA(product_packed_bytes)(int64_t rows, int64_t cols,
-                                  rlf_product_form form);
-size_t CUDA(head_work_bytes)(int64_t rows, int64_t v, int64_t d,
-                             const rlf_head_part *part);
+/* The table (instance.cu) without hooks: operations made of others take them
+ * from here. */
+extern const rlf_kernels TYPED(rows);
+
+size_t TYPED(product_packed_bytes)(int64_t rows, int64_t cols,
+                                   rlf_product_form form);
+size_t TYPED(head_work_bytes)(int64_t rows, int64_t v, int64_t d,
+                              const rlf_head_part *part);
 }
 
 static constexpr int WARP = 32, LANES = 64, THREADS = 256;
@@ -72,6 +77,33 @@ blocks_for(int64_t n, int64_t each)
     for (int64_t i = ((int64_t)blockIdx.x * blockDim.x + threadIdx.x) / WARP, \
                  i##_step = (int64_t)gridDim.x * blockDim.x / WARP;           \
          i < (n); i += i##_step)
+
+/* ---- activations ------------------------------------------------------- *
+ *
+ * Read by widen(), written by narrow(), which rounds to nearest even; all
+ * arithmetic is in f32. For activations in f32 both change nothing. */
+
+static __device__ __forceinline__ float
+widen(float x)
+{
+    return x;
+}
+
+static __device__ __forceinline__ float
+widen(__nv_bfloat16 x)
+{
+    return __bfloat162float(x);
+}
+
+template <typename T = rlf_real>
+static __device__ __forceinline__ T
+narrow(float x)
+{
+    if constexpr (sizeof(T) == sizeof x)
+        return x;
+    else
+        return __float2bfloat16_rn(x);
+}
 
 /* ---- arithmetic with the bits of kernels/cpu/simd.h -------------------- */
 
@@ -158,7 +190,7 @@ lanes_max(float low, float high)
 
 /* By a warp: sum over i of a[i] c[i] b[i] (c NULL: of a[i] b[i]). */
 static __device__ __forceinline__ float
-row_dot(const float *a, const float *b, const float *c, int64_t n)
+row_dot(const rlf_real *a, const rlf_real *b, const float *c, int64_t n)
 {
     float sum[2] = {0, 0};
     int lane = threadIdx.x % WARP;
@@ -166,7 +198,8 @@ row_dot(const float *a, const float *b, const float *c, int64_t n)
         for (int h = 0; h < 2; h++) {
             int64_t j = i + h * WARP;
             if (j < n)
-                sum[h] = fmaf(c ? a[j] * c[j] : a[j], b[j], sum[h]);
+                sum[h] = fmaf(c ? widen(a[j]) * c[j] : widen(a[j]), widen(b[j]),
+                              sum[h]);
         }
     return lanes_sum(sum[0], sum[1]);
 }

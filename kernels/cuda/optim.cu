@@ -23,7 +23,7 @@ adamw_kernel(adamw_plan p)
 }
 
 rlf_status
-CUDA(adamw)(rlf_queue *queue, const rlf_adamw_args *args, rlf_err *err)
+TYPED(adamw)(rlf_queue *queue, const rlf_adamw_args *args, rlf_err *err)
 {
     NEED(args->n >= 0 && args->bias1 > 0 && args->bias2 > 0, "adamw");
     adamw_plan p = {.a = *args};
@@ -79,7 +79,7 @@ add_blocks_kernel(const double *blocks, int64_t n, double *total)
 }
 
 rlf_status
-CUDA(sumsq)(rlf_queue *queue, const rlf_sumsq_args *args, rlf_err *err)
+TYPED(sumsq)(rlf_queue *queue, const rlf_sumsq_args *args, rlf_err *err)
 {
     NEED(args->n >= 0 && args->width >= 0 && args->ld >= args->width, "sumsq");
     rlf_sumsq_args a = *args;

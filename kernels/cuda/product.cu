@@ -1,9 +1,10 @@
 /* Products that add along k in order, one fused multiply-add each, from the
  * value already in the output: the same chain, and the same bits, as
- * kernels/cpu/product.c. A thread has a column and some rows.
+ * kernels/cpu/product.c. A thread has a column and some rows. Sums are f32,
+ * rounded once, to what c is.
  *
- * Packed weights are [k][n] for both forms, so that neighbouring threads read
- * neighbouring numbers. */
+ * Packed weights are the matrix itself, [rows, cols], as activations are; both
+ * forms read it. */
 #include "kernels/cuda/ops.h"
 
 static constexpr int ROWS = 8;        /* of a thread */
@@ -13,33 +14,29 @@ static constexpr int MOST_LEVELS = 7; /* of a tree over RLF_MOST_SHARDS */
 static_assert(1 << (MOST_LEVELS - 1) == RLF_MOST_SHARDS, "levels of a tree");
 
 size_t
-CUDA(product_packed_bytes)(int64_t rows, int64_t cols, rlf_product_form form)
+TYPED(product_packed_bytes)(int64_t rows, int64_t cols, rlf_product_form form)
 {
-    (void)form;
-    return (size_t)(rows * cols) * sizeof(float);
+    return form == RLF_PRODUCT_FORWARD
+               ? (size_t)(rows * cols) * sizeof(rlf_real)
+               : 0;
 }
 
 static __global__ void
 pack_kernel(rlf_product_pack_args a)
 {
-    bool forward = a.form == RLF_PRODUCT_FORWARD;
-    int64_t n = forward ? a.rows : a.cols;
-    float *out = (float *)a.packed;
+    rlf_real *out = (rlf_real *)a.packed;
     EACH(i, a.rows * a.cols)
-    {
-        int64_t row = forward ? i % n : i / n, col = forward ? i / n : i % n;
-        out[i] = a.w[row * a.ldw + col];
-    }
+    out[i] = narrow(a.w[i / a.cols * a.ldw + i % a.cols]);
 }
 
 rlf_status
-CUDA(product_pack)(rlf_queue *queue, const rlf_product_pack_args *args,
-                   rlf_err *err)
+TYPED(product_pack)(rlf_queue *queue, const rlf_product_pack_args *args,
+                    rlf_err *err)
 {
     NEED(args->rows >= 0 && args->cols >= 0, "product_pack");
     rlf_product_pack_args a = *args;
     a.ldw = or_dense(a.ldw, a.cols);
-    if (a.rows * a.cols > 0)
+    if (a.form == RLF_PRODUCT_FORWARD && a.rows * a.cols > 0)
         RLF_LAUNCH(pack_kernel, blocks_for(a.rows * a.cols, THREADS), THREADS,
                    0, queue, a);
     return CUDA(launched)("product_pack", err);
@@ -50,20 +47,22 @@ CUDA(product_pack)(rlf_queue *queue, const rlf_product_pack_args *args,
 typedef struct plan {
     rlf_product_args a;
     int64_t parts[MOST_PARTS];
+    int64_t by_k, by_n; /* from one to the next in the packed weight */
 } plan;
 
 /* sums[r] += x[r, k] w[k, n] over k of from..to-1. */
 static __device__ __forceinline__ void
-add_range(const rlf_product_args &a, int64_t row, int rows, int64_t n,
-          int64_t from, int64_t to, float *sums)
+add_range(const plan &p, int64_t row, int rows, int64_t n, int64_t from,
+          int64_t to, float *sums)
 {
-    const float *w = (const float *)a.packed + n;
+    const rlf_real *w = (const rlf_real *)p.a.packed + n * p.by_n;
+    const rlf_real *x = p.a.x + row * p.a.ldx;
     for (int64_t k = from; k < to; k++) {
-        float y = w[k * a.n];
+        float y = widen(w[k * p.by_k]);
         RLF_UNROLL
         for (int r = 0; r < ROWS; r++)
             if (r < rows)
-                sums[r] = fmaf(a.x[(row + r) * a.ldx + k], y, sums[r]);
+                sums[r] = fmaf(widen(x[r * p.a.ldx + k]), y, sums[r]);
     }
 }
 
@@ -75,16 +74,19 @@ add_shard(const plan &p, int64_t row, int rows, int64_t n, int s, float *sums)
     int64_t at = 0; /* where the part begins, of what is held */
     for (int i = 0; i < p.a.n_parts; i++) {
         int64_t size = p.parts[i], first = size * h.first / h.of;
-        add_range(p.a, row, rows, n, at + size * s / h.of - first,
+        add_range(p, row, rows, n, at + size * s / h.of - first,
                   at + size * (s + 1) / h.of - first, sums);
         at += size * (h.first + h.count) / h.of - first;
     }
 }
 
+/* C: what c is. */
+template <typename C>
 static __global__ void
 product_kernel(plan p)
 {
     const rlf_product_args &a = p.a;
+    C *c = (C *)a.c;
     int64_t n = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (n >= a.n)
         return;
@@ -96,7 +98,7 @@ product_kernel(plan p)
             float sums[ROWS];
             for (int r = 0; r < rows; r++)
                 sums[r] = s       ? 0
-                          : a.add ? a.c[(row + r) * a.ldc + n] +
+                          : a.add ? widen(c[(row + r) * a.ldc + n]) +
                                         (a.bias ? a.bias[n] : -0.0f)
                           : a.bias ? a.bias[n]
                                    : 0;
@@ -118,7 +120,7 @@ product_kernel(plan p)
                 level = up;
             }
         for (int r = 0; r < rows; r++)
-            a.c[(row + r) * a.ldc + n] = tree[level][r];
+            c[(row + r) * a.ldc + n] = narrow<C>(tree[level][r]);
     }
 }
 
@@ -146,7 +148,7 @@ find_parts(plan *p, rlf_err *err)
 }
 
 rlf_status
-CUDA(product)(rlf_queue *queue, const rlf_product_args *args, rlf_err *err)
+TYPED(product)(rlf_queue *queue, const rlf_product_args *args, rlf_err *err)
 {
     NEED(args->m >= 0 && args->n >= 0 && args->k >= 0, "product");
     plan p = {.a = *args};
@@ -156,9 +158,15 @@ CUDA(product)(rlf_queue *queue, const rlf_product_args *args, rlf_err *err)
         return RLF_OK;
     a->ldx = or_dense(a->ldx, a->k);
     a->ldc = or_dense(a->ldc, a->n);
+    bool forward = a->form == RLF_PRODUCT_FORWARD;
+    p.by_k = forward ? 1 : a->n;
+    p.by_n = forward ? a->k : 1;
     dim3 grid = blocks_for(a->n, WARP);
     grid.y = blocks_for(a->m, ROWS).x;
-    RLF_LAUNCH(product_kernel, grid, WARP, 0, queue, p);
+    if (a->c_f32)
+        RLF_LAUNCH(product_kernel<float>, grid, WARP, 0, queue, p);
+    else
+        RLF_LAUNCH(product_kernel<rlf_real>, grid, WARP, 0, queue, p);
     return CUDA(launched)("product", err);
 }
 
@@ -177,11 +185,12 @@ grad_kernel(rlf_product_grad_args a)
         for (int r = 0; r < rows; r++)
             sums[r] = a.dw[(first + r) * a.lddw + k];
         for (int64_t m = 0; m < a.m; m++) {
-            float x = a.x[m * a.ldx + k];
+            float x = widen(a.x[m * a.ldx + k]);
             RLF_UNROLL
             for (int r = 0; r < ROWS; r++)
                 if (r < rows)
-                    sums[r] = fmaf(a.dy[m * a.lddy + first + r], x, sums[r]);
+                    sums[r] =
+                        fmaf(widen(a.dy[m * a.lddy + first + r]), x, sums[r]);
         }
         for (int r = 0; r < rows; r++)
             a.dw[(first + r) * a.lddw + k] = sums[r];
@@ -189,8 +198,8 @@ grad_kernel(rlf_product_grad_args a)
 }
 
 rlf_status
-CUDA(product_grad)(rlf_queue *queue, const rlf_product_grad_args *args,
-                   rlf_err *err)
+TYPED(product_grad)(rlf_queue *queue, const rlf_product_grad_args *args,
+                    rlf_err *err)
 {
     NEED(args->m >= 0 && args->n >= 0 && args->k >= 0, "product_grad");
     rlf_product_grad_args a = *args;

@@ -15,13 +15,13 @@ gather_kernel(rlf_rows_gather_args a)
     EACH(i, a.m * a.d)
     {
         int64_t row = i / a.d, j = i % a.d, from = a.index[row];
-        a.y[row * a.ldy + j] = from < 0 ? 0 : a.x[from * a.ldx + j];
+        a.y[row * a.ldy + j] = from < 0 ? narrow(0) : a.x[from * a.ldx + j];
     }
 }
 
 rlf_status
-CUDA(rows_gather)(rlf_queue *queue, const rlf_rows_gather_args *args,
-                  rlf_err *err)
+TYPED(rows_gather)(rlf_queue *queue, const rlf_rows_gather_args *args,
+                   rlf_err *err)
 {
     NEED(args->m >= 0 && args->d >= 0, "rows_gather");
     rlf_rows_gather_args a = *args;
@@ -42,12 +42,12 @@ embed_kernel(rlf_embed_args a, int32_t *fault)
         bool here = at >= 0 && at < a.part;
         if (a.tokens[row] < 0 || a.tokens[row] >= a.v)
             *fault = 1;
-        a.y[row * a.ldy + j] = here ? a.w[at * a.d + j] : -0.0f;
+        a.y[row * a.ldy + j] = narrow(here ? a.w[at * a.d + j] : -0.0f);
     }
 }
 
 rlf_status
-CUDA(embed)(rlf_queue *queue, const rlf_embed_args *args, rlf_err *err)
+TYPED(embed)(rlf_queue *queue, const rlf_embed_args *args, rlf_err *err)
 {
     NEED(args->m >= 0 && args->d >= 0, "embed");
     rlf_embed_args a = *args;
@@ -59,65 +59,77 @@ CUDA(embed)(rlf_queue *queue, const rlf_embed_args *args, rlf_err *err)
     return CUDA(launched)("embed", err);
 }
 
-/* Rows index[i] - first of those 0..part-1. */
-typedef struct scatter {
-    rlf_rows_scatter_args a;
+/* Rows index[i] - first of those 0..part-1 of y. */
+template <typename Y> struct scatter {
+    int64_t m, d, ldx, ldy;
+    const int32_t *index;
+    const rlf_real *x;
+    Y *y;
+    bool add;
     int64_t first, part, v;
     int32_t *fault; /* NULL: negative ones are skipped */
-} scatter;
+};
 
+template <typename Y>
 static __global__ void
-scatter_kernel(scatter s)
+scatter_kernel(scatter<Y> s)
 {
-    const rlf_rows_scatter_args a = s.a;
-    EACH(j, a.d)
-    for (int64_t i = 0; i < a.m; i++) {
-        int64_t at = a.index[i] - s.first;
-        if (s.fault && (a.index[i] < 0 || a.index[i] >= s.v))
+    EACH(j, s.d)
+    for (int64_t i = 0; i < s.m; i++) {
+        int64_t at = s.index[i] - s.first;
+        if (s.fault && (s.index[i] < 0 || s.index[i] >= s.v))
             *s.fault = 1;
         if (at < 0 || at >= s.part)
             continue;
-        float *y = a.y + at * a.ldy + j, x = a.x[i * a.ldx + j];
-        *y = a.add ? *y + x : x;
+        Y *y = s.y + at * s.ldy + j;
+        float x = widen(s.x[i * s.ldx + j]);
+        *y = narrow<Y>(s.add ? widen(*y) + x : x);
     }
 }
 
+template <typename Y>
 static rlf_status
-launch_scatter(rlf_queue *queue, scatter s, const char *op, rlf_err *err)
+launch_scatter(rlf_queue *queue, scatter<Y> s, const char *op, rlf_err *err)
 {
-    if (s.a.m * s.a.d > 0)
-        RLF_LAUNCH(scatter_kernel, blocks_for(s.a.d, WARP), WARP, 0, queue, s);
+    if (s.m * s.d > 0)
+        RLF_LAUNCH(scatter_kernel, blocks_for(s.d, WARP), WARP, 0, queue, s);
     return CUDA(launched)(op, err);
 }
 
 rlf_status
-CUDA(rows_scatter)(rlf_queue *queue, const rlf_rows_scatter_args *args,
-                   rlf_err *err)
+TYPED(rows_scatter)(rlf_queue *queue, const rlf_rows_scatter_args *args,
+                    rlf_err *err)
 {
     NEED(args->m >= 0 && args->d >= 0, "rows_scatter");
-    scatter s = {.a = *args, .part = INT64_MAX};
-    s.a.ldx = or_dense(s.a.ldx, s.a.d);
-    s.a.ldy = or_dense(s.a.ldy, s.a.d);
+    scatter<rlf_real> s = {.m = args->m,
+                           .d = args->d,
+                           .ldx = or_dense(args->ldx, args->d),
+                           .ldy = or_dense(args->ldy, args->d),
+                           .index = args->index,
+                           .x = args->x,
+                           .y = args->y,
+                           .add = args->add,
+                           .part = INT64_MAX};
     return launch_scatter(queue, s, "rows_scatter", err);
 }
 
 rlf_status
-CUDA(embed_grad)(rlf_queue *queue, const rlf_embed_grad_args *args,
-                 rlf_err *err)
+TYPED(embed_grad)(rlf_queue *queue, const rlf_embed_grad_args *args,
+                  rlf_err *err)
 {
     NEED(args->m >= 0 && args->d >= 0, "embed_grad");
-    scatter s = {.a = {.m = args->m,
-                       .d = args->d,
-                       .index = args->tokens,
-                       .x = args->dy,
-                       .ldx = or_dense(args->lddy, args->d),
-                       .y = args->dw,
-                       .ldy = args->d,
-                       .add = true},
-                 .first = args->first,
-                 .part = args->part ? args->part : args->v,
-                 .v = args->v,
-                 .fault = CUDA(fault)(queue)};
+    scatter<float> s = {.m = args->m,
+                        .d = args->d,
+                        .ldx = or_dense(args->lddy, args->d),
+                        .ldy = args->d,
+                        .index = args->tokens,
+                        .x = args->dy,
+                        .y = args->dw,
+                        .add = true,
+                        .first = args->first,
+                        .part = args->part ? args->part : args->v,
+                        .v = args->v,
+                        .fault = CUDA(fault)(queue)};
     return launch_scatter(queue, s, "embed_grad", err);
 }
 
@@ -128,13 +140,13 @@ bias_kernel(rlf_bias_grad_args a)
     {
         float sum = a.db[j];
         for (int64_t i = 0; i < a.m; i++)
-            sum += a.dy[i * a.lddy + j];
+            sum += widen(a.dy[i * a.lddy + j]);
         a.db[j] = sum;
     }
 }
 
 rlf_status
-CUDA(bias_grad)(rlf_queue *queue, const rlf_bias_grad_args *args, rlf_err *err)
+TYPED(bias_grad)(rlf_queue *queue, const rlf_bias_grad_args *args, rlf_err *err)
 {
     NEED(args->m >= 0 && args->n >= 0, "bias_grad");
     rlf_bias_grad_args a = *args;
@@ -152,13 +164,14 @@ swiglu_kernel(rlf_swiglu_args a)
     EACH(i, a.m * a.d)
     {
         int64_t row = i / a.d, j = i % a.d;
-        float g = a.gate[row * a.ldx + j], u = a.up[row * a.ldx + j];
-        a.y[row * a.ldy + j] = g * sigmoid_1(g) * u;
+        float g = widen(a.gate[row * a.ldx + j]);
+        float u = widen(a.up[row * a.ldx + j]);
+        a.y[row * a.ldy + j] = narrow(g * sigmoid_1(g) * u);
     }
 }
 
 rlf_status
-CUDA(swiglu)(rlf_queue *queue, const rlf_swiglu_args *args, rlf_err *err)
+TYPED(swiglu)(rlf_queue *queue, const rlf_swiglu_args *args, rlf_err *err)
 {
     NEED(args->m >= 0 && args->d >= 0, "swiglu");
     rlf_swiglu_args a = *args;
@@ -176,17 +189,18 @@ swiglu_grad_kernel(rlf_swiglu_grad_args a)
     EACH(i, a.m * a.d)
     {
         int64_t row = i / a.d, j = i % a.d;
-        float g = a.gate[row * a.ldx + j], u = a.up[row * a.ldx + j];
-        float dy = a.dy[row * a.lddy + j], s = sigmoid_1(g);
+        float g = widen(a.gate[row * a.ldx + j]);
+        float u = widen(a.up[row * a.ldx + j]);
+        float dy = widen(a.dy[row * a.lddy + j]), s = sigmoid_1(g);
         float t = fmaf(g, 1.0f - s, 1);
-        a.dup[row * a.lddx + j] = dy * (g * s);
-        a.dgate[row * a.lddx + j] = dy * u * (s * t);
+        a.dup[row * a.lddx + j] = narrow(dy * (g * s));
+        a.dgate[row * a.lddx + j] = narrow(dy * u * (s * t));
     }
 }
 
 rlf_status
-CUDA(swiglu_grad)(rlf_queue *queue, const rlf_swiglu_grad_args *args,
-                  rlf_err *err)
+TYPED(swiglu_grad)(rlf_queue *queue, const rlf_swiglu_grad_args *args,
+                   rlf_err *err)
 {
     NEED(args->m >= 0 && args->d >= 0, "swiglu_grad");
     rlf_swiglu_grad_args a = *args;
@@ -207,12 +221,13 @@ add_kernel(rlf_add_args a)
     EACH(i, a.m * a.d)
     {
         int64_t row = i / a.d, j = i % a.d;
-        a.c[row * a.ldc + j] = a.a[row * a.lda + j] + a.b[row * a.ldb + j];
+        a.c[row * a.ldc + j] =
+            narrow(widen(a.a[row * a.lda + j]) + widen(a.b[row * a.ldb + j]));
     }
 }
 
 rlf_status
-CUDA(add)(rlf_queue *queue, const rlf_add_args *args, rlf_err *err)
+TYPED(add)(rlf_queue *queue, const rlf_add_args *args, rlf_err *err)
 {
     NEED(args->m >= 0 && args->d >= 0, "add");
     rlf_add_args a = *args;
@@ -233,7 +248,7 @@ axpby_kernel(rlf_axpby_args a)
 }
 
 rlf_status
-CUDA(axpby)(rlf_queue *queue, const rlf_axpby_args *args, rlf_err *err)
+TYPED(axpby)(rlf_queue *queue, const rlf_axpby_args *args, rlf_err *err)
 {
     NEED(args->n >= 0, "axpby");
     rlf_axpby_args a = *args;
@@ -251,7 +266,7 @@ fill_kernel(rlf_fill_args a)
 }
 
 rlf_status
-CUDA(fill)(rlf_queue *queue, const rlf_fill_args *args, rlf_err *err)
+TYPED(fill)(rlf_queue *queue, const rlf_fill_args *args, rlf_err *err)
 {
     NEED(args->n >= 0, "fill");
     rlf_fill_args a = *args;
@@ -282,7 +297,7 @@ cast_kernel(rlf_cast_args a)
 }
 
 rlf_status
-CUDA(cast)(rlf_queue *queue, const rlf_cast_args *args, rlf_err *err)
+TYPED(cast)(rlf_queue *queue, const rlf_cast_args *args, rlf_err *err)
 {
     NEED(args->n >= 0, "cast");
     NEED(args->from == RLF_CAST_F32 || args->to == RLF_CAST_F32, "cast");

@@ -270,7 +270,7 @@ sample_tile(rlf_queue *queue, plan *p, rlf_err *err)
 {
     tile *t = &p->t;
     const rlf_head_part *part = &t->a.part;
-    RLF_TRY(CUDA(head_logits)(queue, t, err));
+    RLF_TRY(TYPED(head_logits)(queue, t, err));
     if (t->full)
         RLF_TRY(gather_rows(queue, t, err));
     RLF_LAUNCH(pick_kernel, blocks_for(t->n, WARP), WARP, 0, queue, *p);
@@ -282,7 +282,7 @@ sample_tile(rlf_queue *queue, plan *p, rlf_err *err)
 }
 
 rlf_status
-CUDA(sample)(rlf_queue *queue, const rlf_sample_args *args, rlf_err *err)
+TYPED(sample)(rlf_queue *queue, const rlf_sample_args *args, rlf_err *err)
 {
     plan p = {.a = *args};
     tile *t = &p.t;
@@ -298,7 +298,7 @@ CUDA(sample)(rlf_queue *queue, const rlf_sample_args *args, rlf_err *err)
                    .greedy = args->greedy,
                    .with_entropy = args->entropy != NULL,
                    .whole_rows = has_filters(*args)};
-    RLF_TRY(CUDA(head_open)(&a, args->work, args->work_bytes, t, err));
+    RLF_TRY(TYPED(head_open)(&a, args->work, args->work_bytes, t, err));
     for (t->first = 0; t->first < a.m; t->first += t->rows) {
         t->n = a.m - t->first < t->rows ? a.m - t->first : t->rows;
         RLF_TRY(sample_tile(queue, &p, err));

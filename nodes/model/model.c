@@ -19,8 +19,10 @@ carve_packed(rlf_carver *c, const rlf_kernels *k, int64_t rows, int64_t cols,
     p.forward =
         rlf_carve(c, k->product_packed_bytes(rows, cols, RLF_PRODUCT_FORWARD));
     if (trained)
-        p.backward = rlf_carve(
-            c, k->product_packed_bytes(rows, cols, RLF_PRODUCT_BACKWARD));
+        p.backward = k->one_pack
+                         ? p.forward
+                         : rlf_carve(c, k->product_packed_bytes(
+                                            rows, cols, RLF_PRODUCT_BACKWARD));
     return p;
 }
 
@@ -45,9 +47,10 @@ carve_head(rlf_carver *c, const rlf_kernels *k, const rlf_table *t,
                                          t->config.hidden, RLF_PRODUCT_FORWARD);
     p.forward = rlf_carve(c, bytes);
     if (trained)
-        p.backward =
-            rlf_carve(c, k->product_packed_bytes(t->vocab, t->config.hidden,
-                                                 RLF_PRODUCT_BACKWARD));
+        p.backward = k->one_pack ? p.forward
+                                 : rlf_carve(c, k->product_packed_bytes(
+                                                    t->vocab, t->config.hidden,
+                                                    RLF_PRODUCT_BACKWARD));
     return p;
 }
 

@@ -27,6 +27,8 @@ chain(const float *x, int64_t ldx, const float *w, int64_t n, int64_t k,
 static void *
 pack(env *e, const float *w, int64_t rows, int64_t cols, rlf_product_form form)
 {
+    if (e->k->one_pack)
+        form = RLF_PRODUCT_FORWARD;
     size_t bytes = e->k->product_packed_bytes(rows, cols, form);
     void *packed = take(e, (int64_t)bytes, 1);
     CALL(e, product_pack, .rows = rows, .cols = cols, .w = w, .form = form,
@@ -81,7 +83,7 @@ test_product_back(env *e)
         float *dx = blank(e, m * n), *want = blank(e, n);
         void *packed = pack(e, w, k, n, RLF_PRODUCT_BACKWARD);
         CALL(e, product, .m = m, .n = n, .k = k, .x = dy, .packed = packed,
-             .c = dx);
+             .form = RLF_PRODUCT_BACKWARD, .c = dx);
         out_f32(e, dx, m * n);
         for (int64_t i = 0; e->check && i < m; i += row_stride()) {
             chain(dy + i * k, n, w, n, k, false, NULL, want);
@@ -295,7 +297,8 @@ test_product_large(env *e)
     void *back = pack(e, w, n, k, RLF_PRODUCT_BACKWARD);
     CALL(e, product, .m = m, .n = n, .k = k, .x = x, .packed = packed, .c = c);
     CALL(e, product_grad, .m = m, .n = n, .k = k, .dy = c, .x = x, .dw = dw);
-    CALL(e, product, .m = m, .n = k, .k = n, .x = c, .packed = back, .c = dx);
+    CALL(e, product, .m = m, .n = k, .k = n, .x = c, .packed = back,
+         .form = RLF_PRODUCT_BACKWARD, .c = dx);
     out_f32(e, c, m * n);
     out_f32(e, dw, n * k);
     out_f32(e, dx, m * k);
