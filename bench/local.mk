@@ -22,9 +22,13 @@ EXTRA_PROGRAMS += %D%/realloc
 
 bench_programs += %D%/longtail
 EXTRA_PROGRAMS += %D%/longtail
-EXTRA_DIST += %D%/longtail.rlf %D%/ahead %D%/ahead.rlf
+EXTRA_DIST += %D%/longtail.rlf %D%/ahead %D%/ahead.rlf %D%/fused %D%/fused.rlf
 %C%_longtail_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_SOURCE_DIR='"$(abs_top_srcdir)"'
 %C%_longtail_LDADD = $(API_LIBS)
+
+bench_programs += %D%/pipe
+EXTRA_PROGRAMS += %D%/pipe
+%C%_pipe_LDADD = $(API_LIBS)
 
 if HAVE_ONEDNN
 bench_programs += %D%/product

@@ -5,10 +5,11 @@
  *     comm_mpi fail RANKS WHICH AT DIR a collective fails at message AT
  *     comm_mpi cut RANKS DIR           the control connection of process 1 ends
  *     comm_mpi late RANKS DIR          rank 0 comes later than the limit
+ *     comm_mpi away RANKS DIR          a long message of a rank that computes
  *     comm_mpi kill RANKS              process 1 is killed
  *
- * `fail`, `cut` and `late` leave in DIR/PROCESS the sentence of each rank's
- * error, and end with status 3. */
+ * `fail`, `cut`, `late` and `away` leave in DIR/PROCESS the sentence of each
+ * rank's error, and end with status 3. */
 #include "engine/comm/link.h"
 #include "tests/comm_cases.h"
 
@@ -131,6 +132,49 @@ run_late(rank_thread *t)
     snprintf(t->sentence, sizeof t->sentence, "%s", err.sentence);
 }
 
+/* Whoever is away hears of the other by a file, not by a call here. */
+static bool
+come(const options *o, int turn, bool write)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/come.%d", o->dir, turn);
+    FILE *file = write ? fopen(path, "w") : NULL;
+    for (int tries = 0; !write && tries < 2000; tries++) {
+        if (access(path, F_OK) == 0)
+            return true;
+        rlf_clock_sleep(10000000);
+    }
+    return file && fclose(file) == 0;
+}
+
+/* A long message between the first ranks of processes 0 and 1: first its
+ * sender is away, then its receiver, until the other one has done with it. */
+static void
+run_away(rank_thread *t)
+{
+    enum { BYTES = 16 << 20 };
+    seat *s = &t->seat;
+    int other = t->options->ranks, me = s->rank;
+    if (me != 0 && me != other)
+        return;
+    char *data = rlf_calloc(BYTES, 1);
+    bool good = true;
+    for (int turn = 0; turn < 2; turn++) {
+        rlf_err err = RLF_ERR_NONE;
+        rlf_batch *batch;
+        rlf_part part = {.peer = me ? 0 : other, .data = data, .bytes = BYTES};
+        bool away = (me == 0) == (turn == 0);
+        good &= rlf_group_start(rlf_group_world(s->comm), 0, &part, me == 0,
+                                &part, me != 0, &batch, &err) == RLF_OK;
+        good &= !away || come(t->options, turn, false);
+        good &= rlf_batch_wait(&batch, &err) == RLF_OK;
+        good &= away || come(t->options, turn, true);
+    }
+    free(data);
+    snprintf(t->sentence, sizeof t->sentence, "%s",
+             good ? "both moved" : "nothing moved");
+}
+
 static void
 run_kill(rank_thread *t)
 {
@@ -197,6 +241,8 @@ main(int argc, char **argv)
         run = run_cut;
     } else if (strcmp(mode, "late") == 0) {
         run = run_late;
+    } else if (strcmp(mode, "away") == 0) {
+        run = run_away;
     } else if (strcmp(mode, "kill") == 0) {
         run = run_kill;
     }

@@ -5,11 +5,19 @@
  * holds it looks at the abort word first, so after an abort nothing enters MPI
  * any more, and taking the lock once is enough to know that this process moves
  * no data. A message's MPI tag says which rank of the one process sends to
- * which rank of the other. */
+ * which rank of the other.
+ *
+ * MPI moves long messages only inside its calls. So that they go on while ranks
+ * compute, a thread, the mover, looks in from time to time, as long as a batch
+ * is under way that nobody has waited for. */
 #include "engine/comm/internal.h"
 
 #include <mpi.h>
 #include <sched.h>
+#include <signal.h>
+
+/* The mover naps for so long. */
+#define MOVER_NS 200000
 
 /* MPI counts in int: longer messages go in pieces. */
 #define PIECE ((size_t)1 << 30)
@@ -17,6 +25,10 @@
 typedef struct mpi_world {
     pthread_mutex_t lock;
     bool ours; /* MPI was started here */
+    int n;     /* pieces under way, of all ranks of the process */
+    bool moving, ending;
+    rlf_word bell; /* of the mover */
+    pthread_t mover;
 } mpi_world;
 
 /* What one rank has under way, as parallel arrays [n]. */
@@ -37,6 +49,77 @@ mpi_failed(int code, const char *doing, rlf_err *err)
     MPI_Error_string(code, text, &n);
     return rlf_fail(err, RLF_ENV, "MPI fails in %s: %s", doing, text);
 }
+
+/* ---- the mover ---- */
+
+/* Something that a rank has under way, or MPI_REQUEST_NULL. */
+static MPI_Request
+any_request(const rlf_comm_world *world)
+{
+    for (int i = 0; i < world->local; i++) {
+        const mpi_end *end = world->ends[i]->remote;
+        if (end && end->n)
+            return end->requests[0];
+    }
+    return MPI_REQUEST_NULL;
+}
+
+/* Is there anything under way? Then MPI has had a look at it; to find out how a
+ * request stands changes nothing about it. */
+static bool
+move_on(rlf_comm_world *world)
+{
+    mpi_world *m = world->remote;
+    pthread_mutex_lock(&m->lock);
+    bool any = m->n && !rlf_world_aborted(world);
+    MPI_Request request = any ? any_request(world) : MPI_REQUEST_NULL;
+    int done;
+    if (request != MPI_REQUEST_NULL)
+        MPI_Request_get_status(request, &done, MPI_STATUS_IGNORE);
+    pthread_mutex_unlock(&m->lock);
+    return any;
+}
+
+static void *
+mover_main(void *arg)
+{
+    rlf_comm_world *world = arg;
+    mpi_world *m = world->remote;
+    while (!__atomic_load_n(&m->ending, __ATOMIC_ACQUIRE)) {
+        uint32_t bell = rlf_word_get(&m->bell);
+        rlf_word_wait(&m->bell, bell, false,
+                      move_on(world) ? MOVER_NS : RLF_FOREVER);
+    }
+    return NULL;
+}
+
+/* There is something that may have nobody waiting for it. Without the thread it
+ * only moves later. */
+static void
+mover_wake(rlf_comm_world *world)
+{
+    mpi_world *m = world->remote;
+    sigset_t all, old;
+    if (m->moving) {
+        rlf_word_ring(&m->bell);
+        return;
+    }
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    m->moving = pthread_create(&m->mover, NULL, mover_main, world) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+static void
+mover_end(mpi_world *m)
+{
+    __atomic_store_n(&m->ending, true, __ATOMIC_RELEASE);
+    rlf_word_ring(&m->bell);
+    if (m->moving)
+        pthread_join(m->mover, NULL);
+}
+
+/* ---- processes ---- */
 
 static rlf_status
 check_tags(const rlf_comm_world *world, rlf_err *err)
@@ -106,6 +189,7 @@ static void
 mpi_close(rlf_comm_world *world, bool good)
 {
     mpi_world *m = world->remote;
+    mover_end(m);
     if (good && m->ours)
         MPI_Finalize();
     pthread_mutex_destroy(&m->lock);
@@ -181,7 +265,8 @@ mpi_tag(const rlf_comm_world *world, const rlf_comm *comm, const rlf_request *r)
 static rlf_status
 mpi_start(rlf_comm *comm, rlf_request *r, rlf_err *err)
 {
-    const rlf_comm_world *world = comm->world;
+    rlf_comm_world *world = comm->world;
+    mpi_world *m = world->remote;
     mpi_end *end = comm->remote;
     int process = rlf_process_of(world, r->peer);
     int tag = mpi_tag(world, comm, r), code = MPI_SUCCESS;
@@ -200,9 +285,12 @@ mpi_start(rlf_comm *comm, rlf_request *r, rlf_err *err)
         end->owners[end->n] = r;
         end->bytes[end->n] = n;
         end->n += code == MPI_SUCCESS;
+        m->n += code == MPI_SUCCESS;
         r->n_pieces += code == MPI_SUCCESS;
         at += n;
     } while (at < r->bytes && code == MPI_SUCCESS);
+    if (r->batch->kind == RLF_KIND_BATCH)
+        mover_wake(world);
     leave(comm);
     if (code != MPI_SUCCESS)
         return mpi_failed(code, rlf_kind_names[r->batch->kind], err);
@@ -257,6 +345,7 @@ test_all(rlf_comm *comm, rlf_err *err)
             end->owners[kept] = end->owners[i];
             end->bytes[kept++] = end->bytes[i];
         }
+    ((mpi_world *)comm->world->remote)->n -= end->n - kept;
     end->n = kept;
     return RLF_OK;
 }
