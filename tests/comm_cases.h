@@ -679,7 +679,7 @@ typedef struct note_text {
 
 /* Beside the ranks, in process 0: hears MAILS messages of every rank and
  * answers each. */
-static void *
+__attribute__((unused)) static void *
 controller_main(void *arg)
 {
     seat *s = arg;

@@ -152,6 +152,9 @@ void rlf_comm_fault(rlf_comm *comm, int64_t n);
  * in every member. No communication. */
 rlf_status rlf_group_new(rlf_comm *comm, const int *ranks, int n,
                          rlf_group **out, rlf_err *err);
+/* Members first..first + n - 1 of another one, this rank among them. */
+rlf_status rlf_group_part(const rlf_group *group, int first, int n,
+                          rlf_group **out, rlf_err *err);
 void rlf_group_free(rlf_group *group);
 /* All ranks in order; the end's own, not to be freed. */
 rlf_group *rlf_group_world(rlf_comm *comm);

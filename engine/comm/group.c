@@ -44,6 +44,14 @@ rlf_group_new(rlf_comm *comm, const int *ranks, int n, rlf_group **out,
     return RLF_OK;
 }
 
+rlf_status
+rlf_group_part(const rlf_group *group, int first, int n, rlf_group **out,
+               rlf_err *err)
+{
+    RLF_ASSERT(first >= 0 && n > 0 && first + n <= group->n);
+    return rlf_group_new(group->comm, group->ranks + first, n, out, err);
+}
+
 void
 rlf_group_free(rlf_group *group)
 {

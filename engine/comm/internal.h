@@ -36,6 +36,7 @@ typedef enum rlf_comm_kind { /* of a batch; gives tag and name */
 #define RLF_TAGS (RLF_TAG_LAST + RLF_KINDS)
 
 typedef struct rlf_channel rlf_channel;
+typedef struct rlf_port rlf_port;
 
 /* One send or receive under way. The state changes under the channel's lock,
  * but for COPYING to DONE; the owner alone counts it as finished. */
@@ -102,6 +103,7 @@ struct rlf_comm {
     size_t staging_bytes;
     rlf_waiting waiting;
     rlf_mailbox mailbox;
+    rlf_port *port; /* port.h; NULL: not attached */
     void *remote; /* the backend's */
     int n_remote; /* requests of other processes under way */
 };

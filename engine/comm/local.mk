@@ -6,17 +6,20 @@ libcomm_la_SOURCES = \
 	%D%/comm.h %D%/mail.h %D%/type.def \
 	%D%/internal.h \
 	%D%/batch.c \
+	%D%/device.c %D%/device.h %D%/port.h \
 	%D%/strip.c \
 	%D%/group.c \
 	%D%/link.c %D%/link.h \
 	%D%/mail.c \
 	%D%/meet.c \
 	%D%/reduce.c \
+	%D%/staged.c \
 	%D%/sum.c \
 	%D%/thread.c \
 	%D%/world.c
 
-check_PROGRAMS += tests/unit/comm_thread
+check_PROGRAMS += tests/unit/comm_device tests/unit/comm_thread
+tests_unit_comm_device_LDADD = $(COMM_LIBS) -lm
 tests_unit_comm_thread_LDADD = $(COMM_LIBS) -lm
 
 # The one file that is compiled with MPI, for the program, and once more with

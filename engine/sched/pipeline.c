@@ -13,7 +13,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/trace.h"
-#include "engine/comm/comm.h"
+#include "engine/comm/device.h"
 #include "engine/plan/pipes.h"
 
 /* Of messages; a channel has one each. */
@@ -23,7 +23,7 @@ typedef struct flight {
     bool taken;
     int micro;
     /* By direction (forward, backward); NULL: not under way. */
-    rlf_batch *arrives[2], *leaves[2];
+    rlf_transfer *arrives[2], *leaves[2];
 } flight;
 
 /* One node and its model. */
@@ -68,7 +68,7 @@ flight_of(const pipeline *l, int index)
 /* Between a port of an operation and a stage of its model. */
 static rlf_status
 start(const part *p, const rlf_train_op *op, bool send, rlf_pipe_peer peer,
-      rlf_err *err, rlf_batch **out)
+      rlf_err *err, rlf_transfer **out)
 {
     if (peer.stage < 0)
         return RLF_OK;
@@ -76,21 +76,21 @@ start(const part *p, const rlf_train_op *op, bool send, rlf_pipe_peer peer,
     rlf_part message = {.peer = peer.stage % rlf_group_size(p->stages),
                         .data = send ? ports.leaves : ports.arrives,
                         .bytes = ports.bytes};
-    return rlf_group_start(p->stages, peer.channel, &message, send, &message,
-                           !send, out, err);
+    return rlf_device_start(p->call->env->queue, p->stages, peer.channel,
+                            &message, send, &message, !send, out, err);
 }
 
 static rlf_status
-wait_for(rlf_batch **batch, rlf_err *err)
+wait_for(rlf_transfer **transfer, rlf_err *err)
 {
-    return *batch ? rlf_batch_wait(batch, err) : RLF_OK;
+    return *transfer ? rlf_device_wait(transfer, err) : RLF_OK;
 }
 
 /* RLF_AGAIN if it is still under way. */
 static rlf_status
-look_at(rlf_batch **batch, rlf_err *err)
+look_at(rlf_transfer **transfer, rlf_err *err)
 {
-    return *batch ? rlf_batch_test(batch, err) : RLF_OK;
+    return *transfer ? rlf_device_test(transfer, err) : RLF_OK;
 }
 
 /* ---- flights ---- */
@@ -181,7 +181,6 @@ send_on(pipeline *l, int index, rlf_err *err)
     flight *f = flight_of(l, index);
     if (l->links[index].out.stage < 0)
         return RLF_OK;
-    RLF_TRY(rlf_queue_sync(l->env->queue, err));
     RLF_TRY(start(part_of(l, index), op, true, l->links[index].out, err,
                   &f->leaves[op->backward]));
     rlf_status status = look_at(&f->leaves[op->backward], err);

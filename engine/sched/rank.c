@@ -1,6 +1,7 @@
 /* Opening and closing a rank: device, meshes, resources, nodes. */
 #include "engine/sched/rank.h"
 
+#include "engine/comm/device.h"
 #include "engine/dev/memory.h"
 #include "engine/graph/class.h"
 
@@ -128,6 +129,13 @@ rlf_rank_memory(const rlf_rank *rank, rlf_memory *out)
                 (rlf_memory_row){.owner = "kernels",
                                  .purpose = "scratch of threads",
                                  .device = rank->scratch});
+    const rlf_way *way = rank->comm ? rlf_comm_way(rank->comm) : NULL;
+    if (way && way->host_bytes + way->device_bytes)
+        RLF_PUSH_IN(out->arena, &out->rows,
+                    (rlf_memory_row){.owner = "ranks",
+                                     .purpose = "messages between ranks",
+                                     .device = way->device_bytes,
+                                     .host = way->host_bytes});
     rlf_opened opened = rlf_rank_opened(rank);
     rlf_opened_memory(&opened, out);
     for (size_t i = 0; i < rank->graph->resources.count; i++)
@@ -259,6 +267,8 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
         return rlf_fail(err, RLF_USER,
                         "this machine or build has no kernels for \"%s\"",
                         o->isa);
+    if (rank->comm && !o->dry)
+        RLF_TRY(rlf_comm_attach(rank->comm, rank->queue, err));
     if (o->directory)
         RLF_TRY(rlf_flight_open(o->directory, rank->rank, err, &rank->flight));
     RLF_TRY(open_meshes(rank, err));
@@ -299,6 +309,7 @@ rlf_rank_close(rlf_rank *rank)
     }
     free(rank->steps);
     RLF_VEC_FREE(&rank->slots);
+    rlf_comm_detach(rank->comm);
     rlf_queue_free(rank->queue);
     rlf_device_free(rank->device);
     rlf_flight_close(rank->flight);

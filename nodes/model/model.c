@@ -190,6 +190,15 @@ flights_of(const rlf_model *m, const int *given)
     return flights;
 }
 
+/* Copies are neighbours. */
+static rlf_status
+find_copies(rlf_model *m, rlf_err *err)
+{
+    int n = m->table->copies, rank = m->table->cut.rank;
+    return n > 1 ? rlf_group_part(m->group, rank / n * n, n, &m->copies, err)
+                 : RLF_OK;
+}
+
 rlf_status
 rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
               const rlf_model_config *config, const rlf_model_options *options,
@@ -226,6 +235,7 @@ rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
     rlf_carver counter = {0};
     carve_model(m, &counter, options);
     rlf_status status = RLF_OK;
+    RLF_TRY_GOTO(find_copies(m, err), fail);
     RLF_TRY_GOTO(rlf_device_alloc(queue->device, counter.used, &m->block, err),
                  fail);
     m->block_bytes = counter.used;
@@ -265,6 +275,7 @@ rlf_model_free(rlf_model *m)
         return;
     rlf_work_free(m);
     rlf_offload_close(m);
+    rlf_group_free(m->copies);
     rlf_device_release(m->queue->device, m->block, m->block_bytes);
     rlf_arena_free(m->arena);
 }

@@ -100,6 +100,8 @@ typedef struct rlf_model {
     const rlf_kernels *kernels;
     const rlf_table *table;
     struct rlf_group *group, *replicas, *stages, *peers; /* NULL: alone */
+    struct rlf_group *copies; /* of `group`, that hold the same key/value heads;
+                                 the model's */
     const rlf_stage *stage; /* [table->cut.stages] */
     const int *flights;     /* [chunks] */
     bool trained, bare;

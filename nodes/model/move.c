@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/comm/comm.h"
+#include "engine/comm/device.h"
 
 enum { TAG_MOVE = 720 };
 
@@ -62,16 +62,10 @@ copy_box(rlf_queue *queue, float *to, rlf_strided at, const float *from,
 {
     to += at.offset;
     from += of.offset;
-    int64_t rows = at.rows, cols = at.cols;
-    if (at.stride == cols && of.stride == cols) {
-        cols *= rows;
-        rows = 1;
-    }
-    for (int64_t i = 0; i < rows; i++)
-        RLF_TRY(rlf_queue_copy(queue, to + i * at.stride, from + i * of.stride,
-                               (size_t)cols * sizeof *to, RLF_COPY_ON_DEVICE,
-                               err));
-    return RLF_OK;
+    return rlf_queue_copy_rows(queue, to, (size_t)at.stride * sizeof *to, from,
+                               (size_t)of.stride * sizeof *to,
+                               (size_t)at.cols * sizeof *to, (size_t)at.rows,
+                               RLF_COPY_ON_DEVICE, err);
 }
 
 static rlf_strip
@@ -95,6 +89,7 @@ typedef struct mover {
     rlf_model *to;
     const rlf_weight_edge *edge;
     rlf_group *world;
+    rlf_queue *queue;
     int rank;
     own *sends, *receives; /* by round, peer and place in the edge */
     int n_sends, n_receives;
@@ -169,8 +164,8 @@ run_rounds(mover *v, rlf_err *err, rlf_moved *moved)
         int n_out = list_messages(v, round, true, &sent, v->out);
         int n_in = list_messages(v, round, false, &received, v->in);
         count_sent(v->out, n_out, moved);
-        RLF_TRY(rlf_group_exchange_strips(v->world, TAG_MOVE, v->out, n_out,
-                                          v->in, n_in, err));
+        RLF_TRY(rlf_device_exchange_strips(v->queue, v->world, TAG_MOVE, v->out,
+                                           n_out, v->in, n_in, err));
     }
     return RLF_OK;
 }
@@ -181,9 +176,8 @@ copy_own(const mover *v, rlf_err *err)
     for (int i = 0; i < v->edge->n_copies; i++) {
         const rlf_send *s = &v->edge->copies[i];
         if (s->to == v->rank)
-            RLF_TRY(copy_box(v->to->queue, slice_of(v->to, s->tensor),
-                             s->target, slice_of(v->from, s->tensor), s->source,
-                             err));
+            RLF_TRY(copy_box(v->queue, slice_of(v->to, s->tensor), s->target,
+                             slice_of(v->from, s->tensor), s->source, err));
     }
     return RLF_OK;
 }
@@ -192,12 +186,8 @@ static rlf_status
 move(mover *v, rlf_err *err, rlf_moved *moved)
 {
     bool apart = v->to && v->from != v->to;
-    if (v->from)
-        RLF_TRY(rlf_queue_sync(v->from->queue, err));
-    if (apart && v->from) {
+    if (apart && v->from)
         RLF_TRY(copy_own(v, err));
-        RLF_TRY(rlf_queue_sync(v->to->queue, err));
-    }
     RLF_TRY(run_rounds(v, err, moved));
     return apart ? rlf_model_changed(v->to, err) : RLF_OK;
 }
@@ -214,6 +204,7 @@ rlf_move_weights(const rlf_model *from, rlf_model *to,
                .to = to,
                .edge = edge,
                .world = world,
+               .queue = (to ? to : from)->queue,
                .rank = rlf_group_index(world),
                .sends = rlf_calloc(most + 1, sizeof(own)),
                .receives = rlf_calloc(most + 1, sizeof(own)),

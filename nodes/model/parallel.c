@@ -1,19 +1,20 @@
-/* Tensors go through host memory; the groups of engine/comm add them. */
+/* What lies on the device goes by the calls of engine/comm/device.h, what the
+ * host has by those of comm.h. */
 #include "nodes/model/parallel.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/comm/comm.h"
+#include "engine/comm/device.h"
 
 enum {
     TAG_GATHER = 700,
-    TAG_COPIES,
     TAG_SLICES,
     TAG_ENDS,
     TAG_TELL,
     TAG_WORDS,
-    TAG_STAGES
+    TAG_STAGES,
+    TAG_HOST
 };
 
 static rlf_status
@@ -21,9 +22,8 @@ sum(const rlf_model *m, rlf_group *group, float *x, int64_t n, rlf_err *err)
 {
     if (!group)
         return RLF_OK;
-    RLF_TRY(rlf_queue_sync(m->queue, err));
-    return rlf_group_all_reduce(group, x, x, (size_t)n, RLF_COMM_F32,
-                                RLF_COMM_SUM, err);
+    return rlf_device_all_reduce(m->queue, group, x, x, (size_t)n, RLF_COMM_F32,
+                                 RLF_COMM_SUM, err);
 }
 
 rlf_status
@@ -47,30 +47,10 @@ rlf_parallel_sum_f64(const rlf_model *m, double *x, int64_t n, rlf_err *err)
                                 RLF_COMM_SUM, err);
 }
 
-/* Copies are neighbours: everyone sends to everyone and adds by rank. */
 rlf_status
 rlf_parallel_sum_copies(const rlf_model *m, float *x, int64_t n, rlf_err *err)
 {
-    int copies = m->table->copies, rank = m->table->cut.rank;
-    if (copies == 1)
-        return RLF_OK;
-    RLF_TRY(rlf_queue_sync(m->queue, err));
-    float *all = rlf_malloc((size_t)(copies * n) * sizeof *all);
-    rlf_part sends[RLF_MOST_SHARDS], receives[RLF_MOST_SHARDS];
-    const void *parts[RLF_MOST_SHARDS];
-    size_t bytes = (size_t)n * sizeof *x;
-    for (int i = 0; i < copies; i++) {
-        int peer = rank / copies * copies + i;
-        sends[i] = (rlf_part){peer, x, bytes};
-        receives[i] = (rlf_part){peer, all + i * n, bytes};
-        parts[i] = all + i * n;
-    }
-    rlf_status status = rlf_group_exchange(m->group, TAG_COPIES, sends, copies,
-                                           receives, copies, err);
-    if (status >= 0)
-        rlf_comm_fold(x, parts, copies, (size_t)n, RLF_COMM_F32, RLF_COMM_SUM);
-    free(all);
-    return status;
+    return sum(m, m->copies, x, n, err);
 }
 
 /* ---- slices of the optimizer ---- */
@@ -92,12 +72,12 @@ rlf_parallel_sum_slices(const rlf_model *m, float *x, int64_t first, int64_t n,
 {
     if (m->slices.n == 1)
         return rlf_parallel_sum_replicas(m, x, n, err);
-    RLF_TRY(rlf_queue_sync(m->queue, err));
     size_t *counts = overlaps(m, first, n), before = 0;
     for (int i = 0; i < m->slices.own; i++)
         before += counts[i];
-    rlf_status status = rlf_group_reduce_scatter(
-        m->replicas, x, x + before, counts, RLF_COMM_F32, RLF_COMM_SUM, err);
+    rlf_status status =
+        rlf_device_reduce_scatter(m->queue, m->replicas, x, x + before, counts,
+                                  RLF_COMM_F32, RLF_COMM_SUM, err);
     free(counts);
     return status;
 }
@@ -107,12 +87,12 @@ rlf_parallel_gather_slices(const rlf_model *m, rlf_err *err)
 {
     if (m->slices.n == 1)
         return RLF_OK;
-    RLF_TRY(rlf_queue_sync(m->queue, err));
     size_t *bytes = overlaps(m, 0, m->table->count);
     for (int i = 0; i < m->slices.n; i++)
         bytes[i] *= sizeof(float);
-    rlf_status status = rlf_group_all_gatherv(
-        m->replicas, m->weights + m->slices.first, bytes, m->weights, err);
+    rlf_status status = rlf_device_all_gatherv(m->queue, m->replicas,
+                                               m->weights + m->slices.first,
+                                               bytes, m->weights, err);
     free(bytes);
     return status;
 }
@@ -154,22 +134,21 @@ rlf_parallel_gather_blocks(const rlf_model *m, rlf_err *err, double *all)
 
 rlf_status
 rlf_parallel_start(const rlf_model *m, int stage, const rlf_real *x, int64_t n,
-                   rlf_err *err, rlf_batch **sending)
+                   rlf_err *err, rlf_transfer **sending)
 {
     rlf_part sent = {stage, (void *)(uintptr_t)x,
                      (size_t)n * rlf_real_bytes(m->kernels)};
-    RLF_TRY(rlf_queue_sync(m->queue, err));
-    return rlf_group_start(m->stages, TAG_STAGES, &sent, 1, NULL, 0, sending,
-                           err);
+    return rlf_device_start(m->queue, m->stages, TAG_STAGES, &sent, 1, NULL, 0,
+                            sending, err);
 }
 
 rlf_status
 rlf_parallel_send(const rlf_model *m, int stage, const rlf_real *x, int64_t n,
                   rlf_err *err)
 {
-    rlf_batch *sending;
+    rlf_transfer *sending;
     RLF_TRY(rlf_parallel_start(m, stage, x, n, err, &sending));
-    return rlf_batch_wait(&sending, err);
+    return rlf_device_wait(&sending, err);
 }
 
 rlf_status
@@ -177,8 +156,26 @@ rlf_parallel_receive(const rlf_model *m, int stage, rlf_real *x, int64_t n,
                      rlf_err *err)
 {
     rlf_part got = {stage, x, (size_t)n * rlf_real_bytes(m->kernels)};
-    RLF_TRY(rlf_queue_sync(m->queue, err));
-    return rlf_group_exchange(m->stages, TAG_STAGES, NULL, 0, &got, 1, err);
+    rlf_transfer *coming;
+    RLF_TRY(rlf_device_start(m->queue, m->stages, TAG_STAGES, NULL, 0, &got, 1,
+                             &coming, err));
+    return rlf_device_wait(&coming, err);
+}
+
+rlf_status
+rlf_parallel_send_host(const rlf_model *m, int stage, const float *x, int64_t n,
+                       rlf_err *err)
+{
+    rlf_part sent = {stage, (void *)(uintptr_t)x, (size_t)n * sizeof *x};
+    return rlf_group_exchange(m->stages, TAG_HOST, &sent, 1, NULL, 0, err);
+}
+
+rlf_status
+rlf_parallel_receive_host(const rlf_model *m, int stage, float *x, int64_t n,
+                          rlf_err *err)
+{
+    rlf_part got = {stage, x, (size_t)n * sizeof *x};
+    return rlf_group_exchange(m->stages, TAG_HOST, NULL, 0, &got, 1, err);
 }
 
 rlf_status
@@ -241,10 +238,8 @@ rlf_parallel_swap_ends(const rlf_model *m, rlf_err *err)
             (rlf_part){replica * stages + stage,
                        m->gradient.other + (from - first), bytes};
     }
-    rlf_status status = rlf_queue_sync(m->queue, err);
-    if (status >= 0)
-        status = rlf_group_exchange(m->peers, TAG_ENDS, sends, count, receives,
-                                    count, err);
+    rlf_status status = rlf_device_exchange(m->queue, m->peers, TAG_ENDS, sends,
+                                            count, receives, count, err);
     free(sends);
     return status;
 }
@@ -281,8 +276,7 @@ share(void *ctx, rlf_queue *queue, void *blocks, size_t bytes, rlf_err *err)
 {
     rlf_group *group = ctx;
     char *own = (char *)blocks + (size_t)rlf_group_index(group) * bytes;
-    RLF_TRY(rlf_queue_sync(queue, err));
-    return rlf_group_all_gather(group, own, bytes, blocks, err);
+    return rlf_device_all_gather(queue, group, own, bytes, blocks, err);
 }
 
 rlf_head_part
@@ -317,7 +311,6 @@ rlf_parallel_gather_words(const rlf_model *m, float *words, int64_t n,
     rlf_strip of[RLF_MOST_SHARDS];
     rlf_strips sends[RLF_MOST_SHARDS], receives[RLF_MOST_SHARDS];
     int ranks = m->table->cut.ranks, self = m->table->cut.rank, peers = 0;
-    RLF_TRY(rlf_queue_sync(m->queue, err));
     for (int i = 0; i < ranks; i++)
         of[i] = columns_of(m, i, words, n);
     for (int i = 0; i < ranks; i++) {
@@ -326,8 +319,8 @@ rlf_parallel_gather_words(const rlf_model *m, float *words, int64_t n,
         sends[peers] = (rlf_strips){i, &of[self], 1};
         receives[peers++] = (rlf_strips){i, &of[i], 1};
     }
-    return rlf_group_exchange_strips(m->group, TAG_WORDS, sends, peers,
-                                     receives, peers, err);
+    return rlf_device_exchange_strips(m->queue, m->group, TAG_WORDS, sends,
+                                      peers, receives, peers, err);
 }
 
 /* ---- slots as a whole ---- */

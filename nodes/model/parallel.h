@@ -9,7 +9,7 @@
 #ifndef RLF_MODEL_PARALLEL_H
 #define RLF_MODEL_PARALLEL_H
 
-#include "engine/comm/comm.h"
+#include "engine/comm/device.h"
 #include "nodes/model/model.h"
 
 /* x[n] becomes the sum over ranks. */
@@ -38,15 +38,20 @@ rlf_status rlf_parallel_gather_blocks(const rlf_model *m, rlf_err *err,
 /* Where both ends of the pipeline have the embedding: gradient.other becomes
  * the other end's gradient of it, of this rank's slice. */
 rlf_status rlf_parallel_swap_ends(const rlf_model *m, rlf_err *err);
-/* Floats from one stage to another, received in the order in which they are
- * sent; waits until the receiver has them, or leaves that to rlf_batch_wait().
- */
+/* Activations from one stage to another, received in the order in which they
+ * are sent; waits until the receiver has them, or leaves that to
+ * rlf_device_wait(). */
 rlf_status rlf_parallel_send(const rlf_model *m, int stage, const rlf_real *x,
                              int64_t n, rlf_err *err);
 rlf_status rlf_parallel_start(const rlf_model *m, int stage, const rlf_real *x,
-                              int64_t n, rlf_err *err, rlf_batch **sending);
+                              int64_t n, rlf_err *err, rlf_transfer **sending);
 rlf_status rlf_parallel_receive(const rlf_model *m, int stage, rlf_real *x,
                                 int64_t n, rlf_err *err);
+/* The same of floats in host memory; the sender waits for the receiver. */
+rlf_status rlf_parallel_send_host(const rlf_model *m, int stage, const float *x,
+                                  int64_t n, rlf_err *err);
+rlf_status rlf_parallel_receive_host(const rlf_model *m, int stage, float *x,
+                                     int64_t n, rlf_err *err);
 
 /* Host memory: what the last stage has, to all stages. The last stage begins
  * it and goes on meanwhile, all stages end it; what was told first is heard

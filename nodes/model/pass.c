@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/comm/comm.h"
+#include "engine/comm/device.h"
 #include "nodes/model/carve.h"
 
 /* Logits of a tile, floats: large enough that the head's weights are read
@@ -239,7 +239,7 @@ rlf_pass_free(rlf_pass *p)
         return;
     rlf_err ignored = RLF_ERR_NONE;
     if (p->sending) /* of a call that was given up */
-        rlf_batch_wait(&p->sending, &ignored);
+        rlf_device_wait(&p->sending, &ignored);
     rlf_device_release(p->queue->device, p->block, p->block_bytes);
     free(p->layers);
     free(p->host_ints);

@@ -96,7 +96,7 @@ typedef struct rlf_pass {
     /* Of a pass that does not train, in a pipeline: what goes to the next stage
      * [m, hidden], until `sending` is done. */
     rlf_real *outbox;
-    struct rlf_batch *sending; /* NULL: nothing is */
+    struct rlf_transfer *sending; /* NULL: nothing is */
 
     /* Scratch. */
     rlf_layer_buffers shared; /* of layers that keep nothing */

@@ -382,7 +382,7 @@ rlf_transformer_forward_chunk(const rlf_model *model, rlf_pass *p, int chunk,
 rlf_status
 rlf_transformer_settle(rlf_pass *p, rlf_err *err)
 {
-    return p->sending ? rlf_batch_wait(&p->sending, err) : RLF_OK;
+    return p->sending ? rlf_device_wait(&p->sending, err) : RLF_OK;
 }
 
 /* The next stage has what a chunk gave, or will have it. */

@@ -291,8 +291,8 @@ get(const rlf_model *m, const piece *from, int tensor, float *values,
     if (stage == 0 || t->cut.rank != 0 || (from->sliced && m->slices.own != 0))
         return RLF_OK;
     if (here == stage)
-        return rlf_parallel_send(m, 0, values, n, err);
-    return here ? RLF_OK : rlf_parallel_receive(m, stage, values, n, err);
+        return rlf_parallel_send_host(m, 0, values, n, err);
+    return here ? RLF_OK : rlf_parallel_receive_host(m, stage, values, n, err);
 }
 
 /* Does this rank write what all have? */

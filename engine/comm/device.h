@@ -1,0 +1,92 @@
+/* Communication of device memory: the calls of comm.h for what lies on a
+ * rank's device, in the order of its queue.
+ *
+ * An end is told once, before its rank works, which queue its rank has
+ * (rlf_comm_attach); what is the best *way* for all ranks is found then:
+ *
+ *   direct   the device's memory is the host's: comm.h's calls themselves
+ *   staged   through pinned memory of the host, in chunks (staged.c)
+ *   nccl     from GPU to GPU, where every rank has one alone (nccl.c)
+ *
+ * All give the same bits. `queue` is the attached one; where device memory is
+ * the host's, no end need be attached. A call here waits for nothing that the
+ * way does not need: what it moves is there for later work of the queue, and
+ * the host knows of it after rlf_queue_sync(). Groups, sizes, the order of
+ * calls and what an error means are as in comm.h. A message is started
+ * (rlf_device_start) on both sides or exchanged on both. */
+#ifndef RLF_COMM_DEVICE_H
+#define RLF_COMM_DEVICE_H
+
+#include "engine/comm/comm.h"
+#include "engine/dev/dev.h"
+
+typedef struct rlf_transfer rlf_transfer;
+
+typedef struct rlf_way {
+    const char *name, *doc;
+    /* Of this rank, set apart by rlf_comm_attach(). Messages that are started
+     * take more of the host, as they come. */
+    size_t host_bytes, device_bytes;
+} rlf_way;
+
+/* Once by every rank of the world together; the queue must outlive it. */
+rlf_status rlf_comm_attach(rlf_comm *comm, rlf_queue *queue, rlf_err *err);
+/* Before the queue ends; nothing is under way any more, unless the run was
+ * aborted. Not attached is fine. */
+void rlf_comm_detach(rlf_comm *comm);
+/* NULL: not attached. */
+const rlf_way *rlf_comm_way(const rlf_comm *comm);
+/* Host bytes that the staged way takes in a world of n ranks. */
+size_t rlf_device_staging(int n);
+
+/* -- messages ------------------------------------------------------------ */
+
+/* Start all, after the queue's work so far; *out is to be given to
+ * rlf_device_wait() in any case but an error. The arrays may go; what is sent
+ * stays until it is done. What is received is there for work that the queue is
+ * given after the test or the wait that found it done. */
+rlf_status rlf_device_start(rlf_queue *queue, rlf_group *group, int tag,
+                            const rlf_part *sends, int n_sends,
+                            const rlf_part *receives, int n_receives,
+                            rlf_transfer **out, rlf_err *err);
+/* As rlf_batch_test(), rlf_batch_wait(). */
+rlf_status rlf_device_test(rlf_transfer **transfer, rlf_err *err);
+rlf_status rlf_device_wait(rlf_transfer **transfer, rlf_err *err);
+
+rlf_status rlf_device_exchange(rlf_queue *queue, rlf_group *group, int tag,
+                               const rlf_part *sends, int n_sends,
+                               const rlf_part *receives, int n_receives,
+                               rlf_err *err);
+rlf_status rlf_device_exchange_strips(rlf_queue *queue, rlf_group *group,
+                                      int tag, const rlf_strips *sends,
+                                      int n_sends, const rlf_strips *receives,
+                                      int n_receives, rlf_err *err);
+
+/* -- collectives --------------------------------------------------------- */
+
+rlf_status rlf_device_bcast(rlf_queue *queue, rlf_group *group, int root,
+                            void *data, size_t bytes, rlf_err *err);
+rlf_status rlf_device_all_gather(rlf_queue *queue, rlf_group *group,
+                                 const void *data, size_t bytes, void *out,
+                                 rlf_err *err);
+rlf_status rlf_device_all_gatherv(rlf_queue *queue, rlf_group *group,
+                                  const void *data, const size_t *bytes,
+                                  void *out, rlf_err *err);
+rlf_status rlf_device_all_to_allv(rlf_queue *queue, rlf_group *group,
+                                  const void *send, const size_t *send_bytes,
+                                  void *receive, const size_t *receive_bytes,
+                                  rlf_err *err);
+rlf_status rlf_device_all_reduce(rlf_queue *queue, rlf_group *group,
+                                 const void *in, void *out, size_t n,
+                                 rlf_comm_type type, rlf_comm_how how,
+                                 rlf_err *err);
+rlf_status rlf_device_reduce(rlf_queue *queue, rlf_group *group, int root,
+                             const void *in, void *out, size_t n,
+                             rlf_comm_type type, rlf_comm_how how,
+                             rlf_err *err);
+rlf_status rlf_device_reduce_scatter(rlf_queue *queue, rlf_group *group,
+                                     const void *in, void *out,
+                                     const size_t *counts, rlf_comm_type type,
+                                     rlf_comm_how how, rlf_err *err);
+
+#endif

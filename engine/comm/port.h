@@ -1,0 +1,75 @@
+/* What the ways of device memory (device.h) share: device.c, staged.c, nccl.c.
+ */
+#ifndef RLF_COMM_PORT_H
+#define RLF_COMM_PORT_H
+
+#include "engine/comm/device.h"
+#include "engine/comm/internal.h"
+
+#define SLOTS 2
+
+/* Pinned memory of the host for a message that was started. */
+typedef struct rlf_parcel {
+    struct rlf_parcel *next;
+    char *data;
+    size_t bytes;
+    rlf_event *filled; /* the queue's last copy out of it */
+    bool taken, marked;
+} rlf_parcel;
+
+/* One collective that adds. */
+typedef struct rlf_adding {
+    rlf_comm_kind kind;
+    const char *in;
+    char *out;            /* all-reduce: all; else the own part */
+    const size_t *counts; /* [n] elements that each owns */
+    size_t size;          /* of an element */
+    rlf_comm_type type;
+    rlf_comm_how how;
+    size_t n; /* elements in all */
+    int root; /* of reduce */
+} rlf_adding;
+
+/* The calls of device.h under the same names. */
+typedef struct rlf_way_ops {
+    const char *name, *doc;
+    rlf_status (*exchange)(rlf_port *port, rlf_group *group, int tag,
+                           const rlf_strips *sends, int n_sends,
+                           const rlf_strips *receives, int n_receives,
+                           rlf_err *err);
+    rlf_status (*bcast)(rlf_port *port, rlf_group *group, int root, char *data,
+                        size_t bytes, rlf_err *err);
+    rlf_status (*all_gather)(rlf_port *port, rlf_group *group, const char *data,
+                             const size_t *bytes, char *out, rlf_err *err);
+    rlf_status (*all_to_all)(rlf_port *port, rlf_group *group, const char *send,
+                             const size_t *send_bytes, char *receive,
+                             const size_t *receive_bytes, rlf_err *err);
+    rlf_status (*add)(rlf_port *port, rlf_group *group, const rlf_adding *a,
+                      rlf_err *err);
+    void (*close)(rlf_port *port);
+} rlf_way_ops;
+
+struct rlf_port {
+    rlf_comm *comm;
+    rlf_queue *queue;
+    const rlf_way_ops *ops; /* NULL: direct */
+    rlf_way way;
+    void *state; /* the way's */
+    /* Staging of the host: two slots, used in turn. */
+    char *slot[SLOTS];
+    size_t slot_bytes, piece;
+    rlf_event *used[SLOTS]; /* the queue's last work with it */
+    rlf_parcel *parcels;
+};
+
+/* device.c */
+/* Until the queue has come to the event; moves on what the end has under way.
+ */
+rlf_status rlf_port_await(rlf_port *port, rlf_event *event, rlf_err *err);
+
+/* staged.c */
+extern const rlf_way_ops rlf_way_staged;
+rlf_status rlf_staged_open(rlf_port *port, rlf_err *err);
+void rlf_staged_close(rlf_port *port);
+
+#endif
