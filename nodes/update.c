@@ -224,7 +224,8 @@ cut_micros(rlf_update *u, rlf_err *err)
             if (g->words)
                 RLF_TRY(
                     rlf_words_fit(g->words, g->seqs + i, end - i, err, &fit));
-            rlf_update_micro m = {lane, g, i, fit, 0};
+            rlf_update_micro m = {
+                .lane = lane, .group = g, .first = i, .count = fit};
             for (uint32_t k = i; k < i + fit; k++)
                 m.tokens += g->seqs[k].n_prompt + g->seqs[k].n_response;
             RLF_PUSH_IN(u->call->env->pool, &u->micros, m);
@@ -287,6 +288,7 @@ begin(rlf_call *call, rlf_err *err, rlf_training *out)
     RLF_TRY(open_words(u, err));
     RLF_TRY(open_flights(u, err));
     RLF_TRY(cut_micros(u, err));
+    RLF_TRY(rlf_update_read_ahead(u, err));
     make_columns(u);
     RLF_TRY(rlf_expr_begin(s->plan, call->env->queue, &u->bind, pool, err,
                            &u->frame));
@@ -332,13 +334,12 @@ share_live(rlf_update *u, rlf_err *err)
                                      loss->program->inputs.count);
     for (uint32_t k = 0; k < u->n_groups; k++) {
         const rlf_update_group *g = &u->groups[k];
-        const rlf_space *space = NULL;
+        const rlf_space *space = g->last ? g->rows->samples : g->rows->tokens;
         int n = 0;
         for (int i = 0; i < loss->n_calls; i++) {
             const rlf_live_call *live = &loss->calls[i];
             if (live->input < 0 || !rlf_update_serves(u, g, live))
                 continue;
-            space = u->inputs[live->input].space;
             columns[n++] = u->inputs[live->input].number;
         }
         const rlf_words *w = g->words ? g->words->plan->words : NULL;

@@ -36,6 +36,8 @@ typedef struct rlf_update_micro {
     const rlf_update_group *group;
     uint32_t first, count; /* sequences of the group */
     uint64_t tokens;
+    void **words; /* what other models gave (rlf_words_keep), or NULL: they read
+                     it when it is at hand */
 } rlf_update_micro;
 
 /* A micro-batch between its forward and its backward on one chunk. The arrays
@@ -77,6 +79,9 @@ rlf_status rlf_update_forward(rlf_call *call, const rlf_train_op *op,
                               rlf_err *err);
 rlf_status rlf_update_backward(rlf_call *call, const rlf_train_op *op,
                                rlf_err *err);
+/* In a pipeline the models of the words' tiles read all micro-batches before
+ * training begins, stage by stage, whatever the schedule. */
+rlf_status rlf_update_read_ahead(rlf_update *u, rlf_err *err);
 /* End the lanes of a chunk up to this one. */
 rlf_status rlf_update_end_lanes(rlf_update *u, int chunk, uint32_t lane,
                                 rlf_err *err);

@@ -142,7 +142,8 @@ rlf_update_cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
     rlf_counts counts = {0};
     for (int i = 0; i < node->loss->n_words; i++) {
         const rlf_words *words = &node->loss->words[i];
-        out->host += rlf_words_tile_bytes(load, node, words);
+        out->host += rlf_words_tile_bytes(load, node, words) +
+                     rlf_words_kept_bytes(load, node, words);
         rlf_words_cost(load, node, words, &counts);
     }
     rlf_cost_optimizer(model, &counts);

@@ -41,8 +41,31 @@ forward_words(rlf_update *u, const rlf_update_flight *f, rlf_err *err)
     if (!g->words || u->read == m)
         return RLF_OK;
     u->read = m;
+    if (m->words)
+        return rlf_words_recall(g->words, g->seqs + m->first, m->count,
+                                m->first, m->words, err);
     return rlf_words_forward(g->words, g->seqs + m->first, m->count, m->first,
                              err);
+}
+
+rlf_status
+rlf_update_read_ahead(rlf_update *u, rlf_err *err)
+{
+    for (size_t i = 0; u->model->stages && i < u->micros.count; i++) {
+        rlf_update_micro *m = &u->micros.data[i];
+        const rlf_update_group *g = m->group;
+        if (!g->words)
+            continue;
+        RLF_TRY(rlf_words_forward(g->words, g->seqs + m->first, m->count,
+                                  m->first, err));
+        if (g->words->here)
+            RLF_TRY(
+                rlf_words_keep(g->words, u->call->env->pool, err, &m->words));
+    }
+    for (uint32_t k = 0; u->model->stages && k < u->n_groups; k++)
+        if (u->groups[k].words)
+            RLF_TRY(rlf_words_settle(u->groups[k].words, err));
+    return RLF_OK;
 }
 
 /* What is reduced over words at all rows, before the heads' gradients. */

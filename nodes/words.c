@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/base/vec.h"
+#include "engine/comm/comm.h"
 #include "nodes/model/work.h"
 
 enum {
@@ -58,6 +59,20 @@ rlf_words_tile_bytes(const rlf_load *load, const rlf_node *node,
            load->sizes->runs[node->id];
 }
 
+double
+rlf_words_kept_bytes(const rlf_load *load, const rlf_node *node,
+                     const rlf_words *words)
+{
+    rlf_lengths lengths =
+        rlf_sequences_lengths(load, node->inputs[words->set_input]);
+    double rows = (double)lengths.n * lengths.response, bytes = 0;
+    for (size_t i = 0; i < words->program->inputs.count; i++)
+        if (words->model[i] >= 0 && words->input[i] >= 0)
+            bytes += rows * sizeof(float) *
+                     outline_of(load, words->model[i])->table->config.hidden;
+    return load->layout->pp > 1 ? bytes : 0;
+}
+
 void
 rlf_words_cost(const rlf_load *load, const rlf_node *node,
                const rlf_words *words, rlf_counts *out)
@@ -101,6 +116,14 @@ check_model(const rlf_words_tile *t, int resource, rlf_err *err)
                     "%d: their distributions do not meet",
                     first->name, first->config->vocab, object->name,
                     object->config->vocab);
+}
+
+/* Is this rank on the last stage? */
+static bool
+has_heads(const rlf_call *call)
+{
+    const rlf_mesh *mesh = rlf_call_mesh(call);
+    return mesh->at.pp == mesh->layout.pp - 1;
 }
 
 static double *
@@ -150,7 +173,8 @@ rlf_words_tile_open(rlf_words_plan *plan, const rlf_call *call, rlf_err *err,
         t = plan->tile = RLF_NEW(plan->arena, rlf_words_tile);
         t->plan = plan;
         t->v = rlf_model_at(call->env, call->node->receiver)->config->vocab;
-        t->rows = tile_rows(t->v);
+        t->here = has_heads(call);
+        t->rows = t->here ? tile_rows(t->v) : 0;
         make_arrays(t);
     }
     t->call = call;
@@ -192,6 +216,56 @@ rlf_words_forward(const rlf_words_tile *t, const rlf_sequence *seqs, uint32_t n,
         RLF_TRY(
             rlf_pass_load(t->pass[i], seqs, n, first, RLF_ROWS_TOKENS, err));
         RLF_TRY(rlf_transformer_forward(t->model[i], t->pass[i], err));
+    }
+    return RLF_OK;
+}
+
+rlf_status
+rlf_words_settle(const rlf_words_tile *t, rlf_err *err)
+{
+    for (size_t i = 0; i < t->plan->words->program->inputs.count; i++)
+        if (t->pass[i])
+            RLF_TRY(rlf_transformer_settle(t->pass[i], err));
+    return RLF_OK;
+}
+
+/* Of the rows' last hidden states. */
+static size_t
+hidden_bytes(const rlf_pass *p)
+{
+    return (size_t)(p->n_rows * p->table->config.hidden) *
+           rlf_real_bytes(p->kernels);
+}
+
+rlf_status
+rlf_words_keep(const rlf_words_tile *t, rlf_arena *pool, rlf_err *err,
+               void ***out)
+{
+    size_t n = t->plan->words->program->inputs.count;
+    void **kept = *out = RLF_NEW_ARRAY(pool, void *, n);
+    for (size_t i = 0; i < n; i++) {
+        const rlf_pass *p = t->pass[i];
+        if (!p)
+            continue;
+        kept[i] = rlf_arena_alloc_aligned(pool, hidden_bytes(p) + 1, 64);
+        RLF_TRY(rlf_queue_copy(p->queue, kept[i], p->hidden, hidden_bytes(p),
+                               RLF_COPY_TO_HOST, err));
+        RLF_TRY(rlf_queue_sync(p->queue, err));
+    }
+    return RLF_OK;
+}
+
+rlf_status
+rlf_words_recall(const rlf_words_tile *t, const rlf_sequence *seqs, uint32_t n,
+                 uint32_t first, void *const *kept, rlf_err *err)
+{
+    for (size_t i = 0; i < t->plan->words->program->inputs.count; i++) {
+        rlf_pass *p = t->pass[i];
+        if (!p)
+            continue;
+        RLF_TRY(rlf_pass_load(p, seqs, n, first, RLF_ROWS_TOKENS, err));
+        RLF_TRY(rlf_queue_copy(p->queue, p->hidden, kept[i], hidden_bytes(p),
+                               RLF_COPY_TO_DEVICE, err));
     }
     return RLF_OK;
 }
@@ -388,6 +462,8 @@ run_micro(rlf_call *call, rlf_words_tile *t, const rlf_sequence *seqs,
 {
     int64_t first = 0, n = 0;
     RLF_TRY(rlf_words_forward(t, seqs + at, fit, at, err));
+    if (!t->here)
+        return RLF_OK;
     for (uint32_t i = at; i < at + fit; i++) {
         uint32_t row = call->rows ? call->rows[i] : i;
         for (uint32_t k = 0; k < seqs[i].n_response; k++) {
@@ -420,9 +496,10 @@ step(rlf_call *call, rlf_err *err)
         uint32_t fit = n - i;
         RLF_TRY(rlf_words_fit(tile, seqs + i, n - i, err, &fit));
         RLF_TRY(run_micro(call, tile, seqs, i, fit, err));
+        rlf_comm_beat(call->env->comm);
         i += fit;
     }
-    return RLF_OK;
+    return rlf_words_settle(tile, err);
 }
 
 static void

@@ -8,7 +8,8 @@
  * neither the tile's size nor threads nor micro-batches change a bit.
  *
  * All models read the same sequences: each has a pass of its own, in which the
- * same rows are the same tokens. */
+ * same rows are the same tokens. In a pipeline all are cut into the same
+ * stages, and the tile is on the last one. */
 #ifndef RLF_NODES_WORDS_H
 #define RLF_NODES_WORDS_H
 
@@ -33,6 +34,7 @@ struct rlf_words_tile {
     const rlf_words_plan *plan;
     const rlf_call *call;
     const rlf_rows *set;
+    bool here;         /* on the last stage; else it has no rows */
     rlf_model **model; /* per input of the program; NULL of a column and of the
                           live model */
     rlf_pass **pass;   /* their passes */
@@ -52,6 +54,9 @@ rlf_status rlf_words_tile_open(rlf_words_plan *plan, const rlf_call *call,
 /* What a tile takes, for each run of the node in a step. */
 double rlf_words_tile_bytes(const rlf_load *load, const rlf_node *node,
                             const rlf_words *words);
+/* What rlf_words_keep takes for all micro-batches of an update, at most. */
+double rlf_words_kept_bytes(const rlf_load *load, const rlf_node *node,
+                            const rlf_words *words);
 /* Adds the work of reading the models that are not live. */
 void rlf_words_cost(const rlf_load *load, const rlf_node *node,
                     const rlf_words *words, rlf_counts *out);
@@ -59,10 +64,20 @@ void rlf_words_cost(const rlf_load *load, const rlf_node *node,
 /* How many of the sequences fit into the models' passes: lowers *fit. */
 rlf_status rlf_words_fit(const rlf_words_tile *tile, const rlf_sequence *seqs,
                          uint32_t n, rlf_err *err, uint32_t *fit);
-/* Run the models on these sequences, the micro-batch at hand. */
+/* Run the models on these sequences, the micro-batch at hand; all stages do so
+ * together, and settle after the last. */
 rlf_status rlf_words_forward(const rlf_words_tile *tile,
                              const rlf_sequence *seqs, uint32_t n,
                              uint32_t first, rlf_err *err);
+rlf_status rlf_words_settle(const rlf_words_tile *tile, rlf_err *err);
+/* What the models gave for the micro-batch at hand, per input of the program
+ * (NULL: not of a model that was run), in `pool`; and back, so that it is at
+ * hand again. */
+rlf_status rlf_words_keep(const rlf_words_tile *tile, rlf_arena *pool,
+                          rlf_err *err, void ***out);
+rlf_status rlf_words_recall(const rlf_words_tile *tile,
+                            const rlf_sequence *seqs, uint32_t n,
+                            uint32_t first, void *const *kept, rlf_err *err);
 /* Row k of the tile is this token of this sample: its columns. */
 void rlf_words_place(const rlf_words_tile *tile, int64_t k, uint32_t row,
                      uint32_t token);

@@ -19,7 +19,7 @@ add(cuts *c, const rlf_node *node, const rlf_layout *layout)
     RLF_PUSH_IN(c->arena, &c->nodes, node);
 }
 
-/* Calls that are no update have the chunks of the update, or none. */
+/* What is no update of the model has the chunks of that, or none. */
 static void
 find_cuts(cuts *c)
 {
@@ -27,7 +27,7 @@ find_cuts(cuts *c)
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
         rlf_layout layout = c->plan->place[i].layout;
-        if (node->class->role != RLF_ROLE_UPDATE)
+        if (node->class->role != RLF_ROLE_UPDATE || node->receiver != c->model)
             layout.chunks = 1;
         if ((node->receiver == c->model && rlf_place_can(node)) ||
             rlf_place_reads_words(node, c->model))

@@ -117,6 +117,18 @@ regroup(const rlf_layout *first, rlf_layout *call)
         *call = out;
 }
 
+/* Where a node has the words of a model: its layout, but cut in chunks only as
+ * the model's own are. */
+static rlf_layout
+words_layout(const rlf_layout *first, const rlf_layout *call)
+{
+    rlf_layout layout = *call;
+    bool alike = same_ranks(first, call) && call->tp == first->tp &&
+                 call->pp == first->pp;
+    layout.chunks = alike ? first->chunks : 1;
+    return layout;
+}
+
 static void
 hold_calls(rlf_plan *plan, int model, rlf_arena *arena)
 {
@@ -124,6 +136,8 @@ hold_calls(rlf_plan *plan, int model, rlf_arena *arena)
     int first = first_call(plan, model);
     rlf_layout layout =
         first < 0 ? idle_layout(plan, model, arena) : plan->place[first].layout;
+    if (first >= 0 && plan->graph->nodes.data[first].receiver != model)
+        layout.chunks = 1; /* those are of another model's training */
     find_hold(holds, &layout, false, NULL, arena);
     if (first >= 0) {
         holds->list[0].mesh.zero = plan->place[first].zero;
@@ -132,9 +146,11 @@ hold_calls(rlf_plan *plan, int model, rlf_arena *arena)
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {
         const rlf_node *node = &plan->graph->nodes.data[i];
         rlf_node_place *place = &plan->place[i];
-        if (rlf_place_reads_words(node, model))
+        if (rlf_place_reads_words(node, model)) {
+            rlf_layout words = words_layout(&layout, &place->layout);
             place->hold[model] =
-                find_hold(holds, &place->layout, false, node->class, arena);
+                find_hold(holds, &words, false, node->class, arena);
+        }
         if (node->receiver != model)
             continue;
         if (calls(node, model)) {

@@ -292,34 +292,6 @@ check_offload(const rlf_plan *plan, rlf_err *err)
     return RLF_OK;
 }
 
-/* Values per word are had where all layers are. */
-static rlf_status
-check_words(const rlf_plan *plan, rlf_err *err)
-{
-    for (size_t i = 0; i < plan->graph->nodes.count; i++) {
-        const rlf_node *node = &plan->graph->nodes.data[i];
-        const rlf_layout *l = &plan->place[i].layout;
-        bool words = node->words || (node->loss && node->loss->n_words);
-        if (!words || l->pp == 1)
-            continue;
-        const rlf_place_row *row = rlf_plan_row(plan->graph, node);
-        rlf_fail(err, RLF_USER,
-                 "values per word of the vocabulary are computed by ranks that "
-                 "have all layers, and '%s' is a pipeline of %d stages here",
-                 plan->graph->resources.data[node->receiver].name, l->pp);
-        rlf_err_hint(err,
-                     "give %s a row of its own with pp: 1; tp: and dp: do not "
-                     "matter",
-                     node->loss ? "the update" : "logprobs");
-        if (row)
-            rlf_err_place(err, row->span, NULL);
-        else
-            rlf_err_place(err, node->span, node->class->name);
-        return RLF_USER;
-    }
-    return RLF_OK;
-}
-
 rlf_status
 rlf_plan_make(const rlf_graph *graph, const rlf_plan_options *options,
               rlf_arena *arena, rlf_err *err, rlf_plan **out)
@@ -335,7 +307,6 @@ rlf_plan_make(const rlf_graph *graph, const rlf_plan_options *options,
     RLF_TRY(check_rows(plan, err));
     RLF_TRY(check_offload(plan, err));
     place_all(plan, arena);
-    RLF_TRY(check_words(plan, err));
     RLF_TRY(rlf_pipes_make(plan, arena, err));
     plan->caps = caps_of(plan, arena);
     rlf_holds_make(plan, arena);
