@@ -135,10 +135,10 @@ fill(const rlf_env *env, const rlf_resource *resource,
     return rlf_model_keep(model, m->source->outline, err);
 }
 
-/* A hold of this rank that comes before and has the same part, in the same
- * group: one model does for both. */
-static rlf_model_hold *
-earlier(const rlf_env *env, int model, const rlf_model_object *m, int i)
+/* The first hold of this rank that has the same part, in the same group: one
+ * model does for both. */
+static int
+first_alike(const rlf_env *env, int model, const rlf_model_object *m, int i)
 {
     const rlf_mesh *x = &hold_at(env, model, i)->mesh;
     for (int k = 0; k < i; k++) {
@@ -146,19 +146,18 @@ earlier(const rlf_env *env, int model, const rlf_model_object *m, int i)
         if (m->holds[k].own && rlf_layout_same_cut(&x->layout, &y->layout) &&
             x->at.tp == y->at.tp && x->at.pp == y->at.pp && x->tp == y->tp &&
             x->pp == y->pp)
-            return &m->holds[k];
+            return k;
     }
-    return NULL;
+    return i;
 }
 
 static void
 add_use(const rlf_env *env, const rlf_node *node, int model,
         rlf_model_object *m, rlf_use use)
 {
-    const rlf_model *used = m->holds[hold_of(env, node, model)].model;
-    for (int k = 0; k < m->n_holds; k++)
-        if (m->holds[k].own && m->holds[k].model == used)
-            m->holds[k].uses[use] = true;
+    int first = m->holds[hold_of(env, node, model)].first;
+    if (first >= 0)
+        m->holds[first].uses[use] = true;
 }
 
 /* What nodes on this rank do with its weights. */
@@ -166,7 +165,7 @@ static void
 find_uses(const rlf_env *env, int model, rlf_model_object *m)
 {
     const rlf_graph *graph = env->graph;
-    m->holds[0].uses[RLF_USE_UPDATE] = m->holds[0].model && m->outline->trained;
+    m->holds[0].uses[RLF_USE_UPDATE] = m->holds[0].own && m->outline->trained;
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
         const rlf_node_class *class = node->class;
@@ -179,6 +178,23 @@ find_uses(const rlf_env *env, int model, rlf_model_object *m)
             add_use(env, node, model, m,
                     class->sampled ? RLF_USE_GENERATE : RLF_USE_READ);
     }
+}
+
+/* Which holds have a part here, and models of their own. */
+static void
+find_holds(const rlf_env *env, int model, rlf_model_object *m)
+{
+    m->n_holds = env->holds ? env->holds[model].n : 1;
+    m->holds = RLF_NEW_ARRAY(m->arena, rlf_model_hold, m->n_holds);
+    for (int i = 0; i < m->n_holds; i++) {
+        const rlf_hold *hold = hold_at(env, model, i);
+        rlf_model_hold *to = &m->holds[i];
+        if (i > 0 && hold->call)
+            to->call = hold->call->name;
+        to->first = hold->mesh.at.tp < 0 ? -1 : first_alike(env, model, m, i);
+        to->own = to->first == i;
+    }
+    find_uses(env, model, m);
 }
 
 /* The error is at the row that asks for it: of an update or not, with these
@@ -232,6 +248,45 @@ count_flights(const rlf_env *env, const rlf_resource *resource,
     return RLF_OK;
 }
 
+/* Holds beside one that is trained live from when they get its weights until
+ * its next update begins (engine/order keeps readers and writers of a model
+ * apart), so they lie in memory that only updates need. */
+static rlf_status
+lend(const rlf_env *env, const rlf_resource *resource, rlf_model_head head,
+     const rlf_model_object *m, rlf_model_options *options, rlf_err *err)
+{
+    const bool *uses = m->holds[0].uses;
+    options->unread = !uses[RLF_USE_READ] && !uses[RLF_USE_GENERATE];
+    for (int i = 1; i < m->n_holds && options->trained; i++) {
+        if (!m->holds[i].own)
+            continue;
+        rlf_model_options other = options_of(env, resource, head, i);
+        size_t bytes;
+        RLF_TRY(
+            rlf_model_loan_bytes(env->kernels, m->config, &other, err, &bytes));
+        options->lends += bytes;
+    }
+    return RLF_OK;
+}
+
+static rlf_status
+open_hold(const rlf_env *env, const rlf_resource *resource, rlf_model_head head,
+          rlf_model_object *m, int i, rlf_err *err)
+{
+    rlf_model_hold *to = &m->holds[i];
+    rlf_model_options options = options_of(env, resource, head, i);
+    RLF_TRY(count_flights(env, resource, m, &options, err));
+    if (i == 0)
+        RLF_TRY(lend(env, resource, head, m, &options, err));
+    else if (m->model && m->model->trained)
+        options.lender = m->model;
+    RLF_TRY(rlf_model_new(env->queue, env->kernels, m->config, &options, err,
+                          &to->model));
+    RLF_TRY(fill(env, resource, m, to->model, err));
+    to->model->version = 1; /* in however many steps it was made */
+    return RLF_OK;
+}
+
 /* The parts of the weights that lie on this rank. */
 static rlf_status
 open_holds(const rlf_env *env, const rlf_resource *resource,
@@ -242,30 +297,16 @@ open_holds(const rlf_env *env, const rlf_resource *resource,
     RLF_TRY(rlf_model_outline(m->config, &options, m->arena, err, &m->outline));
     if (m->source)
         RLF_TRY(rlf_model_check_copy(m->outline, m->source->outline, err));
-    m->n_holds = env->holds ? env->holds[index].n : 1;
-    m->holds = RLF_NEW_ARRAY(m->arena, rlf_model_hold, m->n_holds);
+    find_holds(env, index, m);
     for (int i = 0; i < m->n_holds; i++) {
-        const rlf_hold *hold = hold_at(env, index, i);
         rlf_model_hold *to = &m->holds[i];
-        if (i > 0 && hold->call)
-            to->call = hold->call->name;
-        if (hold->mesh.at.tp < 0)
-            continue;
-        const rlf_model_hold *other = earlier(env, index, m, i);
-        if (other) {
-            to->model = other->model;
-            continue;
-        }
-        options = options_of(env, resource, head, i);
-        RLF_TRY(count_flights(env, resource, m, &options, err));
-        RLF_TRY(rlf_model_new(env->queue, env->kernels, m->config, &options,
-                              err, &to->model));
-        to->own = true;
-        RLF_TRY(fill(env, resource, m, to->model, err));
-        to->model->version = 1; /* in however many steps it was made */
+        if (to->own)
+            RLF_TRY(open_hold(env, resource, head, m, i, err));
+        else if (to->first >= 0)
+            to->model = m->holds[to->first].model;
+        if (i == 0)
+            m->model = to->model;
     }
-    m->model = m->holds[0].model;
-    find_uses(env, index, m);
     return RLF_OK;
 }
 
@@ -448,6 +489,8 @@ weights_memory(const rlf_resource *resource, const rlf_model_hold *hold,
                rlf_memory *out)
 {
     const rlf_model *m = hold->model;
+    if (m->lender)
+        return; /* told of there */
     const rlf_model_options options = {.head = m->table->head,
                                        .trained = m->trained,
                                        .bare = m->bare,
@@ -456,7 +499,9 @@ weights_memory(const rlf_resource *resource, const rlf_model_hold *hold,
                                        .shards = m->table->cut.shards,
                                        .lanes = m->gradient.lanes,
                                        .replicas = m->replicas,
-                                       .sliced = m->slices.n > 1};
+                                       .sliced = m->slices.n > 1,
+                                       .lends = m->loan.asked,
+                                       .unread = m->loan.packed};
     rlf_model_bytes b = rlf_model_count_bytes(m->table, m->kernels, &options);
     const rlf_memory_row rows[] = {
         {.purpose = "weights", .device = b.weights},
@@ -471,6 +516,12 @@ weights_memory(const rlf_resource *resource, const rlf_model_hold *hold,
         row.purpose = purpose(hold, row.purpose, out);
         add_row(resource, row, out);
     }
+    /* also where it is nothing: all of them lie where gradients are */
+    if (m->loan.asked)
+        RLF_PUSH_IN(out->arena, &out->rows,
+                    (rlf_memory_row){.owner = resource->name,
+                                     .purpose = "weights of other calls",
+                                     .device = b.loan});
 }
 
 static void

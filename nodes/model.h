@@ -13,8 +13,10 @@
 
 /* The weights as one layout has them (rlf_holds). */
 typedef struct rlf_model_hold {
-    rlf_model *model;      /* NULL: this rank has no part of it */
-    bool own;              /* false: it is an earlier hold's, cut alike */
+    rlf_model *model; /* NULL: this rank has no part of it */
+    int first; /* the hold whose model it is: itself, or an earlier one, cut
+                  alike; -1: none */
+    bool own;  /* it is its own */
     bool uses[RLF_N_USES]; /* what calls here do with it; of an own one */
     const char *call;      /* that it is for; NULL: the first hold */
 } rlf_model_hold;

@@ -284,6 +284,7 @@ begin(rlf_call *call, rlf_err *err, rlf_training *out)
     *u = (rlf_update){.call = call};
     u->object = rlf_model_at(call->env, call->node->receiver);
     u->model = rlf_model_of(call, call->node->receiver);
+    RLF_TRY(rlf_model_reclaim(u->model, err));
     RLF_TRY(make_groups(u, err));
     RLF_TRY(open_words(u, err));
     RLF_TRY(open_flights(u, err));

@@ -54,22 +54,21 @@ carve_head(rlf_carver *c, const rlf_kernels *k, const rlf_table *t,
     return p;
 }
 
-static rlf_model_bytes
-carve_model(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
+/* What was carved since *at, which moves on. */
+static size_t
+since(const rlf_carver *c, size_t *at)
+{
+    size_t bytes = c->used - *at;
+    *at = c->used;
+    return bytes;
+}
+
+static void
+carve_matrices(rlf_model *m, rlf_carver *c, bool trained)
 {
     const rlf_table *t = m->table;
     const rlf_model_config *g = &t->config;
     const rlf_kernels *k = m->kernels;
-    rlf_model_bytes bytes = {0};
-    if (m->offload)
-        rlf_offload_carve(m, c);
-    else
-        m->weights = rlf_carve_floats(c, t->count);
-    bytes.weights = c->used;
-    bytes.host = m->offload ? (size_t)t->count * sizeof(float) : 0;
-    bool trained = options->trained;
-    if (options->bare)
-        return bytes;
     const rlf_layer_packed *one = NULL; /* that offloaded layers share */
     for (int i = 0; i < g->layers; i++) {
         rlf_layer_packed *p = &m->packed[i];
@@ -90,24 +89,71 @@ carve_model(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
         m->lm = carve_head(c, k, t, trained);
     if (t->score != RLF_NO_SLOT)
         m->score = carve_packed(c, k, 1, g->hidden, trained);
-    bytes.packed = c->used - bytes.weights;
+}
+
+/* Those of the lender are the same. */
+static void
+carve_tables(rlf_model *m, rlf_carver *c)
+{
+    int64_t half = m->table->config.head_dim / 2;
     m->positions = (int)m->caps.longest;
-    m->frequencies = rlf_carve_floats(c, g->head_dim / 2);
-    m->cosines = rlf_carve_floats(c, (int64_t)m->positions * g->head_dim / 2);
-    m->sines = rlf_carve_floats(c, (int64_t)m->positions * g->head_dim / 2);
-    bytes.tables = c->used - bytes.packed - bytes.weights;
-    if (!trained)
-        return bytes;
-    size_t before = c->used;
-    rlf_gradient_carve(m, options, c);
-    bytes.gradients = c->used - before;
-    before = c->used;
+    if (m->lender) {
+        m->frequencies = m->lender->frequencies;
+        m->cosines = m->lender->cosines;
+        m->sines = m->lender->sines;
+        return;
+    }
+    m->frequencies = rlf_carve_floats(c, half);
+    m->cosines = rlf_carve_floats(c, m->positions * half);
+    m->sines = rlf_carve_floats(c, m->positions * half);
+}
+
+static void
+carve_optimizer(rlf_model *m, rlf_carver *c)
+{
     const rlf_slices *s = &m->slices;
     m->moment1 = rlf_carve_floats(c, s->last - s->first);
     m->moment2 = rlf_carve_floats(c, s->last - s->first);
-    m->norm_sums =
-        rlf_carve(c, (size_t)rlf_slices_blocks(s, t, s->own) * sizeof(double));
-    bytes.optimizer = c->used - before;
+    m->norm_sums = rlf_carve(c, (size_t)rlf_slices_blocks(s, m->table, s->own) *
+                                    sizeof(double));
+}
+
+/* What may be lent comes last. */
+static rlf_model_bytes
+carve_model(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
+{
+    const rlf_table *t = m->table;
+    rlf_model_bytes bytes = {0};
+    size_t at = c->used;
+    bool trained = options->trained;
+    m->loan = (rlf_loan){.asked = options->lends,
+                         .packed = options->lends && options->unread};
+    if (m->offload)
+        rlf_offload_carve(m, c);
+    else
+        m->weights = rlf_carve_floats(c, t->count);
+    bytes.weights = since(c, &at);
+    bytes.host = m->offload ? (size_t)t->count * sizeof(float) : 0;
+    if (options->bare)
+        return bytes;
+    carve_tables(m, c);
+    bytes.tables = since(c, &at);
+    if (trained)
+        carve_optimizer(m, c);
+    bytes.optimizer = since(c, &at);
+    size_t lent = at;
+    carve_matrices(m, c, trained);
+    bytes.packed = since(c, &at);
+    if (!trained)
+        return bytes;
+    lent = m->loan.packed ? lent : at;
+    rlf_gradient_carve(m, options, c);
+    bytes.gradients = since(c, &at);
+    if (c->used - lent < options->lends)
+        c->used = lent + options->lends;
+    bytes.loan = since(c, &at);
+    m->loan.base = c->base ? c->base + lent : NULL;
+    m->loan.bytes = c->used - lent;
     return bytes;
 }
 
@@ -130,6 +176,32 @@ rlf_model_count_bytes(const rlf_table *table, const rlf_kernels *kernels,
     return bytes;
 }
 
+static rlf_cut
+cut_of(const rlf_model_options *o)
+{
+    return (rlf_cut){.shards = o->shards,
+                     .ranks = o->group ? rlf_group_size(o->group) : 1,
+                     .rank = o->group ? rlf_group_index(o->group) : 0,
+                     .stages = o->stages ? rlf_group_size(o->stages) : 1,
+                     .stage = o->stages ? rlf_group_index(o->stages) : 0,
+                     .chunks = o->chunks};
+}
+
+rlf_status
+rlf_model_loan_bytes(const rlf_kernels *kernels, const rlf_model_config *config,
+                     const rlf_model_options *options, rlf_err *err,
+                     size_t *bytes)
+{
+    const rlf_cut cut = cut_of(options);
+    RLF_TRY(rlf_table_check_cut(config, &cut, err));
+    rlf_arena *arena = rlf_arena_new();
+    const rlf_table *t = rlf_table_new(config, options->head, &cut, arena);
+    rlf_model_bytes b = rlf_model_count_bytes(t, kernels, options);
+    *bytes = b.weights + b.packed;
+    rlf_arena_free(arena);
+    return RLF_OK;
+}
+
 static rlf_status
 make_rotations(rlf_model *m, rlf_err *err)
 {
@@ -149,17 +221,6 @@ make_rotations(rlf_model *m, rlf_err *err)
                                 .cos = m->cosines,
                                 .sin = m->sines};
     return m->kernels->rope_table(m->queue, &args, err);
-}
-
-static rlf_cut
-cut_of(const rlf_model_options *o)
-{
-    return (rlf_cut){.shards = o->shards,
-                     .ranks = o->group ? rlf_group_size(o->group) : 1,
-                     .rank = o->group ? rlf_group_index(o->group) : 0,
-                     .stages = o->stages ? rlf_group_size(o->stages) : 1,
-                     .stage = o->stages ? rlf_group_index(o->stages) : 0,
-                     .chunks = o->chunks};
 }
 
 /* All stages as this rank's replicas, tensor by tensor, see them. */
@@ -199,6 +260,29 @@ find_copies(rlf_model *m, rlf_err *err)
                  : RLF_OK;
 }
 
+/* A block of its own, or a part of what is lent. */
+static rlf_status
+take_memory(rlf_model *m, const rlf_model_options *options, rlf_err *err)
+{
+    rlf_loan *loan = m->lender ? &m->lender->loan : NULL;
+    rlf_carver c = {0};
+    carve_model(m, &c, options);
+    size_t bytes = c.used;
+    if (loan) {
+        RLF_ASSERT(loan->given + bytes <= loan->asked);
+        c = (rlf_carver){.base = loan->base + loan->given};
+        loan->given += bytes;
+        loan->taken = true;
+    } else {
+        RLF_TRY(rlf_device_alloc(m->queue->device, bytes, &m->block, err));
+        m->block_bytes = bytes;
+        c = (rlf_carver){.base = m->block};
+    }
+    char *base = c.base;
+    carve_model(m, &c, options);
+    return rlf_queue_set(m->queue, base, 0, bytes, err);
+}
+
 rlf_status
 rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
               const rlf_model_config *config, const rlf_model_options *options,
@@ -219,6 +303,7 @@ rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
         .peers = options->peers ? options->peers : options->stages,
         .trained = options->trained,
         .bare = options->bare,
+        .lender = options->lender,
         .caps = rlf_caps_resolve(options->caps, (uint32_t)config->context),
         .table = rlf_table_new(config, options->head, &cut, arena)};
     m->slices = slices_of(m->table, options, arena);
@@ -232,17 +317,10 @@ rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
         m->offload = RLF_NEW(arena, rlf_offload);
         rlf_offload_open(m);
     }
-    rlf_carver counter = {0};
-    carve_model(m, &counter, options);
     rlf_status status = RLF_OK;
     RLF_TRY_GOTO(find_copies(m, err), fail);
-    RLF_TRY_GOTO(rlf_device_alloc(queue->device, counter.used, &m->block, err),
-                 fail);
-    m->block_bytes = counter.used;
-    rlf_carver c = {.base = m->block};
-    carve_model(m, &c, options);
-    RLF_TRY_GOTO(rlf_queue_set(queue, m->block, 0, m->block_bytes, err), fail);
-    if (!m->bare)
+    RLF_TRY_GOTO(take_memory(m, options, err), fail);
+    if (!m->bare && !m->lender)
         RLF_TRY_GOTO(make_rotations(m, err), fail);
     *out = m;
     return RLF_OK;
@@ -337,22 +415,41 @@ rlf_model_pack_layer(const rlf_model *m, int layer, rlf_err *err)
     return pack(m, l->down, d, f, p->down, err);
 }
 
+static rlf_status
+pack_all(rlf_model *m, rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    for (int i = 0; i < t->config.layers && !m->offload; i++)
+        if (t->layers[i].place >= 0)
+            RLF_TRY(rlf_model_pack_layer(m, i, err));
+    if (t->lm != RLF_NO_SLOT)
+        RLF_TRY(pack_head(m, err));
+    if (t->score != RLF_NO_SLOT)
+        RLF_TRY(pack(m, t->score, 1, t->config.hidden, m->score, err));
+    return RLF_OK;
+}
+
 rlf_status
 rlf_model_changed(rlf_model *m, rlf_err *err)
 {
-    const rlf_table *t = m->table;
-    bool layers = !m->bare && !m->offload;
-    for (int i = 0; i < t->config.layers && layers; i++)
-        if (t->layers[i].place >= 0)
-            RLF_TRY(rlf_model_pack_layer(m, i, err));
     if (m->offload)
         RLF_TRY(rlf_offload_changed(m, err));
-    if (t->lm != RLF_NO_SLOT && !m->bare)
-        RLF_TRY(pack_head(m, err));
-    if (t->score != RLF_NO_SLOT && !m->bare)
-        RLF_TRY(pack(m, t->score, 1, t->config.hidden, m->score, err));
+    if (!m->bare && !m->loan.packed)
+        RLF_TRY(pack_all(m, err));
+    if (m->lender)
+        m->lender->loan.taken = true;
     m->version++;
     return RLF_OK;
+}
+
+rlf_status
+rlf_model_reclaim(rlf_model *m, rlf_err *err)
+{
+    rlf_loan *loan = &m->loan;
+    if (loan->taken)
+        RLF_TRY(rlf_queue_set(m->queue, loan->base, 0, loan->bytes, err));
+    loan->taken = false;
+    return loan->packed ? pack_all(m, err) : RLF_OK;
 }
 
 /* The moments belong to weights that are gone. */

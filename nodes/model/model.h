@@ -57,6 +57,13 @@ typedef struct rlf_model_options {
     const int *flights;
     /* Each replica has the optimizer's state of its slice alone (slices.h). */
     bool sliced;
+    /* Trained: bytes of models that lie, between its updates, where only
+     * updates need memory: gradients, and if nobody else reads the model
+     * (`unread`), packed copies. */
+    size_t lends;
+    bool unread;
+    /* It lies in what this one lends, behind those made before. */
+    struct rlf_model *lender;
 } rlf_model_options;
 
 /* Gradients as backward passes add them up, before they are one: by lane, and
@@ -93,6 +100,14 @@ typedef struct rlf_stage {
     rlf_slices slices; /* as the replicas of the stage have them */
 } rlf_stage;
 
+/* Memory that only updates need, lent to others between them. */
+typedef struct rlf_loan {
+    char *base;
+    size_t bytes, asked, given; /* in all; for others; that they have */
+    bool taken;  /* others have written there since the last update */
+    bool packed; /* the packed copies are part of it */
+} rlf_loan;
+
 typedef struct rlf_offload rlf_offload;
 typedef struct rlf_model {
     rlf_arena *arena;
@@ -124,19 +139,30 @@ typedef struct rlf_model {
                                   stages (table->whole) */
     const char *tokenizer_dir; /* whose files are saved with it; or NULL */
     rlf_work work;
+    rlf_loan loan;
+    struct rlf_model *lender; /* in whose loan it lies; NULL: its own block */
     void *block;
     size_t block_bytes;
 } rlf_model;
 
-/* Device bytes by purpose, exactly as rlf_model_new allocates them. */
+/* Device bytes by purpose, exactly as rlf_model_new allocates them; of a model
+ * in a loan as it uses them there. */
 typedef struct rlf_model_bytes {
     size_t weights, packed, gradients, optimizer, tables;
+    size_t loan; /* asked for beyond what there is */
     size_t host; /* bytes of weights there */
 } rlf_model_bytes;
 
 rlf_model_bytes rlf_model_count_bytes(const rlf_table *table,
                                       const rlf_kernels *kernels,
                                       const rlf_model_options *options);
+
+/* The bytes that a model needs in a loan, with these options but for the
+ * lender. */
+rlf_status rlf_model_loan_bytes(const rlf_kernels *kernels,
+                                const rlf_model_config *config,
+                                const rlf_model_options *options, rlf_err *err,
+                                size_t *bytes);
 
 /* A model with weights not yet set (0). Frees nothing of the config, which
  * must live as long. End with rlf_model_free. */
@@ -153,8 +179,12 @@ rlf_status rlf_model_outline(const rlf_model_config *config,
                              rlf_err *err, const rlf_model **out);
 
 /* To be called after the weights were changed: packs them anew and makes a
- * new version. */
+ * new version. Of a lender that is unread the next update packs them. */
 rlf_status rlf_model_changed(rlf_model *model, rlf_err *err);
+
+/* An update begins: what it lent is its own again, and no model there may be
+ * read before it has new weights. */
+rlf_status rlf_model_reclaim(rlf_model *model, rlf_err *err);
 
 /* The matrices of a layer, from the weights to m->packed. */
 rlf_status rlf_model_pack_layer(const rlf_model *model, int layer,
