@@ -1,6 +1,7 @@
-/* Generations at work: who makes which samples. When few are left, they are
- * gathered on the replicas that have most of them, so that the others are free
- * for what follows (RLHFuse's inter-stage fusion; engine.md 3, MOVE).
+/* Generations at work: who makes which samples. Those that wait at a replica go
+ * to one that has room; when few are left, they are gathered on the replicas
+ * that have most of them, so that the others are free for what follows
+ * (RLHFuse's inter-stage fusion; engine.md 3, MOVE).
  *
  * What a rank has completed and not yet reported is not known here: a row may
  * be complete where it was when its MOVE is carried out. Then it does not go,
@@ -191,20 +192,26 @@ list_moves(const rlf_control *c, const track *t, const int *to,
     return n ? from->n : 0;
 }
 
+/* Row i goes on at replica to[i], which counts it already, or stays where it is
+ * if that is -1. */
 static void
-post_moves(rlf_control *c, int instance, const bool *stay)
+post_moves(rlf_control *c, int instance, const int *to)
 {
     const rlf_node *node = rlf_control_instance(c, instance)->node;
     const replica *r = rlf_control_replicas(c, node);
     track *t = rlf_control_track(c, instance);
     int dp = rlf_control_place(c, node)->layout.dp;
-    const int *to = assign(c, t, dp, stay);
+    bool *gives = RLF_NEW_ARRAY(c->arena, bool, dp);
+    bool *takes = RLF_NEW_ARRAY(c->arena, bool, dp);
+    for (uint32_t i = 0; i < t->n_rows; i++)
+        if (to[i] >= 0)
+            gives[t->maker[i]] = takes[to[i]] = true;
     rlf_move *moves = RLF_NEW_ARRAY(c->arena, rlf_move, dp * dp * r->n);
     rlf_post *post = rlf_control_post(c, RLF_POST_MOVE, instance);
     post->moves = moves;
     for (int s = 0; s < dp; s++)
-        for (int d = 0; d < dp && !stay[s]; d++)
-            if (stay[d])
+        for (int d = 0; d < dp && gives[s]; d++)
+            if (takes[d])
                 post->n_moves += list_moves(c, t, to, &r[s], &r[d], s, d,
                                             moves + post->n_moves);
     for (uint32_t i = 0; i < t->n_rows; i++) {
@@ -216,13 +223,71 @@ post_moves(rlf_control *c, int instance, const bool *stay)
     post->price = price(c, node, &c->pace[node->id]);
 }
 
+/* ---- feeding ---- */
+
+/* With this part of its seats empty a replica can do with more. */
+enum { EMPTY_SEATS = 4 };
+
+/* The first of the rows up to `last` that are of one prompt with it. */
+static uint32_t
+first_of_prompt(const track *t, uint32_t last)
+{
+    uint32_t i = last;
+    while (i > 0 && t->owner && t->owner[i - 1] == t->owner[last])
+        i--;
+    return i;
+}
+
+/* While samples wait for a seat at one replica and another has seats to spare,
+ * that takes so many of them that both have the same: the last rows, for a
+ * generation begins with the first, and those of a prompt together. */
+static void
+feed(rlf_control *c, int instance, uint32_t seats)
+{
+    const rlf_node *node = rlf_control_instance(c, instance)->node;
+    track *t = rlf_control_track(c, instance);
+    int dp = rlf_control_place(c, node)->layout.dp, from = 0, by = 0;
+    for (int d = 1; d < dp; d++) {
+        from = t->left[d] > t->left[from] ? d : from;
+        by = t->left[d] < t->left[by] ? d : by;
+    }
+    uint32_t most = t->left[from], least = t->left[by], went = 0;
+    uint32_t empty = (seats + EMPTY_SEATS - 1) / EMPTY_SEATS;
+    if (most <= seats || least + empty > seats)
+        return;
+    uint32_t even = (most - least) / 2, waiting = most - seats;
+    uint32_t go = even < waiting ? even : waiting;
+    int *to = RLF_NEW_ARRAY(c->arena, int, t->n_rows);
+    memset(to, 0xff, sizeof *to * t->n_rows); /* -1 */
+    for (uint32_t end = t->n_rows, first; end > 0; end = first) {
+        uint32_t here = 0;
+        first = first_of_prompt(t, end - 1);
+        for (uint32_t i = first; i < end; i++)
+            here += t->maker[i] == from;
+        if (went + here > go)
+            continue;
+        went += here;
+        for (uint32_t i = first; i < end; i++)
+            if (t->maker[i] == from)
+                to[i] = by;
+    }
+    if (!went)
+        return;
+    t->left[by] += went;
+    post_moves(c, instance, to);
+}
+
 void
 rlf_control_migrate(rlf_control *c, int instance)
 {
     const rlf_node *node = rlf_control_instance(c, instance)->node;
     int dp = rlf_control_place(c, node)->layout.dp, at_work = 0;
-    const track *t = rlf_control_track(c, instance);
+    track *t = rlf_control_track(c, instance);
     uint32_t rest = t->n_rows - t->n_done;
+    const rlf_pace *pace = &c->pace[node->id];
+    if (rest >= t->threshold && pace->seats &&
+        rlf_control_place(c, node)->migrate != 0)
+        feed(c, instance, pace->seats);
     if (rest >= t->threshold)
         return;
     uint32_t seats = seats_of(c, node, &c->pace[node->id]);
@@ -230,5 +295,5 @@ rlf_control_migrate(rlf_control *c, int instance)
     for (int d = 0; d < dp; d++)
         at_work += t->left[d] > 0;
     if (need < (uint32_t)at_work)
-        post_moves(c, instance, staying(c, t, dp, (int)need));
+        post_moves(c, instance, assign(c, t, dp, staying(c, t, dp, (int)need)));
 }

@@ -317,7 +317,8 @@ typedef struct world {
     uint32_t owner[SAMPLES];
     uint32_t iota[SAMPLES];
     uint32_t length[SAMPLES];
-    bool lengths; /* are reported */
+    bool lengths;   /* are reported */
+    uint32_t seats; /* of a replica, as reported */
 } world;
 
 static const rlf_node *
@@ -656,6 +657,7 @@ quantum(world *w, int r)
                              .n = g->n,
                              .rows = &w->iota[row],
                              .lengths = w->lengths ? &w->length[row] : NULL,
+                             .seats = w->seats,
                              .n_rows = 1});
     g->active = false;
     for (int i = 0; i < SAMPLES; i++)
@@ -904,6 +906,7 @@ trial(const program *p, uint64_t seed, bool rule, seen *out)
         w->length[i] = roll_die(&c, 9);
     }
     w->lengths = roll_die(&c, 4);
+    w->seats = roll_die(&c, 4);
     bool ended = true;
     for (uint64_t s = 1; ended && s <= (p->graph->ahead ? STEPS : 1); s++) {
         begin(w, s);

@@ -208,10 +208,70 @@ run(bool sampled, bool known)
     return s;
 }
 
+/* ---- waiting samples ---- */
+
+/* A generation on `ranks` replicas, of which the last makes a sample in so many
+ * ticks, the others one a tick. Returns the ticks that it takes; 0: a sample
+ * was not made once. */
+static int
+ticks(int ranks, int slow, uint32_t seats, int migrate)
+{
+    trial t = {.arena = rlf_arena_new()};
+    make_graph(&t, true);
+    make_plan(&t, ranks);
+    t.plan.place[1].migrate = migrate;
+    t.length = RLF_NEW_ARRAY(t.arena, uint32_t, SAMPLES);
+    for (int k = 0; k < SAMPLES; k++)
+        t.made[k] = -1;
+    rlf_control *c = rlf_control_new(&t.plan, (rlf_policy){0});
+    rlf_control_begin(c);
+    int tick = 0, made = 0;
+    uint64_t n = 0; /* the generation's post */
+    while (made < SAMPLES && tick < SAMPLES * slow) {
+        const rlf_post *post = rlf_control_next(c);
+        if (post->kind == RLF_POST_OPEN) {
+            rlf_control_tell(c, &(rlf_report){.kind = RLF_REPORT_OPENED,
+                                              .n = post->n,
+                                              .n_rows = SAMPLES});
+        } else if (post->kind == RLF_POST_RUN && post->shares[0].rows) {
+            n = post->n;
+            for (int i = 0; i < post->n_shares; i++)
+                for (uint32_t k = 0; k < post->shares[i].n_rows; k++)
+                    t.made[post->shares[i].rows[k]] = post->shares[i].rank;
+        } else if (post->kind == RLF_POST_RUN) {
+            take_run(&t, c, post);
+        } else if (post->kind == RLF_POST_MOVE) {
+            for (int i = 0; i < post->n_moves; i++)
+                for (uint32_t k = 0; k < post->moves[i].n_rows; k++)
+                    t.made[post->moves[i].rows[k]] = post->moves[i].to;
+        } else {
+            tick++;
+            for (int r = 0; r < ranks; r++) {
+                uint32_t row = 0;
+                while (row < SAMPLES && t.made[row] != r)
+                    row++;
+                if (row == SAMPLES || (r == ranks - 1 && tick % slow))
+                    continue;
+                t.made[row] = -1;
+                made++;
+                rlf_control_tell(c, &(rlf_report){.kind = RLF_REPORT_ROWS,
+                                                  .rank = r,
+                                                  .n = n,
+                                                  .rows = &row,
+                                                  .n_rows = 1,
+                                                  .seats = seats});
+            }
+        }
+    }
+    rlf_control_free(c);
+    rlf_arena_free(t.arena);
+    return made == SAMPLES ? tick : 0;
+}
+
 int
 main(void)
 {
-    plan(6);
+    plan(9);
     seen count = run(true, false), length = run(true, true);
     ok(count.once && length.once, "every row is computed once");
     ok(count.mean > 1.15,
@@ -228,5 +288,11 @@ main(void)
        "what is on all ranks is dealt by length from the first: %.3f at most",
        given.worst);
     ok(blind.mean > 1.15 && blind.once, "and else by count: %.2f", blind.mean);
+    int alone = ticks(4, 8, 4, 0), fed = ticks(4, 8, 4, 1);
+    ok(alone == SAMPLES / 4 * 8 && fed && fed < alone / 3,
+       "a slow replica's waiting samples are made by others: %d ticks, not %d",
+       fed, alone);
+    is_int(ticks(4, 8, SAMPLES, 1), alone, "those that have a seat stay");
+    is_int(ticks(4, 8, 0, 1), alone, "nothing goes while seats are not known");
     return done();
 }
