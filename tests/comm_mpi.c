@@ -227,6 +227,16 @@ leave_word(rlf_comm_world *world, const options *o, const rank_thread *threads)
     rlf_comm_world_kill(world, 3);
 }
 
+/* Process 1 has started MPI and goes no further. */
+static rlf_status
+share_never(rlf_comm_world *world, const void *mine, size_t bytes, void *all,
+            rlf_err *err)
+{
+    if (world->process == 1)
+        raise(SIGSTOP);
+    return rlf_comm_mpi.share(world, mine, bytes, all, err);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -253,6 +263,12 @@ main(int argc, char **argv)
                              .n_ranks = o.ranks,
                              .limit = run == run_late ? 0.3 : 60,
                              .mail_slots = MAILS * WORLD_MOST};
+    rlf_comm_backend stops = rlf_comm_mpi;
+    stops.share = share_never;
+    if (strcmp(mode, "stop") == 0) {
+        comm.backend = &stops;
+        comm.silence = 1;
+    }
     if (rlf_comm_world_new(&comm, &world, &err) < 0)
         bail("%s (%s)", err.sentence, err.hint);
     rank_thread threads[WORLD_MOST] = {0};

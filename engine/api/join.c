@@ -26,6 +26,8 @@ process_lost(void *sink, const rlf_comm_world *world, int process)
     bool opening = __atomic_load_n(&s->opening, __ATOMIC_ACQUIRE);
     for (int i = 0; i < local && s->options.directory; i++)
         rlf_flight_lost(s->options.directory, process * local + i, opening);
+    if (rlf_comm_world_caps(world)->n_processes == 1 && s->options.hangs)
+        s->options.hangs(s); /* else the next process speaks */
 }
 
 /* Seconds: on a busy machine a process may be silent for a while. */
@@ -56,7 +58,10 @@ rlf_join_world(rlf_session *s, rlf_err *err)
         .silence = patience > 0 && patience < LEAST ? LEAST : patience,
         .lost = process_lost,
         .sink = s};
-    RLF_TRY(rlf_comm_world_new(&options, &s->world, err));
+    rlf_status status = rlf_comm_world_new(&options, &s->world, err);
+    if (status < 0 && err->rank == 0) /* it does not move, so the next speaks */
+        s->leads = rlf_comm_launcher_process() == 1;
+    RLF_TRY(status);
     s->leads = rlf_comm_world_process(s->world) == 0;
     return RLF_OK;
 }

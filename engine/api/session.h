@@ -33,6 +33,9 @@ typedef struct rlf_session_options {
                          none is named */
     bool json;        /* diagnostics as JSON */
     uint32_t samples; /* of each set and step in samples.jsonl */
+    /* The thread that took a step of a run in one process hangs; called by
+     * another one, once the run was aborted. NULL: nothing to be done. */
+    void (*hangs)(const struct rlf_session *session);
 } rlf_session_options;
 
 struct rlf_session {

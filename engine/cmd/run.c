@@ -59,8 +59,8 @@ on_continue(int number)
 }
 
 /* To finish the step first; or, where there is none, to leave at once: while
- * the run opens and when it is over. Launchers send SIGTERM to what is left of a
- * run and wait for it. */
+ * the run opens and when it is over. Launchers send SIGTERM to what is left of
+ * a run and wait for it. */
 static void
 handle_signals(void (*handler)(int))
 {
@@ -200,6 +200,18 @@ show_start(const rlf_session *s)
 
 /* ---- the command ---- */
 
+/* The main thread is stuck in a step: say so and end, for it will not. */
+static void
+end_hanging(const rlf_session *s)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_buf text = {0};
+    rlf_comm_check(s->world, &err);
+    rlf_err_print(&err, &s->sources, &text);
+    fputs(text.p, stderr);
+    _exit(-RLF_RESULT_FAILED);
+}
+
 static rlf_result
 stop_early(rlf_session *s)
 {
@@ -248,6 +260,7 @@ rlf_cmd_run(const rlf_command_line *line)
     if (!s)
         return status;
     s->options.leaves = true;
+    s->options.hangs = end_hanging;
     rlf_result result = train(s);
     handle_signals(SIG_DFL);
     return rlf_cmd_end(s, result);

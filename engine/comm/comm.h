@@ -48,11 +48,13 @@ typedef struct rlf_comm_options {
     double limit;      /* seconds a wait may last in which nothing moves and
                           its peers do not beat; 0: no limit */
     double silence;    /* seconds without a sign of life of another process
-                          that end the run; 0: no limit */
+                          that end the run, or the meeting before it, with
+                          err->rank; 0: no limit */
     int mail_slots;    /* messages that a mailbox holds; 0: 64 */
     size_t mail_bytes; /* longest message; 0: 512 */
     /* A process is gone that did not say good-bye, or is silent; called at
-     * once, by a thread of the world's own. NULL: nothing to be done. */
+     * once, by a thread of the world's own. Or the controller hangs: process 0,
+     * by the thread that found it. NULL: nothing to be done. */
     void (*lost)(void *sink, const rlf_comm_world *world, int process);
     void *sink;
 } rlf_comm_options;
@@ -120,6 +122,9 @@ void rlf_comm_waits(const rlf_comm *comm, char *text, size_t room);
  * processes come about once a second while they change), and what any of them
  * waits for. */
 uint64_t rlf_comm_world_beats(const rlf_comm_world *world);
+/* The beats of the controller's end, as this process knows them: elsewhere than
+ * in process 0 they come about once a second. */
+uint32_t rlf_comm_world_controller_beats(const rlf_comm_world *world);
 /* How often this process was found to have been stopped for more than about two
  * seconds (SIGSTOP, a suspended job) and to go on; 0 in a world of one process,
  * where nobody looks. */
@@ -133,6 +138,10 @@ double rlf_comm_world_silence(const rlf_comm_world *world, int rank);
 /* Abort: `cause` becomes the run's first error unless there is one; every wait
  * of every rank returns RLF_PEER. Returns RLF_PEER. Any thread may call it. */
 rlf_status rlf_comm_abort(rlf_comm_world *world, const rlf_err *cause);
+/* The same, of the controller, which hangs: process 0 is lost though it lives,
+ * and `lost` of the options is called, in its own process too. */
+rlf_status rlf_comm_abort_controller(rlf_comm_world *world,
+                                     const rlf_err *cause);
 /* RLF_OK, or RLF_PEER with the first error's sentence. */
 rlf_status rlf_comm_check(const rlf_comm_world *world, rlf_err *err);
 /* Another limit than that of the options, for waits that begin later. */

@@ -240,6 +240,7 @@ void rlf_links_mail(rlf_links *links, int to, int from, const void *message,
                     size_t bytes);
 /* Of the ranks of other processes, as they last said. */
 uint64_t rlf_links_beats(rlf_links *links);
+uint32_t rlf_links_controller_beats(rlf_links *links);
 void rlf_links_waits(rlf_links *links, int rank, char *text, size_t room);
 uint32_t rlf_links_pauses(rlf_links *links);
 double rlf_links_silence(rlf_links *links, int process);

@@ -28,7 +28,7 @@ typedef enum frame_kind {
     FRAME_STOPPED, /* to process 0: this one has; from it: all have */
     FRAME_BYE,
     FRAME_BEAT /* a sign of life; to process 0 also how far the sender's ranks
-                  are */
+                  are, from it how far the controller is */
 } frame_kind;
 
 #define STOP_NS 5000000000u
@@ -36,7 +36,7 @@ typedef enum frame_kind {
 
 /* What follows the head of a FRAME_BEAT; `from` says which rank it is about. */
 typedef struct beat {
-    uint32_t all; /* of all ranks of the process */
+    uint32_t all; /* of all ranks of the process, or of the controller */
     char waits[RLF_WAIT];
 } beat;
 
@@ -175,8 +175,7 @@ tell_process_0(rlf_links *links)
     }
 }
 
-/* The reader's turn. What process 0 says has no other meaning than that it is
- * there. */
+/* The reader's turn. */
 static void
 tell_beats(rlf_links *links)
 {
@@ -188,11 +187,11 @@ tell_beats(rlf_links *links)
         tell_process_0(links);
         return;
     }
-    beat none = {0};
-    frame f = {
-        .kind = FRAME_BEAT, .from = RLF_CONTROLLER, .bytes = sizeof none};
+    beat b = {.all = __atomic_load_n(&links->world->controller->beat,
+                                     __ATOMIC_RELAXED)};
+    frame f = {.kind = FRAME_BEAT, .from = RLF_CONTROLLER, .bytes = sizeof b};
     for (int i = 0; i < links->n; i++)
-        send_frame(links, &links->links[i], f, &none);
+        send_frame(links, &links->links[i], f, &b);
 }
 
 static void
@@ -200,9 +199,11 @@ handle_beat(rlf_links *links, rlf_link *l, const frame *f, const void *bytes)
 {
     int index = f->from - l->process * links->world->local;
     beat b;
+    memcpy(&b, bytes, sizeof b);
+    if (f->from == RLF_CONTROLLER)
+        __atomic_store_n(&l->controller, b.all, __ATOMIC_RELAXED);
     if (index < 0 || index >= links->world->local)
         return;
-    memcpy(&b, bytes, sizeof b);
     b.waits[RLF_WAIT - 1] = 0;
     pthread_mutex_lock(&l->lock);
     l->beats = b.all;
@@ -220,6 +221,12 @@ rlf_links_beats(rlf_links *links)
         pthread_mutex_unlock(&links->links[i].lock);
     }
     return sum;
+}
+
+uint32_t
+rlf_links_controller_beats(rlf_links *links)
+{
+    return __atomic_load_n(&links->links[0].controller, __ATOMIC_RELAXED);
 }
 
 void

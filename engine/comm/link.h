@@ -16,6 +16,7 @@ typedef struct rlf_link {
     rlf_buf out, in;
     uint64_t silent;         /* atomic: ns since it was heard of */
     uint32_t beats;          /* of its ranks */
+    uint32_t controller;     /* atomic: of process 0, beats of the controller */
     char (*waits)[RLF_WAIT]; /* per rank of it, what it waits for */
 } rlf_link;
 

@@ -10,6 +10,7 @@
  * MPI moves long messages only inside its calls. So that they go on while ranks
  * compute, a thread, the mover, looks in from time to time, as long as a batch
  * is under way that nobody has waited for. */
+#include "engine/base/clock.h"
 #include "engine/comm/internal.h"
 
 #include <mpi.h>
@@ -158,13 +159,70 @@ mpi_open(rlf_comm_world *world, rlf_err *err)
     return check_tags(world, err);
 }
 
+/* The processes meet: requests[2 p] receives from process p, [2 p + 1] sends to
+ * it. */
+typedef struct meeting {
+    rlf_comm_world *world;
+    int n;
+    MPI_Request *requests;
+    int *done; /* which of them */
+    MPI_Status *statuses;
+} meeting;
+
+/* RLF_ENV, naming the first process that has said nothing. */
+static rlf_status
+nobody_comes(meeting *m, double seconds, rlf_err *err)
+{
+    int missing = 0;
+    while (missing < m->n - 1 && m->requests[2 * missing] == MPI_REQUEST_NULL)
+        missing++;
+    for (int i = 0; i < 2 * m->n; i++)
+        if (m->requests[i] != MPI_REQUEST_NULL)
+            MPI_Cancel(&m->requests[i]); /* its buffer goes */
+    rlf_fail(err, RLF_ENV,
+             "for %g s process %d, which has started, has not said where it is",
+             seconds, missing);
+    err->rank = missing * m->world->local;
+    rlf_err_hint(err, "see whether it is stopped or its machine hangs; if it "
+                      "is only slow, give more seconds by --patience");
+    return RLF_ENV;
+}
+
+/* Until all requests are done; while none is for the world's `silence`,
+ * somebody will not come. */
+static rlf_status
+await_all(meeting *m, rlf_err *err)
+{
+    double most = m->world->options.silence;
+    uint64_t from = rlf_clock_now();
+    for (;; sched_yield()) {
+        int n_done;
+        int code =
+            MPI_Testsome(2 * m->n, m->requests, &n_done, m->done, m->statuses);
+        if (code != MPI_SUCCESS)
+            return mpi_failed(code, "meeting the others", err);
+        if (n_done == MPI_UNDEFINED) /* none is left */
+            return RLF_OK;
+        if (n_done)
+            from = rlf_clock_now();
+        if (most > 0 && rlf_clock_since(from) > most)
+            return nobody_comes(m, most, err);
+    }
+}
+
 static rlf_status
 mpi_share(rlf_comm_world *world, const void *mine, size_t bytes, void *all,
           rlf_err *err)
 {
-    int n = world->caps.n_processes, n_requests = 0, code = MPI_SUCCESS;
-    MPI_Request *requests = rlf_calloc(2 * (size_t)n, sizeof *requests);
-    MPI_Status *statuses = rlf_calloc(2 * (size_t)n, sizeof *statuses);
+    int n = world->caps.n_processes, code = MPI_SUCCESS;
+    size_t room = 2 * (size_t)n;
+    meeting m = {.world = world,
+                 .n = n,
+                 .requests = rlf_calloc(room, sizeof *m.requests),
+                 .done = rlf_calloc(room, sizeof *m.done),
+                 .statuses = rlf_calloc(room, sizeof *m.statuses)};
+    for (size_t i = 0; i < room; i++)
+        m.requests[i] = MPI_REQUEST_NULL;
     for (int p = 0; p < n && code == MPI_SUCCESS; p++) {
         char *to = (char *)all + (size_t)p * bytes;
         if (p == world->process) {
@@ -172,17 +230,18 @@ mpi_share(rlf_comm_world *world, const void *mine, size_t bytes, void *all,
             continue;
         }
         code = MPI_Irecv(to, (int)bytes, MPI_BYTE, p, 0, MPI_COMM_WORLD,
-                         &requests[n_requests++]);
+                         &m.requests[2 * p]);
         if (code == MPI_SUCCESS)
             code = MPI_Isend(mine, (int)bytes, MPI_BYTE, p, 0, MPI_COMM_WORLD,
-                             &requests[n_requests++]);
+                             &m.requests[2 * p + 1]);
     }
-    for (int done = 0; code == MPI_SUCCESS && !done; sched_yield())
-        code = MPI_Testall(n_requests, requests, &done, statuses);
-    free(requests);
-    free(statuses);
-    return code == MPI_SUCCESS ? RLF_OK
-                               : mpi_failed(code, "meeting the others", err);
+    rlf_status status = code == MPI_SUCCESS
+                            ? await_all(&m, err)
+                            : mpi_failed(code, "meeting the others", err);
+    free(m.requests);
+    free(m.done);
+    free(m.statuses);
+    return status;
 }
 
 static void

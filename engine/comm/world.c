@@ -383,6 +383,14 @@ rlf_comm_world_beats(const rlf_comm_world *world)
     return sum;
 }
 
+uint32_t
+rlf_comm_world_controller_beats(const rlf_comm_world *world)
+{
+    return world->controller
+               ? __atomic_load_n(&world->controller->beat, __ATOMIC_RELAXED)
+               : rlf_links_controller_beats(world->links);
+}
+
 void
 rlf_comm_world_waits(const rlf_comm_world *world, int rank, char *text,
                      size_t room)
@@ -413,7 +421,8 @@ rlf_comm_fault(rlf_comm *comm, int64_t n)
     comm->fault = n;
 }
 
-static void
+/* Whether this is the first error. */
+static bool
 end_run(rlf_comm_world *world, const rlf_err *cause, int lost, bool gone)
 {
     pthread_mutex_lock(&world->lock);
@@ -426,19 +435,29 @@ end_run(rlf_comm_world *world, const rlf_err *cause, int lost, bool gone)
     }
     pthread_mutex_unlock(&world->lock);
     if (!first)
-        return;
+        return false;
     for (int i = 0; i < world->local; i++)
         rlf_word_ring(&world->ends[i]->bell);
     if (world->controller)
         rlf_word_ring(&world->controller->bell);
     if (world->links)
         rlf_links_abort(world->links, cause, lost, gone);
+    return true;
 }
 
 rlf_status
 rlf_comm_abort(rlf_comm_world *world, const rlf_err *cause)
 {
     end_run(world, cause, -1, false);
+    return RLF_PEER;
+}
+
+rlf_status
+rlf_comm_abort_controller(rlf_comm_world *world, const rlf_err *cause)
+{
+    const rlf_comm_options *o = &world->options;
+    if (end_run(world, cause, 0, false) && o->lost)
+        o->lost(o->sink, world, 0);
     return RLF_PEER;
 }
 

@@ -24,6 +24,7 @@ typedef struct member {
     rlf_buf saying;
     pthread_t thread;
     bool started;
+    uint32_t in_step; /* the step that it has tasks of; 0: between steps */
     rlf_status status;
     rlf_err err;
 } member;
@@ -39,14 +40,46 @@ struct rlf_crew {
     member *members;
     int n_local, n_ranks;
     int threads, run_threads;
-    bool asks;       /* what each rank needs */
-    double patience; /* see rlf_crew_options */
+    bool asks;                      /* what each rank needs */
+    double patience, step_patience; /* see rlf_crew_options */
+    bool hangs;                     /* see rlf_crew_hang */
     pthread_mutex_t lock;
     pthread_cond_t one_ended;
     int n_running;   /* threads, under the lock */
     locale_t locale; /* of the thread that opened the crew */
     bool controls;
 };
+
+/* ---- patience ---- */
+
+/* Seconds: who wakes up so late was stopped meanwhile. */
+#define STOPPED 1.0
+
+/* Looking every now and then whether a counter stands still. Time in which this
+ * process was itself stopped does not count. */
+typedef struct watch {
+    double look;  /* seconds from look to look */
+    double still; /* that it has stood still */
+    uint64_t counter, from;
+} watch;
+
+static watch
+watch_begin(double patience, uint64_t counter)
+{
+    return (watch){
+        .look = patience / 4, .counter = counter, .from = rlf_clock_now()};
+}
+
+static void
+watch_again(watch *w, uint64_t counter)
+{
+    double gone = rlf_clock_since(w->from);
+    w->from = rlf_clock_now();
+    w->still += gone < w->look + STOPPED ? gone : w->look + STOPPED;
+    if (counter != w->counter)
+        w->still = 0;
+    w->counter = counter;
+}
 
 /* ---- a rank's thread ---- */
 
@@ -109,13 +142,50 @@ agree(member *m, rlf_group *replica, rlf_err *err, rlf_task *task)
     return RLF_OK;
 }
 
+/* Seconds that the controller has more than a rank: it knows better who keeps
+ * the run from going on, and its beats come late to other processes. */
+#define LATE 2.0
+
+static rlf_status
+controller_hangs(const member *m, double seconds, rlf_err *err)
+{
+    rlf_fail(err, RLF_ENV,
+             "for %g s the controller did nothing: rank %d waits for its next "
+             "task in step %u",
+             seconds, m->rank->rank, m->in_step);
+    rlf_err_hint(err, "process 0 lives; see what the thread does there that "
+                      "takes the run's steps, or give more seconds by "
+                      "--patience");
+    rlf_comm_abort_controller(m->crew->world, err);
+    return RLF_ENV;
+}
+
+/* The next task, waiting for it. In a step the controller beats several times
+ * within its patience, whatever it waits for. */
+static rlf_status
+await_task(member *m, rlf_err *err, rlf_task *task)
+{
+    const rlf_comm_world *world = m->crew->world;
+    double patience = m->crew->step_patience, most = 1.5 * patience + LATE;
+    if (!m->in_step || patience <= 0)
+        return take_task(m, -1, err, task);
+    watch w = watch_begin(most, rlf_comm_world_controller_beats(world));
+    while (w.still < most) {
+        rlf_status status = take_task(m, w.look, err, task);
+        if (status != RLF_AGAIN)
+            return status;
+        watch_again(&w, rlf_comm_world_controller_beats(world));
+    }
+    return controller_hangs(m, most, err);
+}
+
 /* The next task, or RLF_AGAIN: the open generation goes on. */
 static rlf_status
 next_task(member *m, rlf_err *err, rlf_task *task)
 {
     rlf_rank *rank = m->rank;
     if (rank->generation < 0)
-        return take_task(m, -1, err, task);
+        return await_task(m, err, task);
     const slot *s = &rank->slots.data[rank->generation];
     rlf_group *replica = rank->mesh[s->call.node->id].replica;
     return replica ? agree(m, replica, err, task) : take_task(m, 0, err, task);
@@ -156,6 +226,10 @@ work(member *m, rlf_err *err)
         }
         if (task.kind == RLF_TASK_STOP)
             return RLF_OK;
+        if (task.kind == RLF_TASK_BEGIN)
+            m->in_step = task.step;
+        if (task.kind == RLF_TASK_END)
+            m->in_step = 0;
         RLF_TRY(rlf_rank_carry_out(rank, &task, err));
     }
 }
@@ -203,31 +277,27 @@ start(member *m, rlf_crew *crew, rlf_rank *rank, int index, rlf_err *err)
 
 enum { NOT_AT_ALL = -1 };
 
-/* Seconds: who wakes up so late was stopped meanwhile. */
-#define STOPPED 1.0
-
 /* The next message, or RLF_AGAIN after `patience` seconds in which no rank
- * beat; 0: wait for ever, NOT_AT_ALL: do not wait. Time in which this process
- * was itself stopped does not count. */
+ * beat; 0: wait for ever, NOT_AT_ALL: do not wait. Meanwhile the controller
+ * beats, for ranks that wait in a step look whether it does. */
 static rlf_status
 hear_patiently(rlf_crew *crew, double patience, rlf_err *err,
                const rlf_buf **message)
 {
-    if (patience <= 0)
-        return rlf_desk_hear(&crew->desk, patience < 0 ? 0 : -1, err, message);
-    const double look = patience / 4;
-    uint64_t beats = rlf_comm_world_beats(crew->world);
-    for (double still = 0; still < patience;) {
-        uint64_t from = rlf_clock_now();
-        rlf_status status = rlf_desk_hear(&crew->desk, look, err, message);
+    while (crew->hangs)
+        rlf_clock_sleep(UINT32_MAX);
+    rlf_comm_beat(crew->desk.comm);
+    if (patience < 0)
+        return rlf_desk_hear(&crew->desk, 0, err, message);
+    watch w = watch_begin(patience > 0 ? patience : crew->step_patience,
+                          rlf_comm_world_beats(crew->world));
+    while (patience <= 0 || w.still < patience) {
+        rlf_status status =
+            rlf_desk_hear(&crew->desk, w.look > 0 ? w.look : -1, err, message);
         if (status != RLF_AGAIN)
             return status;
-        double gone = rlf_clock_since(from);
-        still += gone < look + STOPPED ? gone : look + STOPPED;
-        uint64_t now = rlf_comm_world_beats(crew->world);
-        if (now != beats)
-            still = 0;
-        beats = now;
+        rlf_comm_beat(crew->desk.comm);
+        watch_again(&w, rlf_comm_world_beats(crew->world));
     }
     return RLF_AGAIN;
 }
@@ -308,6 +378,7 @@ make_room(rlf_crew *crew, int rank, uint32_t n, rlf_err *err)
 rlf_status
 rlf_crew_tell(rlf_crew *crew, int rank, const rlf_task *task, rlf_err *err)
 {
+    rlf_comm_beat(crew->desk.comm);
     rlf_buf_clear(&crew->writing);
     rlf_task_write(task, &crew->writing);
     uint32_t n = rlf_desk_pieces(crew->writing.n);
@@ -318,6 +389,12 @@ rlf_crew_tell(rlf_crew *crew, int rank, const rlf_task *task, rlf_err *err)
     }
     crew->under_way[rank] += n;
     return rlf_desk_send(&crew->desk, rank, &crew->writing, err);
+}
+
+void
+rlf_crew_hang(rlf_crew *crew)
+{
+    crew->hangs = true;
 }
 
 void
@@ -402,6 +479,7 @@ rlf_crew_open(rlf_rank *ranks, const rlf_crew_options *options, rlf_err *err,
     crew->n_local = n_local;
     crew->asks = options->needs != NULL;
     crew->patience = options->patience;
+    crew->step_patience = options->step_patience;
     pthread_mutex_init(&crew->lock, NULL);
     pthread_condattr_t clock;
     pthread_condattr_init(&clock);

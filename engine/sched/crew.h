@@ -13,13 +13,15 @@ typedef struct rlf_crew rlf_crew;
 
 typedef struct rlf_crew_options {
     rlf_comm_world *world;
-    int threads;      /* of each rank */
-    int n_machine;    /* ranks on this machine */
-    double patience;  /* seconds in which no rank got anywhere end the run while
-                         it opens, and in which threads have to end after an
-                         abort; 0: never */
-    rlf_needs *needs; /* per rank of the run, to be filled in process 0 with
-                         what is in `arena`; NULL: not asked for */
+    int threads;     /* of each rank */
+    int n_machine;   /* ranks on this machine */
+    double patience; /* seconds in which no rank got anywhere end the run while
+                        it opens, and in which threads have to end after an
+                        abort; 0: never */
+    double step_patience; /* the same in a step, in which ranks look whether the
+                             controller is there; 0: they do not */
+    rlf_needs *needs;     /* per rank of the run, to be filled in process 0 with
+                             what is in `arena`; NULL: not asked for */
     rlf_arena *arena;
 } rlf_crew_options;
 
@@ -44,6 +46,8 @@ rlf_status rlf_crew_hear(rlf_crew *crew, double patience, rlf_arena *arena,
 void rlf_crew_waits(const rlf_crew *crew, rlf_err *err);
 /* After RLF_PEER: the first error as the rank that met it knows it. */
 rlf_status rlf_crew_cause(const rlf_crew *crew, rlf_err *err);
+/* For tests: the controller never hears anything again. */
+void rlf_crew_hang(rlf_crew *crew);
 /* In a process without the controller: until the ranks have closed. */
 rlf_status rlf_crew_follow(rlf_crew *crew, rlf_err *err);
 

@@ -53,6 +53,7 @@ open_crew(rlf_run *run, rlf_err *err)
                                       .n_machine = here,
                                       .patience = run->options.patience *
                                                   RLF_PATIENCE_FILES,
+                                      .step_patience = run->options.patience,
                                       .needs = run->needs,
                                       .arena = run->kept};
     return rlf_crew_open(run->ranks, &options, err, &run->crew);
@@ -120,6 +121,12 @@ void
 rlf_run_fault(rlf_run *run, int rank, uint64_t n)
 {
     run->ranks[rank % run->n_local].fault = n;
+}
+
+void
+rlf_run_hang(rlf_run *run)
+{
+    rlf_crew_hang(run->crew);
 }
 
 uint32_t

@@ -1,7 +1,8 @@
 /* An error on any rank, at every task and at every message of a step, of a
  * checkpoint that is written or read: all ranks return with the first error's
- * sentence, nothing hangs, and what the session held is given back. Given
- * `message|task RANK N` it is one such run whose ranks are those of its
+ * sentence, nothing hangs, and what the session held is given back. And a
+ * controller that hangs, which its ranks find out. Given `message|task RANK N`,
+ * or `controller 0 0`, it is one such run whose ranks are those of its
  * launcher: mpi.tap starts it so. */
 #define _GNU_SOURCE /* mkdtemp */
 #include "engine/api/session.h"
@@ -10,6 +11,8 @@
 #include "tests/tap.h"
 
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { MOST = 10000 };
 
@@ -82,6 +85,7 @@ open_session(const struct setup *setup, const char *ranks)
     snprintf(path, sizeof path, "%s/tests/e2e/%s", source, setup->program);
     rlf_session *s = rlf_session_open(path);
     rlf_session_set(s, "--steps", "1");
+    rlf_session_set(s, "--patience", quick() ? "20" : "1");
     if (ranks)
         rlf_session_set(s, "--ranks", ranks);
     if (setup->plan) {
@@ -145,11 +149,59 @@ test_all(const struct setup *setup, int kind, int rank)
        every == 1 ? "each" : "many a", kinds[kind].name, n);
 }
 
+/* ---- the controller hangs ---- */
+
+static void
+say_and_end(const rlf_session *s)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_comm_check(s->world, &err);
+    printf("%s\n", err.sentence);
+    fflush(stdout);
+    _exit(3);
+}
+
+static void
+hang(rlf_session *s)
+{
+    s->options.hangs = say_and_end;
+    if (s->leads)
+        rlf_run_hang(s->run);
+}
+
+/* In a process of its own, since nothing ends that thread. */
+static void
+test_controller(void)
+{
+    int out[2], status = 0;
+    char said[256] = "";
+    fflush(stdout);
+    pid_t child = pipe(out) == 0 ? fork() : -1;
+    if (child == 0) {
+        dup2(out[1], STDOUT_FILENO);
+        alarm(60);
+        rlf_session *s = open_session(&setups[0], "3");
+        hang(s);
+        rlf_session_step(s);
+        _exit(0);
+    }
+    close(out[1]);
+    ssize_t n = read(out[0], said, sizeof said - 1);
+    waitpid(child, &status, 0);
+    ok(n > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 3 &&
+           strstr(said, "the controller did nothing: rank"),
+       "a controller that hangs is found by its ranks: %.60s", said);
+}
+
 static int
 one(char **argv)
 {
     rlf_session *s = open_session(&setups[0], NULL);
-    set_fault(s, strcmp(argv[1], "task") == 0, atoi(argv[2]), atoi(argv[3]));
+    if (strcmp(argv[1], "controller") == 0)
+        hang(s);
+    else
+        set_fault(s, strcmp(argv[1], "task") == 0, atoi(argv[2]),
+                  atoi(argv[3]));
     rlf_result result = carry_on(s, STEP);
     if (s->leads)
         printf("%s\n", rlf_session_message(s));
@@ -163,6 +215,7 @@ main(int argc, char **argv)
 {
     if (argc == 4)
         return one(argv);
+    test_controller();
     if (!mkdtemp(directory))
         bail("no directory for the test");
     for (size_t i = 0; i < RLF_COUNT(setups); i++)
