@@ -14,6 +14,7 @@ kernel_isa_sources =
 libkernels_la_SOURCES = %D%/expr.h %D%/expr_lower.c %D%/expr_plan.c \
 	%D%/expr_plan.h
 libkernels_la_CFLAGS = $(KERNEL_CFLAGS)
+libkernels_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 libkernels_la_LIBADD = libkernels_portable.la
 
 libkernels_portable_la_SOURCES = $(kernel_isa_sources)

@@ -54,6 +54,8 @@ typedef struct cuda_queue {
     size_t stage_at;
     int32_t *fault; /* of the host, seen by the GPU */
     int32_t *counters;
+    void *kept; /* of kernels */
+    void (*end_kept)(void *kept);
 } cuda_queue;
 
 struct rlf_event {
@@ -196,6 +198,8 @@ cuda_queue_free(rlf_queue *queue)
         cudaStreamSynchronize(q->stream);
         cudaStreamDestroy(q->stream);
     }
+    if (q->kept)
+        q->end_kept(q->kept);
     cuda_free(queue->device, q->scratch, SCRATCH);
     cuda_free(queue->device, q->staged, STAGE);
     cuda_free(queue->device, q->counters, COUNTERS);
@@ -444,6 +448,14 @@ int32_t *
 rlf_cuda_counters(rlf_queue *queue)
 {
     return ((cuda_queue *)queue)->counters;
+}
+
+void **
+rlf_cuda_keep(rlf_queue *queue, void (*end)(void *kept))
+{
+    cuda_queue *q = (cuda_queue *)queue;
+    q->end_kept = end;
+    return &q->kept;
 }
 
 int

@@ -37,6 +37,9 @@ size_t rlf_cuda_scratch_bytes(void);
 /* RLF_CUDA_COUNTERS words of the queue's GPU that are 0 between operations. */
 #define RLF_CUDA_COUNTERS 1024
 int32_t *rlf_cuda_counters(rlf_queue *queue);
+/* What kernels keep with the queue: NULL at first. `end` gets it, unless it is
+ * NULL, when the queue is freed. */
+void **rlf_cuda_keep(rlf_queue *queue, void (*end)(void *kept));
 /* Of the queue's GPU. */
 int rlf_cuda_multiprocessors(rlf_queue *queue);
 /* Let `kernel` have so many bytes of dynamic shared memory a block. RLF_ENV if

@@ -18,7 +18,7 @@ cuda_bf16_sources = %D%/product_mma.cu
 cuda_headers = \
 	engine/base/fmath.h engine/base/half.h engine/base/inline.h \
 	engine/dev/cuda.h engine/dev/dev.h kernels/head.h kernels/kernels.h kernels/op.def \
-	%D%/attention.h %D%/emulate.h %D%/head.h %D%/mma.h %D%/ops.h %D%/platform.h %D%/product_mma.h
+	%D%/attention.h %D%/emulate.h %D%/head.h %D%/lt.h %D%/mma.h %D%/ops.h %D%/platform.h %D%/product_mma.h
 EXTRA_DIST += $(cuda_sources) $(cuda_bf16_sources) %D%/emulate.cc
 
 # No multiply and add is made one that is not written so: the bits are law.
@@ -37,6 +37,7 @@ cuda_objects = $(cuda_sources:.cu=.f32.lo) $(cuda_sources:.cu=.bf16.lo) \
 	$(cuda_bf16_sources:.cu=.bf16.lo)
 $(cuda_objects): $(cuda_headers)
 libkernels_la_LIBADD += $(cuda_objects)
+libkernels_la_SOURCES += %D%/lt.c %D%/lt.h
 libdev_la_LIBADD = $(CUDA_LIBS)
 endif
 

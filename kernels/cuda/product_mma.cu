@@ -8,11 +8,18 @@
  * by blocks of their own, and whoever finishes last adds them; with many rows
  * one block takes them in turn. Both give the same bits.
  *
+ * Gradients, by activations and by weights, are cuBLASLt's where it is there:
+ * they are the same bits from run to run, but not in another tile.
+ *
  * Weights are packed once for both forms: bf16 [rows][cols], rows padded with
  * zeros to a multiple of 8. Tensor cores read a tile either way. */
 #include "kernels/cuda/product_mma.h"
 
 #include "kernels/cuda/mma.h"
+
+extern "C" {
+#include "kernels/cuda/lt.h"
+}
 
 static constexpr int DEPTH = 64; /* of a tile along k */
 static constexpr int LOAD = 8;   /* numbers of a copy of 16 bytes */
@@ -424,6 +431,32 @@ choose(rlf_queue *queue, const matmul &p, rlf_err *err)
     return launch<shape<128, 128, 2, 4, 3, A, B>>(queue, p, err);
 }
 
+/* Gradients need not have the bits of another tile: cuBLASLt's are fine. */
+template <bool A, bool B>
+static rlf_status
+by_library(rlf_queue *queue, const matmul &p, rlf_err *err)
+{
+#ifndef RLF_CUDA_EMULATED
+    rlf_lt_product product = {.m = p.m,
+                              .n = p.n,
+                              .k = p.k,
+                              .a = p.a,
+                              .b = p.b,
+                              .lda = p.lda,
+                              .ldb = p.ldb,
+                              .ldc = p.ldc,
+                              .a_turned = A,
+                              .b_turned = B,
+                              .c = p.c,
+                              .c_f32 = p.out == RESULT_F32,
+                              .add = p.add};
+    rlf_status status = rlf_lt_multiply(queue, &product, err);
+    if (status != RLF_AGAIN)
+        return status;
+#endif
+    return choose<A, B>(queue, p, err);
+}
+
 /* ---- operations -------------------------------------------------------- */
 
 static int64_t
@@ -499,7 +532,8 @@ CUDA(mma_product)(rlf_queue *queue, const rlf_product_args *a, rlf_err *err)
     if (back) {
         p.parts = 1;
         p.part_tiles = (p.k + DEPTH - 1) / DEPTH;
-        return choose<false, true>(queue, p, err);
+        return p.bias ? choose<false, true>(queue, p, err)
+                      : by_library<false, true>(queue, p, err);
     }
     cut(&p);
     return choose<false, false>(queue, p, err);
@@ -526,5 +560,5 @@ CUDA(mma_product_grad)(rlf_queue *queue, const rlf_product_grad_args *a,
     p.add = true;
     p.parts = 1;
     p.part_tiles = (p.k + DEPTH - 1) / DEPTH;
-    return choose<true, true>(queue, p, err);
+    return by_library<true, true>(queue, p, err);
 }
