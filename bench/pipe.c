@@ -96,8 +96,10 @@ begin(rlf_call *call, rlf_err *err, rlf_training *out)
         int kept = place->flights[stage * place->chunks + c];
         s->flights[c] = kept && kept < s->micros ? kept : s->micros;
     }
-    *out = (rlf_training){
-        .micros = s->micros, .chunks = place->chunks, .flights = s->flights};
+    *out = (rlf_training){.micros = s->micros,
+                          .most = s->micros,
+                          .chunks = place->chunks,
+                          .flights = s->flights};
     return RLF_OK;
 }
 

@@ -295,7 +295,11 @@ begin(rlf_call *call, rlf_err *err, rlf_training *out)
                            &u->frame));
     u->reach = rlf_update_reach(call->node->loss, u->n_groups);
     u->reading = u->reach == RLF_REACH_BATCH;
+    int most = 0; /* a sample each */
+    for (uint32_t k = 0; k < u->n_groups; k++)
+        most += (int)u->groups[k].rows->samples->count;
     *out = (rlf_training){.micros = (int)u->micros.count,
+                          .most = most,
                           .reads = u->reading,
                           .chunks = u->model->table->cut.chunks,
                           .flights = u->model->flights};

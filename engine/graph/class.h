@@ -171,6 +171,7 @@ typedef struct rlf_train_ports {
 
 typedef struct rlf_training {
     int micros; /* micro-batches of this rank's replica */
+    int most;   /* that any replica can have, the same on all ranks */
     bool reads; /* all go forward once before, then `gather` */
     int chunks;
     const int *flights; /* [chunks] micro-batches kept at once */

@@ -157,14 +157,18 @@ rlf_pipe_reading(const rlf_pipe *pipe, int model, int micros, rlf_arena *arena,
     int *all = RLF_NEW_ARRAY(arena, int, pipe->n_models);
     const rlf_pipe_model *m = &pipe->models[model];
     rlf_pipe reading;
+    int chunks = 0;
+    while (rlf_pipe_stage(m, m->path[0], chunks) >= 0)
+        chunks++;
+    int round = m->stages / chunks; /* its places */
     all[model] = micros;
     start_like(pipe, all, 0, arena, &reading);
     for (int place = 0; place < pipe->places; place++) {
         rlf_pipe_list *list = &reading.lists[place];
         list->ops = RLF_NEW_ARRAY(arena, rlf_pipe_op, micros * m->stages);
-        for (int first = 0; first < micros; first += pipe->places)
+        for (int first = 0; first < micros; first += round)
             for (int c = 0; rlf_pipe_stage(m, place, c) >= 0; c++)
-                for (int i = first; i < first + pipe->places && i < micros; i++)
+                for (int i = first; i < first + round && i < micros; i++)
                     list->ops[list->count++] =
                         (rlf_pipe_op){model, i, c, false};
     }

@@ -76,87 +76,155 @@ read_table(const said *s, rlf_arena *arena, rlf_err *err)
     return rlf_pipe_check(pipe, NULL, NULL, err);
 }
 
-/* Which model of the table the update's is: the only one, or that of its name.
- */
+/* The model of that name, or -1. */
+static int
+model_named(const rlf_pipe *pipe, const char *name)
+{
+    for (int i = 0; i < pipe->n_models; i++)
+        if (strcmp(pipe->models[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+/* Which models of the table the update's are: the only one, that of its name,
+ * or its copies NAME.1, NAME.2, ... one behind the other. */
 static rlf_status
-find_model(const said *s, rlf_err *err)
+find_model(const said *s, rlf_arena *arena, rlf_err *err)
 {
     const rlf_pipe *pipe = s->place->pipe;
-    int found = pipe->n_models == 1 ? 0 : -1;
-    for (int i = 0; i < pipe->n_models; i++)
-        if (strcmp(pipe->models[i].name, s->model) == 0)
-            found = i;
-    if (found < 0)
+    int first = pipe->n_models == 1 ? 0 : model_named(pipe, s->model), n = 1;
+    if (first < 0)
+        for (first =
+                 model_named(pipe, rlf_arena_printf(arena, "%s.1", s->model));
+             first >= 0 &&
+             model_named(pipe, rlf_arena_printf(arena, "%s.%d", s->model,
+                                                n + 1)) == first + n;)
+            n++;
+    if (first < 0)
         return rlf_fail(err, RLF_USER,
                         "the table %s has %d models, and none is named '%s'",
                         s->place->table, pipe->n_models, s->model);
-    if (pipe->models[found].forward_only)
-        return rlf_fail(err, RLF_USER,
-                        "the table %s only goes forward with '%s', which is "
-                        "trained",
-                        s->place->table, s->model);
-    s->place->pipe_model = found;
+    for (int i = first; i < first + n; i++)
+        if (pipe->models[i].forward_only)
+            return rlf_fail(err, RLF_USER,
+                            "the table %s only goes forward with '%s', which "
+                            "is trained",
+                            s->place->table, s->model);
+    s->place->pipe_model = first;
+    s->place->pipe_copies = n;
     return RLF_OK;
 }
 
-/* Stage k of the model's has to be at the place of stage k % pp, and every
- * place has one of those. */
-static rlf_status
-check_path(const said *s, rlf_err *err)
+/* Stage k of a copy has to be at the place of stage k % pp, and no two at one.
+ */
+static bool
+goes_round(const rlf_pipe_model *m, int pp, int chunks, bool *seen)
 {
-    const rlf_pipe *pipe = s->place->pipe;
-    const rlf_pipe_model *m = &pipe->models[s->place->pipe_model];
-    int pp = s->place->layout.pp;
-    if (pipe->places != pp)
-        return rlf_fail(err, RLF_USER,
-                        "the table %s has %d places, but '%s' has %d stages "
-                        "(pp:)",
-                        s->place->table, pipe->places, s->model, pp);
-    bool good = m->stages % pp == 0;
+    bool good = m->stages == pp * chunks;
     for (int k = 0; k < m->stages && good; k++) {
-        good = m->path[k] == m->path[k % pp];
-        for (int i = 0; i < k && k < pp; i++)
-            good &= m->path[i] != m->path[k];
+        good = m->path[k] == m->path[k % pp] && (k >= pp || !seen[m->path[k]]);
+        seen[m->path[k]] = true;
     }
-    if (!good)
-        return rlf_fail(err, RLF_USER,
-                        "in the table %s the path of '%s' does not go round "
-                        "all of its %d places in one order, as often as it has "
-                        "chunks",
-                        s->place->table, s->model, pp);
-    return RLF_OK;
+    return good;
 }
 
-/* The ranks so that the coordinate pp is the stage of the model. */
-static void
-turn_ranks(const said *s, rlf_arena *arena)
+/* The copies together have all places. */
+static rlf_status
+check_path(const said *s, rlf_arena *arena, rlf_err *err)
 {
-    rlf_layout *l = &s->place->layout;
-    const int *path = s->place->pipe->models[s->place->pipe_model].path;
-    int *ranks = RLF_NEW_ARRAY(arena, int, l->n_ranks);
-    for (int i = 0; i < l->n_ranks; i++) {
-        rlf_coordinates to = rlf_layout_at(l, i), from = to;
-        from.pp = path[to.pp];
-        ranks[i] = l->ranks[rlf_layout_place(l, from)];
+    const rlf_node_place *place = s->place;
+    const rlf_pipe *pipe = place->pipe;
+    int pp = place->layout.pp, n = place->pipe_copies;
+    if (pipe->places != n * pp) {
+        rlf_fail(err, RLF_USER,
+                 "the table %s has %d places, but '%s' has %d stages (pp:)%s",
+                 place->table, pipe->places, s->model, pp,
+                 n > 1 ? rlf_arena_printf(arena, " in each of %d copies", n)
+                       : "");
+        if (n == 1 && pipe->n_models > 1 && pipe->places % pp == 0)
+            rlf_err_hint(err,
+                         "a model of fewer stages has copies in the table, "
+                         "'%s.1' to '%s.%d', on places of their own",
+                         s->model, s->model, pipe->places / pp);
+        return RLF_USER;
     }
-    l->ranks = ranks;
+    if (place->layout.dp % n) {
+        rlf_fail(err, RLF_USER,
+                 "the table %s has %d copies of '%s', which do not divide its "
+                 "%d replicas (dp:)",
+                 place->table, n, s->model, place->layout.dp);
+        return RLF_USER;
+    }
+    bool *seen = RLF_NEW_ARRAY(arena, bool, pipe->places);
+    for (int i = place->pipe_model; i < place->pipe_model + n; i++)
+        if (!goes_round(&pipe->models[i], pp,
+                        pipe->models[place->pipe_model].stages / pp, seen))
+            return rlf_fail(err, RLF_USER,
+                            "in the table %s the path of '%s' does not go "
+                            "round all of its %d places in one order, as often "
+                            "as it has chunks",
+                            place->table, pipe->models[i].name, pp);
+    return RLF_OK;
 }
 
 static rlf_status
 take_file(const said *s, rlf_arena *arena, rlf_err *err)
 {
     RLF_TRY(read_table(s, arena, err));
-    RLF_TRY(find_model(s, err));
-    RLF_TRY(check_path(s, err));
-    turn_ranks(s, arena);
+    RLF_TRY(find_model(s, arena, err));
+    RLF_TRY(check_path(s, arena, err));
     const rlf_pipe *pipe = s->place->pipe;
-    const rlf_pipe_model *m = &pipe->models[s->place->pipe_model];
-    int pp = s->place->layout.pp, chunks = m->stages / pp;
+    int first = s->place->pipe_model, n = s->place->pipe_copies;
+    int pp = s->place->layout.pp, stages = pipe->models[first].stages,
+        chunks = stages / pp;
     s->place->chunks = chunks;
-    s->place->flights = RLF_NEW_ARRAY(arena, int, m->stages);
-    for (int k = 0; k < m->stages; k++)
-        s->place->flights[k % pp * chunks + k / pp] =
-            rlf_pipe_held(pipe, s->place->pipe_model, m->path[k], k / pp);
+    s->place->flights = RLF_NEW_ARRAY(arena, int, stages);
+    for (int i = 0; i < n * stages; i++) {
+        int k = i % stages, model = first + i / stages;
+        int held =
+            rlf_pipe_held(pipe, model, pipe->models[model].path[k], k / pp);
+        int *most = &s->place->flights[k % pp * chunks + k / pp];
+        *most = held > *most ? held : *most;
+    }
+    return RLF_OK;
+}
+
+/* The largest tp of those that share the table. */
+static int
+widest(const rlf_plan *plan, const rlf_pipe *pipe)
+{
+    int most = 1;
+    for (size_t i = 0; i < plan->graph->nodes.count; i++)
+        if (plan->place[i].pipe == pipe && plan->place[i].layout.tp > most)
+            most = plan->place[i].layout.tp;
+    return most;
+}
+
+/* The ranks so that the coordinate pp is the stage of the model. The ranks of
+ * a place are those that the widest of the table's models has there: neighbours
+ * as far as its tp goes. */
+static rlf_status
+turn_ranks(const said *s, rlf_arena *arena, rlf_err *err)
+{
+    rlf_node_place *place = s->place;
+    rlf_layout *l = &place->layout;
+    int tp = widest(s->plan, place->pipe), places = place->pipe->places;
+    int each = l->dp / place->pipe_copies; /* replicas at a place */
+    if (each * l->tp % tp) {
+        rlf_fail(err, RLF_USER,
+                 "'%s' has %d ranks at each place of the table %s, and another "
+                 "model of it has tp: %d",
+                 s->model, each * l->tp, place->table, tp);
+        rlf_err_hint(err, "tp: may differ where all have the same ranks");
+        return RLF_USER;
+    }
+    int *ranks = RLF_NEW_ARRAY(arena, int, l->n_ranks);
+    for (int i = 0; i < l->n_ranks; i++) {
+        rlf_coordinates at = rlf_layout_at(l, i);
+        int j = at.dp % each * l->tp + at.tp, p = rlf_pipes_place(place, at);
+        ranks[i] = place->ranks[(j / tp * places + p) * tp + j % tp];
+    }
+    l->ranks = ranks;
     return RLF_OK;
 }
 
@@ -204,11 +272,10 @@ take_named(const said *s, rlf_arena *arena, rlf_err *err)
 /* ---- two models in one pipeline ---- */
 
 static bool
-same_split(const rlf_node_place *a, const rlf_node_place *b)
+same_ranks(const rlf_node_place *a, const rlf_node_place *b)
 {
-    const rlf_layout *x = &a->layout, *y = &b->layout;
-    bool same = x->tp == y->tp && x->pp == y->pp && x->dp == y->dp;
-    for (int i = 0; i < x->n_ranks && same; i++)
+    bool same = a->layout.n_ranks == b->layout.n_ranks;
+    for (int i = 0; i < a->layout.n_ranks && same; i++)
         same = a->ranks[i] == b->ranks[i];
     return same;
 }
@@ -226,10 +293,10 @@ pair(const said *s, rlf_err *err)
             place->pipe_model == s->place->pipe_model ||
             other->region != s->node->region)
             continue;
-        if (!same_split(s->place, place))
+        if (!same_ranks(s->place, place))
             return rlf_fail(err, RLF_USER,
                             "'%s' and '%s' share the table %s, but not their "
-                            "ranks, tp:, pp: and dp:",
+                            "ranks",
                             s->model,
                             graph->resources.data[other->receiver].name,
                             s->place->table);
@@ -255,6 +322,11 @@ rlf_pipes_make(rlf_plan *plan, rlf_arena *arena, rlf_err *err)
         s.place->layout.chunks = s.place->chunks;
     }
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {
+        said s = said_of(plan, &plan->graph->nodes.data[i]);
+        if (s.place->pipe)
+            RLF_TRY(at_row(&s, turn_ranks(&s, arena, err), err));
+    }
+    for (size_t i = 0; i < plan->graph->nodes.count; i++) {
         if (!plan->place[i].pipe || plan->place[i].partner)
             continue;
         said s = said_of(plan, &plan->graph->nodes.data[i]);
@@ -274,8 +346,17 @@ rlf_pipes_table(const rlf_node_place *place, const int *micros,
 }
 
 int
-rlf_pipes_place(const rlf_node_place *place, int stage)
+rlf_pipes_model(const rlf_node_place *place, rlf_coordinates at)
 {
-    return place->pipe ? place->pipe->models[place->pipe_model].path[stage]
-                       : stage;
+    return place->pipe ? place->pipe_model +
+                             at.dp / (place->layout.dp / place->pipe_copies)
+                       : 0;
+}
+
+int
+rlf_pipes_place(const rlf_node_place *place, rlf_coordinates at)
+{
+    return place->pipe
+               ? place->pipe->models[rlf_pipes_model(place, at)].path[at.pp]
+               : at.pp;
 }

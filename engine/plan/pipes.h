@@ -7,14 +7,17 @@
 #include "engine/plan/plan.h"
 
 /* Sets the pipelines of all updates: reads their tables' files, lists the ranks
- * of a model that a table has the other way round so that the coordinate pp is
- * the stage, pairs updates of two models of one table. RLF_USER, at the row
- * that says it, with what cannot be run. Layouts must be set. */
+ * so that the coordinate pp is the stage of the model and all models of a table
+ * have the same ranks at a place, pairs updates of two models of one table.
+ * RLF_USER, at the row that says it, with what cannot be run. Layouts must be
+ * set. */
 rlf_status rlf_pipes_make(rlf_plan *plan, rlf_arena *arena, rlf_err *err);
 /* The table of an update for so many micro-batches, by model of the table. */
 void rlf_pipes_table(const rlf_node_place *place, const int *micros,
                      rlf_arena *arena, rlf_pipe *out);
-/* The place in that table of a stage of the update's model. */
-int rlf_pipes_place(const rlf_node_place *place, int stage);
+/* The model of that table that a rank's replica is, and the place of its stage;
+ * `at`: its coordinates in the update's layout. */
+int rlf_pipes_model(const rlf_node_place *place, rlf_coordinates at);
+int rlf_pipes_place(const rlf_node_place *place, rlf_coordinates at);
 
 #endif

@@ -41,8 +41,9 @@ typedef struct rlf_node_place {
                              nothing is said */
     const char *table;
     int chunks;
-    const rlf_pipe *pipe;    /* of the table's file, or NULL */
-    int pipe_model;          /* of its models this one */
+    const rlf_pipe *pipe; /* of the table's file, or NULL */
+    int pipe_model;       /* of its models this one, or the first of its */
+    int pipe_copies; /* copies, each of which so many of its replicas run */
     const rlf_node *partner; /* the update that shares the pipeline when both
                                 are ready, or NULL */
     const int *ranks;        /* as the row lists those of the layout */

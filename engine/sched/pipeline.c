@@ -241,16 +241,42 @@ drain(pipeline *l, rlf_err *err)
     return RLF_OK;
 }
 
-/* Walk this place's list. */
+static bool
+same_op(rlf_pipe_op a, rlf_pipe_op b)
+{
+    return a.model == b.model && a.micro == b.micro && a.chunk == b.chunk &&
+           a.backward == b.backward;
+}
+
+/* Links of this place's operations, as they are in a table of all micro-batches
+ * that there can be: so ranks that send to each other for one model take the
+ * same channels, whatever replicas of another they have. */
+static rlf_pipe_link *
+links_of(const pipeline *l, const rlf_pipe *whole, int *channels)
+{
+    const rlf_pipe_op *all = whole->lists[l->place].ops;
+    rlf_pipe_link *from =
+        rlf_pipe_links(whole, l->place, l->env->pool, channels);
+    rlf_pipe_link *links = RLF_NEW_ARRAY(l->env->pool, rlf_pipe_link, l->count);
+    for (int i = 0, k = 0; i < l->count; i++, k++) {
+        while (!same_op(all[k], l->list[i]))
+            k++;
+        links[i] = from[k];
+    }
+    return links;
+}
+
+/* Walk this place's list of a table, which `whole` has all of. */
 static rlf_status
-walk(pipeline *l, const rlf_pipe *table, bool reading, rlf_err *err)
+walk(pipeline *l, const rlf_pipe *table, const rlf_pipe *whole, bool reading,
+     rlf_err *err)
 {
     int channels;
     l->reading = reading;
     l->next = 0;
     l->count = table->lists[l->place].count;
     l->list = table->lists[l->place].ops;
-    l->links = rlf_pipe_links(table, l->place, l->env->pool, &channels);
+    l->links = links_of(l, whole, &channels);
     l->ops = RLF_NEW_ARRAY(l->env->pool, rlf_train_op, l->count);
     if (channels > CHANNELS)
         return rlf_fail(err, RLF_USER,
@@ -322,24 +348,29 @@ run(pipeline *l, const rlf_plan *plan, rlf_call *const *calls, int n,
 {
     rlf_arena *pool = l->env->pool;
     const rlf_node_place *place = &plan->place[calls[0]->node->id];
-    int *micros = RLF_NEW_ARRAY(pool, int, l->n);
-    rlf_pipe table, reading;
+    int *micros = RLF_NEW_ARRAY(pool, int, l->n),
+        *most = RLF_NEW_ARRAY(pool, int, l->n);
+    rlf_pipe table, whole, reading;
     for (int i = 0; i < n; i++) {
-        int model = plan->place[calls[i]->node->id].pipe_model;
+        const rlf_node_place *own = &plan->place[calls[i]->node->id];
+        int model = rlf_pipes_model(own, rlf_call_mesh(calls[i])->at);
         RLF_TRY(open_part(l, calls[i], &l->parts[model], err));
         micros[model] = l->parts[model].training.micros;
+        for (int k = 0; own->pipe && k < own->pipe_copies; k++)
+            most[own->pipe_model + k] = l->parts[model].training.most;
     }
     rlf_pipes_table(place, micros, pool, &table);
+    rlf_pipes_table(place, place->pipe ? most : micros, pool, &whole);
     for (int i = 0; i < l->n; i++) {
         const part *p = &l->parts[i];
         if (!p->training.reads)
             continue;
         rlf_pipe_reading(&table, i, micros[i], pool, &reading);
-        RLF_TRY(walk(l, &reading, true, err));
+        RLF_TRY(walk(l, &reading, &reading, true, err));
         l->now = p->call->node;
         RLF_TRY(p->class->gather(p->call, err));
     }
-    return walk(l, &table, false, err);
+    return walk(l, &table, &whole, false, err);
 }
 
 rlf_status
@@ -350,7 +381,7 @@ rlf_pipeline_run(const rlf_plan *plan, rlf_call *const *calls, int n,
     pipeline l = {.env = calls[0]->env,
                   .n = place->pipe ? place->pipe->n_models : 1};
     l.parts = RLF_NEW_ARRAY(l.env->pool, part, l.n);
-    l.place = rlf_pipes_place(place, rlf_call_mesh(calls[0])->at.pp);
+    l.place = rlf_pipes_place(place, rlf_call_mesh(calls[0])->at);
     rlf_status status = run(&l, plan, calls, n, err);
     return status < 0 ? give_up(&l, status, err) : status;
 }
