@@ -76,6 +76,7 @@ options_of(const rlf_env *env, const rlf_resource *resource,
         .trained = trained,
         .bare = hold->bare,
         .offload = is_offloaded(env->graph, index) && !hold->bare,
+        .by_layer = hold->by_layer,
         .caps = env->caps ? &env->caps[index] : NULL,
         .shards = env->sums ? env->sums[index].shards : 1,
         .lanes = env->sums ? env->sums[index].lanes : 1,
@@ -107,7 +108,8 @@ cut_alike(const rlf_model_object *m, const rlf_model *model)
 {
     for (int i = 0; i < m->n_holds; i++) {
         const rlf_model *x = m->holds[i].model;
-        if (x && rlf_table_cut_alike(&x->table->cut, &model->table->cut) &&
+        if (x && x->weights &&
+            rlf_table_cut_alike(&x->table->cut, &model->table->cut) &&
             has_all(x, model))
             return x;
     }
@@ -136,13 +138,17 @@ fill(const rlf_env *env, const rlf_resource *resource,
 }
 
 /* The first hold of this rank that has the same part, in the same group: one
- * model does for both. */
+ * model does for both, unless the other's weights come by layer and all are
+ * wanted. */
 static int
 first_alike(const rlf_env *env, int model, const rlf_model_object *m, int i)
 {
     const rlf_mesh *x = &hold_at(env, model, i)->mesh;
     for (int k = 0; k < i; k++) {
         const rlf_mesh *y = &hold_at(env, model, k)->mesh;
+        if (hold_at(env, model, k)->by_layer &&
+            !hold_at(env, model, i)->by_layer)
+            continue;
         if (m->holds[k].own && rlf_layout_same_cut(&x->layout, &y->layout) &&
             x->at.tp == y->at.tp && x->at.pp == y->at.pp && x->tp == y->tp &&
             x->pp == y->pp)
@@ -282,7 +288,9 @@ open_hold(const rlf_env *env, const rlf_resource *resource, rlf_model_head head,
         options.lender = m->model;
     RLF_TRY(rlf_model_new(env->queue, env->kernels, m->config, &options, err,
                           &to->model));
+    RLF_TRY(rlf_model_unfold(to->model, err));
     RLF_TRY(fill(env, resource, m, to->model, err));
+    RLF_TRY(rlf_model_fold(to->model, err));
     to->model->version = 1; /* in however many steps it was made */
     return RLF_OK;
 }
@@ -495,6 +503,7 @@ weights_memory(const rlf_resource *resource, const rlf_model_hold *hold,
                                        .trained = m->trained,
                                        .bare = m->bare,
                                        .offload = m->offload != NULL,
+                                       .by_layer = m->landing != NULL,
                                        .caps = &m->caps,
                                        .shards = m->table->cut.shards,
                                        .lanes = m->gradient.lanes,
@@ -646,9 +655,11 @@ restore(const rlf_env *env, const rlf_resource *resource, void *object,
         rlf_model *model = m->holds[i].model;
         if (!m->holds[i].own)
             continue;
+        RLF_TRY(rlf_model_unfold(model, err));
         RLF_TRY(rlf_weights_load(model, dir, err));
         RLF_TRY(rlf_weights_load_state(
             model, state_path(env->pool, directory, resource->name), err));
+        RLF_TRY(rlf_model_fold(model, err));
     }
     return RLF_OK;
 }

@@ -273,6 +273,7 @@ typedef struct rlf_weight_edge {
     int from, to; /* holds of the model */
     const rlf_send *sends, *copies;
     int n_sends, n_copies, rounds;
+    bool by_layer; /* rounds of a layer come before those of the next */
 } rlf_weight_edge;
 
 /* What a rank sends of an edge. */

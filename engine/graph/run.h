@@ -75,8 +75,10 @@ typedef struct rlf_mesh {
 /* The weights of a model as one layout has them. Calls whose ranks find the
  * same parts in a layout share its hold. */
 typedef struct rlf_hold {
-    rlf_mesh mesh;                     /* in a plan its layout alone */
-    bool bare;                         /* only `:=` on another model reads it */
+    rlf_mesh mesh; /* in a plan its layout alone */
+    bool bare;     /* only `:=` on another model reads it */
+    bool by_layer; /* its weights come layer by layer, and only what calls read
+                      of them is kept */
     const struct rlf_node_class *call; /* that it is for */
 } rlf_hold;
 

@@ -40,6 +40,14 @@ typedef struct rlf_shapes {
     int layers; /* of the model */
 } rlf_shapes;
 
+/* Where tensors go by layer: the layer, and last those of no layer. */
+static inline int
+rlf_layer_turn(const rlf_shapes *shapes, int tensor)
+{
+    int layer = shapes->list[tensor].layer;
+    return layer < 0 ? shapes->layers : layer;
+}
+
 /* Part of a tensor, in its own coordinates. Empty boxes have no meaning beyond
  * being empty. */
 typedef struct rlf_box {

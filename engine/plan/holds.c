@@ -162,6 +162,10 @@ hold_calls(rlf_plan *plan, int model, rlf_arena *arena)
             place->hold[model] = 0;
         }
     }
+    const rlf_place_row *row =
+        rlf_placement_find(plan->graph->placement, model, NULL);
+    for (int i = 1; i < holds->n; i++)
+        holds->list[i].by_layer = !row || row->offload != 1;
 }
 
 /* A weighted sum is made where its result lies, tensor by tensor. */
@@ -171,9 +175,12 @@ hold_terms(rlf_plan *plan, const rlf_node *node, rlf_arena *arena)
     rlf_node_place *place = &plan->place[node->id];
     for (int k = 0; k < node->n_args; k++) {
         int model = node->args[k].list[1].resource;
-        if (model != node->receiver)
-            place->hold[model] = find_hold(&plan->holds[model], &place->layout,
-                                           true, node->class, arena);
+        rlf_holds *holds = &plan->holds[model];
+        if (model == node->receiver)
+            continue;
+        int hold = find_hold(holds, &place->layout, true, node->class, arena);
+        holds->list[hold].by_layer = false;
+        place->hold[model] = hold;
     }
 }
 
@@ -210,6 +217,7 @@ rlf_holds_job(const rlf_holds *holds, int hold, const rlf_shapes *shapes,
                              .to = &holds->list[hold].mesh.layout,
                              .machine = machine,
                              .element = sizeof(float),
+                             .by_layer = holds->list[hold].by_layer,
                              .inside = inside,
                              .across = across};
 }

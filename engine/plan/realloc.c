@@ -497,6 +497,34 @@ prepare(maker *m)
     m->same_mesh = same_ranks(m);
 }
 
+/* Rounds layer after layer, in each as they were. */
+static void
+order_by_layer(maker *m)
+{
+    const rlf_shapes *shapes = m->job->shapes;
+    int groups = shapes->layers + 1, n = 0;
+    rlf_range *rounds = RLF_NEW_ARRAY(m->arena, rlf_range, groups);
+    int *first = RLF_NEW_ARRAY(m->arena, int, groups);
+    for (size_t i = 0; i < m->sends.count; i++) {
+        const rlf_send *s = &m->sends.data[i];
+        rlf_range *r = &rounds[rlf_layer_turn(shapes, s->tensor)];
+        if (!r->last || s->round < r->first)
+            r->first = s->round;
+        if (s->round >= r->last)
+            r->last = s->round + 1;
+    }
+    for (int i = 0; i < groups; i++) {
+        first[i] = n;
+        n += (int)rlf_range_size(rounds[i]);
+    }
+    for (size_t i = 0; i < m->sends.count; i++) {
+        rlf_send *s = &m->sends.data[i];
+        int turn = rlf_layer_turn(shapes, s->tensor);
+        s->round += first[turn] - (int)rounds[turn].first;
+    }
+    m->rounds = n;
+}
+
 static rlf_send *
 keep(rlf_arena *arena, const rlf_send *sends, size_t n)
 {
@@ -518,6 +546,8 @@ rlf_realloc_make(const rlf_realloc_job *job, rlf_arena *arena, rlf_err *err,
     for (size_t i = 0; i < m.pieces.count; i++)
         route(&m, &m.pieces.data[i]);
     copy_all(&m);
+    if (job->by_layer)
+        order_by_layer(&m);
     *out = (rlf_realloc_plan){
         .sends = keep(arena, m.sends.data, m.sends.count),
         .n_sends = (int)m.sends.count,

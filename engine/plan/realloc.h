@@ -32,6 +32,9 @@ typedef struct rlf_realloc_job {
     int element;             /* bytes */
     rlf_wire inside, across; /* a machine's ranks; two machines */
     rlf_topology topology;
+    /* Rounds of a layer come before those of the next, and tensors of no layer
+     * last: whoever receives needs room for one. */
+    bool by_layer;
 } rlf_realloc_job;
 
 typedef struct rlf_realloc_plan {

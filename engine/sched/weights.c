@@ -70,6 +70,7 @@ open_model_edges(rlf_rank *rank, size_t model, const int *machine, rlf_err *err)
                                   .copies = plan.copies,
                                   .n_sends = plan.n_sends,
                                   .n_copies = plan.n_copies,
+                                  .by_layer = job.by_layer,
                                   .rounds = plan.rounds};
         uint64_t bytes = most_passing(rank, edge);
         if (bytes > rank->passing[model])

@@ -54,6 +54,69 @@ carve_head(rlf_carver *c, const rlf_kernels *k, const rlf_table *t,
     return p;
 }
 
+/* Of the weights what is read as it is. */
+static void
+carve_near(rlf_model *m, rlf_carver *c)
+{
+    const rlf_table *t = m->table;
+    if (t->embed != RLF_NO_SLOT)
+        m->embed = rlf_carve_floats(c, t->vocab * t->config.hidden);
+    m->vectors = rlf_carve_floats(c, t->count - t->matrices);
+}
+
+/* The matrices of a layer lie together; so do the heads, but for one that is
+ * the embedding. */
+static int64_t
+layer_floats(const rlf_table *t, int layer)
+{
+    const rlf_layer_slots *l = &t->layers[layer];
+    return l->place < 0 ? 0 : l->down + t->config.hidden * t->ffn - l->qkv;
+}
+
+static int64_t
+landing_floats(const rlf_table *t)
+{
+    int64_t heads = 0, most = 0;
+    if (t->lm != RLF_NO_SLOT && t->lm != t->embed)
+        heads += t->vocab * t->config.hidden;
+    if (t->score != RLF_NO_SLOT)
+        heads += t->config.hidden;
+    for (int i = 0; i < t->config.layers; i++)
+        if (layer_floats(t, i) > most)
+            most = layer_floats(t, i);
+    return heads > most ? heads : most;
+}
+
+/* Has a slot of n floats from `slot` on this one? */
+static bool
+within(int64_t offset, int64_t slot, int64_t n)
+{
+    return slot != RLF_NO_SLOT && offset >= slot && offset < slot + n;
+}
+
+float *
+rlf_model_place(const rlf_model *m, int64_t offset)
+{
+    const rlf_table *t = m->table;
+    int64_t words = t->vocab * t->config.hidden, score = 0;
+    if (m->weights)
+        return m->weights + offset;
+    if (offset >= t->matrices)
+        return m->vectors + (offset - t->matrices);
+    if (within(offset, t->embed, words))
+        return m->embed + (offset - t->embed);
+    if (within(offset, t->lm, words))
+        return m->landing + (offset - t->lm);
+    if (t->lm != RLF_NO_SLOT && t->lm != t->embed)
+        score = words;
+    if (within(offset, t->score, t->config.hidden))
+        return m->landing + score + (offset - t->score);
+    int layer = 0;
+    while (!within(offset, t->layers[layer].qkv, layer_floats(t, layer)))
+        layer++;
+    return m->landing + (offset - t->layers[layer].qkv);
+}
+
 /* What was carved since *at, which moves on. */
 static size_t
 since(const rlf_carver *c, size_t *at)
@@ -128,9 +191,11 @@ carve_model(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
     bool trained = options->trained;
     m->loan = (rlf_loan){.asked = options->lends,
                          .packed = options->lends && options->unread};
-    if (m->offload)
-        rlf_offload_carve(m, c);
-    else
+    if (m->offload || options->by_layer)
+        carve_near(m, c);
+    if (options->by_layer)
+        m->landing = rlf_carve_floats(c, landing_floats(t));
+    else if (!m->offload)
         m->weights = rlf_carve_floats(c, t->count);
     bytes.weights = since(c, &at);
     bytes.host = m->offload ? (size_t)t->count * sizeof(float) : 0;
@@ -353,6 +418,9 @@ rlf_model_free(rlf_model *m)
         return;
     rlf_work_free(m);
     rlf_offload_close(m);
+    if (m->landing)
+        rlf_device_release(m->queue->device, m->weights,
+                           (size_t)m->table->count * sizeof(float));
     rlf_group_free(m->copies);
     rlf_device_release(m->queue->device, m->block, m->block_bytes);
     rlf_arena_free(m->arena);
@@ -364,7 +432,7 @@ pack(const rlf_model *m, int64_t offset, int64_t rows, int64_t cols,
 {
     rlf_product_pack_args args = {.rows = rows,
                                   .cols = cols,
-                                  .w = m->weights + offset,
+                                  .w = rlf_model_place(m, offset),
                                   .form = RLF_PRODUCT_FORWARD,
                                   .packed = to.forward};
     RLF_TRY(m->kernels->product_pack(m->queue, &args, err));
@@ -381,7 +449,7 @@ pack_head(rlf_model *m, rlf_err *err)
     const rlf_table *t = m->table;
     int64_t d = t->config.hidden;
     rlf_product_pack_args args = {.cols = d,
-                                  .w = m->weights + t->lm,
+                                  .w = rlf_model_place(m, t->lm),
                                   .form = RLF_PRODUCT_FORWARD,
                                   .packed = m->lm.forward};
     for (int s = 0; s < t->shards.count; s++) {
@@ -396,7 +464,7 @@ pack_head(rlf_model *m, rlf_err *err)
         return RLF_OK;
     args = (rlf_product_pack_args){.rows = t->vocab,
                                    .cols = d,
-                                   .w = m->weights + t->lm,
+                                   .w = rlf_model_place(m, t->lm),
                                    .form = RLF_PRODUCT_BACKWARD,
                                    .packed = m->lm.backward};
     return m->kernels->product_pack(m->queue, &args, err);
@@ -415,17 +483,26 @@ rlf_model_pack_layer(const rlf_model *m, int layer, rlf_err *err)
     return pack(m, l->down, d, f, p->down, err);
 }
 
-static rlf_status
-pack_all(rlf_model *m, rlf_err *err)
+rlf_status
+rlf_model_landed(rlf_model *m, int layer, rlf_err *err)
 {
     const rlf_table *t = m->table;
-    for (int i = 0; i < t->config.layers && !m->offload; i++)
-        if (t->layers[i].place >= 0)
-            RLF_TRY(rlf_model_pack_layer(m, i, err));
+    if (layer < t->config.layers)
+        return t->layers[layer].place < 0 ? RLF_OK
+                                          : rlf_model_pack_layer(m, layer, err);
     if (t->lm != RLF_NO_SLOT)
         RLF_TRY(pack_head(m, err));
     if (t->score != RLF_NO_SLOT)
         RLF_TRY(pack(m, t->score, 1, t->config.hidden, m->score, err));
+    return RLF_OK;
+}
+
+static rlf_status
+pack_all(rlf_model *m, rlf_err *err)
+{
+    int layers = m->table->config.layers;
+    for (int i = m->offload ? layers : 0; i <= layers; i++)
+        RLF_TRY(rlf_model_landed(m, i, err));
     return RLF_OK;
 }
 
@@ -434,11 +511,45 @@ rlf_model_changed(rlf_model *m, rlf_err *err)
 {
     if (m->offload)
         RLF_TRY(rlf_offload_changed(m, err));
-    if (!m->bare && !m->loan.packed)
+    if (!m->bare && !m->loan.packed && m->weights)
         RLF_TRY(pack_all(m, err));
     if (m->lender)
         m->lender->loan.taken = true;
     m->version++;
+    return RLF_OK;
+}
+
+rlf_status
+rlf_model_unfold(rlf_model *m, rlf_err *err)
+{
+    size_t bytes = (size_t)m->table->count * sizeof(float);
+    void *block;
+    if (!m->landing)
+        return RLF_OK;
+    RLF_TRY(rlf_device_alloc(m->queue->device, bytes, &block, err));
+    m->weights = block;
+    return rlf_queue_set(m->queue, block, 0, bytes, err);
+}
+
+rlf_status
+rlf_model_fold(rlf_model *m, rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    float *weights = m->weights;
+    if (!m->landing)
+        return RLF_OK;
+    if (m->embed)
+        RLF_TRY(rlf_queue_copy(m->queue, m->embed, weights + t->embed,
+                               (size_t)(t->vocab * t->config.hidden) *
+                                   sizeof(float),
+                               RLF_COPY_ON_DEVICE, err));
+    RLF_TRY(rlf_queue_copy(m->queue, m->vectors, weights + t->matrices,
+                           (size_t)(t->count - t->matrices) * sizeof(float),
+                           RLF_COPY_ON_DEVICE, err));
+    RLF_TRY(rlf_queue_sync(m->queue, err));
+    m->weights = NULL;
+    rlf_device_release(m->queue->device, weights,
+                       (size_t)t->count * sizeof(float));
     return RLF_OK;
 }
 

@@ -33,6 +33,9 @@ typedef struct rlf_model_options {
     bool bare; /* only for sums of models: nothing but weights */
     bool
         offload; /* weights in host memory (offload.h); not trained, not bare */
+    bool by_layer; /* of the weights only what passes read: packed matrices,
+                      embedding, vectors; they come layer by layer. Neither
+                      trained nor bare nor offload. */
     /* What its buffers are made for; NULL: caps.h's defaults. Rotations are
      * tabled for the longest sequence. */
     const rlf_caps *caps;
@@ -117,12 +120,17 @@ typedef struct rlf_model {
     struct rlf_group *group, *replicas, *stages, *peers; /* NULL: alone */
     struct rlf_group *copies; /* of `group`, that hold the same key/value heads;
                                  the model's */
-    const rlf_stage *stage; /* [table->cut.stages] */
-    const int *flights;     /* [chunks] */
+    const rlf_stage *stage;   /* [table->cut.stages] */
+    const int *flights;       /* [chunks] */
     bool trained, bare;
     rlf_caps caps;        /* resolved for the config's context */
-    float *weights;       /* [table->count]; in host memory if: */
+    float *weights;       /* [table->count]; NULL if by layer (but see
+                             rlf_model_unfold); in host memory if: */
     rlf_offload *offload; /* offload.h; NULL: they are on the device */
+    /* Without all weights on the device: its embedding, or NULL, and what the
+     * table has behind its matrices. With them NULL. */
+    float *embed, *vectors;
+    float *landing; /* by layer: where the matrices of one come; else NULL */
     /* Trained only, else NULL: see gradient.h. */
     rlf_gradient gradient;
     rlf_slices slices;        /* of the optimizer, by replica */
@@ -185,6 +193,15 @@ rlf_status rlf_model_changed(rlf_model *model, rlf_err *err);
 /* An update begins: what it lent is its own again, and no model there may be
  * read before it has new weights. */
 rlf_status rlf_model_reclaim(rlf_model *model, rlf_err *err);
+
+/* A model by layer has all of its weights from unfold, as 0, until fold; only
+ * then can weights.h set them, and the functions below read them. */
+rlf_status rlf_model_unfold(rlf_model *model, rlf_err *err);
+rlf_status rlf_model_fold(rlf_model *model, rlf_err *err);
+/* Where the float is that a table has at `offset`; by layer, where it comes. */
+float *rlf_model_place(const rlf_model *model, int64_t offset);
+/* What came of a layer, or of none (table->config.layers), is complete. */
+rlf_status rlf_model_landed(rlf_model *model, int layer, rlf_err *err);
 
 /* The matrices of a layer, from the weights to m->packed. */
 rlf_status rlf_model_pack_layer(const rlf_model *model, int layer,

@@ -52,7 +52,7 @@ rlf_move_shapes(const rlf_table *t, rlf_arena *arena)
 static float *
 slice_of(const rlf_model *m, int tensor)
 {
-    return m->weights + m->table->slots[m->table->own[tensor]].offset;
+    return rlf_model_place(m, m->table->slots[m->table->own[tensor]].offset);
 }
 
 /* `to` and `from` have the same rows and columns. */
@@ -93,8 +93,10 @@ typedef struct mover {
     int rank;
     own *sends, *receives; /* by round, peer and place in the edge */
     int n_sends, n_receives;
+    int sent, received; /* of them, so far */
     rlf_strip *strips;
     rlf_strips *out, *in; /* of a round */
+    rlf_shapes shapes;
 } mover;
 
 /* Both sides order what goes from one rank to another in a round alike. */
@@ -151,31 +153,50 @@ count_sent(const rlf_strips *list, int n, rlf_moved *moved)
             moved->bytes += list[i].list[k].bytes * list[i].list[k].rows;
 }
 
-static rlf_status
-run_rounds(mover *v, rlf_err *err, rlf_moved *moved)
+/* The next of a list, or NULL. */
+static const own *
+next(const own *list, int n, int at)
 {
-    int sent = 0, received = 0;
-    while (sent < v->n_sends || received < v->n_receives) {
+    return at < n ? &list[at] : NULL;
+}
+
+static bool
+belongs(const mover *v, const own *o, int turn)
+{
+    return o && (turn < 0 ||
+                 rlf_layer_turn(&v->shapes, v->edge->sends[o->index].tensor) ==
+                     turn);
+}
+
+/* Those left; or, in an edge by layer, of one. */
+static rlf_status
+run_rounds(mover *v, int turn, rlf_err *err, rlf_moved *moved)
+{
+    for (;;) {
+        const own *out = next(v->sends, v->n_sends, v->sent);
+        const own *in = next(v->receives, v->n_receives, v->received);
         int round = INT_MAX;
-        if (sent < v->n_sends)
-            round = v->sends[sent].round;
-        if (received < v->n_receives && v->receives[received].round < round)
-            round = v->receives[received].round;
-        int n_out = list_messages(v, round, true, &sent, v->out);
-        int n_in = list_messages(v, round, false, &received, v->in);
+        if (belongs(v, out, turn))
+            round = out->round;
+        if (belongs(v, in, turn) && in->round < round)
+            round = in->round;
+        if (round == INT_MAX)
+            return RLF_OK;
+        int n_out = list_messages(v, round, true, &v->sent, v->out);
+        int n_in = list_messages(v, round, false, &v->received, v->in);
         count_sent(v->out, n_out, moved);
         RLF_TRY(rlf_device_exchange_strips(v->queue, v->world, TAG_MOVE, v->out,
                                            n_out, v->in, n_in, err));
     }
-    return RLF_OK;
 }
 
 static rlf_status
-copy_own(const mover *v, rlf_err *err)
+copy_own(const mover *v, int turn, rlf_err *err)
 {
     for (int i = 0; i < v->edge->n_copies; i++) {
         const rlf_send *s = &v->edge->copies[i];
-        if (s->to == v->rank)
+        if (s->to == v->rank &&
+            (turn < 0 || rlf_layer_turn(&v->shapes, s->tensor) == turn))
             RLF_TRY(copy_box(v->queue, slice_of(v->to, s->tensor), s->target,
                              slice_of(v->from, s->tensor), s->source, err));
     }
@@ -186,9 +207,15 @@ static rlf_status
 move(mover *v, rlf_err *err, rlf_moved *moved)
 {
     bool apart = v->to && v->from != v->to;
-    if (apart && v->from)
-        RLF_TRY(copy_own(v, err));
-    RLF_TRY(run_rounds(v, err, moved));
+    bool by_layer = apart && v->to->landing;
+    for (int turn = by_layer ? 0 : -1;
+         turn <= (by_layer ? v->shapes.layers : -1); turn++) {
+        if (apart && v->from)
+            RLF_TRY(copy_own(v, turn, err));
+        RLF_TRY(run_rounds(v, turn, err, moved));
+        if (by_layer)
+            RLF_TRY(rlf_model_landed(v->to, turn, err));
+    }
     return apart ? rlf_model_changed(v->to, err) : RLF_OK;
 }
 
@@ -199,13 +226,16 @@ rlf_move_weights(const rlf_model *from, rlf_model *to,
 {
     if (!from && !to)
         return RLF_OK;
+    RLF_ASSERT(!to || !to->landing || edge->by_layer);
     size_t n = (size_t)rlf_group_size(world), most = (size_t)edge->n_sends;
+    rlf_arena *arena = rlf_arena_new();
     mover v = {.from = from,
                .to = to,
                .edge = edge,
                .world = world,
                .queue = (to ? to : from)->queue,
                .rank = rlf_group_index(world),
+               .shapes = rlf_move_shapes((to ? to : from)->table->whole, arena),
                .sends = rlf_calloc(most + 1, sizeof(own)),
                .receives = rlf_calloc(most + 1, sizeof(own)),
                .out = rlf_calloc(n, sizeof(rlf_strips)),
@@ -219,5 +249,6 @@ rlf_move_weights(const rlf_model *from, rlf_model *to,
     free(v.strips);
     free(v.out);
     free(v.in);
+    rlf_arena_free(arena);
     return status;
 }

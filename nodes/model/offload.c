@@ -6,15 +6,6 @@
 #include <string.h>
 
 void
-rlf_offload_carve(rlf_model *m, rlf_carver *c)
-{
-    const rlf_table *t = m->table;
-    if (t->embed != RLF_NO_SLOT)
-        m->offload->embed = rlf_carve_floats(c, t->vocab * t->config.hidden);
-    m->offload->vectors = rlf_carve_floats(c, t->count - t->matrices);
-}
-
-void
 rlf_offload_open(rlf_model *m)
 {
     m->offload->layer = -1;
@@ -42,9 +33,9 @@ rlf_offload_changed(rlf_model *m, rlf_err *err)
     const rlf_table *t = m->table;
     rlf_offload *o = m->offload;
     o->layer = -1;
-    if (o->embed)
-        RLF_TRY(send(m, o->embed, t->embed, t->vocab * t->config.hidden, err));
-    return send(m, o->vectors, t->matrices, t->count - t->matrices, err);
+    if (m->embed)
+        RLF_TRY(send(m, m->embed, t->embed, t->vocab * t->config.hidden, err));
+    return send(m, m->vectors, t->matrices, t->count - t->matrices, err);
 }
 
 rlf_status

@@ -13,14 +13,10 @@
 #include "nodes/model/model.h"
 
 struct rlf_offload {
-    size_t bytes;   /* of the host's block, which rlf_model.weights is then */
-    float *embed;   /* on the device; NULL: another stage's */
-    float *vectors; /* what the table has behind its matrices */
-    int layer;      /* that was brought; -1: none */
+    size_t bytes; /* of the host's block, which rlf_model.weights is then */
+    int layer;    /* that was brought; -1: none */
 };
 
-/* The device's part of its weights, instead of all of them. */
-void rlf_offload_carve(rlf_model *model, rlf_carver *carver);
 /* The host's block, before weights are set. */
 void rlf_offload_open(rlf_model *model);
 void rlf_offload_close(rlf_model *model);
@@ -34,11 +30,10 @@ static inline const float *
 rlf_model_near(const rlf_model *model, int64_t offset)
 {
     const rlf_table *t = model->table;
-    const rlf_offload *o = model->offload;
-    if (!o)
+    if (!model->vectors)
         return model->weights + offset;
-    return offset < t->matrices ? o->embed + (offset - t->embed)
-                                : o->vectors + (offset - t->matrices);
+    return offset < t->matrices ? model->embed + (offset - t->embed)
+                                : model->vectors + (offset - t->matrices);
 }
 
 /* How floats go to weights from weights, or from and to a buffer of the host
