@@ -37,7 +37,7 @@ static const struct many {
      "critic.value on 1..3\n"
      "average on 0..1 (pp: 2)\n"
      "}\n",
-     "actor", "weights for generate"},
+     "actor", "weights of other calls"},
     /* micro-batches in flight: all, and of several chunks */
     {"pipe.rlf",
      "place {\n"
@@ -47,15 +47,16 @@ static const struct many {
      "critic", "activations of update"},
 };
 
-static void
-check_many(const char *source, const struct many *m)
+/* A session on four ranks with this placement. */
+static rlf_session *
+open_many(const char *source, const char *program, const char *place)
 {
     char plan[] = "/tmp/rlflow-memory-XXXXXX", path[4096];
     int file = mkstemp(plan);
-    if (file < 0 || write(file, m->place, strlen(m->place)) < 0)
+    if (file < 0 || write(file, place, strlen(place)) < 0)
         bail("cannot write %s", plan);
     close(file);
-    snprintf(path, sizeof path, "%s/tests/e2e/%s", source, m->program);
+    snprintf(path, sizeof path, "%s/tests/e2e/%s", source, program);
     rlf_session *s = rlf_session_open(path);
     rlf_session_set(s, "--steps", "3");
     rlf_session_set(s, "--ranks", "4");
@@ -63,25 +64,84 @@ check_many(const char *source, const struct many *m)
     if (rlf_session_ready(s) != RLF_RESULT_OK)
         bail("%s", rlf_session_message(s));
     unlink(plan);
+    return s;
+}
+
+/* Device bytes of an owner's rows; NULL: of all. */
+static int64_t
+printed(const rlf_memory *memory, const char *owner, const char *purpose)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < memory->rows.count; i++) {
+        const rlf_memory_row *row = &memory->rows.data[i];
+        if ((!owner || !strcmp(row->owner, owner)) &&
+            (!purpose || !strcmp(row->purpose, purpose)))
+            sum += row->device;
+    }
+    return (int64_t)sum;
+}
+
+static void
+check_many(const char *source, const struct many *m)
+{
+    rlf_session *s = open_many(source, m->program, m->place);
     rlf_memory memory = {.arena = s->arena};
     rlf_run_memory(s->run, &memory);
-    uint64_t device = 0, own = 0;
-    for (size_t i = 0; i < memory.rows.count; i++) {
-        const rlf_memory_row *row = &memory.rows.data[i];
-        device += row->device;
-        if (!strcmp(row->owner, m->owner) && !strcmp(row->purpose, m->purpose))
-            own += row->device;
-    }
-    ok(own > 0, "%s: %s have a line", m->program, m->purpose);
-    is_int((int64_t)rlf_run_device_bytes(s->run), (int64_t)device,
+    int64_t device = printed(&memory, NULL, NULL);
+    ok(printed(&memory, m->owner, m->purpose) > 0, "%s: %s have a line",
+       m->program, m->purpose);
+    is_int((int64_t)rlf_run_device_bytes(s->run), device,
            "rank 0 of 4 holds what is printed");
     rlf_result result;
     while ((result = rlf_session_step(s)) == RLF_RESULT_OK)
         continue;
     is_int(result, RLF_RESULT_END, "three steps on 4 ranks");
-    is_int((int64_t)rlf_run_device_bytes(s->run), (int64_t)device,
+    is_int((int64_t)rlf_run_device_bytes(s->run), device,
            "and after the last one too");
     rlf_session_close(s);
+}
+
+/* What a rank has for one model that is trained and sampled: bytes allocated,
+ * less those of activations and keys and values; *weights: of its f32. */
+static int64_t
+weight_bytes(const char *source, int train, int generate, int64_t *weights)
+{
+    static const char *const other[] = {"activations of generate",
+                                        "keys and values", "lists of pages"};
+    char place[256];
+    snprintf(place, sizeof place,
+             "place {\nactor on 0 (shards: 4, lanes: 4)\n"
+             "actor.update on 0..3 (tp: %d)\n"
+             "actor.generate on 0..3 (tp: %d)\n}\n",
+             train, generate);
+    rlf_session *s = open_many(source, "share.rlf", place);
+    rlf_memory memory = {.arena = s->arena};
+    rlf_run_memory(s->run, &memory);
+    int64_t bytes = (int64_t)rlf_run_device_bytes(s->run);
+    for (size_t i = 0; i < RLF_COUNT(other); i++)
+        bytes -= printed(&memory, "actor", other[i]);
+    *weights = printed(&memory, "actor", "weights");
+    rlf_session_close(s);
+    return bytes;
+}
+
+/* What generation in another layout takes beyond training: no more than
+ * (d_g - 1) / (t p) of the model, which is what it is sent (HybridFlow, Table
+ * 2: nothing is there twice); less, for gradients lie there at other times. */
+static void
+check_shared(const char *source)
+{
+    static const int pairs[][2] = {{2, 1}, {4, 2}, {4, 1}};
+    int64_t model, ignored;
+    weight_bytes(source, 1, 1, &model);
+    for (size_t i = 0; i < RLF_COUNT(pairs); i++) {
+        int t = pairs[i][0], g = pairs[i][1];
+        int64_t beyond = weight_bytes(source, t, g, &ignored) -
+                         weight_bytes(source, t, t, &ignored);
+        ok(beyond >= 0 && beyond <= (t / g - 1) * model / t,
+           "trained with tp %d, sampled with tp %d: %lld bytes more of %lld", t,
+           g, (long long)beyond, (long long)model);
+    }
 }
 
 int
@@ -121,5 +181,6 @@ main(void)
     rlf_session_close(s);
     for (size_t i = 0; i < RLF_COUNT(many); i++)
         check_many(source, &many[i]);
+    check_shared(source);
     return done();
 }

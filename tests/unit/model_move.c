@@ -93,6 +93,7 @@ make_task(task *k, uint64_t seed, rlf_arena *arena, rlf_realloc_job *job,
                              .from = &k->from,
                              .to = &k->to,
                              .element = sizeof(float),
+                             .by_layer = choose(&seed, 0, 1),
                              .inside = {1e-6, 1e10, choose(&seed, 0, 1)},
                              .across = {1e-5, 1e9, false},
                              .topology = (rlf_topology)choose(&seed, 0, 3)};
@@ -102,12 +103,15 @@ make_task(task *k, uint64_t seed, rlf_arena *arena, rlf_realloc_job *job,
                                 .copies = plan->copies,
                                 .n_sends = plan->n_sends,
                                 .n_copies = plan->n_copies,
+                                .by_layer = job->by_layer,
                                 .rounds = plan->rounds};
 }
 
+typedef enum form { WHOLE, BARE, BY_LAYER } form;
+
 /* This rank's part under a layout; NULL: none. */
 static rlf_model *
-part_of(test_machine *t, const rank *a, const rlf_layout *layout, bool bare,
+part_of(test_machine *t, const rank *a, const rlf_layout *layout, form how,
         rlf_group **groups)
 {
     int ranks[RANKS];
@@ -123,10 +127,40 @@ part_of(test_machine *t, const rank *a, const rlf_layout *layout, bool bare,
     options.group = groups[0];
     options.stages = groups[1];
     options.chunks = layout->chunks;
-    options.bare = bare;
+    options.bare = how == BARE;
+    options.by_layer = how == BY_LAYER;
     MUST(t, rlf_model_new(t->queue, rlf_kernels_cpu(), &a->task->config,
                           &options, &t->err, &model));
     return model;
+}
+
+static int64_t
+count_bytes(const void *x, const void *y, int64_t n)
+{
+    const char *a = x, *b = y;
+    int64_t differ = 0;
+    for (int64_t i = 0; i < n; i++)
+        differ += a[i] != b[i];
+    return differ;
+}
+
+/* Bytes that differ in what a model by layer keeps: embedding, vectors, and
+ * what is packed, which is the end of the block. */
+static int64_t
+compare_kept(const rlf_model *m, const rlf_model *want)
+{
+    const rlf_table *t = m->table;
+    int layer = t->chunk[0].first;
+    const char *a = m->packed[layer].qkv.forward,
+               *b = want->packed[layer].qkv.forward;
+    int64_t n = (char *)m->block + m->block_bytes - a;
+    int64_t differ = n != (char *)want->block + want->block_bytes - b;
+    if (m->embed)
+        differ += count_bytes(m->embed, want->weights + t->embed,
+                              t->vocab * t->config.hidden * 4);
+    differ += count_bytes(m->vectors, want->weights + t->matrices,
+                          (t->count - t->matrices) * 4);
+    return differ + count_bytes(a, b, n);
 }
 
 static void *
@@ -137,9 +171,12 @@ run_rank(void *arg)
     rlf_group *groups[6];
     test_machine t;
     test_machine_open(&t, 1);
-    rlf_model *from = part_of(&t, a, &k->from, false, groups);
-    rlf_model *to = part_of(&t, a, &k->to, a->rank & 1, groups + 2);
-    rlf_model *want = part_of(&t, a, &k->to, true, groups + 4);
+    rlf_model *from = part_of(&t, a, &k->from, WHOLE, groups);
+    rlf_model *to = part_of(
+        &t, a, &k->to,
+        k->edge.by_layer && a->rank % 3 ? BY_LAYER : (form)(a->rank & 1),
+        groups + 2);
+    rlf_model *want = part_of(&t, a, &k->to, WHOLE, groups + 4);
     if (from)
         MUST(&t, rlf_weights_init(from, 7, &t.err));
     MUST(&t, rlf_move_weights(from, to, &k->edge, rlf_group_world(a->comm),
@@ -147,9 +184,9 @@ run_rank(void *arg)
     if (want) {
         MUST(&t, rlf_weights_init(want, 7, &t.err));
         a->count = want->table->count;
-        for (int64_t i = 0; i < a->count; i++)
-            a->differ += memcmp(to->weights + i, want->weights + i,
-                                sizeof *to->weights) != 0;
+        a->differ +=
+            to->landing ? compare_kept(to, want)
+                        : count_bytes(to->weights, want->weights, 4 * a->count);
         a->differ += to->version != 1;
     }
     rlf_model_free(from);
@@ -198,7 +235,7 @@ run(uint64_t seed)
     if (!ok(count && !differ && !sent && as_said,
             "trial %d: %lld floats, %lld bytes sent", (int)seed,
             (long long)count, (long long)bytes))
-        note("%lld floats differ, %lld bytes off; tp %d, pp %d of %d ranks to "
+        note("%lld bytes differ, %lld bytes off; tp %d, pp %d of %d ranks to "
              "tp %d, pp %d of %d",
              (long long)differ, (long long)sent, k.from.tp, k.from.pp,
              k.from.n_ranks, k.to.tp, k.to.pp, k.to.n_ranks);
