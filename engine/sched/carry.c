@@ -440,6 +440,9 @@ note(rlf_rank *rank, const rlf_task *task)
         rlf_place at = rlf_sources_place(rank->graph->sources, node->span);
         snprintf(place, sizeof place, "%s:%u", at.path, at.line);
     }
+    if (task->kind == RLF_TASK_MOVE)
+        snprintf(name + strlen(name), sizeof name - strlen(name),
+                 ", handing over samples");
     rlf_flight_note(rank->flight, rank->env.step, task->n, name, place,
                     task->n_rows);
 }

@@ -8,6 +8,8 @@
 #include "engine/graph/class.h"
 #include "engine/sched/rank.h"
 
+#include <signal.h>
+
 enum { TAG_SIZES = 1, TAG_ROWS = 2 };
 
 typedef struct unpacker {
@@ -320,6 +322,8 @@ exchange_samples(rlf_rank *rank, slot *s, const rlf_task *task, rlf_buf *bytes,
                                  &bytes[i], err);
     }
     RLF_TRY(status);
+    if (rank->kill && --rank->kill == 0)
+        raise(SIGKILL);
     RLF_TRY(rlf_rank_swap(rank, task->moves, task->n_moves, bytes, err));
     for (int i = 0; i < task->n_moves && status >= 0; i++)
         if (task->moves[i].from != rank->rank)

@@ -62,6 +62,7 @@ typedef struct rlf_rank {
     uint64_t *passing; /* per resource: host bytes that weights pass through on
 their way between processes */
     uint64_t fault;    /* 0: none; see rlf_run_fault */
+    uint64_t kill;     /* 0: none; see rlf_run_kill */
     RLF_VEC(rlf_group *) groups; /* those of the meshes */
     /* Where reports go. */
     rlf_status (*tell)(void *sink, const rlf_notice *notice, rlf_err *err);

@@ -124,6 +124,12 @@ rlf_run_fault(rlf_run *run, int rank, uint64_t n)
 }
 
 void
+rlf_run_kill(rlf_run *run, int rank, uint64_t n)
+{
+    run->ranks[rank % run->n_local].kill = n;
+}
+
+void
 rlf_run_hang(rlf_run *run)
 {
     rlf_crew_hang(run->crew);

@@ -68,6 +68,9 @@ rlf_status rlf_run_follow(rlf_run *run, rlf_err *err);
 /* For tests, between steps: the n-th task (1: the next) that this rank, one of
  * this process, carries out fails. */
 void rlf_run_fault(rlf_run *run, int rank, uint64_t n);
+/* For tests, between steps: its process kills itself in the n-th MOVE that this
+ * rank takes part in, once what goes is packed. */
+void rlf_run_kill(rlf_run *run, int rank, uint64_t n);
 /* For tests, in process 0: the next step never ends, for the controller hangs.
  */
 void rlf_run_hang(rlf_run *run);

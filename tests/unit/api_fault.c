@@ -3,7 +3,8 @@
  * sentence, nothing hangs, and what the session held is given back. And a
  * controller that hangs, which its ranks find out. Given `message|task RANK N`,
  * or `controller 0 0`, it is one such run whose ranks are those of its
- * launcher: mpi.tap starts it so. */
+ * launcher: mpi.tap starts it so. Given `move RANK N DIRECTORY`, one in which
+ * the process of that rank kills itself: mpi_end.tap does. */
 #define _GNU_SOURCE /* mkdtemp */
 #include "engine/api/session.h"
 #include "engine/base/vec.h"
@@ -16,7 +17,7 @@
 
 enum { MOST = 10000 };
 
-enum phase { STEP, STEP_AND_SAVE, RESTORE };
+enum phase { STEP, STEP_AND_SAVE, RESTORE, KILLED };
 
 /* The runs; of some every few messages only, for they have many. `least`: so
  * many tasks or messages there are more than. */
@@ -33,8 +34,12 @@ static const struct setup {
     {"a checkpoint is read", "tiny.rlf", "4", "fault.place", 4, 1, 1, RESTORE},
 };
 
+/* The one whose ranks' process is killed. */
+static const struct setup killed = {"killed", "tail.rlf", NULL, "migrate.place",
+                                    3,        1,          0,    KILLED};
+
 /* A directory of this test. */
-static char directory[] = "/tmp/rlflow-fault-XXXXXX";
+static char directory[512] = "/tmp/rlflow-fault-XXXXXX";
 
 static void
 remove_in_directory(const char *name)
@@ -84,7 +89,7 @@ open_session(const struct setup *setup, const char *ranks)
     char path[4096];
     snprintf(path, sizeof path, "%s/tests/e2e/%s", source, setup->program);
     rlf_session *s = rlf_session_open(path);
-    rlf_session_set(s, "--steps", "1");
+    rlf_session_set(s, "--steps", setup->phase == KILLED ? "8" : "1");
     rlf_session_set(s, "--patience", quick() ? "20" : "1");
     if (ranks)
         rlf_session_set(s, "--ranks", ranks);
@@ -193,6 +198,20 @@ test_controller(void)
        "a controller that hangs is found by its ranks: %.60s", said);
 }
 
+/* A process that ends by SIGKILL in the middle of a MOVE. */
+static int
+kill_one(char **argv)
+{
+    snprintf(directory, sizeof directory, "%s", argv[4]);
+    rlf_session *s = open_session(&killed, NULL);
+    int rank = atoi(argv[2]);
+    if (rlf_comm_world_process(s->world) == rank)
+        rlf_run_kill(s->run, rank, (uint64_t)atoi(argv[3]));
+    rlf_result result = carry_on(s, KILLED);
+    rlf_session_close(s);
+    return -(int)result;
+}
+
 static int
 one(char **argv)
 {
@@ -215,6 +234,8 @@ main(int argc, char **argv)
 {
     if (argc == 4)
         return one(argv);
+    if (argc == 5)
+        return kill_one(argv);
     test_controller();
     if (!mkdtemp(directory))
         bail("no directory for the test");
