@@ -117,6 +117,11 @@ typedef struct rlf_pipe_link {
     rlf_pipe_peer in, back; /* of a forward: its input, its output's gradient */
     rlf_pipe_peer out;      /* what it makes */
 } rlf_pipe_link;
+/* A table that needs more channels is not run. One that needs no more does not
+ * either when it serves other numbers of micro-batches: channels are as many as
+ * the longest series of messages that are awaited in the opposite of the order
+ * in which they are sent, and those of later passes are sent later. */
+enum { RLF_PIPE_CHANNELS = 512 };
 /* Of each operation of a place of a checked table, or one for reading;
  * *channels: how many the table has. */
 rlf_pipe_link *rlf_pipe_links(const rlf_pipe *pipe, int place, rlf_arena *arena,

@@ -58,6 +58,25 @@ known(const said *s)
     return NULL;
 }
 
+/* Whoever runs it has so many tags for messages. */
+static rlf_status
+check_channels(const said *s, rlf_err *err)
+{
+    int channels;
+    rlf_arena *scratch = rlf_arena_new();
+    rlf_pipe_links(s->place->pipe, 0, scratch, &channels);
+    rlf_arena_free(scratch);
+    if (channels <= RLF_PIPE_CHANNELS)
+        return RLF_OK;
+    rlf_fail(err, RLF_USER,
+             "the table %s mixes its micro-batches so much that messages need "
+             "%d channels; there are %d",
+             s->place->table, channels, RLF_PIPE_CHANNELS);
+    rlf_err_hint(err, "let a place take what comes from another more nearly in "
+                      "the order in which it is sent");
+    return RLF_USER;
+}
+
 static rlf_status
 read_table(const said *s, rlf_arena *arena, rlf_err *err)
 {
@@ -73,7 +92,8 @@ read_table(const said *s, rlf_arena *arena, rlf_err *err)
     rlf_buf_free(&text);
     RLF_TRY(status);
     s->place->pipe = pipe;
-    return rlf_pipe_check(pipe, NULL, NULL, err);
+    RLF_TRY(rlf_pipe_check(pipe, NULL, NULL, err));
+    return check_channels(s, err);
 }
 
 /* The model of that name, or -1. */

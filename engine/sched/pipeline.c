@@ -16,8 +16,8 @@
 #include "engine/comm/device.h"
 #include "engine/plan/pipes.h"
 
-/* Of messages; a channel has one each. */
-enum { CHANNELS = RLF_TAG_LAST + 1 };
+/* A channel is a tag of messages. */
+_Static_assert(RLF_PIPE_CHANNELS <= RLF_TAG_LAST + 1, "tags for all channels");
 
 typedef struct flight {
     bool taken;
@@ -278,11 +278,7 @@ walk(pipeline *l, const rlf_pipe *table, const rlf_pipe *whole, bool reading,
     l->list = table->lists[l->place].ops;
     l->links = links_of(l, whole, &channels);
     l->ops = RLF_NEW_ARRAY(l->env->pool, rlf_train_op, l->count);
-    if (channels > CHANNELS)
-        return rlf_fail(err, RLF_USER,
-                        "the pipeline's table mixes its micro-batches so much "
-                        "that messages need %d channels; there are %d",
-                        channels, CHANNELS);
+    RLF_ASSERT(channels <= RLF_PIPE_CHANNELS);
     for (int i = 0; i < l->count; i++)
         l->ops[i] = (rlf_train_op){.micro = l->list[i].micro,
                                    .chunk = l->list[i].chunk,
