@@ -326,9 +326,11 @@ typedef struct rlf_cast_args {
  * One row function serves `attention` and `attention_paged`, so a token's
  * output has the same bits in training, prefill and decode.
  *
- * The cache of one layer: page p begins at kv + p * page_stride and holds for
- * each kv head its keys transposed [d, page_size], then its values
- * [page_size, d]: rlf_kv_page_floats() in all. A page may hold more (say all
+ * The cache of one layer: page p begins at kv + p * page_stride and holds
+ * rlf_kv_page_floats() activations, how is the backend's own: its kv_write and
+ * attention_paged agree, pages move between places with the same backend as
+ * they are. In f32 they are for each kv head its keys transposed
+ * [d, page_size], then its values [page_size, d]. A page may hold more (say all
  * layers, page_stride apart): page_stride is the caller's. What lies in slots
  * not yet written is never used, not even NaN. */
 
@@ -375,7 +377,11 @@ typedef struct rlf_attention_paged_args {
     int64_t n_seqs;
     const int32_t *offsets; /* [n_seqs + 1], host-readable */
     const int32_t *starts;  /* [n_seqs], host-readable */
-    const int32_t *pages;   /* [n_seqs, ld_pages] */
+    /* Where a call is recorded once and carried out often: the same in device
+     * memory, then read; the host's starts only say how large they may become.
+     * NULL: the host's count. A backend in host memory ignores them. */
+    const int32_t *device_offsets, *device_starts;
+    const int32_t *pages; /* [n_seqs, ld_pages] */
     int64_t ld_pages;
     int64_t heads, kv_heads, d;
     float scale;

@@ -103,29 +103,35 @@ typedef struct operands {
     const uint32_t *a, *b;
 } operands;
 
-/* c + row of a times column of b. */
-static float
-dot_tile(float c, int row, int column)
+/* Rows g and g + 8 of a, columns 2 t and 2 t + 1 of b. */
+static void
+gather_operands(double (&a)[2][16], double (&b)[2][16], int g, int t)
 {
-    double sum = (double)c;
     for (int k = 0; k < 16; k++) {
         int place = k % 8 / 2, upper = k / 8;
-        const operands *x = (const operands *)shown(row % 8 * 4 + place);
-        const operands *y = (const operands *)shown(column * 4 + place);
-        sum += (double)half_of(x->a[2 * upper + row / 8], k % 2) *
-               (double)half_of(y->b[upper], k % 2);
+        const operands *row = (const operands *)shown(g * 4 + place);
+        for (int h = 0; h < 2; h++) {
+            const operands *column =
+                (const operands *)shown((2 * t + h) * 4 + place);
+            a[h][k] = (double)half_of(row->a[2 * upper + h], k % 2);
+            b[h][k] = (double)half_of(column->b[upper], k % 2);
+        }
     }
-    return (float)sum;
 }
 
 void
 emulate_mma(float *c, const uint32_t *a, const uint32_t *b)
 {
     operands mine = {a, b};
-    int g = emulate_lane() / 4, t = emulate_lane() % 4;
+    double rows[2][16], columns[2][16];
     show(&mine);
-    for (int i = 0; i < 4; i++)
-        c[i] = dot_tile(c[i], g + i / 2 * 8, 2 * t + i % 2);
+    gather_operands(rows, columns, emulate_lane() / 4, emulate_lane() % 4);
+    for (int i = 0; i < 4; i++) {
+        double sum = (double)c[i];
+        for (int k = 0; k < 16; k++)
+            sum += rows[i / 2][k] * columns[i % 2][k];
+        c[i] = (float)sum;
+    }
     pause_as(AT_WARP);
 }
 

@@ -3,6 +3,7 @@
  *
  * Every call tells the queue's hook before and after, as kernels/cpu does; what
  * a hook measures is the time to launch. */
+#include "kernels/cuda/attention_mma.h"
 #include "kernels/cuda/ops.h"
 
 /* What differs between the types. */
@@ -41,10 +42,11 @@ constexpr rlf_kernels TYPED(rows) = {
     .axpby = TYPED(axpby),
     .fill = TYPED(fill),
     .cast = TYPED(cast),
-    .kv_write = TYPED(kv_write),
-    .attention = TYPED(attention),
-    .attention_paged = TYPED(attention_paged),
-    .attention_grad = TYPED(attention_grad),
+    .kv_write = EITHER(TYPED(kv_write), CUDA(mma_kv_write)),
+    .attention = EITHER(TYPED(attention), CUDA(mma_attention)),
+    .attention_paged = EITHER(TYPED(attention_paged),
+                              CUDA(mma_attention_paged)),
+    .attention_grad = EITHER(TYPED(attention_grad), CUDA(mma_attention_grad)),
     .head_logprob = TYPED(head_logprob),
     .head_loss = TYPED(head_loss),
     .sample = TYPED(sample),

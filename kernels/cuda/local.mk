@@ -14,11 +14,12 @@ cuda_sources = \
 	%D%/product.cu \
 	%D%/rows.cu \
 	%D%/sample.cu
-cuda_bf16_sources = %D%/product_mma.cu
+cuda_bf16_sources = %D%/attention_mma.cu %D%/attention_mma_grad.cu %D%/product_mma.cu
 cuda_headers = \
 	engine/base/fmath.h engine/base/half.h engine/base/inline.h \
 	engine/dev/cuda.h engine/dev/dev.h kernels/head.h kernels/kernels.h kernels/op.def \
-	%D%/attention.h %D%/emulate.h %D%/head.h %D%/lt.h %D%/mma.h %D%/ops.h %D%/platform.h %D%/product_mma.h
+	%D%/attention.h %D%/attention_mma.h \
+	%D%/attention_tile.h %D%/emulate.h %D%/head.h %D%/lt.h %D%/mma.h %D%/ops.h %D%/platform.h %D%/product_mma.h
 EXTRA_DIST += $(cuda_sources) $(cuda_bf16_sources) %D%/emulate.cc
 
 # No multiply and add is made one that is not written so: the bits are law.
@@ -67,6 +68,10 @@ else
 EMULATED_LIBS =
 endif
 CLEANFILES += %D%/*.eo
+
+check_PROGRAMS += tests/unit/kernels_attention_mma
+tests_unit_kernels_attention_mma_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_unit_kernels_attention_mma_LDADD = $(EMULATED_LIBS) $(KERNELS_LIBS) -lm
 
 EMULATED_COMPILE = $(CXX) -std=c++20 -O2 -g -ffp-contract=off $(EMULATED_FLAGS) -Wall -Wextra \
 	-Wno-missing-field-initializers -DRLF_CUDA_EMULATED -I$(top_builddir) -I$(top_srcdir) \
