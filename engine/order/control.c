@@ -63,6 +63,7 @@ rlf_control_free(rlf_control *c)
     RLF_VEC_FREE(&c->tracks);
     RLF_VEC_FREE(&c->posts);
     RLF_VEC_FREE(&c->actives);
+    RLF_VEC_FREE(&c->joining);
     for (int i = 0; i < c->n_lanes; i++)
         rlf_arena_free(c->lanes[i]);
     rlf_arena_free(c->arena);
@@ -88,9 +89,9 @@ rlf_control_begin(rlf_control *c)
     uint64_t last = ++c->step + c->plan->graph->ahead;
     for (int i = 0; i < fresh; i++)
         clear_lane(c, last - (uint64_t)i);
-    c->posts.count = c->actives.count = 0;
+    c->posts.count = c->actives.count = c->joining.count = 0;
     c->next = 0;
-    c->sampling = c->joining = -1;
+    c->sampling = -1;
     c->open_replicas = 0;
     c->ending = c->ended = false;
     rlf_control_bring_pins(c);
@@ -336,7 +337,7 @@ follow(rlf_control *c, const rlf_order_command *command)
     } else if (command->kind == RLF_DO_LOOP || command->kind == RLF_DO_RUN) {
         rlf_control_run(c, command);
     } else {
-        rlf_control_go_alone(c);
+        rlf_control_go_joined(c);
     }
 }
 

@@ -81,9 +81,10 @@ struct rlf_control {
     RLF_VEC(rlf_post *) posts; /* not yet given out, from `next` on */
     size_t next;
     RLF_VEC(active) actives;
-    int sampling;      /* the generation at work, or -1 */
-    int joining;       /* an update that is ready and may still be joined by its
-                          partner, or -1 */
+    int sampling; /* the generation at work, or -1 */
+    RLF_VEC(int)
+    joining;           /* updates of one party that are ready, and may be
+                          joined by others of it */
     int open_replicas; /* generations at work whose replicas have more than
                           one rank */
     uint64_t n;
@@ -188,9 +189,9 @@ int *rlf_control_deal(rlf_control *c, int instance, const uint32_t *rows,
 
 /* Have a command of the order carried out, RUN or LOOP. */
 void rlf_control_run(rlf_control *c, const rlf_order_command *command);
-/* Nothing else can be posted now: an update that waits for its partner need not
- * wait any longer. Whether there was one. */
-bool rlf_control_go_alone(rlf_control *c);
+/* Nothing else can be posted now: updates that wait for others of their party
+ * need not wait any longer. Whether there were such. */
+bool rlf_control_go_joined(rlf_control *c);
 /* `rows` NULL: all. The rows of the instance are known. */
 void rlf_control_run_rows(rlf_control *c, int instance, const uint32_t *rows,
                           uint32_t n);

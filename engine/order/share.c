@@ -46,34 +46,35 @@ run_together(rlf_control *c, int instance, uint32_t iteration)
 }
 
 bool
-rlf_control_go_alone(rlf_control *c)
+rlf_control_go_joined(rlf_control *c)
 {
-    int instance = c->joining;
-    c->joining = -1;
-    if (instance >= 0)
-        run_together(c, instance, 0);
-    return instance >= 0;
+    size_t n = c->joining.count;
+    for (size_t i = 1; i < n; i++) { /* nothing comes between their posts */
+        const rlf_instance *in = rlf_control_instance(c, c->joining.data[i]);
+        const rlf_layout *l = &rlf_control_place(c, in->node)->layout;
+        rlf_control_bring_inputs(c, c->joining.data[i], l->ranks, l->n_ranks);
+    }
+    for (size_t i = 0; i < n; i++)
+        run_together(c, c->joining.data[i], 0)->joint = i + 1 < n;
+    c->joining.count = 0;
+    return n > 0;
 }
 
-/* An update that shares a pipeline: it waits until its partner of the same
- * iteration is ready too, or nothing else is. */
+/* An update that shares a pipeline: it waits until the others of its party are
+ * ready in the same iteration too, or nothing else is. */
 static void
 run_joined(rlf_control *c, int instance)
 {
     const rlf_instance *in = rlf_control_instance(c, instance);
+    const rlf_node_place *place = rlf_control_place(c, in->node);
     const rlf_instance *first =
-        c->joining < 0 ? NULL : rlf_control_instance(c, c->joining);
-    if (!first || first->node != rlf_control_place(c, in->node)->partner ||
-        first->iteration != in->iteration) {
-        rlf_control_go_alone(c);
-        c->joining = instance;
-        return;
-    }
-    const rlf_layout *l = &rlf_control_place(c, in->node)->layout;
-    rlf_control_bring_inputs(c, instance, l->ranks, l->n_ranks);
-    run_together(c, c->joining, 0)->joint = true;
-    c->joining = -1;
-    run_together(c, instance, 0);
+        c->joining.count ? rlf_control_instance(c, c->joining.data[0]) : NULL;
+    if (first && (rlf_control_place(c, first->node)->lead != place->lead ||
+                  first->iteration != in->iteration))
+        rlf_control_go_joined(c);
+    RLF_PUSH(&c->joining, instance);
+    if ((int)c->joining.count == place->party)
+        rlf_control_go_joined(c);
 }
 
 /* What the replicas need of the inputs for the rows that they are dealt. */
@@ -261,7 +262,7 @@ rlf_control_run(rlf_control *c, const rlf_order_command *command)
         run_split(c, command);
     else if (spread == RLF_SPREAD_NEAR)
         run_near(c, command);
-    else if (rlf_control_place(c, node)->partner)
+    else if (rlf_control_place(c, node)->lead)
         run_joined(c, command->instance);
     else
         run_together(c, command->instance, 0);

@@ -289,7 +289,7 @@ take_named(const said *s, rlf_arena *arena, rlf_err *err)
 
 /* ---- all ---- */
 
-/* ---- two models in one pipeline ---- */
+/* ---- several models in one pipeline ---- */
 
 static bool
 same_ranks(const rlf_node_place *a, const rlf_node_place *b)
@@ -300,18 +300,20 @@ same_ranks(const rlf_node_place *a, const rlf_node_place *b)
     return same;
 }
 
-/* The next update of the region that is of another model of the same table and
- * has no partner yet. */
+/* The updates of the region behind this one that are of other models of the
+ * same table, one of each, are its party. */
 static rlf_status
-pair(const said *s, rlf_err *err)
+gather_party(const said *s, rlf_arena *arena, rlf_err *err)
 {
     const rlf_graph *graph = s->plan->graph;
+    bool *taken = RLF_NEW_ARRAY(arena, bool, s->place->pipe->n_models);
+    int party = 1;
+    taken[s->place->pipe_model] = true;
     for (size_t i = (size_t)s->node->id + 1; i < graph->nodes.count; i++) {
         const rlf_node *other = &graph->nodes.data[i];
         rlf_node_place *place = &s->plan->place[i];
-        if (place->pipe != s->place->pipe || place->partner ||
-            place->pipe_model == s->place->pipe_model ||
-            other->region != s->node->region)
+        if (place->pipe != s->place->pipe || place->lead ||
+            taken[place->pipe_model] || other->region != s->node->region)
             continue;
         if (!same_ranks(s->place, place))
             return rlf_fail(err, RLF_USER,
@@ -320,9 +322,17 @@ pair(const said *s, rlf_err *err)
                             s->model,
                             graph->resources.data[other->receiver].name,
                             s->place->table);
-        s->place->partner = other;
-        place->partner = s->node;
-        return RLF_OK;
+        taken[place->pipe_model] = true;
+        place->lead = s->node;
+        party++;
+    }
+    for (size_t i = (size_t)s->node->id; party > 1 && i < graph->nodes.count;
+         i++) {
+        rlf_node_place *place = &s->plan->place[i];
+        if ((int)i == s->node->id)
+            place->lead = s->node;
+        if (place->lead == s->node)
+            place->party = party;
     }
     return RLF_OK;
 }
@@ -347,10 +357,10 @@ rlf_pipes_make(rlf_plan *plan, rlf_arena *arena, rlf_err *err)
             RLF_TRY(at_row(&s, turn_ranks(&s, arena, err), err));
     }
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {
-        if (!plan->place[i].pipe || plan->place[i].partner)
+        if (!plan->place[i].pipe || plan->place[i].lead)
             continue;
         said s = said_of(plan, &plan->graph->nodes.data[i]);
-        RLF_TRY(at_row(&s, pair(&s, err), err));
+        RLF_TRY(at_row(&s, gather_party(&s, arena, err), err));
     }
     return RLF_OK;
 }

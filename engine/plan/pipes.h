@@ -8,7 +8,7 @@
 
 /* Sets the pipelines of all updates: reads their tables' files, lists the ranks
  * so that the coordinate pp is the stage of the model and all models of a table
- * have the same ranks at a place, pairs updates of two models of one table.
+ * have the same ranks at a place, finds the updates that share one.
  * RLF_USER, at the row that says it, with what cannot be run. Layouts must be
  * set. */
 rlf_status rlf_pipes_make(rlf_plan *plan, rlf_arena *arena, rlf_err *err);

@@ -44,13 +44,14 @@ typedef struct rlf_node_place {
     const rlf_pipe *pipe; /* of the table's file, or NULL */
     int pipe_model;       /* of its models this one, or the first of its */
     int pipe_copies; /* copies, each of which so many of its replicas run */
-    const rlf_node *partner; /* the update that shares the pipeline when both
-                                are ready, or NULL */
-    const int *ranks;        /* as the row lists those of the layout */
-    int *flights;            /* of an update, [pp][chunks]: micro-batches that a
-                                stage keeps at once; 0: all */
-    int tokens;              /* of a micro-batch; 0: not said, see caps.h */
-    bool recompute;          /* an update keeps only each layer's input */
+    const rlf_node *lead; /* the first of those updates that share the pipeline
+                             when they are ready together; NULL: it is alone */
+    int party;            /* how many they are */
+    const int *ranks;     /* as the row lists those of the layout */
+    int *flights;         /* of an update, [pp][chunks]: micro-batches that a
+                             stage keeps at once; 0: all */
+    int tokens;           /* of a micro-batch; 0: not said, see caps.h */
+    bool recompute;       /* an update keeps only each layer's input */
     /* Of a generation, as in rlf_place_row: gather what is left on few replicas
      * when it is fewer samples than `migrate`. */
     int migrate; /* 0: never; -1: not said, found from what the run sees */

@@ -198,19 +198,19 @@ carry_open(rlf_rank *rank, const rlf_task *task, rlf_err *err)
 
 /* ---- computing ---- */
 
-/* A trained instance, after the one that waits to be carried out with it. */
+/* A trained instance, with those that wait to be carried out with it. */
 static rlf_status
 train(rlf_rank *rank, int instance, rlf_err *err)
 {
-    slot *slots[2];
-    rlf_call *calls[2];
-    int n = 0;
-    if (rank->joint >= 0)
-        slots[n++] = &rank->slots.data[rank->joint];
-    slots[n++] = &rank->slots.data[instance];
-    rank->joint = -1;
-    for (int i = 0; i < n; i++)
+    RLF_PUSH(&rank->joint, instance);
+    int n = (int)rank->joint.count;
+    slot **slots = RLF_NEW_ARRAY(rank->env.pool, slot *, n);
+    rlf_call **calls = RLF_NEW_ARRAY(rank->env.pool, rlf_call *, n);
+    for (int i = 0; i < n; i++) {
+        slots[i] = &rank->slots.data[rank->joint.data[i]];
         calls[i] = &slots[i]->call;
+    }
+    rank->joint.count = 0;
     RLF_TRY(rlf_pipeline_run(rank->plan, calls, n, err));
     for (int i = 0; i < n; i++) {
         const rlf_node *node = calls[i]->node;
@@ -307,7 +307,7 @@ carry_run(rlf_rank *rank, const rlf_task *task, rlf_err *err)
         return sample(rank, s, err);
     }
     if (task->joint) {
-        rank->joint = task->instance;
+        RLF_PUSH(&rank->joint, task->instance);
         return RLF_OK;
     }
     if (task->loop)

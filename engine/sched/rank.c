@@ -242,7 +242,7 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
     rlf_cpu_options cpu = {.n_threads = threads,
                            .n_run_threads = run_threads,
                            .memory_limit = rlf_rank_memory_limit(rank)};
-    rank->generation = rank->joint = -1;
+    rank->generation = -1;
     rank->arena = rlf_arena_new();
     rank->env = (rlf_env){.graph = rank->graph,
                           .caps = rank->plan->caps,
@@ -309,6 +309,7 @@ rlf_rank_close(rlf_rank *rank)
     }
     free(rank->steps);
     RLF_VEC_FREE(&rank->slots);
+    RLF_VEC_FREE(&rank->joint);
     rlf_comm_detach(rank->comm);
     rlf_queue_free(rank->queue);
     rlf_device_free(rank->device);

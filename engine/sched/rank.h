@@ -48,8 +48,9 @@ typedef struct rlf_rank {
     rank_step *now;  /* of the task in hand */
     int generation;  /* the instance that is a generation at work; -1: none */
     rlf_turns turns; /* of it, that were not reported yet */
-    int joint; /* the trained instance that is to be carried out with the next
-                  one; -1: none */
+    RLF_VEC(int)
+    joint;           /* trained instances that are to be carried out with
+                        the next one */
     bool recording;  /* the task in hand says so */
     uint64_t tokens; /* generated in this step */
     bool wants_checkpoint;

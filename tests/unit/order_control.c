@@ -245,8 +245,8 @@ any_plan(chance *c, const program *p, rlf_arena *arena)
         rlf_node_place *a = &plan.place[p->updates[0]],
                        *b = &plan.place[p->updates[1]];
         b->layout = a->layout;
-        a->partner = &p->graph->nodes.data[p->updates[1]];
-        b->partner = &p->graph->nodes.data[p->updates[0]];
+        a->lead = b->lead = &p->graph->nodes.data[p->updates[0]];
+        a->party = b->party = 2;
     }
     if (p->graph->ahead && plan.ranks > 1 && roll_die(c, 2))
         put_apart(c, p, &plan);
@@ -762,7 +762,7 @@ act(world *w, int r)
     return true;
 }
 
-/* Behind a joint RUN stands its partner's, of the same turn and ranks. */
+/* Behind a joint RUN stands one of its party, of the same turn and ranks. */
 static void
 check_joint(world *w, const rlf_post *post)
 {
@@ -777,8 +777,10 @@ check_joint(world *w, const rlf_post *post)
                 post->n_shares == first->n_shares;
     const rlf_instance *b =
         good ? rlf_order_instance(order, post->instance) : a;
-    good &= w->plan->place[a->node->id].partner == b->node &&
-            a->iteration == b->iteration;
+    good &=
+        w->plan->place[a->node->id].lead &&
+        w->plan->place[a->node->id].lead == w->plan->place[b->node->id].lead &&
+        a->node != b->node && a->iteration == b->iteration;
     for (int i = 0; i < first->n_shares && good; i++)
         good = share_of(post, first->shares[i].rank) != NULL;
     if (!good)
