@@ -352,9 +352,10 @@ rlf_pipes_make(rlf_plan *plan, rlf_arena *arena, rlf_err *err)
         s.place->layout.chunks = s.place->chunks;
     }
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {
+        if (!plan->place[i].pipe)
+            continue;
         said s = said_of(plan, &plan->graph->nodes.data[i]);
-        if (s.place->pipe)
-            RLF_TRY(at_row(&s, turn_ranks(&s, arena, err), err));
+        RLF_TRY(at_row(&s, turn_ranks(&s, arena, err), err));
     }
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {
         if (!plan->place[i].pipe || plan->place[i].lead)
