@@ -5,8 +5,9 @@
 
 enum { A_OCTAVE = 8, SWEEP = 20, LEAST_TURNS = 8 };
 
-/* A threshold must save this part of the time, since all of it is a guess. */
-static const double worth = 0.02;
+/* A threshold must save this part of the time, since all of it is a guess, and
+ * going over takes some that is not in it. */
+static const double worth = 0.05;
 
 void
 rlf_pace_begin(rlf_pace *p)
