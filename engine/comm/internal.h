@@ -14,10 +14,6 @@
 #define EAGER_BYTES 1024
 /* So many such copies wait for their receiver, then the sender waits. */
 #define EAGER_CELLS 64
-/* A message of at least that much does not stay in a cache: its bytes go past
- * them, as those of one very large memcpy do. Else what is overwritten would be
- * read once more before. */
-#define STREAM_BYTES ((size_t)4 << 20)
 /* Where parts of other ranks are added. */
 #define STAGING_BYTES ((size_t)1 << 21)
 #define LEAST_CHUNK ((size_t)4096)

@@ -1,39 +1,9 @@
 /* Copying what lies in strips: see rlf_strip in comm.h. What lies in one piece
  * is a strip of one row. */
 #include "engine/comm/internal.h"
+#include "engine/dev/copy.h"
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
-#define LINE ((size_t)64)
-
-static void
-stream(char *to, const char *from, size_t n)
-{
-#ifdef __SSE2__
-    size_t head = -(uintptr_t)to % LINE;
-    head = head < n ? head : n;
-    memcpy(to, from, head);
-    to += head;
-    from += head;
-    for (n -= head; n >= LINE; n -= LINE, to += LINE, from += LINE)
-        for (size_t i = 0; i < LINE; i += sizeof(__m128i))
-            _mm_stream_si128(
-                (__m128i *)(void *)(to + i),
-                _mm_loadu_si128((const __m128i *)(const void *)(from + i)));
-#endif
-    memcpy(to, from, n);
-}
-
-/* What was streamed is there before anything that follows. */
-static void
-stream_end(void)
-{
-#ifdef __SSE2__
-    _mm_sfence();
-#endif
-}
+#include <string.h>
 
 /* A place in the strips of a message. */
 typedef struct place {
@@ -93,7 +63,7 @@ begin(const rlf_request *r, char *data)
 static void
 copy(place to, place from, size_t bytes)
 {
-    bool large = bytes >= STREAM_BYTES;
+    bool large = bytes >= RLF_COPY_PAST_BYTES;
     if (!to.strip)
         to.strip = &to.whole;
     if (!from.strip)
@@ -102,7 +72,7 @@ copy(place to, place from, size_t bytes)
         size_t n = run_of(&to), m = run_of(&from);
         n = n < m ? n : m;
         if (large)
-            stream(data_of(&to), data_of(&from), n);
+            rlf_copy_past(data_of(&to), data_of(&from), n);
         else
             memcpy(data_of(&to), data_of(&from), n);
         to.at += n;
@@ -111,7 +81,7 @@ copy(place to, place from, size_t bytes)
         settle(&from);
     }
     if (large)
-        stream_end();
+        rlf_copy_past_end();
 }
 
 void

@@ -9,6 +9,7 @@
  * runs without it, and a sender that gives up waits for a copy that has begun.
  */
 #include "engine/comm/internal.h"
+#include "engine/dev/copy.h"
 
 #include <sched.h>
 
@@ -142,7 +143,7 @@ rlf_channels_free(rlf_comm_world *world)
 static void
 copy(const rlf_request *to, const rlf_request *from)
 {
-    if (to->strips || from->strips || from->bytes >= STREAM_BYTES)
+    if (to->strips || from->strips || from->bytes >= RLF_COPY_PAST_BYTES)
         rlf_request_copy(to, from);
     else if (from->bytes)
         memcpy(to->data, from->data, from->bytes);

@@ -4,6 +4,7 @@
 noinst_LTLIBRARIES += libdev.la
 libdev_la_SOURCES = \
 	%D%/cgroup.c %D%/cgroup.h \
+	%D%/copy.c %D%/copy.h \
 	%D%/cores.c %D%/cores.h \
 	%D%/cpu.c %D%/dev.h \
 	%D%/cuda.c %D%/cuda.h \

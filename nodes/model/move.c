@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/comm/device.h"
+#include "engine/dev/copy.h"
 
 enum { TAG_MOVE = 720 };
 
@@ -190,9 +191,47 @@ run_rounds(mover *v, int turn, rlf_err *err, rlf_moved *moved)
     }
 }
 
+/* Of the whole edge, by this rank. */
+static size_t
+own_bytes(const mover *v)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < v->edge->n_copies; i++)
+        if (v->edge->copies[i].to == v->rank)
+            bytes +=
+                (size_t)rlf_box_count(v->edge->copies[i].box) * sizeof(float);
+    return bytes;
+}
+
+/* All at once, they may be more than a cache has room for. */
+static void
+copy_past(const mover *v)
+{
+    for (int i = 0; i < v->edge->n_copies; i++) {
+        const rlf_send *s = &v->edge->copies[i];
+        if (s->to != v->rank)
+            continue;
+        float *to = slice_of(v->to, s->tensor) + s->target.offset;
+        const float *from = slice_of(v->from, s->tensor) + s->source.offset;
+        bool dense = s->target.stride == s->target.cols &&
+                     s->source.stride == s->source.cols;
+        int64_t rows = dense ? 1 : s->target.rows;
+        size_t bytes = (size_t)(rlf_box_count(s->box) / rows) * sizeof *to;
+        for (int64_t k = 0; k < rows; k++)
+            rlf_copy_past(to + k * s->target.stride,
+                          from + k * s->source.stride, bytes);
+    }
+    rlf_copy_past_end();
+}
+
 static rlf_status
 copy_own(const mover *v, int turn, rlf_err *err)
 {
+    if (turn < 0 && v->queue->device->caps.host_memory &&
+        own_bytes(v) >= RLF_COPY_PAST_BYTES) {
+        copy_past(v);
+        return RLF_OK;
+    }
     for (int i = 0; i < v->edge->n_copies; i++) {
         const rlf_send *s = &v->edge->copies[i];
         if (s->to == v->rank &&
