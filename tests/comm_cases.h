@@ -604,8 +604,10 @@ case_flood(seat *s)
     }
     for (int i = 0; i < MANY; i++) {
         rlf_part part = {before, &in[i], sizeof in[i]};
-        EXPECT_OK(s, rlf_group_exchange(rlf_group_world(s->comm), 5, NULL, 0,
-                                        &part, 1, &err));
+        rlf_batch *batch = NULL;
+        EXPECT_OK(s, rlf_group_start(rlf_group_world(s->comm), 5, NULL, 0,
+                                     &part, 1, &batch, &err));
+        EXPECT_OK(s, rlf_batch_wait(&batch, &err));
         expect(s, in[i] == before * 1000 + i, "message %d of a flood", i);
     }
     for (int i = 0; i < MANY; i++)

@@ -234,8 +234,9 @@ static rlf_status
 later_sync(rlf_queue *queue, rlf_err *err)
 {
     later_queue *q = (later_queue *)queue;
-    while (queue->watch && !later_reached(q, q->given))
-        RLF_TRY(queue->watch(queue->watch_ctx, err));
+    bool first = true;
+    for (; queue->watch && !later_reached(q, q->given); first = false)
+        RLF_TRY(queue->watch(queue->watch_ctx, first, err));
     pthread_mutex_lock(&q->lock);
     while (q->done < q->given)
         pthread_cond_wait(&q->bell, &q->lock);

@@ -11,15 +11,33 @@
 /* What each rank says of its device. */
 typedef struct identity {
     bool host_memory;
+    bool nccl; /* it could */
     uint8_t id[16];
 } identity;
 
+/* Does every rank have NCCL, and hardware of its own? */
+static bool
+can_nccl(const identity *all, size_t n)
+{
+    static const uint8_t none[16];
+    for (size_t i = 0; i < n; i++) {
+        if (!all[i].nccl || memcmp(all[i].id, none, sizeof none) == 0)
+            return false;
+        for (size_t k = 0; k < i; k++)
+            if (memcmp(all[i].id, all[k].id, sizeof none) == 0)
+                return false;
+    }
+    return n > 1;
+}
+
 /* A run's ranks have devices of one kind. */
 static rlf_status
-check_kinds(rlf_comm *comm, const rlf_queue *queue, rlf_err *err)
+compare(rlf_comm *comm, const rlf_queue *queue, bool nccl, rlf_err *err,
+        bool *all_nccl)
 {
     size_t n = (size_t)rlf_comm_size(comm);
-    identity mine = {.host_memory = queue->device->caps.host_memory};
+    identity mine = {.host_memory = queue->device->caps.host_memory,
+                     .nccl = nccl};
     memcpy(mine.id, queue->device->id, sizeof mine.id);
     identity *all = rlf_calloc(n, sizeof *all);
     rlf_status status = rlf_group_all_gather(rlf_group_world(comm), &mine,
@@ -30,15 +48,18 @@ check_kinds(rlf_comm *comm, const rlf_queue *queue, rlf_err *err)
                               all[i].host_memory ? "on its host" : "on a GPU",
                               comm->rank,
                               mine.host_memory ? "on its host" : "on a GPU");
+    *all_nccl = can_nccl(all, n);
     free(all);
     return status;
 }
 
 rlf_status
-rlf_comm_attach(rlf_comm *comm, rlf_queue *queue, rlf_err *err)
+rlf_comm_attach(rlf_comm *comm, rlf_queue *queue,
+                const rlf_attach_options *options, rlf_err *err)
 {
+    bool nccl = options->nccl && options->fold;
     RLF_ASSERT(!comm->port);
-    RLF_TRY(check_kinds(comm, queue, err));
+    RLF_TRY(compare(comm, queue, nccl, err, &nccl));
     rlf_port *port = rlf_calloc(1, sizeof *port);
     port->comm = comm;
     port->queue = queue;
@@ -47,7 +68,12 @@ rlf_comm_attach(rlf_comm *comm, rlf_queue *queue, rlf_err *err)
     comm->port = port;
     rlf_status status = RLF_OK;
     if (!queue->device->caps.host_memory)
-        status = rlf_staged_open(port, err);
+        status = nccl ? rlf_nccl_open(port, options, err)
+                      : rlf_staged_open(port, err);
+    if (port->ops) {
+        port->way.name = port->ops->name;
+        port->way.doc = port->ops->doc;
+    }
     if (status < 0)
         rlf_comm_detach(comm);
     return status;
@@ -329,6 +355,9 @@ rlf_device_exchange(rlf_queue *queue, rlf_group *group, int tag,
     if (!port)
         return rlf_group_exchange(group, tag, sends, n_sends, receives,
                                   n_receives, err);
+    if (port->ops->exchange_parts)
+        return port->ops->exchange_parts(port, group, tag, sends, n_sends,
+                                         receives, n_receives, err);
     size_t n = (size_t)(n_sends + n_receives) + 1;
     rlf_strip *strips = rlf_calloc(n, sizeof *strips);
     rlf_strips *messages = rlf_calloc(n, sizeof *messages);

@@ -13,7 +13,9 @@
  * way does not need: what it moves is there for later work of the queue, and
  * the host knows of it after rlf_queue_sync(). Groups, sizes, the order of
  * calls and what an error means are as in comm.h. A message is started
- * (rlf_device_start) on both sides or exchanged on both. */
+ * (rlf_device_start) on both sides, or exchanged on both, in one piece or in
+ * strips on both. Of those that are exchanged the order alone matches, not the
+ * tag. */
 #ifndef RLF_COMM_DEVICE_H
 #define RLF_COMM_DEVICE_H
 
@@ -29,8 +31,26 @@ typedef struct rlf_way {
     size_t host_bytes, device_bytes;
 } rlf_way;
 
+/* Adds on the device: out[i] = rlf_comm_fold() of the parts, which the host
+ * lists, in queue order. */
+typedef rlf_status rlf_fold_fn(rlf_queue *queue, void *out,
+                               const void *const *parts, int n_parts, size_t n,
+                               rlf_comm_type type, rlf_comm_how how,
+                               rlf_err *err);
+
+typedef struct rlf_attach_options {
+    const struct rlf_nccl *nccl; /* nccl.h; NULL: without */
+    rlf_fold_fn *fold;           /* for it */
+    /* Bytes of the device that are taken, by whomever; NULL: not known. */
+    size_t (*taken)(rlf_device *device);
+} rlf_attach_options;
+
+/* What this build and this machine offer a device of that kind; NCCL is looked
+ * for where the device is a GPU. *why: without it, why so, else NULL. */
+rlf_attach_options rlf_attach_best(const rlf_device *device, const char **why);
 /* Once by every rank of the world together; the queue must outlive it. */
-rlf_status rlf_comm_attach(rlf_comm *comm, rlf_queue *queue, rlf_err *err);
+rlf_status rlf_comm_attach(rlf_comm *comm, rlf_queue *queue,
+                           const rlf_attach_options *options, rlf_err *err);
 /* Before the queue ends; nothing is under way any more, unless the run was
  * aborted. Not attached is fine. */
 void rlf_comm_detach(rlf_comm *comm);

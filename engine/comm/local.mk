@@ -11,12 +11,26 @@ libcomm_la_SOURCES = \
 	%D%/group.c \
 	%D%/link.c %D%/link.h \
 	%D%/mail.c \
+	%D%/library.c \
 	%D%/meet.c \
+	%D%/nccl.c %D%/nccl.h \
 	%D%/reduce.c \
 	%D%/staged.c \
 	%D%/sum.c \
 	%D%/thread.c \
 	%D%/world.c
+
+libcomm_la_CPPFLAGS = $(AM_CPPFLAGS) $(NCCL_CPPFLAGS)
+EXTRA_DIST += %D%/fold.cu %D%/fold.cuh
+
+if HAVE_CUDA
+%D%/fold.lo: %D%/fold.cu %D%/comm.h %D%/device.h %D%/fold.cuh %D%/type.def \
+	engine/dev/cuda.h engine/dev/dev.h
+	@$(MKDIR_P) $(@D)/.libs
+	$(AM_V_NVCC)$(NVCC_COMPILE) -o $(@D)/.libs/$(@F:.lo=.o)
+	@$(LO) $@ $(@F:.lo=.o) $(@F:.lo=.o) >$@
+libcomm_la_LIBADD = %D%/fold.lo
+endif
 
 check_PROGRAMS += tests/unit/comm_device tests/unit/comm_thread
 tests_unit_comm_device_LDADD = $(COMM_LIBS) -lm

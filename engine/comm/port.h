@@ -7,6 +7,7 @@
 #include "engine/comm/internal.h"
 
 #define SLOTS 2
+#define RLF_SLOT_ALIGNED 64
 
 /* Pinned memory of the host for a message that was started. */
 typedef struct rlf_parcel {
@@ -30,6 +31,11 @@ typedef struct rlf_adding {
     int root; /* of reduce */
 } rlf_adding;
 
+typedef rlf_status rlf_parts_fn(rlf_port *port, rlf_group *group, int tag,
+                                const rlf_part *sends, int n_sends,
+                                const rlf_part *receives, int n_receives,
+                                rlf_err *err);
+
 /* The calls of device.h under the same names. */
 typedef struct rlf_way_ops {
     const char *name, *doc;
@@ -37,6 +43,8 @@ typedef struct rlf_way_ops {
                            const rlf_strips *sends, int n_sends,
                            const rlf_strips *receives, int n_receives,
                            rlf_err *err);
+    /* NULL: as messages of one strip. */
+    rlf_parts_fn *exchange_parts;
     rlf_status (*bcast)(rlf_port *port, rlf_group *group, int root, char *data,
                         size_t bytes, rlf_err *err);
     rlf_status (*all_gather)(rlf_port *port, rlf_group *group, const char *data,
@@ -55,7 +63,10 @@ struct rlf_port {
     const rlf_way_ops *ops; /* NULL: direct */
     rlf_way way;
     void *state; /* the way's */
-    /* Staging of the host: two slots, used in turn. */
+    /* Staging: two slots, used in turn, of the host or of the device; and how
+     * what lies there goes to others. */
+    bool on_device;
+    rlf_parts_fn *parts;
     char *slot[SLOTS];
     size_t slot_bytes, piece;
     rlf_event *used[SLOTS]; /* the queue's last work with it */
@@ -71,5 +82,17 @@ rlf_status rlf_port_await(rlf_port *port, rlf_event *event, rlf_err *err);
 extern const rlf_way_ops rlf_way_staged;
 rlf_status rlf_staged_open(rlf_port *port, rlf_err *err);
 void rlf_staged_close(rlf_port *port);
+/* Slots where port->on_device says; their bytes are counted. */
+rlf_status rlf_slots_open(rlf_port *port, rlf_err *err);
+/* Messages in pieces, packed in the slots. */
+rlf_status rlf_staged_exchange(rlf_port *port, rlf_group *group, int tag,
+                               const rlf_strips *sends, int n_sends,
+                               const rlf_strips *receives, int n_receives,
+                               rlf_err *err);
+
+/* nccl.c */
+/* One communicator for all ranks; they have one GPU each. */
+rlf_status rlf_nccl_open(rlf_port *port, const rlf_attach_options *options,
+                         rlf_err *err);
 
 #endif

@@ -13,7 +13,7 @@
 
 #define SLOT_BYTES ((size_t)8 << 20)
 #define LEAST_PIECE ((size_t)64 << 10)
-#define ALIGNED 64
+#define ALIGNED RLF_SLOT_ALIGNED
 
 /* One call of device.h. The two functions say what a round is. */
 typedef struct job job;
@@ -74,7 +74,8 @@ run(job *j, rlf_err *err)
         size_t slot = r % SLOTS;
         if (r + 1 < j->n_rounds)
             RLF_TRY(fetch(j, r + 1, err));
-        RLF_TRY(rlf_port_await(port, port->used[slot], err));
+        if (!port->on_device)
+            RLF_TRY(rlf_port_await(port, port->used[slot], err));
         RLF_TRY(j->talk(j, r, port->slot[slot], err));
         RLF_TRY(j->copies(j, r, port->slot[slot], true, err));
         RLF_TRY(mark(port, slot, err));
@@ -82,14 +83,20 @@ run(job *j, rlf_err *err)
     return RLF_OK;
 }
 
+static rlf_copy
+kind_of(const job *j, bool back)
+{
+    return j->port->on_device ? RLF_COPY_ON_DEVICE
+           : back             ? RLF_COPY_TO_DEVICE
+                              : RLF_COPY_TO_HOST;
+}
+
 static rlf_status
-copy(const job *j, char *device, char *host, size_t bytes, bool back,
+copy(const job *j, char *device, char *slot, size_t bytes, bool back,
      rlf_err *err)
 {
-    return back ? rlf_queue_copy(j->port->queue, device, host, bytes,
-                                 RLF_COPY_TO_DEVICE, err)
-                : rlf_queue_copy(j->port->queue, host, device, bytes,
-                                 RLF_COPY_TO_HOST, err);
+    return rlf_queue_copy(j->port->queue, back ? device : slot,
+                          back ? slot : device, bytes, kind_of(j, back), err);
 }
 
 /* Of `bytes` in pieces of `chunk`, those of piece i. */
@@ -379,14 +386,11 @@ copy_strip(const job *j, const rlf_strip *s, size_t first, size_t n, char *host,
     }
     size_t rows = n / s->bytes;
     char *device = data + row * s->stride;
-    if (rows && back)
-        RLF_TRY(rlf_queue_copy_rows(j->port->queue, device, s->stride, host,
-                                    s->bytes, s->bytes, rows,
-                                    RLF_COPY_TO_DEVICE, err));
-    else if (rows)
-        RLF_TRY(rlf_queue_copy_rows(j->port->queue, host, s->bytes, device,
-                                    s->stride, s->bytes, rows, RLF_COPY_TO_HOST,
-                                    err));
+    if (rows)
+        RLF_TRY(rlf_queue_copy_rows(
+            j->port->queue, back ? device : host, back ? s->stride : s->bytes,
+            back ? host : device, back ? s->bytes : s->stride, s->bytes, rows,
+            kind_of(j, back), err));
     n -= rows * s->bytes;
     return n ? copy(j, device + rows * s->stride, host + rows * s->bytes, n,
                     back, err)
@@ -460,7 +464,8 @@ message_talk(job *j, size_t round, char *slot, rlf_err *err)
     RLF_TRY(
         lay_out(j, round, true, false, false, &slot, j->parts, &n_out, err));
     RLF_TRY(lay_out(j, round, false, false, false, &slot, in, &n_in, err));
-    return rlf_group_exchange(j->group, j->tag, j->parts, n_out, in, n_in, err);
+    return j->port->parts(j->port, j->group, j->tag, j->parts, n_out, in, n_in,
+                          err);
 }
 
 /* ---- slots ---- */
@@ -468,9 +473,11 @@ message_talk(job *j, size_t round, char *slot, rlf_err *err)
 static void
 slots_free(rlf_port *port)
 {
-    const rlf_device_ops *ops = port->queue->device->ops;
+    rlf_device *device = port->queue->device;
+    const rlf_device_ops *ops = device->ops;
     for (int i = 0; i < SLOTS; i++) {
-        ops->host_free(port->queue->device, port->slot[i], port->slot_bytes);
+        (port->on_device ? ops->free : ops->host_free)(device, port->slot[i],
+                                                       port->slot_bytes);
         ops->event_free(port->used[i]);
         port->slot[i] = NULL;
         port->used[i] = NULL;
@@ -481,12 +488,15 @@ static rlf_status
 slots_new(rlf_port *port, size_t bytes, rlf_err *err)
 {
     rlf_device *device = port->queue->device;
+    const rlf_device_ops *ops = device->ops;
+    size_t *count =
+        port->on_device ? &port->way.device_bytes : &port->way.host_bytes;
+    *count += SLOTS * (bytes - port->slot_bytes);
     port->slot_bytes = bytes;
-    port->way.host_bytes = SLOTS * bytes;
     for (int i = 0; i < SLOTS; i++) {
-        RLF_TRY(device->ops->host_alloc(device, bytes, (void **)&port->slot[i],
-                                        err));
-        RLF_TRY(device->ops->event_new(device, &port->used[i], err));
+        RLF_TRY((port->on_device ? ops->alloc : ops->host_alloc)(
+            device, bytes, (void **)&port->slot[i], err));
+        RLF_TRY(ops->event_new(device, &port->used[i], err));
     }
     return RLF_OK;
 }
@@ -504,10 +514,10 @@ slots_for(rlf_port *port, int n, rlf_err *err)
     return slots_new(port, bytes, err);
 }
 
-static rlf_status
-staged_exchange(rlf_port *port, rlf_group *group, int tag,
-                const rlf_strips *sends, int n_sends,
-                const rlf_strips *receives, int n_receives, rlf_err *err)
+rlf_status
+rlf_staged_exchange(rlf_port *port, rlf_group *group, int tag,
+                    const rlf_strips *sends, int n_sends,
+                    const rlf_strips *receives, int n_receives, rlf_err *err)
 {
     RLF_TRY(slots_for(port, n_sends + n_receives, err));
     job j = {.port = port,
@@ -534,16 +544,30 @@ staged_exchange(rlf_port *port, rlf_group *group, int tag,
 
 /* ---- the way ---- */
 
+static rlf_status
+host_parts(rlf_port *port, rlf_group *group, int tag, const rlf_part *sends,
+           int n_sends, const rlf_part *receives, int n_receives, rlf_err *err)
+{
+    (void)port;
+    return rlf_group_exchange(group, tag, sends, n_sends, receives, n_receives,
+                              err);
+}
+
 rlf_status
-rlf_staged_open(rlf_port *port, rlf_err *err)
+rlf_slots_open(rlf_port *port, rlf_err *err)
 {
     int n = rlf_comm_size(port->comm);
-    port->ops = &rlf_way_staged;
-    port->way.name = rlf_way_staged.name;
-    port->way.doc = rlf_way_staged.doc;
     size_t bytes = rlf_device_staging(n) / SLOTS;
     port->piece = bytes / (2 * (size_t)n) / ALIGNED * ALIGNED;
     return slots_new(port, bytes, err);
+}
+
+rlf_status
+rlf_staged_open(rlf_port *port, rlf_err *err)
+{
+    port->ops = &rlf_way_staged;
+    port->parts = host_parts;
+    return rlf_slots_open(port, err);
 }
 
 void
@@ -565,7 +589,7 @@ rlf_staged_close(rlf_port *port)
 const rlf_way_ops rlf_way_staged = {
     .name = "staged",
     .doc = "device memory goes through pinned memory of the host",
-    .exchange = staged_exchange,
+    .exchange = rlf_staged_exchange,
     .bcast = staged_bcast,
     .all_gather = staged_all_gather,
     .all_to_all = staged_all_to_all,

@@ -244,8 +244,10 @@ static rlf_status
 watched_sync(cuda_queue *q, rlf_err *err)
 {
     cudaError_t error;
-    while ((error = cudaStreamQuery(q->stream)) == cudaErrorNotReady)
-        RLF_TRY(q->queue.watch(q->queue.watch_ctx, err));
+    bool first = true;
+    for (; (error = cudaStreamQuery(q->stream)) == cudaErrorNotReady;
+         first = false)
+        RLF_TRY(q->queue.watch(q->queue.watch_ctx, first, err));
     TRY(error, "waiting for the GPU");
     return RLF_OK;
 }
@@ -406,6 +408,14 @@ rlf_device_cuda_new(const rlf_cuda_options *options, rlf_device **out,
 }
 
 /* ---- for kernels/cuda -------------------------------------------------- */
+
+size_t
+rlf_cuda_taken(rlf_device *device)
+{
+    size_t left = 0, all = 0;
+    cudaSetDevice(((cuda_device *)device)->index);
+    return cudaMemGetInfo(&left, &all) == cudaSuccess ? all - left : 0;
+}
 
 struct CUstream_st *
 rlf_cuda_stream(rlf_queue *queue)

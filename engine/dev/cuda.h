@@ -22,6 +22,8 @@ int rlf_device_cuda_count(void);
 
 /* ---- for kernels/cuda -------------------------------------------------- */
 
+/* Bytes of its memory that are taken, by whomever. */
+size_t rlf_cuda_taken(rlf_device *device);
 struct CUstream_st *rlf_cuda_stream(rlf_queue *queue);
 /* After the launches of an operation: RLF_ENV if one of them failed. */
 rlf_status rlf_cuda_launched(const char *operation, rlf_err *err);

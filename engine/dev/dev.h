@@ -84,8 +84,9 @@ struct rlf_device {
 /* Called before (begin = true) and after each operation on a queue. */
 typedef void rlf_queue_hook(void *ctx, const char *operation, bool begin);
 /* Called again and again while the host waits for a queue whose work may itself
- * wait for others; an error ends the wait and becomes that of queue_sync. */
-typedef rlf_status rlf_queue_watch(void *ctx, rlf_err *err);
+ * wait for others (`first`: a wait begins); an error ends the wait and becomes
+ * that of queue_sync. */
+typedef rlf_status rlf_queue_watch(void *ctx, bool first, rlf_err *err);
 
 struct rlf_queue {
     rlf_device *device;

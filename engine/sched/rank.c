@@ -1,6 +1,7 @@
 /* Opening and closing a rank: device, meshes, resources, nodes. */
 #include "engine/sched/rank.h"
 
+#include "engine/base/log.h"
 #include "engine/comm/device.h"
 #include "engine/dev/memory.h"
 #include "engine/graph/class.h"
@@ -235,6 +236,21 @@ open_steps(rlf_rank *rank)
     rank->now = &rank->steps[0];
 }
 
+/* The way that memory of the device goes to other ranks. */
+static rlf_status
+attach(rlf_rank *rank, rlf_err *err)
+{
+    const char *why;
+    const rlf_attach_options best = rlf_attach_best(rank->device, &why);
+    RLF_TRY(rlf_comm_attach(rank->comm, rank->queue, &best, err));
+    const rlf_way *way = rlf_comm_way(rank->comm);
+    if (!rank->device->caps.host_memory)
+        rlf_log_info(rank->options->log, COMM, "%s%s%s%s",
+                     way->doc, why ? " (" : "", why ? why : "",
+                     why ? ")" : "");
+    return RLF_OK;
+}
+
 rlf_status
 rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
 {
@@ -268,7 +284,7 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
                         "this machine or build has no kernels for \"%s\"",
                         o->isa);
     if (rank->comm && !o->dry)
-        RLF_TRY(rlf_comm_attach(rank->comm, rank->queue, err));
+        RLF_TRY(attach(rank, err));
     if (o->directory)
         RLF_TRY(rlf_flight_open(o->directory, rank->rank, err, &rank->flight));
     RLF_TRY(open_meshes(rank, err));

@@ -1,17 +1,23 @@
 /* Communication of device memory, over a device that the host cannot look into
  * (tests/later.h): the cases of comm_cases.h by way of device.h, worlds of 1 to
- * 8, failures in every collective; and the host itself as the device. */
+ * 8, failures in every collective, staged and over what stands for NCCL
+ * (tests/fake_nccl.h); and the host itself as the device. */
 #include "tests/device_calls.h"
 
+#include "engine/comm/fold.cuh"
 #include "tests/comm_cases.h"
-#include "tests/later.h"
+#include "tests/fake_nccl.h"
+
+typedef enum kind { DIRECT, STAGED, NCCL } kind;
+static const char *const way_names[] = {"direct", "staged", "nccl"};
+static double limit = 60; /* of waits */
 
 typedef void rank_fn(seat *s, void *arg);
 
 typedef struct rank_thread {
     seat seat;
     int index;
-    bool host;                   /* the device is the host */
+    kind way;
     pthread_barrier_t *attached; /* by all */
     rank_fn *run;
     void *arg;
@@ -21,10 +27,11 @@ typedef struct rank_thread {
 static rlf_device *
 device_new(const rank_thread *t)
 {
-    rlf_device *device = later_device_new(t->index);
+    /* in a world without NCCL all share one */
+    rlf_device *device = later_device_new(t->way == NCCL ? t->index : 0);
     rlf_err err = RLF_ERR_NONE;
     const rlf_cpu_options options = {.n_threads = 1};
-    if (t->host) {
+    if (t->way == DIRECT) {
         rlf_device_free(device);
         rlf_device_cpu_new(&options, &device, &err);
     }
@@ -32,16 +39,53 @@ device_new(const rank_thread *t)
     return device;
 }
 
+typedef struct fold_work {
+    void *out;
+    const void *parts[WORLD_MOST];
+    int n_parts;
+    size_t n;
+    rlf_comm_type type;
+    rlf_comm_how how;
+} fold_work;
+
+static void
+fold_now(later_queue *queue, void *args)
+{
+    (void)queue;
+    const fold_work *w = args;
+    rlf_comm_fold(w->out, w->parts, w->n_parts, w->n, w->type, w->how);
+}
+
+static rlf_status
+fold(rlf_queue *queue, void *out, const void *const *parts, int n_parts,
+     size_t n, rlf_comm_type type, rlf_comm_how how, rlf_err *err)
+{
+    (void)err;
+    fold_work w = {.out = later_real(out),
+                   .n_parts = n_parts,
+                   .n = n,
+                   .type = type,
+                   .how = how};
+    for (int i = 0; i < n_parts; i++)
+        w.parts[i] = later_real(parts[i]);
+    later_run(queue, fold_now, &w, sizeof w);
+    return RLF_OK;
+}
+
+static const rlf_attach_options attach_options = {.nccl = &fake_nccl,
+                                                  .fold = fold};
+
 static void *
 rank_main(void *arg)
 {
     rank_thread *t = arg;
     seat *s = &t->seat;
     rlf_device *device = device_new(t);
-    EXPECT_OK(s, rlf_comm_attach(s->comm, here, &err));
+    EXPECT_OK(s, rlf_comm_attach(s->comm, here, &attach_options, &err));
     pthread_barrier_wait(t->attached);
-    const char *way = rlf_comm_way(s->comm)->name;
-    expect(s, strcmp(way, t->host ? "direct" : "staged") == 0, "way %s", way);
+    const char *name = rlf_comm_way(s->comm)->name;
+    kind want = s->size == 1 && t->way == NCCL ? STAGED : t->way;
+    expect(s, strcmp(name, way_names[want]) == 0, "way %s", name);
     t->run(s, t->arg);
     rlf_comm_detach(s->comm);
     rlf_queue_free(here);
@@ -53,11 +97,11 @@ rank_main(void *arg)
 /* `run` by every rank of a new world; wrong things in all, the first of them in
  * `first`. */
 static int
-run_world(int n, bool host, rank_fn *run, void *arg, char *first)
+run_world(int n, kind way, rank_fn *run, void *arg, char *first)
 {
     rlf_err err = RLF_ERR_NONE;
     rlf_comm_world *world;
-    rlf_comm_options options = {.n_ranks = n, .limit = 60};
+    rlf_comm_options options = {.n_ranks = n, .limit = limit};
     if (rlf_comm_world_new(&options, &world, &err) < 0)
         bail("%s", err.sentence);
     rank_thread threads[WORLD_MOST] = {0};
@@ -68,7 +112,7 @@ run_world(int n, bool host, rank_fn *run, void *arg, char *first)
         threads[i] = (rank_thread){
             .seat = {.comm = rlf_comm_of(world, i), .rank = i, .size = n},
             .index = i,
-            .host = host,
+            .way = way,
             .attached = &attached,
             .run = run,
             .arg = arg};
@@ -81,6 +125,7 @@ run_world(int n, bool host, rank_fn *run, void *arg, char *first)
             memcpy(first, threads[i].seat.first, sizeof threads[i].seat.first);
         wrong += threads[i].seat.wrong;
     }
+    fake_bury();
     pthread_barrier_destroy(&attached);
     rlf_comm_world_free(world);
     return wrong;
@@ -93,14 +138,14 @@ run_case(seat *s, void *arg)
 }
 
 static void
-test_cases(int n, bool host)
+test_cases(int n, kind way)
 {
     for (size_t i = 0; i < N_CASES; i++) {
         char first[256];
         if (comm_cases[i].run == case_mail)
             continue;
-        int wrong = run_world(n, host, run_case, (void *)&comm_cases[i], first);
-        if (!ok(!wrong, "%d ranks, %s: %s", n, host ? "direct" : "staged",
+        int wrong = run_world(n, way, run_case, (void *)&comm_cases[i], first);
+        if (!ok(!wrong, "%d ranks, %s: %s", n, way_names[way],
                 comm_cases[i].name))
             note("%d wrong, the first: %s", wrong, first);
     }
@@ -118,15 +163,15 @@ run_failure(seat *s, void *arg)
 }
 
 static void
-test_failures(int n)
+test_failures(int n, kind way)
 {
     for (int which = 0; which < N_COLLECTIVES; which++)
         for (int at = 1; at <= 7; at += 3) {
             failure f = {which, (which + at) % n, at};
             char first[256];
-            int wrong = run_world(n, false, run_failure, &f, first);
-            if (!ok(!wrong, "%d ranks: collective %d fails at message %d", n,
-                    which, at))
+            int wrong = run_world(n, way, run_failure, &f, first);
+            if (!ok(!wrong, "%d ranks, %s: collective %d fails at message %d",
+                    n, way_names[way], which, at))
                 note("%d wrong, the first: %s", wrong, first);
         }
 }
@@ -136,7 +181,8 @@ static void
 run_long(seat *s, void *arg)
 {
     (void)arg;
-    size_t slot = rlf_comm_way(s->comm)->host_bytes / 2;
+    const rlf_way *way = rlf_comm_way(s->comm);
+    size_t slot = (way->host_bytes + way->device_bytes) / 2;
     rlf_group *all = rlf_group_world(s->comm);
     for (size_t more = 0; more < 2; more++) {
         size_t n = 2 * slot / 4 + more;
@@ -182,19 +228,109 @@ test_unattached(void)
     rlf_comm_world_free(world);
 }
 
+/* What rank 1 does while the others wait for it in a collective. */
+enum { ABORTS, BREAKS, SLEEPS };
+
+static void
+run_stuck(seat *s, void *arg)
+{
+    int what = *(int *)arg;
+    rlf_err err = RLF_ERR_NONE, mine = RLF_ERR_NONE;
+    rlf_comm_world *world = rlf_comm_world_of(s->comm);
+    static const char *const says[] = {
+        "the reward of sample 7 is no number",
+        "NCCL fails in all-reduce: a cable was cut", "longer than the limit"};
+    if (s->rank == 1)
+        rlf_clock_sleep(what == SLEEPS ? 600000000 : 50000000);
+    if (s->rank == 1 && what == ABORTS) {
+        rlf_fail(&mine, RLF_USER, "the reward of sample 7 is no number");
+        rlf_comm_abort(world, &mine);
+    }
+    fake_break = s->rank == 1 && what == BREAKS ? 2 : 0;
+    rlf_status status = RLF_OK;
+    float *x = rlf_calloc(100000, sizeof *x);
+    for (int i = 0; i < 3 && status == RLF_OK; i++)
+        status = rlf_group_all_reduce(rlf_group_world(s->comm), x, x, 100000,
+                                      RLF_COMM_F32, RLF_COMM_SUM, &err);
+    free(x);
+    fake_break = 0;
+    bool first = what == BREAKS ? s->rank == 1 : what == SLEEPS && s->rank != 1;
+    expect(s, status == RLF_PEER || (status == RLF_ENV && first), "status %d",
+           status);
+    expect(s, strstr(err.sentence, says[what]) != NULL, "%s", err.sentence);
+    err = (rlf_err)RLF_ERR_NONE;
+    char bytes[4] = {0};
+    status = rlf_group_bcast(rlf_group_world(s->comm), 0, bytes, 4, &err);
+    expect(s, status == RLF_PEER, "a later call: %d", status);
+}
+
+static void
+test_stuck(void)
+{
+    static const char *const names[] = {"an abort", "an error of NCCL",
+                                        "the limit"};
+    char first[256];
+    for (int what = ABORTS; what <= SLEEPS; what++) {
+        limit = what == SLEEPS ? 0.2 : 60;
+        int wrong = run_world(3, NCCL, run_stuck, &what, first);
+        if (!ok(!wrong, "%s ends what waits in the queue", names[what]))
+            note("%d wrong, the first: %s", wrong, first);
+    }
+    limit = 60;
+}
+
+/* The element of the GPU's kernel, for any number of parts. */
+static void
+test_element(void)
+{
+    enum { MOST = 40, N = 50 };
+    bool good = true;
+    void *held[MOST];
+    const void *parts[MOST];
+    float want[N];
+    int32_t whole[N];
+    for (int i = 0; i < MOST; i++)
+        parts[i] = held[i] = filled(RLF_COMM_F32, 3 * i + 1, N);
+    for (int n = 1; n <= MOST; n++) {
+        rlf_comm_fold(want, parts, n, N, RLF_COMM_F32, RLF_COMM_SUM);
+        for (size_t i = 0; i < N; i++) {
+            float x = fold_sum_F32(parts, n, i);
+            good &= memcmp(&x, &want[i], sizeof x) == 0;
+        }
+        rlf_comm_fold(want, parts, n, N, RLF_COMM_F32, RLF_COMM_MAX);
+        for (size_t i = 0; i < N; i++)
+            good &= fold_max_F32(parts, n, i) == want[i];
+        rlf_comm_fold(whole, parts, n, N, RLF_COMM_I32, RLF_COMM_SUM);
+        for (size_t i = 0; i < N; i++)
+            good &= (int32_t)fold_sum_I32(parts, n, i) == whole[i];
+    }
+    ok(good, "an element on the GPU is added in the same tree");
+    *(float *)held[1] = NAN;
+    ok(isnan(fold_min_F32(parts, 3, 0)) && isnan(fold_max_F32(parts, 3, 0)),
+       "and stays no number");
+    for (int i = 0; i < MOST; i++)
+        free(held[i]);
+}
+
 int
 main(void)
 {
     char first[256];
     int most = quick() ? 4 : WORLD_MOST;
-    test_cases(3, true);
+    test_element();
+    test_cases(3, DIRECT);
     for (int n = 1; n <= most; n++)
-        test_cases(n, false);
-    test_failures(2);
-    test_failures(5);
-    int wrong = run_world(3, false, run_long, NULL, first);
-    if (!ok(!wrong, "calls longer than the staging"))
-        note("%s", first);
+        for (kind way = STAGED; way <= NCCL; way++)
+            test_cases(n, way);
+    for (kind way = STAGED; way <= NCCL; way++) {
+        test_failures(2, way);
+        if (!quick() && way == NCCL)
+            test_failures(5, way);
+        int wrong = run_world(3, way, run_long, NULL, first);
+        if (!ok(!wrong, "%s: calls longer than the staging", way_names[way]))
+            note("%s", first);
+    }
+    test_stuck();
     test_unattached();
     return done();
 }

@@ -1,0 +1,42 @@
+/* One element of rlf_comm_fold() on the GPU, the same bits: what fold.cu's
+ * kernel does for each. In C it is what a test compares. */
+#ifndef RLF_COMM_FOLD_CUH
+#define RLF_COMM_FOLD_CUH
+
+#include "engine/base/inline.h"
+
+enum { FOLD_DEPTH = 32 }; /* levels of a tree; more than an int has bits */
+
+/* FOLD_FN(name, C type, what two become): the parts come one by one on a stack;
+ * after part i as many pairs are combined as i + 1 has factors of two, and at
+ * the end what is left from the right. */
+#define FOLD_FN(name, type, both)                                          \
+    RLF_INLINE type fold_##name(const void *const *parts, int n, size_t i) \
+    {                                                                      \
+        type stack[FOLD_DEPTH];                                            \
+        int height = 0;                                                    \
+        for (int p = 0; p < n; p++) {                                      \
+            stack[height++] = ((const type *)parts[p])[i];                 \
+            for (int j = p + 1; height > 1 && (p + 1 == n || !(j & 1));    \
+                 j >>= 1) {                                                \
+                type y = stack[--height], x = stack[height - 1];           \
+                stack[height - 1] = both;                                  \
+            }                                                              \
+        }                                                                  \
+        return stack[0];                                                   \
+    }
+
+/* Integers as unsigned, which wrap; of a NaN and a number the NaN. */
+#define FOLD_CHOICES(name, type)                       \
+    FOLD_FN(max_##name, type, x > y || x != x ? x : y) \
+    FOLD_FN(min_##name, type, x < y || x != x ? x : y)
+
+FOLD_FN(sum_F32, float, x + y)
+FOLD_FN(sum_F64, double, x + y)
+FOLD_FN(sum_I32, uint32_t, x + y)
+FOLD_FN(sum_I64, uint64_t, x + y)
+#define COMM_TYPE(name, type, text) FOLD_CHOICES(name, type)
+#include "engine/comm/type.def"
+#undef COMM_TYPE
+
+#endif
