@@ -5,11 +5,14 @@
 #include "tests/device_calls.h"
 
 #include "engine/comm/fold.cuh"
+#include "engine/dev/cuda.h"
 #include "tests/comm_cases.h"
 #include "tests/fake_nccl.h"
 
-typedef enum kind { DIRECT, STAGED, NCCL } kind;
-static const char *const way_names[] = {"direct", "staged", "nccl"};
+/* The last two on real GPUs: one that all ranks share, one each. */
+typedef enum kind { DIRECT, STAGED, NCCL, SHARED_GPU, GPUS } kind;
+static const char *const way_names[] = {"direct", "staged", "nccl", "staged",
+                                        "nccl"};
 static double limit = 60; /* of waits */
 
 typedef void rank_fn(seat *s, void *arg);
@@ -31,10 +34,13 @@ device_new(const rank_thread *t)
     rlf_device *device = later_device_new(t->way == NCCL ? t->index : 0);
     rlf_err err = RLF_ERR_NONE;
     const rlf_cpu_options options = {.n_threads = 1};
-    if (t->way == DIRECT) {
+    const rlf_cuda_options gpu = {.index = t->way == GPUS ? t->index : 0};
+    if (t->way == DIRECT || t->way >= SHARED_GPU)
         rlf_device_free(device);
+    if (t->way == DIRECT)
         rlf_device_cpu_new(&options, &device, &err);
-    }
+    if (t->way >= SHARED_GPU && rlf_device_cuda_new(&gpu, &device, &err) < 0)
+        bail("%s", err.sentence);
     rlf_queue_new(device, &here, &err);
     return device;
 }
@@ -81,7 +87,11 @@ rank_main(void *arg)
     rank_thread *t = arg;
     seat *s = &t->seat;
     rlf_device *device = device_new(t);
-    EXPECT_OK(s, rlf_comm_attach(s->comm, here, &attach_options, &err));
+    const char *why;
+    const rlf_attach_options best = rlf_attach_best(device, &why);
+    EXPECT_OK(s, rlf_comm_attach(s->comm, here,
+                                 t->way >= SHARED_GPU ? &best : &attach_options,
+                                 &err));
     pthread_barrier_wait(t->attached);
     const char *name = rlf_comm_way(s->comm)->name;
     kind want = s->size == 1 && t->way == NCCL ? STAGED : t->way;
@@ -228,6 +238,29 @@ test_unattached(void)
     rlf_comm_world_free(world);
 }
 
+/* Where there are GPUs: staged over one, NCCL over as many as there are. */
+static void
+test_gpus(void)
+{
+    int n = 0;
+    rlf_err err = RLF_ERR_NONE;
+    rlf_device *device;
+    for (; n < WORLD_MOST; n++) {
+        const rlf_cuda_options options = {.index = n};
+        if (rlf_device_cuda_new(&options, &device, &err) < 0)
+            break;
+        rlf_device_free(device);
+    }
+    if (!n)
+        skip("ranks that share a GPU: %s", err.sentence);
+    else
+        test_cases(3, SHARED_GPU);
+    if (n < 2)
+        skip("NCCL itself needs two GPUs, this process sees %d", n);
+    else
+        test_cases(n, GPUS);
+}
+
 /* What rank 1 does while the others wait for it in a collective. */
 enum { ABORTS, BREAKS, SLEEPS };
 
@@ -332,5 +365,6 @@ main(void)
     }
     test_stuck();
     test_unattached();
+    test_gpus();
     return done();
 }
