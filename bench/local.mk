@@ -8,6 +8,13 @@ bench_programs += %D%/ops
 EXTRA_PROGRAMS += %D%/ops
 %C%_ops_LDADD = $(KERNELS_LIBS)
 
+# On a GPU; `tiny` runs without one.
+bench_programs += %D%/gpu/attention
+EXTRA_PROGRAMS += %D%/gpu/attention
+%C%_gpu_attention_SOURCES = %D%/gpu/attention.c %D%/gpu/limits.c %D%/gpu/limits.h
+%C%_gpu_attention_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+%C%_gpu_attention_LDADD = $(KERNELS_LIBS)
+
 bench_programs += %D%/comm
 EXTRA_PROGRAMS += %D%/comm
 %C%_comm_LDADD = $(COMM_MPI_LIBS) $(COMM_LIBS)

@@ -525,6 +525,47 @@ template <int D>
 static constexpr size_t
     SPLIT_SHARED = sizeof(uint16_t) * PITCH<D> *(SPLIT_ROWS + 2 * 2 * BLOCK);
 
+namespace
+{
+
+static_assert(SPLIT == 16 * WARP, "a lane for sixteen positions");
+
+/* Where a split's keys are, sixteen positions a lane: looked up once. */
+struct held_keys {
+    const uint16_t *mine, *any;
+    int64_t to_values;
+    int d;
+
+    __device__ rows keys(int at) const
+    {
+        return {(const uint16_t *)(uintptr_t)__shfl_sync(
+                    ALL_LANES, (unsigned long long)(uintptr_t)mine,
+                    at % SPLIT / 16),
+                d};
+    }
+
+    __device__ rows values(int at) const
+    {
+        return {keys(at).at + to_values, d};
+    }
+
+    __device__ rows none(void) const
+    {
+        return {any, 0};
+    }
+};
+
+} // namespace
+
+static __device__ __forceinline__ held_keys
+hold_keys(const paged_keys &source, int split, int from, int end)
+{
+    int at = split * SPLIT + lane_of() * 16;
+    bool seen = at < end && at + 16 > from;
+    return {seen ? source.keys(at).at : source.kv, source.kv,
+            (int64_t)source.page_size * source.d, source.d};
+}
+
 /* A warp a block: sixteen rows of a sequence over one split of its keys. */
 template <int D, int HALVES>
 static __global__ void
@@ -550,7 +591,8 @@ __launch_bounds__(WARP) split_kernel(forward f, partials p)
         end = end < (split + 1) * SPLIT ? end : (split + 1) * SPLIT;
         if (from >= end)
             continue;
-        auto source = keys_of<true>(f, s, seq, g);
+        held_keys source =
+            hold_keys(keys_of<true>(f, s, seq, g), split, from, end);
         sums<1, D> t;
         begin(t);
         __syncwarp(); /* all are through with the item before */
@@ -751,7 +793,8 @@ by_splits(rlf_queue *queue, const forward &f, const batch *b, int64_t most_rows,
 {
     int64_t tokens, splits;
     few_rows(b, &f, most_rows, &tokens, &splits);
-    partials p = {.most_rows = (int)most_rows, .n_splits = (int)splits};
+    partials p = {.most_rows = (int)(tokens * f.group),
+                  .n_splits = (int)splits};
     *done = true;
     if (tokens == 0)
         return RLF_OK;

@@ -10,7 +10,7 @@
 #include <ucontext.h>
 #include <vector>
 
-enum { STACK = 64 << 10, SHARED = 228 << 10 };
+enum { STACK = 64 << 10, SHARED = 228 << 10, BEYOND = 512 };
 
 enum state { READY, AT_WARP, AT_BLOCK, DONE };
 
@@ -31,7 +31,7 @@ static ucontext_t entry;
 static jmp_buf scheduler;
 static unsigned current, n_fibers;
 static const std::function<void()> *kernel_now;
-alignas(128) static char shared_memory[SHARED];
+alignas(128) static char shared_memory[SHARED + BEYOND];
 
 dim3 threadIdx, blockIdx, blockDim, gridDim;
 
@@ -251,6 +251,17 @@ run_block(void)
     }
 }
 
+/* What lies behind a block's shared memory is as it was. */
+static void
+check_beyond(const char *end)
+{
+    for (int i = 0; i < BEYOND; i++)
+        if (end[i] != (char)0xff) {
+            fprintf(stderr, "a block wrote beyond its shared memory\n");
+            abort();
+        }
+}
+
 void
 emulate(dim3 grid, dim3 block, size_t shared,
         const std::function<void()> &kernel)
@@ -268,8 +279,9 @@ emulate(dim3 grid, dim3 block, size_t shared,
         for (unsigned y = 0; y < grid.y; y++)
             for (unsigned x = 0; x < grid.x; x++) {
                 blockIdx = dim3(x, y, z);
-                memset(shared_memory, 0xff, shared);
+                memset(shared_memory, 0xff, shared + BEYOND);
                 run_block();
+                check_beyond(shared_memory + shared);
             }
 }
 

@@ -285,11 +285,12 @@ make_cache(env *e, const problem *p)
 }
 
 /* Tokens from[s]..to[s]-1 of the sequences first.., written and attended
- * together: packed to the front of q, k, v. */
+ * together: packed to the front of q, k, v. With `bound`, the host knows only
+ * that they start there at most. */
 static void
 paged_step(env *e, const problem *p, const cache *c, int64_t first,
            int64_t n_seqs, const int32_t *from, const int32_t *to,
-           bool on_device, uint16_t *o)
+           int32_t bound, uint16_t *o)
 {
     const form *f = p->f;
     int held = e->n_held;
@@ -302,7 +303,7 @@ paged_step(env *e, const problem *p, const cache *c, int64_t first,
         n += to[i] - from[i];
         offsets[i + 1] = (int32_t)n;
         starts[i] = from[i];
-        most[i] = on_device ? 1100 : from[i];
+        most[i] = bound ? bound : from[i];
     }
     uint16_t *x = halves(e, n * p->ldq), *y = halves(e, n * row);
     int32_t *slots = take(e, n, sizeof *slots);
@@ -318,9 +319,9 @@ paged_step(env *e, const problem *p, const cache *c, int64_t first,
          .v = v, .ldk = p->ldq, .ldv = p->ldq, .slots = slots, .kv = c->kv,
          .page_size = f->page, .page_stride = c->stride);
     CALL(e, attention_paged, .n_seqs = n_seqs, .offsets = offsets,
-         .starts = on_device ? most : starts,
-         .device_offsets = on_device ? offsets : NULL,
-         .device_starts = on_device ? starts : NULL,
+         .starts = bound ? most : starts,
+         .device_offsets = bound ? offsets : NULL,
+         .device_starts = bound ? starts : NULL,
          .pages = c->pages + first * c->ld, .ld_pages = c->ld,
          .heads = f->heads, .kv_heads = f->kv_heads, .d = f->d,
          .scale = p->scale, .window = f->window, .q = x, .ldq = p->ldq,
@@ -350,7 +351,7 @@ test_paged(env *e, const form *f)
             }
             if (t == 0)
                 to = length / 2 + 1;
-            paged_step(e, &p, &pages, s, 1, &t, &to, t % 2, o);
+            paged_step(e, &p, &pages, s, 1, &t, &to, t % 2 ? 1100 : 0, o);
         }
     same(e, o, p.o, n, 2, "prefill and decode are the packed rows");
     /* all together, in pieces of any size, some of them of nothing */
@@ -365,10 +366,20 @@ test_paged(env *e, const form *f)
             to[s] = at[s] + step < length ? at[s] + step : length;
             more |= to[s] < length;
         }
-        paged_step(e, &p, &pages, 0, p.n_seqs, at, to, false, o);
+        paged_step(e, &p, &pages, 0, p.n_seqs, at, to, 0, o);
         memcpy(at, to, sizeof at);
     }
     same(e, o, p.o, n, 2, "all sequences in random pieces");
+    /* the last tokens once more, with room for partial sums of one sequence at
+     * a time, then of none */
+    for (int64_t mib = 32; mib <= 64 && f->page == 16; mib += 32) {
+        int64_t split = f->heads * (f->d + 2) * (int64_t)sizeof(float);
+        for (int64_t s = 0; s < p.n_seqs; s++)
+            at[s] = f->lengths[s] - 1, to[s] = f->lengths[s];
+        paged_step(e, &p, &pages, 0, p.n_seqs, at, to,
+                   (int32_t)((mib << 20) / split * 512), o);
+    }
+    same(e, o, p.o, n, 2, "decoding with little room");
 }
 
 /* ---- gradient ---------------------------------------------------------- */

@@ -1,0 +1,139 @@
+#include "bench/gpu/limits.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "config.h"
+#include "engine/dev/cuda.h"
+#ifdef RLF_HAVE_CUDA
+#include "kernels/cuda/lt.h"
+#endif
+
+void
+must(rlf_status status, const rlf_err *err)
+{
+    if (status >= 0)
+        return;
+    fprintf(stderr, "bench: %s\n", err->sentence);
+    exit(1);
+}
+
+double
+seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void
+limits_open(bool fallback, rlf_device **device, rlf_queue **queue,
+            const rlf_kernels **kernels)
+{
+    rlf_err err = RLF_ERR_NONE;
+    if (fallback && rlf_device_cuda_count() == 0) {
+        const rlf_cpu_options cpu = {.n_threads = 1};
+        must(rlf_device_cpu_new(&cpu, device, &err), &err);
+        *kernels = rlf_kernels_cpu();
+    } else {
+        must(rlf_device_cuda_new(&(rlf_cuda_options){0}, device, &err), &err);
+#ifdef RLF_HAVE_CUDA
+        *kernels = rlf_kernels_cuda_bf16();
+#endif
+    }
+    must(rlf_queue_new(*device, queue, &err), &err);
+}
+
+/* A block of random bf16 numbers near 1: zeros would be multiplied faster. */
+static void *
+block_of(rlf_queue *queue, size_t bytes)
+{
+    rlf_err err = RLF_ERR_NONE;
+    void *block;
+    uint16_t *host = malloc(bytes);
+    uint32_t x = 2463534242U;
+    for (size_t i = 0; i < bytes / 2; i++) {
+        x ^= x << 13, x ^= x >> 17, x ^= x << 5;
+        host[i] = (uint16_t)(0x3f00 | (x & 0x80ff));
+    }
+    must(rlf_device_alloc(queue->device, bytes, &block, &err), &err);
+    must(rlf_queue_copy(queue, block, host, bytes, RLF_COPY_TO_DEVICE, &err),
+         &err);
+    must(rlf_queue_sync(queue, &err), &err);
+    free(host);
+    return block;
+}
+
+static double
+copy_rate(rlf_queue *queue, size_t bytes)
+{
+    enum { TIMES = 8, ROUNDS = 4 };
+    rlf_err err = RLF_ERR_NONE;
+    char *from = block_of(queue, bytes), *to = block_of(queue, bytes);
+    double best = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        double t = seconds_now();
+        for (int i = 0; i < TIMES; i++)
+            must(rlf_queue_copy(queue, to, from, bytes, RLF_COPY_ON_DEVICE,
+                                &err),
+                 &err);
+        must(rlf_queue_sync(queue, &err), &err);
+        double rate = 2.0 * TIMES * (double)bytes / (seconds_now() - t);
+        best = rate > best ? rate : best;
+    }
+    rlf_device_release(queue->device, from, bytes);
+    rlf_device_release(queue->device, to, bytes);
+    return best;
+}
+
+static double
+product_rate(rlf_queue *queue)
+{
+#ifdef RLF_HAVE_CUDA
+    enum { N = 8192, TIMES = 8, ROUNDS = 4 };
+    rlf_err err = RLF_ERR_NONE;
+    if (queue->device->caps.host_memory)
+        return 1e9;
+    size_t bytes = (size_t)2 * N * N;
+    void *a = block_of(queue, bytes), *b = block_of(queue, bytes);
+    void *c = block_of(queue, bytes);
+    const rlf_lt_product p = {.m = N,
+                              .n = N,
+                              .k = N,
+                              .a = a,
+                              .b = b,
+                              .c = c,
+                              .lda = N,
+                              .ldb = N,
+                              .ldc = N};
+    double best = 0;
+    for (int round = 0; round <= ROUNDS; round++) {
+        double t = seconds_now();
+        for (int i = 0; i < TIMES; i++)
+            if (rlf_lt_multiply(queue, &p, &err) != RLF_OK)
+                must(rlf_fail(&err, RLF_ENV, "cuBLASLt is not there"), &err);
+        must(rlf_queue_sync(queue, &err), &err);
+        double rate = 2.0 * TIMES * N * N * N / (seconds_now() - t);
+        best = round && rate > best ? rate : best; /* the first warms up */
+    }
+    rlf_device_release(queue->device, a, bytes);
+    rlf_device_release(queue->device, b, bytes);
+    rlf_device_release(queue->device, c, bytes);
+    return best;
+#else
+    (void)queue;
+    return 1e9;
+#endif
+}
+
+limits
+limits_measure(rlf_queue *queue)
+{
+    bool host = queue->device->caps.host_memory;
+    limits l = {.bytes = copy_rate(queue, (size_t)(host ? 64 : 4096) << 20),
+                .flops = product_rate(queue)};
+    printf("copies %.0f GB/s, products %.0f TFLOP/s%s\n", l.bytes / 1e9,
+           l.flops / 1e12, host ? " (of a CPU: no measurement)" : "");
+    return l;
+}
