@@ -269,7 +269,7 @@ main(int argc, char **argv)
     double weights = (double)model->table->count;
     double bytes = weights * sizeof(float);
     double read =
-        bandwidth(rlf_device_cpu_team(device), (size_t)bytes, seconds / 2);
+        bandwidth(device->team, (size_t)bytes, seconds / 2);
     printf("threads %d: oneDNN peak %.0f GFLOP/s, read %.1f GB/s (a block as "
            "large as the weights, %.1f MB)\n",
            threads, gflops, read / 1e9, bytes / 1e6);

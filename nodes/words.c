@@ -371,8 +371,7 @@ run_pieces(void *arg, int thread, int n_threads)
 static rlf_status
 run(const rlf_words_tile *t, bool slope, int64_t n, rlf_err *err)
 {
-    rlf_queue *queue = t->call->env->queue;
-    rlf_team *team = rlf_device_cpu_team(queue->device);
+    rlf_team *team = t->call->env->queue->device->team;
     int threads = rlf_team_size(team);
     int64_t piece = PIECE_CELLS / t->v > 0 ? PIECE_CELLS / t->v : 1;
     int64_t pieces = (n + piece - 1) / piece;

@@ -38,6 +38,7 @@ rlf_session_open(const char *path)
     s->sources.arena = s->arena;
     s->diags.arena = s->arena;
     s->diags.sources = &s->sources;
+    s->options.backends = rlf_backends;
     s->options.samples = SAMPLES;
     s->options.patience = PATIENCE;
     s->leads = rlf_comm_launcher_process() == 0;
@@ -115,6 +116,24 @@ read_seconds(const char *text, double *out, rlf_err *err)
     return RLF_OK;
 }
 
+/* A backend by name, or "auto". */
+static rlf_status
+set_device(rlf_session_options *o, const char *name, rlf_err *err)
+{
+    const rlf_backend *const *list = o->backends;
+    o->any_device = strcmp(name, "auto") == 0;
+    o->backend = o->any_device ? NULL : rlf_backend_find(list, name);
+    if (o->backend || o->any_device)
+        return RLF_OK;
+    rlf_fail(err, RLF_USAGE, "there is no device \"%s\"", name);
+    rlf_buf names = {0};
+    for (; *list; list++)
+        rlf_buf_printf(&names, "%s (%s), ", (*list)->name, (*list)->doc);
+    rlf_err_hint(err, "--device takes %sor auto", names.p);
+    rlf_buf_free(&names);
+    return RLF_USAGE;
+}
+
 static rlf_status
 set_option(rlf_session *s, const char *name, const char *value, rlf_err *err)
 {
@@ -149,6 +168,8 @@ set_option(rlf_session *s, const char *name, const char *value, rlf_err *err)
     }
     if (strcmp(name, "out") == 0)
         o->directory = rlf_arena_strdup(s->arena, value);
+    else if (strcmp(name, "device") == 0)
+        return set_device(o, value, err);
     else if (strcmp(name, "isa") == 0)
         o->isa = rlf_arena_strdup(s->arena, value);
     else if (strcmp(name, "plan") == 0)
@@ -265,11 +286,30 @@ rlf_session_check(rlf_session *s)
 
 /* ---- running ---- */
 
+/* The last of the list whose devices can be used here; the first can be
+ * anywhere. */
+static const rlf_backend *
+any_backend(const rlf_backend *const *list)
+{
+    const rlf_backend *found = *list;
+    while (*++list) {
+        rlf_err ignored = RLF_ERR_NONE;
+        int n;
+        if ((*list)->count(&n, &ignored) >= 0)
+            found = *list;
+    }
+    return found;
+}
+
 /* What every process can do by itself; nothing is written yet. */
 static rlf_status
 make_plan(rlf_session *s, rlf_err *err)
 {
-    rlf_plan_options plan = {.ranks = s->options.ranks};
+    rlf_session_options *o = &s->options;
+    if (o->any_device)
+        o->backend = any_backend(o->backends);
+    rlf_plan_options plan = {.ranks = o->ranks,
+                             .backend = o->backend ? o->backend->name : NULL};
     if (s->world)
         plan.ranks = rlf_comm_world_size(s->world);
     if (!plan.ranks)
@@ -331,6 +371,7 @@ open_run(rlf_session *s, rlf_err *err)
     const rlf_run_options run = {
         .seed = s->options.seed,
         .threads = s->options.threads,
+        .backend = s->options.backend,
         .isa = s->options.isa,
         .memory = s->options.memory,
         .dry = s->options.dry,
@@ -348,11 +389,14 @@ open_run(rlf_session *s, rlf_err *err)
     return s->leads ? begin_run(s, err) : RLF_OK;
 }
 
+/* A run needs its devices before it leaves anything behind. */
 static rlf_status
 compile_and_plan(rlf_session *s, rlf_err *err)
 {
+    int n;
     rlf_status status = compile(s, false);
-    return status < 0 ? status : make_plan(s, err);
+    RLF_TRY(status < 0 ? status : make_plan(s, err));
+    return s->options.backend ? s->options.backend->count(&n, err) : RLF_OK;
 }
 
 static rlf_status

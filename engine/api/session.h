@@ -21,9 +21,13 @@ typedef struct rlf_session_options {
     uint64_t steps;        /* 0: what the program says */
     const char *directory; /* NULL: the run leaves nothing behind */
     const char *trace;     /* file, or NULL */
-    const char *isa;       /* of the kernels; NULL: the best */
-    uint64_t memory;  /* bytes that the run may take; 0: what the machine lets
-                         it */
+    /* What --device chooses from, and what it chose; NULL: the first. */
+    const rlf_backend *const *backends;
+    const rlf_backend *backend;
+    bool any_device;  /* the last backend of the list that can be used */
+    const char *isa;  /* of the kernels; NULL: the best */
+    uint64_t memory;  /* bytes that the run may take of each memory; 0: what is
+                         there */
     double patience;  /* seconds without progress that end a run of many ranks;
                          0: no limit */
     bool dry;         /* only to be looked at: see rlf_run_options */

@@ -238,8 +238,8 @@ put_needs(rlf_session *s)
     const rlf_needs *of = rlf_run_needs(s->run, 0);
     put_memory(of, n);
     for (int i = 0; i < n; i++)
-        if (rlf_memory_fits(&of[i].memory, of[i].limit, &s->err) < 0)
-            return RLF_RESULT_PROGRAM;
+        if (rlf_memory_fits(&of[i].memory, &of[i].limit, &s->err) < 0)
+            return rlf_session_result(s->err.status);
     return RLF_RESULT_OK;
 }
 

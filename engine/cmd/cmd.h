@@ -9,6 +9,10 @@
 #include "engine/order/rehearse.h"
 #include "engine/plan/holds.h"
 
+/* The whole command, with the devices that it may compute on: a list ended by
+ * NULL. */
+int rlf_cmd_main(int argc, char **argv, const rlf_backend *const *backends);
+
 int rlf_cmd_run(const rlf_command_line *line);
 int rlf_cmd_check(const rlf_command_line *line);
 int rlf_cmd_plan(const rlf_command_line *line);

@@ -1,16 +1,28 @@
 # engine/cmd and engine/main.c: the program, on the layers themselves so that
 # it starts without looking for the shared library.
 bin_PROGRAMS += rlflow
-rlflow_SOURCES = engine/main.c \
+cmd_sources = \
 	%D%/check.c \
 	%D%/cmd.h \
 	%D%/common.c \
 	%D%/fmt.c \
 	%D%/graph.c \
+	%D%/main.c \
 	%D%/params.c \
 	%D%/plan.c \
 	%D%/run.c
+rlflow_SOURCES = engine/main.c $(cmd_sources)
 rlflow_LDADD = $(API_LIBS)
+
+# The same with GPUs that are emulated, for tests.
+if HAVE_CXX
+EXTRA_PROGRAMS += tests/rlflow_emulated
+check_DATA += tests/rlflow_emulated
+tests_rlflow_emulated_SOURCES = tests/emulated.c $(cmd_sources) \
+	kernels/cuda/emulate_device.c kernels/cuda/emulate_device.h
+tests_rlflow_emulated_LDADD = $(EMULATED_LIBS) $(API_LIBS)
+CLEANFILES += tests/rlflow_emulated
+endif
 
 # The same with the other kind of MPI, for the tests: it is none itself.
 if HAVE_OTHER_MPI

@@ -18,7 +18,6 @@
 
 typedef struct cpu_device {
     rlf_device device; /* first */
-    rlf_team *team;
     size_t limit;
 } cpu_device;
 
@@ -63,6 +62,25 @@ cpu_free(rlf_device *device, void *p, size_t bytes)
     if (!p)
         return;
     device->allocated -= (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    free(p);
+}
+
+static rlf_status
+cpu_host_alloc(rlf_device *device, size_t bytes, void **out, rlf_err *err)
+{
+    (void)device;
+    *out = bytes ? calloc(1, bytes) : NULL;
+    if (bytes && !*out)
+        return rlf_fail(err, RLF_ENV,
+                        "no memory of the host for a block of %zu bytes",
+                        bytes);
+    return RLF_OK;
+}
+
+static void
+cpu_host_free(rlf_device *device, void *p, size_t bytes)
+{
+    (void)device, (void)bytes;
     free(p);
 }
 
@@ -115,13 +133,13 @@ cpu_queue_free(rlf_queue *queue)
 static rlf_status
 cpu_queue_new(rlf_device *device, rlf_queue **out, rlf_err *err)
 {
-    cpu_device *cpu = (cpu_device *)device;
+    int n = rlf_team_size(device->team);
     rlf_cpu_queue *q = rlf_calloc(1, sizeof *q);
     q->queue.device = device;
-    q->team = cpu->team;
+    q->team = device->team;
     q->scratch_bytes = SCRATCH;
-    q->scratch = rlf_calloc((size_t)rlf_team_size(cpu->team), sizeof(char *));
-    for (; q->n_threads < rlf_team_size(cpu->team); q->n_threads++) {
+    q->scratch = rlf_calloc((size_t)n, sizeof(char *));
+    for (; q->n_threads < n; q->n_threads++) {
         void *block;
         rlf_status status = cpu_alloc(device, SCRATCH, &block, err);
         if (status < 0) {
@@ -182,9 +200,8 @@ cpu_event_done(rlf_event *event, rlf_err *err)
 static void
 cpu_device_free(rlf_device *device)
 {
-    cpu_device *cpu = (cpu_device *)device;
-    rlf_team_free(cpu->team);
-    free(cpu);
+    rlf_team_free(device->team);
+    free(device);
 }
 
 static const rlf_device_ops cpu_ops = {
@@ -192,8 +209,8 @@ static const rlf_device_ops cpu_ops = {
     .doc = "the cores of this machine",
     .alloc = cpu_alloc,
     .free = cpu_free,
-    .host_alloc = cpu_alloc,
-    .host_free = cpu_free,
+    .host_alloc = cpu_host_alloc,
+    .host_free = cpu_host_free,
     .copy = cpu_copy,
     .copy_rows = cpu_copy_rows,
     .set = cpu_set,
@@ -215,7 +232,7 @@ rlf_device_cpu_new(const rlf_cpu_options *options, rlf_device **out,
     int n = options->n_threads ? options->n_threads : rlf_cores_count();
     int n_run = options->n_run_threads > n ? options->n_run_threads : n;
     cpu_device *cpu = rlf_calloc(1, sizeof *cpu);
-    rlf_status status = rlf_team_new(n, n_run, &cpu->team, err);
+    rlf_status status = rlf_team_new(n, n_run, &cpu->device.team, err);
     if (status < 0) {
         free(cpu);
         return status;
@@ -226,10 +243,4 @@ rlf_device_cpu_new(const rlf_cpu_options *options, rlf_device **out,
         .host_memory = true, .n_threads = n, .alignment = ALIGNMENT};
     *out = &cpu->device;
     return RLF_OK;
-}
-
-rlf_team *
-rlf_device_cpu_team(rlf_device *device)
-{
-    return ((cpu_device *)device)->team;
 }

@@ -7,24 +7,41 @@
 
 #ifndef RLF_HAVE_CUDA
 
+static rlf_status
+built_without(rlf_err *err)
+{
+    rlf_fail(err, RLF_ENV, "this rlflow was built without CUDA");
+    rlf_err_hint(err, "build it where nvcc is found, or with --with-cuda=DIR");
+    return RLF_ENV;
+}
+
 rlf_status
 rlf_device_cuda_new(const rlf_cuda_options *options, rlf_device **out,
                     rlf_err *err)
 {
     (void)options;
     *out = NULL;
-    rlf_fail(err, RLF_ENV, "this rlflow was built without CUDA");
-    rlf_err_hint(err, "build it where nvcc is found, or with --with-cuda=DIR");
-    return RLF_ENV;
+    return built_without(err);
 }
 
-int
-rlf_device_cuda_count(void)
+rlf_status
+rlf_device_cuda_count(int *out, rlf_err *err)
 {
-    return 0;
+    *out = 0;
+    return built_without(err);
+}
+
+rlf_status
+rlf_device_cuda_memory(int index, uint64_t *left, uint64_t *all, rlf_err *err)
+{
+    (void)index;
+    *left = *all = 0;
+    return built_without(err);
 }
 
 #else
+
+#include "engine/dev/cores.h"
 
 #include <cuda_runtime_api.h>
 #include <stdlib.h>
@@ -36,15 +53,35 @@ rlf_device_cuda_count(void)
 #define SCRATCH ((size_t)64 << 20)
 #define STAGE ((size_t)8 << 20)
 #define COUNTERS (RLF_CUDA_COUNTERS * sizeof(int32_t))
+/* What a copy may have at most to go through pinned memory, and the room for
+ * those on their way to the host. */
+#define SMALL ((size_t)1 << 20)
+#define LANDING (4 * SMALL)
+enum { LANDINGS = 64 };
 /* What our kernels are compiled for, at least. */
 #define OLDEST 80
+
+/* Pinned memory that was given out. */
+typedef struct host_block {
+    char *at;
+    size_t bytes;
+    struct host_block *next;
+} host_block;
 
 typedef struct cuda_device {
     rlf_device device; /* first */
     int index;
     size_t limit;
     int multiprocessors;
+    host_block *host;
 } cuda_device;
+
+/* A copy to the host, in `landing` until the next wait for the queue. */
+typedef struct landing {
+    void *to;
+    const char *from;
+    size_t bytes;
+} landing;
 
 typedef struct cuda_queue {
     rlf_queue queue; /* first */
@@ -52,6 +89,10 @@ typedef struct cuda_queue {
     char *scratch;
     char *staged_host, *staged; /* rings of STAGE bytes */
     size_t stage_at;
+    char *landing; /* of LANDING bytes */
+    size_t landing_at;
+    landing landings[LANDINGS];
+    int n_landings;
     int32_t *fault; /* of the host, seen by the GPU */
     int32_t *counters;
     void *kept; /* of kernels */
@@ -136,18 +177,138 @@ cuda_free(rlf_device *device, void *p, size_t bytes)
 static rlf_status
 cuda_host_alloc(rlf_device *device, size_t bytes, void **out, rlf_err *err)
 {
+    cuda_device *cuda = (cuda_device *)device;
     *out = NULL;
-    TRY(cudaSetDevice(((cuda_device *)device)->index), "choosing a GPU");
-    if (bytes)
-        TRY(cudaMallocHost(out, bytes), "taking pinned memory of the host");
+    if (bytes == 0)
+        return RLF_OK;
+    TRY(cudaSetDevice(cuda->index), "choosing a GPU");
+    TRY(cudaMallocHost(out, bytes), "taking pinned memory of the host");
+    memset(*out, 0, bytes);
+    host_block *block = rlf_calloc(1, sizeof *block);
+    *block = (host_block){*out, bytes, cuda->host};
+    cuda->host = block;
     return RLF_OK;
 }
 
 static void
 cuda_host_free(rlf_device *device, void *p, size_t bytes)
 {
-    (void)device, (void)bytes;
+    (void)bytes;
+    host_block **at = &((cuda_device *)device)->host, *block;
+    while (*at && (*at)->at != p)
+        at = &(*at)->next;
+    if (!(block = *at))
+        return;
+    *at = block->next;
+    free(block);
     cudaFreeHost(p);
+}
+
+static bool
+is_pinned(const cuda_queue *q, const void *p)
+{
+    const host_block *block = ((const cuda_device *)q->queue.device)->host;
+    while (block && (size_t)((const char *)p - block->at) >= block->bytes)
+        block = block->next;
+    return block != NULL;
+}
+
+/* ---- copies ---- */
+
+/* As long as the watch is content. */
+static rlf_status
+watched_sync(cuda_queue *q, rlf_err *err)
+{
+    cudaError_t error;
+    bool first = true;
+    for (; (error = cudaStreamQuery(q->stream)) == cudaErrorNotReady;
+         first = false)
+        RLF_TRY(q->queue.watch(q->queue.watch_ctx, first, err));
+    TRY(error, "waiting for the GPU");
+    return RLF_OK;
+}
+
+/* Until all is done: what was on its way to the host has arrived. */
+static rlf_status
+settle(cuda_queue *q, rlf_err *err)
+{
+    int n = q->n_landings;
+    q->n_landings = 0;
+    q->landing_at = 0;
+    if (q->queue.watch)
+        RLF_TRY(watched_sync(q, err));
+    else
+        TRY(cudaStreamSynchronize(q->stream), "waiting for the GPU");
+    for (int i = 0; i < n; i++)
+        memcpy(q->landings[i].to, q->landings[i].from, q->landings[i].bytes);
+    return RLF_OK;
+}
+
+/* The next place in the rings for `bytes`, at most STAGE. */
+static rlf_status
+take_stage(cuda_queue *q, size_t bytes, size_t *at, rlf_err *err)
+{
+    size_t have = rounded(bytes);
+    if (q->stage_at + have > STAGE) { /* round the ring */
+        RLF_TRY(settle(q, err));
+        q->stage_at = 0;
+    }
+    *at = q->stage_at;
+    q->stage_at += have;
+    return RLF_OK;
+}
+
+static rlf_status
+copy_to_device(cuda_queue *q, void *to, const void *from, size_t bytes,
+               rlf_err *err)
+{
+    if (bytes <= SMALL && !is_pinned(q, from)) {
+        size_t at;
+        RLF_TRY(take_stage(q, bytes, &at, err));
+        from = memcpy(q->staged_host + at, from, bytes);
+    }
+    TRY(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, q->stream),
+        "copying to the GPU");
+    return RLF_OK;
+}
+
+static rlf_status
+copy_to_host(cuda_queue *q, void *to, const void *from, size_t bytes,
+             rlf_err *err)
+{
+    if (bytes <= SMALL && !is_pinned(q, to)) {
+        if (q->n_landings == LANDINGS ||
+            q->landing_at + rounded(bytes) > LANDING)
+            RLF_TRY(settle(q, err));
+        char *at = q->landing + q->landing_at;
+        q->landing_at += rounded(bytes);
+        q->landings[q->n_landings++] = (landing){to, at, bytes};
+        to = at;
+    }
+    TRY(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, q->stream),
+        "copying from the GPU");
+    return RLF_OK;
+}
+
+static rlf_status
+cuda_copy(rlf_queue *queue, void *to, const void *from, size_t bytes,
+          rlf_copy kind, rlf_err *err)
+{
+    cuda_queue *q = (cuda_queue *)queue;
+    if (bytes == 0)
+        return RLF_OK;
+    if (kind == RLF_COPY_TO_DEVICE)
+        return copy_to_device(q, to, from, bytes, err);
+    if (kind == RLF_COPY_TO_HOST)
+        return copy_to_host(q, to, from, bytes, err);
+    if (kind == RLF_COPY_ON_HOST) {
+        RLF_TRY(settle(q, err));
+        memcpy(to, from, bytes);
+        return RLF_OK;
+    }
+    TRY(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, q->stream),
+        "copying on the GPU");
+    return RLF_OK;
 }
 
 static const enum cudaMemcpyKind kinds[] = {
@@ -156,17 +317,6 @@ static const enum cudaMemcpyKind kinds[] = {
     [RLF_COPY_TO_HOST] = cudaMemcpyDeviceToHost,
     [RLF_COPY_ON_HOST] = cudaMemcpyHostToHost,
 };
-
-static rlf_status
-cuda_copy(rlf_queue *queue, void *to, const void *from, size_t bytes,
-          rlf_copy kind, rlf_err *err)
-{
-    cuda_queue *q = (cuda_queue *)queue;
-    if (bytes)
-        TRY(cudaMemcpyAsync(to, from, bytes, kinds[kind], q->stream),
-            "copying");
-    return RLF_OK;
-}
 
 static rlf_status
 cuda_copy_rows(rlf_queue *queue, void *to, size_t to_stride, const void *from,
@@ -204,6 +354,7 @@ cuda_queue_free(rlf_queue *queue)
     cuda_free(queue->device, q->staged, STAGE);
     cuda_free(queue->device, q->counters, COUNTERS);
     cudaFreeHost(q->staged_host);
+    cudaFreeHost(q->landing);
     cudaFreeHost(q->fault);
     free(q);
 }
@@ -216,6 +367,8 @@ open_queue(cuda_queue *q, rlf_err *err)
     TRY(cudaStreamCreateWithFlags(&q->stream, cudaStreamNonBlocking),
         "making a stream");
     TRY(cudaMallocHost((void **)&q->staged_host, STAGE),
+        "taking pinned memory of the host");
+    TRY(cudaMallocHost((void **)&q->landing, LANDING),
         "taking pinned memory of the host");
     TRY(cudaMallocHost((void **)&q->fault, sizeof *q->fault),
         "taking pinned memory of the host");
@@ -239,27 +392,11 @@ cuda_queue_new(rlf_device *device, rlf_queue **out, rlf_err *err)
     return status;
 }
 
-/* As long as the watch is content. */
-static rlf_status
-watched_sync(cuda_queue *q, rlf_err *err)
-{
-    cudaError_t error;
-    bool first = true;
-    for (; (error = cudaStreamQuery(q->stream)) == cudaErrorNotReady;
-         first = false)
-        RLF_TRY(q->queue.watch(q->queue.watch_ctx, first, err));
-    TRY(error, "waiting for the GPU");
-    return RLF_OK;
-}
-
 static rlf_status
 cuda_queue_sync(rlf_queue *queue, rlf_err *err)
 {
     cuda_queue *q = (cuda_queue *)queue;
-    if (queue->watch)
-        RLF_TRY(watched_sync(q, err));
-    else
-        TRY(cudaStreamSynchronize(q->stream), "waiting for the GPU");
+    RLF_TRY(settle(q, err));
     if (*q->fault == 0)
         return RLF_OK;
     *q->fault = 0;
@@ -316,6 +453,7 @@ cuda_event_done(rlf_event *event, rlf_err *err)
 static void
 cuda_device_free(rlf_device *device)
 {
+    rlf_team_free(device->team);
     free(device);
 }
 
@@ -340,32 +478,31 @@ static const rlf_device_ops cuda_ops = {
     .device_free = cuda_device_free,
 };
 
-int
-rlf_device_cuda_count(void)
+rlf_status
+rlf_device_cuda_count(int *out, rlf_err *err)
 {
-    int n = 0;
-    if (cudaGetDeviceCount(&n) != cudaSuccess) {
-        cudaGetLastError();
-        return 0;
-    }
-    return n;
+    *out = 0;
+    cudaError_t error = cudaGetDeviceCount(out);
+    if (error == cudaSuccess && *out > 0)
+        return RLF_OK;
+    cudaGetLastError(); /* it is told here, and not again */
+    *out = 0;
+    fail(error == cudaSuccess ? cudaErrorNoDevice : error, "no GPU can be used",
+         err);
+    rlf_err_hint(err,
+                 "a GPU and a driver for CUDA %d.%d or later are needed "
+                 "(nvidia-smi shows those there are); CUDA_VISIBLE_DEVICES may "
+                 "hide it",
+                 CUDART_VERSION / 1000, CUDART_VERSION / 10 % 100);
+    return RLF_ENV;
 }
 
 static rlf_status
 check_gpu(int index, rlf_err *err)
 {
-    int n = 0;
+    int n;
     struct cudaDeviceProp prop;
-    cudaError_t error = cudaGetDeviceCount(&n);
-    if (error != cudaSuccess) {
-        cudaGetLastError();
-        fail(error, "no GPU can be used", err);
-        rlf_err_hint(err,
-                     "a driver for CUDA %d.%d or later is needed "
-                     "(nvidia-smi shows the one there is)",
-                     CUDART_VERSION / 1000, CUDART_VERSION / 10 % 100);
-        return RLF_ENV;
-    }
+    RLF_TRY(rlf_device_cuda_count(&n, err));
     if (index < 0 || index >= n) {
         rlf_fail(err, RLF_ENV, "there is no GPU %d: this process sees %d",
                  index, n);
@@ -379,6 +516,20 @@ check_gpu(int index, rlf_err *err)
                         "the oldest that is supported",
                         index, prop.name, prop.major, prop.minor, OLDEST / 10,
                         OLDEST % 10);
+    TRY(cudaSetDevice(index), "choosing a GPU");
+    TRY(cudaFree(NULL), "starting a GPU"); /* makes its context */
+    return RLF_OK;
+}
+
+rlf_status
+rlf_device_cuda_memory(int index, uint64_t *left, uint64_t *all, rlf_err *err)
+{
+    size_t now = 0, ever = 0;
+    *left = *all = 0;
+    RLF_TRY(check_gpu(index, err));
+    TRY(cudaMemGetInfo(&now, &ever), "looking at the memory of a GPU");
+    *left = now;
+    *all = ever;
     return RLF_OK;
 }
 
@@ -386,13 +537,18 @@ rlf_status
 rlf_device_cuda_new(const rlf_cuda_options *options, rlf_device **out,
                     rlf_err *err)
 {
+    int n = options->n_threads ? options->n_threads : rlf_cores_count();
+    int n_run = options->n_run_threads > n ? options->n_run_threads : n;
     *out = NULL;
     RLF_TRY(check_gpu(options->index, err));
-    TRY(cudaSetDevice(options->index), "choosing a GPU");
-    TRY(cudaFree(NULL), "starting a GPU"); /* makes its context */
     struct cudaDeviceProp prop;
     TRY(cudaGetDeviceProperties(&prop, options->index), "looking at a GPU");
     cuda_device *cuda = rlf_calloc(1, sizeof *cuda);
+    rlf_status status = rlf_team_new(n, n_run, &cuda->device.team, err);
+    if (status < 0) {
+        free(cuda);
+        return status;
+    }
     cuda->index = options->index;
     cuda->limit = options->memory_limit;
     if (cudaDeviceGetAttribute(&cuda->multiprocessors,
@@ -491,22 +647,29 @@ rlf_cuda_stage(rlf_queue *queue, const void *host, size_t bytes,
                const void **out, rlf_err *err)
 {
     cuda_queue *q = (cuda_queue *)queue;
-    size_t have = rounded(bytes);
-    if (have > STAGE)
+    size_t at;
+    if (rounded(bytes) > STAGE)
         return rlf_fail(err, RLF_ENV,
                         "an array of %zu bytes is too large to be staged",
                         bytes);
-    if (q->stage_at + have > STAGE) { /* round the ring */
-        TRY(cudaStreamSynchronize(q->stream), "waiting for the GPU");
-        q->stage_at = 0;
-    }
-    char *from = q->staged_host + q->stage_at, *to = q->staged + q->stage_at;
-    memcpy(from, host, bytes);
-    TRY(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, q->stream),
+    RLF_TRY(take_stage(q, bytes, &at, err));
+    memcpy(q->staged_host + at, host, bytes);
+    TRY(cudaMemcpyAsync(q->staged + at, q->staged_host + at, bytes,
+                        cudaMemcpyHostToDevice, q->stream),
         "sending a small array");
-    q->stage_at += have;
-    *out = to;
+    *out = q->staged + at;
     return RLF_OK;
+}
+
+bool
+rlf_cuda_on_host(const void *p)
+{
+    struct cudaPointerAttributes is;
+    if (cudaPointerGetAttributes(&is, p) == cudaSuccess)
+        return is.type == cudaMemoryTypeHost ||
+               is.type == cudaMemoryTypeUnregistered;
+    cudaGetLastError();
+    return true;
 }
 
 #endif

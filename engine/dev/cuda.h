@@ -1,8 +1,8 @@
 /* One GPU as a device (dev.h): memory of its own, streams, events.
  *
  * What kernels/cuda needs beyond dev.h stands here too: the stream of a queue,
- * scratch, small arrays from the host. Nothing here may be called in a build
- * without CUDA but rlf_device_cuda_new, which says so. */
+ * scratch, small arrays from the host. Of a build without CUDA only what opens
+ * and counts may be called, which says so. */
 #ifndef RLF_DEV_CUDA_H
 #define RLF_DEV_CUDA_H
 
@@ -10,15 +10,20 @@
 
 typedef struct rlf_cuda_options {
     int index;           /* of the GPUs that the process may see */
+    int n_threads;       /* of the team on the host, as in rlf_cpu_options */
+    int n_run_threads;   /* likewise */
     size_t memory_limit; /* bytes of alloc in all; 0: what is free */
 } rlf_cuda_options;
 
 /* RLF_ENV where there is no driver, no such GPU or too old a one, with what to
- * do about it. */
+ * do about it. Operations of its queues are for the thread that made it. */
 rlf_status rlf_device_cuda_new(const rlf_cuda_options *options,
                                rlf_device **out, rlf_err *err);
-/* How many GPUs this process may use; 0 without a driver. */
-int rlf_device_cuda_count(void);
+/* How many GPUs this process may use, at least 1; RLF_ENV says why none. */
+rlf_status rlf_device_cuda_count(int *out, rlf_err *err);
+/* Bytes of a GPU: free now, and in all. */
+rlf_status rlf_device_cuda_memory(int index, uint64_t *left, uint64_t *all,
+                                  rlf_err *err);
 
 /* ---- for kernels/cuda -------------------------------------------------- */
 
@@ -52,5 +57,7 @@ rlf_status rlf_cuda_allow_shared(const void *kernel, size_t bytes,
  * what is small: it lasts for the operations of some megabytes more of it. */
 rlf_status rlf_cuda_stage(rlf_queue *queue, const void *host, size_t bytes,
                           const void **out, rlf_err *err);
+/* Does it lie in memory of the host? */
+bool rlf_cuda_on_host(const void *p);
 
 #endif

@@ -26,6 +26,9 @@ typedef struct rlf_device_caps {
     size_t alignment;  /* of every allocation, bytes */
 } rlf_device_caps;
 
+/* What lies in ordinary memory of the host may change as soon as a copy
+ * TO_DEVICE has returned; what comes TO_HOST is there after the next
+ * queue_sync, and the place for it has to stay until then. */
 typedef enum rlf_copy {
     RLF_COPY_ON_DEVICE,
     RLF_COPY_TO_DEVICE,
@@ -42,8 +45,10 @@ typedef struct rlf_device_ops {
     /* `p` and `bytes` as given to and by alloc; p may be NULL. All work that
      * uses it must be done. */
     void (*free)(rlf_device *device, void *p, size_t bytes);
-    /* The same of host memory that copies to and from the device are fast with.
-     */
+    /* Memory of the host, zeroed, that copies reach fastest: pinned for a GPU.
+     * What is copied from it has to stay until that is done, and what is copied
+     * to it is there once an event behind that has happened. RLF_ENV when there
+     * is not enough. */
     rlf_status (*host_alloc)(rlf_device *device, size_t bytes, void **out,
                              rlf_err *err);
     void (*host_free)(rlf_device *device, void *p, size_t bytes);
@@ -51,7 +56,8 @@ typedef struct rlf_device_ops {
     rlf_status (*copy)(rlf_queue *queue, void *to, const void *from,
                        size_t bytes, rlf_copy kind, rlf_err *err);
     /* The same for `rows` rows of `bytes` bytes each, which begin `to_stride`
-     * and `from_stride` bytes after one another (at least `bytes`). */
+     * and `from_stride` bytes after one another (at least `bytes`). On the host
+     * they lie in memory of host_alloc. */
     rlf_status (*copy_rows)(rlf_queue *queue, void *to, size_t to_stride,
                             const void *from, size_t from_stride, size_t bytes,
                             size_t rows, rlf_copy kind, rlf_err *err);
@@ -78,6 +84,8 @@ struct rlf_device {
     const rlf_device_ops *ops;
     rlf_device_caps caps;
     uint8_t id[16]; /* of the hardware: which of all GPUs; 0: the host */
+    rlf_team *team; /* the rank's threads of the host, for work that is no
+                       operation: first weights, programs per word */
     size_t allocated, peak; /* bytes, now and at most */
 };
 
@@ -99,7 +107,7 @@ struct rlf_queue {
 /* What a CPU queue is made of; kernels/cpu casts to it. */
 typedef struct rlf_cpu_queue {
     rlf_queue queue; /* first */
-    rlf_team *team;  /* the device's; one queue at a time uses it */
+    rlf_team *team; /* the device's; one queue at a time uses it */
     int n_threads;
     char **scratch; /* [n_threads] blocks of scratch_bytes, 64-aligned */
     size_t scratch_bytes;
@@ -115,8 +123,6 @@ typedef struct rlf_cpu_options {
 /* A device on the host's cores with a team of threads of its own. */
 rlf_status rlf_device_cpu_new(const rlf_cpu_options *options, rlf_device **out,
                               rlf_err *err);
-/* Its team (for work that is no kernel, say tokenizing). */
-rlf_team *rlf_device_cpu_team(rlf_device *device);
 
 /* The calls above by their short names. */
 static inline rlf_status

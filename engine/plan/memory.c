@@ -127,28 +127,49 @@ megabytes(uint64_t bytes)
     return (double)bytes / (1 << 20);
 }
 
-rlf_status
-rlf_memory_fits(const rlf_memory *memory, uint64_t limit, rlf_err *err)
+/* Bytes of a row that lie in the memory in question. */
+static uint64_t
+bytes_in(const rlf_memory_row *row, bool device, bool host)
 {
-    uint64_t total = rlf_memory_total(memory), most = 0;
+    return (device ? row->device : 0) + (host ? row->host : 0);
+}
+
+static rlf_status
+check_fit(const rlf_memory *memory, bool device, bool host, uint64_t limit,
+          rlf_err *err)
+{
+    uint64_t total = 0, most = 0;
     const rlf_memory_row *largest = NULL;
-    if (total <= limit)
-        return RLF_OK;
     for (size_t i = 0; i < memory->rows.count; i++) {
         const rlf_memory_row *row = &memory->rows.data[i];
-        if (!row->lower || row->device + row->host <= most)
+        uint64_t bytes = bytes_in(row, device, host);
+        total += bytes;
+        if (!row->lower || bytes <= most)
             continue;
         largest = row;
-        most = row->device + row->host;
+        most = bytes;
     }
-    rlf_fail(err, RLF_USER,
-             "the run takes %.0f MB of memory at its caps, but it may use "
-             "%.0f MB",
-             megabytes(total), megabytes(limit));
+    if (total <= limit)
+        return RLF_OK;
+    rlf_status status = host ? RLF_USER : RLF_ENV;
+    rlf_fail(err, status,
+             "the run takes %.0f MB of %s at its caps, but it may use %.0f MB",
+             megabytes(total), !host ? "a device's memory" : "memory",
+             megabytes(limit));
     if (largest)
         rlf_err_hint(err, "%.0f MB are for '%s' %s: lower %s", megabytes(most),
                      largest->owner, largest->purpose, largest->lower);
     else
         rlf_err_hint(err, "no cap makes it smaller: take smaller models");
-    return RLF_USER;
+    return status;
+}
+
+rlf_status
+rlf_memory_fits(const rlf_memory *memory, const rlf_memory_room *limit,
+                rlf_err *err)
+{
+    if (!limit->device)
+        return check_fit(memory, true, true, limit->host, err);
+    RLF_TRY(check_fit(memory, true, false, limit->device, err));
+    return check_fit(memory, false, true, limit->host, err);
 }

@@ -25,10 +25,16 @@ rlf_cost rlf_opened_cost(const rlf_opened *opened, const rlf_sizes *sizes,
 /* Adds a row for each purpose. */
 void rlf_opened_memory(const rlf_opened *opened, rlf_memory *out);
 
-/* RLF_USER if all rows together are more than `limit` bytes: says what takes
- * most of what a cap can lower, and which cap. */
-rlf_status rlf_memory_fits(const rlf_memory *memory, uint64_t limit,
-                           rlf_err *err);
+/* Bytes that a rank may take. */
+typedef struct rlf_memory_room {
+    uint64_t host;
+    uint64_t device; /* 0: its device's memory is the host's */
+} rlf_memory_room;
+
+/* More rows than fit in a limit: says what takes most of what a cap can lower,
+ * and which cap. RLF_USER of the host's memory, RLF_ENV of a device's. */
+rlf_status rlf_memory_fits(const rlf_memory *memory,
+                           const rlf_memory_room *limit, rlf_err *err);
 /* Device and host bytes of all rows. */
 uint64_t rlf_memory_total(const rlf_memory *memory);
 

@@ -299,11 +299,12 @@ rlf_plan_make(const rlf_graph *graph, const rlf_plan_options *options,
     rlf_plan *plan = RLF_NEW(arena, rlf_plan);
     plan->graph = graph;
     plan->ranks = options->ranks;
-    plan->numerics = (rlf_numerics){.backend = "cpu",
-                                    .dtype = "f32",
-                                    .version = PACKAGE_VERSION,
-                                    .shards = 1,
-                                    .lanes = 1};
+    plan->numerics =
+        (rlf_numerics){.backend = options->backend ? options->backend : "cpu",
+                       .dtype = "f32",
+                       .version = PACKAGE_VERSION,
+                       .shards = 1,
+                       .lanes = 1};
     RLF_TRY(check_rows(plan, err));
     RLF_TRY(check_offload(plan, err));
     place_all(plan, arena);

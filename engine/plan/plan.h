@@ -16,7 +16,7 @@
 /* Everything beside program, parameters, data and seed that decides a run's
  * bits (engine.md 7). */
 typedef struct rlf_numerics {
-    const char *backend; /* "cpu" */
+    const char *backend; /* kernels/backend.h: "cpu" */
     const char *dtype;   /* "f32" */
     const char *version; /* rlflow's */
     int shards, lanes;   /* of models about which no row says more */
@@ -62,6 +62,7 @@ typedef struct rlf_node_place {
 
 typedef struct rlf_plan_options {
     int ranks;
+    const char *backend; /* NULL: "cpu" */
     /* Per resource: of the checkpoint that the run goes on from; NULL: none. */
     const rlf_sums *sums;
 } rlf_plan_options;

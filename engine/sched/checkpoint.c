@@ -316,7 +316,7 @@ check_state(rlf_run *run, const char *dir, const json_t *state, rlf_err *err)
     snprintf(text, sizeof text, "%016" PRIx64, run->plan->program_hash);
     RLF_TRY(check_text(state, dir, "program", "program", text, err));
     RLF_TRY(rlf_json_get_object(state, dir, "numerics", true, err, &numerics));
-    RLF_TRY(check_text(numerics, dir, "backend", "backend", n->backend, err));
+    RLF_TRY(check_text(numerics, dir, "backend", "device", n->backend, err));
     RLF_TRY(check_text(numerics, dir, "dtype", "dtype", n->dtype, err));
     RLF_TRY(check_sums(run, dir, numerics, err));
     RLF_TRY(check_text(numerics, dir, "version", "version of rlflow",

@@ -157,20 +157,70 @@ rlf_rank_neighbours(const rlf_comm_world *world, int rank)
     return n;
 }
 
-uint64_t
-rlf_rank_memory_limit(const rlf_rank *rank)
+/* ---- the device ---- */
+
+/* Of the ranks on this one's machine: how many, and how many before it. */
+static int
+machine_ranks(const rlf_rank *rank, int *before)
 {
-    uint64_t all = rank->options->memory;
     const rlf_comm_world *world = rank->options->world;
-    int n = world ? rlf_rank_neighbours(world, rank->rank) : rank->plan->ranks;
-    return (all ? all : rlf_memory_limit()) / (uint64_t)n;
+    if (!world) {
+        *before = rank->rank;
+        return rank->plan->ranks;
+    }
+    int machine = rlf_comm_world_machine(world, rank->rank);
+    *before = 0;
+    for (int r = 0; r < rank->rank; r++)
+        *before += rlf_comm_world_machine(world, r) == machine;
+    return rlf_rank_neighbours(world, rank->rank);
+}
+
+/* Ranks take the devices of their machine in turn; several may share one. */
+static rlf_status
+choose_device(rlf_rank *rank, const rlf_backend *backend, rlf_err *err,
+              int *index)
+{
+    int n_devices, before, n = machine_ranks(rank, &before);
+    uint64_t most = rank->options->memory, left, all;
+    RLF_TRY(backend->count(&n_devices, err));
+    *index = before % n_devices;
+    rank->limit.host = (most ? most : rlf_memory_limit()) / (uint64_t)n;
+    RLF_TRY(backend->memory(*index, &left, &all, err));
+    if (!all)
+        return RLF_OK;
+    uint64_t share = (uint64_t)((n - *index + n_devices - 1) / n_devices);
+    all = (most && most < all ? most : all) / share;
+    rank->limit.device = left < all ? left : all;
+    return RLF_OK;
+}
+
+static rlf_status
+open_device(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
+{
+    const rlf_run_options *o = rank->options;
+    const rlf_backend *backend = o->backend ? o->backend : rlf_backends[0];
+    rlf_backend_options options = {.n_threads = threads,
+                                   .n_run_threads = run_threads};
+    RLF_TRY(choose_device(rank, backend, err, &options.index));
+    options.memory_limit =
+        rank->limit.device ? rank->limit.device : rank->limit.host;
+    RLF_TRY(backend->open(&options, &rank->device, err));
+    RLF_TRY(rlf_queue_new(rank->device, &rank->queue, err));
+    rank->scratch = rank->device->allocated;
+    rank->env.queue = rank->queue;
+    rank->env.kernels = o->kernels ? o->kernels : backend->kernels(o->isa);
+    if (!rank->env.kernels)
+        return rlf_fail(err, RLF_USER,
+                        "this machine or build has no kernels for \"%s\" on "
+                        "device %s",
+                        o->isa ? o->isa : "", backend->name);
+    return RLF_OK;
 }
 
 void
 rlf_rank_needs(const rlf_rank *rank, rlf_arena *arena, rlf_needs *out)
 {
-    *out = (rlf_needs){.memory.arena = arena,
-                       .limit = rlf_rank_memory_limit(rank)};
+    *out = (rlf_needs){.memory.arena = arena, .limit = rank->limit};
     rlf_rank_memory(rank, &out->memory);
     rlf_opened opened = rlf_rank_opened(rank);
     rlf_sizes sizes = rlf_opened_sizes(&opened, arena);
@@ -191,8 +241,7 @@ reserve_all(rlf_rank *rank, rlf_err *err)
     rlf_arena *arena = rlf_arena_new();
     rlf_memory memory = {.arena = arena};
     rlf_rank_memory(rank, &memory);
-    rlf_status status =
-        rlf_memory_fits(&memory, rlf_rank_memory_limit(rank), err);
+    rlf_status status = rlf_memory_fits(&memory, &rank->limit, err);
     rlf_arena_free(arena);
     for (size_t i = 0; status >= 0 && i < rank->graph->resources.count; i++) {
         const rlf_resource *r = &rank->graph->resources.data[i];
@@ -255,9 +304,6 @@ rlf_status
 rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
 {
     const rlf_run_options *o = rank->options;
-    rlf_cpu_options cpu = {.n_threads = threads,
-                           .n_run_threads = run_threads,
-                           .memory_limit = rlf_rank_memory_limit(rank)};
     rank->generation = -1;
     rank->arena = rlf_arena_new();
     rank->env = (rlf_env){.graph = rank->graph,
@@ -272,17 +318,7 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
                           .trace = rank->env.trace,
                           .report = report,
                           .sink = rank};
-    RLF_TRY(rlf_device_cpu_new(&cpu, &rank->device, err));
-    RLF_TRY(rlf_queue_new(rank->device, &rank->queue, err));
-    rank->scratch = rank->device->allocated;
-    rank->env.queue = rank->queue;
-    rank->env.kernels = o->kernels ? o->kernels
-                        : o->isa   ? rlf_kernels_cpu_isa(o->isa)
-                                   : rlf_kernels_cpu();
-    if (!rank->env.kernels)
-        return rlf_fail(err, RLF_USER,
-                        "this machine or build has no kernels for \"%s\"",
-                        o->isa);
+    RLF_TRY(open_device(rank, threads, run_threads, err));
     if (rank->comm && !o->dry)
         RLF_TRY(attach(rank, err));
     if (o->directory)

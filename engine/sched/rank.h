@@ -35,6 +35,8 @@ typedef struct rlf_rank {
     const rlf_classes *classes;
     const rlf_run_options *options;
     rlf_device *device;
+    rlf_memory_room limit; /* what the run may take of its machine and of its
+                               device, shared alike by the ranks there */
     rlf_queue *queue;
     uint64_t scratch; /* device bytes of the queue itself */
     rlf_flight *flight;
@@ -82,9 +84,6 @@ void rlf_rank_memory(const rlf_rank *rank, rlf_memory *out);
 void rlf_rank_needs(const rlf_rank *rank, rlf_arena *arena, rlf_needs *out);
 /* Ranks on the machine of this one, itself among them. */
 int rlf_rank_neighbours(const rlf_comm_world *world, int rank);
-/* Bytes that it may take: what the run may on its machine, shared alike by the
- * ranks there. */
-uint64_t rlf_rank_memory_limit(const rlf_rank *rank);
 void rlf_rank_close(rlf_rank *rank);
 
 /* ---- carry.c ---- */

@@ -11,6 +11,7 @@
 #include "engine/order/order.h"
 #include "engine/plan/memory.h"
 #include "engine/sched/metrics.h"
+#include "kernels/backend.h"
 
 typedef struct rlf_run rlf_run;
 
@@ -18,7 +19,7 @@ typedef struct rlf_run rlf_run;
  * work of a step at the caps with the runs of nodes that it is made of. */
 typedef struct rlf_needs {
     rlf_memory memory;
-    uint64_t limit;
+    rlf_memory_room limit;
     rlf_cost work;
     double runs;
 } rlf_needs;
@@ -29,9 +30,11 @@ typedef struct rlf_run_options {
     uint64_t seed;
     int threads;     /* of all ranks of this process; 0: all cores that
                         it may use */
-    const char *isa; /* "v4", "v3", "portable"; NULL: the best */
+    const rlf_backend *backend; /* what ranks compute on; NULL: the first */
+    const char *isa;            /* "v4", "v3", "portable"; NULL: the best */
     const rlf_kernels *kernels; /* instead of those of `isa`; NULL */
-    uint64_t memory; /* bytes that it may take; 0: what the machine lets it */
+    uint64_t memory; /* bytes that it may take of the machine's memory, and of
+                        each device that has its own; 0: what there is */
     bool dry; /* only to be looked at: takes no step, so nothing as large as
                  its caps is made, and it need not fit; what every rank needs
                  is known then */

@@ -1,5 +1,6 @@
 /* The fibers of emulate.h. A fiber is entered once by swapcontext; from then on
  * it and the scheduler jump, which asks the kernel of the machine for nothing.
+ * Who waits for its warp goes straight on to the next of it.
  */
 #include "kernels/cuda/mma.h"
 
@@ -10,30 +11,53 @@
 #include <ucontext.h>
 #include <vector>
 
-enum { STACK = 64 << 10, SHARED = 228 << 10, BEYOND = 512 };
+enum { STACK = 64 << 10, SHARED = 228 << 10, BEYOND = 512, MOST = 1024 };
 
-enum state { READY, AT_WARP, AT_BLOCK, DONE };
+enum state : uint8_t { READY, AT_WARP, AT_BLOCK, DONE };
+
+/* Of a function that comes back with other registers than it went with. */
+#ifdef __clang__
+#define JUMPS __attribute__((noinline))
+#else
+#define JUMPS __attribute__((noipa))
+#endif
+
+#ifdef __x86_64__
+typedef void *place[5]; /* without what the C library does beside */
+#define HERE(p) __builtin_setjmp(p)
+#define GO(p) __builtin_longjmp(p, 1)
+#else
+typedef jmp_buf place;
+#define HERE(p) _setjmp(p)
+#define GO(p) _longjmp(p, 1)
+#endif
 
 struct fiber {
     ucontext_t context;
-    jmp_buf here;
-    bool entered;
-    state at;
-    dim3 thread;
-    unsigned calls;    /* shuffles so far */
-    uint64_t given[2]; /* to the last two of them, in turn */
-    const void *shown; /* to the warp, until all have seen it */
     alignas(64) char stack[STACK];
 };
 
-static std::vector<std::unique_ptr<fiber>> fibers;
-static ucontext_t entry;
-static jmp_buf scheduler;
-static unsigned current, n_fibers;
-static const std::function<void()> *kernel_now;
-alignas(128) static char shared_memory[SHARED + BEYOND];
+/* Of the threads of a block, side by side. */
+struct threads {
+    state at[MOST];
+    bool entered[MOST];
+    unsigned calls[MOST];    /* shuffles so far */
+    uint64_t given[MOST][2]; /* to the last two of them, in turn */
+    dim3 index[MOST];
+    const void *shown[MOST]; /* to the warp, until all have seen it */
+    place here[MOST];
+    unsigned met[MOST / WARP]; /* of a warp, at its next call */
+};
 
-dim3 threadIdx, blockIdx, blockDim, gridDim;
+static thread_local std::vector<std::unique_ptr<fiber>> fibers;
+static constinit thread_local struct threads threads = {};
+static thread_local ucontext_t entry;
+static thread_local place scheduler;
+static thread_local unsigned current, n_fibers;
+static thread_local const std::function<void()> *kernel_now;
+alignas(128) static thread_local char shared_memory[SHARED + BEYOND];
+
+constinit thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 char *
 emulate_shared(void)
@@ -41,12 +65,59 @@ emulate_shared(void)
     return shared_memory;
 }
 
+static unsigned
+warp_end(unsigned i)
+{
+    unsigned end = i / WARP * WARP + WARP;
+    return end < n_fibers ? end : n_fibers;
+}
+
+static unsigned
+count(unsigned first, unsigned last, state at)
+{
+    unsigned n = 0;
+    for (unsigned i = first; i < last; i++)
+        n += threads.at[i] == at;
+    return n;
+}
+
 static void
+release(unsigned first, unsigned last, state at)
+{
+    for (unsigned i = first; i < last; i++)
+        if (threads.at[i] == at)
+            threads.at[i] = READY;
+}
+
+/* To the next of the warp that can go on, or to the scheduler. */
+JUMPS static void
+go_on(void)
+{
+    unsigned first = current / WARP * WARP, n = warp_end(current) - first;
+    for (unsigned k = 1; k < n; k++) {
+        unsigned i = first + (current - first + k) % n;
+        if (threads.at[i] != READY || !threads.entered[i])
+            continue;
+        current = i;
+        threadIdx = threads.index[i];
+        GO(threads.here[i]);
+    }
+    GO(scheduler);
+}
+
+JUMPS static void
 pause_as(state at)
 {
-    fibers[current]->at = at;
-    if (!_setjmp(fibers[current]->here))
-        _longjmp(scheduler, 1);
+    unsigned warp = current / WARP, first = warp * WARP;
+    unsigned last = warp_end(current);
+    threads.at[current] = at;
+    if (at == AT_WARP && ++threads.met[warp] == last - first) {
+        threads.met[warp] = 0; /* the last to come: all go on, itself first */
+        release(first, last, AT_WARP);
+        return;
+    }
+    if (!HERE(threads.here[current]))
+        go_on();
 }
 
 void
@@ -70,11 +141,10 @@ emulate_lane(void)
 uint64_t
 emulate_shuffle(uint64_t bits, int lane)
 {
-    fiber *me = fibers[current].get();
-    unsigned turn = me->calls++ % 2;
-    me->given[turn] = bits;
+    unsigned me = current, turn = threads.calls[me]++ % 2;
+    threads.given[me][turn] = bits;
     pause_as(AT_WARP);
-    return fibers[current / WARP * WARP + (unsigned)lane]->given[turn];
+    return threads.given[me / WARP * WARP + (unsigned)lane][turn];
 }
 
 /* ---- tensor cores ------------------------------------------------------ */
@@ -83,13 +153,13 @@ emulate_shuffle(uint64_t bits, int lane)
 static const void *
 shown(int lane)
 {
-    return fibers[current / WARP * WARP + (unsigned)lane]->shown;
+    return threads.shown[current / WARP * WARP + (unsigned)lane];
 }
 
 static void
 show(const void *mine)
 {
-    fibers[current]->shown = mine;
+    threads.shown[current] = mine;
     pause_as(AT_WARP);
 }
 
@@ -162,57 +232,51 @@ fiber_main(void)
     }
 }
 
+/* Their stacks begin at different lines of the cache. */
+JUMPS static void
+prepare(ucontext_t *context, char *stack, size_t bytes)
+{
+    getcontext(context);
+    context->uc_stack.ss_sp = stack;
+    context->uc_stack.ss_size = bytes;
+    makecontext(context, fiber_main, 0);
+}
+
 static void
 make_fibers(unsigned n)
 {
-    while (fibers.size() < n) {
+    for (size_t i = fibers.size(); i < n; i++) {
         fibers.push_back(std::make_unique<fiber>());
-        fiber *f = fibers.back().get();
-        getcontext(&f->context);
-        f->context.uc_stack.ss_sp = f->stack;
-        f->context.uc_stack.ss_size = STACK;
-        makecontext(&f->context, fiber_main, 0);
+        prepare(&fibers[i]->context, fibers[i]->stack, STACK - i % WARP * 192);
+        threads.entered[i] = false;
     }
 }
 
 static void
 start(unsigned i)
 {
-    fiber *f = fibers[i].get();
-    f->at = READY;
-    f->calls = 0;
-    f->thread = dim3(i % blockDim.x, i / blockDim.x % blockDim.y,
-                     i / blockDim.x / blockDim.y);
+    threads.at[i] = READY;
+    threads.calls[i] = 0;
+    threads.index[i] = dim3(i % blockDim.x, i / blockDim.x % blockDim.y,
+                            i / blockDim.x / blockDim.y);
 }
 
-static void
-resume(unsigned i)
+JUMPS static void
+enter(unsigned i)
 {
     current = i;
-    threadIdx = fibers[i]->thread;
-    if (_setjmp(scheduler))
-        return;
-    if (fibers[i]->entered)
-        _longjmp(fibers[i]->here, 1);
-    fibers[i]->entered = true;
+    threadIdx = threads.index[i];
+    if (threads.entered[i])
+        GO(threads.here[i]);
+    threads.entered[i] = true;
     swapcontext(&entry, &fibers[i]->context);
 }
 
-static unsigned
-count(unsigned first, unsigned last, state at)
+JUMPS static void
+resume(unsigned i)
 {
-    unsigned n = 0;
-    for (unsigned i = first; i < last; i++)
-        n += fibers[i]->at == at;
-    return n;
-}
-
-static void
-release(unsigned first, unsigned last, state at)
-{
-    for (unsigned i = first; i < last; i++)
-        if (fibers[i]->at == at)
-            fibers[i]->at = READY;
+    if (!HERE(scheduler))
+        enter(i);
 }
 
 /* Until all threads of the warp are at a barrier of the block, or done. */
@@ -221,16 +285,14 @@ run_warp(unsigned first, unsigned last)
 {
     for (;;) {
         for (unsigned i = first; i < last; i++)
-            if (fibers[i]->at == READY)
+            if (threads.at[i] == READY)
                 resume(i);
-        unsigned met = count(first, last, AT_WARP);
-        if (met == 0)
+        if (count(first, last, READY))
+            continue; /* they met while this one looked on */
+        if (count(first, last, AT_WARP) == 0)
             return;
-        if (met != last - first) {
-            fprintf(stderr, "a warp is not together at a shuffle\n");
-            abort();
-        }
-        release(first, last, AT_WARP);
+        fprintf(stderr, "a warp is not together at a shuffle\n");
+        abort();
     }
 }
 
@@ -239,9 +301,10 @@ run_block(void)
 {
     for (unsigned i = 0; i < n_fibers; i++)
         start(i);
+    memset(threads.met, 0, sizeof threads.met);
     while (count(0, n_fibers, DONE) != n_fibers) {
         for (unsigned i = 0; i < n_fibers; i += WARP)
-            run_warp(i, i + WARP < n_fibers ? i + WARP : n_fibers);
+            run_warp(i, warp_end(i));
         if (count(0, n_fibers, AT_BLOCK) + count(0, n_fibers, DONE) !=
             n_fibers) {
             fprintf(stderr, "a block is not together at its barrier\n");
@@ -273,6 +336,10 @@ emulate(dim3 grid, dim3 block, size_t shared,
     gridDim = grid;
     blockDim = block;
     n_fibers = block.x * block.y * block.z;
+    if (n_fibers > MOST) {
+        fprintf(stderr, "%u threads in a block\n", n_fibers);
+        abort();
+    }
     make_fibers(n_fibers);
     kernel_now = &kernel;
     for (unsigned z = 0; z < grid.z; z++)
@@ -287,7 +354,7 @@ emulate(dim3 grid, dim3 block, size_t shared,
 
 /* ---- what engine/dev/cuda.h gives to kernels --------------------------- */
 
-static int32_t fault;
+static thread_local int32_t fault;
 
 int32_t *
 rlf_emulated_fault(rlf_queue *)
@@ -308,7 +375,7 @@ rlf_emulated_launched(const char *operation, rlf_err *err)
 rlf_status
 rlf_emulated_scratch(rlf_queue *, size_t bytes, void **out, rlf_err *)
 {
-    static std::vector<double> scratch;
+    static thread_local std::vector<double> scratch;
     scratch.resize(bytes / sizeof(double) + 1);
     *out = scratch.data();
     return RLF_OK;
@@ -323,7 +390,7 @@ rlf_emulated_scratch_bytes(void)
 int32_t *
 rlf_emulated_counters(rlf_queue *)
 {
-    static int32_t counters[RLF_CUDA_COUNTERS];
+    static thread_local int32_t counters[RLF_CUDA_COUNTERS];
     return counters;
 }
 

@@ -18,7 +18,8 @@
 
 struct dim3 {
     unsigned x, y, z;
-    dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c)
+    constexpr dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1)
+        : x(a), y(b), z(c)
     {
     }
 };
@@ -39,14 +40,15 @@ __float2bfloat16_rn(float x)
     return {rlf_f32_to_bf16(x)};
 }
 
-/* Of the thread that runs. */
-extern dim3 threadIdx, blockIdx, blockDim, gridDim;
+/* Of the thread that runs; each thread of the host emulates a GPU of its own.
+ */
+extern constinit thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 #define __global__
 #define __device__
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
-#define __shared__ static
+#define __shared__ static thread_local
 #define __launch_bounds__(...)
 #define RLF_DYNAMIC_SHARED(type, name) type *name = (type *)emulate_shared()
 

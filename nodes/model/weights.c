@@ -163,10 +163,8 @@ fill_slot(rlf_model *m, const rlf_slot *slot, uint64_t seed, float *out)
     if (f.deviation == 0) {
         for (int64_t i = 0; i < file_count(slot); i++)
             out[i] = slot->kind == RLF_SLOT_NORM ? 1 : 0;
-    } else if (m->queue->device->caps.host_memory) {
-        rlf_team_run(rlf_device_cpu_team(m->queue->device), fill_run, &f);
     } else {
-        fill_run(&f, 0, 1);
+        rlf_team_run(m->queue->device->team, fill_run, &f);
     }
 }
 

@@ -298,12 +298,14 @@ emulated_backend(void)
 TAP_FUNCTION backend
 gpu_backend(void)
 {
-    backend b = {.name = "cuda", .once = true, .missing = "there is no GPU"};
+    static rlf_err err;
+    int n;
+    backend b = {.name = "cuda", .once = true, .missing = err.sentence};
+    rlf_err_clear(&err);
+    if (rlf_device_cuda_count(&n, &err) < 0)
+        return b;
 #ifdef RLF_HAVE_CUDA
-    if (rlf_device_cuda_count() > 0)
-        b.kernels = waiting_kernels();
-#else
-    b.missing = "built without CUDA";
+    b.kernels = waiting_kernels();
 #endif
     return b;
 }

@@ -1,0 +1,43 @@
+/* Backends: what a rank can compute on. One is a kind of device and the table
+ * of operations for its queues.
+ *
+ * Who runs a program is given a list of them and chooses one by name; nobody
+ * else knows how many there are. A new backend is a file and a row in such a
+ * list. Its name is part of a run's numerics. */
+#ifndef RLF_KERNELS_BACKEND_H
+#define RLF_KERNELS_BACKEND_H
+
+#include "kernels/kernels.h"
+
+typedef struct rlf_backend_options {
+    int index;           /* of the devices of its kind */
+    int n_threads;       /* of the rank's team on the host: rlf_cpu_options */
+    int n_run_threads;   /* likewise */
+    size_t memory_limit; /* bytes of device memory in all; 0: none */
+} rlf_backend_options;
+
+typedef struct rlf_backend {
+    const char *name, *doc;
+    /* Devices of this kind that the process may use, at least 1; RLF_ENV says
+     * why there is none. */
+    rlf_status (*count)(int *out, rlf_err *err);
+    /* Bytes of a device's memory: free now, and in all. Both 0: it is that of
+     * the host, and counted there. */
+    rlf_status (*memory)(int index, uint64_t *left, uint64_t *all,
+                         rlf_err *err);
+    /* For the calling thread. */
+    rlf_status (*open)(const rlf_backend_options *options, rlf_device **out,
+                       rlf_err *err);
+    /* `isa`: a variant by name, NULL: the best. NULL if there is none. */
+    const rlf_kernels *(*kernels)(const char *isa);
+} rlf_backend;
+
+/* Those of this build, ended by NULL; the first is the one to take if nothing
+ * is said. */
+extern const rlf_backend *const rlf_backends[];
+
+/* The one of that name in a list, or NULL. */
+const rlf_backend *rlf_backend_find(const rlf_backend *const *list,
+                                    const char *name);
+
+#endif

@@ -1,0 +1,522 @@
+/* See emulate_device.h. A device is one range of addresses, given out from its
+ * beginning and opened as a whole. */
+#define _GNU_SOURCE
+#include "kernels/cuda/emulate_device.h"
+
+#include "engine/base/arena.h"
+#include "engine/base/vec.h"
+#include "engine/dev/cores.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define ALIGNMENT ((size_t)256)
+#define MEMORY ((size_t)512 << 20)
+enum { DEVICES = 2, RUBBISH = 0xa5 };
+
+/* emulate.cc */
+const rlf_kernels *rlf_kernels_emulated(void);
+
+typedef struct block {
+    size_t at, bytes;
+} block;
+
+typedef struct emulated_device {
+    rlf_device device; /* first */
+    char *base;        /* MEMORY bytes of addresses */
+    size_t limit;
+    RLF_VEC(block) blocks; /* in use, ascending */
+    size_t end;            /* of the last */
+    int open;              /* calls that may touch it */
+} emulated_device;
+
+/* On its way to the host. */
+typedef struct landing {
+    void *to;
+    char *bytes;
+    size_t n;
+} landing;
+
+typedef struct emulated_queue {
+    rlf_queue queue; /* first */
+    RLF_VEC(landing) landings;
+    uint64_t landed; /* those before */
+} emulated_queue;
+
+struct rlf_event {
+    emulated_queue *queue; /* NULL: never recorded */
+    uint64_t landings;     /* of its, that came before the event */
+};
+
+/* ---- memory ---- */
+
+static void
+protect(const emulated_device *d, bool can)
+{
+    size_t n = (d->end + 4095) / 4096 * 4096;
+    if (n)
+        mprotect(d->base, n, can ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+
+static void
+enter(emulated_device *d)
+{
+    if (d->open++ == 0)
+        protect(d, true);
+}
+
+static void
+leave(emulated_device *d)
+{
+    if (--d->open == 0)
+        protect(d, false);
+}
+
+static size_t
+rounded(size_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static rlf_status
+emulated_alloc(rlf_device *device, size_t bytes, void **out, rlf_err *err)
+{
+    emulated_device *d = (emulated_device *)device;
+    size_t have = rounded(bytes);
+    *out = NULL;
+    if (bytes == 0)
+        return RLF_OK;
+    if (have < bytes || have > MEMORY - d->end ||
+        (d->limit && (have > d->limit || device->allocated > d->limit - have)))
+        return rlf_fail(err, RLF_ENV,
+                        "no memory for a block of %zu bytes on the emulated "
+                        "GPU (%zu are in use)",
+                        bytes, device->allocated);
+    RLF_PUSH(&d->blocks, (block){d->end, have});
+    *out = d->base + d->end;
+    d->end += have;
+    device->allocated += have;
+    if (device->allocated > device->peak)
+        device->peak = device->allocated;
+    enter(d);
+    memset(*out, RUBBISH, have);
+    leave(d);
+    return RLF_OK;
+}
+
+/* Addresses are used again once all behind them is free. */
+static void
+emulated_free(rlf_device *device, void *p, size_t bytes)
+{
+    emulated_device *d = (emulated_device *)device;
+    if (!p)
+        return;
+    device->allocated -= rounded(bytes);
+    for (size_t i = 0; i < d->blocks.count; i++)
+        if (d->base + d->blocks.data[i].at == (char *)p)
+            d->blocks.data[i].bytes = 0;
+    while (d->blocks.count && !d->blocks.data[d->blocks.count - 1].bytes)
+        d->end = d->blocks.data[--d->blocks.count].at;
+}
+
+static rlf_status
+emulated_host_alloc(rlf_device *device, size_t bytes, void **out, rlf_err *err)
+{
+    (void)device, (void)err;
+    *out = bytes ? rlf_calloc(1, bytes) : NULL;
+    return RLF_OK;
+}
+
+static void
+emulated_host_free(rlf_device *device, void *p, size_t bytes)
+{
+    (void)device, (void)bytes;
+    free(p);
+}
+
+/* ---- queues ---- */
+
+static bool
+on_device(const emulated_device *d, const void *p, size_t bytes)
+{
+    const char *at = p;
+    return at >= d->base && at + bytes <= d->base + d->end;
+}
+
+static rlf_status
+check_copy(const emulated_device *d, const void *to, const void *from,
+           size_t bytes, rlf_copy kind, rlf_err *err)
+{
+    bool to_it = kind == RLF_COPY_ON_DEVICE || kind == RLF_COPY_TO_DEVICE;
+    bool from_it = kind == RLF_COPY_ON_DEVICE || kind == RLF_COPY_TO_HOST;
+    if (to_it == on_device(d, to, bytes) &&
+        from_it == on_device(d, from, bytes))
+        return RLF_OK;
+    return rlf_fail(err, RLF_BUG,
+                    "a copy of kind %d is not between what it says", kind);
+}
+
+/* The first n that are on their way. */
+static void
+deliver(emulated_queue *q, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        landing *l = &q->landings.data[i];
+        if (l->to)
+            memcpy(l->to, l->bytes, l->n);
+        free(l->bytes);
+    }
+    q->landed += n;
+    q->landings.count -= n;
+    if (q->landings.count)
+        memmove(q->landings.data, q->landings.data + n,
+                q->landings.count * sizeof *q->landings.data);
+}
+
+static rlf_status
+emulated_copy(rlf_queue *queue, void *to, const void *from, size_t bytes,
+              rlf_copy kind, rlf_err *err)
+{
+    emulated_queue *q = (emulated_queue *)queue;
+    emulated_device *d = (emulated_device *)queue->device;
+    if (bytes == 0)
+        return RLF_OK;
+    RLF_TRY(check_copy(d, to, from, bytes, kind, err));
+    enter(d);
+    if (kind == RLF_COPY_TO_HOST) {
+        landing l = {to, rlf_malloc(bytes), bytes};
+        memcpy(l.bytes, from, bytes);
+        memset(to, RUBBISH, bytes);
+        RLF_PUSH(&q->landings, l);
+    } else {
+        if (kind == RLF_COPY_ON_HOST)
+            deliver(q, q->landings.count);
+        memcpy(to, from, bytes);
+    }
+    leave(d);
+    return RLF_OK;
+}
+
+static rlf_status
+emulated_copy_rows(rlf_queue *queue, void *to, size_t to_stride,
+                   const void *from, size_t from_stride, size_t bytes,
+                   size_t rows, rlf_copy kind, rlf_err *err)
+{
+    for (size_t i = 0; i < rows; i++)
+        RLF_TRY(emulated_copy(queue, (char *)to + i * to_stride,
+                              (const char *)from + i * from_stride, bytes, kind,
+                              err));
+    return RLF_OK;
+}
+
+static rlf_status
+emulated_set(rlf_queue *queue, void *to, int byte, size_t bytes, rlf_err *err)
+{
+    emulated_device *d = (emulated_device *)queue->device;
+    if (bytes == 0)
+        return RLF_OK;
+    if (!on_device(d, to, bytes))
+        return rlf_fail(err, RLF_BUG, "what is set is not on the device");
+    enter(d);
+    memset(to, byte, bytes);
+    leave(d);
+    return RLF_OK;
+}
+
+static rlf_status
+emulated_queue_new(rlf_device *device, rlf_queue **out, rlf_err *err)
+{
+    (void)err;
+    emulated_queue *q = rlf_calloc(1, sizeof *q);
+    q->queue.device = device;
+    *out = &q->queue;
+    return RLF_OK;
+}
+
+static void
+emulated_queue_free(rlf_queue *queue)
+{
+    emulated_queue *q = (emulated_queue *)queue;
+    for (size_t i = 0; i < q->landings.count; i++)
+        q->landings.data[i].to = NULL; /* which may be gone */
+    deliver(q, q->landings.count);
+    RLF_VEC_FREE(&q->landings);
+    free(q);
+}
+
+static rlf_status
+emulated_queue_sync(rlf_queue *queue, rlf_err *err)
+{
+    (void)err;
+    emulated_queue *q = (emulated_queue *)queue;
+    deliver(q, q->landings.count);
+    return RLF_OK;
+}
+
+static rlf_status
+emulated_event_new(rlf_device *device, rlf_event **out, rlf_err *err)
+{
+    (void)device, (void)err;
+    *out = rlf_calloc(1, sizeof **out);
+    return RLF_OK;
+}
+
+static void
+emulated_event_free(rlf_event *event)
+{
+    free(event);
+}
+
+static rlf_status
+emulated_event_record(rlf_event *event, rlf_queue *queue, rlf_err *err)
+{
+    (void)err;
+    event->queue = (emulated_queue *)queue;
+    event->landings = event->queue->landed + event->queue->landings.count;
+    return RLF_OK;
+}
+
+static rlf_status
+emulated_event_wait(rlf_event *event, rlf_queue *queue, rlf_err *err)
+{
+    (void)queue;
+    if (!event->queue)
+        return rlf_fail(err, RLF_BUG, "waits for an event never recorded");
+    return RLF_OK;
+}
+
+static rlf_status
+emulated_event_done(rlf_event *event, rlf_err *err)
+{
+    (void)err;
+    emulated_queue *q = event->queue;
+    if (!q)
+        return RLF_AGAIN;
+    if (event->landings > q->landed)
+        deliver(q, (size_t)(event->landings - q->landed));
+    return RLF_OK;
+}
+
+static void
+emulated_device_free(rlf_device *device)
+{
+    emulated_device *d = (emulated_device *)device;
+    munmap(d->base, MEMORY);
+    rlf_team_free(device->team);
+    RLF_VEC_FREE(&d->blocks);
+    free(d);
+}
+
+static const rlf_device_ops emulated_ops = {
+    .name = "emulated",
+    .doc = "a GPU that is not there",
+    .alloc = emulated_alloc,
+    .free = emulated_free,
+    .host_alloc = emulated_host_alloc,
+    .host_free = emulated_host_free,
+    .copy = emulated_copy,
+    .copy_rows = emulated_copy_rows,
+    .set = emulated_set,
+    .queue_new = emulated_queue_new,
+    .queue_free = emulated_queue_free,
+    .queue_sync = emulated_queue_sync,
+    .event_new = emulated_event_new,
+    .event_free = emulated_event_free,
+    .event_record = emulated_event_record,
+    .event_wait = emulated_event_wait,
+    .event_done = emulated_event_done,
+    .device_free = emulated_device_free,
+};
+
+/* ---- operations: the emulated ones, with the memory open ---- */
+
+/* What an operation calls back runs outside of it. */
+typedef struct outside {
+    emulated_device *device;
+    rlf_head_part part;
+    rlf_head_tile_fn *tile;
+    rlf_head_words_fn *words;
+    void *ctx;
+} outside;
+
+static rlf_status
+share_outside(void *ctx, rlf_queue *queue, void *blocks, size_t bytes,
+              rlf_err *err)
+{
+    outside *o = ctx;
+    leave(o->device);
+    rlf_status status = o->part.share(o->part.ctx, queue, blocks, bytes, err);
+    enter(o->device);
+    return status;
+}
+
+static rlf_status
+tile_outside(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
+             const float *logprob, const float *entropy, float *dlogprob,
+             float *dentropy, rlf_err *err)
+{
+    outside *o = ctx;
+    leave(o->device);
+    rlf_status status = o->tile(o->ctx, queue, first, n, logprob, entropy,
+                                dlogprob, dentropy, err);
+    enter(o->device);
+    return status;
+}
+
+static rlf_status
+words_outside(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
+              const float *logprob, float *words, float *dlogprob, rlf_err *err)
+{
+    outside *o = ctx;
+    leave(o->device);
+    rlf_status status =
+        o->words(o->ctx, queue, first, n, logprob, words, dlogprob, err);
+    enter(o->device);
+    return status;
+}
+
+static void
+redirect_part(rlf_head_part *part, outside *o)
+{
+    o->part = *part;
+    part->share = part->share ? share_outside : NULL;
+    part->ctx = o;
+}
+
+static void
+redirect_logprob(void *args, outside *o)
+{
+    redirect_part(&((rlf_head_logprob_args *)args)->part, o);
+}
+
+static void
+redirect_sample(void *args, outside *o)
+{
+    redirect_part(&((rlf_sample_args *)args)->part, o);
+}
+
+static void
+redirect_loss(void *args, outside *o)
+{
+    rlf_head_loss_args *a = args;
+    redirect_part(&a->forward.part, o);
+    o->tile = a->loss;
+    o->words = a->words_loss;
+    o->ctx = a->loss_ctx;
+    a->loss = a->loss ? tile_outside : NULL;
+    a->words_loss = a->words_loss ? words_outside : NULL;
+    a->loss_ctx = o;
+}
+
+static void
+redirect_nothing(void *args, outside *o)
+{
+    (void)args, (void)o;
+}
+
+// clang-format off
+#define REDIRECT(args, o)                              \
+    _Generic((args),                                   \
+             rlf_head_logprob_args *: redirect_logprob, \
+             rlf_sample_args *: redirect_sample,       \
+             rlf_head_loss_args *: redirect_loss,      \
+             default: redirect_nothing)(args, o)
+// clang-format on
+
+#define OP(op, doc, flops, bytes)                                       \
+    static rlf_status with_memory_##op(                                 \
+        rlf_queue *queue, const rlf_##op##_args *args, rlf_err *err)    \
+    {                                                                   \
+        rlf_##op##_args a = *args;                                      \
+        outside o = {.device = (emulated_device *)queue->device};       \
+        REDIRECT(&a, &o);                                               \
+        enter(o.device);                                                \
+        rlf_status status = rlf_kernels_emulated()->op(queue, &a, err); \
+        leave(o.device);                                                \
+        return status;                                                  \
+    }
+#include "kernels/op.def"
+#undef OP
+
+/* ---- the backend ---- */
+
+static rlf_status
+count(int *out, rlf_err *err)
+{
+    (void)err;
+    *out = DEVICES;
+    return RLF_OK;
+}
+
+static rlf_status
+memory(int index, uint64_t *left, uint64_t *all, rlf_err *err)
+{
+    (void)index, (void)err;
+    *left = *all = MEMORY;
+    return RLF_OK;
+}
+
+static rlf_status
+open_device(const rlf_backend_options *o, rlf_device **out, rlf_err *err)
+{
+    int n = o->n_threads ? o->n_threads : rlf_cores_count();
+    int n_run = o->n_run_threads > n ? o->n_run_threads : n;
+    *out = NULL;
+    if (o->index < 0 || o->index >= DEVICES)
+        return rlf_fail(err, RLF_ENV, "there is no emulated GPU %d", o->index);
+    emulated_device *d = rlf_calloc(1, sizeof *d);
+    d->base = mmap(NULL, MEMORY, PROT_NONE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    RLF_ASSERT(d->base != MAP_FAILED);
+    d->limit = o->memory_limit;
+    memset(d->device.id, 'e', sizeof d->device.id);
+    d->device.id[0] = (uint8_t)o->index;
+    d->device.ops = &emulated_ops;
+    d->device.caps = (rlf_device_caps){
+        .asynchronous = true, .n_threads = 1, .alignment = ALIGNMENT};
+    rlf_status status = rlf_team_new(n, n_run, &d->device.team, err);
+    if (status < 0)
+        emulated_device_free(&d->device);
+    else
+        *out = &d->device;
+    return status;
+}
+
+static size_t
+packed_bytes(int64_t rows, int64_t cols, rlf_product_form form)
+{
+    return rlf_kernels_emulated()->product_packed_bytes(rows, cols, form);
+}
+
+static size_t
+work_bytes(int64_t rows, int64_t v, int64_t d, const rlf_head_part *part)
+{
+    return rlf_kernels_emulated()->head_work_bytes(rows, v, d, part);
+}
+
+static const rlf_kernels table = {
+    .backend = "emulated",
+    .isa = "f32",
+    .real = RLF_CAST_F32,
+    .one_pack = true,
+    .product_packed_bytes = packed_bytes,
+    .head_work_bytes = work_bytes,
+#define OP(op, doc, flops, bytes) .op = with_memory_##op,
+#include "kernels/op.def"
+#undef OP
+};
+
+static const rlf_kernels *
+kernels(const char *isa)
+{
+    return isa ? NULL : &table;
+}
+
+const rlf_backend rlf_backend_emulated = {
+    .name = "emulated",
+    .doc = "GPUs that are not there, for tests",
+    .count = count,
+    .memory = memory,
+    .open = open_device,
+    .kernels = kernels};
