@@ -222,12 +222,18 @@ rlf_update_get_words(rlf_update *u, const rlf_update_flight *f, int64_t first,
             t->derivative[i][k] =
                 u->outputs[w->derivative[i]].number[t->place[k]];
     RLF_TRY(rlf_words_slopes(t, n, err));
+    rlf_queue *queue = f->pass->queue;
+    bool near = queue->device->caps.host_memory;
+    float *to = near ? words : t->words;
     for (int64_t k = 0; k < n * t->v; k++) {
-        words[k] = (float)t->slope[k];
-        if (!isfinite(words[k]))
+        to[k] = (float)t->slope[k];
+        if (!isfinite(to[k]))
             return fail_row(u, f->micro->group, "logprobs",
                             cursor_at(f, first + k / t->v), t->input[0][k],
                             t->slope[k], err);
     }
-    return RLF_OK;
+    return near ? RLF_OK
+                : rlf_queue_copy(queue, words, to,
+                                 (size_t)(n * t->v) * sizeof *to,
+                                 RLF_COPY_TO_DEVICE, err);
 }

@@ -290,6 +290,22 @@ rlf_words_place(const rlf_words_tile *t, int64_t k, uint32_t row,
     }
 }
 
+/* Words where the host can read them. */
+static rlf_status
+bring(const rlf_words_tile *t, const float *own, int64_t n, rlf_err *err,
+      const float **out)
+{
+    rlf_queue *queue = t->call->env->queue;
+    *out = own;
+    if (queue->device->caps.host_memory)
+        return RLF_OK;
+    *out = t->words;
+    RLF_TRY(rlf_queue_copy(queue, t->words, own,
+                           (size_t)(n * t->v) * sizeof *own, RLF_COPY_TO_HOST,
+                           err));
+    return rlf_queue_sync(queue, err);
+}
+
 rlf_status
 rlf_words_load(rlf_words_tile *t, int64_t first, int64_t n, const float *own,
                const rlf_model *model, rlf_pass *pass, rlf_err *err)
@@ -303,7 +319,7 @@ rlf_words_load(rlf_words_tile *t, int64_t first, int64_t n, const float *own,
             RLF_TRY(rlf_head_words(t->model[i], t->pass[i], first, n, err,
                                    t->words));
         else if (own)
-            from = own;
+            RLF_TRY(bring(t, own, n, err, &from));
         else
             RLF_TRY(rlf_head_words(model, pass, first, n, err, t->words));
         for (int64_t k = 0; k < n * t->v; k++)

@@ -661,6 +661,13 @@ rlf_cuda_stage(rlf_queue *queue, const void *host, size_t bytes,
     return RLF_OK;
 }
 
+rlf_status
+rlf_cuda_fetch(rlf_queue *queue, void *to, const void *host, size_t bytes,
+               rlf_err *err)
+{
+    return copy_to_device((cuda_queue *)queue, to, host, bytes, err);
+}
+
 bool
 rlf_cuda_on_host(const void *p)
 {

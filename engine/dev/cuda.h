@@ -57,6 +57,9 @@ rlf_status rlf_cuda_allow_shared(const void *kernel, size_t bytes,
  * what is small: it lasts for the operations of some megabytes more of it. */
 rlf_status rlf_cuda_stage(rlf_queue *queue, const void *host, size_t bytes,
                           const void **out, rlf_err *err);
+/* To memory of the device. */
+rlf_status rlf_cuda_fetch(rlf_queue *queue, void *to, const void *host,
+                          size_t bytes, rlf_err *err);
 /* Does it lie in memory of the host? */
 bool rlf_cuda_on_host(const void *p);
 

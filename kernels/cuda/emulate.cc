@@ -416,3 +416,28 @@ rlf_emulated_stage(rlf_queue *, const void *host, size_t, const void **out,
     *out = host;
     return RLF_OK;
 }
+
+rlf_status
+rlf_emulated_fetch(rlf_queue *, void *to, const void *host, size_t bytes,
+                   rlf_err *)
+{
+    memcpy(to, host, bytes);
+    return RLF_OK;
+}
+
+static thread_local const char *memory_base;
+static thread_local size_t memory_bytes;
+
+void
+rlf_emulated_memory(const void *base, size_t bytes)
+{
+    memory_base = (const char *)base;
+    memory_bytes = bytes;
+}
+
+/* Without memory of its own the device has the host's. */
+bool
+rlf_emulated_on_host(const void *p)
+{
+    return memory_bytes && (size_t)((const char *)p - memory_base) >= memory_bytes;
+}

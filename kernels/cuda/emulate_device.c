@@ -17,6 +17,7 @@ enum { DEVICES = 2, RUBBISH = 0xa5 };
 
 /* emulate.cc */
 const rlf_kernels *rlf_kernels_emulated(void);
+void rlf_emulated_memory(const void *base, size_t bytes);
 
 typedef struct block {
     size_t at, bytes;
@@ -469,6 +470,7 @@ open_device(const rlf_backend_options *o, rlf_device **out, rlf_err *err)
     d->base = mmap(NULL, MEMORY, PROT_NONE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     RLF_ASSERT(d->base != MAP_FAILED);
+    rlf_emulated_memory(d->base, MEMORY);
     d->limit = o->memory_limit;
     memset(d->device.id, 'e', sizeof d->device.id);
     d->device.id[0] = (uint8_t)o->index;

@@ -21,6 +21,11 @@ rlf_status rlf_emulated_allow_shared(const void *kernel, size_t bytes,
                                      rlf_err *err);
 rlf_status rlf_emulated_stage(rlf_queue *queue, const void *host, size_t bytes,
                               const void **out, rlf_err *err);
+rlf_status rlf_emulated_fetch(rlf_queue *queue, void *to, const void *host,
+                              size_t bytes, rlf_err *err);
+bool rlf_emulated_on_host(const void *p);
+/* The device memory of the calling thread, where it is not the host's. */
+void rlf_emulated_memory(const void *base, size_t bytes);
 /* The tables that tests use. */
 const rlf_kernels *rlf_kernels_emulated(void);
 const rlf_kernels *rlf_kernels_emulated_bf16(void);

@@ -12,6 +12,7 @@
 #define RLF_UNROLL
 #define CUDA(name) rlf_emulated_##name
 #define TYPED_(type, name) rlf_emulated_##type##_##name
+#define EMULATED true
 #define RLF_LAUNCH(kernel, grid, block, shared, queue, ...) \
     ((void)(queue), emulate(grid, block, shared, [=] { kernel(__VA_ARGS__); }))
 #else
@@ -20,6 +21,7 @@
 #define RLF_UNROLL _Pragma("unroll")
 #define CUDA(name) rlf_cuda_##name
 #define TYPED_(type, name) rlf_cuda_##type##_##name
+#define EMULATED false
 #define RLF_DYNAMIC_SHARED(type, name) \
     extern __shared__ __align__(128) type name[]
 #define RLF_LAUNCH(kernel, grid, block, shared, queue, ...) \

@@ -33,9 +33,10 @@ rlf_head_logprobs(const rlf_model *model, rlf_pass *p, bool with_entropy,
     return p->kernels->head_logprob(p->queue, &args, err);
 }
 
-rlf_status
-rlf_head_words(const rlf_model *model, rlf_pass *p, int64_t first, int64_t n,
-               rlf_err *err, float *words)
+/* Into memory of the device. `work_bytes`: of the pass's, to be used. */
+static rlf_status
+make_words(const rlf_model *model, rlf_pass *p, int64_t first, int64_t n,
+           float *words, size_t work_bytes, rlf_err *err)
 {
     rlf_head_logprob_args args = head_args(model, p, false);
     args.m = n;
@@ -45,8 +46,32 @@ rlf_head_words(const rlf_model *model, rlf_pass *p, int64_t first, int64_t n,
     if (args.temperatures)
         args.temperatures += first;
     args.words = words;
+    args.work_bytes = work_bytes;
     RLF_TRY(p->kernels->head_logprob(p->queue, &args, err));
     return rlf_parallel_gather_words(model, words, n, err);
+}
+
+/* A device with memory of its own has room for some rows of words at the end
+ * of what the head works in; 32 rows of its tile are left. */
+rlf_status
+rlf_head_words(const rlf_model *model, rlf_pass *p, int64_t first, int64_t n,
+               rlf_err *err, float *words)
+{
+    if (p->queue->device->caps.host_memory)
+        return make_words(model, p, first, n, words, p->work_bytes, err);
+    int64_t v = model->table->config.vocab;
+    int64_t most = (p->work_rows - 32) / model->table->cut.ranks;
+    most = most > 1 ? most : 1;
+    for (int64_t i = 0; i < n; i += most) {
+        int64_t rows = n - i < most ? n - i : most;
+        size_t bytes = (size_t)(rows * v) * sizeof *words;
+        size_t left = (p->work_bytes - bytes) / 64 * 64;
+        float *near = (float *)((char *)p->work + left);
+        RLF_TRY(make_words(model, p, first + i, rows, near, left, err));
+        RLF_TRY(rlf_queue_copy(p->queue, words + i * v, near, bytes,
+                               RLF_COPY_TO_HOST, err));
+    }
+    return rlf_queue_sync(p->queue, err);
 }
 
 rlf_status

@@ -10,7 +10,7 @@
 rlf_status rlf_head_logprobs(const rlf_model *model, rlf_pass *pass,
                              bool with_entropy, rlf_err *err);
 /* words[n, vocab] = the log-probabilities of all tokens at rows first ..
- * first+n-1, a device array; of a model in parts on each of its ranks. */
+ * first+n-1, in host memory; of a model in parts on each of its ranks. */
 rlf_status rlf_head_words(const rlf_model *model, rlf_pass *pass, int64_t first,
                           int64_t n, rlf_err *err, float *words);
 /* pass->scalar of the rows. */

@@ -121,7 +121,6 @@ rlf_kv_read(const rlf_kv *kv, int32_t page, void *to, rlf_err *err)
 rlf_status
 rlf_kv_write(rlf_kv *kv, const void *from, int32_t page, rlf_err *err)
 {
-    RLF_TRY(rlf_queue_copy(kv->queue, page_at(kv, page), from, page_bytes(kv),
-                           RLF_COPY_TO_DEVICE, err));
-    return rlf_queue_sync(kv->queue, err);
+    return rlf_queue_copy(kv->queue, page_at(kv, page), from, page_bytes(kv),
+                          RLF_COPY_TO_DEVICE, err);
 }

@@ -354,6 +354,7 @@ rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
               rlf_err *err, rlf_model **out)
 {
     const rlf_cut cut = cut_of(options);
+    rlf_status status = RLF_OK;
     RLF_TRY(rlf_table_check_cut(config, &cut, err));
     RLF_TRY(rlf_gradient_check(options, err));
     rlf_arena *arena = rlf_arena_new();
@@ -380,9 +381,8 @@ rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
     memset(m->saved, RLF_ELEMENT_F32, (size_t)m->table->whole->n_slots);
     if (options->offload) {
         m->offload = RLF_NEW(arena, rlf_offload);
-        rlf_offload_open(m);
+        RLF_TRY_GOTO(rlf_offload_open(m, err), fail);
     }
-    rlf_status status = RLF_OK;
     RLF_TRY_GOTO(find_copies(m, err), fail);
     RLF_TRY_GOTO(take_memory(m, options, err), fail);
     if (!m->bare && !m->lender)

@@ -2,22 +2,24 @@
  * read into it and written from it as for any model. */
 #include "nodes/model/offload.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-void
-rlf_offload_open(rlf_model *m)
+rlf_status
+rlf_offload_open(rlf_model *m, rlf_err *err)
 {
+    rlf_device *device = m->queue->device;
+    void *block;
     m->offload->layer = -1;
     m->offload->bytes = (size_t)m->table->count * sizeof(float);
-    m->weights = rlf_calloc(1, m->offload->bytes);
+    RLF_TRY(device->ops->host_alloc(device, m->offload->bytes, &block, err));
+    m->weights = block;
+    return RLF_OK;
 }
 
 void
 rlf_offload_close(rlf_model *m)
 {
+    rlf_device *device = m->queue->device;
     if (m->offload)
-        free(m->weights);
+        device->ops->host_free(device, m->weights, m->offload->bytes);
 }
 
 static rlf_status

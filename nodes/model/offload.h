@@ -18,7 +18,7 @@ struct rlf_offload {
 };
 
 /* The host's block, before weights are set. */
-void rlf_offload_open(rlf_model *model);
+rlf_status rlf_offload_open(rlf_model *model, rlf_err *err);
 void rlf_offload_close(rlf_model *model);
 /* After the weights in host memory were changed: what stays on the device. */
 rlf_status rlf_offload_changed(rlf_model *model, rlf_err *err);

@@ -140,8 +140,9 @@ carve_scratch(rlf_pass *p, rlf_carver *c)
         p->d_o = rlf_carve_reals(c, k, m * rlf_table_q(t));
     }
     rlf_head_part part = {.shards = t->shards};
+    p->work_rows = tile_rows(t, o->tokens);
     if (t->lm != RLF_NO_SLOT)
-        p->work_bytes = p->kernels->head_work_bytes(tile_rows(t, o->tokens),
+        p->work_bytes = p->kernels->head_work_bytes(p->work_rows,
                                                     t->config.vocab, d, &part);
     p->work = rlf_carve(c, p->work_bytes);
 }
@@ -258,6 +259,7 @@ rlf_pass_lend(rlf_pass *p, const rlf_pass *from)
     p->d_o = from->d_o;
     p->work = from->work;
     p->work_bytes = from->work_bytes;
+    p->work_rows = from->work_rows;
     const rlf_chunk span = p->table->chunk[p->options.chunk];
     for (int i = span.first; i < span.last && !keeps(&p->options); i++)
         use_shared(&p->layers[i], &p->shared, i == p->table->config.layers - 1);
@@ -394,7 +396,6 @@ rlf_status
 rlf_pass_write(const rlf_pass *p, const float *from, int64_t n, rlf_err *err,
                float *to)
 {
-    RLF_TRY(rlf_queue_copy(p->queue, to, from, (size_t)n * sizeof(float),
-                           RLF_COPY_TO_DEVICE, err));
-    return rlf_queue_sync(p->queue, err);
+    return rlf_queue_copy(p->queue, to, from, (size_t)n * sizeof(float),
+                          RLF_COPY_TO_DEVICE, err);
 }

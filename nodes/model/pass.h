@@ -104,6 +104,7 @@ typedef struct rlf_pass {
     rlf_real *d_qkv, *d_o;    /* [m, q + 2 kv], [m, q] */
     void *work;               /* of the head's tiles */
     size_t work_bytes;
+    int64_t work_rows; /* of such a tile; the same on all ranks of a model */
     void *block;
     size_t block_bytes;
 } rlf_pass;
@@ -134,7 +135,8 @@ rlf_status rlf_pass_load(rlf_pass *pass, const rlf_sequence *seqs, uint32_t n,
 /* Send the host's index arrays (m, n_seqs, n_rows are set) to the device. */
 rlf_status rlf_pass_send(rlf_pass *pass, rlf_err *err);
 
-/* Copy n numbers between a device array and the host; waits. */
+/* Copy n numbers from a device array to the host, and wait for them; or to it.
+ */
 rlf_status rlf_pass_read(const rlf_pass *pass, const float *from, int64_t n,
                          rlf_err *err, float *to);
 rlf_status rlf_pass_write(const rlf_pass *pass, const float *from, int64_t n,
