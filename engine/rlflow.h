@@ -51,7 +51,7 @@ RLF_PUBLIC void rlf_session_close(rlf_session *session); /* NULL is fine */
  * step. Names of options begin with "--": "--seed", "--threads", "--steps",
  * "--out" (the run's directory: without it nothing is written), "--resume"
  * ("1"), "--samples" (samples a set and step in samples.jsonl), "--trace",
- * "--isa", "--ranks", "--patience".
+ * "--device", "--isa", "--ranks", "--patience".
  *
  * Under mpiexec or srun every process opens a session and takes steps; process
  * 0 sees all steps and metrics, in the others the first step is the whole run.

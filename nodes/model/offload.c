@@ -35,6 +35,7 @@ rlf_offload_changed(rlf_model *m, rlf_err *err)
     const rlf_table *t = m->table;
     rlf_offload *o = m->offload;
     o->layer = -1;
+    RLF_TRY(rlf_queue_sync(m->queue, err)); /* what came to the host is there */
     if (m->embed)
         RLF_TRY(send(m, m->embed, t->embed, t->vocab * t->config.hidden, err));
     return send(m, m->vectors, t->matrices, t->count - t->matrices, err);
