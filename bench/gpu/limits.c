@@ -31,8 +31,9 @@ void
 limits_open(bool fallback, rlf_device **device, rlf_queue **queue,
             const rlf_kernels **kernels)
 {
-    rlf_err err = RLF_ERR_NONE;
-    if (fallback && rlf_device_cuda_count() == 0) {
+    rlf_err err = RLF_ERR_NONE, none = RLF_ERR_NONE;
+    int n;
+    if (fallback && rlf_device_cuda_count(&n, &none) < 0) {
         const rlf_cpu_options cpu = {.n_threads = 1};
         must(rlf_device_cpu_new(&cpu, device, &err), &err);
         *kernels = rlf_kernels_cpu();

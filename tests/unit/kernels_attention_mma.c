@@ -485,7 +485,9 @@ main(int argc, char **argv)
     emulated = "no C++ compiler";
 #endif
 #ifdef RLF_HAVE_CUDA
-    if (rlf_device_cuda_count() > 0) {
+    int n_gpus;
+    rlf_err none = RLF_ERR_NONE;
+    if (rlf_device_cuda_count(&n_gpus, &none) >= 0) {
         rlf_kernels table = *rlf_kernels_cuda_bf16();
         rlf_queue *queue = gpu_queue();
 #define OP(op, doc, flops, bytes) table.op = half_##op;
