@@ -108,7 +108,7 @@ cut_alike(const rlf_model_object *m, const rlf_model *model)
 {
     for (int i = 0; i < m->n_holds; i++) {
         const rlf_model *x = m->holds[i].model;
-        if (x && x->weights &&
+        if (x && x->weights && !m->holds[i].later &&
             rlf_table_cut_alike(&x->table->cut, &model->table->cut) &&
             has_all(x, model))
             return x;
@@ -139,11 +139,13 @@ fill(const rlf_env *env, const rlf_resource *resource,
 
 /* The first hold of this rank that has the same part, in the same group: one
  * model does for both, unless the other's weights come by layer and all are
- * wanted. */
+ * wanted, or one keeps later weights. */
 static int
 first_alike(const rlf_env *env, int model, const rlf_model_object *m, int i)
 {
     const rlf_mesh *x = &hold_at(env, model, i)->mesh;
+    if (hold_at(env, model, i)->later_of)
+        return i;
     for (int k = 0; k < i; k++) {
         const rlf_mesh *y = &hold_at(env, model, k)->mesh;
         if (hold_at(env, model, k)->by_layer &&
@@ -197,6 +199,7 @@ find_holds(const rlf_env *env, int model, rlf_model_object *m)
         rlf_model_hold *to = &m->holds[i];
         if (i > 0 && hold->call)
             to->call = hold->call->name;
+        to->later = hold->later_of > 0;
         to->first = hold->mesh.at.tp < 0 ? -1 : first_alike(env, model, m, i);
         to->own = to->first == i;
     }
@@ -288,6 +291,8 @@ open_hold(const rlf_env *env, const rlf_resource *resource, rlf_model_head head,
         options.lender = m->model;
     RLF_TRY(rlf_model_new(env->queue, env->kernels, m->config, &options, err,
                           &to->model));
+    if (to->later)
+        return RLF_OK;
     RLF_TRY(rlf_model_unfold(to->model, err));
     RLF_TRY(fill(env, resource, m, to->model, err));
     RLF_TRY(rlf_model_fold(to->model, err));
@@ -488,7 +493,8 @@ static const char *
 purpose(const rlf_model_hold *hold, const char *text, rlf_memory *out)
 {
     return hold->call
-               ? rlf_arena_printf(out->arena, "%s for %s", text, hold->call)
+               ? rlf_arena_printf(out->arena, "%s for %s%s", text, hold->call,
+                                  hold->later ? ", later" : "")
                : text;
 }
 
@@ -644,7 +650,7 @@ save(const rlf_env *env, const rlf_resource *resource, void *object,
         m->model, state_path(env->pool, directory, resource->name), err);
 }
 
-/* Every hold reads for itself. */
+/* Every hold reads for itself; later weights are not there yet. */
 static rlf_status
 restore(const rlf_env *env, const rlf_resource *resource, void *object,
         const char *directory, rlf_err *err)
@@ -653,7 +659,7 @@ restore(const rlf_env *env, const rlf_resource *resource, void *object,
     const char *dir = rlf_path_join(env->pool, directory, resource->name);
     for (int i = 0; i < m->n_holds; i++) {
         rlf_model *model = m->holds[i].model;
-        if (!m->holds[i].own)
+        if (!m->holds[i].own || m->holds[i].later)
             continue;
         RLF_TRY(rlf_model_unfold(model, err));
         RLF_TRY(rlf_weights_load(model, dir, err));

@@ -19,6 +19,8 @@ typedef struct rlf_model_hold {
     bool own;  /* it is its own */
     bool uses[RLF_N_USES]; /* what calls here do with it; of an own one */
     const char *call;      /* that it is for; NULL: the first hold */
+    bool later;            /* nobody reads it: it gets weights, and passes them
+                              on to another hold */
 } rlf_model_hold;
 
 typedef struct rlf_model_object {

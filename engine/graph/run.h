@@ -80,6 +80,8 @@ typedef struct rlf_hold {
     bool by_layer; /* its weights come layer by layer, and only what calls read
                       of them is kept */
     const struct rlf_node_class *call; /* that it is for */
+    int later_of; /* > 0: only keeps weights until that hold takes them for what
+                     is made ahead, once nobody reads its older ones */
 } rlf_hold;
 
 /* All of a model's: the first is the one that changes, that of the update or,

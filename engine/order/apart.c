@@ -1,13 +1,27 @@
 /* Which weights are read ahead from copies of their own.
  *
  * What is made ahead (rlf_node.ahead) needs the weights with which a step
- * begins, all through the step. Where it reads a model from a hold on other
+ * begins, however long it takes. Where it reads a model from a hold on other
  * ranks than those of the first hold, which is the one that changes, the hold
  * itself keeps them: it is pinned. Then no update waits for what is made ahead,
  * and who wants newer weights in such a hold, or in another on ranks of it
- * (there the two may share memory), waits instead. Elsewhere updates wait. */
+ * (there the two may share memory), waits instead. Elsewhere updates wait.
+ *
+ * With k > 1 steps ahead the next steps may begin while the pin is still read
+ * with older weights. Then theirs wait in holds beside it (rlf_hold.later_of),
+ * at most k - 1 versions, and become the pin's one after the other.
+ *
+ * What every rank computes needs its inputs everywhere. Posted behind an update
+ * it would keep who samples ahead waiting for the update; so it is put off. */
 #include "engine/graph/class.h"
 #include "engine/order/control_state.h"
+#include "engine/plan/holds.h"
+
+static const rlf_layout *
+layout_of(const rlf_control *c, int model, int hold)
+{
+    return &c->plan->holds[model].list[hold].mesh.layout;
+}
 
 static bool
 share_ranks(const rlf_layout *a, const rlf_layout *b)
@@ -18,48 +32,18 @@ share_ranks(const rlf_layout *a, const rlf_layout *b)
     return false;
 }
 
-static const rlf_layout *
-layout_of(const rlf_control *c, int model, int hold)
-{
-    return &c->plan->holds[model].list[hold].mesh.layout;
-}
-
-static bool
-reads(const rlf_node *node, int resource)
-{
-    for (int i = 0; i < node->n_reads; i++)
-        if (node->reads[i] == resource)
-            return true;
-    return false;
-}
-
-/* Is there something ahead that reads the model, and all of it elsewhere than
- * where it changes? */
-static bool
-is_apart(const rlf_control *c, int model)
-{
-    const rlf_graph *graph = c->plan->graph;
-    bool some = false;
-    for (size_t i = 0; i < graph->nodes.count; i++) {
-        const rlf_node *node = &graph->nodes.data[i];
-        if (!node->ahead || !reads(node, model))
-            continue;
-        int hold = c->plan->place[i].hold[model];
-        if (hold <= 0 ||
-            share_ranks(layout_of(c, model, hold), layout_of(c, model, 0)))
-            return false;
-        some = true;
-    }
-    return some;
-}
-
 static void
 add_pin(rlf_control *c, int model, int hold, int node)
 {
     for (int i = 0; i < c->n_pins; i++)
         if (c->pins[i].model == model && c->pins[i].hold == hold)
             return;
-    c->pins[c->n_pins++] = (pin){model, hold, node};
+    c->pins[c->n_pins++] =
+        (pin){.model = model,
+              .hold = hold,
+              .node = node,
+              .waiting = RLF_NEW_ARRAY(c->lasting, struct waiting,
+                                       c->plan->graph->ahead)};
 }
 
 /* Does the node read what is pinned, or what may share its memory? */
@@ -77,11 +61,22 @@ reads_copy(const rlf_control *c, const rlf_node *node)
     return false;
 }
 
+static void
+put_layout(word *set, const rlf_layout *l)
+{
+    for (int i = 0; i < l->n_ranks; i++)
+        put(set, l->ranks[i]);
+}
+
 void
 rlf_control_find_apart(rlf_control *c, rlf_policy *policy)
 {
     const rlf_graph *graph = c->plan->graph;
     size_t n = graph->resources.count, nodes = graph->nodes.count;
+    c->makers = RLF_NEW_ARRAY(c->lasting, word, c->n_words);
+    for (size_t i = 0; i < nodes; i++)
+        if (graph->nodes.data[i].ahead && graph->nodes.data[i].class->sampled)
+            put_layout(c->makers, &c->plan->place[i].layout);
     bool *apart = RLF_NEW_ARRAY(c->lasting, bool, n);
     bool *copies = RLF_NEW_ARRAY(c->lasting, bool, nodes);
     c->apart = policy->apart = apart;
@@ -89,7 +84,7 @@ rlf_control_find_apart(rlf_control *c, rlf_policy *policy)
     if (!graph->ahead || !c->plan->holds)
         return;
     for (size_t i = 0; i < n; i++)
-        apart[i] = c->plan->holds[i].n > 1 && is_apart(c, (int)i);
+        apart[i] = c->plan->holds[i].n > 1 && rlf_holds_apart(c->plan, (int)i);
     c->pins = RLF_NEW_ARRAY(c->lasting, pin, n * nodes);
     for (size_t i = 0; i < nodes; i++)
         for (size_t k = 0; k < n && graph->nodes.data[i].ahead; k++)
@@ -99,10 +94,140 @@ rlf_control_find_apart(rlf_control *c, rlf_policy *policy)
         copies[i] = reads_copy(c, &graph->nodes.data[i]);
 }
 
+/* ---- what waits ---- */
+
+/* Weights that wait for what is made ahead for a step become those of the pin
+ * when all that is made before it is there. */
+static void
+take_waiting(rlf_control *c, pin *p)
+{
+    uint64_t *version = c->version[p->model];
+    while (p->n_waiting &&
+           rlf_order_made_before(c->order, p->waiting[0].step)) {
+        int from = p->waiting[0].hold;
+        p->n_waiting--;
+        memmove(p->waiting, p->waiting + 1,
+                (size_t)p->n_waiting * sizeof *p->waiting);
+        version[p->hold] = version[from];
+        rlf_post *post = rlf_control_post(c, RLF_POST_WEIGHTS, -1);
+        post->model = p->model;
+        post->from = from;
+        post->hold = p->hold;
+        post->node = p->node;
+    }
+}
+
+void
+rlf_control_take_waiting(rlf_control *c, int model)
+{
+    for (int i = 0; i < c->n_pins; i++)
+        if (c->pins[i].model == model)
+            take_waiting(c, &c->pins[i]);
+}
+
+/* A hold in which nothing waits. */
+static int
+free_hold(const rlf_control *c, const pin *p)
+{
+    const rlf_holds *holds = &c->plan->holds[p->model];
+    for (int i = 0, hold; (hold = rlf_holds_later(holds, p->hold, i)) >= 0;
+         i++) {
+        bool taken = false;
+        for (int k = 0; k < p->n_waiting; k++)
+            taken |= p->waiting[k].hold == hold;
+        if (!taken)
+            return hold;
+    }
+    return -1;
+}
+
+/* The weights with which the present step begins, for what is made ahead in
+ * it. */
+static void
+bring_pin(rlf_control *c, pin *p)
+{
+    uint64_t *version = c->version[p->model];
+    uint64_t step = c->step + c->plan->graph->ahead;
+    take_waiting(c, p);
+    int last = p->n_waiting ? p->waiting[p->n_waiting - 1].hold : p->hold;
+    if (version[last] == version[0])
+        return;
+    int hold = p->hold;
+    if (!rlf_order_made_before(c->order, step)) {
+        hold = free_hold(c, p);
+        RLF_ASSERT(hold >= 0);
+        p->waiting[p->n_waiting++] = (struct waiting){hold, step};
+    }
+    rlf_control_bring_hold(c, p->model, hold, p->node, -1);
+}
+
 void
 rlf_control_bring_pins(rlf_control *c)
 {
     for (int i = 0; i < c->n_pins; i++)
-        rlf_control_bring_hold(c, c->pins[i].model, c->pins[i].hold,
-                               c->pins[i].node, -1);
+        bring_pin(c, &c->pins[i]);
+}
+
+/* ---- who samples is let alone ---- */
+
+/* Ranks that sample, or are about to. */
+static const word *
+samplers_of(rlf_control *c, int generation)
+{
+    if (generation == c->sampling)
+        return rlf_control_samplers(c);
+    word *set = RLF_NEW_ARRAY(c->arena, word, c->n_words);
+    const rlf_node *node = rlf_control_instance(c, generation)->node;
+    put_layout(set, &rlf_control_place(c, node)->layout);
+    return set;
+}
+
+/* Has a rank that does not sample anything to do yet that was posted? */
+static bool
+others_work(const rlf_control *c, const word *samplers, int generation)
+{
+    for (size_t i = 0; i < c->actives.count; i++) {
+        const active *a = &c->actives.data[i];
+        for (int k = 0; k < a->n_shares && a->instance != generation; k++)
+            if (a->shares[k].reports && !a->reported[k] &&
+                !has(samplers, a->shares[k].rank))
+                return true;
+    }
+    return false;
+}
+
+/* Is there a sampling rank of the layout that lacks something of an instance?
+ */
+static bool
+lacks(rlf_control *c, const word *samplers, int from, const rlf_layout *l)
+{
+    const track *t = rlf_control_track(c, from);
+    bool rows = rlf_control_instance(c, from)->node->rows >= 0;
+    uint32_t n = rows ? t->n_rows : 1;
+    for (int i = 0; i < l->n_ranks && !t->everywhere; i++)
+        for (uint32_t k = 0; k < n && has(samplers, l->ranks[i]); k++)
+            if (!has(t->have + (size_t)k * (size_t)c->n_words, l->ranks[i]))
+                return true;
+    return false;
+}
+
+bool
+rlf_control_holds_up(rlf_control *c, const rlf_order_command *command)
+{
+    int generation = rlf_order_generation(c->order);
+    if (generation < 0 || !rlf_control_instance(c, generation)->node->ahead)
+        return false;
+    const word *samplers = samplers_of(c, generation);
+    if (!others_work(c, samplers, generation))
+        return false;
+    if (command->kind == RLF_DO_END)
+        return true; /* it waits for everyone anyway */
+    const rlf_instance *in = rlf_control_instance(c, command->instance);
+    const rlf_node_place *place = rlf_control_place(c, in->node);
+    if (command->kind == RLF_DO_RUN && place->spread != RLF_SPREAD_WHOLE)
+        return false; /* that goes where it is free, or has what it needs */
+    for (int i = 0, from; (from = rlf_control_input(c, in, &i)) >= 0;)
+        if (lacks(c, samplers, from, &place->layout))
+            return true;
+    return false;
 }

@@ -29,19 +29,23 @@ rlf_control_new(const rlf_plan *plan, rlf_policy policy)
     rlf_control *c = rlf_calloc(1, sizeof *c);
     c->plan = plan;
     c->shown = policy.shown;
-    c->arena = rlf_arena_new();
     c->lasting = rlf_arena_new();
     c->n_lanes = (int)plan->graph->ahead + 1;
     c->lanes = RLF_NEW_ARRAY(c->lasting, rlf_arena *, c->n_lanes);
-    for (int i = 0; i < c->n_lanes; i++)
+    c->posted = RLF_NEW_ARRAY(c->lasting, rlf_arena *, c->n_lanes);
+    for (int i = 0; i < c->n_lanes; i++) {
         c->lanes[i] = rlf_arena_new();
+        c->posted[i] = rlf_arena_new();
+    }
+    c->arena = c->posted[0];
+    c->sampling = -1;
+    c->n_ranks = plan->ranks;
+    c->n_words = (plan->ranks + BITS - 1) / BITS;
     rlf_control_find_apart(c, &policy);
     c->order = rlf_order_new(plan->graph, policy);
     c->replicas =
         RLF_NEW_ARRAY(c->lasting, replica *, plan->graph->nodes.count);
     c->pace = RLF_NEW_ARRAY(c->lasting, rlf_pace, plan->graph->nodes.count);
-    c->n_ranks = plan->ranks;
-    c->n_words = (plan->ranks + BITS - 1) / BITS;
     size_t n = plan->graph->resources.count;
     if (plan->holds)
         c->version = rlf_calloc(n, sizeof *c->version);
@@ -64,9 +68,11 @@ rlf_control_free(rlf_control *c)
     RLF_VEC_FREE(&c->posts);
     RLF_VEC_FREE(&c->actives);
     RLF_VEC_FREE(&c->joining);
-    for (int i = 0; i < c->n_lanes; i++)
+    RLF_VEC_FREE(&c->put_off);
+    for (int i = 0; i < c->n_lanes; i++) {
         rlf_arena_free(c->lanes[i]);
-    rlf_arena_free(c->arena);
+        rlf_arena_free(c->posted[i]);
+    }
     rlf_arena_free(c->lasting);
     free(c);
 }
@@ -81,21 +87,42 @@ clear_lane(rlf_control *c, uint64_t step)
     rlf_arena_reset(c->lanes[lane]);
 }
 
+/* There is more to do before the next END. */
+static void
+go_on(rlf_control *c)
+{
+    c->ending = c->ended = false;
+    c->end = SIZE_MAX;
+}
+
 int
 rlf_control_begin(rlf_control *c)
 {
-    rlf_arena_reset(c->arena);
     int fresh = rlf_order_begin(c->order);
     uint64_t last = ++c->step + c->plan->graph->ahead;
+    c->arena = c->posted[c->step % (uint64_t)c->n_lanes];
+    rlf_arena_reset(c->arena);
     for (int i = 0; i < fresh; i++)
         clear_lane(c, last - (uint64_t)i);
-    c->posts.count = c->actives.count = c->joining.count = 0;
+    size_t left = c->posts.count - c->next; /* that came behind the END */
+    if (left)
+        memmove(c->posts.data, c->posts.data + c->next,
+                left * sizeof *c->posts.data);
+    c->posts.count = left;
     c->next = 0;
-    c->sampling = -1;
-    c->open_replicas = 0;
-    c->ending = c->ended = false;
+    go_on(c);
     rlf_control_bring_pins(c);
     return fresh;
+}
+
+void
+rlf_control_settle(rlf_control *c)
+{
+    uint64_t last = c->step + c->plan->graph->ahead;
+    if (!c->ended || rlf_order_made_before(c->order, last + 1))
+        return;
+    rlf_order_settle(c->order);
+    go_on(c);
 }
 
 void
@@ -318,6 +345,7 @@ rlf_control_gather(rlf_control *c)
 {
     const int first_rank = 0;
     size_t lanes = (size_t)c->n_lanes;
+    c->end = SIZE_MAX;
     for (size_t i = 0; i < c->tracks.count; i++) {
         const track *t = c->tracks.data[i];
         if (i % lanes == c->step % lanes || !t || t->everywhere ||
@@ -327,14 +355,35 @@ rlf_control_gather(rlf_control *c)
     }
 }
 
+/* What was put off, as far as that need not be longer. */
+static void
+catch_up(rlf_control *c)
+{
+    size_t left = 0, n = c->put_off.count;
+    for (size_t i = 0; i < n; i++) {
+        rlf_order_command command = c->put_off.data[i];
+        if (rlf_control_holds_up(c, &command))
+            c->put_off.data[left++] = command;
+        else
+            rlf_control_run(c, &command);
+    }
+    c->put_off.count = left;
+}
+
 static void
 follow(rlf_control *c, const rlf_order_command *command)
 {
-    if (command->kind == RLF_DO_END) {
+    bool works = command->kind == RLF_DO_LOOP || command->kind == RLF_DO_RUN;
+    if ((works || command->kind == RLF_DO_END) &&
+        rlf_control_holds_up(c, command)) {
+        if (works)
+            RLF_PUSH(&c->put_off, *command);
+    } else if (command->kind == RLF_DO_END) {
         bring_shown(c);
         rlf_control_await(c, rlf_control_post(c, RLF_POST_END, -1));
+        c->end = c->posts.count;
         c->ending = true;
-    } else if (command->kind == RLF_DO_LOOP || command->kind == RLF_DO_RUN) {
+    } else if (works) {
         rlf_control_run(c, command);
     } else {
         rlf_control_go_joined(c);
@@ -351,7 +400,11 @@ rlf_control_next(rlf_control *c)
         follow(c, &command);
         more = command.kind == RLF_DO_RUN || command.kind == RLF_DO_LOOP;
     }
-    return c->next < c->posts.count ? c->posts.data[c->next++] : &wait;
+    if (c->next == c->posts.count)
+        catch_up(c);
+    return c->next < c->posts.count && c->next < c->end
+               ? c->posts.data[c->next++]
+               : &wait;
 }
 
 /* ---- reports ---- */

@@ -20,6 +20,7 @@
  * readers of a model apart is all that this needs. What is made ahead may read
  * a model from a hold on other ranks than those of the first: such a hold gets
  * the weights with which the step begins, and is let alone until it is done.
+ * While it is still read with older ones, they are kept beside it.
  *
  * A generation whose last samples leave their replicas half empty is gathered
  * on few of them (migrate.c): MOVE takes to other replicas what is not complete
@@ -80,10 +81,13 @@ typedef struct rlf_post {
     int n_moves;
     rlf_price price; /* MOVE */
     int reader;      /* EDGE: the instance that needs them; -1: what is shown */
-    int model, hold; /* WEIGHTS: from the model's first hold to this one; ranks
-                        of both take part */
+    int model, from, hold; /* WEIGHTS: of the model, from one hold (the first,
+                              or one that keeps later weights) to another;
+                              ranks of both take part */
     int node; /* WEIGHTS: that reads it; its instance may be yet to come, -1 */
-} rlf_post;   /* good until the next step begins */
+} rlf_post;   /* good until the next step begins; of what is made ahead, and
+                 what it is made of, until the step that it is made for is over
+               */
 
 typedef enum rlf_report_kind {
     RLF_REPORT_OPENED, /* by rank 0, of an OPEN */
@@ -123,11 +127,14 @@ rlf_control *rlf_control_new(const rlf_plan *plan, rlf_policy policy);
 void rlf_control_free(rlf_control *control); /* NULL is fine */
 /* As rlf_order_begin. */
 int rlf_control_begin(rlf_control *control);
-/* When a step has ended: post what rank 0 lacks of what was made ahead. */
+/* When a step has ended: it has not, until all that is made ahead in it is
+ * there. */
+void rlf_control_settle(rlf_control *control);
+/* Then: post what rank 0 lacks of that. */
 void rlf_control_gather(rlf_control *control);
 /* As rlf_order_restore: every rank has all of what was made ahead. */
 void rlf_control_restore(rlf_control *control, uint64_t step);
-/* The next post, or WAIT. After END was reported by all: WAIT forever. */
+/* The next post, or WAIT. After END: WAIT, until there is more to do. */
 const rlf_post *rlf_control_next(rlf_control *control);
 void rlf_control_tell(rlf_control *control, const rlf_report *report);
 /* END was posted and every rank has reported it. */

@@ -57,19 +57,27 @@ typedef struct active {
     bool told; /* order counts on it already */
 } active;
 
-/* A hold that is read ahead, and by whom. */
+/* A hold that is read ahead, and by whom; and the weights that wait to be its
+ * own, oldest first: in which hold, and for what is made ahead for which step.
+ */
 typedef struct pin {
     int model, hold;
     int node;
+    struct waiting {
+        int hold;
+        uint64_t step;
+    } * waiting;
+    int n_waiting;
 } pin;
 
 struct rlf_control {
     const rlf_plan *plan;
     uint32_t shown; /* of the policy */
     rlf_order *order;
-    rlf_arena *arena;  /* of what is posted in one step */
-    rlf_arena **lanes; /* of what is known of a step's instances: step s has
-                          number s % n_lanes */
+    rlf_arena *arena;   /* of what is posted in the present step: */
+    rlf_arena **posted; /* step s has number s % n_lanes, since what is made
+                           ahead may be at work for so long */
+    rlf_arena **lanes;  /* of what is known of a step's instances: the same */
     int n_lanes;
     uint64_t step;
     int n_ranks, n_words;
@@ -87,12 +95,17 @@ struct rlf_control {
                           joined by others of it */
     int open_replicas; /* generations at work whose replicas have more than
                           one rank */
+    RLF_VEC(rlf_order_command)
+    put_off; /* apart.c: until who samples ahead need
+                not stand still for them */
     uint64_t n;
     uint64_t **version; /* per resource and hold; NULL: no holds */
     const bool *apart;  /* per resource; NULL: none. See rlf_policy */
     pin *pins;
     int n_pins;
+    word *makers; /* ranks that sample ahead */
     bool ending, ended;
+    size_t end; /* posts before this one can be given out: END is the last */
 };
 
 static inline bool
@@ -148,7 +161,7 @@ void rlf_control_bring_all(rlf_control *c, int from, int reader, const int *to,
 void rlf_control_bring_inputs(rlf_control *c, int of, const int *to, int n_to);
 /* The weights that the instance is about to read are the newest. */
 void rlf_control_bring_weights(rlf_control *c, int instance);
-/* One hold of a model has the newest weights; `instance` may be -1. */
+/* A hold of a model has its newest weights; `instance` may be -1. */
 void rlf_control_bring_hold(rlf_control *c, int model, int hold, int node,
                             int instance);
 /* The instance that was posted changes what it writes. */
@@ -176,8 +189,13 @@ const replica *rlf_control_maker(rlf_control *c, int instance);
 
 /* Fill in what the policy says of weights that are read apart, and the pins. */
 void rlf_control_find_apart(rlf_control *c, rlf_policy *policy);
-/* The pins get the weights with which the step begins. */
+/* The pins get the weights with which the step begins, or these wait. */
 void rlf_control_bring_pins(rlf_control *c);
+/* Something reads the pins of a model ahead: their time has come. */
+void rlf_control_take_waiting(rlf_control *c, int model);
+/* Would ranks that sample ahead stand still if this were posted now, and wait
+ * for what others have to do before? */
+bool rlf_control_holds_up(rlf_control *c, const rlf_order_command *command);
 
 /* ---- deal.c ---- */
 

@@ -5,7 +5,8 @@
  * tokens to do, as far as lengths are known; within that a row stays where it
  * is, for moving it costs more than a part that has a few tokens more. Without
  * lengths rows count alike: where the inputs are, else in even runs. While some
- * ranks sample and others do not, all goes to those that do not. */
+ * ranks sample and others do not, all goes to those that do not. But what is
+ * made ahead stays on the ranks that sample ahead: the others train. */
 #include "engine/graph/class.h"
 #include "engine/order/control_state.h"
 
@@ -135,13 +136,31 @@ under_way(rlf_control *c)
     return tokens;
 }
 
+/* Leaves open the replicas all of whose ranks are in the set, or none of whose
+ * are; if there are such. */
+static void
+leave_open(const rlf_control *c, const replica *r, const word *set, bool in,
+           dealing *d)
+{
+    bool *open = RLF_NEW_ARRAY(c->arena, bool, d->dp);
+    bool some = false;
+    for (int k = 0; k < d->dp; k++) {
+        open[k] = d->open[k];
+        for (int i = 0; i < r[k].n; i++)
+            open[k] &= has(set, r[k].ranks[i]) == in;
+        some |= open[k];
+    }
+    if (some)
+        d->open = open;
+}
+
 static dealing
 begin(rlf_control *c, int instance)
 {
     const rlf_node *node = rlf_control_instance(c, instance)->node;
     const track *t = rlf_control_track(c, instance);
     const replica *r = rlf_control_replicas(c, node);
-    int dp = rlf_control_place(c, node)->layout.dp, open = 0;
+    int dp = rlf_control_place(c, node)->layout.dp;
     dealing d = {.dp = dp,
                  .load = RLF_NEW_ARRAY(c->arena, uint64_t, dp),
                  .open = RLF_NEW_ARRAY(c->arena, bool, dp)};
@@ -150,14 +169,13 @@ begin(rlf_control *c, int instance)
     const uint64_t *before = samples || t->dealt ? under_way(c) : NULL;
     for (int k = 0; k < dp; k++) {
         d.open[k] = true;
-        for (int i = 0; samples && i < r[k].n; i++)
-            d.open[k] &= !has(samples, r[k].ranks[i]);
-        open += d.open[k];
         if (before)
             d.load[k] = before[r[k].leader];
     }
-    for (int k = 0; k < dp && !open; k++)
-        d.open[k] = true;
+    if (node->ahead)
+        leave_open(c, r, c->makers, true, &d);
+    if (samples)
+        leave_open(c, r, samples, false, &d);
     return d;
 }
 

@@ -26,6 +26,7 @@ rlf_order_new(const rlf_graph *graph, rlf_policy policy)
     order->graph = graph;
     order->policy = policy;
     order->n_lanes = (int)graph->ahead + 1;
+    order->generation = -1;
     order->lanes = rlf_calloc((size_t)order->n_lanes, sizeof *order->lanes);
     for (int i = 0; i < order->n_lanes; i++) {
         order->lanes[i] = (lane){
@@ -79,11 +80,13 @@ forget_users(rlf_order *order, const lane *l)
     }
 }
 
-/* The lane is that of a new step. */
+/* Its lane is that of a new step. */
 static void
-clear(rlf_order *order, lane *l)
+clear(rlf_order *order, uint64_t step)
 {
+    lane *l = lane_of(order, step);
     forget_users(order, l);
+    l->step = step;
     rlf_arena_reset(l->arena);
     l->instances.count = 0;
     l->frames.count = 0;
@@ -98,18 +101,36 @@ int
 rlf_order_begin(rlf_order *order)
 {
     uint64_t ahead = order->graph->ahead;
-    order->step++;
-    if (!order->made)
-        order->made = order->step - 1;
-    order->first = order->made + 1;
-    order->generation = -1;
-    order->left = order->begun = false;
-    for (uint64_t s = order->first; s <= order->step + ahead; s++)
-        clear(order, lane_of(order, s));
-    int n = (int)(order->step + ahead - order->made);
+    uint64_t last = ++order->step + ahead, fresh = order->made ? 1 : ahead + 1;
+    order->left = order->begun = order->settles = false;
+    for (uint64_t s = last + 1 - fresh; s <= last; s++)
+        clear(order, s);
     if (!ahead)
         order->made = order->step;
-    return n;
+    return (int)fresh;
+}
+
+void
+rlf_order_settle(rlf_order *order)
+{
+    order->settles = true;
+}
+
+/* What is made ahead for the step is there. */
+static bool
+is_made(const rlf_order *order, uint64_t step)
+{
+    const lane *l = lane_of(order, step);
+    return step <= order->made && !l->ahead && l->first_open >= l->n_ahead;
+}
+
+bool
+rlf_order_made_before(const rlf_order *order, uint64_t step)
+{
+    for (uint64_t s = order->step + 1; s < step; s++)
+        if (!is_made(order, s))
+            return false;
+    return order->step >= step || is_made(order, order->step);
 }
 
 const rlf_node *
@@ -131,14 +152,20 @@ rlf_order_restore(rlf_order *order, uint64_t step)
     order->made = step + order->graph->ahead;
     for (uint64_t s = step + 1; s <= order->made; s++) {
         lane *l = lane_of(order, s);
-        clear(order, l);
         const rlf_node *node;
+        clear(order, s);
         for (int i = 0; (node = rlf_order_restored(order->graph, i)); i++) {
             int self = rlf_order_add(order, l, node, 0);
             at(order, self)->done = true;
         }
         l->first_open = l->n_ahead = l->instances.count;
     }
+}
+
+int
+rlf_order_generation(const rlf_order *order)
+{
+    return order->generation;
 }
 
 const rlf_instance *

@@ -27,7 +27,9 @@
  * whose part was made k steps before; the first step begins with that of the
  * steps 1 to k besides. What is made ahead reads states and models as the step
  * begins with them: changes wait for it, but those of a model whose weights it
- * reads from a copy (policy.apart). A step is over when both are.
+ * reads from a copy (policy.apart). A step is over when the rest of it is, and
+ * what the next one begins with is there; what is made ahead for later ones may
+ * still be at work, or wait.
  *
  * Which piece runs when never changes what is computed (engine.md 7). */
 #ifndef RLF_ORDER_ORDER_H
@@ -107,9 +109,14 @@ typedef struct rlf_policy {
 rlf_order *rlf_order_new(const rlf_graph *graph, rlf_policy policy);
 void rlf_order_free(rlf_order *order);
 /* Begin a step; whatever was left of the one before is forgotten, but not what
- * was made ahead of it. Returns how many steps this begins with: 1, that of
+ * is made ahead of it. Returns how many steps this begins with: 1, that of
  * step n + k, or in the first one, with all before that, k + 1. */
 int rlf_order_begin(rlf_order *order);
+/* The present step, which may have ended, is over only when all that is made
+ * ahead in it is there as well. */
+void rlf_order_settle(rlf_order *order);
+/* What is made ahead for all steps before `step` is there. */
+bool rlf_order_made_before(const rlf_order *order, uint64_t step);
 /* Before the first begin: `step` was the last one, and what is made ahead for
  * the k after it is there. The instances of each: rlf_order_restored's nodes,
  * in order. */
@@ -120,6 +127,8 @@ const rlf_node *rlf_order_restored(const rlf_graph *graph, int i);
  * events before the step can end, but more commands may be asked for first. */
 rlf_order_command rlf_order_next(rlf_order *order);
 void rlf_order_tell(rlf_order *order, const rlf_order_event *event);
+/* The generation that was given out and is not over, or -1. */
+int rlf_order_generation(const rlf_order *order);
 const rlf_instance *rlf_order_instance(const rlf_order *order, int index);
 int rlf_order_count(const rlf_order *order);
 /* The step was left by a break outside of all loops: the run ends after it. */

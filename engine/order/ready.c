@@ -6,12 +6,8 @@
 static bool
 ahead_done(const rlf_order *order)
 {
-    for (int i = 0; i < order->n_lanes; i++) {
-        const lane *l = &order->lanes[i];
-        if (l->ahead || l->first_open < l->n_ahead)
-            return false;
-    }
-    return order->made == order->step + order->graph->ahead;
+    uint64_t last = order->step + order->graph->ahead;
+    return rlf_order_made_before(order, last + 1);
 }
 
 static bool
@@ -20,7 +16,10 @@ resources_free(const rlf_order *order, const instance *in)
     for (int i = 0; i < in->n_after; i++)
         if (!at(order, in->after[i])->done)
             return false;
-    return !in->last || ahead_done(order);
+    return in->last ? ahead_done(order)
+           : in->next
+               ? rlf_order_made_before(order, order->lanes[in->lane].step)
+               : true;
 }
 
 /* Can this instance follow `from` row by row? Both must be made of pieces of
@@ -183,21 +182,24 @@ ready_in(rlf_order *order, const lane *l, rlf_order_command *out)
 bool
 rlf_order_ready(rlf_order *order, rlf_order_command *out)
 {
-    for (uint64_t s = order->first; s <= order->made; s++)
-        if (ready_in(order, lane_of(order, s), out))
+    for (uint64_t s = order->step; s <= order->made; s++) {
+        const lane *l = lane_of(order, s);
+        if ((l->ahead || l->first_open < l->n_ahead) && ready_in(order, l, out))
             return true;
-    return order->step < order->first &&
-           ready_in(order, lane_of(order, order->step), out);
+    }
+    return ready_in(order, lane_of(order, order->step), out);
 }
 
-/* Everything that was issued is done. */
+/* The step is over: what was issued of it is done, and the next can begin. */
 static bool
-all_done(const rlf_order *order)
+is_over(const rlf_order *order)
 {
-    for (int i = 0; i < order->n_lanes; i++)
-        if (order->lanes[i].first_open < order->lanes[i].instances.count)
-            return false;
-    return true;
+    const lane *l = lane_of(order, order->step);
+    bool next = order->graph->ahead && !order->settles
+                    ? rlf_order_made_before(order, order->step + 2)
+                    : ahead_done(order);
+    return next && rlf_order_issued(order) &&
+           l->first_open == l->instances.count;
 }
 
 rlf_order_command
@@ -211,11 +213,11 @@ rlf_order_next(rlf_order *order)
             .kind = RLF_DO_LOOP, .instance = loop, .iteration = iteration};
     else if (rlf_order_ready(order, &out))
         ;
+    else if (is_over(order))
+        out.kind = RLF_DO_END;
     else if (order->generation >= 0)
         out = (rlf_order_command){.kind = RLF_DO_TURN,
                                   .instance = order->generation};
-    else if (rlf_order_issued(order) && all_done(order))
-        out.kind = RLF_DO_END;
     out.n = order->n++;
     return out;
 }

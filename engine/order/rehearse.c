@@ -244,7 +244,7 @@ play_step(play *p)
             take_run(p, post);
         else if (post->kind == RLF_POST_EDGE)
             take_edge(p, post);
-        else if (post->kind == RLF_POST_WEIGHTS)
+        else if (post->kind == RLF_POST_WEIGHTS && !post->from)
             p->moved[post->model][post->hold]++;
         else if (post->kind == RLF_POST_END)
             answer_end(p, post);

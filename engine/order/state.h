@@ -10,7 +10,8 @@ typedef struct instance {
     int lane;
     int *after; /* instances that must be done first (resources) */
     int n_after;
-    bool last;    /* and all that is made ahead */
+    bool last;    /* and all that is made ahead, */
+    bool next;    /* or all of that for earlier steps */
     bool started; /* a RUN of it was given out */
     bool all;     /* and nothing is left to give out */
     bool opened, done;
@@ -46,6 +47,7 @@ typedef struct usage {
  * after the other. */
 typedef struct lane {
     int index;
+    uint64_t step;
     rlf_arena *arena; /* of the step */
     RLF_VEC(instance *) instances;
     RLF_VEC(frame) frames;     /* innermost last */
@@ -63,12 +65,12 @@ struct rlf_order {
     int n_lanes;
     uint64_t step;  /* the present one, from 1 on; 0: none has begun */
     uint64_t made;  /* what is made ahead was begun up to this step */
-    uint64_t first; /* in this step from this one on */
     usage *used;    /* per resource */
     bool *held;     /* per resource: who is not ahead changes it only after all
                        that is made ahead is issued */
     int generation; /* the open generation, or -1 */
     bool begun;     /* the walk through what is not ahead */
+    bool settles;   /* rlf_order_settle */
     bool left;
     uint64_t n; /* commands given */
 };
@@ -92,7 +94,7 @@ at(const rlf_order *order, int id)
  * ends. Returns an instance that needs a LOOP command (its frame's turn in
  * *iteration), or -1. */
 int rlf_order_issue(rlf_order *order, uint32_t *iteration);
-/* Nothing of the step is left to be issued. */
+/* Nothing of the step is left to be issued, but for what is made ahead. */
 bool rlf_order_issued(const rlf_order *order);
 /* Enter an instance of a node; returns its id. */
 int rlf_order_add(rlf_order *order, lane *l, const rlf_node *node,

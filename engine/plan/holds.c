@@ -28,6 +28,17 @@ covers(const rlf_layout *whole, const rlf_layout *part)
     return same;
 }
 
+static int
+add_hold(rlf_holds *holds, rlf_hold hold, rlf_arena *arena)
+{
+    rlf_hold *list = RLF_NEW_ARRAY(arena, rlf_hold, holds->n + 1);
+    for (int i = 0; i < holds->n; i++)
+        list[i] = holds->list[i];
+    list[holds->n] = hold;
+    holds->list = list;
+    return holds->n++;
+}
+
 /* The hold that has the layout's weights, made if there is none. */
 static int
 find_hold(rlf_holds *holds, const rlf_layout *layout, bool bare,
@@ -37,13 +48,10 @@ find_hold(rlf_holds *holds, const rlf_layout *layout, bool bare,
         if ((bare || !holds->list[i].bare) &&
             covers(&holds->list[i].mesh.layout, layout))
             return i;
-    rlf_hold *list = RLF_NEW_ARRAY(arena, rlf_hold, holds->n + 1);
-    for (int i = 0; i < holds->n; i++)
-        list[i] = holds->list[i];
-    list[holds->n] =
-        (rlf_hold){.mesh = {.layout = *layout}, .bare = bare, .call = call};
-    holds->list = list;
-    return holds->n++;
+    return add_hold(
+        holds,
+        (rlf_hold){.mesh = {.layout = *layout}, .bare = bare, .call = call},
+        arena);
 }
 
 /* Does it take the weights where it is placed? */
@@ -184,6 +192,96 @@ hold_terms(rlf_plan *plan, const rlf_node *node, rlf_arena *arena)
     }
 }
 
+/* ---- ahead ---- */
+
+static bool
+uses(const int *list, int n, int resource)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i] == resource)
+            return true;
+    return false;
+}
+
+/* Is the hold read ahead? Holds are numbered from 0, and -1 is none. */
+static bool
+is_read_ahead(const rlf_plan *plan, int model, int hold)
+{
+    for (size_t i = 0; i < plan->graph->nodes.count; i++)
+        if (plan->graph->nodes.data[i].ahead &&
+            plan->place[i].hold[model] == hold)
+            return true;
+    return false;
+}
+
+static bool
+share_ranks(const rlf_layout *a, const rlf_layout *b)
+{
+    for (int i = 0; i < a->n_ranks; i++)
+        if (rlf_layout_find(b, a->ranks[i]).tp >= 0)
+            return true;
+    return false;
+}
+
+bool
+rlf_holds_apart(const rlf_plan *plan, int model)
+{
+    const rlf_holds *holds = &plan->holds[model];
+    bool some = false;
+    for (size_t i = 0; i < plan->graph->nodes.count; i++) {
+        const rlf_node *node = &plan->graph->nodes.data[i];
+        if (!node->ahead || !uses(node->reads, node->n_reads, model))
+            continue;
+        int hold = plan->place[i].hold[model];
+        if (hold <= 0 || share_ranks(&holds->list[hold].mesh.layout,
+                                     &holds->list[0].mesh.layout))
+            return false;
+        some = true;
+    }
+    return some;
+}
+
+static bool
+is_written(const rlf_graph *graph, int model)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        if (uses(node->writes, node->n_writes, model))
+            return true;
+    }
+    return false;
+}
+
+/* Where weights of later steps wait. */
+static void
+hold_later(rlf_plan *plan, int model, rlf_arena *arena)
+{
+    rlf_holds *holds = &plan->holds[model];
+    int n = holds->n;
+    if (!is_written(plan->graph, model) || !rlf_holds_apart(plan, model))
+        return;
+    for (int h = 1; h < n; h++) {
+        rlf_hold later = holds->list[h];
+        later.bare = true;
+        later.by_layer = false;
+        later.later_of = h;
+        for (uint32_t i = 1; i < plan->graph->ahead; i++)
+            if (is_read_ahead(plan, model, h))
+                add_hold(holds, later, arena);
+    }
+}
+
+int
+rlf_holds_later(const rlf_holds *holds, int hold, int i)
+{
+    for (int k = hold + 1; k < holds->n; k++)
+        if (holds->list[k].later_of == hold && i-- == 0)
+            return k;
+    return -1;
+}
+
+/* ---- all ---- */
+
 void
 rlf_holds_make(rlf_plan *plan, rlf_arena *arena)
 {
@@ -201,11 +299,14 @@ rlf_holds_make(rlf_plan *plan, rlf_arena *arena)
     for (size_t i = 0; i < graph->nodes.count; i++)
         if (graph->nodes.data[i].class->role == RLF_ROLE_ASSIGN)
             hold_terms(plan, &graph->nodes.data[i], arena);
+    for (size_t i = 0; i < n; i++)
+        if (graph->resources.data[i].kind == RLF_RESOURCE_MODEL)
+            hold_later(plan, (int)i, arena);
 }
 
 rlf_realloc_job
-rlf_holds_job(const rlf_holds *holds, int hold, const rlf_shapes *shapes,
-              const int *machine)
+rlf_holds_job(const rlf_holds *holds, int from, int to,
+              const rlf_shapes *shapes, const int *machine)
 {
     /* good enough to choose between a tree and a chain; on a machine ranks
      * are threads, or processes whose memory the transport reads */
@@ -213,11 +314,11 @@ rlf_holds_job(const rlf_holds *holds, int hold, const rlf_shapes *shapes,
         .start = 1e-6, .rate = 1e10, .shared = true};
     static const rlf_wire across = {.start = 2e-5, .rate = 1e9};
     return (rlf_realloc_job){.shapes = shapes,
-                             .from = &holds->list[0].mesh.layout,
-                             .to = &holds->list[hold].mesh.layout,
+                             .from = &holds->list[from].mesh.layout,
+                             .to = &holds->list[to].mesh.layout,
                              .machine = machine,
                              .element = sizeof(float),
-                             .by_layer = holds->list[hold].by_layer,
+                             .by_layer = holds->list[to].by_layer,
                              .inside = inside,
                              .across = across};
 }

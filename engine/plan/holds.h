@@ -8,14 +8,22 @@
 #include "engine/plan/plan.h"
 #include "engine/plan/realloc.h"
 
+/* What is made ahead (rlf_node.ahead) reads the model, and all of it from holds
+ * on ranks that the first hold, the one that changes, is not on. */
+bool rlf_holds_apart(const rlf_plan *plan, int model);
+/* The `i`-th hold (0, 1, ...) that keeps later weights for this one; -1: there
+ * are no more. With k steps ahead k - 1 steps may be over before what is made
+ * of their weights begins, so there are as many. */
+int rlf_holds_later(const rlf_holds *holds, int hold, int i);
+
 /* Sets plan->holds and each node's; places `:=` where the weights that it
  * changes are, and calls on the ranks of the update so that their parts are
  * made of whole parts of the update's. Layouts of calls must be set. */
 void rlf_holds_make(rlf_plan *plan, rlf_arena *arena);
 
-/* What takes a model's weights from its first hold to another; `machine` as in
- * rlf_realloc_job. */
-rlf_realloc_job rlf_holds_job(const rlf_holds *holds, int hold,
+/* What takes a model's weights from one hold, as a rule its first, to another;
+ * `machine` as in rlf_realloc_job. */
+rlf_realloc_job rlf_holds_job(const rlf_holds *holds, int from, int to,
                               const rlf_shapes *shapes, const int *machine);
 
 #endif

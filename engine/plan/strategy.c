@@ -25,6 +25,19 @@ reads(const rlf_node *node)
 
 /* ---- separate ---- */
 
+/* Does it read the present weights of a model that trains while older ones of
+ * it sample? Where these lie it would have to wait for them. */
+static bool
+reads_present(const rlf_graph *graph, const rlf_node *node)
+{
+    bool ahead = false;
+    for (size_t i = 0; i < graph->nodes.count; i++)
+        ahead |= graph->nodes.data[i].ahead &&
+                 graph->nodes.data[i].receiver == node->receiver;
+    return ahead && reads(node) && !node->ahead &&
+           graph->resources.data[node->receiver].trained;
+}
+
 /* Training on the last half of the ranks, sampling and reading on the others,
  * which are one more if the number is odd. A program that only trains, or never
  * does, has nothing to separate. */
@@ -41,9 +54,10 @@ separate(spread *s)
         return;
     for (size_t i = 0; i < s->graph->nodes.count; i++) {
         const rlf_node *node = &s->graph->nodes.data[i];
+        bool trains = is_update(node) || reads_present(s->graph, node);
         if (rlf_place_can(node))
             s->ranks[i] =
-                is_update(node) ? (rlf_range){first, n} : (rlf_range){0, first};
+                trains ? (rlf_range){first, n} : (rlf_range){0, first};
     }
 }
 

@@ -1,7 +1,8 @@
 /* What was made ahead, in checkpoints: a file for each step that it is made
  * for.
  *
- *     ahead-00000021.bin    for step 21: metrics so far, spaces, values
+ *     ahead-00000021.bin    for step 21: metrics and tokens so far, spaces,
+ *                           values
  *
  * Values are known by what they are made of (rlf_plan.values), not by their
  * number, so that a program with more or fewer metrics goes on. */
@@ -13,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char mark[8] = "rlfahea1";
+static const char mark[8] = "rlfahea2";
 
 static const char *
 path_of(rlf_arena *arena, const char *directory, uint32_t step)
@@ -94,7 +95,9 @@ save_step(const rlf_run *run, const char *directory, int later,
             keep_value(&k, run, node->outputs[o], later);
     k.out = &head;
     RLF_KEEP(&k, mark);
-    keep_metrics(&k, &rank->steps[step % (uint32_t)rank->n_steps].metrics);
+    const run_step *told = &run->steps[step % run->n_steps];
+    keep_metrics(&k, &told->metrics);
+    RLF_KEEP(&k, told->tokens);
     rlf_keep_spaces(&k);
     RLF_KEEP(&k, n);
     rlf_keep_bytes(&k, values.p, values.n);
@@ -244,6 +247,9 @@ restore_step(rlf_rank *rank, const char *directory, uint32_t step, rlf_err *err)
     RLF_KEPT(&k, is);
     k.torn |= memcmp(is, mark, sizeof is) != 0;
     kept_metrics(&k, rank->rank ? &passed : &at->metrics);
+    uint64_t tokens = 0;
+    RLF_KEPT(&k, tokens);
+    at->tokens = rank->rank ? 0 : tokens;
     rlf_status status = restore_values(rank, &k, step, path, err);
     rlf_metrics_free(&passed);
     rlf_keeper_free(&k);

@@ -234,7 +234,7 @@ tell_rows(rlf_rank *rank, const slot *s, rlf_err *err)
         RLF_NEW_ARRAY(rank->env.pool, uint32_t, call->n_rows + 1);
     for (uint32_t i = 0; i < call->n_rows; i++) {
         lengths[i] = rows->sample[call->rows[i]].n_ids;
-        rank->tokens += lengths[i];
+        rank->now->tokens += lengths[i];
     }
     const rlf_report report = {.kind = RLF_REPORT_ROWS,
                                .n = s->n,
@@ -348,6 +348,7 @@ rlf_rank_begin_step(rlf_rank *rank, uint32_t step, uint32_t since)
     rlf_arena_reset(s->env.pool);
     s->env.step = step;
     s->env.since = since;
+    s->tokens = 0;
     rlf_metrics_begin(&s->metrics);
     for (size_t i = at; i < rank->slots.count; i += n)
         rank->slots.data[i] = (slot){0};
@@ -358,8 +359,6 @@ carry_begin(rlf_rank *rank, const rlf_task *task, rlf_err *err)
 {
     (void)err;
     rlf_arena_reset(rank->env.pool);
-    rank->generation = -1;
-    rank->tokens = 0;
     rank->wants_checkpoint = false;
     rank->env.step = task->step;
     uint32_t last = task->step + rank->graph->ahead;
@@ -368,25 +367,42 @@ carry_begin(rlf_rank *rank, const rlf_task *task, rlf_err *err)
     return RLF_OK;
 }
 
+/* What was reported and generated here, of one step under way or of all (-1):
+ * it is told, so it begins anew. */
+static void
+tell_step(rlf_rank *rank, int step, rlf_notice *out)
+{
+    rlf_arena *pool = rank->env.pool;
+    rlf_metrics *lists = RLF_NEW_ARRAY(pool, rlf_metrics, rank->n_steps);
+    uint64_t *tokens = RLF_NEW_ARRAY(pool, uint64_t, rank->n_steps);
+    for (int i = 0; i < rank->n_steps; i++) {
+        rank_step *s = &rank->steps[i];
+        if (step >= 0 && i != step)
+            continue;
+        size_t n = s->metrics.count;
+        lists[i].data = RLF_NEW_ARRAY(pool, rlf_metric, n + 1);
+        lists[i].count = n;
+        if (n)
+            memcpy(lists[i].data, s->metrics.data, n * sizeof *lists[i].data);
+        tokens[i] = s->tokens;
+        rlf_metrics_begin(&s->metrics);
+        s->tokens = 0;
+    }
+    out->metrics = lists;
+    out->tokens = tokens;
+    out->n_steps = (uint32_t)rank->n_steps;
+}
+
 static rlf_status
 carry_end(rlf_rank *rank, const rlf_task *task, rlf_err *err)
 {
-    rlf_metrics *lists =
-        RLF_NEW_ARRAY(rank->env.pool, rlf_metrics, rank->n_steps);
-    for (int i = 0; i < rank->n_steps && rank->rank; i++)
-        lists[i] = rank->steps[i].metrics;
     rlf_notice notice = {
         .kind = RLF_NOTICE_REPORT,
         .rank = rank->rank,
         .report = {.kind = RLF_REPORT_DONE, .rank = rank->rank, .n = task->n},
-        .at_end = true,
-        .tokens = rank->tokens,
-        .metrics = lists,
-        .n_metrics = (uint32_t)rank->n_steps};
-    rlf_status status = rank->tell(rank->sink, &notice, err);
-    for (int i = 0; i < rank->n_steps && rank->rank; i++)
-        rlf_metrics_begin(&rank->steps[i].metrics); /* rank 0 has them now */
-    return status;
+        .at_end = true};
+    tell_step(rank, (int)(rank->env.step % (uint32_t)rank->n_steps), &notice);
+    return rank->tell(rank->sink, &notice, err);
 }
 
 static rlf_status
@@ -407,6 +423,7 @@ carry_files(rlf_rank *rank, const rlf_task *task, rlf_err *err)
     if (task->kind == RLF_TASK_RESTORE)
         RLF_TRY(rlf_rank_restore_ahead(rank, task, err));
     rlf_notice notice = {.kind = RLF_NOTICE_SAVED, .rank = rank->rank};
+    tell_step(rank, -1, &notice);
     return rank->tell(rank->sink, &notice, err);
 }
 

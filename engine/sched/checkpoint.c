@@ -144,8 +144,7 @@ write_all(rlf_run *run, const char *dir, rlf_arena *arena, rlf_err *err)
                            .instance = -1,
                            .step = run->step,
                            .directory = dir};
-    rlf_control_gather(run->control);
-    RLF_TRY(rlf_run_post_all(run, err));
+    RLF_TRY(rlf_run_settle(run, err));
     RLF_TRY(rlf_run_tell_all(run, &task, err));
     RLF_TRY(rlf_run_save_ahead(run, dir, arena, err));
     rlf_buf text = {0};

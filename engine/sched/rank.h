@@ -25,7 +25,8 @@ typedef struct slot {
 /* What a rank has of one of the steps that are under way. */
 typedef struct rank_step {
     rlf_env env;         /* of its calls, with a pool of its own */
-    rlf_metrics metrics; /* what nodes report whose task says so */
+    rlf_metrics metrics; /* what nodes report whose task says so, */
+    uint64_t tokens;     /* and what is generated: both since they were told */
 } rank_step;
 
 typedef struct rlf_rank {
@@ -51,10 +52,9 @@ typedef struct rlf_rank {
     int generation;  /* the instance that is a generation at work; -1: none */
     rlf_turns turns; /* of it, that were not reported yet */
     RLF_VEC(int)
-    joint;           /* trained instances that are to be carried out with
-                        the next one */
-    bool recording;  /* the task in hand says so */
-    uint64_t tokens; /* generated in this step */
+    joint;          /* trained instances that are to be carried out with
+                       the next one */
+    bool recording; /* the task in hand says so */
     bool wants_checkpoint;
     uint64_t received;       /* bytes of rows, by the last edge */
     rlf_comm *comm;          /* NULL: the only rank */
@@ -62,6 +62,7 @@ typedef struct rlf_rank {
     rlf_arena *arena;        /* of what follows */
     rlf_holds *holds;        /* per resource, with this rank's meshes */
     rlf_weight_edge **edges; /* per resource and hold: to it, from the first */
+    rlf_weight_edge **later; /* from it, if it keeps weights for another */
     uint64_t *passing; /* per resource: host bytes that weights pass through on
 their way between processes */
     uint64_t fault;    /* 0: none; see rlf_run_fault */

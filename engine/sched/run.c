@@ -70,6 +70,9 @@ rlf_run_open(const rlf_plan *plan, const rlf_classes *classes,
     run->options = *options;
     run->arena = rlf_arena_new();
     run->kept = rlf_arena_new();
+    run->n_steps = plan->graph->ahead + 1;
+    run->steps = RLF_NEW_ARRAY(run->kept, run_step, run->n_steps);
+    run->ends = RLF_NEW_ARRAY(run->kept, rlf_notice, plan->ranks);
     if (options->dry)
         run->needs = RLF_NEW_ARRAY(run->kept, rlf_needs, plan->ranks);
     *out = run;
@@ -104,6 +107,8 @@ rlf_run_close(rlf_run *run)
     if (run->plan->ranks == 1 && run->ranks)
         rlf_rank_close(&run->ranks[0]);
     free(run->ranks);
+    for (uint32_t i = 0; i < run->n_steps; i++)
+        rlf_metrics_free(&run->steps[i].metrics);
     rlf_control_free(run->control);
     rlf_arena_free(run->arena);
     rlf_arena_free(run->kept);
@@ -156,14 +161,13 @@ rlf_run_wants_checkpoint(const rlf_run *run)
 const rlf_metrics *
 rlf_run_metrics(const rlf_run *run)
 {
-    const rlf_rank *rank = &run->ranks[0];
-    return &rank->steps[run->step % (uint32_t)rank->n_steps].metrics;
+    return &run->steps[run->step % run->n_steps].metrics;
 }
 
 uint64_t
 rlf_run_tokens(const rlf_run *run)
 {
-    return run->tokens;
+    return run->steps[run->step % run->n_steps].tokens;
 }
 
 /* The flow's own draws end the run when the smallest of them is through. Of a

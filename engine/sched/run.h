@@ -92,7 +92,7 @@ const rlf_metrics *rlf_run_metrics(const rlf_run *run);
  * flow generated in the last step: step, set, prompt, response, and its named
  * columns of one value a sample. */
 void rlf_run_samples(const rlf_run *run, uint32_t most, rlf_buf *out);
-/* Response tokens generated in the last step. */
+/* Response tokens generated for the last step, whenever that was. */
 uint64_t rlf_run_tokens(const rlf_run *run);
 /* The plan and the resources as the first rank of this process opened them,
  * and its memory by purpose. */
@@ -105,7 +105,8 @@ void rlf_run_notes(const rlf_run *run, rlf_buf *out);
 /* Device bytes that were allocated at most: what rlf_run_memory says, from
  * opening on. */
 uint64_t rlf_run_device_bytes(const rlf_run *run);
-/* Bytes of the pools: what the last step, and those made ahead, left there. */
+/* Bytes of the pools: what the last step, and those made ahead, left there; of
+ * a program whose steps begin and end together (at most one ahead). */
 uint64_t rlf_run_pool_bytes(const rlf_run *run);
 
 /* ---- checkpoints (checkpoint.c) ---- */

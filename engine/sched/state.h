@@ -9,6 +9,12 @@
 #include "engine/sched/rank.h"
 #include "engine/sched/run.h"
 
+/* What all ranks told of a step under way; of step s in steps[s % n_steps]. */
+typedef struct run_step {
+    rlf_metrics metrics;
+    uint64_t tokens; /* generated for it */
+} run_step;
+
 struct rlf_run {
     const rlf_plan *plan;
     const rlf_graph *graph;
@@ -21,8 +27,9 @@ struct rlf_run {
     rlf_crew *crew;   /* the other ranks; NULL: there is one, run inline */
     rlf_rank *ranks;  /* of this process */
     int n_local;
-    uint64_t tokens;  /* generated in the last step */
-    rlf_notice *ends; /* per rank: of END, in `arena` */
+    run_step *steps;
+    uint32_t n_steps;
+    rlf_notice *ends; /* per rank: the last one with metrics */
     int left;         /* ranks that have not answered a SAVE or RESTORE */
     uint32_t step;    /* the last one done */
     bool ended;
@@ -31,8 +38,9 @@ struct rlf_run {
 
 /* step.c: what a rank has to say. */
 rlf_status rlf_run_hear(rlf_run *run, const rlf_notice *notice, rlf_err *err);
-/* step.c: carry out what the controller has to post. */
-rlf_status rlf_run_post_all(rlf_run *run, rlf_err *err);
+/* step.c: after a step, until what is made ahead in it is there, and rank 0 has
+ * it. */
+rlf_status rlf_run_settle(rlf_run *run, rlf_err *err);
 /* ahead.c: what was made ahead, as rank 0 has it, into files of a checkpoint;
  * when all ranks wait. */
 rlf_status rlf_run_save_ahead(const rlf_run *run, const char *directory,

@@ -11,13 +11,12 @@ rlf_status
 rlf_run_hear(rlf_run *run, const rlf_notice *notice, rlf_err *err)
 {
     (void)err;
-    if (notice->kind == RLF_NOTICE_SAVED) {
+    if (notice->n_steps)
+        run->ends[notice->rank] = *notice;
+    if (notice->kind == RLF_NOTICE_SAVED)
         run->left--;
-    } else if (notice->kind == RLF_NOTICE_REPORT) {
+    else if (notice->kind == RLF_NOTICE_REPORT)
         rlf_control_tell(run->control, &notice->report);
-        if (notice->at_end)
-            run->ends[notice->rank] = *notice;
-    }
     return RLF_OK;
 }
 
@@ -115,6 +114,35 @@ rlf_run_fail(rlf_run *run, rlf_status status, rlf_err *err)
     return status;
 }
 
+static void
+merge(rlf_metrics *into, const rlf_metrics *from)
+{
+    for (size_t i = 0; i < from->count; i++)
+        if (from->data[i].count)
+            rlf_metrics_merge(into, &from->data[i]);
+}
+
+/* What the ranks told of their steps, in the order of ranks. */
+static void
+gather(rlf_run *run)
+{
+    for (int r = 0; r < run->plan->ranks; r++) {
+        rlf_notice *end = &run->ends[r];
+        for (uint32_t i = 0; i < end->n_steps; i++) {
+            run->steps[i].tokens += end->tokens[i];
+            merge(&run->steps[i].metrics, &end->metrics[i]);
+        }
+        end->n_steps = 0;
+    }
+}
+
+static void
+begin_step(run_step *s)
+{
+    rlf_metrics_begin(&s->metrics);
+    s->tokens = 0;
+}
+
 rlf_status
 rlf_run_tell_all(rlf_run *run, const rlf_task *task, rlf_err *err)
 {
@@ -125,6 +153,8 @@ rlf_run_tell_all(rlf_run *run, const rlf_task *task, rlf_err *err)
         RLF_TRY(tell_rank(run, r, task, err));
     while (run->left > 0)
         RLF_TRY(hear_next(run, err));
+    if (answers)
+        gather(run);
     return RLF_OK;
 }
 
@@ -136,15 +166,6 @@ post(rlf_run *run, const rlf_post *post, rlf_err *err)
         if (rlf_task_of(run->control, run->graph, post, r, run->arena, &task))
             RLF_TRY(tell_rank(run, r, &task, err));
     }
-    return RLF_OK;
-}
-
-rlf_status
-rlf_run_post_all(rlf_run *run, rlf_err *err)
-{
-    const rlf_post *next;
-    while ((next = rlf_control_next(run->control))->kind != RLF_POST_WAIT)
-        RLF_TRY(post(run, next, err));
     return RLF_OK;
 }
 
@@ -172,26 +193,17 @@ run_posts(rlf_run *run, rlf_err *err)
     return RLF_OK;
 }
 
-static void
-merge(rlf_metrics *into, const rlf_metrics *from)
+rlf_status
+rlf_run_settle(rlf_run *run, rlf_err *err)
 {
-    for (size_t i = 0; i < from->count; i++)
-        if (from->data[i].count)
-            rlf_metrics_merge(into, &from->data[i]);
-}
-
-/* What the ranks have of the step; now that all wait, rank 0 gets the metrics
- * of the others. */
-static void
-gather(rlf_run *run)
-{
-    run->tokens = 0;
-    for (int r = 0; r < run->plan->ranks; r++) {
-        const rlf_notice *end = &run->ends[r];
-        run->tokens += end->tokens;
-        for (uint32_t i = 0; i < end->n_metrics; i++)
-            merge(&run->ranks[0].steps[i].metrics, &end->metrics[i]);
-    }
+    const rlf_post *next;
+    rlf_control_settle(run->control);
+    RLF_TRY(run_posts(run, err));
+    gather(run);
+    rlf_control_gather(run->control);
+    while ((next = rlf_control_next(run->control))->kind != RLF_POST_WAIT)
+        RLF_TRY(post(run, next, err));
+    return RLF_OK;
 }
 
 rlf_status
@@ -200,11 +212,13 @@ rlf_run_step(rlf_run *run, rlf_err *err)
     if (run->failed || run->ended)
         return rlf_fail(err, RLF_BUG, "a run that has ended takes no step");
     rlf_arena_reset(run->arena);
-    run->ends = RLF_NEW_ARRAY(run->arena, rlf_notice, run->plan->ranks);
     const rlf_task begin = {.kind = RLF_TASK_BEGIN,
                             .instance = -1,
                             .step = run->step + 1,
                             .fresh = (uint32_t)rlf_control_begin(run->control)};
+    uint32_t last = begin.step + run->graph->ahead;
+    for (uint32_t i = 0; i < begin.fresh; i++)
+        begin_step(&run->steps[(last - i) % run->n_steps]);
     rlf_status status = rlf_run_tell_all(run, &begin, err);
     if (status >= 0)
         status = run_posts(run, err);

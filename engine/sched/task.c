@@ -56,12 +56,13 @@ take_moves(const rlf_post *post, int rank, rlf_arena *arena, rlf_task *out)
     return n > 0;
 }
 
-/* Does the rank hold weights of either side? */
+/* Has the rank weights of either side? */
 static bool
 takes_part(const rlf_control *control, const rlf_post *post, int rank)
 {
     const rlf_holds *holds = &rlf_control_plan(control)->holds[post->model];
-    return rlf_layout_find(&holds->list[0].mesh.layout, rank).tp >= 0 ||
+    return rlf_layout_find(&holds->list[post->from].mesh.layout, rank).tp >=
+               0 ||
            rlf_layout_find(&holds->list[post->hold].mesh.layout, rank).tp >= 0;
 }
 
@@ -80,6 +81,7 @@ rlf_task_of(const rlf_control *control, const rlf_graph *graph,
                       .joint = post->joint,
                       .price = post->price,
                       .model = post->model,
+                      .from = post->from,
                       .hold = post->hold};
     out->instance = -1;
     out->node = post->node;
@@ -317,10 +319,11 @@ rlf_notice_write(const rlf_notice *notice, rlf_buf *out)
     put_needs(out, notice->needs);
     PUT(out, notice->count);
     PUT(out, notice->at_end);
-    PUT(out, notice->tokens);
-    PUT(out, notice->n_metrics);
-    for (uint32_t i = 0; i < notice->n_metrics; i++)
+    PUT(out, notice->n_steps);
+    for (uint32_t i = 0; i < notice->n_steps; i++) {
+        PUT(out, notice->tokens[i]);
         put_metrics(out, &notice->metrics[i]);
+    }
     if (notice->kind != RLF_NOTICE_REPORT)
         return;
     const rlf_report *r = &notice->report;
@@ -345,14 +348,17 @@ rlf_notice_read(const char *bytes, size_t n, rlf_arena *arena, rlf_err *err,
     out->needs = get_needs(&r);
     GET(&r, out->count);
     GET(&r, out->at_end);
-    GET(&r, out->tokens);
-    GET(&r, out->n_metrics);
-    if (r.torn || out->n_metrics > r.left)
+    GET(&r, out->n_steps);
+    if (r.torn || out->n_steps > r.left)
         return finish(&r, "report", err);
-    rlf_metrics *lists = RLF_NEW_ARRAY(arena, rlf_metrics, out->n_metrics);
-    for (uint32_t i = 0; i < out->n_metrics; i++)
+    rlf_metrics *lists = RLF_NEW_ARRAY(arena, rlf_metrics, out->n_steps);
+    uint64_t *tokens = RLF_NEW_ARRAY(arena, uint64_t, out->n_steps);
+    for (uint32_t i = 0; i < out->n_steps; i++) {
+        GET(&r, tokens[i]);
         lists[i] = get_metrics(&r);
+    }
     out->metrics = lists;
+    out->tokens = tokens;
     if (out->kind == RLF_NOTICE_REPORT) {
         uint32_t count;
         GET(&r, out->report);

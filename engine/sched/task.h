@@ -18,7 +18,7 @@ typedef enum rlf_task_kind {
     RLF_TASK_RUN,     /* the same unless made, and compute the share */
     RLF_TASK_EDGE,    /* carry out the moves */
     RLF_TASK_MOVE,    /* samples in the making go to another replica */
-    RLF_TASK_WEIGHTS, /* weights of `model` go to its hold `hold` */
+    RLF_TASK_WEIGHTS, /* weights of `model` go from its hold `from` to `hold` */
     RLF_TASK_END,     /* report when all before is done */
     RLF_TASK_SAVE,    /* resources to `directory`, or back */
     RLF_TASK_RESTORE, /* of the step `step` */
@@ -47,8 +47,8 @@ typedef struct rlf_task {
     uint32_t n_rows;
     const rlf_move *moves; /* EDGE, MOVE: those from or to this rank */
     int n_moves;
-    rlf_price price; /* MOVE */
-    int model, hold; /* WEIGHTS */
+    rlf_price price;       /* MOVE */
+    int model, from, hold; /* WEIGHTS */
 } rlf_task;
 
 /* The post as `rank` sees it; arrays are the post's, or in `arena`. False if
@@ -76,11 +76,12 @@ typedef struct rlf_notice {
     uint64_t plan;
     const rlf_needs *needs; /* or NULL */
     uint32_t count;
-    bool at_end;     /* the report is that of an END: with */
-    uint64_t tokens; /* what was generated here in the step */
-    /* Reported here, per step under way (rlf_rank.steps); of rank 0, none. */
+    bool at_end; /* the report is that of an END; with that, and with SAVED: */
+    /* Reported and generated here since it was told, per step under way
+     * (rlf_rank.steps): at an END of the step that ends, else of all. */
     const rlf_metrics *metrics;
-    uint32_t n_metrics;
+    const uint64_t *tokens;
+    uint32_t n_steps;
 } rlf_notice;
 
 void rlf_notice_write(const rlf_notice *notice, rlf_buf *out);

@@ -51,6 +51,27 @@ most_passing(const rlf_rank *rank, const rlf_weight_edge *edge)
     return most;
 }
 
+/* What takes weights from one hold to another. */
+static rlf_status
+make_edge(rlf_rank *rank, size_t model, int from, int to,
+          const rlf_shapes *shapes, const int *machine, rlf_err *err,
+          rlf_weight_edge *out)
+{
+    const rlf_realloc_job job =
+        rlf_holds_job(&rank->holds[model], from, to, shapes, machine);
+    rlf_realloc_plan plan;
+    RLF_TRY(rlf_realloc_make(&job, rank->arena, err, &plan));
+    *out = (rlf_weight_edge){.from = from,
+                             .to = to,
+                             .sends = plan.sends,
+                             .copies = plan.copies,
+                             .n_sends = plan.n_sends,
+                             .n_copies = plan.n_copies,
+                             .by_layer = job.by_layer,
+                             .rounds = plan.rounds};
+    return RLF_OK;
+}
+
 static rlf_status
 open_model_edges(rlf_rank *rank, size_t model, const int *machine, rlf_err *err)
 {
@@ -60,21 +81,17 @@ open_model_edges(rlf_rank *rank, size_t model, const int *machine, rlf_err *err)
     RLF_TRY(rank->classes->resource[r->kind]->shapes(
         rank->graph, r, rank->env.resource[model], rank->arena, err, &shapes));
     rank->edges[model] = RLF_NEW_ARRAY(rank->arena, rlf_weight_edge, holds->n);
+    rank->later[model] = RLF_NEW_ARRAY(rank->arena, rlf_weight_edge, holds->n);
     for (int k = 1; k < holds->n; k++) {
-        const rlf_realloc_job job = rlf_holds_job(holds, k, &shapes, machine);
-        rlf_realloc_plan plan;
-        RLF_TRY(rlf_realloc_make(&job, rank->arena, err, &plan));
         rlf_weight_edge *edge = &rank->edges[model][k];
-        *edge = (rlf_weight_edge){.to = k,
-                                  .sends = plan.sends,
-                                  .copies = plan.copies,
-                                  .n_sends = plan.n_sends,
-                                  .n_copies = plan.n_copies,
-                                  .by_layer = job.by_layer,
-                                  .rounds = plan.rounds};
+        RLF_TRY(make_edge(rank, model, 0, k, &shapes, machine, err, edge));
         uint64_t bytes = most_passing(rank, edge);
         if (bytes > rank->passing[model])
             rank->passing[model] = bytes;
+        int of = holds->list[k].later_of;
+        if (of) /* on the ranks that it is on: copies */
+            RLF_TRY(make_edge(rank, model, k, of, &shapes, machine, err,
+                              &rank->later[model][k]));
     }
     return RLF_OK;
 }
@@ -84,6 +101,7 @@ rlf_rank_open_edges(rlf_rank *rank, rlf_err *err)
 {
     size_t n = rank->graph->resources.count;
     rank->edges = RLF_NEW_ARRAY(rank->arena, rlf_weight_edge *, n);
+    rank->later = RLF_NEW_ARRAY(rank->arena, rlf_weight_edge *, n);
     rank->passing = RLF_NEW_ARRAY(rank->arena, uint64_t, n);
     if (!rank->comm)
         return RLF_OK;
@@ -105,9 +123,9 @@ rlf_rank_open_edges(rlf_rank *rank, rlf_err *err)
 
 /* Arrows in the trace, one a message: the first piece of each. */
 static void
-trace_move(const rlf_rank *rank, const rlf_task *task, bool sends)
+trace_move(const rlf_rank *rank, const rlf_task *task,
+           const rlf_weight_edge *edge, bool sends)
 {
-    const rlf_weight_edge *edge = &rank->edges[task->model][task->hold];
     uint64_t now = rlf_clock_now(), n = (uint64_t)rank->plan->ranks;
     const char *name = rank->graph->resources.data[task->model].name;
     bool *seen = rlf_calloc((size_t)edge->rounds * n + 1, sizeof *seen);
@@ -132,16 +150,18 @@ rlf_status
 rlf_rank_move(rlf_rank *rank, const rlf_task *task, rlf_err *err)
 {
     const rlf_resource *r = &rank->graph->resources.data[task->model];
+    const rlf_weight_edge *edge = task->from
+                                      ? &rank->later[task->model][task->from]
+                                      : &rank->edges[task->model][task->hold];
     uint64_t from = rank->env.trace ? rlf_clock_now() : 0;
     rlf_moved moved = {0};
     if (rank->env.trace)
-        trace_move(rank, task, true);
+        trace_move(rank, task, edge, true);
     RLF_TRY(rank->classes->resource[r->kind]->move(
-        &rank->env, r, rank->env.resource[task->model],
-        &rank->edges[task->model][task->hold], rlf_group_world(rank->comm), err,
-        &moved));
+        &rank->env, r, rank->env.resource[task->model], edge,
+        rlf_group_world(rank->comm), err, &moved));
     if (rank->env.trace) {
-        trace_move(rank, task, false);
+        trace_move(rank, task, edge, false);
         rlf_trace_span(rank->env.trace, "weights", r->name, from,
                        rlf_clock_now(), moved.bytes);
     }

@@ -25,18 +25,22 @@ static const struct setup {
     const char *name, *program, *ranks, *plan; /* NULL: as it comes */
     int n_ranks, every, least;
     enum phase phase;
+    const char *steps;
 } setups[] = {
-    {"a step", "tiny.rlf", "3", NULL, 3, 1, 20, STEP},
-    {"pipelines", "pipe.rlf", "4", "pipe.place", 4, 67, 20, STEP},
-    {"migration", "tail.rlf", "3", "migrate.place", 3, 11, 20, STEP},
+    {"a step", "tiny.rlf", "3", NULL, 3, 1, 20, STEP, "1"},
+    {"pipelines", "pipe.rlf", "4", "pipe.place", 4, 67, 20, STEP, "1"},
+    {"migration", "tail.rlf", "3", "migrate.place", 3, 11, 20, STEP, "1"},
     {"many layouts, saved", "tiny.rlf", "4", "fault.place", 4, 23, 20,
-     STEP_AND_SAVE},
-    {"a checkpoint is read", "tiny.rlf", "4", "fault.place", 4, 1, 1, RESTORE},
+     STEP_AND_SAVE, "1"},
+    {"a checkpoint is read", "tiny.rlf", "4", "fault.place", 4, 1, 1, RESTORE,
+     "1"},
+    {"two steps ahead, saved", "ahead.rlf", "3", "ahead.place", 3, 67, 20,
+     STEP_AND_SAVE, "3"},
 };
 
 /* The one whose ranks' process is killed. */
-static const struct setup killed = {"killed", "tail.rlf", NULL, "migrate.place",
-                                    3,        1,          0,    KILLED};
+static const struct setup killed = {
+    "killed", "tail.rlf", NULL, "migrate.place", 3, 1, 0, KILLED, "8"};
 
 /* A directory of this test. */
 static char directory[512] = "/tmp/rlflow-fault-XXXXXX";
@@ -89,7 +93,7 @@ open_session(const struct setup *setup, const char *ranks)
     char path[4096];
     snprintf(path, sizeof path, "%s/tests/e2e/%s", source, setup->program);
     rlf_session *s = rlf_session_open(path);
-    rlf_session_set(s, "--steps", setup->phase == KILLED ? "8" : "1");
+    rlf_session_set(s, "--steps", setup->steps);
     rlf_session_set(s, "--patience", quick() ? "20" : "1");
     if (ranks)
         rlf_session_set(s, "--ranks", ranks);

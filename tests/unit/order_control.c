@@ -7,7 +7,8 @@
  * they are while it reads; a sample is made by one replica, though samples go
  * from one to another while they are made; and nothing hangs, with overlapping
  * meshes and open generations. What is made ahead reads the weights that its
- * step began with, and where they lie apart updates go on beside it.
+ * step began with, and where they lie apart updates go on beside it, also those
+ * of later steps; when a run settles between two steps, nothing is open.
  * And the rule of the open replica is needed: without it, it does hang. */
 #include "engine/base/philox.h"
 #include "engine/base/vec.h"
@@ -23,7 +24,7 @@ enum {
     TURNS = 2,
     MOST_RANKS = 6,
     MOST_INSTANCES = 192,
-    MOST_AHEAD = 2,
+    MOST_AHEAD = 3,
     STEPS = 4, /* of a program that makes something ahead */
     MOST_PACE = 4,
     MODELS = 3,
@@ -107,9 +108,10 @@ node(program *p, const rlf_node_class *class, int region, rlf_granularity grain,
     (const int[]){__VA_ARGS__}, \
         (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int))
 
-/* With `ahead` the first generation is made so many steps ahead. */
+/* With `ahead` the first generation and what the actor says of its samples is
+ * made so many steps ahead; with `again` there is another. */
 static program
-make(uint32_t ahead)
+make(uint32_t ahead, bool again)
 {
     program p = {.arena = rlf_arena_new(), .samples = 1};
     p.sources.arena = p.arena;
@@ -124,7 +126,9 @@ make(uint32_t ahead)
                     batch = RLF_GRAIN_BATCH;
     int rows = node(&p, &draw, 0, batch, -1, NULL, 0);
     int roll = node(&p, &generate, 0, sample, p.actor, IN(rows));
+    node(&p, &logprob, 0, sample, p.actor, IN(roll));
     int score = node(&p, &judge, 0, sample, -1, IN(roll));
+    node(&p, &logprob, 0, sample, p.actor, IN(roll, score));
     int base = node(&p, &logprob, 0, sample, p.ref, IN(roll));
     int kl = node(&p, &arith, 0, sample, -1, IN(roll, base, score));
     int mean = node(&p, &arith, 0, group, -1, IN(kl));
@@ -142,11 +146,14 @@ make(uint32_t ahead)
     for (int i = 0, k = 0; i < (int)p.graph->nodes.count; i++)
         if (p.graph->nodes.data[i].class == &update)
             p.updates[k++] = i;
-    int again = node(&p, &generate, 0, sample, p.actor, IN(rows));
-    node(&p, &logprob, 0, sample, p.ref, IN(again));
-    node(&p, &judge, 0, group, -1, IN(again));
+    if (again) {
+        int more = node(&p, &generate, 0, sample, p.actor, IN(rows));
+        node(&p, &logprob, 0, sample, p.ref, IN(more));
+        node(&p, &judge, 0, group, -1, IN(more));
+    }
     p.graph->ahead = ahead;
-    p.graph->nodes.data[0].ahead = p.graph->nodes.data[1].ahead = ahead > 0;
+    for (int i = 0; i < 3; i++)
+        p.graph->nodes.data[i].ahead = ahead > 0;
     return p;
 }
 
@@ -194,14 +201,17 @@ static void
 put_apart(chance *c, const program *p, rlf_plan *plan)
 {
     int first = 1 + (int)roll_die(c, (uint32_t)plan->ranks - 1);
-    bool newer = roll_die(c, 2); /* the present weights are read there too */
+    /* the present weights are read there too: by whom */
+    uint32_t newer = roll_die(c, 4);
     for (size_t i = 0; i < p->graph->nodes.count; i++) {
         const rlf_node *n = &p->graph->nodes.data[i];
         rlf_layout *l = &plan->place[i].layout;
         if (n->receiver < 0)
             continue;
         const int *all = plan->place[0].layout.ranks;
-        bool ahead = is_ahead(p, n) || (n->class == &generate && newer);
+        bool ahead =
+            is_ahead(p, n) || (n->class == &generate && newer > 1) ||
+            (n->class == &logprob && n->receiver == p->actor && newer == 3);
         *l = (rlf_layout){.ranks = ahead ? all : all + first,
                           .n_ranks = ahead ? first : plan->ranks - first,
                           .tp = 1,
@@ -307,9 +317,10 @@ typedef struct world {
     int n_updates;
     const rlf_post *joint; /* the post before, if it was so */
     int n_joint;
-    int before;              /* updates before the step */
-    uint64_t first, posted;  /* post of the step; after the last one */
+    uint64_t step;
+    int before[STEPS + 1];   /* updates before each step */
     int beside;              /* updates posted while something is made ahead */
+    int open;                /* steps that end while something is */
     int carried[MOST_POSTS]; /* version that sources of a WEIGHTS had; -1 */
     bool went[MOST_POSTS][MOST_RANKS][SAMPLES]; /* by MOVE, from a rank */
     int n_went, n_stayed; /* rows of moves: that went, that were complete */
@@ -347,7 +358,7 @@ static bool
 takes_part(const world *w, const rlf_post *post, int r)
 {
     if (post->kind == RLF_POST_WEIGHTS)
-        return in_hold(w, post->model, 0, r) ||
+        return in_hold(w, post->model, post->from, r) ||
                in_hold(w, post->model, post->hold, r);
     if (post->kind != RLF_POST_EDGE && post->kind != RLF_POST_MOVE)
         return true;
@@ -404,30 +415,46 @@ version_at(const world *w, int r, const rlf_node *node)
     return w->ranks[r].version[model][w->plan->place[node->id].hold[model]];
 }
 
-/* A reader has the weights of all updates posted before it. */
+/* The step that an instance is of, or made for. */
+static uint64_t
+step_of(const world *w, int instance)
+{
+    uint64_t lanes = w->p->graph->ahead + 1, s = w->step;
+    while (s % lanes != (uint64_t)instance % lanes)
+        s++;
+    return s;
+}
+
+/* A reader has the weights of all updates posted before it; what is made ahead,
+ * those of all before the step that is so many before its own. */
 static void
 check_weights(world *w, int r, const rlf_post *post)
 {
     const rlf_node *node = node_of(w, post->instance);
     if (node->receiver != w->p->actor)
         return;
-    int before = w->before;
+    uint64_t step = w->step;
+    if (is_ahead(w->p, node)) {
+        uint64_t of = step_of(w, post->instance), lag = w->p->graph->ahead;
+        step = of > lag ? of - lag : 1;
+    }
+    int before = w->before[step];
     for (int i = 0; i < w->n_updates && !is_ahead(w->p, node); i++)
         before += w->updates[i] < post->n;
     if (version_at(w, r, node) != before)
         w->wrong = "a call reads weights that are not the newest";
 }
 
-/* What the ranks of the first hold have, on its way or before. */
+/* What the ranks of the hold that it comes from have, on its way or before. */
 static void
 move_weights(world *w, int r, const rlf_post *post)
 {
-    int *carried = &w->carried[post->n - w->first];
+    int *carried = &w->carried[post->n];
     for (int s = 0; s < w->plan->ranks; s++)
-        if (in_hold(w, post->model, 0, s) && w->ranks[s].now == post)
-            *carried = w->ranks[s].version[post->model][0];
-    if (in_hold(w, post->model, 0, r))
-        *carried = w->ranks[r].version[post->model][0];
+        if (in_hold(w, post->model, post->from, s) && w->ranks[s].now == post)
+            *carried = w->ranks[s].version[post->model][post->from];
+    if (in_hold(w, post->model, post->from, r))
+        *carried = w->ranks[r].version[post->model][post->from];
     if (*carried < 0)
         w->wrong = "weights come from nowhere";
     if (in_hold(w, post->model, post->hold, r))
@@ -545,14 +572,14 @@ static void
 give(world *w, int r, const rlf_post *post)
 {
     open_generation *g = &w->ranks[r].generation;
-    if (w->ranks[r].gave[post->n - w->first])
+    if (w->ranks[r].gave[post->n])
         return;
-    w->ranks[r].gave[post->n - w->first] = true;
+    w->ranks[r].gave[post->n] = true;
     for (int i = 0; i < post->n_moves; i++) {
         const rlf_move *m = &post->moves[i];
         for (uint32_t k = 0; k < m->n_rows && m->from == r; k++) {
             bool goes = g->active && g->row[m->rows[k]];
-            w->went[post->n - w->first][r][m->rows[k]] = goes;
+            w->went[post->n][r][m->rows[k]] = goes;
             g->row[m->rows[k]] = false;
             w->n_went += goes;
             w->n_stayed += !goes;
@@ -573,7 +600,7 @@ take_over(world *w, int r, const rlf_post *post)
             continue;
         give(w, m->from, post); /* it stands there, or has been there */
         for (uint32_t k = 0; k < m->n_rows; k++) {
-            if (!w->went[post->n - w->first][m->from][m->rows[k]])
+            if (!w->went[post->n][m->from][m->rows[k]])
                 continue;
             if (g->row[m->rows[k]])
                 w->wrong = "a sample goes where it is";
@@ -809,12 +836,11 @@ post_some(world *w)
             w->wrong = "more instances than the model has room for";
             return;
         }
-        if (post->n - w->first >= MOST_POSTS) {
+        if (post->n >= MOST_POSTS) {
             w->wrong = "more posts than the model has room for";
             return;
         }
         check_joint(w, post);
-        w->posted = post->n + 1;
         if (post->kind == RLF_POST_RUN &&
             node_of(w, post->instance)->id == w->p->updates[0]) {
             w->updates[w->n_updates++] = post->n;
@@ -831,14 +857,19 @@ typedef struct seen {
     long went, stayed; /* rows of moves: that went, that were complete */
     long joint;        /* updates that were carried out with their partner */
     long beside;       /* updates while something was made ahead */
+    long open;         /* steps that ended before that did */
 } seen;
 
-/* A step begins: what there was is forgotten, but not what was made ahead. */
+/* A step begins: what there was is forgotten, but not what is made ahead. */
 static void
 begin(world *w, uint64_t step)
 {
     int lanes = (int)w->p->graph->ahead + 1;
     int fresh = rlf_control_begin(w->control);
+    w->step = step;
+    w->before[step] = w->before[step - 1] + w->n_updates;
+    w->n_updates = 0;
+    w->joint = NULL;
     for (int i = 0; i < fresh; i++) {
         uint64_t s = step + w->p->graph->ahead - (uint64_t)i;
         for (int k = (int)(s % (uint64_t)lanes); k < MOST_INSTANCES;
@@ -850,18 +881,10 @@ begin(world *w, uint64_t step)
     }
     for (int r = 0; r < MOST_RANKS; r++) {
         rank *me = &w->ranks[r];
+        if (me->taken < me->mail.count)
+            w->wrong = "a step begins before a rank has ended the one before";
         me->mail.count = me->delivered = me->taken = 0;
-        me->read = 0;
-        me->generation = (open_generation){0};
     }
-    w->before += w->n_updates;
-    w->n_updates = 0;
-    w->joint = NULL;
-    w->first = w->posted;
-    memset(w->carried, 0xff, sizeof w->carried); /* -1 */
-    memset(w->went, 0, sizeof w->went);
-    for (int r = 0; r < MOST_RANKS; r++)
-        memset(w->ranks[r].gave, 0, sizeof w->ranks[r].gave);
 }
 
 /* True if the step ended; else it hung or went wrong. */
@@ -888,6 +911,17 @@ play_step(world *w)
     return rlf_control_ended(w->control);
 }
 
+/* Between two steps: what is made ahead comes to its end. */
+static bool
+settle(world *w)
+{
+    rlf_control_settle(w->control);
+    bool ended = play_step(w);
+    if (makes_ahead(w))
+        w->wrong = "something is open in a run that has settled";
+    return ended && !w->wrong;
+}
+
 /* True if all steps ended; else one hung or went wrong. */
 static bool
 trial(const program *p, uint64_t seed, bool rule, seen *out)
@@ -907,12 +941,16 @@ trial(const program *p, uint64_t seed, bool rule, seen *out)
         w->iota[i] = i;
         w->length[i] = roll_die(&c, 9);
     }
+    memset(w->carried, 0xff, sizeof w->carried); /* -1 */
     w->lengths = roll_die(&c, 4);
     w->seats = roll_die(&c, 4);
     bool ended = true;
     for (uint64_t s = 1; ended && s <= (p->graph->ahead ? STEPS : 1); s++) {
         begin(w, s);
         ended = play_step(w);
+        w->open += makes_ahead(w);
+        if (ended && roll_die(&c, 4) == 0)
+            ended = settle(w);
     }
     if (w->wrong && rule)
         note("seed %llu: %s", (unsigned long long)seed, w->wrong);
@@ -920,6 +958,7 @@ trial(const program *p, uint64_t seed, bool rule, seen *out)
     out->stayed += w->n_stayed;
     out->joint += w->n_joint;
     out->beside += w->beside;
+    out->open += w->open;
     rlf_control_free(w->control);
     RLF_VEC_FREE(&w->reports);
     for (size_t i = 0; i < w->headers.count; i++)
@@ -928,6 +967,7 @@ trial(const program *p, uint64_t seed, bool rule, seen *out)
     for (int r = 0; r < MOST_RANKS; r++) {
         RLF_VEC_FREE(&w->ranks[r].mail);
     }
+    ended &= !w->wrong;
     rlf_arena_free(arena);
     return ended;
 }
@@ -935,12 +975,12 @@ trial(const program *p, uint64_t seed, bool rule, seen *out)
 int
 main(void)
 {
-    plan(6);
+    plan(4 + 2 * MOST_AHEAD);
     const char *more = getenv("RLFLOW_TEST_SCHEDULES");
     int n = more ? atoi(more) : getenv("RLFLOW_TEST_QUICK") ? 4000 : 100000;
     int hung = 0, without = 0;
     seen all = {0}, others = {0};
-    program p = make(0);
+    program p = make(0, true);
     for (int i = 0; i < n; i++) {
         bool ended = trial(&p, (uint64_t)i, true, &all);
         if (!ended && hung++ < 5)
@@ -958,11 +998,11 @@ main(void)
        without);
     rlf_arena_free(p.arena);
     for (uint32_t ahead = 1; ahead <= MOST_AHEAD; ahead++) {
-        p = make(ahead);
+        program both[] = {make(ahead, true), make(ahead, false)};
         hung = 0;
-        all.beside = 0;
+        all.beside = all.open = 0;
         for (int i = 0; i < n / 10; i++) {
-            bool ended = trial(&p, (uint64_t)i, true, &all);
+            bool ended = trial(&both[i % 2], (uint64_t)i, true, &all);
             if (!ended && hung++ < 5)
                 note("seed %d did not end", i);
         }
@@ -970,7 +1010,10 @@ main(void)
            "%u ahead, %d random schedules of %d steps: the same, and %ld "
            "updates ran beside what is made ahead",
            ahead, n / 10, STEPS, all.beside);
-        rlf_arena_free(p.arena);
+        ok(ahead > 1 ? all.open > n / 100 : !all.open,
+           "%ld steps ended while something was made ahead", all.open);
+        rlf_arena_free(both[0].arena);
+        rlf_arena_free(both[1].arena);
     }
     return done();
 }
