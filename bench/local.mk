@@ -29,9 +29,16 @@ EXTRA_PROGRAMS += %D%/realloc
 
 bench_programs += %D%/longtail
 EXTRA_PROGRAMS += %D%/longtail
-EXTRA_DIST += %D%/longtail.rlf %D%/ahead %D%/ahead.rlf %D%/fused %D%/fused.rlf
+EXTRA_DIST += %D%/longtail.rlf %D%/ahead.rlf %D%/fused %D%/fused.rlf
+%C%_longtail_SOURCES = %D%/longtail.c %D%/lengths.c %D%/lengths.h
 %C%_longtail_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_SOURCE_DIR='"$(abs_top_srcdir)"'
 %C%_longtail_LDADD = $(API_LIBS)
+
+bench_programs += %D%/ahead
+EXTRA_PROGRAMS += %D%/ahead
+%C%_ahead_SOURCES = %D%/ahead.c %D%/lengths.c %D%/lengths.h
+%C%_ahead_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_SOURCE_DIR='"$(abs_top_srcdir)"'
+%C%_ahead_LDADD = $(API_LIBS)
 
 bench_programs += %D%/pipe
 EXTRA_PROGRAMS += %D%/pipe

@@ -8,23 +8,17 @@
  * means something where every rank has a core, and the processor time of the
  * ranks, which does in any case: of all, and of the busiest.
  *
- * Lengths are forced by the kernel that samples, which is ours here: a row's
- * random number says which sample and position it is, whoever samples it, and
- * there the end token comes when the sample's length is reached and not before.
- * The four ways take turns, one step each; a step has the same responses in
- * all. Their results are compared. */
+ * Lengths are forced (lengths.h). The four ways take turns, one step each; a
+ * step has the same responses in all. Their results are compared. */
 #include <dirent.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench/lengths.h"
 #include "engine/base/clock.h"
-#include "engine/base/hash.h"
-#include "engine/base/philox.h"
 #include "engine/dev/cores.h"
 #include "engine/sched/desk.h"
 #include "engine/sched/run.h"
-#include "engine/text/tokenizer.h"
 #include "grammar/compile.h"
 #include "nodes/table.h"
 
@@ -34,78 +28,10 @@ enum {
     MEDIAN = 64,
     LEARN = 2, /* steps from which the run learns, not counted */
     STEPS = 3,
-    SLOTS = 1 << 19,
     MOST_THREADS = 64,
     SEED = 7
 };
 static const double sigma = 0.75;
-
-/* ---- lengths ---- */
-
-/* Who draws which random number, in a hash table by its bits. */
-typedef struct draw {
-    double uniform; /* < 0: free */
-    uint32_t length, position;
-} draw;
-
-static draw *draws; /* [SLOTS]; made before any run, then only read */
-static const rlf_kernels *cpu;
-static uint32_t end_token, other_token;
-
-static draw *
-find(double uniform)
-{
-    uint64_t bits;
-    memcpy(&bits, &uniform, sizeof bits);
-    size_t i = rlf_hash_mix(bits) % SLOTS;
-    while (draws[i].uniform >= 0 && draws[i].uniform != uniform)
-        i = (i + 1) % SLOTS;
-    return &draws[i];
-}
-
-static uint32_t
-length_of(uint64_t sample)
-{
-    rlf_random_key key = {.seed = 1234, .sample = sample};
-    double u = rlf_draw_uniform(&key, 0), v = rlf_draw_uniform(&key, 1);
-    double z = sqrt(-2 * log(1 - u)) * cos(2 * acos(-1) * v);
-    double x = MEDIAN * exp(sigma * z);
-    return x < 1 ? 1 : x > MOST_NEW ? MOST_NEW : (uint32_t)x;
-}
-
-static void
-list_draws(uint32_t site)
-{
-    draws = rlf_calloc(SLOTS, sizeof *draws);
-    for (int i = 0; i < SLOTS; i++)
-        draws[i].uniform = -1;
-    for (uint64_t sample = 0; sample < SAMPLES * (LEARN + STEPS); sample++) {
-        rlf_random_key key = {.seed = SEED,
-                              .purpose = RLF_PURPOSE_SAMPLE,
-                              .site = site,
-                              .step = (uint32_t)(sample / SAMPLES) + 1,
-                              .sample = sample};
-        uint32_t length = length_of(sample);
-        for (uint32_t t = 0; t < length; t++) {
-            double uniform = rlf_draw_uniform(&key, t);
-            *find(uniform) = (draw){uniform, length, t};
-        }
-    }
-}
-
-static rlf_status
-sample(rlf_queue *queue, const rlf_sample_args *args, rlf_err *err)
-{
-    RLF_TRY(cpu->sample(queue, args, err));
-    for (int64_t i = 0; i < args->m; i++) {
-        const draw *d = find(args->uniform[i]);
-        if (d->uniform < 0)
-            return rlf_fail(err, RLF_BUG, "a random number of nobody");
-        args->tokens[i] =
-            (int32_t)(d->position + 1 == d->length ? end_token : other_token);
-    }
-    return RLF_OK;
-}
 
 /* ---- processor time of threads ---- */
 
@@ -185,21 +111,12 @@ compile(one *o)
     return graph;
 }
 
-static const rlf_node *
-generate(const rlf_graph *graph)
-{
-    size_t i = 0;
-    while (!graph->nodes.data[i].class->sampled)
-        i++;
-    return &graph->nodes.data[i];
-}
-
 static void
 open_run(one *o, const way *w, int ranks, const rlf_kernels *kernels)
 {
     rlf_err err = RLF_ERR_NONE;
     rlf_graph *graph = compile(o);
-    const rlf_node *node = generate(graph);
+    const rlf_node *node = bench_generate(graph);
     int *all = RLF_NEW_ARRAY(o->arena, int, ranks);
     for (int i = 0; i < ranks; i++)
         all[i] = i;
@@ -286,26 +203,25 @@ main(int argc, char **argv)
 {
     one o = {0};
     rlf_err err = RLF_ERR_NONE;
-    list_draws(generate(compile(&o))->site);
+    const bench_lengths lengths = {
+        .seed = SEED,
+        .site = bench_generate(compile(&o))->site,
+        .samples = SAMPLES,
+        .steps = LEARN + STEPS,
+        .sigma = sigma,
+        .median = MEDIAN,
+        .most = MOST_NEW,
+        .words = RLF_SOURCE_DIR "/examples/models/arith",
+    };
     rlf_arena_free(o.arena);
-    rlf_tokenizer *tokenizer;
-    must(rlf_tokenizer_open(RLF_SOURCE_DIR "/examples/models/arith", &err,
-                            &tokenizer),
-         &err);
-    size_t n;
-    end_token = rlf_tokenizer_eos(tokenizer, &n)[0];
-    while (rlf_tokenizer_is_eos(tokenizer, other_token))
-        other_token++;
-    rlf_tokenizer_close(tokenizer);
-    cpu = rlf_kernels_cpu();
-    rlf_kernels kernels = *cpu;
-    kernels.sample = sample;
+    rlf_kernels kernels;
+    must(bench_lengths_force(&lengths, &err, &kernels), &err);
     if (argc < 2) {
         measure(4, &kernels);
         measure(2, &kernels);
     }
     for (int i = 1; i < argc; i++)
         measure(atoi(argv[i]), &kernels);
-    free(draws);
+    bench_lengths_free();
     return 0;
 }

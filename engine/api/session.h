@@ -67,7 +67,7 @@ struct rlf_session {
     uint64_t wanted;     /* steps in all; 0: until the program's break */
     uint32_t resumed;    /* step that the run went on from */
     double step_seconds; /* of the last step */
-    uint64_t tokens;     /* generated in it */
+    uint64_t tokens;     /* generated for it */
     const char *killed;  /* what the run before was doing when it was killed,
                             or NULL */
     bool complete;       /* the final checkpoint is written */

@@ -34,7 +34,7 @@ static const struct setup {
      STEP_AND_SAVE, "1"},
     {"a checkpoint is read", "tiny.rlf", "4", "fault.place", 4, 1, 1, RESTORE,
      "1"},
-    {"two steps ahead, saved", "ahead.rlf", "3", "ahead.place", 3, 67, 20,
+    {"two steps ahead, saved", "ahead.rlf", "3", "ahead.place", 3, 167, 20,
      STEP_AND_SAVE, "3"},
 };
 
