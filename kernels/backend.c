@@ -33,8 +33,10 @@ open_cpu(const rlf_backend_options *o, rlf_device **out, rlf_err *err)
 }
 
 static const rlf_kernels *
-kernels_cpu(const char *isa)
+kernels_cpu(const char *isa, rlf_cast_type real)
 {
+    if (real != RLF_CAST_F32)
+        return NULL;
     return isa ? rlf_kernels_cpu_isa(isa) : rlf_kernels_cpu();
 }
 
@@ -43,6 +45,7 @@ static const rlf_backend cpu = {.name = "cpu",
                                 .count = one,
                                 .memory = of_host,
                                 .open = open_cpu,
+                                .reals = {RLF_CAST_F32, RLF_CAST_TYPES},
                                 .kernels = kernels_cpu};
 
 static rlf_status
@@ -56,22 +59,25 @@ open_cuda(const rlf_backend_options *o, rlf_device **out, rlf_err *err)
 }
 
 static const rlf_kernels *
-kernels_cuda(const char *isa)
+kernels_cuda(const char *isa, rlf_cast_type real)
 {
 #ifdef RLF_HAVE_CUDA
-    return isa ? NULL : rlf_kernels_cuda();
-#else
-    (void)isa;
-    return NULL;
+    if (!isa && real != RLF_CAST_F16)
+        return real == RLF_CAST_F32 ? rlf_kernels_cuda()
+                                    : rlf_kernels_cuda_bf16();
 #endif
+    (void)isa, (void)real;
+    return NULL;
 }
 
-static const rlf_backend cuda = {.name = "cuda",
-                                 .doc = "GPUs with CUDA",
-                                 .count = rlf_device_cuda_count,
-                                 .memory = rlf_device_cuda_memory,
-                                 .open = open_cuda,
-                                 .kernels = kernels_cuda};
+static const rlf_backend cuda = {
+    .name = "cuda",
+    .doc = "GPUs with CUDA",
+    .count = rlf_device_cuda_count,
+    .memory = rlf_device_cuda_memory,
+    .open = open_cuda,
+    .reals = {RLF_CAST_BF16, RLF_CAST_F32, RLF_CAST_TYPES},
+    .kernels = kernels_cuda};
 
 const rlf_backend *const rlf_backends[] = {&cpu, &cuda, NULL};
 
@@ -81,4 +87,31 @@ rlf_backend_find(const rlf_backend *const *list, const char *name)
     while (*list && strcmp((*list)->name, name) != 0)
         list++;
     return *list;
+}
+
+const char *
+rlf_cast_name(rlf_cast_type type)
+{
+    static const char *const names[RLF_CAST_TYPES] = {[RLF_CAST_F32] = "f32",
+                                                      [RLF_CAST_BF16] = "bf16",
+                                                      [RLF_CAST_F16] = "f16"};
+    return names[type];
+}
+
+rlf_status
+rlf_backend_real(const rlf_backend *backend, const char *name,
+                 rlf_cast_type *out, rlf_err *err)
+{
+    const rlf_cast_type *real = backend->reals;
+    while (name && *real != RLF_CAST_TYPES &&
+           strcmp(rlf_cast_name(*real), name) != 0)
+        real++;
+    *out = *real;
+    if (*real != RLF_CAST_TYPES)
+        return RLF_OK;
+    rlf_fail(err, RLF_USER, "device %s does not compute in %s", backend->name,
+             name);
+    rlf_err_hint(err, "leave out --dtype: it computes in %s",
+                 rlf_cast_name(*backend->reals));
+    return RLF_USER;
 }

@@ -3,7 +3,7 @@
  *
  * Who runs a program is given a list of them and chooses one by name; nobody
  * else knows how many there are. A new backend is a file and a row in such a
- * list. Its name is part of a run's numerics. */
+ * list. Its name and the type of activations are part of a run's numerics. */
 #ifndef RLF_KERNELS_BACKEND_H
 #define RLF_KERNELS_BACKEND_H
 
@@ -28,8 +28,11 @@ typedef struct rlf_backend {
     /* For the calling thread. */
     rlf_status (*open)(const rlf_backend_options *options, rlf_device **out,
                        rlf_err *err);
+    /* What activations can be, ended by RLF_CAST_TYPES; the first is the one to
+     * take if nothing is said. */
+    rlf_cast_type reals[RLF_CAST_TYPES + 1];
     /* `isa`: a variant by name, NULL: the best. NULL if there is none. */
-    const rlf_kernels *(*kernels)(const char *isa);
+    const rlf_kernels *(*kernels)(const char *isa, rlf_cast_type real);
 } rlf_backend;
 
 /* Those of this build, ended by NULL; the first is the one to take if nothing
@@ -39,5 +42,13 @@ extern const rlf_backend *const rlf_backends[];
 /* The one of that name in a list, or NULL. */
 const rlf_backend *rlf_backend_find(const rlf_backend *const *list,
                                     const char *name);
+
+/* The type of that name (NULL: the first), if activations can be of it there;
+ * RLF_USER else. */
+rlf_status rlf_backend_real(const rlf_backend *backend, const char *name,
+                            rlf_cast_type *out, rlf_err *err);
+
+/* "f32", "bf16", "f16": as in a run's numerics. */
+const char *rlf_cast_name(rlf_cast_type type);
 
 #endif

@@ -41,6 +41,7 @@ typedef enum rlf_cast_type {
     RLF_CAST_F32,
     RLF_CAST_BF16,
     RLF_CAST_F16,
+    RLF_CAST_TYPES
 } rlf_cast_type;
 
 /* ---- shards ------------------------------------------------------------ *

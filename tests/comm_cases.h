@@ -5,6 +5,7 @@
 #define RLF_TESTS_COMM_CASES_H
 
 #include "engine/base/clock.h"
+#include "engine/base/half.h"
 #include "engine/base/hash.h"
 #include "engine/base/vec.h"
 #include "engine/comm/mail.h"
@@ -71,9 +72,21 @@ put(void *to, int type, size_t i, double x)
     case RLF_COMM_I32:
         ((int32_t *)to)[i] = (int32_t)x;
         break;
+    case RLF_COMM_BF16:
+        ((uint16_t *)to)[i] = rlf_f32_to_bf16((float)x);
+        break;
     default:
         ((int64_t *)to)[i] = (int64_t)x;
     }
+}
+
+/* As the type can say it. */
+static double
+rounded(int type, double x)
+{
+    if (type == RLF_COMM_BF16)
+        return (double)rlf_bf16_to_f32(rlf_f32_to_bf16((float)x));
+    return type == RLF_COMM_F32 ? (double)(float)x : x;
 }
 
 static double
@@ -83,7 +96,9 @@ combine(int type, int how, double a, double b)
         return a > b ? a : b;
     if (how == RLF_COMM_MIN)
         return a < b ? a : b;
-    return type == RLF_COMM_F32 ? (double)((float)a + (float)b) : a + b;
+    if (type == RLF_COMM_F32 || type == RLF_COMM_BF16)
+        return rounded(type, (double)((float)a + (float)b));
+    return a + b;
 }
 
 /* The tree over who[0..n): neighbours, then pairs of pairs... */
@@ -91,11 +106,8 @@ static double
 tree(int type, int how, const int *who, int n, size_t i)
 {
     double level[64];
-    for (int m = 0; m < n; m++) {
-        level[m] = value(type, who[m], i);
-        if (type == RLF_COMM_F32)
-            level[m] = (double)(float)level[m];
-    }
+    for (int m = 0; m < n; m++)
+        level[m] = rounded(type, value(type, who[m], i));
     for (; n > 1; n = (n + 1) / 2)
         for (int m = 0; m < (n + 1) / 2; m++)
             level[m] = 2 * m + 1 < n

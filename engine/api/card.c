@@ -130,6 +130,7 @@ rlf_card_write(const rlf_session *s, const rlf_classes *classes, rlf_buf *out)
     const rlf_session_options *o = &s->options;
     rlf_buf_printf(out, "option --seed\t%" PRIu64 "\n", o->seed);
     rlf_buf_printf(out, "option --device\t%s\n", s->plan->numerics.backend);
+    rlf_buf_printf(out, "option --dtype\t%s\n", s->plan->numerics.dtype);
     rlf_buf_printf(out, "option --resume\t%s\n", o->resume ? "yes" : "no");
     rlf_buf_printf(out, "program\t%016" PRIx64 "\n", s->plan->program_hash);
     for (size_t i = 0; i < s->graph->resources.count; i++)

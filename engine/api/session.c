@@ -170,6 +170,8 @@ set_option(rlf_session *s, const char *name, const char *value, rlf_err *err)
         o->directory = rlf_arena_strdup(s->arena, value);
     else if (strcmp(name, "device") == 0)
         return set_device(o, value, err);
+    else if (strcmp(name, "dtype") == 0)
+        o->dtype = rlf_arena_strdup(s->arena, value);
     else if (strcmp(name, "isa") == 0)
         o->isa = rlf_arena_strdup(s->arena, value);
     else if (strcmp(name, "plan") == 0)
@@ -308,8 +310,11 @@ make_plan(rlf_session *s, rlf_err *err)
     rlf_session_options *o = &s->options;
     if (o->any_device)
         o->backend = any_backend(o->backends);
+    const rlf_backend *backend = o->backend ? o->backend : *rlf_backends;
+    RLF_TRY(rlf_backend_real(backend, o->dtype, &o->real, err));
     rlf_plan_options plan = {.ranks = o->ranks,
-                             .backend = o->backend ? o->backend->name : NULL};
+                             .backend = backend->name,
+                             .dtype = rlf_cast_name(o->real)};
     if (s->world)
         plan.ranks = rlf_comm_world_size(s->world);
     if (!plan.ranks)
@@ -372,6 +377,7 @@ open_run(rlf_session *s, rlf_err *err)
         .seed = s->options.seed,
         .threads = s->options.threads,
         .backend = s->options.backend,
+        .real = s->options.real,
         .isa = s->options.isa,
         .memory = s->options.memory,
         .dry = s->options.dry,

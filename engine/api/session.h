@@ -24,8 +24,10 @@ typedef struct rlf_session_options {
     /* What --device chooses from, and what it chose; NULL: the first. */
     const rlf_backend *const *backends;
     const rlf_backend *backend;
-    bool any_device;  /* the last backend of the list that can be used */
-    const char *isa;  /* of the kernels; NULL: the best */
+    bool any_device;    /* the last backend of the list that can be used */
+    const char *dtype;  /* of activations; NULL: what the backend does best */
+    rlf_cast_type real; /* that, once there is a plan */
+    const char *isa;    /* of the kernels; NULL: the best */
     uint64_t memory;  /* bytes that the run may take of each memory; 0: what is
                          there */
     double patience;  /* seconds without progress that end a run of many ranks;

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "engine/base/half.h"
+
 #define TILE 256
 #define DEPTH 32 /* levels of a tree; more than any int has bits */
 
@@ -41,11 +43,30 @@ SUM_FN(sum_I64, uint64_t, i64x4)
         for (size_t i = 0; i < n; i++)                                  \
             o[i] = x[i] less y[i] || x[i] != x[i] ? x[i] : y[i];        \
     }
-#define COMM_TYPE(name, type, text) \
-    CHOOSE_FN(max_##name, type, >)  \
-    CHOOSE_FN(min_##name, type, <)
-#include "engine/comm/type.def"
-#undef COMM_TYPE
+CHOOSE_FN(max_F32, float, >)
+CHOOSE_FN(min_F32, float, <)
+CHOOSE_FN(max_F64, double, >)
+CHOOSE_FN(min_F64, double, <)
+CHOOSE_FN(max_I32, int32_t, >)
+CHOOSE_FN(min_I32, int32_t, <)
+CHOOSE_FN(max_I64, int64_t, >)
+CHOOSE_FN(min_I64, int64_t, <)
+
+/* A pair of bf16 by way of f32. */
+#define BF16_FN(name, combine)                                              \
+    static void name(void *out, const void *a, const void *b, size_t n)     \
+    {                                                                       \
+        uint16_t *o = out;                                                  \
+        const uint16_t *x = a, *y = b;                                      \
+        for (size_t i = 0; i < n; i++) {                                    \
+            float pair[2] = {rlf_bf16_to_f32(x[i]), rlf_bf16_to_f32(y[i])}; \
+            combine(pair, pair, pair + 1, 1);                               \
+            o[i] = rlf_f32_to_bf16(pair[0]);                                \
+        }                                                                   \
+    }
+BF16_FN(sum_BF16, sum_F32)
+BF16_FN(max_BF16, max_F32)
+BF16_FN(min_BF16, min_F32)
 
 static combine_fn *const combines[RLF_COMM_HOWS][RLF_COMM_TYPES] = {
 #define COMM_TYPE(name, type, text)               \

@@ -301,7 +301,7 @@ rlf_plan_make(const rlf_graph *graph, const rlf_plan_options *options,
     plan->ranks = options->ranks;
     plan->numerics =
         (rlf_numerics){.backend = options->backend ? options->backend : "cpu",
-                       .dtype = "f32",
+                       .dtype = options->dtype ? options->dtype : "f32",
                        .version = PACKAGE_VERSION,
                        .shards = 1,
                        .lanes = 1};

@@ -17,7 +17,7 @@
  * bits (engine.md 7). */
 typedef struct rlf_numerics {
     const char *backend; /* kernels/backend.h: "cpu" */
-    const char *dtype;   /* "f32" */
+    const char *dtype;   /* of activations: "f32", "bf16" */
     const char *version; /* rlflow's */
     int shards, lanes;   /* of models about which no row says more */
 } rlf_numerics;
@@ -63,6 +63,7 @@ typedef struct rlf_node_place {
 typedef struct rlf_plan_options {
     int ranks;
     const char *backend; /* NULL: "cpu" */
+    const char *dtype;   /* NULL: "f32" */
     /* Per resource: of the checkpoint that the run goes on from; NULL: none. */
     const rlf_sums *sums;
 } rlf_plan_options;

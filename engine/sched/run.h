@@ -28,9 +28,10 @@ enum { RLF_PATIENCE_FILES = 10 };
 
 typedef struct rlf_run_options {
     uint64_t seed;
-    int threads;     /* of all ranks of this process; 0: all cores that
-                        it may use */
+    int threads; /* of all ranks of this process; 0: all cores that
+                    it may use */
     const rlf_backend *backend; /* what ranks compute on; NULL: the first */
+    rlf_cast_type real;         /* of activations */
     const char *isa;            /* "v4", "v3", "portable"; NULL: the best */
     const rlf_kernels *kernels; /* instead of those of `isa`; NULL */
     uint64_t memory; /* bytes that it may take of the machine's memory, and of

@@ -17,6 +17,7 @@ enum { DEVICES = 2, RUBBISH = 0xa5 };
 
 /* emulate.cc */
 const rlf_kernels *rlf_kernels_emulated(void);
+const rlf_kernels *rlf_kernels_emulated_bf16(void);
 void rlf_emulated_memory(const void *base, size_t bytes);
 
 typedef struct block {
@@ -425,18 +426,21 @@ redirect_nothing(void *args, outside *o)
              default: redirect_nothing)(args, o)
 // clang-format on
 
-#define OP(op, doc, flops, bytes)                                       \
-    static rlf_status with_memory_##op(                                 \
-        rlf_queue *queue, const rlf_##op##_args *args, rlf_err *err)    \
-    {                                                                   \
-        rlf_##op##_args a = *args;                                      \
-        outside o = {.device = (emulated_device *)queue->device};       \
-        REDIRECT(&a, &o);                                               \
-        enter(o.device);                                                \
-        rlf_status status = rlf_kernels_emulated()->op(queue, &a, err); \
-        leave(o.device);                                                \
-        return status;                                                  \
+#define WITH_MEMORY(op, type, table)                                 \
+    static rlf_status with_memory_##type##_##op(                     \
+        rlf_queue *queue, const rlf_##op##_args *args, rlf_err *err) \
+    {                                                                \
+        rlf_##op##_args a = *args;                                   \
+        outside o = {.device = (emulated_device *)queue->device};    \
+        REDIRECT(&a, &o);                                            \
+        enter(o.device);                                             \
+        rlf_status status = table()->op(queue, &a, err);             \
+        leave(o.device);                                             \
+        return status;                                               \
     }
+#define OP(op, doc, flops, bytes)              \
+    WITH_MEMORY(op, f32, rlf_kernels_emulated) \
+    WITH_MEMORY(op, bf16, rlf_kernels_emulated_bf16)
 #include "kernels/op.def"
 #undef OP
 
@@ -485,34 +489,50 @@ open_device(const rlf_backend_options *o, rlf_device **out, rlf_err *err)
     return status;
 }
 
-static size_t
-packed_bytes(int64_t rows, int64_t cols, rlf_product_form form)
-{
-    return rlf_kernels_emulated()->product_packed_bytes(rows, cols, form);
-}
+#define SIZES(type, table)                                              \
+    static size_t packed_bytes_##type(int64_t rows, int64_t cols,       \
+                                      rlf_product_form form)            \
+    {                                                                   \
+        return table()->product_packed_bytes(rows, cols, form);         \
+    }                                                                   \
+    static size_t work_bytes_##type(int64_t rows, int64_t v, int64_t d, \
+                                    const rlf_head_part *part)          \
+    {                                                                   \
+        return table()->head_work_bytes(rows, v, d, part);              \
+    }
+SIZES(f32, rlf_kernels_emulated)
+SIZES(bf16, rlf_kernels_emulated_bf16)
 
-static size_t
-work_bytes(int64_t rows, int64_t v, int64_t d, const rlf_head_part *part)
-{
-    return rlf_kernels_emulated()->head_work_bytes(rows, v, d, part);
-}
-
-static const rlf_kernels table = {
+static const rlf_kernels f32 = {
     .backend = "emulated",
     .isa = "f32",
     .real = RLF_CAST_F32,
     .one_pack = true,
-    .product_packed_bytes = packed_bytes,
-    .head_work_bytes = work_bytes,
-#define OP(op, doc, flops, bytes) .op = with_memory_##op,
+    .product_packed_bytes = packed_bytes_f32,
+    .head_work_bytes = work_bytes_f32,
+#define OP(op, doc, flops, bytes) .op = with_memory_f32_##op,
+#include "kernels/op.def"
+#undef OP
+};
+
+static const rlf_kernels bf16 = {
+    .backend = "emulated",
+    .isa = "bf16",
+    .real = RLF_CAST_BF16,
+    .one_pack = true,
+    .product_packed_bytes = packed_bytes_bf16,
+    .head_work_bytes = work_bytes_bf16,
+#define OP(op, doc, flops, bytes) .op = with_memory_bf16_##op,
 #include "kernels/op.def"
 #undef OP
 };
 
 static const rlf_kernels *
-kernels(const char *isa)
+kernels(const char *isa, rlf_cast_type real)
 {
-    return isa ? NULL : &table;
+    if (isa || real == RLF_CAST_F16)
+        return NULL;
+    return real == RLF_CAST_F32 ? &f32 : &bf16;
 }
 
 const rlf_backend rlf_backend_emulated = {
@@ -521,4 +541,5 @@ const rlf_backend rlf_backend_emulated = {
     .count = count,
     .memory = memory,
     .open = open_device,
+    .reals = {RLF_CAST_F32, RLF_CAST_BF16, RLF_CAST_TYPES},
     .kernels = kernels};

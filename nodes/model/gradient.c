@@ -211,8 +211,8 @@ join_ranks(rlf_model *m, rlf_err *err)
         int64_t d = t->config.head_dim;
         if (l->place < 0)
             continue;
-        RLF_TRY(rlf_parallel_sum(m, grads + l->q_norm, d, err));
-        RLF_TRY(rlf_parallel_sum(m, grads + l->k_norm, d, err));
+        RLF_TRY(rlf_parallel_sum_f32(m, grads + l->q_norm, d, err));
+        RLF_TRY(rlf_parallel_sum_f32(m, grads + l->k_norm, d, err));
     }
     for (int i = 0; i < t->n_slots; i++)
         if (t->slots[i].slice == RLF_SLICE_KV)

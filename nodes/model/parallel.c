@@ -18,16 +18,30 @@ enum {
 };
 
 static rlf_status
-sum(const rlf_model *m, rlf_group *group, float *x, int64_t n, rlf_err *err)
+sum_type(const rlf_model *m, rlf_group *group, void *x, int64_t n,
+         rlf_comm_type type, rlf_err *err)
 {
     if (!group)
         return RLF_OK;
-    return rlf_device_all_reduce(m->queue, group, x, x, (size_t)n, RLF_COMM_F32,
+    return rlf_device_all_reduce(m->queue, group, x, x, (size_t)n, type,
                                  RLF_COMM_SUM, err);
+}
+
+static rlf_status
+sum(const rlf_model *m, rlf_group *group, float *x, int64_t n, rlf_err *err)
+{
+    return sum_type(m, group, x, n, RLF_COMM_F32, err);
 }
 
 rlf_status
 rlf_parallel_sum(const rlf_model *m, rlf_real *x, int64_t n, rlf_err *err)
+{
+    bool f32 = m->kernels->real == RLF_CAST_F32;
+    return sum_type(m, m->group, x, n, f32 ? RLF_COMM_F32 : RLF_COMM_BF16, err);
+}
+
+rlf_status
+rlf_parallel_sum_f32(const rlf_model *m, float *x, int64_t n, rlf_err *err)
 {
     return sum(m, m->group, x, n, err);
 }

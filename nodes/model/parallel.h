@@ -12,9 +12,11 @@
 #include "engine/comm/device.h"
 #include "nodes/model/model.h"
 
-/* x[n] becomes the sum over ranks. */
+/* x[n] becomes the sum over ranks: activations, or floats. */
 rlf_status rlf_parallel_sum(const rlf_model *m, rlf_real *x, int64_t n,
                             rlf_err *err);
+rlf_status rlf_parallel_sum_f32(const rlf_model *m, float *x, int64_t n,
+                                rlf_err *err);
 /* The same on the host, in f64. */
 rlf_status rlf_parallel_sum_f64(const rlf_model *m, double *x, int64_t n,
                                 rlf_err *err);
