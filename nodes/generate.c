@@ -449,7 +449,7 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
         .tokens = model->caps.tokens[RLF_USE_GENERATE],
         .active = model->caps.rows[RLF_USE_GENERATE],
         .offload = model->offload};
-    rlf_counts counts = {0};
+    rlf_counts counts = {.kernels = model->kernels};
     rlf_cost_generate(model->table, &sampling, &counts);
     *out = (rlf_cost){0};
     rlf_cost_add(out, &counts);

@@ -146,7 +146,7 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
         .logprob = kind == RLF_READ_LOGPROB,
         .scalar = kind != RLF_READ_LOGPROB,
         .offload = model->offload};
-    rlf_counts counts = {0};
+    rlf_counts counts = {.kernels = model->kernels};
     rlf_cost_read(model->table, &reading, &counts);
     *out = (rlf_cost){.host = rlf_sequences_bytes(&lengths) +
                               4.0 * (double)lengths.n * lengths.response};

@@ -76,7 +76,7 @@ cost_group(const rlf_load *load, const rlf_node *node, int set, bool last,
     if (!reading.logprob && !reading.scalar)
         return;
     const rlf_gradient *g = &model->gradient;
-    rlf_counts counts = {0};
+    rlf_counts counts = {.kernels = model->kernels};
     uint64_t own = 0;
     for (int l = g->first; l < g->first + g->held; l++) {
         /* samples of one length go round */
@@ -139,7 +139,7 @@ rlf_update_cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
         if (seen[i])
             cost_group(load, node, i / 2, i % 2, reach, out);
     free(seen);
-    rlf_counts counts = {0};
+    rlf_counts counts = {.kernels = model->kernels};
     for (int i = 0; i < node->loss->n_words; i++) {
         const rlf_words *words = &node->loss->words[i];
         out->host += rlf_words_tile_bytes(load, node, words) +

@@ -97,6 +97,7 @@ rlf_words_cost(const rlf_load *load, const rlf_node *node,
                                     .rows = RLF_ROWS_TOKENS,
                                     .logprob = true,
                                     .offload = model->offload};
+        out->kernels = model->kernels;
         rlf_cost_read(model->table, &reading, out);
     }
 }

@@ -21,6 +21,7 @@ typedef struct counter {
     const rlf_table *table;
     const rlf_model_config *config;
     double d, q, kv, qkv, ffn, vocab;
+    double real; /* bytes of an activation, and of a packed weight */
     bool offload;
     rlf_counts *out;
 } counter;
@@ -36,12 +37,22 @@ counter_of(const rlf_table *t, rlf_counts *out)
                      .qkv = (double)rlf_table_qkv(t),
                      .ffn = (double)t->ffn,
                      .vocab = (double)t->vocab,
+                     .real = (double)rlf_real_bytes(out->kernels),
                      .out = out};
 }
 
-/* Floats read and written. */
+/* Activations and packed weights read and written. */
 static void
 add(const counter *c, double flops, double read, double written)
+{
+    c->out->flops += flops;
+    c->out->read += c->real * read;
+    c->out->written += c->real * written;
+}
+
+/* The same of floats. */
+static void
+add_f32(const counter *c, double flops, double read, double written)
 {
     c->out->flops += flops;
     c->out->read += 4 * read;
@@ -55,9 +66,15 @@ sum_bytes(double n, int p)
     return 4 * n * 2 * (p - 1) / p;
 }
 
-/* Over the ranks that hold the model in parts. */
+/* Of activations, over the ranks that hold the model in parts. */
 static void
 add_parts(const counter *c, double n)
+{
+    c->out->sent += sum_bytes(n, c->table->cut.ranks) * c->real / 4;
+}
+
+static void
+add_float_parts(const counter *c, double n)
 {
     c->out->sent += sum_bytes(n, c->table->cut.ranks);
 }
@@ -74,7 +91,8 @@ product(const counter *c, double calls, double m, double n, double k)
 static void
 product_grad(const counter *c, double calls, double m, double n, double k)
 {
-    add(c, 2 * m * n * k, m * n + m * k + calls * n * k, calls * n * k);
+    add(c, 2 * m * n * k, m * n + m * k, 0);
+    add_f32(c, 0, calls * n * k, calls * n * k);
 }
 
 static void
@@ -179,7 +197,7 @@ send_residual(const counter *c, const sums *s, bool back)
 {
     int n = c->table->cut.chunks - (back ? held(c, 0) : has_heads(c));
     if (c->table->cut.stages > 1)
-        c->out->sent += 4 * n * s->tokens * c->d;
+        c->out->sent += c->real * n * s->tokens * c->d;
 }
 
 /* An offloaded layer's matrices, once a pass. */
@@ -187,14 +205,16 @@ static void
 bring(const counter *c, const sums *s)
 {
     double n = c->d * (c->qkv + c->q + 3 * c->ffn) * s->calls;
-    add(c, 0, n, n);
+    add_f32(c, 0, n, 0);
+    add(c, 0, 0, n);
 }
 
 static void
 forward(const counter *c, const sums *s)
 {
     if (held(c, 0)) {
-        gather(c, s->tokens * c->d); /* embed */
+        add_f32(c, 0, s->tokens * c->d, 0); /* embed */
+        add(c, 0, 0, s->tokens * c->d);
         add_parts(c, s->tokens * c->d);
     }
     for (int i = 0; i < c->config->layers; i++) {
@@ -264,8 +284,10 @@ backward(const counter *c, const sums *s, const rlf_reading_load *load)
         layer_back(c, s, i);
     }
     double n = s->tokens * c->d; /* embed_grad */
-    if (held(c, 0))
-        add(c, n, 2 * n, n);
+    if (held(c, 0)) {
+        add(c, n, n, 0);
+        add_f32(c, 0, n, n);
+    }
     send_residual(c, s, true);
 }
 
@@ -281,7 +303,8 @@ static void
 head_loss(const counter *c, const sums *s)
 {
     double w = s->calls * c->vocab * c->d;
-    add(c, 6 * s->rows * c->vocab * c->d, 3 * w, w);
+    add(c, 6 * s->rows * c->vocab * c->d, 2 * w, 0);
+    add_f32(c, 0, w, w);
     add_parts(c, s->rows * c->d);
 }
 
@@ -399,8 +422,9 @@ pack(const counter *c, bool trained)
         n += c->vocab * c->d;
     if (t->score != RLF_NO_SLOT)
         n += c->d;
-    n *= trained ? 2 : 1;
-    add(c, 0, n, n);
+    n *= trained && !c->out->kernels->one_pack ? 2 : 1;
+    add_f32(c, 0, n, 0);
+    add(c, 0, 0, n);
 }
 
 /* Weights, without the gaps between tensors. */
@@ -417,7 +441,7 @@ weights(const rlf_table *t)
 static void
 add_floats(const counter *c, double n)
 {
-    add(c, 2 * n, 2 * n, n);
+    add_f32(c, 2 * n, 2 * n, n);
 }
 
 /* A block of gradients over the replicas; where they have slices each gets its
@@ -472,8 +496,8 @@ cost_joins(const counter *c)
     if (ranks == 1)
         return;
     if (c->config->qk_norm)
-        add_parts(c, 2.0 * t->n_layers * c->config->head_dim);
-    add_parts(c, 2); /* an f64 */
+        add_float_parts(c, 2.0 * t->n_layers * c->config->head_dim);
+    add_float_parts(c, 2); /* an f64 */
     for (int i = 0; t->copies > 1 && i < t->n_slots; i++)
         if (t->slots[i].slice == RLF_SLICE_KV)
             c->out->sent += 4.0 * (t->copies - 1) * (double)t->slots[i].count;
@@ -513,8 +537,8 @@ rlf_cost_optimizer(const rlf_model *m, rlf_counts *out)
         add_floats(&c, (double)(t->norm_sums[0] + t->norm_sums[1]) *
                            t->config.head_dim * t->n_layers);
     cost_joins(&c);
-    add(&c, 2 * w, w, 0);          /* sumsq */
-    add(&c, 16 * n, 4 * n, 3 * n); /* adamw */
+    add_f32(&c, 2 * w, w, 0);          /* sumsq */
+    add_f32(&c, 16 * n, 4 * n, 3 * n); /* adamw */
     pack(&c, true);
 }
 
@@ -524,7 +548,7 @@ rlf_cost_assign(const rlf_table *table, bool trained, int terms,
 {
     counter c = counter_of(table, out);
     double n = weights(table) * terms;
-    add(&c, 2 * n, 2 * n, n);
+    add_f32(&c, 2 * n, 2 * n, n);
     pack(&c, trained);
 }
 

@@ -28,6 +28,7 @@
 typedef struct rlf_counts {
     double flops, read, written; /* operations; bytes */
     double sent;                 /* bytes to other ranks of the model */
+    const rlf_kernels *kernels;  /* whose activations and packings they are */
 } rlf_counts;
 
 /* `n` sequences of `prompt` + `response` tokens. */

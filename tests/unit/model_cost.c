@@ -87,7 +87,7 @@ static _Thread_local uint64_t sent_before;
 static void
 begin(rlf_counts *said)
 {
-    *said = (rlf_counts){0};
+    *said = (rlf_counts){.kernels = rlf_kernels_cpu()};
     counting = (counted){0};
     sent_before = comm ? rlf_comm_sent(comm) : 0;
 }
