@@ -3,6 +3,7 @@
 #ifndef RLF_COMM_FOLD_CUH
 #define RLF_COMM_FOLD_CUH
 
+#include "engine/base/half.h"
 #include "engine/base/inline.h"
 
 enum { FOLD_DEPTH = 32 }; /* levels of a tree; more than an int has bits */
@@ -35,8 +36,16 @@ FOLD_FN(sum_F32, float, x + y)
 FOLD_FN(sum_F64, double, x + y)
 FOLD_FN(sum_I32, uint32_t, x + y)
 FOLD_FN(sum_I64, uint64_t, x + y)
-#define COMM_TYPE(name, type, text) FOLD_CHOICES(name, type)
-#include "engine/comm/type.def"
-#undef COMM_TYPE
+FOLD_CHOICES(F32, float)
+FOLD_CHOICES(F64, double)
+FOLD_CHOICES(I32, int32_t)
+FOLD_CHOICES(I64, int64_t)
+
+/* Of bf16 by way of f32. */
+#define WIDE(x) rlf_bf16_to_f32(x)
+FOLD_FN(sum_BF16, uint16_t, rlf_f32_to_bf16(WIDE(x) + WIDE(y)))
+FOLD_FN(max_BF16, uint16_t, WIDE(x) > WIDE(y) || WIDE(x) != WIDE(x) ? x : y)
+FOLD_FN(min_BF16, uint16_t, WIDE(x) < WIDE(y) || WIDE(x) != WIDE(x) ? x : y)
+#undef WIDE
 
 #endif
