@@ -5,6 +5,7 @@
  * a hook measures is the time to launch. */
 #include "kernels/cuda/attention_mma.h"
 #include "kernels/cuda/ops.h"
+#include "kernels/cuda/product_mma.h"
 
 /* What differs between the types. */
 #define EITHER_f32(f32, bf16) f32
@@ -22,11 +23,12 @@ constexpr rlf_kernels TYPED(rows) = {
     .isa = EITHER("f32", "bf16"),
     .real = EITHER(RLF_CAST_F32, RLF_CAST_BF16),
     .one_pack = true,
-    .product_packed_bytes = TYPED(product_packed_bytes),
+    .product_packed_bytes = EITHER(TYPED(product_packed_bytes),
+                                   CUDA(mma_packed_bytes)),
     .head_work_bytes = TYPED(head_work_bytes),
-    .product_pack = TYPED(product_pack),
-    .product = TYPED(product),
-    .product_grad = TYPED(product_grad),
+    .product_pack = EITHER(TYPED(product_pack), CUDA(mma_pack)),
+    .product = EITHER(TYPED(product), CUDA(mma_product)),
+    .product_grad = EITHER(TYPED(product_grad), CUDA(mma_product_grad)),
     .bias_grad = TYPED(bias_grad),
     .embed = TYPED(embed),
     .embed_grad = TYPED(embed_grad),

@@ -3,7 +3,8 @@
 #
 # cuda_sources       compiled once per type of activations, with -DRLF_TYPE=f32
 #                    or bf16 (a bare word to paste into names)
-# cuda_bf16_sources  what bf16 alone has: its rows in instance.cu name it
+# cuda_f32_sources, cuda_bf16_sources   what one type alone has: the rows in
+#                    instance.cu name it
 cuda_sources = \
 	%D%/attention.cu \
 	%D%/attention_grad.cu \
@@ -11,16 +12,16 @@ cuda_sources = \
 	%D%/instance.cu \
 	%D%/norm.cu \
 	%D%/optim.cu \
-	%D%/product.cu \
 	%D%/rows.cu \
 	%D%/sample.cu
+cuda_f32_sources = %D%/product.cu
 cuda_bf16_sources = %D%/attention_mma.cu %D%/attention_mma_grad.cu %D%/product_mma.cu
 cuda_headers = \
 	engine/base/fmath.h engine/base/half.h engine/base/inline.h \
 	engine/dev/cuda.h engine/dev/dev.h kernels/head.h kernels/kernels.h kernels/op.def \
 	%D%/attention.h %D%/attention_mma.h \
 	%D%/attention_tile.h %D%/emulate.h %D%/head.h %D%/lt.h %D%/mma.h %D%/ops.h %D%/platform.h %D%/product_mma.h
-EXTRA_DIST += $(cuda_sources) $(cuda_bf16_sources) %D%/emulate.cc
+EXTRA_DIST += $(cuda_sources) $(cuda_f32_sources) $(cuda_bf16_sources) %D%/emulate.cc
 
 # No multiply and add is made one that is not written so: the bits are law.
 NVCC_RULES = -std=c++20 --fmad=false -O3
@@ -35,7 +36,7 @@ AM_V_EMULATED_0 = @echo "  CXX     " $@;
 
 if HAVE_CUDA
 cuda_objects = $(cuda_sources:.cu=.f32.lo) $(cuda_sources:.cu=.bf16.lo) \
-	$(cuda_bf16_sources:.cu=.bf16.lo)
+	$(cuda_f32_sources:.cu=.f32.lo) $(cuda_bf16_sources:.cu=.bf16.lo)
 $(cuda_objects): $(cuda_headers)
 libkernels_la_LIBADD += $(cuda_objects)
 libkernels_la_SOURCES += %D%/lt.c %D%/lt.h
@@ -61,7 +62,7 @@ EMULATED_FLAGS = -march=x86-64-v3
 endif
 if HAVE_CXX
 emulated_objects = $(cuda_sources:.cu=.f32.eo) $(cuda_sources:.cu=.bf16.eo) \
-	$(cuda_bf16_sources:.cu=.bf16.eo) %D%/emulate.eo
+	$(cuda_f32_sources:.cu=.f32.eo) $(cuda_bf16_sources:.cu=.bf16.eo) %D%/emulate.eo
 $(emulated_objects): $(cuda_headers)
 EMULATED_LIBS = $(emulated_objects) -lstdc++
 else

@@ -1,10 +1,8 @@
 /* Products that add along k in order, one fused multiply-add each, from the
  * value already in the output: the same chain, and the same bits, as
- * kernels/cpu/product.c. A thread has a column and some rows. Sums are f32,
- * rounded once, to what c is.
+ * kernels/cpu/product.c. A thread has a column and some rows.
  *
- * Packed weights are the matrix itself, [rows, cols], as activations are; both
- * forms read it. */
+ * Packed weights are the matrix itself, [rows, cols]; both forms read it. */
 #include "kernels/cuda/ops.h"
 
 static constexpr int ROWS = 8;        /* of a thread */
@@ -18,17 +16,16 @@ static_assert(1 << (MOST_LEVELS - 1) == RLF_MOST_SHARDS, "levels of a tree");
 size_t
 TYPED(product_packed_bytes)(int64_t rows, int64_t cols, rlf_product_form form)
 {
-    return form == RLF_PRODUCT_FORWARD
-               ? (size_t)(rows * cols) * sizeof(rlf_real)
-               : 0;
+    return form == RLF_PRODUCT_FORWARD ? (size_t)(rows * cols) * sizeof(float)
+                                       : 0;
 }
 
 static __global__ void
 pack_kernel(rlf_product_pack_args a)
 {
-    rlf_real *out = (rlf_real *)a.packed;
+    float *out = (float *)a.packed;
     EACH(i, a.rows * a.cols)
-    out[i] = narrow(a.w[i / a.cols * a.ldw + i % a.cols]);
+    out[i] = a.w[i / a.cols * a.ldw + i % a.cols];
 }
 
 static void
@@ -87,14 +84,14 @@ static __device__ __forceinline__ void
 add_range(const plan &p, int64_t row, int rows, int64_t n, int64_t from,
           int64_t to, float *sums)
 {
-    const rlf_real *w = (const rlf_real *)p.a.packed + n * p.by_n;
-    const rlf_real *x = p.a.x + row * p.a.ldx;
+    const float *w = (const float *)p.a.packed + n * p.by_n;
+    const float *x = p.a.x + row * p.a.ldx;
     for (int64_t k = from; k < to; k++) {
-        float y = widen(w[k * p.by_k]);
+        float y = w[k * p.by_k];
         RLF_UNROLL
         for (int r = 0; r < ROWS; r++)
             if (r < rows)
-                sums[r] = fmaf(widen(x[r * p.a.ldx + k]), y, sums[r]);
+                sums[r] = fmaf(x[r * p.a.ldx + k], y, sums[r]);
     }
 }
 
@@ -112,13 +109,10 @@ add_shard(const plan &p, int64_t row, int rows, int64_t n, int s, float *sums)
     }
 }
 
-/* C: what c is. */
-template <typename C>
 static __global__ void
 product_kernel(plan p)
 {
     const rlf_product_args &a = p.a;
-    C *c = (C *)a.c;
     int64_t n = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (n >= a.n)
         return;
@@ -130,7 +124,7 @@ product_kernel(plan p)
             float sums[ROWS];
             for (int r = 0; r < rows; r++)
                 sums[r] = s       ? 0
-                          : a.add ? widen(c[(row + r) * a.ldc + n]) +
+                          : a.add ? a.c[(row + r) * a.ldc + n] +
                                         (a.bias ? a.bias[n] : -0.0f)
                           : a.bias ? a.bias[n]
                                    : 0;
@@ -152,7 +146,7 @@ product_kernel(plan p)
                 level = up;
             }
         for (int r = 0; r < rows; r++)
-            c[(row + r) * a.ldc + n] = narrow<C>(tree[level][r]);
+            a.c[(row + r) * a.ldc + n] = tree[level][r];
     }
 }
 
@@ -195,10 +189,7 @@ TYPED(product)(rlf_queue *queue, const rlf_product_args *args, rlf_err *err)
     p.by_n = forward ? a->k : 1;
     dim3 grid = blocks_for(a->n, WARP);
     grid.y = blocks_for(a->m, ROWS).x;
-    if (a->c_f32)
-        RLF_LAUNCH(product_kernel<float>, grid, WARP, 0, queue, p);
-    else
-        RLF_LAUNCH(product_kernel<rlf_real>, grid, WARP, 0, queue, p);
+    RLF_LAUNCH(product_kernel, grid, WARP, 0, queue, p);
     return CUDA(launched)("product", err);
 }
 
@@ -217,12 +208,11 @@ grad_kernel(rlf_product_grad_args a)
         for (int r = 0; r < rows; r++)
             sums[r] = a.dw[(first + r) * a.lddw + k];
         for (int64_t m = 0; m < a.m; m++) {
-            float x = widen(a.x[m * a.ldx + k]);
+            float x = a.x[m * a.ldx + k];
             RLF_UNROLL
             for (int r = 0; r < ROWS; r++)
                 if (r < rows)
-                    sums[r] =
-                        fmaf(widen(a.dy[m * a.lddy + first + r]), x, sums[r]);
+                    sums[r] = fmaf(a.dy[m * a.lddy + first + r], x, sums[r]);
         }
         for (int r = 0; r < rows; r++)
             a.dw[(first + r) * a.lddw + k] = sums[r];

@@ -466,9 +466,11 @@ packed_ld(int64_t cols)
 }
 
 size_t
-CUDA(mma_packed_bytes)(int64_t rows, int64_t cols)
+CUDA(mma_packed_bytes)(int64_t rows, int64_t cols, rlf_product_form form)
 {
-    return (size_t)(rows * packed_ld(cols)) * sizeof(uint16_t);
+    return form == RLF_PRODUCT_FORWARD
+               ? (size_t)(rows * packed_ld(cols)) * sizeof(uint16_t)
+               : 0;
 }
 
 static __global__ void
@@ -491,7 +493,7 @@ CUDA(mma_pack)(rlf_queue *queue, const rlf_product_pack_args *args,
     rlf_product_pack_args a = *args;
     a.ldw = or_dense(a.ldw, a.cols);
     int64_t ld = packed_ld(a.cols);
-    if (a.rows * ld > 0)
+    if (a.form == RLF_PRODUCT_FORWARD && a.rows * ld > 0)
         RLF_LAUNCH(mma_pack_kernel, blocks_for(a.rows * ld, THREADS), THREADS,
                    0, queue, a, ld);
     return CUDA(launched)("product_pack", err);
@@ -507,7 +509,7 @@ cut(matmul *p)
     parts = parts < most ? parts : most;
     parts = parts > 1 ? parts : 1;
     p->part_tiles = (tiles + parts - 1) / parts;
-    p->parts = (int)((tiles + p->part_tiles - 1) / p->part_tiles);
+    p->parts = tiles ? (int)((tiles + p->part_tiles - 1) / p->part_tiles) : 1;
 }
 
 rlf_status

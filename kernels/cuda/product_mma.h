@@ -6,7 +6,8 @@
 #include "kernels/cuda/ops.h"
 
 extern "C" {
-size_t CUDA(mma_packed_bytes)(int64_t rows, int64_t cols);
+size_t CUDA(mma_packed_bytes)(int64_t rows, int64_t cols,
+                              rlf_product_form form);
 rlf_status CUDA(mma_pack)(rlf_queue *queue, const rlf_product_pack_args *args,
                           rlf_err *err);
 rlf_status CUDA(mma_product)(rlf_queue *queue, const rlf_product_args *args,

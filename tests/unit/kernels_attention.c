@@ -121,8 +121,8 @@ test_attention(env *e)
                     for (int64_t h = 0; h < f->heads; h++) {
                         int64_t i = p.offsets[s] + t;
                         double lse = row_double(&p, x, s, t, h, want);
-                        like(e, p.o + i * row + h * f->d, want, f->d, 4e-6,
-                             "o");
+                        like_real(e, p.o + i * row + h * f->d, want, f->d, 4e-6,
+                                  "o");
                         like(e, p.lse + i * f->heads + h, &lse, 1, 1e-6, "lse");
                     }
             float *alone = blank(e, p.n * row);
@@ -263,7 +263,7 @@ check_slopes(env *e, const problem *p, const float *dx, const float *d_o)
             x[i] = at - h;
             double slope = (up - loss_double(p, x, d_o, s)) / (2 * h);
             x[i] = at;
-            like(e, dx + i, &slope, 1, 5e-6, "gradient");
+            like_real(e, dx + i, &slope, 1, 5e-6, "gradient");
         }
 }
 

@@ -8,13 +8,16 @@
  * oracle: double precision, a scalar loop, finite differences.
  *
  * The GPU's kernels are held to the same hashes: on a GPU if there is one, and
- * compiled for the host (kernels/cuda/emulate.h) everywhere.
+ * compiled for the host (kernels/cuda/emulate.h) everywhere. Its table of bf16
+ * goes through the same cases behind a face of f32 (kernels_bf16.h); it has no
+ * hash, and is compared with rounding in mind (like_real, agree).
  *
  * Where the machine is slow (quick()), a case runs once on each instruction
  * set, on two threads, and the oracle looks at every seventh row. */
 #ifndef RLF_TESTS_KERNELS_CASE_H
 #define RLF_TESTS_KERNELS_CASE_H
 
+#include "engine/base/half.h"
 #include "engine/base/hash.h"
 #include "engine/dev/cuda.h"
 #include "kernels/kernels.h"
@@ -30,6 +33,7 @@ typedef struct env {
     rlf_queue *queue;
     rlf_err err;
     bool check;
+    bool bf16; /* activations are */
     uint64_t random, hash;
     void *held[256];
     int n_held;
@@ -88,13 +92,16 @@ blank(env *e, int64_t n)
     return take(e, n, sizeof(float));
 }
 
-/* n values in [-scale, scale). */
+/* n values in [-scale, scale); of bf16 where activations are. */
 TAP_FUNCTION float *
 values(env *e, int64_t n, double scale)
 {
     float *x = blank(e, n);
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         x[i] = (float)((uniform(e) * 2 - 1) * scale);
+        if (e->bf16)
+            x[i] = rlf_bf16_to_f32(rlf_f32_to_bf16(x[i]));
+    }
     return x;
 }
 
@@ -164,6 +171,33 @@ same(env *e, const void *got, const void *want, int64_t n, size_t size,
         }
 }
 
+/* An activation of bf16 may be off by some roundings, 2^-9 each. */
+#define BF16_TOLERANCE 0x1p-7
+
+/* As like(), of activations. */
+TAP_FUNCTION void
+like_real(env *e, const float *got, const double *want, int64_t n,
+          double tolerance, const char *what)
+{
+    like(e, got, want, n, e->bf16 ? BF16_TOLERANCE : tolerance, what);
+}
+
+/* The same bits in f32. In bf16 sums may go in another order; `real`: and what
+ * is compared is rounded. */
+TAP_FUNCTION void
+agree(env *e, const float *got, const float *want, int64_t n, bool real,
+      const char *what)
+{
+    if (!e->bf16) {
+        same(e, got, want, n, sizeof *got, what);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double x = (double)want[i];
+        like(e, got + i, &x, 1, real ? BF16_TOLERANCE : 1e-4, what);
+    }
+}
+
 TAP_FUNCTION void
 must(env *e, rlf_status status)
 {
@@ -181,6 +215,7 @@ run_case(env *e, const op_case *c, const rlf_kernels *k, rlf_queue *queue,
                .queue = queue,
                .err = RLF_ERR_NONE,
                .check = check,
+               .bf16 = k->real == RLF_CAST_BF16,
                .random = rlf_hash_text(c->name) | 1,
                .hash = RLF_HASH_INIT,
                .name = c->name};
@@ -229,7 +264,10 @@ typedef struct backend {
 
 #ifdef RLF_HAVE_EMULATED
 const rlf_kernels *rlf_kernels_emulated(void);
+const rlf_kernels *rlf_kernels_emulated_bf16(void);
 #endif
+
+#include "tests/unit/kernels_bf16.h"
 
 #ifdef RLF_HAVE_CUDA
 /* A case reads what an operation gave when it returns. */
@@ -278,16 +316,19 @@ isa_backend(const char *isa, bool once)
 
 /* The GPU's kernels on the host, compiled for the instructions of v3. */
 TAP_FUNCTION backend
-emulated_backend(void)
+emulated_backend(bool bf16)
 {
-    backend b = {.name = "emulated", .once = true};
+    static rlf_kernels narrow;
+    backend b = {.name = bf16 ? "emulated bf16" : "emulated", .once = true};
 #ifdef RLF_HAVE_EMULATED
 #ifdef RLF_ISA_X86_64
     bool can = rlf_kernels_cpu_isa("v3") != NULL;
 #else
     bool can = true;
 #endif
-    b.kernels = can && !quick() ? rlf_kernels_emulated() : NULL;
+    if (can && !quick())
+        b.kernels = bf16 ? narrow_kernels(rlf_kernels_emulated_bf16(), &narrow)
+                         : rlf_kernels_emulated();
     b.missing = can ? "it takes long" : "this machine has no fma";
 #else
     b.missing = "no C++ compiler";
@@ -296,16 +337,20 @@ emulated_backend(void)
 }
 
 TAP_FUNCTION backend
-gpu_backend(void)
+gpu_backend(bool bf16)
 {
     static rlf_err err;
     int n;
-    backend b = {.name = "cuda", .once = true, .missing = err.sentence};
+    backend b = {.name = bf16 ? "cuda bf16" : "cuda",
+                 .once = true,
+                 .missing = err.sentence};
     rlf_err_clear(&err);
     if (rlf_device_cuda_count(&n, &err) < 0)
         return b;
 #ifdef RLF_HAVE_CUDA
-    b.kernels = waiting_kernels();
+    static rlf_kernels narrow;
+    b.kernels = bf16 ? narrow_kernels(rlf_kernels_cuda_bf16(), &narrow)
+                     : waiting_kernels();
 #endif
     return b;
 }
@@ -328,8 +373,8 @@ check_case(const op_case *c, const backend *b, rlf_queue *const *queues)
             else if (getenv("VERBOSE"))
                 note("%.2f of the tolerance", e.worst);
         }
-        if (!ok(e.hash == want, "%s on %s, %d threads: its bits", c->name,
-                b->name, teams[t]))
+        if (!e.bf16 && !ok(e.hash == want, "%s on %s, %d threads: its bits",
+                           c->name, b->name, teams[t]))
             note("{\"%s\", UINT64_C(0x%016" PRIx64 ")},", c->name, e.hash);
     }
 }
@@ -339,22 +384,28 @@ TAP_FUNCTION int
 run_cases(const op_case *cases, int n_cases, const char *only)
 {
     static const int teams[] = {1, 2, 3, 8};
-    const backend backends[] = {
-        isa_backend("portable", true), isa_backend("v3", false),
-        isa_backend("v4", false), emulated_backend(), gpu_backend()};
+    const backend backends[] = {isa_backend("portable", true),
+                                isa_backend("v3", false),
+                                isa_backend("v4", false),
+                                emulated_backend(false),
+                                emulated_backend(true),
+                                gpu_backend(false),
+                                gpu_backend(true)};
+    enum { N_BACKENDS = sizeof backends / sizeof *backends, FIRST_GPU = 5 };
     rlf_queue *queues[4], *gpu[4] = {NULL};
     for (int t = 0; t < 4; t++)
         queues[t] = queue_of(teams[t]);
 #ifdef RLF_HAVE_CUDA
-    if (backends[4].kernels)
+    if (backends[FIRST_GPU].kernels)
         gpu[1] = gpu_queue();
 #endif
     for (int i = 0; i < n_cases; i++)
-        for (int b = 0; b < 5; b++) {
+        for (int b = 0; b < N_BACKENDS; b++) {
             if (only && strcmp(only, cases[i].name) != 0)
                 continue;
             if (backends[b].kernels)
-                check_case(&cases[i], &backends[b], b == 4 ? gpu : queues);
+                check_case(&cases[i], &backends[b],
+                           b >= FIRST_GPU ? gpu : queues);
             else
                 skip("%s on %s: %s", cases[i].name, backends[b].name,
                      backends[b].missing);
