@@ -54,3 +54,10 @@ bench_programs += %D%/model
 EXTRA_PROGRAMS += %D%/model
 %C%_model_LDADD = $(NODES_LIBS) -ldnnl -lgomp
 endif
+
+# On a GPU; `tiny` runs without one.
+bench_programs += %D%/gpu/model
+EXTRA_PROGRAMS += %D%/gpu/model
+%C%_gpu_model_SOURCES = %D%/gpu/model.c %D%/gpu/limits.c %D%/gpu/limits.h
+%C%_gpu_model_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+%C%_gpu_model_LDADD = $(NODES_LIBS)

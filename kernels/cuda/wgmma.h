@@ -1,0 +1,152 @@
+/* Products of tiles by a warp group of four warps (wgmma, sm_90a): operands are
+ * read from shared memory while the threads go on.
+ *
+ * Tiles are rows of 64 numbers (128 bytes) whose 16-byte pieces lie as
+ * product_tile.h puts them, which is the hardware's swizzle of 128 bytes; they
+ * begin at multiples of 1024 bytes. */
+#ifndef RLF_KERNELS_CUDA_WGMMA_H
+#define RLF_KERNELS_CUDA_WGMMA_H
+
+#include "kernels/cuda/mma.h"
+
+static constexpr int GROUP = 4 * WARP;
+
+#ifdef RLF_CUDA_EMULATED
+
+static inline float
+wgmma_at(const char *tile, int row, int k)
+{
+    uint16_t x;
+    int p = k / 8 ^ row % 8;
+    memcpy(&x, tile + row * 128 + p * 16 + k % 8 * 2, sizeof x);
+    return bf16_float(x);
+}
+
+#else
+
+/* What says where a tile's numbers from k on are. */
+static __device__ __forceinline__ uint64_t
+wgmma_operand(const char *tile, int k)
+{
+    uint64_t address = (uint32_t)__cvta_generic_to_shared(tile) + k * 2;
+    constexpr uint64_t EIGHT_ROWS = 1024, SWIZZLE_128 = 1;
+    return (address & 0x3ffff) >> 4 | 1ull << 16 | EIGHT_ROWS >> 4 << 32 |
+           SWIZZLE_128 << 62;
+}
+
+#endif
+
+/* What generic stores put into shared memory before is seen by what follows. */
+static __device__ __forceinline__ void
+wgmma_see_shared(void)
+{
+#ifndef RLF_CUDA_EMULATED
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
+/* Before the first product onto registers that were written. */
+static __device__ __forceinline__ void
+wgmma_begin(void)
+{
+#ifndef RLF_CUDA_EMULATED
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#endif
+}
+
+static __device__ __forceinline__ void
+wgmma_commit(void)
+{
+#ifndef RLF_CUDA_EMULATED
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+#endif
+}
+
+/* Until at most the N groups committed last are under way. */
+template <int N>
+static __device__ __forceinline__ void
+wgmma_wait(void)
+{
+#ifndef RLF_CUDA_EMULATED
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
+#endif
+}
+
+/* c[64, N] += a[64, 16] b[N, 16]^T, both tiles at k..k+15. Warp w of the group has
+ * the rows 16 w.., each lane what mma_bf16 would give it. Between begin and
+ * commit; c is there after the wait. */
+template <int N>
+static __device__ __forceinline__ void wgmma(float (&c)[N / 8][4],
+                                             const char *a, const char *b,
+                                             int k);
+
+#ifdef RLF_CUDA_EMULATED
+
+template <int N>
+static inline void
+wgmma(float (&c)[N / 8][4], const char *a, const char *b, int k)
+{
+    int lane = emulate_lane(), warp = (int)threadIdx.x / WARP % 4;
+    for (int j = 0; j < N / 8; j++)
+        for (int i = 0; i < 4; i++) {
+            int row = warp * 16 + lane / 4 + i / 2 * 8;
+            int col = j * 8 + lane % 4 * 2 + i % 2;
+            double sum = (double)c[j][i];
+            for (int e = k; e < k + 16; e++)
+                sum += (double)wgmma_at(a, row, e) *
+                       (double)wgmma_at(b, col, e);
+            c[j][i] = (float)sum;
+        }
+}
+
+#else
+
+#define C1(j) "+f"(c[j][0]), "+f"(c[j][1]), "+f"(c[j][2]), "+f"(c[j][3])
+#define C8(j)                                                       \
+    C1(j), C1(j + 1), C1(j + 2), C1(j + 3), C1(j + 4), C1(j + 5),   \
+        C1(j + 6), C1(j + 7)
+
+// clang-format off
+template <>
+__device__ __forceinline__ void
+wgmma<64>(float (&c)[8][4], const char *a, const char *b, int k)
+{
+    asm volatile("{\n.reg .pred always;\nsetp.eq.b32 always, 0, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 "
+                 "{%0, %1, %2, %3, %4, %5, %6, %7, "
+                 "%8, %9, %10, %11, %12, %13, %14, %15, "
+                 "%16, %17, %18, %19, %20, %21, %22, %23, "
+                 "%24, %25, %26, %27, %28, %29, %30, %31}, "
+                 "%32, %33, always, 1, 1, 0, 0;\n}"
+                 : C8(0)
+                 : "l"(wgmma_operand(a, k)), "l"(wgmma_operand(b, k))
+                 : "memory");
+}
+
+template <>
+__device__ __forceinline__ void
+wgmma<128>(float (&c)[16][4], const char *a, const char *b, int k)
+{
+    asm volatile("{\n.reg .pred always;\nsetp.eq.b32 always, 0, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 "
+                 "{%0, %1, %2, %3, %4, %5, %6, %7, "
+                 "%8, %9, %10, %11, %12, %13, %14, %15, "
+                 "%16, %17, %18, %19, %20, %21, %22, %23, "
+                 "%24, %25, %26, %27, %28, %29, %30, %31, "
+                 "%32, %33, %34, %35, %36, %37, %38, %39, "
+                 "%40, %41, %42, %43, %44, %45, %46, %47, "
+                 "%48, %49, %50, %51, %52, %53, %54, %55, "
+                 "%56, %57, %58, %59, %60, %61, %62, %63}, "
+                 "%64, %65, always, 1, 1, 0, 0;\n}"
+                 : C8(0), C8(8)
+                 : "l"(wgmma_operand(a, k)), "l"(wgmma_operand(b, k))
+                 : "memory");
+}
+// clang-format on
+
+#undef C8
+#undef C1
+
+#endif
+
+#endif
