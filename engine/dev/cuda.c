@@ -72,7 +72,7 @@ typedef struct cuda_device {
     rlf_device device; /* first */
     int index;
     size_t limit;
-    int multiprocessors;
+    int multiprocessors, capability;
     host_block *host;
 } cuda_device;
 
@@ -97,6 +97,7 @@ typedef struct cuda_queue {
     int32_t *counters;
     void *kept; /* of kernels */
     void (*end_kept)(void *kept);
+    int mark;
 } cuda_queue;
 
 struct rlf_event {
@@ -551,10 +552,8 @@ rlf_device_cuda_new(const rlf_cuda_options *options, rlf_device **out,
     }
     cuda->index = options->index;
     cuda->limit = options->memory_limit;
-    if (cudaDeviceGetAttribute(&cuda->multiprocessors,
-                               cudaDevAttrMultiProcessorCount,
-                               options->index) != cudaSuccess)
-        cuda->multiprocessors = 1;
+    cuda->multiprocessors = prop.multiProcessorCount;
+    cuda->capability = 10 * prop.major + prop.minor;
     memcpy(cuda->device.id, &prop.uuid, sizeof cuda->device.id);
     cuda->device.ops = &cuda_ops;
     cuda->device.caps = (rlf_device_caps){
@@ -622,6 +621,18 @@ rlf_cuda_keep(rlf_queue *queue, void (*end)(void *kept))
     cuda_queue *q = (cuda_queue *)queue;
     q->end_kept = end;
     return &q->kept;
+}
+
+int *
+rlf_cuda_mark(rlf_queue *queue)
+{
+    return &((cuda_queue *)queue)->mark;
+}
+
+int
+rlf_cuda_capability(rlf_queue *queue)
+{
+    return ((cuda_device *)queue->device)->capability;
 }
 
 int

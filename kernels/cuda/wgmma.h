@@ -72,13 +72,28 @@ wgmma_wait(void)
 #endif
 }
 
-/* c[64, N] += a[64, 16] b[N, 16]^T, both tiles at k..k+15. Warp w of the group has
- * the rows 16 w.., each lane what mma_bf16 would give it. Between begin and
+/* What a wait made whole is not read before it. */
+template <int N>
+static __device__ __forceinline__ void
+wgmma_settled(float (&c)[N][4])
+{
+#ifndef RLF_CUDA_EMULATED
+    RLF_UNROLL
+    for (int j = 0; j < N; j++)
+        RLF_UNROLL
+    for (int i = 0; i < 4; i++)
+        asm volatile("" : "+f"(c[j][i])::"memory");
+#else
+    (void)c;
+#endif
+}
+
+/* c[64, N] += a[64, 16] b[N, 16]^T, both tiles at k..k+15. Warp w of the group
+ * has the rows 16 w.., each lane what mma_bf16 would give it. Between begin and
  * commit; c is there after the wait. */
 template <int N>
-static __device__ __forceinline__ void wgmma(float (&c)[N / 8][4],
-                                             const char *a, const char *b,
-                                             int k);
+static __device__ __forceinline__ void
+wgmma(float (&c)[N / 8][4], const char *a, const char *b, int k);
 
 #ifdef RLF_CUDA_EMULATED
 
@@ -93,8 +108,8 @@ wgmma(float (&c)[N / 8][4], const char *a, const char *b, int k)
             int col = j * 8 + lane % 4 * 2 + i % 2;
             double sum = (double)c[j][i];
             for (int e = k; e < k + 16; e++)
-                sum += (double)wgmma_at(a, row, e) *
-                       (double)wgmma_at(b, col, e);
+                sum +=
+                    (double)wgmma_at(a, row, e) * (double)wgmma_at(b, col, e);
             c[j][i] = (float)sum;
         }
 }
@@ -102,9 +117,9 @@ wgmma(float (&c)[N / 8][4], const char *a, const char *b, int k)
 #else
 
 #define C1(j) "+f"(c[j][0]), "+f"(c[j][1]), "+f"(c[j][2]), "+f"(c[j][3])
-#define C8(j)                                                       \
-    C1(j), C1(j + 1), C1(j + 2), C1(j + 3), C1(j + 4), C1(j + 5),   \
-        C1(j + 6), C1(j + 7)
+#define C8(j)                                                                \
+    C1(j), C1(j + 1), C1(j + 2), C1(j + 3), C1(j + 4), C1(j + 5), C1(j + 6), \
+        C1(j + 7)
 
 // clang-format off
 template <>

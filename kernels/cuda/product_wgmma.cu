@@ -1,0 +1,149 @@
+/* Forward products by warp groups (wgmma): four warps multiply a tile of 64
+ * rows with all its columns, straight from shared memory, while the next tiles
+ * come. Compiled for sm_90a alone; elsewhere nothing here is called.
+ *
+ * A row's result is the same in tiles of 64 and of 128 columns, with one group
+ * and with two; whether it has the bits of product_mma.cu too is not relied on:
+ * a GPU makes all its forward products in one of the two ways. */
+#include "kernels/cuda/product_wgmma.h"
+
+#include <stdlib.h>
+
+#include "kernels/cuda/wgmma.h"
+
+extern "C" {
+#include "engine/base/arena.h"
+}
+
+template <int BM, int BN, int STAGES>
+struct by_groups : shape<BM, BN, BM / 16, 1, STAGES, false, false> {
+    static constexpr int LAG = 1;
+
+    static __device__ __forceinline__ void
+    multiply(char *stage, int warp_row, int, float (&sum)[1][BN / 8][4])
+    {
+        const char *a = stage + warp_row / 64 * 64 * DEPTH * 2;
+        const char *b = stage + by_groups::A_BYTES;
+        wgmma_begin();
+        RLF_UNROLL
+        for (int k = 0; k < DEPTH; k += 16)
+            wgmma<BN>(sum[0], a, b, k);
+        wgmma_commit();
+        wgmma_wait<LAG>();
+    }
+
+    static __device__ __forceinline__ void settle(float (&sum)[1][BN / 8][4])
+    {
+        wgmma_wait<0>();
+        wgmma_settled(sum[0]);
+    }
+
+    static __device__ __forceinline__ void see(void)
+    {
+        wgmma_see_shared();
+    }
+};
+
+rlf_status
+rlf_group_product(rlf_queue *queue, const matmul &p, rlf_err *err)
+{
+    if (p.m <= 64)
+        return launch<by_groups<64, 64, 6>>(queue, p, err);
+    return launch<by_groups<128, 128, 5>>(queue, p, err);
+}
+
+/* ---- whether ----------------------------------------------------------- */
+
+#ifdef RLF_CUDA_EMULATED
+
+/* Tests try both. */
+bool
+rlf_group_tiles(rlf_queue *)
+{
+    return getenv("RLFLOW_EMULATED_GROUPS") != NULL;
+}
+
+#else
+
+/* A product that both sizes of tiles and parts of them take part in. */
+static constexpr int M = 130, N = 96, K = 192;
+
+typedef struct probe {
+    uint16_t x[M][K], w[N][K];
+    float all[M][N], some[M][N]; /* by both sizes of tiles */
+} probe;
+
+static void
+make_probe(probe *p)
+{
+    uint32_t r = 2463534242u;
+    uint16_t *to = &p->x[0][0];
+    for (int i = 0; i < (M + N) * K; i++) { /* 1 to 2, of either sign */
+        r ^= r << 13, r ^= r >> 17, r ^= r << 5;
+        to[i] = (uint16_t)(0x3f80 | (r >> 9 & 0x807f));
+    }
+}
+
+static bool
+is_right(const probe *p)
+{
+    for (int m = 0; m < M; m++)
+        for (int n = 0; n < N; n++) {
+            double sum = 0;
+            for (int k = 0; k < K; k++)
+                sum += (double)rlf_bf16_to_f32(p->x[m][k]) *
+                       (double)rlf_bf16_to_f32(p->w[n][k]);
+            if (!(fabs((double)p->all[m][n] - sum) < 1e-2))
+                return false;
+        }
+    return memcmp(p->all, p->some, sizeof p->all) == 0;
+}
+
+static rlf_status
+run_probe(rlf_queue *queue, probe *p, rlf_err *err)
+{
+    void *memory;
+    RLF_TRY(rlf_cuda_scratch(queue, sizeof *p, &memory, err));
+    probe *d = (probe *)memory;
+    RLF_TRY(rlf_queue_copy(queue, d, p, sizeof *p, RLF_COPY_TO_DEVICE, err));
+    matmul all = {.m = M, .n = N, .k = K, .a = d->x[0], .b = d->w[0]};
+    all.lda = all.ldb = K;
+    all.a_whole = all.b_whole = true;
+    all.c = d->all;
+    all.ldc = N;
+    all.out = RESULT_F32;
+    all.parts = 1;
+    all.part_tiles = K / DEPTH;
+    RLF_TRY(rlf_group_product(queue, all, err));
+    for (int m = 0; m < M; m += 64) {
+        matmul some = all;
+        some.m = M - m < 64 ? M - m : 64;
+        some.a = d->x[m];
+        some.c = d->some[m];
+        RLF_TRY(rlf_group_product(queue, some, err));
+    }
+    RLF_TRY(rlf_queue_copy(queue, p, d, sizeof *p, RLF_COPY_TO_HOST, err));
+    return rlf_queue_sync(queue, err);
+}
+
+/* A GPU that has warp groups is tried once: where a result is wrong, or not the
+ * same in tiles of both sizes, they are not used. */
+bool
+rlf_group_tiles(rlf_queue *queue)
+{
+    enum { UNKNOWN, NO, YES };
+    int *mark = rlf_cuda_mark(queue);
+    if (*mark == UNKNOWN) {
+        rlf_err ignored = RLF_ERR_NONE;
+        probe *p = (probe *)rlf_calloc(1, sizeof *p);
+        make_probe(p);
+        *mark = rlf_cuda_capability(queue) == 90 &&
+                        run_probe(queue, p, &ignored) == RLF_OK && is_right(p)
+                    ? YES
+                    : NO;
+        free(p);
+    }
+    return *mark == YES;
+}
+
+#endif

@@ -1,0 +1,13 @@
+/* Forward products by warp groups, where the GPU has them. */
+#ifndef RLF_KERNELS_CUDA_PRODUCT_WGMMA_H
+#define RLF_KERNELS_CUDA_PRODUCT_WGMMA_H
+
+#include "kernels/cuda/product_tile.h"
+
+/* Does the queue's GPU multiply so? Then all forward products are made so, and
+ * their bits are those of this way. */
+bool rlf_group_tiles(rlf_queue *queue);
+/* p: neither operand turned; its parts are cut. */
+rlf_status rlf_group_product(rlf_queue *queue, const matmul &p, rlf_err *err);
+
+#endif

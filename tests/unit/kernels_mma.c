@@ -1,0 +1,267 @@
+/* Products of bf16 on tensor cores (kernels/cuda/product_mma.cu, and by warp
+ * groups product_wgmma.cu): against double precision on the same rounded
+ * numbers, and a row's bits against those of the same row in other company, in
+ * every size of tile and with k in one part and in several, summed by one block
+ * or by blocks of their own. */
+#include "engine/base/half.h"
+#include "kernels_case.h"
+
+/* m rows; n, k of the layer; ldx. */
+typedef struct size {
+    int64_t m, n, k, ldx;
+    const char *what;
+} size;
+
+static const size sizes[] = {
+    {1, 64, 64, 64, "one row"},
+    {1, 8, 8, 8, "a small layer"},
+    {5, 33, 20, 23, "odd sizes"},
+    {16, 64, 1088, 1088, "two parts of k, small tiles"},
+    {70, 100, 130, 136, "middle tiles"},
+    {300, 256, 1024, 1024, "large tiles, parts side by side"},
+    {520, 256, 1024, 1024, "large tiles, parts in turn"},
+    {17, 1, 64, 64, "one output"},
+};
+
+typedef struct job {
+    env e;
+    size s;
+    rlf_product_form form;
+    bool f32; /* c */
+    uint16_t *x, *dy;
+    float *w, *bias, *start;
+    void *packed;
+} job;
+
+static float
+rounded(float x)
+{
+    return rlf_bf16_to_f32(rlf_f32_to_bf16(x));
+}
+
+static uint16_t *
+halves(env *e, int64_t n)
+{
+    uint16_t *x = take(e, n, sizeof *x);
+    for (int64_t i = 0; i < n; i++)
+        x[i] = rlf_f32_to_bf16((float)(uniform(e) - 0.5));
+    return x;
+}
+
+static size_t
+c_bytes(const job *j)
+{
+    return j->f32 ? 4 : 2;
+}
+
+static float
+c_at(const job *j, const void *c, int64_t i)
+{
+    return j->f32 ? ((const float *)c)[i]
+                  : rlf_bf16_to_f32(((const uint16_t *)c)[i]);
+}
+
+static void *
+start_of(job *j)
+{
+    int64_t n = j->s.m * j->s.n;
+    void *c = take(&j->e, n, c_bytes(j));
+    for (int64_t i = 0; i < n; i++)
+        if (j->f32)
+            ((float *)c)[i] = j->start[i];
+        else
+            ((uint16_t *)c)[i] = rlf_f32_to_bf16(j->start[i]);
+    return c;
+}
+
+static void
+wait(job *j)
+{
+    must(&j->e, rlf_queue_sync(j->e.queue, &j->e.err));
+}
+
+/* Rows first..first+m-1 of c. */
+static void
+multiply(job *j, void *c, int64_t first, int64_t m)
+{
+    const size *s = &j->s;
+    CALL(&j->e, product, .m = m, .n = s->n, .k = s->k,
+         .x = j->x + first * s->ldx, .ldx = s->ldx, .packed = j->packed,
+         .form = j->form, .bias = j->bias, .add = true, .c_f32 = j->f32,
+         .c = (char *)c + (size_t)(first * s->n) * c_bytes(j));
+    wait(j);
+}
+
+static void
+make(job *j)
+{
+    const size *s = &j->s;
+    bool back = j->form == RLF_PRODUCT_BACKWARD;
+    int64_t rows = back ? s->k : s->n, cols = back ? s->n : s->k;
+    j->x = halves(&j->e, s->m * s->ldx);
+    j->w = values(&j->e, rows * cols, 0.5);
+    j->bias = values(&j->e, s->n, 1);
+    j->start = values(&j->e, s->m * s->n, 1);
+    for (int64_t i = 0; i < s->m * s->n; i++)
+        j->start[i] = rounded(j->start[i]);
+    j->packed = take(
+        &j->e,
+        (int64_t)j->e.k->product_packed_bytes(rows, cols, RLF_PRODUCT_FORWARD),
+        1);
+    CALL(&j->e, product_pack, .rows = rows, .cols = cols, .w = j->w,
+         .packed = j->packed);
+    wait(j);
+}
+
+/* How far a product is off, in units of what rounding may make. */
+static double
+worst_of(const job *j, const void *c)
+{
+    const size *s = &j->s;
+    double worst = 0;
+    for (int64_t r = 0; r < s->m; r += row_stride())
+        for (int64_t i = 0; i < s->n; i++) {
+            double want = (double)j->start[r * s->n + i] + (double)j->bias[i];
+            double whole = fabs(want);
+            for (int64_t k = 0; k < s->k; k++) {
+                float w = j->form == RLF_PRODUCT_BACKWARD ? j->w[k * s->n + i]
+                                                          : j->w[i * s->k + k];
+                double step = (double)rlf_bf16_to_f32(j->x[r * s->ldx + k]) *
+                              (double)rounded(w);
+                want += step;
+                whole += fabs(step);
+            }
+            double off = fabs((double)c_at(j, c, r * s->n + i) - want);
+            double may = 1e-5 * whole + (j->f32 ? 0 : fabs(want) / 250);
+            worst = fmax(worst, off / may);
+        }
+    return worst;
+}
+
+/* Rows alone and in groups of 20 have the bits that they have among all. */
+static bool
+same_alone(job *j, const void *all)
+{
+    size_t row = (size_t)j->s.n * c_bytes(j);
+    int64_t step = j->s.m > 100 ? 97 : 3;
+    bool same = true;
+    for (int64_t r = 0; r < j->s.m; r += step)
+        for (int64_t m = 1; m <= 20 && r + m <= j->s.m; m += 19) {
+            void *c = start_of(j);
+            multiply(j, c, r, m);
+            same = same && memcmp((char *)c + (size_t)r * row,
+                                  (const char *)all + (size_t)r * row,
+                                  (size_t)m * row) == 0;
+        }
+    return same;
+}
+
+static void
+try_product(job *j, const char *on)
+{
+    static const char *const forms[] = {"forward", "backward"};
+    make(j);
+    void *c = start_of(j);
+    multiply(j, c, 0, j->s.m);
+    double worst = worst_of(j, c);
+    ok(worst <= 1 && !j->e.why[0], "%s: %s, %s%s: right (%.2f)", on, j->s.what,
+       forms[j->form], j->f32 ? ", f32" : "", worst);
+    if (j->form == RLF_PRODUCT_FORWARD)
+        ok(same_alone(j, c), "%s: %s%s: a row's bits are its own", on,
+           j->s.what, j->f32 ? ", f32" : "");
+}
+
+/* dw += dy^T x. */
+static void
+try_gradient(job *j, const char *on)
+{
+    const size *s = &j->s;
+    double worst = 0;
+    j->x = halves(&j->e, s->m * s->ldx);
+    j->dy = halves(&j->e, s->m * s->n);
+    float *dw = values(&j->e, s->n * s->k, 1);
+    float *was = copy_of(&j->e, dw, s->n * s->k);
+    CALL(&j->e, product_grad, .m = s->m, .n = s->n, .k = s->k, .dy = j->dy,
+         .x = j->x, .ldx = s->ldx, .dw = dw);
+    wait(j);
+    for (int64_t i = 0; i < s->n; i += row_stride())
+        for (int64_t k = 0; k < s->k; k++) {
+            double want = (double)was[i * s->k + k], whole = fabs(want);
+            for (int64_t m = 0; m < s->m; m++) {
+                double step = (double)rlf_bf16_to_f32(j->dy[m * s->n + i]) *
+                              (double)rlf_bf16_to_f32(j->x[m * s->ldx + k]);
+                want += step;
+                whole += fabs(step);
+            }
+            double off = fabs((double)dw[i * s->k + k] - want);
+            worst = fmax(worst, off / (1e-5 * whole));
+        }
+    ok(worst <= 1 && !j->e.why[0], "%s: %s, gradient: right (%.2f)", on,
+       s->what, worst);
+}
+
+static void
+end(job *j)
+{
+    if (j->e.why[0])
+        note("%s", j->e.why);
+    for (int i = 0; i < j->e.n_held; i++) {
+        pin(&j->e, j->e.held[i], 0);
+        free(j->e.held[i]);
+    }
+}
+
+static job
+begin(const size *s, const rlf_kernels *k, rlf_queue *queue)
+{
+    return (job){
+        .e = {.k = k, .queue = queue, .err = RLF_ERR_NONE, .random = 12345},
+        .s = *s};
+}
+
+static void
+try_all(const char *on, const rlf_kernels *k, rlf_queue *queue)
+{
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        if (quick() && sizes[i].m > 100)
+            continue;
+        for (int form = 0; form < 2; form++)
+            for (int f32 = 0; f32 < 2; f32++) {
+                job j = begin(&sizes[i], k, queue);
+                j.form = (rlf_product_form)form;
+                j.f32 = f32;
+                try_product(&j, on);
+                end(&j);
+            }
+        job j = begin(&sizes[i], k, queue);
+        try_gradient(&j, on);
+        end(&j);
+    }
+}
+
+int
+main(void)
+{
+    backend emulated = emulated_backend(true), gpu = gpu_backend(true);
+#ifdef RLF_HAVE_EMULATED
+    if (emulated.kernels) {
+        rlf_queue *queue = queue_of(1);
+        try_all("by warps", rlf_kernels_emulated_bf16(), queue);
+        setenv("RLFLOW_EMULATED_GROUPS", "1", 1);
+        try_all("by groups", rlf_kernels_emulated_bf16(), queue);
+        queue_end(queue);
+    }
+#endif
+    if (!emulated.kernels)
+        skip("%s", emulated.missing);
+#ifdef RLF_HAVE_CUDA
+    if (gpu.kernels) {
+        rlf_queue *queue = gpu_queue();
+        try_all("cuda", rlf_kernels_cuda_bf16(), queue);
+        queue_end(queue);
+    }
+#endif
+    if (!gpu.kernels)
+        skip("%s", gpu.missing);
+    return done();
+}
