@@ -79,7 +79,7 @@ look_at_limit(rlf_port *port, rlf_err *err)
 {
     nccl_state *s = port->state;
     double limit = port->comm->world->options.limit;
-    if (!limit || rlf_clock_since(s->since) < limit)
+    if (limit <= 0 || rlf_clock_since(s->since) < limit)
         return RLF_OK;
     uint32_t beats = beats_of_others(port->comm);
     if (beats != s->beats) {
