@@ -4,7 +4,7 @@
  * every size of tile and with k in one part and in several, summed by one block
  * or by blocks of their own. */
 #include "engine/base/half.h"
-#include "kernels_case.h"
+#include "tests/unit/kernels_case.h"
 
 /* m rows; n, k of the layer; ldx. */
 typedef struct size {
