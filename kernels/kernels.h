@@ -397,8 +397,8 @@ typedef struct rlf_attention_paged_args {
 } rlf_attention_paged_args;
 
 /* dq =, dk =, dv =: of `attention` with the same inputs, its o and lse. dk and
- * dv of a token add over (query head of the group, query position) in order,
- * dq over positions in order. */
+ * dv of a token add over (query head of the group, query position) in order (in
+ * bf16 over position first), dq over positions in order. */
 typedef struct rlf_attention_grad_args {
     int64_t n_seqs;
     const int32_t *offsets;
@@ -419,7 +419,8 @@ typedef struct rlf_attention_grad_args {
  * logits z = (x w^T) / temperature over the whole vocabulary of v tokens;
  * logprob of t = z_t - log(sum exp z). The rows go in tiles: as many as `work`
  * holds (a multiple of 16, at least 16), each tile over all of the vocabulary,
- * so [rows, v] never exists; the tile's size changes no bit. work has
+ * so [rows, v] never exists; the tile's size changes no bit (in bf16: none but
+ * those of dw). work has
  * work_bytes >= kernels->head_work_bytes(16, v, d, part); what
  * head_work_bytes(rows, v, d, part) gives lets `rows` go in one tile.
  * head_logprob, head_loss and sample give the same bits for the same row,

@@ -313,7 +313,7 @@ rlf_declared_shapes(const rlf_graph *graph, const rlf_resource *resource,
     RLF_TRY(read_config(made_as(graph, resource), arena, err, config));
     const rlf_model_options options = {.head = head_through(graph, resource)};
     const rlf_model *outline;
-    RLF_TRY(rlf_model_outline(config, &options, arena, err, &outline));
+    RLF_TRY(rlf_model_outline(NULL, config, &options, arena, err, &outline));
     *out = rlf_move_shapes(outline->table, arena);
     return RLF_OK;
 }

@@ -307,7 +307,8 @@ open_holds(const rlf_env *env, const rlf_resource *resource,
 {
     int index = index_of(env, resource);
     rlf_model_options options = options_of(env, resource, head, 0);
-    RLF_TRY(rlf_model_outline(m->config, &options, m->arena, err, &m->outline));
+    RLF_TRY(rlf_model_outline(env->kernels, m->config, &options, m->arena, err,
+                              &m->outline));
     if (m->source)
         RLF_TRY(rlf_model_check_copy(m->outline, m->source->outline, err));
     find_holds(env, index, m);

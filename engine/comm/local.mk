@@ -25,7 +25,7 @@ EXTRA_DIST += %D%/fold.cu %D%/fold.cuh
 
 if HAVE_CUDA
 %D%/fold.lo: %D%/fold.cu %D%/comm.h %D%/device.h %D%/fold.cuh %D%/type.def \
-	engine/dev/cuda.h engine/dev/dev.h
+	engine/base/half.h engine/dev/cuda.h engine/dev/dev.h
 	@$(MKDIR_P) $(@D)/.libs
 	$(AM_V_NVCC)$(NVCC_COMPILE) -o $(@D)/.libs/$(@F:.lo=.o)
 	@$(LO) $@ $(@F:.lo=.o) $(@F:.lo=.o) >$@

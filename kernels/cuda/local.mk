@@ -7,15 +7,13 @@
 #                    instance.cu name it
 # cuda_group_sources of bf16, for the GPUs that have warp groups (sm_90a) alone
 cuda_sources = \
-	%D%/attention.cu \
-	%D%/attention_grad.cu \
 	%D%/head.cu \
 	%D%/instance.cu \
 	%D%/norm.cu \
 	%D%/optim.cu \
 	%D%/rows.cu \
 	%D%/sample.cu
-cuda_f32_sources = %D%/product.cu
+cuda_f32_sources = %D%/attention.cu %D%/attention_grad.cu %D%/product.cu
 cuda_bf16_sources = %D%/attention_mma.cu %D%/attention_mma_grad.cu %D%/product_mma.cu
 cuda_group_sources = %D%/product_wgmma.cu
 cuda_headers = \

@@ -395,7 +395,7 @@ fail:
 }
 
 rlf_status
-rlf_model_outline(const rlf_model_config *config,
+rlf_model_outline(const rlf_kernels *kernels, const rlf_model_config *config,
                   const rlf_model_options *options, rlf_arena *arena,
                   rlf_err *err, const rlf_model **out)
 {
@@ -403,6 +403,7 @@ rlf_model_outline(const rlf_model_config *config,
     RLF_TRY(rlf_table_check_cut(config, &cut, err));
     rlf_model *m = RLF_NEW(arena, rlf_model);
     *m = (rlf_model){
+        .kernels = kernels,
         .trained = options->trained,
         .caps = rlf_caps_resolve(options->caps, (uint32_t)config->context),
         .table = rlf_table_new(config, options->head, &cut, arena)};

@@ -180,9 +180,11 @@ rlf_status rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
                          rlf_model **out);
 void rlf_model_free(rlf_model *model); /* NULL is fine */
 /* What is known of a model without its weights: the table of the whole, caps,
- * whether it is trained. In `arena`; nothing else may be asked of it. RLF_USER
- * if it cannot be cut into its shards. */
-rlf_status rlf_model_outline(const rlf_model_config *config,
+ * whether it is trained, whose kernels (NULL: not known, nothing is counted).
+ * In `arena`; nothing else may be asked of it. RLF_USER if it cannot be cut
+ * into its shards. */
+rlf_status rlf_model_outline(const rlf_kernels *kernels,
+                             const rlf_model_config *config,
                              const rlf_model_options *options, rlf_arena *arena,
                              rlf_err *err, const rlf_model **out);
 
