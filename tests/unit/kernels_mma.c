@@ -220,20 +220,26 @@ begin(const size *s, const rlf_kernels *k, rlf_queue *queue)
 }
 
 static void
-try_all(const char *on, const rlf_kernels *k, rlf_queue *queue)
+try_forward(const char *on, const rlf_kernels *k, rlf_queue *queue)
+{
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int f32 = 0; f32 < 2; f32++) {
+            job j = begin(&sizes[i], k, queue);
+            j.f32 = f32;
+            try_product(&j, on);
+            end(&j);
+        }
+}
+
+static void
+try_backward(const char *on, const rlf_kernels *k, rlf_queue *queue)
 {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        if (quick() && sizes[i].m > 100)
-            continue;
-        for (int form = 0; form < 2; form++)
-            for (int f32 = 0; f32 < 2; f32++) {
-                job j = begin(&sizes[i], k, queue);
-                j.form = (rlf_product_form)form;
-                j.f32 = f32;
-                try_product(&j, on);
-                end(&j);
-            }
         job j = begin(&sizes[i], k, queue);
+        j.form = RLF_PRODUCT_BACKWARD;
+        try_product(&j, on);
+        end(&j);
+        j = begin(&sizes[i], k, queue);
         try_gradient(&j, on);
         end(&j);
     }
@@ -246,9 +252,10 @@ main(void)
 #ifdef RLF_HAVE_EMULATED
     if (emulated.kernels) {
         rlf_queue *queue = queue_of(1);
-        try_all("by warps", rlf_kernels_emulated_bf16(), queue);
+        try_forward("by warps", rlf_kernels_emulated_bf16(), queue);
+        try_backward("by warps", rlf_kernels_emulated_bf16(), queue);
         setenv("RLFLOW_EMULATED_GROUPS", "1", 1);
-        try_all("by groups", rlf_kernels_emulated_bf16(), queue);
+        try_forward("by groups", rlf_kernels_emulated_bf16(), queue);
         queue_end(queue);
     }
 #endif
@@ -257,7 +264,8 @@ main(void)
 #ifdef RLF_HAVE_CUDA
     if (gpu.kernels) {
         rlf_queue *queue = gpu_queue();
-        try_all("cuda", rlf_kernels_cuda_bf16(), queue);
+        try_forward("cuda", rlf_kernels_cuda_bf16(), queue);
+        try_backward("cuda", rlf_kernels_cuda_bf16(), queue);
         queue_end(queue);
     }
 #endif
