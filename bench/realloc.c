@@ -207,7 +207,8 @@ prepare(task *k, const bench *b, const int *ranks, rlf_arena *arena)
     if (b->from.first == b->to.first && b->from.n == b->to.n &&
         b->from.tp % b->to.tp == 0)
         must(rlf_layout_regroup(&k->from, b->to.tp, 1, &err, &k->to), &err);
-    must(rlf_model_outline(&k->config, &options, arena, &err, &outline), &err);
+    must(rlf_model_outline(NULL, &k->config, &options, arena, &err, &outline),
+         &err);
     k->shapes = rlf_move_shapes(outline->table, arena);
     const rlf_realloc_job job = {.shapes = &k->shapes,
                                  .from = &k->from,
