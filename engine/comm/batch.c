@@ -37,6 +37,7 @@ batch_take(rlf_comm *comm, size_t n)
     }
     b->comm = comm;
     b->n = b->left = n;
+    b->receiving = 0;
     b->cancelled = false;
     b->next = NULL;
     b->before = comm->last;
@@ -74,6 +75,8 @@ batch_cancel(rlf_batch *b)
         rlf_request *r = &b->requests[i];
         if (r->channel && !r->finished)
             rlf_channel_cancel(r);
+        else if (r->borrow)
+            rlf_channel_return(b->comm, r);
     }
     b->cancelled = true;
 }
@@ -132,6 +135,7 @@ rlf_request_finish(rlf_comm *comm, rlf_request *r)
     if (r->data && r->strips && !r->send)
         rlf_request_unpack(r, r->data);
     r->batch->left--;
+    r->batch->receiving -= !r->send;
     comm->n_moved++;
     rlf_comm_beat(comm);
     if (!r->channel)
@@ -211,6 +215,8 @@ requests_fill(rlf_group *group, rlf_batch *b, size_t at, int tag, bool send,
         *r = request_new(group, b, tag, send, parts[i].peer, parts[i].bytes);
         r->data = parts[i].data;
     }
+    if (!send)
+        b->receiving += (size_t)n;
 }
 
 static void
@@ -227,6 +233,8 @@ requests_fill_strips(rlf_group *group, rlf_batch *b, size_t at, int tag,
         r->strips = p->list;
         r->n_strips = p->n;
     }
+    if (!send)
+        b->receiving += (size_t)n;
 }
 
 static rlf_status
@@ -249,10 +257,10 @@ batch_start(rlf_batch *b, rlf_batch **out, rlf_err *err)
 }
 
 /* Receives come first: a small send then goes straight into its place. */
-rlf_status
-rlf_batch_begin(rlf_group *group, rlf_comm_kind kind, int tag,
-                const rlf_part *sends, int n_sends, const rlf_part *receives,
-                int n_receives, rlf_batch **out, rlf_err *err)
+static rlf_status
+batch_begin(rlf_group *group, rlf_comm_kind kind, int tag,
+            const rlf_part *sends, int n_sends, const rlf_part *receives,
+            int n_receives, bool borrow, rlf_batch **out, rlf_err *err)
 {
     rlf_comm *comm = group->comm;
     *out = NULL;
@@ -264,7 +272,18 @@ rlf_batch_begin(rlf_group *group, rlf_comm_kind kind, int tag,
         tag = RLF_TAG_LAST + (int)kind;
     requests_fill(group, b, 0, tag, false, receives, n_receives);
     requests_fill(group, b, (size_t)n_receives, tag, true, sends, n_sends);
+    for (int i = 0; borrow && i < n_receives; i++)
+        b->requests[i].borrow = true;
     return batch_start(b, out, err);
+}
+
+rlf_status
+rlf_batch_begin(rlf_group *group, rlf_comm_kind kind, int tag,
+                const rlf_part *sends, int n_sends, const rlf_part *receives,
+                int n_receives, rlf_batch **out, rlf_err *err)
+{
+    return batch_begin(group, kind, tag, sends, n_sends, receives, n_receives,
+                       false, out, err);
 }
 
 rlf_status
@@ -401,8 +420,9 @@ be_patient(rlf_comm *comm, const rlf_batch *b, uint32_t bell, patience *p,
     return RLF_OK;
 }
 
+/* Until as many requests are over as *open counts. */
 static rlf_status
-wait_for(rlf_comm *comm, rlf_batch *b, rlf_err *err)
+wait_for(rlf_comm *comm, rlf_batch *b, const size_t *open, rlf_err *err)
 {
     patience p = {0};
     for (;;) {
@@ -411,7 +431,7 @@ wait_for(rlf_comm *comm, rlf_batch *b, rlf_err *err)
             return rlf_comm_give_up(comm, err);
         if (rlf_comm_progress(comm, err) < 0)
             return rlf_comm_give_up(comm, err);
-        if (!b->left)
+        if (!*open)
             return RLF_OK;
         RLF_TRY(be_patient(comm, b, bell, &p, err));
     }
@@ -422,10 +442,41 @@ rlf_batch_wait(rlf_batch **batch, rlf_err *err)
 {
     rlf_batch *b = *batch;
     *batch = NULL;
-    rlf_status status = wait_for(b->comm, b, err);
+    rlf_status status = wait_for(b->comm, b, &b->left, err);
     waiting_set(b->comm, NULL);
     batch_release(b);
     return status;
+}
+
+rlf_status
+rlf_batch_borrow(rlf_group *group, rlf_comm_kind kind, const rlf_part *sends,
+                 int n_sends, rlf_part *receives, int n_receives,
+                 rlf_batch **out, rlf_err *err)
+{
+    rlf_batch *b;
+    RLF_ASSERT(group->one_process);
+    RLF_TRY(batch_begin(group, kind, 0, sends, n_sends, receives, n_receives,
+                        true, &b, err));
+    *out = b;
+    rlf_status status = wait_for(b->comm, b, &b->receiving, err);
+    waiting_set(b->comm, NULL);
+    if (status < 0) {
+        batch_release(b);
+        return status;
+    }
+    for (int i = 0; i < n_receives; i++)
+        receives[i].data = b->requests[i].data;
+    return RLF_OK;
+}
+
+rlf_status
+rlf_batch_return(rlf_batch **batch, rlf_err *err)
+{
+    rlf_batch *b = *batch;
+    for (size_t i = 0; i < b->n; i++)
+        if (b->requests[i].borrow)
+            rlf_channel_return(b->comm, &b->requests[i]);
+    return rlf_batch_wait(batch, err);
 }
 
 rlf_status

@@ -54,6 +54,7 @@ typedef struct rlf_request {
     int peer, tag; /* peer: world rank */
     uint32_t state;
     bool send, cell, finished;
+    bool borrow; /* a receive that has no place: it reads at the sender's */
     int n_pieces; /* of another process: not yet done */
     rlf_batch *batch;
 } rlf_request;
@@ -63,6 +64,7 @@ struct rlf_batch {
     rlf_comm *comm;
     rlf_comm_kind kind;
     size_t n, left, room;
+    size_t receiving; /* of `left` */
     rlf_request *requests;
     bool cancelled;
 };
@@ -185,6 +187,15 @@ rlf_status rlf_batch_run(rlf_group *group, rlf_comm_kind kind,
                          const rlf_part *sends, int n_sends,
                          const rlf_part *receives, int n_receives,
                          rlf_err *err);
+/* Within a process: what is received stays where its sender has it. Returns
+ * when all of it may be read, at the address that the k-th receive then has in
+ * receives[k].data, until rlf_batch_return, which waits for the own sends.
+ * More than EAGER_BYTES each. */
+rlf_status rlf_batch_borrow(rlf_group *group, rlf_comm_kind kind,
+                            const rlf_part *sends, int n_sends,
+                            rlf_part *receives, int n_receives,
+                            rlf_batch **out, rlf_err *err);
+rlf_status rlf_batch_return(rlf_batch **batch, rlf_err *err);
 /* Move on all that this end has under way. */
 rlf_status rlf_comm_progress(rlf_comm *comm, rlf_err *err);
 /* The run fails: by *err if something was decided here, then it is aborted;
@@ -220,6 +231,8 @@ void rlf_channel_start(rlf_comm *comm, rlf_request *request);
 /* Copies if matched; whether the request is done. */
 rlf_status rlf_channel_move(rlf_comm *comm, rlf_request *request, bool *done,
                             rlf_err *err);
+/* What a receive has borrowed is its sender's again. */
+void rlf_channel_return(rlf_comm *comm, rlf_request *receive);
 void rlf_channel_cancel(rlf_request *request);
 
 /* mail.c */

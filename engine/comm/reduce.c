@@ -2,8 +2,9 @@
  *
  * Blocks go to their owner, who adds those of all members in the tree of
  * sum.c. They come in chunks that stay in the cache between their arrival and
- * their addition; while one is added the next one travels. What is small goes
- * to everyone, and everyone adds all of it: the same tree, one message less. */
+ * their addition; while one is added the next one travels. Within a process
+ * nothing travels: an owner reads what the others have. What is small goes to
+ * everyone, and everyone adds all of it: the same tree, one message less. */
 #include "engine/comm/internal.h"
 
 /* All-reduce of at most that many bytes by as many members: all to all. */
@@ -100,10 +101,68 @@ choose_chunk(adding *a)
     a->chunk = bytes / a->size;
 }
 
+/* Elements that are added between two signs of life. */
+#define BETWEEN_BEATS ((size_t)1 << 20)
+
+/* Are all blocks large enough to be read where their senders have them? */
+static bool
+can_borrow(const adding *a)
+{
+    const rlf_group *g = a->group;
+    for (int i = 0; i < g->n; i++)
+        if (a->counts[i] && a->counts[i] * a->size <= EAGER_BYTES)
+            return false;
+    return g->one_process;
+}
+
+/* The own block of all members, where they have it. */
+static void
+add_borrowed(adding *a, const rlf_part *receives, int n_receives, size_t before)
+{
+    rlf_group *g = a->group;
+    size_t own = a->counts[g->index];
+    for (size_t at = 0; at < own; at += BETWEEN_BEATS) {
+        size_t n = own - at < BETWEEN_BEATS ? own - at : BETWEEN_BEATS;
+        g->parts[g->index] = a->in + (before + at) * a->size;
+        for (int i = 0; i < n_receives; i++)
+            g->parts[receives[i].peer] =
+                (const char *)receives[i].data + at * a->size;
+        rlf_comm_fold(a->out + at * a->size, g->parts, g->n, n, a->type,
+                      a->how);
+        rlf_comm_beat(g->comm);
+    }
+}
+
+/* Nothing is copied: each adds its block straight from the others' memory. */
+static rlf_status
+add_in_place(adding *a, rlf_err *err)
+{
+    rlf_group *g = a->group;
+    int n_sends = 0, n_receives = 0, me = g->index;
+    size_t own = a->counts[me] * a->size, before = 0, mine = 0;
+    for (int i = 0; i < g->n; i++) {
+        char *block = (char *)a->in + before * a->size;
+        if (i == me)
+            mine = before;
+        else if (a->counts[i])
+            g->sends[n_sends++] = (rlf_part){i, block, a->counts[i] * a->size};
+        if (i != me && own)
+            g->receives[n_receives++] = (rlf_part){i, NULL, own};
+        before += a->counts[i];
+    }
+    rlf_batch *batch;
+    RLF_TRY(rlf_batch_borrow(g, a->kind, g->sends, n_sends, g->receives,
+                             n_receives, &batch, err));
+    add_borrowed(a, g->receives, n_receives, mine);
+    return rlf_batch_return(&batch, err);
+}
+
 static rlf_status
 add_blocks(adding *a, rlf_err *err)
 {
     rlf_group *g = a->group;
+    if (can_borrow(a))
+        return add_in_place(a, err);
     choose_chunk(a);
     size_t most = 0, n_chunks;
     for (int i = 0; i < g->n; i++)
@@ -121,6 +180,7 @@ add_blocks(adding *a, rlf_err *err)
 }
 
 /* Everyone gets everything and adds it. */
+
 static rlf_status
 all_reduce_small(adding *a, size_t bytes, rlf_err *err)
 {

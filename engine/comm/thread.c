@@ -5,8 +5,10 @@
  * Small sends are copied at once, into the receive if it waits already, else
  * into a cell. A large send stays where it is and the receiver copies straight
  * from buffer to buffer, so the receivers of a collective all copy at the same
- * time. A request changes its state under the channel's lock; the copy itself
- * runs without it, and a sender that gives up waits for a copy that has begun.
+ * time; or it borrows the buffer and the send is over when it has been
+ * returned. A request changes its state under the channel's lock; the copy
+ * itself runs without it, and a sender that gives up waits for a copy that has
+ * begun.
  */
 #include "engine/comm/internal.h"
 #include "engine/dev/copy.h"
@@ -269,6 +271,13 @@ rlf_channel_move(rlf_comm *comm, rlf_request *request, bool *done, rlf_err *err)
     if (!send) /* its sender gave up: the abort word says why */
         return RLF_OK;
     size_t sent = send->bytes;
+    if (request->borrow && sent == request->bytes) {
+        request->data = send->data; /* `other` is whom it is from */
+        state_set(request, RLF_REQUEST_DONE);
+        *done = true;
+        return RLF_OK;
+    }
+    request->borrow = false;
     if (sent == request->bytes)
         copy(request, send);
     state_set(request, RLF_REQUEST_DONE);
@@ -285,6 +294,15 @@ rlf_channel_move(rlf_comm *comm, rlf_request *request, bool *done, rlf_err *err)
     if (sent != request->bytes)
         return sizes_differ(comm, request, sent, err);
     return RLF_OK;
+}
+
+void
+rlf_channel_return(rlf_comm *comm, rlf_request *receive)
+{
+    rlf_word *bell = &peer_end(comm, receive)->bell;
+    receive->borrow = false;
+    state_set(receive->other, RLF_REQUEST_DONE); /* and it may be gone */
+    rlf_word_ring(bell);
 }
 
 void
