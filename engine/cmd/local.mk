@@ -18,9 +18,8 @@ rlflow_LDADD = $(API_LIBS)
 if HAVE_CXX
 EXTRA_PROGRAMS += tests/rlflow_emulated
 check_DATA += tests/rlflow_emulated
-tests_rlflow_emulated_SOURCES = tests/emulated.c $(cmd_sources) \
-	kernels/cuda/emulate_device.c kernels/cuda/emulate_device.h
-tests_rlflow_emulated_LDADD = $(EMULATED_LIBS) $(API_LIBS)
+tests_rlflow_emulated_SOURCES = tests/emulated.c $(cmd_sources)
+tests_rlflow_emulated_LDADD = $(EMULATED_DEVICE_LIBS) $(API_LIBS)
 CLEANFILES += tests/rlflow_emulated
 endif
 

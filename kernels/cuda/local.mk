@@ -69,8 +69,12 @@ emulated_objects = $(cuda_sources:.cu=.f32.eo) $(cuda_sources:.cu=.bf16.eo) \
 	$(cuda_group_sources:.cu=.bf16.eo) %D%/emulate.eo
 $(emulated_objects): $(cuda_headers)
 EMULATED_LIBS = $(emulated_objects) -lstdc++
+check_LTLIBRARIES = libemulated.la
+libemulated_la_SOURCES = %D%/emulate_device.c %D%/emulate_device.h
+EMULATED_DEVICE_LIBS = libemulated.la $(EMULATED_LIBS)
 else
 EMULATED_LIBS =
+EMULATED_DEVICE_LIBS =
 endif
 CLEANFILES += %D%/*.eo
 

@@ -26,13 +26,13 @@ check_PROGRAMS += tests/unit/model_cost tests/unit/model_files \
 	tests/unit/model_training
 tests_unit_model_cost_LDADD = $(NODES_LIBS)
 tests_unit_model_files_LDADD = $(NODES_LIBS)
-tests_unit_model_parity_LDADD = $(NODES_LIBS)
+tests_unit_model_parity_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_move_LDADD = libnodes.la $(PLAN_LIBS)
 tests_unit_model_ranks_LDADD = $(NODES_LIBS)
-tests_unit_model_sampler_LDADD = $(NODES_LIBS)
-tests_unit_model_shards_LDADD = $(NODES_LIBS)
-tests_unit_model_stories_LDADD = $(NODES_LIBS)
-tests_unit_model_training_LDADD = $(NODES_LIBS)
+tests_unit_model_sampler_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
+tests_unit_model_shards_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
+tests_unit_model_stories_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
+tests_unit_model_training_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 
-EXTRA_DIST += tests/unit/counting.h tests/unit/model.h tests/oracle/transformers_llama.py \
+EXTRA_DIST += tests/unit/counting.h tests/unit/model.h tests/unit/model_places.h tests/oracle/transformers_llama.py \
 	tests/data/models

@@ -1,4 +1,5 @@
-/* Shared by the tests of nodes/model: a device, models, random sequences. */
+/* Shared by the tests of nodes/model: a device, models, random sequences. What
+ * computes on other devices than the CPU takes model_places.h too. */
 #ifndef RLF_TESTS_UNIT_MODEL_H
 #define RLF_TESTS_UNIT_MODEL_H
 
@@ -13,6 +14,7 @@
 typedef struct test_machine {
     rlf_device *device;
     rlf_queue *queue;
+    const rlf_kernels *kernels;
     rlf_err err;
 } test_machine;
 
@@ -26,7 +28,7 @@ typedef struct test_machine {
 __attribute__((unused)) static void
 test_machine_open(test_machine *t, int threads)
 {
-    *t = (test_machine){.err = RLF_ERR_NONE};
+    *t = (test_machine){.kernels = rlf_kernels_cpu(), .err = RLF_ERR_NONE};
     rlf_cpu_options options = {.n_threads = threads};
     MUST(t, rlf_device_cpu_new(&options, &t->device, &t->err));
     MUST(t, rlf_queue_new(t->device, &t->queue, &t->err));
@@ -61,6 +63,31 @@ test_float(uint64_t *state)
     return (float)test_random(state) / 1073741824.0f - 1.0f;
 }
 
+/* n floats of the device, and to it. */
+__attribute__((unused)) static void
+test_read(test_machine *t, const float *from, size_t n, float *to)
+{
+    MUST(t, rlf_queue_copy(t->queue, to, from, n * sizeof *to, RLF_COPY_TO_HOST,
+                           &t->err));
+    MUST(t, rlf_queue_sync(t->queue, &t->err));
+}
+
+__attribute__((unused)) static void
+test_write(test_machine *t, const float *from, size_t n, float *to)
+{
+    MUST(t, rlf_queue_copy(t->queue, to, from, n * sizeof *to,
+                           RLF_COPY_TO_DEVICE, &t->err));
+}
+
+/* A copy of n floats of the device, to be freed. */
+__attribute__((unused)) static float *
+test_copy(test_machine *t, const float *from, size_t n)
+{
+    float *to = rlf_malloc(n * sizeof *to);
+    test_read(t, from, n, to);
+    return to;
+}
+
 /* Random weights, norms and biases too, so that nothing is 0 or 1. */
 __attribute__((unused)) static void
 randomize(test_machine *t, rlf_model *model, uint64_t seed)
@@ -68,11 +95,13 @@ randomize(test_machine *t, rlf_model *model, uint64_t seed)
     const rlf_table *table = model->table;
     for (int i = 0; i < table->n_slots; i++) {
         const rlf_slot *slot = &table->slots[i];
-        float *x = model->weights + slot->offset;
+        float *x = rlf_malloc((size_t)slot->count * sizeof *x);
         float scale = slot->cols ? 1.5f / sqrtf((float)slot->cols) : 0.3f;
         float mean = slot->kind == RLF_SLOT_NORM ? 1 : 0;
         for (int64_t k = 0; k < slot->count; k++)
             x[k] = mean + scale * test_float(&seed);
+        test_write(t, x, (size_t)slot->count, model->weights + slot->offset);
+        free(x);
     }
     MUST(t, rlf_model_changed(model, &t->err));
 }
