@@ -86,7 +86,8 @@ make_task(task *k, uint64_t seed, rlf_arena *arena, rlf_realloc_job *job,
                            &k->to) < 0)
         k->to = k->from;
     const rlf_model *outline;
-    if (rlf_model_outline(NULL, &k->config, &k->options, arena, &err, &outline) < 0)
+    if (rlf_model_outline(NULL, &k->config, &k->options, arena, &err,
+                          &outline) < 0)
         bail("%s", err.sentence);
     k->shapes = rlf_move_shapes(outline->table, arena);
     *job = (rlf_realloc_job){.shapes = &k->shapes,

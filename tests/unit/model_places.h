@@ -59,6 +59,8 @@ test_places(test_place out[MOST_PLACES])
     else
 #endif
         n += add_places(&rlf_backend_emulated, true, out + n);
+    if (quick() && n == 3)
+        out[--n - 1] = out[2]; /* of two types bf16, which has no oracle */
 #endif
     if (cuda->count(&devices, &err) < 0)
         skip("cuda: %s", err.sentence);

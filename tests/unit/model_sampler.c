@@ -4,9 +4,10 @@
  * on page sizes, budgets (preemption, prefilling again), sharing of prompts,
  * tokens in a step, threads, or what lies in the unused parts of pages; nor on
  * samples going over from one generation to another, with their pages or
- * without. */
+ * without. On GPUs too, emulated and real, in f32 with the tokens and bits of
+ * the CPU, and in bf16. */
 #include "nodes/model/handover.h"
-#include "tests/unit/model.h"
+#include "tests/unit/model_places.h"
 
 #define MOST_SAMPLES 200
 
@@ -34,6 +35,10 @@ typedef struct setting {
     bool fresh; /* every sample its own group: nothing is shared */
 } setting;
 
+/* Where all is computed, but for what is compared with the CPU. */
+static test_place places[MOST_PLACES];
+static const test_place *on;
+
 /* Of sampler and trainer, in as many partial sums as the model can have. */
 static rlf_model_options
 model_options(const rlf_model_config *config, uint64_t seed, bool train)
@@ -44,6 +49,13 @@ model_options(const rlf_model_config *config, uint64_t seed, bool train)
         cut.shards /= 2;
     return (rlf_model_options){
         .head = RLF_HEAD_LM, .trained = train, .shards = cut.shards};
+}
+
+/* Where it is slow, prompts are short and steps of a generation few. */
+static uint32_t
+few(uint32_t max_new)
+{
+    return on->slow && max_new > 9 ? 9 : max_new;
 }
 
 static uint32_t
@@ -88,6 +100,8 @@ random_prompts(prompts *p, uint32_t n, int vocab, uint64_t *seed)
         p->length[i] = choose(seed, 0, 1)
                            ? borders[choose(seed, 0, RLF_COUNT(borders) - 1)]
                            : choose(seed, 1, 130);
+        if (on->slow && p->length[i] > 34)
+            p->length[i] %= 34;
         if (p->length[i] > p->longest)
             p->longest = p->length[i];
         for (uint32_t k = 0; k < p->length[i]; k++)
@@ -113,9 +127,9 @@ place_open(place *at, const rlf_model_config *config, uint64_t weights,
            const setting *s)
 {
     test_machine *t = &at->t;
-    test_machine_open(t, s->threads);
+    test_machine_open_at(t, on, s->threads);
     rlf_model_options how = model_options(config, weights, false);
-    MUST(t, rlf_model_new(t->queue, rlf_kernels_cpu(), config, &how, &t->err,
+    MUST(t, rlf_model_new(t->queue, t->kernels, config, &how, &t->err,
                           &at->model));
     randomize(t, at->model, weights);
     rlf_pass_options pass_options = {.tokens = s->tokens};
@@ -127,8 +141,8 @@ place_open(place *at, const rlf_model_config *config, uint64_t weights,
                     s->spare_pages < 0 ? one * (int)(p->n_groups * p->per_group)
                                        : one + s->spare_pages,
                     &t->err, &at->kv));
-    for (size_t i = 0; i < at->kv->block_bytes / sizeof(float); i++)
-        ((float *)at->kv->block)[i] = NAN;
+    MUST(t, rlf_queue_set(t->queue, at->kv->block, 0xff, at->kv->block_bytes,
+                          &t->err)); /* NaN */
     rlf_generation_options o = *options;
     o.most_active = s->most_active;
     MUST(t,
@@ -284,11 +298,10 @@ trainer_differs(const rlf_model_config *config, uint64_t weights,
                 int threads, bool train, uint64_t *seed)
 {
     test_machine t;
-    test_machine_open(&t, threads);
+    test_machine_open_at(&t, on, threads);
     rlf_model_options how = model_options(config, weights, train);
     rlf_model *model = NULL;
-    MUST(&t, rlf_model_new(t.queue, rlf_kernels_cpu(), config, &how, &t.err,
-                           &model));
+    MUST(&t, rlf_model_new(t.queue, t.kernels, config, &how, &t.err, &model));
     randomize(&t, model, weights);
     rlf_pass *pass = NULL;
     rlf_pass_options options = {.tokens = 300 + (int)choose(seed, 0, 2000),
@@ -342,6 +355,22 @@ responses_differ(const response *a, const response *b, uint32_t n)
     return differ;
 }
 
+/* In f32 the samples are those of the CPU. */
+static void
+is_cpus(const rlf_model_config *config, uint64_t weights, const prompts *p,
+        const rlf_generation_options *o, const response *got)
+{
+    static response want[MOST_SAMPLES];
+    const test_place *at = on;
+    if (at == places || !is_exact(at))
+        return;
+    on = places;
+    sample(config, weights, p, o, &(setting){1, 64, -1, 4096, 0, true}, want);
+    on = at;
+    is_int(responses_differ(want, got, p->n_groups * p->per_group), 0,
+           "the CPU's tokens and bits");
+}
+
 static void
 test_trial(uint64_t seed, uint32_t samples, rlf_generation_counts *all)
 {
@@ -367,17 +396,19 @@ test_trial(uint64_t seed, uint32_t samples, rlf_generation_counts *all)
         o.top_p = 0.8f;
     if (choose(&seed, 0, 2) == 0)
         o.top_k = 5;
+    o.max_new = few(o.max_new);
     uint64_t weights = seed;
     note("%d shards", model_options(&config, weights, false).shards);
     setting plain = {1, 64, -1, 4096, 0, true};
     sample(&config, weights, &p, &o, &plain, want);
+    is_cpus(&config, weights, &p, &o, want);
     const setting settings[] = {
-        {2, 16, -1, 4096, 0, false},
+        {1, 16, 40, 33, 17, false},
         {1, 16, 0, 77, 0, false}, /* hardly more than one sequence fits */
         {2, 64, 5, 211, 0, false},
-        {1, 16, 40, 33, 17, false},
+        {2, 16, -1, 4096, 0, false},
     };
-    for (size_t i = 0; i < RLF_COUNT(settings); i++) {
+    for (size_t i = 0; i < (on->slow ? 2 : RLF_COUNT(settings)); i++) {
         const setting *s = &settings[i];
         rlf_generation_counts c = sample(&config, weights, &p, &o, s, got);
         all->preempted += c.preempted;
@@ -388,7 +419,7 @@ test_trial(uint64_t seed, uint32_t samples, rlf_generation_counts *all)
            "same tokens and bits",
            n, s->threads, s->page_size, s->spare_pages, s->tokens);
     }
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < (on->slow ? 2 : 4); i++)
         is_int(trainer_differs(&config, weights, &p, want, o.temperature,
                                1 + i / 2, i % 2, &seed),
                0,
@@ -414,21 +445,24 @@ test_moving(uint64_t seed, uint32_t samples, handovers all[2])
                                         .step = 9},
                                 .eos = &eos,
                                 .n_eos = 1};
+    o.max_new = few(o.max_new);
     uint64_t weights = seed;
     setting plain = {1, 64, -1, 4096, 0, true};
     sample(&config, weights, &p, &o, &plain, want);
     const setting settings[] = {
+        {1, 16, 0, 77, 0, false}, /* what comes finds no room */
         {1, 16, -1, 4096, 0, false},
         {1, 64, -1, 4096, 0, false},
-        {1, 16, 0, 77, 0, false}, /* what comes finds no room */
         {2, 16, 20, 211, 5, false},
     };
     static const rlf_handover_price prices[] = {
         {1, 0, SIZE_MAX}, {0, 1, SIZE_MAX}, {1, 4e-4, 200000}};
     static const char *const how[] = {"pages", "tokens", "what is cheaper"};
-    for (size_t i = 0; i < RLF_COUNT(settings) * RLF_COUNT(prices); i++) {
-        const setting *s = &settings[i / RLF_COUNT(prices)];
-        size_t k = i % RLF_COUNT(prices);
+    size_t n_prices = on->slow ? 2 : RLF_COUNT(prices);
+    size_t n_settings = on->slow ? 1 : RLF_COUNT(settings);
+    for (size_t i = 0; i < n_settings * n_prices; i++) {
+        const setting *s = &settings[i / n_prices];
+        size_t k = i % n_prices;
         handovers count = {0};
         sample_moving(&config, weights, &p, &o, s, &prices[k], &seed, got,
                       &count);
@@ -482,18 +516,28 @@ test_single(void)
     }
 }
 
-int
-main(void)
+/* All of it at one place: few samples where it is slow. */
+static void
+test_place_all(void)
 {
     static const uint32_t samples[] = {1, 2, 3, 7, 16, 33, 64, 100, 200, 150};
+    uint32_t trials = quick() ? 6 : RLF_COUNT(samples);
+    uint32_t moves = on->slow ? 1 : quick() ? 2 : 5;
     rlf_generation_counts all = {0};
-    for (uint32_t i = 0; i < (quick() ? 6 : RLF_COUNT(samples)); i++)
+    for (uint32_t i = on->slow ? 3 : 0; i < (on->slow ? 5 : trials); i++)
         test_trial(1000 + i, samples[i], &all);
-    test_single();
+    if (!on->slow)
+        test_single();
+    ok(all.preempted > 0, "some samples were preempted (%llu)",
+       (unsigned long long)all.preempted);
+    ok(all.shared > 0, "some prompts were shared (%llu of %llu tokens)",
+       (unsigned long long)all.shared, (unsigned long long)all.tokens);
+
     handovers moved[2] = {0}; /* by pages, by tokens */
-    for (uint32_t i = 0; i < (quick() ? 2 : 5); i++)
-        test_moving(2000 + i, samples[6 - i], moved);
-    ok(moved[0].samples > 100 && moved[1].samples > 100,
+    for (uint32_t i = 0; i < moves; i++)
+        test_moving(2000 + i, on->slow ? 10 : samples[6 - i], moved);
+    uint64_t many = on->slow ? 10 : 100;
+    ok(moved[0].samples > many && moved[1].samples > many,
        "many samples went over (%llu, %llu)",
        (unsigned long long)moved[0].samples,
        (unsigned long long)moved[1].samples);
@@ -503,9 +547,15 @@ main(void)
        (unsigned long long)moved[0].prefilled,
        (unsigned long long)moved[1].prefilled);
     ok(moved[0].preempted > 0, "who takes samples preempts them when short");
-    ok(all.preempted > 0, "some samples were preempted (%llu)",
-       (unsigned long long)all.preempted);
-    ok(all.shared > 0, "some prompts were shared (%llu of %llu tokens)",
-       (unsigned long long)all.shared, (unsigned long long)all.tokens);
+}
+
+int
+main(void)
+{
+    int n = test_places(places);
+    for (on = places; on < places + n; on++) {
+        note("on %s", on->name);
+        test_place_all();
+    }
     return done();
 }

@@ -1,16 +1,18 @@
 /* Shards and lanes on one rank: for every number of both the loss and the
  * gradient are those of one shard and one lane to rounding, and have bits of
  * their own that neither micro-batches nor threads change; the gradient's norm
- * against double precision; numbers that do not fit are refused. */
+ * against double precision; numbers that do not fit are refused. On GPUs,
+ * emulated and real, in f32 the CPU's bits, and in bf16 near them. */
 #include "engine/layout/lanes.h"
 #include "nodes/model/gradient.h"
 #include "nodes/model/optimizer.h"
-#include "tests/unit/model.h"
+#include "tests/unit/model_places.h"
 
 enum { SEQS = 19, MOST = 90 };
 
 typedef struct task {
     rlf_model_config config;
+    uint32_t n; /* sequences */
     uint32_t ids[SEQS][2 * MOST];
     rlf_sequence seqs[SEQS];
     float weight[SEQS][MOST];
@@ -35,6 +37,7 @@ make_task(task *k, uint64_t seed, bool tied)
                                    .mlp_bias = true,
                                    .qk_norm = true,
                                    .bos = -1};
+    k->n = SEQS;
     for (uint32_t i = 0; i < SEQS; i++) {
         rlf_sequence *s = &k->seqs[i];
         *s = (rlf_sequence){.prompt = k->ids[i],
@@ -57,8 +60,8 @@ new_model(test_machine *t, const task *k, int shards, int lanes)
                                  .trained = true,
                                  .shards = shards,
                                  .lanes = lanes};
-    MUST(t, rlf_model_new(t->queue, rlf_kernels_cpu(), &k->config, &options,
-                          &t->err, &model));
+    MUST(t, rlf_model_new(t->queue, t->kernels, &k->config, &options, &t->err,
+                          &model));
     randomize(t, model, 3);
     return model;
 }
@@ -103,12 +106,12 @@ add_gradients(test_machine *t, rlf_model *model, const task *k, int tokens,
     MUST(t, rlf_pass_new(model, &options, &t->err, &p));
     int64_t lengths[SEQS], rows[SEQS];
     int lane[SEQS], lanes = model->gradient.lanes;
-    for (int i = 0; i < SEQS; i++)
+    for (uint32_t i = 0; i < k->n; i++)
         lengths[i] = k->seqs[i].n_prompt + k->seqs[i].n_response;
-    rlf_lanes_deal(lengths, SEQS, lanes, lane);
+    rlf_lanes_deal(lengths, k->n, lanes, lane);
     double loss = 0;
     for (int l = 0; l < lanes; l++) {
-        int64_t n = rlf_lanes_rows(lane, SEQS, (rlf_range){l, l + 1}, rows);
+        int64_t n = rlf_lanes_rows(lane, k->n, (rlf_range){l, l + 1}, rows);
         for (int64_t i = 0, end; i < n; i = end) {
             int64_t used = 0;
             for (end = i; end < n && used + lengths[rows[end]] <= tokens; end++)
@@ -129,25 +132,25 @@ typedef struct result {
 } result;
 
 static result
-one_step(const task *k, int shards, int lanes, int threads, int tokens,
-         bool recompute)
+one_step(const test_place *at, const task *k, int shards, int lanes,
+         int threads, int tokens, bool recompute)
 {
     test_machine t;
-    test_machine_open(&t, threads);
+    test_machine_open_at(&t, at, threads);
     rlf_model *model = new_model(&t, k, shards, lanes);
     result r = {.n = (size_t)model->table->count};
-    size_t bytes = r.n * sizeof(float);
-    r.gradient = rlf_malloc(bytes);
-    r.weights = rlf_malloc(bytes);
     r.loss = add_gradients(&t, model, k, tokens, recompute);
-    memcpy(r.gradient, model->gradient.weights, bytes);
+    r.gradient = test_copy(&t, model->gradient.weights, r.n);
     rlf_adamw s = {
         .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8, .clip = 1};
     MUST(&t, rlf_optimizer_step(model, &s, &t.err, &r.norm));
-    memcpy(r.weights, model->weights, bytes);
-    for (int64_t i = 0; i < model->gradient.floats; i++)
-        if (model->gradient.blocks[0][i] != 0)
+    r.weights = test_copy(&t, model->weights, r.n);
+    size_t floats = (size_t)model->gradient.floats;
+    float *cleared = test_copy(&t, model->gradient.blocks[0], floats);
+    for (size_t i = 0; i < floats; i++)
+        if (cleared[i] != 0)
             bail("a gradient was not cleared");
+    free(cleared);
     rlf_model_free(model);
     test_machine_close(&t);
     return r;
@@ -182,15 +185,15 @@ worst_tensor(const task *k, const result *a, const result *b)
 }
 
 static void
-test_numbers(bool tied)
+test_numbers(const test_place *at, bool tied)
 {
     static task k;
     make_task(&k, 21, tied);
-    result one = one_step(&k, 1, 1, 2, 4000, false);
+    result one = one_step(at, &k, 1, 1, 2, 4000, false);
     for (int shards = 1; shards <= 8; shards *= 2)
         for (int lanes = 1; lanes <= 4; lanes *= 2) {
             char name[128];
-            result r = one_step(&k, shards, lanes, 2, 4000, false);
+            result r = one_step(at, &k, shards, lanes, 2, 4000, false);
             double grad = worst_tensor(&k, &r, &one);
             double loss = fabs(r.loss / one.loss - 1);
             ok(grad < 1e-5 && loss < 1e-5,
@@ -200,7 +203,7 @@ test_numbers(bool tied)
             if (shards * lanes > 1)
                 ok(memcmp(r.gradient, one.gradient, r.n * sizeof(float)) != 0,
                    "with other bits");
-            result small = one_step(&k, shards, lanes, 1, 150, true);
+            result small = one_step(at, &k, shards, lanes, 1, 150, true);
             snprintf(name, sizeof name,
                      "%d shards, %d lanes: small micro-batches, one thread",
                      shards, lanes);
@@ -210,6 +213,29 @@ test_numbers(bool tied)
             free_result(&r);
         }
     free_result(&one);
+}
+
+/* A step on a GPU beside one on the CPU. */
+static void
+test_place_step(const test_place *cpu, const test_place *at)
+{
+    static task k;
+    make_task(&k, 21, false);
+    k.n = at->slow ? 3 : SEQS;
+    result a = one_step(cpu, &k, 4, 2, 2, 4000, false);
+    result b = one_step(at, &k, 4, 2, 1, at->slow ? 120 : 4000, true);
+    if (is_exact(at)) {
+        is_bits_f32(b.gradient, a.gradient, a.n,
+                    "4 shards, 2 lanes on a GPU: the CPU's gradients");
+        is_bits_f32(b.weights, a.weights, a.n, "... and weights after a step");
+        ok(b.loss == a.loss && b.norm == a.norm, "... loss and norm");
+    }
+    double grad = worst_tensor(&k, &b, &a), loss = fabs(b.loss / a.loss - 1);
+    ok(grad < 0.1 && loss < 0.01,
+       "%s, 4 shards, 2 lanes: gradient off by %.1e, loss by %.1e", at->name,
+       grad, loss);
+    free_result(&a);
+    free_result(&b);
 }
 
 /* Norms of random gradients, whatever the cut. */
@@ -288,8 +314,12 @@ test_refusals(void)
 int
 main(void)
 {
-    test_numbers(false);
-    test_numbers(true);
+    test_place places[MOST_PLACES];
+    int n = test_places(places);
+    test_numbers(&places[0], false);
+    test_numbers(&places[0], true);
+    for (int i = 1; i < n; i++)
+        test_place_step(&places[0], &places[i]);
     test_norm();
     test_refusals();
     return done();

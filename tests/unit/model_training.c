@@ -1,13 +1,16 @@
 /* Training: gradients have the same bits whatever the threads, instruction set
  * and tokens of a micro-batch; AdamW with clipping against double precision;
- * gradients that are not finite; tied weights; a loss that goes down. */
+ * gradients that are not finite; tied weights; a loss that goes down. On GPUs
+ * too, emulated and real: in f32 with the CPU's bits, and in bf16. */
+#include "nodes/model/gradient.h"
 #include "nodes/model/optimizer.h"
-#include "tests/unit/model.h"
+#include "tests/unit/model_places.h"
 
 enum { SEQS = 23, MOST = 140 };
 
 typedef struct task {
     rlf_model_config config;
+    uint32_t n; /* sequences */
     uint32_t ids[SEQS][2 * MOST];
     rlf_sequence seqs[SEQS];
     float weight[SEQS * MOST];
@@ -16,6 +19,7 @@ typedef struct task {
 static void
 make_task(task *k, uint64_t seed, bool tied)
 {
+    k->n = SEQS;
     k->config = (rlf_model_config){.layers = 2,
                                    .hidden = 72,
                                    .heads = 6,
@@ -45,11 +49,11 @@ make_task(task *k, uint64_t seed, bool tied)
 }
 
 static rlf_model *
-new_model(test_machine *t, const task *k, const rlf_kernels *kernels)
+new_model(test_machine *t, const task *k)
 {
     rlf_model *model;
     rlf_model_options options = {.head = RLF_HEAD_BOTH, .trained = true};
-    MUST(t, rlf_model_new(t->queue, kernels, &k->config, &options, &t->err,
+    MUST(t, rlf_model_new(t->queue, t->kernels, &k->config, &options, &t->err,
                           &model));
     randomize(t, model, 3);
     return model;
@@ -65,8 +69,8 @@ add_gradients(test_machine *t, rlf_model *model, const task *k, int tokens,
         .tokens = tokens, .train = true, .recompute = recompute};
     MUST(t, rlf_pass_new(model, &options, &t->err, &p));
     const float *weight = k->weight;
-    for (uint32_t i = 0, fit; i < SEQS; i += fit) {
-        MUST(t, rlf_pass_fit(p, k->seqs + i, SEQS - i, &t->err, &fit));
+    for (uint32_t i = 0, fit; i < k->n; i += fit) {
+        MUST(t, rlf_pass_fit(p, k->seqs + i, k->n - i, &t->err, &fit));
         MUST(t,
              rlf_pass_load(p, k->seqs + i, fit, i, RLF_ROWS_TOKENS, &t->err));
         MUST(t, rlf_transformer_forward(model, p, &t->err));
@@ -80,76 +84,199 @@ add_gradients(test_machine *t, rlf_model *model, const task *k, int tokens,
     rlf_pass_free(p);
 }
 
+/* All gradients of the model, then those of a tied head; `n` numbers. */
+static float *
+gradients_of(test_machine *t, const rlf_model *model, size_t *n)
+{
+    size_t count = (size_t)model->table->count, more = 0;
+    const rlf_model_config *c = &model->table->config;
+    if (model->gradient.tied)
+        more = (size_t)c->vocab * (size_t)c->hidden;
+    *n = count + more;
+    float *out = rlf_malloc(*n * sizeof *out);
+    test_read(t, model->gradient.weights, count, out);
+    if (more)
+        test_read(t, model->gradient.tied, more, out + count);
+    return out;
+}
+
+/* One way to add up gradients; to be freed. */
+typedef struct way {
+    int threads, tokens;
+    const char *isa;
+    bool recompute;
+} way;
+
+static float *
+gradients_at(const test_place *at, const task *k, const way *how, size_t *n)
+{
+    test_machine t;
+    test_machine_open_at(&t, at, how->threads);
+    if (how->isa)
+        t.kernels = rlf_kernels_cpu_isa(how->isa);
+    float *out = NULL;
+    if (t.kernels) {
+        rlf_model *model = new_model(&t, k);
+        add_gradients(&t, model, k, how->tokens, how->recompute);
+        out = gradients_of(&t, model, n);
+        rlf_model_free(model);
+    }
+    test_machine_close(&t);
+    return out;
+}
+
 static void
-test_bits(bool tied)
+test_bits(const test_place *cpu, bool tied)
 {
     static task k;
     make_task(&k, 11, tied);
-    const struct {
-        int threads, tokens;
-        const char *isa;
-        bool recompute;
-    } runs[] = {
+    static const way ways[] = {
         {1, 4000, NULL, false}, {2, 4000, NULL, false},
         {3, 4000, NULL, false}, {1, 140, NULL, false},
         {2, 333, NULL, true},   {1, 140, "portable", true},
         {2, 4000, "v3", false}, {2, 700, "v4", false},
     };
-    float *want = NULL;
-    for (size_t i = 0; i < RLF_COUNT(runs); i++) {
-        const rlf_kernels *kernels =
-            runs[i].isa ? rlf_kernels_cpu_isa(runs[i].isa) : rlf_kernels_cpu();
-        if (!kernels) {
-            skip("no %s here", runs[i].isa);
+    size_t n;
+    float *want = gradients_at(cpu, &k, &ways[0], &n);
+    double sum = 0;
+    for (size_t j = 0; j < n; j++)
+        sum += fabs((double)want[j]);
+    ok(sum > 1 && isfinite(sum), "there are gradients (%g)", sum);
+    for (size_t i = 1; i < RLF_COUNT(ways); i++) {
+        char name[128];
+        float *got = gradients_at(cpu, &k, &ways[i], &n);
+        if (!got) {
+            skip("no %s here", ways[i].isa);
             continue;
         }
-        test_machine t;
-        test_machine_open(&t, runs[i].threads);
-        rlf_model *model = new_model(&t, &k, kernels);
-        add_gradients(&t, model, &k, runs[i].tokens, runs[i].recompute);
-        size_t n = (size_t)model->table->count;
-        size_t more = tied ? 77 * 72 : 0;
-        if (!want) {
-            want = rlf_malloc((n + more) * sizeof *want);
-            memcpy(want, model->gradient.weights, n * sizeof *want);
-            if (more)
-                memcpy(want + n, model->gradient.tied, more * sizeof *want);
-            double sum = 0;
-            for (size_t j = 0; j < n; j++)
-                sum += fabs((double)want[j]);
-            ok(sum > 1 && isfinite(sum), "there are gradients (%g)", sum);
-        } else {
-            char name[128];
-            snprintf(name, sizeof name,
-                     "the same gradients: %d threads, %d tokens, %s%s",
-                     runs[i].threads, runs[i].tokens, kernels->isa,
-                     runs[i].recompute ? ", recomputed" : "");
-            is_bits_f32(model->gradient.weights, want, n, name);
-            if (more)
-                is_bits_f32(model->gradient.tied, want + n, more,
-                            "and the head's");
-        }
-        rlf_model_free(model);
-        test_machine_close(&t);
+        snprintf(name, sizeof name,
+                 "the same gradients: %d threads, %d tokens, %s%s",
+                 ways[i].threads, ways[i].tokens,
+                 ways[i].isa ? ways[i].isa : "the best",
+                 ways[i].recompute ? ", recomputed" : "");
+        is_bits_f32(got, want, n, name);
+        free(got);
     }
     free(want);
 }
 
+/* |a - b| / |b| */
+static double
+distance(const float *a, const float *b, size_t n)
+{
+    double off = 0, all = 0;
+    for (size_t i = 0; i < n; i++) {
+        off += pow((double)a[i] - (double)b[i], 2);
+        all += pow((double)b[i], 2);
+    }
+    return sqrt(off / all);
+}
+
+/* A GPU against the CPU: in f32 its bits, in other micro-batches. In bf16 those
+ * may add in another order, but computing activations again changes nothing. */
+static void
+test_place_bits(const test_place *cpu, const test_place *at, bool tied)
+{
+    static task k;
+    make_task(&k, 11, tied);
+    k.n = at->slow ? 2 : SEQS;
+    const way whole = {1, 4000, NULL, false},
+              again = {1, is_exact(at) ? 140 : 4000, NULL, true};
+    size_t n;
+    float *want = gradients_at(cpu, &k, &whole, &n);
+    float *a = gradients_at(at, &k, &whole, &n);
+    float *b = gradients_at(at, &k, &again, &n);
+    double off = distance(a, want, n);
+    ok(is_exact(at) ? off == 0 : off < 0.03,
+       "%s, %stied: gradients as on the CPU, off by %g", at->name,
+       tied ? "" : "not ", off);
+    is_bits_f32(b, is_exact(at) ? want : a, n, "... recomputed, their bits");
+    free(a);
+    free(b);
+    free(want);
+}
+
+/* Gradients of random numbers, scaled down to `clip`; in double to g[n]. What
+ * their norm was before. */
+static double
+random_gradients(test_machine *t, rlf_model *model, uint64_t *seed, double clip,
+                 double *g)
+{
+    const rlf_table *table = model->table;
+    double sum = 0;
+    for (int i = 0; i < table->n_slots; i++) {
+        const rlf_slot *slot = &table->slots[i];
+        float *x = rlf_malloc((size_t)slot->count * sizeof *x);
+        for (int64_t j = 0; j < slot->count; j++) {
+            x[j] = test_float(seed);
+            g[slot->offset + j] = (double)x[j];
+            sum += (double)x[j] * (double)x[j];
+        }
+        test_write(t, x, (size_t)slot->count,
+                   model->gradient.weights + slot->offset);
+        free(x);
+    }
+    double norm = sqrt(sum);
+    for (int64_t i = 0; clip > 0 && norm > clip && i < table->count; i++)
+        g[i] *= clip / norm;
+    return norm;
+}
+
+/* One step in double. */
+static void
+step_in_double(const rlf_table *table, const rlf_adamw *s, int step,
+               const double *g, double *w, double *m1, double *m2)
+{
+    for (int i = 0; i < table->n_slots; i++) {
+        const rlf_slot *slot = &table->slots[i];
+        double decay = slot->cols ? s->decay : 0;
+        for (int64_t j = slot->offset; j < slot->offset + slot->count; j++) {
+            m1[j] = s->beta1 * m1[j] + (1 - s->beta1) * g[j];
+            m2[j] = s->beta2 * m2[j] + (1 - s->beta2) * g[j] * g[j];
+            w[j] -= s->lr * decay * w[j];
+            w[j] -= s->lr * m1[j] / (1 - pow(s->beta1, step)) /
+                    (sqrt(m2[j] / (1 - pow(s->beta2, step))) + s->eps);
+        }
+    }
+}
+
+static void
+test_not_finite(test_machine *t, rlf_model *model, const rlf_adamw *s)
+{
+    size_t n = (size_t)model->table->count;
+    float *before = test_copy(t, model->weights, n);
+    float bad = INFINITY;
+    double norm;
+    test_write(t, &bad, 1,
+               model->gradient.weights + model->table->layers[1].down + 5);
+    is_int(rlf_optimizer_step(model, s, &t->err, &norm), RLF_USER,
+           "a gradient that is not finite ends the run");
+    ok(strstr(t->err.sentence, "model.layers.1.mlp.down_proj.weight"),
+       "and is named: %s", t->err.sentence);
+    float *after = test_copy(t, model->weights, n);
+    is_bits_f32(after, before, n, "nothing was changed by it");
+    free(before);
+    free(after);
+}
+
 /* A few steps with random gradients against the formulas in double. */
 static void
-test_adamw(double clip)
+test_adamw(const test_place *at, double clip)
 {
     static task k;
     make_task(&k, 12, false);
     test_machine t;
-    test_machine_open(&t, 2);
-    rlf_model *model = new_model(&t, &k, rlf_kernels_cpu());
+    test_machine_open_at(&t, at, 2);
+    rlf_model *model = new_model(&t, &k);
     const rlf_table *table = model->table;
     size_t n = (size_t)table->count;
     double *w = rlf_calloc(n, sizeof *w), *m1 = rlf_calloc(n, sizeof *m1);
-    double *m2 = rlf_calloc(n, sizeof *m2), worst = 0, worst_norm = 0;
+    double *m2 = rlf_calloc(n, sizeof *m2), *g = rlf_calloc(n, sizeof *g);
+    double worst = 0, worst_norm = 0;
+    float *weights = test_copy(&t, model->weights, n);
     for (size_t i = 0; i < n; i++)
-        w[i] = (double)model->weights[i];
+        w[i] = (double)weights[i];
+    free(weights);
     rlf_adamw s = {.lr = 3e-3,
                    .beta1 = 0.9,
                    .beta2 = 0.98,
@@ -158,64 +285,39 @@ test_adamw(double clip)
                    .clip = clip};
     uint64_t seed = 77;
     for (int step = 1; step <= 5; step++) {
-        double sum = 0, norm;
-        for (int i = 0; i < table->n_slots; i++)
-            for (int64_t j = 0; j < table->slots[i].count; j++) {
-                float g = test_float(&seed);
-                model->gradient.weights[table->slots[i].offset + j] = g;
-                sum += (double)g * (double)g;
-            }
-        double scale = clip > 0 && sqrt(sum) > clip ? clip / sqrt(sum) : 1;
-        for (int i = 0; i < table->n_slots; i++) {
-            const rlf_slot *slot = &table->slots[i];
-            double decay = slot->cols ? s.decay : 0;
-            for (int64_t j = slot->offset; j < slot->offset + slot->count;
-                 j++) {
-                double g = scale * (double)model->gradient.weights[j];
-                m1[j] = s.beta1 * m1[j] + (1 - s.beta1) * g;
-                m2[j] = s.beta2 * m2[j] + (1 - s.beta2) * g * g;
-                w[j] -= s.lr * decay * w[j];
-                w[j] -= s.lr * m1[j] / (1 - pow(s.beta1, step)) /
-                        (sqrt(m2[j] / (1 - pow(s.beta2, step))) + s.eps);
-            }
-        }
+        double norm, want = random_gradients(&t, model, &seed, clip, g);
+        step_in_double(table, &s, step, g, w, m1, m2);
         MUST(&t, rlf_optimizer_step(model, &s, &t.err, &norm));
-        worst_norm = fmax(worst_norm, fabs(norm / sqrt(sum) - 1));
+        worst_norm = fmax(worst_norm, fabs(norm / want - 1));
     }
+    weights = test_copy(&t, model->weights, n);
     for (int i = 0; i < table->n_slots; i++) {
         const rlf_slot *slot = &table->slots[i];
         for (int64_t j = slot->offset; j < slot->offset + slot->count; j++)
-            worst = fmax(worst, fabs((double)model->weights[j] - w[j]));
+            worst = fmax(worst, fabs((double)weights[j] - w[j]));
     }
-    ok(worst < 2e-6, "AdamW, clip %g: 5 steps off by %g", clip, worst);
+    ok(worst < 2e-6, "%s: AdamW, clip %g: 5 steps off by %g", at->name, clip,
+       worst);
     ok(worst_norm < 1e-12, "the norm of the gradient off by %g", worst_norm);
-
-    float *before = rlf_malloc(n * sizeof *before);
-    memcpy(before, model->weights, n * sizeof *before);
-    model->gradient.weights[table->layers[1].down + 5] = INFINITY;
-    double norm;
-    is_int(rlf_optimizer_step(model, &s, &t.err, &norm), RLF_USER,
-           "a gradient that is not finite ends the run");
-    ok(strstr(t.err.sentence, "model.layers.1.mlp.down_proj.weight"),
-       "and is named: %s", t.err.sentence);
-    is_bits_f32(model->weights, before, n, "nothing was changed by it");
-    free(before);
+    test_not_finite(&t, model, &s);
+    free(weights);
     free(w);
     free(m1);
     free(m2);
+    free(g);
     rlf_model_free(model);
     test_machine_close(&t);
 }
 
 /* Learning a fixed text by heart. */
 static void
-test_learning(bool tied)
+test_learning(const test_place *at, bool tied)
 {
     static task k;
     make_task(&k, 13, tied);
     test_machine t;
-    test_machine_open(&t, 2);
-    rlf_model *model = new_model(&t, &k, rlf_kernels_cpu());
+    test_machine_open_at(&t, at, 2);
+    rlf_model *model = new_model(&t, &k);
     MUST(&t, rlf_weights_init(model, 5, &t.err));
     rlf_adamw s = RLF_ADAMW_DEFAULTS;
     s.lr = 5e-3;
@@ -223,9 +325,11 @@ test_learning(bool tied)
     rlf_pass_options options = {.tokens = 500, .train = true};
     MUST(&t, rlf_pass_new(model, &options, &t.err, &p));
     double first = 0, last = 0;
-    for (int step = 0; step < 30; step++) {
+    int steps = at->slow ? 5 : 30;
+    uint32_t n = at->slow ? 1 : 3;
+    for (int step = 0; step < steps; step++) {
         float weight[500], logprob[500];
-        MUST(&t, rlf_pass_load(p, k.seqs, 3, 0, RLF_ROWS_TOKENS, &t.err));
+        MUST(&t, rlf_pass_load(p, k.seqs, n, 0, RLF_ROWS_TOKENS, &t.err));
         MUST(&t, rlf_transformer_forward(model, p, &t.err));
         for (int64_t i = 0; i < p->n_rows; i++)
             weight[i] = -1 / (float)p->n_rows;
@@ -241,8 +345,9 @@ test_learning(bool tied)
         if (step == 0)
             first = last;
     }
-    ok(first > 4 && last < 0.7, "%s: loss from %.3f to %.3f in 30 steps",
-       tied ? "tied" : "untied", first, last);
+    ok(first > 4 && last < (at->slow ? 3.5 : 0.7),
+       "%s, %s: loss from %.3f to %.3f in %d steps", at->name,
+       tied ? "tied" : "untied", first, last, steps);
     rlf_pass_free(p);
     rlf_model_free(model);
     test_machine_close(&t);
@@ -251,11 +356,22 @@ test_learning(bool tied)
 int
 main(void)
 {
-    test_bits(false);
-    test_bits(true);
-    test_adamw(0);
-    test_adamw(1);
-    test_learning(false);
-    test_learning(true);
+    test_place places[MOST_PLACES];
+    int n = test_places(places);
+    for (int tied = 0; tied < 2; tied++) {
+        test_bits(&places[0], tied);
+        for (int i = 1; i < n; i++)
+            test_place_bits(&places[0], &places[i], tied);
+    }
+    for (int i = 0; i < n; i++) {
+        const test_place *at = &places[i];
+        test_adamw(at, 1);
+        if (at->slow && is_exact(at))
+            continue; /* the bits are the CPU's */
+        test_adamw(at, 0);
+        test_learning(at, false);
+        if (!at->slow)
+            test_learning(at, true);
+    }
     return done();
 }
