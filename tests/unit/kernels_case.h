@@ -259,7 +259,8 @@ typedef struct backend {
     const char *name;
     const rlf_kernels *kernels; /* NULL: why not */
     const char *missing;
-    bool once; /* on one queue of two threads */
+    bool once;  /* on one queue of two threads */
+    bool again; /* the device of the one before, in another type */
 } backend;
 
 #ifdef RLF_HAVE_EMULATED
@@ -319,7 +320,9 @@ TAP_FUNCTION backend
 emulated_backend(bool bf16)
 {
     static rlf_kernels narrow;
-    backend b = {.name = bf16 ? "emulated bf16" : "emulated", .once = true};
+    backend b = {.name = bf16 ? "emulated bf16" : "emulated",
+                 .once = true,
+                 .again = bf16};
 #ifdef RLF_HAVE_EMULATED
 #ifdef RLF_ISA_X86_64
     bool can = rlf_kernels_cpu_isa("v3") != NULL;
@@ -343,6 +346,7 @@ gpu_backend(bool bf16)
     int n;
     backend b = {.name = bf16 ? "cuda bf16" : "cuda",
                  .once = true,
+                 .again = bf16,
                  .missing = err.sentence};
     rlf_err_clear(&err);
     if (rlf_device_cuda_count(&n, &err) < 0)
@@ -399,17 +403,15 @@ run_cases(const op_case *cases, int n_cases, const char *only)
     if (backends[FIRST_GPU].kernels)
         gpu[1] = gpu_queue();
 #endif
+    for (int b = 0; b < N_BACKENDS; b++)
+        if (!backends[b].kernels && !backends[b].again)
+            skip("%s: %s", backends[b].name, backends[b].missing);
     for (int i = 0; i < n_cases; i++)
-        for (int b = 0; b < N_BACKENDS; b++) {
-            if (only && strcmp(only, cases[i].name) != 0)
-                continue;
-            if (backends[b].kernels)
+        for (int b = 0; b < N_BACKENDS; b++)
+            if (backends[b].kernels &&
+                !(only && strcmp(only, cases[i].name) != 0))
                 check_case(&cases[i], &backends[b],
                            b >= FIRST_GPU ? gpu : queues);
-            else
-                skip("%s on %s: %s", cases[i].name, backends[b].name,
-                     backends[b].missing);
-        }
     for (int t = 0; t < 4; t++)
         queue_end(queues[t]);
     if (gpu[1])
