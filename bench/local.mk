@@ -8,13 +8,6 @@ bench_programs += %D%/ops
 EXTRA_PROGRAMS += %D%/ops
 %C%_ops_LDADD = $(KERNELS_LIBS)
 
-# On a GPU; `tiny` runs without one.
-bench_programs += %D%/gpu/attention
-EXTRA_PROGRAMS += %D%/gpu/attention
-%C%_gpu_attention_SOURCES = %D%/gpu/attention.c %D%/gpu/limits.c %D%/gpu/limits.h
-%C%_gpu_attention_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
-%C%_gpu_attention_LDADD = $(KERNELS_LIBS)
-
 bench_programs += %D%/comm
 EXTRA_PROGRAMS += %D%/comm
 %C%_comm_LDADD = $(COMM_MPI_LIBS) $(COMM_LIBS)
@@ -56,8 +49,32 @@ EXTRA_PROGRAMS += %D%/model
 endif
 
 # On a GPU; `tiny` runs without one.
+gpu_limits = %D%/gpu/limits.c %D%/gpu/limits.h
+gpu_rig = $(gpu_limits) %D%/gpu/rig.c %D%/gpu/rig.h
+GPU_BENCH_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+GPU_BENCH_LDADD = $(EMULATED_LIBS) $(KERNELS_LIBS) -lm
+
+bench_programs += %D%/gpu/attention
+EXTRA_PROGRAMS += %D%/gpu/attention
+%C%_gpu_attention_SOURCES = %D%/gpu/attention.c $(gpu_rig)
+%C%_gpu_attention_CPPFLAGS = $(GPU_BENCH_CPPFLAGS)
+%C%_gpu_attention_LDADD = $(GPU_BENCH_LDADD)
+
+bench_programs += %D%/gpu/kernels
+EXTRA_PROGRAMS += %D%/gpu/kernels
+%C%_gpu_kernels_SOURCES = %D%/gpu/kernels.c $(gpu_rig)
+%C%_gpu_kernels_CPPFLAGS = $(GPU_BENCH_CPPFLAGS)
+%C%_gpu_kernels_LDADD = $(GPU_BENCH_LDADD)
+
+bench_programs += %D%/gpu/products
+EXTRA_PROGRAMS += %D%/gpu/products
+%C%_gpu_products_SOURCES = %D%/gpu/products.c $(gpu_rig)
+%C%_gpu_products_CPPFLAGS = $(GPU_BENCH_CPPFLAGS)
+%C%_gpu_products_LDADD = $(GPU_BENCH_LDADD)
+
 bench_programs += %D%/gpu/model
 EXTRA_PROGRAMS += %D%/gpu/model
-%C%_gpu_model_SOURCES = %D%/gpu/model.c %D%/gpu/limits.c %D%/gpu/limits.h
-%C%_gpu_model_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
-%C%_gpu_model_LDADD = $(NODES_LIBS)
+%C%_gpu_model_SOURCES = %D%/gpu/model.c $(gpu_rig)
+%C%_gpu_model_CPPFLAGS = $(GPU_BENCH_CPPFLAGS)
+%C%_gpu_model_LDADD = $(EMULATED_LIBS) $(NODES_LIBS) -lm
+

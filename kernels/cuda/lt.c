@@ -52,7 +52,7 @@ typedef struct choice {
     size_t workspace;
 } choice;
 
-enum { CHOICES = 512 };
+enum { CHOICES = 512, OFFERS = 16 };
 
 typedef struct library {
     void *handle; /* of dlopen; NULL: it is not there */
@@ -172,7 +172,8 @@ key_of(const rlf_lt_product *p)
                  .ldb = p->ldb,
                  .ldc = p->ldc,
                  .flags = (uint32_t)p->a_turned | (uint32_t)p->b_turned << 1 |
-                          (uint32_t)p->c_f32 << 2 | (uint32_t)p->add << 3,
+                          (uint32_t)p->c_f32 << 2 | (uint32_t)p->add << 3 |
+                          (uint32_t)p->offer << 4,
                  .aligned = alignment(p)};
 }
 
@@ -195,7 +196,7 @@ prefer(const library *l, cublasLtMatmulPreferenceOpaque_t *to, uint32_t aligned,
     return RLF_OK;
 }
 
-/* The library's first choice, asked for once. */
+/* What the library offers, asked for once. */
 static rlf_status
 choose(library *l, const rlf_lt_product *p, problem *about, const choice **out,
        rlf_err *err)
@@ -208,17 +209,17 @@ choose(library *l, const rlf_lt_product *p, problem *about, const choice **out,
     if (c->known && memcmp(&c->key, &wanted, sizeof wanted) == 0)
         return RLF_OK;
     cublasLtMatmulPreferenceOpaque_t preference;
-    cublasLtMatmulHeuristicResult_t found;
-    int n = 0;
+    cublasLtMatmulHeuristicResult_t found[OFFERS];
+    int n = 0, offer = p->offer;
     RLF_TRY(prefer(l, &preference, wanted.aligned, err));
     cublasStatus_t status = l->MatmulAlgoGetHeuristic(
         l->lt, &about->what, &about->a, &about->b, &about->c, &about->c,
-        &preference, 1, &found, &n);
+        &preference, offer + 1, found, &n);
     *c = (choice){.key = wanted, .known = true};
-    if (status == CUBLAS_STATUS_SUCCESS && n == 1) {
+    if (status == CUBLAS_STATUS_SUCCESS && n > offer) {
         c->usable = true;
-        c->algorithm = found.algo;
-        c->workspace = found.workspaceSize;
+        c->algorithm = found[offer].algo;
+        c->workspace = found[offer].workspaceSize;
     }
     return RLF_OK;
 }
@@ -229,7 +230,7 @@ rlf_lt_multiply(rlf_queue *queue, const rlf_lt_product *p, rlf_err *err)
     library *l = library_of(queue);
     problem about;
     const choice *c;
-    if (!l->handle)
+    if (!l->handle || p->offer < 0 || p->offer >= OFFERS)
         return RLF_AGAIN;
     RLF_TRY(describe(l, p, &about, err));
     RLF_TRY(choose(l, p, &about, &c, err));

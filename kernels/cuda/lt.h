@@ -19,6 +19,8 @@ typedef struct rlf_lt_product {
     bool a_turned, b_turned;
     void *c;
     bool c_f32, add;
+    int offer; /* which of the algorithms that the library offers, the one it
+                  thinks best first; RLF_AGAIN if there are fewer */
 } rlf_lt_product;
 
 /* In queue order. RLF_AGAIN: not by cuBLASLt (it is not there, or does not take
