@@ -18,7 +18,12 @@ EXTRA_PROGRAMS += %D%/dispatch
 
 bench_programs += %D%/realloc
 EXTRA_PROGRAMS += %D%/realloc
-%C%_realloc_LDADD = libnodes.la $(PLAN_LIBS)
+%C%_realloc_SOURCES = %D%/realloc.c
+%C%_realloc_LDADD = $(EMULATED_LIBS) libnodes.la $(PLAN_LIBS) -lm
+if HAVE_CXX
+%C%_realloc_SOURCES += kernels/cuda/emulate_device.c \
+	kernels/cuda/emulate_device.h
+endif
 
 bench_programs += %D%/longtail
 EXTRA_PROGRAMS += %D%/longtail
