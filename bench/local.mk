@@ -54,6 +54,8 @@ EXTRA_PROGRAMS += %D%/model
 endif
 
 # On a GPU; `tiny` runs without one.
+EXTRA_DIST += %D%/gpu/all %D%/gpu/attention.py %D%/gpu/trl.py %D%/gpu/grpo.rlf %D%/gpu/ppo.rlf \
+	%D%/gpu/ones.lua
 gpu_limits = %D%/gpu/limits.c %D%/gpu/limits.h
 gpu_rig = $(gpu_limits) %D%/gpu/rig.c %D%/gpu/rig.h
 GPU_BENCH_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)

@@ -346,9 +346,9 @@ measure(const bench *b, const rlf_backend *backend, int megabytes, int rounds)
         took = i == 0 || moving < took ? moving : took;
         bound = copying < bound ? copying : bound;
     }
-    printf("%-30s %9.1f %9d %9.2f %9.2f %9.2f\n", b->name, 1e-6 * k.bytes,
-           (int)moved.messages / rounds / TURNS, 1e3 * took, 1e3 * bound,
-           bound / took);
+    printf("| %-30s | %9.1f | %8d | %9.2f | %9.2f | %5.2f |\n", b->name,
+           1e-6 * k.bytes, (int)moved.messages / rounds / TURNS, 1e3 * took,
+           1e3 * bound, bound / took);
     fflush(stdout);
     rlf_arena_free(arena);
 }
@@ -381,9 +381,9 @@ main(int argc, char **argv)
     int rounds = argc > 2 ? atoi(argv[2]) : 10;
     const rlf_backend *backend = backend_of(argc > 3 ? argv[3] : "cpu");
     bool host = strcmp(backend->name, "cpu") == 0;
-    printf("cores: %d; wanted: %.2f of copying\n%-30s %9s %9s %9s %9s %9s\n",
-           rlf_cores_count(), host ? 0.7 : 0.8, "", "MB", "messages", "ms",
-           "copy ms", "ratio");
+    printf("cores: %d; wanted: %.2f of copying\n\n"
+           "| | MB | messages | ms | copy ms | ratio |\n|%s\n",
+           rlf_cores_count(), host ? 0.7 : 0.8, "---|---|---|---|---|---|");
     for (size_t i = 0; i < sizeof benches / sizeof *benches; i++)
         measure(&benches[i], backend, megabytes, rounds);
     return 0;

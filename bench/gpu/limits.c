@@ -16,7 +16,7 @@ must(rlf_status status, const rlf_err *err)
     if (status >= 0)
         return;
     fprintf(stderr, "bench: %s\n", err->sentence);
-    exit(1);
+    exit(status == RLF_ENV ? 3 : 1);
 }
 
 double

@@ -10,7 +10,7 @@ typedef struct limits {
     double bytes, flops; /* a second */
 } limits;
 
-/* End the program with the sentence. */
+/* End the program with the sentence: status 3 where something is missing. */
 void must(rlf_status status, const rlf_err *err);
 double seconds_now(void);
 /* The first GPU and its bf16 kernels. Without one: the CPU if `fallback`, else
