@@ -18,12 +18,7 @@ EXTRA_PROGRAMS += %D%/dispatch
 
 bench_programs += %D%/realloc
 EXTRA_PROGRAMS += %D%/realloc
-%C%_realloc_SOURCES = %D%/realloc.c
-%C%_realloc_LDADD = $(EMULATED_LIBS) libnodes.la $(PLAN_LIBS) -lm
-if HAVE_CXX
-%C%_realloc_SOURCES += kernels/cuda/emulate_device.c \
-	kernels/cuda/emulate_device.h
-endif
+%C%_realloc_LDADD = $(EMULATED_DEVICE_LIBS) libnodes.la $(PLAN_LIBS) -lm
 
 bench_programs += %D%/longtail
 EXTRA_PROGRAMS += %D%/longtail
