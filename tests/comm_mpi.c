@@ -227,12 +227,14 @@ leave_word(rlf_comm_world *world, const options *o, const rank_thread *threads)
     rlf_comm_world_kill(world, 3);
 }
 
-/* Process 1 has started MPI and goes no further. */
+static int stopped;
+
+/* That process has started MPI and goes no further. */
 static rlf_status
 share_never(rlf_comm_world *world, const void *mine, size_t bytes, void *all,
             rlf_err *err)
 {
-    if (world->process == 1)
+    if (world->process == stopped)
         raise(SIGSTOP);
     return rlf_comm_mpi.share(world, mine, bytes, all, err);
 }
@@ -265,7 +267,8 @@ main(int argc, char **argv)
                              .mail_slots = MAILS * WORLD_MOST};
     rlf_comm_backend stops = rlf_comm_mpi;
     stops.share = share_never;
-    if (strcmp(mode, "stop") == 0) {
+    if (strcmp(mode, "stop") == 0 && argc == 4) {
+        stopped = atoi(argv[3]);
         comm.backend = &stops;
         comm.silence = 1;
     }
