@@ -297,6 +297,33 @@ later_event_done(rlf_event *event, rlf_err *err)
                : RLF_AGAIN;
 }
 
+static rlf_status
+later_record(rlf_queue *queue, rlf_err *err)
+{
+    (void)queue;
+    return rlf_fail(err, RLF_BUG, "it does not record");
+}
+
+static rlf_status
+later_recorded(rlf_queue *queue, rlf_recording **out, rlf_err *err)
+{
+    (void)out;
+    return later_record(queue, err);
+}
+
+static rlf_status
+later_replay(rlf_queue *queue, rlf_recording *recording, rlf_err *err)
+{
+    (void)recording;
+    return later_record(queue, err);
+}
+
+static void
+later_recording_free(rlf_recording *recording)
+{
+    (void)recording;
+}
+
 static void
 later_device_free(rlf_device *device)
 {
@@ -321,6 +348,10 @@ static const rlf_device_ops later_ops = {
     .event_record = later_event_record,
     .event_wait = later_event_wait,
     .event_done = later_event_done,
+    .record = later_record,
+    .recorded = later_recorded,
+    .replay = later_replay,
+    .recording_free = later_recording_free,
     .device_free = later_device_free,
 };
 

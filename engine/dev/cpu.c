@@ -197,6 +197,39 @@ cpu_event_done(rlf_event *event, rlf_err *err)
     return event->recorded ? RLF_OK : RLF_AGAIN;
 }
 
+static rlf_status
+no_recording(rlf_err *err)
+{
+    return rlf_fail(err, RLF_BUG, "a queue of the CPU does not record");
+}
+
+static rlf_status
+cpu_record(rlf_queue *queue, rlf_err *err)
+{
+    (void)queue;
+    return no_recording(err);
+}
+
+static rlf_status
+cpu_recorded(rlf_queue *queue, rlf_recording **out, rlf_err *err)
+{
+    (void)queue, (void)out;
+    return no_recording(err);
+}
+
+static rlf_status
+cpu_replay(rlf_queue *queue, rlf_recording *recording, rlf_err *err)
+{
+    (void)queue, (void)recording;
+    return no_recording(err);
+}
+
+static void
+cpu_recording_free(rlf_recording *recording)
+{
+    (void)recording;
+}
+
 static void
 cpu_device_free(rlf_device *device)
 {
@@ -222,6 +255,10 @@ static const rlf_device_ops cpu_ops = {
     .event_record = cpu_event_record,
     .event_wait = cpu_event_wait,
     .event_done = cpu_event_done,
+    .record = cpu_record,
+    .recorded = cpu_recorded,
+    .replay = cpu_replay,
+    .recording_free = cpu_recording_free,
     .device_free = cpu_device_free,
 };
 

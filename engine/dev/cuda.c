@@ -73,6 +73,7 @@ typedef struct cuda_device {
     int index;
     size_t limit;
     int multiprocessors, capability;
+    int recording; /* queues that do */
     host_block *host;
 } cuda_device;
 
@@ -98,10 +99,15 @@ typedef struct cuda_queue {
     void *kept; /* of kernels */
     void (*end_kept)(void *kept);
     int mark;
+    bool recording;
 } cuda_queue;
 
 struct rlf_event {
     cudaEvent_t event;
+};
+
+struct rlf_recording {
+    cudaGraphExec_t graph;
 };
 
 static rlf_status
@@ -128,6 +134,15 @@ rounded(size_t bytes)
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
+/* Refuse what a recording cannot have. Needs `err`. */
+#define NOT_RECORDED(q, what)                       \
+    do {                                            \
+        if ((q)->recording)                         \
+            return rlf_fail(err, RLF_BUG,           \
+                            "a queue that records " \
+                            "cannot have " what);   \
+    } while (0)
+
 static rlf_status
 no_memory(const rlf_device *device, size_t bytes, rlf_err *err)
 {
@@ -148,6 +163,7 @@ cuda_alloc(rlf_device *device, size_t bytes, void **out, rlf_err *err)
     *out = NULL;
     if (bytes == 0)
         return RLF_OK;
+    NOT_RECORDED(cuda, "memory taken meanwhile");
     size_t have = rounded(bytes);
     if (have < bytes ||
         (cuda->limit &&
@@ -182,6 +198,7 @@ cuda_host_alloc(rlf_device *device, size_t bytes, void **out, rlf_err *err)
     *out = NULL;
     if (bytes == 0)
         return RLF_OK;
+    NOT_RECORDED(cuda, "memory taken meanwhile");
     TRY(cudaSetDevice(cuda->index), "choosing a GPU");
     TRY(cudaMallocHost(out, bytes), "taking pinned memory of the host");
     memset(*out, 0, bytes);
@@ -233,6 +250,7 @@ watched_sync(cuda_queue *q, rlf_err *err)
 static rlf_status
 settle(cuda_queue *q, rlf_err *err)
 {
+    NOT_RECORDED(q, "a wait");
     int n = q->n_landings;
     q->n_landings = 0;
     q->landing_at = 0;
@@ -298,6 +316,8 @@ cuda_copy(rlf_queue *queue, void *to, const void *from, size_t bytes,
     cuda_queue *q = (cuda_queue *)queue;
     if (bytes == 0)
         return RLF_OK;
+    if (kind != RLF_COPY_ON_DEVICE)
+        NOT_RECORDED(q, "copies of the host's memory");
     if (kind == RLF_COPY_TO_DEVICE)
         return copy_to_device(q, to, from, bytes, err);
     if (kind == RLF_COPY_TO_HOST)
@@ -325,6 +345,8 @@ cuda_copy_rows(rlf_queue *queue, void *to, size_t to_stride, const void *from,
                rlf_err *err)
 {
     cuda_queue *q = (cuda_queue *)queue;
+    if (kind != RLF_COPY_ON_DEVICE)
+        NOT_RECORDED(q, "copies of the host's memory");
     if (bytes && rows)
         TRY(cudaMemcpy2DAsync(to, to_stride, from, from_stride, bytes, rows,
                               kinds[kind], q->stream),
@@ -428,6 +450,7 @@ cuda_event_free(rlf_event *event)
 static rlf_status
 cuda_event_record(rlf_event *event, rlf_queue *queue, rlf_err *err)
 {
+    NOT_RECORDED((cuda_queue *)queue, "events");
     TRY(cudaEventRecord(event->event, ((cuda_queue *)queue)->stream),
         "recording an event");
     return RLF_OK;
@@ -436,6 +459,7 @@ cuda_event_record(rlf_event *event, rlf_queue *queue, rlf_err *err)
 static rlf_status
 cuda_event_wait(rlf_event *event, rlf_queue *queue, rlf_err *err)
 {
+    NOT_RECORDED((cuda_queue *)queue, "events");
     TRY(cudaStreamWaitEvent(((cuda_queue *)queue)->stream, event->event, 0),
         "waiting for an event");
     return RLF_OK;
@@ -449,6 +473,64 @@ cuda_event_done(rlf_event *event, rlf_err *err)
         return RLF_AGAIN;
     TRY(error, "looking at an event");
     return RLF_OK;
+}
+
+/* ---- recordings: CUDA graphs ---- */
+
+static rlf_status
+cuda_record(rlf_queue *queue, rlf_err *err)
+{
+    cuda_queue *q = (cuda_queue *)queue;
+    NOT_RECORDED(q, "a recording within one");
+    /* other threads may do what they like with their GPUs */
+    TRY(cudaStreamBeginCapture(q->stream, cudaStreamCaptureModeThreadLocal),
+        "beginning to record");
+    q->recording = true;
+    ((cuda_device *)queue->device)->recording++;
+    return RLF_OK;
+}
+
+static rlf_status
+cuda_recorded(rlf_queue *queue, rlf_recording **out, rlf_err *err)
+{
+    cuda_queue *q = (cuda_queue *)queue;
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    if (!q->recording)
+        return rlf_fail(err, RLF_BUG, "the queue was not recording");
+    q->recording = false;
+    ((cuda_device *)queue->device)->recording--;
+    cudaError_t error = cudaStreamEndCapture(q->stream, &graph);
+    if (error == cudaSuccess && out)
+        error = cudaGraphInstantiateWithFlags(&exec, graph, 0);
+    if (graph)
+        cudaGraphDestroy(graph);
+    if (error != cudaSuccess)
+        cudaGetLastError(); /* it is told here, and not again */
+    TRY(error, "recording operations");
+    if (!out)
+        return RLF_OK;
+    *out = rlf_calloc(1, sizeof **out);
+    (*out)->graph = exec;
+    return RLF_OK;
+}
+
+static rlf_status
+cuda_replay(rlf_queue *queue, rlf_recording *recording, rlf_err *err)
+{
+    cuda_queue *q = (cuda_queue *)queue;
+    NOT_RECORDED(q, "a recording within one");
+    TRY(cudaGraphLaunch(recording->graph, q->stream),
+        "carrying out what was recorded");
+    return RLF_OK;
+}
+
+static void
+cuda_recording_free(rlf_recording *recording)
+{
+    if (recording)
+        cudaGraphExecDestroy(recording->graph);
+    free(recording);
 }
 
 static void
@@ -476,6 +558,10 @@ static const rlf_device_ops cuda_ops = {
     .event_record = cuda_event_record,
     .event_wait = cuda_event_wait,
     .event_done = cuda_event_done,
+    .record = cuda_record,
+    .recorded = cuda_recorded,
+    .replay = cuda_replay,
+    .recording_free = cuda_recording_free,
     .device_free = cuda_device_free,
 };
 
@@ -556,8 +642,10 @@ rlf_device_cuda_new(const rlf_cuda_options *options, rlf_device **out,
     cuda->capability = 10 * prop.major + prop.minor;
     memcpy(cuda->device.id, &prop.uuid, sizeof cuda->device.id);
     cuda->device.ops = &cuda_ops;
-    cuda->device.caps = (rlf_device_caps){
-        .asynchronous = true, .n_threads = 1, .alignment = ALIGNMENT};
+    cuda->device.caps = (rlf_device_caps){.asynchronous = true,
+                                          .records = true,
+                                          .n_threads = 1,
+                                          .alignment = ALIGNMENT};
     *out = &cuda->device;
     return RLF_OK;
 }
@@ -659,6 +747,7 @@ rlf_cuda_stage(rlf_queue *queue, const void *host, size_t bytes,
 {
     cuda_queue *q = (cuda_queue *)queue;
     size_t at;
+    NOT_RECORDED(q, "arrays from the host");
     if (rounded(bytes) > STAGE)
         return rlf_fail(err, RLF_ENV,
                         "an array of %zu bytes is too large to be staged",
@@ -676,6 +765,7 @@ rlf_status
 rlf_cuda_fetch(rlf_queue *queue, void *to, const void *host, size_t bytes,
                rlf_err *err)
 {
+    NOT_RECORDED((cuda_queue *)queue, "arrays from the host");
     return copy_to_device((cuda_queue *)queue, to, host, bytes, err);
 }
 

@@ -18,10 +18,12 @@
 typedef struct rlf_device rlf_device;
 typedef struct rlf_queue rlf_queue;
 typedef struct rlf_event rlf_event;
+typedef struct rlf_recording rlf_recording;
 
 typedef struct rlf_device_caps {
     bool host_memory;  /* the host may dereference device pointers */
     bool asynchronous; /* calls return before their work is done */
+    bool records;      /* queues can record */
     int n_threads;     /* threads of a queue's team (1 on a GPU) */
     size_t alignment;  /* of every allocation, bytes */
 } rlf_device_caps;
@@ -77,6 +79,19 @@ typedef struct rlf_device_ops {
     rlf_status (*event_wait)(rlf_event *event, rlf_queue *queue, rlf_err *err);
     /* RLF_OK: it happened; RLF_AGAIN: not yet. */
     rlf_status (*event_done)(rlf_event *event, rlf_err *err);
+    /* Where caps.records says so, else RLF_BUG: from now on operations, copies
+     * on the device and sets of the queue are not carried out but recorded,
+     * with their arguments as they are now. What needs the host or memory while
+     * it records is RLF_BUG: other copies, waits, events, arrays that an
+     * operation takes from the host, alloc. */
+    rlf_status (*record)(rlf_queue *queue, rlf_err *err);
+    /* The end of that, also after an error. `out` NULL: it is thrown away. */
+    rlf_status (*recorded)(rlf_queue *queue, rlf_recording **out, rlf_err *err);
+    /* All of it is carried out in queue order, on what its memory then has. */
+    rlf_status (*replay)(rlf_queue *queue, rlf_recording *recording,
+                         rlf_err *err);
+    /* What is under way of it goes on. NULL is fine. */
+    void (*recording_free)(rlf_recording *recording);
     void (*device_free)(rlf_device *device);
 } rlf_device_ops;
 
@@ -107,7 +122,7 @@ struct rlf_queue {
 /* What a CPU queue is made of; kernels/cpu casts to it. */
 typedef struct rlf_cpu_queue {
     rlf_queue queue; /* first */
-    rlf_team *team; /* the device's; one queue at a time uses it */
+    rlf_team *team;  /* the device's; one queue at a time uses it */
     int n_threads;
     char **scratch; /* [n_threads] blocks of scratch_bytes, 64-aligned */
     size_t scratch_bytes;

@@ -9,6 +9,7 @@ libdev_la_SOURCES = \
 	%D%/cpu.c %D%/dev.h \
 	%D%/cuda.c %D%/cuda.h \
 	%D%/memory.c %D%/memory.h \
+	%D%/replay.c %D%/replay.h \
 	%D%/team.c %D%/team.h \
 	%D%/word.c %D%/word.h
 

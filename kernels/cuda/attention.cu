@@ -218,8 +218,9 @@ TYPED(attention_paged)(rlf_queue *queue, const rlf_attention_paged_args *args,
     NEED(tokens >= 0, "attention_paged");
     if (tokens == 0)
         return RLF_OK;
-    RLF_TRY(stage_offsets(queue, &a.offsets, a.n_seqs + 1, err));
-    RLF_TRY(stage_offsets(queue, &a.starts, a.n_seqs, err));
+    RLF_TRY(
+        place_offsets(queue, &a.offsets, a.device_offsets, a.n_seqs + 1, err));
+    RLF_TRY(place_offsets(queue, &a.starts, a.device_starts, a.n_seqs, err));
     RLF_LAUNCH(paged_kernel, blocks_for(tokens * a.heads, THREADS / WARP),
                THREADS, 0, queue, a, first, tokens);
     return CUDA(launched)("attention_paged", err);

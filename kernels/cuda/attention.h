@@ -43,4 +43,15 @@ stage_offsets(rlf_queue *queue, const int32_t **array, int64_t n, rlf_err *err)
                        (const void **)array, err);
 }
 
+/* Or what the caller has there. */
+static inline rlf_status
+place_offsets(rlf_queue *queue, const int32_t **array, const int32_t *there,
+              int64_t n, rlf_err *err)
+{
+    if (!there)
+        return stage_offsets(queue, array, n, err);
+    *array = there;
+    return RLF_OK;
+}
+
 #endif

@@ -874,8 +874,8 @@ CUDA(mma_attention_paged)(rlf_queue *queue,
     RLF_TRY(check_heads(a.heads, a.kv_heads, a.d, a.window, "attention_paged",
                         err));
     NEED(a.page_size > 0 && a.page_size % 16 == 0, "attention_paged");
-    forward f = {.offsets = a.device_offsets,
-                 .starts = a.device_starts,
+    forward f = {.offsets = a.offsets,
+                 .starts = a.starts,
                  .heads = (int)a.heads,
                  .kv_heads = (int)a.kv_heads,
                  .group = (int)(a.heads / a.kv_heads),
@@ -897,14 +897,9 @@ CUDA(mma_attention_paged)(rlf_queue *queue,
     NEED(a.n_seqs == 0 || all_in_chunks(f), "attention_paged");
     if (a.n_seqs == 0)
         return RLF_OK;
-    if (!f.offsets) {
-        f.offsets = a.offsets;
-        RLF_TRY(stage_offsets(queue, &f.offsets, a.n_seqs + 1, err));
-    }
-    if (!f.starts) {
-        f.starts = a.starts;
-        RLF_TRY(stage_offsets(queue, &f.starts, a.n_seqs, err));
-    }
+    RLF_TRY(
+        place_offsets(queue, &f.offsets, a.device_offsets, a.n_seqs + 1, err));
+    RLF_TRY(place_offsets(queue, &f.starts, a.device_starts, a.n_seqs, err));
     batch b = {a.offsets, a.starts, a.n_seqs};
     bool done;
     RLF_TRY(by_splits(queue, f, &b, FEW_ROWS, &done, err));

@@ -325,9 +325,9 @@ check_beyond(const char *end)
         }
 }
 
-void
-emulate(dim3 grid, dim3 block, size_t shared,
-        const std::function<void()> &kernel)
+static void
+run_grid(dim3 grid, dim3 block, size_t shared,
+         const std::function<void()> &kernel)
 {
     if (shared > SHARED) {
         fprintf(stderr, "%zu bytes of shared memory\n", shared);
@@ -352,9 +352,76 @@ emulate(dim3 grid, dim3 block, size_t shared,
             }
 }
 
-/* ---- what engine/dev/cuda.h gives to kernels --------------------------- */
-
 static thread_local int32_t fault;
+
+/* ---- recordings -------------------------------------------------------- */
+
+struct rlf_recording {
+    std::vector<std::function<void()>> steps;
+};
+
+static thread_local rlf_queue *recording_queue;
+static thread_local rlf_recording *recording;
+
+void
+emulate(rlf_queue *queue, dim3 grid, dim3 block, size_t shared,
+        const std::function<void()> &kernel)
+{
+    if (rlf_emulated_records(queue))
+        recording->steps.push_back(
+            [=] { run_grid(grid, block, shared, kernel); });
+    else
+        run_grid(grid, block, shared, kernel);
+}
+
+bool
+rlf_emulated_records(const rlf_queue *queue)
+{
+    return recording && recording_queue == queue;
+}
+
+void
+rlf_emulated_record(rlf_queue *queue)
+{
+    recording_queue = queue;
+    recording = new rlf_recording;
+}
+
+rlf_recording *
+rlf_emulated_recorded(void)
+{
+    rlf_recording *made = recording;
+    recording = NULL;
+    return made;
+}
+
+void
+rlf_emulated_record_copy(void *to, const void *from, size_t bytes)
+{
+    recording->steps.push_back([=] { memcpy(to, from, bytes); });
+}
+
+void
+rlf_emulated_record_set(void *to, int byte, size_t bytes)
+{
+    recording->steps.push_back([=] { memset(to, byte, bytes); });
+}
+
+rlf_status
+rlf_emulated_replay(const rlf_recording *made, rlf_err *err)
+{
+    for (const auto &step : made->steps)
+        step();
+    return rlf_emulated_launched("what was recorded", err);
+}
+
+void
+rlf_emulated_recording_free(rlf_recording *made)
+{
+    delete made;
+}
+
+/* ---- what engine/dev/cuda.h gives to kernels --------------------------- */
 
 int32_t *
 rlf_emulated_fault(rlf_queue *)
@@ -372,12 +439,16 @@ rlf_emulated_launched(const char *operation, rlf_err *err)
     return rlf_fail(err, RLF_BUG, "%s met an index out of range", operation);
 }
 
+/* A larger block takes the place of a smaller one, which stays for what was
+ * recorded with it. */
 rlf_status
 rlf_emulated_scratch(rlf_queue *, size_t bytes, void **out, rlf_err *)
 {
-    static thread_local std::vector<double> scratch;
-    scratch.resize(bytes / sizeof(double) + 1);
-    *out = scratch.data();
+    static thread_local std::vector<std::vector<double>> scratch;
+    size_t n = bytes / sizeof(double) + 1;
+    if (scratch.empty() || scratch.back().size() < n)
+        scratch.emplace_back(n);
+    *out = scratch.back().data();
     return RLF_OK;
 }
 
@@ -409,18 +480,30 @@ rlf_emulated_allow_shared(const void *, size_t bytes, rlf_err *err)
                : rlf_fail(err, RLF_BUG, "%zu bytes of shared memory", bytes);
 }
 
-rlf_status
-rlf_emulated_stage(rlf_queue *, const void *host, size_t, const void **out,
-                   rlf_err *)
+static rlf_status
+no_array(const rlf_queue *queue, rlf_err *err)
 {
+    return rlf_emulated_records(queue)
+               ? rlf_fail(err, RLF_BUG,
+                          "a queue that records cannot have arrays from the "
+                          "host")
+               : RLF_OK;
+}
+
+rlf_status
+rlf_emulated_stage(rlf_queue *queue, const void *host, size_t, const void **out,
+                   rlf_err *err)
+{
+    RLF_TRY(no_array(queue, err));
     *out = host;
     return RLF_OK;
 }
 
 rlf_status
-rlf_emulated_fetch(rlf_queue *, void *to, const void *host, size_t bytes,
-                   rlf_err *)
+rlf_emulated_fetch(rlf_queue *queue, void *to, const void *host, size_t bytes,
+                   rlf_err *err)
 {
+    RLF_TRY(no_array(queue, err));
     memcpy(to, host, bytes);
     return RLF_OK;
 }
@@ -439,5 +522,6 @@ rlf_emulated_memory(const void *base, size_t bytes)
 bool
 rlf_emulated_on_host(const void *p)
 {
-    return memory_bytes && (size_t)((const char *)p - memory_base) >= memory_bytes;
+    return memory_bytes &&
+           (size_t)((const char *)p - memory_base) >= memory_bytes;
 }

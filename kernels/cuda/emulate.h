@@ -52,7 +52,16 @@ extern constinit thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;
 #define __launch_bounds__(...)
 #define RLF_DYNAMIC_SHARED(type, name) type *name = (type *)emulate_shared()
 
-void emulate(dim3 grid, dim3 block, size_t shared,
+/* A kernel with its arguments as they are now. */
+template <typename K, typename... A>
+static inline std::function<void()>
+emulate_call(K kernel, A... args)
+{
+    return [=] { kernel(args...); };
+}
+
+/* Runs it, or puts it down if the queue records. */
+void emulate(struct rlf_queue *queue, dim3 grid, dim3 block, size_t shared,
              const std::function<void()> &kernel);
 char *emulate_shared(void);
 /* Deposits 8 bytes; returns those of the thread at `lane` of the warp when all

@@ -19,6 +19,13 @@ enum { DEVICES = 2, RUBBISH = 0xa5 };
 const rlf_kernels *rlf_kernels_emulated(void);
 const rlf_kernels *rlf_kernels_emulated_bf16(void);
 void rlf_emulated_memory(const void *base, size_t bytes);
+void rlf_emulated_record(rlf_queue *queue);
+bool rlf_emulated_records(const rlf_queue *queue);
+void rlf_emulated_record_copy(void *to, const void *from, size_t bytes);
+void rlf_emulated_record_set(void *to, int byte, size_t bytes);
+rlf_recording *rlf_emulated_recorded(void);
+rlf_status rlf_emulated_replay(const rlf_recording *made, rlf_err *err);
+void rlf_emulated_recording_free(rlf_recording *made);
 
 typedef struct block {
     size_t at, bytes;
@@ -31,6 +38,7 @@ typedef struct emulated_device {
     RLF_VEC(block) blocks; /* in use, ascending */
     size_t end;            /* of the last */
     int open;              /* calls that may touch it */
+    rlf_queue *recording;  /* or NULL */
 } emulated_device;
 
 /* On its way to the host. */
@@ -82,6 +90,14 @@ rounded(size_t bytes)
 }
 
 static rlf_status
+not_recorded(bool records, const char *what, rlf_err *err)
+{
+    return records ? rlf_fail(err, RLF_BUG,
+                              "a queue that records cannot have %s", what)
+                   : RLF_OK;
+}
+
+static rlf_status
 emulated_alloc(rlf_device *device, size_t bytes, void **out, rlf_err *err)
 {
     emulated_device *d = (emulated_device *)device;
@@ -89,6 +105,7 @@ emulated_alloc(rlf_device *device, size_t bytes, void **out, rlf_err *err)
     *out = NULL;
     if (bytes == 0)
         return RLF_OK;
+    RLF_TRY(not_recorded(d->recording, "memory taken meanwhile", err));
     if (have < bytes || have > MEMORY - d->end ||
         (d->limit && (have > d->limit || device->allocated > d->limit - have)))
         return rlf_fail(err, RLF_ENV,
@@ -125,7 +142,8 @@ emulated_free(rlf_device *device, void *p, size_t bytes)
 static rlf_status
 emulated_host_alloc(rlf_device *device, size_t bytes, void **out, rlf_err *err)
 {
-    (void)device, (void)err;
+    const emulated_device *d = (emulated_device *)device;
+    RLF_TRY(not_recorded(d->recording, "memory taken meanwhile", err));
     *out = bytes ? rlf_calloc(1, bytes) : NULL;
     return RLF_OK;
 }
@@ -185,6 +203,12 @@ emulated_copy(rlf_queue *queue, void *to, const void *from, size_t bytes,
     if (bytes == 0)
         return RLF_OK;
     RLF_TRY(check_copy(d, to, from, bytes, kind, err));
+    if (rlf_emulated_records(queue)) {
+        RLF_TRY(not_recorded(kind != RLF_COPY_ON_DEVICE,
+                             "copies of the host's memory", err));
+        rlf_emulated_record_copy(to, from, bytes);
+        return RLF_OK;
+    }
     enter(d);
     if (kind == RLF_COPY_TO_HOST) {
         landing l = {to, rlf_malloc(bytes), bytes};
@@ -220,6 +244,10 @@ emulated_set(rlf_queue *queue, void *to, int byte, size_t bytes, rlf_err *err)
         return RLF_OK;
     if (!on_device(d, to, bytes))
         return rlf_fail(err, RLF_BUG, "what is set is not on the device");
+    if (rlf_emulated_records(queue)) {
+        rlf_emulated_record_set(to, byte, bytes);
+        return RLF_OK;
+    }
     enter(d);
     memset(to, byte, bytes);
     leave(d);
@@ -250,8 +278,8 @@ emulated_queue_free(rlf_queue *queue)
 static rlf_status
 emulated_queue_sync(rlf_queue *queue, rlf_err *err)
 {
-    (void)err;
     emulated_queue *q = (emulated_queue *)queue;
+    RLF_TRY(not_recorded(rlf_emulated_records(queue), "a wait", err));
     deliver(q, q->landings.count);
     return RLF_OK;
 }
@@ -273,7 +301,7 @@ emulated_event_free(rlf_event *event)
 static rlf_status
 emulated_event_record(rlf_event *event, rlf_queue *queue, rlf_err *err)
 {
-    (void)err;
+    RLF_TRY(not_recorded(rlf_emulated_records(queue), "events", err));
     event->queue = (emulated_queue *)queue;
     event->landings = event->queue->landed + event->queue->landings.count;
     return RLF_OK;
@@ -282,7 +310,7 @@ emulated_event_record(rlf_event *event, rlf_queue *queue, rlf_err *err)
 static rlf_status
 emulated_event_wait(rlf_event *event, rlf_queue *queue, rlf_err *err)
 {
-    (void)queue;
+    RLF_TRY(not_recorded(rlf_emulated_records(queue), "events", err));
     if (!event->queue)
         return rlf_fail(err, RLF_BUG, "waits for an event never recorded");
     return RLF_OK;
@@ -298,6 +326,42 @@ emulated_event_done(rlf_event *event, rlf_err *err)
     if (event->landings > q->landed)
         deliver(q, (size_t)(event->landings - q->landed));
     return RLF_OK;
+}
+
+static rlf_status
+emulated_record(rlf_queue *queue, rlf_err *err)
+{
+    emulated_device *d = (emulated_device *)queue->device;
+    RLF_TRY(not_recorded(d->recording, "a recording within one", err));
+    d->recording = queue;
+    rlf_emulated_record(queue);
+    return RLF_OK;
+}
+
+static rlf_status
+emulated_recorded(rlf_queue *queue, rlf_recording **out, rlf_err *err)
+{
+    emulated_device *d = (emulated_device *)queue->device;
+    if (d->recording != queue)
+        return rlf_fail(err, RLF_BUG, "the queue was not recording");
+    d->recording = NULL;
+    rlf_recording *made = rlf_emulated_recorded();
+    if (out)
+        *out = made;
+    else
+        rlf_emulated_recording_free(made);
+    return RLF_OK;
+}
+
+static rlf_status
+emulated_replay(rlf_queue *queue, rlf_recording *recording, rlf_err *err)
+{
+    emulated_device *d = (emulated_device *)queue->device;
+    RLF_TRY(not_recorded(d->recording, "a recording within one", err));
+    enter(d);
+    rlf_status status = rlf_emulated_replay(recording, err);
+    leave(d);
+    return status;
 }
 
 static void
@@ -328,6 +392,10 @@ static const rlf_device_ops emulated_ops = {
     .event_record = emulated_event_record,
     .event_wait = emulated_event_wait,
     .event_done = emulated_event_done,
+    .record = emulated_record,
+    .recorded = emulated_recorded,
+    .replay = emulated_replay,
+    .recording_free = rlf_emulated_recording_free,
     .device_free = emulated_device_free,
 };
 
@@ -479,8 +547,10 @@ open_device(const rlf_backend_options *o, rlf_device **out, rlf_err *err)
     memset(d->device.id, 'e', sizeof d->device.id);
     d->device.id[0] = (uint8_t)o->index;
     d->device.ops = &emulated_ops;
-    d->device.caps = (rlf_device_caps){
-        .asynchronous = true, .n_threads = 1, .alignment = ALIGNMENT};
+    d->device.caps = (rlf_device_caps){.asynchronous = true,
+                                       .records = true,
+                                       .n_threads = 1,
+                                       .alignment = ALIGNMENT};
     rlf_status status = rlf_team_new(n, n_run, &d->device.team, err);
     if (status < 0)
         emulated_device_free(&d->device);

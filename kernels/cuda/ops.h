@@ -26,6 +26,15 @@ rlf_status rlf_emulated_fetch(rlf_queue *queue, void *to, const void *host,
 bool rlf_emulated_on_host(const void *p);
 /* The device memory of the calling thread, where it is not the host's. */
 void rlf_emulated_memory(const void *base, size_t bytes);
+/* Launches on a queue are put down until the recording is taken: one queue of a
+ * thread at a time. */
+void rlf_emulated_record(rlf_queue *queue);
+bool rlf_emulated_records(const rlf_queue *queue);
+void rlf_emulated_record_copy(void *to, const void *from, size_t bytes);
+void rlf_emulated_record_set(void *to, int byte, size_t bytes);
+rlf_recording *rlf_emulated_recorded(void);
+rlf_status rlf_emulated_replay(const rlf_recording *made, rlf_err *err);
+void rlf_emulated_recording_free(rlf_recording *made);
 /* The tables that tests use. */
 const rlf_kernels *rlf_kernels_emulated(void);
 const rlf_kernels *rlf_kernels_emulated_bf16(void);

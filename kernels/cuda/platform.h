@@ -14,7 +14,8 @@
 #define TYPED_(type, name) rlf_emulated_##type##_##name
 #define EMULATED true
 #define RLF_LAUNCH(kernel, grid, block, shared, queue, ...) \
-    ((void)(queue), emulate(grid, block, shared, [=] { kernel(__VA_ARGS__); }))
+    emulate(queue, grid, block, shared,                     \
+            emulate_call([=](auto... a) { kernel(a...); }, __VA_ARGS__))
 #else
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>

@@ -1,0 +1,103 @@
+/* See replay.h. A list, searched from its beginning: a step on a GPU takes much
+ * longer than that. */
+#include "engine/dev/replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/arena.h"
+
+typedef struct entry {
+    void *key;
+    size_t bytes;
+    rlf_recording *recording; /* NULL: seen once */
+    uint64_t used;            /* the larger, the later */
+} entry;
+
+struct rlf_replays {
+    rlf_queue *queue;
+    entry entries[RLF_REPLAYS_MOST];
+    int n;
+    uint64_t clock;
+};
+
+rlf_replays *
+rlf_replays_new(rlf_queue *queue)
+{
+    rlf_replays *r = rlf_calloc(1, sizeof *r);
+    r->queue = queue;
+    return r;
+}
+
+static void
+forget(rlf_replays *r, entry *e)
+{
+    r->queue->device->ops->recording_free(e->recording);
+    free(e->key);
+    *e = (entry){0};
+}
+
+void
+rlf_replays_free(rlf_replays *r)
+{
+    for (int i = 0; r && i < r->n; i++)
+        forget(r, &r->entries[i]);
+    free(r);
+}
+
+static entry *
+find(rlf_replays *r, const void *key, size_t bytes)
+{
+    for (int i = 0; i < r->n; i++) {
+        entry *e = &r->entries[i];
+        if (e->bytes == bytes && memcmp(e->key, key, bytes) == 0)
+            return e;
+    }
+    return NULL;
+}
+
+/* A place for one more: the one not used for longest gives up its own. */
+static entry *
+take_place(rlf_replays *r)
+{
+    if (r->n < RLF_REPLAYS_MOST)
+        return &r->entries[r->n++];
+    entry *oldest = r->entries;
+    for (int i = 1; i < r->n; i++)
+        if (r->entries[i].used < oldest->used)
+            oldest = &r->entries[i];
+    forget(r, oldest);
+    return oldest;
+}
+
+static rlf_status
+record(rlf_replays *r, entry *e, rlf_replay_fn *work, void *ctx, rlf_err *err)
+{
+    const rlf_device_ops *ops = r->queue->device->ops;
+    RLF_TRY(ops->record(r->queue, err));
+    rlf_status status = work(ctx, err);
+    if (status >= 0)
+        return ops->recorded(r->queue, &e->recording, err);
+    rlf_err ignored = RLF_ERR_NONE; /* the first one is told */
+    ops->recorded(r->queue, NULL, &ignored);
+    return status;
+}
+
+rlf_status
+rlf_replays_do(rlf_replays *r, const void *key, size_t bytes,
+               rlf_replay_fn *work, void *ctx, rlf_err *err, bool *replayed)
+{
+    entry *e = find(r, key, bytes);
+    *replayed = e != NULL;
+    if (e) {
+        e->used = ++r->clock;
+        if (!e->recording)
+            RLF_TRY(record(r, e, work, ctx, err));
+        return r->queue->device->ops->replay(r->queue, e->recording, err);
+    }
+    RLF_TRY(work(ctx, err));
+    e = take_place(r);
+    *e = (entry){rlf_malloc(bytes), bytes, NULL, ++r->clock};
+    memcpy(e->key, key, bytes);
+    return RLF_OK;
+}

@@ -1,0 +1,31 @@
+/* Work that is put onto a queue again and again, with the same arguments and
+ * other numbers in its memory: recorded once, then carried out by one call.
+ *
+ * Who has such work gives it a key: all that its arguments are made of, sizes
+ * and addresses. A key that is new is carried out as ever (so that a device has
+ * loaded what it needs, and what happens once costs nothing more), one seen
+ * before is recorded, and later ones are carried out from that. The recordings
+ * used last are kept. Nothing here knows what is recorded. */
+#ifndef RLF_DEV_REPLAY_H
+#define RLF_DEV_REPLAY_H
+
+#include "engine/dev/dev.h"
+
+/* Keys that are remembered, and recordings that are kept at most. What a device
+ * takes for one is its own affair, and not counted. */
+enum { RLF_REPLAYS_MOST = 64 };
+
+typedef struct rlf_replays rlf_replays;
+/* Puts the work onto the queue. */
+typedef rlf_status rlf_replay_fn(void *ctx, rlf_err *err);
+
+/* Of a queue that can record (caps.records). */
+rlf_replays *rlf_replays_new(rlf_queue *queue);
+void rlf_replays_free(rlf_replays *replays); /* NULL is fine */
+/* The work of `key`, `bytes` of it, with its padding zeroed. *replayed: from a
+ * recording. */
+rlf_status rlf_replays_do(rlf_replays *replays, const void *key, size_t bytes,
+                          rlf_replay_fn *work, void *ctx, rlf_err *err,
+                          bool *replayed);
+
+#endif
