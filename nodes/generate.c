@@ -260,6 +260,7 @@ new_generation(rlf_call *call, rlf_err *err)
     RLF_TRY(rlf_work_pages(model, err, &kv));
     RLF_TRY(rlf_work_arrays(model, err, &s->options.arrays));
     s->options.array_bytes = model->work.arrays_bytes;
+    s->options.replays = rlf_work_replays(model);
     s->row.count = 0;
     return rlf_generation_new(model, pass, kv, &s->options, err,
                               &s->generation);

@@ -7,60 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nodes/model/carve.h"
 #include "nodes/model/generation.h"
 #include "nodes/model/parallel.h"
 #include "nodes/model/transformer.h"
-
-static void
-carve_generation(rlf_generation *g, int64_t tokens, rlf_carver *c)
-{
-    int64_t n = g->most_active;
-    g->slots = rlf_carve_ints(c, tokens);
-    g->pages = rlf_carve_ints(c, n * g->ld_pages);
-    g->tokens = rlf_carve_ints(c, n);
-    g->uniform = rlf_carve(c, (size_t)n * sizeof(double));
-}
-
-/* Of a token and its log-probability. */
-enum { TOLD_BYTES = sizeof(int32_t) + sizeof(float) };
-
-static uint32_t
-active_of(uint32_t tokens, uint32_t most)
-{
-    return most && most < tokens ? most : tokens;
-}
-
-size_t
-rlf_generation_array_bytes(uint32_t tokens, uint32_t most_active,
-                           uint32_t pages)
-{
-    rlf_generation g = {.most_active = active_of(tokens, most_active),
-                        .ld_pages = pages};
-    rlf_carver c = {0};
-    carve_generation(&g, tokens, &c);
-    return c.used;
-}
-
-/* The device arrays: the caller's, or a block of its own. */
-static rlf_status
-take_arrays(rlf_generation *g, rlf_err *err)
-{
-    const rlf_generation_options *o = &g->options;
-    uint32_t tokens = (uint32_t)g->pass->options.tokens;
-    size_t need =
-        rlf_generation_array_bytes(tokens, g->most_active, g->ld_pages);
-    rlf_carver c = {.base = o->arrays};
-    if (!o->arrays) {
-        RLF_TRY(
-            rlf_device_alloc(g->model->queue->device, need, &g->block, err));
-        g->block_bytes = need;
-        c.base = g->block;
-    }
-    RLF_ASSERT(!o->arrays || need <= o->array_bytes);
-    carve_generation(g, tokens, &c);
-    return RLF_OK;
-}
 
 rlf_status
 rlf_generation_new(const rlf_model *model, rlf_pass *pass, rlf_kv *kv,
@@ -81,21 +30,17 @@ rlf_generation_new(const rlf_model *model, rlf_pass *pass, rlf_kv *kv,
         .kv = kv,
         .options = *options,
         .version = model->version,
-        .most_active = active_of(tokens, options->most_active),
+        .most_active = options->most_active && options->most_active < tokens
+                           ? options->most_active
+                           : tokens,
         .longest = (uint32_t)(positions < longest ? positions : longest)};
     g->ld_pages = pages_for(g, g->longest);
-    size_t n = g->most_active;
-    g->host_slots = rlf_calloc(tokens, sizeof(int32_t));
-    g->host_pages = rlf_calloc(n * g->ld_pages, sizeof(int32_t));
-    g->starts = rlf_calloc(n, sizeof(int32_t));
-    g->next_pages = rlf_calloc(n, sizeof(int32_t));
     const rlf_cut *cut = &model->table->cut;
     g->n_waves = cut->chunks == 1 ? (uint32_t)cut->stages : 1;
     g->waves = rlf_calloc(g->n_waves, sizeof *g->waves);
     for (uint32_t i = 0; i < g->n_waves; i++)
-        g->waves[i].host_tokens = rlf_calloc(n, TOLD_BYTES);
-    g->host_uniform = rlf_calloc(n, sizeof(double));
-    rlf_status status = take_arrays(g, err);
+        g->waves[i].host_tokens = rlf_calloc(g->most_active, TOLD_BYTES);
+    rlf_status status = rlf_feed_open(g, err);
     if (status < 0) {
         rlf_generation_free(g);
         return status;
@@ -131,12 +76,7 @@ rlf_generation_free(rlf_generation *g)
     RLF_VEC_FREE(&g->waiting);
     RLF_VEC_FREE(&g->keepers);
     RLF_VEC_FREE(&g->complete);
-    rlf_device_release(g->model->queue->device, g->block, g->block_bytes);
-    free(g->host_slots);
-    free(g->host_pages);
-    free(g->starts);
-    free(g->next_pages);
-    free(g->host_uniform);
+    rlf_feed_close(g);
     free(g);
 }
 
@@ -341,143 +281,6 @@ plan_step(rlf_generation *g)
     }
 }
 
-static uint32_t
-token_at(const rlf_generation *g, const sequence *s, uint32_t position)
-{
-    const group *p = &g->groups.data[s->group];
-    return position < p->n_prompt ? p->prompt[position]
-                                  : s->ids[position - p->n_prompt];
-}
-
-/* Put one sequence into the pass. */
-static void
-fill_sequence(rlf_generation *g, const sequence *s, uint32_t ld)
-{
-    rlf_pass *p = g->pass;
-    int64_t t = p->options.tokens;
-    int32_t size = g->kv->page_size;
-    int64_t seq = p->n_seqs++;
-    p->offsets[seq] = (int32_t)p->m;
-    g->starts[seq] = (int32_t)s->cached;
-    g->next_pages[seq] = s->pages[s->cached / (uint32_t)g->kv->page_size];
-    memcpy(g->host_pages + seq * ld, s->pages, s->n_pages * sizeof *s->pages);
-    for (uint32_t k = 0; k < s->feed; k++) {
-        int32_t position = (int32_t)(s->cached + k);
-        p->host_ints[p->m] = (int32_t)token_at(g, s, (uint32_t)position);
-        p->host_ints[t + p->m] = position;
-        g->host_slots[p->m] =
-            s->pages[position / size] * size + position % size;
-        p->m++;
-    }
-    if (s->cached + s->feed < length_of(g, s))
-        return;
-    RLF_PUSH(&g->waves[g->at].fly, s->row);
-    p->host_ints[2 * t + p->n_rows] = (int32_t)p->m - 1;
-    p->host_ints[3 * t + p->n_rows] = -1;
-    p->host_floats[p->n_rows] = g->options.temperature;
-    rlf_random_key key = g->options.key;
-    key.sample = s->identity;
-    if (!g->options.greedy)
-        g->host_uniform[p->n_rows] = rlf_draw_uniform(&key, s->n);
-    p->n_rows++;
-}
-
-static rlf_status
-send_step(rlf_generation *g, uint32_t ld, rlf_err *err)
-{
-    rlf_pass *p = g->pass;
-    RLF_TRY(rlf_pass_send(p, err));
-    RLF_TRY(rlf_queue_copy(p->queue, g->slots, g->host_slots,
-                           (size_t)p->m * sizeof(int32_t), RLF_COPY_TO_DEVICE,
-                           err));
-    RLF_TRY(rlf_queue_copy(p->queue, g->pages, g->host_pages,
-                           (size_t)p->n_seqs * ld * sizeof(int32_t),
-                           RLF_COPY_TO_DEVICE, err));
-    return rlf_queue_copy(p->queue, g->uniform, g->host_uniform,
-                          (size_t)p->n_rows * sizeof(double),
-                          RLF_COPY_TO_DEVICE, err);
-}
-
-/* Tokens of the rows, their log-probabilities behind them, where the head is.
- */
-static rlf_status
-sample_rows(rlf_generation *g, int32_t *tokens, rlf_err *err)
-{
-    rlf_pass *p = g->pass;
-    const rlf_model_config *c = &g->model->table->config;
-    rlf_sample_args args = {.m = p->n_rows,
-                            .v = c->vocab,
-                            .d = c->hidden,
-                            .part = rlf_parallel_head(g->model),
-                            .x = p->hidden,
-                            .packed = g->model->lm.forward,
-                            .greedy = g->options.greedy,
-                            .temperature = g->options.temperature,
-                            .top_k = g->options.top_k,
-                            .top_p = g->options.top_p,
-                            .min_p = g->options.min_p,
-                            .uniform = g->uniform,
-                            .tokens = g->tokens,
-                            .logprob = p->logprob,
-                            .work = p->work,
-                            .work_bytes = p->work_bytes};
-    RLF_TRY(p->kernels->sample(p->queue, &args, err));
-    RLF_TRY(rlf_queue_copy(p->queue, tokens, g->tokens,
-                           (size_t)p->n_rows * sizeof(int32_t),
-                           RLF_COPY_TO_HOST, err));
-    return rlf_pass_read(p, p->logprob, p->n_rows, err,
-                         (float *)(tokens + p->n_rows));
-}
-
-/* Run the transformer over what was planned and sample. Keys and values are in
- * their pages then; the tokens fly until they land. */
-static rlf_status
-run_step(rlf_generation *g, rlf_err *err)
-{
-    rlf_pass *p = g->pass;
-    wave *w = &g->waves[g->at];
-    uint32_t ld = 1;
-    p->m = p->n_seqs = p->n_rows = 0;
-    for (size_t i = 0; i < g->active.count; i++) {
-        const sequence *s = &g->sequences.data[g->active.data[i]];
-        if (s->feed && s->n_pages > ld)
-            ld = s->n_pages;
-    }
-    for (size_t i = 0; i < g->active.count; i++) {
-        sequence *s = &g->sequences.data[g->active.data[i]];
-        if (!s->feed)
-            continue;
-        fill_sequence(g, s, ld);
-        s->flies = s->cached + s->feed == length_of(g, s);
-        s->cached += s->feed;
-        s->feed = 0;
-    }
-    if (!p->n_seqs)
-        return RLF_OK;
-    g->counts.steps++;
-    g->counts.fed += (uint64_t)p->m;
-    p->offsets[p->n_seqs] = (int32_t)p->m;
-    RLF_TRY(send_step(g, ld, err));
-    rlf_paged paged = {.starts = g->starts,
-                       .pages = g->pages,
-                       .slots = g->slots,
-                       .next = g->next_pages,
-                       .ld_pages = ld,
-                       .kv = g->kv->block,
-                       .page_size = g->kv->page_size,
-                       .page_stride = g->kv->page_stride,
-                       .layer_stride = g->kv->layer_stride};
-    p->paged = &paged;
-    rlf_status status = rlf_transformer_forward(g->model, p, err);
-    p->paged = NULL;
-    RLF_TRY(status);
-    if (g->model->table->lm == RLF_NO_SLOT || !p->n_rows)
-        return RLF_OK;
-    RLF_TRY(sample_rows(g, w->host_tokens, err));
-    return rlf_parallel_tell(g->model, w->host_tokens,
-                             (size_t)p->n_rows * TOLD_BYTES, err, &w->telling);
-}
-
 /* ---- after a step ---- */
 
 static void
@@ -572,7 +375,7 @@ land(rlf_generation *g, wave *w, rlf_err *err)
         return RLF_OK;
     RLF_TRY(rlf_parallel_hear(g->model, w->host_tokens, n * TOLD_BYTES, err,
                               &w->telling));
-    const float *logprob = (const float *)(w->host_tokens + n);
+    const float *logprob = (const float *)(w->host_tokens + w->n_tokens);
     for (size_t i = 0; i < n; i++) {
         sequence *s = &g->sequences.data[w->fly.data[i]];
         s->flies = false;
@@ -635,7 +438,7 @@ rlf_generation_step(rlf_generation *g, rlf_err *err, const uint32_t **rows,
     RLF_TRY(land(g, &g->waves[g->at], err));
     RLF_TRY(admit(g, err));
     plan_step(g);
-    RLF_TRY(run_step(g, err));
+    RLF_TRY(rlf_feed_step(g, err));
     if (g->n_waves == 1)
         RLF_TRY(land(g, g->waves, err));
     if (g->complete.count > 1)

@@ -33,8 +33,11 @@ typedef struct rlf_generation_options {
     const rlf_tokenizer *tokenizer; /* to find them; NULL without stops */
     uint32_t most_active; /* sequences in a batch; 0: as many as pass tokens */
     uint32_t longest;     /* tokens of a sequence at most; 0: the context */
-    void *arrays; /* device memory for index arrays; NULL: it takes its own */
+    void *arrays; /* device memory for them (see below); NULL: its own */
     size_t array_bytes;
+    /* Of steps that only decode (work.h); NULL: it has its own, where the
+     * device records. */
+    struct rlf_replays *replays;
 } rlf_generation_options;
 
 /* A response, owned by the generation. */
@@ -51,8 +54,8 @@ typedef struct rlf_generation rlf_generation;
  * behind another, but for parts of fewer sequences than this. */
 enum { RLF_WAVE_LEAST = 8 };
 
-/* Device bytes of the index arrays: `tokens` of a pass, so many active
- * sequences of so many pages. */
+/* Device bytes of what a step sends and gives: `tokens` of a pass, so many
+ * active sequences of so many pages. */
 size_t rlf_generation_array_bytes(uint32_t tokens, uint32_t most_active,
                                   uint32_t pages);
 
@@ -82,6 +85,7 @@ rlf_response rlf_generation_response(const rlf_generation *generation,
 /* What happened, for metrics and tests. */
 typedef struct rlf_generation_counts {
     uint64_t steps, fed, tokens, prefilled, shared, preempted;
+    uint64_t replayed; /* of the steps: from recordings */
 } rlf_generation_counts;
 rlf_generation_counts rlf_generation_count(const rlf_generation *generation);
 

@@ -1,10 +1,12 @@
-/* The state of a generation, shared by generate.c and handover.c only. */
+/* The state of a generation, shared by generate.c, feed.c and handover.c only.
+ */
 #ifndef RLF_MODEL_GENERATION_H
 #define RLF_MODEL_GENERATION_H
 
 #include <string.h>
 
 #include "engine/base/vec.h"
+#include "engine/dev/replay.h"
 #include "engine/text/detokenizer.h"
 #include "nodes/model/generate.h"
 
@@ -45,7 +47,8 @@ typedef RLF_VEC(uint32_t) indices;
 typedef struct wave {
     uint32_t n_active;
     indices fly;               /* sequences whose token is being made, by row */
-    int32_t *host_tokens;      /* theirs; log-probabilities lie behind */
+    int32_t *host_tokens;      /* theirs; log-probabilities lie behind: */
+    uint32_t n_tokens;         /* so far; rows that are nobody's among them */
     struct rlf_batch *telling; /* by the last stage, to the others */
 } wave;
 
@@ -67,15 +70,27 @@ struct rlf_generation {
     uint32_t n_waves, at; /* the one whose turn it is */
     rlf_generation_counts counts;
 
-    /* index arrays of a step */
-    uint32_t ld_pages;
-    int32_t *host_slots, *host_pages, *starts, *next_pages;
-    double *host_uniform;
-    int32_t *slots, *pages, *tokens; /* on the device */
-    double *uniform;
-    void *block; /* of these arrays, if it is our own */
+    /* What a step sends and what comes back (feed.c). */
+    uint32_t ld_pages;           /* at most */
+    char *host_inputs;           /* filled, then copied to: */
+    char *inputs, *outputs;      /* on the device */
+    int32_t *next_pages;         /* the page each sequence goes on in */
+    int32_t *bounds;             /* of positions, in recorded steps */
+    struct rlf_replays *replays; /* of those; NULL: there are none */
+    bool own_replays;
+    void *block; /* of inputs and outputs, if it is our own */
     size_t block_bytes;
 };
+
+/* Of a token and its log-probability. */
+enum { TOLD_BYTES = sizeof(int32_t) + sizeof(float) };
+
+/* The arrays of a generation whose sizes are known. */
+rlf_status rlf_feed_open(rlf_generation *g, rlf_err *err);
+void rlf_feed_close(rlf_generation *g);
+/* Run the transformer over what was planned and sample. Keys and values are in
+ * their pages then; the tokens fly until they land. */
+rlf_status rlf_feed_step(rlf_generation *g, rlf_err *err);
 
 static inline uint32_t
 pages_for(const rlf_generation *g, uint32_t positions)

@@ -95,6 +95,7 @@ typedef struct rlf_work {
     struct rlf_kv *kv;
     void *arrays; /* of a generation */
     size_t arrays_bytes;
+    struct rlf_replays *replays; /* of its steps */
 } rlf_work;
 
 /* What a stage has, as far as others must know. */

@@ -56,10 +56,12 @@ typedef struct rlf_layer_buffers {
 
 /* Where generation keeps keys and values (kv.h); see attention_paged. */
 typedef struct rlf_paged {
-    const int32_t *starts; /* [n_seqs] */
-    const int32_t *pages;  /* [n_seqs, ld_pages] */
-    const int32_t *slots;  /* [m] */
-    const int32_t *next;   /* [n_seqs], host: the page each goes on in */
+    const int32_t *starts; /* [n_seqs], host */
+    /* The same and the pass's offsets on the device, or NULL. */
+    const int32_t *device_starts, *device_offsets;
+    const int32_t *pages; /* [n_seqs, ld_pages] */
+    const int32_t *slots; /* [m] */
+    const int32_t *next;  /* [n_seqs], host: the page each goes on in */
     int64_t ld_pages;
     rlf_real *kv; /* page 0, layer 0; layers lie layer_stride apart */
     int64_t page_size, page_stride, layer_stride;

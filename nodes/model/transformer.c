@@ -265,6 +265,8 @@ attend_paged(const layer_context *l, rlf_err *err)
         .n_seqs = l->pass->n_seqs,
         .offsets = l->pass->offsets,
         .starts = g->starts,
+        .device_offsets = g->device_offsets,
+        .device_starts = g->device_starts,
         .pages = g->pages,
         .ld_pages = g->ld_pages,
         .heads = l->table->heads,

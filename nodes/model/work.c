@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "engine/dev/replay.h"
 #include "nodes/model/generate.h"
 
 static rlf_pass_options
@@ -132,10 +133,20 @@ rlf_work_arrays(rlf_model *model, rlf_err *err, void **out)
     return RLF_OK;
 }
 
+struct rlf_replays *
+rlf_work_replays(rlf_model *model)
+{
+    rlf_work *work = &model->work;
+    if (!work->replays && model->queue->device->caps.records)
+        work->replays = rlf_replays_new(model->queue);
+    return work->replays;
+}
+
 void
 rlf_work_free(rlf_model *model)
 {
     rlf_work *work = &model->work;
+    rlf_replays_free(work->replays);
     int flights = first_flight(model, model->table->cut.chunks);
     for (int i = 0; work->flight && i < flights; i++)
         rlf_pass_free(work->flight[i]);

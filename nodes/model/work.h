@@ -20,8 +20,12 @@ rlf_status rlf_work_reserve(rlf_model *model, rlf_use use, rlf_err *err);
 /* Pages for as many sequences of the longest length as are generated at once,
  * or RLF_CAP_KV_BYTES if that is less; more only if one sequence needs more. */
 rlf_status rlf_work_pages(rlf_model *model, rlf_err *err, rlf_kv **out);
-/* Device memory of the index arrays of a generation (generate.h). */
+/* Device memory of what the steps of a generation send and give (generate.h).
+ */
 rlf_status rlf_work_arrays(rlf_model *model, rlf_err *err, void **out);
+/* Recordings of its steps, that live as long as the buffers; NULL where the
+ * device does not record. */
+struct rlf_replays *rlf_work_replays(rlf_model *model);
 void rlf_work_free(rlf_model *model);
 
 /* Device bytes that the calls above take, for plans. */

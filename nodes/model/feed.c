@@ -1,0 +1,425 @@
+/* A step on the device: what was planned goes there in one copy, through the
+ * transformer, and back come a token and its log-probability for each row. Who
+ * is fed and what becomes of the tokens is generate.c's.
+ *
+ * Where the device can, steps that only decode are recorded and replayed
+ * (engine/dev/replay.h): a call per step instead of one per kernel. For that
+ * the rows are filled up to one of few numbers, with rows that are nobody's:
+ * they read one position, write none, and their tokens are dropped. No bit of
+ * the others depends on them (kernels/kernels.h). */
+#include "nodes/model/generate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/base/hash.h"
+#include "nodes/model/carve.h"
+#include "nodes/model/generation.h"
+#include "nodes/model/offload.h"
+#include "nodes/model/parallel.h"
+#include "nodes/model/transformer.h"
+
+/* Recorded steps are for contexts up to a multiple of this: a split of
+ * kernels/cuda/attention_mma.cu; longer ones than the second are not. */
+enum { CONTEXT_UNIT = 512, CONTEXT_MOST = 128 << 10 };
+
+typedef struct size {
+    int64_t tokens, rows, seqs, ld; /* ld: pages of a sequence at most */
+} size;
+
+/* What a step sends. */
+typedef struct inputs {
+    double *uniform;                     /* [rows] */
+    int32_t *rows;                       /* [rows] */
+    int32_t *tokens, *positions, *slots; /* [tokens] */
+    int32_t *starts, *offsets;           /* [seqs], [seqs + 1] */
+    int32_t *pages;                      /* [seqs, ld] */
+} inputs;
+
+static void
+carve_inputs(inputs *in, const size *z, rlf_carver *c)
+{
+    in->uniform = rlf_carve(c, (size_t)z->rows * sizeof(double));
+    in->rows = rlf_carve_ints(c, z->rows);
+    in->tokens = rlf_carve_ints(c, z->tokens);
+    in->positions = rlf_carve_ints(c, z->tokens);
+    in->slots = rlf_carve_ints(c, z->tokens);
+    in->starts = rlf_carve_ints(c, z->seqs);
+    in->offsets = rlf_carve_ints(c, z->seqs + 1);
+    in->pages = rlf_carve_ints(c, z->seqs * z->ld);
+}
+
+static size_t
+input_bytes(const size *z)
+{
+    inputs ignored;
+    rlf_carver c = {0};
+    carve_inputs(&ignored, z, &c);
+    return c.used;
+}
+
+static inputs
+inputs_at(char *base, const size *z)
+{
+    inputs in;
+    rlf_carver c = {.base = base};
+    carve_inputs(&in, z, &c);
+    return in;
+}
+
+/* ---- memory ---- */
+
+static size
+most(uint32_t tokens, uint32_t most_active, uint32_t pages)
+{
+    uint32_t n = most_active && most_active < tokens ? most_active : tokens;
+    return (size){tokens, n, n, pages};
+}
+
+size_t
+rlf_generation_array_bytes(uint32_t tokens, uint32_t most_active,
+                           uint32_t pages)
+{
+    size z = most(tokens, most_active, pages);
+    return input_bytes(&z) + (size_t)z.rows * TOLD_BYTES;
+}
+
+/* Only alone: sums over ranks and layers that come are not for recordings. */
+static bool
+can_record(const rlf_model *m)
+{
+    return m->queue->device->caps.records && !m->group && !m->stages &&
+           !m->offload && m->table->lm != RLF_NO_SLOT;
+}
+
+rlf_status
+rlf_feed_open(rlf_generation *g, rlf_err *err)
+{
+    const rlf_generation_options *o = &g->options;
+    rlf_queue *queue = g->model->queue;
+    uint32_t tokens = (uint32_t)g->pass->options.tokens;
+    size z = most(tokens, g->most_active, g->ld_pages);
+    size_t sent = input_bytes(&z);
+    size_t need =
+        rlf_generation_array_bytes(tokens, g->most_active, g->ld_pages);
+    RLF_ASSERT(!o->arrays || need <= o->array_bytes);
+    g->host_inputs = rlf_calloc(1, sent);
+    g->next_pages = rlf_calloc(g->most_active, sizeof(int32_t));
+    g->bounds = rlf_calloc(g->most_active, sizeof(int32_t));
+    if (can_record(g->model)) {
+        g->replays = o->replays ? o->replays : rlf_replays_new(queue);
+        g->own_replays = !o->replays;
+    }
+    if (!o->arrays) {
+        RLF_TRY(rlf_device_alloc(queue->device, need, &g->block, err));
+        g->block_bytes = need;
+    }
+    g->inputs = o->arrays ? o->arrays : g->block;
+    g->outputs = g->inputs + sent;
+    return RLF_OK;
+}
+
+void
+rlf_feed_close(rlf_generation *g)
+{
+    if (g->own_replays)
+        rlf_replays_free(g->replays);
+    rlf_device_release(g->model->queue->device, g->block, g->block_bytes);
+    free(g->host_inputs);
+    free(g->next_pages);
+    free(g->bounds);
+}
+
+/* ---- what is sent ---- */
+
+static uint32_t
+token_at(const rlf_generation *g, const sequence *s, uint32_t position)
+{
+    const group *p = &g->groups.data[s->group];
+    return position < p->n_prompt ? p->prompt[position]
+                                  : s->ids[position - p->n_prompt];
+}
+
+static bool
+will_fly(const rlf_generation *g, const sequence *s)
+{
+    return s->cached + s->feed == length_of(g, s);
+}
+
+/* What was planned takes so much; *longest: positions of a sequence. */
+static size
+measure(const rlf_generation *g, uint32_t *longest)
+{
+    size z = {.ld = 1};
+    *longest = 0;
+    for (size_t i = 0; i < g->active.count; i++) {
+        const sequence *s = &g->sequences.data[g->active.data[i]];
+        if (!s->feed)
+            continue;
+        z.seqs++;
+        z.tokens += s->feed;
+        z.rows += will_fly(g, s);
+        if (s->cached + s->feed > *longest)
+            *longest = s->cached + s->feed;
+    }
+    z.ld = pages_for(g, *longest);
+    return z;
+}
+
+/* Add one sequence; `at` counts what is there. */
+static void
+fill_sequence(rlf_generation *g, const sequence *s, const inputs *in, size *at)
+{
+    uint32_t page = (uint32_t)g->kv->page_size;
+    uint32_t n = pages_for(g, s->cached + s->feed);
+    in->offsets[at->seqs] = (int32_t)at->tokens;
+    in->starts[at->seqs] = (int32_t)s->cached;
+    g->next_pages[at->seqs] = s->pages[s->cached / page];
+    memcpy(in->pages + at->seqs * at->ld, s->pages, n * sizeof *s->pages);
+    at->seqs++;
+    for (uint32_t k = s->cached; k < s->cached + s->feed; k++) {
+        in->tokens[at->tokens] = (int32_t)token_at(g, s, k);
+        in->positions[at->tokens] = (int32_t)k;
+        in->slots[at->tokens] =
+            s->pages[k / page] * (int32_t)page + (int32_t)(k % page);
+        at->tokens++;
+    }
+    if (!will_fly(g, s))
+        return;
+    RLF_PUSH(&g->waves[g->at].fly, s->row);
+    in->rows[at->rows] = (int32_t)at->tokens - 1;
+    rlf_random_key key = g->options.key;
+    key.sample = s->identity;
+    in->uniform[at->rows] =
+        g->options.greedy ? 0 : rlf_draw_uniform(&key, s->n);
+    at->rows++;
+}
+
+/* All that was planned, and then rows that are nobody's: the first position of
+ * the first sequence once more. */
+static void
+fill(rlf_generation *g, const inputs *in, const size *z)
+{
+    size at = {.ld = z->ld};
+    for (size_t i = 0; i < g->active.count; i++) {
+        sequence *s = &g->sequences.data[g->active.data[i]];
+        if (!s->feed)
+            continue;
+        fill_sequence(g, s, in, &at);
+        s->flies = will_fly(g, s);
+        s->cached += s->feed;
+        s->feed = 0;
+    }
+    g->counts.steps++;
+    g->counts.fed += (uint64_t)at.tokens;
+    for (; at.tokens < z->tokens; at.tokens++, at.seqs++, at.rows++) {
+        in->offsets[at.seqs] = (int32_t)at.tokens;
+        in->starts[at.seqs] = 0;
+        in->pages[at.seqs * z->ld] = in->pages[0];
+        g->next_pages[at.seqs] = in->pages[0];
+        in->tokens[at.tokens] = in->tokens[0];
+        in->positions[at.tokens] = 0;
+        in->slots[at.tokens] = -1;
+        in->rows[at.rows] = (int32_t)at.tokens;
+        in->uniform[at.rows] = 0;
+    }
+    in->offsets[z->seqs] = (int32_t)z->tokens;
+}
+
+/* ---- what is done ---- */
+
+/* A step whose inputs are on the device. */
+typedef struct step {
+    rlf_generation *g;
+    size z;
+    inputs in;
+    rlf_paged paged;
+    int32_t *offsets; /* of the host */
+} step;
+
+/* Tokens of the rows, their log-probabilities behind them. */
+static rlf_status
+sample_rows(const step *s, const rlf_pass *p, rlf_err *err)
+{
+    const rlf_generation *g = s->g;
+    const rlf_generation_options *o = &g->options;
+    const rlf_model_config *c = &g->model->table->config;
+    int32_t *tokens = (int32_t *)(void *)g->outputs;
+    rlf_sample_args args = {.m = p->n_rows,
+                            .v = c->vocab,
+                            .d = c->hidden,
+                            .part = rlf_parallel_head(g->model),
+                            .x = p->hidden,
+                            .packed = g->model->lm.forward,
+                            .greedy = o->greedy,
+                            .temperature = o->temperature,
+                            .top_k = o->top_k,
+                            .top_p = o->top_p,
+                            .min_p = o->min_p,
+                            .uniform = s->in.uniform,
+                            .tokens = tokens,
+                            .logprob = (float *)(tokens + p->n_rows),
+                            .work = p->work,
+                            .work_bytes = p->work_bytes};
+    return p->kernels->sample(p->queue, &args, err);
+}
+
+static rlf_status
+put_step(void *ctx, rlf_err *err)
+{
+    step *s = ctx;
+    const rlf_model *model = s->g->model;
+    rlf_pass pass = *s->g->pass; /* with the step's arrays for its own */
+    pass.m = s->z.tokens;
+    pass.n_seqs = s->z.seqs;
+    pass.n_rows = s->z.rows;
+    pass.tokens = s->in.tokens;
+    pass.positions = s->in.positions;
+    pass.rows = s->in.rows;
+    pass.offsets = s->offsets;
+    pass.paged = &s->paged;
+    rlf_status status = rlf_transformer_forward(model, &pass, err);
+    s->g->pass->sending = pass.sending;
+    RLF_TRY(status);
+    if (model->table->lm == RLF_NO_SLOT || !s->z.rows)
+        return RLF_OK;
+    return sample_rows(s, &pass, err);
+}
+
+/* The smallest of 1, 2, 4, 8, 16, 24, 32, 48, 64, 96, ... that is not less than
+ * n: rows up to 16 take one tile of the tensor cores, and beyond at most a
+ * third is nobody's. */
+static int64_t
+rounded_up(int64_t n)
+{
+    int64_t power = 1;
+    while (power < n)
+        power *= 2;
+    int64_t less = power / 4 * 3;
+    return power > 16 && less >= n ? less : power;
+}
+
+static int64_t
+context_for(const rlf_generation *g, uint32_t longest)
+{
+    int64_t units = (longest + CONTEXT_UNIT - 1) / CONTEXT_UNIT;
+    int64_t context = rounded_up(units) * CONTEXT_UNIT;
+    return context < (int64_t)g->longest ? context : (int64_t)g->longest;
+}
+
+/* All that a recorded step is made of: sizes, options, addresses. */
+typedef struct step_key {
+    size z;
+    int64_t context, page_size, pass_tokens;
+    const void *kv, *pass, *inputs;
+    uint64_t model;
+    float temperature, top_p, min_p;
+    int32_t top_k;
+    int64_t greedy;
+} step_key;
+
+/* Addresses of all that a pass reads of a model. */
+static uint64_t
+model_addresses(const rlf_model *m)
+{
+    const void *others[] = {m->weights,    m->embed,   m->vectors,
+                            m->lm.forward, m->cosines, m->sines};
+    uint64_t hash = rlf_hash(RLF_HASH_INIT, others, sizeof others);
+    return rlf_hash(hash, m->packed,
+                    (size_t)m->table->config.layers * sizeof *m->packed);
+}
+
+static step_key
+key_of(const step *s, int64_t context)
+{
+    const rlf_generation *g = s->g;
+    const rlf_generation_options *o = &g->options;
+    step_key key;
+    memset(&key, 0, sizeof key);
+    key.z = s->z;
+    key.context = context;
+    key.page_size = g->kv->page_size;
+    key.pass_tokens = g->pass->options.tokens;
+    key.kv = g->kv->block;
+    key.pass = g->pass->block;
+    key.inputs = g->inputs;
+    key.model = model_addresses(g->model);
+    key.temperature = o->temperature;
+    key.top_p = o->top_p;
+    key.min_p = o->min_p;
+    key.top_k = o->top_k;
+    key.greedy = o->greedy;
+    return key;
+}
+
+/* By way of a recording: nothing but the memory of the inputs and the pages may
+ * be read, and the host's starts are bounds. */
+static rlf_status
+replay_step(step *s, int64_t context, rlf_err *err)
+{
+    rlf_generation *g = s->g;
+    step_key key = key_of(s, context);
+    bool replayed;
+    for (int64_t i = 0; i < s->z.seqs; i++)
+        g->bounds[i] = (int32_t)context - 1;
+    s->paged.starts = g->bounds;
+    RLF_TRY(rlf_replays_do(g->replays, &key, sizeof key, put_step, s, err,
+                           &replayed));
+    g->counts.replayed += replayed;
+    return RLF_OK;
+}
+
+/* Tokens come back, and the host waits for them; the others are told. */
+static rlf_status
+fetch(rlf_generation *g, const size *z, rlf_err *err)
+{
+    wave *w = &g->waves[g->at];
+    rlf_queue *queue = g->model->queue;
+    size_t bytes = (size_t)z->rows * TOLD_BYTES;
+    w->n_tokens = (uint32_t)z->rows;
+    if (g->model->table->lm == RLF_NO_SLOT || !z->rows)
+        return RLF_OK;
+    RLF_TRY(rlf_queue_copy(queue, w->host_tokens, g->outputs, bytes,
+                           RLF_COPY_TO_HOST, err));
+    RLF_TRY(rlf_queue_sync(queue, err));
+    return rlf_parallel_tell(g->model, w->host_tokens, bytes, err, &w->telling);
+}
+
+rlf_status
+rlf_feed_step(rlf_generation *g, rlf_err *err)
+{
+    uint32_t longest;
+    size z = measure(g, &longest);
+    if (!z.seqs)
+        return RLF_OK;
+    bool replays = g->replays && z.tokens == z.seqs && z.rows == z.seqs &&
+                   longest <= CONTEXT_MOST;
+    int64_t context = longest;
+    if (replays) {
+        int64_t n = rounded_up(z.rows);
+        context = context_for(g, longest);
+        z.tokens = z.rows = z.seqs = n < g->most_active ? n : g->most_active;
+        z.ld = pages_for(g, (uint32_t)context);
+    }
+    inputs host = inputs_at(g->host_inputs, &z);
+    fill(g, &host, &z);
+    RLF_TRY(rlf_queue_copy(g->model->queue, g->inputs, g->host_inputs,
+                           input_bytes(&z), RLF_COPY_TO_DEVICE, err));
+    step s = {.g = g,
+              .z = z,
+              .in = inputs_at(g->inputs, &z),
+              .offsets = host.offsets};
+    s.paged = (rlf_paged){.starts = host.starts,
+                          .device_starts = s.in.starts,
+                          .device_offsets = s.in.offsets,
+                          .pages = s.in.pages,
+                          .slots = s.in.slots,
+                          .next = g->next_pages,
+                          .ld_pages = z.ld,
+                          .kv = g->kv->block,
+                          .page_size = g->kv->page_size,
+                          .page_stride = g->kv->page_stride,
+                          .layer_stride = g->kv->layer_stride};
+    RLF_TRY(replays ? replay_step(&s, context, err) : put_step(&s, err));
+    return fetch(g, &z, err);
+}
