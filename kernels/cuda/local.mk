@@ -78,11 +78,12 @@ EMULATED_DEVICE_LIBS =
 endif
 CLEANFILES += %D%/*.eo
 
-check_PROGRAMS += tests/unit/kernels_attention_mma tests/unit/kernels_mma
+check_PROGRAMS += tests/unit/kernels_attention_mma tests/unit/kernels_mma tests/unit/kernels_replay
 tests_unit_kernels_attention_mma_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_kernels_attention_mma_LDADD = $(EMULATED_LIBS) $(KERNELS_LIBS) -lm
 tests_unit_kernels_mma_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_kernels_mma_LDADD = $(EMULATED_LIBS) $(KERNELS_LIBS) -lm
+tests_unit_kernels_replay_LDADD = $(EMULATED_DEVICE_LIBS) $(KERNELS_LIBS) -lm
 
 EMULATED_COMPILE = $(CXX) -std=c++20 -O2 -g -ffp-contract=off $(EMULATED_FLAGS) -Wall -Wextra \
 	-Wno-missing-field-initializers -DRLF_CUDA_EMULATED -I$(top_builddir) -I$(top_srcdir) \

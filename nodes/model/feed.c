@@ -81,7 +81,9 @@ rlf_generation_array_bytes(uint32_t tokens, uint32_t most_active,
                            uint32_t pages)
 {
     size z = most(tokens, most_active, pages);
-    return input_bytes(&z) + (size_t)z.rows * TOLD_BYTES;
+    rlf_carver c = {.used = input_bytes(&z)};
+    rlf_carve(&c, (size_t)z.rows * TOLD_BYTES);
+    return c.used;
 }
 
 /* Only alone: sums over ranks and layers that come are not for recordings. */

@@ -10,6 +10,7 @@
 #include "tests/unit/model_places.h"
 
 #define MOST_SAMPLES 200
+#define MOST_PROMPT 520
 
 /* Lengths around the borders of pages and blocks. */
 static const uint32_t borders[] = {1,  2,  15, 16,  17,  31,  32, 33,
@@ -18,7 +19,7 @@ static const uint32_t borders[] = {1,  2,  15, 16,  17,  31,  32, 33,
 typedef struct prompts {
     uint32_t n_groups, per_group, longest;
     uint32_t length[MOST_SAMPLES];
-    uint32_t ids[MOST_SAMPLES][160];
+    uint32_t ids[MOST_SAMPLES][MOST_PROMPT];
 } prompts;
 
 typedef struct response {
@@ -304,7 +305,8 @@ trainer_differs(const rlf_model_config *config, uint64_t weights,
     MUST(&t, rlf_model_new(t.queue, t.kernels, config, &how, &t.err, &model));
     randomize(&t, model, weights);
     rlf_pass *pass = NULL;
-    rlf_pass_options options = {.tokens = 300 + (int)choose(seed, 0, 2000),
+    int least = config->context > 256 ? config->context : 300;
+    rlf_pass_options options = {.tokens = least + (int)choose(seed, 0, 2000),
                                 .train = train,
                                 .recompute = choose(seed, 0, 1)};
     MUST(&t, rlf_pass_new(model, &options, &t.err, &pass));
@@ -355,18 +357,22 @@ responses_differ(const response *a, const response *b, uint32_t n)
     return differ;
 }
 
-/* In f32 the samples are those of the CPU. */
+/* In f32 the samples are those of the CPU; rows that are nobody's do not count.
+ */
 static void
 is_cpus(const rlf_model_config *config, uint64_t weights, const prompts *p,
-        const rlf_generation_options *o, const response *got)
+        const rlf_generation_options *o, const setting *s, const response *got,
+        const rlf_generation_counts *counts)
 {
     static response want[MOST_SAMPLES];
     const test_place *at = on;
     if (at == places || !is_exact(at))
         return;
     on = places;
-    sample(config, weights, p, o, &(setting){1, 64, -1, 4096, 0, true}, want);
+    rlf_generation_counts c = sample(config, weights, p, o, s, want);
     on = at;
+    is_int((int64_t)counts->steps, (int64_t)c.steps, "the CPU's steps");
+    is_int((int64_t)counts->fed, (int64_t)c.fed, "... and tokens in them");
     is_int(responses_differ(want, got, p->n_groups * p->per_group), 0,
            "the CPU's tokens and bits");
 }
@@ -400,8 +406,10 @@ test_trial(uint64_t seed, uint32_t samples, rlf_generation_counts *all)
     uint64_t weights = seed;
     note("%d shards", model_options(&config, weights, false).shards);
     setting plain = {1, 64, -1, 4096, 0, true};
-    sample(&config, weights, &p, &o, &plain, want);
-    is_cpus(&config, weights, &p, &o, want);
+    rlf_generation_counts counts =
+        sample(&config, weights, &p, &o, &plain, want);
+    is_cpus(&config, weights, &p, &o, &plain, want, &counts);
+    all->replayed += counts.replayed;
     const setting settings[] = {
         {1, 16, 40, 33, 17, false},
         {1, 16, 0, 77, 0, false}, /* hardly more than one sequence fits */
@@ -414,6 +422,7 @@ test_trial(uint64_t seed, uint32_t samples, rlf_generation_counts *all)
         all->preempted += c.preempted;
         all->shared += c.shared;
         all->tokens += c.tokens;
+        all->replayed += c.replayed;
         ok(responses_differ(want, got, n) == 0,
            "%u samples, %d threads, pages of %d, %d spare, steps of %d: the "
            "same tokens and bits",
@@ -516,6 +525,37 @@ test_single(void)
     }
 }
 
+/* Across the end of a split of attention, where recorded steps change. */
+static void
+test_long(void)
+{
+    static prompts p = {1, 2, 507, {507}, {{0}}};
+    static response got[2];
+    uint64_t seed = 77;
+    rlf_model_config config = {.layers = 1,
+                               .heads = 1,
+                               .kv_heads = 1,
+                               .head_dim = 8,
+                               .hidden = 8,
+                               .ffn = 8,
+                               .vocab = 20,
+                               .context = 600,
+                               .eps = 1e-5,
+                               .rope_theta = 10000,
+                               .bos = -1};
+    for (uint32_t i = 0; i < p.n_groups; i++)
+        for (uint32_t k = 0; k < p.length[i]; k++)
+            p.ids[i][k] = choose(&seed, 0, 19);
+    const rlf_generation_options o = {.max_new = 12, .key = {.seed = 5}};
+    const setting s = {1, 64, -1, 1024, 0, false};
+    rlf_generation_counts c = sample(&config, 3, &p, &o, &s, got);
+    is_cpus(&config, 3, &p, &o, &s, got, &c);
+    is_int(trainer_differs(&config, 3, &p, got, 1, 1, false, &seed), 0,
+           "over 512 positions: the trainer's bits");
+    ok(on == places || c.replayed > 5, "... from recordings (%llu of %llu)",
+       (unsigned long long)c.replayed, (unsigned long long)c.steps);
+}
+
 /* All of it at one place: few samples where it is slow. */
 static void
 test_place_all(void)
@@ -528,10 +568,14 @@ test_place_all(void)
         test_trial(1000 + i, samples[i], &all);
     if (!on->slow)
         test_single();
+    test_long();
     ok(all.preempted > 0, "some samples were preempted (%llu)",
        (unsigned long long)all.preempted);
     ok(all.shared > 0, "some prompts were shared (%llu of %llu tokens)",
        (unsigned long long)all.shared, (unsigned long long)all.tokens);
+    ok(on == places ? all.replayed == 0 : all.replayed > 40,
+       "steps from recordings where a device records (%llu)",
+       (unsigned long long)all.replayed);
 
     handovers moved[2] = {0}; /* by pages, by tokens */
     for (uint32_t i = 0; i < moves; i++)
