@@ -54,6 +54,23 @@ quick(void)
     return set && *set;
 }
 
+/* Are devices of that name to be tested? All are, or those whose names begin
+ * with RLFLOW_TEST_DEVICE. */
+TAP_FUNCTION bool
+wanted(const char *device)
+{
+    const char *only = getenv("RLFLOW_TEST_DEVICE");
+    return !only || strncmp(device, only, strlen(only)) == 0;
+}
+
+/* Likewise, but by name. */
+TAP_FUNCTION bool
+asked_for(const char *device)
+{
+    const char *only = getenv("RLFLOW_TEST_DEVICE");
+    return only && *only && wanted(device);
+}
+
 /* A remark, not a check. */
 TAP_FORMAT(1) void note(const char *fmt, ...)
 {

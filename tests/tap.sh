@@ -1,10 +1,30 @@
 # Test Anything Protocol for shell tests: . "$RLFLOW_SOURCE/tests/tap.sh"
 # Each check prints one line; `finish` prints the plan and ends the test.
 # Sets and removes a directory of its own: $tmp.
+#
+# RLFLOW_TEST_DEVICE has $RLFLOW compute elsewhere: "emulated" or "cuda", in
+# RLFLOW_TEST_DTYPE, which is f32 if unset: the bits of the CPU.
 tap_run=0
 tap_failed=0
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/rlflow-test.XXXXXX") || exit 1
-trap 'rm -rf "$tmp"' EXIT
+tap_own=
+trap 'rm -rf "$tmp" ${tap_own:+"$tap_own"}' EXIT
+if [ -n "${RLFLOW_TEST_DEVICE-}" ]; then
+    [ "$RLFLOW_TEST_DEVICE" = emulated ] &&
+        RLFLOW=$RLFLOW_BUILD/tests/rlflow_emulated
+    tap_own=$(mktemp -d "${TMPDIR:-/tmp}/rlflow-test.XXXXXX") || exit 1
+    cat >"$tap_own/rlflow" <<EOF
+#!/bin/sh
+case \$1 in
+run | check | plan)
+    set -- "\$@" --device $RLFLOW_TEST_DEVICE --dtype ${RLFLOW_TEST_DTYPE:-f32}
+    ;;
+esac
+exec "$RLFLOW" "\$@"
+EOF
+    chmod +x "$tap_own/rlflow"
+    RLFLOW=$tap_own/rlflow
+fi
 
 # ok STATUS NAME: the check NAME held if STATUS is 0.
 ok() {

@@ -282,12 +282,15 @@ TYPED(head_logits)(rlf_queue *queue, tile *t, rlf_err *err)
 
 /* ---- log-probabilities ------------------------------------------------- */
 
-/* Whole rows as log-probabilities. */
+/* Whole rows as log-probabilities, of the tokens that are held. */
 static __global__ void
 words_kernel(tile t, float *out)
 {
     EACH(i, t.n * t.held)
-    out[i] = logprob_of(t, i / t.held, t.z[i / t.held * t.ld + i % t.held]);
+    {
+        int64_t r = i / t.held, j = i % t.held;
+        out[r * t.a.v + t.token + j] = logprob_of(t, r, t.z[r * t.ld + j]);
+    }
 }
 
 static head_args
@@ -332,7 +335,6 @@ TYPED(head_logprob)(rlf_queue *queue, const rlf_head_logprob_args *args,
 {
     tile t;
     head_args a = forward_args(args, args->entropy != NULL);
-    NEED(!args->words || !args->part.share, "words of the head");
     RLF_TRY(TYPED(head_open)(&a, args->work, args->work_bytes, &t, err));
     for (t.first = 0; t.first < a.m; t.first += t.rows) {
         t.n = a.m - t.first < t.rows ? a.m - t.first : t.rows;
@@ -382,7 +384,7 @@ slope_kernel(tile t)
             sum = fmaf(h, z + shift, sum);
         float x = e == 0 ? 0 : e * sum;
         if (t.a.words)
-            x = fmaf(t.words[r * t.a.v + j], scale, x);
+            x = fmaf(t.words[r * t.a.v + t.token + j], scale, x);
         if (target - t.token == j)
             x = fmaf(g, scale, x);
         *dz = narrow(x);
@@ -467,8 +469,7 @@ TYPED(head_loss)(rlf_queue *queue, const rlf_head_loss_args *args, rlf_err *err)
     const rlf_head_logprob_args *f = &l.forward;
     NEED(l.loss || l.words_loss || l.dlogprob || f->m == 0, "head_loss");
     bool entropy = l.loss ? l.with_entropy : l.dentropy != NULL;
-    NEED(!l.words_loss || !(f->part.share || f->words || entropy),
-         "head_loss of words");
+    NEED(!l.words_loss || !(f->words || entropy), "head_loss of words");
     head_args a = forward_args(f, entropy || f->entropy);
     a.words = l.words_loss != NULL;
     l.lddx = or_dense(l.lddx, a.d);

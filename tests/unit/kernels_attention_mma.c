@@ -468,26 +468,18 @@ int
 main(int argc, char **argv)
 {
     const char *only = argc > 1 ? argv[1] : NULL;
-    const char *emulated = NULL, *gpu = "there is no GPU"; /* why not */
+    backend emulated = emulated_backend(true), gpu = gpu_backend(true);
 #ifdef RLF_HAVE_EMULATED
-#ifdef RLF_ISA_X86_64
-    if (!rlf_kernels_cpu_isa("v3"))
-        emulated = "this machine has no fma";
-#endif
-    if (quick())
-        emulated = "it takes long";
-    if (!emulated) {
+    if (wanted("emulated") && emulated.kernels) {
         rlf_queue *queue = queue_of(1);
         run_all(rlf_kernels_emulated_bf16(), queue, "emulated", only);
         queue_end(queue);
     }
-#else
-    emulated = "no C++ compiler";
 #endif
+    if (wanted("emulated") && !emulated.kernels)
+        skip("emulated: %s", emulated.missing);
 #ifdef RLF_HAVE_CUDA
-    int n_gpus;
-    rlf_err none = RLF_ERR_NONE;
-    if (rlf_device_cuda_count(&n_gpus, &none) >= 0) {
+    if (wanted("cuda") && gpu.kernels) {
         rlf_kernels table = *rlf_kernels_cuda_bf16();
         rlf_queue *queue = gpu_queue();
 #define OP(op, doc, flops, bytes) table.op = half_##op;
@@ -495,14 +487,9 @@ main(int argc, char **argv)
 #undef OP
         run_all(&table, queue, "cuda", only);
         queue_end(queue);
-        gpu = NULL;
     }
-#else
-    gpu = "built without CUDA";
 #endif
-    if (emulated)
-        skip("emulated: %s", emulated);
-    if (gpu)
-        skip("cuda: %s", gpu);
+    if (wanted("cuda") && !gpu.kernels)
+        skip("cuda: %s", gpu.missing);
     return done();
 }

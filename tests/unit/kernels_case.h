@@ -329,7 +329,8 @@ emulated_backend(bool bf16)
 #else
     bool can = true;
 #endif
-    if (can && !quick())
+    bool long_run = quick() && !asked_for("emulated");
+    if (can && !long_run)
         b.kernels = bf16 ? narrow_kernels(rlf_kernels_emulated_bf16(), &narrow)
                          : rlf_kernels_emulated();
     b.missing = can ? "it takes long" : "this machine has no fma";
@@ -404,11 +405,12 @@ run_cases(const op_case *cases, int n_cases, const char *only)
         gpu[1] = gpu_queue();
 #endif
     for (int b = 0; b < N_BACKENDS; b++)
-        if (!backends[b].kernels && !backends[b].again)
+        if (wanted(backends[b].name) && !backends[b].kernels &&
+            !backends[b].again)
             skip("%s: %s", backends[b].name, backends[b].missing);
     for (int i = 0; i < n_cases; i++)
         for (int b = 0; b < N_BACKENDS; b++)
-            if (backends[b].kernels &&
+            if (wanted(backends[b].name) && backends[b].kernels &&
                 !(only && strcmp(only, cases[i].name) != 0))
                 check_case(&cases[i], &backends[b],
                            b >= FIRST_GPU ? gpu : queues);

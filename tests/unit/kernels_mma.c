@@ -250,7 +250,7 @@ main(void)
 {
     backend emulated = emulated_backend(true), gpu = gpu_backend(true);
 #ifdef RLF_HAVE_EMULATED
-    if (emulated.kernels) {
+    if (wanted("emulated") && emulated.kernels) {
         rlf_queue *queue = queue_of(1);
         try_forward("by warps", rlf_kernels_emulated_bf16(), queue);
         try_backward("by warps", rlf_kernels_emulated_bf16(), queue);
@@ -259,17 +259,17 @@ main(void)
         queue_end(queue);
     }
 #endif
-    if (!emulated.kernels)
+    if (wanted("emulated") && !emulated.kernels)
         skip("%s", emulated.missing);
 #ifdef RLF_HAVE_CUDA
-    if (gpu.kernels) {
+    if (wanted("cuda") && gpu.kernels) {
         rlf_queue *queue = gpu_queue();
         try_forward("cuda", rlf_kernels_cuda_bf16(), queue);
         try_backward("cuda", rlf_kernels_cuda_bf16(), queue);
         queue_end(queue);
     }
 #endif
-    if (!gpu.kernels)
+    if (wanted("cuda") && !gpu.kernels)
         skip("%s", gpu.missing);
     return done();
 }

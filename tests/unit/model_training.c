@@ -359,12 +359,15 @@ main(void)
     test_place places[MOST_PLACES];
     int n = test_places(places);
     for (int tied = 0; tied < 2; tied++) {
-        test_bits(&places[0], tied);
+        if (wanted("cpu"))
+            test_bits(&places[0], tied);
         for (int i = 1; i < n; i++)
             test_place_bits(&places[0], &places[i], tied);
     }
     for (int i = 0; i < n; i++) {
         const test_place *at = &places[i];
+        if (!wanted(at->name))
+            continue;
         test_adamw(at, 1);
         if (at->slow && is_exact(at))
             continue; /* the bits are the CPU's */
