@@ -176,25 +176,29 @@ case_all_reduce(seat *s)
 }
 
 static void
+reduce_one(seat *s, int type, int root, size_t n)
+{
+    void *in = filled(type, s->rank, n);
+    void *out = s->rank == root ? rlf_calloc(n + 1, 8) : NULL;
+    EXPECT_OK(s, rlf_group_reduce(rlf_group_world(s->comm), root, in, out, n,
+                                  (rlf_comm_type)type, RLF_COMM_SUM, &err));
+    if (out)
+        expect(s, is_tree(type, RLF_COMM_SUM, everyone, s->size, out, 0, n),
+               "reduce of %zu to %d, type %d", n, root, type);
+    free(in);
+    free(out);
+}
+
+static void
 case_reduce(seat *s)
 {
     for (int root = 0; root < s->size; root++)
         for (size_t l = 0; l < RLF_COUNT(lengths); l++) {
-            size_t n = lengths[l];
-            if (n == LARGE && root != s->size - 1)
+            if (lengths[l] == LARGE && root != s->size - 1)
                 continue;
-            void *in = filled(RLF_COMM_F32, s->rank, n);
-            float *out = s->rank == root ? rlf_calloc(n + 1, 4) : NULL;
-            EXPECT_OK(s,
-                      rlf_group_reduce(rlf_group_world(s->comm), root, in, out,
-                                       n, RLF_COMM_F32, RLF_COMM_SUM, &err));
-            if (out)
-                expect(s,
-                       is_tree(RLF_COMM_F32, RLF_COMM_SUM, everyone, s->size,
-                               out, 0, n),
-                       "reduce of %zu to %d", n, root);
-            free(in);
-            free(out);
+            reduce_one(s, RLF_COMM_F32, root, lengths[l]);
+            if (lengths[l] != LARGE)
+                reduce_one(s, RLF_COMM_BF16, root, lengths[l]);
         }
 }
 
@@ -207,29 +211,38 @@ uneven(size_t scale, int n, size_t *counts)
 }
 
 static void
+reduce_scatter_one(seat *s, int type, size_t scale, bool in_place)
+{
+    size_t size = rlf_comm_type_size((rlf_comm_type)type);
+    size_t counts[WORLD_MOST], n = 0, mine = 0;
+    uneven(scale, s->size, counts);
+    for (int i = 0; i < s->size; i++) {
+        mine = i == s->rank ? n : mine;
+        n += counts[i];
+    }
+    char *in = filled(type, s->rank, n);
+    char *other = rlf_calloc(counts[s->rank] + 1, size);
+    char *out = in_place ? in + mine * size : other;
+    EXPECT_OK(s, rlf_group_reduce_scatter(rlf_group_world(s->comm), in, out,
+                                          counts, (rlf_comm_type)type,
+                                          RLF_COMM_SUM, &err));
+    expect(s,
+           is_tree(type, RLF_COMM_SUM, everyone, s->size, out, mine,
+                   counts[s->rank]),
+           "reduce-scatter, scale %zu, type %d", scale, type);
+    free(in);
+    free(other);
+}
+
+static void
 case_reduce_scatter(seat *s)
 {
     static const size_t scales[] = {0, 1, 500, 100000};
     for (size_t k = 0; k < RLF_COUNT(scales); k++)
         for (int in_place = 0; in_place < 2; in_place++) {
-            size_t counts[WORLD_MOST], n = 0, mine = 0;
-            uneven(scales[k], s->size, counts);
-            for (int i = 0; i < s->size; i++) {
-                mine = i == s->rank ? n : mine;
-                n += counts[i];
-            }
-            float *in = filled(RLF_COMM_F32, s->rank, n);
-            float *other = rlf_calloc(counts[s->rank] + 1, 4);
-            float *out = in_place ? in + mine : other;
-            EXPECT_OK(s, rlf_group_reduce_scatter(rlf_group_world(s->comm), in,
-                                                  out, counts, RLF_COMM_F32,
-                                                  RLF_COMM_SUM, &err));
-            expect(s,
-                   is_tree(RLF_COMM_F32, RLF_COMM_SUM, everyone, s->size, out,
-                           mine, counts[s->rank]),
-                   "reduce-scatter, scale %zu", scales[k]);
-            free(in);
-            free(other);
+            reduce_scatter_one(s, RLF_COMM_F32, scales[k], in_place);
+            if (scales[k] <= 500)
+                reduce_scatter_one(s, RLF_COMM_BF16, scales[k], in_place);
         }
 }
 
@@ -245,6 +258,10 @@ case_edges(seat *s)
                                        RLF_COMM_F32, (rlf_comm_how)how, &err));
         expect(s, isnan(y), "how %d loses a NaN", how);
     }
+    uint16_t half = rlf_f32_to_bf16(x), most = 0;
+    EXPECT_OK(s, rlf_group_all_reduce(rlf_group_world(s->comm), &half, &most, 1,
+                                      RLF_COMM_BF16, RLF_COMM_MAX, &err));
+    expect(s, isnan(rlf_bf16_to_f32(most)), "the largest of bf16 loses a NaN");
     int32_t large = INT32_MAX, sum = 0;
     EXPECT_OK(s, rlf_group_all_reduce(rlf_group_world(s->comm), &large, &sum, 1,
                                       RLF_COMM_I32, RLF_COMM_SUM, &err));

@@ -251,10 +251,11 @@ test_gpus(void)
             break;
         rlf_device_free(device);
     }
-    if (!n)
-        skip("ranks that share a GPU: %s", err.sentence);
-    else
-        test_cases(3, SHARED_GPU);
+    if (!n) {
+        skip("ranks on GPUs: %s", err.sentence);
+        return;
+    }
+    test_cases(3, SHARED_GPU);
     if (n < 2)
         skip("NCCL itself needs two GPUs, this process sees %d", n);
     else
@@ -312,35 +313,48 @@ test_stuck(void)
     limit = 60;
 }
 
-/* The element of the GPU's kernel, for any number of parts. */
+/* The element of the GPU's kernel, as the kernel calls it. */
+typedef void element_fn(void *out, const void *const *parts, int n, size_t i);
+#define ELEMENT(how, name, type)                                         \
+    static void how##_##name(void *out, const void *const *parts, int n, \
+                             size_t i)                                   \
+    {                                                                    \
+        ((type *)out)[i] = (type)fold_##how##_##name(parts, n, i);       \
+    }
+#define COMM_TYPE(name, type, text) \
+    ELEMENT(sum, name, type)        \
+    ELEMENT(max, name, type)        \
+    ELEMENT(min, name, type)
+#include "engine/comm/type.def"
+#undef COMM_TYPE
+static element_fn *const elements[RLF_COMM_TYPES][RLF_COMM_HOWS] = {
+#define COMM_TYPE(name, type, text) {sum_##name, max_##name, min_##name},
+#include "engine/comm/type.def"
+#undef COMM_TYPE
+};
+
+/* For any number of parts, of which one has no number somewhere. */
 static void
-test_element(void)
+test_element(int type, const char *name)
 {
-    enum { MOST = 40, N = 50 };
-    bool good = true;
+    enum { MOST = 40, N = 50, NO_NUMBER = 7 };
+    size_t size = rlf_comm_type_size((rlf_comm_type)type), wrong = 0;
     void *held[MOST];
     const void *parts[MOST];
-    float want[N];
-    int32_t whole[N];
+    char want[8 * N], got[8 * N];
     for (int i = 0; i < MOST; i++)
-        parts[i] = held[i] = filled(RLF_COMM_F32, 3 * i + 1, N);
-    for (int n = 1; n <= MOST; n++) {
-        rlf_comm_fold(want, parts, n, N, RLF_COMM_F32, RLF_COMM_SUM);
-        for (size_t i = 0; i < N; i++) {
-            float x = fold_sum_F32(parts, n, i);
-            good &= memcmp(&x, &want[i], sizeof x) == 0;
+        parts[i] = held[i] = filled(type, 3 * i + 1, N);
+    if (type != RLF_COMM_I32 && type != RLF_COMM_I64)
+        put(held[1], type, NO_NUMBER, (double)NAN);
+    for (int n = 1; n <= MOST; n++)
+        for (int how = 0; how < RLF_COMM_HOWS; how++) {
+            rlf_comm_fold(want, parts, n, N, (rlf_comm_type)type,
+                          (rlf_comm_how)how);
+            for (size_t i = 0; i < N; i++)
+                elements[type][how](got, parts, n, i);
+            wrong += memcmp(got, want, N * size) != 0;
         }
-        rlf_comm_fold(want, parts, n, N, RLF_COMM_F32, RLF_COMM_MAX);
-        for (size_t i = 0; i < N; i++)
-            good &= fold_max_F32(parts, n, i) == want[i];
-        rlf_comm_fold(whole, parts, n, N, RLF_COMM_I32, RLF_COMM_SUM);
-        for (size_t i = 0; i < N; i++)
-            good &= (int32_t)fold_sum_I32(parts, n, i) == whole[i];
-    }
-    ok(good, "an element on the GPU is added in the same tree");
-    *(float *)held[1] = NAN;
-    ok(isnan(fold_min_F32(parts, 3, 0)) && isnan(fold_max_F32(parts, 3, 0)),
-       "and stays no number");
+    ok(!wrong, "%s: an element on the GPU is added in the same tree", name);
     for (int i = 0; i < MOST; i++)
         free(held[i]);
 }
@@ -350,7 +364,9 @@ main(void)
 {
     char first[256];
     int most = quick() ? 4 : WORLD_MOST;
-    test_element();
+#define COMM_TYPE(name, type, text) test_element(RLF_COMM_##name, text);
+#include "engine/comm/type.def"
+#undef COMM_TYPE
     test_cases(3, DIRECT);
     for (int n = 1; n <= most; n++)
         for (kind way = STAGED; way <= NCCL; way++)
