@@ -33,10 +33,9 @@ typedef struct rlf_generation_options {
     const rlf_tokenizer *tokenizer; /* to find them; NULL without stops */
     uint32_t most_active; /* sequences in a batch; 0: as many as pass tokens */
     uint32_t longest;     /* tokens of a sequence at most; 0: the context */
-    void *arrays; /* device memory for them (see below); NULL: its own */
+    void *arrays;         /* device memory of a step's arrays; NULL: its own */
     size_t array_bytes;
-    /* Of steps that only decode (work.h); NULL: it has its own, where the
-     * device records. */
+    /* Of steps that only decode; NULL: its own, where the device records. */
     struct rlf_replays *replays;
 } rlf_generation_options;
 

@@ -6,6 +6,7 @@
  * samples going over from one generation to another, with their pages or
  * without. On GPUs too, emulated and real, in f32 with the tokens and bits of
  * the CPU, and in bf16. */
+#include "engine/dev/replay.h"
 #include "nodes/model/handover.h"
 #include "tests/unit/model_places.h"
 
@@ -155,7 +156,9 @@ place_open(place *at, const rlf_model_config *config, uint64_t weights,
 static rlf_generation_counts
 place_close(place *at)
 {
-    rlf_generation_counts counts = rlf_generation_count(at->g);
+    rlf_generation_counts counts = {0};
+    if (at->g)
+        counts = rlf_generation_count(at->g);
     rlf_generation_free(at->g);
     if (at->kv->n_free != at->kv->n_pages)
         bail("%d pages were not given back", at->kv->n_pages - at->kv->n_free);
@@ -556,6 +559,63 @@ test_long(void)
        (unsigned long long)c.replayed, (unsigned long long)c.steps);
 }
 
+/* Generations one after another with the same recordings, in turn over two
+ * pools of pages: what was recorded with other pages is not used. */
+static void
+test_recordings(void)
+{
+    static prompts p = {1, 3, 20, {20}, {{0}}};
+    static response want[3], got[3];
+    static place at;
+    uint64_t seed = 9;
+    rlf_model_config config = random_config(&seed);
+    for (uint32_t k = 0; k < p.length[0]; k++)
+        p.ids[0][k] = choose(&seed, 0, (uint32_t)config.vocab - 1);
+    rlf_generation_options o = {.max_new = 7};
+    const setting s = {1, 16, -1, 64, 4, false};
+    place_open(&at, &config, 3, &p, &o, &s);
+    test_machine *t = &at.t;
+    rlf_kv *pools[] = {at.kv, NULL};
+    MUST(t, rlf_kv_new(at.model, 16, at.kv->n_pages, &t->err, &pools[1]));
+    size_t bytes = rlf_generation_array_bytes(64, 4, 16);
+    rlf_generation_options with = {.most_active = 4,
+                                   .array_bytes = bytes,
+                                   .replays = rlf_replays_new(t->queue)};
+    MUST(t, rlf_device_alloc(t->device, bytes, &with.arrays, &t->err));
+    uint64_t replayed[4], differ = 0;
+    for (uint32_t i = 0; i < 4; i++) {
+        o.key.seed = i;
+        sample(&config, 3, &p, &o, &s, want);
+        rlf_generation_free(at.g);
+        at.kv = pools[i % 2];
+        for (int k = 0; k < 2; k++) /* NaN */
+            MUST(t, rlf_queue_set(t->queue, pools[k]->block, 0xff,
+                                  pools[k]->block_bytes, &t->err));
+        with.max_new = o.max_new;
+        with.key = o.key;
+        MUST(t, rlf_generation_new(at.model, at.pass, at.kv, &with, &t->err,
+                                   &at.g));
+        at.n = 0;
+        at.open = true;
+        place_add(&at, &p, 0, &s);
+        while (at.open)
+            place_step(&at, got);
+        differ += responses_differ(want, got, 3);
+        replayed[i] = rlf_generation_count(at.g).replayed;
+    }
+    is_int((int64_t)differ, 0, "recordings of several generations");
+    ok(replayed[0] && replayed[0] == replayed[1], "... each pool has its own");
+    ok(replayed[2] > replayed[0] && replayed[3] == replayed[2],
+       "... that the next generation goes on with (%llu, %llu)",
+       (unsigned long long)replayed[0], (unsigned long long)replayed[2]);
+    rlf_kv_free(pools[at.kv == pools[0]]);
+    rlf_generation_free(at.g);
+    at.g = NULL;
+    rlf_replays_free(with.replays);
+    rlf_device_release(t->device, with.arrays, bytes);
+    place_close(&at);
+}
+
 /* All of it at one place: few samples where it is slow. */
 static void
 test_place_all(void)
@@ -569,6 +629,8 @@ test_place_all(void)
     if (!on->slow)
         test_single();
     test_long();
+    if (on != places)
+        test_recordings();
     ok(all.preempted > 0, "some samples were preempted (%llu)",
        (unsigned long long)all.preempted);
     ok(all.shared > 0, "some prompts were shared (%llu of %llu tokens)",
