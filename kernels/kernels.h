@@ -559,6 +559,35 @@ typedef struct rlf_sumsq_args {
     double *total;     /* += or NULL */
 } rlf_sumsq_args;
 
+/* ---- expression programs ------------------------------------------------ */
+
+/* A column of [m] numbers, or, where the program has words, of [m, v] floats.
+ */
+typedef struct rlf_dense_column {
+    void *data;
+    bool f32; /* of rows: floats; else doubles */
+} rlf_dense_column;
+
+/* Of a row: the first word whose number is not finite, -1 if all are; what it
+ * is, and what was there before. */
+typedef struct rlf_odd {
+    int32_t word;
+    float is, was;
+} rlf_odd;
+
+/* A program over rows and the words of each (expr_dense.h), with the bits of
+ * kernels/expr.h: f64, sums over words in their order. */
+typedef struct rlf_expr_dense_args {
+    int64_t m, v; /* v at least 1 if the program has words */
+    const struct rlf_expr_dense *program;
+    const rlf_dense_column *inputs;  /* one each; doubles may be on the host,
+                                        and change when the call returns */
+    const rlf_dense_column *outputs; /* one each, on the device, =; on words a
+                                        program's only output may be an input */
+    rlf_odd *odd;                    /* [m] =, of output 0, which is on words;
+                                        or NULL */
+} rlf_expr_dense_args;
+
 /* ---- the table --------------------------------------------------------- */
 
 typedef enum rlf_op {

@@ -12,7 +12,8 @@ noinst_LTLIBRARIES += libkernels.la libkernels_portable.la
 kernel_isa_sources =
 
 libkernels_la_SOURCES = %D%/backend.c %D%/backend.h \
-	%D%/expr.h %D%/expr_lower.c %D%/expr_plan.c \
+	%D%/expr.h %D%/expr_dense.c %D%/expr_dense.h \
+	%D%/expr_lower.c %D%/expr_plan.c \
 	%D%/expr_plan.h
 libkernels_la_CFLAGS = $(KERNEL_CFLAGS)
 libkernels_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)

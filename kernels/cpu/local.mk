@@ -10,6 +10,7 @@ libkernels_la_SOURCES += \
 kernel_isa_sources += \
 	%D%/attention.c \
 	%D%/attention_grad.c \
+	%D%/dense.c \
 	%D%/expr_loops.c \
 	%D%/head.c %D%/head.h \
 	%D%/instance.c \
@@ -23,6 +24,7 @@ kernel_isa_sources += \
 
 check_PROGRAMS += \
 	tests/unit/kernels_attention \
+	tests/unit/kernels_dense \
 	tests/unit/kernels_expr \
 	tests/unit/kernels_expr_grad \
 	tests/unit/kernels_expr_loops \
@@ -33,6 +35,8 @@ check_PROGRAMS += \
 	tests/unit/kernels_table
 tests_unit_kernels_attention_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_kernels_attention_LDADD = $(EMULATED_LIBS) $(KERNELS_LIBS) -lm
+tests_unit_kernels_dense_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_unit_kernels_dense_LDADD = $(EMULATED_LIBS) $(KERNELS_LIBS) -lm
 tests_unit_kernels_expr_SOURCES = tests/unit/kernels_expr.c \
 	tests/unit/kernels_expr.h
 tests_unit_kernels_expr_LDADD = $(KERNELS_LIBS) -lm

@@ -83,6 +83,14 @@ atomicAdd(int32_t *at, int32_t n)
     return was;
 }
 
+static inline int32_t
+atomicMin(int32_t *at, int32_t n)
+{
+    int32_t was = *at;
+    *at = n < was ? n : was;
+    return was;
+}
+
 void __syncwarp(unsigned mask = 0xffffffff);
 
 template <typename T>

@@ -54,6 +54,7 @@ constexpr rlf_kernels TYPED(rows) = {
     .sample = TYPED(sample),
     .adamw = TYPED(adamw),
     .sumsq = TYPED(sumsq),
+    .expr_dense = CUDA(expr_dense),
 };
 
 #define OP(op, doc, flops, bytes)                                              \

@@ -3,8 +3,8 @@
 #
 # cuda_sources       compiled once per type of activations, with -DRLF_TYPE=f32
 #                    or bf16 (a bare word to paste into names)
-# cuda_f32_sources, cuda_bf16_sources   what one type alone has: the rows in
-#                    instance.cu name it
+# cuda_f32_sources, cuda_bf16_sources   what one type alone has, or what is
+#                    compiled once: the rows in instance.cu name it
 # cuda_group_sources of bf16, for the GPUs that have warp groups (sm_90a) alone
 cuda_sources = \
 	%D%/head.cu \
@@ -13,12 +13,13 @@ cuda_sources = \
 	%D%/optim.cu \
 	%D%/rows.cu \
 	%D%/sample.cu
-cuda_f32_sources = %D%/attention.cu %D%/attention_grad.cu %D%/product.cu
+cuda_f32_sources = %D%/attention.cu %D%/attention_grad.cu %D%/dense.cu %D%/product.cu
 cuda_bf16_sources = %D%/attention_mma.cu %D%/attention_mma_grad.cu %D%/product_mma.cu
 cuda_group_sources = %D%/product_wgmma.cu
 cuda_headers = \
 	engine/base/fmath.h engine/base/half.h engine/base/inline.h \
-	engine/dev/cuda.h engine/dev/dev.h kernels/head.h kernels/kernels.h kernels/op.def \
+	engine/dev/cuda.h engine/dev/dev.h engine/expr/expr.h engine/expr/op.def engine/expr/pointwise.def \
+	kernels/expr_dense.h kernels/head.h kernels/kernels.h kernels/op.def \
 	%D%/attention.h %D%/attention_mma.h \
 	%D%/attention_tile.h %D%/emulate.h %D%/head.h %D%/lt.h %D%/mma.h %D%/ops.h %D%/platform.h \
 	%D%/product_mma.h %D%/product_tile.h %D%/product_wgmma.h %D%/wgmma.h

@@ -46,6 +46,10 @@ const rlf_kernels *rlf_kernels_emulated_bf16(void);
 #include "kernels/op.def"
 #undef OP
 
+/* One for all types (dense.cu). */
+rlf_status CUDA(expr_dense)(rlf_queue *queue, const rlf_expr_dense_args *args,
+                            rlf_err *err);
+
 /* The table (instance.cu) without hooks: operations made of others take them
  * from here. */
 extern const rlf_kernels TYPED(rows);

@@ -210,6 +210,7 @@ NARROW(head_loss, IN(forward.x, a.forward.m, a.forward.ldx, a.forward.d)
 NARROW(sample, IN(x, a.m, a.ldx, a.d))
 NARROW(adamw, )
 NARROW(sumsq, )
+NARROW(expr_dense, )
 /* clang-format on */
 
 /* With the sizes of `table`. */

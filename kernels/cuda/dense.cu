@@ -1,0 +1,460 @@
+/* Programs over dense columns, interpreted: kernels/expr_dense.h.
+ *
+ * A program with words has a block of threads a row. Steps on words go 256 at a
+ * time, a thread each; a sum then is one thread's, in the order of the words,
+ * with each reduction in a warp of its own. A program without words has a
+ * thread a row. All threads of a warp are at the same step, so what it is
+ * costs a jump; registers are in shared memory, in columns of threads. */
+#include "kernels/cuda/ops.h"
+
+extern "C" {
+#include "engine/base/arena.h"
+#include "engine/base/fmath.h"
+#include "kernels/expr_dense.h"
+}
+
+/* A program and its columns; on the device but for `image`. */
+typedef struct run {
+    rlf_dense_image image;
+    const rlf_dense_pass *passes;
+    const rlf_dense_step *steps;
+    const double *values;
+    const rlf_dense_column *columns; /* inputs, then outputs */
+    const bool *of_words;            /* of each */
+    uint32_t n_inputs;
+    int64_t first, m, v; /* rows first..first+m-1 */
+    double *kept;        /* [m, n_kept + ranks, v] */
+    rlf_odd *odd;
+} run;
+
+/* What a thread looks at. */
+typedef struct view {
+    int64_t row;  /* of all */
+    int64_t word; /* of the row */
+    double *rows, *block, *kept;
+    int stride; /* from one register of the row to the next */
+    rlf_odd odd;
+} view;
+
+static __device__ double
+column_value(const run &r, const view &t, int column)
+{
+    const rlf_dense_column c = r.columns[column];
+    if (r.of_words[column])
+        return (double)((const float *)c.data)[t.row * r.v + t.word];
+    return c.f32 ? (double)((const float *)c.data)[t.row]
+                 : ((const double *)c.data)[t.row];
+}
+
+static __device__ double
+value(const run &r, const view &t, rlf_dense_operand o)
+{
+    switch (o.place) {
+    case RLF_DENSE_ROW:
+        return t.rows[o.index * t.stride];
+    case RLF_DENSE_BLOCK:
+        return t.block[o.index * THREADS];
+    case RLF_DENSE_KEPT:
+        return t.kept[o.index * r.v + t.word];
+    case RLF_DENSE_INPUT:
+        return column_value(r, t, o.index);
+    case RLF_DENSE_CONST:
+        return r.values[o.index];
+    case RLF_DENSE_LENGTH:
+        return (double)r.v;
+    default:
+        return 0;
+    }
+}
+
+static __device__ void
+give(const run &r, view &t, int output, double x)
+{
+    int column = (int)r.n_inputs + output;
+    const rlf_dense_column c = r.columns[column];
+    if (r.of_words[column]) {
+        float *y = (float *)c.data + t.row * r.v + t.word, is = (float)x;
+        if (r.odd && !isfinite(is) && t.odd.word < 0)
+            t.odd = {(int32_t)t.word, is, *y};
+        *y = is;
+    } else if (c.f32) {
+        ((float *)c.data)[t.row] = (float)x;
+    } else {
+        ((double *)c.data)[t.row] = x;
+    }
+}
+
+static __device__ void
+put(const run &r, view &t, rlf_dense_operand o, double x)
+{
+    switch (o.place) {
+    case RLF_DENSE_ROW:
+        t.rows[o.index * t.stride] = x;
+        break;
+    case RLF_DENSE_BLOCK:
+        t.block[o.index * THREADS] = x;
+        break;
+    case RLF_DENSE_KEPT:
+        t.kept[o.index * r.v + t.word] = x;
+        break;
+    default:
+        give(r, t, o.index, x);
+    }
+}
+
+/* A step that looks at its own row or word alone. */
+static __device__ void
+carry_out(const run &r, view &t, const rlf_dense_step &s)
+{
+    const double a = value(r, t, s.arg[0]), b = value(r, t, s.arg[1]),
+                 c = value(r, t, s.arg[2]);
+    double y = 0;
+    switch (s.code) {
+#define POINTWISE(name, value) \
+    case RLF_EXPR_##name:      \
+        y = value;             \
+        break;
+#include "engine/expr/pointwise.def"
+#undef POINTWISE
+    case RLF_EXPR_AT_LAST:
+        y = t.word + 1 == r.v ? a : 0;
+        break;
+    }
+    put(r, t, s.y, y);
+}
+
+/* ---- reductions -------------------------------------------------------- */
+
+static __device__ double
+fold_start(uint32_t code)
+{
+    return code == RLF_EXPR_SUM     ? 0
+           : code == RLF_EXPR_LEAST ? (double)INFINITY
+                                    : -(double)INFINITY;
+}
+
+/* `n` more values of a reduction, one after the other. */
+static __device__ double
+fold(uint32_t code, double x, const double *a, int n)
+{
+    if (code == RLF_EXPR_SUM)
+        for (int i = 0; i < n; i++)
+            x += a[i];
+    else if (code == RLF_EXPR_LEAST)
+        for (int i = 0; i < n; i++)
+            x = x <= a[i] || x != x ? x : a[i];
+    else
+        for (int i = 0; i < n; i++)
+            x = x >= a[i] || x != x ? x : a[i];
+    return x;
+}
+
+/* The words of a row, 256 at a time. `block` is that of thread 0. */
+static __device__ void
+words_pass(const run &r, view &t, const rlf_dense_pass p, const double *block)
+{
+    const rlf_dense_step *s = r.steps + p.first, *sums = s + p.count;
+    int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    for (int64_t base = 0; base < r.v; base += THREADS) {
+        int n = r.v - base < THREADS ? (int)(r.v - base) : THREADS;
+        t.word = base + threadIdx.x;
+        for (uint32_t i = 0; t.word < r.v && i < p.count; i++)
+            carry_out(r, t, s[i]);
+        if (!p.reductions)
+            continue;
+        __syncthreads();
+        for (uint32_t k = warp; lane == 0 && k < p.reductions;
+             k += THREADS / WARP) {
+            double x =
+                base ? t.rows[sums[k].y.index] : fold_start(sums[k].code);
+            t.rows[sums[k].y.index] = fold(
+                sums[k].code, x, block + sums[k].arg[0].index * THREADS, n);
+        }
+        __syncthreads();
+    }
+}
+
+/* ---- scans ------------------------------------------------------------- */
+
+static __device__ double
+value_at(const run &r, view t, rlf_dense_operand o, int64_t word)
+{
+    t.word = word;
+    return value(r, t, o);
+}
+
+/* By one thread, in order or backwards. */
+static __device__ void
+chain(const run &r, view &t, const rlf_dense_step &s)
+{
+    double sum = 0;
+    bool back = s.code == RLF_EXPR_DISCOUNT;
+    for (int64_t i = 0; i < r.v; i++) {
+        t.word = back ? r.v - 1 - i : i;
+        double a = value(r, t, s.arg[0]);
+        if (i == 0)
+            sum = a;
+        else if (s.code == RLF_EXPR_CUMSUM)
+            sum = sum + a;
+        else
+            sum = a + value(r, t, s.arg[1]) * sum;
+        put(r, t, s.y, sum);
+    }
+}
+
+/* Does x, at word i, come before y, at word j? The largest first, NaN last,
+ * ties in order. */
+static __device__ bool
+before(double x, int64_t i, double y, int64_t j)
+{
+    bool x_nan = x != x, y_nan = y != y;
+    if (x_nan != y_nan)
+        return y_nan;
+    if (!x_nan && x != y)
+        return x > y;
+    return i < j;
+}
+
+/* Words sorted in runs of 1, 2, 4...: each finds its place in the run beside
+ * its own by bisection. `list` is two lists. */
+static __device__ void
+rank(const run &r, view &t, const rlf_dense_step &s, int32_t *list)
+{
+    int32_t *from = list, *to = list + r.v;
+    for (int64_t i = threadIdx.x; i < r.v; i += THREADS)
+        from[i] = (int32_t)i;
+    for (int64_t w = 1; w < r.v; w *= 2) {
+        __syncthreads();
+        for (int64_t i = threadIdx.x; i < r.v; i += THREADS) {
+            int64_t mine = i / w * w,
+                    other = mine / w % 2 ? mine - w : mine + w;
+            int64_t low = other < r.v ? other : r.v;
+            int64_t high = low + w < r.v ? low + w : r.v, begin = low;
+            double x = value_at(r, t, s.arg[0], from[i]);
+            while (low < high) {
+                int64_t mid = (low + high) / 2;
+                if (before(value_at(r, t, s.arg[0], from[mid]), from[mid], x,
+                           from[i]))
+                    low = mid + 1;
+                else
+                    high = mid;
+            }
+            to[(mine < other ? mine : other) + (i - mine) + (low - begin)] =
+                from[i];
+        }
+        int32_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    __syncthreads();
+    for (int64_t i = threadIdx.x; i < r.v; i += THREADS) {
+        t.word = from[i];
+        put(r, t, s.y, (double)i);
+    }
+}
+
+static __device__ void
+scan(const run &r, view &t, const rlf_dense_step &s, int32_t *list)
+{
+    switch (s.code) {
+    case RLF_EXPR_DISCOUNT:
+    case RLF_EXPR_COMPOUND:
+    case RLF_EXPR_CUMSUM:
+        if (threadIdx.x == 0)
+            chain(r, t, s);
+        return;
+    case RLF_EXPR_RANK:
+        rank(r, t, s, list);
+        return;
+    }
+    for (t.word = threadIdx.x; t.word < r.v; t.word += THREADS) {
+        int64_t next = t.word + 1, last = t.word - 1;
+        bool ends = next == r.v, starts = last < 0;
+        if (s.code == RLF_EXPR_NEXT)
+            put(r, t, s.y,
+                ends ? value(r, t, s.arg[1]) : value_at(r, t, s.arg[0], next));
+        else if (s.code == RLF_EXPR_PREV)
+            put(r, t, s.y,
+                starts ? value(r, t, s.arg[1])
+                       : value_at(r, t, s.arg[0], last));
+        else if (s.code == RLF_EXPR_ROTATE)
+            put(r, t, s.y, value_at(r, t, s.arg[0], ends ? 0 : next));
+        else if (s.code == RLF_EXPR_UNROTATE)
+            put(r, t, s.y, value_at(r, t, s.arg[0], starts ? r.v - 1 : last));
+        else
+            carry_out(r, t, s);
+    }
+}
+
+/* ---- kernels ----------------------------------------------------------- */
+
+/* The first of the row's odd words. */
+static __device__ void
+tell_odd(const run &r, const view &t)
+{
+    __shared__ int32_t first;
+    if (threadIdx.x == 0)
+        first = INT32_MAX;
+    __syncthreads();
+    if (t.odd.word >= 0)
+        atomicMin(&first, t.odd.word);
+    __syncthreads();
+    if (first == (t.odd.word < 0 ? INT32_MAX : t.odd.word) &&
+        (t.odd.word >= 0 || threadIdx.x == 0))
+        r.odd[t.row] = t.odd;
+    __syncthreads();
+}
+
+static __global__ void
+words_kernel(run r)
+{
+    RLF_DYNAMIC_SHARED(double, registers);
+    double *block = registers + r.image.n_rows;
+    for (int64_t i = blockIdx.x; i < r.m; i += gridDim.x) {
+        double *kept =
+            r.kept + i * (int64_t)(r.image.n_kept + r.image.ranks) * r.v;
+        view t = {r.first + i, 0, registers, block + threadIdx.x,
+                  kept,        1, {-1, 0, 0}};
+        int32_t *list = (int32_t *)(kept + (int64_t)r.image.n_kept * r.v);
+        for (uint32_t k = 0; k < r.image.n_passes; k++) {
+            const rlf_dense_pass p = r.passes[k];
+            const rlf_dense_step *s = r.steps + p.first;
+            if (p.kind == RLF_DENSE_WORDS)
+                words_pass(r, t, p, block);
+            for (uint32_t j = 0; p.kind == RLF_DENSE_SCANS && j < p.count;
+                 j++) {
+                scan(r, t, s[j], list);
+                __syncthreads();
+            }
+            for (uint32_t j = 0;
+                 p.kind == RLF_DENSE_ROWS && threadIdx.x == 0 && j < p.count;
+                 j++)
+                carry_out(r, t, s[j]);
+            __syncthreads();
+        }
+        if (r.odd)
+            tell_odd(r, t);
+    }
+}
+
+enum { ROW_THREADS = 64 };
+
+static __global__ void
+rows_kernel(run r)
+{
+    RLF_DYNAMIC_SHARED(double, registers);
+    EACH(i, r.m)
+    {
+        view t = {r.first + i, 0,         registers + threadIdx.x, NULL, NULL,
+                  ROW_THREADS, {-1, 0, 0}};
+        for (uint32_t k = 0; k < r.image.n_passes; k++)
+            for (uint32_t j = 0; j < r.passes[k].count; j++)
+                carry_out(r, t, r.steps[r.passes[k].first + j]);
+    }
+}
+
+/* ---- launching --------------------------------------------------------- */
+
+static rlf_status
+stage_program(rlf_queue *queue, const rlf_expr_dense *d, run *r, rlf_err *err)
+{
+    const void *at;
+    r->image = *d->image;
+    RLF_TRY(CUDA(stage)(queue, d->image, d->image->bytes, &at, err));
+    const char *image = (const char *)at;
+    r->passes = (const rlf_dense_pass *)(image + r->image.passes);
+    r->steps = (const rlf_dense_step *)(image + r->image.steps);
+    r->values = (const double *)(image + r->image.values);
+    RLF_TRY(CUDA(stage)(queue, d->of_words,
+                        (d->n_inputs + d->n_outputs) * sizeof(bool), &at, err));
+    r->of_words = (const bool *)at;
+    r->n_inputs = d->n_inputs;
+    return RLF_OK;
+}
+
+/* `columns` has room for all. */
+static rlf_status
+stage_columns(rlf_queue *queue, const rlf_expr_dense_args *a,
+              rlf_dense_column *columns, run *r, rlf_err *err)
+{
+    const rlf_expr_dense *d = a->program;
+    const void *at;
+    for (uint32_t i = 0; i < d->n_inputs; i++) {
+        columns[i] = a->inputs[i];
+        if (d->of_words[i] || columns[i].f32 || !CUDA(on_host)(columns[i].data))
+            continue;
+        RLF_TRY(CUDA(stage)(queue, columns[i].data,
+                            (size_t)a->m * sizeof(double), &at, err));
+        columns[i].data = (void *)at;
+    }
+    memcpy(columns + d->n_inputs, a->outputs, d->n_outputs * sizeof *columns);
+    RLF_TRY(CUDA(stage)(queue, columns,
+                        (d->n_inputs + d->n_outputs) * sizeof *columns, &at,
+                        err));
+    r->columns = (const rlf_dense_column *)at;
+    return RLF_OK;
+}
+
+/* As many rows at a time as there is room for what they keep. */
+static rlf_status
+launch_words(rlf_queue *queue, run r, rlf_err *err)
+{
+    size_t shared =
+        (r.image.n_rows + (size_t)r.image.n_blocks * THREADS) * sizeof(double);
+    size_t each =
+        (size_t)(r.image.n_kept + r.image.ranks) * (size_t)r.v * sizeof(double);
+    int64_t rows = r.m, most = rows;
+    if (each)
+        most = (int64_t)(CUDA(scratch_bytes)() / each);
+    if (most < 1)
+        most = 1;
+    if (most < rows)
+        rows = most;
+    RLF_TRY(CUDA(allow_shared)((const void *)words_kernel, shared, err));
+    if (each) {
+        void *kept;
+        RLF_TRY(CUDA(scratch)(queue, (size_t)rows * each, &kept, err));
+        r.kept = (double *)kept;
+    }
+    for (int64_t left = r.m; left > 0; left -= rows, r.first += rows) {
+        r.m = left < rows ? left : rows;
+        RLF_LAUNCH(words_kernel, blocks_for(r.m, 1), THREADS, shared, queue, r);
+    }
+    return RLF_OK;
+}
+
+static rlf_status
+launch(rlf_queue *queue, const rlf_expr_dense_args *a,
+       rlf_dense_column *columns, rlf_err *err)
+{
+    run r = {};
+    RLF_TRY(stage_program(queue, a->program, &r, err));
+    RLF_TRY(stage_columns(queue, a, columns, &r, err));
+    r.m = a->m;
+    r.v = a->v;
+    r.odd = a->odd;
+    if (a->program->words >= 0)
+        return launch_words(queue, r, err);
+    size_t shared = (size_t)r.image.n_rows * ROW_THREADS * sizeof(double);
+    RLF_TRY(CUDA(allow_shared)((const void *)rows_kernel, shared, err));
+    RLF_LAUNCH(rows_kernel, blocks_for(r.m, ROW_THREADS), ROW_THREADS, shared,
+               queue, r);
+    return RLF_OK;
+}
+
+rlf_status
+CUDA(expr_dense)(rlf_queue *queue, const rlf_expr_dense_args *a, rlf_err *err)
+{
+    const rlf_expr_dense *d = a->program;
+    NEED(a->m >= 0 && a->v >= 0 && a->v <= INT32_MAX, "expr_dense");
+    NEED(!d->has_words || a->v > 0, "expr_dense of words");
+    NEED(!a->odd || d->of_words[d->n_inputs], "expr_dense");
+    if (a->m == 0)
+        return RLF_OK;
+    rlf_dense_column *columns = (rlf_dense_column *)rlf_malloc(
+        (d->n_inputs + d->n_outputs) * sizeof *columns);
+    rlf_status status = launch(queue, a, columns, err);
+    free(columns);
+    RLF_TRY(status);
+    return CUDA(launched)("expr_dense", err);
+}
