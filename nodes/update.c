@@ -170,12 +170,16 @@ static rlf_status
 open_words(rlf_update *u, rlf_err *err)
 {
     state *s = u->call->state;
+    int last = u->model->table->cut.chunks - 1;
+    rlf_pass *live =
+        rlf_table_ends(u->model->table, last) ? u->flights[last][0].pass : NULL;
     for (int i = 0; i < u->call->node->loss->n_words; i++) {
         rlf_words_plan *plan = &s->words[i];
         for (uint32_t k = 0; k < u->n_groups; k++) {
             rlf_update_group *g = &u->groups[k];
             if (!g->last && g->set_input == plan->words->set_input)
-                RLF_TRY(rlf_words_tile_open(plan, u->call, err, &g->words));
+                RLF_TRY(
+                    rlf_words_tile_open(plan, u->call, live, err, &g->words));
         }
     }
     return RLF_OK;
@@ -286,8 +290,8 @@ begin(rlf_call *call, rlf_err *err, rlf_training *out)
     u->model = rlf_model_of(call, call->node->receiver);
     RLF_TRY(rlf_model_reclaim(u->model, err));
     RLF_TRY(make_groups(u, err));
-    RLF_TRY(open_words(u, err));
     RLF_TRY(open_flights(u, err));
+    RLF_TRY(open_words(u, err));
     RLF_TRY(cut_micros(u, err));
     RLF_TRY(rlf_update_read_ahead(u, err));
     make_columns(u);

@@ -102,14 +102,17 @@ rlf_status rlf_update_get_gradient(rlf_update *u, const rlf_update_flight *f,
 /* The columns of the words' tile for these rows. */
 void rlf_update_place_words(const rlf_update_flight *f, int64_t first,
                             int64_t n);
-/* Compute what the tile reduces to, into the live columns. */
-rlf_status rlf_update_put_words(rlf_update *u, const rlf_update_flight *f,
-                                int64_t n, rlf_err *err);
-/* From the loss's derivatives, in columns, to those by all words of the tile's
- * rows, [n, v]. */
-rlf_status rlf_update_get_words(rlf_update *u, const rlf_update_flight *f,
-                                int64_t first, int64_t n, float *words,
-                                rlf_err *err);
+/* What the tile reduced to (rlf_words_results, and a wait), into the live
+ * columns. */
+void rlf_update_put_words(rlf_update *u, const rlf_update_flight *f,
+                          int64_t first, int64_t n);
+/* The loss's derivatives by that, from columns, to the tile. */
+void rlf_update_get_words(rlf_update *u, const rlf_update_flight *f,
+                          int64_t first, int64_t n);
+/* Wait for the derivatives by all words of the micro-batch; RLF_USER if one is
+ * not finite. */
+rlf_status rlf_update_check_words(const rlf_update *u,
+                                  const rlf_update_flight *f, rlf_err *err);
 /* RLF_USER: the loss is not finite, with the live value that is the first not
  * to be, or, if all are, what else it may be. */
 rlf_status rlf_update_fail_loss(const rlf_update *u, double loss, rlf_err *err);

@@ -191,49 +191,45 @@ rlf_update_place_words(const rlf_update_flight *f, int64_t first, int64_t n)
     cursor c = cursor_at(f, first);
     for (int64_t k = 0; k < n; k++, cursor_next(g, &c)) {
         rlf_words_place(g->words, k, g->row[c.seq], c.token);
-        g->words->place[k] = cursor_place(g, c);
+        g->words->place[first + k] = cursor_place(g, c);
     }
 }
 
-/* Compute what the tile reduces to, into the live columns. */
-rlf_status
-rlf_update_put_words(rlf_update *u, const rlf_update_flight *f, int64_t n,
-                     rlf_err *err)
+/* What the tile reduced to, into the live columns. */
+void
+rlf_update_put_words(rlf_update *u, const rlf_update_flight *f, int64_t first,
+                     int64_t n)
 {
     const rlf_words_tile *t = f->micro->group->words;
     const rlf_words *w = t->plan->words;
-    RLF_TRY(rlf_words_results(t, n, err));
     for (size_t i = 0; i < w->program->outputs.count; i++)
-        for (int64_t k = 0; k < n; k++)
+        for (int64_t k = first; k < first + n; k++)
             u->inputs[w->result[i]].number[t->place[k]] = t->result[i][k];
-    return RLF_OK;
 }
 
-/* From the loss's derivatives, in columns, to those by all words of the tile's
- * rows, [n, v]. */
-rlf_status
+/* The loss's derivatives by what was reduced, from columns. */
+void
 rlf_update_get_words(rlf_update *u, const rlf_update_flight *f, int64_t first,
-                     int64_t n, float *words, rlf_err *err)
+                     int64_t n)
 {
     const rlf_words_tile *t = f->micro->group->words;
     const rlf_words *w = t->plan->words;
     for (size_t i = 0; i < w->program->outputs.count; i++)
         for (int64_t k = 0; k < n; k++)
             t->derivative[i][k] =
-                u->outputs[w->derivative[i]].number[t->place[k]];
-    RLF_TRY(rlf_words_slopes(t, n, err));
-    rlf_queue *queue = f->pass->queue;
-    bool near = queue->device->caps.host_memory;
-    float *to = near ? words : t->words;
-    for (int64_t k = 0; k < n * t->v; k++) {
-        to[k] = (float)t->slope[k];
-        if (!isfinite(to[k]))
-            return fail_row(u, f->micro->group, "logprobs",
-                            cursor_at(f, first + k / t->v), t->input[0][k],
-                            t->slope[k], err);
-    }
-    return near ? RLF_OK
-                : rlf_queue_copy(queue, words, to,
-                                 (size_t)(n * t->v) * sizeof *to,
-                                 RLF_COPY_TO_DEVICE, err);
+                u->outputs[w->derivative[i]].number[t->place[first + k]];
+}
+
+/* Are the derivatives by all words of the micro-batch finite? */
+rlf_status
+rlf_update_check_words(const rlf_update *u, const rlf_update_flight *f,
+                       rlf_err *err)
+{
+    const rlf_words_tile *t = f->micro->group->words;
+    RLF_TRY(rlf_queue_sync(f->pass->queue, err));
+    for (int64_t k = 0; k < f->pass->n_rows; k++)
+        if (t->odd[k].word >= 0)
+            return fail_row(u, f->micro->group, "logprobs", cursor_at(f, k),
+                            (double)t->odd[k].was, (double)t->odd[k].is, err);
+    return RLF_OK;
 }

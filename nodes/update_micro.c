@@ -78,7 +78,11 @@ read_words(rlf_update *u, const rlf_update_flight *f, rlf_err *err)
         int64_t n = rows - i < t->rows ? rows - i : t->rows;
         rlf_update_place_words(f, i, n);
         RLF_TRY(rlf_words_load(t, i, n, NULL, u->model, f->pass, err));
-        RLF_TRY(rlf_update_put_words(u, f, n, err));
+        RLF_TRY(rlf_words_results(t, i, n, err));
+    }
+    if (t) {
+        RLF_TRY(rlf_queue_sync(f->pass->queue, err));
+        rlf_update_put_words(u, f, 0, rows);
     }
     return RLF_OK;
 }
@@ -150,7 +154,6 @@ static rlf_status
 tile_words(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
            const float *logprob, float *words, float *dlogprob, rlf_err *err)
 {
-    (void)queue;
     rlf_update *u = ((tile *)ctx)->u;
     const rlf_update_flight *f = ((tile *)ctx)->f;
     const rlf_update_group *g = f->micro->group;
@@ -164,12 +167,15 @@ tile_words(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
         rlf_update_place_words(f, at, rows);
         RLF_TRY(rlf_words_load(t, at, rows, own, NULL, NULL, err));
         if (here) {
+            RLF_TRY(rlf_words_results(t, at, rows, err));
+            RLF_TRY(rlf_queue_sync(queue, err));
             rlf_update_put_live(u, f, at, rows);
-            RLF_TRY(rlf_update_put_words(u, f, rows, err));
+            rlf_update_put_words(u, f, at, rows);
             RLF_TRY(rlf_update_run_program(u, f, at, rows, err));
             RLF_TRY(rlf_update_get_gradient(u, f, at, rows, err));
         }
-        RLF_TRY(rlf_update_get_words(u, f, at, rows, own, err));
+        rlf_update_get_words(u, f, at, rows);
+        RLF_TRY(rlf_words_slopes(t, at, rows, err));
     }
     return rlf_pass_write(f->pass, f->d_logprob + first, n, err, dlogprob);
 }
@@ -183,7 +189,9 @@ heads_back(rlf_update *u, const rlf_update_flight *f, rlf_err *err)
     tile ctx = {u, f};
     if (g->words) {
         RLF_TRY(forward_words(u, f, err));
-        RLF_TRY(rlf_head_words_loss(u->model, p, tile_words, &ctx, err));
+        RLF_TRY(rlf_head_words_loss(u->model, p, tile_words, &ctx,
+                                    g->words->beside, err));
+        RLF_TRY(rlf_update_check_words(u, f, err));
     } else if (in_tiles(u, g)) {
         RLF_TRY(rlf_head_loss(u->model, p, tile_loss, &ctx, false, err));
     } else if (g->logprob) {

@@ -2,20 +2,12 @@
  * updates. */
 #include "nodes/words.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "engine/base/vec.h"
 #include "engine/comm/comm.h"
 #include "nodes/model/work.h"
 
 enum {
-    AT = 1, /* the domains of the programs */
-    WORDS = 2,
-    TILE_CELLS = 1 << 20, /* of a tile, if rows are not longer */
-    TILE_LEAST = 16,      /* rows, for the sake of the heads' products */
-    TILE_MOST = 1024,
-    PIECE_CELLS = 1 << 13, /* of what a thread takes at a time */
+    TILE_MOST = 1024, /* rows of a tile */
+    ROW_COPIES = 16,  /* on the CPU: threads that have a row in f64 */
 };
 
 /* ---- plans ---- */
@@ -25,20 +17,13 @@ rlf_words_plan_new(const rlf_words *words, rlf_arena *arena, rlf_err *err,
                    rlf_words_plan *out)
 {
     *out = (rlf_words_plan){.arena = arena, .words = words};
-    RLF_TRY(rlf_expr_plan_new(words->program, arena, err, &out->value));
+    RLF_TRY(rlf_expr_dense_new(words->program, arena, err, &out->value));
     if (words->slope)
-        RLF_TRY(rlf_expr_plan_new(words->slope, arena, err, &out->slope));
+        RLF_TRY(rlf_expr_dense_new(words->slope, arena, err, &out->slope));
     return RLF_OK;
 }
 
 /* ---- sizes ---- */
-
-static int64_t
-tile_rows(int64_t v)
-{
-    int64_t rows = TILE_CELLS / v;
-    return rows < TILE_LEAST ? TILE_LEAST : rows > TILE_MOST ? TILE_MOST : rows;
-}
 
 static const rlf_model *
 outline_of(const rlf_load *load, int resource)
@@ -50,13 +35,18 @@ double
 rlf_words_tile_bytes(const rlf_load *load, const rlf_node *node,
                      const rlf_words *words)
 {
-    int64_t v = outline_of(load, node->receiver)->table->config.vocab;
-    int64_t cells = (words->slope ? v : 0), floats = v;
-    for (size_t i = 0; i < words->program->inputs.count; i++)
-        cells += words->model[i] >= 0 ? v : 1;
-    cells += 2 * (int64_t)words->program->outputs.count + 3;
-    return (double)tile_rows(v) * (double)(8 * cells + 4 * floats) /
-           load->sizes->runs[node->id];
+    const rlf_model *model = outline_of(load, node->receiver);
+    const rlf_caps *caps = &model->caps;
+    double v = model->table->config.vocab, columns = 0, copies = 1;
+    double out = (double)words->program->outputs.count;
+    for (size_t i = 0; i < words->program->inputs.count; i++) {
+        columns += words->model[i] < 0;
+        copies += words->model[i] >= 0;
+    }
+    double most = caps->tokens[words->slope ? RLF_USE_UPDATE : RLF_USE_READ];
+    double bytes = 8 * (TILE_MOST * (columns + out) + ROW_COPIES * copies * v) +
+                   most * (8 * out + sizeof(rlf_odd) + 8);
+    return bytes / load->sizes->runs[node->id];
 }
 
 double
@@ -134,61 +124,93 @@ numbers(const rlf_words_tile *t, int64_t n)
                                    64);
 }
 
+/* Bytes on the device beside a row's words. */
+static size_t
+bytes_beside(const rlf_words *w)
+{
+    return w->program->outputs.count * sizeof(double) + sizeof(rlf_odd);
+}
+
+/* As many rows as every model has room for. */
+static void
+find_rows(rlf_words_tile *t, rlf_pass *live)
+{
+    size_t each = bytes_beside(t->plan->words);
+    size_t n = t->plan->words->program->inputs.count;
+    t->room = live;
+    t->rows = TILE_MOST;
+    for (size_t i = 0; i <= n; i++) {
+        rlf_pass *p = i < n ? t->pass[i] : live;
+        if (!p)
+            continue;
+        int64_t rows = rlf_head_words_rows(p, each);
+        t->rows = rows < t->rows ? rows : t->rows;
+        t->room = t->room ? t->room : p;
+    }
+    t->most = t->room->options.tokens;
+    t->beside = ((size_t)t->rows * each + 63) / 64 * 64;
+}
+
 static void
 make_arrays(rlf_words_tile *t)
 {
     const rlf_words *w = t->plan->words;
     rlf_arena *arena = t->plan->arena;
     size_t n_in = w->program->inputs.count, n_out = w->program->outputs.count;
-    t->model = RLF_NEW_ARRAY(arena, rlf_model *, n_in);
-    t->pass = RLF_NEW_ARRAY(arena, rlf_pass *, n_in);
-    t->input = RLF_NEW_ARRAY(arena, double *, n_in);
+    t->inputs = RLF_NEW_ARRAY(arena, rlf_dense_column, n_in + n_out);
+    t->column = RLF_NEW_ARRAY(arena, double *, n_in);
     t->result = RLF_NEW_ARRAY(arena, double *, n_out);
     t->derivative = RLF_NEW_ARRAY(arena, double *, n_out);
     for (size_t i = 0; i < n_in; i++)
-        t->input[i] = numbers(t, w->model[i] < 0 ? t->rows : t->rows * t->v);
+        if (w->model[i] < 0)
+            t->inputs[i].data = t->column[i] = numbers(t, t->rows);
     for (size_t i = 0; i < n_out; i++) {
-        t->result[i] = numbers(t, t->rows);
-        t->derivative[i] = numbers(t, t->rows);
+        t->result[i] = numbers(t, t->most);
+        t->inputs[n_in + i].data = t->derivative[i] = numbers(t, t->rows);
     }
-    if (w->slope)
-        t->slope = numbers(t, t->rows * t->v);
-    t->words = rlf_arena_alloc_aligned(
-        arena, (size_t)(t->rows * t->v) * sizeof(float), 64);
-    t->place = RLF_NEW_ARRAY(arena, uint64_t, t->rows);
-    t->offset = RLF_NEW_ARRAY(arena, uint64_t, t->rows);
-    t->length = RLF_NEW_ARRAY(arena, uint32_t, t->rows);
-    for (int64_t i = 0; i < t->rows; i++) {
-        t->offset[i] = (uint64_t)(i * t->v);
-        t->length[i] = (uint32_t)t->v;
-    }
+    t->odd = RLF_NEW_ARRAY(arena, rlf_odd, t->most);
+    t->place = RLF_NEW_ARRAY(arena, uint64_t, t->most);
 }
 
-rlf_status
-rlf_words_tile_open(rlf_words_plan *plan, const rlf_call *call, rlf_err *err,
-                    rlf_words_tile **out)
+/* The models' passes. */
+static rlf_status
+open_passes(rlf_words_tile *t, rlf_err *err)
 {
-    const rlf_words *w = plan->words;
-    rlf_words_tile *t = plan->tile;
-    if (!t) {
-        t = plan->tile = RLF_NEW(plan->arena, rlf_words_tile);
-        t->plan = plan;
-        t->v = rlf_model_at(call->env, call->node->receiver)->config->vocab;
-        t->here = has_heads(call);
-        t->rows = t->here ? tile_rows(t->v) : 0;
-        make_arrays(t);
-    }
-    t->call = call;
-    t->set = call->in[w->set_input].rows;
+    const rlf_words *w = t->plan->words;
     for (size_t i = 0; i < w->program->inputs.count; i++) {
         if (w->model[i] < 0)
             continue;
         RLF_TRY(check_model(t, w->model[i], err));
         if (w->input[i] < 0)
             continue;
-        t->model[i] = rlf_model_of(call, w->model[i]);
+        t->model[i] = rlf_model_of(t->call, w->model[i]);
         RLF_TRY(rlf_work_pass(t->model[i], RLF_USE_READ, err, &t->pass[i]));
     }
+    return RLF_OK;
+}
+
+rlf_status
+rlf_words_tile_open(rlf_words_plan *plan, const rlf_call *call, rlf_pass *live,
+                    rlf_err *err, rlf_words_tile **out)
+{
+    const rlf_words *w = plan->words;
+    size_t n = w->program->inputs.count;
+    rlf_words_tile *t = plan->tile;
+    if (!t) {
+        t = plan->tile = RLF_NEW(plan->arena, rlf_words_tile);
+        t->plan = plan;
+        t->v = rlf_model_at(call->env, call->node->receiver)->config->vocab;
+        t->here = has_heads(call);
+        t->model = RLF_NEW_ARRAY(plan->arena, rlf_model *, n);
+        t->pass = RLF_NEW_ARRAY(plan->arena, rlf_pass *, n);
+    }
+    t->call = call;
+    t->set = call->in[w->set_input].rows;
+    RLF_TRY(open_passes(t, err));
+    if (t->here)
+        find_rows(t, live);
+    if (t->here && !t->result)
+        make_arrays(t);
     *out = t;
     return RLF_OK;
 }
@@ -287,141 +309,101 @@ rlf_words_place(const rlf_words_tile *t, int64_t k, uint32_t row,
                 rlf_space_row(domains, t->set->tokens, row, c->space->domain);
             at = c->space->offset ? c->space->offset[there] + token : there;
         }
-        t->input[i][k] = c->number[at];
+        t->column[i][k] = c->number[at];
     }
 }
 
-/* Words where the host can read them. */
-static rlf_status
-bring(const rlf_words_tile *t, const float *own, int64_t n, rlf_err *err,
-      const float **out)
-{
-    rlf_queue *queue = t->call->env->queue;
-    *out = own;
-    if (queue->device->caps.host_memory)
-        return RLF_OK;
-    *out = t->words;
-    RLF_TRY(rlf_queue_copy(queue, t->words, own,
-                           (size_t)(n * t->v) * sizeof *own, RLF_COPY_TO_HOST,
-                           err));
-    return rlf_queue_sync(queue, err);
-}
-
 rlf_status
-rlf_words_load(rlf_words_tile *t, int64_t first, int64_t n, const float *own,
+rlf_words_load(rlf_words_tile *t, int64_t first, int64_t n, float *own,
                const rlf_model *model, rlf_pass *pass, rlf_err *err)
 {
     const rlf_words *w = t->plan->words;
     for (size_t i = 0; i < w->program->inputs.count; i++) {
         if (w->model[i] < 0)
             continue;
-        const float *from = t->words;
+        float *words = own;
         if (t->pass[i])
-            RLF_TRY(rlf_head_words(t->model[i], t->pass[i], first, n, err,
-                                   t->words));
-        else if (own)
-            RLF_TRY(bring(t, own, n, err, &from));
-        else
-            RLF_TRY(rlf_head_words(model, pass, first, n, err, t->words));
-        for (int64_t k = 0; k < n * t->v; k++)
-            t->input[i][k] = (double)from[k];
+            RLF_TRY(rlf_head_words(t->model[i], t->pass[i], first, n, t->beside,
+                                   err, &words));
+        else if (!own)
+            RLF_TRY(
+                rlf_head_words(model, pass, first, n, t->beside, err, &words));
+        t->inputs[i].data = words;
     }
     return RLF_OK;
 }
 
 /* ---- running programs ---- */
 
-typedef struct job {
-    const rlf_words_tile *tile;
-    const rlf_expr_plan *plan;
-    rlf_claim claim;
-    int64_t piece;
-    bool slope;
-    rlf_err *err; /* per thread */
-} job;
-
-/* Rows first..last-1. */
-static rlf_status
-run_rows(const job *j, int64_t first, int64_t last, rlf_arena *arena,
-         rlf_err *err)
+/* Numbers of `bytes` for the host, at `to`: made there, or at *room. */
+static void *
+made_at(const rlf_words_tile *t, void *to, char **room, size_t bytes)
 {
-    const rlf_words_tile *t = j->tile;
+    void *at = *room;
+    *room += bytes;
+    return t->room->queue->device->caps.host_memory ? to : at;
+}
+
+static rlf_status
+fetch(const rlf_words_tile *t, void *to, const void *from, size_t bytes,
+      rlf_err *err)
+{
+    return to == from ? RLF_OK
+                      : rlf_queue_copy(t->room->queue, to, from, bytes,
+                                       RLF_COPY_TO_HOST, err);
+}
+
+rlf_status
+rlf_words_results(const rlf_words_tile *t, int64_t first, int64_t n,
+                  rlf_err *err)
+{
+    const rlf_pass *p = t->room;
+    uint32_t n_out = t->plan->value->n_outputs;
+    size_t bytes = (size_t)n * sizeof(double);
+    char *room = rlf_head_beside(p, t->beside);
+    rlf_dense_column *out =
+        RLF_NEW_ARRAY(t->call->env->pool, rlf_dense_column, n_out);
+    for (uint32_t i = 0; i < n_out; i++)
+        out[i].data = made_at(t, t->result[i] + first, &room, bytes);
+    rlf_expr_dense_args args = {.m = n,
+                                .v = t->v,
+                                .program = t->plan->value,
+                                .inputs = t->inputs,
+                                .outputs = out};
+    RLF_TRY(p->kernels->expr_dense(p->queue, &args, err));
+    for (uint32_t i = 0; i < n_out; i++)
+        RLF_TRY(fetch(t, t->result[i] + first, out[i].data, bytes, err));
+    return RLF_OK;
+}
+
+/* The live model's words. */
+static rlf_dense_column
+live_words(const rlf_words_tile *t)
+{
     const rlf_words *w = t->plan->words;
-    size_t n_in = w->program->inputs.count, n_out = w->program->outputs.count;
-    rlf_space at = {.domain = AT, .count = (uint32_t)(last - first)};
-    rlf_space words = {.domain = WORDS,
-                       .count = at.count,
-                       .up = {{.to = &at}},
-                       .offset = t->offset,
-                       .length = t->length,
-                       .extent = (uint64_t)((last - first) * t->v)};
-    const rlf_space *spaces[] = {NULL, &at, &words};
-    rlf_column *in = RLF_NEW_ARRAY(arena, rlf_column, n_in + n_out);
-    rlf_column *out = RLF_NEW_ARRAY(arena, rlf_column, n_out);
-    for (size_t i = 0; i < n_in; i++)
-        in[i] = w->model[i] < 0
-                    ? (rlf_column){&at, t->input[i] + first, NULL}
-                    : (rlf_column){&words, t->input[i] + first * t->v, NULL};
-    for (size_t i = 0; i < n_out; i++) {
-        in[n_in + i] = (rlf_column){&at, t->derivative[i] + first, NULL};
-        out[i] = (rlf_column){&at, t->result[i] + first, NULL};
-    }
-    if (j->slope)
-        out[0] = (rlf_column){&words, t->slope + first * t->v, NULL};
-    rlf_expr_bind bind = {.inputs = in, .outputs = out, .spaces = spaces};
-    return rlf_expr_run(j->plan, NULL, &bind, err);
-}
-
-static void
-run_pieces(void *arg, int thread, int n_threads)
-{
-    (void)n_threads;
-    job *j = arg;
-    rlf_arena *arena = rlf_arena_new();
-    int64_t first, last;
-    while (!j->err[thread].status &&
-           rlf_claim_take(&j->claim, j->piece, &first, &last))
-        run_rows(j, first, last, arena, &j->err[thread]);
-    rlf_arena_free(arena);
-}
-
-static rlf_status
-run(const rlf_words_tile *t, bool slope, int64_t n, rlf_err *err)
-{
-    rlf_team *team = t->call->env->queue->device->team;
-    int threads = rlf_team_size(team);
-    int64_t piece = PIECE_CELLS / t->v > 0 ? PIECE_CELLS / t->v : 1;
-    int64_t pieces = (n + piece - 1) / piece;
-    job j = {.tile = t,
-             .plan = slope ? t->plan->slope : t->plan->value,
-             .claim = rlf_claim_of(n),
-             .piece = piece,
-             .slope = slope,
-             .err = rlf_calloc((size_t)threads, sizeof(rlf_err))};
-    for (int i = 0; i < threads; i++)
-        j.err[i] = (rlf_err)RLF_ERR_NONE;
-    rlf_team_run_some(team, pieces < threads ? (int)pieces : threads,
-                      run_pieces, &j);
-    rlf_status status = RLF_OK;
-    for (int i = 0; i < threads && status >= 0; i++)
-        if (j.err[i].status) {
-            *err = j.err[i];
-            status = j.err[i].status;
-        }
-    free(j.err);
-    return status;
+    size_t i = 0;
+    while (w->model[i] < 0 || w->input[i] >= 0)
+        i++;
+    return t->inputs[i];
 }
 
 rlf_status
-rlf_words_results(const rlf_words_tile *t, int64_t n, rlf_err *err)
+rlf_words_slopes(const rlf_words_tile *t, int64_t first, int64_t n,
+                 rlf_err *err)
 {
-    return run(t, false, n, err);
-}
-
-rlf_status
-rlf_words_slopes(const rlf_words_tile *t, int64_t n, rlf_err *err)
-{
-    return run(t, true, n, err);
+    const rlf_pass *p = t->room;
+    rlf_dense_column out = live_words(t);
+    char *room = rlf_head_beside(p, t->beside);
+    size_t bytes = (size_t)n * sizeof(rlf_odd);
+    rlf_odd *odd = made_at(t, t->odd + first, &room, bytes);
+    rlf_expr_dense_args args = {.m = n,
+                                .v = t->v,
+                                .program = t->plan->slope,
+                                .inputs = t->inputs,
+                                .outputs = &out,
+                                .odd = odd};
+    RLF_TRY(p->kernels->expr_dense(p->queue, &args, err));
+    return fetch(t, t->odd + first, odd, bytes, err);
 }
 
 /* ---- the node ---- */
@@ -458,17 +440,12 @@ open(rlf_call *call, rlf_err *err)
 
 /* The tile's n rows, from row `first` of the passes on. */
 static rlf_status
-run_tile(const rlf_call *call, rlf_words_tile *t, int64_t first, int64_t n,
-         rlf_err *err)
+run_tile(rlf_words_tile *t, int64_t first, int64_t n, rlf_err *err)
 {
     if (!n)
         return RLF_OK;
     RLF_TRY(rlf_words_load(t, first, n, NULL, NULL, NULL, err));
-    RLF_TRY(rlf_words_results(t, n, err));
-    for (int i = 0; i < call->node->n_outputs; i++)
-        for (int64_t k = 0; k < n; k++)
-            call->out[i].column.number[t->place[k]] = t->result[i][k];
-    return RLF_OK;
+    return rlf_words_results(t, first, n, err);
 }
 
 /* One micro-batch: `fit` sequences from number `at` of the piece on. */
@@ -483,16 +460,20 @@ run_micro(rlf_call *call, rlf_words_tile *t, const rlf_sequence *seqs,
     for (uint32_t i = at; i < at + fit; i++) {
         uint32_t row = call->rows ? call->rows[i] : i;
         for (uint32_t k = 0; k < seqs[i].n_response; k++) {
-            if (n == t->rows) {
-                RLF_TRY(run_tile(call, t, first, n, err));
-                first += n;
-                n = 0;
+            if (n - first == t->rows) {
+                RLF_TRY(run_tile(t, first, n - first, err));
+                first = n;
             }
-            rlf_words_place(t, n, row, k);
+            rlf_words_place(t, n - first, row, k);
             t->place[n++] = rlf_sequences_place(t->set, row, k);
         }
     }
-    return run_tile(call, t, first, n, err);
+    RLF_TRY(run_tile(t, first, n - first, err));
+    RLF_TRY(rlf_queue_sync(t->room->queue, err));
+    for (int i = 0; i < call->node->n_outputs; i++)
+        for (int64_t k = 0; k < n; k++)
+            call->out[i].column.number[t->place[k]] = t->result[i][k];
+    return RLF_OK;
 }
 
 static rlf_status
@@ -504,7 +485,7 @@ step(rlf_call *call, rlf_err *err)
     uint32_t n = call->rows ? call->n_rows : rows->samples->count;
     rlf_words_tile *tile;
     rlf_sequence *seqs;
-    RLF_TRY(rlf_words_tile_open(&s->plan, call, err, &tile));
+    RLF_TRY(rlf_words_tile_open(&s->plan, call, NULL, err, &tile));
     RLF_TRY(rlf_sequences_read(call->env, rows,
                                rlf_model_at(call->env, call->node->receiver),
                                RLF_READ_WORDS, call->rows, n, err, &seqs));

@@ -2,8 +2,9 @@
  *
  * What is reduced over vocab is a program whose rows are tokens and whose
  * tokens are words (rlf_words). A tile holds the log-probabilities of all words
- * at some rows of a micro-batch, of each model that is read, and runs that
- * program on them, and in a loss the one of the derivatives. A row's numbers
+ * at some rows of a micro-batch, of each model that is read, on the device, and
+ * runs that program on them there, and in a loss the one of the derivatives; to
+ * the host come numbers per row, in the order of the queue. A row's numbers
  * depend on that row alone, and every sum over words goes in their order, so
  * neither the tile's size nor threads nor micro-batches change a bit.
  *
@@ -13,7 +14,7 @@
 #ifndef RLF_NODES_WORDS_H
 #define RLF_NODES_WORDS_H
 
-#include "kernels/expr.h"
+#include "kernels/expr_dense.h"
 #include "nodes/model/transformer.h"
 #include "nodes/sequences.h"
 
@@ -23,13 +24,12 @@ typedef struct rlf_words_tile rlf_words_tile;
 typedef struct rlf_words_plan {
     rlf_arena *arena;
     const rlf_words *words;
-    const rlf_expr_plan *value, *slope; /* slope NULL: not in a loss */
-    rlf_words_tile *tile;               /* once there was a call */
+    const rlf_expr_dense *value, *slope; /* slope NULL: not in a loss */
+    rlf_words_tile *tile;                /* once there was a call */
 } rlf_words_plan;
 rlf_status rlf_words_plan_new(const rlf_words *words, rlf_arena *arena,
                               rlf_err *err, rlf_words_plan *out);
 
-/* Numbers are on the host. */
 struct rlf_words_tile {
     const rlf_words_plan *plan;
     const rlf_call *call;
@@ -39,19 +39,26 @@ struct rlf_words_tile {
                           live model */
     rlf_pass **pass;   /* their passes */
     int64_t rows, v;   /* at most so many rows at once, of v words */
-    double **input;    /* per input: [rows, v] of a model, [rows] of a column */
-    double **result, **derivative; /* per output [rows] */
-    double *slope;                 /* [rows, v] */
-    float *words;                  /* [rows, v] */
-    uint64_t *place;               /* [rows] for the caller: where in columns */
-    uint64_t *offset;              /* [rows] */
-    uint32_t *length;
+    int64_t most;      /* rows of a micro-batch */
+    /* On the device, at the end of what a head works in (heads.h): */
+    rlf_pass *room; /* whose: of the live model, or the first that is read */
+    size_t beside;  /* bytes there for results and what is odd */
+    rlf_dense_column *inputs; /* per input: [rows, v] of a model; columns [rows]
+                                 on the host, then those of the derivatives */
+    /* On the host. */
+    double **column;     /* per input that is one, [rows]: by the caller */
+    double **derivative; /* per output, [rows]: by the caller */
+    double **result;     /* per output [most] */
+    rlf_odd *odd;        /* [most] of slopes */
+    uint64_t *place;     /* [most] for the caller: where in columns */
 };
-/* For a call of the node: made by the first, and then the same. RLF_USER if
- * vocabularies differ in size. */
+/* For a call of the node: made by the first, and then the same. `live`: a pass
+ * of the live model on its last stage, or NULL. RLF_USER if vocabularies differ
+ * in size. */
 rlf_status rlf_words_tile_open(rlf_words_plan *plan, const rlf_call *call,
-                               rlf_err *err, rlf_words_tile **out);
-/* What a tile takes, for each run of the node in a step. */
+                               rlf_pass *live, rlf_err *err,
+                               rlf_words_tile **out);
+/* What a tile takes on the host, for each run of the node in a step. */
 double rlf_words_tile_bytes(const rlf_load *load, const rlf_node *node,
                             const rlf_words *words);
 /* What rlf_words_keep takes for all micro-batches of an update, at most. */
@@ -84,12 +91,15 @@ void rlf_words_place(const rlf_words_tile *tile, int64_t k, uint32_t row,
 /* Fill in rows first..first+n-1 of the passes. `own` [n, v], device memory: of
  * the live model; NULL: computed in `pass` of `model`. */
 rlf_status rlf_words_load(rlf_words_tile *tile, int64_t first, int64_t n,
-                          const float *own, const rlf_model *model,
-                          rlf_pass *pass, rlf_err *err);
-/* Compute tile->result of n rows; or, from tile->derivative, tile->slope. */
-rlf_status rlf_words_results(const rlf_words_tile *tile, int64_t n,
-                             rlf_err *err);
-rlf_status rlf_words_slopes(const rlf_words_tile *tile, int64_t n,
-                            rlf_err *err);
+                          float *own, const rlf_model *model, rlf_pass *pass,
+                          rlf_err *err);
+/* Of the rows that were loaded: tile->result, from number `first` on, which is
+ * there after the next wait for the queue. */
+rlf_status rlf_words_results(const rlf_words_tile *tile, int64_t first,
+                             int64_t n, rlf_err *err);
+/* From tile->derivative: the live model's words, where they lie, become the
+ * derivatives by them; tile->odd likewise. */
+rlf_status rlf_words_slopes(const rlf_words_tile *tile, int64_t first,
+                            int64_t n, rlf_err *err);
 
 #endif

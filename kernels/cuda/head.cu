@@ -391,16 +391,25 @@ slope_kernel(tile t)
     }
 }
 
-/* Of each row the sum of its derivatives, in the order of the tokens. */
+/* Of each row the sum of its derivatives, in the order of the tokens: a block a
+ * row fetches what one thread of it adds. */
 static __global__ void
 sums_kernel(tile t)
 {
-    EACH(r, t.n)
-    {
+    __shared__ float words[THREADS];
+    for (int64_t r = blockIdx.x; r < t.n; r += gridDim.x) {
         double sum = 0;
-        for (int64_t j = 0; j < t.a.v; j++)
-            sum += (double)t.words[r * t.a.v + j];
-        t.sums[r] = sum;
+        for (int64_t at = 0; at < t.a.v; at += THREADS) {
+            int64_t left = t.a.v - at, n = left < THREADS ? left : THREADS;
+            if (threadIdx.x < n)
+                words[threadIdx.x] = t.words[r * t.a.v + at + threadIdx.x];
+            __syncthreads();
+            for (int64_t i = 0; threadIdx.x == 0 && i < n; i++)
+                sum += (double)words[i];
+            __syncthreads();
+        }
+        if (threadIdx.x == 0)
+            t.sums[r] = sum;
     }
 }
 
@@ -411,7 +420,7 @@ words_loss(rlf_queue *queue, const rlf_head_loss_args *a, tile *t, rlf_err *err)
                queue, *t, t->words);
     RLF_TRY(a->words_loss(a->loss_ctx, queue, t->first, t->n, t->logprob,
                           t->words, t->dlogprob, err));
-    RLF_LAUNCH(sums_kernel, blocks_for(t->n, WARP), WARP, 0, queue, *t);
+    RLF_LAUNCH(sums_kernel, blocks_for(t->n, 1), THREADS, 0, queue, *t);
     return RLF_OK;
 }
 

@@ -33,45 +33,51 @@ rlf_head_logprobs(const rlf_model *model, rlf_pass *p, bool with_entropy,
     return p->kernels->head_logprob(p->queue, &args, err);
 }
 
-/* Into memory of the device. `work_bytes`: of the pass's, to be used. */
-static rlf_status
-make_words(const rlf_model *model, rlf_pass *p, int64_t first, int64_t n,
-           float *words, size_t work_bytes, rlf_err *err)
+/* 32 rows of the head's tile are left, which is enough for all that it does. */
+static int64_t
+words_room(const rlf_pass *p)
+{
+    int64_t most = (p->work_rows - 32) / p->table->cut.ranks;
+    return (most > 1 ? most : 1) * p->table->config.vocab *
+           (int64_t)sizeof(float);
+}
+
+int64_t
+rlf_head_words_rows(const rlf_pass *p, size_t each)
+{
+    int64_t row = p->table->config.vocab * (int64_t)sizeof(float);
+    int64_t rows = words_room(p) / (row + (int64_t)each);
+    return rows > 1 ? rows : 1;
+}
+
+static size_t
+work_before(const rlf_pass *p, size_t bytes)
+{
+    return (p->work_bytes - bytes) / 64 * 64;
+}
+
+void *
+rlf_head_beside(const rlf_pass *p, size_t beside)
+{
+    return (char *)p->work + work_before(p, beside);
+}
+
+rlf_status
+rlf_head_words(const rlf_model *model, rlf_pass *p, int64_t first, int64_t n,
+               size_t beside, rlf_err *err, float **words)
 {
     rlf_head_logprob_args args = head_args(model, p, false);
+    size_t bytes = (size_t)(n * args.v) * sizeof **words + 63;
     args.m = n;
     args.x = rlf_real_at(p->kernels, args.x, first * args.d);
     args.targets += first;
     args.logprob += first;
     if (args.temperatures)
         args.temperatures += first;
-    args.words = words;
-    args.work_bytes = work_bytes;
+    args.work_bytes = work_before(p, bytes + beside);
+    *words = args.words = (float *)((char *)p->work + args.work_bytes);
     RLF_TRY(p->kernels->head_logprob(p->queue, &args, err));
-    return rlf_parallel_gather_words(model, words, n, err);
-}
-
-/* A device with memory of its own has room for some rows of words at the end
- * of what the head works in; 32 rows of its tile are left. */
-rlf_status
-rlf_head_words(const rlf_model *model, rlf_pass *p, int64_t first, int64_t n,
-               rlf_err *err, float *words)
-{
-    if (p->queue->device->caps.host_memory)
-        return make_words(model, p, first, n, words, p->work_bytes, err);
-    int64_t v = model->table->config.vocab;
-    int64_t most = (p->work_rows - 32) / model->table->cut.ranks;
-    most = most > 1 ? most : 1;
-    for (int64_t i = 0; i < n; i += most) {
-        int64_t rows = n - i < most ? n - i : most;
-        size_t bytes = (size_t)(rows * v) * sizeof *words;
-        size_t left = (p->work_bytes - bytes) / 64 * 64;
-        float *near = (float *)((char *)p->work + left);
-        RLF_TRY(make_words(model, p, first + i, rows, near, left, err));
-        RLF_TRY(rlf_queue_copy(p->queue, words + i * v, near, bytes,
-                               RLF_COPY_TO_HOST, err));
-    }
-    return rlf_queue_sync(p->queue, err);
+    return rlf_parallel_gather_words(model, *words, n, err);
 }
 
 rlf_status
@@ -135,11 +141,12 @@ call_with_words(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
 
 rlf_status
 rlf_head_words_loss(rlf_model *model, rlf_pass *p, rlf_head_words_fn *loss,
-                    void *ctx, rlf_err *err)
+                    void *ctx, size_t beside, rlf_err *err)
 {
     whole_loss whole = {model, loss, ctx};
     rlf_head_loss_args args = loss_args(model, p, false, &whole);
     args.words_loss = call_with_words;
+    args.forward.work_bytes = work_before(p, beside);
     RLF_TRY(p->kernels->head_loss(p->queue, &args, err));
     return rlf_parallel_sum(model, p->d_hidden, p->n_rows * args.forward.d,
                             err);

@@ -9,10 +9,18 @@
 /* pass->logprob (and entropy) of the rows' targets. */
 rlf_status rlf_head_logprobs(const rlf_model *model, rlf_pass *pass,
                              bool with_entropy, rlf_err *err);
-/* words[n, vocab] = the log-probabilities of all tokens at rows first ..
- * first+n-1, in host memory; of a model in parts on each of its ranks. */
+/* Log-probabilities of all tokens lie at the end of the memory that the pass's
+ * head works in, and behind them `beside` bytes for what is made of them. How
+ * many rows there is room for, with `each` bytes beside for each, the same on
+ * all ranks of a model. */
+int64_t rlf_head_words_rows(const rlf_pass *pass, size_t each);
+/* Those bytes, which calls that are told of them leave alone. */
+void *rlf_head_beside(const rlf_pass *pass, size_t beside);
+/* *words [n, vocab], on the device, of rows first .. first+n-1, until the
+ * pass's head is used again; of a model in parts on each of its ranks. */
 rlf_status rlf_head_words(const rlf_model *model, rlf_pass *pass, int64_t first,
-                          int64_t n, rlf_err *err, float *words);
+                          int64_t n, size_t beside, rlf_err *err,
+                          float **words);
 /* pass->scalar of the rows. */
 rlf_status rlf_head_scalars(const rlf_model *model, rlf_pass *pass,
                             rlf_err *err);
@@ -24,10 +32,10 @@ rlf_status rlf_head_loss(rlf_model *model, rlf_pass *pass,
                          rlf_head_tile_fn *loss, void *ctx, bool with_entropy,
                          rlf_err *err);
 /* The same with a loss on whole distributions, which every rank of a model in
- * parts computes. */
+ * parts computes; with `beside` bytes for it. */
 rlf_status rlf_head_words_loss(rlf_model *model, rlf_pass *pass,
                                rlf_head_words_fn *loss, void *ctx,
-                               rlf_err *err);
+                               size_t beside, rlf_err *err);
 /* From pass->d_scalar: sets pass->d_hidden, or adds to it if `add`; adds to the
  * scalar head's gradient. */
 rlf_status rlf_head_scalar_back(rlf_model *model, rlf_pass *pass, bool add,

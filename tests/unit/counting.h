@@ -185,6 +185,7 @@ BIND(sample, NAMED(m), {"v", (double)rlf_shards_held(a->part.shards, a->v)},
      NAMED(d))
 BIND(adamw, NAMED(n))
 BIND(sumsq, NAMED(n))
+BIND(expr_dense, NAMED(m))
 // clang-format on
 
 #define OP(name, doc, flops_, bytes_)                                  \
