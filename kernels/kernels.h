@@ -582,7 +582,8 @@ typedef struct rlf_expr_dense_args {
     const struct rlf_expr_dense *program;
     const rlf_dense_column *inputs;  /* one each; doubles may be on the host,
                                         and change when the call returns */
-    const rlf_dense_column *outputs; /* one each, on the device, =; on words a
+    const rlf_dense_column *outputs; /* one each, on the device, =; zeros of
+                                        rows in floats are positive; on words a
                                         program's only output may be an input */
     rlf_odd *odd;                    /* [m] =, of output 0, which is on words;
                                         or NULL */

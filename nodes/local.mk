@@ -37,7 +37,7 @@ libnodes_la_SOURCES = \
 	%D%/step.c \
 	%D%/table.c %D%/table.h \
 	%D%/update.c %D%/update.h %D%/update_cost.c %D%/update_loss.c \
-	%D%/update_micro.c \
+	%D%/update_micro.c %D%/update_point.c \
 	%D%/view.c \
 	%D%/where.c \
 	%D%/words.c %D%/words.h

@@ -45,6 +45,7 @@ static const rlf_formal formals[] = {
 /* What lasts for the run. */
 typedef struct state {
     rlf_arena *arena;
+    rlf_update_points points;
     const rlf_expr_plan *plan;
     rlf_words_plan *words; /* one for each of the loss's */
     rlf_update *update;
@@ -68,7 +69,9 @@ init(const rlf_env *env, const rlf_node *node, rlf_err *err, void **out)
     s->arena = rlf_arena_new();
     s->words = RLF_NEW_ARRAY(s->arena, rlf_words_plan, node->loss->n_words);
     rlf_status status =
-        rlf_expr_plan_new(node->loss->program, s->arena, err, &s->plan);
+        rlf_update_points_new(node->loss, s->arena, err, &s->points);
+    if (status >= 0)
+        status = rlf_expr_plan_new(s->points.program, s->arena, err, &s->plan);
     for (int i = 0; i < node->loss->n_words && status >= 0; i++)
         status = rlf_words_plan_new(&node->loss->words[i], s->arena, err,
                                     &s->words[i]);
@@ -185,8 +188,7 @@ open_words(rlf_update *u, rlf_err *err)
     return RLF_OK;
 }
 
-/* Where each flight's activations are, and, on a chunk with heads, room on the
- * host for what they give. */
+/* Where each flight's activations are. */
 static rlf_status
 open_flights(rlf_update *u, rlf_err *err)
 {
@@ -201,16 +203,53 @@ open_flights(rlf_update *u, rlf_err *err)
         for (int i = 0; i < n; i++) {
             rlf_update_flight *f = &u->flights[c][i];
             RLF_TRY(rlf_work_flight(u->model, c, i, err, &f->pass));
-            if (!rlf_table_ends(m->table, c))
-                continue;
-            size_t rows = (size_t)f->pass->options.tokens;
-            f->logprob = RLF_NEW_ARRAY(pool, float, rows);
-            f->scalar = RLF_NEW_ARRAY(pool, float, rows);
-            f->d_logprob = RLF_NEW_ARRAY(pool, float, rows);
-            f->d_scalar = RLF_NEW_ARRAY(pool, float, rows);
         }
     }
     return RLF_OK;
+}
+
+/* Where the heads are: room on the host for what they give. */
+static void
+make_room(const rlf_update *u, rlf_update_micro *m)
+{
+    const rlf_update_group *g = m->group;
+    rlf_arena *pool = u->call->env->pool;
+    int last = u->model->table->cut.chunks - 1;
+    if (!rlf_table_ends(u->model->table, last))
+        return;
+    for (uint32_t k = m->first; k < m->first + m->count; k++)
+        m->rows += g->last ? 1 : g->seqs[k].n_response;
+    m->logprob = RLF_NEW_ARRAY(pool, float, m->rows);
+    m->scalar = RLF_NEW_ARRAY(pool, float, m->rows);
+    m->d_logprob = RLF_NEW_ARRAY(pool, float, m->rows);
+    m->d_scalar = RLF_NEW_ARRAY(pool, float, m->rows);
+    if (!g->words)
+        return;
+    size_t n = g->words->plan->words->program->outputs.count;
+    m->odd = RLF_NEW_ARRAY(pool, rlf_odd, m->rows);
+    m->result = RLF_NEW_ARRAY(pool, double *, n);
+    for (size_t i = 0; i < n; i++)
+        m->result[i] = RLF_NEW_ARRAY(pool, double, m->rows);
+}
+
+/* Sets whose tiles compute the loss's derivatives on the device. */
+static void
+find_points(rlf_update *u)
+{
+    rlf_arena *pool = u->call->env->pool;
+    int most = 0;
+    for (uint32_t k = 0; k < u->n_groups; k++) {
+        rlf_update_group *g = &u->groups[k];
+        if (u->reach != RLF_REACH_POINT || g->last || g->scalar)
+            continue;
+        g->point = rlf_update_point_of(u->points, g->set_input);
+        if (g->point && g->point->n_sources > most)
+            most = g->point->n_sources;
+    }
+    size_t rows = (size_t)u->flights[0][0].pass->options.tokens;
+    u->known = RLF_NEW_ARRAY(pool, double *, most);
+    for (int i = 0; i < most; i++)
+        u->known[i] = RLF_NEW_ARRAY(pool, double, rows);
 }
 
 /* As many of the samples as fit, lane by lane, group by group. */
@@ -232,6 +271,7 @@ cut_micros(rlf_update *u, rlf_err *err)
                 .lane = lane, .group = g, .first = i, .count = fit};
             for (uint32_t k = i; k < i + fit; k++)
                 m.tokens += g->seqs[k].n_prompt + g->seqs[k].n_response;
+            make_room(u, &m);
             RLF_PUSH_IN(u->call->env->pool, &u->micros, m);
         }
     }
@@ -245,7 +285,7 @@ make_columns(rlf_update *u)
 {
     const rlf_call *call = u->call;
     const rlf_loss *loss = call->node->loss;
-    const rlf_expr *p = loss->program;
+    const rlf_expr *p = u->points->program;
     rlf_arena *pool = call->env->pool;
     const rlf_space **spaces = rlf_call_spaces(call);
     u->inputs = RLF_NEW_ARRAY(pool, rlf_column, p->inputs.count);
@@ -285,19 +325,20 @@ begin(rlf_call *call, rlf_err *err, rlf_training *out)
     state *s = call->state;
     rlf_arena *pool = call->env->pool;
     rlf_update *u = s->update = RLF_NEW(pool, rlf_update);
-    *u = (rlf_update){.call = call};
+    *u = (rlf_update){.call = call, .points = &s->points};
     u->object = rlf_model_at(call->env, call->node->receiver);
     u->model = rlf_model_of(call, call->node->receiver);
     RLF_TRY(rlf_model_reclaim(u->model, err));
     RLF_TRY(make_groups(u, err));
+    u->reach = rlf_update_reach(call->node->loss, u->n_groups);
     RLF_TRY(open_flights(u, err));
     RLF_TRY(open_words(u, err));
+    find_points(u);
     RLF_TRY(cut_micros(u, err));
     RLF_TRY(rlf_update_read_ahead(u, err));
     make_columns(u);
     RLF_TRY(rlf_expr_begin(s->plan, call->env->queue, &u->bind, pool, err,
                            &u->frame));
-    u->reach = rlf_update_reach(call->node->loss, u->n_groups);
     u->reading = u->reach == RLF_REACH_BATCH;
     int most = 0; /* a sample each */
     for (uint32_t k = 0; k < u->n_groups; k++)
@@ -381,6 +422,7 @@ finish(rlf_call *call, rlf_err *err)
 {
     rlf_update *u = rlf_update_of(call);
     const rlf_env *env = call->env;
+    RLF_TRY(rlf_update_settle(u, err));
     if (u->reach != RLF_REACH_BATCH) {
         RLF_TRY(share_live(u, err));
         RLF_TRY(rlf_expr_rest(u->frame, err));

@@ -2,7 +2,8 @@
  *
  * update.c makes an execution and ends it, update_micro.c runs one micro-batch
  * on one chunk of the model, update_loss.c goes between the model's rows and
- * the columns of the loss's program, update_cost.c counts. No schedule here:
+ * the columns of the loss's program, update_point.c has the device do so,
+ * update_cost.c counts. No schedule here:
  * whoever carries the node out says which micro-batch is next
  * (rlf_trainable). */
 #ifndef RLF_NODES_UPDATE_H
@@ -15,12 +16,49 @@
 #include "nodes/model/transformer.h"
 #include "nodes/words.h"
 
+/* ---- update_point.c: the loss at a token, on the device ---- */
+
+/* Where an input of such a program comes from. */
+typedef struct rlf_update_source {
+    enum {
+        RLF_SOURCE_LOGPROB, /* the head: of call `index` */
+        RLF_SOURCE_WORDS,   /* result `index` over vocab */
+        RLF_SOURCE_INPUT,   /* column of the loss's program, on the host, */
+        RLF_SOURCE_OUTPUT,  /* and one that it computes before live values */
+    } kind;
+    int index;
+} rlf_update_source;
+
+/* At the tokens of a set. Outputs: the derivative by the call's
+ * log-probability, then those by what is reduced over vocab. */
+typedef struct rlf_update_point {
+    int set_input;
+    int call;                      /* of the loss's, or -1 */
+    const rlf_words *words;        /* or NULL */
+    const rlf_expr_dense *program; /* NULL: not for the device */
+    rlf_update_source *sources;    /* per input */
+    int n_sources;
+} rlf_update_point;
+
+typedef struct rlf_update_points {
+    rlf_update_point *points;
+    int n_points;
+    const rlf_expr *program; /* the loss's, with outputs behind its own */
+} rlf_update_points;
+
+rlf_status rlf_update_points_new(const rlf_loss *loss, rlf_arena *arena,
+                                 rlf_err *err, rlf_update_points *out);
+/* That of a set, or NULL. */
+const rlf_update_point *rlf_update_point_of(const rlf_update_points *points,
+                                            int set_input);
+
 /* Live calls that one pass serves: on the same set, with the same rows. */
 typedef struct rlf_update_group {
     int set_input; /* of the node */
     bool last;     /* scores, after the last token; else per token */
     bool logprob, scalar;
-    rlf_words_tile *words; /* or NULL */
+    rlf_words_tile *words;         /* or NULL */
+    const rlf_update_point *point; /* what its tiles compute, NULL: the host */
     rlf_rows *rows;
     rlf_lanes lanes;
     /* This rank's samples: */
@@ -36,16 +74,19 @@ typedef struct rlf_update_micro {
     const rlf_update_group *group;
     uint32_t first, count; /* sequences of the group */
     uint64_t tokens;
+    /* [rows], on the host, where the heads are; else NULL. */
+    int64_t rows;
+    float *logprob, *scalar, *d_logprob, *d_scalar;
+    double **result; /* per output over vocab */
+    rlf_odd *odd;
     void **words; /* what other models gave (rlf_words_keep), or NULL: they read
                      it when it is at hand */
 } rlf_update_micro;
 
-/* A micro-batch between its forward and its backward on one chunk. The arrays
- * are [rows] of the pass, on the host, and NULL where the chunk has no head. */
+/* A micro-batch between its forward and its backward on one chunk. */
 typedef struct rlf_update_flight {
     rlf_pass *pass;
     const rlf_update_micro *micro;
-    float *logprob, *scalar, *d_logprob, *d_scalar;
 } rlf_update_flight;
 
 /* One execution, in the step's pool. */
@@ -62,6 +103,8 @@ typedef struct rlf_update {
     const rlf_update_micro *read; /* by the models of the words' tile */
     rlf_reach reach;
     bool reading; /* forward is for live values alone; backward comes later */
+    const rlf_update_points *points;
+    double **known;               /* for sources of a tile, on the host */
     rlf_column *inputs, *outputs; /* of the program */
     rlf_expr_bind bind;
     rlf_expr_frame *frame;
@@ -91,28 +134,32 @@ rlf_update *rlf_update_of(const rlf_call *call);
 /* ---- update_loss.c: rows first..first+n-1 of a flight's micro-batch ---- */
 
 /* What the heads gave, into the live columns. */
-void rlf_update_put_live(rlf_update *u, const rlf_update_flight *f,
+void rlf_update_put_live(rlf_update *u, const rlf_update_micro *m,
                          int64_t first, int64_t n);
 /* Run the program for these rows. */
-rlf_status rlf_update_run_program(rlf_update *u, const rlf_update_flight *f,
+rlf_status rlf_update_run_program(rlf_update *u, const rlf_update_micro *m,
                                   int64_t first, int64_t n, rlf_err *err);
 /* The derivatives of the loss by these rows, from the columns. */
-rlf_status rlf_update_get_gradient(rlf_update *u, const rlf_update_flight *f,
+rlf_status rlf_update_get_gradient(rlf_update *u, const rlf_update_micro *m,
                                    int64_t first, int64_t n, rlf_err *err);
+/* On the device: from logprob[n] and what the words' tile reduced to, to
+ * dlogprob[n] and the derivatives in that tile. */
+rlf_status rlf_update_run_point(rlf_update *u, const rlf_update_flight *f,
+                                int64_t first, int64_t n, const float *logprob,
+                                float *dlogprob, rlf_err *err);
 /* The columns of the words' tile for these rows. */
-void rlf_update_place_words(const rlf_update_flight *f, int64_t first,
+void rlf_update_place_words(const rlf_update_micro *m, int64_t first,
                             int64_t n);
 /* What the tile reduced to (rlf_words_results, and a wait), into the live
  * columns. */
-void rlf_update_put_words(rlf_update *u, const rlf_update_flight *f,
+void rlf_update_put_words(rlf_update *u, const rlf_update_micro *m,
                           int64_t first, int64_t n);
 /* The loss's derivatives by that, from columns, to the tile. */
-void rlf_update_get_words(rlf_update *u, const rlf_update_flight *f,
+void rlf_update_get_words(rlf_update *u, const rlf_update_micro *m,
                           int64_t first, int64_t n);
-/* Wait for the derivatives by all words of the micro-batch; RLF_USER if one is
- * not finite. */
-rlf_status rlf_update_check_words(const rlf_update *u,
-                                  const rlf_update_flight *f, rlf_err *err);
+/* Wait for what the device computed for all micro-batches: live values into
+ * their columns; RLF_USER if a derivative is not finite. */
+rlf_status rlf_update_settle(rlf_update *u, rlf_err *err);
 /* RLF_USER: the loss is not finite, with the live value that is the first not
  * to be, or, if all are, what else it may be. */
 rlf_status rlf_update_fail_loss(const rlf_update *u, double loss, rlf_err *err);

@@ -46,6 +46,19 @@ rlf_update_most_micros(const rlf_graph *graph, int model, const rlf_caps *caps,
     return groups * (most < rows ? most : rows);
 }
 
+/* On the host, where the heads are: what they give at a row, and derivatives;
+ * in `words` results and what is odd (update.h). */
+static double
+row_bytes(const rlf_loss *loss, int set, bool last)
+{
+    double bytes = 4 * sizeof(float);
+    for (int i = 0; i < loss->n_words; i++)
+        if (!last && loss->words[i].set_input == set)
+            bytes += sizeof(rlf_odd) +
+                     8 * (double)loss->words[i].program->outputs.count;
+    return bytes;
+}
+
 /* Of the live calls that one pass serves: those on input `set` that read after
  * the last token, or those that read per token. */
 static void
@@ -87,7 +100,8 @@ cost_group(const rlf_load *load, const rlf_node *node, int set, bool last,
     }
     if (rlf_table_ends(model->table, model->table->cut.chunks - 1)) {
         /* live values: its own to the replicas, all to the stages before */
-        double each = (double)columns * (last ? 1 : all.response);
+        double rows = last ? 1 : all.response, each = (double)columns * rows;
+        out->host += (double)own * rows * row_bytes(node->loss, set, last);
         counts.sent += 4 * (double)own * each * (load->layout->dp - 1);
         counts.sent += 8 * (double)all.n * each * (load->layout->pp - 1);
     }
@@ -110,15 +124,33 @@ column_bytes(const rlf_load *load, const rlf_loss *loss)
     return 8 * n;
 }
 
-/* What the heads give for the micro-batches under way, on the host. */
+/* Columns that a tile on the device takes from the host, at most: what live
+ * operations use and does not live (update_point.c). */
 static double
-flight_bytes(const rlf_model *model)
+known_bytes(const rlf_model *model, const rlf_load *load, const rlf_loss *loss)
 {
-    int last = model->table->cut.chunks - 1;
-    if (!model->flights || !rlf_table_ends(model->table, last))
+    const rlf_expr *p = loss->program;
+    size_t n = p->ops.count, known = 0;
+    if (loss->reach != RLF_REACH_POINT)
         return 0;
-    return 16.0 * model->flights[last] *
-           (double)model->caps.tokens[RLF_USE_UPDATE];
+    bool *live = rlf_calloc(n + 1, 2 * sizeof *live), *used = live + n;
+    double values = 0;
+    for (size_t i = 0; i < n; i++) {
+        const rlf_expr_op *op = &p->ops.data[i];
+        if (op->code == RLF_EXPR_INPUT)
+            live[i] = p->inputs.data[op->index].live;
+        for (int k = 0; k < rlf_expr_arity(op->code); k++)
+            live[i] |= live[op->arg[k]];
+        for (int k = 0; k < rlf_expr_arity(op->code) && live[i]; k++)
+            used[op->arg[k]] |= !live[op->arg[k]];
+        if (live[i] && load->sizes->values[op->domain] > values)
+            values = load->sizes->values[op->domain];
+    }
+    for (size_t i = 0; i < n; i++)
+        known += used[i];
+    free(live);
+    return 8 * (double)known *
+           (values + (double)model->caps.tokens[RLF_USE_UPDATE]);
 }
 
 void
@@ -131,8 +163,8 @@ rlf_update_cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
         bool last = rlf_reading_of(live->class) == RLF_READ_SCORE;
         seen[2 * live->set_input + last] = true;
     }
-    *out = (rlf_cost){.host =
-                          column_bytes(load, node->loss) + flight_bytes(model)};
+    *out = (rlf_cost){.host = column_bytes(load, node->loss) +
+                              known_bytes(model, load, node->loss)};
     rlf_reach reach =
         rlf_update_reach(node->loss, (uint32_t)count_groups(node->loss));
     for (int i = 0; i < 2 * node->n_inputs; i++)

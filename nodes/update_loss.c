@@ -16,10 +16,10 @@ typedef struct cursor {
 } cursor;
 
 static cursor
-cursor_at(const rlf_update_flight *f, int64_t index)
+cursor_at(const rlf_update_micro *m, int64_t index)
 {
-    const rlf_update_group *g = f->micro->group;
-    cursor c = {f->micro->first, 0};
+    const rlf_update_group *g = m->group;
+    cursor c = {m->first, 0};
     if (g->last) {
         c.seq += (uint32_t)index;
         return c;
@@ -48,19 +48,19 @@ cursor_place(const rlf_update_group *g, cursor c)
 
 /* Put what the heads gave for rows first..first+n-1 into the live columns. */
 void
-rlf_update_put_live(rlf_update *u, const rlf_update_flight *f, int64_t first,
+rlf_update_put_live(rlf_update *u, const rlf_update_micro *m, int64_t first,
                     int64_t n)
 {
-    const rlf_update_group *g = f->micro->group;
+    const rlf_update_group *g = m->group;
     const rlf_loss *loss = u->call->node->loss;
     for (int i = 0; i < loss->n_calls; i++) {
         const rlf_live_call *live = &loss->calls[i];
         if (live->input < 0 || !rlf_update_serves(u, g, live))
             continue;
         bool logprob = rlf_reading_of(live->class) == RLF_READ_LOGPROB;
-        const float *from = logprob ? f->logprob : f->scalar;
+        const float *from = logprob ? m->logprob : m->scalar;
         double *to = u->inputs[live->input].number;
-        cursor c = cursor_at(f, first);
+        cursor c = cursor_at(m, first);
         for (int64_t k = first; k < first + n; k++, cursor_next(g, &c))
             to[cursor_place(g, c)] = (double)from[k];
     }
@@ -132,21 +132,21 @@ rlf_update_fail_loss(const rlf_update *u, double loss, rlf_err *err)
 
 /* The derivatives of the loss by rows first..first+n-1, from the columns. */
 rlf_status
-rlf_update_get_gradient(rlf_update *u, const rlf_update_flight *f,
-                        int64_t first, int64_t n, rlf_err *err)
+rlf_update_get_gradient(rlf_update *u, const rlf_update_micro *m, int64_t first,
+                        int64_t n, rlf_err *err)
 {
-    const rlf_update_group *g = f->micro->group;
+    const rlf_update_group *g = m->group;
     const rlf_loss *loss = u->call->node->loss;
-    memset(f->d_logprob + first, 0, (size_t)n * sizeof *f->d_logprob);
-    memset(f->d_scalar + first, 0, (size_t)n * sizeof *f->d_scalar);
+    memset(m->d_logprob + first, 0, (size_t)n * sizeof *m->d_logprob);
+    memset(m->d_scalar + first, 0, (size_t)n * sizeof *m->d_scalar);
     for (int i = 0; i < loss->n_calls; i++) {
         const rlf_live_call *live = &loss->calls[i];
         if (live->input < 0 || !rlf_update_serves(u, g, live))
             continue;
         bool logprob = rlf_reading_of(live->class) == RLF_READ_LOGPROB;
-        float *to = logprob ? f->d_logprob : f->d_scalar;
+        float *to = logprob ? m->d_logprob : m->d_scalar;
         const double *from = u->outputs[live->gradient].number;
-        cursor c = cursor_at(f, first);
+        cursor c = cursor_at(m, first);
         for (int64_t k = first; k < first + n; k++, cursor_next(g, &c)) {
             uint64_t at = cursor_place(g, c);
             to[k] += (float)from[at];
@@ -161,13 +161,13 @@ rlf_update_get_gradient(rlf_update *u, const rlf_update_flight *f,
 
 /* Run the program for the rows first..first+n-1 of the micro-batch. */
 rlf_status
-rlf_update_run_program(rlf_update *u, const rlf_update_flight *f, int64_t first,
+rlf_update_run_program(rlf_update *u, const rlf_update_micro *m, int64_t first,
                        int64_t n, rlf_err *err)
 {
-    const rlf_update_group *g = f->micro->group;
+    const rlf_update_group *g = m->group;
     if (!n)
         return RLF_OK;
-    cursor c = cursor_at(f, first), end = cursor_at(f, first + n - 1);
+    cursor c = cursor_at(m, first), end = cursor_at(m, first + n - 1);
     uint32_t count = end.seq - c.seq + 1;
     rlf_expr_part *parts =
         RLF_NEW_ARRAY(u->call->env->pool, rlf_expr_part, count);
@@ -185,51 +185,125 @@ rlf_update_run_program(rlf_update *u, const rlf_update_flight *f, int64_t first,
 
 /* The columns of the tile for rows first..first+n-1 of the micro-batch. */
 void
-rlf_update_place_words(const rlf_update_flight *f, int64_t first, int64_t n)
+rlf_update_place_words(const rlf_update_micro *m, int64_t first, int64_t n)
 {
-    const rlf_update_group *g = f->micro->group;
-    cursor c = cursor_at(f, first);
-    for (int64_t k = 0; k < n; k++, cursor_next(g, &c)) {
+    const rlf_update_group *g = m->group;
+    cursor c = cursor_at(m, first);
+    for (int64_t k = 0; k < n; k++, cursor_next(g, &c))
         rlf_words_place(g->words, k, g->row[c.seq], c.token);
-        g->words->place[first + k] = cursor_place(g, c);
-    }
 }
 
 /* What the tile reduced to, into the live columns. */
 void
-rlf_update_put_words(rlf_update *u, const rlf_update_flight *f, int64_t first,
+rlf_update_put_words(rlf_update *u, const rlf_update_micro *m, int64_t first,
                      int64_t n)
 {
-    const rlf_words_tile *t = f->micro->group->words;
-    const rlf_words *w = t->plan->words;
-    for (size_t i = 0; i < w->program->outputs.count; i++)
-        for (int64_t k = first; k < first + n; k++)
-            u->inputs[w->result[i]].number[t->place[k]] = t->result[i][k];
+    const rlf_update_group *g = m->group;
+    const rlf_words *w = g->words->plan->words;
+    for (size_t i = 0; i < w->program->outputs.count; i++) {
+        cursor c = cursor_at(m, first);
+        double *to = u->inputs[w->result[i]].number;
+        for (int64_t k = first; k < first + n; k++, cursor_next(g, &c))
+            to[cursor_place(g, c)] = m->result[i][k];
+    }
 }
 
 /* The loss's derivatives by what was reduced, from columns. */
 void
-rlf_update_get_words(rlf_update *u, const rlf_update_flight *f, int64_t first,
+rlf_update_get_words(rlf_update *u, const rlf_update_micro *m, int64_t first,
                      int64_t n)
 {
-    const rlf_words_tile *t = f->micro->group->words;
-    const rlf_words *w = t->plan->words;
-    for (size_t i = 0; i < w->program->outputs.count; i++)
-        for (int64_t k = 0; k < n; k++)
-            t->derivative[i][k] =
-                u->outputs[w->derivative[i]].number[t->place[first + k]];
+    const rlf_update_group *g = m->group;
+    const rlf_words *w = g->words->plan->words;
+    for (size_t i = 0; i < w->program->outputs.count; i++) {
+        cursor c = cursor_at(m, first);
+        const double *from = u->outputs[w->derivative[i]].number;
+        for (int64_t k = 0; k < n; k++, cursor_next(g, &c))
+            g->words->derivative[i][k] = from[cursor_place(g, c)];
+    }
 }
 
-/* Are the derivatives by all words of the micro-batch finite? */
-rlf_status
-rlf_update_check_words(const rlf_update *u, const rlf_update_flight *f,
-                       rlf_err *err)
+/* ---- on the device ---- */
+
+/* The rows' values in a column. */
+static void
+gather_rows(const rlf_update_micro *m, int64_t first, int64_t n,
+            const rlf_column *column, double *to)
 {
-    const rlf_words_tile *t = f->micro->group->words;
-    RLF_TRY(rlf_queue_sync(f->pass->queue, err));
-    for (int64_t k = 0; k < f->pass->n_rows; k++)
-        if (t->odd[k].word >= 0)
-            return fail_row(u, f->micro->group, "logprobs", cursor_at(f, k),
-                            (double)t->odd[k].was, (double)t->odd[k].is, err);
+    cursor c = cursor_at(m, first);
+    for (int64_t k = 0; k < n; k++, cursor_next(m->group, &c))
+        to[k] = column->number[cursor_place(m->group, c)];
+}
+
+rlf_status
+rlf_update_run_point(rlf_update *u, const rlf_update_flight *f, int64_t first,
+                     int64_t n, const float *logprob, float *dlogprob,
+                     rlf_err *err)
+{
+    const rlf_update_micro *m = f->micro;
+    const rlf_update_point *p = m->group->point;
+    const rlf_words_tile *t = m->group->words;
+    rlf_arena *pool = u->call->env->pool;
+    uint32_t n_out = p->program->n_outputs, made = 0;
+    rlf_dense_column *in = RLF_NEW_ARRAY(pool, rlf_dense_column, p->n_sources);
+    rlf_dense_column *out = RLF_NEW_ARRAY(pool, rlf_dense_column, n_out);
+    for (int i = 0; i < p->n_sources; i++) {
+        int index = p->sources[i].index;
+        switch (p->sources[i].kind) {
+        case RLF_SOURCE_LOGPROB:
+            in[i] = (rlf_dense_column){(void *)(uintptr_t)logprob, true};
+            break;
+        case RLF_SOURCE_WORDS:
+            in[i].data = rlf_words_result_at(t, (uint32_t)index);
+            break;
+        default:
+            gather_rows(m, first, n,
+                        p->sources[i].kind == RLF_SOURCE_INPUT
+                            ? &u->inputs[index]
+                            : &u->outputs[index],
+                        u->known[i]);
+            in[i].data = u->known[i];
+        }
+    }
+    if (p->call >= 0)
+        out[made++] = (rlf_dense_column){dlogprob, true};
+    for (uint32_t i = 0; made < n_out; i++)
+        out[made++].data = rlf_words_derivative_at(t, i);
+    rlf_expr_dense_args args = {
+        .m = n, .program = p->program, .inputs = in, .outputs = out};
+    return f->pass->kernels->expr_dense(f->pass->queue, &args, err);
+}
+
+/* What was computed on the device for a micro-batch. */
+static rlf_status
+settle_micro(rlf_update *u, const rlf_update_micro *m, rlf_err *err)
+{
+    const rlf_update_group *g = m->group;
+    if (g->point)
+        rlf_update_put_live(u, m, 0, m->rows);
+    if (g->point && g->words)
+        rlf_update_put_words(u, m, 0, m->rows);
+    for (int64_t k = 0; g->point && g->logprob && k < m->rows; k++)
+        if (!isfinite(m->d_logprob[k]))
+            return fail_row(
+                u, g, u->call->node->loss->calls[g->point->call].class->name,
+                cursor_at(m, k), (double)m->logprob[k], (double)m->d_logprob[k],
+                err);
+    for (int64_t k = 0; g->words && k < m->rows; k++)
+        if (m->odd[k].word >= 0)
+            return fail_row(u, g, "logprobs", cursor_at(m, k),
+                            (double)m->odd[k].was, (double)m->odd[k].is, err);
+    return RLF_OK;
+}
+
+rlf_status
+rlf_update_settle(rlf_update *u, rlf_err *err)
+{
+    int last = u->model->table->cut.chunks - 1;
+    if (!rlf_table_ends(u->model->table, last))
+        return RLF_OK;
+    RLF_TRY(rlf_queue_sync(u->model->queue, err));
+    for (size_t i = 0; i < u->micros.count; i++)
+        RLF_TRY(settle_micro(u, &u->micros.data[i], err));
     return RLF_OK;
 }

@@ -29,7 +29,7 @@ read_scalars(rlf_update *u, const rlf_update_flight *f, rlf_err *err)
     if (!f->micro->group->scalar)
         return RLF_OK;
     RLF_TRY(rlf_head_scalars(u->model, p, err));
-    return rlf_pass_read(p, p->scalar, p->n_rows, err, f->scalar);
+    return rlf_pass_read(p, p->scalar, p->n_rows, err, f->micro->scalar);
 }
 
 /* The models of the words' tile have this micro-batch at hand. */
@@ -68,22 +68,31 @@ rlf_update_read_ahead(rlf_update *u, rlf_err *err)
     return RLF_OK;
 }
 
+/* Where the tile puts what it finds at this micro-batch's rows. */
+static void
+receive_words(const rlf_update_micro *m)
+{
+    m->group->words->result = m->result;
+    m->group->words->odd = m->odd;
+}
+
 /* What is reduced over words at all rows, before the heads' gradients. */
 static rlf_status
 read_words(rlf_update *u, const rlf_update_flight *f, rlf_err *err)
 {
     rlf_words_tile *t = f->micro->group->words;
     int64_t rows = f->pass->n_rows;
-    for (int64_t i = 0; t && i < rows; i += t->rows) {
+    if (!t)
+        return RLF_OK;
+    receive_words(f->micro);
+    for (int64_t i = 0; i < rows; i += t->rows) {
         int64_t n = rows - i < t->rows ? rows - i : t->rows;
-        rlf_update_place_words(f, i, n);
+        rlf_update_place_words(f->micro, i, n);
         RLF_TRY(rlf_words_load(t, i, n, NULL, u->model, f->pass, err));
         RLF_TRY(rlf_words_results(t, i, n, err));
     }
-    if (t) {
-        RLF_TRY(rlf_queue_sync(f->pass->queue, err));
-        rlf_update_put_words(u, f, 0, rows);
-    }
+    RLF_TRY(rlf_queue_sync(f->pass->queue, err));
+    rlf_update_put_words(u, f->micro, 0, rows);
     return RLF_OK;
 }
 
@@ -95,9 +104,10 @@ read_heads(rlf_update *u, const rlf_update_flight *f, rlf_err *err)
     RLF_TRY(read_scalars(u, f, err));
     if (f->micro->group->logprob) {
         RLF_TRY(rlf_head_logprobs(u->model, p, false, err));
-        RLF_TRY(rlf_pass_read(p, p->logprob, p->n_rows, err, f->logprob));
+        RLF_TRY(
+            rlf_pass_read(p, p->logprob, p->n_rows, err, f->micro->logprob));
     }
-    rlf_update_put_live(u, f, 0, p->n_rows);
+    rlf_update_put_live(u, f->micro, 0, p->n_rows);
     return read_words(u, f, err);
 }
 
@@ -117,12 +127,12 @@ rlf_update_forward(rlf_call *call, const rlf_train_op *op, rlf_err *err)
     if (u->reading)
         return read_heads(u, f, err);
     if (u->reach == RLF_REACH_BATCH)
-        return rlf_update_get_gradient(u, f, 0, f->pass->n_rows, err);
+        return rlf_update_get_gradient(u, f->micro, 0, f->pass->n_rows, err);
     if (in_tiles(u, g))
         return read_scalars(u, f, err);
     RLF_TRY(read_heads(u, f, err));
-    RLF_TRY(rlf_update_run_program(u, f, 0, f->pass->n_rows, err));
-    return rlf_update_get_gradient(u, f, 0, f->pass->n_rows, err);
+    RLF_TRY(rlf_update_run_program(u, f->micro, 0, f->pass->n_rows, err));
+    return rlf_update_get_gradient(u, f->micro, 0, f->pass->n_rows, err);
 }
 
 /* ---- heads, backward ---- */
@@ -131,6 +141,25 @@ typedef struct tile {
     rlf_update *u;
     const rlf_update_flight *f;
 } tile;
+
+/* n numbers of the device to the host, after the next wait. */
+static rlf_status
+fetch(rlf_queue *queue, float *to, const float *from, int64_t n, rlf_err *err)
+{
+    return rlf_queue_copy(queue, to, from, (size_t)n * sizeof *to,
+                          RLF_COPY_TO_HOST, err);
+}
+
+/* What a tile on the device was given and gave. */
+static rlf_status
+fetch_point(const rlf_update_flight *f, int64_t first, int64_t n,
+            const float *logprob, const float *dlogprob, rlf_err *err)
+{
+    const rlf_update_micro *m = f->micro;
+    rlf_queue *queue = f->pass->queue;
+    RLF_TRY(fetch(queue, m->logprob + first, logprob, n, err));
+    return fetch(queue, m->d_logprob + first, dlogprob, n, err);
+}
 
 /* A tile of the head: its log-probabilities in, derivatives out. */
 static rlf_status
@@ -141,11 +170,30 @@ tile_loss(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
     (void)entropy, (void)dentropy, (void)queue;
     rlf_update *u = ((tile *)ctx)->u;
     const rlf_update_flight *f = ((tile *)ctx)->f;
-    RLF_TRY(rlf_pass_read(f->pass, logprob, n, err, f->logprob + first));
-    rlf_update_put_live(u, f, first, n);
-    RLF_TRY(rlf_update_run_program(u, f, first, n, err));
-    RLF_TRY(rlf_update_get_gradient(u, f, first, n, err));
-    return rlf_pass_write(f->pass, f->d_logprob + first, n, err, dlogprob);
+    const rlf_update_micro *m = f->micro;
+    if (m->group->point) {
+        RLF_TRY(rlf_update_run_point(u, f, first, n, logprob, dlogprob, err));
+        return fetch_point(f, first, n, logprob, dlogprob, err);
+    }
+    RLF_TRY(rlf_pass_read(f->pass, logprob, n, err, m->logprob + first));
+    rlf_update_put_live(u, m, first, n);
+    RLF_TRY(rlf_update_run_program(u, m, first, n, err));
+    RLF_TRY(rlf_update_get_gradient(u, m, first, n, err));
+    return rlf_pass_write(f->pass, m->d_logprob + first, n, err, dlogprob);
+}
+
+/* By way of the host: what the loaded rows reduce to, to its derivatives. */
+static rlf_status
+words_on_host(rlf_update *u, const rlf_update_flight *f, int64_t first,
+              int64_t n, rlf_err *err)
+{
+    const rlf_update_micro *m = f->micro;
+    RLF_TRY(rlf_words_results(m->group->words, first, n, err));
+    RLF_TRY(rlf_queue_sync(f->pass->queue, err));
+    rlf_update_put_live(u, m, first, n);
+    rlf_update_put_words(u, m, first, n);
+    RLF_TRY(rlf_update_run_program(u, m, first, n, err));
+    return rlf_update_get_gradient(u, m, first, n, err);
 }
 
 /* The same with all words; what the derivatives are had from is there already
@@ -156,28 +204,33 @@ tile_words(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
 {
     rlf_update *u = ((tile *)ctx)->u;
     const rlf_update_flight *f = ((tile *)ctx)->f;
-    const rlf_update_group *g = f->micro->group;
+    const rlf_update_micro *m = f->micro;
+    const rlf_update_group *g = m->group;
     rlf_words_tile *t = g->words;
-    bool here = in_tiles(u, g);
-    if (here)
-        RLF_TRY(rlf_pass_read(f->pass, logprob, n, err, f->logprob + first));
+    bool point = g->point, on_host = in_tiles(u, g) && !point;
+    if (on_host)
+        RLF_TRY(rlf_pass_read(f->pass, logprob, n, err, m->logprob + first));
+    if (point) /* if nothing but words is live */
+        RLF_TRY(rlf_queue_set(queue, dlogprob, 0, (size_t)n * sizeof *dlogprob,
+                              err));
     for (int64_t i = 0; i < n; i += t->rows) {
         int64_t rows = n - i < t->rows ? n - i : t->rows, at = first + i;
-        float *own = words + i * t->v;
-        rlf_update_place_words(f, at, rows);
-        RLF_TRY(rlf_words_load(t, at, rows, own, NULL, NULL, err));
-        if (here) {
+        rlf_update_place_words(m, at, rows);
+        RLF_TRY(rlf_words_load(t, at, rows, words + i * t->v, NULL, NULL, err));
+        if (point) {
             RLF_TRY(rlf_words_results(t, at, rows, err));
-            RLF_TRY(rlf_queue_sync(queue, err));
-            rlf_update_put_live(u, f, at, rows);
-            rlf_update_put_words(u, f, at, rows);
-            RLF_TRY(rlf_update_run_program(u, f, at, rows, err));
-            RLF_TRY(rlf_update_get_gradient(u, f, at, rows, err));
+            RLF_TRY(rlf_update_run_point(u, f, at, rows, logprob + i,
+                                         dlogprob + i, err));
+        } else {
+            if (on_host)
+                RLF_TRY(words_on_host(u, f, at, rows, err));
+            rlf_update_get_words(u, m, at, rows);
         }
-        rlf_update_get_words(u, f, at, rows);
-        RLF_TRY(rlf_words_slopes(t, at, rows, err));
+        RLF_TRY(rlf_words_slopes(t, at, rows, point, err));
     }
-    return rlf_pass_write(f->pass, f->d_logprob + first, n, err, dlogprob);
+    return point ? fetch_point(f, first, n, logprob, dlogprob, err)
+                 : rlf_pass_write(f->pass, m->d_logprob + first, n, err,
+                                  dlogprob);
 }
 
 /* From the loss to the gradient of the last hidden states. */
@@ -189,18 +242,19 @@ heads_back(rlf_update *u, const rlf_update_flight *f, rlf_err *err)
     tile ctx = {u, f};
     if (g->words) {
         RLF_TRY(forward_words(u, f, err));
+        receive_words(f->micro);
         RLF_TRY(rlf_head_words_loss(u->model, p, tile_words, &ctx,
                                     g->words->beside, err));
-        RLF_TRY(rlf_update_check_words(u, f, err));
     } else if (in_tiles(u, g)) {
         RLF_TRY(rlf_head_loss(u->model, p, tile_loss, &ctx, false, err));
     } else if (g->logprob) {
-        RLF_TRY(rlf_pass_write(p, f->d_logprob, p->n_rows, err, p->d_logprob));
+        RLF_TRY(rlf_pass_write(p, f->micro->d_logprob, p->n_rows, err,
+                               p->d_logprob));
         RLF_TRY(rlf_head_loss(u->model, p, NULL, NULL, false, err));
     }
     if (!g->scalar)
         return RLF_OK;
-    RLF_TRY(rlf_pass_write(p, f->d_scalar, p->n_rows, err, p->d_scalar));
+    RLF_TRY(rlf_pass_write(p, f->micro->d_scalar, p->n_rows, err, p->d_scalar));
     return rlf_head_scalar_back(u->model, p, g->logprob || g->words, err);
 }
 

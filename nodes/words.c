@@ -36,16 +36,15 @@ rlf_words_tile_bytes(const rlf_load *load, const rlf_node *node,
                      const rlf_words *words)
 {
     const rlf_model *model = outline_of(load, node->receiver);
-    const rlf_caps *caps = &model->caps;
     double v = model->table->config.vocab, columns = 0, copies = 1;
     double out = (double)words->program->outputs.count;
     for (size_t i = 0; i < words->program->inputs.count; i++) {
         columns += words->model[i] < 0;
         copies += words->model[i] >= 0;
     }
-    double most = caps->tokens[words->slope ? RLF_USE_UPDATE : RLF_USE_READ];
-    double bytes = 8 * (TILE_MOST * (columns + out) + ROW_COPIES * copies * v) +
-                   most * (8 * out + sizeof(rlf_odd) + 8);
+    double bytes = 8 * (TILE_MOST * (columns + out) + ROW_COPIES * copies * v);
+    if (!words->slope) /* of a micro-batch */
+        bytes += 8 * (out + 1) * model->caps.tokens[RLF_USE_READ];
     return bytes / load->sizes->runs[node->id];
 }
 
@@ -128,7 +127,8 @@ numbers(const rlf_words_tile *t, int64_t n)
 static size_t
 bytes_beside(const rlf_words *w)
 {
-    return w->program->outputs.count * sizeof(double) + sizeof(rlf_odd);
+    size_t columns = (w->slope ? 2 : 1) * w->program->outputs.count;
+    return columns * sizeof(double) + sizeof(rlf_odd);
 }
 
 /* As many rows as every model has room for. */
@@ -159,17 +159,12 @@ make_arrays(rlf_words_tile *t)
     size_t n_in = w->program->inputs.count, n_out = w->program->outputs.count;
     t->inputs = RLF_NEW_ARRAY(arena, rlf_dense_column, n_in + n_out);
     t->column = RLF_NEW_ARRAY(arena, double *, n_in);
-    t->result = RLF_NEW_ARRAY(arena, double *, n_out);
     t->derivative = RLF_NEW_ARRAY(arena, double *, n_out);
     for (size_t i = 0; i < n_in; i++)
         if (w->model[i] < 0)
             t->inputs[i].data = t->column[i] = numbers(t, t->rows);
-    for (size_t i = 0; i < n_out; i++) {
-        t->result[i] = numbers(t, t->most);
-        t->inputs[n_in + i].data = t->derivative[i] = numbers(t, t->rows);
-    }
-    t->odd = RLF_NEW_ARRAY(arena, rlf_odd, t->most);
-    t->place = RLF_NEW_ARRAY(arena, uint64_t, t->most);
+    for (size_t i = 0; i < n_out; i++)
+        t->derivative[i] = numbers(t, t->rows);
 }
 
 /* The models' passes. */
@@ -209,7 +204,7 @@ rlf_words_tile_open(rlf_words_plan *plan, const rlf_call *call, rlf_pass *live,
     RLF_TRY(open_passes(t, err));
     if (t->here)
         find_rows(t, live);
-    if (t->here && !t->result)
+    if (t->here && !t->inputs)
         make_arrays(t);
     *out = t;
     return RLF_OK;
@@ -335,22 +330,22 @@ rlf_words_load(rlf_words_tile *t, int64_t first, int64_t n, float *own,
 
 /* ---- running programs ---- */
 
-/* Numbers of `bytes` for the host, at `to`: made there, or at *room. */
-static void *
-made_at(const rlf_words_tile *t, void *to, char **room, size_t bytes)
+double *
+rlf_words_result_at(const rlf_words_tile *t, uint32_t i)
 {
-    void *at = *room;
-    *room += bytes;
-    return t->room->queue->device->caps.host_memory ? to : at;
+    return (double *)rlf_head_beside(t->room, t->beside) + i * t->rows;
 }
 
-static rlf_status
-fetch(const rlf_words_tile *t, void *to, const void *from, size_t bytes,
-      rlf_err *err)
+double *
+rlf_words_derivative_at(const rlf_words_tile *t, uint32_t i)
 {
-    return to == from ? RLF_OK
-                      : rlf_queue_copy(t->room->queue, to, from, bytes,
-                                       RLF_COPY_TO_HOST, err);
+    return rlf_words_result_at(t, t->plan->value->n_outputs + i);
+}
+
+static rlf_odd *
+odd_at(const rlf_words_tile *t)
+{
+    return (rlf_odd *)rlf_words_derivative_at(t, t->plan->value->n_outputs);
 }
 
 rlf_status
@@ -359,12 +354,10 @@ rlf_words_results(const rlf_words_tile *t, int64_t first, int64_t n,
 {
     const rlf_pass *p = t->room;
     uint32_t n_out = t->plan->value->n_outputs;
-    size_t bytes = (size_t)n * sizeof(double);
-    char *room = rlf_head_beside(p, t->beside);
     rlf_dense_column *out =
         RLF_NEW_ARRAY(t->call->env->pool, rlf_dense_column, n_out);
     for (uint32_t i = 0; i < n_out; i++)
-        out[i].data = made_at(t, t->result[i] + first, &room, bytes);
+        out[i].data = rlf_words_result_at(t, i);
     rlf_expr_dense_args args = {.m = n,
                                 .v = t->v,
                                 .program = t->plan->value,
@@ -372,7 +365,9 @@ rlf_words_results(const rlf_words_tile *t, int64_t first, int64_t n,
                                 .outputs = out};
     RLF_TRY(p->kernels->expr_dense(p->queue, &args, err));
     for (uint32_t i = 0; i < n_out; i++)
-        RLF_TRY(fetch(t, t->result[i] + first, out[i].data, bytes, err));
+        RLF_TRY(rlf_queue_copy(p->queue, t->result[i] + first, out[i].data,
+                               (size_t)n * sizeof(double), RLF_COPY_TO_HOST,
+                               err));
     return RLF_OK;
 }
 
@@ -388,22 +383,24 @@ live_words(const rlf_words_tile *t)
 }
 
 rlf_status
-rlf_words_slopes(const rlf_words_tile *t, int64_t first, int64_t n,
+rlf_words_slopes(const rlf_words_tile *t, int64_t first, int64_t n, bool there,
                  rlf_err *err)
 {
     const rlf_pass *p = t->room;
+    const rlf_expr *program = t->plan->words->program;
     rlf_dense_column out = live_words(t);
-    char *room = rlf_head_beside(p, t->beside);
-    size_t bytes = (size_t)n * sizeof(rlf_odd);
-    rlf_odd *odd = made_at(t, t->odd + first, &room, bytes);
+    for (uint32_t i = 0; i < program->outputs.count; i++)
+        t->inputs[program->inputs.count + i].data =
+            there ? rlf_words_derivative_at(t, i) : t->derivative[i];
     rlf_expr_dense_args args = {.m = n,
                                 .v = t->v,
                                 .program = t->plan->slope,
                                 .inputs = t->inputs,
                                 .outputs = &out,
-                                .odd = odd};
+                                .odd = odd_at(t)};
     RLF_TRY(p->kernels->expr_dense(p->queue, &args, err));
-    return fetch(t, t->odd + first, odd, bytes, err);
+    return rlf_queue_copy(p->queue, t->odd + first, args.odd,
+                          (size_t)n * sizeof *t->odd, RLF_COPY_TO_HOST, err);
 }
 
 /* ---- the node ---- */
@@ -411,6 +408,8 @@ rlf_words_slopes(const rlf_words_tile *t, int64_t first, int64_t n,
 typedef struct state {
     rlf_arena *arena;
     rlf_words_plan plan;
+    double **result; /* per output, of the rows of a micro-batch */
+    uint64_t *place; /* where they are in columns */
 } state;
 
 static rlf_status
@@ -453,6 +452,7 @@ static rlf_status
 run_micro(rlf_call *call, rlf_words_tile *t, const rlf_sequence *seqs,
           uint32_t at, uint32_t fit, rlf_err *err)
 {
+    state *s = call->state;
     int64_t first = 0, n = 0;
     RLF_TRY(rlf_words_forward(t, seqs + at, fit, at, err));
     if (!t->here)
@@ -465,15 +465,29 @@ run_micro(rlf_call *call, rlf_words_tile *t, const rlf_sequence *seqs,
                 first = n;
             }
             rlf_words_place(t, n - first, row, k);
-            t->place[n++] = rlf_sequences_place(t->set, row, k);
+            s->place[n++] = rlf_sequences_place(t->set, row, k);
         }
     }
     RLF_TRY(run_tile(t, first, n - first, err));
     RLF_TRY(rlf_queue_sync(t->room->queue, err));
     for (int i = 0; i < call->node->n_outputs; i++)
         for (int64_t k = 0; k < n; k++)
-            call->out[i].column.number[t->place[k]] = t->result[i][k];
+            call->out[i].column.number[s->place[k]] = s->result[i][k];
     return RLF_OK;
+}
+
+/* Room for what a micro-batch gives. */
+static void
+make_results(state *s, rlf_words_tile *t)
+{
+    size_t n = s->plan.words->program->outputs.count;
+    if (t->here && !s->result) {
+        s->result = RLF_NEW_ARRAY(s->arena, double *, n);
+        for (size_t i = 0; i < n; i++)
+            s->result[i] = numbers(t, t->most);
+        s->place = RLF_NEW_ARRAY(s->arena, uint64_t, t->most);
+    }
+    t->result = s->result;
 }
 
 static rlf_status
@@ -486,6 +500,7 @@ step(rlf_call *call, rlf_err *err)
     rlf_words_tile *tile;
     rlf_sequence *seqs;
     RLF_TRY(rlf_words_tile_open(&s->plan, call, NULL, err, &tile));
+    make_results(s, tile);
     RLF_TRY(rlf_sequences_read(call->env, rows,
                                rlf_model_at(call->env, call->node->receiver),
                                RLF_READ_WORDS, call->rows, n, err, &seqs));

@@ -39,18 +39,18 @@ struct rlf_words_tile {
                           live model */
     rlf_pass **pass;   /* their passes */
     int64_t rows, v;   /* at most so many rows at once, of v words */
-    int64_t most;      /* rows of a micro-batch */
+    int64_t most;      /* rows of a micro-batch, at most */
     /* On the device, at the end of what a head works in (heads.h): */
     rlf_pass *room; /* whose: of the live model, or the first that is read */
-    size_t beside;  /* bytes there for results and what is odd */
+    size_t beside;  /* bytes there for results, derivatives, what is odd */
     rlf_dense_column *inputs; /* per input: [rows, v] of a model; columns [rows]
                                  on the host, then those of the derivatives */
     /* On the host. */
     double **column;     /* per input that is one, [rows]: by the caller */
     double **derivative; /* per output, [rows]: by the caller */
-    double **result;     /* per output [most] */
-    rlf_odd *odd;        /* [most] of slopes */
-    uint64_t *place;     /* [most] for the caller: where in columns */
+    /* The caller's, for rows of the micro-batch at hand: */
+    double *const *result; /* per output */
+    rlf_odd *odd;          /* of slopes */
 };
 /* For a call of the node: made by the first, and then the same. `live`: a pass
  * of the live model on its last stage, or NULL. RLF_USER if vocabularies differ
@@ -93,13 +93,17 @@ void rlf_words_place(const rlf_words_tile *tile, int64_t k, uint32_t row,
 rlf_status rlf_words_load(rlf_words_tile *tile, int64_t first, int64_t n,
                           float *own, const rlf_model *model, rlf_pass *pass,
                           rlf_err *err);
-/* Of the rows that were loaded: tile->result, from number `first` on, which is
- * there after the next wait for the queue. */
+/* Of the rows that were loaded, on the device, and into tile->result from
+ * number `first` on, where they are after the next wait for the queue. */
 rlf_status rlf_words_results(const rlf_words_tile *tile, int64_t first,
                              int64_t n, rlf_err *err);
-/* From tile->derivative: the live model's words, where they lie, become the
- * derivatives by them; tile->odd likewise. */
+/* [rows] of output i, on the device: results, and room for derivatives. */
+double *rlf_words_result_at(const rlf_words_tile *tile, uint32_t i);
+double *rlf_words_derivative_at(const rlf_words_tile *tile, uint32_t i);
+/* From the derivatives, tile->derivative or those `there` on the device: the
+ * live model's words, where they lie, become the derivatives by them; tile->odd
+ * likewise. */
 rlf_status rlf_words_slopes(const rlf_words_tile *tile, int64_t first,
-                            int64_t n, rlf_err *err);
+                            int64_t n, bool there, rlf_err *err);
 
 #endif

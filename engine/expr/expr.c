@@ -101,7 +101,9 @@ find(const rlf_expr *expr, const rlf_expr_op *op)
 static void
 grow(rlf_expr *expr)
 {
-    expr->n_slots = expr->n_slots ? 2 * expr->n_slots : 64;
+    do /* a program may have been copied operation by operation */
+        expr->n_slots = expr->n_slots ? 2 * expr->n_slots : 64;
+    while (expr->n_slots < 2 * (expr->ops.count + 1));
     expr->slots = RLF_NEW_ARRAY(expr->arena, uint32_t, expr->n_slots);
     for (size_t i = 0; i < expr->ops.count; i++)
         expr->slots[find(expr, &expr->ops.data[i])] = (uint32_t)i + 1;

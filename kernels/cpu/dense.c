@@ -38,7 +38,15 @@ give_floats(float *to, const double *from, int64_t n)
         to[i] = (float)from[i];
 }
 
-/* The same, row by row, with what is odd. */
+/* Of rows: a zero is positive. */
+static void
+give_rows(float *to, const double *from, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] = (float)from[i] + 0.0f;
+}
+
+/* Of words, row by row, with what is odd. */
 static void
 give_words(float *to, const double *from, int64_t rows, int64_t v, rlf_odd *odd)
 {
@@ -104,7 +112,7 @@ run_rows(const rlf_expr_dense_args *a, int64_t first, int64_t rows,
         else if (of_words)
             give_floats(to + first * a->v, out[i].number, rows * a->v);
         else if (a->outputs[i].f32)
-            give_floats(to + first, out[i].number, rows);
+            give_rows(to + first, out[i].number, rows);
     }
     return RLF_OK;
 }

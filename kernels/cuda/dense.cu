@@ -78,7 +78,7 @@ give(const run &r, view &t, int output, double x)
             t.odd = {(int32_t)t.word, is, *y};
         *y = is;
     } else if (c.f32) {
-        ((float *)c.data)[t.row] = (float)x;
+        ((float *)c.data)[t.row] = (float)x + 0.0f; /* a zero is positive */
     } else {
         ((double *)c.data)[t.row] = x;
     }
