@@ -93,9 +93,10 @@ typedef enum rlf_product_form {
  * the layer), for one form. Once a weight version. The packed size is
  * kernels->product_packed_bytes(rows, cols, form); its format belongs to the
  * backend (and differs between instruction sets), never save it. With
- * kernels->one_pack what is packed for FORWARD serves both forms (packings of
- * neighbouring rows, one after the other, are that of all of them), and nothing
- * is packed for BACKWARD. */
+ * kernels->one_pack what is packed for FORWARD is the matrix itself, as
+ * activations are, each row as long as one packed alone (so packings of
+ * neighbouring rows, one after the other, are that of all of them); it serves
+ * both forms, and nothing is packed for BACKWARD. */
 typedef struct rlf_product_pack_args {
     int64_t rows, cols;
     const float *w; /* may lie in host memory */
@@ -160,12 +161,15 @@ typedef struct rlf_bias_grad_args {
 
 /* y[m, d] = w[tokens[m] - first, d]. Tokens lie in 0..v-1 (RLF_BUG else). With
  * `part`, w has only the rows first..first+part-1; a token that is not among
- * them gives a row of -0, which changes nothing that it is added to. */
+ * them gives a row of -0, which changes nothing that it is added to. The rows
+ * are f32, or as activations are: y is the same, for it is rounded to them. */
 typedef struct rlf_embed_args {
     int64_t m, d, v;
     int64_t first, part;   /* part 0: all v rows */
     const int32_t *tokens; /* [m] */
-    const float *w;        /* [v, d], dense */
+    const float *w;        /* [v, d], dense; NULL: */
+    const rlf_real *rows;  /* [v, d] */
+    int64_t ld_rows;       /* 0: d */
     rlf_real *y;
     int64_t ldy; /* 0: d */
 } rlf_embed_args;
@@ -633,6 +637,14 @@ static inline void *
 rlf_real_at(const rlf_kernels *k, const void *x, int64_t n)
 {
     return (char *)(uintptr_t)x + n * (int64_t)rlf_real_bytes(k);
+}
+
+/* With one_pack: from a row of a packed matrix to the next, in activations. */
+static inline int64_t
+rlf_packed_row(const rlf_kernels *k, int64_t cols)
+{
+    return (int64_t)(k->product_packed_bytes(1, cols, RLF_PRODUCT_FORWARD) /
+                     rlf_real_bytes(k));
 }
 
 /* The best instance for this machine: x86-64-v4 (AVX-512), x86-64-v3 (AVX2

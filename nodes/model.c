@@ -77,6 +77,7 @@ options_of(const rlf_env *env, const rlf_resource *resource,
         .bare = hold->bare,
         .offload = is_offloaded(env->graph, index) && !hold->bare,
         .by_layer = hold->by_layer,
+        .fixed = hold->by_layer && hold->fixed,
         .caps = env->caps ? &env->caps[index] : NULL,
         .shards = env->sums ? env->sums[index].shards : 1,
         .lanes = env->sums ? env->sums[index].lanes : 1,
@@ -116,25 +117,36 @@ cut_alike(const rlf_model_object *m, const rlf_model *model)
     return NULL;
 }
 
-/* The first weights: drawn, from files, or those of the model copied; where
- * that is cut otherwise, what it was made of. */
+/* Where its first weights are from, in the end. */
+static rlf_origin
+origin_of(const rlf_env *env, const rlf_resource *resource,
+          const rlf_model_object *m, rlf_arena *arena)
+{
+    RLF_VEC(const rlf_table *) copies = {0};
+    for (; m->source; m = m->source) {
+        RLF_PUSH_IN(arena, &copies, m->source->outline->table);
+        resource = &env->graph->resources.data[resource->source];
+    }
+    const rlf_arg *from = rlf_declared_source(resource);
+    return (rlf_origin){.dir = from->kind == RLF_ARG_LIST ? NULL : from->text,
+                        .seed = env->seed,
+                        .copies = copies.data,
+                        .n_copies = (int)copies.count};
+}
+
+/* The first weights: those of the model copied, where that has them cut alike;
+ * else what it was made of. */
 static rlf_status
 fill(const rlf_env *env, const rlf_resource *resource,
      const rlf_model_object *m, rlf_model *model, rlf_err *err)
 {
-    if (!m->source) {
-        const rlf_arg *from = rlf_declared_source(resource);
-        model->tokenizer_dir = m->texts;
-        return from->kind == RLF_ARG_LIST
-                   ? rlf_weights_init(model, env->seed, err)
-                   : rlf_weights_load(model, from->text, err);
-    }
-    const rlf_model *alike = cut_alike(m->source, model);
+    const rlf_model *alike =
+        m->source && model->weights ? cut_alike(m->source, model) : NULL;
     if (alike)
         return rlf_model_copy(model, alike, err);
-    RLF_TRY(fill(env, &env->graph->resources.data[resource->source], m->source,
-                 model, err));
-    return rlf_model_keep(model, m->source->outline, err);
+    const rlf_origin origin = origin_of(env, resource, m, m->arena);
+    model->tokenizer_dir = m->texts;
+    return rlf_weights_fill(model, &origin, err);
 }
 
 /* The first hold of this rank that has the same part, in the same group: one
@@ -293,9 +305,7 @@ open_hold(const rlf_env *env, const rlf_resource *resource, rlf_model_head head,
                           &to->model));
     if (to->later)
         return RLF_OK;
-    RLF_TRY(rlf_model_unfold(to->model, err));
     RLF_TRY(fill(env, resource, m, to->model, err));
-    RLF_TRY(rlf_model_fold(to->model, err));
     to->model->version = 1; /* in however many steps it was made */
     return RLF_OK;
 }
@@ -510,7 +520,8 @@ weights_memory(const rlf_resource *resource, const rlf_model_hold *hold,
                                        .trained = m->trained,
                                        .bare = m->bare,
                                        .offload = m->offload != NULL,
-                                       .by_layer = m->landing != NULL,
+                                       .by_layer = m->by_layer,
+                                       .fixed = m->by_layer && !m->landing,
                                        .caps = &m->caps,
                                        .shards = m->table->cut.shards,
                                        .lanes = m->gradient.lanes,
@@ -651,23 +662,22 @@ save(const rlf_env *env, const rlf_resource *resource, void *object,
         m->model, state_path(env->pool, directory, resource->name), err);
 }
 
-/* Every hold reads for itself; later weights are not there yet. */
+/* Every hold reads for itself; later weights are not there yet, and those that
+ * never change have been read. */
 static rlf_status
 restore(const rlf_env *env, const rlf_resource *resource, void *object,
         const char *directory, rlf_err *err)
 {
     const rlf_model_object *m = object;
     const char *dir = rlf_path_join(env->pool, directory, resource->name);
-    for (int i = 0; i < m->n_holds; i++) {
-        rlf_model *model = m->holds[i].model;
-        if (!m->holds[i].own || m->holds[i].later)
-            continue;
-        RLF_TRY(rlf_model_unfold(model, err));
-        RLF_TRY(rlf_weights_load(model, dir, err));
-        RLF_TRY(rlf_weights_load_state(
-            model, state_path(env->pool, directory, resource->name), err));
-        RLF_TRY(rlf_model_fold(model, err));
-    }
+    if (hold_at(env, index_of(env, resource), 0)->fixed && m->model &&
+        m->model->origin)
+        return rlf_weights_verify(m->model, dir, err);
+    for (int i = 0; i < m->n_holds; i++)
+        if (m->holds[i].own && !m->holds[i].later)
+            RLF_TRY(rlf_weights_restore(
+                m->holds[i].model, dir,
+                state_path(env->pool, directory, resource->name), err));
     return RLF_OK;
 }
 

@@ -79,6 +79,7 @@ typedef struct rlf_hold {
     bool bare;     /* only `:=` on another model reads it */
     bool by_layer; /* its weights come layer by layer, and only what calls read
                       of them is kept */
+    bool fixed;    /* nothing changes them: they are what was read */
     const struct rlf_node_class *call; /* that it is for */
     int later_of; /* > 0: only keeps weights until that hold takes them for what
                      is made ahead, once nobody reads its older ones */

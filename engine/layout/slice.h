@@ -40,12 +40,23 @@ typedef struct rlf_shapes {
     int layers; /* of the model */
 } rlf_shapes;
 
-/* Where tensors go by layer: the layer, and last those of no layer. */
+/* Where tensors go by layer: the layer; then those of no layer, and an
+ * embedding of its own last of all, so that it and the head are not on their
+ * way at once. */
 static inline int
 rlf_layer_turn(const rlf_shapes *shapes, int tensor)
 {
     int layer = shapes->list[tensor].layer;
-    return layer < 0 ? shapes->layers : layer;
+    if (layer >= 0)
+        return layer;
+    return shapes->layers + (layer == RLF_LAYER_FIRST);
+}
+
+/* How many turns that makes. */
+static inline int
+rlf_layer_turns(const rlf_shapes *shapes)
+{
+    return shapes->layers + 2;
 }
 
 /* Part of a tensor, in its own coordinates. Empty boxes have no meaning beyond

@@ -137,6 +137,26 @@ words_layout(const rlf_layout *first, const rlf_layout *call)
     return layout;
 }
 
+static bool
+uses(const int *list, int n, int resource)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i] == resource)
+            return true;
+    return false;
+}
+
+static bool
+is_written(const rlf_graph *graph, int model)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        if (uses(node->writes, node->n_writes, model))
+            return true;
+    }
+    return false;
+}
+
 static void
 hold_calls(rlf_plan *plan, int model, rlf_arena *arena)
 {
@@ -172,8 +192,13 @@ hold_calls(rlf_plan *plan, int model, rlf_arena *arena)
     }
     const rlf_place_row *row =
         rlf_placement_find(plan->graph->placement, model, NULL);
-    for (int i = 1; i < holds->n; i++)
-        holds->list[i].by_layer = !row || row->offload != 1;
+    const rlf_resource *resource = &plan->graph->resources.data[model];
+    bool fixed = !resource->trained && !is_written(plan->graph, model);
+    for (int i = 0; i < holds->n; i++) {
+        holds->list[i].fixed = fixed;
+        holds->list[i].by_layer =
+            (i > 0 || fixed) && !(row && row->offload == 1);
+    }
 }
 
 /* A weighted sum is made where its result lies, tensor by tensor. */
@@ -193,15 +218,6 @@ hold_terms(rlf_plan *plan, const rlf_node *node, rlf_arena *arena)
 }
 
 /* ---- ahead ---- */
-
-static bool
-uses(const int *list, int n, int resource)
-{
-    for (int i = 0; i < n; i++)
-        if (list[i] == resource)
-            return true;
-    return false;
-}
 
 /* Is the hold read ahead? Holds are numbered from 0, and -1 is none. */
 static bool
@@ -239,17 +255,6 @@ rlf_holds_apart(const rlf_plan *plan, int model)
         some = true;
     }
     return some;
-}
-
-static bool
-is_written(const rlf_graph *graph, int model)
-{
-    for (size_t i = 0; i < graph->nodes.count; i++) {
-        const rlf_node *node = &graph->nodes.data[i];
-        if (uses(node->writes, node->n_writes, model))
-            return true;
-    }
-    return false;
 }
 
 /* Where weights of later steps wait. */

@@ -502,7 +502,7 @@ static void
 order_by_layer(maker *m)
 {
     const rlf_shapes *shapes = m->job->shapes;
-    int groups = shapes->layers + 1, n = 0;
+    int groups = rlf_layer_turns(shapes), n = 0;
     rlf_range *rounds = RLF_NEW_ARRAY(m->arena, rlf_range, groups);
     int *first = RLF_NEW_ARRAY(m->arena, int, groups);
     for (size_t i = 0; i < m->sends.count; i++) {

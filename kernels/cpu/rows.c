@@ -57,7 +57,8 @@ ISA(rows_gather)(rlf_queue *queue, const rlf_rows_gather_args *args,
     return RLF_OK;
 }
 
-/* A part of the table: the rows of other tokens are -0. */
+/* A part of the table: the rows of other tokens are -0. Activations are f32,
+ * so it is the same in either form. */
 static void
 embed_part(void *ctx, int64_t first, int64_t last, char *scratch)
 {
@@ -67,7 +68,7 @@ embed_part(void *ctx, int64_t first, int64_t last, char *scratch)
         int64_t row = a->tokens[i] - a->first;
         float *y = a->y + i * a->ldy;
         if (row >= 0 && row < a->part)
-            memcpy(y, a->w + row * a->d, (size_t)a->d * 4);
+            memcpy(y, a->rows + row * a->ld_rows, (size_t)a->d * 4);
         else
             for (int64_t j = 0; j < a->d; j++)
                 y[j] = -0.0f;
@@ -77,20 +78,23 @@ embed_part(void *ctx, int64_t first, int64_t last, char *scratch)
 rlf_status
 ISA(embed)(rlf_queue *queue, const rlf_embed_args *args, rlf_err *err)
 {
-    RLF_TRY(check_index(args->tokens, args->m, args->v, "embed", err));
-    if (args->part) {
-        rlf_embed_args a = *args;
-        a.ldy = or_dense(a.ldy, a.d);
+    rlf_embed_args a = *args;
+    RLF_TRY(check_index(a.tokens, a.m, a.v, "embed", err));
+    a.ldy = or_dense(a.ldy, a.d);
+    a.ld_rows = a.w ? a.d : or_dense(a.ld_rows, a.d);
+    a.rows = a.w ? a.w : a.rows;
+    if (a.part) {
         rlf_cpu_share(queue, a.m, 16, (double)a.m * (double)a.d, embed_part,
                       &a);
         return RLF_OK;
     }
-    rlf_rows_gather_args gather = {.m = args->m,
-                                   .d = args->d,
-                                   .index = args->tokens,
-                                   .x = args->w,
-                                   .y = args->y,
-                                   .ldy = args->ldy};
+    rlf_rows_gather_args gather = {.m = a.m,
+                                   .d = a.d,
+                                   .index = a.tokens,
+                                   .x = a.rows,
+                                   .ldx = a.ld_rows,
+                                   .y = a.y,
+                                   .ldy = a.ldy};
     return ISA(rows_gather)(queue, &gather, err);
 }
 

@@ -84,6 +84,37 @@ blocks_for(int64_t n, int64_t each)
     return dim3((unsigned)(blocks < 65535 ? blocks : 65535));
 }
 
+/* Rows of a matrix to be packed, `first` rows behind where args->packed is. */
+typedef void pack_rows_fn(rlf_queue *queue, rlf_product_pack_args args,
+                          int64_t first);
+
+/* A matrix in host memory comes through scratch, some rows at a time; a row is
+ * never more than there is. */
+static inline rlf_status
+pack_near(rlf_queue *queue, const rlf_product_pack_args &a, pack_rows_fn *pack,
+          rlf_err *err)
+{
+    constexpr int64_t bytes_at_once = EMULATED ? 4 << 10 : 32 << 20;
+    if (!CUDA(on_host)(a.w)) {
+        pack(queue, a, 0);
+        return RLF_OK;
+    }
+    int64_t most = bytes_at_once / (a.ldw * (int64_t)sizeof(float));
+    rlf_product_pack_args some = a;
+    most = most > 0 ? most : 1;
+    for (int64_t i = 0; i < a.rows; i += most) {
+        void *near;
+        some.rows = a.rows - i < most ? a.rows - i : most;
+        size_t bytes =
+            (size_t)((some.rows - 1) * a.ldw + a.cols) * sizeof(float);
+        RLF_TRY(CUDA(scratch)(queue, bytes, &near, err));
+        RLF_TRY(CUDA(fetch)(queue, near, a.w + i * a.ldw, bytes, err));
+        some.w = (const float *)near;
+        pack(queue, some, i);
+    }
+    return RLF_OK;
+}
+
 /* for (the items of this thread) */
 #define EACH(i, n)                                                   \
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, \

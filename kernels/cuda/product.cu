@@ -8,8 +8,6 @@
 static constexpr int ROWS = 8;        /* of a thread */
 static constexpr int MOST_PARTS = 8;  /* of k */
 static constexpr int MOST_LEVELS = 7; /* of a tree over RLF_MOST_SHARDS */
-/* Of a matrix on its way from the host; a row is never more than scratch. */
-static constexpr int64_t PACK_BYTES = EMULATED ? 4 << 10 : 32 << 20;
 
 static_assert(1 << (MOST_LEVELS - 1) == RLF_MOST_SHARDS, "levels of a tree");
 
@@ -29,31 +27,11 @@ pack_kernel(rlf_product_pack_args a)
 }
 
 static void
-pack_rows(rlf_queue *queue, const rlf_product_pack_args &a)
+pack_rows(rlf_queue *queue, rlf_product_pack_args a, int64_t first)
 {
+    a.packed = (float *)a.packed + first * a.cols;
     RLF_LAUNCH(pack_kernel, blocks_for(a.rows * a.cols, THREADS), THREADS, 0,
                queue, a);
-}
-
-/* A matrix in host memory comes through scratch, some rows at a time. */
-static rlf_status
-pack_from_host(rlf_queue *queue, const rlf_product_pack_args &a, rlf_err *err)
-{
-    int64_t row_bytes = a.ldw * (int64_t)sizeof(float);
-    int64_t most = PACK_BYTES / row_bytes > 0 ? PACK_BYTES / row_bytes : 1;
-    rlf_product_pack_args some = a;
-    for (int64_t i = 0; i < a.rows; i += most) {
-        void *near;
-        some.rows = a.rows - i < most ? a.rows - i : most;
-        size_t bytes =
-            (size_t)((some.rows - 1) * a.ldw + a.cols) * sizeof(float);
-        RLF_TRY(CUDA(scratch)(queue, bytes, &near, err));
-        RLF_TRY(CUDA(fetch)(queue, near, a.w + i * a.ldw, bytes, err));
-        some.w = (const float *)near;
-        some.packed = (rlf_real *)a.packed + i * a.cols;
-        pack_rows(queue, some);
-    }
-    return CUDA(launched)("product_pack", err);
 }
 
 rlf_status
@@ -65,9 +43,7 @@ TYPED(product_pack)(rlf_queue *queue, const rlf_product_pack_args *args,
     a.ldw = or_dense(a.ldw, a.cols);
     if (a.form != RLF_PRODUCT_FORWARD || a.rows * a.cols == 0)
         return RLF_OK;
-    if (CUDA(on_host)(a.w))
-        return pack_from_host(queue, a, err);
-    pack_rows(queue, a);
+    RLF_TRY(pack_near(queue, a, pack_rows, err));
     return CUDA(launched)("product_pack", err);
 }
 

@@ -175,6 +175,15 @@ mma_pack_kernel(rlf_product_pack_args a, int64_t ld)
     }
 }
 
+static void
+pack_rows(rlf_queue *queue, rlf_product_pack_args a, int64_t first)
+{
+    int64_t ld = packed_ld(a.cols);
+    a.packed = (uint16_t *)a.packed + first * ld;
+    RLF_LAUNCH(mma_pack_kernel, blocks_for(a.rows * ld, THREADS), THREADS, 0,
+               queue, a, ld);
+}
+
 rlf_status
 CUDA(mma_pack)(rlf_queue *queue, const rlf_product_pack_args *args,
                rlf_err *err)
@@ -182,11 +191,9 @@ CUDA(mma_pack)(rlf_queue *queue, const rlf_product_pack_args *args,
     NEED(args->rows >= 0 && args->cols >= 0, "product_pack");
     rlf_product_pack_args a = *args;
     a.ldw = or_dense(a.ldw, a.cols);
-    int64_t ld = packed_ld(a.cols);
     rlf_group_tiles(queue); /* is tried before anything is multiplied */
-    if (a.form == RLF_PRODUCT_FORWARD && a.rows * ld > 0)
-        RLF_LAUNCH(mma_pack_kernel, blocks_for(a.rows * ld, THREADS), THREADS,
-                   0, queue, a, ld);
+    if (a.form == RLF_PRODUCT_FORWARD && a.rows * a.cols > 0)
+        RLF_TRY(pack_near(queue, a, pack_rows, err));
     return CUDA(launched)("product_pack", err);
 }
 

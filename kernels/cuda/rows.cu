@@ -42,7 +42,10 @@ embed_kernel(rlf_embed_args a, int32_t *fault)
         bool here = at >= 0 && at < a.part;
         if (a.tokens[row] < 0 || a.tokens[row] >= a.v)
             *fault = 1;
-        a.y[row * a.ldy + j] = narrow(here ? a.w[at * a.d + j] : -0.0f);
+        rlf_real y = narrow(-0.0f);
+        if (here)
+            y = a.w ? narrow(a.w[at * a.d + j]) : a.rows[at * a.ld_rows + j];
+        a.y[row * a.ldy + j] = y;
     }
 }
 
@@ -52,6 +55,7 @@ TYPED(embed)(rlf_queue *queue, const rlf_embed_args *args, rlf_err *err)
     NEED(args->m >= 0 && args->d >= 0, "embed");
     rlf_embed_args a = *args;
     a.ldy = or_dense(a.ldy, a.d);
+    a.ld_rows = or_dense(a.ld_rows, a.d);
     a.part = a.part ? a.part : a.v;
     if (a.m * a.d > 0)
         RLF_LAUNCH(embed_kernel, blocks_for(a.m * a.d, THREADS), THREADS, 0,

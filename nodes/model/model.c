@@ -2,6 +2,7 @@
  * and, run without a block, counts them. */
 #include "nodes/model/model.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/vec.h"
@@ -54,18 +55,30 @@ carve_head(rlf_carver *c, const rlf_kernels *k, const rlf_table *t,
     return p;
 }
 
-/* Of the weights what is read as it is. */
+/* The words of the embedding, or of a head. */
+static int64_t
+word_floats(const rlf_table *t)
+{
+    return t->vocab * t->config.hidden;
+}
+
+/* Of the weights what is read as it is: vectors, and the embedding; as
+ * activations, where that is what a packed matrix is. */
 static void
 carve_near(rlf_model *m, rlf_carver *c)
 {
     const rlf_table *t = m->table;
-    if (t->embed != RLF_NO_SLOT)
-        m->embed = rlf_carve_floats(c, t->vocab * t->config.hidden);
+    const rlf_kernels *k = m->kernels;
+    if (t->embed != RLF_NO_SLOT && !k->one_pack)
+        m->embed = rlf_carve_floats(c, word_floats(t));
+    else if (t->embed != RLF_NO_SLOT && t->embed != t->lm)
+        m->rows =
+            rlf_carve(c, k->product_packed_bytes(t->vocab, t->config.hidden,
+                                                 RLF_PRODUCT_FORWARD));
     m->vectors = rlf_carve_floats(c, t->count - t->matrices);
 }
 
-/* The matrices of a layer lie together; so do the heads, but for one that is
- * the embedding. */
+/* The matrices of a layer lie together. */
 static int64_t
 layer_floats(const rlf_table *t, int layer)
 {
@@ -73,18 +86,26 @@ layer_floats(const rlf_table *t, int layer)
     return l->place < 0 ? 0 : l->down + t->config.hidden * t->ffn - l->qkv;
 }
 
-static int64_t
-landing_floats(const rlf_table *t)
+/* Does the embedding or the head land? Not where an embedding of f32 comes to
+ * where it stays, and is the head. */
+static bool
+words_land(const rlf_table *t, const rlf_kernels *k)
 {
-    int64_t heads = 0, most = 0;
-    if (t->lm != RLF_NO_SLOT && t->lm != t->embed)
-        heads += t->vocab * t->config.hidden;
+    return k->one_pack ? t->embed != RLF_NO_SLOT || t->lm != RLF_NO_SLOT
+                       : t->lm != RLF_NO_SLOT && t->lm != t->embed;
+}
+
+/* For a layer; or for the words, and the score behind them. */
+static int64_t
+landing_floats(const rlf_table *t, const rlf_kernels *k)
+{
+    int64_t most = words_land(t, k) ? word_floats(t) : 0;
     if (t->score != RLF_NO_SLOT)
-        heads += t->config.hidden;
+        most += t->config.hidden;
     for (int i = 0; i < t->config.layers; i++)
         if (layer_floats(t, i) > most)
             most = layer_floats(t, i);
-    return heads > most ? heads : most;
+    return most;
 }
 
 /* Has a slot of n floats from `slot` on this one? */
@@ -94,27 +115,34 @@ within(int64_t offset, int64_t slot, int64_t n)
     return slot != RLF_NO_SLOT && offset >= slot && offset < slot + n;
 }
 
+/* The layer that has a matrix, or config.layers. */
+static int
+layer_of(const rlf_table *t, int64_t offset)
+{
+    int layer = 0;
+    while (layer < t->config.layers &&
+           !within(offset, t->layers[layer].qkv, layer_floats(t, layer)))
+        layer++;
+    return layer;
+}
+
 float *
 rlf_model_place(const rlf_model *m, int64_t offset)
 {
     const rlf_table *t = m->table;
-    int64_t words = t->vocab * t->config.hidden, score = 0;
+    int64_t words = word_floats(t);
     if (m->weights)
         return m->weights + offset;
     if (offset >= t->matrices)
         return m->vectors + (offset - t->matrices);
     if (within(offset, t->embed, words))
-        return m->embed + (offset - t->embed);
+        return (m->embed ? m->embed : m->landing) + (offset - t->embed);
     if (within(offset, t->lm, words))
         return m->landing + (offset - t->lm);
-    if (t->lm != RLF_NO_SLOT && t->lm != t->embed)
-        score = words;
     if (within(offset, t->score, t->config.hidden))
-        return m->landing + score + (offset - t->score);
-    int layer = 0;
-    while (!within(offset, t->layers[layer].qkv, layer_floats(t, layer)))
-        layer++;
-    return m->landing + (offset - t->layers[layer].qkv);
+        return m->landing + (words_land(t, m->kernels) ? words : 0) +
+               (offset - t->score);
+    return m->landing + (offset - t->layers[layer_of(t, offset)].qkv);
 }
 
 /* What was carved since *at, which moves on. */
@@ -150,6 +178,9 @@ carve_matrices(rlf_model *m, rlf_carver *c, bool trained)
     }
     if (t->lm != RLF_NO_SLOT)
         m->lm = carve_head(c, k, t, trained);
+    if (m->vectors && k->one_pack && t->embed != RLF_NO_SLOT &&
+        t->embed == t->lm)
+        m->rows = m->lm.forward;
     if (t->score != RLF_NO_SLOT)
         m->score = carve_packed(c, k, 1, g->hidden, trained);
 }
@@ -193,9 +224,9 @@ carve_model(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
                          .packed = options->lends && options->unread};
     if (m->offload || options->by_layer)
         carve_near(m, c);
-    if (options->by_layer)
-        m->landing = rlf_carve_floats(c, landing_floats(t));
-    else if (!m->offload)
+    if (options->by_layer && !options->fixed)
+        m->landing = rlf_carve_floats(c, landing_floats(t, m->kernels));
+    if (!m->offload && !options->by_layer)
         m->weights = rlf_carve_floats(c, t->count);
     bytes.weights = since(c, &at);
     bytes.host = m->offload ? (size_t)t->count * sizeof(float) : 0;
@@ -369,6 +400,7 @@ rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
         .peers = options->peers ? options->peers : options->stages,
         .trained = options->trained,
         .bare = options->bare,
+        .by_layer = options->by_layer,
         .lender = options->lender,
         .caps = rlf_caps_resolve(options->caps, (uint32_t)config->context),
         .table = rlf_table_new(config, options->head, &cut, arena)};
@@ -419,21 +451,19 @@ rlf_model_free(rlf_model *m)
         return;
     rlf_work_free(m);
     rlf_offload_close(m);
-    if (m->landing)
-        rlf_device_release(m->queue->device, m->weights,
-                           (size_t)m->table->count * sizeof(float));
+    free(m->filling);
     rlf_group_free(m->copies);
     rlf_device_release(m->queue->device, m->block, m->block_bytes);
     rlf_arena_free(m->arena);
 }
 
 static rlf_status
-pack(const rlf_model *m, int64_t offset, int64_t rows, int64_t cols,
+pack(const rlf_model *m, const float *w, int64_t rows, int64_t cols,
      rlf_packed to, rlf_err *err)
 {
     rlf_product_pack_args args = {.rows = rows,
                                   .cols = cols,
-                                  .w = rlf_model_place(m, offset),
+                                  .w = w,
                                   .form = RLF_PRODUCT_FORWARD,
                                   .packed = to.forward};
     RLF_TRY(m->kernels->product_pack(m->queue, &args, err));
@@ -445,12 +475,12 @@ pack(const rlf_model *m, int64_t offset, int64_t rows, int64_t cols,
 }
 
 static rlf_status
-pack_head(rlf_model *m, rlf_err *err)
+pack_head(const rlf_model *m, const float *w, rlf_err *err)
 {
     const rlf_table *t = m->table;
     int64_t d = t->config.hidden;
     rlf_product_pack_args args = {.cols = d,
-                                  .w = rlf_model_place(m, t->lm),
+                                  .w = w,
                                   .form = RLF_PRODUCT_FORWARD,
                                   .packed = m->lm.forward};
     for (int s = 0; s < t->shards.count; s++) {
@@ -465,36 +495,67 @@ pack_head(rlf_model *m, rlf_err *err)
         return RLF_OK;
     args = (rlf_product_pack_args){.rows = t->vocab,
                                    .cols = d,
-                                   .w = rlf_model_place(m, t->lm),
+                                   .w = w,
                                    .form = RLF_PRODUCT_BACKWARD,
                                    .packed = m->lm.backward};
     return m->kernels->product_pack(m->queue, &args, err);
 }
 
-rlf_status
-rlf_model_pack_layer(const rlf_model *m, int layer, rlf_err *err)
+/* The matrices of a layer, which lie together. */
+static rlf_status
+pack_layer(const rlf_model *m, int layer, const float *w, rlf_err *err)
 {
     const rlf_table *t = m->table;
     const rlf_layer_slots *l = &t->layers[layer];
     const rlf_layer_packed *p = &m->packed[layer];
     int64_t d = t->config.hidden, f = t->ffn;
-    RLF_TRY(pack(m, l->qkv, rlf_table_qkv(t), d, p->qkv, err));
-    RLF_TRY(pack(m, l->o, d, rlf_table_q(t), p->o, err));
-    RLF_TRY(pack(m, l->gate_up, 2 * f, d, p->gate_up, err));
-    return pack(m, l->down, d, f, p->down, err);
+    RLF_TRY(pack(m, w, rlf_table_qkv(t), d, p->qkv, err));
+    RLF_TRY(pack(m, w + (l->o - l->qkv), d, rlf_table_q(t), p->o, err));
+    RLF_TRY(pack(m, w + (l->gate_up - l->qkv), 2 * f, d, p->gate_up, err));
+    return pack(m, w + (l->down - l->qkv), d, f, p->down, err);
 }
 
 rlf_status
-rlf_model_landed(rlf_model *m, int layer, rlf_err *err)
+rlf_model_pack_layer(const rlf_model *m, int layer, rlf_err *err)
+{
+    return pack_layer(m, layer, rlf_model_place(m, m->table->layers[layer].qkv),
+                      err);
+}
+
+rlf_status
+rlf_model_pack_rows(const rlf_model *m, const float *w, rlf_err *err)
 {
     const rlf_table *t = m->table;
-    if (layer < t->config.layers)
-        return t->layers[layer].place < 0 ? RLF_OK
-                                          : rlf_model_pack_layer(m, layer, err);
+    if (!m->rows || m->rows == m->lm.forward)
+        return RLF_OK;
+    return pack(m, w, t->vocab, t->config.hidden,
+                (rlf_packed){.forward = m->rows}, err);
+}
+
+/* Is the embedding of the model, of all stages, its head? */
+static bool
+is_tied(const rlf_table *t)
+{
+    return t->whole->embed == t->whole->lm;
+}
+
+rlf_status
+rlf_model_landed(rlf_model *m, int turn, rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    int layers = t->config.layers;
+    if (turn < layers)
+        return t->layers[turn].place < 0 ? RLF_OK
+                                         : rlf_model_pack_layer(m, turn, err);
+    if (t->embed != RLF_NO_SLOT && turn == layers + !is_tied(t))
+        RLF_TRY(rlf_model_pack_rows(m, rlf_model_place(m, t->embed), err));
+    if (turn > layers)
+        return RLF_OK;
     if (t->lm != RLF_NO_SLOT)
-        RLF_TRY(pack_head(m, err));
+        RLF_TRY(pack_head(m, rlf_model_place(m, t->lm), err));
     if (t->score != RLF_NO_SLOT)
-        RLF_TRY(pack(m, t->score, 1, t->config.hidden, m->score, err));
+        RLF_TRY(pack(m, rlf_model_place(m, t->score), 1, t->config.hidden,
+                     m->score, err));
     return RLF_OK;
 }
 
@@ -502,7 +563,7 @@ static rlf_status
 pack_all(rlf_model *m, rlf_err *err)
 {
     int layers = m->table->config.layers;
-    for (int i = m->offload ? layers : 0; i <= layers; i++)
+    for (int i = m->offload ? layers : 0; i <= layers + 1; i++)
         RLF_TRY(rlf_model_landed(m, i, err));
     return RLF_OK;
 }
@@ -520,38 +581,47 @@ rlf_model_changed(rlf_model *m, rlf_err *err)
     return RLF_OK;
 }
 
-rlf_status
-rlf_model_unfold(rlf_model *m, rlf_err *err)
+/* A matrix of a layer waits in host memory until it has the others. */
+static rlf_status
+fill_layer(rlf_model *m, const rlf_slot *slot, const float *part, rlf_err *err)
 {
-    size_t bytes = (size_t)m->table->count * sizeof(float);
-    void *block;
-    if (!m->landing)
+    const rlf_table *t = m->table;
+    int layer = layer_of(t, slot->offset);
+    int64_t n = layer_floats(t, layer), first = t->layers[layer].qkv;
+    if (!m->filling)
+        m->filling = rlf_malloc((size_t)n * sizeof *part);
+    memcpy(m->filling + (slot->offset - first), part,
+           (size_t)slot->count * sizeof *part);
+    if (slot->offset + slot->count < first + n)
         return RLF_OK;
-    RLF_TRY(rlf_device_alloc(m->queue->device, bytes, &block, err));
-    m->weights = block;
-    return rlf_queue_set(m->queue, block, 0, bytes, err);
+    RLF_TRY(pack_layer(m, layer, m->filling, err));
+    RLF_TRY(rlf_queue_sync(m->queue, err));
+    free(m->filling);
+    m->filling = NULL;
+    return RLF_OK;
 }
 
 rlf_status
-rlf_model_fold(rlf_model *m, rlf_err *err)
+rlf_model_fill(rlf_model *m, const rlf_slot *slot, const float *part,
+               rlf_err *err)
 {
     const rlf_table *t = m->table;
-    float *weights = m->weights;
-    if (!m->landing)
-        return RLF_OK;
-    if (m->embed)
-        RLF_TRY(rlf_queue_copy(m->queue, m->embed, weights + t->embed,
-                               (size_t)(t->vocab * t->config.hidden) *
-                                   sizeof(float),
-                               RLF_COPY_ON_DEVICE, err));
-    RLF_TRY(rlf_queue_copy(m->queue, m->vectors, weights + t->matrices,
-                           (size_t)(t->count - t->matrices) * sizeof(float),
-                           RLF_COPY_ON_DEVICE, err));
-    RLF_TRY(rlf_queue_sync(m->queue, err));
-    m->weights = NULL;
-    rlf_device_release(m->queue->device, weights,
-                       (size_t)t->count * sizeof(float));
-    return RLF_OK;
+    int64_t offset = slot->offset;
+    bool embeds = offset == t->embed;
+    RLF_ASSERT(!m->weights);
+    if (offset >= t->matrices || (embeds && m->embed))
+        RLF_TRY(rlf_queue_copy(m->queue, rlf_model_place(m, offset), part,
+                               (size_t)slot->count * sizeof *part,
+                               RLF_COPY_TO_DEVICE, err));
+    if (embeds)
+        RLF_TRY(rlf_model_pack_rows(m, part, err));
+    if (offset == t->lm)
+        RLF_TRY(pack_head(m, part, err));
+    if (offset == t->score)
+        RLF_TRY(pack(m, part, 1, t->config.hidden, m->score, err));
+    if (layer_of(t, offset) < t->config.layers)
+        return fill_layer(m, slot, part, err);
+    return rlf_queue_sync(m->queue, err);
 }
 
 rlf_status
@@ -642,20 +712,6 @@ rlf_model_copy(rlf_model *m, const rlf_model *from, rlf_err *err)
                            ? rlf_arena_strdup(m->arena, from->tokenizer_dir)
                            : NULL;
     RLF_TRY(forget_moments(m, err));
-    return rlf_model_changed(m, err);
-}
-
-rlf_status
-rlf_model_keep(rlf_model *m, const rlf_model *like, rlf_err *err)
-{
-    const rlf_table *t = m->table;
-    for (int i = 0; i < t->whole->n_slots; i++) {
-        if (rlf_table_find(like->table->whole, t->whole->slots[i].name))
-            continue;
-        m->saved[i] = RLF_ELEMENT_F32;
-        if (t->own[i] >= 0)
-            RLF_TRY(set_zero(m, &t->slots[t->own[i]], err));
-    }
     return rlf_model_changed(m, err);
 }
 

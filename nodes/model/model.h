@@ -36,6 +36,7 @@ typedef struct rlf_model_options {
     bool by_layer; /* of the weights only what passes read: packed matrices,
                       embedding, vectors; they come layer by layer. Neither
                       trained nor bare nor offload. */
+    bool fixed;    /* by layer, and never changed once they have been read */
     /* What its buffers are made for; NULL: caps.h's defaults. Rotations are
      * tabled for the longest sequence. */
     const rlf_caps *caps;
@@ -125,13 +126,18 @@ typedef struct rlf_model {
     const int *flights;       /* [chunks] */
     bool trained, bare;
     rlf_caps caps;        /* resolved for the config's context */
-    float *weights;       /* [table->count]; NULL if by layer (but see
-                             rlf_model_unfold); in host memory if: */
+    float *weights;       /* [table->count]; NULL if by layer; in host memory
+                             if: */
     rlf_offload *offload; /* offload.h; NULL: they are on the device */
-    /* Without all weights on the device: its embedding, or NULL, and what the
-     * table has behind its matrices. With them NULL. */
-    float *embed, *vectors;
-    float *landing; /* by layer: where the matrices of one come; else NULL */
+    bool by_layer;
+    /* Without all weights on the device: what the table has behind its
+     * matrices, and its embedding, in f32 or (kernels->one_pack) as packed: if
+     * it is tied that is lm.forward itself. With them NULL. */
+    float *vectors, *embed;
+    rlf_real *rows;
+    float *landing; /* by layer and not fixed: where the matrices of one come */
+    float *filling; /* in host memory: of one, as files are read; else NULL */
+    const struct rlf_origin *origin; /* weights.h; by layer, else NULL */
     /* Trained only, else NULL: see gradient.h. */
     rlf_gradient gradient;
     rlf_slices slices;        /* of the optimizer, by replica */
@@ -197,26 +203,26 @@ rlf_status rlf_model_changed(rlf_model *model, rlf_err *err);
  * read before it has new weights. */
 rlf_status rlf_model_reclaim(rlf_model *model, rlf_err *err);
 
-/* A model by layer has all of its weights from unfold, as 0, until fold; only
- * then can weights.h set them, and the functions below read them. */
-rlf_status rlf_model_unfold(rlf_model *model, rlf_err *err);
-rlf_status rlf_model_fold(rlf_model *model, rlf_err *err);
+/* By layer: this rank's part of a tensor, in host memory. To be called for all
+ * of them in the order of the table, before rlf_model_changed. */
+rlf_status rlf_model_fill(rlf_model *model, const rlf_slot *slot,
+                          const float *part, rlf_err *err);
 /* Where the float is that a table has at `offset`; by layer, where it comes. */
 float *rlf_model_place(const rlf_model *model, int64_t offset);
-/* What came of a layer, or of none (table->config.layers), is complete. */
-rlf_status rlf_model_landed(rlf_model *model, int layer, rlf_err *err);
+/* What came in a turn (rlf_layer_turn) is complete. */
+rlf_status rlf_model_landed(rlf_model *model, int turn, rlf_err *err);
 
 /* The matrices of a layer, from the weights to m->packed. */
 rlf_status rlf_model_pack_layer(const rlf_model *model, int layer,
                                 rlf_err *err);
+/* The embedding to m->rows, if that is no head. */
+rlf_status rlf_model_pack_rows(const rlf_model *model, const float *w,
+                               rlf_err *err);
 
 /* Can it have the weights of `from`? RLF_USER if one lacks what the other has,
  * but for a scalar head. Outlines will do. */
 rlf_status rlf_model_check_copy(const rlf_model *model, const rlf_model *from,
                                 rlf_err *err);
-/* Tensors that `like`, which may be an outline, has not become 0. */
-rlf_status rlf_model_keep(rlf_model *model, const rlf_model *like,
-                          rlf_err *err);
 /* Weights of `from` by name; a scalar head that `from` lacks becomes 0. */
 rlf_status rlf_model_copy(rlf_model *model, const rlf_model *from,
                           rlf_err *err);

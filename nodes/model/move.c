@@ -247,8 +247,8 @@ move(mover *v, rlf_err *err, rlf_moved *moved)
 {
     bool apart = v->to && v->from != v->to;
     bool by_layer = apart && v->to->landing;
-    for (int turn = by_layer ? 0 : -1;
-         turn <= (by_layer ? v->shapes.layers : -1); turn++) {
+    int turns = rlf_layer_turns(&v->shapes);
+    for (int turn = by_layer ? 0 : -1; turn < (by_layer ? turns : 0); turn++) {
         if (apart && v->from)
             RLF_TRY(copy_own(v, turn, err));
         RLF_TRY(run_rounds(v, turn, err, moved));
@@ -265,6 +265,7 @@ rlf_move_weights(const rlf_model *from, rlf_model *to,
 {
     if (!from && !to)
         return RLF_OK;
+    RLF_ASSERT(!from || from->weights);
     RLF_ASSERT(!to || !to->landing || edge->by_layer);
     size_t n = (size_t)rlf_group_size(world), most = (size_t)edge->n_sends;
     rlf_arena *arena = rlf_arena_new();

@@ -38,6 +38,7 @@ rlf_offload_changed(rlf_model *m, rlf_err *err)
     RLF_TRY(rlf_queue_sync(m->queue, err)); /* what came to the host is there */
     if (m->embed)
         RLF_TRY(send(m, m->embed, t->embed, t->vocab * t->config.hidden, err));
+    /* rows of activations are packed with the heads (rlf_model_changed) */
     return send(m, m->vectors, t->matrices, t->count - t->matrices, err);
 }
 

@@ -25,7 +25,7 @@ rlf_status rlf_offload_changed(rlf_model *model, rlf_err *err);
 /* The matrices of a layer, packed; nothing to do for other models. */
 rlf_status rlf_offload_bring(const rlf_model *model, int layer, rlf_err *err);
 
-/* A vector, or the embedding, where the device reads it. */
+/* A vector, or an embedding of f32, where the device reads it. */
 static inline const float *
 rlf_model_near(const rlf_model *model, int64_t offset)
 {

@@ -352,8 +352,13 @@ embed(const rlf_model *model, rlf_pass *p, rlf_err *err)
                            .first = t->token,
                            .part = model->group ? t->vocab : 0,
                            .tokens = p->tokens,
-                           .w = rlf_model_near(model, t->embed),
                            .y = p->layers[0].x};
+    if (model->rows) {
+        args.rows = model->rows;
+        args.ld_rows = rlf_packed_row(p->kernels, c->hidden);
+    } else {
+        args.w = rlf_model_near(model, t->embed);
+    }
     RLF_TRY(p->kernels->embed(p->queue, &args, err));
     return rlf_parallel_sum(model, p->layers[0].x, p->m * c->hidden, err);
 }

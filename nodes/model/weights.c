@@ -151,8 +151,9 @@ fill_run(void *arg, int thread, int n_threads)
     }
 }
 
+/* Of all of its file. */
 static void
-fill_slot(rlf_model *m, const rlf_slot *slot, uint64_t seed, float *out)
+draw(const rlf_model *m, const rlf_slot *slot, uint64_t seed, float *out)
 {
     filling f = {.key = {.seed = seed,
                          .purpose = RLF_PURPOSE_INIT,
@@ -182,7 +183,7 @@ slot_buffer(const rlf_model *m)
 
 /* Weights or moments: the floats first..last-1 of the block. */
 typedef struct piece {
-    float *floats;
+    float *floats; /* NULL: a model by layer has them in no one place */
     int64_t first, last;
     bool sliced;       /* moments: other replicas have the rest */
     rlf_copy to, from; /* what copying to it and from it is */
@@ -211,26 +212,284 @@ piece_part(const piece *p, const rlf_slot *slot, int64_t *at, float **floats)
     return to - from;
 }
 
+static rlf_status
+put_part(rlf_model *m, const piece *to, const rlf_slot *slot, const float *part,
+         rlf_err *err)
+{
+    int64_t at, n;
+    float *floats;
+    if (!to->floats)
+        return rlf_model_fill(m, slot, part, err);
+    if (!(n = piece_part(to, slot, &at, &floats)))
+        return RLF_OK;
+    RLF_TRY(rlf_queue_copy(m->queue, floats, part + at,
+                           (size_t)n * sizeof(float), to->to, err));
+    return rlf_queue_sync(m->queue, err);
+}
+
 /* This rank's part of a tensor. */
 static rlf_status
 put(rlf_model *m, const piece *to, const rlf_slot *slot, const float *values,
     rlf_err *err)
 {
-    int64_t at, n;
-    float *floats, *part = NULL;
-    if (!(n = piece_part(to, slot, &at, &floats)))
-        return RLF_OK;
-    if (slot->count != file_count(slot)) {
-        part = rlf_malloc((size_t)slot->count * sizeof *part);
-        rlf_parallel_cut(slot, values, part);
-    }
-    rlf_status status =
-        rlf_queue_copy(m->queue, floats, (part ? part : values) + at,
-                       (size_t)n * sizeof(float), to->to, err);
-    if (status >= 0)
-        status = rlf_queue_sync(m->queue, err);
+    if (slot->count == file_count(slot))
+        return put_part(m, to, slot, values, err);
+    float *part = rlf_malloc((size_t)slot->count * sizeof *part);
+    rlf_parallel_cut(slot, values, part);
+    rlf_status status = put_part(m, to, slot, part, err);
     free(part);
     return status;
+}
+
+/* ---- Hugging Face directories ---- */
+
+/* A base model's file has no "model." before the names. */
+static const rlf_tensor *
+find_tensor(const rlf_safetensors *file, const char *name)
+{
+    const rlf_tensor *x = rlf_safetensors_get(file, name);
+    if (!x && !strncmp(name, "model.", 6))
+        x = rlf_safetensors_get(file, name + 6);
+    return x;
+}
+
+static rlf_status
+check_shape(const rlf_slot *slot, const rlf_tensor *x, rlf_err *err)
+{
+    bool fits =
+        slot->file_cols
+            ? x->n_dims == 2 && x->shape[0] == (uint64_t)slot->file_rows &&
+                  x->shape[1] == (uint64_t)slot->file_cols
+            : x->n_dims == 1 && x->shape[0] == (uint64_t)slot->file_rows;
+    if (fits)
+        return RLF_OK;
+    char want[64];
+    rlf_arena *arena = rlf_arena_new();
+    snprintf(want, sizeof want,
+             slot->file_cols ? "[%" PRId64 ", %" PRId64 "]" : "[%" PRId64 "]",
+             slot->file_rows, slot->file_cols);
+    rlf_fail(err, RLF_USER,
+             "%s: tensor %s has shape %s, but config.json asks for %s", x->file,
+             x->name, rlf_tensor_shape_text(x, arena), want);
+    rlf_arena_free(arena);
+    rlf_err_hint(err, "the two files are not of one model: take both from the "
+                      "same place");
+    return RLF_USER;
+}
+
+static rlf_status
+check_finite(const rlf_tensor *x, const float *values, rlf_err *err)
+{
+    for (uint64_t i = 0; i < x->count; i++) {
+        if (isfinite(values[i]))
+            continue;
+        rlf_fail(err, RLF_USER,
+                 "%s: tensor %s has a value that is not finite, at %" PRIu64,
+                 x->file, x->name, i);
+        rlf_err_hint(err, "the file is torn, or training went wrong before it "
+                          "was saved");
+        return RLF_USER;
+    }
+    return RLF_OK;
+}
+
+/* A tensor that nothing here reads would make another model of it. */
+static rlf_status
+check_unused(const rlf_table *t, const rlf_safetensors *file, rlf_err *err)
+{
+    static const char *const harmless[] = {"lm_head.weight", "score.weight"};
+    for (size_t i = 0; i < rlf_safetensors_count(file); i++) {
+        const rlf_tensor *x = rlf_safetensors_at(file, i);
+        char name[256];
+        snprintf(name, sizeof name, "model.%s", x->name);
+        bool used = rlf_table_find(t, x->name) || rlf_table_find(t, name) ||
+                    strstr(x->name, "rotary_emb.inv_freq");
+        for (size_t k = 0; k < RLF_COUNT(harmless); k++)
+            used |= !strcmp(x->name, harmless[k]);
+        if (!used)
+            return rlf_fail(err, RLF_USER,
+                            "%s: tensor %s is not part of a model of this "
+                            "config.json",
+                            x->file, x->name);
+    }
+    return RLF_OK;
+}
+
+/* What a tensor is read from: files, if there are any. */
+typedef struct source {
+    const rlf_origin *origin;
+    rlf_safetensors *file;  /* NULL: drawn */
+    rlf_safetensors *state; /* of a checkpoint: masters; or NULL */
+} source;
+
+static rlf_status
+open_source(const rlf_table *whole, const rlf_origin *origin, rlf_err *err,
+            source *out)
+{
+    *out = (source){.origin = origin};
+    if (!origin->dir)
+        return RLF_OK;
+    RLF_TRY(rlf_safetensors_open(origin->dir, err, &out->file));
+    return check_unused(whole, out->file, err);
+}
+
+static void
+close_source(source *from)
+{
+    rlf_safetensors_close(from->file);
+    rlf_safetensors_close(from->state);
+}
+
+/* Has a model in between not got it? */
+static bool
+is_dropped(const rlf_origin *origin, const char *name)
+{
+    for (int i = 0; i < origin->n_copies; i++)
+        if (!rlf_table_find(origin->copies[i]->whole, name))
+            return true;
+    return false;
+}
+
+/* The file's tensor for a slot, of its shape; NULL: it is 0, or drawn. */
+static rlf_status
+find_source(const rlf_table *whole, const source *from, const rlf_slot *slot,
+            rlf_err *err, const rlf_tensor **out)
+{
+    *out = NULL;
+    if (!from->file || is_dropped(from->origin, slot->name))
+        return RLF_OK;
+    *out = find_tensor(from->file, slot->name);
+    if (*out)
+        return check_shape(slot, *out, err);
+    if (slot->offset == whole->score)
+        return RLF_OK;
+    return rlf_fail(err, RLF_USER, "%s has no tensor %s", from->origin->dir,
+                    slot->name);
+}
+
+/* A tensor of the whole, all of it. */
+static rlf_status
+read_source(const rlf_model *m, const source *from, int tensor, float *values,
+            rlf_err *err)
+{
+    const rlf_table *whole = m->table->whole;
+    const rlf_slot *slot = &whole->slots[tensor];
+    const rlf_tensor *x;
+    RLF_TRY(find_source(whole, from, slot, err, &x));
+    if (x) {
+        RLF_TRY(rlf_tensor_read_f32(x, 0, x->count, err, values));
+        return check_finite(x, values, err);
+    }
+    if (from->file || is_dropped(from->origin, slot->name))
+        memset(values, 0, (size_t)file_count(slot) * sizeof *values);
+    else
+        draw(m, slot, from->origin->seed, values);
+    return RLF_OK;
+}
+
+/* In which type it is saved again. */
+static rlf_status
+note_saved(rlf_model *m, const source *from, int tensor, rlf_err *err)
+{
+    const rlf_table *whole = m->table->whole;
+    const rlf_tensor *x;
+    RLF_TRY(find_source(whole, from, &whole->slots[tensor], err, &x));
+    bool half =
+        x && (x->element == RLF_ELEMENT_BF16 || x->element == RLF_ELEMENT_F16);
+    m->saved[tensor] = (uint8_t)(half ? x->element : RLF_ELEMENT_F32);
+    return RLF_OK;
+}
+
+static rlf_status read_state(const rlf_model *m, const rlf_safetensors *file,
+                             size_t which, int tensor, float *values,
+                             rlf_err *err);
+
+/* All that is held here; what of it the checkpoint has a master of, from
+ * there. */
+static rlf_status
+fill_from(rlf_model *m, const source *from, rlf_err *err)
+{
+    const piece weights = weights_of(m);
+    const rlf_table *t = m->table;
+    float *values = slot_buffer(m);
+    rlf_status status = RLF_OK;
+    for (int i = 0; i < t->whole->n_slots; i++) {
+        RLF_TRY_GOTO(note_saved(m, from, i, err), done);
+        if (t->own[i] < 0)
+            continue;
+        RLF_TRY_GOTO(read_source(m, from, i, values, err), done);
+        if (from->state)
+            RLF_TRY_GOTO(read_state(m, from->state, 0, i, values, err), done);
+        RLF_TRY_GOTO(put(m, &weights, &t->slots[t->own[i]], values, err), done);
+    }
+    if (!m->tokenizer_dir && from->origin->dir)
+        m->tokenizer_dir = rlf_arena_strdup(m->arena, from->origin->dir);
+    status = rlf_model_changed(m, err);
+done:
+    free(values);
+    return status;
+}
+
+static const rlf_origin *
+keep_origin(rlf_arena *arena, const rlf_origin *origin)
+{
+    rlf_origin *kept = RLF_NEW(arena, rlf_origin);
+    const rlf_table **copies =
+        RLF_NEW_ARRAY(arena, const rlf_table *, origin->n_copies);
+    for (int i = 0; i < origin->n_copies; i++)
+        copies[i] = origin->copies[i];
+    *kept = *origin;
+    kept->copies = copies;
+    kept->dir = origin->dir ? rlf_arena_strdup(arena, origin->dir) : NULL;
+    return kept;
+}
+
+rlf_status
+rlf_weights_fill(rlf_model *m, const rlf_origin *origin, rlf_err *err)
+{
+    source from;
+    rlf_status status = open_source(m->table->whole, origin, err, &from);
+    if (status >= 0)
+        status = fill_from(m, &from, err);
+    close_source(&from);
+    if (m->by_layer)
+        m->origin = keep_origin(m->arena, origin);
+    return status;
+}
+
+rlf_status
+rlf_weights_check(const rlf_table *table, const rlf_origin *origin,
+                  rlf_err *err)
+{
+    const rlf_table *whole = table->whole;
+    const rlf_tensor *x;
+    source from;
+    rlf_status status = open_source(whole, origin, err, &from);
+    for (int i = 0; status >= 0 && i < whole->n_slots; i++)
+        status = find_source(whole, &from, &whole->slots[i], err, &x);
+    close_source(&from);
+    return status;
+}
+
+rlf_status
+rlf_weights_init(rlf_model *m, uint64_t seed, rlf_err *err)
+{
+    return rlf_weights_fill(m, &(rlf_origin){.seed = seed}, err);
+}
+
+rlf_status
+rlf_weights_load(rlf_model *m, const char *dir, rlf_err *err)
+{
+    return rlf_weights_fill(m, &(rlf_origin){.dir = dir}, err);
+}
+
+/* ---- saving ---- */
+
+/* Does this rank write what all have? */
+static bool
+writes(const rlf_model *m)
+{
+    return m->table->cut.rank == 0 && m->table->cut.stage == 0;
 }
 
 static rlf_status
@@ -265,6 +524,20 @@ get_here(const rlf_model *m, const piece *from, const rlf_slot *slot,
     return status;
 }
 
+/* Of a model that is fixed, as it was filled. */
+static rlf_status
+get_from_origin(const rlf_model *m, int tensor, float *values, rlf_err *err)
+{
+    source from;
+    if (!writes(m))
+        return RLF_OK;
+    rlf_status status = open_source(m->table->whole, m->origin, err, &from);
+    if (status >= 0)
+        status = read_source(m, &from, tensor, values, err);
+    close_source(&from);
+    return status;
+}
+
 /* The first stage that has a tensor of the whole. */
 static int
 holder(const rlf_model *m, int tensor)
@@ -281,6 +554,8 @@ static rlf_status
 get(const rlf_model *m, const piece *from, int tensor, float *values,
     rlf_err *err)
 {
+    if (!from->floats)
+        return get_from_origin(m, tensor, values, err);
     const rlf_table *t = m->table;
     int own = t->own[tensor], stage = holder(m, tensor), here = t->cut.stage;
     int64_t n = file_count(&t->whole->slots[tensor]);
@@ -291,147 +566,6 @@ get(const rlf_model *m, const piece *from, int tensor, float *values,
     if (here == stage)
         return rlf_parallel_send_host(m, 0, values, n, err);
     return here ? RLF_OK : rlf_parallel_receive_host(m, stage, values, n, err);
-}
-
-/* Does this rank write what all have? */
-static bool
-writes(const rlf_model *m)
-{
-    return m->table->cut.rank == 0 && m->table->cut.stage == 0;
-}
-
-rlf_status
-rlf_weights_init(rlf_model *m, uint64_t seed, rlf_err *err)
-{
-    const rlf_table *t = m->table;
-    const piece weights = weights_of(m);
-    float *values = slot_buffer(m);
-    rlf_status status = RLF_OK;
-    for (int i = 0; i < t->n_slots; i++) {
-        fill_slot(m, &t->slots[i], seed, values);
-        RLF_TRY_GOTO(put(m, &weights, &t->slots[i], values, err), done);
-    }
-    status = rlf_model_changed(m, err);
-done:
-    free(values);
-    return status;
-}
-
-/* ---- Hugging Face directories ---- */
-
-/* A base model's file has no "model." before the names. */
-static const rlf_tensor *
-find_tensor(const rlf_safetensors *file, const char *name)
-{
-    const rlf_tensor *x = rlf_safetensors_get(file, name);
-    if (!x && !strncmp(name, "model.", 6))
-        x = rlf_safetensors_get(file, name + 6);
-    return x;
-}
-
-static rlf_status
-check_shape(const rlf_model *m, const rlf_slot *slot, const rlf_tensor *x,
-            rlf_err *err)
-{
-    bool fits =
-        slot->file_cols
-            ? x->n_dims == 2 && x->shape[0] == (uint64_t)slot->file_rows &&
-                  x->shape[1] == (uint64_t)slot->file_cols
-            : x->n_dims == 1 && x->shape[0] == (uint64_t)slot->file_rows;
-    if (fits)
-        return RLF_OK;
-    char want[64];
-    snprintf(want, sizeof want,
-             slot->file_cols ? "[%" PRId64 ", %" PRId64 "]" : "[%" PRId64 "]",
-             slot->file_rows, slot->file_cols);
-    rlf_fail(err, RLF_USER,
-             "%s: tensor %s has shape %s, but config.json asks for %s", x->file,
-             x->name, rlf_tensor_shape_text(x, m->arena), want);
-    rlf_err_hint(err, "the two files are not of one model: take both from the "
-                      "same place");
-    return RLF_USER;
-}
-
-static rlf_status
-check_finite(const rlf_tensor *x, const float *values, rlf_err *err)
-{
-    for (uint64_t i = 0; i < x->count; i++) {
-        if (isfinite(values[i]))
-            continue;
-        rlf_fail(err, RLF_USER,
-                 "%s: tensor %s has a value that is not finite, at %" PRIu64,
-                 x->file, x->name, i);
-        rlf_err_hint(err, "the file is torn, or training went wrong before it "
-                          "was saved");
-        return RLF_USER;
-    }
-    return RLF_OK;
-}
-
-/* Tensor i of the whole, if it is held here. */
-static rlf_status
-load_slot(rlf_model *m, const rlf_safetensors *file, const char *dir, int i,
-          float *values, rlf_err *err)
-{
-    const piece weights = weights_of(m);
-    const rlf_table *t = m->table;
-    const rlf_slot *slot = t->own[i] < 0 ? NULL : &t->slots[t->own[i]];
-    const rlf_tensor *x = find_tensor(file, t->whole->slots[i].name);
-    if (x && (x->element == RLF_ELEMENT_BF16 || x->element == RLF_ELEMENT_F16))
-        m->saved[i] = (uint8_t)x->element;
-    if (!slot)
-        return RLF_OK;
-    if (!x && slot->offset == t->score) {
-        memset(values, 0, (size_t)file_count(slot) * sizeof(float));
-    } else if (!x) {
-        return rlf_fail(err, RLF_USER, "%s has no tensor %s", dir, slot->name);
-    } else {
-        RLF_TRY(check_shape(m, slot, x, err));
-        RLF_TRY(rlf_tensor_read_f32(x, 0, x->count, err, values));
-        RLF_TRY(check_finite(x, values, err));
-    }
-    return put(m, &weights, slot, values, err);
-}
-
-/* A tensor that nothing here reads would make another model of it. */
-static rlf_status
-check_unused(const rlf_table *t, const rlf_safetensors *file, rlf_err *err)
-{
-    static const char *const harmless[] = {"lm_head.weight", "score.weight"};
-    for (size_t i = 0; i < rlf_safetensors_count(file); i++) {
-        const rlf_tensor *x = rlf_safetensors_at(file, i);
-        char name[256];
-        snprintf(name, sizeof name, "model.%s", x->name);
-        bool used = rlf_table_find(t, x->name) || rlf_table_find(t, name) ||
-                    strstr(x->name, "rotary_emb.inv_freq");
-        for (size_t k = 0; k < RLF_COUNT(harmless); k++)
-            used |= !strcmp(x->name, harmless[k]);
-        if (!used)
-            return rlf_fail(err, RLF_USER,
-                            "%s: tensor %s is not part of a model of this "
-                            "config.json",
-                            x->file, x->name);
-    }
-    return RLF_OK;
-}
-
-rlf_status
-rlf_weights_load(rlf_model *m, const char *dir, rlf_err *err)
-{
-    rlf_safetensors *file = NULL;
-    RLF_TRY(rlf_safetensors_open(dir, err, &file));
-    float *values = slot_buffer(m);
-    rlf_status status = RLF_OK;
-    RLF_TRY_GOTO(check_unused(m->table->whole, file, err), done);
-    for (int i = 0; i < m->table->whole->n_slots; i++)
-        RLF_TRY_GOTO(load_slot(m, file, dir, i, values, err), done);
-    if (!m->tokenizer_dir)
-        m->tokenizer_dir = rlf_arena_strdup(m->arena, dir);
-    status = rlf_model_changed(m, err);
-done:
-    free(values);
-    rlf_safetensors_close(file);
-    return status;
 }
 
 static rlf_status
@@ -607,50 +741,110 @@ done:
     return status;
 }
 
+/* A tensor of a block of the state, all of it; nothing where there is none. */
 static rlf_status
-load_state_slot(rlf_model *m, const rlf_safetensors *file, const char *path,
-                size_t which, int i, float *values, rlf_err *err)
+read_state(const rlf_model *m, const rlf_safetensors *file, size_t which,
+           int tensor, float *values, rlf_err *err)
 {
-    int own = m->table->own[i];
-    if (own < 0)
-        return RLF_OK;
-    const rlf_slot *slot = &m->table->slots[own];
+    const rlf_slot *slot = &m->table->whole->slots[tensor];
     char name[320];
+    if (!in_state(m, which, tensor))
+        return RLF_OK;
     snprintf(name, sizeof name, "%s.%s", block_names[which], slot->name);
     const rlf_tensor *x = rlf_safetensors_get(file, name);
     if (!x)
-        return rlf_fail(err, RLF_USER, "%s has no tensor %s", path, name);
-    RLF_TRY(check_shape(m, slot, x, err));
-    RLF_TRY(rlf_tensor_read_f32(x, 0, x->count, err, values));
-    const piece to = state_piece(m, which);
-    return put(m, &to, slot, values, err);
+        return rlf_fail(err, RLF_USER,
+                        "the state of the model has no tensor %s", name);
+    RLF_TRY(check_shape(slot, x, err));
+    return rlf_tensor_read_f32(x, 0, x->count, err, values);
+}
+
+static rlf_status
+restore_moments(rlf_model *m, const rlf_safetensors *file, rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    float *values = slot_buffer(m);
+    rlf_status status = RLF_OK;
+    for (size_t b = 1; b < RLF_COUNT(block_names); b++)
+        for (int i = 0; i < t->whole->n_slots; i++) {
+            const piece to = state_piece(m, b);
+            if (t->own[i] < 0 || !in_state(m, b, i))
+                continue;
+            RLF_TRY_GOTO(read_state(m, file, b, i, values, err), done);
+            RLF_TRY_GOTO(put(m, &to, &t->slots[t->own[i]], values, err), done);
+        }
+done:
+    free(values);
+    return status;
+}
+
+static rlf_status
+restore_from(rlf_model *m, const source *from, const char *path, rlf_err *err)
+{
+    const char *steps = rlf_safetensors_metadata(from->state, "steps");
+    const char *version = rlf_safetensors_metadata(from->state, "version");
+    if (!steps || !version)
+        return rlf_fail(err, RLF_USER,
+                        "%s is not the state of a model: it counts no steps",
+                        path);
+    RLF_TRY(fill_from(m, from, err));
+    RLF_TRY(restore_moments(m, from->state, err));
+    m->steps = strtoll(steps, NULL, 10);
+    m->version = strtoull(version, NULL, 10);
+    return RLF_OK;
 }
 
 rlf_status
-rlf_weights_load_state(rlf_model *m, const char *path, rlf_err *err)
+rlf_weights_restore(rlf_model *m, const char *dir, const char *path,
+                    rlf_err *err)
 {
-    rlf_safetensors *file = NULL;
-    RLF_TRY(rlf_safetensors_open(path, err, &file));
-    float *values = slot_buffer(m);
+    const rlf_origin origin = {.dir = dir};
+    source from;
+    rlf_status status = open_source(m->table->whole, &origin, err, &from);
+    if (status >= 0)
+        status = rlf_safetensors_open(path, err, &from.state);
+    if (status >= 0)
+        status = restore_from(m, &from, path, err);
+    close_source(&from);
+    return status;
+}
+
+static rlf_status
+verify_from(const rlf_model *m, const source *saved, rlf_err *err)
+{
+    const rlf_table *whole = m->table->whole;
+    float *is = slot_buffer(m), *was = slot_buffer(m);
     rlf_status status = RLF_OK;
-    const char *steps = rlf_safetensors_metadata(file, "steps");
-    const char *version = rlf_safetensors_metadata(file, "version");
-    if (!steps || !version) {
-        status = rlf_fail(err, RLF_USER,
-                          "%s is not the state of a model: it counts no steps",
-                          path);
-        goto done;
+    for (int i = 0; i < whole->n_slots && status >= 0; i++) {
+        const rlf_slot *slot = &whole->slots[i];
+        size_t bytes = (size_t)file_count(slot) * sizeof *is;
+        status = read_source(m, saved, i, was, err);
+        if (status >= 0)
+            status = get_from_origin(m, i, is, err);
+        if (status >= 0 && memcmp(is, was, bytes) != 0) {
+            status = rlf_fail(err, RLF_USER,
+                              "%s has not the %s of the checkpoint in %s",
+                              m->origin->dir ? m->origin->dir : "the program",
+                              slot->name, saved->origin->dir);
+            rlf_err_hint(err, "the files of a model that is only read were "
+                              "changed: put back what the run began with");
+        }
     }
-    for (size_t b = 0; b < RLF_COUNT(block_names); b++)
-        for (int i = 0; i < m->table->whole->n_slots; i++)
-            if (in_state(m, b, i))
-                RLF_TRY_GOTO(load_state_slot(m, file, path, b, i, values, err),
-                             done);
-    RLF_TRY_GOTO(rlf_model_changed(m, err), done);
-    m->steps = strtoll(steps, NULL, 10);
-    m->version = strtoull(version, NULL, 10);
-done:
-    free(values);
-    rlf_safetensors_close(file);
+    free(is);
+    free(was);
+    return status;
+}
+
+rlf_status
+rlf_weights_verify(const rlf_model *m, const char *dir, rlf_err *err)
+{
+    const rlf_origin origin = {.dir = dir};
+    source saved;
+    if (!writes(m))
+        return RLF_OK;
+    rlf_status status = open_source(m->table->whole, &origin, err, &saved);
+    if (status >= 0)
+        status = verify_from(m, &saved, err);
+    close_source(&saved);
     return status;
 }

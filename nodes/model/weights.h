@@ -14,15 +14,33 @@
 
 #include "nodes/model/model.h"
 
+/* Where weights are from. */
+typedef struct rlf_origin {
+    const char *dir; /* whose safetensors; NULL: first values, */
+    uint64_t seed;   /* of these */
+    /* Models in between, each a copy of the one behind it: a tensor that one of
+     * them has not is 0. */
+    const rlf_table *const *copies;
+    int n_copies;
+} rlf_origin;
+
+/* All weights of a model. A scalar head that is lacking in files becomes 0;
+ * anything else that is lacking, has another shape, or is there and would not
+ * be used (other than a head that is not asked for) is RLF_USER. A model that
+ * is fixed keeps a copy of the origin: it is saved from there. */
+rlf_status rlf_weights_fill(rlf_model *model, const rlf_origin *origin,
+                            rlf_err *err);
+/* That it could be filled so, as far as can be known without the numbers. */
+rlf_status rlf_weights_check(const rlf_table *table, const rlf_origin *origin,
+                             rlf_err *err);
+
 /* First values, the same bits on every machine: matrices N(0, 1 / fan-in),
  * those that write onto the residual also / sqrt(2 layers), embedding and head
  * N(0, 0.02^2), norms 1, biases and the scalar head 0. Keyed by (seed, tensor
  * name, element). */
 rlf_status rlf_weights_init(rlf_model *model, uint64_t seed, rlf_err *err);
 
-/* From the safetensors of `dir`. A scalar head that is lacking becomes 0;
- * anything else that is lacking, has another shape, or is there and would not
- * be used (other than a head that is not asked for) is RLF_USER. */
+/* From the safetensors of `dir`. */
 rlf_status rlf_weights_load(rlf_model *model, const char *dir, rlf_err *err);
 
 /* Write config.json, generation_config.json, model.safetensors and copies of
@@ -35,9 +53,13 @@ rlf_status rlf_weights_save(const rlf_model *model, const char *dir,
  * tensors that are not saved as f32, moments, counters. */
 rlf_status rlf_weights_save_state(const rlf_model *model, const char *path,
                                   rlf_err *err);
-/* After rlf_weights_load of the same checkpoint: everything as it was. */
-rlf_status rlf_weights_load_state(rlf_model *model, const char *path,
-                                  rlf_err *err);
+/* Of the same checkpoint, everything as it was. */
+rlf_status rlf_weights_restore(rlf_model *model, const char *dir,
+                               const char *path, rlf_err *err);
+/* Of a model that is fixed: has it the weights of the checkpoint? RLF_USER if
+ * what it was filled from has changed since. */
+rlf_status rlf_weights_verify(const rlf_model *model, const char *dir,
+                              rlf_err *err);
 
 /* A normal number from a uniform one in (0, 1): the inverse of the
  * distribution function (Wichura 1988, algorithm AS 241), with the same bits

@@ -24,6 +24,7 @@ static const struct {
     {"embed", UINT64_C(0xbc9ccbee5d872e19)},
     {"embed_grad", UINT64_C(0x614ff473825b9532)},
     {"embed_part", UINT64_C(0x8ac55784f1aaa494)},
+    {"embed_rows", UINT64_C(0x64eec07e8c375b35)},
     {"flat", UINT64_C(0xa984f0aeee4147b9)},
     {"gather_scatter", UINT64_C(0x40cc1d1bb07e617c)},
     {"head_logprob", UINT64_C(0xbfefae90345cbb29)},

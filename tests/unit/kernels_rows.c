@@ -15,6 +15,39 @@ doubles(env *e, int64_t n)
     return take(e, n, sizeof(double));
 }
 
+/* Rows as activations are give the same as f32, also where those have more
+ * digits; where a packed matrix is the matrix, it is read as such. */
+static void
+test_embed_rows(env *e)
+{
+    int64_t m = 19, d = 44, v = 11, ld = 0;
+    const rlf_kernels *k = e->k;
+    float *w = values(e, v * d, 1), *y = blank(e, m * d);
+    float *again = blank(e, m * d);
+    int32_t *tokens = indices(e, m, v);
+    const void *table = w;
+    for (int64_t i = 0; i < v * d; i++)
+        w[i] *= 1.0009765f;
+    if (k->one_pack) {
+        size_t bytes = k->product_packed_bytes(v, d, RLF_PRODUCT_FORWARD);
+        void *packed = take(e, (int64_t)bytes, 1);
+        CALL(e, product_pack, .rows = v, .cols = d, .w = w, .packed = packed);
+        ld = rlf_packed_row(k, d);
+        table = packed;
+    }
+    CALL(e, embed, .m = m, .d = d, .v = v, .tokens = tokens, .w = w, .y = y);
+    CALL(e, embed, .m = m, .d = d, .v = v, .tokens = tokens, .rows = table,
+         .ld_rows = ld, .y = again);
+    same(e, again, y, m * d, 4, "from rows as activations are");
+    CALL(e, embed, .m = m, .d = d, .v = v, .first = 4, .part = 3,
+         .tokens = tokens, .w = w + 4 * d, .y = y);
+    CALL(e, embed, .m = m, .d = d, .v = v, .first = 4, .part = 3,
+         .tokens = tokens, .rows = rlf_real_at(k, table, 4 * (ld ? ld : d)),
+         .ld_rows = ld, .y = again);
+    same(e, again, y, m * d, 4, "from some of them");
+    out_f32(e, again, m * d);
+}
+
 static void
 test_embed(env *e)
 {
@@ -446,6 +479,7 @@ static const op_case cases[] = {
     {"embed", test_embed},
     {"embed_grad", test_embed_grad},
     {"embed_part", test_embed_part},
+    {"embed_rows", test_embed_rows},
     {"gather_scatter", test_gather_scatter},
     {"bias_grad", test_bias_grad},
     {"rmsnorm", test_rmsnorm},

@@ -166,7 +166,7 @@ test_checkpoint(test_machine *t, const char *name, rlf_arena *arena)
     MUST(t, rlf_weights_save_state(model, state, &t->err));
     train_step(t, model, 3);
     rlf_model *again = load(t, out, RLF_HEAD_LM, true, arena);
-    MUST(t, rlf_weights_load_state(again, state, &t->err));
+    MUST(t, rlf_weights_restore(again, out, state, &t->err));
     train_step(t, again, 3);
     size_t n = (size_t)model->table->count;
     is_bits_f32(again->weights, model->weights, n, "weights after resuming");

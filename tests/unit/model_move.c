@@ -156,7 +156,7 @@ compare_kept(const rlf_model *m, const rlf_model *want)
                *b = want->packed[layer].qkv.forward;
     int64_t n = (char *)m->block + m->block_bytes - a;
     int64_t differ = n != (char *)want->block + want->block_bytes - b;
-    if (m->embed)
+    if (m->embed) /* the CPU packs otherwise, so it is f32 */
         differ += count_bytes(m->embed, want->weights + t->embed,
                               t->vocab * t->config.hidden * 4);
     differ += count_bytes(m->vectors, want->weights + t->matrices,
