@@ -16,10 +16,10 @@ one(int *out, rlf_err *err)
 }
 
 static rlf_status
-of_host(int index, uint64_t *left, uint64_t *all, rlf_err *err)
+of_host(int index, rlf_device_memory *out, rlf_err *err)
 {
     (void)index, (void)err;
-    *left = *all = 0;
+    *out = (rlf_device_memory){0};
     return RLF_OK;
 }
 

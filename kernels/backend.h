@@ -21,10 +21,8 @@ typedef struct rlf_backend {
     /* Devices of this kind that the process may use, at least 1; RLF_ENV says
      * why there is none. */
     rlf_status (*count)(int *out, rlf_err *err);
-    /* Bytes of a device's memory: free now, and in all. Both 0: it is that of
-     * the host, and counted there. */
-    rlf_status (*memory)(int index, uint64_t *left, uint64_t *all,
-                         rlf_err *err);
+    /* Of a device; all 0: it is that of the host, and counted there. */
+    rlf_status (*memory)(int index, rlf_device_memory *out, rlf_err *err);
     /* For the calling thread. */
     rlf_status (*open)(const rlf_backend_options *options, rlf_device **out,
                        rlf_err *err);

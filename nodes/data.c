@@ -648,6 +648,7 @@ const rlf_resource_class rlf_resource_data = {
     .fits = rlf_resource_no_fits,
     .move = rlf_resource_no_move,
     .memory = memory,
+    .pools = rlf_resource_no_pools,
     .save = save,
     .restore = restore,
     .field = field,

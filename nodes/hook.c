@@ -236,6 +236,7 @@ const rlf_resource_class rlf_resource_hook = {
     .fits = rlf_resource_no_fits,
     .move = rlf_resource_no_move,
     .memory = memory,
+    .pools = rlf_resource_no_pools,
     .save = no_state,
     .restore = no_state,
     .field = rlf_resource_no_field,

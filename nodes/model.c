@@ -290,23 +290,40 @@ lend(const rlf_env *env, const rlf_resource *resource, rlf_model_head head,
     return RLF_OK;
 }
 
+/* Without memory, which it takes once all is known to fit. */
 static rlf_status
 open_hold(const rlf_env *env, const rlf_resource *resource, rlf_model_head head,
           rlf_model_object *m, int i, rlf_err *err)
 {
-    rlf_model_hold *to = &m->holds[i];
     rlf_model_options options = options_of(env, resource, head, i);
     RLF_TRY(count_flights(env, resource, m, &options, err));
     if (i == 0)
         RLF_TRY(lend(env, resource, head, m, &options, err));
     else if (m->model && m->model->trained)
         options.lender = m->model;
-    RLF_TRY(rlf_model_new(env->queue, env->kernels, m->config, &options, err,
-                          &to->model));
-    if (to->later)
+    return rlf_model_lay(env->queue, env->kernels, m->config, &options, err,
+                         &m->holds[i].model);
+}
+
+/* Files that are no such model are told of before anything is read. */
+static rlf_status
+check_origin(const rlf_env *env, const rlf_resource *resource,
+             const rlf_model_object *m, rlf_err *err)
+{
+    const rlf_origin origin = origin_of(env, resource, m, m->arena);
+    return m->source ? RLF_OK
+                     : rlf_weights_check(m->outline->table, &origin, err);
+}
+
+static rlf_status
+fill_hold(const rlf_env *env, const rlf_resource *resource,
+          const rlf_model_object *m, const rlf_model_hold *hold, rlf_err *err)
+{
+    RLF_TRY(rlf_model_take(hold->model, err));
+    if (hold->later)
         return RLF_OK;
-    RLF_TRY(fill(env, resource, m, to->model, err));
-    to->model->version = 1; /* in however many steps it was made */
+    RLF_TRY(fill(env, resource, m, hold->model, err));
+    hold->model->version = 1; /* in however many steps it was made */
     return RLF_OK;
 }
 
@@ -321,6 +338,7 @@ open_holds(const rlf_env *env, const rlf_resource *resource,
                               &m->outline));
     if (m->source)
         RLF_TRY(rlf_model_check_copy(m->outline, m->source->outline, err));
+    RLF_TRY(check_origin(env, resource, m, err));
     find_holds(env, index, m);
     for (int i = 0; i < m->n_holds; i++) {
         rlf_model_hold *to = &m->holds[i];
@@ -431,12 +449,16 @@ reserve_hold(const rlf_env *env, const rlf_resource *resource,
     return rlf_work_arrays(model, err, &arrays);
 }
 
-/* All buffers are made before the first step; none grows later. */
+/* All weights are there, and buffers made, before the first step; none grows
+ * later. */
 static rlf_status
 reserve(const rlf_env *env, const rlf_resource *resource, void *object,
         rlf_err *err)
 {
     const rlf_model_object *m = object;
+    for (int i = 0; i < m->n_holds; i++)
+        if (m->holds[i].own)
+            RLF_TRY(fill_hold(env, resource, m, &m->holds[i], err));
     for (int i = 0; i < m->n_holds; i++)
         if (m->holds[i].own)
             RLF_TRY(reserve_hold(env, resource, &m->holds[i], err));
@@ -516,20 +538,7 @@ weights_memory(const rlf_resource *resource, const rlf_model_hold *hold,
     const rlf_model *m = hold->model;
     if (m->lender)
         return; /* told of there */
-    const rlf_model_options options = {.head = m->table->head,
-                                       .trained = m->trained,
-                                       .bare = m->bare,
-                                       .offload = m->offload != NULL,
-                                       .by_layer = m->by_layer,
-                                       .fixed = m->by_layer && !m->landing,
-                                       .caps = &m->caps,
-                                       .shards = m->table->cut.shards,
-                                       .lanes = m->gradient.lanes,
-                                       .replicas = m->replicas,
-                                       .sliced = m->slices.n > 1,
-                                       .lends = m->loan.asked,
-                                       .unread = m->loan.packed};
-    rlf_model_bytes b = rlf_model_count_bytes(m->table, m->kernels, &options);
+    const rlf_model_bytes b = m->bytes;
     const rlf_memory_row rows[] = {
         {.purpose = "weights", .device = b.weights},
         {.purpose = "weights in host memory", .host = b.host},
@@ -612,6 +621,19 @@ memory(const rlf_graph *graph, const rlf_resource *resource, void *object,
                 (rlf_memory_row){.purpose = "tokenizer",
                                  .host = rlf_tokenizer_bytes(m->tokenizer)},
                 out);
+}
+
+static void
+pools(int index, void *object, rlf_pools *out)
+{
+    const rlf_model_object *m = object;
+    for (int i = 0; i < m->n_holds; i++) {
+        if (!m->holds[i].own || !m->holds[i].uses[RLF_USE_GENERATE])
+            continue;
+        rlf_pool pool = rlf_work_pool(m->holds[i].model);
+        pool.resource = index;
+        RLF_PUSH_IN(out->arena, &out->list, pool);
+    }
 }
 
 static rlf_status
@@ -705,6 +727,7 @@ const rlf_resource_class rlf_resource_model = {
     .fits = rlf_declared_fits,
     .move = move,
     .memory = memory,
+    .pools = pools,
     .save = save,
     .restore = restore,
     .field = rlf_resource_no_field,

@@ -205,6 +205,7 @@ const rlf_resource_class rlf_resource_state = {
     .fits = rlf_resource_no_fits,
     .move = rlf_resource_no_move,
     .memory = memory,
+    .pools = rlf_resource_no_pools,
     .save = save,
     .restore = restore,
     .field = rlf_resource_no_field,

@@ -32,10 +32,10 @@ rlf_device_cuda_count(int *out, rlf_err *err)
 }
 
 rlf_status
-rlf_device_cuda_memory(int index, uint64_t *left, uint64_t *all, rlf_err *err)
+rlf_device_cuda_memory(int index, rlf_device_memory *out, rlf_err *err)
 {
     (void)index;
-    *left = *all = 0;
+    *out = (rlf_device_memory){0};
     return built_without(err);
 }
 
@@ -58,6 +58,9 @@ rlf_device_cuda_memory(int index, uint64_t *left, uint64_t *all, rlf_err *err)
 #define SMALL ((size_t)1 << 20)
 #define LANDING (4 * SMALL)
 enum { LANDINGS = 64 };
+/* What the driver takes once kernels are launched: their code, their local
+ * memory, recorded graphs. */
+#define SPARE ((size_t)512 << 20)
 /* What our kernels are compiled for, at least. */
 #define OLDEST 80
 
@@ -609,14 +612,17 @@ check_gpu(int index, rlf_err *err)
 }
 
 rlf_status
-rlf_device_cuda_memory(int index, uint64_t *left, uint64_t *all, rlf_err *err)
+rlf_device_cuda_memory(int index, rlf_device_memory *out, rlf_err *err)
 {
     size_t now = 0, ever = 0;
-    *left = *all = 0;
+    struct cudaDeviceProp prop;
+    *out = (rlf_device_memory){0};
     RLF_TRY(check_gpu(index, err));
     TRY(cudaMemGetInfo(&now, &ever), "looking at the memory of a GPU");
-    *left = now;
-    *all = ever;
+    TRY(cudaGetDeviceProperties(&prop, index), "looking at a GPU");
+    out->left = now > SPARE ? now - SPARE : 1;
+    out->all = ever;
+    memcpy(out->id, &prop.uuid, sizeof out->id);
     return RLF_OK;
 }
 

@@ -21,8 +21,8 @@ rlf_status rlf_device_cuda_new(const rlf_cuda_options *options,
                                rlf_device **out, rlf_err *err);
 /* How many GPUs this process may use, at least 1; RLF_ENV says why none. */
 rlf_status rlf_device_cuda_count(int *out, rlf_err *err);
-/* Bytes of a GPU: free now, and in all. */
-rlf_status rlf_device_cuda_memory(int index, uint64_t *left, uint64_t *all,
+/* Of a GPU. What the driver will take for the code of kernels is not left. */
+rlf_status rlf_device_cuda_memory(int index, rlf_device_memory *out,
                                   rlf_err *err);
 
 /* ---- for kernels/cuda -------------------------------------------------- */

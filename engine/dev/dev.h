@@ -28,6 +28,13 @@ typedef struct rlf_device_caps {
     size_t alignment;  /* of every allocation, bytes */
 } rlf_device_caps;
 
+/* Memory of a device that has its own: bytes that can be taken now, and in all;
+ * which device it is of (rlf_device.id). */
+typedef struct rlf_device_memory {
+    uint64_t left, all;
+    uint8_t id[16];
+} rlf_device_memory;
+
 /* What lies in ordinary memory of the host may change as soon as a copy
  * TO_DEVICE has returned; what comes TO_HOST is there after the next
  * queue_sync, and the place for it has to stay until then. */

@@ -214,6 +214,12 @@ rlf_resource_no_field(const rlf_graph *graph, const rlf_resource *resource,
     return RLF_OK;
 }
 
+void
+rlf_resource_no_pools(int index, void *object, rlf_pools *out)
+{
+    (void)index, (void)object, (void)out;
+}
+
 uint64_t
 rlf_resource_no_rows(void *object)
 {

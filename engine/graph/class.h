@@ -267,6 +267,22 @@ typedef struct rlf_memory {
     } rows;
 } rlf_memory;
 
+/* Memory of which more makes a run faster and changes nothing else: pages of
+ * keys and values. */
+typedef struct rlf_pool {
+    int resource;         /* that it is of */
+    uint64_t bytes;       /* of a unit, above 0 */
+    uint64_t least, most; /* units that it needs; that it has a use for */
+    uint64_t *units;      /* that it has */
+} rlf_pool;
+typedef struct rlf_pools {
+    rlf_arena *arena;
+    struct {
+        rlf_pool *data;
+        size_t count, room;
+    } list;
+} rlf_pools;
+
 /* A model's weights go from one of its holds to another: every send of the
  * edge, of all ranks. */
 typedef struct rlf_weight_edge {
@@ -320,6 +336,8 @@ struct rlf_resource_class {
     /* Memory it takes, by purpose: adds rows to the plan's memory table. */
     void (*memory)(const rlf_graph *graph, const rlf_resource *resource,
                    void *object, rlf_memory *out);
+    /* Models: adds the pools of resource `index` that are on this rank. */
+    void (*pools)(int index, void *object, rlf_pools *out);
     /* Checkpoints: write to, or read from, files under `directory` that begin
      * with the resource's name. */
     rlf_status (*save)(const rlf_env *env, const rlf_resource *resource,
@@ -440,6 +458,7 @@ rlf_status rlf_resource_no_field(const rlf_graph *graph,
                                  rlf_err *err, rlf_field *out,
                                  const char **nearest);
 uint64_t rlf_resource_no_rows(void *object);
+void rlf_resource_no_pools(int index, void *object, rlf_pools *out);
 rlf_lasting rlf_resource_no_lasting(const void *object);
 /* shapes, fits and move of a resource class that has no weights */
 rlf_status rlf_resource_no_shapes(const rlf_graph *graph,

@@ -134,11 +134,50 @@ bytes_in(const rlf_memory_row *row, bool device, bool host)
     return (device ? row->device : 0) + (host ? row->host : 0);
 }
 
-static rlf_status
-check_fit(const rlf_memory *memory, bool device, bool host, uint64_t limit,
-          rlf_err *err)
+enum { TOLD = 3 };
+
+/* The rows that take most of it. */
+static void
+tell_largest(const rlf_memory *memory, bool device, bool host, rlf_err *err)
 {
-    uint64_t total = 0, most = 0;
+    const rlf_memory_row *told[TOLD] = {0};
+    for (int k = 0; k < TOLD; k++) {
+        for (size_t i = 0; i < memory->rows.count; i++) {
+            const rlf_memory_row *row = &memory->rows.data[i];
+            bool before = false;
+            for (int j = 0; j < k; j++)
+                before |= told[j] == row;
+            if (!before && bytes_in(row, device, host) &&
+                (!told[k] ||
+                 bytes_in(row, device, host) > bytes_in(told[k], device, host)))
+                told[k] = row;
+        }
+        if (told[k])
+            rlf_err_hint(err, "%s '%s' %s takes %.0f MB",
+                         k ? "then" : "most of all", told[k]->owner,
+                         told[k]->purpose,
+                         megabytes(bytes_in(told[k], device, host)));
+    }
+}
+
+/* Whose the rest of a device is. */
+static void
+tell_rest(const rlf_memory_room *room, rlf_err *err)
+{
+    if (room->ranks > 1)
+        rlf_err_hint(err, "%d ranks share the device", room->ranks);
+    if (room->free < room->all - room->all / 8)
+        rlf_err_hint(err,
+                     "of its %.0f MB only %.0f were free: see what else runs "
+                     "there",
+                     megabytes(room->all), megabytes(room->free));
+}
+
+static rlf_status
+check_fit(const rlf_memory *memory, bool device, bool host,
+          const rlf_memory_room *room, rlf_err *err)
+{
+    uint64_t total = 0, most = 0, limit = host ? room->host : room->device;
     const rlf_memory_row *largest = NULL;
     for (size_t i = 0; i < memory->rows.count; i++) {
         const rlf_memory_row *row = &memory->rows.data[i];
@@ -161,15 +200,22 @@ check_fit(const rlf_memory *memory, bool device, bool host, uint64_t limit,
                      largest->owner, largest->purpose, largest->lower);
     else
         rlf_err_hint(err, "no cap makes it smaller: take smaller models");
+    if (host)
+        return status;
+    tell_largest(memory, device, host, err);
+    rlf_err_hint(err, "weights take less in parts (tp:, pp:, zero: 1), and "
+                      "those that are only read next to nothing with "
+                      "offload: true");
+    tell_rest(room, err);
     return status;
 }
 
 rlf_status
-rlf_memory_fits(const rlf_memory *memory, const rlf_memory_room *limit,
+rlf_memory_fits(const rlf_memory *memory, const rlf_memory_room *room,
                 rlf_err *err)
 {
-    if (!limit->device)
-        return check_fit(memory, true, true, limit->host, err);
-    RLF_TRY(check_fit(memory, true, false, limit->device, err));
-    return check_fit(memory, false, true, limit->host, err);
+    if (!room->device)
+        return check_fit(memory, true, true, room, err);
+    RLF_TRY(check_fit(memory, true, false, room, err));
+    return check_fit(memory, false, true, room, err);
 }

@@ -29,12 +29,16 @@ void rlf_opened_memory(const rlf_opened *opened, rlf_memory *out);
 typedef struct rlf_memory_room {
     uint64_t host;
     uint64_t device; /* 0: its device's memory is the host's */
+    /* Of the device: what was free of how much, and the ranks that share it. */
+    uint64_t free, all;
+    int ranks;
 } rlf_memory_room;
 
-/* More rows than fit in a limit: says what takes most of what a cap can lower,
- * and which cap. RLF_USER of the host's memory, RLF_ENV of a device's. */
+/* More rows than fit: says what takes most of what a cap can lower, and which
+ * cap; of a device's memory also what takes most at all, and whether others
+ * have taken of it. RLF_USER of the host's memory, RLF_ENV of a device's. */
 rlf_status rlf_memory_fits(const rlf_memory *memory,
-                           const rlf_memory_room *limit, rlf_err *err);
+                           const rlf_memory_room *room, rlf_err *err);
 /* Device and host bytes of all rows. */
 uint64_t rlf_memory_total(const rlf_memory *memory);
 

@@ -6,7 +6,7 @@ libsched_la_SOURCES = \
 	%D%/ahead.c \
 	%D%/carry.c \
 	%D%/checkpoint.c \
-	%D%/crew.c %D%/crew.h \
+	%D%/crew.c %D%/crew.h %D%/room.c \
 	%D%/desk.c %D%/desk.h \
 	%D%/exchange.c \
 	%D%/flight.c %D%/flight.h \

@@ -3,7 +3,6 @@
 
 #include "engine/base/log.h"
 #include "engine/comm/device.h"
-#include "engine/dev/memory.h"
 #include "engine/graph/class.h"
 
 /* Of ranks that compute the same, one keeps the metrics. */
@@ -148,51 +147,7 @@ rlf_rank_memory(const rlf_rank *rank, rlf_memory *out)
                                  .host = rank->passing[i]});
 }
 
-int
-rlf_rank_neighbours(const rlf_comm_world *world, int rank)
-{
-    int n = 0, machine = rlf_comm_world_machine(world, rank);
-    for (int r = 0; r < rlf_comm_world_size(world); r++)
-        n += rlf_comm_world_machine(world, r) == machine;
-    return n;
-}
-
 /* ---- the device ---- */
-
-/* Of the ranks on this one's machine: how many, and how many before it. */
-static int
-machine_ranks(const rlf_rank *rank, int *before)
-{
-    const rlf_comm_world *world = rank->options->world;
-    if (!world) {
-        *before = rank->rank;
-        return rank->plan->ranks;
-    }
-    int machine = rlf_comm_world_machine(world, rank->rank);
-    *before = 0;
-    for (int r = 0; r < rank->rank; r++)
-        *before += rlf_comm_world_machine(world, r) == machine;
-    return rlf_rank_neighbours(world, rank->rank);
-}
-
-/* Ranks take the devices of their machine in turn; several may share one. */
-static rlf_status
-choose_device(rlf_rank *rank, const rlf_backend *backend, rlf_err *err,
-              int *index)
-{
-    int n_devices, before, n = machine_ranks(rank, &before);
-    uint64_t most = rank->options->memory, left, all;
-    RLF_TRY(backend->count(&n_devices, err));
-    *index = before % n_devices;
-    rank->limit.host = (most ? most : rlf_memory_limit()) / (uint64_t)n;
-    RLF_TRY(backend->memory(*index, &left, &all, err));
-    if (!all)
-        return RLF_OK;
-    uint64_t share = (uint64_t)((n - *index + n_devices - 1) / n_devices);
-    all = (most && most < all ? most : all) / share;
-    rank->limit.device = left < all ? left : all;
-    return RLF_OK;
-}
 
 static rlf_status
 open_device(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
@@ -201,7 +156,7 @@ open_device(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
     const rlf_backend *backend = o->backend ? o->backend : rlf_backends[0];
     rlf_backend_options options = {.n_threads = threads,
                                    .n_run_threads = run_threads};
-    RLF_TRY(choose_device(rank, backend, err, &options.index));
+    RLF_TRY(rlf_rank_find_room(rank, backend, err, &options.index));
     options.memory_limit =
         rank->limit.device ? rank->limit.device : rank->limit.host;
     RLF_TRY(backend->open(&options, &rank->device, err));
@@ -235,7 +190,7 @@ rlf_rank_needs(const rlf_rank *rank, rlf_arena *arena, rlf_needs *out)
     }
 }
 
-/* What is as large as the caps, once it is known to fit. */
+/* Memory for all that is opened, once it is known to fit. */
 static rlf_status
 reserve_all(rlf_rank *rank, rlf_err *err)
 {
@@ -295,9 +250,8 @@ attach(rlf_rank *rank, rlf_err *err)
     RLF_TRY(rlf_comm_attach(rank->comm, rank->queue, &best, err));
     const rlf_way *way = rlf_comm_way(rank->comm);
     if (!rank->device->caps.host_memory)
-        rlf_log_info(rank->options->log, COMM, "%s%s%s%s",
-                     way->doc, why ? " (" : "", why ? why : "",
-                     why ? ")" : "");
+        rlf_log_info(rank->options->log, COMM, "%s%s%s%s", way->doc,
+                     why ? " (" : "", why ? why : "", why ? ")" : "");
     return RLF_OK;
 }
 
@@ -328,6 +282,7 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
     RLF_TRY(rlf_rank_open_holds(rank, err));
     RLF_TRY(open_resources(rank, err));
     RLF_TRY(rlf_rank_open_edges(rank, err));
+    RLF_TRY(rlf_rank_fill_room(rank, err));
     if (!o->dry)
         RLF_TRY(reserve_all(rank, err));
     open_steps(rank);

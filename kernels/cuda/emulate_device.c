@@ -522,11 +522,23 @@ count(int *out, rlf_err *err)
     return RLF_OK;
 }
 
-static rlf_status
-memory(int index, uint64_t *left, uint64_t *all, rlf_err *err)
+static void
+name_device(int index, uint8_t id[16])
 {
-    (void)index, (void)err;
-    *left = *all = MEMORY;
+    memset(id, 'e', 16);
+    id[0] = (uint8_t)index;
+}
+
+/* RLFLOW_EMULATED_TAKEN: megabytes that somebody else has. */
+static rlf_status
+memory(int index, rlf_device_memory *out, rlf_err *err)
+{
+    (void)err;
+    const char *others = getenv("RLFLOW_EMULATED_TAKEN");
+    size_t taken = others ? (size_t)atoi(others) << 20 : 0;
+    *out = (rlf_device_memory){.left = taken < MEMORY ? MEMORY - taken : 1,
+                               .all = MEMORY};
+    name_device(index, out->id);
     return RLF_OK;
 }
 
@@ -544,8 +556,7 @@ open_device(const rlf_backend_options *o, rlf_device **out, rlf_err *err)
     RLF_ASSERT(d->base != MAP_FAILED);
     rlf_emulated_memory(d->base, MEMORY);
     d->limit = o->memory_limit;
-    memset(d->device.id, 'e', sizeof d->device.id);
-    d->device.id[0] = (uint8_t)o->index;
+    name_device(o->index, d->device.id);
     d->device.ops = &emulated_ops;
     d->device.caps = (rlf_device_caps){.asynchronous = true,
                                        .records = true,

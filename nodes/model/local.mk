@@ -4,6 +4,7 @@ libnodes_la_SOURCES += \
 	nodes/model/cost.c nodes/model/cost.h \
 	nodes/model/config.c nodes/model/config.h \
 	nodes/model/feed.c \
+	nodes/model/first.c \
 	nodes/model/generate.c nodes/model/generate.h nodes/model/generation.h \
 	nodes/model/handover.c nodes/model/handover.h \
 	nodes/model/gradient.c nodes/model/gradient.h \

@@ -356,14 +356,23 @@ find_copies(rlf_model *m, rlf_err *err)
                  : RLF_OK;
 }
 
+/* Where the parts of a model will lie that has no memory yet: whether a part is
+ * there is asked before it is. */
+static void
+lay(rlf_model *m, const rlf_model_options *options)
+{
+    rlf_carver c = {.base = (char *)(uintptr_t)64};
+    m->bytes = carve_model(m, &c, options);
+    m->block_bytes = c.used;
+}
+
 /* A block of its own, or a part of what is lent. */
 static rlf_status
-take_memory(rlf_model *m, const rlf_model_options *options, rlf_err *err)
+take_memory(rlf_model *m, rlf_err *err)
 {
     rlf_loan *loan = m->lender ? &m->lender->loan : NULL;
-    rlf_carver c = {0};
-    carve_model(m, &c, options);
-    size_t bytes = c.used;
+    size_t bytes = m->block_bytes;
+    rlf_carver c;
     if (loan) {
         RLF_ASSERT(loan->given + bytes <= loan->asked);
         c = (rlf_carver){.base = loan->base + loan->given};
@@ -371,16 +380,15 @@ take_memory(rlf_model *m, const rlf_model_options *options, rlf_err *err)
         loan->taken = true;
     } else {
         RLF_TRY(rlf_device_alloc(m->queue->device, bytes, &m->block, err));
-        m->block_bytes = bytes;
         c = (rlf_carver){.base = m->block};
     }
     char *base = c.base;
-    carve_model(m, &c, options);
+    carve_model(m, &c, &m->options);
     return rlf_queue_set(m->queue, base, 0, bytes, err);
 }
 
 rlf_status
-rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
+rlf_model_lay(rlf_queue *queue, const rlf_kernels *kernels,
               const rlf_model_config *config, const rlf_model_options *options,
               rlf_err *err, rlf_model **out)
 {
@@ -411,18 +419,39 @@ rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
     m->packed = RLF_NEW_ARRAY(arena, rlf_layer_packed, config->layers);
     m->saved = RLF_NEW_ARRAY(arena, uint8_t, m->table->whole->n_slots);
     memset(m->saved, RLF_ELEMENT_F32, (size_t)m->table->whole->n_slots);
-    if (options->offload) {
+    if (options->offload)
         m->offload = RLF_NEW(arena, rlf_offload);
-        RLF_TRY_GOTO(rlf_offload_open(m, err), fail);
-    }
+    m->options = *options;
+    lay(m, options);
     RLF_TRY_GOTO(find_copies(m, err), fail);
-    RLF_TRY_GOTO(take_memory(m, options, err), fail);
-    if (!m->bare && !m->lender)
-        RLF_TRY_GOTO(make_rotations(m, err), fail);
     *out = m;
     return RLF_OK;
 fail:
     rlf_model_free(m);
+    return status;
+}
+
+rlf_status
+rlf_model_take(rlf_model *m, rlf_err *err)
+{
+    if (m->offload)
+        RLF_TRY(rlf_offload_open(m, err));
+    RLF_TRY(take_memory(m, err));
+    return m->bare || m->lender ? RLF_OK : make_rotations(m, err);
+}
+
+rlf_status
+rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
+              const rlf_model_config *config, const rlf_model_options *options,
+              rlf_err *err, rlf_model **out)
+{
+    rlf_model *m;
+    RLF_TRY(rlf_model_lay(queue, kernels, config, options, err, &m));
+    rlf_status status = rlf_model_take(m, err);
+    if (status < 0)
+        rlf_model_free(m);
+    else
+        *out = m;
     return status;
 }
 

@@ -94,6 +94,7 @@ typedef struct rlf_work {
     struct rlf_pass *pass[RLF_N_USES];
     struct rlf_pass **flight; /* of an update: chunk after chunk */
     struct rlf_kv *kv;
+    uint64_t pages; /* that kv is given; 0: as many as by default */
     void *arrays; /* of a generation */
     size_t arrays_bytes;
     struct rlf_replays *replays; /* of its steps */
@@ -112,6 +113,14 @@ typedef struct rlf_loan {
     bool taken;  /* others have written there since the last update */
     bool packed; /* the packed copies are part of it */
 } rlf_loan;
+
+/* Device bytes by purpose, exactly as rlf_model_new allocates them; of a model
+ * in a loan as it uses them there. */
+typedef struct rlf_model_bytes {
+    size_t weights, packed, gradients, optimizer, tables;
+    size_t loan; /* asked for beyond what there is */
+    size_t host; /* bytes of weights there */
+} rlf_model_bytes;
 
 typedef struct rlf_offload rlf_offload;
 typedef struct rlf_model {
@@ -155,18 +164,12 @@ typedef struct rlf_model {
     const char *tokenizer_dir; /* whose files are saved with it; or NULL */
     rlf_work work;
     rlf_loan loan;
-    struct rlf_model *lender; /* in whose loan it lies; NULL: its own block */
-    void *block;
+    struct rlf_model *lender;  /* in whose loan it lies; NULL: its own block */
+    rlf_model_options options; /* as given; what they point to may be gone */
+    rlf_model_bytes bytes;
+    void *block; /* NULL: no memory yet */
     size_t block_bytes;
 } rlf_model;
-
-/* Device bytes by purpose, exactly as rlf_model_new allocates them; of a model
- * in a loan as it uses them there. */
-typedef struct rlf_model_bytes {
-    size_t weights, packed, gradients, optimizer, tables;
-    size_t loan; /* asked for beyond what there is */
-    size_t host; /* bytes of weights there */
-} rlf_model_bytes;
 
 rlf_model_bytes rlf_model_count_bytes(const rlf_table *table,
                                       const rlf_kernels *kernels,
@@ -186,6 +189,13 @@ rlf_status rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
                          const rlf_model_options *options, rlf_err *err,
                          rlf_model **out);
 void rlf_model_free(rlf_model *model); /* NULL is fine */
+/* The same in two: all but its memory, so that what it takes is known; then
+ * that. Models in a loan take theirs after the lender. */
+rlf_status rlf_model_lay(rlf_queue *queue, const rlf_kernels *kernels,
+                         const rlf_model_config *config,
+                         const rlf_model_options *options, rlf_err *err,
+                         rlf_model **out);
+rlf_status rlf_model_take(rlf_model *model, rlf_err *err);
 /* What is known of a model without its weights: the table of the whole, caps,
  * whether it is trained, whose kernels (NULL: not known, nothing is counted).
  * In `arena`; nothing else may be asked of it. RLF_USER if it cannot be cut

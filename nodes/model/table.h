@@ -150,6 +150,13 @@ rlf_table_shard_tokens(const rlf_table *t, int shard)
            rlf_shard_first(v, t->shards.of, s);
 }
 
+/* Elements that a tensor has in files. */
+static inline int64_t
+rlf_slot_file_count(const rlf_slot *slot)
+{
+    return slot->file_rows * (slot->file_cols ? slot->file_cols : 1);
+}
+
 /* Widths held here, that many places need. */
 static inline int64_t
 rlf_table_q(const rlf_table *t)

@@ -61,6 +61,10 @@ rlf_status rlf_weights_restore(rlf_model *model, const char *dir,
 rlf_status rlf_weights_verify(const rlf_model *model, const char *dir,
                               rlf_err *err);
 
+/* The values of a tensor, all of its file, that rlf_weights_init sets. */
+void rlf_weights_draw(const rlf_model *model, const rlf_slot *slot,
+                      uint64_t seed, float *out);
+
 /* A normal number from a uniform one in (0, 1): the inverse of the
  * distribution function (Wichura 1988, algorithm AS 241), with the same bits
  * everywhere. */

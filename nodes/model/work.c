@@ -93,19 +93,46 @@ page_size(const rlf_model *model)
     return model->caps.longest <= 128 ? 16 : 64;
 }
 
+/* Of the longest sequence. */
+static int64_t
+pages_each(const rlf_model *model)
+{
+    int size = page_size(model);
+    return ((int64_t)model->caps.longest + size - 1) / size;
+}
+
+static int64_t
+most_pages(const rlf_model *model)
+{
+    return pages_each(model) * model->caps.rows[RLF_USE_GENERATE];
+}
+
 static int
 page_count(const rlf_model *model)
 {
-    int size = page_size(model);
-    int64_t each = ((int64_t)model->caps.longest + size - 1) / size;
-    int64_t want = each * model->caps.rows[RLF_USE_GENERATE];
+    if (model->work.pages)
+        return (int)model->work.pages;
+    int64_t each = pages_each(model), want = most_pages(model);
     /* the same on all stages: as many as fit where most layers are */
-    size_t bytes = rlf_kv_layer_bytes(model->table, model->kernels, size) *
-                   (size_t)model->table->most_layers;
+    size_t bytes =
+        rlf_kv_layer_bytes(model->table, model->kernels, page_size(model)) *
+        (size_t)model->table->most_layers;
     int64_t most = (int64_t)(RLF_CAP_KV_BYTES / bytes);
     if (want > most)
         want = most;
     return (int)(want > each ? want : each);
+}
+
+rlf_pool
+rlf_work_pool(rlf_model *model)
+{
+    RLF_ASSERT(!model->work.kv);
+    model->work.pages = (uint64_t)page_count(model);
+    return (rlf_pool){.bytes = rlf_kv_page_bytes(model->table, model->kernels,
+                                                 page_size(model)),
+                      .least = (uint64_t)pages_each(model),
+                      .most = (uint64_t)most_pages(model),
+                      .units = &model->work.pages};
 }
 
 rlf_status

@@ -5,6 +5,7 @@
 #ifndef RLF_MODEL_WORK_H
 #define RLF_MODEL_WORK_H
 
+#include "engine/graph/class.h"
 #include "nodes/model/kv.h"
 #include "nodes/model/pass.h"
 
@@ -18,8 +19,11 @@ rlf_status rlf_work_flight(rlf_model *model, int chunk, int i, rlf_err *err,
 /* Make all passes of a use. */
 rlf_status rlf_work_reserve(rlf_model *model, rlf_use use, rlf_err *err);
 /* Pages for as many sequences of the longest length as are generated at once,
- * or RLF_CAP_KV_BYTES if that is less; more only if one sequence needs more. */
+ * or RLF_CAP_KV_BYTES if that is less; more only if one sequence needs more, or
+ * if the pool was given more. */
 rlf_status rlf_work_pages(rlf_model *model, rlf_err *err, rlf_kv **out);
+/* Those pages as a pool, before they are made. */
+rlf_pool rlf_work_pool(rlf_model *model);
 /* Device memory of what the steps of a generation send and give (generate.h).
  */
 rlf_status rlf_work_arrays(rlf_model *model, rlf_err *err, void **out);
