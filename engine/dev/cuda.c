@@ -3,6 +3,7 @@
 #include "engine/dev/cuda.h"
 
 #include "engine/base/arena.h"
+#include "engine/base/vec.h"
 #include "config.h"
 
 #ifndef RLF_HAVE_CUDA
@@ -113,13 +114,36 @@ struct rlf_recording {
     cudaGraphExec_t graph;
 };
 
+/* What to do about errors whose own words do not say it. */
+static const struct {
+    cudaError_t error;
+    const char *hint;
+} advice[] = {
+    {cudaErrorDevicesUnavailable,
+     "another process has this GPU for itself (see nvidia-smi)"},
+    {cudaErrorMemoryAllocation,
+     "others have the memory of this GPU (see nvidia-smi)"},
+    {cudaErrorNoKernelImageForDevice,
+     "this rlflow has kernels for " RLF_CUDA_ARCHS
+     ": configure it with CUDA_ARCHS for this GPU"},
+    {cudaErrorUnsupportedPtxVersion,
+     "the driver is older than the toolkit that rlflow was built with"},
+    {cudaErrorSystemDriverMismatch,
+     "the driver was replaced while it was in use: restart the machine"},
+    {cudaErrorCompatNotSupportedOnDevice,
+     "the compatibility libraries do not serve this GPU: install the driver "
+     "that the toolkit asks for"},
+    {cudaErrorECCUncorrectable,
+     "the memory of this GPU is defective (see nvidia-smi -q)"},
+};
+
 static rlf_status
 fail(cudaError_t error, const char *what, rlf_err *err)
 {
     rlf_fail(err, RLF_ENV, "%s: %s", what, cudaGetErrorString(error));
-    if (error == cudaErrorDevicesUnavailable)
-        rlf_err_hint(err, "another process has this GPU for itself (see "
-                          "nvidia-smi)");
+    for (size_t i = 0; i < RLF_COUNT(advice); i++)
+        if (advice[i].error == error)
+            rlf_err_hint(err, "%s", advice[i].hint);
     return RLF_ENV;
 }
 
@@ -587,6 +611,20 @@ rlf_device_cuda_count(int *out, rlf_err *err)
     return RLF_ENV;
 }
 
+/* Kernels of sm_XY run where the major number is X and the minor one at least
+ * Y. */
+static bool
+has_kernels(int major, int minor)
+{
+    const char *at = RLF_CUDA_ARCHS;
+    for (; (at = strstr(at, "sm_")); at++) {
+        int n = atoi(at + 3);
+        if (n / 10 == major && n % 10 <= minor)
+            return true;
+    }
+    return false;
+}
+
 static rlf_status
 check_gpu(int index, rlf_err *err)
 {
@@ -606,6 +644,15 @@ check_gpu(int index, rlf_err *err)
                         "the oldest that is supported",
                         index, prop.name, prop.major, prop.minor, OLDEST / 10,
                         OLDEST % 10);
+    if (!has_kernels(prop.major, prop.minor)) {
+        rlf_fail(err, RLF_ENV,
+                 "GPU %d (%s) has compute capability %d.%d, but this rlflow "
+                 "has kernels for %s",
+                 index, prop.name, prop.major, prop.minor, RLF_CUDA_ARCHS);
+        rlf_err_hint(err, "configure it with CUDA_ARCHS=sm_%d%d", prop.major,
+                     prop.minor);
+        return RLF_ENV;
+    }
     TRY(cudaSetDevice(index), "choosing a GPU");
     TRY(cudaFree(NULL), "starting a GPU"); /* makes its context */
     return RLF_OK;

@@ -17,6 +17,9 @@ libdev_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 
 check_PROGRAMS += \
 	tests/unit/dev_cpu \
+	tests/unit/dev_cuda \
 	tests/unit/dev_team
+tests_unit_dev_cuda_LDADD = $(DEV_LIBS)
+tests_unit_dev_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_dev_cpu_LDADD = $(DEV_LIBS)
 tests_unit_dev_team_LDADD = $(DEV_LIBS)

@@ -529,13 +529,13 @@ name_device(int index, uint8_t id[16])
     id[0] = (uint8_t)index;
 }
 
-/* RLFLOW_EMULATED_TAKEN: megabytes that somebody else has. */
+/* RLFLOW_EMULATED_TAKEN: kilobytes that somebody else has. */
 static rlf_status
 memory(int index, rlf_device_memory *out, rlf_err *err)
 {
     (void)err;
     const char *others = getenv("RLFLOW_EMULATED_TAKEN");
-    size_t taken = others ? (size_t)atoi(others) << 20 : 0;
+    size_t taken = others ? (size_t)atoi(others) << 10 : 0;
     *out = (rlf_device_memory){.left = taken < MEMORY ? MEMORY - taken : 1,
                                .all = MEMORY};
     name_device(index, out->id);

@@ -23,12 +23,13 @@ libnodes_la_SOURCES += \
 	nodes/model/work.c nodes/model/work.h
 
 check_PROGRAMS += tests/unit/model_cost tests/unit/model_files \
-	tests/unit/model_move tests/unit/model_parity tests/unit/model_ranks tests/unit/model_sampler \
+	tests/unit/model_memory tests/unit/model_move tests/unit/model_parity tests/unit/model_ranks tests/unit/model_sampler \
 	tests/unit/model_shards tests/unit/model_stories \
 	tests/unit/model_training
 tests_unit_model_cost_LDADD = $(NODES_LIBS)
 tests_unit_model_files_LDADD = $(NODES_LIBS)
 tests_unit_model_parity_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
+tests_unit_model_memory_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_move_LDADD = libnodes.la $(PLAN_LIBS)
 tests_unit_model_ranks_LDADD = $(NODES_LIBS)
 tests_unit_model_sampler_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)

@@ -1,0 +1,229 @@
+/* What a GPU that cannot be used is answered with: engine/dev/cuda.c over a
+ * runtime that fails where a case says so, as the real one would. Each error is
+ * one of the environment, says what was being done, and what to do. */
+#include "config.h"
+#include "tests/tap.h"
+
+#ifndef RLF_HAVE_CUDA
+
+int
+main(void)
+{
+    skip_all("built without CUDA");
+}
+
+#else
+
+#define cudaGetDeviceCount fake_count
+#define cudaGetDeviceProperties fake_properties
+#define cudaSetDevice fake_choose
+#define cudaFree fake_free
+#define cudaMalloc fake_malloc
+#define cudaMemGetInfo fake_left
+#define cudaGetLastError fake_last
+#define cudaStreamSynchronize fake_wait
+#include "engine/dev/cuda.c"
+
+#include <stdio.h>
+
+/* The calls that can fail. */
+typedef enum call { NONE, COUNT, START, MALLOC, LAUNCH, WAIT } call;
+
+static struct {
+    call fails;
+    cudaError_t error;
+    int count, major, minor;
+    size_t left;
+} gpu;
+
+static cudaError_t
+result(call which)
+{
+    return gpu.fails == which ? gpu.error : cudaSuccess;
+}
+
+cudaError_t
+fake_count(int *out)
+{
+    *out = gpu.count;
+    return result(COUNT);
+}
+
+cudaError_t
+fake_properties(struct cudaDeviceProp *out, int index)
+{
+    memset(out, 0, sizeof *out);
+    snprintf(out->name, sizeof out->name, "Test %d", index);
+    out->major = gpu.major;
+    out->minor = gpu.minor;
+    return cudaSuccess;
+}
+
+cudaError_t
+fake_choose(int index)
+{
+    return index < gpu.count ? cudaSuccess : cudaErrorInvalidDevice;
+}
+
+cudaError_t
+fake_free(void *p)
+{
+    return p ? cudaSuccess : result(START);
+}
+
+cudaError_t
+fake_malloc(void **out, size_t bytes)
+{
+    static char memory[256];
+    *out = bytes <= sizeof memory ? memory : NULL;
+    return result(MALLOC);
+}
+
+cudaError_t
+fake_left(size_t *left, size_t *all)
+{
+    *left = gpu.left;
+    *all = (size_t)80 << 30;
+    return cudaSuccess;
+}
+
+cudaError_t
+fake_last(void)
+{
+    return result(LAUNCH);
+}
+
+cudaError_t
+fake_wait(cudaStream_t stream)
+{
+    (void)stream;
+    return result(WAIT);
+}
+
+enum { ALIKE = 0, NEWER = 1 };
+
+/* clang-format off */
+static const struct {
+    const char *what;
+    call fails;
+    cudaError_t error;
+    int count, index;
+    int capability; /* ALIKE: what kernels are for, and so on */
+    const char *sentence, *hint;
+} cases[] = {
+    {"no driver", COUNT, cudaErrorInsufficientDriver, 0, 0, ALIKE,
+     "no GPU can be used", "a driver for CUDA"},
+    {"no GPU", COUNT, cudaErrorNoDevice, 0, 0, ALIKE,
+     "no GPU can be used", "CUDA_VISIBLE_DEVICES"},
+    {"a count of none", NONE, cudaSuccess, 0, 0, ALIKE,
+     "no GPU can be used: no CUDA-capable device", "CUDA_VISIBLE_DEVICES"},
+    {"a driver of two versions", COUNT, cudaErrorSystemDriverMismatch, 0, 0, ALIKE,
+     "no GPU can be used", "restart the machine"},
+    {"a driver too old for the GPU", START, cudaErrorCompatNotSupportedOnDevice, 1, 0, ALIKE,
+     "starting a GPU", "install the driver"},
+    {"a GPU that there is not", NONE, cudaSuccess, 2, 2, ALIKE,
+     "there is no GPU 2: this process sees 2", "CUDA_VISIBLE_DEVICES"},
+    {"too old a GPU", NONE, cudaSuccess, 1, 0, 75,
+     "GPU 0 (Test 0) has compute capability 7.5; 8.0 is the oldest", ""},
+    {"a GPU that it was not built for", NONE, cudaSuccess, 1, 0, 250,
+     "GPU 0 (Test 0) has compute capability 25.0, but this rlflow has kernels for " RLF_CUDA_ARCHS,
+     "CUDA_ARCHS=sm_250"},
+    {"a GPU of the same family", NONE, cudaSuccess, 1, 0, NEWER, NULL, NULL},
+    {"a GPU that another process has", START, cudaErrorDevicesUnavailable, 1, 0, ALIKE,
+     "starting a GPU", "another process has this GPU for itself"},
+    {"no memory for a context", START, cudaErrorMemoryAllocation, 1, 0, ALIKE,
+     "starting a GPU: out of memory", "nvidia-smi"},
+    {"defective memory", START, cudaErrorECCUncorrectable, 1, 0, ALIKE,
+     "starting a GPU", "defective"},
+};
+/* clang-format on */
+
+static void
+is_refused(rlf_status status, const rlf_err *err, const char *what,
+           const char *sentence, const char *hint)
+{
+    if (!ok(status == RLF_ENV && strstr(err->sentence, sentence) &&
+                strstr(err->hint, hint),
+            "%s: the environment's, with what to do", what))
+        note("%d: %s (%s)", status, err->sentence, err->hint);
+}
+
+static void
+set_capability(int capability)
+{
+    if (capability <= NEWER)
+        capability += atoi(RLF_CUDA_ARCHS + sizeof "sm_" - 1);
+    gpu.major = capability / 10;
+    gpu.minor = capability % 10;
+}
+
+static void
+test_opening(size_t i)
+{
+    rlf_device_memory memory;
+    rlf_err err = RLF_ERR_NONE;
+    gpu.fails = cases[i].fails;
+    gpu.error = cases[i].error;
+    gpu.count = cases[i].count;
+    set_capability(cases[i].capability);
+    rlf_status status = rlf_device_cuda_memory(cases[i].index, &memory, &err);
+    if (cases[i].sentence)
+        is_refused(status, &err, cases[i].what, cases[i].sentence,
+                   cases[i].hint);
+    else
+        ok(status == RLF_OK, "%s", cases[i].what);
+}
+
+/* A device that was opened, and fails later. */
+static void
+test_later(void)
+{
+    rlf_cuda_options options = {.n_threads = 1, .memory_limit = 1 << 20};
+    rlf_err err = RLF_ERR_NONE;
+    rlf_device *device;
+    rlf_device_memory memory;
+    void *p;
+    gpu.fails = NONE;
+    gpu.count = 1;
+    set_capability(ALIKE);
+    gpu.left = (size_t)20 << 30;
+    if (rlf_device_cuda_memory(0, &memory, &err) < 0 ||
+        rlf_device_cuda_new(&options, &device, &err) < 0)
+        bail("%s", err.sentence);
+    ok(memory.left < gpu.left && memory.left > gpu.left - ((size_t)1 << 30) &&
+           memory.all == (size_t)80 << 30,
+       "what is free, but for the driver's own");
+    is_refused(rlf_device_alloc(device, 2 << 20, &p, &err), &err,
+               "more than it may take",
+               "no memory for a block of 2097152 bytes", "rlflow check");
+    rlf_err_clear(&err);
+    gpu.fails = MALLOC;
+    gpu.error = cudaErrorMemoryAllocation;
+    is_refused(rlf_device_alloc(device, 1 << 19, &p, &err), &err,
+               "memory that somebody else took",
+               "21474836480 of 85899345920 are free", "rlflow check");
+    is_int((int64_t)device->allocated, 0, "... and nothing counts as taken");
+    rlf_err_clear(&err);
+    gpu.fails = LAUNCH;
+    gpu.error = cudaErrorNoKernelImageForDevice;
+    is_refused(rlf_cuda_launched("embed", &err), &err, "no kernel for the GPU",
+               "embed: no kernel image is available", "CUDA_ARCHS");
+    rlf_err_clear(&err);
+    cuda_queue q = {.queue.device = device};
+    gpu.fails = WAIT;
+    gpu.error = cudaErrorECCUncorrectable;
+    is_refused(settle(&q, &err), &err, "an error while waiting",
+               "waiting for the GPU", "defective");
+    rlf_device_free(device);
+}
+
+int
+main(void)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        test_opening(i);
+    test_later();
+    return done();
+}
+
+#endif

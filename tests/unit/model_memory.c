@@ -1,0 +1,156 @@
+/* What a model takes on a device: that is read only, of bf16, two bytes a
+ * parameter and no more than its vectors beside; that is trained, its masters,
+ * two moments, gradients, and one packing. Where a packed matrix is the matrix,
+ * an embedding is read as it is packed; a tied one is the head. And a model
+ * that was filled tensor by tensor is packed as one that has all weights. */
+#include "kernels/cuda/emulate_device.h"
+#include "tests/unit/model.h"
+
+enum { SLACK = 64 }; /* rounding of a part */
+
+typedef struct counted {
+    int64_t matrices, vectors, words; /* elements; of them an embedding */
+    int parts;                        /* packed or not */
+    rlf_model_bytes bytes;
+} counted;
+
+static const rlf_model_config plain = {.layers = 3,
+                                       .hidden = 64,
+                                       .heads = 4,
+                                       .kv_heads = 2,
+                                       .head_dim = 16,
+                                       .ffn = 96,
+                                       .vocab = 160,
+                                       .context = 64,
+                                       .eps = 1e-5,
+                                       .rope_theta = 10000,
+                                       .bos = -1};
+
+static counted
+count(const rlf_kernels *k, bool tied, const rlf_model_options *options)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_model_config config = plain;
+    counted c = {0};
+    config.tied = tied;
+    const rlf_table *t = rlf_table_new(&config, options->head, NULL, arena);
+    for (int i = 0; i < t->n_slots; i++)
+        *(t->slots[i].cols ? &c.matrices : &c.vectors) += t->slots[i].count;
+    c.words = config.vocab * config.hidden;
+    c.parts = t->n_slots + 8;
+    c.bytes = rlf_model_count_bytes(t, k, options);
+    rlf_arena_free(arena);
+    return c;
+}
+
+/* `want` bytes, and what rounding adds. */
+static bool
+about(size_t is, int64_t want, const counted *c)
+{
+    return (int64_t)is >= want && (int64_t)is <= want + c->parts * SLACK;
+}
+
+static void
+test_fixed(const rlf_kernels *k, int64_t each, const char *what)
+{
+    const rlf_model_options options = {
+        .head = RLF_HEAD_LM, .by_layer = true, .fixed = true};
+    for (int tied = 0; tied < 2; tied++) {
+        const counted c = count(k, tied, &options);
+        const rlf_model_bytes *b = &c.bytes;
+        if (!ok(about(b->weights + b->packed, each * c.matrices + 4 * c.vectors,
+                      &c) &&
+                    b->gradients + b->optimizer + b->host == 0,
+                "%s, read only%s: %d bytes a parameter", what,
+                tied ? ", tied" : "", (int)each))
+            note("%zu + %zu of %lld", b->weights, b->packed,
+                 (long long)c.matrices);
+    }
+}
+
+static void
+test_trained(const rlf_kernels *k, int64_t each, const char *what)
+{
+    const rlf_model_options options = {.head = RLF_HEAD_LM, .trained = true};
+    const counted c = count(k, false, &options);
+    const rlf_model_bytes *b = &c.bytes;
+    int64_t all = c.matrices + c.vectors;
+    ok(about(b->weights, 4 * all, &c) && about(b->gradients, 4 * all, &c) &&
+           about(b->optimizer, 8 * all, &c) &&
+           about(b->packed, each * (c.matrices - c.words), &c),
+       "%s, trained: 16 bytes a parameter, and one packing", what);
+}
+
+/* The CPU packs in its own way, so an embedding of f32 stays beside. */
+static void
+test_cpu(void)
+{
+    const rlf_model_options options = {
+        .head = RLF_HEAD_LM, .by_layer = true, .fixed = true};
+    const counted c = count(rlf_kernels_cpu(), false, &options);
+    ok(about(c.bytes.weights, 4 * (c.words + c.vectors), &c),
+       "on the CPU: embedding and vectors beside what is packed");
+}
+
+/* Filled as a model that is read only, and as one that has its weights. */
+static void
+test_same(const rlf_kernels *k, rlf_queue *queue, bool tied)
+{
+    rlf_model_options options = {.head = RLF_HEAD_BOTH};
+    rlf_model_config config = plain;
+    rlf_err err = RLF_ERR_NONE;
+    rlf_model *whole, *fixed;
+    config.tied = tied;
+    bool made = rlf_model_new(queue, k, &config, &options, &err, &whole) >= 0;
+    options.by_layer = options.fixed = true;
+    if (!made || rlf_model_new(queue, k, &config, &options, &err, &fixed) < 0 ||
+        rlf_weights_init(whole, 3, &err) < 0 ||
+        rlf_weights_init(fixed, 3, &err) < 0)
+        bail("%s", err.sentence);
+    const char *from = fixed->packed[0].qkv.forward,
+               *as = whole->packed[0].qkv.forward;
+    size_t n = (size_t)((char *)whole->block + whole->block_bytes - as);
+    char *a = rlf_malloc(n), *b = rlf_malloc(n);
+    if (n != (size_t)((char *)fixed->block + fixed->block_bytes - from) ||
+        rlf_queue_copy(queue, a, as, n, RLF_COPY_TO_HOST, &err) < 0 ||
+        rlf_queue_copy(queue, b, from, n, RLF_COPY_TO_HOST, &err) < 0 ||
+        rlf_queue_sync(queue, &err) < 0)
+        bail("%s", err.sentence);
+    ok(memcmp(a, b, n) == 0, "%s%s: packed alike", k->isa,
+       tied ? ", tied" : "");
+    ok(!k->one_pack || (fixed->rows && !fixed->embed &&
+                        (fixed->rows == fixed->lm.forward) == tied),
+       "... and a tied embedding is the head");
+    free(a);
+    free(b);
+    rlf_model_free(whole);
+    rlf_model_free(fixed);
+}
+
+int
+main(void)
+{
+    const rlf_backend_options one = {.n_threads = 1};
+    const rlf_kernels *f32 = rlf_backend_emulated.kernels(NULL, RLF_CAST_F32);
+    const rlf_kernels *bf16 = rlf_backend_emulated.kernels(NULL, RLF_CAST_BF16);
+    rlf_err err = RLF_ERR_NONE;
+    rlf_device *device;
+    rlf_queue *queue;
+    test_fixed(bf16, 2, "bf16");
+    test_fixed(f32, 4, "f32");
+    test_trained(bf16, 2, "bf16");
+    test_trained(f32, 4, "f32");
+    test_cpu();
+    if (rlf_backend_emulated.open(&one, &device, &err) < 0 ||
+        rlf_queue_new(device, &queue, &err) < 0)
+        bail("%s", err.sentence);
+    for (int tied = 0; tied < 2; tied++) {
+        test_same(f32, queue, tied);
+        test_same(bf16, queue, tied);
+    }
+    is_int((int64_t)device->allocated, 0, "nothing is left on the device");
+    is_int((int64_t)(device->peak > 0), 1, "where it was");
+    rlf_queue_free(queue);
+    rlf_device_free(device);
+    return done();
+}
