@@ -44,7 +44,7 @@ struct threads {
     unsigned calls[MOST];    /* shuffles so far */
     uint64_t given[MOST][2]; /* to the last two of them, in turn */
     dim3 index[MOST];
-    const void *shown[MOST]; /* to the warp, until all have seen it */
+    const void *shown[MOST]; /* to the last of the warp */
     place here[MOST];
     unsigned met[MOST / WARP]; /* of a warp, at its next call */
 };
@@ -149,76 +149,114 @@ emulate_shuffle(uint64_t bits, int lane)
 
 /* ---- tensor cores ------------------------------------------------------ */
 
-/* What a lane of the warp shows. */
-static const void *
+/* The last of a warp to come to a product or a load makes it for all, whose
+ * arguments it finds here. */
+static bool
+last_to_come(const void *mine)
+{
+    unsigned warp = current / WARP;
+    threads.shown[current] = mine;
+    return threads.met[warp] + 1 == warp_end(current) - warp * WARP;
+}
+
+template <typename T>
+static const T *
 shown(int lane)
 {
-    return threads.shown[current / WARP * WARP + (unsigned)lane];
+    return (const T *)threads.shown[current / WARP * WARP + (unsigned)lane];
 }
 
-static void
-show(const void *mine)
-{
-    threads.shown[current] = mine;
-    pause_as(AT_WARP);
-}
-
-static float
+static double
 half_of(uint32_t pair, int high)
 {
-    return bits_float(high ? pair & 0xffff0000u : pair << 16);
+    return (double)bits_float(high ? pair & 0xffff0000u : pair << 16);
 }
 
-typedef struct operands {
-    const uint32_t *a, *b;
-} operands;
+typedef double quad __attribute__((vector_size(32)));
 
-/* Rows g and g + 8 of a, columns 2 t and 2 t + 1 of b. */
+typedef struct product {
+    float *c;
+    const uint32_t *a, *b;
+} product;
+
+/* c[16, 8] += a[16, 16] b[16, 8], each element in order of k. Lane 4 g + t has
+ * of c rows g and g + 8, columns 2 t and 2 t + 1. */
 static void
-gather_operands(double (&a)[2][16], double (&b)[2][16], int g, int t)
+multiply(void)
 {
-    for (int k = 0; k < 16; k++) {
-        int place = k % 8 / 2, upper = k / 8;
-        const operands *row = (const operands *)shown(g * 4 + place);
-        for (int h = 0; h < 2; h++) {
-            const operands *column =
-                (const operands *)shown((2 * t + h) * 4 + place);
-            a[h][k] = (double)half_of(row->a[2 * upper + h], k % 2);
-            b[h][k] = (double)half_of(column->b[upper], k % 2);
+    double a[16][16];
+    union {
+        quad part[2];
+        double at[8];
+    } b[16], sum;
+    for (int lane = 0; lane < WARP; lane++) {
+        const product *p = shown<product>(lane);
+        int g = lane / 4, t = lane % 4;
+        for (int i = 0; i < 8; i++) {
+            int half = i % 2, lower = i / 2 % 2, k = i / 4 * 8 + 2 * t + half;
+            a[g + 8 * lower][k] = half_of(p->a[i / 2], half);
+            if (!lower)
+                b[k].at[g] = half_of(p->b[i / 4], half);
         }
+    }
+    for (int row = 0; row < 16; row++) {
+        float *c[4];
+        for (int t = 0; t < 4; t++) {
+            c[t] = shown<product>(row % 8 * 4 + t)->c + row / 8 * 2;
+            sum.at[2 * t] = (double)c[t][0];
+            sum.at[2 * t + 1] = (double)c[t][1];
+        }
+        quad x = sum.part[0], y = sum.part[1];
+        for (int k = 0; k < 16; k++) {
+            x += a[row][k] * b[k].part[0];
+            y += a[row][k] * b[k].part[1];
+        }
+        sum.part[0] = x;
+        sum.part[1] = y;
+        for (int i = 0; i < 8; i++)
+            c[i / 2][i % 2] = (float)sum.at[i];
     }
 }
 
 void
 emulate_mma(float *c, const uint32_t *a, const uint32_t *b)
 {
-    operands mine = {a, b};
-    double rows[2][16], columns[2][16];
-    show(&mine);
-    gather_operands(rows, columns, emulate_lane() / 4, emulate_lane() % 4);
-    for (int i = 0; i < 4; i++) {
-        double sum = (double)c[i];
-        for (int k = 0; k < 16; k++)
-            sum += rows[i / 2][k] * columns[i % 2][k];
-        c[i] = (float)sum;
-    }
+    product mine = {c, a, b};
+    if (last_to_come(&mine))
+        multiply();
     pause_as(AT_WARP);
+}
+
+typedef struct load {
+    uint32_t *r;
+    const uint16_t *row;
+    bool transposed;
+} load;
+
+static void
+load_all(void)
+{
+    for (int lane = 0; lane < WARP; lane++) {
+        const load *l = shown<load>(lane);
+        int g = lane / 4, t = lane % 4;
+        for (int i = 0; i < 4; i++) {
+            uint16_t pair[2];
+            for (int h = 0; h < 2; h++) {
+                int at = l->transposed ? 2 * t + h : g;
+                int column = l->transposed ? g : 2 * t + h;
+                pair[h] = shown<load>(8 * i + at)->row[column];
+            }
+            memcpy(&l->r[i], pair, sizeof pair);
+        }
+    }
 }
 
 void
 emulate_ldmatrix(uint32_t *r, const void *row, bool transposed)
 {
-    int g = emulate_lane() / 4, t = emulate_lane() % 4;
-    show(row);
-    for (int i = 0; i < 4; i++) {
-        uint16_t pair[2];
-        for (int h = 0; h < 2; h++) {
-            int at = transposed ? 2 * t + h : g;
-            int column = transposed ? g : 2 * t + h;
-            pair[h] = ((const uint16_t *)shown(8 * i + at))[column];
-        }
-        memcpy(&r[i], pair, sizeof pair);
-    }
+    load mine = {r, (const uint16_t *)row, transposed};
+    if (last_to_come(&mine))
+        load_all();
     pause_as(AT_WARP);
 }
 
