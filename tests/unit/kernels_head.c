@@ -87,7 +87,7 @@ row_double(const problem *p, const double *x, const double *w, int64_t r,
 static int64_t
 alone_stride(const env *e)
 {
-    return e->bf16 ? 13 : 1;
+    return e->bf16 || e->slow ? 13 : 1;
 }
 
 static double *
@@ -350,6 +350,18 @@ check_loss(env *e, int shards)
     }
 }
 
+/* Of two tokens the likelier, then the smaller, comes first. */
+static const double *order_by;
+
+static int
+by_order(const void *a, const void *b)
+{
+    int i = *(const int *)a, j = *(const int *)b;
+    if (order_by[i] != order_by[j])
+        return order_by[i] > order_by[j] ? -1 : 1;
+    return i < j ? -1 : i > j;
+}
+
 /* The rule of kernels.h, plainly: sort, cut, add by id. Returns the token or
  * -1 when the uniform number is too near a border to say. */
 static int64_t
@@ -357,12 +369,10 @@ choose(const double *lp, int64_t v, const rlf_sample_args *a, double u)
 {
     static int order[4096];
     static bool kept[4096];
-    for (int64_t i = 0; i < v; i++) {
-        int64_t j = i;
-        for (; j > 0 && lp[order[j - 1]] < lp[i]; j--)
-            order[j] = order[j - 1];
-        order[j] = (int)i;
-    }
+    for (int64_t i = 0; i < v; i++)
+        order[i] = (int)i;
+    order_by = lp;
+    qsort(order, (size_t)v, sizeof *order, by_order);
     if (a->greedy)
         return lp[order[0]] - (v > 1 ? lp[order[1]] : -1e9) > 1e-5 ? order[0]
                                                                    : -1;
