@@ -416,6 +416,18 @@ choose(const double *lp, int64_t v, const rlf_sample_args *a, double u)
     return order[0];
 }
 
+/* Log-probabilities of the rows that are looked at: [m, v]. */
+static double *
+all_rows(env *e, const problem *p)
+{
+    double *x = as_doubles(e, p->x, p->m * p->ldx);
+    double *w = as_doubles(e, p->w, p->v * p->d);
+    double *lp = take(e, p->m * p->v, sizeof *lp);
+    for (int64_t r = 0; r < p->m; r += row_stride())
+        row_double(p, x, w, r, (double)p->temperatures[r], lp + r * p->v);
+    return lp;
+}
+
 static void
 check_sample(env *e, int shards)
 {
@@ -433,6 +445,7 @@ check_sample(env *e, int shards)
         for (int64_t i = 0; i < p.m; i++)
             u[i] = uniform(e);
         u[0] = 0;
+        double *want = e->check ? all_rows(e, &p) : NULL;
         for (int64_t f = 0; f < N(filters); f++) {
             int32_t *tokens = take(e, p.m, 4), *tokens2 = take(e, p.m, 4);
             float *lp = blank(e, p.m), *lp2 = blank(e, p.m);
@@ -468,13 +481,8 @@ check_sample(env *e, int shards)
                 q.temperatures = ones;
             logprob(e, &q, 0, p.m, p.work_bytes, lp2, NULL);
             same(e, lp2, lp, p.m, 4, "the trainer's logprob");
-            double *x = as_doubles(e, p.x, p.m * p.ldx);
-            double *w = as_doubles(e, p.w, p.v * p.d);
-            double *want = take(e, p.v, sizeof *want);
             for (int64_t r = 0; r < p.m; r += row_stride()) {
-                row_double(&p, x, w, r,
-                           a.greedy ? 1 : (double)p.temperatures[r], want);
-                int64_t token = choose(want, p.v, &a, u[r]);
+                int64_t token = choose(want + r * p.v, p.v, &a, u[r]);
                 if (token >= 0 && token != tokens[r] && !e->why[0])
                     snprintf(e->why, sizeof e->why,
                              "row %lld, filter %lld: token %d, not %lld",
