@@ -5,6 +5,7 @@
  * with each reduction in a warp of its own. A program without words has a
  * thread a row. All threads of a warp are at the same step, so what it is
  * costs a jump; registers are in shared memory, in columns of threads. */
+#include "kernels/cuda/add.h"
 #include "kernels/cuda/ops.h"
 
 extern "C" {
@@ -138,14 +139,11 @@ static __device__ double
 fold(uint32_t code, double x, const double *a, int n)
 {
     if (code == RLF_EXPR_SUM)
-        for (int i = 0; i < n; i++)
-            x += a[i];
-    else if (code == RLF_EXPR_LEAST)
-        for (int i = 0; i < n; i++)
-            x = x <= a[i] || x != x ? x : a[i];
-    else
-        for (int i = 0; i < n; i++)
-            x = x >= a[i] || x != x ? x : a[i];
+        return add_up(x, a, n);
+    for (int i = 0; i < n; i++) {
+        bool stays = code == RLF_EXPR_LEAST ? x <= a[i] : x >= a[i];
+        x = stays || x != x ? x : a[i];
+    }
     return x;
 }
 

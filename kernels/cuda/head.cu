@@ -7,6 +7,7 @@
  * adds s exp(m - M) over chunks in order, in double precision. Slices (shards
  * of the vocabulary) are cut into chunks one by one, and their sums are added
  * in a binary tree, wherever they were made. */
+#include "kernels/cuda/add.h"
 #include "kernels/cuda/head.h"
 
 extern "C" {
@@ -400,12 +401,12 @@ sums_kernel(tile t)
     for (int64_t r = blockIdx.x; r < t.n; r += gridDim.x) {
         double sum = 0;
         for (int64_t at = 0; at < t.a.v; at += THREADS) {
-            int64_t left = t.a.v - at, n = left < THREADS ? left : THREADS;
+            int n = (int)(t.a.v - at < THREADS ? t.a.v - at : THREADS);
             if (threadIdx.x < n)
                 words[threadIdx.x] = t.words[r * t.a.v + at + threadIdx.x];
             __syncthreads();
-            for (int64_t i = 0; threadIdx.x == 0 && i < n; i++)
-                sum += (double)words[i];
+            if (threadIdx.x == 0)
+                sum = add_up(sum, words, n);
             __syncthreads();
         }
         if (threadIdx.x == 0)

@@ -1,6 +1,7 @@
 /* The table of operations: each once, constants folded, the law, text form,
  * hash, pruning. */
 #include "engine/base/hash.h"
+#include "engine/base/vec.h"
 #include "engine/expr/expr.h"
 #include "tests/tap.h"
 
@@ -198,6 +199,23 @@ derivative(void)
     ok(!rlf_expr_crosses(d->expr, ratio), "exp is local");
 }
 
+/* A program that was copied operation by operation can be added to, and what
+ * is there is found. */
+static void
+copied(void)
+{
+    rlf_expr *e = program(), *copy = program();
+    int x = input(e, "x", tokens, false);
+    rlf_expr_add_input(copy, e->inputs.data[0]);
+    for (int i = 0; i < 100; i++)
+        x = point(e, RLF_EXPR_ADD, x, number(e, i), -1);
+    for (size_t i = 0; i < e->ops.count; i++)
+        RLF_PUSH_IN(arena, &copy->ops, e->ops.data[i]);
+    is_int(point(copy, RLF_EXPR_EXP, x, -1, -1), (int)e->ops.count,
+           "one more operation of a copy");
+    is_int(number(copy, 99), number(e, 99), "and one that it has");
+}
+
 int
 main(void)
 {
@@ -214,6 +232,7 @@ main(void)
     law();
     text_and_hash();
     derivative();
+    copied();
     rlf_arena_free(arena);
     return done();
 }
