@@ -12,7 +12,8 @@
  * goes through the same cases behind a face of f32 (kernels_bf16.h); it has no
  * hash, and is compared with rounding in mind (like_real, agree).
  *
- * Where the machine is slow (quick()), a case runs once on each instruction
+ * Teams of several sizes are tried on the widest instruction set at hand. Where
+ * the machine is slow (quick()), a case runs once on each instruction
  * set, on two threads, and the oracle looks at every seventh row. */
 #ifndef RLF_TESTS_KERNELS_CASE_H
 #define RLF_TESTS_KERNELS_CASE_H
@@ -400,7 +401,7 @@ run_cases(const op_case *cases, int n_cases, const char *only)
 {
     static const int teams[] = {1, 2, 3, 8};
     backend backends[] = {isa_backend("portable", true),
-                          isa_backend("v3", false),
+                          isa_backend("v3", rlf_kernels_cpu_isa("v4") != NULL),
                           isa_backend("v4", false),
                           emulated_backend(false),
                           emulated_backend(true),
