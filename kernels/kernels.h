@@ -609,6 +609,7 @@ typedef struct rlf_kernels {
     bool one_pack;       /* of a matrix, for both forms of product */
     size_t (*product_packed_bytes)(int64_t rows, int64_t cols,
                                    rlf_product_form form);
+    int64_t head_tile; /* logits of a tile of the head that suit it */
     /* For tiles of `rows` rows of the head; see above. */
     size_t (*head_work_bytes)(int64_t rows, int64_t v, int64_t d,
                               const rlf_head_part *part); /* NULL: whole */

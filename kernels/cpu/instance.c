@@ -25,6 +25,7 @@ const rlf_kernels ISA(kernels) = {
     .isa = TEXT(RLF_ISA),
     .real = RLF_CAST_F32,
     .product_packed_bytes = ISA(product_packed_bytes),
+    .head_tile = 8 << 20, /* a small part of the memory, read from caches */
     .head_work_bytes = ISA(head_work_bytes),
 #define OP(op, doc, flops, bytes) .op = call_##op,
 #include "kernels/op.def"

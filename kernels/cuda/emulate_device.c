@@ -590,6 +590,7 @@ static const rlf_kernels f32 = {
     .real = RLF_CAST_F32,
     .one_pack = true,
     .product_packed_bytes = packed_bytes_f32,
+    .head_tile = 8 << 20,
     .head_work_bytes = work_bytes_f32,
 #define OP(op, doc, flops, bytes) .op = with_memory_f32_##op,
 #include "kernels/op.def"
@@ -602,6 +603,7 @@ static const rlf_kernels bf16 = {
     .real = RLF_CAST_BF16,
     .one_pack = true,
     .product_packed_bytes = packed_bytes_bf16,
+    .head_tile = 8 << 20,
     .head_work_bytes = work_bytes_bf16,
 #define OP(op, doc, flops, bytes) .op = with_memory_bf16_##op,
 #include "kernels/op.def"

@@ -136,68 +136,99 @@ TYPED(head_open)(const head_args *a, void *work, size_t work_bytes, tile *t,
 
 /* ---- logits and their measures ----------------------------------------- */
 
-/* A warp a row and chunk: scale in place and measure. */
+/* Of a chunk, what a thread of a warp has: tokens lane, lane + WARP, ... */
+static constexpr int OWN = CHUNK / WARP;
+
+/* A warp a row and chunk: scale in place and measure. The chunk lies in
+ * registers meanwhile. */
 static __global__ void
 measure_kernel(tile t)
 {
     int lane = threadIdx.x % WARP;
     EACH_WARP(i, t.n * t.n_chunks)
     {
-        int64_t r = i / t.n_chunks;
-        chunk c = chunk_of(t, (int)(i % t.n_chunks));
-        float *z = t.z + r * t.ld + c.from;
-        float scale = scale_of(t.a, t.first + r);
+        spot p = spot_of(i, t.n_chunks);
+        chunk c = chunk_of(t, (int)p.at);
+        float *z = t.z + p.row * t.ld + c.from + lane;
+        float scale = scale_of(t.a, t.first + p.row), own[OWN];
         float top[2] = {-INFINITY, -INFINITY}, sum[2] = {0, 0};
         float mean[2] = {0, 0};
-        for (int64_t j = lane; j < c.n; j += WARP) {
-            int h = (int)(j / WARP % 2);
-            z[j] *= scale;
-            top[h] = max_1(top[h], z[j]);
-        }
+        int n = (int)c.n - lane;
+        RLF_UNROLL
+        for (int k = 0; k < OWN; k++)
+            own[k] = k * WARP < n ? z[k * WARP] * scale : 0;
+        RLF_UNROLL
+        for (int k = 0; k < OWN; k++)
+            if (k * WARP < n) {
+                if (scale != 1)
+                    z[k * WARP] = own[k];
+                top[k % 2] = max_1(top[k % 2], own[k]);
+            }
         float m = lanes_max(top[0], top[1]);
-        for (int64_t j = lane; j < c.n; j += WARP) {
-            int h = (int)(j / WARP % 2);
-            float u = z[j] - m, e = exp_1(u);
-            sum[h] += e;
-            mean[h] += e == 0 ? 0 : e * u;
-        }
+        RLF_UNROLL
+        for (int k = 0; k < OWN; k++)
+            if (k * WARP < n) {
+                float u = own[k] - m, e = exp_1(u);
+                sum[k % 2] += e;
+                mean[k % 2] += e == 0 ? 0 : e * u;
+            }
         part out = {m, lanes_sum(sum[0], sum[1]), lanes_sum(mean[0], mean[1])};
         if (lane == 0)
             t.parts[i] = out;
     }
 }
 
-/* Of a slice: over its chunks in order. */
+/* Of a slice, by a warp: over its chunks in order, each of which a thread looks
+ * at and all threads add. */
 static __device__ measured
 measure_slice(const tile &t, int64_t r, slice l)
 {
     const part *parts = t.parts + r * t.n_chunks + l.chunk;
+    int lane = threadIdx.x % WARP;
     double top = (double)parts[0].m, sum = 0, mean = 0;
-    for (int c = 1; c < l.n_chunks; c++)
-        top = (double)parts[c].m > top ? (double)parts[c].m : top;
-    for (int c = 0; c < l.n_chunks; c++) {
-        double down = (double)parts[c].m - top, w = rlf_exp(down);
-        sum = rlf_fma((double)parts[c].s, w, sum);
-        if (t.a.with_entropy && w > 0)
-            mean = rlf_fma(
-                rlf_fma((double)parts[c].s, down, (double)parts[c].t), w, mean);
+    for (int c = 0; c < l.n_chunks; c += WARP) {
+        float m = parts[c + lane < l.n_chunks ? c + lane : 0].m;
+        for (int k = 0; k < WARP && c + k < l.n_chunks; k++) {
+            double x = (double)__shfl_sync(ALL_LANES, m, k);
+            top = x > top ? x : top;
+        }
+    }
+    for (int c = 0; c < l.n_chunks; c += WARP) {
+        part own = parts[c + lane < l.n_chunks ? c + lane : 0];
+        double down = (double)own.m - top, w = rlf_exp(down);
+        double inner = rlf_fma((double)own.s, down, (double)own.t);
+        for (int k = 0; k < WARP && c + k < l.n_chunks; k++) {
+            float s = __shfl_sync(ALL_LANES, own.s, k);
+            double wk = __shfl_sync(ALL_LANES, w, k);
+            double x = __shfl_sync(ALL_LANES, inner, k);
+            sum = rlf_fma((double)s, wk, sum);
+            if (t.a.with_entropy && wk > 0)
+                mean = rlf_fma(x, wk, mean);
+        }
     }
     return {top, sum, mean};
 }
 
+/* A warp a row. */
 static __global__ void
 known_kernel(tile t, int32_t *fault)
 {
-    EACH(r, t.n)
+    EACH_WARP(r, t.n)
     {
-        if (t.a.targets && t.a.targets[t.first + r] >= t.a.v)
-            *fault = 1;
+        bool first = threadIdx.x % WARP == 0;
         double *own = known_of(t, t.place, r);
-        for (int s = 0; s < t.n_slices; s++)
-            ((measured *)own)[s] = measure_slice(t, r, slice_of(t, s));
-        int64_t at = t.a.targets ? t.a.targets[t.first + r] - t.token : -1;
-        own[3 * t.n_slices] =
-            at >= 0 && at < t.held ? (double)t.z[r * t.ld + at] : 0;
+        for (int s = 0; s < t.n_slices; s++) {
+            measured m = measure_slice(t, r, slice_of(t, s));
+            if (first)
+                ((measured *)own)[s] = m;
+        }
+        int32_t target = t.a.targets ? t.a.targets[t.first + r] : -1;
+        int64_t at = t.a.targets ? target - t.token : -1;
+        if (first && t.a.targets && target >= t.a.v)
+            *fault = 1;
+        if (first)
+            own[3 * t.n_slices] =
+                at >= 0 && at < t.held ? (double)t.z[r * t.ld + at] : 0;
     }
 }
 
@@ -271,8 +302,8 @@ TYPED(head_logits)(rlf_queue *queue, tile *t, rlf_err *err)
     }
     RLF_LAUNCH(measure_kernel, blocks_for(t->n * t->n_chunks, THREADS / WARP),
                THREADS, 0, queue, *t);
-    RLF_LAUNCH(known_kernel, blocks_for(t->n, WARP), WARP, 0, queue, *t,
-               CUDA(fault)(queue));
+    RLF_LAUNCH(known_kernel, blocks_for(t->n, THREADS / WARP), THREADS, 0,
+               queue, *t, CUDA(fault)(queue));
     if (t->places > 1)
         RLF_TRY(p->share(
             p->ctx, queue, t->known,
@@ -289,8 +320,9 @@ words_kernel(tile t, float *out)
 {
     EACH(i, t.n * t.held)
     {
-        int64_t r = i / t.held, j = i % t.held;
-        out[r * t.a.v + t.token + j] = logprob_of(t, r, t.z[r * t.ld + j]);
+        spot p = spot_of(i, t.held);
+        out[p.row * t.a.v + t.token + p.at] =
+            logprob_of(t, p.row, t.z[p.row * t.ld + p.at]);
     }
 }
 
@@ -350,45 +382,58 @@ TYPED(head_logprob)(rlf_queue *queue, const rlf_head_logprob_args *args,
 
 /* ---- gradient ---------------------------------------------------------- */
 
-/* The derivative by a row's logit j; a thread each. */
+/* What the derivatives of a row and chunk have in common. */
+typedef struct slopes {
+    float m, factor, scale; /* e^(z - m) factor is -p / temperature */
+    float g, h, all;        /* by the target's logprob, entropy; sum of all */
+    float shift;            /* log p + H = z + shift */
+    int64_t target;         /* among those held */
+} slopes;
+
+static __device__ __forceinline__ slopes
+slopes_of(const tile &t, int64_t r, int chunk)
+{
+    slopes s;
+    const whole o = t.wholes[r];
+    int64_t target = t.a.targets[t.first + r];
+    s.m = t.parts[r * t.n_chunks + chunk].m;
+    s.scale = scale_of(t.a, t.first + r);
+    s.g = target < 0 ? 0 : t.dlogprob[r];
+    s.h = t.a.with_entropy ? t.dentropy[r] : 0;
+    s.all = t.a.words ? (float)((double)s.g + t.sums[r]) : s.g;
+    s.target = target - t.token;
+    double share = rlf_exp((double)s.m - o.m) / o.s;
+    s.factor = (float)(-share * (double)s.scale);
+    s.shift = (float)((double)t.entropy[r] - o.m - o.log_s);
+    return s;
+}
+
+/* The derivatives by a row's logits; a warp a row and chunk. */
 static __global__ void
 slope_kernel(tile t)
 {
-    EACH(i, t.n * t.held)
+    int lane = threadIdx.x % WARP;
+    EACH_WARP(i, t.n * t.n_chunks)
     {
-        int64_t r = i / t.held, j = i % t.held;
-        /* the chunk of j: slices have their chunks one after the other */
-        int s = 0;
-        slice l = slice_of(t, 0);
-        while (j >= l.from + l.n)
-            l = slice_of(t, ++s);
-        int c = l.chunk + (int)((j - l.from) / CHUNK);
-        float m = t.parts[r * t.n_chunks + c].m;
-        const whole o = t.wholes[r];
-        float z = t.z[r * t.ld + j];
-        rlf_real *dz = t.dz + r * t.ld + j;
-        float scale = scale_of(t.a, t.first + r);
-        int64_t target = t.a.targets[t.first + r];
-        float g = target < 0 ? 0 : t.dlogprob[r];
-        float h = t.a.with_entropy ? t.dentropy[r] : 0;
-        float all = t.a.words ? (float)((double)g + t.sums[r]) : g;
-        if (!t.a.words && g == 0 && h == 0) {
-            *dz = narrow(0);
-            continue;
+        spot p = spot_of(i, t.n_chunks);
+        chunk c = chunk_of(t, (int)p.at);
+        slopes s = slopes_of(t, p.row, (int)p.at);
+        bool none = !t.a.words && s.g == 0 && s.h == 0;
+        const float *z = t.z + p.row * t.ld + c.from;
+        rlf_real *dz = t.dz + p.row * t.ld + c.from;
+        RLF_UNROLL_BY(8)
+        for (int j = lane; j < (int)c.n; j += WARP) {
+            float e = exp_1(z[j] - s.m) * s.factor, sum = s.all;
+            if (s.h != 0)
+                sum = fmaf(s.h, z[j] + s.shift, sum);
+            float x = e == 0 ? 0 : e * sum;
+            if (t.a.words)
+                x = fmaf(t.words[p.row * t.a.v + t.token + c.from + j], s.scale,
+                         x);
+            if (s.target == c.from + j)
+                x = fmaf(s.g, s.scale, x);
+            dz[j] = narrow(none ? 0 : x);
         }
-        double share = rlf_exp((double)m - o.m) / o.s;
-        float f = (float)(-share * (double)scale);
-        /* log p + H = z + shift */
-        float shift = (float)((double)t.entropy[r] - o.m - o.log_s);
-        float e = exp_1(z - m) * f, sum = all;
-        if (h != 0)
-            sum = fmaf(h, z + shift, sum);
-        float x = e == 0 ? 0 : e * sum;
-        if (t.a.words)
-            x = fmaf(t.words[r * t.a.v + t.token + j], scale, x);
-        if (target - t.token == j)
-            x = fmaf(g, scale, x);
-        *dz = narrow(x);
     }
 }
 
@@ -490,8 +535,8 @@ TYPED(head_loss)(rlf_queue *queue, const rlf_head_loss_args *args, rlf_err *err)
         RLF_TRY(TYPED(head_logits)(queue, &t, err));
         RLF_TRY(give_tile(queue, &t, f->logprob, f->entropy, err));
         RLF_TRY(tile_loss(queue, &l, &t, err));
-        RLF_LAUNCH(slope_kernel, blocks_for(t.n * t.held, THREADS), THREADS, 0,
-                   queue, t);
+        RLF_LAUNCH(slope_kernel, blocks_for(t.n * t.n_chunks, THREADS / WARP),
+                   THREADS, 0, queue, t);
         RLF_TRY(tile_products(queue, &l, &t, err));
     }
     return CUDA(launched)("head_loss", err);

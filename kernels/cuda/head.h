@@ -75,6 +75,8 @@ chunk_of(const tile &t, int c)
     return {l.from + at, l.n - at < CHUNK ? l.n - at : CHUNK};
 }
 
+static constexpr unsigned ALL_LANES = 0xffffffff;
+
 /* What `place` knows of a row. */
 static __device__ __forceinline__ double *
 known_of(const tile &t, int64_t place, int64_t row)

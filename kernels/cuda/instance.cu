@@ -7,6 +7,11 @@
 #include "kernels/cuda/ops.h"
 #include "kernels/cuda/product_mma.h"
 
+/* Logits of a tile of the head: large enough that the head's weights and their
+ * gradients are read seldom, small enough to stay a small part of the memory.
+ */
+static constexpr int64_t HEAD_TILE = EMULATED ? 8 << 20 : 256 << 20;
+
 /* What differs between the types. */
 #define EITHER_f32(f32, bf16) f32
 #define EITHER_bf16(f32, bf16) bf16
@@ -25,6 +30,7 @@ constexpr rlf_kernels TYPED(rows) = {
     .one_pack = true,
     .product_packed_bytes = EITHER(TYPED(product_packed_bytes),
                                    CUDA(mma_packed_bytes)),
+    .head_tile = HEAD_TILE,
     .head_work_bytes = TYPED(head_work_bytes),
     .product_pack = EITHER(TYPED(product_pack), CUDA(mma_pack)),
     .product = EITHER(TYPED(product), CUDA(mma_product)),

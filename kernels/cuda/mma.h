@@ -113,6 +113,24 @@ copy_async16(void *shared, const void *global, bool valid)
 #endif
 }
 
+/* The same of 4 bytes. */
+static __device__ __forceinline__ void
+copy_async4(void *shared, const void *global, bool valid)
+{
+#ifdef RLF_CUDA_EMULATED
+    if (valid)
+        memcpy(shared, global, 4);
+    else
+        memset(shared, 0, 4);
+#else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
+                 :
+                 : "r"((uint32_t)__cvta_generic_to_shared(shared)), "l"(global),
+                   "r"(valid ? 4 : 0)
+                 : "memory");
+#endif
+}
+
 static __device__ __forceinline__ void
 copy_async_commit(void)
 {

@@ -1,26 +1,86 @@
 /* RMSNorm and rotary embedding: a warp a row. */
-#include "kernels/cuda/ops.h"
+#include "kernels/cuda/columns.h"
 
 extern "C" {
 #include "engine/base/fmath.h"
 }
 
+/* Rows lie in shared memory while a warp is at them: they are read from the
+ * GPU's memory once and WIDE at a time, whatever the order of a sum is. */
+static constexpr size_t ROOM = 64 << 10, MOST_ROOM = 96 << 10;
+
+/* Warps of a block, each with n rows of d; 0: they do not fit. */
+static int
+warps_of(int64_t d, int n)
+{
+    size_t bytes = (size_t)(d * n) * sizeof(rlf_real);
+    size_t fit = ROOM / bytes;
+    if (bytes > MOST_ROOM)
+        return 0;
+    return fit < 1 ? 1 : fit < THREADS / WARP ? (int)fit : THREADS / WARP;
+}
+
+/* A row to shared memory, by a warp; V = 1: it stays where it is. */
+template <int V>
+static __device__ __forceinline__ const rlf_real *
+bring(rlf_real *to, const rlf_real *x, int64_t d)
+{
+    if constexpr (V > 1) {
+        RLF_UNROLL_BY(4)
+        for (int64_t j = threadIdx.x % WARP * V; j < d; j += WARP * V)
+            give<V>(to + j, take<V>(x + j));
+        return to;
+    } else {
+        return x;
+    }
+}
+
+template <int V>
 static __global__ void
 rmsnorm_kernel(rlf_rmsnorm_args a)
 {
+    RLF_DYNAMIC_SHARED(rlf_real, rows);
+    rlf_real *own = rows + threadIdx.x / WARP * a.d;
     EACH_WARP(i, a.m * a.groups)
     {
-        int64_t row = i / a.groups, group = i % a.groups;
-        const rlf_real *x = a.x + row * a.ldx + group * a.d;
-        rlf_real *y = a.y + row * a.ldy + group * a.d;
+        spot p = spot_of(i, a.groups);
+        rlf_real *y = a.y + p.row * a.ldy + p.at * a.d;
+        const rlf_real *x =
+            bring<V>(own, a.x + p.row * a.ldx + p.at * a.d, a.d);
+        __syncwarp();
         float mean = row_dot(x, x, NULL, a.d) / (float)a.d;
         float r = 1 / sqrtf(mean + a.eps);
         if (a.rstd && threadIdx.x % WARP == 0)
             a.rstd[i] = r;
-        for (int64_t j = threadIdx.x % WARP; j < a.d; j += WARP)
-            y[j] = narrow(widen(x[j]) * r * a.weight[j]);
+        for (int64_t j = threadIdx.x % WARP * V; j < a.d; j += WARP * V) {
+            several<rlf_real, V> z = take<V>(x + j);
+            several<float, V> w = take_floats<V>(a.weight + j);
+            RLF_UNROLL
+            for (int e = 0; e < V; e++)
+                z.x[e] = narrow(widen(z.x[e]) * r * w.x[e]);
+            give<V>(y + j, z);
+        }
+        __syncwarp();
     }
 }
+
+/* Launch kernel<V> for the rows of `args`, of which a warp keeps `kept`. */
+#define LAUNCH_ROWS(kernel, wide, kept, queue, args, err)                     \
+    do {                                                                      \
+        int warps = (wide) ? warps_of((args).d, kept) : 0;                    \
+        int64_t n = (args).m * (args).groups;                                 \
+        size_t shared =                                                       \
+            (size_t)(warps * (kept) * (args).d) * sizeof(rlf_real);           \
+        if (warps) {                                                          \
+            RLF_TRY(                                                          \
+                CUDA(allow_shared)((const void *)kernel<WIDE>, shared, err)); \
+            RLF_LAUNCH(kernel<WIDE>, blocks_for(n, warps), warps *WARP,       \
+                       shared, queue, args);                                  \
+        } else {                                                              \
+            RLF_LAUNCH(kernel<1>, blocks_for(n, THREADS / WARP), THREADS, 0,  \
+                       queue, args);                                          \
+        }                                                                     \
+    } while (0)
 
 rlf_status
 TYPED(rmsnorm)(rlf_queue *queue, const rlf_rmsnorm_args *args, rlf_err *err)
@@ -30,47 +90,44 @@ TYPED(rmsnorm)(rlf_queue *queue, const rlf_rmsnorm_args *args, rlf_err *err)
     a.groups = a.groups ? a.groups : 1;
     a.ldx = or_dense(a.ldx, a.groups * a.d);
     a.ldy = or_dense(a.ldy, a.groups * a.d);
+    bool wide = a.d % WIDE == 0 && is_wide(a.x, a.ldx) && is_wide(a.y, a.ldy) &&
+                is_wide(a.weight, 0);
     if (a.m)
-        RLF_LAUNCH(rmsnorm_kernel, blocks_for(a.m * a.groups, THREADS / WARP),
-                   THREADS, 0, queue, a);
+        LAUNCH_ROWS(rmsnorm_kernel, wide, 1, queue, a, err);
     return CUDA(launched)("rmsnorm", err);
 }
 
+template <int V>
 static __global__ void
 rmsnorm_grad_kernel(rlf_rmsnorm_grad_args a)
 {
+    RLF_DYNAMIC_SHARED(rlf_real, rows);
+    rlf_real *own = rows + threadIdx.x / WARP * 2 * a.d;
     EACH_WARP(i, a.m * a.groups)
     {
-        int64_t row = i / a.groups, group = i % a.groups;
-        const rlf_real *x = a.x + row * a.ldx + group * a.d;
-        const rlf_real *dy = a.dy + row * a.lddy + group * a.d;
-        rlf_real *dx = a.dx + row * a.lddx + group * a.d;
+        spot p = spot_of(i, a.groups);
+        const rlf_real *x =
+            bring<V>(own, a.x + p.row * a.ldx + p.at * a.d, a.d);
+        const rlf_real *dy =
+            bring<V>(own + a.d, a.dy + p.row * a.lddy + p.at * a.d, a.d);
+        rlf_real *dx = a.dx + p.row * a.lddx + p.at * a.d;
+        __syncwarp();
         float r = a.rstd[i];
         float dot = row_dot(x, dy, a.weight, a.d);
         float coef = -(r * r * (dot / (float)a.d));
-        for (int64_t j = threadIdx.x % WARP; j < a.d; j += WARP) {
-            float t = fmaf(widen(x[j]), coef, widen(dy[j]) * a.weight[j]);
-            dx[j] = narrow(a.add ? fmaf(r, t, widen(dx[j])) : t * r);
-        }
-    }
-}
-
-/* A thread a column of the weight's gradient, over rows in order. */
-static __global__ void
-rmsnorm_weight_kernel(rlf_rmsnorm_grad_args a)
-{
-    int64_t each = a.groups / a.shards;
-    EACH(c, a.shards * a.d)
-    {
-        int64_t shard = c / a.d, j = c % a.d;
-        float sum = a.dweight[c];
-        for (int64_t row = 0; row < a.m; row++)
-            for (int64_t g = shard * each; g < (shard + 1) * each; g++) {
-                float x = widen(a.x[row * a.ldx + g * a.d + j]);
-                float dy = widen(a.dy[row * a.lddy + g * a.d + j]);
-                sum = fmaf(dy, x * a.rstd[row * a.groups + g], sum);
+        for (int64_t j = threadIdx.x % WARP * V; j < a.d; j += WARP * V) {
+            several<rlf_real, V> z = take<V>(x + j), d = take<V>(dy + j), was;
+            several<float, V> w = take_floats<V>(a.weight + j);
+            if (a.add)
+                was = take<V>(dx + j);
+            RLF_UNROLL
+            for (int e = 0; e < V; e++) {
+                float t = fmaf(widen(z.x[e]), coef, widen(d.x[e]) * w.x[e]);
+                z.x[e] = narrow(a.add ? fmaf(r, t, widen(was.x[e])) : t * r);
             }
-        a.dweight[c] = sum;
+            give<V>(dx + j, z);
+        }
+        __syncwarp();
     }
 }
 
@@ -89,10 +146,20 @@ TYPED(rmsnorm_grad)(rlf_queue *queue, const rlf_rmsnorm_grad_args *args,
     if (a.m == 0)
         return RLF_OK;
     if (a.dweight) /* first: dx may be dy */
-        RLF_LAUNCH(rmsnorm_weight_kernel, blocks_for(a.shards * a.d, WARP),
-                   WARP, 0, queue, a);
-    RLF_LAUNCH(rmsnorm_grad_kernel, blocks_for(a.m * a.groups, THREADS / WARP),
-               THREADS, 0, queue, a);
+        launch_columns(queue, (columns){.m = a.m,
+                                        .d = a.d,
+                                        .each = a.groups / a.shards,
+                                        .a = a.dy,
+                                        .b = a.x,
+                                        .lda = a.lddy,
+                                        .ldb = a.ldx,
+                                        .scale = a.rstd,
+                                        .groups = a.groups,
+                                        .sum = a.dweight});
+    bool wide = a.d % WIDE == 0 && is_wide(a.x, a.ldx) &&
+                is_wide(a.dy, a.lddy) && is_wide(a.dx, a.lddx) &&
+                is_wide(a.weight, 0);
+    LAUNCH_ROWS(rmsnorm_grad_kernel, wide, 2, queue, a, err);
     return CUDA(launched)("rmsnorm_grad", err);
 }
 
@@ -122,31 +189,40 @@ TYPED(rope_table)(rlf_queue *queue, const rlf_rope_table_args *args,
     return CUDA(launched)("rope_table", err);
 }
 
-/* A thread a pair, or one element of the rest. */
+/* A thread V pairs, or V elements of the rest. */
+template <int V>
 static __global__ void
 rope_kernel(rlf_rope_args a, int32_t *fault)
 {
-    int64_t width = a.d - a.half;
+    int64_t width = (a.d - a.half) / V;
     EACH(i, a.m * a.heads * width)
     {
-        int64_t j = i % width, head = i / width % a.heads;
-        int64_t m = i / width / a.heads;
-        const rlf_real *x = a.x + m * a.ldx + head * a.d;
-        rlf_real *y = a.y + m * a.ldy + head * a.d;
+        spot h = spot_of(i, width);
+        spot p = spot_of(h.row, a.heads);
+        int64_t m = p.row, j = h.at * V;
+        const rlf_real *x = a.x + m * a.ldx + p.at * a.d + j;
+        rlf_real *y = a.y + m * a.ldy + p.at * a.d + j;
         if (j >= a.half) {
-            y[a.half + j] = x[a.half + j];
+            give<V>(y + a.half, take<V>(x + a.half));
             continue;
         }
-        if (a.positions[m] < 0 || a.positions[m] >= a.n_positions) {
+        int32_t position = a.positions[m];
+        if (position < 0 || position >= a.n_positions) {
             *fault = 1;
             continue;
         }
-        float c = a.cos[a.positions[m] * a.half + j];
-        float s = a.sin[a.positions[m] * a.half + j];
-        float x1 = widen(x[j]), x2 = widen(x[a.half + j]);
-        s = a.back ? -s : s;
-        y[j] = narrow(fmaf(x1, c, -(x2 * s)));
-        y[a.half + j] = narrow(fmaf(x2, c, x1 * s));
+        several<float, V> c = take_floats<V>(a.cos + position * a.half + j);
+        several<float, V> s = take_floats<V>(a.sin + position * a.half + j);
+        several<rlf_real, V> one = take<V>(x), two = take<V>(x + a.half);
+        RLF_UNROLL
+        for (int e = 0; e < V; e++) {
+            float x1 = widen(one.x[e]), x2 = widen(two.x[e]);
+            float t = a.back ? -s.x[e] : s.x[e];
+            one.x[e] = narrow(fmaf(x1, c.x[e], -(x2 * t)));
+            two.x[e] = narrow(fmaf(x2, c.x[e], x1 * t));
+        }
+        give<V>(y, one);
+        give<V>(y + a.half, two);
     }
 }
 
@@ -158,8 +234,9 @@ TYPED(rope)(rlf_queue *queue, const rlf_rope_args *args, rlf_err *err)
     a.ldx = or_dense(a.ldx, a.heads * a.d);
     a.ldy = or_dense(a.ldy, a.heads * a.d);
     int64_t n = a.m * a.heads * (a.d - a.half);
+    bool wide = a.d % WIDE == 0 && a.half % WIDE == 0 && is_wide(a.x, a.ldx) &&
+                is_wide(a.y, a.ldy) && is_wide(a.cos, 0) && is_wide(a.sin, 0);
     if (n)
-        RLF_LAUNCH(rope_kernel, blocks_for(n, THREADS), THREADS, 0, queue, a,
-                   CUDA(fault)(queue));
+        LAUNCH_WIDE(rope_kernel, wide, n, queue, a, CUDA(fault)(queue));
     return CUDA(launched)("rope", err);
 }

@@ -154,6 +154,98 @@ narrow(float x)
         return __float2bfloat16_rn(x);
 }
 
+/* ---- several neighbours at once ---------------------------------------- *
+ *
+ * Kernels that only move and change numbers take WIDE activations a thread, 16
+ * bytes, where addresses allow it, else one: template parameter V. */
+
+static constexpr int WIDE = (int)(16 / sizeof(rlf_real));
+
+template <typename T, int V> struct alignas(V * sizeof(T)) several {
+    T x[V];
+};
+
+template <int V, typename T>
+static __device__ __forceinline__ several<T, V>
+take(const T *p)
+{
+    return *(const several<T, V> *)p;
+}
+
+template <int V, typename T>
+static __device__ __forceinline__ void
+give(T *p, const several<T, V> &x)
+{
+    *(several<T, V> *)p = x;
+}
+
+/* V floats of an address that is aligned to 16 bytes at most. */
+template <int V>
+static __device__ __forceinline__ several<float, V>
+take_floats(const float *p)
+{
+    constexpr int EACH = V < 4 ? V : 4;
+    several<float, V> out;
+    RLF_UNROLL
+    for (int i = 0; i < V; i += EACH) {
+        several<float, EACH> some = take<EACH>(p + i);
+        RLF_UNROLL
+        for (int e = 0; e < EACH; e++)
+            out.x[i + e] = some.x[e];
+    }
+    return out;
+}
+
+template <int V>
+static __device__ __forceinline__ void
+give_floats(float *p, const several<float, V> &x)
+{
+    constexpr int EACH = V < 4 ? V : 4;
+    RLF_UNROLL
+    for (int i = 0; i < V; i += EACH) {
+        several<float, EACH> some;
+        RLF_UNROLL
+        for (int e = 0; e < EACH; e++)
+            some.x[e] = x.x[i + e];
+        give<EACH>(p + i, some);
+    }
+}
+
+/* Of rows that begin at p, ld elements apart: does each begin at a multiple of
+ * 16 bytes? */
+template <typename T>
+static inline bool
+is_wide(const T *p, int64_t ld)
+{
+    return (uintptr_t)p % 16 == 0 && ld % (int64_t)(16 / sizeof(T)) == 0;
+}
+
+typedef struct spot {
+    int64_t row, at;
+} spot;
+
+/* Of item i of rows of n items; both small numbers as a rule, which are divided
+ * in a fraction of the time. */
+static __device__ __forceinline__ spot
+spot_of(int64_t i, int64_t n)
+{
+    if ((uint64_t)(i | n) >> 32)
+        return {i / n, i % n};
+    uint32_t row = (uint32_t)i / (uint32_t)n;
+    return {row, (uint32_t)i - row * (uint32_t)n};
+}
+
+/* Launch kernel<V> for n activations, whole rows of `wide` ones or not. */
+#define LAUNCH_WIDE(kernel, wide, n, queue, ...)                               \
+    do {                                                                       \
+        if (wide)                                                              \
+            RLF_LAUNCH(kernel<WIDE>, blocks_for((n) / WIDE, THREADS), THREADS, \
+                       0, queue, __VA_ARGS__);                                 \
+        else                                                                   \
+            RLF_LAUNCH(kernel<1>, blocks_for(n, THREADS), THREADS, 0, queue,   \
+                       __VA_ARGS__);                                           \
+    } while (0)
+
 /* ---- arithmetic with the bits of kernels/cpu/simd.h -------------------- */
 
 static __device__ __forceinline__ float

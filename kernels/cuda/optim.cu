@@ -6,20 +6,42 @@ typedef struct adamw_plan {
     float keep, rest1, rest2, c1, c2;
 } adamw_plan;
 
+/* QUAD elements a thread where addresses allow it. */
+static constexpr int QUAD = 4;
+
+template <int V>
 static __global__ void
 adamw_kernel(adamw_plan p)
 {
     const rlf_adamw_args a = p.a;
-    EACH(i, a.n)
+    EACH(i, a.n / V)
     {
-        float g = a.g[i] * a.grad_scale;
-        float m = fmaf(a.beta1, a.m[i], p.rest1 * g);
-        float v = fmaf(a.beta2, a.v[i], p.rest2 * (g * g));
-        float step = (m * p.c1) / (sqrtf(v * p.c2) + a.eps);
-        a.w[i] = fmaf(-a.lr, step, a.w[i] * p.keep);
-        a.m[i] = m;
-        a.v[i] = v;
+        several<float, V> g = take<V>(a.g + i * V), w = take<V>(a.w + i * V);
+        several<float, V> m = take<V>(a.m + i * V), v = take<V>(a.v + i * V);
+        RLF_UNROLL
+        for (int e = 0; e < V; e++) {
+            float slope = g.x[e] * a.grad_scale;
+            m.x[e] = fmaf(a.beta1, m.x[e], p.rest1 * slope);
+            v.x[e] = fmaf(a.beta2, v.x[e], p.rest2 * (slope * slope));
+            float step = (m.x[e] * p.c1) / (sqrtf(v.x[e] * p.c2) + a.eps);
+            w.x[e] = fmaf(-a.lr, step, w.x[e] * p.keep);
+        }
+        give<V>(a.w + i * V, w);
+        give<V>(a.m + i * V, m);
+        give<V>(a.v + i * V, v);
     }
+}
+
+/* Elements first, first + 1, ... of n. */
+static adamw_plan
+rest_of(adamw_plan p, int64_t first)
+{
+    p.a.n -= first;
+    p.a.w += first;
+    p.a.m += first;
+    p.a.v += first;
+    p.a.g += first;
+    return p;
 }
 
 rlf_status
@@ -32,15 +54,38 @@ TYPED(adamw)(rlf_queue *queue, const rlf_adamw_args *args, rlf_err *err)
     p.rest2 = (float)(1 - (double)args->beta2);
     p.c1 = (float)(1 / args->bias1);
     p.c2 = (float)(1 / args->bias2);
-    if (args->n)
-        RLF_LAUNCH(adamw_kernel, blocks_for(args->n, THREADS), THREADS, 0,
+    const rlf_adamw_args *a = args;
+    bool wide = ((uintptr_t)a->w | (uintptr_t)a->m | (uintptr_t)a->v |
+                 (uintptr_t)a->g) %
+                    16 ==
+                0;
+    int64_t quads = wide ? args->n / QUAD : 0;
+    if (quads)
+        RLF_LAUNCH(adamw_kernel<QUAD>, blocks_for(quads, THREADS), THREADS, 0,
+                   queue, p);
+    p = rest_of(p, quads * QUAD);
+    if (p.a.n)
+        RLF_LAUNCH(adamw_kernel<1>, blocks_for(p.a.n, THREADS), THREADS, 0,
                    queue, p);
     return CUDA(launched)("adamw", err);
 }
 
 /* ---- sums of squares --------------------------------------------------- */
 
-/* A block of 64 threads, a lane each, per block of 4096 elements. */
+/* Where element i is. */
+static __device__ __forceinline__ int64_t
+at_of(const rlf_sumsq_args &a, int64_t i)
+{
+    if (!a.width)
+        return i;
+    spot p = spot_of(i, a.width);
+    return p.row * a.ld + p.at;
+}
+
+/* A block of 64 threads, a lane each, per block of 4096 elements; SOME of them
+ * are on their way at once. */
+static constexpr int SOME = 8;
+
 static __global__ void
 sumsq_kernel(rlf_sumsq_args a, int64_t n_blocks)
 {
@@ -49,11 +94,16 @@ sumsq_kernel(rlf_sumsq_args a, int64_t n_blocks)
         int64_t end = (b + 1) * RLF_SUMSQ_BLOCK;
         end = end < a.n ? end : a.n;
         double sum = 0;
-        for (int64_t i = b * RLF_SUMSQ_BLOCK + threadIdx.x; i < end;
-             i += LANES) {
-            int64_t at = a.width ? i / a.width * a.ld + i % a.width : i;
-            double x = (double)a.x[at];
-            sum += x * x;
+        int64_t i = b * RLF_SUMSQ_BLOCK + threadIdx.x;
+        for (; i < end; i += SOME * LANES) {
+            float x[SOME]; /* 0 changes no sum of squares */
+            RLF_UNROLL
+            for (int k = 0; k < SOME; k++)
+                x[k] =
+                    i + k * LANES < end ? a.x[at_of(a, i + k * LANES)] : 0;
+            RLF_UNROLL
+            for (int k = 0; k < SOME; k++)
+                sum += (double)x[k] * (double)x[k];
         }
         lane[threadIdx.x] = sum;
         __syncthreads();

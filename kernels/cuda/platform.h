@@ -10,6 +10,7 @@
 #ifdef RLF_CUDA_EMULATED
 #include "kernels/cuda/emulate.h"
 #define RLF_UNROLL
+#define RLF_UNROLL_BY(n)
 #define CUDA(name) rlf_emulated_##name
 #define TYPED_(type, name) rlf_emulated_##type##_##name
 #define EMULATED true
@@ -20,6 +21,8 @@
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 #define RLF_UNROLL _Pragma("unroll")
+#define RLF_PRAGMA(x) _Pragma(#x)
+#define RLF_UNROLL_BY(n) RLF_PRAGMA(unroll n)
 #define CUDA(name) rlf_cuda_##name
 #define TYPED_(type, name) rlf_cuda_##type##_##name
 #define EMULATED false

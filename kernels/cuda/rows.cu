@@ -1,7 +1,7 @@
 /* Operations on rows one by one: embedding, gather and scatter, sums down the
- * columns, swiglu, additions, casts. What adds over tokens has a thread a
- * column, so that every column adds in token order. */
-#include "kernels/cuda/ops.h"
+ * columns, swiglu, additions, casts. What adds over tokens does so in token
+ * order, a column a thread. */
+#include "kernels/cuda/columns.h"
 
 extern "C" {
 #include "engine/base/half.h"
@@ -9,13 +9,21 @@ extern "C" {
 
 /* ---- gather and scatter ------------------------------------------------ */
 
+template <int V>
 static __global__ void
 gather_kernel(rlf_rows_gather_args a)
 {
-    EACH(i, a.m * a.d)
+    int64_t per = a.d / V;
+    EACH(i, a.m * per)
     {
-        int64_t row = i / a.d, j = i % a.d, from = a.index[row];
-        a.y[row * a.ldy + j] = from < 0 ? narrow(0) : a.x[from * a.ldx + j];
+        spot p = spot_of(i, per);
+        int64_t from = a.index[p.row], j = p.at * V;
+        several<rlf_real, V> y;
+        if (from >= 0)
+            y = take<V>(a.x + from * a.ldx + j);
+        for (int e = 0; e < V && from < 0; e++)
+            y.x[e] = narrow(0);
+        give<V>(a.y + p.row * a.ldy + j, y);
     }
 }
 
@@ -27,9 +35,9 @@ TYPED(rows_gather)(rlf_queue *queue, const rlf_rows_gather_args *args,
     rlf_rows_gather_args a = *args;
     a.ldx = or_dense(a.ldx, a.d);
     a.ldy = or_dense(a.ldy, a.d);
+    bool wide = is_wide(a.x, a.ldx) && is_wide(a.y, a.ldy) && a.d % WIDE == 0;
     if (a.m * a.d > 0)
-        RLF_LAUNCH(gather_kernel, blocks_for(a.m * a.d, THREADS), THREADS, 0,
-                   queue, a);
+        LAUNCH_WIDE(gather_kernel, wide, a.m * a.d, queue, a);
     return CUDA(launched)("rows_gather", err);
 }
 
@@ -63,7 +71,12 @@ TYPED(embed)(rlf_queue *queue, const rlf_embed_args *args, rlf_err *err)
     return CUDA(launched)("embed", err);
 }
 
-/* Rows index[i] - first of those 0..part-1 of y. */
+/* Rows of x to rows index[i] - first of those 0..part-1 of y, in order of i.
+ *
+ * First the rows are put in the order of their indices, and where these are
+ * equal in their own: a row counts those that come before it. Then every row of
+ * y that some go to has a block. PIECE rows at a time, for counting takes the
+ * square of their number. */
 template <typename Y> struct scatter {
     int64_t m, d, ldx, ldy;
     const int32_t *index;
@@ -72,31 +85,150 @@ template <typename Y> struct scatter {
     bool add;
     int64_t first, part, v;
     int32_t *fault; /* NULL: negative ones are skipped */
+    int32_t *order; /* [m] rows in the order of their indices */
+    int32_t *run;   /* [m] how many have the index of order[i], where it is
+                       the first of them; else 0 */
 };
+
+static constexpr int64_t PIECE = 16384;
+static constexpr int PARTS = THREADS / WARP;
+
+/* A block for WARP rows; each of its warps counts a part of all. */
+static __global__ void
+order_kernel(const int32_t *index, int n, int32_t *order, int32_t *run)
+{
+    __shared__ int32_t others[THREADS];
+    __shared__ int counts[3][PARTS][WARP];
+    int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    int item = (int)blockIdx.x * WARP + lane;
+    int32_t own = item < n ? index[item] : 0;
+    int less = 0, same = 0, before = 0;
+    for (int base = 0; base < n; base += THREADS) {
+        int at = base + (int)threadIdx.x;
+        __syncthreads();
+        others[threadIdx.x] = at < n ? index[at] : own;
+        __syncthreads();
+        RLF_UNROLL
+        for (int k = 0; k < WARP; k++) {
+            int j = base + warp * WARP + k;
+            int32_t other = others[warp * WARP + k];
+            less += j < n && other < own;
+            same += j < n && other == own;
+            before += j < item && other == own;
+        }
+    }
+    counts[0][warp][lane] = less;
+    counts[1][warp][lane] = same;
+    counts[2][warp][lane] = before;
+    __syncthreads();
+    if (warp || item >= n)
+        return;
+    less = same = before = 0;
+    for (int w = 0; w < PARTS; w++) {
+        less += counts[0][w][lane];
+        same += counts[1][w][lane];
+        before += counts[2][w][lane];
+    }
+    order[less + before] = item;
+    run[less + before] = before ? 0 : same;
+}
+
+template <int V>
+static __device__ __forceinline__ several<float, V>
+take_row(const float *p)
+{
+    return take_floats<V>(p);
+}
+
+template <int V>
+static __device__ __forceinline__ void
+give_row(float *p, const several<float, V> &x)
+{
+    give_floats<V>(p, x);
+}
+
+template <int V>
+static __device__ __forceinline__ several<__nv_bfloat16, V>
+take_row(const __nv_bfloat16 *p)
+{
+    return take<V>(p);
+}
+
+template <int V>
+static __device__ __forceinline__ void
+give_row(__nv_bfloat16 *p, const several<__nv_bfloat16, V> &x)
+{
+    give<V>(p, x);
+}
+
+template <typename Y, int V>
+static __device__ __forceinline__ void
+scatter_rows(const scatter<Y> &s)
+{
+    for (int64_t i = blockIdx.x; i < s.m; i += gridDim.x) {
+        int n = s.run[i];
+        if (!n)
+            continue;
+        int64_t index = s.index[s.order[i]], at = index - s.first;
+        if (s.fault && (index < 0 || index >= s.v))
+            *s.fault = 1;
+        if (at < 0 || at >= s.part)
+            continue;
+        for (int64_t j = threadIdx.x * V; j < s.d; j += blockDim.x * V) {
+            several<Y, V> y = take_row<V>(s.y + at * s.ldy + j);
+            RLF_UNROLL_BY(4)
+            for (int k = 0; k < n; k++) {
+                several<rlf_real, V> x =
+                    take<V>(s.x + s.order[i + k] * s.ldx + j);
+                RLF_UNROLL
+                for (int e = 0; e < V; e++)
+                    y.x[e] = narrow<Y>(s.add ? widen(y.x[e]) + widen(x.x[e])
+                                             : widen(x.x[e]));
+            }
+            give_row<V>(s.y + at * s.ldy + j, y);
+        }
+    }
+}
+
+template <typename Y>
+static __global__ void
+wide_scatter_kernel(scatter<Y> s)
+{
+    scatter_rows<Y, WIDE>(s);
+}
 
 template <typename Y>
 static __global__ void
 scatter_kernel(scatter<Y> s)
 {
-    EACH(j, s.d)
-    for (int64_t i = 0; i < s.m; i++) {
-        int64_t at = s.index[i] - s.first;
-        if (s.fault && (s.index[i] < 0 || s.index[i] >= s.v))
-            *s.fault = 1;
-        if (at < 0 || at >= s.part)
-            continue;
-        Y *y = s.y + at * s.ldy + j;
-        float x = widen(s.x[i * s.ldx + j]);
-        *y = narrow<Y>(s.add ? widen(*y) + x : x);
-    }
+    scatter_rows<Y, 1>(s);
 }
 
 template <typename Y>
 static rlf_status
 launch_scatter(rlf_queue *queue, scatter<Y> s, const char *op, rlf_err *err)
 {
-    if (s.m * s.d > 0)
-        RLF_LAUNCH(scatter_kernel, blocks_for(s.d, WARP), WARP, 0, queue, s);
+    bool wide = s.d % WIDE == 0 && is_wide(s.x, s.ldx) && is_wide(s.y, s.ldy);
+    int64_t m = s.m;
+    void *scratch;
+    if (m * s.d <= 0)
+        return RLF_OK;
+    RLF_TRY(CUDA(scratch)(queue, 2 * PIECE * sizeof(int32_t), &scratch, err));
+    s.order = (int32_t *)scratch;
+    s.run = s.order + PIECE;
+    for (int64_t done = 0; done < m; done += s.m) {
+        s.m = m - done < PIECE ? m - done : PIECE;
+        RLF_LAUNCH(order_kernel, blocks_for(s.m, WARP), THREADS, 0, queue,
+                   s.index, (int)s.m, s.order, s.run);
+        if (wide)
+            RLF_LAUNCH(wide_scatter_kernel<Y>, blocks_for(s.m, 1), THREADS, 0,
+                       queue, s);
+        else
+            RLF_LAUNCH(scatter_kernel<Y>, blocks_for(s.m, 1), THREADS, 0, queue,
+                       s);
+        s.index += s.m;
+        s.x += s.m * s.ldx;
+    }
     return CUDA(launched)(op, err);
 }
 
@@ -137,40 +269,43 @@ TYPED(embed_grad)(rlf_queue *queue, const rlf_embed_grad_args *args,
     return launch_scatter(queue, s, "embed_grad", err);
 }
 
-static __global__ void
-bias_kernel(rlf_bias_grad_args a)
-{
-    EACH(j, a.n)
-    {
-        float sum = a.db[j];
-        for (int64_t i = 0; i < a.m; i++)
-            sum += widen(a.dy[i * a.lddy + j]);
-        a.db[j] = sum;
-    }
-}
-
 rlf_status
 TYPED(bias_grad)(rlf_queue *queue, const rlf_bias_grad_args *args, rlf_err *err)
 {
     NEED(args->m >= 0 && args->n >= 0, "bias_grad");
-    rlf_bias_grad_args a = *args;
-    a.lddy = or_dense(a.lddy, a.n);
-    if (a.n)
-        RLF_LAUNCH(bias_kernel, blocks_for(a.n, WARP), WARP, 0, queue, a);
+    columns c = {.m = args->m,
+                 .d = args->n,
+                 .each = 1,
+                 .a = args->dy,
+                 .b = NULL,
+                 .lda = or_dense(args->lddy, args->n),
+                 .ldb = 0,
+                 .scale = NULL,
+                 .groups = 1,
+                 .sum = args->db};
+    if (c.m * c.d > 0)
+        launch_columns(queue, c);
     return CUDA(launched)("bias_grad", err);
 }
 
 /* ---- swiglu ------------------------------------------------------------ */
 
+template <int V>
 static __global__ void
 swiglu_kernel(rlf_swiglu_args a)
 {
-    EACH(i, a.m * a.d)
+    int64_t per = a.d / V;
+    EACH(i, a.m * per)
     {
-        int64_t row = i / a.d, j = i % a.d;
-        float g = widen(a.gate[row * a.ldx + j]);
-        float u = widen(a.up[row * a.ldx + j]);
-        a.y[row * a.ldy + j] = narrow(g * sigmoid_1(g) * u);
+        spot p = spot_of(i, per);
+        int64_t at = p.row * a.ldx + p.at * V;
+        several<rlf_real, V> g = take<V>(a.gate + at), u = take<V>(a.up + at);
+        RLF_UNROLL
+        for (int e = 0; e < V; e++) {
+            float x = widen(g.x[e]);
+            g.x[e] = narrow(x * sigmoid_1(x) * widen(u.x[e]));
+        }
+        give<V>(a.y + p.row * a.ldy + p.at * V, g);
     }
 }
 
@@ -181,24 +316,33 @@ TYPED(swiglu)(rlf_queue *queue, const rlf_swiglu_args *args, rlf_err *err)
     rlf_swiglu_args a = *args;
     a.ldx = or_dense(a.ldx, a.d);
     a.ldy = or_dense(a.ldy, a.d);
+    bool wide = is_wide(a.gate, a.ldx) && is_wide(a.up, a.ldx) &&
+                is_wide(a.y, a.ldy) && a.d % WIDE == 0;
     if (a.m * a.d > 0)
-        RLF_LAUNCH(swiglu_kernel, blocks_for(a.m * a.d, THREADS), THREADS, 0,
-                   queue, a);
+        LAUNCH_WIDE(swiglu_kernel, wide, a.m * a.d, queue, a);
     return CUDA(launched)("swiglu", err);
 }
 
+template <int V>
 static __global__ void
 swiglu_grad_kernel(rlf_swiglu_grad_args a)
 {
-    EACH(i, a.m * a.d)
+    int64_t per = a.d / V;
+    EACH(i, a.m * per)
     {
-        int64_t row = i / a.d, j = i % a.d;
-        float g = widen(a.gate[row * a.ldx + j]);
-        float u = widen(a.up[row * a.ldx + j]);
-        float dy = widen(a.dy[row * a.lddy + j]), s = sigmoid_1(g);
-        float t = fmaf(g, 1.0f - s, 1);
-        a.dup[row * a.lddx + j] = narrow(dy * (g * s));
-        a.dgate[row * a.lddx + j] = narrow(dy * u * (s * t));
+        spot p = spot_of(i, per);
+        int64_t at = p.row * a.ldx + p.at * V, to = p.row * a.lddx + p.at * V;
+        several<rlf_real, V> g = take<V>(a.gate + at), u = take<V>(a.up + at);
+        several<rlf_real, V> dy = take<V>(a.dy + p.row * a.lddy + p.at * V);
+        RLF_UNROLL
+        for (int e = 0; e < V; e++) {
+            float x = widen(g.x[e]), up = widen(u.x[e]), d = widen(dy.x[e]);
+            float s = sigmoid_1(x), t = fmaf(x, 1.0f - s, 1);
+            u.x[e] = narrow(d * (x * s));
+            g.x[e] = narrow(d * up * (s * t));
+        }
+        give<V>(a.dup + to, u);
+        give<V>(a.dgate + to, g);
     }
 }
 
@@ -211,22 +355,30 @@ TYPED(swiglu_grad)(rlf_queue *queue, const rlf_swiglu_grad_args *args,
     a.ldx = or_dense(a.ldx, a.d);
     a.lddy = or_dense(a.lddy, a.d);
     a.lddx = or_dense(a.lddx, a.d);
+    bool wide = is_wide(a.gate, a.ldx) && is_wide(a.up, a.ldx) &&
+                is_wide(a.dy, a.lddy) && is_wide(a.dgate, a.lddx) &&
+                is_wide(a.dup, a.lddx) && a.d % WIDE == 0;
     if (a.m * a.d > 0)
-        RLF_LAUNCH(swiglu_grad_kernel, blocks_for(a.m * a.d, THREADS), THREADS,
-                   0, queue, a);
+        LAUNCH_WIDE(swiglu_grad_kernel, wide, a.m * a.d, queue, a);
     return CUDA(launched)("swiglu_grad", err);
 }
 
 /* ---- element by element ------------------------------------------------ */
 
+template <int V>
 static __global__ void
 add_kernel(rlf_add_args a)
 {
-    EACH(i, a.m * a.d)
+    int64_t per = a.d / V;
+    EACH(i, a.m * per)
     {
-        int64_t row = i / a.d, j = i % a.d;
-        a.c[row * a.ldc + j] =
-            narrow(widen(a.a[row * a.lda + j]) + widen(a.b[row * a.ldb + j]));
+        spot p = spot_of(i, per);
+        several<rlf_real, V> x = take<V>(a.a + p.row * a.lda + p.at * V);
+        several<rlf_real, V> y = take<V>(a.b + p.row * a.ldb + p.at * V);
+        RLF_UNROLL
+        for (int e = 0; e < V; e++)
+            x.x[e] = narrow(widen(x.x[e]) + widen(y.x[e]));
+        give<V>(a.c + p.row * a.ldc + p.at * V, x);
     }
 }
 
@@ -238,9 +390,10 @@ TYPED(add)(rlf_queue *queue, const rlf_add_args *args, rlf_err *err)
     a.lda = or_dense(a.lda, a.d);
     a.ldb = or_dense(a.ldb, a.d);
     a.ldc = or_dense(a.ldc, a.d);
+    bool wide = is_wide(a.a, a.lda) && is_wide(a.b, a.ldb) &&
+                is_wide(a.c, a.ldc) && a.d % WIDE == 0;
     if (a.m * a.d > 0)
-        RLF_LAUNCH(add_kernel, blocks_for(a.m * a.d, THREADS), THREADS, 0,
-                   queue, a);
+        LAUNCH_WIDE(add_kernel, wide, a.m * a.d, queue, a);
     return CUDA(launched)("add", err);
 }
 

@@ -1,8 +1,9 @@
 /* Choosing a token from a row of logits, with the bits of kernels/cpu/sample.c:
- * a thread a row. Without filters the chunk in which the cumulative sum passes
- * uniform * S is found from the chunks' sums, then the token within it. With
- * filters tokens leave a heap in order until top_k or top_p ends it; then the
- * cumulative sum runs over what is kept, by id. */
+ * a warp a row. Without filters the chunk in which the cumulative sum passes
+ * uniform * S is found from the chunks' sums, then the token within it: a
+ * thread looks at each of WARP neighbours, and all threads add them in order.
+ * With filters one thread does it: tokens leave a heap in order until top_k or
+ * top_p ends it; then the cumulative sum runs over what is kept, by id. */
 #include "kernels/cuda/head.h"
 
 extern "C" {
@@ -14,6 +15,18 @@ typedef struct plan {
     rlf_sample_args a;
 } plan;
 
+/* The first lane of the warp for which it holds; WARP: none. */
+static __device__ __forceinline__ int
+first_lane(bool holds)
+{
+    int first = holds ? (int)(threadIdx.x % WARP) : WARP;
+    for (int w = WARP / 2; w >= 1; w /= 2) {
+        int other = __shfl_xor_sync(ALL_LANES, first, w);
+        first = other < first ? other : first;
+    }
+    return first;
+}
+
 /* The first of the most likely tokens, if it is held here. */
 static __device__ pick
 likeliest(const tile &t, int64_t r)
@@ -21,17 +34,25 @@ likeliest(const tile &t, int64_t r)
     const float *z = t.z + r * t.ld;
     const part *parts = t.parts + r * t.n_chunks;
     double top = t.wholes[r].m;
-    int s = 0, n = t.places * t.n_slices;
+    int s = 0, n = t.places * t.n_slices, lane = threadIdx.x % WARP;
     while (s < n && slice_measure(t, r, s)->m != top)
         s++;
     s -= t.place * t.n_slices;
     if (s < 0 || s >= t.n_slices)
         return {-1, 0}; /* elsewhere, or no logit is a number */
-    for (int c = slice_of(t, s).chunk; c < t.n_chunks; c++)
-        if ((double)parts[c].m == top)
-            for (int64_t i = chunk_of(t, c).from; i < t.held; i++)
-                if (z[i] == parts[c].m)
-                    return {(int32_t)(t.token + i), z[i]};
+    int first = WARP;
+    for (int c = slice_of(t, s).chunk; c < t.n_chunks; c += WARP) {
+        int own = c + lane;
+        first = first_lane(own < t.n_chunks && (double)parts[own].m == top);
+        if (first == WARP)
+            continue;
+        for (int64_t i = chunk_of(t, c + first).from; i < t.held; i += WARP) {
+            int at = first_lane(i + lane < t.held &&
+                                z[i + lane] == parts[c + first].m);
+            if (at < WARP)
+                return {(int32_t)(t.token + i + at), z[i + at]};
+        }
+    }
     return {-1, 0};
 }
 
@@ -56,6 +77,27 @@ draw_slice(const tile &t, int64_t r, double goal, double *sum)
     return found;
 }
 
+/* Within chunk k, whose largest logit is m and whose terms count w: *found
+ * becomes the token at which the sum passes goal, or the last with a term. */
+static __device__ void
+draw_token(const float *z, chunk k, float m, double w, double sum, double goal,
+           int64_t *found)
+{
+    int lane = threadIdx.x % WARP;
+    for (int64_t i = 0; i < k.n; i += WARP) {
+        bool own = i + lane < k.n;
+        double e = own ? (double)exp_1(z[k.from + i + lane] - m) * w : 0;
+        for (int at = 0; at < WARP && i + at < k.n; at++) {
+            double x = __shfl_sync(ALL_LANES, e, at);
+            sum += x;
+            if (x > 0)
+                *found = k.from + i + at;
+            if (sum > goal && x > 0)
+                return;
+        }
+    }
+}
+
 /* The token in which it does, if it is held here. */
 static __device__ pick
 draw(const tile &t, int64_t r, double uniform)
@@ -69,22 +111,22 @@ draw(const tile &t, int64_t r, double uniform)
         return {-1, 0};
     slice l = slice_of(t, s);
     int64_t found = l.from;
-    for (int c = l.chunk; c < l.chunk + l.n_chunks; c++) {
-        double w = rlf_exp((double)parts[c].m - o.m);
-        double next = rlf_fma((double)parts[c].s, w, sum);
-        chunk k = chunk_of(t, c);
-        bool here = next > goal || c == l.chunk + l.n_chunks - 1;
-        for (int64_t i = k.from; here && i < k.from + k.n; i++) {
-            double e = (double)exp_1(z[i] - parts[c].m) * w;
-            sum += e;
-            if (e > 0)
-                found = i;
-            if (sum > goal && e > 0)
+    int end = l.chunk + l.n_chunks, lane = threadIdx.x % WARP;
+    for (int c = l.chunk; c < end; c += WARP) {
+        part own = parts[c + lane < end ? c + lane : l.chunk];
+        double w = rlf_exp((double)own.m - o.m);
+        for (int k = 0; k < WARP && c + k < end; k++) {
+            float mass = __shfl_sync(ALL_LANES, own.s, k);
+            float m = __shfl_sync(ALL_LANES, own.m, k);
+            double wk = __shfl_sync(ALL_LANES, w, k);
+            double next = rlf_fma((double)mass, wk, sum);
+            /* rounding may let the goal lie beyond the last token */
+            if (next > goal || c + k == end - 1) {
+                draw_token(z, chunk_of(t, c + k), m, wk, sum, goal, &found);
                 return {(int32_t)(t.token + found), z[found]};
+            }
+            sum = next;
         }
-        if (next > goal) /* rounding: the chunk's last possible token */
-            break;
-        sum = next;
     }
     return {(int32_t)(t.token + found), z[found]};
 }
@@ -205,14 +247,20 @@ static __global__ void
 pick_kernel(plan p)
 {
     const tile &t = p.t;
-    EACH(r, t.n)
+    EACH_WARP(r, t.n)
     {
+        bool first = threadIdx.x % WARP == 0;
         double u = p.a.greedy ? 0 : p.a.uniform[t.first + r];
         const float *z = t.full ? t.full + r * t.a.v : t.z + r * t.ld;
-        t.picks[t.place * t.n + r] =
-            p.a.greedy         ? likeliest(t, r)
-            : has_filters(p.a) ? draw_filtered(p, r, z, u, t.heaps + r * t.a.v)
-                               : draw(t, r, u);
+        pick found = {-1, 0};
+        if (p.a.greedy)
+            found = likeliest(t, r);
+        else if (!has_filters(p.a))
+            found = draw(t, r, u);
+        else if (first)
+            found = draw_filtered(p, r, z, u, t.heaps + r * t.a.v);
+        if (first)
+            t.picks[t.place * t.n + r] = found;
     }
 }
 
@@ -273,7 +321,7 @@ sample_tile(rlf_queue *queue, plan *p, rlf_err *err)
     RLF_TRY(TYPED(head_logits)(queue, t, err));
     if (t->full)
         RLF_TRY(gather_rows(queue, t, err));
-    RLF_LAUNCH(pick_kernel, blocks_for(t->n, WARP), WARP, 0, queue, *p);
+    RLF_LAUNCH(pick_kernel, blocks_for(t->n, 1), WARP, 0, queue, *p);
     if (t->places > 1 && !t->full)
         RLF_TRY(part->share(part->ctx, queue, t->picks,
                             (size_t)t->n * sizeof(pick), err));

@@ -7,15 +7,11 @@
 #include "engine/comm/device.h"
 #include "nodes/model/carve.h"
 
-/* Logits of a tile, floats: large enough that the head's weights are read
- * seldom, small enough to stay a small part of the memory. */
-#define TILE_FLOATS (8 << 20)
-
 static int64_t
-tile_rows(const rlf_table *t, int tokens)
+tile_rows(const rlf_kernels *k, const rlf_table *t, int tokens)
 {
     int ranks = t->cut.ranks; /* which all have the same tiles */
-    int64_t rows = TILE_FLOATS / ((t->config.vocab + ranks - 1) / ranks);
+    int64_t rows = k->head_tile / ((t->config.vocab + ranks - 1) / ranks);
     if (rows > tokens)
         rows = tokens;
     if (rows > 2048)
@@ -140,7 +136,7 @@ carve_scratch(rlf_pass *p, rlf_carver *c)
         p->d_o = rlf_carve_reals(c, k, m * rlf_table_q(t));
     }
     rlf_head_part part = {.shards = t->shards};
-    p->work_rows = tile_rows(t, o->tokens);
+    p->work_rows = tile_rows(k, t, o->tokens);
     if (t->lm != RLF_NO_SLOT)
         p->work_bytes = p->kernels->head_work_bytes(p->work_rows,
                                                     t->config.vocab, d, &part);
