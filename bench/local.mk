@@ -54,7 +54,7 @@ EXTRA_DIST += %D%/gpu/all %D%/gpu/attention.py %D%/gpu/trl.py %D%/gpu/grpo.rlf %
 gpu_limits = %D%/gpu/limits.c %D%/gpu/limits.h
 gpu_rig = $(gpu_limits) %D%/gpu/rig.c %D%/gpu/rig.h
 GPU_BENCH_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
-GPU_BENCH_LDADD = $(EMULATED_LIBS) $(KERNELS_LIBS) -lm
+GPU_BENCH_LDADD = $(EMULATED_DEVICE_LIBS) $(KERNELS_LIBS) -lm
 
 bench_programs += %D%/gpu/attention
 EXTRA_PROGRAMS += %D%/gpu/attention
@@ -78,5 +78,5 @@ bench_programs += %D%/gpu/model
 EXTRA_PROGRAMS += %D%/gpu/model
 %C%_gpu_model_SOURCES = %D%/gpu/model.c $(gpu_rig)
 %C%_gpu_model_CPPFLAGS = $(GPU_BENCH_CPPFLAGS)
-%C%_gpu_model_LDADD = $(EMULATED_LIBS) $(NODES_LIBS) -lm
+%C%_gpu_model_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS) -lm
 

@@ -2,12 +2,16 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "config.h"
 #include "engine/dev/cuda.h"
 #ifdef RLF_HAVE_CUDA
 #include "kernels/cuda/lt.h"
+#endif
+#ifdef RLF_HAVE_EMULATED
+#include "kernels/cuda/emulate_device.h"
 #endif
 
 void
@@ -27,6 +31,25 @@ seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* What there is instead of a GPU, to look at a program. */
+static void
+open_instead(rlf_device **device, const rlf_kernels **kernels)
+{
+    rlf_err err = RLF_ERR_NONE;
+#ifdef RLF_HAVE_EMULATED
+    if (rlf_kernels_cpu_isa("v3")) {
+        const rlf_backend *b = &rlf_backend_emulated;
+        must(b->open(&(rlf_backend_options){.n_threads = 1}, device, &err),
+             &err);
+        *kernels = b->kernels(NULL, RLF_CAST_BF16);
+        return;
+    }
+#endif
+    must(rlf_device_cpu_new(&(rlf_cpu_options){.n_threads = 1}, device, &err),
+         &err);
+    *kernels = rlf_kernels_cpu();
+}
+
 void
 limits_open(bool fallback, rlf_device **device, rlf_queue **queue,
             const rlf_kernels **kernels)
@@ -34,9 +57,7 @@ limits_open(bool fallback, rlf_device **device, rlf_queue **queue,
     rlf_err err = RLF_ERR_NONE, none = RLF_ERR_NONE;
     int n;
     if (fallback && rlf_device_cuda_count(&n, &none) < 0) {
-        const rlf_cpu_options cpu = {.n_threads = 1};
-        must(rlf_device_cpu_new(&cpu, device, &err), &err);
-        *kernels = rlf_kernels_cpu();
+        open_instead(device, kernels);
     } else {
         must(rlf_device_cuda_new(&(rlf_cuda_options){0}, device, &err), &err);
 #ifdef RLF_HAVE_CUDA
@@ -44,6 +65,12 @@ limits_open(bool fallback, rlf_device **device, rlf_queue **queue,
 #endif
     }
     must(rlf_queue_new(*device, queue, &err), &err);
+}
+
+bool
+limits_gpu(const rlf_queue *queue)
+{
+    return strcmp(queue->device->ops->name, "cuda") == 0;
 }
 
 /* A block of random bf16 numbers near 1: zeros would be multiplied faster. */
@@ -94,7 +121,7 @@ product_rate(rlf_queue *queue)
 #ifdef RLF_HAVE_CUDA
     enum { N = 8192, TIMES = 8, ROUNDS = 4 };
     rlf_err err = RLF_ERR_NONE;
-    if (queue->device->caps.host_memory)
+    if (!limits_gpu(queue))
         return 1e9;
     size_t bytes = (size_t)2 * N * N;
     void *a = block_of(queue, bytes), *b = block_of(queue, bytes);
@@ -131,10 +158,10 @@ product_rate(rlf_queue *queue)
 limits
 limits_measure(rlf_queue *queue)
 {
-    bool host = queue->device->caps.host_memory;
-    limits l = {.bytes = copy_rate(queue, (size_t)(host ? 64 : 4096) << 20),
+    bool gpu = limits_gpu(queue);
+    limits l = {.bytes = copy_rate(queue, (size_t)(gpu ? 4096 : 64) << 20),
                 .flops = product_rate(queue)};
     printf("copies %.0f GB/s, products %.0f TFLOP/s%s\n", l.bytes / 1e9,
-           l.flops / 1e12, host ? " (of a CPU: no measurement)" : "");
+           l.flops / 1e12, gpu ? "" : " (without a GPU: no measurement)");
     return l;
 }

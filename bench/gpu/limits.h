@@ -13,10 +13,12 @@ typedef struct limits {
 /* End the program with the sentence: status 3 where something is missing. */
 void must(rlf_status status, const rlf_err *err);
 double seconds_now(void);
-/* The first GPU and its bf16 kernels. Without one: the CPU if `fallback`, else
- * the program says why and ends. */
+/* The first GPU and its bf16 kernels. Without one: its kernels emulated, or the
+ * CPU's, if `fallback`; else the program says why and ends. */
 void limits_open(bool fallback, rlf_device **device, rlf_queue **queue,
                  const rlf_kernels **kernels);
+/* Is it really one? */
+bool limits_gpu(const rlf_queue *queue);
 limits limits_measure(rlf_queue *queue);
 
 #endif

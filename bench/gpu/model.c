@@ -7,8 +7,8 @@
  * recomputation, AdamW; 6 flops a weight and token plus attention's (what
  * recomputation repeats is not counted), over the rate of cuBLASLt's product
  * of 8192 cubed. Decoding: a step over the larger of bytes (weights, keys and
- * values) / copy bandwidth and flops / that rate. `tiny` runs on the CPU where
- * there is no GPU: a look at the program, no measurement. */
+ * values) / copy bandwidth and flops / that rate. `tiny` is a
+ * look at the program where there is no GPU, no measurement. */
 #include "bench/gpu/rig.h"
 #include "nodes/model/generate.h"
 #include "nodes/model/heads.h"

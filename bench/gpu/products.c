@@ -133,7 +133,7 @@ library(rig *r, const job *j)
     double best = 0;
     for (int offer = 0; offer < OFFERS; offer++) {
         rlf_lt_product p[COPIES];
-        if (r->device->caps.host_memory)
+        if (!limits_gpu(r->queue))
             return 0;
         for (int i = 0; i < j->n; i++)
             p[i] = asked_of(j, i, offer);

@@ -5,15 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config.h"
-#ifdef RLF_HAVE_CUDA
-#include "engine/dev/cuda.h"
-#include <cuda_runtime_api.h>
-#endif
-#ifdef RLF_HAVE_EMULATED
-const rlf_kernels *rlf_kernels_emulated_bf16(void);
-#endif
-
 enum { ROUNDS = 4, BLOCK = 1 << 20 };
 
 void
@@ -25,10 +16,6 @@ rig_open(rig *r, int argc, char **argv)
     limits_open(r->small, &r->device, &r->queue, &r->kernels);
     if (r->small)
         r->times = 2;
-#ifdef RLF_HAVE_EMULATED
-    if (r->device->caps.host_memory && rlf_kernels_cpu_isa("v3"))
-        r->kernels = rlf_kernels_emulated_bf16();
-#endif
     r->limits = limits_measure(r->queue);
 }
 
@@ -170,63 +157,42 @@ call_all(rig *r, const round *what, rlf_err *err)
     return RLF_OK;
 }
 
-#ifdef RLF_HAVE_CUDA
-
-/* The round as a graph; NULL if it cannot be one. */
-static cudaGraphExec_t
+/* The round recorded; NULL if it cannot be. */
+static rlf_recording *
 record(rig *r, const round *what)
 {
     rlf_err err = RLF_ERR_NONE;
-    cudaStream_t stream = rlf_cuda_stream(r->queue);
-    cudaGraph_t graph = NULL;
-    cudaGraphExec_t out = NULL;
-    if (cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed) !=
-        cudaSuccess)
+    const rlf_device_ops *ops = r->device->ops;
+    rlf_recording *out = NULL;
+    if (!r->device->caps.records || ops->record(r->queue, &err) < 0)
         return NULL;
     rlf_status status = call_all(r, what, &err);
-    cudaError_t error = cudaStreamEndCapture(stream, &graph);
-    if (status >= 0 && error == cudaSuccess &&
-        cudaGraphInstantiate(&out, graph, 0) != cudaSuccess)
+    if (ops->recorded(r->queue, &out, &err) < 0)
         out = NULL;
-    if (graph)
-        cudaGraphDestroy(graph);
-    cudaGetLastError(); /* what could not be recorded is called instead */
-    return out;
+    if (status >= 0 || !out)
+        return out;
+    ops->recording_free(out);
+    return NULL;
 }
 
-/* The same, carried out: seconds of the best. 0: it cannot be recorded. */
+/* Seconds of its best replay. 0: it cannot be recorded. */
 static double
 recorded(rig *r, const round *what)
 {
     rlf_err err = RLF_ERR_NONE;
-    if (r->device->caps.host_memory)
-        return 0;
-    cudaGraphExec_t graph = record(r, what);
+    rlf_recording *made = record(r, what);
     double best = 0;
-    for (int i = 0; graph && i <= ROUNDS; i++) {
+    for (int i = 0; made && i <= ROUNDS; i++) {
         double t = seconds_now();
-        if (cudaGraphLaunch(graph, rlf_cuda_stream(r->queue)) != cudaSuccess)
-            must(rlf_fail(&err, RLF_ENV, "a recorded round cannot be run"),
-                 &err);
+        must(r->device->ops->replay(r->queue, made, &err), &err);
         must(rlf_queue_sync(r->queue, &err), &err);
         t = seconds_now() - t;
         best = i == 1 || (i && t < best) ? t : best; /* the first warms up */
     }
-    if (graph)
-        cudaGraphExecDestroy(graph);
+    if (made)
+        r->device->ops->recording_free(made);
     return best;
 }
-
-#else
-
-static double
-recorded(rig *r, const round *what)
-{
-    (void)r, (void)what;
-    return 0;
-}
-
-#endif
 
 double
 rig_time(rig *r, rig_call *call, const void *args, size_t size, int n)

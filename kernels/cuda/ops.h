@@ -176,7 +176,17 @@ template <int V, typename T>
 static __device__ __forceinline__ void
 give(T *p, const several<T, V> &x)
 {
-    *(several<T, V> *)p = x;
+#ifdef RLF_CUDA_EMULATED
+    memcpy(p, &x, sizeof x);
+#else
+    if constexpr (sizeof x == 16) { /* or it may be stored in pieces */
+        uint4 all;
+        memcpy(&all, &x, sizeof all);
+        *(uint4 *)p = all;
+    } else {
+        *(several<T, V> *)p = x;
+    }
+#endif
 }
 
 /* V floats of an address that is aligned to 16 bytes at most. */

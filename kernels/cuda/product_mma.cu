@@ -163,15 +163,25 @@ CUDA(mma_packed_bytes)(int64_t rows, int64_t cols, rlf_product_form form)
                : 0;
 }
 
+/* Rows of cols numbers as rows of ld, the rest zeros; V divides both. */
+template <int V>
 static __global__ void
 mma_pack_kernel(rlf_product_pack_args a, int64_t ld)
 {
     uint16_t *out = (uint16_t *)a.packed;
-    EACH(i, a.rows * ld)
+    int64_t per = ld / V;
+    EACH(i, a.rows * per)
     {
-        int64_t row = i / ld, col = i % ld;
-        out[i] = col < a.cols ? (uint16_t)bf16_pair(a.w[row * a.ldw + col], 0)
-                              : (uint16_t)0;
+        spot p = spot_of(i, per);
+        several<uint16_t, V> x = {};
+        if (p.at * V < a.cols) {
+            several<float, V> w =
+                take_floats<V>(a.w + p.row * a.ldw + p.at * V);
+            RLF_UNROLL
+            for (int e = 0; e < V; e++)
+                x.x[e] = (uint16_t)bf16_pair(w.x[e], 0);
+        }
+        give<V>(out + i * V, x);
     }
 }
 
@@ -180,8 +190,8 @@ pack_rows(rlf_queue *queue, rlf_product_pack_args a, int64_t first)
 {
     int64_t ld = packed_ld(a.cols);
     a.packed = (uint16_t *)a.packed + first * ld;
-    RLF_LAUNCH(mma_pack_kernel, blocks_for(a.rows * ld, THREADS), THREADS, 0,
-               queue, a, ld);
+    bool wide = a.cols % WIDE == 0 && is_wide(a.w, a.ldw);
+    LAUNCH_WIDE(mma_pack_kernel, wide, a.rows * ld, queue, a, ld);
 }
 
 rlf_status

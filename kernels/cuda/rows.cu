@@ -41,19 +41,30 @@ TYPED(rows_gather)(rlf_queue *queue, const rlf_rows_gather_args *args,
     return CUDA(launched)("rows_gather", err);
 }
 
+template <int V>
 static __global__ void
 embed_kernel(rlf_embed_args a, int32_t *fault)
 {
-    EACH(i, a.m * a.d)
+    int64_t per = a.d / V;
+    EACH(i, a.m * per)
     {
-        int64_t row = i / a.d, j = i % a.d, at = a.tokens[row] - a.first;
+        spot p = spot_of(i, per);
+        int64_t token = a.tokens[p.row], at = token - a.first, j = p.at * V;
         bool here = at >= 0 && at < a.part;
-        if (a.tokens[row] < 0 || a.tokens[row] >= a.v)
+        several<rlf_real, V> y;
+        several<float, V> w;
+        if (token < 0 || token >= a.v)
             *fault = 1;
-        rlf_real y = narrow(-0.0f);
-        if (here)
-            y = a.w ? narrow(a.w[at * a.d + j]) : a.rows[at * a.ld_rows + j];
-        a.y[row * a.ldy + j] = y;
+        for (int e = 0; e < V; e++)
+            w.x[e] = -0.0f;
+        if (here && a.w)
+            w = take_floats<V>(a.w + at * a.d + j);
+        RLF_UNROLL
+        for (int e = 0; e < V; e++)
+            y.x[e] = narrow(w.x[e]);
+        if (here && !a.w)
+            y = take<V>(a.rows + at * a.ld_rows + j);
+        give<V>(a.y + p.row * a.ldy + j, y);
     }
 }
 
@@ -65,9 +76,11 @@ TYPED(embed)(rlf_queue *queue, const rlf_embed_args *args, rlf_err *err)
     a.ldy = or_dense(a.ldy, a.d);
     a.ld_rows = or_dense(a.ld_rows, a.d);
     a.part = a.part ? a.part : a.v;
+    bool wide = a.d % WIDE == 0 && is_wide(a.y, a.ldy) &&
+                (a.w ? is_wide(a.w, a.d) : is_wide(a.rows, a.ld_rows));
     if (a.m * a.d > 0)
-        RLF_LAUNCH(embed_kernel, blocks_for(a.m * a.d, THREADS), THREADS, 0,
-                   queue, a, CUDA(fault)(queue));
+        LAUNCH_WIDE(embed_kernel, wide, a.m * a.d, queue, a,
+                    CUDA(fault)(queue));
     return CUDA(launched)("embed", err);
 }
 
