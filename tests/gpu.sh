@@ -42,7 +42,7 @@ build=${build:-build-gpu${emulated-}}
 kernels="kernels_rows kernels_dense kernels_product kernels_attention kernels_head
     kernels_attention_mma kernels_mma"
 others="comm_device kernels_replay model_parity model_sampler model_training model_shards
-    model_stories"
+    model_memory model_stories"
 runs="gpu_runs gpu_ranks bits offload migrate words stages zero ahead weights
     collect data resume"
 runs_bf16="learn"
