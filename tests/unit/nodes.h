@@ -104,8 +104,8 @@ value_arg(const char *name, int value, int input)
                      .given = true};
 }
 
-/* Add a resource with these arguments, open and settle it; its index, or -1
- * with the error in w->err. A data set gets a domain if it has none. */
+/* Add a resource with these arguments, ready to be used; its index, or -1 with
+ * the error in w->err. A data set gets a domain if it has none. */
 TAP_FUNCTION int
 add_resource(world *w, rlf_resource resource, const rlf_arg *args, int n)
 {
@@ -126,6 +126,9 @@ add_resource(world *w, rlf_resource resource, const rlf_arg *args, int n)
     if (status >= 0)
         status = class->settle(&w->env, &w->graph->resources.data[index],
                                w->resource[index], &w->err);
+    if (status >= 0)
+        status = class->reserve(&w->env, &w->graph->resources.data[index],
+                                w->resource[index], &w->err);
     return status < 0 ? -1 : index;
 }
 
