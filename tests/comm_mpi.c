@@ -11,7 +11,7 @@
  * `fail`, `cut`, `late` and `away` leave in DIR/PROCESS the sentence of each
  * rank's error, and end with status 3. */
 #include "engine/comm/link.h"
-#include "tests/comm_cases.h"
+#include "tests/comm_faults.h"
 
 #include <pthread.h>
 #include <signal.h>

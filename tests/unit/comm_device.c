@@ -6,7 +6,7 @@
 
 #include "engine/comm/fold.cuh"
 #include "engine/dev/cuda.h"
-#include "tests/comm_cases.h"
+#include "tests/comm_faults.h"
 #include "tests/fake_nccl.h"
 
 /* The last two on real GPUs: one that all ranks share, one each. */

@@ -1,6 +1,6 @@
 /* Thread ranks: the table of cases over worlds of 1 to 8, abort in every
  * collective, the limit of a wait, mailboxes that are full. */
-#include "tests/comm_cases.h"
+#include "tests/comm_faults.h"
 
 #include <pthread.h>
 
