@@ -45,4 +45,38 @@ typedef struct pick {
     float z;
 } pick;
 
+static inline bool
+head_part_is_sound(const rlf_head_part *p, int64_t v)
+{
+    rlf_shards s = rlf_shards_of(p->shards);
+    return s.of <= RLF_MOST_SHARDS && s.of <= v && s.count > 0 &&
+           s.of % s.count == 0 && s.first % s.count == 0 && s.first >= 0 &&
+           s.first < s.of && (s.count == s.of || p->share);
+}
+
+/* Bytes of a tile with so many rows: linear in them. */
+typedef size_t head_tile_bytes(const void *tile, int64_t rows);
+
+/* The most rows, in sixteens, of m whose tile has room in the work; RLF_BUG if
+ * sixteen have not. */
+static inline rlf_status
+head_rows(int64_t m, const void *tile, head_tile_bytes *bytes,
+          size_t work_bytes, rlf_err *err, int64_t *out)
+{
+    int64_t rows = (m + 15) / 16 * 16;
+    while (rows > 16 && bytes(tile, rows) > work_bytes) {
+        double each = (double)bytes(tile, rows) / (double)rows;
+        int64_t fit = (int64_t)((double)work_bytes / each) / 16 * 16;
+        rows = fit < rows && fit >= 16 ? fit : rows - 16;
+    }
+    if (rows < 16)
+        rows = 16;
+    if (bytes(tile, rows) > work_bytes)
+        return rlf_fail(err, RLF_BUG,
+                        "the head needs %zu bytes of work, not %zu",
+                        bytes(tile, rows), work_bytes);
+    *out = rows;
+    return RLF_OK;
+}
+
 #endif

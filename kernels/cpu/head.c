@@ -67,9 +67,9 @@ carve_tile(tile *t, char *base)
 }
 
 static size_t
-tile_bytes(const tile *t, int64_t rows)
+tile_bytes(const void *of, int64_t rows)
 {
-    tile counted = *t;
+    tile counted = *(const tile *)of;
     counted.rows = rows;
     return carve_tile(&counted, NULL);
 }
@@ -113,38 +113,16 @@ cut(tile *t)
     t->n_chunks = c;
 }
 
-static bool
-part_is_sound(const rlf_head_part *p, int64_t v)
-{
-    rlf_shards s = rlf_shards_of(p->shards);
-    return s.of <= RLF_MOST_SHARDS && s.of <= v && s.count > 0 &&
-           s.of % s.count == 0 && s.first % s.count == 0 && s.first >= 0 &&
-           s.first < s.of && (s.count == s.of || p->share);
-}
-
 rlf_status
 ISA(head_open)(const head_args *a, void *work, size_t work_bytes, tile *t,
                rlf_err *err)
 {
     NEED(a->m >= 0 && a->v > 0 && a->d > 0, "the head");
-    NEED(part_is_sound(&a->part, a->v), "the head");
+    NEED(head_part_is_sound(&a->part, a->v), "the head");
     *t = (tile){.a = *a};
     t->a.ldx = or_dense(a->ldx, a->d);
     divide(t);
-    int64_t rows = (a->m + 15) / 16 * 16;
-    while (rows > 16 && tile_bytes(t, rows) > work_bytes) {
-        /* bytes grow linearly with rows */
-        double each = (double)tile_bytes(t, rows) / (double)rows;
-        int64_t fit = (int64_t)((double)work_bytes / each) / 16 * 16;
-        rows = fit < rows && fit >= 16 ? fit : rows - 16;
-    }
-    if (rows < 16)
-        rows = 16;
-    if (tile_bytes(t, rows) > work_bytes)
-        return rlf_fail(err, RLF_BUG,
-                        "the head needs %zu bytes of work, not %zu",
-                        tile_bytes(t, rows), work_bytes);
-    t->rows = rows;
+    RLF_TRY(head_rows(a->m, t, tile_bytes, work_bytes, err, &t->rows));
     carve_tile(t, work);
     cut(t);
     return RLF_OK;
