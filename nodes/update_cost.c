@@ -130,7 +130,7 @@ static double
 known_bytes(const rlf_model *model, const rlf_load *load, const rlf_loss *loss)
 {
     const rlf_expr *p = loss->program;
-    size_t n = p->ops.count, known = 0;
+    size_t n = p->ops.count;
     if (loss->reach != RLF_REACH_POINT)
         return 0;
     bool *live = rlf_calloc(n + 1, 2 * sizeof *live), *used = live + n;
@@ -146,11 +146,20 @@ known_bytes(const rlf_model *model, const rlf_load *load, const rlf_loss *loss)
         if (live[i] && load->sizes->values[op->domain] > values)
             values = load->sizes->values[op->domain];
     }
-    for (size_t i = 0; i < n; i++)
-        known += used[i];
+    double tile = (double)model->caps.tokens[RLF_USE_UPDATE];
+    double bytes = 8 * tile * loss->n_calls; /* derivatives that are known */
+    for (size_t i = 0; i < n; i++) {
+        const rlf_expr_op *op = &p->ops.data[i];
+        bool down = op->code == RLF_EXPR_DOWN;
+        if (!used[i] ||
+            p->ops.data[down ? op->arg[0] : (int)i].code == RLF_EXPR_CONST)
+            continue;
+        bool there = op->code == RLF_EXPR_INPUT &&
+                     load->sizes->values[op->domain] == values;
+        bytes += 8 * (there ? tile : values + tile);
+    }
     free(live);
-    return 8 * (double)known *
-           (values + (double)model->caps.tokens[RLF_USE_UPDATE]);
+    return bytes;
 }
 
 void
