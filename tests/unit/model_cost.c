@@ -413,7 +413,8 @@ main(void)
     uint32_t ids[64];
     for (int i = 0; i < 64; i++)
         ids[i] = (uint32_t)(i * i) % 7;
-    for (int i = 0; i < MODELS; i++) {
+    int models = quick() ? 3 : MODELS, worlds = quick() ? 1 : 3;
+    for (int i = 0; i < models; i++) {
         rlf_model_config config = random_config(&seed);
         rlf_model_options options = {.head = RLF_HEAD_BOTH, .trained = true};
         rlf_model *model, *other;
@@ -432,7 +433,7 @@ main(void)
         rlf_model_free(other);
     }
     test_machine_close(&t);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < worlds; i++)
         check_ranks(&kernels, &seed);
     return done();
 }
