@@ -453,7 +453,7 @@ run_form(const rlf_kernels *k, rlf_queue *queue, const char *name,
     release(&e, 0);
 }
 
-static void
+TAP_FUNCTION void
 run_all(const rlf_kernels *k, rlf_queue *queue, const char *name,
         const char *only)
 {
@@ -468,6 +468,7 @@ int
 main(int argc, char **argv)
 {
     const char *only = argc > 1 ? argv[1] : NULL;
+    (void)only; /* without a GPU and its emulation */
     backend emulated = emulated_backend(true), gpu = gpu_backend(true);
 #ifdef RLF_HAVE_EMULATED
     if (wanted("emulated") && emulated.kernels) {

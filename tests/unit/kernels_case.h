@@ -328,7 +328,6 @@ isa_backend(const char *isa, bool once)
 TAP_FUNCTION backend
 emulated_backend(bool bf16)
 {
-    static rlf_kernels narrow;
     backend b = {.name = bf16 ? "emulated bf16" : "emulated",
                  .slow = true,
                  .once = true,
@@ -339,6 +338,7 @@ emulated_backend(bool bf16)
 #else
     bool can = true;
 #endif
+    static rlf_kernels narrow;
     bool long_run = quick() && !asked_for("emulated");
     if (can && !long_run)
         b.kernels = bf16 ? narrow_kernels(rlf_kernels_emulated_bf16(), &narrow)

@@ -219,7 +219,7 @@ begin(const size *s, const rlf_kernels *k, rlf_queue *queue)
         .s = *s};
 }
 
-static void
+TAP_FUNCTION void
 try_forward(const char *on, const rlf_kernels *k, rlf_queue *queue)
 {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -231,7 +231,7 @@ try_forward(const char *on, const rlf_kernels *k, rlf_queue *queue)
         }
 }
 
-static void
+TAP_FUNCTION void
 try_backward(const char *on, const rlf_kernels *k, rlf_queue *queue)
 {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {

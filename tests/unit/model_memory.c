@@ -50,7 +50,7 @@ about(size_t is, int64_t want, const counted *c)
     return (int64_t)is >= want && (int64_t)is <= want + c->parts * SLACK;
 }
 
-static void
+TAP_FUNCTION void
 test_fixed(const rlf_kernels *k, int64_t each, const char *what)
 {
     const rlf_model_options options = {
@@ -68,7 +68,7 @@ test_fixed(const rlf_kernels *k, int64_t each, const char *what)
     }
 }
 
-static void
+TAP_FUNCTION void
 test_trained(const rlf_kernels *k, int64_t each, const char *what)
 {
     const rlf_model_options options = {.head = RLF_HEAD_LM, .trained = true};
@@ -82,7 +82,7 @@ test_trained(const rlf_kernels *k, int64_t each, const char *what)
 }
 
 /* The CPU packs in its own way, so an embedding of f32 stays beside. */
-static void
+TAP_FUNCTION void
 test_cpu(void)
 {
     const rlf_model_options options = {
@@ -93,7 +93,7 @@ test_cpu(void)
 }
 
 /* Filled as a model that is read only, and as one that has its weights. */
-static void
+TAP_FUNCTION void
 test_same(const rlf_kernels *k, rlf_queue *queue, bool tied)
 {
     rlf_model_options options = {.head = RLF_HEAD_BOTH};
@@ -130,6 +130,7 @@ test_same(const rlf_kernels *k, rlf_queue *queue, bool tied)
 int
 main(void)
 {
+#ifdef RLF_HAVE_EMULATED
     const rlf_backend_options one = {.n_threads = 1};
     const rlf_kernels *f32 = rlf_backend_emulated.kernels(NULL, RLF_CAST_F32);
     const rlf_kernels *bf16 = rlf_backend_emulated.kernels(NULL, RLF_CAST_BF16);
@@ -153,4 +154,8 @@ main(void)
     rlf_queue_free(queue);
     rlf_device_free(device);
     return done();
+#else
+    skip("no C++ compiler, so no emulated GPU");
+    return done();
+#endif
 }
