@@ -3,6 +3,7 @@
  * two moments, gradients, and one packing. Where a packed matrix is the matrix,
  * an embedding is read as it is packed; a tied one is the head. And a model
  * that was filled tensor by tensor is packed as one that has all weights. */
+#include "config.h"
 #include "kernels/cuda/emulate_device.h"
 #include "tests/unit/model.h"
 
