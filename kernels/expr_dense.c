@@ -286,17 +286,9 @@ make_image(lowering *l)
 static const rlf_expr *
 without_live(const rlf_expr *expr, rlf_arena *arena)
 {
-    rlf_expr *out = rlf_expr_new(arena, expr->domains);
-    for (size_t i = 0; i < expr->inputs.count; i++) {
-        rlf_expr_input in = expr->inputs.data[i];
-        in.live = false;
-        rlf_expr_add_input(out, in);
-    }
-    for (size_t i = 0; i < expr->ops.count; i++)
-        RLF_PUSH_IN(arena, &out->ops, expr->ops.data[i]);
-    for (size_t i = 0; i < expr->outputs.count; i++)
-        rlf_expr_add_output(out, expr->outputs.data[i].name,
-                            expr->outputs.data[i].op);
+    rlf_expr *out = rlf_expr_copy(expr, arena);
+    for (size_t i = 0; i < out->inputs.count; i++)
+        out->inputs.data[i].live = false;
     return out;
 }
 

@@ -37,21 +37,6 @@ find_live(cutter *c)
     }
 }
 
-/* The loss's program again, to which outputs are added. */
-static rlf_expr *
-copy_of(const rlf_expr *e, rlf_arena *arena)
-{
-    rlf_expr *out = rlf_expr_new(arena, e->domains);
-    for (size_t i = 0; i < e->inputs.count; i++)
-        rlf_expr_add_input(out, e->inputs.data[i]);
-    for (size_t i = 0; i < e->ops.count; i++)
-        RLF_PUSH_IN(arena, &out->ops, e->ops.data[i]);
-    for (size_t i = 0; i < e->outputs.count; i++)
-        rlf_expr_add_output(out, e->outputs.data[i].name,
-                            e->outputs.data[i].op);
-    return out;
-}
-
 static int
 add_source(cutter *c, rlf_update_source source)
 {
@@ -208,7 +193,7 @@ rlf_update_points_new(const rlf_loss *loss, rlf_arena *arena, rlf_err *err,
     *out = (rlf_update_points){.program = loss->program};
     if (loss->reach != RLF_REACH_POINT)
         return RLF_OK;
-    c.whole = copy_of(loss->program, arena);
+    c.whole = rlf_expr_copy(loss->program, arena);
     find_live(&c);
     out->points = RLF_NEW_ARRAY(arena, rlf_update_point, loss->n_calls);
     for (int i = 0; i < loss->n_calls; i++) {

@@ -502,19 +502,6 @@ rlf_expr_is_live(const rlf_expr *expr, int output)
     return live;
 }
 
-static rlf_expr *
-copy(const rlf_expr *expr, rlf_arena *arena)
-{
-    rlf_expr *out = rlf_expr_new(arena, expr->domains);
-    for (size_t i = 0; i < expr->inputs.count; i++)
-        rlf_expr_add_input(out, expr->inputs.data[i]);
-    for (size_t i = 0; i < expr->ops.count; i++)
-        RLF_PUSH_IN(arena, &out->ops, expr->ops.data[i]);
-    for (size_t i = 0; i < expr->outputs.count; i++)
-        RLF_PUSH_IN(arena, &out->outputs, expr->outputs.data[i]);
-    return out;
-}
-
 static void
 walk_back(walk *w, int loss)
 {
@@ -542,7 +529,7 @@ rlf_derivative *
 rlf_expr_derive(const rlf_expr *given, int loss, rlf_arena *arena)
 {
     int n = (int)given->ops.count;
-    walk w = {.expr = copy(given, arena),
+    walk w = {.expr = rlf_expr_copy(given, arena),
               .live = find_live(given, arena),
               .adjoint = RLF_NEW_ARRAY(arena, int, n + 1),
               .guarded = RLF_NEW_ARRAY(arena, bool, n + 1)};

@@ -225,6 +225,19 @@ rlf_expr_add_output(rlf_expr *expr, const char *name, int op)
     return (int)expr->outputs.count - 1;
 }
 
+rlf_expr *
+rlf_expr_copy(const rlf_expr *expr, rlf_arena *arena)
+{
+    rlf_expr *out = rlf_expr_new(arena, expr->domains);
+    for (size_t i = 0; i < expr->inputs.count; i++)
+        rlf_expr_add_input(out, expr->inputs.data[i]);
+    for (size_t i = 0; i < expr->ops.count; i++)
+        RLF_PUSH_IN(arena, &out->ops, expr->ops.data[i]);
+    for (size_t i = 0; i < expr->outputs.count; i++)
+        RLF_PUSH_IN(arena, &out->outputs, expr->outputs.data[i]);
+    return out;
+}
+
 int
 rlf_expr_down(rlf_expr *expr, int op, int domain)
 {

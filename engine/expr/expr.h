@@ -70,6 +70,8 @@ bool rlf_expr_is_pointwise(rlf_expr_code code);
 double rlf_expr_apply(rlf_expr_code code, double a, double b, double c);
 
 rlf_expr *rlf_expr_new(rlf_arena *arena, const rlf_domains *domains);
+/* The same program, operation by operation; more can be added to it. */
+rlf_expr *rlf_expr_copy(const rlf_expr *expr, rlf_arena *arena);
 /* Each returns the index of the operation, input or output added. Adding an
  * operation that is there already (same code, domain, arguments...) returns
  * the earlier one, UNIFORM excepted; constants are folded. */
