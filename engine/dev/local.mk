@@ -7,11 +7,14 @@ libdev_la_SOURCES = \
 	%D%/copy.c %D%/copy.h \
 	%D%/cores.c %D%/cores.h \
 	%D%/cpu.c %D%/dev.h \
-	%D%/cuda.c %D%/cuda.h \
+	%D%/cuda.h %D%/cuda_internal.h %D%/cuda_open.c \
 	%D%/memory.c %D%/memory.h \
 	%D%/replay.c %D%/replay.h \
 	%D%/team.c %D%/team.h \
 	%D%/word.c %D%/word.h
+if HAVE_CUDA
+libdev_la_SOURCES += %D%/cuda.c %D%/cuda_queue.c %D%/cuda_record.c
+endif
 
 libdev_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 

@@ -1,4 +1,4 @@
-/* What a GPU that cannot be used is answered with: engine/dev/cuda.c over a
+/* What a GPU that cannot be used is answered with: engine/dev/cuda*.c over a
  * runtime that fails where a case says so, as the real one would. Each error is
  * one of the environment, says what was being done, and what to do. */
 #include "config.h"
@@ -23,6 +23,9 @@ main(void)
 #define cudaGetLastError fake_last
 #define cudaStreamSynchronize fake_wait
 #include "engine/dev/cuda.c"
+#include "engine/dev/cuda_open.c"
+#include "engine/dev/cuda_queue.c"
+#include "engine/dev/cuda_record.c"
 
 #include <stdio.h>
 
@@ -209,7 +212,7 @@ test_later(void)
     is_refused(rlf_cuda_launched("embed", &err), &err, "no kernel for the GPU",
                "embed: no kernel image is available", "CUDA_ARCHS");
     rlf_err_clear(&err);
-    cuda_queue q = {.queue.device = device};
+    rlf_cuda_queue q = {.queue.device = device};
     gpu.fails = WAIT;
     gpu.error = cudaErrorECCUncorrectable;
     is_refused(settle(&q, &err), &err, "an error while waiting",
