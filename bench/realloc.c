@@ -174,7 +174,7 @@ copy_seconds(double bytes, int n, int rounds)
 /* ---- moving ---- */
 
 static rlf_model *
-part_of(const seat *s, const rlf_layout *layout, bool by_layer,
+part_of(const seat *s, const rlf_layout *layout, bool serves, bool by_layer,
         rlf_queue *queue, rlf_group **group)
 {
     int ranks[MOST];
@@ -182,7 +182,9 @@ part_of(const seat *s, const rlf_layout *layout, bool by_layer,
     rlf_model_options options = {.head = RLF_HEAD_LM,
                                  .shards = 4,
                                  .bare = !by_layer,
-                                 .by_layer = by_layer};
+                                 .by_layer = by_layer,
+                                 .serves = serves,
+                                 .stage = RLF_MOVE_STAGE};
     rlf_model *model;
     int n = rlf_layout_group(layout, s->rank, RLF_AXIS_TP, ranks);
     *group = NULL;
@@ -209,8 +211,10 @@ rank_main(void *arg)
     if (!device->caps.host_memory)
         must(rlf_comm_attach(s->comm, queue, &(rlf_attach_options){0}, &err),
              &err);
-    rlf_model *from = part_of(s, &k->from, false, queue, &groups[0]);
-    rlf_model *to = part_of(s, &k->to, k->edge.by_layer, queue, &groups[1]);
+    rlf_model *from =
+        part_of(s, &k->from, k->edge.by_layer, false, queue, &groups[0]);
+    rlf_model *to =
+        part_of(s, &k->to, false, k->edge.by_layer, queue, &groups[1]);
     for (int i = 0; i < k->rounds; i++) {
         must(rlf_group_barrier(world, &err), &err);
         uint64_t begin = rlf_clock_now();
@@ -241,18 +245,22 @@ layout_of(cut c, const int *ranks)
                         .dp = c.n / c.tp};
 }
 
-/* What has to be written: what comes, and what a rank copies. */
+/* What has to be written: what comes, and what a rank copies; twice where it
+ * lands before it is packed. */
 static void
 count_bytes(task *k, int n_ranks)
 {
-    double by[MOST] = {0};
+    double by[MOST] = {0}, each = sizeof(float);
+    if (k->edge.by_layer)
+        each = k->kernels->one_pack ? (double)rlf_real_bytes(k->kernels)
+                                    : 2 * each;
     for (int i = 0; i < k->edge.n_sends; i++)
         by[k->edge.sends[i].to] += (double)rlf_box_count(k->edge.sends[i].box);
     for (int i = 0; i < k->edge.n_copies; i++)
         by[k->edge.copies[i].to] +=
             (double)rlf_box_count(k->edge.copies[i].box);
     for (int i = 0; i < n_ranks; i++) {
-        k->bytes += by[i] * (double)sizeof(float) * (k->edge.by_layer ? 2 : 1);
+        k->bytes += by[i] * each;
         k->writers += by[i] > 0;
     }
 }
@@ -272,13 +280,16 @@ prepare(task *k, const bench *b, const int *ranks, rlf_arena *arena)
     must(rlf_model_outline(NULL, &k->config, &options, arena, &err, &outline),
          &err);
     k->shapes = rlf_move_shapes(outline->table, arena);
-    const rlf_realloc_job job = {.shapes = &k->shapes,
-                                 .from = &k->from,
-                                 .to = &k->to,
-                                 .element = sizeof(float),
-                                 .inside = {1e-6, 1e10, true},
-                                 .across = {2e-5, 1e9, false},
-                                 .by_layer = b->by_layer};
+    const rlf_realloc_job job = {
+        .shapes = &k->shapes,
+        .from = &k->from,
+        .to = &k->to,
+        .element =
+            b->by_layer ? (int)rlf_real_bytes(k->kernels) : (int)sizeof(float),
+        .vector = sizeof(float),
+        .inside = {1e-6, 1e10, true},
+        .across = {2e-5, 1e9, false},
+        .by_layer = b->by_layer};
     must(rlf_realloc_make(&job, arena, &err, &plan), &err);
     k->edge = (rlf_weight_edge){.sends = plan.sends,
                                 .copies = plan.copies,

@@ -98,6 +98,12 @@ rlf_cast_name(rlf_cast_type type)
     return names[type];
 }
 
+size_t
+rlf_cast_bytes(rlf_cast_type type)
+{
+    return type == RLF_CAST_F32 ? 4 : 2;
+}
+
 rlf_status
 rlf_backend_real(const rlf_backend *backend, const char *name,
                  rlf_cast_type *out, rlf_err *err)

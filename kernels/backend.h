@@ -48,5 +48,6 @@ rlf_status rlf_backend_real(const rlf_backend *backend, const char *name,
 
 /* "f32", "bf16", "f16": as in a run's numerics. */
 const char *rlf_cast_name(rlf_cast_type type);
+size_t rlf_cast_bytes(rlf_cast_type type); /* of a number */
 
 #endif

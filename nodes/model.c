@@ -62,6 +62,19 @@ is_offloaded(const rlf_graph *graph, int model)
     return row && row->offload == 1;
 }
 
+/* Do weights go from its first hold to others, on whatever ranks, that have
+ * only what calls read? */
+static bool
+serves(const rlf_env *env, int model)
+{
+    for (int i = 1; env->holds && i < env->holds[model].n; i++) {
+        const rlf_hold *hold = hold_at(env, model, i);
+        if (hold->by_layer && !hold->fixed)
+            return true;
+    }
+    return false;
+}
+
 /* With what the plan says of it, and the numerics that its placement asks for.
  */
 static rlf_model_options
@@ -78,6 +91,8 @@ options_of(const rlf_env *env, const rlf_resource *resource,
         .offload = is_offloaded(env->graph, index) && !hold->bare,
         .by_layer = hold->by_layer,
         .fixed = hold->by_layer && hold->fixed,
+        .serves = i == 0 && serves(env, index),
+        .stage = RLF_MOVE_STAGE,
         .caps = env->caps ? &env->caps[index] : NULL,
         .shards = env->sums ? env->sums[index].shards : 1,
         .lanes = env->sums ? env->sums[index].lanes : 1,

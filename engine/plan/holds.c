@@ -311,19 +311,21 @@ rlf_holds_make(rlf_plan *plan, rlf_arena *arena)
 
 rlf_realloc_job
 rlf_holds_job(const rlf_holds *holds, int from, int to,
-              const rlf_shapes *shapes, const int *machine)
+              const rlf_shapes *shapes, const int *machine, size_t real)
 {
     /* good enough to choose between a tree and a chain; on a machine ranks
      * are threads, or processes whose memory the transport reads */
     static const rlf_wire inside = {
         .start = 1e-6, .rate = 1e10, .shared = true};
     static const rlf_wire across = {.start = 2e-5, .rate = 1e9};
-    return (rlf_realloc_job){.shapes = shapes,
-                             .from = &holds->list[from].mesh.layout,
-                             .to = &holds->list[to].mesh.layout,
-                             .machine = machine,
-                             .element = sizeof(float),
-                             .by_layer = holds->list[to].by_layer,
-                             .inside = inside,
-                             .across = across};
+    return (rlf_realloc_job){
+        .shapes = shapes,
+        .from = &holds->list[from].mesh.layout,
+        .to = &holds->list[to].mesh.layout,
+        .machine = machine,
+        .element = holds->list[to].by_layer ? (int)real : (int)sizeof(float),
+        .vector = sizeof(float),
+        .by_layer = holds->list[to].by_layer,
+        .inside = inside,
+        .across = across};
 }

@@ -22,8 +22,10 @@ int rlf_holds_later(const rlf_holds *holds, int hold, int i);
 void rlf_holds_make(rlf_plan *plan, rlf_arena *arena);
 
 /* What takes a model's weights from one hold, as a rule its first, to another;
- * `machine` as in rlf_realloc_job. */
+ * `machine` as in rlf_realloc_job; `real`: bytes of an activation, as which
+ * matrices go to holds by layer. */
 rlf_realloc_job rlf_holds_job(const rlf_holds *holds, int from, int to,
-                              const rlf_shapes *shapes, const int *machine);
+                              const rlf_shapes *shapes, const int *machine,
+                              size_t real);
 
 #endif

@@ -124,7 +124,7 @@ add_piece(maker *m, int tensor, rlf_box box, int *holders, int *receivers)
     if (!ends.n_receivers)
         return;
     flow *f = find_flow(m, &ends);
-    int64_t bytes = rlf_box_count(box) * m->job->element;
+    int64_t bytes = rlf_box_count(box) * rlf_realloc_element(m->job, tensor);
     RLF_PUSH(&m->pieces, (piece){f, tensor, f->pieces, bytes, box});
     f->bytes += bytes;
     f->pieces++;
@@ -580,8 +580,9 @@ measure_slices(const rlf_realloc_job *job, int rank, rlf_realloc_load *out)
         rlf_box new = rlf_layout_box(job->to, job->shapes, i, rank);
         int64_t outside =
             rlf_box_count(old) - rlf_box_count(rlf_box_meet(old, new));
-        out->redundant += outside * job->element;
-        out->peak += (rlf_box_count(new) + outside) * job->element;
+        int64_t element = rlf_realloc_element(job, i);
+        out->redundant += outside * element;
+        out->peak += (rlf_box_count(new) + outside) * element;
     }
 }
 
@@ -592,7 +593,8 @@ rlf_realloc_measure(const rlf_realloc_job *job, const rlf_realloc_plan *plan,
     *out = (rlf_realloc_load){0};
     for (int i = 0; i < plan->n_sends; i++) {
         const rlf_send *s = &plan->sends[i];
-        int64_t bytes = rlf_box_count(s->box) * job->element;
+        int64_t bytes =
+            rlf_box_count(s->box) * rlf_realloc_element(job, s->tensor);
         out->sent += s->from == rank ? bytes : 0;
         out->received += s->to == rank ? bytes : 0;
     }
@@ -634,7 +636,8 @@ rlf_realloc_sum(const rlf_realloc_job *job, const rlf_realloc_plan *plan,
     *out = (rlf_realloc_total){.messages = count_messages(plan, arena)};
     for (int i = 0; i < plan->n_sends; i++) {
         const rlf_send *s = &plan->sends[i];
-        int64_t bytes = rlf_box_count(s->box) * job->element;
+        int64_t bytes =
+            rlf_box_count(s->box) * rlf_realloc_element(job, s->tensor);
         of[s->from].sent += bytes;
         of[s->to].received += bytes;
         out->bytes += bytes;

@@ -30,6 +30,7 @@ typedef struct rlf_realloc_job {
     const rlf_layout *from, *to;
     const int *machine;      /* of every rank, >= 0; NULL: all on one */
     int element;             /* bytes */
+    int vector;              /* bytes of a vector's; 0: the same */
     rlf_wire inside, across; /* a machine's ranks; two machines */
     rlf_topology topology;
     /* Rounds of a layer come before those of the next, and tensors of no layer
@@ -45,6 +46,14 @@ typedef struct rlf_realloc_plan {
     unsigned topologies; /* 1 << rlf_topology of every spread to more than one
                             rank; DIRECT if there is none */
 } rlf_realloc_plan;
+
+/* Bytes of a number of that tensor on its way. */
+static inline int64_t
+rlf_realloc_element(const rlf_realloc_job *job, int tensor)
+{
+    bool vector = job->vector && job->shapes->list[tensor].cols == 1;
+    return vector ? job->vector : job->element;
+}
 
 /* What it means for one rank, in bytes. Peak and redundant bytes are those that
  * the two layouts make inevitable (README). */

@@ -34,7 +34,8 @@ rlf_rank_open_holds(rlf_rank *rank, rlf_err *err)
 /* Host bytes that this rank packs and unpacks in the largest round: what goes
  * to other processes. */
 static uint64_t
-most_passing(const rlf_rank *rank, const rlf_weight_edge *edge)
+most_passing(const rlf_rank *rank, const rlf_realloc_job *job,
+             const rlf_realloc_plan *edge)
 {
     int local = rlf_comm_world_local(rlf_comm_world_of(rank->comm));
     uint64_t *bytes = rlf_calloc((size_t)edge->rounds + 1, sizeof *bytes),
@@ -43,7 +44,8 @@ most_passing(const rlf_rank *rank, const rlf_weight_edge *edge)
         const rlf_send *s = &edge->sends[i];
         if ((s->from == rank->rank || s->to == rank->rank) &&
             s->from / local != s->to / local)
-            bytes[s->round] += (uint64_t)rlf_box_count(s->box) * sizeof(float);
+            bytes[s->round] += (uint64_t)(rlf_box_count(s->box) *
+                                          rlf_realloc_element(job, s->tensor));
     }
     for (int i = 0; i < edge->rounds; i++)
         most = bytes[i] > most ? bytes[i] : most;
@@ -58,9 +60,13 @@ make_edge(rlf_rank *rank, size_t model, int from, int to,
           rlf_weight_edge *out)
 {
     const rlf_realloc_job job =
-        rlf_holds_job(&rank->holds[model], from, to, shapes, machine);
+        rlf_holds_job(&rank->holds[model], from, to, shapes, machine,
+                      rlf_real_bytes(rank->env.kernels));
     rlf_realloc_plan plan;
     RLF_TRY(rlf_realloc_make(&job, rank->arena, err, &plan));
+    uint64_t bytes = most_passing(rank, &job, &plan);
+    if (bytes > rank->passing[model])
+        rank->passing[model] = bytes;
     *out = (rlf_weight_edge){.from = from,
                              .to = to,
                              .sends = plan.sends,
@@ -85,9 +91,6 @@ open_model_edges(rlf_rank *rank, size_t model, const int *machine, rlf_err *err)
     for (int k = 1; k < holds->n; k++) {
         rlf_weight_edge *edge = &rank->edges[model][k];
         RLF_TRY(make_edge(rank, model, 0, k, &shapes, machine, err, edge));
-        uint64_t bytes = most_passing(rank, edge);
-        if (bytes > rank->passing[model])
-            rank->passing[model] = bytes;
         int of = holds->list[k].later_of;
         if (of) /* on the ranks that it is on: copies */
             RLF_TRY(make_edge(rank, model, k, of, &shapes, machine, err,

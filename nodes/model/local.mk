@@ -1,5 +1,6 @@
 # nodes/model: part of layer 4.
 libnodes_la_SOURCES += \
+	nodes/model/block.c nodes/model/block.h \
 	nodes/model/carve.h \
 	nodes/model/cost.c nodes/model/cost.h \
 	nodes/model/config.c nodes/model/config.h \
@@ -15,6 +16,7 @@ libnodes_la_SOURCES += \
 	nodes/model/offload.c nodes/model/offload.h \
 	nodes/model/optimizer.c nodes/model/optimizer.h \
 	nodes/model/parallel.c nodes/model/parallel.h \
+	nodes/model/pack.c \
 	nodes/model/pass.c nodes/model/pass.h \
 	nodes/model/slices.c nodes/model/slices.h \
 	nodes/model/table.c nodes/model/table.h \
@@ -30,7 +32,7 @@ tests_unit_model_cost_LDADD = $(NODES_LIBS)
 tests_unit_model_files_LDADD = $(NODES_LIBS)
 tests_unit_model_parity_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_memory_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
-tests_unit_model_move_LDADD = libnodes.la $(PLAN_LIBS)
+tests_unit_model_move_LDADD = $(EMULATED_DEVICE_LIBS) libnodes.la $(PLAN_LIBS)
 tests_unit_model_ranks_LDADD = $(NODES_LIBS)
 tests_unit_model_sampler_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_shards_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)

@@ -66,6 +66,11 @@ typedef struct rlf_model_options {
      * (`unread`), packed copies. */
     size_t lends;
     bool unread;
+    /* Its weights go to models by layer (move.h). */
+    bool serves;
+    /* Where they travel as activations, bytes of them that are rounded at a
+     * time: the same on all ranks, of those too that they go to. */
+    size_t stage;
     /* It lies in what this one lends, behind those made before. */
     struct rlf_model *lender;
 } rlf_model_options;
@@ -95,7 +100,7 @@ typedef struct rlf_work {
     struct rlf_pass **flight; /* of an update: chunk after chunk */
     struct rlf_kv *kv;
     uint64_t pages; /* that kv is given; 0: as many as by default */
-    void *arrays; /* of a generation */
+    void *arrays;   /* of a generation */
     size_t arrays_bytes;
     struct rlf_replays *replays; /* of its steps */
 } rlf_work;
@@ -144,7 +149,9 @@ typedef struct rlf_model {
      * it is tied that is lm.forward itself. With them NULL. */
     float *vectors, *embed;
     rlf_real *rows;
-    float *landing; /* by layer and not fixed: where the matrices of one come */
+    float *landing; /* by layer and not fixed: where the matrices of one come,
+                       unless a packed matrix is the matrix itself */
+    char *staging;  /* of one that serves: where weights are rounded */
     float *filling; /* in host memory: of one, as files are read; else NULL */
     const struct rlf_origin *origin; /* weights.h; by layer, else NULL */
     /* Trained only, else NULL: see gradient.h. */
@@ -217,9 +224,7 @@ rlf_status rlf_model_reclaim(rlf_model *model, rlf_err *err);
  * of them in the order of the table, before rlf_model_changed. */
 rlf_status rlf_model_fill(rlf_model *model, const rlf_slot *slot,
                           const float *part, rlf_err *err);
-/* Where the float is that a table has at `offset`; by layer, where it comes. */
-float *rlf_model_place(const rlf_model *model, int64_t offset);
-/* What came in a turn (rlf_layer_turn) is complete. */
+/* What landed in a turn (rlf_layer_turn) is complete. */
 rlf_status rlf_model_landed(rlf_model *model, int turn, rlf_err *err);
 
 /* The matrices of a layer, from the weights to m->packed. */

@@ -1,13 +1,14 @@
 /* See move.h. */
 #include "nodes/model/move.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/vec.h"
 #include "engine/comm/device.h"
 #include "engine/dev/copy.h"
+#include "nodes/model/block.h"
 
 enum { TAG_MOVE = 720 };
 
@@ -50,97 +51,200 @@ rlf_move_shapes(const rlf_table *t, rlf_arena *arena)
 /* ---- boxes ---- */
 
 /* `tensor` is that of the whole model. */
+static const rlf_slot *
+slot_of(const rlf_model *m, int tensor)
+{
+    return &m->table->slots[m->table->own[tensor]];
+}
+
 static float *
 slice_of(const rlf_model *m, int tensor)
 {
-    return rlf_model_place(m, m->table->slots[m->table->own[tensor]].offset);
+    return m->weights + slot_of(m, tensor)->offset;
 }
 
-/* `to` and `from` have the same rows and columns. */
-static rlf_status
-copy_box(rlf_queue *queue, float *to, rlf_strided at, const float *from,
-         rlf_strided of, rlf_err *err)
-{
-    to += at.offset;
-    from += of.offset;
-    return rlf_queue_copy_rows(queue, to, (size_t)at.stride * sizeof *to, from,
-                               (size_t)of.stride * sizeof *to,
-                               (size_t)at.cols * sizeof *to, (size_t)at.rows,
-                               RLF_COPY_ON_DEVICE, err);
-}
-
+/* Rows first..first+n-1 of a box. */
 static rlf_strip
-strip_of(const rlf_model *m, int tensor, rlf_strided at)
+strip_of(const rlf_model *m, int tensor, rlf_strided box, int64_t first,
+         int64_t n)
 {
-    return (rlf_strip){.data = slice_of(m, tensor) + at.offset,
-                       .bytes = (size_t)at.cols * sizeof(float),
-                       .stride = (size_t)at.stride * sizeof(float),
-                       .rows = (size_t)at.rows};
+    const rlf_spot spot = rlf_block_spot(m, slot_of(m, tensor));
+    size_t row = (size_t)(box.offset / box.stride + first),
+           col = (size_t)(box.offset % box.stride);
+    return (rlf_strip){.data = spot.at + row * spot.row + col * spot.number,
+                       .bytes = (size_t)box.cols * spot.number,
+                       .stride = spot.row,
+                       .rows = (size_t)n};
+}
+
+/* ---- what travels as activations ---- */
+
+/* A send of the edge in which this rank has a part, or some rows of it: those
+ * of a round, part after part, are one exchange each. */
+typedef struct piece {
+    int round, part, peer, index;
+    int64_t first, rows;
+    size_t at; /* in the stage of who sends it */
+} piece;
+
+typedef struct mover {
+    rlf_model *from, *to;
+    const rlf_weight_edge *edge;
+    rlf_group *world;
+    rlf_queue *queue;
+    const rlf_kernels *kernels;
+    int rank;
+    size_t stage; /* bytes; 0: all travels as it is */
+    RLF_VEC(piece) sends, receives;
+    size_t sent, received; /* of them, so far */
+    rlf_strip *strips;
+    rlf_strips *out, *in; /* of an exchange */
+    const rlf_table *whole;
+    rlf_shapes shapes; /* of it */
+} mover;
+
+/* Is it rounded on its way? What others got by the edge has been. */
+static bool
+is_staged(const mover *v, const rlf_send *s)
+{
+    return v->stage && s->after < 0 && v->whole->slots[s->tensor].file_cols;
+}
+
+static size_t
+staged_row(const mover *v, const rlf_send *s)
+{
+    return (size_t)rlf_packed_row(v->kernels, s->source.cols) *
+           rlf_real_bytes(v->kernels);
+}
+
+/* Rows of a box from the weights, rounded, to the stage or to `to`. */
+static rlf_status
+round_rows(const mover *v, const rlf_send *s, int64_t first, int64_t n,
+           void *to, rlf_err *err)
+{
+    const rlf_product_pack_args args = {.rows = n,
+                                        .cols = s->source.cols,
+                                        .w = slice_of(v->from, s->tensor) +
+                                             s->source.offset +
+                                             first * s->source.stride,
+                                        .ldw = s->source.stride,
+                                        .form = RLF_PRODUCT_FORWARD,
+                                        .packed = to};
+    return v->kernels->product_pack(v->queue, &args, err);
+}
+
+/* How full the stage of a rank is in a round. */
+typedef struct filling {
+    int part;
+    size_t used;
+} filling;
+
+static void
+add_piece(mover *v, const rlf_send *s, piece p)
+{
+    if (s->from == v->rank) {
+        p.peer = s->to;
+        RLF_PUSH(&v->sends, p);
+    }
+    if (s->to == v->rank) {
+        p.peer = s->from;
+        RLF_PUSH(&v->receives, p);
+    }
+}
+
+/* In as many pieces as the stage of its sender asks for, which all ranks find
+ * alike. */
+static void
+cut_send(mover *v, const rlf_send *s, int index, filling *f)
+{
+    piece p = {.round = s->round, .index = index, .rows = s->source.rows};
+    if (!is_staged(v, s)) {
+        add_piece(v, s, p);
+        return;
+    }
+    size_t row = staged_row(v, s);
+    for (; p.first < s->source.rows; p.first += p.rows) {
+        if (v->stage - f->used < row)
+            *f = (filling){.part = f->part + 1};
+        int64_t fit = (int64_t)((v->stage - f->used) / row),
+                left = s->source.rows - p.first;
+        p.rows = fit < left ? fit : left;
+        p.part = f->part;
+        p.at = f->used;
+        f->used += ((size_t)p.rows * row + 63) / 64 * 64;
+        add_piece(v, s, p);
+    }
 }
 
 /* ---- a round ---- */
 
-/* A send of the edge in which this rank has a part. */
-typedef struct own {
-    int round, peer, index;
-} own;
-
-typedef struct mover {
-    const rlf_model *from;
-    rlf_model *to;
-    const rlf_weight_edge *edge;
-    rlf_group *world;
-    rlf_queue *queue;
-    int rank;
-    own *sends, *receives; /* by round, peer and place in the edge */
-    int n_sends, n_receives;
-    int sent, received; /* of them, so far */
-    rlf_strip *strips;
-    rlf_strips *out, *in; /* of a round */
-    rlf_shapes shapes;
-} mover;
-
-/* Both sides order what goes from one rank to another in a round alike. */
+/* Both sides order what goes from one rank to another in a part alike. */
 static int
 by_round(const void *a, const void *b)
 {
-    const own *x = a, *y = b;
+    const piece *x = a, *y = b;
     int d = x->round - y->round;
+    d = d ? d : x->part - y->part;
     d = d ? d : x->peer - y->peer;
-    return d ? d : x->index - y->index;
+    d = d ? d : x->index - y->index;
+    return d ? d : (x->first > y->first) - (x->first < y->first);
 }
 
 static void
 find_own(mover *v)
 {
+    size_t n = (size_t)rlf_group_size(v->world);
+    filling *full = rlf_calloc(n * (size_t)v->edge->rounds + 1, sizeof *full);
     for (int i = 0; i < v->edge->n_sends; i++) {
         const rlf_send *s = &v->edge->sends[i];
-        if (s->from == v->rank)
-            v->sends[v->n_sends++] = (own){s->round, s->to, i};
-        if (s->to == v->rank)
-            v->receives[v->n_receives++] = (own){s->round, s->from, i};
+        cut_send(v, s, i, &full[(size_t)s->round * n + (size_t)s->from]);
     }
-    qsort(v->sends, (size_t)v->n_sends, sizeof *v->sends, by_round);
-    qsort(v->receives, (size_t)v->n_receives, sizeof *v->receives, by_round);
+    free(full);
+    if (v->sends.count)
+        qsort(v->sends.data, v->sends.count, sizeof(piece), by_round);
+    if (v->receives.count)
+        qsort(v->receives.data, v->receives.count, sizeof(piece), by_round);
 }
 
-/* One side of a round, from *at on: a message for every peer. Returns their
+static rlf_strip
+sent_strip(const mover *v, const piece *p)
+{
+    const rlf_send *s = &v->edge->sends[p->index];
+    if (!is_staged(v, s))
+        return strip_of(s->after < 0 ? v->from : v->to, s->tensor, s->source,
+                        p->first, p->rows);
+    return (rlf_strip){.data = v->from->staging + p->at,
+                       .bytes =
+                           (size_t)s->source.cols * rlf_real_bytes(v->kernels),
+                       .stride = staged_row(v, s),
+                       .rows = (size_t)p->rows};
+}
+
+static bool
+goes_with(const piece *p, const piece *now)
+{
+    return p->round == now->round && p->part == now->part;
+}
+
+/* One side of an exchange, from *at on: a message for every peer. Returns their
  * number. */
 static int
-list_messages(mover *v, int round, bool sends, int *at, rlf_strips *out)
+list_messages(mover *v, const piece *now, bool sends, size_t *at,
+              rlf_strips *out)
 {
-    const own *list = sends ? v->sends : v->receives;
-    int n = sends ? v->n_sends : v->n_receives, messages = 0;
-    rlf_strip *strip = v->strips + *at + (sends ? 0 : v->n_sends);
-    for (; *at < n && list[*at].round == round; (*at)++, strip++) {
-        const rlf_send *s = &v->edge->sends[list[*at].index];
-        int peer = list[*at].peer;
-        if (!messages || out[messages - 1].peer != peer)
-            out[messages++] = (rlf_strips){.peer = peer, .list = strip};
+    const piece *list = sends ? v->sends.data : v->receives.data;
+    size_t n = sends ? v->sends.count : v->receives.count;
+    int messages = 0;
+    rlf_strip *strip = v->strips + *at + (sends ? 0 : v->sends.count);
+    for (; *at < n && goes_with(&list[*at], now); (*at)++, strip++) {
+        const piece *p = &list[*at];
+        const rlf_send *s = &v->edge->sends[p->index];
+        if (!messages || out[messages - 1].peer != p->peer)
+            out[messages++] = (rlf_strips){.peer = p->peer, .list = strip};
         out[messages - 1].n++;
-        *strip = sends ? strip_of(s->after < 0 ? v->from : v->to, s->tensor,
-                                  s->source)
-                       : strip_of(v->to, s->tensor, s->target);
+        *strip = sends
+                     ? sent_strip(v, p)
+                     : strip_of(v->to, s->tensor, s->target, p->first, p->rows);
     }
     return messages;
 }
@@ -154,19 +258,37 @@ count_sent(const rlf_strips *list, int n, rlf_moved *moved)
             moved->bytes += list[i].list[k].bytes * list[i].list[k].rows;
 }
 
-/* The next of a list, or NULL. */
-static const own *
-next(const own *list, int n, int at)
+/* What the exchange at hand sends from the stage. */
+static rlf_status
+fill_stage(const mover *v, const piece *now, rlf_err *err)
 {
-    return at < n ? &list[at] : NULL;
+    for (size_t i = v->sent;
+         i < v->sends.count && goes_with(&v->sends.data[i], now); i++) {
+        const piece *p = &v->sends.data[i];
+        const rlf_send *s = &v->edge->sends[p->index];
+        if (is_staged(v, s))
+            RLF_TRY(round_rows(v, s, p->first, p->rows,
+                               v->from->staging + p->at, err));
+    }
+    return RLF_OK;
+}
+
+/* The next of a list, if it belongs to the turn. */
+static const piece *
+next(const mover *v, const piece *list, size_t n, size_t at, int turn)
+{
+    const piece *p = at < n ? &list[at] : NULL;
+    bool belongs =
+        p &&
+        (turn < 0 ||
+         rlf_layer_turn(&v->shapes, v->edge->sends[p->index].tensor) == turn);
+    return belongs ? p : NULL;
 }
 
 static bool
-belongs(const mover *v, const own *o, int turn)
+is_before(const piece *a, const piece *b)
 {
-    return o && (turn < 0 ||
-                 rlf_layer_turn(&v->shapes, v->edge->sends[o->index].tensor) ==
-                     turn);
+    return a->round != b->round ? a->round < b->round : a->part < b->part;
 }
 
 /* Those left; or, in an edge by layer, of one. */
@@ -174,22 +296,23 @@ static rlf_status
 run_rounds(mover *v, int turn, rlf_err *err, rlf_moved *moved)
 {
     for (;;) {
-        const own *out = next(v->sends, v->n_sends, v->sent);
-        const own *in = next(v->receives, v->n_receives, v->received);
-        int round = INT_MAX;
-        if (belongs(v, out, turn))
-            round = out->round;
-        if (belongs(v, in, turn) && in->round < round)
-            round = in->round;
-        if (round == INT_MAX)
+        const piece *out =
+                        next(v, v->sends.data, v->sends.count, v->sent, turn),
+                    *in = next(v, v->receives.data, v->receives.count,
+                               v->received, turn);
+        const piece *now = !in || (out && is_before(out, in)) ? out : in;
+        if (!now)
             return RLF_OK;
-        int n_out = list_messages(v, round, true, &v->sent, v->out);
-        int n_in = list_messages(v, round, false, &v->received, v->in);
+        RLF_TRY(fill_stage(v, now, err));
+        int n_out = list_messages(v, now, true, &v->sent, v->out);
+        int n_in = list_messages(v, now, false, &v->received, v->in);
         count_sent(v->out, n_out, moved);
         RLF_TRY(rlf_device_exchange_strips(v->queue, v->world, TAG_MOVE, v->out,
                                            n_out, v->in, n_in, err));
     }
 }
+
+/* ---- copies ---- */
 
 /* Of the whole edge, by this rank. */
 static size_t
@@ -224,6 +347,36 @@ copy_past(const mover *v)
     rlf_copy_past_end();
 }
 
+/* Rows of what this rank keeps. */
+static rlf_status
+copy_rows(const mover *v, rlf_strip to, rlf_strip from, rlf_err *err)
+{
+    return rlf_queue_copy_rows(v->queue, to.data, to.stride, from.data,
+                               from.stride, to.bytes, to.rows,
+                               RLF_COPY_ON_DEVICE, err);
+}
+
+/* The same, rounded: whole rows go where they stay, parts of rows through the
+ * stage. */
+static rlf_status
+copy_rounded(const mover *v, const rlf_send *s, rlf_err *err)
+{
+    size_t row = staged_row(v, s);
+    int64_t rows = s->target.rows, n = (int64_t)(v->stage / row);
+    if (s->target.cols == s->target.stride)
+        return round_rows(v, s, 0, rows,
+                          strip_of(v->to, s->tensor, s->target, 0, rows).data,
+                          err);
+    for (int64_t i = 0; i < rows; i += n) {
+        n = n < rows - i ? n : rows - i;
+        rlf_strip to = strip_of(v->to, s->tensor, s->target, i, n);
+        rlf_strip from = {v->from->staging, to.bytes, row, to.rows};
+        RLF_TRY(round_rows(v, s, i, n, from.data, err));
+        RLF_TRY(copy_rows(v, to, from, err));
+    }
+    return RLF_OK;
+}
+
 static rlf_status
 copy_own(const mover *v, int turn, rlf_err *err)
 {
@@ -234,10 +387,31 @@ copy_own(const mover *v, int turn, rlf_err *err)
     }
     for (int i = 0; i < v->edge->n_copies; i++) {
         const rlf_send *s = &v->edge->copies[i];
-        if (s->to == v->rank &&
-            (turn < 0 || rlf_layer_turn(&v->shapes, s->tensor) == turn))
-            RLF_TRY(copy_box(v->queue, slice_of(v->to, s->tensor), s->target,
-                             slice_of(v->from, s->tensor), s->source, err));
+        if (s->to != v->rank ||
+            (turn >= 0 && rlf_layer_turn(&v->shapes, s->tensor) != turn))
+            continue;
+        if (is_staged(v, s))
+            RLF_TRY(copy_rounded(v, s, err));
+        else
+            RLF_TRY(copy_rows(
+                v, strip_of(v->to, s->tensor, s->target, 0, s->target.rows),
+                strip_of(v->from, s->tensor, s->source, 0, s->source.rows),
+                err));
+    }
+    return RLF_OK;
+}
+
+/* What packing puts behind short rows. */
+static rlf_status
+clear_ends(const mover *v, rlf_err *err)
+{
+    const rlf_table *t = v->to->table;
+    for (int i = 0; i < t->n_slots; i++) {
+        const rlf_slot *slot = &t->slots[i];
+        const rlf_spot spot = rlf_block_spot(v->to, slot);
+        if (slot->cols && spot.row != (size_t)slot->cols * spot.number)
+            RLF_TRY(rlf_queue_set(v->queue, spot.at, 0,
+                                  (size_t)slot->rows * spot.row, err));
     }
     return RLF_OK;
 }
@@ -246,46 +420,53 @@ static rlf_status
 move(mover *v, rlf_err *err, rlf_moved *moved)
 {
     bool apart = v->to && v->from != v->to;
-    bool by_layer = apart && v->to->landing;
+    bool lands = apart && v->to->landing;
     int turns = rlf_layer_turns(&v->shapes);
-    for (int turn = by_layer ? 0 : -1; turn < (by_layer ? turns : 0); turn++) {
+    if (apart && v->stage)
+        RLF_TRY(clear_ends(v, err));
+    for (int turn = lands ? 0 : -1; turn < (lands ? turns : 0); turn++) {
         if (apart && v->from)
             RLF_TRY(copy_own(v, turn, err));
         RLF_TRY(run_rounds(v, turn, err, moved));
-        if (by_layer)
+        if (lands)
             RLF_TRY(rlf_model_landed(v->to, turn, err));
     }
+    if (v->from && v->from->staging)
+        v->from->loan.taken = true; /* the stage may lie there */
     return apart ? rlf_model_changed(v->to, err) : RLF_OK;
 }
 
 rlf_status
-rlf_move_weights(const rlf_model *from, rlf_model *to,
-                 const rlf_weight_edge *edge, rlf_group *world, rlf_err *err,
-                 rlf_moved *moved)
+rlf_move_weights(rlf_model *from, rlf_model *to, const rlf_weight_edge *edge,
+                 rlf_group *world, rlf_err *err, rlf_moved *moved)
 {
     if (!from && !to)
         return RLF_OK;
+    rlf_model *any = to ? to : from;
+    size_t n = (size_t)rlf_group_size(world);
+    bool rounds = edge->by_layer && any->kernels->real != RLF_CAST_F32;
     RLF_ASSERT(!from || from->weights);
-    RLF_ASSERT(!to || !to->landing || edge->by_layer);
-    size_t n = (size_t)rlf_group_size(world), most = (size_t)edge->n_sends;
+    RLF_ASSERT(!to || !to->by_layer || edge->by_layer);
+    RLF_ASSERT(!rounds || !to || to == from || to->by_layer);
     rlf_arena *arena = rlf_arena_new();
     mover v = {.from = from,
                .to = to,
                .edge = edge,
                .world = world,
-               .queue = (to ? to : from)->queue,
+               .queue = any->queue,
+               .kernels = any->kernels,
                .rank = rlf_group_index(world),
-               .shapes = rlf_move_shapes((to ? to : from)->table->whole, arena),
-               .sends = rlf_calloc(most + 1, sizeof(own)),
-               .receives = rlf_calloc(most + 1, sizeof(own)),
+               .stage = rounds ? rlf_block_stage(any, &any->options) : 0,
+               .whole = any->table->whole,
+               .shapes = rlf_move_shapes(any->table->whole, arena),
                .out = rlf_calloc(n, sizeof(rlf_strips)),
                .in = rlf_calloc(n, sizeof(rlf_strips))};
     find_own(&v);
     v.strips =
-        rlf_calloc((size_t)(v.n_sends + v.n_receives) + 1, sizeof *v.strips);
+        rlf_calloc(v.sends.count + v.receives.count + 1, sizeof *v.strips);
     rlf_status status = move(&v, err, moved);
-    free(v.sends);
-    free(v.receives);
+    RLF_VEC_FREE(&v.sends);
+    RLF_VEC_FREE(&v.receives);
     free(v.strips);
     free(v.out);
     free(v.in);

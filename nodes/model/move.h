@@ -3,12 +3,18 @@
  *
  * Both cuts have the same tensors, in the order of their tables. What goes to
  * one rank in one round is one message, in strips that lie in the weights
- * themselves: nothing is packed. Not here: which ranks hold what. */
+ * themselves: nothing is packed. But matrices on their way to models by layer
+ * travel as what they are read as: where that is bf16, their first sender
+ * rounds them, RLF_MOVE_STAGE bytes at a time, and they arrive where they stay.
+ * Not here: which ranks hold what. */
 #ifndef RLF_MODEL_MOVE_H
 #define RLF_MODEL_MOVE_H
 
 #include "engine/graph/class.h"
 #include "nodes/model/model.h"
+
+/* What a model that serves others has for it (rlf_model_options.stage). */
+#define RLF_MOVE_STAGE ((size_t)16 << 20)
 
 /* The tensors of a table, of all stages, as engine/layout sees them, in
  * `arena`. */
@@ -18,7 +24,7 @@ rlf_shapes rlf_move_shapes(const rlf_table *table, rlf_arena *arena);
  * where it has none; the same where both are cut alike. All ranks of the edge
  * make the call. `to` has a new version then. Adds what this rank sent to
  * *moved. */
-rlf_status rlf_move_weights(const rlf_model *from, rlf_model *to,
+rlf_status rlf_move_weights(rlf_model *from, rlf_model *to,
                             const rlf_weight_edge *edge,
                             struct rlf_group *world, rlf_err *err,
                             rlf_moved *moved);

@@ -5,6 +5,7 @@
  * that was filled tensor by tensor is packed as one that has all weights. */
 #include "config.h"
 #include "kernels/cuda/emulate_device.h"
+#include "nodes/model/move.h"
 #include "tests/unit/model.h"
 
 enum { SLACK = 64 }; /* rounding of a part */
@@ -51,18 +52,23 @@ about(size_t is, int64_t want, const counted *c)
     return (int64_t)is >= want && (int64_t)is <= want + c->parts * SLACK;
 }
 
+/* From files, or from another layout of a model that is trained. */
 TAP_FUNCTION void
-test_fixed(const rlf_kernels *k, int64_t each, const char *what)
+test_only_read(const rlf_kernels *k, int64_t each, const char *what)
 {
-    const rlf_model_options options = {
-        .head = RLF_HEAD_LM, .by_layer = true, .fixed = true};
-    for (int tied = 0; tied < 2; tied++) {
+    for (int i = 0; i < 4; i++) {
+        bool tied = i & 1, fixed = i < 2;
+        const rlf_model_options options = {.head = RLF_HEAD_LM,
+                                           .by_layer = true,
+                                           .fixed = fixed,
+                                           .stage = RLF_MOVE_STAGE};
         const counted c = count(k, tied, &options);
         const rlf_model_bytes *b = &c.bytes;
         if (!ok(about(b->weights + b->packed, each * c.matrices + 4 * c.vectors,
                       &c) &&
                     b->gradients + b->optimizer + b->host == 0,
-                "%s, read only%s: %d bytes a parameter", what,
+                "%s, %s%s: %d bytes a parameter", what,
+                fixed ? "read only" : "that comes from another layout",
                 tied ? ", tied" : "", (int)each))
             note("%zu + %zu of %lld", b->weights, b->packed,
                  (long long)c.matrices);
@@ -80,6 +86,29 @@ test_trained(const rlf_kernels *k, int64_t each, const char *what)
            about(b->optimizer, 8 * all, &c) &&
            about(b->packed, each * (c.matrices - c.words), &c),
        "%s, trained: 16 bytes a parameter, and one packing", what);
+}
+
+/* What is rounded for others lies where only updates need memory; of a model
+ * without updates beside its weights, in a few megabytes. */
+TAP_FUNCTION void
+test_serving(const rlf_kernels *k)
+{
+    enum { STAGE = 4096 };
+    rlf_model_options options = {.head = RLF_HEAD_LM, .trained = true};
+    const counted alone = count(k, false, &options);
+    options.serves = true;
+    options.stage = STAGE;
+    options.lends = 2 * (size_t)(alone.matrices + 2 * alone.vectors);
+    const counted both = count(k, false, &options);
+    ok(memcmp(&both.bytes, &alone.bytes, sizeof both.bytes) == 0,
+       "bf16, trained and read elsewhere: no byte beyond training");
+    options.trained = false;
+    options.lends = 0;
+    const counted serving = count(k, false, &options);
+    options.serves = false;
+    const counted still = count(k, false, &options);
+    is_int((int64_t)(serving.bytes.weights - still.bytes.weights), STAGE,
+           "not trained: its stage");
 }
 
 /* The CPU packs in its own way, so an embedding of f32 stays beside. */
@@ -138,10 +167,11 @@ main(void)
     rlf_err err = RLF_ERR_NONE;
     rlf_device *device;
     rlf_queue *queue;
-    test_fixed(bf16, 2, "bf16");
-    test_fixed(f32, 4, "f32");
+    test_only_read(bf16, 2, "bf16");
+    test_only_read(f32, 4, "f32");
     test_trained(bf16, 2, "bf16");
     test_trained(f32, 4, "f32");
+    test_serving(bf16);
     test_cpu();
     if (rlf_backend_emulated.open(&one, &device, &err) < 0 ||
         rlf_queue_new(device, &queue, &err) < 0)

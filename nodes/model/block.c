@@ -1,0 +1,361 @@
+/* See block.h. One device block holds everything of a model; rlf_carve() gives
+ * out its parts and, run without a block, counts them. */
+#include "nodes/model/block.h"
+
+#include "engine/base/vec.h"
+#include "engine/comm/comm.h"
+#include "nodes/model/gradient.h"
+#include "nodes/model/offload.h"
+
+static rlf_packed
+carve_packed(rlf_carver *c, const rlf_kernels *k, int64_t rows, int64_t cols,
+             bool trained)
+{
+    rlf_packed p = {0};
+    p.forward =
+        rlf_carve(c, k->product_packed_bytes(rows, cols, RLF_PRODUCT_FORWARD));
+    if (trained)
+        p.backward = k->one_pack
+                         ? p.forward
+                         : rlf_carve(c, k->product_packed_bytes(
+                                            rows, cols, RLF_PRODUCT_BACKWARD));
+    return p;
+}
+
+rlf_slices
+rlf_block_slices(const rlf_table *t, const rlf_model_options *o,
+                 rlf_arena *arena)
+{
+    bool sliced = o->sliced && o->trained && o->replicas;
+    return rlf_slices_make(t, sliced ? rlf_group_size(o->replicas) : 1,
+                           sliced ? rlf_group_index(o->replicas) : 0, arena);
+}
+
+/* Each shard of the head's matrix is packed by itself. */
+static rlf_packed
+carve_head(rlf_carver *c, const rlf_kernels *k, const rlf_table *t,
+           bool trained)
+{
+    rlf_packed p = {0};
+    size_t bytes = 0;
+    for (int s = 0; s < t->shards.count; s++)
+        bytes += k->product_packed_bytes(rlf_table_shard_tokens(t, s),
+                                         t->config.hidden, RLF_PRODUCT_FORWARD);
+    p.forward = rlf_carve(c, bytes);
+    if (trained)
+        p.backward = k->one_pack ? p.forward
+                                 : rlf_carve(c, k->product_packed_bytes(
+                                                    t->vocab, t->config.hidden,
+                                                    RLF_PRODUCT_BACKWARD));
+    return p;
+}
+
+/* The words of the embedding, or of a head. */
+static int64_t
+word_floats(const rlf_table *t)
+{
+    return t->vocab * t->config.hidden;
+}
+
+/* Of the weights what is read as it is: vectors, and the embedding; as
+ * activations, where that is what a packed matrix is. */
+static void
+carve_near(rlf_model *m, rlf_carver *c)
+{
+    const rlf_table *t = m->table;
+    const rlf_kernels *k = m->kernels;
+    if (t->embed != RLF_NO_SLOT && !k->one_pack)
+        m->embed = rlf_carve_floats(c, word_floats(t));
+    else if (t->embed != RLF_NO_SLOT && t->embed != t->lm)
+        m->rows =
+            rlf_carve(c, k->product_packed_bytes(t->vocab, t->config.hidden,
+                                                 RLF_PRODUCT_FORWARD));
+    m->vectors = rlf_carve_floats(c, t->count - t->matrices);
+}
+
+int64_t
+rlf_block_layer_floats(const rlf_table *t, int layer)
+{
+    const rlf_layer_slots *l = &t->layers[layer];
+    return l->place < 0 ? 0 : l->down + t->config.hidden * t->ffn - l->qkv;
+}
+
+/* Has it a head that lands? An embedding comes to where it stays. */
+static bool
+head_lands(const rlf_table *t)
+{
+    return t->lm != RLF_NO_SLOT && t->lm != t->embed;
+}
+
+/* For a layer; or for the head, and the score behind it. */
+static int64_t
+landing_floats(const rlf_table *t)
+{
+    int64_t most = head_lands(t) ? word_floats(t) : 0;
+    if (t->score != RLF_NO_SLOT)
+        most += t->config.hidden;
+    for (int i = 0; i < t->config.layers; i++)
+        if (rlf_block_layer_floats(t, i) > most)
+            most = rlf_block_layer_floats(t, i);
+    return most;
+}
+
+/* Has a slot of n floats from `slot` on this one? */
+static bool
+within(int64_t offset, int64_t slot, int64_t n)
+{
+    return slot != RLF_NO_SLOT && offset >= slot && offset < slot + n;
+}
+
+int
+rlf_block_layer(const rlf_table *t, int64_t offset)
+{
+    int layer = 0;
+    while (
+        layer < t->config.layers &&
+        !within(offset, t->layers[layer].qkv, rlf_block_layer_floats(t, layer)))
+        layer++;
+    return layer;
+}
+
+float *
+rlf_block_place(const rlf_model *m, int64_t offset)
+{
+    const rlf_table *t = m->table;
+    int64_t words = word_floats(t);
+    if (m->weights)
+        return m->weights + offset;
+    if (offset >= t->matrices)
+        return m->vectors + (offset - t->matrices);
+    if (within(offset, t->embed, words))
+        return m->embed + (offset - t->embed);
+    if (within(offset, t->lm, words))
+        return m->landing + (offset - t->lm);
+    if (within(offset, t->score, t->config.hidden))
+        return m->landing + (head_lands(t) ? words : 0) + (offset - t->score);
+    return m->landing + (offset - t->layers[rlf_block_layer(t, offset)].qkv);
+}
+
+/* Of a matrix by layer, where packing is the matrix. */
+static char *
+packed_spot(const rlf_model *m, const rlf_slot *slot, size_t row)
+{
+    const rlf_table *t = m->table;
+    if (slot->offset == t->embed)
+        return (char *)m->rows;
+    if (slot->offset == t->lm)
+        return m->lm.forward;
+    if (slot->offset == t->score)
+        return m->score.forward;
+    int layer = rlf_block_layer(t, slot->offset);
+    const rlf_layer_slots *l = &t->layers[layer];
+    const rlf_layer_packed *p = &m->packed[layer];
+    const struct {
+        int64_t first;
+        const rlf_packed *packed;
+    } parts[] = {{l->qkv, &p->qkv},
+                 {l->o, &p->o},
+                 {l->gate_up, &p->gate_up},
+                 {l->down, &p->down}};
+    size_t i = RLF_COUNT(parts) - 1;
+    while (slot->offset < parts[i].first)
+        i--;
+    int64_t rows = (slot->offset - parts[i].first) / slot->cols;
+    return (char *)parts[i].packed->forward + (size_t)rows * row;
+}
+
+rlf_spot
+rlf_block_spot(const rlf_model *m, const rlf_slot *slot)
+{
+    const rlf_kernels *k = m->kernels;
+    size_t cols = (size_t)(slot->cols ? slot->cols : 1);
+    if (m->weights || m->landing || !slot->cols)
+        return (rlf_spot){(char *)rlf_block_place(m, slot->offset),
+                          sizeof(float), cols * sizeof(float)};
+    size_t number = rlf_real_bytes(k),
+           row = (size_t)rlf_packed_row(k, slot->cols) * number;
+    return (rlf_spot){packed_spot(m, slot, row), number, row};
+}
+
+size_t
+rlf_block_stage(const rlf_model *m, const rlf_model_options *options)
+{
+    const rlf_kernels *k = m->kernels;
+    const rlf_table *whole = m->table->whole;
+    size_t all = 0, row = 0, stage = options->stage;
+    if (k->real == RLF_CAST_F32)
+        return 0;
+    for (int i = 0; i < whole->n_slots; i++) {
+        const rlf_slot *slot = &whole->slots[i];
+        if (!slot->file_cols)
+            continue;
+        size_t bytes =
+            (size_t)rlf_packed_row(k, slot->file_cols) * rlf_real_bytes(k);
+        all += (size_t)slot->file_rows * bytes;
+        row = bytes > row ? bytes : row;
+    }
+    stage = stage < all ? stage : all;
+    stage = stage > row ? stage : row;
+    return (stage + 63) / 64 * 64;
+}
+
+/* What was carved since *at, which moves on. */
+static size_t
+since(const rlf_carver *c, size_t *at)
+{
+    size_t bytes = c->used - *at;
+    *at = c->used;
+    return bytes;
+}
+
+static void
+carve_matrices(rlf_model *m, rlf_carver *c, bool trained)
+{
+    const rlf_table *t = m->table;
+    const rlf_model_config *g = &t->config;
+    const rlf_kernels *k = m->kernels;
+    const rlf_layer_packed *one = NULL; /* that offloaded layers share */
+    for (int i = 0; i < g->layers; i++) {
+        rlf_layer_packed *p = &m->packed[i];
+        if (t->layers[i].place < 0)
+            continue;
+        if (m->offload && one) {
+            *p = *one;
+            continue;
+        }
+        one = p;
+        int64_t d = g->hidden, f = t->ffn, q = rlf_table_q(t);
+        p->qkv = carve_packed(c, k, rlf_table_qkv(t), d, trained);
+        p->o = carve_packed(c, k, d, q, trained);
+        p->gate_up = carve_packed(c, k, 2 * f, d, trained);
+        p->down = carve_packed(c, k, d, f, trained);
+    }
+    if (t->lm != RLF_NO_SLOT)
+        m->lm = carve_head(c, k, t, trained);
+    if (m->vectors && k->one_pack && t->embed != RLF_NO_SLOT &&
+        t->embed == t->lm)
+        m->rows = m->lm.forward;
+    if (t->score != RLF_NO_SLOT)
+        m->score = carve_packed(c, k, 1, g->hidden, trained);
+}
+
+/* Those of the lender are the same. */
+static void
+carve_tables(rlf_model *m, rlf_carver *c)
+{
+    int64_t half = m->table->config.head_dim / 2;
+    m->positions = (int)m->caps.longest;
+    if (m->lender) {
+        m->frequencies = m->lender->frequencies;
+        m->cosines = m->lender->cosines;
+        m->sines = m->lender->sines;
+        return;
+    }
+    m->frequencies = rlf_carve_floats(c, half);
+    m->cosines = rlf_carve_floats(c, m->positions * half);
+    m->sines = rlf_carve_floats(c, m->positions * half);
+}
+
+static void
+carve_optimizer(rlf_model *m, rlf_carver *c)
+{
+    const rlf_slices *s = &m->slices;
+    m->moment1 = rlf_carve_floats(c, s->last - s->first);
+    m->moment2 = rlf_carve_floats(c, s->last - s->first);
+    m->norm_sums = rlf_carve(c, (size_t)rlf_slices_blocks(s, m->table, s->own) *
+                                    sizeof(double));
+}
+
+/* What may be lent comes last. */
+rlf_model_bytes
+rlf_block_carve(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
+{
+    const rlf_table *t = m->table;
+    rlf_model_bytes bytes = {0};
+    size_t at = c->used;
+    bool trained = options->trained;
+    m->loan = (rlf_loan){.asked = options->lends,
+                         .packed = options->lends && options->unread};
+    if (m->offload || options->by_layer)
+        carve_near(m, c);
+    if (options->by_layer && !options->fixed && !m->kernels->one_pack)
+        m->landing = rlf_carve_floats(c, landing_floats(t));
+    if (!m->offload && !options->by_layer)
+        m->weights = rlf_carve_floats(c, t->count);
+    if (options->serves && !trained)
+        m->staging = rlf_carve(c, rlf_block_stage(m, options));
+    bytes.weights = since(c, &at);
+    bytes.host = m->offload ? (size_t)t->count * sizeof(float) : 0;
+    if (options->bare)
+        return bytes;
+    carve_tables(m, c);
+    bytes.tables = since(c, &at);
+    if (trained)
+        carve_optimizer(m, c);
+    bytes.optimizer = since(c, &at);
+    size_t lent = at;
+    carve_matrices(m, c, trained);
+    bytes.packed = since(c, &at);
+    if (!trained)
+        return bytes;
+    lent = m->loan.packed ? lent : at;
+    rlf_gradient_carve(m, options, c);
+    bytes.gradients = since(c, &at);
+    size_t asked = options->lends;
+    if (options->serves) {
+        size_t stage = rlf_block_stage(m, options);
+        m->staging = stage && c->base ? c->base + lent + asked : NULL;
+        asked += stage;
+    }
+    if (c->used - lent < asked)
+        c->used = lent + asked;
+    bytes.loan = since(c, &at);
+    m->loan.base = c->base ? c->base + lent : NULL;
+    m->loan.bytes = c->used - lent;
+    return bytes;
+}
+
+rlf_model_bytes
+rlf_model_count_bytes(const rlf_table *table, const rlf_kernels *kernels,
+                      const rlf_model_options *options)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_model m = {.table = table,
+                   .kernels = kernels,
+                   .caps = rlf_caps_resolve(options->caps,
+                                            (uint32_t)table->config.context),
+                   .slices = rlf_block_slices(table, options, arena)};
+    m.packed = RLF_NEW_ARRAY(arena, rlf_layer_packed, table->config.layers);
+    if (options->offload)
+        m.offload = RLF_NEW(arena, rlf_offload);
+    rlf_carver c = {0};
+    rlf_model_bytes bytes = rlf_block_carve(&m, &c, options);
+    rlf_arena_free(arena);
+    return bytes;
+}
+
+rlf_cut
+rlf_block_cut(const rlf_model_options *o)
+{
+    return (rlf_cut){.shards = o->shards,
+                     .ranks = o->group ? rlf_group_size(o->group) : 1,
+                     .rank = o->group ? rlf_group_index(o->group) : 0,
+                     .stages = o->stages ? rlf_group_size(o->stages) : 1,
+                     .stage = o->stages ? rlf_group_index(o->stages) : 0,
+                     .chunks = o->chunks};
+}
+
+rlf_status
+rlf_model_loan_bytes(const rlf_kernels *kernels, const rlf_model_config *config,
+                     const rlf_model_options *options, rlf_err *err,
+                     size_t *bytes)
+{
+    const rlf_cut cut = rlf_block_cut(options);
+    RLF_TRY(rlf_table_check_cut(config, &cut, err));
+    rlf_arena *arena = rlf_arena_new();
+    const rlf_table *t = rlf_table_new(config, options->head, &cut, arena);
+    rlf_model_bytes b = rlf_model_count_bytes(t, kernels, options);
+    *bytes = b.weights + b.packed;
+    rlf_arena_free(arena);
+    return RLF_OK;
+}

@@ -1,0 +1,184 @@
+/* What of the weights is read in another form: matrices are packed when they
+ * have changed, by layer as they come. Declared in model.h. */
+#include "nodes/model/block.h"
+#include "nodes/model/offload.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static rlf_status
+pack(const rlf_model *m, const float *w, int64_t rows, int64_t cols,
+     rlf_packed to, rlf_err *err)
+{
+    rlf_product_pack_args args = {.rows = rows,
+                                  .cols = cols,
+                                  .w = w,
+                                  .form = RLF_PRODUCT_FORWARD,
+                                  .packed = to.forward};
+    RLF_TRY(m->kernels->product_pack(m->queue, &args, err));
+    if (!to.backward)
+        return RLF_OK;
+    args.form = RLF_PRODUCT_BACKWARD;
+    args.packed = to.backward;
+    return m->kernels->product_pack(m->queue, &args, err);
+}
+
+static rlf_status
+pack_head(const rlf_model *m, const float *w, rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    int64_t d = t->config.hidden;
+    rlf_product_pack_args args = {.cols = d,
+                                  .w = w,
+                                  .form = RLF_PRODUCT_FORWARD,
+                                  .packed = m->lm.forward};
+    for (int s = 0; s < t->shards.count; s++) {
+        args.rows = rlf_table_shard_tokens(t, s);
+        RLF_TRY(m->kernels->product_pack(m->queue, &args, err));
+        args.w += args.rows * d;
+        args.packed =
+            (char *)args.packed +
+            m->kernels->product_packed_bytes(args.rows, d, RLF_PRODUCT_FORWARD);
+    }
+    if (!m->lm.backward)
+        return RLF_OK;
+    args = (rlf_product_pack_args){.rows = t->vocab,
+                                   .cols = d,
+                                   .w = w,
+                                   .form = RLF_PRODUCT_BACKWARD,
+                                   .packed = m->lm.backward};
+    return m->kernels->product_pack(m->queue, &args, err);
+}
+
+/* The matrices of a layer, which lie together. */
+static rlf_status
+pack_layer(const rlf_model *m, int layer, const float *w, rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    const rlf_layer_slots *l = &t->layers[layer];
+    const rlf_layer_packed *p = &m->packed[layer];
+    int64_t d = t->config.hidden, f = t->ffn;
+    RLF_TRY(pack(m, w, rlf_table_qkv(t), d, p->qkv, err));
+    RLF_TRY(pack(m, w + (l->o - l->qkv), d, rlf_table_q(t), p->o, err));
+    RLF_TRY(pack(m, w + (l->gate_up - l->qkv), 2 * f, d, p->gate_up, err));
+    return pack(m, w + (l->down - l->qkv), d, f, p->down, err);
+}
+
+rlf_status
+rlf_model_pack_layer(const rlf_model *m, int layer, rlf_err *err)
+{
+    return pack_layer(m, layer, rlf_block_place(m, m->table->layers[layer].qkv),
+                      err);
+}
+
+rlf_status
+rlf_model_pack_rows(const rlf_model *m, const float *w, rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    if (!m->rows || m->rows == m->lm.forward)
+        return RLF_OK;
+    return pack(m, w, t->vocab, t->config.hidden,
+                (rlf_packed){.forward = m->rows}, err);
+}
+
+/* Is the embedding of the model, of all stages, its head? */
+static bool
+is_tied(const rlf_table *t)
+{
+    return t->whole->embed == t->whole->lm;
+}
+
+rlf_status
+rlf_model_landed(rlf_model *m, int turn, rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    int layers = t->config.layers;
+    if (turn < layers)
+        return t->layers[turn].place < 0 ? RLF_OK
+                                         : rlf_model_pack_layer(m, turn, err);
+    if (t->embed != RLF_NO_SLOT && turn == layers + !is_tied(t))
+        RLF_TRY(rlf_model_pack_rows(m, rlf_block_place(m, t->embed), err));
+    if (turn > layers)
+        return RLF_OK;
+    if (t->lm != RLF_NO_SLOT)
+        RLF_TRY(pack_head(m, rlf_block_place(m, t->lm), err));
+    if (t->score != RLF_NO_SLOT)
+        RLF_TRY(pack(m, rlf_block_place(m, t->score), 1, t->config.hidden,
+                     m->score, err));
+    return RLF_OK;
+}
+
+static rlf_status
+pack_all(rlf_model *m, rlf_err *err)
+{
+    int layers = m->table->config.layers;
+    for (int i = m->offload ? layers : 0; i <= layers + 1; i++)
+        RLF_TRY(rlf_model_landed(m, i, err));
+    return RLF_OK;
+}
+
+rlf_status
+rlf_model_changed(rlf_model *m, rlf_err *err)
+{
+    if (m->offload)
+        RLF_TRY(rlf_offload_changed(m, err));
+    if (!m->bare && !m->loan.packed && m->weights)
+        RLF_TRY(pack_all(m, err));
+    if (m->lender)
+        m->lender->loan.taken = true;
+    m->version++;
+    return RLF_OK;
+}
+
+/* A matrix of a layer waits in host memory until it has the others. */
+static rlf_status
+fill_layer(rlf_model *m, const rlf_slot *slot, const float *part, rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    int layer = rlf_block_layer(t, slot->offset);
+    int64_t n = rlf_block_layer_floats(t, layer), first = t->layers[layer].qkv;
+    if (!m->filling)
+        m->filling = rlf_malloc((size_t)n * sizeof *part);
+    memcpy(m->filling + (slot->offset - first), part,
+           (size_t)slot->count * sizeof *part);
+    if (slot->offset + slot->count < first + n)
+        return RLF_OK;
+    RLF_TRY(pack_layer(m, layer, m->filling, err));
+    RLF_TRY(rlf_queue_sync(m->queue, err));
+    free(m->filling);
+    m->filling = NULL;
+    return RLF_OK;
+}
+
+rlf_status
+rlf_model_fill(rlf_model *m, const rlf_slot *slot, const float *part,
+               rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    int64_t offset = slot->offset;
+    bool embeds = offset == t->embed;
+    RLF_ASSERT(!m->weights);
+    if (offset >= t->matrices || (embeds && m->embed))
+        RLF_TRY(rlf_queue_copy(m->queue, rlf_block_place(m, offset), part,
+                               (size_t)slot->count * sizeof *part,
+                               RLF_COPY_TO_DEVICE, err));
+    if (embeds)
+        RLF_TRY(rlf_model_pack_rows(m, part, err));
+    if (offset == t->lm)
+        RLF_TRY(pack_head(m, part, err));
+    if (offset == t->score)
+        RLF_TRY(pack(m, part, 1, t->config.hidden, m->score, err));
+    if (rlf_block_layer(t, offset) < t->config.layers)
+        return fill_layer(m, slot, part, err);
+    return rlf_queue_sync(m->queue, err);
+}
+
+rlf_status
+rlf_model_reclaim(rlf_model *m, rlf_err *err)
+{
+    rlf_loan *loan = &m->loan;
+    if (loan->taken)
+        RLF_TRY(rlf_queue_set(m->queue, loan->base, 0, loan->bytes, err));
+    loan->taken = false;
+    return loan->packed ? pack_all(m, err) : RLF_OK;
+}
