@@ -162,14 +162,17 @@ typedef struct rlf_bias_grad_args {
 /* y[m, d] = w[tokens[m] - first, d]. Tokens lie in 0..v-1 (RLF_BUG else). With
  * `part`, w has only the rows first..first+part-1; a token that is not among
  * them gives a row of -0, which changes nothing that it is added to. The rows
- * are f32, or as activations are: y is the same, for it is rounded to them. */
+ * are f32, or as activations are: y is the same, for it is rounded to them.
+ * With `sampled`, a negative token -1 - i is sampled[i]: what an operation
+ * before has found, and the host does not know yet. */
 typedef struct rlf_embed_args {
     int64_t m, d, v;
-    int64_t first, part;   /* part 0: all v rows */
-    const int32_t *tokens; /* [m] */
-    const float *w;        /* [v, d], dense; NULL: */
-    const rlf_real *rows;  /* [v, d] */
-    int64_t ld_rows;       /* 0: d */
+    int64_t first, part;    /* part 0: all v rows */
+    const int32_t *tokens;  /* [m] */
+    const int32_t *sampled; /* or NULL */
+    const float *w;         /* [v, d], dense; NULL: */
+    const rlf_real *rows;   /* [v, d] */
+    int64_t ld_rows;        /* 0: d */
     rlf_real *y;
     int64_t ldy; /* 0: d */
 } rlf_embed_args;

@@ -298,6 +298,21 @@ later_event_done(rlf_event *event, rlf_err *err)
 }
 
 static rlf_status
+later_event_sync(rlf_event *event, rlf_queue *queue, rlf_err *err)
+{
+    later_queue *q = (later_queue *)queue;
+    RLF_ASSERT(event->queue == q);
+    bool first = true;
+    for (; queue->watch && !later_reached(q, event->number); first = false)
+        RLF_TRY(queue->watch(queue->watch_ctx, first, err));
+    pthread_mutex_lock(&q->lock);
+    while (q->done < event->number)
+        pthread_cond_wait(&q->bell, &q->lock);
+    pthread_mutex_unlock(&q->lock);
+    return RLF_OK;
+}
+
+static rlf_status
 later_record(rlf_queue *queue, rlf_err *err)
 {
     (void)queue;
@@ -325,6 +340,12 @@ later_recording_free(rlf_recording *recording)
 }
 
 static void
+later_recordings_end(rlf_queue *queue)
+{
+    (void)queue;
+}
+
+static void
 later_device_free(rlf_device *device)
 {
     free(device);
@@ -348,10 +369,12 @@ static const rlf_device_ops later_ops = {
     .event_record = later_event_record,
     .event_wait = later_event_wait,
     .event_done = later_event_done,
+    .event_sync = later_event_sync,
     .record = later_record,
     .recorded = later_recorded,
     .replay = later_replay,
     .recording_free = later_recording_free,
+    .recordings_end = later_recordings_end,
     .device_free = later_device_free,
 };
 

@@ -133,6 +133,20 @@ enter(rlf_queue *queue, const rlf_group *group, rlf_port **out, rlf_err *err)
     return rlf_comm_check(group->comm->world, err);
 }
 
+bool
+rlf_device_is_queued(const rlf_group *group)
+{
+    const rlf_port *port = group->comm->port;
+    return port && port->ops && port->ops->queued;
+}
+
+rlf_status
+rlf_device_check(rlf_queue *queue, const rlf_group *group, rlf_err *err)
+{
+    rlf_port *port;
+    return enter(queue, group, &port, err);
+}
+
 struct rlf_transfer {
     rlf_port *port; /* NULL: direct */
     rlf_batch *batch;

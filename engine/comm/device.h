@@ -56,6 +56,14 @@ rlf_status rlf_comm_attach(rlf_comm *comm, rlf_queue *queue,
 void rlf_comm_detach(rlf_comm *comm);
 /* NULL: not attached. */
 const rlf_way *rlf_comm_way(const rlf_comm *comm);
+/* Are exchanges and collectives nothing but work of the queue, which the host
+ * does not wait for, and which can be recorded (dev.h)? Recorded on one rank
+ * they are to be recorded on all that they are with, and carried out on all of
+ * them from those recordings. */
+bool rlf_device_is_queued(const rlf_group *group);
+/* Can calls still be made, and what was recorded of them be carried out? */
+rlf_status rlf_device_check(rlf_queue *queue, const rlf_group *group,
+                            rlf_err *err);
 /* Host bytes that the staged way takes in a world of n ranks. */
 size_t rlf_device_staging(int n);
 

@@ -447,6 +447,7 @@ nccl_close(rlf_port *port)
 static const rlf_way_ops way_nccl = {
     .name = "nccl",
     .doc = "from GPU to GPU, by NCCL",
+    .queued = true,
     .exchange = rlf_staged_exchange,
     .exchange_parts = nccl_parts,
     .bcast = nccl_bcast,

@@ -39,6 +39,7 @@ typedef rlf_status rlf_parts_fn(rlf_port *port, rlf_group *group, int tag,
 /* The calls of device.h under the same names. */
 typedef struct rlf_way_ops {
     const char *name, *doc;
+    bool queued; /* rlf_device_is_queued() */
     rlf_status (*exchange)(rlf_port *port, rlf_group *group, int tag,
                            const rlf_strips *sends, int n_sends,
                            const rlf_strips *receives, int n_receives,

@@ -198,6 +198,12 @@ cpu_event_done(rlf_event *event, rlf_err *err)
 }
 
 static rlf_status
+cpu_event_sync(rlf_event *event, rlf_queue *queue, rlf_err *err)
+{
+    return cpu_event_wait(event, queue, err);
+}
+
+static rlf_status
 no_recording(rlf_err *err)
 {
     return rlf_fail(err, RLF_BUG, "a queue of the CPU does not record");
@@ -231,6 +237,12 @@ cpu_recording_free(rlf_recording *recording)
 }
 
 static void
+cpu_recordings_end(rlf_queue *queue)
+{
+    (void)queue;
+}
+
+static void
 cpu_device_free(rlf_device *device)
 {
     rlf_team_free(device->team);
@@ -255,10 +267,12 @@ static const rlf_device_ops cpu_ops = {
     .event_record = cpu_event_record,
     .event_wait = cpu_event_wait,
     .event_done = cpu_event_done,
+    .event_sync = cpu_event_sync,
     .record = cpu_record,
     .recorded = cpu_recorded,
     .replay = cpu_replay,
     .recording_free = cpu_recording_free,
+    .recordings_end = cpu_recordings_end,
     .device_free = cpu_device_free,
 };
 

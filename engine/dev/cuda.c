@@ -158,6 +158,25 @@ cuda_event_done(rlf_event *event, rlf_err *err)
 
 /* ---- the device ---- */
 
+/* As long as the watch is content. */
+static rlf_status
+cuda_event_sync(rlf_event *event, rlf_queue *queue, rlf_err *err)
+{
+    rlf_cuda_queue *q = (rlf_cuda_queue *)queue;
+    RLF_CUDA_NOT_RECORDED(q, "a wait");
+    cudaError_t error = cudaErrorNotReady;
+    if (!queue->watch)
+        error = cudaEventSynchronize(event->event);
+    for (bool first = true; queue->watch; first = false) {
+        error = cudaEventQuery(event->event);
+        if (error != cudaErrorNotReady)
+            break;
+        RLF_TRY(queue->watch(queue->watch_ctx, first, err));
+    }
+    RLF_CUDA_TRY(error, "waiting for the GPU");
+    return rlf_cuda_look_at_fault(q, err);
+}
+
 static void
 cuda_device_free(rlf_device *device)
 {
@@ -183,10 +202,12 @@ static const rlf_device_ops cuda_ops = {
     .event_record = cuda_event_record,
     .event_wait = cuda_event_wait,
     .event_done = cuda_event_done,
+    .event_sync = cuda_event_sync,
     .record = rlf_cuda_record,
     .recorded = rlf_cuda_recorded,
     .replay = rlf_cuda_replay,
     .recording_free = rlf_cuda_recording_free,
+    .recordings_end = rlf_cuda_recordings_end,
     .device_free = cuda_device_free,
 };
 

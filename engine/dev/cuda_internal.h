@@ -50,6 +50,7 @@ typedef struct rlf_cuda_queue {
     void (*end_kept)(void *kept);
     int mark;
     bool recording;
+    rlf_recording *recordings; /* a list */
 } rlf_cuda_queue;
 
 /* The error of a call, in a sentence that begins with what was being done; with
@@ -95,6 +96,7 @@ rlf_status rlf_cuda_queue_new(rlf_device *device, rlf_queue **out,
                               rlf_err *err);
 void rlf_cuda_queue_free(rlf_queue *queue);
 rlf_status rlf_cuda_queue_sync(rlf_queue *queue, rlf_err *err);
+rlf_status rlf_cuda_look_at_fault(rlf_cuda_queue *q, rlf_err *err);
 rlf_status rlf_cuda_copy(rlf_queue *queue, void *to, const void *from,
                          size_t bytes, rlf_copy kind, rlf_err *err);
 rlf_status rlf_cuda_copy_rows(rlf_queue *queue, void *to, size_t to_stride,
@@ -110,5 +112,6 @@ rlf_status rlf_cuda_recorded(rlf_queue *queue, rlf_recording **out,
 rlf_status rlf_cuda_replay(rlf_queue *queue, rlf_recording *recording,
                            rlf_err *err);
 void rlf_cuda_recording_free(rlf_recording *recording);
+void rlf_cuda_recordings_end(rlf_queue *queue);
 
 #endif

@@ -213,6 +213,13 @@ rlf_cuda_queue_sync(rlf_queue *queue, rlf_err *err)
 {
     rlf_cuda_queue *q = (rlf_cuda_queue *)queue;
     RLF_TRY(settle(q, err));
+    return rlf_cuda_look_at_fault(q, err);
+}
+
+/* What operations say of their arguments, as far as they are done. */
+rlf_status
+rlf_cuda_look_at_fault(rlf_cuda_queue *q, rlf_err *err)
+{
     if (*q->fault == 0)
         return RLF_OK;
     *q->fault = 0;

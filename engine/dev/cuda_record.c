@@ -7,7 +7,9 @@
 #include <stdlib.h>
 
 struct rlf_recording {
-    cudaGraphExec_t graph;
+    rlf_recording *next; /* of the queue's */
+    rlf_cuda_queue *queue;
+    cudaGraphExec_t graph; /* NULL: ended */
 };
 
 rlf_status
@@ -45,7 +47,8 @@ rlf_cuda_recorded(rlf_queue *queue, rlf_recording **out, rlf_err *err)
     if (!out)
         return RLF_OK;
     *out = rlf_calloc(1, sizeof **out);
-    (*out)->graph = exec;
+    **out = (rlf_recording){q->recordings, q, exec};
+    q->recordings = *out;
     return RLF_OK;
 }
 
@@ -54,15 +57,42 @@ rlf_cuda_replay(rlf_queue *queue, rlf_recording *recording, rlf_err *err)
 {
     rlf_cuda_queue *q = (rlf_cuda_queue *)queue;
     RLF_CUDA_NOT_RECORDED(q, "a recording within one");
+    if (!recording->graph)
+        return rlf_fail(err, RLF_BUG, "what was recorded has been ended");
     RLF_CUDA_TRY(cudaGraphLaunch(recording->graph, q->stream),
                  "carrying out what was recorded");
     return RLF_OK;
 }
 
+/* A graph that is under way is done first, as the runtime has it. */
+static void
+end(rlf_recording *recording)
+{
+    if (recording->graph)
+        cudaGraphExecDestroy(recording->graph);
+    recording->graph = NULL;
+}
+
 void
 rlf_cuda_recording_free(rlf_recording *recording)
 {
-    if (recording)
-        cudaGraphExecDestroy(recording->graph);
+    if (!recording)
+        return;
+    rlf_recording **at = &recording->queue->recordings;
+    while (*at != recording)
+        at = &(*at)->next;
+    *at = recording->next;
+    end(recording);
     free(recording);
+}
+
+void
+rlf_cuda_recordings_end(rlf_queue *queue)
+{
+    rlf_cuda_queue *q = (rlf_cuda_queue *)queue;
+    rlf_err ignored = RLF_ERR_NONE;
+    if (q->recording)
+        rlf_cuda_recorded(queue, NULL, &ignored);
+    for (rlf_recording *r = q->recordings; r; r = r->next)
+        end(r);
 }

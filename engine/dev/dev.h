@@ -86,6 +86,9 @@ typedef struct rlf_device_ops {
     rlf_status (*event_wait)(rlf_event *event, rlf_queue *queue, rlf_err *err);
     /* RLF_OK: it happened; RLF_AGAIN: not yet. */
     rlf_status (*event_done)(rlf_event *event, rlf_err *err);
+    /* Returns when an event that the queue was given has happened, whatever the
+     * queue was given later; reports an error that is known then. */
+    rlf_status (*event_sync)(rlf_event *event, rlf_queue *queue, rlf_err *err);
     /* Where caps.records says so, else RLF_BUG: from now on operations, copies
      * on the device and sets of the queue are not carried out but recorded,
      * with their arguments as they are now. What needs the host or memory while
@@ -97,8 +100,12 @@ typedef struct rlf_device_ops {
     /* All of it is carried out in queue order, on what its memory then has. */
     rlf_status (*replay)(rlf_queue *queue, rlf_recording *recording,
                          rlf_err *err);
-    /* What is under way of it goes on. NULL is fine. */
+    /* Before its queue is. What is under way of it goes on. NULL is fine. */
     void (*recording_free)(rlf_recording *recording);
+    /* Nothing that the queue has recorded can be carried out any more
+     * (RLF_BUG), nor does the driver keep it, once what is under way is done; a
+     * recording under way ends. All are still to be freed. */
+    void (*recordings_end)(rlf_queue *queue);
     void (*device_free)(rlf_device *device);
 } rlf_device_ops;
 
@@ -115,7 +122,7 @@ struct rlf_device {
 typedef void rlf_queue_hook(void *ctx, const char *operation, bool begin);
 /* Called again and again while the host waits for a queue whose work may itself
  * wait for others (`first`: a wait begins); an error ends the wait and becomes
- * that of queue_sync. */
+ * that of queue_sync or event_sync. */
 typedef rlf_status rlf_queue_watch(void *ctx, bool first, rlf_err *err);
 
 struct rlf_queue {
@@ -205,6 +212,12 @@ static inline rlf_status
 rlf_queue_sync(rlf_queue *queue, rlf_err *err)
 {
     return queue->device->ops->queue_sync(queue, err);
+}
+
+static inline rlf_status
+rlf_event_sync(rlf_event *event, rlf_queue *queue, rlf_err *err)
+{
+    return queue->device->ops->event_sync(event, queue, err);
 }
 
 #endif

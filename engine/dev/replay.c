@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
+#include "engine/base/hash.h"
+#include "engine/base/vec.h"
 
 typedef struct entry {
     void *key;
@@ -18,7 +20,8 @@ struct rlf_replays {
     rlf_queue *queue;
     entry entries[RLF_REPLAYS_MOST];
     int n;
-    uint64_t clock;
+    uint64_t clock, history;
+    RLF_VEC(uint64_t) places;
 };
 
 rlf_replays *
@@ -26,6 +29,7 @@ rlf_replays_new(rlf_queue *queue)
 {
     rlf_replays *r = rlf_calloc(1, sizeof *r);
     r->queue = queue;
+    r->history = RLF_HASH_INIT;
     return r;
 }
 
@@ -38,11 +42,42 @@ forget(rlf_replays *r, entry *e)
 }
 
 void
+rlf_replays_forget(rlf_replays *r)
+{
+    for (int i = 0; i < r->n; i++)
+        forget(r, &r->entries[i]);
+    r->n = 0;
+    r->clock = 0;
+    r->history = RLF_HASH_INIT;
+    r->places.count = 0;
+}
+
+void
 rlf_replays_free(rlf_replays *r)
 {
-    for (int i = 0; r && i < r->n; i++)
-        forget(r, &r->entries[i]);
+    if (!r)
+        return;
+    rlf_replays_forget(r);
+    RLF_VEC_FREE(&r->places);
     free(r);
+}
+
+uint32_t
+rlf_replays_place(rlf_replays *r, uint64_t addresses)
+{
+    uint32_t i = 0;
+    while (i < r->places.count && r->places.data[i] != addresses)
+        i++;
+    if (i == r->places.count)
+        RLF_PUSH(&r->places, addresses);
+    r->history = rlf_hash(r->history, &i, sizeof i);
+    return i;
+}
+
+uint64_t
+rlf_replays_history(const rlf_replays *r)
+{
+    return r->history;
 }
 
 static entry *
@@ -80,6 +115,7 @@ record(rlf_replays *r, entry *e, rlf_replay_fn *work, void *ctx, rlf_err *err)
         return ops->recorded(r->queue, &e->recording, err);
     rlf_err ignored = RLF_ERR_NONE; /* the first one is told */
     ops->recorded(r->queue, NULL, &ignored);
+    ops->queue_sync(r->queue, &ignored); /* nobody could while it recorded */
     return status;
 }
 
@@ -88,6 +124,7 @@ rlf_replays_do(rlf_replays *r, const void *key, size_t bytes,
                rlf_replay_fn *work, void *ctx, rlf_err *err, bool *replayed)
 {
     entry *e = find(r, key, bytes);
+    r->history = rlf_hash(r->history, key, bytes);
     *replayed = e != NULL;
     if (e) {
         e->used = ++r->clock;

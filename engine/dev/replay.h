@@ -22,6 +22,14 @@ typedef rlf_status rlf_replay_fn(void *ctx, rlf_err *err);
 /* Of a queue that can record (caps.records). */
 rlf_replays *rlf_replays_new(rlf_queue *queue);
 void rlf_replays_free(rlf_replays *replays); /* NULL is fine */
+/* Addresses by a number, for keys: by the order in which they first came, so
+ * that it is the same on ranks whose addresses differ. */
+uint32_t rlf_replays_place(rlf_replays *replays, uint64_t addresses);
+/* Of all places and keys that came so far, in order: where that is equal, the
+ * next equal keys are carried out, recorded and replayed alike. */
+uint64_t rlf_replays_history(const rlf_replays *replays);
+/* As if nothing had come. */
+void rlf_replays_forget(rlf_replays *replays);
 /* The work of `key`, `bytes` of it, with its padding zeroed. *replayed: from a
  * recording. */
 rlf_status rlf_replays_do(rlf_replays *replays, const void *key, size_t bytes,

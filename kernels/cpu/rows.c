@@ -7,15 +7,24 @@
 /* Columns of one task of a sum over tokens. */
 #define COLUMNS 64
 
-static rlf_status
-check_index(const int32_t *index, int64_t m, int64_t v, const char *op,
-            rlf_err *err)
+static int32_t
+token_at(const int32_t *tokens, const int32_t *sampled, int64_t i)
 {
-    for (int64_t i = 0; i < m; i++)
-        if (index[i] < 0 || index[i] >= v)
+    int32_t token = tokens[i];
+    return token < 0 && sampled ? sampled[-1 - token] : token;
+}
+
+static rlf_status
+check_tokens(const int32_t *tokens, const int32_t *sampled, int64_t m,
+             int64_t v, const char *op, rlf_err *err)
+{
+    for (int64_t i = 0; i < m; i++) {
+        int32_t token = token_at(tokens, sampled, i);
+        if (token < 0 || token >= v)
             return rlf_fail(err, RLF_BUG,
                             "token %d at row %lld of %s is not in 0..%lld",
-                            (int)index[i], (long long)i, op, (long long)v - 1);
+                            (int)token, (long long)i, op, (long long)v - 1);
+    }
     return RLF_OK;
 }
 
@@ -65,7 +74,7 @@ embed_part(void *ctx, int64_t first, int64_t last, char *scratch)
     (void)scratch;
     const rlf_embed_args *a = ctx;
     for (int64_t i = first; i < last; i++) {
-        int64_t row = a->tokens[i] - a->first;
+        int64_t row = token_at(a->tokens, a->sampled, i) - a->first;
         float *y = a->y + i * a->ldy;
         if (row >= 0 && row < a->part)
             memcpy(y, a->rows + row * a->ld_rows, (size_t)a->d * 4);
@@ -79,11 +88,12 @@ rlf_status
 ISA(embed)(rlf_queue *queue, const rlf_embed_args *args, rlf_err *err)
 {
     rlf_embed_args a = *args;
-    RLF_TRY(check_index(a.tokens, a.m, a.v, "embed", err));
+    RLF_TRY(check_tokens(a.tokens, a.sampled, a.m, a.v, "embed", err));
     a.ldy = or_dense(a.ldy, a.d);
     a.ld_rows = a.w ? a.d : or_dense(a.ld_rows, a.d);
     a.rows = a.w ? a.w : a.rows;
-    if (a.part) {
+    if (a.part || a.sampled) {
+        a.part = a.part ? a.part : a.v;
         rlf_cpu_share(queue, a.m, 16, (double)a.m * (double)a.d, embed_part,
                       &a);
         return RLF_OK;
@@ -147,7 +157,8 @@ embed_grad_columns(void *ctx, int64_t first, int64_t last, char *scratch)
 rlf_status
 ISA(embed_grad)(rlf_queue *queue, const rlf_embed_grad_args *args, rlf_err *err)
 {
-    RLF_TRY(check_index(args->tokens, args->m, args->v, "embed_grad", err));
+    RLF_TRY(
+        check_tokens(args->tokens, NULL, args->m, args->v, "embed_grad", err));
     if (args->part) {
         rlf_embed_grad_args a = *args;
         a.lddy = or_dense(a.lddy, a.d);

@@ -394,12 +394,19 @@ static thread_local int32_t fault;
 
 /* ---- recordings -------------------------------------------------------- */
 
-struct rlf_recording {
+struct rlf_emulated_steps {
     std::vector<std::function<void()>> steps;
 };
 
 static thread_local rlf_queue *recording_queue;
-static thread_local rlf_recording *recording;
+static thread_local rlf_emulated_steps *recording;
+
+/* A function of C with a copy of its arguments. */
+struct call {
+    void (*run)(void *args), (*end)(void *args);
+    std::vector<char> args;
+    ~call() { end(args.data()); }
+};
 
 void
 emulate(rlf_queue *queue, dim3 grid, dim3 block, size_t shared,
@@ -422,13 +429,13 @@ void
 rlf_emulated_record(rlf_queue *queue)
 {
     recording_queue = queue;
-    recording = new rlf_recording;
+    recording = new rlf_emulated_steps;
 }
 
-rlf_recording *
+rlf_emulated_steps *
 rlf_emulated_recorded(void)
 {
-    rlf_recording *made = recording;
+    rlf_emulated_steps *made = recording;
     recording = NULL;
     return made;
 }
@@ -445,8 +452,17 @@ rlf_emulated_record_set(void *to, int byte, size_t bytes)
     recording->steps.push_back([=] { memset(to, byte, bytes); });
 }
 
+void
+rlf_emulated_record_call(void (*run)(void *args), void (*end)(void *args),
+                         const void *args, size_t bytes)
+{
+    const char *from = (const char *)args;
+    std::shared_ptr<call> made(new call{run, end, {from, from + bytes}});
+    recording->steps.push_back([=] { made->run(made->args.data()); });
+}
+
 rlf_status
-rlf_emulated_replay(const rlf_recording *made, rlf_err *err)
+rlf_emulated_replay(const rlf_emulated_steps *made, rlf_err *err)
 {
     for (const auto &step : made->steps)
         step();
@@ -454,7 +470,7 @@ rlf_emulated_replay(const rlf_recording *made, rlf_err *err)
 }
 
 void
-rlf_emulated_recording_free(rlf_recording *made)
+rlf_emulated_steps_free(rlf_emulated_steps *made)
 {
     delete made;
 }

@@ -23,9 +23,12 @@ void rlf_emulated_record(rlf_queue *queue);
 bool rlf_emulated_records(const rlf_queue *queue);
 void rlf_emulated_record_copy(void *to, const void *from, size_t bytes);
 void rlf_emulated_record_set(void *to, int byte, size_t bytes);
-rlf_recording *rlf_emulated_recorded(void);
-rlf_status rlf_emulated_replay(const rlf_recording *made, rlf_err *err);
-void rlf_emulated_recording_free(rlf_recording *made);
+void rlf_emulated_record_call(void (*run)(void *args), void (*end)(void *args),
+                              const void *args, size_t bytes);
+typedef struct rlf_emulated_steps rlf_emulated_steps;
+rlf_emulated_steps *rlf_emulated_recorded(void);
+rlf_status rlf_emulated_replay(const rlf_emulated_steps *made, rlf_err *err);
+void rlf_emulated_steps_free(rlf_emulated_steps *made); /* NULL is fine */
 
 typedef struct block {
     size_t at, bytes;
@@ -52,7 +55,13 @@ typedef struct emulated_queue {
     rlf_queue queue; /* first */
     RLF_VEC(landing) landings;
     uint64_t landed; /* those before */
+    RLF_VEC(rlf_recording *) recordings;
 } emulated_queue;
+
+struct rlf_recording {
+    emulated_queue *queue;
+    rlf_emulated_steps *steps; /* NULL: ended */
+};
 
 struct rlf_event {
     emulated_queue *queue; /* NULL: never recorded */
@@ -272,6 +281,7 @@ emulated_queue_free(rlf_queue *queue)
         q->landings.data[i].to = NULL; /* which may be gone */
     deliver(q, q->landings.count);
     RLF_VEC_FREE(&q->landings);
+    RLF_VEC_FREE(&q->recordings);
     free(q);
 }
 
@@ -329,6 +339,15 @@ emulated_event_done(rlf_event *event, rlf_err *err)
 }
 
 static rlf_status
+emulated_event_sync(rlf_event *event, rlf_queue *queue, rlf_err *err)
+{
+    RLF_TRY(not_recorded(rlf_emulated_records(queue), "a wait", err));
+    if (event->queue != (emulated_queue *)queue)
+        return rlf_fail(err, RLF_BUG, "waits for an event it never recorded");
+    return emulated_event_done(event, err);
+}
+
+static rlf_status
 emulated_record(rlf_queue *queue, rlf_err *err)
 {
     emulated_device *d = (emulated_device *)queue->device;
@@ -345,11 +364,15 @@ emulated_recorded(rlf_queue *queue, rlf_recording **out, rlf_err *err)
     if (d->recording != queue)
         return rlf_fail(err, RLF_BUG, "the queue was not recording");
     d->recording = NULL;
-    rlf_recording *made = rlf_emulated_recorded();
-    if (out)
-        *out = made;
-    else
-        rlf_emulated_recording_free(made);
+    rlf_emulated_steps *made = rlf_emulated_recorded();
+    if (!out) {
+        rlf_emulated_steps_free(made);
+        return RLF_OK;
+    }
+    emulated_queue *q = (emulated_queue *)queue;
+    *out = rlf_calloc(1, sizeof **out);
+    **out = (rlf_recording){q, made};
+    RLF_PUSH(&q->recordings, *out);
     return RLF_OK;
 }
 
@@ -358,10 +381,56 @@ emulated_replay(rlf_queue *queue, rlf_recording *recording, rlf_err *err)
 {
     emulated_device *d = (emulated_device *)queue->device;
     RLF_TRY(not_recorded(d->recording, "a recording within one", err));
+    if (!recording->steps)
+        return rlf_fail(err, RLF_BUG, "what was recorded has been ended");
     enter(d);
-    rlf_status status = rlf_emulated_replay(recording, err);
+    rlf_status status = rlf_emulated_replay(recording->steps, err);
     leave(d);
     return status;
+}
+
+static void
+emulated_recording_free(rlf_recording *recording)
+{
+    if (!recording)
+        return;
+    emulated_queue *q = recording->queue;
+    size_t i = 0;
+    while (q->recordings.data[i] != recording)
+        i++;
+    q->recordings.data[i] = q->recordings.data[--q->recordings.count];
+    rlf_emulated_steps_free(recording->steps);
+    free(recording);
+}
+
+static void
+emulated_recordings_end(rlf_queue *queue)
+{
+    emulated_queue *q = (emulated_queue *)queue;
+    rlf_err ignored = RLF_ERR_NONE;
+    if (rlf_emulated_records(queue))
+        emulated_recorded(queue, NULL, &ignored);
+    for (size_t i = 0; i < q->recordings.count; i++) {
+        rlf_emulated_steps_free(q->recordings.data[i]->steps);
+        q->recordings.data[i]->steps = NULL;
+    }
+}
+
+void
+rlf_emulated_run(rlf_queue *queue, void (*run)(void *args),
+                 void (*end)(void *args), const void *args, size_t bytes)
+{
+    emulated_device *d = (emulated_device *)queue->device;
+    if (rlf_emulated_records(queue)) {
+        rlf_emulated_record_call(run, end, args, bytes);
+        return;
+    }
+    void *copy = memcpy(rlf_malloc(bytes), args, bytes);
+    enter(d);
+    run(copy);
+    leave(d);
+    end(copy);
+    free(copy);
 }
 
 static void
@@ -392,10 +461,12 @@ static const rlf_device_ops emulated_ops = {
     .event_record = emulated_event_record,
     .event_wait = emulated_event_wait,
     .event_done = emulated_event_done,
+    .event_sync = emulated_event_sync,
     .record = emulated_record,
     .recorded = emulated_recorded,
     .replay = emulated_replay,
-    .recording_free = rlf_emulated_recording_free,
+    .recording_free = emulated_recording_free,
+    .recordings_end = emulated_recordings_end,
     .device_free = emulated_device_free,
 };
 

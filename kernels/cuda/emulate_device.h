@@ -13,4 +13,10 @@
 /* Two devices of 512 MB, named "emulated". */
 extern const rlf_backend rlf_backend_emulated;
 
+/* Work of the host in the place of a kernel, on a copy of its arguments: it is
+ * carried out with the memory open, or recorded. `end` comes when it will not
+ * be carried out again. */
+void rlf_emulated_run(rlf_queue *queue, void (*run)(void *args),
+                      void (*end)(void *args), const void *args, size_t bytes);
+
 #endif

@@ -32,9 +32,12 @@ void rlf_emulated_record(rlf_queue *queue);
 bool rlf_emulated_records(const rlf_queue *queue);
 void rlf_emulated_record_copy(void *to, const void *from, size_t bytes);
 void rlf_emulated_record_set(void *to, int byte, size_t bytes);
-rlf_recording *rlf_emulated_recorded(void);
-rlf_status rlf_emulated_replay(const rlf_recording *made, rlf_err *err);
-void rlf_emulated_recording_free(rlf_recording *made);
+void rlf_emulated_record_call(void (*run)(void *args), void (*end)(void *args),
+                              const void *args, size_t bytes);
+typedef struct rlf_emulated_steps rlf_emulated_steps;
+rlf_emulated_steps *rlf_emulated_recorded(void);
+rlf_status rlf_emulated_replay(const rlf_emulated_steps *made, rlf_err *err);
+void rlf_emulated_steps_free(rlf_emulated_steps *made); /* NULL is fine */
 /* The tables that tests use. */
 const rlf_kernels *rlf_kernels_emulated(void);
 const rlf_kernels *rlf_kernels_emulated_bf16(void);

@@ -49,7 +49,10 @@ embed_kernel(rlf_embed_args a, int32_t *fault)
     EACH(i, a.m * per)
     {
         spot p = spot_of(i, per);
-        int64_t token = a.tokens[p.row], at = token - a.first, j = p.at * V;
+        int64_t token = a.tokens[p.row];
+        if (token < 0 && a.sampled)
+            token = a.sampled[-1 - token];
+        int64_t at = token - a.first, j = p.at * V;
         bool here = at >= 0 && at < a.part;
         several<rlf_real, V> y;
         several<float, V> w;

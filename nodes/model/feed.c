@@ -6,7 +6,10 @@
  * (engine/dev/replay.h): a call per step instead of one per kernel. For that
  * the rows are filled up to one of few numbers, with rows that are nobody's:
  * they read one position, write none, and their tokens are dropped. No bit of
- * the others depends on them (kernels/kernels.h). */
+ * the others depends on them (kernels/kernels.h).
+ *
+ * Where steps run ahead, a token that the host does not know yet is told as its
+ * row in the last step, whose outputs are still there. */
 #include "nodes/model/generate.h"
 
 #include <stdlib.h>
@@ -86,12 +89,73 @@ rlf_generation_array_bytes(uint32_t tokens, uint32_t most_active,
     return c.used;
 }
 
-/* Only alone: sums over ranks and layers that come are not for recordings. */
+/* All that a step does is work of the queue: no messages of stages, no layers
+ * that come from the host, no sums over ranks by way of it. */
 static bool
-can_record(const rlf_model *m)
+is_queued(const rlf_model *m)
 {
-    return m->queue->device->caps.records && !m->group && !m->stages &&
-           !m->offload && m->table->lm != RLF_NO_SLOT;
+    return m->queue->device->caps.asynchronous && !m->stages && !m->offload &&
+           m->table->lm != RLF_NO_SLOT &&
+           (!m->group || rlf_device_is_queued(m->group));
+}
+
+/* Addresses of all that a step reads and writes. */
+static uint64_t
+addresses(const rlf_generation *g)
+{
+    const rlf_model *m = g->model;
+    const void *all[] = {m->weights, m->embed,       m->vectors, m->lm.forward,
+                         m->cosines, m->sines,       m->rows,    g->kv->block,
+                         g->inputs,  g->pass->block, g->outputs};
+    const int64_t strides[] = {g->kv->page_stride, g->kv->layer_stride};
+    uint64_t hash = rlf_hash(RLF_HASH_INIT, all, sizeof all);
+    hash = rlf_hash(hash, strides, sizeof strides);
+    return rlf_hash(hash, m->packed,
+                    (size_t)m->table->config.layers * sizeof *m->packed);
+}
+
+/* Recordings of steps with messages to other ranks are made and carried out on
+ * all of them or on none: from equal keys, after an equal history. Who is not
+ * like the others, because memory came to other places than theirs, makes all
+ * begin anew. */
+static rlf_status
+open_replays(rlf_generation *g, rlf_err *err)
+{
+    const rlf_generation_options *o = &g->options;
+    bool alike;
+    if (!g->model->queue->device->caps.records || !is_queued(g->model))
+        return RLF_OK;
+    g->replays = o->replays ? o->replays : rlf_replays_new(g->model->queue);
+    g->own_replays = !o->replays;
+    g->place = rlf_replays_place(g->replays, addresses(g));
+    RLF_TRY(rlf_parallel_alike(g->model, rlf_replays_history(g->replays), err,
+                               &alike));
+    if (alike)
+        return RLF_OK;
+    rlf_replays_forget(g->replays);
+    g->place = rlf_replays_place(g->replays, addresses(g));
+    return RLF_OK;
+}
+
+static rlf_status
+open_flight(const rlf_generation *g, flight *f, rlf_err *err)
+{
+    rlf_device *device = g->model->queue->device;
+    RLF_TRY(device->ops->host_alloc(device, g->most_active * TOLD_BYTES,
+                                    (void **)&f->host_tokens, err));
+    return g->ahead ? device->ops->event_new(device, &f->there, err) : RLF_OK;
+}
+
+static void
+close_flight(const rlf_generation *g, flight *f)
+{
+    rlf_device *device = g->model->queue->device;
+    rlf_err ignored = RLF_ERR_NONE;
+    if (f->telling) /* of a step that was given up */
+        rlf_batch_wait(&f->telling, &ignored);
+    RLF_VEC_FREE(&f->fly);
+    device->ops->host_free(device, f->host_tokens, g->most_active * TOLD_BYTES);
+    device->ops->event_free(f->there);
 }
 
 rlf_status
@@ -108,9 +172,11 @@ rlf_feed_open(rlf_generation *g, rlf_err *err)
     g->host_inputs = rlf_calloc(1, sent);
     g->next_pages = rlf_calloc(g->most_active, sizeof(int32_t));
     g->bounds = rlf_calloc(g->most_active, sizeof(int32_t));
-    if (can_record(g->model)) {
-        g->replays = o->replays ? o->replays : rlf_replays_new(queue);
-        g->own_replays = !o->replays;
+    g->ahead = is_queued(g->model);
+    for (uint32_t i = 0; i < g->n_waves; i++) {
+        RLF_TRY(open_flight(g, &g->waves[i].now, err));
+        if (g->ahead)
+            RLF_TRY(open_flight(g, &g->waves[i].before, err));
     }
     if (!o->arrays) {
         RLF_TRY(rlf_device_alloc(queue->device, need, &g->block, err));
@@ -118,12 +184,22 @@ rlf_feed_open(rlf_generation *g, rlf_err *err)
     }
     g->inputs = o->arrays ? o->arrays : g->block;
     g->outputs = g->inputs + sent;
-    return RLF_OK;
+    return open_replays(g, err);
 }
 
 void
 rlf_feed_close(rlf_generation *g)
 {
+    rlf_err ignored = RLF_ERR_NONE;
+    bool flies = false;
+    for (uint32_t i = 0; i < g->n_waves; i++)
+        flies |= g->waves[i].now.fly.count || g->waves[i].before.fly.count;
+    if (flies && g->ahead) /* it was given up */
+        rlf_queue_sync(g->model->queue, &ignored);
+    for (uint32_t i = 0; i < g->n_waves; i++) {
+        close_flight(g, &g->waves[i].now);
+        close_flight(g, &g->waves[i].before);
+    }
     if (g->own_replays)
         rlf_replays_free(g->replays);
     rlf_device_release(g->model->queue->device, g->block, g->block_bytes);
@@ -145,7 +221,7 @@ token_at(const rlf_generation *g, const sequence *s, uint32_t position)
 static bool
 will_fly(const rlf_generation *g, const sequence *s)
 {
-    return s->cached + s->feed == length_of(g, s);
+    return s->cached + s->feed == reach_of(g, s);
 }
 
 /* What was planned takes so much; *longest: positions of a sequence. */
@@ -170,7 +246,7 @@ measure(const rlf_generation *g, uint32_t *longest)
 
 /* Add one sequence; `at` counts what is there. */
 static void
-fill_sequence(rlf_generation *g, const sequence *s, const inputs *in, size *at)
+fill_sequence(rlf_generation *g, sequence *s, const inputs *in, size *at)
 {
     uint32_t page = (uint32_t)g->kv->page_size;
     uint32_t n = pages_for(g, s->cached + s->feed);
@@ -180,7 +256,9 @@ fill_sequence(rlf_generation *g, const sequence *s, const inputs *in, size *at)
     memcpy(in->pages + at->seqs * at->ld, s->pages, n * sizeof *s->pages);
     at->seqs++;
     for (uint32_t k = s->cached; k < s->cached + s->feed; k++) {
-        in->tokens[at->tokens] = (int32_t)token_at(g, s, k);
+        in->tokens[at->tokens] = k < length_of(g, s)
+                                     ? (int32_t)token_at(g, s, k)
+                                     : -1 - (int32_t)s->place;
         in->positions[at->tokens] = (int32_t)k;
         in->slots[at->tokens] =
             s->pages[k / page] * (int32_t)page + (int32_t)(k % page);
@@ -188,12 +266,13 @@ fill_sequence(rlf_generation *g, const sequence *s, const inputs *in, size *at)
     }
     if (!will_fly(g, s))
         return;
-    RLF_PUSH(&g->waves[g->at].fly, s->row);
+    RLF_PUSH(&g->waves[g->at].now.fly, s->row);
+    s->place = (uint32_t)at->rows;
     in->rows[at->rows] = (int32_t)at->tokens - 1;
     rlf_random_key key = g->options.key;
     key.sample = s->identity;
     in->uniform[at->rows] =
-        g->options.greedy ? 0 : rlf_draw_uniform(&key, s->n);
+        g->options.greedy ? 0 : rlf_draw_uniform(&key, s->n + s->flying);
     at->rows++;
 }
 
@@ -207,8 +286,9 @@ fill(rlf_generation *g, const inputs *in, const size *z)
         sequence *s = &g->sequences.data[g->active.data[i]];
         if (!s->feed)
             continue;
+        bool flies = will_fly(g, s);
         fill_sequence(g, s, in, &at);
-        s->flies = will_fly(g, s);
+        s->flying += flies;
         s->cached += s->feed;
         s->feed = 0;
     }
@@ -276,6 +356,8 @@ put_step(void *ctx, rlf_err *err)
     pass.n_seqs = s->z.seqs;
     pass.n_rows = s->z.rows;
     pass.tokens = s->in.tokens;
+    if (s->g->ahead)
+        pass.sampled = (int32_t *)(void *)s->g->outputs;
     pass.positions = s->in.positions;
     pass.rows = s->in.rows;
     pass.offsets = s->offsets;
@@ -309,27 +391,15 @@ context_for(const rlf_generation *g, uint32_t longest)
     return context < (int64_t)g->longest ? context : (int64_t)g->longest;
 }
 
-/* All that a recorded step is made of: sizes, options, addresses. */
+/* All that a recorded step is made of: sizes, options, addresses. Equal on all
+ * ranks of a model. */
 typedef struct step_key {
     size z;
-    int64_t context, page_size, pass_tokens;
-    const void *kv, *pass, *inputs;
-    uint64_t model;
+    int64_t context, page_size, pass_tokens, place;
     float temperature, top_p, min_p;
     int32_t top_k;
     int64_t greedy;
 } step_key;
-
-/* Addresses of all that a pass reads of a model. */
-static uint64_t
-model_addresses(const rlf_model *m)
-{
-    const void *others[] = {m->weights,    m->embed,   m->vectors,
-                            m->lm.forward, m->cosines, m->sines};
-    uint64_t hash = rlf_hash(RLF_HASH_INIT, others, sizeof others);
-    return rlf_hash(hash, m->packed,
-                    (size_t)m->table->config.layers * sizeof *m->packed);
-}
 
 static step_key
 key_of(const step *s, int64_t context)
@@ -342,10 +412,7 @@ key_of(const step *s, int64_t context)
     key.context = context;
     key.page_size = g->kv->page_size;
     key.pass_tokens = g->pass->options.tokens;
-    key.kv = g->kv->block;
-    key.pass = g->pass->block;
-    key.inputs = g->inputs;
-    key.model = model_addresses(g->model);
+    key.place = g->place;
     key.temperature = o->temperature;
     key.top_p = o->top_p;
     key.min_p = o->min_p;
@@ -365,35 +432,63 @@ replay_step(step *s, int64_t context, rlf_err *err)
     for (int64_t i = 0; i < s->z.seqs; i++)
         g->bounds[i] = (int32_t)context - 1;
     s->paged.starts = g->bounds;
+    if (g->model->group) /* a recording would not see that the run has ended */
+        RLF_TRY(rlf_device_check(g->model->queue, g->model->group, err));
     RLF_TRY(rlf_replays_do(g->replays, &key, sizeof key, put_step, s, err,
                            &replayed));
     g->counts.replayed += replayed;
     return RLF_OK;
 }
 
-/* Tokens come back, and the host waits for them; the others are told. */
+/* Tokens come back. Unless steps run ahead, the host waits for them, and the
+ * other stages are told. */
 static rlf_status
 fetch(rlf_generation *g, const size *z, rlf_err *err)
 {
-    wave *w = &g->waves[g->at];
+    flight *f = &g->waves[g->at].now;
     rlf_queue *queue = g->model->queue;
     size_t bytes = (size_t)z->rows * TOLD_BYTES;
-    w->n_tokens = (uint32_t)z->rows;
+    f->n_tokens = (uint32_t)z->rows;
     if (g->model->table->lm == RLF_NO_SLOT || !z->rows)
         return RLF_OK;
-    RLF_TRY(rlf_queue_copy(queue, w->host_tokens, g->outputs, bytes,
+    RLF_TRY(rlf_queue_copy(queue, f->host_tokens, g->outputs, bytes,
                            RLF_COPY_TO_HOST, err));
+    if (f->there)
+        return queue->device->ops->event_record(f->there, queue, err);
     RLF_TRY(rlf_queue_sync(queue, err));
-    return rlf_parallel_tell(g->model, w->host_tokens, bytes, err, &w->telling);
+    return rlf_parallel_tell(g->model, f->host_tokens, bytes, err, &f->telling);
 }
 
 rlf_status
-rlf_feed_step(rlf_generation *g, rlf_err *err)
+rlf_feed_await(rlf_generation *g, flight *f, rlf_err *err)
+{
+    return f->there
+               ? rlf_event_sync(f->there, g->model->queue, err)
+               : rlf_parallel_hear(g->model, f->host_tokens,
+                                   f->fly.count * TOLD_BYTES, err, &f->telling);
+}
+
+/* The last step is the one before now. */
+static void
+turn_flights(rlf_generation *g)
+{
+    wave *w = &g->waves[g->at];
+    flight last = w->now;
+    RLF_ASSERT(w->before.fly.count == 0);
+    w->now = w->before;
+    w->before = last;
+}
+
+rlf_status
+rlf_feed_step(rlf_generation *g, rlf_err *err, bool *sent)
 {
     uint32_t longest;
     size z = measure(g, &longest);
+    *sent = z.seqs != 0;
     if (!z.seqs)
         return RLF_OK;
+    if (g->ahead)
+        turn_flights(g);
     bool replays = g->replays && z.tokens == z.seqs && z.rows == z.seqs &&
                    longest <= CONTEXT_MOST;
     int64_t context = longest;

@@ -38,8 +38,6 @@ rlf_generation_new(const rlf_model *model, rlf_pass *pass, rlf_kv *kv,
     const rlf_cut *cut = &model->table->cut;
     g->n_waves = cut->chunks == 1 ? (uint32_t)cut->stages : 1;
     g->waves = rlf_calloc(g->n_waves, sizeof *g->waves);
-    for (uint32_t i = 0; i < g->n_waves; i++)
-        g->waves[i].host_tokens = rlf_calloc(g->most_active, TOLD_BYTES);
     rlf_status status = rlf_feed_open(g, err);
     if (status < 0) {
         rlf_generation_free(g);
@@ -62,13 +60,7 @@ rlf_generation_free(rlf_generation *g)
         free(s->pages);
         rlf_buf_free(&s->text);
     }
-    for (uint32_t i = 0; i < g->n_waves; i++) {
-        rlf_err ignored = RLF_ERR_NONE;
-        if (g->waves[i].telling) /* of a step that was given up */
-            rlf_batch_wait(&g->waves[i].telling, &ignored);
-        RLF_VEC_FREE(&g->waves[i].fly);
-        free(g->waves[i].host_tokens);
-    }
+    rlf_feed_close(g);
     free(g->waves);
     RLF_VEC_FREE(&g->groups);
     RLF_VEC_FREE(&g->sequences);
@@ -76,7 +68,6 @@ rlf_generation_free(rlf_generation *g)
     RLF_VEC_FREE(&g->waiting);
     RLF_VEC_FREE(&g->keepers);
     RLF_VEC_FREE(&g->complete);
-    rlf_feed_close(g);
     free(g);
 }
 
@@ -251,6 +242,30 @@ reserve(rlf_generation *g, size_t i, uint32_t positions)
     return true;
 }
 
+/* Tokens that it lacks in its pages. None of a sequence that the token that is
+ * being made will complete; where an end of text does, only the host will see:
+ * it goes on, and one token too many is dropped. */
+static uint32_t
+lacks(const rlf_generation *g, const sequence *s)
+{
+    bool ends = s->flying && (s->n + s->flying >= g->options.max_new ||
+                              reach_of(g, s) >= g->longest);
+    return ends ? 0 : reach_of(g, s) - s->cached;
+}
+
+/* Might a step be short of pages? */
+static bool
+is_short(const rlf_generation *g)
+{
+    uint64_t need = 0;
+    for (size_t i = 0; i < g->active.count; i++) {
+        const sequence *s = &g->sequences.data[g->active.data[i]];
+        uint32_t pages = pages_for(g, s->cached + lacks(g, s));
+        need += pages > s->n_pages ? pages - s->n_pages : 0;
+    }
+    return need > (uint64_t)g->kv->n_free;
+}
+
 /* Decide what everyone in the wave feeds: those that decode first, so that
  * prefill never holds them up, then prefills with the tokens left over. */
 static void
@@ -260,7 +275,7 @@ plan_step(rlf_generation *g)
     for (size_t i = 0; i < g->active.count; i++) {
         sequence *s = &g->sequences.data[g->active.data[i]];
         s->feed = 0;
-        if (s->wave == g->at && s->cached + 1 == length_of(g, s) &&
+        if (s->wave == g->at && lacks(g, s) == 1 &&
             reserve(g, i, s->cached + 1)) {
             s->feed = 1;
             left--;
@@ -268,8 +283,8 @@ plan_step(rlf_generation *g)
     }
     for (size_t i = 0; i < g->active.count; i++) {
         sequence *s = &g->sequences.data[g->active.data[i]];
-        uint32_t want = length_of(g, s) - s->cached;
-        if (s->wave != g->at || s->feed || !left)
+        uint32_t want = lacks(g, s);
+        if (s->wave != g->at || s->feed || !left || !want)
             continue;
         if (want > left)
             want = left;
@@ -366,24 +381,28 @@ take_token(rlf_generation *g, sequence *s, uint32_t id, float logprob)
               length_of(g, s) == g->longest;
 }
 
-/* Take in the tokens of a wave that fly; complete sequences leave the batch. */
+/* Take in the tokens of a flight; complete sequences leave the batch, and what
+ * was made for them meanwhile is dropped. */
 static rlf_status
-land(rlf_generation *g, wave *w, rlf_err *err)
+land(rlf_generation *g, flight *f, rlf_err *err)
 {
-    size_t n = w->fly.count, kept = 0;
+    size_t n = f->fly.count, kept = 0;
     if (!n)
         return RLF_OK;
-    RLF_TRY(rlf_parallel_hear(g->model, w->host_tokens, n * TOLD_BYTES, err,
-                              &w->telling));
-    const float *logprob = (const float *)(w->host_tokens + w->n_tokens);
+    RLF_TRY(rlf_feed_await(g, f, err));
+    const float *logprob = (const float *)(f->host_tokens + f->n_tokens);
     for (size_t i = 0; i < n; i++) {
-        sequence *s = &g->sequences.data[w->fly.data[i]];
-        s->flies = false;
-        take_token(g, s, (uint32_t)w->host_tokens[i], logprob[i]);
+        sequence *s = &g->sequences.data[f->fly.data[i]];
+        s->flying--;
+        if (s->done) {
+            g->counts.dropped++;
+            continue;
+        }
+        take_token(g, s, (uint32_t)f->host_tokens[i], logprob[i]);
         if (s->done)
-            leave(g, w->fly.data[i]);
+            leave(g, f->fly.data[i]);
     }
-    w->fly.count = 0;
+    f->fly.count = 0;
     for (size_t i = 0; i < g->active.count; i++) {
         uint32_t index = g->active.data[i];
         if (g->sequences.data[index].active)
@@ -407,7 +426,7 @@ rlf_generation_settle(rlf_generation *g, rlf_err *err)
 {
     begin_list(g);
     for (uint32_t i = 1; i <= g->n_waves; i++) /* the oldest first */
-        RLF_TRY(land(g, &g->waves[(g->at + i) % g->n_waves], err));
+        RLF_TRY(land(g, &g->waves[(g->at + i) % g->n_waves].now, err));
     return RLF_OK;
 }
 
@@ -417,11 +436,45 @@ turn(rlf_generation *g)
 {
     for (uint32_t i = 1; i <= g->n_waves; i++) {
         uint32_t next = (g->at + i) % g->n_waves;
-        if (!g->waves[next].n_active && !g->waves[next].fly.count)
+        if (!g->waves[next].n_active && !g->waves[next].now.fly.count)
             continue;
         g->at = next;
         return;
     }
+}
+
+/* Of the wave whose turn it is: the tokens of its last step land, then the next
+ * one is sent; in a pipeline they fly until the next turn. */
+static rlf_status
+step_after(rlf_generation *g, rlf_err *err)
+{
+    wave *w = &g->waves[g->at];
+    bool sent;
+    RLF_TRY(land(g, &w->now, err));
+    RLF_TRY(admit(g, err));
+    plan_step(g);
+    RLF_TRY(rlf_feed_step(g, err, &sent));
+    return g->n_waves == 1 ? land(g, &w->now, err) : RLF_OK;
+}
+
+/* The other way round: the next step is sent first, and takes the tokens of the
+ * last one where they are. Unless pages might be short: nobody has to give up
+ * any for a sequence that may be complete, nor while a token of it flies. All
+ * that is done with pages goes through the queue, so a step that still writes
+ * to those of a complete sequence is done when others get them. */
+static rlf_status
+step_ahead(rlf_generation *g, rlf_err *err)
+{
+    wave *w = g->waves;
+    bool sent;
+    RLF_TRY(admit(g, err));
+    if (is_short(g))
+        RLF_TRY(land(g, &w->now, err));
+    plan_step(g);
+    RLF_TRY(rlf_feed_step(g, err, &sent));
+    g->counts.ahead += w->before.fly.count != 0;
+    RLF_TRY(land(g, sent ? &w->before : &w->now, err));
+    return g->active.count || g->waiting.count ? RLF_OK : land(g, &w->now, err);
 }
 
 rlf_status
@@ -435,12 +488,7 @@ rlf_generation_step(rlf_generation *g, rlf_err *err, const uint32_t **rows,
         return rlf_fail(err, RLF_BUG,
                         "the weights changed while responses were sampled");
     turn(g);
-    RLF_TRY(land(g, &g->waves[g->at], err));
-    RLF_TRY(admit(g, err));
-    plan_step(g);
-    RLF_TRY(rlf_feed_step(g, err));
-    if (g->n_waves == 1)
-        RLF_TRY(land(g, g->waves, err));
+    RLF_TRY(g->ahead ? step_ahead(g, err) : step_after(g, err));
     if (g->complete.count > 1)
         qsort(g->complete.data, g->complete.count, sizeof(uint32_t), by_row);
     *rows = g->complete.data;

@@ -85,6 +85,8 @@ rlf_response rlf_generation_response(const rlf_generation *generation,
 typedef struct rlf_generation_counts {
     uint64_t steps, fed, tokens, prefilled, shared, preempted;
     uint64_t replayed; /* of the steps: from recordings */
+    uint64_t ahead;    /* ...: sent before the last one's tokens were read */
+    uint64_t dropped;  /* tokens made for sequences that turned out complete */
 } rlf_generation_counts;
 rlf_generation_counts rlf_generation_count(const rlf_generation *generation);
 

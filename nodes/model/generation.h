@@ -23,8 +23,9 @@ typedef struct sequence {
     uint32_t cached; /* positions whose keys and values are in pages */
     uint32_t feed;   /* tokens that this step feeds */
     uint32_t wave;   /* that it goes with while it is active or flies */
+    uint32_t flying; /* tokens of it that are being made */
+    uint32_t place;  /* of the last of them among its step's */
     bool active;     /* else it waits, or is done */
-    bool flies;      /* its next token is being made */
     bool done, finished;
     rlf_detokenizer detokenizer;
     rlf_buf text;
@@ -41,15 +42,22 @@ typedef struct group {
 
 typedef RLF_VEC(uint32_t) indices;
 
+/* The tokens that a step makes, until the host takes them in. */
+typedef struct flight {
+    indices fly;               /* whose they are, by row */
+    int32_t *host_tokens;      /* pinned; log-probabilities lie behind: */
+    uint32_t n_tokens;         /* so far; rows that are nobody's among them */
+    struct rlf_batch *telling; /* by the last stage, to the others */
+    rlf_event *there;          /* on the host; NULL: they are */
+} flight;
+
 /* Sequences that are fed together. In a pipeline several waves are under way,
  * one behind another: while the last stage makes the tokens of one the first
  * feeds another. Else there is one. */
 typedef struct wave {
     uint32_t n_active;
-    indices fly;               /* sequences whose token is being made, by row */
-    int32_t *host_tokens;      /* theirs; log-probabilities lie behind: */
-    uint32_t n_tokens;         /* so far; rows that are nobody's among them */
-    struct rlf_batch *telling; /* by the last stage, to the others */
+    flight now;    /* of its last step */
+    flight before; /* of the one before that, where steps run ahead */
 } wave;
 
 struct rlf_generation {
@@ -78,6 +86,8 @@ struct rlf_generation {
     int32_t *bounds;             /* of positions, in recorded steps */
     struct rlf_replays *replays; /* of those; NULL: there are none */
     bool own_replays;
+    uint32_t place; /* of the addresses that they are made of */
+    bool ahead;  /* a step is sent before the tokens of the last one are read */
     void *block; /* of inputs and outputs, if it is our own */
     size_t block_bytes;
 };
@@ -89,8 +99,10 @@ enum { TOLD_BYTES = sizeof(int32_t) + sizeof(float) };
 rlf_status rlf_feed_open(rlf_generation *g, rlf_err *err);
 void rlf_feed_close(rlf_generation *g);
 /* Run the transformer over what was planned and sample. Keys and values are in
- * their pages then; the tokens fly until they land. */
-rlf_status rlf_feed_step(rlf_generation *g, rlf_err *err);
+ * their pages then; the tokens fly until they land. *sent: something was. */
+rlf_status rlf_feed_step(rlf_generation *g, rlf_err *err, bool *sent);
+/* The tokens of a flight are in host_tokens. */
+rlf_status rlf_feed_await(rlf_generation *g, flight *f, rlf_err *err);
 
 static inline uint32_t
 pages_for(const rlf_generation *g, uint32_t positions)
@@ -103,6 +115,13 @@ static inline uint32_t
 length_of(const rlf_generation *g, const sequence *s)
 {
     return g->groups.data[s->group].n_prompt + s->n;
+}
+
+/* With those that are being made. */
+static inline uint32_t
+reach_of(const rlf_generation *g, const sequence *s)
+{
+    return length_of(g, s) + s->flying;
 }
 
 /* One more response to make, with nothing done; the caller lists it as active
@@ -161,7 +180,7 @@ enter(rlf_generation *g, uint32_t index)
             if (g->waves[i].n_active < g->waves[to].n_active)
                 to = i;
     }
-    if (!s->flies)
+    if (!s->flying)
         s->wave = to;
     s->active = true;
     g->waves[s->wave].n_active++;

@@ -221,6 +221,23 @@ rlf_parallel_hear(const rlf_model *m, void *data, size_t bytes, rlf_err *err,
     return rlf_group_exchange(m->stages, TAG_TELL, NULL, 0, &told, 1, err);
 }
 
+rlf_status
+rlf_parallel_alike(const rlf_model *m, uint64_t number, rlf_err *err,
+                   bool *alike)
+{
+    int n = m->group ? m->table->cut.ranks : 1;
+    *alike = true;
+    if (n == 1)
+        return RLF_OK;
+    uint64_t *all = rlf_calloc((size_t)n, sizeof *all);
+    rlf_status status =
+        rlf_group_all_gather(m->group, &number, sizeof number, all, err);
+    for (int i = 0; i < n && status >= 0; i++)
+        *alike &= all[i] == number;
+    free(all);
+    return status;
+}
+
 /* Slices of the two ends are cut each for itself: each rank exchanges with
  * those of the other end what both have. */
 rlf_status

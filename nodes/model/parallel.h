@@ -55,6 +55,10 @@ rlf_status rlf_parallel_send_host(const rlf_model *m, int stage, const float *x,
 rlf_status rlf_parallel_receive_host(const rlf_model *m, int stage, float *x,
                                      int64_t n, rlf_err *err);
 
+/* Host memory: has every rank that holds a part the same number? */
+rlf_status rlf_parallel_alike(const rlf_model *m, uint64_t number, rlf_err *err,
+                              bool *alike);
+
 /* Host memory: what the last stage has, to all stages. The last stage begins
  * it and goes on meanwhile, all stages end it; what was told first is heard
  * first. */

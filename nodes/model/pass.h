@@ -76,6 +76,7 @@ typedef struct rlf_pass {
     /* The micro-batch at hand: on the device, and the host's copies. */
     int64_t m, n_seqs, n_rows;
     int32_t *tokens, *positions, *rows, *targets; /* [T] */
+    const int32_t *sampled;                       /* see rlf_embed_args; NULL */
     float *temperatures;                          /* [T], of the rows */
     int32_t *host_ints;                           /* the same on the host */
     float *host_floats;

@@ -352,6 +352,7 @@ embed(const rlf_model *model, rlf_pass *p, rlf_err *err)
                            .first = t->token,
                            .part = model->group ? t->vocab : 0,
                            .tokens = p->tokens,
+                           .sampled = p->sampled,
                            .y = p->layers[0].x};
     if (model->rows) {
         args.rows = model->rows;

@@ -25,6 +25,7 @@ static const struct {
     {"embed_grad", UINT64_C(0x614ff473825b9532)},
     {"embed_part", UINT64_C(0x8ac55784f1aaa494)},
     {"embed_rows", UINT64_C(0x64eec07e8c375b35)},
+    {"embed_sampled", UINT64_C(0xe99c868ab5f401cd)},
     {"flat", UINT64_C(0xa984f0aeee4147b9)},
     {"gather_scatter", UINT64_C(0x40cc1d1bb07e617c)},
     {"head_logprob", UINT64_C(0xbfefae90345cbb29)},

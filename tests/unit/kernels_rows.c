@@ -48,6 +48,40 @@ test_embed_rows(env *e)
     out_f32(e, again, m * d);
 }
 
+/* Tokens of which some are what was sampled before: the same rows. */
+static void
+test_embed_sampled(env *e)
+{
+    int64_t m = 19, d = 44, v = 11;
+    float *w = values(e, v * d, 1), *y = blank(e, m * d);
+    float *again = blank(e, m * d);
+    int32_t *tokens = indices(e, m, v), *sampled = indices(e, m, v);
+    int32_t *mixed = indices(e, m, v);
+    for (int64_t i = 0; i < m; i++) {
+        bool known = i % 3 == 0;
+        mixed[i] = known ? tokens[i] : -1 - (int32_t)(m - 1 - i);
+        sampled[m - 1 - i] = known ? -1 : tokens[i];
+    }
+    for (int64_t part = 0; part <= 3; part += 3) {
+        CALL(e, embed, .m = m, .d = d, .v = v, .first = part, .part = part,
+             .tokens = tokens, .w = w, .y = y);
+        CALL(e, embed, .m = m, .d = d, .v = v, .first = part, .part = part,
+             .tokens = mixed, .sampled = sampled, .w = w, .y = again);
+        same(e, again, y, m * d, 4, "of tokens that were sampled");
+    }
+    out_f32(e, again, m * d);
+    sampled[m - 2] = (int32_t)v;
+    rlf_embed_args bad = {.m = m,
+                          .d = d,
+                          .v = v,
+                          .tokens = mixed,
+                          .sampled = sampled,
+                          .w = w,
+                          .y = y};
+    if (e->k->embed(e->queue, &bad, &e->err) != RLF_BUG)
+        snprintf(e->why, sizeof e->why, "accepts a sampled token out of range");
+}
+
 static void
 test_embed(env *e)
 {
@@ -480,6 +514,7 @@ static const op_case cases[] = {
     {"embed_grad", test_embed_grad},
     {"embed_part", test_embed_part},
     {"embed_rows", test_embed_rows},
+    {"embed_sampled", test_embed_sampled},
     {"gather_scatter", test_gather_scatter},
     {"bias_grad", test_bias_grad},
     {"rmsnorm", test_rmsnorm},
