@@ -93,6 +93,7 @@ __launch_bounds__(THREADS) columns_kernel(columns c)
                 sum += widen(from->a[r][threadIdx.x]);
         }
     }
+    copy_async_wait<0>();
     if (adds)
         c.sum[shard * c.d + j] = sum;
 }

@@ -1,17 +1,24 @@
 /* The fibers of emulate.h. A fiber is entered once by swapcontext; from then on
  * it and the scheduler jump, which asks the kernel of the machine for nothing.
- * Who waits for its warp goes straight on to the next of it.
- */
+ * Who waits for its warp goes straight on to the next of it. */
 #include "kernels/cuda/mma.h"
 
 #include <memory>
+#include <numeric>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <ucontext.h>
 #include <vector>
 
-enum { STACK = 64 << 10, SHARED = 228 << 10, BEYOND = 512, MOST = 1024 };
+/* BEFORE: as if a kernel had variables in shared memory too. */
+enum {
+    STACK = 64 << 10,
+    SHARED = 228 << 10,
+    BEFORE = 128,
+    BEYOND = 512,
+    MOST = 1024
+};
 
 enum state : uint8_t { READY, AT_WARP, AT_BLOCK, DONE };
 
@@ -32,8 +39,32 @@ typedef jmp_buf place;
 #define GO(p) _longjmp(p, 1)
 #endif
 
+/* What goes on beside a thread, oldest first, in groups. */
+struct copy {
+    void *to;
+    const void *from;
+    unsigned bytes, group;
+    bool valid;
+};
+
+struct started {
+    emulate_product *run;
+    float *c;
+    const char *a, *b;
+    int k;
+    unsigned group;
+};
+
+template <typename T> struct beside {
+    std::vector<T> waiting;
+    unsigned groups; /* committed */
+};
+
 struct fiber {
     ucontext_t context;
+    beside<copy> copies;
+    beside<started> products;
+    void *known; /* to ThreadSanitizer */
     alignas(64) char stack[STACK];
 };
 
@@ -41,7 +72,8 @@ struct fiber {
 struct threads {
     state at[MOST];
     bool entered[MOST];
-    unsigned calls[MOST];    /* shuffles so far */
+    unsigned calls[MOST]; /* shuffles so far */
+    unsigned barriers[MOST], warp_barriers[MOST];
     uint64_t given[MOST][2]; /* to the last two of them, in turn */
     dim3 index[MOST];
     const void *shown[MOST]; /* to the last of the warp */
@@ -55,9 +87,100 @@ static thread_local ucontext_t entry;
 static thread_local place scheduler;
 static thread_local unsigned current, n_fibers;
 static thread_local const std::function<void()> *kernel_now;
-alignas(128) static thread_local char shared_memory[SHARED + BEYOND];
+alignas(
+    1024) static thread_local char memory_of_block[BEFORE + SHARED + BEYOND];
+static thread_local char *const shared_memory = memory_of_block + BEFORE;
 
 constinit thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+[[noreturn]] static void
+wrong(const char *what)
+{
+    fprintf(stderr, "%s\n", what);
+    abort();
+}
+
+/* ---- ThreadSanitizer --------------------------------------------------- */
+
+/* Barriers in turn have one of two places: who is late at the first does not
+ * learn of what others did before the second. */
+static thread_local char launch_sync, block_sync[2], warp_sync[MOST / WARP][2];
+
+#ifdef RLF_EMULATED_RACES
+
+extern "C" {
+void *__tsan_get_current_fiber(void);
+void *__tsan_create_fiber(unsigned flags);
+void __tsan_switch_to_fiber(void *fiber, unsigned flags);
+void __tsan_acquire(void *at);
+void __tsan_release(void *at);
+void __tsan_read16(void *at);
+void __tsan_write16(void *at);
+void __tsan_write4(void *at);
+}
+
+static thread_local void *scheduler_known;
+
+static void
+will_run(void *known)
+{
+    enum { WITHOUT_SYNC = 1 };
+    __tsan_switch_to_fiber(known, WITHOUT_SYNC);
+}
+
+static void
+will_write(void *p, unsigned bytes)
+{
+    (bytes == 16 ? __tsan_write16 : __tsan_write4)(p);
+}
+
+void
+emulate_will_read16(const void *p)
+{
+    __tsan_read16((void *)p);
+}
+
+static void *
+make_known(void)
+{
+    scheduler_known = __tsan_get_current_fiber();
+    return __tsan_create_fiber(0);
+}
+
+#define RELEASE(place) __tsan_release(&(place))
+#define ACQUIRE(place) __tsan_acquire(&(place))
+
+#else
+
+static void *const scheduler_known = NULL;
+
+static inline void
+will_run(void *)
+{
+}
+
+static inline void
+will_write(void *, unsigned)
+{
+}
+
+void
+emulate_will_read16(const void *)
+{
+}
+
+static inline void *
+make_known(void)
+{
+    return NULL;
+}
+
+#define RELEASE(place) ((void)(place))
+#define ACQUIRE(place) ((void)(place))
+
+#endif
+
+/* ---- threads of a block ------------------------------------------------ */
 
 char *
 emulate_shared(void)
@@ -100,8 +223,10 @@ go_on(void)
             continue;
         current = i;
         threadIdx = threads.index[i];
+        will_run(fibers[i]->known);
         GO(threads.here[i]);
     }
+    will_run(scheduler_known);
     GO(scheduler);
 }
 
@@ -123,13 +248,20 @@ pause_as(state at)
 void
 __syncthreads(void)
 {
+    char *place = &block_sync[threads.barriers[current]++ % 2];
+    RELEASE(*place);
     pause_as(AT_BLOCK);
+    ACQUIRE(*place);
 }
 
 void
 __syncwarp(unsigned)
 {
+    unsigned turn = threads.warp_barriers[current]++ % 2;
+    char *place = &warp_sync[current / WARP][turn];
+    RELEASE(*place);
     pause_as(AT_WARP);
+    ACQUIRE(*place);
 }
 
 int
@@ -255,17 +387,103 @@ void
 emulate_ldmatrix(uint32_t *r, const void *row, bool transposed)
 {
     load mine = {r, (const uint16_t *)row, transposed};
+    if ((uintptr_t)row % 16)
+        wrong("a row of ldmatrix is not aligned");
+    emulate_will_read16(row);
     if (last_to_come(&mine))
         load_all();
     pause_as(AT_WARP);
 }
+
+/* ---- what goes on beside ----------------------------------------------- */
+
+/* The oldest are done until n groups at most wait. */
+template <typename T>
+static void
+wait_for(beside<T> *b, unsigned n, void (*run)(const T &))
+{
+    size_t done = 0;
+    for (; done < b->waiting.size(); done++) {
+        const T &x = b->waiting[done];
+        if (x.group + n >= b->groups)
+            break;
+        run(x);
+    }
+    b->waiting.erase(b->waiting.begin(), b->waiting.begin() + (long)done);
+}
+
+static void
+run_copy(const copy &c)
+{
+    if (c.valid)
+        memcpy(c.to, c.from, c.bytes);
+    else
+        memset(c.to, 0, c.bytes);
+}
+
+void
+emulate_copy(void *shared, const void *global, unsigned bytes, bool valid)
+{
+    beside<copy> *b = &fibers[current]->copies;
+    if ((uintptr_t)shared % bytes || (uintptr_t)global % bytes)
+        wrong("a copy to shared memory is not aligned");
+    will_write(shared, bytes);
+    b->waiting.push_back({shared, global, bytes, b->groups, valid});
+}
+
+void
+emulate_copy_commit(void)
+{
+    fibers[current]->copies.groups++;
+}
+
+void
+emulate_copy_wait(unsigned n)
+{
+    wait_for(&fibers[current]->copies, n, run_copy);
+}
+
+static void
+run_product(const started &p)
+{
+    p.run(p.c, p.a, p.b, p.k);
+}
+
+void
+emulate_start(emulate_product *run, float *c, const char *a, const char *b,
+              int k)
+{
+    beside<started> *s = &fibers[current]->products;
+    if ((uintptr_t)a % 1024 || (uintptr_t)b % 1024)
+        wrong("a tile of a warp group is not aligned");
+    s->waiting.push_back({run, c, a, b, k, s->groups});
+}
+
+void
+emulate_start_commit(void)
+{
+    fibers[current]->products.groups++;
+}
+
+void
+emulate_start_wait(unsigned n)
+{
+    wait_for(&fibers[current]->products, n, run_product);
+}
+
+/* ---- blocks ------------------------------------------------------------ */
 
 /* A fiber serves one thread after the other. */
 static void
 fiber_main(void)
 {
     for (;;) {
+        ACQUIRE(launch_sync);
         (*kernel_now)();
+        const fiber *f = fibers[current].get();
+        if (!f->copies.waiting.empty() || !f->products.waiting.empty())
+            wrong("a thread ends before what it started");
+        RELEASE(launch_sync);
         pause_as(DONE);
     }
 }
@@ -285,6 +503,7 @@ make_fibers(unsigned n)
 {
     for (size_t i = fibers.size(); i < n; i++) {
         fibers.push_back(std::make_unique<fiber>());
+        fibers[i]->known = make_known();
         prepare(&fibers[i]->context, fibers[i]->stack, STACK - i % WARP * 192);
         threads.entered[i] = false;
     }
@@ -295,6 +514,7 @@ start(unsigned i)
 {
     threads.at[i] = READY;
     threads.calls[i] = 0;
+    threads.barriers[i] = threads.warp_barriers[i] = 0;
     threads.index[i] = dim3(i % blockDim.x, i / blockDim.x % blockDim.y,
                             i / blockDim.x / blockDim.y);
 }
@@ -304,6 +524,7 @@ enter(unsigned i)
 {
     current = i;
     threadIdx = threads.index[i];
+    will_run(fibers[i]->known);
     if (threads.entered[i])
         GO(threads.here[i]);
     threads.entered[i] = true;
@@ -329,27 +550,39 @@ run_warp(unsigned first, unsigned last)
             continue; /* they met while this one looked on */
         if (count(first, last, AT_WARP) == 0)
             return;
-        fprintf(stderr, "a warp is not together at a shuffle\n");
-        abort();
+        wrong("a warp is not together at a shuffle");
     }
+}
+
+/* The i-th of n in an order that is neither theirs nor the reverse: steps of
+ * about 0.62 n, which has no divisor in common with n. */
+static uint64_t
+shuffled(uint64_t i, uint64_t n)
+{
+    uint64_t step = n * 5 / 8 + 1;
+    while (std::gcd(step, n) != 1)
+        step++;
+    return (i + 1) * step % n;
 }
 
 static void
 run_block(void)
 {
+    unsigned warps = (n_fibers + WARP - 1) / WARP;
     for (unsigned i = 0; i < n_fibers; i++)
         start(i);
     memset(threads.met, 0, sizeof threads.met);
-    while (count(0, n_fibers, DONE) != n_fibers) {
-        for (unsigned i = 0; i < n_fibers; i += WARP)
-            run_warp(i, warp_end(i));
-        if (count(0, n_fibers, AT_BLOCK) + count(0, n_fibers, DONE) !=
-            n_fibers) {
-            fprintf(stderr, "a block is not together at its barrier\n");
-            abort();
+    RELEASE(launch_sync);
+    for (unsigned turn = 0; count(0, n_fibers, DONE) != n_fibers; turn++) {
+        for (unsigned i = 0; i < warps; i++) {
+            unsigned first = (unsigned)shuffled(i + turn, warps) * WARP;
+            run_warp(first, warp_end(first));
         }
+        if (count(0, n_fibers, AT_BLOCK) + count(0, n_fibers, DONE) != n_fibers)
+            wrong("a block is not together at its barrier");
         release(0, n_fibers, AT_BLOCK);
     }
+    ACQUIRE(launch_sync);
 }
 
 /* What lies behind a block's shared memory is as it was. */
@@ -357,10 +590,8 @@ static void
 check_beyond(const char *end)
 {
     for (int i = 0; i < BEYOND; i++)
-        if (end[i] != (char)0xff) {
-            fprintf(stderr, "a block wrote beyond its shared memory\n");
-            abort();
-        }
+        if (end[i] != (char)0xff)
+            wrong("a block wrote beyond its shared memory");
 }
 
 static void
@@ -380,14 +611,16 @@ run_grid(dim3 grid, dim3 block, size_t shared,
     }
     make_fibers(n_fibers);
     kernel_now = &kernel;
-    for (unsigned z = 0; z < grid.z; z++)
-        for (unsigned y = 0; y < grid.y; y++)
-            for (unsigned x = 0; x < grid.x; x++) {
-                blockIdx = dim3(x, y, z);
-                memset(shared_memory, 0xff, shared + BEYOND);
-                run_block();
-                check_beyond(shared_memory + shared);
-            }
+    uint64_t n = (uint64_t)grid.x * grid.y * grid.z;
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t at = shuffled(i, n);
+        blockIdx =
+            dim3((unsigned)(at % grid.x), (unsigned)(at / grid.x % grid.y),
+                 (unsigned)(at / grid.x / grid.y));
+        memset(shared_memory, 0xff, shared + BEYOND);
+        run_block();
+        check_beyond(shared_memory + shared);
+    }
 }
 
 static thread_local int32_t fault;

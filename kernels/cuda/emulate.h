@@ -5,7 +5,16 @@
  * as C++ against this file, and their results held to the same hashes as all
  * other backends'. It knows bf16, the threads of a block, shared memory,
  * __syncthreads and the shuffles of whole warps; a warp whose threads do not
- * meet at the same call is a mistake, and ends the program. */
+ * meet at the same call is a mistake, and ends the program. So are addresses
+ * that are not aligned as an instruction wants them, and a thread that ends
+ * before what it started.
+ *
+ * It does what a GPU may do at its worst: blocks and warps go in an order that
+ * is not theirs, and what is started beside (copies, products of warp groups)
+ * is carried out no sooner than it is waited for. With -DRLF_EMULATED_RACES and
+ * ThreadSanitizer every thread of a block is a thread to that, which knows of
+ * __syncthreads, __syncwarp and atomics: two that touch the same memory without
+ * one of these between are reported. */
 #ifndef RLF_KERNELS_CUDA_EMULATE_H
 #define RLF_KERNELS_CUDA_EMULATE_H
 
@@ -78,20 +87,30 @@ __threadfence(void)
 static inline int32_t
 atomicAdd(int32_t *at, int32_t n)
 {
-    int32_t was = *at;
-    *at += n;
-    return was;
+    return __atomic_fetch_add(at, n, __ATOMIC_RELAXED);
 }
 
 static inline int32_t
 atomicMin(int32_t *at, int32_t n)
 {
-    int32_t was = *at;
-    *at = n < was ? n : was;
+    int32_t was = __atomic_load_n(at, __ATOMIC_RELAXED);
+    __atomic_store_n(at, n < was ? n : was, __ATOMIC_RELAXED);
     return was;
 }
 
 void __syncwarp(unsigned mask = 0xffffffff);
+
+/* What goes on beside (mma.h, wgmma.h). c += a b^T at k, as `run` does it. */
+typedef void emulate_product(float *c, const char *a, const char *b, int k);
+void emulate_copy(void *shared, const void *global, unsigned bytes, bool valid);
+void emulate_copy_commit(void);
+void emulate_copy_wait(unsigned n);
+void emulate_start(emulate_product *run, float *c, const char *a, const char *b,
+                   int k);
+void emulate_start_commit(void);
+void emulate_start_wait(unsigned n);
+/* An access of 16 bytes, for ThreadSanitizer. */
+void emulate_will_read16(const void *p);
 
 template <typename T>
 static inline T

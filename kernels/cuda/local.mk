@@ -69,7 +69,11 @@ emulated_objects = $(cuda_sources:.cu=.f32.eo) $(cuda_sources:.cu=.bf16.eo) \
 	$(cuda_f32_sources:.cu=.f32.eo) $(cuda_bf16_sources:.cu=.bf16.eo) \
 	$(cuda_group_sources:.cu=.bf16.eo) %D%/emulate.eo
 $(emulated_objects): $(cuda_headers)
+if TSAN
+EMULATED_LIBS = $(emulated_objects) -lstdc++ -lubsan
+else
 EMULATED_LIBS = $(emulated_objects) -lstdc++
+endif
 check_LTLIBRARIES = libemulated.la
 libemulated_la_SOURCES = %D%/emulate_device.c %D%/emulate_device.h
 EMULATED_DEVICE_LIBS = libemulated.la $(EMULATED_LIBS)
@@ -86,7 +90,12 @@ tests_unit_kernels_mma_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_kernels_mma_LDADD = $(EMULATED_LIBS) $(KERNELS_LIBS) -lm
 tests_unit_kernels_replay_LDADD = $(EMULATED_DEVICE_LIBS) $(KERNELS_LIBS) -lm
 
-EMULATED_COMPILE = $(CXX) -std=c++20 -O2 -g -ffp-contract=off $(EMULATED_FLAGS) -Wall -Wextra \
+# ThreadSanitizer knows the threads of a block (emulate.h), not those of emulate.cc
+if TSAN
+EMULATED_CHECKS = -DRLF_EMULATED_RACES \
+	$(if $(findstring emulate.cc,$<),,-fsanitize=thread,alignment,bounds -fno-sanitize-recover=all)
+endif
+EMULATED_COMPILE = $(CXX) -std=c++20 -O2 -g -ffp-contract=off $(EMULATED_FLAGS) $(EMULATED_CHECKS) -Wall -Wextra \
 	-Wno-missing-field-initializers -DRLF_CUDA_EMULATED -I$(top_builddir) -I$(top_srcdir) \
 	-x c++ -c $<
 %D%/%.f32.eo: %D%/%.cu

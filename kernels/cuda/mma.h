@@ -100,10 +100,7 @@ static __device__ __forceinline__ void
 copy_async16(void *shared, const void *global, bool valid)
 {
 #ifdef RLF_CUDA_EMULATED
-    if (valid)
-        memcpy(shared, global, 16);
-    else
-        memset(shared, 0, 16);
+    emulate_copy(shared, global, 16, valid);
 #else
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
                  :
@@ -118,10 +115,7 @@ static __device__ __forceinline__ void
 copy_async4(void *shared, const void *global, bool valid)
 {
 #ifdef RLF_CUDA_EMULATED
-    if (valid)
-        memcpy(shared, global, 4);
-    else
-        memset(shared, 0, 4);
+    emulate_copy(shared, global, 4, valid);
 #else
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
                  :
@@ -134,7 +128,9 @@ copy_async4(void *shared, const void *global, bool valid)
 static __device__ __forceinline__ void
 copy_async_commit(void)
 {
-#ifndef RLF_CUDA_EMULATED
+#ifdef RLF_CUDA_EMULATED
+    emulate_copy_commit();
+#else
     asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
@@ -144,7 +140,9 @@ template <int N>
 static __device__ __forceinline__ void
 copy_async_wait(void)
 {
-#ifndef RLF_CUDA_EMULATED
+#ifdef RLF_CUDA_EMULATED
+    emulate_copy_wait(N);
+#else
     asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 #endif
 }

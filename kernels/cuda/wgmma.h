@@ -57,7 +57,9 @@ wgmma_begin(void)
 static __device__ __forceinline__ void
 wgmma_commit(void)
 {
-#ifndef RLF_CUDA_EMULATED
+#ifdef RLF_CUDA_EMULATED
+    emulate_start_commit();
+#else
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 #endif
 }
@@ -67,7 +69,9 @@ template <int N>
 static __device__ __forceinline__ void
 wgmma_wait(void)
 {
-#ifndef RLF_CUDA_EMULATED
+#ifdef RLF_CUDA_EMULATED
+    emulate_start_wait(N);
+#else
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
 #endif
 }
@@ -97,21 +101,35 @@ wgmma(float (&c)[N / 8][4], const char *a, const char *b, int k);
 
 #ifdef RLF_CUDA_EMULATED
 
+/* This thread's share. */
 template <int N>
 static inline void
-wgmma(float (&c)[N / 8][4], const char *a, const char *b, int k)
+emulate_wgmma(float *c, const char *a, const char *b, int k)
 {
     int lane = emulate_lane(), warp = (int)threadIdx.x / WARP % 4;
     for (int j = 0; j < N / 8; j++)
         for (int i = 0; i < 4; i++) {
             int row = warp * 16 + lane / 4 + i / 2 * 8;
             int col = j * 8 + lane % 4 * 2 + i % 2;
-            double sum = (double)c[j][i];
+            double sum = (double)c[j * 4 + i];
             for (int e = k; e < k + 16; e++)
                 sum +=
                     (double)wgmma_at(a, row, e) * (double)wgmma_at(b, col, e);
-            c[j][i] = (float)sum;
+            c[j * 4 + i] = (float)sum;
         }
+}
+
+template <int N>
+static inline void
+wgmma(float (&c)[N / 8][4], const char *a, const char *b, int k)
+{
+    int row = (int)threadIdx.x / WARP % 4 * 16 + emulate_lane() / 2;
+    for (int p = k / 8; p < k / 8 + 2; p++) {
+        emulate_will_read16(a + row * 128 + (p ^ row % 8) * 16);
+        for (int col = emulate_lane(); col < N; col += WARP)
+            emulate_will_read16(b + col * 128 + (p ^ col % 8) * 16);
+    }
+    emulate_start(emulate_wgmma<N>, &c[0][0], a, b, k);
 }
 
 #else
