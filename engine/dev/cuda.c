@@ -150,7 +150,7 @@ static rlf_status
 cuda_event_done(rlf_event *event, rlf_err *err)
 {
     cudaError_t error = cudaEventQuery(event->event);
-    if (error == cudaErrorNotReady)
+    if (rlf_cuda_unready(error))
         return RLF_AGAIN;
     RLF_CUDA_TRY(error, "looking at an event");
     return RLF_OK;

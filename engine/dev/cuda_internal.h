@@ -65,6 +65,17 @@ rlf_status rlf_cuda_fail(cudaError_t error, const char *what, rlf_err *err);
             return rlf_cuda_fail(error_, what, err); \
     } while (0)
 
+/* No error, though the runtime keeps it as the last one: the next launch would
+ * be blamed for it. */
+static inline bool
+rlf_cuda_unready(cudaError_t error)
+{
+    if (error != cudaErrorNotReady)
+        return false;
+    cudaGetLastError();
+    return true;
+}
+
 /* Refuse what a recording cannot have, of a queue or a device. Needs `err`. */
 #define RLF_CUDA_NOT_RECORDED(q, what)              \
     do {                                            \

@@ -25,8 +25,7 @@ watched_sync(rlf_cuda_queue *q, rlf_err *err)
 {
     cudaError_t error;
     bool first = true;
-    for (; (error = cudaStreamQuery(q->stream)) == cudaErrorNotReady;
-         first = false)
+    for (; rlf_cuda_unready(error = cudaStreamQuery(q->stream)); first = false)
         RLF_TRY(q->queue.watch(q->queue.watch_ctx, first, err));
     RLF_CUDA_TRY(error, "waiting for the GPU");
     return RLF_OK;
@@ -191,7 +190,8 @@ open_queue(rlf_cuda_queue *q, rlf_err *err)
     *q->fault = 0;
     RLF_TRY(rlf_cuda_alloc(device, STAGE, (void **)&q->staged, err));
     RLF_TRY(rlf_cuda_alloc(device, COUNTERS, (void **)&q->counters, err));
-    RLF_CUDA_TRY(cudaMemset(q->counters, 0, COUNTERS), "setting memory");
+    RLF_CUDA_TRY(cudaMemsetAsync(q->counters, 0, COUNTERS, q->stream),
+                 "setting memory");
     return rlf_cuda_alloc(device, SCRATCH, (void **)&q->scratch, err);
 }
 

@@ -187,9 +187,14 @@ prefer(const library *l, cublasLtMatmulPreferenceOpaque_t *to, uint32_t aligned,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
     size_t room = rlf_cuda_scratch_bytes();
+    /* parts of k are added in f32, never in what c is made of */
+    uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
     TRY(l->MatmulPreferenceInit_internal(to, sizeof *to));
     TRY(l->MatmulPreferenceSetAttribute(
         to, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room, sizeof room));
+    TRY(l->MatmulPreferenceSetAttribute(
+        to, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions,
+        sizeof reductions));
     for (size_t i = 0; i < sizeof operands / sizeof *operands; i++)
         TRY(l->MatmulPreferenceSetAttribute(to, operands[i], &aligned,
                                             sizeof aligned));

@@ -22,6 +22,8 @@ main(void)
 #define cudaMemGetInfo fake_left
 #define cudaGetLastError fake_last
 #define cudaStreamSynchronize fake_wait
+#define cudaStreamQuery fake_query
+#define cudaEventQuery fake_event_query
 #include "engine/dev/cuda.c"
 #include "engine/dev/cuda_open.c"
 #include "engine/dev/cuda_queue.c"
@@ -37,6 +39,8 @@ static struct {
     cudaError_t error;
     int count, major, minor;
     size_t left;
+    int busy;         /* queries until the GPU is done */
+    cudaError_t last; /* of a query */
 } gpu;
 
 static cudaError_t
@@ -93,7 +97,23 @@ fake_left(size_t *left, size_t *all)
 cudaError_t
 fake_last(void)
 {
-    return result(LAUNCH);
+    cudaError_t last = gpu.last;
+    gpu.last = cudaSuccess;
+    return last ? last : result(LAUNCH);
+}
+
+cudaError_t
+fake_query(cudaStream_t stream)
+{
+    (void)stream;
+    return gpu.busy-- > 0 ? gpu.last = cudaErrorNotReady : cudaSuccess;
+}
+
+cudaError_t
+fake_event_query(cudaEvent_t event)
+{
+    (void)event;
+    return fake_query(NULL);
 }
 
 cudaError_t
@@ -177,6 +197,37 @@ test_opening(size_t i)
         ok(status == RLF_OK, "%s", cases[i].what);
 }
 
+static rlf_status
+look_on(void *ctx, bool first, rlf_err *err)
+{
+    (void)err;
+    *(int *)ctx += first ? 100 : 1;
+    return RLF_OK;
+}
+
+/* The runtime keeps "not ready" as its last error, which is none of ours. */
+static void
+test_waiting(rlf_device *device)
+{
+    int looks = 0;
+    struct rlf_event event = {NULL};
+    rlf_err err = RLF_ERR_NONE;
+    rlf_cuda_queue q = {.queue.device = device};
+    q.queue.watch = look_on;
+    q.queue.watch_ctx = &looks;
+    gpu.fails = NONE;
+    gpu.busy = 3;
+    ok(settle(&q, &err) == RLF_OK && looks == 102,
+       "a wait looks on as long as the GPU is busy");
+    ok(rlf_cuda_launched("embed", &err) == RLF_OK,
+       "... which the next launch is not blamed for");
+    gpu.busy = 1;
+    ok(cuda_event_done(&event, &err) == RLF_AGAIN &&
+           rlf_cuda_launched("embed", &err) == RLF_OK &&
+           cuda_event_done(&event, &err) == RLF_OK,
+       "nor for an event that was not there yet");
+}
+
 /* A device that was opened, and fails later. */
 static void
 test_later(void)
@@ -217,6 +268,7 @@ test_later(void)
     gpu.error = cudaErrorECCUncorrectable;
     is_refused(settle(&q, &err), &err, "an error while waiting",
                "waiting for the GPU", "defective");
+    test_waiting(device);
     rlf_device_free(device);
 }
 
