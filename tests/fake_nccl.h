@@ -1,13 +1,26 @@
 /* What nccl.h asks of NCCL, over the threads of one process and the devices of
  * later.h: messages match by pair and order, a group's go on all at once, in
- * the queue, and a call is under way for a few looks at its state. */
+ * the queue, and a call is under way for a few looks at its state.
+ *
+ * Over emulated GPUs too (FAKE_EMULATED), where a queue records: what is
+ * recorded on one side has to be recorded on the other, as the same one between
+ * the two, and a communicator does not end while a recording has it. */
 #ifndef RLF_TESTS_FAKE_NCCL_H
 #define RLF_TESTS_FAKE_NCCL_H
 
 #include "engine/comm/nccl.h"
 #include "tests/later.h"
+#ifdef FAKE_EMULATED
+#include "kernels/cuda/emulate_device.h"
+#endif
 
-enum { FAKE_RANKS = 8, FAKE_OPS = 256, FAKE_LOOKS = 3, FAKE_ERROR = 6 };
+enum {
+    FAKE_RANKS = 8,
+    FAKE_OPS = 256,
+    FAKE_LOOKS = 3,
+    FAKE_WRONG = 5, /* what NCCL says of wrong usage */
+    FAKE_ERROR = 6
+};
 
 typedef struct fake_comm fake_comm;
 
@@ -16,6 +29,7 @@ typedef struct fake_send {
     struct fake_send *next;
     const void *data;
     size_t bytes;
+    uint32_t recorded; /* which of those between the two; 0: it is not */
     bool taken;
 } fake_send;
 
@@ -26,6 +40,7 @@ typedef struct fake_world {
     pthread_mutex_t lock;
     pthread_cond_t bell;
     int n, n_open, n_gone;
+    bool aborted;                             /* by one of them */
     fake_send *sends[FAKE_RANKS][FAKE_RANKS]; /* from, to */
 } fake_world;
 
@@ -33,7 +48,10 @@ struct fake_comm {
     fake_world *world;
     int rank;
     int looks; /* until it says that it is done */
-    bool ended, broken;
+    bool ended;
+    int broken;                       /* its error */
+    uint32_t recorded[2][FAKE_RANKS]; /* receives from, sends to */
+    int held;                         /* groups in recordings that there are */
 };
 
 typedef struct fake_op {
@@ -42,13 +60,13 @@ typedef struct fake_op {
     void *data;
     size_t bytes;
     int peer;
+    uint32_t recorded; /* as of a send */
 } fake_op;
 
 /* A group in the queue. */
 typedef struct fake_group {
-    fake_op *ops;
-    fake_send *sends; /* one an operation */
     int n;
+    fake_op ops[];
 } fake_group;
 
 static pthread_mutex_t fake_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -59,6 +77,19 @@ static _Thread_local int fake_break;
 static _Thread_local fake_op fake_ops[FAKE_OPS];
 static _Thread_local int fake_n;
 static _Thread_local rlf_queue *fake_queue;
+/* Communicators that were to end while a recording had them. */
+static int fake_ended_held;
+
+static bool
+fake_records(const rlf_queue *queue)
+{
+#ifdef FAKE_EMULATED
+    return rlf_emulated_records(queue);
+#else
+    (void)queue;
+    return false;
+#endif
+}
 
 static int
 fake_id(void *id)
@@ -107,9 +138,17 @@ static int
 fake_add(bool send, void *comm, void *data, size_t bytes, int peer,
          rlf_queue *queue)
 {
-    if (!later_is(data) || fake_n == FAKE_OPS)
-        return 5; /* what NCCL says of wrong usage */
-    fake_ops[fake_n++] = (fake_op){send, comm, later_real(data), bytes, peer};
+    fake_comm *c = comm;
+    bool later = queue->device->ops == &later_ops;
+    if ((later && !later_is(data)) || fake_n == FAKE_OPS)
+        return FAKE_WRONG;
+    fake_ops[fake_n++] = (fake_op){
+        .send = send,
+        .comm = comm,
+        .data = later ? later_real(data) : data,
+        .bytes = bytes,
+        .peer = peer,
+        .recorded = fake_records(queue) ? ++c->recorded[send][peer] : 0};
     fake_queue = queue;
     return RLF_NCCL_OK;
 }
@@ -146,18 +185,21 @@ fake_remove(fake_send **list, const fake_send *send)
 
 /* Takes what has come; whether all of the group is done. Locked. */
 static bool
-fake_move(fake_group *g, fake_comm *comm)
+fake_move(fake_op *ops, const fake_send *sends, int n)
 {
+    fake_comm *comm = ops->comm;
     fake_world *w = comm->world;
     bool done = true;
-    for (int i = 0; i < g->n; i++) {
-        fake_op *op = &g->ops[i];
+    for (int i = 0; i < n; i++) {
+        fake_op *op = &ops[i];
         if (op->send) {
-            done &= g->sends[i].taken;
+            done &= sends[i].taken;
             continue;
         }
         fake_send **from = &w->sends[op->peer][comm->rank];
         if (op->data && *from) {
+            if ((*from)->recorded != op->recorded)
+                comm->broken = FAKE_WRONG;
             /* a receiver that expects less reads no more than there is */
             memcpy(op->data, (*from)->data,
                    op->bytes < (*from)->bytes ? op->bytes : (*from)->bytes);
@@ -171,44 +213,86 @@ fake_move(fake_group *g, fake_comm *comm)
     return done;
 }
 
-static void
-fake_run(later_queue *queue, void *args)
+static bool
+fake_is_over(const fake_comm *comm, bool emulated)
 {
-    (void)queue;
-    fake_group *g = args;
+    /* an emulated queue is its rank's own thread, which nobody else can end */
+    return comm->ended || (emulated && comm->world->aborted);
+}
+
+/* A recorded group comes here again and again. */
+static void
+fake_run_group(const fake_group *g, bool emulated)
+{
+    fake_op ops[FAKE_OPS];
+    fake_send sends[FAKE_OPS];
     fake_comm *comm = g->ops->comm;
     fake_world *w = comm->world;
+    memcpy(ops, g->ops, (size_t)g->n * sizeof *ops);
     pthread_mutex_lock(&w->lock);
     for (int i = 0; i < g->n; i++)
-        if (g->ops[i].send) {
-            g->sends[i] =
-                (fake_send){.data = g->ops[i].data, .bytes = g->ops[i].bytes};
-            fake_append(&w->sends[comm->rank][g->ops[i].peer], &g->sends[i]);
+        if (ops[i].send) {
+            sends[i] = (fake_send){.data = ops[i].data,
+                                   .bytes = ops[i].bytes,
+                                   .recorded = ops[i].recorded};
+            fake_append(&w->sends[comm->rank][ops[i].peer], &sends[i]);
         }
     pthread_cond_broadcast(&w->bell);
-    while (!comm->ended && !fake_move(g, comm))
+    while (!fake_is_over(comm, emulated) && !fake_move(ops, sends, g->n))
         pthread_cond_wait(&w->bell, &w->lock);
     for (int i = 0; i < g->n; i++)
-        if (g->ops[i].send)
-            fake_remove(&w->sends[comm->rank][g->ops[i].peer], &g->sends[i]);
+        if (ops[i].send)
+            fake_remove(&w->sends[comm->rank][ops[i].peer], &sends[i]);
     pthread_mutex_unlock(&w->lock);
-    free(g->ops);
-    free(g->sends);
 }
+
+static void
+fake_run_later(later_queue *queue, void *args)
+{
+    (void)queue;
+    fake_group *g = *(fake_group **)args;
+    fake_run_group(g, false);
+    free(g);
+}
+
+#ifdef FAKE_EMULATED
+static void
+fake_run_emulated(void *args)
+{
+    fake_run_group(args, true);
+}
+
+/* It will not run again. */
+static void
+fake_end_emulated(void *args)
+{
+    fake_group *g = args;
+    g->ops->comm->held -= g->ops->recorded != 0;
+}
+#endif
 
 static int
 fake_end(void)
 {
     if (!fake_n)
         return RLF_NCCL_OK;
-    fake_group g = {.ops = rlf_calloc((size_t)fake_n, sizeof *g.ops),
-                    .sends = rlf_calloc((size_t)fake_n, sizeof *g.sends),
-                    .n = fake_n};
+    size_t bytes = (size_t)fake_n * sizeof(fake_op);
+    fake_group *g = rlf_malloc(sizeof *g + bytes);
     fake_comm *comm = fake_ops[0].comm;
-    memcpy(g.ops, fake_ops, (size_t)fake_n * sizeof *g.ops);
+    g->n = fake_n;
+    memcpy(g->ops, fake_ops, bytes);
     fake_n = 0;
     comm->looks = FAKE_LOOKS;
-    later_run(fake_queue, fake_run, &g, sizeof g);
+    comm->held += g->ops->recorded != 0;
+    if (fake_queue->device->ops == &later_ops) {
+        later_run(fake_queue, fake_run_later, &g, sizeof g);
+        return RLF_NCCL_BUSY;
+    }
+#ifdef FAKE_EMULATED
+    rlf_emulated_run(fake_queue, fake_run_emulated, fake_end_emulated, g,
+                     sizeof *g + bytes);
+#endif
+    free(g);
     return RLF_NCCL_BUSY;
 }
 
@@ -221,16 +305,25 @@ fake_state(void *arg)
     bool all = w->n_open == w->n;
     pthread_mutex_unlock(&w->lock);
     if (fake_break && --fake_break == 0)
-        comm->broken = true;
+        comm->broken = FAKE_ERROR;
     if (comm->broken)
-        return FAKE_ERROR;
+        return comm->broken;
     return !all || (comm->looks && comm->looks--) ? RLF_NCCL_BUSY : RLF_NCCL_OK;
+}
+
+/* The real one would wait for them, with all of the process. */
+static void
+fake_look_at_recordings(const fake_comm *comm)
+{
+    pthread_mutex_lock(&fake_lock);
+    fake_ended_held += comm->held != 0;
+    pthread_mutex_unlock(&fake_lock);
 }
 
 static int
 fake_finish(void *comm)
 {
-    (void)comm;
+    fake_look_at_recordings(comm);
     return RLF_NCCL_OK;
 }
 
@@ -269,8 +362,10 @@ static int
 fake_abort(void *arg)
 {
     fake_comm *comm = arg;
+    fake_look_at_recordings(comm);
     pthread_mutex_lock(&comm->world->lock);
     comm->ended = true;
+    comm->world->aborted = true;
     pthread_cond_broadcast(&comm->world->bell);
     pthread_mutex_unlock(&comm->world->lock);
     pthread_mutex_lock(&fake_lock);
@@ -290,7 +385,10 @@ fake_bury(void)
 static const char *
 fake_text(int result)
 {
-    return result == FAKE_ERROR ? "a cable was cut" : "something else";
+    return result == FAKE_ERROR ? "a cable was cut"
+           : result == FAKE_WRONG
+               ? "a message was recorded on one of its sides alone"
+               : "something else";
 }
 
 static const rlf_nccl fake_nccl = {.id = fake_id,

@@ -32,6 +32,14 @@ typedef struct nccl_state {
 
 /* ---- waiting and ending ---- */
 
+/* NCCL does not end before all recordings that have its calls have; those that
+ * are left are of no use then. */
+static void
+end_recordings(rlf_port *port)
+{
+    port->queue->device->ops->recordings_end(port->queue);
+}
+
 /* Nothing of the device is read or written by others any more. */
 static void
 stop(rlf_port *port)
@@ -39,6 +47,7 @@ stop(rlf_port *port)
     nccl_state *s = port->state;
     rlf_err ignored = RLF_ERR_NONE;
     port->queue->watch = NULL;
+    end_recordings(port);
     if (s->comm)
         s->nccl->abort(s->comm);
     s->comm = NULL;
@@ -96,11 +105,10 @@ look_at_limit(rlf_port *port, rlf_err *err)
     return give_up(port, err);
 }
 
-/* What rlf_queue_sync() does while it waits. */
+/* Is all well? Then let others work. */
 static rlf_status
-watch(void *ctx, bool first, rlf_err *err)
+look(rlf_port *port, bool first, rlf_err *err)
 {
-    rlf_port *port = ctx;
     nccl_state *s = port->state;
     rlf_comm *comm = port->comm;
     if (first) {
@@ -112,8 +120,6 @@ watch(void *ctx, bool first, rlf_err *err)
     int result = s->nccl->state(s->comm);
     if (result != RLF_NCCL_OK && result != RLF_NCCL_BUSY)
         return failed(port, result, err);
-    if (rlf_comm_progress(comm, err) < 0)
-        return give_up(port, err);
     RLF_TRY(look_at_limit(port, err));
     if (comm->spin)
         rlf_word_relax();
@@ -124,13 +130,24 @@ watch(void *ctx, bool first, rlf_err *err)
     return RLF_OK;
 }
 
-/* Until NCCL has done what it was asked for: the queue has it. */
+/* What rlf_queue_sync() and rlf_event_sync() do while they wait. */
+static rlf_status
+watch(void *ctx, bool first, rlf_err *err)
+{
+    rlf_port *port = ctx;
+    if (rlf_comm_progress(port->comm, err) < 0)
+        return give_up(port, err);
+    return look(port, first, err);
+}
+
+/* Until NCCL has done what it was asked for: the queue has it. The queue may
+ * record, so messages of the host stay where they are. */
 static rlf_status
 settle(rlf_port *port, int result, rlf_err *err)
 {
     nccl_state *s = port->state;
     for (bool first = true; result == RLF_NCCL_BUSY; first = false) {
-        RLF_TRY(watch(port, first, err));
+        RLF_TRY(look(port, first, err));
         result = s->nccl->state(s->comm);
     }
     return result == RLF_NCCL_OK ? RLF_OK : failed(port, result, err);
@@ -434,6 +451,7 @@ nccl_close(rlf_port *port)
 {
     nccl_state *s = port->state;
     rlf_err err = RLF_ERR_NONE;
+    end_recordings(port);
     if (s->comm && !rlf_world_aborted(port->comm->world) &&
         settle(port, s->nccl->finish(s->comm), &err) == RLF_OK) {
         s->nccl->close(s->comm);

@@ -20,7 +20,6 @@ const rlf_kernels *rlf_kernels_emulated(void);
 const rlf_kernels *rlf_kernels_emulated_bf16(void);
 void rlf_emulated_memory(const void *base, size_t bytes);
 void rlf_emulated_record(rlf_queue *queue);
-bool rlf_emulated_records(const rlf_queue *queue);
 void rlf_emulated_record_copy(void *to, const void *from, size_t bytes);
 void rlf_emulated_record_set(void *to, int byte, size_t bytes);
 void rlf_emulated_record_call(void (*run)(void *args), void (*end)(void *args),

@@ -13,6 +13,7 @@
 /* Two devices of 512 MB, named "emulated". */
 extern const rlf_backend rlf_backend_emulated;
 
+bool rlf_emulated_records(const rlf_queue *queue);
 /* Work of the host in the place of a kernel, on a copy of its arguments: it is
  * carried out with the memory open, or recorded. `end` comes when it will not
  * be carried out again. */

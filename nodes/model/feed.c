@@ -89,13 +89,12 @@ rlf_generation_array_bytes(uint32_t tokens, uint32_t most_active,
     return c.used;
 }
 
-/* All that a step does is work of the queue: no messages of stages, no layers
- * that come from the host, no sums over ranks by way of it. */
+/* All that a stage does in a step is work of the queue: no layers that come
+ * from the host, no sums over ranks by way of it. */
 static bool
 is_queued(const rlf_model *m)
 {
-    return m->queue->device->caps.asynchronous && !m->stages && !m->offload &&
-           m->table->lm != RLF_NO_SLOT &&
+    return m->queue->device->caps.asynchronous && !m->offload &&
            (!m->group || rlf_device_is_queued(m->group));
 }
 
@@ -172,7 +171,7 @@ rlf_feed_open(rlf_generation *g, rlf_err *err)
     g->host_inputs = rlf_calloc(1, sent);
     g->next_pages = rlf_calloc(g->most_active, sizeof(int32_t));
     g->bounds = rlf_calloc(g->most_active, sizeof(int32_t));
-    g->ahead = is_queued(g->model);
+    g->ahead = is_queued(g->model) && !g->model->stages;
     for (uint32_t i = 0; i < g->n_waves; i++) {
         RLF_TRY(open_flight(g, &g->waves[i].now, err));
         if (g->ahead)
@@ -316,7 +315,8 @@ typedef struct step {
     size z;
     inputs in;
     rlf_paged paged;
-    int32_t *offsets; /* of the host */
+    rlf_pass pass; /* with the step's arrays for its own */
+    int chunk;     /* of the stage, at hand */
 } step;
 
 /* Tokens of the rows, their log-probabilities behind them. */
@@ -346,28 +346,32 @@ sample_rows(const step *s, const rlf_pass *p, rlf_err *err)
     return p->kernels->sample(p->queue, &args, err);
 }
 
+static void
+fill_pass(step *s, int32_t *offsets)
+{
+    s->pass = *s->g->pass;
+    s->pass.m = s->z.tokens;
+    s->pass.n_seqs = s->z.seqs;
+    s->pass.n_rows = s->z.rows;
+    s->pass.tokens = s->in.tokens;
+    if (s->g->ahead)
+        s->pass.sampled = (int32_t *)(void *)s->g->outputs;
+    s->pass.positions = s->in.positions;
+    s->pass.rows = s->in.rows;
+    s->pass.offsets = offsets;
+    s->pass.paged = &s->paged;
+}
+
+/* Between what comes from the stage before and what goes to the next. */
 static rlf_status
-put_step(void *ctx, rlf_err *err)
+put_chunk(void *ctx, rlf_err *err)
 {
     step *s = ctx;
     const rlf_model *model = s->g->model;
-    rlf_pass pass = *s->g->pass; /* with the step's arrays for its own */
-    pass.m = s->z.tokens;
-    pass.n_seqs = s->z.seqs;
-    pass.n_rows = s->z.rows;
-    pass.tokens = s->in.tokens;
-    if (s->g->ahead)
-        pass.sampled = (int32_t *)(void *)s->g->outputs;
-    pass.positions = s->in.positions;
-    pass.rows = s->in.rows;
-    pass.offsets = s->offsets;
-    pass.paged = &s->paged;
-    rlf_status status = rlf_transformer_forward(model, &pass, err);
-    s->g->pass->sending = pass.sending;
-    RLF_TRY(status);
-    if (model->table->lm == RLF_NO_SLOT || !s->z.rows)
+    RLF_TRY(rlf_transformer_forward_chunk(model, &s->pass, s->chunk, err));
+    if (!rlf_table_ends(model->table, s->chunk) || !s->z.rows)
         return RLF_OK;
-    return sample_rows(s, &pass, err);
+    return sample_rows(s, &s->pass, err);
 }
 
 /* The smallest of 1, 2, 4, 8, 16, 24, 32, 48, 64, 96, ... that is not less than
@@ -395,7 +399,7 @@ context_for(const rlf_generation *g, uint32_t longest)
  * ranks of a model. */
 typedef struct step_key {
     size z;
-    int64_t context, page_size, pass_tokens, place;
+    int64_t context, page_size, pass_tokens, place, chunk;
     float temperature, top_p, min_p;
     int32_t top_k;
     int64_t greedy;
@@ -413,6 +417,7 @@ key_of(const step *s, int64_t context)
     key.page_size = g->kv->page_size;
     key.pass_tokens = g->pass->options.tokens;
     key.place = g->place;
+    key.chunk = s->chunk;
     key.temperature = o->temperature;
     key.top_p = o->top_p;
     key.min_p = o->min_p;
@@ -424,7 +429,7 @@ key_of(const step *s, int64_t context)
 /* By way of a recording: nothing but the memory of the inputs and the pages may
  * be read, and the host's starts are bounds. */
 static rlf_status
-replay_step(step *s, int64_t context, rlf_err *err)
+replay_chunk(step *s, int64_t context, rlf_err *err)
 {
     rlf_generation *g = s->g;
     step_key key = key_of(s, context);
@@ -434,10 +439,30 @@ replay_step(step *s, int64_t context, rlf_err *err)
     s->paged.starts = g->bounds;
     if (g->model->group) /* a recording would not see that the run has ended */
         RLF_TRY(rlf_device_check(g->model->queue, g->model->group, err));
-    RLF_TRY(rlf_replays_do(g->replays, &key, sizeof key, put_step, s, err,
+    RLF_TRY(rlf_replays_do(g->replays, &key, sizeof key, put_chunk, s, err,
                            &replayed));
     g->counts.replayed += replayed;
     return RLF_OK;
+}
+
+/* context 0: not by way of recordings. */
+static rlf_status
+put_step(step *s, int64_t context, rlf_err *err)
+{
+    const rlf_model *model = s->g->model;
+    rlf_pass *p = &s->pass;
+    rlf_status status = RLF_OK;
+    for (int i = 0; i < model->table->cut.chunks && status >= 0; i++) {
+        s->chunk = i;
+        status = rlf_transformer_receive(model, p, i, err);
+        if (status >= 0)
+            status =
+                context ? replay_chunk(s, context, err) : put_chunk(s, err);
+        if (status >= 0)
+            status = rlf_transformer_hand_on(model, p, i, err);
+    }
+    s->g->pass->sending = p->sending;
+    return status;
 }
 
 /* Tokens come back. Unless steps run ahead, the host waits for them, and the
@@ -465,7 +490,7 @@ rlf_feed_await(rlf_generation *g, flight *f, rlf_err *err)
     return f->there
                ? rlf_event_sync(f->there, g->model->queue, err)
                : rlf_parallel_hear(g->model, f->host_tokens,
-                                   f->fly.count * TOLD_BYTES, err, &f->telling);
+                                   f->n_tokens * TOLD_BYTES, err, &f->telling);
 }
 
 /* The last step is the one before now. */
@@ -491,7 +516,7 @@ rlf_feed_step(rlf_generation *g, rlf_err *err, bool *sent)
         turn_flights(g);
     bool replays = g->replays && z.tokens == z.seqs && z.rows == z.seqs &&
                    longest <= CONTEXT_MOST;
-    int64_t context = longest;
+    int64_t context = 0;
     if (replays) {
         int64_t n = rounded_up(z.rows);
         context = context_for(g, longest);
@@ -502,10 +527,7 @@ rlf_feed_step(rlf_generation *g, rlf_err *err, bool *sent)
     fill(g, &host, &z);
     RLF_TRY(rlf_queue_copy(g->model->queue, g->inputs, g->host_inputs,
                            input_bytes(&z), RLF_COPY_TO_DEVICE, err));
-    step s = {.g = g,
-              .z = z,
-              .in = inputs_at(g->inputs, &z),
-              .offsets = host.offsets};
+    step s = {.g = g, .z = z, .in = inputs_at(g->inputs, &z)};
     s.paged = (rlf_paged){.starts = host.starts,
                           .device_starts = s.in.starts,
                           .device_offsets = s.in.offsets,
@@ -517,6 +539,7 @@ rlf_feed_step(rlf_generation *g, rlf_err *err, bool *sent)
                           .page_size = g->kv->page_size,
                           .page_stride = g->kv->page_stride,
                           .layer_stride = g->kv->layer_stride};
-    RLF_TRY(replays ? replay_step(&s, context, err) : put_step(&s, err));
+    fill_pass(&s, host.offsets);
+    RLF_TRY(put_step(&s, context, err));
     return fetch(g, &z, err);
 }

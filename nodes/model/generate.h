@@ -74,8 +74,9 @@ rlf_status rlf_generation_add(rlf_generation *generation,
                               const uint64_t *identity, uint32_t n,
                               rlf_err *err, uint32_t *first);
 /* One quantum. RLF_AGAIN: there is more to do; RLF_OK: all that was added is
- * complete. `rows` (good until the next call) are those completed by this
- * step, ascending. */
+ * complete. `rows` (good until the next call) are those that were found to be
+ * complete, ascending: by this step, or, where steps are sent ahead of the last
+ * one's tokens, by the last. */
 rlf_status rlf_generation_step(rlf_generation *generation, rlf_err *err,
                                const uint32_t **rows, uint32_t *n_rows);
 rlf_response rlf_generation_response(const rlf_generation *generation,
@@ -84,7 +85,7 @@ rlf_response rlf_generation_response(const rlf_generation *generation,
 /* What happened, for metrics and tests. */
 typedef struct rlf_generation_counts {
     uint64_t steps, fed, tokens, prefilled, shared, preempted;
-    uint64_t replayed; /* of the steps: from recordings */
+    uint64_t replayed; /* of the steps' chunks: from recordings */
     uint64_t ahead;    /* ...: sent before the last one's tokens were read */
     uint64_t dropped;  /* tokens made for sequences that turned out complete */
 } rlf_generation_counts;

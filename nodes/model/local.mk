@@ -25,7 +25,8 @@ libnodes_la_SOURCES += \
 	nodes/model/work.c nodes/model/work.h
 
 check_PROGRAMS += tests/unit/model_cost tests/unit/model_files \
-	tests/unit/model_memory tests/unit/model_move tests/unit/model_parity tests/unit/model_ranks tests/unit/model_sampler \
+	tests/unit/model_memory tests/unit/model_move tests/unit/model_parity tests/unit/model_ranks tests/unit/model_recorded \
+	tests/unit/model_sampler \
 	tests/unit/model_shards tests/unit/model_stories \
 	tests/unit/model_training
 tests_unit_model_cost_LDADD = $(NODES_LIBS)
@@ -34,6 +35,7 @@ tests_unit_model_parity_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_memory_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_move_LDADD = $(EMULATED_DEVICE_LIBS) libnodes.la $(PLAN_LIBS)
 tests_unit_model_ranks_LDADD = $(NODES_LIBS)
+tests_unit_model_recorded_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_sampler_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_shards_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)
 tests_unit_model_stories_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS)

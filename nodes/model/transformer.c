@@ -393,13 +393,28 @@ rlf_transformer_settle(rlf_pass *p, rlf_err *err)
     return p->sending ? rlf_device_wait(&p->sending, err) : RLF_OK;
 }
 
-/* The next stage has what a chunk gave, or will have it. */
-static rlf_status
-hand_on(const rlf_model *model, rlf_pass *p, int chunk, rlf_err *err)
+rlf_status
+rlf_transformer_receive(const rlf_model *model, rlf_pass *p, int chunk,
+                        rlf_err *err)
+{
+    const rlf_table *t = model->table;
+    int stages = t->cut.stages, stage = t->cut.stage;
+    if (!model->stages || rlf_table_begins(t, chunk))
+        return RLF_OK;
+    return rlf_parallel_receive(model, (stage + stages - 1) % stages,
+                                rlf_pass_input(p, chunk),
+                                p->m * t->config.hidden, err);
+}
+
+rlf_status
+rlf_transformer_hand_on(const rlf_model *model, rlf_pass *p, int chunk,
+                        rlf_err *err)
 {
     const rlf_table *t = model->table;
     int stages = t->cut.stages, stage = t->cut.stage;
     int64_t n = p->m * t->config.hidden;
+    if (!model->stages || rlf_table_ends(t, chunk))
+        return RLF_OK;
     RLF_ASSERT(p->outbox);
     RLF_TRY(rlf_transformer_settle(p, err));
     RLF_TRY(copy_rows(p, p->outbox, rlf_pass_output(p, chunk), n, err));
@@ -411,16 +426,9 @@ rlf_status
 rlf_transformer_forward_part(const rlf_model *model, rlf_pass *p, int chunk,
                              rlf_err *err)
 {
-    const rlf_table *t = model->table;
-    int stages = t->cut.stages, stage = t->cut.stage;
-    if (model->stages && !rlf_table_begins(t, chunk))
-        RLF_TRY(rlf_parallel_receive(model, (stage + stages - 1) % stages,
-                                     rlf_pass_input(p, chunk),
-                                     p->m * t->config.hidden, err));
+    RLF_TRY(rlf_transformer_receive(model, p, chunk, err));
     RLF_TRY(rlf_transformer_forward_chunk(model, p, chunk, err));
-    return model->stages && !rlf_table_ends(t, chunk)
-               ? hand_on(model, p, chunk, err)
-               : RLF_OK;
+    return rlf_transformer_hand_on(model, p, chunk, err);
 }
 
 rlf_status

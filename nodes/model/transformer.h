@@ -53,9 +53,15 @@
  * train. */
 rlf_status rlf_transformer_forward(const rlf_model *model, rlf_pass *pass,
                                    rlf_err *err);
-/* One chunk of that. */
+/* One chunk of that: receive, forward_chunk, hand_on. */
 rlf_status rlf_transformer_forward_part(const rlf_model *model, rlf_pass *pass,
                                         int chunk, rlf_err *err);
+/* The residual from the stage before, unless the chunk begins; and, unless it
+ * ends, what it gave to the next, which has it or will have it. */
+rlf_status rlf_transformer_receive(const rlf_model *model, rlf_pass *pass,
+                                   int chunk, rlf_err *err);
+rlf_status rlf_transformer_hand_on(const rlf_model *model, rlf_pass *pass,
+                                   int chunk, rlf_err *err);
 /* Until the next stage has what was handed to it. */
 rlf_status rlf_transformer_settle(rlf_pass *pass, rlf_err *err);
 /* The layers of one chunk, with what comes before or after them. */
