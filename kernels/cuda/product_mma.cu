@@ -87,6 +87,10 @@ struct by_warps : shape<BM, BN, WARPS_M, WARPS_N, STAGES, A, B> {
         multiply_stage<by_warps>(stage, warp_row, warp_col, sum);
     }
 
+    static __device__ __forceinline__ void keep_up(void)
+    {
+    }
+
     static __device__ __forceinline__ void
     settle(float (&)[by_warps::MT][by_warps::NT][4])
     {
@@ -104,6 +108,9 @@ template <bool A, bool B>
 static rlf_status
 choose(rlf_queue *queue, const matmul &p, rlf_err *err)
 {
+    if (!p.a_whole || !p.b_whole)
+        return launch<by_warps<64, 64, 2, 2, 4, A, B>, any_source>(queue, p,
+                                                                   err);
     if constexpr (!A) {
         if (p.m <= 16)
             return launch<by_warps<16, 64, 1, 4, 6, A, B>>(queue, p, err);

@@ -39,10 +39,17 @@ typedef struct matmul {
  * eight rows that a matrix of ldmatrix takes lie in different banks. */
 
 template <int WIDTH> /* numbers a row */
+static __device__ __forceinline__ int
+place(int row, int p)
+{
+    return (row * (WIDTH / LOAD) + (p ^ (row % 8))) * 16;
+}
+
+template <int WIDTH>
 static __device__ __forceinline__ char *
 piece(char *tile, int row, int p)
 {
-    return tile + (row * (WIDTH / LOAD) + (p ^ (row % 8))) * 16;
+    return tile + place<WIDTH>(row, p);
 }
 
 /* 8 numbers at x[row][col], zeros beyond rows and cols. */
@@ -62,15 +69,13 @@ load_piece(char *to, const uint16_t *x, int64_t ld, bool whole, int64_t row,
     memcpy(to, some, sizeof some);
 }
 
-/* A tile of ROWS x WIDTH at x[row][col], by THREADS threads. */
+/* A tile of ROWS x WIDTH at x[row][col], by BLOCK threads, whatever x is. */
 template <int ROWS, int WIDTH, int BLOCK>
 static __device__ __forceinline__ void
 load_tile(char *tile, const uint16_t *x, int64_t ld, bool whole, int64_t row,
           int64_t rows, int64_t col, int64_t cols)
 {
     constexpr int EACH_ROW = WIDTH / LOAD, PIECES = ROWS * EACH_ROW;
-    static_assert(PIECES % BLOCK == 0 || PIECES < BLOCK, "pieces of a tile");
-    RLF_UNROLL
     for (int i = (int)threadIdx.x; i < PIECES; i += BLOCK) {
         int r = i / EACH_ROW, p = i % EACH_ROW;
         load_piece(piece<WIDTH>(tile, r, p), x, ld, whole, row + r, rows,
@@ -78,19 +83,64 @@ load_tile(char *tile, const uint16_t *x, int64_t ld, bool whole, int64_t row,
     }
 }
 
+/* Tiles of ROWS x WIDTH one after the other along k, each DEPTH of it, by BLOCK
+ * threads 16 bytes at a time. All that a thread needs to know is found out
+ * once: a load is an address, a comparison and a copy, for there is no time for
+ * more beside the products. ALONG_ROWS: k are x's rows, else its columns. */
+template <int ROWS, int WIDTH, int BLOCK, bool ALONG_ROWS> struct tiles {
+    static constexpr int EACH_ROW = WIDTH / LOAD, PIECES = ROWS * EACH_ROW;
+    static constexpr int STEP = BLOCK / EACH_ROW; /* rows between a thread's */
+    static_assert(PIECES % BLOCK == 0, "pieces of a tile");
+    static_assert(STEP % 8 == 0, "a thread's pieces are swizzled alike");
+
+    const uint16_t *from; /* the thread's first piece in the next tile */
+    int64_t step, next;   /* to its next piece, to the next tile */
+    int to;               /* its place in shared memory */
+    int left, across;     /* from its first number: along k, and of the rest */
+
+    __device__ __forceinline__ tiles(const uint16_t *x, int64_t ld, int64_t row,
+                                     int64_t n_rows, int64_t col,
+                                     int64_t n_cols)
+    {
+        int r = (int)threadIdx.x / EACH_ROW, p = (int)threadIdx.x % EACH_ROW;
+        int64_t more_rows = n_rows - row - r;
+        int64_t more_cols = n_cols - col - p * LOAD;
+        int64_t most = more_rows < ROWS ? more_rows : ROWS;
+        from = x + (row + r) * ld + col + p * LOAD;
+        step = STEP * ld;
+        next = ALONG_ROWS ? DEPTH * ld : DEPTH;
+        to = place<WIDTH>(r, p);
+        left = (int)(ALONG_ROWS ? more_rows : more_cols);
+        across = ALONG_ROWS ? more_cols > 0 : (int)most;
+    }
+
+    __device__ __forceinline__ void load(char *tile)
+    {
+        int there = ALONG_ROWS ? across ? left : 0 : left > 0 ? across : 0;
+        RLF_UNROLL
+        for (int i = 0; i < PIECES / BLOCK; i++)
+            copy_async16(tile + to + i * BLOCK * 16, from + i * step,
+                         i * STEP < there);
+        from += next;
+        left -= DEPTH;
+    }
+};
+
 /* ---- a block ----------------------------------------------------------- */
 
 /* A tile of BM x BN of c by WARPS_M x WARPS_N warps. A_TURNED: a is [k][m];
- * B_TURNED: b is [k][n]. Who multiplies (product_mma.cu, product_wgmma.cu) adds
- * `multiply`, which may be under way in LAG stages when it returns, `settle`,
- * after which it is not, and `see`, that a thread calls for what it has put
- * into shared memory. */
-template <int BM_, int BN_, int WARPS_M_, int WARPS_N_, int STAGES_, bool A_,
-          bool B_>
+ * B_TURNED: b is [k][n]. ONE: a block sums no more than one part of k, and has
+ * no room in registers for the sum of those before. Who multiplies
+ * (product_mma.cu, product_wgmma.cu) adds `multiply`, which may be under way
+ * when it returns, `keep_up`, after which it is in LAG stages at most,
+ * `settle`, after which it is not, and `see`, that a thread calls for what it
+ * has put into shared memory. */
+template <int BM_, int BN_, int WARPS_M_, int WARPS_N_, int STAGES_,
+          bool A_ = false, bool B_ = false, bool ONE_ = false>
 struct shape {
     static constexpr int BM = BM_, BN = BN_, STAGES = STAGES_;
     static constexpr int WARPS_M = WARPS_M_, WARPS_N = WARPS_N_;
-    static constexpr bool A_TURNED = A_, B_TURNED = B_;
+    static constexpr bool A_TURNED = A_, B_TURNED = B_, ONE = ONE_;
     static constexpr int BLOCK = WARPS_M * WARPS_N * WARP;
     static constexpr int WM = BM / WARPS_M, WN = BN / WARPS_N; /* of a warp */
     static constexpr int MT = WM / 16, NT = WN / 8;
@@ -102,24 +152,60 @@ struct shape {
     static_assert(!B_TURNED || BN >= 64, "pieces of a turned tile");
 };
 
-template <class S>
-static __device__ __forceinline__ void
-load_stage(const matmul &p, char *stage, int64_t row, int64_t col, int64_t k)
-{
-    char *a = stage, *b = stage + S::A_BYTES;
-    if (S::A_TURNED)
-        load_tile<DEPTH, S::BM, S::BLOCK>(a, p.a, p.lda, p.a_whole, k, p.k, row,
-                                          p.m);
-    else
-        load_tile<S::BM, DEPTH, S::BLOCK>(a, p.a, p.lda, p.a_whole, row, p.m, k,
-                                          p.k);
-    if (S::B_TURNED)
-        load_tile<DEPTH, S::BN, S::BLOCK>(b, p.b, p.ldb, p.b_whole, k, p.k, col,
-                                          p.n);
-    else
-        load_tile<S::BN, DEPTH, S::BLOCK>(b, p.b, p.ldb, p.b_whole, col, p.n, k,
-                                          p.k);
-}
+/* What a thread brings of a and of b, from a tile of k on. */
+template <class S> struct fast_source {
+    tiles<S::A_TURNED ? DEPTH : S::BM, S::A_TURNED ? S::BM : DEPTH, S::BLOCK,
+          S::A_TURNED>
+        a;
+    tiles<S::B_TURNED ? DEPTH : S::BN, S::B_TURNED ? S::BN : DEPTH, S::BLOCK,
+          S::B_TURNED>
+        b;
+
+    __device__ __forceinline__ fast_source(const matmul &p, int64_t row,
+                                           int64_t col, int64_t k)
+        : a(p.a, p.lda, S::A_TURNED ? k : row, S::A_TURNED ? p.k : p.m,
+            S::A_TURNED ? row : k, S::A_TURNED ? p.m : p.k),
+          b(p.b, p.ldb, S::B_TURNED ? k : col, S::B_TURNED ? p.k : p.n,
+            S::B_TURNED ? col : k, S::B_TURNED ? p.n : p.k)
+    {
+    }
+
+    __device__ __forceinline__ void load(char *stage)
+    {
+        a.load(stage);
+        b.load(stage + S::A_BYTES);
+    }
+};
+
+/* The same of matrices that cannot be loaded 16 bytes at a time. */
+template <class S> struct any_source {
+    const matmul &p;
+    int64_t row, col, k;
+
+    __device__ __forceinline__ any_source(const matmul &p_, int64_t row_,
+                                          int64_t col_, int64_t k_)
+        : p(p_), row(row_), col(col_), k(k_)
+    {
+    }
+
+    __device__ __forceinline__ void load(char *stage)
+    {
+        char *a = stage, *b = stage + S::A_BYTES;
+        if (S::A_TURNED)
+            load_tile<DEPTH, S::BM, S::BLOCK>(a, p.a, p.lda, p.a_whole, k, p.k,
+                                              row, p.m);
+        else
+            load_tile<S::BM, DEPTH, S::BLOCK>(a, p.a, p.lda, p.a_whole, row,
+                                              p.m, k, p.k);
+        if (S::B_TURNED)
+            load_tile<DEPTH, S::BN, S::BLOCK>(b, p.b, p.ldb, p.b_whole, k, p.k,
+                                              col, p.n);
+        else
+            load_tile<S::BN, DEPTH, S::BLOCK>(b, p.b, p.ldb, p.b_whole, col,
+                                              p.n, k, p.k);
+        k += DEPTH;
+    }
+};
 
 template <class S> using sums = float[S::MT][S::NT][4];
 
@@ -149,106 +235,213 @@ add_part(sums<S> &total, const sums<S> &part)
         total[i][j][e] = total[i][j][e] + part[i][j][e];
 }
 
-/* total += the parts first..last-1 of k. */
-template <class S>
+/* Where a block is in its tiles of k: stages of shared memory in turn. */
+template <class S, template <class> class SOURCE> struct walk {
+    static constexpr int STAGE = S::A_BYTES + S::B_BYTES;
+    static constexpr int AHEAD = S::STAGES - 1 - S::LAG;
+    static_assert(AHEAD > 0, "stages");
+    SOURCE<S> source;
+    char *shared;
+    int at, to;  /* the stage that is multiplied, the one that is filled */
+    int to_load; /* tiles that are still to be asked for */
+
+    __device__ __forceinline__ walk(const matmul &p, char *shared_, int64_t row,
+                                    int64_t col, int64_t begin, int64_t end)
+        : source(p, row, col, begin * DEPTH), shared(shared_), at(0), to(0),
+          to_load((int)(end - begin))
+    {
+        for (int i = 0; i < AHEAD; i++)
+            load();
+    }
+
+    __device__ __forceinline__ void load(void)
+    {
+        if (to_load > 0)
+            source.load(shared + to * STAGE);
+        to_load--;
+        copy_async_commit();
+        to = to + 1 == S::STAGES ? 0 : to + 1;
+    }
+
+    /* sum += the products of the next n tiles. The barrier says that the next
+     * one is there, and that all have done with the stage that is filled.
+     * Copies are on their way before a warp multiplies, but a group's products
+     * wait for nobody. */
+    __device__ __forceinline__ void multiply(int n, int warp_row, int warp_col,
+                                             sums<S> &sum)
+    {
+        for (; n > 0; n--) {
+            copy_async_wait<AHEAD - 1>();
+            S::see();
+            __syncthreads();
+            if (S::LAG == 0)
+                load();
+            S::multiply(shared + at * STAGE, warp_row, warp_col, sum);
+            if (S::LAG > 0)
+                load();
+            S::keep_up();
+            at = at + 1 == S::STAGES ? 0 : at + 1;
+        }
+        S::settle(sum);
+    }
+};
+
+/* total = the sum of the parts first..last-1 of k, in order. */
+template <class S, template <class> class SOURCE>
 static __device__ __forceinline__ void
 sum_parts(const matmul &p, char *shared, int64_t row, int64_t col, int first,
           int last, int warp_row, int warp_col, sums<S> &total)
 {
-    constexpr int STAGE = S::A_BYTES + S::B_BYTES;
     int64_t tiles = (p.k + DEPTH - 1) / DEPTH;
     int64_t begin = first * p.part_tiles, end = last * p.part_tiles;
     end = end < tiles ? end : tiles;
-    constexpr int AHEAD = S::STAGES - 1 - S::LAG;
-    static_assert(AHEAD > 0, "stages");
-    for (int i = 0; i < AHEAD; i++) {
-        if (begin + i < end)
-            load_stage<S>(p, shared + i * STAGE, row, col, (begin + i) * DEPTH);
-        copy_async_commit();
-    }
-    int at = 0;
-    int64_t t = begin;
-    for (int i = first; i < last; i++) {
-        sums<S> part;
-        int64_t stop = (i + 1) * p.part_tiles;
-        stop = stop < end ? stop : end;
-        clear<S>(part);
-        for (; t < stop; t++) {
-            copy_async_wait<AHEAD - 1>();
-            S::see();
-            __syncthreads(); /* it is there, the one LAG + 1 before it read */
-            int to = (at + AHEAD) % S::STAGES;
-            if (t + AHEAD < end)
-                load_stage<S>(p, shared + to * STAGE, row, col,
-                              (t + AHEAD) * DEPTH);
-            copy_async_commit();
-            S::multiply(shared + at * STAGE, warp_row, warp_col, part);
-            at = at + 1 == S::STAGES ? 0 : at + 1;
+    walk<S, SOURCE> w(p, shared, row, col, begin, end);
+    clear<S>(total);
+    if constexpr (S::ONE) {
+        w.multiply((int)(end - begin), warp_row, warp_col, total);
+        RLF_UNROLL
+        for (int i = 0; i < S::MT; i++)
+            RLF_UNROLL
+        for (int j = 0; j < S::NT; j++)
+            RLF_UNROLL
+        for (int e = 0; e < 4; e++)
+            total[i][j][e] = 0 + total[i][j][e]; /* as add_part does */
+    } else {
+        for (int64_t t = begin; t < end; t += p.part_tiles) {
+            sums<S> part;
+            clear<S>(part);
+            int64_t n = end - t < p.part_tiles ? end - t : p.part_tiles;
+            w.multiply((int)n, warp_row, warp_col, part);
+            add_part<S>(total, part);
         }
-        S::settle(part);
-        add_part<S>(total, part);
     }
     copy_async_wait<0>();
 }
 
 /* ---- results ----------------------------------------------------------- */
 
+/* Two neighbours of a row as they lie in memory: 32 bits of bf16, or these. */
+typedef struct alignas(8) two {
+    float x, y;
+} two;
+
 static __device__ __forceinline__ void
-put(const matmul &p, int64_t row, int64_t col, float x)
+unpack(uint32_t pair, float &x, float &y)
 {
-    if (p.bias)
-        x = x + p.bias[col];
-    int64_t at = row * p.ldc + col;
-    if (p.out == RESULT_REAL) {
-        uint16_t *c = (uint16_t *)p.c + at;
-        if (p.add)
-            x = x + bf16_float(*c);
-        *c = (uint16_t)bf16_pair(x, 0);
-    } else {
-        float *c = (float *)p.c + at;
-        *c = p.add ? x + *c : x;
+    x = bf16_float((uint16_t)pair);
+    y = bf16_float((uint16_t)(pair >> 16));
+}
+
+static __device__ __forceinline__ void
+unpack(two pair, float &x, float &y)
+{
+    x = pair.x;
+    y = pair.y;
+}
+
+static __device__ __forceinline__ void
+pack(uint32_t &pair, float x, float y)
+{
+    pair = bf16_pair(x, y);
+}
+
+static __device__ __forceinline__ void
+pack(two &pair, float x, float y)
+{
+    pair = {x, y};
+}
+
+static __device__ __forceinline__ float
+read_one(const uint16_t *x)
+{
+    return bf16_float(*x);
+}
+
+static __device__ __forceinline__ float
+read_one(const float *x)
+{
+    return *x;
+}
+
+static __device__ __forceinline__ void
+write_one(uint16_t *to, float x)
+{
+    *to = (uint16_t)bf16_pair(x, 0);
+}
+
+static __device__ __forceinline__ void
+write_one(float *to, float x)
+{
+    *to = x;
+}
+
+/* A lane's share of a row, two numbers in every eight from `col` on, where
+ * pairs are not aligned or the matrix ends. */
+template <typename T, int NT>
+static __device__ __forceinline__ void
+put_some(const matmul &p, T *c, int64_t col, const float (&sum)[NT][4], int h)
+{
+    for (int j = 0; j < NT; j++)
+        for (int e = 0; e < 2; e++) {
+            int64_t at = col + j * 8 + e;
+            if (at >= p.n)
+                return;
+            float x = sum[j][2 * h + e];
+            x = p.bias ? x + p.bias[at] : x;
+            x = p.add ? x + read_one(c + at) : x;
+            write_one(c + at, x);
+        }
+}
+
+/* The same of whole pairs: all that is added is asked for before any is used.
+ */
+template <typename T, typename PAIR, int NT>
+static __device__ __forceinline__ void
+put_pairs(const matmul &p, T *c, int64_t col, const float (&sum)[NT][4], int h)
+{
+    PAIR *to = (PAIR *)(c + col), was[NT];
+    if (p.add)
+        RLF_UNROLL
+    for (int j = 0; j < NT; j++)
+        was[j] = to[j * 4];
+    RLF_UNROLL
+    for (int j = 0; j < NT; j++) {
+        float x = sum[j][2 * h], y = sum[j][2 * h + 1];
+        if (p.bias) {
+            x = x + p.bias[col + j * 8];
+            y = y + p.bias[col + j * 8 + 1];
+        }
+        if (p.add) {
+            float a, b;
+            unpack(was[j], a, b);
+            x = x + a;
+            y = y + b;
+        }
+        pack(to[j * 4], x, y);
     }
 }
 
-/* Two neighbours at once where that is aligned. */
-static __device__ __forceinline__ void
-put_pair(const matmul &p, int64_t row, int64_t col, float x, float y)
-{
-    if (row >= p.m || col >= p.n)
-        return;
-    if (p.out != RESULT_REAL || p.ldc % 2 || (uintptr_t)p.c % 4 ||
-        col + 1 == p.n) {
-        put(p, row, col, x);
-        if (col + 1 < p.n)
-            put(p, row, col + 1, y);
-        return;
-    }
-    uint32_t *c = (uint32_t *)((uint16_t *)p.c + row * p.ldc + col);
-    if (p.bias) {
-        x = x + p.bias[col];
-        y = y + p.bias[col + 1];
-    }
-    if (p.add) {
-        uint32_t was = *c;
-        x = x + bf16_float((uint16_t)was);
-        y = y + bf16_float((uint16_t)(was >> 16));
-    }
-    *c = bf16_pair(x, y);
-}
-
-template <class S>
+/* A warp's tile at c[row][col]. */
+template <class S, typename T, typename PAIR>
 static __device__ __forceinline__ void
 put_tile(const matmul &p, int64_t row, int64_t col, const sums<S> &total)
 {
     int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
+    bool pairs = p.ldc % 2 == 0 && (uintptr_t)p.c % sizeof(PAIR) == 0 &&
+                 col + S::WN <= p.n;
+    col += 2 * t;
     RLF_UNROLL
     for (int i = 0; i < S::MT; i++)
         RLF_UNROLL
-    for (int j = 0; j < S::NT; j++) {
-        const float *x = total[i][j];
-        int64_t r = row + i * 16 + g, c = col + j * 8 + 2 * t;
-        put_pair(p, r, c, x[0], x[1]);
-        put_pair(p, r + 8, c, x[2], x[3]);
+    for (int h = 0; h < 2; h++) {
+        int64_t r = row + i * 16 + 8 * h + g;
+        if (r >= p.m)
+            continue;
+        T *c = (T *)p.c + r * p.ldc;
+        if (pairs)
+            put_pairs<T, PAIR>(p, c, col, total[i], h);
+        else
+            put_some(p, c, col, total[i], h);
     }
 }
 
@@ -290,7 +483,7 @@ gather_parts(const matmul &p, int64_t block, int part, sums<S> &total)
  * of rows are walked through column by column. */
 static constexpr int64_t BAND = 8;
 
-template <class S>
+template <class S, template <class> class SOURCE>
 static __global__ void
 __launch_bounds__(S::BLOCK) matmul_kernel(matmul p)
 {
@@ -311,11 +504,15 @@ __launch_bounds__(S::BLOCK) matmul_kernel(matmul p)
     int first = shares ? (int)blockIdx.y : 0;
     int last = shares ? first + 1 : p.parts;
     sums<S> total;
-    clear<S>(total);
-    sum_parts<S>(p, shared, row, col, first, last, warp_row, warp_col, total);
+    sum_parts<S, SOURCE>(p, shared, row, col, first, last, warp_row, warp_col,
+                         total);
     if (shares && !gather_parts<S>(p, block, first, total))
         return;
-    put_tile<S>(p, row + warp_row, col + warp_col, total);
+    if (p.out == RESULT_REAL)
+        put_tile<S, uint16_t, uint32_t>(p, row + warp_row, col + warp_col,
+                                        total);
+    else
+        put_tile<S, float, two>(p, row + warp_row, col + warp_col, total);
 }
 
 /* ---- launching --------------------------------------------------------- */
@@ -336,15 +533,16 @@ share_parts(rlf_queue *queue, matmul *p, int64_t blocks, rlf_err *err)
     return RLF_OK;
 }
 
-template <class S>
+template <class S, template <class> class SOURCE = fast_source>
 static rlf_status
 launch(rlf_queue *queue, matmul p, rlf_err *err)
 {
+    const void *kernel = (const void *)matmul_kernel<S, SOURCE>;
     int64_t blocks = ((p.m + S::BM - 1) / S::BM) * ((p.n + S::BN - 1) / S::BN);
     RLF_TRY(share_parts<S>(queue, &p, blocks, err));
-    RLF_TRY(CUDA(allow_shared)((const void *)matmul_kernel<S>, S::SHARED, err));
+    RLF_TRY(CUDA(allow_shared)(kernel, S::SHARED, err));
     dim3 grid((unsigned)blocks, p.partial ? (unsigned)p.parts : 1);
-    RLF_LAUNCH(matmul_kernel<S>, grid, S::BLOCK, S::SHARED, queue, p);
+    RLF_LAUNCH((matmul_kernel<S, SOURCE>), grid, S::BLOCK, S::SHARED, queue, p);
     return CUDA(launched)("product", err);
 }
 

@@ -15,8 +15,8 @@ extern "C" {
 #include "engine/base/arena.h"
 }
 
-template <int BM, int BN, int STAGES>
-struct by_groups : shape<BM, BN, BM / 16, 1, STAGES, false, false> {
+template <int BM, int BN, int STAGES, bool ONE>
+struct by_groups : shape<BM, BN, BM / 16, 1, STAGES, false, false, ONE> {
     static constexpr int LAG = 1;
 
     static __device__ __forceinline__ void
@@ -29,6 +29,10 @@ struct by_groups : shape<BM, BN, BM / 16, 1, STAGES, false, false> {
         for (int k = 0; k < DEPTH; k += 16)
             wgmma<BN>(sum[0], a, b, k);
         wgmma_commit();
+    }
+
+    static __device__ __forceinline__ void keep_up(void)
+    {
         wgmma_wait<LAG>();
     }
 
@@ -47,9 +51,11 @@ struct by_groups : shape<BM, BN, BM / 16, 1, STAGES, false, false> {
 rlf_status
 rlf_group_product(rlf_queue *queue, const matmul &p, rlf_err *err)
 {
+    if (!p.a_whole || !p.b_whole)
+        return launch<by_groups<64, 64, 6, false>, any_source>(queue, p, err);
     if (p.m <= 64)
-        return launch<by_groups<64, 64, 6>>(queue, p, err);
-    return launch<by_groups<128, 128, 5>>(queue, p, err);
+        return launch<by_groups<64, 64, 6, false>>(queue, p, err);
+    return launch<by_groups<128, 128, 5, false>>(queue, p, err);
 }
 
 /* ---- whether ----------------------------------------------------------- */
