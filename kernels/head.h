@@ -22,6 +22,7 @@ typedef struct head_args {
     bool with_entropy;
     bool whole_rows; /* all logits of a row are wanted here */
     bool words;      /* log-probabilities of all tokens of the tile as well */
+    bool brief;      /* logits need not be kept once they are measured */
 } head_args;
 
 /* Of a row and chunk: maximum, sum of e^(z - m), sum of e^(z - m) (z - m). */

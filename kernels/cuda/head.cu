@@ -9,10 +9,15 @@
  * in a binary tree, wherever they were made. */
 #include "kernels/cuda/add.h"
 #include "kernels/cuda/head.h"
+#include "kernels/cuda/product_mma.h"
 
 extern "C" {
 #include "engine/base/fmath.h"
 }
+
+/* Is a chunk measured by pieces? The f32 table has the CPU's 64 lanes. */
+static constexpr bool BY_PIECES = sizeof(rlf_real) == sizeof(uint16_t);
+static constexpr int PIECES = CHUNK / PIECE;
 
 /* ---- a tile ------------------------------------------------------------ */
 
@@ -48,12 +53,18 @@ carve_tile(tile *t, char *base)
 {
     size_t used = 0;
     int64_t rows = t->rows, places = t->places;
-    carve(&t->z, base, &used, rows * t->ld);
-    if constexpr (sizeof *t->dz == sizeof *t->z)
-        t->dz = (rlf_real *)t->z;
-    else
-        carve(&t->dz, base, &used, rows * t->ld);
+    if (!t->a.brief) {
+        carve(&t->z, base, &used, rows * t->ld);
+        if constexpr (sizeof *t->dz == sizeof *t->z)
+            t->dz = (rlf_real *)t->z;
+        else
+            carve(&t->dz, base, &used, rows * t->ld);
+    }
     carve(&t->parts, base, &used, rows * t->n_chunks);
+    if (BY_PIECES) {
+        carve(&t->pieces, base, &used, rows * t->n_chunks * PIECES);
+        carve(&t->found, base, &used, rows);
+    }
     carve(&t->wholes, base, &used, rows);
     carve(&t->known, base, &used, places * rows * (3 * t->n_slices + 1));
     carve(&t->picks, base, &used, places * rows);
@@ -156,6 +167,61 @@ measure_kernel(tile t)
     }
 }
 
+/* Four lanes a row and piece: scale in place and measure. */
+static __global__ void
+pieces_kernel(tile t)
+{
+    int64_t per = (int64_t)t.n_chunks * PIECES, n = t.n * per;
+    int g = threadIdx.x % WARP / 4, own = threadIdx.x % 4 * 2;
+    EACH_WARP(i, (n + 7) / 8)
+    {
+        bool there = i * 8 + g < n;
+        spot p = spot_of(there ? i * 8 + g : 0, per);
+        chunk c = chunk_of(t, (int)(p.at / PIECES));
+        int64_t at = p.at % PIECES * PIECE, left = there ? c.n - at : 0;
+        float *z = t.z + p.row * t.ld + c.from + at + own, x[8][4];
+        float scale = scale_of(t.a, t.first + p.row);
+        RLF_UNROLL
+        for (int j = 0; j < 8; j++)
+            RLF_UNROLL
+        for (int e = 0; e < 2; e++)
+            x[j][e] = own + j * 8 + e < left ? z[j * 8 + e] * scale : 0;
+        part of = measure(x, 0, 0, left, t.a.with_entropy);
+        if (own == 0 && left > 0)
+            t.pieces[p.row * per + p.at] = of;
+        if (scale == 1)
+            continue;
+        RLF_UNROLL
+        for (int j = 0; j < 8; j++)
+            RLF_UNROLL
+        for (int e = 0; e < 2; e++)
+            if (own + j * 8 + e < left)
+                z[j * 8 + e] = x[j][e];
+    }
+}
+
+/* A chunk's pieces in order. */
+static __global__ void
+join_kernel(tile t)
+{
+    EACH(i, t.n * t.n_chunks)
+    {
+        int n =
+            (int)((chunk_of(t, (int)(i % t.n_chunks)).n + PIECE - 1) / PIECE);
+        const part *x = t.pieces + i * PIECES;
+        part o = {x->m, 0, 0};
+        for (int k = 1; k < n; k++)
+            o.m = max_1(x[k].m, o.m);
+        for (int k = 0; k < n; k++) {
+            float down = x[k].m - o.m, w = exp_1(down);
+            o.s = fmaf(x[k].s, w, o.s);
+            if (t.a.with_entropy && w > 0)
+                o.t = fmaf(fmaf(x[k].s, down, x[k].t), w, o.t);
+        }
+        t.parts[i] = o;
+    }
+}
+
 /* Of a slice, by a warp: over its chunks in order, each of which a thread looks
  * at and all threads add. */
 static __device__ measured
@@ -205,8 +271,9 @@ known_kernel(tile t, int32_t *fault)
         if (first && t.a.targets && target >= t.a.v)
             *fault = 1;
         if (first)
-            own[3 * t.n_slices] =
-                at >= 0 && at < t.held ? (double)t.z[r * t.ld + at] : 0;
+            own[3 * t.n_slices] = at < 0 || at >= t.held ? 0
+                                  : t.a.brief            ? (double)t.found[r]
+                                              : (double)t.z[r * t.ld + at];
     }
 }
 
@@ -258,6 +325,61 @@ whole_kernel(tile t)
     }
 }
 
+/* Does the product measure its logits? */
+static bool
+measures_itself(rlf_queue *queue, const head_args &a)
+{
+    return BY_PIECES && CUDA(mma_measures)(queue, a.x, a.ldx, a.d);
+}
+
+/* The logits of a slice, measured if their product can. */
+static rlf_status
+slice_logits(rlf_queue *queue, const tile *t, slice l, const char *packed,
+             rlf_err *err)
+{
+    const head_args &a = t->a;
+    rlf_product_args product = {.m = t->n,
+                                .n = l.n,
+                                .k = a.d,
+                                .x = a.x + t->first * a.ldx,
+                                .ldx = a.ldx,
+                                .packed = packed,
+                                .c = (rlf_real *)(t->z + l.from),
+                                .ldc = t->ld,
+                                .c_f32 = true};
+    if (!measures_itself(queue, a))
+        return TYPED(rows).product(queue, &product, err);
+    measures of = {.pieces = t->pieces + l.chunk * PIECES,
+                   .ld = (int64_t)t->n_chunks * PIECES,
+                   .temperature = a.greedy ? 1 : a.temperature,
+                   .first = t->token + l.from,
+                   .found = t->found,
+                   .mean = a.with_entropy};
+    if (a.temperatures && !a.greedy)
+        of.temperatures = a.temperatures + t->first;
+    if (a.targets)
+        of.targets = a.targets + t->first;
+    if (a.brief)
+        product.c = NULL;
+    return CUDA(mma_logits)(queue, &product, &of, err);
+}
+
+/* The measures of all chunks. */
+static void
+measure_chunks(rlf_queue *queue, const tile *t)
+{
+    int64_t n = t->n * t->n_chunks;
+    if (!BY_PIECES) {
+        RLF_LAUNCH(measure_kernel, blocks_for(n, THREADS / WARP), THREADS, 0,
+                   queue, *t);
+        return;
+    }
+    if (!measures_itself(queue, t->a))
+        RLF_LAUNCH(pieces_kernel, blocks_for(n * PIECES, THREADS / 4), THREADS,
+                   0, queue, *t);
+    RLF_LAUNCH(join_kernel, blocks_for(n, THREADS), THREADS, 0, queue, *t);
+}
+
 rlf_status
 TYPED(head_logits)(rlf_queue *queue, tile *t, rlf_err *err)
 {
@@ -265,21 +387,11 @@ TYPED(head_logits)(rlf_queue *queue, tile *t, rlf_err *err)
     const char *packed = (const char *)t->a.packed;
     for (int s = 0; s < t->n_slices; s++) {
         slice l = slice_of(*t, s);
-        rlf_product_args product = {.m = t->n,
-                                    .n = l.n,
-                                    .k = t->a.d,
-                                    .x = t->a.x + t->first * t->a.ldx,
-                                    .ldx = t->a.ldx,
-                                    .packed = packed,
-                                    .c = (rlf_real *)(t->z + l.from),
-                                    .ldc = t->ld,
-                                    .c_f32 = true};
-        RLF_TRY(TYPED(rows).product(queue, &product, err));
+        RLF_TRY(slice_logits(queue, t, l, packed, err));
         packed +=
             TYPED(rows).product_packed_bytes(l.n, t->a.d, RLF_PRODUCT_FORWARD);
     }
-    RLF_LAUNCH(measure_kernel, blocks_for(t->n * t->n_chunks, THREADS / WARP),
-               THREADS, 0, queue, *t);
+    measure_chunks(queue, t);
     RLF_LAUNCH(known_kernel, blocks_for(t->n, THREADS / WARP), THREADS, 0,
                queue, *t, CUDA(fault)(queue));
     if (t->places > 1)
@@ -346,6 +458,7 @@ TYPED(head_logprob)(rlf_queue *queue, const rlf_head_logprob_args *args,
 {
     tile t;
     head_args a = forward_args(args, args->entropy != NULL);
+    a.brief = !args->words && measures_itself(queue, a);
     RLF_TRY(TYPED(head_open)(&a, args->work, args->work_bytes, &t, err));
     for (t.first = 0; t.first < a.m; t.first += t.rows) {
         t.n = a.m - t.first < t.rows ? a.m - t.first : t.rows;

@@ -3,7 +3,7 @@
 #ifndef RLF_KERNELS_CUDA_HEAD_H
 #define RLF_KERNELS_CUDA_HEAD_H
 
-#include "kernels/cuda/ops.h"
+#include "kernels/cuda/measure.h"
 
 extern "C" {
 #include "kernels/head.h"
@@ -17,9 +17,12 @@ typedef struct tile {
     int n_slices, n_chunks;
     int places, place; /* that share the vocabulary; this one */
     int64_t ld;
-    float *z;      /* [rows, ld] logits / temperature */
+    float *z;      /* [rows, ld] logits / temperature; NULL if a.brief */
     rlf_real *dz;  /* [rows, ld] derivatives by them; z where it is as wide */
     part *parts;   /* [rows, n_chunks] */
+    part *pieces;  /* [rows, n_chunks, CHUNK / PIECE] that they are made of, if
+                      activations are bf16 */
+    float *found;  /* [rows] with pieces: the target's logit, if it is held */
     whole *wholes; /* [rows] */
     double *known; /* [places, n, 3 n_slices + 1]: what each place measured of
                       its slices, then z of the target if it holds that */

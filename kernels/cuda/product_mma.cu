@@ -149,7 +149,7 @@ by_library(rlf_queue *queue, const matmul &p, rlf_err *err)
 
 /* May a matrix of `cols` columns be loaded 16 bytes at a time? */
 static bool
-whole(const void *x, int64_t ld, int64_t cols)
+is_whole(const void *x, int64_t ld, int64_t cols)
 {
     return (uintptr_t)x % 16 == 0 && ld % LOAD == 0 && cols % LOAD == 0;
 }
@@ -231,26 +231,33 @@ cut(matmul *p)
     p->parts = tiles ? (int)((tiles + p->part_tiles - 1) / p->part_tiles) : 1;
 }
 
-rlf_status
-CUDA(mma_product)(rlf_queue *queue, const rlf_product_args *a, rlf_err *err)
+/* What a product is of activations and packed weights. */
+static matmul
+product_of(const rlf_product_args *a)
 {
-    NEED(a->m >= 0 && a->n >= 0 && a->k >= 0, "product");
-    if (a->m == 0 || a->n == 0)
-        return RLF_OK;
-    bool back = a->form == RLF_PRODUCT_BACKWARD;
     matmul p = {.m = a->m, .n = a->n, .k = a->k};
     p.a = (const uint16_t *)a->x;
     p.lda = or_dense(a->ldx, a->k);
-    p.a_whole = whole(p.a, p.lda, p.k);
+    p.a_whole = is_whole(p.a, p.lda, p.k);
     p.b = (const uint16_t *)a->packed;
-    p.ldb = packed_ld(back ? a->n : a->k);
+    p.ldb = packed_ld(a->form == RLF_PRODUCT_BACKWARD ? a->n : a->k);
     p.b_whole = true;
     p.bias = a->bias;
     p.c = a->c;
     p.ldc = or_dense(a->ldc, a->n);
     p.out = a->c_f32 ? RESULT_F32 : RESULT_REAL;
     p.add = a->add;
-    if (back) {
+    return p;
+}
+
+rlf_status
+CUDA(mma_product)(rlf_queue *queue, const rlf_product_args *a, rlf_err *err)
+{
+    NEED(a->m >= 0 && a->n >= 0 && a->k >= 0, "product");
+    if (a->m == 0 || a->n == 0)
+        return RLF_OK;
+    matmul p = product_of(a);
+    if (a->form == RLF_PRODUCT_BACKWARD) {
         p.parts = 1;
         p.part_tiles = (p.k + DEPTH - 1) / DEPTH;
         return p.bias ? choose<false, true>(queue, p, err)
@@ -259,6 +266,25 @@ CUDA(mma_product)(rlf_queue *queue, const rlf_product_args *a, rlf_err *err)
     cut(&p);
     return rlf_group_tiles(queue) ? rlf_group_product(queue, p, err)
                                   : choose<false, false>(queue, p, err);
+}
+
+bool
+CUDA(mma_measures)(rlf_queue *queue, const void *x, int64_t ldx, int64_t d)
+{
+    return is_whole(x, or_dense(ldx, d), d) && rlf_group_tiles(queue);
+}
+
+rlf_status
+CUDA(mma_logits)(rlf_queue *queue, const rlf_product_args *a,
+                 const measures *measured, rlf_err *err)
+{
+    NEED(a->m >= 0 && a->n >= 0 && a->k >= 0, "logits");
+    if (a->m == 0 || a->n == 0)
+        return RLF_OK;
+    matmul p = product_of(a);
+    p.measured = *measured;
+    cut(&p);
+    return rlf_group_logits(queue, p, err);
 }
 
 rlf_status
@@ -272,10 +298,10 @@ CUDA(mma_product_grad)(rlf_queue *queue, const rlf_product_grad_args *a,
     matmul p = {.m = a->n, .n = a->k, .k = a->m};
     p.a = (const uint16_t *)a->dy;
     p.lda = or_dense(a->lddy, a->n);
-    p.a_whole = whole(p.a, p.lda, p.m);
+    p.a_whole = is_whole(p.a, p.lda, p.m);
     p.b = (const uint16_t *)a->x;
     p.ldb = or_dense(a->ldx, a->k);
-    p.b_whole = whole(p.b, p.ldb, p.n);
+    p.b_whole = is_whole(p.b, p.ldb, p.n);
     p.c = a->dw;
     p.ldc = or_dense(a->lddw, a->k);
     p.out = RESULT_F32;

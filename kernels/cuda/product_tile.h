@@ -4,6 +4,7 @@
 #ifndef RLF_KERNELS_CUDA_PRODUCT_TILE_H
 #define RLF_KERNELS_CUDA_PRODUCT_TILE_H
 
+#include "kernels/cuda/measure.h"
 #include "kernels/cuda/mma.h"
 
 static constexpr int DEPTH = 64; /* of a tile along k */
@@ -22,7 +23,7 @@ typedef struct matmul {
     int64_t lda, ldb;
     bool a_whole, b_whole; /* loads of 16 bytes are aligned, and within */
     const float *bias;     /* [n] or NULL */
-    void *c;
+    void *c;               /* NULL: only what is measured of it is wanted */
     int64_t ldc;
     result out;
     bool add;           /* start is c, else 0 */
@@ -31,6 +32,7 @@ typedef struct matmul {
     float *partial;     /* [blocks][parts][tile] where blocks share the parts,
                            else NULL */
     int32_t *finished;  /* [blocks] parts so far; 0 before and after */
+    measures measured;  /* of logits */
 } matmul;
 
 /* ---- tiles in shared memory -------------------------------------------- *
@@ -129,8 +131,8 @@ template <int ROWS, int WIDTH, int BLOCK, bool ALONG_ROWS> struct tiles {
 /* ---- a block ----------------------------------------------------------- */
 
 /* A tile of BM x BN of c by WARPS_M x WARPS_N warps. A_TURNED: a is [k][m];
- * B_TURNED: b is [k][n]. ONE: a block sums no more than one part of k, and has
- * no room in registers for the sum of those before. Who multiplies
+ * B_TURNED: b is [k][n]. ONE: for products whose k is one part; there need be
+ * no room in registers for the sum of parts before. Who multiplies
  * (product_mma.cu, product_wgmma.cu) adds `multiply`, which may be under way
  * when it returns, `keep_up`, after which it is in LAG stages at most,
  * `settle`, after which it is not, and `see`, that a thread calls for what it
@@ -381,16 +383,18 @@ template <typename T, int NT>
 static __device__ __forceinline__ void
 put_some(const matmul &p, T *c, int64_t col, const float (&sum)[NT][4], int h)
 {
+    RLF_UNROLL
     for (int j = 0; j < NT; j++)
-        for (int e = 0; e < 2; e++) {
-            int64_t at = col + j * 8 + e;
-            if (at >= p.n)
-                return;
-            float x = sum[j][2 * h + e];
-            x = p.bias ? x + p.bias[at] : x;
-            x = p.add ? x + read_one(c + at) : x;
-            write_one(c + at, x);
-        }
+        RLF_UNROLL
+    for (int e = 0; e < 2; e++) {
+        int64_t at = col + j * 8 + e;
+        if (at >= p.n)
+            continue;
+        float x = sum[j][2 * h + e];
+        x = p.bias ? x + p.bias[at] : x;
+        x = p.add ? x + read_one(c + at) : x;
+        write_one(c + at, x);
+    }
 }
 
 /* The same of whole pairs: all that is added is asked for before any is used.
@@ -445,6 +449,47 @@ put_tile(const matmul &p, int64_t row, int64_t col, const sums<S> &total)
     }
 }
 
+/* A warp's tile as logits: over their rows' temperatures, pieces measured, the
+ * targets among them found. */
+template <class S>
+static __device__ __forceinline__ void
+measure_tile(const matmul &p, int64_t row, int64_t col, sums<S> &total)
+{
+    const measures &o = p.measured;
+    int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
+    RLF_UNROLL
+    for (int i = 0; i < S::MT; i++)
+        RLF_UNROLL
+    for (int h = 0; h < 2; h++) {
+        int64_t r = row + i * 16 + 8 * h + g;
+        bool there = r < p.m;
+        float heat =
+            there && o.temperatures ? o.temperatures[r] : o.temperature;
+        float scale = heat == 0 ? 1 : 1 / heat;
+        int64_t target = there && o.targets ? o.targets[r] - o.first - col : -1;
+        RLF_UNROLL
+        for (int j = 0; j < S::NT; j++)
+            RLF_UNROLL
+        for (int e = 2 * h; e < 2 * h + 2; e++)
+            total[i][j][e] = total[i][j][e] * scale;
+        RLF_UNROLL
+        for (int j = 0; j < S::NT; j += PIECE / 8) {
+            int64_t at = col + j * 8;
+            part of = measure(total[i], j, h, p.n - at, o.mean);
+            if (t == 0 && there && at < p.n)
+                o.pieces[r * o.ld + at / PIECE] = of;
+        }
+        if (target >= 0 && target < S::WN && col + target < p.n) {
+            RLF_UNROLL
+            for (int j = 0; j < S::NT; j++)
+                RLF_UNROLL
+            for (int e = 0; e < 2; e++)
+                if (target == j * 8 + 2 * t + e)
+                    o.found[r] = total[i][j][2 * h + e];
+        }
+    }
+}
+
 /* Keep the block's part; if all are there, their sum in order becomes total.
  * A thread adds what the same thread of other blocks has kept. */
 template <class S>
@@ -483,7 +528,7 @@ gather_parts(const matmul &p, int64_t block, int part, sums<S> &total)
  * of rows are walked through column by column. */
 static constexpr int64_t BAND = 8;
 
-template <class S, template <class> class SOURCE>
+template <class S, template <class> class SOURCE, bool MEASURES>
 static __global__ void
 __launch_bounds__(S::BLOCK) matmul_kernel(matmul p)
 {
@@ -500,14 +545,21 @@ __launch_bounds__(S::BLOCK) matmul_kernel(matmul p)
     int warp = threadIdx.x / WARP;
     int warp_row = warp % S::WARPS_M * S::WM,
         warp_col = warp / S::WARPS_M * S::WN;
-    bool shares = p.partial;
+    bool shares = !S::ONE && p.partial;
     int first = shares ? (int)blockIdx.y : 0;
     int last = shares ? first + 1 : p.parts;
     sums<S> total;
     sum_parts<S, SOURCE>(p, shared, row, col, first, last, warp_row, warp_col,
                          total);
-    if (shares && !gather_parts<S>(p, block, first, total))
-        return;
+    if constexpr (!S::ONE) {
+        if (shares && !gather_parts<S>(p, block, first, total))
+            return;
+    }
+    if constexpr (MEASURES) {
+        measure_tile<S>(p, row + warp_row, col + warp_col, total);
+        if (!p.c)
+            return;
+    }
     if (p.out == RESULT_REAL)
         put_tile<S, uint16_t, uint32_t>(p, row + warp_row, col + warp_col,
                                         total);
@@ -533,16 +585,18 @@ share_parts(rlf_queue *queue, matmul *p, int64_t blocks, rlf_err *err)
     return RLF_OK;
 }
 
-template <class S, template <class> class SOURCE = fast_source>
+template <class S, template <class> class SOURCE = fast_source,
+          bool MEASURES = false>
 static rlf_status
 launch(rlf_queue *queue, matmul p, rlf_err *err)
 {
-    const void *kernel = (const void *)matmul_kernel<S, SOURCE>;
+    const void *kernel = (const void *)matmul_kernel<S, SOURCE, MEASURES>;
     int64_t blocks = ((p.m + S::BM - 1) / S::BM) * ((p.n + S::BN - 1) / S::BN);
     RLF_TRY(share_parts<S>(queue, &p, blocks, err));
     RLF_TRY(CUDA(allow_shared)(kernel, S::SHARED, err));
     dim3 grid((unsigned)blocks, p.partial ? (unsigned)p.parts : 1);
-    RLF_LAUNCH((matmul_kernel<S, SOURCE>), grid, S::BLOCK, S::SHARED, queue, p);
+    RLF_LAUNCH((matmul_kernel<S, SOURCE, MEASURES>), grid, S::BLOCK, S::SHARED,
+               queue, p);
     return CUDA(launched)("product", err);
 }
 

@@ -2,8 +2,8 @@
  * rows with all its columns, straight from shared memory, while the next tiles
  * come. Compiled for sm_90a alone; elsewhere nothing here is called.
  *
- * A row's result is the same in tiles of 64 and of 128 columns, with one group
- * and with two; whether it has the bits of product_mma.cu too is not relied on:
+ * A row's result is the same in tiles of all sizes, with one group and with
+ * two; whether it has the bits of product_mma.cu too is not relied on:
  * a GPU makes all its forward products in one of the two ways. */
 #include "kernels/cuda/product_wgmma.h"
 
@@ -48,14 +48,45 @@ struct by_groups : shape<BM, BN, BM / 16, 1, STAGES, false, false, ONE> {
     }
 };
 
+/* Tiles of 64 rows for decoding. For many rows as large as registers allow,
+ * for a tile's sides go through the L2 cache and shared memory, neither of
+ * which keeps up with tiles of 128 x 128 (README.md). */
+typedef by_groups<64, 64, 6, false> small;
+typedef by_groups<128, 128, 5, false> middle;
+typedef by_groups<128, 192, 5, false> large;  /* a part and the sum before it */
+typedef by_groups<128, 256, 4, true> largest; /* where k is one part */
+
+static int64_t
+blocks_of(const matmul &p, int64_t bm, int64_t bn)
+{
+    return ((p.m + bm - 1) / bm) * ((p.n + bn - 1) / bn);
+}
+
 rlf_status
 rlf_group_product(rlf_queue *queue, const matmul &p, rlf_err *err)
 {
+    int64_t busy = CUDA(multiprocessors)(queue);
     if (!p.a_whole || !p.b_whole)
-        return launch<by_groups<64, 64, 6, false>, any_source>(queue, p, err);
+        return launch<small, any_source>(queue, p, err);
     if (p.m <= 64)
-        return launch<by_groups<64, 64, 6, false>>(queue, p, err);
-    return launch<by_groups<128, 128, 5, false>>(queue, p, err);
+        return launch<small>(queue, p, err);
+    if (p.parts == 1 && blocks_of(p, 128, 256) >= busy)
+        return launch<largest>(queue, p, err);
+    if (p.parts > 1 && blocks_of(p, 128, 192) >= busy)
+        return launch<large>(queue, p, err);
+    return launch<middle>(queue, p, err);
+}
+
+/* Blocks run side by side as they like: logits of a head have few parts of k,
+ * and are measured where they are whole. */
+rlf_status
+rlf_group_logits(rlf_queue *queue, const matmul &p, rlf_err *err)
+{
+    if (p.m <= 64)
+        return launch<small, fast_source, true>(queue, p, err);
+    if (p.parts == 1)
+        return launch<largest, fast_source, true>(queue, p, err);
+    return launch<middle, fast_source, true>(queue, p, err);
 }
 
 /* ---- whether ----------------------------------------------------------- */
@@ -71,12 +102,13 @@ rlf_group_tiles(rlf_queue *)
 
 #else
 
-/* A product that both sizes of tiles and parts of them take part in. */
-static constexpr int M = 130, N = 96, K = 192;
+/* A product that whole tiles and parts of them take part in, by every size of
+ * tile, and once more by the first with all rows SHIFT places higher. */
+static constexpr int M = 130, N = 200, K = 192, SIZES = 4, SHIFT = 5;
 
 typedef struct probe {
     uint16_t x[M][K], w[N][K];
-    float all[M][N], some[M][N]; /* by both sizes of tiles */
+    float y[SIZES + 1][M][N];
 } probe;
 
 static void
@@ -99,10 +131,14 @@ is_right(const probe *p)
             for (int k = 0; k < K; k++)
                 sum += (double)rlf_bf16_to_f32(p->x[m][k]) *
                        (double)rlf_bf16_to_f32(p->w[n][k]);
-            if (!(fabs((double)p->all[m][n] - sum) < 1e-2))
+            if (!(fabs((double)p->y[0][m][n] - sum) < 1e-2))
                 return false;
         }
-    return memcmp(p->all, p->some, sizeof p->all) == 0;
+    for (int i = 1; i < SIZES; i++)
+        if (memcmp(p->y[0], p->y[i], sizeof p->y[0]) != 0)
+            return false;
+    return memcmp(p->y[0][SHIFT], p->y[SIZES],
+                  sizeof p->y[0] - sizeof p->y[0][0] * SHIFT) == 0;
 }
 
 static rlf_status
@@ -112,28 +148,29 @@ run_probe(rlf_queue *queue, probe *p, rlf_err *err)
     RLF_TRY(rlf_cuda_scratch(queue, sizeof *p, &memory, err));
     probe *d = (probe *)memory;
     RLF_TRY(rlf_queue_copy(queue, d, p, sizeof *p, RLF_COPY_TO_DEVICE, err));
-    matmul all = {.m = M, .n = N, .k = K, .a = d->x[0], .b = d->w[0]};
-    all.lda = all.ldb = K;
-    all.a_whole = all.b_whole = true;
-    all.c = d->all;
-    all.ldc = N;
-    all.out = RESULT_F32;
-    all.parts = 1;
-    all.part_tiles = K / DEPTH;
-    RLF_TRY(rlf_group_product(queue, all, err));
-    for (int m = 0; m < M; m += 64) {
-        matmul some = all;
-        some.m = M - m < 64 ? M - m : 64;
-        some.a = d->x[m];
-        some.c = d->some[m];
-        RLF_TRY(rlf_group_product(queue, some, err));
+    matmul q = {.m = M, .n = N, .k = K, .a = d->x[0], .b = d->w[0]};
+    q.lda = q.ldb = K;
+    q.a_whole = q.b_whole = true;
+    q.ldc = N;
+    q.out = RESULT_F32;
+    q.parts = 1;
+    q.part_tiles = K / DEPTH;
+    static rlf_status (*const sizes[SIZES])(rlf_queue *, matmul, rlf_err *) = {
+        launch<small>, launch<middle>, launch<large>, launch<largest>};
+    for (int i = 0; i < SIZES; i++) {
+        q.c = d->y[i];
+        RLF_TRY(sizes[i](queue, q, err));
     }
+    q.m = M - SHIFT;
+    q.a = d->x[SHIFT];
+    q.c = d->y[SIZES];
+    RLF_TRY(launch<small>(queue, q, err));
     RLF_TRY(rlf_queue_copy(queue, p, d, sizeof *p, RLF_COPY_TO_HOST, err));
     return rlf_queue_sync(queue, err);
 }
 
 /* A GPU that has warp groups is tried once: where a result is wrong, or not the
- * same in tiles of both sizes, they are not used. */
+ * same in tiles of all sizes, they are not used. */
 bool
 rlf_group_tiles(rlf_queue *queue)
 {

@@ -2,7 +2,8 @@
  * groups product_wgmma.cu): against double precision on the same rounded
  * numbers, and a row's bits against those of the same row in other company, in
  * every size of tile and with k in one part and in several, summed by one block
- * or by blocks of their own. */
+ * or by blocks of their own. The head by warp groups, which measure logits
+ * themselves. */
 #include "engine/base/half.h"
 #include "tests/unit/kernels_case.h"
 
@@ -20,6 +21,7 @@ static const size sizes[] = {
     {70, 100, 130, 136, "middle tiles"},
     {300, 256, 1024, 1024, "large tiles, parts side by side"},
     {520, 256, 1024, 1024, "large tiles, parts in turn"},
+    {390, 300, 200, 208, "the largest tiles"},
     {17, 1, 64, 64, "one output"},
 };
 
@@ -245,6 +247,135 @@ try_backward(const char *on, const rlf_kernels *k, rlf_queue *queue)
     }
 }
 
+/* ---- the head ---------------------------------------------------------- *
+ *
+ * Warp groups measure logits before they leave the registers, and do not keep
+ * them where nobody asks for more; the other way reads them back. Emulated,
+ * both have the same bits. */
+
+enum { HEAD_M = 90, HEAD_V = 1000, HEAD_D = 72, HEAD_SHARDS = 3 };
+
+typedef struct head {
+    env e;
+    uint16_t *x;
+    void *packed, *work;
+    size_t work_bytes;
+    float *temperatures, *dlp, *dh;
+    int32_t *targets;
+} head;
+
+static head
+make_head(const rlf_kernels *k, rlf_queue *queue)
+{
+    head h = {
+        .e = {.k = k, .queue = queue, .err = RLF_ERR_NONE, .random = 54321}};
+    env *e = &h.e;
+    const rlf_head_part part = {.shards = {.of = HEAD_SHARDS}};
+    char *at = h.packed = take(e, HEAD_V * HEAD_D, 2);
+    h.x = halves(e, HEAD_M * HEAD_D);
+    h.temperatures = values(e, HEAD_M, 0.5);
+    h.dlp = values(e, HEAD_M, 1);
+    h.dh = values(e, HEAD_M, 1);
+    h.targets = indices(e, HEAD_M, HEAD_V);
+    h.targets[3] = -1;
+    for (int i = 0; i < HEAD_M; i++)
+        h.temperatures[i] = i % 5 ? h.temperatures[i] + 1 : i % 2 ? 0 : 1;
+    for (int i = 0; i < HEAD_SHARDS; i++) {
+        int64_t n = HEAD_V * (i + 1) / HEAD_SHARDS - HEAD_V * i / HEAD_SHARDS;
+        CALL(e, product_pack, .rows = n, .cols = HEAD_D,
+             .w = values(e, n * HEAD_D, 1), .packed = at);
+        at += k->product_packed_bytes(n, HEAD_D, RLF_PRODUCT_FORWARD);
+    }
+    h.work_bytes = k->head_work_bytes(HEAD_M, HEAD_V, HEAD_D, &part);
+    h.work = take(e, (int64_t)h.work_bytes, 1);
+    return h;
+}
+
+/* Log-probabilities, entropies of m rows from `first` on; words NULL: logits
+ * need not be kept. */
+static void
+ask_head(head *h, int64_t first, int64_t m, float *lp, float *entropy,
+         float *words)
+{
+    CALL(&h->e, head_logprob, .m = m, .v = HEAD_V, .d = HEAD_D,
+         .part = {.shards = {.of = HEAD_SHARDS}},
+         .x = (const void *)(h->x + first * HEAD_D), .packed = h->packed,
+         .temperatures = h->temperatures + first, .targets = h->targets + first,
+         .logprob = lp, .entropy = entropy, .words = words, .work = h->work,
+         .work_bytes = h->work_bytes);
+    must(&h->e, rlf_queue_sync(h->e.queue, &h->e.err));
+}
+
+typedef struct answer {
+    float lp[HEAD_M], entropy[HEAD_M], dw[HEAD_V * HEAD_D];
+    uint16_t dx[HEAD_M * HEAD_D];
+} answer;
+
+static void
+ask_slopes(head *h, answer *a)
+{
+    memset(a, 0, sizeof *a);
+    must(&h->e, h->e.k->head_loss(
+                    h->e.queue,
+                    &(rlf_head_loss_args){
+                        .forward = {.m = HEAD_M,
+                                    .v = HEAD_V,
+                                    .d = HEAD_D,
+                                    .part = {.shards = {.of = HEAD_SHARDS}},
+                                    .x = (const void *)h->x,
+                                    .packed = h->packed,
+                                    .temperatures = h->temperatures,
+                                    .targets = h->targets,
+                                    .logprob = a->lp,
+                                    .entropy = a->entropy,
+                                    .work = h->work,
+                                    .work_bytes = h->work_bytes},
+                        .packed_back = h->packed,
+                        .dlogprob = h->dlp,
+                        .dentropy = h->dh,
+                        .dx = (void *)a->dx,
+                        .dw = a->dw},
+                    &h->e.err));
+    must(&h->e, rlf_queue_sync(h->e.queue, &h->e.err));
+}
+
+static void
+try_head(const rlf_kernels *k, rlf_queue *queue)
+{
+    head h = make_head(k, queue);
+    answer *by_warps = take(&h.e, 1, sizeof *by_warps);
+    answer *by_groups = take(&h.e, 1, sizeof *by_groups);
+    float lp[HEAD_M], entropy[HEAD_M];
+    float *words = blank(&h.e, HEAD_M * HEAD_V);
+    size_t bytes = sizeof lp;
+    unsetenv("RLFLOW_EMULATED_GROUPS");
+    ask_slopes(&h, by_warps);
+    setenv("RLFLOW_EMULATED_GROUPS", "1", 1);
+    ask_slopes(&h, by_groups);
+    ok(memcmp(by_warps, by_groups, sizeof *by_warps) == 0 && !h.e.why[0],
+       "the head: measured in registers and from memory alike %s", h.e.why);
+    ask_head(&h, 0, HEAD_M, lp, entropy, words);
+    bool same = memcmp(lp, by_warps->lp, bytes) == 0 &&
+                memcmp(entropy, by_warps->entropy, bytes) == 0;
+    for (int r = 0; r < HEAD_M; r++)
+        same = same &&
+               (h.targets[r] < 0 || words[r * HEAD_V + h.targets[r]] == lp[r]);
+    ok(same, "the head: with all words");
+    memset(h.work, 0xff, h.work_bytes);
+    ask_head(&h, 0, HEAD_M, lp, entropy, NULL);
+    same = memcmp(lp, by_warps->lp, bytes) == 0 &&
+           memcmp(entropy, by_warps->entropy, bytes) == 0;
+    ok(same, "the head: logits that are not kept");
+    for (int r = 0; r < HEAD_M; r += 23) {
+        int m = r % 2 ? 20 : 1;
+        ask_head(&h, r, m, lp + r, entropy + r, NULL);
+    }
+    same = memcmp(lp, by_warps->lp, bytes) == 0 &&
+           memcmp(entropy, by_warps->entropy, bytes) == 0 && !h.e.why[0];
+    ok(same, "the head: a row's measures are its own %s", h.e.why);
+    end(&(job){.e = h.e});
+}
+
 int
 main(void)
 {
@@ -256,6 +387,7 @@ main(void)
         try_backward("by warps", rlf_kernels_emulated_bf16(), queue);
         setenv("RLFLOW_EMULATED_GROUPS", "1", 1);
         try_forward("by groups", rlf_kernels_emulated_bf16(), queue);
+        try_head(rlf_kernels_emulated_bf16(), queue);
         queue_end(queue);
     }
 #endif
