@@ -214,17 +214,17 @@ CUDA(mma_pack)(rlf_queue *queue, const rlf_product_pack_args *args,
     return CUDA(launched)("product_pack", err);
 }
 
-/* The numerics of forward products: at least PART_TILES tiles of k a part, and
- * as few parts as give IDEAL_BLOCKS blocks of 64 columns. */
-static constexpr int64_t PART_TILES = 8, IDEAL_BLOCKS = 264;
+/* The numerics of forward products: as many parts of k as blocks of 64 columns
+ * stay side by side on the GPU (two on each of 132 multiprocessors: one block
+ * more would be a second round), each of at least PART_TILES tiles. */
+static constexpr int64_t PART_TILES = 8, BLOCKS_AT_ONCE = 264;
 
 /* The parts of k of a forward product: by the layer's shape alone. */
 static void
 cut(matmul *p)
 {
     int64_t tiles = (p->k + DEPTH - 1) / DEPTH, columns = (p->n + 63) / 64;
-    int64_t parts = (IDEAL_BLOCKS + columns - 1) / columns;
-    int64_t most = tiles / PART_TILES;
+    int64_t parts = BLOCKS_AT_ONCE / columns, most = tiles / PART_TILES;
     parts = parts < most ? parts : most;
     parts = parts > 1 ? parts : 1;
     p->part_tiles = (tiles + parts - 1) / parts;

@@ -48,37 +48,45 @@ struct by_groups : shape<BM, BN, BM / 16, 1, STAGES, false, false, ONE> {
     }
 };
 
-/* Tiles of 64 rows for decoding. For many rows as large as registers allow,
- * for a tile's sides go through the L2 cache and shared memory, neither of
- * which keeps up with tiles of 128 x 128 (README.md). */
+/* Tiles of 64 rows for decoding, two or three blocks on a multiprocessor. For
+ * many rows as large as registers allow, for a tile's sides go through the L2
+ * cache and shared memory, neither of which keeps up with tiles of 128 x 128
+ * (README.md). */
 typedef by_groups<64, 64, 6, false> small;
+typedef by_groups<64, 64, 4, false> third;
 typedef by_groups<128, 128, 5, false> middle;
 typedef by_groups<128, 192, 5, false> large;  /* a part and the sum before it */
 typedef by_groups<128, 256, 4, true> largest; /* where k is one part */
 
+/* Rounds of blocks, one a multiprocessor, times a tile's sides. */
+template <class S>
 static int64_t
-blocks_of(const matmul &p, int64_t bm, int64_t bn)
+cost(rlf_queue *queue, const matmul &p)
 {
-    return ((p.m + bm - 1) / bm) * ((p.n + bn - 1) / bn);
+    int64_t busy = CUDA(multiprocessors)(queue);
+    int64_t blocks = ((p.m + S::BM - 1) / S::BM) * ((p.n + S::BN - 1) / S::BN);
+    return (blocks + busy - 1) / busy * (S::BM + S::BN);
 }
 
 rlf_status
 rlf_group_product(rlf_queue *queue, const matmul &p, rlf_err *err)
 {
-    int64_t busy = CUDA(multiprocessors)(queue);
+    int64_t columns = (p.n + small::BN - 1) / small::BN;
     if (!p.a_whole || !p.b_whole)
         return launch<small, any_source>(queue, p, err);
+    if (p.m <= 64 && columns > 2 * CUDA(multiprocessors)(queue))
+        return launch<third>(queue, p, err);
     if (p.m <= 64)
         return launch<small>(queue, p, err);
-    if (p.parts == 1 && blocks_of(p, 128, 256) >= busy)
+    int64_t least = cost<middle>(queue, p);
+    if (p.parts == 1 && cost<largest>(queue, p) <= least)
         return launch<largest>(queue, p, err);
-    if (p.parts > 1 && blocks_of(p, 128, 192) >= busy)
+    if (p.parts > 1 && cost<large>(queue, p) <= least)
         return launch<large>(queue, p, err);
     return launch<middle>(queue, p, err);
 }
 
-/* Blocks run side by side as they like: logits of a head have few parts of k,
- * and are measured where they are whole. */
+/* Logits are measured where they are whole: by the block that has all parts. */
 rlf_status
 rlf_group_logits(rlf_queue *queue, const matmul &p, rlf_err *err)
 {
@@ -104,7 +112,7 @@ rlf_group_tiles(rlf_queue *)
 
 /* A product that whole tiles and parts of them take part in, by every size of
  * tile, and once more by the first with all rows SHIFT places higher. */
-static constexpr int M = 130, N = 200, K = 192, SIZES = 4, SHIFT = 5;
+static constexpr int M = 130, N = 200, K = 192, SIZES = 5, SHIFT = 5;
 
 typedef struct probe {
     uint16_t x[M][K], w[N][K];
@@ -156,7 +164,8 @@ run_probe(rlf_queue *queue, probe *p, rlf_err *err)
     q.parts = 1;
     q.part_tiles = K / DEPTH;
     static rlf_status (*const sizes[SIZES])(rlf_queue *, matmul, rlf_err *) = {
-        launch<small>, launch<middle>, launch<large>, launch<largest>};
+        launch<small>, launch<third>, launch<middle>, launch<large>,
+        launch<largest>};
     for (int i = 0; i < SIZES; i++) {
         q.c = d->y[i];
         RLF_TRY(sizes[i](queue, q, err));

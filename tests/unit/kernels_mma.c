@@ -20,7 +20,7 @@ static const size sizes[] = {
     {16, 64, 1088, 1088, "two parts of k, small tiles"},
     {70, 100, 130, 136, "middle tiles"},
     {300, 256, 1024, 1024, "large tiles, parts side by side"},
-    {520, 256, 1024, 1024, "large tiles, parts in turn"},
+    {390, 384, 1024, 1024, "large tiles, parts in turn"},
     {390, 300, 200, 208, "the largest tiles"},
     {17, 1, 64, 64, "one output"},
 };
