@@ -512,13 +512,13 @@ typedef struct rlf_head_loss_args {
 } rlf_head_loss_args;
 
 /* One token a row: z at the row's temperature, kept tokens by top_k (0: all),
- * then top_p (1 or 0: all; the smallest set of most likely tokens whose mass
- * within the kept reaches top_p), then min_p (0: all; p >= min_p * max p),
- * ties in favour of the smaller id; then the first token, in order of id, at
- * which the cumulative sum of kept p exceeds uniform * (their sum).
+ * then top_p (1 or 0: all; the fewest most likely tokens whose mass reaches
+ * top_p of what is kept), then min_p (0: all; p >= min_p * max p), ties to the
+ * smaller id; then the first token by id at which the cumulative sum of kept p
+ * exceeds uniform * (their sum), with p in 2^-40s of max p (kernels/sample.h).
  * greedy: the most likely token, ties to the smaller id, logprob at
- * temperature 1. logprob is over the whole vocabulary, whatever is kept. Where
- * no logit is a number the token is 0 and logprob a NaN: callers check. */
+ * temperature 1. logprob is over the whole vocabulary, whatever is kept; a NaN
+ * where a logit is NaN or infinity, or none is finite: callers check. */
 typedef struct rlf_sample_args {
     int64_t m, v, d;
     rlf_head_part part;

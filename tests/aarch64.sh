@@ -37,7 +37,7 @@ ok $? "products are made of fused multiply-adds of vectors"
 ok $? "and call no function for it"
 
 for name in base_fmath base_philox dev_team kernels_table kernels_product \
-    kernels_attention kernels_head kernels_rows kernels_expr \
+    kernels_attention kernels_head kernels_sample kernels_rows kernels_expr \
     kernels_expr_loops; do
     # shellcheck disable=SC2086
     "$cc" $flags -Wno-missing-prototypes -o "$tmp/$name" \

@@ -39,7 +39,7 @@ build=${build:-build-gpu${emulated-}}
 
 # The programs that compute-sanitizer is run over, all others, whole runs; and
 # runs that are made in bf16 too.
-kernels="kernels_rows kernels_dense kernels_product kernels_attention kernels_head
+kernels="kernels_rows kernels_dense kernels_product kernels_attention kernels_head kernels_sample
     kernels_attention_mma kernels_mma"
 others="comm_device kernels_replay model_parity model_sampler model_training model_shards
     model_memory model_stories"

@@ -30,6 +30,7 @@ check_PROGRAMS += \
 	tests/unit/kernels_expr_loops \
 	tests/unit/kernels_expr_parts \
 	tests/unit/kernels_head \
+	tests/unit/kernels_sample \
 	tests/unit/kernels_product \
 	tests/unit/kernels_rows \
 	tests/unit/kernels_table
@@ -45,6 +46,8 @@ tests_unit_kernels_expr_loops_LDADD = $(KERNELS_LIBS) -lm
 tests_unit_kernels_expr_parts_LDADD = $(KERNELS_LIBS) -lm
 tests_unit_kernels_head_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_kernels_head_LDADD = $(EMULATED_LIBS) $(KERNELS_LIBS) -lm
+tests_unit_kernels_sample_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_unit_kernels_sample_LDADD = $(EMULATED_LIBS) $(KERNELS_LIBS) -lm
 tests_unit_kernels_product_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_kernels_product_LDADD = $(EMULATED_LIBS) $(KERNELS_LIBS) -lm
 tests_unit_kernels_rows_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)

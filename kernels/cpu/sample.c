@@ -2,12 +2,11 @@
  *
  * Without filters: the chunk in which the cumulative sum passes
  * uniform * S is found from the chunks' sums, then the token within it. With
- * filters: tokens leave a heap in order (likeliest first, then smaller id)
- * until top_k or top_p ends it; what is kept is then exactly the tokens not
- * after the last one, and the cumulative sum runs over them by id. */
+ * filters (kernels/sample.h): where top_k and top_p end is found by counting
+ * words and weights in bins, ever narrower; then a sum runs over what is kept,
+ * by id. Blocks of words too far from the top are passed over. */
 #include "kernels/cpu/head.h"
-
-#define MAX_V ((int64_t)(SCRATCH_BYTES / sizeof(int32_t)))
+#include "kernels/sample.h"
 
 /* The first of the most likely tokens, if it is held here. */
 static pick
@@ -88,121 +87,201 @@ draw(const tile *t, int64_t r, double uniform)
     return (pick){(int32_t)(t->token + found), z[found]};
 }
 
-/* Does token a come before b? */
-INLINE bool
-before(const float *z, int32_t a, int32_t b)
+/* A row under filters. */
+typedef struct row {
+    const float *z;
+    int64_t v;
+    float top;
+} row;
+
+/* Distances of the VL words from i on; SAMPLE_REACH behind the last. */
+INLINE vf
+distances(const row *w, int64_t i)
 {
-    return z[a] > z[b] || (z[a] == z[b] && a < b);
+    vf d = w->top - load_part(w->z + i, w->v - i);
+    for (int64_t j = w->v - i; j < VL; j++)
+        d[j] = SAMPLE_REACH;
+    return d;
 }
 
-static void
-sift(const float *z, int32_t *heap, int64_t n, int64_t i)
+/* The first block of LANES words, from the one of word i on, that has a word
+ * at d or nearer; the last block is looked at in any case. */
+INLINE int64_t
+near_block(const row *w, int64_t i, float d)
 {
-    for (;;) {
-        int64_t child = 2 * i + 1;
-        if (child >= n)
-            return;
-        if (child + 1 < n && before(z, heap[child + 1], heap[child]))
-            child++;
-        if (!before(z, heap[child], heap[i]))
-            return;
-        int32_t held = heap[i];
-        heap[i] = heap[child];
-        heap[child] = held;
-        i = child;
-    }
-}
-
-/* The last kept token in order of likelihood under top_k and top_p. */
-static int32_t
-last_kept(const rlf_sample_args *a, const tile *t, int64_t r, const float *z,
-          int32_t *heap)
-{
-    float top = (float)t->wholes[r].m;
-    double total = t->wholes[r].s;
-    int64_t n = 0, k = a->top_k > 0 && a->top_k < a->v ? a->top_k : a->v;
-    bool nucleus = a->top_p > 0 && a->top_p < 1;
-    /* tokens below this share cannot be in the smallest set: all of them
-     * together are less than what top_p leaves out */
-    float least = 0;
-    if (nucleus && k == a->v)
-        least = (float)(0.5 * (1 - (double)a->top_p) * total / (double)a->v);
-    for (int64_t i = 0; i < a->v; i++)
-        if (least == 0 || exp_1(z[i] - top) >= least)
-            heap[n++] = (int32_t)i;
-    if (n == 0)
-        return 0;
-    for (int64_t i = n / 2 - 1; i >= 0; i--)
-        sift(z, heap, n, i);
-    /* the k first leave the heap, likeliest first, to the array's end */
-    int64_t size = n, taken = 0;
-    double mass = 0, goal = (double)a->top_p * total;
-    if (nucleus && k < a->v)
-        goal = __builtin_inf();
-    while (taken < k && size > 0) {
-        int32_t token = heap[0];
-        heap[0] = heap[--size];
-        sift(z, heap, size, 0);
-        heap[size] = token;
-        taken++;
-        mass += (double)exp_1(z[token] - top);
-        if (nucleus && mass >= goal)
+    const float none = -__builtin_inff();
+    for (; i + LANES < w->v; i += LANES) {
+        lanes most;
+        for (int j = 0; j < NL; j++)
+            most.v[j] = vmax(vload(w->z + i + j * VL), vset(none));
+        if (!(w->top - lanes_max(&most) > d))
             break;
     }
-    int64_t last = n - taken;
-    if (nucleus && k < a->v) {
-        goal = (double)a->top_p * mass;
-        mass = 0;
-        for (last = n; last > n - taken;) {
-            mass += (double)exp_1(z[heap[--last]] - top);
-            if (mass >= goal)
-                break;
+    return i;
+}
+
+/* for (the words of all blocks that have one at d or nearer) */
+#define EACH_NEAR(i, w, d)                              \
+    for (int64_t b_ = near_block(w, 0, d); b_ < (w)->v; \
+         b_ = near_block(w, b_ + LANES, d))             \
+        for (int64_t i = b_; i < b_ + LANES && i < (w)->v; i += VL)
+
+/* All words in coarse bins; those out of reach in one behind. */
+static void
+count_all(const row *w, sample_bins *b)
+{
+    memset(b, 0, sizeof *b);
+    EACH_NEAR(i, w, SAMPLE_REACH)
+    {
+        vf d = distances(w, i);
+        vi near = (vi)(d >= 0) & (vi)(d < SAMPLE_REACH);
+        vi bin = __builtin_convertvector(
+            vselect(near, d * SAMPLE_FINE, vset(SAMPLE_COARSE)), vi);
+        vf e = vselect(near, vexp(-d), vset(0));
+        for (int j = 0; j < VL; j++) {
+            b->mass[bin[j]] += sample_weight(e[j]);
+            b->count[bin[j]]++;
         }
     }
-    return heap[last];
+    b->count[SAMPLE_COARSE] = 0;
+}
+
+/* Those that a search is among, by the next digit. */
+static void
+count_digit(const row *w, const sample_search *s, sample_bins *b)
+{
+    float first = sample_distance(s->low), last = sample_distance(s->end - 1);
+    memset(b, 0, sizeof *b);
+    EACH_NEAR(i, w, last)
+    {
+        vf d = distances(w, i);
+        uint32_t here = vbits((vi)(d >= first) & (vi)(d <= last));
+        if (!here)
+            continue;
+        vf e = vexp(-d);
+        for (; here; here &= here - 1) {
+            int j = __builtin_ctz(here);
+            uint32_t bin = (sample_bits(d[j]) - s->low) >> s->shift;
+            b->mass[bin] += sample_weight(e[j]);
+            b->count[bin]++;
+        }
+    }
+}
+
+/* Where the sum of the bins reaches goal. */
+static sample_place
+find(const sample_bins *b, uint64_t goal, bool by_count)
+{
+    sample_place p = {0};
+    for (;; p.bin++) {
+        p.own_mass = b->mass[p.bin];
+        p.own_count = b->count[p.bin];
+        if ((by_count ? p.count + p.own_count : p.mass + p.own_mass) >= goal)
+            return p;
+        p.mass += p.own_mass;
+        p.count += p.own_count;
+    }
+}
+
+/* The id of the n-th word at d. */
+static int64_t
+nth_at(const row *w, float d, uint32_t n)
+{
+    EACH_NEAR(i, w, d)
+    {
+        uint32_t here = vbits((vi)(distances(w, i) == d));
+        for (; here; here &= here - 1)
+            if (--n == 0)
+                return i + __builtin_ctz(here);
+    }
+    return w->v;
+}
+
+/* The first words in order with `goal` words or mass; *mass: that of them. */
+static sample_cut
+cut_at(const row *w, const sample_bins *all, sample_bins *digits, uint64_t goal,
+       bool by_count, uint64_t *mass)
+{
+    sample_search s = {.goal = goal, .by_count = by_count};
+    sample_begin(&s, find(all, goal, by_count));
+    do
+        count_digit(w, &s, digits);
+    while (sample_narrow(&s, find(digits, sample_left(&s), by_count)));
+    uint32_t taken = sample_taken(&s);
+    sample_cut cut = {.d = sample_distance(s.low), .last = w->v};
+    if (taken < s.at.own_count)
+        cut.last = nth_at(w, cut.d, taken);
+    *mass = sample_mass(&s, taken);
+    return cut;
+}
+
+/* What top_k and top_p keep. bins: two. */
+static sample_cut
+cut_row(const rlf_sample_args *a, const row *w, sample_bins *bins)
+{
+    sample_cut cut = {.d = SAMPLE_REACH};
+    uint64_t count = 0, mass = 0, k = a->top_k > 0 ? (uint64_t)a->top_k : 0;
+    if (!k && !sample_cuts_mass(a))
+        return cut;
+    count_all(w, bins);
+    for (int i = 0; i < SAMPLE_COARSE; i++) {
+        count += bins->count[i];
+        mass += bins->mass[i];
+    }
+    if (k && k < count)
+        cut = cut_at(w, bins, bins + 1, k, true, &mass);
+    if (sample_cuts_mass(a) && mass > 0)
+        cut = cut_at(w, bins, bins + 1, sample_nucleus(a->top_p, mass), false,
+                     &mass);
+    return cut;
+}
+
+/* The word at which the sum of what is kept reaches goal, or -1; *sum: that
+ * sum. */
+static int64_t
+draw_kept(const row *w, sample_cut cut, float min_p, uint64_t goal,
+          uint64_t *sum)
+{
+    *sum = 0;
+    EACH_NEAR(i, w, cut.d)
+    {
+        vf d = distances(w, i), e = vexp(-d);
+        vi keep = (vi)(d < cut.d), at = (vi)(d == cut.d);
+        for (int j = 0; i + VL - 1 > cut.last && j < VL; j++)
+            at[j] &= -(i + j <= cut.last);
+        keep = (keep | at) & (vi)(d >= 0) & (vi)(e >= min_p);
+        e = vselect(keep, e, vset(0));
+        uint64_t before = *sum;
+        for (int j = 0; j < VL; j++)
+            *sum += sample_weight(e[j]);
+        if (*sum < goal)
+            continue;
+        *sum = before;
+        for (int j = 0; j < VL; j++)
+            if ((*sum += sample_weight(e[j])) >= goal)
+                return i + j;
+    }
+    return -1;
 }
 
 /* z: all logits of the row. */
 static pick
-draw_filtered(const rlf_sample_args *a, const tile *t, int64_t r,
-              const float *z, double uniform, char *scratch)
+draw_filtered(const rlf_sample_args *a, const row *w, double uniform,
+              char *scratch)
 {
-    float top = (float)t->wholes[r].m;
-    bool cut = a->top_k > 0 || (a->top_p > 0 && a->top_p < 1);
-    int32_t end = cut ? last_kept(a, t, r, z, (int32_t *)scratch) : 0;
-    double sum = 0, goal = __builtin_inf();
-    int64_t last = 0;
-    while (last < a->v - 1 && z[last] != top)
-        last++;
-    for (int pass = 0; pass < 2; pass++) {
-        sum = 0;
-        for (int64_t i = 0; i < a->v; i++) {
-            if (cut && before(z, end, (int32_t)i))
-                continue;
-            float e = exp_1(z[i] - top);
-            if (e < a->min_p || e == 0)
-                continue;
-            sum += (double)e;
-            last = i;
-            if (sum > goal)
-                return (pick){(int32_t)last, z[last]};
-        }
-        goal = uniform * sum;
-    }
-    return (pick){(int32_t)last, z[last]};
+    sample_cut cut = cut_row(a, w, (sample_bins *)scratch);
+    uint64_t sum;
+    draw_kept(w, cut, a->min_p, UINT64_MAX, &sum);
+    int64_t id = 0; /* where no logit is a number */
+    if (sum > 0)
+        id = draw_kept(w, cut, a->min_p, sample_goal(uniform, sum), &sum);
+    return (pick){(int32_t)id, w->z[id]};
 }
 
 typedef struct sample_plan {
     const rlf_sample_args *a;
     const tile *t;
 } sample_plan;
-
-static bool
-has_filters(const rlf_sample_args *a)
-{
-    return !a->greedy &&
-           (a->top_k > 0 || (a->top_p > 0 && a->top_p < 1) || a->min_p > 0);
-}
 
 static void
 pick_rows(void *ctx, int64_t first, int64_t last, char *scratch)
@@ -214,9 +293,10 @@ pick_rows(void *ctx, int64_t first, int64_t last, char *scratch)
     for (int64_t r = first; r < last; r++) {
         double u = a->greedy ? 0 : a->uniform[t->first + r];
         const float *z = t->full ? t->full + r * a->v : t->z + r * t->ld;
-        own[r] = a->greedy        ? likeliest(t, r)
-                 : has_filters(a) ? draw_filtered(a, t, r, z, u, scratch)
-                                  : draw(t, r, u);
+        row w = {.z = z, .v = a->v, .top = (float)t->wholes[r].m};
+        own[r] = a->greedy               ? likeliest(t, r)
+                 : sample_has_filters(a) ? draw_filtered(a, &w, u, scratch)
+                                         : draw(t, r, u);
     }
 }
 
@@ -267,7 +347,9 @@ sample_tile(rlf_queue *queue, const rlf_sample_args *args, tile *t,
     RLF_TRY(ISA(head_logits)(queue, t, err));
     if (t->full)
         RLF_TRY(gather_rows(queue, t, err));
-    rlf_cpu_share(queue, t->n, 4, (double)t->n * (double)t->a.v * 4, pick_rows,
+    bool filters = sample_has_filters(args);
+    rlf_cpu_share(queue, t->n, filters ? 1 : 4,
+                  (double)t->n * (double)t->a.v * (filters ? 16 : 4), pick_rows,
                   &plan);
     if (t->places > 1 && !t->full)
         RLF_TRY(p->share(p->ctx, queue, t->picks, (size_t)t->n * sizeof(pick),
@@ -291,12 +373,8 @@ ISA(sample)(rlf_queue *queue, const rlf_sample_args *args, rlf_err *err)
                    .temperatures = args->temperatures,
                    .greedy = args->greedy,
                    .with_entropy = args->entropy != NULL,
-                   .whole_rows = has_filters(args)};
-    if (args->v > MAX_V)
-        return rlf_fail(err, RLF_USER,
-                        "sampling from a vocabulary of %lld is not supported, "
-                        "at most %lld",
-                        (long long)args->v, (long long)MAX_V);
+                   .whole_rows = sample_has_filters(args)};
+    RLF_TRY(sample_check(args, err));
     RLF_TRY(ISA(head_open)(&a, args->work, args->work_bytes, &t, err));
     for (t.first = 0; t.first < a.m; t.first += t.rows) {
         t.n = a.m - t.first < t.rows ? a.m - t.first : t.rows;

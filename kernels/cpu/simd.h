@@ -126,6 +126,19 @@ vselect(vi mask, vf yes, vf no)
     return (vf)(((vi)yes & mask) | ((vi)no & ~mask));
 }
 
+/* Bit i: lane i of a mask. */
+INLINE uint32_t
+vbits(vi mask)
+{
+#if VL == 16
+    return _mm512_movepi32_mask((__m512i)mask);
+#elif VL == 8
+    return (uint32_t)_mm256_movemask_ps((__m256)mask);
+#else
+    return (mask[0] & 1U) | (mask[1] & 2U) | (mask[2] & 4U) | (mask[3] & 8U);
+#endif
+}
+
 /* The larger; b where one of them is a NaN. */
 INLINE vf
 vmax(vf a, vf b)

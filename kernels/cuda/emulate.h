@@ -84,8 +84,9 @@ __threadfence(void)
 {
 }
 
-static inline int32_t
-atomicAdd(int32_t *at, int32_t n)
+template <typename T>
+static inline T
+atomicAdd(T *at, T n)
 {
     return __atomic_fetch_add(at, n, __ATOMIC_RELAXED);
 }

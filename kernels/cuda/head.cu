@@ -35,6 +35,7 @@ divide(tile *t)
     t->held = rlf_shards_held(s, v);
     t->ld = (v * s.count + s.of - 1) / s.of;
     t->ld = (t->ld + LANES - 1) / LANES * LANES;
+    t->ldv = (v + LANES - 1) / LANES * LANES;
     t->n_chunks = (int)((longest + CHUNK - 1) / CHUNK) * t->n_slices;
 }
 
@@ -73,10 +74,10 @@ carve_tile(tile *t, char *base)
     carve(&t->dlogprob, base, &used, rows);
     carve(&t->dentropy, base, &used, rows);
     if (t->a.whole_rows)
-        carve(&t->heaps, base, &used, rows * t->a.v);
+        carve(&t->bins, base, &used, rows);
     if (t->a.whole_rows && places > 1) {
         carve(&t->gathered, base, &used, places * rows * t->ld);
-        carve(&t->full, base, &used, rows * t->a.v);
+        carve(&t->full, base, &used, rows * t->ldv);
     }
     if (t->a.words) {
         carve(&t->words, base, &used, rows * t->a.v);

@@ -7,6 +7,7 @@
 
 extern "C" {
 #include "kernels/head.h"
+#include "kernels/sample.h"
 }
 
 typedef struct tile {
@@ -16,8 +17,8 @@ typedef struct tile {
     int64_t token, held; /* the first token held here, and how many */
     int n_slices, n_chunks;
     int places, place; /* that share the vocabulary; this one */
-    int64_t ld;
-    float *z;      /* [rows, ld] logits / temperature; NULL if a.brief */
+    int64_t ld, ldv;   /* of places' parts of rows; of whole rows, padded */
+    float *z;          /* [rows, ld] logits / temperature; NULL if a.brief */
     rlf_real *dz;  /* [rows, ld] derivatives by them; z where it is as wide */
     part *parts;   /* [rows, n_chunks] */
     part *pieces;  /* [rows, n_chunks, CHUNK / PIECE] that they are made of, if
@@ -28,12 +29,12 @@ typedef struct tile {
                       its slices, then z of the target if it holds that */
     pick *picks;   /* [places, n] */
     float *logprob, *entropy, *dlogprob, *dentropy; /* [rows] */
-    float *gathered; /* [places, n, most held] with whole_rows */
-    float *full;     /* [rows, v] with whole_rows and several places */
-    int32_t *heaps;  /* [rows, v] with whole_rows */
-    float *words;    /* [rows, v] with words: log-probabilities, and then the
-                        derivatives by them */
-    double *sums;    /* [rows] with words: of those derivatives */
+    float *gathered;   /* [places, n, most held] with whole_rows */
+    float *full;       /* [rows, ldv] with whole_rows and several places */
+    sample_bins *bins; /* [rows] with whole_rows */
+    float *words;      /* [rows, v] with words: log-probabilities, and then the
+                          derivatives by them */
+    double *sums;      /* [rows] with words: of those derivatives */
 } tile;
 
 /* A slice that is held here; tokens are counted among those held. */

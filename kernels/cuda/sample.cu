@@ -1,10 +1,9 @@
-/* Choosing a token from a row of logits, with the bits of kernels/cpu/sample.c:
- * a warp a row. Without filters the chunk in which the cumulative sum passes
- * uniform * S is found from the chunks' sums, then the token within it: a
- * thread looks at each of WARP neighbours, and all threads add them in order.
- * With filters one thread does it: tokens leave a heap in order until top_k or
- * top_p ends it; then the cumulative sum runs over what is kept, by id. */
-#include "kernels/cuda/head.h"
+/* Choosing a token from a row of logits, with the bits of kernels/cpu/sample.c.
+ * Without filters a warp has a row: the chunk in which the cumulative sum
+ * passes uniform * S is found from the chunks' sums, then the token within it.
+ * Threads look at many neighbours at once, and all of them add what lies in
+ * shared memory, in order. With filters see filter.h. */
+#include "kernels/cuda/filter.h"
 
 extern "C" {
 #include "engine/base/fmath.h"
@@ -15,17 +14,19 @@ typedef struct plan {
     rlf_sample_args a;
 } plan;
 
-/* The first lane of the warp for which it holds; WARP: none. */
+/* Of the warp's threads. */
 static __device__ __forceinline__ int
-first_lane(bool holds)
+warp_least(int x)
 {
-    int first = holds ? (int)(threadIdx.x % WARP) : WARP;
     for (int w = WARP / 2; w >= 1; w /= 2) {
-        int other = __shfl_xor_sync(ALL_LANES, first, w);
-        first = other < first ? other : first;
+        int other = __shfl_xor_sync(ALL_LANES, x, w);
+        x = other < x ? other : x;
     }
-    return first;
+    return x;
 }
+
+/* Of a chunk, what a thread of a warp has: words lane, lane + WARP, ... */
+static constexpr int OWN = CHUNK / WARP;
 
 /* The first of the most likely tokens, if it is held here. */
 static __device__ pick
@@ -40,18 +41,25 @@ likeliest(const tile &t, int64_t r)
     s -= t.place * t.n_slices;
     if (s < 0 || s >= t.n_slices)
         return {-1, 0}; /* elsewhere, or no logit is a number */
-    int first = WARP;
-    for (int c = slice_of(t, s).chunk; c < t.n_chunks; c += WARP) {
-        int own = c + lane;
-        first = first_lane(own < t.n_chunks && (double)parts[own].m == top);
-        if (first == WARP)
-            continue;
-        for (int64_t i = chunk_of(t, c + first).from; i < t.held; i += WARP) {
-            int at = first_lane(i + lane < t.held &&
-                                z[i + lane] == parts[c + first].m);
-            if (at < WARP)
-                return {(int32_t)(t.token + i + at), z[i + at]};
+    int c = t.n_chunks;
+    RLF_UNROLL_BY(8)
+    for (int i = slice_of(t, s).chunk + lane; i < t.n_chunks; i += WARP)
+        c = i < c && (double)parts[i].m == top ? i : c;
+    c = warp_least(c);
+    if (c == t.n_chunks)
+        return {-1, 0};
+    float m = (float)top;
+    int held = (int)t.held;
+    for (int i = (int)chunk_of(t, c).from; i < held; i += CHUNK) {
+        int at = held;
+        RLF_UNROLL
+        for (int k = OWN - 1; k >= 0; k--) {
+            int own = i + k * WARP + lane;
+            at = own < held && z[own] == m ? own : at;
         }
+        at = warp_least(at);
+        if (at < held)
+            return {(int32_t)(t.token + at), z[at]};
     }
     return {-1, 0};
 }
@@ -77,30 +85,89 @@ draw_slice(const tile &t, int64_t r, double goal, double *sum)
     return found;
 }
 
-/* Within chunk k, whose largest logit is m and whose terms count w: *found
- * becomes the token at which the sum passes goal, or the last with a term. */
-static __device__ void
-draw_token(const float *z, chunk k, float m, double w, double sum, double goal,
-           int64_t *found)
+/* What the threads of a warp have looked at, to be added in order. */
+typedef struct terms {
+    double x[CHUNK], w[CHUNK];
+} terms;
+
+/* sum = add(sum, i) over i, which makes it no smaller, up to the first that
+ * makes it exceed goal: returns it, or n. *sum: before that. Several are added
+ * before anyone asks. */
+template <typename F>
+static __device__ __forceinline__ int
+add_until(double goal, int n, double *sum, F add)
+{
+    constexpr int SOME = 8;
+    int i = 0;
+    for (; i + SOME <= n; i += SOME) {
+        double next = *sum;
+        RLF_UNROLL
+        for (int k = 0; k < SOME; k++)
+            next = add(next, i + k);
+        if (!(next <= goal))
+            break;
+        *sum = next;
+    }
+    for (; i < n; i++) {
+        double next = add(*sum, i);
+        if (next > goal)
+            break;
+        *sum = next;
+    }
+    return i;
+}
+
+/* The chunk of slice l in which the sum passes goal; *sum: that before it.
+ * Rounding may let the goal lie beyond the last one. */
+static __device__ int
+draw_chunk(terms *has, const part *parts, const slice &l, double m, double goal,
+           double *sum)
 {
     int lane = threadIdx.x % WARP;
-    for (int64_t i = 0; i < k.n; i += WARP) {
-        bool own = i + lane < k.n;
-        double e = own ? (double)exp_1(z[k.from + i + lane] - m) * w : 0;
-        for (int at = 0; at < WARP && i + at < k.n; at++) {
-            double x = __shfl_sync(ALL_LANES, e, at);
-            sum += x;
-            if (x > 0)
-                *found = k.from + i + at;
-            if (sum > goal && x > 0)
-                return;
+    for (int c = 0;; c += CHUNK) {
+        int n = l.n_chunks - c < CHUNK ? l.n_chunks - c : CHUNK;
+        RLF_UNROLL_BY(8)
+        for (int i = lane; i < n; i += WARP) {
+            part own = parts[l.chunk + c + i];
+            has->x[i] = (double)own.s;
+            has->w[i] = rlf_exp((double)own.m - m);
         }
+        __syncwarp();
+        bool last = c + n == l.n_chunks;
+        int at = add_until(goal, last ? n - 1 : n, sum, [=](double s, int i) {
+            return rlf_fma(has->x[i], has->w[i], s);
+        });
+        __syncwarp();
+        if (last || at < n)
+            return l.chunk + c + at;
     }
+}
+
+/* Within chunk k, whose largest logit is m and whose terms count w: the token
+ * at which the sum passes goal, or the last with a term, or `none`. */
+static __device__ int64_t
+draw_token(terms *has, const float *z, chunk k, float m, double w, double sum,
+           double goal, int64_t none)
+{
+    int lane = threadIdx.x % WARP, n = (int)k.n, last = -1;
+    RLF_UNROLL
+    for (int i = 0; i < OWN; i++) {
+        int at = i * WARP + lane;
+        double x = at < n ? (double)exp_1(z[k.from + at] - m) * w : 0;
+        has->x[at] = x;
+        last = x > 0 ? at : last;
+    }
+    __syncwarp();
+    int at = add_until(goal, n, &sum,
+                       [=](double s, int i) { return s + has->x[i]; });
+    __syncwarp();
+    last = -warp_least(-last);
+    return at < n ? k.from + at : last >= 0 ? k.from + last : none;
 }
 
 /* The token in which it does, if it is held here. */
 static __device__ pick
-draw(const tile &t, int64_t r, double uniform)
+draw(terms *has, const tile &t, int64_t r, double uniform)
 {
     const float *z = t.z + r * t.ld;
     const part *parts = t.parts + r * t.n_chunks;
@@ -110,157 +177,45 @@ draw(const tile &t, int64_t r, double uniform)
     if (s < 0 || s >= t.n_slices)
         return {-1, 0};
     slice l = slice_of(t, s);
-    int64_t found = l.from;
-    int end = l.chunk + l.n_chunks, lane = threadIdx.x % WARP;
-    for (int c = l.chunk; c < end; c += WARP) {
-        part own = parts[c + lane < end ? c + lane : l.chunk];
-        double w = rlf_exp((double)own.m - o.m);
-        for (int k = 0; k < WARP && c + k < end; k++) {
-            float mass = __shfl_sync(ALL_LANES, own.s, k);
-            float m = __shfl_sync(ALL_LANES, own.m, k);
-            double wk = __shfl_sync(ALL_LANES, w, k);
-            double next = rlf_fma((double)mass, wk, sum);
-            /* rounding may let the goal lie beyond the last token */
-            if (next > goal || c + k == end - 1) {
-                draw_token(z, chunk_of(t, c + k), m, wk, sum, goal, &found);
-                return {(int32_t)(t.token + found), z[found]};
-            }
-            sum = next;
-        }
-    }
+    int c = draw_chunk(has, parts, l, o.m, goal, &sum);
+    float m = parts[c].m;
+    double w = rlf_exp((double)m - o.m);
+    int64_t found = draw_token(has, z, chunk_of(t, c), m, w, sum, goal, l.from);
     return {(int32_t)(t.token + found), z[found]};
 }
 
-/* Does token a come before b? */
-static __device__ bool
-comes_before(const float *z, int32_t a, int32_t b)
+/* Is what is picked here what is picked? */
+static __host__ __device__ bool
+picks_alone(const tile &t)
 {
-    return z[a] > z[b] || (z[a] == z[b] && a < b);
+    return t.full || t.places == 1;
 }
 
 static __device__ void
-sift(const float *z, int32_t *heap, int64_t n, int64_t i)
+give_row(const plan &p, int64_t r, pick found)
 {
-    for (;;) {
-        int64_t child = 2 * i + 1;
-        if (child >= n)
-            return;
-        if (child + 1 < n && comes_before(z, heap[child + 1], heap[child]))
-            child++;
-        if (!comes_before(z, heap[child], heap[i]))
-            return;
-        int32_t held = heap[i];
-        heap[i] = heap[child];
-        heap[child] = held;
-        i = child;
-    }
+    const tile &t = p.t;
+    p.a.tokens[t.first + r] = found.token;
+    p.a.logprob[t.first + r] = logprob_of(t, r, found.z);
+    if (p.a.entropy)
+        p.a.entropy[t.first + r] = t.entropy[r];
 }
 
-/* The last kept token in order of likelihood under top_k and top_p. */
-static __device__ int32_t
-last_kept(const plan &p, int64_t r, const float *z, int32_t *heap)
-{
-    const rlf_sample_args &a = p.a;
-    float top = (float)p.t.wholes[r].m;
-    double total = p.t.wholes[r].s;
-    int64_t n = 0, k = a.top_k > 0 && a.top_k < a.v ? a.top_k : a.v;
-    bool nucleus = a.top_p > 0 && a.top_p < 1;
-    /* tokens below this share cannot be in the smallest set: all of them
-     * together are less than what top_p leaves out */
-    float least = 0;
-    if (nucleus && k == a.v)
-        least = (float)(0.5 * (1 - (double)a.top_p) * total / (double)a.v);
-    for (int64_t i = 0; i < a.v; i++)
-        if (least == 0 || exp_1(z[i] - top) >= least)
-            heap[n++] = (int32_t)i;
-    if (n == 0)
-        return 0;
-    for (int64_t i = n / 2 - 1; i >= 0; i--)
-        sift(z, heap, n, i);
-    /* the k first leave the heap, likeliest first, to the array's end */
-    int64_t size = n, taken = 0;
-    double mass = 0, goal = (double)a.top_p * total;
-    if (nucleus && k < a.v)
-        goal = INFINITY;
-    while (taken < k && size > 0) {
-        int32_t token = heap[0];
-        heap[0] = heap[--size];
-        sift(z, heap, size, 0);
-        heap[size] = token;
-        taken++;
-        mass += (double)exp_1(z[token] - top);
-        if (nucleus && mass >= goal)
-            break;
-    }
-    int64_t last = n - taken;
-    if (nucleus && k < a.v) {
-        goal = (double)a.top_p * mass;
-        mass = 0;
-        for (last = n; last > n - taken;) {
-            mass += (double)exp_1(z[heap[--last]] - top);
-            if (mass >= goal)
-                break;
-        }
-    }
-    return heap[last];
-}
-
-/* z: all logits of the row. */
-static __device__ pick
-draw_filtered(const plan &p, int64_t r, const float *z, double uniform,
-              int32_t *heap)
-{
-    const rlf_sample_args &a = p.a;
-    float top = (float)p.t.wholes[r].m;
-    bool cut = a.top_k > 0 || (a.top_p > 0 && a.top_p < 1);
-    int32_t end = cut ? last_kept(p, r, z, heap) : 0;
-    double sum = 0, goal = INFINITY;
-    int64_t last = 0;
-    while (last < a.v - 1 && z[last] != top)
-        last++;
-    for (int pass = 0; pass < 2; pass++) {
-        sum = 0;
-        for (int64_t i = 0; i < a.v; i++) {
-            if (cut && comes_before(z, end, (int32_t)i))
-                continue;
-            float e = exp_1(z[i] - top);
-            if (e < a.min_p || e == 0)
-                continue;
-            sum += (double)e;
-            last = i;
-            if (sum > goal)
-                return {(int32_t)last, z[last]};
-        }
-        goal = uniform * sum;
-    }
-    return {(int32_t)last, z[last]};
-}
-
-static __host__ __device__ bool
-has_filters(const rlf_sample_args &a)
-{
-    return !a.greedy &&
-           (a.top_k > 0 || (a.top_p > 0 && a.top_p < 1) || a.min_p > 0);
-}
-
+/* A block of a warp a row. */
 static __global__ void
 pick_kernel(plan p)
 {
+    __shared__ terms has;
     const tile &t = p.t;
-    EACH_WARP(r, t.n)
-    {
-        bool first = threadIdx.x % WARP == 0;
-        double u = p.a.greedy ? 0 : p.a.uniform[t.first + r];
-        const float *z = t.full ? t.full + r * t.a.v : t.z + r * t.ld;
-        pick found = {-1, 0};
-        if (p.a.greedy)
-            found = likeliest(t, r);
-        else if (!has_filters(p.a))
-            found = draw(t, r, u);
-        else if (first)
-            found = draw_filtered(p, r, z, u, t.heaps + r * t.a.v);
-        if (first)
+    for (int64_t r = blockIdx.x; r < t.n; r += gridDim.x) {
+        pick found = p.a.greedy ? likeliest(t, r)
+                                : draw(&has, t, r, p.a.uniform[t.first + r]);
+        if (threadIdx.x > 0)
+            continue;
+        if (!picks_alone(t))
             t.picks[t.place * t.n + r] = found;
+        else
+            give_row(p, r, found.token < 0 ? pick{0, 0} : found);
     }
 }
 
@@ -269,18 +224,52 @@ static __global__ void
 give_kernel(plan p)
 {
     const tile &t = p.t;
-    int first = t.full ? t.place : 0;
-    int end = t.full ? t.place + 1 : t.places;
     EACH(r, t.n)
     {
         pick found = {0, 0};
-        for (int place = first; place < end; place++)
+        for (int place = 0; place < t.places; place++)
             if (t.picks[place * t.n + r].token >= 0)
                 found = t.picks[place * t.n + r];
-        p.a.tokens[t.first + r] = found.token;
-        p.a.logprob[t.first + r] = logprob_of(t, r, found.z);
-        if (p.a.entropy)
-            p.a.entropy[t.first + r] = t.entropy[r];
+        give_row(p, r, found);
+    }
+}
+
+/* ---- with filters ------------------------------------------------------ */
+
+static __device__ line
+line_of(const tile &t, int64_t r)
+{
+    const float *z = t.full ? t.full + r * t.ldv : t.z + r * t.ld;
+    return {z, (int)t.a.v, (float)t.wholes[r].m};
+}
+
+/* So many blocks a row. */
+static __global__ void
+count_kernel(tile t, int parts)
+{
+    __shared__ shared_bins bins;
+    for (int64_t i = blockIdx.x; i < t.n * parts; i += gridDim.x) {
+        spot p = spot_of(i, parts);
+        line l = line_of(t, p.row);
+        int64_t fours = (l.v + 3) / 4;
+        int first = (int)(fours * p.at / parts * 4);
+        int end = (int)(fours * (p.at + 1) / parts * 4);
+        count_part(&bins, l, first, end < l.v ? end : l.v, &t.bins[p.row]);
+    }
+}
+
+/* A block a row. */
+static __global__ void
+__launch_bounds__(MOST_THREADS) filter_kernel(plan p)
+{
+    __shared__ board b;
+    const tile &t = p.t;
+    for (int64_t r = blockIdx.x; r < t.n; r += gridDim.x) {
+        line l = line_of(t, r);
+        int32_t token =
+            draw_filtered(&b, l, &t.bins[r], p.a, p.a.uniform[t.first + r]);
+        if (threadIdx.x == 0)
+            give_row(p, r, {token, l.z[token]});
     }
 }
 
@@ -295,7 +284,7 @@ spread_kernel(tile t)
                j >= shard_from(t, (int64_t)(place + 1) * t.n_slices))
             place++;
         int64_t from = shard_from(t, (int64_t)place * t.n_slices);
-        t.full[i] = t.gathered[(place * t.n + r) * t.ld + j - from];
+        t.full[r * t.ldv + j] = t.gathered[(place * t.n + r) * t.ld + j - from];
     }
 }
 
@@ -314,6 +303,24 @@ gather_rows(rlf_queue *queue, const tile *t, rlf_err *err)
 }
 
 static rlf_status
+filter_tile(rlf_queue *queue, const plan *p, rlf_err *err)
+{
+    const tile *t = &p->t;
+    int64_t most = 4 * CUDA(multiprocessors)(queue) / t->n;
+    int64_t parts = (t->a.v + SHARE - 1) / SHARE;
+    parts = parts < most ? parts : most > 1 ? most : 1;
+    if (p->a.top_k > 0 || sample_cuts_mass(&p->a)) {
+        RLF_TRY(rlf_queue_set(queue, t->bins, 0, (size_t)t->n * sizeof *t->bins,
+                              err));
+        RLF_LAUNCH(count_kernel, blocks_for(t->n * parts, 1), THREADS, 0, queue,
+                   *t, (int)parts);
+    }
+    int threads = t->a.v <= SHORT ? FEW_THREADS : MOST_THREADS;
+    RLF_LAUNCH(filter_kernel, blocks_for(t->n, 1), threads, 0, queue, *p);
+    return RLF_OK;
+}
+
+static rlf_status
 sample_tile(rlf_queue *queue, plan *p, rlf_err *err)
 {
     tile *t = &p->t;
@@ -321,11 +328,16 @@ sample_tile(rlf_queue *queue, plan *p, rlf_err *err)
     RLF_TRY(TYPED(head_logits)(queue, t, err));
     if (t->full)
         RLF_TRY(gather_rows(queue, t, err));
+    if (t->a.whole_rows) {
+        RLF_TRY(filter_tile(queue, p, err));
+        return CUDA(launched)("sample", err);
+    }
     RLF_LAUNCH(pick_kernel, blocks_for(t->n, 1), WARP, 0, queue, *p);
-    if (t->places > 1 && !t->full)
+    if (!picks_alone(*t)) {
         RLF_TRY(part->share(part->ctx, queue, t->picks,
                             (size_t)t->n * sizeof(pick), err));
-    RLF_LAUNCH(give_kernel, blocks_for(t->n, WARP), WARP, 0, queue, *p);
+        RLF_LAUNCH(give_kernel, blocks_for(t->n, WARP), WARP, 0, queue, *p);
+    }
     return CUDA(launched)("sample", err);
 }
 
@@ -333,6 +345,7 @@ rlf_status
 TYPED(sample)(rlf_queue *queue, const rlf_sample_args *args, rlf_err *err)
 {
     plan p = {.a = *args};
+    RLF_TRY(sample_check(args, err));
     tile *t = &p.t;
     head_args a = {.m = args->m,
                    .v = args->v,
@@ -345,7 +358,7 @@ TYPED(sample)(rlf_queue *queue, const rlf_sample_args *args, rlf_err *err)
                    .temperatures = args->temperatures,
                    .greedy = args->greedy,
                    .with_entropy = args->entropy != NULL,
-                   .whole_rows = has_filters(*args)};
+                   .whole_rows = sample_has_filters(args)};
     RLF_TRY(TYPED(head_open)(&a, args->work, args->work_bytes, t, err));
     for (t->first = 0; t->first < a.m; t->first += t->rows) {
         t->n = a.m - t->first < t->rows ? a.m - t->first : t->rows;

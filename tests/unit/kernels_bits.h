@@ -46,6 +46,8 @@ static const struct {
     {"rmsnorm_shards", UINT64_C(0x120ba1f590cd626d)},
     {"rope", UINT64_C(0x7ee29b5349d331ec)},
     {"sample", UINT64_C(0xb8b4a24deaafccc8)},
+    {"sample_broken", UINT64_C(0x3545cf2c090e6635)},
+    {"sample_filters", UINT64_C(0xc5612df40a337c8e)},
     {"sample_shards", UINT64_C(0x9c77a91603b9335e)},
     {"sample_ties", UINT64_C(0x36d446f431afbd75)},
     {"sumsq", UINT64_C(0xcb56a5e55b2d4269)},
