@@ -168,8 +168,7 @@ cuda_event_sync(rlf_event *event, rlf_queue *queue, rlf_err *err)
     if (!queue->watch)
         error = cudaEventSynchronize(event->event);
     for (bool first = true; queue->watch; first = false) {
-        error = cudaEventQuery(event->event);
-        if (error != cudaErrorNotReady)
+        if (!rlf_cuda_unready(error = cudaEventQuery(event->event)))
             break;
         RLF_TRY(queue->watch(queue->watch_ctx, first, err));
     }
