@@ -149,6 +149,10 @@ rlf_rank_memory(const rlf_rank *rank, rlf_memory *out)
 
 /* ---- the device ---- */
 
+/* What a device takes beyond the table of memory, where its blocks begin at
+ * round addresses: pools leave nothing of a limit. */
+#define ROUNDING ((size_t)4 << 20)
+
 static rlf_status
 open_device(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
 {
@@ -158,7 +162,7 @@ open_device(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
                                    .n_run_threads = run_threads};
     RLF_TRY(rlf_rank_find_room(rank, backend, err, &options.index));
     options.memory_limit =
-        rank->limit.device ? rank->limit.device : rank->limit.host;
+        ROUNDING + (rank->limit.device ? rank->limit.device : rank->limit.host);
     RLF_TRY(backend->open(&options, &rank->device, err));
     RLF_TRY(rlf_queue_new(rank->device, &rank->queue, err));
     rank->scratch = rank->device->allocated;
