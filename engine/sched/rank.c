@@ -297,6 +297,9 @@ void
 rlf_rank_close(rlf_rank *rank)
 {
     const rlf_graph *graph = rank->graph;
+    rlf_err ended = RLF_ERR_NONE;
+    if (rank->queue) /* an update may be the last that a rank did */
+        (void)rlf_queue_sync(rank->queue, &ended);
     for (size_t i = 0; rank->node_ready && i < graph->nodes.count; i++)
         if (rank->node_ready[i])
             graph->nodes.data[i].class->fini(rank->node_state[i]);

@@ -3,21 +3,26 @@
  * Who waits for its warp goes straight on to the next of it. */
 #include "kernels/cuda/mma.h"
 
+#include <deque>
 #include <memory>
 #include <numeric>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string>
 #include <ucontext.h>
+#include <unordered_map>
 #include <vector>
 
-/* BEFORE: as if a kernel had variables in shared memory too. */
+/* BEFORE: as if a kernel had variables in shared memory too. STAGED: bytes of
+ * arrays that stay for operations to come. */
 enum {
     STACK = 64 << 10,
     SHARED = 228 << 10,
     BEFORE = 128,
     BEYOND = 512,
-    MOST = 1024
+    MOST = 1024,
+    STAGED = 4 << 20
 };
 
 enum state : uint8_t { READY, AT_WARP, AT_BLOCK, DONE };
@@ -625,14 +630,15 @@ run_grid(dim3 grid, dim3 block, size_t shared,
 
 static thread_local int32_t fault;
 
-/* ---- recordings -------------------------------------------------------- */
+/* ---- work that is put down -------------------------------------------- */
 
 struct rlf_emulated_steps {
-    std::vector<std::function<void()>> steps;
+    int users;
+    std::vector<std::function<void()>> list;
+    bool recorded;
+    std::deque<std::vector<double>> staged; /* arrays from the host */
+    size_t staged_bytes;
 };
-
-static thread_local rlf_queue *recording_queue;
-static thread_local rlf_emulated_steps *recording;
 
 /* A function of C with a copy of its arguments. */
 struct call {
@@ -641,71 +647,100 @@ struct call {
     ~call() { end(args.data()); }
 };
 
+/* Where launches go: NULL: they are carried out at once. */
+static thread_local rlf_emulated_steps *into;
+
 void
-emulate(rlf_queue *queue, dim3 grid, dim3 block, size_t shared,
+emulate(rlf_queue *, dim3 grid, dim3 block, size_t shared,
         const std::function<void()> &kernel)
 {
-    if (rlf_emulated_records(queue))
-        recording->steps.push_back(
-            [=] { run_grid(grid, block, shared, kernel); });
+    if (into)
+        into->list.push_back([=] { run_grid(grid, block, shared, kernel); });
     else
         run_grid(grid, block, shared, kernel);
 }
 
-bool
-rlf_emulated_records(const rlf_queue *queue)
+rlf_emulated_steps *
+rlf_emulated_steps_new(bool recorded)
 {
-    return recording && recording_queue == queue;
+    return new rlf_emulated_steps{1, {}, recorded, {}, 0};
 }
 
 void
-rlf_emulated_record(rlf_queue *queue)
+rlf_emulated_steps_free(rlf_emulated_steps *steps)
 {
-    recording_queue = queue;
-    recording = new rlf_emulated_steps;
+    if (steps && --steps->users == 0)
+        delete steps;
+}
+
+size_t
+rlf_emulated_steps_count(const rlf_emulated_steps *steps)
+{
+    return steps->list.size();
 }
 
 rlf_emulated_steps *
-rlf_emulated_recorded(void)
+rlf_emulated_into(rlf_emulated_steps *steps)
 {
-    rlf_emulated_steps *made = recording;
-    recording = NULL;
-    return made;
+    rlf_emulated_steps *was = into;
+    into = steps;
+    return was;
 }
 
 void
-rlf_emulated_record_copy(void *to, const void *from, size_t bytes)
+rlf_emulated_copy(rlf_emulated_steps *steps, void *to, const void *from,
+                  size_t bytes, bool as_now)
 {
-    recording->steps.push_back([=] { memcpy(to, from, bytes); });
+    if (!as_now) {
+        steps->list.push_back([=] { memcpy(to, from, bytes); });
+        return;
+    }
+    std::string kept((const char *)from, bytes);
+    steps->list.push_back([=] { memcpy(to, kept.data(), bytes); });
 }
 
 void
-rlf_emulated_record_set(void *to, int byte, size_t bytes)
+rlf_emulated_set(rlf_emulated_steps *steps, void *to, int byte, size_t bytes)
 {
-    recording->steps.push_back([=] { memset(to, byte, bytes); });
+    steps->list.push_back([=] { memset(to, byte, bytes); });
 }
 
 void
-rlf_emulated_record_call(void (*run)(void *args), void (*end)(void *args),
-                         const void *args, size_t bytes)
+rlf_emulated_call(rlf_emulated_steps *steps, void (*call)(void *, uint64_t),
+                  void *ctx, uint64_t n)
+{
+    steps->list.push_back([=] { call(ctx, n); });
+}
+
+void
+rlf_emulated_carry_out(rlf_emulated_steps *steps, size_t n)
+{
+    std::vector<std::function<void()>> first(
+        std::make_move_iterator(steps->list.begin()),
+        std::make_move_iterator(steps->list.begin() + (ptrdiff_t)n));
+    steps->list.erase(steps->list.begin(), steps->list.begin() + (ptrdiff_t)n);
+    for (const auto &step : first)
+        step();
+}
+
+void
+rlf_emulated_run_later(rlf_emulated_steps *steps, void (*run)(void *args),
+                       void (*end)(void *args), const void *args, size_t bytes)
 {
     const char *from = (const char *)args;
     std::shared_ptr<call> made(new call{run, end, {from, from + bytes}});
-    recording->steps.push_back([=] { made->run(made->args.data()); });
-}
-
-rlf_status
-rlf_emulated_replay(const rlf_emulated_steps *made, rlf_err *err)
-{
-    for (const auto &step : made->steps)
-        step();
-    return rlf_emulated_launched("what was recorded", err);
+    steps->list.push_back([=] { made->run(made->args.data()); });
 }
 
 void
-rlf_emulated_steps_free(rlf_emulated_steps *made)
+rlf_emulated_replay(rlf_emulated_steps *steps, rlf_emulated_steps *recorded)
 {
-    delete made;
+    recorded->users++; /* it stays until that is done */
+    std::shared_ptr<rlf_emulated_steps> made(recorded, rlf_emulated_steps_free);
+    steps->list.push_back([=] {
+        for (const auto &step : made->list)
+            step();
+    });
 }
 
 /* ---- what engine/dev/cuda.h gives to kernels --------------------------- */
@@ -716,22 +751,29 @@ rlf_emulated_fault(rlf_queue *)
     return &fault;
 }
 
-/* The kernel has run, so its fault is known at once. */
+/* Known at once where the kernel has run; else by those who carry it out. */
 rlf_status
 rlf_emulated_launched(const char *operation, rlf_err *err)
 {
-    if (!fault)
+    if (into || !fault)
         return RLF_OK;
     fault = 0;
     return rlf_fail(err, RLF_BUG, "%s met an index out of range", operation);
 }
 
+/* Of queues, for what is put down. */
+struct kept_with_queue {
+    std::vector<std::vector<double>> scratch;
+    std::vector<int32_t> counters;
+};
+static thread_local std::unordered_map<rlf_queue *, kept_with_queue> kept;
+
 /* A larger block takes the place of a smaller one, which stays for what was
- * recorded with it. */
+ * put down with it. */
 rlf_status
-rlf_emulated_scratch(rlf_queue *, size_t bytes, void **out, rlf_err *)
+rlf_emulated_scratch(rlf_queue *queue, size_t bytes, void **out, rlf_err *)
 {
-    static thread_local std::vector<std::vector<double>> scratch;
+    auto &scratch = kept[queue].scratch;
     size_t n = bytes / sizeof(double) + 1;
     if (scratch.empty() || scratch.back().size() < n)
         scratch.emplace_back(n);
@@ -746,10 +788,11 @@ rlf_emulated_scratch_bytes(void)
 }
 
 int32_t *
-rlf_emulated_counters(rlf_queue *)
+rlf_emulated_counters(rlf_queue *queue)
 {
-    static thread_local int32_t counters[RLF_CUDA_COUNTERS];
-    return counters;
+    auto &counters = kept[queue].counters;
+    counters.resize(RLF_CUDA_COUNTERS);
+    return counters.data();
 }
 
 /* So few that tests meet both sides of what depends on it. */
@@ -768,9 +811,9 @@ rlf_emulated_allow_shared(const void *, size_t bytes, rlf_err *err)
 }
 
 static rlf_status
-no_array(const rlf_queue *queue, rlf_err *err)
+no_array(rlf_err *err)
 {
-    return rlf_emulated_records(queue)
+    return into && into->recorded
                ? rlf_fail(err, RLF_BUG,
                           "a queue that records cannot have arrays from the "
                           "host")
@@ -778,20 +821,35 @@ no_array(const rlf_queue *queue, rlf_err *err)
 }
 
 rlf_status
-rlf_emulated_stage(rlf_queue *queue, const void *host, size_t, const void **out,
-                   rlf_err *err)
+rlf_emulated_stage(rlf_queue *, const void *host, size_t bytes,
+                   const void **out, rlf_err *err)
 {
-    RLF_TRY(no_array(queue, err));
+    RLF_TRY(no_array(err));
     *out = host;
+    if (!into)
+        return RLF_OK;
+    size_t n = bytes / sizeof(double) + 1;
+    auto &staged = into->staged;
+    while (into->list.empty() && into->staged_bytes > STAGED) {
+        into->staged_bytes -= staged.front().size() * sizeof(double);
+        staged.pop_front();
+    }
+    staged.emplace_back(n);
+    into->staged_bytes += n * sizeof(double);
+    memcpy(staged.back().data(), host, bytes);
+    *out = staged.back().data();
     return RLF_OK;
 }
 
 rlf_status
-rlf_emulated_fetch(rlf_queue *queue, void *to, const void *host, size_t bytes,
+rlf_emulated_fetch(rlf_queue *, void *to, const void *host, size_t bytes,
                    rlf_err *err)
 {
-    RLF_TRY(no_array(queue, err));
-    memcpy(to, host, bytes);
+    RLF_TRY(no_array(err));
+    if (into)
+        rlf_emulated_copy(into, to, host, bytes, true);
+    else
+        memcpy(to, host, bytes);
     return RLF_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/vec.h"
 #include "engine/dev/cores.h"
+#include "kernels/cuda/emulate_steps.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,20 +15,6 @@
 #define ALIGNMENT ((size_t)256)
 #define MEMORY ((size_t)512 << 20)
 enum { DEVICES = 2, RUBBISH = 0xa5 };
-
-/* emulate.cc */
-const rlf_kernels *rlf_kernels_emulated(void);
-const rlf_kernels *rlf_kernels_emulated_bf16(void);
-void rlf_emulated_memory(const void *base, size_t bytes);
-void rlf_emulated_record(rlf_queue *queue);
-void rlf_emulated_record_copy(void *to, const void *from, size_t bytes);
-void rlf_emulated_record_set(void *to, int byte, size_t bytes);
-void rlf_emulated_record_call(void (*run)(void *args), void (*end)(void *args),
-                              const void *args, size_t bytes);
-typedef struct rlf_emulated_steps rlf_emulated_steps;
-rlf_emulated_steps *rlf_emulated_recorded(void);
-rlf_status rlf_emulated_replay(const rlf_emulated_steps *made, rlf_err *err);
-void rlf_emulated_steps_free(rlf_emulated_steps *made); /* NULL is fine */
 
 typedef struct block {
     size_t at, bytes;
@@ -39,8 +26,11 @@ typedef struct emulated_device {
     size_t limit;
     RLF_VEC(block) blocks; /* in use, ascending */
     size_t end;            /* of the last */
-    int open;              /* calls that may touch it */
-    rlf_queue *recording;  /* or NULL */
+    int open;              /* what is carried out */
+    RLF_VEC(block) pinned; /* of the host: their addresses */
+    struct emulated_queue *queues;
+    rlf_queue *recording; /* or NULL */
+    rlf_emulated_steps *recorded;
 } emulated_device;
 
 /* On its way to the host. */
@@ -50,11 +40,15 @@ typedef struct landing {
     size_t n;
 } landing;
 
+/* Nothing is carried out before somebody waits for it. */
 typedef struct emulated_queue {
     rlf_queue queue; /* first */
+    rlf_emulated_steps *steps;
+    uint64_t done; /* steps before these */
     RLF_VEC(landing) landings;
     uint64_t landed; /* those before */
     RLF_VEC(rlf_recording *) recordings;
+    struct emulated_queue *next;
 } emulated_queue;
 
 struct rlf_recording {
@@ -64,7 +58,9 @@ struct rlf_recording {
 
 struct rlf_event {
     emulated_queue *queue; /* NULL: never recorded */
-    uint64_t landings;     /* of its, that came before the event */
+    uint64_t steps;        /* of its, that came before the event */
+    uint64_t landings;
+    bool asked; /* since */
 };
 
 /* ---- memory ---- */
@@ -150,17 +146,32 @@ emulated_free(rlf_device *device, void *p, size_t bytes)
 static rlf_status
 emulated_host_alloc(rlf_device *device, size_t bytes, void **out, rlf_err *err)
 {
-    const emulated_device *d = (emulated_device *)device;
+    emulated_device *d = (emulated_device *)device;
     RLF_TRY(not_recorded(d->recording, "memory taken meanwhile", err));
     *out = bytes ? rlf_calloc(1, bytes) : NULL;
+    if (bytes)
+        RLF_PUSH(&d->pinned, (block){(size_t)*out, bytes});
     return RLF_OK;
 }
 
 static void
 emulated_host_free(rlf_device *device, void *p, size_t bytes)
 {
-    (void)device, (void)bytes;
+    emulated_device *d = (emulated_device *)device;
+    (void)bytes;
+    for (size_t i = 0; p && i < d->pinned.count; i++)
+        if (d->pinned.data[i].at == (size_t)p)
+            d->pinned.data[i] = d->pinned.data[--d->pinned.count];
     free(p);
+}
+
+static bool
+is_pinned(const emulated_device *d, const void *p)
+{
+    for (size_t i = 0; i < d->pinned.count; i++)
+        if ((size_t)p - d->pinned.data[i].at < d->pinned.data[i].bytes)
+            return true;
+    return false;
 }
 
 /* ---- queues ---- */
@@ -202,6 +213,50 @@ deliver(emulated_queue *q, size_t n)
                 q->landings.count * sizeof *q->landings.data);
 }
 
+static void
+deliver_before(void *queue, uint64_t landings)
+{
+    emulated_queue *q = queue;
+    if (landings > q->landed)
+        deliver(q, (size_t)(landings - q->landed));
+}
+
+/* The first `n` steps that the queue ever had are carried out. */
+static void
+catch_up(void *queue, uint64_t n)
+{
+    emulated_queue *q = queue;
+    if (n <= q->done)
+        return;
+    emulated_device *d = (emulated_device *)q->queue.device;
+    size_t some = (size_t)(n - q->done);
+    q->done = n;
+    enter(d);
+    rlf_emulated_carry_out(q->steps, some);
+    leave(d);
+}
+
+static uint64_t
+all_steps(const emulated_queue *q)
+{
+    return q->done + rlf_emulated_steps_count(q->steps);
+}
+
+/* Where work of the queue is put down. */
+static rlf_emulated_steps *
+steps_of(const rlf_queue *queue)
+{
+    const emulated_device *d = (const emulated_device *)queue->device;
+    return d->recording == queue ? d->recorded
+                                 : ((const emulated_queue *)queue)->steps;
+}
+
+bool
+rlf_emulated_records(const rlf_queue *queue)
+{
+    return ((const emulated_device *)queue->device)->recording == queue;
+}
+
 static rlf_status
 emulated_copy(rlf_queue *queue, void *to, const void *from, size_t bytes,
               rlf_copy kind, rlf_err *err)
@@ -211,24 +266,21 @@ emulated_copy(rlf_queue *queue, void *to, const void *from, size_t bytes,
     if (bytes == 0)
         return RLF_OK;
     RLF_TRY(check_copy(d, to, from, bytes, kind, err));
-    if (rlf_emulated_records(queue)) {
-        RLF_TRY(not_recorded(kind != RLF_COPY_ON_DEVICE,
-                             "copies of the host's memory", err));
-        rlf_emulated_record_copy(to, from, bytes);
-        return RLF_OK;
-    }
-    enter(d);
+    RLF_TRY(
+        not_recorded(rlf_emulated_records(queue) && kind != RLF_COPY_ON_DEVICE,
+                     "copies of the host's memory", err));
     if (kind == RLF_COPY_TO_HOST) {
         landing l = {to, rlf_malloc(bytes), bytes};
-        memcpy(l.bytes, from, bytes);
-        memset(to, RUBBISH, bytes);
         RLF_PUSH(&q->landings, l);
-    } else {
-        if (kind == RLF_COPY_ON_HOST)
-            deliver(q, q->landings.count);
-        memcpy(to, from, bytes);
+        rlf_emulated_copy(q->steps, l.bytes, from, bytes, false);
+        rlf_emulated_set(q->steps, to, RUBBISH, bytes);
+        return RLF_OK;
     }
-    leave(d);
+    if (kind == RLF_COPY_ON_HOST)
+        rlf_emulated_call(q->steps, deliver_before, q,
+                          q->landed + q->landings.count);
+    rlf_emulated_copy(steps_of(queue), to, from, bytes,
+                      kind == RLF_COPY_TO_DEVICE && !is_pinned(d, from));
     return RLF_OK;
 }
 
@@ -252,13 +304,7 @@ emulated_set(rlf_queue *queue, void *to, int byte, size_t bytes, rlf_err *err)
         return RLF_OK;
     if (!on_device(d, to, bytes))
         return rlf_fail(err, RLF_BUG, "what is set is not on the device");
-    if (rlf_emulated_records(queue)) {
-        rlf_emulated_record_set(to, byte, bytes);
-        return RLF_OK;
-    }
-    enter(d);
-    memset(to, byte, bytes);
-    leave(d);
+    rlf_emulated_set(steps_of(queue), to, byte, bytes);
     return RLF_OK;
 }
 
@@ -266,12 +312,18 @@ static rlf_status
 emulated_queue_new(rlf_device *device, rlf_queue **out, rlf_err *err)
 {
     (void)err;
+    emulated_device *d = (emulated_device *)device;
     emulated_queue *q = rlf_calloc(1, sizeof *q);
     q->queue.device = device;
+    q->steps = rlf_emulated_steps_new(false);
+    q->next = d->queues;
+    d->queues = q;
     *out = &q->queue;
     return RLF_OK;
 }
 
+/* What was not waited for is never carried out. Others may still want to wait
+ * for it, so it stays as long as the device. */
 static void
 emulated_queue_free(rlf_queue *queue)
 {
@@ -281,7 +333,9 @@ emulated_queue_free(rlf_queue *queue)
     deliver(q, q->landings.count);
     RLF_VEC_FREE(&q->landings);
     RLF_VEC_FREE(&q->recordings);
-    free(q);
+    rlf_emulated_steps_free(q->steps);
+    q->steps = NULL;
+    q->done = UINT64_MAX;
 }
 
 static rlf_status
@@ -289,8 +343,9 @@ emulated_queue_sync(rlf_queue *queue, rlf_err *err)
 {
     emulated_queue *q = (emulated_queue *)queue;
     RLF_TRY(not_recorded(rlf_emulated_records(queue), "a wait", err));
+    catch_up(q, all_steps(q));
     deliver(q, q->landings.count);
-    return RLF_OK;
+    return rlf_emulated_launched("an operation on the GPU", err);
 }
 
 static rlf_status
@@ -311,8 +366,10 @@ static rlf_status
 emulated_event_record(rlf_event *event, rlf_queue *queue, rlf_err *err)
 {
     RLF_TRY(not_recorded(rlf_emulated_records(queue), "events", err));
-    event->queue = (emulated_queue *)queue;
-    event->landings = event->queue->landed + event->queue->landings.count;
+    emulated_queue *q = (emulated_queue *)queue;
+    *event = (rlf_event){.queue = q,
+                         .steps = all_steps(q),
+                         .landings = q->landed + q->landings.count};
     return RLF_OK;
 }
 
@@ -322,9 +379,11 @@ emulated_event_wait(rlf_event *event, rlf_queue *queue, rlf_err *err)
     RLF_TRY(not_recorded(rlf_emulated_records(queue), "events", err));
     if (!event->queue)
         return rlf_fail(err, RLF_BUG, "waits for an event never recorded");
+    rlf_emulated_call(steps_of(queue), catch_up, event->queue, event->steps);
     return RLF_OK;
 }
 
+/* Who asks is told once that it is not yet so. */
 static rlf_status
 emulated_event_done(rlf_event *event, rlf_err *err)
 {
@@ -332,8 +391,12 @@ emulated_event_done(rlf_event *event, rlf_err *err)
     emulated_queue *q = event->queue;
     if (!q)
         return RLF_AGAIN;
-    if (event->landings > q->landed)
-        deliver(q, (size_t)(event->landings - q->landed));
+    if (!event->asked && event->steps > q->done) {
+        event->asked = true;
+        return RLF_AGAIN;
+    }
+    catch_up(q, event->steps);
+    deliver_before(q, event->landings);
     return RLF_OK;
 }
 
@@ -343,7 +406,9 @@ emulated_event_sync(rlf_event *event, rlf_queue *queue, rlf_err *err)
     RLF_TRY(not_recorded(rlf_emulated_records(queue), "a wait", err));
     if (event->queue != (emulated_queue *)queue)
         return rlf_fail(err, RLF_BUG, "waits for an event it never recorded");
-    return emulated_event_done(event, err);
+    catch_up(event->queue, event->steps);
+    deliver_before(event->queue, event->landings);
+    return rlf_emulated_launched("an operation on the GPU", err);
 }
 
 static rlf_status
@@ -352,7 +417,7 @@ emulated_record(rlf_queue *queue, rlf_err *err)
     emulated_device *d = (emulated_device *)queue->device;
     RLF_TRY(not_recorded(d->recording, "a recording within one", err));
     d->recording = queue;
-    rlf_emulated_record(queue);
+    d->recorded = rlf_emulated_steps_new(true);
     return RLF_OK;
 }
 
@@ -363,14 +428,13 @@ emulated_recorded(rlf_queue *queue, rlf_recording **out, rlf_err *err)
     if (d->recording != queue)
         return rlf_fail(err, RLF_BUG, "the queue was not recording");
     d->recording = NULL;
-    rlf_emulated_steps *made = rlf_emulated_recorded();
     if (!out) {
-        rlf_emulated_steps_free(made);
+        rlf_emulated_steps_free(d->recorded);
         return RLF_OK;
     }
     emulated_queue *q = (emulated_queue *)queue;
     *out = rlf_calloc(1, sizeof **out);
-    **out = (rlf_recording){q, made};
+    **out = (rlf_recording){q, d->recorded};
     RLF_PUSH(&q->recordings, *out);
     return RLF_OK;
 }
@@ -382,10 +446,8 @@ emulated_replay(rlf_queue *queue, rlf_recording *recording, rlf_err *err)
     RLF_TRY(not_recorded(d->recording, "a recording within one", err));
     if (!recording->steps)
         return rlf_fail(err, RLF_BUG, "what was recorded has been ended");
-    enter(d);
-    rlf_status status = rlf_emulated_replay(recording->steps, err);
-    leave(d);
-    return status;
+    rlf_emulated_replay(((emulated_queue *)queue)->steps, recording->steps);
+    return RLF_OK;
 }
 
 static void
@@ -419,17 +481,7 @@ void
 rlf_emulated_run(rlf_queue *queue, void (*run)(void *args),
                  void (*end)(void *args), const void *args, size_t bytes)
 {
-    emulated_device *d = (emulated_device *)queue->device;
-    if (rlf_emulated_records(queue)) {
-        rlf_emulated_record_call(run, end, args, bytes);
-        return;
-    }
-    void *copy = memcpy(rlf_malloc(bytes), args, bytes);
-    enter(d);
-    run(copy);
-    leave(d);
-    end(copy);
-    free(copy);
+    rlf_emulated_run_later(steps_of(queue), run, end, args, bytes);
 }
 
 static void
@@ -438,7 +490,12 @@ emulated_device_free(rlf_device *device)
     emulated_device *d = (emulated_device *)device;
     munmap(d->base, MEMORY);
     rlf_team_free(device->team);
+    for (emulated_queue *next, *q = d->queues; q; q = next) {
+        next = q->next;
+        free(q);
+    }
     RLF_VEC_FREE(&d->blocks);
+    RLF_VEC_FREE(&d->pinned);
     free(d);
 }
 
@@ -469,116 +526,20 @@ static const rlf_device_ops emulated_ops = {
     .device_free = emulated_device_free,
 };
 
-/* ---- operations: the emulated ones, with the memory open ---- */
+/* ---- operations: the emulated ones, put down ---- */
 
-/* What an operation calls back runs outside of it. */
-typedef struct outside {
-    emulated_device *device;
-    rlf_head_part part;
-    rlf_head_tile_fn *tile;
-    rlf_head_words_fn *words;
-    void *ctx;
-} outside;
-
-static rlf_status
-share_outside(void *ctx, rlf_queue *queue, void *blocks, size_t bytes,
-              rlf_err *err)
-{
-    outside *o = ctx;
-    leave(o->device);
-    rlf_status status = o->part.share(o->part.ctx, queue, blocks, bytes, err);
-    enter(o->device);
-    return status;
-}
-
-static rlf_status
-tile_outside(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
-             const float *logprob, const float *entropy, float *dlogprob,
-             float *dentropy, rlf_err *err)
-{
-    outside *o = ctx;
-    leave(o->device);
-    rlf_status status = o->tile(o->ctx, queue, first, n, logprob, entropy,
-                                dlogprob, dentropy, err);
-    enter(o->device);
-    return status;
-}
-
-static rlf_status
-words_outside(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
-              const float *logprob, float *words, float *dlogprob, rlf_err *err)
-{
-    outside *o = ctx;
-    leave(o->device);
-    rlf_status status =
-        o->words(o->ctx, queue, first, n, logprob, words, dlogprob, err);
-    enter(o->device);
-    return status;
-}
-
-static void
-redirect_part(rlf_head_part *part, outside *o)
-{
-    o->part = *part;
-    part->share = part->share ? share_outside : NULL;
-    part->ctx = o;
-}
-
-static void
-redirect_logprob(void *args, outside *o)
-{
-    redirect_part(&((rlf_head_logprob_args *)args)->part, o);
-}
-
-static void
-redirect_sample(void *args, outside *o)
-{
-    redirect_part(&((rlf_sample_args *)args)->part, o);
-}
-
-static void
-redirect_loss(void *args, outside *o)
-{
-    rlf_head_loss_args *a = args;
-    redirect_part(&a->forward.part, o);
-    o->tile = a->loss;
-    o->words = a->words_loss;
-    o->ctx = a->loss_ctx;
-    a->loss = a->loss ? tile_outside : NULL;
-    a->words_loss = a->words_loss ? words_outside : NULL;
-    a->loss_ctx = o;
-}
-
-static void
-redirect_nothing(void *args, outside *o)
-{
-    (void)args, (void)o;
-}
-
-// clang-format off
-#define REDIRECT(args, o)                              \
-    _Generic((args),                                   \
-             rlf_head_logprob_args *: redirect_logprob, \
-             rlf_sample_args *: redirect_sample,       \
-             rlf_head_loss_args *: redirect_loss,      \
-             default: redirect_nothing)(args, o)
-// clang-format on
-
-#define WITH_MEMORY(op, type, table)                                 \
-    static rlf_status with_memory_##type##_##op(                     \
-        rlf_queue *queue, const rlf_##op##_args *args, rlf_err *err) \
-    {                                                                \
-        rlf_##op##_args a = *args;                                   \
-        outside o = {.device = (emulated_device *)queue->device};    \
-        REDIRECT(&a, &o);                                            \
-        enter(o.device);                                             \
-        rlf_status status = table()->op(queue, &a, err);             \
-        leave(o.device);                                             \
-        return status;                                               \
+#define PUT_DOWN(op, type, table)                                     \
+    static rlf_status put_down_##type##_##op(                         \
+        rlf_queue *queue, const rlf_##op##_args *args, rlf_err *err)  \
+    {                                                                 \
+        rlf_emulated_steps *was = rlf_emulated_into(steps_of(queue)); \
+        rlf_status status = table()->op(queue, args, err);            \
+        rlf_emulated_into(was);                                       \
+        return status;                                                \
     }
-#define OP(op, doc, flops, bytes)              \
-    WITH_MEMORY(op, f32, rlf_kernels_emulated) \
-    WITH_MEMORY(op, bf16, rlf_kernels_emulated_bf16)
+#define OP(op, doc, flops, bytes)           \
+    PUT_DOWN(op, f32, rlf_kernels_emulated) \
+    PUT_DOWN(op, bf16, rlf_kernels_emulated_bf16)
 #include "kernels/op.def"
 #undef OP
 
@@ -662,7 +623,7 @@ static const rlf_kernels f32 = {
     .product_packed_bytes = packed_bytes_f32,
     .head_tile = 8 << 20,
     .head_work_bytes = work_bytes_f32,
-#define OP(op, doc, flops, bytes) .op = with_memory_f32_##op,
+#define OP(op, doc, flops, bytes) .op = put_down_f32_##op,
 #include "kernels/op.def"
 #undef OP
 };
@@ -675,7 +636,7 @@ static const rlf_kernels bf16 = {
     .product_packed_bytes = packed_bytes_bf16,
     .head_tile = 8 << 20,
     .head_work_bytes = work_bytes_bf16,
-#define OP(op, doc, flops, bytes) .op = with_memory_bf16_##op,
+#define OP(op, doc, flops, bytes) .op = put_down_bf16_##op,
 #include "kernels/op.def"
 #undef OP
 };

@@ -21,7 +21,7 @@ cuda_headers = \
 	engine/dev/cuda.h engine/dev/dev.h engine/expr/expr.h engine/expr/op.def engine/expr/pointwise.def \
 	kernels/expr_dense.h kernels/head.h kernels/kernels.h kernels/op.def kernels/sample.h \
 	%D%/add.h %D%/attention.h %D%/attention_mma.h %D%/attention_mma_row.h \
-	%D%/attention_tile.h %D%/columns.h %D%/emulate.h %D%/filter.h %D%/head.h %D%/lt.h %D%/measure.h %D%/mma.h %D%/ops.h %D%/platform.h \
+	%D%/attention_tile.h %D%/columns.h %D%/emulate.h %D%/emulate_steps.h %D%/filter.h %D%/head.h %D%/lt.h %D%/measure.h %D%/mma.h %D%/ops.h %D%/platform.h \
 	%D%/product_mma.h %D%/product_tile.h %D%/product_wgmma.h %D%/wgmma.h
 EXTRA_DIST += $(cuda_sources) $(cuda_f32_sources) $(cuda_bf16_sources) $(cuda_group_sources) %D%/emulate.cc
 

@@ -9,9 +9,10 @@ extern "C" {
 #include "kernels/kernels.h"
 
 #ifdef RLF_CUDA_EMULATED
+#include "kernels/cuda/emulate_steps.h"
+
 /* As those of engine/dev/cuda.h, on queues of any device in host memory. */
 int32_t *rlf_emulated_fault(rlf_queue *queue);
-rlf_status rlf_emulated_launched(const char *operation, rlf_err *err);
 rlf_status rlf_emulated_scratch(rlf_queue *queue, size_t bytes, void **out,
                                 rlf_err *err);
 size_t rlf_emulated_scratch_bytes(void);
@@ -24,23 +25,6 @@ rlf_status rlf_emulated_stage(rlf_queue *queue, const void *host, size_t bytes,
 rlf_status rlf_emulated_fetch(rlf_queue *queue, void *to, const void *host,
                               size_t bytes, rlf_err *err);
 bool rlf_emulated_on_host(const void *p);
-/* The device memory of the calling thread, where it is not the host's. */
-void rlf_emulated_memory(const void *base, size_t bytes);
-/* Launches on a queue are put down until the recording is taken: one queue of a
- * thread at a time. */
-void rlf_emulated_record(rlf_queue *queue);
-bool rlf_emulated_records(const rlf_queue *queue);
-void rlf_emulated_record_copy(void *to, const void *from, size_t bytes);
-void rlf_emulated_record_set(void *to, int byte, size_t bytes);
-void rlf_emulated_record_call(void (*run)(void *args), void (*end)(void *args),
-                              const void *args, size_t bytes);
-typedef struct rlf_emulated_steps rlf_emulated_steps;
-rlf_emulated_steps *rlf_emulated_recorded(void);
-rlf_status rlf_emulated_replay(const rlf_emulated_steps *made, rlf_err *err);
-void rlf_emulated_steps_free(rlf_emulated_steps *made); /* NULL is fine */
-/* The tables that tests use. */
-const rlf_kernels *rlf_kernels_emulated(void);
-const rlf_kernels *rlf_kernels_emulated_bf16(void);
 #endif
 
 #define OP(name, doc, flops, bytes)                                          \

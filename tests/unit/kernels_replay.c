@@ -238,6 +238,57 @@ test_device(const rlf_backend *b)
     close_env(&e);
 }
 
+#ifdef RLF_HAVE_EMULATED
+/* y has x twice, by work of another queue: what do its first numbers say? */
+static float
+doubled_beside(env *e, rlf_queue *beside)
+{
+    float y[N];
+    rlf_axpby_args args = {.n = N, .a = 2, .x = e->x, .y = e->y};
+    MUST(e, e->kernels->axpby(beside, &args, &e->err));
+    MUST(e,
+         rlf_queue_copy(beside, y, e->y, sizeof y, RLF_COPY_TO_HOST, &e->err));
+    MUST(e, rlf_queue_sync(beside, &e->err));
+    return y[0];
+}
+
+/* An emulated GPU does nothing before somebody waits for it, so what a GPU may
+ * do when nobody does is what comes out. */
+static void
+test_late(void)
+{
+    env e;
+    float *pinned;
+    rlf_queue *beside;
+    rlf_event *event;
+    open_env(&e, &rlf_backend_emulated);
+    MUST(&e, rlf_queue_new(e.device, &beside, &e.err));
+    MUST(&e, e.ops->event_new(e.device, &event, &e.err));
+    MUST(&e, e.ops->host_alloc(e.device, N * sizeof(float), (void **)&pinned,
+                               &e.err));
+    put(&e, 1);
+    MUST(&e, rlf_queue_sync(e.queue, &e.err));
+    put(&e, 10);
+    ok(doubled_beside(&e, beside) == 2, "without a wait: what was there");
+    MUST(&e, e.ops->event_record(event, e.queue, &e.err));
+    is_int(e.ops->event_done(event, &e.err), RLF_AGAIN, "an event to come");
+    MUST(&e, e.ops->event_wait(event, beside, &e.err));
+    put(&e, 20);
+    ok(doubled_beside(&e, beside) == 20, "behind it: what came before it");
+    pinned[0] = 5;
+    MUST(&e, rlf_queue_copy(e.queue, e.x, pinned, N * sizeof(float),
+                            RLF_COPY_TO_DEVICE, &e.err));
+    pinned[0] = 6;
+    MUST(&e, rlf_queue_sync(e.queue, &e.err));
+    ok(doubled_beside(&e, beside) == 12,
+       "pinned memory that changes before a wait");
+    e.ops->host_free(e.device, pinned, N * sizeof(float));
+    e.ops->event_free(event);
+    rlf_queue_free(beside);
+    close_env(&e);
+}
+#endif
+
 static void
 test_cpu(void)
 {
@@ -265,7 +316,10 @@ main(void)
         skip("emulated: this machine has no fma");
     else
 #endif
+    {
         test_device(&rlf_backend_emulated);
+        test_late();
+    }
 #else
     skip("emulated: no C++ compiler");
 #endif
