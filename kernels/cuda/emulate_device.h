@@ -1,9 +1,10 @@
 /* A GPU that is not there, for tests of whole runs: the kernels of this folder
  * on the host (emulate.h), on memory that the host cannot touch.
  *
- * Its blocks lie in address space without any access but while an operation, a
- * copy or a set of one of its queues is carried out: whoever dereferences a
- * device pointer outside of them dies at that line. What is copied to the host
+ * Its blocks lie in address space without any access but while work of its
+ * queues is carried out: whoever dereferences a device pointer outside of that
+ * dies at that line. Nothing is carried out before somebody waits for it, so a
+ * missing wait gives other bits, the same each time. What is copied to the host
  * arrives with the next wait for the queue and is rubbish until then. */
 #ifndef RLF_KERNELS_CUDA_EMULATE_DEVICE_H
 #define RLF_KERNELS_CUDA_EMULATE_DEVICE_H
