@@ -190,8 +190,10 @@ rlf_model_outline(const rlf_kernels *kernels, const rlf_model_config *config,
 void
 rlf_model_free(rlf_model *m)
 {
+    rlf_err ignored = RLF_ERR_NONE;
     if (!m)
         return;
+    (void)rlf_queue_sync(m->queue, &ignored);
     rlf_work_free(m);
     rlf_offload_close(m);
     free(m->filling);

@@ -237,6 +237,7 @@ rlf_pass_free(rlf_pass *p)
     rlf_err ignored = RLF_ERR_NONE;
     if (p->sending) /* of a call that was given up */
         rlf_device_wait(&p->sending, &ignored);
+    (void)rlf_queue_sync(p->queue, &ignored);
     rlf_device_release(p->queue->device, p->block, p->block_bytes);
     free(p->layers);
     free(p->host_ints);
