@@ -635,7 +635,7 @@ static thread_local int32_t fault;
 struct rlf_emulated_steps {
     int users;
     std::vector<std::function<void()>> list;
-    bool recorded;
+    bool recorded, runs;
     std::deque<std::vector<double>> staged; /* arrays from the host */
     size_t staged_bytes;
 };
@@ -663,7 +663,7 @@ emulate(rlf_queue *, dim3 grid, dim3 block, size_t shared,
 rlf_emulated_steps *
 rlf_emulated_steps_new(bool recorded)
 {
-    return new rlf_emulated_steps{1, {}, recorded, {}, 0};
+    return new rlf_emulated_steps{1, {}, recorded, false, {}, 0};
 }
 
 void
@@ -730,6 +730,13 @@ rlf_emulated_run_later(rlf_emulated_steps *steps, void (*run)(void *args),
     const char *from = (const char *)args;
     std::shared_ptr<call> made(new call{run, end, {from, from + bytes}});
     steps->list.push_back([=] { made->run(made->args.data()); });
+    steps->runs = true;
+}
+
+bool
+rlf_emulated_runs(const rlf_emulated_steps *steps)
+{
+    return steps->runs;
 }
 
 void

@@ -446,7 +446,10 @@ emulated_replay(rlf_queue *queue, rlf_recording *recording, rlf_err *err)
     RLF_TRY(not_recorded(d->recording, "a recording within one", err));
     if (!recording->steps)
         return rlf_fail(err, RLF_BUG, "what was recorded has been ended");
-    rlf_emulated_replay(((emulated_queue *)queue)->steps, recording->steps);
+    emulated_queue *q = (emulated_queue *)queue;
+    rlf_emulated_replay(q->steps, recording->steps);
+    if (rlf_emulated_runs(recording->steps))
+        catch_up(q, all_steps(q));
     return RLF_OK;
 }
 
@@ -481,7 +484,10 @@ void
 rlf_emulated_run(rlf_queue *queue, void (*run)(void *args),
                  void (*end)(void *args), const void *args, size_t bytes)
 {
+    emulated_queue *q = (emulated_queue *)queue;
     rlf_emulated_run_later(steps_of(queue), run, end, args, bytes);
+    if (!rlf_emulated_records(queue))
+        catch_up(q, all_steps(q));
 }
 
 static void

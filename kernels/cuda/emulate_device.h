@@ -16,8 +16,8 @@ extern const rlf_backend rlf_backend_emulated;
 
 bool rlf_emulated_records(const rlf_queue *queue);
 /* Work of the host in the place of a kernel, on a copy of its arguments: it is
- * carried out with the memory open, or recorded. `end` comes when it will not
- * be carried out again. */
+ * carried out with the memory open, at once, or recorded. `end` comes when it
+ * will not be carried out again. */
 void rlf_emulated_run(rlf_queue *queue, void (*run)(void *args),
                       void (*end)(void *args), const void *args, size_t bytes);
 

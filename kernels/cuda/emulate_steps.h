@@ -32,6 +32,8 @@ void rlf_emulated_carry_out(rlf_emulated_steps *steps, size_t n);
 void rlf_emulated_run_later(rlf_emulated_steps *steps, void (*run)(void *args),
                             void (*end)(void *args), const void *args,
                             size_t bytes);
+/* Is there one of these? Others may wait for what it does. */
+bool rlf_emulated_runs(const rlf_emulated_steps *steps);
 /* All that was recorded, which may be freed meanwhile. */
 void rlf_emulated_replay(rlf_emulated_steps *steps,
                          rlf_emulated_steps *recorded);
