@@ -53,6 +53,28 @@ compare(rlf_comm *comm, const rlf_queue *queue, bool nccl, rlf_err *err,
     return status;
 }
 
+static const rlf_way direct = {.name = "direct",
+                               .doc = "device memory is the memory of the "
+                                      "host"};
+
+rlf_status
+rlf_comm_foresee(rlf_comm *comm, rlf_queue *queue,
+                 const rlf_attach_options *options, rlf_err *err, rlf_way *out)
+{
+    bool nccl = options->nccl && options->fold;
+    int n = rlf_comm_size(comm);
+    RLF_TRY(compare(comm, queue, nccl, err, &nccl));
+    *out = direct;
+    if (queue->device->caps.host_memory)
+        return RLF_OK;
+    const rlf_way_ops *ops = nccl ? &rlf_way_nccl : &rlf_way_staged;
+    *out = (rlf_way){.name = ops->name, .doc = ops->doc};
+    *(nccl ? &out->device_bytes : &out->host_bytes) = rlf_device_staging(n);
+    out->library_bytes = nccl ? rlf_nccl_bytes(n) : 0;
+    out->estimated = nccl;
+    return RLF_OK;
+}
+
 rlf_status
 rlf_comm_attach(rlf_comm *comm, rlf_queue *queue,
                 const rlf_attach_options *options, rlf_err *err)
@@ -63,8 +85,7 @@ rlf_comm_attach(rlf_comm *comm, rlf_queue *queue,
     rlf_port *port = rlf_calloc(1, sizeof *port);
     port->comm = comm;
     port->queue = queue;
-    port->way = (rlf_way){.name = "direct",
-                          .doc = "device memory is the memory of the host"};
+    port->way = direct;
     comm->port = port;
     rlf_status status = RLF_OK;
     if (!queue->device->caps.host_memory)

@@ -29,6 +29,8 @@ typedef struct rlf_way {
     /* Of this rank, set apart by rlf_comm_attach(). Messages that are started
      * take more of the host, as they come. */
     size_t host_bytes, device_bytes;
+    size_t library_bytes; /* of the device, that NCCL took for itself */
+    bool estimated;       /* it has not yet: nobody knows but roughly */
 } rlf_way;
 
 /* Adds on the device: out[i] = rlf_comm_fold() of the parts, which the host
@@ -48,6 +50,11 @@ typedef struct rlf_attach_options {
 /* What this build and this machine offer a device of that kind; NCCL is looked
  * for where the device is a GPU. *why: without it, why so, else NULL. */
 rlf_attach_options rlf_attach_best(const rlf_device *device, const char **why);
+/* What rlf_comm_attach() will find, without taking anything: by every rank of
+ * the world together. */
+rlf_status rlf_comm_foresee(rlf_comm *comm, rlf_queue *queue,
+                            const rlf_attach_options *options, rlf_err *err,
+                            rlf_way *out);
 /* Once by every rank of the world together; the queue must outlive it. */
 rlf_status rlf_comm_attach(rlf_comm *comm, rlf_queue *queue,
                            const rlf_attach_options *options, rlf_err *err);

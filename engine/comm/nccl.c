@@ -462,7 +462,7 @@ nccl_close(rlf_port *port)
     free(s);
 }
 
-static const rlf_way_ops way_nccl = {
+const rlf_way_ops rlf_way_nccl = {
     .name = "nccl",
     .doc = "from GPU to GPU, by NCCL",
     .queued = true,
@@ -475,6 +475,31 @@ static const rlf_way_ops way_nccl = {
     .close = nccl_close,
 };
 
+/* A positive number of the environment, as NCCL reads it. */
+static size_t
+setting(const char *name, size_t otherwise)
+{
+    const char *text = getenv(name);
+    long long n = text ? atoll(text) : 0;
+    return n > 0 ? (size_t)n : otherwise;
+}
+
+size_t
+rlf_nccl_bytes(int n)
+{
+    enum { CHANNELS = 32, BUFFER = 4 << 20 };
+    size_t channels = setting("NCCL_MAX_P2P_NCHANNELS", CHANNELS);
+    return (size_t)(n - 1) * channels * setting("NCCL_BUFFSIZE", BUFFER);
+}
+
+/* All but the slots is NCCL's. */
+static void
+count_taken(rlf_port *port, size_t now, size_t before)
+{
+    size_t more = now > before ? now - before : 0, own = port->way.device_bytes;
+    port->way.library_bytes = more > own ? more - own : 0;
+}
+
 rlf_status
 rlf_nccl_open(rlf_port *port, const rlf_attach_options *options, rlf_err *err)
 {
@@ -483,12 +508,12 @@ rlf_nccl_open(rlf_port *port, const rlf_attach_options *options, rlf_err *err)
     s->nccl = options->nccl;
     s->fold = options->fold;
     port->state = s;
-    port->ops = &way_nccl;
+    port->ops = &rlf_way_nccl;
     port->parts = nccl_parts;
     port->on_device = true;
     size_t before = options->taken ? options->taken(device) : 0;
     RLF_TRY(start(port, err));
     if (options->taken)
-        port->way.device_bytes = options->taken(device) - before;
+        count_taken(port, options->taken(device), before);
     return RLF_OK;
 }

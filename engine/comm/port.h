@@ -92,6 +92,9 @@ rlf_status rlf_staged_exchange(rlf_port *port, rlf_group *group, int tag,
                                rlf_err *err);
 
 /* nccl.c */
+extern const rlf_way_ops rlf_way_nccl;
+/* About what NCCL takes of a device in a world of n ranks (README). */
+size_t rlf_nccl_bytes(int n);
 /* One communicator for all ranks; they have one GPU each. */
 rlf_status rlf_nccl_open(rlf_port *port, const rlf_attach_options *options,
                          rlf_err *err);

@@ -113,6 +113,12 @@ open_resources(rlf_rank *rank, rlf_err *err)
     return RLF_OK;
 }
 
+static double
+megabytes(size_t bytes)
+{
+    return (double)bytes / (1 << 20);
+}
+
 rlf_opened
 rlf_rank_opened(const rlf_rank *rank)
 {
@@ -130,12 +136,20 @@ rlf_rank_memory(const rlf_rank *rank, rlf_memory *out)
                                  .purpose = "scratch of threads",
                                  .device = rank->scratch});
     const rlf_way *way = rank->comm ? rlf_comm_way(rank->comm) : NULL;
-    if (way && way->host_bytes + way->device_bytes)
+    way = way ? way : &rank->way;
+    if (way->host_bytes + way->device_bytes)
         RLF_PUSH_IN(out->arena, &out->rows,
                     (rlf_memory_row){.owner = "ranks",
                                      .purpose = "messages between ranks",
                                      .device = way->device_bytes,
                                      .host = way->host_bytes});
+    if (way->library_bytes)
+        RLF_PUSH_IN(out->arena, &out->rows,
+                    (rlf_memory_row){
+                        .owner = "ranks",
+                        .purpose = way->estimated ? "NCCL's buffers (estimate)"
+                                                  : "NCCL's buffers",
+                        .device = way->library_bytes});
     rlf_opened opened = rlf_rank_opened(rank);
     rlf_opened_memory(&opened, out);
     for (size_t i = 0; i < rank->graph->resources.count; i++)
@@ -245,17 +259,33 @@ open_steps(rlf_rank *rank)
     rank->now = &rank->steps[0];
 }
 
-/* The way that memory of the device goes to other ranks. */
+/* The way that memory of the device goes to other ranks; of a dry run what it
+ * would be. What NCCL took replaces the estimate before the rest is fitted to
+ * what is left. */
 static rlf_status
 attach(rlf_rank *rank, rlf_err *err)
 {
     const char *why;
     const rlf_attach_options best = rlf_attach_best(rank->device, &why);
-    RLF_TRY(rlf_comm_attach(rank->comm, rank->queue, &best, err));
+    RLF_TRY(rlf_comm_foresee(rank->comm, rank->queue, &best, err, &rank->way));
+    if (rank->options->dry)
+        return RLF_OK;
+    double about = megabytes(rank->way.library_bytes);
+    rlf_status status = rlf_comm_attach(rank->comm, rank->queue, &best, err);
+    if (status < 0 && about > 0)
+        rlf_err_hint(err,
+                     "NCCL may take %.0f MB of each GPU (an estimate), where "
+                     "%.0f MB were left to this rank",
+                     about, megabytes(rank->limit.device));
+    RLF_TRY(status);
     const rlf_way *way = rlf_comm_way(rank->comm);
     if (!rank->device->caps.host_memory)
         rlf_log_info(rank->options->log, COMM, "%s%s%s%s", way->doc,
                      why ? " (" : "", why ? why : "", why ? ")" : "");
+    if (about > 0)
+        rlf_log_info(rank->options->log, COMM,
+                     "NCCL took %.0f MB of the device (%.0f MB estimated)",
+                     megabytes(way->library_bytes), about);
     return RLF_OK;
 }
 
@@ -278,7 +308,7 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
                           .report = report,
                           .sink = rank};
     RLF_TRY(open_device(rank, threads, run_threads, err));
-    if (rank->comm && !o->dry)
+    if (rank->comm)
         RLF_TRY(attach(rank, err));
     if (o->directory)
         RLF_TRY(rlf_flight_open(o->directory, rank->rank, err, &rank->flight));

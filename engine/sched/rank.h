@@ -8,7 +8,7 @@
 #define RLF_SCHED_RANK_H
 
 #include "engine/base/vec.h"
-#include "engine/comm/comm.h"
+#include "engine/comm/device.h"
 #include "engine/sched/flight.h"
 #include "engine/sched/run.h"
 #include "engine/sched/task.h"
@@ -58,6 +58,7 @@ typedef struct rlf_rank {
     bool wants_checkpoint;
     uint64_t received;       /* bytes of rows, by the last edge */
     rlf_comm *comm;          /* NULL: the only rank */
+    rlf_way way;             /* to others, as it is foreseen */
     rlf_mesh *mesh;          /* per node: this rank's part in it */
     rlf_arena *arena;        /* of what follows */
     rlf_holds *holds;        /* per resource, with this rank's meshes */

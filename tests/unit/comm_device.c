@@ -89,11 +89,25 @@ rank_main(void *arg)
     rlf_device *device = device_new(t);
     const char *why;
     const rlf_attach_options best = rlf_attach_best(device, &why);
-    EXPECT_OK(s, rlf_comm_attach(s->comm, here,
-                                 t->way >= SHARED_GPU ? &best : &attach_options,
-                                 &err));
+    const rlf_attach_options *options =
+        t->way >= SHARED_GPU ? &best : &attach_options;
+    rlf_way will;
+    EXPECT_OK(s, rlf_comm_foresee(s->comm, here, options, &err, &will));
+    EXPECT_OK(s, rlf_comm_attach(s->comm, here, options, &err));
     pthread_barrier_wait(t->attached);
-    const char *name = rlf_comm_way(s->comm)->name;
+    const rlf_way *is = rlf_comm_way(s->comm);
+    const char *name = is->name;
+    expect(s,
+           !strcmp(will.name, name) && will.host_bytes == is->host_bytes &&
+               will.device_bytes == is->device_bytes && !is->estimated,
+           "foreseen: way %s, %zu and %zu bytes, not %zu and %zu", will.name,
+           will.host_bytes, will.device_bytes, is->host_bytes,
+           is->device_bytes);
+    size_t library = (size_t)(s->size - 1) * 32 * (4 << 20);
+    expect(s,
+           will.library_bytes == (will.estimated ? library : 0) &&
+               will.estimated == !strcmp(name, "nccl"),
+           "foreseen: %zu bytes of NCCL's", will.library_bytes);
     kind want = s->size == 1 && t->way == NCCL ? STAGED : t->way;
     expect(s, strcmp(name, way_names[want]) == 0, "way %s", name);
     t->run(s, t->arg);
