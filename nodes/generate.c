@@ -9,6 +9,7 @@
 
 #include "engine/base/hash.h"
 #include "engine/base/vec.h"
+#include "engine/dev/replay.h"
 #include "engine/graph/class.h"
 #include "nodes/hook.h"
 #include "nodes/model/handover.h"
@@ -273,6 +274,15 @@ end_generation(state *s)
     s->generation = NULL;
 }
 
+/* It is done: what became of its steps, to the log. */
+static void
+note_replays(const rlf_call *call)
+{
+    const rlf_model *model = rlf_model_of(call, call->node->receiver);
+    if (model->work.replays)
+        rlf_replays_note(model->work.replays, call->env->log);
+}
+
 static rlf_status
 open(rlf_call *call, rlf_err *err)
 {
@@ -383,8 +393,10 @@ step(rlf_call *call, rlf_err *err)
         take(call, rlf_generation_response(s->generation, rows[i]), told[i]);
     }
     call->rows = told;
-    if (status == RLF_OK)
+    if (status == RLF_OK) {
         end_generation(s);
+        note_replays(call);
+    }
     return status;
 }
 
@@ -449,7 +461,8 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
         .response = (uint32_t)size->response,
         .tokens = model->caps.tokens[RLF_USE_GENERATE],
         .active = model->caps.rows[RLF_USE_GENERATE],
-        .offload = model->offload};
+        .offload = model->offload,
+        .packed_rows = model->rows != NULL};
     rlf_counts counts = {.kernels = model->kernels};
     rlf_cost_generate(model->table, &sampling, &counts);
     *out = (rlf_cost){0};

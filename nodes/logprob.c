@@ -145,7 +145,8 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
         .rows = kind == RLF_READ_SCORE ? RLF_ROWS_LAST : RLF_ROWS_TOKENS,
         .logprob = kind == RLF_READ_LOGPROB,
         .scalar = kind != RLF_READ_LOGPROB,
-        .offload = model->offload};
+        .offload = model->offload,
+        .packed_rows = model->rows != NULL};
     rlf_counts counts = {.kernels = model->kernels};
     rlf_cost_read(model->table, &reading, &counts);
     *out = (rlf_cost){.host = rlf_sequences_bytes(&lengths) +

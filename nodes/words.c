@@ -85,7 +85,8 @@ rlf_words_cost(const rlf_load *load, const rlf_node *node,
                                     .tokens = model->caps.tokens[RLF_USE_READ],
                                     .rows = RLF_ROWS_TOKENS,
                                     .logprob = true,
-                                    .offload = model->offload};
+                                    .offload = model->offload,
+                                    .packed_rows = model->rows != NULL};
         out->kernels = model->kernels;
         rlf_cost_read(model->table, &reading, out);
     }

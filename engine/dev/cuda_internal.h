@@ -16,12 +16,19 @@ typedef struct rlf_cuda_block {
     struct rlf_cuda_block *next;
 } rlf_cuda_block;
 
+/* What is left to the driver: for the code of kernels and their local memory,
+ * and for recordings. */
+#define RLF_CUDA_SPARE ((size_t)512 << 20)
+#define RLF_CUDA_RECORDINGS (RLF_CUDA_SPARE / 2)
+
 typedef struct rlf_cuda_device {
     rlf_device device; /* first */
     int index;
     size_t limit;
     int multiprocessors, capability;
     int recording; /* queues that do */
+    /* Bytes that the driver took for recordings, and for the largest so far. */
+    size_t recorded, largest_recording;
     rlf_cuda_block *host;
 } rlf_cuda_device;
 

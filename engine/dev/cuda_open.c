@@ -47,9 +47,6 @@ rlf_device_cuda_memory(int index, rlf_device_memory *out, rlf_err *err)
 #include <stdlib.h>
 #include <string.h>
 
-/* What the driver takes once kernels are launched: their code, their local
- * memory, recorded graphs. */
-#define SPARE ((size_t)512 << 20)
 /* What our kernels are compiled for, at least. */
 #define OLDEST 80
 
@@ -159,7 +156,7 @@ rlf_device_cuda_memory(int index, rlf_device_memory *out, rlf_err *err)
     *out = (rlf_device_memory){0};
     RLF_TRY(rlf_cuda_open(index, &prop, err));
     RLF_CUDA_TRY(cudaMemGetInfo(&now, &ever), "looking at the memory of a GPU");
-    out->left = now > SPARE ? now - SPARE : 1;
+    out->left = now > RLF_CUDA_SPARE ? now - RLF_CUDA_SPARE : 1;
     out->all = ever;
     memcpy(out->id, &prop.uuid, sizeof out->id);
     return RLF_OK;

@@ -10,7 +10,41 @@ struct rlf_recording {
     rlf_recording *next; /* of the queue's */
     rlf_cuda_queue *queue;
     cudaGraphExec_t graph; /* NULL: ended */
+    size_t bytes;          /* of the GPU, that the driver took for it */
 };
+
+/* One more, or one less: would another of the largest still have room? */
+static void
+count(rlf_cuda_device *cuda, size_t more, size_t less)
+{
+    cuda->recorded += more;
+    cuda->recorded -= less;
+    if (more > cuda->largest_recording)
+        cuda->largest_recording = more;
+    cuda->device.recorded_enough =
+        cuda->recorded + cuda->largest_recording > RLF_CUDA_RECORDINGS;
+}
+
+static size_t
+left(void)
+{
+    size_t now = 0, all = 0;
+    return cudaMemGetInfo(&now, &all) == cudaSuccess ? now : 0;
+}
+
+/* With all the memory that it needs, so that it can be counted: as long as
+ * nobody else takes or gives back some of the same GPU at that moment. */
+static cudaError_t
+make(rlf_cuda_queue *q, cudaGraph_t graph, cudaGraphExec_t *out, size_t *bytes)
+{
+    size_t before = left();
+    cudaError_t error = cudaGraphInstantiateWithFlags(out, graph, 0);
+    if (error == cudaSuccess)
+        error = cudaGraphUpload(*out, q->stream);
+    size_t after = left();
+    *bytes = before > after ? before - after : 0;
+    return error;
+}
 
 rlf_status
 rlf_cuda_record(rlf_queue *queue, rlf_err *err)
@@ -37,8 +71,11 @@ rlf_cuda_recorded(rlf_queue *queue, rlf_recording **out, rlf_err *err)
     q->recording = false;
     ((rlf_cuda_device *)queue->device)->recording--;
     cudaError_t error = cudaStreamEndCapture(q->stream, &graph);
+    size_t bytes = 0;
     if (error == cudaSuccess && out)
-        error = cudaGraphInstantiateWithFlags(&exec, graph, 0);
+        error = make(q, graph, &exec, &bytes);
+    if (error != cudaSuccess && exec)
+        cudaGraphExecDestroy(exec);
     if (graph)
         cudaGraphDestroy(graph);
     if (error != cudaSuccess)
@@ -47,8 +84,9 @@ rlf_cuda_recorded(rlf_queue *queue, rlf_recording **out, rlf_err *err)
     if (!out)
         return RLF_OK;
     *out = rlf_calloc(1, sizeof **out);
-    **out = (rlf_recording){q->recordings, q, exec};
+    **out = (rlf_recording){q->recordings, q, exec, bytes};
     q->recordings = *out;
+    count((rlf_cuda_device *)queue->device, bytes, 0);
     return RLF_OK;
 }
 
@@ -68,9 +106,12 @@ rlf_cuda_replay(rlf_queue *queue, rlf_recording *recording, rlf_err *err)
 static void
 end(rlf_recording *recording)
 {
-    if (recording->graph)
-        cudaGraphExecDestroy(recording->graph);
+    if (!recording->graph)
+        return;
+    cudaGraphExecDestroy(recording->graph);
     recording->graph = NULL;
+    count((rlf_cuda_device *)recording->queue->queue.device, 0,
+          recording->bytes);
 }
 
 void

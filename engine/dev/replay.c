@@ -22,6 +22,8 @@ struct rlf_replays {
     int n;
     uint64_t clock, history;
     RLF_VEC(uint64_t) places;
+    bool agreed, more;      /* with others; that more are recorded */
+    bool was_full, is_told; /* something was not recorded */
 };
 
 rlf_replays *
@@ -119,6 +121,35 @@ record(rlf_replays *r, entry *e, rlf_replay_fn *work, void *ctx, rlf_err *err)
     return status;
 }
 
+bool
+rlf_replays_room(const rlf_replays *r)
+{
+    return !r->queue->device->recorded_enough;
+}
+
+void
+rlf_replays_agree(rlf_replays *r, bool more)
+{
+    r->agreed = true;
+    r->more = more;
+}
+
+static bool
+may_record(const rlf_replays *r)
+{
+    return r->agreed ? r->more : rlf_replays_room(r);
+}
+
+void
+rlf_replays_note(rlf_replays *r, const rlf_log *log)
+{
+    if (r->was_full && !r->is_told)
+        rlf_log_warn(log, MEM,
+                     "no room for more recordings of decode steps: the others "
+                     "are carried out kernel by kernel");
+    r->is_told = r->was_full;
+}
+
 rlf_status
 rlf_replays_do(rlf_replays *r, const void *key, size_t bytes,
                rlf_replay_fn *work, void *ctx, rlf_err *err, bool *replayed)
@@ -128,6 +159,11 @@ rlf_replays_do(rlf_replays *r, const void *key, size_t bytes,
     *replayed = e != NULL;
     if (e) {
         e->used = ++r->clock;
+        if (!e->recording && !may_record(r)) {
+            r->was_full = true;
+            *replayed = false;
+            return work(ctx, err);
+        }
         if (!e->recording)
             RLF_TRY(record(r, e, work, ctx, err));
         return r->queue->device->ops->replay(r->queue, e->recording, err);

@@ -9,10 +9,12 @@
 #ifndef RLF_DEV_REPLAY_H
 #define RLF_DEV_REPLAY_H
 
+#include "engine/base/log.h"
 #include "engine/dev/dev.h"
 
-/* Keys that are remembered, and recordings that are kept at most. What a device
- * takes for one is its own affair, and not counted. */
+/* Keys that are remembered, and recordings that are kept at most. There are
+ * fewer where the device has no room for more (rlf_device.recorded_enough):
+ * what is not recorded then is carried out as ever. */
 enum { RLF_REPLAYS_MOST = 64 };
 
 typedef struct rlf_replays rlf_replays;
@@ -28,6 +30,13 @@ uint32_t rlf_replays_place(rlf_replays *replays, uint64_t addresses);
 /* Of all places and keys that came so far, in order: where that is equal, the
  * next equal keys are carried out, recorded and replayed alike. */
 uint64_t rlf_replays_history(const rlf_replays *replays);
+/* Has the device room for more? */
+bool rlf_replays_room(const rlf_replays *replays);
+/* From now on, until this is called again: record more or not, whatever the
+ * device says. For ranks that must do alike. */
+void rlf_replays_agree(rlf_replays *replays, bool more);
+/* Says once that there was no room. */
+void rlf_replays_note(rlf_replays *replays, const rlf_log *log);
 /* As if nothing had come. */
 void rlf_replays_forget(rlf_replays *replays);
 /* The work of `key`, `bytes` of it, with its padding zeroed. *replayed: from a

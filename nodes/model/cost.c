@@ -22,7 +22,7 @@ typedef struct counter {
     const rlf_model_config *config;
     double d, q, kv, qkv, ffn, vocab;
     double real; /* bytes of an activation, and of a packed weight */
-    bool offload;
+    bool offload, packed_rows;
     rlf_counts *out;
 } counter;
 
@@ -213,8 +213,9 @@ static void
 forward(const counter *c, const sums *s)
 {
     if (held(c, 0)) {
-        add_f32(c, 0, s->tokens * c->d, 0); /* embed */
-        add(c, 0, 0, s->tokens * c->d);
+        double n = s->tokens * c->d; /* embed */
+        add(c, 0, c->packed_rows ? n : 0, n);
+        add_f32(c, 0, c->packed_rows ? 0 : n, 0);
         add_parts(c, s->tokens * c->d);
     }
     for (int i = 0; i < c->config->layers; i++) {
@@ -385,6 +386,7 @@ rlf_cost_read(const rlf_table *table, const rlf_reading_load *load,
     counter c = counter_of(table, out);
     sums s = sum_reading(&c, load);
     c.offload = load->offload;
+    c.packed_rows = load->packed_rows;
     forward(&c, &s);
     read_heads(&c, load, &s, true);
 }
@@ -608,6 +610,7 @@ rlf_cost_generate(const rlf_table *table, const rlf_sampling_load *load,
     sums s = sum_sampling(&c, load);
     s.calls = sampling_calls(load) * waves_of(table, load);
     c.offload = load->offload;
+    c.packed_rows = load->packed_rows;
     forward(&c, &s);
     if (has_heads(&c))
         head_logprob(&c, &s);                   /* sample: the same product */

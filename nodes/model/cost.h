@@ -47,6 +47,7 @@ typedef struct rlf_reading_load {
     bool logprob, scalar; /* heads that are read */
     bool recompute;       /* of a pass that trains */
     bool offload;         /* weights lie in host memory */
+    bool packed_rows;     /* the embedding is read as it is packed */
     bool several;         /* micro-batches under way at once */
 } rlf_reading_load;
 
@@ -68,7 +69,7 @@ typedef struct rlf_sampling_load {
     uint32_t each;   /* samples of one */
     uint32_t prompt, response;
     uint32_t tokens, active; /* of a pass; sequences at once */
-    bool offload;
+    bool offload, packed_rows;
 } rlf_sampling_load;
 
 void rlf_cost_generate(const rlf_table *table, const rlf_sampling_load *load,

@@ -113,6 +113,18 @@ addresses(const rlf_generation *g)
                     (size_t)m->table->config.layers * sizeof *m->packed);
 }
 
+/* Ranks that record together find no room together. */
+static rlf_status
+agree_on_room(rlf_generation *g, rlf_err *err)
+{
+    bool alike, room = rlf_replays_room(g->replays);
+    if (!g->model->group)
+        return RLF_OK;
+    RLF_TRY(rlf_parallel_alike(g->model, room, err, &alike));
+    rlf_replays_agree(g->replays, alike && room);
+    return RLF_OK;
+}
+
 /* Recordings of steps with messages to other ranks are made and carried out on
  * all of them or on none: from equal keys, after an equal history. Who is not
  * like the others, because memory came to other places than theirs, makes all
@@ -129,11 +141,11 @@ open_replays(rlf_generation *g, rlf_err *err)
     g->place = rlf_replays_place(g->replays, addresses(g));
     RLF_TRY(rlf_parallel_alike(g->model, rlf_replays_history(g->replays), err,
                                &alike));
-    if (alike)
-        return RLF_OK;
-    rlf_replays_forget(g->replays);
-    g->place = rlf_replays_place(g->replays, addresses(g));
-    return RLF_OK;
+    if (!alike) {
+        rlf_replays_forget(g->replays);
+        g->place = rlf_replays_place(g->replays, addresses(g));
+    }
+    return agree_on_room(g, err);
 }
 
 static rlf_status

@@ -1,6 +1,7 @@
 /* A run that reaches its caps (full batch, long responses, a hook that fills
  * its memory) takes what `rlflow check` prints: its blocks to the byte, its
- * resident size at most the print and 64 MB, and at least 80 % of it. And what
+ * resident size at most the print and 64 MB, and at least 80 % of it. Responses
+ * are greedy: samples of a model that knows nothing soon meet an end. And what
  * check says of work is what the kernels are asked to do. */
 #include "engine/api/session.h"
 #include "engine/base/vec.h"
@@ -92,7 +93,8 @@ program(rlf_arena *arena, const char *name, const char *model, int max_prompt,
                    "model ref = copy(actor)\n"
                    "hook judge = lua(\"full.lua\", memory: 16MB)\n"
                    "flow full(batch: prompts[%d]) {\n"
-                   "    roll = actor.generate(batch, n: %d, max_new: %d)\n"
+                   "    roll = actor.generate(batch, n: %d, max_new: %d, "
+                   "greedy: true)\n"
                    "    score = judge(roll)\n"
                    "    kl = roll.logprob - ref.logprob(roll)\n"
                    "    v = critic.value(roll)\n"
@@ -151,7 +153,7 @@ test_memory(rlf_arena *arena)
         note("%s", rlf_session_message(s));
     is_int((int64_t)rlf_run_device_bytes(s->run), (int64_t)device,
            "and never held more");
-    ok(pool <= step && pool >= step * 6 / 10,
+    ok(pool <= step && pool >= step * 7 / 10,
        "sets and columns took %.2f MB, printed were %.2f",
        (double)pool / (1 << 20), (double)step / (1 << 20));
     uint64_t print = device + host, peak = resident_peak();

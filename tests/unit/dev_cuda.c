@@ -24,15 +24,24 @@ main(void)
 #define cudaStreamSynchronize fake_wait
 #define cudaStreamQuery fake_query
 #define cudaEventQuery fake_event_query
+#define cudaStreamBeginCapture fake_begin
+#define cudaStreamEndCapture fake_end
+#define cudaGraphInstantiateWithFlags fake_make
+#define cudaGraphUpload fake_upload
+#define cudaGraphLaunch fake_launch
+#define cudaGraphDestroy fake_drop
+#define cudaGraphExecDestroy fake_undo
 #include "engine/dev/cuda.c"
 #include "engine/dev/cuda_open.c"
 #include "engine/dev/cuda_queue.c"
 #include "engine/dev/cuda_record.c"
 
+#include "engine/dev/replay.h"
+
 #include <stdio.h>
 
 /* The calls that can fail. */
-typedef enum call { NONE, COUNT, START, MALLOC, LAUNCH, WAIT } call;
+typedef enum call { NONE, COUNT, START, MALLOC, LAUNCH, WAIT, MAKE } call;
 
 static struct {
     call fails;
@@ -41,6 +50,10 @@ static struct {
     size_t left;
     int busy;         /* queries until the GPU is done */
     cudaError_t last; /* of a query */
+    /* Recordings: what the driver takes for one, and did so far; how many were
+     * launched. */
+    size_t each, taken;
+    int launched;
 } gpu;
 
 static cudaError_t
@@ -89,7 +102,7 @@ fake_malloc(void **out, size_t bytes)
 cudaError_t
 fake_left(size_t *left, size_t *all)
 {
-    *left = gpu.left;
+    *left = gpu.left - gpu.taken;
     *all = (size_t)80 << 30;
     return cudaSuccess;
 }
@@ -121,6 +134,61 @@ fake_wait(cudaStream_t stream)
 {
     (void)stream;
     return result(WAIT);
+}
+
+cudaError_t
+fake_begin(cudaStream_t stream, enum cudaStreamCaptureMode mode)
+{
+    (void)stream, (void)mode;
+    return cudaSuccess;
+}
+
+cudaError_t
+fake_end(cudaStream_t stream, cudaGraph_t *out)
+{
+    (void)stream;
+    *out = NULL;
+    return cudaSuccess;
+}
+
+cudaError_t
+fake_make(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long flags)
+{
+    (void)graph, (void)flags;
+    *out = result(MAKE) == cudaSuccess ? (cudaGraphExec_t)&gpu : NULL;
+    return result(MAKE);
+}
+
+/* Only now is the memory taken. */
+cudaError_t
+fake_upload(cudaGraphExec_t graph, cudaStream_t stream)
+{
+    (void)graph, (void)stream;
+    gpu.taken += gpu.each;
+    return cudaSuccess;
+}
+
+cudaError_t
+fake_launch(cudaGraphExec_t graph, cudaStream_t stream)
+{
+    (void)graph, (void)stream;
+    gpu.launched++;
+    return cudaSuccess;
+}
+
+cudaError_t
+fake_drop(cudaGraph_t graph)
+{
+    (void)graph;
+    return cudaSuccess;
+}
+
+cudaError_t
+fake_undo(cudaGraphExec_t graph)
+{
+    (void)graph;
+    gpu.taken -= gpu.each;
+    return cudaSuccess;
 }
 
 enum { ALIKE = 0, NEWER = 1 };
@@ -272,12 +340,93 @@ test_later(void)
     rlf_device_free(device);
 }
 
+static rlf_status
+count_calls(void *ctx, rlf_err *err)
+{
+    (void)err;
+    ++*(int *)ctx;
+    return RLF_OK;
+}
+
+/* A key comes; was it carried out from a recording? */
+static bool
+comes(rlf_replays *r, int key, int *calls)
+{
+    rlf_err err = RLF_ERR_NONE;
+    bool replayed;
+    if (rlf_replays_do(r, &key, sizeof key, count_calls, calls, &err,
+                       &replayed) < 0)
+        bail("%s", err.sentence);
+    return replayed;
+}
+
+static void
+hear(void *arg, rlf_log_level level, const char *line)
+{
+    *(int *)arg += level == RLF_LOG_WARN &&
+                   strstr(line, "no room for more recordings") != NULL;
+}
+
+/* The driver's memory for recordings: half of what is left to it. */
+static void
+test_room(void)
+{
+    enum { EACH = 60 << 20, FIT = 4 }; /* of 256 MB */
+    rlf_cuda_device cuda = {.device.caps.records = true};
+    static const rlf_device_ops ops = {.record = rlf_cuda_record,
+                                       .recorded = rlf_cuda_recorded,
+                                       .replay = rlf_cuda_replay,
+                                       .recording_free =
+                                           rlf_cuda_recording_free};
+    cuda.device.ops = &ops;
+    rlf_cuda_queue q = {.queue.device = &cuda.device};
+    rlf_replays *r = rlf_replays_new(&q.queue);
+    rlf_err err = RLF_ERR_NONE;
+    rlf_log log;
+    int calls = 0, told = 0, recorded = 0;
+    gpu.fails = NONE;
+    gpu.left = (size_t)20 << 30;
+    gpu.each = EACH;
+    rlf_log_init(&log, hear, &told, 0);
+    if (rlf_log_set(&log, "warn", &err) < 0)
+        bail("%s", err.sentence);
+    for (int key = 0; key < FIT; key++)
+        recorded += !comes(r, key, &calls) && comes(r, key, &calls);
+    ok(recorded == FIT && gpu.taken == (size_t)FIT * EACH,
+       "what the driver takes for recordings is counted");
+    rlf_replays_note(r, &log);
+    is_int(told, 0, "and as long as there is room nothing is said");
+    calls = 0;
+    ok(!comes(r, FIT, &calls) && !comes(r, FIT, &calls) && calls == 2 &&
+           gpu.taken == (size_t)FIT * EACH,
+       "where one more has no room, its work is carried out as ever");
+    ok(comes(r, 0, &calls) && calls == 2, "those there are stay in use");
+    rlf_replays_note(r, &log);
+    rlf_replays_note(r, &log);
+    is_int(told, 1, "which is said once");
+    rlf_replays_agree(r, true);
+    ok(comes(r, FIT, &calls), "ranks that must do alike may record it");
+    rlf_replays_forget(r);
+    ok(gpu.taken == 0 && rlf_replays_room(r), "what is dropped makes room");
+    gpu.fails = MAKE;
+    gpu.error = cudaErrorMemoryAllocation;
+    bool replayed;
+    int key = 0;
+    comes(r, key, &calls);
+    is_refused(rlf_replays_do(r, &key, sizeof key, count_calls, &calls, &err,
+                              &replayed),
+               &err, "no memory for a recording", "recording operations",
+               "nvidia-smi");
+    rlf_replays_free(r);
+}
+
 int
 main(void)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         test_opening(i);
     test_later();
+    test_room();
     return done();
 }
 

@@ -403,9 +403,37 @@ check_ranks(const rlf_kernels *kernels, uint64_t *seed)
     }
 }
 
+/* Of bf16 an embedding is read in two bytes a number where it is read as it is
+ * packed, in four where it is the master's. */
+static void
+test_packed_rows(void)
+{
+    enum { N = 3, LENGTH = 9 };
+    uint64_t seed = 5;
+    rlf_kernels half = *rlf_kernels_cpu();
+    const rlf_model_config config = random_config(&seed);
+    const rlf_lengths lengths = {N, 4, LENGTH - 4};
+    rlf_reading_load load = {.lengths = &lengths,
+                             .n_lengths = 1,
+                             .tokens = 64,
+                             .rows = RLF_ROWS_TOKENS,
+                             .logprob = true};
+    rlf_arena *arena = rlf_arena_new();
+    const rlf_table *t = rlf_table_new(&config, RLF_HEAD_LM, NULL, arena);
+    half.real = RLF_CAST_BF16;
+    rlf_counts master = {.kernels = &half}, packed = {.kernels = &half};
+    rlf_cost_read(t, &load, &master);
+    load.packed_rows = true;
+    rlf_cost_read(t, &load, &packed);
+    is_int((int64_t)(master.read - packed.read), 2 * N * LENGTH * config.hidden,
+           "an embedding in bf16 is half of one in f32");
+    rlf_arena_free(arena);
+}
+
 int
 main(void)
 {
+    test_packed_rows();
     test_machine t;
     test_machine_open(&t, 1);
     rlf_kernels kernels = counting_kernels(rlf_kernels_cpu());
