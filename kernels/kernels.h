@@ -226,7 +226,8 @@ typedef struct rlf_rmsnorm_args {
 } rlf_rmsnorm_args;
 
 /* dx = or += rstd (w dy - x rstd^2 mean(w dy x)); dweight += in order of
- * (m, group) of dy x rstd. dx may be dy. dweight NULL: not wanted. With
+ * (m, group) of dy x rstd (in bf16: by tiles of rows, which begin anew in each
+ * call). dx may be dy. dweight NULL: not wanted. With
  * `shards`, which divides `groups`, dweight is [shards, d]: a sum each for as
  * many neighbouring groups. */
 typedef struct rlf_rmsnorm_grad_args {

@@ -4,6 +4,7 @@
  * Every call tells the queue's hook before and after, as kernels/cpu does; what
  * a hook measures is the time to launch. */
 #include "kernels/cuda/attention_mma.h"
+#include "kernels/cuda/norm_grad.h"
 #include "kernels/cuda/ops.h"
 #include "kernels/cuda/product_mma.h"
 
@@ -41,7 +42,7 @@ constexpr rlf_kernels TYPED(rows) = {
     .rows_gather = TYPED(rows_gather),
     .rows_scatter = TYPED(rows_scatter),
     .rmsnorm = TYPED(rmsnorm),
-    .rmsnorm_grad = TYPED(rmsnorm_grad),
+    .rmsnorm_grad = EITHER(TYPED(rmsnorm_grad), CUDA(rmsnorm_grad_tiles)),
     .rope_table = TYPED(rope_table),
     .rope = TYPED(rope),
     .swiglu = TYPED(swiglu),

@@ -14,14 +14,15 @@ cuda_sources = \
 	%D%/rows.cu \
 	%D%/sample.cu
 cuda_f32_sources = %D%/attention.cu %D%/attention_grad.cu %D%/dense.cu %D%/product.cu
-cuda_bf16_sources = %D%/attention_mma.cu %D%/attention_mma_grad.cu %D%/product_mma.cu
+cuda_bf16_sources = %D%/attention_mma.cu %D%/attention_mma_grad.cu %D%/norm_grad.cu %D%/product_mma.cu
 cuda_group_sources = %D%/product_wgmma.cu
 cuda_headers = \
 	engine/base/fmath.h engine/base/half.h engine/base/inline.h \
 	engine/dev/cuda.h engine/dev/dev.h engine/expr/expr.h engine/expr/op.def engine/expr/pointwise.def \
 	kernels/expr_dense.h kernels/head.h kernels/kernels.h kernels/op.def kernels/sample.h \
 	%D%/add.h %D%/attention.h %D%/attention_mma.h %D%/attention_mma_row.h \
-	%D%/attention_tile.h %D%/columns.h %D%/emulate.h %D%/emulate_steps.h %D%/filter.h %D%/head.h %D%/lt.h %D%/measure.h %D%/mma.h %D%/ops.h %D%/platform.h \
+	%D%/attention_tile.h %D%/columns.h %D%/emulate.h %D%/emulate_steps.h %D%/filter.h %D%/head.h %D%/lt.h %D%/measure.h %D%/mma.h \
+	%D%/norm_grad.h %D%/ops.h %D%/platform.h \
 	%D%/product_mma.h %D%/product_tile.h %D%/product_wgmma.h %D%/wgmma.h
 EXTRA_DIST += $(cuda_sources) $(cuda_f32_sources) $(cuda_bf16_sources) $(cuda_group_sources) %D%/emulate.cc
 

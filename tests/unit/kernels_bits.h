@@ -44,6 +44,7 @@ static const struct {
     {"rmsnorm", UINT64_C(0x9849b199a6165107)},
     {"rmsnorm_grad", UINT64_C(0xef08787369d52f17)},
     {"rmsnorm_shards", UINT64_C(0x120ba1f590cd626d)},
+    {"rmsnorm_tiles", UINT64_C(0x4d5fa15253bbfcde)},
     {"rope", UINT64_C(0x7ee29b5349d331ec)},
     {"sample", UINT64_C(0xb8b4a24deaafccc8)},
     {"sample_broken", UINT64_C(0x3545cf2c090e6635)},
