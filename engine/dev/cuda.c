@@ -179,6 +179,7 @@ cuda_event_sync(rlf_event *event, rlf_queue *queue, rlf_err *err)
 static void
 cuda_device_free(rlf_device *device)
 {
+    RLF_VEC_FREE(&((rlf_cuda_device *)device)->allowed);
     rlf_team_free(device->team);
     free(device);
 }
@@ -227,6 +228,7 @@ rlf_device_cuda_new(const rlf_cuda_options *options, rlf_device **out,
     }
     cuda->index = options->index;
     cuda->limit = options->memory_limit;
+    cuda->shared = prop.sharedMemPerBlockOptin;
     cuda->multiprocessors = prop.multiProcessorCount;
     cuda->capability = 10 * prop.major + prop.minor;
     memcpy(cuda->device.id, &prop.uuid, sizeof cuda->device.id);

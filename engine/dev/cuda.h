@@ -52,10 +52,11 @@ int *rlf_cuda_mark(rlf_queue *queue);
 /* Of the queue's GPU: 10 times the major number, plus the minor one. */
 int rlf_cuda_capability(rlf_queue *queue);
 int rlf_cuda_multiprocessors(rlf_queue *queue); /* of it */
-/* Let `kernel` have so many bytes of dynamic shared memory a block. RLF_ENV if
- * the GPU has less. */
-rlf_status rlf_cuda_allow_shared(const void *kernel, size_t bytes,
-                                 rlf_err *err);
+/* Let `kernel` have so many bytes of dynamic shared memory a block, before it
+ * is launched with them; the driver is asked once a kernel. RLF_ENV if the GPU
+ * has less. */
+rlf_status rlf_cuda_allow_shared(rlf_queue *queue, const void *kernel,
+                                 size_t bytes, rlf_err *err);
 /* A copy on the device of `bytes` in host memory, which may change at once. For
  * what is small: it lasts for the operations of some megabytes more of it. */
 rlf_status rlf_cuda_stage(rlf_queue *queue, const void *host, size_t bytes,

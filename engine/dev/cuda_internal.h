@@ -3,6 +3,7 @@
 #ifndef RLF_DEV_CUDA_INTERNAL_H
 #define RLF_DEV_CUDA_INTERNAL_H
 
+#include "engine/base/vec.h"
 #include "engine/dev/cuda.h"
 
 #include <cuda_runtime_api.h>
@@ -21,10 +22,18 @@ typedef struct rlf_cuda_block {
 #define RLF_CUDA_SPARE ((size_t)512 << 20)
 #define RLF_CUDA_RECORDINGS (RLF_CUDA_SPARE / 2)
 
+/* A kernel that may have more shared memory than any: so much. */
+typedef struct rlf_cuda_allowed {
+    const void *kernel;
+    size_t bytes;
+} rlf_cuda_allowed;
+
 typedef struct rlf_cuda_device {
     rlf_device device; /* first */
     int index;
     size_t limit;
+    size_t shared; /* that a block may have */
+    RLF_VEC(rlf_cuda_allowed) allowed;
     int multiprocessors, capability;
     int recording; /* queues that do */
     /* Bytes that the driver took for recordings, and for the largest so far. */

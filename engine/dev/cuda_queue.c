@@ -299,15 +299,37 @@ rlf_cuda_multiprocessors(rlf_queue *queue)
 }
 
 rlf_status
-rlf_cuda_allow_shared(const void *kernel, size_t bytes, rlf_err *err)
+rlf_cuda_allow_shared(rlf_queue *queue, const void *kernel, size_t bytes,
+                      rlf_err *err)
 {
     enum { ALWAYS = 48 << 10 };
-    if (bytes > ALWAYS)
-        RLF_CUDA_TRY(cudaFuncSetAttribute(
-                         kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                         (int)bytes),
-                     "asking for shared memory");
-    return RLF_OK;
+    rlf_cuda_device *cuda = (rlf_cuda_device *)queue->device;
+    rlf_cuda_allowed *known = cuda->allowed.data;
+    size_t i = 0, n = cuda->allowed.count;
+    if (bytes <= ALWAYS)
+        return RLF_OK;
+    while (i < n && known[i].kernel != kernel)
+        i++;
+    if (i == n) {
+        /* All that there is: other threads may use the same GPU, and who asks
+         * for less would take it from them. */
+        struct cudaFuncAttributes own;
+        RLF_CUDA_TRY(cudaFuncGetAttributes(&own, kernel),
+                     "looking at a kernel");
+        size_t most = cuda->shared - own.sharedSizeBytes;
+        RLF_CUDA_TRY(
+            cudaFuncSetAttribute(
+                kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)most),
+            "asking for shared memory");
+        RLF_PUSH(&cuda->allowed, (rlf_cuda_allowed){kernel, most});
+        known = cuda->allowed.data;
+    }
+    return bytes <= known[i].bytes
+               ? RLF_OK
+               : rlf_fail(err, RLF_ENV,
+                          "an operation needs %zu bytes of shared memory; this "
+                          "GPU has %zu for it",
+                          bytes, known[i].bytes);
 }
 
 rlf_status

@@ -446,7 +446,7 @@ launch_tiles(rlf_queue *queue, const forward &f, rlf_err *err)
     constexpr int MT = TILE_MT<D>, STAGES = TILE_STAGES<D>;
     constexpr size_t bytes = TILE_SHARED<MT, D, STAGES>;
     auto *kernel = tile_kernel<MT, D, STAGES, PAGED>;
-    RLF_TRY(CUDA(allow_shared)((const void *)kernel, bytes, err));
+    RLF_TRY(CUDA(allow_shared)(queue, (const void *)kernel, bytes, err));
     int64_t items = f.n_tiles * f.kv_heads, most = tile_blocks(queue);
     dim3 grid((unsigned)(items < most ? items : most));
     RLF_LAUNCH(kernel, grid, WARPS * WARP, bytes, queue, f);
@@ -460,7 +460,7 @@ launch_splits(rlf_queue *queue, const forward &f, const partials &p,
 {
     constexpr size_t bytes = SPLIT_SHARED<D>;
     auto *kernel = p.most_rows <= 8 ? split_kernel<D, 1> : split_kernel<D, 2>;
-    RLF_TRY(CUDA(allow_shared)((const void *)kernel, bytes, err));
+    RLF_TRY(CUDA(allow_shared)(queue, (const void *)kernel, bytes, err));
     int64_t items = (int64_t)p.n_seqs * p.row_tiles * f.kv_heads * p.n_splits;
     int64_t most = CUDA(multiprocessors)(queue) * (SHARED_OF_ONE / bytes);
     dim3 grid((unsigned)(items < most ? items : most));

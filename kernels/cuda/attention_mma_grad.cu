@@ -429,7 +429,7 @@ launch_keys(rlf_queue *queue, const backward &b, rlf_err *err)
 {
     using S = keys_shape<D, W, WARPS, ROWS>;
     auto *kernel = keys_kernel<D, W, WARPS, ROWS>;
-    RLF_TRY(CUDA(allow_shared)((const void *)kernel, S::BYTES, err));
+    RLF_TRY(CUDA(allow_shared)(queue, (const void *)kernel, S::BYTES, err));
     int64_t items = (int64_t)b.n_tiles * b.kv_heads * S::PARTS;
     int64_t most = 65535;
     dim3 grid((unsigned)(items < most ? items : most));
@@ -443,7 +443,7 @@ launch_queries(rlf_queue *queue, const backward &b, rlf_err *err)
 {
     using S = queries_shape<MT, D>;
     auto *kernel = queries_kernel<MT, D>;
-    RLF_TRY(CUDA(allow_shared)((const void *)kernel, S::BYTES, err));
+    RLF_TRY(CUDA(allow_shared)(queue, (const void *)kernel, S::BYTES, err));
     int64_t items = (int64_t)b.n_tiles * b.kv_heads, most = 65535;
     dim3 grid((unsigned)(items < most ? items : most));
     RLF_LAUNCH(kernel, grid, S::THREADS, S::BYTES, queue, b);

@@ -408,7 +408,7 @@ launch_words(rlf_queue *queue, run r, rlf_err *err)
         most = 1;
     if (most < rows)
         rows = most;
-    RLF_TRY(CUDA(allow_shared)((const void *)words_kernel, shared, err));
+    RLF_TRY(CUDA(allow_shared)(queue, (const void *)words_kernel, shared, err));
     if (each) {
         void *kept;
         RLF_TRY(CUDA(scratch)(queue, (size_t)rows * each, &kept, err));
@@ -434,7 +434,7 @@ launch(rlf_queue *queue, const rlf_expr_dense_args *a,
     if (a->program->words >= 0)
         return launch_words(queue, r, err);
     size_t shared = (size_t)r.image.n_rows * ROW_THREADS * sizeof(double);
-    RLF_TRY(CUDA(allow_shared)((const void *)rows_kernel, shared, err));
+    RLF_TRY(CUDA(allow_shared)(queue, (const void *)rows_kernel, shared, err));
     RLF_LAUNCH(rows_kernel, blocks_for(r.m, ROW_THREADS), ROW_THREADS, shared,
                queue, r);
     return RLF_OK;

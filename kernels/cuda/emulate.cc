@@ -810,7 +810,7 @@ rlf_emulated_multiprocessors(rlf_queue *)
 }
 
 rlf_status
-rlf_emulated_allow_shared(const void *, size_t bytes, rlf_err *err)
+rlf_emulated_allow_shared(rlf_queue *, const void *, size_t bytes, rlf_err *err)
 {
     return bytes <= SHARED
                ? RLF_OK

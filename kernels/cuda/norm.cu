@@ -65,21 +65,21 @@ rmsnorm_kernel(rlf_rmsnorm_args a)
 }
 
 /* Launch kernel<V> for the rows of `args`, of which a warp keeps `kept`. */
-#define LAUNCH_ROWS(kernel, wide, kept, queue, args, err)                     \
-    do {                                                                      \
-        int warps = (wide) ? warps_of((args).d, kept) : 0;                    \
-        int64_t n = (args).m * (args).groups;                                 \
-        size_t shared =                                                       \
-            (size_t)(warps * (kept) * (args).d) * sizeof(rlf_real);           \
-        if (warps) {                                                          \
-            RLF_TRY(                                                          \
-                CUDA(allow_shared)((const void *)kernel<WIDE>, shared, err)); \
-            RLF_LAUNCH(kernel<WIDE>, blocks_for(n, warps), warps *WARP,       \
-                       shared, queue, args);                                  \
-        } else {                                                              \
-            RLF_LAUNCH(kernel<1>, blocks_for(n, THREADS / WARP), THREADS, 0,  \
-                       queue, args);                                          \
-        }                                                                     \
+#define LAUNCH_ROWS(kernel, wide, kept, queue, args, err)                    \
+    do {                                                                     \
+        int warps = (wide) ? warps_of((args).d, kept) : 0;                   \
+        int64_t n = (args).m * (args).groups;                                \
+        size_t shared =                                                      \
+            (size_t)(warps * (kept) * (args).d) * sizeof(rlf_real);          \
+        if (warps) {                                                         \
+            RLF_TRY(CUDA(allow_shared)(queue, (const void *)kernel<WIDE>,    \
+                                       shared, err));                        \
+            RLF_LAUNCH(kernel<WIDE>, blocks_for(n, warps), warps *WARP,      \
+                       shared, queue, args);                                 \
+        } else {                                                             \
+            RLF_LAUNCH(kernel<1>, blocks_for(n, THREADS / WARP), THREADS, 0, \
+                       queue, args);                                         \
+        }                                                                    \
     } while (0)
 
 rlf_status

@@ -593,7 +593,7 @@ launch(rlf_queue *queue, matmul p, rlf_err *err)
     const void *kernel = (const void *)matmul_kernel<S, SOURCE, MEASURES>;
     int64_t blocks = ((p.m + S::BM - 1) / S::BM) * ((p.n + S::BN - 1) / S::BN);
     RLF_TRY(share_parts<S>(queue, &p, blocks, err));
-    RLF_TRY(CUDA(allow_shared)(kernel, S::SHARED, err));
+    RLF_TRY(CUDA(allow_shared)(queue, kernel, S::SHARED, err));
     dim3 grid((unsigned)blocks, p.partial ? (unsigned)p.parts : 1);
     RLF_LAUNCH((matmul_kernel<S, SOURCE, MEASURES>), grid, S::BLOCK, S::SHARED,
                queue, p);
