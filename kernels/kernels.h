@@ -549,6 +549,10 @@ typedef struct rlf_adamw_args {
     int64_t n;
     float *w, *m, *v; /* += */
     const float *g;
+    /* With one_pack: of a matrix with rows of `cols` (which divides n), the new
+     * weights as product_pack gives them. It was packed before. Or NULL. */
+    void *packed;
+    int64_t cols;
     float grad_scale; /* of the norm clip; exactly what it says, 0 is 0 */
     float lr, beta1, beta2, eps, decay;
     double bias1, bias2;

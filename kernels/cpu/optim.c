@@ -60,6 +60,7 @@ rlf_status
 ISA(adamw)(rlf_queue *queue, const rlf_adamw_args *args, rlf_err *err)
 {
     NEED(args->n >= 0 && args->bias1 > 0 && args->bias2 > 0, "adamw");
+    NEED(!args->packed, "adamw without one_pack");
     adamw_plan p = {.a = *args};
     p.keep = (float)(1 - (double)args->lr * (double)args->decay);
     p.rest1 = (float)(1 - (double)args->beta1);

@@ -4,12 +4,13 @@
 typedef struct adamw_plan {
     rlf_adamw_args a;
     float keep, rest1, rest2, c1, c2;
+    int64_t ld; /* of packed */
 } adamw_plan;
 
 /* QUAD elements a thread where addresses allow it. */
 static constexpr int QUAD = 4;
 
-template <int V>
+template <int V, bool PACKS>
 static __global__ void
 adamw_kernel(adamw_plan p)
 {
@@ -18,6 +19,7 @@ adamw_kernel(adamw_plan p)
     {
         several<float, V> g = take<V>(a.g + i * V), w = take<V>(a.w + i * V);
         several<float, V> m = take<V>(a.m + i * V), v = take<V>(a.v + i * V);
+        several<rlf_real, V> real;
         RLF_UNROLL
         for (int e = 0; e < V; e++) {
             float slope = g.x[e] * a.grad_scale;
@@ -25,10 +27,15 @@ adamw_kernel(adamw_plan p)
             v.x[e] = fmaf(a.beta2, v.x[e], p.rest2 * (slope * slope));
             float step = (m.x[e] * p.c1) / (sqrtf(v.x[e] * p.c2) + a.eps);
             w.x[e] = fmaf(-a.lr, step, w.x[e] * p.keep);
+            real.x[e] = narrow(w.x[e]);
         }
         give<V>(a.w + i * V, w);
         give<V>(a.m + i * V, m);
         give<V>(a.v + i * V, v);
+        if constexpr (PACKS) {
+            spot at = spot_of(i, a.cols / V);
+            give<V>((rlf_real *)a.packed + at.row * p.ld + at.at * V, real);
+        }
     }
 }
 
@@ -44,29 +51,43 @@ rest_of(adamw_plan p, int64_t first)
     return p;
 }
 
+template <bool PACKS>
+static void
+launch_adamw(rlf_queue *queue, adamw_plan p)
+{
+    const rlf_adamw_args *a = &p.a;
+    bool wide = ((uintptr_t)a->w | (uintptr_t)a->m | (uintptr_t)a->v |
+                 (uintptr_t)a->g | (uintptr_t)a->packed) %
+                        16 ==
+                    0 &&
+                (!PACKS || (a->cols % QUAD == 0 && p.ld % QUAD == 0));
+    int64_t quads = wide ? a->n / QUAD : 0;
+    auto *kernel = adamw_kernel<QUAD, PACKS>, *one = adamw_kernel<1, PACKS>;
+    if (quads)
+        RLF_LAUNCH(kernel, blocks_for(quads, THREADS), THREADS, 0, queue, p);
+    p = rest_of(p, quads * QUAD); /* that is packed: all or nothing */
+    if (p.a.n)
+        RLF_LAUNCH(one, blocks_for(p.a.n, THREADS), THREADS, 0, queue, p);
+}
+
 rlf_status
 TYPED(adamw)(rlf_queue *queue, const rlf_adamw_args *args, rlf_err *err)
 {
     NEED(args->n >= 0 && args->bias1 > 0 && args->bias2 > 0, "adamw");
+    NEED(!args->packed || (args->cols > 0 && args->n % args->cols == 0),
+         "adamw of a matrix");
     adamw_plan p = {.a = *args};
     p.keep = (float)(1 - (double)args->lr * (double)args->decay);
     p.rest1 = (float)(1 - (double)args->beta1);
     p.rest2 = (float)(1 - (double)args->beta2);
     p.c1 = (float)(1 / args->bias1);
     p.c2 = (float)(1 / args->bias2);
-    const rlf_adamw_args *a = args;
-    bool wide = ((uintptr_t)a->w | (uintptr_t)a->m | (uintptr_t)a->v |
-                 (uintptr_t)a->g) %
-                    16 ==
-                0;
-    int64_t quads = wide ? args->n / QUAD : 0;
-    if (quads)
-        RLF_LAUNCH(adamw_kernel<QUAD>, blocks_for(quads, THREADS), THREADS, 0,
-                   queue, p);
-    p = rest_of(p, quads * QUAD);
-    if (p.a.n)
-        RLF_LAUNCH(adamw_kernel<1>, blocks_for(p.a.n, THREADS), THREADS, 0,
-                   queue, p);
+    if (args->packed)
+        p.ld = rlf_packed_row(&TYPED(rows), args->cols);
+    if (args->packed)
+        launch_adamw<true>(queue, p);
+    else
+        launch_adamw<false>(queue, p);
     return CUDA(launched)("adamw", err);
 }
 
@@ -99,8 +120,7 @@ sumsq_kernel(rlf_sumsq_args a, int64_t n_blocks)
             float x[SOME]; /* 0 changes no sum of squares */
             RLF_UNROLL
             for (int k = 0; k < SOME; k++)
-                x[k] =
-                    i + k * LANES < end ? a.x[at_of(a, i + k * LANES)] : 0;
+                x[k] = i + k * LANES < end ? a.x[at_of(a, i + k * LANES)] : 0;
             RLF_UNROLL
             for (int k = 0; k < SOME; k++)
                 sum += (double)x[k] * (double)x[k];

@@ -7,6 +7,7 @@
 
 #include "engine/comm/comm.h"
 #include "nodes/model/generate.h"
+#include "nodes/model/optimizer.h"
 
 /* Sums over the passes of a call. */
 typedef struct sums {
@@ -413,9 +414,9 @@ rlf_cost_train(const rlf_table *table, const rlf_reading_load *load,
 
 /* ---- weights ---- */
 
-/* Packing each matrix, for one or both forms. */
-static void
-pack(const counter *c, bool trained)
+/* Elements of all matrices that are packed. */
+static double
+matrices(const counter *c)
 {
     const rlf_table *t = c->table;
     double layer = c->qkv * c->d + c->d * c->q + 3 * c->ffn * c->d;
@@ -424,6 +425,14 @@ pack(const counter *c, bool trained)
         n += c->vocab * c->d;
     if (t->score != RLF_NO_SLOT)
         n += c->d;
+    return n;
+}
+
+/* Packing each matrix, for one or both forms. */
+static void
+pack(const counter *c, bool trained)
+{
+    double n = matrices(c);
     n *= trained && !c->out->kernels->one_pack ? 2 : 1;
     add_f32(c, 0, n, 0);
     add(c, 0, 0, n);
@@ -541,7 +550,10 @@ rlf_cost_optimizer(const rlf_model *m, rlf_counts *out)
     cost_joins(&c);
     add_f32(&c, 2 * w, w, 0);          /* sumsq */
     add_f32(&c, 16 * n, 4 * n, 3 * n); /* adamw */
-    pack(&c, true);
+    if (rlf_optimizer_packs(m))
+        add(&c, 0, 0, matrices(&c));
+    else
+        pack(&c, true);
 }
 
 void

@@ -215,6 +215,8 @@ rlf_status rlf_model_outline(const rlf_kernels *kernels,
 /* To be called after the weights were changed: packs them anew and makes a
  * new version. Of a lender that is unread the next update packs them. */
 rlf_status rlf_model_changed(rlf_model *model, rlf_err *err);
+/* The same, by who has packed them already. */
+void rlf_model_renewed(rlf_model *model);
 
 /* An update begins: what it lent is its own again, and no model there may be
  * read before it has new weights. */

@@ -133,45 +133,149 @@ measure(rlf_model *m, rlf_err *err, double *norm)
     return status;
 }
 
+/* ---- the step ---- */
+
+/* Of a step: what is the same for all tensors. */
+typedef struct step {
+    const rlf_adamw *settings;
+    double scale;
+} step;
+
+static rlf_adamw_args
+arguments(const rlf_model *m, const step *s, int64_t first, int64_t n)
+{
+    const rlf_adamw *set = s->settings;
+    double t = (double)m->steps;
+    int64_t at = first - m->slices.first;
+    return (rlf_adamw_args){.n = n,
+                            .w = m->weights + first,
+                            .m = m->moment1 + at,
+                            .v = m->moment2 + at,
+                            .g = m->gradient.weights + first,
+                            .grad_scale = (float)s->scale,
+                            .lr = (float)set->lr,
+                            .beta1 = (float)set->beta1,
+                            .beta2 = (float)set->beta2,
+                            .eps = (float)set->eps,
+                            .bias1 = 1 - rlf_pow(set->beta1, t),
+                            .bias2 = 1 - rlf_pow(set->beta2, t)};
+}
+
 /* Of floats first..last-1 of the block those in the own slice. */
 static rlf_status
-step_range(rlf_model *m, const rlf_adamw *s, double scale, int64_t first,
-           int64_t last, double decay, rlf_err *err)
+step_range(rlf_model *m, const step *s, int64_t first, int64_t last,
+           double decay, rlf_err *err)
 {
-    double t = (double)m->steps;
     const rlf_slices *own = &m->slices;
     int64_t at, n = rlf_slices_overlap(own, own->own, first, last - first, &at);
     if (!n)
         return RLF_OK;
-    first += at;
-    rlf_adamw_args args = {.n = n,
-                           .w = m->weights + first,
-                           .m = m->moment1 + first - own->first,
-                           .v = m->moment2 + first - own->first,
-                           .g = m->gradient.weights + first,
-                           .grad_scale = (float)scale,
-                           .lr = (float)s->lr,
-                           .beta1 = (float)s->beta1,
-                           .beta2 = (float)s->beta2,
-                           .eps = (float)s->eps,
-                           .decay = (float)decay,
-                           .bias1 = 1 - rlf_pow(s->beta1, t),
-                           .bias2 = 1 - rlf_pow(s->beta2, t)};
+    rlf_adamw_args args = arguments(m, s, first + at, n);
+    args.decay = (float)decay;
     return m->kernels->adamw(m->queue, &args, err);
 }
 
-rlf_status
-rlf_optimizer_step(rlf_model *m, const rlf_adamw *s, rlf_err *err, double *norm)
+/* A matrix of the block that has a packed copy. */
+typedef struct matrix {
+    int64_t first, rows, cols;
+    void *packed;
+} matrix;
+
+typedef struct matrices {
+    matrix *data;
+    int count;
+} matrices;
+
+/* In the order of the block. */
+static void
+add_matrix(matrices *all, int64_t first, int64_t rows, int64_t cols,
+           const rlf_packed *to)
+{
+    int i = all->count++;
+    for (; i > 0 && all->data[i - 1].first > first; i--)
+        all->data[i] = all->data[i - 1];
+    all->data[i] = (matrix){first, rows, cols, to->forward};
+}
+
+/* All that rlf_model_changed would pack. */
+static void
+find_matrices(const rlf_model *m, matrices *out)
 {
     const rlf_table *t = m->table;
+    int64_t d = t->config.hidden;
+    for (int i = 0; i < t->config.layers; i++) {
+        const rlf_layer_slots *l = &t->layers[i];
+        const rlf_layer_packed *p = &m->packed[i];
+        if (l->place < 0)
+            continue;
+        add_matrix(out, l->qkv, rlf_table_qkv(t), d, &p->qkv);
+        add_matrix(out, l->o, d, rlf_table_q(t), &p->o);
+        add_matrix(out, l->gate_up, 2 * t->ffn, d, &p->gate_up);
+        add_matrix(out, l->down, d, t->ffn, &p->down);
+    }
+    if (t->lm != RLF_NO_SLOT)
+        add_matrix(out, t->lm, t->vocab, d, &m->lm);
+    if (t->score != RLF_NO_SLOT)
+        add_matrix(out, t->score, 1, d, &m->score);
+}
+
+/* Matrices with their packed copies, and what lies between them. */
+static rlf_status
+step_packed(rlf_model *m, const step *s, rlf_err *err)
+{
+    double decay = s->settings->decay;
+    matrices all = {.data =
+                        rlf_malloc((size_t)(4 * m->table->config.layers + 2) *
+                                   sizeof *all.data)};
+    rlf_status status = RLF_OK;
+    int64_t at = 0;
+    find_matrices(m, &all);
+    for (int i = 0; i < all.count && status == RLF_OK; i++) {
+        const matrix *w = &all.data[i];
+        status = step_range(m, s, at, w->first, decay, err);
+        if (status < 0)
+            break;
+        at = w->first + w->rows * w->cols;
+        rlf_adamw_args args = arguments(m, s, w->first, w->rows * w->cols);
+        args.decay = (float)decay;
+        args.packed = w->packed;
+        args.cols = w->cols;
+        status = m->kernels->adamw(m->queue, &args, err);
+    }
+    free(all.data);
+    RLF_TRY(status);
+    return step_range(m, s, at, m->table->matrices, decay, err);
+}
+
+bool
+rlf_optimizer_packs(const rlf_model *m)
+{
+    return m->kernels->one_pack && m->slices.n == 1 && !m->bare &&
+           !m->loan.packed;
+}
+
+rlf_status
+rlf_optimizer_step(rlf_model *m, const rlf_adamw *settings, rlf_err *err,
+                   double *norm)
+{
+    const rlf_table *t = m->table;
+    step s = {.settings = settings, .scale = 1};
+    bool packs = rlf_optimizer_packs(m);
     RLF_ASSERT(m->trained);
     RLF_TRY(rlf_gradient_finish(m, err));
     RLF_TRY(measure(m, err, norm));
-    double scale = s->clip > 0 && *norm > s->clip ? s->clip / *norm : 1;
+    if (settings->clip > 0 && *norm > settings->clip)
+        s.scale = settings->clip / *norm;
     m->steps++;
-    RLF_TRY(step_range(m, s, scale, 0, t->matrices, s->decay, err));
-    RLF_TRY(step_range(m, s, scale, t->matrices, t->count, 0, err));
+    if (packs)
+        RLF_TRY(step_packed(m, &s, err));
+    else
+        RLF_TRY(step_range(m, &s, 0, t->matrices, settings->decay, err));
+    RLF_TRY(step_range(m, &s, t->matrices, t->count, 0, err));
     RLF_TRY(rlf_parallel_gather_slices(m, err));
     RLF_TRY(rlf_gradient_clear(m, err));
-    return rlf_model_changed(m, err);
+    if (!packs)
+        return rlf_model_changed(m, err);
+    rlf_model_renewed(m);
+    return RLF_OK;
 }

@@ -30,4 +30,9 @@ typedef struct rlf_adamw {
 rlf_status rlf_optimizer_step(rlf_model *model, const rlf_adamw *settings,
                               rlf_err *err, double *norm);
 
+/* Does a step write the packed weights too? Where a packed matrix is the matrix
+ * as activations are, and this replica steps all of it; else they are packed
+ * when the step is done. */
+bool rlf_optimizer_packs(const rlf_model *model);
+
 #endif

@@ -124,10 +124,16 @@ rlf_model_changed(rlf_model *m, rlf_err *err)
         RLF_TRY(rlf_offload_changed(m, err));
     if (!m->bare && !m->loan.packed && m->weights)
         RLF_TRY(pack_all(m, err));
+    rlf_model_renewed(m);
+    return RLF_OK;
+}
+
+void
+rlf_model_renewed(rlf_model *m)
+{
     if (m->lender)
         m->lender->loan.taken = true;
     m->version++;
-    return RLF_OK;
 }
 
 /* A matrix of a layer waits in host memory until it has the others. */

@@ -12,6 +12,7 @@ static const struct {
     uint64_t hash;
 } kernels_bits[] = {
     {"adamw", UINT64_C(0xbb3faea80a49c7a3)},
+    {"adamw_packed", UINT64_C(0x535e37af0cc11896)},
     {"attention", UINT64_C(0xc33d82760ad61f2d)},
     {"attention_grad", UINT64_C(0x42dd0c93ec2581cd)},
     {"attention_paged", UINT64_C(0x908d550f3bb020bd)},

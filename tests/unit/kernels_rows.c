@@ -522,6 +522,41 @@ test_adamw(env *e)
     like(e, w, want, n, 2e-7, "w");
 }
 
+/* The step of a matrix, and what is packed of it where that is the matrix. */
+static void
+test_adamw_packed(env *e)
+{
+    static const int64_t shapes[][2] = {{7, 5}, {40, 24}, {3, 30}};
+    for (int c = 0; c < (int)N(shapes); c++) {
+        int64_t height = shapes[c][0], cols = shapes[c][1], n = height * cols;
+        float *w = values(e, n, 1), *g = values(e, n, 1), *v = blank(e, n);
+        float *m = values(e, n, .1), *m0 = copy_of(e, m, n);
+        float *w0 = copy_of(e, w, n), *v0 = copy_of(e, v, n);
+        memset(v, 0, (size_t)n * 4);
+        memset(v0, 0, (size_t)n * 4);
+        CALL(e, adamw, .n = n, .w = w, .m = m, .v = v, .g = g, .grad_scale = 1,
+             .lr = 1e-2f, .beta1 = .9f, .beta2 = .98f, .eps = 1e-8f,
+             .bias1 = 0.19, .bias2 = 0.0396);
+        out_f32(e, w, n);
+        if (!e->k->one_pack)
+            continue;
+        size_t bytes =
+            e->k->product_packed_bytes(height, cols, RLF_PRODUCT_FORWARD);
+        char *packed = take(e, (int64_t)bytes, 1);
+        char *want = take(e, (int64_t)bytes, 1);
+        CALL(e, product_pack, .rows = height, .cols = cols, .w = w0,
+             .form = RLF_PRODUCT_FORWARD, .packed = packed);
+        CALL(e, adamw, .n = n, .w = w0, .m = m0, .v = v0, .g = g,
+             .grad_scale = 1, .lr = 1e-2f, .beta1 = .9f, .beta2 = .98f,
+             .eps = 1e-8f, .bias1 = 0.19, .bias2 = 0.0396, .packed = packed,
+             .cols = cols);
+        CALL(e, product_pack, .rows = height, .cols = cols, .w = w,
+             .form = RLF_PRODUCT_FORWARD, .packed = want);
+        same(e, w0, w, n, 4, "the same step");
+        same(e, packed, want, (int64_t)bytes, 1, "its packed weights");
+    }
+}
+
 static void
 test_sumsq(env *e)
 {
@@ -574,6 +609,7 @@ static const op_case cases[] = {
     {"flat", test_flat},
     {"cast", test_cast},
     {"adamw", test_adamw},
+    {"adamw_packed", test_adamw_packed},
     {"sumsq", test_sumsq},
 };
 
