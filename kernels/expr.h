@@ -3,10 +3,11 @@
  * A plan (expr_plan.c) cuts a program into stages at the operations that cross
  * rows. Within a stage every row is carried through all operations at once, in
  * blocks of tokens that stay in the cache; only what crosses a stage is stored.
- * All arithmetic is f64 with the functions of engine/base/fmath.h. Sums go in
- * index order: over a row's tokens one after another, then over rows one after
- * another. So neither threads nor the pieces that a program is run in change a
- * bit, and every machine gives the same.
+ * All arithmetic is f64 with the functions of engine/base/fmath.h. What is
+ * reduced over a row's tokens goes to 256 lanes, token i to lane i % 256, each
+ * in order; then lane l takes lane l + 128, + 64 ... + 1. Sums over rows go one
+ * after another. So neither threads nor the pieces that a program is run in
+ * change a bit, and every machine gives the same.
  *
  * Domains of vocabulary are not run here: they never leave the head's kernels.
  */

@@ -588,7 +588,7 @@ typedef struct rlf_odd {
 } rlf_odd;
 
 /* A program over rows and the words of each (expr_dense.h), with the bits of
- * kernels/expr.h: f64, sums over words in their order. */
+ * kernels/expr.h: f64, sums over words by lanes. */
 typedef struct rlf_expr_dense_args {
     int64_t m, v; /* v at least 1 if the program has words */
     const struct rlf_expr_dense *program;

@@ -33,7 +33,9 @@ lay_out(frame *f)
             if (space->length[k] > longest)
                 longest = space->length[k];
     }
-    const size_t slot[] = {[RLF_PLACE_ROW] = RLF_EXPR_ROWS * size,
+    /* a row's: as many lanes as there are while it is being reduced */
+    _Static_assert(RLF_EXPR_ROWS <= RLF_EXPR_BLOCK, "room for all rows");
+    const size_t slot[] = {[RLF_PLACE_ROW] = RLF_EXPR_BLOCK * size,
                            [RLF_PLACE_BLOCK] = RLF_EXPR_BLOCK * size,
                            [RLF_PLACE_TOKENS] = longest * size};
     size_t start[3], total = 0;
@@ -101,6 +103,7 @@ run_blocks(frame *f, const rlf_expr_pass *pass, const rlf_expr_part *part,
     do { /* once also for a row without tokens: sums start at 0 */
         uint32_t left = last - f->first;
         f->count = left < RLF_EXPR_BLOCK ? left : RLF_EXPR_BLOCK;
+        f->ends = f->count == left;
         run_steps(f, &pass->steps);
         f->first += f->count;
         f->starts = false;

@@ -50,7 +50,7 @@ struct rlf_expr_frame {
     const uint32_t *row; /* the rows that ROWS steps work on */
     uint32_t n_rows;
     uint32_t first, count; /* tokens of row[0] that BLOCKS steps work on */
-    bool starts;           /* this is the row's first block */
+    bool starts, ends;     /* this is the row's first block, its last */
 };
 
 typedef rlf_expr_frame frame;

@@ -167,16 +167,32 @@ step_at_last(const frame *f, const rlf_expr_step *s)
         y[i] = f->first + i + 1 == length ? x : 0;
 }
 
+/* x[i] = fold(x[i], y[i]) */
+static void
+fold_each(rlf_expr_code code, double *x, const double *y, uint32_t n)
+{
+    if (code == RLF_EXPR_SUM)
+        for (uint32_t i = 0; i < n; i++)
+            x[i] += y[i];
+    else
+        for (uint32_t i = 0; i < n; i++)
+            x[i] = fold(code, x[i], y[i]);
+}
+
+/* While it goes on, a lane for each place in a block; then they are folded in a
+ * tree. Lanes that nothing came to are left out: they would change nothing. */
 static void
 step_reduce(const frame *f, const rlf_expr_step *s)
 {
     rlf_expr_code code = f->expr->ops.data[s->op].code;
-    const double *a = numbers(f, s->arg[0]);
-    double *y = (double *)f->base[s->y];
-    double x = f->starts ? fold_start(code) : *y;
-    for (uint32_t i = 0; i < f->count; i++)
-        x = fold(code, x, a[i]);
-    *y = x;
+    double *lane = (double *)f->base[s->y];
+    uint32_t n = f->starts ? f->count : RLF_EXPR_BLOCK;
+    for (uint32_t i = 0; f->starts && i < (n ? n : 1); i++)
+        lane[i] = fold_start(code);
+    fold_each(code, lane, numbers(f, s->arg[0]), f->count);
+    for (uint32_t w = RLF_EXPR_BLOCK / 2; f->ends && w >= 1; w /= 2)
+        if (n > w)
+            fold_each(code, lane, lane + w, n - w < w ? n - w : w);
 }
 
 /* ---- scans: the whole row at once ---- */

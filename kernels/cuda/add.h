@@ -1,4 +1,4 @@
-/* Sums in index order by one thread: shared by head.cu and dense.cu. */
+/* Sums in index order by one thread: for head.cu. */
 #ifndef RLF_KERNELS_CUDA_ADD_H
 #define RLF_KERNELS_CUDA_ADD_H
 

@@ -1,11 +1,11 @@
 /* Programs over dense columns, interpreted: kernels/expr_dense.h.
  *
  * A program with words has a block of threads a row. Steps on words go 256 at a
- * time, a thread each; a sum then is one thread's, in the order of the words,
- * with each reduction in a warp of its own. A program without words has a
- * thread a row. All threads of a warp are at the same step, so what it is
- * costs a jump; registers are in shared memory, in columns of threads. */
-#include "kernels/cuda/add.h"
+ * time, a thread each, and so many lanes a reduction has: a thread folds what
+ * it has made, no one waits, and only at the end warps fold the lanes. A
+ * program without words has a thread a row. All threads of a warp are at the
+ * same step, so what it is costs a jump; registers are in shared memory, in
+ * columns of threads. */
 #include "kernels/cuda/ops.h"
 
 extern "C" {
@@ -134,41 +134,55 @@ fold_start(uint32_t code)
                                     : -(double)INFINITY;
 }
 
-/* `n` more values of a reduction, one after the other. */
+/* One more value of a reduction. */
 static __device__ double
-fold(uint32_t code, double x, const double *a, int n)
+fold(uint32_t code, double x, double y)
 {
     if (code == RLF_EXPR_SUM)
-        return add_up(x, a, n);
-    for (int i = 0; i < n; i++) {
-        bool stays = code == RLF_EXPR_LEAST ? x <= a[i] : x >= a[i];
-        x = stays || x != x ? x : a[i];
-    }
-    return x;
+        return x + y;
+    bool stays = code == RLF_EXPR_LEAST ? x <= y : x >= y;
+    return stays || x != x ? x : y;
 }
 
-/* The words of a row, 256 at a time. `block` is that of thread 0. */
+/* By a warp: the lanes of a reduction in a tree. */
+static __device__ double
+fold_lanes(uint32_t code, const double *lanes)
+{
+    constexpr int EACH = THREADS / WARP;
+    double x[EACH];
+    for (int i = 0; i < EACH; i++)
+        x[i] = lanes[i * WARP + threadIdx.x % WARP];
+    RLF_UNROLL
+    for (int w = EACH / 2; w >= 1; w /= 2)
+        for (int i = 0; i < w; i++)
+            x[i] = fold(code, x[i], x[i + w]);
+    for (int w = WARP / 2; w >= 1; w /= 2) /* thread 0 has what is asked for */
+        x[0] = fold(code, x[0], __shfl_xor_sync(0xffffffffu, x[0], w));
+    return x[0];
+}
+
+/* The words of a row, 256 at a time. `lanes` are those of the first reduction.
+ */
 static __device__ void
-words_pass(const run &r, view &t, const rlf_dense_pass p, const double *block)
+words_pass(const run &r, view &t, const rlf_dense_pass p, double *lanes)
 {
     const rlf_dense_step *s = r.steps + p.first, *sums = s + p.count;
-    int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
-    for (int64_t base = 0; base < r.v; base += THREADS) {
-        int n = r.v - base < THREADS ? (int)(r.v - base) : THREADS;
-        t.word = base + threadIdx.x;
-        for (uint32_t i = 0; t.word < r.v && i < p.count; i++)
+    double *own = lanes + threadIdx.x;
+    for (uint32_t k = 0; k < p.reductions; k++)
+        own[k * THREADS] = fold_start(sums[k].code);
+    for (t.word = threadIdx.x; t.word < r.v; t.word += THREADS) {
+        for (uint32_t i = 0; i < p.count; i++)
             carry_out(r, t, s[i]);
-        if (!p.reductions)
-            continue;
-        __syncthreads();
-        for (uint32_t k = warp; lane == 0 && k < p.reductions;
-             k += THREADS / WARP) {
-            double x =
-                base ? t.rows[sums[k].y.index] : fold_start(sums[k].code);
-            t.rows[sums[k].y.index] = fold(
-                sums[k].code, x, block + sums[k].arg[0].index * THREADS, n);
-        }
-        __syncthreads();
+        for (uint32_t k = 0; k < p.reductions; k++)
+            own[k * THREADS] = fold(sums[k].code, own[k * THREADS],
+                                    value(r, t, sums[k].arg[0]));
+    }
+    __syncthreads();
+    for (uint32_t k = threadIdx.x / WARP; k < p.reductions;
+         k += THREADS / WARP) {
+        double x = fold_lanes(sums[k].code, lanes + k * THREADS);
+        if (threadIdx.x % WARP == 0)
+            t.rows[sums[k].y.index] = x;
     }
 }
 
@@ -308,6 +322,7 @@ words_kernel(run r)
 {
     RLF_DYNAMIC_SHARED(double, registers);
     double *block = registers + r.image.n_rows;
+    double *lanes = block + r.image.n_blocks * THREADS;
     for (int64_t i = blockIdx.x; i < r.m; i += gridDim.x) {
         double *kept =
             r.kept + i * (int64_t)(r.image.n_kept + r.image.ranks) * r.v;
@@ -318,7 +333,7 @@ words_kernel(run r)
             const rlf_dense_pass p = r.passes[k];
             const rlf_dense_step *s = r.steps + p.first;
             if (p.kind == RLF_DENSE_WORDS)
-                words_pass(r, t, p, block);
+                words_pass(r, t, p, lanes);
             for (uint32_t j = 0; p.kind == RLF_DENSE_SCANS && j < p.count;
                  j++) {
                 scan(r, t, s[j], list);
@@ -393,12 +408,24 @@ stage_columns(rlf_queue *queue, const rlf_expr_dense_args *a,
     return RLF_OK;
 }
 
+/* Reductions that go on at the same time, at most. */
+static uint32_t
+most_reductions(const rlf_dense_image *image)
+{
+    const rlf_dense_pass *p =
+        (const rlf_dense_pass *)((const char *)image + image->passes);
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < image->n_passes; i++)
+        most = p[i].reductions > most ? p[i].reductions : most;
+    return most;
+}
+
 /* As many rows at a time as there is room for what they keep. */
 static rlf_status
-launch_words(rlf_queue *queue, run r, rlf_err *err)
+launch_words(rlf_queue *queue, run r, uint32_t reductions, rlf_err *err)
 {
-    size_t shared =
-        (r.image.n_rows + (size_t)r.image.n_blocks * THREADS) * sizeof(double);
+    size_t columns = r.image.n_blocks + reductions;
+    size_t shared = (r.image.n_rows + columns * THREADS) * sizeof(double);
     size_t each =
         (size_t)(r.image.n_kept + r.image.ranks) * (size_t)r.v * sizeof(double);
     int64_t rows = r.m, most = rows;
@@ -432,7 +459,7 @@ launch(rlf_queue *queue, const rlf_expr_dense_args *a,
     r.v = a->v;
     r.odd = a->odd;
     if (a->program->words >= 0)
-        return launch_words(queue, r, err);
+        return launch_words(queue, r, most_reductions(a->program->image), err);
     size_t shared = (size_t)r.image.n_rows * ROW_THREADS * sizeof(double);
     RLF_TRY(CUDA(allow_shared)(queue, (const void *)rows_kernel, shared, err));
     RLF_LAUNCH(rows_kernel, blocks_for(r.m, ROW_THREADS), ROW_THREADS, shared,
