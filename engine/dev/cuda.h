@@ -52,6 +52,8 @@ int *rlf_cuda_mark(rlf_queue *queue);
 /* Of the queue's GPU: 10 times the major number, plus the minor one. */
 int rlf_cuda_capability(rlf_queue *queue);
 int rlf_cuda_multiprocessors(rlf_queue *queue); /* of it */
+/* Of shared memory, what a block of it can have in all. */
+size_t rlf_cuda_shared_bytes(rlf_queue *queue);
 /* Let `kernel` have so many bytes of dynamic shared memory a block, before it
  * is launched with them; the driver is asked once a kernel. RLF_ENV if the GPU
  * has less. */

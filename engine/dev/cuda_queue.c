@@ -292,6 +292,12 @@ rlf_cuda_capability(rlf_queue *queue)
     return ((rlf_cuda_device *)queue->device)->capability;
 }
 
+size_t
+rlf_cuda_shared_bytes(rlf_queue *queue)
+{
+    return ((rlf_cuda_device *)queue->device)->shared;
+}
+
 int
 rlf_cuda_multiprocessors(rlf_queue *queue)
 {

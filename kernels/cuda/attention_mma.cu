@@ -439,11 +439,11 @@ tile_blocks(rlf_queue *queue)
     return 2 * (int64_t)CUDA(multiprocessors)(queue);
 }
 
-template <int D, bool PAGED>
+template <int D, bool PAGED, int STAGES = TILE_STAGES<D>>
 static rlf_status
 launch_tiles(rlf_queue *queue, const forward &f, rlf_err *err)
 {
-    constexpr int MT = TILE_MT<D>, STAGES = TILE_STAGES<D>;
+    constexpr int MT = TILE_MT<D>;
     constexpr size_t bytes = TILE_SHARED<MT, D, STAGES>;
     auto *kernel = tile_kernel<MT, D, STAGES, PAGED>;
     RLF_TRY(CUDA(allow_shared)(queue, (const void *)kernel, bytes, err));
@@ -478,12 +478,17 @@ typedef struct width {
                          rlf_err *err);
 } width;
 
-template <int D>
+template <int D, int STAGES = TILE_STAGES<D>>
 static constexpr width WIDTH = {
-    16 * TILE_MT<D> *WARPS, TOTAL_BYTES<TILE_MT<D>, D>, launch_tiles<D, false>,
-    launch_tiles<D, true>, launch_splits<D>};
+    16 * TILE_MT<D> *WARPS, TOTAL_BYTES<TILE_MT<D>, D>,
+    launch_tiles<D, false, STAGES>, launch_tiles<D, true, STAGES>,
+    launch_splits<D>};
 
-static const width widths[] = {WIDTH<64>, WIDTH<96>, WIDTH<128>, WIDTH<256>};
+/* Of GPUs with room for them, and of small ones; how much of a tile is there at
+ * a time changes no bit. */
+static const width widths[2][4] = {
+    {WIDTH<64>, WIDTH<96>, WIDTH<128>, WIDTH<256>},
+    {WIDTH<64>, WIDTH<96>, WIDTH<128, 1>, {}}};
 
 /* Sequences on the host, as they are cut into tiles. */
 typedef struct batch {
@@ -519,7 +524,7 @@ static rlf_status
 by_tiles(rlf_queue *queue, forward f, const batch *b, int64_t more_than,
          rlf_err *err)
 {
-    const width *w = &widths[width_class(f.d)];
+    const width *w = &widths[is_small(queue)][width_class(f.d)];
     int most_end = 0;
     f.n_tiles = (int)tiles_of(b, &f, w->tile_rows, more_than, NULL, &most_end);
     if (f.n_tiles == 0)
@@ -587,7 +592,8 @@ by_splits(rlf_queue *queue, const forward &f, const batch *b, int64_t most_rows,
     for (; p.first < b->n_seqs; p.first += (int)round) {
         int64_t left = b->n_seqs - p.first;
         p.n_seqs = (int)(left < round ? left : round);
-        RLF_TRY(widths[width_class(f.d)].splits(queue, f, p, err));
+        RLF_TRY(
+            widths[is_small(queue)][width_class(f.d)].splits(queue, f, p, err));
         if (splits > 1)
             RLF_LAUNCH(join_kernel,
                        blocks_for(p.n_seqs * tokens * f.heads, THREADS / WARP),
@@ -612,6 +618,7 @@ CUDA(mma_attention)(rlf_queue *queue, const rlf_attention_args *args,
 {
     const rlf_attention_args &a = *args;
     RLF_TRY(check_heads(a.heads, a.kv_heads, a.d, a.window, "attention", err));
+    RLF_TRY(check_room(queue, a.d, "attention", err));
     forward f = {.heads = (int)a.heads,
                  .kv_heads = (int)a.kv_heads,
                  .group = (int)(a.heads / a.kv_heads),
@@ -645,6 +652,7 @@ CUDA(mma_attention_paged)(rlf_queue *queue,
     const rlf_attention_paged_args &a = *args;
     RLF_TRY(check_heads(a.heads, a.kv_heads, a.d, a.window, "attention_paged",
                         err));
+    RLF_TRY(check_room(queue, a.d, "attention_paged", err));
     NEED(a.page_size > 0 && a.page_size % 16 == 0, "attention_paged");
     forward f = {.offsets = a.offsets,
                  .starts = a.starts,

@@ -457,12 +457,16 @@ typedef struct width {
     rlf_status (*queries)(rlf_queue *queue, const backward &b, rlf_err *err);
 } width;
 
-static const width widths[] = {
-    {128, 128, launch_keys<64, 64, 8, 64>, launch_queries<2, 64>},
-    {128, 128, launch_keys<96, 96, 8, 64>, launch_queries<2, 96>},
-    {128, 128, launch_keys<128, 128, 8, 64>, launch_queries<2, 128>},
-    {64, 64, launch_keys<256, 128, 4, 32>, launch_queries<1, 256>},
-};
+/* Of GPUs with room for them, and of small ones. */
+static const width widths[2][4] = {
+    {{128, 128, launch_keys<64, 64, 8, 64>, launch_queries<2, 64>},
+     {128, 128, launch_keys<96, 96, 8, 64>, launch_queries<2, 96>},
+     {128, 128, launch_keys<128, 128, 8, 64>, launch_queries<2, 128>},
+     {64, 64, launch_keys<256, 128, 4, 32>, launch_queries<1, 256>}},
+    {{128, 128, launch_keys<64, 64, 8, 64>, launch_queries<2, 64>},
+     {64, 128, launch_keys<96, 96, 4, 64>, launch_queries<2, 96>},
+     {64, 64, launch_keys<128, 128, 4, 32>, launch_queries<1, 128>},
+     {}}};
 
 /* Tiles of `each` rows (group 1: of keys): their number, in `out` unless NULL.
  * Those of keys cost what sees them, those of rows what they see. */
@@ -491,7 +495,7 @@ static rlf_status
 by_tiles(rlf_queue *queue, backward b, const int32_t *offsets, int64_t n_seqs,
          bool of_keys, rlf_err *err)
 {
-    const width *w = &widths[width_class(b.d)];
+    const width *w = &widths[is_small(queue)][width_class(b.d)];
     int group = of_keys ? 1 : b.group;
     int each = of_keys ? w->tile_keys : w->tile_rows;
     b.n_tiles = (int)tiles_of(b, offsets, n_seqs, group, each, of_keys, NULL);
@@ -523,6 +527,7 @@ CUDA(mma_attention_grad)(rlf_queue *queue, const rlf_attention_grad_args *args,
     const rlf_attention_grad_args &a = *args;
     RLF_TRY(
         check_heads(a.heads, a.kv_heads, a.d, a.window, "attention_grad", err));
+    RLF_TRY(check_room(queue, a.d, "attention_grad", err));
     backward b = {.offsets = a.offsets,
                   .heads = (int)a.heads,
                   .kv_heads = (int)a.kv_heads,

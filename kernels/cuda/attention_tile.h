@@ -96,6 +96,29 @@ lane_of(void)
     return (int)(threadIdx.x % WARP);
 }
 
+/* Tiles are for GPUs whose blocks can have this much shared memory; those with
+ * less (99 KB: sm_86, sm_89, sm_12x) have smaller ones, up to SMALL_D. */
+static constexpr size_t ROOM = 144 << 10;
+static constexpr int64_t SMALL_D = 128;
+
+static inline bool
+is_small(rlf_queue *queue)
+{
+    return CUDA(shared_bytes)(queue) < ROOM;
+}
+
+static inline rlf_status
+check_room(rlf_queue *queue, int64_t d, const char *op, rlf_err *err)
+{
+    if (d <= SMALL_D || !is_small(queue))
+        return RLF_OK;
+    return rlf_fail(err, RLF_USER,
+                    "%s: heads of %lld elements need a GPU with %zu KB of "
+                    "shared memory a block, and this one has %zu",
+                    op, (long long)d, ROOM >> 10,
+                    CUDA(shared_bytes)(queue) >> 10);
+}
+
 /* The smallest of the widths that kernels are made for. */
 static inline int
 width_class(int64_t d)

@@ -809,10 +809,18 @@ rlf_emulated_multiprocessors(rlf_queue *)
     return 8;
 }
 
+/* RLFLOW_EMULATED_SHARED says how many kilobytes of it a block has. */
+size_t
+rlf_emulated_shared_bytes(rlf_queue *)
+{
+    const char *set = getenv("RLFLOW_EMULATED_SHARED");
+    return set ? (size_t)atoi(set) << 10 : SHARED;
+}
+
 rlf_status
 rlf_emulated_allow_shared(rlf_queue *, const void *, size_t bytes, rlf_err *err)
 {
-    return bytes <= SHARED
+    return bytes <= rlf_emulated_shared_bytes(NULL)
                ? RLF_OK
                : rlf_fail(err, RLF_BUG, "%zu bytes of shared memory", bytes);
 }

@@ -18,6 +18,7 @@ rlf_status rlf_emulated_scratch(rlf_queue *queue, size_t bytes, void **out,
 size_t rlf_emulated_scratch_bytes(void);
 int32_t *rlf_emulated_counters(rlf_queue *queue);
 int rlf_emulated_multiprocessors(rlf_queue *queue);
+size_t rlf_emulated_shared_bytes(rlf_queue *queue);
 rlf_status rlf_emulated_allow_shared(rlf_queue *queue, const void *kernel,
                                      size_t bytes, rlf_err *err);
 rlf_status rlf_emulated_stage(rlf_queue *queue, const void *host, size_t bytes,
