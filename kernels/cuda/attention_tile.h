@@ -113,8 +113,9 @@ check_room(rlf_queue *queue, int64_t d, const char *op, rlf_err *err)
     if (d <= SMALL_D || !is_small(queue))
         return RLF_OK;
     return rlf_fail(err, RLF_USER,
-                    "%s: heads of %lld elements need a GPU with %zu KB of "
-                    "shared memory a block, and this one has %zu",
+                    "%s: heads of %lld elements in bf16 need a GPU with %zu KB "
+                    "of shared memory a block, and this one has %zu; in f32 "
+                    "they run here too",
                     op, (long long)d, ROOM >> 10,
                     CUDA(shared_bytes)(queue) >> 10);
 }
@@ -127,18 +128,6 @@ width_class(int64_t d)
 }
 
 /* ---- numbers ----------------------------------------------------------- */
-
-static __device__ __forceinline__ float
-exp2_fast(float x)
-{
-#ifdef RLF_CUDA_EMULATED
-    return exp2f(x);
-#else
-    float y;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
-#endif
-}
 
 /* Over the four lanes that share a row of a product. */
 static __device__ __forceinline__ float

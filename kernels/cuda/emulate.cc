@@ -814,7 +814,7 @@ size_t
 rlf_emulated_shared_bytes(rlf_queue *)
 {
     const char *set = getenv("RLFLOW_EMULATED_SHARED");
-    return set ? (size_t)atoi(set) << 10 : SHARED;
+    return set ? (size_t)atoi(set) << 10 : (size_t)SHARED;
 }
 
 rlf_status

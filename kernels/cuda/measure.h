@@ -28,19 +28,6 @@ typedef struct measures {
     bool mean;              /* the third sum too */
 } measures;
 
-/* 2^x by the hardware: within 2 units of the last place, 2^0 is 1. */
-static __device__ __forceinline__ float
-exp_2(float x)
-{
-#ifdef RLF_CUDA_EMULATED
-    return exp2f(x);
-#else
-    float y;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
-#endif
-}
-
 /* x[0]: a tree over the lane's eight and then over the four lanes. */
 static __device__ __forceinline__ void
 piece_sum(float (&x)[8])
@@ -76,7 +63,7 @@ measure(const float (&x)[NT][4], int at, int h, int64_t n, bool mean)
         RLF_UNROLL
         for (int e = 0; e < 2; e++) {
             float u = x[at + j][2 * h + e] - m;
-            terms[e] = j * 8 + e < left ? exp_2(u * 0x1.715476p0f) : 0;
+            terms[e] = j * 8 + e < left ? exp2_fast(u * 0x1.715476p0f) : 0;
             y[j][e] = terms[e];
         }
         s[j] = terms[0] + terms[1];

@@ -419,6 +419,95 @@ test_grad(env *e, const form *f)
     near_vectors(e, dx, want, n / f->d, f->d, 3e-2, 1, "gradient of exact o");
 }
 
+/* ---- small GPUs --------------------------------------------------------- */
+
+#ifdef RLF_HAVE_EMULATED
+/* All that attention makes of a problem. */
+typedef struct results {
+    uint16_t *o, *paged, *dx;
+    float *lse;
+} results;
+
+/* With as much shared memory a block as the environment says. */
+static results
+all_results(env *e, problem p, const uint16_t *d_o)
+{
+    const form *f = p.f;
+    int64_t row = f->heads * f->d;
+    results r = {halves(e, p.n * row), halves(e, p.n * row),
+                 halves(e, p.n * p.ldq), blank(e, p.n * f->heads)};
+    p.o = r.o;
+    p.lse = r.lse;
+    packed(e, &p, 0, p.n_seqs, r.o, r.lse);
+    cache pages = make_cache(e, &p);
+    int32_t from[8] = {0}, to[8];
+    for (int64_t s = 0; s < p.n_seqs; s++)
+        to[s] = f->lengths[s] - 1;
+    paged_step(e, &p, &pages, 0, p.n_seqs, from, to, 0, r.paged);
+    for (int64_t s = 0; s < p.n_seqs; s++)
+        from[s] = to[s]++;
+    paged_step(e, &p, &pages, 0, p.n_seqs, from, to, 0, r.paged);
+    grad(e, &p, 0, p.n_seqs, d_o, r.dx);
+    return r;
+}
+
+/* Tiles are smaller where a block has 99 KB, and results the same. */
+static void
+test_small(env *e, const form *f)
+{
+    const char *name = "RLFLOW_EMULATED_SHARED";
+    problem p = make(e, f);
+    int64_t n = p.n * f->heads * f->d;
+    const uint16_t *d_o = half_values(e, n, 1);
+    unsetenv(name);
+    results large = all_results(e, p, d_o);
+    setenv(name, "99", 1);
+    results small = all_results(e, p, d_o);
+    same(e, small.o, large.o, n, 2, "packed");
+    same(e, small.lse, large.lse, p.n * f->heads, 4, "lse");
+    same(e, small.paged, large.paged, n, 2, "paged");
+    same(e, small.paged, small.o, n, 2, "paged and packed");
+    same(e, small.dx, large.dx, p.n * p.ldq, 2, "gradient");
+}
+
+/* More than one tile of each kind, windows, groups, more than a split. */
+static const form small_forms[] = {
+    {4, 2, 64, 0, 16, {150, 5}, true},   {3, 1, 96, 50, 48, {130, 30}, true},
+    {2, 1, 128, 0, 16, {140, 64}, true}, {2, 2, 128, 40, 64, {200, 1}, true},
+    {1, 1, 128, 0, 64, {520}, true},
+};
+
+/* What a small GPU has no room for is said before anything runs. */
+static void
+test_refusals(env *e)
+{
+    static const char *const want =
+        "heads of 256 elements in bf16 need a GPU with 144 KB of shared memory "
+        "a block, and this one has 99; in f32 they run here too";
+    char sentence[256];
+    const char *ops[] = {"attention", "attention_paged", "attention_grad"};
+    rlf_err err[3] = {RLF_ERR_NONE, RLF_ERR_NONE, RLF_ERR_NONE};
+    e->k->attention(
+        e->queue,
+        &(rlf_attention_args){.heads = 1, .kv_heads = 1, .d = 256, .scale = 1},
+        &err[0]);
+    e->k->attention_paged(
+        e->queue,
+        &(rlf_attention_paged_args){
+            .heads = 1, .kv_heads = 1, .d = 256, .page_size = 16, .scale = 1},
+        &err[1]);
+    e->k->attention_grad(e->queue,
+                         &(rlf_attention_grad_args){
+                             .heads = 1, .kv_heads = 1, .d = 256, .scale = 1},
+                         &err[2]);
+    for (int i = 0; i < 3; i++) {
+        snprintf(sentence, sizeof sentence, "%s: %s", ops[i], want);
+        is_int(err[i].status, RLF_USER, ops[i]);
+        is_str(err[i].sentence, sentence, "why");
+    }
+}
+#endif
+
 /* ---- running ----------------------------------------------------------- */
 
 typedef struct part {
@@ -432,16 +521,33 @@ static const part parts[] = {
     {"gradient", test_grad},
 };
 
+/* Why the GPU does not take the form, if it has too little shared memory. */
+static bool
+refuses(const rlf_kernels *k, rlf_queue *queue, const form *f, rlf_err *err)
+{
+    return k->attention(queue,
+                        &(rlf_attention_args){.heads = f->heads,
+                                              .kv_heads = f->kv_heads,
+                                              .d = f->d,
+                                              .scale = 1},
+                        err) == RLF_USER;
+}
+
 static void
 run_form(const rlf_kernels *k, rlf_queue *queue, const char *name,
-         const part *of, const form *f)
+         const part *of, const form *f, int64_t seed)
 {
     env e = {.k = k,
              .queue = queue,
              .err = RLF_ERR_NONE,
              .check = true,
-             .random = rlf_hash_text(of->name) + (uint64_t)(f - forms),
+             .random = rlf_hash_text(of->name) + (uint64_t)seed,
              .hash = RLF_HASH_INIT};
+    rlf_err err = RLF_ERR_NONE;
+    if (refuses(k, queue, f, &err)) {
+        skip("%s: %s", name, err.sentence);
+        return;
+    }
     of->run(&e, f);
     ok(!e.why[0], "%s: %s, %lld heads over %lld of %lld, window %lld", name,
        of->name, (long long)f->heads, (long long)f->kv_heads, (long long)f->d,
@@ -461,8 +567,20 @@ run_all(const rlf_kernels *k, rlf_queue *queue, const char *name,
         for (int64_t j = 0; j < N(forms); j++)
             if ((!only || strcmp(only, parts[i].name) == 0) &&
                 (parts[i].run != test_grad || forms[j].grad))
-                run_form(k, queue, name, &parts[i], &forms[j]);
+                run_form(k, queue, name, &parts[i], &forms[j], j);
 }
+
+#ifdef RLF_HAVE_EMULATED
+static void
+run_small(const rlf_kernels *k, rlf_queue *queue)
+{
+    static const part small = {"with 99 KB", test_small};
+    for (int64_t i = 0; i < N(small_forms); i++)
+        run_form(k, queue, "emulated", &small, &small_forms[i], i);
+    setenv("RLFLOW_EMULATED_SHARED", "99", 1);
+    test_refusals(&(env){.k = k, .queue = queue});
+}
+#endif
 
 int
 main(int argc, char **argv)
@@ -474,6 +592,8 @@ main(int argc, char **argv)
     if (wanted("emulated") && emulated.kernels) {
         rlf_queue *queue = queue_of(1);
         run_all(rlf_kernels_emulated_bf16(), queue, "emulated", only);
+        if (!only || strcmp(only, "small") == 0)
+            run_small(rlf_kernels_emulated_bf16(), queue);
         queue_end(queue);
     }
 #endif
