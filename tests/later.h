@@ -297,6 +297,24 @@ later_event_done(rlf_event *event, rlf_err *err)
                : RLF_AGAIN;
 }
 
+/* A device reaches those whose number differs by a multiple of this. */
+static int later_apart = 1;
+
+static bool
+later_reaches(rlf_device *device, int number)
+{
+    return (number - device->number) % later_apart == 0;
+}
+
+static rlf_status
+later_copy_from(rlf_queue *queue, void *to, const rlf_device *other,
+                const void *from, size_t bytes, rlf_err *err)
+{
+    if (!later_reaches(queue->device, other->number))
+        return rlf_fail(err, RLF_BUG, "a copy from a device out of reach");
+    return later_copy_one(queue, to, from, bytes, RLF_COPY_ON_DEVICE, err);
+}
+
 static rlf_status
 later_event_sync(rlf_event *event, rlf_queue *queue, rlf_err *err)
 {
@@ -370,6 +388,9 @@ static const rlf_device_ops later_ops = {
     .event_wait = later_event_wait,
     .event_done = later_event_done,
     .event_sync = later_event_sync,
+    .reaches = later_reaches,
+    .lane_new = later_queue_new,
+    .copy_from = later_copy_from,
     .record = later_record,
     .recorded = later_recorded,
     .replay = later_replay,
@@ -388,6 +409,7 @@ later_device_new(int index)
         .asynchronous = true, .n_threads = 1, .alignment = 64};
     device->id[0] = 1;
     device->id[1] = (uint8_t)index;
+    device->number = index;
     return device;
 }
 

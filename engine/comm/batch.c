@@ -81,9 +81,8 @@ batch_cancel(rlf_batch *b)
     b->cancelled = true;
 }
 
-/* After an abort: nothing of this rank is read or written any more. */
-static void
-cancel_all(rlf_comm *comm)
+void
+rlf_comm_cancel(rlf_comm *comm)
 {
     for (rlf_batch *b = comm->first; b; b = b->next)
         if (!b->cancelled)
@@ -124,7 +123,7 @@ rlf_comm_give_up(rlf_comm *comm, rlf_err *err)
             err->rank = comm->rank;
         rlf_comm_abort(comm->world, err);
     }
-    cancel_all(comm);
+    rlf_comm_cancel(comm);
     return err->status;
 }
 
@@ -147,6 +146,7 @@ rlf_comm_progress(rlf_comm *comm, rlf_err *err)
 {
     if (comm->n_remote)
         RLF_TRY(comm->world->options.backend->progress(comm, err));
+    comm->polls = false;
     for (rlf_batch *b = comm->first; b; b = b->next) {
         if (!b->left || b->cancelled)
             continue;
@@ -287,6 +287,29 @@ rlf_batch_begin(rlf_group *group, rlf_comm_kind kind, int tag,
 }
 
 rlf_status
+rlf_batch_begin_messages(rlf_group *group, int tag, const rlf_message *messages,
+                         int n, rlf_batch **out, rlf_err *err)
+{
+    rlf_comm *comm = group->comm;
+    *out = NULL;
+    RLF_ASSERT(tag >= 0 && tag <= RLF_TAG_LAST);
+    if (rlf_world_aborted(comm->world))
+        return rlf_comm_give_up(comm, err);
+    rlf_batch *b = batch_take(comm, (size_t)n);
+    b->kind = RLF_KIND_BATCH;
+    for (int i = 0; i < n; i++) {
+        const rlf_message *m = &messages[i];
+        rlf_request *r = &b->requests[i];
+        *r = request_new(group, b, tag + (m->peered ? RLF_TAG_PEERED : 0),
+                         m->send, m->part.peer, m->part.bytes);
+        r->data = m->part.data;
+        r->peered = m->peered;
+        b->receiving += !m->send;
+    }
+    return batch_start(b, out, err);
+}
+
+rlf_status
 rlf_group_start(rlf_group *group, int tag, const rlf_part *sends, int n_sends,
                 const rlf_part *receives, int n_receives, rlf_batch **out,
                 rlf_err *err)
@@ -301,7 +324,7 @@ rlf_group_start(rlf_group *group, int tag, const rlf_part *sends, int n_sends,
 void
 rlf_comm_pause(rlf_comm *comm, uint32_t bell, uint64_t idle, uint64_t ns)
 {
-    if (!comm->n_remote) {
+    if (!comm->n_remote && !comm->polls) {
         rlf_word_wait(&comm->bell, bell, comm->spin, ns);
         return;
     }

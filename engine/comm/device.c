@@ -1,5 +1,5 @@
-/* Ends and their queues, which way device memory takes, messages under way.
- * What a way does with a call stands in its own file. */
+/* Ends and their queues, which way device memory takes. What a way does with a
+ * call stands in its own file; messages that are started in transfer.c. */
 #include "engine/comm/port.h"
 
 #include <sched.h>
@@ -54,8 +54,8 @@ compare(rlf_comm *comm, const rlf_queue *queue, bool nccl, rlf_err *err,
 }
 
 static const rlf_way direct = {.name = "direct",
-                               .doc = "device memory is the memory of the "
-                                      "host"};
+                               .doc = "device memory is the memory of the host",
+                               .started = "likewise"};
 
 rlf_status
 rlf_comm_foresee(rlf_comm *comm, rlf_queue *queue,
@@ -89,6 +89,8 @@ rlf_comm_attach(rlf_comm *comm, rlf_queue *queue,
     comm->port = port;
     rlf_status status = RLF_OK;
     if (!queue->device->caps.host_memory)
+        status = rlf_peers_open(port, err);
+    if (status >= 0 && !queue->device->caps.host_memory)
         status = nccl ? rlf_nccl_open(port, options, err)
                       : rlf_staged_open(port, err);
     if (port->ops) {
@@ -106,8 +108,12 @@ rlf_comm_detach(rlf_comm *comm)
     rlf_port *port = comm ? comm->port : NULL;
     if (!port)
         return;
+    if (rlf_world_aborted(comm->world))
+        rlf_comm_cancel(comm);
     if (port->ops)
         port->ops->close(port);
+    rlf_transfers_close(port);
+    rlf_peers_close(port);
     comm->port = NULL;
     free(port);
 }
@@ -137,10 +143,9 @@ rlf_port_await(rlf_port *port, rlf_event *event, rlf_err *err)
 
 /* -- the calls ----------------------------------------------------------- */
 
-/* The group's port; NULL: comm.h's own calls may have the memory, the queue's
- * work is done. */
-static rlf_status
-enter(rlf_queue *queue, const rlf_group *group, rlf_port **out, rlf_err *err)
+rlf_status
+rlf_port_enter(rlf_queue *queue, const rlf_group *group, rlf_port **out,
+               rlf_err *err)
 {
     *out = NULL;
     if (queue->device->caps.host_memory)
@@ -165,194 +170,7 @@ rlf_status
 rlf_device_check(rlf_queue *queue, const rlf_group *group, rlf_err *err)
 {
     rlf_port *port;
-    return enter(queue, group, &port, err);
-}
-
-struct rlf_transfer {
-    rlf_port *port; /* NULL: direct */
-    rlf_batch *batch;
-    rlf_parcel *parcel;
-    rlf_part *receives; /* where they go on the device; in order in parcel */
-    int n_receives;
-};
-
-static void
-transfer_free(rlf_transfer *t)
-{
-    if (t->parcel)
-        t->parcel->taken = false;
-    free(t->receives);
-    free(t);
-}
-
-/* From now on it may be used again, once the queue has come here. */
-static rlf_status
-parcel_mark(rlf_port *port, rlf_parcel *parcel, rlf_err *err)
-{
-    const rlf_device_ops *ops = port->queue->device->ops;
-    parcel->marked = true;
-    return ops->event_record(parcel->filled, port->queue, err);
-}
-
-static rlf_status
-parcel_new(rlf_port *port, size_t bytes, rlf_parcel **out, rlf_err *err)
-{
-    rlf_device *device = port->queue->device;
-    rlf_parcel *p = rlf_calloc(1, sizeof *p);
-    p->bytes = bytes;
-    rlf_status status =
-        device->ops->host_alloc(device, bytes, (void **)&p->data, err);
-    if (status >= 0)
-        status = device->ops->event_new(device, &p->filled, err);
-    if (status < 0) {
-        device->ops->host_free(device, p->data, bytes);
-        free(p);
-        return status;
-    }
-    p->next = port->parcels;
-    port->parcels = p;
-    *out = p;
-    return RLF_OK;
-}
-
-/* One with room, the smallest there is. */
-static rlf_status
-parcel_take(rlf_port *port, size_t bytes, rlf_parcel **out, rlf_err *err)
-{
-    rlf_parcel *found = NULL;
-    for (rlf_parcel *p = port->parcels; p; p = p->next)
-        if (!p->taken && p->bytes >= bytes &&
-            (!found || p->bytes < found->bytes))
-            found = p;
-    if (!found)
-        RLF_TRY(parcel_new(port, bytes, &found, err));
-    else if (found->marked)
-        RLF_TRY(rlf_port_await(port, found->filled, err));
-    found->marked = false;
-    found->taken = true;
-    *out = found;
-    return RLF_OK;
-}
-
-/* `parts` get their places in the parcel, from *at on. */
-static void
-place_parts(rlf_part *to, const rlf_part *parts, int n, char **at)
-{
-    for (int i = 0; i < n; i++) {
-        to[i] = (rlf_part){parts[i].peer, *at, parts[i].bytes};
-        *at += parts[i].bytes;
-    }
-}
-
-static size_t
-bytes_of(const rlf_part *parts, int n)
-{
-    size_t sum = 0;
-    for (int i = 0; i < n; i++)
-        sum += parts[i].bytes;
-    return sum;
-}
-
-/* What is sent comes to the host first. */
-static rlf_status
-fetch_parts(rlf_port *port, rlf_parcel *parcel, const rlf_part *to,
-            const rlf_part *parts, int n, rlf_err *err)
-{
-    for (int i = 0; i < n; i++)
-        RLF_TRY(rlf_queue_copy(port->queue, to[i].data, parts[i].data,
-                               parts[i].bytes, RLF_COPY_TO_HOST, err));
-    if (!n)
-        return RLF_OK;
-    RLF_TRY(parcel_mark(port, parcel, err));
-    return rlf_port_await(port, parcel->filled, err);
-}
-
-static rlf_status
-start_staged(rlf_group *group, int tag, const rlf_part *sends, int n_sends,
-             const rlf_part *receives, int n_receives, rlf_transfer *t,
-             rlf_err *err)
-{
-    rlf_port *port = t->port;
-    size_t bytes = bytes_of(sends, n_sends) + bytes_of(receives, n_receives);
-    rlf_part *parts =
-        rlf_calloc((size_t)(n_sends + n_receives) + 1, sizeof *parts);
-    rlf_status status = parcel_take(port, bytes + 1, &t->parcel, err);
-    if (status >= 0) {
-        char *at = t->parcel->data;
-        place_parts(parts, receives, n_receives, &at);
-        place_parts(parts + n_receives, sends, n_sends, &at);
-        status = fetch_parts(port, t->parcel, parts + n_receives, sends,
-                             n_sends, err);
-    }
-    if (status >= 0)
-        status = rlf_group_start(group, tag, parts + n_receives, n_sends, parts,
-                                 n_receives, &t->batch, err);
-    free(parts);
-    if (status < 0)
-        return status;
-    t->n_receives = n_receives;
-    t->receives = rlf_calloc((size_t)n_receives + 1, sizeof *t->receives);
-    if (n_receives)
-        memcpy(t->receives, receives, (size_t)n_receives * sizeof *receives);
-    return RLF_OK;
-}
-
-rlf_status
-rlf_device_start(rlf_queue *queue, rlf_group *group, int tag,
-                 const rlf_part *sends, int n_sends, const rlf_part *receives,
-                 int n_receives, rlf_transfer **out, rlf_err *err)
-{
-    rlf_port *port;
-    *out = NULL;
-    RLF_TRY(enter(queue, group, &port, err));
-    rlf_transfer *t = rlf_calloc(1, sizeof *t);
-    t->port = port;
-    rlf_status status =
-        port ? start_staged(group, tag, sends, n_sends, receives, n_receives, t,
-                            err)
-             : rlf_group_start(group, tag, sends, n_sends, receives, n_receives,
-                               &t->batch, err);
-    if (status < 0)
-        transfer_free(t);
-    else
-        *out = t;
-    return status;
-}
-
-/* All messages are done, or none will be. */
-static rlf_status
-finish(rlf_transfer *t, rlf_status status, rlf_err *err)
-{
-    const char *at = t->parcel ? t->parcel->data : NULL;
-    for (int i = 0; i < t->n_receives && status >= 0; i++) {
-        const rlf_part *p = &t->receives[i];
-        status = rlf_queue_copy(t->port->queue, p->data, at, p->bytes,
-                                RLF_COPY_TO_DEVICE, err);
-        at += p->bytes;
-    }
-    if (status >= 0 && t->n_receives)
-        status = parcel_mark(t->port, t->parcel, err);
-    transfer_free(t);
-    return status;
-}
-
-rlf_status
-rlf_device_test(rlf_transfer **transfer, rlf_err *err)
-{
-    rlf_transfer *t = *transfer;
-    rlf_status status = rlf_batch_test(&t->batch, err);
-    if (status == RLF_AGAIN)
-        return status;
-    *transfer = NULL;
-    return finish(t, status, err);
-}
-
-rlf_status
-rlf_device_wait(rlf_transfer **transfer, rlf_err *err)
-{
-    rlf_transfer *t = *transfer;
-    *transfer = NULL;
-    return finish(t, rlf_batch_wait(&t->batch, err), err);
+    return rlf_port_enter(queue, group, &port, err);
 }
 
 rlf_status
@@ -362,7 +180,7 @@ rlf_device_exchange_strips(rlf_queue *queue, rlf_group *group, int tag,
                            rlf_err *err)
 {
     rlf_port *port;
-    RLF_TRY(enter(queue, group, &port, err));
+    RLF_TRY(rlf_port_enter(queue, group, &port, err));
     return port ? port->ops->exchange(port, group, tag, sends, n_sends,
                                       receives, n_receives, err)
                 : rlf_group_exchange_strips(group, tag, sends, n_sends,
@@ -386,7 +204,7 @@ rlf_device_exchange(rlf_queue *queue, rlf_group *group, int tag,
                     const rlf_part *receives, int n_receives, rlf_err *err)
 {
     rlf_port *port;
-    RLF_TRY(enter(queue, group, &port, err));
+    RLF_TRY(rlf_port_enter(queue, group, &port, err));
     if (!port)
         return rlf_group_exchange(group, tag, sends, n_sends, receives,
                                   n_receives, err);
@@ -412,7 +230,7 @@ rlf_device_bcast(rlf_queue *queue, rlf_group *group, int root, void *data,
 {
     rlf_port *port;
     RLF_ASSERT(root >= 0 && root < group->n);
-    RLF_TRY(enter(queue, group, &port, err));
+    RLF_TRY(rlf_port_enter(queue, group, &port, err));
     return port ? port->ops->bcast(port, group, root, data, bytes, err)
                 : rlf_group_bcast(group, root, data, bytes, err);
 }
@@ -422,7 +240,7 @@ rlf_device_all_gatherv(rlf_queue *queue, rlf_group *group, const void *data,
                        const size_t *bytes, void *out, rlf_err *err)
 {
     rlf_port *port;
-    RLF_TRY(enter(queue, group, &port, err));
+    RLF_TRY(rlf_port_enter(queue, group, &port, err));
     return port ? port->ops->all_gather(port, group, data, bytes, out, err)
                 : rlf_group_all_gatherv(group, data, bytes, out, err);
 }
@@ -446,7 +264,7 @@ rlf_device_all_to_allv(rlf_queue *queue, rlf_group *group, const void *send,
                        const size_t *receive_bytes, rlf_err *err)
 {
     rlf_port *port;
-    RLF_TRY(enter(queue, group, &port, err));
+    RLF_TRY(rlf_port_enter(queue, group, &port, err));
     return port ? port->ops->all_to_all(port, group, send, send_bytes, receive,
                                         receive_bytes, err)
                 : rlf_group_all_to_allv(group, send, send_bytes, receive,
@@ -459,7 +277,7 @@ rlf_device_all_reduce(rlf_queue *queue, rlf_group *group, const void *in,
                       rlf_err *err)
 {
     rlf_port *port;
-    RLF_TRY(enter(queue, group, &port, err));
+    RLF_TRY(rlf_port_enter(queue, group, &port, err));
     if (!port)
         return rlf_group_all_reduce(group, in, out, n, type, how, err);
     const rlf_adding a = {.kind = RLF_KIND_ALL_REDUCE,
@@ -479,7 +297,7 @@ rlf_device_reduce(rlf_queue *queue, rlf_group *group, int root, const void *in,
 {
     rlf_port *port;
     RLF_ASSERT(root >= 0 && root < group->n);
-    RLF_TRY(enter(queue, group, &port, err));
+    RLF_TRY(rlf_port_enter(queue, group, &port, err));
     if (!port)
         return rlf_group_reduce(group, root, in, out, n, type, how, err);
     const rlf_adding a = {.kind = RLF_KIND_REDUCE,
@@ -499,7 +317,7 @@ rlf_device_reduce_scatter(rlf_queue *queue, rlf_group *group, const void *in,
                           rlf_comm_how how, rlf_err *err)
 {
     rlf_port *port;
-    RLF_TRY(enter(queue, group, &port, err));
+    RLF_TRY(rlf_port_enter(queue, group, &port, err));
     if (!port)
         return rlf_group_reduce_scatter(group, in, out, counts, type, how, err);
     const rlf_adding a = {.kind = RLF_KIND_REDUCE_SCATTER,

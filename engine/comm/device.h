@@ -8,6 +8,10 @@
  *   staged   through pinned memory of the host, in chunks (staged.c)
  *   nccl     from GPU to GPU, where every rank has one alone (nccl.c)
  *
+ * Messages that are started and awaited later go from device to device by
+ * themselves between ranks of one process whose devices reach each other
+ * (peer.c), else through the host (transfer.c), whatever the way.
+ *
  * All give the same bits. `queue` is the attached one; where device memory is
  * the host's, no end need be attached. A call here waits for nothing that the
  * way does not need: what it moves is there for later work of the queue, and
@@ -26,8 +30,9 @@ typedef struct rlf_transfer rlf_transfer;
 
 typedef struct rlf_way {
     const char *name, *doc;
+    const char *started; /* where messages that are started go, in words */
     /* Of this rank, set apart by rlf_comm_attach(). Messages that are started
-     * take more of the host, as they come. */
+     * and go through the host take more of it, as they come. */
     size_t host_bytes, device_bytes;
     size_t library_bytes; /* of the device, that NCCL took for itself */
     bool estimated;       /* it has not yet: nobody knows but roughly */
@@ -79,7 +84,9 @@ size_t rlf_device_staging(int n);
 /* Start all, after the queue's work so far; *out is to be given to
  * rlf_device_wait() in any case but an error. The arrays may go; what is sent
  * stays until it is done. What is received is there for work that the queue is
- * given after the test or the wait that found it done. */
+ * given after the test or the wait that found it done; the place for it is
+ * nobody else's in between. A message from device to device moves on in the
+ * calls of both its ranks, and needs nothing of the queue meanwhile. */
 rlf_status rlf_device_start(rlf_queue *queue, rlf_group *group, int tag,
                             const rlf_part *sends, int n_sends,
                             const rlf_part *receives, int n_receives,

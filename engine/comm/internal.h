@@ -6,6 +6,7 @@
 #include "engine/base/vec.h"
 #include "engine/comm/comm.h"
 #include "engine/comm/mail.h"
+#include "engine/dev/dev.h"
 #include "engine/dev/word.h"
 
 #include <pthread.h>
@@ -30,9 +31,18 @@ typedef enum rlf_comm_kind { /* of a batch; gives tag and name */
                              RLF_KINDS
 } rlf_comm_kind;
 #define RLF_TAGS (RLF_TAG_LAST + RLF_KINDS)
+/* Messages of device memory within a process match among themselves. */
+#define RLF_TAG_PEERED RLF_TAGS
 
 typedef struct rlf_channel rlf_channel;
 typedef struct rlf_port rlf_port;
+
+/* A message that lies on devices of this process (peer.c), one side of it. */
+typedef struct rlf_peered {
+    rlf_port *port;   /* the rank's */
+    rlf_event *ready; /* its queue may be read from, or written to */
+    rlf_event *came;  /* of a receive: its copy is done */
+} rlf_peered;
 
 /* One send or receive under way. The state changes under the channel's lock,
  * but for COPYING to DONE; the owner alone counts it as finished. */
@@ -40,6 +50,7 @@ typedef enum rlf_request_state {
     RLF_REQUEST_POSTED,  /* in a list of its channel */
     RLF_REQUEST_MATCHED, /* `other` is set; the receiver copies */
     RLF_REQUEST_COPYING,
+    RLF_REQUEST_MOVING, /* peered: the copy goes on by itself */
     RLF_REQUEST_DONE,
 } rlf_request_state;
 
@@ -47,6 +58,7 @@ typedef struct rlf_request {
     struct rlf_request *next;  /* in the channel's list */
     struct rlf_request *other; /* matched */
     rlf_channel *channel;      /* NULL: of another process */
+    const rlf_peered *peered;  /* NULL: in memory of the host */
     char *data;                /* NULL: see strips */
     size_t bytes;
     const rlf_strip *strips; /* of another process: packed at `data` */
@@ -54,7 +66,7 @@ typedef struct rlf_request {
     int peer, tag; /* peer: world rank */
     uint32_t state;
     bool send, cell, finished;
-    bool borrow; /* a receive that has no place: it reads at the sender's */
+    bool borrow;  /* a receive that has no place: it reads at the sender's */
     int n_pieces; /* of another process: not yet done */
     rlf_batch *batch;
 } rlf_request;
@@ -102,8 +114,9 @@ struct rlf_comm {
     rlf_waiting waiting;
     rlf_mailbox mailbox;
     rlf_port *port; /* port.h; NULL: not attached */
-    void *remote; /* the backend's */
-    int n_remote; /* requests of other processes under way */
+    void *remote;   /* the backend's */
+    int n_remote;   /* requests of other processes under way */
+    bool polls;     /* for what a device does, which rings no bell */
 };
 
 typedef struct rlf_links rlf_links;
@@ -193,9 +206,21 @@ rlf_status rlf_batch_run(rlf_group *group, rlf_comm_kind kind,
  * More than EAGER_BYTES each. */
 rlf_status rlf_batch_borrow(rlf_group *group, rlf_comm_kind kind,
                             const rlf_part *sends, int n_sends,
-                            rlf_part *receives, int n_receives,
-                            rlf_batch **out, rlf_err *err);
+                            rlf_part *receives, int n_receives, rlf_batch **out,
+                            rlf_err *err);
 rlf_status rlf_batch_return(rlf_batch **batch, rlf_err *err);
+/* Messages of one tag, receives first; their `peered` stays until all are done.
+ */
+typedef struct rlf_message {
+    rlf_part part;
+    bool send;
+    const rlf_peered *peered; /* NULL: `part` lies on the host */
+} rlf_message;
+rlf_status rlf_batch_begin_messages(rlf_group *group, int tag,
+                                    const rlf_message *messages, int n,
+                                    rlf_batch **out, rlf_err *err);
+/* After an abort: nothing of this rank is read or written any more. */
+void rlf_comm_cancel(rlf_comm *comm);
 /* Move on all that this end has under way. */
 rlf_status rlf_comm_progress(rlf_comm *comm, rlf_err *err);
 /* The run fails: by *err if something was decided here, then it is aborted;
@@ -234,6 +259,15 @@ rlf_status rlf_channel_move(rlf_comm *comm, rlf_request *request, bool *done,
 /* What a receive has borrowed is its sender's again. */
 void rlf_channel_return(rlf_comm *comm, rlf_request *receive);
 void rlf_channel_cancel(rlf_request *request);
+
+/* peer.c: the last two are called with the channel locked */
+/* By the rank that started it. RLF_AGAIN: its queue has not come there. */
+rlf_status rlf_peered_ready(const rlf_request *request, rlf_err *err);
+/* By the receiver: begin the copy. RLF_AGAIN: one of the two is not ready. */
+rlf_status rlf_peered_begin(const rlf_request *receive, const rlf_request *send,
+                            rlf_err *err);
+/* By either. RLF_AGAIN: the copy is still under way. */
+rlf_status rlf_peered_done(const rlf_request *receive, rlf_err *err);
 
 /* mail.c */
 void rlf_mailbox_open(rlf_mailbox *box, int n_slots, size_t slot_bytes);

@@ -14,10 +14,12 @@ libcomm_la_SOURCES = \
 	%D%/library.c \
 	%D%/meet.c \
 	%D%/nccl.c %D%/nccl.h \
+	%D%/peer.c \
 	%D%/reduce.c \
 	%D%/staged.c \
 	%D%/sum.c \
 	%D%/thread.c \
+	%D%/transfer.c \
 	%D%/world.c
 
 libcomm_la_CPPFLAGS = $(AM_CPPFLAGS) $(NCCL_CPPFLAGS)
@@ -32,9 +34,13 @@ if HAVE_CUDA
 libcomm_la_LIBADD = %D%/fold.lo
 endif
 
-check_PROGRAMS += tests/unit/comm_device tests/unit/comm_thread
+check_PROGRAMS += \
+	tests/unit/comm_device \
+	tests/unit/comm_thread \
+	tests/unit/comm_transfer
 tests_unit_comm_device_LDADD = $(COMM_LIBS) -lm
 tests_unit_comm_thread_LDADD = $(COMM_LIBS) -lm
+tests_unit_comm_transfer_LDADD = $(COMM_LIBS)
 
 # The one file that is compiled with MPI, for the program, and once more with
 # each kind of MPI for the test.

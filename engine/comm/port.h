@@ -1,5 +1,5 @@
-/* What the ways of device memory (device.h) share: device.c, staged.c, nccl.c.
- */
+/* What the ways of device memory (device.h) share: device.c, transfer.c,
+ * peer.c, staged.c, nccl.c. */
 #ifndef RLF_COMM_PORT_H
 #define RLF_COMM_PORT_H
 
@@ -17,6 +17,13 @@ typedef struct rlf_parcel {
     rlf_event *filled; /* the queue's last copy out of it */
     bool taken, marked;
 } rlf_parcel;
+
+/* An event for a message that was started. */
+typedef struct rlf_stamp {
+    struct rlf_stamp *next;
+    rlf_event *event;
+    const rlf_transfer *of; /* NULL: free */
+} rlf_stamp;
 
 /* One collective that adds. */
 typedef struct rlf_adding {
@@ -71,13 +78,34 @@ struct rlf_port {
     char *slot[SLOTS];
     size_t slot_bytes, piece;
     rlf_event *used[SLOTS]; /* the queue's last work with it */
+    /* Messages that are started: by way of the host, or from device to device
+     * (peer.c) between this rank and that number i of the process, where it
+     * reads from that one, or that one from it. */
     rlf_parcel *parcels;
+    rlf_stamp *stamps;
+    rlf_queue *lane;       /* in which they are copied; NULL: none is reached */
+    bool *reads, *read_by; /* [local] */
 };
 
 /* device.c */
+/* The group's port; NULL: comm.h's own calls may have the memory, the queue's
+ * work is done. */
+rlf_status rlf_port_enter(rlf_queue *queue, const rlf_group *group,
+                          rlf_port **out, rlf_err *err);
 /* Until the queue has come to the event; moves on what the end has under way.
  */
 rlf_status rlf_port_await(rlf_port *port, rlf_event *event, rlf_err *err);
+
+/* transfer.c: what it keeps for messages that are started. Nothing is under
+ * way, and the queue's work is done. */
+void rlf_transfers_close(rlf_port *port);
+
+/* peer.c */
+/* By all ranks of the world together: who can read from whom. */
+rlf_status rlf_peers_open(rlf_port *port, rlf_err *err);
+void rlf_peers_close(rlf_port *port);
+/* Does a message between this rank and `rank` go from device to device? */
+bool rlf_port_peered(const rlf_port *port, int rank, bool send);
 
 /* staged.c */
 extern const rlf_way_ops rlf_way_staged;

@@ -573,17 +573,9 @@ rlf_staged_open(rlf_port *port, rlf_err *err)
 void
 rlf_staged_close(rlf_port *port)
 {
-    rlf_device *device = port->queue->device;
     rlf_err ignored = RLF_ERR_NONE;
     rlf_queue_sync(port->queue, &ignored);
     slots_free(port);
-    while (port->parcels) {
-        rlf_parcel *p = port->parcels;
-        port->parcels = p->next;
-        device->ops->host_free(device, p->data, p->bytes);
-        device->ops->event_free(p->filled);
-        free(p);
-    }
 }
 
 const rlf_way_ops rlf_way_staged = {

@@ -8,7 +8,8 @@
  * time; or it borrows the buffer and the send is over when it has been
  * returned. A request changes its state under the channel's lock; the copy
  * itself runs without it, and a sender that gives up waits for a copy that has
- * begun.
+ * begun. Of device memory (peer.c) the receiver begins a copy that goes on by
+ * itself; whichever side sees first that it is done ends both.
  */
 #include "engine/comm/internal.h"
 #include "engine/dev/copy.h"
@@ -201,7 +202,7 @@ start_send(rlf_comm *comm, rlf_request *send)
     rlf_channel *channel = send->channel;
     pthread_mutex_lock(&channel->lock);
     rlf_request *receive = list_take(&channel->receives, send->tag);
-    bool small = send->bytes <= EAGER_BYTES;
+    bool small = send->bytes <= EAGER_BYTES && !send->peered;
     if (receive && small && receive->bytes == send->bytes) {
         copy(receive, send);
         state_set(send, RLF_REQUEST_DONE);
@@ -253,11 +254,70 @@ sizes_differ(const rlf_comm *comm, const rlf_request *receive, size_t sent,
                     comm->rank, receive->bytes);
 }
 
+/* The channel is locked. */
+static void
+end_both(rlf_request *request)
+{
+    state_set(request->other, RLF_REQUEST_DONE); /* and it may be gone */
+    state_set(request, RLF_REQUEST_DONE);
+}
+
+/* The receiver begins the copy. RLF_AGAIN: it is not over. Locked. */
+static rlf_status
+begin_peered(const rlf_comm *comm, rlf_request *request, rlf_err *err)
+{
+    rlf_request *send = request->other;
+    if (request->send || !send) /* its sender gave up */
+        return RLF_AGAIN;
+    if (send->bytes != request->bytes)
+        return sizes_differ(comm, request, send->bytes, err);
+    rlf_status status = rlf_peered_begin(request, send, err);
+    if (status == RLF_OK) {
+        state_set(send, RLF_REQUEST_MOVING);
+        state_set(request, RLF_REQUEST_MOVING);
+        rlf_word_ring(&peer_end(comm, request)->bell);
+    }
+    return status < 0 ? status : RLF_AGAIN;
+}
+
+/* One of device memory. A sender looks at its own queue until that has come to
+ * the message: there are queues that get on only when their rank asks. */
+static rlf_status
+move_peered(rlf_comm *comm, rlf_request *request, bool *done, rlf_err *err)
+{
+    rlf_channel *channel = request->channel;
+    rlf_status status = RLF_AGAIN;
+    if (request->send && state_get(request) <= RLF_REQUEST_MATCHED) {
+        rlf_status ready = rlf_peered_ready(request, err);
+        comm->polls |= ready == RLF_AGAIN;
+        if (ready < 0)
+            return ready;
+    }
+    pthread_mutex_lock(&channel->lock);
+    uint32_t state = state_get(request);
+    if (state == RLF_REQUEST_MATCHED)
+        status = begin_peered(comm, request, err);
+    else if (state == RLF_REQUEST_MOVING)
+        status = rlf_peered_done(request->send ? request->other : request, err);
+    if (status != RLF_AGAIN) {
+        end_both(request);
+        rlf_word_ring(&peer_end(comm, request)->bell);
+    }
+    state = state_get(request);
+    pthread_mutex_unlock(&channel->lock);
+    *done = state == RLF_REQUEST_DONE;
+    comm->polls |= state == RLF_REQUEST_MOVING ||
+                   (state == RLF_REQUEST_MATCHED && !request->send);
+    return status < 0 ? status : RLF_OK;
+}
+
 rlf_status
 rlf_channel_move(rlf_comm *comm, rlf_request *request, bool *done, rlf_err *err)
 {
     uint32_t state = state_get(request);
     *done = state == RLF_REQUEST_DONE;
+    if (!*done && request->peered)
+        return move_peered(comm, request, done, err);
     if (request->send || state != RLF_REQUEST_MATCHED)
         return RLF_OK;
     rlf_channel *channel = request->channel;
@@ -305,6 +365,20 @@ rlf_channel_return(rlf_comm *comm, rlf_request *receive)
     rlf_word_ring(bell);
 }
 
+/* The copy that a device was given, if it is done. */
+static void
+await_peered(rlf_request *request)
+{
+    rlf_err ignored = RLF_ERR_NONE;
+    rlf_channel *channel = request->channel;
+    pthread_mutex_lock(&channel->lock);
+    if (state_get(request) == RLF_REQUEST_MOVING &&
+        rlf_peered_done(request->send ? request->other : request, &ignored) !=
+            RLF_AGAIN)
+        end_both(request);
+    pthread_mutex_unlock(&channel->lock);
+}
+
 void
 rlf_channel_cancel(rlf_request *request)
 {
@@ -329,7 +403,8 @@ rlf_channel_cancel(rlf_request *request)
         break;
     }
     pthread_mutex_unlock(&channel->lock);
-    /* a receiver in the middle of its copy ends it */
-    while (state_get(request) != RLF_REQUEST_DONE)
-        sched_yield();
+    /* a receiver in the middle of its copy ends it, and so does a device */
+    for (; state_get(request) != RLF_REQUEST_DONE; sched_yield())
+        if (request->peered)
+            await_peered(request);
 }

@@ -197,6 +197,22 @@ cpu_event_done(rlf_event *event, rlf_err *err)
     return event->recorded ? RLF_OK : RLF_AGAIN;
 }
 
+/* Its memory is the host's: nobody needs more than a copy. */
+static bool
+cpu_reaches(rlf_device *device, int number)
+{
+    (void)device, (void)number;
+    return false;
+}
+
+static rlf_status
+cpu_copy_from(rlf_queue *queue, void *to, const rlf_device *other,
+              const void *from, size_t bytes, rlf_err *err)
+{
+    (void)other;
+    return cpu_copy(queue, to, from, bytes, RLF_COPY_ON_DEVICE, err);
+}
+
 static rlf_status
 cpu_event_sync(rlf_event *event, rlf_queue *queue, rlf_err *err)
 {
@@ -268,6 +284,9 @@ static const rlf_device_ops cpu_ops = {
     .event_wait = cpu_event_wait,
     .event_done = cpu_event_done,
     .event_sync = cpu_event_sync,
+    .reaches = cpu_reaches,
+    .lane_new = cpu_queue_new,
+    .copy_from = cpu_copy_from,
     .record = cpu_record,
     .recorded = cpu_recorded,
     .replay = cpu_replay,

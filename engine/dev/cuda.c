@@ -40,7 +40,7 @@ rlf_cuda_alloc(rlf_device *device, size_t bytes, void **out, rlf_err *err)
         (cuda->limit &&
          (have > cuda->limit || device->allocated > cuda->limit - have)))
         return no_memory(device, bytes, err);
-    RLF_CUDA_TRY(cudaSetDevice(cuda->index), "choosing a GPU");
+    RLF_CUDA_TRY(cudaSetDevice(device->number), "choosing a GPU");
     if (cudaMalloc(out, have) != cudaSuccess) {
         cudaGetLastError(); /* it is told here, and not again */
         *out = NULL;
@@ -57,7 +57,7 @@ rlf_cuda_free(rlf_device *device, void *p, size_t bytes)
 {
     if (!p)
         return;
-    cudaSetDevice(((rlf_cuda_device *)device)->index);
+    cudaSetDevice(device->number);
     device->allocated -= rlf_cuda_rounded(bytes);
     cudaFree(p);
 }
@@ -70,7 +70,7 @@ cuda_host_alloc(rlf_device *device, size_t bytes, void **out, rlf_err *err)
     if (bytes == 0)
         return RLF_OK;
     RLF_CUDA_NOT_RECORDED(cuda, "memory taken meanwhile");
-    RLF_CUDA_TRY(cudaSetDevice(cuda->index), "choosing a GPU");
+    RLF_CUDA_TRY(cudaSetDevice(device->number), "choosing a GPU");
     RLF_CUDA_TRY(cudaMallocHost(out, bytes),
                  "taking pinned memory of the host");
     memset(*out, 0, bytes);
@@ -109,8 +109,7 @@ static rlf_status
 cuda_event_new(rlf_device *device, rlf_event **out, rlf_err *err)
 {
     cudaEvent_t event;
-    RLF_CUDA_TRY(cudaSetDevice(((rlf_cuda_device *)device)->index),
-                 "choosing a GPU");
+    RLF_CUDA_TRY(cudaSetDevice(device->number), "choosing a GPU");
     RLF_CUDA_TRY(cudaEventCreateWithFlags(&event, cudaEventDisableTiming),
                  "making an event");
     *out = rlf_calloc(1, sizeof **out);
@@ -203,6 +202,9 @@ static const rlf_device_ops cuda_ops = {
     .event_wait = cuda_event_wait,
     .event_done = cuda_event_done,
     .event_sync = cuda_event_sync,
+    .reaches = rlf_cuda_reaches,
+    .lane_new = rlf_cuda_lane_new,
+    .copy_from = rlf_cuda_copy_from,
     .record = rlf_cuda_record,
     .recorded = rlf_cuda_recorded,
     .replay = rlf_cuda_replay,
@@ -226,7 +228,7 @@ rlf_device_cuda_new(const rlf_cuda_options *options, rlf_device **out,
         free(cuda);
         return status;
     }
-    cuda->index = options->index;
+    cuda->device.number = options->index;
     cuda->limit = options->memory_limit;
     cuda->shared = prop.sharedMemPerBlockOptin;
     cuda->multiprocessors = prop.multiProcessorCount;
@@ -245,7 +247,7 @@ size_t
 rlf_cuda_taken(rlf_device *device)
 {
     size_t left = 0, all = 0;
-    cudaSetDevice(((rlf_cuda_device *)device)->index);
+    cudaSetDevice(device->number);
     return cudaMemGetInfo(&left, &all) == cudaSuccess ? all - left : 0;
 }
 

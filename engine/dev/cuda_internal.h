@@ -30,7 +30,6 @@ typedef struct rlf_cuda_allowed {
 
 typedef struct rlf_cuda_device {
     rlf_device device; /* first */
-    int index;
     size_t limit;
     size_t shared; /* that a block may have */
     RLF_VEC(rlf_cuda_allowed) allowed;
@@ -132,6 +131,12 @@ rlf_status rlf_cuda_copy_rows(rlf_queue *queue, void *to, size_t to_stride,
                               rlf_err *err);
 rlf_status rlf_cuda_set(rlf_queue *queue, void *to, int byte, size_t bytes,
                         rlf_err *err);
+/* cuda_peer.c */
+bool rlf_cuda_reaches(rlf_device *device, int number);
+rlf_status rlf_cuda_lane_new(rlf_device *device, rlf_queue **out, rlf_err *err);
+rlf_status rlf_cuda_copy_from(rlf_queue *queue, void *to,
+                              const rlf_device *other, const void *from,
+                              size_t bytes, rlf_err *err);
 /* cuda_record.c */
 rlf_status rlf_cuda_record(rlf_queue *queue, rlf_err *err);
 rlf_status rlf_cuda_recorded(rlf_queue *queue, rlf_recording **out,

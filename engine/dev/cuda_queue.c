@@ -177,8 +177,7 @@ static rlf_status
 open_queue(rlf_cuda_queue *q, rlf_err *err)
 {
     rlf_device *device = q->queue.device;
-    RLF_CUDA_TRY(cudaSetDevice(((rlf_cuda_device *)device)->index),
-                 "choosing a GPU");
+    RLF_CUDA_TRY(cudaSetDevice(device->number), "choosing a GPU");
     RLF_CUDA_TRY(cudaStreamCreateWithFlags(&q->stream, cudaStreamNonBlocking),
                  "making a stream");
     RLF_CUDA_TRY(cudaMallocHost((void **)&q->staged_host, STAGE),
@@ -220,7 +219,7 @@ rlf_cuda_queue_sync(rlf_queue *queue, rlf_err *err)
 rlf_status
 rlf_cuda_look_at_fault(rlf_cuda_queue *q, rlf_err *err)
 {
-    if (*q->fault == 0)
+    if (!q->fault || *q->fault == 0) /* a lane has none */
         return RLF_OK;
     *q->fault = 0;
     return rlf_fail(err, RLF_BUG,

@@ -84,11 +84,25 @@ typedef struct rlf_device_ops {
                                rlf_err *err);
     /* Later work of `queue` starts after the event. The host goes on. */
     rlf_status (*event_wait)(rlf_event *event, rlf_queue *queue, rlf_err *err);
-    /* RLF_OK: it happened; RLF_AGAIN: not yet. */
+    /* RLF_OK: it happened; RLF_AGAIN: not yet. Any thread of the process may
+     * ask, while nobody records it; for a thread that does not own the queue,
+     * that says nothing of memory of the host, and the queue need not get on
+     * for it: it does when its owner asks. What a lane has gets on whoever
+     * asks. */
     rlf_status (*event_done)(rlf_event *event, rlf_err *err);
     /* Returns when an event that the queue was given has happened, whatever the
      * queue was given later; reports an error that is known then. */
     rlf_status (*event_sync)(rlf_event *event, rlf_queue *queue, rlf_err *err);
+    /* Can queues of this device read the memory of device `number` of its kind
+     * in this process, its own too? What that needs is switched on. */
+    bool (*reaches)(rlf_device *device, int number);
+    /* A queue beside those that compute, for copy_from and events alone: it
+     * takes no memory. Ends by queue_free. */
+    rlf_status (*lane_new)(rlf_device *device, rlf_queue **out, rlf_err *err);
+    /* In queue order, from memory of `other`, which the queue's device reaches.
+     */
+    rlf_status (*copy_from)(rlf_queue *queue, void *to, const rlf_device *other,
+                            const void *from, size_t bytes, rlf_err *err);
     /* Where caps.records says so, else RLF_BUG: from now on operations, copies
      * on the device and sets of the queue are not carried out but recorded,
      * with their arguments as they are now. What needs the host or memory while
@@ -113,6 +127,7 @@ struct rlf_device {
     const rlf_device_ops *ops;
     rlf_device_caps caps;
     uint8_t id[16]; /* of the hardware: which of all GPUs; 0: the host */
+    int number;     /* of its kind, as this process counts them */
     rlf_team *team; /* the rank's threads of the host, for work that is no
                        operation: first weights, programs per word */
     size_t allocated, peak; /* bytes, now and at most */

@@ -13,7 +13,7 @@ libdev_la_SOURCES = \
 	%D%/team.c %D%/team.h \
 	%D%/word.c %D%/word.h
 if HAVE_CUDA
-libdev_la_SOURCES += %D%/cuda.c %D%/cuda_queue.c %D%/cuda_record.c
+libdev_la_SOURCES += %D%/cuda.c %D%/cuda_peer.c %D%/cuda_queue.c %D%/cuda_record.c
 endif
 
 libdev_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)

@@ -280,8 +280,10 @@ attach(rlf_rank *rank, rlf_err *err)
     RLF_TRY(status);
     const rlf_way *way = rlf_comm_way(rank->comm);
     if (!rank->device->caps.host_memory)
-        rlf_log_info(rank->options->log, COMM, "%s%s%s%s", way->doc,
-                     why ? " (" : "", why ? why : "", why ? ")" : "");
+        rlf_log_info(rank->options->log, COMM,
+                     "%s%s%s%s; messages of pipelines %s", way->doc,
+                     why ? " (" : "", why ? why : "", why ? ")" : "",
+                     way->started);
     if (about > 0)
         rlf_log_info(rank->options->log, COMM,
                      "NCCL took %.0f MB of the device (%.0f MB estimated)",

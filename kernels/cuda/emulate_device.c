@@ -8,9 +8,11 @@
 #include "engine/dev/cores.h"
 #include "kernels/cuda/emulate_steps.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define ALIGNMENT ((size_t)256)
 #define MEMORY ((size_t)512 << 20)
@@ -23,6 +25,7 @@ typedef struct block {
 typedef struct emulated_device {
     rlf_device device; /* first */
     char *base;        /* MEMORY bytes of addresses */
+    char *open_base;   /* the same memory, always open: for other ranks */
     size_t limit;
     RLF_VEC(block) blocks; /* in use, ascending */
     size_t end;            /* of the last */
@@ -40,11 +43,15 @@ typedef struct landing {
     size_t n;
 } landing;
 
-/* Nothing is carried out before somebody waits for it. */
+/* Nothing is carried out before somebody waits for it: its owner alone, or of a
+ * lane, which copies and is no more, anybody. */
 typedef struct emulated_queue {
     rlf_queue queue; /* first */
     rlf_emulated_steps *steps;
-    uint64_t done; /* steps before these */
+    uint64_t done;     /* steps before these */
+    uint64_t happened; /* the same, once they are over: for other threads */
+    pthread_t owner;
+    bool lane;
     RLF_VEC(landing) landings;
     uint64_t landed; /* those before */
     RLF_VEC(rlf_recording *) recordings;
@@ -221,25 +228,50 @@ deliver_before(void *queue, uint64_t landings)
         deliver(q, (size_t)(landings - q->landed));
 }
 
+/* For what lanes have; of any other queue only its owner sees that. */
+static pthread_mutex_t lanes = PTHREAD_MUTEX_INITIALIZER;
+
+static void
+lock(const emulated_queue *q)
+{
+    if (q->lane)
+        pthread_mutex_lock(&lanes);
+}
+
+static void
+unlock(const emulated_queue *q)
+{
+    if (q->lane)
+        pthread_mutex_unlock(&lanes);
+}
+
 /* The first `n` steps that the queue ever had are carried out. */
 static void
 catch_up(void *queue, uint64_t n)
 {
     emulated_queue *q = queue;
-    if (n <= q->done)
-        return;
     emulated_device *d = (emulated_device *)q->queue.device;
-    size_t some = (size_t)(n - q->done);
-    q->done = n;
-    enter(d);
-    rlf_emulated_carry_out(q->steps, some);
-    leave(d);
+    lock(q);
+    if (n > q->done) {
+        size_t some = (size_t)(n - q->done);
+        q->done = n;
+        if (!q->lane)
+            enter(d);
+        rlf_emulated_carry_out(q->steps, some);
+        if (!q->lane)
+            leave(d);
+        __atomic_store_n(&q->happened, n, __ATOMIC_RELEASE);
+    }
+    unlock(q);
 }
 
 static uint64_t
 all_steps(const emulated_queue *q)
 {
-    return q->done + rlf_emulated_steps_count(q->steps);
+    lock(q);
+    uint64_t n = q->done + rlf_emulated_steps_count(q->steps);
+    unlock(q);
+    return n;
 }
 
 /* Where work of the queue is put down. */
@@ -316,10 +348,19 @@ emulated_queue_new(rlf_device *device, rlf_queue **out, rlf_err *err)
     emulated_queue *q = rlf_calloc(1, sizeof *q);
     q->queue.device = device;
     q->steps = rlf_emulated_steps_new(false);
+    q->owner = pthread_self();
     q->next = d->queues;
     d->queues = q;
     *out = &q->queue;
     return RLF_OK;
+}
+
+static rlf_status
+emulated_lane_new(rlf_device *device, rlf_queue **out, rlf_err *err)
+{
+    rlf_status status = emulated_queue_new(device, out, err);
+    ((emulated_queue *)*out)->lane = true;
+    return status;
 }
 
 /* What was not waited for is never carried out. Others may still want to wait
@@ -383,7 +424,8 @@ emulated_event_wait(rlf_event *event, rlf_queue *queue, rlf_err *err)
     return RLF_OK;
 }
 
-/* Who asks is told once that it is not yet so. */
+/* Who asks is told once that it is not yet so, and who does not own the queue
+ * until its owner has carried it out. */
 static rlf_status
 emulated_event_done(rlf_event *event, rlf_err *err)
 {
@@ -391,12 +433,46 @@ emulated_event_done(rlf_event *event, rlf_err *err)
     emulated_queue *q = event->queue;
     if (!q)
         return RLF_AGAIN;
-    if (!event->asked && event->steps > q->done) {
-        event->asked = true;
+    if (!q->lane && !pthread_equal(q->owner, pthread_self()))
+        return __atomic_load_n(&q->happened, __ATOMIC_ACQUIRE) >= event->steps
+                   ? RLF_OK
+                   : RLF_AGAIN;
+    lock(q);
+    bool first = !event->asked && event->steps > q->done;
+    event->asked |= first;
+    unlock(q);
+    if (first)
         return RLF_AGAIN;
-    }
     catch_up(q, event->steps);
     deliver_before(q, event->landings);
+    return RLF_OK;
+}
+
+static bool
+emulated_reaches(rlf_device *device, int number)
+{
+    (void)device, (void)number;
+    return true;
+}
+
+/* The threads of both may be at work with their memory, and any may carry it
+ * out, so this goes by where everybody always sees it. */
+static rlf_status
+emulated_copy_from(rlf_queue *queue, void *to, const rlf_device *other,
+                   const void *from, size_t bytes, rlf_err *err)
+{
+    const emulated_device *d = (const emulated_device *)queue->device;
+    const emulated_device *o = (const emulated_device *)other;
+    if (bytes == 0)
+        return RLF_OK;
+    size_t at = (size_t)((const char *)from - o->base);
+    if (!on_device(d, to, bytes) || at >= MEMORY || bytes > MEMORY - at)
+        return rlf_fail(err, RLF_BUG, "a copy is not from device to device");
+    pthread_mutex_lock(&lanes);
+    rlf_emulated_copy(((emulated_queue *)queue)->steps,
+                      d->open_base + ((char *)to - d->base), o->open_base + at,
+                      bytes, false);
+    pthread_mutex_unlock(&lanes);
     return RLF_OK;
 }
 
@@ -495,6 +571,7 @@ emulated_device_free(rlf_device *device)
 {
     emulated_device *d = (emulated_device *)device;
     munmap(d->base, MEMORY);
+    munmap(d->open_base, MEMORY);
     rlf_team_free(device->team);
     for (emulated_queue *next, *q = d->queues; q; q = next) {
         next = q->next;
@@ -524,6 +601,9 @@ static const rlf_device_ops emulated_ops = {
     .event_wait = emulated_event_wait,
     .event_done = emulated_event_done,
     .event_sync = emulated_event_sync,
+    .reaches = emulated_reaches,
+    .lane_new = emulated_lane_new,
+    .copy_from = emulated_copy_from,
     .record = emulated_record,
     .recorded = emulated_recorded,
     .replay = emulated_replay,
@@ -579,6 +659,19 @@ memory(int index, rlf_device_memory *out, rlf_err *err)
     return RLF_OK;
 }
 
+static void
+map_memory(emulated_device *d)
+{
+    int file = memfd_create("emulated", MFD_CLOEXEC);
+    RLF_ASSERT(file >= 0 && ftruncate(file, MEMORY) == 0);
+    d->base =
+        mmap(NULL, MEMORY, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file, 0);
+    d->open_base = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_NORESERVE, file, 0);
+    RLF_ASSERT(d->base != MAP_FAILED && d->open_base != MAP_FAILED);
+    close(file);
+}
+
 static rlf_status
 open_device(const rlf_backend_options *o, rlf_device **out, rlf_err *err)
 {
@@ -588,11 +681,10 @@ open_device(const rlf_backend_options *o, rlf_device **out, rlf_err *err)
     if (o->index < 0 || o->index >= DEVICES)
         return rlf_fail(err, RLF_ENV, "there is no emulated GPU %d", o->index);
     emulated_device *d = rlf_calloc(1, sizeof *d);
-    d->base = mmap(NULL, MEMORY, PROT_NONE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    RLF_ASSERT(d->base != MAP_FAILED);
+    map_memory(d);
     rlf_emulated_memory(d->base, MEMORY);
     d->limit = o->memory_limit;
+    d->device.number = o->index;
     name_device(o->index, d->device.id);
     d->device.ops = &emulated_ops;
     d->device.caps = (rlf_device_caps){.asynchronous = true,

@@ -33,6 +33,7 @@ main(void)
 #define cudaGraphExecDestroy fake_undo
 #include "engine/dev/cuda.c"
 #include "engine/dev/cuda_open.c"
+#include "engine/dev/cuda_peer.c"
 #include "engine/dev/cuda_queue.c"
 #include "engine/dev/cuda_record.c"
 

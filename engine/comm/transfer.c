@@ -1,0 +1,263 @@
+/* Messages of device memory that are started and awaited later: each goes from
+ * device to device where the receiver's reaches the sender's (peer.c), else by
+ * way of pinned memory of the host, as a message of comm.h. One batch has both.
+ */
+#include "engine/comm/port.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct rlf_transfer {
+    rlf_port *port; /* NULL: direct */
+    rlf_batch *batch;
+    /* By way of the host: */
+    rlf_parcel *parcel; /* or NULL */
+    rlf_part *receives; /* where they go on the device; in order in parcel */
+    int n_receives;
+    /* From device to device: */
+    rlf_event *ready;   /* NULL: none */
+    rlf_peered *peered; /* one a message, of either way */
+};
+
+static void
+transfer_free(rlf_transfer *t)
+{
+    for (rlf_stamp *s = t->port ? t->port->stamps : NULL; s; s = s->next)
+        s->of = s->of == t ? NULL : s->of;
+    if (t->parcel)
+        t->parcel->taken = false;
+    free(t->receives);
+    free(t->peered);
+    free(t);
+}
+
+/* ---- from device to device ---- */
+
+static rlf_status
+stamp_take(rlf_transfer *t, rlf_event **out, rlf_err *err)
+{
+    rlf_device *device = t->port->queue->device;
+    rlf_stamp *s = t->port->stamps;
+    while (s && s->of)
+        s = s->next;
+    if (!s) {
+        rlf_event *event;
+        RLF_TRY(device->ops->event_new(device, &event, err));
+        s = rlf_calloc(1, sizeof *s);
+        *s = (rlf_stamp){.next = t->port->stamps, .event = event};
+        t->port->stamps = s;
+    }
+    s->of = t;
+    *out = s->event;
+    return RLF_OK;
+}
+
+/* Message i of the transfer, after the queue's work so far. */
+static rlf_status
+add_peered(rlf_transfer *t, int i, rlf_message *m, rlf_err *err)
+{
+    const rlf_device_ops *ops = t->port->queue->device->ops;
+    rlf_peered *p = &t->peered[i];
+    if (!t->ready) {
+        RLF_TRY(stamp_take(t, &t->ready, err));
+        RLF_TRY(ops->event_record(t->ready, t->port->queue, err));
+    }
+    *p = (rlf_peered){.port = t->port, .ready = t->ready};
+    m->peered = p;
+    return m->send ? RLF_OK : stamp_take(t, &p->came, err);
+}
+
+/* ---- by way of the host ---- */
+
+/* From now on it may be used again, once the queue has come here. */
+static rlf_status
+parcel_mark(rlf_port *port, rlf_parcel *parcel, rlf_err *err)
+{
+    const rlf_device_ops *ops = port->queue->device->ops;
+    parcel->marked = true;
+    return ops->event_record(parcel->filled, port->queue, err);
+}
+
+static rlf_status
+parcel_new(rlf_port *port, size_t bytes, rlf_parcel **out, rlf_err *err)
+{
+    rlf_device *device = port->queue->device;
+    rlf_parcel *p = rlf_calloc(1, sizeof *p);
+    p->bytes = bytes;
+    rlf_status status =
+        device->ops->host_alloc(device, bytes, (void **)&p->data, err);
+    if (status >= 0)
+        status = device->ops->event_new(device, &p->filled, err);
+    if (status < 0) {
+        device->ops->host_free(device, p->data, bytes);
+        free(p);
+        return status;
+    }
+    p->next = port->parcels;
+    port->parcels = p;
+    *out = p;
+    return RLF_OK;
+}
+
+/* One with room, the smallest there is. */
+static rlf_status
+parcel_take(rlf_port *port, size_t bytes, rlf_parcel **out, rlf_err *err)
+{
+    rlf_parcel *found = NULL;
+    for (rlf_parcel *p = port->parcels; p; p = p->next)
+        if (!p->taken && p->bytes >= bytes &&
+            (!found || p->bytes < found->bytes))
+            found = p;
+    if (!found)
+        RLF_TRY(parcel_new(port, bytes, &found, err));
+    else if (found->marked)
+        RLF_TRY(rlf_port_await(port, found->filled, err));
+    found->marked = false;
+    found->taken = true;
+    *out = found;
+    return RLF_OK;
+}
+
+/* Their places in a parcel, one after the other; what is sent comes there
+ * first. */
+static rlf_status
+add_staged(rlf_transfer *t, rlf_message *messages, int n, rlf_err *err)
+{
+    rlf_port *port = t->port;
+    size_t bytes = 0, n_staged = 0;
+    bool fetched = false;
+    for (int i = 0; i < n; i++) {
+        bytes += messages[i].peered ? 0 : messages[i].part.bytes;
+        n_staged += !messages[i].peered;
+    }
+    if (!n_staged)
+        return RLF_OK;
+    RLF_TRY(parcel_take(port, bytes + 1, &t->parcel, err));
+    t->receives = rlf_calloc(n_staged, sizeof *t->receives);
+    char *at = t->parcel->data;
+    for (int i = 0; i < n; i++) {
+        rlf_part *part = &messages[i].part;
+        if (messages[i].peered)
+            continue;
+        if (messages[i].send)
+            RLF_TRY(rlf_queue_copy(port->queue, at, part->data, part->bytes,
+                                   RLF_COPY_TO_HOST, err));
+        else
+            t->receives[t->n_receives++] = *part;
+        fetched |= messages[i].send;
+        part->data = at;
+        at += part->bytes;
+    }
+    if (!fetched)
+        return RLF_OK;
+    RLF_TRY(parcel_mark(port, t->parcel, err));
+    return rlf_port_await(port, t->parcel->filled, err);
+}
+
+/* What came goes to the device. */
+static rlf_status
+deliver(rlf_transfer *t, rlf_err *err)
+{
+    const char *at = t->parcel->data;
+    for (int i = 0; i < t->n_receives; i++) {
+        const rlf_part *p = &t->receives[i];
+        RLF_TRY(rlf_queue_copy(t->port->queue, p->data, at, p->bytes,
+                               RLF_COPY_TO_DEVICE, err));
+        at += p->bytes;
+    }
+    return parcel_mark(t->port, t->parcel, err);
+}
+
+/* ---- the calls ---- */
+
+static rlf_status
+start(rlf_group *group, int tag, rlf_message *messages, int n, rlf_transfer *t,
+      rlf_err *err)
+{
+    t->peered = rlf_calloc((size_t)n + 1, sizeof *t->peered);
+    for (int i = 0; i < n; i++) {
+        rlf_message *m = &messages[i];
+        int rank = rlf_group_rank(group, m->part.peer);
+        if (rlf_port_peered(t->port, rank, m->send))
+            RLF_TRY(add_peered(t, i, m, err));
+    }
+    RLF_TRY(add_staged(t, messages, n, err));
+    return rlf_batch_begin_messages(group, tag, messages, n, &t->batch, err);
+}
+
+rlf_status
+rlf_device_start(rlf_queue *queue, rlf_group *group, int tag,
+                 const rlf_part *sends, int n_sends, const rlf_part *receives,
+                 int n_receives, rlf_transfer **out, rlf_err *err)
+{
+    rlf_port *port;
+    *out = NULL;
+    RLF_TRY(rlf_port_enter(queue, group, &port, err));
+    int n = n_sends + n_receives;
+    rlf_transfer *t = rlf_calloc(1, sizeof *t);
+    t->port = port;
+    rlf_message *messages = rlf_calloc((size_t)n + 1, sizeof *messages);
+    for (int i = 0; i < n; i++)
+        messages[i] =
+            i < n_receives
+                ? (rlf_message){.part = receives[i]}
+                : (rlf_message){.part = sends[i - n_receives], .send = true};
+    rlf_status status =
+        port ? start(group, tag, messages, n, t, err)
+             : rlf_group_start(group, tag, sends, n_sends, receives, n_receives,
+                               &t->batch, err);
+    free(messages);
+    if (status < 0)
+        transfer_free(t);
+    else
+        *out = t;
+    return status;
+}
+
+/* All messages are done, or none will be. */
+static rlf_status
+finish(rlf_transfer *t, rlf_status status, rlf_err *err)
+{
+    if (status >= 0 && t->n_receives)
+        status = deliver(t, err);
+    transfer_free(t);
+    return status;
+}
+
+rlf_status
+rlf_device_test(rlf_transfer **transfer, rlf_err *err)
+{
+    rlf_transfer *t = *transfer;
+    rlf_status status = rlf_batch_test(&t->batch, err);
+    if (status == RLF_AGAIN)
+        return status;
+    *transfer = NULL;
+    return finish(t, status, err);
+}
+
+rlf_status
+rlf_device_wait(rlf_transfer **transfer, rlf_err *err)
+{
+    rlf_transfer *t = *transfer;
+    *transfer = NULL;
+    return finish(t, rlf_batch_wait(&t->batch, err), err);
+}
+
+void
+rlf_transfers_close(rlf_port *port)
+{
+    rlf_device *device = port->queue->device;
+    while (port->parcels) {
+        rlf_parcel *p = port->parcels;
+        port->parcels = p->next;
+        device->ops->host_free(device, p->data, p->bytes);
+        device->ops->event_free(p->filled);
+        free(p);
+    }
+    while (port->stamps) {
+        rlf_stamp *s = port->stamps;
+        port->stamps = s->next;
+        device->ops->event_free(s->event);
+        free(s);
+    }
+}
