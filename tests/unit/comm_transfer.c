@@ -99,6 +99,7 @@ seat_main(void *arg)
     const rlf_attach_options options = rlf_attach_best(device, &why);
     MUST(s, rlf_comm_attach(s->comm, s->queue, &options, &err));
     s->all = rlf_group_world(s->comm);
+    pthread_barrier_wait(s->ends); /* nothing fails before all have met */
     s->run(s);
     rlf_comm_detach(s->comm);
     rlf_queue_free(s->queue);
