@@ -44,8 +44,8 @@ describe(const rlf_port *port)
 {
     static const char *const texts[] = {
         "go through pinned memory of the host",
-        "go from GPU to GPU within a process where one reaches the other, else "
-        "through the host",
+        ("go from GPU to GPU within a process where one reaches the other, "
+         "else through the host"),
         "go from GPU to GPU by themselves"};
     const rlf_comm_world *world = port->comm->world;
     int some = 0, all = 2 * world->size;

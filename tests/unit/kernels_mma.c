@@ -339,7 +339,7 @@ ask_slopes(head *h, answer *a)
     must(&h->e, rlf_queue_sync(h->e.queue, &h->e.err));
 }
 
-static void
+TAP_FUNCTION void
 try_head(const rlf_kernels *k, rlf_queue *queue)
 {
     head h = make_head(k, queue);
