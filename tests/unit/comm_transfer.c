@@ -278,8 +278,8 @@ begin(seat *s, char *block, rlf_transfer **t, rlf_err *err)
 static const char *const says[] = {
     [NO_RECEIVER] = "in a batch for the receiver rank 1 (20000 bytes), longer",
     [NO_SENDER] = "in a batch for the sender rank 0 (20000 bytes), longer",
-    [OTHER_SIZE] = "rank 0 sends 20000 bytes in a batch where rank 1 expects "
-                   "19992",
+    [OTHER_SIZE] = ("rank 0 sends 20000 bytes in a batch where rank 1 expects "
+                    "19992"),
     [ABORTED] = "the reward of sample 7 is no number",
     [ABORTED_BUSY] = "the reward of sample 7 is no number"};
 
