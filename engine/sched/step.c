@@ -2,6 +2,7 @@
  *
  * With one rank there is no mail: a post is a call, and what it did is told at
  * once. */
+#include "engine/base/clock.h"
 #include "engine/graph/class.h"
 #include "engine/sched/state.h"
 
@@ -89,14 +90,21 @@ stands_still(const rlf_run *run, double seconds, rlf_err *err)
     return RLF_ENV;
 }
 
+/* Seconds that a wait takes too long only if its process did not run. */
+#define STOPPED 0.5
+
 static rlf_status
 hear_next(rlf_run *run, rlf_err *err)
 {
     rlf_notice notice;
     double patience =
         run->options.patience * (run->left > 0 ? RLF_PATIENCE_FILES : 1);
+    uint64_t began = rlf_clock_now();
     rlf_status status =
         rlf_crew_hear(run->crew, patience, run->arena, err, &notice);
+    /* who was stopped meanwhile has not listened for so long */
+    if (status == RLF_AGAIN && rlf_clock_since(began) > patience + STOPPED)
+        status = rlf_crew_hear(run->crew, patience, run->arena, err, &notice);
     if (status == RLF_AGAIN)
         return stands_still(run, patience, err);
     RLF_TRY(status);
