@@ -70,7 +70,7 @@ rlf_comm_foresee(rlf_comm *comm, rlf_queue *queue,
     const rlf_way_ops *ops = nccl ? &rlf_way_nccl : &rlf_way_staged;
     *out = (rlf_way){.name = ops->name, .doc = ops->doc};
     *(nccl ? &out->device_bytes : &out->host_bytes) = rlf_device_staging(n);
-    out->library_bytes = nccl ? rlf_nccl_bytes(n) : 0;
+    out->nccl_bytes = nccl ? rlf_nccl_bytes(n) : 0;
     out->estimated = nccl;
     return RLF_OK;
 }

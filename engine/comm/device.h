@@ -34,8 +34,8 @@ typedef struct rlf_way {
     /* Of this rank, set apart by rlf_comm_attach(). Messages that are started
      * and go through the host take more of it, as they come. */
     size_t host_bytes, device_bytes;
-    size_t library_bytes; /* of the device, that NCCL took for itself */
-    bool estimated;       /* it has not yet: nobody knows but roughly */
+    size_t nccl_bytes; /* of the device, that NCCL took for itself */
+    bool estimated;    /* it has not yet: nobody knows but roughly */
 } rlf_way;
 
 /* Adds on the device: out[i] = rlf_comm_fold() of the parts, which the host

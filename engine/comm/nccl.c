@@ -497,7 +497,7 @@ static void
 count_taken(rlf_port *port, size_t now, size_t before)
 {
     size_t more = now > before ? now - before : 0, own = port->way.device_bytes;
-    port->way.library_bytes = more > own ? more - own : 0;
+    port->way.nccl_bytes = more > own ? more - own : 0;
 }
 
 rlf_status

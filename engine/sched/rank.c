@@ -143,13 +143,13 @@ rlf_rank_memory(const rlf_rank *rank, rlf_memory *out)
                                      .purpose = "messages between ranks",
                                      .device = way->device_bytes,
                                      .host = way->host_bytes});
-    if (way->library_bytes)
+    if (way->nccl_bytes)
         RLF_PUSH_IN(out->arena, &out->rows,
                     (rlf_memory_row){
                         .owner = "ranks",
                         .purpose = way->estimated ? "NCCL's buffers (estimate)"
                                                   : "NCCL's buffers",
-                        .device = way->library_bytes});
+                        .device = way->nccl_bytes});
     rlf_opened opened = rlf_rank_opened(rank);
     rlf_opened_memory(&opened, out);
     for (size_t i = 0; i < rank->graph->resources.count; i++)
@@ -270,7 +270,7 @@ attach(rlf_rank *rank, rlf_err *err)
     RLF_TRY(rlf_comm_foresee(rank->comm, rank->queue, &best, err, &rank->way));
     if (rank->options->dry)
         return RLF_OK;
-    double about = megabytes(rank->way.library_bytes);
+    double about = megabytes(rank->way.nccl_bytes);
     rlf_status status = rlf_comm_attach(rank->comm, rank->queue, &best, err);
     if (status < 0 && about > 0)
         rlf_err_hint(err,
@@ -287,7 +287,7 @@ attach(rlf_rank *rank, rlf_err *err)
     if (about > 0)
         rlf_log_info(rank->options->log, COMM,
                      "NCCL took %.0f MB of the device (%.0f MB estimated)",
-                     megabytes(way->library_bytes), about);
+                     megabytes(way->nccl_bytes), about);
     return RLF_OK;
 }
 

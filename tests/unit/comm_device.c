@@ -105,9 +105,9 @@ rank_main(void *arg)
            is->device_bytes);
     size_t library = (size_t)(s->size - 1) * 32 * (4 << 20);
     expect(s,
-           will.library_bytes == (will.estimated ? library : 0) &&
+           will.nccl_bytes == (will.estimated ? library : 0) &&
                will.estimated == !strcmp(name, "nccl"),
-           "foreseen: %zu bytes of NCCL's", will.library_bytes);
+           "foreseen: %zu bytes of NCCL's", will.nccl_bytes);
     kind want = s->size == 1 && t->way == NCCL ? STAGED : t->way;
     expect(s, strcmp(name, way_names[want]) == 0, "way %s", name);
     t->run(s, t->arg);
