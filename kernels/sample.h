@@ -15,10 +15,10 @@
 #ifndef RLF_KERNELS_SAMPLE_H
 #define RLF_KERNELS_SAMPLE_H
 
+#include "engine/base/half.h"
 #include "engine/base/inline.h"
 #include "kernels/kernels.h"
 
-#include <string.h>
 
 #define SAMPLE_REACH 28.0F
 /* The most words of a vocabulary, for the sum of all weights. */
@@ -103,25 +103,9 @@ sample_bin(float d)
 }
 
 RLF_INLINE uint32_t
-sample_bits(float d)
-{
-    uint32_t u;
-    memcpy(&u, &d, sizeof u);
-    return u;
-}
-
-RLF_INLINE float
-sample_distance(uint32_t bits)
-{
-    float d;
-    memcpy(&d, &bits, sizeof d);
-    return d;
-}
-
-RLF_INLINE uint32_t
 sample_bin_bits(int bin)
 {
-    return sample_bits((float)bin / SAMPLE_FINE);
+    return rlf_f32_bits((float)bin / SAMPLE_FINE);
 }
 
 /* A search for the word at which a sum in order reaches its goal: it is among

@@ -150,7 +150,7 @@ count_all(const row *w, sample_bins *b)
 static void
 count_digit(const row *w, const sample_search *s, sample_bins *b)
 {
-    float first = sample_distance(s->low), last = sample_distance(s->end - 1);
+    float first = rlf_f32_of_bits(s->low), last = rlf_f32_of_bits(s->end - 1);
     memset(b, 0, sizeof *b);
     EACH_NEAR(i, w, last)
     {
@@ -161,7 +161,7 @@ count_digit(const row *w, const sample_search *s, sample_bins *b)
         vf e = vexp(-d);
         for (; here; here &= here - 1) {
             int j = __builtin_ctz(here);
-            uint32_t bin = (sample_bits(d[j]) - s->low) >> s->shift;
+            uint32_t bin = (rlf_f32_bits(d[j]) - s->low) >> s->shift;
             b->mass[bin] += sample_weight(e[j]);
             b->count[bin]++;
         }
@@ -208,7 +208,7 @@ cut_at(const row *w, const sample_bins *all, sample_bins *digits, uint64_t goal,
         count_digit(w, &s, digits);
     while (sample_narrow(&s, find(digits, sample_left(&s), by_count)));
     uint32_t taken = sample_taken(&s);
-    sample_cut cut = {.d = sample_distance(s.low), .last = w->v};
+    sample_cut cut = {.d = rlf_f32_of_bits(s.low), .last = w->v};
     if (taken < s.at.own_count)
         cut.last = nth_at(w, cut.d, taken);
     *mass = sample_mass(&s, taken);

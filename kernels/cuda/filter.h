@@ -296,12 +296,12 @@ fetch_bins(board *b, const sample_bins *all)
 static __device__ span
 span_digits(board *b, const line &l, const sample_search &s)
 {
-    float first = sample_distance(s.low), last = sample_distance(s.end - 1);
+    float first = rlf_f32_of_bits(s.low), last = rlf_f32_of_bits(s.end - 1);
     clear(&b->bins);
     __syncthreads();
     tally mine = {&b->bins};
     each_word(l, 0, l.v, threadIdx.x, blockDim.x, [&](int, float d) {
-        uint32_t bits = sample_bits(d) - s.low;
+        uint32_t bits = rlf_f32_bits(d) - s.low;
         if (d >= first && d <= last)
             count_word(mine, (int)(bits >> s.shift), d);
     });
@@ -335,7 +335,7 @@ cut_row(board *b, const line &l, const sample_bins *all,
         taken = sample_taken(&s);
         others = s.at.own_count - taken;
         mass = sample_mass(&s, taken);
-        cut = {sample_distance(s.low), l.v};
+        cut = {rlf_f32_of_bits(s.low), l.v};
     }
     if (others)
         cut.last = nth_at(b, l, cut.d, taken);
