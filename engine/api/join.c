@@ -185,15 +185,28 @@ rlf_join_share(rlf_session *s, const char **text, rlf_err *err)
 
 /* ---- leaving ---- */
 
-/* Who leads ends all, once it has said why; if it does not come to that, each
- * ends by itself. */
-enum { PATIENCE = 3 };
+/* Who leads ends all, once it has said why; if it does not come to that in so
+ * many seconds, each ends by itself. */
+enum { PATIENCE = 4 };
 
+/* Process 1 may be lost as well, or may itself be in a call that does not come
+ * back. So the others wait for it to end all, and the first one that is still
+ * there then speaks; one after the other, so that it is one. */
 void
 rlf_join_succeed(rlf_session *s)
 {
-    if (s->world && rlf_comm_lost(s->world) == 0)
-        s->leads = rlf_comm_world_process(s->world) == 1;
+    if (!s->world || rlf_comm_lost(s->world) != 0)
+        return;
+    int process = rlf_comm_world_process(s->world);
+    s->leads = process == 1;
+    if (process < 2 || rlf_comm_gone(s->world))
+        return; /* of a process that is gone, the launcher ends all */
+    enum { SLOTS = 16, SLOT_MS = 250 };
+    long ms = (process - 2) % SLOTS * SLOT_MS;
+    const struct timespec turn = {.tv_sec = PATIENCE + ms / 1000,
+                                  .tv_nsec = ms % 1000 * 1000000};
+    /* a signal is the end that the one who has spoken makes of all */
+    s->leads = nanosleep(&turn, NULL) == 0;
 }
 
 void

@@ -108,7 +108,8 @@ rlf_status rlf_card_compare(const char *first, const char *other, int rank,
 /* `text` of process 0 in all. */
 rlf_status rlf_join_share(rlf_session *session, const char **text,
                           rlf_err *err);
-/* After an error: if that is the end of process 0, the next one leads. */
+/* After an error: if that is the end of process 0, the next one that has not
+ * come to its own end leads. */
 void rlf_join_succeed(rlf_session *session);
 /* Leave it: in order, or after an error by its end. `closed`: no thread of a
  * rank is left that may use it. */

@@ -518,29 +518,40 @@ rlf_crew_cause(const rlf_crew *crew, rlf_err *err)
     return err->status;
 }
 
-/* Wait for a thread to end, about a second. */
+/* Wait for a thread to end, for a while: an abort ends the wait of a rank, not
+ * this one. */
 static void
 await_end(rlf_crew *crew)
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec++;
+    until.tv_nsec += 250000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
     pthread_cond_timedwait(&crew->one_ended, &crew->lock, &until);
 }
+
+/* Seconds after an abort in which the threads of one of many processes end:
+ * whoever waits for one that is stuck in a message to a process that stands
+ * still is ended by the others before it has said why. */
+#define ONE_OF_MANY 1.0
 
 /* Until the threads have ended; false: one is stuck. */
 static bool
 join(rlf_crew *crew)
 {
     rlf_err ignored = RLF_ERR_NONE;
+    bool many = rlf_comm_world_caps(crew->world)->n_processes > 1;
+    double patience = crew->patience;
+    if (many && !(patience > 0 && patience < ONE_OF_MANY))
+        patience = ONE_OF_MANY;
     uint64_t aborted = 0; /* when that was seen */
     bool stuck = false;
     pthread_mutex_lock(&crew->lock);
     while (crew->n_running > 0 && !stuck) {
         if (!aborted && rlf_comm_check(crew->world, &ignored) < 0)
             aborted = rlf_clock_now();
-        stuck = aborted && crew->patience > 0 &&
-                rlf_clock_since(aborted) > crew->patience;
+        stuck = aborted && patience > 0 && rlf_clock_since(aborted) > patience;
         if (!stuck)
             await_end(crew);
     }
@@ -557,7 +568,11 @@ join(rlf_crew *crew)
 rlf_status
 rlf_crew_follow(rlf_crew *crew, rlf_err *err)
 {
-    join(crew);
+    rlf_err ignored = RLF_ERR_NONE;
+    pthread_mutex_lock(&crew->lock);
+    while (crew->n_running > 0 && rlf_comm_check(crew->world, &ignored) >= 0)
+        await_end(crew);
+    pthread_mutex_unlock(&crew->lock);
     return rlf_comm_check(crew->world, err) == RLF_OK
                ? RLF_OK
                : rlf_crew_cause(crew, err);

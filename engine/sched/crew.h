@@ -48,7 +48,8 @@ void rlf_crew_waits(const rlf_crew *crew, rlf_err *err);
 rlf_status rlf_crew_cause(const rlf_crew *crew, rlf_err *err);
 /* For tests: the controller never hears anything again. */
 void rlf_crew_hang(rlf_crew *crew);
-/* In a process without the controller: until the ranks have closed. */
+/* In a process without the controller: until the ranks have closed, or the run
+ * was aborted. */
 rlf_status rlf_crew_follow(rlf_crew *crew, rlf_err *err);
 
 #endif
