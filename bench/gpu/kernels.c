@@ -124,9 +124,18 @@ ropes(bench *b)
                                .ldv = qkv,
                                .slots = rig_send(r, slots, (size_t)m * 4),
                                .kv = rig_reals(r, pages * 2 * page * kv),
-                               .page_size = page};
-    bytes = (double)(m * kv) * 2 * b->real;
-    MEASURE(b, kv_write, "kv_write", write, 2 * bytes, 0, WANTED);
+                               .page_size = page,
+                               .half = rope.half,
+                               .heads = s->heads,
+                               .q = rope.y,
+                               .ldq = qkv,
+                               .positions = rope.positions,
+                               .n_positions = n,
+                               .cos = rope.cos,
+                               .sin = rope.sin};
+    bytes += (double)(m * kv) * b->real;
+    MEASURE(b, kv_write, "rope of queries and keys, to pages", write, 2 * bytes,
+            0, WANTED);
     free(slots);
     rig_clear(r);
 }

@@ -9,7 +9,7 @@
  *
  * A block is four quarters of 16 keys, each somewhere in memory: a quarter of
  * a transposed copy when training, a piece of a page of the cache in decode. */
-#include "kernels/cpu/ops.h"
+#include "kernels/cpu/rotate.h"
 
 #define BLOCK 64
 #define QUARTER 16
@@ -365,24 +365,39 @@ ISA(attention)(rlf_queue *queue, const rlf_attention_args *args, rlf_err *err)
 
 /* ---- paged cache ------------------------------------------------------- */
 
+/* A token's keys and values, into their slot. */
+static void
+write_slot(const rlf_kv_write_args *a, const rotation *r, int64_t m)
+{
+    int64_t ps = a->page_size, d = a->d, j = a->slots[m] % ps;
+    float *page = a->kv + a->slots[m] / ps * a->page_stride;
+    for (int64_t g = 0; g < a->kv_heads; g++) {
+        const float *k = a->k + m * a->ldk + g * d;
+        float *kt = page + g * 2 * ps * d, *v = kt + ps * d;
+        float rotated[MAX_D];
+        if (r->half)
+            rotate(r, a->positions[m], k, rotated);
+        for (int64_t i = 0; i < 2 * r->half; i++)
+            kt[i * ps + j] = rotated[i];
+        for (int64_t i = 2 * r->half; i < d; i++)
+            kt[i * ps + j] = k[i];
+        memcpy(v + j * d, a->v + m * a->ldv + g * d, (size_t)d * 4);
+    }
+}
+
 static void
 kv_write_rows(void *ctx, int64_t first, int64_t last, char *scratch)
 {
     (void)scratch;
     const rlf_kv_write_args *a = ctx;
-    int64_t ps = a->page_size, d = a->d;
+    rotation r = {.cos = a->cos, .sin = a->sin, .half = a->half};
     for (int64_t m = first; m < last; m++) {
-        if (a->slots[m] < 0)
-            continue;
-        float *page = a->kv + a->slots[m] / ps * a->page_stride;
-        int64_t j = a->slots[m] % ps;
-        for (int64_t g = 0; g < a->kv_heads; g++) {
-            const float *k = a->k + m * a->ldk + g * d;
-            float *kt = page + g * 2 * ps * d, *v = kt + ps * d;
-            for (int64_t i = 0; i < d; i++)
-                kt[i * ps + j] = k[i];
-            memcpy(v + j * d, a->v + m * a->ldv + g * d, (size_t)d * 4);
+        for (int64_t h = 0; r.half && h < a->heads; h++) {
+            float *q = a->q + m * a->ldq + h * a->d;
+            rotate(&r, a->positions[m], q, q);
         }
+        if (a->slots[m] >= 0)
+            write_slot(a, &r, m);
     }
 }
 
@@ -390,12 +405,19 @@ rlf_status
 ISA(kv_write)(rlf_queue *queue, const rlf_kv_write_args *args, rlf_err *err)
 {
     NEED(args->page_size > 0 && args->page_size % QUARTER == 0, "kv_write");
+    NEED(args->half >= 0 && 2 * args->half <= args->d && args->d <= MAX_D,
+         "kv_write");
+    if (args->half)
+        RLF_TRY(
+            check_positions(args->positions, args->m, args->n_positions, err));
     rlf_kv_write_args a = *args;
+    a.ldq = or_dense(a.ldq, a.heads * a.d);
     a.ldk = or_dense(a.ldk, a.kv_heads * a.d);
     a.ldv = or_dense(a.ldv, a.kv_heads * a.d);
     a.page_stride = or_dense(a.page_stride,
                              rlf_kv_page_floats(a.page_size, a.kv_heads, a.d));
-    rlf_cpu_share(queue, a.m, 8, 8.0 * (double)(a.m * a.kv_heads * a.d),
+    int64_t heads = 2 * a.kv_heads + (a.half ? a.heads : 0);
+    rlf_cpu_share(queue, a.m, 8, 4.0 * (double)(a.m * heads * a.d),
                   kv_write_rows, &a);
     return RLF_OK;
 }

@@ -18,6 +18,7 @@ kernel_isa_sources += \
 	%D%/ops.h \
 	%D%/optim.c \
 	%D%/product.c \
+	%D%/rotate.h \
 	%D%/rows.c \
 	%D%/sample.c \
 	%D%/simd.h

@@ -1,5 +1,5 @@
 /* RMSNorm and rotary embedding. */
-#include "kernels/cpu/ops.h"
+#include "kernels/cpu/rotate.h"
 
 static void
 rmsnorm_rows(void *ctx, int64_t first, int64_t last, char *scratch)
@@ -153,47 +153,23 @@ rope_rows(void *ctx, int64_t first, int64_t last, char *scratch)
 {
     (void)scratch;
     const rlf_rope_args *a = ctx;
-    int64_t half = a->half, rest = a->d - 2 * half;
-    for (int64_t m = first; m < last; m++) {
-        const float *cs = a->cos + a->positions[m] * half;
-        const float *sn = a->sin + a->positions[m] * half;
+    rotation r = {a->cos, a->sin, a->half, a->back};
+    int64_t rest = a->d - 2 * a->half;
+    for (int64_t m = first; m < last; m++)
         for (int64_t h = 0; h < a->heads; h++) {
             const float *x = a->x + m * a->ldx + h * a->d;
             float *y = a->y + m * a->ldy + h * a->d;
-            for (int64_t i = 0; i < half; i += VL) {
-                int64_t n = half - i;
-                bool whole = n >= VL;
-                vf c = whole ? vload(cs + i) : vload_n(cs + i, n);
-                vf s = whole ? vload(sn + i) : vload_n(sn + i, n);
-                vf x1 = whole ? vload(x + i) : vload_n(x + i, n);
-                vf x2 = whole ? vload(x + half + i) : vload_n(x + half + i, n);
-                s = a->back ? -s : s;
-                vf y1 = vfma(x1, c, -(x2 * s)), y2 = vfma(x2, c, x1 * s);
-                if (whole) {
-                    vstore(y + i, y1);
-                    vstore(y + half + i, y2);
-                } else {
-                    vstore_n(y + i, y1, n);
-                    vstore_n(y + half + i, y2, n);
-                }
-            }
+            rotate(&r, a->positions[m], x, y);
             if (rest && y != x)
-                memcpy(y + 2 * half, x + 2 * half, (size_t)rest * 4);
+                memcpy(y + 2 * a->half, x + 2 * a->half, (size_t)rest * 4);
         }
-    }
 }
 
 rlf_status
 ISA(rope)(rlf_queue *queue, const rlf_rope_args *args, rlf_err *err)
 {
     NEED(args->m >= 0 && args->heads >= 0 && 2 * args->half <= args->d, "rope");
-    for (int64_t m = 0; m < args->m; m++)
-        if (args->positions[m] < 0 || args->positions[m] >= args->n_positions)
-            return rlf_fail(err, RLF_BUG,
-                            "position %d of row %lld is not in the table of "
-                            "%lld positions",
-                            (int)args->positions[m], (long long)m,
-                            (long long)args->n_positions);
+    RLF_TRY(check_positions(args->positions, args->m, args->n_positions, err));
     rlf_rope_args a = *args;
     a.ldx = or_dense(a.ldx, a.heads * a.d);
     a.ldy = or_dense(a.ldy, a.heads * a.d);

@@ -152,39 +152,6 @@ TYPED(attention)(rlf_queue *queue, const rlf_attention_args *args, rlf_err *err)
 /* ---- paged cache ------------------------------------------------------- */
 
 static __global__ void
-kv_write_kernel(rlf_kv_write_args a)
-{
-    int64_t ps = a.page_size, d = a.d, width = a.kv_heads * d;
-    EACH(i, a.m * width)
-    {
-        int64_t m = i / width, g = i % width / d, x = i % d;
-        if (a.slots[m] < 0)
-            continue;
-        rlf_real *keys =
-            a.kv + a.slots[m] / ps * a.page_stride + g * 2 * ps * d;
-        int64_t j = a.slots[m] % ps;
-        keys[x * ps + j] = a.k[m * a.ldk + g * d + x];
-        keys[(ps + j) * d + x] = a.v[m * a.ldv + g * d + x];
-    }
-}
-
-rlf_status
-TYPED(kv_write)(rlf_queue *queue, const rlf_kv_write_args *args, rlf_err *err)
-{
-    NEED(args->page_size > 0 && args->page_size % 16 == 0, "kv_write");
-    rlf_kv_write_args a = *args;
-    a.ldk = or_dense(a.ldk, a.kv_heads * a.d);
-    a.ldv = or_dense(a.ldv, a.kv_heads * a.d);
-    a.page_stride = or_dense(a.page_stride,
-                             rlf_kv_page_floats(a.page_size, a.kv_heads, a.d));
-    int64_t n = a.m * a.kv_heads * a.d;
-    if (n)
-        RLF_LAUNCH(kv_write_kernel, blocks_for(n, THREADS), THREADS, 0, queue,
-                   a);
-    return CUDA(launched)("kv_write", err);
-}
-
-static __global__ void
 paged_kernel(rlf_attention_paged_args a, int64_t first, int64_t tokens)
 {
     EACH_WARP(i, tokens * a.heads)

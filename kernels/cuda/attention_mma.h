@@ -7,8 +7,6 @@
 #include "kernels/cuda/ops.h"
 
 extern "C" {
-rlf_status CUDA(mma_kv_write)(rlf_queue *queue, const rlf_kv_write_args *args,
-                              rlf_err *err);
 rlf_status CUDA(mma_attention)(rlf_queue *queue, const rlf_attention_args *args,
                                rlf_err *err);
 rlf_status CUDA(mma_attention_paged)(rlf_queue *queue,

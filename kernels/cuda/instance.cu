@@ -51,7 +51,7 @@ constexpr rlf_kernels TYPED(rows) = {
     .axpby = TYPED(axpby),
     .fill = TYPED(fill),
     .cast = TYPED(cast),
-    .kv_write = EITHER(TYPED(kv_write), CUDA(mma_kv_write)),
+    .kv_write = TYPED(kv_write),
     .attention = EITHER(TYPED(attention), CUDA(mma_attention)),
     .attention_paged = EITHER(TYPED(attention_paged),
                               CUDA(mma_attention_paged)),

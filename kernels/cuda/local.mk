@@ -11,6 +11,7 @@ cuda_sources = \
 	%D%/instance.cu \
 	%D%/norm.cu \
 	%D%/optim.cu \
+	%D%/rotary.cu \
 	%D%/rows.cu \
 	%D%/sample.cu
 cuda_f32_sources = %D%/attention.cu %D%/attention_grad.cu %D%/dense.cu %D%/product.cu

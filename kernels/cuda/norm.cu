@@ -1,9 +1,5 @@
-/* RMSNorm and rotary embedding: a warp a row. */
+/* RMSNorm: a warp a row. */
 #include "kernels/cuda/columns.h"
-
-extern "C" {
-#include "engine/base/fmath.h"
-}
 
 /* Rows lie in shared memory while a warp is at them: they are read from the
  * GPU's memory once and WIDE at a time, whatever the order of a sum is. */
@@ -161,82 +157,4 @@ TYPED(rmsnorm_grad)(rlf_queue *queue, const rlf_rmsnorm_grad_args *args,
                 is_wide(a.weight, 0);
     LAUNCH_ROWS(rmsnorm_grad_kernel, wide, 2, queue, a, err);
     return CUDA(launched)("rmsnorm_grad", err);
-}
-
-static __global__ void
-rope_table_kernel(rlf_rope_table_args a)
-{
-    EACH(i, a.n * a.half)
-    {
-        float angle = (float)(i / a.half) * a.inv_freq[i % a.half];
-        double s, c;
-        rlf_sincos((double)angle, &s, &c);
-        a.cos[i] = (float)c * a.scale;
-        a.sin[i] = (float)s * a.scale;
-    }
-}
-
-rlf_status
-TYPED(rope_table)(rlf_queue *queue, const rlf_rope_table_args *args,
-                  rlf_err *err)
-{
-    NEED(args->n >= 0 && args->half >= 0, "rope_table");
-    rlf_rope_table_args a = *args;
-    a.scale = a.scale == 0 ? 1 : a.scale;
-    if (a.n * a.half > 0)
-        RLF_LAUNCH(rope_table_kernel, blocks_for(a.n * a.half, THREADS),
-                   THREADS, 0, queue, a);
-    return CUDA(launched)("rope_table", err);
-}
-
-/* A thread V pairs, or V elements of the rest. */
-template <int V>
-static __global__ void
-rope_kernel(rlf_rope_args a, int32_t *fault)
-{
-    int64_t width = (a.d - a.half) / V;
-    EACH(i, a.m * a.heads * width)
-    {
-        spot h = spot_of(i, width);
-        spot p = spot_of(h.row, a.heads);
-        int64_t m = p.row, j = h.at * V;
-        const rlf_real *x = a.x + m * a.ldx + p.at * a.d + j;
-        rlf_real *y = a.y + m * a.ldy + p.at * a.d + j;
-        if (j >= a.half) {
-            give<V>(y + a.half, take<V>(x + a.half));
-            continue;
-        }
-        int32_t position = a.positions[m];
-        if (position < 0 || position >= a.n_positions) {
-            *fault = 1;
-            continue;
-        }
-        several<float, V> c = take_floats<V>(a.cos + position * a.half + j);
-        several<float, V> s = take_floats<V>(a.sin + position * a.half + j);
-        several<rlf_real, V> one = take<V>(x), two = take<V>(x + a.half);
-        RLF_UNROLL
-        for (int e = 0; e < V; e++) {
-            float x1 = widen(one.x[e]), x2 = widen(two.x[e]);
-            float t = a.back ? -s.x[e] : s.x[e];
-            one.x[e] = narrow(fmaf(x1, c.x[e], -(x2 * t)));
-            two.x[e] = narrow(fmaf(x2, c.x[e], x1 * t));
-        }
-        give<V>(y, one);
-        give<V>(y + a.half, two);
-    }
-}
-
-rlf_status
-TYPED(rope)(rlf_queue *queue, const rlf_rope_args *args, rlf_err *err)
-{
-    NEED(args->m >= 0 && args->heads >= 0 && 2 * args->half <= args->d, "rope");
-    rlf_rope_args a = *args;
-    a.ldx = or_dense(a.ldx, a.heads * a.d);
-    a.ldy = or_dense(a.ldy, a.heads * a.d);
-    int64_t n = a.m * a.heads * (a.d - a.half);
-    bool wide = a.d % WIDE == 0 && a.half % WIDE == 0 && is_wide(a.x, a.ldx) &&
-                is_wide(a.y, a.ldy) && is_wide(a.cos, 0) && is_wide(a.sin, 0);
-    if (n)
-        LAUNCH_WIDE(rope_kernel, wide, n, queue, a, CUDA(fault)(queue));
-    return CUDA(launched)("rope", err);
 }

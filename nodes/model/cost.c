@@ -144,11 +144,13 @@ static void
 attention(const counter *c, const sums *s, int layer)
 {
     double flops = 4 * pairs_of(c, s, layer) * c->q, m = s->tokens;
+    double both = m * (c->q + c->kv), kept = m * (c->q + 2 * c->kv);
     if (s->paged) {
-        add(c, 0, 2 * m * c->kv, 2 * m * c->kv); /* kv_write */
+        add(c, 3 * both, kept, kept); /* kv_write */
         add(c, flops, 2 * s->context * c->kv, 0);
     } else {
-        add(c, flops, m * (c->q + 2 * c->kv), m * c->q);
+        rope(c, both);
+        add(c, flops, kept, m * c->q);
     }
 }
 
@@ -160,7 +162,6 @@ attention_part(const counter *c, const sums *s, int layer)
     product(c, s->calls, m, c->qkv, c->d);
     if (c->config->qk_norm)
         norm(c, m * (c->q + c->kv));
-    rope(c, m * (c->q + c->kv));
     attention(c, s, layer);
 }
 

@@ -225,6 +225,7 @@ attention_scale(const layer_context *l)
 static rlf_status
 attend_packed(const layer_context *l, rlf_err *err)
 {
+    RLF_TRY(rotate(l, l->queries, l->ld_queries, false, err));
     rlf_attention_args args = {.n_seqs = l->pass->n_seqs,
                                .offsets = l->pass->offsets,
                                .heads = l->table->heads,
@@ -244,6 +245,8 @@ attend_packed(const layer_context *l, rlf_err *err)
     return l->pass->kernels->attention(l->pass->queue, &args, err);
 }
 
+/* Keys and values go to their pages, and attention reads them there: `keys`
+ * are not rotated. */
 static rlf_status
 attend_paged(const layer_context *l, rlf_err *err)
 {
@@ -259,7 +262,15 @@ attend_paged(const layer_context *l, rlf_err *err)
                                .slots = g->slots,
                                .kv = kv,
                                .page_size = g->page_size,
-                               .page_stride = g->page_stride};
+                               .page_stride = g->page_stride,
+                               .half = l->config->head_dim / 2,
+                               .heads = l->table->heads,
+                               .q = l->queries,
+                               .ldq = l->ld_queries,
+                               .positions = l->pass->positions,
+                               .n_positions = l->model->positions,
+                               .cos = l->model->cosines,
+                               .sin = l->model->sines};
     RLF_TRY(l->pass->kernels->kv_write(l->pass->queue, &write, err));
     rlf_attention_paged_args args = {
         .n_seqs = l->pass->n_seqs,
@@ -292,7 +303,6 @@ attention_part(const layer_context *l, rlf_err *err)
         norm_forward(l, l->m, b->x, l->slots->norm1, b->normed, b->rstd1, err));
     RLF_TRY(multiply_qkv(l, err));
     RLF_TRY(head_norms(l, err));
-    RLF_TRY(rotate(l, l->queries, l->ld_queries, false, err));
     return l->pass->paged ? attend_paged(l, err) : attend_packed(l, err);
 }
 

@@ -232,6 +232,58 @@ test_attention_paged(env *e)
     }
 }
 
+/* Heads, rotated as a whole or in part; room between rows. */
+typedef struct turn {
+    int64_t heads, kv_heads, d, half, page, room;
+} turn;
+
+static const turn turns[] = {{4, 2, 64, 32, 16, 0},   {1, 1, 8, 4, 16, 1},
+                             {6, 3, 32, 12, 48, 0},   {2, 1, 128, 32, 64, 8},
+                             {8, 8, 256, 128, 32, 0}, {3, 1, 24, 12, 16, 5}};
+
+/* Some tokens are rotated and written by two operations, then by one. Every
+ * fifth has no slot. */
+static void
+test_kv_write(env *e)
+{
+    for (int64_t c = 0; c < N(turns); c++) {
+        turn t = turns[c];
+        int64_t m = 37, n = 90, heads = t.heads + t.kv_heads;
+        int64_t ld = (heads + t.kv_heads) * t.d + t.room;
+        int64_t stride = rlf_kv_page_floats(t.page, t.kv_heads, t.d) + 16;
+        int64_t pages = m / t.page + 1;
+        float *x = values(e, m * ld, 2), *y = copy_of(e, x, m * ld);
+        float *cos = values(e, n * t.half, 1), *sin = values(e, n * t.half, 1);
+        float *apart = blank(e, pages * stride);
+        float *at_once = blank(e, pages * stride);
+        int32_t *positions = indices(e, m, n);
+        int32_t *slots = take(e, m, sizeof *slots);
+        for (int64_t i = 0; i < m; i++)
+            slots[i] = i % 5 == 3 ? -1 : (int32_t)(m - 1 - i);
+        float *k = y + t.heads * t.d, *v = k + t.kv_heads * t.d;
+        CALL(e, kv_write, .m = m, .kv_heads = t.kv_heads, .d = t.d, .k = k,
+             .v = v, .ldk = ld, .ldv = ld, .slots = slots, .kv = at_once,
+             .page_size = t.page, .page_stride = stride, .half = t.half,
+             .heads = t.heads, .q = y, .ldq = ld, .positions = positions,
+             .n_positions = n, .cos = cos, .sin = sin);
+        for (int64_t i = 0; i < m; i++)
+            same(e, y + i * ld + t.heads * t.d, x + i * ld + t.heads * t.d,
+                 2 * t.kv_heads * t.d, 4, "k and v stay");
+        k = x + t.heads * t.d, v = k + t.kv_heads * t.d;
+        CALL(e, rope, .m = m, .heads = heads, .d = t.d, .half = t.half,
+             .positions = positions, .n_positions = n, .cos = cos, .sin = sin,
+             .x = x, .ldx = ld, .y = x, .ldy = ld);
+        CALL(e, kv_write, .m = m, .kv_heads = t.kv_heads, .d = t.d, .k = k,
+             .v = v, .ldk = ld, .ldv = ld, .slots = slots, .kv = apart,
+             .page_size = t.page, .page_stride = stride);
+        for (int64_t i = 0; i < m; i++)
+            same(e, y + i * ld, x + i * ld, t.heads * t.d, 4, "q");
+        same(e, at_once, apart, pages * stride, 4, "pages");
+        out_f32(e, y, m * ld);
+        out_f32(e, at_once, pages * stride);
+    }
+}
+
 /* sum of o * d_o over a sequence, one element of q, k or v disturbed. */
 static double
 loss_double(const problem *p, const double *x, const float *d_o, int64_t s)
@@ -303,6 +355,7 @@ static const op_case cases[] = {
     {"attention", test_attention},
     {"attention_paged", test_attention_paged},
     {"attention_grad", test_attention_grad},
+    {"kv_write", test_kv_write},
 };
 
 int
