@@ -195,22 +195,70 @@ value_at(const run &r, view t, rlf_dense_operand o, int64_t word)
     return value(r, t, o);
 }
 
-/* By one thread, in order or backwards. */
-static __device__ void
-chain(const run &r, view &t, const rlf_dense_step &s)
+/* Numbers that a chain adds up at a time, and as many factors. */
+enum { CHAIN = 512 };
+
+/* The sums of a tile take the place of its numbers; the chain goes on from
+ * `sum`. Eight are read before they are needed. */
+template <bool FACTORS>
+static __device__ __forceinline__ double
+chain_tile(double *x, double sum)
 {
-    double sum = 0;
+    RLF_UNROLL_BY(2)
+    for (int i = 0; i < CHAIN; i += 8) {
+        double a[8], b[8];
+        RLF_UNROLL
+        for (int k = 0; k < 8; k++) {
+            a[k] = x[i + k];
+            b[k] = FACTORS ? x[CHAIN + i + k] : 1;
+        }
+        RLF_UNROLL
+        for (int k = 0; k < 8; k++) {
+            sum = FACTORS ? a[k] + b[k] * sum : sum + a[k];
+            x[i + k] = sum;
+        }
+    }
+    return sum;
+}
+
+static __host__ __device__ inline bool
+is_chain(uint32_t code)
+{
+    return code == RLF_EXPR_CUMSUM || code == RLF_EXPR_DISCOUNT ||
+           code == RLF_EXPR_COMPOUND;
+}
+
+/* Running sums, in order or backwards. One thread adds up a tile while the
+ * other warps take away the one before and bring the next; `tiles` are two. The
+ * first number is its own sum: -0 + a, or a + 0 * -0. */
+static __device__ void
+chain(const run &r, view &t, const rlf_dense_step &s, double *tiles)
+{
     bool back = s.code == RLF_EXPR_DISCOUNT;
-    for (int64_t i = 0; i < r.v; i++) {
-        t.word = back ? r.v - 1 - i : i;
-        double a = value(r, t, s.arg[0]);
-        if (i == 0)
-            sum = a;
-        else if (s.code == RLF_EXPR_CUMSUM)
-            sum = sum + a;
-        else
-            sum = a + value(r, t, s.arg[1]) * sum;
-        put(r, t, s.y, sum);
+    bool factors = s.code != RLF_EXPR_CUMSUM;
+    int64_t n = (r.v + CHAIN - 1) / CHAIN;
+    double sum = -0.0;
+    for (int64_t i = -1; i <= n; i++) {
+        double *now = tiles + (i & 1) * 2 * CHAIN;
+        double *other = tiles + (~i & 1) * 2 * CHAIN;
+        if (threadIdx.x == 0 && i >= 0 && i < n)
+            sum = factors ? chain_tile<true>(now, sum)
+                          : chain_tile<false>(now, sum);
+        for (int k = (int)threadIdx.x - WARP; k >= 0 && k < CHAIN;
+             k += THREADS - WARP) {
+            int64_t gone = (i - 1) * CHAIN + k, next = gone + 2 * CHAIN;
+            if (gone >= 0 && gone < r.v) {
+                t.word = back ? r.v - 1 - gone : gone;
+                put(r, t, s.y, other[k]);
+            }
+            t.word = back ? r.v - 1 - next : next;
+            bool there = next < r.v;
+            other[k] = there ? value(r, t, s.arg[0]) : 0;
+            if (factors)
+                other[CHAIN + k] =
+                    there && next > 0 ? value(r, t, s.arg[1]) : 0;
+        }
+        __syncthreads();
     }
 }
 
@@ -266,16 +314,14 @@ rank(const run &r, view &t, const rlf_dense_step &s, int32_t *list)
 }
 
 static __device__ void
-scan(const run &r, view &t, const rlf_dense_step &s, int32_t *list)
+scan(const run &r, view &t, const rlf_dense_step &s, int32_t *list,
+     double *tiles)
 {
-    switch (s.code) {
-    case RLF_EXPR_DISCOUNT:
-    case RLF_EXPR_COMPOUND:
-    case RLF_EXPR_CUMSUM:
-        if (threadIdx.x == 0)
-            chain(r, t, s);
+    if (is_chain(s.code)) {
+        chain(r, t, s, tiles);
         return;
-    case RLF_EXPR_RANK:
+    }
+    if (s.code == RLF_EXPR_RANK) {
         rank(r, t, s, list);
         return;
     }
@@ -318,7 +364,7 @@ tell_odd(const run &r, const view &t)
 }
 
 static __global__ void
-words_kernel(run r)
+__launch_bounds__(THREADS, 4) words_kernel(run r)
 {
     RLF_DYNAMIC_SHARED(double, registers);
     double *block = registers + r.image.n_rows;
@@ -336,7 +382,7 @@ words_kernel(run r)
                 words_pass(r, t, p, lanes);
             for (uint32_t j = 0; p.kind == RLF_DENSE_SCANS && j < p.count;
                  j++) {
-                scan(r, t, s[j], list);
+                scan(r, t, s[j], list, block);
                 __syncthreads();
             }
             for (uint32_t j = 0;
@@ -408,24 +454,30 @@ stage_columns(rlf_queue *queue, const rlf_expr_dense_args *a,
     return RLF_OK;
 }
 
-/* Reductions that go on at the same time, at most. */
-static uint32_t
-most_reductions(const rlf_dense_image *image)
+/* Numbers in shared memory beside a row's registers, at most: those of blocks
+ * and lanes of reductions, or the tiles of a chain. */
+static size_t
+numbers_beside(const rlf_dense_image *image)
 {
-    const rlf_dense_pass *p =
-        (const rlf_dense_pass *)((const char *)image + image->passes);
-    uint32_t most = 0;
-    for (uint32_t i = 0; i < image->n_passes; i++)
-        most = p[i].reductions > most ? p[i].reductions : most;
+    const char *at = (const char *)image;
+    const rlf_dense_pass *p = (const rlf_dense_pass *)(at + image->passes);
+    const rlf_dense_step *s = (const rlf_dense_step *)(at + image->steps);
+    size_t most = 0;
+    for (uint32_t i = 0; i < image->n_passes; i++, p++) {
+        size_t n = ((size_t)image->n_blocks + p->reductions) * THREADS;
+        most = n > most ? n : most;
+        for (uint32_t k = p->first; k < p->first + p->count; k++)
+            if (is_chain(s[k].code) && most < 4 * CHAIN)
+                most = 4 * CHAIN;
+    }
     return most;
 }
 
 /* As many rows at a time as there is room for what they keep. */
 static rlf_status
-launch_words(rlf_queue *queue, run r, uint32_t reductions, rlf_err *err)
+launch_words(rlf_queue *queue, run r, size_t beside, rlf_err *err)
 {
-    size_t columns = r.image.n_blocks + reductions;
-    size_t shared = (r.image.n_rows + columns * THREADS) * sizeof(double);
+    size_t shared = (r.image.n_rows + beside) * sizeof(double);
     size_t each =
         (size_t)(r.image.n_kept + r.image.ranks) * (size_t)r.v * sizeof(double);
     int64_t rows = r.m, most = rows;
@@ -459,7 +511,7 @@ launch(rlf_queue *queue, const rlf_expr_dense_args *a,
     r.v = a->v;
     r.odd = a->odd;
     if (a->program->words >= 0)
-        return launch_words(queue, r, most_reductions(a->program->image), err);
+        return launch_words(queue, r, numbers_beside(a->program->image), err);
     size_t shared = (size_t)r.image.n_rows * ROW_THREADS * sizeof(double);
     RLF_TRY(CUDA(allow_shared)(queue, (const void *)rows_kernel, shared, err));
     RLF_LAUNCH(rows_kernel, blocks_for(r.m, ROW_THREADS), ROW_THREADS, shared,

@@ -18,6 +18,7 @@ static const struct {
     {"attention_paged", UINT64_C(0x908d550f3bb020bd)},
     {"bias_grad", UINT64_C(0xfbef77ab7bef3cc6)},
     {"cast", UINT64_C(0x22a3a4e26cd22e7c)},
+    {"dense_chains", UINT64_C(0x26f730082259dbae)},
     {"dense_in_place", UINT64_C(0x371ebfd1f2e32c1d)},
     {"dense_random", UINT64_C(0x0653fd6aa79c3ffd)},
     {"dense_rows", UINT64_C(0xe40260efce9bdc6c)},

@@ -223,6 +223,50 @@ test_in_place(env *e)
     made_end(&p);
 }
 
+/* y[i] = x[i] + by[i] y[before], in order or backwards. */
+static void
+run_chain(const float *x, const float *by, int64_t v, bool back, float *y)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < v; i++) {
+        int64_t at = back ? v - 1 - i : i;
+        double more = i ? (by ? (double)by[at] : 1) * sum : -0.0;
+        sum = (double)x[at] + more;
+        y[at] = (float)sum;
+    }
+}
+
+/* Running sums, over more than a device takes at a time. What the first number
+ * is multiplied by counts for nothing. */
+static void
+test_chains(env *e)
+{
+    static const rlf_expr_code codes[] = {RLF_EXPR_CUMSUM, RLF_EXPR_COMPOUND,
+                                          RLF_EXPR_DISCOUNT};
+    static const int64_t sizes[] = {1, 511, 512, 513, 2500};
+    for (int s = 0; s < 5; s++) {
+        made p = made_new(e, 2, sizes[s]);
+        int64_t v = p.v;
+        int x = input(&p, WORDS, false, 2), by = input(&p, WORDS, false, 1);
+        float *a = p.in[0].data, *b = p.in[1].data, *y[3];
+        for (int64_t r = 0; r < p.m; r++) {
+            a[r * v] = a[r * v + v - 1] = -0.0F;
+            b[r * v] = b[r * v + v - 1] = v > 1 ? -1 : INFINITY;
+        }
+        for (int i = 0; i < 3; i++)
+            y[i] = output(&p, op(&p, codes[i], WORDS, x, i ? by : -1), WORDS,
+                          false);
+        run(&p, NULL);
+        float *want = take(e, v, sizeof *want);
+        for (int64_t r = 0; r < p.m; r++)
+            for (int i = 0; i < 3; i++) {
+                run_chain(a + r * v, i ? b + r * v : NULL, v, i == 2, want);
+                same(e, y[i] + r * v, want, v, 4, rlf_expr_text(codes[i]));
+            }
+        made_end(&p);
+    }
+}
+
 /* ---- random programs ---- */
 
 static int
@@ -343,9 +387,8 @@ test_rows(env *e)
 }
 
 static const op_case cases[] = {
-    {"dense_sums", test_sums},
-    {"dense_in_place", test_in_place},
-    {"dense_random", test_random},
+    {"dense_sums", test_sums},     {"dense_in_place", test_in_place},
+    {"dense_chains", test_chains}, {"dense_random", test_random},
     {"dense_rows", test_rows},
 };
 
