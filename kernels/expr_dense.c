@@ -358,3 +358,46 @@ rlf_expr_dense_new(const rlf_expr *expr, rlf_arena *arena, rlf_err *err,
     *out = d;
     return RLF_OK;
 }
+
+/* Values that a row has on this domain: none of its own on the scalar one. */
+static double
+values_on(const rlf_expr *e, int domain, double v)
+{
+    switch (rlf_domains_get(e->domains, domain)->kind) {
+    case RLF_DOMAIN_ROWS:
+        return 1;
+    case RLF_DOMAIN_TOKENS:
+        return v;
+    default:
+        return 0;
+    }
+}
+
+static double
+column_bytes(const rlf_expr *e, int domain, double v)
+{
+    return rlf_domains_get(e->domains, domain)->kind == RLF_DOMAIN_TOKENS
+               ? v * sizeof(float)
+               : sizeof(double);
+}
+
+rlf_dense_work
+rlf_expr_dense_work(const rlf_expr *e, double v)
+{
+    rlf_dense_work work = {0};
+    for (size_t i = 0; i < e->inputs.count; i++)
+        work.read += column_bytes(e, e->inputs.data[i].domain, v);
+    for (size_t i = 0; i < e->outputs.count; i++)
+        work.written +=
+            column_bytes(e, e->ops.data[e->outputs.data[i].op].domain, v);
+    for (size_t i = 0; i < e->ops.count; i++) {
+        const rlf_expr_op *op = &e->ops.data[i];
+        if (op->code == RLF_EXPR_INPUT || op->code == RLF_EXPR_CONST ||
+            op->code == RLF_EXPR_DOWN)
+            continue;
+        double made = values_on(e, op->domain, v);
+        double from = values_on(e, e->ops.data[op->arg[0]].domain, v);
+        work.ops += made > from ? made : from;
+    }
+    return work;
+}

@@ -72,4 +72,11 @@ typedef struct rlf_expr_dense {
 rlf_status rlf_expr_dense_new(const rlf_expr *expr, rlf_arena *arena,
                               rlf_err *err, const rlf_expr_dense **out);
 
+/* Of a row with v words: operations, one for each value that is made or
+ * reduced, and bytes of columns, those of rows in f64. */
+typedef struct rlf_dense_work {
+    double ops, read, written;
+} rlf_dense_work;
+rlf_dense_work rlf_expr_dense_work(const rlf_expr *expr, double v);
+
 #endif

@@ -70,6 +70,13 @@ rlf_words_cost(const rlf_load *load, const rlf_node *node,
         rlf_sequences_lengths(load, node->inputs[words->set_input]);
     lengths.n = rlf_load_rows(load, lengths.n);
     double rows = (double)lengths.n * lengths.response;
+    const rlf_table *table = rlf_load_model(load, node)->table;
+    if (rlf_table_ends(table, table->cut.chunks - 1)) {
+        double v = table->config.vocab;
+        rlf_cost_words(words->program, rows, v, out);
+        if (words->slope)
+            rlf_cost_words(words->slope, rows, v, out);
+    }
     for (size_t i = 0; i < words->program->inputs.count; i++) {
         if (words->model[i] < 0)
             continue;

@@ -64,7 +64,8 @@ double rlf_words_tile_bytes(const rlf_load *load, const rlf_node *node,
 /* What rlf_words_keep takes for all micro-batches of an update, at most. */
 double rlf_words_kept_bytes(const rlf_load *load, const rlf_node *node,
                             const rlf_words *words);
-/* Adds the work of reading the models that are not live. */
+/* Adds the work of the programs, and of reading the models that are not live.
+ */
 void rlf_words_cost(const rlf_load *load, const rlf_node *node,
                     const rlf_words *words, rlf_counts *out);
 

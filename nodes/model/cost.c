@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "engine/comm/comm.h"
+#include "kernels/expr_dense.h"
 #include "nodes/model/generate.h"
 #include "nodes/model/optimizer.h"
 
@@ -411,6 +412,15 @@ rlf_cost_train(const rlf_table *table, const rlf_reading_load *load,
     if (load->scalar && has_heads(&c))
         head_scalar_back(&c, &s);
     backward(&c, &s, load);
+}
+
+void
+rlf_cost_words(const rlf_expr *program, double rows, double v, rlf_counts *out)
+{
+    rlf_dense_work work = rlf_expr_dense_work(program, v);
+    out->flops += rows * work.ops;
+    out->read += rows * work.read;
+    out->written += rows * work.written;
 }
 
 /* ---- weights ---- */

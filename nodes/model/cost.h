@@ -13,7 +13,7 @@
  * its passes hold; in a pipeline, each part of a batch with as many passes as
  * the batch would have, so weights are read at most as often as is said.
  * Copies and fills that are no operation are not counted, nor is the loss's own
- * arithmetic. Seconds are made of counts elsewhere.
+ * arithmetic but over vocab. Seconds are made of counts elsewhere.
  *
  * A count is of one rank: of the part of the model that its table has. What it
  * sends is the volume of its sums, 2 (p - 1) / p of what p ranks add; short
@@ -57,6 +57,9 @@ void rlf_cost_read(const rlf_table *table, const rlf_reading_load *load,
 /* Forward and backward of an update whose loss reaches so far. */
 void rlf_cost_train(const rlf_table *table, const rlf_reading_load *load,
                     rlf_reach reach, rlf_counts *out);
+/* A program over the v words of each of so many rows (expr_dense). */
+void rlf_cost_words(const rlf_expr *program, double rows, double v,
+                    rlf_counts *out);
 /* Adding the gradients of this rank's lanes, and of its peers; the optimizer's
  * step; packing the new weights. */
 void rlf_cost_optimizer(const rlf_model *model, rlf_counts *out);

@@ -4,6 +4,7 @@
 #ifndef RLF_TESTS_UNIT_COUNTING_H
 #define RLF_TESTS_UNIT_COUNTING_H
 
+#include "kernels/expr_dense.h"
 #include "kernels/kernels.h"
 #include "tests/tap.h"
 
@@ -142,6 +143,35 @@ paged_context(const rlf_attention_paged_args *a)
     return context;
 }
 
+/* Of the steps that a program was lowered to, copies apart. */
+static double
+dense_ops(const rlf_expr_dense_args *a)
+{
+    const rlf_dense_image *image = a->program->image;
+    const char *at = (const char *)image;
+    const rlf_dense_pass *p = (const void *)(at + image->passes);
+    const rlf_dense_step *s = (const void *)(at + image->steps);
+    double n = 0;
+    for (uint32_t i = 0; i < image->n_passes; i++)
+        for (uint32_t k = 0; k < p[i].count + p[i].reductions; k++, s++)
+            if (s->code != RLF_EXPR_SG)
+                n += p[i].kind == RLF_DENSE_ROWS ? 1 : (double)a->v;
+    return n;
+}
+
+static double
+dense_bytes(const rlf_expr_dense_args *a)
+{
+    const rlf_expr_dense *d = a->program;
+    double n = 0;
+    for (uint32_t i = 0; i < d->n_inputs + d->n_outputs; i++) {
+        const rlf_dense_column *c =
+            i < d->n_inputs ? &a->inputs[i] : &a->outputs[i - d->n_inputs];
+        n += d->of_words[i] ? 4 * (double)a->v : c->f32 ? 4 : 8;
+    }
+    return n;
+}
+
 #define GROUPS                                        \
     {                                                 \
         "groups", (double)(a->groups ? a->groups : 1) \
@@ -185,7 +215,7 @@ BIND(sample, NAMED(m), {"v", (double)rlf_shards_held(a->part.shards, a->v)},
      NAMED(d))
 BIND(adamw, NAMED(n))
 BIND(sumsq, NAMED(n))
-BIND(expr_dense, NAMED(m))
+BIND(expr_dense, NAMED(m), {"ops", dense_ops(a)}, {"bytes", dense_bytes(a)})
 // clang-format on
 
 #define OP(name, doc, flops_, bytes_)                                  \

@@ -403,6 +403,70 @@ check_ranks(const rlf_kernels *kernels, uint64_t *seed)
     }
 }
 
+/* exp(x) (x - y) c at each word, and its sum at each row. */
+static rlf_expr *
+words_program(rlf_arena *arena)
+{
+    static const rlf_span nowhere;
+    rlf_domains *domains = RLF_NEW(arena, rlf_domains);
+    rlf_domains_init(domains, arena);
+    rlf_domains_add(domains,
+                    (rlf_domain){.kind = RLF_DOMAIN_ROWS, .owner = -1});
+    rlf_domains_add(domains,
+                    (rlf_domain){.kind = RLF_DOMAIN_TOKENS, .owner = 1});
+    rlf_expr *e = rlf_expr_new(arena, domains);
+    int in[3];
+    for (int i = 0; i < 3; i++)
+        in[i] = rlf_expr_input_op(
+            e, rlf_expr_add_input(e, (rlf_expr_input){.domain = i < 2 ? 2 : 1}),
+            nowhere);
+    int far = rlf_expr_pointwise(e, RLF_EXPR_SUB, in[0], in[1], -1, nowhere);
+    int p = rlf_expr_pointwise(e, RLF_EXPR_EXP, in[0], -1, -1, nowhere);
+    int at = rlf_expr_pointwise(e, RLF_EXPR_MUL, p, far, -1, nowhere);
+    at = rlf_expr_pointwise(e, RLF_EXPR_MUL, at, in[2], -1, nowhere);
+    int sum = rlf_expr_add(e, (rlf_expr_op){.code = RLF_EXPR_SUM,
+                                            .domain = 1,
+                                            .arg = {at, -1, -1},
+                                            .over = 1});
+    int root = rlf_expr_pointwise(e, RLF_EXPR_SQRT, sum, -1, -1, nowhere);
+    rlf_expr_add_output(e, "at", at);
+    rlf_expr_add_output(e, "root", root);
+    return e;
+}
+
+/* By count and by hand: 5 operations a word and 1 a row; of a word 2 numbers
+ * read and 1 written, of a row 1 and 1. */
+static void
+test_words(const rlf_kernels *kernels)
+{
+    enum { ROWS = 5, V = 37 };
+    test_machine t;
+    test_machine_open(&t, 1);
+    rlf_arena *arena = rlf_arena_new();
+    const rlf_expr *program = words_program(arena);
+    const rlf_expr_dense *dense;
+    MUST(&t, rlf_expr_dense_new(program, arena, &t.err, &dense));
+    float words[3][ROWS * V] = {{0}};
+    double rows[2][ROWS] = {{0}};
+    const rlf_dense_column in[] = {
+        {.data = words[0]}, {.data = words[1]}, {.data = rows[0]}};
+    const rlf_dense_column out[] = {{.data = words[2]}, {.data = rows[1]}};
+    rlf_counts said;
+    begin(&said);
+    rlf_cost_words(program, ROWS, V, &said);
+    for (int64_t m = 2; m <= 3; m++) {
+        rlf_expr_dense_args args = {
+            .m = m, .v = V, .program = dense, .inputs = in, .outputs = out};
+        MUST(&t, kernels->expr_dense(t.queue, &args, &t.err));
+    }
+    same(&said, false, "a program over words");
+    is_int((int)said.flops, ROWS * (5 * V + 1), "operations by hand");
+    is_int((int)said.read, ROWS * (2 * 4 * V + 8), "bytes read by hand");
+    is_int((int)said.written, ROWS * (4 * V + 8), "bytes written by hand");
+    rlf_arena_free(arena);
+    test_machine_close(&t);
+}
+
 /* Of bf16 an embedding is read in two bytes a number where it is read as it is
  * packed, in four where it is the master's. */
 static void
@@ -437,6 +501,7 @@ main(void)
     test_machine t;
     test_machine_open(&t, 1);
     rlf_kernels kernels = counting_kernels(rlf_kernels_cpu());
+    test_words(&kernels);
     uint64_t seed = 20;
     uint32_t ids[64];
     for (int i = 0; i < 64; i++)
