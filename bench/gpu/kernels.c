@@ -7,6 +7,7 @@
  * Shapes are those of a Llama, 16,384 tokens at once, numbers random. A byte
  * that could be kept in caches between two passes over it counts once. */
 #include "bench/gpu/rig.h"
+#include "kernels/expr_dense.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -226,6 +227,16 @@ optimizer(bench *b)
                            .bias1 = 0.1,
                            .bias2 = 0.02};
     MEASURE(b, adamw, "adamw", adam, 28.0 * (double)n, 0, WANTED);
+    size_t packed = kernels->product_packed_bytes(rows, d, RLF_PRODUCT_FORWARD);
+    void *matrix = rig_take(r, packed);
+    if (kernels->one_pack) {
+        rlf_adamw_args both = adam;
+        both.n = rows * d;
+        both.cols = d;
+        both.packed = matrix;
+        MEASURE(b, adamw, "adamw and packing", both,
+                (28 + b->real) * (double)both.n, 0, WANTED);
+    }
     int64_t blocks = (n + RLF_SUMSQ_BLOCK - 1) / RLF_SUMSQ_BLOCK;
     rlf_sumsq_args sum = {
         .n = n, .x = adam.g, .blocks = rig_take(r, (size_t)blocks * 8)};
@@ -234,16 +245,116 @@ optimizer(bench *b)
     sum.width = d / 2;
     sum.ld = d;
     MEASURE(b, sumsq, "sumsq of columns", sum, 4.0 * (double)sum.n, 0, WANTED);
-    size_t packed = kernels->product_packed_bytes(rows, d, RLF_PRODUCT_FORWARD);
     rlf_product_pack_args pack = {.rows = rows,
                                   .cols = d,
                                   .w = adam.g,
                                   .form = RLF_PRODUCT_FORWARD,
-                                  .packed = rig_take(r, packed)};
+                                  .packed = matrix};
     MEASURE(b, product_pack, "product_pack", pack,
             (4 + b->real) * (double)(rows * d), 0, WANTED);
     rlf_fill_args fill = {.n = n, .y = adam.m};
     MEASURE(b, fill, "fill", fill, 4.0 * (double)n, 0, WANTED);
+    rig_clear(r);
+}
+
+/* ---- programs over the vocabulary ---- */
+
+enum { ROW = 1, WORD }; /* domains */
+static const rlf_span nowhere;
+
+/* Inputs: log-probabilities of two models at each word, a number of the row. */
+static rlf_expr *
+program_new(rlf_arena *arena, int in[3])
+{
+    rlf_domains *domains = RLF_NEW(arena, rlf_domains);
+    rlf_domains_init(domains, arena);
+    rlf_domains_add(domains,
+                    (rlf_domain){.kind = RLF_DOMAIN_ROWS, .owner = -1});
+    rlf_domains_add(domains,
+                    (rlf_domain){.kind = RLF_DOMAIN_TOKENS, .owner = ROW});
+    rlf_expr *e = rlf_expr_new(arena, domains);
+    for (int i = 0; i < 3; i++) {
+        rlf_expr_input input = {.domain = i < 2 ? WORD : ROW};
+        in[i] = rlf_expr_input_op(e, rlf_expr_add_input(e, input), nowhere);
+    }
+    return e;
+}
+
+static int
+program_op(rlf_expr *e, rlf_expr_code code, int domain, int x)
+{
+    return rlf_expr_add(e, (rlf_expr_op){.code = code,
+                                         .domain = domain,
+                                         .arg = {x, -1, -1},
+                                         .over = ROW});
+}
+
+static int
+pair(rlf_expr *e, rlf_expr_code code, int x, int y)
+{
+    return rlf_expr_pointwise(e, code, x, y, -1, nowhere);
+}
+
+/* The divergence of a row: sum of exp(p) (p - q). */
+static int
+divergence(rlf_expr *e, const int in[3])
+{
+    int p = pair(e, RLF_EXPR_EXP, in[0], -1);
+    int far = pair(e, RLF_EXPR_SUB, in[0], in[1]);
+    return program_op(e, RLF_EXPR_SUM, ROW, pair(e, RLF_EXPR_MUL, p, far));
+}
+
+/* Of a loss, at each word: exp(p) (p - q) times a number of the row. */
+static int
+slope(rlf_expr *e, const int in[3])
+{
+    int p = pair(e, RLF_EXPR_EXP, in[0], -1);
+    int far = pair(e, RLF_EXPR_SUB, in[0], in[1]);
+    return pair(e, RLF_EXPR_MUL, pair(e, RLF_EXPR_MUL, p, far), in[2]);
+}
+
+/* The running sum of exp(p). */
+static int
+running(rlf_expr *e, const int in[3])
+{
+    return program_op(e, RLF_EXPR_CUMSUM, WORD,
+                      pair(e, RLF_EXPR_EXP, in[0], -1));
+}
+
+static void
+programs(bench *b)
+{
+    static const struct {
+        const char *name;
+        int (*make)(rlf_expr *e, const int in[3]);
+        int words; /* columns of words that have to be moved */
+    } some[] = {{"a divergence", divergence, 2},
+                {"its slope", slope, 3},
+                {"a running sum", running, 2}};
+    rig *r = &b->rig;
+    int64_t m = r->small ? 3 : 1024, v = b->s->vocab;
+    rlf_arena *arena = rlf_arena_new();
+    double number[1024] = {0};
+    rlf_dense_column in[] = {{.data = rig_floats(r, m * v)},
+                             {.data = rig_floats(r, m * v)},
+                             {.data = number}};
+    rlf_dense_column out = {.data = rig_take(r, (size_t)(m * v) * 4)};
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++) {
+        char name[64];
+        int from[3];
+        rlf_err err = RLF_ERR_NONE;
+        const rlf_expr_dense *program;
+        rlf_expr *e = program_new(arena, from);
+        rlf_expr_add_output(e, "y", some[i].make(e, from));
+        must(rlf_expr_dense_new(e, arena, &err, &program), &err);
+        rlf_expr_dense_args args = {
+            .m = m, .v = v, .program = program, .inputs = in, .outputs = &out};
+        snprintf(name, sizeof name, "expr_dense, %d rows: %s", (int)m,
+                 some[i].name);
+        MEASURE(b, expr_dense, name, args,
+                4.0 * (double)(m * v * some[i].words), 0, 0);
+    }
+    rlf_arena_free(arena);
     rig_clear(r);
 }
 
@@ -383,6 +494,7 @@ main(int argc, char **argv)
         embeddings(&b);
         optimizer(&b);
         head(&b);
+        programs(&b);
         if (i == 0 || b.rig.small)
             filters(&b);
     }
