@@ -138,6 +138,21 @@ typedef struct rlf_product_args {
     rlf_soon soon; /* n = 0: nothing */
 } rlf_product_args;
 
+/* y[m, d] = gate * sigmoid(gate) * up, where c[m, 2 d] = gates beside ups =
+ * x w^T + bias (if set): the bits of a product and swiglu. Without `keep` c is
+ * the operation's to use; what it holds afterwards is nothing. */
+typedef struct rlf_product_swiglu_args {
+    int64_t m, d, k;
+    const rlf_real *x;
+    int64_t ldx;        /* 0: k */
+    const void *packed; /* [2 d, k], FORWARD */
+    const float *bias;  /* [2 d] or NULL */
+    rlf_real *c;        /* dense */
+    bool keep;
+    rlf_real *y;
+    int64_t ldy; /* 0: d */
+} rlf_product_swiglu_args;
+
 /* dw[n, k] += sum over m in order of dy[m, n] * x[m, k]. */
 typedef struct rlf_product_grad_args {
     int64_t m, n, k;

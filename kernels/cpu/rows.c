@@ -231,6 +231,30 @@ ISA(swiglu)(rlf_queue *queue, const rlf_swiglu_args *args, rlf_err *err)
     return RLF_OK;
 }
 
+rlf_status
+ISA(product_swiglu)(rlf_queue *queue, const rlf_product_swiglu_args *args,
+                    rlf_err *err)
+{
+    const rlf_product_swiglu_args *a = args;
+    rlf_product_args product = {.m = a->m,
+                                .n = 2 * a->d,
+                                .k = a->k,
+                                .x = a->x,
+                                .ldx = a->ldx,
+                                .packed = a->packed,
+                                .bias = a->bias,
+                                .c = a->c};
+    rlf_swiglu_args swiglu = {.m = a->m,
+                              .d = a->d,
+                              .gate = a->c,
+                              .up = a->c + a->d,
+                              .ldx = 2 * a->d,
+                              .y = a->y,
+                              .ldy = a->ldy};
+    RLF_TRY(ISA(product)(queue, &product, err));
+    return ISA(swiglu)(queue, &swiglu, err);
+}
+
 INLINE void
 swiglu_back(vf g, vf u, vf dy, vf *dg, vf *du)
 {

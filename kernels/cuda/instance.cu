@@ -35,6 +35,7 @@ constexpr rlf_kernels TYPED(rows) = {
     .head_work_bytes = TYPED(head_work_bytes),
     .product_pack = EITHER(TYPED(product_pack), CUDA(mma_pack)),
     .product = EITHER(TYPED(product), CUDA(mma_product)),
+    .product_swiglu = EITHER(TYPED(product_swiglu), CUDA(mma_product_swiglu)),
     .product_grad = EITHER(TYPED(product_grad), CUDA(mma_product_grad)),
     .bias_grad = TYPED(bias_grad),
     .embed = TYPED(embed),

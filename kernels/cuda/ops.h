@@ -300,6 +300,12 @@ sigmoid_1(float x)
     return 1.0f / (exp_1(-x) + 1.0f);
 }
 
+static __device__ __forceinline__ float
+swiglu_1(float gate, float up)
+{
+    return gate * sigmoid_1(gate) * up;
+}
+
 /* The larger; b where one of them is a NaN. */
 static __device__ __forceinline__ float
 max_1(float a, float b)

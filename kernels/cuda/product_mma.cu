@@ -250,6 +250,45 @@ product_of(const rlf_product_args *a)
     return p;
 }
 
+/* With few rows a product waits for its weights, and its results are in
+ * registers: swiglu costs nothing there. With many it is arithmetic that
+ * nothing else goes on beside. */
+static constexpr int64_t FEW = 64;
+
+static rlf_status
+choose_gated(rlf_queue *queue, const matmul &p, rlf_err *err)
+{
+    if (p.m <= 16)
+        return launch<by_warps<16, 64, 1, 4, 6, false, false>, gated_source>(
+            queue, p, err);
+    return launch<by_warps<64, 64, 2, 2, 4, false, false>, gated_source>(
+        queue, p, err);
+}
+
+rlf_status
+CUDA(mma_product_swiglu)(rlf_queue *queue, const rlf_product_swiglu_args *a,
+                         rlf_err *err)
+{
+    NEED(a->m >= 0 && a->d >= 0 && a->k >= 0, "product_swiglu");
+    if (a->m == 0 || a->d == 0)
+        return RLF_OK;
+    rlf_product_args both = {.m = a->m,
+                             .n = 2 * a->d,
+                             .k = a->k,
+                             .x = a->x,
+                             .ldx = a->ldx,
+                             .packed = a->packed,
+                             .bias = a->bias,
+                             .c = a->y,
+                             .ldc = or_dense(a->ldy, a->d)};
+    matmul p = product_of(&both);
+    if (a->keep || p.m > FEW || !p.a_whole)
+        return TYPED(product_swiglu)(queue, a, err);
+    cut(&p);
+    return rlf_group_tiles(queue) ? rlf_group_gated(queue, p, err)
+                                  : choose_gated(queue, p, err);
+}
+
 rlf_status
 CUDA(mma_product)(rlf_queue *queue, const rlf_product_args *a, rlf_err *err)
 {

@@ -116,6 +116,19 @@ template <int ROWS, int WIDTH, int BLOCK, bool ALONG_ROWS> struct tiles {
         across = ALONG_ROWS ? more_cols > 0 : (int)most;
     }
 
+    /* Of rows that are two halves of x beside each other, half by half: 8 rows
+     * of the one, 8 of the other. */
+    __device__ __forceinline__ void beside(int64_t ld, int64_t half,
+                                           int64_t row)
+    {
+        static_assert(!ALONG_ROWS && STEP % 16 == 0, "a thread has one half");
+        int r = (int)threadIdx.x / EACH_ROW, own = r / 16 * 8 + r % 8;
+        int64_t more = 2 * (half - row / 2 - own);
+        from += (own - r - row / 2 + (r % 16 < 8 ? 0 : half)) * ld;
+        step = STEP / 2 * ld;
+        across = (int)(more < ROWS ? more : ROWS);
+    }
+
     __device__ __forceinline__ void load(char *tile)
     {
         int there = ALONG_ROWS ? across ? left : 0 : left > 0 ? across : 0;
@@ -156,6 +169,7 @@ struct shape {
 
 /* What a thread brings of a and of b, from a tile of k on. */
 template <class S> struct fast_source {
+    static constexpr bool GATED = false;
     tiles<S::A_TURNED ? DEPTH : S::BM, S::A_TURNED ? S::BM : DEPTH, S::BLOCK,
           S::A_TURNED>
         a;
@@ -179,8 +193,22 @@ template <class S> struct fast_source {
     }
 };
 
+/* The same, where columns of c are gates beside ups: a tile has 8 gates, the 8
+ * ups that go with them, and so on, and a thread both of each. */
+template <class S> struct gated_source : fast_source<S> {
+    static constexpr bool GATED = true;
+
+    __device__ __forceinline__ gated_source(const matmul &p, int64_t row,
+                                            int64_t col, int64_t k)
+        : fast_source<S>(p, row, col, k)
+    {
+        this->b.beside(p.ldb, p.n / 2, col);
+    }
+};
+
 /* The same of matrices that cannot be loaded 16 bytes at a time. */
 template <class S> struct any_source {
+    static constexpr bool GATED = false;
     const matmul &p;
     int64_t row, col, k;
 
@@ -449,6 +477,54 @@ put_tile(const matmul &p, int64_t row, int64_t col, const sums<S> &total)
     }
 }
 
+/* One of a gated tile: rounded as what a product gives, and then swiglu's. */
+static __device__ __forceinline__ float
+gated(const matmul &p, int64_t at, float gate, float up)
+{
+    float ignored;
+    if (p.bias && at < p.n / 2) {
+        gate = gate + p.bias[at];
+        up = up + p.bias[p.n / 2 + at];
+    }
+    unpack(bf16_pair(gate, 0), gate, ignored);
+    unpack(bf16_pair(up, 0), up, ignored);
+    return swiglu_1(gate, up);
+}
+
+/* A warp's tile of gates and ups, as half as many columns of c. */
+template <class S>
+static __device__ __forceinline__ void
+put_gated(const matmul &p, int64_t row, int64_t col, const sums<S> &total)
+{
+    int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
+    bool pairs = p.ldc % 2 == 0 && (uintptr_t)p.c % sizeof(uint32_t) == 0 &&
+                 col + S::WN <= p.n;
+    RLF_UNROLL
+    for (int i = 0; i < S::MT; i++)
+        RLF_UNROLL
+    for (int h = 0; h < 2; h++) {
+        int64_t r = row + i * 16 + 8 * h + g;
+        if (r >= p.m)
+            continue;
+        uint16_t *c = (uint16_t *)p.c + r * p.ldc;
+        RLF_UNROLL
+        for (int j = 0; j < S::NT; j += 2) {
+            int64_t at = col / 2 + j * 4 + 2 * t;
+            float y[2];
+            RLF_UNROLL
+            for (int e = 0; e < 2; e++)
+                y[e] = gated(p, at + e, total[i][j][2 * h + e],
+                             total[i][j + 1][2 * h + e]);
+            if (pairs)
+                *(uint32_t *)(c + at) = bf16_pair(y[0], y[1]);
+            RLF_UNROLL
+            for (int e = 0; e < 2 && !pairs; e++)
+                if (at + e < p.n / 2)
+                    write_one(c + at + e, y[e]);
+        }
+    }
+}
+
 /* A warp's tile as logits: over their rows' temperatures, pieces measured, the
  * targets among them found. */
 template <class S>
@@ -560,7 +636,9 @@ __launch_bounds__(S::BLOCK) matmul_kernel(matmul p)
         if (!p.c)
             return;
     }
-    if (p.out == RESULT_REAL)
+    if constexpr (SOURCE<S>::GATED)
+        put_gated<S>(p, row + warp_row, col + warp_col, total);
+    else if (p.out == RESULT_REAL)
         put_tile<S, uint16_t, uint32_t>(p, row + warp_row, col + warp_col,
                                         total);
     else

@@ -86,6 +86,16 @@ rlf_group_product(rlf_queue *queue, const matmul &p, rlf_err *err)
     return launch<middle>(queue, p, err);
 }
 
+/* Of few rows: swiglu with the product. */
+rlf_status
+rlf_group_gated(rlf_queue *queue, const matmul &p, rlf_err *err)
+{
+    int64_t columns = (p.n + small::BN - 1) / small::BN;
+    return columns > 2 * CUDA(multiprocessors)(queue)
+               ? launch<third, gated_source>(queue, p, err)
+               : launch<small, gated_source>(queue, p, err);
+}
+
 /* Logits are measured where they are whole: by the block that has all parts. */
 rlf_status
 rlf_group_logits(rlf_queue *queue, const matmul &p, rlf_err *err)
@@ -111,12 +121,14 @@ rlf_group_tiles(rlf_queue *)
 #else
 
 /* A product that whole tiles and parts of them take part in, by every size of
- * tile, and once more by the first with all rows SHIFT places higher. */
+ * tile, once more by the first with all rows SHIFT places higher, and as gates
+ * and ups. */
 static constexpr int M = 130, N = 200, K = 192, SIZES = 5, SHIFT = 5;
 
 typedef struct probe {
     uint16_t x[M][K], w[N][K];
     float y[SIZES + 1][M][N];
+    uint16_t both[M][N], gated[3][M][N / 2];
 } probe;
 
 static void
@@ -145,8 +157,33 @@ is_right(const probe *p)
     for (int i = 1; i < SIZES; i++)
         if (memcmp(p->y[0], p->y[i], sizeof p->y[0]) != 0)
             return false;
+    for (int i = 1; i < 3; i++)
+        if (memcmp(p->gated[0], p->gated[i], sizeof p->gated[0]) != 0)
+            return false;
     return memcmp(p->y[0][SHIFT], p->y[SIZES],
                   sizeof p->y[0] - sizeof p->y[0][0] * SHIFT) == 0;
+}
+
+/* Columns as gates and ups, by two operations and at once, where they have
+ * other places in their tiles. q: of all rows. */
+static rlf_status
+probe_gates(rlf_queue *queue, matmul q, probe *d, rlf_err *err)
+{
+    rlf_swiglu_args swiglu = {.m = M,
+                              .d = N / 2,
+                              .gate = (rlf_real *)d->both[0],
+                              .up = (rlf_real *)d->both[0] + N / 2,
+                              .ldx = N,
+                              .y = (rlf_real *)d->gated[0][0]};
+    q.out = RESULT_REAL;
+    q.c = d->both;
+    RLF_TRY(launch<small>(queue, q, err));
+    RLF_TRY(TYPED(swiglu)(queue, &swiglu, err));
+    q.ldc = N / 2;
+    q.c = d->gated[1];
+    RLF_TRY((launch<small, gated_source>(queue, q, err)));
+    q.c = d->gated[2];
+    return launch<third, gated_source>(queue, q, err);
 }
 
 static rlf_status
@@ -170,6 +207,7 @@ run_probe(rlf_queue *queue, probe *p, rlf_err *err)
         q.c = d->y[i];
         RLF_TRY(sizes[i](queue, q, err));
     }
+    RLF_TRY(probe_gates(queue, q, d, err));
     q.m = M - SHIFT;
     q.a = d->x[SHIFT];
     q.c = d->y[SIZES];

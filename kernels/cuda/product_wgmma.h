@@ -9,7 +9,11 @@
 bool rlf_group_tiles(rlf_queue *queue);
 /* p: neither operand turned; its parts are cut. */
 rlf_status rlf_group_product(rlf_queue *queue, const matmul &p, rlf_err *err);
-/* The same with p.measured; loads of 16 bytes are aligned. */
+/* Up to 64 rows; columns are gates beside ups, c is what swiglu makes of them.
+ * Loads of 16 bytes are aligned. */
+rlf_status rlf_group_gated(rlf_queue *queue, const matmul &p, rlf_err *err);
+/* The same as rlf_group_product with p.measured; loads of 16 bytes are aligned.
+ */
 rlf_status rlf_group_logits(rlf_queue *queue, const matmul &p, rlf_err *err);
 
 #endif

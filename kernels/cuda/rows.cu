@@ -318,8 +318,7 @@ swiglu_kernel(rlf_swiglu_args a)
         several<rlf_real, V> g = take<V>(a.gate + at), u = take<V>(a.up + at);
         RLF_UNROLL
         for (int e = 0; e < V; e++) {
-            float x = widen(g.x[e]);
-            g.x[e] = narrow(x * sigmoid_1(x) * widen(u.x[e]));
+            g.x[e] = narrow(swiglu_1(widen(g.x[e]), widen(u.x[e])));
         }
         give<V>(a.y + p.row * a.ldy + p.at * V, g);
     }
@@ -337,6 +336,30 @@ TYPED(swiglu)(rlf_queue *queue, const rlf_swiglu_args *args, rlf_err *err)
     if (a.m * a.d > 0)
         LAUNCH_WIDE(swiglu_kernel, wide, a.m * a.d, queue, a);
     return CUDA(launched)("swiglu", err);
+}
+
+rlf_status
+TYPED(product_swiglu)(rlf_queue *queue, const rlf_product_swiglu_args *args,
+                      rlf_err *err)
+{
+    const rlf_product_swiglu_args &a = *args;
+    rlf_product_args product = {.m = a.m,
+                                .n = 2 * a.d,
+                                .k = a.k,
+                                .x = a.x,
+                                .ldx = a.ldx,
+                                .packed = a.packed,
+                                .bias = a.bias,
+                                .c = a.c};
+    rlf_swiglu_args swiglu = {.m = a.m,
+                              .d = a.d,
+                              .gate = a.c,
+                              .up = a.c + a.d,
+                              .ldx = 2 * a.d,
+                              .y = a.y,
+                              .ldy = a.ldy};
+    RLF_TRY(TYPED(rows).product(queue, &product, err));
+    return TYPED(rows).swiglu(queue, &swiglu, err);
 }
 
 template <int V>

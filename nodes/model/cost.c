@@ -17,6 +17,7 @@ typedef struct sums {
     double pairs, nearby; /* of query and key: all, and within the window */
     double context;       /* paged: keys that lie before, summed */
     bool paged;
+    bool keeps; /* what backward passes need */
 } sums;
 
 typedef struct counter {
@@ -167,6 +168,14 @@ attention_part(const counter *c, const sums *s, int layer)
 }
 
 static void
+product_swiglu(const counter *c, const sums *s, double m)
+{
+    add(c, 4 * m * c->ffn * c->d + 8 * m * c->ffn,
+        m * c->d + s->calls * 2 * c->ffn * c->d,
+        (s->keeps ? 3 : 1) * m * c->ffn);
+}
+
+static void
 mix_part(const counter *c, const sums *s, bool last)
 {
     double r = last ? s->rows : s->tokens;
@@ -175,8 +184,7 @@ mix_part(const counter *c, const sums *s, bool last)
     product(c, s->calls, r, c->d, c->q);
     add_parts(c, r * c->d);
     norm(c, r * c->d);
-    product(c, s->calls, r, 2 * c->ffn, c->d);
-    add(c, 8 * r * c->ffn, 2 * r * c->ffn, r * c->ffn); /* swiglu */
+    product_swiglu(c, s, r);
 }
 
 /* Does this rank hold the layer? */
@@ -400,6 +408,7 @@ rlf_cost_train(const rlf_table *table, const rlf_reading_load *load,
 {
     counter c = counter_of(table, out);
     sums s = sum_reading(&c, load);
+    s.keeps = true;
     if (reach == RLF_REACH_BATCH) { /* all live values first */
         forward(&c, &s);
         read_heads(&c, load, &s, true);

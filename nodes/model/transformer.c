@@ -119,16 +119,18 @@ multiply_qkv(const layer_context *l, rlf_err *err)
 }
 
 static rlf_status
-multiply_gate_up(const layer_context *l, rlf_err *err)
+gate(const layer_context *l, rlf_err *err)
 {
-    rlf_product_args args = {.m = l->r,
-                             .n = 2 * l->ffn,
-                             .k = l->d,
-                             .x = l->buffers->normed2,
-                             .packed = l->packed->gate_up.forward,
-                             .bias = near(l, l->slots->gate_bias),
-                             .c = l->buffers->gate_up};
-    return l->pass->kernels->product(l->pass->queue, &args, err);
+    rlf_product_swiglu_args args = {.m = l->r,
+                                    .d = l->ffn,
+                                    .k = l->d,
+                                    .x = l->buffers->normed2,
+                                    .packed = l->packed->gate_up.forward,
+                                    .bias = near(l, l->slots->gate_bias),
+                                    .c = l->buffers->gate_up,
+                                    .keep = l->pass->options.train,
+                                    .y = l->buffers->act};
+    return l->pass->kernels->product_swiglu(l->pass->queue, &args, err);
 }
 
 /* y += x w^T + bias: a sum over shards of the `k` inputs, in all places. What
@@ -332,14 +334,7 @@ mix_part(const layer_context *l, rlf_err *err)
                          l->q * l->table->cut.ranks, o, b->mid, err));
     RLF_TRY(norm_forward(l, l->r, b->mid, l->slots->norm2, b->normed2, b->rstd2,
                          err));
-    RLF_TRY(multiply_gate_up(l, err));
-    rlf_swiglu_args args = {.m = l->r,
-                            .d = l->ffn,
-                            .gate = b->gate_up,
-                            .up = at(l, b->gate_up, l->ffn),
-                            .ldx = 2 * l->ffn,
-                            .y = b->act};
-    return l->pass->kernels->swiglu(l->pass->queue, &args, err);
+    return gate(l, err);
 }
 
 static rlf_status

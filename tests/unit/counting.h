@@ -186,6 +186,7 @@ dense_bytes(const rlf_expr_dense_args *a)
 // clang-format off
 BIND(product_pack, {"n", (double)a->rows}, {"k", (double)a->cols})
 BIND(product, NAMED(m), NAMED(n), NAMED(k))
+BIND(product_swiglu, NAMED(m), NAMED(d), NAMED(k), {"kept", a->keep ? 2 * (double)(a->m * a->d) : 0})
 BIND(product_grad, NAMED(m), NAMED(n), NAMED(k))
 BIND(bias_grad, NAMED(m), NAMED(n))
 BIND(embed, NAMED(m), NAMED(d))

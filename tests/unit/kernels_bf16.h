@@ -161,6 +161,8 @@ last_token(const int32_t *offsets, int64_t n_seqs)
 
 NARROW(product_pack, )
 NARROW(product, IN(x, a.m, a.ldx, a.k) OUT(c, a.m, a.ldc, a.n))
+NARROW(product_swiglu, IN(x, a.m, a.ldx, a.k) OUT(c, a.m, 0, 2 * a.d)
+       OUT(y, a.m, a.ldy, a.d))
 NARROW(product_grad, IN(dy, a.m, a.lddy, a.n) IN(x, a.m, a.ldx, a.k))
 NARROW(bias_grad, IN(dy, a.m, a.lddy, a.n))
 NARROW(embed, OUT(y, a.m, a.ldy, a.d))

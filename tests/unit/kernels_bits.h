@@ -44,6 +44,7 @@ static const struct {
     {"product_pieces", UINT64_C(0x5a4f4211f7dfa2dd)},
     {"product_soon", UINT64_C(0x123f94a5619e1eef)},
     {"product_shards", UINT64_C(0x5a8898f45e31f6e6)},
+    {"product_swiglu", UINT64_C(0x9235286292eac06e)},
     {"rmsnorm", UINT64_C(0x9849b199a6165107)},
     {"rmsnorm_grad", UINT64_C(0xef08787369d52f17)},
     {"rmsnorm_shards", UINT64_C(0x120ba1f590cd626d)},

@@ -173,6 +173,36 @@ try_product(job *j, const char *on)
            j->s.what, j->f32 ? ", f32" : "");
 }
 
+/* Swiglu with a product whose c nobody asks for has the bits of the two by
+ * themselves; s.n are gates and ups. */
+static void
+try_gated(job *j, const char *on)
+{
+    const size *s = &j->s;
+    int64_t d = s->n / 2, m = s->m, ld = d + s->m % 3;
+    make(j);
+    uint16_t *c = take(&j->e, m * s->n, 2), *y = take(&j->e, m * ld, 2);
+    uint16_t *z = take(&j->e, m * ld, 2), *one = take(&j->e, d, 2);
+    float *bias = s->k % 3 ? j->bias : NULL;
+    CALL(&j->e, product, .m = m, .n = s->n, .k = s->k, .x = j->x, .ldx = s->ldx,
+         .packed = j->packed, .bias = bias, .c = c);
+    CALL(&j->e, swiglu, .m = m, .d = d, .gate = c, .up = c + d, .ldx = s->n,
+         .y = y, .ldy = ld);
+    CALL(&j->e, product_swiglu, .m = m, .d = d, .k = s->k, .x = j->x,
+         .ldx = s->ldx, .packed = j->packed, .bias = bias, .y = z, .ldy = ld);
+    wait(j);
+    out(&j->e, z, m * ld, 2);
+    same(&j->e, z, y, m * ld, 2, "all rows");
+    for (int64_t r = 0; r < m; r += 7) {
+        CALL(&j->e, product_swiglu, .m = 1, .d = d, .k = s->k,
+             .x = j->x + r * s->ldx, .ldx = s->ldx, .packed = j->packed,
+             .bias = bias, .y = one);
+        wait(j);
+        same(&j->e, one, y + r * ld, d, 2, "a row alone");
+    }
+    ok(!j->e.why[0], "%s: %s: swiglu with its product", on, s->what);
+}
+
 /* dw += dy^T x. */
 static void
 try_gradient(job *j, const char *on)
@@ -231,6 +261,25 @@ try_forward(const char *on, const rlf_kernels *k, rlf_queue *queue)
             try_product(&j, on);
             end(&j);
         }
+}
+
+TAP_FUNCTION void
+try_gates(const char *on, const rlf_kernels *k, rlf_queue *queue)
+{
+    static const size gates[] = {
+        {1, 64, 64, 64, "one row"},
+        {5, 2, 8, 8, "one gate"},
+        {9, 130, 96, 104, "a last gate and up alone in their tile"},
+        {16, 192, 1088, 1088, "two parts of k"},
+        {33, 320, 1024, 1024, "parts side by side"},
+        {64, 600, 72, 72, "as many rows as ever"},
+        {20, 16960, 40, 40, "many columns"},
+    };
+    for (size_t i = 0; i < sizeof gates / sizeof *gates; i++) {
+        job j = begin(&gates[i], k, queue);
+        try_gated(&j, on);
+        end(&j);
+    }
 }
 
 TAP_FUNCTION void
@@ -385,8 +434,10 @@ main(void)
         rlf_queue *queue = queue_of(1);
         try_forward("by warps", rlf_kernels_emulated_bf16(), queue);
         try_backward("by warps", rlf_kernels_emulated_bf16(), queue);
+        try_gates("by warps", rlf_kernels_emulated_bf16(), queue);
         setenv("RLFLOW_EMULATED_GROUPS", "1", 1);
         try_forward("by groups", rlf_kernels_emulated_bf16(), queue);
+        try_gates("by groups", rlf_kernels_emulated_bf16(), queue);
         try_head(rlf_kernels_emulated_bf16(), queue);
         queue_end(queue);
     }
@@ -398,6 +449,7 @@ main(void)
         rlf_queue *queue = gpu_queue();
         try_forward("cuda", rlf_kernels_cuda_bf16(), queue);
         try_backward("cuda", rlf_kernels_cuda_bf16(), queue);
+        try_gates("cuda", rlf_kernels_cuda_bf16(), queue);
         queue_end(queue);
     }
 #endif

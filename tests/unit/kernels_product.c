@@ -94,6 +94,45 @@ test_product_back(env *e)
     }
 }
 
+/* Gates and ups, and what swiglu makes of them, by two operations and by one;
+ * some of whose rows are 16-byte aligned. */
+static void
+test_product_swiglu(env *e)
+{
+    static const int64_t sizes[][3] = {{1, 32, 64},  {5, 33, 40},  {16, 64, 96},
+                                       {64, 40, 72}, {70, 24, 64}, {3, 5, 7},
+                                       {17, 1, 16},  {2, 8, 0}};
+    for (int64_t s = 0; s < N(sizes); s++) {
+        int64_t m = sizes[s][0], d = sizes[s][1], k = sizes[s][2];
+        int64_t n = 2 * d, ldy = d + s % 3;
+        float *x = values(e, m * k, 1), *w = values(e, n * k, 1);
+        float *bias = s % 2 ? values(e, n, 1) : NULL;
+        float *c = blank(e, m * n), *kept = blank(e, m * n);
+        float *y = blank(e, m * ldy), *z = blank(e, m * ldy);
+        void *packed = pack(e, w, n, k, RLF_PRODUCT_FORWARD);
+        CALL(e, product, .m = m, .n = n, .k = k, .x = x, .packed = packed,
+             .bias = bias, .c = c);
+        CALL(e, swiglu, .m = m, .d = d, .gate = c, .up = c + d, .ldx = n,
+             .y = y, .ldy = ldy);
+        out_f32(e, y, m * ldy);
+        for (int keep = 0; keep < 2; keep++) {
+            memset(z, 0xff, (size_t)(m * ldy) * sizeof *z);
+            CALL(e, product_swiglu, .m = m, .d = d, .k = k, .x = x,
+                 .packed = packed, .bias = bias, .c = kept, .keep = keep,
+                 .y = z, .ldy = ldy);
+            same(e, z, y, m * ldy, 4, keep ? "y, c kept" : "y");
+        }
+        same(e, kept, c, m * n, 4, "c");
+        for (int64_t i = 0; e->check && i < m; i += row_stride()) {
+            CALL(e, product_swiglu, .m = 1, .d = d, .k = k, .x = x + i * k,
+                 .packed = packed, .bias = bias, .c = kept, .y = z);
+            same(e, z, y + i * ldy, d, 4, "a row alone");
+        }
+        while (e->n_held > 0)
+            free(e->held[--e->n_held]);
+    }
+}
+
 /* One product of every number of rows, and k cut anywhere. */
 static void
 test_product_pieces(env *e)
@@ -322,6 +361,7 @@ test_product_large(env *e)
 static const op_case cases[] = {
     {"product", test_product},
     {"product_back", test_product_back},
+    {"product_swiglu", test_product_swiglu},
     {"product_pieces", test_product_pieces},
     {"product_soon", test_product_soon},
     {"product_shards", test_product_shards},

@@ -119,7 +119,7 @@ has_heads(const rlf_model *model)
     return rlf_table_ends(model->table, 0);
 }
 
-/* The pass is one that trains. Of stages the first and the last of two. */
+/* Of stages the first and the last of two. */
 static void
 run_forward(test_machine *t, rlf_model *model, rlf_pass *pass)
 {
@@ -184,9 +184,10 @@ check_passes(test_machine *t, rlf_model *model, const uint32_t *ids,
     batch b;
     random_batch(&b, ids, seed);
     rlf_pass_options options = {.tokens = (int)choose(seed, 120, 900),
-                                .train = true,
                                 .recompute = choose(seed, 0, 1)};
-    rlf_pass *pass;
+    rlf_pass *pass, *reader;
+    MUST(t, rlf_pass_new(model, &options, &t->err, &reader));
+    options.train = true;
     MUST(t, rlf_pass_new(model, &options, &t->err, &pass));
     rlf_reading_load load = {.lengths = b.lengths,
                              .n_lengths = b.n_lengths,
@@ -206,8 +207,9 @@ check_passes(test_machine *t, rlf_model *model, const uint32_t *ids,
     rlf_counts said;
     begin(&said);
     rlf_cost_read(model->table, &load, &said);
-    run_passes(t, model, pass, &b, &load, false);
+    run_passes(t, model, reader, &b, &load, false);
     same(&said, shares, "reading");
+    rlf_pass_free(reader);
 
     begin(&said);
     rlf_cost_train(model->table, &load, RLF_REACH_POINT, &said);
