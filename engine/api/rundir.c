@@ -137,6 +137,9 @@ make_directory(rlf_session *session, rlf_err *err)
             rlf_err_detail(err, "it was killed: %s", session->killed);
         return RLF_USER;
     }
+    for (const char *path = dir; !rlf_dir_exists(path);
+         path = rlf_path_parent(session->arena, path))
+        session->made++;
     rlf_status status = rlf_dir_make(dir, err);
     if (status < 0)
         rlf_err_hint(err, "give another directory with --out");
@@ -149,6 +152,14 @@ rlf_rundir_open(rlf_session *session, rlf_err *err)
     if (session->leads)
         RLF_TRY(make_directory(session, err));
     return session->world ? see_directory(session, err) : RLF_OK;
+}
+
+void
+rlf_rundir_undo(rlf_session *session)
+{
+    const char *path = session->options.directory;
+    for (; session->made && rmdir(path) == 0; session->made--)
+        path = rlf_path_parent(session->arena, path);
 }
 
 /* Bytes of the lines of a journal that speak of steps up to `step`. */

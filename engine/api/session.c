@@ -54,6 +54,8 @@ rlf_session_close(rlf_session *s)
         return;
     rlf_err ignored = RLF_ERR_NONE;
     bool closed = rlf_run_close(s->run);
+    if (closed)
+        rlf_rundir_undo(s);
     rlf_join_leave(s, closed);
     if (!closed)
         return; /* a thread is stuck: it may touch anything, so all stays */

@@ -70,9 +70,10 @@ struct rlf_session {
     uint32_t resumed;    /* step that the run went on from */
     double step_seconds; /* of the last step */
     uint64_t tokens;     /* generated for it */
-    const char *killed;  /* what the run before was doing when it was killed,
-                            or NULL */
-    bool complete;       /* the final checkpoint is written */
+    int made; /* directories, from options.directory up, that were not there */
+    const char *killed; /* what the run before was doing when it was killed,
+                           or NULL */
+    bool complete;      /* the final checkpoint is written */
     rlf_buf message;
 };
 
@@ -125,6 +126,9 @@ const char *rlf_rundir_default(const rlf_session *session);
  * session->killed says what that one was doing when it was killed. The others
  * see that they have it too. */
 rlf_status rlf_rundir_open(rlf_session *session, rlf_err *err);
+/* What it made goes again where nothing was put in: a run that is refused
+ * before its first step leaves nothing behind. */
+void rlf_rundir_undo(rlf_session *session);
 /* After a resume at `step`: cut what was written about later steps. */
 rlf_status rlf_rundir_cut(rlf_session *session, uint32_t step, rlf_err *err);
 /* plan.rlf, once the plan is known. */

@@ -203,10 +203,16 @@ read_option(rlf_command_line *line, int argc, char *const *argv, int *at,
         return rlf_fail(err, RLF_USAGE, "--%s takes no value", row->word);
     if (row->type == RLF_OPTION_IS_FLAG)
         text = "";
-    if (!text && *at + 1 < argc)
-        text = argv[++*at];
+    const char *next = !text && *at + 1 < argc ? argv[*at + 1] : NULL;
+    bool dashed = next && strncmp(next, "--", 2) == 0;
+    if (next && !dashed) {
+        text = next;
+        ++*at;
+    }
     if (!text) {
-        rlf_fail(err, RLF_USAGE, "--%s needs a value", row->word);
+        rlf_fail(err, RLF_USAGE, "--%s needs a value%s%s%s", row->word,
+                 dashed ? ", but " : "", dashed ? next : "",
+                 dashed ? " follows" : "");
         rlf_err_hint(err, "say --%s %s", row->word, row->argument);
         return RLF_USAGE;
     }

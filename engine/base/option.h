@@ -3,7 +3,8 @@
  * All that exists stands in option.def. A value is taken from the command
  * line, else from the option's environment variable, else from its preset.
  * Options may stand anywhere after the command, as --name value or
- * --name=value; `--` ends them. What may be an error is one: an option that
+ * --name=value, where alone a value may begin with two dashes; `--` ends
+ * them. What may be an error is one: an option that
  * the command does not take is never ignored. */
 #ifndef RLF_BASE_OPTION_H
 #define RLF_BASE_OPTION_H

@@ -64,6 +64,8 @@ words(void)
     is_int(line.command, RLF_COMMAND_HELP, "is help");
     is_int(given("--version"), RLF_OK, "--version");
     is_int(line.command, RLF_COMMAND_VERSION, "is version");
+    is_int(given("run --out=--x a.rlf"), RLF_OK, "--name=--value");
+    is_str(line.options[RLF_OPTION_OUT].text, "--x", "is a value");
     is_int(given("run --help"), RLF_OK, "--help after a command");
     ok(line.help && line.command == RLF_COMMAND_RUN, "is about that command");
 }
@@ -76,6 +78,13 @@ wrong(void)
             "to run the program: rlflow run ppo.rlf");
     refused("run a.rlf --step 3", "no option --step", "did you mean --steps");
     refused("run a.rlf --steps", "--steps needs a value", "say --steps N");
+    refused("run --device --out z a.rlf",
+            "--device needs a value, but --out follows",
+            "say --device cpu|cuda|auto");
+    refused("run a.rlf --steps --out=z",
+            "--steps needs a value, but --out=z follows", "say --steps N");
+    refused("run --diag -- a.rlf", "--diag needs a value, but -- follows",
+            "say --diag text|json");
     refused("run --steps 0", "--steps is '0', not a whole number from 1", "");
     refused("run --steps 1e3", "--steps is '1e3', not a whole number from 1",
             "");
