@@ -31,6 +31,8 @@ main(void)
 #define cudaGraphLaunch fake_launch
 #define cudaGraphDestroy fake_drop
 #define cudaGraphExecDestroy fake_undo
+#define cudaFuncGetAttributes fake_kernel
+#define cudaFuncSetAttribute fake_allow
 #include "engine/dev/cuda.c"
 #include "engine/dev/cuda_open.c"
 #include "engine/dev/cuda_peer.c"
@@ -42,7 +44,16 @@ main(void)
 #include <stdio.h>
 
 /* The calls that can fail. */
-typedef enum call { NONE, COUNT, START, MALLOC, LAUNCH, WAIT, MAKE } call;
+typedef enum call {
+    NONE,
+    COUNT,
+    START,
+    MALLOC,
+    LAUNCH,
+    WAIT,
+    MAKE,
+    ALLOW
+} call;
 
 static struct {
     call fails;
@@ -55,7 +66,12 @@ static struct {
      * launched. */
     size_t each, taken;
     int launched;
+    /* Dynamic shared memory: what kernels were allowed, and how often. */
+    int allowed, asked;
 } gpu;
+
+/* What a block has, and what each kernel has of it without being asked. */
+enum { SHARED = 227 << 10, OWN = 1 << 10 };
 
 static cudaError_t
 result(call which)
@@ -77,6 +93,7 @@ fake_properties(struct cudaDeviceProp *out, int index)
     snprintf(out->name, sizeof out->name, "Test %d", index);
     out->major = gpu.major;
     out->minor = gpu.minor;
+    out->sharedMemPerBlockOptin = SHARED;
     return cudaSuccess;
 }
 
@@ -192,6 +209,23 @@ fake_undo(cudaGraphExec_t graph)
     return cudaSuccess;
 }
 
+cudaError_t
+fake_kernel(struct cudaFuncAttributes *out, const void *kernel)
+{
+    (void)kernel;
+    *out = (struct cudaFuncAttributes){.sharedSizeBytes = OWN};
+    return cudaSuccess;
+}
+
+cudaError_t
+fake_allow(const void *kernel, enum cudaFuncAttribute which, int bytes)
+{
+    (void)kernel;
+    gpu.asked += which == cudaFuncAttributeMaxDynamicSharedMemorySize;
+    gpu.allowed = bytes;
+    return bytes <= SHARED - OWN ? result(ALLOW) : cudaErrorInvalidValue;
+}
+
 enum { ALIKE = 0, NEWER = 1 };
 
 /* clang-format off */
@@ -297,13 +331,55 @@ test_waiting(rlf_device *device)
        "nor for an event that was not there yet");
 }
 
+/* A kernel is allowed all that there is, once on each GPU. */
+static void
+test_shared(rlf_device *device, rlf_device *other)
+{
+    static const char first, second, third;
+    rlf_err err = RLF_ERR_NONE;
+    rlf_cuda_queue q = {.queue.device = device}, next = q;
+    gpu.fails = NONE;
+    gpu.asked = 0;
+    ok(rlf_cuda_allow_shared(&q.queue, &first, 48 << 10, &err) == RLF_OK &&
+           gpu.asked == 0,
+       "what every kernel has need not be asked for");
+    ok(rlf_cuda_allow_shared(&q.queue, &first, 100 << 10, &err) == RLF_OK &&
+           gpu.asked == 1 && gpu.allowed == SHARED - OWN,
+       "a kernel that needs more is allowed all that there is");
+    ok(rlf_cuda_allow_shared(&next.queue, &first, SHARED - OWN, &err) ==
+               RLF_OK &&
+           rlf_cuda_allow_shared(&q.queue, &first, 60 << 10, &err) == RLF_OK &&
+           gpu.asked == 1,
+       "... once, for every queue and any size");
+    ok(rlf_cuda_allow_shared(&q.queue, &second, 60 << 10, &err) == RLF_OK &&
+           gpu.asked == 2,
+       "so is another kernel");
+    next.queue.device = other;
+    ok(rlf_cuda_allow_shared(&next.queue, &first, 60 << 10, &err) == RLF_OK &&
+           gpu.asked == 3,
+       "and the same one on another GPU");
+    is_refused(rlf_cuda_allow_shared(&q.queue, &first, SHARED, &err), &err,
+               "more than a block has",
+               "needs 232448 bytes of shared memory; this GPU has 231424", "");
+    rlf_err_clear(&err);
+    gpu.fails = ALLOW;
+    gpu.error = cudaErrorInvalidDeviceFunction;
+    is_refused(rlf_cuda_allow_shared(&q.queue, &third, 60 << 10, &err), &err,
+               "an error while asking", "asking for shared memory", "");
+    rlf_err_clear(&err);
+    gpu.fails = NONE;
+    ok(rlf_cuda_allow_shared(&q.queue, &third, 60 << 10, &err) == RLF_OK &&
+           gpu.asked == 5,
+       "... which is asked again");
+}
+
 /* A device that was opened, and fails later. */
 static void
 test_later(void)
 {
     rlf_cuda_options options = {.n_threads = 1, .memory_limit = 1 << 20};
     rlf_err err = RLF_ERR_NONE;
-    rlf_device *device;
+    rlf_device *device, *other;
     rlf_device_memory memory;
     void *p;
     gpu.fails = NONE;
@@ -311,7 +387,8 @@ test_later(void)
     set_capability(ALIKE);
     gpu.left = (size_t)20 << 30;
     if (rlf_device_cuda_memory(0, &memory, &err) < 0 ||
-        rlf_device_cuda_new(&options, &device, &err) < 0)
+        rlf_device_cuda_new(&options, &device, &err) < 0 ||
+        rlf_device_cuda_new(&options, &other, &err) < 0)
         bail("%s", err.sentence);
     ok(memory.left < gpu.left && memory.left > gpu.left - ((size_t)1 << 30) &&
            memory.all == (size_t)80 << 30,
@@ -338,7 +415,9 @@ test_later(void)
     is_refused(settle(&q, &err), &err, "an error while waiting",
                "waiting for the GPU", "defective");
     test_waiting(device);
+    test_shared(device, other);
     rlf_device_free(device);
+    rlf_device_free(other);
 }
 
 static rlf_status
