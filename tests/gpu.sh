@@ -37,18 +37,19 @@ done
 [ "$device" = cuda ] || emulated=-emulated
 build=${build:-build-gpu${emulated-}}
 
-# The programs that compute-sanitizer is run over, all others, whole runs; and
-# runs that are made in bf16 too.
+# The programs that compute-sanitizer is run over, all others; whole runs in f32,
+# where all layouts have the CPU's bits; and in bf16, as models are trained, those
+# that are to learn something, or to have bits that hold there too.
 kernels="kernels_rows kernels_dense kernels_product kernels_attention kernels_head kernels_sample
     kernels_attention_mma kernels_mma"
 others="comm_device kernels_replay model_parity model_sampler model_training model_shards
     model_memory model_stories"
-runs="gpu_runs gpu_ranks bits offload migrate words stages zero ahead weights
-    collect data resume"
-runs_bf16="learn"
-if [ "$device" = emulated ]; then # each takes minutes
-    runs="gpu_runs gpu_ranks"
-    runs_bf16=
+runs="gpu_runs gpu_ranks language bits offload migrate words stages zero ahead
+    weights collect data resume pipe layouts mpi"
+runs_bf16="learn stages ahead migrate collect data resume"
+if [ "$device" = emulated ]; then # each takes a minute or more
+    runs="gpu_runs gpu_ranks language stages zero weights"
+    runs_bf16="stages"
 fi
 
 jobs=$(nproc)
@@ -105,7 +106,8 @@ for name in $kernels $others; do programs="$programs tests/unit/$name"; done
 # shellcheck disable=SC2086 # a list
 {
     # (`all` is a make of its own: beside other goals both would build a file)
-    make -k -j"$jobs" all && make -k -j"$jobs" $programs tests/rlflow_emulated
+    make -k -j"$jobs" all && make -k -j"$jobs" $programs \
+        tests/unit/plan_links tests/rlflow_emulated
 } >make.log 2>&1 || {
     grep -E -m 10 'error|\*\*\*' make.log
     give_up 2 "it does not build ($build/make.log)"
@@ -120,13 +122,16 @@ export RLFLOW_STDLIB="$here/stdlib" RLFLOW_SOURCE="$here"
 
 export RLFLOW_TEST_DEVICE=$device RLFLOW_TEST_KILLS=3
 export RLFLOW_TEST_QUICK=1 # runs are as short as they get
+# what hangs is not to take all the time there is
+[ "$device" = emulated ] || export RLFLOW_TEST_LIMIT=120
 
 # try DTYPE TEST ...: all at once; what they say is added up
 try() {
     export RLFLOW_TEST_DTYPE="$1"
     shift
     for test; do rm -f "${test%.tap}.trs"; done
-    make -k -j"$jobs" check-TESTS TESTS="$*" >check.log 2>&1
+    # (without check_PROGRAMS= it builds all the other ones first)
+    make -k -j"$jobs" check-TESTS TESTS="$*" check_PROGRAMS= >check.log 2>&1
     for test; do
         test=${test%.tap}
         [ -f "$test.trs" ] || {
@@ -138,7 +143,8 @@ try() {
         bad=$(grep -c -E '^:test-result: (FAIL|ERROR|XPASS)' "$test.trs")
         failed=$((failed + bad))
         if [ "$bad" -gt 0 ]; then
-            wrong="$wrong $test"
+            wrong="$wrong $test:$RLFLOW_TEST_DTYPE"
+            cp "$test.log" "$test.$RLFLOW_TEST_DTYPE.log"
             grep -E -A 4 -m 5 '^(not ok|Bail)' "$test.log"
         fi
         grep -h -o -E '^(ok|1).*# SKIP.*' "$test.log" | sed 's/.*# //'
@@ -152,10 +158,8 @@ for name in $runs; do all="$all tests/$name.tap"; done
 {
     say "tests on $device"
     try f32 $all
-    if [ -n "$runs_bf16" ]; then
-        say "runs in bf16"
-        try bf16 $(for name in $runs_bf16; do echo "tests/$name.tap"; done)
-    fi
+    say "runs in bf16"
+    try bf16 $(for name in $runs_bf16; do echo "tests/$name.tap"; done)
 }
 
 # ---- compute-sanitizer ----

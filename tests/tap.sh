@@ -3,15 +3,18 @@
 # Sets and removes a directory of its own: $tmp.
 #
 # RLFLOW_TEST_DEVICE has $RLFLOW compute elsewhere: "emulated" or "cuda", in
-# RLFLOW_TEST_DTYPE, which is f32 if unset: the bits of the CPU.
+# RLFLOW_TEST_DTYPE, which is f32 if unset: the bits of the CPU. $RLFLOW is then
+# a script; processes of runs are of $tap_itself.
 tap_run=0
 tap_failed=0
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/rlflow-test.XXXXXX") || exit 1
 tap_own=
+tap_itself=
 trap 'rm -rf "$tmp" ${tap_own:+"$tap_own"}' EXIT
 if [ -n "${RLFLOW_TEST_DEVICE-}" ]; then
     [ "$RLFLOW_TEST_DEVICE" = emulated ] &&
         RLFLOW=$RLFLOW_BUILD/tests/rlflow_emulated
+    tap_itself=$RLFLOW
     tap_own=$(mktemp -d "${TMPDIR:-/tmp}/rlflow-test.XXXXXX") || exit 1
     cat >"$tap_own/rlflow" <<EOF
 #!/bin/sh
