@@ -136,7 +136,7 @@ test_memory(rlf_arena *arena)
               : "layers: 3, hidden: 128, heads: 4, ffn: 352, context: 160",
         prompt_length(arena), 256, 1, 80);
     rlf_session *s = rlf_session_open(path);
-    rlf_session_set(s, "--steps", quick ? "2" : "3");
+    rlf_session_set(s, "--steps", "2");
     if (rlf_session_ready(s) != RLF_RESULT_OK)
         bail("%s", rlf_session_message(s));
     rlf_memory memory = {.arena = s->arena};

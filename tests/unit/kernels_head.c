@@ -61,26 +61,41 @@ logprob(env *e, const problem *p, int64_t first, int64_t n, size_t work_bytes,
          .work = p->work, .work_bytes = work_bytes);
 }
 
-/* Log-probabilities of a row into lp[v]; the entropy. */
+/* Logits of row r into z[v]. */
+static void
+row_logits(const problem *p, const double *x, const double *w, int64_t r,
+           double *z)
+{
+    for (int64_t j = 0; j < p->v; j++) {
+        z[j] = 0;
+        for (int64_t i = 0; i < p->d; i++)
+            z[j] += x[r * p->ldx + i] * w[j * p->d + i];
+    }
+}
+
+/* Logits z[v] of a row into log-probabilities lp[v], may be z; the entropy. */
+static double
+row_logprobs(const double *z, int64_t v, double temperature, double *lp)
+{
+    double top = -1e300, sum = 0, entropy = 0;
+    for (int64_t j = 0; j < v; j++)
+        top = z[j] / temperature > top ? z[j] / temperature : top;
+    for (int64_t j = 0; j < v; j++)
+        sum += exp(z[j] / temperature - top);
+    double all = top + log(sum);
+    for (int64_t j = 0; j < v; j++) {
+        lp[j] = z[j] / temperature - all;
+        entropy -= exp(lp[j]) * lp[j];
+    }
+    return entropy;
+}
+
 static double
 row_double(const problem *p, const double *x, const double *w, int64_t r,
            double temperature, double *lp)
 {
-    double top = -1e300, sum = 0, entropy = 0;
-    for (int64_t j = 0; j < p->v; j++) {
-        lp[j] = 0;
-        for (int64_t i = 0; i < p->d; i++)
-            lp[j] += x[r * p->ldx + i] * w[j * p->d + i];
-        lp[j] /= temperature;
-        top = lp[j] > top ? lp[j] : top;
-    }
-    for (int64_t j = 0; j < p->v; j++)
-        sum += exp(lp[j] - top);
-    for (int64_t j = 0; j < p->v; j++) {
-        lp[j] -= top + log(sum);
-        entropy -= exp(lp[j]) * lp[j];
-    }
-    return entropy;
+    row_logits(p, x, w, r, lp);
+    return row_logprobs(lp, p->v, temperature, lp);
 }
 
 /* From one row that goes alone to the next: tensor cores compute 16. */
@@ -175,22 +190,33 @@ loss_tile(void *ctx, rlf_queue *queue, int64_t first, int64_t n,
     return RLF_OK;
 }
 
+/* The loss of row r, whose logits are z[v]; lp[v] is room. */
 static double
-loss_double(const problem *p, const loss *l, const double *x, const double *w,
-            double *lp)
+row_loss(const problem *p, const loss *l, int64_t r, const double *z,
+         double *lp)
 {
-    double sum = 0;
-    for (int64_t r = 0; r < p->m; r++) {
-        double h = row_double(p, x, w, r, (double)p->temperatures[r], lp);
-        double at = p->targets[r] < 0 ? 0 : lp[p->targets[r]];
-        if (l->words)
-            h = 0;
-        for (int64_t j = 0; l->words && j < p->v; j++)
-            h += (double)(j % 5 - 2) * lp[j] * lp[j] / 2 / (double)p->v;
-        sum += (double)l->a[r] * at + (double)l->b[r] * at * at / 2 +
-               (double)l->c[r] * h;
-    }
-    return sum;
+    double h = row_logprobs(z, p->v, (double)p->temperatures[r], lp);
+    double at = p->targets[r] < 0 ? 0 : lp[p->targets[r]];
+    if (l->words)
+        h = 0;
+    for (int64_t j = 0; l->words && j < p->v; j++)
+        h += (double)(j % 5 - 2) * lp[j] * lp[j] / 2 / (double)p->v;
+    return (double)l->a[r] * at + (double)l->b[r] * at * at / 2 +
+           (double)l->c[r] * h;
+}
+
+/* How much more the loss of row r is with z[j] + h than with z[j] - h. */
+static double
+row_differs(const problem *p, const loss *l, int64_t r, double *z, int64_t j,
+            double h, double *lp)
+{
+    double held = z[j];
+    z[j] = held + h;
+    double up = row_loss(p, l, r, z, lp);
+    z[j] = held - h;
+    double down = row_loss(p, l, r, z, lp);
+    z[j] = held;
+    return up - down;
 }
 
 static rlf_head_loss_args
@@ -215,6 +241,8 @@ loss_args(const problem *p, loss *l, float *dx, float *dw)
                                 .dw = dw};
 }
 
+/* By finite differences: an element of x moves the logits of its row, one of w
+ * a logit of every row. */
 static void
 check_slopes(env *e, const problem *p, const loss *l, const float *dx,
              const float *dw, const float *dw0)
@@ -222,22 +250,28 @@ check_slopes(env *e, const problem *p, const loss *l, const float *dx,
     uint64_t random = e->random;
     double *x = as_doubles(e, p->x, p->m * p->ldx);
     double *w = as_doubles(e, p->w, p->v * p->d);
-    double *lp = take(e, p->v, sizeof *lp);
+    double *lp = take(e, p->v, sizeof *lp), *z2 = take(e, p->v, sizeof *z2);
+    double *z = take(e, p->m * p->v, sizeof *z);
+    for (int64_t r = 0; r < p->m; r++)
+        row_logits(p, x, w, r, z + r * p->v);
     for (int try = 0; try < (quick() ? 2 : 16); try++) {
         bool by_x = try % 2;
         int64_t n = by_x ? p->m * p->d : p->v * p->d;
-        int64_t i = (int64_t)(uniform(e) * (double)n), at = i;
-        if (by_x)
-            at = i / p->d * p->ldx + i % p->d;
-        double *t = by_x ? x + at : w + at, held = *t, h = 1e-4;
-        *t = held + h;
-        double up = loss_double(p, l, x, w, lp);
-        *t = held - h;
-        double slope = (up - loss_double(p, l, x, w, lp)) / (2 * h);
-        *t = held;
-        float got = by_x ? dx[i] : dw[i];
-        if (!by_x)
-            slope += (double)dw0[i];
+        int64_t at = (int64_t)(uniform(e) * (double)n), i = at % p->d;
+        double h = 1e-4, differs = 0;
+        if (by_x) {
+            int64_t r = at / p->d;
+            for (int way = 1; way >= -1; way -= 2) {
+                for (int64_t j = 0; j < p->v; j++)
+                    z2[j] = z[r * p->v + j] + way * h * w[j * p->d + i];
+                differs += way * row_loss(p, l, r, z2, lp);
+            }
+        }
+        for (int64_t r = 0; r < p->m && !by_x; r++)
+            differs += row_differs(p, l, r, z + r * p->v, at / p->d,
+                                   h * x[r * p->ldx + i], lp);
+        double slope = differs / (2 * h) + (by_x ? 0 : (double)dw0[at]);
+        float got = by_x ? dx[at] : dw[at];
         like(e, &got, &slope, 1, e->bf16 ? 4 * BF16_TOLERANCE : 1e-5,
              by_x ? "dx" : "dw");
     }
