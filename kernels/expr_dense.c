@@ -27,7 +27,7 @@ typedef struct lowering {
         size_t count, room;
     } values;
     uint32_t n_rows, n_blocks, n_kept;
-    bool ranks;
+    bool ranks, chains;
 } lowering;
 
 static rlf_dense_operand
@@ -119,6 +119,8 @@ lower_step(lowering *l, const rlf_expr_step *s)
     if (s->kind == RLF_STEP_TEXT_EQ)
         out.code = RLF_EXPR_EQ;
     l->ranks |= out.code == RLF_EXPR_RANK;
+    l->chains |= out.code == RLF_EXPR_CUMSUM || out.code == RLF_EXPR_DISCOUNT ||
+                 out.code == RLF_EXPR_COMPOUND;
     return out;
 }
 
@@ -263,7 +265,8 @@ make_image(lowering *l)
                             .n_rows = l->n_rows,
                             .n_blocks = l->n_blocks,
                             .n_kept = l->n_kept,
-                            .ranks = l->ranks};
+                            .ranks = l->ranks,
+                            .chains = l->chains};
     char *image = NULL;
     for (int pass = 0; pass < 2; pass++) {
         uint32_t used = 0;

@@ -53,6 +53,7 @@ typedef struct rlf_dense_image {
     uint32_t bytes; /* with this */
     uint32_t n_passes, n_rows, n_blocks, n_kept;
     uint32_t ranks;                 /* there is a RANK */
+    uint32_t chains;                /* there is a running sum */
     uint32_t passes, steps, values; /* where the arrays begin, in bytes */
 } rlf_dense_image;
 

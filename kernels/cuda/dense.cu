@@ -1,11 +1,11 @@
 /* Programs over dense columns, interpreted: kernels/expr_dense.h.
  *
- * A program with words has a block of threads a row. Steps on words go 256 at a
- * time, a thread each, and so many lanes a reduction has: a thread folds what
- * it has made, no one waits, and only at the end warps fold the lanes. A
- * program without words has a thread a row. All threads of a warp are at the
- * same step, so what it is costs a jump; registers are in shared memory, in
- * columns of threads. */
+ * A program with words has a block of threads a row. A step goes over up to
+ * 1,024 words at a time, four a thread, and a reduction has 256 lanes: a thread
+ * folds what it has made, no one waits, and only at the end warps fold the
+ * lanes. A program without words has a thread a row. All threads of a warp are
+ * at the same step, so what it is costs a jump; registers are in shared memory,
+ * in columns of threads. */
 #include "kernels/cuda/ops.h"
 
 extern "C" {
@@ -24,82 +24,127 @@ typedef struct run {
     const bool *of_words;            /* of each */
     uint32_t n_inputs;
     int64_t first, m, v; /* rows first..first+m-1 */
+    int each;            /* words of a thread at a time */
     double *kept;        /* [m, n_kept + ranks, v] */
     rlf_odd *odd;
 } run;
 
-/* What a thread looks at. */
+/* What a thread looks at: its row, or of a row's words the one and, THREADS
+ * from one to the next, the others that it takes at a time. */
 typedef struct view {
     int64_t row;  /* of all */
     int64_t word; /* of the row */
+    int n;        /* words; 1 for a row */
     double *rows, *block, *kept;
+    const double *length;
     int stride; /* from one register of the row to the next */
     rlf_odd odd;
 } view;
 
-static __device__ double
-column_value(const run &r, const view &t, int column)
+static __device__ __forceinline__ void
+prefetch(const void *p)
+{
+#ifdef RLF_CUDA_EMULATED
+    (void)p;
+#else
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(p));
+#endif
+}
+
+/* ---- operands ---------------------------------------------------------- */
+
+/* Where the thread's words have theirs. Finding out costs more than most
+ * operations, so it is done once for all that a thread takes at a time. */
+typedef struct place {
+    char *at;
+    int step; /* bytes from one to the next; of the row 0 */
+    bool f32;
+} place;
+
+static __device__ place
+column_place(const run &r, const view &t, int column)
 {
     const rlf_dense_column c = r.columns[column];
     if (r.of_words[column])
-        return (double)((const float *)c.data)[t.row * r.v + t.word];
-    return c.f32 ? (double)((const float *)c.data)[t.row]
-                 : ((const double *)c.data)[t.row];
+        return {(char *)((float *)c.data + t.row * r.v + t.word),
+                THREADS * (int)sizeof(float), true};
+    if (c.f32)
+        return {(char *)((float *)c.data + t.row), 0, true};
+    return {(char *)((double *)c.data + t.row), 0, false};
+}
+
+static __device__ place
+place_of(const run &r, const view &t, rlf_dense_operand o)
+{
+    constexpr int STEP = THREADS * (int)sizeof(double);
+    switch (o.place) {
+    case RLF_DENSE_ROW:
+        return {(char *)(t.rows + o.index * t.stride), 0, false};
+    case RLF_DENSE_BLOCK:
+        return {(char *)(t.block + o.index * r.each * THREADS), STEP, false};
+    case RLF_DENSE_KEPT:
+        return {(char *)(t.kept + o.index * r.v + t.word), STEP, false};
+    case RLF_DENSE_INPUT:
+        return column_place(r, t, o.index);
+    case RLF_DENSE_OUTPUT:
+        return column_place(r, t, (int)r.n_inputs + o.index);
+    case RLF_DENSE_CONST:
+        return {(char *)(r.values + o.index), 0, false};
+    case RLF_DENSE_LENGTH:
+        return {(char *)t.length, 0, false};
+    default: /* none; what is read there is not used */
+        return {(char *)r.columns, 0, false};
+    }
+}
+
+static __device__ __forceinline__ double
+number(const place &p, int k)
+{
+    const char *at = p.at + k * p.step;
+    return p.f32 ? (double)*(const float *)at : *(const double *)at;
+}
+
+/* Of a column of words, those that the thread takes next are on their way to
+ * the L2 cache meanwhile. */
+static __device__ __forceinline__ void
+fetch_next(const run &r, const view &t, const place &p)
+{
+    if (!p.f32 || !p.step)
+        return;
+    for (int k = r.each; k < 2 * r.each; k++)
+        if (t.word + k * THREADS < r.v)
+            prefetch(p.at + k * p.step);
+}
+
+/* A register. */
+static __device__ __forceinline__ void
+put(const place &p, int k, double x)
+{
+    *(double *)(p.at + k * p.step) = x;
 }
 
 static __device__ double
 value(const run &r, const view &t, rlf_dense_operand o)
 {
-    switch (o.place) {
-    case RLF_DENSE_ROW:
-        return t.rows[o.index * t.stride];
-    case RLF_DENSE_BLOCK:
-        return t.block[o.index * THREADS];
-    case RLF_DENSE_KEPT:
-        return t.kept[o.index * r.v + t.word];
-    case RLF_DENSE_INPUT:
-        return column_value(r, t, o.index);
-    case RLF_DENSE_CONST:
-        return r.values[o.index];
-    case RLF_DENSE_LENGTH:
-        return (double)r.v;
-    default:
-        return 0;
-    }
+    return number(place_of(r, t, o), 0);
 }
 
+/* Into a column: the step is a copy. */
 static __device__ void
-give(const run &r, view &t, int output, double x)
+give(const run &r, view &t, const rlf_dense_step &s)
 {
-    int column = (int)r.n_inputs + output;
-    const rlf_dense_column c = r.columns[column];
-    if (r.of_words[column]) {
-        float *y = (float *)c.data + t.row * r.v + t.word, is = (float)x;
-        if (r.odd && !isfinite(is) && t.odd.word < 0)
-            t.odd = {(int32_t)t.word, is, *y};
-        *y = is;
-    } else if (c.f32) {
-        ((float *)c.data)[t.row] = (float)x + 0.0f; /* a zero is positive */
-    } else {
-        ((double *)c.data)[t.row] = x;
-    }
-}
-
-static __device__ void
-put(const run &r, view &t, rlf_dense_operand o, double x)
-{
-    switch (o.place) {
-    case RLF_DENSE_ROW:
-        t.rows[o.index * t.stride] = x;
-        break;
-    case RLF_DENSE_BLOCK:
-        t.block[o.index * THREADS] = x;
-        break;
-    case RLF_DENSE_KEPT:
-        t.kept[o.index * r.v + t.word] = x;
-        break;
-    default:
-        give(r, t, o.index, x);
+    const place from = place_of(r, t, s.arg[0]), to = place_of(r, t, s.y);
+    bool of_words = r.of_words[r.n_inputs + s.y.index];
+    for (int k = 0; k < t.n; k++) {
+        double x = number(from, k);
+        float is = (float)x, *y = (float *)(to.at + k * to.step);
+        if (!to.f32) {
+            *(double *)to.at = x;
+            continue;
+        }
+        if (of_words && r.odd && !isfinite(is) && t.odd.word < 0)
+            t.odd = {(int32_t)t.word + k * THREADS, is, *y};
+        *y = of_words ? is : is + 0.0f; /* of rows a zero is positive */
     }
 }
 
@@ -107,21 +152,41 @@ put(const run &r, view &t, rlf_dense_operand o, double x)
 static __device__ void
 carry_out(const run &r, view &t, const rlf_dense_step &s)
 {
-    const double a = value(r, t, s.arg[0]), b = value(r, t, s.arg[1]),
-                 c = value(r, t, s.arg[2]);
-    double y = 0;
+    if (s.y.place == RLF_DENSE_OUTPUT) {
+        give(r, t, s);
+        return;
+    }
+    const place of_a = place_of(r, t, s.arg[0]),
+                of_b = place_of(r, t, s.arg[1]),
+                of_c = place_of(r, t, s.arg[2]), of_y = place_of(r, t, s.y);
+    fetch_next(r, t, of_a);
+    fetch_next(r, t, of_b);
+    fetch_next(r, t, of_c);
     switch (s.code) {
-#define POINTWISE(name, value) \
-    case RLF_EXPR_##name:      \
-        y = value;             \
+#define POINTWISE(name, value)                                                \
+    case RLF_EXPR_##name:                                                     \
+        RLF_UNROLL_BY(1)                                                      \
+        for (int k = 0; k < t.n; k++) {                                       \
+            [[maybe_unused]] double a = number(of_a, k), b = number(of_b, k), \
+                                    c = number(of_c, k);                      \
+            put(of_y, k, value);                                              \
+        }                                                                     \
         break;
 #include "engine/expr/pointwise.def"
 #undef POINTWISE
     case RLF_EXPR_AT_LAST:
-        y = t.word + 1 == r.v ? a : 0;
+        for (int k = 0; k < t.n; k++)
+            put(of_y, k, t.word + k * THREADS + 1 == r.v ? number(of_a, k) : 0);
         break;
     }
-    put(r, t, s.y, y);
+}
+
+/* Of the thread's words, from t.word on, those that it takes now. */
+static __device__ void
+take_words(const run &r, view &t)
+{
+    int64_t n = (r.v - t.word + THREADS - 1) / THREADS;
+    t.n = (int)(n < r.each ? n : r.each);
 }
 
 /* ---- reductions -------------------------------------------------------- */
@@ -170,13 +235,19 @@ words_pass(const run &r, view &t, const rlf_dense_pass p, double *lanes)
     double *own = lanes + threadIdx.x;
     for (uint32_t k = 0; k < p.reductions; k++)
         own[k * THREADS] = fold_start(sums[k].code);
-    for (t.word = threadIdx.x; t.word < r.v; t.word += THREADS) {
+    for (t.word = threadIdx.x; t.word < r.v; t.word += r.each * THREADS) {
+        take_words(r, t);
         for (uint32_t i = 0; i < p.count; i++)
             carry_out(r, t, s[i]);
-        for (uint32_t k = 0; k < p.reductions; k++)
-            own[k * THREADS] = fold(sums[k].code, own[k * THREADS],
-                                    value(r, t, sums[k].arg[0]));
+        for (uint32_t k = 0; k < p.reductions; k++) {
+            const place from = place_of(r, t, sums[k].arg[0]);
+            double x = own[k * THREADS];
+            for (int i = 0; i < t.n; i++)
+                x = fold(sums[k].code, x, number(from, i));
+            own[k * THREADS] = x;
+        }
     }
+    t.n = 1;
     __syncthreads();
     for (uint32_t k = threadIdx.x / WARP; k < p.reductions;
          k += THREADS / WARP) {
@@ -193,6 +264,13 @@ value_at(const run &r, view t, rlf_dense_operand o, int64_t word)
 {
     t.word = word;
     return value(r, t, o);
+}
+
+static __device__ void
+put_at(const run &r, view t, rlf_dense_operand o, int64_t word, double x)
+{
+    t.word = word;
+    put(place_of(r, t, o), 0, x);
 }
 
 /* Numbers that a chain adds up at a time, and as many factors. */
@@ -221,13 +299,6 @@ chain_tile(double *x, double sum)
     return sum;
 }
 
-static __host__ __device__ inline bool
-is_chain(uint32_t code)
-{
-    return code == RLF_EXPR_CUMSUM || code == RLF_EXPR_DISCOUNT ||
-           code == RLF_EXPR_COMPOUND;
-}
-
 /* Running sums, in order or backwards. One thread adds up a tile while the
  * other warps take away the one before and bring the next; `tiles` are two. The
  * first number is its own sum: -0 + a, or a + 0 * -0. */
@@ -247,10 +318,8 @@ chain(const run &r, view &t, const rlf_dense_step &s, double *tiles)
         for (int k = (int)threadIdx.x - WARP; k >= 0 && k < CHAIN;
              k += THREADS - WARP) {
             int64_t gone = (i - 1) * CHAIN + k, next = gone + 2 * CHAIN;
-            if (gone >= 0 && gone < r.v) {
-                t.word = back ? r.v - 1 - gone : gone;
-                put(r, t, s.y, other[k]);
-            }
+            if (gone >= 0 && gone < r.v)
+                put_at(r, t, s.y, back ? r.v - 1 - gone : gone, other[k]);
             t.word = back ? r.v - 1 - next : next;
             bool there = next < r.v;
             other[k] = there ? value(r, t, s.arg[0]) : 0;
@@ -307,9 +376,25 @@ rank(const run &r, view &t, const rlf_dense_step &s, int32_t *list)
         to = swap;
     }
     __syncthreads();
-    for (int64_t i = threadIdx.x; i < r.v; i += THREADS) {
-        t.word = from[i];
-        put(r, t, s.y, (double)i);
+    for (int64_t i = threadIdx.x; i < r.v; i += THREADS)
+        put_at(r, t, s.y, from[i], (double)i);
+}
+
+/* Each word gets its neighbour's number; at the end another, or that of the
+ * other end. */
+static __device__ void
+shift(const run &r, view &t, const rlf_dense_step &s)
+{
+    bool ahead = s.code == RLF_EXPR_NEXT || s.code == RLF_EXPR_ROTATE;
+    bool round = s.code == RLF_EXPR_ROTATE || s.code == RLF_EXPR_UNROTATE;
+    for (t.word = threadIdx.x; t.word < r.v; t.word += THREADS) {
+        int64_t from = ahead ? t.word + 1 : t.word - 1;
+        bool ends = from < 0 || from == r.v;
+        if (ends)
+            from = ahead ? 0 : r.v - 1;
+        put(place_of(r, t, s.y), 0,
+            ends && !round ? value(r, t, s.arg[1])
+                           : value_at(r, t, s.arg[0], from));
     }
 }
 
@@ -317,31 +402,27 @@ static __device__ void
 scan(const run &r, view &t, const rlf_dense_step &s, int32_t *list,
      double *tiles)
 {
-    if (is_chain(s.code)) {
+    switch (s.code) {
+    case RLF_EXPR_CUMSUM:
+    case RLF_EXPR_DISCOUNT:
+    case RLF_EXPR_COMPOUND:
         chain(r, t, s, tiles);
         return;
-    }
-    if (s.code == RLF_EXPR_RANK) {
+    case RLF_EXPR_RANK:
         rank(r, t, s, list);
         return;
+    case RLF_EXPR_NEXT:
+    case RLF_EXPR_PREV:
+    case RLF_EXPR_ROTATE:
+    case RLF_EXPR_UNROTATE:
+        shift(r, t, s);
+        return;
     }
-    for (t.word = threadIdx.x; t.word < r.v; t.word += THREADS) {
-        int64_t next = t.word + 1, last = t.word - 1;
-        bool ends = next == r.v, starts = last < 0;
-        if (s.code == RLF_EXPR_NEXT)
-            put(r, t, s.y,
-                ends ? value(r, t, s.arg[1]) : value_at(r, t, s.arg[0], next));
-        else if (s.code == RLF_EXPR_PREV)
-            put(r, t, s.y,
-                starts ? value(r, t, s.arg[1])
-                       : value_at(r, t, s.arg[0], last));
-        else if (s.code == RLF_EXPR_ROTATE)
-            put(r, t, s.y, value_at(r, t, s.arg[0], ends ? 0 : next));
-        else if (s.code == RLF_EXPR_UNROTATE)
-            put(r, t, s.y, value_at(r, t, s.arg[0], starts ? r.v - 1 : last));
-        else
-            carry_out(r, t, s);
+    for (t.word = threadIdx.x; t.word < r.v; t.word += r.each * THREADS) {
+        take_words(r, t);
+        carry_out(r, t, s);
     }
+    t.n = 1;
 }
 
 /* ---- kernels ----------------------------------------------------------- */
@@ -367,13 +448,16 @@ static __global__ void
 __launch_bounds__(THREADS, 4) words_kernel(run r)
 {
     RLF_DYNAMIC_SHARED(double, registers);
-    double *block = registers + r.image.n_rows;
-    double *lanes = block + r.image.n_blocks * THREADS;
+    double *length = registers + r.image.n_rows, *block = length + 1;
+    double *lanes = block + r.image.n_blocks * r.each * THREADS;
+    if (threadIdx.x == 0)
+        *length = (double)r.v;
+    __syncthreads();
     for (int64_t i = blockIdx.x; i < r.m; i += gridDim.x) {
         double *kept =
             r.kept + i * (int64_t)(r.image.n_kept + r.image.ranks) * r.v;
-        view t = {r.first + i, 0, registers, block + threadIdx.x,
-                  kept,        1, {-1, 0, 0}};
+        view t = {r.first + i, 0,      1, registers, block + threadIdx.x,
+                  kept,        length, 1, {-1, 0, 0}};
         int32_t *list = (int32_t *)(kept + (int64_t)r.image.n_kept * r.v);
         for (uint32_t k = 0; k < r.image.n_passes; k++) {
             const rlf_dense_pass p = r.passes[k];
@@ -404,8 +488,9 @@ rows_kernel(run r)
     RLF_DYNAMIC_SHARED(double, registers);
     EACH(i, r.m)
     {
-        view t = {r.first + i, 0,         registers + threadIdx.x, NULL, NULL,
-                  ROW_THREADS, {-1, 0, 0}};
+        view t = {r.first + i, 0,    1,    registers + threadIdx.x,
+                  NULL,        NULL, NULL, ROW_THREADS,
+                  {-1, 0, 0}};
         for (uint32_t k = 0; k < r.image.n_passes; k++)
             for (uint32_t j = 0; j < r.passes[k].count; j++)
                 carry_out(r, t, r.steps[r.passes[k].first + j]);
@@ -454,43 +539,47 @@ stage_columns(rlf_queue *queue, const rlf_expr_dense_args *a,
     return RLF_OK;
 }
 
-/* Numbers in shared memory beside a row's registers, at most: those of blocks
- * and lanes of reductions, or the tiles of a chain. */
+/* Numbers in shared memory: the row's registers and length, and those of blocks
+ * with the lanes of reductions, or the tiles of a chain. */
 static size_t
-numbers_beside(const rlf_dense_image *image)
+shared_numbers(const rlf_dense_image *image, int each)
 {
-    const char *at = (const char *)image;
-    const rlf_dense_pass *p = (const rlf_dense_pass *)(at + image->passes);
-    const rlf_dense_step *s = (const rlf_dense_step *)(at + image->steps);
-    size_t most = 0;
-    for (uint32_t i = 0; i < image->n_passes; i++, p++) {
-        size_t n = ((size_t)image->n_blocks + p->reductions) * THREADS;
-        most = n > most ? n : most;
-        for (uint32_t k = p->first; k < p->first + p->count; k++)
-            if (is_chain(s[k].code) && most < 4 * CHAIN)
-                most = 4 * CHAIN;
-    }
-    return most;
+    const rlf_dense_pass *p =
+        (const rlf_dense_pass *)((const char *)image + image->passes);
+    uint32_t reductions = 0;
+    for (uint32_t i = 0; i < image->n_passes; i++)
+        reductions =
+            p[i].reductions > reductions ? p[i].reductions : reductions;
+    size_t n = ((size_t)image->n_blocks * each + reductions) * THREADS;
+    size_t tiles = image->chains ? 4 * CHAIN : 0;
+    return image->n_rows + 1 + (n > tiles ? n : tiles);
 }
+
+/* What four blocks may have on a multiprocessor of 164 KB, which need not wait
+ * for memory. */
+static constexpr size_t SHARED_WANTED = 40 << 10;
 
 /* As many rows at a time as there is room for what they keep. */
 static rlf_status
-launch_words(rlf_queue *queue, run r, size_t beside, rlf_err *err)
+launch_words(rlf_queue *queue, run r, const rlf_dense_image *image,
+             rlf_err *err)
 {
-    size_t shared = (r.image.n_rows + beside) * sizeof(double);
-    size_t each =
+    size_t shared = shared_numbers(image, r.each = 4) * sizeof(double);
+    while (r.each > 1 && shared > SHARED_WANTED)
+        shared = shared_numbers(image, r.each /= 2) * sizeof(double);
+    size_t row =
         (size_t)(r.image.n_kept + r.image.ranks) * (size_t)r.v * sizeof(double);
     int64_t rows = r.m, most = rows;
-    if (each)
-        most = (int64_t)(CUDA(scratch_bytes)() / each);
+    if (row)
+        most = (int64_t)(CUDA(scratch_bytes)() / row);
     if (most < 1)
         most = 1;
     if (most < rows)
         rows = most;
     RLF_TRY(CUDA(allow_shared)(queue, (const void *)words_kernel, shared, err));
-    if (each) {
+    if (row) {
         void *kept;
-        RLF_TRY(CUDA(scratch)(queue, (size_t)rows * each, &kept, err));
+        RLF_TRY(CUDA(scratch)(queue, (size_t)rows * row, &kept, err));
         r.kept = (double *)kept;
     }
     for (int64_t left = r.m; left > 0; left -= rows, r.first += rows) {
@@ -511,7 +600,7 @@ launch(rlf_queue *queue, const rlf_expr_dense_args *a,
     r.v = a->v;
     r.odd = a->odd;
     if (a->program->words >= 0)
-        return launch_words(queue, r, numbers_beside(a->program->image), err);
+        return launch_words(queue, r, a->program->image, err);
     size_t shared = (size_t)r.image.n_rows * ROW_THREADS * sizeof(double);
     RLF_TRY(CUDA(allow_shared)(queue, (const void *)rows_kernel, shared, err));
     RLF_LAUNCH(rows_kernel, blocks_for(r.m, ROW_THREADS), ROW_THREADS, shared,

@@ -143,8 +143,8 @@ lanes_end(lanes *sum)
 static void
 test_sums(env *e)
 {
-    static const int64_t sizes[] = {1, 43, 256, 700};
-    for (int s = 0; s < 4; s++) {
+    static const int64_t sizes[] = {1, 43, 256, 700, 2600};
+    for (int s = 0; s < 5; s++) {
         made p = made_new(e, 3, sizes[s]);
         int64_t v = p.v;
         int x = input(&p, WORDS, false, 2), y = input(&p, WORDS, false, 2);
