@@ -42,7 +42,7 @@ rlf_status rlf_cuda_scratch(rlf_queue *queue, size_t bytes, void **out,
 /* How much that is. */
 size_t rlf_cuda_scratch_bytes(void);
 /* RLF_CUDA_COUNTERS words of the queue's GPU that are 0 between operations. */
-#define RLF_CUDA_COUNTERS 1024
+#define RLF_CUDA_COUNTERS 4096
 int32_t *rlf_cuda_counters(rlf_queue *queue);
 /* What kernels keep with the queue: NULL at first. `end` gets it, unless it is
  * NULL, when the queue is freed. */

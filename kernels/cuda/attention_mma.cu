@@ -238,8 +238,10 @@ struct partials {
     int first, n_seqs; /* sequences of this round */
     int row_tiles, most_rows;
     int n_splits;
-    float *acc; /* [rows, n_splits, d] */
-    float *ml;  /* [rows, n_splits, 2] */
+    float *acc;       /* [rows, n_splits, d] */
+    float *ml;        /* [rows, n_splits, 2] */
+    int32_t *written; /* [n_seqs, row_tiles, kv_heads] splits so far; 0 before
+                         and after */
 };
 
 } // namespace
@@ -249,6 +251,13 @@ static __device__ __forceinline__ bool
 one_split(const forward &f, int position)
 {
     return seen_from(f, position) / SPLIT == position / SPLIT;
+}
+
+/* Of a row, the first split. */
+static __device__ __forceinline__ int64_t
+part_of(const forward &f, const partials &p, int64_t place, int head)
+{
+    return ((place - f.offsets[p.first]) * f.heads + head) * p.n_splits;
 }
 
 template <int D>
@@ -278,9 +287,7 @@ write_split(const sums<1, D> &t, const forward &f, const partials &p,
             }
             continue;
         }
-        int64_t i =
-            ((place - f.offsets[p.first]) * f.heads + head) * p.n_splits +
-            split;
+        int64_t i = part_of(f, p, place, head) + split;
         if (x == 0) {
             p.ml[2 * i] = t.m[0][h];
             p.ml[2 * i + 1] = l;
@@ -290,6 +297,59 @@ write_split(const sums<1, D> &t, const forward &f, const partials &p,
             if (n8 * 8 < f.d)
                 for (int e = 0; e < 2; e++)
                     p.acc[i * f.d + n8 * 8 + x + e] = t.acc[0][n8][2 * h + e];
+    }
+}
+
+/* By a warp that has written a split of so many: is it the last of them? */
+static __device__ __forceinline__ bool
+is_last(int32_t *written, int splits)
+{
+    int32_t before = 0;
+    __threadfence();
+    __syncwarp();
+    if (lane_of() == 0) {
+        before = atomicAdd(written, 1);
+        if (before == splits - 1)
+            *written = 0;
+    }
+    before = __shfl_sync(ALL_LANES, before, 0);
+    __threadfence();
+    return before == splits - 1;
+}
+
+/* The sums over splits of rows first.. of the n of a sequence, in order, by a
+ * warp: four elements a lane, some splits on their way at a time. */
+static __device__ void
+join_rows(const forward &f, const partials &p, const sequence &seq, int g,
+          int first, int n)
+{
+    int count = n - first < SPLIT_ROWS ? n - first : SPLIT_ROWS;
+    int fours = f.d / 4;
+    for (int i = lane_of(); i < count * fours; i += WARP) {
+        int row = first + i / fours, at = i % fours * 4;
+        int position = seq.start + row / f.group;
+        int64_t place = seq.first + row / f.group;
+        int head = g * f.group + row % f.group, to = position / SPLIT;
+        int64_t part = part_of(f, p, place, head);
+        float x[4] = {0}, m = -INFINITY, l = 0;
+        if (one_split(f, position))
+            continue;
+        RLF_UNROLL_BY(4)
+        for (int s = seen_from(f, position) / SPLIT; s <= to; s++) {
+            several<float, 2> ml = take<2>(p.ml + 2 * (part + s));
+            several<float, 4> acc = take<4>(p.acc + (part + s) * f.d + at);
+            joint j = join(m, l, ml.x[0], ml.x[1], f.c);
+            m = j.m;
+            l = j.l;
+            RLF_UNROLL
+            for (int e = 0; e < 4; e++)
+                x[e] = fmaf(acc.x[e], j.b, x[e] * j.a);
+        }
+        uint16_t *o = f.o + place * f.ldo + (int64_t)head * f.d + at;
+        give<2>(
+            (uint32_t *)o,
+            several<uint32_t, 2>{bf16_pair(finish(x[0], l), finish(x[1], l)),
+                                 bf16_pair(finish(x[2], l), finish(x[3], l))});
     }
 }
 
@@ -338,7 +398,8 @@ hold_keys(const paged_keys &source, int split, int from, int end)
             (int64_t)source.page_size * source.d, source.d};
 }
 
-/* A warp a block: sixteen rows of a sequence over one split of its keys. */
+/* A warp a block: sixteen rows of a sequence over one split of its keys. Who
+ * writes the last of them joins them. */
 template <int D, int HALVES>
 static __global__ void
 __launch_bounds__(WARP) split_kernel(forward f, partials p)
@@ -390,43 +451,9 @@ __launch_bounds__(WARP) split_kernel(forward f, partials p)
         }
         end_split(t);
         write_split(t, f, p, seq, g, first, n, split);
-    }
-}
-
-/* A warp a row: its splits in order. */
-static __global__ void
-join_kernel(forward f, partials p)
-{
-    int64_t begins = f.offsets[p.first];
-    int64_t n = f.offsets[p.first + p.n_seqs] - begins;
-    int lane = lane_of();
-    EACH_WARP(i, n * f.heads)
-    {
-        int64_t place = begins + i / f.heads;
-        int s =
-            p.first + (int)sequence_of(f.offsets + p.first, p.n_seqs, place);
-        sequence seq = sequence_at(f, s);
-        int position = seq.start + (int)(place - seq.first);
-        if (seq.n * f.group > p.most_rows || one_split(f, position))
-            continue;
-        float x[MOST_D / WARP] = {0}, m = -INFINITY, l = 0;
-        for (int split = seen_from(f, position) / SPLIT;
-             split <= position / SPLIT; split++) {
-            int64_t part = i * p.n_splits + split;
-            joint j = join(m, l, p.ml[2 * part], p.ml[2 * part + 1], f.c);
-            m = j.m;
-            l = j.l;
-            RLF_UNROLL
-            for (int e = 0; e < MOST_D / WARP; e++)
-                if (lane + e * WARP < f.d)
-                    x[e] = fmaf(p.acc[part * f.d + lane + e * WARP], j.b,
-                                x[e] * j.a);
-        }
-        uint16_t *o = f.o + place * f.ldo + i % f.heads * f.d;
-        RLF_UNROLL
-        for (int e = 0; e < MOST_D / WARP; e++)
-            if (lane + e * WARP < f.d)
-                o[lane + e * WARP] = (uint16_t)bf16_pair(finish(x[e], l), 0);
+        int splits = rows_at.to / SPLIT - seen_from(f, rows_at.low) / SPLIT + 1;
+        if (splits > 1 && is_last(p.written + item % per_split, splits))
+            join_rows(f, p, seq, g, first, n);
     }
 }
 
@@ -580,6 +607,9 @@ by_splits(rlf_queue *queue, const forward &f, const batch *b, int64_t most_rows,
     size_t each = (size_t)sums * (size_t)(f.d + 2) * sizeof(float);
     if (splits > 1) {
         int64_t fit = (int64_t)(MOST_PARTIALS / each);
+        int64_t counted = RLF_CUDA_COUNTERS / (p.row_tiles * f.kv_heads);
+        fit = fit < counted ? fit : counted;
+        p.written = CUDA(counters)(queue);
         if (fit == 0) {
             *done = false;
             return RLF_OK;
@@ -594,10 +624,6 @@ by_splits(rlf_queue *queue, const forward &f, const batch *b, int64_t most_rows,
         p.n_seqs = (int)(left < round ? left : round);
         RLF_TRY(
             widths[is_small(queue)][width_class(f.d)].splits(queue, f, p, err));
-        if (splits > 1)
-            RLF_LAUNCH(join_kernel,
-                       blocks_for(p.n_seqs * tokens * f.heads, THREADS / WARP),
-                       THREADS, 0, queue, f, p);
     }
     return RLF_OK;
 }
