@@ -366,7 +366,8 @@ rlf_kv_page_floats(int64_t page_size, int64_t kv_heads, int64_t d)
 
 /* Write k, v [m, kv_heads, d] into slots: slot = page * page_size + place in
  * the page; negative: skipped. With `half`, q and k are rotated as by rope:
- * q in place (in all rows), k on its way, so that it stays what it is. */
+ * q in place (in all rows), k on its way, so that it stays what it is. With
+ * weights, which needs `half`, their heads are normed before, as by rmsnorm. */
 typedef struct rlf_kv_write_args {
     int64_t m, kv_heads, d;
     const rlf_real *k, *v;
@@ -381,7 +382,9 @@ typedef struct rlf_kv_write_args {
     int64_t ldq;              /* 0: heads * d */
     const int32_t *positions; /* [m], each < n_positions */
     int64_t n_positions;
-    const float *cos, *sin; /* of rope_table */
+    const float *cos, *sin;           /* of rope_table */
+    const float *q_weight, *k_weight; /* [d], both or none */
+    float eps;
 } rlf_kv_write_args;
 
 /* Packed sequences: sequence s has tokens offsets[s]..offsets[s+1]-1, at

@@ -9,7 +9,7 @@
  *
  * A block is four quarters of 16 keys, each somewhere in memory: a quarter of
  * a transposed copy when training, a piece of a page of the cache in decode. */
-#include "kernels/cpu/rotate.h"
+#include "kernels/cpu/heads.h"
 
 #define BLOCK 64
 #define QUARTER 16
@@ -374,7 +374,11 @@ write_slot(const rlf_kv_write_args *a, const rotation *r, int64_t m)
     for (int64_t g = 0; g < a->kv_heads; g++) {
         const float *k = a->k + m * a->ldk + g * d;
         float *kt = page + g * 2 * ps * d, *v = kt + ps * d;
-        float rotated[MAX_D];
+        float normed[MAX_D], rotated[MAX_D];
+        if (a->k_weight) {
+            norm(k, a->k_weight, a->eps, d, normed);
+            k = normed;
+        }
         if (r->half)
             rotate(r, a->positions[m], k, rotated);
         for (int64_t i = 0; i < 2 * r->half; i++)
@@ -394,6 +398,8 @@ kv_write_rows(void *ctx, int64_t first, int64_t last, char *scratch)
     for (int64_t m = first; m < last; m++) {
         for (int64_t h = 0; r.half && h < a->heads; h++) {
             float *q = a->q + m * a->ldq + h * a->d;
+            if (a->q_weight)
+                norm(q, a->q_weight, a->eps, a->d, q);
             rotate(&r, a->positions[m], q, q);
         }
         if (a->slots[m] >= 0)
@@ -406,6 +412,8 @@ ISA(kv_write)(rlf_queue *queue, const rlf_kv_write_args *args, rlf_err *err)
 {
     NEED(args->page_size > 0 && args->page_size % QUARTER == 0, "kv_write");
     NEED(args->half >= 0 && 2 * args->half <= args->d && args->d <= MAX_D,
+         "kv_write");
+    NEED(!args->q_weight == !args->k_weight && (args->half || !args->q_weight),
          "kv_write");
     if (args->half)
         RLF_TRY(

@@ -12,13 +12,12 @@ kernel_isa_sources += \
 	%D%/attention_grad.c \
 	%D%/dense.c \
 	%D%/expr_loops.c \
-	%D%/head.c %D%/head.h \
+	%D%/head.c %D%/head.h %D%/heads.h \
 	%D%/instance.c \
 	%D%/norm.c \
 	%D%/ops.h \
 	%D%/optim.c \
 	%D%/product.c \
-	%D%/rotate.h \
 	%D%/rows.c \
 	%D%/sample.c \
 	%D%/simd.h

@@ -1,5 +1,5 @@
 /* RMSNorm and rotary embedding. */
-#include "kernels/cpu/rotate.h"
+#include "kernels/cpu/heads.h"
 
 static void
 rmsnorm_rows(void *ctx, int64_t first, int64_t last, char *scratch)
@@ -11,17 +11,9 @@ rmsnorm_rows(void *ctx, int64_t first, int64_t last, char *scratch)
         int64_t row = i / a->groups, group = i % a->groups;
         const float *x = a->x + row * a->ldx + group * d;
         float *y = a->y + row * a->ldy + group * d;
-        float mean = row_dot(x, x, NULL, d) / (float)d;
-        float r = 1 / __builtin_sqrtf(mean + a->eps);
+        float r = norm(x, a->weight, a->eps, d, y);
         if (a->rstd)
             a->rstd[i] = r;
-        int64_t j = 0;
-        for (; j + VL <= d; j += VL)
-            vstore(y + j, vload(x + j) * vset(r) * vload(a->weight + j));
-        if (j < d) {
-            vf w = vload_n(a->weight + j, d - j);
-            vstore_n(y + j, vload_n(x + j, d - j) * vset(r) * w, d - j);
-        }
     }
 }
 

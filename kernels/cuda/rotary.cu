@@ -46,12 +46,10 @@ template <int V> struct pairs {
     several<rlf_real, V> one, two;
 };
 
-/* The pairs x[j..], x[half + j..] of a row, rotated; false: its position is
- * none. */
+/* The pairs j.. of a row, rotated; false: its position is none. */
 template <int V>
 static __device__ __forceinline__ bool
-rotate(const rotation &r, int64_t row, int64_t j, const rlf_real *x,
-       pairs<V> *out)
+turn(const rotation &r, int64_t row, int64_t j, pairs<V> *out)
 {
     int32_t position = r.positions[row];
     if (position < 0 || position >= r.n_positions) {
@@ -60,7 +58,6 @@ rotate(const rotation &r, int64_t row, int64_t j, const rlf_real *x,
     }
     several<float, V> c = take_floats<V>(r.cos + position * r.half + j);
     several<float, V> s = take_floats<V>(r.sin + position * r.half + j);
-    *out = {take<V>(x + j), take<V>(x + r.half + j)};
     RLF_UNROLL
     for (int e = 0; e < V; e++) {
         float x1 = widen(out->one.x[e]), x2 = widen(out->two.x[e]);
@@ -69,6 +66,16 @@ rotate(const rotation &r, int64_t row, int64_t j, const rlf_real *x,
         out->two.x[e] = narrow(fmaf(x2, c.x[e], x1 * t));
     }
     return true;
+}
+
+/* Those of x, which are elements j.. and half + j.. . */
+template <int V>
+static __device__ __forceinline__ bool
+rotate(const rotation &r, int64_t row, int64_t j, const rlf_real *x,
+       pairs<V> *out)
+{
+    *out = {take<V>(x + j), take<V>(x + r.half + j)};
+    return turn(r, row, j, out);
 }
 
 template <int V>
@@ -185,11 +192,55 @@ kv_write_kernel(rlf_kv_write_args a, rotation r)
     }
 }
 
+/* An element of a head as its norm gives it; factor: 1 / rms. */
+static __device__ __forceinline__ several<rlf_real, 1>
+normed(const rlf_real *x, const float *weight, float factor, int64_t j)
+{
+    return {{narrow(widen(x[j]) * factor * weight[j])}};
+}
+
+/* The same with a norm before: a warp a head, as rmsnorm has. */
+static __global__ void
+norm_write_kernel(rlf_kv_write_args a, rotation r)
+{
+    EACH_WARP(i, a.m * (a.heads + a.kv_heads))
+    {
+        spot p = spot_of(i, a.heads + a.kv_heads);
+        int64_t g = p.at - a.heads;
+        bool is_q = g < 0, kept = !is_q && a.slots[p.row] >= 0;
+        rlf_real *q = a.q + p.row * a.ldq + p.at * a.d;
+        const rlf_real *x = is_q ? q : a.k + p.row * a.ldk + g * a.d;
+        const rlf_real *v = a.v + p.row * a.ldv + g * a.d;
+        const float *weight = is_q ? a.q_weight : a.k_weight;
+        place to = kept ? place_of(a, a.slots[p.row], g) : place{q, NULL, 1};
+        float mean = row_dot(x, x, NULL, a.d) / (float)a.d;
+        float factor = 1 / sqrtf(mean + a.eps);
+        __syncwarp(); /* all have read what is now written */
+        if (!is_q && !kept)
+            continue;
+        for (int64_t j = threadIdx.x % WARP; j < a.d - a.half; j += WARP) {
+            pairs<1> both;
+            both.two = normed(x, weight, factor, a.half + j);
+            if (j < a.half) {
+                both.one = normed(x, weight, factor, j);
+                if (!turn(r, p.row, j, &both))
+                    continue;
+                give_key<1>(to, j, both.one);
+            }
+            give_key<1>(to, a.half + j, both.two);
+        }
+        for (int64_t j = threadIdx.x % WARP; kept && j < a.d; j += WARP)
+            to.value[j] = v[j];
+    }
+}
+
 rlf_status
 TYPED(kv_write)(rlf_queue *queue, const rlf_kv_write_args *args, rlf_err *err)
 {
     NEED(args->page_size > 0 && args->page_size % 16 == 0, "kv_write");
     NEED(args->half >= 0 && 2 * args->half <= args->d, "kv_write");
+    NEED(!args->q_weight == !args->k_weight && (args->half || !args->q_weight),
+         "kv_write");
     rlf_kv_write_args a = *args;
     a.heads = a.half ? a.heads : 0;
     a.ldq = or_dense(a.ldq, a.heads * a.d);
@@ -208,7 +259,11 @@ TYPED(kv_write)(rlf_queue *queue, const rlf_kv_write_args *args, rlf_err *err)
                 is_wide(a.k, a.ldk) && is_wide(a.v, a.ldv) &&
                 is_wide(a.kv, a.page_stride) && is_wide(a.cos, 0) &&
                 is_wide(a.sin, 0);
-    if (n)
+    int64_t heads = a.m * (a.heads + a.kv_heads);
+    if (n && a.q_weight)
+        RLF_LAUNCH(norm_write_kernel, blocks_for(heads, THREADS / WARP),
+                   THREADS, 0, queue, a, r);
+    else if (n)
         LAUNCH_WIDE(kv_write_kernel, wide, n, queue, a, r);
     return CUDA(launched)("kv_write", err);
 }

@@ -148,9 +148,11 @@ attention(const counter *c, const sums *s, int layer)
     double flops = 4 * pairs_of(c, s, layer) * c->q, m = s->tokens;
     double both = m * (c->q + c->kv), kept = m * (c->q + 2 * c->kv);
     if (s->paged) {
-        add(c, 3 * both, kept, kept); /* kv_write */
+        add(c, (c->config->qk_norm ? 7 : 3) * both, kept, kept); /* kv_write */
         add(c, flops, 2 * s->context * c->kv, 0);
     } else {
+        if (c->config->qk_norm)
+            norm(c, both);
         rope(c, both);
         add(c, flops, kept, m * c->q);
     }
@@ -162,8 +164,6 @@ attention_part(const counter *c, const sums *s, int layer)
     double m = s->tokens;
     norm(c, m * c->d);
     product(c, s->calls, m, c->qkv, c->d);
-    if (c->config->qk_norm)
-        norm(c, m * (c->q + c->kv));
     attention(c, s, layer);
 }
 

@@ -227,6 +227,7 @@ attention_scale(const layer_context *l)
 static rlf_status
 attend_packed(const layer_context *l, rlf_err *err)
 {
+    RLF_TRY(head_norms(l, err));
     RLF_TRY(rotate(l, l->queries, l->ld_queries, false, err));
     rlf_attention_args args = {.n_seqs = l->pass->n_seqs,
                                .offsets = l->pass->offsets,
@@ -248,7 +249,7 @@ attend_packed(const layer_context *l, rlf_err *err)
 }
 
 /* Keys and values go to their pages, and attention reads them there: `keys`
- * are not rotated. */
+ * are neither normed nor rotated. */
 static rlf_status
 attend_paged(const layer_context *l, rlf_err *err)
 {
@@ -272,7 +273,10 @@ attend_paged(const layer_context *l, rlf_err *err)
                                .positions = l->pass->positions,
                                .n_positions = l->model->positions,
                                .cos = l->model->cosines,
-                               .sin = l->model->sines};
+                               .sin = l->model->sines,
+                               .q_weight = near(l, l->slots->q_norm),
+                               .k_weight = near(l, l->slots->k_norm),
+                               .eps = (float)l->config->eps};
     RLF_TRY(l->pass->kernels->kv_write(l->pass->queue, &write, err));
     rlf_attention_paged_args args = {
         .n_seqs = l->pass->n_seqs,
@@ -304,7 +308,6 @@ attention_part(const layer_context *l, rlf_err *err)
     RLF_TRY(
         norm_forward(l, l->m, b->x, l->slots->norm1, b->normed, b->rstd1, err));
     RLF_TRY(multiply_qkv(l, err));
-    RLF_TRY(head_norms(l, err));
     return l->pass->paged ? attend_paged(l, err) : attend_packed(l, err);
 }
 

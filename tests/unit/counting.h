@@ -203,7 +203,8 @@ BIND(add, NAMED(m), NAMED(d))
 BIND(axpby, NAMED(n))
 BIND(fill, NAMED(n))
 BIND(cast, NAMED(n))
-BIND(kv_write, NAMED(m), NAMED(heads), NAMED(kv_heads), NAMED(d))
+BIND(kv_write, NAMED(m), NAMED(heads), NAMED(kv_heads), NAMED(d),
+     {"normed", a->q_weight ? (double)(a->heads + a->kv_heads) : 0})
 BIND(attention, PACKED)
 BIND(attention_paged, {"pairs", paged_pairs(a)},
      {"context", paged_context(a)}, NAMED(heads), NAMED(kv_heads), NAMED(d))

@@ -241,19 +241,22 @@ static const turn turns[] = {{4, 2, 64, 32, 16, 0},   {1, 1, 8, 4, 16, 1},
                              {6, 3, 32, 12, 48, 0},   {2, 1, 128, 32, 64, 8},
                              {8, 8, 256, 128, 32, 0}, {3, 1, 24, 12, 16, 5}};
 
-/* Some tokens are rotated and written by two operations, then by one. Every
- * fifth has no slot. */
+/* Some tokens are normed, rotated and written by an operation each, then by
+ * one. Every fifth has no slot. */
 static void
 test_kv_write(env *e)
 {
-    for (int64_t c = 0; c < N(turns); c++) {
-        turn t = turns[c];
+    for (int64_t c = 0; c < 2 * N(turns); c++) {
+        turn t = turns[c / 2];
+        bool norms = c % 2;
         int64_t m = 37, n = 90, heads = t.heads + t.kv_heads;
         int64_t ld = (heads + t.kv_heads) * t.d + t.room;
         int64_t stride = rlf_kv_page_floats(t.page, t.kv_heads, t.d) + 16;
         int64_t pages = m / t.page + 1;
         float *x = values(e, m * ld, 2), *y = copy_of(e, x, m * ld);
         float *cos = values(e, n * t.half, 1), *sin = values(e, n * t.half, 1);
+        float *wq = norms ? values(e, t.d, 1) : NULL;
+        float *wk = norms ? values(e, t.d, 1) : NULL;
         float *apart = blank(e, pages * stride);
         float *at_once = blank(e, pages * stride);
         int32_t *positions = indices(e, m, n);
@@ -265,11 +268,18 @@ test_kv_write(env *e)
              .v = v, .ldk = ld, .ldv = ld, .slots = slots, .kv = at_once,
              .page_size = t.page, .page_stride = stride, .half = t.half,
              .heads = t.heads, .q = y, .ldq = ld, .positions = positions,
-             .n_positions = n, .cos = cos, .sin = sin);
+             .n_positions = n, .cos = cos, .sin = sin, .q_weight = wq,
+             .k_weight = wk, .eps = 1e-5f);
         for (int64_t i = 0; i < m; i++)
             same(e, y + i * ld + t.heads * t.d, x + i * ld + t.heads * t.d,
                  2 * t.kv_heads * t.d, 4, "k and v stay");
         k = x + t.heads * t.d, v = k + t.kv_heads * t.d;
+        if (norms) {
+            CALL(e, rmsnorm, .m = m, .d = t.d, .groups = t.heads, .x = x,
+                 .ldx = ld, .weight = wq, .eps = 1e-5f, .y = x, .ldy = ld);
+            CALL(e, rmsnorm, .m = m, .d = t.d, .groups = t.kv_heads, .x = k,
+                 .ldx = ld, .weight = wk, .eps = 1e-5f, .y = k, .ldy = ld);
+        }
         CALL(e, rope, .m = m, .heads = heads, .d = t.d, .half = t.half,
              .positions = positions, .n_positions = n, .cos = cos, .sin = sin,
              .x = x, .ldx = ld, .y = x, .ldy = ld);

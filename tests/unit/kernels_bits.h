@@ -36,7 +36,7 @@ static const struct {
     {"head_loss_shards", UINT64_C(0x685b6a404328fc09)},
     {"head_words", UINT64_C(0x07c77eef4a96d858)},
     {"head_words_shards", UINT64_C(0x05c6b7e8976acb09)},
-    {"kv_write", UINT64_C(0xe06f3d24049a3df6)},
+    {"kv_write", UINT64_C(0xc8f1a1c12c092754)},
     {"product", UINT64_C(0xed54da2b6a89f238)},
     {"product_back", UINT64_C(0x1248ab013eb2dfd6)},
     {"product_grad", UINT64_C(0x078463fdd06edfc4)},

@@ -1,9 +1,26 @@
-/* The rotation of a head by its token's position, for the operations that
- * rotate: on its way to another place, or where it is. */
-#ifndef RLF_KERNELS_CPU_ROTATE_H
-#define RLF_KERNELS_CPU_ROTATE_H
+/* The norm of a row or a head, and the rotation of a head by its token's
+ * position, for the operations that have both or one: on the way to another
+ * place, or where it is. */
+#ifndef RLF_KERNELS_CPU_HEADS_H
+#define RLF_KERNELS_CPU_HEADS_H
 
 #include "kernels/cpu/ops.h"
+
+/* y = x * r * weight, and r; y may be x. */
+INLINE float
+norm(const float *x, const float *weight, float eps, int64_t d, float *y)
+{
+    float mean = row_dot(x, x, NULL, d) / (float)d;
+    float r = 1 / __builtin_sqrtf(mean + eps);
+    int64_t j = 0;
+    for (; j + VL <= d; j += VL)
+        vstore(y + j, vload(x + j) * vset(r) * vload(weight + j));
+    if (j < d) {
+        vf w = vload_n(weight + j, d - j);
+        vstore_n(y + j, vload_n(x + j, d - j) * vset(r) * w, d - j);
+    }
+    return r;
+}
 
 typedef struct rotation {
     const float *cos, *sin; /* of rope_table */
