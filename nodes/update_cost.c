@@ -133,14 +133,12 @@ known_bytes(const rlf_model *model, const rlf_load *load, const rlf_loss *loss)
     size_t n = p->ops.count;
     if (loss->reach != RLF_REACH_POINT)
         return 0;
-    bool *live = rlf_calloc(n + 1, 2 * sizeof *live), *used = live + n;
+    rlf_arena *arena = rlf_arena_new();
+    const bool *live = rlf_expr_depends(p, arena);
+    bool *used = RLF_NEW_ARRAY(arena, bool, n + 1);
     double values = 0;
     for (size_t i = 0; i < n; i++) {
         const rlf_expr_op *op = &p->ops.data[i];
-        if (op->code == RLF_EXPR_INPUT)
-            live[i] = p->inputs.data[op->index].live;
-        for (int k = 0; k < rlf_expr_arity(op->code); k++)
-            live[i] |= live[op->arg[k]];
         for (int k = 0; k < rlf_expr_arity(op->code) && live[i]; k++)
             used[op->arg[k]] |= !live[op->arg[k]];
         if (live[i] && load->sizes->values[op->domain] > values)
@@ -158,7 +156,7 @@ known_bytes(const rlf_model *model, const rlf_load *load, const rlf_loss *loss)
                      load->sizes->values[op->domain] == values;
         bytes += 8 * (there ? tile : values + tile);
     }
-    free(live);
+    rlf_arena_free(arena);
     return bytes;
 }
 

@@ -23,20 +23,6 @@ typedef struct cutter {
 
 enum { AT = 1 }; /* the domain of its rows */
 
-static void
-find_live(cutter *c)
-{
-    const rlf_expr *e = c->loss->program;
-    c->live = RLF_NEW_ARRAY(c->arena, bool, e->ops.count + 1);
-    for (size_t i = 0; i < e->ops.count; i++) {
-        const rlf_expr_op *op = &e->ops.data[i];
-        c->live[i] =
-            op->code == RLF_EXPR_INPUT && e->inputs.data[op->index].live;
-        for (int k = 0; k < rlf_expr_arity(op->code); k++)
-            c->live[i] |= c->live[op->arg[k]];
-    }
-}
-
 static int
 add_source(cutter *c, rlf_update_source source)
 {
@@ -194,7 +180,7 @@ rlf_update_points_new(const rlf_loss *loss, rlf_arena *arena, rlf_err *err,
     if (loss->reach != RLF_REACH_POINT)
         return RLF_OK;
     c.whole = rlf_expr_copy(loss->program, arena);
-    find_live(&c);
+    c.live = rlf_expr_depends(loss->program, arena);
     out->points = RLF_NEW_ARRAY(arena, rlf_update_point, loss->n_calls);
     for (int i = 0; i < loss->n_calls; i++) {
         bool seen = false;

@@ -54,3 +54,17 @@ rlf_expr_reach(const rlf_expr *expr, int output)
     rlf_arena_free(arena);
     return (rlf_reach)reach;
 }
+
+bool *
+rlf_expr_depends(const rlf_expr *expr, rlf_arena *arena)
+{
+    bool *depends = RLF_NEW_ARRAY(arena, bool, expr->ops.count + 1);
+    for (size_t i = 0; i < expr->ops.count; i++) {
+        const rlf_expr_op *op = &expr->ops.data[i];
+        if (op->code == RLF_EXPR_INPUT)
+            depends[i] = expr->inputs.data[op->index].live;
+        for (int k = 0; k < rlf_expr_arity(op->code); k++)
+            depends[i] |= depends[op->arg[k]];
+    }
+    return depends;
+}

@@ -337,6 +337,10 @@ liveness(world *w)
     ok(!rlf_expr_is_live(e, 0), "a count is not live");
     ok(!rlf_expr_is_live(e, 1), "sg is not live");
     ok(rlf_expr_is_live(e, 2), "a mean is");
+    int three = rlf_expr_constant(e, 3, nowhere);
+    const bool *depends = rlf_expr_depends(e, w->arena);
+    ok(depends[e->outputs.data[1].op], "sg depends on one all the same");
+    ok(!depends[three], "a constant does not");
     is_int((int)rlf_expr_reach(e, 1), RLF_REACH_BATCH,
            "but sg looks at live values");
     rlf_derivative *d = rlf_expr_derive(e, 1, w->arena);
