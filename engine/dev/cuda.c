@@ -62,43 +62,88 @@ rlf_cuda_free(rlf_device *device, void *p, size_t bytes)
     cudaFree(p);
 }
 
+/* ---- pinned memory ----
+ *
+ * The driver may take or free it only once all is done that runs on this GPU
+ * and on those that it reaches: and a message of NCCL that another rank of the
+ * process waits for there may wait for this one. So what is taken and given
+ * back again and again, small blocks, is kept, in sizes that fit again. */
+
+enum { PAGE = 4 << 10, KEPT = 4 << 20 };
+
+static size_t
+pinned_size(size_t bytes)
+{
+    size_t size = PAGE;
+    if (bytes > KEPT)
+        return bytes;
+    while (size < bytes)
+        size *= 2;
+    return size;
+}
+
+static rlf_status
+take_pinned(rlf_cuda_device *cuda, size_t bytes, void **out, rlf_err *err)
+{
+    RLF_CUDA_TRY(cudaSetDevice(cuda->device.number), "choosing a GPU");
+    RLF_CUDA_TRY(cudaMallocHost(out, bytes),
+                 "taking pinned memory of the host");
+    rlf_cuda_block *block = rlf_calloc(1, sizeof *block);
+    *block = (rlf_cuda_block){*out, bytes, false, cuda->host};
+    cuda->host = block;
+    return RLF_OK;
+}
+
 static rlf_status
 cuda_host_alloc(rlf_device *device, size_t bytes, void **out, rlf_err *err)
 {
     rlf_cuda_device *cuda = (rlf_cuda_device *)device;
+    size_t size = pinned_size(bytes);
+    rlf_cuda_block *block = cuda->host;
     *out = NULL;
     if (bytes == 0)
         return RLF_OK;
     RLF_CUDA_NOT_RECORDED(cuda, "memory taken meanwhile");
-    RLF_CUDA_TRY(cudaSetDevice(device->number), "choosing a GPU");
-    RLF_CUDA_TRY(cudaMallocHost(out, bytes),
-                 "taking pinned memory of the host");
+    while (block && !(block->kept && block->bytes == size))
+        block = block->next;
+    if (block) {
+        block->kept = false;
+        *out = block->at;
+    } else {
+        RLF_TRY(take_pinned(cuda, size, out, err));
+    }
     memset(*out, 0, bytes);
-    rlf_cuda_block *block = rlf_calloc(1, sizeof *block);
-    *block = (rlf_cuda_block){*out, bytes, cuda->host};
-    cuda->host = block;
     return RLF_OK;
+}
+
+static void
+free_pinned(rlf_cuda_block **at)
+{
+    rlf_cuda_block *block = *at;
+    *at = block->next;
+    cudaFreeHost(block->at);
+    free(block);
 }
 
 static void
 cuda_host_free(rlf_device *device, void *p, size_t bytes)
 {
+    rlf_cuda_block **at = &((rlf_cuda_device *)device)->host;
     (void)bytes;
-    rlf_cuda_block **at = &((rlf_cuda_device *)device)->host, *block;
     while (*at && (*at)->at != p)
         at = &(*at)->next;
-    if (!(block = *at))
-        return;
-    *at = block->next;
-    free(block);
-    cudaFreeHost(p);
+    if (*at && (*at)->bytes <= KEPT)
+        (*at)->kept = true;
+    else if (*at)
+        free_pinned(at);
 }
 
 bool
 rlf_cuda_is_pinned(const rlf_device *device, const void *p)
 {
     const rlf_cuda_block *block = ((const rlf_cuda_device *)device)->host;
-    while (block && (size_t)((const char *)p - block->at) >= block->bytes)
+    while (block && (block->kept ||
+                     (size_t)((const char *)p - block->at) >= block->bytes))
         block = block->next;
     return block != NULL;
 }
@@ -178,7 +223,10 @@ cuda_event_sync(rlf_event *event, rlf_queue *queue, rlf_err *err)
 static void
 cuda_device_free(rlf_device *device)
 {
-    RLF_VEC_FREE(&((rlf_cuda_device *)device)->allowed);
+    rlf_cuda_device *cuda = (rlf_cuda_device *)device;
+    while (cuda->host)
+        free_pinned(&cuda->host);
+    RLF_VEC_FREE(&cuda->allowed);
     rlf_team_free(device->team);
     free(device);
 }

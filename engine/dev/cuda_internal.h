@@ -10,10 +10,11 @@
 
 #define RLF_CUDA_ALIGNMENT 256
 
-/* Pinned memory that was given out. */
+/* Pinned memory: given out, or kept for who asks next. */
 typedef struct rlf_cuda_block {
     char *at;
     size_t bytes;
+    bool kept;
     struct rlf_cuda_block *next;
 } rlf_cuda_block;
 
@@ -69,7 +70,8 @@ typedef struct rlf_cuda_queue {
 } rlf_cuda_queue;
 
 /* The error of a call, in a sentence that begins with what was being done; with
- * what to do about it, where its own words do not say. */
+ * what to do about it, where its own words do not say. The runtime forgets it:
+ * the next launch is not blamed for it. */
 rlf_status rlf_cuda_fail(cudaError_t error, const char *what, rlf_err *err);
 
 /* Refuse what the runtime refuses. Needs `err`. */

@@ -76,6 +76,7 @@ static const struct {
 rlf_status
 rlf_cuda_fail(cudaError_t error, const char *what, rlf_err *err)
 {
+    cudaGetLastError();
     rlf_fail(err, RLF_ENV, "%s: %s", what, cudaGetErrorString(error));
     for (size_t i = 0; i < RLF_COUNT(advice); i++)
         if (advice[i].error == error)
@@ -90,7 +91,6 @@ rlf_device_cuda_count(int *out, rlf_err *err)
     cudaError_t error = cudaGetDeviceCount(out);
     if (error == cudaSuccess && *out > 0)
         return RLF_OK;
-    cudaGetLastError(); /* it is told here, and not again */
     *out = 0;
     rlf_cuda_fail(error == cudaSuccess ? cudaErrorNoDevice : error,
                   "no GPU can be used", err);

@@ -78,8 +78,6 @@ rlf_cuda_recorded(rlf_queue *queue, rlf_recording **out, rlf_err *err)
         cudaGraphExecDestroy(exec);
     if (graph)
         cudaGraphDestroy(graph);
-    if (error != cudaSuccess)
-        cudaGetLastError(); /* it is told here, and not again */
     RLF_CUDA_TRY(error, "recording operations");
     if (!out)
         return RLF_OK;

@@ -19,6 +19,8 @@ main(void)
 #define cudaSetDevice fake_choose
 #define cudaFree fake_free
 #define cudaMalloc fake_malloc
+#define cudaMallocHost fake_pin
+#define cudaFreeHost fake_unpin
 #define cudaMemGetInfo fake_left
 #define cudaGetLastError fake_last
 #define cudaStreamSynchronize fake_wait
@@ -68,6 +70,7 @@ static struct {
     int launched;
     /* Dynamic shared memory: what kernels were allowed, and how often. */
     int allowed, asked;
+    int pins, unpins; /* calls for pinned memory */
 } gpu;
 
 /* What a block has, and what each kernel has of it without being asked. */
@@ -118,6 +121,23 @@ fake_malloc(void **out, size_t bytes)
 }
 
 cudaError_t
+fake_pin(void **out, size_t bytes)
+{
+    gpu.pins++;
+    *out = malloc(bytes);
+    memset(*out, 0xff, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t
+fake_unpin(void *p)
+{
+    gpu.unpins += p != NULL;
+    free(p);
+    return cudaSuccess;
+}
+
+cudaError_t
 fake_left(size_t *left, size_t *all)
 {
     *left = gpu.left - gpu.taken;
@@ -151,7 +171,7 @@ cudaError_t
 fake_wait(cudaStream_t stream)
 {
     (void)stream;
-    return result(WAIT);
+    return gpu.last = result(WAIT);
 }
 
 cudaError_t
@@ -373,6 +393,36 @@ test_shared(rlf_device *device, rlf_device *other)
        "... which is asked again");
 }
 
+/* Small blocks are kept for who asks next: the driver is not asked, which may
+ * wait for a message of another rank that waits for this one. */
+static void
+test_pinned(rlf_device *device)
+{
+    enum { SMALL_BLOCK = 100, OTHER = 3000, LARGE = 8 << 20 };
+    char *first, *second, *third, *large;
+    rlf_err err = RLF_ERR_NONE;
+    gpu.fails = NONE;
+    gpu.pins = gpu.unpins = 0;
+    if (cuda_host_alloc(device, SMALL_BLOCK, (void **)&first, &err) < 0 ||
+        cuda_host_alloc(device, SMALL_BLOCK, (void **)&second, &err) < 0)
+        bail("%s", err.sentence);
+    ok(first != second && gpu.pins == 2, "each has a block of its own");
+    memset(first, 1, SMALL_BLOCK);
+    cuda_host_free(device, first, SMALL_BLOCK);
+    ok(gpu.unpins == 0 && !rlf_cuda_is_pinned(device, first) &&
+           rlf_cuda_is_pinned(device, second),
+       "a small one that is given back is nobody's, but is kept");
+    if (cuda_host_alloc(device, OTHER, (void **)&third, &err) < 0)
+        bail("%s", err.sentence);
+    ok(third == first && gpu.pins == 2 && !third[0] && !third[OTHER - 1],
+       "... for who asks next, zeroed");
+    if (cuda_host_alloc(device, LARGE, (void **)&large, &err) < 0)
+        bail("%s", err.sentence);
+    cuda_host_free(device, large, LARGE);
+    is_int(gpu.unpins, 1, "a large one is not kept");
+    cuda_host_free(device, second, SMALL_BLOCK);
+}
+
 /* A device that was opened, and fails later. */
 static void
 test_later(void)
@@ -414,10 +464,15 @@ test_later(void)
     gpu.error = cudaErrorECCUncorrectable;
     is_refused(settle(&q, &err), &err, "an error while waiting",
                "waiting for the GPU", "defective");
+    rlf_err_clear(&err);
+    ok(rlf_cuda_launched("embed", &err) == RLF_OK,
+       "... which the next launch is not blamed for");
     test_waiting(device);
     test_shared(device, other);
+    test_pinned(device);
     rlf_device_free(device);
     rlf_device_free(other);
+    is_int(gpu.unpins, gpu.pins, "with the device its pinned memory ends");
 }
 
 static rlf_status
