@@ -221,7 +221,8 @@ choose(library *l, const rlf_lt_product *p, problem *about, const choice **out,
         l->lt, &about->what, &about->a, &about->b, &about->c, &about->c,
         &preference, offer + 1, found, &n);
     *c = (choice){.key = wanted, .known = true};
-    if (status == CUBLAS_STATUS_SUCCESS && n > offer) {
+    if (status == CUBLAS_STATUS_SUCCESS && n > offer &&
+        found[offer].state == CUBLAS_STATUS_SUCCESS) {
         c->usable = true;
         c->algorithm = found[offer].algo;
         c->workspace = found[offer].workspaceSize;
