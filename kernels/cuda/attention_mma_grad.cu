@@ -61,13 +61,11 @@ dots_kernel(backward b)
                        *y = b.o + row * b.ldo + at;
         float low = 0, high = 0;
         for (int e = lane_of() * 2; e < b.d; e += 2 * WARP) {
-            uint32_t two[2];
-            memcpy(&two[0], x + e, 4);
-            memcpy(&two[1], y + e, 4);
-            low = fmaf(bf16_float((uint16_t)two[0]),
-                       bf16_float((uint16_t)two[1]), low);
-            high = fmaf(bits_float(two[0] & 0xffff0000u),
-                        bits_float(two[1] & 0xffff0000u), high);
+            uint32_t a = *(const uint32_t *)(x + e),
+                     b = *(const uint32_t *)(y + e);
+            low = fmaf(bf16_float((uint16_t)a), bf16_float((uint16_t)b), low);
+            high = fmaf(bits_float(a & 0xffff0000u),
+                        bits_float(b & 0xffff0000u), high);
         }
         float dot = lanes_sum(low, high);
         if (lane_of() == 0)

@@ -65,10 +65,11 @@ load_piece(char *to, const uint16_t *x, int64_t ld, bool whole, int64_t row,
         copy_async16(to, valid ? from : x, valid);
         return;
     }
-    uint16_t some[LOAD];
+    several<uint16_t, LOAD> some;
+    RLF_UNROLL
     for (int i = 0; i < LOAD; i++)
-        some[i] = row < rows && col + i < cols ? from[i] : (uint16_t)0;
-    memcpy(to, some, sizeof some);
+        some.x[i] = row < rows && col + i < cols ? from[i] : (uint16_t)0;
+    give<LOAD>((uint16_t *)to, some);
 }
 
 /* A tile of ROWS x WIDTH at x[row][col], by BLOCK threads, whatever x is. */
