@@ -14,11 +14,13 @@
 #include <unordered_map>
 #include <vector>
 
-/* BEFORE: as if a kernel had variables in shared memory too. STAGED: bytes of
+/* SHARED: what a block can have; ALWAYS: what it has without being allowed.
+ * BEFORE: as if a kernel had variables in shared memory too. STAGED: bytes of
  * arrays that stay for operations to come. */
 enum {
     STACK = 64 << 10,
-    SHARED = 228 << 10,
+    SHARED = 227 << 10,
+    ALWAYS = 48 << 10,
     BEFORE = 128,
     BEYOND = 512,
     MOST = 1024,
@@ -603,17 +605,9 @@ static void
 run_grid(dim3 grid, dim3 block, size_t shared,
          const std::function<void()> &kernel)
 {
-    if (shared > SHARED) {
-        fprintf(stderr, "%zu bytes of shared memory\n", shared);
-        abort();
-    }
     gridDim = grid;
     blockDim = block;
     n_fibers = block.x * block.y * block.z;
-    if (n_fibers > MOST) {
-        fprintf(stderr, "%u threads in a block\n", n_fibers);
-        abort();
-    }
     make_fibers(n_fibers);
     kernel_now = &kernel;
     uint64_t n = (uint64_t)grid.x * grid.y * grid.z;
@@ -644,16 +638,36 @@ struct rlf_emulated_steps {
 struct call {
     void (*run)(void *args), (*end)(void *args);
     std::vector<char> args;
-    ~call() { end(args.data()); }
+    ~call()
+    {
+        end(args.data());
+    }
 };
 
 /* Where launches go: NULL: they are carried out at once. */
 static thread_local rlf_emulated_steps *into;
+static thread_local size_t allowed; /* shared memory, for the next launches */
+
+/* What a GPU would not launch: no blocks or threads, too many of them, more
+ * shared memory than every kernel has that was not asked for just before. */
+static void
+check_launch(dim3 grid, dim3 block, size_t shared)
+{
+    uint64_t n_threads = (uint64_t)block.x * block.y * block.z;
+    if (!grid.x || !grid.y || !grid.z || grid.x > INT32_MAX ||
+        grid.y > UINT16_MAX || grid.z > UINT16_MAX)
+        wrong("a launch of no blocks, or of too many");
+    if (!n_threads || n_threads > MOST)
+        wrong("a launch of no threads, or of too many");
+    if (shared > ALWAYS && shared > allowed)
+        wrong("a launch with shared memory that was not asked for");
+}
 
 void
 emulate(rlf_queue *, dim3 grid, dim3 block, size_t shared,
         const std::function<void()> &kernel)
 {
+    check_launch(grid, block, shared);
     if (into)
         into->list.push_back([=] { run_grid(grid, block, shared, kernel); });
     else
@@ -820,9 +834,10 @@ rlf_emulated_shared_bytes(rlf_queue *)
 rlf_status
 rlf_emulated_allow_shared(rlf_queue *, const void *, size_t bytes, rlf_err *err)
 {
-    return bytes <= rlf_emulated_shared_bytes(NULL)
-               ? RLF_OK
-               : rlf_fail(err, RLF_BUG, "%zu bytes of shared memory", bytes);
+    if (bytes > rlf_emulated_shared_bytes(NULL))
+        return rlf_fail(err, RLF_BUG, "%zu bytes of shared memory", bytes);
+    allowed = bytes;
+    return RLF_OK;
 }
 
 static rlf_status
