@@ -62,11 +62,15 @@ take_stage(rlf_cuda_queue *q, size_t bytes, size_t *at, rlf_err *err)
     return RLF_OK;
 }
 
+/* Ordinary memory may change once this has returned. What is small is staged;
+ * of what is large the driver need not have made a copy where the GPU can read
+ * such memory by itself, so it is waited for. */
 static rlf_status
 copy_to_device(rlf_cuda_queue *q, void *to, const void *from, size_t bytes,
                rlf_err *err)
 {
-    if (bytes <= SMALL && !rlf_cuda_is_pinned(q->queue.device, from)) {
+    bool ordinary = !rlf_cuda_is_pinned(q->queue.device, from);
+    if (ordinary && bytes <= SMALL) {
         size_t at;
         RLF_TRY(take_stage(q, bytes, &at, err));
         from = memcpy(q->staged_host + at, from, bytes);
@@ -74,7 +78,7 @@ copy_to_device(rlf_cuda_queue *q, void *to, const void *from, size_t bytes,
     RLF_CUDA_TRY(
         cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, q->stream),
         "copying to the GPU");
-    return RLF_OK;
+    return ordinary && bytes > SMALL ? settle(q, err) : RLF_OK;
 }
 
 static rlf_status
@@ -307,7 +311,7 @@ rlf_status
 rlf_cuda_allow_shared(rlf_queue *queue, const void *kernel, size_t bytes,
                       rlf_err *err)
 {
-    enum { ALWAYS = 48 << 10 };
+    enum { ALWAYS = 44 << 10 }; /* 48, with what a kernel has of its own */
     rlf_cuda_device *cuda = (rlf_cuda_device *)queue->device;
     rlf_cuda_allowed *known = cuda->allowed.data;
     size_t i = 0, n = cuda->allowed.count;

@@ -21,6 +21,7 @@ main(void)
 #define cudaMalloc fake_malloc
 #define cudaMallocHost fake_pin
 #define cudaFreeHost fake_unpin
+#define cudaMemcpyAsync fake_copy
 #define cudaMemGetInfo fake_left
 #define cudaGetLastError fake_last
 #define cudaStreamSynchronize fake_wait
@@ -71,6 +72,7 @@ static struct {
     /* Dynamic shared memory: what kernels were allowed, and how often. */
     int allowed, asked;
     int pins, unpins; /* calls for pinned memory */
+    int waits;        /* for a queue */
 } gpu;
 
 /* What a block has, and what each kernel has of it without being asked. */
@@ -171,7 +173,16 @@ cudaError_t
 fake_wait(cudaStream_t stream)
 {
     (void)stream;
+    gpu.waits++;
     return gpu.last = result(WAIT);
+}
+
+cudaError_t
+fake_copy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+          cudaStream_t stream)
+{
+    (void)to, (void)from, (void)bytes, (void)kind, (void)stream;
+    return cudaSuccess;
 }
 
 cudaError_t
@@ -360,7 +371,7 @@ test_shared(rlf_device *device, rlf_device *other)
     rlf_cuda_queue q = {.queue.device = device}, next = q;
     gpu.fails = NONE;
     gpu.asked = 0;
-    ok(rlf_cuda_allow_shared(&q.queue, &first, 48 << 10, &err) == RLF_OK &&
+    ok(rlf_cuda_allow_shared(&q.queue, &first, 44 << 10, &err) == RLF_OK &&
            gpu.asked == 0,
        "what every kernel has need not be asked for");
     ok(rlf_cuda_allow_shared(&q.queue, &first, 100 << 10, &err) == RLF_OK &&
@@ -423,6 +434,31 @@ test_pinned(rlf_device *device)
     cuda_host_free(device, second, SMALL_BLOCK);
 }
 
+/* What is copied from ordinary memory may change at once: what is large is
+ * waited for, for the driver need not make a copy of it first. */
+static void
+test_large_copies(rlf_device *device)
+{
+    static char memory[2 << 20], staged[1 << 20];
+    void *pinned;
+    rlf_err err = RLF_ERR_NONE;
+    rlf_cuda_queue q = {.queue.device = device, .staged_host = staged};
+    gpu.fails = NONE;
+    gpu.waits = 0;
+    if (cuda_host_alloc(device, sizeof memory, &pinned, &err) < 0 ||
+        rlf_cuda_copy(&q.queue, memory, pinned, sizeof memory,
+                      RLF_COPY_TO_DEVICE, &err) < 0 ||
+        rlf_cuda_copy(&q.queue, memory, memory, sizeof staged,
+                      RLF_COPY_TO_DEVICE, &err) < 0)
+        bail("%s", err.sentence);
+    is_int(gpu.waits, 0, "copies from pinned memory, and small ones, go on");
+    ok(rlf_cuda_copy(&q.queue, memory, memory, sizeof memory,
+                     RLF_COPY_TO_DEVICE, &err) == RLF_OK &&
+           gpu.waits == 1,
+       "a large one from ordinary memory is waited for");
+    cuda_host_free(device, pinned, sizeof memory);
+}
+
 /* A device that was opened, and fails later. */
 static void
 test_later(void)
@@ -470,6 +506,7 @@ test_later(void)
     test_waiting(device);
     test_shared(device, other);
     test_pinned(device);
+    test_large_copies(device);
     rlf_device_free(device);
     rlf_device_free(other);
     is_int(gpu.unpins, gpu.pins, "with the device its pinned memory ends");
