@@ -318,33 +318,66 @@ typedef struct product {
     const uint32_t *a, *b;
 } product;
 
-/* c[16, 8] += a[16, 16] b[16, 8], each element in order of k. Lane 4 g + t has
- * of c rows g and g + 8, columns 2 t and 2 t + 1. */
+/* Where element i of a lane lies, in the words of the PTX ISA ("Matrix
+ * Fragments for mma.m16n8k16 with floating point type"). */
+static int
+a_row(int lane, int i)
+{
+    return lane / 4 + ((0 <= i && i < 2) || (4 <= i && i < 6) ? 0 : 8);
+}
+
+static int
+a_column(int lane, int i)
+{
+    return lane % 4 * 2 + (i & 1) + (i < 4 ? 0 : 8);
+}
+
+static int
+b_row(int lane, int i)
+{
+    return lane % 4 * 2 + (i & 1) + (i < 2 ? 0 : 8);
+}
+
+static int
+b_column(int lane)
+{
+    return lane / 4;
+}
+
+static int
+c_row(int lane, int i)
+{
+    return lane / 4 + (i < 2 ? 0 : 8);
+}
+
+static int
+c_column(int lane, int i)
+{
+    return lane % 4 * 2 + (i & 1);
+}
+
+/* c[16, 8] += a[16, 16] b[16, 8], each element in order of k. */
 static void
 multiply(void)
 {
     double a[16][16];
+    float *c[16][8];
     union {
         quad part[2];
         double at[8];
     } b[16], sum;
     for (int lane = 0; lane < WARP; lane++) {
         const product *p = shown<product>(lane);
-        int g = lane / 4, t = lane % 4;
-        for (int i = 0; i < 8; i++) {
-            int half = i % 2, lower = i / 2 % 2, k = i / 4 * 8 + 2 * t + half;
-            a[g + 8 * lower][k] = half_of(p->a[i / 2], half);
-            if (!lower)
-                b[k].at[g] = half_of(p->b[i / 4], half);
+        for (int i = 0; i < 8; i++)
+            a[a_row(lane, i)][a_column(lane, i)] = half_of(p->a[i / 2], i % 2);
+        for (int i = 0; i < 4; i++) {
+            b[b_row(lane, i)].at[b_column(lane)] = half_of(p->b[i / 2], i % 2);
+            c[c_row(lane, i)][c_column(lane, i)] = &p->c[i];
         }
     }
     for (int row = 0; row < 16; row++) {
-        float *c[4];
-        for (int t = 0; t < 4; t++) {
-            c[t] = shown<product>(row % 8 * 4 + t)->c + row / 8 * 2;
-            sum.at[2 * t] = (double)c[t][0];
-            sum.at[2 * t + 1] = (double)c[t][1];
-        }
+        for (int i = 0; i < 8; i++)
+            sum.at[i] = (double)*c[row][i];
         quad x = sum.part[0], y = sum.part[1];
         for (int k = 0; k < 16; k++) {
             x += a[row][k] * b[k].part[0];
@@ -353,7 +386,7 @@ multiply(void)
         sum.part[0] = x;
         sum.part[1] = y;
         for (int i = 0; i < 8; i++)
-            c[i / 2][i % 2] = (float)sum.at[i];
+            *c[row][i] = (float)sum.at[i];
     }
 }
 
@@ -372,6 +405,8 @@ typedef struct load {
     bool transposed;
 } load;
 
+/* "Thread i holds of row i / 4 the elements i % 4 * 2 and the next": of four
+ * matrices, whose rows are given by eight threads each. */
 static void
 load_all(void)
 {
