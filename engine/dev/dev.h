@@ -60,8 +60,7 @@ typedef struct rlf_device_ops {
      * is not enough. */
     rlf_status (*host_alloc)(rlf_device *device, size_t bytes, void **out,
                              rlf_err *err);
-    /* As free. A GPU keeps small blocks for who asks next. */
-    void (*host_free)(rlf_device *device, void *p, size_t bytes);
+    void (*host_free)(rlf_device *device, void *p, size_t bytes); /* as free */
     /* In queue order. Ranges do not overlap. */
     rlf_status (*copy)(rlf_queue *queue, void *to, const void *from,
                        size_t bytes, rlf_copy kind, rlf_err *err);
