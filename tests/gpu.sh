@@ -123,7 +123,7 @@ export RLFLOW_STDLIB="$here/stdlib" RLFLOW_SOURCE="$here"
 export RLFLOW_TEST_DEVICE=$device RLFLOW_TEST_KILLS=3
 export RLFLOW_TEST_QUICK=1 # runs are as short as they get
 # what hangs is not to take all the time there is
-[ "$device" = emulated ] || export RLFLOW_TEST_LIMIT=120
+[ "$device" = emulated ] || export RLFLOW_TEST_LIMIT=180
 
 # try DTYPE TEST ...: all at once; what they say is added up
 try() {
