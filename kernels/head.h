@@ -23,6 +23,8 @@ typedef struct head_args {
     bool whole_rows; /* all logits of a row are wanted here */
     bool words;      /* log-probabilities of all tokens of the tile as well */
     bool brief;      /* logits need not be kept once they are measured */
+    bool near;       /* ... but for what is left of them in half precision when
+                        the largest of some neighbours is taken away */
 } head_args;
 
 /* Of a row and chunk: maximum, sum of e^(z - m), sum of e^(z - m) (z - m). */

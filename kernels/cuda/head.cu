@@ -54,13 +54,12 @@ carve_tile(tile *t, char *base)
 {
     size_t used = 0;
     int64_t rows = t->rows, places = t->places;
-    if (!t->a.brief) {
+    if (!t->a.brief)
         carve(&t->z, base, &used, rows * t->ld);
-        if constexpr (sizeof *t->dz == sizeof *t->z)
-            t->dz = (rlf_real *)t->z;
-        else
-            carve(&t->dz, base, &used, rows * t->ld);
-    }
+    if constexpr (!BY_PIECES)
+        t->dz = (rlf_real *)t->z;
+    else if (!t->a.brief || t->a.near)
+        carve(&t->dz, base, &used, rows * t->ld);
     carve(&t->parts, base, &used, rows * t->n_chunks);
     if (BY_PIECES) {
         carve(&t->pieces, base, &used, rows * t->n_chunks * PIECES);
@@ -168,6 +167,24 @@ measure_kernel(tile t)
     }
 }
 
+/* What a lane has of a piece, for slopes: see put_near() of product_tile.h. */
+static __device__ __forceinline__ void
+keep_near(const tile &t, int64_t row, int64_t from, const float (&x)[8][4],
+          int64_t left, float m)
+{
+    uint16_t *to = (uint16_t *)t.dz + row * t.ld + from;
+    bool aligned = (uintptr_t)to % sizeof(uint32_t) == 0;
+    int64_t target = t.a.targets[t.first + row] - t.token - from;
+    RLF_UNROLL
+    for (int j = 0; j < 8; j++) {
+        give_two(to + j * 8, near(x[j][0], x[j][1], m), left - j * 8,
+                 aligned && left - j * 8 > 1);
+        for (int e = 0; e < 2; e++)
+            if (target == j * 8 + e && target < left)
+                t.found[row] = x[j][e];
+    }
+}
+
 /* Four lanes a row and piece: scale in place and measure. */
 static __global__ void
 pieces_kernel(tile t)
@@ -190,7 +207,9 @@ pieces_kernel(tile t)
         part of = measure(x, 0, 0, left, t.a.with_entropy);
         if (own == 0 && left > 0)
             t.pieces[p.row * per + p.at] = of;
-        if (scale == 1)
+        if (t.a.near)
+            keep_near(t, p.row, c.from + at + own, x, left - own, of.m);
+        if (t.a.near || scale == 1)
             continue;
         RLF_UNROLL
         for (int j = 0; j < 8; j++)
@@ -273,8 +292,9 @@ known_kernel(tile t, int32_t *fault)
             *fault = 1;
         if (first)
             own[3 * t.n_slices] = at < 0 || at >= t.held ? 0
-                                  : t.a.brief            ? (double)t.found[r]
-                                              : (double)t.z[r * t.ld + at];
+                                  : t.a.brief || t.a.near
+                                      ? (double)t.found[r]
+                                      : (double)t.z[r * t.ld + at];
     }
 }
 
@@ -355,13 +375,18 @@ slice_logits(rlf_queue *queue, const tile *t, slice l, const char *packed,
                    .temperature = a.greedy ? 1 : a.temperature,
                    .first = t->token + l.from,
                    .found = t->found,
-                   .mean = a.with_entropy};
+                   .mean = a.with_entropy,
+                   .near = a.near};
     if (a.temperatures && !a.greedy)
         of.temperatures = a.temperatures + t->first;
     if (a.targets)
         of.targets = a.targets + t->first;
-    if (a.brief)
+    if (a.near) {
+        product.c = t->dz + l.from;
+        product.c_f32 = false;
+    } else if (a.brief) {
         product.c = NULL;
+    }
     return CUDA(mma_logits)(queue, &product, &of, err);
 }
 
@@ -500,7 +525,63 @@ slopes_of(const tile &t, int64_t r, int chunk)
     return s;
 }
 
-/* The derivatives by a row's logits; a warp a row and chunk. */
+/* The derivative by logit z, where e^(z - m) is e, but for what a target has.
+ */
+static __device__ __forceinline__ float
+slope_of(const slopes &s, float z, float e)
+{
+    float sum = s.all;
+    e *= s.factor;
+    if (s.h != 0)
+        sum = fmaf(s.h, z + s.shift, sum);
+    return e == 0 ? 0 : e * sum;
+}
+
+/* The derivatives by a row's logits in the place of these, which are near their
+ * pieces' maxima; a warp a row and chunk, a lane two of every piece. */
+static __global__ void
+near_slope_kernel(tile t)
+{
+    constexpr int AT_ONCE = 6;
+    static_assert(PIECES % AT_ONCE == 0 && PIECE == 2 * WARP, "two a lane");
+    int own = threadIdx.x % WARP * 2;
+    EACH_WARP(i, t.n * t.n_chunks)
+    {
+        spot p = spot_of(i, t.n_chunks);
+        chunk c = chunk_of(t, (int)p.at);
+        slopes s = slopes_of(t, p.row, (int)p.at);
+        bool none = s.g == 0 && s.h == 0;
+        const part *pieces = t.pieces + i * PIECES;
+        uint16_t *dz = (uint16_t *)t.dz + p.row * t.ld + c.from;
+        bool aligned = (uintptr_t)dz % sizeof(uint32_t) == 0;
+        for (int from = 0; from * PIECE < (int)c.n; from += AT_ONCE) {
+            uint32_t held[AT_ONCE];
+            RLF_UNROLL
+            for (int k = 0; k < AT_ONCE; k++) {
+                int j = (from + k) * PIECE + own, left = (int)c.n - j;
+                held[k] = take_two(dz + j, left, aligned && left > 1);
+            }
+            RLF_UNROLL
+            for (int k = 0; k < AT_ONCE; k++) {
+                int j = (from + k) * PIECE + own, left = (int)c.n - j;
+                float m = left > 0 ? pieces[from + k].m : 0, x[2];
+                RLF_UNROLL
+                for (int e = 0; e < 2; e++) {
+                    float z = m + f16_float((uint16_t)(held[k] >> 16 * e));
+                    float y = exp2_fast((z - s.m) * 0x1.715476p0f);
+                    x[e] = slope_of(s, z, y);
+                    if (s.target == c.from + j + e)
+                        x[e] = fmaf(s.g, s.scale, x[e]);
+                    x[e] = none ? 0 : x[e];
+                }
+                give_two(dz + j, bf16_pair(x[0], x[1]), left,
+                         aligned && left > 1);
+            }
+        }
+    }
+}
+
+/* The same of logits in f32, and with losses on whole distributions. */
 static __global__ void
 slope_kernel(tile t)
 {
@@ -515,10 +596,7 @@ slope_kernel(tile t)
         rlf_real *dz = t.dz + p.row * t.ld + c.from;
         RLF_UNROLL_BY(8)
         for (int j = lane; j < (int)c.n; j += WARP) {
-            float e = exp_1(z[j] - s.m) * s.factor, sum = s.all;
-            if (s.h != 0)
-                sum = fmaf(s.h, z[j] + s.shift, sum);
-            float x = e == 0 ? 0 : e * sum;
+            float x = slope_of(s, z[j], exp_1(z[j] - s.m));
             if (t.a.words)
                 x = fmaf(t.words[p.row * t.a.v + t.token + c.from + j], s.scale,
                          x);
@@ -579,6 +657,17 @@ tile_loss(rlf_queue *queue, const rlf_head_loss_args *a, tile *t, rlf_err *err)
     return h ? copy_floats(queue, t->dentropy, h, t->n, err) : RLF_OK;
 }
 
+/* The derivatives by its logits. */
+static void
+slope(rlf_queue *queue, const tile *t)
+{
+    dim3 blocks = blocks_for(t->n * t->n_chunks, THREADS / WARP);
+    if (t->a.near)
+        RLF_LAUNCH(near_slope_kernel, blocks, THREADS, 0, queue, *t);
+    else
+        RLF_LAUNCH(slope_kernel, blocks, THREADS, 0, queue, *t);
+}
+
 static rlf_status
 tile_products(rlf_queue *queue, const rlf_head_loss_args *args, const tile *t,
               rlf_err *err)
@@ -619,6 +708,8 @@ TYPED(head_loss)(rlf_queue *queue, const rlf_head_loss_args *args, rlf_err *err)
     NEED(!l.words_loss || !(f->words || entropy), "head_loss of words");
     head_args a = forward_args(f, entropy || f->entropy);
     a.words = l.words_loss != NULL;
+    a.near = BY_PIECES && !a.words;
+    a.brief = a.near && measures_itself(queue, a);
     l.lddx = or_dense(l.lddx, a.d);
     RLF_TRY(TYPED(head_open)(&a, f->work, f->work_bytes, &t, err));
     RLF_TRY(rlf_queue_set(queue, t.dentropy, 0, (size_t)t.rows * 4, err));
@@ -627,8 +718,7 @@ TYPED(head_loss)(rlf_queue *queue, const rlf_head_loss_args *args, rlf_err *err)
         RLF_TRY(TYPED(head_logits)(queue, &t, err));
         RLF_TRY(give_tile(queue, &t, f->logprob, f->entropy, err));
         RLF_TRY(tile_loss(queue, &l, &t, err));
-        RLF_LAUNCH(slope_kernel, blocks_for(t.n * t.n_chunks, THREADS / WARP),
-                   THREADS, 0, queue, t);
+        slope(queue, &t);
         RLF_TRY(tile_products(queue, &l, &t, err));
     }
     return CUDA(launched)("head_loss", err);

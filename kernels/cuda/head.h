@@ -19,11 +19,13 @@ typedef struct tile {
     int places, place; /* that share the vocabulary; this one */
     int64_t ld, ldv;   /* of places' parts of rows; of whole rows, padded */
     float *z;          /* [rows, ld] logits / temperature; NULL if a.brief */
-    rlf_real *dz;  /* [rows, ld] derivatives by them; z where it is as wide */
-    part *parts;   /* [rows, n_chunks] */
+    rlf_real *dz;      /* [rows, ld] derivatives by them; z where it is as wide;
+                          with a.near these as near() has them before */
+    part *parts;       /* [rows, n_chunks] */
     part *pieces;  /* [rows, n_chunks, CHUNK / PIECE] that they are made of, if
                       activations are bf16 */
-    float *found;  /* [rows] with pieces: the target's logit, if it is held */
+    float *found;  /* [rows] with a.brief or a.near: the target's logit, if it
+                      is held */
     whole *wholes; /* [rows] */
     double *known; /* [places, n, 3 n_slices + 1]: what each place measured of
                       its slices, then z of the target if it holds that */

@@ -7,7 +7,7 @@
 #ifndef RLF_KERNELS_CUDA_MEASURE_H
 #define RLF_KERNELS_CUDA_MEASURE_H
 
-#include "kernels/cuda/ops.h"
+#include "kernels/cuda/mma.h"
 
 extern "C" {
 #include "kernels/head.h"
@@ -26,7 +26,40 @@ typedef struct measures {
     int64_t first;          /* the token of column 0 */
     float *found;           /* [m]: the target's logit, where it is a column */
     bool mean;              /* the third sum too */
+    bool near;              /* c: f16 of logits as near() has them */
 } measures;
+
+/* Two neighbouring logits less their piece's maximum m. Of those that matter
+ * little is left, so f16 has them to less than what a slope is rounded by. */
+static __device__ __forceinline__ uint32_t
+near(float z1, float z2, float m)
+{
+    constexpr float LEAST = -60000;
+    return f16_pair(max_1(z1 - m, LEAST), max_1(z2 - m, LEAST));
+}
+
+/* Two neighbours of which `left` are there; whole: they are, and aligned. */
+static __device__ __forceinline__ uint32_t
+take_two(const uint16_t *from, int64_t left, bool whole)
+{
+    uint32_t low, high;
+    if (whole)
+        return *(const uint32_t *)from;
+    low = left > 0 ? from[0] : 0;
+    high = left > 1 ? from[1] : 0;
+    return high << 16 | low;
+}
+
+static __device__ __forceinline__ void
+give_two(uint16_t *to, uint32_t two, int64_t left, bool whole)
+{
+    if (whole)
+        *(uint32_t *)to = two;
+    if (!whole && left > 0)
+        to[0] = (uint16_t)two;
+    if (!whole && left > 1)
+        to[1] = (uint16_t)(two >> 16);
+}
 
 /* x[0]: a tree over the lane's eight and then over the four lanes. */
 static __device__ __forceinline__ void

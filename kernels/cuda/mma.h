@@ -35,6 +35,32 @@ bf16_pair(float low, float high)
     return pair;
 }
 
+/* The same as f16: 11 bits, but nothing above 65,504. */
+static __device__ __forceinline__ uint32_t
+f16_pair(float low, float high)
+{
+    uint32_t pair;
+#ifdef RLF_CUDA_EMULATED
+    uint16_t half[2] = {rlf_f32_to_f16(low), rlf_f32_to_f16(high)};
+    memcpy(&pair, half, sizeof pair);
+#else
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
+#endif
+    return pair;
+}
+
+static __device__ __forceinline__ float
+f16_float(uint16_t x)
+{
+#ifdef RLF_CUDA_EMULATED
+    return rlf_f16_to_f32(x);
+#else
+    float y;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(y) : "h"(x));
+    return y;
+#endif
+}
+
 static __device__ __forceinline__ float
 bf16_float(uint16_t x)
 {

@@ -526,6 +526,22 @@ put_gated(const matmul &p, int64_t row, int64_t col, const sums<S> &total)
     }
 }
 
+/* What a lane has of row r, from column col on, near the pieces' maxima. */
+template <class S>
+static __device__ __forceinline__ void
+put_near(const matmul &p, int64_t r, int64_t col, const float (&z)[S::NT][4],
+         int h, const float (&tops)[S::NT * 8 / PIECE])
+{
+    uint16_t *c = (uint16_t *)p.c + r * p.ldc + col;
+    bool aligned = (uintptr_t)c % sizeof(uint32_t) == 0;
+    RLF_UNROLL
+    for (int j = 0; j < S::NT; j++) {
+        int64_t left = p.n - col - j * 8;
+        uint32_t two = near(z[j][2 * h], z[j][2 * h + 1], tops[j * 8 / PIECE]);
+        give_two(c + j * 8, two, left, aligned && left > 1);
+    }
+}
+
 /* A warp's tile as logits: over their rows' temperatures, pieces measured, the
  * targets among them found. */
 template <class S>
@@ -549,13 +565,17 @@ measure_tile(const matmul &p, int64_t row, int64_t col, sums<S> &total)
             RLF_UNROLL
         for (int e = 2 * h; e < 2 * h + 2; e++)
             total[i][j][e] = total[i][j][e] * scale;
+        float tops[S::NT * 8 / PIECE];
         RLF_UNROLL
         for (int j = 0; j < S::NT; j += PIECE / 8) {
             int64_t at = col + j * 8;
             part of = measure(total[i], j, h, p.n - at, o.mean);
+            tops[j * 8 / PIECE] = of.m;
             if (t == 0 && there && at < p.n)
                 o.pieces[r * o.ld + at / PIECE] = of;
         }
+        if (there && p.c && o.near)
+            put_near<S>(p, r, col + 2 * t, total[i], h, tops);
         if (target >= 0 && target < S::WN && col + target < p.n) {
             RLF_UNROLL
             for (int j = 0; j < S::NT; j++)
@@ -634,7 +654,7 @@ __launch_bounds__(S::BLOCK) matmul_kernel(matmul p)
     }
     if constexpr (MEASURES) {
         measure_tile<S>(p, row + warp_row, col + warp_col, total);
-        if (!p.c)
+        if (!p.c || p.measured.near)
             return;
     }
     if constexpr (SOURCE<S>::GATED)

@@ -143,10 +143,23 @@ paged_context(const rlf_attention_paged_args *a)
     return context;
 }
 
+/* Programs that look at no words, as most losses are, count for nothing
+ * (nodes/model/cost.h). */
+static bool
+is_over_words(const rlf_expr_dense *d)
+{
+    bool is = false;
+    for (uint32_t i = 0; i < d->n_inputs + d->n_outputs; i++)
+        is |= d->of_words[i];
+    return is;
+}
+
 /* Of the steps that a program was lowered to, copies apart. */
 static double
 dense_ops(const rlf_expr_dense_args *a)
 {
+    if (!is_over_words(a->program))
+        return 0;
     const rlf_dense_image *image = a->program->image;
     const char *at = (const char *)image;
     const rlf_dense_pass *p = (const void *)(at + image->passes);
@@ -163,6 +176,8 @@ static double
 dense_bytes(const rlf_expr_dense_args *a)
 {
     const rlf_expr_dense *d = a->program;
+    if (!is_over_words(d))
+        return 0;
     double n = 0;
     for (uint32_t i = 0; i < d->n_inputs + d->n_outputs; i++) {
         const rlf_dense_column *c =
