@@ -17,15 +17,19 @@ struct places {
     const void *const *all; /* of the device; or NULL */
 };
 
+/* PARTS of them, or n_parts: where it is known how many there are, the stack is
+ * in registers. */
 #define KERNEL(how, name, type)                                               \
+    template <int PARTS>                                                      \
     static __global__ void how##_##name##_kernel(void *out, places parts,     \
                                                  int n_parts, size_t n)       \
     {                                                                         \
         const void *const *list = parts.all ? parts.all : parts.few;          \
+        int known = PARTS ? PARTS : n_parts;                                  \
         size_t step = (size_t)gridDim.x * blockDim.x;                         \
         for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; \
              i += step)                                                       \
-            ((type *)out)[i] = (type)fold_##how##_##name(list, n_parts, i);   \
+            ((type *)out)[i] = (type)fold_##how##_##name(list, known, i);     \
     }
 #define COMM_TYPE(name, type, text) \
     KERNEL(sum, name, type)         \
@@ -36,9 +40,11 @@ struct places {
 
 typedef void fold_kernel(void *out, places parts, int n_parts, size_t n);
 
+template <int PARTS>
 static fold_kernel *const kernels[RLF_COMM_TYPES][RLF_COMM_HOWS] = {
-#define COMM_TYPE(name, type, text) \
-    {sum_##name##_kernel, max_##name##_kernel, min_##name##_kernel},
+#define COMM_TYPE(name, type, text)                          \
+    {sum_##name##_kernel<PARTS>, max_##name##_kernel<PARTS>, \
+     min_##name##_kernel<PARTS>},
 #include "engine/comm/type.def"
 #undef COMM_TYPE
 };
@@ -60,7 +66,10 @@ rlf_cuda_fold(rlf_queue *queue, void *out, const void *const *parts,
     }
     size_t blocks = (n + THREADS - 1) / THREADS;
     blocks = blocks < MOST_BLOCKS ? blocks : MOST_BLOCKS;
-    fold_kernel *kernel = kernels[type][how];
+    fold_kernel *kernel = n_parts == 2   ? kernels<2>[type][how]
+                          : n_parts == 4 ? kernels<4>[type][how]
+                          : n_parts == 8 ? kernels<8>[type][how]
+                                         : kernels<0>[type][how];
     if (n)
         kernel<<<(unsigned)blocks, THREADS, 0, rlf_cuda_stream(queue)>>>(
             out, list, n_parts, n);
