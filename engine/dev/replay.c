@@ -24,6 +24,8 @@ struct rlf_replays {
     RLF_VEC(uint64_t) places;
     bool agreed, more;      /* with others; that more are recorded */
     bool was_full, is_told; /* something was not recorded */
+    rlf_err refusal;        /* status < 0: nothing more is recorded, why */
+    bool refusal_is_told;
 };
 
 rlf_replays *
@@ -148,6 +150,40 @@ rlf_replays_note(rlf_replays *r, const rlf_log *log)
                      "no room for more recordings of decode steps: the others "
                      "are carried out kernel by kernel");
     r->is_told = r->was_full;
+    if (r->refusal.status < 0 && !r->refusal_is_told)
+        rlf_log_error(log, NODE,
+                      "decode steps are carried out kernel by kernel, since "
+                      "they cannot be recorded here: %s",
+                      r->refusal.sentence);
+    r->refusal_is_told = r->refusal.status < 0;
+}
+
+/* A driver or a library that does not record what another one does is no reason
+ * to end a run: true if the work is to be carried out as ever. What went wrong
+ * with the work itself does so again then. */
+static bool
+forgive(rlf_replays *r, rlf_status status, rlf_err *err)
+{
+    if (status != RLF_ENV)
+        return false;
+    r->refusal = *err;
+    rlf_err_clear(err);
+    return true;
+}
+
+/* Record it, if there is no recording and may be one. */
+static rlf_status
+want_recording(rlf_replays *r, entry *e, rlf_replay_fn *work, void *ctx,
+               rlf_err *err)
+{
+    if (e->recording || r->refusal.status < 0)
+        return RLF_OK;
+    if (!may_record(r)) {
+        r->was_full = true;
+        return RLF_OK;
+    }
+    rlf_status status = record(r, e, work, ctx, err);
+    return status < 0 && !forgive(r, status, err) ? status : RLF_OK;
 }
 
 rlf_status
@@ -159,14 +195,11 @@ rlf_replays_do(rlf_replays *r, const void *key, size_t bytes,
     *replayed = e != NULL;
     if (e) {
         e->used = ++r->clock;
-        if (!e->recording && !may_record(r)) {
-            r->was_full = true;
-            *replayed = false;
-            return work(ctx, err);
-        }
-        if (!e->recording)
-            RLF_TRY(record(r, e, work, ctx, err));
-        return r->queue->device->ops->replay(r->queue, e->recording, err);
+        RLF_TRY(want_recording(r, e, work, ctx, err));
+        if (e->recording)
+            return r->queue->device->ops->replay(r->queue, e->recording, err);
+        *replayed = false;
+        return work(ctx, err);
     }
     RLF_TRY(work(ctx, err));
     e = take_place(r);

@@ -14,7 +14,8 @@
 
 /* Keys that are remembered, and recordings that are kept at most. There are
  * fewer where the device has no room for more (rlf_device.recorded_enough):
- * what is not recorded then is carried out as ever. */
+ * what is not recorded then is carried out as ever; nor is anything recorded
+ * any more once the system has refused to (RLF_ENV). */
 enum { RLF_REPLAYS_MOST = 64 };
 
 typedef struct rlf_replays rlf_replays;
@@ -35,7 +36,7 @@ bool rlf_replays_room(const rlf_replays *replays);
 /* From now on, until this is called again: record more or not, whatever the
  * device says. For ranks that must do alike. */
 void rlf_replays_agree(rlf_replays *replays, bool more);
-/* Says once that there was no room. */
+/* Says once that there was no room; that nothing can be recorded, and why. */
 void rlf_replays_note(rlf_replays *replays, const rlf_log *log);
 /* As if nothing had come. */
 void rlf_replays_forget(rlf_replays *replays);

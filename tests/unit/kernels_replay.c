@@ -2,6 +2,7 @@
  * what its memory then has; what cannot be recorded is refused, and the queue
  * goes on. On emulated GPUs, and on a real one if there is one. */
 #include "config.h"
+#include "engine/base/str.h"
 #include "engine/dev/replay.h"
 #include "kernels/backend.h"
 #include "tests/tap.h"
@@ -162,6 +163,22 @@ wait_too(void *ctx, rlf_err *err)
     return rlf_queue_sync(e->queue, err);
 }
 
+/* What a driver refuses to record, its second call. */
+static rlf_status
+not_recorded(void *ctx, rlf_err *err)
+{
+    env *e = ctx;
+    RLF_TRY(double_x(ctx, err));
+    return e->calls == 2 ? rlf_fail(err, RLF_ENV, "no such recording") : RLF_OK;
+}
+
+static rlf_status
+broken(void *ctx, rlf_err *err)
+{
+    env *e = ctx;
+    return e->calls++ ? rlf_fail(err, RLF_ENV, "broken") : RLF_OK;
+}
+
 static bool
 twice(env *e, rlf_replays *r, int key, float first, rlf_replay_fn *work)
 {
@@ -200,6 +217,51 @@ test_replays(env *e)
 }
 
 static void
+hear(void *to, rlf_log_level level, const char *line)
+{
+    (void)level;
+    rlf_buf_printf(to, "%s", line);
+}
+
+static void
+test_forgiving(env *e)
+{
+    rlf_replays *r = rlf_replays_new(e->queue);
+    rlf_buf told = {0};
+    rlf_log log;
+    rlf_log_init(&log, hear, &told, 0);
+    ok(twice(e, r, 1, 1, double_x) || twice(e, r, 1, 2, double_x),
+       "something is recorded");
+    e->calls = 0;
+    ok(!twice(e, r, 2, 3, not_recorded) && !twice(e, r, 2, 4, not_recorded) &&
+           e->calls == 3,
+       "what cannot be recorded is carried out");
+    ok(!twice(e, r, 2, 5, not_recorded) && e->calls == 4,
+       "... from then on kernel by kernel");
+    ok(twice(e, r, 1, 6, double_x), "... what was recorded goes on");
+    ok(!twice(e, r, 3, 7, double_x) && !twice(e, r, 3, 8, double_x),
+       "... nothing else is");
+    rlf_replays_note(r, &log);
+    size_t once = told.n;
+    rlf_replays_note(r, &log);
+    ok(told.p && strstr(told.p, "no such recording") && told.n == once,
+       "... and it is said, once: %s", told.p ? told.p : "");
+    rlf_replays_free(r);
+    rlf_buf_free(&told);
+    r = rlf_replays_new(e->queue);
+    bool replayed;
+    int key = 1;
+    e->calls = 0;
+    rlf_replays_do(r, &key, sizeof key, broken, e, &e->err, &replayed);
+    ok(rlf_replays_do(r, &key, sizeof key, broken, e, &e->err, &replayed) ==
+               RLF_ENV &&
+           strcmp(e->err.sentence, "broken") == 0 && e->calls == 3,
+       "work that fails also as ever: its own error");
+    e->err = (rlf_err)RLF_ERR_NONE;
+    rlf_replays_free(r);
+}
+
+static void
 open_env(env *e, const rlf_backend *b)
 {
     const rlf_backend_options options = {.n_threads = 1};
@@ -235,6 +297,7 @@ test_device(const rlf_backend *b)
     test_recording(&e);
     test_refusals(&e);
     test_replays(&e);
+    test_forgiving(&e);
     close_env(&e);
 }
 
