@@ -309,7 +309,7 @@ main(void)
     reductions(&w, true);
     scans_and_groups(&w);
     downs(&w);
-    random_programs(&w, 6);
+    random_programs(&w, quick() ? 1 : 6);
     rlf_arena_free(w.arena);
     return done();
 }
