@@ -153,6 +153,20 @@ typedef struct rlf_product_swiglu_args {
     int64_t ldy; /* 0: d */
 } rlf_product_swiglu_args;
 
+/* The product alone: gates beside ups. */
+static inline rlf_product_args
+rlf_gates_of(const rlf_product_swiglu_args *a)
+{
+    return (rlf_product_args){.m = a->m,
+                              .n = 2 * a->d,
+                              .k = a->k,
+                              .x = a->x,
+                              .ldx = a->ldx,
+                              .packed = a->packed,
+                              .bias = a->bias,
+                              .c = a->c};
+}
+
 /* dw[n, k] += sum over m in order of dy[m, n] * x[m, k]. */
 typedef struct rlf_product_grad_args {
     int64_t m, n, k;

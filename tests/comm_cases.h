@@ -9,6 +9,7 @@
 #include "engine/base/hash.h"
 #include "engine/base/vec.h"
 #include "engine/comm/mail.h"
+#include "tests/mistakes.h"
 #include "tests/tap.h"
 
 #define WORLD_MOST 8
@@ -18,20 +19,8 @@
 typedef struct seat {
     rlf_comm *comm;
     int rank, size;
-    int wrong;
-    char first[256]; /* what went wrong first */
+    mistakes mistakes;
 } seat;
-
-__attribute__((format(printf, 3, 4))) static void
-expect(seat *s, bool good, const char *fmt, ...)
-{
-    if (good || s->wrong++)
-        return;
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(s->first, sizeof s->first, fmt, ap);
-    va_end(ap);
-}
 
 #define EXPECT_OK(s, call)                                           \
     do {                                                             \
@@ -722,7 +711,7 @@ controller_main(void *arg)
         note_text *t = (note_text *)room;
         expect(s, mail.bytes == sizeof *t && t->from == mail.from,
                "mail from %d says %d", mail.from, t->from);
-        if (s->wrong)
+        if (s->mistakes.wrong)
             return NULL;
         expect(s, t->number == heard[t->from]++, "mail %d of rank %d",
                t->number, t->from);

@@ -44,16 +44,11 @@ typedef struct rank_thread {
 static void
 report(rank_thread *t, const char *name)
 {
-    typedef struct finding {
-        int wrong;
-        char first[256];
-    } finding;
     seat *s = &t->seat;
-    finding mine = {.wrong = s->wrong}, all[WORLD_MOST];
-    memcpy(mine.first, s->first, sizeof mine.first);
+    mistakes all[WORLD_MOST];
     rlf_err err = RLF_ERR_NONE;
-    if (rlf_group_all_gather(rlf_group_world(s->comm), &mine, sizeof mine, all,
-                             &err) != RLF_OK)
+    if (rlf_group_all_gather(rlf_group_world(s->comm), &s->mistakes,
+                             sizeof *all, all, &err) != RLF_OK)
         bail("%s: %s", name, err.sentence);
     int n_processes =
         rlf_comm_world_caps(rlf_comm_world_of(s->comm))->n_processes;
@@ -77,7 +72,7 @@ run_cases(rank_thread *t)
     for (size_t i = 0; i < N_CASES; i++) {
         pthread_t beside;
         bool mail = comm_cases[i].run == case_mail && s->rank == 0;
-        s->wrong = 0;
+        s->mistakes.wrong = 0;
         if (mail) {
             controller.comm = rlf_comm_controller(rlf_comm_world_of(s->comm));
             pthread_create(&beside, NULL, controller_main, &controller);
@@ -85,7 +80,8 @@ run_cases(rank_thread *t)
         comm_cases[i].run(s);
         if (mail) {
             pthread_join(beside, NULL);
-            expect(s, !controller.wrong, "controller: %s", controller.first);
+            expect(s, !controller.mistakes.wrong, "controller: %s",
+                   controller.mistakes.first);
         }
         report(t, comm_cases[i].name);
     }
@@ -101,7 +97,7 @@ run_fail(rank_thread *t)
     rlf_err err = RLF_ERR_NONE;
     rlf_comm_check(world, &err);
     snprintf(t->sentence, sizeof t->sentence, "%s%s%s", err.sentence,
-             s->wrong ? "; wrong: " : "", s->first);
+             s->mistakes.wrong ? "; wrong: " : "", s->mistakes.first);
 }
 
 static void

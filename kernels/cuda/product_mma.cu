@@ -272,15 +272,9 @@ CUDA(mma_product_swiglu)(rlf_queue *queue, const rlf_product_swiglu_args *a,
     NEED(a->m >= 0 && a->d >= 0 && a->k >= 0, "product_swiglu");
     if (a->m == 0 || a->d == 0)
         return RLF_OK;
-    rlf_product_args both = {.m = a->m,
-                             .n = 2 * a->d,
-                             .k = a->k,
-                             .x = a->x,
-                             .ldx = a->ldx,
-                             .packed = a->packed,
-                             .bias = a->bias,
-                             .c = a->y,
-                             .ldc = or_dense(a->ldy, a->d)};
+    rlf_product_args both = rlf_gates_of(a);
+    both.c = a->y;
+    both.ldc = or_dense(a->ldy, a->d);
     matmul p = product_of(&both);
     if (a->keep || p.m > FEW || !p.a_whole)
         return TYPED(product_swiglu)(queue, a, err);

@@ -343,14 +343,7 @@ TYPED(product_swiglu)(rlf_queue *queue, const rlf_product_swiglu_args *args,
                       rlf_err *err)
 {
     const rlf_product_swiglu_args &a = *args;
-    rlf_product_args product = {.m = a.m,
-                                .n = 2 * a.d,
-                                .k = a.k,
-                                .x = a.x,
-                                .ldx = a.ldx,
-                                .packed = a.packed,
-                                .bias = a.bias,
-                                .c = a.c};
+    rlf_product_args product = rlf_gates_of(args);
     rlf_swiglu_args swiglu = {.m = a.m,
                               .d = a.d,
                               .gate = a.c,

@@ -146,8 +146,9 @@ run_world(int n, kind way, rank_fn *run, void *arg, char *first)
     for (int i = 0; i < n; i++) {
         pthread_join(threads[i].thread, NULL);
         if (!wrong)
-            memcpy(first, threads[i].seat.first, sizeof threads[i].seat.first);
-        wrong += threads[i].seat.wrong;
+            memcpy(first, threads[i].seat.mistakes.first,
+                   sizeof threads[i].seat.mistakes.first);
+        wrong += threads[i].seat.mistakes.wrong;
     }
     fake_bury();
     pthread_barrier_destroy(&attached);

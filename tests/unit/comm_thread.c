@@ -48,8 +48,9 @@ run_world(rlf_comm_options options, rank_fn *run, void *arg,
     for (int i = 0; i < n + (controller != NULL); i++) {
         pthread_join(threads[i].thread, NULL);
         if (!wrong)
-            memcpy(first, threads[i].seat.first, sizeof threads[i].seat.first);
-        wrong += threads[i].seat.wrong;
+            memcpy(first, threads[i].seat.mistakes.first,
+                   sizeof threads[i].seat.mistakes.first);
+        wrong += threads[i].seat.mistakes.wrong;
     }
     rlf_comm_world_free(world);
     return wrong;

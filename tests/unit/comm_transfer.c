@@ -7,6 +7,7 @@
 #include "engine/base/vec.h"
 #include "engine/comm/device.h"
 #include "tests/later.h"
+#include "tests/mistakes.h"
 #include "tests/tap.h"
 
 enum { MOST = 4, N = 20000, MS = 1000000 };
@@ -17,24 +18,12 @@ typedef struct seat {
     rlf_group *all;
     int rank, size;
     int what; /* of the case */
-    int wrong;
-    char first[400];
+    mistakes mistakes;
     void (*run)(struct seat *s);
     int device;
     pthread_t thread;
     pthread_barrier_t *ends;
 } seat;
-
-__attribute__((format(printf, 3, 4))) static void
-expect(seat *s, bool good, const char *fmt, ...)
-{
-    if (good || s->wrong++)
-        return;
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(s->first, sizeof s->first, fmt, ap);
-    va_end(ap);
-}
 
 #define MUST(s, call)                                               \
     do {                                                            \
@@ -137,12 +126,12 @@ test_world(const char *name, int size, int apart, bool shared,
     int wrong = 0, first = -1;
     for (int i = 0; i < size; i++) {
         pthread_join(seats[i].thread, NULL);
-        first = seats[i].wrong && first < 0 ? i : first;
-        wrong += seats[i].wrong;
+        first = seats[i].mistakes.wrong && first < 0 ? i : first;
+        wrong += seats[i].mistakes.wrong;
     }
     if (!ok(!wrong, "%s", name))
         note("%d wrong, the first in rank %d: %s", wrong, first,
-             seats[first].first);
+             seats[first].mistakes.first);
     pthread_barrier_destroy(&ends);
     rlf_comm_world_free(world);
     later_apart = 1;
