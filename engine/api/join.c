@@ -7,6 +7,7 @@
 #include "engine/api/session.h"
 
 #include "config.h"
+#include "engine/base/clock.h"
 #include "engine/base/vec.h"
 #include "engine/sched/desk.h"
 #include "engine/sched/flight.h"
@@ -189,6 +190,11 @@ rlf_join_share(rlf_session *s, const char **text, rlf_err *err)
  * many seconds, each ends by itself. */
 enum { PATIENCE = 4 };
 
+/* A launcher may lose what a process says right before it ends all (MPICH's
+ * does, of 100 jobs in some 3), so who has spoken first gives it the time to
+ * pass that on. */
+#define PASSED_ON_NS 200000000u
+
 /* Process 1 may be lost as well, or may itself be in a call that does not come
  * back. So the others wait for it to end all, and the first one that is still
  * there then speaks; one after the other, so that it is one. */
@@ -220,7 +226,9 @@ rlf_join_leave(rlf_session *s, bool closed)
     if (many && (rlf_session_failed(s) || err.status < 0)) {
         const struct timespec pause = {.tv_sec = PATIENCE};
         rlf_status status = s->err.status < 0 ? s->err.status : RLF_USER;
-        if (!s->leads && !rlf_comm_gone(s->world))
+        if (s->leads)
+            rlf_clock_sleep(PASSED_ON_NS);
+        else if (!rlf_comm_gone(s->world))
             nanosleep(&pause, NULL);
         rlf_comm_world_kill(s->world, -(int)rlf_session_result(status));
     }
