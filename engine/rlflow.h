@@ -45,7 +45,8 @@ typedef enum rlf_result {
 
 /* A session for the program in file `path`. Never NULL. */
 RLF_PUBLIC rlf_session *rlf_session_open(const char *path);
-RLF_PUBLIC void rlf_session_close(rlf_session *session); /* NULL is fine */
+/* NULL is fine. RLF_RESULT_FAILED if the trace could not be written whole. */
+RLF_PUBLIC rlf_result rlf_session_close(rlf_session *session);
 
 /* Set a parameter of the program, or an option of the run: before the first
  * step. Names of options begin with "--": "--seed", "--threads", "--steps",

@@ -47,26 +47,35 @@ rlf_session_open(const char *path)
     return s;
 }
 
-void
-rlf_session_close(rlf_session *s)
+rlf_status
+rlf_session_end(rlf_session *s, rlf_err *err)
 {
     if (!s)
-        return;
-    rlf_err ignored = RLF_ERR_NONE;
+        return RLF_OK;
+    rlf_status status = RLF_OK;
     bool closed = rlf_run_close(s->run);
-    if (closed)
+    if (closed) {
+        status = rlf_trace_close(s->trace, err);
         rlf_rundir_undo(s);
+    }
     rlf_join_leave(s, closed);
     if (!closed)
-        return; /* a thread is stuck: it may touch anything, so all stays */
-    if (s->trace)
-        rlf_trace_close(s->trace, &ignored);
+        return status; /* a thread is stuck: it may touch anything, so all
+                          stays */
     RLF_VEC_FREE(&s->settings);
     rlf_buf_free(&s->message);
     if (s->locale)
         freelocale(s->locale);
     rlf_arena_free(s->arena);
     free(s);
+    return status;
+}
+
+rlf_result
+rlf_session_close(rlf_session *s)
+{
+    rlf_err ignored = RLF_ERR_NONE;
+    return rlf_session_result(rlf_session_end(s, &ignored));
 }
 
 /* ---- options and parameters ---- */

@@ -84,6 +84,8 @@ rlf_result rlf_session_compile(rlf_session *session, bool params_only);
 rlf_result rlf_session_plan(rlf_session *session);
 /* Compile, plan, and open resources: everything short of the first step. */
 rlf_result rlf_session_ready(rlf_session *session);
+/* rlf_session_close, with the reason in `err`. */
+rlf_status rlf_session_end(rlf_session *session, rlf_err *err);
 /* The directory that "std/..." means. */
 const char *rlf_session_stdlib(rlf_arena *arena);
 

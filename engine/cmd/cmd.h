@@ -37,7 +37,10 @@ const char *rlf_cmd_node_name(rlf_session *session, const rlf_node *node);
 rlf_status rlf_cmd_weights(rlf_session *session, const rlf_weight_flow *flow,
                            const void *object, rlf_realloc_job *job,
                            rlf_realloc_plan *out, rlf_err *err);
-/* Print the session's message to stderr; the exit status for `result`. */
+/* Print an error, with its place if there are sources. */
+void rlf_cmd_say(const rlf_err *err, const rlf_sources *sources);
+/* Print the session's message to stderr; close it; the exit status for
+ * `result`. */
 int rlf_cmd_end(rlf_session *session, rlf_result result);
 
 #endif

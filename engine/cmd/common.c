@@ -112,11 +112,26 @@ rlf_cmd_weights(rlf_session *s, const rlf_weight_flow *flow, const void *object,
     return rlf_realloc_make(job, s->arena, err, out);
 }
 
+void
+rlf_cmd_say(const rlf_err *err, const rlf_sources *sources)
+{
+    rlf_buf text = {0};
+    rlf_err_print(err, sources, &text);
+    fputs(text.p, stderr);
+    rlf_buf_free(&text);
+}
+
 int
 rlf_cmd_end(rlf_session *session, rlf_result result)
 {
+    rlf_err err = RLF_ERR_NONE;
     if (session->leads)
         fputs(rlf_session_message(session), stderr);
-    rlf_session_close(session);
+    rlf_status status = rlf_session_end(session, &err);
+    if (status < 0) {
+        rlf_cmd_say(&err, NULL);
+        if (result >= 0)
+            result = rlf_session_result(status);
+    }
     return result < 0 ? -(int)result : 0;
 }

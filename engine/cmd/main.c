@@ -1,7 +1,9 @@
 /* The command line to its subcommand; help and version. */
 #include "engine/cmd/cmd.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 static int
 help(const rlf_command_line *line)
@@ -40,6 +42,36 @@ static int (*const commands[RLF_COMMANDS])(const rlf_command_line *) = {
     [RLF_COMMAND_HELP] = help,         [RLF_COMMAND_VERSION] = version,
 };
 
+/* So that what is printed to an output that was closed by who started this does
+ * not go into the file or connection that is opened next. */
+static void
+hold_standard_files(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
+/* The exit status: what was printed may not have got where it should, such as
+ * into a file on a disk that is full. */
+static int
+end_output(int status)
+{
+    rlf_err err = RLF_ERR_NONE;
+    bool before = ferror(stdout);
+    if (fflush(stdout) == 0 && !before)
+        return status;
+    if (before)
+        rlf_fail(&err, RLF_ENV, "cannot write to the standard output");
+    else
+        rlf_fail_errno(&err, "cannot write to the standard output");
+    rlf_cmd_say(&err, NULL);
+    return status ? status : -(int)RLF_RESULT_FAILED;
+}
+
 int
 rlf_cmd_main(int argc, char **argv, const rlf_backend *const *backends)
 {
@@ -47,16 +79,14 @@ rlf_cmd_main(int argc, char **argv, const rlf_backend *const *backends)
     rlf_err err = RLF_ERR_NONE;
     rlf_command_line line;
     int status;
+    hold_standard_files();
     if (rlf_command_line_read(argc, argv, arena, &err, &line) < 0) {
-        rlf_buf text = {0};
-        rlf_err_print(&err, NULL, &text);
-        fputs(text.p, stderr);
-        rlf_buf_free(&text);
+        rlf_cmd_say(&err, NULL);
         status = 2;
     } else {
         line.backends = backends;
         status = line.help ? help(&line) : commands[line.command](&line);
     }
     rlf_arena_free(arena);
-    return status;
+    return end_output(status);
 }

@@ -205,10 +205,8 @@ static void
 end_hanging(const rlf_session *s)
 {
     rlf_err err = RLF_ERR_NONE;
-    rlf_buf text = {0};
     rlf_comm_check(s->world, &err);
-    rlf_err_print(&err, &s->sources, &text);
-    fputs(text.p, stderr);
+    rlf_cmd_say(&err, &s->sources);
     _exit(-RLF_RESULT_FAILED);
 }
 

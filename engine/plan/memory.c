@@ -127,6 +127,14 @@ megabytes(uint64_t bytes)
     return (double)bytes / (1 << 20);
 }
 
+/* Behind the point, so that little is not said to be nothing. */
+static int
+digits(uint64_t bytes)
+{
+    bool whole = bytes >= 10 << 20 || bytes % (1 << 20) == 0;
+    return whole ? 0 : bytes >= 100 << 10 ? 1 : 4;
+}
+
 /* Bytes of a row that lie in the memory in question. */
 static uint64_t
 bytes_in(const rlf_memory_row *row, bool device, bool host)
@@ -153,9 +161,10 @@ tell_largest(const rlf_memory *memory, bool device, bool host, rlf_err *err)
                 told[k] = row;
         }
         if (told[k])
-            rlf_err_hint(err, "%s '%s' %s takes %.0f MB",
+            rlf_err_hint(err, "%s '%s' %s takes %.*f MB",
                          k ? "then" : "most of all", told[k]->owner,
                          told[k]->purpose,
+                         digits(bytes_in(told[k], device, host)),
                          megabytes(bytes_in(told[k], device, host)));
     }
 }
@@ -192,12 +201,14 @@ check_fit(const rlf_memory *memory, bool device, bool host,
         return RLF_OK;
     rlf_status status = host ? RLF_USER : RLF_ENV;
     rlf_fail(err, status,
-             "the run takes %.0f MB of %s at its caps, but it may use %.0f MB",
-             megabytes(total), !host ? "a device's memory" : "memory",
+             "the run takes %.*f MB of %s at its caps, but it may use %.*f MB",
+             digits(total), megabytes(total),
+             !host ? "a device's memory" : "memory", digits(limit),
              megabytes(limit));
     if (largest)
-        rlf_err_hint(err, "%.0f MB are for '%s' %s: lower %s", megabytes(most),
-                     largest->owner, largest->purpose, largest->lower);
+        rlf_err_hint(err, "%.*f MB are for '%s' %s: lower %s", digits(most),
+                     megabytes(most), largest->owner, largest->purpose,
+                     largest->lower);
     else
         rlf_err_hint(err, "no cap makes it smaller: take smaller models");
     if (host)
