@@ -16,8 +16,8 @@
 
 /* ---- signals ---- */
 
-/* Set by the first SIGINT, SIGTERM or SIGUSR1 (which every launcher passes on),
- * and when; one that comes a moment later leaves at once. A signal handler has
+/* Set by the first SIGINT, SIGTERM, SIGHUP (a terminal that went away) or
+ * SIGUSR1 (which every launcher passes on), and when; one that comes a moment later leaves at once. A signal handler has
  * nowhere else to put them. Only process 0 looks. */
 static volatile sig_atomic_t stop_signal, stop_second, continued;
 
@@ -60,14 +60,16 @@ on_continue(int number)
 
 /* To finish the step first; or, where there is none, to leave at once: while
  * the run opens and when it is over. Launchers send SIGTERM to what is left of
- * a run and wait for it. */
+ * a run and wait for it. Under nohup SIGHUP is ignored, and stays so. */
 static void
 handle_signals(void (*handler)(int))
 {
-    struct sigaction action = {.sa_handler = handler};
+    struct sigaction action = {.sa_handler = handler}, before;
     const int numbers[] = {SIGINT, SIGTERM, SIGUSR1};
     for (size_t i = 0; i < RLF_COUNT(numbers); i++)
         sigaction(numbers[i], &action, NULL);
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL);
     action.sa_handler = on_continue;
     if (getenv("OMPI_COMM_WORLD_RANK"))
         sigaction(SIGCONT, &action, NULL);
