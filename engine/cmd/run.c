@@ -17,8 +17,9 @@
 /* ---- signals ---- */
 
 /* Set by the first SIGINT, SIGTERM, SIGHUP (a terminal that went away) or
- * SIGUSR1 (which every launcher passes on), and when; one that comes a moment later leaves at once. A signal handler has
- * nowhere else to put them. Only process 0 looks. */
+ * SIGUSR1 (which every launcher passes on), and when; one that comes a moment
+ * later leaves at once. A signal handler has nowhere else to put them. Only
+ * process 0 looks. */
 static volatile sig_atomic_t stop_signal, stop_second, continued;
 
 /* Seconds: a terminal and a launcher may both send what is one signal. */
