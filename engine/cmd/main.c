@@ -2,6 +2,7 @@
 #include "engine/cmd/cmd.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -80,6 +81,7 @@ rlf_cmd_main(int argc, char **argv, const rlf_backend *const *backends)
     rlf_command_line line;
     int status;
     hold_standard_files();
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow: as on a full disk */
     if (rlf_command_line_read(argc, argv, arena, &err, &line) < 0) {
         rlf_cmd_say(&err, NULL);
         status = 2;
