@@ -191,8 +191,8 @@ rlf_join_share(rlf_session *s, const char **text, rlf_err *err)
 enum { PATIENCE = 4 };
 
 /* A launcher may lose what a process says right before it ends all (MPICH's
- * does, of 100 jobs in some 3), so who has spoken first gives it the time to
- * pass that on. */
+ * does, in some 3 of 100 jobs): whoever has spoken gives it the time to pass
+ * that on. */
 #define PASSED_ON_NS 200000000u
 
 /* Process 1 may be lost as well, or may itself be in a call that does not come

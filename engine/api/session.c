@@ -60,8 +60,7 @@ rlf_session_end(rlf_session *s, rlf_err *err)
     }
     rlf_join_leave(s, closed);
     if (!closed)
-        return status; /* a thread is stuck: it may touch anything, so all
-                          stays */
+        return RLF_OK; /* a thread is stuck: it may touch all, so that stays */
     RLF_VEC_FREE(&s->settings);
     rlf_buf_free(&s->message);
     if (s->locale)

@@ -65,7 +65,7 @@ end_output(int status)
     bool before = ferror(stdout);
     if (fflush(stdout) == 0 && !before)
         return status;
-    if (before)
+    if (before) /* it is not known any more why */
         rlf_fail(&err, RLF_ENV, "cannot write to the standard output");
     else
         rlf_fail_errno(&err, "cannot write to the standard output");

@@ -160,12 +160,12 @@ tell_largest(const rlf_memory *memory, bool device, bool host, rlf_err *err)
                  bytes_in(row, device, host) > bytes_in(told[k], device, host)))
                 told[k] = row;
         }
-        if (told[k])
-            rlf_err_hint(err, "%s '%s' %s takes %.*f MB",
-                         k ? "then" : "most of all", told[k]->owner,
-                         told[k]->purpose,
-                         digits(bytes_in(told[k], device, host)),
-                         megabytes(bytes_in(told[k], device, host)));
+        if (!told[k])
+            return;
+        uint64_t bytes = bytes_in(told[k], device, host);
+        rlf_err_hint(err, "%s '%s' %s takes %.*f MB",
+                     k ? "then" : "most of all", told[k]->owner,
+                     told[k]->purpose, digits(bytes), megabytes(bytes));
     }
 }
 
