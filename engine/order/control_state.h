@@ -42,6 +42,7 @@ typedef struct track {
     uint64_t asked; /* the OPEN that will tell */
     /* Of a generation at work: */
     int *maker;         /* per row: the replica that makes it; -1: complete */
+    int *going;         /* per row: where it goes on, while that is posted */
     uint32_t *left;     /* per replica: rows that it has still to make */
     uint32_t threshold; /* with fewer left they are gathered */
 } track;

@@ -65,6 +65,7 @@ rlf_control_sampling(rlf_control *c, int instance, const uint32_t *rows,
     t->threshold = threshold(c, node, pace, t->n_rows);
     rlf_arena *arena = rlf_control_arena(c, instance);
     t->maker = RLF_NEW_ARRAY(arena, int, t->n_rows);
+    t->going = RLF_NEW_ARRAY(arena, int, t->n_rows);
     t->left = RLF_NEW_ARRAY(arena, uint32_t, dp);
     for (uint32_t i = 0; i < n; i++) {
         t->maker[rows[i]] = to[i];
@@ -147,16 +148,22 @@ staying(const rlf_control *c, const track *t, int dp, int n)
     return stay;
 }
 
+/* Where each row goes, for now -1: they stay. */
+static int *
+nowhere(track *t)
+{
+    return memset(t->going, 0xff, sizeof *t->going * t->n_rows);
+}
+
 /* Where each row that goes is going, -1 for the others: samples of a prompt
  * together, to the one with the fewest. */
 static int *
-assign(const rlf_control *c, track *t, int dp, const bool *stay)
+assign(track *t, int dp, const bool *stay)
 {
-    int *to = RLF_NEW_ARRAY(c->arena, int, t->n_rows);
+    int *to = nowhere(t);
     int last = -1; /* the row before that goes */
     for (uint32_t i = 0; i < t->n_rows; i++) {
         int from = t->maker[i];
-        to[i] = -1;
         if (from < 0 || stay[from])
             continue;
         if (last >= 0 && t->owner && t->owner[last] == t->owner[i] &&
@@ -173,27 +180,29 @@ assign(const rlf_control *c, track *t, int dp, const bool *stay)
     return to;
 }
 
-/* The rows that go from one replica to another: a move for each of its ranks.
- * Returns how many moves these are. */
+/* What goes: the rows of each pair of replicas behind one another, as far as
+ * end[from * dp + to]; the number of pairs. */
 static int
-list_moves(const rlf_control *c, const track *t, const int *to,
-           const replica *from, const replica *by, int s, int d, rlf_move *out)
+sort_moves(const rlf_control *c, const track *t, const int *to, int dp,
+           uint32_t **end, uint32_t **rows)
 {
-    uint32_t n = 0;
-    uint32_t *rows = RLF_NEW_ARRAY(c->arena, uint32_t, t->n_rows);
+    int pairs = 0;
+    uint32_t *at = RLF_NEW_ARRAY(c->arena, uint32_t, dp * dp + 1);
     for (uint32_t i = 0; i < t->n_rows; i++)
-        if (t->maker[i] == s && to[i] == d)
-            rows[n++] = i;
-    for (int i = 0; i < from->n && n; i++)
-        out[i] = (rlf_move){.from = from->ranks[i],
-                            .to = by->ranks[i],
-                            .rows = rows,
-                            .n_rows = n};
-    return n ? from->n : 0;
+        if (to[i] >= 0)
+            pairs += at[t->maker[i] * dp + to[i] + 1]++ == 0;
+    for (int k = 0; k < dp * dp; k++)
+        at[k + 1] += at[k];
+    *rows = RLF_NEW_ARRAY(c->arena, uint32_t, at[dp * dp]);
+    for (uint32_t i = 0; i < t->n_rows; i++)
+        if (to[i] >= 0)
+            (*rows)[at[t->maker[i] * dp + to[i]]++] = i;
+    *end = at;
+    return pairs;
 }
 
 /* Row i goes on at replica to[i], which counts it already, or stays where it is
- * if that is -1. */
+ * if that is -1. A move for each rank of each pair of replicas. */
 static void
 post_moves(rlf_control *c, int instance, const int *to)
 {
@@ -201,19 +210,18 @@ post_moves(rlf_control *c, int instance, const int *to)
     const replica *r = rlf_control_replicas(c, node);
     track *t = rlf_control_track(c, instance);
     int dp = rlf_control_place(c, node)->layout.dp;
-    bool *gives = RLF_NEW_ARRAY(c->arena, bool, dp);
-    bool *takes = RLF_NEW_ARRAY(c->arena, bool, dp);
-    for (uint32_t i = 0; i < t->n_rows; i++)
-        if (to[i] >= 0)
-            gives[t->maker[i]] = takes[to[i]] = true;
-    rlf_move *moves = RLF_NEW_ARRAY(c->arena, rlf_move, dp * dp * r->n);
+    uint32_t *end, *rows;
+    int pairs = sort_moves(c, t, to, dp, &end, &rows);
+    rlf_move *moves = RLF_NEW_ARRAY(c->arena, rlf_move, pairs * r->n);
     rlf_post *post = rlf_control_post(c, RLF_POST_MOVE, instance);
     post->moves = moves;
-    for (int s = 0; s < dp; s++)
-        for (int d = 0; d < dp && gives[s]; d++)
-            if (takes[d])
-                post->n_moves += list_moves(c, t, to, &r[s], &r[d], s, d,
-                                            moves + post->n_moves);
+    uint32_t first = 0;
+    for (int k = 0; k < dp * dp; first = end[k++])
+        for (int i = 0; i < r->n && end[k] > first; i++)
+            moves[post->n_moves++] = (rlf_move){.from = r[k / dp].ranks[i],
+                                                .to = r[k % dp].ranks[i],
+                                                .rows = rows + first,
+                                                .n_rows = end[k] - first};
     for (uint32_t i = 0; i < t->n_rows; i++) {
         if (to[i] < 0)
             continue;
@@ -257,8 +265,7 @@ feed(rlf_control *c, int instance, uint32_t seats)
         return;
     uint32_t even = (most - least) / 2, waiting = most - seats;
     uint32_t go = even < waiting ? even : waiting;
-    int *to = RLF_NEW_ARRAY(c->arena, int, t->n_rows);
-    memset(to, 0xff, sizeof *to * t->n_rows); /* -1 */
+    int *to = nowhere(t);
     for (uint32_t end = t->n_rows, first; end > 0; end = first) {
         uint32_t here = 0;
         first = first_of_prompt(t, end - 1);
@@ -295,5 +302,5 @@ rlf_control_migrate(rlf_control *c, int instance)
     for (int d = 0; d < dp; d++)
         at_work += t->left[d] > 0;
     if (need < (uint32_t)at_work)
-        post_moves(c, instance, assign(c, t, dp, staying(c, t, dp, (int)need)));
+        post_moves(c, instance, assign(t, dp, staying(c, t, dp, (int)need)));
 }

@@ -205,6 +205,7 @@ opened(lane *l, instance *in, const rlf_order_event *event)
     in->n_rows = event->n_rows;
     in->owner = event->owner;
     in->ready = RLF_NEW_ARRAY(l->arena, bool, event->n_rows);
+    in->arrived = RLF_NEW_ARRAY(l->arena, uint32_t, event->n_rows);
     if (!in->taken) /* else a piece was given out already */
         in->taken = RLF_NEW_ARRAY(l->arena, bool, event->n_rows);
 }
@@ -215,7 +216,7 @@ rows_ready(instance *in, const uint32_t *rows, uint32_t n)
     for (uint32_t i = 0; i < n; i++) {
         RLF_ASSERT(rows[i] < in->n_rows && !in->ready[rows[i]]);
         in->ready[rows[i]] = true;
-        in->n_ready++;
+        in->arrived[in->n_ready++] = rows[i];
     }
 }
 

@@ -2,6 +2,8 @@
 #include "engine/graph/class.h"
 #include "engine/order/state.h"
 
+#include <stdlib.h>
+
 /* What is made ahead in this step is there. */
 static bool
 ahead_done(const rlf_order *order)
@@ -67,29 +69,91 @@ row_ready(const rlf_order *order, const instance *in, uint32_t row)
     return true;
 }
 
-/* Rows not yet given out whose inputs are complete (for a group class: only
- * whole groups), into out[]; returns how many. */
-static uint32_t
-piece(rlf_order *order, instance *in, const instance *stream, uint32_t *out)
+/* ---- pieces ---- */
+
+/* The rows of each group, behind one another. */
+static void
+list_groups(rlf_arena *arena, const instance *stream, found *f)
 {
-    uint32_t n = stream->n_rows, count = 0;
-    bool *whole = NULL;
-    if (in->shown.node->grain == RLF_GRAIN_GROUP) {
-        uint32_t groups = 0;
-        for (uint32_t i = 0; i < n; i++)
-            if (stream->owner[i] >= groups)
-                groups = stream->owner[i] + 1;
-        whole = RLF_NEW_ARRAY(arena_of(order, in), bool, groups);
-        memset(whole, 1, groups);
-        for (uint32_t i = 0; i < n; i++)
-            if (!row_ready(order, in, i))
-                whole[stream->owner[i]] = false;
-    }
+    uint32_t n = stream->n_rows, groups = 0;
     for (uint32_t i = 0; i < n; i++)
-        if ((!in->taken || !in->taken[i]) &&
-            (whole ? whole[stream->owner[i]] : row_ready(order, in, i)))
-            out[count++] = i;
-    return count;
+        if (stream->owner[i] >= groups)
+            groups = stream->owner[i] + 1;
+    f->left = RLF_NEW_ARRAY(arena, uint32_t, groups);
+    f->first = RLF_NEW_ARRAY(arena, uint32_t, groups + 2);
+    f->member = RLF_NEW_ARRAY(arena, uint32_t, n);
+    for (uint32_t i = 0; i < n; i++) {
+        f->left[stream->owner[i]]++;
+        f->first[stream->owner[i] + 2]++; /* two ahead */
+    }
+    for (uint32_t g = 2; g < groups + 2; g++)
+        f->first[g] += f->first[g - 1];
+    for (uint32_t i = 0; i < n; i++)
+        f->member[f->first[stream->owner[i] + 1]++] = i;
+}
+
+static found *
+found_of(rlf_order *order, instance *in, const instance *stream)
+{
+    if (in->found)
+        return in->found;
+    rlf_arena *arena = arena_of(order, in);
+    found *f = in->found = RLF_NEW(arena, found);
+    f->rows = RLF_NEW_ARRAY(arena, uint32_t, stream->n_rows);
+    f->met = RLF_NEW_ARRAY(arena, bool, stream->n_rows);
+    f->seen = RLF_NEW_ARRAY(arena, uint32_t, in->shown.node->n_inputs);
+    f->over = RLF_NEW_ARRAY(arena, bool, in->shown.node->n_inputs);
+    if (in->shown.node->grain == RLF_GRAIN_GROUP)
+        list_groups(arena, stream, f);
+    return f;
+}
+
+/* The row's inputs are complete. */
+static void
+meet(found *f, const instance *stream, uint32_t row)
+{
+    f->met[row] = true;
+    if (!f->left) {
+        f->rows[f->n++] = row;
+        return;
+    }
+    uint32_t group = stream->owner[row];
+    if (--f->left[group] > 0)
+        return;
+    for (uint32_t i = f->first[group]; i < f->first[group + 1]; i++)
+        f->rows[f->n++] = f->member[i];
+}
+
+/* What has arrived since. An input that is done by now completes rows that
+ * were looked at before: then all are looked at again, once an input. */
+static void
+find_more(rlf_order *order, instance *in, const instance *stream)
+{
+    const rlf_node *node = in->shown.node;
+    found *f = found_of(order, in, stream);
+    bool again = false;
+    for (int i = 0; i < node->n_inputs; i++) {
+        bool over = at(order, in->shown.input[i].instance)->done;
+        again |= over && !f->over[i];
+        f->over[i] = over;
+    }
+    if (again)
+        memset(f->seen, 0, sizeof *f->seen * (size_t)node->n_inputs);
+    for (int i = 0; i < node->n_inputs; i++) {
+        const instance *from = at(order, in->shown.input[i].instance);
+        for (; !from->done && f->seen[i] < from->n_ready; f->seen[i]++) {
+            uint32_t row = from->arrived[f->seen[i]];
+            if (!f->met[row] && row_ready(order, in, row))
+                meet(f, stream, row);
+        }
+    }
+}
+
+static int
+by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
 }
 
 static bool
@@ -116,11 +180,13 @@ run_piece(rlf_order *order, int index, const instance *stream,
     uint32_t least = worth(order, stream);
     if (!order->policy.piece || stream->n_ready < least)
         return false;
-    uint32_t *rows =
-        RLF_NEW_ARRAY(arena_of(order, in), uint32_t, stream->n_rows);
-    uint32_t n = piece(order, in, stream, rows);
+    find_more(order, in, stream);
+    found *f = in->found;
+    uint32_t *rows = f->rows + f->given, n = f->n - f->given;
     if (n < least)
         return false;
+    qsort(rows, n, sizeof *rows, by_number);
+    f->given = f->n;
     if (!in->taken)
         in->taken = RLF_NEW_ARRAY(arena_of(order, in), bool, stream->n_rows);
     for (uint32_t i = 0; i < n; i++)
@@ -141,8 +207,8 @@ run_rest(rlf_order *order, int index, rlf_order_command *out)
         return false;
     *out = (rlf_order_command){.kind = RLF_DO_RUN, .instance = index};
     if (in->started) {
-        uint32_t *rows =
-            RLF_NEW_ARRAY(arena_of(order, in), uint32_t, in->n_rows);
+        uint32_t *rows = RLF_NEW_ARRAY(arena_of(order, in), uint32_t,
+                                       in->n_rows - in->n_taken);
         for (uint32_t i = 0; i < in->n_rows; i++)
             if (!in->taken[i])
                 rows[out->n_rows++] = i;

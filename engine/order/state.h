@@ -5,6 +5,19 @@
 #include "engine/base/vec.h"
 #include "engine/order/order.h"
 
+/* Rows that a reader can take while its producers are at work: found as these
+ * complete, each once, so that asking costs what is new and not what there is.
+ */
+typedef struct found {
+    uint32_t *rows; /* room for all; those before `given` were given out */
+    uint32_t n, given;
+    uint32_t *seen; /* per input: so many of its `arrived` were looked at */
+    bool *over;     /* per input: it was done then */
+    bool *met;      /* per row: it is in `rows`, or in a group of `left` */
+    uint32_t *left; /* per group: rows that are not met; NULL: rows alone */
+    uint32_t *first, *member; /* rows of group g: member[first[g] ..] */
+} found;
+
 typedef struct instance {
     rlf_instance shown;
     int lane;
@@ -18,8 +31,10 @@ typedef struct instance {
     uint32_t n_rows;       /* rows of its own space, once opened */
     const uint32_t *owner; /* row -> prompt, or NULL */
     bool *ready;           /* per row: complete */
+    uint32_t *arrived;     /* the n_ready rows that are, as they became so */
     bool *taken;           /* per row: given out in some piece */
     uint32_t n_ready, n_taken;
+    found *found;   /* once a piece was looked for */
     uint32_t count; /* answers of control nodes */
     int branch;
     bool leave;

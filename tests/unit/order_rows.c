@@ -1,0 +1,206 @@
+/* What the controller keeps and how long it takes while a generation's rows are
+ * reported one by one to three readers: both grow with the rows, not with their
+ * square. The real controller, ranks that answer at once.
+ *
+ * With arguments, ROWS [RANKS], it prints the time and the memory of one step,
+ * for bench/RESULTS.md. */
+#include "engine/base/clock.h"
+#include "engine/graph/class.h"
+#include "engine/order/control.h"
+#include "engine/plan/holds.h"
+#include "tests/tap.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+
+enum { EACH = 4, PIECE = 8, PARTS = 8, SEATS = 64 };
+
+static const rlf_node_class draw = {.name = "draw", .role = RLF_ROLE_DRAW};
+static const rlf_node_class generate = {.name = "generate",
+                                        .role = RLF_ROLE_METHOD,
+                                        .receiver = RLF_RECEIVER_MODEL,
+                                        .sampled = true};
+static const rlf_node_class judge = {.name = "judge", .role = RLF_ROLE_HOOK};
+static const rlf_node_class arith = {.name = "expr", .role = RLF_ROLE_EXPR};
+
+typedef struct step {
+    rlf_arena *arena;
+    rlf_graph *graph;
+    rlf_plan plan;
+    uint32_t n, *owner;
+    uint32_t *done;      /* per node: rows that were computed */
+    uint64_t generation; /* its post */
+    const rlf_post *post;
+    uint32_t *made; /* per replica: of its share reported */
+    double seconds;
+    size_t bytes; /* held at the end */
+} step;
+
+static int
+add(step *s, const rlf_node_class *class, rlf_granularity grain, int in,
+    int in2)
+{
+    int *inputs = RLF_NEW_ARRAY(s->arena, int, 2);
+    int *output = RLF_NEW_ARRAY(s->arena, int, 1);
+    inputs[0] = in;
+    inputs[1] = in2;
+    *output = rlf_graph_add_value(
+        s->graph, (rlf_value){.set = -1, .node = -1, .name = class->name});
+    rlf_graph_add_node(s->graph,
+                       (rlf_node){.class = class,
+                                  .grain = grain,
+                                  .rows = grain == RLF_GRAIN_BATCH ? -1 : 1,
+                                  .receiver = -1,
+                                  .inputs = inputs,
+                                  .n_inputs = (in >= 0) + (in2 >= 0),
+                                  .outputs = output,
+                                  .n_outputs = 1});
+    return *output;
+}
+
+static step
+make(uint32_t n, int ranks)
+{
+    static rlf_sources sources;
+    step s = {.arena = rlf_arena_new(), .n = n};
+    sources.arena = s.arena;
+    s.graph = rlf_graph_new(s.arena, &sources);
+    int rows = add(&s, &draw, RLF_GRAIN_BATCH, -1, -1);
+    int roll = add(&s, &generate, RLF_GRAIN_SAMPLE, rows, -1);
+    int score = add(&s, &judge, RLF_GRAIN_SAMPLE, roll, -1);
+    add(&s, &arith, RLF_GRAIN_SAMPLE, roll, score);
+    add(&s, &arith, RLF_GRAIN_GROUP, roll, score);
+    int *all = RLF_NEW_ARRAY(s.arena, int, ranks);
+    for (int r = 0; r < ranks; r++)
+        all[r] = r;
+    s.plan = (rlf_plan){.graph = s.graph, .ranks = ranks};
+    size_t nodes = s.graph->nodes.count;
+    s.plan.place = RLF_NEW_ARRAY(s.arena, rlf_node_place, nodes);
+    for (size_t i = 0; i < nodes; i++)
+        s.plan.place[i] = (rlf_node_place){
+            .layout =
+                {.ranks = all, .n_ranks = ranks, .tp = 1, .pp = 1, .dp = ranks},
+            .migrate = -1,
+            .spread = i ? RLF_SPREAD_ROWS : RLF_SPREAD_WHOLE};
+    rlf_holds_make(&s.plan, s.arena);
+    s.owner = RLF_NEW_ARRAY(s.arena, uint32_t, n);
+    for (uint32_t i = 0; i < n; i++)
+        s.owner[i] = i / EACH;
+    s.done = RLF_NEW_ARRAY(s.arena, uint32_t, nodes);
+    s.made = RLF_NEW_ARRAY(s.arena, uint32_t, ranks);
+    return s;
+}
+
+static void
+take_run(step *s, rlf_control *c, const rlf_post *post)
+{
+    const rlf_node *node =
+        rlf_order_instance(rlf_control_order(c), post->instance)->node;
+    if (node->class->sampled && post->n_shares) {
+        s->post = post;
+        return;
+    }
+    for (int i = 0; i < post->n_shares; i++) {
+        const rlf_share *share = &post->shares[i];
+        s->done[node->id] += share->n_rows;
+        if (share->reports)
+            rlf_control_tell(c, &(rlf_report){.kind = RLF_REPORT_DONE,
+                                              .rank = share->rank,
+                                              .n = post->n});
+    }
+}
+
+/* Another sample is complete, the next of the replica that is behind. */
+static void
+report_row(step *s, rlf_control *c)
+{
+    static const uint32_t length = 100;
+    int next = -1;
+    for (int i = 0; i < s->post->n_shares; i++)
+        if (s->made[i] < s->post->shares[i].n_rows &&
+            (next < 0 || s->made[i] < s->made[next]))
+            next = i;
+    const rlf_share *share = &s->post->shares[next];
+    rlf_control_tell(c, &(rlf_report){.kind = RLF_REPORT_ROWS,
+                                      .rank = share->rank,
+                                      .n = s->post->n,
+                                      .rows = &share->rows[s->made[next]++],
+                                      .lengths = &length,
+                                      .seats = SEATS,
+                                      .turns = {1, 1, 1, 1, 1},
+                                      .n_rows = 1});
+}
+
+static size_t
+held(void)
+{
+    struct mallinfo2 now = mallinfo2();
+    return now.uordblks + now.hblkhd;
+}
+
+static void
+play(step *s)
+{
+    uint64_t from = rlf_clock_now();
+    size_t before = held();
+    rlf_control *c =
+        rlf_control_new(&s->plan, (rlf_policy){.piece = PIECE, .parts = PARTS});
+    rlf_control_begin(c);
+    while (!rlf_control_ended(c)) {
+        const rlf_post *post = rlf_control_next(c);
+        if (post->kind == RLF_POST_OPEN)
+            rlf_control_tell(c, &(rlf_report){.kind = RLF_REPORT_OPENED,
+                                              .n = post->n,
+                                              .n_rows = s->n,
+                                              .owner = s->owner});
+        else if (post->kind == RLF_POST_RUN)
+            take_run(s, c, post);
+        else if (post->kind == RLF_POST_WAIT)
+            report_row(s, c);
+        for (int r = 0; post->kind == RLF_POST_END && r < s->plan.ranks; r++)
+            rlf_control_tell(c, &(rlf_report){.kind = RLF_REPORT_DONE,
+                                              .rank = r,
+                                              .n = post->n});
+    }
+    s->bytes = held() - before;
+    s->seconds = rlf_clock_since(from);
+    rlf_control_free(c);
+}
+
+/* Every reader has computed every row. */
+static bool
+is_complete(const step *s)
+{
+    for (size_t i = 2; i < s->graph->nodes.count; i++)
+        if (s->done[i] != s->n)
+            return false;
+    return true;
+}
+
+int
+main(int argc, char **argv)
+{
+    enum { FEW = 4096, MANY = 4 * FEW, EACH_ROW = 1024 };
+    if (argc > 1) {
+        step s = make((uint32_t)atoi(argv[1]), argc > 2 ? atoi(argv[2]) : 1);
+        play(&s);
+        printf("%u rows, %d ranks: %.3f s, %.1f MB\n", s.n, s.plan.ranks,
+               s.seconds, (double)s.bytes / 1e6);
+        rlf_arena_free(s.arena);
+        return 0;
+    }
+    plan(4);
+    for (int ranks = 1; ranks <= 4; ranks += 3) {
+        step few = make(FEW, ranks), many = make(MANY, ranks);
+        play(&few);
+        play(&many);
+        ok(is_complete(&few) && is_complete(&many),
+           "rows reported one by one to three readers, %d ranks", ranks);
+        ok(many.bytes <= 6 * few.bytes && many.bytes < EACH_ROW * MANY,
+           "four times the rows take four times the memory: %zu KB, %zu KB",
+           few.bytes / 1024, many.bytes / 1024);
+        rlf_arena_free(few.arena);
+        rlf_arena_free(many.arena);
+    }
+    return done();
+}
