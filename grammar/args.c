@@ -1,7 +1,6 @@
 /* Arguments of calls and constructors against the formals of their class. */
 #include "grammar/sema.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Where matched arguments go: of a node's item, or of a resource. */
@@ -13,6 +12,8 @@ typedef struct matcher {
     rlf_item *item; /* NULL: a resource, all is known now */
     rlf_resource_kind kind;
     const char *within; /* the constructor around nested ones */
+    const char *taken;  /* further arguments that cannot be, "a|b"; or NULL */
+    bool texts;         /* further arguments name fields: they are texts */
     bool lazy;    /* an optimizer's: arguments that change are not known now */
     rlf_arg *out; /* one a formal; then the extra ones */
     int n_out;
@@ -40,6 +41,20 @@ next_plain(const matcher *m, const rlf_ast_arg *const *given)
     return -1;
 }
 
+/* Is it one of the words of "a|b|c"? */
+static bool
+is_one_of(const char *words, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *p = words; p && *p; p += *p == '|') {
+        size_t k = strcspn(p, "|");
+        if (k == n && !memcmp(p, word, n))
+            return true;
+        p += k;
+    }
+    return false;
+}
+
 static void
 unknown_label(const matcher *m, const rlf_ast_arg *arg)
 {
@@ -58,6 +73,56 @@ unknown_label(const matcher *m, const rlf_ast_arg *arg)
     else if (m->n)
         rlf_diag_hint(m->s->diags, diag, "it has %s", list.p);
     rlf_buf_free(&list);
+}
+
+/* An option that was not given whose name is nearly the label's, and that the
+ * argument could be: a further label that names a field is a column, but hardly
+ * one that is called nearly as the option that lacks. NULL: none. */
+static const rlf_formal *
+meant(const matcher *m, const rlf_ast_arg *arg, const rlf_ast_arg *const *given)
+{
+    bool text = arg->value->kind == RLF_AST_STRING;
+    for (int i = 0; m->texts && i < m->n; i++) {
+        const rlf_formal *f = &m->formals[i];
+        bool takes = f->kind == RLF_FORMAL_TEXT;
+        if (f->labelled && !given[i] && takes == text &&
+            rlf_str_nearest(arg->label.text, &f->name, 1))
+            return f;
+    }
+    return NULL;
+}
+
+/* What may a further argument not be called? True after a message. */
+static bool
+refused_label(const matcher *m, const rlf_ast_arg *arg,
+              const rlf_ast_arg *const *given, const rlf_ast_arg **more, int n)
+{
+    rlf_diags *diags = m->s->diags;
+    rlf_diag *diag;
+    for (int i = 0; i < n; i++) {
+        if (strcmp(more[i]->label.text, arg->label.text) != 0)
+            continue;
+        diag = rlf_diag_error(diags, "argument", arg->label.span,
+                              "'%s:' is given a second time", arg->label.text);
+        rlf_diag_note(diags, diag, more[i]->label.span, "first here");
+        return true;
+    }
+    if (is_one_of(m->taken, arg->label.text)) {
+        diag = rlf_diag_error(diags, "argument", arg->label.span,
+                              "%s cannot be called '%s': what hooks get has "
+                              "its own",
+                              m->texts ? "a column" : "what a call adds",
+                              arg->label.text);
+        rlf_diag_hint(diags, diag,
+                      "choose another name, as in given_%s:", arg->label.text);
+        return true;
+    }
+    const rlf_formal *f = meant(m, arg, given);
+    if (f) {
+        unknown_label(m, arg);
+        return true;
+    }
+    return false;
 }
 
 /* given[i]: the argument for formal i, or NULL. */
@@ -84,7 +149,10 @@ sort_args(const matcher *m, const rlf_ast_args *args, bool extra,
                            m->formals[i].name);
             good = false;
         } else if (arg->label.text && extra) {
-            more[(*n_more)++] = arg;
+            if (refused_label(m, arg, given, more, *n_more))
+                good = false;
+            else
+                more[(*n_more)++] = arg;
         } else if (arg->label.text) {
             unknown_label(m, arg);
             good = false;
@@ -114,21 +182,28 @@ called(const matcher *m, const rlf_formal *f)
                             f->name, m->what);
 }
 
+/* A constant: in the formal's unit, if any, and in its bounds. */
 static bool
-bounds(const matcher *m, const rlf_formal *f, double value, rlf_span span)
+fits(const matcher *m, const rlf_formal *f, const rlf_term *t, rlf_span span)
 {
-    bool whole = f->kind != RLF_FORMAL_INT || value == floor(value);
-    bool inside =
-        f->least >= f->most || (value >= f->least && value <= f->most);
-    if (whole && inside)
+    rlf_diags *diags = m->s->diags;
+    rlf_diag *diag;
+    char why[RLF_FORMAL_WHY];
+    if (t->unit != RLF_UNIT_NONE && t->unit != f->unit) {
+        diag = rlf_diag_error(diags, "unit", span, "%s is %s, not %s",
+                              called(m, f), rlf_unit_word(f->unit),
+                              rlf_unit_word(t->unit));
+        rlf_diag_hint(diags, diag, "%s",
+                      f->unit == RLF_UNIT_TIME ? "units of time are ms s min h"
+                      : f->unit == RLF_UNIT_BYTES
+                          ? "units of bytes are KB MB GB"
+                          : "write it without the unit");
+        return false;
+    }
+    if (rlf_formal_takes(f, t->value, why))
         return true;
-    if (!whole)
-        rlf_diag_error(m->s->diags, "argument", span,
-                       "%s is a whole number, not %.12g", called(m, f), value);
-    else
-        rlf_diag_error(m->s->diags, "argument", span,
-                       "%s is %.12g, and must be from %.12g to %.12g",
-                       called(m, f), value, f->least, f->most);
+    diag = rlf_diag_error(diags, "argument", span, "%s %s", called(m, f), why);
+    rlf_diag_hint(diags, diag, "%s", f->doc);
     return false;
 }
 
@@ -190,7 +265,7 @@ put_number(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
     const rlf_term *t = &s->terms.data[term];
     if (rlf_term_constant(s, term, &arg->number)) {
         arg->kind = RLF_ARG_NUMBER;
-        return bounds(m, f, arg->number, e->span);
+        return fits(m, f, t, e->span);
     }
     if (!m->item || f->kind != RLF_FORMAL_NUMBER) {
         rlf_diag_error(s->diags, "argument", e->span,
@@ -242,13 +317,18 @@ put_list(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
         if (t.list[i].kind == RLF_THING_TEXT) {
             one->kind = RLF_ARG_TEXT;
             one->text = t.list[i].text;
-        } else if (rlf_term_constant(
-                       m->s, rlf_thing_number(m->s, &t.list[i], e->span),
-                       &one->number)) {
-            one->kind = RLF_ARG_NUMBER;
-        } else {
+            continue;
+        }
+        int term = rlf_thing_number(m->s, &t.list[i], one->span);
+        if (term < 0 || !rlf_term_plain(m->s, term, one->span))
+            return false;
+        if (!rlf_term_constant(m->s, term, &one->number)) {
+            rlf_diag_error(m->s->diags, "argument", one->span,
+                           "%s must be known before the run starts",
+                           called(m, f));
             return false;
         }
+        one->kind = RLF_ARG_NUMBER;
     }
     return true;
 }
@@ -339,7 +419,8 @@ put_column(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
     if (text && t.kind != RLF_THING_WORDS)
         return wrong(m, f, &t, "a column of texts");
     int term = text ? t.term : rlf_thing_number(m->s, &t, e->span);
-    return term >= 0 && put_term(m, arg, term);
+    return term >= 0 && rlf_term_plain(m->s, term, e->span) &&
+           put_term(m, arg, term);
 }
 
 static bool
@@ -402,10 +483,22 @@ put_extra(const matcher *m, const rlf_ast_arg *given, rlf_arg *arg)
         arg->text = t.text;
         return true;
     }
+    if (m->texts) {
+        if (t.kind == RLF_THING_NONE)
+            return false;
+        rlf_diag *diag = rlf_diag_error(
+            m->s->diags, "argument", given->label.span,
+            "'%s' has no option '%s:', and a column is the name of a field, a "
+            "text",
+            m->what, given->label.text);
+        rlf_diag_hint(m->s->diags, diag, "%s: \"FIELD\" makes a column of it",
+                      given->label.text);
+        return false;
+    }
     if (t.kind == RLF_THING_WORDS && m->item)
         return put_term(m, arg, t.term);
     int term = rlf_thing_number(m->s, &t, given->value->span);
-    if (term < 0)
+    if (term < 0 || !rlf_term_plain(m->s, term, given->value->span))
         return false;
     if (rlf_term_constant(m->s, term, &arg->number)) {
         arg->kind = RLF_ARG_NUMBER;
@@ -474,8 +567,12 @@ rlf_args_match(rlf_sema *s, const rlf_ast_args *args, const rlf_formal *formals,
                int n_formals, bool extra, const char *what, rlf_span at,
                rlf_item *item)
 {
-    matcher m = {
-        .s = s, .what = what, .formals = formals, .n = n_formals, .item = item};
+    matcher m = {.s = s,
+                 .what = what,
+                 .formals = formals,
+                 .n = n_formals,
+                 .item = item,
+                 .taken = item->class->taken};
     bool good = match(&m, args, extra, at);
     rlf_arg *all = RLF_NEW_ARRAY(s->arena, rlf_arg, item->n_args + m.n_out);
     if (item->n_args)
@@ -524,6 +621,8 @@ rlf_args_constructor(rlf_sema *s, const rlf_ast_expr *call,
                  .n = c->n_formals,
                  .kind = kind,
                  .within = c->name,
+                 .taken = c->taken,
+                 .texts = c->extra,
                  .lazy = is_optimizer(s, c)};
     bool good = match(&m, call->args, c->extra, call->at);
     *out = RLF_NEW_ARRAY(s->arena, rlf_arg, m.n_out);

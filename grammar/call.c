@@ -256,7 +256,7 @@ at_tokens(rlf_sema *s, int set, const rlf_ast_expr *call, rlf_thing *out)
     }
     const rlf_set *d = &s->graph->sets.data[set];
     const rlf_ast_expr *e = call->args->data[0].value;
-    int x = rlf_eval_number(s, e);
+    int x = rlf_eval_plain(s, e);
     if (x < 0)
         return true;
     const rlf_term *t = &s->terms.data[x];

@@ -109,7 +109,7 @@ condition(rlf_sema *s, const rlf_ast_expr *call, int data)
     int before = s->choosing;
     s->choosing = data;
     const rlf_ast_expr *e = args->data[0].value;
-    int term = rlf_eval_number(s, e);
+    int term = rlf_eval_plain(s, e);
     s->choosing = before;
     if (term < 0)
         return NULL;

@@ -90,6 +90,13 @@ rlf_eval_number(rlf_sema *s, const rlf_ast_expr *e)
     return rlf_thing_number(s, &thing, e->span);
 }
 
+int
+rlf_eval_plain(rlf_sema *s, const rlf_ast_expr *e)
+{
+    int term = rlf_eval_number(s, e);
+    return term >= 0 && rlf_term_plain(s, term, e->span) ? term : -1;
+}
+
 bool
 rlf_eval_outside(rlf_sema *s, rlf_span span, const char *what)
 {
@@ -465,6 +472,17 @@ eval_field(rlf_sema *s, const rlf_ast_expr *e)
 }
 
 static rlf_thing
+eval_constant(rlf_sema *s, const rlf_ast_expr *e)
+{
+    static const rlf_unit units[] = {[RLF_AST_PLAIN] = RLF_UNIT_NONE,
+                                     [RLF_AST_TIME] = RLF_UNIT_TIME,
+                                     [RLF_AST_BYTES] = RLF_UNIT_BYTES};
+    int term = rlf_term_number(s, e->number, e->span);
+    s->terms.data[term].unit = units[e->unit];
+    return rlf_thing_term(s, term, e->span);
+}
+
+static rlf_thing
 eval(rlf_sema *s, const rlf_ast_expr *e)
 {
     rlf_thing thing = rlf_thing_none(e->span);
@@ -473,8 +491,7 @@ eval(rlf_sema *s, const rlf_ast_expr *e)
         return eval_name(s, &e->name);
     case RLF_AST_NUMBER:
     case RLF_AST_TRUTH:
-        return rlf_thing_term(s, rlf_term_number(s, e->number, e->span),
-                              e->span);
+        return eval_constant(s, e);
     case RLF_AST_STRING:
         thing.kind = RLF_THING_TEXT;
         thing.text = e->string.p;

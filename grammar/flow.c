@@ -106,7 +106,7 @@ add_weighted(rlf_sema *s, rlf_item *item, const rlf_ast_expr *e, double sign,
                         .given = true,
                         .span = of->span};
     if (factor) {
-        int term = rlf_eval_number(s, factor);
+        int term = rlf_eval_plain(s, factor);
         if (sign < 0)
             term = rlf_term_pointwise(s, RLF_EXPR_NEG, term, -1, -1, e->at);
         if (term < 0)
@@ -361,7 +361,7 @@ report(rlf_sema *s, const rlf_ast_stmt *stmt)
     item->args = RLF_NEW_ARRAY(s->arena, rlf_arg, n);
     for (size_t i = 0; i < n; i++) {
         const rlf_ast_bind *bind = &stmt->binds->data[i];
-        int term = rlf_eval_number(s, bind->value);
+        int term = rlf_eval_plain(s, bind->value);
         if (term < 0)
             continue;
         const rlf_term *t = &s->terms.data[term];

@@ -269,13 +269,14 @@ static void
 demand_inside(rlf_lower *l, int term, int item, int part)
 {
     const rlf_term *t = &l->s->terms.data[term];
-    if (t->kind != RLF_TERM_OP || l->demanded[term])
+    if (t->kind != RLF_TERM_OP || l->demanded[term] || l->inside[term])
         return;
     if (t->region != part || (t->named && t->uses > 1) ||
         rlf_words_is_result(l->s, term)) {
         demand(l, term, item);
         return;
     }
+    l->inside[term] = true;
     for (int k = 0; k < 3; k++) {
         if (t->arg[k] >= 0)
             demand_inside(l, t->arg[k], item, part);
@@ -340,8 +341,9 @@ static void
 demand_loss(rlf_lower *l, int term, int item, int update)
 {
     const rlf_term *t = &l->s->terms.data[term];
-    if (t->kind != RLF_TERM_OP)
+    if (t->kind != RLF_TERM_OP || l->in_loss[term] == item)
         return;
+    l->in_loss[term] = item;
     bool result = rlf_words_is_result(l->s, term);
     if (t->update != update || (result && !t->touches)) {
         demand(l, term, item);
@@ -699,12 +701,16 @@ rlf_sema_lower(rlf_sema *s)
         .needed = RLF_NEW_ARRAY(s->arena, bool, s->terms.count),
         .early = RLF_NEW_ARRAY(s->arena, bool, s->terms.count),
         .demanded = RLF_NEW_ARRAY(s->arena, bool, s->terms.count),
+        .inside = RLF_NEW_ARRAY(s->arena, bool, s->terms.count),
+        .in_loss = RLF_NEW_ARRAY(s->arena, int, s->terms.count),
         .placed = RLF_NEW_ARRAY(s->arena, int, s->terms.count),
         .item_site = RLF_NEW_ARRAY(s->arena, uint32_t, s->items.count),
         .term_site = RLF_NEW_ARRAY(s->arena, uint32_t, s->terms.count),
         .piece_of = RLF_NEW_ARRAY(s->arena, int, s->makers.count),
         .parts = RLF_NEW_ARRAY(s->arena, rlf_lower_part, s->parts.count),
     };
+    for (size_t i = 0; i < s->terms.count; i++)
+        l.in_loss[i] = -1;
     for (size_t p = 0; p < s->parts.count; p++)
         l.parts[p].places =
             RLF_NEW_ARRAY(s->arena, rlf_needs, s->parts.data[p].items.count);

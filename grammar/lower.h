@@ -29,6 +29,8 @@ typedef struct rlf_lower {
     rlf_sema *s;
     bool *needed;   /* per term: not only by metrics */
     bool *demanded; /* per term: it is computed on its own, */
+    bool *inside;   /* per term: what it is made of was demanded, */
+    int *in_loss;   /* as part of the loss of this item; -1: of none yet */
     int *placed;    /* before the item at this place of its region */
     int *piece_of;  /* per set: the loop that makes it */
     rlf_lower_part *parts;
@@ -49,7 +51,7 @@ void rlf_lower_ahead(rlf_lower *l);
 bool rlf_words_is_result(const rlf_sema *s, int term);
 /* Is the term computed along with such a reduction that it is part of: a value
  * per word, or made, token by token, of what was reduced? */
-bool rlf_words_holds(const rlf_sema *s, int term);
+bool rlf_words_holds(rlf_sema *s, int term);
 /* Call fn for each column that the reduction is made of, and for each
  * logprobs(...). */
 typedef void rlf_words_leaf_fn(void *ctx, int term);

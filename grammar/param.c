@@ -152,9 +152,9 @@ check_range(const reader *r, const rlf_thing *value, bool *inside)
     *inside = true;
     if (decl->low && decl->high) {
         double low, high, x;
-        bool known = rlf_term_constant(s, rlf_eval_number(s, decl->low), &low);
-        known = rlf_term_constant(s, rlf_eval_number(s, decl->high), &high) &&
-                known;
+        bool known = rlf_term_constant(s, rlf_eval_plain(s, decl->low), &low);
+        known =
+            rlf_term_constant(s, rlf_eval_plain(s, decl->high), &high) && known;
         if (known && value->kind == RLF_THING_NUMBER &&
             rlf_term_constant(s, value->term, &x))
             *inside = x >= low && x <= high;

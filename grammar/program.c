@@ -230,23 +230,27 @@ typedef struct bucket {
 
 typedef RLF_VEC(bucket) buckets;
 
-/* The last bucket that holds something the term is made of; -1 none. */
+enum { UNKNOWN = -2 };
+
+/* The last bucket that holds something the term is made of; -1 none. `in` is
+ * the bucket of each term that has one, `latest` what was answered. */
 static int
-latest_part(const rlf_lower *l, const int *in, int term)
+latest_part(const rlf_lower *l, const int *in, int *latest, int term)
 {
     const rlf_term *t = &l->s->terms.data[term];
-    if (t->kind != RLF_TERM_OP || t->value_index >= 0)
-        return -1;
-    int latest = -1;
-    for (int k = 0; k < 3; k++) {
+    if (latest[term] != UNKNOWN)
+        return latest[term];
+    int most = -1;
+    bool op = t->kind == RLF_TERM_OP && t->value_index < 0;
+    for (int k = 0; k < 3 && op; k++) {
         if (t->arg[k] < 0)
             continue;
-        int mine =
-            in[t->arg[k]] >= 0 ? in[t->arg[k]] : latest_part(l, in, t->arg[k]);
-        if (mine > latest)
-            latest = mine;
+        int mine = in[t->arg[k]] >= 0 ? in[t->arg[k]]
+                                      : latest_part(l, in, latest, t->arg[k]);
+        if (mine > most)
+            most = mine;
     }
-    return latest;
+    return latest[term] = most;
 }
 
 static grain
@@ -329,12 +333,16 @@ rlf_lower_programs(rlf_lower *l, int part, const int *terms, size_t n,
     memcpy(order, terms, sizeof *order * n);
     qsort(order, n, sizeof *order, by_number);
     int *in = RLF_NEW_ARRAY(s->arena, int, s->terms.count);
-    for (size_t i = 0; i < s->terms.count; i++)
+    int *latest = RLF_NEW_ARRAY(s->arena, int, s->terms.count);
+    for (size_t i = 0; i < s->terms.count; i++) {
         in[i] = -1;
+        latest[i] = UNKNOWN;
+    }
     buckets list = {0};
     for (size_t i = 0; i < n; i++) {
         grain g = grain_of_term(l, order[i]);
-        int from = latest_part(l, in, order[i]), at = from < 0 ? 0 : from;
+        int from = latest_part(l, in, latest, order[i]),
+            at = from < 0 ? 0 : from;
         int words = rlf_words_is_result(s, order[i])
                         ? s->terms.data[order[i]].domain
                         : -1;

@@ -274,7 +274,7 @@ rlf_sema_state(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
         return -1;
     }
     place before = go_to(s, module);
-    int term = rlf_eval_number(s, decl->value), source = -1;
+    int term = rlf_eval_plain(s, decl->value), source = -1;
     double value;
     bool good = rlf_term_constant(s, term, &value);
     if (decl->word.text)

@@ -96,6 +96,7 @@ typedef struct rlf_term {
     int update; /* number of the update it was written in, or -1 */
     int set;    /* the set it came through, for messages; -1: none, several */
     bool text;
+    rlf_unit unit;    /* CONST of a number */
     bool live;        /* the loss of its update is derived through it */
     bool touches;     /* it depends on live calls, derived or not */
     const char *name; /* NULL: none */
@@ -103,6 +104,7 @@ typedef struct rlf_term {
     int uses;         /* by other terms, and by items */
     int depth;        /* operations above one another in it */
     int value_index;  /* lower.c: the graph's value, -1 */
+    int holds; /* words.c: rlf_words_holds; 0: not asked yet, else 1, -1 */
     rlf_span span;
 } rlf_term;
 
@@ -174,7 +176,7 @@ typedef struct rlf_item {
                    then, for each output, what it is made of; else -1 */
     bool looking;
     bool ahead; /* lower.c: it is made so many steps ahead */
-    int node; /* lower.c: the graph's node */
+    int node;   /* lower.c: the graph's node */
     rlf_span span;
 } rlf_item;
 
@@ -376,6 +378,10 @@ int rlf_term_op(rlf_sema *s, rlf_term term);
 int rlf_term_add(rlf_sema *s, rlf_term term);
 /* Is the term a number that is known now? */
 bool rlf_term_constant(const rlf_sema *s, int term, double *out);
+/* "a number", "a time", "a number of bytes" */
+const char *rlf_unit_word(rlf_unit unit);
+/* A number that is used as such has no unit: says so. */
+bool rlf_term_plain(rlf_sema *s, int term, rlf_span span);
 void rlf_term_use(rlf_sema *s, int term);
 
 /* ---- level.c ---- */
@@ -436,6 +442,8 @@ bool rlf_eval_outside(rlf_sema *s, rlf_span span, const char *what);
 rlf_thing rlf_eval(rlf_sema *s, const rlf_ast_expr *e);
 /* The value as a number term; -1 after a message. */
 int rlf_eval_number(rlf_sema *s, const rlf_ast_expr *e);
+/* The same, of a number without a unit. */
+int rlf_eval_plain(rlf_sema *s, const rlf_ast_expr *e);
 int rlf_thing_number(rlf_sema *s, const rlf_thing *thing, rlf_span span);
 const char *rlf_thing_word(const rlf_sema *s, const rlf_thing *thing);
 rlf_thing rlf_thing_none(rlf_span span);

@@ -34,6 +34,27 @@ rlf_term_words(rlf_sema *s, const char *words, rlf_span span)
                                       .span = span});
 }
 
+const char *
+rlf_unit_word(rlf_unit unit)
+{
+    return unit == RLF_UNIT_TIME    ? "a time"
+           : unit == RLF_UNIT_BYTES ? "a number of bytes"
+                                    : "a number";
+}
+
+bool
+rlf_term_plain(rlf_sema *s, int term, rlf_span span)
+{
+    rlf_unit unit = s->terms.data[term].unit;
+    if (unit == RLF_UNIT_NONE)
+        return true;
+    rlf_diag *diag = rlf_diag_error(s->diags, "unit", span,
+                                    "a number is wanted, and this is %s",
+                                    rlf_unit_word(unit));
+    rlf_diag_hint(s->diags, diag, "write it without the unit");
+    return false;
+}
+
 bool
 rlf_term_constant(const rlf_sema *s, int term, double *out)
 {
@@ -83,6 +104,8 @@ finish(rlf_sema *s, rlf_term term)
     for (int k = 0; k < 3; k++) {
         if (term.arg[k] < 0)
             continue;
+        if (!rlf_term_plain(s, term.arg[k], term.span))
+            return -1;
         const rlf_term *a = &s->terms.data[term.arg[k]];
         bool live = a->live && !is_constant_code(term.code);
         /* The condition of a choice only chooses. */
@@ -118,6 +141,77 @@ fold(rlf_sema *s, rlf_expr_code code, const int *args, int n, double *out)
     }
     *out = rlf_expr_apply(code, value[0], value[1], value[2]);
     return true;
+}
+
+/* The unit of what an operation gives, by those of its arguments, which are
+ * constants. False: they do not go together. */
+static bool
+unit_of(rlf_expr_code code, const rlf_unit *u, int n, rlf_unit *out)
+{
+    bool alike = true, any = false;
+    for (int k = 0; k < n; k++) {
+        alike = alike && u[k] == u[0];
+        any = any || u[k] != RLF_UNIT_NONE;
+    }
+    *out = RLF_UNIT_NONE;
+    if (!any)
+        return true;
+    switch (code) {
+    case RLF_EXPR_LT:
+    case RLF_EXPR_LE:
+    case RLF_EXPR_EQ:
+    case RLF_EXPR_NE:
+        return alike;
+    case RLF_EXPR_DIV:
+        *out = alike ? RLF_UNIT_NONE : u[0];
+        return alike || u[1] == RLF_UNIT_NONE;
+    case RLF_EXPR_MUL:
+        *out = u[0] != RLF_UNIT_NONE ? u[0] : u[1];
+        return u[0] == RLF_UNIT_NONE || u[1] == RLF_UNIT_NONE;
+    case RLF_EXPR_ADD:
+    case RLF_EXPR_SUB:
+    case RLF_EXPR_MOD:
+    case RLF_EXPR_MIN:
+    case RLF_EXPR_MAX:
+    case RLF_EXPR_CLAMP:
+    case RLF_EXPR_NEG:
+    case RLF_EXPR_ABS:
+        *out = u[0];
+        return alike;
+    default:
+        return false;
+    }
+}
+
+/* Units meet only in arithmetic on constants. */
+static bool
+check_units(rlf_sema *s, rlf_expr_code code, const int *args, int n,
+            rlf_span at, rlf_unit *out)
+{
+    rlf_unit u[3] = {RLF_UNIT_NONE};
+    bool known = true, good;
+    int one = -1;
+    for (int k = 0; k < n; k++) {
+        const rlf_term *t = &s->terms.data[args[k]];
+        u[k] = t->unit;
+        known = known && t->kind == RLF_TERM_CONST;
+        one = u[k] != RLF_UNIT_NONE ? k : one;
+    }
+    good = unit_of(code, u, n, out) && (known || one < 0);
+    if (good)
+        return true;
+    rlf_diag *diag =
+        n > 1 ? rlf_diag_error(s->diags, "unit", at,
+                               "%s and %s do not go together here",
+                               rlf_unit_word(u[0]), rlf_unit_word(u[1]))
+              : rlf_diag_error(s->diags, "unit", at,
+                               "a number is wanted, and this is %s",
+                               rlf_unit_word(u[0]));
+    diag->left = s->terms.data[args[one]].span;
+    rlf_diag_hint(s->diags, diag,
+                  "write it without the unit: units are for arguments that "
+                  "measure a time or bytes, as time: 60s");
+    return false;
 }
 
 /* All numbers, but for the two texts of a comparison or a choice. */
@@ -168,10 +262,15 @@ rlf_term_pointwise(rlf_sema *s, rlf_expr_code code, int a, int b, int c,
             return -1;
     }
     double value;
-    if (!check_texts(s, code, args, n, at))
+    rlf_unit unit;
+    if (!check_texts(s, code, args, n, at) ||
+        !check_units(s, code, args, n, at, &unit))
         return -1;
-    if (fold(s, code, args, n, &value))
-        return rlf_term_number(s, value, at);
+    if (fold(s, code, args, n, &value)) {
+        int term = rlf_term_number(s, value, at);
+        s->terms.data[term].unit = unit;
+        return term;
+    }
     int domain = n > 1 ? rlf_level_meet(s, a, b, at) : s->terms.data[a].domain;
     if (domain >= 0 && n > 2)
         domain = meet_third(s, domain, c, at);

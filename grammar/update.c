@@ -53,7 +53,7 @@ rlf_update_live(rlf_sema *s, const rlf_item *item, int set, int *term)
 static void
 minimize(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
-    int term = rlf_eval_number(s, stmt->value);
+    int term = rlf_eval_plain(s, stmt->value);
     s->updates.data[s->update].tried = true;
     if (term < 0)
         return;
@@ -120,7 +120,7 @@ report(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
     for (size_t i = 0; i < stmt->binds->count; i++) {
         const rlf_ast_bind *bind = &stmt->binds->data[i];
-        int term = rlf_eval_number(s, bind->value);
+        int term = rlf_eval_plain(s, bind->value);
         if (term < 0)
             continue;
         const rlf_term *t = &s->terms.data[term];
@@ -145,7 +145,7 @@ static void statements(rlf_sema *s, const rlf_ast_block *block);
 static void
 branch(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
-    int condition = rlf_eval_number(s, stmt->value), outer = s->condition;
+    int condition = rlf_eval_plain(s, stmt->value), outer = s->condition;
     if (condition < 0)
         return;
     const rlf_term *t = &s->terms.data[condition];

@@ -35,8 +35,8 @@ is_local(const rlf_sema *s, int term)
            rlf_level_of(s, t->domain) == RLF_LEVEL_TOKEN;
 }
 
-bool
-rlf_words_holds(const rlf_sema *s, int term)
+static bool
+holds(rlf_sema *s, int term)
 {
     const rlf_term *t = &s->terms.data[term];
     if (is_words(s, term))
@@ -51,9 +51,19 @@ rlf_words_holds(const rlf_sema *s, int term)
     return false;
 }
 
+/* Once a term: it is asked for from all that is made of it. */
+bool
+rlf_words_holds(rlf_sema *s, int term)
+{
+    rlf_term *t = &s->terms.data[term];
+    if (!t->holds)
+        t->holds = holds(s, term) ? 1 : -1;
+    return t->holds > 0;
+}
+
 /* Columns, and calls of logprobs: where a program begins. */
 static bool
-is_leaf(const rlf_sema *s, int term)
+is_leaf(rlf_sema *s, int term)
 {
     const rlf_term *t = &s->terms.data[term];
     return t->kind == RLF_TERM_OUT || t->kind == RLF_TERM_LIVE ||

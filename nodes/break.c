@@ -12,8 +12,9 @@ static const rlf_formal formals[] = {
 static rlf_status
 step(rlf_call *call, rlf_err *err)
 {
-    (void)err;
-    if (rlf_call_number(call, "condition") != 0)
+    double condition;
+    RLF_TRY(rlf_call_number(call, "condition", err, &condition));
+    if (condition != 0)
         call->raised |= RLF_RAISE_BREAK;
     return RLF_OK;
 }

@@ -4,6 +4,7 @@
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
 #include "engine/io/json.h"
+#include "nodes/hook.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -59,12 +60,14 @@ static const rlf_constructor constructors[] = {
      .formals = jsonl_formals,
      .n_formals = RLF_COUNT(jsonl_formals),
      .extra = true,
+     .taken = RLF_HOOK_FIELDS,
      .doc = "rows of a jsonl file; each label makes a column of the field that "
             "it names"},
     {.name = "csv",
      .formals = csv_formals,
      .n_formals = RLF_COUNT(csv_formals),
      .extra = true,
+     .taken = RLF_HOOK_FIELDS,
      .doc = "rows of a csv file; each label makes a column of the field that "
             "it names"},
     {.name = "mix",

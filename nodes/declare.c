@@ -84,8 +84,10 @@ static const rlf_formal llama_formals[] = {
      .doc = "the head is the embedding's matrix"},
 };
 
-/* The same names as the formals of class update, which reads them. */
-static const rlf_formal adamw_formals[] = {
+/* 1 would divide by 0: a moment's first value is divided by 1 - beta. */
+#define LARGEST_BETA 0.999999999
+
+const rlf_formal rlf_adamw_formals[RLF_ADAMW_FORMALS] = {
     {.name = "lr",
      .kind = RLF_FORMAL_NUMBER,
      .labelled = true,
@@ -98,14 +100,14 @@ static const rlf_formal adamw_formals[] = {
      .labelled = true,
      .fallback = 0.9,
      .least = 0,
-     .most = 1,
+     .most = LARGEST_BETA,
      .doc = "decay of the first moment"},
     {.name = "beta2",
      .kind = RLF_FORMAL_NUMBER,
      .labelled = true,
      .fallback = 0.999,
      .least = 0,
-     .most = 1,
+     .most = LARGEST_BETA,
      .doc = "decay of the second moment"},
     {.name = "eps",
      .kind = RLF_FORMAL_NUMBER,
@@ -141,11 +143,11 @@ const rlf_constructor rlf_model_constructors[RLF_MODEL_CONSTRUCTORS] = {
      .doc = "a Llama-type model with fresh weights"},
     {.name = "adamw",
      .within = "lm",
-     FORMALS(adamw_formals),
+     FORMALS(rlf_adamw_formals),
      .doc = "AdamW (Loshchilov and Hutter 2019)"},
     {.name = "adamw",
      .within = "copy",
-     FORMALS(adamw_formals),
+     FORMALS(rlf_adamw_formals),
      .doc = "AdamW (Loshchilov and Hutter 2019)"},
 };
 

@@ -14,6 +14,10 @@ struct rlf_tokenizer;
 #define RLF_MODEL_CONSTRUCTORS 5
 extern const rlf_constructor rlf_model_constructors[RLF_MODEL_CONSTRUCTORS];
 
+/* The arguments of adamw(...), which class update reads at each update. */
+#define RLF_ADAMW_FORMALS 6
+extern const rlf_formal rlf_adamw_formals[RLF_ADAMW_FORMALS];
+
 /* An argument of the declaration; NULL if it is not given. */
 const rlf_arg *rlf_declared(const rlf_resource *resource, const char *name);
 /* Where the model comes from: a directory, a constructor or a model. */

@@ -145,8 +145,10 @@ step(rlf_call *call, rlf_err *err)
     const rlf_set *set = &graph->sets.data[value->set];
     const rlf_arg *count = rlf_node_arg(node, "count");
     bool all = count->kind == RLF_ARG_ABSENT;
-    uint32_t n = (uint32_t)(all ? (double)data->records.count
-                                : rlf_call_number(call, "count"));
+    double many = (double)data->records.count;
+    if (!all)
+        RLF_TRY(rlf_call_number(call, "count", err, &many));
+    uint32_t n = (uint32_t)many;
 
     uint32_t *row = RLF_NEW_ARRAY(pool, uint32_t, n);
     uint64_t first;

@@ -15,7 +15,8 @@ static const rlf_formal formals[] = {
 static rlf_status
 step(rlf_call *call, rlf_err *err)
 {
-    double k = rlf_call_number(call, "steps");
+    double k;
+    RLF_TRY(rlf_call_number(call, "steps", err, &k));
     if (!(k >= 1) || k != floor(k)) {
         rlf_fail(err, RLF_USER, "every %g steps: not a whole number from 1 on",
                  k);

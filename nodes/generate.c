@@ -30,7 +30,8 @@ static const rlf_formal formals[] = {
      .doc = "tokens of a response at most"},
     {.name = "temperature", .kind = RLF_FORMAL_NUMBER, .labelled = true,
      .fallback = 1, .least = 1e-3, .most = 1e3,
-     .doc = "logits are divided by it"},
+     .doc = "logits are divided by it; greedy: true takes the most likely "
+     "token"},
     {.name = "top_p", .kind = RLF_FORMAL_NUMBER, .labelled = true,
      .fallback = 1, .least = 1e-9, .most = 1,
      .doc = "only the most likely tokens that together have this mass"},
@@ -150,12 +151,16 @@ whole(const rlf_node *node, const char *name)
     return arg->kind == RLF_ARG_NUMBER ? (uint32_t)arg->number : 0;
 }
 
-static double
-number_or(const rlf_call *call, const char *name, double fallback)
+/* A number argument; *out stays if it was not given. */
+static rlf_status
+read_number(const rlf_call *call, const char *name, rlf_err *err, float *out)
 {
-    return rlf_node_arg(call->node, name)->kind == RLF_ARG_ABSENT
-               ? fallback
-               : rlf_call_number(call, name);
+    double value;
+    if (rlf_node_arg(call->node, name)->kind == RLF_ARG_ABSENT)
+        return RLF_OK;
+    RLF_TRY(rlf_call_number(call, name, err, &value));
+    *out = (float)value;
+    return RLF_OK;
 }
 
 /* The set that is made: a row for each sample, identified by its prompt and
@@ -216,28 +221,31 @@ collect_eos(const rlf_model_object *model, uint32_t *out)
     return n;
 }
 
-static rlf_generation_options
-read_options(const rlf_call *call, const rlf_model_object *model, state *s)
+static rlf_status
+read_options(const rlf_call *call, const rlf_model_object *model, state *s,
+             rlf_err *err)
 {
     const rlf_node *node = call->node;
     const rlf_arg *stop = rlf_node_arg(node, "stop");
-    rlf_generation_options o = {
-        .max_new = whole(node, "max_new"),
-        .greedy = whole(node, "greedy") != 0,
-        .temperature = (float)number_or(call, "temperature", 1),
-        .top_k = (int32_t)whole(node, "top_k"),
-        .top_p = (float)number_or(call, "top_p", 1),
-        .min_p = (float)number_or(call, "min_p", 0),
-        .key = {.seed = call->env->seed,
-                .purpose = RLF_PURPOSE_SAMPLE,
-                .site = node->site,
-                .step = call->env->step},
-        .eos = s->eos,
-        .n_eos = collect_eos(model, s->eos),
-        .stop = s->stop,
-        .tokenizer = model->tokenizer,
-        .most_active = model->outline->caps.rows[RLF_USE_GENERATE],
-        .longest = model->outline->caps.longest};
+    rlf_generation_options o = {.max_new = whole(node, "max_new"),
+                                .greedy = whole(node, "greedy") != 0,
+                                .temperature = 1,
+                                .top_k = (int32_t)whole(node, "top_k"),
+                                .top_p = 1,
+                                .key = {.seed = call->env->seed,
+                                        .purpose = RLF_PURPOSE_SAMPLE,
+                                        .site = node->site,
+                                        .step = call->env->step},
+                                .eos = s->eos,
+                                .n_eos = collect_eos(model, s->eos),
+                                .stop = s->stop,
+                                .tokenizer = model->tokenizer,
+                                .most_active =
+                                    model->outline->caps.rows[RLF_USE_GENERATE],
+                                .longest = model->outline->caps.longest};
+    RLF_TRY(read_number(call, "temperature", err, &o.temperature));
+    RLF_TRY(read_number(call, "top_p", err, &o.top_p));
+    RLF_TRY(read_number(call, "min_p", err, &o.min_p));
     if (call->iteration) /* of a loop: another draw for each */
         o.key.seed ^= rlf_hash_mix(call->iteration);
     if (stop->kind == RLF_ARG_TEXT)
@@ -246,7 +254,8 @@ read_options(const rlf_call *call, const rlf_model_object *model, state *s)
         s->stop[o.n_stop++] = stop->list[i].text;
     if (o.greedy)
         o.temperature = 1;
-    return o;
+    s->options = o;
+    return RLF_OK;
 }
 
 /* A generation with nothing to do yet. */
@@ -295,7 +304,7 @@ open(rlf_call *call, rlf_err *err)
                         object->name);
     RLF_TRY(
         rlf_rows_prompts(call->env, from, &object->reader, err, &s->prompts));
-    s->options = read_options(call, object, s);
+    RLF_TRY(read_options(call, object, s, err));
     uint32_t n = whole(call->node, "n");
     n = n ? n : 1;
     rlf_rows *rows = make_rows(call, from, s->prompts, n, s->options.max_new,

@@ -16,6 +16,10 @@ typedef struct rlf_hook {
     double otherwise;          /* its value */
 } rlf_hook;
 
+/* What a sample has by itself: neither a column of the data nor what a call
+ * adds is called so, which a function would take for it. */
+#define RLF_HOOK_FIELDS "prompt|response|tokens|pieces|turns|finished|length"
+
 /* `per: turn`: what a generation takes as its tool. */
 extern const rlf_node_class rlf_node_hook_turn;
 

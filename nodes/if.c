@@ -11,8 +11,9 @@ static const rlf_formal formals[] = {
 static rlf_status
 step(rlf_call *call, rlf_err *err)
 {
-    (void)err;
-    if (rlf_call_number(call, "condition") != 0)
+    double condition;
+    RLF_TRY(rlf_call_number(call, "condition", err, &condition));
+    if (condition != 0)
         call->branch = 0;
     else
         call->branch = call->node->n_regions > 1 ? 1 : -1;

@@ -250,10 +250,8 @@ static const rlf_formal set_formals[] = {
 static rlf_status
 set(rlf_call *call, rlf_err *err)
 {
-    (void)err;
     rlf_state *state = call->env->resource[call->node->receiver];
-    state->value[0] = rlf_call_number(call, "value");
-    return RLF_OK;
+    return rlf_call_number(call, "value", err, &state->value[0]);
 }
 
 const rlf_node_class rlf_node_set_state = {

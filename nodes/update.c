@@ -20,28 +20,11 @@
 #include <stdlib.h>
 
 #include "engine/comm/comm.h"
+#include "nodes/declare.h"
 #include "nodes/model/optimizer.h"
 #include "nodes/model/work.h"
 
 /* Named as those of the constructor adamw (model.c), which hold the bounds. */
-static const rlf_formal formals[] = {
-    {.name = "lr", .kind = RLF_FORMAL_NUMBER, .doc = "learning rate"},
-    {.name = "beta1",
-     .kind = RLF_FORMAL_NUMBER,
-     .fallback = 0.9,
-     .doc = "decay of the first moment"},
-    {.name = "beta2",
-     .kind = RLF_FORMAL_NUMBER,
-     .fallback = 0.999,
-     .doc = "decay of the second moment"},
-    {.name = "eps",
-     .kind = RLF_FORMAL_NUMBER,
-     .fallback = 1e-8,
-     .doc = "added to the root of the second moment"},
-    {.name = "decay", .kind = RLF_FORMAL_NUMBER, .doc = "of matrices"},
-    {.name = "clip", .kind = RLF_FORMAL_NUMBER, .doc = "of the norm"},
-};
-
 /* What lasts for the run. */
 typedef struct state {
     rlf_arena *arena;
@@ -418,6 +401,17 @@ gather(rlf_call *call, rlf_err *err)
 }
 
 static rlf_status
+read_settings(const rlf_call *call, rlf_err *err, rlf_adamw *out)
+{
+    RLF_TRY(rlf_call_number(call, "lr", err, &out->lr));
+    RLF_TRY(rlf_call_number(call, "beta1", err, &out->beta1));
+    RLF_TRY(rlf_call_number(call, "beta2", err, &out->beta2));
+    RLF_TRY(rlf_call_number(call, "eps", err, &out->eps));
+    RLF_TRY(rlf_call_number(call, "decay", err, &out->decay));
+    return rlf_call_number(call, "clip", err, &out->clip);
+}
+
+static rlf_status
 finish(rlf_call *call, rlf_err *err)
 {
     rlf_update *u = rlf_update_of(call);
@@ -432,12 +426,8 @@ finish(rlf_call *call, rlf_err *err)
         return rlf_update_fail_loss(u, loss, err);
     if (!u->any)
         return RLF_OK;
-    rlf_adamw settings = {.lr = rlf_call_number(call, "lr"),
-                          .beta1 = rlf_call_number(call, "beta1"),
-                          .beta2 = rlf_call_number(call, "beta2"),
-                          .eps = rlf_call_number(call, "eps"),
-                          .decay = rlf_call_number(call, "decay"),
-                          .clip = rlf_call_number(call, "clip")};
+    rlf_adamw settings;
+    RLF_TRY(read_settings(call, err, &settings));
     for (int c = 0; c < u->model->table->cut.chunks; c++)
         RLF_TRY(
             rlf_update_end_lanes(u, c, (uint32_t)u->model->gradient.held, err));
@@ -461,8 +451,8 @@ const rlf_node_class rlf_node_update = {
     .doc = "one optimizer step of a model",
     .role = RLF_ROLE_UPDATE,
     .receiver = RLF_RECEIVER_MODEL,
-    .formals = formals,
-    .n_formals = RLF_COUNT(formals),
+    .formals = rlf_adamw_formals,
+    .n_formals = RLF_ADAMW_FORMALS,
     .gives = RLF_GIVES_OTHER,
     .granularity = RLF_GRAIN_BATCH,
     .infer = rlf_class_no_infer,

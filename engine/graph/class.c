@@ -3,6 +3,8 @@
 
 #include "engine/base/diag.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 const rlf_node_class *
@@ -30,6 +32,22 @@ rlf_classes_constructor(const rlf_classes *classes, rlf_resource_kind kind,
             return k;
     }
     return NULL;
+}
+
+bool
+rlf_formal_takes(const rlf_formal *f, double value, char *why)
+{
+    if (f->kind == RLF_FORMAL_FLAG && value != 0 && value != 1)
+        snprintf(why, RLF_FORMAL_WHY, "is true or false, not %.12g", value);
+    else if (f->kind == RLF_FORMAL_INT && value != floor(value))
+        snprintf(why, RLF_FORMAL_WHY, "is a whole number, not %.12g", value);
+    else if (f->least < f->most && !(value >= f->least && value <= f->most))
+        snprintf(why, RLF_FORMAL_WHY,
+                 "is %.12g, and must be from %.12g to %.12g", value, f->least,
+                 f->most);
+    else
+        return true;
+    return false;
 }
 
 static rlf_status

@@ -103,17 +103,32 @@ typedef enum rlf_formal_kind {
                                opened; becomes RLF_ARG_TEXT */
 } rlf_formal_kind;
 
+/* What a number may be written in: 60s, 64MB. Its value is in seconds, bytes.
+ */
+typedef enum rlf_unit {
+    RLF_UNIT_NONE,
+    RLF_UNIT_TIME,
+    RLF_UNIT_BYTES,
+} rlf_unit;
+
 struct rlf_formal {
     const char *name;
     rlf_formal_kind kind;
     bool required;
     bool labelled;           /* only as `name: e`; else also by position */
     double fallback;         /* NUMBER, INT, FLAG when not given */
-    double least, most;      /* bounds of NUMBER and INT */
+    double least, most;      /* bounds of NUMBER and INT; alike: none */
+    rlf_unit unit;           /* NUMBER and INT: what it measures */
     const char *words;       /* WORD: the allowed ones, "lm|scalar|both" */
     const char *unsupported; /* not NULL: giving it is refused with this text */
     const char *doc;
 };
+
+/* May the argument have this value? If not, `why` (RLF_FORMAL_WHY bytes) goes
+ * on from "'top_p:' of 'generate' ": "is 2, and must be from 0 to 1". Of
+ * numbers, whether they are known while compiling or read at a call. */
+enum { RLF_FORMAL_WHY = 120 };
+bool rlf_formal_takes(const rlf_formal *formal, double value, char *why);
 
 /* What a call gives. Columns live on the given level of the argument set (or
  * of the receiver set); a new set is described by infer. */
@@ -220,7 +235,9 @@ struct rlf_node_class {
     rlf_receiver receiver;
     const rlf_formal *formals;
     int n_formals;
-    bool extra; /* takes further labelled arguments (a hook's fields) */
+    bool extra;        /* takes further labelled arguments (a hook's fields) */
+    const char *taken; /* which these cannot be called, "response|length": it
+                          has its own of that name; NULL: all can */
     rlf_gives_kind gives;
     rlf_level level;   /* of the column given */
     bool live;         /* may stand live in an update of its model */
@@ -382,7 +399,8 @@ typedef struct rlf_constructor {
     const char *within; /* NULL: of a declaration; else inside this one */
     const rlf_formal *formals;
     int n_formals;
-    bool extra;   /* further labelled arguments (columns of jsonl) */
+    bool extra; /* further labelled arguments (columns of jsonl): texts, */
+    const char *taken; /* not called one of these, "response|length" */
     bool members; /* its arguments without a label are data sets, one or more,
                      as RLF_ARG_RESOURCE before the others */
     bool chooses; /* written d.NAME(c): a part of the data set d, which becomes

@@ -4,6 +4,8 @@
 #include "engine/base/vec.h"
 #include "engine/graph/class.h"
 
+#include <string.h>
+
 rlf_column
 rlf_column_new(rlf_arena *pool, const rlf_space *space, bool text)
 {
@@ -257,11 +259,31 @@ rlf_call_mesh(const rlf_call *call)
     return call->env->mesh ? &call->env->mesh[call->node->id] : &one;
 }
 
-double
-rlf_call_number(const rlf_call *call, const char *name)
+static const rlf_formal *
+formal_of(const rlf_node_class *class, const char *name)
+{
+    for (int i = 0; i < class->n_formals; i++)
+        if (strcmp(class->formals[i].name, name) == 0)
+            return &class->formals[i];
+    return NULL;
+}
+
+rlf_status
+rlf_call_number(const rlf_call *call, const char *name, rlf_err *err,
+                double *out)
 {
     const rlf_arg *arg = rlf_node_arg(call->node, name);
-    if (arg->kind == RLF_ARG_VALUE)
-        return call->in[arg->input].column.number[0];
-    return arg->number;
+    *out = arg->number;
+    if (arg->kind != RLF_ARG_VALUE)
+        return RLF_OK;
+    *out = call->in[arg->input].column.number[0];
+    const rlf_formal *formal = formal_of(call->node->class, name);
+    char why[RLF_FORMAL_WHY];
+    if (!formal || rlf_formal_takes(formal, *out, why))
+        return RLF_OK;
+    rlf_fail(err, RLF_USER, "'%s%s' %s", name, formal->labelled ? ":" : "",
+             why);
+    rlf_err_hint(err, "%s", formal->doc);
+    rlf_err_place(err, arg->span, call->node->class->name);
+    return RLF_USER;
 }

@@ -210,7 +210,10 @@ rlf_column rlf_gather_column(rlf_gather *g, int to, const rlf_column *rounds);
 
 /* This rank's part in the call; of one rank where a run has no meshes. */
 const rlf_mesh *rlf_call_mesh(const rlf_call *call);
-/* Number of an argument: a constant, or the scalar that it names now. */
-double rlf_call_number(const rlf_call *call, const char *arg);
+/* Number of an argument: a constant, or the scalar that it names now, which is
+ * held to the formal's bounds as a constant is while compiling. RLF_USER with
+ * its place if it is out of them. */
+rlf_status rlf_call_number(const rlf_call *call, const char *arg, rlf_err *err,
+                           double *out);
 
 #endif

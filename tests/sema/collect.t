@@ -551,9 +551,11 @@ hint: after so many draws it goes on with what there is
 test.rlf:12:28: error: 'rounds:' of 'collect' is 0, and must be from 1 to 1000000
    12 |     collect batch (rounds: 0) { keep batch.grade > 1 }
       |                            ^
+hint: after so many draws it goes on with what there is
 test.rlf:13:37: error: 'draw:' of 'collect' is a whole number, not 1.5
    13 |     collect batch (rounds: 2, draw: 1.5) { keep batch.grade > 1 }
       |                                     ^~~
+hint: prompts drawn in a round; else as many as are still wanted
 test.rlf:14:31: error: 'collect' has no argument 'often:'
    14 |     collect batch (rounds: 2, often: 3) { keep batch.grade > 1 }
       |                               ^~~~~

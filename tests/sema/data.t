@@ -192,6 +192,7 @@ hint: it is one of drop
 test.rlf:3:78: error: 'max_prompt:' of 'jsonl' is 0, and must be from 1 to 1000000000
     3 | data c = jsonl("rows.jsonl", prompt: "question", on_error: drop, max_prompt: 0)
       |                                                                              ^
+hint: tokens of the longest prompt; a longer one is an error
 === weights and states per row
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
 data hard = prompts.where(prompts.grade >= 3)

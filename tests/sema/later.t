@@ -294,9 +294,11 @@ test.rlf:12:51: error: 'tool:' of 'generate' is a hook, and this is a model
 test.rlf:13:66: error: 'turns:' of 'generate' is 0, and must be from 1 to 1024
    13 |     b = student.generate(batch, max_new: 8, tool: lookup, turns: 0)
       |                                                                  ^
+hint: answers of the tool at most
 test.rlf:14:66: error: 'turns:' of 'generate' is a whole number, not 1.5
    14 |     c = student.generate(batch, max_new: 8, tool: lookup, turns: 1.5)
       |                                                                  ^~~
+hint: answers of the tool at most
 test.rlf:15:51: error: 'tool:' of 'generate' is a hook, and this is a text
    15 |     d = student.generate(batch, max_new: 8, tool: "x", turns: 2)
       |                                                   ^~~
@@ -354,9 +356,11 @@ flow f(batch: prompts[8]) {
 test.rlf:12:52: error: 'ahead:' of 'generate' is -1, and must be from 0 to 64
    12 |     a = student.generate(batch, max_new: 8, ahead: -1)
       |                                                    ^~
+hint: steps by which the weights that sample are older
 test.rlf:13:52: error: 'ahead:' of 'generate' is a whole number, not 1.5
    13 |     b = student.generate(batch, max_new: 8, ahead: 1.5)
       |                                                    ^~~
+hint: steps by which the weights that sample are older
 test.rlf:14:52: error: 'ahead:' of 'generate' must be known before the run starts
    14 |     c = student.generate(batch, max_new: 8, ahead: lambda)
       |                                                    ^~~~~~
@@ -366,3 +370,4 @@ test.rlf:15:52: error: a number is wanted, and this is a text
 test.rlf:16:52: error: 'ahead:' of 'generate' is 1000, and must be from 0 to 64
    16 |     e = student.generate(batch, max_new: 8, ahead: 1000)
       |                                                    ^~~~
+hint: steps by which the weights that sample are older

@@ -353,6 +353,7 @@ test.rlf:19:40: error: 'max_new:' of 'generate' must be known before the run sta
 test.rlf:20:50: error: 'top_p:' of 'generate' is 2, and must be from 1e-09 to 1
    20 |     z = actor.generate(batch, max_new: 3, top_p: 2)
       |                                                  ^
+hint: only the most likely tokens that together have this mass
 === sets without responses
 import "std/advantage"
 import "std/loss"

@@ -513,12 +513,15 @@ test.rlf:10:23: error: a flow draws from a data set, and this is a model
 test.rlf:10:44: error: the count of 'draw' is 0, and must be from 1 to 1000000000
    10 | flow f(a: prompts, b: actor[3], c: prompts[0], d: prompts[1.5], e: prompts[beta], g: prompts[4, weig...
       |                                            ^
+hint: rows of a step; without it all rows, in their order
 test.rlf:10:59: error: the count of 'draw' is a whole number, not 1.5
    10 | flow f(a: prompts, b: actor[3], c: prompts[0], d: prompts[1.5], e: prompts[beta], g: prompts[4, weig...
       |                                                           ^~~
+hint: rows of a step; without it all rows, in their order
 test.rlf:10:76: error: the count of 'draw' is a whole number, not 0.1
    10 | ...ts, b: actor[3], c: prompts[0], d: prompts[1.5], e: prompts[beta], g: prompts[4, weight: 3], h: 3) {...
       |                                                                ^~~~
+hint: rows of a step; without it all rows, in their order
 test.rlf:10:112: error: a flow draws from a data set, and this is a number
    10 | ..., b: actor[3], c: prompts[0], d: prompts[1.5], e: prompts[beta], g: prompts[4, weight: 3], h: 3) { }
       |                                                                                                  ^

@@ -329,6 +329,7 @@ flow f(batch: prompts[8]) {
 test.rlf:9:28: error: 'tp:' of 'actor.update' is 0, and must be from 1 to 65536
     9 |     actor.update on 0 (tp: 0)
       |                            ^
+hint: tensor parallel ranks
 test.rlf:10:26: error: 'actor.generate' has no argument 'tq:'
    10 |     actor.generate on 0 (tq: 1)
       |                          ^~
@@ -336,6 +337,7 @@ hint: did you mean 'tp:'?
 test.rlf:11:31: error: 'zero:' of 'critic.update' is 3, and must be from 0 to 1
    11 |     critic.update on 0 (zero: 3)
       |                               ^
+hint: 1: each replica holds its part of the optimizer
 test.rlf:12:24: error: 'critic.value' takes no further argument without a name
    12 |     critic.value on 0 (2)
       |                        ^
@@ -343,6 +345,7 @@ hint: write the name before it: lanes: ...
 test.rlf:13:19: error: 'tp:' of 'ref' is a whole number, not 1.5
    13 |     ref on 0 (tp: 1.5)
       |                   ^~~
+hint: tensor parallel ranks
 test.rlf:14:27: error: 'shards:' is a power of two, and 6 is none
    14 |     average on 0 (shards: 6)
       |                           ^
@@ -350,6 +353,7 @@ hint: 4 or 8 would do
 test.rlf:17:24: error: 'lanes:' of 'actor' is 0, and must be from 1 to 65536
    17 |     actor on 0 (lanes: 0, shards: 4)
       |                        ^
+hint: partial sums of gradients over samples
 === arguments that mean nothing there
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
 model actor = lm("m", optimizer: adamw(lr: 1e-5))
@@ -400,6 +404,7 @@ test.rlf:13:26: error: 'recompute:' is of an update, and 'ref' is never updated
 test.rlf:14:27: error: 'tokens:' of 'average' is -1, and must be from 1 to 1073741824
    14 |     average on 0 (tokens: -1)
       |                           ^~
+hint: of a micro-batch at most
 test.rlf:15:26: error: 'actor' is trained, and its weights stay where they are
    15 |     actor on 0 (offload: true)
       |                          ^~~~
@@ -490,6 +495,7 @@ test.rlf:9:43: error: 'ref.generate' has one replica here, which cannot hand sam
 test.rlf:10:30: error: 'migrate:' of 'critic' is -1, and must be from 0 to 1073741824
    10 |     critic on 0..1 (migrate: -1)
       |                              ^~
+hint: samples left, with fewer of which replicas hand over theirs; 0: never
 === placed twice
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
 model actor = lm("m", optimizer: adamw(lr: 1e-5))

@@ -48,6 +48,7 @@ hint: a file with one JSON object a line, or a JSON list
 test.rlf:15:38: error: 'first:' of 'jsonl' is 0, and must be from 1 to 4000000000
    15 | data d6 = jsonl("rows.jsonl", first: 0)
       |                                      ^
+hint: only so many rows, from where `skip` ends
 test.rlf:16:12: error: 'lm' lacks 'from'
    16 | model m1 = lm()
       |            ^~
@@ -70,6 +71,7 @@ hint: learning rate; may use step and states
 test.rlf:21:41: error: 'lr:' of 'adamw' is 1000000000, and must be from 0 to 1000
    21 | model m6 = lm("x", optimizer: adamw(lr: 1e9))
       |                                         ^~~
+hint: learning rate; may use step and states
 test.rlf:22:15: error: 'llama' lacks 'heads:'
    22 | model m7 = lm(llama(layers: step, hidden: 4), tokenizer: "x")
       |               ^~~~~

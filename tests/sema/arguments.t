@@ -1,0 +1,357 @@
+Arguments: which there are, of which kind, unit and size.
+=== a label that is no option and no column
+data a = jsonl("rows.jsonl", promt: "question")
+data b = jsonl("rows.jsonl", prompt: "question", frist: 8)
+data c = jsonl("rows.jsonl", prompt: "question", on_eror: drop)
+data d = jsonl("rows.jsonl", prompt: "question", wanted: 8)
+data e = csv("rows.csv", prompt: "question", max_promt: 3)
+data g = jsonl("rows.jsonl", prompt: "question", answer: "answer", answer: "grade")
+flow f(batch: b[8]) { report a = mean(1 + 0 * batch.grade over batch) }
+--- errors
+test.rlf:1:30: error: 'jsonl' has no argument 'promt:'
+    1 | data a = jsonl("rows.jsonl", promt: "question")
+      |                              ^~~~~
+hint: did you mean 'prompt:'?
+test.rlf:2:50: error: 'jsonl' has no argument 'frist:'
+    2 | data b = jsonl("rows.jsonl", prompt: "question", frist: 8)
+      |                                                  ^~~~~
+hint: did you mean 'first:'?
+test.rlf:3:50: error: 'jsonl' has no argument 'on_eror:'
+    3 | data c = jsonl("rows.jsonl", prompt: "question", on_eror: drop)
+      |                                                  ^~~~~~~
+hint: did you mean 'on_error:'?
+test.rlf:4:50: error: 'jsonl' has no option 'wanted:', and a column is the name of a field, a text
+    4 | data d = jsonl("rows.jsonl", prompt: "question", wanted: 8)
+      |                                                  ^~~~~~
+hint: wanted: "FIELD" makes a column of it
+test.rlf:5:46: error: 'csv' has no argument 'max_promt:'
+    5 | data e = csv("rows.csv", prompt: "question", max_promt: 3)
+      |                                              ^~~~~~~~~
+hint: did you mean 'max_prompt:'?
+test.rlf:6:68: error: 'answer:' is given a second time
+    6 | data g = jsonl("rows.jsonl", prompt: "question", answer: "answer", answer: "grade")
+      |                                                                    ^~~~~~
+test.rlf:6:50: note: first here
+    6 | data g = jsonl("rows.jsonl", prompt: "question", answer: "answer", answer: "grade")
+      |                                                  ^~~~~~
+=== what a hook's sample has by itself
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+data a = jsonl("rows.jsonl", prompt: "question", response: "answer")
+data b = jsonl("rows.jsonl", prompt: "question", length: "grade", tokens: "answer", pieces: "answer", finished: "grade", turns: "grade")
+flow f(batch: prompts[8]) { report a = 1 }
+--- errors
+test.rlf:4:50: error: a column cannot be called 'response': what hooks get has its own
+    4 | data a = jsonl("rows.jsonl", prompt: "question", response: "answer")
+      |                                                  ^~~~~~~~
+hint: choose another name, as in given_response:
+test.rlf:5:50: error: a column cannot be called 'length': what hooks get has its own
+    5 | data b = jsonl("rows.jsonl", prompt: "question", length: "grade", tokens: "answer", pieces: "answer"...
+      |                                                  ^~~~~~
+hint: choose another name, as in given_length:
+test.rlf:5:67: error: a column cannot be called 'tokens': what hooks get has its own
+    5 | ... = jsonl("rows.jsonl", prompt: "question", length: "grade", tokens: "answer", pieces: "answer", fini...
+      |                                                                ^~~~~~
+hint: choose another name, as in given_tokens:
+test.rlf:5:85: error: a column cannot be called 'pieces': what hooks get has its own
+    5 | ...nl", prompt: "question", length: "grade", tokens: "answer", pieces: "answer", finished: "grade", tur...
+      |                                                                ^~~~~~
+hint: choose another name, as in given_pieces:
+test.rlf:5:103: error: a column cannot be called 'finished': what hooks get has its own
+    5 | ... "question", length: "grade", tokens: "answer", pieces: "answer", finished: "grade", turns: "grade")
+      |                                                                      ^~~~~~~~
+hint: choose another name, as in given_finished:
+test.rlf:5:122: error: a column cannot be called 'turns': what hooks get has its own
+    5 | ... "question", length: "grade", tokens: "answer", pieces: "answer", finished: "grade", turns: "grade")
+      |                                                                                         ^~~~~
+hint: choose another name, as in given_turns:
+=== what a call adds
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+hook often = lua("o.lua", per: step)
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    a = judge(roll, response: batch.answer)
+    b = judge(roll, length: 3)
+    c = often(step: step)
+    d = judge(roll, best: score, best: 2 * score)
+    e = often(length: mean(score over batch))
+}
+--- errors
+test.rlf:8:21: error: what a call adds cannot be called 'response': what hooks get has its own
+    8 |     a = judge(roll, response: batch.answer)
+      |                     ^~~~~~~~
+hint: choose another name, as in given_response:
+test.rlf:9:21: error: what a call adds cannot be called 'length': what hooks get has its own
+    9 |     b = judge(roll, length: 3)
+      |                     ^~~~~~
+hint: choose another name, as in given_length:
+test.rlf:10:15: error: what a call adds cannot be called 'step': what hooks get has its own
+   10 |     c = often(step: step)
+      |               ^~~~
+hint: choose another name, as in given_step:
+test.rlf:11:34: error: 'best:' is given a second time
+   11 |     d = judge(roll, best: score, best: 2 * score)
+      |                                  ^~~~
+test.rlf:11:21: note: first here
+   11 |     d = judge(roll, best: score, best: 2 * score)
+      |                     ^~~~
+=== units
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+param limit : float = 2
+hook h1 = lua("j.lua", time: 64MB)
+hook h2 = lua("j.lua", memory: 60s)
+hook h3 = lua("j.lua", time: limit * 30s + 500ms, memory: 2 * 64MB / 4, instructions: 10M)
+hook h4 = lua("j.lua", time: 30s * 2s)
+hook h5 = lua("j.lua", time: 30s + 64MB)
+hook h6 = lua("j.lua", instructions: 1h / 1s)
+hook h7 = lua("j.lua", time: min(3min, 100s), memory: 1GB > 1MB ? 64MB : 1MB)
+model m = lm("m", optimizer: adamw(lr: 3s))
+state lambda = 1s
+flow f(batch: prompts[8]) { report a = 1 }
+--- errors
+test.rlf:5:30: error: 'time:' of 'lua' is a time, not a number of bytes
+    5 | hook h1 = lua("j.lua", time: 64MB)
+      |                              ^~~~
+hint: units of time are ms s min h
+test.rlf:6:32: error: 'memory:' of 'lua' is a number of bytes, not a time
+    6 | hook h2 = lua("j.lua", memory: 60s)
+      |                                ^~~
+hint: units of bytes are KB MB GB
+test.rlf:8:34: error: a time and a time do not go together here
+    8 | hook h4 = lua("j.lua", time: 30s * 2s)
+      |                                  ^ ~~
+hint: write it without the unit: units are for arguments that measure a time or bytes, as time: 60s
+test.rlf:9:34: error: a time and a number of bytes do not go together here
+    9 | hook h5 = lua("j.lua", time: 30s + 64MB)
+      |                                  ^ ~~~~
+hint: write it without the unit: units are for arguments that measure a time or bytes, as time: 60s
+test.rlf:12:40: error: 'lr:' of 'adamw' is a number, not a time
+   12 | model m = lm("m", optimizer: adamw(lr: 3s))
+      |                                        ^~
+hint: write it without the unit
+test.rlf:13:16: error: a number is wanted, and this is a time
+   13 | state lambda = 1s
+      |                ^~
+hint: write it without the unit
+=== units in a flow
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+state lambda = 1
+flow f(batch: prompts[8]) {
+    bad = actor.generate(batch, n: 4, max_new: 16s, temperature: 1ms)
+    roll = actor.generate(batch, n: 4, max_new: 16)
+    a = judge(roll) * 3s
+    every 2min steps { report b = 3KB }
+    c = step + 1h
+    d = roll.at_last(3s)
+    e = judge(roll, x: 3MB)
+    report f = 4h / 2h
+    update actor minimize mean(actor.logprob(roll) * 1s over batch)
+    lambda := 3s
+    g = -1s
+    h = exp(1s)
+}
+--- errors
+test.rlf:6:48: error: 'max_new:' of 'generate' is a number, not a time
+    6 |     bad = actor.generate(batch, n: 4, max_new: 16s, temperature: 1ms)
+      |                                                ^~~
+hint: write it without the unit
+test.rlf:6:66: error: 'temperature:' of 'generate' is a number, not a time
+    6 |     bad = actor.generate(batch, n: 4, max_new: 16s, temperature: 1ms)
+      |                                                                  ^~~
+hint: write it without the unit
+test.rlf:8:21: error: a number and a time do not go together here
+    8 |     a = judge(roll) * 3s
+      |                     ^ ~~
+hint: write it without the unit: units are for arguments that measure a time or bytes, as time: 60s
+test.rlf:9:11: error: the steps of 'every' is a number, not a time
+    9 |     every 2min steps { report b = 3KB }
+      |           ^~~~
+hint: write it without the unit
+test.rlf:10:14: error: a number and a time do not go together here
+   10 |     c = step + 1h
+      |              ^ ~~
+hint: write it without the unit: units are for arguments that measure a time or bytes, as time: 60s
+test.rlf:11:22: error: a number is wanted, and this is a time
+   11 |     d = roll.at_last(3s)
+      |                      ^~
+hint: write it without the unit
+test.rlf:12:24: error: a number is wanted, and this is a number of bytes
+   12 |     e = judge(roll, x: 3MB)
+      |                        ^~~
+hint: write it without the unit
+test.rlf:14:52: error: a number and a time do not go together here
+   14 |     update actor minimize mean(actor.logprob(roll) * 1s over batch)
+      |                                                    ^ ~~
+hint: write it without the unit: units are for arguments that measure a time or bytes, as time: 60s
+test.rlf:15:15: error: the value of 'lambda' is a number, not a time
+   15 |     lambda := 3s
+      |               ^~
+hint: write it without the unit
+test.rlf:17:9: error: a number is wanted, and this is a time
+   17 |     h = exp(1s)
+      |         ^~~ ~~
+hint: write it without the unit: units are for arguments that measure a time or bytes, as time: 60s
+=== a flag is true or false
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, max_new: 8, greedy: 5)
+    a = actor.generate(batch, max_new: 8, greedy: 1)
+    b = actor.generate(batch, max_new: 8, greedy: 0.5)
+}
+--- errors
+test.rlf:5:54: error: 'greedy:' of 'generate' is true or false, not 5
+    5 |     roll = actor.generate(batch, max_new: 8, greedy: 5)
+      |                                                      ^
+hint: always the most likely token
+test.rlf:7:51: error: 'greedy:' of 'generate' is true or false, not 0.5
+    7 |     b = actor.generate(batch, max_new: 8, greedy: 0.5)
+      |                                                   ^~~
+hint: always the most likely token
+=== what is made of a value many times over costs once
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+def square(x) = x * x
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    a = square(square(square(square(square(square(square(square(square(square(square(square(square(square(square(square(square(square(square(square(square(square(square(square(square(square(square(square(square(square(square(square(square(square(square(square(square(square(square(square(score))))))))))))))))))))))))))))))))))))))))
+    update actor {
+        x0 = actor.logprob(roll)
+        x1 = x0 * x0
+        x2 = x1 * x1
+        x3 = x2 * x2
+        x4 = x3 * x3
+        x5 = x4 * x4
+        x6 = x5 * x5
+        x7 = x6 * x6
+        x8 = x7 * x7
+        x9 = x8 * x8
+        x10 = x9 * x9
+        x11 = x10 * x10
+        x12 = x11 * x11
+        x13 = x12 * x12
+        x14 = x13 * x13
+        x15 = x14 * x14
+        x16 = x15 * x15
+        x17 = x16 * x16
+        x18 = x17 * x17
+        x19 = x18 * x18
+        x20 = x19 * x19
+        x21 = x20 * x20
+        x22 = x21 * x21
+        x23 = x22 * x22
+        x24 = x23 * x23
+        x25 = x24 * x24
+        x26 = x25 * x25
+        x27 = x26 * x26
+        x28 = x27 * x27
+        x29 = x28 * x28
+        x30 = x29 * x29
+        x31 = x30 * x30
+        x32 = x31 * x31
+        x33 = x32 * x32
+        x34 = x33 * x33
+        x35 = x34 * x34
+        x36 = x35 * x35
+        x37 = x36 * x36
+        x38 = x37 * x37
+        x39 = x38 * x38
+        x40 = x39 * x39
+        p0 = actor.logprobs(roll)
+        p1 = p0 * p0
+        p2 = p1 * p1
+        p3 = p2 * p2
+        p4 = p3 * p3
+        p5 = p4 * p4
+        p6 = p5 * p5
+        p7 = p6 * p6
+        p8 = p7 * p7
+        p9 = p8 * p8
+        p10 = p9 * p9
+        p11 = p10 * p10
+        p12 = p11 * p11
+        p13 = p12 * p12
+        p14 = p13 * p13
+        p15 = p14 * p14
+        p16 = p15 * p15
+        p17 = p16 * p16
+        p18 = p17 * p17
+        p19 = p18 * p18
+        p20 = p19 * p19
+        p21 = p20 * p20
+        p22 = p21 * p21
+        p23 = p22 * p22
+        p24 = p23 * p23
+        p25 = p24 * p24
+        p26 = p25 * p25
+        p27 = p26 * p26
+        p28 = p27 * p27
+        p29 = p28 * p28
+        p30 = p29 * p29
+        p31 = p30 * p30
+        p32 = p31 * p31
+        p33 = p32 * p32
+        p34 = p33 * p33
+        p35 = p34 * p34
+        p36 = p35 * p35
+        p37 = p36 * p36
+        p38 = p37 * p37
+        p39 = p38 * p38
+        p40 = p39 * p39
+        q0 = sum(p40 over vocab)
+        q1 = q0 * q0
+        q2 = q1 * q1
+        q3 = q2 * q2
+        q4 = q3 * q3
+        q5 = q4 * q4
+        q6 = q5 * q5
+        q7 = q6 * q6
+        q8 = q7 * q7
+        q9 = q8 * q8
+        q10 = q9 * q9
+        q11 = q10 * q10
+        q12 = q11 * q11
+        q13 = q12 * q12
+        q14 = q13 * q13
+        q15 = q14 * q14
+        q16 = q15 * q15
+        q17 = q16 * q16
+        q18 = q17 * q17
+        q19 = q18 * q18
+        q20 = q19 * q19
+        q21 = q20 * q20
+        q22 = q21 * q21
+        q23 = q22 * q22
+        q24 = q23 * q23
+        q25 = q24 * q24
+        q26 = q25 * q25
+        q27 = q26 * q26
+        q28 = q27 * q27
+        q29 = q28 * q28
+        q30 = q29 * q29
+        q31 = q30 * q30
+        q32 = q31 * q31
+        q33 = q32 * q32
+        q34 = q33 * q33
+        q35 = q34 * q34
+        q36 = q35 * q35
+        q37 = q36 * q36
+        q38 = q37 * q37
+        q39 = q38 * q38
+        q40 = q39 * q39
+        minimize mean(x40 * a + q40 over batch)
+    }
+}
+--- errors
+compiles
