@@ -49,8 +49,9 @@ put_flow(rlf_session *s, const rlf_flow *flow)
     }
     const char *way = rlf_arena_printf(s->arena, "%s -> %s",
                                        rlf_side_protocol(&flow->have), need);
-    printf("# %-16s %-18s %-18s %-26s %5d %9" PRId64, value_names(s, from),
-           rlf_cmd_node_name(s, from), to, way, flow->times, flow->messages);
+    printf("# %-16s %-18s %-18s %-26s %5d %6d %9" PRId64, value_names(s, from),
+           rlf_cmd_node_name(s, from), to, way, flow->times, flow->rounds,
+           flow->messages);
     put_bytes(flow->bytes);
     put_bytes(flow->sent);
     put_bytes(flow->received);
@@ -62,9 +63,9 @@ put_flows(rlf_session *s, const rlf_rehearsal *edges)
 {
     printf("# edges of a step at the caps; bytes of all ranks, and of the one "
            "that sends most and receives most\n"
-           "# %-16s %-18s %-18s %-26s %5s %9s %12s %12s %12s\n",
-           "value", "from", "to", "protocol", "times", "messages", "bytes",
-           "sent", "received");
+           "# %-16s %-18s %-18s %-26s %5s %6s %9s %12s %12s %12s\n",
+           "value", "from", "to", "protocol", "times", "rounds", "messages",
+           "bytes", "sent", "received");
     for (int i = 0; i < edges->count; i++)
         put_flow(s, &edges->list[i]);
 }

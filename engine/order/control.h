@@ -81,6 +81,8 @@ typedef struct rlf_post {
     int n_moves;
     rlf_price price; /* MOVE */
     int reader;      /* EDGE: the instance that needs them; -1: what is shown */
+    int round;       /* EDGE: behind others of the same edge, which brought some
+                        rows to where they are sent from now */
     int model, from, hold; /* WEIGHTS: of the model, from one hold (the first,
                               or one that keeps later weights) to another;
                               ranks of both take part */

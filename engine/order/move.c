@@ -79,28 +79,29 @@ holders_of(const rlf_control *c, const track *t, const uint32_t *rows,
     return h;
 }
 
-void
-rlf_control_bring(rlf_control *c, int of, int reader, const uint32_t *rows,
-                  uint32_t n, const rlf_parts *need)
+/* A value per word is never stored. */
+static bool
+is_stored(const rlf_control *c, int instance)
+{
+    return rlf_control_instance(c, instance)->node->class->level !=
+           RLF_LEVEL_VOCAB;
+}
+
+/* Row i of the edge is row rows[i] (NULL: i) of instance `of`. */
+static void
+post_edge(rlf_control *c, int of, int reader, int round, const uint32_t *rows,
+          const rlf_edge *e)
 {
     const track *t = rlf_control_track(c, of);
-    /* a value per word is never stored */
-    if (rlf_control_instance(c, of)->node->class->level == RLF_LEVEL_VOCAB)
-        return;
-    holders h = holders_of(c, t, rows, n);
-    rlf_edge e;
-    rlf_edge_between(&h.shown, need, n, NULL, NULL, c->arena, &e);
-    if (!e.count)
-        return;
-    rlf_move *moves = RLF_NEW_ARRAY(c->arena, rlf_move, e.count);
-    for (int i = 0; i < e.count; i++) {
-        const rlf_transfer *x = &e.list[i];
+    bool whole = rlf_control_instance(c, of)->node->rows < 0;
+    rlf_move *moves = RLF_NEW_ARRAY(c->arena, rlf_move, e->count);
+    for (int i = 0; i < e->count; i++) {
+        const rlf_transfer *x = &e->list[i];
         uint32_t *list = RLF_NEW_ARRAY(c->arena, uint32_t, x->n_rows);
         for (int64_t k = 0; k < x->n_rows; k++) {
             list[k] = nth(rows, x->rows[k]);
             put(ranks_with(c, t, list[k]), x->to);
         }
-        bool whole = rlf_control_instance(c, of)->node->rows < 0;
         moves[i] = (rlf_move){.from = x->from,
                               .to = x->to,
                               .rows = whole ? NULL : list,
@@ -108,8 +109,22 @@ rlf_control_bring(rlf_control *c, int of, int reader, const uint32_t *rows,
     }
     rlf_post *post = rlf_control_post(c, RLF_POST_EDGE, of);
     post->reader = reader;
+    post->round = round;
     post->moves = moves;
-    post->n_moves = e.count;
+    post->n_moves = e->count;
+}
+
+void
+rlf_control_bring(rlf_control *c, int of, int reader, const uint32_t *rows,
+                  uint32_t n, const rlf_parts *need)
+{
+    if (!is_stored(c, of))
+        return;
+    holders h = holders_of(c, rlf_control_track(c, of), rows, n);
+    rlf_edge e;
+    rlf_edge_between(&h.shown, need, n, NULL, NULL, c->arena, &e);
+    if (e.count)
+        post_edge(c, of, reader, 0, rows, &e);
 }
 
 void
@@ -121,10 +136,16 @@ rlf_control_bring_all(rlf_control *c, int from, int reader, const int *to,
         return;
     bool rows = rlf_control_instance(c, from)->node->rows >= 0;
     uint32_t n = rows ? t->n_rows : 1;
-    const int first[] = {0, n_to};
-    rlf_control_bring(c, from, reader, NULL, n,
-                      &(rlf_parts){.count = 1, .first = first, .list = to});
     t->everywhere = n_to == c->n_ranks && (!rows || t->n_done == n);
+    if (!is_stored(c, from))
+        return;
+    rlf_arena *scratch = rlf_arena_new();
+    holders h = holders_of(c, t, NULL, n);
+    rlf_edge *rounds;
+    int n_rounds = rlf_edge_spread(&h.shown, to, n_to, n, scratch, &rounds);
+    for (int i = 0; i < n_rounds; i++)
+        post_edge(c, from, reader, i, NULL, &rounds[i]);
+    rlf_arena_free(scratch);
 }
 
 void

@@ -150,7 +150,9 @@ take_edge(play *p, const rlf_post *post)
     const rlf_node *node = node_of(p, post->instance);
     if (node->rows >= 0 && !isfinite(p->sizes->values[node->rows]))
         each = INFINITY;
-    l->flow.times++;
+    l->flow.times += post->round == 0;
+    if (post->round >= l->flow.rounds)
+        l->flow.rounds = post->round + 1;
     l->flow.messages += post->n_moves;
     for (int i = 0; i < post->n_moves; i++) {
         const rlf_move *m = &post->moves[i];

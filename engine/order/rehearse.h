@@ -19,6 +19,7 @@ typedef struct rlf_flow {
     int from, to; /* nodes; to -1: the samples that are written by rank 0 */
     rlf_side have, need;
     int times;        /* in the step */
+    int rounds;       /* of one time, the most */
     int64_t messages; /* of all times together, as is what follows */
     /* Of the rows' content; INFINITY: nothing bounds it. */
     double bytes;

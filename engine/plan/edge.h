@@ -60,6 +60,16 @@ void rlf_edge_make(const rlf_side *have, const rlf_side *need, int64_t n,
 void rlf_edge_between(const rlf_parts *have, const rlf_parts *need, int64_t n,
                       const int64_t *bytes, const int *machine,
                       rlf_arena *arena, rlf_edge *out);
+/* What each of the n_to ranks `to` lacks of `n` rows, in rounds that follow one
+ * another: a row may go on from a rank that got it in a round before. With few
+ * ranks, or little to send, one round of messages from who has the rows; else
+ * each rank sends and receives at most one message in a round, and there are no
+ * more rounds than the number of ranks has bits, and one before them that
+ * brings in what none of them has. A message costs what its rows are: each rank
+ * still gets each row once. Returns the number of rounds; the list is in
+ * `arena`. */
+int rlf_edge_spread(const rlf_parts *have, const int *to, int n_to, int64_t n,
+                    rlf_arena *arena, rlf_edge **rounds);
 /* Bytes that one rank sends and receives. */
 void rlf_edge_load(const rlf_edge *edge, int rank, int64_t *sent,
                    int64_t *received);

@@ -1,6 +1,7 @@
 /* What the controller keeps and how long it takes while a generation's rows are
  * reported one by one to three readers: both grow with the rows, not with their
- * square. The real controller, ranks that answer at once.
+ * square. What all ranks need goes in rounds. The real controller, ranks that
+ * answer at once.
  *
  * With arguments, ROWS [RANKS], it prints the time and the memory of one step,
  * for bench/RESULTS.md. */
@@ -33,7 +34,8 @@ typedef struct step {
     const rlf_post *post;
     uint32_t *made; /* per replica: of its share reported */
     double seconds;
-    size_t bytes; /* held at the end */
+    size_t bytes;         /* held at the end */
+    int messages, rounds; /* of the edge to the node on every rank */
 } step;
 
 static int
@@ -70,6 +72,7 @@ make(uint32_t n, int ranks)
     int score = add(&s, &judge, RLF_GRAIN_SAMPLE, roll, -1);
     add(&s, &arith, RLF_GRAIN_SAMPLE, roll, score);
     add(&s, &arith, RLF_GRAIN_GROUP, roll, score);
+    add(&s, &arith, RLF_GRAIN_BATCH, score, -1); /* on every rank */
     int *all = RLF_NEW_ARRAY(s.arena, int, ranks);
     for (int r = 0; r < ranks; r++)
         all[r] = r;
@@ -81,7 +84,8 @@ make(uint32_t n, int ranks)
             .layout =
                 {.ranks = all, .n_ranks = ranks, .tp = 1, .pp = 1, .dp = ranks},
             .migrate = -1,
-            .spread = i ? RLF_SPREAD_ROWS : RLF_SPREAD_WHOLE};
+            .spread = s.graph->nodes.data[i].rows < 0 ? RLF_SPREAD_WHOLE
+                                                      : RLF_SPREAD_ROWS};
     rlf_holds_make(&s.plan, s.arena);
     s.owner = RLF_NEW_ARRAY(s.arena, uint32_t, n);
     for (uint32_t i = 0; i < n; i++)
@@ -108,6 +112,17 @@ take_run(step *s, rlf_control *c, const rlf_post *post)
                                               .rank = share->rank,
                                               .n = post->n});
     }
+}
+
+static void
+take_edge(step *s, rlf_control *c, const rlf_post *post)
+{
+    const rlf_order *order = rlf_control_order(c);
+    if (post->reader < 0 ||
+        rlf_order_instance(order, post->reader)->node->rows >= 0)
+        return;
+    s->messages += post->n_moves;
+    s->rounds = post->round + 1;
 }
 
 /* Another sample is complete, the next of the replica that is behind. */
@@ -155,6 +170,8 @@ play(step *s)
                                               .owner = s->owner});
         else if (post->kind == RLF_POST_RUN)
             take_run(s, c, post);
+        else if (post->kind == RLF_POST_EDGE)
+            take_edge(s, c, post);
         else if (post->kind == RLF_POST_WAIT)
             report_row(s, c);
         for (int r = 0; post->kind == RLF_POST_END && r < s->plan.ranks; r++)
@@ -172,7 +189,7 @@ static bool
 is_complete(const step *s)
 {
     for (size_t i = 2; i < s->graph->nodes.count; i++)
-        if (s->done[i] != s->n)
+        if (s->graph->nodes.data[i].rows >= 0 && s->done[i] != s->n)
             return false;
     return true;
 }
@@ -189,7 +206,7 @@ main(int argc, char **argv)
         rlf_arena_free(s.arena);
         return 0;
     }
-    plan(4);
+    plan(6);
     for (int ranks = 1; ranks <= 4; ranks += 3) {
         step few = make(FEW, ranks), many = make(MANY, ranks);
         play(&few);
@@ -202,5 +219,12 @@ main(int argc, char **argv)
         rlf_arena_free(few.arena);
         rlf_arena_free(many.arena);
     }
+    step all = make(512, 64);
+    play(&all);
+    ok(is_complete(&all) && all.messages <= 64 * 6 && all.messages >= 63,
+       "what 64 ranks need of each other goes in %d messages, not 4032",
+       all.messages);
+    is_int(all.rounds, 6, "... and six rounds");
+    rlf_arena_free(all.arena);
     return done();
 }

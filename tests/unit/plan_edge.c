@@ -1,6 +1,7 @@
 /* Data edges: HybridFlow's six protocols fall out of layouts, and random
  * layouts are played through: who sends has the row, who receives needs it and
- * has it not, everyone ends with what is needed, each row arriving once. */
+ * has it not, everyone ends with what is needed, each row arriving once. So are
+ * the rounds of what many ranks need alike. */
 #include "engine/base/philox.h"
 #include "engine/plan/edge.h"
 #include "tests/tap.h"
@@ -334,6 +335,146 @@ test_balance(void)
     is_int(edge.count, 0, "no rows, no messages");
 }
 
+/* What every one of some ranks needs */
+
+enum { MOST_SPREAD = 130, MOST_PARTS = 140, SPREAD_ROWS = 140 };
+
+typedef struct spread_case {
+    int n_ranks, n_to, n_rows, n_parts;
+    int to[MOST_SPREAD];
+    int first[MOST_PARTS + 1], list[MOST_PARTS * 4], part[SPREAD_ROWS];
+} spread_case;
+
+static int
+bits_of(int n)
+{
+    int bits = 0;
+    while (1 << bits < n)
+        bits++;
+    return bits;
+}
+
+/* Parts with one to four holders anywhere, and any ranks that need all. */
+static void
+draw_spread(randomness *r, int n_ranks, spread_case *x)
+{
+    uint32_t shuffled[MOST_SPREAD];
+    *x = (spread_case){.n_ranks = n_ranks,
+                       .n_to = 1 + draw(r, n_ranks),
+                       .n_rows = draw(r, SPREAD_ROWS),
+                       .n_parts = 1 + draw(r, n_ranks)};
+    rlf_random_key key = {.seed = r->key.seed, .site = (uint32_t)r->next++};
+    rlf_draw_shuffle(&key, (uint32_t)n_ranks, shuffled);
+    for (int i = 0; i < x->n_to; i++)
+        x->to[i] = (int)shuffled[i];
+    for (int k = 0; k < x->n_parts; k++) {
+        int holders = 1 + draw(r, n_ranks < 4 ? n_ranks : 4);
+        int at = draw(r, n_ranks);
+        x->first[k + 1] = x->first[k] + holders;
+        for (int i = 0; i < holders; i++)
+            x->list[x->first[k] + i] = (at + i) % n_ranks;
+    }
+    for (int i = 0; i < x->n_rows; i++)
+        x->part[i] = draw(r, x->n_parts);
+}
+
+/* Plays the rounds; how many messages, or -1: something is wrong. */
+static int
+play_spread(const spread_case *x, int *n_rounds)
+{
+    static bool there[MOST_SPREAD][SPREAD_ROWS], next[MOST_SPREAD][SPREAD_ROWS];
+    const rlf_parts have = {.count = x->n_parts,
+                            .first = x->first,
+                            .list = x->list,
+                            .part = x->part};
+    rlf_edge *rounds;
+    int n = *n_rounds =
+        rlf_edge_spread(&have, x->to, x->n_to, x->n_rows, arena, &rounds);
+    int messages = 0;
+    bool needs[MOST_SPREAD] = {false};
+    memset(there, 0, sizeof there);
+    for (int i = 0; i < x->n_to; i++)
+        needs[x->to[i]] = true;
+    for (int i = 0; i < x->n_rows; i++)
+        for (int k = x->first[x->part[i]]; k < x->first[x->part[i] + 1]; k++)
+            there[x->list[k]][i] = true;
+    for (int round = 0; round < n; round++) {
+        int sends[MOST_SPREAD] = {0}, gets[MOST_SPREAD] = {0};
+        memcpy(next, there, sizeof next);
+        messages += rounds[round].count;
+        for (int m = 0; m < rounds[round].count; m++) {
+            const rlf_transfer *t = &rounds[round].list[m];
+            if (!needs[t->to] || t->n_rows == 0 || t->bytes != t->n_rows ||
+                (m && t->to < t[-1].to))
+                return -1;
+            /* in the first they may be brought in by any number */
+            if (round && (sends[t->from]++ || gets[t->to]++))
+                return -1;
+            for (int64_t k = 0; k < t->n_rows; k++) {
+                int64_t row = t->rows[k];
+                if (!there[t->from][row] || next[t->to][row] ||
+                    (k && row <= t->rows[k - 1]))
+                    return -1;
+                next[t->to][row] = true;
+            }
+        }
+        memcpy(there, next, sizeof there);
+    }
+    for (int i = 0; i < x->n_to; i++)
+        for (int k = 0; k < x->n_rows; k++)
+            if (!there[x->to[i]][k])
+                return -1;
+    return n > bits_of(x->n_to) + 1 ? -1 : messages;
+}
+
+/* `dp` parts of `same` ranks each; all need all of it. */
+static int
+even_spread(int dp, int same, int *n_rounds)
+{
+    static spread_case x;
+    x = (spread_case){.n_to = dp * same, .n_rows = dp};
+    x.n_parts = dp;
+    for (int r = 0; r < x.n_to; r++)
+        x.to[r] = r;
+    for (int k = 0; k < dp; k++) {
+        x.first[k + 1] = x.first[k] + same;
+        x.part[k] = k;
+        for (int i = 0; i < same; i++)
+            x.list[k * same + i] = k * same + i;
+    }
+    return play_spread(&x, n_rounds);
+}
+
+static void
+test_spread(void)
+{
+    int good = 0, n_rounds, trials = 0;
+    static spread_case x;
+    for (int n = 1; n < MOST_SPREAD; n++)
+        for (uint64_t seed = 0; seed < 10; seed++, trials++) {
+            randomness r = {.key = {.seed = seed * 1000 + (uint64_t)n}};
+            draw_spread(&r, n, &x);
+            good += play_spread(&x, &n_rounds) >= 0;
+            rlf_arena_reset(arena);
+        }
+    is_int(good, trials, "1 to 129 ranks that need the same: rounds, played");
+    is_int(even_spread(4, 1, &n_rounds), 12, "4 ranks: each to each");
+    is_int(n_rounds, 1, "... at once");
+    is_int(even_spread(32, 1, &n_rounds), 32 * 5, "32: five messages each");
+    is_int(n_rounds, 5, "... in five rounds");
+    is_int(even_spread(128, 1, &n_rounds), 128 * 7, "128: seven, not 127");
+    is_int(even_spread(16, 8, &n_rounds), 128 * 4,
+           "128 ranks, 8 of which have the same: four messages each");
+    is_int(n_rounds, 4, "... in four rounds");
+    x = (spread_case){.n_to = 128, .n_rows = 40, .n_parts = 1};
+    x.first[1] = 1;
+    for (int r = 0; r < 128; r++)
+        x.to[r] = r;
+    is_int(play_spread(&x, &n_rounds), 127,
+           "one rank has it: one message each");
+    is_int(n_rounds, 7, "... in seven rounds");
+}
+
 int
 main(void)
 {
@@ -343,6 +484,7 @@ main(void)
     for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++)
         test_protocol(&protocols[i]);
     test_balance();
+    test_spread();
     int good = 0;
     for (uint64_t seed = 0; seed < 2000; seed++) {
         good += play(seed);
