@@ -350,20 +350,13 @@ tokenizer_path(const rlf_graph *graph, const rlf_resource *resource)
     return from && from->kind == RLF_ARG_TEXT ? from->text : NULL;
 }
 
-/* Are there two files of the same bytes? */
+/* Are there two tokenizer.json of the same bytes? */
 static bool
 same_bytes(rlf_arena *arena, const char *a, const char *b)
 {
-    rlf_mapping x = {0}, y = {0};
-    rlf_err ignored = RLF_ERR_NONE;
     const char *name = "tokenizer.json";
-    bool same =
-        rlf_mapping_open(rlf_path_join(arena, a, name), &ignored, &x) >= 0 &&
-        rlf_mapping_open(rlf_path_join(arena, b, name), &ignored, &y) >= 0 &&
-        x.n == y.n && x.n && memcmp(x.p, y.p, x.n) == 0;
-    rlf_mapping_close(&x);
-    rlf_mapping_close(&y);
-    return same;
+    return rlf_file_same(rlf_path_join(arena, a, name),
+                         rlf_path_join(arena, b, name));
 }
 
 /* Do two tokenizers differ? What cannot be read is told of by the run. */

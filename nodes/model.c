@@ -12,6 +12,7 @@
 #include "engine/lua/host.h"
 #include "engine/text/tokenizer.h"
 #include "nodes/declare.h"
+#include "nodes/model/frozen.h"
 #include "nodes/model/move.h"
 #include "nodes/model/weights.h"
 #include "nodes/model/work.h"
@@ -622,6 +623,24 @@ hold_memory(const rlf_resource *resource, const rlf_model_hold *hold,
             out);
 }
 
+/* Models are filled and saved one after another: the largest counts. */
+static void
+buffer_memory(const rlf_model *m, rlf_memory *out)
+{
+    static const char owner[] = "files", purpose[] = "tensors on their way";
+    rlf_memory_row row = {.owner = owner,
+                          .purpose = purpose,
+                          .host = rlf_weights_buffer_bytes(m)};
+    for (size_t i = 0; i < out->rows.count; i++) {
+        rlf_memory_row *is = &out->rows.data[i];
+        if (is->owner == owner && is->purpose == purpose) {
+            is->host = is->host > row.host ? is->host : row.host;
+            return;
+        }
+    }
+    RLF_PUSH_IN(out->arena, &out->rows, row);
+}
+
 static void
 memory(const rlf_graph *graph, const rlf_resource *resource, void *object,
        rlf_memory *out)
@@ -629,8 +648,10 @@ memory(const rlf_graph *graph, const rlf_resource *resource, void *object,
     (void)graph;
     const rlf_model_object *m = object;
     for (int i = 0; i < m->n_holds; i++)
-        if (m->holds[i].own)
+        if (m->holds[i].own) {
             hold_memory(resource, &m->holds[i], out);
+            buffer_memory(m->holds[i].model, out);
+        }
     if (!m->source)
         add_row(resource,
                 (rlf_memory_row){.purpose = "tokenizer",
@@ -673,12 +694,14 @@ move(const rlf_env *env, const rlf_resource *resource, void *object,
                             m->holds[edge->to].model, edge, world, err, moved);
 }
 
-/* A checkpoint has NAME/, a Hugging Face directory, and NAME.state. */
+/* A checkpoint has NAME/, a Hugging Face directory, and NAME.state; of a model
+ * that nothing changes NAME.json. */
 static char *
-state_path(rlf_arena *arena, const char *directory, const char *name)
+state_path(rlf_arena *arena, const char *directory, const char *name,
+           const char *ending)
 {
     return rlf_path_join(arena, directory,
-                         rlf_arena_printf(arena, "%s.state", name));
+                         rlf_arena_printf(arena, "%s.%s", name, ending));
 }
 
 static rlf_status
@@ -687,34 +710,51 @@ save(const rlf_env *env, const rlf_resource *resource, void *object,
 {
     const rlf_model_object *m = object;
     const char *dir = rlf_path_join(env->pool, directory, resource->name);
-    const rlf_mesh *mesh = &hold_at(env, index_of(env, resource), 0)->mesh;
+    const rlf_hold *hold = hold_at(env, index_of(env, resource), 0);
     /* the first replica of the first hold has it all, but for slices of
      * moments */
-    bool first = mesh->at.dp == 0;
+    bool first = hold->mesh.at.dp == 0;
     if (!m->model || (!first && m->model->slices.n == 1))
         return RLF_OK;
+    if (hold->fixed)
+        return rlf_frozen_save(
+            m->model, state_path(env->pool, directory, resource->name, "json"),
+            err);
     if (first)
         RLF_TRY(rlf_weights_save(m->model, dir, err));
     return rlf_weights_save_state(
-        m->model, state_path(env->pool, directory, resource->name), err);
+        m->model, state_path(env->pool, directory, resource->name, "state"),
+        err);
 }
 
-/* Every hold reads for itself; later weights are not there yet, and those that
- * never change have been read. */
+/* It has been read from where the run read it. */
+static rlf_status
+check_fixed(const rlf_env *env, const rlf_resource *resource,
+            const rlf_model_object *m, const char *directory, rlf_err *err)
+{
+    const rlf_origin origin = origin_of(env, resource, m, env->pool);
+    if (!m->model || hold_at(env, index_of(env, resource), 0)->mesh.at.dp != 0)
+        return RLF_OK;
+    return rlf_frozen_check(
+        m->model, state_path(env->pool, directory, resource->name, "json"),
+        origin.dir ? origin.dir : "the program", err);
+}
+
+/* Every hold reads for itself; later weights are not there yet. */
 static rlf_status
 restore(const rlf_env *env, const rlf_resource *resource, void *object,
         const char *directory, rlf_err *err)
 {
     const rlf_model_object *m = object;
     const char *dir = rlf_path_join(env->pool, directory, resource->name);
-    if (hold_at(env, index_of(env, resource), 0)->fixed && m->model &&
-        m->model->origin)
-        return rlf_weights_verify(m->model, dir, err);
+    if (hold_at(env, index_of(env, resource), 0)->fixed)
+        return check_fixed(env, resource, m, directory, err);
     for (int i = 0; i < m->n_holds; i++)
         if (m->holds[i].own && !m->holds[i].later)
             RLF_TRY(rlf_weights_restore(
                 m->holds[i].model, dir,
-                state_path(env->pool, directory, resource->name), err));
+                state_path(env->pool, directory, resource->name, "state"),
+                err));
     return RLF_OK;
 }
 

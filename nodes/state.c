@@ -135,7 +135,7 @@ restore_rows(rlf_state *state, const char *path, rlf_err *err)
                           "%s has not a number for each of %u rows of '%s'",
                           path, state->count, state->data->name);
     else
-        memcpy(state->value, tensor->data, tensor->bytes);
+        status = rlf_tensor_read(tensor, err, state->value);
     rlf_safetensors_close(file);
     return status;
 }

@@ -11,31 +11,45 @@ rlf_checksum(uint32_t sum, const void *p, size_t n)
     return n ? (uint32_t)crc32_z(sum, p, n) : sum;
 }
 
-rlf_status
-rlf_checksum_file(const char *path, rlf_err *err, uint32_t *sum, uint64_t *size)
+enum { BLOCK = 1 << 16, BLOCKS = 1 << 10 };
+
+/* Blocks, each `step` behind the one before. */
+static rlf_status
+add_blocks(const rlf_input *file, uint64_t step, rlf_err *err, uint32_t *sum)
 {
-    rlf_mapping file;
-    RLF_TRY(rlf_mapping_open(path, err, &file));
-    *sum = rlf_checksum(0, file.p, file.n);
-    *size = file.n;
-    rlf_mapping_close(&file);
+    char p[BLOCK];
+    uint64_t size = rlf_input_size(file);
+    for (uint64_t at = 0; at < size; at += step) {
+        size_t n = size - at < BLOCK ? (size_t)(size - at) : BLOCK;
+        RLF_TRY(rlf_input_read(file, at, p, n, err));
+        *sum = rlf_checksum(*sum, p, n);
+    }
     return RLF_OK;
 }
 
-enum { BLOCK = 1 << 16, BLOCKS = 1 << 10 };
+rlf_status
+rlf_checksum_file(const char *path, rlf_err *err, uint32_t *sum, uint64_t *size)
+{
+    rlf_input *file = NULL;
+    RLF_TRY(rlf_input_open(path, err, &file));
+    *sum = 0;
+    *size = rlf_input_size(file);
+    rlf_status status = add_blocks(file, BLOCK, err, sum);
+    rlf_input_close(file);
+    return status;
+}
 
 rlf_status
 rlf_checksum_probe(const char *path, rlf_err *err, uint32_t *sum,
                    uint64_t *size)
 {
-    rlf_mapping file;
-    RLF_TRY(rlf_mapping_open(path, err, &file));
-    size_t n = file.n, most = (size_t)BLOCK * BLOCKS;
-    size_t block = n <= most ? n : BLOCK, step = n <= most ? n : n / BLOCKS;
+    rlf_input *file = NULL;
+    RLF_TRY(rlf_input_open(path, err, &file));
+    uint64_t n = rlf_input_size(file);
+    uint64_t step = n <= (uint64_t)BLOCK * BLOCKS ? BLOCK : n / BLOCKS;
     *sum = 0;
     *size = n;
-    for (size_t at = 0; at + block <= n && block; at += step)
-        *sum = rlf_checksum(*sum, file.p + at, block);
-    rlf_mapping_close(&file);
-    return RLF_OK;
+    rlf_status status = add_blocks(file, step, err, sum);
+    rlf_input_close(file);
+    return status;
 }

@@ -30,6 +30,8 @@ rlf_status rlf_file_append(const char *path, const void *p, size_t n, bool sync,
 rlf_status rlf_file_truncate(const char *path, size_t n, rlf_err *err);
 /* The hint where a path that the user named leads nowhere. */
 extern const char rlf_file_absent[];
+/* Are there two files of the same bytes, at least one? */
+bool rlf_file_same(const char *a, const char *b);
 bool rlf_file_exists(const char *path); /* a regular file */
 bool rlf_dir_exists(const char *path);
 
@@ -45,7 +47,18 @@ uint64_t rlf_writer_size(const rlf_writer *writer);
 rlf_status rlf_writer_commit(rlf_writer *writer, rlf_err *err);
 void rlf_writer_drop(rlf_writer *writer); /* NULL is fine */
 
-/* A file mapped read-only. An empty file gives p NULL, n 0. Cutting the file
+/* A file that is read in pieces, from any place. What it takes of memory is the
+ * reader's piece: so are large files read, of which a mapping would be resident
+ * as far as it was read. Safe for several threads at once. */
+typedef struct rlf_input rlf_input;
+rlf_status rlf_input_open(const char *path, rlf_err *err, rlf_input **out);
+uint64_t rlf_input_size(const rlf_input *input); /* when it was opened */
+/* n bytes from `at` on, all inside the file; RLF_ENV if it is shorter now. */
+rlf_status rlf_input_read(const rlf_input *input, uint64_t at, void *p,
+                          size_t n, rlf_err *err);
+void rlf_input_close(rlf_input *input); /* NULL is fine */
+
+/* A small file mapped read-only. An empty file gives p NULL, n 0. Cutting the file
  * while it is mapped is undefined: replace files by renaming, as here. */
 typedef struct rlf_mapping {
     const unsigned char *p;

@@ -7,13 +7,15 @@
 #include "engine/io/file.h"
 #include "engine/io/json.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { HEADER_MOST = 100000000 }; /* bytes, as the format's own readers */
 
 struct rlf_safetensors {
     rlf_arena *arena;
-    RLF_VEC(rlf_mapping) maps;
+    RLF_VEC(rlf_input *) inputs;
     RLF_VEC(rlf_tensor *) tensors;
     rlf_map names;
     rlf_map metadata;
@@ -95,10 +97,16 @@ read_shape(const json_t *entry, rlf_tensor *tensor, rlf_err *err)
     return RLF_OK;
 }
 
-/* One header entry; `data` and `n` are the file's data area. */
+/* The data area of a file: n bytes from `begin` on. */
+typedef struct area {
+    const rlf_input *input;
+    uint64_t begin, n;
+} area;
+
+/* One header entry. */
 static rlf_status
-read_entry(const json_t *entry, const unsigned char *data, uint64_t n,
-           rlf_tensor *tensor, rlf_err *err)
+read_entry(const json_t *entry, const area *data, rlf_tensor *tensor,
+           rlf_err *err)
 {
     RLF_TRY(read_shape(entry, tensor, err));
     const json_t *range = json_object_get(entry, "data_offsets");
@@ -117,15 +125,16 @@ read_entry(const json_t *entry, const unsigned char *data, uint64_t n,
                  (unsigned long long)tensor->bytes);
         return fail_torn(err);
     }
-    if ((uint64_t)to > n) {
+    if ((uint64_t)to > data->n) {
         rlf_fail(err, RLF_USER,
                  "%s: tensor %s ends at byte %lld of the data, the file has "
                  "only %llu",
                  tensor->file, tensor->name, (long long)to,
-                 (unsigned long long)n);
+                 (unsigned long long)data->n);
         return fail_torn(err);
     }
-    tensor->data = data + from;
+    tensor->input = data->input;
+    tensor->at = data->begin + (uint64_t)from;
     return RLF_OK;
 }
 
@@ -133,22 +142,22 @@ static int
 compare_places(const void *a, const void *b)
 {
     const rlf_tensor *x = *(rlf_tensor *const *)a, *y = *(rlf_tensor *const *)b;
-    if (x->data != y->data)
-        return x->data < y->data ? -1 : 1;
+    if (x->at != y->at)
+        return x->at < y->at ? -1 : 1;
     if (x->bytes != y->bytes) /* an empty one before what it touches */
         return x->bytes < y->bytes ? -1 : 1;
     return strcmp(x->name, y->name);
 }
 
-/* The tensors from `first` on cover the n bytes of data without gaps. */
+/* The tensors from `first` on cover the data without gaps. */
 static rlf_status
 check_cover(const rlf_safetensors *file, size_t first, const char *path,
-            const unsigned char *data, uint64_t n, rlf_err *err)
+            const area *data, rlf_err *err)
 {
     uint64_t at = 0;
     for (size_t i = first; i < file->tensors.count; i++) {
         const rlf_tensor *tensor = file->tensors.data[i];
-        uint64_t from = (uint64_t)(tensor->data - data);
+        uint64_t from = tensor->at - data->begin;
         if (from != at) {
             rlf_fail(err, RLF_USER,
                      "%s: tensor %s begins at byte %llu of the data, %s", path,
@@ -159,10 +168,10 @@ check_cover(const rlf_safetensors *file, size_t first, const char *path,
         }
         at = from + tensor->bytes;
     }
-    if (at != n) {
+    if (at != data->n) {
         rlf_fail(err, RLF_USER,
                  "%s: %llu bytes after the last tensor belong to none", path,
-                 (unsigned long long)(n - at));
+                 (unsigned long long)(data->n - at));
         return fail_torn(err);
     }
     return RLF_OK;
@@ -171,7 +180,7 @@ check_cover(const rlf_safetensors *file, size_t first, const char *path,
 /* The parsed header of one file becomes tensors. */
 static rlf_status
 read_header(rlf_safetensors *file, const char *path, json_t *header,
-            const unsigned char *data, uint64_t n, rlf_err *err)
+            const area *data, rlf_err *err)
 {
     size_t first = file->tensors.count;
     const char *name, *key;
@@ -189,7 +198,7 @@ read_header(rlf_safetensors *file, const char *path, json_t *header,
         rlf_tensor *tensor = RLF_NEW(file->arena, rlf_tensor);
         tensor->name = rlf_arena_strdup(file->arena, name);
         tensor->file = path;
-        RLF_TRY(read_entry(entry, data, n, tensor, err));
+        RLF_TRY(read_entry(entry, data, tensor, err));
         if (rlf_map_put(&file->names, name, tensor))
             return rlf_fail(err, RLF_USER,
                             "%s: tensor %s stands in two of the model's files",
@@ -200,36 +209,52 @@ read_header(rlf_safetensors *file, const char *path, json_t *header,
     if (count)
         qsort(file->tensors.data + first, count, sizeof *file->tensors.data,
               compare_places);
-    return check_cover(file, first, path, data, n, err);
+    return check_cover(file, first, path, data, err);
+}
+
+/* What stands between the first 8 bytes and the data. */
+static rlf_status
+load_header(const rlf_input *input, const char *path, uint64_t length,
+            rlf_err *err, json_t **out)
+{
+    json_error_t where;
+    size_t flags = JSON_DECODE_INT_AS_REAL | JSON_REJECT_DUPLICATES;
+    char *text = rlf_malloc((size_t)length + 1);
+    rlf_status status = rlf_input_read(input, 8, text, (size_t)length, err);
+    if (status >= 0)
+        *out = json_loadb(text, (size_t)length, flags, &where);
+    free(text);
+    if (status < 0 || json_is_object(*out))
+        return status;
+    rlf_fail(err, RLF_USER, "%s: the header is no JSON object: %s", path,
+             *out ? "a list" : where.text);
+    json_decref(*out);
+    return fail_torn(err);
 }
 
 static rlf_status
 load_file(rlf_safetensors *file, const char *path, rlf_err *err)
 {
-    rlf_mapping map;
-    RLF_TRY(rlf_mapping_open(path, err, &map));
-    RLF_PUSH_IN(file->arena, &file->maps, map);
-    uint64_t length = 0;
-    for (size_t i = 0; i < 8 && i < map.n; i++)
-        length |= (uint64_t)map.p[i] << 8 * i;
-    if (map.n < 8 || length > HEADER_MOST || length > map.n - 8) {
-        rlf_fail(err, RLF_USER, "%s is no whole safetensors file (%zu bytes)",
-                 path, map.n);
+    rlf_input *input = NULL;
+    RLF_TRY(rlf_input_open(path, err, &input));
+    RLF_PUSH_IN(file->arena, &file->inputs, input);
+    uint64_t length = 0, size = rlf_input_size(input);
+    unsigned char first[8] = {0};
+    if (size >= sizeof first)
+        RLF_TRY(rlf_input_read(input, 0, first, sizeof first, err));
+    for (size_t i = 0; i < sizeof first; i++)
+        length |= (uint64_t)first[i] << 8 * i;
+    if (size < 8 || length > HEADER_MOST || length > size - 8) {
+        rlf_fail(err, RLF_USER,
+                 "%s is no whole safetensors file (%" PRIu64 " bytes)", path,
+                 size);
         return fail_torn(err);
     }
-    json_error_t where;
-    size_t flags = JSON_DECODE_INT_AS_REAL | JSON_REJECT_DUPLICATES;
-    json_t *header =
-        json_loadb((const char *)map.p + 8, (size_t)length, flags, &where);
-    if (!json_is_object(header)) {
-        rlf_fail(err, RLF_USER, "%s: the header is no JSON object: %s", path,
-                 header ? "a list" : where.text);
-        json_decref(header);
-        return fail_torn(err);
-    }
+    json_t *header = NULL;
+    RLF_TRY(load_header(input, path, length, err, &header));
+    const area data = {input, 8 + length, size - 8 - length};
     path = rlf_arena_strdup(file->arena, path);
-    rlf_status status = read_header(file, path, header, map.p + 8 + length,
-                                    map.n - 8 - length, err);
+    rlf_status status = read_header(file, path, header, &data, err);
     json_decref(header);
     return status;
 }
@@ -314,8 +339,8 @@ rlf_safetensors_close(rlf_safetensors *file)
 {
     if (!file)
         return;
-    for (size_t i = 0; i < file->maps.count; i++)
-        rlf_mapping_close(&file->maps.data[i]);
+    for (size_t i = 0; i < file->inputs.count; i++)
+        rlf_input_close(file->inputs.data[i]);
     rlf_arena_free(file->arena);
 }
 
@@ -345,26 +370,18 @@ rlf_safetensors_metadata(const rlf_safetensors *file, const char *key)
 
 /* Element types that convert one by one: the C type and the expression. */
 #define EACH(type, expression)                  \
-    for (uint64_t i = 0; i < n; i++) {          \
+    for (size_t i = 0; i < n; i++) {            \
         type x;                                 \
         memcpy(&x, p + i * sizeof x, sizeof x); \
         out[i] = (expression);                  \
     }                                           \
     break
 
-rlf_status
-rlf_tensor_read_f32(const rlf_tensor *tensor, uint64_t first, uint64_t n,
-                    rlf_err *err, float *out)
+/* n elements as f32. */
+static void
+convert(rlf_element element, const unsigned char *p, size_t n, float *out)
 {
-    RLF_ASSERT(first <= tensor->count && n <= tensor->count - first);
-    if (!n)
-        return RLF_OK;
-    const unsigned char *p =
-        tensor->data + first * rlf_element_size(tensor->element);
-    switch (tensor->element) {
-    case RLF_ELEMENT_F32:
-        memcpy(out, p, n * sizeof *out);
-        break;
+    switch (element) {
     case RLF_ELEMENT_F64:
         EACH(double, (float)x);
     case RLF_ELEMENT_F16:
@@ -389,13 +406,45 @@ rlf_tensor_read_f32(const rlf_tensor *tensor, uint64_t first, uint64_t n,
         EACH(uint8_t, (float)x);
     case RLF_ELEMENT_BOOL:
         EACH(uint8_t, (float)(x != 0));
+    case RLF_ELEMENT_F32:
     case RLF_ELEMENT_F8_E4M3:
     case RLF_ELEMENT_F8_E5M2:
     case RLF_ELEMENT_COUNT:
+        break; /* as it is, or refused */
+    }
+}
+
+rlf_status
+rlf_tensor_read(const rlf_tensor *tensor, rlf_err *err, void *out)
+{
+    return rlf_input_read(tensor->input, tensor->at, out, (size_t)tensor->bytes,
+                          err);
+}
+
+rlf_status
+rlf_tensor_read_f32(const rlf_tensor *tensor, uint64_t first, uint64_t n,
+                    rlf_err *err, float *out)
+{
+    unsigned char piece[1 << 16];
+    rlf_element element = tensor->element;
+    size_t size = rlf_element_size(element), most = sizeof piece / size;
+    uint64_t at = tensor->at + first * size;
+    RLF_ASSERT(first <= tensor->count && n <= tensor->count - first);
+    if (element == RLF_ELEMENT_F8_E4M3 || element == RLF_ELEMENT_F8_E5M2) {
         rlf_fail(err, RLF_USER, "%s: tensor %s has 8-bit floats", tensor->file,
                  tensor->name);
         rlf_err_hint(err, "convert the model to F32, BF16 or F16");
         return RLF_USER;
+    }
+    if (element == RLF_ELEMENT_F32)
+        return rlf_input_read(tensor->input, at, out, (size_t)n * size, err);
+    while (n) {
+        size_t k = n < most ? (size_t)n : most;
+        RLF_TRY(rlf_input_read(tensor->input, at, piece, k * size, err));
+        convert(element, piece, k, out);
+        at += k * size;
+        out += k;
+        n -= k;
     }
     return RLF_OK;
 }

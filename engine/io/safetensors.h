@@ -1,8 +1,9 @@
 /* Safetensors: tensors in Hugging Face's file format.
  *
  * A file is 8 bytes of header length (little endian), a JSON header that names
- * each tensor's dtype, shape and byte range, then the data without gaps. It is
- * mapped, not read, and validated wholly when opened: every range inside the
+ * each tensor's dtype, shape and byte range, then the data without gaps. The data
+ * is read when it is asked for, into the asker's memory and no other; the header
+ * is validated wholly when opened: every range inside the
  * file, of the right size, none overlapping, nothing left over. A file that
  * breaks a rule is RLF_USER, with the file, the tensor and what to do. A model
  * may be split over several files (model.safetensors.index.json).
@@ -38,8 +39,9 @@ typedef struct rlf_tensor {
     uint64_t shape[RLF_TENSOR_DIMS];
     uint64_t count; /* elements: the product of the shape */
     uint64_t bytes;
-    const unsigned char *data; /* mapped, any alignment; NULL when declared */
-    const char *file;          /* for messages */
+    uint64_t at;                   /* its first byte in the file */
+    const struct rlf_input *input; /* NULL when declared */
+    const char *file;              /* for messages */
 } rlf_tensor;
 
 typedef struct rlf_safetensors rlf_safetensors;
@@ -62,9 +64,12 @@ const char *rlf_safetensors_metadata(const rlf_safetensors *file,
 
 /* Elements first .. first + n - 1 of the tensor, as f32 (f64 and integers are
  * rounded to nearest). RLF_USER if the type has no numbers here (8-bit floats),
- * asserts that the range lies inside. */
+ * RLF_ENV if the file cannot be read any more; asserts that the range lies
+ * inside. */
 rlf_status rlf_tensor_read_f32(const rlf_tensor *tensor, uint64_t first,
                                uint64_t n, rlf_err *err, float *out);
+/* All of its bytes, as they are in the file. */
+rlf_status rlf_tensor_read(const rlf_tensor *tensor, rlf_err *err, void *out);
 /* "[32, 64]" into the arena, for messages. */
 const char *rlf_tensor_shape_text(const rlf_tensor *tensor, rlf_arena *arena);
 

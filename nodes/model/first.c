@@ -94,6 +94,7 @@ typedef struct filling {
     rlf_random_key key;
     double deviation;
     float *out;
+    int64_t begin; /* of the slot's floats: where `out` begins */
     rlf_claim claim;
 } filling;
 
@@ -101,7 +102,8 @@ INLINE void
 fill_values(const filling *f, int64_t first, int64_t last)
 {
     for (int64_t i = first; i < last; i++) {
-        double u = rlf_draw_uniform(&f->key, (uint64_t)i) + 0x1p-54;
+        double u =
+            rlf_draw_uniform(&f->key, (uint64_t)(f->begin + i)) + 0x1p-54;
         f->out[i] = (float)(f->deviation * normal(u));
     }
 }
@@ -135,16 +137,17 @@ fill_run(void *arg, int thread, int n_threads)
 
 void
 rlf_weights_draw(const rlf_model *m, const rlf_slot *slot, uint64_t seed,
-                 float *out)
+                 int64_t first, int64_t n, float *out)
 {
     filling f = {.key = {.seed = seed,
                          .purpose = RLF_PURPOSE_INIT,
                          .sample = rlf_hash_text(slot->name)},
                  .deviation = slot_deviation(m->table, slot),
                  .out = out,
-                 .claim = rlf_claim_of(rlf_slot_file_count(slot))};
+                 .begin = first,
+                 .claim = rlf_claim_of(n)};
     if (f.deviation == 0) {
-        for (int64_t i = 0; i < rlf_slot_file_count(slot); i++)
+        for (int64_t i = 0; i < n; i++)
             out[i] = slot->kind == RLF_SLOT_NORM ? 1 : 0;
     } else {
         rlf_team_run(m->queue->device->team, fill_run, &f);

@@ -1,6 +1,7 @@
 /* Tensors pass through one host buffer, slot by slot, as they are in the file:
- * a rank that holds a part cuts it out, and all parts meet on rank 0 of the
- * first stage, which alone writes; slices of moments meet on the first replica
+ * in pieces where a rank has all of them in one block; else whole, since a rank
+ * that holds a part cuts it out, and all parts meet on rank 0 of the first
+ * stage, which alone writes; slices of moments meet on the first replica
  * before. */
 #include "nodes/model/weights.h"
 
@@ -13,19 +14,69 @@
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
 #include "engine/io/safetensors.h"
+#include "nodes/model/block.h"
 #include "nodes/model/offload.h"
 #include "nodes/model/parallel.h"
 
-/* A host buffer that holds any one tensor of the file. */
-static float *
-slot_buffer(const rlf_model *m)
+enum { PIECE = 1 << 20 }; /* floats */
+
+/* Has this rank all tensors as files have them, in one block? */
+static bool
+is_plain(const rlf_model *m)
+{
+    const rlf_cut *cut = &m->table->cut;
+    return !m->by_layer && cut->ranks == 1 && cut->stages == 1 &&
+           m->slices.n == 1;
+}
+
+/* Most floats of a tensor that are in the buffer at once. */
+static int64_t
+at_once(const rlf_model *m)
+{
+    return is_plain(m) ? PIECE : INT64_MAX;
+}
+
+/* Of the floats of a slot from `at` on, how many go at once. */
+static int64_t
+piece_size(const rlf_slot *slot, int64_t at, int64_t most)
+{
+    int64_t left = rlf_slot_file_count(slot) - at;
+    return left < most ? left : most;
+}
+
+static int64_t
+buffer_floats(const rlf_model *m)
 {
     const rlf_table *t = m->table->whole;
     int64_t most = 1;
-    for (int i = 0; i < t->n_slots; i++)
-        if (rlf_slot_file_count(&t->slots[i]) > most)
-            most = rlf_slot_file_count(&t->slots[i]);
-    return rlf_malloc((size_t)most * sizeof(float));
+    for (int i = 0; i < t->n_slots; i++) {
+        int64_t n = piece_size(&t->slots[i], 0, at_once(m));
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+/* A host buffer that holds what goes at once of any tensor of the file. */
+static float *
+slot_buffer(const rlf_model *m)
+{
+    return rlf_malloc((size_t)buffer_floats(m) * sizeof(float));
+}
+
+uint64_t
+rlf_weights_buffer_bytes(const rlf_model *m)
+{
+    const rlf_table *t = m->table;
+    int64_t part = 0, layer = 0;
+    for (int i = 0; i < t->n_slots; i++) {
+        const rlf_slot *slot = &t->slots[i];
+        if (slot->count != rlf_slot_file_count(slot) && slot->count > part)
+            part = slot->count;
+    }
+    for (int i = 0; i < t->config.layers && m->by_layer; i++)
+        if (rlf_block_layer_floats(t, i) > layer)
+            layer = rlf_block_layer_floats(t, i);
+    return sizeof(float) * (uint64_t)(buffer_floats(m) + part + layer);
 }
 
 /* Weights or moments: the floats first..last-1 of the block. */
@@ -76,8 +127,8 @@ put_part(rlf_model *m, const piece *to, const rlf_slot *slot, const float *part,
 
 /* This rank's part of a tensor. */
 static rlf_status
-put(rlf_model *m, const piece *to, const rlf_slot *slot, const float *values,
-    rlf_err *err)
+put_whole(rlf_model *m, const piece *to, const rlf_slot *slot,
+          const float *values, rlf_err *err)
 {
     if (slot->count == rlf_slot_file_count(slot))
         return put_part(m, to, slot, values, err);
@@ -86,6 +137,18 @@ put(rlf_model *m, const piece *to, const rlf_slot *slot, const float *values,
     rlf_status status = put_part(m, to, slot, part, err);
     free(part);
     return status;
+}
+
+/* n values of a tensor from `at` on: all of them unless the model is plain. */
+static rlf_status
+put(rlf_model *m, const piece *to, const rlf_slot *slot, int64_t at, int64_t n,
+    const float *values, rlf_err *err)
+{
+    if (!is_plain(m))
+        return put_whole(m, to, slot, values, err);
+    RLF_TRY(rlf_queue_copy(m->queue, to->floats + slot->offset + at, values,
+                           (size_t)n * sizeof(float), to->to, err));
+    return rlf_queue_sync(m->queue, err);
 }
 
 /* ---- Hugging Face directories ---- */
@@ -125,14 +188,15 @@ check_shape(const rlf_slot *slot, const rlf_tensor *x, rlf_err *err)
 }
 
 static rlf_status
-check_finite(const rlf_tensor *x, const float *values, rlf_err *err)
+check_finite(const rlf_tensor *x, int64_t at, const float *values, int64_t n,
+             rlf_err *err)
 {
-    for (uint64_t i = 0; i < x->count; i++) {
+    for (int64_t i = 0; i < n; i++) {
         if (isfinite(values[i]))
             continue;
         rlf_fail(err, RLF_USER,
-                 "%s: tensor %s has a value that is not finite, at %" PRIu64,
-                 x->file, x->name, i);
+                 "%s: tensor %s has a value that is not finite, at %" PRId64,
+                 x->file, x->name, at + i);
         rlf_err_hint(err, "the file is torn, or training went wrong before it "
                           "was saved");
         return RLF_USER;
@@ -214,23 +278,23 @@ find_source(const rlf_table *whole, const source *from, const rlf_slot *slot,
                     slot->name);
 }
 
-/* A tensor of the whole, all of it. */
+/* Of a tensor of the whole n values from `at` on. */
 static rlf_status
-read_source(const rlf_model *m, const source *from, int tensor, float *values,
-            rlf_err *err)
+read_source(const rlf_model *m, const source *from, int tensor, int64_t at,
+            int64_t n, float *values, rlf_err *err)
 {
     const rlf_table *whole = m->table->whole;
     const rlf_slot *slot = &whole->slots[tensor];
     const rlf_tensor *x;
     RLF_TRY(find_source(whole, from, slot, err, &x));
     if (x) {
-        RLF_TRY(rlf_tensor_read_f32(x, 0, x->count, err, values));
-        return check_finite(x, values, err);
+        RLF_TRY(rlf_tensor_read_f32(x, (uint64_t)at, (uint64_t)n, err, values));
+        return check_finite(x, at, values, n, err);
     }
     if (from->file || is_dropped(from->origin, slot->name))
-        memset(values, 0, (size_t)rlf_slot_file_count(slot) * sizeof *values);
+        memset(values, 0, (size_t)n * sizeof *values);
     else
-        rlf_weights_draw(m, slot, from->origin->seed, values);
+        rlf_weights_draw(m, slot, from->origin->seed, at, n, values);
     return RLF_OK;
 }
 
@@ -248,26 +312,37 @@ note_saved(rlf_model *m, const source *from, int tensor, rlf_err *err)
 }
 
 static rlf_status read_state(const rlf_model *m, const rlf_safetensors *file,
-                             size_t which, int tensor, float *values,
-                             rlf_err *err);
+                             size_t which, int tensor, int64_t at, int64_t n,
+                             float *values, rlf_err *err);
 
-/* All that is held here; what of it the checkpoint has a master of, from
- * there. */
+/* A tensor that is held here; if the checkpoint has a master of it, from there.
+ */
+static rlf_status
+fill_tensor(rlf_model *m, const source *from, int tensor, float *values,
+            rlf_err *err)
+{
+    const rlf_table *t = m->table;
+    const rlf_slot *slot = &t->slots[t->own[tensor]];
+    const piece weights = weights_of(m);
+    for (int64_t at = 0, n; (n = piece_size(slot, at, at_once(m))); at += n) {
+        RLF_TRY(read_source(m, from, tensor, at, n, values, err));
+        if (from->state)
+            RLF_TRY(read_state(m, from->state, 0, tensor, at, n, values, err));
+        RLF_TRY(put(m, &weights, slot, at, n, values, err));
+    }
+    return RLF_OK;
+}
+
 static rlf_status
 fill_from(rlf_model *m, const source *from, rlf_err *err)
 {
-    const piece weights = weights_of(m);
     const rlf_table *t = m->table;
     float *values = slot_buffer(m);
     rlf_status status = RLF_OK;
     for (int i = 0; i < t->whole->n_slots; i++) {
         RLF_TRY_GOTO(note_saved(m, from, i, err), done);
-        if (t->own[i] < 0)
-            continue;
-        RLF_TRY_GOTO(read_source(m, from, i, values, err), done);
-        if (from->state)
-            RLF_TRY_GOTO(read_state(m, from->state, 0, i, values, err), done);
-        RLF_TRY_GOTO(put(m, &weights, &t->slots[t->own[i]], values, err), done);
+        if (t->own[i] >= 0)
+            RLF_TRY_GOTO(fill_tensor(m, from, i, values, err), done);
     }
     if (!m->tokenizer_dir && from->origin->dir)
         m->tokenizer_dir = rlf_arena_strdup(m->arena, from->origin->dir);
@@ -332,9 +407,8 @@ rlf_weights_load(rlf_model *m, const char *dir, rlf_err *err)
 
 /* ---- saving ---- */
 
-/* Does this rank write what all have? */
-static bool
-writes(const rlf_model *m)
+bool
+rlf_weights_writer(const rlf_model *m)
 {
     return m->table->cut.rank == 0 && m->table->cut.stage == 0;
 }
@@ -371,16 +445,17 @@ get_here(const rlf_model *m, const piece *from, const rlf_slot *slot,
     return status;
 }
 
-/* Of a model that is fixed, as it was filled. */
+/* Of a model by layer, as it was filled. */
 static rlf_status
-get_from_origin(const rlf_model *m, int tensor, float *values, rlf_err *err)
+get_from_origin(const rlf_model *m, int tensor, int64_t at, int64_t n,
+                float *values, rlf_err *err)
 {
     source from;
-    if (!writes(m))
+    if (!rlf_weights_writer(m))
         return RLF_OK;
     rlf_status status = open_source(m->table->whole, m->origin, err, &from);
     if (status >= 0)
-        status = read_source(m, &from, tensor, values, err);
+        status = read_source(m, &from, tensor, at, n, values, err);
     close_source(&from);
     return status;
 }
@@ -395,14 +470,11 @@ holder(const rlf_model *m, int tensor)
     return stage;
 }
 
-/* A tensor of the whole; `values` are set on rank 0 of the first replica's
- * first stage. */
+/* All of a tensor of the whole, which some stage has. */
 static rlf_status
-get(const rlf_model *m, const piece *from, int tensor, float *values,
-    rlf_err *err)
+get_whole(const rlf_model *m, const piece *from, int tensor, float *values,
+          rlf_err *err)
 {
-    if (!from->floats)
-        return get_from_origin(m, tensor, values, err);
     const rlf_table *t = m->table;
     int own = t->own[tensor], stage = holder(m, tensor), here = t->cut.stage;
     int64_t n = rlf_slot_file_count(&t->whole->slots[tensor]);
@@ -413,6 +485,58 @@ get(const rlf_model *m, const piece *from, int tensor, float *values,
     if (here == stage)
         return rlf_parallel_send_host(m, 0, values, n, err);
     return here ? RLF_OK : rlf_parallel_receive_host(m, stage, values, n, err);
+}
+
+/* Of a tensor of the whole n values from `at` on, all of them unless the model
+ * is plain; `values` are set on rank 0 of the first replica's first stage. */
+static rlf_status
+get(const rlf_model *m, const piece *from, int tensor, int64_t at, int64_t n,
+    float *values, rlf_err *err)
+{
+    if (!from->floats)
+        return get_from_origin(m, tensor, at, n, values, err);
+    if (!is_plain(m))
+        return get_whole(m, from, tensor, values, err);
+    const rlf_table *t = m->table;
+    const float *floats = from->floats + t->slots[t->own[tensor]].offset + at;
+    RLF_TRY(rlf_queue_copy(m->queue, values, floats, (size_t)n * sizeof(float),
+                           from->from, err));
+    return rlf_queue_sync(m->queue, err);
+}
+
+/* A tensor of the whole, by way of `values`, into the file on the rank that
+ * writes one. */
+static rlf_status
+write_tensor(const rlf_model *m, const piece *from, int tensor, float *values,
+             rlf_tensor_writer *writer, rlf_err *err)
+{
+    const rlf_slot *slot = &m->table->whole->slots[tensor];
+    for (int64_t at = 0, n; (n = piece_size(slot, at, at_once(m))); at += n) {
+        RLF_TRY(get(m, from, tensor, at, n, values, err));
+        if (writer)
+            RLF_TRY(rlf_tensor_writer_add_f32(writer, values, (size_t)n, err));
+    }
+    return RLF_OK;
+}
+
+rlf_status
+rlf_weights_visit(const rlf_model *m, rlf_weights_visitor *visit, void *arg,
+                  rlf_err *err)
+{
+    const rlf_table *whole = m->table->whole;
+    const piece weights = weights_of(m);
+    float *values = slot_buffer(m);
+    rlf_status status = RLF_OK;
+    for (int i = 0; i < whole->n_slots; i++)
+        for (int64_t at = 0, n;
+             (n = piece_size(&whole->slots[i], at, at_once(m))); at += n) {
+            RLF_TRY_GOTO(get(m, &weights, i, at, n, values, err), done);
+            if (rlf_weights_writer(m))
+                visit(arg, i, values, n);
+        }
+done:
+    free(values);
+    return status;
 }
 
 static rlf_status
@@ -469,18 +593,13 @@ save_tensors(const rlf_model *m, const char *path, rlf_arena *arena,
         list[i] =
             declare(t->slots[i].name, &t->slots[i], (rlf_element)m->saved[i]);
     rlf_tensor_writer *writer = NULL;
-    if (writes(m))
+    if (rlf_weights_writer(m))
         RLF_TRY(rlf_tensor_writer_open(path, list, (size_t)t->n_slots, NULL, 0,
                                        err, &writer));
     float *values = slot_buffer(m);
     rlf_status status = RLF_OK;
-    for (int i = 0; i < t->n_slots; i++) {
-        size_t n = (size_t)rlf_slot_file_count(&t->slots[i]);
-        RLF_TRY_GOTO(get(m, &weights, i, values, err), fail);
-        if (writer)
-            RLF_TRY_GOTO(rlf_tensor_writer_add_f32(writer, values, n, err),
-                         fail);
-    }
+    for (int i = 0; i < t->n_slots; i++)
+        RLF_TRY_GOTO(write_tensor(m, &weights, i, values, writer, err), fail);
     free(values);
     return writer ? rlf_tensor_writer_commit(writer, err, NULL, NULL) : RLF_OK;
 fail:
@@ -494,7 +613,7 @@ static rlf_status
 save_texts(const rlf_model *m, const char *dir, rlf_arena *arena, rlf_err *err)
 {
     const rlf_model_config *c = &m->table->config;
-    if (!writes(m))
+    if (!rlf_weights_writer(m))
         return RLF_OK;
     RLF_TRY(rlf_dir_make(dir, err));
     RLF_TRY(copy_tokenizer(m, dir, arena, err));
@@ -563,19 +682,15 @@ rlf_weights_save_state(const rlf_model *m, const char *path, rlf_err *err)
     rlf_tensor_writer *writer = NULL;
     float *values = slot_buffer(m);
     rlf_status status = RLF_OK;
-    if (writes(m) && first)
+    if (rlf_weights_writer(m) && first)
         RLF_TRY_GOTO(rlf_tensor_writer_open(path, list.data, list.count,
                                             metadata, 2, err, &writer),
                      done);
     for (size_t b = 0; b < RLF_COUNT(block_names); b++)
         for (int i = 0; i < t->n_slots; i++) {
-            size_t n = (size_t)rlf_slot_file_count(&t->slots[i]);
-            if (!in_state(m, b, i) || (b == 0 && !first))
-                continue;
             const piece from = state_piece(m, b);
-            RLF_TRY_GOTO(get(m, &from, i, values, err), done);
-            if (writer)
-                RLF_TRY_GOTO(rlf_tensor_writer_add_f32(writer, values, n, err),
+            if (in_state(m, b, i) && (b > 0 || first))
+                RLF_TRY_GOTO(write_tensor(m, &from, i, values, writer, err),
                              done);
         }
     if (writer)
@@ -588,10 +703,11 @@ done:
     return status;
 }
 
-/* A tensor of a block of the state, all of it; nothing where there is none. */
+/* Of a tensor of a block of the state n values from `at` on; nothing where
+ * there is none. */
 static rlf_status
 read_state(const rlf_model *m, const rlf_safetensors *file, size_t which,
-           int tensor, float *values, rlf_err *err)
+           int tensor, int64_t at, int64_t n, float *values, rlf_err *err)
 {
     const rlf_slot *slot = &m->table->whole->slots[tensor];
     char name[320];
@@ -603,7 +719,20 @@ read_state(const rlf_model *m, const rlf_safetensors *file, size_t which,
         return rlf_fail(err, RLF_USER,
                         "the state of the model has no tensor %s", name);
     RLF_TRY(check_shape(slot, x, err));
-    return rlf_tensor_read_f32(x, 0, x->count, err, values);
+    return rlf_tensor_read_f32(x, (uint64_t)at, (uint64_t)n, err, values);
+}
+
+static rlf_status
+restore_tensor(rlf_model *m, const rlf_safetensors *file, size_t which,
+               int tensor, float *values, rlf_err *err)
+{
+    const rlf_slot *slot = &m->table->slots[m->table->own[tensor]];
+    const piece to = state_piece(m, which);
+    for (int64_t at = 0, n; (n = piece_size(slot, at, at_once(m))); at += n) {
+        RLF_TRY(read_state(m, file, which, tensor, at, n, values, err));
+        RLF_TRY(put(m, &to, slot, at, n, values, err));
+    }
+    return RLF_OK;
 }
 
 static rlf_status
@@ -613,13 +742,9 @@ restore_moments(rlf_model *m, const rlf_safetensors *file, rlf_err *err)
     float *values = slot_buffer(m);
     rlf_status status = RLF_OK;
     for (size_t b = 1; b < RLF_COUNT(block_names); b++)
-        for (int i = 0; i < t->whole->n_slots; i++) {
-            const piece to = state_piece(m, b);
-            if (t->own[i] < 0 || !in_state(m, b, i))
-                continue;
-            RLF_TRY_GOTO(read_state(m, file, b, i, values, err), done);
-            RLF_TRY_GOTO(put(m, &to, &t->slots[t->own[i]], values, err), done);
-        }
+        for (int i = 0; i < t->whole->n_slots; i++)
+            if (t->own[i] >= 0 && in_state(m, b, i))
+                RLF_TRY_GOTO(restore_tensor(m, file, b, i, values, err), done);
 done:
     free(values);
     return status;
@@ -653,45 +778,5 @@ rlf_weights_restore(rlf_model *m, const char *dir, const char *path,
     if (status >= 0)
         status = restore_from(m, &from, path, err);
     close_source(&from);
-    return status;
-}
-
-static rlf_status
-verify_from(const rlf_model *m, const source *saved, rlf_err *err)
-{
-    const rlf_table *whole = m->table->whole;
-    float *is = slot_buffer(m), *was = slot_buffer(m);
-    rlf_status status = RLF_OK;
-    for (int i = 0; i < whole->n_slots && status >= 0; i++) {
-        const rlf_slot *slot = &whole->slots[i];
-        size_t bytes = (size_t)rlf_slot_file_count(slot) * sizeof *is;
-        status = read_source(m, saved, i, was, err);
-        if (status >= 0)
-            status = get_from_origin(m, i, is, err);
-        if (status >= 0 && memcmp(is, was, bytes) != 0) {
-            status = rlf_fail(err, RLF_USER,
-                              "%s has not the %s of the checkpoint in %s",
-                              m->origin->dir ? m->origin->dir : "the program",
-                              slot->name, saved->origin->dir);
-            rlf_err_hint(err, "the files of a model that is only read were "
-                              "changed: put back what the run began with");
-        }
-    }
-    free(is);
-    free(was);
-    return status;
-}
-
-rlf_status
-rlf_weights_verify(const rlf_model *m, const char *dir, rlf_err *err)
-{
-    const rlf_origin origin = {.dir = dir};
-    source saved;
-    if (!writes(m))
-        return RLF_OK;
-    rlf_status status = open_source(m->table->whole, &origin, err, &saved);
-    if (status >= 0)
-        status = verify_from(m, &saved, err);
-    close_source(&saved);
     return status;
 }

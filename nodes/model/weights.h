@@ -4,7 +4,8 @@
  * Files of any of f32, bf16 and f16 are read into f32; each tensor is saved in
  * the type it was read in, rounded to nearest. A checkpoint has besides what
  * that rounding loses (the f32 masters) and the optimizer's moments, by tensor
- * name, so that it can be resumed under any layout.
+ * name, so that it can be resumed under any layout. Of a model that nothing
+ * changes it has checksums alone (frozen.h).
  *
  * Where ranks hold a model in parts all of them make these calls; files are of
  * the whole model, and rank 0 of the first stage writes them. State that is
@@ -27,7 +28,7 @@ typedef struct rlf_origin {
 /* All weights of a model. A scalar head that is lacking in files becomes 0;
  * anything else that is lacking, has another shape, or is there and would not
  * be used (other than a head that is not asked for) is RLF_USER. A model that
- * is fixed keeps a copy of the origin: it is saved from there. */
+ * is read by layer keeps a copy of the origin. */
 rlf_status rlf_weights_fill(rlf_model *model, const rlf_origin *origin,
                             rlf_err *err);
 /* That it could be filled so, as far as can be known without the numbers. */
@@ -56,14 +57,23 @@ rlf_status rlf_weights_save_state(const rlf_model *model, const char *path,
 /* Of the same checkpoint, everything as it was. */
 rlf_status rlf_weights_restore(rlf_model *model, const char *dir,
                                const char *path, rlf_err *err);
-/* Of a model that is fixed: has it the weights of the checkpoint? RLF_USER if
- * what it was filled from has changed since. */
-rlf_status rlf_weights_verify(const rlf_model *model, const char *dir,
-                              rlf_err *err);
+/* Is it this rank that writes what all have? */
+bool rlf_weights_writer(const rlf_model *model);
+/* All weights as files have them, to `visit` on the rank that writes: tensors
+ * of table->whole in order, each in one piece or several. */
+typedef void rlf_weights_visitor(void *arg, int tensor, const float *values,
+                                 int64_t n);
+rlf_status rlf_weights_visit(const rlf_model *model, rlf_weights_visitor *visit,
+                             void *arg, rlf_err *err);
 
-/* The values of a tensor, all of its file, that rlf_weights_init sets. */
+/* Host memory that each of these calls takes for what is on its way between
+ * files and the model. */
+uint64_t rlf_weights_buffer_bytes(const rlf_model *model);
+
+/* Of the values of a tensor, as a file has them, that rlf_weights_init sets:
+ * n from `first` on. */
 void rlf_weights_draw(const rlf_model *model, const rlf_slot *slot,
-                      uint64_t seed, float *out);
+                      uint64_t seed, int64_t first, int64_t n, float *out);
 
 /* A normal number from a uniform one in (0, 1): the inverse of the
  * distribution function (Wichura 1988, algorithm AS 241), with the same bits

@@ -79,6 +79,44 @@ check_append(void)
        "cannot be cut to more than it has");
 }
 
+/* Pieces of a file, more of them than are read at once. */
+static void
+check_input(void)
+{
+    enum { N = 200001 };
+    rlf_err err = RLF_ERR_NONE;
+    const char *path = in("pieces"), *copy = in("copy"), *other = in("other");
+    static char text[N], got[N];
+    for (int i = 0; i < N; i++)
+        text[i] = (char)(i * 7 / 3);
+    rlf_file_write(path, text, N, &err);
+    rlf_input *input = NULL;
+    if (rlf_input_open(path, &err, &input) < 0)
+        bail("%s", err.sentence);
+    is_int((int64_t)rlf_input_size(input), N, "its size");
+    ok(rlf_input_read(input, 0, got, N, &err) == RLF_OK &&
+           memcmp(got, text, N) == 0,
+       "read as a whole");
+    ok(rlf_input_read(input, N - 5, got, 5, &err) == RLF_OK &&
+           memcmp(got, text + N - 5, 5) == 0,
+       "its last bytes");
+    rlf_file_copy(path, copy, &err);
+    text[N - 1] ^= 1;
+    rlf_file_write(other, text, N, &err);
+    ok(rlf_file_same(path, copy) && !rlf_file_same(path, other) &&
+           !rlf_file_same(path, in("none")),
+       "a copy is the same, another last byte is not");
+    if (truncate(path, N - 1) != 0)
+        bail("cannot cut %s", path);
+    ok(rlf_input_read(input, N - 5, got, 5, &err) == RLF_ENV &&
+           strstr(err.sentence, "became shorter"),
+       "one that was cut meanwhile is an error");
+    rlf_input_close(input);
+    rlf_err_clear(&err);
+    ok(rlf_input_open(in(""), &err, &input) == RLF_USER,
+       "a directory is no file");
+}
+
 /* A disk that is full, played by a limit on the size of files. */
 static void
 check_full(void)
@@ -149,6 +187,7 @@ main(void)
     arena = rlf_arena_new();
     check_write();
     check_append();
+    check_input();
     check_full();
     check_dirs();
     rlf_file_write(in("sum"), "123456789", 9, &err);

@@ -46,7 +46,7 @@ expected(const fixture *f, const char *name, rlf_arena *arena, size_t *n)
     double *out = RLF_NEW_ARRAY(arena, double, x->count);
     float *row = RLF_NEW_ARRAY(arena, float, x->count);
     if (x->element == RLF_ELEMENT_F64) {
-        memcpy(out, x->data, x->bytes);
+        MUST(f->machine, rlf_tensor_read(x, &f->machine->err, out));
     } else {
         MUST(f->machine,
              rlf_tensor_read_f32(x, 0, x->count, &f->machine->err, row));
