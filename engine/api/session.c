@@ -9,6 +9,7 @@
 #include "nodes/table.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,17 @@ log_to_stderr(void *arg, rlf_log_level level, const char *line)
     fprintf(stderr, "%s\n", line);
 }
 
+/* A line at a time, so that those of several threads and processes stand
+ * whole. */
+static void
+log_to_file(void *arg, rlf_log_level level, const char *line)
+{
+    rlf_session *s = arg;
+    (void)level;
+    if (dprintf(s->log_file, "%s\n", line) < 0)
+        __atomic_store_n(&s->log_failed, errno, __ATOMIC_RELAXED);
+}
+
 rlf_session *
 rlf_session_open(const char *path)
 {
@@ -44,7 +56,20 @@ rlf_session_open(const char *path)
     s->leads = rlf_comm_launcher_process() == 0;
     rlf_err_clear(&s->err);
     rlf_log_init(&s->log, log_to_stderr, NULL, 0);
+    s->log_file = -1;
     return s;
+}
+
+static rlf_status
+close_log(rlf_session *s, rlf_err *err)
+{
+    int failed = s->log_failed;
+    if (s->log_file >= 0 && close(s->log_file) != 0)
+        failed = errno;
+    errno = failed;
+    return failed ? rlf_fail_errno(err, "cannot write the log %s",
+                                   s->options.log)
+                  : RLF_OK;
 }
 
 rlf_status
@@ -56,6 +81,8 @@ rlf_session_end(rlf_session *s, rlf_err *err)
     bool closed = rlf_run_close(s->run);
     if (closed) {
         status = rlf_trace_close(s->trace, err);
+        rlf_status logged = close_log(s, err);
+        status = status < 0 ? status : logged;
         rlf_rundir_undo(s);
     }
     rlf_join_leave(s, closed);
@@ -192,6 +219,8 @@ set_option(rlf_session *s, const char *name, const char *value, rlf_err *err)
         return read_size(value, &o->memory, err);
     else if (strcmp(name, "trace") == 0)
         o->trace = rlf_arena_strdup(s->arena, value);
+    else if (strcmp(name, "log") == 0)
+        o->log = rlf_arena_strdup(s->arena, value);
     else
         return rlf_fail(err, RLF_USAGE, "there is no option --%s", name);
     return RLF_OK;
@@ -348,17 +377,39 @@ rlf_session_plan(rlf_session *s)
     return result;
 }
 
+/* A file of each process: the name as it is given in the first. */
+static const char *
+own_file(rlf_session *s, const char *path)
+{
+    int process = s->world ? rlf_comm_world_process(s->world) : 0;
+    return process > 0 ? rlf_arena_printf(s->arena, "%s.%d", path, process)
+                       : path;
+}
+
 /* Each process writes a trace of its own ranks. */
 static rlf_status
 open_trace(rlf_session *s, rlf_err *err)
 {
-    const char *path = s->options.trace;
-    int process = s->world ? rlf_comm_world_process(s->world) : 0;
-    if (!path)
+    if (!s->options.trace)
         return RLF_OK;
-    if (process > 0)
-        path = rlf_arena_printf(s->arena, "%s.%d", path, process);
-    return rlf_trace_open(path, rlf_clock_now(), err, &s->trace);
+    return rlf_trace_open(own_file(s, s->options.trace), rlf_clock_now(), err,
+                          &s->trace);
+}
+
+static rlf_status
+open_log(rlf_session *s, rlf_err *err)
+{
+    if (s->options.log) {
+        const char *path = own_file(s, s->options.log);
+        s->log_file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC,
+                           0666);
+        if (s->log_file < 0)
+            return rlf_fail_errno(err, "cannot write the log %s", path);
+        s->log.sink = log_to_file;
+        s->log.arg = s;
+        RLF_TRY(rlf_log_set(&s->log, "info", err));
+    }
+    return rlf_log_from_env(&s->log, err);
 }
 
 /* Resume and what the run leaves behind are the business of process 0. */
@@ -378,7 +429,7 @@ begin_run(rlf_session *s, rlf_err *err)
 static rlf_status
 open_run(rlf_session *s, rlf_err *err)
 {
-    RLF_TRY(rlf_log_from_env(&s->log, err));
+    RLF_TRY(open_log(s, err));
     RLF_TRY(open_trace(s, err));
     if (s->options.directory)
         RLF_TRY(rlf_rundir_open(s, err));

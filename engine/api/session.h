@@ -21,6 +21,7 @@ typedef struct rlf_session_options {
     uint64_t steps;        /* 0: what the program says */
     const char *directory; /* NULL: the run leaves nothing behind */
     const char *trace;     /* file, or NULL */
+    const char *log;       /* file that the log goes to, or NULL: stderr */
     /* What --device chooses from, and what it chose; NULL: the first. */
     const rlf_backend *const *backends;
     const rlf_backend *backend;
@@ -58,6 +59,8 @@ struct rlf_session {
     rlf_diags diags;
     rlf_err err;
     rlf_log log;
+    int log_file;   /* that it is written to, or -1 */
+    int log_failed; /* atomic: errno of a line that could not be, or 0 */
     rlf_graph *graph; /* NULL: not compiled yet */
     rlf_plan *plan;
     rlf_comm_world *world; /* of more than one rank or process; else NULL */

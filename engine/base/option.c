@@ -1,6 +1,8 @@
 /* The command line: see option.h. */
 #include "engine/base/option.h"
 
+#include "engine/base/option_table.h"
+
 #include "engine/base/vec.h"
 
 #include <ctype.h>
@@ -9,26 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct command_row {
-    const char *word, *arguments, *doc;
-} command_row;
-
-static const command_row commands[] = {
+const rlf_command_row rlf_command_rows[RLF_COMMANDS] = {
 #define COMMAND(name, word, arguments, doc) {word, arguments, doc},
 #include "engine/base/option.def"
 #undef COMMAND
 };
 
-typedef struct option_row {
-    const char *word, *argument, *environment;
-    rlf_option_type type;
-    const char *preset;
-    int64_t least, most;
-    uint32_t commands; /* bit per rlf_command */
-    const char *doc;
-} option_row;
-
-static const option_row options[] = {
+const rlf_option_row rlf_option_rows[RLF_OPTIONS] = {
 #define ON(command) (UINT32_C(1) << RLF_COMMAND_##command)
 #define OPTION(name, word, argument, environment, type, preset, least, most, \
                on, doc)                                                      \
@@ -39,21 +28,20 @@ static const option_row options[] = {
 #undef ON
 };
 
-_Static_assert(RLF_COUNT(commands) == RLF_COMMANDS, "a row for each command");
-_Static_assert(RLF_COUNT(options) == RLF_OPTIONS, "a row for each option");
-_Static_assert(RLF_COMMANDS <= 32, "option_row.commands has a bit for each");
+_Static_assert(RLF_COMMANDS <= 32,
+               "rlf_option_row.commands has a bit for each");
 
-static bool
-takes(rlf_command command, const option_row *row)
+bool
+rlf_command_takes(rlf_command command, rlf_option option)
 {
-    return row->commands >> command & 1;
+    return rlf_option_rows[option].commands >> command & 1;
 }
 
 rlf_command
 rlf_command_named(const char *word)
 {
     for (int i = 0; i < RLF_COMMANDS; i++)
-        if (strcmp(word, commands[i].word) == 0)
+        if (strcmp(word, rlf_command_rows[i].word) == 0)
             return (rlf_command)i;
     return RLF_COMMANDS;
 }
@@ -61,7 +49,7 @@ rlf_command_named(const char *word)
 const char *
 rlf_command_word(rlf_command command)
 {
-    return commands[command].word;
+    return rlf_command_rows[command].word;
 }
 
 static rlf_status
@@ -69,7 +57,7 @@ unknown_command(const char *word, rlf_err *err)
 {
     const char *words[RLF_COMMANDS];
     for (int i = 0; i < RLF_COMMANDS; i++)
-        words[i] = commands[i].word;
+        words[i] = rlf_command_rows[i].word;
     rlf_fail(err, RLF_USAGE, "no command '%s'", word);
     const char *nearest = rlf_str_nearest(word, words, RLF_COMMANDS);
     size_t n = strlen(word);
@@ -89,14 +77,14 @@ unknown_option(rlf_command command, const char *word, int n, rlf_err *err)
     const char *words[RLF_OPTIONS];
     size_t count = 0;
     for (int i = 0; i < RLF_OPTIONS; i++) {
-        if (takes(command, &options[i]))
-            words[count++] = options[i].word;
-        else if (strlen(options[i].word) == (size_t)n &&
-                 strncmp(options[i].word, word, (size_t)n) == 0) {
+        if (rlf_command_takes(command, (rlf_option)i))
+            words[count++] = rlf_option_rows[i].word;
+        else if (strlen(rlf_option_rows[i].word) == (size_t)n &&
+                 strncmp(rlf_option_rows[i].word, word, (size_t)n) == 0) {
             rlf_fail(err, RLF_USAGE, "rlflow %s takes no --%.*s",
-                     commands[command].word, n, word);
+                     rlf_command_rows[command].word, n, word);
             rlf_err_hint(err, "rlflow help %s lists its options",
-                         commands[command].word);
+                         rlf_command_rows[command].word);
             return RLF_USAGE;
         }
     }
@@ -108,7 +96,7 @@ unknown_option(rlf_command command, const char *word, int n, rlf_err *err)
         rlf_err_hint(err, "did you mean --%s", nearest);
     else
         rlf_err_hint(err, "rlflow help %s lists its options",
-                     commands[command].word);
+                     rlf_command_rows[command].word);
     return RLF_USAGE;
 }
 
@@ -131,7 +119,7 @@ static rlf_status
 set(rlf_command_line *line, int index, const char *text, const char *from,
     rlf_err *err)
 {
-    const option_row *row = &options[index];
+    const rlf_option_row *row = &rlf_option_rows[index];
     rlf_option_value *value = &line->options[index];
     value->text = text;
     if (row->type == RLF_OPTION_IS_INT) {
@@ -165,8 +153,8 @@ static rlf_status
 preset(rlf_command_line *line, rlf_err *err)
 {
     for (int i = 0; i < RLF_OPTIONS; i++) {
-        const option_row *row = &options[i];
-        if (!takes(line->command, row))
+        const rlf_option_row *row = &rlf_option_rows[i];
+        if (!rlf_command_takes(line->command, (rlf_option)i))
             continue;
         const char *text = *row->environment ? getenv(row->environment) : NULL;
         if (text && *text) {
@@ -178,12 +166,22 @@ preset(rlf_command_line *line, rlf_err *err)
     return RLF_OK;
 }
 
+/* The word of an option that has a letter too, or NULL. */
+static const char *
+short_option(const char *text)
+{
+    return strcmp(text, "-v") == 0   ? "verbose"
+           : strcmp(text, "-q") == 0 ? "quiet"
+                                     : NULL;
+}
+
 /* Read the option argv[*at] and, if it takes one, its value. */
 static rlf_status
 read_option(rlf_command_line *line, int argc, char *const *argv, int *at,
             rlf_err *err)
 {
-    const char *name = strcmp(argv[*at], "-v") == 0 ? "verbose" : argv[*at] + 2;
+    const char *letter = short_option(argv[*at]);
+    const char *name = letter ? letter : argv[*at] + 2;
     int n = (int)strcspn(name, "=");
     if (strcmp(name, "help") == 0) {
         line->help = true;
@@ -191,13 +189,13 @@ read_option(rlf_command_line *line, int argc, char *const *argv, int *at,
     }
     int index = 0;
     while (index < RLF_OPTIONS &&
-           !(takes(line->command, &options[index]) &&
-             strlen(options[index].word) == (size_t)n &&
-             strncmp(options[index].word, name, (size_t)n) == 0))
+           !(rlf_command_takes(line->command, (rlf_option)index) &&
+             strlen(rlf_option_rows[index].word) == (size_t)n &&
+             strncmp(rlf_option_rows[index].word, name, (size_t)n) == 0))
         index++;
     if (index == RLF_OPTIONS)
         return unknown_option(line->command, name, n, err);
-    const option_row *row = &options[index];
+    const rlf_option_row *row = &rlf_option_rows[index];
     const char *text = name[n] ? name + n + 1 : NULL;
     if (row->type == RLF_OPTION_IS_FLAG && text)
         return rlf_fail(err, RLF_USAGE, "--%s takes no value", row->word);
@@ -248,7 +246,8 @@ rlf_status
 rlf_command_line_read(int argc, char *const *argv, rlf_arena *arena,
                       rlf_err *err, rlf_command_line *out)
 {
-    *out = (rlf_command_line){.command = RLF_COMMAND_HELP};
+    *out = (rlf_command_line){
+        .argc = argc, .argv = argv, .command = RLF_COMMAND_HELP};
     if (argc < 2 || strcmp(argv[1], "--help") == 0 ||
         strcmp(argv[1], "-h") == 0)
         return RLF_OK;
@@ -269,7 +268,7 @@ rlf_command_line_read(int argc, char *const *argv, rlf_arena *arena,
             only_words = true;
         else if (strcmp(text, "-h") == 0)
             out->help = true;
-        else if (strcmp(text, "-v") == 0 || text[1] == '-')
+        else if (short_option(text) || text[1] == '-')
             RLF_TRY(read_option(out, argc, argv, &i, err));
         else {
             rlf_fail(err, RLF_USAGE, "no option %s", text);
@@ -278,40 +277,4 @@ rlf_command_line_read(int argc, char *const *argv, rlf_arena *arena,
         }
     }
     return RLF_OK;
-}
-
-void
-rlf_command_help(rlf_command command, rlf_buf *out)
-{
-    const command_row *c = &commands[command];
-    bool any = false;
-    for (int i = 0; i < RLF_OPTIONS; i++)
-        any = any || takes(command, &options[i]);
-    rlf_buf_printf(out, "usage: rlflow %s%s%s%s\n\n%s\n", c->word,
-                   *c->arguments ? " " : "", c->arguments,
-                   any ? " [OPTION ...]" : "", c->doc);
-    for (int i = 0; i < RLF_OPTIONS; i++) {
-        const option_row *row = &options[i];
-        if (!takes(command, row))
-            continue;
-        char head[64];
-        snprintf(head, sizeof head, "--%s%s%s", row->word,
-                 *row->argument ? " " : "", row->argument);
-        rlf_buf_printf(out, "%s  %-24s %s", any ? "\n" : "", head, row->doc);
-        any = false;
-        if (*row->preset)
-            rlf_buf_printf(out, " (%s)", row->preset);
-        if (*row->environment)
-            rlf_buf_printf(out, " [%s]", row->environment);
-        rlf_buf_putc(out, '\n');
-    }
-}
-
-void
-rlf_commands_help(rlf_buf *out)
-{
-    rlf_buf_puts(out, "usage: rlflow COMMAND [ARGUMENT ...] [OPTION ...]\n\n");
-    for (int i = 0; i < RLF_COMMANDS; i++)
-        rlf_buf_printf(out, "  %-10s %s\n", commands[i].word, commands[i].doc);
-    rlf_buf_puts(out, "\nrlflow help COMMAND shows its options.\n");
 }

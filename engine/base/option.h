@@ -46,6 +46,8 @@ typedef struct rlf_setting {
 
 /* A read command line; texts live in argv, the environment and the arena. */
 typedef struct rlf_command_line {
+    int argc; /* as it was given */
+    char *const *argv;
     rlf_command command;
     bool help; /* --help was given */
     rlf_option_value options[RLF_OPTIONS];
@@ -67,6 +69,9 @@ rlf_status rlf_command_line_read(int argc, char *const *argv, rlf_arena *arena,
 void rlf_command_help(rlf_command command, rlf_buf *out);
 /* The overview of all commands. */
 void rlf_commands_help(rlf_buf *out);
+/* Completion for the shells, as texts that they read. */
+void rlf_complete_bash(rlf_buf *out);
+void rlf_complete_zsh(rlf_buf *out);
 /* The command called `word`, or RLF_COMMANDS. */
 rlf_command rlf_command_named(const char *word);
 const char *rlf_command_word(rlf_command command);

@@ -124,6 +124,25 @@ rlf_buf_json(rlf_buf *buf, const char *text, size_t n)
 }
 
 void
+rlf_buf_shell(rlf_buf *buf, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "%+,-./:=@_";
+    if (*word && !word[strspn(word, plain)]) {
+        rlf_buf_puts(buf, word);
+        return;
+    }
+    rlf_buf_putc(buf, '\'');
+    for (; *word; word++)
+        if (*word == '\'')
+            rlf_buf_puts(buf, "'\\''");
+        else
+            rlf_buf_putc(buf, *word);
+    rlf_buf_putc(buf, '\'');
+}
+
+void
 rlf_buf_number(rlf_buf *buf, double x)
 {
     if (!isfinite(x)) {

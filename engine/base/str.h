@@ -31,6 +31,8 @@ void rlf_buf_printf(rlf_buf *buf, const char *fmt, ...)
 void rlf_buf_vprintf(rlf_buf *buf, const char *fmt, va_list ap);
 /* A JSON string with quotes; bytes that are not UTF-8 become U+FFFD. */
 void rlf_buf_json(rlf_buf *buf, const char *p, size_t n);
+/* One word of a POSIX shell: in single quotes where it has to be. */
+void rlf_buf_shell(rlf_buf *buf, const char *word);
 /* The shortest decimal that reads back as exactly x; nan and inf as null. */
 void rlf_buf_number(rlf_buf *buf, double x);
 void rlf_buf_clear(rlf_buf *buf);

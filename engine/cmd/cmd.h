@@ -19,6 +19,7 @@ int rlf_cmd_plan(const rlf_command_line *line);
 int rlf_cmd_graph(const rlf_command_line *line);
 int rlf_cmd_params(const rlf_command_line *line);
 int rlf_cmd_fmt(const rlf_command_line *line);
+int rlf_cmd_version(const rlf_command_line *line);
 
 /* A session for the one file of the command line, with its settings and the
  * options that sessions know. NULL after a message: then *status is the exit
@@ -37,6 +38,11 @@ const char *rlf_cmd_node_name(rlf_session *session, const rlf_node *node);
 rlf_status rlf_cmd_weights(rlf_session *session, const rlf_weight_flow *flow,
                            const void *object, rlf_realloc_job *job,
                            rlf_realloc_plan *out, rlf_err *err);
+/* Does the terminal behind a descriptor have colours, and are they wanted
+ * (NO_COLOR)? */
+bool rlf_cmd_colors(int fd);
+/* Print diagnostics to stderr, coloured where that is a terminal. */
+void rlf_cmd_put_message(const char *text);
 /* Print an error, with its place if there are sources. */
 void rlf_cmd_say(const rlf_err *err, const rlf_sources *sources);
 /* Print the session's message to stderr; close it; the exit status for

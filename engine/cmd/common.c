@@ -20,7 +20,7 @@ take_options(rlf_session *s, const rlf_command_line *line)
         {RLF_OPTION_SAMPLES, "--samples"},   {RLF_OPTION_ISA, "--isa"},
         {RLF_OPTION_DEVICE, "--device"},     {RLF_OPTION_DTYPE, "--dtype"},
         {RLF_OPTION_MEMORY, "--memory"},     {RLF_OPTION_PLAN, "--plan"},
-        {RLF_OPTION_PATIENCE, "--patience"},
+        {RLF_OPTION_PATIENCE, "--patience"}, {RLF_OPTION_LOG, "--log"},
     };
     rlf_result result = RLF_RESULT_OK;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -117,7 +117,7 @@ rlf_cmd_say(const rlf_err *err, const rlf_sources *sources)
 {
     rlf_buf text = {0};
     rlf_err_print(err, sources, &text);
-    fputs(text.p, stderr);
+    rlf_cmd_put_message(text.p);
     rlf_buf_free(&text);
 }
 
@@ -126,7 +126,7 @@ rlf_cmd_end(rlf_session *session, rlf_result result)
 {
     rlf_err err = RLF_ERR_NONE;
     if (session->leads)
-        fputs(rlf_session_message(session), stderr);
+        rlf_cmd_put_message(rlf_session_message(session));
     rlf_status status = rlf_session_end(session, &err);
     if (status < 0) {
         rlf_cmd_say(&err, NULL);

@@ -32,7 +32,7 @@ format(const char *path, bool write)
     if (err.status < 0)
         rlf_err_print(&err, &sources, &message);
     if (message.n)
-        fputs(message.p, stderr);
+        rlf_cmd_put_message(message.p);
     rlf_buf_free(&text);
     rlf_buf_free(&message);
     rlf_arena_free(arena);

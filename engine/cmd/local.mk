@@ -4,13 +4,16 @@ bin_PROGRAMS += rlflow
 cmd_sources = \
 	%D%/check.c \
 	%D%/cmd.h \
+	%D%/color.c \
 	%D%/common.c \
+	%D%/display.c %D%/display.h \
 	%D%/fmt.c \
 	%D%/graph.c \
 	%D%/main.c \
 	%D%/params.c \
 	%D%/plan.c \
-	%D%/run.c
+	%D%/run.c \
+	%D%/version.c
 rlflow_SOURCES = engine/main.c $(cmd_sources)
 rlflow_LDADD = $(API_LIBS)
 
@@ -34,4 +37,19 @@ tests_api_fault_other_SOURCES = tests/unit/api_fault.c engine/comm/mpi.c
 tests_api_fault_other_CFLAGS = $(AM_CFLAGS) $(OTHER_MPI_CFLAGS)
 tests_api_fault_other_LDADD = $(API_OTHER_LIBS)
 CLEANFILES += tests/rlflow_other tests/api_fault_other
+endif
+
+# What the shells complete commands with, printed by the program itself.
+if !CROSS_COMPILING
+bashcompletiondir = $(datadir)/bash-completion/completions
+bashcompletion_DATA = %D%/rlflow
+zshcompletiondir = $(datadir)/zsh/site-functions
+zshcompletion_DATA = %D%/_rlflow
+%D%/rlflow: rlflow$(EXEEXT)
+	$(AM_V_GEN)$(MKDIR_P) %D% && ./rlflow$(EXEEXT) completion bash >$@.tmp && \
+	    mv $@.tmp $@
+%D%/_rlflow: rlflow$(EXEEXT)
+	$(AM_V_GEN)$(MKDIR_P) %D% && ./rlflow$(EXEEXT) completion zsh >$@.tmp && \
+	    mv $@.tmp $@
+CLEANFILES += %D%/rlflow %D%/_rlflow
 endif

@@ -1,9 +1,10 @@
-/* The command line to its subcommand; help and version. */
+/* The command line to its subcommand; help and completion. */
 #include "engine/cmd/cmd.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 static int
@@ -15,8 +16,10 @@ help(const rlf_command_line *line)
     if (line->help)
         command = line->command;
     if (line->n_files && command == RLF_COMMANDS) {
-        fprintf(stderr, "rlflow: error: there is no command %s\n",
-                line->files[0]);
+        rlf_err err = RLF_ERR_NONE;
+        rlf_fail(&err, RLF_USAGE, "there is no command %s", line->files[0]);
+        rlf_err_hint(&err, "rlflow help lists the commands");
+        rlf_cmd_say(&err, NULL);
         return 2;
     }
     if (command == RLF_COMMANDS)
@@ -29,10 +32,23 @@ help(const rlf_command_line *line)
 }
 
 static int
-version(const rlf_command_line *line)
+completion(const rlf_command_line *line)
 {
-    (void)line;
-    printf("rlflow %s\n", rlf_version());
+    const char *shell = line->n_files == 1 ? line->files[0] : "";
+    rlf_buf text = {0};
+    if (strcmp(shell, "bash") == 0)
+        rlf_complete_bash(&text);
+    else if (strcmp(shell, "zsh") == 0)
+        rlf_complete_zsh(&text);
+    else {
+        rlf_err err = RLF_ERR_NONE;
+        rlf_fail(&err, RLF_USAGE, "completion takes one shell, bash or zsh");
+        rlf_err_hint(&err, "rlflow completion bash");
+        rlf_cmd_say(&err, NULL);
+        return 2;
+    }
+    fputs(text.p, stdout);
+    rlf_buf_free(&text);
     return 0;
 }
 
@@ -40,7 +56,9 @@ static int (*const commands[RLF_COMMANDS])(const rlf_command_line *) = {
     [RLF_COMMAND_RUN] = rlf_cmd_run,   [RLF_COMMAND_CHECK] = rlf_cmd_check,
     [RLF_COMMAND_PLAN] = rlf_cmd_plan, [RLF_COMMAND_GRAPH] = rlf_cmd_graph,
     [RLF_COMMAND_FMT] = rlf_cmd_fmt,   [RLF_COMMAND_PARAMS] = rlf_cmd_params,
-    [RLF_COMMAND_HELP] = help,         [RLF_COMMAND_VERSION] = version,
+    [RLF_COMMAND_COMPLETION] = completion,
+    [RLF_COMMAND_HELP] = help,
+    [RLF_COMMAND_VERSION] = rlf_cmd_version,
 };
 
 /* So that what is printed to an output that was closed by who started this does

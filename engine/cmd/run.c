@@ -1,16 +1,14 @@
-/* rlflow run: train. Shows a live line on a terminal, else a line a step. */
+/* rlflow run: train, until the end or a signal. */
 #include "engine/cmd/cmd.h"
+#include "engine/cmd/display.h"
 
-#include "engine/base/clock.h"
 #include "engine/base/vec.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -92,115 +90,6 @@ wants_end(const rlf_session *s, uint32_t *pauses)
     return continued;
 }
 
-/* ---- showing progress ---- */
-
-typedef struct display {
-    bool terminal;
-    bool live; /* a live line stands on the terminal */
-    uint64_t start;
-    uint32_t first; /* step before the first of this process */
-    size_t shown;   /* metrics that the step before had */
-} display;
-
-static void
-clear_live(display *d)
-{
-    if (d->live)
-        fputs("\r\033[K", stdout);
-    d->live = false;
-}
-
-static size_t
-count_metrics(const rlf_session *s)
-{
-    size_t n = 0;
-    const char *name;
-    for (size_t i = 0; (name = rlf_session_metric_name(s, i)); i++)
-        if (!isnan(rlf_session_metric(s, name)))
-            n++;
-    return n;
-}
-
-static void
-put_time(double seconds, rlf_buf *out)
-{
-    unsigned long n = (unsigned long)(seconds + 0.5);
-    if (n >= 3600)
-        rlf_buf_printf(out, "%lu:%02lu:%02lu", n / 3600, n / 60 % 60, n % 60);
-    else
-        rlf_buf_printf(out, "%lu:%02lu", n / 60, n % 60);
-}
-
-static void
-put_step(const rlf_session *s, const display *d, rlf_buf *out)
-{
-    uint64_t step = rlf_session_steps(s), wanted = s->wanted;
-    rlf_buf_printf(out, "step %" PRIu64, step);
-    if (wanted)
-        rlf_buf_printf(out, "/%" PRIu64, wanted);
-    const char *name;
-    for (size_t i = 0; (name = rlf_session_metric_name(s, i)); i++) {
-        double x = rlf_session_metric(s, name);
-        if (!isnan(x))
-            rlf_buf_printf(out, "  %s %.4g", name, x);
-    }
-    if (s->tokens && s->step_seconds > 0)
-        rlf_buf_printf(out, "  %.0f tok/s",
-                       (double)s->tokens / s->step_seconds);
-    rlf_buf_printf(out, "  %.2f s", s->step_seconds);
-    if (d->live && wanted > step) {
-        double each = rlf_clock_since(d->start) / (double)(step - d->first);
-        rlf_buf_puts(out, "  left ");
-        put_time(each * (double)(wanted - step), out);
-    }
-}
-
-/* On a terminal the line of a step replaces the one before, unless the step
- * reported more than that one did (an evaluation): such a line stays. */
-static void
-show_step(const rlf_session *s, display *d)
-{
-    size_t metrics = count_metrics(s);
-    bool stays = !d->terminal || metrics > d->shown;
-    d->shown = metrics;
-    clear_live(d);
-    d->live = !stays;
-    rlf_buf line = {0};
-    put_step(s, d, &line);
-    if (stays) {
-        printf("%s\n", line.p);
-    } else {
-        struct winsize size = {0};
-        int columns =
-            ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1
-                ? size.ws_col - 1
-                : 79;
-        printf("%.*s", columns, line.p);
-    }
-    fflush(stdout);
-    rlf_buf_free(&line);
-}
-
-static void
-show_start(const rlf_session *s)
-{
-    if (s->killed)
-        printf("the run before was killed: %s\n", s->killed);
-    if (s->options.resume && s->resumed)
-        printf("resumed after step %u from %s\n", s->resumed,
-               s->options.directory);
-    else if (s->options.resume)
-        printf("%s has no checkpoint: starting from the beginning\n",
-               s->options.directory);
-    printf("%s: %s", s->path, s->graph->name);
-    if (s->wanted)
-        printf(", %" PRIu64 " steps", s->wanted);
-    printf(", seed %" PRIu64 ", in %s\n", s->options.seed,
-           s->options.directory);
-    rlf_cmd_notes(s);
-    fflush(stdout);
-}
-
 /* ---- the command ---- */
 
 /* The main thread is stuck in a step: say so and end, for it will not. */
@@ -213,19 +102,43 @@ end_hanging(const rlf_session *s)
     _exit(-RLF_RESULT_FAILED);
 }
 
+/* The command that goes on with the run: this one, with its directory and
+ * --resume. */
+static void
+put_resume(const rlf_session *s, const rlf_command_line *line, rlf_buf *out)
+{
+    if (rlf_comm_launcher())
+        rlf_buf_printf(out, "%s -n %d ", rlf_comm_launcher(),
+                       rlf_comm_launcher_size());
+    for (int i = 0; i < line->argc; i++) {
+        if (i > 1 && strcmp(line->argv[i], "--resume") == 0)
+            continue;
+        rlf_buf_puts(out, i ? " " : "");
+        rlf_buf_shell(out, line->argv[i]);
+    }
+    if (!line->options[RLF_OPTION_OUT].given) {
+        rlf_buf_puts(out, " --out ");
+        rlf_buf_shell(out, s->options.directory);
+    }
+    rlf_buf_puts(out, " --resume");
+}
+
 static rlf_result
-stop_early(rlf_session *s)
+stop_early(rlf_session *s, const rlf_command_line *line)
 {
     rlf_result result = rlf_session_save(s);
-    if (result == RLF_RESULT_OK)
-        printf("stopped after step %" PRIu64 " and saved; go on with:\n"
-               "    rlflow run %s ... --out %s --resume\n",
-               rlf_session_steps(s), s->path, s->options.directory);
+    if (result != RLF_RESULT_OK || line->options[RLF_OPTION_QUIET].given)
+        return result;
+    rlf_buf again = {0};
+    put_resume(s, line, &again);
+    printf("stopped after step %" PRIu64 " and saved; go on with:\n    %s\n",
+           rlf_session_steps(s), again.p);
+    rlf_buf_free(&again);
     return result;
 }
 
 static rlf_result
-train(rlf_session *s)
+train(rlf_session *s, rlf_display *d, bool *stopped)
 {
     rlf_result result = rlf_session_ready(s);
     if (result != RLF_RESULT_OK)
@@ -233,23 +146,12 @@ train(rlf_session *s)
     handle_signals(s->leads ? on_signal_aloud : on_signal);
     if (!s->leads)
         return rlf_session_step(s);
-    show_start(s);
-    /* some launchers give a terminal to a program that writes to a pipe */
-    display d = {.terminal = isatty(STDOUT_FILENO) && !rlf_comm_launcher(),
-                 .start = rlf_clock_now(),
-                 .first = s->resumed};
+    rlf_display_ready(d);
     uint32_t pauses = s->world ? rlf_comm_world_pauses(s->world) : 0;
-    while ((result = rlf_session_step(s)) == RLF_RESULT_OK) {
-        show_step(s, &d);
-        if (wants_end(s, &pauses)) {
-            clear_live(&d);
-            return stop_early(s);
-        }
+    while (!*stopped && (result = rlf_session_step(s)) == RLF_RESULT_OK) {
+        rlf_display_step(d);
+        *stopped = wants_end(s, &pauses);
     }
-    clear_live(&d);
-    if (result == RLF_RESULT_END)
-        printf("done: step %" PRIu64 ", %s\n", rlf_session_steps(s),
-               s->options.directory);
     return result;
 }
 
@@ -257,12 +159,20 @@ int
 rlf_cmd_run(const rlf_command_line *line)
 {
     int status;
+    bool stopped = false, quiet = line->options[RLF_OPTION_QUIET].given;
     rlf_session *s = rlf_cmd_session(line, &status);
     if (!s)
         return status;
     s->options.leaves = true;
     s->options.hangs = end_hanging;
-    rlf_result result = train(s);
+    rlf_display *d = rlf_display_open(s, quiet);
+    rlf_result result = train(s, d, &stopped);
+    rlf_display_close(d);
+    if (stopped)
+        result = stop_early(s, line);
+    else if (result == RLF_RESULT_END && s->leads && !quiet)
+        printf("done: step %" PRIu64 ", %s\n", rlf_session_steps(s),
+               s->options.directory);
     handle_signals(SIG_DFL);
     return rlf_cmd_end(s, result);
 }

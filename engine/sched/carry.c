@@ -270,12 +270,20 @@ sample(rlf_rank *rank, slot *s, rlf_err *err)
     return RLF_OK;
 }
 
+/* What is done now, for who asks from another thread. */
+static void
+set_doing(rlf_rank *rank, int doing)
+{
+    __atomic_store_n(&rank->doing, doing, __ATOMIC_RELAXED);
+}
+
 rlf_status
 rlf_rank_turn(rlf_rank *rank, rlf_err *err)
 {
     slot *s = &rank->slots.data[rank->generation];
     const rlf_node *node = s->call.node;
     rank->now = rlf_rank_step(rank, rank->generation);
+    set_doing(rank, node->id);
     uint64_t from = rank->env.trace ? rlf_clock_now() : 0;
     s->call.rows = NULL;
     s->call.n_rows = 0;
@@ -486,9 +494,13 @@ rlf_rank_carry_out(rlf_rank *rank, const rlf_task *task, rlf_err *err)
     bool of_node = task->kind == RLF_TASK_OPEN || task->kind == RLF_TASK_RUN ||
                    task->kind == RLF_TASK_EDGE || task->kind == RLF_TASK_MOVE ||
                    task->kind == RLF_TASK_WEIGHTS;
+    set_doing(rank, task->kind == RLF_TASK_SAVE      ? RLF_DOING_SAVE
+                    : task->kind == RLF_TASK_RESTORE ? RLF_DOING_RESTORE
+                                                     : RLF_DOING_NOTHING);
     if (!of_node)
         return carry[task->kind](rank, task, err);
     const rlf_node *node = node_of(rank, task);
+    set_doing(rank, node->id);
     note(rank, task);
     if (task->instance >= 0) /* weights may come before who reads them */
         rank->now = rlf_rank_step(rank, task->instance);

@@ -29,6 +29,13 @@ typedef struct rank_step {
     uint64_t tokens;     /* and what is generated: both since they were told */
 } rank_step;
 
+/* What a rank does when it is at no node. */
+enum rlf_rank_doing {
+    RLF_DOING_NOTHING = -1,
+    RLF_DOING_SAVE = -2,
+    RLF_DOING_RESTORE = -3
+};
+
 typedef struct rlf_rank {
     int rank;
     const rlf_plan *plan;
@@ -41,6 +48,7 @@ typedef struct rlf_rank {
     rlf_queue *queue;
     uint64_t scratch; /* device bytes of the queue itself */
     rlf_flight *flight;
+    int doing; /* atomic: a node, or one of rlf_rank_doing */
     rlf_env env;
     void **node_state;   /* per node */
     bool *node_ready;    /* per node: init was called */

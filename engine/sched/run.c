@@ -238,3 +238,16 @@ rlf_run_pool_bytes(const rlf_run *run)
         bytes += rlf_arena_used(rank->steps[i].env.pool);
     return bytes;
 }
+
+void
+rlf_run_doing(const rlf_run *run, char *text, size_t room)
+{
+    int doing = __atomic_load_n(&run->ranks[0].doing, __ATOMIC_RELAXED);
+    if (doing >= 0)
+        rlf_node_words(run->graph, &run->graph->nodes.data[doing], text, room);
+    else
+        snprintf(text, room, "%s",
+                 doing == RLF_DOING_SAVE      ? "writing a checkpoint"
+                 : doing == RLF_DOING_RESTORE ? "reading a checkpoint"
+                                              : "");
+}

@@ -87,6 +87,10 @@ bool rlf_run_wants_checkpoint(const rlf_run *run);
 /* Steps of one epoch of the data that the flow draws from; 0: none. */
 uint64_t rlf_run_epoch(const rlf_run *run);
 
+/* What the first rank of this process is doing now, in words for people:
+ * "actor.generate", "" if nothing. From any thread. */
+void rlf_run_doing(const rlf_run *run, char *text, size_t room);
+
 /* Between steps: what the last step reported. */
 const rlf_metrics *rlf_run_metrics(const rlf_run *run);
 /* One JSON object a line for the first `most` samples of each set that the

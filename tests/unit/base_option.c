@@ -120,6 +120,32 @@ environment(void)
     unsetenv("RLFLOW_THREADS");
 }
 
+/* The longest line. */
+static size_t
+width(const char *text)
+{
+    size_t most = 0;
+    for (size_t n; *text; text += n + (text[n] != 0)) {
+        n = strcspn(text, "\n");
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+/* With one space where there are spaces or a line's end. */
+static const char *
+unwrapped(const char *text)
+{
+    char *out = rlf_arena_strdup(arena, text), *at = out;
+    for (; *text; text++)
+        if (!strchr(" \n", *text))
+            *at++ = *text;
+        else if (at > out && at[-1] != ' ')
+            *at++ = ' ';
+    *at = 0;
+    return out;
+}
+
 /* Every row can be read, and the help shows it under each of its commands. */
 static void
 tables(void)
@@ -146,6 +172,8 @@ tables(void)
         rlf_buf buf = {0};
         rlf_command_help((rlf_command)c, &buf);
         ok(strstr(buf.p, word) != NULL, "so has its help");
+        ok(width(buf.p) <= 80, "which has at most 80 columns");
+        const char *flat = unwrapped(buf.p);
         for (int i = 0; i < RLF_OPTIONS; i++) {
             char head[64];
             snprintf(head, sizeof head, "\n  --%s", names[i]);
@@ -153,7 +181,7 @@ tables(void)
                                                 names[i])) == RLF_OK ||
                          !strstr(error.sentence, "takes no --");
             bool shown = strstr(buf.p, head) != NULL;
-            if (shown && !strstr(buf.p, docs[i]))
+            if (shown && !strstr(flat, docs[i]))
                 ok(false, "the doc of --%s", names[i]);
             if (shown != takes)
                 ok(false, "%s takes --%s as its help says", word, names[i]);

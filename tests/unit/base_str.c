@@ -37,6 +37,26 @@ json(void)
 }
 
 static void
+shell_is(const char *word, const char *want)
+{
+    rlf_buf buf = {0};
+    rlf_buf_shell(&buf, word);
+    is_str(buf.p, want, want);
+    rlf_buf_free(&buf);
+}
+
+static void
+shell(void)
+{
+    shell_is("lr=1e-5", "lr=1e-5");
+    shell_is("../runs/a_b", "../runs/a_b");
+    shell_is("", "''");
+    shell_is("two words", "'two words'");
+    shell_is("it's $HOME", "'it'\\''s $HOME'");
+    shell_is("*", "'*'");
+}
+
+static void
 number_is(double x, const char *want)
 {
     rlf_buf buf = {0};
@@ -182,6 +202,7 @@ int
 main(void)
 {
     json();
+    shell();
     numbers();
     nearest();
     buffers();

@@ -1,0 +1,26 @@
+/* The rows of option.def, for the files that read a command line or describe
+ * it. */
+#ifndef RLF_BASE_OPTION_TABLE_H
+#define RLF_BASE_OPTION_TABLE_H
+
+#include "engine/base/option.h"
+
+typedef struct rlf_command_row {
+    const char *word, *arguments, *doc;
+} rlf_command_row;
+
+typedef struct rlf_option_row {
+    const char *word, *argument, *environment;
+    rlf_option_type type;
+    const char *preset;
+    int64_t least, most;
+    uint32_t commands; /* bit per rlf_command */
+    const char *doc;
+} rlf_option_row;
+
+extern const rlf_command_row rlf_command_rows[RLF_COMMANDS];
+extern const rlf_option_row rlf_option_rows[RLF_OPTIONS];
+
+bool rlf_command_takes(rlf_command command, rlf_option option);
+
+#endif
