@@ -1,5 +1,7 @@
 # examples: programs to run and copy, installed as $(pkgdatadir)/examples/...
 nobase_dist_pkgdata_DATA += \
+	%D%/README.md \
+	%D%/embed.c \
 	%D%/arith_seq.rlf \
 	%D%/async.rlf \
 	%D%/curriculum.rlf \

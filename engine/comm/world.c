@@ -87,11 +87,17 @@ check_launcher(const rlf_comm_world *world, rlf_err *err)
     int size = rlf_comm_launcher_size();
     if (size < 2 || world->caps.n_processes > 1)
         return RLF_OK;
-    if (!world->options.backend)
-        return rlf_fail(err, RLF_USER,
-                        "the launcher started %d processes, and this rlflow "
-                        "was built without MPI",
-                        size);
+    if (!world->options.backend) {
+        rlf_fail(err, RLF_USER,
+                 "the launcher started %d processes, and this rlflow was built "
+                 "without MPI",
+                 size);
+        rlf_err_hint(err, "install an MPI (libmpich-dev and mpich, or "
+                          "libopenmpi-dev and openmpi-bin), configure and "
+                          "build again; on one machine --ranks %d needs none",
+                     size);
+        return RLF_USER;
+    }
     rlf_fail(err, RLF_USER,
              "the launcher started %d processes that do not know of each "
              "other: it belongs to another MPI than this program",
