@@ -15,13 +15,13 @@ enum { BLOCK = 1 << 16, BLOCKS = 1 << 10 };
 
 /* Blocks, each `step` behind the one before. */
 static rlf_status
-add_blocks(const rlf_input *file, uint64_t step, rlf_err *err, uint32_t *sum)
+add_blocks(const rlf_infile *file, uint64_t step, rlf_err *err, uint32_t *sum)
 {
     char p[BLOCK];
-    uint64_t size = rlf_input_size(file);
+    uint64_t size = rlf_infile_size(file);
     for (uint64_t at = 0; at < size; at += step) {
         size_t n = size - at < BLOCK ? (size_t)(size - at) : BLOCK;
-        RLF_TRY(rlf_input_read(file, at, p, n, err));
+        RLF_TRY(rlf_infile_read(file, at, p, n, err));
         *sum = rlf_checksum(*sum, p, n);
     }
     return RLF_OK;
@@ -30,12 +30,12 @@ add_blocks(const rlf_input *file, uint64_t step, rlf_err *err, uint32_t *sum)
 rlf_status
 rlf_checksum_file(const char *path, rlf_err *err, uint32_t *sum, uint64_t *size)
 {
-    rlf_input *file = NULL;
-    RLF_TRY(rlf_input_open(path, err, &file));
+    rlf_infile *file = NULL;
+    RLF_TRY(rlf_infile_open(path, err, &file));
     *sum = 0;
-    *size = rlf_input_size(file);
+    *size = rlf_infile_size(file);
     rlf_status status = add_blocks(file, BLOCK, err, sum);
-    rlf_input_close(file);
+    rlf_infile_close(file);
     return status;
 }
 
@@ -43,13 +43,13 @@ rlf_status
 rlf_checksum_probe(const char *path, rlf_err *err, uint32_t *sum,
                    uint64_t *size)
 {
-    rlf_input *file = NULL;
-    RLF_TRY(rlf_input_open(path, err, &file));
-    uint64_t n = rlf_input_size(file);
+    rlf_infile *file = NULL;
+    RLF_TRY(rlf_infile_open(path, err, &file));
+    uint64_t n = rlf_infile_size(file);
     uint64_t step = n <= (uint64_t)BLOCK * BLOCKS ? BLOCK : n / BLOCKS;
     *sum = 0;
     *size = n;
     rlf_status status = add_blocks(file, step, err, sum);
-    rlf_input_close(file);
+    rlf_infile_close(file);
     return status;
 }

@@ -71,35 +71,35 @@ open_regular(const char *path, rlf_err *err, int *out, size_t *size)
     return RLF_OK;
 }
 
-struct rlf_input {
+struct rlf_infile {
     char *path;
     int fd;
     uint64_t size;
 };
 
 rlf_status
-rlf_input_open(const char *path, rlf_err *err, rlf_input **out)
+rlf_infile_open(const char *path, rlf_err *err, rlf_infile **out)
 {
     int fd = -1;
     size_t size = 0;
     rlf_buf name = {0};
     RLF_TRY(open_regular(path, err, &fd, &size));
     rlf_buf_puts(&name, path);
-    rlf_input *input = rlf_malloc(sizeof *input);
-    *input = (rlf_input){.path = name.p, .fd = fd, .size = size};
+    rlf_infile *input = rlf_malloc(sizeof *input);
+    *input = (rlf_infile){.path = name.p, .fd = fd, .size = size};
     *out = input;
     return RLF_OK;
 }
 
 uint64_t
-rlf_input_size(const rlf_input *input)
+rlf_infile_size(const rlf_infile *input)
 {
     return input->size;
 }
 
 rlf_status
-rlf_input_read(const rlf_input *input, uint64_t at, void *p, size_t n,
-               rlf_err *err)
+rlf_infile_read(const rlf_infile *input, uint64_t at, void *p, size_t n,
+                rlf_err *err)
 {
     for (char *to = p; n;) {
         ssize_t k = pread(input->fd, to, n, (off_t)at);
@@ -118,7 +118,7 @@ rlf_input_read(const rlf_input *input, uint64_t at, void *p, size_t n,
 }
 
 void
-rlf_input_close(rlf_input *input)
+rlf_infile_close(rlf_infile *input)
 {
     if (!input)
         return;
@@ -131,7 +131,7 @@ rlf_input_close(rlf_input *input)
 enum { PIECE = 1 << 16 };
 
 static size_t
-piece_at(const rlf_input *input, uint64_t at)
+piece_at(const rlf_infile *input, uint64_t at)
 {
     return input->size - at < PIECE ? (size_t)(input->size - at) : PIECE;
 }
@@ -276,12 +276,12 @@ rlf_file_write(const char *path, const void *p, size_t n, rlf_err *err)
 }
 
 static rlf_status
-copy_all(const rlf_input *from, rlf_writer *to, rlf_err *err)
+copy_all(const rlf_infile *from, rlf_writer *to, rlf_err *err)
 {
     char piece[PIECE];
     for (uint64_t at = 0; at < from->size;) {
         size_t n = piece_at(from, at);
-        RLF_TRY(rlf_input_read(from, at, piece, n, err));
+        RLF_TRY(rlf_infile_read(from, at, piece, n, err));
         RLF_TRY(rlf_writer_add(to, piece, n, err));
         at += n;
     }
@@ -291,13 +291,13 @@ copy_all(const rlf_input *from, rlf_writer *to, rlf_err *err)
 rlf_status
 rlf_file_copy(const char *from, const char *to, rlf_err *err)
 {
-    rlf_input *input = NULL;
+    rlf_infile *input = NULL;
     rlf_writer *writer = NULL;
-    RLF_TRY(rlf_input_open(from, err, &input));
+    RLF_TRY(rlf_infile_open(from, err, &input));
     rlf_status status = rlf_writer_open(to, err, &writer);
     if (status >= 0)
         status = copy_all(input, writer, err);
-    rlf_input_close(input);
+    rlf_infile_close(input);
     if (status >= 0)
         return rlf_writer_commit(writer, err);
     rlf_writer_drop(writer);
@@ -305,14 +305,14 @@ rlf_file_copy(const char *from, const char *to, rlf_err *err)
 }
 
 static bool
-same_pieces(const rlf_input *a, const rlf_input *b)
+same_pieces(const rlf_infile *a, const rlf_infile *b)
 {
     char x[PIECE], y[PIECE];
     rlf_err ignored = RLF_ERR_NONE;
     for (uint64_t at = 0; at < a->size;) {
         size_t n = piece_at(a, at);
-        if (rlf_input_read(a, at, x, n, &ignored) < 0 ||
-            rlf_input_read(b, at, y, n, &ignored) < 0 || memcmp(x, y, n) != 0)
+        if (rlf_infile_read(a, at, x, n, &ignored) < 0 ||
+            rlf_infile_read(b, at, y, n, &ignored) < 0 || memcmp(x, y, n) != 0)
             return false;
         at += n;
     }
@@ -322,13 +322,13 @@ same_pieces(const rlf_input *a, const rlf_input *b)
 bool
 rlf_file_same(const char *a, const char *b)
 {
-    rlf_input *x = NULL, *y = NULL;
+    rlf_infile *x = NULL, *y = NULL;
     rlf_err ignored = RLF_ERR_NONE;
-    bool same = rlf_input_open(a, &ignored, &x) >= 0 &&
-                rlf_input_open(b, &ignored, &y) >= 0 && x->size == y->size &&
+    bool same = rlf_infile_open(a, &ignored, &x) >= 0 &&
+                rlf_infile_open(b, &ignored, &y) >= 0 && x->size == y->size &&
                 x->size && same_pieces(x, y);
-    rlf_input_close(x);
-    rlf_input_close(y);
+    rlf_infile_close(x);
+    rlf_infile_close(y);
     return same;
 }
 

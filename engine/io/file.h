@@ -50,16 +50,16 @@ void rlf_writer_drop(rlf_writer *writer); /* NULL is fine */
 /* A file that is read in pieces, from any place. What it takes of memory is the
  * reader's piece: so are large files read, of which a mapping would be resident
  * as far as it was read. Safe for several threads at once. */
-typedef struct rlf_input rlf_input;
-rlf_status rlf_input_open(const char *path, rlf_err *err, rlf_input **out);
-uint64_t rlf_input_size(const rlf_input *input); /* when it was opened */
+typedef struct rlf_infile rlf_infile;
+rlf_status rlf_infile_open(const char *path, rlf_err *err, rlf_infile **out);
+uint64_t rlf_infile_size(const rlf_infile *input); /* when it was opened */
 /* n bytes from `at` on, all inside the file; RLF_ENV if it is shorter now. */
-rlf_status rlf_input_read(const rlf_input *input, uint64_t at, void *p,
-                          size_t n, rlf_err *err);
-void rlf_input_close(rlf_input *input); /* NULL is fine */
+rlf_status rlf_infile_read(const rlf_infile *input, uint64_t at, void *p,
+                           size_t n, rlf_err *err);
+void rlf_infile_close(rlf_infile *input); /* NULL is fine */
 
-/* A small file mapped read-only. An empty file gives p NULL, n 0. Cutting the file
- * while it is mapped is undefined: replace files by renaming, as here. */
+/* A small file mapped read-only. An empty file gives p NULL, n 0. Cutting the
+ * file while it is mapped is undefined: replace files by renaming, as here. */
 typedef struct rlf_mapping {
     const unsigned char *p;
     size_t n;

@@ -15,7 +15,7 @@ enum { HEADER_MOST = 100000000 }; /* bytes, as the format's own readers */
 
 struct rlf_safetensors {
     rlf_arena *arena;
-    RLF_VEC(rlf_input *) inputs;
+    RLF_VEC(rlf_infile *) inputs;
     RLF_VEC(rlf_tensor *) tensors;
     rlf_map names;
     rlf_map metadata;
@@ -99,7 +99,7 @@ read_shape(const json_t *entry, rlf_tensor *tensor, rlf_err *err)
 
 /* The data area of a file: n bytes from `begin` on. */
 typedef struct area {
-    const rlf_input *input;
+    const rlf_infile *input;
     uint64_t begin, n;
 } area;
 
@@ -214,13 +214,13 @@ read_header(rlf_safetensors *file, const char *path, json_t *header,
 
 /* What stands between the first 8 bytes and the data. */
 static rlf_status
-load_header(const rlf_input *input, const char *path, uint64_t length,
+load_header(const rlf_infile *input, const char *path, uint64_t length,
             rlf_err *err, json_t **out)
 {
     json_error_t where;
     size_t flags = JSON_DECODE_INT_AS_REAL | JSON_REJECT_DUPLICATES;
     char *text = rlf_malloc((size_t)length + 1);
-    rlf_status status = rlf_input_read(input, 8, text, (size_t)length, err);
+    rlf_status status = rlf_infile_read(input, 8, text, (size_t)length, err);
     if (status >= 0)
         *out = json_loadb(text, (size_t)length, flags, &where);
     free(text);
@@ -235,13 +235,13 @@ load_header(const rlf_input *input, const char *path, uint64_t length,
 static rlf_status
 load_file(rlf_safetensors *file, const char *path, rlf_err *err)
 {
-    rlf_input *input = NULL;
-    RLF_TRY(rlf_input_open(path, err, &input));
+    rlf_infile *input = NULL;
+    RLF_TRY(rlf_infile_open(path, err, &input));
     RLF_PUSH_IN(file->arena, &file->inputs, input);
-    uint64_t length = 0, size = rlf_input_size(input);
+    uint64_t length = 0, size = rlf_infile_size(input);
     unsigned char first[8] = {0};
     if (size >= sizeof first)
-        RLF_TRY(rlf_input_read(input, 0, first, sizeof first, err));
+        RLF_TRY(rlf_infile_read(input, 0, first, sizeof first, err));
     for (size_t i = 0; i < sizeof first; i++)
         length |= (uint64_t)first[i] << 8 * i;
     if (size < 8 || length > HEADER_MOST || length > size - 8) {
@@ -340,7 +340,7 @@ rlf_safetensors_close(rlf_safetensors *file)
     if (!file)
         return;
     for (size_t i = 0; i < file->inputs.count; i++)
-        rlf_input_close(file->inputs.data[i]);
+        rlf_infile_close(file->inputs.data[i]);
     rlf_arena_free(file->arena);
 }
 
@@ -417,8 +417,8 @@ convert(rlf_element element, const unsigned char *p, size_t n, float *out)
 rlf_status
 rlf_tensor_read(const rlf_tensor *tensor, rlf_err *err, void *out)
 {
-    return rlf_input_read(tensor->input, tensor->at, out, (size_t)tensor->bytes,
-                          err);
+    return rlf_infile_read(tensor->input, tensor->at, out,
+                           (size_t)tensor->bytes, err);
 }
 
 rlf_status
@@ -437,10 +437,10 @@ rlf_tensor_read_f32(const rlf_tensor *tensor, uint64_t first, uint64_t n,
         return RLF_USER;
     }
     if (element == RLF_ELEMENT_F32)
-        return rlf_input_read(tensor->input, at, out, (size_t)n * size, err);
+        return rlf_infile_read(tensor->input, at, out, (size_t)n * size, err);
     while (n) {
         size_t k = n < most ? (size_t)n : most;
-        RLF_TRY(rlf_input_read(tensor->input, at, piece, k * size, err));
+        RLF_TRY(rlf_infile_read(tensor->input, at, piece, k * size, err));
         convert(element, piece, k, out);
         at += k * size;
         out += k;

@@ -1,12 +1,12 @@
 /* Safetensors: tensors in Hugging Face's file format.
  *
  * A file is 8 bytes of header length (little endian), a JSON header that names
- * each tensor's dtype, shape and byte range, then the data without gaps. The data
- * is read when it is asked for, into the asker's memory and no other; the header
- * is validated wholly when opened: every range inside the
- * file, of the right size, none overlapping, nothing left over. A file that
- * breaks a rule is RLF_USER, with the file, the tensor and what to do. A model
- * may be split over several files (model.safetensors.index.json).
+ * each tensor's dtype, shape and byte range, then the data without gaps. The
+ * data is read when it is asked for, into the asker's memory and no other; the
+ * header is validated wholly when opened: every range inside the file, of the
+ * right size, none overlapping, nothing left over. A file that breaks a rule is
+ * RLF_USER, with the file, the tensor and what to do. A model may be split over
+ * several files (model.safetensors.index.json).
  *
  * Written files have the same bytes for the same calls, and replace the old
  * file atomically (file.h). Both ends are little endian. Not a place for
@@ -39,9 +39,9 @@ typedef struct rlf_tensor {
     uint64_t shape[RLF_TENSOR_DIMS];
     uint64_t count; /* elements: the product of the shape */
     uint64_t bytes;
-    uint64_t at;                   /* its first byte in the file */
-    const struct rlf_input *input; /* NULL when declared */
-    const char *file;              /* for messages */
+    uint64_t at;                    /* its first byte in the file */
+    const struct rlf_infile *input; /* NULL when declared */
+    const char *file;               /* for messages */
 } rlf_tensor;
 
 typedef struct rlf_safetensors rlf_safetensors;

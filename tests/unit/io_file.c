@@ -90,14 +90,14 @@ check_input(void)
     for (int i = 0; i < N; i++)
         text[i] = (char)(i * 7 / 3);
     rlf_file_write(path, text, N, &err);
-    rlf_input *input = NULL;
-    if (rlf_input_open(path, &err, &input) < 0)
+    rlf_infile *input = NULL;
+    if (rlf_infile_open(path, &err, &input) < 0)
         bail("%s", err.sentence);
-    is_int((int64_t)rlf_input_size(input), N, "its size");
-    ok(rlf_input_read(input, 0, got, N, &err) == RLF_OK &&
+    is_int((int64_t)rlf_infile_size(input), N, "its size");
+    ok(rlf_infile_read(input, 0, got, N, &err) == RLF_OK &&
            memcmp(got, text, N) == 0,
        "read as a whole");
-    ok(rlf_input_read(input, N - 5, got, 5, &err) == RLF_OK &&
+    ok(rlf_infile_read(input, N - 5, got, 5, &err) == RLF_OK &&
            memcmp(got, text + N - 5, 5) == 0,
        "its last bytes");
     rlf_file_copy(path, copy, &err);
@@ -108,12 +108,12 @@ check_input(void)
        "a copy is the same, another last byte is not");
     if (truncate(path, N - 1) != 0)
         bail("cannot cut %s", path);
-    ok(rlf_input_read(input, N - 5, got, 5, &err) == RLF_ENV &&
+    ok(rlf_infile_read(input, N - 5, got, 5, &err) == RLF_ENV &&
            strstr(err.sentence, "became shorter"),
        "one that was cut meanwhile is an error");
-    rlf_input_close(input);
+    rlf_infile_close(input);
     rlf_err_clear(&err);
-    ok(rlf_input_open(in(""), &err, &input) == RLF_USER,
+    ok(rlf_infile_open(in(""), &err, &input) == RLF_USER,
        "a directory is no file");
 }
 
