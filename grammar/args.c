@@ -41,9 +41,8 @@ next_plain(const matcher *m, const rlf_ast_arg *const *given)
     return -1;
 }
 
-/* Is it one of the words of "a|b|c"? */
-static bool
-is_one_of(const char *words, const char *word)
+bool
+rlf_word_is_of(const char *words, const char *word)
 {
     size_t n = strlen(word);
     for (const char *p = words; p && *p; p += *p == '|') {
@@ -107,7 +106,7 @@ refused_label(const matcher *m, const rlf_ast_arg *arg,
         rlf_diag_note(diags, diag, more[i]->label.span, "first here");
         return true;
     }
-    if (is_one_of(m->taken, arg->label.text)) {
+    if (rlf_word_is_of(m->taken, arg->label.text)) {
         diag = rlf_diag_error(diags, "argument", arg->label.span,
                               "%s cannot be called '%s': what hooks get has "
                               "its own",

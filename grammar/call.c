@@ -104,8 +104,11 @@ make_set(rlf_sema *s, const rlf_item *item, int receiver_set)
     int set = set_argument(item);
     if (class->sampled) {
         const rlf_arg *n = arg_named(item, "n");
-        return rlf_set_generated(s, name, set, n && n->given, item->receiver,
-                                 item->span);
+        bool several = n && n->given;
+        int made = rlf_set_generated(s, name, set, several, item->receiver,
+                                     item->span);
+        s->graph->sets.data[made].each = several ? (int)n->number : 0;
+        return made;
     }
     int term = -1;
     for (size_t i = 0; i < item->inputs.count; i++) {

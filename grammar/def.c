@@ -69,13 +69,22 @@ fits_word(rlf_sema *s, const rlf_ast_formal *f, rlf_thing *arg)
     if (term < 0)
         return false;
     const rlf_term *t = &s->terms.data[term];
-    if ((int)rlf_level_of(s, t->domain) <= w->level)
+    int level = (int)rlf_level_of(s, t->domain);
+    /* What is done along a response takes a value of its own for each token: a
+     * value for all of it, repeated, is another thing. */
+    bool repeats = w->level == RLF_LEVEL_TOKEN &&
+                   (level == RLF_LEVEL_PROMPT || level == RLF_LEVEL_SAMPLE);
+    if (level <= w->level && !repeats)
         return true;
-    rlf_diag *diag = rlf_diag_error(s->diags, "level", arg->span,
-                                    "'%s' takes one per %s at most, and this "
-                                    "is %s",
-                                    f->name.text, w->word,
-                                    rlf_level_name(s, t->domain, t->set));
+    rlf_diag *diag = rlf_diag_error(
+        s->diags, "level", arg->span,
+        repeats ? "'%s' takes one per %s or one number, and this is %s"
+                : "'%s' takes one per %s at most, and this is %s",
+        f->name.text, w->word, rlf_level_name(s, t->domain, t->set));
+    if (repeats)
+        rlf_diag_hint(s->diags, diag,
+                      "s.at_last(x) puts one per sample on its last token, "
+                      "s.at_all(x) on each");
     rlf_diag_note(s->diags, diag, f->span, "it is declared here");
     return false;
 }
@@ -224,19 +233,43 @@ run_body(rlf_sema *s, const rlf_ast_decl *def)
     return none;
 }
 
-/* Say of what was reported inside a def in which use of it. */
+/* Where an imported function is used: its argument, if it has one. */
+static rlf_span
+place_of_use(const rlf_ast_expr *call)
+{
+    return call->args && call->args->count == 1 ? call->args->data[0].span
+                                                : call->at;
+}
+
+/* Is it about values that did not fit, not about how the def is written? */
+static bool
+of_arguments(const rlf_diag *diag)
+{
+    return rlf_word_is_of("level|type|argument|unit|live|update", diag->code);
+}
+
+/* Of what was reported inside a def: in which use of it. What an imported file
+ * declares is right, and the use is not: it is reported there, once. */
 static void
 note_use(rlf_sema *s, size_t before, const rlf_ast_decl *def,
-         const rlf_ast_expr *call)
+         const rlf_module *module, const rlf_ast_expr *call)
 {
-    for (size_t i = before; i < s->diags->list.count; i++) {
+    size_t i = before;
+    while (i < s->diags->list.count) {
         rlf_diag *diag = &s->diags->list.data[i];
+        size_t count = s->diags->list.count;
         bool inside = diag->at.source == def->span.source &&
                       diag->at.first >= def->span.first &&
                       diag->at.last <= def->span.last;
-        if (inside && !diag->notes.count)
+        if (inside && module != s->modules.data[0] && of_arguments(diag)) {
+            rlf_diag_note(s->diags, diag, diag->at, "in '%s', here",
+                          def->name.text);
+            rlf_diag_move(s->diags, i, place_of_use(call));
+        } else if (inside && !diag->notes.count) {
             rlf_diag_note(s->diags, diag, call->at, "in this use of '%s'",
                           def->name.text);
+        }
+        i += s->diags->list.count == count;
     }
 }
 
@@ -256,7 +289,7 @@ rlf_eval_def(rlf_sema *s, const rlf_ast_decl *def, rlf_module *module,
     s->expanding++;
     if (bind(s, def, module, call)) {
         result = run_body(s, def);
-        note_use(s, before, def, call);
+        note_use(s, before, def, module, call);
     }
     s->expanding--;
     s->scope = caller;

@@ -349,6 +349,49 @@ checkpoint(rlf_sema *s, const rlf_ast_stmt *stmt)
 
 /* ---- reports ---- */
 
+/* Are both written in a step in which one of them is? */
+static bool
+written_together(const rlf_sema *s, const rlf_metric_name *a,
+                 const rlf_metric_name *b)
+{
+    if (a->update >= 0 && a->update == b->update)
+        return a->condition < 0 || b->condition < 0 ||
+               a->condition == b->condition;
+    return rlf_part_holds(s, a->part, b->part) ||
+           rlf_part_holds(s, b->part, a->part);
+}
+
+bool
+rlf_sema_metric(rlf_sema *s, const rlf_ast_name *name)
+{
+    const rlf_node_class *class =
+        class_of(s, RLF_ROLE_REPORT, RLF_RECEIVER_NONE);
+    rlf_metric_name metric = {name->text, s->part, s->update, s->condition,
+                              name->span};
+    if (rlf_word_is_of(class->taken, name->text)) {
+        rlf_diag *diag =
+            rlf_diag_error(s->diags, "name", name->span,
+                           "each line of metrics has its own '%s'", name->text);
+        rlf_diag_hint(s->diags, diag, "give the metric another name");
+        return false;
+    }
+    for (size_t i = 0; i < s->metrics.count; i++) {
+        const rlf_metric_name *before = &s->metrics.data[i];
+        if (strcmp(before->name, name->text) != 0 ||
+            !written_together(s, before, &metric))
+            continue;
+        rlf_diag *diag = rlf_diag_error(
+            s->diags, "name", name->span,
+            "'%s' is reported twice: the mean of both would be written",
+            name->text);
+        rlf_diag_note(s->diags, diag, before->span, "first here");
+        rlf_diag_hint(s->diags, diag, "give one of them another name");
+        return false;
+    }
+    RLF_PUSH_IN(s->arena, &s->metrics, metric);
+    return true;
+}
+
 static void
 report(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
@@ -362,7 +405,7 @@ report(rlf_sema *s, const rlf_ast_stmt *stmt)
     for (size_t i = 0; i < n; i++) {
         const rlf_ast_bind *bind = &stmt->binds->data[i];
         int term = rlf_eval_plain(s, bind->value);
-        if (term < 0)
+        if (!rlf_sema_metric(s, &bind->name) || term < 0)
             continue;
         const rlf_term *t = &s->terms.data[term];
         if (t->domain != 0) {

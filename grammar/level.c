@@ -257,11 +257,15 @@ upwards(rlf_sema *s, int x, const rlf_ast_name *over)
         refuse(s, over->span, x, "'over tokens' takes one per token", NULL);
     } else if (!strcmp(over->text, "group")) {
         int owner = rlf_domains_get(domains, rows)->owner;
-        if (owner >= 0)
+        int set = owner_set(s, rows, t->set);
+        bool one = set >= 0 && s->graph->sets.data[set].each == 1;
+        if (owner >= 0 && !one)
             return owner;
         refuse(s, over->span, x, "'over group' takes several samples a prompt",
-               "with one sample a prompt there are no groups: give generate "
-               "an n:");
+               one ? "with n: 1 a group has nothing to compare: give generate "
+                     "an n: of 2 or more"
+                   : "with one sample a prompt there are no groups: give "
+                     "generate an n:");
     } else if (!strcmp(over->text, "batch")) {
         if (t->domain != 0)
             return 0;
@@ -310,6 +314,25 @@ runs_over_all(rlf_sema *s, int x, int to, rlf_span at)
     return false;
 }
 
+/* 1 where something holds and 0 elsewhere. */
+static bool
+is_condition(const rlf_term *t)
+{
+    switch (t->kind == RLF_TERM_OP ? t->code : RLF_EXPR_INPUT) {
+    case RLF_EXPR_LT:
+    case RLF_EXPR_LE:
+    case RLF_EXPR_EQ:
+    case RLF_EXPR_NE:
+    case RLF_EXPR_TEXT_EQ:
+    case RLF_EXPR_AND:
+    case RLF_EXPR_OR:
+    case RLF_EXPR_NOT:
+        return true;
+    default:
+        return false;
+    }
+}
+
 int
 rlf_level_reduce(rlf_sema *s, const char *function, int x,
                  const rlf_ast_name *over, rlf_span at)
@@ -334,6 +357,16 @@ rlf_level_reduce(rlf_sema *s, const char *function, int x,
     if (text && code != RLF_EXPR_ROTATE && code != RLF_EXPR_COUNT) {
         rlf_diag_error(s->diags, "type", at, "'%s' takes numbers, not texts",
                        function);
+        return -1;
+    }
+    if (code == RLF_EXPR_COUNT && is_condition(&s->terms.data[x])) {
+        rlf_diag *diag =
+            rlf_diag_error(s->diags, "argument", at,
+                           "'count' counts all values, also where the "
+                           "condition does not hold");
+        diag->right = written(s, 0, x);
+        rlf_diag_hint(s->diags, diag,
+                      "where it holds it is 1: sum(... over %s)", over->text);
         return -1;
     }
     int to = upwards(s, x, over);

@@ -57,6 +57,22 @@ read_bool(const char *text, double *out)
     return yes || !strcmp(text, "false") || !strcmp(text, "0");
 }
 
+/* Whole numbers are kept as doubles, which have them all up to here. */
+#define LARGEST_INT 9007199254740992.0
+
+/* What the type takes, or NULL: the value is fine. */
+static const char *
+wrong_number(const char *type, double x)
+{
+    if (!strcmp(type, "bool"))
+        return x == 0 || x == 1 ? NULL : "true or false";
+    if (strcmp(type, "int") != 0)
+        return NULL;
+    if (x != floor(x))
+        return "a whole number";
+    return fabs(x) <= LARGEST_INT ? NULL : "a whole number of up to 2^53";
+}
+
 static rlf_thing
 refuse(const reader *r, const char *text, const char *wanted)
 {
@@ -93,9 +109,10 @@ read_setting(const reader *r, const char *text)
             return refuse(r, text, "true or false");
     } else if (!read_number(text, &x)) {
         return refuse(r, text, "a number");
-    } else if (!strcmp(r->type, "int") && x != floor(x)) {
-        return refuse(r, text, "a whole number");
     }
+    const char *wanted = wrong_number(r->type, x);
+    if (wanted)
+        return refuse(r, text, wanted);
     return rlf_thing_term(s, rlf_term_number(s, x, r->decl->name.span),
                           r->decl->name.span);
 }
@@ -121,11 +138,19 @@ read_default(const reader *r, rlf_module *module)
     }
     bool number =
         thing.kind == RLF_THING_NUMBER && rlf_term_constant(s, thing.term, &x);
-    if (!text && number && (r->type[0] != 'i' || x == floor(x)))
+    if (!text && number && !rlf_term_plain(s, thing.term, e->span))
+        return rlf_thing_none(e->span);
+    const char *wanted = !number ? NULL : wrong_number(r->type, x);
+    if (!text && number && !wanted)
         return thing;
-    rlf_diag_error(s->diags, "param", e->span,
-                   "the default of a parameter of type %s cannot be this",
-                   r->type);
+    rlf_diag *diag = rlf_diag_error(
+        s->diags, "param", e->span,
+        "the default of a parameter of type %s cannot be this", r->type);
+    rlf_diag_hint(s->diags, diag, "it is %s",
+                  text                       ? "a text, in quotes"
+                  : wanted                   ? wanted
+                  : !strcmp(r->type, "bool") ? "true or false"
+                                             : "a number");
     return rlf_thing_none(e->span);
 }
 
@@ -140,6 +165,23 @@ same_value(rlf_sema *s, const rlf_thing *a, const rlf_thing *b)
     return a->kind == RLF_THING_NUMBER && b->kind == RLF_THING_NUMBER &&
            rlf_term_constant(s, a->term, &x) &&
            rlf_term_constant(s, b->term, &y) && x == y;
+}
+
+/* What stands in a list is of the parameter's type. */
+static void
+check_choice(const reader *r, const rlf_thing *choice)
+{
+    bool text = !strcmp(r->type, "text") || !strcmp(r->type, "path");
+    double x;
+    bool number = choice->kind == RLF_THING_NUMBER &&
+                  rlf_term_constant(r->s, choice->term, &x);
+    if (choice->kind == RLF_THING_NONE ||
+        (text ? choice->kind == RLF_THING_TEXT
+              : number && !wrong_number(r->type, x) &&
+                    rlf_term_plain(r->s, choice->term, choice->span)))
+        return;
+    rlf_diag_error(r->s->diags, "param", choice->span,
+                   "a parameter of type %s cannot be this", r->type);
 }
 
 /* What may be given, as text; *inside: whether `value` is. */
@@ -158,6 +200,19 @@ check_range(const reader *r, const rlf_thing *value, bool *inside)
         if (known && value->kind == RLF_THING_NUMBER &&
             rlf_term_constant(s, value->term, &x))
             *inside = x >= low && x <= high;
+        bool texts = !strcmp(r->type, "text") || !strcmp(r->type, "path");
+        if (known && (texts || !strcmp(r->type, "bool") || low > high)) {
+            rlf_diag *diag = rlf_diag_error(
+                s->diags, "param",
+                rlf_span_join(decl->low->span, decl->high->span),
+                low > high ? "there is nothing in this range"
+                           : "a parameter of type %s has no range of numbers",
+                r->type);
+            rlf_diag_hint(s->diags, diag,
+                          low > high ? "the smaller number comes first"
+                                     : "list what it can be: in [a, b]");
+            *inside = true;
+        }
         if (known) {
             rlf_buf_number(&text, low);
             rlf_buf_puts(&text, "..");
@@ -172,6 +227,7 @@ check_range(const reader *r, const rlf_thing *value, bool *inside)
         }
         *inside = value->kind == RLF_THING_NONE;
         for (size_t i = 0; i < list.n_list; i++) {
+            check_choice(r, &list.list[i]);
             *inside = *inside || same_value(s, value, &list.list[i]);
             rlf_buf_printf(&text, "%s%s", i ? ", " : "[",
                            text_of(s, &list.list[i], r->type));

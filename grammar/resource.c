@@ -95,6 +95,25 @@ is_level(const char *word)
     return false;
 }
 
+/* Is the name of result `i` that of no other? */
+static bool
+is_new_give(rlf_sema *s, const rlf_give *gives, size_t i,
+            const rlf_ast_name *name)
+{
+    bool ok = name->text && !strcmp(name->text, "ok"), twice = false;
+    for (size_t k = 0; k < i; k++)
+        twice = twice || !strcmp(gives[k].name, name->text);
+    if (!ok && !twice)
+        return true;
+    rlf_diag *diag = rlf_diag_error(
+        s->diags, "name", name->span,
+        ok ? "each call gives an '%s' of its own: whether it went well"
+           : "'%s' is given a second time",
+        name->text);
+    rlf_diag_hint(s->diags, diag, "give it another name");
+    return false;
+}
+
 static bool
 make_gives(rlf_sema *s, const rlf_ast_decl *decl, rlf_resource *out)
 {
@@ -108,6 +127,8 @@ make_gives(rlf_sema *s, const rlf_ast_decl *decl, rlf_resource *out)
         gives[0].level = decl->word.text;
     else if (decl->word.text)
         gives[0].name = decl->word.text;
+    if (!is_new_give(s, gives, 0, &decl->word))
+        return false;
     for (size_t i = 0; decl->formals && i < n; i++) {
         const rlf_ast_formal *f = &decl->formals->data[i];
         const char *level = f->word.text ? f->word.text : usual;
@@ -119,6 +140,8 @@ make_gives(rlf_sema *s, const rlf_ast_decl *decl, rlf_resource *out)
             return false;
         }
         gives[i] = (rlf_give){f->name.text, level};
+        if (!is_new_give(s, gives, i, &f->name))
+            return false;
     }
     out->gives = gives;
     out->n_gives = (int)n;

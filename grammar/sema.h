@@ -234,6 +234,13 @@ typedef struct rlf_refusal {
     bool lowers; /* the rest of the program can be lowered, and checked there */
 } rlf_refusal;
 
+/* A metric that is reported, where. */
+typedef struct rlf_metric_name {
+    const char *name;
+    int part, update, condition;
+    rlf_span span;
+} rlf_metric_name;
+
 /* A loop around: pieces `piece` of the set `whole`. */
 typedef struct rlf_loop {
     int whole, piece;
@@ -288,6 +295,11 @@ typedef struct rlf_sema {
         rlf_refusal *data;
         size_t count, room;
     } refusals;
+    /* Metrics, to find what is written twice. */
+    struct {
+        rlf_metric_name *data;
+        size_t count, room;
+    } metrics;
     bool collecting;     /* in the block of a collect */
     int nesting;         /* expressions inside one another */
     int expanding;       /* defs inside one another */
@@ -483,6 +495,9 @@ bool rlf_args_constructor(rlf_sema *s, const rlf_ast_expr *call,
                           const rlf_constructor *c, rlf_resource_kind kind,
                           rlf_arg **out, int *n_out);
 
+/* Is it one of the words of "a|b|c"? `words` NULL: there are none. */
+bool rlf_word_is_of(const char *words, const char *word);
+
 /* ---- item.c ---- */
 
 rlf_item *rlf_item_new(rlf_sema *s, const rlf_node_class *class, int receiver,
@@ -511,6 +526,8 @@ void rlf_sema_block(rlf_sema *s, const rlf_ast_block *block);
 void rlf_sema_statement(rlf_sema *s, const rlf_ast_stmt *stmt);
 void rlf_sema_collect(rlf_sema *s, const rlf_ast_stmt *stmt);
 void rlf_sema_update(rlf_sema *s, const rlf_ast_stmt *stmt);
+/* Enter a metric; false after a message: it would be written twice. */
+bool rlf_sema_metric(rlf_sema *s, const rlf_ast_name *name);
 /* A live call, if class and receiver make it one; its term. */
 bool rlf_update_live(rlf_sema *s, const rlf_item *item, int set, int *term);
 

@@ -121,7 +121,7 @@ report(rlf_sema *s, const rlf_ast_stmt *stmt)
     for (size_t i = 0; i < stmt->binds->count; i++) {
         const rlf_ast_bind *bind = &stmt->binds->data[i];
         int term = rlf_eval_plain(s, bind->value);
-        if (term < 0)
+        if (!rlf_sema_metric(s, &bind->name) || term < 0)
             continue;
         const rlf_term *t = &s->terms.data[term];
         if (t->domain != 0) {

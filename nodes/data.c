@@ -209,6 +209,20 @@ list_members(const rlf_resource *resource, int *out)
     return n;
 }
 
+bool
+rlf_data_has_prompts(const rlf_graph *graph, const rlf_resource *resource)
+{
+    int *members = RLF_NEW_ARRAY(graph->arena, int, resource->n_args + 1);
+    size_t n = list_members(resource, members);
+    const rlf_arg *prompt =
+        rlf_args_find(resource->args, resource->n_args, "prompt");
+    bool all = n > 0 || (prompt && prompt->kind != RLF_ARG_ABSENT);
+    for (size_t m = 0; m < n; m++)
+        all = all &&
+              rlf_data_has_prompts(graph, &graph->resources.data[members[m]]);
+    return all;
+}
+
 /* Without rows yet if it is made of others. */
 static rlf_data *
 new_data(const rlf_resource *resource, int *members)

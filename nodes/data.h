@@ -85,6 +85,9 @@ rlf_status rlf_data_drop(const rlf_env *env, rlf_data *data, rlf_err *err);
  * there are; long prompts are not dropped yet. To be freed. */
 rlf_status rlf_data_peek(const rlf_graph *graph, const rlf_resource *resource,
                          uint64_t most, rlf_err *err, rlf_data **out);
+/* Does the declaration say which field the prompts are in? Of what is made of
+ * others, all of them. */
+bool rlf_data_has_prompts(const rlf_graph *graph, const rlf_resource *resource);
 void rlf_data_free(rlf_data *data); /* NULL is fine */
 /* Has it rows for draws of `count` in a step? RLF_USER with the sentence if
  * not. */

@@ -11,6 +11,7 @@
 #include "engine/base/vec.h"
 #include "engine/dev/replay.h"
 #include "engine/graph/class.h"
+#include "nodes/data.h"
 #include "nodes/hook.h"
 #include "nodes/model/handover.h"
 #include "nodes/model/work.h"
@@ -122,16 +123,57 @@ check_tool(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
     rlf_diag_note(diags, diag, hook->span, "it is declared here");
 }
 
+/* It is prompts that are answered, and there are some. */
+static void
+check_prompts(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
+{
+    const rlf_arg *arg = rlf_node_arg(node, "set");
+    const rlf_set *set =
+        &graph->sets.data[graph->values.data[node->inputs[arg->input]].set];
+    const char *name = set->name;
+    rlf_diag *diag;
+    if (set->tokens >= 0) {
+        diag = rlf_diag_error(diags, "prompt", arg->span,
+                              "'%s' has responses, and this would answer its "
+                              "prompts once more, not go on with them",
+                              name);
+        rlf_diag_hint(diags, diag,
+                      "name the set of the prompts; to go on from a response "
+                      "ask what it says: ask(%s.text)",
+                      name);
+        return;
+    }
+    if (set->kind != RLF_SET_DATA ||
+        rlf_data_has_prompts(graph, &graph->resources.data[set->data]))
+        return;
+    const rlf_resource *data = &graph->resources.data[set->data];
+    diag = rlf_diag_error(diags, "prompt", arg->span,
+                          "the rows of '%s' have no prompts to answer", name);
+    rlf_diag_note(diags, diag, data->span, "it is declared here");
+    rlf_diag_hint(diags, diag,
+                  "name the field that they are in: prompt: "
+                  "\"FIELD\"");
+}
+
 static void
 infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
 {
     rlf_model_check_head(graph, node, false, diags);
     check_tool(graph, node, diags);
+    check_prompts(graph, node, diags);
     static const char *const idle[] = {"temperature", "top_p", "top_k",
                                        "min_p"};
     const rlf_arg *greedy = rlf_node_arg(node, "greedy");
     if (greedy->kind != RLF_ARG_NUMBER || greedy->number == 0)
         return;
+    const rlf_arg *n = rlf_node_arg(node, "n");
+    if (n->given && n->number > 1) {
+        rlf_diag *diag = rlf_diag_error(
+            diags, "greedy", n->span,
+            "all %.0f samples of a prompt are the same when sampling is greedy",
+            n->number);
+        rlf_diag_hint(diags, diag, "leave out one of the two");
+    }
     for (size_t i = 0; i < RLF_COUNT(idle); i++) {
         const rlf_arg *arg = rlf_node_arg(node, idle[i]);
         if (!arg->given)

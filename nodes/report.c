@@ -22,6 +22,7 @@ const rlf_node_class rlf_node_report = {
     .doc = "writes scalars to the metrics",
     .role = RLF_ROLE_REPORT,
     .extra = true,
+    .taken = "step",
     .gives = RLF_GIVES_NOTHING,
     .granularity = RLF_GRAIN_BATCH,
     .open = rlf_class_no_open,

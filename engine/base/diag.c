@@ -96,6 +96,24 @@ rlf_diag_note(rlf_diags *diags, rlf_diag *diag, rlf_span at, const char *fmt,
     RLF_PUSH_IN(diags->arena, &diag->notes, note);
 }
 
+void
+rlf_diag_move(rlf_diags *diags, size_t i, rlf_span at)
+{
+    rlf_diag *diag = &diags->list.data[i];
+    diag->at = at;
+    diag->left = diag->right = (rlf_span){0};
+    for (size_t k = 0; k < i; k++) {
+        const rlf_diag *d = &diags->list.data[k];
+        if (d->severity != diag->severity || strcmp(d->code, diag->code) != 0 ||
+            !same_place(d->at, at))
+            continue;
+        diags->errors -= diag->severity == RLF_SEVERITY_ERROR;
+        diags->list.count--;
+        memmove(diag, diag + 1, (diags->list.count - i) * sizeof *diag);
+        return;
+    }
+}
+
 /* By source, then place; qsort is not stable, so the list's order (kept in
  * `order`) decides among equals. */
 typedef struct sorted {

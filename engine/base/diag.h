@@ -62,6 +62,10 @@ void rlf_diag_hint(rlf_diags *diags, rlf_diag *diag, const char *fmt, ...)
 void rlf_diag_note(rlf_diags *diags, rlf_diag *diag, rlf_span at,
                    const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
+/* Put diagnostic number `i` at another place; its underlined operands go. Where
+ * one of its code stands there already, it goes instead. */
+void rlf_diag_move(rlf_diags *diags, size_t i, rlf_span at);
+
 /* All diagnostics in order of place, as text or as a JSON array. */
 void rlf_diags_print(rlf_diags *diags, rlf_buf *out);
 void rlf_diags_print_json(rlf_diags *diags, rlf_buf *out);

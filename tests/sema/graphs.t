@@ -339,3 +339,65 @@ flow f
         | %3 = mean %2 : scalar
         | output 0 it = %3
     report(%10 it) {u: %10 it} by batch, looking
+=== what is answered
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+data pages = jsonl("rows.jsonl", text: "question")
+data more = mix(pages, pages)
+data few = pages.where(pages.text != "x")
+flow f(batch: prompts[8], page: pages[8], both: more[8], some: few[8]) {
+    roll = actor.generate(batch, n: 2, max_new: 8)
+    a = actor.generate(roll, max_new: 8)
+    b = actor.generate(roll.where(judge(roll) > 0), max_new: 8)
+    c = actor.generate(page, max_new: 8)
+    d = actor.generate(both, max_new: 8)
+    e = actor.generate(some, max_new: 8)
+    g = actor.generate(ask(roll.text), max_new: 8)
+    h = actor.generate(batch.where(mean(judge(roll) over group) > 0), max_new: 8)
+    i = actor.generate(batch, n: 4, greedy: true, max_new: 8)
+    j = actor.generate(batch, n: 1, greedy: true, max_new: 8)
+    k = actor.generate(prompts, max_new: 8)
+    l = actor.generate(pages, max_new: 8)
+}
+--- errors
+test.rlf:9:24: error: 'roll' has responses, and this would answer its prompts once more, not go on with them
+    9 |     a = actor.generate(roll, max_new: 8)
+      |                        ^~~~
+hint: name the set of the prompts; to go on from a response ask what it says: ask(roll.text)
+test.rlf:10:24: error: 'where(...)' has responses, and this would answer its prompts once more, not go on with them
+   10 |     b = actor.generate(roll.where(judge(roll) > 0), max_new: 8)
+      |                        ^~~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: name the set of the prompts; to go on from a response ask what it says: ask(where(...).text)
+test.rlf:11:24: error: the rows of 'page' have no prompts to answer
+   11 |     c = actor.generate(page, max_new: 8)
+      |                        ^~~~
+test.rlf:4:1: note: it is declared here
+    4 | data pages = jsonl("rows.jsonl", text: "question")
+      | ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: name the field that they are in: prompt: "FIELD"
+test.rlf:12:24: error: the rows of 'both' have no prompts to answer
+   12 |     d = actor.generate(both, max_new: 8)
+      |                        ^~~~
+test.rlf:5:1: note: it is declared here
+    5 | data more = mix(pages, pages)
+      | ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: name the field that they are in: prompt: "FIELD"
+test.rlf:13:24: error: the rows of 'some' have no prompts to answer
+   13 |     e = actor.generate(some, max_new: 8)
+      |                        ^~~~
+test.rlf:6:1: note: it is declared here
+    6 | data few = pages.where(pages.text != "x")
+      | ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: name the field that they are in: prompt: "FIELD"
+test.rlf:16:34: error: all 4 samples of a prompt are the same when sampling is greedy
+   16 |     i = actor.generate(batch, n: 4, greedy: true, max_new: 8)
+      |                                  ^
+hint: leave out one of the two
+test.rlf:19:24: error: the rows of 'pages' have no prompts to answer
+   19 |     l = actor.generate(pages, max_new: 8)
+      |                        ^~~~~
+test.rlf:4:1: note: it is declared here
+    4 | data pages = jsonl("rows.jsonl", text: "question")
+      | ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: name the field that they are in: prompt: "FIELD"

@@ -428,3 +428,110 @@ test.rlf:17:21: error: 'x' is one per token of 'roll', which does not go down to
 test.rlf:18:14: error: a hook per step takes scalars, and 'x' is one per sample of 'roll'
    18 |     d = each(x: score)
       |              ^~~~~~~~
+=== a value per token is no value per sample
+import "std/advantage"
+import "std/loss"
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
+state level = 0
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    v = critic.value(roll)
+    a = gae(score, v)
+    b = gae(roll.at_last(score), score)
+    c = returns(batch.grade)
+    d = gae(roll.at_last(score), v, end: 2)
+    e = gae(0.5, v, end: score)
+    g = token_mean(score)
+    h = gae(level, v)
+}
+--- errors
+test.rlf:12:13: error: 'r' takes one per token or one number, and this is one per sample of 'roll'
+   12 |     a = gae(score, v)
+      |             ^~~~~
+STDLIB/advantage.rlf:13:9: note: it is declared here
+   13 | def gae(r: token, v: token, gamma = 1.0, lambda = 0.95, end: sample = 0) =
+      |         ^~~~~~~~
+hint: s.at_last(x) puts one per sample on its last token, s.at_all(x) on each
+test.rlf:13:34: error: 'v' takes one per token or one number, and this is one per sample of 'roll'
+   13 |     b = gae(roll.at_last(score), score)
+      |                                  ^~~~~
+STDLIB/advantage.rlf:13:19: note: it is declared here
+   13 | def gae(r: token, v: token, gamma = 1.0, lambda = 0.95, end: sample = 0) =
+      |                   ^~~~~~~~
+hint: s.at_last(x) puts one per sample on its last token, s.at_all(x) on each
+test.rlf:14:17: error: 'r' takes one per token or one number, and this is one per prompt of 'batch'
+   14 |     c = returns(batch.grade)
+      |                 ^~~~~~~~~~~
+STDLIB/advantage.rlf:60:13: note: it is declared here
+   60 | def returns(r: token, gamma = 1.0) = discount(r, gamma)
+      |             ^~~~~~~~
+hint: s.at_last(x) puts one per sample on its last token, s.at_all(x) on each
+test.rlf:17:20: error: 'x' takes one per token or one number, and this is one per sample of 'roll'
+   17 |     g = token_mean(score)
+      |                    ^~~~~
+STDLIB/loss.rlf:141:16: note: it is declared here
+  141 | def token_mean(x: token) = mean(x over batch)
+      |                ^~~~~~~~
+hint: s.at_last(x) puts one per sample on its last token, s.at_all(x) on each
+=== groups of one
+import "std/advantage"
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+param n : int = 1
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: n, max_new: 8)
+    score = judge(roll)
+    a = grpo(score)
+    b = std(score over group)
+    best = roll.where(score > 0)
+    c = rank(score[best] over group)
+    d = mean(score over batch)
+}
+--- errors
+test.rlf:9:14: error: 'over group' takes several samples a prompt, and this is one per sample of 'roll'
+    9 |     a = grpo(score)
+      |              ^~~~~
+STDLIB/advantage.rlf:31:30: note: in 'grpo', here
+   31 |     (score - mean(score over group)) / (std(score over group) + eps)
+      |                              ^~~~~
+hint: with n: 1 a group has nothing to compare: give generate an n: of 2 or more
+test.rlf:10:24: error: 'over group' takes several samples a prompt, and this is one per sample of 'roll'
+   10 |     b = std(score over group)
+      |             ~~~~~      ^~~~~
+hint: with n: 1 a group has nothing to compare: give generate an n: of 2 or more
+test.rlf:12:31: error: 'over group' takes several samples a prompt, and this is one per sample of 'best'
+   12 |     c = rank(score[best] over group)
+      |              ~~~~~~~~~~~      ^~~~~
+hint: with n: 1 a group has nothing to compare: give generate an n: of 2 or more
+=== a count of what holds
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 2, max_new: 8)
+    score = judge(roll)
+    right = score > 0 and roll.finished
+    a = count(score > 0 over batch)
+    b = count(right over group)
+    c = count(batch.answer == "2" over batch)
+    d = count(score over batch)
+    e = sum(right over batch) / count(right + 0 over batch)
+}
+--- errors
+test.rlf:8:9: error: 'count' counts all values, also where the condition does not hold
+    8 |     a = count(score > 0 over batch)
+      |         ^~~~~ ~~~~~~~~~
+hint: where it holds it is 1: sum(... over batch)
+test.rlf:9:9: error: 'count' counts all values, also where the condition does not hold
+    9 |     b = count(right over group)
+      |         ^~~~~ ~~~~~
+hint: where it holds it is 1: sum(... over group)
+test.rlf:10:9: error: 'count' counts all values, also where the condition does not hold
+   10 |     c = count(batch.answer == "2" over batch)
+      |         ^~~~~ ~~~~~~~~~~~~~~~~~~~
+hint: where it holds it is 1: sum(... over batch)

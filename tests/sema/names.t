@@ -525,3 +525,58 @@ hint: rows of a step; without it all rows, in their order
 test.rlf:10:112: error: a flow draws from a data set, and this is a number
    10 | ..., b: actor[3], c: prompts[0], d: prompts[1.5], e: prompts[beta], g: prompts[4, weight: 3], h: 3) { }
       |                                                                                                  ^
+=== a metric is written once
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 2, max_new: 8)
+    score = judge(roll)
+    report a = mean(score over batch), a = mean(roll.length over batch)
+    report b = mean(score over batch)
+    if step == 1 { report b = 2 }
+    if step == 1 { report c = 1 } else { report c = 2 }
+    every 5 steps { report c = 3 }
+    for mini in roll.split(parts: 2) {
+        update actor {
+            logp = actor.logprob(mini)
+            if mean(logp over batch) > 0 { report d = mean(logp over batch) } else { report d = 0 }
+            report e = mean(logp over batch), d = 2
+            minimize mean(logp over batch)
+        }
+        report e = step, step = 3
+    }
+}
+--- errors
+test.rlf:7:40: error: 'a' is reported twice: the mean of both would be written
+    7 |     report a = mean(score over batch), a = mean(roll.length over batch)
+      |                                        ^
+test.rlf:7:12: note: first here
+    7 |     report a = mean(score over batch), a = mean(roll.length over batch)
+      |            ^
+hint: give one of them another name
+test.rlf:9:27: error: 'b' is reported twice: the mean of both would be written
+    9 |     if step == 1 { report b = 2 }
+      |                           ^
+test.rlf:8:12: note: first here
+    8 |     report b = mean(score over batch)
+      |            ^
+hint: give one of them another name
+test.rlf:16:47: error: 'd' is reported twice: the mean of both would be written
+   16 |             report e = mean(logp over batch), d = 2
+      |                                               ^
+test.rlf:15:51: note: first here
+   15 |             if mean(logp over batch) > 0 { report d = mean(logp over batch) } else { report d = 0 }
+      |                                                   ^
+hint: give one of them another name
+test.rlf:19:16: error: 'e' is reported twice: the mean of both would be written
+   19 |         report e = step, step = 3
+      |                ^
+test.rlf:16:20: note: first here
+   16 |             report e = mean(logp over batch), d = 2
+      |                    ^
+hint: give one of them another name
+test.rlf:19:26: error: each line of metrics has its own 'step'
+   19 |         report e = step, step = 3
+      |                          ^~~~
+hint: give the metric another name

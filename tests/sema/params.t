@@ -132,12 +132,15 @@ hint: it is int, float, bool, text or path
 test.rlf:2:17: error: the default of a parameter of type int cannot be this
     2 | param b : int = 3.5
       |                 ^~~
+hint: it is a whole number
 test.rlf:3:19: error: the default of a parameter of type float cannot be this
     3 | param c : float = "x"
       |                   ^~~
+hint: it is a number
 test.rlf:4:18: error: the default of a parameter of type text cannot be this
     4 | param d : text = 3
       |                  ^
+hint: it is a text, in quotes
 test.rlf:5:7: error: parameter 'e' is 5, and must be in 6..7
     5 | param e : int = 5 in 6..7
       |       ^
@@ -153,4 +156,76 @@ test.rlf:8:7: error: 'h' is declared by itself
       |       ^
 test.rlf:9:7: error: 'i' is declared by itself
     9 | param i : int = j
+      |       ^
+=== values out of their types
+param a : bool = 5
+param b : int = 99999999999999999999
+param c : int = 9007199254740992
+param d : text = "x" in 1..3
+param e : int = 2 in ["a", 2.5, 3]
+param g : float = 3 in 5..2
+param h : bool = 1 == 1
+param i : float = 3s
+param j : bool = true in 0..1
+param k : text = "a" in ["a", 2]
+param l : int = 2 in 1..3s
+flow f() { report x = 1 }
+--- errors
+test.rlf:1:18: error: the default of a parameter of type bool cannot be this
+    1 | param a : bool = 5
+      |                  ^
+hint: it is true or false
+test.rlf:2:17: error: the default of a parameter of type int cannot be this
+    2 | param b : int = 99999999999999999999
+      |                 ^~~~~~~~~~~~~~~~~~~~
+hint: it is a whole number of up to 2^53
+test.rlf:4:25: error: a parameter of type text has no range of numbers
+    4 | param d : text = "x" in 1..3
+      |                         ^~~~
+hint: list what it can be: in [a, b]
+test.rlf:5:7: error: parameter 'e' is 2, and must be in [a, 2, 3]
+    5 | param e : int = 2 in ["a", 2.5, 3]
+      |       ^
+test.rlf:5:23: error: a parameter of type int cannot be this
+    5 | param e : int = 2 in ["a", 2.5, 3]
+      |                       ^~~
+test.rlf:5:28: error: a parameter of type int cannot be this
+    5 | param e : int = 2 in ["a", 2.5, 3]
+      |                            ^~~
+test.rlf:6:24: error: there is nothing in this range
+    6 | param g : float = 3 in 5..2
+      |                        ^~~~
+hint: the smaller number comes first
+test.rlf:8:19: error: a number is wanted, and this is a time
+    8 | param i : float = 3s
+      |                   ^~
+hint: write it without the unit
+test.rlf:9:26: error: a parameter of type bool has no range of numbers
+    9 | param j : bool = true in 0..1
+      |                          ^~~~
+hint: list what it can be: in [a, b]
+test.rlf:10:31: error: a parameter of type text cannot be this
+   10 | param k : text = "a" in ["a", 2]
+      |                               ^
+test.rlf:11:25: error: a number is wanted, and this is a time
+   11 | param l : int = 2 in 1..3s
+      |                         ^~
+hint: write it without the unit
+=== settings out of their types
+#set a=99999999999999999999
+#set b=2
+#set c=1e999
+param a : int
+param b : bool
+param c : float
+flow f() { report x = 1 }
+--- errors
+test.rlf:4:7: error: parameter 'a' is a whole number of up to 2^53, and '99999999999999999999' was given
+    4 | param a : int
+      |       ^
+test.rlf:5:7: error: parameter 'b' is true or false, and '2' was given
+    5 | param b : bool
+      |       ^
+test.rlf:6:7: error: parameter 'c' is a number, and '1e999' was given
+    6 | param c : float
       |       ^

@@ -128,3 +128,22 @@ data a = jsonl {path: "/tmp/none.jsonl"}
 hook h = lua {path: "STDLIB/reward.lua", instructions: 10000000, memory: 67108864, time: 60}
 flow f
     %0 batch : set = prompts.draw() {count: 8} by batch
+=== results of a hook
+hook a = lua("j.lua") -> (right, right)
+hook b = lua("j.lua") -> (right, ok)
+hook c = lua("j.lua") -> ok
+hook d = lua("j.lua") -> (right, form)
+flow f() { report x = 1 }
+--- errors
+test.rlf:1:34: error: 'right' is given a second time
+    1 | hook a = lua("j.lua") -> (right, right)
+      |                                  ^~~~~
+hint: give it another name
+test.rlf:2:34: error: each call gives an 'ok' of its own: whether it went well
+    2 | hook b = lua("j.lua") -> (right, ok)
+      |                                  ^~
+hint: give it another name
+test.rlf:3:26: error: each call gives an 'ok' of its own: whether it went well
+    3 | hook c = lua("j.lua") -> ok
+      |                          ^~
+hint: give it another name
