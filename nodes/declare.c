@@ -4,6 +4,7 @@
 #include "engine/io/file.h"
 #include "engine/text/tokenizer.h"
 #include "nodes/model/move.h"
+#include "nodes/model/weights.h"
 
 /* ---- constructors ---- */
 
@@ -237,9 +238,10 @@ rlf_declared_config(const rlf_resource *resource,
                     rlf_err *err, rlf_model_config *out)
 {
     const rlf_arg *from = rlf_declared_source(resource);
-    return is_fresh(resource)
-               ? config_llama(from, tokenizer, arena, err, out)
-               : rlf_model_config_read(from->text, arena, err, out);
+    if (is_fresh(resource))
+        return config_llama(from, tokenizer, arena, err, out);
+    RLF_TRY(rlf_model_config_read(from->text, arena, err, out));
+    return rlf_weights_tie(from->text, out, err);
 }
 
 static rlf_status

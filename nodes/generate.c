@@ -17,7 +17,7 @@
 #include "nodes/model/work.h"
 #include "nodes/sequences.h"
 
-enum { MOST_NEW = 1 << 20, MOST_EOS = 32, MOST_TURNS = 1024, MOST_AHEAD = 64 };
+enum { MOST_NEW = 1 << 20, MOST_TURNS = 1024, MOST_AHEAD = 64 };
 
 // clang-format off
 static const rlf_formal formals[] = {
@@ -63,7 +63,6 @@ typedef struct state {
     RLF_VEC(uint32_t) row;      /* the set's row of each of the generation's */
     bool begun;                 /* its prompts are added */
     const char **stop;
-    uint32_t eos[MOST_EOS];
 } state;
 
 static rlf_status
@@ -250,19 +249,6 @@ make_rows(const rlf_call *call, const rlf_rows *from, rlf_prompt *prompts,
     return rows;
 }
 
-/* End tokens: those of the tokenizer and of the model's own files. */
-static size_t
-collect_eos(const rlf_model_object *model, uint32_t *out)
-{
-    size_t n = 0, count;
-    const uint32_t *eos = rlf_tokenizer_eos(model->tokenizer, &count);
-    for (size_t i = 0; i < count && n < MOST_EOS; i++)
-        out[n++] = eos[i];
-    for (int i = 0; i < model->config->n_eos && n < MOST_EOS; i++)
-        out[n++] = (uint32_t)model->config->eos[i];
-    return n;
-}
-
 static rlf_status
 read_options(const rlf_call *call, const rlf_model_object *model, state *s,
              rlf_err *err)
@@ -278,8 +264,6 @@ read_options(const rlf_call *call, const rlf_model_object *model, state *s,
                                         .purpose = RLF_PURPOSE_SAMPLE,
                                         .site = node->site,
                                         .step = call->env->step},
-                                .eos = s->eos,
-                                .n_eos = collect_eos(model, s->eos),
                                 .stop = s->stop,
                                 .tokenizer = model->tokenizer,
                                 .most_active =
@@ -288,6 +272,7 @@ read_options(const rlf_call *call, const rlf_model_object *model, state *s,
     RLF_TRY(read_number(call, "temperature", err, &o.temperature));
     RLF_TRY(read_number(call, "top_p", err, &o.top_p));
     RLF_TRY(read_number(call, "min_p", err, &o.min_p));
+    o.n_eos = rlf_model_ends(model, &o.eos);
     if (call->iteration) /* of a loop: another draw for each */
         o.key.seed ^= rlf_hash_mix(call->iteration);
     if (stop->kind == RLF_ARG_TEXT)

@@ -481,6 +481,32 @@ reserve(const rlf_env *env, const rlf_resource *resource, void *object,
     return RLF_OK;
 }
 
+size_t
+rlf_model_ends(const rlf_model_object *model, const uint32_t **out)
+{
+    const rlf_model_config *c = model->config;
+    size_t n;
+    *out = rlf_tokenizer_eos(model->tokenizer, &n);
+    if (!c->n_eos)
+        return n;
+    *out = (const uint32_t *)c->eos; /* ids are not negative */
+    return (size_t)c->n_eos;
+}
+
+/* The end token to write after a text: the tokenizer's own, if generating ends
+ * with it; -1: none. */
+static int64_t
+find_end(const rlf_model_object *m)
+{
+    const uint32_t *ends;
+    size_t n = rlf_model_ends(m, &ends), n_own;
+    const uint32_t *own = rlf_tokenizer_eos(m->tokenizer, &n_own);
+    for (size_t i = 0; n_own && i < n; i++)
+        if (ends[i] == own[0])
+            return own[0];
+    return n ? (int64_t)ends[0] : -1;
+}
+
 static rlf_status
 open_object(const rlf_env *env, const rlf_resource *resource, rlf_err *err,
             void **out)
@@ -499,16 +525,12 @@ open_object(const rlf_env *env, const rlf_resource *resource, rlf_err *err,
         close_object(m);
         return status;
     }
-    size_t n;
-    const uint32_t *eos = rlf_tokenizer_eos(m->tokenizer, &n);
     m->reader = (rlf_reader){
         .model = m->name,
         .tokenizer = m->tokenizer,
         .template = m->template,
         .context = (uint32_t)m->config->context,
-        .eos = n                  ? (int64_t)eos[0]
-               : m->config->n_eos ? m->config->eos[0]
-                                  : -1,
+        .eos = find_end(m),
     };
     *out = m;
     return RLF_OK;
@@ -758,6 +780,19 @@ restore(const rlf_env *env, const rlf_resource *resource, void *object,
     return RLF_OK;
 }
 
+static void
+note(const rlf_resource *resource, void *object, rlf_buf *out)
+{
+    const rlf_model_object *m = object;
+    if (m->config->untied && !m->source)
+        rlf_buf_printf(out,
+                       "%s: its files have an lm_head.weight that is not the "
+                       "embedding, though config.json has "
+                       "\"tie_word_embeddings\": true: that head is taken, and "
+                       "saved models say false\n",
+                       resource->name);
+}
+
 static rlf_lasting
 lasting(const void *object)
 {
@@ -774,7 +809,7 @@ const rlf_resource_class rlf_resource_model = {
     .open = open_object,
     .infer = rlf_resource_no_infer,
     .settle = rlf_resource_no_settle,
-    .note = rlf_resource_no_note,
+    .note = note,
     .close = close_object,
     .reserve = reserve,
     .caps = caps,

@@ -49,4 +49,8 @@ rlf_model_at(const rlf_env *env, int resource)
  * those that carry it out. */
 rlf_model *rlf_model_of(const rlf_call *call, int resource);
 
+/* The tokens that end what the model writes: those that its own files name,
+ * else the tokenizer's. */
+size_t rlf_model_ends(const rlf_model_object *model, const uint32_t **out);
+
 #endif

@@ -1,9 +1,11 @@
-/* Beginning, ends and padding of texts, from the files beside a tokenizer.
+/* Beginning and ends of texts, from the files beside a tokenizer.
  *
- * A token that tokenizer_config.json or special_tokens_map.json names counts
- * first; then the ids in generation_config.json, and config.json for what that
- * does not say. A model may have several ends. "add_bos_token" and
- * "add_eos_token" overrule the template of tokenizer.json. */
+ * The ends are the ids in generation_config.json; where that names none, those
+ * in config.json; where neither does, the token that tokenizer_config.json or
+ * special_tokens_map.json names, which in any case stands first if it is one of
+ * them: it is the one to write. "add_bos_token" and "add_eos_token" count where
+ * there is no tokenizer.json, which else says what stands before and after a
+ * text. */
 #include "engine/text/inside.h"
 
 #include "engine/io/file.h"
@@ -23,8 +25,8 @@ token_text(const json_t *value)
 /* The id of the special token that `json` names under `key`; RLF_NO_ID if it
  * names none. A token of the vocabulary becomes a special one by it. */
 static rlf_status
-named_id(rlf_tokenizer *t, const json_t *json, const char *file,
-         const char *key, rlf_err *err, uint32_t *out)
+named_id(rlf_tokenizer *t, const json_t *json, const char *key, rlf_err *err,
+         uint32_t *out)
 {
     const char *text = token_text(json_object_get(json, key));
     *out = RLF_NO_ID;
@@ -33,8 +35,9 @@ named_id(rlf_tokenizer *t, const json_t *json, const char *file,
     *out = rlf_tokenizer_find(t, text);
     if (*out == RLF_NO_ID) {
         rlf_fail(err, RLF_USER,
-                 "%s/%s: the %s \"%.60s\" is not in the vocabulary", t->dir,
-                 file, key, text);
+                 "%s/tokenizer_config.json, or special_tokens_map.json: the %s "
+                 "\"%.60s\" is not in the vocabulary",
+                 t->dir, key, text);
         rlf_err_hint(err, "name a token of %s", t->file);
         return RLF_USER;
     }
@@ -70,6 +73,8 @@ read_ids(rlf_tokenizer *t, const json_t *json, const char *file, bool need_bos,
 {
     const json_t *eos = json_object_get(json, "eos_token_id");
     int64_t id;
+    if (t->eos.count)
+        eos = NULL; /* a file before this one has said it */
     if (json_is_array(eos)) {
         for (size_t i = 0; i < json_array_size(eos); i++)
             RLF_TRY(add_eos(t, json_array_get(eos, i), file, err));
@@ -83,10 +88,24 @@ read_ids(rlf_tokenizer *t, const json_t *json, const char *file, bool need_bos,
     return RLF_OK;
 }
 
-/* A JSON file of the directory, or NULL if it is not there. */
-static rlf_status
-load_beside(const rlf_tokenizer *t, const char *name, rlf_err *err,
-            json_t **out)
+/* The tokenizer's own end goes to the front of the ends, or is the only one. */
+static void
+put_first(rlf_tokenizer *t, uint32_t own)
+{
+    if (own == RLF_NO_ID)
+        return;
+    if (!t->eos.count)
+        RLF_PUSH_IN(t->arena, &t->eos, own);
+    for (size_t i = 1; i < t->eos.count; i++)
+        if (t->eos.data[i] == own) {
+            t->eos.data[i] = t->eos.data[0];
+            t->eos.data[0] = own;
+        }
+}
+
+rlf_status
+rlf_tokenizer_beside(const rlf_tokenizer *t, const char *name, rlf_err *err,
+                     json_t **out)
 {
     const char *path = rlf_path_join(t->arena, t->dir, name);
     *out = NULL;
@@ -94,41 +113,20 @@ load_beside(const rlf_tokenizer *t, const char *name, rlf_err *err,
                                  : RLF_OK;
 }
 
-static rlf_status
-read_names(rlf_tokenizer *t, const json_t *json, const char *file, rlf_err *err)
-{
-    uint32_t eos;
-    if (t->bos == RLF_NO_ID)
-        RLF_TRY(named_id(t, json, file, "bos_token", err, &t->bos));
-    if (!t->eos.count) {
-        RLF_TRY(named_id(t, json, file, "eos_token", err, &eos));
-        if (eos != RLF_NO_ID)
-            RLF_PUSH_IN(t->arena, &t->eos, eos);
-    }
-    return RLF_OK;
-}
-
-/* Apply an explicit add_bos_token or add_eos_token to one side. */
+/* What add_bos_token or add_eos_token puts on one side. */
 static rlf_status
 apply_add(rlf_tokenizer *t, const json_t *config, const char *key, uint32_t id,
           rlf_ids *side, rlf_err *err)
 {
     bool add = false;
-    if (!json_is_boolean(json_object_get(config, key)))
-        return RLF_OK;
-    RLF_TRY(rlf_json_get_bool(config, "tokenizer_config.json", key, true, err,
+    RLF_TRY(rlf_json_get_bool(config, "tokenizer_config.json", key, false, err,
                               &add));
-    if (!add) {
-        if (side->count == 1 && side->data[0] == id)
-            side->count = 0;
-        return RLF_OK;
-    }
-    if (id == RLF_NO_ID)
+    if (add && id == RLF_NO_ID)
         return rlf_fail(err, RLF_USER,
                         "%s/tokenizer_config.json: \"%s\" is true, but there "
                         "is no such token",
                         t->dir, key);
-    if (!side->count)
+    if (add)
         RLF_PUSH_IN(t->arena, side, id);
     return RLF_OK;
 }
@@ -136,21 +134,25 @@ apply_add(rlf_tokenizer *t, const json_t *config, const char *key, uint32_t id,
 rlf_status
 rlf_tokenizer_ends(rlf_tokenizer *t, const json_t *config, rlf_err *err)
 {
-    json_t *map = NULL, *generation = NULL, *model = NULL;
+    json_t *generation = NULL, *model = NULL;
+    uint32_t own = RLF_NO_ID;
     rlf_status status = RLF_OK;
-    RLF_TRY_GOTO(read_names(t, config, "tokenizer_config.json", err), end);
-    RLF_TRY_GOTO(load_beside(t, "special_tokens_map.json", err, &map), end);
-    RLF_TRY_GOTO(read_names(t, map, "special_tokens_map.json", err), end);
-    RLF_TRY_GOTO(load_beside(t, "generation_config.json", err, &generation),
-                 end);
+    RLF_TRY_GOTO(named_id(t, config, "bos_token", err, &t->bos), end);
+    RLF_TRY_GOTO(named_id(t, config, "eos_token", err, &own), end);
+    RLF_TRY_GOTO(
+        rlf_tokenizer_beside(t, "generation_config.json", err, &generation),
+        end);
     /* "bos_token": null says that there is none. */
     bool need_bos = !json_object_get(config, "bos_token");
     RLF_TRY_GOTO(
         read_ids(t, generation, "generation_config.json", need_bos, err), end);
     if (!t->eos.count || !generation) {
-        RLF_TRY_GOTO(load_beside(t, "config.json", err, &model), end);
+        RLF_TRY_GOTO(rlf_tokenizer_beside(t, "config.json", err, &model), end);
         RLF_TRY_GOTO(read_ids(t, model, "config.json", need_bos, err), end);
     }
+    put_first(t, own);
+    if (!t->pair)
+        goto end;
     RLF_TRY_GOTO(apply_add(t, config, "add_bos_token", t->bos, &t->prefix, err),
                  end);
     RLF_TRY_GOTO(apply_add(t, config, "add_eos_token",
@@ -158,7 +160,6 @@ rlf_tokenizer_ends(rlf_tokenizer *t, const json_t *config, rlf_err *err)
                            &t->suffix, err),
                  end);
 end:
-    json_decref(map);
     json_decref(generation);
     json_decref(model);
     return status;

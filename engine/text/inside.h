@@ -36,6 +36,8 @@ struct rlf_tokenizer {
     const char *dir;  /* where its files are */
     const char *file; /* tokenizer.json or vocab.json, for messages */
     bool pair;        /* it is vocab.json */
+    bool plain;       /* special tokens in texts are split as any text */
+    uint32_t n_words; /* tokens of the vocabulary, without added ones */
     uint32_t vocab;   /* largest id + 1 */
     uint32_t room;    /* of texts and added_by_id */
     rlf_str *texts;   /* by id, as the file writes them; p NULL: none */
@@ -56,18 +58,26 @@ struct rlf_tokenizer {
 /* The byte that a character of GPT-2's alphabet stands for; -1: none. */
 int rlf_char_byte(uint32_t code);
 
-/* Fill all but the ends from the parsed tokenizer.json. `config` is the parsed
- * tokenizer_config.json or NULL. */
+/* Fill all from the parsed tokenizer.json. `config` is the parsed
+ * tokenizer_config.json, with what special_tokens_map.json names, or NULL. */
 rlf_status rlf_tokenizer_load(rlf_tokenizer *tokenizer, const json_t *root,
                               const json_t *config, rlf_err *err);
 /* Add a token, or fail if it contradicts one that is there. */
 rlf_status rlf_tokenizer_add(rlf_tokenizer *tokenizer, const rlf_added *added,
                              rlf_err *err);
+/* What tokenizer_config.json says besides the ends: names of special tokens (a
+ * token that is nowhere else gets the next id), spaces in front of texts,
+ * whether special tokens count in texts. */
+rlf_status rlf_tokenizer_settings(rlf_tokenizer *tokenizer,
+                                  const json_t *config, rlf_err *err);
 /* What tokenizer.json would say, from vocab.json and merges.txt. */
 rlf_status rlf_tokenizer_pair(const char *dir, rlf_arena *arena,
                               const json_t *config, rlf_err *err, json_t **out);
-/* Beginning, ends and padding, from the other files. Before `load` has made
- * its finders the tokens named there become added tokens. */
+/* A JSON file of the directory, or NULL if it is not there. */
+rlf_status rlf_tokenizer_beside(const rlf_tokenizer *tokenizer,
+                                const char *name, rlf_err *err, json_t **out);
+/* Beginning and ends, from the other files. Before `load` has made its finders
+ * the tokens named there become added tokens. */
 rlf_status rlf_tokenizer_ends(rlf_tokenizer *tokenizer, const json_t *config,
                               rlf_err *err);
 

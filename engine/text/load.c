@@ -72,6 +72,7 @@ load_vocab(rlf_tokenizer *t, const json_t *model, rlf_err *err)
                             "same id %u",
                             t->file, t->texts[id].p, text, id);
         t->texts[id] = keep(t, text, strlen(text));
+        t->n_words++;
     }
     if (!t->vocab)
         return rlf_fail(err, RLF_USER, "%s: the vocabulary is empty", t->file);
@@ -500,6 +501,12 @@ hash_all(const rlf_tokenizer *t, const json_t *root)
                     t->bpe.ignore_merges};
     hash = rlf_hash(rlf_hash(hash, &t->bpe.unk, sizeof t->bpe.unk), flags,
                     sizeof flags);
+    /* what tokenizer_config.json may have changed of the parts */
+    for (size_t i = 0; i < t->splitter.count; i++)
+        hash = rlf_hash(hash, &t->splitter.data[i].prefix, sizeof(bool));
+    size_t more[] = {t->normalizer.count, t->decoder.strip_most,
+                     t->decoder.drop_first, t->plain};
+    hash = rlf_hash(hash, more, sizeof more);
     return rlf_hash_mix(hash);
 }
 
@@ -524,6 +531,7 @@ rlf_tokenizer_load(rlf_tokenizer *t, const json_t *root, const json_t *config,
     RLF_TRY(load_all_added(t, root, config, err));
     RLF_TRY(load_post(t, json_object_get(root, "post_processor"), err));
     RLF_TRY(rlf_tokenizer_ends(t, config, err));
+    RLF_TRY(rlf_tokenizer_settings(t, config, err));
     RLF_TRY(make_finders(t, err));
     make_pieces(t);
     t->hash = hash_all(t, root);

@@ -11,6 +11,7 @@ libtext_la_SOURCES = \
 	%D%/normalizer.c %D%/normalizer.h \
 	%D%/pair.c \
 	%D%/regex.c %D%/regex.h \
+	%D%/settings.c \
 	%D%/splitter.c %D%/splitter.h \
 	%D%/tokenizer.c %D%/tokenizer.h \
 	%D%/utf8.c %D%/utf8.h
@@ -19,5 +20,6 @@ libtext_la_LIBADD = $(PCRE2_LIBS) $(UTF8PROC_LIBS) $(JANSSON_LIBS)
 check_PROGRAMS += tests/unit/text_oracle
 tests_unit_text_oracle_LDADD = $(TEXT_LIBS)
 EXTRA_DIST += tests/data/tokenizers.json tests/oracle/text_ids.py
+EXTRA_DIST += tests/data/tokenizer_config.json tests/oracle/tokenizer_config.py
 check_PROGRAMS += tests/unit/text_tokenizer
 tests_unit_text_tokenizer_LDADD = $(TEXT_LIBS)

@@ -47,6 +47,24 @@ load_root(rlf_tokenizer *t, const json_t *config, const char *path,
     return RLF_USER;
 }
 
+/* tokenizer_config.json, or NULL. Where it lists no added tokens of its own,
+ * what special_tokens_map.json names takes the place of what it names. */
+static rlf_status
+load_config(rlf_tokenizer *t, rlf_err *err, json_t **out)
+{
+    json_t *map = NULL;
+    RLF_TRY(rlf_tokenizer_beside(t, "tokenizer_config.json", err, out));
+    if (json_object_get(*out, "added_tokens_decoder"))
+        return RLF_OK;
+    RLF_TRY(rlf_tokenizer_beside(t, "special_tokens_map.json", err, &map));
+    if (map && *out)
+        json_object_update(*out, map);
+    else if (map)
+        *out = json_incref(map);
+    json_decref(map);
+    return RLF_OK;
+}
+
 static rlf_status
 open_files(rlf_tokenizer *t, const char *path, rlf_err *err)
 {
@@ -57,14 +75,12 @@ open_files(rlf_tokenizer *t, const char *path, rlf_err *err)
                     : rlf_path_parent(t->arena, path);
     const char *whole = is_dir ? rlf_path_join(t->arena, path, "tokenizer.json")
                                : rlf_arena_strdup(t->arena, path);
-    const char *more = rlf_path_join(t->arena, t->dir, "tokenizer_config.json");
     if (!is_dir && !rlf_file_exists(path)) {
         rlf_fail(err, RLF_USER, "%s is not there", path);
         rlf_err_hint(err, "%s", rlf_file_absent);
         return RLF_USER;
     }
-    if (rlf_file_exists(more))
-        RLF_TRY_GOTO(rlf_json_load_object(more, err, &config), end);
+    RLF_TRY_GOTO(load_config(t, err, &config), end);
     RLF_TRY_GOTO(load_root(t, config, whole, err, &root), end);
     RLF_TRY_GOTO(rlf_tokenizer_load(t, root, config, err), end);
 end:
@@ -195,6 +211,8 @@ rlf_tokenizer_encode(const rlf_tokenizer *tokenizer, const char *text, size_t n,
                      unsigned flags, rlf_err *err, rlf_ids *out)
 {
     encoder e = {.t = tokenizer, .flags = flags, .out = out};
+    if (tokenizer->plain)
+        e.flags |= RLF_ENCODE_PLAIN;
     rlf_buf clean = {0};
     if (!rlf_utf8_valid(text, n)) {
         rlf_utf8_clean(text, n, &clean);

@@ -26,10 +26,13 @@ typedef struct family {
     bool o_bias_key;          /* ... which also gives o_proj a bias */
     bool mlp_bias_key;
     bool qk_norm;
-    bool window;     /* has sliding_window */
-    bool window_key; /* ... which needs use_sliding_window */
+    bool window;       /* has sliding_window */
+    bool window_key;   /* ... which needs use_sliding_window */
+    bool window_types; /* ... and layer_types */
     double eps, theta;
     int context;
+    int kv_heads; /* 0: as many as heads */
+    int head_dim; /* 0: hidden / heads */
 } family;
 
 // clang-format off
@@ -38,14 +41,20 @@ static const family families[] = {
      .o_bias_key = true, .mlp_bias_key = true,
      .eps = 1e-6, .theta = 10000, .context = 2048},
     {.type = "mistral", .architecture = "Mistral", .window = true,
-     .eps = 1e-6, .theta = 10000, .context = 131072},
+     .eps = 1e-6, .theta = 10000, .context = 131072, .kv_heads = 8},
     {.type = "qwen2",   .architecture = "Qwen2",   .qkv_bias = true,
-     .window = true, .window_key = true,
-     .eps = 1e-6, .theta = 10000, .context = 32768},
+     .window = true, .window_key = true, .window_types = true,
+     .eps = 1e-6, .theta = 10000, .context = 32768, .kv_heads = 32},
     {.type = "qwen3",   .architecture = "Qwen3",   .bias_key = true,
      .o_bias_key = true, .qk_norm = true, .window = true, .window_key = true,
-     .eps = 1e-6, .theta = 10000, .context = 32768},
+     .window_types = true,
+     .eps = 1e-6, .theta = 10000, .context = 32768, .kv_heads = 32,
+     .head_dim = 128},
 };
+
+/* Of the families with windows: keys that a query sees, and the first layer
+ * that has a window, where config.json does not name them. */
+enum { WINDOW = 4096, WINDOW_FROM = 28 };
 
 /* Whole numbers: key, place, least, needed. */
 static const struct {
@@ -77,6 +86,7 @@ static const struct {
     {"quantization_config",   NAN, NULL,   "quantized weights"},
     {"peft_type",             NAN, NULL,   "adapters"},
     {"auto_map",              NAN, NULL,   "models with code of their own"},
+    {"per_layer_config",      NAN, NULL,   "layers of different shapes"},
     {"partial_rotary_factor", 1,   NULL,   "rotation of a part of each head"},
     {"attn_logit_softcapping",  0, NULL,   "soft caps on logits"},
     {"final_logit_softcapping", 0, NULL,   "soft caps on logits"},
@@ -140,6 +150,13 @@ read_flag(const reader *r, const char *key, bool *out)
 static rlf_status
 check_refused(const reader *r)
 {
+    rlf_err *err = r->err;
+    bool causal = true;
+    RLF_TRY(read_flag(r, "is_causal", &causal));
+    if (!causal)
+        return fail_key(r, "is_causal",
+                        "is false: attention to later tokens is not "
+                        "supported");
     for (size_t i = 0; i < RLF_COUNT(refused); i++) {
         const json_t *j = member(r->root, refused[i].key);
         if (!j || json_is_false(j))
@@ -165,7 +182,49 @@ check_refused(const reader *r)
     return RLF_OK;
 }
 
-/* rope_scaling (or rope_parameters, its newer name, which has the base too). */
+/* What would turn positions otherwise than it says at first sight: a part of
+ * each head, or every kind of layer its own way. */
+static rlf_status
+check_rope(const reader *r, const char *key, const json_t *j)
+{
+    rlf_err *err = r->err;
+    const char *name;
+    json_t *value;
+    double part = 1;
+    json_object_foreach((json_t *)(uintptr_t)j, name, value)
+    {
+        if (json_is_object(value))
+            return rlf_fail(err, RLF_USER,
+                            "%s: \"%s\" has a \"%s\" of its own: rotations "
+                            "by kind of layer are not supported",
+                            r->path, key, name);
+    }
+    RLF_TRY(read_number(r, j, "partial_rotary_factor", &part));
+    if (part != 1)
+        return fail_key(r, key,
+                        "has a \"partial_rotary_factor\": rotation of a part "
+                        "of each head is not supported");
+    return RLF_OK;
+}
+
+/* The length before scaling; where it stands twice, it must say the same. */
+static rlf_status
+read_original(const reader *r, const json_t *j, double *out)
+{
+    rlf_err *err = r->err;
+    static const char key[] = "original_max_position_embeddings";
+    RLF_TRY(read_number(r, j, key, out));
+    double outer = *out;
+    RLF_TRY(read_number(r, r->root, key, &outer));
+    if (outer != *out)
+        return fail_key(r, key,
+                        "says another length than the object that scales "
+                        "rotations: write it in there, once");
+    return RLF_OK;
+}
+
+/* rope_scaling, or rope_parameters, its newer name, which has the base too and
+ * is read where the other is absent or empty. */
 static rlf_status
 read_rope(const reader *r, rlf_model_config *c)
 {
@@ -173,7 +232,7 @@ read_rope(const reader *r, rlf_model_config *c)
     RLF_TRY(read_number(r, r->root, "rope_theta", &c->rope_theta));
     const char *key = "rope_scaling";
     const json_t *j = member(r->root, key);
-    if (!j) {
+    if (!j || (json_is_object(j) && !json_object_size(j))) {
         key = "rope_parameters";
         j = member(r->root, key);
     }
@@ -181,6 +240,7 @@ read_rope(const reader *r, rlf_model_config *c)
         return RLF_OK;
     if (!json_is_object(j))
         return fail_key(r, key, "must be an object");
+    RLF_TRY(check_rope(r, key, j));
     RLF_TRY(read_number(r, j, "rope_theta", &c->rope_theta));
     const json_t *kind = member(j, "rope_type");
     if (!kind)
@@ -207,8 +267,7 @@ read_rope(const reader *r, rlf_model_config *c)
     c->rope_original = c->context;
     RLF_TRY(read_number(r, j, "low_freq_factor", &c->rope_low));
     RLF_TRY(read_number(r, j, "high_freq_factor", &c->rope_high));
-    RLF_TRY(read_number(r, j, "original_max_position_embeddings",
-                        &c->rope_original));
+    RLF_TRY(read_original(r, j, &c->rope_original));
     if (!(c->rope_low > 0 && c->rope_high > c->rope_low &&
           c->rope_original > 0))
         return fail_key(r, key,
@@ -217,51 +276,75 @@ read_rope(const reader *r, rlf_model_config *c)
     return RLF_OK;
 }
 
-/* Which layers see only the last `window` keys. */
+/* layer_types says layer by layer which have a window: the first of them. */
+static rlf_status
+read_types(const reader *r, const rlf_model_config *c, int *from)
+{
+    const json_t *types = member(r->root, "layer_types");
+    if (!types)
+        return RLF_OK;
+    if (!json_is_array(types) || (int)json_array_size(types) != c->layers)
+        return fail_key(r, "layer_types", "must name every layer");
+    *from = c->layers;
+    for (int i = 0; i < c->layers; i++) {
+        const char *word = json_string_value(json_array_get(types, (size_t)i));
+        bool sliding = word && !strcmp(word, "sliding_attention");
+        if (!sliding && (!word || strcmp(word, "full_attention")))
+            return fail_key(r, "layer_types",
+                            "may hold full_attention and "
+                            "sliding_attention only");
+        if (sliding && *from == c->layers)
+            *from = i;
+        if (!sliding && *from < i)
+            return fail_key(r, "layer_types",
+                            "must have its sliding layers last");
+    }
+    return RLF_OK;
+}
+
+/* Which layers see only the last `window` keys. A key that is absent and one
+ * that is null differ: null means no window. */
 static rlf_status
 read_window(const reader *r, const family *f, rlf_model_config *c)
 {
     rlf_err *err = r->err;
     bool use = !f->window_key;
-    int window = 0, from = f->window_key ? c->layers : 0;
+    int first = f->window_key ? WINDOW_FROM : 0, from = first;
+    int window =
+        f->window && !json_object_get(r->root, "sliding_window") ? WINDOW : 0;
     if (f->window_key)
         RLF_TRY(read_flag(r, "use_sliding_window", &use));
     RLF_TRY(read_int(r, "sliding_window", 0, &window));
     if (f->window_key)
         RLF_TRY(read_int(r, "max_window_layers", 0, &from));
-    const json_t *types = member(r->root, "layer_types");
-    if (types) { /* says it layer by layer */
-        if (!json_is_array(types) || (int)json_array_size(types) != c->layers)
-            return fail_key(r, "layer_types", "must name every layer");
-        from = c->layers;
-        for (int i = 0; i < c->layers; i++) {
-            const char *word =
-                json_string_value(json_array_get(types, (size_t)i));
-            bool sliding = word && !strcmp(word, "sliding_attention");
-            if (!sliding && (!word || strcmp(word, "full_attention")))
-                return fail_key(r, "layer_types",
-                                "may hold full_attention and "
-                                "sliding_attention only");
-            if (sliding && from == c->layers)
-                from = i;
-            if (!sliding && from < i)
-                return fail_key(r, "layer_types",
-                                "must have its sliding layers last");
-        }
-    }
-    if (f->window && use && window && from < c->layers) {
+    first = from;
+    RLF_TRY(read_types(r, c, &from));
+    if (!f->window && window)
+        return fail_key(r, "sliding_window",
+                        "is not of this model_type: which layers have one "
+                        "cannot be known");
+    if (!f->window || !use || !window)
+        return RLF_OK;
+    if (!f->window_types && from != first)
+        return fail_key(r, "layer_types",
+                        "asks for layers without the window that this "
+                        "model_type has in all");
+    if (from < c->layers) {
         c->window = window;
         c->window_from = from;
     }
     return RLF_OK;
 }
 
-/* A token id or a list of them, added to the end tokens once each. */
+/* The end tokens, a token id or a list of them; those known before stay where
+ * it names none. */
 static rlf_status
 read_eos(const reader *r, rlf_model_config *c)
 {
     const json_t *j = member(r->root, "eos_token_id");
     size_t n = !j ? 0 : json_is_array(j) ? json_array_size(j) : 1;
+    if (n)
+        c->n_eos = 0;
     for (size_t i = 0; i < n; i++) {
         const json_t *x = json_is_array(j) ? json_array_get(j, i) : j;
         int64_t id = -1;
@@ -316,6 +399,33 @@ read_family(const reader *r, const family **out)
     return RLF_USER;
 }
 
+/* Sizes, with what the family takes for those that are absent. */
+static rlf_status
+read_sizes(const reader *r, const family *f, rlf_model_config *c)
+{
+    rlf_err *err = r->err;
+    for (size_t i = 0; i < RLF_COUNT(sizes); i++) {
+        if (sizes[i].needed && !member(r->root, sizes[i].key))
+            return fail_key(r, sizes[i].key, "is missing");
+        if (member(r->root, sizes[i].key))
+            RLF_TRY(read_int(r, sizes[i].key, 1,
+                             (int *)((char *)c + sizes[i].offset)));
+    }
+    if (!json_object_get(r->root, "num_key_value_heads"))
+        c->kv_heads = f->kv_heads;
+    if (!c->kv_heads)
+        c->kv_heads = c->heads;
+    if (!json_object_get(r->root, "head_dim"))
+        c->head_dim = f->head_dim;
+    if (!c->head_dim) {
+        if (c->hidden % c->heads)
+            return fail_key(r, "hidden_size",
+                            "must be a multiple of \"num_attention_heads\"");
+        c->head_dim = c->hidden / c->heads;
+    }
+    return RLF_OK;
+}
+
 static rlf_status
 read_config(const reader *r, rlf_model_config *c)
 {
@@ -329,21 +439,7 @@ read_config(const reader *r, rlf_model_config *c)
                             .qkv_bias = f->qkv_bias,
                             .qk_norm = f->qk_norm,
                             .bos = -1};
-    for (size_t i = 0; i < RLF_COUNT(sizes); i++) {
-        if (sizes[i].needed && !member(r->root, sizes[i].key))
-            return fail_key(r, sizes[i].key, "is missing");
-        if (member(r->root, sizes[i].key))
-            RLF_TRY(read_int(r, sizes[i].key, 1,
-                             (int *)((char *)c + sizes[i].offset)));
-    }
-    if (!c->kv_heads)
-        c->kv_heads = c->heads;
-    if (!c->head_dim) {
-        if (c->hidden % c->heads)
-            return fail_key(r, "hidden_size",
-                            "must be a multiple of \"num_attention_heads\"");
-        c->head_dim = c->hidden / c->heads;
-    }
+    RLF_TRY(read_sizes(r, f, c));
     bool bias = false;
     if (f->bias_key)
         RLF_TRY(read_flag(r, "attention_bias", &bias));
@@ -390,6 +486,9 @@ rlf_model_config_read(const char *dir, rlf_arena *arena, rlf_err *err,
         RLF_TRY_GOTO(rlf_json_load(more, err, &extra), done);
         r = (reader){more, extra, err};
         RLF_TRY_GOTO(read_eos(&r, out), done);
+        rlf_buf_clear(&text);
+        RLF_TRY_GOTO(rlf_file_read(more, 1 << 24, err, &text), done);
+        out->generation = rlf_arena_strndup(arena, text.p, text.n);
     }
 done:
     rlf_buf_free(&text);
@@ -505,6 +604,7 @@ rlf_model_config_text(const rlf_model_config *c, rlf_model_head head,
             rlf_arena_printf(arena, "%s%s", families[i].architecture, ending);
         json_object_set_new(root, "architectures", json_pack("[s]", name));
     }
+    json_object_set_new(root, "tie_word_embeddings", json_boolean(c->tied));
     if (head == RLF_HEAD_SCALAR)
         json_object_set_new(root, "id2label", json_pack("{s:s}", "0", "score"));
     return dump(root, arena);
@@ -513,6 +613,8 @@ rlf_model_config_text(const rlf_model_config *c, rlf_model_head head,
 const char *
 rlf_model_config_generation(const rlf_model_config *c, rlf_arena *arena)
 {
+    if (c->generation)
+        return c->generation;
     json_t *root = json_object();
     if (c->bos >= 0)
         json_object_set_new(root, "bos_token_id", json_integer(c->bos));

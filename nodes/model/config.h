@@ -39,6 +39,7 @@ typedef struct rlf_model_config {
     int window;      /* keys a query sees, itself included; 0: all */
     int window_from; /* first layer with a window */
     bool tied;       /* the head is the embedding's matrix */
+    bool untied;     /* config.json says so, and the weights have another */
     bool qkv_bias, o_bias, mlp_bias;
     bool qk_norm; /* RMSNorm over each head of q and k before rotation */
     int bos;      /* -1: none */
@@ -46,6 +47,8 @@ typedef struct rlf_model_config {
     int n_eos;
     const char *dir;  /* where it was read, NULL if made from scratch */
     const char *json; /* config.json as read or made; written on saving */
+    const char *generation; /* generation_config.json as read, NULL if there is
+                               none */
 } rlf_model_config;
 
 /* The arguments of `llama(...)`; 0 takes the default in brackets. */
@@ -63,9 +66,9 @@ typedef struct rlf_llama_args {
     int n_eos;
 } rlf_llama_args;
 
-/* Read `dir`/config.json and the end tokens of generation_config.json. USER
- * with the file and the key where something is missing, wrong or not
- * supported. Strings live in `arena`. */
+/* Read `dir`/config.json, and the end tokens of generation_config.json in place
+ * of its own, where that names any. USER with the file and the key where
+ * something is missing, wrong or not supported. Strings live in `arena`. */
 rlf_status rlf_model_config_read(const char *dir, rlf_arena *arena,
                                  rlf_err *err, rlf_model_config *out);
 /* The same from arguments of the language. */
@@ -76,7 +79,8 @@ rlf_status rlf_model_config_llama(const rlf_llama_args *args, rlf_arena *arena,
  * the head. In `arena`. */
 const char *rlf_model_config_text(const rlf_model_config *config,
                                   rlf_model_head head, rlf_arena *arena);
-/* generation_config.json to be saved: the special tokens. In `arena`. */
+/* generation_config.json to be saved: as it was read, or the special tokens.
+ * In `arena` or the config's. */
 const char *rlf_model_config_generation(const rlf_model_config *config,
                                         rlf_arena *arena);
 /* Angular frequency of each of the head_dim / 2 rotations, scaling applied. */

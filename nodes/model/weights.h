@@ -26,11 +26,16 @@ typedef struct rlf_origin {
 } rlf_origin;
 
 /* All weights of a model. A scalar head that is lacking in files becomes 0;
- * anything else that is lacking, has another shape, or is there and would not
- * be used (other than a head that is not asked for) is RLF_USER. A model that
- * is read by layer keeps a copy of the origin. */
+ * anything else that is lacking, has another shape or integers, or is there and
+ * would not be used (other than a head that is not asked for) is RLF_USER. A
+ * model that is read by layer keeps a copy of the origin. */
 rlf_status rlf_weights_fill(rlf_model *model, const rlf_origin *origin,
                             rlf_err *err);
+/* A config that ties the head to the embedding, beside files that have both and
+ * not the same values: the head of the files is taken, and the config no longer
+ * ties it (`untied` says so). */
+rlf_status rlf_weights_tie(const char *dir, rlf_model_config *config,
+                           rlf_err *err);
 /* That it could be filled so, as far as can be known without the numbers. */
 rlf_status rlf_weights_check(const rlf_table *table, const rlf_origin *origin,
                              rlf_err *err);

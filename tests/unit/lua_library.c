@@ -207,7 +207,8 @@ test_templates(void)
         {"stdlib/template/chatml.lua",
          "<|im_start|>user\nhi <|im_end|>\n<|im_start|>assistant\n"},
         {"stdlib/template/llama3.lua",
-         "<|start_header_id|>user<|end_header_id|>\n\nhi<|eot_id|>"
+         "<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n\nhi"
+         "<|eot_id|>"
          "<|start_header_id|>assistant<|end_header_id|>\n\n"},
     };
     const rlf_lua_field one[] = {

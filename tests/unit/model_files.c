@@ -36,6 +36,33 @@ static const struct {
     {"\"layer_types\": [\"linear_attention\"]", "\"layer_types\""},
     {"\"eos_token_id\": 11",                "\"eos_token_id\""},
     {"\"rms_norm_eps\": 0",                 "\"rms_norm_eps\" must be above 0"},
+    {"\"is_causal\": false",               "\"is_causal\" is false"},
+    {"\"sliding_window\": 8",               "\"sliding_window\" is not of this model_type"},
+    {"\"per_layer_config\": {\"0\": 1}",    "\"per_layer_config\""},
+    {"\"rope_parameters\": {\"partial_rotary_factor\": 0.5}", "\"partial_rotary_factor\""},
+    {"\"rope_parameters\": {\"full_attention\": {\"rope_theta\": 1}}", "\"full_attention\" of its own"},
+    {"\"original_max_position_embeddings\": 64, \"rope_scaling\": {\"rope_type\": \"llama3\","
+     " \"factor\": 8, \"low_freq_factor\": 1, \"high_freq_factor\": 4,"
+     " \"original_max_position_embeddings\": 32}", "says another length"},
+    {"\"model_type\": \"mistral\", \"num_key_value_heads\": null,"
+     " \"layer_types\": [\"full_attention\"]", "\"layer_types\" asks for layers without"},
+};
+
+/* What transformers 5.23.0 takes where a config of 64 heads, 40 layers and a
+ * width of 512 says no more than this (from its config classes). */
+static const struct {
+    const char *members;
+    int kv_heads, head_dim, window, from;
+    double theta;
+} silent[] = {
+    {"\"model_type\": \"llama\"",   64, 8,   0,    0,  10000},
+    {"\"model_type\": \"mistral\"", 8,  8,   4096, 0,  10000},
+    {"\"model_type\": \"qwen2\"",   32, 8,   0,    0,  10000},
+    {"\"model_type\": \"qwen3\"",   32, 128, 0,    0,  10000},
+    {"\"model_type\": \"mistral\", \"sliding_window\": null, \"num_key_value_heads\": null", 64, 8, 0, 0, 10000},
+    {"\"model_type\": \"qwen2\", \"use_sliding_window\": true", 32, 8, 4096, 28, 10000},
+    {"\"model_type\": \"qwen3\", \"use_sliding_window\": true, \"sliding_window\": null", 32, 128, 0, 0, 10000},
+    {"\"model_type\": \"llama\", \"rope_scaling\": {}, \"rope_theta\": 5, \"rope_parameters\": {\"rope_theta\": 7}", 64, 8, 0, 0, 7},
 };
 // clang-format on
 
@@ -74,6 +101,23 @@ test_configs(test_machine *t, rlf_arena *arena)
            "%s is refused by name", bad[i].members);
         if (status != RLF_USER || !strstr(t->err.sentence, bad[i].message))
             note("got: %s", t->err.sentence);
+    }
+    for (size_t i = 0; i < RLF_COUNT(silent); i++) {
+        const char *text = rlf_arena_printf(
+            arena,
+            "{\"hidden_size\": 512, \"num_hidden_layers\": 40, "
+            "\"num_attention_heads\": 64, \"intermediate_size\": 24, "
+            "\"vocab_size\": 11, %s}",
+            silent[i].members);
+        MUST(t, read_config(arena, text, &t->err, &c));
+        ok(c.kv_heads == silent[i].kv_heads &&
+               c.head_dim == silent[i].head_dim &&
+               c.window == silent[i].window &&
+               c.window_from == silent[i].from &&
+               c.rope_theta == silent[i].theta,
+           "%s: %d key heads of %d, a window of %d from layer %d, theta %g",
+           silent[i].members, c.kv_heads, c.head_dim, c.window, c.window_from,
+           c.rope_theta);
     }
     rlf_err_clear(&t->err);
     is_int(read_config(arena, "{\"model_type\": ", &t->err, &c), RLF_USER,
@@ -144,10 +188,31 @@ test_round_trip(test_machine *t, const char *name, rlf_model_head head,
        "%s: saved as it was read, type and bits", name);
     rlf_model *again = load(t, out, head, false, arena);
     rlf_model_config a = model->table->config, b = again->table->config;
-    a.dir = b.dir = a.json = b.json = NULL;
+    a.dir = b.dir = a.json = b.json = a.generation = b.generation = NULL;
     ok(!memcmp(&a, &b, sizeof a), "%s: the saved config says the same", name);
     rlf_model_free(model);
     rlf_model_free(again);
+}
+
+/* generation_config.json: its end tokens alone count, and it is saved whole. */
+static void
+test_generation(test_machine *t, rlf_arena *arena)
+{
+    static const char text[] =
+        "{\"eos_token_id\": [3, 4], \"temperature\": 0.6, \"top_p\": 0.95,"
+        " \"repetition_penalty\": 1.05, \"pad_token_id\": 0}\n";
+    const char *path = scratch_path(arena, "generation_config.json");
+    rlf_model_config c;
+    MUST(t, rlf_file_write(path, text, strlen(text), &t->err));
+    MUST(t, read_config(arena, "{" GOOD "}", &t->err, &c));
+    ok(c.n_eos == 2 && c.eos[0] == 3 && c.eos[1] == 4,
+       "the ends of generation_config.json take the place of config.json's");
+    is_str(rlf_model_config_generation(&c, arena), text,
+           "generation_config.json is saved as it was");
+    MUST(t, rlf_file_write(path, "{\"top_p\": 1}", 12, &t->err));
+    MUST(t, read_config(arena, "{" GOOD "}", &t->err, &c));
+    ok(c.n_eos == 1 && c.eos[0] == 2, "where it names none, config.json's are");
+    MUST(t, rlf_dir_remove(path, &t->err));
 }
 
 /* A gradient and an optimizer step that depend on `seed`. */
@@ -223,6 +288,111 @@ test_bad_files(test_machine *t, rlf_arena *arena)
     ok(strstr(t->err.sentence, "[29, 16]") &&
            strstr(t->err.sentence, "[28, 16]"),
        "names both shapes: %s", t->err.sentence);
+    rlf_err_clear(&t->err);
+    rlf_model_free(model);
+}
+
+typedef struct test_tensor {
+    const char *name;
+    rlf_element element;
+    uint64_t rows, cols;
+    float first; /* value of the first element; the others are 0 */
+} test_tensor;
+
+/* A safetensors file of these tensors in the scratch directory. */
+static void
+write_tensors(test_machine *t, rlf_arena *arena, const test_tensor *list,
+              size_t n)
+{
+    rlf_tensor *tensors = RLF_NEW_ARRAY(arena, rlf_tensor, n);
+    for (size_t i = 0; i < n; i++)
+        tensors[i] = (rlf_tensor){.name = list[i].name,
+                                  .element = list[i].element,
+                                  .n_dims = list[i].cols ? 2 : 1,
+                                  .shape = {list[i].rows, list[i].cols}};
+    rlf_tensor_writer *writer;
+    MUST(t, rlf_tensor_writer_open(scratch_path(arena, "model.safetensors"),
+                                   tensors, n, NULL, 0, &t->err, &writer));
+    for (size_t i = 0; i < n; i++) {
+        size_t count = list[i].rows * (list[i].cols ? list[i].cols : 1);
+        float *values = RLF_NEW_ARRAY(arena, float, count);
+        values[0] = list[i].first;
+        if (list[i].element == RLF_ELEMENT_F32)
+            MUST(t, rlf_tensor_writer_add_f32(writer, values, count, &t->err));
+        else
+            MUST(t, rlf_tensor_writer_add(
+                        writer, values,
+                        count * rlf_element_size(list[i].element), &t->err));
+    }
+    MUST(t, rlf_tensor_writer_commit(writer, &t->err, NULL, NULL));
+}
+
+/* A tied model beside files with a head, and what files lack or have as
+ * integers. */
+static void
+test_heads(test_machine *t, rlf_arena *arena)
+{
+    enum { V = 11, D = 16, F = 24 };
+    const test_tensor all[] = {
+        {"lm_head.weight", RLF_ELEMENT_F32, V, D, 2},
+        {"model.embed_tokens.weight", RLF_ELEMENT_F32, V, D, 1},
+        {"model.layers.0.input_layernorm.weight", RLF_ELEMENT_F32, D, 0, 1},
+        {"model.layers.0.self_attn.q_proj.weight", RLF_ELEMENT_F32, D, D, 1},
+        {"model.layers.0.self_attn.k_proj.weight", RLF_ELEMENT_F32, D, D, 1},
+        {"model.layers.0.self_attn.v_proj.weight", RLF_ELEMENT_F32, D, D, 1},
+        {"model.layers.0.self_attn.o_proj.weight", RLF_ELEMENT_F32, D, D, 1},
+        {"model.layers.0.post_attention_layernorm.weight", RLF_ELEMENT_F32, D,
+         0, 1},
+        {"model.layers.0.mlp.gate_proj.weight", RLF_ELEMENT_F32, F, D, 1},
+        {"model.layers.0.mlp.up_proj.weight", RLF_ELEMENT_F32, F, D, 1},
+        {"model.layers.0.mlp.down_proj.weight", RLF_ELEMENT_F32, D, F, 1},
+        {"model.norm.weight", RLF_ELEMENT_F32, D, 0, 1},
+    };
+    static const char tied[] = "{" GOOD ", \"tie_word_embeddings\": true}";
+    test_tensor some[RLF_COUNT(all)];
+    rlf_model_config c;
+    rlf_model *model;
+    const rlf_model_options options = {.head = RLF_HEAD_LM};
+    memcpy(some, all, sizeof all);
+    write_tensors(t, arena, all, RLF_COUNT(all));
+    MUST(t, read_config(arena, tied, &t->err, &c));
+    MUST(t, rlf_weights_tie(scratch, &c, &t->err));
+    ok(!c.tied && c.untied, "a head that is not the embedding is taken");
+    ok(strstr(rlf_model_config_text(&c, RLF_HEAD_LM, arena),
+              "\"tie_word_embeddings\": false"),
+       "and the saved config says so");
+    some[0].first = 1;
+    write_tensors(t, arena, some, RLF_COUNT(all));
+    MUST(t, read_config(arena, tied, &t->err, &c));
+    MUST(t, rlf_weights_tie(scratch, &c, &t->err));
+    ok(c.tied && !c.untied, "a head of the same values is tied");
+
+    some[1] = some[0]; /* without the embedding */
+    write_tensors(t, arena, some + 1, RLF_COUNT(all) - 1);
+    MUST(t, rlf_weights_tie(scratch, &c, &t->err));
+    MUST(t, rlf_model_new(t->queue, rlf_kernels_cpu(), &c, &options, &t->err,
+                          &model));
+    MUST(t, rlf_weights_load(model, scratch, &t->err));
+    ok(c.tied && model->weights[model->table->embed] == 1,
+       "of a tied matrix either name will do");
+    write_tensors(t, arena, some + 4, RLF_COUNT(all) - 4);
+    is_int(rlf_weights_load(model, scratch, &t->err), RLF_USER,
+           "files without tensors");
+    is_str(t->err.sentence,
+           rlf_arena_printf(arena,
+                            "%s has not these 3 tensors: "
+                            "model.embed_tokens.weight, "
+                            "model.layers.0.self_attn.q_proj.weight, "
+                            "model.layers.0.input_layernorm.weight",
+                            scratch),
+           "all are named");
+    rlf_err_clear(&t->err);
+    some[4].element = RLF_ELEMENT_I8;
+    write_tensors(t, arena, some + 1, RLF_COUNT(all) - 1);
+    is_int(rlf_weights_load(model, scratch, &t->err), RLF_USER,
+           "integers are no weights");
+    ok(strstr(t->err.sentence, "k_proj.weight is of I8"), "%s",
+       t->err.sentence);
     rlf_err_clear(&t->err);
     rlf_model_free(model);
 }
@@ -336,7 +506,9 @@ main(void)
     test_round_trip(&t, "critic", RLF_HEAD_SCALAR, arena);
     test_checkpoint(&t, "llama", arena);
     test_checkpoint(&t, "qwen2", arena);
+    test_generation(&t, arena);
     test_bad_files(&t, arena);
+    test_heads(&t, arena);
     test_init(&t, arena);
     test_assign(&t, arena);
     MUST(&t, rlf_dir_remove(scratch, &t.err));

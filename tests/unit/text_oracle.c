@@ -1,7 +1,9 @@
-/* Tokenizers against Hugging Face's library: tests/data/tokenizers.json, made
- * by tests/oracle/text_ids.py, says what it makes of each text. The tokenizers
- * themselves are not part of the project: RLFLOW_TEST_DATA names where they
- * are. */
+/* Tokenizers against Hugging Face's libraries: tests/data/tokenizers.json, made
+ * by tests/oracle/text_ids.py, says what `tokenizers` makes of each text, and
+ * tests/data/tokenizer_config.json, made by tests/oracle/tokenizer_config.py,
+ * what transformers makes of them when that file says other things. The
+ * tokenizers themselves are not part of the project: RLFLOW_TEST_DATA names
+ * where they are. */
 #include "engine/io/file.h"
 #include "engine/io/json.h"
 #include "engine/text/detokenizer.h"
@@ -201,6 +203,97 @@ check_one(const char *data, const char *name, const json_t *texts,
         check_pair(name, dir, texts, want, arena);
 }
 
+/* ---- tokenizer_config.json ---- */
+
+/* The directory's files by links, but for its tokenizer_config.json with the
+ * edit in it. */
+static void
+edit_dir(const char *dir, const char *to, const json_t *edit, rlf_arena *arena)
+{
+    static const char *const files[] = {
+        "tokenizer.json", "special_tokens_map.json", "config.json",
+        "generation_config.json", "added_tokens.json"};
+    rlf_err err = RLF_ERR_NONE;
+    json_t *config = NULL;
+    for (size_t i = 0; i < RLF_COUNT(files); i++) {
+        const char *from = rlf_path_join(arena, dir, files[i]);
+        if (rlf_file_exists(from) &&
+            symlink(from, rlf_path_join(arena, to, files[i])) != 0)
+            bail("no link in %s", to);
+    }
+    const char *path = rlf_path_join(arena, dir, "tokenizer_config.json");
+    if (!rlf_file_exists(path))
+        config = json_object();
+    else if (rlf_json_load(path, &err, &config) < 0)
+        bail("%s", err.sentence);
+    json_object_update(config, (json_t *)(uintptr_t)edit);
+    char *text = json_dumps(config, 0);
+    rlf_file_write(rlf_path_join(arena, to, "tokenizer_config.json"), text,
+                   strlen(text), &err);
+    free(text);
+    json_decref(config);
+}
+
+static void
+check_edit(const char *data, const json_t *texts, const json_t *want,
+           rlf_arena *arena)
+{
+    const char *base = json_string_value(json_object_get(want, "base"));
+    const char *dir = rlf_path_join(arena, data, base);
+    const json_t *edit = json_object_get(want, "edit");
+    const json_t *ids = json_object_get(want, "ids");
+    rlf_err err = RLF_ERR_NONE;
+    rlf_tokenizer *t = NULL;
+    char to[] = "/tmp/rlflow-edit-XXXXXX";
+    if (!rlf_dir_exists(dir)) {
+        skip("%s is not there", dir);
+        return;
+    }
+    if (!mkdtemp(to))
+        bail("no directory for the test");
+    edit_dir(dir, to, edit, arena);
+    size_t wrong = 0;
+    char *said = json_dumps(edit, JSON_SORT_KEYS);
+    if (rlf_tokenizer_open(to, &err, &t) < 0) {
+        note("%s", err.sentence);
+        wrong = json_array_size(texts);
+    }
+    for (size_t i = 0; t && i < json_array_size(texts); i++) {
+        const json_t *text = json_array_get(texts, i);
+        rlf_ids got = {0};
+        rlf_tokenizer_encode(t, json_string_value(text),
+                             json_string_length(text), RLF_ENCODE_SPECIAL, &err,
+                             &got);
+        if (!same_ids(json_array_get(ids, i), got.data, got.count)) {
+            wrong++;
+            note_ids(json_string_value(text), json_array_get(ids, i), &got);
+        }
+        RLF_VEC_FREE(&got);
+    }
+    double size = json_number_value(json_object_get(want, "size"));
+    ok(!wrong && (!t || rlf_tokenizer_vocab(t) == (uint32_t)size),
+       "%s with %s in tokenizer_config.json: ids and size", base, said);
+    free(said);
+    rlf_tokenizer_close(t);
+    rlf_dir_remove(to, &err);
+}
+
+static void
+check_edits(const char *data, const char *source, rlf_arena *arena)
+{
+    rlf_err err = RLF_ERR_NONE;
+    json_t *root = NULL;
+    const char *path =
+        rlf_path_join(arena, source, "tests/data/tokenizer_config.json");
+    if (rlf_json_load(path, &err, &root) < 0)
+        bail("%s", err.sentence);
+    const json_t *cases = json_object_get(root, "cases");
+    for (size_t i = 0; i < json_array_size(cases); i++)
+        check_edit(data, json_object_get(root, "texts"),
+                   json_array_get(cases, i), arena);
+    json_decref(root);
+}
+
 int
 main(void)
 {
@@ -219,6 +312,7 @@ main(void)
     json_object_foreach(json_object_get(root, "tokenizers"), name, want)
         check_one(data, name, json_object_get(root, "texts"), want, arena);
     json_decref(root);
+    check_edits(data, source ? source : ".", arena);
     rlf_arena_free(arena);
     return done();
 }

@@ -66,7 +66,11 @@ static const char characters[] =
     "{\"id\": 0, \"content\": \"<pad>\", \"special\": true},"
     "{\"id\": 1, \"content\": \"<bos>\", \"special\": true},"
     "{\"id\": 2, \"content\": \"<eos>\", \"special\": true}],"
-    "\"normalizer\": null, \"pre_tokenizer\": null, \"post_processor\": null,"
+    "\"normalizer\": null, \"pre_tokenizer\": null,"
+    "\"post_processor\": {\"type\": \"TemplateProcessing\", \"single\": ["
+    "{\"SpecialToken\": {\"id\": \"<bos>\", \"type_id\": 0}},"
+    "{\"Sequence\": {\"id\": \"A\", \"type_id\": 0}}], \"special_tokens\":"
+    "{\"<bos>\": {\"id\": \"<bos>\", \"ids\": [1]}}},"
     "\"decoder\": {\"type\": \"Fuse\"},"
     "\"model\": {\"type\": \"BPE\", \"vocab\": {\"<pad>\": 0, \"<bos>\": 1,"
     "\"<eos>\": 2, \"0\": 3, \"1\": 4, \"+\": 5, \" \": 6, \"\xc3\xa9\": 7},"
@@ -80,7 +84,7 @@ check_characters(void)
     size_t n;
     put("tokenizer_config.json",
         "{\"bos_token\": \"<bos>\", \"eos_token\": {\"content\": \"<eos>\"},"
-        "\"pad_token\": \"<pad>\", \"add_bos_token\": true,"
+        "\"pad_token\": \"<pad>\", \"add_eos_token\": true,"
         "\"model_max_length\": 1000000000000000019884624838656}");
     rlf_tokenizer *t = open_text(characters);
     is_str(ids_of(t, "1+0 \xc3\xa9", 0), "4 5 3 6 7", "characters");
@@ -111,12 +115,25 @@ check_characters(void)
            rlf_tokenizer_bos(u) == 1,
        "a saved copy has the same hash");
     rlf_tokenizer_close(u);
-    /* Several ends, those of the tokenizer first. */
+    /* Several ends, the tokenizer's own first, and others than its own. */
+    put("config.json", "{\"eos_token_id\": 3}");
     put("generation_config.json", "{\"eos_token_id\": [5, 2]}");
     u = open_text(characters);
     ok(rlf_tokenizer_eos(u, &n)[0] == 2 && n == 2 && rlf_tokenizer_is_eos(u, 5),
        "several ends");
     rlf_tokenizer_close(u);
+    put("generation_config.json", "{\"eos_token_id\": [5, 4]}");
+    u = open_text(characters);
+    ok(rlf_tokenizer_eos(u, &n)[0] == 5 && n == 2 &&
+           !rlf_tokenizer_is_eos(u, 2) && !rlf_tokenizer_is_eos(u, 3),
+       "generation_config.json's alone");
+    rlf_tokenizer_close(u);
+    put("generation_config.json", "{\"temperature\": 0.6}");
+    u = open_text(characters);
+    ok(rlf_tokenizer_eos(u, &n)[0] == 3 && n == 1,
+       "config.json's, where that names none");
+    rlf_tokenizer_close(u);
+    rlf_dir_remove(rlf_path_join(arena, base, "config.json"), &err);
     put("generation_config.json", "{\"eos_token_id\": 50}");
     ok(rlf_tokenizer_open(base, &err, &u) == RLF_USER &&
            strstr(err.sentence, "generation_config.json: \"eos_token_id\""),
