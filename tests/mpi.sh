@@ -15,7 +15,7 @@ launch() { timeout --kill-after=5 120 "$MPIEXEC" "$@" </dev/null; }
 
 program=$RLFLOW_SOURCE/tests/e2e/tiny.rlf
 # what a run left
-bits() { (cd "$tmp/$1/checkpoints" && find . -type f ! -name manifest.json |
+bits() { (cd "$(newest "$tmp/$1")" && find . -type f ! -name manifest.json |
     sort | xargs cksum); }
 metrics() { sed 's/,"time":.*//' "$tmp/$1/metrics.jsonl"; }
 # run NAME PROCESSES OPTION ...; its output is in NAME.log

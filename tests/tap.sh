@@ -68,6 +68,11 @@ bail() {
     echo "Bail out! $1"
     exit 1
 }
+# newest RUN: the directory of its last checkpoint
+newest() {
+    find "$1/checkpoints" -mindepth 1 -maxdepth 1 -name 'step-*' | sort |
+        tail -n 1
+}
 finish() {
     echo "1..$tap_run"
     [ "$tap_failed" -eq 0 ]

@@ -5,7 +5,9 @@ noinst_LTLIBRARIES += libapi.la
 libapi_la_SOURCES = \
 	%D%/card.c \
 	%D%/join.c \
+	%D%/journal.c \
 	%D%/rundir.c \
+	%D%/saving.c \
 	%D%/session.c %D%/session.h
 include_HEADERS += engine/rlflow.h
 # where *.rlf and *.lua are installed, as stdlib/... and examples/...

@@ -14,8 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const journals[] = {"metrics.jsonl", "samples.jsonl"};
-
 static const char *
 inside(rlf_session *session, const char *name)
 {
@@ -162,39 +160,6 @@ rlf_rundir_undo(rlf_session *session)
         path = rlf_path_parent(session->arena, path);
 }
 
-/* Bytes of the lines of a journal that speak of steps up to `step`. */
-static size_t
-length_up_to(const rlf_buf *text, uint32_t step)
-{
-    size_t at = 0;
-    while (at < text->n) {
-        unsigned number = 0;
-        const char *line = text->p + at;
-        const char *end = memchr(line, '\n', text->n - at);
-        if (!end || sscanf(line, "{\"step\":%u", &number) != 1 || number > step)
-            break;
-        at = (size_t)(end - text->p) + 1;
-    }
-    return at;
-}
-
-rlf_status
-rlf_rundir_cut(rlf_session *session, uint32_t step, rlf_err *err)
-{
-    for (size_t i = 0; i < sizeof journals / sizeof *journals; i++) {
-        const char *path = inside(session, journals[i]);
-        if (!rlf_file_exists(path))
-            continue;
-        rlf_buf text = {0};
-        rlf_status status = rlf_file_read(path, SIZE_MAX, err, &text);
-        size_t keep = status < 0 ? 0 : length_up_to(&text, step);
-        rlf_buf_free(&text);
-        RLF_TRY(status);
-        RLF_TRY(rlf_file_truncate(path, keep, err));
-    }
-    return RLF_OK;
-}
-
 rlf_status
 rlf_rundir_plan(rlf_session *session, rlf_err *err)
 {
@@ -224,13 +189,13 @@ rlf_rundir_step(rlf_session *session, rlf_err *err)
 {
     rlf_buf text = {0};
     put_metrics(session, &text);
-    rlf_status status = rlf_file_append(inside(session, "metrics.jsonl"),
-                                        text.p, text.n, false, err);
+    rlf_status status =
+        rlf_journal_add(session, RLF_JOURNAL_METRICS, text.p, text.n, err);
     rlf_buf_clear(&text);
     rlf_run_samples(session->run, session->options.samples, &text);
     if (status >= 0 && text.n)
-        status = rlf_file_append(inside(session, "samples.jsonl"), text.p,
-                                 text.n, false, err);
+        status =
+            rlf_journal_add(session, RLF_JOURNAL_SAMPLES, text.p, text.n, err);
     rlf_buf_free(&text);
     return status;
 }

@@ -20,7 +20,7 @@
  * is nothing to overlap with, so pieces are large; ranks that have done their
  * share go on with what is complete while others still generate. */
 enum { PIECE = 256, PIECE_OF_MANY = 8, PARTS_OF_MANY = 8 };
-enum { SAMPLES = 16, PATIENCE = 120 };
+enum { SAMPLES = 16, PATIENCE = 120, KEEP = 2 };
 
 static void
 log_to_stderr(void *arg, rlf_log_level level, const char *line)
@@ -53,6 +53,9 @@ rlf_session_open(const char *path)
     s->options.backends = rlf_backends;
     s->options.samples = SAMPLES;
     s->options.patience = PATIENCE;
+    s->options.keep = KEEP;
+    s->options.save_seconds = RLF_SAVE_SECONDS;
+    s->options.save_gently = true;
     s->leads = rlf_comm_launcher_process() == 0;
     rlf_err_clear(&s->err);
     rlf_log_init(&s->log, log_to_stderr, NULL, 0);
@@ -90,6 +93,8 @@ rlf_session_end(rlf_session *s, rlf_err *err)
         return RLF_OK; /* a thread is stuck: it may touch all, so that stays */
     RLF_VEC_FREE(&s->settings);
     rlf_buf_free(&s->message);
+    rlf_buf_free(&s->warnings);
+    rlf_buf_free(&s->warned);
     if (s->locale)
         freelocale(s->locale);
     rlf_arena_free(s->arena);
@@ -179,10 +184,13 @@ set_option(rlf_session *s, const char *name, const char *value, rlf_err *err)
         const char *name;
         uint64_t most;
         uint64_t *number;
-    } numbers[] = {
-        {"seed", INT64_MAX, &o->seed}, {"steps", INT64_MAX, &o->steps},
-        {"threads", 1024, NULL},       {"ranks", 65536, NULL},
-        {"samples", UINT32_MAX, NULL}, {"resume", 1, NULL}};
+    } numbers[] = {{"seed", INT64_MAX, &o->seed},
+                   {"steps", INT64_MAX, &o->steps},
+                   {"keep", UINT32_MAX, &o->keep},
+                   {"threads", 1024, NULL},
+                   {"ranks", 65536, NULL},
+                   {"samples", UINT32_MAX, NULL},
+                   {"resume", 1, NULL}};
     for (size_t i = 0; i < RLF_COUNT(numbers); i++) {
         if (strcmp(name, numbers[i].name) != 0)
             continue;
@@ -213,6 +221,10 @@ set_option(rlf_session *s, const char *name, const char *value, rlf_err *err)
         o->isa = rlf_arena_strdup(s->arena, value);
     else if (strcmp(name, "plan") == 0)
         o->plan = rlf_arena_strdup(s->arena, value);
+    else if (strcmp(name, "save-every") == 0)
+        return rlf_saving_every(s, value, err);
+    else if (strcmp(name, "keep-best") == 0)
+        return rlf_saving_best(s, value, err);
     else if (strcmp(name, "patience") == 0)
         return read_seconds(value, &o->patience, err);
     else if (strcmp(name, "memory") == 0)
@@ -417,11 +429,17 @@ static rlf_status
 begin_run(rlf_session *s, rlf_err *err)
 {
     if (s->options.resume && s->options.directory) {
-        RLF_TRY(rlf_run_resume(s->run, err, &s->resumed));
-        RLF_TRY(rlf_rundir_cut(s, s->resumed, err));
+        rlf_resumed from;
+        RLF_TRY(rlf_run_resume(s->run, err, &from));
+        s->resumed = from.step;
+        s->beside = from.beside;
+        rlf_buf_puts(&s->warnings, from.warning);
     }
-    if (s->options.directory)
+    if (s->options.directory) {
+        RLF_TRY(rlf_journals_open(s, s->resumed, err));
         RLF_TRY(rlf_rundir_plan(s, err));
+        rlf_saving_begin(s);
+    }
     s->wanted = s->options.steps ? s->options.steps : rlf_run_epoch(s->run);
     return RLF_OK;
 }
@@ -446,6 +464,7 @@ open_run(rlf_session *s, rlf_err *err)
                    .parts = many ? PARTS_OF_MANY : 0,
                    .shown = s->options.samples},
         .directory = s->options.directory,
+        .keep = (uint32_t)s->options.keep,
         .world = s->world,
         .patience = s->options.patience,
         .log = &s->log,
@@ -463,6 +482,7 @@ compile_and_plan(rlf_session *s, rlf_err *err)
     int n;
     rlf_status status = compile(s, false);
     RLF_TRY(status < 0 ? status : make_plan(s, err));
+    RLF_TRY(rlf_saving_check(s, err));
     return s->options.backend ? s->options.backend->count(&n, err) : RLF_OK;
 }
 
@@ -503,7 +523,7 @@ finish(rlf_session *s, rlf_err *err)
         return RLF_OK;
     s->complete = true;
     if (s->options.directory && rlf_run_steps(s->run) > s->resumed)
-        RLF_TRY(rlf_run_save(s->run, err));
+        RLF_TRY(rlf_saving_now(s, err));
     return RLF_OK;
 }
 
@@ -525,9 +545,7 @@ step(rlf_session *s, rlf_err *err)
     if (!s->options.directory)
         return RLF_OK;
     RLF_TRY(rlf_rundir_step(s, err));
-    if (rlf_run_wants_checkpoint(s->run))
-        RLF_TRY(rlf_run_save(s->run, err));
-    return RLF_OK;
+    return rlf_saving_step(s, err);
 }
 
 rlf_result
@@ -560,7 +578,7 @@ rlf_session_save(rlf_session *s)
     if (!s->options.directory || !s->run)
         return rlf_session_result(rlf_fail(
             &s->err, RLF_USAGE, "a checkpoint needs --out and a step"));
-    return rlf_session_result(rlf_run_save(s->run, &s->err));
+    return rlf_session_result(rlf_saving_now(s, &s->err));
 }
 
 /* ---- asking ---- */
@@ -606,6 +624,16 @@ rlf_session_message(rlf_session *s)
     if (s->err.status < 0)
         rlf_err_print(&s->err, &s->sources, &s->message);
     return s->message.p ? s->message.p : "";
+}
+
+const char *
+rlf_session_warnings(rlf_session *s)
+{
+    rlf_buf before = s->warned;
+    s->warned = s->warnings;
+    s->warnings = before;
+    rlf_buf_clear(&s->warnings);
+    return s->warned.p ? s->warned.p : "";
 }
 
 int

@@ -13,6 +13,9 @@
 
 #include <locale.h>
 
+/* Seconds from one checkpoint to the next if nothing is said. */
+enum { RLF_SAVE_SECONDS = 600 };
+
 /* Options of a run; texts live in the session's arena. */
 typedef struct rlf_session_options {
     uint64_t seed;
@@ -36,6 +39,11 @@ typedef struct rlf_session_options {
     bool dry;         /* only to be looked at: see rlf_run_options */
     const char *plan; /* file with a place block, or NULL */
     bool resume;
+    uint64_t keep;       /* newest checkpoints that stay */
+    uint64_t save_steps; /* between two checkpoints; 0: no matter */
+    double save_seconds; /* the same in time; 0: no matter */
+    bool save_gently;    /* saving takes a small part of the time at most */
+    rlf_best best;       /* metric and direction of the best; else NULL */
     bool leaves;      /* something behind, in a directory of its own choice if
                          none is named */
     bool json;        /* diagnostics as JSON */
@@ -77,6 +85,13 @@ struct rlf_session {
     const char *killed; /* what the run before was doing when it was killed,
                            or NULL */
     bool complete;      /* the final checkpoint is written */
+    rlf_beside beside;  /* journals and best step up to now */
+    struct {
+        uint64_t at; /* clock when the last one was written, or the start */
+        double took; /* seconds */
+    } saved;
+    rlf_buf warnings; /* since rlf_session_warnings was asked, in lines */
+    rlf_buf warned;   /* what that gave */
     rlf_buf message;
 };
 
@@ -134,11 +149,36 @@ rlf_status rlf_rundir_open(rlf_session *session, rlf_err *err);
 /* What it made goes again where nothing was put in: a run that is refused
  * before its first step leaves nothing behind. */
 void rlf_rundir_undo(rlf_session *session);
-/* After a resume at `step`: cut what was written about later steps. */
-rlf_status rlf_rundir_cut(rlf_session *session, uint32_t step, rlf_err *err);
 /* plan.rlf, once the plan is known. */
 rlf_status rlf_rundir_plan(rlf_session *session, rlf_err *err);
 /* One line in metrics.jsonl, some in samples.jsonl. */
 rlf_status rlf_rundir_step(rlf_session *session, rlf_err *err);
+
+/* ---- its journals (journal.c) ---- */
+
+/* Before the first step, after a resume at `step` (0: none) whose checkpoint
+ * knows session->beside: hold the files against that, cut what was written
+ * about later steps. What is damaged is told of in session->warnings. */
+rlf_status rlf_journals_open(rlf_session *session, uint32_t step, rlf_err *err);
+/* Append whole lines. */
+rlf_status rlf_journal_add(rlf_session *session, int which, const char *p,
+                           size_t n, rlf_err *err);
+/* All lines are on the disk. */
+rlf_status rlf_journals_sync(rlf_session *session, rlf_err *err);
+
+/* ---- its checkpoints (saving.c) ---- */
+
+/* What --save-every and --keep-best take. */
+rlf_status rlf_saving_every(rlf_session *session, const char *text,
+                            rlf_err *err);
+rlf_status rlf_saving_best(rlf_session *session, const char *text,
+                           rlf_err *err);
+/* The program reports what --keep-best names, as far as can be known. */
+rlf_status rlf_saving_check(const rlf_session *session, rlf_err *err);
+/* After a resume from a checkpoint that knows session->beside. */
+void rlf_saving_begin(rlf_session *session);
+/* After each step: save if it is time, or the best so far. */
+rlf_status rlf_saving_step(rlf_session *session, rlf_err *err);
+rlf_status rlf_saving_now(rlf_session *session, rlf_err *err);
 
 #endif

@@ -4,7 +4,9 @@
 #include "engine/base/vec.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 enum { LARGEST = 16 << 20 };
 
@@ -24,10 +26,20 @@ rlf_status
 rlf_sources_read(rlf_sources *sources, const char *path, rlf_err *err,
                  uint32_t *out)
 {
-    FILE *file = fopen(path, "rb");
+    struct stat st = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "rb");
     if (!file)
         return rlf_fail(err, RLF_USER, "cannot open %s: %s", path,
                         strerror(errno));
+    fstat(fd, &st);
+    if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
+        fclose(file);
+        rlf_fail(err, RLF_USER, "%s is a pipe or a device, not a file", path);
+        rlf_err_hint(err, "a program is read more than once: put it into a "
+                          "file");
+        return RLF_USER;
+    }
     rlf_buf buf = {0};
     char piece[16384];
     size_t n;

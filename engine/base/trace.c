@@ -5,6 +5,7 @@
 #include "engine/base/str.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,9 +34,13 @@ struct rlf_trace {
 rlf_status
 rlf_trace_open(const char *path, uint64_t start, rlf_err *err, rlf_trace **out)
 {
-    FILE *file = fopen(path, "w");
+    /* a named pipe that nobody reads does not keep the run waiting */
+    int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+    int fd = open(path, flags | O_NONBLOCK, 0666);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
     if (!file)
         return rlf_fail_errno(err, "cannot make the trace file %s", path);
+    fcntl(fd, F_SETFL, flags & O_ACCMODE);
     rlf_trace *trace = rlf_calloc(1, sizeof *trace);
     trace->file = file;
     trace->start = start;

@@ -14,13 +14,23 @@ take_options(rlf_session *s, const rlf_command_line *line)
         rlf_option option;
         const char *name;
     } table[] = {
-        {RLF_OPTION_SEED, "--seed"},         {RLF_OPTION_THREADS, "--threads"},
-        {RLF_OPTION_RANKS, "--ranks"},       {RLF_OPTION_STEPS, "--steps"},
-        {RLF_OPTION_OUT, "--out"},           {RLF_OPTION_TRACE, "--trace"},
-        {RLF_OPTION_SAMPLES, "--samples"},   {RLF_OPTION_ISA, "--isa"},
-        {RLF_OPTION_DEVICE, "--device"},     {RLF_OPTION_DTYPE, "--dtype"},
-        {RLF_OPTION_MEMORY, "--memory"},     {RLF_OPTION_PLAN, "--plan"},
-        {RLF_OPTION_PATIENCE, "--patience"}, {RLF_OPTION_LOG, "--log"},
+        {RLF_OPTION_SEED, "--seed"},
+        {RLF_OPTION_THREADS, "--threads"},
+        {RLF_OPTION_RANKS, "--ranks"},
+        {RLF_OPTION_STEPS, "--steps"},
+        {RLF_OPTION_OUT, "--out"},
+        {RLF_OPTION_TRACE, "--trace"},
+        {RLF_OPTION_SAMPLES, "--samples"},
+        {RLF_OPTION_ISA, "--isa"},
+        {RLF_OPTION_DEVICE, "--device"},
+        {RLF_OPTION_DTYPE, "--dtype"},
+        {RLF_OPTION_MEMORY, "--memory"},
+        {RLF_OPTION_PLAN, "--plan"},
+        {RLF_OPTION_PATIENCE, "--patience"},
+        {RLF_OPTION_KEEP, "--keep"},
+        {RLF_OPTION_SAVE_EVERY, "--save-every"},
+        {RLF_OPTION_KEEP_BEST, "--keep-best"},
+        {RLF_OPTION_LOG, "--log"},
     };
     rlf_result result = RLF_RESULT_OK;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {

@@ -44,6 +44,19 @@ struct rlf_display {
     } parts; /* of the line of the last step */
 };
 
+void
+rlf_display_flush(const rlf_session *session)
+{
+    if (fflush(stdout) == 0 || errno != EPIPE)
+        return;
+    clearerr(stdout);
+    if (freopen("/dev/null", "w", stdout))
+        fprintf(stderr,
+                "nobody reads the output any more: the run goes on, its "
+                "metrics are in %s/metrics.jsonl\n",
+                session->options.directory);
+}
+
 /* ---- the parts of a line ---- */
 
 static void
@@ -267,6 +280,38 @@ rlf_display_open(rlf_session *session, bool quiet)
 }
 
 static void
+say_warnings(rlf_display *d)
+{
+    if (!d->session->warnings.n)
+        return;
+    clear_live(d);
+    fflush(stdout);
+    const char *text = rlf_session_warnings(d->session);
+    while (*text) {
+        int n = (int)strcspn(text, "\n");
+        fprintf(stderr, "warning: %.*s\n", n, text);
+        text += n + (text[n] == '\n');
+    }
+}
+
+/* What a resume has left to do, if that is nothing. */
+static void
+say_done(const rlf_session *s)
+{
+    uint64_t step = rlf_session_steps(s);
+    if (!s->options.resume || !step)
+        return;
+    if (rlf_run_ended(s->run))
+        printf("nothing is left to do: its break has ended the run after step "
+               "%" PRIu64 "\n",
+               step);
+    else if (s->wanted && step >= s->wanted)
+        printf("nothing is left to do: %" PRIu64 " steps were asked for, and "
+               "%" PRIu64 " are done; --steps %" PRIu64 " goes on\n",
+               s->wanted, step, step + s->wanted);
+}
+
+static void
 say_start(const rlf_session *s)
 {
     if (s->killed)
@@ -283,7 +328,8 @@ say_start(const rlf_session *s)
     printf(", seed %" PRIu64 ", in %s\n", s->options.seed,
            s->options.directory);
     rlf_cmd_notes(s);
-    fflush(stdout);
+    say_done(s);
+    rlf_display_flush(s);
 }
 
 void
@@ -294,6 +340,7 @@ rlf_display_ready(rlf_display *d)
     d->ready = true;
     d->start = d->since = rlf_clock_now();
     d->first = d->session->resumed;
+    say_warnings(d);
     if (!d->quiet) {
         say_start(d->session);
         make_parts(d);
@@ -316,9 +363,12 @@ count_metrics(const rlf_session *s)
 void
 rlf_display_step(rlf_display *d)
 {
-    if (d->quiet)
-        return;
     pthread_mutex_lock(&d->lock);
+    say_warnings(d);
+    if (d->quiet) {
+        pthread_mutex_unlock(&d->lock);
+        return;
+    }
     size_t metrics = count_metrics(d->session);
     bool stays = !d->terminal || metrics > d->shown;
     d->shown = metrics;
@@ -329,7 +379,7 @@ rlf_display_step(rlf_display *d)
         clear_live(d);
         put_parts(d, &line);
         printf("%s\n", line.p);
-        fflush(stdout);
+        rlf_display_flush(d->session);
         rlf_buf_free(&line);
     } else
         put_live(d);

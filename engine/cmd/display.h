@@ -16,6 +16,9 @@ rlf_display *rlf_display_open(rlf_session *session, bool quiet);
 void rlf_display_ready(rlf_display *display);
 /* A step is done: its line. */
 void rlf_display_step(rlf_display *display);
+/* Pass on what was printed. If nobody reads it any more the run goes on: that
+ * is said once, and what is printed then goes nowhere. */
+void rlf_display_flush(const rlf_session *session);
 /* The run has come to its end, or failed: the last line stays. */
 void rlf_display_close(rlf_display *display);
 

@@ -53,9 +53,12 @@ completion(const rlf_command_line *line)
 }
 
 static int (*const commands[RLF_COMMANDS])(const rlf_command_line *) = {
-    [RLF_COMMAND_RUN] = rlf_cmd_run,   [RLF_COMMAND_CHECK] = rlf_cmd_check,
-    [RLF_COMMAND_PLAN] = rlf_cmd_plan, [RLF_COMMAND_GRAPH] = rlf_cmd_graph,
-    [RLF_COMMAND_FMT] = rlf_cmd_fmt,   [RLF_COMMAND_PARAMS] = rlf_cmd_params,
+    [RLF_COMMAND_RUN] = rlf_cmd_run,
+    [RLF_COMMAND_CHECK] = rlf_cmd_check,
+    [RLF_COMMAND_PLAN] = rlf_cmd_plan,
+    [RLF_COMMAND_GRAPH] = rlf_cmd_graph,
+    [RLF_COMMAND_FMT] = rlf_cmd_fmt,
+    [RLF_COMMAND_PARAMS] = rlf_cmd_params,
     [RLF_COMMAND_COMPLETION] = completion,
     [RLF_COMMAND_HELP] = help,
     [RLF_COMMAND_VERSION] = rlf_cmd_version,

@@ -31,8 +31,9 @@ on_signal(int number)
     sig_atomic_t second = (sig_atomic_t)now.tv_sec;
     if (stop_signal && second - stop_second > SAME)
         _exit(128 + number);
-    if (!stop_signal)
-        stop_second = second;
+    if (stop_signal)
+        return;
+    stop_second = second;
     stop_signal = number;
 }
 
@@ -123,6 +124,17 @@ put_resume(const rlf_session *s, const rlf_command_line *line, rlf_buf *out)
     rlf_buf_puts(out, " --resume");
 }
 
+/* What a run that was told to end exits with once it has saved: as if the
+ * signal had ended it, so that nothing after it goes on as if it were done;
+ * SIGUSR1 is the wish for just that. Without a number it was Open MPI's
+ * mpiexec, which sends SIGTERM next. */
+static int
+stopped_status(void)
+{
+    int number = stop_signal ? stop_signal : SIGTERM;
+    return number == SIGUSR1 ? 0 : 128 + number;
+}
+
 static rlf_result
 stop_early(rlf_session *s, const rlf_command_line *line)
 {
@@ -165,6 +177,7 @@ rlf_cmd_run(const rlf_command_line *line)
         return status;
     s->options.leaves = true;
     s->options.hangs = end_hanging;
+    signal(SIGPIPE, SIG_IGN); /* as in run | head: see rlf_display_flush */
     rlf_display *d = rlf_display_open(s, quiet);
     rlf_result result = train(s, d, &stopped);
     rlf_display_close(d);
@@ -173,6 +186,8 @@ rlf_cmd_run(const rlf_command_line *line)
     else if (result == RLF_RESULT_END && s->leads && !quiet)
         printf("done: step %" PRIu64 ", %s\n", rlf_session_steps(s),
                s->options.directory);
+    rlf_display_flush(s);
     handle_signals(SIG_DFL);
-    return rlf_cmd_end(s, result);
+    status = rlf_cmd_end(s, result);
+    return status || !stopped ? status : stopped_status();
 }

@@ -19,6 +19,14 @@ fail_open(const char *verb, const char *path, rlf_err *err)
     if (errno != ENOENT && errno != EACCES && errno != EISDIR &&
         errno != ENOTDIR && errno != ENAMETOOLONG && errno != ELOOP)
         return rlf_fail_errno(err, "cannot %s %s", verb, path);
+    int number = errno;
+    struct stat st;
+    if (number == ENOENT && lstat(path, &st) == 0)
+        return rlf_fail(err, RLF_USER,
+                        "cannot %s %s: it is a link to a file that is not "
+                        "there",
+                        verb, path);
+    errno = number;
     return rlf_fail(err, RLF_USER, "cannot %s %s: %s", verb, path,
                     strerror(errno));
 }
@@ -49,12 +57,13 @@ write_all(int fd, const char *p, size_t n)
     return true;
 }
 
-/* Open for reading; directories and other odd things are refused. */
+/* Open for reading; directories and other odd things are refused, and a named
+ * pipe without waiting for who writes to it. */
 static rlf_status
 open_regular(const char *path, rlf_err *err, int *out, size_t *size)
 {
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return fail_open("open", path, err);
     if (fstat(fd, &st) != 0) {
@@ -336,7 +345,8 @@ rlf_status
 rlf_file_append(const char *path, const void *p, size_t n, bool sync,
                 rlf_err *err)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK,
+                  0666);
     if (fd < 0)
         return fail_open("write", path, err);
     off_t end = lseek(fd, 0, SEEK_END);
@@ -347,6 +357,19 @@ rlf_file_append(const char *path, const void *p, size_t n, bool sync,
         if (end >= 0 && ftruncate(fd, end) != 0)
             rlf_err_detail(err, "%s may end in half a line", path);
     }
+    close(fd);
+    return good ? RLF_OK : RLF_ENV;
+}
+
+rlf_status
+rlf_file_sync(const char *path, rlf_err *err)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return fail_open("write", path, err);
+    bool good = fsync(fd) == 0;
+    if (!good)
+        fail_write(path, err);
     close(fd);
     return good ? RLF_OK : RLF_ENV;
 }
@@ -374,7 +397,9 @@ bool
 rlf_file_exists(const char *path)
 {
     struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+    if (stat(path, &st) == 0)
+        return !S_ISDIR(st.st_mode);
+    return (errno != ENOENT && errno != ENOTDIR) || lstat(path, &st) == 0;
 }
 
 rlf_status

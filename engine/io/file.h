@@ -26,13 +26,18 @@ rlf_status rlf_file_copy(const char *from, const char *to, rlf_err *err);
  * `sync` they are on the disk when it returns. */
 rlf_status rlf_file_append(const char *path, const void *p, size_t n, bool sync,
                            rlf_err *err);
+/* fsync a file: what was appended is on the disk. */
+rlf_status rlf_file_sync(const char *path, rlf_err *err);
 /* Cut the file to its first n bytes; RLF_USER if it has fewer. */
 rlf_status rlf_file_truncate(const char *path, size_t n, rlf_err *err);
 /* The hint where a path that the user named leads nowhere. */
 extern const char rlf_file_absent[];
 /* Are there two files of the same bytes, at least one? */
 bool rlf_file_same(const char *a, const char *b);
-bool rlf_file_exists(const char *path); /* a regular file */
+/* Something stands there that is no directory. It may be no file that can be
+ * read, such as a link to nothing: reading it then says so, where taking it for
+ * absent would say nothing. */
+bool rlf_file_exists(const char *path);
 bool rlf_dir_exists(const char *path);
 
 /* A file being replaced piece by piece. Every writer ends with commit or

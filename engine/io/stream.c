@@ -40,7 +40,7 @@ rlf_status
 rlf_stream_open(const char *path, rlf_err *err, rlf_stream **out)
 {
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
         int number = errno;
         rlf_fail(err, RLF_USER, "cannot open %s: %s", path, strerror(number));
@@ -48,9 +48,14 @@ rlf_stream_open(const char *path, rlf_err *err, rlf_stream **out)
             rlf_err_hint(err, "%s", rlf_file_absent);
         return RLF_USER;
     }
-    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         close(fd);
-        return rlf_fail(err, RLF_USER, "%s is a directory, not a file", path);
+        rlf_fail(err, RLF_USER, "%s is %s, not a file", path,
+                 S_ISDIR(st.st_mode) ? "a directory" : "a pipe or a device");
+        if (!S_ISDIR(st.st_mode))
+            rlf_err_hint(err, "data is read more than once: put it into a "
+                              "file");
+        return RLF_USER;
     }
     unsigned char magic[4];
     ssize_t n = pread(fd, magic, sizeof magic, 0);

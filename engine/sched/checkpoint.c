@@ -4,29 +4,23 @@
  *         state.json      step, seed, hashes, numerics, parameters
  *         NAME...         what each resource saved
  *         ahead-STEP.bin  what was made ahead for a later step
- *         manifest.json   size and checksum of every file above
+ *         manifest.json   size and checksum of every file above (manifest.h)
  *
- * Written as checkpoints/writing, fsynced, renamed; only then the one before
- * goes. So at every instant there is one whole checkpoint, or none yet. */
+ * Written as checkpoints/writing, fsynced, renamed; only then older ones go
+ * (retention.h). So at every instant there is one whole checkpoint, or none
+ * yet. */
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/graph/class.h"
-#include "engine/io/checksum.h"
 #include "engine/io/file.h"
 #include "engine/io/json.h"
+#include "engine/sched/manifest.h"
+#include "engine/sched/retention.h"
 #include "engine/sched/state.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-static const char prefix[] = "step-";
-
-static char *
-checkpoints_dir(const rlf_run *run, rlf_arena *arena)
-{
-    return rlf_path_join(arena, run->options.directory, "checkpoints");
-}
 
 /* Shards and lanes by the names of models. */
 static void
@@ -68,77 +62,19 @@ put_state(const rlf_run *run, rlf_buf *out)
     rlf_buf_puts(out, "}}\n");
 }
 
-/* ---- the manifest ---- */
-
-/* Lines for every file below `dir`/`inner`, in byte order. */
-static rlf_status
-list_files(rlf_arena *arena, const char *dir, const char *inner, rlf_buf *out,
-           rlf_err *err)
-{
-    const char **names;
-    size_t count;
-    char *here = *inner ? rlf_path_join(arena, dir, inner) : (char *)dir;
-    RLF_TRY(rlf_dir_list(here, arena, err, &names, &count));
-    for (size_t i = 0; i < count; i++) {
-        char *relative =
-            *inner ? rlf_path_join(arena, inner, names[i]) : (char *)names[i];
-        char *path = rlf_path_join(arena, dir, relative);
-        if (rlf_dir_exists(path)) {
-            RLF_TRY(list_files(arena, dir, relative, out, err));
-            continue;
-        }
-        uint32_t sum;
-        uint64_t size;
-        RLF_TRY(rlf_checksum_file(path, err, &sum, &size));
-        rlf_buf_puts(out, out->n ? ",\n " : "{\"files\":[\n ");
-        rlf_buf_puts(out, "{\"name\":");
-        rlf_buf_json(out, relative, strlen(relative));
-        rlf_buf_printf(out, ",\"size\":%" PRIu64 ",\"crc32\":%u}", size, sum);
-    }
-    RLF_TRY(rlf_dir_sync(here, err));
-    return RLF_OK;
-}
-
-static rlf_status
-check_file(const char *dir, const json_t *entry, rlf_arena *arena, rlf_err *err)
-{
-    const char *name;
-    int64_t size, crc;
-    RLF_TRY(rlf_json_get_text(entry, dir, "name", true, err, &name));
-    RLF_TRY(rlf_json_get_int(entry, dir, "size", true, err, &size));
-    RLF_TRY(rlf_json_get_int(entry, dir, "crc32", true, err, &crc));
-    uint32_t sum;
-    uint64_t now;
-    const char *path = rlf_path_join(arena, dir, name);
-    rlf_status status = rlf_checksum_file(path, err, &sum, &now);
-    if (status >= 0 && (now != (uint64_t)size || sum != (uint32_t)crc))
-        status = rlf_fail(err, RLF_USER,
-                          "%s is damaged: it is not what was saved", path);
-    if (status < 0) {
-        rlf_err_hint(err, "restore the checkpoint from a copy, or start anew "
-                          "without --resume in another --out directory");
-    }
-    return status;
-}
-
-static rlf_status
-check_manifest(const char *dir, rlf_arena *arena, rlf_err *err)
-{
-    json_t *manifest = NULL, *files = NULL;
-    const char *path = rlf_path_join(arena, dir, "manifest.json");
-    RLF_TRY(rlf_json_load(path, err, &manifest));
-    rlf_status status =
-        rlf_json_get_array(manifest, path, "files", true, err, &files);
-    for (size_t i = 0; status >= 0 && i < json_array_size(files); i++)
-        status = check_file(dir, json_array_get(files, i), arena, err);
-    json_decref(manifest);
-    return status;
-}
-
 /* ---- saving ---- */
 
 static rlf_status
-write_all(rlf_run *run, const char *dir, rlf_arena *arena, rlf_err *err)
+prune(const rlf_run *run, const rlf_best *best, rlf_arena *arena, rlf_err *err)
+{
+    uint32_t keep = run->options.keep ? run->options.keep : 1;
+    return rlf_checkpoints_prune(run->options.directory, run->step, keep,
+                                 best->metric ? best->step : 0, arena, err);
+}
+
+static rlf_status
+write_all(rlf_run *run, const char *dir, const rlf_beside *beside,
+          rlf_arena *arena, rlf_err *err)
 {
     const rlf_task task = {.kind = RLF_TASK_SAVE,
                            .instance = -1,
@@ -151,43 +87,23 @@ write_all(rlf_run *run, const char *dir, rlf_arena *arena, rlf_err *err)
     put_state(run, &text);
     rlf_status status = rlf_file_write(rlf_path_join(arena, dir, "state.json"),
                                        text.p, text.n, err);
-    rlf_buf_clear(&text);
-    if (status >= 0)
-        status = list_files(arena, dir, "", &text, err);
-    if (status >= 0) {
-        rlf_buf_puts(&text, "]}\n");
-        status = rlf_file_write(rlf_path_join(arena, dir, "manifest.json"),
-                                text.p, text.n, err);
-    }
     rlf_buf_free(&text);
-    return status;
+    RLF_TRY(status);
+    return rlf_manifest_write(dir, beside, run->ended, arena, err);
 }
 
 static rlf_status
-remove_others(const char *dir, const char *keep, rlf_arena *arena, rlf_err *err)
+save(rlf_run *run, const rlf_beside *beside, rlf_arena *arena, rlf_err *err)
 {
-    const char **names;
-    size_t count;
-    RLF_TRY(rlf_dir_list(dir, arena, err, &names, &count));
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(names[i], keep) != 0 &&
-            strncmp(names[i], prefix, sizeof prefix - 1) == 0)
-            RLF_TRY(rlf_dir_remove(rlf_path_join(arena, dir, names[i]), err));
-    return RLF_OK;
-}
-
-static rlf_status
-save(rlf_run *run, rlf_arena *arena, rlf_err *err)
-{
-    char *dir = checkpoints_dir(run, arena);
-    char *writing = rlf_path_join(arena, dir, "writing");
-    char *name = rlf_arena_printf(arena, "%s%08u", prefix, run->step);
-    char *final = rlf_path_join(arena, dir, name);
+    rlf_checkpoints all;
+    RLF_TRY(rlf_checkpoints_list(run->options.directory, arena, err, &all));
+    char *writing = rlf_path_join(arena, all.directory, "writing");
+    char *final = rlf_checkpoints_path(&all, run->step, arena);
     if (rlf_dir_exists(final))
         return RLF_OK; /* of this step already */
     RLF_TRY(rlf_dir_remove(writing, err));
     RLF_TRY(rlf_dir_make(writing, err));
-    rlf_status status = write_all(run, writing, arena, err);
+    rlf_status status = write_all(run, writing, beside, arena, err);
     if (status < 0) {
         rlf_err ignored = RLF_ERR_NONE;
         rlf_dir_remove(writing, &ignored);
@@ -195,16 +111,16 @@ save(rlf_run *run, rlf_arena *arena, rlf_err *err)
         return status;
     }
     RLF_TRY(rlf_path_rename(writing, final, err));
-    return remove_others(dir, name, arena, err);
+    return prune(run, &beside->best, arena, err);
 }
 
 rlf_status
-rlf_run_save(rlf_run *run, rlf_err *err)
+rlf_run_save(rlf_run *run, const rlf_beside *beside, rlf_err *err)
 {
     RLF_ASSERT(run->options.directory);
     uint64_t from = rlf_clock_now();
     rlf_arena *arena = rlf_arena_new();
-    rlf_status status = rlf_run_fail(run, save(run, arena, err), err);
+    rlf_status status = rlf_run_fail(run, save(run, beside, arena, err), err);
     rlf_arena_free(arena);
     if (status >= 0) {
         run->ranks[0].wants_checkpoint = false;
@@ -215,22 +131,6 @@ rlf_run_save(rlf_run *run, rlf_err *err)
 }
 
 /* ---- resuming ---- */
-
-/* The newest whole checkpoint's name, or NULL. */
-static rlf_status
-newest(const char *dir, rlf_arena *arena, rlf_err *err, const char **out)
-{
-    const char **names;
-    size_t count;
-    *out = NULL;
-    if (!rlf_dir_exists(dir))
-        return RLF_OK;
-    RLF_TRY(rlf_dir_list(dir, arena, err, &names, &count));
-    for (size_t i = 0; i < count; i++)
-        if (strncmp(names[i], prefix, sizeof prefix - 1) == 0)
-            *out = names[i]; /* byte order is the order of steps */
-    return RLF_OK;
-}
 
 static rlf_status
 other_run(rlf_err *err, const char *dir, const char *what, const char *there,
@@ -327,15 +227,17 @@ static rlf_status
 read_sums(const rlf_graph *graph, const char *directory, rlf_arena *arena,
           rlf_err *err, const rlf_sums **out)
 {
-    const char *dir = rlf_path_join(arena, directory, "checkpoints"), *name;
-    RLF_TRY(newest(dir, arena, err, &name));
-    if (!name)
-        return RLF_OK;
+    rlf_checkpoints all;
     json_t *state = NULL;
-    const char *here = rlf_path_join(arena, dir, name);
-    rlf_err torn = RLF_ERR_NONE;
-    if (rlf_json_load(rlf_path_join(arena, here, "state.json"), &torn, &state) <
-        0)
+    RLF_TRY(rlf_checkpoints_list(directory, arena, err, &all));
+    for (size_t i = all.count; i-- > 0 && !state;) {
+        const char *here = rlf_checkpoints_path(&all, all.steps[i], arena);
+        const char *path = rlf_path_join(arena, here, "state.json");
+        rlf_err torn = RLF_ERR_NONE;
+        if (rlf_manifest_check_one(here, "state.json", arena, &torn) >= 0)
+            rlf_json_load(path, &torn, &state);
+    }
+    if (!state)
         return RLF_OK; /* resuming will say what is damaged */
     size_t n = graph->resources.count;
     rlf_sums *sums = RLF_NEW_ARRAY(arena, rlf_sums, n);
@@ -358,45 +260,117 @@ rlf_run_sums(const rlf_graph *graph, const char *directory, rlf_arena *arena,
     return read_sums(graph, directory, arena, err, out);
 }
 
+/* The newest checkpoint that is whole: *at in `all`, which is all->count if
+ * there are none at all. Lines about newer ones go to `said`. */
 static rlf_status
-resume(rlf_run *run, rlf_arena *arena, rlf_err *err, uint32_t *found)
+find_whole(const rlf_checkpoints *all, rlf_arena *arena, rlf_err *err,
+           rlf_buf *said, size_t *at, rlf_beside *beside, bool *ended)
 {
-    char *dir = checkpoints_dir(run, arena);
-    const char *name;
-    RLF_TRY(newest(dir, arena, err, &name));
-    if (!name)
+    rlf_err first = RLF_ERR_NONE;
+    for (size_t i = all->count; i-- > 0;) {
+        rlf_err why = RLF_ERR_NONE;
+        const char *here = rlf_checkpoints_path(all, all->steps[i], arena);
+        rlf_status status =
+            rlf_manifest_check(here, arena, &why, beside, ended);
+        *at = i;
+        if (status >= 0)
+            return RLF_OK;
+        if (!first.status)
+            first = why;
+        if (status != RLF_USER) /* it may be whole */
+            break;
+        rlf_buf_printf(said, "%s\n", why.sentence);
+    }
+    *at = all->count;
+    if (!all->count)
         return RLF_OK;
-    const char *here = rlf_path_join(arena, dir, name);
-    RLF_TRY(check_manifest(here, arena, err));
+    *err = first;
+    rlf_err_hint(err, "restore the checkpoint from a copy, or start anew "
+                      "without --resume in another --out directory");
+    if (all->count > 1 && first.status == RLF_USER)
+        rlf_err_detail(err, "no checkpoint is whole:\n%s", said->p);
+    return err->status;
+}
+
+/* The damaged ones that are newer than number `at`, out of the way. */
+static rlf_status
+set_aside(const rlf_checkpoints *all, size_t at, rlf_arena *arena, rlf_err *err,
+          rlf_buf *said)
+{
+    for (size_t i = all->count; i-- > at + 1;) {
+        const char *to;
+        RLF_TRY(rlf_checkpoints_set_aside(all, all->steps[i], arena, err, &to));
+        rlf_buf_printf(said, "the checkpoint of step %u is now %s\n",
+                       all->steps[i], to);
+    }
+    if (all->count > at + 1)
+        rlf_buf_printf(said,
+                       "the run goes on from the checkpoint of step %u, and "
+                       "does the %u steps after it again\n",
+                       all->steps[at],
+                       all->steps[all->count - 1] - all->steps[at]);
+    return RLF_OK;
+}
+
+static rlf_status
+restore(rlf_run *run, const char *here, uint32_t step, rlf_arena *arena,
+        rlf_err *err)
+{
     json_t *state = NULL;
-    int64_t step = 0;
     RLF_TRY(
         rlf_json_load(rlf_path_join(arena, here, "state.json"), err, &state));
+    int64_t saved = 0;
     rlf_status status = check_state(run, here, state, err);
     if (status >= 0)
-        status = rlf_json_get_int(state, here, "step", true, err, &step);
+        status = rlf_json_get_int(state, here, "step", true, err, &saved);
     json_decref(state);
     RLF_TRY(status);
+    if (saved != step) {
+        rlf_fail(err, RLF_USER, "%s holds step %d", here, (int)saved);
+        rlf_err_hint(err, "give it back the name that it was saved under");
+        return RLF_USER;
+    }
     const rlf_task task = {.kind = RLF_TASK_RESTORE,
                            .instance = -1,
-                           .step = (uint32_t)step,
+                           .step = step,
                            .directory = here};
     RLF_TRY(rlf_run_tell_all(run, &task, err));
-    run->step = (uint32_t)step;
+    run->step = step;
     if (step)
-        rlf_control_restore(run->control, run->step);
-    *found = run->step;
-    /* what a run that was killed while saving left behind */
-    RLF_TRY(rlf_dir_remove(rlf_path_join(arena, dir, "writing"), err));
-    return remove_others(dir, name, arena, err);
+        rlf_control_restore(run->control, step);
+    return RLF_OK;
+}
+
+static rlf_status
+resume(rlf_run *run, rlf_arena *arena, rlf_buf *said, rlf_err *err,
+       rlf_resumed *out)
+{
+    rlf_checkpoints all;
+    size_t at;
+    bool ended = false;
+    RLF_TRY(rlf_checkpoints_list(run->options.directory, arena, err, &all));
+    RLF_TRY(find_whole(&all, run->kept, err, said, &at, &out->beside, &ended));
+    if (at == all.count)
+        return RLF_OK;
+    const char *here = rlf_checkpoints_path(&all, all.steps[at], arena);
+    RLF_TRY(restore(run, here, all.steps[at], arena, err));
+    out->step = run->step;
+    run->ended = ended;
+    RLF_TRY(set_aside(&all, at, arena, err, said));
+    return prune(run, &out->beside.best, arena, err);
 }
 
 rlf_status
-rlf_run_resume(rlf_run *run, rlf_err *err, uint32_t *found)
+rlf_run_resume(rlf_run *run, rlf_err *err, rlf_resumed *out)
 {
-    *found = 0;
+    *out = (rlf_resumed){.warning = ""};
     rlf_arena *arena = rlf_arena_new();
-    rlf_status status = rlf_run_fail(run, resume(run, arena, err, found), err);
+    rlf_buf said = {0};
+    rlf_status status =
+        rlf_run_fail(run, resume(run, arena, &said, err, out), err);
+    if (said.n)
+        out->warning = rlf_arena_strndup(run->kept, said.p, said.n);
+    rlf_buf_free(&said);
     rlf_arena_free(arena);
     return status;
 }

@@ -11,9 +11,11 @@ libsched_la_SOURCES = \
 	%D%/exchange.c \
 	%D%/flight.c %D%/flight.h \
 	%D%/keep.c %D%/keep.h \
+	%D%/manifest.c %D%/manifest.h \
 	%D%/metrics.c %D%/metrics.h \
 	%D%/pipeline.c %D%/pipeline.h \
 	%D%/rank.c %D%/rank.h \
+	%D%/retention.c %D%/retention.h \
 	%D%/run.c %D%/run.h \
 	%D%/samples.c \
 	%D%/state.h \

@@ -26,6 +26,36 @@ typedef struct rlf_needs {
 
 enum { RLF_PATIENCE_FILES = 10 };
 
+/* The files beside the checkpoints that a run appends to. */
+enum { RLF_JOURNAL_METRICS, RLF_JOURNAL_SAMPLES, RLF_JOURNALS };
+extern const char *const rlf_journal_names[RLF_JOURNALS];
+
+/* The best step so far by a metric, which keeps its checkpoint. */
+typedef struct rlf_best {
+    const char *metric; /* NULL: none was asked for */
+    bool least;         /* the lowest value is the best */
+    uint32_t step;      /* 0: the metric had no value yet */
+    double value;
+} rlf_best;
+
+/* What a checkpoint knows of what its run keeps beside it: how much of each
+ * journal had been written, with its checksum (io/checksum.h). */
+typedef struct rlf_beside {
+    struct {
+        uint64_t size;
+        uint32_t checksum;
+    } journals[RLF_JOURNALS];
+    rlf_best best;
+} rlf_beside;
+
+/* What a run went on from. */
+typedef struct rlf_resumed {
+    uint32_t step; /* 0: there was no checkpoint, nothing changed */
+    rlf_beside beside;
+    const char *warning; /* lines about checkpoints that were damaged, so that
+                            an older one was taken; "" if none was */
+} rlf_resumed;
+
 typedef struct rlf_run_options {
     uint64_t seed;
     int threads; /* of all ranks of this process; 0: all cores that
@@ -41,6 +71,7 @@ typedef struct rlf_run_options {
                  is known then */
     rlf_policy policy;     /* of the controller */
     const char *directory; /* of the run; NULL: leaves nothing behind */
+    uint32_t keep;         /* newest checkpoints that stay; 0: as 1 */
     /* Of more than one rank: who is where. It outlives the run. */
     rlf_comm_world *world;
     double patience; /* seconds in which no rank gets anywhere end the run; 0:
@@ -116,13 +147,14 @@ uint64_t rlf_run_pool_bytes(const rlf_run *run);
 
 /* ---- checkpoints (checkpoint.c) ---- */
 
-/* Write DIRECTORY/checkpoints/step-N: beside, fsynced, renamed; the checkpoint
- * before it goes only then. */
-rlf_status rlf_run_save(rlf_run *run, rlf_err *err);
-/* Go on from the newest checkpoint: verifies that it is whole and of this
- * program, parameters, seed and numerics. *found is its step, 0 if there is no
- * checkpoint (then nothing changed). Call before the first step. */
-rlf_status rlf_run_resume(rlf_run *run, rlf_err *err, uint32_t *found);
+/* Write DIRECTORY/checkpoints/step-N: beside, fsynced, renamed; older ones than
+ * are to be kept go only then, but never that of the best step. */
+rlf_status rlf_run_save(rlf_run *run, const rlf_beside *beside, rlf_err *err);
+/* Go on from the newest checkpoint that is whole: verifies that, and that it is
+ * of this program, parameters, seed and numerics. Damaged newer ones are set
+ * aside, and told of. Texts of *out last as long as the run. Call before the
+ * first step. */
+rlf_status rlf_run_resume(rlf_run *run, rlf_err *err, rlf_resumed *out);
 
 /* Shards and lanes per resource of the newest checkpoint in the run's
  * directory, for the plan of the run that goes on from it, on whatever ranks;

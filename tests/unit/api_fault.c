@@ -114,7 +114,7 @@ static rlf_result
 carry_on(rlf_session *s, enum phase phase)
 {
     rlf_result result = RLF_RESULT_OK;
-    uint32_t found;
+    rlf_resumed found;
     if (phase == RESTORE) {
         rlf_status status = rlf_run_resume(s->run, &s->err, &found);
         return status < 0 ? rlf_session_result(status) : RLF_RESULT_END;

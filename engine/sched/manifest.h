@@ -1,0 +1,24 @@
+/* The manifest of a checkpoint: which files it has and how they can be told
+ * from damaged ones; how far the run's journals had come; what decides which
+ * checkpoints stay. See checkpoint.c for what lies beside it. */
+#ifndef RLF_SCHED_MANIFEST_H
+#define RLF_SCHED_MANIFEST_H
+
+#include "engine/base/arena.h"
+#include "engine/sched/run.h"
+
+/* Write `dir`/manifest.json about all files below `dir`, and sync its
+ * directories. */
+rlf_status rlf_manifest_write(const char *dir, const rlf_beside *beside,
+                              bool ended, rlf_arena *arena, rlf_err *err);
+/* Verify every file of the checkpoint. RLF_USER: it is damaged, and the error
+ * says where. Texts of *beside live in `arena`. */
+rlf_status rlf_manifest_check(const char *dir, rlf_arena *arena, rlf_err *err,
+                              rlf_beside *beside, bool *ended);
+/* As above, of the file `name` alone. */
+rlf_status rlf_manifest_check_one(const char *dir, const char *name,
+                                  rlf_arena *arena, rlf_err *err);
+/* Is there one, whole or not? Without it `dir` is no checkpoint. */
+bool rlf_manifest_exists(const char *dir, rlf_arena *arena);
+
+#endif

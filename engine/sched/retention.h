@@ -1,0 +1,34 @@
+/* Which checkpoints of a run there are, which stay and which go.
+ *
+ * They are directories CHECKPOINTS/step-NNNNNNNN. One goes by being renamed to
+ * "removing" first, so that no kill leaves half of one under its name; one that
+ * is damaged is set aside as damaged-NNNNNNNN and never removed here. */
+#ifndef RLF_SCHED_RETENTION_H
+#define RLF_SCHED_RETENTION_H
+
+#include "engine/base/arena.h"
+#include "engine/base/status.h"
+
+typedef struct rlf_checkpoints {
+    const char *directory;
+    uint32_t *steps; /* ascending */
+    size_t count;
+} rlf_checkpoints;
+
+/* Those of the run in `directory`; a run that has none yet is fine. */
+rlf_status rlf_checkpoints_list(const char *directory, rlf_arena *arena,
+                                rlf_err *err, rlf_checkpoints *out);
+char *rlf_checkpoints_path(const rlf_checkpoints *all, uint32_t step,
+                           rlf_arena *arena);
+/* Remove what is neither among the newest `keep`, counted up to step `last`,
+ * nor of step `best` (0: none); what has no manifest does not count and goes.
+ * And what a kill in the middle of saving or removing left. */
+rlf_status rlf_checkpoints_prune(const char *directory, uint32_t last,
+                                 uint32_t keep, uint32_t best, rlf_arena *arena,
+                                 rlf_err *err);
+/* Rename a damaged one; *to is where it is then. */
+rlf_status rlf_checkpoints_set_aside(const rlf_checkpoints *all, uint32_t step,
+                                     rlf_arena *arena, rlf_err *err,
+                                     const char **to);
+
+#endif
