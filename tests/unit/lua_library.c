@@ -1,5 +1,6 @@
 /* rlflow's Lua library and the Lua part of the standard library: the table
  * `rlf`, answer checking, templates, and the rewards among the examples. */
+#include "engine/base/vec.h"
 #include "tests/unit/lua_run.h"
 
 static const char *root;
@@ -146,7 +147,95 @@ static const char *const answers[][3] = {
     {"\\boxed{1/0}", "5", "0"},
     {"\\boxed{.5}", "1/2", "1"},
     {"\\fbox{9}", "9", "1"},
+    {"The final answer is $(x+1)(x+2)$.", "2", "0"},
+    {"The final answer is $(x+1)(x+2)$.", "(x+2)(x+1)", "1"},
+    {"The answer is **12** apples.", "12", "1"},
+    {"The answer is $x = 4$, as above.", "4", "1"},
+    {"The answer is \\(\\frac12\\).", "0.5", "1"},
+    {"so the answer is 3x + 2.", "2+3x", "1"},
+    {"the answer is (B)", "B", "1"},
+    {"the answer is 1, 2 or 3", "3, 2, 1", "0"},
 };
+
+/* The score that stdlib/answer.lua gives. */
+static double
+score_of(rlf_lua_host *host, rlf_str response, rlf_str truth, rlf_arena *arena,
+         rlf_err *err)
+{
+    const rlf_lua_field f[] = {
+        {.name = "response", .kind = RLF_LUA_BYTES, .text = response},
+        {.name = "answer", .kind = RLF_LUA_BYTES, .text = truth},
+    };
+    rlf_lua_sample sample = {.fields = f, .n_fields = 2};
+    rlf_lua_value v = {.number = -1};
+    rlf_err_clear(err);
+    rlf_lua_call(host, &sample, 1, arena, err, &v);
+    return v.number;
+}
+
+/* A line "same|other TAB answer TAB answer" of tests/answers.tsv. */
+static void
+test_pair(rlf_lua_host *host, char *line, rlf_arena *arena)
+{
+    rlf_err err = RLF_ERR_NONE;
+    char *rest = NULL, *kind = strtok_r(line, "\t\n", &rest);
+    char *a = strtok_r(NULL, "\t\n", &rest), *b = strtok_r(NULL, "\t\n", &rest);
+    if (!kind || *kind == '#')
+        return;
+    bool same = strcmp(kind, "same") == 0;
+    if (!a || !b || (!same && strcmp(kind, "other") != 0))
+        bail("tests/answers.tsv: %s", line);
+    for (int i = 0; i < 2; i++) { /* and the other way round */
+        const char *response =
+            rlf_arena_printf(arena, "Some sums.\n#### %s", i ? b : a);
+        double got = score_of(host, rlf_str_of(response), rlf_str_of(i ? a : b),
+                              arena, &err);
+        if (!ok(got == same, "%s: %s and %s", kind, a, b))
+            note("%g %s", got, err.sentence);
+    }
+}
+
+static void
+test_pairs(rlf_lua_host *host, rlf_arena *arena)
+{
+    char path[1024], *line = NULL;
+    size_t room = 0;
+    snprintf(path, sizeof path, "%s/tests/answers.tsv", root);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        bail("there is no %s", path);
+    while (getline(&line, &room, file) > 0)
+        test_pair(host, line, arena);
+    free(line);
+    fclose(file);
+}
+
+/* What is nested, long or cut off is compared as text, in bounded time. */
+static void
+test_hostile_answers(rlf_lua_host *host, rlf_arena *arena)
+{
+    static const char *const pieces[] = {
+        "(",       "{",          "\\sqrt",   "^",          "\\frac",
+        "\\text{", "-",          "\\boxed{", "\\pm ",      "1,",
+        "\\cup ",  "\\begin{x}", "$",        "\\frac{1}{", "or "};
+    for (size_t i = 0; i < RLF_COUNT(pieces); i++) {
+        rlf_err err = RLF_ERR_NONE;
+        rlf_buf text = {0};
+        while (text.n < 3500)
+            rlf_buf_puts(&text, pieces[i]);
+        rlf_str whole = {text.p, text.n};
+        if (!ok(score_of(host, whole, RLF_STR("77"), arena, &err) == 0,
+                "3,500 bytes of %s", pieces[i]))
+            note("%s", err.sentence);
+        while (text.n < 200000)
+            rlf_buf_puts(&text, pieces[i]);
+        whole = (rlf_str){text.p, text.n};
+        if (!ok(score_of(host, whole, RLF_STR("77"), arena, &err) == 0,
+                "200,000 bytes of it"))
+            note("%s", err.sentence);
+        rlf_buf_free(&text);
+    }
+}
 
 static void
 test_answer(void)
@@ -164,23 +253,15 @@ test_answer(void)
                  &err, &host) < 0)
         bail("%s", err.sentence);
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
-        const rlf_lua_field f[] = {
-            {.name = "response",
-             .kind = RLF_LUA_BYTES,
-             .text = rlf_str_of(answers[i][0])},
-            {.name = "answer",
-             .kind = RLF_LUA_BYTES,
-             .text = rlf_str_of(answers[i][1])},
-        };
-        rlf_lua_sample sample = {.fields = f, .n_fields = 2};
-        rlf_lua_value v = {.number = -1};
-        rlf_err_clear(&err);
-        rlf_lua_call(host, &sample, 1, arena, &err, &v);
-        if (!ok(v.number == (answers[i][2][0] == '1'), "answer %zu: %s", i + 1,
+        double got = score_of(host, rlf_str_of(answers[i][0]),
+                              rlf_str_of(answers[i][1]), arena, &err);
+        if (!ok(got == (answers[i][2][0] == '1'), "answer %zu: %s", i + 1,
                 answers[i][2]))
-            note("%s against %s: %g %s", answers[i][0], answers[i][1], v.number,
+            note("%s against %s: %g %s", answers[i][0], answers[i][1], got,
                  err.sentence);
     }
+    test_pairs(host, arena);
+    test_hostile_answers(host, arena);
     rlf_lua_host_free(host);
     rlf_arena_free(arena);
 }
