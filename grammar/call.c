@@ -157,18 +157,20 @@ finish(rlf_sema *s, rlf_item *item, int receiver_set)
 /* ---- functions: ask, respond ---- */
 
 /* The set that a text column's rows belong to stands for a `to:` that was not
- * given; it is an input in any case. */
+ * given; it is an input in any case, for its prompts and its tokens. */
 static void
 fill_to(rlf_sema *s, rlf_item *item)
 {
-    if (set_argument(item) >= 0)
-        return;
-    const rlf_term *t = &s->terms.data[item->inputs.data[0].id];
+    bool given = set_argument(item) >= 0;
+    size_t text = 0;
+    while (item->inputs.data[text].is_set)
+        text++;
+    const rlf_term *t = &s->terms.data[item->inputs.data[text].id];
     int set = t->set >= 0 ? t->set : rlf_set_of_domain(s, t->domain);
-    if (set < 0)
+    if (set < 0 || (given && s->graph->sets.data[set].tokens < 0))
         return;
     int input = rlf_item_input_set(s, item, set);
-    for (int i = 0; i < item->class->n_formals; i++) {
+    for (int i = 0; i < item->class->n_formals && !given; i++) {
         if (item->class->formals[i].kind != RLF_FORMAL_SET)
             continue;
         item->args[i].kind = RLF_ARG_VALUE;

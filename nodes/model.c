@@ -525,12 +525,16 @@ open_object(const rlf_env *env, const rlf_resource *resource, rlf_err *err,
         close_object(m);
         return status;
     }
+    const uint32_t *ends;
+    size_t n_ends = rlf_model_ends(m, &ends);
     m->reader = (rlf_reader){
         .model = m->name,
         .tokenizer = m->tokenizer,
         .template = m->template,
         .context = (uint32_t)m->config->context,
         .eos = find_end(m),
+        .ends = ends,
+        .n_ends = n_ends,
     };
     *out = m;
     return RLF_OK;

@@ -2,7 +2,9 @@
  * the response; the sample is that row, its prompt that of the row in p.
  *
  * Tokens are those of the set's model and end with its end token, so that what
- * is learned from them is also where to stop. */
+ * is learned from them is also where to stop. Where the text is what a sample
+ * has, as in respond(roll.text), they are that sample's: reading its text again
+ * may give others. */
 #include "nodes/rows.h"
 
 #include "engine/graph/class.h"
@@ -45,16 +47,63 @@ put_prompts(const rlf_env *env, const rlf_rows *to, rlf_prompt *prompts,
     }
 }
 
+/* The sample, of a set that the call has, whose text this row is: its tokens
+ * are known. NULL: there is none, or its tokens are not those of the reader. */
+static const rlf_sample *
+find_known(const rlf_call *call, const rlf_reader *reader,
+           const rlf_column *text, uint32_t i)
+{
+    const rlf_graph *graph = call->env->graph;
+    for (int k = 0; k < call->node->n_inputs; k++) {
+        if (graph->values.data[call->node->inputs[k]].kind != RLF_VALUE_SET)
+            continue;
+        const rlf_rows *rows = call->in[k].rows;
+        if (!rows->sample || !rows->tokens || !rows->tokenizer ||
+            !rlf_rows_same_tokens(rows->tokenizer, reader->tokenizer) ||
+            !rlf_domain_reaches(&graph->domains, rows->samples->domain,
+                                text->space->domain))
+            continue;
+        uint32_t row = rlf_space_row(&graph->domains, text->space, i,
+                                     rows->samples->domain);
+        if (rlf_str_eq(rows->sample[row].text, text->text[i]))
+            return &rows->sample[row];
+    }
+    return NULL;
+}
+
+/* The same tokens, and an end if there is none. */
+static void
+take_known(const rlf_env *env, const rlf_reader *reader,
+           const rlf_sample *known, rlf_sample *out)
+{
+    uint32_t n = known->n_ids;
+    bool ends = reader->eos < 0;
+    for (size_t i = 0; n && i < reader->n_ends; i++)
+        ends |= known->ids[n - 1] == reader->ends[i];
+    uint32_t *ids = RLF_NEW_ARRAY(env->pool, uint32_t, n + 1);
+    for (uint32_t i = 0; i < n; i++)
+        ids[i] = known->ids[i];
+    if (!ends)
+        ids[n++] = (uint32_t)reader->eos;
+    *out = (rlf_sample){
+        .text = known->text, .ids = ids, .n_ids = n, .finished = true};
+}
+
 static rlf_status
-put_samples(const rlf_env *env, const rlf_reader *reader,
+put_samples(const rlf_call *call, const rlf_reader *reader,
             const rlf_column *text, rlf_rows *out, rlf_err *err)
 {
+    const rlf_env *env = call->env;
     uint32_t n = text->space->count;
     out->sample = RLF_NEW_ARRAY(env->pool, rlf_sample, n);
     uint32_t *lengths = RLF_NEW_ARRAY(env->pool, uint32_t, n);
     for (uint32_t i = 0; i < n; i++) {
-        RLF_TRY(rlf_rows_response(env, reader, text->text[i], err,
-                                  &out->sample[i]));
+        const rlf_sample *known = find_known(call, reader, text, i);
+        if (known)
+            take_known(env, reader, known, &out->sample[i]);
+        else
+            RLF_TRY(rlf_rows_response(env, reader, text->text[i], err,
+                                      &out->sample[i]));
         lengths[i] = out->sample[i].n_ids;
         if (!lengths[i]) {
             rlf_fail(err, RLF_USER, "the response to %s has no token",
@@ -108,7 +157,7 @@ step(rlf_call *call, rlf_err *err)
     RLF_TRY(rlf_rows_prompts(env, to, reader, err, &prompts));
     put_prompts(env, to, prompts, text->space, out);
     out->tokenizer = reader->tokenizer;
-    rlf_status status = put_samples(env, reader, text, out, err);
+    rlf_status status = put_samples(call, reader, text, out, err);
     if (status < 0)
         rlf_err_place(err, call->node->span, "respond");
     return status;

@@ -172,10 +172,8 @@ rlf_rows_encode(const rlf_env *env, const rlf_reader *reader,
                   &prompt->n_ids);
 }
 
-/* Models loaded from one directory have tokenizers of their own that are the
- * same. */
-static bool
-same_tokenizer(const rlf_tokenizer *a, const rlf_tokenizer *b)
+bool
+rlf_rows_same_tokens(const rlf_tokenizer *a, const rlf_tokenizer *b)
 {
     return a == b || rlf_tokenizer_hash(a) == rlf_tokenizer_hash(b);
 }
@@ -187,7 +185,7 @@ rlf_rows_prompts(const rlf_env *env, rlf_rows *rows, const rlf_reader *reader,
     uint32_t n = rows->prompts->count;
     rlf_prompt *prompts = rows->prompt;
     bool mine =
-        !rows->tokenizer || same_tokenizer(rows->tokenizer, reader->tokenizer);
+        !rows->tokenizer || rlf_rows_same_tokens(rows->tokenizer, reader->tokenizer);
     if (!mine) {
         prompts = RLF_NEW_ARRAY(env->pool, rlf_prompt, n);
         for (uint32_t i = 0; i < n; i++) {

@@ -16,6 +16,8 @@ typedef struct rlf_reader {
     struct rlf_lua_host *template; /* of chat messages; NULL: it has none */
     uint32_t context;              /* positions that it was made for */
     int64_t eos;                   /* ends a written response; -1: none */
+    const uint32_t *ends;          /* those that end a sampled one */
+    size_t n_ends;
 } rlf_reader;
 
 /* The reader of a model resource's object (env->resource[...]). Defined with
@@ -35,6 +37,10 @@ rlf_status rlf_rows_prompts(const rlf_env *env, rlf_rows *rows,
  * length. */
 rlf_status rlf_rows_encode(const rlf_env *env, const rlf_reader *reader,
                            rlf_prompt *prompt, rlf_err *err);
+/* Do both give the same tokens? Models loaded from one directory have tokenizers
+ * of their own that are the same. */
+bool rlf_rows_same_tokens(const struct rlf_tokenizer *a,
+                          const struct rlf_tokenizer *b);
 /* A response's text as tokens that end with the reader's end token. */
 rlf_status rlf_rows_response(const rlf_env *env, const rlf_reader *reader,
                              rlf_str text, rlf_err *err, rlf_sample *out);
