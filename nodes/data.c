@@ -38,7 +38,8 @@
     {                                                                         \
         .name = "on_error", .kind = RLF_FORMAL_WORD, .words = "drop",         \
         .labelled = true,                                                     \
-        .doc = "drop: prompts longer than max_prompt are left out"            \
+        .doc = "drop: rows that lack a field, have null or another kind of "  \
+               "value there, or a prompt longer than max_prompt are left out" \
     }
 
 static const rlf_formal jsonl_formals[] = {
@@ -97,6 +98,12 @@ option(const rlf_resource *resource, const char *name)
     return arg && arg->kind == RLF_ARG_NUMBER ? (uint64_t)arg->number : 0;
 }
 
+static bool
+drops(const rlf_resource *resource)
+{
+    return rlf_args_find(resource->args, resource->n_args, "on_error") != NULL;
+}
+
 /* What the declaration asks of the file. */
 static rlf_status
 make_spec(const rlf_resource *resource, rlf_arena *arena, rlf_err *err,
@@ -119,6 +126,8 @@ make_spec(const rlf_resource *resource, rlf_arena *arena, rlf_err *err,
     *out = (rlf_records_spec){.path = path->text,
                               .columns = fields,
                               .n_columns = n,
+                              .csv = strcmp(resource->constructor, "csv") == 0,
+                              .drop = drops(resource),
                               .skip = option(resource, "skip"),
                               .first = option(resource, "first")};
     return RLF_OK;
@@ -126,9 +135,32 @@ make_spec(const rlf_resource *resource, rlf_arena *arena, rlf_err *err,
 
 /* ---- opening ---- */
 
+/* Chats that are prompts end where the model is to speak. */
+static rlf_status
+check_chats(const rlf_records *records, const rlf_record_column *c,
+            rlf_arena *arena, rlf_err *err)
+{
+    for (size_t i = 0; c->chats && i < records->count; i++) {
+        const rlf_chat *chat = &c->chats[i];
+        if (!rlf_str_eq(chat->messages[chat->count - 1].role,
+                        RLF_STR("assistant")))
+            continue;
+        rlf_fail(err, RLF_USER,
+                 "%s: \"%s\" ends with the answer of the assistant, which "
+                 "would be a part of the prompt",
+                 rlf_records_place(records, i, arena), c->field);
+        rlf_err_hint(err,
+                     "prompt: \"%s.0:-1\" leaves it out, and another column "
+                     "can have it: answer: \"%s.-1.content\"",
+                     c->field, c->field);
+        return RLF_USER;
+    }
+    return RLF_OK;
+}
+
 /* The prompt is a text or a chat, everything else a number or a text. */
 static rlf_status
-check_kinds(const rlf_records *records, rlf_err *err)
+check_kinds(const rlf_records *records, rlf_arena *arena, rlf_err *err)
 {
     for (size_t i = 0; i < records->n_columns; i++) {
         const rlf_record_column *c = &records->columns[i];
@@ -140,6 +172,8 @@ check_kinds(const rlf_records *records, rlf_err *err)
             rlf_err_hint(err, "write it in quotes");
             return RLF_USER;
         }
+        if (prompt)
+            RLF_TRY(check_chats(records, c, arena, err));
         if (!prompt && c->kind == RLF_RECORD_CHAT) {
             rlf_fail(err, RLF_USER,
                      "%s: \"%s\" is a list of chat messages, which only "
@@ -165,11 +199,10 @@ read_data(const rlf_resource *resource, uint64_t at_most, rlf_data *data,
     if (data->records.count >= UINT32_MAX)
         return rlf_fail(err, RLF_USER, "%s has more than 4 billion rows",
                         spec.path);
-    RLF_TRY(check_kinds(&data->records, err));
+    RLF_TRY(check_kinds(&data->records, data->arena, err));
     data->prompt = rlf_records_column(&data->records, "prompt");
     data->max_prompt = (uint32_t)option(resource, "max_prompt");
-    data->drops =
-        rlf_args_find(resource->args, resource->n_args, "on_error") != NULL;
+    data->drops = drops(resource);
     return RLF_OK;
 }
 
@@ -294,7 +327,7 @@ settle(const rlf_env *env, const rlf_resource *resource, void *object,
         data->members[m] = env->resource[members[m]];
     if (data->n_members)
         RLF_TRY(join(resource, data, err));
-    else if (data->drops)
+    else if (data->drops && data->max_prompt)
         RLF_TRY(rlf_data_drop(env, data, err));
     make_space(env->graph, resource->domain, data);
     return RLF_OK;
@@ -304,7 +337,14 @@ static void
 note(const rlf_resource *resource, void *object, rlf_buf *out)
 {
     const rlf_data *data = object;
-    if (data->drops)
+    if (data->records.dropped)
+        rlf_buf_printf(
+            out, "%s: %llu of %llu rows dropped, the first because %s\n",
+            resource->name, (unsigned long long)data->records.dropped,
+            (unsigned long long)(data->records.count + data->records.dropped +
+                                 data->dropped),
+            data->records.why);
+    if (data->drops && data->max_prompt)
         rlf_buf_printf(
             out,
             "%s: %llu of %llu rows dropped: a prompt of more than "
@@ -385,7 +425,10 @@ rlf_data_can_draw(const rlf_data *data, double count, bool weighted,
         rlf_fail(err, RLF_USER,
                  "a step draws %.0f rows from '%s', which has %zu", count,
                  data->name, data->records.count);
-        rlf_err_hint(err, data->dropped
+        rlf_err_hint(err, data->records.dropped
+                              ? "rows that lack a value were dropped: draw "
+                                "fewer, or mend them"
+                          : data->dropped
                               ? "rows with long prompts were dropped: raise "
                                 "max_prompt, or draw fewer"
                               : "a step never draws a row twice: draw fewer, "
@@ -442,15 +485,9 @@ infer(const rlf_graph *graph, const rlf_resource *resource, rlf_diags *diags)
     size_t n = list_members(resource, members);
     const rlf_arg *weights =
         rlf_args_find(resource->args, resource->n_args, "weights");
-    const rlf_arg *drop =
-        rlf_args_find(resource->args, resource->n_args, "on_error");
     size_t errors = diags->errors;
     if (weights)
         infer_weights(weights, n, diags);
-    if (drop && !option(resource, "max_prompt"))
-        rlf_diag_error(diags, "argument", drop->span,
-                       "'on_error: drop' leaves out prompts longer than "
-                       "'max_prompt:', which is not given");
     if (n < 2 || diags->errors > errors)
         return;
     /* What the members share is known from a row of each. */

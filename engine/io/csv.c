@@ -16,7 +16,7 @@ take_quoted(rlf_csv *csv, rlf_str line, size_t *at, rlf_err *err, bool *closed)
             ++*at;
         } else {
             *closed = true;
-            if (*at < line.n && line.p[*at] != ',')
+            if (*at < line.n && line.p[*at] != csv->separator)
                 return rlf_fail(err, RLF_USER,
                                 "%s:%u: text after a closing quote", csv->path,
                                 csv->lines.line);
@@ -49,7 +49,7 @@ take_field(rlf_csv *csv, size_t most, rlf_str *line, size_t *at, rlf_err *err)
             *at = 0;
         }
     } else {
-        while (*at < line->n && line->p[*at] != ',')
+        while (*at < line->n && line->p[*at] != csv->separator)
             rlf_buf_putc(&csv->bytes, line->p[(*at)++]);
     }
     rlf_buf_putc(&csv->bytes, 0);

@@ -34,6 +34,8 @@ typedef struct reader {
         RLF_VEC(rlf_str) texts;
         RLF_VEC(rlf_chat) chats;
     } * columns;
+    cell *cells;  /* of the row at hand, by column */
+    json_t *made; /* lists cut out of it */
     RLF_VEC(uint32_t) lines;
     uint64_t seen; /* rows, also skipped ones */
     size_t most;   /* bytes of memory */
@@ -85,9 +87,26 @@ hash_text(uint64_t hash, rlf_str text)
     return rlf_hash(rlf_hash(hash, &text.n, sizeof text.n), text.p, text.n);
 }
 
+/* Is it of the column's kind? The first row decides that. */
 static rlf_status
-put_cell(reader *r, size_t c, const cell *from)
+check_cell(reader *r, size_t c)
 {
+    const rlf_record_column *column = &r->rows->columns[c];
+    rlf_record_kind kind = r->cells[c].kind;
+    if (r->rows->count == 0 || column->kind == kind)
+        return RLF_OK;
+    rlf_fail(r->err, RLF_USER, "%s: \"%s\" is %s, in the first row %s",
+             place(r), column->field, kind_words[kind],
+             kind_words[column->kind]);
+    rlf_err_hint(r->err, "a column has one kind: make them all texts, or "
+                         "all numbers");
+    return RLF_USER;
+}
+
+static void
+put_cell(reader *r, size_t c)
+{
+    const cell *from = &r->cells[c];
     rlf_record_column *column = &r->rows->columns[c];
     struct column *to = &r->columns[c];
     uint64_t hash = r->rows->hash;
@@ -95,14 +114,6 @@ put_cell(reader *r, size_t c, const cell *from)
         column->kind = from->kind;
         hash = rlf_hash(hash, column->label, strlen(column->label) + 1);
         hash = rlf_hash(hash, &column->kind, sizeof column->kind);
-    }
-    if (column->kind != from->kind) {
-        rlf_fail(r->err, RLF_USER, "%s: \"%s\" is %s, in the first row %s",
-                 place(r), column->field, kind_words[from->kind],
-                 kind_words[column->kind]);
-        rlf_err_hint(r->err, "a column has one kind: make them all texts, or "
-                             "all numbers");
-        return RLF_USER;
     }
     switch (from->kind) {
     case RLF_RECORD_NUMBER:
@@ -124,12 +135,25 @@ put_cell(reader *r, size_t c, const cell *from)
     }
     }
     r->rows->hash = hash;
-    return RLF_OK;
 }
 
+/* The row at hand, whose cells are read (`status`), goes into the columns; one
+ * that cannot is an error, or is counted and left out. */
 static rlf_status
-end_row(reader *r)
+end_row(reader *r, rlf_status status)
 {
+    for (size_t c = 0; c < r->rows->n_columns && status >= 0; c++)
+        status = check_cell(r, c);
+    if (status == RLF_USER && r->spec->drop) {
+        if (!r->rows->dropped++)
+            r->rows->why = rlf_arena_strdup(r->arena, r->err->sentence);
+        rlf_err_clear(r->err);
+        return RLF_OK;
+    }
+    if (status < 0)
+        return status;
+    for (size_t c = 0; c < r->rows->n_columns; c++)
+        put_cell(r, c);
     RLF_PUSH(&r->lines, r->line);
     r->rows->count++;
     if (rlf_arena_used(r->arena) - r->used > r->most) {
@@ -144,19 +168,54 @@ end_row(reader *r)
 
 /* --- JSON --- */
 
-static const json_t *
-step_into(const json_t *value, const char *key)
+/* The place that a number of a path means in a list of n: one below 0 counts
+ * from its end. */
+static bool
+as_place(const char *text, size_t n, size_t *out)
 {
+    char *end;
+    long long i = strtoll(text, &end, 10);
+    if (end == text || *end)
+        return false;
+    i += i < 0 ? (long long)n : 0;
+    *out = (size_t)i;
+    return i >= 0 && (size_t)i <= n;
+}
+
+/* "FROM:TO", some of a list, as a new list; `key` is cut at the colon. */
+static const json_t *
+cut_list(reader *r, const json_t *list, char *key)
+{
+    size_t n = json_array_size(list), from = 0, to = n;
+    char *colon = strchr(key, ':');
+    *colon = 0;
+    if ((*key && !as_place(key, n, &from)) ||
+        (colon[1] && !as_place(colon + 1, n, &to)))
+        return NULL;
+    json_t *out = json_array();
+    for (size_t i = from; i < to; i++)
+        json_array_append(out, json_array_get(list, i));
+    if (!r->made)
+        r->made = json_array();
+    json_array_append_new(r->made, out);
+    return out;
+}
+
+static const json_t *
+step_into(reader *r, const json_t *value, char *key)
+{
+    size_t i;
     if (!json_is_array(value))
         return json_object_get(value, key);
-    char *end;
-    unsigned long i = strtoul(key, &end, 10);
-    return *key && !*end ? json_array_get(value, i) : NULL;
+    if (strchr(key, ':'))
+        return cut_list(r, value, key);
+    return as_place(key, json_array_size(value), &i) ? json_array_get(value, i)
+                                                     : NULL;
 }
 
 /* The value at a name or dotted path, or NULL. */
 static const json_t *
-find_field(const json_t *object, const char *field)
+find_field(reader *r, const json_t *object, const char *field)
 {
     const json_t *value = json_object_get(object, field);
     if (value || !strchr(field, '.'))
@@ -168,7 +227,7 @@ find_field(const json_t *object, const char *field)
         char *dot = strchr(at, '.');
         if (dot)
             *dot = 0;
-        value = step_into(value, at);
+        value = step_into(r, value, at);
         at = dot ? dot + 1 : NULL;
     }
     rlf_buf_free(&path);
@@ -212,10 +271,10 @@ hint_names(reader *r, const json_t *object, const char *field)
 }
 
 static rlf_status
-put_json(reader *r, size_t c, const json_t *object)
+read_json_cell(reader *r, size_t c, const json_t *object)
 {
     const char *field = r->rows->columns[c].field;
-    const json_t *value = find_field(object, field);
+    const json_t *value = find_field(r, object, field);
     if (!value) {
         rlf_fail(r->err, RLF_USER, "%s: the row has no \"%s\"", place(r),
                  field);
@@ -241,7 +300,8 @@ put_json(reader *r, size_t c, const json_t *object)
                  place(r), field, rlf_json_word(value));
         return RLF_USER;
     }
-    return put_cell(r, c, &out);
+    r->cells[c] = out;
+    return RLF_OK;
 }
 
 static rlf_status
@@ -252,15 +312,34 @@ put_object(reader *r, const json_t *object, rlf_err *err)
                         place(r), rlf_json_word(object));
     if (r->seen++ < r->spec->skip)
         return RLF_OK;
-    for (size_t c = 0; c < r->rows->n_columns; c++)
-        RLF_TRY(put_json(r, c, object));
-    return end_row(r);
+    rlf_status status = RLF_OK;
+    for (size_t c = 0; c < r->rows->n_columns && status >= 0; c++)
+        status = read_json_cell(r, c, object);
+    status = end_row(r, status);
+    json_decref(r->made);
+    r->made = NULL;
+    return status;
 }
 
 static bool
 is_blank(rlf_str text)
 {
     return strspn(text.p, " \t\r\n") >= text.n;
+}
+
+/* A line that is not JSON may be of another format. */
+static void
+hint_line(reader *r, rlf_str line)
+{
+    bool object = strspn(line.p, " \t\r\n{") > strspn(line.p, " \t\r\n");
+    if (object || r->rows->count)
+        rlf_err_hint(r->err, "each line is a row: an object in JSON, in UTF-8");
+    else if (strchr(line.p, '\t'))
+        rlf_err_hint(r->err, "fields with tabs between are read of a file "
+                             "whose name ends in .tsv: csv(\"FILE.tsv\", ...)");
+    else
+        rlf_err_hint(r->err, "each line is a row: an object in JSON; fields "
+                             "with commas between are read by csv(...)");
 }
 
 /* Lines, the first of which was read already. */
@@ -277,8 +356,7 @@ read_jsonl(reader *r, rlf_lines *lines, rlf_str line, rlf_err *err)
             status = rlf_json_parse(r->spec->path, r->line, copy.p, copy.n, err,
                                     &object);
             if (status < 0)
-                rlf_err_hint(err, "each line is a row: an object in JSON, in "
-                                  "UTF-8");
+                hint_line(r, (rlf_str){copy.p, copy.n});
             if (status == RLF_OK)
                 status = put_object(r, object, err);
             json_decref(object);
@@ -349,6 +427,18 @@ read_json(reader *r, rlf_lines *lines, rlf_err *err)
 
 /* --- csv --- */
 
+/* Does the name, without .gz or .zst, end in `ending`, of four characters? */
+static bool
+ends_in(const char *path, const char *ending)
+{
+    size_t n = strlen(path);
+    if (n > 3 && strcmp(path + n - 3, ".gz") == 0)
+        n -= 3;
+    else if (n > 4 && strcmp(path + n - 4, ".zst") == 0)
+        n -= 4;
+    return n > 4 && strncmp(path + n - 4, ending, 4) == 0;
+}
+
 /* The place of each column's field in the records, by the first record. */
 static rlf_status
 match_header(reader *r, const rlf_csv *csv, size_t *places, rlf_err *err)
@@ -376,7 +466,7 @@ match_header(reader *r, const rlf_csv *csv, size_t *places, rlf_err *err)
 }
 
 static rlf_status
-put_csv(reader *r, size_t c, const rlf_csv_field *field, rlf_err *err)
+read_csv_cell(reader *r, size_t c, const rlf_csv_field *field, rlf_err *err)
 {
     cell out = {.kind = RLF_RECORD_TEXT, .text = field->text};
     bool first = r->rows->count == 0;
@@ -395,7 +485,8 @@ put_csv(reader *r, size_t c, const rlf_csv_field *field, rlf_err *err)
         return rlf_fail(err, RLF_USER, "%s: \"%s\" is not UTF-8", place(r),
                         r->rows->columns[c].field);
     json_decref(valid);
-    return put_cell(r, c, &out);
+    r->cells[c] = out;
+    return RLF_OK;
 }
 
 static rlf_status
@@ -418,9 +509,10 @@ read_csv_rows(reader *r, rlf_csv *csv, size_t *places, rlf_err *err)
                             place(r), csv->fields.count, n);
         if (r->seen++ < r->spec->skip)
             continue;
-        for (size_t c = 0; c < r->rows->n_columns; c++)
-            RLF_TRY(put_csv(r, c, &csv->fields.data[places[c]], err));
-        RLF_TRY(end_row(r));
+        rlf_status status = RLF_OK;
+        for (size_t c = 0; c < r->rows->n_columns && status >= 0; c++)
+            status = read_csv_cell(r, c, &csv->fields.data[places[c]], err);
+        RLF_TRY(end_row(r, status));
     }
     return RLF_OK;
 }
@@ -428,7 +520,9 @@ read_csv_rows(reader *r, rlf_csv *csv, size_t *places, rlf_err *err)
 static rlf_status
 read_csv(reader *r, rlf_stream *stream, rlf_err *err)
 {
-    rlf_csv csv = {.lines.stream = stream, .path = r->spec->path};
+    rlf_csv csv = {.lines.stream = stream,
+                   .path = r->spec->path,
+                   .separator = ends_in(r->spec->path, ".tsv") ? '\t' : ','};
     size_t *places = RLF_NEW_ARRAY(r->arena, size_t, r->rows->n_columns);
     rlf_status status = read_csv_rows(r, &csv, places, err);
     rlf_csv_free(&csv);
@@ -436,18 +530,6 @@ read_csv(reader *r, rlf_stream *stream, rlf_err *err)
 }
 
 /* --- the whole --- */
-
-/* Does the name, without .gz or .zst, end in .csv? */
-static bool
-is_csv(const char *path)
-{
-    size_t n = strlen(path);
-    if (n > 3 && strcmp(path + n - 3, ".gz") == 0)
-        n -= 3;
-    else if (n > 4 && strcmp(path + n - 4, ".zst") == 0)
-        n -= 4;
-    return n > 4 && strncmp(path + n - 4, ".csv", 4) == 0;
-}
 
 static void *
 keep(rlf_arena *arena, const void *p, size_t n)
@@ -495,6 +577,7 @@ rlf_records_read(const rlf_records_spec *spec, rlf_arena *arena, rlf_err *err,
                 .err = err,
                 .rows = out,
                 .columns = RLF_NEW_ARRAY(arena, struct column, n),
+                .cells = RLF_NEW_ARRAY(arena, cell, n),
                 .most = spec->most ? spec->most : (size_t)4 << 30,
                 .used = rlf_arena_used(arena)};
     for (size_t c = 0; c < n; c++) {
@@ -504,13 +587,18 @@ rlf_records_read(const rlf_records_spec *spec, rlf_arena *arena, rlf_err *err,
     rlf_stream *stream = NULL;
     RLF_TRY(rlf_stream_open(spec->path, err, &stream));
     rlf_lines lines = {.stream = stream};
-    rlf_status status = is_csv(spec->path) ? read_csv(&r, stream, err)
-                                           : read_json(&r, &lines, err);
+    bool csv =
+        spec->csv || ends_in(spec->path, ".csv") || ends_in(spec->path, ".tsv");
+    rlf_status status =
+        csv ? read_csv(&r, stream, err) : read_json(&r, &lines, err);
     rlf_buf_free(&lines.buf);
     rlf_stream_close(stream);
     if (status == RLF_OK && !out->count) {
         status = rlf_fail(err, RLF_USER, "%s has no rows", spec->path);
-        if (spec->skip && r.seen)
+        if (out->dropped)
+            rlf_err_hint(err, "all %llu were dropped, the first because %s",
+                         (unsigned long long)out->dropped, out->why);
+        else if (spec->skip && r.seen)
             rlf_err_hint(err, "it has %llu, and skip: passes over %llu",
                          (unsigned long long)r.seen,
                          (unsigned long long)spec->skip);

@@ -1,18 +1,20 @@
 /* Data sets: rows of labelled columns from jsonl, JSON or csv files.
  *
  * A file, plain or compressed (stream.h), is one of
- *  - csv, if its name ends in .csv (before .gz or .zst): fields by RFC 4180,
- *    the first record names them;
+ *  - csv, if the spec says so or its name ends in .csv or .tsv (before .gz or
+ *    .zst): fields by RFC 4180, in a .tsv with tabs between, the first record
+ *    names them;
  *  - a JSON list of objects, if its first byte that is not a space is '[';
  *  - else jsonl: one object a line, empty lines passed over.
  * A column takes one field of each row. A field is a name, or a dotted path
  * ("reward_model.ground_truth", "turns.0"); a name that has dots itself is
- * found first. The first row taken decides the kind of a column:
+ * found first. Places in lists begin at 0, and at -1 from their end; "0:-1" is
+ * the list without its last. The first row taken decides the kind of a column:
  *  - number: a JSON number, true (1) or false (0), an unquoted csv number;
  *  - text: a JSON text, or any other csv field;
  *  - chat: a list of {"role": text, "content": text}.
  * In a later row another kind, a missing field or null is RLF_USER with file
- * and line. All rows stay in memory, column by column, in the caller's arena.
+ * and line, or the row is left out (drop). All rows stay in memory, column by column, in the caller's arena.
  */
 #ifndef RLF_IO_RECORDS_H
 #define RLF_IO_RECORDS_H
@@ -52,6 +54,8 @@ typedef struct rlf_records_spec {
     uint64_t skip;  /* rows passed over */
     uint64_t first; /* then at most so many are taken; 0: all */
     size_t most;    /* bytes of memory that rows may take; 0: 4 GiB */
+    bool csv;       /* whatever its name ends in */
+    bool drop;      /* leave out rows whose fields cannot be columns */
 } rlf_records_spec;
 
 /* Exactly one of the three arrays is set; it has a value for each row. Texts
@@ -73,6 +77,8 @@ typedef struct rlf_records {
     const uint32_t *lines; /* of each row in the file; in a JSON list, its
                               1-based place */
     uint64_t hash;         /* of labels, kinds and values */
+    uint64_t dropped;      /* rows left out */
+    const char *why;       /* the first of them; NULL: none */
 } rlf_records;
 
 /* RLF_USER for what is wrong with the file, also if no row is left. */

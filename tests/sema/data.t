@@ -182,9 +182,6 @@ data b = jsonl("rows.jsonl", prompt: "question", on_error: skip, max_prompt: 3)
 data c = jsonl("rows.jsonl", prompt: "question", on_error: drop, max_prompt: 0)
 flow f(batch: a[8]) { }
 --- errors
-test.rlf:1:60: error: 'on_error: drop' leaves out prompts longer than 'max_prompt:', which is not given
-    1 | data a = jsonl("rows.jsonl", prompt: "question", on_error: drop)
-      |                                                            ^~~~
 test.rlf:2:60: error: 'on_error:' of 'jsonl' cannot be this
     2 | data b = jsonl("rows.jsonl", prompt: "question", on_error: skip, max_prompt: 3)
       |                                                            ^~~~

@@ -159,6 +159,65 @@ check_some(void)
     rlf_buf_free(&big);
 }
 
+/* Rows that are left out, and where lists are cut. */
+static void
+check_dropped(void)
+{
+    static const char text[] =
+        "{\"q\": null, \"n\": 1}\n{\"q\": \"a\", \"n\": 1}\n"
+        "{\"q\": \"b\", \"n\": null}\n{\"q\": \"c\"}\n"
+        "{\"q\": \"d\", \"n\": \"2\"}\n{\"q\": \"e\", \"n\": 3}\n";
+    rlf_err err = RLF_ERR_NONE;
+    rlf_records rows, again;
+    rlf_record_field columns[] = {{"p", "q"}, {"a", "n"}};
+    rlf_records_spec spec = {.path = put("null.jsonl", text),
+                             .columns = columns,
+                             .n_columns = 2,
+                             .drop = true};
+    is_int(rlf_records_read(&spec, arena, &err, &rows), RLF_OK, "with drop");
+    is_str(show(&rows), "a|1;e|3;", "rows that lack a value are left out");
+    ok(rows.dropped == 4 && rows.lines[1] == 6 &&
+           strstr(rows.why, "null.jsonl:1: \"q\" is null"),
+       "%llu, the first because %s", (unsigned long long)rows.dropped,
+       rows.why);
+    spec.path = put("whole.jsonl", "{\"q\": \"a\", \"n\": 1}\n"
+                                   "{\"q\": \"e\", \"n\": 3}\n");
+    rlf_records_read(&spec, arena, &err, &again);
+    ok(again.hash == rows.hash, "the hash is of the rows that stay");
+    spec.path = put("none.jsonl", "{\"q\": null, \"n\": 1}\n");
+    ok(rlf_records_read(&spec, arena, &err, &rows) == RLF_USER &&
+           strstr(err.hint, "none.jsonl:1"),
+       "all rows left out: %s", err.hint);
+
+    const char *path =
+        put("cut.jsonl", "{\"m\": [{\"role\": \"user\", \"content\": \"x\"},"
+                         " {\"role\": \"assistant\", \"content\": \"y\"},"
+                         " {\"role\": \"user\", \"content\": \"z\"}]}\n");
+    static const char *const cuts[][2] = {
+        {"m.0:-1", "<user:x><assistant:y>|z;"},
+        {"m.-2:", "<assistant:y><user:z>|z;"},
+        {"m.:1", "<user:x>|z;"},
+    };
+    for (size_t i = 0; i < sizeof cuts / sizeof *cuts; i++) {
+        read_two(path, cuts[i][0], "m.-1.content", &err, &rows);
+        is_str(show(&rows), cuts[i][1], cuts[i][0]);
+    }
+    ok(read_two(path, "m.0:-3", "m.-4", &err, &rows) == RLF_USER,
+       "a place that is not there");
+    path = put("t.tsv", "q\tn\nx, y\t1\n\"a\tb\"\t2\n");
+    read_two(path, "q", "n", &err, &rows);
+    is_str(show(&rows), "x, y|1;a\tb|2;", "tabs between");
+    spec = (rlf_records_spec){.path = put("c.txt", "q,n\nx,1\n"),
+                              .columns = columns,
+                              .n_columns = 2,
+                              .csv = true};
+    rlf_records_read(&spec, arena, &err, &rows);
+    is_str(show(&rows), "x|1;", "csv of another name");
+    rlf_err_clear(&err);
+    read_two(put("t.txt", "q\tn\nx\t1\n"), "q", "n", &err, &rows);
+    ok(strstr(err.hint, ".tsv"), "a hint for tabs: %s", err.hint);
+}
+
 static void
 check_bad(void)
 {
@@ -220,6 +279,7 @@ main(void)
     check_formats();
     check_chats();
     check_some();
+    check_dropped();
     check_bad();
     const char *data = getenv("RLFLOW_TEST_DATA");
     const char *gsm = rlf_path_join(arena, data ? data : "/nowhere",
