@@ -107,7 +107,7 @@ make_set(rlf_sema *s, const rlf_item *item, int receiver_set)
         bool several = n && n->given;
         int made = rlf_set_generated(s, name, set, several, item->receiver,
                                      item->span);
-        s->graph->sets.data[made].each = several ? (int)n->number : 0;
+        s->graph->sets.data[made].single = several && n->number < 2;
         return made;
     }
     int term = -1;
@@ -327,8 +327,11 @@ call_class(rlf_sema *s, const rlf_node_class *class, const rlf_thing *receiver,
     rlf_item *item = new_item(s, class, model, call->span);
     if (on_set)
         rlf_item_input_set(s, item, receiver->set);
+    /* What is wrong was said already; where a set is made it is there
+     * nevertheless, so that what follows is looked at too. */
     if (!rlf_args_match(s, call->args, class->formals, class->n_formals,
-                        class->extra, class->name, call->left->at, item))
+                        class->extra, class->name, call->left->at, item) &&
+        (!class->sampled || set_argument(item) < 0))
         return none;
     check_supported(s, class, call->span);
     int set = on_set ? receiver->set : set_argument(item);

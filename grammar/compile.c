@@ -25,6 +25,7 @@ start(rlf_sema *s, const rlf_compile_options *options, rlf_arena *arena,
                     .update = -1,
                     .choosing = -1,
                     .condition = -1};
+    s->ended.arena = arena;
     s->graph->stdlib = options->stdlib;
 }
 

@@ -185,7 +185,7 @@ eval_name(rlf_sema *s, const rlf_ast_name *name)
                        "'%s' is a function: it is used as %s(...)", name->text,
                        name->text);
     else
-        rlf_name_unknown(s, name);
+        rlf_name_unknown(s, name, RLF_WANT_VALUE);
     return rlf_thing_none(name->span);
 }
 
@@ -224,8 +224,15 @@ compare_texts(rlf_sema *s, const rlf_ast_expr *e, const rlf_thing *a,
     bool equal = e->op == RLF_AST_EQ;
     rlf_thing none = rlf_thing_none(e->span);
     if ((!equal && e->op != RLF_AST_NE) || !is_text(a) || !is_text(b)) {
-        rlf_diag *diag = rlf_diag_error(s->diags, "type", e->at,
-                                        "texts and numbers do not mix here");
+        bool both = is_text(a) && is_text(b);
+        rlf_diag *diag =
+            both ? rlf_diag_error(s->diags, "type", e->at,
+                                  "'%s' takes numbers, and these are texts",
+                                  rlf_ast_op_text(e->op))
+                 : rlf_diag_error(s->diags, "type", e->at,
+                                  "this is %s and %s: texts and numbers do not "
+                                  "mix",
+                                  rlf_thing_word(s, a), rlf_thing_word(s, b));
         diag->left = e->left->span;
         diag->right = e->right->span;
         rlf_diag_hint(s->diags, diag, "two texts can be compared by == and !=");
@@ -450,7 +457,7 @@ eval_call(rlf_sema *s, const rlf_ast_expr *e)
     const rlf_node_class *class = rlf_classes_find(
         s->classes, RLF_ROLE_FUNCTION, RLF_RECEIVER_NONE, name->text);
     if (!class) {
-        rlf_name_unknown(s, name);
+        rlf_name_unknown(s, name, RLF_WANT_FUNCTION);
         return rlf_thing_none(e->span);
     }
     if (rlf_eval_outside(s, e->span, quoted(s, class->name)))

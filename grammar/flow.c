@@ -209,6 +209,32 @@ set_state(rlf_sema *s, const rlf_ast_stmt *stmt, const rlf_found *found)
     rlf_item_place(s, item);
 }
 
+/* `name := e` of what is neither state nor model. */
+static void
+cannot_change(rlf_sema *s, const rlf_ast_stmt *stmt, const rlf_found *found)
+{
+    const rlf_thing *thing = found->local ? &found->local->thing : NULL;
+    if (thing && thing->kind == RLF_THING_NONE)
+        return;
+    bool one = thing ? thing->kind == RLF_THING_NUMBER &&
+                           s->terms.data[thing->term].domain == 0
+                     : found->decl->kind == RLF_AST_PARAM;
+    rlf_diag *diag = rlf_diag_error(
+        s->diags, "name", stmt->name.span,
+        "only states and models change, and '%s' is neither", stmt->name.text);
+    rlf_diag_note(s->diags, diag,
+                  thing ? found->local->span : found->decl->name.span,
+                  "it is named here");
+    if (one)
+        rlf_diag_hint(s->diags, diag,
+                      "for a number that lasts from step to step, declare "
+                      "another name: state s = 0");
+    else
+        rlf_diag_hint(s->diags, diag,
+                      "a name stands for one value: give the new one another "
+                      "name, with '='");
+}
+
 static void
 set(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
@@ -216,7 +242,7 @@ set(rlf_sema *s, const rlf_ast_stmt *stmt)
     if (forbidden(s, stmt->span, "':='"))
         return;
     if (!rlf_name_find(s, &stmt->name, &found)) {
-        rlf_name_unknown(s, &stmt->name);
+        rlf_name_unknown(s, &stmt->name, RLF_WANT_CHANGING);
     } else if (found.decl && found.decl->kind == RLF_AST_STATE) {
         set_state(s, stmt, &found);
     } else if (found.decl && found.decl->kind == RLF_AST_MODEL) {
@@ -224,13 +250,7 @@ set(rlf_sema *s, const rlf_ast_stmt *stmt)
         if (model.kind == RLF_THING_MODEL)
             set_model(s, stmt, model.resource);
     } else if (found.decl || found.local) {
-        rlf_diag *diag =
-            rlf_diag_error(s->diags, "name", stmt->name.span,
-                           "only states and models change, and '%s' is "
-                           "neither",
-                           stmt->name.text);
-        rlf_diag_hint(s->diags, diag, "declare it: state %s = 0",
-                      stmt->name.text);
+        cannot_change(s, stmt, &found);
     }
 }
 
@@ -294,7 +314,7 @@ loop(rlf_sema *s, const rlf_ast_stmt *stmt)
     }
     body(s, index, stmt->body, part);
     s->loop = around;
-    s->scope = outside;
+    rlf_scope_leave(s, outside);
 }
 
 static void
@@ -516,7 +536,7 @@ rlf_sema_block(rlf_sema *s, const rlf_ast_block *block)
     rlf_scope_push(s, outside, outside->module);
     for (size_t i = 0; i < block->stmts.count; i++)
         rlf_sema_statement(s, block->stmts.data[i]);
-    s->scope = outside;
+    rlf_scope_leave(s, outside);
 }
 
 /* ---- the head ---- */

@@ -258,7 +258,7 @@ upwards(rlf_sema *s, int x, const rlf_ast_name *over)
     } else if (!strcmp(over->text, "group")) {
         int owner = rlf_domains_get(domains, rows)->owner;
         int set = owner_set(s, rows, t->set);
-        bool one = set >= 0 && s->graph->sets.data[set].each == 1;
+        bool one = set >= 0 && s->graph->sets.data[set].single;
         if (owner >= 0 && !one)
             return owner;
         refuse(s, over->span, x, "'over group' takes several samples a prompt",

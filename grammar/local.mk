@@ -37,6 +37,7 @@ libgrammar_la_SOURCES = \
 	%D%/resource.c \
 	%D%/sema.h \
 	%D%/set.c \
+	%D%/suggest.c \
 	%D%/syntax.h \
 	%D%/term.c \
 	%D%/token.h \

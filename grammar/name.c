@@ -18,6 +18,17 @@ rlf_scope_push(rlf_sema *s, rlf_scope *parent, rlf_module *module)
     return scope;
 }
 
+void
+rlf_scope_leave(rlf_sema *s, rlf_scope *outside)
+{
+    for (const rlf_scope *scope = s->scope; scope && scope != outside;
+         scope = scope->parent)
+        for (size_t i = 0; i < scope->things.count; i++)
+            rlf_map_put(&s->ended, scope->things.entries[i].key,
+                        scope->things.entries[i].value);
+    s->scope = outside;
+}
+
 static bool
 find_imported(rlf_sema *s, rlf_module *module, const rlf_ast_name *name,
               rlf_found *out)
@@ -60,11 +71,16 @@ rlf_name_find(rlf_sema *s, const rlf_ast_name *name, rlf_found *out)
             return true;
     }
     rlf_module *module = s->scope->module;
-    out->decl = rlf_map_get(&module->names, name->text);
-    out->module = module;
-    if (out->decl)
+    const rlf_ast_decl *decl = rlf_map_get(&module->names, name->text);
+    /* The flow's own name means nothing in it, and hides nothing. */
+    if ((!decl || decl->kind == RLF_AST_FLOW) &&
+        find_imported(s, module, name, out))
         return true;
-    return find_imported(s, module, name, out);
+    if (decl && decl->kind == RLF_AST_FLOW && rlf_builtin_is(name->text))
+        return false;
+    out->decl = decl;
+    out->module = module;
+    return decl != NULL;
 }
 
 bool
@@ -163,75 +179,4 @@ rlf_name_give(rlf_sema *s, const rlf_ast_name *name, rlf_thing thing)
     named->span = name->span;
     rlf_map_put(&s->scope->things, name->text, named);
     name_thing(s, &thing, name->text);
-}
-
-/* ---- names that mean nothing ---- */
-
-typedef struct slip {
-    const char *name, *hint;
-} slip;
-
-static const slip slips[] = {
-    {"True", "write 'true'"},
-    {"False", "write 'false'"},
-    {"None", "leave the argument out instead"},
-    {"nil", "leave the argument out instead"},
-    {"null", "leave the argument out instead"},
-    {"inf", "write a large number, or compare before you divide"},
-    {"ln", "write 'log'"},
-    {"pow", "write 'a ^ b'"},
-    {"average", "write 'mean(x over batch)'"},
-    {"print", "write 'report name = value'"},
-    {"detach", "write 'sg(x)'"},
-    {"stop_gradient", "write 'sg(x)'"},
-    {"where", "write 's.where(c)' for a set, 'c ? a : b' for values"},
-    {"clip", "it is in the library: import \"std/loss\""},
-    {"gae", "it is in the library: import \"std/advantage\""},
-    {"whiten", "it is in the library: import \"std/advantage\""},
-};
-
-typedef RLF_VEC(const char *) names;
-
-static void
-add_map(names *list, const rlf_map *map)
-{
-    for (size_t i = 0; i < map->count; i++)
-        RLF_PUSH(list, map->entries[i].key);
-}
-
-void
-rlf_name_unknown(rlf_sema *s, const rlf_ast_name *name)
-{
-    rlf_diag *diag = rlf_diag_error(s->diags, "name", name->span,
-                                    "there is nothing named '%s'", name->text);
-    names list = {0};
-    for (rlf_scope *scope = s->scope; scope; scope = scope->parent)
-        add_map(&list, &scope->things);
-    rlf_module *module = s->scope->module;
-    add_map(&list, &module->names);
-    for (size_t i = 0; i < module->imports.count; i++) {
-        if (!module->imports.data[i].alias)
-            add_map(&list, &module->imports.data[i].module->names);
-    }
-    const char *builtins[64];
-    size_t n = rlf_builtin_names(builtins, RLF_COUNT(builtins));
-    for (size_t i = 0; i < n; i++)
-        RLF_PUSH(&list, builtins[i]);
-    for (int i = 0; i < s->classes->n_nodes; i++) {
-        const rlf_node_class *c = s->classes->node[i];
-        if (c->role == RLF_ROLE_FUNCTION ||
-            (c->role == RLF_ROLE_FIELD && c->receiver == RLF_RECEIVER_NONE))
-            RLF_PUSH(&list, c->name);
-    }
-    for (size_t i = 0; i < RLF_COUNT(slips); i++) {
-        if (!strcmp(slips[i].name, name->text)) {
-            rlf_diag_hint(s->diags, diag, "%s", slips[i].hint);
-            RLF_VEC_FREE(&list);
-            return;
-        }
-    }
-    const char *nearest = rlf_str_nearest(name->text, list.data, list.count);
-    if (nearest)
-        rlf_diag_hint(s->diags, diag, "did you mean '%s'?", nearest);
-    RLF_VEC_FREE(&list);
 }

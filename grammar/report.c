@@ -178,6 +178,7 @@ static const slip slips[] = {
     {"print", "write 'report name = value'"},
     {"from", "write 'import \"std/loss\"'"},
     {"step", "write 'every k steps { ... }'"},
+    {"maximize", "write 'minimize -(...)'"},
 };
 
 static const char *
@@ -210,19 +211,66 @@ stray_hint(const char *text)
     return slip_hint(text);
 }
 
-/* The word that ends before `span`, or "". */
-static const char *
-word_before(const rlf_syntax *syntax, rlf_span span)
+/* Where the word that ends before `span` stands; `over_lines`: maybe on a line
+ * before. Empty if there is no word. */
+static rlf_span
+place_before(const rlf_syntax *syntax, rlf_span span, bool over_lines)
 {
     const char *text = syntax->maker.text;
     size_t last = span.first;
-    while (last && (text[last - 1] == ' ' || text[last - 1] == '\t'))
+    while (last &&
+           (text[last - 1] == ' ' || text[last - 1] == '\t' ||
+            (over_lines && (text[last - 1] == '\n' || text[last - 1] == '\r'))))
         last--;
     size_t first = last;
     while (first &&
            (isalnum((unsigned char)text[first - 1]) || text[first - 1] == '_'))
         first--;
-    return rlf_arena_strndup(syntax->maker.arena, text + first, last - first);
+    return (rlf_span){span.source, (uint32_t)first, (uint32_t)last};
+}
+
+static const char *
+word_before(const rlf_syntax *syntax, rlf_span span)
+{
+    return rlf_syntax_text(syntax, place_before(syntax, span, false));
+}
+
+/* The reserved word that a name was meant to be, of those that begin as
+ * `begins` says ('s' or 'd'), or, if it is 0, that are expected. */
+static const char *
+nearest_keyword(const rlf_report *report, const char *name, char begins)
+{
+    const char *words[64];
+    size_t n = 0;
+#define KEYWORD(token, word, begin, ends, label)          \
+    if (begins ? begins == begin : expects(report, word)) \
+        words[n++] = word;
+#include "grammar/keyword.def"
+#undef KEYWORD
+    return rlf_str_nearest(name, words, n);
+}
+
+/* Was a reserved word misspelled: this name, where one was expected, or the one
+ * before it, with which a statement or a declaration began? */
+static const char *
+misspelled(const rlf_syntax *syntax, const rlf_report *report, const char *text)
+{
+    const char *before = word_before(syntax, report->span), *meant = NULL;
+    const char *known = slip_hint(before);
+    if (known)
+        return known;
+    bool name = !strcmp(report->token, "a name");
+    bool began = expects(report, "':='") || expects(report, ":=");
+    if (name)
+        meant = nearest_keyword(report, text, 0);
+    if (meant)
+        return rlf_arena_printf(syntax->maker.arena, "did you mean '%s'?",
+                                meant);
+    if (began && keyword_begins(before) < 0)
+        meant = nearest_keyword(report, before, 's');
+    return meant ? rlf_arena_printf(syntax->maker.arena,
+                                    "did you mean '%s' by '%s'?", meant, before)
+                 : NULL;
 }
 
 static bool
@@ -249,8 +297,20 @@ hint_for(const rlf_syntax *syntax, const rlf_report *report, const char *text)
     int begins = keyword_begins(text);
     if (!strcmp(report->token, "a stray character"))
         return stray_hint(text);
+    const char *before = word_before(syntax, report->span);
+    bool gives = !strcmp(text, "=") || !strcmp(text, ":=");
+    if (gives && keyword_begins(before) >= 0)
+        return rlf_arena_printf(syntax->maker.arena,
+                                "'%s' is a reserved word, choose another name",
+                                before);
+    if (!strcmp(before, "break") && expects(report, "if"))
+        return "write 'break if c'; 'break if true' leaves in any case";
     if (!strcmp(text, "=") && expects(report, "=="))
         return "'==' compares, '=' only gives a name";
+    if (!strcmp(report->token, "a name") && (hint = slip_hint(text)))
+        return hint;
+    if ((hint = misspelled(syntax, report, text)))
+        return hint;
     if (expects(report, "'{'") && strcmp(text, "{"))
         return "a body stands in braces: { ... }";
     if (comparison(text) && expects(report, "and"))
@@ -316,11 +376,29 @@ note_open(rlf_syntax *syntax, rlf_diag *diag, const rlf_report *report,
                       "this '%c' is not closed", open->token);
 }
 
+/* A line that ends with a reserved word goes on in the next; where that cannot
+ * go on with it, the line's end is what is wrong. */
+static bool
+ends_early(const rlf_syntax *syntax, rlf_report *report)
+{
+    rlf_span word = place_before(syntax, report->span, true);
+    const char *text = syntax->maker.text;
+    bool same = true;
+    for (size_t i = word.last; i < report->span.first; i++)
+        same = same && text[i] != '\n';
+    if (same || keyword_begins(rlf_syntax_text(syntax, word)) < 0)
+        return false;
+    report->token = "the end of the line";
+    report->span = (rlf_span){word.source, word.last, word.last};
+    return true;
+}
+
 void
 rlf_report_syntax(rlf_syntax *syntax, rlf_report *report)
 {
     rlf_diags *diags = syntax->maker.diags;
-    const char *text = rlf_syntax_text(syntax, report->span);
+    bool early = ends_early(syntax, report);
+    const char *text = early ? "\n" : rlf_syntax_text(syntax, report->span);
     const char *hint = hint_for(syntax, report, text);
     const char *what = met(syntax, report, text);
     bool line = expects(report, "the end of the line");

@@ -283,6 +283,7 @@ typedef struct rlf_sema {
         rlf_known *data;
         size_t count, room;
     } known;
+    rlf_map ended; /* name -> rlf_named, of blocks that have ended */
     /* Where the walk is. */
     rlf_scope *scope;
     int part;      /* region; -1: outside of the flow */
@@ -340,7 +341,19 @@ bool rlf_name_find(rlf_sema *s, const rlf_ast_name *name, rlf_found *out);
 /* `alias.name` of an import. */
 bool rlf_name_qualified(rlf_sema *s, const rlf_ast_expr *field, rlf_found *out);
 void rlf_name_give(rlf_sema *s, const rlf_ast_name *name, rlf_thing thing);
-void rlf_name_unknown(rlf_sema *s, const rlf_ast_name *name);
+/* Into `outside` again; the names given since then have ended. */
+void rlf_scope_leave(rlf_sema *s, rlf_scope *outside);
+
+/* ---- suggest.c ---- */
+
+/* What could stand where a name stands. */
+typedef enum rlf_wanted {
+    RLF_WANT_VALUE,
+    RLF_WANT_FUNCTION,
+    RLF_WANT_CHANGING /* a state or a model, on the left of `:=` */
+} rlf_wanted;
+/* Say that a name means nothing, and what was meant. */
+void rlf_name_unknown(rlf_sema *s, const rlf_ast_name *name, rlf_wanted wanted);
 rlf_scope *rlf_scope_push(rlf_sema *s, rlf_scope *parent, rlf_module *module);
 
 /* ---- param.c, resource.c ---- */

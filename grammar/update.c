@@ -50,6 +50,41 @@ rlf_update_live(rlf_sema *s, const rlf_item *item, int set, int *term)
 
 /* ---- statements of the block ---- */
 
+/* Where a live value goes into what has no derivative; -1: not below. */
+static int
+end_of_derivative(const rlf_sema *s, int term, bool *seen)
+{
+    const rlf_term *t = &s->terms.data[term];
+    if (seen[term] || t->kind != RLF_TERM_OP || !t->touches)
+        return -1;
+    seen[term] = true;
+    for (int k = 0; k < 3; k++)
+        if (t->arg[k] >= 0 && s->terms.data[t->arg[k]].live)
+            return term;
+    for (int k = 0; k < 3; k++) {
+        int found = t->arg[k] >= 0 ? end_of_derivative(s, t->arg[k], seen) : -1;
+        if (found >= 0)
+            return found;
+    }
+    return -1;
+}
+
+static void
+no_derivative(rlf_sema *s, const rlf_ast_stmt *stmt, int term)
+{
+    bool *seen = RLF_NEW_ARRAY(s->arena, bool, s->terms.count);
+    int end = end_of_derivative(s, term, seen);
+    rlf_diag *diag = rlf_diag_error(
+        s->diags, "live",
+        end >= 0 ? s->terms.data[end].span : stmt->value->span,
+        "'%s' changes this loss only through what has no derivative",
+        s->graph->resources.data[s->updates.data[s->update].model].name);
+    rlf_diag_hint(s->diags, diag,
+                  "comparisons, the condition of a choice, floor, sg, count "
+                  "and rank are constants to the derivative: minimize what "
+                  "they are made of");
+}
+
 static void
 minimize(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
@@ -64,6 +99,10 @@ minimize(rlf_sema *s, const rlf_ast_stmt *stmt)
                                         rlf_level_name(s, t->domain, t->set));
         rlf_diag_hint(s->diags, diag,
                       "say how to average: mean(... over batch)");
+        return;
+    }
+    if (!t->live && t->touches) {
+        no_derivative(s, stmt, term);
         return;
     }
     if (!t->live) {
@@ -205,7 +244,7 @@ statements(rlf_sema *s, const rlf_ast_block *block)
     rlf_scope_push(s, outside, outside->module);
     for (size_t i = 0; i < block->stmts.count; i++)
         statement(s, block->stmts.data[i]);
-    s->scope = outside;
+    rlf_scope_leave(s, outside);
 }
 
 /* ---- the node ---- */

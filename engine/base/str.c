@@ -190,12 +190,14 @@ rlf_str_distance(const char *a, const char *b, size_t cap)
     size_t n = strlen(a), m = strlen(b);
     if (n > 63 || m > 63 || (n > m ? n - m : m - n) > cap)
         return cap + 1;
-    size_t row[64];
+    size_t row[64], above[64] = {0};
     for (size_t j = 0; j <= m; j++)
         row[j] = j;
     for (size_t i = 1; i <= n; i++) {
-        size_t corner = row[0];
+        size_t corner = row[0], two_up = 0; /* above[j - 2], two rows up */
         row[0] = i;
+        size_t last = above[0];
+        above[0] = corner;
         for (size_t j = 1; j <= m; j++) {
             size_t best = corner + (a[i - 1] != b[j - 1]);
             corner = row[j];
@@ -203,6 +205,13 @@ rlf_str_distance(const char *a, const char *b, size_t cap)
                 best = row[j] + 1;
             if (row[j - 1] + 1 < best)
                 best = row[j - 1] + 1;
+            bool swapped =
+                i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            if (swapped && two_up + 1 < best)
+                best = two_up + 1;
+            two_up = last;
+            last = above[j];
+            above[j] = row[j];
             row[j] = best;
         }
     }
@@ -212,7 +221,8 @@ rlf_str_distance(const char *a, const char *b, size_t cap)
 const char *
 rlf_str_nearest(const char *name, const char *const *names, size_t n)
 {
-    size_t cap = strlen(name) <= 3 ? 1 : strlen(name) <= 6 ? 2 : 3;
+    size_t length = strlen(name);
+    size_t cap = length < 2 ? 0 : length <= 4 ? 1 : length <= 7 ? 2 : 3;
     const char *best = NULL;
     for (size_t i = 0; i < n; i++) {
         if (!names[i])

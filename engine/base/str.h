@@ -38,7 +38,8 @@ void rlf_buf_number(rlf_buf *buf, double x);
 void rlf_buf_clear(rlf_buf *buf);
 void rlf_buf_free(rlf_buf *buf);
 
-/* Edit distance of a and b, at most `cap` + 1: for "did you mean". */
+/* Edit distance of a and b (a letter more, less or another, two neighbours
+ * swapped), at most `cap` + 1: for "did you mean". */
 size_t rlf_str_distance(const char *a, const char *b, size_t cap);
 /* The nearest of n names to `name` if it is near enough to be a slip, or NULL
  */

@@ -59,7 +59,7 @@ typedef struct rlf_set {
     int tokens;  /* domain of its response tokens; -1: it has no responses */
     int origin;  /* where() and split(): the set that this is a part of; -1 */
     int from;    /* the set whose prompts it answers (generate), or -1 */
-    int each;    /* samples that were made for each prompt; 0: not said */
+    bool single; /* one sample was made for each prompt, by `n: 1` */
     int data;    /* resource of kind data whose fields its rows have, or -1 */
     int model;   /* resource whose tokenizer made its tokens, or -1: that of
                     whoever reads it first */

@@ -395,7 +395,7 @@ hint: write '=' to give a name, ':=' to change a state
 test.rlf:10:10: error: unexpected name 'then', expected '{'
    10 |     if a then { b = 1 }
       |          ^~~~
-hint: a body stands in braces: { ... }
+hint: a body stands in braces: if c { ... }
 test.rlf:11:20: error: unexpected name 'elif', expected the end of the line or 'else'
    11 |     if a { b = 1 } elif c { d = 1 }
       |                    ^~~~
@@ -533,9 +533,9 @@ place {
     z 3
 }
 --- errors
-test.rlf:4:5: error: unexpected name 'ref', expected a number
-    4 |     ref on 1..
-      |     ^~~
+test.rlf:3:13: error: unexpected end of the line, expected a number
+    3 |     actor on
+      |             ^
 test.rlf:6:7: error: unexpected number 3, expected 'on' or '.'
     6 |     z 3
       |       ^
@@ -584,3 +584,73 @@ flow f() {
 test.rlf:2:14: error: unexpected name 'roll', expected 'in'
     2 |     for mini roll { x = 1
       |              ^~~~
+=== words that are nearly reserved, or reserved
+flow f(batch: prompts[8]) {
+    keep = 3
+    report = 4
+    updat actor minimize x
+    updat actor { minimize x }
+    update actor maximize x
+    update actor { maximize x }
+    update actor minimze x
+    checkpont
+    fro mini in roll.split(parts: 2) { a = 1 }
+    maximize mean(x over batch)
+    break
+    report a = 1
+    for m in roll.split(parts: 2) { break }
+}
+modle m = lm("x")
+--- errors
+test.rlf:2:10: error: unexpected '=', expected an expression
+    2 |     keep = 3
+      |          ^
+hint: 'keep' is a reserved word, choose another name
+test.rlf:3:12: error: unexpected '=', expected a name
+    3 |     report = 4
+      |            ^
+hint: 'report' is a reserved word, choose another name
+test.rlf:4:11: error: unexpected name 'actor', expected ':=' or '='
+    4 |     updat actor minimize x
+      |           ^~~~~
+hint: did you mean 'update' by 'updat'?
+test.rlf:5:11: error: unexpected name 'actor', expected ':=' or '='
+    5 |     updat actor { minimize x }
+      |           ^~~~~
+hint: did you mean 'update' by 'updat'?
+test.rlf:6:18: error: unexpected name 'maximize', expected 'minimize' or '{'
+    6 |     update actor maximize x
+      |                  ^~~~~~~~
+hint: write 'minimize -(...)'
+test.rlf:7:29: error: unexpected name 'x', expected ':=' or '='
+    7 |     update actor { maximize x }
+      |                             ^
+hint: write 'minimize -(...)'
+test.rlf:8:18: error: unexpected name 'minimze', expected 'minimize' or '{'
+    8 |     update actor minimze x
+      |                  ^~~~~~~
+hint: did you mean 'minimize'?
+test.rlf:9:14: error: unexpected end of the line, expected ':=' or '='
+    9 |     checkpont
+      |              ^
+hint: did you mean 'checkpoint' by 'checkpont'?
+test.rlf:10:9: error: unexpected name 'mini', expected ':=' or '='
+   10 |     fro mini in roll.split(parts: 2) { a = 1 }
+      |         ^~~~
+hint: did you mean 'for' by 'fro'?
+test.rlf:11:14: error: unexpected name 'mean', expected ':=' or '='
+   11 |     maximize mean(x over batch)
+      |              ^~~~
+hint: write 'minimize -(...)'
+test.rlf:12:10: error: unexpected end of the line, expected 'if'
+   12 |     break
+      |          ^
+hint: write 'break if c'; 'break if true' leaves in any case
+test.rlf:14:43: error: unexpected '}', expected 'if'
+   14 |     for m in roll.split(parts: 2) { break }
+      |                                           ^
+hint: write 'break if c'; 'break if true' leaves in any case
+test.rlf:16:1: error: unexpected name 'modle', expected a declaration
+   16 | modle m = lm("x")
+      | ^~~~~
+hint: did you mean 'model'?

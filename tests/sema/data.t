@@ -105,7 +105,7 @@ hint: did you mean 'grade'?
 test.rlf:18:26: error: 'plain' has other rows than 'prompts', whose rows are chosen here
    18 | data d13 = prompts.where(plain.grade == "x")
       |                          ^~~~~~~~~~~
-test.rlf:19:41: error: texts and numbers do not mix here
+test.rlf:19:41: error: this is a text and a number: texts and numbers do not mix
    19 | data d14 = prompts.where(prompts.answer > 3)
       |                          ~~~~~~~~~~~~~~ ^ ~
 hint: two texts can be compared by == and !=

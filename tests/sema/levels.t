@@ -215,15 +215,15 @@ flow f(batch: prompts[8]) {
     j = rotate(roll.text over group) != roll.text
 }
 --- errors
-test.rlf:13:19: error: texts and numbers do not mix here
+test.rlf:13:19: error: this is a text and a number: texts and numbers do not mix
    13 |     a = roll.text + 1
       |         ~~~~~~~~~ ^ ~
 hint: two texts can be compared by == and !=
-test.rlf:15:19: error: texts and numbers do not mix here
+test.rlf:15:19: error: '<' takes numbers, and these are texts
    15 |     c = roll.text < batch.answer
       |         ~~~~~~~~~ ^ ~~~~~~~~~~~~
 hint: two texts can be compared by == and !=
-test.rlf:16:19: error: texts and numbers do not mix here
+test.rlf:16:19: error: this is a text and a number: texts and numbers do not mix
    16 |     d = roll.text == 3
       |         ~~~~~~~~~ ^~ ~
 hint: two texts can be compared by == and !=

@@ -29,7 +29,7 @@ test.rlf:13:9: error: there is nothing named 'scoer'
    13 |     a = scoer + 1
       |         ^~~~~
 hint: did you mean 'score'?
-test.rlf:14:9: error: there is nothing named 'log_sigmoidd'
+test.rlf:14:9: error: there is no function named 'log_sigmoidd'
    14 |     b = log_sigmoidd(score)
       |         ^~~~~~~~~~~~
 hint: did you mean 'log_sigmoid'?
@@ -37,7 +37,7 @@ test.rlf:15:9: error: there is nothing named 'True'
    15 |     c = True
       |         ^~~~
 hint: write 'true'
-test.rlf:16:9: error: there is nothing named 'clop'
+test.rlf:16:9: error: there is no function named 'clop'
    16 |     d = clop(score, score)
       |         ^~~~
 hint: did you mean 'clip'?
@@ -64,7 +64,7 @@ test.rlf:20:15: error: 'batch' has no field 'anser'
    20 |     h = batch.anser
       |               ^~~~~
 hint: did you mean 'answer'?
-test.rlf:21:9: error: there is nothing named 'ln'
+test.rlf:21:9: error: there is no function named 'ln'
    21 |     i = ln(score)
       |         ^~
 hint: write 'log'
@@ -145,6 +145,10 @@ flow f(batch: prompts[8]) {
 test.rlf:14:9: error: there is nothing named 'inner'
    14 |     x = inner
       |         ^~~~~
+test.rlf:13:20: note: a name ends with its block, and this did
+   13 |     if step == 1 { inner = 1 }
+      |                    ^~~~~
+hint: use it in the block, or name before the block what is needed after it
 === declared twice
 import "std/advantage"
 import "std/loss"
@@ -580,3 +584,122 @@ test.rlf:19:26: error: each line of metrics has its own 'step'
    19 |         report e = step, step = 3
       |                          ^~~~
 hint: give the metric another name
+=== what was meant
+import "std/loss" as loss
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+flow grpo(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 3)
+    score = judge(roll)
+    kl := 3
+    actr := actor
+    for mini in roll.split(parts: 2) { update actor minimize mean(actor.logprob(mini) over batch) }
+    a = mean(mini.length over batch)
+    b = clip(score, score)
+    c = loss
+    d = whiten(score)
+    e = dro
+    roll := actor.generate(batch, max_new: 3)
+    g = batch.answer > "2"
+    h = batch.answer + "2"
+    i = batch.answer == 2
+    update actor minimize mean(floor(actor.logprob(roll)) over batch)
+    j = x
+}
+--- errors
+test.rlf:8:5: error: there is no state or model named 'kl'
+    8 |     kl := 3
+      |     ^~
+hint: what ':=' changes is declared: state kl = 0; a name is given by '='
+test.rlf:9:5: error: there is no state or model named 'actr'
+    9 |     actr := actor
+      |     ^~~~
+hint: did you mean 'actor'?
+test.rlf:11:14: error: there is nothing named 'mini'
+   11 |     a = mean(mini.length over batch)
+      |              ^~~~
+test.rlf:10:9: note: a name ends with its block, and this did
+   10 |     for mini in roll.split(parts: 2) { update actor minimize mean(actor.logprob(mini) over batch) }
+      |         ^~~~
+hint: use it in the block, or name before the block what is needed after it
+test.rlf:12:9: error: there is no function named 'clip'
+   12 |     b = clip(score, score)
+      |         ^~~~
+hint: write 'loss.clip'
+test.rlf:13:9: error: there is nothing named 'loss'
+   13 |     c = loss
+      |         ^~~~
+hint: an import has that name: loss.NAME is one of its functions
+test.rlf:14:9: error: there is no function named 'whiten'
+   14 |     d = whiten(score)
+      |         ^~~~~~
+hint: it is in the library: import "std/advantage"
+test.rlf:15:9: error: there is nothing named 'dro'
+   15 |     e = dro
+      |         ^~~
+hint: write 'loss.dro'
+test.rlf:16:5: error: only states and models change, and 'roll' is neither
+   16 |     roll := actor.generate(batch, max_new: 3)
+      |     ^~~~
+test.rlf:6:5: note: it is named here
+    6 |     roll = actor.generate(batch, n: 4, max_new: 3)
+      |     ^~~~
+hint: a name stands for one value: give the new one another name, with '='
+test.rlf:17:22: error: '>' takes numbers, and these are texts
+   17 |     g = batch.answer > "2"
+      |         ~~~~~~~~~~~~ ^ ~~~
+hint: two texts can be compared by == and !=
+test.rlf:18:22: error: '+' takes numbers, and these are texts
+   18 |     h = batch.answer + "2"
+      |         ~~~~~~~~~~~~ ^ ~~~
+hint: two texts can be compared by == and !=
+test.rlf:19:22: error: this is a text and a number: texts and numbers do not mix
+   19 |     i = batch.answer == 2
+      |         ~~~~~~~~~~~~ ^~ ~
+hint: two texts can be compared by == and !=
+test.rlf:20:32: error: 'actor' changes this loss only through what has no derivative
+   20 |     update actor minimize mean(floor(actor.logprob(roll)) over batch)
+      |                                ^~~~~~~~~~~~~~~~~~~~~~~~~
+hint: comparisons, the condition of a choice, floor, sg, count and rank are constants to the derivative: minimize what they are made of
+test.rlf:21:9: error: there is nothing named 'x'
+   21 |     j = x
+      |         ^
+=== a flow is called as a function that it uses
+import "std/advantage"
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+flow grpo(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 3)
+    adv = grpo(judge(roll))
+    update actor minimize mean(adv * actor.logprob(roll) over batch)
+}
+--- errors
+compiles
+=== what lacks hides nothing else
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+flow f(batch: prompts[8]) {
+    a = actor.generate(batch, greedy: true, temperatur: 0.5)
+    b = mean(judge(a) over grup)
+    report x = a.lenght
+}
+--- errors
+test.rlf:5:15: error: 'generate' lacks 'max_new:'
+    5 |     a = actor.generate(batch, greedy: true, temperatur: 0.5)
+      |               ^~~~~~~~
+hint: tokens of a response at most
+test.rlf:5:45: error: 'generate' has no argument 'temperatur:'
+    5 |     a = actor.generate(batch, greedy: true, temperatur: 0.5)
+      |                                             ^~~~~~~~~~
+hint: did you mean 'temperature:'?
+test.rlf:6:28: error: there is no 'over grup'
+    6 |     b = mean(judge(a) over grup)
+      |                            ^~~~
+hint: it is over tokens, group, batch or vocab
+test.rlf:7:18: error: 'a' has no field 'lenght'
+    7 |     report x = a.lenght
+      |                  ^~~~~~
+hint: did you mean 'length'?

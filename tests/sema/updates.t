@@ -24,18 +24,18 @@ test.rlf:14:27: error: nothing in this loss is live: it does not change with 'ac
    14 |     update actor minimize mean(logp over batch)
       |                           ^~~~~~~~~~~~~~~~~~~~~
 hint: call actor.logprob(...) in the update; what was named before is a constant
-test.rlf:15:27: error: nothing in this loss is live: it does not change with 'actor'
+test.rlf:15:32: error: 'actor' changes this loss only through what has no derivative
    15 |     update actor minimize mean(sg(actor.logprob(roll)) over batch)
-      |                           ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-hint: call actor.logprob(...) in the update; what was named before is a constant
+      |                                ^~~~~~~~~~~~~~~~~~~~~~
+hint: comparisons, the condition of a choice, floor, sg, count and rank are constants to the derivative: minimize what they are made of
 test.rlf:16:27: error: nothing in this loss is live: it does not change with 'actor'
    16 |     update actor minimize mean(critic.value(roll) over batch)
       |                           ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 hint: call actor.logprob(...) in the update; what was named before is a constant
-test.rlf:17:27: error: nothing in this loss is live: it does not change with 'actor'
+test.rlf:17:32: error: 'actor' changes this loss only through what has no derivative
    17 |     update actor minimize mean(actor.logprob(roll) > 0 over batch)
-      |                           ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-hint: call actor.logprob(...) in the update; what was named before is a constant
+      |                                ^~~~~~~~~~~~~~~~~~~~~~~
+hint: comparisons, the condition of a choice, floor, sg, count and rank are constants to the derivative: minimize what they are made of
 === a loss is one number
 import "std/advantage"
 import "std/loss"
@@ -231,14 +231,21 @@ flow f(batch: prompts[8]) {
 test.rlf:13:5: error: only states and models change, and 'score' is neither
    13 |     score := 3
       |     ^~~~~
-hint: declare it: state score = 0
+test.rlf:12:5: note: it is named here
+   12 |     score = judge(roll)
+      |     ^~~~~
+hint: a name stands for one value: give the new one another name, with '='
 test.rlf:14:5: error: only states and models change, and 'beta' is neither
    14 |     beta := 4
       |     ^~~~
-hint: declare it: state beta = 0
-test.rlf:15:5: error: there is nothing named 'nobody'
+test.rlf:3:7: note: it is named here
+    3 | param beta : float = 0.1
+      |       ^~~~
+hint: for a number that lasts from step to step, declare another name: state s = 0
+test.rlf:15:5: error: there is no state or model named 'nobody'
    15 |     nobody := 5
       |     ^~~~~~
+hint: what ':=' changes is declared: state nobody = 0; a name is given by '='
 test.rlf:16:12: error: a model is set to a weighted sum of models
    16 |     ref := 3
       |            ^

@@ -104,6 +104,10 @@ nearest(void)
     is_int((int64_t)rlf_str_distance("", "abc", 5), 3, "from nothing");
     is_str(rlf_str_nearest("temprature", names, 5), "temperature", "a slip");
     is_str(rlf_str_nearest("lt", names, 5), "lr", "of a short name");
+    is_str(rlf_str_nearest("x", (const char *[]){"y"}, 1), NULL,
+           "a letter is no slip for another");
+    is_int((int)rlf_str_distance("frist", "first", 3), 1, "neighbours swapped");
+    is_int((int)rlf_str_distance("abcd", "badc", 3), 2, "two pairs of them");
     is_str(rlf_str_nearest("step", names, 5), "steps", "a letter short");
     is_str(rlf_str_nearest("batch", names, 5), NULL, "nothing near");
 }

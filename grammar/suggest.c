@@ -1,0 +1,237 @@
+/* Names that mean nothing where they stand: the message, and what was meant.
+ *
+ * Only what could stand there is proposed: a function where something is
+ * called, what changes on the left of `:=`, values elsewhere. Before a name
+ * that is nearly the same comes what is known for sure: a name of a block that
+ * has ended, of an import with a name of its own, of the library. */
+#include "grammar/sema.h"
+
+#include "grammar/parse.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct slip {
+    const char *name, *hint;
+} slip;
+
+static const slip slips[] = {
+    {"True", "write 'true'"},
+    {"False", "write 'false'"},
+    {"None", "leave the argument out instead"},
+    {"nil", "leave the argument out instead"},
+    {"null", "leave the argument out instead"},
+    {"inf", "write a large number, or compare before you divide"},
+    {"ln", "write 'log'"},
+    {"pow", "write 'a ^ b'"},
+    {"average", "write 'mean(x over batch)'"},
+    {"print", "write 'report name = value'"},
+    {"detach", "write 'sg(x)'"},
+    {"stop_gradient", "write 'sg(x)'"},
+    {"where", "write 's.where(c)' for a set, 'c ? a : b' for values"},
+};
+
+static const char *
+slip_of(const char *name)
+{
+    for (size_t i = 0; i < RLF_COUNT(slips); i++)
+        if (!strcmp(slips[i].name, name))
+            return slips[i].hint;
+    return NULL;
+}
+
+/* ---- what can stand there ---- */
+
+typedef RLF_VEC(const char *) names;
+
+static bool
+fits(rlf_ast_decl_kind kind, rlf_wanted wanted)
+{
+    switch (kind) {
+    case RLF_AST_DEF:
+        return wanted == RLF_WANT_FUNCTION;
+    case RLF_AST_HOOK:
+        return wanted != RLF_WANT_CHANGING;
+    case RLF_AST_STATE:
+    case RLF_AST_MODEL:
+        return wanted != RLF_WANT_FUNCTION;
+    case RLF_AST_PARAM:
+    case RLF_AST_DATA:
+        return wanted == RLF_WANT_VALUE;
+    default:
+        return false;
+    }
+}
+
+static void
+add_module(names *list, const rlf_module *module, rlf_wanted wanted)
+{
+    for (size_t i = 0; i < module->names.count; i++) {
+        const rlf_ast_decl *decl = module->names.entries[i].value;
+        if (fits(decl->kind, wanted))
+            RLF_PUSH(list, module->names.entries[i].key);
+    }
+}
+
+static void
+add_built_in(const rlf_sema *s, names *list, rlf_wanted wanted)
+{
+    const char *builtins[64];
+    size_t n = wanted == RLF_WANT_FUNCTION
+                   ? rlf_builtin_names(builtins, RLF_COUNT(builtins))
+                   : 0;
+    for (size_t i = 0; i < n; i++)
+        RLF_PUSH(list, builtins[i]);
+    for (int i = 0; i < s->classes->n_nodes; i++) {
+        const rlf_node_class *c = s->classes->node[i];
+        bool function = c->role == RLF_ROLE_FUNCTION;
+        bool value =
+            c->role == RLF_ROLE_FIELD && c->receiver == RLF_RECEIVER_NONE;
+        if ((function && wanted == RLF_WANT_FUNCTION) ||
+            (value && wanted == RLF_WANT_VALUE))
+            RLF_PUSH(list, c->name);
+    }
+}
+
+static const char *
+nearest(rlf_sema *s, const char *name, rlf_wanted wanted)
+{
+    names list = {0};
+    for (rlf_scope *scope = s->scope; scope && wanted == RLF_WANT_VALUE;
+         scope = scope->parent)
+        for (size_t i = 0; i < scope->things.count; i++)
+            RLF_PUSH(&list, scope->things.entries[i].key);
+    const rlf_module *module = s->scope->module;
+    add_module(&list, module, wanted);
+    for (size_t i = 0; i < module->imports.count; i++)
+        if (!module->imports.data[i].alias)
+            add_module(&list, module->imports.data[i].module, wanted);
+    add_built_in(s, &list, wanted);
+    const char *found = rlf_str_nearest(name, list.data, list.count);
+    RLF_VEC_FREE(&list);
+    return found;
+}
+
+/* ---- the library ---- */
+
+static int
+by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool
+declares(rlf_sema *s, const char *path, const char *name)
+{
+    rlf_diags aside = {.arena = s->arena, .sources = s->sources};
+    rlf_err err = RLF_ERR_NONE;
+    uint32_t source;
+    if (rlf_sources_read(s->sources, path, &err, &source) < 0)
+        return false;
+    const rlf_ast_program *program =
+        rlf_parse(s->sources, source, s->arena, &aside);
+    for (size_t i = 0; i < program->decls.count; i++) {
+        const rlf_ast_decl *decl = program->decls.data[i];
+        if (decl->kind == RLF_AST_DEF && !strcmp(decl->name.text, name))
+            return true;
+    }
+    return false;
+}
+
+/* The file of the installed library that declares it, as it is imported; or
+ * NULL. */
+static const char *
+in_library(rlf_sema *s, const char *name)
+{
+    DIR *directory = s->options->stdlib ? opendir(s->options->stdlib) : NULL;
+    names files = {0};
+    const struct dirent *entry;
+    const char *found = NULL;
+    while (directory && (entry = readdir(directory))) {
+        size_t n = strlen(entry->d_name);
+        if (n > 4 && !strcmp(entry->d_name + n - 4, ".rlf"))
+            RLF_PUSH(&files, rlf_arena_strndup(s->arena, entry->d_name, n - 4));
+    }
+    if (directory)
+        closedir(directory);
+    if (files.count)
+        qsort(files.data, files.count, sizeof *files.data, by_name);
+    for (size_t i = 0; i < files.count && !found; i++)
+        if (declares(s,
+                     rlf_arena_printf(s->arena, "%s/%s.rlf", s->options->stdlib,
+                                      files.data[i]),
+                     name))
+            found = files.data[i];
+    RLF_VEC_FREE(&files);
+    return found;
+}
+
+/* ---- the message ---- */
+
+/* What is known for sure of the name: true after a hint. */
+static bool
+hint_known(rlf_sema *s, rlf_diag *diag, const rlf_ast_name *name,
+           rlf_wanted wanted)
+{
+    const rlf_named *ended = rlf_map_get(&s->ended, name->text);
+    if (ended && wanted != RLF_WANT_FUNCTION) {
+        rlf_diag_note(s->diags, diag, ended->span,
+                      "a name ends with its block, and this did");
+        rlf_diag_hint(s->diags, diag,
+                      "use it in the block, or name before the block what is "
+                      "needed after it");
+        return true;
+    }
+    const rlf_module *module = s->scope->module;
+    for (size_t i = 0; i < module->imports.count; i++) {
+        const rlf_module_import *import = &module->imports.data[i];
+        if (!import->alias)
+            continue;
+        if (!strcmp(import->alias, name->text)) {
+            rlf_diag_hint(s->diags, diag,
+                          "an import has that name: %s.NAME is one of its "
+                          "functions",
+                          import->alias);
+            return true;
+        }
+        if (rlf_map_get(&import->module->names, name->text)) {
+            rlf_diag_hint(s->diags, diag, "write '%s.%s'", import->alias,
+                          name->text);
+            return true;
+        }
+    }
+    const char *hint = slip_of(name->text);
+    if (hint) {
+        rlf_diag_hint(s->diags, diag, "%s", hint);
+        return true;
+    }
+    const char *file = wanted == RLF_WANT_FUNCTION || !name->text[1]
+                           ? in_library(s, name->text)
+                           : NULL;
+    if (file)
+        rlf_diag_hint(s->diags, diag, "it is in the library: import \"std/%s\"",
+                      file);
+    return file != NULL;
+}
+
+void
+rlf_name_unknown(rlf_sema *s, const rlf_ast_name *name, rlf_wanted wanted)
+{
+    rlf_diag *diag = rlf_diag_error(
+        s->diags, "name", name->span,
+        wanted == RLF_WANT_CHANGING   ? "there is no state or model named '%s'"
+        : wanted == RLF_WANT_FUNCTION ? "there is no function named '%s'"
+                                      : "there is nothing named '%s'",
+        name->text);
+    if (wanted != RLF_WANT_CHANGING && hint_known(s, diag, name, wanted))
+        return;
+    const char *near = nearest(s, name->text, wanted);
+    if (near)
+        rlf_diag_hint(s->diags, diag, "did you mean '%s'?", near);
+    else if (wanted == RLF_WANT_CHANGING)
+        rlf_diag_hint(s->diags, diag,
+                      "what ':=' changes is declared: state %s = 0; a name is "
+                      "given by '='",
+                      name->text);
+}
