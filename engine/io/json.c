@@ -6,18 +6,35 @@
 #include <math.h>
 #include <string.h>
 
-rlf_status
-rlf_json_parse(const char *file, uint32_t line, const char *text, size_t n,
-               rlf_err *err, json_t **out)
+static rlf_status
+parse(const char *file, uint32_t line, const char *text, size_t n, size_t more,
+      rlf_err *err, json_t **out)
 {
     json_error_t where;
-    size_t flags = JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL;
+    size_t flags = JSON_DECODE_ANY | JSON_ALLOW_NUL | more;
     *out = json_loadb(text, n, flags, &where);
     if (*out)
         return RLF_OK;
     return rlf_fail(err, RLF_USER, "%s:%u:%d: not JSON: %s", file,
                     line + (where.line > 0 ? (uint32_t)where.line - 1 : 0),
                     where.column, where.text);
+}
+
+rlf_status
+rlf_json_parse(const char *file, uint32_t line, const char *text, size_t n,
+               rlf_err *err, json_t **out)
+{
+    return parse(file, line, text, n, JSON_DECODE_INT_AS_REAL, err, out);
+}
+
+rlf_status
+rlf_json_parse_exact(const char *file, uint32_t line, const char *text,
+                     size_t n, rlf_err *err, json_t **out, bool *rounded)
+{
+    rlf_err first = RLF_ERR_NONE;
+    *rounded = parse(file, line, text, n, 0, &first, out) < 0;
+    rlf_err_clear(&first);
+    return *rounded ? rlf_json_parse(file, line, text, n, err, out) : RLF_OK;
 }
 
 rlf_status

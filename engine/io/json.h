@@ -19,6 +19,12 @@ rlf_status rlf_json_load_object(const char *path, rlf_err *err, json_t **out);
 rlf_status rlf_json_parse(const char *file, uint32_t line, const char *text,
                           size_t n, rlf_err *err, json_t **out);
 
+/* The same, but integers of up to 64 bits stay integers, all their digits; where
+ * there is a larger one anywhere in it, *rounded is set and all are doubles. */
+rlf_status rlf_json_parse_exact(const char *file, uint32_t line,
+                                const char *text, size_t n, rlf_err *err,
+                                json_t **out, bool *rounded);
+
 /* Members of an object. Absent or null: RLF_USER if `need`, else *out keeps
  * what the caller put there. A value of another type is always RLF_USER.
  * Texts and values are borrowed from `object`. */

@@ -8,6 +8,7 @@
 #include "engine/io/json.h"
 #include "engine/io/stream.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,7 @@ typedef struct reader {
     } * columns;
     cell *cells;  /* of the row at hand, by column */
     json_t *made; /* lists cut out of it */
+    bool rounded; /* it has, somewhere, an integer of more than 64 bits */
     RLF_VEC(uint32_t) lines;
     uint64_t seen; /* rows, also skipped ones */
     size_t most;   /* bytes of memory */
@@ -270,6 +272,18 @@ hint_names(reader *r, const json_t *object, const char *field)
     rlf_buf_free(&all);
 }
 
+/* An integer whose digits a double does not keep, or may not have kept. */
+static bool
+is_rounded(const reader *r, const json_t *value)
+{
+    if (json_is_integer(value)) {
+        double x = (double)json_integer_value(value);
+        return x >= 0x1p63 || (json_int_t)x != json_integer_value(value);
+    }
+    double x = json_number_value(value);
+    return r->rounded && fabs(x) > 0x1p53 && x == floor(x);
+}
+
 static rlf_status
 read_json_cell(reader *r, size_t c, const json_t *object)
 {
@@ -282,6 +296,15 @@ read_json_cell(reader *r, size_t c, const json_t *object)
         return RLF_USER;
     }
     cell out = {0};
+    if (is_rounded(r, value)) {
+        rlf_fail(
+            r->err, RLF_USER,
+            "%s: \"%s\" is an integer of more than 53 bits, whose digits a "
+            "number does not keep",
+            place(r), field);
+        rlf_err_hint(r->err, "write it in quotes, as a text");
+        return RLF_USER;
+    }
     if (json_is_number(value) || json_is_boolean(value)) {
         out.kind = RLF_RECORD_NUMBER;
         out.number = json_is_number(value) ? json_number_value(value)
@@ -353,8 +376,8 @@ read_jsonl(reader *r, rlf_lines *lines, rlf_str line, rlf_err *err)
         if (!is_blank((rlf_str){copy.p, copy.n})) {
             json_t *object = NULL;
             r->line = lines->line;
-            status = rlf_json_parse(r->spec->path, r->line, copy.p, copy.n, err,
-                                    &object);
+            status = rlf_json_parse_exact(r->spec->path, r->line, copy.p,
+                                          copy.n, err, &object, &r->rounded);
             if (status < 0)
                 hint_line(r, (rlf_str){copy.p, copy.n});
             if (status == RLF_OK)
@@ -386,8 +409,9 @@ read_list(reader *r, rlf_lines *lines, rlf_str line, rlf_err *err)
                             path, r->most >> 20);
     }
     json_t *list = NULL;
-    RLF_TRY(rlf_json_parse(path, lines->line, lines->buf.p + begin,
-                           lines->buf.n - begin, err, &list));
+    RLF_TRY(rlf_json_parse_exact(path, lines->line, lines->buf.p + begin,
+                                 lines->buf.n - begin, err, &list,
+                                 &r->rounded));
     rlf_status status = RLF_OK;
     size_t n = json_array_size(list);
     r->rows->list = true;

@@ -12,9 +12,31 @@
 #include <limits.h>
 #include <lualib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---------------------------------------------------------------- text */
+
+/* As Lua writes it, in 14 digits, where that is the same number; else in as
+ * many as it takes. */
+static void
+push_float(lua_State *L, lua_Number x)
+{
+    char text[40];
+    lua_pushnumber(L, x);
+    luaL_tolstring(L, -1, NULL);
+    lua_remove(L, -2);
+    if (x != x || lua_stringtonumber(L, lua_tostring(L, -1)) == 0)
+        return; /* nan, inf */
+    bool same = lua_tonumber(L, -1) == x;
+    lua_pop(L, 1);
+    for (int digits = 15; !same && digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, x);
+        same = strtod(text, NULL) == x;
+        lua_pop(L, 1);
+        lua_pushstring(L, text);
+    }
+}
 
 const char *
 rlf_lua_text(lua_State *L, int index, size_t *n)
@@ -31,6 +53,8 @@ rlf_lua_text(lua_State *L, int index, size_t *n)
             lua_pop(L, kind != LUA_TNIL);
             lua_pushstring(L, lua_typename(L, type));
         }
+    } else if (type == LUA_TNUMBER && !lua_isinteger(L, index)) {
+        push_float(L, lua_tonumber(L, index));
     } else {
         return luaL_tolstring(L, index, n);
     }

@@ -121,6 +121,12 @@ check_chats(void)
             "{\"q\": [{\"role\": \"user\", \"content\": \"yo\"}], \"n\": 2}\n");
     ok(read_two(path, "q", "n", &err, &rows) == RLF_OK, "chat messages");
     is_str(show(&rows), "<system:be><user:hi>|1;<user:yo>|2;", "as they are");
+    path = put("wide.jsonl", "{\"q\": 1e30, \"n\": 9007199254740992}\n"
+                             "{\"q\": 22451251.999999996, \"n\": -1,"
+                             " \"id\": 123456789012345678901}\n");
+    read_two(path, "q", "n", &err, &rows);
+    is_str(show(&rows), "1e+30|9007199254740992;22451251.999999996|-1;",
+           "numbers keep their digits, whatever else is in the row");
     path = put("nul.jsonl", "{\"q\": \"a\\u0000b\", \"n\": 1}\n");
     read_two(path, "q", "n", &err, &rows);
     ok(rows.columns[0].texts[0].n == 3, "a text may hold a zero byte");
@@ -251,6 +257,10 @@ check_bad(void)
         {"18.parquet", "PAR1....PAR1", "is a parquet file"},
         {"19.jsonl", "{\"q\": [{\"role\": \"user\"}], \"n\": 1}\n",
          "19.jsonl:1: \"q\" is a list"},
+        {"21.jsonl", "{\"q\": \"x\", \"n\": 9007199254740993}\n",
+         "21.jsonl:1: \"n\" is an integer of more than 53 bits"},
+        {"22.jsonl", "{\"q\": \"x\", \"n\": 123456789012345678901}\n",
+         "22.jsonl:1: \"n\" is an integer of more than 53 bits"},
         {"20.jsonl", "{\"q\": \"\\ud800\", \"n\": 1}\n", "20.jsonl:1:"},
     };
     rlf_err err = RLF_ERR_NONE;

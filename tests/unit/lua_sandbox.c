@@ -196,6 +196,12 @@ test_texts(void)
               "function() return 'me' end}))",
               "me");
     lua_gives("return tostring(setmetatable({}, {__name = 'kind'}))", "kind");
+    lua_gives("return string.format('%s %s ', 0.1, 1e300) .. "
+              "tostring(22451251.999999996) .. ' ' .. tostring(0.1 + 0.2) .. "
+              "' ' .. tostring(-1/3) .. ' ' .. tostring(2.0) .. ' ' .. "
+              "tostring(1/0)",
+              "0.1 1e+300 22451251.999999996 0.30000000000000004 "
+              "-0.3333333333333333 2.0 inf");
     lua_gives("return select(2, pcall(string.format, '%p', {}))",
               "%p is not there: addresses differ from run to run");
     lua_gives("return select(2, pcall(string.format, '%s %p', 1, {}))",
