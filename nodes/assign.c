@@ -3,12 +3,25 @@
 #include "engine/graph/class.h"
 #include "nodes/sequences.h"
 
+#include <math.h>
+
 static double
 factor(const rlf_call *call, const rlf_arg *arg)
 {
     if (arg->kind == RLF_ARG_VALUE)
         return call->in[arg->input].column.number[0];
     return arg->number;
+}
+
+static rlf_status
+fail_factor(const rlf_call *call, const rlf_arg *model, double exact,
+            rlf_err *err)
+{
+    const char *name = call->env->graph->resources.data[model->resource].name;
+    return rlf_fail(err, RLF_USER,
+                    "the factor of '%s' is %g: weights are f32, and this would "
+                    "make them infinite or not a number",
+                    name, exact);
 }
 
 static rlf_status
@@ -20,7 +33,10 @@ step(rlf_call *call, rlf_err *err)
         RLF_NEW_ARRAY(call->env->pool, const rlf_model *, node->n_args);
     for (int i = 0; i < node->n_args; i++) {
         const rlf_arg *term = &node->args[i];
-        factors[i] = (float)factor(call, &term->list[0]);
+        double exact = factor(call, &term->list[0]);
+        factors[i] = (float)exact;
+        if (!isfinite(factors[i]))
+            return fail_factor(call, &term->list[1], exact, err);
         models[i] = rlf_model_of(call, term->list[1].resource);
     }
     return rlf_model_assign(rlf_model_of(call, node->receiver), factors, models,

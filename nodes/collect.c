@@ -11,6 +11,7 @@
 
 #include "engine/base/vec.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static const rlf_formal formals[] = {
@@ -30,14 +31,14 @@ static const rlf_formal formals[] = {
 };
 
 /* What a round gave and what is kept of it; in the step's pool. */
-typedef struct round {
+typedef struct collect_round {
     const rlf_content *sources; /* per output of the collect */
     uint32_t *kept;             /* prompts, ascending */
     uint32_t n_kept;
-} round;
+} collect_round;
 
 typedef struct state {
-    RLF_VEC(round) rounds; /* of this step */
+    RLF_VEC(collect_round) rounds; /* of this step */
     uint32_t drawn;        /* prompts, in all rounds */
     uint32_t accepted;     /* of these: the condition held */
     uint32_t kept;         /* of these: not more than were wanted */
@@ -69,21 +70,36 @@ wanted(const rlf_node *node)
     return (uint32_t)rlf_args_find(node->args, node->n_args, "count")->number;
 }
 
+/* Nobody can say whether it is to be kept. */
+static rlf_status
+fail_condition(const rlf_call *call, const rlf_rows *rows, uint32_t prompt,
+               rlf_err *err)
+{
+    const rlf_data *data = call->env->resource[call->node->receiver];
+    rlf_fail(err, RLF_USER, "the condition of keep is not a number for %s",
+             rlf_data_place(data, rows->data_row[prompt], call->env->pool));
+    rlf_err_hint(err, "0 / 0, log of what is below 0, or the mean of no sample "
+                      "at all: say what is meant there, as in n > 0 ? x : 0");
+    return RLF_USER;
+}
+
 /* The round that is over: of the prompts for which the condition holds the
  * first that are still wanted. */
-static void
-take_round(const rlf_call *call, state *s)
+static rlf_status
+take_round(const rlf_call *call, state *s, rlf_err *err)
 {
     const rlf_graph *graph = call->env->graph;
     const rlf_content *gives = call->in + call->node->n_inputs;
     const rlf_column *condition = &gives[0].column;
     const rlf_space *prompts = gives[1].rows->prompts;
-    round r = {.sources = gives + 1};
+    collect_round r = {.sources = gives + 1};
     r.kept = RLF_NEW_ARRAY(call->env->pool, uint32_t, prompts->count);
     for (uint32_t i = 0; i < prompts->count; i++) {
         uint32_t row = rlf_space_row(&graph->domains, prompts, i,
                                      condition->space->domain);
-        if (!(condition->number[row] < 0 || condition->number[row] > 0))
+        if (isnan(condition->number[row]))
+            return fail_condition(call, gives[1].rows, i, err);
+        if (condition->number[row] == 0)
             continue;
         s->accepted++;
         if (s->kept == wanted(call->node))
@@ -94,6 +110,7 @@ take_round(const rlf_call *call, state *s)
     s->drawn += prompts->count;
     s->empty = prompts->count < s->asked;
     RLF_PUSH(&s->rounds, r);
+    return RLF_OK;
 }
 
 /* How many rows the next round draws; 0: there is none. */
@@ -181,7 +198,7 @@ step(rlf_call *call, rlf_err *err)
         return RLF_OK;
     }
     if (turn > 0)
-        take_round(call, s);
+        RLF_TRY(take_round(call, s, err));
     uint32_t n = next_draw(call, s);
     if (!n) {
         RLF_TRY(put_outputs(call, s, err));

@@ -11,6 +11,7 @@
 #include "engine/io/safetensors.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -215,6 +216,23 @@ const rlf_resource_class rlf_resource_state = {
 
 /* ---- reading and setting ---- */
 
+rlf_status
+rlf_state_fail(const rlf_call *call, double value, const char *where,
+               rlf_err *err)
+{
+    const rlf_graph *graph = call->env->graph;
+    rlf_fail(err, RLF_USER, "'%s' would be %s%s",
+             graph->resources.data[call->node->receiver].name,
+             isnan(value) ? "not a number"
+             : value > 0  ? "infinite"
+                          : "minus infinity",
+             where ? where : "");
+    rlf_err_hint(err, "a state lasts, and so would this: clamp what is divided "
+                      "by, or the argument of log, or set it only if it is a "
+                      "number");
+    return RLF_USER;
+}
+
 static rlf_status
 get(rlf_call *call, rlf_err *err)
 {
@@ -251,7 +269,12 @@ static rlf_status
 set(rlf_call *call, rlf_err *err)
 {
     rlf_state *state = call->env->resource[call->node->receiver];
-    return rlf_call_number(call, "value", err, &state->value[0]);
+    double value;
+    RLF_TRY(rlf_call_number(call, "value", err, &value));
+    if (!isfinite(value))
+        return rlf_state_fail(call, value, NULL, err);
+    state->value[0] = value;
+    return RLF_OK;
 }
 
 const rlf_node_class rlf_node_set_state = {

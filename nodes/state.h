@@ -10,4 +10,8 @@ typedef struct rlf_state {
     const rlf_data *data; /* NULL: one number */
 } rlf_state;
 
+/* What a state is to be is not finite: RLF_USER. `where`: of a row, or NULL. */
+rlf_status rlf_state_fail(const rlf_call *call, double value, const char *where,
+                          rlf_err *err);
+
 #endif

@@ -3,6 +3,7 @@
  * `rate := e` sets the rows that e has. */
 #include "nodes/state.h"
 
+#include <math.h>
 #include <string.h>
 
 static rlf_status
@@ -38,15 +39,35 @@ static const rlf_formal formals[] = {
      .doc = "one per row of the data, or of some, or one for all"},
 };
 
+/* All that is set is finite: nothing is set before that is known. */
+static rlf_status
+check(const rlf_call *call, const rlf_data *data, const rlf_column *c,
+      rlf_err *err)
+{
+    const rlf_domains *domains = &call->env->graph->domains;
+    for (uint32_t i = 0; i < c->space->count; i++) {
+        if (isfinite(c->number[i]))
+            continue;
+        if (c->space->domain == 0)
+            return rlf_state_fail(call, c->number[i], NULL, err);
+        uint32_t row = rlf_space_row(domains, c->space, i, data->space->domain);
+        const char *where =
+            rlf_arena_printf(call->env->pool, " for %s",
+                             rlf_data_place(data, row, call->env->pool));
+        return rlf_state_fail(call, c->number[i], where, err);
+    }
+    return RLF_OK;
+}
+
 static rlf_status
 set(rlf_call *call, rlf_err *err)
 {
-    (void)err;
     rlf_state *state = call->env->resource[call->node->receiver];
     const rlf_domains *domains = &call->env->graph->domains;
     const rlf_arg *arg = rlf_node_arg(call->node, "value");
     const rlf_column *c = &call->in[arg->input].column;
     int rows = state->data->space->domain;
+    RLF_TRY(check(call, state->data, c, err));
     if (c->space->domain == 0) {
         for (uint32_t i = 0; i < state->count; i++)
             state->value[i] = c->number[0];

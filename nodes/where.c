@@ -7,6 +7,8 @@
 
 #include "engine/graph/class.h"
 
+#include <math.h>
+
 static const rlf_formal formals[] = {
     {.name = "condition",
      .kind = RLF_FORMAL_COLUMN,
@@ -15,8 +17,9 @@ static const rlf_formal formals[] = {
 };
 
 /* Does the condition hold for a row of `space`? */
-static bool
-holds(const rlf_call *call, const rlf_space *space, uint32_t row)
+static rlf_status
+holds(const rlf_call *call, const rlf_space *space, uint32_t row, rlf_err *err,
+      bool *out)
 {
     const rlf_arg *arg = rlf_node_arg(call->node, "condition");
     const rlf_column *c = &call->in[arg->input].column;
@@ -24,13 +27,18 @@ holds(const rlf_call *call, const rlf_space *space, uint32_t row)
     if (c->space->domain != 0)
         at = rlf_space_row(&call->env->graph->domains, space, row,
                            c->space->domain);
-    return c->number[at] != 0;
+    *out = c->number[at] != 0;
+    if (!isnan(c->number[at]))
+        return RLF_OK;
+    rlf_fail(err, RLF_USER, "the condition of where is not a number");
+    rlf_err_hint(err, "0 / 0, log of what is below 0, or the mean of no sample "
+                      "at all: say what is meant there, as in n > 0 ? x : 0");
+    return RLF_USER;
 }
 
 static rlf_status
 step(rlf_call *call, rlf_err *err)
 {
-    (void)err;
     const rlf_graph *graph = call->env->graph;
     rlf_arena *pool = call->env->pool;
     const rlf_rows *rows = call->in[0].rows;
@@ -43,15 +51,22 @@ step(rlf_call *call, rlf_err *err)
     bool *kept = RLF_NEW_ARRAY(pool, bool, rows->prompts->count);
     if (choose_prompts) {
         prompts = RLF_NEW_ARRAY(pool, uint32_t, rows->prompts->count);
-        for (uint32_t i = 0; i < rows->prompts->count; i++)
-            if ((kept[i] = holds(call, rows->prompts, i)))
+        for (uint32_t i = 0; i < rows->prompts->count; i++) {
+            RLF_TRY(holds(call, rows->prompts, i, err, &kept[i]));
+            if (kept[i])
                 prompts[n_prompts++] = i;
+        }
     }
     uint32_t *samples = RLF_NEW_ARRAY(pool, uint32_t, rows->samples->count);
-    for (uint32_t i = 0; i < rows->samples->count; i++)
-        if (choose_prompts ? kept[rlf_rows_prompt_of(graph, rows, i)]
-                           : holds(call, rows->samples, i))
+    for (uint32_t i = 0; i < rows->samples->count; i++) {
+        bool stays;
+        if (choose_prompts)
+            stays = kept[rlf_rows_prompt_of(graph, rows, i)];
+        else
+            RLF_TRY(holds(call, rows->samples, i, err, &stays));
+        if (stays)
             samples[n_samples++] = i;
+    }
     call->out[0].rows = rlf_rows_part(pool, graph, set, rows, prompts,
                                       n_prompts, samples, n_samples);
     return RLF_OK;

@@ -70,9 +70,9 @@ close_log(rlf_session *s, rlf_err *err)
     if (s->log_file >= 0 && close(s->log_file) != 0)
         failed = errno;
     errno = failed;
-    return failed ? rlf_fail_errno(err, "cannot write the log %s",
-                                   s->options.log)
-                  : RLF_OK;
+    return failed
+               ? rlf_fail_errno(err, "cannot write the log %s", s->options.log)
+               : RLF_OK;
 }
 
 rlf_status
@@ -413,8 +413,8 @@ open_log(rlf_session *s, rlf_err *err)
 {
     if (s->options.log) {
         const char *path = own_file(s, s->options.log);
-        s->log_file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC,
-                           0666);
+        s->log_file =
+            open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
         if (s->log_file < 0)
             return rlf_fail_errno(err, "cannot write the log %s", path);
         s->log.sink = log_to_file;
@@ -535,6 +535,40 @@ follow(rlf_session *s, rlf_err *err)
     return rlf_run_follow(s->run, err);
 }
 
+/* Was this metric told of before? Now it is. */
+static bool
+is_told(rlf_session *s, const char *name)
+{
+    for (size_t i = 0; i < s->odd.count; i++)
+        if (strcmp(s->odd.data[i], name) == 0)
+            return true;
+    RLF_PUSH_IN(s->arena, &s->odd, rlf_arena_strdup(s->arena, name));
+    return false;
+}
+
+/* A metric that is no number changes nothing that is trained, so the run goes
+ * on; but somebody should know. */
+static void
+warn_of_metrics(rlf_session *s)
+{
+    const rlf_metrics *metrics = rlf_run_metrics(s->run);
+    for (size_t i = 0; i < metrics->count; i++) {
+        const rlf_metric *m = &metrics->data[i];
+        if (!m->count || isfinite(m->sum) || is_told(s, m->name))
+            continue;
+        rlf_span span = s->graph->nodes.data[m->node].span;
+        if (span.source) {
+            rlf_place at = rlf_sources_place(&s->sources, span);
+            rlf_buf_printf(&s->warnings, "%s:%u: ", at.path, at.line);
+        }
+        rlf_buf_printf(&s->warnings,
+                       "the metric %s is %s in step %u, null in metrics.jsonl; "
+                       "it is not told of again\n",
+                       m->name, isnan(m->sum) ? "not a number" : "infinite",
+                       rlf_run_steps(s->run));
+    }
+}
+
 static rlf_status
 step(rlf_session *s, rlf_err *err)
 {
@@ -542,6 +576,7 @@ step(rlf_session *s, rlf_err *err)
     RLF_TRY(rlf_run_step(s->run, err));
     s->step_seconds = rlf_clock_since(from);
     s->tokens = rlf_run_tokens(s->run);
+    warn_of_metrics(s);
     if (!s->options.directory)
         return RLF_OK;
     RLF_TRY(rlf_rundir_step(s, err));

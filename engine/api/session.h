@@ -67,8 +67,8 @@ struct rlf_session {
     rlf_diags diags;
     rlf_err err;
     rlf_log log;
-    int log_file;   /* that it is written to, or -1 */
-    int log_failed; /* atomic: errno of a line that could not be, or 0 */
+    int log_file;     /* that it is written to, or -1 */
+    int log_failed;   /* atomic: errno of a line that could not be, or 0 */
     rlf_graph *graph; /* NULL: not compiled yet */
     rlf_plan *plan;
     rlf_comm_world *world; /* of more than one rank or process; else NULL */
@@ -91,7 +91,11 @@ struct rlf_session {
         double took; /* seconds */
     } saved;
     rlf_buf warnings; /* since rlf_session_warnings was asked, in lines */
-    rlf_buf warned;   /* what that gave */
+    struct {
+        const char **data;
+        size_t count, room;
+    } odd;          /* metrics that it told of as no numbers */
+    rlf_buf warned; /* what that gave */
     rlf_buf message;
 };
 

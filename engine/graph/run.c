@@ -4,6 +4,7 @@
 #include "engine/base/vec.h"
 #include "engine/graph/class.h"
 
+#include <math.h>
 #include <string.h>
 
 rlf_column
@@ -279,6 +280,13 @@ rlf_call_number(const rlf_call *call, const char *name, rlf_err *err,
     *out = call->in[arg->input].column.number[0];
     const rlf_formal *formal = formal_of(call->node->class, name);
     char why[RLF_FORMAL_WHY];
+    if (isnan(*out)) {
+        rlf_fail(err, RLF_USER, "this is not a number");
+        rlf_err_hint(err, "it may be 0 / 0, or log of what is below 0: clamp "
+                          "what is divided by, or the argument of log");
+        rlf_err_place(err, arg->span, call->node->class->name);
+        return RLF_USER;
+    }
     if (!formal || rlf_formal_takes(formal, *out, why))
         return RLF_OK;
     rlf_fail(err, RLF_USER, "'%s%s' %s", name, formal->labelled ? ":" : "",

@@ -284,6 +284,7 @@ rlf_block_carve(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
         m->weights = rlf_carve_floats(c, t->count);
     if (options->serves && !trained)
         m->staging = rlf_carve(c, rlf_block_stage(m, options));
+    m->squares = rlf_carve(c, sizeof *m->squares);
     bytes.weights = since(c, &at);
     bytes.host = m->offload ? (size_t)t->count * sizeof(float) : 0;
     if (options->bare)

@@ -568,8 +568,9 @@ rlf_cost_optimizer(const rlf_model *m, rlf_counts *out)
         add_floats(&c, (double)(t->norm_sums[0] + t->norm_sums[1]) *
                            t->config.head_dim * t->n_layers);
     cost_joins(&c);
-    add_f32(&c, 2 * w, w, 0);          /* sumsq */
-    add_f32(&c, 16 * n, 4 * n, 3 * n); /* adamw */
+    add_f32(&c, 2 * w, w, 0);                   /* sumsq */
+    add_f32(&c, 16 * n, 4 * n, 3 * n);          /* adamw */
+    add_f32(&c, 2 * weights(t), weights(t), 0); /* what it made is finite */
     if (rlf_optimizer_packs(m))
         add(&c, 0, 0, matrices(&c));
     else
@@ -583,6 +584,7 @@ rlf_cost_assign(const rlf_table *table, bool trained, int terms,
     counter c = counter_of(table, out);
     double n = weights(table) * terms;
     add_f32(&c, 2 * n, 2 * n, n);
+    add_f32(&c, 2 * weights(table), weights(table), 0); /* is it finite? */
     pack(&c, trained);
 }
 

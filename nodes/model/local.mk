@@ -5,6 +5,7 @@ libnodes_la_SOURCES += \
 	nodes/model/cost.c nodes/model/cost.h \
 	nodes/model/config.c nodes/model/config.h \
 	nodes/model/feed.c \
+	nodes/model/finite.c nodes/model/finite.h \
 	nodes/model/first.c \
 	nodes/model/frozen.c nodes/model/frozen.h \
 	nodes/model/generate.c nodes/model/generate.h nodes/model/generation.h \

@@ -8,6 +8,7 @@
 #include "engine/comm/comm.h"
 #include "engine/io/safetensors.h"
 #include "nodes/model/block.h"
+#include "nodes/model/finite.h"
 #include "nodes/model/gradient.h"
 #include "nodes/model/offload.h"
 #include "nodes/model/work.h"
@@ -325,6 +326,7 @@ rlf_model_assign(rlf_model *m, const float *factor,
                             "shapes");
     for (int i = 0; i < m->table->n_slots; i++)
         RLF_TRY(assign_slot(m, &m->table->slots[i], factor, from, n, err));
+    RLF_TRY(rlf_model_check_finite(m, err));
     RLF_TRY(forget_moments(m, err));
     return rlf_model_changed(m, err);
 }

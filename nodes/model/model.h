@@ -160,6 +160,7 @@ typedef struct rlf_model {
     rlf_slices slices;        /* of the optimizer, by replica */
     float *moment1, *moment2; /* [slices.last - slices.first] */
     double *norm_sums;        /* of the gradient's norm: the blocks held here */
+    double *squares;          /* one number: see finite.h */
     int64_t steps;            /* optimizer steps that the moments have seen */
     uint64_t version;         /* grows by one with each change of weights */
     rlf_layer_packed *packed; /* [layers] */

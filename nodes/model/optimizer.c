@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "engine/base/fmath.h"
+#include "nodes/model/finite.h"
 #include "nodes/model/gradient.h"
 #include "nodes/model/parallel.h"
 
@@ -108,6 +109,20 @@ fail_not_finite(rlf_model *m, const double *blocks, rlf_err *err)
     rlf_fail(err, RLF_USER, "the gradient of %s is not finite", name);
     rlf_err_hint(err, "lower the learning rate, or clip the gradient "
                       "(optimizer: adamw(clip: 1.0))");
+    return RLF_USER;
+}
+
+/* The optimizer keeps squares as f32: beyond this they would be infinite, and
+ * the weight stand still for ever. */
+#define LARGEST 1e19
+
+static rlf_status
+fail_large(double norm, rlf_err *err)
+{
+    rlf_fail(err, RLF_USER, "the gradient's norm is %g, and %g is the most",
+             norm, LARGEST);
+    rlf_err_hint(err, "clip the gradient (optimizer: adamw(clip: 1.0)), or "
+                      "make the loss smaller");
     return RLF_USER;
 }
 
@@ -266,6 +281,8 @@ rlf_optimizer_step(rlf_model *m, const rlf_adamw *settings, rlf_err *err,
     RLF_TRY(measure(m, err, norm));
     if (settings->clip > 0 && *norm > settings->clip)
         s.scale = settings->clip / *norm;
+    if (!(*norm * s.scale < LARGEST))
+        return fail_large(*norm, err);
     m->steps++;
     if (packs)
         RLF_TRY(step_packed(m, &s, err));
@@ -273,6 +290,7 @@ rlf_optimizer_step(rlf_model *m, const rlf_adamw *settings, rlf_err *err,
         RLF_TRY(step_range(m, &s, 0, t->matrices, settings->decay, err));
     RLF_TRY(step_range(m, &s, t->matrices, t->count, 0, err));
     RLF_TRY(rlf_parallel_gather_slices(m, err));
+    RLF_TRY(rlf_model_check_finite(m, err));
     RLF_TRY(rlf_gradient_clear(m, err));
     if (!packs)
         return rlf_model_changed(m, err);

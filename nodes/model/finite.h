@@ -1,0 +1,12 @@
+/* Are all weights of a model numbers, and finite? Asked after each change of
+ * them, so that what went wrong is told where it did. */
+#ifndef RLF_MODEL_FINITE_H
+#define RLF_MODEL_FINITE_H
+
+#include "nodes/model/model.h"
+
+/* RLF_USER, naming the first tensor that this rank holds for which it is not
+ * so. Waits for the queue. */
+rlf_status rlf_model_check_finite(const rlf_model *model, rlf_err *err);
+
+#endif
