@@ -52,7 +52,8 @@ RLF_PUBLIC rlf_result rlf_session_close(rlf_session *session);
  * step. Names of options begin with "--": "--seed", "--threads", "--steps",
  * "--out" (the run's directory: without it nothing is written), "--resume"
  * ("1"), "--save-every", "--keep", "--keep-best" (checkpoints: see rlflow(1)),
- * "--samples" (samples a set and step in samples.jsonl), "--trace", "--device", "--isa", "--ranks", "--patience".
+ * "--samples" (samples a set and step in samples.jsonl), "--trace", "--device",
+ * "--isa", "--ranks", "--patience".
  *
  * Under mpiexec or srun every process opens a session and takes steps; process
  * 0 sees all steps and metrics, in the others the first step is the whole run.
@@ -80,7 +81,8 @@ RLF_PUBLIC const char *rlf_session_metric_name(const rlf_session *session,
 /* What went wrong, with place, source line and hint, ready to print; "" if
  * nothing did. */
 RLF_PUBLIC const char *rlf_session_message(rlf_session *session);
-/* Lines about what went wrong and was made good, since the last call: a
+/* Lines about what the program says to no effect (a name that nothing reads),
+ * and about what went wrong and was made good, since the last call: a
  * checkpoint that is damaged, so that an older one was taken; a metric that is
  * no number. "" if there are none. */
 RLF_PUBLIC const char *rlf_session_warnings(rlf_session *session);

@@ -175,7 +175,7 @@ give_names(collecting *c, const rlf_scope *inside)
     rlf_sema *s = c->s;
     for (size_t i = 0; i < inside->things.count; i++) {
         const char *text = inside->things.entries[i].key;
-        rlf_named named = *(const rlf_named *)inside->things.entries[i].value;
+        rlf_named *before = inside->things.entries[i].value, named = *before;
         if (!strcmp(text, c->name.text))
             continue;
         bool stays = after_block(c, &named.thing);
@@ -185,6 +185,7 @@ give_names(collecting *c, const rlf_scope *inside)
                       named.thing);
         rlf_named *given = rlf_map_get(&s->scope->things, text);
         given->round = !stays;
+        given->inside = before;
     }
 }
 

@@ -66,6 +66,8 @@ compile_flow(rlf_sema *s, rlf_err *err)
     if (!s->diags->errors)
         rlf_sema_lower(s);
     refuse(s, true);
+    if (!s->diags->errors)
+        rlf_sema_unused(s);
     return RLF_OK;
 }
 

@@ -239,11 +239,14 @@ static void
 set(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
     rlf_found found;
+    const void *read = rlf_map_get(&s->scope->module->used, stmt->name.text);
     if (forbidden(s, stmt->span, "':='"))
         return;
     if (!rlf_name_find(s, &stmt->name, &found)) {
         rlf_name_unknown(s, &stmt->name, RLF_WANT_CHANGING);
     } else if (found.decl && found.decl->kind == RLF_AST_STATE) {
+        if (!read) /* to set it is no use of it */
+            rlf_map_put(&found.module->used, stmt->name.text, NULL);
         set_state(s, stmt, &found);
     } else if (found.decl && found.decl->kind == RLF_AST_MODEL) {
         rlf_thing model = rlf_sema_declared(s, found.decl, found.module);
@@ -308,7 +311,7 @@ loop(rlf_sema *s, const rlf_ast_stmt *stmt)
         piece.set = rlf_set_part(s, name->text, whole[i], true, name->span);
         RLF_PUSH_IN(s->arena, &s->parts.data[part].sets, piece.set);
         s->makers.data[piece.set].port = (int)i;
-        rlf_name_give(s, name, piece);
+        rlf_name_let(s, name, piece, "split off");
         mine[i] = (rlf_loop){whole[i], piece.set, s->loop};
         s->loop = &mine[i];
     }
@@ -382,12 +385,12 @@ written_together(const rlf_sema *s, const rlf_metric_name *a,
 }
 
 bool
-rlf_sema_metric(rlf_sema *s, const rlf_ast_name *name)
+rlf_sema_metric(rlf_sema *s, const rlf_ast_name *name, int term)
 {
     const rlf_node_class *class =
         class_of(s, RLF_ROLE_REPORT, RLF_RECEIVER_NONE);
-    rlf_metric_name metric = {name->text, s->part, s->update, s->condition,
-                              name->span};
+    rlf_metric_name metric = {name->text, term,         s->part,
+                              s->update,  s->condition, name->span};
     if (rlf_word_is_of(class->taken, name->text)) {
         rlf_diag *diag =
             rlf_diag_error(s->diags, "name", name->span,
@@ -425,7 +428,7 @@ report(rlf_sema *s, const rlf_ast_stmt *stmt)
     for (size_t i = 0; i < n; i++) {
         const rlf_ast_bind *bind = &stmt->binds->data[i];
         int term = rlf_eval_plain(s, bind->value);
-        if (!rlf_sema_metric(s, &bind->name) || term < 0)
+        if (!rlf_sema_metric(s, &bind->name, term) || term < 0)
             continue;
         const rlf_term *t = &s->terms.data[term];
         if (t->domain != 0) {
@@ -486,7 +489,7 @@ rlf_sema_statement(rlf_sema *s, const rlf_ast_stmt *stmt)
         return;
     switch (stmt->kind) {
     case RLF_AST_LET:
-        rlf_name_give(s, &stmt->name, rlf_eval(s, stmt->value));
+        rlf_name_let(s, &stmt->name, rlf_eval(s, stmt->value), "named");
         break;
     case RLF_AST_SET:
         set(s, stmt);
@@ -598,7 +601,7 @@ draw(rlf_sema *s, const rlf_ast_bind *bind)
     /* What is wrong was said already; the set is there so that no more is. */
     int index = rlf_item_place(s, item);
     rlf_item_output_set(s, index, thing.set);
-    rlf_name_give(s, &bind->name, thing);
+    rlf_name_let(s, &bind->name, thing, "drawn");
 }
 
 static const rlf_ast_decl *

@@ -29,6 +29,7 @@ static void
 index_names(rlf_sema *s, rlf_module *module)
 {
     module->names.arena = s->arena;
+    module->used.arena = s->arena;
     for (size_t i = 0; i < module->program->decls.count; i++) {
         rlf_ast_decl *decl = module->program->decls.data[i];
         if (!decl->name.text || decl->kind == RLF_AST_IMPORT ||

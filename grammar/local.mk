@@ -38,6 +38,7 @@ libgrammar_la_SOURCES = \
 	%D%/sema.h \
 	%D%/set.c \
 	%D%/suggest.c \
+	%D%/unused.c \
 	%D%/syntax.h \
 	%D%/term.c \
 	%D%/token.h \

@@ -55,6 +55,7 @@ find_imported(rlf_sema *s, rlf_module *module, const rlf_ast_name *name,
             return true;
         }
         first = import;
+        module->imports.data[i].used = true;
         out->decl = decl;
         out->module = import->module;
     }
@@ -66,7 +67,10 @@ rlf_name_find(rlf_sema *s, const rlf_ast_name *name, rlf_found *out)
 {
     *out = (rlf_found){0};
     for (rlf_scope *scope = s->scope; scope; scope = scope->parent) {
-        out->local = rlf_map_get(&scope->things, name->text);
+        rlf_named *local = rlf_map_get(&scope->things, name->text);
+        out->local = local;
+        for (; local; local = local->inside)
+            local->used = true;
         if (out->local)
             return true;
     }
@@ -80,6 +84,8 @@ rlf_name_find(rlf_sema *s, const rlf_ast_name *name, rlf_found *out)
         return false;
     out->decl = decl;
     out->module = module;
+    if (decl)
+        rlf_map_put(&module->used, name->text, (void *)(uintptr_t)decl);
     return decl != NULL;
 }
 
@@ -101,6 +107,7 @@ rlf_name_qualified(rlf_sema *s, const rlf_ast_expr *field, rlf_found *out)
         const rlf_module_import *import = &module->imports.data[i];
         if (!import->alias || strcmp(import->alias, alias) != 0)
             continue;
+        module->imports.data[i].used = true;
         out->decl = rlf_map_get(&import->module->names, field->name.text);
         out->module = import->module;
         if (!out->decl) {
@@ -158,14 +165,17 @@ name_thing(rlf_sema *s, const rlf_thing *thing, const char *name)
         name_set(s, &s->graph->sets.data[thing->set], name);
 }
 
-void
+rlf_named *
 rlf_name_give(rlf_sema *s, const rlf_ast_name *name, rlf_thing thing)
 {
+    rlf_named *named = RLF_NEW(s->arena, rlf_named);
+    named->thing = thing;
+    named->span = name->span;
     for (rlf_scope *scope = s->scope; scope; scope = scope->parent) {
         const rlf_named *before = rlf_map_get(&scope->things, name->text);
         if (before) {
             given_twice(s, name, before->span);
-            return;
+            return named;
         }
         if (scope->def)
             break;
@@ -174,9 +184,16 @@ rlf_name_give(rlf_sema *s, const rlf_ast_name *name, rlf_thing thing)
         rlf_map_get(&s->scope->module->names, name->text);
     if (decl)
         given_twice(s, name, decl->name.span);
-    rlf_named *named = RLF_NEW(s->arena, rlf_named);
-    named->thing = thing;
-    named->span = name->span;
     rlf_map_put(&s->scope->things, name->text, named);
     name_thing(s, &thing, name->text);
+    return named;
+}
+
+void
+rlf_name_let(rlf_sema *s, const rlf_ast_name *name, rlf_thing thing,
+             const char *what)
+{
+    rlf_given given = {name->text, rlf_name_give(s, name, thing), what};
+    if (!s->expanding)
+        RLF_PUSH_IN(s->arena, &s->given, given);
 }

@@ -26,6 +26,7 @@ typedef struct rlf_module_import {
     rlf_module *module;
     const char *alias; /* NULL: its names are used as they are */
     rlf_span span;
+    bool used; /* one of its names was */
 } rlf_module_import;
 
 struct rlf_module {
@@ -33,6 +34,7 @@ struct rlf_module {
     const char *path;      /* as messages show it */
     const char *directory; /* "" or ends with '/' */
     rlf_map names;         /* name -> rlf_ast_decl */
+    rlf_map used;          /* those of them that were used -> rlf_ast_decl */
     struct {
         rlf_module_import *data;
         size_t count, room;
@@ -217,7 +219,16 @@ typedef struct rlf_named {
     rlf_thing thing;
     rlf_span span;
     bool round; /* a collect made it in each round: it is nothing now */
+    bool used;
+    struct rlf_named *inside; /* the same in the collect around; or NULL */
 } rlf_named;
+
+/* A name that the flow gives. */
+typedef struct rlf_given {
+    const char *name;
+    const rlf_named *named;
+    const char *what; /* "given", "drawn" */
+} rlf_given;
 
 /* What a declaration turned out to be. */
 typedef struct rlf_known {
@@ -237,6 +248,7 @@ typedef struct rlf_refusal {
 /* A metric that is reported, where. */
 typedef struct rlf_metric_name {
     const char *name;
+    int term; /* -1: it was refused */
     int part, update, condition;
     rlf_span span;
 } rlf_metric_name;
@@ -283,6 +295,10 @@ typedef struct rlf_sema {
         rlf_known *data;
         size_t count, room;
     } known;
+    struct {
+        rlf_given *data;
+        size_t count, room;
+    } given;
     rlf_map ended; /* name -> rlf_named, of blocks that have ended */
     /* Where the walk is. */
     rlf_scope *scope;
@@ -340,7 +356,11 @@ typedef struct rlf_found {
 bool rlf_name_find(rlf_sema *s, const rlf_ast_name *name, rlf_found *out);
 /* `alias.name` of an import. */
 bool rlf_name_qualified(rlf_sema *s, const rlf_ast_expr *field, rlf_found *out);
-void rlf_name_give(rlf_sema *s, const rlf_ast_name *name, rlf_thing thing);
+rlf_named *rlf_name_give(rlf_sema *s, const rlf_ast_name *name,
+                         rlf_thing thing);
+/* The same, of a name that the flow has some use for. */
+void rlf_name_let(rlf_sema *s, const rlf_ast_name *name, rlf_thing thing,
+                  const char *what);
 /* Into `outside` again; the names given since then have ended. */
 void rlf_scope_leave(rlf_sema *s, rlf_scope *outside);
 
@@ -540,9 +560,14 @@ void rlf_sema_statement(rlf_sema *s, const rlf_ast_stmt *stmt);
 void rlf_sema_collect(rlf_sema *s, const rlf_ast_stmt *stmt);
 void rlf_sema_update(rlf_sema *s, const rlf_ast_stmt *stmt);
 /* Enter a metric; false after a message: it would be written twice. */
-bool rlf_sema_metric(rlf_sema *s, const rlf_ast_name *name);
+bool rlf_sema_metric(rlf_sema *s, const rlf_ast_name *name, int term);
 /* A live call, if class and receiver make it one; its term. */
 bool rlf_update_live(rlf_sema *s, const rlf_item *item, int set, int *term);
+
+/* ---- unused.c ---- */
+
+/* Warn of what the program says to no effect. */
+void rlf_sema_unused(rlf_sema *s);
 
 /* ---- place.c ---- */
 

@@ -160,7 +160,7 @@ report(rlf_sema *s, const rlf_ast_stmt *stmt)
     for (size_t i = 0; i < stmt->binds->count; i++) {
         const rlf_ast_bind *bind = &stmt->binds->data[i];
         int term = rlf_eval_plain(s, bind->value);
-        if (!rlf_sema_metric(s, &bind->name) || term < 0)
+        if (!rlf_sema_metric(s, &bind->name, term) || term < 0)
             continue;
         const rlf_term *t = &s->terms.data[term];
         if (t->domain != 0) {
@@ -217,7 +217,7 @@ statement(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
     switch (stmt->kind) {
     case RLF_AST_LET:
-        rlf_name_give(s, &stmt->name, rlf_eval(s, stmt->value));
+        rlf_name_let(s, &stmt->name, rlf_eval(s, stmt->value), "named");
         break;
     case RLF_AST_MINIMIZE:
         minimize(s, stmt);

@@ -110,7 +110,8 @@ put_place(rlf_buf *out, rlf_compile_options options, const rlf_graph *graph)
                            ? "the same"
                            : text_of(&twice));
     }
-    rlf_diags_print(&diags, out);
+    if (diags.errors)
+        rlf_diags_print(&diags, out);
     if (err.status)
         rlf_err_print(&err, &sources, out);
     unlink("plan.rlf");
@@ -140,10 +141,13 @@ run(const char *name, const char *mode, const char *source, size_t size,
     options.settings = read_settings(arena, source, &options.n_settings);
     rlf_status status =
         rlf_compile(&options, arena, &sources, &diags, &err, &graph);
+    /* programs that show one thing use little of what they name */
+    if (strcmp(mode, "warnings") != 0 && !diags.errors)
+        diags.list.count = 0;
     rlf_diags_print(&diags, out);
     if (err.status)
         rlf_err_print(&err, &sources, out);
-    if (status < 0 || !strcmp(mode, "errors")) {
+    if (status < 0 || !strcmp(mode, "errors") || !strcmp(mode, "warnings")) {
         if (status >= 0 && !diags.list.count)
             rlf_buf_puts(out, "compiles\n");
     } else if (options.params_only) {

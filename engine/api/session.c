@@ -648,9 +648,9 @@ const char *
 rlf_session_message(rlf_session *s)
 {
     rlf_buf_clear(&s->message);
-    if (s->options.json && s->diags.list.count)
+    if (s->options.json && s->diags.errors)
         rlf_diags_print_json(&s->diags, &s->message);
-    else if (s->diags.list.count)
+    else if (s->diags.errors)
         rlf_diags_print(&s->diags, &s->message);
     if (!s->options.json && s->diags.errors && s->world &&
         rlf_comm_world_process(s->world) > 0)
@@ -661,9 +661,24 @@ rlf_session_message(rlf_session *s)
     return s->message.p ? s->message.p : "";
 }
 
+/* What the program says to no effect, a line each. */
+static void
+add_program_warnings(rlf_session *s)
+{
+    for (size_t i = 0; i < s->diags.list.count; i++) {
+        const rlf_diag *d = &s->diags.list.data[i];
+        rlf_place at = rlf_sources_place(&s->sources, d->at);
+        rlf_buf_printf(&s->warnings, "%s:%u:%u: %s\n", at.path, at.line,
+                       at.column, d->text);
+    }
+    s->told = true;
+}
+
 const char *
 rlf_session_warnings(rlf_session *s)
 {
+    if (!s->told && !s->diags.errors)
+        add_program_warnings(s);
     rlf_buf before = s->warned;
     s->warned = s->warnings;
     s->warnings = before;

@@ -90,6 +90,7 @@ struct rlf_session {
         uint64_t at; /* clock when the last one was written, or the start */
         double took; /* seconds */
     } saved;
+    bool told;        /* the program's warnings were shown */
     rlf_buf warnings; /* since rlf_session_warnings was asked, in lines */
     struct {
         const char **data;

@@ -255,6 +255,7 @@ rlf_cmd_check(const rlf_command_line *line)
     if (result == RLF_RESULT_OK && !s->leads) {
         result = rlf_session_step(s);
     } else if (result == RLF_RESULT_OK) {
+        rlf_cmd_warn(s);
         printf("%s: %s is right: %zu nodes, %zu values", s->path,
                s->graph->name, s->graph->nodes.count, s->graph->values.count);
         if (s->wanted)

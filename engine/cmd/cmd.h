@@ -25,6 +25,8 @@ int rlf_cmd_version(const rlf_command_line *line);
  * options that sessions know. NULL after a message: then *status is the exit
  * status. */
 rlf_session *rlf_cmd_session(const rlf_command_line *line, int *status);
+/* Show the warnings about the program, once. */
+void rlf_cmd_warn(rlf_session *session);
 /* Print what the data and models of a session that is ready have to say. */
 void rlf_cmd_notes(const rlf_session *session);
 /* Print a number with three digits and the prefix of its size: "12.3 G". */

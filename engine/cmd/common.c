@@ -70,6 +70,22 @@ rlf_cmd_session(const rlf_command_line *line, int *status)
 }
 
 void
+rlf_cmd_warn(rlf_session *s)
+{
+    rlf_buf text = {0};
+    if (s->told || !s->leads || s->diags.errors || !s->diags.list.count)
+        return;
+    s->told = true;
+    if (s->options.json)
+        rlf_diags_print_json(&s->diags, &text);
+    else
+        rlf_diags_print(&s->diags, &text);
+    fflush(stdout);
+    fputs(text.p, stderr);
+    rlf_buf_free(&text);
+}
+
+void
 rlf_cmd_notes(const rlf_session *session)
 {
     rlf_buf text = {0};

@@ -340,6 +340,7 @@ rlf_display_ready(rlf_display *d)
     d->ready = true;
     d->start = d->since = rlf_clock_now();
     d->first = d->session->resumed;
+    rlf_cmd_warn(d->session);
     say_warnings(d);
     if (!d->quiet) {
         say_start(d->session);

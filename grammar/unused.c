@@ -1,0 +1,136 @@
+/* What a program says to no effect: warnings, once nothing is wrong.
+ *
+ * A name that nothing reads, a model that could be trained and is not, a metric
+ * that says the same in each step: a program that has them runs, but hardly
+ * does what was meant. Only the program's own file is looked at, not what it
+ * imports. */
+#include "grammar/sema.h"
+
+#include <string.h>
+
+static void
+warn(rlf_sema *s, rlf_span at, const char *name, const char *what,
+     const char *hint)
+{
+    rlf_diag *diag = rlf_diag_warning(s->diags, "unused", at,
+                                      "'%s' is %s and never used", name, what);
+    rlf_diag_hint(s->diags, diag, "%s", hint);
+}
+
+/* ---- declarations ---- */
+
+static bool mentions_block(const rlf_ast_block *block, const char *name);
+
+static bool
+mentions(const rlf_ast_expr *e, const char *name)
+{
+    if (!e)
+        return false;
+    if (e->kind == RLF_AST_NAME && !strcmp(e->name.text, name))
+        return true;
+    for (size_t i = 0; e->args && i < e->args->count; i++)
+        if (mentions(e->args->data[i].value, name))
+            return true;
+    return mentions(e->left, name) || mentions(e->right, name) ||
+           mentions(e->other, name);
+}
+
+static bool
+mentions_block(const rlf_ast_block *block, const char *name)
+{
+    for (size_t i = 0; block && i < block->stmts.count; i++)
+        if (mentions(block->stmts.data[i]->value, name))
+            return true;
+    return false;
+}
+
+/* A def's arguments, and the names in its block. */
+static void
+look_into_def(rlf_sema *s, const rlf_ast_decl *def)
+{
+    for (size_t i = 0; def->formals && i < def->formals->count; i++) {
+        const rlf_ast_name *name = &def->formals->data[i].name;
+        if (!mentions_block(def->body, name->text))
+            warn(s, name->span, name->text, "an argument",
+                 "take it out of the def, and of its uses");
+    }
+    for (size_t i = 0; i < def->body->stmts.count; i++) {
+        const rlf_ast_stmt *stmt = def->body->stmts.data[i];
+        if (stmt->kind == RLF_AST_LET &&
+            !mentions_block(def->body, stmt->name.text))
+            warn(s, stmt->name.span, stmt->name.text, "named",
+                 "take it out, or use it");
+    }
+}
+
+static void
+look_at_decl(rlf_sema *s, const rlf_module *module, const rlf_ast_decl *decl)
+{
+    if (decl->kind == RLF_AST_DEF)
+        look_into_def(s, decl);
+    if (!decl->name.text || decl->kind == RLF_AST_IMPORT ||
+        decl->kind == RLF_AST_FLOW || decl->kind == RLF_AST_PLACE ||
+        rlf_map_get(&module->used, decl->name.text))
+        return;
+    warn(s, decl->name.span, decl->name.text, "declared",
+         decl->kind == RLF_AST_STATE ? "what ':=' sets is to be read somewhere"
+         : decl->kind == RLF_AST_PARAM
+             ? "a setting of it would change nothing: take it out, or use it"
+             : "take it out, or use it");
+}
+
+/* ---- models and metrics ---- */
+
+static void
+look_at_models(rlf_sema *s)
+{
+    for (size_t i = 0; i < s->graph->resources.count; i++) {
+        const rlf_resource *r = &s->graph->resources.data[i];
+        const rlf_arg *optimizer =
+            r->kind == RLF_RESOURCE_MODEL
+                ? rlf_args_find(r->args, r->n_args, "optimizer")
+                : NULL;
+        if (!optimizer || optimizer->kind == RLF_ARG_ABSENT || r->trained)
+            continue;
+        rlf_diag *diag = rlf_diag_warning(
+            s->diags, "unused", optimizer->span,
+            "model '%s' has an optimizer and is never updated", r->name);
+        rlf_diag_hint(s->diags, diag,
+                      "leave the optimizer out, or say update %s", r->name);
+    }
+}
+
+static void
+look_at_metrics(rlf_sema *s)
+{
+    double value;
+    for (size_t i = 0; i < s->metrics.count; i++) {
+        const rlf_metric_name *m = &s->metrics.data[i];
+        if (!rlf_term_constant(s, m->term, &value))
+            continue;
+        rlf_diag *diag = rlf_diag_warning(s->diags, "constant", m->span,
+                                          "the metric '%s' is %.12g each time",
+                                          m->name, value);
+        rlf_diag_hint(s->diags, diag,
+                      "it is made of numbers and parameters alone");
+    }
+}
+
+void
+rlf_sema_unused(rlf_sema *s)
+{
+    const rlf_module *module = s->modules.data[0];
+    for (size_t i = 0; i < module->imports.count; i++)
+        if (!module->imports.data[i].used)
+            rlf_diag_warning(s->diags, "unused", module->imports.data[i].span,
+                             "nothing of this import is used");
+    for (size_t i = 0; i < module->program->decls.count; i++)
+        look_at_decl(s, module, module->program->decls.data[i]);
+    for (size_t i = 0; i < s->given.count; i++) {
+        const rlf_given *g = &s->given.data[i];
+        if (!g->named->used)
+            warn(s, g->named->span, g->name, g->what, "take it out, or use it");
+    }
+    look_at_models(s);
+    look_at_metrics(s);
+}
