@@ -1,3 +1,13 @@
 # man: the pages, mdoc. dist_man_MANS += %D%/NAME.1
 dist_man_MANS += %D%/rlflow.1
 dist_man_MANS += %D%/rlf.5
+
+# That of the library is made of its files.
+man_MANS = %D%/rlflow-std.7
+std_files = $(top_srcdir)/stdlib/advantage.rlf $(top_srcdir)/stdlib/loss.rlf \
+	$(top_srcdir)/stdlib/reward.rlf
+EXTRA_DIST += %D%/std.awk
+CLEANFILES += %D%/rlflow-std.7
+%D%/rlflow-std.7: $(srcdir)/%D%/std.awk $(std_files)
+	$(AM_V_GEN)$(MKDIR_P) %D% && $(AWK) -f $(srcdir)/%D%/std.awk $(std_files) \
+	    >$@.tmp && mv $@.tmp $@
