@@ -288,6 +288,7 @@ put_text(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
     if (t.kind != RLF_THING_TEXT)
         return wrong(m, f, &t, path ? "a path" : "a text");
     arg->kind = RLF_ARG_TEXT;
+    arg->path = path;
     arg->text = path && !t.resolved
                     ? rlf_sema_path(m->s, m->s->scope->module, t.text)
                     : t.text;

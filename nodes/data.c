@@ -577,8 +577,7 @@ save(const rlf_env *env, const rlf_resource *resource, void *object,
 {
     const rlf_data *data = object;
     rlf_buf text = {0};
-    rlf_buf_printf(&text, "{\"hash\": \"%016llx\", \"cursors\": [",
-                   (unsigned long long)data->records.hash);
+    rlf_buf_puts(&text, "{\"cursors\": [");
     for (size_t i = 0; i < data->cursors.count; i++) {
         const rlf_cursor *c = &data->cursors.data[i];
         rlf_buf_printf(&text,
@@ -646,19 +645,6 @@ restore_cursor(rlf_data *data, const json_t *object, const char *file,
 static rlf_status
 restore_all(rlf_data *data, const json_t *root, const char *file, rlf_err *err)
 {
-    const char *hash = NULL;
-    char mine[17];
-    RLF_TRY(rlf_json_get_text(root, file, "hash", true, err, &hash));
-    snprintf(mine, sizeof mine, "%016llx",
-             (unsigned long long)data->records.hash);
-    if (strcmp(hash, mine) != 0) {
-        rlf_fail(err, RLF_USER,
-                 "the rows of '%s' are not those that this run began with",
-                 data->name);
-        rlf_err_hint(err, "put %s back as it was, or start a new run",
-                     data->records.path);
-        return RLF_USER;
-    }
     json_t *cursors;
     RLF_TRY(rlf_json_get_array(root, file, "cursors", true, err, &cursors));
     for (size_t i = 0; i < json_array_size(cursors); i++)
@@ -682,7 +668,7 @@ static rlf_lasting
 lasting(const void *object)
 {
     const rlf_data *data = object;
-    return (rlf_lasting){.rows = data->space};
+    return (rlf_lasting){.rows = data->space, .digest = &data->records.digest};
 }
 
 const rlf_resource_class rlf_resource_data = {

@@ -369,9 +369,10 @@ differ(rlf_arena *arena, const char *a, const char *b)
         return false;
     rlf_tokenizer *x = NULL, *y = NULL;
     rlf_err ignored = RLF_ERR_NONE;
-    bool other = rlf_tokenizer_open(a, &ignored, &x) >= 0 &&
-                 rlf_tokenizer_open(b, &ignored, &y) >= 0 &&
-                 rlf_tokenizer_hash(x) != rlf_tokenizer_hash(y);
+    bool other =
+        rlf_tokenizer_open(a, &ignored, &x) >= 0 &&
+        rlf_tokenizer_open(b, &ignored, &y) >= 0 &&
+        !rlf_digest_equal(rlf_tokenizer_digest(x), rlf_tokenizer_digest(y));
     rlf_tokenizer_close(x);
     rlf_tokenizer_close(y);
     return other;

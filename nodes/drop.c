@@ -20,9 +20,11 @@ list_readers(const rlf_env *env, rlf_arena *arena, const rlf_reader ***out)
         const rlf_reader *r = rlf_model_reader(env->resource[i]);
         bool there = false;
         for (uint32_t k = 0; k < n; k++)
-            there = there || ((*out)[k]->template == r->template &&
-                              rlf_tokenizer_hash((*out)[k]->tokenizer) ==
-                                  rlf_tokenizer_hash(r->tokenizer));
+            there =
+                there ||
+                ((*out)[k]->template == r->template &&
+                 rlf_digest_equal(rlf_tokenizer_digest((*out)[k]->tokenizer),
+                                  rlf_tokenizer_digest(r->tokenizer)));
         if (!there)
             (*out)[n++] = r;
     }

@@ -12,7 +12,6 @@
 #include "engine/lua/host.h"
 #include "engine/text/tokenizer.h"
 #include "nodes/declare.h"
-#include "nodes/model/frozen.h"
 #include "nodes/model/move.h"
 #include "nodes/model/weights.h"
 #include "nodes/model/work.h"
@@ -721,13 +720,13 @@ move(const rlf_env *env, const rlf_resource *resource, void *object,
 }
 
 /* A checkpoint has NAME/, a Hugging Face directory, and NAME.state; of a model
- * that nothing changes NAME.json. */
+ * that nothing changes nothing, for what it is read from is an input of the
+ * run. */
 static char *
-state_path(rlf_arena *arena, const char *directory, const char *name,
-           const char *ending)
+state_path(rlf_arena *arena, const char *directory, const char *name)
 {
     return rlf_path_join(arena, directory,
-                         rlf_arena_printf(arena, "%s.%s", name, ending));
+                         rlf_arena_printf(arena, "%s.state", name));
 }
 
 static rlf_status
@@ -743,30 +742,16 @@ save(const rlf_env *env, const rlf_resource *resource, void *object,
     if (!m->model || (!first && m->model->slices.n == 1))
         return RLF_OK;
     if (hold->fixed)
-        return rlf_frozen_save(
-            m->model, state_path(env->pool, directory, resource->name, "json"),
-            err);
+        return RLF_OK;
     if (first)
         RLF_TRY(rlf_weights_save(m->model, dir, err));
     return rlf_weights_save_state(
-        m->model, state_path(env->pool, directory, resource->name, "state"),
+        m->model, state_path(env->pool, directory, resource->name),
         err);
 }
 
-/* It has been read from where the run read it. */
-static rlf_status
-check_fixed(const rlf_env *env, const rlf_resource *resource,
-            const rlf_model_object *m, const char *directory, rlf_err *err)
-{
-    const rlf_origin origin = origin_of(env, resource, m, env->pool);
-    if (!m->model || hold_at(env, index_of(env, resource), 0)->mesh.at.dp != 0)
-        return RLF_OK;
-    return rlf_frozen_check(
-        m->model, state_path(env->pool, directory, resource->name, "json"),
-        origin.dir ? origin.dir : "the program", err);
-}
-
-/* Every hold reads for itself; later weights are not there yet. */
+/* Every hold reads for itself; later weights are not there yet, and those that
+ * never change have been read. */
 static rlf_status
 restore(const rlf_env *env, const rlf_resource *resource, void *object,
         const char *directory, rlf_err *err)
@@ -774,12 +759,12 @@ restore(const rlf_env *env, const rlf_resource *resource, void *object,
     const rlf_model_object *m = object;
     const char *dir = rlf_path_join(env->pool, directory, resource->name);
     if (hold_at(env, index_of(env, resource), 0)->fixed)
-        return check_fixed(env, resource, m, directory, err);
+        return RLF_OK;
     for (int i = 0; i < m->n_holds; i++)
         if (m->holds[i].own && !m->holds[i].later)
             RLF_TRY(rlf_weights_restore(
                 m->holds[i].model, dir,
-                state_path(env->pool, directory, resource->name, "state"),
+                state_path(env->pool, directory, resource->name),
                 err));
     return RLF_OK;
 }

@@ -175,7 +175,8 @@ rlf_rows_encode(const rlf_env *env, const rlf_reader *reader,
 bool
 rlf_rows_same_tokens(const rlf_tokenizer *a, const rlf_tokenizer *b)
 {
-    return a == b || rlf_tokenizer_hash(a) == rlf_tokenizer_hash(b);
+    return a == b ||
+           rlf_digest_equal(rlf_tokenizer_digest(a), rlf_tokenizer_digest(b));
 }
 
 rlf_status

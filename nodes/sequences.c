@@ -9,8 +9,9 @@ static bool
 same_tokens(const rlf_rows *rows, const rlf_reader *reader)
 {
     return rows->tokenizer == reader->tokenizer ||
-           (rows->tokenizer && rlf_tokenizer_hash(rows->tokenizer) ==
-                                   rlf_tokenizer_hash(reader->tokenizer));
+           (rows->tokenizer &&
+            rlf_digest_equal(rlf_tokenizer_digest(rows->tokenizer),
+                             rlf_tokenizer_digest(reader->tokenizer)));
 }
 
 static rlf_status

@@ -2,7 +2,7 @@
  *
  * Columns are gathered, texts are not copied: they stay those of the member,
  * which lives as long. Not here: in which order rows are drawn (draws.c). */
-#include "engine/base/hash.h"
+#include "engine/base/digest.h"
 #include "engine/base/vec.h"
 #include "nodes/data.h"
 
@@ -76,7 +76,7 @@ take_rows(rlf_arena *arena, const rlf_records *from, const uint32_t *keep,
         b->texts = gather(arena, a->texts, sizeof *a->texts, keep, n);
         b->chats = gather(arena, a->chats, sizeof *a->chats, keep, n);
     }
-    to->hash = rlf_hash(from->hash, keep, sizeof *keep * n);
+    to->digest = rlf_digest_add(from->digest, keep, sizeof *keep * n);
 }
 
 void
@@ -258,7 +258,7 @@ rlf_data_join(rlf_data *data, rlf_err *err)
     RLF_TRY(check_prompts(data, err));
     data->first = RLF_NEW_ARRAY(data->arena, uint32_t, data->n_members + 1);
     to->path = data->name;
-    to->hash = RLF_HASH_INIT;
+    to->digest = (rlf_digest){0};
     for (size_t m = 0; m < data->n_members; m++) {
         const rlf_records *from = &data->members[m]->records;
         rows += from->count;
@@ -266,7 +266,8 @@ rlf_data_join(rlf_data *data, rlf_err *err)
             return rlf_fail(err, RLF_USER, "'%s' has more than 4 billion rows",
                             data->name);
         data->first[m + 1] = (uint32_t)rows;
-        to->hash = rlf_hash(to->hash, &from->hash, sizeof from->hash);
+        to->digest =
+            rlf_digest_add(to->digest, &from->digest, sizeof from->digest);
     }
     to->count = rows;
     to->columns =

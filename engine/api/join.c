@@ -85,7 +85,7 @@ static rlf_status
 exchange_cards(rlf_session *s, rlf_group *group, rlf_err *err)
 {
     rlf_buf card = {0};
-    rlf_card_write(s, &rlf_node_classes, &card);
+    rlf_card_write(s, &card);
     size_t n = (size_t)rlf_group_size(group), total = 0;
     uint64_t mine = card.n + 1;
     uint64_t *sizes = RLF_NEW_ARRAY(s->arena, uint64_t, n);

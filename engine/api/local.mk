@@ -4,6 +4,7 @@
 noinst_LTLIBRARIES += libapi.la
 libapi_la_SOURCES = \
 	%D%/card.c \
+	%D%/inputs.c \
 	%D%/join.c \
 	%D%/journal.c \
 	%D%/rundir.c \

@@ -176,6 +176,18 @@ set_device(rlf_session_options *o, const char *name, rlf_err *err)
     return RLF_USAGE;
 }
 
+/* Names with commas between them, besides those given before. */
+static void
+accept_names(rlf_session *s, const char *names)
+{
+    for (size_t n; *names; names += n + (names[n] == ',')) {
+        n = strcspn(names, ",");
+        if (n)
+            RLF_PUSH_IN(s->arena, &s->inputs.accept,
+                        rlf_arena_strndup(s->arena, names, n));
+    }
+}
+
 static rlf_status
 set_option(rlf_session *s, const char *name, const char *value, rlf_err *err)
 {
@@ -215,6 +227,8 @@ set_option(rlf_session *s, const char *name, const char *value, rlf_err *err)
         o->directory = rlf_arena_strdup(s->arena, value);
     else if (strcmp(name, "device") == 0)
         return set_device(o, value, err);
+    else if (strcmp(name, "accept") == 0)
+        accept_names(s, value);
     else if (strcmp(name, "dtype") == 0)
         o->dtype = rlf_arena_strdup(s->arena, value);
     else if (strcmp(name, "isa") == 0)
@@ -428,6 +442,8 @@ open_log(rlf_session *s, rlf_err *err)
 static rlf_status
 begin_run(rlf_session *s, rlf_err *err)
 {
+    if (s->options.directory)
+        rlf_inputs_collect(s, true, &s->inputs);
     if (s->options.resume && s->options.directory) {
         rlf_resumed from;
         RLF_TRY(rlf_run_resume(s->run, err, &from));
@@ -437,6 +453,7 @@ begin_run(rlf_session *s, rlf_err *err)
     }
     if (s->options.directory) {
         RLF_TRY(rlf_journals_open(s, s->resumed, err));
+        RLF_TRY(rlf_inputs_copy(s, &s->inputs, err));
         RLF_TRY(rlf_rundir_plan(s, err));
         rlf_saving_begin(s);
     }
@@ -465,6 +482,7 @@ open_run(rlf_session *s, rlf_err *err)
                    .shown = s->options.samples},
         .directory = s->options.directory,
         .keep = (uint32_t)s->options.keep,
+        .inputs = &s->inputs,
         .world = s->world,
         .patience = s->options.patience,
         .log = &s->log,
@@ -489,6 +507,11 @@ compile_and_plan(rlf_session *s, rlf_err *err)
 static rlf_status
 make_ready(rlf_session *s, rlf_err *err)
 {
+    if (s->inputs.accept.count && !s->options.resume) {
+        rlf_fail(err, RLF_USAGE, "--accept goes with --resume");
+        rlf_err_hint(err, "a new run takes its inputs as they are");
+        return RLF_USAGE;
+    }
     RLF_TRY(rlf_join_world(s, err));
     if (s->options.leaves && !s->options.directory && s->leads)
         s->options.directory = rlf_rundir_default(s);

@@ -70,6 +70,11 @@ struct rlf_session {
     int log_file;     /* that it is written to, or -1 */
     int log_failed;   /* atomic: errno of a line that could not be, or 0 */
     rlf_graph *graph; /* NULL: not compiled yet */
+    int log_file;   /* that it is written to, or -1 */
+    int log_failed; /* atomic: errno of a line that could not be, or 0 */
+    rlf_inputs inputs; /* with what --accept named; the list is made where the
+                          run leaves something behind */
+    rlf_graph *graph;  /* NULL: not compiled yet */
     rlf_plan *plan;
     rlf_comm_world *world; /* of more than one rank or process; else NULL */
     bool leads;            /* the process that writes and speaks */
@@ -127,8 +132,7 @@ rlf_status rlf_join_agree(rlf_session *session, rlf_status status,
                           rlf_err *err);
 /* What has to be the same in all processes (card.c): what this one has, and the
  * first difference, RLF_USER, to what `rank` has. */
-void rlf_card_write(const rlf_session *session, const rlf_classes *classes,
-                    rlf_buf *out);
+void rlf_card_write(rlf_session *session, rlf_buf *out);
 rlf_status rlf_card_compare(const char *first, const char *other, int rank,
                             rlf_err *err);
 /* `text` of process 0 in all. */
@@ -140,6 +144,16 @@ void rlf_join_succeed(rlf_session *session);
 /* Leave it: in order, or after an error by its end. `closed`: no thread of a
  * rank is left that may use it. */
 void rlf_join_leave(rlf_session *session, bool closed);
+
+/* ---- the inputs (inputs.c) ---- */
+
+/* Everything that the run's results are a function of, of a session that is
+ * planned; in the session's arena. `whole`: large files byte for byte, as a run
+ * is known by; else in places (rlf_digest_file). */
+void rlf_inputs_collect(rlf_session *session, bool whole, rlf_inputs *out);
+/* Copies of the texts into the run's directory. */
+rlf_status rlf_inputs_copy(rlf_session *session, const rlf_inputs *inputs,
+                           rlf_err *err);
 
 /* ---- the run's directory (rundir.c) ---- */
 

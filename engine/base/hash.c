@@ -1,4 +1,4 @@
-/* A 64-bit content hash: see hash.h. */
+/* A 64-bit hash: see hash.h. */
 #include "engine/base/hash.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* A 64-bit content hash (FNV-1a with a final mix): program and plan
- * identities, checksums of small things. Not cryptographic. */
+/* A 64-bit hash (FNV-1a with a final mix) for hash maps and for keys of random
+ * numbers. What says that two things are the same is digest.h. */
 #ifndef RLF_BASE_HASH_H
 #define RLF_BASE_HASH_H
 

@@ -3,6 +3,7 @@ noinst_LTLIBRARIES += libbase.la
 libbase_la_SOURCES = \
 	%D%/arena.c %D%/arena.h \
 	%D%/clock.c %D%/clock.h \
+	%D%/digest.c %D%/digest.h \
 	%D%/fmath.h \
 	%D%/half.h \
 	%D%/hash.c %D%/hash.h \
@@ -17,10 +18,12 @@ libbase_la_SOURCES = \
 	%D%/str.c %D%/str.h \
 	%D%/trace.c %D%/trace.h \
 	%D%/vec.h
+libbase_la_LIBADD = $(XXHASH_LIBS)
 
 check_PROGRAMS += \
 	tests/unit/base_arena \
 	tests/unit/base_diag \
+	tests/unit/base_digest \
 	tests/unit/base_fmath \
 	tests/unit/base_log \
 	tests/unit/base_map \

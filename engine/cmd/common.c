@@ -31,6 +31,7 @@ take_options(rlf_session *s, const rlf_command_line *line)
         {RLF_OPTION_SAVE_EVERY, "--save-every"},
         {RLF_OPTION_KEEP_BEST, "--keep-best"},
         {RLF_OPTION_LOG, "--log"},
+        {RLF_OPTION_ACCEPT, "--accept"},
     };
     rlf_result result = RLF_RESULT_OK;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {

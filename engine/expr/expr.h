@@ -8,6 +8,7 @@
 #ifndef RLF_EXPR_EXPR_H
 #define RLF_EXPR_EXPR_H
 
+#include "engine/base/digest.h"
 #include "engine/base/str.h"
 #include "engine/expr/domain.h"
 
@@ -94,8 +95,8 @@ int rlf_expr_pointwise(rlf_expr *expr, rlf_expr_code code, int a, int b, int c,
 rlf_status rlf_expr_check(const rlf_expr *expr, rlf_err *err);
 /* One line an operation. */
 void rlf_expr_print(const rlf_expr *expr, rlf_buf *out);
-/* Continue `hash` with everything that decides the result (no spans). */
-uint64_t rlf_expr_hash(const rlf_expr *expr, uint64_t hash);
+/* Continue `digest` with everything that decides the result (no spans). */
+rlf_digest rlf_expr_digest(const rlf_expr *expr, rlf_digest digest);
 /* A copy without operations that no output needs. */
 rlf_expr *rlf_expr_prune(const rlf_expr *expr, rlf_arena *arena);
 

@@ -2,7 +2,6 @@
 #include "engine/expr/expr.h"
 
 #include "engine/base/fmath.h"
-#include "engine/base/hash.h"
 
 #include <math.h>
 #include <string.h>
@@ -47,45 +46,46 @@ rlf_expr_print(const rlf_expr *expr, rlf_buf *out)
                        expr->outputs.data[i].name, expr->outputs.data[i].op);
 }
 
-static uint64_t
-word(uint64_t hash, uint64_t value)
+static rlf_digest
+word(rlf_digest digest, uint64_t value)
 {
     /* bytes in a fixed order, whatever the machine's */
     unsigned char bytes[8];
     for (int i = 0; i < 8; i++)
         bytes[i] = (unsigned char)(value >> (8 * i));
-    return rlf_hash(hash, bytes, sizeof bytes);
+    return rlf_digest_add(digest, bytes, sizeof bytes);
 }
 
-uint64_t
-rlf_expr_hash(const rlf_expr *expr, uint64_t hash)
+rlf_digest
+rlf_expr_digest(const rlf_expr *expr, rlf_digest digest)
 {
     for (size_t i = 0; i < expr->domains->list.count; i++) {
         const rlf_domain *d = &expr->domains->list.data[i];
-        hash = word(hash, (uint64_t)d->kind);
-        hash = word(hash, (uint64_t)(int64_t)d->owner);
-        hash = word(hash, (uint64_t)d->n_up);
+        digest = word(digest, (uint64_t)d->kind);
+        digest = word(digest, (uint64_t)(int64_t)d->owner);
+        digest = word(digest, (uint64_t)d->n_up);
         for (int k = 0; k < d->n_up; k++)
-            hash = word(hash, (uint64_t)d->up[k]);
+            digest = word(digest, (uint64_t)d->up[k]);
     }
     for (size_t i = 0; i < expr->inputs.count; i++) {
         const rlf_expr_input *in = &expr->inputs.data[i];
-        hash = word(hash, (uint64_t)in->domain);
-        hash = word(hash, (uint64_t)in->text << 1 | (uint64_t)in->live);
+        digest = word(digest, (uint64_t)in->domain);
+        digest = word(digest, (uint64_t)in->text << 1 | (uint64_t)in->live);
     }
     for (size_t i = 0; i < expr->ops.count; i++) {
         const rlf_expr_op *op = &expr->ops.data[i];
         const char *name = rlf_expr_text(op->code);
-        hash = word(rlf_hash(hash, name, strlen(name)), (uint64_t)op->domain);
+        digest = rlf_digest_add(digest, name, strlen(name));
+        digest = word(digest, (uint64_t)op->domain);
         for (int k = 0; k < rlf_expr_arity(op->code); k++)
-            hash = word(hash, (uint64_t)op->arg[k]);
-        hash = word(hash, (uint64_t)op->over);
-        hash = word(hash, (uint64_t)op->index << 32 | op->site);
-        hash = word(hash, rlf_f64_bits(op->constant));
+            digest = word(digest, (uint64_t)op->arg[k]);
+        digest = word(digest, (uint64_t)op->over);
+        digest = word(digest, (uint64_t)op->index << 32 | op->site);
+        digest = word(digest, rlf_f64_bits(op->constant));
         if (op->code == RLF_EXPR_CONST && op->text)
-            hash = rlf_hash(word(hash, op->words.n), op->words.p, op->words.n);
+            digest = rlf_digest_add(digest, op->words.p, op->words.n);
     }
     for (size_t i = 0; i < expr->outputs.count; i++)
-        hash = word(hash, (uint64_t)expr->outputs.data[i].op);
-    return hash;
+        digest = word(digest, (uint64_t)expr->outputs.data[i].op);
+    return digest;
 }

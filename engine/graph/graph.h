@@ -96,6 +96,7 @@ typedef struct rlf_arg {
     struct rlf_arg *list; /* RLF_ARG_LIST: n_list of them */
     int n_list;
     bool given; /* written by the user, not a default */
+    bool path;  /* RLF_ARG_TEXT: what it names counts, not the text */
     rlf_span span;
 } rlf_arg;
 
@@ -306,9 +307,9 @@ const rlf_arg *rlf_args_plain(const rlf_arg *args, int n, int i);
  * class, single definition, order of the program. RLF_BUG if it is broken. */
 rlf_status rlf_graph_verify(const rlf_graph *graph, rlf_err *err);
 /* Identity of what is computed: no spans, paths, names or metrics. */
-uint64_t rlf_graph_hash(const rlf_graph *graph);
+rlf_digest rlf_graph_digest(const rlf_graph *graph);
 /* The same of each value, in the graph's arena. */
-uint64_t *rlf_graph_value_hashes(const rlf_graph *graph);
+rlf_digest *rlf_graph_value_digests(const rlf_graph *graph);
 void rlf_graph_dump_text(const rlf_graph *graph, rlf_buf *out);
 void rlf_graph_dump_dot(const rlf_graph *graph, rlf_buf *out);
 void rlf_graph_dump_json(const rlf_graph *graph, rlf_buf *out);

@@ -1,4 +1,4 @@
-/* CRC-32 by zlib: see checksum.h. */
+/* CRC-32 by zlib, digests by libxxhash: see checksum.h. */
 #include "engine/io/checksum.h"
 
 #include "engine/io/file.h"
@@ -39,17 +39,36 @@ rlf_checksum_file(const char *path, rlf_err *err, uint32_t *sum, uint64_t *size)
     return status;
 }
 
+/* The same for a digest. */
+static rlf_status
+digest_blocks(const rlf_infile *file, uint64_t step, rlf_err *err,
+              rlf_digest *digest)
+{
+    char p[BLOCK];
+    uint64_t size = rlf_infile_size(file);
+    rlf_digester *digester = rlf_digester_new();
+    rlf_status status = RLF_OK;
+    for (uint64_t at = 0; at < size && status >= 0; at += step) {
+        size_t n = size - at < BLOCK ? (size_t)(size - at) : BLOCK;
+        status = rlf_infile_read(file, at, p, n, err);
+        if (status >= 0)
+            rlf_digester_add(digester, p, n);
+    }
+    *digest = rlf_digester_end(digester);
+    return status;
+}
+
 rlf_status
-rlf_checksum_probe(const char *path, rlf_err *err, uint32_t *sum,
-                   uint64_t *size)
+rlf_digest_file(const char *path, bool whole, rlf_err *err, rlf_digest *digest,
+                uint64_t *size)
 {
     rlf_infile *file = NULL;
     RLF_TRY(rlf_infile_open(path, err, &file));
     uint64_t n = rlf_infile_size(file);
-    uint64_t step = n <= (uint64_t)BLOCK * BLOCKS ? BLOCK : n / BLOCKS;
-    *sum = 0;
+    bool few = !whole && n > (uint64_t)BLOCK * BLOCKS;
     *size = n;
-    rlf_status status = add_blocks(file, step, err, sum);
+    rlf_status status =
+        digest_blocks(file, few ? n / BLOCKS : BLOCK, err, digest);
     rlf_infile_close(file);
     return status;
 }

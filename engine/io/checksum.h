@@ -3,6 +3,7 @@
 #ifndef RLF_IO_CHECKSUM_H
 #define RLF_IO_CHECKSUM_H
 
+#include "engine/base/digest.h"
 #include "engine/base/status.h"
 
 #include <stddef.h>
@@ -13,10 +14,11 @@ uint32_t rlf_checksum(uint32_t sum, const void *p, size_t n);
 /* Checksum and size of a whole file. */
 rlf_status rlf_checksum_file(const char *path, rlf_err *err, uint32_t *sum,
                              uint64_t *size);
-/* The same of a file of up to 64 MB; of a larger one the checksum of as many
- * bytes, from places all over it: enough to tell two files apart that were not
- * made to be alike. */
-rlf_status rlf_checksum_probe(const char *path, rlf_err *err, uint32_t *sum,
-                              uint64_t *size);
+/* Digest (base/digest.h) and size of a whole file: what `xxh128sum` prints.
+ * Without `whole`, of a file above 64 MB the digest of as many bytes, from
+ * places all over it: quick, and enough to see that it is another file, but not
+ * that a few bytes of it were changed. */
+rlf_status rlf_digest_file(const char *path, bool whole, rlf_err *err,
+                           rlf_digest *digest, uint64_t *size);
 
 #endif

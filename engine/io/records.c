@@ -2,7 +2,7 @@
  * put_cell, below, decides and checks the kinds. */
 #include "engine/io/records.h"
 
-#include "engine/base/hash.h"
+#include "engine/base/digest.h"
 #include "engine/base/vec.h"
 #include "engine/io/csv.h"
 #include "engine/io/json.h"
@@ -83,10 +83,10 @@ keep_chat(reader *r, const json_t *list)
     return (rlf_chat){messages, n};
 }
 
-static uint64_t
-hash_text(uint64_t hash, rlf_str text)
+static rlf_digest
+add_text(rlf_digest digest, rlf_str text)
 {
-    return rlf_hash(rlf_hash(hash, &text.n, sizeof text.n), text.p, text.n);
+    return rlf_digest_add(digest, text.p, text.n);
 }
 
 /* Is it of the column's kind? The first row decides that. */
@@ -111,32 +111,33 @@ put_cell(reader *r, size_t c)
     const cell *from = &r->cells[c];
     rlf_record_column *column = &r->rows->columns[c];
     struct column *to = &r->columns[c];
-    uint64_t hash = r->rows->hash;
+    rlf_digest digest = r->rows->digest;
     if (r->rows->count == 0) {
         column->kind = from->kind;
-        hash = rlf_hash(hash, column->label, strlen(column->label) + 1);
-        hash = rlf_hash(hash, &column->kind, sizeof column->kind);
+        digest =
+            rlf_digest_add(digest, column->label, strlen(column->label) + 1);
+        digest = rlf_digest_add(digest, &column->kind, sizeof column->kind);
     }
     switch (from->kind) {
     case RLF_RECORD_NUMBER:
         RLF_PUSH(&to->numbers, from->number);
-        hash = rlf_hash(hash, &from->number, sizeof from->number);
+        digest = rlf_digest_add(digest, &from->number, sizeof from->number);
         break;
     case RLF_RECORD_TEXT:
         RLF_PUSH(&to->texts, keep_text(r, from->text.p, from->text.n));
-        hash = hash_text(hash, from->text);
+        digest = add_text(digest, from->text);
         break;
     case RLF_RECORD_CHAT: {
         rlf_chat chat = keep_chat(r, from->chat);
         RLF_PUSH(&to->chats, chat);
-        hash = rlf_hash(hash, &chat.count, sizeof chat.count);
+        digest = rlf_digest_add(digest, &chat.count, sizeof chat.count);
         for (size_t i = 0; i < chat.count; i++)
-            hash = hash_text(hash_text(hash, chat.messages[i].role),
-                             chat.messages[i].content);
+            digest = add_text(add_text(digest, chat.messages[i].role),
+                              chat.messages[i].content);
         break;
     }
     }
-    r->rows->hash = hash;
+    r->rows->digest = digest;
 }
 
 /* The row at hand, whose cells are read (`status`), goes into the columns; one
@@ -584,7 +585,6 @@ settle(reader *r)
     }
     rows->lines =
         keep(r->arena, r->lines.data, rows->count * sizeof *rows->lines);
-    rows->hash = rlf_hash_mix(rows->hash);
 }
 
 rlf_status
@@ -594,8 +594,7 @@ rlf_records_read(const rlf_records_spec *spec, rlf_arena *arena, rlf_err *err,
     size_t n = spec->n_columns;
     *out = (rlf_records){.path = rlf_arena_strdup(arena, spec->path),
                          .columns = RLF_NEW_ARRAY(arena, rlf_record_column, n),
-                         .n_columns = n,
-                         .hash = RLF_HASH_INIT};
+                         .n_columns = n};
     reader r = {.spec = spec,
                 .arena = arena,
                 .err = err,

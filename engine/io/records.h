@@ -20,6 +20,7 @@
 #define RLF_IO_RECORDS_H
 
 #include "engine/base/arena.h"
+#include "engine/base/digest.h"
 #include "engine/base/status.h"
 #include "engine/base/str.h"
 
@@ -76,7 +77,7 @@ typedef struct rlf_records {
     bool list;             /* a JSON list: rows have no lines */
     const uint32_t *lines; /* of each row in the file; in a JSON list, its
                               1-based place */
-    uint64_t hash;         /* of labels, kinds and values */
+    rlf_digest digest;     /* of labels, kinds and values */
     uint64_t dropped;      /* rows left out */
     const char *why;       /* the first of them; NULL: none */
 } rlf_records;

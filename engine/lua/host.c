@@ -4,7 +4,6 @@
 
 #include "engine/base/vec.h"
 #include "engine/base/clock.h"
-#include "engine/base/hash.h"
 #include "engine/lua/internal.h"
 
 #include <inttypes.h>
@@ -396,6 +395,33 @@ fail(rlf_lua_host *host, int code, rlf_err *err)
 
 /* ------------------------------------------------------------- loading */
 
+static char *
+copy_text(const char *text)
+{
+    size_t n = strlen(text) + 1;
+    return memcpy(rlf_malloc(n), text, n);
+}
+
+void
+rlf_lua_add_source(rlf_lua_host *host, const char *module, const char *path,
+                   rlf_str text)
+{
+    rlf_lua_source source = {.module = copy_text(module),
+                             .path = copy_text(path),
+                             .digest = rlf_digest_of(text.p, text.n)};
+    RLF_PUSH(&host->sources, source);
+}
+
+static void
+forget_sources(rlf_lua_host *host)
+{
+    for (size_t i = 0; i < host->sources.count; i++) {
+        free((char *)host->sources.data[i].module);
+        free((char *)host->sources.data[i].path);
+    }
+    RLF_VEC_FREE(&host->sources);
+}
+
 /* Push the file's chunk. */
 static void
 compile(lua_State *L)
@@ -415,7 +441,7 @@ compile(lua_State *L)
     }
     rlf_lua_bytes_add(&text, source, n);
     const char *name = lua_pushfstring(L, "@%s", p->path);
-    host->hash = rlf_hash(RLF_HASH_INIT, p->source.p, p->source.n);
+    rlf_lua_add_source(host, "", p->path, p->source);
     if (luaL_loadbufferx(L, text.p, text.n, name, "t") != LUA_OK)
         raise(L);
 }
@@ -490,6 +516,7 @@ load(rlf_lua_host *host, rlf_err *err)
     host->deadline = 0;
     host->where[0] = 0;
     host->call = (rlf_lua_call_state){0};
+    forget_sources(host);
     lua_State *L = lua_newstate(allocate, host);
     if (!L)
         return rlf_fail(err, RLF_ENV, "%s: no memory for a Lua state",
@@ -544,13 +571,15 @@ rlf_lua_host_free(rlf_lua_host *host)
     if (!host)
         return;
     unload(host);
+    forget_sources(host);
     free(host);
 }
 
-uint64_t
-rlf_lua_host_hash(const rlf_lua_host *host)
+const rlf_lua_source *
+rlf_lua_host_sources(const rlf_lua_host *host, size_t *n)
 {
-    return rlf_hash_mix(host->hash);
+    *n = host->sources.count;
+    return host->sources.data;
 }
 
 /* --------------------------------------------------------------- calls */

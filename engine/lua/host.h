@@ -16,6 +16,7 @@
 #define RLF_LUA_HOST_H
 
 #include "engine/base/arena.h"
+#include "engine/base/digest.h"
 #include "engine/base/philox.h"
 #include "engine/base/status.h"
 #include "engine/base/str.h"
@@ -143,8 +144,15 @@ rlf_status rlf_lua_host_new(const rlf_lua_program *program,
                             const rlf_lua_options *options, rlf_err *err,
                             rlf_lua_host **out);
 void rlf_lua_host_free(rlf_lua_host *host); /* NULL is fine */
-/* Hash of the text of the file and of all that it requires. */
-uint64_t rlf_lua_host_hash(const rlf_lua_host *host);
+
+/* A text that the host loaded; names live as long as the host. */
+typedef struct rlf_lua_source {
+    const char *module; /* as `require` was given it; "": the file itself */
+    const char *path;   /* where it was found */
+    rlf_digest digest;  /* of the bytes there */
+} rlf_lua_source;
+/* The file, then every module that it or they required, as they were loaded. */
+const rlf_lua_source *rlf_lua_host_sources(const rlf_lua_host *host, size_t *n);
 
 /* One call. PER_SAMPLE, PER_TURN and PER_STEP take n = 1 (PER_STEP: its fields
  * and a `step`), PER_GROUP and PER_BATCH any n. Fills out[i * gives + g] for

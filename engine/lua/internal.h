@@ -75,7 +75,10 @@ struct rlf_lua_host {
     char where[256];   /* "file:line: " of what ran out */
     bool loaded;       /* the file was run and frozen */
     bool metas;        /* this call used setmetatable */
-    uint64_t hash;
+    struct {
+        rlf_lua_source *data;
+        size_t count, room;
+    } sources;
     int function; /* registry reference of what the file returned */
     rlf_lua_stock stock;
     void *regex;      /* PCRE2's memory, taken from ours: regex.c */
@@ -97,6 +100,9 @@ extern const char rlf_lua_key_back, rlf_lua_key_frozen, rlf_lua_key_meta,
     rlf_lua_key_modules;
 
 /* host.c */
+/* Note that the text was loaded. */
+void rlf_lua_add_source(rlf_lua_host *host, const char *module,
+                        const char *path, rlf_str text);
 /* "file:line: " of the innermost Lua function from `level` on, or "". Allocates
  * nothing, so that the allocator may ask. */
 void rlf_lua_locate(lua_State *L, int level, char *out, size_t room);

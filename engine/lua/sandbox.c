@@ -340,7 +340,7 @@ load_module(lua_State *L, const char *dir, const char *name)
         return false;
     int status = LUA_OK;
     if (rlf_file_read(path, (size_t)64 << 20, &err, &text) >= 0) {
-        host->hash = rlf_hash(host->hash, text.p, text.n);
+        rlf_lua_add_source(host, name, path, (rlf_str){text.p, text.n});
         status = luaL_loadbufferx(L, text.p ? text.p : "", text.n, chunk, "t");
     }
     rlf_buf_free(&text);

@@ -1,7 +1,7 @@
 /* Making and printing plans: see plan.h. */
 #include "engine/plan/plan.h"
 
-#include "engine/base/hash.h"
+#include "engine/base/digest.h"
 #include "engine/layout/lanes.h"
 #include "engine/plan/holds.h"
 #include "engine/plan/pipes.h"
@@ -209,32 +209,32 @@ set_sums(rlf_plan *plan, const rlf_plan_options *options, rlf_arena *arena,
     return RLF_OK;
 }
 
-static uint64_t
-hash_text(uint64_t hash, const char *text)
+static rlf_digest
+add_text(rlf_digest digest, const char *text)
 {
-    return rlf_hash(hash, text, strlen(text) + 1);
+    return rlf_digest_add(digest, text, strlen(text) + 1);
 }
 
-static uint64_t
-hash_pipe(uint64_t hash, const rlf_pipe *pipe)
+static rlf_digest
+add_pipe(rlf_digest digest, const rlf_pipe *pipe)
 {
     rlf_buf text = {0};
     rlf_pipe_print(pipe, &text);
-    hash = rlf_hash(hash, text.p, text.n);
+    digest = rlf_digest_add(digest, text.p, text.n);
     rlf_buf_free(&text);
-    return hash;
+    return digest;
 }
 
-static uint64_t
-hash_plan(const rlf_plan *plan)
+static rlf_digest
+digest_plan(const rlf_plan *plan)
 {
-    uint64_t hash =
-        rlf_hash(RLF_HASH_INIT, &plan->program_hash, sizeof plan->program_hash);
-    hash = hash_text(hash, plan->numerics.backend);
-    hash = hash_text(hash, plan->numerics.dtype);
-    hash = hash_text(hash, plan->numerics.version);
+    rlf_digest digest =
+        rlf_digest_add((rlf_digest){0}, &plan->program, sizeof plan->program);
+    digest = add_text(digest, plan->numerics.backend);
+    digest = add_text(digest, plan->numerics.dtype);
+    digest = add_text(digest, plan->numerics.version);
     int numbers[] = {plan->numerics.shards, plan->numerics.lanes, plan->ranks};
-    hash = rlf_hash(hash, numbers, sizeof numbers);
+    digest = rlf_digest_add(digest, numbers, sizeof numbers);
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {
         const rlf_layout *l = &plan->place[i].layout;
         int split[] = {l->tp,
@@ -247,22 +247,23 @@ hash_plan(const rlf_plan *plan)
                        plan->place[i].seats,
                        (int)plan->place[i].carry,
                        plan->place[i].recompute};
-        hash = rlf_hash(hash, split, sizeof split);
-        hash = hash_text(hash, plan->place[i].schedule);
+        digest = rlf_digest_add(digest, split, sizeof split);
+        digest = add_text(digest, plan->place[i].schedule);
         if (plan->place[i].pipe)
-            hash = hash_pipe(hash, plan->place[i].pipe);
-        hash = rlf_hash(hash, l->ranks, sizeof(int) * (size_t)l->n_ranks);
+            digest = add_pipe(digest, plan->place[i].pipe);
+        digest =
+            rlf_digest_add(digest, l->ranks, sizeof(int) * (size_t)l->n_ranks);
     }
-    hash = rlf_hash(hash, plan->sums,
-                    plan->graph->resources.count * sizeof *plan->sums);
+    digest = rlf_digest_add(digest, plan->sums,
+                            plan->graph->resources.count * sizeof *plan->sums);
     const rlf_placement *placement = plan->graph->placement;
     for (int i = 0; placement && i < placement->n_rows; i++) {
         const rlf_place_row *row = &placement->rows[i];
         int whole[] = {row->model, row->offload};
         if (!row->call)
-            hash = rlf_hash(hash, whole, sizeof whole);
+            digest = rlf_digest_add(digest, whole, sizeof whole);
     }
-    return rlf_hash_mix(hash);
+    return digest;
 }
 
 /* What lies in host memory cannot be changed there, nor be added. */
@@ -312,10 +313,10 @@ rlf_plan_make(const rlf_graph *graph, const rlf_plan_options *options,
     plan->caps = caps_of(plan, arena);
     rlf_holds_make(plan, arena);
     RLF_TRY(set_sums(plan, options, arena, err));
-    plan->program_hash = rlf_graph_hash(graph);
+    plan->program = rlf_graph_digest(graph);
     if (graph->ahead)
-        plan->values = rlf_graph_value_hashes(graph);
-    plan->hash = hash_plan(plan);
+        plan->values = rlf_graph_value_digests(graph);
+    plan->digest = digest_plan(plan);
     *out = plan;
     return RLF_OK;
 }
@@ -397,12 +398,15 @@ put_sums(const rlf_plan *plan, rlf_buf *out)
 void
 rlf_plan_print(const rlf_plan *plan, rlf_buf *out)
 {
+    char whole[RLF_DIGEST_TEXT], program[RLF_DIGEST_TEXT];
     rlf_buf_printf(out,
-                   "# plan %016" PRIx64 ", program %016" PRIx64 "\n"
+                   "# plan %s, program %s\n"
                    "# numerics: %s %s, shards %d, lanes %d, rlflow %s\n",
-                   plan->hash, plan->program_hash, plan->numerics.backend,
-                   plan->numerics.dtype, plan->numerics.shards,
-                   plan->numerics.lanes, plan->numerics.version);
+                   rlf_digest_print(plan->digest, whole),
+                   rlf_digest_print(plan->program, program),
+                   plan->numerics.backend, plan->numerics.dtype,
+                   plan->numerics.shards, plan->numerics.lanes,
+                   plan->numerics.version);
     put_sums(plan, out);
     rlf_buf_puts(out, "place {\n");
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {

@@ -76,10 +76,10 @@ typedef struct rlf_plan {
     rlf_holds *holds;      /* per resource; meshes have layouts alone */
     rlf_numerics numerics;
     int ranks;
-    uint64_t program_hash;  /* of the graph alone */
-    const uint64_t *values; /* per value: what it is made of; NULL: nothing is
+    rlf_digest program;       /* of the graph alone */
+    const rlf_digest *values; /* per value: what it is made of; NULL: nothing is
                                made ahead */
-    uint64_t hash;
+    rlf_digest digest;
 } rlf_plan;
 
 rlf_status rlf_plan_make(const rlf_graph *graph,

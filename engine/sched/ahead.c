@@ -38,7 +38,7 @@ twin(const rlf_plan *plan, int value)
 {
     uint32_t n = 0;
     for (int v = 0; v < value; v++)
-        n += plan->values[v] == plan->values[value];
+        n += rlf_digest_equal(plan->values[v], plan->values[value]);
     return n;
 }
 
@@ -138,16 +138,17 @@ kept_metrics(rlf_keeper *k, rlf_metrics *metrics)
 
 /* A value of the file. */
 typedef struct kept {
-    uint64_t hash;
+    rlf_digest digest;
     uint32_t number;
     rlf_str content;
 } kept;
 
 static const kept *
-find(const kept *list, uint32_t n, uint64_t hash, uint32_t number)
+find(const kept *list, uint32_t n, rlf_digest digest, uint32_t number)
 {
     for (uint32_t i = 0; i < n; i++)
-        if (list[i].hash == hash && list[i].number == number)
+        if (rlf_digest_equal(list[i].digest, digest) &&
+            list[i].number == number)
             return &list[i];
     return NULL;
 }
@@ -161,7 +162,7 @@ kept_values(rlf_keeper *k, uint32_t *n)
         return NULL;
     kept *list = RLF_NEW_ARRAY(k->arena, kept, *n + 1);
     for (uint32_t i = 0; i < *n && !k->torn; i++) {
-        RLF_KEPT(k, list[i].hash);
+        RLF_KEPT(k, list[i].digest);
         RLF_KEPT(k, list[i].number);
         list[i].content = rlf_kept_text(k);
     }

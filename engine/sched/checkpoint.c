@@ -1,7 +1,7 @@
 /* Checkpoints: everything that a run needs to go on with the same bits.
  *
  *     checkpoints/step-00000020/
- *         state.json      step, seed, hashes, numerics, parameters
+ *         state.json      step, inputs (inputs.h), shards and lanes
  *         NAME...         what each resource saved
  *         ahead-STEP.bin  what was made ahead for a later step
  *         manifest.json   size and checksum of every file above (manifest.h)
@@ -19,8 +19,10 @@
 #include "engine/sched/state.h"
 
 #include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum { FORMAT = 2 }; /* of state.json */
 
 /* Shards and lanes by the names of models. */
 static void
@@ -39,27 +41,38 @@ put_sums(const rlf_run *run, rlf_buf *out)
     }
 }
 
+/* Data that could be read once only is known by its rows. */
 static void
-put_state(const rlf_run *run, rlf_buf *out)
+settle_inputs(rlf_run *run)
 {
-    const rlf_numerics *n = &run->plan->numerics;
-    rlf_buf_printf(out,
-                   "{\"format\":1,\"step\":%u,\"seed\":\"%" PRIu64
-                   "\",\"program\":\"%016" PRIx64 "\",\n"
-                   " \"numerics\":{\"backend\":\"%s\",\"dtype\":\"%s\","
-                   "\"version\":\"%s\",\"sums\":{",
-                   run->step, run->options.seed, run->plan->program_hash,
-                   n->backend, n->dtype, n->version);
-    put_sums(run, out);
-    rlf_buf_puts(out, "}},\n \"params\":{");
-    for (size_t i = 0; i < run->graph->params.count; i++) {
-        const rlf_param *p = &run->graph->params.data[i];
-        rlf_buf_puts(out, i ? "," : "");
-        rlf_buf_json(out, p->name, strlen(p->name));
-        rlf_buf_putc(out, ':');
-        rlf_buf_json(out, p->value, strlen(p->value));
+    const rlf_graph *graph = run->graph;
+    for (size_t i = 0; i < run->options.inputs->list.count; i++) {
+        rlf_input *in = &run->options.inputs->list.data[i];
+        for (size_t k = 0; k < graph->resources.count && in->rows; k++) {
+            const rlf_resource *r = &graph->resources.data[k];
+            if (r->kind != RLF_RESOURCE_DATA || strcmp(r->name, in->name) != 0)
+                continue;
+            rlf_lasting lasting = run->classes->resource[r->kind]->lasting(
+                run->ranks[0].env.resource[k]);
+            char text[RLF_DIGEST_TEXT];
+            rlf_digest_print(*lasting.digest, text);
+            in->value = rlf_arena_strdup(run->kept, text);
+            in->rows = false;
+        }
     }
-    rlf_buf_puts(out, "}}\n");
+}
+
+static void
+put_state(rlf_run *run, rlf_buf *out)
+{
+    rlf_buf_printf(out, "{\"format\":%d,\"step\":%u,\n \"sums\":{", FORMAT,
+                   run->step);
+    put_sums(run, out);
+    rlf_buf_puts(out, "},\n \"inputs\":");
+    settle_inputs(run);
+    rlf_inputs_print(run->options.inputs, false, out);
+    rlf_buf_printf(out, ",\n \"accepted\":[%s]}\n",
+                   run->accepted.n ? run->accepted.p : "");
 }
 
 /* ---- saving ---- */
@@ -132,95 +145,60 @@ rlf_run_save(rlf_run *run, const rlf_beside *beside, rlf_err *err)
 
 /* ---- resuming ---- */
 
-static rlf_status
-other_run(rlf_err *err, const char *dir, const char *what, const char *there,
-          const char *here)
-{
-    rlf_fail(err, RLF_USER, "%s is of another run: its %s is %s, this one's %s",
-             dir, what, there, here);
-    rlf_err_hint(err,
-                 "give the %s that it was started with, or another --out "
-                 "directory",
-                 what);
-    return RLF_USER;
-}
-
-static rlf_status
-check_params(const rlf_run *run, const char *dir, const json_t *params,
-             rlf_err *err)
-{
-    for (size_t i = 0; i < run->graph->params.count; i++) {
-        const rlf_param *p = &run->graph->params.data[i];
-        const char *there = json_string_value(json_object_get(params, p->name));
-        if (!there || strcmp(there, p->value) != 0)
-            return other_run(
-                err, dir, rlf_arena_printf(run->arena, "parameter %s", p->name),
-                there ? there : "absent", p->value);
-    }
-    return RLF_OK;
-}
-
-static rlf_status
-check_text(const json_t *state, const char *dir, const char *key,
-           const char *what, const char *here, rlf_err *err)
-{
-    const char *there;
-    RLF_TRY(rlf_json_get_text(state, dir, key, true, err, &there));
-    if (strcmp(there, here) != 0)
-        return other_run(err, dir, what, there, here);
-    return RLF_OK;
-}
-
 /* Shards and lanes of a model as the state has them; {0, 0} if it has none. */
 static rlf_sums
-sums_of(const json_t *numerics, const char *model)
+sums_of(const json_t *state, const char *model)
 {
-    const json_t *pair =
-        json_object_get(json_object_get(numerics, "sums"), model);
+    const json_t *pair = json_object_get(json_object_get(state, "sums"), model);
     return (rlf_sums){(int)json_number_value(json_array_get(pair, 0)),
                       (int)json_number_value(json_array_get(pair, 1))};
 }
 
-static rlf_status
-check_sums(const rlf_run *run, const char *dir, const json_t *numerics,
-           rlf_err *err)
+/* What was accepted before stays written in later checkpoints. */
+static void
+keep_accepted(rlf_run *run, const json_t *list)
 {
-    for (size_t i = 0; i < run->graph->resources.count; i++) {
-        const rlf_resource *r = &run->graph->resources.data[i];
-        const rlf_sums *is = &run->plan->sums[i];
-        if (r->kind != RLF_RESOURCE_MODEL)
-            continue;
-        rlf_sums was = sums_of(numerics, r->name);
-        if (was.shards == is->shards && was.lanes == is->lanes)
-            continue;
-        return other_run(
-            err, dir, "numerics",
-            rlf_arena_printf(run->arena, "%d shards and %d lanes of '%s'",
-                             was.shards, was.lanes, r->name),
-            rlf_arena_printf(run->arena, "%d and %d", is->shards, is->lanes));
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        json_t *entry = json_array_get(list, i);
+        const json_t *step = json_object_get(entry, "step");
+        json_object_set_new(entry, "step", /* numbers are read as doubles */
+                            json_integer((json_int_t)json_number_value(step)));
+        char *text = json_dumps(entry, JSON_COMPACT);
+        rlf_buf_printf(&run->accepted, "%s%s", i ? ",\n  " : "", text);
+        free(text);
     }
-    return RLF_OK;
 }
 
 static rlf_status
-check_state(rlf_run *run, const char *dir, const json_t *state, rlf_err *err)
+check_state(rlf_run *run, const char *dir, const json_t *state, rlf_err *err,
+            uint32_t *step)
 {
-    char text[32];
-    json_t *numerics, *params;
-    const rlf_numerics *n = &run->plan->numerics;
-    snprintf(text, sizeof text, "%" PRIu64, run->options.seed);
-    RLF_TRY(check_text(state, dir, "seed", "seed", text, err));
-    RLF_TRY(rlf_json_get_object(state, dir, "params", true, err, &params));
-    RLF_TRY(check_params(run, dir, params, err));
-    snprintf(text, sizeof text, "%016" PRIx64, run->plan->program_hash);
-    RLF_TRY(check_text(state, dir, "program", "program", text, err));
-    RLF_TRY(rlf_json_get_object(state, dir, "numerics", true, err, &numerics));
-    RLF_TRY(check_text(numerics, dir, "backend", "device", n->backend, err));
-    RLF_TRY(check_text(numerics, dir, "dtype", "dtype", n->dtype, err));
-    RLF_TRY(check_sums(run, dir, numerics, err));
-    RLF_TRY(check_text(numerics, dir, "version", "version of rlflow",
-                       n->version, err));
-    return RLF_OK;
+    json_t *inputs, *accepted = NULL;
+    int64_t at = 0, format = 0;
+    RLF_TRY(rlf_json_get_int(state, dir, "format", true, err, &format));
+    if (format != FORMAT) {
+        rlf_fail(err, RLF_USER, "%s has format %" PRId64 ", not %d", dir,
+                 format, FORMAT);
+        rlf_err_hint(err, "go on with the version of rlflow that wrote it");
+        return RLF_USER;
+    }
+    RLF_TRY(rlf_json_get_int(state, dir, "step", true, err, &at));
+    RLF_TRY(rlf_json_get_array(state, dir, "inputs", true, err, &inputs));
+    RLF_TRY(rlf_json_get_array(state, dir, "accepted", false, err, &accepted));
+    *step = (uint32_t)at;
+    settle_inputs(run);
+    keep_accepted(run, accepted);
+    run->accepted_before = run->accepted.n;
+    return rlf_inputs_check(run->options.inputs, inputs, dir,
+                            run->options.directory, *step, run->kept, err,
+                            &run->accepted);
+}
+
+const char *
+rlf_run_accepted(const rlf_run *run)
+{
+    const char *text = run->accepted.n ? run->accepted.p : "";
+    return text + run->accepted_before;
 }
 
 static rlf_status
@@ -243,7 +221,7 @@ read_sums(const rlf_graph *graph, const char *directory, rlf_arena *arena,
     rlf_sums *sums = RLF_NEW_ARRAY(arena, rlf_sums, n);
     for (size_t i = 0; i < n; i++) {
         const rlf_resource *r = &graph->resources.data[i];
-        rlf_sums was = sums_of(json_object_get(state, "numerics"), r->name);
+        rlf_sums was = sums_of(state, r->name);
         sums[i] = (rlf_sums){was.shards > 0 ? was.shards : 1,
                              was.lanes > 0 ? was.lanes : 1};
     }
@@ -319,10 +297,8 @@ restore(rlf_run *run, const char *here, uint32_t step, rlf_arena *arena,
     json_t *state = NULL;
     RLF_TRY(
         rlf_json_load(rlf_path_join(arena, here, "state.json"), err, &state));
-    int64_t saved = 0;
-    rlf_status status = check_state(run, here, state, err);
-    if (status >= 0)
-        status = rlf_json_get_int(state, here, "step", true, err, &saved);
+    uint32_t saved = 0;
+    rlf_status status = check_state(run, here, state, err, &saved);
     json_decref(state);
     RLF_TRY(status);
     if (saved != step) {

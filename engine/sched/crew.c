@@ -196,7 +196,7 @@ say_ready(member *m, rlf_err *err)
 {
     rlf_notice ready = {.kind = RLF_NOTICE_READY,
                         .rank = m->rank->rank,
-                        .plan = m->rank->plan->hash};
+                        .plan = m->rank->plan->digest};
     rlf_needs needs;
     rlf_arena *arena = rlf_arena_new();
     if (m->crew->asks) {
@@ -434,14 +434,14 @@ never_opens(const rlf_crew *crew, const bool *open, rlf_err *err)
 }
 
 static rlf_status
-check_plan(const rlf_notice *notice, uint64_t plan, rlf_err *err)
+check_plan(const rlf_notice *notice, rlf_digest plan, rlf_err *err)
 {
-    if (notice->plan == plan)
+    char is[RLF_DIGEST_TEXT], wanted[RLF_DIGEST_TEXT];
+    if (rlf_digest_equal(notice->plan, plan))
         return RLF_OK;
-    rlf_fail(err, RLF_USER,
-             "rank %d has another plan than rank 0: %016" PRIx64
-             ", not %016" PRIx64,
-             notice->rank, notice->plan, plan);
+    rlf_fail(err, RLF_USER, "rank %d has another plan than rank 0: %s, not %s",
+             notice->rank, rlf_digest_print(notice->plan, is),
+             rlf_digest_print(plan, wanted));
     rlf_err_hint(err, "program, parameters, options and version of rlflow must "
                       "be the same for all ranks");
     return RLF_USER;
@@ -449,7 +449,7 @@ check_plan(const rlf_notice *notice, uint64_t plan, rlf_err *err)
 
 /* Until every rank is open, with the same plan. */
 static rlf_status
-await_ready(rlf_crew *crew, uint64_t plan, const rlf_crew_options *options,
+await_ready(rlf_crew *crew, rlf_digest plan, const rlf_crew_options *options,
             rlf_err *err)
 {
     bool *open = RLF_NEW_ARRAY(options->arena, bool, crew->n_ranks);
@@ -500,7 +500,7 @@ rlf_crew_open(rlf_rank *ranks, const rlf_crew_options *options, rlf_err *err,
     for (int i = 0; i < n_local && status >= 0; i++)
         status = start(&crew->members[i], crew, &ranks[i], i, err);
     if (status >= 0 && crew->controls)
-        status = await_ready(crew, ranks[0].plan->hash, options, err);
+        status = await_ready(crew, ranks[0].plan->digest, options, err);
     *out = crew;
     if (status == RLF_PEER)
         status = rlf_crew_cause(crew, err);

@@ -206,8 +206,10 @@ kept_new_space(rlf_keeper *k)
     space->length = kept_array(k, space->count, sizeof(uint32_t));
     if (space->length && !k->torn)
         place_tokens(k, space);
-    if (owner.rows)
+    if (owner.rows) {
+        k->torn |= space->count != owner.rows->count; /* other data */
         new.space = (rlf_space *)owner.rows;
+    }
     return new;
 }
 

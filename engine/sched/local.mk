@@ -10,6 +10,7 @@ libsched_la_SOURCES = \
 	%D%/desk.c %D%/desk.h \
 	%D%/exchange.c \
 	%D%/flight.c %D%/flight.h \
+	%D%/inputs.c %D%/inputs.h \
 	%D%/keep.c %D%/keep.h \
 	%D%/manifest.c %D%/manifest.h \
 	%D%/metrics.c %D%/metrics.h \

@@ -112,6 +112,7 @@ rlf_run_close(rlf_run *run)
     rlf_control_free(run->control);
     rlf_arena_free(run->arena);
     rlf_arena_free(run->kept);
+    rlf_buf_free(&run->accepted);
     free(run);
     return true;
 }

@@ -10,6 +10,7 @@
 #include "engine/comm/comm.h"
 #include "engine/order/order.h"
 #include "engine/plan/memory.h"
+#include "engine/sched/inputs.h"
 #include "engine/sched/metrics.h"
 #include "kernels/backend.h"
 
@@ -72,6 +73,7 @@ typedef struct rlf_run_options {
     rlf_policy policy;     /* of the controller */
     const char *directory; /* of the run; NULL: leaves nothing behind */
     uint32_t keep;         /* newest checkpoints that stay; 0: as 1 */
+    rlf_inputs *inputs;    /* in process 0, where there is a directory */
     /* Of more than one rank: who is where. It outlives the run. */
     rlf_comm_world *world;
     double patience; /* seconds in which no rank gets anywhere end the run; 0:
@@ -151,10 +153,12 @@ uint64_t rlf_run_pool_bytes(const rlf_run *run);
  * are to be kept go only then, but never that of the best step. */
 rlf_status rlf_run_save(rlf_run *run, const rlf_beside *beside, rlf_err *err);
 /* Go on from the newest checkpoint that is whole: verifies that, and that it is
- * of this program, parameters, seed and numerics. Damaged newer ones are set
- * aside, and told of. Texts of *out last as long as the run. Call before the
+ * of these inputs. Damaged newer ones are set aside, and told of. Texts of *out last as long as the run. Call before the
  * first step. */
 rlf_status rlf_run_resume(rlf_run *run, rlf_err *err, rlf_resumed *out);
+/* What that resume was let differ from the checkpoint (rlf_inputs_check); "" if
+ * nothing does. */
+const char *rlf_run_accepted(const rlf_run *run);
 
 /* Shards and lanes per resource of the newest checkpoint in the run's
  * directory, for the plan of the run that goes on from it, on whatever ranks;

@@ -32,6 +32,8 @@ struct rlf_run {
     rlf_notice *ends; /* per rank: the last one with metrics */
     int left;         /* ranks that have not answered a SAVE or RESTORE */
     uint32_t step;    /* the last one done */
+    rlf_buf accepted; /* what --accept let differ: JSON objects with commas */
+    size_t accepted_before; /* bytes of that from earlier resumes */
     bool ended;
     bool failed;
 };

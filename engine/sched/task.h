@@ -65,15 +65,15 @@ rlf_status rlf_task_read(const char *bytes, size_t n, rlf_arena *arena,
 typedef struct rlf_notice {
     enum {
         RLF_NOTICE_REPORT, /* `report` */
-        RLF_NOTICE_READY,  /* the rank is open; `plan` is the hash of its plan;
-                              where the run is dry, `needs` what it takes */
-        RLF_NOTICE_SAVED,  /* SAVE, RESTORE are done */
-        RLF_NOTICE_TAKEN,  /* `count` pieces of mail were taken */
+        RLF_NOTICE_READY, /* the rank is open; `plan` is the digest of its plan;
+                             where the run is dry, `needs` what it takes */
+        RLF_NOTICE_SAVED, /* SAVE, RESTORE are done */
+        RLF_NOTICE_TAKEN, /* `count` pieces of mail were taken */
         RLF_NOTICE_KINDS
     } kind;
     int rank;
     rlf_report report;
-    uint64_t plan;
+    rlf_digest plan;
     const rlf_needs *needs; /* or NULL */
     uint32_t count;
     bool at_end; /* the report is that of an END; with that, and with SAVED: */

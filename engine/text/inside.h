@@ -52,7 +52,7 @@ struct rlf_tokenizer {
     rlf_decoder decoder;
     rlf_ids prefix, suffix, eos; /* in the arena */
     uint32_t bos;
-    uint64_t hash;
+    rlf_digest digest;
 };
 
 /* The byte that a character of GPT-2's alphabet stands for; -1: none. */

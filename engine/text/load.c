@@ -2,7 +2,7 @@
  * merges, and what stands before and after a text. */
 #include "engine/text/inside.h"
 
-#include "engine/base/hash.h"
+#include "engine/base/digest.h"
 #include "engine/io/json.h"
 #include "engine/text/utf8.h"
 
@@ -462,52 +462,53 @@ make_pieces(rlf_tokenizer *t)
     rlf_buf_free(&piece);
 }
 
-static uint64_t
-hash_json(uint64_t hash, const json_t *json)
+static rlf_digest
+add_json(rlf_digest digest, const json_t *json)
 {
     char *text =
         json_dumps(json, JSON_SORT_KEYS | JSON_COMPACT | JSON_ENCODE_ANY |
                              JSON_REAL_PRECISION(17));
     if (text)
-        hash = rlf_hash(hash, text, strlen(text) + 1);
+        digest = rlf_digest_add(digest, text, strlen(text) + 1);
     free(text);
-    return hash;
+    return digest;
 }
 
-static uint64_t
-hash_all(const rlf_tokenizer *t, const json_t *root)
+static rlf_digest
+digest_all(const rlf_tokenizer *t, const json_t *root)
 {
     static const char *const parts[] = {"normalizer", "pre_tokenizer",
                                         "decoder"};
-    uint64_t hash = RLF_HASH_INIT;
+    rlf_digest digest = {0};
     for (size_t i = 0; i < RLF_COUNT(parts); i++)
-        hash = hash_json(hash, json_object_get(root, parts[i]));
+        digest = add_json(digest, json_object_get(root, parts[i]));
     for (uint32_t id = 0; id < t->vocab; id++) {
-        hash = rlf_hash(hash, &t->texts[id].n, sizeof t->texts[id].n);
-        hash = rlf_hash(hash, t->texts[id].p, t->texts[id].n);
+        digest = rlf_digest_add(digest, &t->texts[id].n, sizeof t->texts[id].n);
+        digest = rlf_digest_add(digest, t->texts[id].p, t->texts[id].n);
     }
     for (size_t i = 0; i < t->bpe.n_merge_slots; i++)
         if (t->bpe.merges[i].left != RLF_NO_ID)
-            hash = rlf_hash(hash, &t->bpe.merges[i], sizeof *t->bpe.merges);
+            digest = rlf_digest_add(digest, &t->bpe.merges[i],
+                                    sizeof *t->bpe.merges);
     for (uint32_t id = 0; id < t->vocab; id++)
         if (t->added_by_id[id]) {
             const rlf_added *a = t->added_by_id[id];
             bool flags[] = {a->special, a->normalized, a->single_word,
                             a->lstrip, a->rstrip};
-            hash =
-                rlf_hash(rlf_hash(hash, &id, sizeof id), flags, sizeof flags);
+            digest = rlf_digest_add(rlf_digest_add(digest, &id, sizeof id),
+                                    flags, sizeof flags);
         }
     bool flags[] = {t->bpe.byte_fallback, t->bpe.fuse_unk,
                     t->bpe.ignore_merges};
-    hash = rlf_hash(rlf_hash(hash, &t->bpe.unk, sizeof t->bpe.unk), flags,
-                    sizeof flags);
+    digest = rlf_digest_add(digest, &t->bpe.unk, sizeof t->bpe.unk);
+    digest = rlf_digest_add(digest, flags, sizeof flags);
     /* what tokenizer_config.json may have changed of the parts */
     for (size_t i = 0; i < t->splitter.count; i++)
-        hash = rlf_hash(hash, &t->splitter.data[i].prefix, sizeof(bool));
+        digest = rlf_digest_add(digest, &t->splitter.data[i].prefix,
+                                sizeof(bool));
     size_t more[] = {t->normalizer.count, t->decoder.strip_most,
                      t->decoder.drop_first, t->plain};
-    hash = rlf_hash(hash, more, sizeof more);
-    return rlf_hash_mix(hash);
+    return rlf_digest_add(digest, more, sizeof more);
 }
 
 rlf_status
@@ -534,6 +535,6 @@ rlf_tokenizer_load(rlf_tokenizer *t, const json_t *root, const json_t *config,
     RLF_TRY(rlf_tokenizer_settings(t, config, err));
     RLF_TRY(make_finders(t, err));
     make_pieces(t);
-    t->hash = hash_all(t, root);
+    t->digest = digest_all(t, root);
     return RLF_OK;
 }

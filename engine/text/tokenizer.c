@@ -298,10 +298,10 @@ rlf_tokenizer_is_eos(const rlf_tokenizer *tokenizer, uint32_t id)
     return false;
 }
 
-uint64_t
-rlf_tokenizer_hash(const rlf_tokenizer *tokenizer)
+rlf_digest
+rlf_tokenizer_digest(const rlf_tokenizer *tokenizer)
 {
-    return tokenizer->hash;
+    return tokenizer->digest;
 }
 
 size_t

@@ -13,6 +13,7 @@
 #ifndef RLF_TEXT_TOKENIZER_H
 #define RLF_TEXT_TOKENIZER_H
 
+#include "engine/base/digest.h"
 #include "engine/base/status.h"
 #include "engine/base/str.h"
 #include "engine/text/bpe.h"
@@ -72,7 +73,7 @@ const uint32_t *rlf_tokenizer_eos(const rlf_tokenizer *tokenizer,
 bool rlf_tokenizer_is_eos(const rlf_tokenizer *tokenizer, uint32_t id);
 /* Identity of the mapping between texts and ids: equal for two tokenizers whose
  * files say the same, whatever their formatting. */
-uint64_t rlf_tokenizer_hash(const rlf_tokenizer *tokenizer);
+rlf_digest rlf_tokenizer_digest(const rlf_tokenizer *tokenizer);
 /* Bytes that it takes. */
 size_t rlf_tokenizer_bytes(const rlf_tokenizer *tokenizer);
 

@@ -7,7 +7,6 @@ libnodes_la_SOURCES += \
 	nodes/model/feed.c \
 	nodes/model/finite.c nodes/model/finite.h \
 	nodes/model/first.c \
-	nodes/model/frozen.c nodes/model/frozen.h \
 	nodes/model/generate.c nodes/model/generate.h nodes/model/generation.h \
 	nodes/model/handover.c nodes/model/handover.h \
 	nodes/model/gradient.c nodes/model/gradient.h \

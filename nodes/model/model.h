@@ -154,7 +154,6 @@ typedef struct rlf_model {
     char *staging;  /* of one that serves: where weights are rounded */
     float *filling; /* in host memory: of one, as files are read; else NULL */
     const struct rlf_origin *origin; /* weights.h; by layer, else NULL */
-    const uint32_t *checksums;       /* weights.h; of one that nothing changes */
     /* Trained only, else NULL: see gradient.h. */
     rlf_gradient gradient;
     rlf_slices slices;        /* of the optimizer, by replica */

@@ -529,8 +529,8 @@ rlf_weights_load(rlf_model *m, const char *dir, rlf_err *err)
 
 /* ---- saving ---- */
 
-bool
-rlf_weights_writer(const rlf_model *m)
+static bool
+is_writer(const rlf_model *m)
 {
     return m->table->cut.rank == 0 && m->table->cut.stage == 0;
 }
@@ -573,7 +573,7 @@ get_from_origin(const rlf_model *m, int tensor, int64_t at, int64_t n,
                 float *values, rlf_err *err)
 {
     source from;
-    if (!rlf_weights_writer(m))
+    if (!is_writer(m))
         return RLF_OK;
     rlf_status status = open_source(m->table->whole, m->origin, err, &from);
     if (status >= 0)
@@ -641,26 +641,6 @@ write_tensor(const rlf_model *m, const piece *from, int tensor, float *values,
     return RLF_OK;
 }
 
-rlf_status
-rlf_weights_visit(const rlf_model *m, rlf_weights_visitor *visit, void *arg,
-                  rlf_err *err)
-{
-    const rlf_table *whole = m->table->whole;
-    const piece weights = weights_of(m);
-    float *values = slot_buffer(m);
-    rlf_status status = RLF_OK;
-    for (int i = 0; i < whole->n_slots; i++)
-        for (int64_t at = 0, n;
-             (n = piece_size(&whole->slots[i], at, at_once(m))); at += n) {
-            RLF_TRY_GOTO(get(m, &weights, i, at, n, values, err), done);
-            if (rlf_weights_writer(m))
-                visit(arg, i, values, n);
-        }
-done:
-    free(values);
-    return status;
-}
-
 static rlf_status
 save_text(const char *dir, const char *name, const char *text, rlf_arena *arena,
           rlf_err *err)
@@ -715,7 +695,7 @@ save_tensors(const rlf_model *m, const char *path, rlf_arena *arena,
         list[i] =
             declare(t->slots[i].name, &t->slots[i], (rlf_element)m->saved[i]);
     rlf_tensor_writer *writer = NULL;
-    if (rlf_weights_writer(m))
+    if (is_writer(m))
         RLF_TRY(rlf_tensor_writer_open(path, list, (size_t)t->n_slots, NULL, 0,
                                        err, &writer));
     float *values = slot_buffer(m);
@@ -735,7 +715,7 @@ static rlf_status
 save_texts(const rlf_model *m, const char *dir, rlf_arena *arena, rlf_err *err)
 {
     const rlf_model_config *c = &m->table->config;
-    if (!rlf_weights_writer(m))
+    if (!is_writer(m))
         return RLF_OK;
     RLF_TRY(rlf_dir_make(dir, err));
     RLF_TRY(copy_tokenizer(m, dir, arena, err));
@@ -804,7 +784,7 @@ rlf_weights_save_state(const rlf_model *m, const char *path, rlf_err *err)
     rlf_tensor_writer *writer = NULL;
     float *values = slot_buffer(m);
     rlf_status status = RLF_OK;
-    if (rlf_weights_writer(m) && first)
+    if (is_writer(m) && first)
         RLF_TRY_GOTO(rlf_tensor_writer_open(path, list.data, list.count,
                                             metadata, 2, err, &writer),
                      done);

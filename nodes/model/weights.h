@@ -5,7 +5,8 @@
  * the type it was read in, rounded to nearest. A checkpoint has besides what
  * that rounding loses (the f32 masters) and the optimizer's moments, by tensor
  * name, so that it can be resumed under any layout. Of a model that nothing
- * changes it has checksums alone (frozen.h).
+ * changes it has nothing: the files that it was read from are an input of the
+ * run.
  *
  * Where ranks hold a model in parts all of them make these calls; files are of
  * the whole model, and rank 0 of the first stage writes them. State that is
@@ -62,14 +63,6 @@ rlf_status rlf_weights_save_state(const rlf_model *model, const char *path,
 /* Of the same checkpoint, everything as it was. */
 rlf_status rlf_weights_restore(rlf_model *model, const char *dir,
                                const char *path, rlf_err *err);
-/* Is it this rank that writes what all have? */
-bool rlf_weights_writer(const rlf_model *model);
-/* All weights as files have them, to `visit` on the rank that writes: tensors
- * of table->whole in order, each in one piece or several. */
-typedef void rlf_weights_visitor(void *arg, int tensor, const float *values,
-                                 int64_t n);
-rlf_status rlf_weights_visit(const rlf_model *model, rlf_weights_visitor *visit,
-                             void *arg, rlf_err *err);
 
 /* Host memory that each of these calls takes for what is on its way between
  * files and the model. */

@@ -176,6 +176,32 @@ check_dirs(void)
        "renamed");
 }
 
+/* One byte of a large file: the whole digest sees it wherever it is, the
+ * other one where it looks. */
+static void
+check_large(void)
+{
+    rlf_err err = RLF_ERR_NONE;
+    const size_t n = ((size_t)64 << 20) + 12345;
+    char *bytes = calloc(1, n);
+    rlf_digest before, after;
+    uint64_t size;
+    rlf_file_write(in("large"), bytes, n, &err);
+    rlf_digest_file(in("large"), true, &err, &before, &size);
+    bytes[n - 1] = 1;
+    rlf_file_write(in("large"), bytes, n, &err);
+    ok(rlf_digest_file(in("large"), true, &err, &after, &size) == RLF_OK &&
+           size == n && !rlf_digest_equal(before, after) &&
+           rlf_digest_equal(after, rlf_digest_of(bytes, n)),
+       "the whole digest of a large file sees every byte");
+    rlf_digest_file(in("large"), false, &err, &before, &size);
+    bytes[0] = 1;
+    rlf_file_write(in("large"), bytes, n, &err);
+    rlf_digest_file(in("large"), false, &err, &after, &size);
+    ok(!rlf_digest_equal(before, after), "in places it sees the first one");
+    free(bytes);
+}
+
 int
 main(void)
 {
@@ -194,10 +220,11 @@ main(void)
     ok(rlf_checksum_file(in("sum"), &err, &sum, &size) == RLF_OK &&
            sum == 0xcbf43926 && size == 9,
        "the checksum's published check value");
-    uint32_t probe;
-    ok(rlf_checksum_probe(in("sum"), &err, &probe, &size) == RLF_OK &&
-           probe == sum,
-       "the probe of a small file is its checksum");
+    rlf_digest digest;
+    ok(rlf_digest_file(in("sum"), false, &err, &digest, &size) == RLF_OK &&
+           size == 9 && rlf_digest_equal(digest, rlf_digest_of("123456789", 9)),
+       "the digest of a small file is that of its bytes");
+    check_large();
     rlf_file_write(in("empty"), "", 0, &err);
     ok(rlf_checksum_file(in("empty"), &err, &sum, &size) == RLF_OK && !sum &&
            !size,

@@ -100,13 +100,14 @@ check_formats(void)
     gzputs(gz, lines);
     gzclose(gz);
     read_two(rlf_path_join(arena, base, "f.jsonl.gz"), "q", "n", &err, &again);
-    ok(err.status == RLF_OK && rows.hash == again.hash &&
+    ok(err.status == RLF_OK && rlf_digest_equal(rows.digest, again.digest) &&
            strcmp(show(&rows), show(&again)) == 0,
        "gzip, with the same rows and hash");
     path = put("f.jsonl", "{\"q\": \"1 + 1\", \"n\": 2}\n"
                           "{\"q\": \"\\u00e9\", \"n\": 2}");
     read_two(path, "q", "n", &err, &again);
-    ok(rows.hash != again.hash, "another value, another hash");
+    ok(!rlf_digest_equal(rows.digest, again.digest),
+       "another value, another hash");
 }
 
 static void

@@ -111,7 +111,7 @@ check_characters(void)
     rlf_dir_make(copy, &err);
     ok(rlf_tokenizer_save(t, copy, &err) == RLF_OK &&
            rlf_tokenizer_open(copy, &err, &u) == RLF_OK &&
-           rlf_tokenizer_hash(u) == rlf_tokenizer_hash(t) &&
+           rlf_digest_equal(rlf_tokenizer_digest(u), rlf_tokenizer_digest(t)) &&
            rlf_tokenizer_bos(u) == 1,
        "a saved copy has the same hash");
     rlf_tokenizer_close(u);

@@ -1,0 +1,400 @@
+/* The list of a run's inputs (engine/sched/inputs.h), made of a session that is
+ * compiled and planned: its own options, the program with its imports, the
+ * parameters, and the files that declarations name, with what those load.
+ *
+ * Nothing is opened as data or model here: that a model directory has a file
+ * that is read is known from the table below. A Lua file is loaded, so that the
+ * modules that it requires are known. */
+#include "engine/api/session.h"
+
+#include "engine/base/vec.h"
+#include "engine/graph/class.h"
+#include "engine/io/checksum.h"
+#include "engine/io/file.h"
+#include "engine/lua/host.h"
+#include "nodes/table.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* A text up to this size is copied into the run's directory. */
+#define COPY_MOST ((uint64_t)16 << 20)
+
+typedef struct collector {
+    rlf_session *session;
+    bool whole; /* digests of all bytes, of large files too */
+    rlf_inputs *out;
+} collector;
+
+/* The files of a model directory that a run reads, by the end of their names.
+ * A new one is a row here. */
+static const struct {
+    const char *ending, *part; /* of the model, as --accept names it */
+    bool text;
+} model_files[] = {
+    {"generation_config.json", "generation_config", true},
+    {"tokenizer_config.json", "tokenizer", true},
+    {"special_tokens_map.json", "tokenizer", true},
+    {"added_tokens.json", "tokenizer", true},
+    {"chat_template.json", "tokenizer", true},
+    {"chat_template.jinja", "tokenizer", true},
+    {"tokenizer.json", "tokenizer", true},
+    {"vocab.json", "tokenizer", true},
+    {"merges.txt", "tokenizer", true},
+    {".safetensors.index.json", "weights", true},
+    {".safetensors", "weights", false},
+    {"config.json", "config", true}, /* and adapter_config.json */
+};
+
+static bool
+ends_in(const char *name, const char *ending)
+{
+    size_t n = strlen(name), m = strlen(ending);
+    return n >= m && strcmp(name + n - m, ending) == 0;
+}
+
+static const char *
+base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* ---- entries ---- */
+
+static rlf_input *
+add(collector *c, const char *name, const char *part, const char *value)
+{
+    rlf_arena *arena = c->session->arena;
+    rlf_input input = {.name = rlf_arena_strdup(arena, name),
+                       .part = rlf_arena_strdup(arena, part),
+                       .value = rlf_arena_strdup(arena, value)};
+    RLF_PUSH_IN(arena, &c->out->list, input);
+    return &c->out->list.data[c->out->list.count - 1];
+}
+
+/* Where the copy of a file is: as it was called, under the input's name. */
+static void
+plan_copy(const collector *c, rlf_input *input, const char *file)
+{
+    rlf_buf path = {0};
+    rlf_buf_printf(&path, "inputs/%s/", input->name);
+    for (; strncmp(file, "../", 3) == 0; file += 3)
+        rlf_buf_puts(&path, "up/");
+    rlf_buf_puts(&path, file + strspn(file, "/"));
+    if (input->bytes <= COPY_MOST)
+        input->copy = rlf_arena_strdup(c->session->arena, path.p);
+    rlf_buf_free(&path);
+}
+
+static void
+add_digest(collector *c, const char *name, const char *part, const char *path,
+           rlf_digest digest, uint64_t bytes, const char *copy)
+{
+    char text[RLF_DIGEST_TEXT];
+    rlf_input *input = add(c, name, part, rlf_digest_print(digest, text));
+    input->path = rlf_arena_strdup(c->session->arena, path);
+    input->bytes = bytes;
+    if (copy)
+        plan_copy(c, input, copy);
+}
+
+/* What is in a file. A pipe cannot be read twice. */
+static void
+add_file(collector *c, const char *name, const char *part, const char *path,
+         const char *copy)
+{
+    struct stat info;
+    rlf_err ignored = RLF_ERR_NONE;
+    rlf_digest digest;
+    uint64_t size;
+    bool there = stat(path, &info) == 0;
+    if (there && S_ISREG(info.st_mode) &&
+        rlf_digest_file(path, c->whole, &ignored, &digest, &size) >= 0) {
+        add_digest(c, name, part, path, digest, size, copy);
+        return;
+    }
+    rlf_input *input =
+        add(c, name, part, there ? "one that cannot be read" : "none");
+    input->path = rlf_arena_strdup(c->session->arena, path);
+    if (there && !S_ISREG(info.st_mode)) {
+        input->value = "no regular file";
+        input->rows = true;
+    }
+}
+
+/* ---- Lua ---- */
+
+/* A Lua file with all that it requires; one that cannot be loaded on its own is
+ * a file like others. */
+static void
+add_lua(collector *c, const char *name, const char *path)
+{
+    const rlf_session *s = c->session;
+    const rlf_lua_spec spec = {.path = path,
+                               .dirs = &s->graph->stdlib,
+                               .n_dirs = s->graph->stdlib ? 1 : 0};
+    rlf_err ignored = RLF_ERR_NONE;
+    const rlf_lua_program *program;
+    rlf_lua_host *host;
+    if (rlf_lua_program_open(s->arena, &spec, &ignored, &program) < 0 ||
+        rlf_lua_host_new(program, NULL, &ignored, &host) < 0) {
+        add_file(c, name, "", path, base_name(path));
+        return;
+    }
+    size_t n;
+    const rlf_lua_source *sources = rlf_lua_host_sources(host, &n);
+    for (size_t i = 0; i < n; i++) {
+        const char *module = sources[i].module;
+        char *part = rlf_arena_strdup(s->arena, "");
+        char *copy = rlf_arena_strdup(s->arena, base_name(path));
+        if (*module) {
+            part = rlf_arena_printf(s->arena, "module %s", module);
+            copy = rlf_arena_strdup(s->arena, module);
+            for (char *p = copy; *p; p++)
+                *p = *p == '.' ? '/' : *p;
+            copy = rlf_arena_printf(s->arena, "%s.lua", copy);
+        }
+        struct stat info;
+        uint64_t bytes =
+            stat(sources[i].path, &info) == 0 ? (uint64_t)info.st_size : 0;
+        add_digest(c, name, part, sources[i].path, sources[i].digest, bytes,
+                   copy);
+    }
+    rlf_lua_host_free(host);
+}
+
+/* ---- models ---- */
+
+/* Which row of the table the file is of; -1: none, it is not read. */
+static int
+row_of(const char *file)
+{
+    for (size_t i = 0; i < RLF_COUNT(model_files); i++)
+        if (ends_in(file, model_files[i].ending))
+            return (int)i;
+    return -1;
+}
+
+/* The files of a directory that are read: weights and configuration of a model,
+ * the tokenizer's, or both; generation_config.json is read with either. */
+static void
+add_directory(collector *c, const char *model, const char *path, bool weights,
+              bool tokenizer)
+{
+    const rlf_session *s = c->session;
+    const char **names;
+    size_t count;
+    rlf_err ignored = RLF_ERR_NONE;
+    if (rlf_dir_list(path, s->arena, &ignored, &names, &count) < 0)
+        return;
+    bool single =
+        rlf_file_exists(rlf_path_join(s->arena, path, "model.safetensors"));
+    for (size_t i = 0; i < count; i++) {
+        int row = row_of(names[i]);
+        if (row < 0)
+            continue;
+        const char *part = model_files[row].part;
+        bool is_weights = strcmp(part, "weights") == 0;
+        bool is_config = strcmp(part, "config") == 0;
+        if (strcmp(part, "tokenizer") == 0 ? !tokenizer
+            : is_weights || is_config      ? !weights
+                                           : false)
+            continue;
+        if (is_weights && single && strcmp(names[i], "model.safetensors") != 0)
+            continue;
+        add_file(c, rlf_arena_printf(s->arena, "%s.%s", model, part), names[i],
+                 rlf_path_join(s->arena, path, names[i]),
+                 model_files[row].text ? names[i] : NULL);
+    }
+}
+
+/* A tokenizer by its directory, or by the one file that it is, beside which
+ * the others lie. */
+static void
+add_tokenizer(collector *c, const char *model, const char *path)
+{
+    rlf_arena *arena = c->session->arena;
+    if (rlf_dir_exists(path)) {
+        add_directory(c, model, path, false, true);
+        return;
+    }
+    add_file(c, rlf_arena_printf(arena, "%s.tokenizer", model), "file", path,
+             base_name(path));
+    add_directory(c, model, rlf_path_parent(arena, path), false, true);
+}
+
+static void
+add_model(collector *c, const rlf_resource *r)
+{
+    const rlf_arg *from = rlf_args_plain(r->args, r->n_args, 0);
+    const rlf_arg *tokenizer = rlf_args_find(r->args, r->n_args, "tokenizer");
+    const rlf_arg *template = rlf_args_find(r->args, r->n_args, "template");
+    rlf_arena *arena = c->session->arena;
+    if (!from)
+        from = rlf_args_find(r->args, r->n_args, "from");
+    bool own = tokenizer && tokenizer->kind == RLF_ARG_TEXT;
+    if (from && from->kind == RLF_ARG_TEXT)
+        add_directory(c, r->name, from->text, true, !own);
+    if (own)
+        add_tokenizer(c, r->name, tokenizer->text);
+    if (template && template->kind == RLF_ARG_TEXT)
+        add_lua(c, rlf_arena_printf(arena, "%s.template", r->name),
+                template->text);
+}
+
+/* ---- declarations ---- */
+
+static bool
+is_compressed(const char *path)
+{
+    return ends_in(path, ".gz") || ends_in(path, ".zst");
+}
+
+static void
+add_resource(collector *c, const rlf_resource *r)
+{
+    if (r->kind == RLF_RESOURCE_MODEL) {
+        add_model(c, r);
+        return;
+    }
+    for (int i = 0; i < r->n_args; i++) {
+        const rlf_arg *arg = &r->args[i];
+        if (arg->kind != RLF_ARG_TEXT || !arg->path)
+            continue;
+        if (r->kind == RLF_RESOURCE_HOOK || ends_in(arg->text, ".lua"))
+            add_lua(c, r->name, arg->text);
+        else
+            add_file(c, r->name, "", arg->text,
+                     is_compressed(arg->text) ? NULL : base_name(arg->text));
+    }
+}
+
+/* A path as it is from the program's own directory or the library's, so that a
+ * program that is moved with its files is the same. */
+static const char *
+short_path(const rlf_session *s, const char *path)
+{
+    const char *dir = rlf_path_parent(s->arena, s->path);
+    const char *library = s->graph->stdlib;
+    size_t n = strlen(dir), m = library ? strlen(library) : 0;
+    if (m && strncmp(path, library, m) == 0 && path[m] == '/')
+        return rlf_arena_printf(s->arena, "std%s", path + m);
+    if (strncmp(path, dir, n) == 0 && path[n] == '/')
+        return path + n + 1;
+    return *path == '/' ? base_name(path) : path;
+}
+
+/* The program is what it computes; its texts are there to be compared when that
+ * differs. */
+static void
+add_program(collector *c)
+{
+    const rlf_session *s = c->session;
+    char digest[RLF_DIGEST_TEXT];
+    add(c, "program", "", rlf_digest_print(s->plan->program, digest));
+    for (size_t i = 0; i < s->sources.list.count; i++) {
+        const rlf_source *source = &s->sources.list.data[i];
+        if (s->options.plan && strcmp(source->path, s->options.plan) == 0)
+            continue;
+        const char *name = short_path(s, source->path);
+        add_digest(c, "program", i ? name : "file", source->path,
+                   rlf_digest_of(source->text, source->size), source->size,
+                   name);
+        c->out->list.data[c->out->list.count - 1].noted = true;
+    }
+}
+
+/* A path counts by what is in the file, which the declarations that use it have
+ * in the list. */
+static void
+add_params(collector *c)
+{
+    const rlf_graph *graph = c->session->graph;
+    for (size_t i = 0; i < graph->params.count; i++) {
+        const rlf_param *p = &graph->params.data[i];
+        rlf_input *input = add(c, p->name, "", p->value);
+        input->noted = input->place = strcmp(p->type, "path") == 0;
+    }
+}
+
+static void
+add_numerics(collector *c)
+{
+    const rlf_plan *plan = c->session->plan;
+    char number[32];
+    add(c, "device", "", plan->numerics.backend);
+    add(c, "dtype", "", plan->numerics.dtype);
+    add(c, "version", "", plan->numerics.version);
+    for (size_t i = 0; i < plan->graph->resources.count; i++) {
+        const rlf_resource *r = &plan->graph->resources.data[i];
+        if (r->kind != RLF_RESOURCE_MODEL)
+            continue;
+        snprintf(number, sizeof number, "%d", plan->sums[i].shards);
+        add(c, "shards", r->name, number);
+        snprintf(number, sizeof number, "%d", plan->sums[i].lanes);
+        add(c, "lanes", r->name, number);
+    }
+}
+
+void
+rlf_inputs_collect(rlf_session *s, bool whole, rlf_inputs *out)
+{
+    collector c = {s, whole, out};
+    char number[32];
+    out->list.data = NULL;
+    out->list.count = out->list.room = 0;
+    add_params(&c);
+    snprintf(number, sizeof number, "%" PRIu64, s->options.seed);
+    add(&c, "seed", "", number);
+    for (size_t i = 0; i < s->graph->resources.count; i++)
+        add_resource(&c, &s->graph->resources.data[i]);
+    add_program(&c);
+    add_numerics(&c);
+}
+
+/* ---- copies ---- */
+
+/* A copy that stands there of something else stays beside it: a checkpoint may
+ * still be of that. */
+static rlf_status
+put_copy(rlf_session *s, const rlf_input *input, const char *to, rlf_err *err)
+{
+    rlf_buf text = {0}, there = {0};
+    char is[RLF_DIGEST_TEXT];
+    rlf_err ignored = RLF_ERR_NONE;
+    rlf_status status = rlf_file_read(input->path, SIZE_MAX, err, &text);
+    if (status >= 0 &&
+        strcmp(rlf_digest_print(rlf_digest_of(text.p, text.n), is),
+               input->value) != 0)
+        status = rlf_fail(err, RLF_USER, "%s changed while the run was begun",
+                          input->path);
+    bool has = status >= 0 && rlf_file_exists(to) &&
+               rlf_file_read(to, SIZE_MAX, &ignored, &there) >= 0;
+    rlf_digest_print(rlf_digest_of(there.p, there.n), is);
+    bool same = has && strcmp(is, input->value) == 0;
+    if (has && !same)
+        status = rlf_path_rename(
+            to, rlf_arena_printf(s->arena, "%s.was-%.8s", to, is), err);
+    if (status >= 0 && !same)
+        status = rlf_file_append(to, text.p, text.n, false, err);
+    rlf_buf_free(&text);
+    rlf_buf_free(&there);
+    return status;
+}
+
+rlf_status
+rlf_inputs_copy(rlf_session *s, const rlf_inputs *inputs, rlf_err *err)
+{
+    for (size_t i = 0; i < inputs->list.count; i++) {
+        const rlf_input *input = &inputs->list.data[i];
+        if (!input->copy)
+            continue;
+        const char *to =
+            rlf_path_join(s->arena, s->options.directory, input->copy);
+        RLF_TRY(rlf_dir_make(rlf_path_parent(s->arena, to), err));
+        RLF_TRY(put_copy(s, input, to, err));
+    }
+    return RLF_OK;
+}
