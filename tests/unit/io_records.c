@@ -190,7 +190,7 @@ check_dropped(void)
     spec.path = put("whole.jsonl", "{\"q\": \"a\", \"n\": 1}\n"
                                    "{\"q\": \"e\", \"n\": 3}\n");
     rlf_records_read(&spec, arena, &err, &again);
-    ok(again.hash == rows.hash, "the hash is of the rows that stay");
+    ok(rlf_digest_equal(again.digest, rows.digest), "the hash is of the rows that stay");
     spec.path = put("none.jsonl", "{\"q\": null, \"n\": 1}\n");
     ok(rlf_records_read(&spec, arena, &err, &rows) == RLF_USER &&
            strstr(err.hint, "none.jsonl:1"),
