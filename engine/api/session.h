@@ -67,11 +67,8 @@ struct rlf_session {
     rlf_diags diags;
     rlf_err err;
     rlf_log log;
-    int log_file;     /* that it is written to, or -1 */
-    int log_failed;   /* atomic: errno of a line that could not be, or 0 */
-    rlf_graph *graph; /* NULL: not compiled yet */
-    int log_file;   /* that it is written to, or -1 */
-    int log_failed; /* atomic: errno of a line that could not be, or 0 */
+    int log_file;      /* that it is written to, or -1 */
+    int log_failed;    /* atomic: errno of a line that could not be, or 0 */
     rlf_inputs inputs; /* with what --accept named; the list is made where the
                           run leaves something behind */
     rlf_graph *graph;  /* NULL: not compiled yet */
