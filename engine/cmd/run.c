@@ -188,6 +188,9 @@ rlf_cmd_run(const rlf_command_line *line)
                s->options.directory);
     rlf_display_flush(s);
     handle_signals(SIG_DFL);
+    /* A launcher passes a signal on to all processes, and MPICH's takes the
+     * status of any of them for that of the job. */
+    stopped |= !s->leads && stop_signal;
     status = rlf_cmd_end(s, result);
     return status || !stopped ? status : stopped_status();
 }
