@@ -5,6 +5,7 @@
 #include "engine/api/session.h"
 
 #include "engine/io/file.h"
+#include "engine/io/lock.h"
 #include "engine/sched/flight.h"
 
 #include "engine/base/vec.h"
@@ -35,6 +36,8 @@ rlf_rundir_default(const rlf_session *s)
             dir = rlf_arena_printf(s->arena, "%s-%d", dir, i);
         bool used =
             rlf_file_exists(rlf_path_join(s->arena, dir, "metrics.jsonl"));
+        if (!s->options.resume) /* one that is being begun has a lock */
+            used |= rlf_file_exists(rlf_path_join(s->arena, dir, "lock"));
         if (!used)
             return s->options.resume && last ? last : dir;
         last = dir;
@@ -122,9 +125,15 @@ static rlf_status
 make_directory(rlf_session *session, rlf_err *err)
 {
     const char *dir = session->options.directory;
+    flights left = {0};
+    rlf_err why = RLF_ERR_NONE; /* why it cannot be locked */
+    if (rlf_dir_exists(dir) && !session->options.dry &&
+        rlf_lock_take(dir, &why, &session->lock) == RLF_USER) {
+        *err = why;
+        return RLF_USER;
+    }
     bool taken = !session->options.resume &&
                  rlf_file_exists(inside(session, "metrics.jsonl"));
-    flights left = {0};
     RLF_TRY(take_flights(session, taken || session->options.dry, &left, err));
     session->killed = tell_flights(session, &left);
     if (taken) {
@@ -139,6 +148,12 @@ make_directory(rlf_session *session, rlf_err *err)
          path = rlf_path_parent(session->arena, path))
         session->made++;
     rlf_status status = rlf_dir_make(dir, err);
+    if (status >= 0 && !session->lock && !session->options.dry) {
+        rlf_err_clear(&why);
+        status = rlf_lock_take(dir, &why, &session->lock);
+        if (status < 0)
+            *err = why;
+    }
     if (status < 0)
         rlf_err_hint(err, "give another directory with --out");
     return status;
@@ -156,6 +171,8 @@ void
 rlf_rundir_undo(rlf_session *session)
 {
     const char *path = session->options.directory;
+    rlf_lock_release(session->lock);
+    session->lock = NULL;
     for (; session->made && rmdir(path) == 0; session->made--)
         path = rlf_path_parent(session->arena, path);
 }

@@ -83,6 +83,7 @@ struct rlf_session {
     uint32_t resumed;    /* step that the run went on from */
     double step_seconds; /* of the last step */
     uint64_t tokens;     /* generated for it */
+    struct rlf_lock *lock; /* of the run's directory; NULL: not this process */
     int made; /* directories, from options.directory up, that were not there */
     const char *killed; /* what the run before was doing when it was killed,
                            or NULL */
@@ -162,7 +163,7 @@ const char *rlf_rundir_default(const rlf_session *session);
  * session->killed says what that one was doing when it was killed. The others
  * see that they have it too. */
 rlf_status rlf_rundir_open(rlf_session *session, rlf_err *err);
-/* What it made goes again where nothing was put in: a run that is refused
+/* Lets the directory go. What it made goes again where nothing was put in: a run that is refused
  * before its first step leaves nothing behind. */
 void rlf_rundir_undo(rlf_session *session);
 /* plan.rlf, once the plan is known. */

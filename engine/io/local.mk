@@ -7,6 +7,7 @@ libio_la_SOURCES = \
 	%D%/element.def \
 	%D%/file.c %D%/file.h \
 	%D%/json.c %D%/json.h \
+	%D%/lock.c %D%/lock.h \
 	%D%/records.c %D%/records.h \
 	%D%/safetensors.c %D%/safetensors.h \
 	%D%/stream.c %D%/stream.h \
@@ -15,6 +16,9 @@ libio_la_LIBADD = $(JANSSON_LIBS) $(ZLIB_LIBS) $(ZSTD_LIBS)
 
 check_PROGRAMS += tests/unit/base_half tests/unit/io_file \
 	tests/unit/io_records tests/unit/io_safetensors tests/unit/io_stream
+check_PROGRAMS += tests/unit/io_lock
+tests_unit_io_lock_LDADD = $(IO_LIBS)
+tests_unit_io_lock_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=flock
 tests_unit_io_file_LDADD = $(IO_LIBS)
 tests_unit_io_records_LDADD = $(IO_LIBS) $(ZLIB_LIBS)
 tests_unit_io_safetensors_LDADD = $(IO_LIBS)

@@ -1,0 +1,21 @@
+/* A directory that one process writes to at a time: a lock file in it, held by
+ * flock, that says who holds it. It is let go when the process ends, however it
+ * ends; the file goes when the holder closes the lock.
+ *
+ * On file systems without flock the file itself is the lock: it is then made by
+ * whoever comes first, and one that a killed process left has to be removed by
+ * hand unless that was on this machine. */
+#ifndef RLF_IO_LOCK_H
+#define RLF_IO_LOCK_H
+
+#include "engine/base/arena.h"
+#include "engine/base/status.h"
+
+typedef struct rlf_lock rlf_lock;
+
+/* Lock the directory, which is there. RLF_USER, naming process and host, if
+ * another one holds it; RLF_ENV if no lock file can be made. */
+rlf_status rlf_lock_take(const char *directory, rlf_err *err, rlf_lock **out);
+void rlf_lock_release(rlf_lock *lock); /* NULL is fine */
+
+#endif

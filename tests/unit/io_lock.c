@@ -1,0 +1,94 @@
+/* Locks of directories, with flock and on a file system that has none. */
+#include "engine/io/file.h"
+#include "engine/io/lock.h"
+#include "tests/tap.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int __real_flock(int file, int what);
+int __wrap_flock(int file, int what);
+
+static int fails; /* errno of flock, or 0 */
+
+int
+__wrap_flock(int file, int what)
+{
+    if (!fails)
+        return __real_flock(file, what);
+    errno = fails;
+    return -1;
+}
+
+static void
+put_holder(const char *path, long process, const char *host)
+{
+    FILE *file = fopen(path, "w");
+    fprintf(file, "process %ld on %s\n", process, host);
+    fclose(file);
+}
+
+static void
+check_held(const char *dir, const char *how)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_lock *lock = NULL, *other = NULL;
+    char me[64];
+    ok(rlf_lock_take(dir, &err, &lock) == RLF_OK, "%s: taken", how);
+    ok(rlf_lock_take(dir, &err, &other) == RLF_USER, "%s: by one only", how);
+    snprintf(me, sizeof me, "in use by process %ld on ", (long)getpid());
+    ok(strstr(err.sentence, me), "%s: it says who: %s", how, err.sentence);
+    rlf_err_clear(&err);
+    rlf_lock_release(lock);
+    ok(rlf_lock_take(dir, &err, &other) == RLF_OK, "%s: and let go", how);
+    rlf_lock_release(other);
+}
+
+int
+main(void)
+{
+    char dir[] = "/tmp/rlflow-lock-XXXXXX", path[64], host[128] = {0};
+    rlf_err err = RLF_ERR_NONE;
+    rlf_lock *lock = NULL;
+    if (!mkdtemp(dir))
+        bail("no directory for the test");
+    snprintf(path, sizeof path, "%s/lock", dir);
+    gethostname(host, sizeof host - 1);
+    check_held(dir, "flock");
+    ok(access(path, F_OK) != 0, "the file goes with the lock");
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    waitpid(child, NULL, 0);
+    put_holder(path, (long)child, host);
+    ok(rlf_lock_take(dir, &err, &lock) == RLF_OK, "one that was left is free");
+    rlf_lock_release(lock);
+
+    static const int numbers[] = {ENOLCK, ENOSYS, EOPNOTSUPP};
+    for (size_t i = 0; i < 3; i++) {
+        fails = numbers[i];
+        check_held(dir, strerror(numbers[i]));
+    }
+    put_holder(path, (long)child, host);
+    ok(rlf_lock_take(dir, &err, &lock) == RLF_OK,
+       "without flock: one that a dead process of this machine left is free");
+    rlf_lock_release(lock);
+    put_holder(path, 1, "elsewhere");
+    ok(rlf_lock_take(dir, &err, &lock) == RLF_USER &&
+           strstr(err.sentence, "in use by process 1 on elsewhere") &&
+           strstr(err.hint, "remove "),
+       "one of another machine is not, and the hint says what to do");
+    rlf_err_clear(&err);
+    fails = EIO;
+    unlink(path);
+    ok(rlf_lock_take(dir, &err, &lock) == RLF_ENV, "another error is one");
+    rlf_err_clear(&err);
+    fails = 0;
+    rlf_dir_remove(dir, &err);
+    ok(rlf_lock_take(dir, &err, &lock) < 0, "no directory, no lock");
+    return done();
+}
