@@ -1,4 +1,6 @@
-/* `ask(t)`: a prompt for each row of a text column; the prompt is that row. */
+/* `ask(t)`: a prompt for each row of a text column; the prompt is that row. Its
+ * tokens are bounded by `max_prompt:`, or as those of the data whose rows the
+ * texts go back to. */
 #include "nodes/rows.h"
 
 #include "engine/graph/class.h"
@@ -8,6 +10,13 @@ static const rlf_formal formals[] = {
      .kind = RLF_FORMAL_TEXT_COLUMN,
      .required = true,
      .doc = "the prompts"},
+    {.name = "max_prompt",
+     .kind = RLF_FORMAL_INT,
+     .labelled = true,
+     .least = 1,
+     .most = 1e9,
+     .doc = "tokens of the longest, instead of the data's; a longer one is an "
+            "error"},
 };
 
 /* Data rows of the new prompts: those that the texts' rows go back to. */
@@ -57,7 +66,7 @@ const rlf_node_class rlf_node_ask = {
     .doc = "a prompt for each row of a text column",
     .role = RLF_ROLE_FUNCTION,
     .formals = formals,
-    .n_formals = 1,
+    .n_formals = sizeof formals / sizeof *formals,
     .gives = RLF_GIVES_SET,
     .level = RLF_LEVEL_PROMPT,
     .granularity = RLF_GRAIN_BATCH,

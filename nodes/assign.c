@@ -1,6 +1,7 @@
 /* m := 0.99 * m + 0.01 * other: a model becomes a weighted sum of models. */
 #include "engine/base/vec.h"
 #include "engine/graph/class.h"
+#include "nodes/declare.h"
 #include "nodes/sequences.h"
 
 #include <math.h>
@@ -43,6 +44,65 @@ step(rlf_call *call, rlf_err *err)
                             node->n_args, err);
 }
 
+static const rlf_shape *
+find_shape(const rlf_shapes *shapes, const char *name)
+{
+    for (int i = 0; i < shapes->count; i++)
+        if (strcmp(shapes->list[i].name, name) == 0)
+            return &shapes->list[i];
+    return NULL;
+}
+
+/* Every tensor of a model is made of those of the others that have its name. */
+static void
+check_term(const rlf_node *node, const rlf_resource *to,
+           const rlf_resource *from, const rlf_shapes *mine,
+           const rlf_shapes *its, rlf_diags *diags)
+{
+    for (int i = 0; i < mine->count; i++) {
+        const rlf_shape *x = &mine->list[i];
+        const rlf_shape *y = find_shape(its, x->name);
+        if (y && y->rows == x->rows && y->cols == x->cols)
+            continue;
+        rlf_diag *diag =
+            y ? rlf_diag_error(diags, "model", node->span,
+                               "'%s' has a %s of %lld x %lld and '%s' one of "
+                               "%lld x %lld: their weights cannot be summed",
+                               to->name, x->name, (long long)x->rows,
+                               (long long)x->cols, from->name,
+                               (long long)y->rows, (long long)y->cols)
+              : rlf_diag_error(diags, "model", node->span,
+                               "'%s' has a %s, which '%s' has not: their "
+                               "weights cannot be summed",
+                               to->name, x->name, from->name);
+        rlf_diag_hint(diags, diag,
+                      "both must be of one shape and have the same head");
+        return;
+    }
+}
+
+/* Models whose files cannot be read are told of where they are opened. */
+static void
+infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
+{
+    const rlf_resource *all = graph->resources.data;
+    const rlf_resource *to = &all[node->receiver];
+    rlf_arena *arena = rlf_arena_new();
+    rlf_err ignored = RLF_ERR_NONE;
+    rlf_shapes mine, its;
+    bool known = rlf_declared_shapes(graph, to, arena, &ignored, &mine) >= 0;
+    size_t errors = diags->errors;
+    for (int i = 0; known && i < node->n_args; i++) {
+        const rlf_resource *from = &all[node->args[i].list[1].resource];
+        if (from == to || diags->errors > errors ||
+            rlf_declared_shapes(graph, from, arena, &ignored, &its) < 0)
+            continue;
+        check_term(node, to, from, &mine, &its, diags);
+    }
+    rlf_err_clear(&ignored);
+    rlf_arena_free(arena);
+}
+
 /* As many sums as there are other models, and one for the model alone. */
 static void
 cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
@@ -64,7 +124,7 @@ const rlf_node_class rlf_node_assign = {
     .receiver = RLF_RECEIVER_MODEL,
     .gives = RLF_GIVES_OTHER,
     .granularity = RLF_GRAIN_BATCH,
-    .infer = rlf_class_no_infer,
+    .infer = infer,
     .cost = cost,
     .open = rlf_class_no_open,
     .step = step,

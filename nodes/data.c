@@ -329,6 +329,14 @@ settle(const rlf_env *env, const rlf_resource *resource, void *object,
         RLF_TRY(join(resource, data, err));
     else if (data->drops && data->max_prompt)
         RLF_TRY(rlf_data_drop(env, data, err));
+    if (!data->n_members) {
+        int index = (int)(resource - env->graph->resources.data);
+        rlf_status status = rlf_data_check(env, index, data, err);
+        if (status < 0) {
+            rlf_err_place(err, resource->span, resource->name);
+            return status;
+        }
+    }
     make_space(env->graph, resource->domain, data);
     return RLF_OK;
 }

@@ -76,6 +76,10 @@ void rlf_data_prompt(const rlf_data *data, uint32_t row, rlf_prompt *out);
 
 /* ---- drop.c ---- */
 
+/* That every model which reads the rows of resource `index` can: RLF_USER for a
+ * prompt longer than `max_prompt`, and for chats without a template. */
+rlf_status rlf_data_check(const rlf_env *env, int index, rlf_data *data,
+                          rlf_err *err);
 /* Leave out the rows whose prompts are longer than `max_prompt`. */
 rlf_status rlf_data_drop(const rlf_env *env, rlf_data *data, rlf_err *err);
 

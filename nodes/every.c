@@ -27,6 +27,18 @@ step(rlf_call *call, rlf_err *err)
     return RLF_OK;
 }
 
+/* What the program writes as a number is known before it runs. */
+static void
+infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
+{
+    (void)graph;
+    const rlf_arg *k = rlf_node_arg(node, "steps");
+    if (k->kind != RLF_ARG_NUMBER || k->number == floor(k->number))
+        return;
+    rlf_diag_error(diags, "argument", k->span.source ? k->span : node->span,
+                   "every %g steps: not a whole number from 1 on", k->number);
+}
+
 const rlf_node_class rlf_node_every = {
     .name = "every",
     .doc = "runs its block in every k-th step",
@@ -37,5 +49,7 @@ const rlf_node_class rlf_node_every = {
     .granularity = RLF_GRAIN_BATCH,
     .open = rlf_class_no_open,
     .step = step,
-    RLF_CLASS_PLAIN,
+    .infer = infer,
+    .cost = rlf_class_no_cost,
+    RLF_CLASS_STATELESS,
 };

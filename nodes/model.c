@@ -610,8 +610,8 @@ hold_memory(const rlf_resource *resource, const rlf_model_hold *hold,
         [RLF_USE_READ] = "activations of scoring",
         [RLF_USE_GENERATE] = "activations of generate"};
     static const char lengths[] =
-        "max_prompt: of the data, max_new: or n: of generate, or the rows of "
-        "the draw";
+        "max_prompt: of the data or of ask, max_new: or n: of generate, or the "
+        "rows of the draw";
     const rlf_model *m = hold->model;
     weights_memory(resource, hold, out);
     for (rlf_use use = 0; use < RLF_N_USES; use++) {

@@ -124,11 +124,39 @@ encode(const rlf_env *env, const rlf_reader *reader, rlf_str text,
     return status;
 }
 
+/* The bound that the call gives which made the set, or what it is a part of. */
+static const rlf_arg *
+given_bound(const rlf_graph *graph, const rlf_rows *rows)
+{
+    int set = (int)(rows->set - graph->sets.data);
+    while (graph->sets.data[set].origin >= 0)
+        set = graph->sets.data[set].origin;
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        if (node->class->role != RLF_ROLE_FUNCTION)
+            continue;
+        for (int k = 0; k < node->n_outputs; k++) {
+            const rlf_value *value = &graph->values.data[node->outputs[k]];
+            if (value->kind == RLF_VALUE_SET && value->set == set)
+                return rlf_args_find(node->args, node->n_args, "max_prompt");
+        }
+    }
+    return NULL;
+}
+
 static rlf_status
 check_length(const rlf_env *env, const rlf_rows *rows, uint32_t row,
              const rlf_reader *reader, const rlf_prompt *prompt, rlf_err *err)
 {
-    const rlf_data *data = data_of(env, rows);
+    const rlf_arg *bound = given_bound(env->graph, rows);
+    bool given = bound && bound->kind == RLF_ARG_NUMBER;
+    const rlf_data *data = given ? NULL : data_of(env, rows);
+    if (given && prompt->n_ids > bound->number) {
+        rlf_fail(err, RLF_USER, "it has %u tokens, more than max_prompt: %.0f",
+                 prompt->n_ids, bound->number);
+        rlf_err_hint(err, "ask shorter ones, or raise max_prompt: of ask(...)");
+        return RLF_USER;
+    }
     if (data) {
         uint32_t origin = rows->data_row[row];
         data = rlf_data_origin(data, &origin);
@@ -185,8 +213,8 @@ rlf_rows_prompts(const rlf_env *env, rlf_rows *rows, const rlf_reader *reader,
 {
     uint32_t n = rows->prompts->count;
     rlf_prompt *prompts = rows->prompt;
-    bool mine =
-        !rows->tokenizer || rlf_rows_same_tokens(rows->tokenizer, reader->tokenizer);
+    bool mine = !rows->tokenizer ||
+                rlf_rows_same_tokens(rows->tokenizer, reader->tokenizer);
     if (!mine) {
         prompts = RLF_NEW_ARRAY(env->pool, rlf_prompt, n);
         for (uint32_t i = 0; i < n; i++) {

@@ -117,12 +117,17 @@ sample(walk *w, const rlf_node *node, int index)
 }
 
 /* A part of another set, or texts: rows by their domains, tokens by the set
- * that they come from. */
+ * that they come from; of what is asked as the call says, or the data whose
+ * rows they go back to. */
 static void
-other(walk *w, int index)
+other(walk *w, const rlf_node *node, int index)
 {
     const rlf_set *set = &w->graph->sets.data[index];
-    rlf_set_size size = {.prompt = INFINITY, .response = INFINITY};
+    double longest = INFINITY;
+    if (set->kind == RLF_SET_ASKED && set->data >= 0)
+        longest = longest_prompt(w->graph, set->data);
+    rlf_set_size size = {.prompt = number(node, "max_prompt", longest),
+                         .response = INFINITY};
     if (set->origin >= 0)
         size = w->sizes.set[set->origin];
     size.prompts = rows_of(w, set->prompts);
@@ -186,7 +191,7 @@ walk_node(walk *w, const rlf_node *node, double runs)
         else if (node->class->sampled)
             sample(w, node, value->set);
         else
-            other(w, value->set);
+            other(w, node, value->set);
     }
     double inside = runs;
     const rlf_region *body =
