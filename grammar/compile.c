@@ -4,11 +4,20 @@
 
 #include "grammar/sema.h"
 
+/* Beside errors warnings say little: they may come of those. */
 static rlf_status
 failed(const rlf_sema *s, rlf_err *err)
 {
     (void)err;
-    return s->diags->errors ? RLF_USER : RLF_OK;
+    rlf_diags *diags = s->diags;
+    if (!diags->errors)
+        return RLF_OK;
+    size_t n = 0;
+    for (size_t i = 0; i < diags->list.count; i++)
+        if (diags->list.data[i].severity == RLF_SEVERITY_ERROR)
+            diags->list.data[n++] = diags->list.data[i];
+    diags->list.count = n;
+    return RLF_USER;
 }
 
 static void

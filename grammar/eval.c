@@ -258,9 +258,29 @@ widen(rlf_sema *s, int term, rlf_span span)
         s->terms.data[term].span = span;
 }
 
+/* `a - -b` is a + b, and more often a slip. */
+static void
+warn_signs(rlf_sema *s, const rlf_ast_expr *e, const rlf_ast_expr *operand)
+{
+    /* -b * c is written, and parsed, as (-b) * c */
+    while (operand->kind == RLF_AST_BINARY && !operand->paren &&
+           (operand->op == RLF_AST_MUL || operand->op == RLF_AST_DIV ||
+            operand->op == RLF_AST_MOD))
+        operand = operand->left;
+    if ((e->op != RLF_AST_SUB && e->op != RLF_AST_NEG) ||
+        operand->kind != RLF_AST_UNARY || operand->op != RLF_AST_NEG ||
+        operand->paren)
+        return;
+    rlf_diag *diag = rlf_diag_warning(s->diags, "sign", operand->at,
+                                      "one minus after another is a plus");
+    rlf_diag_hint(s->diags, diag,
+                  "leave one out, or put what is negative in parentheses");
+}
+
 static rlf_thing
 eval_binary(rlf_sema *s, const rlf_ast_expr *e)
 {
+    warn_signs(s, e, e->right);
     rlf_thing a = rlf_eval(s, e->left), b = rlf_eval(s, e->right);
     if (a.kind == RLF_THING_NONE || b.kind == RLF_THING_NONE)
         return rlf_thing_none(e->span);
@@ -512,6 +532,7 @@ eval(rlf_sema *s, const rlf_ast_expr *e)
     case RLF_AST_INDEX:
         return eval_index(s, e);
     case RLF_AST_UNARY: {
+        warn_signs(s, e, e->left);
         int term = rlf_term_pointwise(
             s, codes[e->op], rlf_eval_number(s, e->left), -1, -1, e->at);
         widen(s, term, e->span);

@@ -482,9 +482,22 @@ fits_collect(rlf_sema *s, const rlf_ast_stmt *stmt)
     return false;
 }
 
+/* Braces with nothing in them. */
+static void
+warn_empty(rlf_sema *s, const rlf_ast_block *block)
+{
+    if (!block || block->stmts.count)
+        return;
+    rlf_diag *diag = rlf_diag_warning(s->diags, "unused", block->span,
+                                      "this block holds nothing");
+    rlf_diag_hint(s->diags, diag, "take it out, with the line that it is of");
+}
+
 void
 rlf_sema_statement(rlf_sema *s, const rlf_ast_stmt *stmt)
 {
+    warn_empty(s, stmt->body);
+    warn_empty(s, stmt->other);
     if (!fits_collect(s, stmt))
         return;
     switch (stmt->kind) {

@@ -486,9 +486,37 @@ infer_weights(const rlf_arg *weights, size_t n, rlf_diags *diags)
     }
 }
 
+/* A column that is called nearly as its field: hooks look for the one name and
+ * find nothing. One that leaves out the plural is called so on purpose. */
+static void
+check_columns(const rlf_resource *resource, rlf_diags *diags)
+{
+    for (int i = 0; i < resource->n_args; i++) {
+        const rlf_arg *arg = &resource->args[i];
+        if (!arg->name || arg->kind != RLF_ARG_TEXT || is_option(arg->name) ||
+            strcmp(arg->name, "prompt") == 0)
+            continue;
+        size_t n = strlen(arg->name), m = strlen(arg->text);
+        bool plural = (m == n + 1 && arg->text[n] == 's') ||
+                      (n == m + 1 && arg->name[m] == 's');
+        size_t shared = n < m ? n : m;
+        if (strcmp(arg->name, arg->text) == 0 ||
+            (plural && memcmp(arg->name, arg->text, shared) == 0) ||
+            rlf_str_distance(arg->name, arg->text, 1) != 1)
+            continue;
+        rlf_diag *diag = rlf_diag_warning(
+            diags, "column", arg->span,
+            "the column '%s' is called nearly, but not quite, as its field "
+            "'%s'",
+            arg->name, arg->text);
+        rlf_diag_hint(diags, diag, "%s: \"%s\"", arg->text, arg->text);
+    }
+}
+
 static void
 infer(const rlf_graph *graph, const rlf_resource *resource, rlf_diags *diags)
 {
+    check_columns(resource, diags);
     int *members = RLF_NEW_ARRAY(graph->arena, int, resource->n_args + 1);
     size_t n = list_members(resource, members);
     const rlf_arg *weights =

@@ -106,6 +106,43 @@ test.rlf:43:48: warning: the metric 'beta' is 0.1 each time
    43 |     for piece in roll.split(parts: 2) { report beta = beta }
       |                                                ^~~~
 hint: it is made of numbers and parameters alone
+=== signs, blocks, columns
+data prompts = jsonl("rows.jsonl", prompt: "question", anwser: "answer", answers: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, max_new: 8)
+    score = judge(roll) - - 0.1 * roll.length
+    report a = mean(score - -2 over batch), b = mean(score - (-2) over batch), c = mean(- -score over batch)
+    every 5 steps { }
+    if step == 1 { checkpoint } else { }
+    update actor minimize mean(-score * -actor.logprob(roll) over batch)
+}
+--- warnings
+test.rlf:1:56: warning: the column 'anwser' is called nearly, but not quite, as its field 'answer'
+    1 | data prompts = jsonl("rows.jsonl", prompt: "question", anwser: "answer", answers: "answer", grade: "...
+      |                                                        ^~~~~~~~~~~~~~~~
+hint: answer: "answer"
+test.rlf:6:27: warning: one minus after another is a plus
+    6 |     score = judge(roll) - - 0.1 * roll.length
+      |                           ^
+hint: leave one out, or put what is negative in parentheses
+test.rlf:7:29: warning: one minus after another is a plus
+    7 |     report a = mean(score - -2 over batch), b = mean(score - (-2) over batch), c = mean(- -score ove...
+      |                             ^
+hint: leave one out, or put what is negative in parentheses
+test.rlf:7:91: warning: one minus after another is a plus
+    7 | ...rt a = mean(score - -2 over batch), b = mean(score - (-2) over batch), c = mean(- -score over batch)
+      |                                                                                      ^
+hint: leave one out, or put what is negative in parentheses
+test.rlf:8:19: warning: this block holds nothing
+    8 |     every 5 steps { }
+      |                   ^~~
+hint: take it out, with the line that it is of
+test.rlf:9:38: warning: this block holds nothing
+    9 |     if step == 1 { checkpoint } else { }
+      |                                      ^~~
+hint: take it out, with the line that it is of
 === what is used
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
 model actor = lm("m", optimizer: adamw(lr: 1e-5))
