@@ -14,16 +14,21 @@ rlf_metrics_begin(rlf_metrics *metrics)
     }
 }
 
-/* The place of a node's metric: found, or made behind those of the node and of
- * nodes before it. */
+/* The place of a node's metric: found, or made, by node and then by name, so
+ * that it does not depend on which was reported first. */
 static rlf_metric *
 place(rlf_metrics *metrics, const char *name)
 {
     size_t at = 0;
-    while (at < metrics->count && metrics->data[at].node <= metrics->node) {
-        rlf_metric *m = &metrics->data[at++];
-        if (m->node == metrics->node && strcmp(m->name, name) == 0)
+    for (; at < metrics->count; at++) {
+        rlf_metric *m = &metrics->data[at];
+        int order = m->node < metrics->node   ? -1
+                    : m->node > metrics->node ? 1
+                                              : strcmp(m->name, name);
+        if (order == 0)
             return m;
+        if (order > 0)
+            break;
     }
     size_t n = strlen(name) + 1;
     RLF_PUSH(metrics, (rlf_metric){0});
@@ -67,21 +72,23 @@ rlf_metrics_get(const rlf_metrics *metrics, const char *name, double *out)
     return count > 0;
 }
 
-/* Is it the first entry of its name? */
+/* Is it the first entry of its name? With `now`, of those that the step has: a
+ * line does not depend on what steps before it had. */
 static bool
-stands_for_name(const rlf_metrics *metrics, size_t at)
+stands_for_name(const rlf_metrics *metrics, size_t at, bool now)
 {
     for (size_t i = 0; i < at; i++)
-        if (strcmp(metrics->data[i].name, metrics->data[at].name) == 0)
+        if ((!now || metrics->data[i].count) &&
+            strcmp(metrics->data[i].name, metrics->data[at].name) == 0)
             return false;
-    return true;
+    return !now || metrics->data[at].count;
 }
 
 const char *
 rlf_metrics_name(const rlf_metrics *metrics, size_t i)
 {
     for (size_t at = 0; at < metrics->count; at++)
-        if (stands_for_name(metrics, at) && i-- == 0)
+        if (stands_for_name(metrics, at, false) && i-- == 0)
             return metrics->data[at].name;
     return NULL;
 }
@@ -93,7 +100,7 @@ rlf_metrics_json(const rlf_metrics *metrics, rlf_buf *out)
     for (size_t i = 0; i < metrics->count; i++) {
         const char *name = metrics->data[i].name;
         double mean;
-        if (!stands_for_name(metrics, i) ||
+        if (!stands_for_name(metrics, i, true) ||
             !rlf_metrics_get(metrics, name, &mean))
             continue;
         rlf_buf_puts(out, between);
