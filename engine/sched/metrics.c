@@ -14,21 +14,16 @@ rlf_metrics_begin(rlf_metrics *metrics)
     }
 }
 
-/* The place of a node's metric: found, or made, by node and then by name, so
- * that it does not depend on which was reported first. */
+/* The place of a node's metric: found, or made behind those of the node and of
+ * nodes before it. */
 static rlf_metric *
 place(rlf_metrics *metrics, const char *name)
 {
     size_t at = 0;
-    for (; at < metrics->count; at++) {
-        rlf_metric *m = &metrics->data[at];
-        int order = m->node < metrics->node   ? -1
-                    : m->node > metrics->node ? 1
-                                              : strcmp(m->name, name);
-        if (order == 0)
+    while (at < metrics->count && metrics->data[at].node <= metrics->node) {
+        rlf_metric *m = &metrics->data[at++];
+        if (m->node == metrics->node && strcmp(m->name, name) == 0)
             return m;
-        if (order > 0)
-            break;
     }
     size_t n = strlen(name) + 1;
     RLF_PUSH(metrics, (rlf_metric){0});
