@@ -1,11 +1,11 @@
 /* Added tokens: see added.h. */
 #include "engine/text/added.h"
 
+#include "engine/text/unicode.h"
 #include "engine/text/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <utf8proc.h>
 
 static int
 compare(const void *a, const void *b)
@@ -40,37 +40,16 @@ rlf_finder_init(rlf_finder *finder, rlf_arena *arena,
     finder->begin[256] = (uint32_t)count;
 }
 
-/* Of a word: a letter, a mark, a digit, or what joins words. */
 static bool
 is_word(const char *p)
 {
-    switch (utf8proc_category((utf8proc_int32_t)rlf_utf8_code(p))) {
-    case UTF8PROC_CATEGORY_LU:
-    case UTF8PROC_CATEGORY_LL:
-    case UTF8PROC_CATEGORY_LT:
-    case UTF8PROC_CATEGORY_LM:
-    case UTF8PROC_CATEGORY_LO:
-    case UTF8PROC_CATEGORY_MN:
-    case UTF8PROC_CATEGORY_MC:
-    case UTF8PROC_CATEGORY_ME:
-    case UTF8PROC_CATEGORY_ND:
-    case UTF8PROC_CATEGORY_NL:
-    case UTF8PROC_CATEGORY_PC:
-        return true;
-    default:
-        return false;
-    }
+    return rlf_unicode_is_word(rlf_utf8_code(p));
 }
 
 static bool
 is_space(const char *p)
 {
-    uint32_t c = rlf_utf8_code(p);
-    if ((c >= 9 && c <= 13) || c == 0x85)
-        return true;
-    utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)c);
-    return category == UTF8PROC_CATEGORY_ZS ||
-           category == UTF8PROC_CATEGORY_ZL || category == UTF8PROC_CATEGORY_ZP;
+    return rlf_unicode_is_space(rlf_utf8_code(p));
 }
 
 static bool

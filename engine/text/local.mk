@@ -10,10 +10,12 @@ libtext_la_SOURCES = \
 	%D%/load.c \
 	%D%/normalizer.c %D%/normalizer.h \
 	%D%/pair.c \
+	%D%/pattern.c %D%/pattern.h %D%/pattern_class.c %D%/pattern_inside.h \
 	%D%/regex.c %D%/regex.h \
 	%D%/settings.c \
 	%D%/splitter.c %D%/splitter.h \
 	%D%/tokenizer.c %D%/tokenizer.h \
+	%D%/unicode.c %D%/unicode.h %D%/unicode_data.h \
 	%D%/utf8.c %D%/utf8.h
 libtext_la_LIBADD = $(PCRE2_LIBS) $(UTF8PROC_LIBS) $(JANSSON_LIBS)
 
@@ -23,3 +25,7 @@ EXTRA_DIST += tests/data/tokenizers.json tests/oracle/text_ids.py
 EXTRA_DIST += tests/data/tokenizer_config.json tests/oracle/tokenizer_config.py
 check_PROGRAMS += tests/unit/text_tokenizer
 tests_unit_text_tokenizer_LDADD = $(TEXT_LIBS)
+check_PROGRAMS += tests/unit/text_regex
+tests_unit_text_regex_LDADD = $(TEXT_LIBS)
+EXTRA_DIST += tests/data/regex.json tests/oracle/text_regex.py \
+	tests/oracle/unicode_tables.py

@@ -3,6 +3,8 @@
 
 #include "engine/base/vec.h"
 #include "engine/io/json.h"
+#include "engine/text/unicode.h"
+#include "engine/text/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +78,25 @@ rlf_normalizer_load(rlf_normalizer *normalizer, const json_t *json,
     return RLF_OK;
 }
 
+/* Append what p[0..n) becomes. */
+static rlf_status
+add_form(int form, const char *p, size_t n, rlf_buf *out, rlf_err *err)
+{
+    utf8proc_uint8_t *to = NULL;
+    utf8proc_ssize_t got =
+        utf8proc_map((const utf8proc_uint8_t *)p, (utf8proc_ssize_t)n, &to,
+                     (utf8proc_option_t)form);
+    if (got < 0)
+        return rlf_fail(err, RLF_ENV, "cannot normalize a text: %s",
+                        utf8proc_errmsg(got));
+    rlf_buf_add(out, to, (size_t)got);
+    free(to);
+    return RLF_OK;
+}
+
+/* The reference's forms are those of Unicode 9.0. What a character becomes
+ * never changes once it is assigned, so the library's version is of no
+ * matter. */
 static rlf_status
 apply_form(int form, rlf_buf *text, rlf_err *err)
 {
@@ -84,16 +105,28 @@ apply_form(int form, rlf_buf *text, rlf_err *err)
         i++;
     if (i == text->n)
         return RLF_OK;
-    utf8proc_uint8_t *to = NULL;
-    utf8proc_ssize_t n =
-        utf8proc_map((const utf8proc_uint8_t *)text->p,
-                     (utf8proc_ssize_t)text->n, &to, (utf8proc_option_t)form);
-    if (n < 0)
-        return rlf_fail(err, RLF_ENV, "cannot normalize a text: %s",
-                        utf8proc_errmsg(n));
-    rlf_buf_clear(text);
-    rlf_buf_add(text, to, (size_t)n);
-    free(to);
+    i = 0;
+    rlf_buf out = {0};
+    while (i < text->n) {
+        /* A character that the reference does not know stays as it is and
+         * neither joins nor is passed by its neighbours. */
+        size_t from = i;
+        rlf_status status = RLF_OK;
+        while (i < text->n && rlf_unicode_is_9(rlf_utf8_code(text->p + i)))
+            i += (size_t)rlf_utf8_unit(text->p + i, text->n - i);
+        if (i > from)
+            status = add_form(form, text->p + from, i - from, &out, err);
+        if (status < 0) {
+            rlf_buf_free(&out);
+            return status;
+        }
+        from = i;
+        if (i < text->n)
+            i += (size_t)rlf_utf8_unit(text->p + i, text->n - i);
+        rlf_buf_add(&out, text->p + from, i - from);
+    }
+    rlf_buf_free(text);
+    *text = out;
     return RLF_OK;
 }
 
@@ -101,23 +134,25 @@ static rlf_status
 apply_replace(const struct rlf_normal_step *step, rlf_buf *text, rlf_err *err)
 {
     rlf_buf out = {0};
+    rlf_regex_walk walk;
     size_t at = 0, begin = 0, end = 0;
     bool found = true;
-    while (found && at <= text->n) {
-        rlf_status status = rlf_regex_find(step->regex, text->p, text->n, at,
-                                           err, &found, &begin, &end);
-        if (status < 0) {
-            rlf_buf_free(&out);
-            return status;
-        }
-        if (!found || end == begin) /* an empty match replaces nothing */
+    RLF_TRY(rlf_regex_begin(&walk, step->regex, text->p, text->n, err));
+    rlf_status status = RLF_OK;
+    while (found && status == RLF_OK) {
+        status = rlf_regex_next(&walk, err, &found, &begin, &end);
+        if (!found)
             break;
         rlf_buf_add(&out, text->p + at, begin - at);
         rlf_buf_add(&out, step->text.p, step->text.n);
         at = end;
     }
-    if (at < text->n)
-        rlf_buf_add(&out, text->p + at, text->n - at);
+    rlf_regex_end(&walk);
+    if (status < 0) {
+        rlf_buf_free(&out);
+        return status;
+    }
+    rlf_buf_add(&out, text->p + at, text->n - at);
     rlf_buf_free(text);
     *text = out;
     return RLF_OK;

@@ -1,7 +1,9 @@
-/* Regular expressions of tokenizer files, by PCRE2.
+/* Regular expressions of tokenizer files.
  *
- * The files are written for Oniguruma; where the two differ the pattern is
- * translated (\s is exactly Unicode's White_Space) or refused. */
+ * They mean what their reference makes of them (pattern.h); PCRE2 matches
+ * them. It never sees characters: those that a pattern tells apart nowhere
+ * are one kind, and PCRE2 gets a byte for the kind of each character. So no
+ * table of a machine's library has a say in what matches. */
 #ifndef RLF_TEXT_REGEX_H
 #define RLF_TEXT_REGEX_H
 
@@ -15,10 +17,27 @@ typedef struct rlf_regex rlf_regex;
 rlf_status rlf_regex_new(rlf_arena *arena, const char *file,
                          const char *pattern, bool literal, rlf_err *err,
                          rlf_regex **out);
-/* The first match in the valid UTF-8 p[0..n) that begins at or after `from`;
- * *found false if there is none. */
-rlf_status rlf_regex_find(const rlf_regex *regex, const char *p, size_t n,
-                          size_t from, rlf_err *err, bool *found, size_t *begin,
-                          size_t *end);
+
+/* A walk through the matches in the valid UTF-8 p[0..n), which stays where it
+ * is meanwhile. Matches do not overlap; an empty one counts unless it is where
+ * the match before has ended. */
+typedef struct rlf_regex_walk {
+    const rlf_regex *regex;
+    const char *p;
+    size_t n;
+    void *match;
+    unsigned char *kinds; /* of each character; NULL: the text itself */
+    size_t units;         /* characters, or bytes of a literal's text */
+    size_t start, last;   /* in units: the search's start, the match's end */
+    size_t unit, byte;    /* how far units are counted in bytes */
+    bool any;             /* there has been a match */
+} rlf_regex_walk;
+
+rlf_status rlf_regex_begin(rlf_regex_walk *walk, const rlf_regex *regex,
+                           const char *p, size_t n, rlf_err *err);
+/* The next match, as bytes; *found false if there is none. */
+rlf_status rlf_regex_next(rlf_regex_walk *walk, rlf_err *err, bool *found,
+                          size_t *begin, size_t *end);
+void rlf_regex_end(rlf_regex_walk *walk);
 
 #endif

@@ -158,7 +158,8 @@ rewrite(const rlf_split_step *step, rlf_words *words, bool begins)
     words->text = out;
 }
 
-/* Parts of one word in order, each a match or what lies between matches. */
+/* Parts of one word in order, each a match or what lies between matches.
+ * Matches may be empty: they count among the parts, but are no words. */
 typedef struct cutter {
     rlf_split_way way;
     rlf_words *out;
@@ -169,8 +170,6 @@ typedef struct cutter {
 static void
 add_part(cutter *c, size_t from, size_t to, bool match)
 {
-    if (from == to)
-        return;
     bool grow = false;
     switch (c->way) {
     case RLF_SPLIT_ISOLATED:
@@ -202,20 +201,30 @@ cut_word(const rlf_split_step *step, const rlf_words *words,
          struct rlf_word word, rlf_words *out, rlf_err *err)
 {
     cutter c = {.way = step->way, .out = out};
-    const char *p = words->text.p + word.from;
-    size_t n = word.to - word.from, at = 0, begin, end;
-    while (at < n) {
-        bool found = false;
-        RLF_TRY(
-            rlf_regex_find(step->regex, p, n, at, err, &found, &begin, &end));
-        if (!found || begin == end)
+    rlf_regex_walk walk;
+    size_t n = word.to - word.from, at = 0, begin, end, first = out->count;
+    bool found = n > 0;
+    RLF_TRY(rlf_regex_begin(&walk, step->regex, words->text.p + word.from, n,
+                            err));
+    rlf_status status = RLF_OK;
+    while (found && status == RLF_OK) {
+        status = rlf_regex_next(&walk, err, &found, &begin, &end);
+        if (!found)
             break;
-        add_part(&c, word.from + at, word.from + begin, step->invert);
+        if (at < begin)
+            add_part(&c, word.from + at, word.from + begin, step->invert);
         add_part(&c, word.from + begin, word.from + end, !step->invert);
         at = end;
     }
-    add_part(&c, word.from + at, word.to, step->invert);
-    return RLF_OK;
+    rlf_regex_end(&walk);
+    if (at < n)
+        add_part(&c, word.from + at, word.to, step->invert);
+    size_t kept = first;
+    for (size_t i = first; i < out->count; i++)
+        if (out->data[i].from < out->data[i].to)
+            out->data[kept++] = out->data[i];
+    out->count = kept;
+    return status;
 }
 
 rlf_status
