@@ -6,7 +6,13 @@
 
 #include <string.h>
 
-static bool read_branches(pattern_reader *r);
+/* What a part of the pattern is: an assertion; something that may match
+ * nothing. */
+typedef struct item {
+    bool anchor, empty;
+} item;
+
+static bool read_branches(pattern_reader *r, item *whole);
 
 static void
 put(pattern_reader *r, const char *text)
@@ -141,15 +147,15 @@ put_line_end(pattern_reader *r)
     put(r, ")");
 }
 
-/* What a backslash begins; *fixed: it may not be repeated. */
+/* What a backslash begins. */
 static bool
-read_escape(pattern_reader *r, bool *fixed)
+read_escape(pattern_reader *r, item *it)
 {
     bool is_set = false;
     uint32_t code = 0;
     rlf_codes set = {0};
-    *fixed = read_anchor(r);
-    if (*fixed)
+    it->anchor = it->empty = read_anchor(r);
+    if (it->anchor)
         return true;
     switch (*r->p) {
     case 'R':
@@ -211,12 +217,12 @@ read_options(pattern_reader *r)
 
 /* A group, p behind its '('. */
 static bool
-read_group(pattern_reader *r, bool *fixed)
+read_group(pattern_reader *r, item *it)
 {
     static const struct {
         const char *begin;
-        bool fixed;
-    } kinds[] = {{"?:", false}, {"?=", true},   {"?!", true},
+        bool anchor;
+    } kinds[] = {{"?:", false}, {"?=", true},  {"?!", true},
                  {"?>", false}, {"?<=", true}, {"?<!", true}};
     if (++r->depth > PATTERN_DEPTH)
         return pattern_stop(r, "groups and classes are nested too deeply");
@@ -225,9 +231,9 @@ read_group(pattern_reader *r, bool *fixed)
     while (i < RLF_COUNT(kinds) &&
            strncmp(r->p, kinds[i].begin, n = strlen(kinds[i].begin)) != 0)
         i++;
-    bool isolated = false;
+    bool isolated = false, plain = i == 0;
     if (i < RLF_COUNT(kinds)) {
-        *fixed = kinds[i].fixed;
+        it->anchor = kinds[i].anchor;
         put(r, rlf_arena_printf(r->arena, "(%s", kinds[i].begin));
         r->p += n;
     } else if (r->p[0] == '?' && (r->p[1] == '<' || r->p[1] == '\'')) {
@@ -248,8 +254,11 @@ read_group(pattern_reader *r, bool *fixed)
         put(r, "(?:");
     }
     /* An option alone holds for all that follows, other branches too. */
-    if (!read_branches(r))
+    item body = {false, false};
+    if (!read_branches(r, &body))
         return false;
+    it->empty = body.empty || it->anchor;
+    it->anchor = it->anchor || (plain && body.anchor);
     if (!isolated && *r->p++ != ')') {
         r->p--;
         return pattern_stop(r, "the group has no ')'");
@@ -260,18 +269,17 @@ read_group(pattern_reader *r, bool *fixed)
     return true;
 }
 
-/* Something that may be repeated, unless it is *fixed. */
 static bool
-read_item(pattern_reader *r, bool *fixed)
+read_item(pattern_reader *r, item *it)
 {
     rlf_codes set = {0};
     uint32_t single = 0;
     char c = *r->p;
-    *fixed = false;
+    *it = (item){false, false};
     switch (c) {
     case '(':
         r->p++;
-        return read_group(r, fixed);
+        return read_group(r, it);
     case '[':
         r->p++;
         if (!pattern_class(r, &set, &single))
@@ -287,21 +295,17 @@ read_item(pattern_reader *r, bool *fixed)
         break;
     case '\\':
         r->p++;
-        return read_escape(r, fixed);
+        return read_escape(r, it);
     case '^':
         r->p++;
-        *fixed = true;
+        it->anchor = it->empty = true;
         put_around_newline(r, "(?:\\A|(?<=", ")(?!\\z))");
         return true;
     case '$':
         r->p++;
-        *fixed = true;
+        it->anchor = it->empty = true;
         put_around_newline(r, "(?=", "|\\z)");
         return true;
-    case '*':
-    case '+':
-    case '?':
-        return pattern_stop(r, "there is nothing to repeat");
     default:
         return put_literal(r, pattern_take(r));
     }
@@ -311,9 +315,9 @@ read_item(pattern_reader *r, bool *fixed)
 }
 
 /* {n}, {n,}, {,n} or {n,m}: as PCRE2 has it, p behind it. NULL where the brace
- * is only a character. */
+ * is only a character. *none: none at all will do; *exact: it is {n}. */
 static const char *
-read_interval(pattern_reader *r, bool *exact)
+read_interval(pattern_reader *r, bool *exact, bool *none)
 {
     const char *p = r->p + 1;
     unsigned long low = 0, high = 0;
@@ -325,8 +329,8 @@ read_interval(pattern_reader *r, bool *exact)
         p++;
         has_high = *p >= '0' && *p <= '9';
         for (; *p >= '0' && *p <= '9'; p++)
-            high = high < 1000000 ? 10 * high + (unsigned long)(*p - '0')
-                                  : high;
+            high =
+                high < 1000000 ? 10 * high + (unsigned long)(*p - '0') : high;
     }
     if (*p != '}' || (!has_low && !has_high))
         return NULL;
@@ -336,6 +340,7 @@ read_interval(pattern_reader *r, bool *exact)
     }
     r->p = p + 1;
     *exact = !comma;
+    *none = low == 0;
     if (!comma)
         return rlf_arena_printf(r->arena, "{%lu}", low);
     if (!has_high)
@@ -345,25 +350,34 @@ read_interval(pattern_reader *r, bool *exact)
 
 /* All repeats that follow the item whose parts begin at `from`. */
 static bool
-read_repeats(pattern_reader *r, size_t from, bool fixed)
+read_repeats(pattern_reader *r, size_t from, item *it)
 {
     for (bool again = false;; again = true) {
         const char *text;
-        bool exact = false, interval = false;
+        bool exact = false, interval = false, none = false;
         if (!skip_blank(r))
             return false;
-        if (*r->p == '{') {
-            text = read_interval(r, &exact);
+        const char *at = r->p;
+        if (*at == '{') {
+            text = read_interval(r, &exact, &none);
             if (!text)
                 return !r->wrong;
             interval = true;
-        } else if (*r->p == '*' || *r->p == '+' || *r->p == '?') {
+        } else if (*at == '*' || *at == '+' || *at == '?') {
             text = rlf_arena_strndup(r->arena, r->p++, 1);
+            none = *at != '+';
         } else {
             return true;
         }
-        if (fixed)
-            return pattern_stop(r, "an assertion cannot be repeated");
+        if (it->anchor || (interval && it->empty)) {
+            r->p = at;
+            /* There a repeat ends with the first match of nothing; here it
+             * would go on to its bound. */
+            return pattern_stop(
+                r, it->anchor ? "an assertion cannot be repeated"
+                              : "a repeat with bounds, of what may match "
+                                "nothing, is not supported");
+        }
         if (again)
             wrap(r, from);
         put(r, text);
@@ -375,38 +389,55 @@ read_repeats(pattern_reader *r, size_t from, bool fixed)
             put(r, "+");
             r->p++;
         }
+        it->empty = it->empty || none;
         r->last = 0;
     }
 }
 
-/* Branches up to the group's ')' or the end. */
+/* Is there a repeat where an item should begin? Else p stays. */
 static bool
-read_branches(pattern_reader *r)
+repeats_nothing(pattern_reader *r)
 {
+    const char *before = r->p;
+    bool exact, none;
+    if (*r->p != '{')
+        return *r->p == '*' || *r->p == '+' || *r->p == '?';
+    bool is = read_interval(r, &exact, &none) || r->wrong;
+    r->p = before;
+    return is;
+}
+
+/* Branches up to the group's ')' or the end. The whole is an anchor if a
+ * branch is one and no more. */
+static bool
+read_branches(pattern_reader *r, item *whole)
+{
+    item branch = {false, true};
+    size_t items = 0;
     for (;;) {
         if (!skip_blank(r))
             return false;
-        if (!*r->p || *r->p == ')')
-            return true;
-        if (*r->p == '|') {
+        if (!*r->p || *r->p == ')' || *r->p == '|') {
+            whole->empty = whole->empty || branch.empty;
+            whole->anchor = whole->anchor || (items == 1 && branch.anchor);
+            if (*r->p != '|')
+                return true;
             put(r, "|");
             r->p++;
             r->last = 0;
+            branch = (item){false, true};
+            items = 0;
             continue;
         }
         size_t from = r->out->parts.count;
-        bool fixed = false;
-        const char *before = r->p;
-        if (*r->p == '{') {
-            bool exact;
-            if (read_interval(r, &exact))
-                return pattern_stop(r, "there is nothing to repeat");
-            r->p = before;
-            if (r->wrong)
-                return false;
-        }
-        if (!read_item(r, &fixed) || !read_repeats(r, from, fixed))
+        item it;
+        if (repeats_nothing(r))
+            return pattern_stop(r, "there is nothing to repeat");
+        if (!read_item(r, &it) || !read_repeats(r, from, &it))
             return false;
+        items++;
+        branch.empty = branch.empty && it.empty;
+        branch.anchor = it.anchor;
     }
 }
 
@@ -415,8 +446,9 @@ rlf_pattern_parse(rlf_arena *arena, const char *file, const char *text,
                   rlf_err *err, rlf_pattern *out)
 {
     pattern_reader r = {.arena = arena, .begin = text, .p = text, .out = out};
+    item whole = {false, false};
     *out = (rlf_pattern){0};
-    if (read_branches(&r) && *r.p == ')')
+    if (read_branches(&r, &whole) && *r.p == ')')
         pattern_stop(&r, "this ')' has no '('");
     if (!r.wrong)
         return RLF_OK;

@@ -151,7 +151,7 @@ pattern_escape(pattern_reader *r, bool inside, bool *is_set, uint32_t *code,
         r->p++;
         *is_set = true;
         *set = lower == 'w'   ? inside ? named(r, "word") : pattern_word(r)
-               : lower == 's' ? named(r, "space")
+                 : lower == 's' ? named(r, "space")
                : lower == 'd' ? named(r, "digit")
                               : named(r, "xdigit");
         if (c != lower)

@@ -204,8 +204,8 @@ cut_word(const rlf_split_step *step, const rlf_words *words,
     rlf_regex_walk walk;
     size_t n = word.to - word.from, at = 0, begin, end, first = out->count;
     bool found = n > 0;
-    RLF_TRY(rlf_regex_begin(&walk, step->regex, words->text.p + word.from, n,
-                            err));
+    RLF_TRY(
+        rlf_regex_begin(&walk, step->regex, words->text.p + word.from, n, err));
     rlf_status status = RLF_OK;
     while (found && status == RLF_OK) {
         status = rlf_regex_next(&walk, err, &found, &begin, &end);

@@ -42,8 +42,12 @@ static const struct {
     {"upper", 0, FLAG_UPPERCASE, {0}, true, false},
     {"uppercase", 0, FLAG_UPPERCASE, {0}, false, false},
     {"whitespace", SEPARATORS, 0, {'\t', '\r' + 1, 0x85, 0x86}, false, false},
-    {"word", MARKS | BIT(CATEGORY_ND) | BIT(CATEGORY_PC), FLAG_ALPHABETIC,
-     {0}, true, false},
+    {"word",
+     MARKS | BIT(CATEGORY_ND) | BIT(CATEGORY_PC),
+     FLAG_ALPHABETIC,
+     {0},
+     true,
+     false},
     {"xdigit", 0, 0, {'0', ':', 'A', 'G', 'a', 'g'}, true, false},
 };
 

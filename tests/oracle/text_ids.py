@@ -1,7 +1,8 @@
 """Writes tests/data/tokenizers.json: what the `tokenizers` library makes of a
 list of texts, for tokenizers of well-known models.
 
-    python3 -m venv /tmp/venv && /tmp/venv/bin/pip install tokenizers
+    python3 -m venv /tmp/venv
+    /tmp/venv/bin/pip install tokenizers==0.21.2 unicodedata2==16.0.0
     /tmp/venv/bin/python tests/oracle/text_ids.py DATA > tests/data/tokenizers.json
 
 DATA holds the directories listed below. The test tests/unit/text_oracle.c reads
@@ -12,6 +13,7 @@ import random
 import sys
 
 import tokenizers
+import unicodedata2
 from tokenizers import Tokenizer
 
 DIRS = [
@@ -102,10 +104,42 @@ def malformed(tokenizer, ids):
     return False
 
 
+def characters():
+    """Characters of Unicode 16 but controls (which not all vocabularies
+    have, an error here) and those of the large uniform blocks:
+    from the first to before the last, and so on."""
+    assert unicodedata2.unidata_version == "16.0.0"
+    out = []
+    for c in range(0x110000):
+        if unicodedata2.category(chr(c)) in ("Cc", "Cn", "Cs", "Co") or \
+                0x3400 <= c < 0xA000 or 0xAC00 <= c < 0xD800 or \
+                0x17000 <= c < 0x18B00 or 0x20000 <= c < 0x2A6D6:
+            continue
+        if out and out[-1] == c:
+            out[-1] = c + 1
+        else:
+            out += [c, c + 1]
+    return out
+
+
+def all_ids(t, codes):
+    """FNV-1a of the ids of texts with each of these characters, 64 in each."""
+    h = 0xCBF29CE484222325
+    listed = [c for a, b in zip(codes[::2], codes[1::2]) for c in range(a, b)]
+    for i in range(0, len(listed), 64):
+        text = "".join(f"a{chr(c)}{chr(c)} {chr(c)}1\n"
+                       for c in listed[i:i + 64])
+        ids = t.encode(text, add_special_tokens=False).ids
+        for byte in "".join(f"{i} " for i in ids).encode():
+            h = (h ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    return f"{h:016x}"
+
+
 def main(data):
     out = {
         "made_with": f"tokenizers {tokenizers.__version__}",
         "texts": TEXTS,
+        "characters": characters(),
         "tokenizers": {},
     }
     rng = random.Random(7)
@@ -128,6 +162,7 @@ def main(data):
         one["prefix"] = len(t.encode("a").ids) - len(
             t.encode("a", add_special_tokens=False).ids)
         vocab = t.get_vocab_size()
+        one["characters"] = all_ids(t, out["characters"])
         one["random"] = []
         while len(one["random"]) < 12:
             ids = [rng.randrange(vocab) for _ in range(rng.randrange(1, 24))]

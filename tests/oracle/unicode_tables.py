@@ -142,6 +142,10 @@ def main():
             full[c] = folded
         elif folded != chr(c):
             simple[c] = ord(folded)
+    same = {}  # what folds to the same several is also the other in a class
+    for c, to in sorted(full.items()):
+        if same.setdefault(to, c) != c:
+            simple[c] = same[to]
     steps = []  # first, last, step, difference
     for c, to in sorted(simple.items()):
         last = steps[-1] if steps else None

@@ -149,6 +149,68 @@ check_random(const char *name, const rlf_tokenizer *t, const json_t *list)
     ok(!wrong, "%s: text of random ids", name);
 }
 
+static void
+put_code(rlf_buf *out, uint32_t c)
+{
+    if (c < 0x80) {
+        rlf_buf_putc(out, (char)c);
+        return;
+    }
+    int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+    static const unsigned char lead[] = {0, 0xc0, 0xe0, 0xf0};
+    rlf_buf_putc(out, (char)(lead[more] | c >> 6 * more));
+    while (more--)
+        rlf_buf_putc(out, (char)(0x80 | (c >> 6 * more & 0x3f)));
+}
+
+/* Continue an FNV-1a of the ids of a text. */
+static uint64_t
+digest_ids(const rlf_tokenizer *t, const rlf_buf *text, uint64_t hash)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_ids ids = {0};
+    rlf_buf line = {0};
+    rlf_tokenizer_encode(t, text->p, text->n, RLF_ENCODE_PLAIN, &err, &ids);
+    for (size_t i = 0; i < ids.count; i++)
+        rlf_buf_printf(&line, "%u ", ids.data[i]);
+    for (size_t i = 0; i < line.n; i++)
+        hash = (hash ^ (unsigned char)line.p[i]) * 0x100000001b3u;
+    rlf_buf_free(&line);
+    RLF_VEC_FREE(&ids);
+    return hash;
+}
+
+/* Texts with each character of Unicode, 64 in each. */
+static void
+check_characters(const char *name, const rlf_tokenizer *t, const json_t *ranges,
+                 const char *want)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    size_t count = 0;
+    rlf_buf text = {0};
+    for (size_t i = 0; i < json_array_size(ranges); i += 2) {
+        double first = json_number_value(json_array_get(ranges, i));
+        double after = json_number_value(json_array_get(ranges, i + 1));
+        for (uint32_t c = (uint32_t)first; c < (uint32_t)after; c++) {
+            rlf_buf_putc(&text, 'a');
+            put_code(&text, c);
+            put_code(&text, c);
+            rlf_buf_putc(&text, ' ');
+            put_code(&text, c);
+            rlf_buf_puts(&text, "1\n");
+            if (++count % 64 == 0) {
+                hash = digest_ids(t, &text, hash);
+                rlf_buf_clear(&text);
+            }
+        }
+    }
+    hash = text.n ? digest_ids(t, &text, hash) : hash;
+    rlf_buf_free(&text);
+    char got[17];
+    snprintf(got, sizeof got, "%016" PRIx64, hash);
+    ok(strcmp(got, want) == 0, "%s: ids of %zu characters", name, count);
+}
+
 /* The directory with only the files of the old form, by links. */
 static void
 check_pair(const char *name, const char *dir, const json_t *texts,
@@ -178,9 +240,10 @@ check_pair(const char *name, const char *dir, const json_t *texts,
 }
 
 static void
-check_one(const char *data, const char *name, const json_t *texts,
+check_one(const char *data, const char *name, const json_t *root,
           const json_t *want, rlf_arena *arena)
 {
+    const json_t *texts = json_object_get(root, "texts");
     rlf_err err = RLF_ERR_NONE;
     rlf_tokenizer *t = NULL;
     const char *dir = rlf_path_join(arena, data, name);
@@ -197,6 +260,8 @@ check_one(const char *data, const char *name, const json_t *texts,
          seconds() - begun);
     check_texts(name, t, texts, want);
     check_random(name, t, json_object_get(want, "random"));
+    check_characters(name, t, json_object_get(root, "characters"),
+                     json_string_value(json_object_get(want, "characters")));
     rlf_tokenizer_close(t);
     if (rlf_file_exists(rlf_path_join(arena, dir, "merges.txt")) &&
         !strstr(name, "smollm2")) /* whose class says GPT-2, with digits */
@@ -310,7 +375,7 @@ main(void)
     if (rlf_json_load(path, &err, &root) < 0)
         bail("%s", err.sentence);
     json_object_foreach(json_object_get(root, "tokenizers"), name, want)
-        check_one(data, name, json_object_get(root, "texts"), want, arena);
+        check_one(data, name, root, want, arena);
     json_decref(root);
     check_edits(data, source ? source : ".", arena);
     rlf_arena_free(arena);
