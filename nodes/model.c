@@ -9,6 +9,7 @@
 #include "engine/graph/class.h"
 #include "engine/graph/place.h"
 #include "engine/io/file.h"
+#include "engine/layout/lanes.h"
 #include "engine/lua/host.h"
 #include "engine/text/tokenizer.h"
 #include "nodes/declare.h"
@@ -585,6 +586,9 @@ weights_memory(const rlf_resource *resource, const rlf_model_hold *hold,
         {.purpose = "weights in host memory", .host = b.host},
         {.purpose = "packed weights", .device = b.packed},
         {.purpose = "gradients", .device = b.gradients},
+        {.purpose = "partial sums of gradients",
+         .device = b.partial,
+         .blocks = rlf_lanes_waiting(m->gradient.held)},
         {.purpose = "optimizer state", .device = b.optimizer},
         {.purpose = "tables", .device = b.tables},
     };

@@ -118,6 +118,35 @@ put_caps(const rlf_session *s, const rlf_opened *opened)
     }
 }
 
+/* What lanes take of rank 0, beyond one lane for each replica. An addition reads
+ * twice and writes, and what was added is cleared. */
+static void
+put_lanes(const rlf_session *s, const rlf_memory *memory)
+{
+    bool told = false;
+    for (size_t i = 0; i < memory->rows.count; i++) {
+        const rlf_memory_row *row = &memory->rows.data[i];
+        if (!row->blocks)
+            continue;
+        int model = row->model;
+        const rlf_layout *l = &s->plan->holds[model].list[0].mesh.layout;
+        int lanes = s->plan->sums[model].lanes;
+        rlf_range held = rlf_range_part(lanes, l->dp, rlf_layout_find(l, 0).dp);
+        if (!told)
+            printf("\nlanes: what partial sums of gradients take on rank 0, and "
+                   "adding them in an update\n%-42s %-12s %s\n",
+                   "", "     memory", "read, written");
+        told = true;
+        printf("%-16s %3d lanes, %3d here      ", row->owner, lanes,
+               (int)rlf_range_size(held));
+        rlf_cmd_put_scaled((double)row->device, 1024, "B");
+        rlf_cmd_put_scaled(4.0 * (double)(rlf_range_size(held) - 1) *
+                               (double)row->device / row->blocks,
+                           1000, "B");
+        putchar('\n');
+    }
+}
+
 static void
 put_cost(const char *name, double runs, const rlf_cost *cost, bool alone)
 {
@@ -233,9 +262,10 @@ put_needs(rlf_session *s)
 {
     rlf_opened opened = rlf_run_opened(s->run);
     int n = s->plan->ranks;
-    put_caps(s, &opened);
-    put_costs(s);
     const rlf_needs *of = rlf_run_needs(s->run, 0);
+    put_caps(s, &opened);
+    put_lanes(s, &of[0].memory);
+    put_costs(s);
     put_memory(of, n);
     for (int i = 0; i < n; i++)
         if (rlf_memory_fits(&of[i].memory, &of[i].limit, &s->err) < 0)

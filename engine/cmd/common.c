@@ -90,6 +90,7 @@ void
 rlf_cmd_notes(const rlf_session *session)
 {
     rlf_buf text = {0};
+    rlf_plan_notes(session->plan, &text);
     rlf_run_notes(session->run, &text);
     fputs(text.p ? text.p : "", stdout);
     rlf_buf_free(&text);

@@ -270,11 +270,24 @@ struct rlf_node_class {
 
 /* ---- resources ---- */
 
+/* What a row takes on the device under another place row of its model. */
+typedef struct rlf_memory_choice {
+    uint64_t device;
+    const char *row; /* "actor on 0..1 (lanes: 2)" */
+} rlf_memory_choice;
+
 /* What a plan prints and a run allocates: bytes by what they are for. */
 typedef struct rlf_memory_row {
     const char *owner, *purpose;
     const char *lower;     /* the cap that makes it smaller; NULL: none does */
     uint64_t device, host; /* bytes */
+    /* Partial sums of gradients: blocks of memory, of lanes held on this rank;
+     * else 0. Which model's, and what fewer lanes would leave of it, set by the
+     * plan. */
+    int blocks;
+    int model;
+    const rlf_memory_choice *choices;
+    int n_choices;
 } rlf_memory_row;
 typedef struct rlf_memory {
     rlf_arena *arena;

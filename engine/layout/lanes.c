@@ -102,6 +102,15 @@ rlf_lanes_check(int lanes, int dp, rlf_err *err)
     return status;
 }
 
+int
+rlf_lanes_waiting(int n)
+{
+    int levels = 0;
+    while (n >> (levels + 1))
+        levels++;
+    return levels;
+}
+
 rlf_range
 rlf_layout_lanes(const rlf_layout *layout, int rank, int lanes)
 {

@@ -10,6 +10,8 @@
 #include "engine/layout/layout.h"
 
 #define RLF_MOST_LANES 128
+/* On the CPU where nothing else is said: 1 to 4 ranks have the same bits. */
+#define RLF_CPU_LANES 4
 
 /* Give each of n samples (length >= 0, in tokens) a lane: the longest first,
  * onto the lane with the fewest tokens; of equal lengths the lower index goes
@@ -19,6 +21,9 @@ void rlf_lanes_deal(const int64_t *lengths, int64_t n, int lanes, int *lane);
 /* RLF_USER unless lanes is a power of two up to RLF_MOST_LANES and no rank
  * would be without one: dp <= lanes. */
 rlf_status rlf_lanes_check(int lanes, int dp, rlf_err *err);
+/* How many sums wait at most while n lanes are added in a tree, one lane after
+ * another: log2 n, rounded down. */
+int rlf_lanes_waiting(int n);
 /* The lanes of a rank; empty outside the mesh. */
 rlf_range rlf_layout_lanes(const rlf_layout *layout, int rank, int lanes);
 /* The dp index that takes `lane`. */

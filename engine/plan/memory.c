@@ -2,6 +2,7 @@
 #include "engine/plan/memory.h"
 
 #include "engine/base/vec.h"
+#include "engine/layout/lanes.h"
 
 #include <math.h>
 
@@ -78,6 +79,54 @@ rlf_opened_cost(const rlf_opened *o, const rlf_sizes *sizes, int index)
     return cost;
 }
 
+/* The row of a model that gives it so many lanes and leaves all else as it is.
+ */
+static const char *
+lanes_row(const rlf_plan *plan, int model, int lanes, rlf_arena *arena)
+{
+    const rlf_place_row *is =
+        rlf_placement_find(plan->graph->placement, model, NULL);
+    rlf_place_row row = rlf_place_row_new(model, NULL);
+    if (is) {
+        row = *is;
+    } else {
+        int *ranks = RLF_NEW_ARRAY(arena, int, plan->ranks);
+        for (int i = 0; i < plan->ranks; i++)
+            ranks[i] = i;
+        row.ranks = ranks;
+        row.n_ranks = row.dp = plan->ranks;
+    }
+    row.lanes = lanes;
+    rlf_buf text = {0};
+    rlf_place_row_print(plan->graph, &row, &text);
+    const char *copy = rlf_arena_strdup(arena, text.p);
+    rlf_buf_free(&text);
+    return copy;
+}
+
+/* What partial sums of gradients take with fewer lanes, down to one for each
+ * replica. */
+static void
+find_choices(const rlf_opened *o, int model, rlf_arena *arena,
+             rlf_memory_row *row)
+{
+    const rlf_plan *plan = o->plan;
+    const rlf_layout *layout = &plan->holds[model].list[0].mesh.layout;
+    rlf_memory_choice *list =
+        RLF_NEW_ARRAY(arena, rlf_memory_choice, RLF_MOST_LANES);
+    int lanes = plan->sums[model].lanes, at;
+    at = rlf_layout_find(layout, o->rank).dp;
+    row->model = model;
+    row->choices = list;
+    for (lanes /= 2; lanes >= layout->dp && at >= 0; lanes /= 2) {
+        int64_t held = rlf_range_size(rlf_range_part(lanes, layout->dp, at));
+        list[row->n_choices++] = (rlf_memory_choice){
+            .device = row->device / (uint64_t)row->blocks *
+                      (uint64_t)rlf_lanes_waiting((int)held),
+            .row = lanes_row(plan, model, lanes, arena)};
+    }
+}
+
 void
 rlf_opened_memory(const rlf_opened *o, rlf_memory *out)
 {
@@ -108,7 +157,11 @@ rlf_opened_memory(const rlf_opened *o, rlf_memory *out)
                                      .host = (uint64_t)ceil(ahead)});
     for (size_t i = 0; i < graph->resources.count; i++) {
         const rlf_resource *r = &graph->resources.data[i];
+        size_t k = out->rows.count;
         o->classes->resource[r->kind]->memory(graph, r, o->resource[i], out);
+        for (; k < out->rows.count; k++)
+            if (out->rows.data[k].blocks)
+                find_choices(o, (int)i, out->arena, &out->rows.data[k]);
     }
 }
 
@@ -182,6 +235,57 @@ tell_rest(const rlf_memory_room *room, rlf_err *err)
                      megabytes(room->all), megabytes(room->free));
 }
 
+/* A row under its k-th choice, or the last one. */
+static const rlf_memory_choice *
+choice(const rlf_memory_row *row, int k)
+{
+    int n = row->n_choices;
+    return n ? &row->choices[k < n ? k : n - 1] : NULL;
+}
+
+/* What is taken with the k-th choice of every row. */
+static uint64_t
+total_with(const rlf_memory *memory, uint64_t total, int k)
+{
+    for (size_t i = 0; i < memory->rows.count; i++) {
+        const rlf_memory_choice *c = choice(&memory->rows.data[i], k);
+        total -= c ? memory->rows.data[i].device - c->device : 0;
+    }
+    return total;
+}
+
+/* Partial sums of gradients need not be there with fewer lanes: which rows say
+ * so? They change bits, so that nobody but the user takes them. True if that is
+ * enough. */
+static bool
+tell_lanes(const rlf_memory *memory, uint64_t total, uint64_t limit,
+           rlf_err *err)
+{
+    uint64_t left, sums = 0;
+    int k = 0, most = 0;
+    rlf_buf rows = {0};
+    for (size_t i = 0; i < memory->rows.count; i++)
+        if (memory->rows.data[i].n_choices > most)
+            most = memory->rows.data[i].n_choices;
+    while ((left = total_with(memory, total, k)) > limit && k + 1 < most)
+        k++;
+    for (size_t i = 0; i < memory->rows.count; i++) {
+        const rlf_memory_row *row = &memory->rows.data[i];
+        if (!row->n_choices)
+            continue;
+        rlf_buf_printf(&rows, "%s%s", rows.n ? "; " : "", choice(row, k)->row);
+        sums += row->device;
+    }
+    if (left < total)
+        rlf_err_hint(err,
+                     "%.*f MB are for partial sums of gradients, by lanes: "
+                     "place { %s } takes %.*f MB less, and has other bits",
+                     digits(sums), megabytes(sums), rows.p,
+                     digits(total - left), megabytes(total - left));
+    rlf_buf_free(&rows);
+    return left <= limit;
+}
+
 static rlf_status
 check_fit(const rlf_memory *memory, bool device, bool host,
           const rlf_memory_room *room, rlf_err *err)
@@ -205,6 +309,8 @@ check_fit(const rlf_memory *memory, bool device, bool host,
              digits(total), megabytes(total),
              !host ? "a device's memory" : "memory", digits(limit),
              megabytes(limit));
+    if (device && tell_lanes(memory, total, limit, err))
+        return status;
     if (largest)
         rlf_err_hint(err, "%.*f MB are for '%s' %s: lower %s", digits(most),
                      megabytes(most), largest->owner, largest->purpose,

@@ -48,10 +48,35 @@ rlf_plan_row(const rlf_graph *graph, const rlf_node *node)
                                : NULL;
 }
 
-/* What no row says otherwise: data parallel, calls of models where the strategy
- * has them, all else on all ranks. */
+/* The row of a whole model, or NULL. */
+static const rlf_place_row *
+model_row(const rlf_plan *plan, int model)
+{
+    return rlf_placement_find(plan->graph->placement, model, NULL);
+}
+
+/* A run that goes on has the lanes that it began with; where there could be
+ * more replicas than those, the first ones train. */
 static void
-place_all(rlf_plan *plan, rlf_arena *arena)
+limit_replicas(const rlf_plan *plan, const rlf_sums *sums, const rlf_node *node)
+{
+    rlf_node_place *place = &plan->place[node->id];
+    rlf_layout *layout = &place->layout;
+    place->asked_dp = layout->dp;
+    if (!sums || node->class->role != RLF_ROLE_UPDATE)
+        return;
+    const rlf_place_row *row = model_row(plan, node->receiver);
+    int lanes = sums[node->receiver].lanes;
+    if (lanes <= 0 || layout->dp <= lanes || (row && row->lanes > 0))
+        return;
+    layout->dp = lanes;
+    layout->n_ranks = layout->tp * layout->pp * lanes;
+}
+
+/* What no row says otherwise: data parallel, calls of models where the strategy
+ * has them, all else on all ranks. `sums`: of a checkpoint, or NULL. */
+static void
+place_all(rlf_plan *plan, const rlf_sums *sums, rlf_arena *arena)
 {
     size_t n = plan->graph->nodes.count;
     int *ranks = RLF_NEW_ARRAY(arena, int, plan->ranks);
@@ -91,6 +116,7 @@ place_all(rlf_plan *plan, rlf_arena *arena)
             .carry = row.carry,
             .chunks = chunks,
         };
+        limit_replicas(plan, sums, node);
     }
 }
 
@@ -155,23 +181,22 @@ power_of_two(int n)
     return power;
 }
 
-/* Shards and lanes of every model: what its row says, else what the checkpoint
- * has, else the largest split that any call or update has. A strategy has the
- * lanes of all ranks, so that it decides where, and no bit of what. */
-static rlf_status
-set_sums(rlf_plan *plan, const rlf_plan_options *options, rlf_arena *arena,
-         rlf_err *err)
+/* Shards and lanes of models about which nothing is said: the largest split
+ * that any call or update has. On the CPU lanes are at least so many that a few
+ * ranks, and one, have the same bits. A strategy has the lanes of all ranks, so
+ * that it decides where, and no bit of what. */
+static rlf_sums
+default_sums(const rlf_plan *plan)
 {
-    size_t n = plan->graph->resources.count;
-    rlf_sums *sums = RLF_NEW_ARRAY(arena, rlf_sums, n);
-    rlf_sums base = {1, 1};
+    bool cpu = strcmp(plan->numerics.backend, "cpu") == 0;
+    rlf_sums base = {1, cpu ? RLF_CPU_LANES : 1};
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {
         const rlf_node *node = &plan->graph->nodes.data[i];
-        const rlf_layout *l = &plan->place[i].layout;
-        if (rlf_place_can(node) && l->tp > base.shards)
-            base.shards = power_of_two(l->tp);
-        if (node->class->role == RLF_ROLE_UPDATE && l->dp > base.lanes)
-            base.lanes = power_of_two(l->dp);
+        int tp = plan->place[i].layout.tp, dp = plan->place[i].asked_dp;
+        if (rlf_place_can(node) && tp > base.shards)
+            base.shards = power_of_two(tp);
+        if (node->class->role == RLF_ROLE_UPDATE && dp > base.lanes)
+            base.lanes = power_of_two(dp);
     }
     const rlf_placement *placement = plan->graph->placement;
     if (placement && placement->strategy != RLF_STRATEGY_NONE &&
@@ -179,16 +204,30 @@ set_sums(rlf_plan *plan, const rlf_plan_options *options, rlf_arena *arena,
         base.lanes = power_of_two(plan->ranks);
     if (base.lanes > RLF_MOST_LANES)
         base.lanes = RLF_MOST_LANES;
+    return base;
+}
+
+/* Shards and lanes of every model: what its row says, else what the checkpoint
+ * has, else the default. */
+static rlf_status
+set_sums(rlf_plan *plan, const rlf_plan_options *options, rlf_arena *arena,
+         rlf_err *err)
+{
+    size_t n = plan->graph->resources.count;
+    rlf_sums *sums = RLF_NEW_ARRAY(arena, rlf_sums, n);
+    rlf_sums base = default_sums(plan);
     plan->numerics.shards = base.shards;
     plan->numerics.lanes = base.lanes;
     plan->sums = sums;
     for (size_t i = 0; i < n; i++) {
         const rlf_resource *r = &plan->graph->resources.data[i];
         const rlf_place_row *row =
-            r->kind == RLF_RESOURCE_MODEL
-                ? rlf_placement_find(plan->graph->placement, (int)i, NULL)
-                : NULL;
-        sums[i] = options->sums ? options->sums[i] : base;
+            r->kind == RLF_RESOURCE_MODEL ? model_row(plan, (int)i) : NULL;
+        sums[i] = base;
+        if (options->sums && options->sums[i].shards > 0)
+            sums[i].shards = options->sums[i].shards;
+        if (options->sums && options->sums[i].lanes > 0)
+            sums[i].lanes = options->sums[i].lanes;
         if (r->kind != RLF_RESOURCE_MODEL)
             sums[i] = (rlf_sums){1, 1};
         if (row && row->shards > 0)
@@ -308,7 +347,7 @@ rlf_plan_make(const rlf_graph *graph, const rlf_plan_options *options,
                        .lanes = 1};
     RLF_TRY(check_rows(plan, err));
     RLF_TRY(check_offload(plan, err));
-    place_all(plan, arena);
+    place_all(plan, options->sums, arena);
     RLF_TRY(rlf_pipes_make(plan, arena, err));
     plan->caps = caps_of(plan, arena);
     rlf_holds_make(plan, arena);
@@ -319,6 +358,23 @@ rlf_plan_make(const rlf_graph *graph, const rlf_plan_options *options,
     plan->digest = digest_plan(plan);
     *out = plan;
     return RLF_OK;
+}
+
+void
+rlf_plan_notes(const rlf_plan *plan, rlf_buf *out)
+{
+    for (size_t i = 0; i < plan->graph->resources.count; i++) {
+        const rlf_node *node = update_of(plan, (int)i);
+        const rlf_node_place *place = node ? &plan->place[node->id] : NULL;
+        if (place && place->layout.dp < place->asked_dp)
+            rlf_buf_printf(out,
+                           "%s trains on %d of %d replicas: the run began with "
+                           "%d lanes (--accept lanes takes more, with other "
+                           "bits from here on)\n",
+                           plan->graph->resources.data[i].name,
+                           place->layout.dp, place->asked_dp,
+                           plan->sums[i].lanes);
+    }
 }
 
 static bool

@@ -36,7 +36,9 @@ typedef enum rlf_spread {
 typedef struct rlf_node_place {
     rlf_spread spread;
     rlf_layout layout;
-    int zero;             /* stage of the optimizer's sharding over dp */
+    int asked_dp; /* what its row or the ranks ask for; layout.dp is less where
+                     the checkpoint has fewer lanes */
+    int zero;     /* stage of the optimizer's sharding over dp */
     const char *schedule; /* of the pipeline: as in rlf_place_row; "1f1b" if
                              nothing is said */
     const char *table;
@@ -64,7 +66,8 @@ typedef struct rlf_plan_options {
     int ranks;
     const char *backend; /* NULL: "cpu" */
     const char *dtype;   /* NULL: "f32" */
-    /* Per resource: of the checkpoint that the run goes on from; NULL: none. */
+    /* Per resource: of the checkpoint that the run goes on from, a number of 0
+     * as without one; NULL: none. */
     const rlf_sums *sums;
 } rlf_plan_options;
 
@@ -87,6 +90,8 @@ rlf_status rlf_plan_make(const rlf_graph *graph,
                          rlf_err *err, rlf_plan **out);
 /* The row that says where a node runs, its own or the model's; NULL: none. */
 const rlf_place_row *rlf_plan_row(const rlf_graph *graph, const rlf_node *node);
+/* A line for every model that trains on fewer replicas than there could be. */
+void rlf_plan_notes(const rlf_plan *plan, rlf_buf *out);
 /* As text: the place block that would give this plan, and the numerics. */
 void rlf_plan_print(const rlf_plan *plan, rlf_buf *out);
 

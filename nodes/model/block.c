@@ -300,8 +300,8 @@ rlf_block_carve(rlf_model *m, rlf_carver *c, const rlf_model_options *options)
     if (!trained)
         return bytes;
     lent = m->loan.packed ? lent : at;
-    rlf_gradient_carve(m, options, c);
-    bytes.gradients = since(c, &at);
+    bytes.partial = rlf_gradient_carve(m, options, c);
+    bytes.gradients = since(c, &at) - bytes.partial;
     size_t asked = options->lends;
     if (options->serves) {
         size_t stage = rlf_block_stage(m, options);

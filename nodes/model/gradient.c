@@ -55,16 +55,6 @@ block_of(int lane)
     return __builtin_popcount((unsigned)lane);
 }
 
-/* Blocks beside the first that n lanes need. */
-static int
-levels(int n)
-{
-    int most = 0;
-    for (int lane = 0; lane < n; lane++)
-        most = block_of(lane) > most ? block_of(lane) : most;
-    return most;
-}
-
 /* What is added goes to this block from now on. */
 static void
 use_block(rlf_model *m, int block)
@@ -85,7 +75,7 @@ rlf_gradient_select(rlf_model *m, int chunk)
     use_block(m, block_of(m->gradient.lane[chunk]));
 }
 
-void
+size_t
 rlf_gradient_carve(rlf_model *m, const rlf_model_options *o, rlf_carver *c)
 {
     const rlf_table *t = m->table;
@@ -101,12 +91,16 @@ rlf_gradient_carve(rlf_model *m, const rlf_model_options *o, rlf_carver *c)
                         .held = (int)(held.last - held.first),
                         .floats = t->count + tied_floats(t) +
                                   t->n_layers * norm_floats(t)};
-    for (int i = 0; i <= levels(g->held); i++)
+    g->blocks[0] = rlf_carve_floats(c, g->floats);
+    size_t before = c->used;
+    for (int i = 1; i <= rlf_lanes_waiting(g->held); i++)
         g->blocks[i] = rlf_carve_floats(c, g->floats);
+    size_t partial = c->used - before;
     int64_t at;
     if (t->ends != RLF_NO_SLOT)
         g->other = rlf_carve_floats(c, other_floats(m, &at));
     use_block(m, 0);
+    return partial;
 }
 
 float *

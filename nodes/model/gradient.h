@@ -15,8 +15,9 @@
 /* RLF_USER unless `lanes` is a power of two that there are blocks for (0: 1),
  * and there is one for each of the replicas. */
 rlf_status rlf_gradient_check(const rlf_model_options *options, rlf_err *err);
-/* Set m->gradient, with memory from `c` (which may only count). */
-void rlf_gradient_carve(rlf_model *m, const rlf_model_options *options,
+/* Set m->gradient, with memory from `c` (which may only count). Returns the
+ * bytes of all blocks but the first. */
+size_t rlf_gradient_carve(rlf_model *m, const rlf_model_options *options,
                         rlf_carver *c);
 /* What is added from now on is of this chunk, in the lane at hand there. The
  * functions of heads.h and transformer.h that go backward do so themselves. */

@@ -123,7 +123,8 @@ typedef struct rlf_loan {
  * in a loan as it uses them there. */
 typedef struct rlf_model_bytes {
     size_t weights, packed, gradients, optimizer, tables;
-    size_t loan; /* asked for beyond what there is */
+    size_t partial; /* gradients of lanes that wait to be added */
+    size_t loan;  /* asked for beyond what there is */
     size_t host; /* bytes of weights there */
 } rlf_model_bytes;
 

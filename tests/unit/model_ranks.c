@@ -129,7 +129,8 @@ new_model(test_machine *t, const task *k, const rlf_model_options *how,
                           &t->err, &model));
     rlf_model_bytes b =
         rlf_model_count_bytes(model->table, model->kernels, &options);
-    if (b.weights + b.packed + b.gradients + b.optimizer + b.tables !=
+    if (b.weights + b.packed + b.gradients + b.partial + b.optimizer +
+            b.tables !=
         t->device->allocated - before)
         bail("the bytes counted are not those allocated");
     *optimizer = b.optimizer;
