@@ -254,21 +254,26 @@ total_with(const rlf_memory *memory, uint64_t total, int k)
     return total;
 }
 
-/* Partial sums of gradients need not be there with fewer lanes: which rows say
- * so? They change bits, so that nobody but the user takes them. True if that is
- * enough. */
-static bool
-tell_lanes(const rlf_memory *memory, uint64_t total, uint64_t limit,
-           rlf_err *err)
+/* The first choice with which all fits, or the last one. */
+static int
+find_choice(const rlf_memory *memory, uint64_t total, uint64_t limit)
 {
-    uint64_t left, sums = 0;
     int k = 0, most = 0;
-    rlf_buf rows = {0};
     for (size_t i = 0; i < memory->rows.count; i++)
         if (memory->rows.data[i].n_choices > most)
             most = memory->rows.data[i].n_choices;
-    while ((left = total_with(memory, total, k)) > limit && k + 1 < most)
+    while (k + 1 < most && total_with(memory, total, k) > limit)
         k++;
+    return k;
+}
+
+/* Partial sums of gradients need not be there with fewer lanes: which rows say
+ * so? They change bits, so that nobody but the user takes them. */
+static void
+tell_lanes(const rlf_memory *memory, uint64_t total, int k, rlf_err *err)
+{
+    uint64_t less = total - total_with(memory, total, k), sums = 0;
+    rlf_buf rows = {0};
     for (size_t i = 0; i < memory->rows.count; i++) {
         const rlf_memory_row *row = &memory->rows.data[i];
         if (!row->n_choices)
@@ -276,14 +281,12 @@ tell_lanes(const rlf_memory *memory, uint64_t total, uint64_t limit,
         rlf_buf_printf(&rows, "%s%s", rows.n ? "; " : "", choice(row, k)->row);
         sums += row->device;
     }
-    if (left < total)
-        rlf_err_hint(err,
-                     "%.*f MB are for partial sums of gradients, by lanes: "
-                     "place { %s } takes %.*f MB less, and has other bits",
-                     digits(sums), megabytes(sums), rows.p,
-                     digits(total - left), megabytes(total - left));
+    rlf_err_hint(err,
+                 "%.*f MB are for partial sums of gradients, by lanes: place { "
+                 "%s } takes %.*f MB less, and has other bits",
+                 digits(sums), megabytes(sums), rows.p, digits(less),
+                 megabytes(less));
     rlf_buf_free(&rows);
-    return left <= limit;
 }
 
 static rlf_status
@@ -309,14 +312,20 @@ check_fit(const rlf_memory *memory, bool device, bool host,
              digits(total), megabytes(total),
              !host ? "a device's memory" : "memory", digits(limit),
              megabytes(limit));
-    if (device && tell_lanes(memory, total, limit, err))
+    int k = find_choice(memory, total, limit);
+    uint64_t left = device ? total_with(memory, total, k) : total;
+    if (left <= limit) {
+        tell_lanes(memory, total, k, err);
         return status;
+    }
     if (largest)
         rlf_err_hint(err, "%.*f MB are for '%s' %s: lower %s", digits(most),
                      megabytes(most), largest->owner, largest->purpose,
                      largest->lower);
     else
         rlf_err_hint(err, "no cap makes it smaller: take smaller models");
+    if ((total - left) * 4 > total - limit) /* not all, but much of it */
+        tell_lanes(memory, total, k, err);
     if (host)
         return status;
     tell_largest(memory, device, host, err);

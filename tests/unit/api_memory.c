@@ -105,6 +105,7 @@ static const struct many {
     /* models lie in several layouts, bare ones too */
     {"tiny.rlf",
      "place {\n"
+     "actor on 0 (lanes: 2)\n"
      "actor.update on 0..3 (tp: 2)\n"
      "actor.generate on 0..3 (tp: 1)\n"
      "ref on 0..1 (pp: 2)\n"
