@@ -229,7 +229,7 @@ mutate(const program *p, size_t i, change how, uint64_t *state, rlf_buf *out,
 
 static const rlf_compile_setting settings[] = {
     {"model_dir", "models/arith"},
-    {"questions", "data/arith.jsonl"},
+    {"questions", "questions.jsonl"},
     {"labels", "data/arith.jsonl"},
 };
 
@@ -360,6 +360,17 @@ reason(const program *p, size_t i, change how)
 
 /* ---- all of them ---- */
 
+/* Rows for arith_seq, which comes without. */
+static void
+put_questions(void)
+{
+    FILE *f = fopen("questions.jsonl", "w");
+    for (int i = 0; f && i < 800; i++)
+        fprintf(f, "{\"prompt\": \"%d,3:9,4\"}\n", i % 9);
+    if (!f || fclose(f))
+        bail("cannot write questions");
+}
+
 static bool
 read_program(const char *directory, const char *name, program *p)
 {
@@ -377,7 +388,7 @@ read_program(const char *directory, const char *name, program *p)
     *p = (program){.name = name, .text = text.p, .size = text.n};
     find_tokens(p);
     put_file(p->text, p->size);
-    return compile(p, &p->graph) == SAME;
+    return compile(p, &p->graph) == SAME && opens(p);
 }
 
 static void
@@ -432,9 +443,10 @@ main(int argc, char **argv)
         if (symlink(to, links[i]))
             bail("cannot link the examples' files");
     }
+    put_questions();
     for (size_t i = 0; i < RLF_COUNT(names); i++)
         ok(read_program(from, names[i], &programs[i]),
-           "%s compiles without a warning", names[i]);
+           "%s compiles without a warning, and opens", names[i]);
     run(programs, RLF_COUNT(names), n, argc > 1, count);
     note("of %zu mutants %zu are refused, %zu warned of, %zu mean the same, "
          "%zu are accepted",
@@ -447,6 +459,7 @@ main(int argc, char **argv)
     for (size_t i = 0; i < RLF_COUNT(links); i++)
         unlink(links[i]);
     unlink("mutant.rlf");
+    unlink("questions.jsonl");
     if (chdir("/") || rmdir(directory))
         note("%s stays behind", directory);
     return done();
