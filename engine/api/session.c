@@ -368,6 +368,27 @@ any_backend(const rlf_backend *const *list)
     return found;
 }
 
+/* Shards and lanes of the checkpoint, but for those that may be others. */
+static rlf_status
+sums_before(rlf_session *s, rlf_err *err, const rlf_sums **out)
+{
+    size_t n = s->graph->resources.count;
+    const rlf_sums *was;
+    RLF_TRY(rlf_run_sums(s->graph, s->options.directory, s->arena, err, &was));
+    if (!was)
+        return RLF_OK;
+    rlf_sums *sums = RLF_NEW_ARRAY(s->arena, rlf_sums, n);
+    for (size_t i = 0; i < n; i++) {
+        sums[i] = was[i];
+        if (rlf_inputs_accepted(&s->inputs, "lanes"))
+            sums[i].lanes = 0;
+        if (rlf_inputs_accepted(&s->inputs, "shards"))
+            sums[i].shards = 0;
+    }
+    *out = sums;
+    return RLF_OK;
+}
+
 /* What every process can do by itself; nothing is written yet. */
 static rlf_status
 make_plan(rlf_session *s, rlf_err *err)
@@ -385,8 +406,7 @@ make_plan(rlf_session *s, rlf_err *err)
     if (!plan.ranks)
         plan.ranks = rlf_comm_launcher_size();
     if (s->options.resume && s->options.directory)
-        RLF_TRY(rlf_run_sums(s->graph, s->options.directory, s->arena, err,
-                             &plan.sums));
+        RLF_TRY(sums_before(s, err, &plan.sums));
     RLF_TRY(rlf_plan_make(s->graph, &plan, s->arena, err, &s->plan));
     return rlf_plan_fits(s->plan, &rlf_node_classes, err);
 }
