@@ -314,8 +314,8 @@ add_params(collector *c)
     const rlf_graph *graph = c->session->graph;
     for (size_t i = 0; i < graph->params.count; i++) {
         const rlf_param *p = &graph->params.data[i];
-        rlf_input *input = add(c, p->name, "", p->value);
-        input->noted = input->place = strcmp(p->type, "path") == 0;
+        if (strcmp(p->type, "path") != 0)
+            add(c, p->name, "", p->value);
     }
 }
 

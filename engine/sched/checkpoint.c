@@ -70,7 +70,7 @@ put_state(rlf_run *run, rlf_buf *out)
     put_sums(run, out);
     rlf_buf_puts(out, "},\n \"inputs\":");
     settle_inputs(run);
-    rlf_inputs_print(run->options.inputs, false, out);
+    rlf_inputs_print(run->options.inputs, out);
     rlf_buf_printf(out, ",\n \"accepted\":[%s]}\n",
                    run->accepted.n ? run->accepted.p : "");
 }
@@ -188,17 +188,9 @@ check_state(rlf_run *run, const char *dir, const json_t *state, rlf_err *err,
     *step = (uint32_t)at;
     settle_inputs(run);
     keep_accepted(run, accepted);
-    run->accepted_before = run->accepted.n;
     return rlf_inputs_check(run->options.inputs, inputs, dir,
                             run->options.directory, *step, run->kept, err,
                             &run->accepted);
-}
-
-const char *
-rlf_run_accepted(const rlf_run *run)
-{
-    const char *text = run->accepted.n ? run->accepted.p : "";
-    return text + run->accepted_before;
 }
 
 static rlf_status

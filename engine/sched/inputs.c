@@ -30,21 +30,17 @@ put_member(const char *key, const char *text, rlf_buf *out)
 }
 
 void
-rlf_inputs_print(const rlf_inputs *inputs, bool paths, rlf_buf *out)
+rlf_inputs_print(const rlf_inputs *inputs, rlf_buf *out)
 {
     const char *between = "[\n  {\"name\":";
     for (size_t i = 0; i < inputs->list.count; i++) {
         const rlf_input *in = &inputs->list.data[i];
-        if (in->place && !paths)
-            continue;
         rlf_buf_puts(out, between);
         between = ",\n  {\"name\":";
         rlf_buf_json(out, in->name, strlen(in->name));
         if (*in->part)
             put_member("part", in->part, out);
         put_member("value", in->value, out);
-        if (in->path && paths)
-            put_member("file", in->path, out);
         if (in->path)
             rlf_buf_printf(out, ",\"bytes\":%" PRIu64, in->bytes);
         if (in->copy)
@@ -355,7 +351,7 @@ check_names(const comparison *c, rlf_err *err)
         if (nearest)
             rlf_err_hint(err, "did you mean %s", nearest);
         else
-            rlf_err_hint(err, "the inputs of a run are listed in its run.json");
+            rlf_err_hint(err, "state.json of a checkpoint lists the inputs");
         return RLF_USAGE;
     }
     return RLF_OK;

@@ -2,7 +2,7 @@
  * with a name and what it is: a value, or the digest of a file's bytes.
  *
  * One list serves all who ask whether two runs are the same: processes that are
- * about to begin one together, run.json, and a resume, which compares the list
+ * about to begin one together, and a resume, which compares the list
  * in the checkpoint with the present one. Files count by their contents, not by
  * their paths. Threads, ranks, placement and limits change no result and are no
  * inputs.
@@ -30,7 +30,6 @@ typedef struct rlf_input {
                           NULL:  none, for it is no text or a large one */
     uint64_t bytes;    /* of the file */
     bool noted;        /* only written down: does not decide by itself */
-    bool place;        /* the value is a path: noted */
     bool rows;         /* data that cannot be read twice: the value is made of
                           what was read, once that is open */
 } rlf_input;
@@ -49,9 +48,9 @@ typedef struct rlf_inputs {
 
 /* Was the name given to --accept? */
 bool rlf_inputs_accepted(const rlf_inputs *inputs, const char *name);
-/* A JSON list, one line an input, without a line's end behind it. With `paths`
- * also where the files are, which another machine has elsewhere. */
-void rlf_inputs_print(const rlf_inputs *inputs, bool paths, rlf_buf *out);
+/* A JSON list, one line an input, without a line's end behind it. Where files
+ * are is not in it, for another machine has them elsewhere. */
+void rlf_inputs_print(const rlf_inputs *inputs, rlf_buf *out);
 /* Is it the run that wrote the list `was`, read from `file`? RLF_USER names
  * every input that differs, of a text the first line, and how to go on.
  * `directory` is that of the run, with the copies. What differs and was

@@ -156,9 +156,6 @@ rlf_status rlf_run_save(rlf_run *run, const rlf_beside *beside, rlf_err *err);
  * of these inputs. Damaged newer ones are set aside, and told of. Texts of *out last as long as the run. Call before the
  * first step. */
 rlf_status rlf_run_resume(rlf_run *run, rlf_err *err, rlf_resumed *out);
-/* What that resume was let differ from the checkpoint (rlf_inputs_check); "" if
- * nothing does. */
-const char *rlf_run_accepted(const rlf_run *run);
 
 /* Shards and lanes per resource of the newest checkpoint in the run's
  * directory, for the plan of the run that goes on from it, on whatever ranks;

@@ -33,7 +33,6 @@ struct rlf_run {
     int left;         /* ranks that have not answered a SAVE or RESTORE */
     uint32_t step;    /* the last one done */
     rlf_buf accepted; /* what --accept let differ: JSON objects with commas */
-    size_t accepted_before; /* bytes of that from earlier resumes */
     bool ended;
     bool failed;
 };
