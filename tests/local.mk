@@ -30,3 +30,11 @@ AM_TESTS_ENVIRONMENT = \
 	OTHER_MPIEXEC='$(OTHER_MPIEXEC)'; export OTHER_MPIEXEC; \
 	: "$${RLFLOW_TEST_DATA=$(abs_top_srcdir)/../shared/data}"; \
 	export RLFLOW_TEST_DATA;
+
+# Not a program's: it is preloaded into others by faults.tap.
+tap_tests += %D%/faults.tap
+EXTRA_DIST += %D%/faults.c
+check_DATA = %D%/faults.so
+CLEANFILES += %D%/faults.so
+%D%/faults.so: %D%/faults.c
+	$(AM_V_CC)$(CC) -O1 -Wall -shared -fPIC -o $@ $(top_srcdir)/tests/faults.c

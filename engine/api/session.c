@@ -5,6 +5,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
+#include "engine/io/json.h"
 #include "grammar/compile.h"
 #include "nodes/table.h"
 
@@ -43,6 +44,8 @@ log_to_file(void *arg, rlf_log_level level, const char *line)
 rlf_session *
 rlf_session_open(const char *path)
 {
+    rlf_memory_reserve();
+    rlf_json_take_memory();
     rlf_session *s = rlf_calloc(1, sizeof *s);
     s->arena = rlf_arena_new();
     s->locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
@@ -342,6 +345,8 @@ rlf_session_compile(rlf_session *s, bool params_only)
     locale_t before = enter(s);
     rlf_status status = compile(s, params_only);
     leave(before);
+    if (status >= 0)
+        status = rlf_memory_check(&s->err);
     return rlf_session_result(status);
 }
 
@@ -418,9 +423,11 @@ rlf_session_plan(rlf_session *s)
     if (result != RLF_RESULT_OK || s->plan)
         return result;
     locale_t before = enter(s);
-    result = rlf_session_result(make_plan(s, &s->err));
+    rlf_status status = make_plan(s, &s->err);
     leave(before);
-    return result;
+    if (status >= 0)
+        status = rlf_memory_check(&s->err);
+    return rlf_session_result(status);
 }
 
 /* A file of each process: the name as it is given in the first. */
@@ -538,6 +545,8 @@ make_ready(rlf_session *s, rlf_err *err)
     RLF_TRY(rlf_join_share(s, &s->options.directory, err));
     RLF_TRY(rlf_join_agree(s, compile_and_plan(s, err), err));
     rlf_status status = open_run(s, err);
+    if (status >= 0)
+        status = rlf_memory_check(err);
     if (status < 0 && s->world) {
         rlf_comm_abort(s->world, err);
         rlf_join_succeed(s);
@@ -640,6 +649,8 @@ rlf_session_step(rlf_session *s)
     rlf_status status = !s->leads ? follow(s, &s->err)
                         : done    ? finish(s, &s->err)
                                   : step(s, &s->err);
+    if (status >= 0)
+        status = rlf_memory_check(&s->err);
     if (status < 0)
         rlf_join_succeed(s);
     leave(before);

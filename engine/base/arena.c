@@ -26,46 +26,9 @@ struct rlf_arena {
     size_t used;
 };
 
-static _Noreturn void
-out_of_memory(size_t n)
-{
-    fprintf(stderr, "rlflow: out of memory (%zu bytes asked for)\n", n);
-    _Exit(3);
-}
-
-void *
-rlf_malloc(size_t n)
-{
-    void *p = malloc(n ? n : 1);
-    if (!p)
-        out_of_memory(n);
-    return p;
-}
-
-void *
-rlf_calloc(size_t n, size_t size)
-{
-    void *p = calloc(n ? n : 1, size ? size : 1);
-    if (!p)
-        out_of_memory(n * size);
-    return p;
-}
-
-void *
-rlf_realloc(void *old, size_t n)
-{
-    void *p = realloc(old, n ? n : 1);
-    if (!p)
-        out_of_memory(n);
-    return p;
-}
-
 static block *
-block_new(size_t size, block *next)
+block_init(void *p, size_t size, block *next)
 {
-    void *p = NULL;
-    if (posix_memalign(&p, 64, sizeof(block) + size))
-        out_of_memory(size);
     block *b = p;
     b->next = next;
     b->size = size;
@@ -77,7 +40,8 @@ rlf_arena *
 rlf_arena_new(void)
 {
     rlf_arena *arena = rlf_calloc(1, sizeof *arena);
-    arena->top = block_new(BLOCK, NULL);
+    arena->top =
+        block_init(rlf_malloc_aligned(sizeof(block) + BLOCK), BLOCK, NULL);
     return arena;
 }
 
@@ -120,22 +84,54 @@ rlf_arena_used(const rlf_arena *arena)
     return arena->used;
 }
 
+static size_t
+padding(const block *b, size_t align)
+{
+    return (size_t)(-((uintptr_t)b->data + b->used) & (align - 1));
+}
+
+static size_t
+block_for(size_t n, size_t align)
+{
+    return n + align > BLOCK ? n + align : BLOCK;
+}
+
+static bool
+has_room(const block *b, size_t n, size_t align)
+{
+    return padding(b, align) + n <= b->size - b->used;
+}
+
 void *
 rlf_arena_alloc_aligned(rlf_arena *arena, size_t n, size_t align)
 {
+    if (!has_room(arena->top, n, align))
+        arena->top =
+            block_init(rlf_malloc_aligned(sizeof(block) + block_for(n, align)),
+                       block_for(n, align), arena->top);
     block *b = arena->top;
-    uintptr_t at = (uintptr_t)b->data + b->used;
-    size_t pad = (size_t)(-at & (align - 1));
-    if (pad + n > b->size - b->used) {
-        size_t size = n + align > BLOCK ? n + align : BLOCK;
-        b = arena->top = block_new(size, b);
-        at = (uintptr_t)b->data;
-        pad = (size_t)(-at & (align - 1));
-    }
+    size_t pad = padding(b, align);
     void *p = b->data + b->used + pad;
     b->used += pad + n;
     arena->used += n;
     return memset(p, 0, n);
+}
+
+rlf_status
+rlf_arena_try(rlf_arena *arena, size_t n, const char *what, rlf_err *err,
+              void *out)
+{
+    enum { ALIGN = 16 };
+    if (!has_room(arena->top, n, ALIGN)) {
+        void *p = NULL;
+        size_t size = block_for(n, ALIGN);
+        if (posix_memalign(&p, 64, sizeof(block) + size))
+            return rlf_fail_memory(err, n, "%s", what);
+        arena->top = block_init(p, size, arena->top);
+    }
+    void *p = rlf_arena_alloc_aligned(arena, n, ALIGN);
+    memcpy(out, &p, sizeof p);
+    return RLF_OK;
 }
 
 void *

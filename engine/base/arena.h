@@ -2,12 +2,14 @@
  *
  * The compile arena holds source, AST, graph and plan; the run arena the
  * state; the step pool is reset after every step. An arena is always an
- * explicit argument. Allocation cannot fail softly: when the system has no
- * memory left the process ends with a message (there is nothing useful to do
- * for the small things arenas hold; tensors are allocated by engine/dev, which
- * returns a status). Not thread-safe: one owner at a time. */
+ * explicit argument. It never gives NULL: see memory.h for what happens when
+ * the system has no memory left. What grows with data or a batch is asked for
+ * with rlf_arena_try; tensors are allocated by engine/dev, which returns a
+ * status. Not thread-safe: one owner at a time. */
 #ifndef RLF_BASE_ARENA_H
 #define RLF_BASE_ARENA_H
+
+#include "engine/base/memory.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,6 +26,9 @@ size_t rlf_arena_used(const rlf_arena *arena);
 
 /* Zeroed, aligned to 16 bytes. n may be 0 (a unique pointer). */
 void *rlf_arena_alloc(rlf_arena *arena, size_t n);
+/* As rlf_arena_alloc, but RLF_MEMORY with the words `what` if there is none. */
+rlf_status rlf_arena_try(rlf_arena *arena, size_t n, const char *what,
+                         rlf_err *err, void *out);
 /* Zeroed and aligned to `align` (a power of two). */
 void *rlf_arena_alloc_aligned(rlf_arena *arena, size_t n, size_t align);
 /* A copy of the n bytes at p, with a 0 byte after them. */
@@ -38,11 +43,5 @@ void rlf_arena_defer(rlf_arena *arena, void (*fn)(void *), void *arg);
 #define RLF_NEW(arena, type) ((type *)rlf_arena_alloc((arena), sizeof(type)))
 #define RLF_NEW_ARRAY(arena, type, n) \
     ((type *)rlf_arena_alloc((arena), sizeof(type) * (size_t)(n)))
-
-/* malloc, calloc and realloc that never return NULL (they end the process with
- * a message instead), for what outlives arenas or grows by doubling. */
-void *rlf_malloc(size_t n);
-void *rlf_calloc(size_t n, size_t size);
-void *rlf_realloc(void *p, size_t n);
 
 #endif

@@ -9,6 +9,7 @@ libbase_la_SOURCES = \
 	%D%/hash.c %D%/hash.h \
 	%D%/log.c %D%/log.h %D%/log.def \
 	%D%/map.c %D%/map.h \
+	%D%/memory.c %D%/memory.h \
 	%D%/option.c %D%/option.h %D%/option.def \
 	%D%/option_help.c %D%/option_table.h \
 	%D%/philox.c %D%/philox.h \

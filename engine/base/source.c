@@ -22,6 +22,15 @@ rlf_sources_add(rlf_sources *sources, const char *path, const char *text,
     return (uint32_t)sources->list.count;
 }
 
+static rlf_status
+fail_open(int fd, const char *path, rlf_err *err)
+{
+    rlf_status status = rlf_fail_path(err, "cannot open %s", path);
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
 rlf_status
 rlf_sources_read(rlf_sources *sources, const char *path, rlf_err *err,
                  uint32_t *out)
@@ -30,8 +39,7 @@ rlf_sources_read(rlf_sources *sources, const char *path, rlf_err *err,
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     FILE *file = fd < 0 ? NULL : fdopen(fd, "rb");
     if (!file)
-        return rlf_fail(err, RLF_USER, "cannot open %s: %s", path,
-                        strerror(errno));
+        return fail_open(fd, path, err);
     fstat(fd, &st);
     if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
         fclose(file);
@@ -49,9 +57,9 @@ rlf_sources_read(rlf_sources *sources, const char *path, rlf_err *err,
     int number = errno;
     fclose(file);
     rlf_status status = RLF_OK;
+    errno = number;
     if (bad)
-        status = rlf_fail(err, RLF_USER, "cannot read %s: %s", path,
-                          strerror(number));
+        status = rlf_fail_path(err, "cannot read %s", path);
     else if (buf.n > LARGEST)
         status = rlf_fail(err, RLF_USER, "%s is larger than 16 MiB", path);
     else if (buf.n && memchr(buf.p, 0, buf.n))

@@ -42,20 +42,44 @@ rlf_fail(rlf_err *err, rlf_status status, const char *fmt, ...)
     return status;
 }
 
-rlf_status
-rlf_fail_errno(rlf_err *err, const char *fmt, ...)
+static rlf_status
+fail_number(rlf_err *err, rlf_status status, int number, const char *fmt,
+            va_list ap)
 {
-    int number = errno;
-    if (begin(err, RLF_ENV)) {
-        va_list ap;
-        va_start(ap, fmt);
+    if (number == ENOMEM)
+        status = RLF_MEMORY;
+    if (begin(err, status)) {
         vsnprintf(err->sentence, sizeof err->sentence, fmt, ap);
-        va_end(ap);
         size_t n = strlen(err->sentence);
         snprintf(err->sentence + n, sizeof err->sentence - n, ": %s",
                  strerror(number));
     }
-    return RLF_ENV;
+    return status;
+}
+
+rlf_status
+rlf_fail_errno(rlf_err *err, const char *fmt, ...)
+{
+    int number = errno;
+    va_list ap;
+    va_start(ap, fmt);
+    rlf_status status = fail_number(err, RLF_ENV, number, fmt, ap);
+    va_end(ap);
+    return status;
+}
+
+rlf_status
+rlf_fail_path(rlf_err *err, const char *fmt, ...)
+{
+    int number = errno;
+    bool wrong = number == ENOENT || number == EACCES || number == EISDIR ||
+                 number == ENOTDIR || number == ENAMETOOLONG || number == ELOOP;
+    va_list ap;
+    va_start(ap, fmt);
+    rlf_status status =
+        fail_number(err, wrong ? RLF_USER : RLF_ENV, number, fmt, ap);
+    va_end(ap);
+    return status;
 }
 
 static void

@@ -4,7 +4,8 @@
  * as its last argument before the out arguments' results are used. The first
  * function that decides that something failed fills it with rlf_fail(); the
  * callers above only pass the status on with RLF_TRY(). Nothing in the library
- * prints, exits or aborts. */
+ * prints, exits or aborts, but for rlf_bug_at, and for what memory.h says of a
+ * process that has used up even its reserve. */
 #ifndef RLF_BASE_STATUS_H
 #define RLF_BASE_STATUS_H
 
@@ -49,8 +50,14 @@ const char *rlf_status_word(rlf_status status);
  * then only `status` is returned. */
 rlf_status rlf_fail(rlf_err *err, rlf_status status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* As rlf_fail, with ": strerror(errno)" at the end and status RLF_ENV. */
+/* As rlf_fail, with ": strerror(errno)" at the end and status RLF_ENV; where
+ * errno says that memory is missing, RLF_MEMORY. */
 rlf_status rlf_fail_errno(rlf_err *err, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* As rlf_fail_errno of opening a path that a user gave: RLF_USER where errno
+ * says that the path is wrong (it is not there, may not be read, is no such
+ * thing). */
+rlf_status rlf_fail_path(rlf_err *err, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* Add to the error that was just decided. Each keeps what is there already. */
 void rlf_err_hint(rlf_err *err, const char *fmt, ...)

@@ -94,9 +94,24 @@ end_output(int status)
     return status ? status : -(int)RLF_RESULT_FAILED;
 }
 
+/* There is no memory for something small: no more than this can be done. What
+ * is on disk is as whole as after a kill. */
+static void
+end_without_memory(size_t n)
+{
+    char text[96];
+    int length =
+        snprintf(text, sizeof text,
+                 "rlflow: error: out of memory (%zu bytes asked for)\n", n);
+    ssize_t told = write(STDERR_FILENO, text, (size_t)length);
+    (void)told;
+    _exit(-RLF_RESULT_FAILED);
+}
+
 int
 rlf_cmd_main(int argc, char **argv, const rlf_backend *const *backends)
 {
+    rlf_memory_on_failure(end_without_memory);
     rlf_arena *arena = rlf_arena_new();
     rlf_err err = RLF_ERR_NONE;
     rlf_command_line line;

@@ -95,8 +95,7 @@ choose_chunk(adding *a)
     if (comm->staging_bytes < bytes * slots) {
         free(comm->staging);
         comm->staging_bytes = bytes * slots;
-        comm->staging = aligned_alloc(64, comm->staging_bytes);
-        RLF_ASSERT(comm->staging);
+        comm->staging = rlf_malloc_aligned(comm->staging_bytes);
     }
     a->chunk = bytes / a->size;
 }

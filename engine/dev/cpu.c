@@ -41,9 +41,10 @@ cpu_alloc(rlf_device *device, size_t bytes, void **out, rlf_err *err)
                                  device->allocated <= cpu->limit - have));
     void *p = NULL;
     if (!fits || posix_memalign(&p, align, have) != 0) {
-        rlf_status status = rlf_fail(
-            err, RLF_ENV, "no memory for a block of %zu bytes (%zu are in use)",
-            bytes, device->allocated);
+        rlf_status status =
+            rlf_fail(err, fits ? RLF_MEMORY : RLF_ENV,
+                     "no memory for a block of %zu bytes (%zu are in use)",
+                     bytes, device->allocated);
         rlf_err_hint(err, "lower the caps of the run (see rlflow check)");
         return status;
     }
@@ -71,9 +72,7 @@ cpu_host_alloc(rlf_device *device, size_t bytes, void **out, rlf_err *err)
     (void)device;
     *out = bytes ? calloc(1, bytes) : NULL;
     if (bytes && !*out)
-        return rlf_fail(err, RLF_ENV,
-                        "no memory of the host for a block of %zu bytes",
-                        bytes);
+        return rlf_fail_memory(err, bytes, "a block of the host");
     return RLF_OK;
 }
 

@@ -94,8 +94,8 @@ rlf_team_new(int n_threads, int n_run_threads, rlf_team **out, rlf_err *err)
     if (!team || !workers) {
         free(team);
         free(workers);
-        return rlf_fail(err, RLF_ENV, "no memory for a team of %d threads",
-                        n_threads);
+        return rlf_fail_memory(err, sizeof *workers * (size_t)n_threads,
+                               "a team of %d threads", n_threads);
     }
     *team = (rlf_team){.n = n_threads,
                        .workers = workers,

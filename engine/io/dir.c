@@ -132,10 +132,7 @@ rlf_dir_list(const char *path, rlf_arena *arena, rlf_err *err,
     RLF_VEC(const char *) list = {0};
     DIR *dir = opendir(path);
     if (!dir)
-        return errno == ENOENT || errno == ENOTDIR || errno == EACCES
-                   ? rlf_fail(err, RLF_USER, "cannot read directory %s: %s",
-                              path, strerror(errno))
-                   : rlf_fail_errno(err, "cannot read directory %s", path);
+        return rlf_fail_path(err, "cannot read directory %s", path);
     errno = 0;
     for (struct dirent *entry; (entry = readdir(dir));)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)

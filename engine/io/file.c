@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+<<<<<<< HEAD
 /* A path the user gave may be wrong; the rest is the machine's fault. */
 static rlf_status
 fail_open(const char *verb, const char *path, rlf_err *err)
@@ -31,15 +32,17 @@ fail_open(const char *verb, const char *path, rlf_err *err)
                     strerror(errno));
 }
 
+=======
+>>>>>>> 50d9514 (Out of memory has a status, one handler, and a test that fails every allocation)
 static rlf_status
 fail_write(const char *path, rlf_err *err)
 {
     bool full = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
-    rlf_fail_errno(err, "cannot write %s", path);
+    rlf_status status = rlf_fail_errno(err, "cannot write %s", path);
     if (full)
         rlf_err_hint(err, "make room and run again; what was saved before is "
                           "untouched");
-    return RLF_ENV;
+    return status;
 }
 
 static bool
@@ -65,11 +68,11 @@ open_regular(const char *path, rlf_err *err, int *out, size_t *size)
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return fail_open("open", path, err);
+        return rlf_fail_path(err, "cannot open %s", path);
     if (fstat(fd, &st) != 0) {
-        fail_open("open", path, err);
+        rlf_status status = rlf_fail_path(err, "cannot open %s", path);
         close(fd);
-        return RLF_ENV;
+        return status;
     }
     if (!S_ISREG(st.st_mode)) {
         close(fd);
@@ -194,7 +197,7 @@ rlf_writer_open(const char *path, rlf_err *err, rlf_writer **out)
     if (fd < 0) {
         rlf_status status = errno == ENOSPC || errno == EDQUOT
                                 ? fail_write(path, err)
-                                : fail_open("write", path, err);
+                                : rlf_fail_path(err, "cannot write %s", path);
         rlf_buf_free(&part);
         rlf_buf_free(&whole);
         return status;
@@ -348,7 +351,7 @@ rlf_file_append(const char *path, const void *p, size_t n, bool sync,
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK,
                   0666);
     if (fd < 0)
-        return fail_open("write", path, err);
+        return rlf_fail_path(err, "cannot write %s", path);
     off_t end = lseek(fd, 0, SEEK_END);
     bool good = end >= 0 && write_all(fd, p, n) && (!sync || fsync(fd) == 0);
     if (!good) {
@@ -379,7 +382,7 @@ rlf_file_truncate(const char *path, size_t n, rlf_err *err)
 {
     struct stat st;
     if (stat(path, &st) != 0)
-        return fail_open("open", path, err);
+        return rlf_fail_path(err, "cannot open %s", path);
     if ((size_t)st.st_size < n)
         return rlf_fail(err, RLF_USER,
                         "%s has %zu bytes, fewer than the %zu it had", path,

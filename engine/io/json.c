@@ -1,11 +1,14 @@
 /* JSON files by jansson: see json.h. */
 #include "engine/io/json.h"
 
+#include "engine/base/memory.h"
 #include "engine/io/file.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+<<<<<<< HEAD
 static rlf_status
 parse(const char *file, uint32_t line, const char *text, size_t n, size_t more,
       rlf_err *err, json_t **out)
@@ -13,8 +16,81 @@ parse(const char *file, uint32_t line, const char *text, size_t n, size_t more,
     json_error_t where;
     size_t flags = JSON_DECODE_ANY | JSON_ALLOW_NUL | more;
     *out = json_loadb(text, n, flags, &where);
+=======
+/* ---- memory ---- */
+
+/* This thread decodes a text, which may be large: it is missed, not given up
+ * on. All else that is made is small. */
+static _Thread_local bool decoding;
+
+static void *
+take_memory(size_t n)
+{
+    return decoding ? rlf_malloc_noted(n) : rlf_malloc(n);
+}
+
+void
+rlf_json_take_memory(void)
+{
+    json_malloc_t take;
+    json_free_t give;
+    json_get_alloc_funcs(&take, &give);
+    if (take == malloc && give == free)
+        json_set_alloc_funcs(take_memory, free);
+}
+
+/* ---- decoding ---- */
+
+/* A text that is read piece by piece, no further once memory is missing: what
+ * is served from the reserve until then is little. */
+typedef struct reading {
+    const char *p;
+    size_t left;
+    uint64_t misses; /* of this thread, before */
+} reading;
+
+static size_t
+read_more(void *to, size_t room, void *from)
+{
+    reading *r = from;
+    size_t n = r->left < room ? r->left : room;
+    if (rlf_memory_misses() != r->misses)
+        return (size_t)-1;
+    memcpy(to, r->p, n);
+    r->p += n;
+    r->left -= n;
+    return n;
+}
+
+json_t *
+rlf_json_decode(const char *text, size_t n, size_t flags, json_error_t *where,
+                bool *missing)
+{
+    reading r = {.p = text, .left = n, .misses = rlf_memory_misses()};
+    decoding = true;
+    json_t *value = json_load_callback(read_more, &r, flags, where);
+    decoding = false;
+    *missing = rlf_memory_misses() != r.misses ||
+               (!value && json_error_code(where) == json_error_out_of_memory);
+    if (!*missing)
+        return value;
+    json_decref(value);
+    return NULL;
+}
+
+rlf_status
+rlf_json_parse(const char *file, uint32_t line, const char *text, size_t n,
+               rlf_err *err, json_t **out)
+{
+    json_error_t where;
+    size_t flags = JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL;
+    bool missing;
+    *out = rlf_json_decode(text, n, flags, &where, &missing);
+>>>>>>> 50d9514 (Out of memory has a status, one handler, and a test that fails every allocation)
     if (*out)
         return RLF_OK;
+    if (missing)
+        return rlf_fail_memory(err, n, "what %s holds", file);
     return rlf_fail(err, RLF_USER, "%s:%u:%d: not JSON: %s", file,
                     line + (where.line > 0 ? (uint32_t)where.line - 1 : 0),
                     where.column, where.text);
@@ -53,7 +129,7 @@ rlf_json_load(const char *path, rlf_err *err, json_t **out)
         status = rlf_json_parse(path, 1, text, n, err, out);
     else
         rlf_fail(err, RLF_USER, "%s is empty", path);
-    if (status < 0)
+    if (status == RLF_USER)
         rlf_err_hint(err, "the file is torn or was written wrongly: copy, "
                           "download or save it again");
     rlf_mapping_close(&file);

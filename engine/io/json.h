@@ -11,6 +11,13 @@
 #include <jansson.h>
 #include <stdint.h>
 
+/* Have jansson, which crashes where memory is missing, take it as all else
+ * does (memory.h); but not if the host has given it functions of its own. When
+ * a session is opened. */
+void rlf_json_take_memory(void);
+/* json_loadb; `missing`: it is NULL for want of memory. */
+json_t *rlf_json_decode(const char *text, size_t n, size_t flags,
+                        json_error_t *where, bool *missing);
 /* Read a whole file; the caller owns *out (json_decref). */
 rlf_status rlf_json_load(const char *path, rlf_err *err, json_t **out);
 /* As load; what is not an object is RLF_USER. */

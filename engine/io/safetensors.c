@@ -219,13 +219,18 @@ load_header(const rlf_infile *input, const char *path, uint64_t length,
 {
     json_error_t where;
     size_t flags = JSON_DECODE_INT_AS_REAL | JSON_REJECT_DUPLICATES;
-    char *text = rlf_malloc((size_t)length + 1);
+    bool missing = false;
+    char *text = rlf_try_malloc((size_t)length + 1);
+    if (!text)
+        return rlf_fail_memory(err, (size_t)length, "the header of %s", path);
     rlf_status status = rlf_infile_read(input, 8, text, (size_t)length, err);
     if (status >= 0)
-        *out = json_loadb(text, (size_t)length, flags, &where);
+        *out = rlf_json_decode(text, (size_t)length, flags, &where, &missing);
     free(text);
     if (status < 0 || json_is_object(*out))
         return status;
+    if (missing)
+        return rlf_fail_memory(err, (size_t)length, "the header of %s", path);
     rlf_fail(err, RLF_USER, "%s: the header is no JSON object: %s", path,
              *out ? "a list" : where.text);
     json_decref(*out);

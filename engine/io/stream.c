@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 enum { CHUNK = 1 << 16 };
 
@@ -43,10 +44,10 @@ rlf_stream_open(const char *path, rlf_err *err, rlf_stream **out)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
         int number = errno;
-        rlf_fail(err, RLF_USER, "cannot open %s: %s", path, strerror(number));
+        rlf_status status = rlf_fail_path(err, "cannot open %s", path);
         if (number == ENOENT)
             rlf_err_hint(err, "%s", rlf_file_absent);
-        return RLF_USER;
+        return status;
     }
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
         close(fd);
@@ -75,7 +76,7 @@ rlf_stream_open(const char *path, rlf_err *err, rlf_stream **out)
     }
     if (!stream->gz && !stream->zstd) {
         rlf_stream_close(stream);
-        return rlf_fail(err, RLF_ENV, "no memory left to read %s", path);
+        return rlf_fail_memory(err, CHUNK, "reading %s", path);
     }
     *out = stream;
     return RLF_OK;
@@ -117,6 +118,8 @@ read_gz(rlf_stream *stream, void *p, size_t n, rlf_err *err, size_t *got)
     *got = 0;
     if (code == Z_BUF_ERROR)
         return fail_torn(stream, err);
+    if (code == Z_MEM_ERROR)
+        return rlf_fail_memory(err, n, "reading %s", stream->path);
     if (code == Z_ERRNO)
         return rlf_fail_errno(err, "cannot read %s", stream->path);
     if (k < 0)
@@ -153,6 +156,8 @@ read_zstd(rlf_stream *stream, void *p, size_t n, rlf_err *err, size_t *got)
         /* Even without new input the decoder may hold finished output. */
         size_t before = stream->in.pos;
         size_t left = ZSTD_decompressStream(stream->zstd, &to, &stream->in);
+        if (ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation)
+            return rlf_fail_memory(err, n, "reading %s", stream->path);
         if (ZSTD_isError(left))
             return rlf_fail(err, RLF_USER, "%s is damaged: %s", stream->path,
                             ZSTD_getErrorName(left));

@@ -316,8 +316,8 @@ fail_spent(rlf_lua_host *host, rlf_err *err, const char *who)
         return RLF_USER;
     case RLF_LUA_SPENT_MEMORY:
         if (host->starved)
-            return rlf_fail(err, RLF_ENV, "%sthe machine has no memory left%s",
-                            where, who);
+            return rlf_fail(err, RLF_MEMORY,
+                            "%sthe machine has no memory left%s", where, who);
         put_bytes(p->memory, size, sizeof size);
         rlf_fail(err, RLF_USER, "%s%smore than %s of memory%s",
                  where[0] ? where : p->path, where[0] ? "" : ": ", size, who);
@@ -519,7 +519,7 @@ load(rlf_lua_host *host, rlf_err *err)
     forget_sources(host);
     lua_State *L = lua_newstate(allocate, host);
     if (!L)
-        return rlf_fail(err, RLF_ENV, "%s: no memory for a Lua state",
+        return rlf_fail(err, RLF_MEMORY, "%s: no memory for a Lua state",
                         host->program->path);
     host->L = L;
     *(rlf_lua_host **)lua_getextraspace(L) = host;

@@ -5,6 +5,7 @@
  * are texts (an empty table is an array); anything else is an error. What a
  * text decodes to can be many times larger than it, outside of Lua's memory for
  * a moment, hence the bound on its length. */
+#include "engine/io/json.h"
 #include "engine/lua/internal.h"
 
 #include <jansson.h>
@@ -92,8 +93,13 @@ json_decode(lua_State *L)
     luaL_argcheck(L, n <= rlf_lua_host_of(L)->program->memory / 32, 1,
                   "text is too long for the memory limit");
     json_error_t error;
-    json_t *value =
-        json_loadb(text, n, JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
+    bool missing;
+    json_t *value = rlf_json_decode(text, n, JSON_DECODE_ANY | JSON_ALLOW_NUL,
+                                    &error, &missing);
+    if (missing) { /* of the machine: not for the hook to see */
+        rlf_lua_host_of(L)->starved = true;
+        rlf_lua_stop(L, RLF_LUA_SPENT_MEMORY, 1);
+    }
     if (!value) {
         luaL_pushfail(L);
         lua_pushfstring(L, "%s (line %d)", error.text, error.line);

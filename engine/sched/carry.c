@@ -497,8 +497,10 @@ rlf_rank_carry_out(rlf_rank *rank, const rlf_task *task, rlf_err *err)
     set_doing(rank, task->kind == RLF_TASK_SAVE      ? RLF_DOING_SAVE
                     : task->kind == RLF_TASK_RESTORE ? RLF_DOING_RESTORE
                                                      : RLF_DOING_NOTHING);
-    if (!of_node)
-        return carry[task->kind](rank, task, err);
+    if (!of_node) {
+        RLF_TRY(carry[task->kind](rank, task, err));
+        return rlf_memory_check(err);
+    }
     const rlf_node *node = node_of(rank, task);
     set_doing(rank, node->id);
     note(rank, task);
@@ -509,6 +511,8 @@ rlf_rank_carry_out(rlf_rank *rank, const rlf_task *task, rlf_err *err)
         rlf_comm_label(rank->comm, node->class->name);
     uint64_t from = rank->env.trace ? rlf_clock_now() : 0;
     rlf_status status = carry[task->kind](rank, task, err);
+    if (status >= 0)
+        status = rlf_memory_check(err);
     if (status < 0)
         rlf_err_place(err, node->span, node->class->name);
     if (rank->env.trace && task->kind != RLF_TASK_WEIGHTS)

@@ -1,0 +1,52 @@
+/* Memory, and what happens when the system has none left.
+ *
+ * Small things are asked for with rlf_malloc and its like, and by arenas: these
+ * never give NULL. When the system refuses, the host's handler is called, which
+ * does not return (the command says so and exits with status 3). A process
+ * without a handler, one that embeds the library, is served from a reserve that
+ * was put aside when its session was opened, and the failure is noted: the
+ * session's call goes on with right values, then fails with RLF_MEMORY
+ * (rlf_memory_check), as does every other session of the process. Only when the
+ * reserve is used up before that is the process aborted.
+ *
+ * What grows with data, a model or a batch is asked for with rlf_try_malloc,
+ * which may give NULL; then the function fails with rlf_fail_memory.
+ *
+ * All of it may be called by any thread; everything is given back by free(). */
+#ifndef RLF_BASE_MEMORY_H
+#define RLF_BASE_MEMORY_H
+
+#include "engine/base/status.h"
+
+/* malloc, calloc and realloc that never return NULL. n may be 0. */
+void *rlf_malloc(size_t n);
+void *rlf_calloc(size_t n, size_t size);
+void *rlf_realloc(void *p, size_t n);
+/* n bytes, aligned to 64. */
+void *rlf_malloc_aligned(size_t n);
+
+/* NULL if there is no memory, which is noted by nobody. n may be 0. */
+void *rlf_try_malloc(size_t n);
+void *rlf_try_calloc(size_t n, size_t size);
+void *rlf_try_realloc(void *p, size_t n);
+/* Fails with RLF_MEMORY: "no memory for WHAT (N bytes)". */
+rlf_status rlf_fail_memory(rlf_err *err, size_t n, const char *what, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* For libraries that do not look whether they get something: of a request that
+ * the system refuses, which is noted, a small one is served from the reserve,
+ * a large one is NULL. */
+void *rlf_malloc_noted(size_t n);
+
+/* Called with the bytes that were refused; must not return. NULL: none. */
+void rlf_memory_on_failure(void (*handler)(size_t n));
+/* Put the reserve aside, again where some of it was used, and forget what was
+ * noted: when a session is opened. */
+void rlf_memory_reserve(void);
+/* Was a request refused, and noted, since? In this thread: how many ever. */
+bool rlf_memory_failed(void);
+uint64_t rlf_memory_misses(void);
+/* RLF_MEMORY if one was. */
+rlf_status rlf_memory_check(rlf_err *err);
+
+#endif
