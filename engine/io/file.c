@@ -12,14 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-<<<<<<< HEAD
 /* A path the user gave may be wrong; the rest is the machine's fault. */
 static rlf_status
 fail_open(const char *verb, const char *path, rlf_err *err)
 {
-    if (errno != ENOENT && errno != EACCES && errno != EISDIR &&
-        errno != ENOTDIR && errno != ENAMETOOLONG && errno != ELOOP)
-        return rlf_fail_errno(err, "cannot %s %s", verb, path);
     int number = errno;
     struct stat st;
     if (number == ENOENT && lstat(path, &st) == 0)
@@ -28,12 +24,9 @@ fail_open(const char *verb, const char *path, rlf_err *err)
                         "there",
                         verb, path);
     errno = number;
-    return rlf_fail(err, RLF_USER, "cannot %s %s: %s", verb, path,
-                    strerror(errno));
+    return rlf_fail_path(err, "cannot %s %s", verb, path);
 }
 
-=======
->>>>>>> 50d9514 (Out of memory has a status, one handler, and a test that fails every allocation)
 static rlf_status
 fail_write(const char *path, rlf_err *err)
 {
@@ -68,9 +61,9 @@ open_regular(const char *path, rlf_err *err, int *out, size_t *size)
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return rlf_fail_path(err, "cannot open %s", path);
+        return fail_open("open", path, err);
     if (fstat(fd, &st) != 0) {
-        rlf_status status = rlf_fail_path(err, "cannot open %s", path);
+        rlf_status status = fail_open("open", path, err);
         close(fd);
         return status;
     }
@@ -197,7 +190,7 @@ rlf_writer_open(const char *path, rlf_err *err, rlf_writer **out)
     if (fd < 0) {
         rlf_status status = errno == ENOSPC || errno == EDQUOT
                                 ? fail_write(path, err)
-                                : rlf_fail_path(err, "cannot write %s", path);
+                                : fail_open("write", path, err);
         rlf_buf_free(&part);
         rlf_buf_free(&whole);
         return status;
@@ -351,7 +344,7 @@ rlf_file_append(const char *path, const void *p, size_t n, bool sync,
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK,
                   0666);
     if (fd < 0)
-        return rlf_fail_path(err, "cannot write %s", path);
+        return fail_open("write", path, err);
     off_t end = lseek(fd, 0, SEEK_END);
     bool good = end >= 0 && write_all(fd, p, n) && (!sync || fsync(fd) == 0);
     if (!good) {
@@ -382,7 +375,7 @@ rlf_file_truncate(const char *path, size_t n, rlf_err *err)
 {
     struct stat st;
     if (stat(path, &st) != 0)
-        return rlf_fail_path(err, "cannot open %s", path);
+        return fail_open("open", path, err);
     if ((size_t)st.st_size < n)
         return rlf_fail(err, RLF_USER,
                         "%s has %zu bytes, fewer than the %zu it had", path,

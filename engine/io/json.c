@@ -8,15 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-<<<<<<< HEAD
-static rlf_status
-parse(const char *file, uint32_t line, const char *text, size_t n, size_t more,
-      rlf_err *err, json_t **out)
-{
-    json_error_t where;
-    size_t flags = JSON_DECODE_ANY | JSON_ALLOW_NUL | more;
-    *out = json_loadb(text, n, flags, &where);
-=======
 /* ---- memory ---- */
 
 /* This thread decodes a text, which may be large: it is missed, not given up
@@ -78,15 +69,14 @@ rlf_json_decode(const char *text, size_t n, size_t flags, json_error_t *where,
     return NULL;
 }
 
-rlf_status
-rlf_json_parse(const char *file, uint32_t line, const char *text, size_t n,
-               rlf_err *err, json_t **out)
+static rlf_status
+parse(const char *file, uint32_t line, const char *text, size_t n, size_t more,
+      rlf_err *err, json_t **out)
 {
     json_error_t where;
-    size_t flags = JSON_DECODE_ANY | JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL;
+    size_t flags = JSON_DECODE_ANY | JSON_ALLOW_NUL | more;
     bool missing;
     *out = rlf_json_decode(text, n, flags, &where, &missing);
->>>>>>> 50d9514 (Out of memory has a status, one handler, and a test that fails every allocation)
     if (*out)
         return RLF_OK;
     if (missing)
@@ -108,7 +98,10 @@ rlf_json_parse_exact(const char *file, uint32_t line, const char *text,
                      size_t n, rlf_err *err, json_t **out, bool *rounded)
 {
     rlf_err first = RLF_ERR_NONE;
-    *rounded = parse(file, line, text, n, 0, &first, out) < 0;
+    rlf_status status = parse(file, line, text, n, 0, &first, out);
+    *rounded = status < 0;
+    if (status == RLF_MEMORY) /* a second try must not give other numbers */
+        return rlf_fail_memory(err, n, "what %s holds", file);
     rlf_err_clear(&first);
     return *rounded ? rlf_json_parse(file, line, text, n, err, out) : RLF_OK;
 }
