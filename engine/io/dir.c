@@ -16,7 +16,9 @@ bool
 rlf_dir_exists(const char *path)
 {
     struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+    if (stat(path, &st) == 0)
+        return S_ISDIR(st.st_mode);
+    return errno != ENOENT && errno != ENOTDIR;
 }
 
 char *

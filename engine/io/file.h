@@ -38,6 +38,7 @@ bool rlf_file_same(const char *a, const char *b);
  * read, such as a link to nothing: reading it then says so, where taking it for
  * absent would say nothing. */
 bool rlf_file_exists(const char *path);
+/* Likewise, a directory, or what cannot be looked at. */
 bool rlf_dir_exists(const char *path);
 
 /* A file being replaced piece by piece. Every writer ends with commit or
