@@ -34,7 +34,7 @@ AM_TESTS_ENVIRONMENT = \
 # Not a program's: it is preloaded into others by faults.tap.
 tap_tests += %D%/faults.tap
 EXTRA_DIST += %D%/faults.c
-check_DATA = %D%/faults.so
+check_DATA += %D%/faults.so
 CLEANFILES += %D%/faults.so
 %D%/faults.so: %D%/faults.c
 	$(AM_V_CC)$(CC) -O1 -Wall -shared -fPIC -o $@ $(top_srcdir)/tests/faults.c
