@@ -33,6 +33,20 @@ reserve(rlf_buf *buf, size_t n)
     buf->room = room;
 }
 
+bool
+rlf_buf_try(rlf_buf *buf, size_t n)
+{
+    size_t room = buf->room ? buf->room : 64;
+    while (room < buf->n + n + 1)
+        room *= 2;
+    char *p = room > buf->room ? rlf_try_realloc(buf->p, room) : buf->p;
+    if (!p)
+        return false;
+    buf->p = p;
+    buf->room = room;
+    return true;
+}
+
 void
 rlf_buf_add(rlf_buf *buf, const void *p, size_t n)
 {

@@ -166,6 +166,10 @@ rlf_file_read(const char *path, size_t most, rlf_err *err, rlf_buf *out)
                             "read of such a file",
                             path, most);
         }
+        if (!rlf_buf_try(out, (size_t)k)) {
+            close(fd);
+            return rlf_fail_memory(err, out->n, "what %s holds", path);
+        }
         rlf_buf_add(out, chunk, (size_t)k);
     }
     close(fd);

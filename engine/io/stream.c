@@ -206,6 +206,8 @@ rlf_lines_next(rlf_lines *lines, const char *path, size_t most, rlf_err *err,
         char chunk[CHUNK];
         size_t got = 0;
         RLF_TRY(rlf_stream_read(lines->stream, chunk, sizeof chunk, err, &got));
+        if (!rlf_buf_try(buf, got))
+            return rlf_fail_memory(err, buf->n + got, "a line of %s", path);
         rlf_buf_add(buf, chunk, got);
         lines->ended = got == 0;
     }
