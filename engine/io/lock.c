@@ -1,6 +1,7 @@
 /* A lock of a directory: see lock.h. */
 #include "engine/io/lock.h"
 
+#include "engine/base/clock.h"
 #include "engine/io/file.h"
 
 #include <errno.h>
@@ -34,15 +35,17 @@ say(int file)
     (void)said;
 }
 
-/* What the holder said, or that nobody knows. */
-static void
+/* What the holder said, or that nobody knows: false. */
+static bool
 hear(int file, char text[SAID])
 {
     ssize_t n = pread(file, text, SAID - 1, 0);
     text[n > 0 ? n : 0] = 0;
     text[strcspn(text, "\n")] = 0;
-    if (!*text)
+    bool said = *text;
+    if (!said)
         snprintf(text, SAID, "another process");
+    return said;
 }
 
 static rlf_status
@@ -84,16 +87,17 @@ is_gone(const char *holder)
 
 /* Without flock. `made`: this process made the file. */
 static rlf_status
-take_by_name(rlf_lock *lock, bool made, rlf_err *err, bool *again)
+take_by_name(rlf_lock *lock, bool made, bool last, rlf_err *err, bool *again)
 {
     char holder[SAID];
     *again = false;
     if (made)
         return RLF_OK;
-    hear(lock->file, holder);
-    if (!is_gone(holder))
+    bool said = hear(lock->file, holder);
+    if (said ? !is_gone(holder) : last)
         return held(lock->path, holder, true, err);
-    unlink(lock->path);
+    if (said)
+        unlink(lock->path);
     *again = true;
     return RLF_OK;
 }
@@ -105,9 +109,11 @@ lacks_locks(int number)
            number == EINVAL;
 }
 
-/* Open the file, made if need be, and lock it; *again: it went meanwhile. */
+/* Open the file, made if need be, and lock it; *again: it went meanwhile, or
+ * who holds it has not said yet who that is, which the `last` try forgives. */
 static rlf_status
-take(rlf_lock *lock, const char *directory, rlf_err *err, bool *again)
+take(rlf_lock *lock, const char *directory, bool last, rlf_err *err,
+     bool *again)
 {
     const int flags = O_RDWR | O_CLOEXEC;
     *again = false;
@@ -129,18 +135,20 @@ take(rlf_lock *lock, const char *directory, rlf_err *err, bool *again)
     while (locked != 0 && errno == EINTR);
     if (locked != 0 && errno == EWOULDBLOCK) {
         char holder[SAID];
-        hear(lock->file, holder);
+        *again = !hear(lock->file, holder) || is_gone(holder);
+        if (*again && !last)
+            return RLF_OK;
         return held(lock->path, holder, false, err);
     }
     if (locked != 0 && lacks_locks(errno))
-        return take_by_name(lock, made, err, again);
+        return take_by_name(lock, made, last, err, again);
     if (locked != 0)
         return rlf_fail_errno(err, "cannot lock %s", lock->path);
     *again = !is_at(lock->file, lock->path);
     return RLF_OK;
 }
 
-enum { TRIES = 100 };
+enum { TRIES = 200, BETWEEN_TRIES_NS = 10000000 };
 
 rlf_status
 rlf_lock_take(const char *directory, rlf_err *err, rlf_lock **out)
@@ -151,7 +159,9 @@ rlf_lock_take(const char *directory, rlf_err *err, rlf_lock **out)
     rlf_status status = RLF_OK;
     bool again = true;
     for (int i = 0; i < TRIES && again && status >= 0; i++) {
-        status = take(lock, directory, err, &again);
+        if (i > 0)
+            rlf_clock_sleep(BETWEEN_TRIES_NS);
+        status = take(lock, directory, i == TRIES - 1, err, &again);
         if ((again || status < 0) && lock->file >= 0)
             close(lock->file);
     }

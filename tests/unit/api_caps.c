@@ -1,8 +1,8 @@
 /* A run that reaches its caps (full batch, long responses, a hook that fills
  * its memory) takes what `rlflow check` prints: its blocks to the byte, its
- * resident size at most the print and 64 MB, and at least 80 % of it. Responses
- * are greedy: samples of a model that knows nothing soon meet an end. And what
- * check says of work is what the kernels are asked to do. */
+ * resident size at most the print and 64 MB, and at least 80 % of it. Long
+ * responses are greedy: samples of a model that knows nothing soon meet an end.
+ * And what check says of work is what the kernels are asked to do. */
 #include "engine/api/session.h"
 #include "engine/base/vec.h"
 #include "engine/text/tokenizer.h"
@@ -76,9 +76,10 @@ prompt_length(rlf_arena *arena)
     return n;
 }
 
+/* RESPONSES: the arguments of generate that say how many and how long. */
 static const char *
 program(rlf_arena *arena, const char *name, const char *model, int max_prompt,
-        int batch, int each, int max_new)
+        int batch, const char *responses)
 {
     const char *source = getenv("RLFLOW_SOURCE");
     return put(arena, name,
@@ -93,8 +94,7 @@ program(rlf_arena *arena, const char *name, const char *model, int max_prompt,
                    "model ref = copy(actor)\n"
                    "hook judge = lua(\"full.lua\", memory: 16MB)\n"
                    "flow full(batch: prompts[%d]) {\n"
-                   "    roll = actor.generate(batch, n: %d, max_new: %d, "
-                   "greedy: true)\n"
+                   "    roll = actor.generate(batch, %s)\n"
                    "    score = judge(roll)\n"
                    "    kl = roll.logprob - ref.logprob(roll)\n"
                    "    v = critic.value(roll)\n"
@@ -108,7 +108,7 @@ program(rlf_arena *arena, const char *name, const char *model, int max_prompt,
                    "    ref := 0.5 * ref + 0.5 * actor\n"
                    "    report score = mean(score over batch)\n"
                    "}\n",
-                   max_prompt, model, source, batch, each, max_new));
+                   max_prompt, model, source, batch, responses));
 }
 
 /* ---- memory ---- */
@@ -134,7 +134,7 @@ test_memory(rlf_arena *arena)
         arena, "full.rlf",
         quick ? "layers: 1, hidden: 32, heads: 4, ffn: 48, context: 160"
               : "layers: 3, hidden: 128, heads: 4, ffn: 352, context: 160",
-        prompt_length(arena), 256, 1, 80);
+        prompt_length(arena), 256, "max_new: 80, greedy: true");
     rlf_session *s = rlf_session_open(path);
     rlf_session_set(s, "--steps", "2");
     if (rlf_session_ready(s) != RLF_RESULT_OK)
@@ -177,7 +177,7 @@ test_work(rlf_arena *arena)
         program(arena, "work.rlf",
                 "layers: 2, hidden: 32, heads: 4, kv_heads: 2, ffn: 48, "
                 "context: 96",
-                prompt_length(arena), 12, 3, 1);
+                prompt_length(arena), 12, "n: 3, max_new: 1");
     rlf_session *s = rlf_session_open(path);
     if (rlf_session_check(s) != RLF_RESULT_OK)
         bail("%s", rlf_session_message(s));

@@ -83,9 +83,10 @@ set_fault(rlf_session *s, int kind, int rank, int n)
         rlf_run_fault(s->run, rank, (uint64_t)n);
 }
 
-/* `ranks` NULL: as the launcher started them. */
+/* `ranks` NULL: as the launcher started them. `patience`: nothing but a
+ * controller that hangs waits for its end. */
 static rlf_session *
-open_session(const struct setup *setup, const char *ranks)
+open_session(const struct setup *setup, const char *ranks, const char *patience)
 {
     const char *source = getenv("RLFLOW_SOURCE");
     if (!source)
@@ -94,7 +95,7 @@ open_session(const struct setup *setup, const char *ranks)
     snprintf(path, sizeof path, "%s/tests/e2e/%s", source, setup->program);
     rlf_session *s = rlf_session_open(path);
     rlf_session_set(s, "--steps", setup->steps);
-    rlf_session_set(s, "--patience", quick() ? "20" : "1");
+    rlf_session_set(s, "--patience", patience);
     if (ranks)
         rlf_session_set(s, "--ranks", ranks);
     if (setup->plan) {
@@ -128,7 +129,7 @@ carry_on(rlf_session *s, enum phase phase)
 static bool
 fails(const struct setup *setup, int kind, int rank, int n, bool *right)
 {
-    rlf_session *s = open_session(setup, setup->ranks);
+    rlf_session *s = open_session(setup, setup->ranks, "60");
     set_fault(s, kind, rank, n);
     rlf_result result = carry_on(s, setup->phase);
     char sentence[64];
@@ -189,8 +190,7 @@ test_controller(void)
     if (child == 0) {
         dup2(out[1], STDOUT_FILENO);
         alarm(60);
-        unsetenv("RLFLOW_TEST_QUICK"); /* nothing is slow about waiting */
-        rlf_session *s = open_session(&setups[0], "3");
+        rlf_session *s = open_session(&setups[0], "3", "1");
         hang(s);
         rlf_session_step(s);
         _exit(0);
@@ -208,7 +208,7 @@ static int
 kill_one(char **argv)
 {
     snprintf(directory, sizeof directory, "%s", argv[4]);
-    rlf_session *s = open_session(&killed, NULL);
+    rlf_session *s = open_session(&killed, NULL, "60");
     int rank = atoi(argv[2]);
     if (rlf_comm_world_process(s->world) == rank)
         rlf_run_kill(s->run, rank, (uint64_t)atoi(argv[3]));
@@ -220,8 +220,9 @@ kill_one(char **argv)
 static int
 one(char **argv)
 {
-    rlf_session *s = open_session(&setups[0], NULL);
-    if (strcmp(argv[1], "controller") == 0)
+    bool hangs = strcmp(argv[1], "controller") == 0;
+    rlf_session *s = open_session(&setups[0], NULL, hangs ? "1" : "60");
+    if (hangs)
         hang(s);
     else
         set_fault(s, strcmp(argv[1], "task") == 0, atoi(argv[2]),

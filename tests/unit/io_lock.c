@@ -1,12 +1,16 @@
 /* Locks of directories, with flock and on a file system that has none. */
+#include "engine/base/clock.h"
 #include "engine/io/file.h"
 #include "engine/io/lock.h"
 #include "tests/tap.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,6 +52,40 @@ check_held(const char *dir, const char *how)
     rlf_lock_release(other);
 }
 
+/* Who has the lock says who it is a moment later than it has it. */
+static void
+check_late(const char *dir, const char *path)
+{
+    int ends[2];
+    char byte = 0, it[64];
+    if (pipe(ends) != 0)
+        bail("no pipe");
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        int file = open(path, O_RDWR | O_CREAT, 0666);
+        bool held = __real_flock(file, LOCK_EX) == 0 &&
+                    write(ends[1], &byte, 1) == 1;
+        rlf_clock_sleep(50000000);
+        put_holder(path, (long)getpid(), "here");
+        pause();
+        _exit(!held);
+    }
+    rlf_err err = RLF_ERR_NONE;
+    rlf_lock *lock = NULL;
+    snprintf(it, sizeof it, "in use by process %ld on here", (long)child);
+    ok(read(ends[0], &byte, 1) == 1 &&
+           rlf_lock_take(dir, &err, &lock) == RLF_USER &&
+           strstr(err.sentence, it),
+       "one that says late who it is: %s", err.sentence);
+    rlf_err_clear(&err);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    close(ends[0]);
+    close(ends[1]);
+    unlink(path);
+}
+
 int
 main(void)
 {
@@ -67,6 +105,7 @@ main(void)
     put_holder(path, (long)child, host);
     ok(rlf_lock_take(dir, &err, &lock) == RLF_OK, "one that was left is free");
     rlf_lock_release(lock);
+    check_late(dir, path);
 
     static const int numbers[] = {ENOLCK, ENOSYS, EOPNOTSUPP};
     for (size_t i = 0; i < 3; i++) {
