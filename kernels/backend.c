@@ -6,6 +6,7 @@
 
 #include "config.h"
 #include "engine/dev/cuda.h"
+#include "kernels/cuda/ways.h"
 
 static rlf_status
 one(int *out, rlf_err *err)
@@ -40,13 +41,21 @@ kernels_cpu(const char *isa, rlf_cast_type real)
     return isa ? rlf_kernels_cpu_isa(isa) : rlf_kernels_cpu();
 }
 
+/* The bits of a CPU are those of any. */
+static void
+nothing_else(rlf_queue *queue, rlf_cast_type real, rlf_buf *out)
+{
+    (void)queue, (void)real, (void)out;
+}
+
 static const rlf_backend cpu = {.name = "cpu",
                                 .doc = "the cores of this machine",
                                 .count = one,
                                 .memory = of_host,
                                 .open = open_cpu,
                                 .reals = {RLF_CAST_F32, RLF_CAST_TYPES},
-                                .kernels = kernels_cpu};
+                                .kernels = kernels_cpu,
+                                .products = nothing_else};
 
 static rlf_status
 open_cuda(const rlf_backend_options *o, rlf_device **out, rlf_err *err)
@@ -70,6 +79,15 @@ kernels_cuda(const char *isa, rlf_cast_type real)
     return NULL;
 }
 
+static void
+products_cuda(rlf_queue *queue, rlf_cast_type real, rlf_buf *out)
+{
+#ifdef RLF_HAVE_CUDA
+    rlf_cuda_products(queue, real, out);
+#endif
+    (void)queue, (void)real, (void)out;
+}
+
 static const rlf_backend cuda = {
     .name = "cuda",
     .doc = "GPUs with CUDA",
@@ -77,7 +95,8 @@ static const rlf_backend cuda = {
     .memory = rlf_device_cuda_memory,
     .open = open_cuda,
     .reals = {RLF_CAST_BF16, RLF_CAST_F32, RLF_CAST_TYPES},
-    .kernels = kernels_cuda};
+    .kernels = kernels_cuda,
+    .products = products_cuda};
 
 const rlf_backend *const rlf_backends[] = {&cpu, &cuda, NULL};
 

@@ -7,6 +7,7 @@
 #ifndef RLF_KERNELS_BACKEND_H
 #define RLF_KERNELS_BACKEND_H
 
+#include "engine/base/str.h"
 #include "kernels/kernels.h"
 
 typedef struct rlf_backend_options {
@@ -31,6 +32,10 @@ typedef struct rlf_backend {
     rlf_cast_type reals[RLF_CAST_TYPES + 1];
     /* `isa`: a variant by name, NULL: the best. NULL if there is none. */
     const rlf_kernels *(*kernels)(const char *isa, rlf_cast_type real);
+    /* What else decides the bits of products in this type on the queue's
+     * device, in words: its kind, the library and its version, the way that was
+     * chosen there. Nothing where the type alone decides. */
+    void (*products)(rlf_queue *queue, rlf_cast_type real, rlf_buf *out);
 } rlf_backend;
 
 /* Those of this build, ended by NULL; the first is the one to take if nothing

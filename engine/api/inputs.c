@@ -327,6 +327,11 @@ add_numerics(collector *c)
     add(c, "device", "", plan->numerics.backend);
     add(c, "dtype", "", plan->numerics.dtype);
     add(c, "version", "", plan->numerics.version);
+    /* known once devices are open */
+    const char *products =
+        c->session->run ? rlf_run_products(c->session->run) : "";
+    if (*products)
+        add(c, "device", "products", products);
     for (size_t i = 0; i < plan->graph->resources.count; i++) {
         const rlf_resource *r = &plan->graph->resources.data[i];
         if (r->kind != RLF_RESOURCE_MODEL)

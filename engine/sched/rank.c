@@ -188,6 +188,7 @@ open_device(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
                         "this machine or build has no kernels for \"%s\" on "
                         "device %s",
                         o->isa ? o->isa : "", backend->name);
+    backend->products(rank->queue, o->real, &rank->products);
     return RLF_OK;
 }
 
@@ -336,6 +337,7 @@ rlf_rank_close(rlf_rank *rank)
     for (size_t i = 0; rank->node_ready && i < graph->nodes.count; i++)
         if (rank->node_ready[i])
             graph->nodes.data[i].class->fini(rank->node_state[i]);
+    rlf_buf_free(&rank->products);
     free(rank->node_state);
     free(rank->node_ready);
     if (rank->env.pool)

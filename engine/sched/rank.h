@@ -46,6 +46,7 @@ typedef struct rlf_rank {
     rlf_memory_room limit; /* what the run may take of its machine and of its
                                device, shared alike by the ranks there */
     rlf_queue *queue;
+    rlf_buf products;  /* what decides their bits: rlf_backend.products */
     uint64_t scratch; /* device bytes of the queue itself */
     rlf_flight *flight;
     int doing; /* atomic: a node, or one of rlf_rank_doing */

@@ -252,3 +252,9 @@ rlf_run_doing(const rlf_run *run, char *text, size_t room)
                  : doing == RLF_DOING_RESTORE ? "reading a checkpoint"
                                               : "");
 }
+
+const char *
+rlf_run_products(const rlf_run *run)
+{
+    return run->ranks[0].products.p ? run->ranks[0].products.p : "";
+}

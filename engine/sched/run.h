@@ -138,6 +138,9 @@ rlf_opened rlf_run_opened(const rlf_run *run);
 void rlf_run_memory(const rlf_run *run, rlf_memory *out);
 /* What any rank of the run needs: in process 0, where it is dry. */
 const rlf_needs *rlf_run_needs(const rlf_run *run, int rank);
+/* What decides the bits of products on the devices of this process, beside
+ * their kind and the type (rlf_backend.products), or "". */
+const char *rlf_run_products(const rlf_run *run);
 /* What the resources have to say to who starts a run, in lines. */
 void rlf_run_notes(const rlf_run *run, rlf_buf *out);
 /* Device bytes that were allocated at most: what rlf_run_memory says, from

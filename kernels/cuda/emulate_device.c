@@ -7,6 +7,7 @@
 #include "engine/base/vec.h"
 #include "engine/dev/cores.h"
 #include "kernels/cuda/emulate_steps.h"
+#include "kernels/cuda/ways.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -747,6 +748,15 @@ kernels(const char *isa, rlf_cast_type real)
     return real == RLF_CAST_F32 ? &f32 : &bf16;
 }
 
+/* As on a GPU, where there is one of two ways. */
+static void
+products(rlf_queue *queue, rlf_cast_type real, rlf_buf *out)
+{
+    if (real == RLF_CAST_BF16)
+        rlf_buf_printf(out, "emulated, forward by %s",
+                       rlf_group_tiles(queue) ? "warp groups" : "warps");
+}
+
 const rlf_backend rlf_backend_emulated = {
     .name = "emulated",
     .doc = "GPUs that are not there, for tests",
@@ -754,4 +764,5 @@ const rlf_backend rlf_backend_emulated = {
     .memory = memory,
     .open = open_device,
     .reals = {RLF_CAST_F32, RLF_CAST_BF16, RLF_CAST_TYPES},
-    .kernels = kernels};
+    .kernels = kernels,
+    .products = products};

@@ -13,6 +13,13 @@ rlf_lt_multiply(rlf_queue *queue, const rlf_lt_product *product, rlf_err *err)
     return RLF_AGAIN;
 }
 
+size_t
+rlf_lt_version(rlf_queue *queue)
+{
+    (void)queue;
+    return 0;
+}
+
 #else
 
 #include <cublasLt.h>
@@ -28,6 +35,7 @@ rlf_lt_multiply(rlf_queue *queue, const rlf_lt_product *product, rlf_err *err)
 /* What is used of the library. */
 #define FUNCTIONS(X)                 \
     X(Create)                        \
+    X(GetVersion)                    \
     X(Destroy)                       \
     X(GetStatusString)               \
     X(MatmulDescInit_internal)       \
@@ -250,6 +258,13 @@ rlf_lt_multiply(rlf_queue *queue, const rlf_lt_product *p, rlf_err *err)
                   &start, p->c, &about.c, p->c, &about.c, &c->algorithm,
                   scratch, c->workspace, rlf_cuda_stream(queue)));
     return RLF_OK;
+}
+
+size_t
+rlf_lt_version(rlf_queue *queue)
+{
+    library *l = library_of(queue);
+    return l->handle ? l->GetVersion() : 0;
 }
 
 #endif

@@ -28,4 +28,7 @@ typedef struct rlf_lt_product {
 rlf_status rlf_lt_multiply(rlf_queue *queue, const rlf_lt_product *product,
                            rlf_err *err);
 
+/* The version of the library; 0: it is not there. */
+size_t rlf_lt_version(rlf_queue *queue);
+
 #endif

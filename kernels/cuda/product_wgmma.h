@@ -4,9 +4,10 @@
 
 #include "kernels/cuda/product_tile.h"
 
-/* Does the queue's GPU multiply so? Then all forward products are made so, and
- * their bits are those of this way. */
-bool rlf_group_tiles(rlf_queue *queue);
+extern "C" {
+#include "kernels/cuda/ways.h"
+}
+
 /* p: neither operand turned; its parts are cut. */
 rlf_status rlf_group_product(rlf_queue *queue, const matmul &p, rlf_err *err);
 /* Up to 64 rows; columns are gates beside ups, c is what swiglu makes of them.

@@ -1,0 +1,17 @@
+/* The ways that products are made on a GPU. Which one it is depends on the GPU
+ * and on the libraries that are there, and it decides bits, so it is an input
+ * of a run. */
+#ifndef RLF_KERNELS_CUDA_WAYS_H
+#define RLF_KERNELS_CUDA_WAYS_H
+
+#include "engine/base/str.h"
+#include "engine/dev/dev.h"
+#include "kernels/kernels.h"
+
+/* Does the queue's GPU multiply by warp groups? Then all forward products of
+ * bf16 are made so, and their bits are those of this way. It is tried once. */
+bool rlf_group_tiles(rlf_queue *queue);
+/* For rlf_backend: all that decides, in words. */
+void rlf_cuda_products(rlf_queue *queue, rlf_cast_type real, rlf_buf *out);
+
+#endif
