@@ -50,13 +50,15 @@ libsyntax_la_CFLAGS = $(GENERATED_CFLAGS)
 BUILT_SOURCES += %D%/parser.h
 
 # not tests/lang: that is the folder of its cases
-check_PROGRAMS += tests/lang_cases tests/sema_cases tests/fuzz_replay tests/mutants
+check_PROGRAMS += tests/lang_cases tests/sema_cases tests/fuzz_replay tests/mutants tests/sentences
 tests_lang_cases_SOURCES = tests/lang.c tests/golden.h
 tests_lang_cases_LDADD = $(GRAMMAR_LIBS)
 tests_sema_cases_SOURCES = tests/sema.c tests/golden.h
 tests_sema_cases_LDADD = $(API_LIBS)
 tests_mutants_SOURCES = tests/mutants.c
 tests_mutants_LDADD = $(API_LIBS)
+tests_sentences_SOURCES = tests/sentences.c
+tests_sentences_LDADD = $(API_LIBS)
 tests_fuzz_replay_SOURCES = tests/fuzz_replay.c tests/fuzz_parse.c \
 	tests/fuzz_lex.c tests/fuzz.h
 tests_fuzz_replay_LDADD = $(GRAMMAR_LIBS)

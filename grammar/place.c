@@ -94,6 +94,13 @@ static const about abouts[ARGS] = {
 };
 // clang-format on
 
+const rlf_formal *
+rlf_place_formals(int *n)
+{
+    *n = ARGS;
+    return formals;
+}
+
 /* A row on its way. */
 typedef struct maker {
     rlf_sema *s;

@@ -1,6 +1,7 @@
 # man: the pages, mdoc. dist_man_MANS += %D%/NAME.1
 dist_man_MANS += %D%/rlflow.1
 dist_man_MANS += %D%/rlf.5
+dist_man_MANS += %D%/rlflow-lua.7
 
 # That of the library is made of its files.
 man_MANS = %D%/rlflow-std.7
