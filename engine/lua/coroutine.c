@@ -30,13 +30,19 @@ create(lua_State *L)
 static int
 resume_with(lua_State *L, lua_State *co, int n)
 {
+    rlf_lua_host *host = rlf_lua_host_of(L);
     int results;
     if (!lua_checkstack(co, n)) {
         lua_pushliteral(L, "too many arguments to resume");
         return -1;
     }
+    rlf_lua_charge(L, (uint64_t)n / 4);
     lua_xmove(L, co, n);
+    rlf_lua_watch(co);
+    host->running = co;
     int status = lua_resume(co, L, n, &results);
+    host->running = L;
+    rlf_lua_watch(L);
     if (status == LUA_OK || status == LUA_YIELD) {
         if (!lua_checkstack(L, results + 1)) {
             lua_pop(co, results);
@@ -71,7 +77,9 @@ wrapped(lua_State *L)
     int status = lua_status(co);
     if (status != LUA_OK && status != LUA_YIELD) {
         /* its pending <close> variables */
+        rlf_lua_host_of(L)->running = co;
         status = lua_resetthread(co);
+        rlf_lua_host_of(L)->running = L;
         lua_xmove(co, L, 1);
         rlf_lua_caught(L, status);
     }
@@ -89,7 +97,12 @@ wrap(lua_State *L)
 static int
 close(lua_State *L)
 {
-    int n = rlf_lua_host_of(L)->stock.close(L);
+    rlf_lua_host *host = rlf_lua_host_of(L);
+    lua_State *co = thread_at(L, 1);
+    if (lua_status(co) == LUA_YIELD)
+        host->running = co;
+    int n = host->stock.close(L);
+    host->running = L;
     rlf_lua_caught(L, LUA_OK);
     return n;
 }

@@ -12,71 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOAD_INSTRUCTIONS 100000000 /* running the file itself, at least */
-
 const char rlf_lua_key_back, rlf_lua_key_frozen, rlf_lua_key_meta,
     rlf_lua_key_slot, rlf_lua_key_metas, rlf_lua_key_lazy, rlf_lua_key_walk,
     rlf_lua_key_modules;
 
-/* What to do about an error is carried behind this in its message. */
-#define HINT "\nhint: "
-
-/* ------------------------------------------------------------- budgets */
-
-void
-rlf_lua_locate(lua_State *L, int level, char *out, size_t room)
-{
-    lua_Debug ar;
-    out[0] = 0;
-    for (; lua_getstack(L, level, &ar); level++) {
-        lua_getinfo(L, "Sl", &ar);
-        if (ar.currentline > 0) {
-            snprintf(out, room, "%s:%d: ", ar.source + 1, ar.currentline);
-            return;
-        }
-    }
-}
-
-/* Live memory counts and is bounded; long strings cost instructions too, since
- * one instruction can make or copy very many bytes. */
-static void *
-allocate(void *ud, void *p, size_t old, size_t n)
-{
-    rlf_lua_host *host = ud;
-    size_t had = p ? old : 0;
-    if (n == 0) {
-        free(p);
-        host->live -= had;
-        return NULL;
-    }
-    bool fits = n <= had || host->live - had + n <= host->program->memory;
-    void *q = fits ? realloc(p, n) : NULL;
-    if (!q) {
-        host->starved = fits;
-        /* Lua collects and asks once more: the last answer counts */
-        if (host->L && host->spent == RLF_LUA_SPENT_NONE)
-            rlf_lua_locate(host->L, 0, host->where, sizeof host->where);
-        return NULL;
-    }
-    host->live += n - had;
-    if (!p && old == LUA_TSTRING && n >= 256)
-        host->left -= (int64_t)(n / 32);
-    return q;
-}
-
-static int64_t
-interval(const rlf_lua_host *host)
-{
-    uint64_t n = host->program->instructions;
-    return n < RLF_LUA_TICK ? (int64_t)n : RLF_LUA_TICK;
-}
-
-_Noreturn static void
-raise(lua_State *L)
-{
-    lua_error(L);
-    __builtin_unreachable(); /* lua_error does not return */
-}
+/* -------------------------------------------------------------- errors */
 
 void
 rlf_lua_error(lua_State *L, const char *hint, const char *fmt, ...)
@@ -89,89 +29,11 @@ rlf_lua_error(lua_State *L, const char *hint, const char *fmt, ...)
     lua_pushvfstring(L, fmt, ap);
     va_end(ap);
     if (hint)
-        lua_pushfstring(L, HINT "%s", hint);
+        lua_pushfstring(L, RLF_LUA_HINT "%s", hint);
     lua_concat(L, hint ? 3 : 2);
-    raise(L);
+    lua_error(L);
+    __builtin_unreachable(); /* lua_error does not return */
 }
-
-static void tick(lua_State *L, lua_Debug *ar);
-
-void
-rlf_lua_stop(lua_State *L, rlf_lua_spent why, int level)
-{
-    rlf_lua_host *host = rlf_lua_host_of(L);
-    if (host->spent == RLF_LUA_SPENT_NONE) {
-        host->spent = why;
-        rlf_lua_locate(L, level, host->where, sizeof host->where);
-    }
-    lua_sethook(L, tick, LUA_MASKCOUNT, 1);
-    lua_pushliteral(L, "a limit of the call is reached");
-    raise(L);
-}
-
-void
-rlf_lua_charge(lua_State *L, uint64_t n)
-{
-    rlf_lua_host *host = rlf_lua_host_of(L);
-    host->left -= n < INT64_MAX / 4 ? (int64_t)n : INT64_MAX / 4;
-    if (host->left < 0)
-        rlf_lua_stop(L, RLF_LUA_SPENT_STEPS, 1);
-}
-
-void
-rlf_lua_check_time(lua_State *L, int level)
-{
-    rlf_lua_host *host = rlf_lua_host_of(L);
-    uint64_t t = rlf_clock_now();
-    if (host->deadline == 0)
-        host->deadline = t + (uint64_t)(1e9 * host->program->time);
-    else if (t > host->deadline)
-        rlf_lua_stop(L, RLF_LUA_SPENT_TIME, level);
-}
-
-/* The count hook. */
-static void
-tick(lua_State *L, lua_Debug *ar)
-{
-    (void)ar;
-    rlf_lua_host *host = rlf_lua_host_of(L);
-    if (host->spent != RLF_LUA_SPENT_NONE)
-        rlf_lua_stop(L, host->spent, 0);
-    host->left -= interval(host);
-    if (host->left < 0)
-        rlf_lua_stop(L, RLF_LUA_SPENT_STEPS, 0);
-    rlf_lua_check_time(L, 0);
-}
-
-void
-rlf_lua_caught(lua_State *L, int status)
-{
-    rlf_lua_host *host = rlf_lua_host_of(L);
-    if (status == LUA_ERRMEM && host->spent == RLF_LUA_SPENT_NONE)
-        host->spent = RLF_LUA_SPENT_MEMORY;
-    if (host->spent == RLF_LUA_SPENT_NONE)
-        return;
-    lua_sethook(L, tick, LUA_MASKCOUNT, 1);
-    raise(L);
-}
-
-static uint64_t
-budget(const rlf_lua_host *host)
-{
-    uint64_t n = host->program->instructions;
-    return host->loaded || n > LOAD_INSTRUCTIONS ? n : LOAD_INSTRUCTIONS;
-}
-
-static void
-refill(rlf_lua_host *host)
-{
-    host->left = (int64_t)budget(host);
-    host->spent = RLF_LUA_SPENT_NONE;
-    host->deadline = 0;
-    lua_sethook(host->L, tick, LUA_MASKCOUNT, (int)interval(host));
-}
-
-/* -------------------------------------------------------------- errors */
 
 /* What many reach for and will not find. */
 static const struct {
@@ -310,7 +172,7 @@ fail_spent(rlf_lua_host *host, rlf_err *err, const char *who)
     switch (host->spent) {
     case RLF_LUA_SPENT_STEPS:
         rlf_fail(err, RLF_USER, "%smore than %" PRIu64 " instructions%s", where,
-                 budget(host), who);
+                 rlf_lua_budget(host), who);
         rlf_err_hint(err, "an endless loop, or a pattern that backtracks? "
                           "otherwise raise instructions:");
         return RLF_USER;
@@ -324,6 +186,11 @@ fail_spent(rlf_lua_host *host, rlf_err *err, const char *who)
         rlf_err_hint(err,
                      "an endless recursion? otherwise keep less alive at a "
                      "time, or raise memory:");
+        return RLF_USER;
+    case RLF_LUA_SPENT_CHAIN:
+        rlf_fail(err, RLF_USER,
+                 "%sa call of a value whose __call calls itself%s", where, who);
+        rlf_err_hint(err, "give __call a function");
         return RLF_USER;
     default:
         rlf_fail(err, RLF_ENV, "%smore than %g s of wall-clock time%s", where,
@@ -371,7 +238,7 @@ fail(rlf_lua_host *host, int code, rlf_err *err)
     } else {
         if (!text)
             text = "an error without a text";
-        const char *hint = strstr(text, HINT);
+        const char *hint = strstr(text, RLF_LUA_HINT);
         size_t cut = shortened(host->program->path, text);
         size_t n = strcspn(text + cut, "\n"), most = 400;
         rlf_fail(err, RLF_USER, "%s%.*s%s%s", cut ? host->program->path : "",
@@ -380,7 +247,7 @@ fail(rlf_lua_host *host, int code, rlf_err *err)
         if (!hint && text[cut + n])
             rlf_err_detail(err, "%s", text + cut + n + 1);
         if (hint)
-            hint += strlen(HINT);
+            hint += strlen(RLF_LUA_HINT);
         else
             hint = strstr(text, "stack overflow")
                        ? "a function that calls itself without end?"
@@ -440,10 +307,11 @@ compile(lua_State *L)
         source = end ? end : source;
     }
     rlf_lua_bytes_add(&text, source, n);
+    rlf_lua_charge_source(L, source, n);
     const char *name = lua_pushfstring(L, "@%s", p->path);
     rlf_lua_add_source(host, "", p->path, p->source);
     if (luaL_loadbufferx(L, text.p, text.n, name, "t") != LUA_OK)
-        raise(L);
+        lua_error(L);
 }
 
 /* Freeze all that the function at `function` and its file can reach. */
@@ -479,16 +347,16 @@ load_file(lua_State *L)
     rlf_lua_host *host = rlf_lua_host_of(L);
     const rlf_lua_program *p = host->program;
     rlf_lua_open_sandbox(L);
+    rlf_lua_refill(host);
     compile(L);
     lua_replace(L, 1);
     lua_settop(L, 1);
-    refill(host);
     lua_call(L, 0, 1);
     if (!lua_isfunction(L, -1))
         return luaL_error(
             L,
             "%s: the file returned %s%s, but a function is "
-            "wanted" HINT "end it with: return function(%s) ... end",
+            "wanted" RLF_LUA_HINT "end it with: return function(%s) ... end",
             p->path, lua_isnil(L, -1) ? "" : "a ",
             lua_isnil(L, -1) ? "nothing" : luaL_typename(L, -1),
             p->per == RLF_LUA_PER_TEMPLATE ? "messages" : "sample");
@@ -515,21 +383,28 @@ load(rlf_lua_host *host, rlf_err *err)
     host->spent = RLF_LUA_SPENT_NONE;
     host->deadline = 0;
     host->where[0] = 0;
+    host->asked = (rlf_lua_asked){0};
+    host->refuse_next = host->grown = false;
+    host->made = 0;
+    host->longest_kept = 0;
     host->call = (rlf_lua_call_state){0};
     forget_sources(host);
-    lua_State *L = lua_newstate(allocate, host);
+    lua_State *L = lua_newstate(rlf_lua_allocate, host);
     if (!L)
         return rlf_fail(err, RLF_MEMORY, "%s: no memory for a Lua state",
                         host->program->path);
-    host->L = L;
+    host->L = host->running = L;
     *(rlf_lua_host **)lua_getextraspace(L) = host;
     lua_atpanic(L, panic);
+    lua_gc(L, LUA_GCSTOP); /* budget.c says when */
     lua_pushcfunction(L, on_error);
     lua_pushcfunction(L, load_file);
     int code = lua_pcall(L, 0, 0, 1);
     if (code != LUA_OK)
         return fail(host, code, err);
     host->loaded = true;
+    host->loaded_live = host->live;
+    host->longest_kept = host->longest;
     return RLF_OK;
 }
 
@@ -703,19 +578,38 @@ attempt(rlf_lua_host *host, lua_CFunction what, job *j, rlf_err *err)
 {
     lua_State *L = host->L;
     host->call.draws = 0;
-    refill(host);
+    rlf_lua_refill(host);
     lua_pushcfunction(L, what);
     lua_pushlightuserdata(L, j);
     int code = lua_pcall(L, 1, 0, 1);
+    if (host->asked.limit && host->spent == RLF_LUA_SPENT_NONE)
+        host->spent = RLF_LUA_SPENT_MEMORY; /* the last thing it was told */
+    if (code == LUA_OK && host->spent != RLF_LUA_SPENT_NONE) {
+        lua_pushliteral(L, "a limit of the call is reached");
+        code = LUA_ERRRUN;
+    }
     rlf_status status = code == LUA_OK ? RLF_OK : fail(host, code, err);
     if (host->spent == RLF_LUA_SPENT_MEMORY)
         return status; /* the state is about to be thrown away */
     return tidy(host, status, err);
 }
 
-/* How much is alive depends a little on the calls before (tables of Lua's own
- * that grew), so it is in a fresh state that a memory limit is judged: a result
- * never depends on which calls a host had before. */
+/* What calls before left behind is garbage: it goes before it can bring a call
+ * to the limit. If the stack grew, it goes back to its first size. */
+static void
+sweep(rlf_lua_host *host)
+{
+    if (!host->grown &&
+        host->live <= host->loaded_live + host->program->memory / 4)
+        return;
+    host->grown = false;
+    lua_gc(host->L, LUA_GCCOLLECT);
+}
+
+/* A state that ran other calls has a little more alive (Lua's own tables that
+ * grew), never less: so a call that does not meet the memory limit there would
+ * not meet it in a fresh state either, and one that does is judged by a fresh
+ * one. */
 static rlf_status
 run(rlf_lua_host *host, rlf_lua_call_state call, lua_CFunction what, job *j,
     rlf_err *err)
@@ -724,9 +618,10 @@ run(rlf_lua_host *host, rlf_lua_call_state call, lua_CFunction what, job *j,
         unload(host);
         RLF_TRY(load(host, err));
     }
+    sweep(host);
     host->call = call;
     rlf_status status = attempt(host, what, j, err);
-    if (host->spent == RLF_LUA_SPENT_MEMORY) {
+    if (host->met_limit) {
         if (err)
             rlf_err_clear(err);
         unload(host);

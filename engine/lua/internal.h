@@ -1,10 +1,10 @@
 /* What the files of the Lua host share. Nobody outside includes this.
  *
  * Every lua_State carries its host in the extra space, so nothing is global.
- * The budget is one number, `left`: the count hook takes from it by TICK
- * instructions, pattern matching by step, long strings by their bytes. Once
- * something ran out, `spent` says what, every further instruction fails, and
- * each place that could catch an error (pcall, resume...) passes it on. */
+ * The budget is one number, `left`: the count hook takes from it by its
+ * instructions, and each C function what it costs (cost.c). Once something ran
+ * out, `spent` says what, every further instruction fails, and each place that
+ * could catch an error (pcall, resume...) passes it on. */
 #ifndef RLF_LUA_INTERNAL_H
 #define RLF_LUA_INTERNAL_H
 
@@ -20,7 +20,11 @@ typedef enum rlf_lua_spent {
     RLF_LUA_SPENT_STEPS,
     RLF_LUA_SPENT_MEMORY,
     RLF_LUA_SPENT_TIME,
+    RLF_LUA_SPENT_CHAIN, /* a value that is called calls itself */
 } rlf_lua_spent;
+
+/* What to do about an error is carried behind this in its message. */
+#define RLF_LUA_HINT "\nhint: "
 
 struct rlf_lua_program {
     const char *path;
@@ -35,25 +39,72 @@ struct rlf_lua_program {
     double time;
 };
 
-/* Functions of Lua's own libraries that cost more than one instruction: ours
- * stand in front of them. COSTLY(library, name, how) */
-#define RLF_LUA_COSTLY(COSTLY)       \
-    COSTLY(string, byte, results)    \
-    COSTLY(table, unpack, results)   \
-    COSTLY(table, concat, elements)  \
-    COSTLY(table, insert, shifted)   \
-    COSTLY(table, remove, shifted)   \
-    COSTLY(table, move, moved)       \
-    COSTLY(utf8, codepoint, results) \
-    COSTLY(utf8, len, bytes)         \
-    COSTLY(utf8, offset, bytes)
+/* Functions of Lua's own libraries that stay: ours stand in front of them and
+ * pay. STOCK(library, name, whole): of the text arguments those whose bits are
+ * set in `whole` (bit 0 is the first) are read to the end, numbers that are
+ * given as texts among them. What is not here is our own, or costs no more than
+ * an instruction. */
+#define RLF_LUA_STOCK(STOCK)     \
+    STOCK(_G, rawequal, 3)       \
+    STOCK(_G, select, 0)         \
+    STOCK(_G, tonumber, 3)       \
+    STOCK(coroutine, yield, 0)   \
+    STOCK(math, abs, 1)          \
+    STOCK(math, acos, 1)         \
+    STOCK(math, asin, 1)         \
+    STOCK(math, atan, 3)         \
+    STOCK(math, ceil, 1)         \
+    STOCK(math, cos, 1)          \
+    STOCK(math, deg, 1)          \
+    STOCK(math, exp, 1)          \
+    STOCK(math, floor, 1)        \
+    STOCK(math, fmod, 3)         \
+    STOCK(math, log, 3)          \
+    STOCK(math, max, ~0u)        \
+    STOCK(math, min, ~0u)        \
+    STOCK(math, modf, 1)         \
+    STOCK(math, rad, 1)          \
+    STOCK(math, sin, 1)          \
+    STOCK(math, sqrt, 1)         \
+    STOCK(math, tan, 1)          \
+    STOCK(math, tointeger, 1)    \
+    STOCK(math, ult, 3)          \
+    STOCK(string, byte, ~1u)     \
+    STOCK(string, char, ~0u)     \
+    STOCK(string, lower, 1)      \
+    STOCK(string, pack, ~0u)     \
+    STOCK(string, packsize, 1)   \
+    STOCK(string, reverse, 1)    \
+    STOCK(string, sub, ~1u)      \
+    STOCK(string, unpack, ~2u)   \
+    STOCK(string, upper, 1)      \
+    STOCK(table, pack, 0)        \
+    STOCK(utf8, char, ~0u)       \
+    STOCK(utf8, codepoint, ~0u)  \
+    STOCK(utf8, len, ~0u)        \
+    STOCK(utf8, offset, ~0u)
+
+/* Arithmetic on texts, from the metatable that all texts share. */
+#define RLF_LUA_ARITHMETIC(EVENT) \
+    EVENT(add) EVENT(sub) EVENT(mul) EVENT(mod) EVENT(pow) EVENT(div) \
+    EVENT(idiv) EVENT(unm)
 
 typedef struct rlf_lua_stock {
-#define COSTLY(library, name, how) lua_CFunction library##_##name;
-    RLF_LUA_COSTLY(COSTLY)
-#undef COSTLY
-    lua_CFunction format, close;
+#define STOCK(library, name, whole) lua_CFunction library##_##name;
+    RLF_LUA_STOCK(STOCK)
+#undef STOCK
+#define EVENT(name) lua_CFunction text_##name;
+    RLF_LUA_ARITHMETIC(EVENT)
+#undef EVENT
+    lua_CFunction format, close, codes, codes_strict, codes_lax;
 } rlf_lua_stock;
+
+/* An allocation that was refused, so that Lua collects and asks again. */
+typedef struct rlf_lua_asked {
+    const void *p;
+    size_t old, n;
+    bool limit; /* by the limit, not only to collect */
+} rlf_lua_asked;
 
 /* The call that is running: C values that Lua sees lazily. */
 typedef struct rlf_lua_call_state {
@@ -67,12 +118,23 @@ struct rlf_lua_host {
     const rlf_lua_program *program;
     rlf_lua_options options;
     lua_State *L;
+    lua_State *running; /* L, or the coroutine that is */
+    /* budgets: budget.c */
     size_t live; /* bytes */
-    int64_t left;
+    int64_t left, look; /* the clock is read when left falls below look */
     rlf_lua_spent spent;
     uint64_t deadline; /* 0: not set yet in this call */
     bool starved;      /* the last refusal was the machine's, not the limit's */
     char where[256];   /* "file:line: " of what ran out */
+    rlf_lua_asked asked;
+    bool refuse_next;  /* ask as often as you like */
+    bool met_limit;    /* in this call the memory limit refused something */
+    bool grown;        /* the stack may have */
+    size_t made;       /* bytes of objects since the last collection */
+    size_t longest, longest_kept; /* text of this call, of the file */
+    int interval;      /* instructions between two looks */
+    int doublings;     /* of the stack, with nothing in between */
+    size_t loaded_live; /* `live` right after loading */
     bool loaded;       /* the file was run and frozen */
     bool metas;        /* this call used setmetatable */
     struct {
@@ -82,6 +144,7 @@ struct rlf_lua_host {
     int function; /* registry reference of what the file returned */
     rlf_lua_stock stock;
     void *regex;      /* PCRE2's memory, taken from ours: regex.c */
+    void *regex_room; /* where its next block goes, or NULL */
     lua_State *vault; /* pairs (function, value) of file-level variables */
     int *cells;       /* which upvalue of the function, one per pair */
     int n_cells;
@@ -103,10 +166,21 @@ extern const char rlf_lua_key_back, rlf_lua_key_frozen, rlf_lua_key_meta,
 /* Note that the text was loaded. */
 void rlf_lua_add_source(rlf_lua_host *host, const char *module,
                         const char *path, rlf_str text);
+/* budget.c */
+/* lua_Alloc; its argument is the host. */
+void *rlf_lua_allocate(void *arg, void *p, size_t old, size_t n);
+/* A call or the file begins: all that it has. */
+void rlf_lua_refill(rlf_lua_host *host);
+/* Instructions that a call, or the file, has. */
+uint64_t rlf_lua_budget(const rlf_lua_host *host);
+/* Count L's instructions by the present interval. */
+void rlf_lua_watch(lua_State *L);
 /* "file:line: " of the innermost Lua function from `level` on, or "". Allocates
  * nothing, so that the allocator may ask. */
 void rlf_lua_locate(lua_State *L, int level, char *out, size_t room);
-/* Take n from the budget; raises if that was more than there is. */
+/* Take n from the budget and look at the clock now and then: what ran out. */
+rlf_lua_spent rlf_lua_pay(rlf_lua_host *host, uint64_t n);
+/* The same; raises if something ran out. */
 void rlf_lua_charge(lua_State *L, uint64_t n);
 /* Raise because something ran out; `level` is whose line it was. */
 _Noreturn void rlf_lua_stop(lua_State *L, rlf_lua_spent why, int level);
@@ -115,6 +189,7 @@ _Noreturn void rlf_lua_stop(lua_State *L, rlf_lua_spent why, int level);
 void rlf_lua_caught(lua_State *L, int status);
 /* Raises if the wall clock ran out. */
 void rlf_lua_check_time(lua_State *L, int level);
+/* host.c */
 /* Raise "file:line: fmt" with the innermost Lua line; `hint` may be NULL. fmt
  * is one of lua_pushfstring. */
 _Noreturn void rlf_lua_error(lua_State *L, const char *hint, const char *fmt,
@@ -122,6 +197,16 @@ _Noreturn void rlf_lua_error(lua_State *L, const char *hint, const char *fmt,
 
 /* sandbox.c: the base library and what replaces parts of the others. */
 void rlf_lua_open_sandbox(lua_State *L);
+/* Pay for what the compiler needs more than linear time for. */
+void rlf_lua_charge_source(lua_State *L, const char *text, size_t n);
+/* cost.c: put ours in front of the stock functions. */
+void rlf_lua_open_cost(lua_State *L);
+/* Put `ours` (NULL: nothing) in the place of library.name; returns what was
+ * there. */
+lua_CFunction rlf_lua_replace(lua_State *L, const char *library,
+                              const char *name, lua_CFunction ours);
+/* array.c: what loops over a range of a table, and string.rep. */
+void rlf_lua_open_array(lua_State *L);
 /* coroutine.c */
 void rlf_lua_open_coroutine(lua_State *L);
 /* pattern.c: find, match, gmatch, gsub into the table on top. */

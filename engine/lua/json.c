@@ -123,6 +123,7 @@ encode_text(lua_State *L, int index, rlf_lua_bytes *out)
 {
     size_t n;
     const char *text = lua_tolstring(L, index, &n);
+    rlf_lua_charge(L, n / 8);
     /* at most six bytes for one: room first, then nothing can raise */
     char *p = rlf_lua_bytes_room(out, 6 * n + 2);
     rlf_buf piece = {0};
@@ -188,6 +189,7 @@ static void
 encode(lua_State *L, int index, rlf_lua_bytes *out, int depth)
 {
     luaL_checkstack(L, 12, NULL);
+    rlf_lua_charge(L, 4);
     if (depth > DEPTH_MOST)
         luaL_error(L, "json_encode: tables are nested too deep, or in a ring");
     switch (lua_type(L, index)) {

@@ -99,13 +99,14 @@ rlf_lua_keys(lua_State *L, int index)
     if (!rlf_lua_contents(L, index))
         lua_pushvalue(L, index);
     int table = lua_gettop(L);
-    size_t n = 0;
+    size_t n = 0, bytes = 0;
     bool ascending = true; /* 1, 2, 3...: what lua_next gives for arrays */
     for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
         n++;
         ascending = ascending && lua_isinteger(L, -2) &&
                     lua_tointeger(L, -2) == (lua_Integer)n;
     }
+    rlf_lua_check_time(L, 1); /* a table that was emptied is long to walk */
     rlf_lua_charge(L, n);
     lua_createtable(L, (int)n, 0);
     int out = lua_gettop(L);
@@ -123,10 +124,11 @@ rlf_lua_keys(lua_State *L, int index)
             if (read_key(L, -1, &k)) {
                 lua_pushvalue(L, -1); /* also keeps its text alive */
                 keys[n++] = k;
+                bytes += k.n;
                 lua_rawseti(L, out, (lua_Integer)n);
             }
         }
-        rlf_lua_charge(L, 4 * n);
+        rlf_lua_charge(L, 4 * n + bytes / 2);
         qsort(keys, n, sizeof *keys, compare);
         lua_createtable(L, (int)n, 0);
         for (size_t i = 0; i < n; i++) {
@@ -150,8 +152,12 @@ pairs_next(lua_State *L)
     if (!rlf_lua_contents(L, 1))
         lua_pushvalue(L, 1);
     for (;;) {
-        if (lua_rawgeti(L, lua_upvalueindex(1), ++i) == LUA_TNIL)
+        rlf_lua_charge(L, 1);
+        if (lua_rawgeti(L, lua_upvalueindex(1), ++i) == LUA_TNIL) {
+            lua_pushinteger(L, i - 1); /* not the same way once more */
+            lua_replace(L, lua_upvalueindex(2));
             return 1;
+        }
         lua_pushvalue(L, -1);
         if (lua_rawget(L, 2) != LUA_TNIL)
             break;
@@ -180,12 +186,22 @@ rlf_lua_pairs(lua_State *L)
     return 3;
 }
 
-/* Is the element on top less than the one below it? Pops neither. */
+/* Is the element on top less than the one below it? Pops neither. Texts are in
+ * byte order, as `<` has them. */
 static bool
 less(lua_State *L, bool by_function)
 {
-    if (!by_function)
-        return lua_compare(L, -1, -2, LUA_OPLT);
+    rlf_lua_charge(L, 1);
+    if (!by_function) {
+        if (lua_type(L, -1) != LUA_TSTRING || lua_type(L, -2) != LUA_TSTRING)
+            return lua_compare(L, -1, -2, LUA_OPLT);
+        size_t n, m;
+        const char *a = lua_tolstring(L, -1, &n), *b = lua_tolstring(L, -2, &m);
+        size_t both = n < m ? n : m;
+        rlf_lua_charge(L, both / 32);
+        int order = memcmp(a, b, both);
+        return order ? order < 0 : n < m;
+    }
     lua_pushvalue(L, 2);
     lua_pushvalue(L, -2);
     lua_pushvalue(L, -4);
@@ -236,9 +252,11 @@ rlf_lua_sort(lua_State *L)
     if (n < 2)
         return 0;
     int from = 3, to = 4;
+    rlf_lua_charge(L, (uint64_t)n);
     lua_createtable(L, (int)n, 0);
     lua_createtable(L, (int)n, 0);
     for (lua_Integer i = 1; i <= n; i++) {
+        rlf_lua_charge(L, 0); /* the clock: __index may be slow */
         lua_geti(L, 1, i);
         lua_rawseti(L, from, i);
     }
@@ -255,6 +273,7 @@ rlf_lua_sort(lua_State *L)
         to = other;
     }
     for (lua_Integer i = 1; i <= n; i++) {
+        rlf_lua_charge(L, 1);
         lua_rawgeti(L, from, i);
         lua_seti(L, 1, i);
     }

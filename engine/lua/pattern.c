@@ -141,6 +141,7 @@ class_end(matcher *m, const char *p)
     }
     if (c != '[')
         return p;
+    const char *set = p;
     if (p < m->stop && *p == '^')
         p++;
     do { /* the first character, even ']', is an element */
@@ -150,6 +151,7 @@ class_end(matcher *m, const char *p)
         if (c == '%' && p < m->stop)
             p++;
     } while (p == m->stop || *p != ']');
+    step(m, (size_t)(p - set) / 4);
     return p + 1;
 }
 
@@ -505,6 +507,7 @@ find_or_match(lua_State *L, bool find)
         luaL_pushfail(L);
         return 1;
     }
+    rlf_lua_charge(L, n_pattern / 8);
     if (find && (lua_toboolean(L, 4) || is_plain(p, n_pattern))) {
         const char *at = find_plain(L, s + start, n - start, p, n_pattern);
         if (!at) {
@@ -599,6 +602,7 @@ add_text(matcher *m, rlf_lua_bytes *out, const char *s, const char *e)
     const char *stop = r + n;
     for (const char *mark; (mark = memchr(r, '%', (size_t)(stop - r)));
          r = mark + 2) {
+        step(m, 1 + (size_t)(mark - r) / 32);
         rlf_lua_bytes_add(out, r, (size_t)(mark - r));
         char c = mark + 1 < stop ? mark[1] : 0;
         if (c == '%') {
@@ -615,6 +619,7 @@ add_text(matcher *m, rlf_lua_bytes *out, const char *s, const char *e)
             FAIL(m, "invalid use of '%%' in replacement string");
         }
     }
+    step(m, (size_t)(stop - r) / 32);
     rlf_lua_bytes_add(out, r, (size_t)(stop - r));
 }
 

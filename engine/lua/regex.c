@@ -10,7 +10,10 @@
  * newlines), x (spaces and comments). Patterns and subjects are UTF-8; other
  * subjects raise an error. A callout before each item of the pattern takes from
  * the instruction budget, so that backtracking ends as it does for Lua's own
- * patterns; there is no just-in-time compiler, whose limits are not counts. */
+ * patterns; there is no just-in-time compiler, whose limits are not counts.
+ *
+ * Nothing here has a finalizer: what a finished expression needs lies in its
+ * userdata, what a match needs is given back before anything can raise. */
 #include "engine/lua/internal.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -19,8 +22,13 @@
 #include <string.h>
 
 typedef struct regex {
-    pcre2_code *code;
+    size_t once;      /* characters that an item may pass over and then fail */
+    bool back;        /* it has back references */
+    pcre2_code *code; /* behind this */
 } regex;
+
+/* The code's place: as malloc aligns it. */
+#define CODE_OFFSET ((sizeof(regex) + 15) / 16 * 16)
 
 static regex *
 regex_at(lua_State *L, int index)
@@ -34,8 +42,15 @@ take(size_t n, void *arg)
 {
     rlf_lua_host *host = arg;
     size_t all = n + 16;
-    if (host->live + all > host->program->memory)
+    if (host->regex_room) { /* for the copy of a finished expression */
+        void *room = host->regex_room;
+        host->regex_room = NULL;
+        return room;
+    }
+    if (host->live + all > host->program->memory) {
+        host->met_limit = true;
         return NULL;
+    }
     size_t *p = malloc(all);
     if (!p)
         return NULL;
@@ -55,22 +70,32 @@ give(void *p, void *arg)
     free(block);
 }
 
-static int
-regex_free(lua_State *L)
-{
-    regex *r = regex_at(L, 1);
-    pcre2_code_free(r->code);
-    r->code = NULL;
-    return 0;
-}
+/* What the matcher did since its last callout. */
+typedef struct progress {
+    rlf_lua_host *host;
+    const regex *r;
+    size_t at;
+    rlf_lua_spent spent;
+} progress;
 
-/* Called before each item: one instruction. */
+/* Called before each item: one instruction, and what the item before it may
+ * have passed over. A repeated character passes over many without a callout,
+ * and a back reference compares as much as its group holds. */
 static int
 callout(pcre2_callout_block *block, void *arg)
 {
-    (void)block;
-    rlf_lua_host *host = arg;
-    return --host->left < 0 ? PCRE2_ERROR_MATCHLIMIT : 0;
+    progress *p = arg;
+    size_t at = block->current_position, longest = 0;
+    size_t moved = at > p->at ? at - p->at : 0;
+    p->at = at;
+    for (uint32_t i = 1; p->r->back && i < block->capture_top; i++) {
+        const PCRE2_SIZE *pair = block->offset_vector + (size_t)2 * i;
+        if (pair[0] != PCRE2_UNSET && pair[1] > pair[0] + longest)
+            longest = pair[1] - pair[0];
+    }
+    p->spent =
+        rlf_lua_pay(p->host, 1 + moved / 16 + p->r->once / 16 + longest / 32);
+    return p->spent == RLF_LUA_SPENT_NONE ? 0 : PCRE2_ERROR_CALLOUT;
 }
 
 static uint32_t
@@ -117,6 +142,57 @@ is_memory(int code)
            code == PCRE2_ERROR_HEAP_FAILED;
 }
 
+/* The largest number of a {n} or {n,m} in the pattern, which is how far one
+ * item can come before it fails. */
+static size_t
+largest_count(const char *p, size_t n)
+{
+    size_t most = 0;
+    for (const char *end = p + n; p < end; p++) {
+        size_t count = 0;
+        if (*p != '{')
+            continue;
+        while (p + 1 < end && p[1] >= '0' && p[1] <= '9' && count < 65536)
+            count = 10 * count + (size_t)(*++p - '0');
+        most = count > most ? count : most;
+    }
+    return most;
+}
+
+/* A userdata of so many bytes. */
+static int
+new_regex(lua_State *L)
+{
+    lua_newuserdatauv(L, (size_t)lua_tointeger(L, 1), 0);
+    luaL_setmetatable(L, "regex");
+    return 1;
+}
+
+/* Pushes a userdata with the expression in it. */
+static void
+keep(lua_State *L, pcre2_code *code, const char *pattern, size_t n)
+{
+    rlf_lua_host *host = rlf_lua_host_of(L);
+    size_t size = 0;
+    uint32_t back = 0;
+    pcre2_pattern_info(code, PCRE2_INFO_SIZE, &size);
+    pcre2_pattern_info(code, PCRE2_INFO_BACKREFMAX, &back);
+    lua_pushcfunction(L, new_regex);
+    lua_pushinteger(L, (lua_Integer)(CODE_OFFSET + size));
+    int status = lua_pcall(L, 1, 1, 0);
+    if (status != LUA_OK) {
+        pcre2_code_free(code);
+        rlf_lua_caught(L, status);
+        lua_error(L);
+    }
+    regex *r = lua_touserdata(L, -1);
+    host->regex_room = (char *)r + CODE_OFFSET;
+    r->code = pcre2_code_copy(code);
+    r->once = largest_count(pattern, n);
+    r->back = back > 0;
+    pcre2_code_free(code);
+}
+
 static int
 regex_new(lua_State *L)
 {
@@ -127,16 +203,15 @@ regex_new(lua_State *L)
     int code;
     luaL_argcheck(L, n <= 65536, 1, "regex: pattern is too long");
     rlf_lua_charge(L, 100 + 10 * n);
-    regex *r = lua_newuserdatauv(L, sizeof *r, 0);
-    r->code = NULL;
-    luaL_setmetatable(L, "regex");
-    r->code = compile(L, pattern, n, flags, &code, &at);
-    if (!r->code && is_memory(code)) { /* what is garbage may be enough */
+    pcre2_code *compiled = compile(L, pattern, n, flags, &code, &at);
+    if (!compiled && is_memory(code)) { /* what is garbage may be enough */
         lua_gc(L, LUA_GCCOLLECT);
-        r->code = compile(L, pattern, n, flags, &code, &at);
+        compiled = compile(L, pattern, n, flags, &code, &at);
     }
-    if (r->code)
+    if (compiled) {
+        keep(L, compiled, pattern, n);
         return 1;
+    }
     if (is_memory(code))
         rlf_lua_stop(L, RLF_LUA_SPENT_MEMORY, 1);
     char text[128];
@@ -145,8 +220,7 @@ regex_new(lua_State *L)
                       (int)at + 1);
 }
 
-/* A match in progress: released when its results are pushed, or, if an error
- * is raised in between, by the finalizer of its userdata. */
+/* What one match needs. */
 typedef struct matching {
     pcre2_match_data *data;
     pcre2_match_context *context;
@@ -160,57 +234,55 @@ release(matching *m)
     *m = (matching){0};
 }
 
+/* One attempt: PCRE2's code. Raises nothing; the pairs go to `at`. */
 static int
-matching_free(lua_State *L)
-{
-    release(luaL_checkudata(L, 1, "regex.match"));
-    return 0;
-}
-
-/* Pushes a userdata. */
-static matching *
-matching_new(lua_State *L)
-{
-    matching *m = lua_newuserdatauv(L, sizeof *m, 0);
-    *m = (matching){0};
-    luaL_setmetatable(L, "regex.match");
-    return m;
-}
-
-/* One attempt: pairs, or PCRE2's code. */
-static int
-attempt(lua_State *L, const regex *r, matching *m, const char *s, size_t n,
-        size_t start, uint32_t options)
+attempt(lua_State *L, const regex *r, const char *s, size_t n, size_t start,
+        uint32_t options, PCRE2_SIZE *at, int pairs, rlf_lua_spent *spent)
 {
     rlf_lua_host *host = rlf_lua_host_of(L);
-    release(m);
-    m->data = pcre2_match_data_create_from_pattern(r->code, host->regex);
-    m->context = pcre2_match_context_create(host->regex);
-    if (!m->data || !m->context)
-        return PCRE2_ERROR_NOMEMORY;
-    pcre2_set_callout(m->context, callout, host);
-    pcre2_set_match_limit(m->context, UINT32_MAX);
-    pcre2_set_depth_limit(m->context, UINT32_MAX);
-    pcre2_set_heap_limit(m->context, UINT32_MAX); /* take() is the limit */
-    return pcre2_match(r->code, (PCRE2_SPTR)s, n, start, options, m->data,
-                       m->context);
+    progress p = {host, r, start, RLF_LUA_SPENT_NONE};
+    matching m = {pcre2_match_data_create_from_pattern(r->code, host->regex),
+                  pcre2_match_context_create(host->regex)};
+    int code = PCRE2_ERROR_NOMEMORY;
+    if (m.data && m.context) {
+        pcre2_set_callout(m.context, callout, &p);
+        pcre2_set_match_limit(m.context, UINT32_MAX);
+        pcre2_set_depth_limit(m.context, UINT32_MAX);
+        pcre2_set_heap_limit(m.context, UINT32_MAX); /* take() is the limit */
+        code = pcre2_match(r->code, (PCRE2_SPTR)s, n, start, options, m.data,
+                           m.context);
+    }
+    if (code > 0)
+        memcpy(at, pcre2_get_ovector_pointer(m.data),
+               2 * (size_t)pairs * sizeof *at);
+    release(&m);
+    *spent = p.spent;
+    return code;
 }
 
-/* Match from byte `start`: number of pairs, 0 for no match. */
-static int
-run(lua_State *L, const regex *r, matching *m, const char *s, size_t n,
-    size_t start, uint32_t options)
+/* Match from byte `start`: where its pairs are, in a userdata that is pushed
+ * and must stay, or NULL for no match. */
+static const PCRE2_SIZE *
+run(lua_State *L, const regex *r, const char *s, size_t n, size_t start,
+    uint32_t options, int *pairs)
 {
+    uint32_t all;
+    rlf_lua_spent spent;
     rlf_lua_charge(L, 8 + (n - start) / 16);
-    int code = attempt(L, r, m, s, n, start, options);
+    pcre2_pattern_info(r->code, PCRE2_INFO_CAPTURECOUNT, &all);
+    *pairs = (int)all + 1;
+    rlf_lua_charge(L, all / 4);
+    PCRE2_SIZE *at =
+        lua_newuserdatauv(L, 2 * ((size_t)all + 1) * sizeof *at, 0);
+    int code = attempt(L, r, s, n, start, options, at, *pairs, &spent);
     if (is_memory(code)) {
         lua_gc(L, LUA_GCCOLLECT);
-        code = attempt(L, r, m, s, n, start, options);
+        code = attempt(L, r, s, n, start, options, at, *pairs, &spent);
     }
     if (code == PCRE2_ERROR_NOMATCH)
-        return 0;
-    if (code == PCRE2_ERROR_MATCHLIMIT)
-        rlf_lua_charge(L, 1); /* raises: the budget is below zero */
+        return NULL;
+    if (spent != RLF_LUA_SPENT_NONE)
+        rlf_lua_stop(L, spent, 1);
     if (is_memory(code))
         rlf_lua_stop(L, RLF_LUA_SPENT_MEMORY, 1);
     if (code < 0) {
@@ -218,16 +290,14 @@ run(lua_State *L, const regex *r, matching *m, const char *s, size_t n,
         pcre2_get_error_message(code, (PCRE2_UCHAR *)text, sizeof text);
         luaL_error(L, "regex: %s", text);
     }
-    uint32_t all;
-    pcre2_pattern_info(r->code, PCRE2_INFO_CAPTURECOUNT, &all);
-    return (int)all + 1;
+    return at;
 }
 
 /* Push the captures; without any the whole match, if `whole`. */
 static int
-push_captures(lua_State *L, matching *m, const char *s, int pairs, bool whole)
+push_captures(lua_State *L, const PCRE2_SIZE *at, const char *s, int pairs,
+              bool whole)
 {
-    const PCRE2_SIZE *at = pcre2_get_ovector_pointer(m->data);
     int first = pairs == 1 && whole ? 0 : 1;
     luaL_checkstack(L, pairs + 2, "too many captures");
     for (int i = first; i < pairs; i++) {
@@ -236,7 +306,6 @@ push_captures(lua_State *L, matching *m, const char *s, int pairs, bool whole)
         else
             lua_pushlstring(L, s + at[2 * i], at[2 * i + 1] - at[2 * i]);
     }
-    release(m);
     return pairs - first;
 }
 
@@ -245,6 +314,7 @@ find_or_match(lua_State *L, bool positions)
 {
     const regex *r = regex_at(L, 1);
     size_t n;
+    int pairs;
     const char *s = luaL_checklstring(L, 2, &n);
     lua_Integer start = luaL_optinteger(L, 3, 1);
     if (start < 0)
@@ -254,19 +324,16 @@ find_or_match(lua_State *L, bool positions)
         luaL_pushfail(L);
         return 1;
     }
-    matching *m = matching_new(L);
-    int pairs = run(L, r, m, s, n, (size_t)start - 1, 0);
-    if (pairs == 0) {
-        release(m);
+    const PCRE2_SIZE *at = run(L, r, s, n, (size_t)start - 1, 0, &pairs);
+    if (!at) {
         luaL_pushfail(L);
         return 1;
     }
     if (!positions)
-        return push_captures(L, m, s, pairs, true);
-    const PCRE2_SIZE *at = pcre2_get_ovector_pointer(m->data);
+        return push_captures(L, at, s, pairs, true);
     lua_pushinteger(L, (lua_Integer)at[0] + 1);
     lua_pushinteger(L, (lua_Integer)at[1]);
-    return 2 + push_captures(L, m, s, pairs, false);
+    return 2 + push_captures(L, at, s, pairs, false);
 }
 
 static int
@@ -291,31 +358,29 @@ gmatch_next(lua_State *L)
     const char *s = lua_tolstring(L, lua_upvalueindex(2), &n);
     size_t start = (size_t)lua_tointeger(L, lua_upvalueindex(3));
     bool empty = lua_toboolean(L, lua_upvalueindex(4));
-    matching *m = matching_new(L);
-    int pairs = 0;
+    int pairs;
+    const PCRE2_SIZE *at = NULL;
     if (start <= n && empty) {
         /* not the same nothing again: something here, or further on */
-        pairs =
-            run(L, r, m, s, n, start, PCRE2_NOTEMPTY_ATSTART | PCRE2_ANCHORED);
-        if (pairs == 0)
+        at = run(L, r, s, n, start, PCRE2_NOTEMPTY_ATSTART | PCRE2_ANCHORED,
+                 &pairs);
+        if (!at)
             do
                 start++;
             while (start < n && ((unsigned char)s[start] & 0xC0) == 0x80);
     }
-    if (start <= n && pairs == 0)
-        pairs = run(L, r, m, s, n, start, 0);
-    if (pairs == 0) {
-        release(m);
+    if (start <= n && !at)
+        at = run(L, r, s, n, start, 0, &pairs);
+    if (!at) {
         lua_pushinteger(L, (lua_Integer)n + 1);
         lua_replace(L, lua_upvalueindex(3));
         return 0;
     }
-    const PCRE2_SIZE *at = pcre2_get_ovector_pointer(m->data);
     lua_pushinteger(L, (lua_Integer)at[1]);
     lua_replace(L, lua_upvalueindex(3));
     lua_pushboolean(L, at[0] == at[1]);
     lua_replace(L, lua_upvalueindex(4));
-    return push_captures(L, m, s, pairs, true);
+    return push_captures(L, at, s, pairs, true);
 }
 
 static int
@@ -344,17 +409,11 @@ rlf_lua_open_regex(lua_State *L)
     if (!host->regex)
         luaL_error(L, "regex: no memory");
     luaL_newmetatable(L, "regex");
-    lua_pushcfunction(L, regex_free);
-    lua_setfield(L, -2, "__gc");
     lua_pushboolean(L, 0);
     lua_setfield(L, -2, "__metatable");
     luaL_newlib(L, methods);
     rlf_lua_freeze(L, -1);
     lua_setfield(L, -2, "__index");
-    lua_pop(L, 1);
-    luaL_newmetatable(L, "regex.match");
-    lua_pushcfunction(L, matching_free);
-    lua_setfield(L, -2, "__gc");
     lua_pop(L, 1);
     lua_pushcfunction(L, regex_new);
     lua_setfield(L, -2, "regex");

@@ -87,33 +87,6 @@ base_print(lua_State *L)
     return 0;
 }
 
-/* string.format: %s by our tostring, no %p. */
-static int
-string_format(lua_State *L)
-{
-    size_t n;
-    const char *f = luaL_checklstring(L, 1, &n);
-    int top = lua_gettop(L), arg = 1;
-    rlf_lua_charge(L, n / 16);
-    for (const char *end = f + n; f < end; f++) {
-        if (*f != '%')
-            continue;
-        if (++f < end && *f == '%')
-            continue;
-        f += strspn(f, "-+ #0123456789.");
-        if (f >= end)
-            break; /* the stock function complains */
-        if (++arg <= top && *f == 's') {
-            rlf_lua_text(L, arg, NULL);
-            lua_replace(L, arg);
-        } else if (*f == 'p') {
-            return luaL_error(L, "%%p is not there: addresses differ from run "
-                                 "to run");
-        }
-    }
-    return rlf_lua_host_of(L)->stock.format(L);
-}
-
 /* -------------------------------------------------------------- tables */
 
 static int
@@ -264,6 +237,7 @@ static int
 base_pcall(lua_State *L)
 {
     luaL_checkany(L, 1);
+    rlf_lua_charge(L, (uint64_t)lua_gettop(L) / 4);
     lua_pushboolean(L, 1);
     lua_insert(L, 1);
     int status =
@@ -289,6 +263,7 @@ base_xpcall(lua_State *L)
 {
     int n = lua_gettop(L);
     luaL_checktype(L, 2, LUA_TFUNCTION);
+    rlf_lua_charge(L, (uint64_t)n / 4);
     lua_pushvalue(L, 2);
     lua_pushcclosure(L, handler, 1);
     lua_replace(L, 2);
@@ -301,6 +276,74 @@ base_xpcall(lua_State *L)
 
 /* ------------------------------------------------------------- loading */
 
+/* Past the text or comment that begins at p, or p if none does. */
+static const char *
+past_quoted(const char *p, const char *end)
+{
+    const char *q = p;
+    bool comment = end - p > 1 && p[0] == '-' && p[1] == '-';
+    if (comment)
+        q += 2;
+    if (q < end && *q == '[') { /* [[...]], [=[...]=] */
+        size_t level = 0;
+        const char *in = q + 1;
+        while (in < end && *in == '=')
+            in++, level++;
+        if (in < end && *in == '[') {
+            for (in++; in < end; in++) {
+                size_t n = 0;
+                if (*in != ']')
+                    continue;
+                while (in + 1 + n < end && n < level && in[1 + n] == '=')
+                    n++;
+                if (n == level && in + 1 + n < end && in[1 + n] == ']')
+                    return in + n + 2;
+            }
+            return end;
+        }
+    }
+    if (!comment && *p != '"' && *p != '\'')
+        return p;
+    char close = comment ? '\n' : *q;
+    for (q += !comment; q < end && *q != close && *q != '\n'; q++)
+        if (!comment && *q == '\\' && q + 1 < end)
+            q++;
+    return q < end ? q + 1 : end;
+}
+
+static bool
+is_jump(const char *word, size_t n)
+{
+    static const char *const words[] = {"or", "and", "elseif", "goto", "break"};
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+        if (strlen(words[w]) == n && memcmp(word, words[w], n) == 0)
+            return true;
+    return false;
+}
+
+/* Compiling takes time linear in the text, but for chains of jumps (`a or b or
+ * c...`, elseif, break, goto, labels), each of which walks those before it. */
+void
+rlf_lua_charge_source(lua_State *L, const char *text, size_t n)
+{
+    uint64_t jumps = 0;
+    const char *end = text + n;
+    for (const char *p = text; p < end;) {
+        const char *q = past_quoted(p, end);
+        if (q > p) {
+            p = q;
+            continue;
+        }
+        while (q < end &&
+               (*q == '_' || (*q >= '0' && *q <= '9') ||
+                (*q >= 'A' && *q <= 'Z') || (*q >= 'a' && *q <= 'z')))
+            q++;
+        jumps += is_jump(p, (size_t)(q - p)) || *p == ':';
+        p = q > p ? q : p + 1;
+    }
+    rlf_lua_charge(L, jumps / 8 * (jumps / 8));
+}
+
 /* load(text, name, mode, env): text only, and by default in our globals. */
 static int
 base_load(lua_State *L)
@@ -309,7 +352,8 @@ base_load(lua_State *L)
     const char *text = luaL_checklstring(L, 1, &n);
     const char *name = luaL_optstring(L, 2, "=(load)");
     bool env = !lua_isnone(L, 4);
-    rlf_lua_charge(L, n);
+    rlf_lua_charge(L, 16 * n);
+    rlf_lua_charge_source(L, text, n);
     if (luaL_loadbufferx(L, text, n, name, "t") != LUA_OK) {
         rlf_lua_caught(L, LUA_OK);
         luaL_pushfail(L);
@@ -448,81 +492,6 @@ math_random(lua_State *L)
     return 1;
 }
 
-/* ------------------------------------------------------ what costs more */
-
-static int
-cost_results(lua_State *L, lua_CFunction stock)
-{
-    int n = stock(L);
-    rlf_lua_charge(L, (uint64_t)n / 4);
-    return n;
-}
-
-static int
-cost_bytes(lua_State *L, lua_CFunction stock)
-{
-    size_t n;
-    luaL_checklstring(L, 1, &n);
-    rlf_lua_charge(L, n / 4);
-    return stock(L);
-}
-
-static int
-cost_elements(lua_State *L, lua_CFunction stock)
-{
-    if (lua_istable(L, 1)) {
-        lua_Integer n = luaL_len(L, 1);
-        rlf_lua_charge(L, n > 0 ? (uint64_t)n : 0);
-    }
-    return stock(L);
-}
-
-/* insert and remove move what comes after the position. */
-static int
-cost_shifted(lua_State *L, lua_CFunction stock)
-{
-    if (lua_istable(L, 1) && lua_isinteger(L, 2)) {
-        lua_Integer at = lua_tointeger(L, 2), n = luaL_len(L, 1);
-        if (at > 0 && at < n)
-            rlf_lua_charge(L, (uint64_t)(n - at));
-    }
-    return stock(L);
-}
-
-static int
-cost_moved(lua_State *L, lua_CFunction stock)
-{
-    lua_Integer first = luaL_checkinteger(L, 2), last = luaL_checkinteger(L, 3);
-    if (last >= first)
-        rlf_lua_charge(L, (uint64_t)last - (uint64_t)first);
-    return stock(L);
-}
-
-#define COSTLY(library, name, how)                                        \
-    static int library##_##name(lua_State *L)                             \
-    {                                                                     \
-        return cost_##how(L, rlf_lua_host_of(L)->stock.library##_##name); \
-    }
-RLF_LUA_COSTLY(COSTLY)
-#undef COSTLY
-
-/* Put `ours` in the place of library.name; returns what was there. */
-static lua_CFunction
-replace(lua_State *L, const char *library, const char *name, lua_CFunction ours)
-{
-    lua_getglobal(L, library);
-    lua_getfield(L, -1, name);
-    lua_CFunction stock = lua_tocfunction(L, -1);
-    lua_pop(L, 1);
-    if (ours)
-        lua_pushcfunction(L, ours);
-    else
-        lua_pushnil(L);
-    lua_setfield(L, -2, name);
-    lua_pop(L, 1);
-    return stock;
-}
-
 /* ---------------------------------------------------------------- open */
 
 static void
@@ -589,7 +558,6 @@ freeze_libraries(lua_State *L)
 void
 rlf_lua_open_sandbox(lua_State *L)
 {
-    rlf_lua_host *host = rlf_lua_host_of(L);
     lua_createtable(L, 0, 0);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &rlf_lua_key_back);
     open_base(L);
@@ -600,16 +568,12 @@ rlf_lua_open_sandbox(lua_State *L)
     rlf_lua_open_pattern(L);
     lua_pop(L, 4);
     rlf_lua_open_coroutine(L);
-#define COSTLY(library, name, how) \
-    host->stock.library##_##name = \
-        replace(L, #library, #name, library##_##name);
-    RLF_LUA_COSTLY(COSTLY)
-#undef COSTLY
-    host->stock.format = replace(L, "string", "format", string_format);
-    replace(L, "string", "dump", NULL);
-    replace(L, "table", "sort", rlf_lua_sort);
-    replace(L, "math", "random", math_random);
-    replace(L, "math", "randomseed", NULL);
+    rlf_lua_open_cost(L);
+    rlf_lua_open_array(L);
+    rlf_lua_replace(L, "string", "dump", NULL);
+    rlf_lua_replace(L, "table", "sort", rlf_lua_sort);
+    rlf_lua_replace(L, "math", "random", math_random);
+    rlf_lua_replace(L, "math", "randomseed", NULL);
     lua_createtable(L, 0, 16);
     rlf_lua_open_text(L);
     rlf_lua_open_json(L);

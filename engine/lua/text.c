@@ -121,6 +121,26 @@ text_upper(lua_State *L)
     return map(L, utf8proc_toupper);
 }
 
+/* Marks that combine with the letter before them are put in order, each by
+ * passing those before it: quadratic in a row of them. */
+static void
+charge_marks(lua_State *L, const utf8proc_uint8_t *s, size_t n)
+{
+    uint64_t row = 0;
+    for (size_t i = 0; i < n;) {
+        utf8proc_int32_t c;
+        utf8proc_ssize_t used =
+            utf8proc_iterate(s + i, (utf8proc_ssize_t)(n - i), &c);
+        if (used <= 0)
+            return; /* no UTF-8: refused */
+        bool mark = c >= 0x300 && utf8proc_get_property(c)->combining_class;
+        row = mark ? row + 1 : 0;
+        if (row)
+            rlf_lua_charge(L, row);
+        i += (size_t)used;
+    }
+}
+
 /* fold(s): the form for comparing (Unicode NFKC with case folding), so that
  * wide digits, ligatures and letter case make no difference; nil if s is not
  * UTF-8 */
@@ -134,7 +154,8 @@ text_fold(lua_State *L)
         (utf8proc_option_t)(UTF8PROC_STABLE | UTF8PROC_COMPOSE |
                             UTF8PROC_COMPAT | UTF8PROC_CASEFOLD |
                             UTF8PROC_IGNORE);
-    rlf_lua_charge(L, n);
+    rlf_lua_charge(L, 4 * n);
+    charge_marks(L, s, n);
     utf8proc_ssize_t count =
         utf8proc_decompose(s, (utf8proc_ssize_t)n, NULL, 0, form);
     if (count < 0) {
@@ -230,6 +251,7 @@ text_starts(lua_State *L)
     size_t n, n_what;
     const char *s = luaL_checklstring(L, 1, &n);
     const char *what = luaL_checklstring(L, 2, &n_what);
+    rlf_lua_charge(L, n_what / 32);
     lua_pushboolean(L, n_what <= n && memcmp(s, what, n_what) == 0);
     return 1;
 }
@@ -240,6 +262,7 @@ text_ends(lua_State *L)
     size_t n, n_what;
     const char *s = luaL_checklstring(L, 1, &n);
     const char *what = luaL_checklstring(L, 2, &n_what);
+    rlf_lua_charge(L, n_what / 32);
     lua_pushboolean(L,
                     n_what <= n && memcmp(s + n - n_what, what, n_what) == 0);
     return 1;

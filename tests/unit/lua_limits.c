@@ -81,6 +81,73 @@ test_instructions(void)
          "while true do pcall(function() rlf.regex('(a|aa)+$'):match("
          "('a'):rep(60) .. 'b') end) end"},
         {"load", "while true do load(('x=1 '):rep(1e4)) end"},
+        {"load of a chain of jumps", "load('x=a' .. (' or a'):rep(2e6))"},
+        {"concat of what a C function gives",
+         "table.concat(setmetatable({}, {__index = tostring, __name = ''}), "
+         "'', 1, 1 << 62)"},
+        {"concat of a lying __len",
+         "table.concat(setmetatable({}, {__index = tostring, __name = '', "
+         "__len = function() return 1 << 62 end}))"},
+        {"insert with a lying __len",
+         "table.insert(setmetatable({}, {__len = function() return 1 << 62 "
+         "end, __index = rawequal, __newindex = rawequal}), 1, 1)"},
+        {"remove with a __len that lies the second time",
+         "local n = 0 while true do n = 0 "
+         "table.remove(setmetatable({}, {__len = function() n = n + 1 return "
+         "n > 1 and 1 << 62 or 9 end, __newindex = rawequal}), 1) end"},
+        {"remove with a lying __len",
+         "table.remove(setmetatable({}, {__len = function() return 1 << 62 "
+         "end, __newindex = rawequal}), 1)"},
+        {"move", "table.move(setmetatable({}, {__index = rawequal}), 1, "
+                 "1 << 62, 2, setmetatable({}, {__newindex = rawequal}))"},
+        {"move to itself", "table.move({}, 1, 1 << 62, 2)"},
+        {"an iterator of pairs that finds nothing",
+         "local t = {} for i = 1, 1e5 do t[i] = 1 end "
+         "local f, u = pairs(t) for i = 1, 1e5 do t[i] = nil end "
+         "for i = 1, 100 do f(u) end while true do end"},
+        {"rep of nothing", "while true do string.rep('', 1 << 62) end"},
+        {"a regular expression that repeats a character",
+         "return rlf.regex('a*[^a]'):match(('a'):rep(300000))"},
+        {"a regular expression that counts",
+         "return rlf.regex('a{60000}b'):match(('a'):rep(300000) .. 'cb')"},
+        {"a regular expression with a back reference",
+         "return rlf.regex('(a*)\\\\1b'):match(('a'):rep(300000) .. 'cb')"},
+        {"marks that combine",
+         "return rlf.fold(('\\u{345}\\u{301}\\u{323}'):rep(2e5))"},
+        {"a replacement of empty captures",
+         "return ('x'):rep(1e5):gsub('()', ('%%'):rep(1e5))"},
+        {"a set in a pattern",
+         "local p = '[' .. ('a'):rep(1e6) .. ']' while true do (''):find(p) "
+         "end"},
+        {"a long plain pattern",
+         "local p = ('a'):rep(1e6) while true do (''):find(p) end"},
+        {"characters that continue",
+         "local x = 'a' .. ('\\x80'):rep(1e6) local f = utf8.codes(x) "
+         "while true do pcall(f, x, 1) end"},
+        {"a number of many digits",
+         "local x = ('1'):rep(1e6) while true do math.floor(x) end"},
+        {"arithmetic on a text",
+         "local x = ('1'):rep(1e6) while true do local y = x + 1 end"},
+        {"a number of many digits in another base",
+         "local x = ('1'):rep(1e6) while true do tonumber(x, 2) end"},
+        {"%s with a precision",
+         "local x = ('1'):rep(1e6) while true do ('%.1s'):format(x) end"},
+        {"pack", "local x = (' '):rep(1e6) while true do string.pack(x) end"},
+        {"select", "local function f(...) while true do local x = select('#', "
+                   "...) end end f(table.unpack({}, 1, 1e5))"},
+        {"pcall with many arguments",
+         "local function f(...) while true do pcall(rawlen, ...) end end "
+         "f(table.unpack({}, 1, 1e5))"},
+        {"texts sorted",
+         "local t = {} for i = 1, 500 do t[i] = ('x'):rep(1e4) .. i end "
+         "while true do table.sort(t) end"},
+        {"starts", "local x = ('x'):rep(1e6) while true do rlf.starts(x, x) "
+                   "end"},
+        {"one table many times in JSON",
+         "local t = {} for i = 1, 90 do t = {t, t} end rlf.json_encode(t)"},
+        {"rawequal",
+         "local x, y = ('x'):rep(1e6), ('x'):rep(1e6) while true do "
+         "rawequal(x, y) end"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char source[1024];
@@ -192,6 +259,75 @@ test_time(void)
     out = lua_run((setup){.time = 0.05},
                   "while true do end return function(s) return 1 end");
     is_int(out.status, RLF_ENV, "time holds while loading");
+}
+
+/* What the VM does within one instruction is not charged by its length: the
+ * clock is looked at the more often the longer the texts are. */
+static void
+test_time_in_one_instruction(void)
+{
+    static const struct {
+        const char *name, *body;
+    } cases[] = {
+        {"texts of zeros compared",
+         "local x = ('\\0'):rep(8e6) local y = x .. 'a' while true do local z "
+         "= x < y end"},
+        {"equal texts",
+         "local x, y = ('x'):rep(8e6), ('x'):rep(8e6) while true do local z = "
+         "x == y end"},
+        {"a long key",
+         "local x, y = ('x'):rep(8e6), ('x'):rep(8e6) local t = {[x] = 1} "
+         "while true do local z = t[y] end"},
+        {"in a coroutine",
+         "local x, y = ('x'):rep(8e6), ('x'):rep(8e6)\n"
+         "coroutine.wrap(function() while true do local z = x == y end end)()"},
+        {"in pcall",
+         "local x, y = ('x'):rep(8e6), ('x'):rep(8e6)\n"
+         "while true do pcall(function() while true do local z = x == y end "
+         "end) end"},
+        {"varargs", "local function f(...) while true do local x = {...} end "
+                    "end f(table.unpack({}, 1, 1e5))"},
+        {"an emptied table", "local t = {} for i = 1, 1e6 do t[i] = 1 end for i "
+                             "= 1, 1e6 do t[i] = nil end while true do pairs(t) "
+                             "end"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char source[1024];
+        snprintf(source, sizeof source, "return function(s)\n%s\nend",
+                 cases[i].body);
+        double t = seconds();
+        outcome out = lua_run(
+            (setup){.time = 0.3, .instructions = (uint64_t)1 << 40}, source);
+        t = seconds() - t;
+        bool good = ok(out.status == RLF_ENV && t < 10 &&
+                           strstr(out.err.sentence, "wall-clock time" WHO) &&
+                           strncmp(out.err.sentence, "r.lua:", 6) == 0,
+                       "time holds for %s", cases[i].name);
+        if (!good || t > 1)
+            note("status %d, %.2f s, %s", (int)out.status, t, out.err.sentence);
+    }
+}
+
+/* A value that is called through a __call which is itself. */
+static void
+test_call_chain(void)
+{
+    double t = seconds();
+    lua_fails("return function(s)\nlocal t = {}\nt.__call = setmetatable(t, "
+              "t)\nwhile true do pcall(t) end end",
+              "r.lua:4: a call of a value whose __call calls itself" WHO,
+              "give __call a function");
+    ok(seconds() - t < 10, "soon");
+    lua_gives("local f = setmetatable({}, {__call = function(self, x) return x "
+              "end}) local g = setmetatable({}, {__call = f}) return g('x') "
+              "and 'called'",
+              "called");
+    lua_gives("local function f(n) if n == 0 then return 0 end return 1 + "
+              "f(n - 1) end for i = 1, 5 do f(30000) end return 'deep'",
+              "deep");
+    lua_gives("local function f(...) return select('#', ...) end return '' .. "
+              "f(table.unpack({}, 1, 240000))",
+              "240000");
 }
 
 /* After each failure the same host gives what a new one gives. */
@@ -339,6 +475,8 @@ main(void)
     test_memory();
     test_caught();
     test_time();
+    test_time_in_one_instruction();
+    test_call_chain();
     test_goes_on();
     test_same();
     test_same_memory();

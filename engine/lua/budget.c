@@ -1,0 +1,310 @@
+/* Budgets: instructions, memory and time of a call, and the collector.
+ *
+ * All three are looked at in three places: the count hook (every so many
+ * instructions), rlf_lua_pay (each C function says what it costs) and the
+ * allocator. Whoever finds that something ran out sets `spent`; from then on
+ * nothing catches an error.
+ *
+ * Lua's own collector is stopped. The allocator has Lua collect, by refusing
+ * once, after every eighth of `memory:` that objects took in this call, and
+ * when the limit is met. So the points of a call at which garbage goes are a
+ * function of the call, not of what its state ran before. Short texts are left
+ * out of that count, because one that an earlier call left behind is found and
+ * not made again. */
+#include "engine/base/clock.h"
+#include "engine/lua/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOAD_INSTRUCTIONS 100000000 /* running the file itself, at least */
+#define LOOK 16384      /* the clock is read when that much was paid */
+#define LONG_TEXT 65536 /* above it fewer instructions go between two looks */
+#define SHORT_TEXT 256  /* a text below it is neither charged nor counted */
+
+void
+rlf_lua_locate(lua_State *L, int level, char *out, size_t room)
+{
+    lua_Debug ar;
+    out[0] = 0;
+    for (; lua_getstack(L, level, &ar); level++) {
+        lua_getinfo(L, "Sl", &ar);
+        if (ar.currentline > 0) {
+            snprintf(out, room, "%s:%d: ", ar.source + 1, ar.currentline);
+            return;
+        }
+    }
+}
+
+/* --------------------------------------------------------- instructions */
+
+static void tick(lua_State *L, lua_Debug *ar);
+
+static bool
+late(rlf_lua_host *host)
+{
+    uint64_t t = rlf_clock_now();
+    if (host->deadline == 0)
+        host->deadline = t + (uint64_t)(1e9 * host->program->time);
+    host->look = host->left - LOOK;
+    return t > host->deadline;
+}
+
+rlf_lua_spent
+rlf_lua_pay(rlf_lua_host *host, uint64_t n)
+{
+    host->left -= n < INT64_MAX / 4 ? (int64_t)n : INT64_MAX / 4;
+    host->doublings = 0;
+    if (host->left < 0)
+        return RLF_LUA_SPENT_STEPS;
+    if (host->left < host->look && late(host))
+        return RLF_LUA_SPENT_TIME;
+    return RLF_LUA_SPENT_NONE;
+}
+
+void
+rlf_lua_stop(lua_State *L, rlf_lua_spent why, int level)
+{
+    rlf_lua_host *host = rlf_lua_host_of(L);
+    if (host->spent == RLF_LUA_SPENT_NONE) {
+        host->spent = why;
+        rlf_lua_locate(L, level, host->where, sizeof host->where);
+    }
+    lua_sethook(L, tick, LUA_MASKCOUNT, 1);
+    lua_pushliteral(L, "a limit of the call is reached");
+    lua_error(L);
+    __builtin_unreachable(); /* lua_error does not return */
+}
+
+void
+rlf_lua_charge(lua_State *L, uint64_t n)
+{
+    rlf_lua_spent why = rlf_lua_pay(rlf_lua_host_of(L), n);
+    if (why != RLF_LUA_SPENT_NONE)
+        rlf_lua_stop(L, why, 1);
+}
+
+void
+rlf_lua_check_time(lua_State *L, int level)
+{
+    if (late(rlf_lua_host_of(L)))
+        rlf_lua_stop(L, RLF_LUA_SPENT_TIME, level);
+}
+
+/* The count hook. */
+static void
+tick(lua_State *L, lua_Debug *ar)
+{
+    (void)ar;
+    rlf_lua_host *host = rlf_lua_host_of(L);
+    if (host->spent != RLF_LUA_SPENT_NONE)
+        rlf_lua_stop(L, host->spent, 0);
+    host->doublings = 0;
+    host->left -= lua_gethookcount(L);
+    if (host->left < 0)
+        rlf_lua_stop(L, RLF_LUA_SPENT_STEPS, 0);
+    if (late(host))
+        rlf_lua_stop(L, RLF_LUA_SPENT_TIME, 0);
+    rlf_lua_watch(L);
+}
+
+void
+rlf_lua_watch(lua_State *L)
+{
+    rlf_lua_host *host = rlf_lua_host_of(L);
+    int had = lua_gethookcount(L);
+    if (had == host->interval || host->spent != RLF_LUA_SPENT_NONE)
+        return;
+    host->left -= had; /* what it ran since its last look is lost */
+    lua_sethook(L, tick, LUA_MASKCOUNT, host->interval);
+}
+
+void
+rlf_lua_caught(lua_State *L, int status)
+{
+    rlf_lua_host *host = rlf_lua_host_of(L);
+    if (host->spent == RLF_LUA_SPENT_NONE &&
+        (status == LUA_ERRMEM || host->asked.limit))
+        host->spent = RLF_LUA_SPENT_MEMORY;
+    if (host->spent == RLF_LUA_SPENT_NONE)
+        return;
+    lua_sethook(L, tick, LUA_MASKCOUNT, 1);
+    lua_error(L);
+}
+
+uint64_t
+rlf_lua_budget(const rlf_lua_host *host)
+{
+    uint64_t n = host->program->instructions;
+    return host->loaded || n > LOAD_INSTRUCTIONS ? n : LOAD_INSTRUCTIONS;
+}
+
+/* Comparing, hashing or reading a number from a text takes the VM one
+ * instruction, whatever the length: so the longer the texts are, the fewer
+ * instructions go between two looks. */
+static int
+interval_for(const rlf_lua_host *host)
+{
+    uint64_t n = host->program->instructions;
+    int interval = n < RLF_LUA_TICK ? (int)n : RLF_LUA_TICK;
+    for (size_t text = host->longest; text > LONG_TEXT && interval > 1;
+         text /= 2)
+        interval /= 2;
+    return interval;
+}
+
+void
+rlf_lua_refill(rlf_lua_host *host)
+{
+    if (!host->loaded)
+        host->longest_kept = host->longest = 0;
+    host->longest = host->longest_kept;
+    host->left = (int64_t)rlf_lua_budget(host);
+    host->look = host->left - LOOK;
+    host->spent = RLF_LUA_SPENT_NONE;
+    host->deadline = 0;
+    host->asked = (rlf_lua_asked){0};
+    host->met_limit = false;
+    host->made = 0;
+    host->doublings = 0;
+    host->running = host->L;
+    host->interval = interval_for(host);
+    lua_sethook(host->L, tick, LUA_MASKCOUNT, host->interval);
+}
+
+/* --------------------------------------------------------------- memory */
+
+static void
+run_out(rlf_lua_host *host, rlf_lua_spent why)
+{
+    if (host->spent == RLF_LUA_SPENT_NONE)
+        host->spent = why;
+}
+
+/* Lua asks once more after it collected; if the same is not asked again, the
+ * refusal was an answer. */
+static bool
+asked_again(rlf_lua_host *host, const void *p, size_t old, size_t n)
+{
+    const rlf_lua_asked *a = &host->asked;
+    bool again = a->n == n && a->old == old && a->p == p;
+    if (a->n && !again && a->limit)
+        run_out(host, RLF_LUA_SPENT_MEMORY);
+    host->asked = (rlf_lua_asked){0};
+    return again;
+}
+
+static void *
+refuse(rlf_lua_host *host, const void *p, size_t old, size_t n, bool limit)
+{
+    host->asked = (rlf_lua_asked){p, old, n, limit};
+    return NULL;
+}
+
+/* A text of n bytes came into being: it costs, since one instruction can make
+ * very many bytes, and it makes other instructions dear. */
+static rlf_lua_spent
+pay_text(rlf_lua_host *host, size_t n)
+{
+    if (n > host->longest) {
+        host->longest = n;
+        int interval = interval_for(host);
+        if (interval < host->interval) {
+            host->interval = interval;
+            rlf_lua_watch(host->running);
+        }
+    }
+    return rlf_lua_pay(host, n / 32);
+}
+
+/* A stack that doubles again and again while nothing else goes on and few
+ * functions are being called: a value whose __call is itself. Lua would go on
+ * until a million arguments are moved by one place a million times. */
+static bool
+is_call_chain(rlf_lua_host *host, size_t old, size_t n)
+{
+    lua_Debug ar;
+    if (n != 2 * old - 80 || n < 16 * 16384)
+        return false;
+    return ++host->doublings > 2 &&
+           !lua_getstack(host->running, (int)(n / 16 / 512), &ar);
+}
+
+/* What the call may not do, whatever memory there is. */
+static rlf_lua_spent
+forbidden(rlf_lua_host *host, const void *p, size_t old, size_t n)
+{
+    if (!host->L || host->spent != RLF_LUA_SPENT_NONE)
+        return RLF_LUA_SPENT_NONE;
+    if (!p && old == LUA_TSTRING && n >= SHORT_TEXT)
+        return pay_text(host, n);
+    if (p && is_call_chain(host, old, n))
+        return RLF_LUA_SPENT_CHAIN;
+    return RLF_LUA_SPENT_NONE;
+}
+
+/* Is it time to collect? `old` of a new object is its type. */
+static bool
+collects(rlf_lua_host *host, const void *p, size_t old, size_t n)
+{
+    if (p || old < LUA_TSTRING || (old == LUA_TSTRING && n < SHORT_TEXT))
+        return false;
+    host->made += n;
+    if (host->made <= host->program->memory / 8)
+        return false;
+    host->made = 0;
+    return true;
+}
+
+void *
+rlf_lua_allocate(void *arg, void *p, size_t old, size_t n)
+{
+    rlf_lua_host *host = arg;
+    size_t had = p ? old : 0;
+    if (n == 0) {
+        free(p);
+        host->live -= had;
+        return NULL;
+    }
+    if (n <= had) {
+        host->live -= had - n;
+        void *less = realloc(p, n);
+        return less ? less : p;
+    }
+    bool again = asked_again(host, p, old, n);
+    if (!again) {
+        rlf_lua_spent why = forbidden(host, p, old, n);
+        if (why != RLF_LUA_SPENT_NONE) {
+            rlf_lua_locate(host->running, 0, host->where, sizeof host->where);
+            host->spent = why;
+            host->refuse_next = true;
+            return NULL;
+        }
+        if (host->L && host->spent == RLF_LUA_SPENT_NONE &&
+            collects(host, p, old, n))
+            return refuse(host, p, old, n, false);
+    }
+    if (host->refuse_next) { /* the second time of what is forbidden */
+        host->refuse_next = false;
+        return NULL;
+    }
+    bool fits = host->live - had + n <= host->program->memory;
+    void *q = fits ? realloc(p, n) : NULL;
+    if (q) {
+        if (p && old >= 720 && old % 32 == 16)
+            host->grown = true; /* maybe the stack: 16 bytes by 45, 85... */
+        host->live += n - had;
+        return q;
+    }
+    host->starved = fits;
+    host->met_limit = true;
+    if (host->L && host->spent == RLF_LUA_SPENT_NONE)
+        rlf_lua_locate(host->running, 0, host->where, sizeof host->where);
+    if (again) {
+        run_out(host, RLF_LUA_SPENT_MEMORY);
+        return NULL;
+    }
+    host->left -= (int64_t)(host->live / 64); /* a collection */
+    return refuse(host, p, old, n, true);
+}
