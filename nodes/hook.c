@@ -16,6 +16,9 @@
 
 #include <stdlib.h>
 
+/* Lines of print that are shown of a hook in a run, on each rank. */
+#define MOST_PRINTED 50
+
 /* ---- the resource ---- */
 
 static const rlf_formal lua_formals[] = {
@@ -125,12 +128,23 @@ make_gives(const rlf_resource *resource, rlf_lua_per per, rlf_arena *arena,
     return RLF_OK;
 }
 
-/* What the function prints goes to the log: RLFLOW_LOG=lua:info shows it. */
+/* What the function prints goes to the log, the first lines always: all of them
+ * with RLFLOW_LOG=print:debug, none with print:error. */
 static void
-print(void *arg, const char *text, size_t n)
+print(void *arg, const char *who, const char *text, size_t n)
 {
-    const rlf_hook *hook = arg;
-    rlf_log_info(hook->log, LUA, "%s %.*s", hook->name, (int)n, text);
+    rlf_hook *hook = arg;
+    if (hook->printed >= MOST_PRINTED &&
+        !rlf_log_says(hook->log, RLF_LOG_DEBUG, RLF_SUB_PRINT))
+        return;
+    rlf_log_info(hook->log, PRINT, "%s %s%s%.*s", hook->name, who,
+                 who[0] ? " " : "", (int)(n < 2000 ? n : 2000), text);
+    if (++hook->printed == MOST_PRINTED &&
+        !rlf_log_says(hook->log, RLF_LOG_DEBUG, RLF_SUB_PRINT))
+        rlf_log_info(hook->log, PRINT,
+                     "%s no more of its lines are shown: RLFLOW_LOG=print:debug"
+                     " shows all",
+                     hook->name);
 }
 
 static rlf_status
@@ -168,7 +182,8 @@ load(const rlf_env *env, const rlf_resource *resource, rlf_hook *hook,
     hook->forgiving = value && value->given;
     hook->otherwise = number_or(resource, "on_error", 0);
     hook->log = env->log;
-    const rlf_lua_options options = {.print = print, .arg = hook};
+    const rlf_lua_options options = {
+        .print = print, .arg = hook, .check_pure = env->check_pure};
     return rlf_lua_host_new(hook->program, &options, err, &hook->host);
 }
 

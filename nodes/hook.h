@@ -12,6 +12,7 @@ typedef struct rlf_hook {
     rlf_lua_host *host;
     size_t n_gives;
     const struct rlf_log *log; /* for print; or NULL */
+    uint32_t printed;          /* lines of the whole run */
     bool forgiving;            /* on_error: was given */
     double otherwise;          /* its value */
 } rlf_hook;

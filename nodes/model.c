@@ -412,7 +412,8 @@ open_template(const rlf_env *env, const rlf_resource *resource,
     };
     const rlf_lua_program *program;
     RLF_TRY(rlf_lua_program_open(m->arena, &spec, err, &program));
-    return rlf_lua_host_new(program, NULL, err, &m->template);
+    const rlf_lua_options options = {.check_pure = env->check_pure};
+    return rlf_lua_host_new(program, &options, err, &m->template);
 }
 
 static void

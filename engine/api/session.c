@@ -205,7 +205,8 @@ set_option(rlf_session *s, const char *name, const char *value, rlf_err *err)
                    {"threads", 1024, NULL},
                    {"ranks", 65536, NULL},
                    {"samples", UINT32_MAX, NULL},
-                   {"resume", 1, NULL}};
+                   {"resume", 1, NULL},
+                   {"check-pure", 1, NULL}};
     for (size_t i = 0; i < RLF_COUNT(numbers); i++) {
         if (strcmp(name, numbers[i].name) != 0)
             continue;
@@ -222,6 +223,8 @@ set_option(rlf_session *s, const char *name, const char *value, rlf_err *err)
             o->ranks = (int)x;
         else if (strcmp(name, "samples") == 0)
             o->samples = (uint32_t)x;
+        else if (strcmp(name, "check-pure") == 0)
+            o->check_pure = x;
         else
             o->resume = x;
         return RLF_OK;
@@ -513,6 +516,7 @@ open_run(rlf_session *s, rlf_err *err)
         .world = s->world,
         .patience = s->options.patience,
         .log = &s->log,
+        .check_pure = s->options.check_pure,
         .trace = s->trace};
     __atomic_store_n(&s->opening, true, __ATOMIC_RELEASE);
     RLF_TRY(rlf_run_open(s->plan, &rlf_node_classes, &run, err, &s->run));

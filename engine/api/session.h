@@ -44,6 +44,7 @@ typedef struct rlf_session_options {
     double save_seconds; /* the same in time; 0: no matter */
     bool save_gently;    /* saving takes a small part of the time at most */
     rlf_best best;       /* metric and direction of the best; else NULL */
+    bool check_pure;  /* make every call of a Lua function twice */
     bool leaves;      /* something behind, in a directory of its own choice if
                          none is named */
     bool json;        /* diagnostics as JSON */

@@ -27,6 +27,7 @@ rlf_log_init(rlf_log *log, rlf_log_sink *sink, void *arg, int rank)
         .sink = sink, .arg = arg, .start = rlf_clock_now(), .rank = rank};
     for (int i = 0; i < RLF_SUBS; i++)
         log->most[i] = RLF_LOG_ERROR;
+    log->most[RLF_SUB_PRINT] = RLF_LOG_INFO;
 }
 
 /* The index of the n bytes at p among the words, or -1. */

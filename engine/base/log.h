@@ -38,7 +38,7 @@ typedef struct rlf_log {
     rlf_log_level most[RLF_SUBS]; /* what is still said, by part */
 } rlf_log;
 
-/* Only errors are said, from now as time 0. */
+/* Only errors are said, and what Lua functions print, from now as time 0. */
 void rlf_log_init(rlf_log *log, rlf_log_sink *sink, void *arg, int rank);
 /* Set the levels from a text such as "info" or "warn,comm:trace", applied from
  * left to right. RLF_USER, and nothing changed, if a word is not known. */

@@ -41,6 +41,8 @@ take_options(rlf_session *s, const rlf_command_line *line)
     }
     if (line->options[RLF_OPTION_RESUME].given && result == RLF_RESULT_OK)
         result = rlf_session_set(s, "--resume", "1");
+    if (line->options[RLF_OPTION_CHECK_PURE].given && result == RLF_RESULT_OK)
+        result = rlf_session_set(s, "--check-pure", "1");
     const char *diag = line->options[RLF_OPTION_DIAG].text;
     s->options.json = diag && strcmp(diag, "json") == 0;
     for (size_t i = 0; i < line->n_settings && result == RLF_RESULT_OK; i++)

@@ -119,6 +119,7 @@ typedef struct rlf_env {
     void **resource;      /* per graph resource: what its class's open made */
     const rlf_caps *caps; /* per graph resource, of models; NULL: defaults */
     struct rlf_log *log;
+    bool check_pure; /* make every call of a Lua function twice */
     struct rlf_trace_lane *trace; /* NULL: no trace */
     /* Metrics: report() calls it; the mean over the step is written. */
     void (*report)(void *sink, const char *name, double value);

@@ -168,6 +168,7 @@ rlf_lua_refill(rlf_lua_host *host)
     host->met_limit = false;
     host->made = 0;
     host->doublings = 0;
+    host->stack = 0;
     host->running = host->L;
     host->interval = interval_for(host);
     lua_sethook(host->L, tick, LUA_MASKCOUNT, host->interval);
@@ -222,13 +223,22 @@ pay_text(rlf_lua_host *host, size_t n)
  * functions are being called: a value whose __call is itself. Lua would go on
  * until a million arguments are moved by one place a million times. */
 static bool
-is_call_chain(rlf_lua_host *host, size_t old, size_t n)
+is_call_chain(rlf_lua_host *host, size_t n)
 {
     lua_Debug ar;
-    if (n != 2 * old - 80 || n < 16 * 16384)
-        return false;
-    return ++host->doublings > 2 &&
+    bool doubled = n == 2 * host->stack - 80;
+    host->stack = n;
+    host->doublings = doubled ? host->doublings + 1 : 0;
+    return n > 16 * 65536 && host->doublings > 2 &&
            !lua_getstack(host->running, (int)(n / 16 / 512), &ar);
+}
+
+/* Lua makes a larger stack as a new block, of 16 bytes by 40, 80, 160... and
+ * five. */
+static bool
+is_stack(const void *p, size_t old, size_t n)
+{
+    return !p && old == 0 && n >= 16 * 85 && n % 32 == 16;
 }
 
 /* What the call may not do, whatever memory there is. */
@@ -239,7 +249,7 @@ forbidden(rlf_lua_host *host, const void *p, size_t old, size_t n)
         return RLF_LUA_SPENT_NONE;
     if (!p && old == LUA_TSTRING && n >= SHORT_TEXT)
         return pay_text(host, n);
-    if (p && is_call_chain(host, old, n))
+    if (is_stack(p, old, n) && is_call_chain(host, n))
         return RLF_LUA_SPENT_CHAIN;
     return RLF_LUA_SPENT_NONE;
 }
@@ -289,11 +299,11 @@ rlf_lua_allocate(void *arg, void *p, size_t old, size_t n)
         host->refuse_next = false;
         return NULL;
     }
+    bool stack = is_stack(p, old, n);
     bool fits = host->live - had + n <= host->program->memory;
     void *q = fits ? realloc(p, n) : NULL;
     if (q) {
-        if (p && old >= 720 && old % 32 == 16)
-            host->grown = true; /* maybe the stack: 16 bytes by 45, 85... */
+        host->grown = host->grown || stack;
         host->live += n - had;
         return q;
     }

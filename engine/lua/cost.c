@@ -123,7 +123,7 @@ rlf_lua_replace(lua_State *L, const char *library, const char *name,
     lua_getfield(L, -1, name);
     lua_CFunction stock = lua_tocfunction(L, -1);
     lua_pop(L, 1);
-    if (ours)
+    if (ours && stock)
         lua_pushcfunction(L, ours);
     else
         lua_pushnil(L);

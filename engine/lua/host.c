@@ -86,14 +86,16 @@ has_place(const char *text, const char *path)
 static int
 on_error(lua_State *L)
 {
-    const char *path = rlf_lua_host_of(L)->program->path;
+    const rlf_lua_program *program = rlf_lua_host_of(L)->program;
+    const char *path = program->path;
     lua_settop(L, 1);
     if (!lua_tostring(L, 1)) {
         lua_pushfstring(L, "an error that is a %s, not a text",
                         luaL_typename(L, 1));
         lua_replace(L, 1);
     }
-    if (!has_place(lua_tostring(L, 1), path)) {
+    if (!has_place(lua_tostring(L, 1), path) &&
+        !has_place(lua_tostring(L, 1), program->name)) {
         char where[256];
         rlf_lua_locate(L, 1, where, sizeof where);
         lua_pushfstring(L, "%s%s%s", where[0] ? where : path,
@@ -111,7 +113,7 @@ on_error(lua_State *L)
 /* The traceback without the lines of our own C functions; nothing if those are
  * all that it has below its head line. */
 static void
-add_traceback(rlf_err *err, const char *text)
+add_traceback(const rlf_lua_host *host, rlf_err *err, const char *text)
 {
     static const char ours[] = "\t[C]: in ?";
     const char *head = text;
@@ -123,13 +125,16 @@ add_traceback(rlf_err *err, const char *text)
         if (head)
             rlf_err_detail(err, "%.*s", (int)strcspn(head, "\n"), head);
         head = NULL;
-        rlf_err_detail(err, "%.*s", (int)n, line);
+        char own[300], shown[600];
+        snprintf(own, sizeof own, "%.*s", (int)n, line);
+        rlf_lua_paths(host, own, shown, sizeof shown);
+        rlf_err_detail(err, "%s", shown);
     }
 }
 
 /* " (prompt 3, sample 2, step 7)" */
-static void
-add_who(const rlf_lua_host *host, char *out, size_t room)
+void
+rlf_lua_who(const rlf_lua_host *host, char *out, size_t room)
 {
     const rlf_lua_sample *s = host->call.samples;
     out[0] = 0;
@@ -162,13 +167,24 @@ put_bytes(uint64_t n, char *out, size_t room)
     snprintf(out, room, "%" PRIu64 " %s", n, units[unit]);
 }
 
+void
+rlf_lua_place(rlf_lua_host *host, char *out, size_t room)
+{
+    lua_Debug ar;
+    char name[256];
+    lua_rawgeti(host->L, LUA_REGISTRYINDEX, host->function);
+    lua_getinfo(host->L, ">S", &ar);
+    snprintf(name, sizeof name, "%s:%d: ", ar.source + 1, ar.linedefined);
+    rlf_lua_paths(host, name, out, room);
+}
+
 /* The error for what ran out. */
 static rlf_status
 fail_spent(rlf_lua_host *host, rlf_err *err, const char *who)
 {
     const rlf_lua_program *p = host->program;
-    const char *where = host->where;
-    char size[32];
+    char size[32], where[600];
+    rlf_lua_paths(host, host->where, where, sizeof where);
     switch (host->spent) {
     case RLF_LUA_SPENT_STEPS:
         rlf_fail(err, RLF_USER, "%smore than %" PRIu64 " instructions%s", where,
@@ -202,18 +218,6 @@ fail_spent(rlf_lua_host *host, rlf_err *err, const char *who)
     }
 }
 
-/* Lua shortens a long path to "..." and its end: how much of the text that is,
- * or 0 if it does not begin so. */
-static size_t
-shortened(const char *path, const char *text)
-{
-    size_t n = strlen(path), most = LUA_IDSIZE - 1;
-    if (n <= most || strncmp(text, "...", 3) != 0)
-        return 0;
-    bool same = strncmp(text + 3, path + n - (most - 3), most - 3) == 0;
-    return same && text[most] == ':' ? most : 0;
-}
-
 /* Turn the failed protected call, whose error is on top, into *err. */
 static rlf_status
 fail(rlf_lua_host *host, int code, rlf_err *err)
@@ -221,7 +225,7 @@ fail(rlf_lua_host *host, int code, rlf_err *err)
     lua_State *L = host->L;
     char who[128];
     const char *text = NULL, *trace = "";
-    add_who(host, who, sizeof who);
+    rlf_lua_who(host, who, sizeof who);
     if (code == LUA_ERRMEM && host->spent == RLF_LUA_SPENT_NONE)
         host->spent = RLF_LUA_SPENT_MEMORY;
     if (lua_istable(L, -1)) {
@@ -239,13 +243,13 @@ fail(rlf_lua_host *host, int code, rlf_err *err)
         if (!text)
             text = "an error without a text";
         const char *hint = strstr(text, RLF_LUA_HINT);
-        size_t cut = shortened(host->program->path, text);
-        size_t n = strcspn(text + cut, "\n"), most = 400;
-        rlf_fail(err, RLF_USER, "%s%.*s%s%s", cut ? host->program->path : "",
-                 (int)(n < most ? n : most), text + cut, n > most ? "..." : "",
-                 who);
-        if (!hint && text[cut + n])
-            rlf_err_detail(err, "%s", text + cut + n + 1);
+        size_t n = strcspn(text, "\n"), most = 400;
+        char shown[700], line[420];
+        snprintf(line, sizeof line, "%.*s", (int)(n < most ? n : most), text);
+        rlf_lua_paths(host, line, shown, sizeof shown);
+        rlf_fail(err, RLF_USER, "%s%s%s", shown, n > most ? "..." : "", who);
+        if (!hint && text[n])
+            rlf_err_detail(err, "%s", text + n + 1);
         if (hint)
             hint += strlen(RLF_LUA_HINT);
         else
@@ -255,7 +259,7 @@ fail(rlf_lua_host *host, int code, rlf_err *err)
         if (hint)
             rlf_err_hint(err, "%s", hint);
     }
-    add_traceback(err, trace);
+    add_traceback(host, err, trace);
     lua_settop(L, 1);
     return status;
 }
@@ -308,7 +312,8 @@ compile(lua_State *L)
     }
     rlf_lua_bytes_add(&text, source, n);
     rlf_lua_charge_source(L, source, n);
-    const char *name = lua_pushfstring(L, "@%s", p->path);
+    const char *name = lua_pushfstring(L, "@%s", p->name);
+    rlf_lua_name(host, p->name, p->path);
     rlf_lua_add_source(host, "", p->path, p->source);
     if (luaL_loadbufferx(L, text.p, text.n, name, "t") != LUA_OK)
         lua_error(L);
@@ -402,6 +407,7 @@ load(rlf_lua_host *host, rlf_err *err)
     int code = lua_pcall(L, 0, 0, 1);
     if (code != LUA_OK)
         return fail(host, code, err);
+    host->load_cost = rlf_lua_budget(host) - (uint64_t)host->left;
     host->loaded = true;
     host->loaded_live = host->live;
     host->longest_kept = host->longest;
@@ -417,6 +423,7 @@ unload(rlf_lua_host *host)
     }
     rlf_lua_close_regex(host);
     free(host->cells);
+    rlf_lua_forget_names(host);
     host->L = NULL;
     host->cells = NULL;
     host->n_cells = 0;
@@ -445,6 +452,7 @@ rlf_lua_host_free(rlf_lua_host *host)
 {
     if (!host)
         return;
+    rlf_lua_host_free(host->second);
     unload(host);
     forget_sources(host);
     free(host);
@@ -472,6 +480,7 @@ typedef struct job {
     uint64_t index;
     rlf_lua_record *row;
     bool *more;
+    rlf_lua_call_state call;
 } job;
 
 static int
@@ -539,11 +548,14 @@ tidy(rlf_lua_host *host, rlf_status status, rlf_err *err)
     const char *name;
     lua_Debug ar;
     if (host->n_cells && rlf_lua_restore(host, &name, &ar) && status >= 0) {
-        add_who(host, who, sizeof who);
+        char at[256], place[512];
+        snprintf(at, sizeof at, "%s:%d: ", ar.source + 1, ar.linedefined);
+        rlf_lua_paths(host, at, place, sizeof place);
+        rlf_lua_who(host, who, sizeof who);
         status = rlf_fail(err, RLF_USER,
-                          "%s:%d: the call changed '%s', a variable outside "
-                          "the function%s",
-                          ar.source + 1, ar.linedefined, name, who);
+                          "%sthe call changed '%s', a variable outside the "
+                          "function%s",
+                          place, name, who);
         rlf_err_hint(err,
                      "a call may leave nothing behind for the next one: "
                      "keep '%s' in a local inside the function",
@@ -565,7 +577,7 @@ tidy(rlf_lua_host *host, rlf_status status, rlf_err *err)
     lua_pushnil(L);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &rlf_lua_key_metas);
     if (weak && status >= 0) {
-        add_who(host, who, sizeof who);
+        rlf_lua_who(host, who, sizeof who);
         status = rlf_fail(err, RLF_USER,
                           "%s: __mode was set: weak tables are not allowed%s",
                           host->program->path, who);
@@ -636,6 +648,18 @@ run(rlf_lua_host *host, rlf_lua_call_state call, lua_CFunction what, job *j,
     return RLF_OK;
 }
 
+static rlf_status
+again_call(rlf_lua_host *host, void *arg, rlf_arena *arena, rlf_err *err,
+           rlf_lua_value *out)
+{
+    job j = *(job *)arg;
+    j.host = host;
+    j.arena = arena;
+    j.out = out;
+    RLF_TRY(run(host, j.call, do_call, &j, err));
+    return RLF_OK;
+}
+
 rlf_status
 rlf_lua_call(rlf_lua_host *host, const rlf_lua_sample *samples, size_t n,
              rlf_arena *arena, rlf_err *err, rlf_lua_value *out)
@@ -645,8 +669,25 @@ rlf_lua_call(rlf_lua_host *host, const rlf_lua_sample *samples, size_t n,
     RLF_ASSERT(many ? n < INT32_MAX : n == 1);
     RLF_ASSERT(per != RLF_LUA_PER_TEMPLATE && per != RLF_LUA_PER_GENERATOR);
     job j = {.host = host, .arena = arena, .out = out, .n = n};
-    rlf_lua_call_state call = {samples, n, n ? &samples[0].key : NULL, 0};
-    RLF_TRY(run(host, call, do_call, &j, err));
+    j.call = (rlf_lua_call_state){samples, n, n ? &samples[0].key : NULL, 0};
+    rlf_status status = run(host, j.call, do_call, &j, err);
+    char who[128];
+    host->call = j.call;
+    rlf_lua_who(host, who, sizeof who);
+    host->call = (rlf_lua_call_state){0};
+    return rlf_lua_check_pure(host, again_call, &j, who, status, out,
+                              n * host->program->n_gives, err);
+}
+
+static rlf_status
+again_template(rlf_lua_host *host, void *arg, rlf_arena *arena, rlf_err *err,
+               rlf_lua_value *out)
+{
+    job j = *(job *)arg;
+    j.host = host;
+    j.arena = arena;
+    j.text = &out->text;
+    RLF_TRY(run(host, j.call, do_template, &j, err));
     return RLF_OK;
 }
 
@@ -661,8 +702,12 @@ rlf_lua_template(rlf_lua_host *host, const rlf_lua_record *messages, size_t n,
              .n = n,
              .open = open,
              .text = out};
-    RLF_TRY(run(host, (rlf_lua_call_state){0}, do_template, &j, err));
-    return RLF_OK;
+    rlf_status status = run(host, j.call, do_template, &j, err);
+    rlf_lua_value value = {0};
+    if (status >= 0)
+        value.text = *out;
+    return rlf_lua_check_pure(host, again_template, &j, "", status, &value, 1,
+                              err);
 }
 
 rlf_status

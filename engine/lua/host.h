@@ -9,7 +9,8 @@
  *
  * Statuses: RLF_USER is the function's fault (it erred, hit a limit of
  * instructions or memory, or returned nonsense): what `on_error:` may replace.
- * RLF_ENV is `time:` run out or the machine's memory: it only ends the run. In
+ * RLF_ENV is `time:` run out, the machine's memory, or a result that was
+ * another when the call was made again: it only ends the run. In
  * both cases the sentence begins with the Lua file and line and ends with the
  * sample, and the detail is the traceback. */
 #ifndef RLF_LUA_HOST_H
@@ -133,9 +134,13 @@ typedef struct rlf_lua_value {
 typedef struct rlf_lua_host rlf_lua_host;
 
 typedef struct rlf_lua_options {
-    /* Takes the lines of `print`; NULL: `print` is not there. */
-    void (*print)(void *arg, const char *text, size_t n);
+    /* Takes the lines of `print`, and of whom ("(prompt 3, sample 2, step
+     * 7)", or "" while the file loads); NULL: `print` is not there. */
+    void (*print)(void *arg, const char *who, const char *text, size_t n);
     void *arg;
+    /* Make every call again in a second state, not only the first ones. */
+    bool check_pure;
+    bool second; /* this is the second state */
 } rlf_lua_options;
 
 /* A new state with the program loaded and frozen; `program` must outlive it,

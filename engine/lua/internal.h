@@ -28,6 +28,7 @@ typedef enum rlf_lua_spent {
 
 struct rlf_lua_program {
     const char *path;
+    const char *name; /* its last part: what Lua code may see of it */
     rlf_str source;
     unsigned line;
     const char *const *dirs; /* the own folder first */
@@ -42,7 +43,7 @@ struct rlf_lua_program {
 /* Functions of Lua's own libraries that stay: ours stand in front of them and
  * pay. STOCK(library, name, whole): of the text arguments those whose bits are
  * set in `whole` (bit 0 is the first) are read to the end, numbers that are
- * given as texts among them. What is not here is our own, or costs no more than
+ * given as texts among them. Some are not in every build of Lua. What is not here is our own, or costs no more than
  * an instruction. */
 #define RLF_LUA_STOCK(STOCK)     \
     STOCK(_G, rawequal, 3)       \
@@ -53,20 +54,28 @@ struct rlf_lua_program {
     STOCK(math, acos, 1)         \
     STOCK(math, asin, 1)         \
     STOCK(math, atan, 3)         \
+    STOCK(math, atan2, 3)        \
     STOCK(math, ceil, 1)         \
     STOCK(math, cos, 1)          \
+    STOCK(math, cosh, 1)         \
     STOCK(math, deg, 1)          \
     STOCK(math, exp, 1)          \
     STOCK(math, floor, 1)        \
     STOCK(math, fmod, 3)         \
+    STOCK(math, frexp, 1)        \
+    STOCK(math, ldexp, 3)        \
     STOCK(math, log, 3)          \
+    STOCK(math, log10, 1)          \
     STOCK(math, max, ~0u)        \
     STOCK(math, min, ~0u)        \
     STOCK(math, modf, 1)         \
+    STOCK(math, pow, 3)          \
     STOCK(math, rad, 1)          \
     STOCK(math, sin, 1)          \
+    STOCK(math, sinh, 1)         \
     STOCK(math, sqrt, 1)         \
     STOCK(math, tan, 1)          \
+    STOCK(math, tanh, 1)          \
     STOCK(math, tointeger, 1)    \
     STOCK(math, ult, 3)          \
     STOCK(string, byte, ~1u)     \
@@ -114,6 +123,11 @@ typedef struct rlf_lua_call_state {
     uint64_t draws;
 } rlf_lua_call_state;
 
+/* A file by the name that Lua knows, and where it is: place.c */
+typedef struct rlf_lua_file {
+    char *name, *path;
+} rlf_lua_file;
+
 struct rlf_lua_host {
     const rlf_lua_program *program;
     rlf_lua_options options;
@@ -134,6 +148,7 @@ struct rlf_lua_host {
     size_t longest, longest_kept; /* text of this call, of the file */
     int interval;      /* instructions between two looks */
     int doublings;     /* of the stack, with nothing in between */
+    size_t stack;      /* bytes of the last one made */
     size_t loaded_live; /* `live` right after loading */
     bool loaded;       /* the file was run and frozen */
     bool metas;        /* this call used setmetatable */
@@ -149,6 +164,11 @@ struct rlf_lua_host {
     int *cells;       /* which upvalue of the function, one per pair */
     int n_cells;
     rlf_lua_call_state call;
+    rlf_lua_file *files;
+    size_t n_files;
+    /* pure.c */
+    uint64_t calls, load_cost;
+    rlf_lua_host *second;
 };
 
 static inline rlf_lua_host *
@@ -207,6 +227,24 @@ lua_CFunction rlf_lua_replace(lua_State *L, const char *library,
                               const char *name, lua_CFunction ours);
 /* array.c: what loops over a range of a table, and string.rep. */
 void rlf_lua_open_array(lua_State *L);
+/* place.c */
+void rlf_lua_name(rlf_lua_host *host, const char *name, const char *path);
+void rlf_lua_forget_names(rlf_lua_host *host);
+/* The text with the paths of files where Lua has their names. */
+void rlf_lua_paths(const rlf_lua_host *host, const char *text, char *out,
+                   size_t room);
+/* pure.c: call once more, as `again` does it with the job, if it is this
+ * call's turn: `first`, or an error if the outcome is another. */
+typedef rlf_status rlf_lua_again(rlf_lua_host *host, void *job,
+                                 rlf_arena *arena, rlf_err *err,
+                                 rlf_lua_value *out);
+rlf_status rlf_lua_check_pure(rlf_lua_host *host, rlf_lua_again *again,
+                              void *job, const char *who, rlf_status first,
+                              const rlf_lua_value *a, size_t n, rlf_err *err);
+/* host.c: "path:line: " of the function that the file returned. */
+void rlf_lua_place(rlf_lua_host *host, char *out, size_t room);
+/* host.c: " (prompt 3, sample 2, step 7)", or "" */
+void rlf_lua_who(const rlf_lua_host *host, char *out, size_t room);
 /* coroutine.c */
 void rlf_lua_open_coroutine(lua_State *L);
 /* pattern.c: find, match, gmatch, gsub into the table on top. */

@@ -3,7 +3,7 @@
 #          tests_unit_lua_NAME_LDADD = $(LUA_HOST_LIBS)
 noinst_LTLIBRARIES += libluahost.la
 libluahost_la_SOURCES = %D%/array.c %D%/budget.c %D%/coroutine.c %D%/cost.c \
-	%D%/freeze.c %D%/host.c %D%/host.h %D%/internal.h %D%/json.c %D%/order.c %D%/pattern.c %D%/program.c %D%/regex.c \
+	%D%/freeze.c %D%/host.c %D%/host.h %D%/internal.h %D%/json.c %D%/order.c %D%/pattern.c %D%/place.c %D%/pure.c %D%/program.c %D%/regex.c \
 	%D%/sandbox.c %D%/text.c %D%/value.c
 libluahost_la_LIBADD = $(LUA_LIBS) $(JANSSON_LIBS) $(PCRE2_LIBS) \
 	$(UTF8PROC_LIBS)

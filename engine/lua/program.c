@@ -51,6 +51,8 @@ rlf_lua_program_open(rlf_arena *arena, const rlf_lua_spec *spec, rlf_err *err,
     RLF_TRY(check_spec(spec, err));
     rlf_lua_program *p = RLF_NEW(arena, rlf_lua_program);
     p->path = rlf_arena_strdup(arena, spec->path);
+    const char *slash = strrchr(p->path, '/');
+    p->name = slash ? slash + 1 : p->path;
     p->line = spec->line > 1 ? spec->line : 1;
     p->per = spec->per;
     p->instructions = spec->instructions ? spec->instructions : 10000000;

@@ -83,7 +83,11 @@ base_print(lua_State *L)
         rlf_lua_bytes_add(&line, text, len);
         lua_pop(L, 1);
     }
-    host->options.print(host->options.arg, line.p ? line.p : "", line.n);
+    char who[128];
+    rlf_lua_who(host, who, sizeof who);
+    rlf_lua_charge(L, 100 + line.n / 8);
+    host->options.print(host->options.arg, who[0] ? who + 1 : who,
+                        line.p ? line.p : "", line.n);
     return 0;
 }
 
@@ -379,12 +383,18 @@ load_module(lua_State *L, const char *dir, const char *name)
         strcmp(dir, ".") == 0
             ? lua_pushfstring(L, "%s.lua", lua_tostring(L, -1))
             : lua_pushfstring(L, "%s/%s.lua", dir, lua_tostring(L, -1));
-    const char *chunk = lua_pushfstring(L, "@%s", path);
+    /* where it lies is not for Lua code to see */
+    lua_pushfstring(L, "%s.lua", luaL_gsub(L, name, ".", "/"));
+    if (strcmp(lua_tostring(L, -1), host->program->name) == 0)
+        lua_pushfstring(L, "require/%s", lua_tostring(L, -1));
+    const char *known = lua_tostring(L, -1);
+    const char *chunk = lua_pushfstring(L, "@%s", known);
     if (!rlf_file_exists(path))
         return false;
     int status = LUA_OK;
     if (rlf_file_read(path, (size_t)64 << 20, &err, &text) >= 0) {
         rlf_lua_add_source(host, name, path, (rlf_str){text.p, text.n});
+        rlf_lua_name(host, known, path);
         status = luaL_loadbufferx(L, text.p ? text.p : "", text.n, chunk, "t");
     }
     rlf_buf_free(&text);
@@ -392,7 +402,7 @@ load_module(lua_State *L, const char *dir, const char *name)
         luaL_error(L, "%s", err.sentence);
     if (status != LUA_OK)
         lua_error(L);
-    lua_pushstring(L, path);
+    lua_pushstring(L, known);
     return true;
 }
 

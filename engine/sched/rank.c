@@ -308,6 +308,7 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
                           .seed = o->seed,
                           .pool = rlf_arena_new(),
                           .log = o->log,
+                          .check_pure = o->check_pure,
                           .trace = rank->env.trace,
                           .report = report,
                           .sink = rank};

@@ -80,6 +80,7 @@ typedef struct rlf_run_options {
                         never. RLF_PATIENCE_FILES times as many where files are
                         read and written, which is done without a beat */
     struct rlf_log *log;
+    bool check_pure; /* make every call of a Lua function twice */
     struct rlf_trace *trace; /* NULL: no trace */
 } rlf_run_options;
 

@@ -203,11 +203,10 @@ test_memory(void)
         outcome out = lua_run(
             (setup){.memory = 8 << 20, .instructions = 200000000}, source);
         t = seconds() - t;
-        bool good = ok(
-            out.status == RLF_USER &&
-                strcmp(out.err.sentence,
-                       "r.lua:2: more than 8 MB of memory" WHO) == 0,
-            "memory: %s", cases[i].name);
+        bool good = ok(out.status == RLF_USER &&
+                           strcmp(out.err.sentence,
+                                  "r.lua:2: more than 8 MB of memory" WHO) == 0,
+                       "memory: %s", cases[i].name);
         if (!good || t > 1)
             note("status %d, %.2f s, %s", (int)out.status, t, out.err.sentence);
     }
@@ -287,9 +286,10 @@ test_time_in_one_instruction(void)
          "end) end"},
         {"varargs", "local function f(...) while true do local x = {...} end "
                     "end f(table.unpack({}, 1, 1e5))"},
-        {"an emptied table", "local t = {} for i = 1, 1e6 do t[i] = 1 end for i "
-                             "= 1, 1e6 do t[i] = nil end while true do pairs(t) "
-                             "end"},
+        {"an emptied table",
+         "local t = {} for i = 1, 1e6 do t[i] = 1 end for i "
+         "= 1, 1e6 do t[i] = nil end while true do pairs(t) "
+         "end"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char source[1024];
@@ -306,6 +306,169 @@ test_time_in_one_instruction(void)
         if (!good || t > 1)
             note("status %d, %.2f s, %s", (int)out.status, t, out.err.sentence);
     }
+}
+
+/* What the seed of Lua's hash decides is found; what a call may do, is not. */
+static void
+test_pure(void)
+{
+    /* deleted and new keys: how a table grows depends on where they hash */
+    static const char holes[] =
+        "return function(s)\n"
+        "  local h, x = 0, 1\n"
+        "  local function rnd(n)\n"
+        "    x = (x * 1103515245 + 12345) % 2147483648 return x // 65536 % n\n"
+        "  end\n"
+        "  for k = 1, 200 do\n"
+        "    local t = {}\n"
+        "    for i = 1, 60 do\n"
+        "      local a = rnd(3)\n"
+        "      if a == 0 then t['k' .. rnd(20)] = i\n"
+        "      elseif a == 1 then t['k' .. rnd(20)] = nil\n"
+        "      else local j = rnd(24) + 1 t[j] = rnd(3) > 0 and i or nil end\n"
+        "    end\n"
+        "    h = (h * 31 + #t) % 1000000007\n"
+        "  end\n"
+        "  return h\n"
+        "end\n";
+    rlf_arena *arena = rlf_arena_new();
+    rlf_lua_host *host = NULL;
+    outcome out = {.err = RLF_ERR_NONE};
+    setup s = {0};
+    if (lua_open(arena, &s, holes, &out.err, &host) < 0)
+        bail("%s", out.err.sentence);
+    for (int i = 0; i < 64 && out.status >= 0; i++)
+        lua_again(host, arena, &out);
+    is_int(out.status, RLF_ENV, "#t of tables with holes is found");
+    ok(!rlf_lua_forgivable(out.status), "and on_error: does not apply");
+    ok(strncmp(out.err.sentence, "r.lua:1: the function gave ", 27) == 0 &&
+           strstr(out.err.sentence, "when it was called again" WHO),
+       "hook and sample are named: %s", out.err.sentence);
+    rlf_lua_host_free(host);
+    rlf_arena_free(arena);
+}
+
+/* What calls before left behind, and where the file lies, changes nothing: of
+ * the collector's work a call sees the same, and of the memory that is left. */
+static void
+test_nothing_before(void)
+{
+    static const char source[] =
+        "return function(s)\n"
+        "  if s.grade == 0 then\n" /* garbage, and a stack that grew */
+        "    local t = {} for i = 1, 3000 do t[i] = {('x'):rep(300)} end\n"
+        "    local function f(n) return n == 0 and 0 or 1 + f(n - 1) end\n"
+        "    return f(5000) end\n"
+        "  local m, sum = {}, 0\n"
+        "  local t = setmetatable({}, m) m.__mode = 'k'\n"
+        "  for i = 1, 40000 do t[{}] = i end\n"
+        "  m.__mode = nil\n"
+        "  for k = 1, 20000 do local x = {k} end\n"
+        "  local keep = {}\n"
+        "  for i = 1, 60 do\n"
+        "    local ok = pcall(table.unpack, {}, 1, 7000 * i)\n"
+        "    sum = sum * 2 % 1000003 + (ok and 1 or 0)\n"
+        "    keep[i] = ('x'):rep(50000)\n"
+        "  end\n"
+        "  return sum + #select(2, pcall(error, 'x', 2))\n"
+        "end\n";
+    static const char *const paths[] = {"r.lua", "a/longer/way/to/r.lua"};
+    enum { CALLS = 6 };
+    rlf_arena *arena = rlf_arena_new();
+    rlf_status status[2][CALLS];
+    double number[2][CALLS] = {{0}};
+    for (int h = 0; h < 2; h++) {
+        rlf_err err = RLF_ERR_NONE;
+        rlf_lua_host *host = NULL;
+        setup s = {.path = paths[h], .memory = 8 << 20};
+        if (lua_open(arena, &s, source, &err, &host) < 0)
+            bail("%s", err.sentence);
+        for (int k = 0; k < CALLS; k++)
+            for (int before = h ? 3 * k : 0; before >= 0; before--) {
+                rlf_lua_field f = {.name = "grade",
+                                   .kind = RLF_LUA_NUMBER,
+                                   .number = before ? 0 : k + 1};
+                rlf_lua_sample sample = lua_run_sample;
+                sample.fields = &f;
+                sample.n_fields = 1;
+                rlf_lua_value value = {0};
+                rlf_err_clear(&err);
+                status[h][k] =
+                    rlf_lua_call(host, &sample, 1, arena, &err, &value);
+                number[h][k] = value.number;
+            }
+        rlf_lua_host_free(host);
+    }
+    is_bits(status[0], status[1], CALLS, sizeof **status,
+            "calls end as they do without any before");
+    is_bits(number[0], number[1], CALLS, sizeof **number,
+            "and give the same bits");
+    rlf_arena_free(arena);
+    static const char text[] =
+        "return function(s) return select(2, pcall(error, 'x')) .. "
+        "select(2, pcall(function() local y = nil + 1 end)) end";
+    outcome one = lua_run((setup){.text = true}, text);
+    outcome two =
+        lua_run((setup){.text = true, .path = "a/longer/way/r.lua"}, text);
+    is_str(one.text, two.text, "no message has the folder");
+}
+
+/* Every function that Lua code can reach has a row in README's table. */
+static const char walk[] =
+    "return function(s)\n"
+    "local seen, out = {}, {}\n"
+    "local function add(name, f)\n"
+    "  if type(f) == 'function' and not seen[name] then\n"
+    "    seen[name] = true out[#out + 1] = name end end\n"
+    "local function all(t, prefix)\n"
+    "  for k, v in pairs(t) do\n"
+    "    if type(v) == 'table' and prefix == '' and k ~= '_G' then\n"
+    "      all(v, k .. '.') else add(prefix .. k, v) end end end\n"
+    "all(_G, '')\n"
+    "  add('ipairs.next', (ipairs({}))) add('pairs.next', (pairs({})))\n"
+    "  add('utf8.codes.next', (utf8.codes('x')))\n"
+    "  add('utf8.codes.lax', (utf8.codes('x', true)))\n"
+    "  add('string.gmatch.next', (('x'):gmatch('x')))\n"
+    "  add('coroutine.wrap.next', coroutine.wrap(type))\n"
+    "  local re = rlf.regex('x')\n"
+    "  for _, name in ipairs({'find', 'match', 'gmatch'}) do\n"
+    "    add('regex.' .. name, re[name]) end\n"
+    "  add('regex.gmatch.next', (re:gmatch('x')))\n"
+    "  return table.concat(out, ' ')\n"
+    "end\n";
+
+static void
+test_every_cost(void)
+{
+    char path[4096], row[128];
+    const char *source = getenv("RLFLOW_SOURCE");
+    snprintf(path, sizeof path, "%s/engine/lua/README.md",
+             source ? source : "../..");
+    FILE *f = fopen(path, "r");
+    if (!ok(f != NULL, "%s is read", path))
+        return;
+    static char text[65536];
+    text[fread(text, 1, sizeof text - 1, f)] = 0;
+    fclose(f);
+    char *table = strstr(text, "\n## What a function costs");
+    char *past = table ? strstr(table, "\n## The table") : NULL;
+    if (!ok(past != NULL, "it has the table of costs"))
+        return;
+    *past = 0;
+    outcome out = lua_run((setup){.text = true}, walk);
+    if (!ok(out.status == RLF_OK, "the walk: %s", out.err.sentence))
+        return;
+    int n = 0, missing = 0;
+    for (char *name = strtok(out.text, " "); name; name = strtok(NULL, " ")) {
+        snprintf(row, sizeof row, "`%s`", name);
+        n++;
+        if (!strstr(table, row)) {
+            missing++;
+            note("no row for %s", name);
+        }
+    }
+    ok(n > 100, "%d functions are reached", n);
+    is_int(missing, 0, "each has a row");
 }
 
 /* A value that is called through a __call which is itself. */
@@ -477,6 +640,9 @@ main(void)
     test_time();
     test_time_in_one_instruction();
     test_call_chain();
+    test_every_cost();
+    test_pure();
+    test_nothing_before();
     test_goes_on();
     test_same();
     test_same_memory();

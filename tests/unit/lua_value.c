@@ -335,9 +335,9 @@ test_random(void)
 }
 
 static void
-note_line(void *arg, const char *text, size_t n)
+note_line(void *arg, const char *who, const char *text, size_t n)
 {
-    snprintf(arg, 64, "%.*s", (int)n, text);
+    snprintf(arg, 64, "%s %.*s", who, (int)n, text);
 }
 
 static void
@@ -358,7 +358,8 @@ test_options(void)
         rlf_lua_host_new(program, &options, &err, &host) < 0)
         bail("%s", err.sentence);
     rlf_lua_call(host, &lua_run_sample, 1, arena, &err, &v);
-    is_str(line, "1\tnil\ttable", "print reaches the caller");
+    is_str(line, "(prompt 12, sample 3, step 40) 1\tnil\ttable",
+           "print reaches the caller, with the sample");
     is_str(err.sentence, "b.rlf:12: x" WHO, "lines of a block in a file");
     rlf_err_clear(&err);
     if (rlf_lua_host_new(program, NULL, &err, &other) < 0)
