@@ -14,9 +14,10 @@
 void
 rlf_lua_name(rlf_lua_host *host, const char *name, const char *path)
 {
-    rlf_lua_file file = {strdup(name), strdup(path)};
-    if (!file.name || !file.path)
-        rlf_bug_at(__FILE__, __LINE__, "no memory");
+    rlf_lua_file file = {rlf_malloc(strlen(name) + 1),
+                         rlf_malloc(strlen(path) + 1)};
+    strcpy(file.name, name);
+    strcpy(file.path, path);
     host->files =
         rlf_realloc(host->files, (host->n_files + 1) * sizeof *host->files);
     host->files[host->n_files++] = file;
