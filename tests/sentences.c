@@ -391,6 +391,9 @@ test_command(const char *text)
 #include "engine/base/option.def"
 #undef OPTION
 #undef COMMAND
+#define LOG_SUB(name, word, doc) told("log", word);
+#include "engine/base/log.def"
+#undef LOG_SUB
 }
 
 /* ---- Lua ---- */
