@@ -72,7 +72,7 @@ scan(rlf_sema *s, rlf_expr_code code, int x, int other, rlf_span at)
         diag->right = t->span;
         rlf_diag_hint(s->diags, diag,
                       rlf_level_of(s, t->domain) == RLF_LEVEL_VOCAB
-                          ? "bring it up first: sum(... over vocab)"
+                          ? "reduce it first: sum(... over vocab)"
                           : "s.at_last(x) puts one per sample on its last "
                             "token, s.at_all(x) on each");
         return -1;

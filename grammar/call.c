@@ -608,7 +608,7 @@ extras_reach(rlf_sema *s, const rlf_item *item, int set)
                            arg->name, what);
         else
             rlf_diag_error(s->diags, "level", arg->span,
-                           "'%s' is %s, which does not go down to the samples "
+                           "'%s' is %s, which is not broadcast to the samples "
                            "of '%s'",
                            arg->name, what, s->graph->sets.data[set].name);
         return false;

@@ -184,9 +184,9 @@ fits_rows(rlf_sema *s, const rlf_item *item, int state, const rlf_ast_expr *e)
         rlf_diag_hint(s->diags, diag, "%s",
                       rlf_domains_get(domains, t->domain)->kind ==
                               RLF_DOMAIN_TOKENS
-                          ? "bring it up: mean(mean(... over tokens) over "
+                          ? "reduce it: mean(mean(... over tokens) over "
                             "group)"
-                          : "bring it up: mean(... over group)");
+                          : "reduce it: mean(... over group)");
     return false;
 }
 

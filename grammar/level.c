@@ -158,13 +158,13 @@ hint_meet(rlf_sema *s, rlf_diag *diag, int a, int b)
     for (int k = 0; k < 2; k++) {
         if (rlf_level_of(s, s->terms.data[k ? b : a].domain) != RLF_LEVEL_VOCAB)
             continue;
-        rlf_diag_hint(s->diags, diag, "bring it up first: sum(... over vocab)");
+        rlf_diag_hint(s->diags, diag, "reduce it first: sum(... over vocab)");
         return;
     }
     int common = shared(s, s->terms.data[a].domain, s->terms.data[b].domain);
     if (common < 0) {
         rlf_diag_hint(s->diags, diag,
-                      "they share no prompts: bring one to a scalar, "
+                      "they share no prompts: reduce one to a scalar, "
                       "mean(... over batch)");
         return;
     }
@@ -179,12 +179,12 @@ hint_meet(rlf_sema *s, rlf_diag *diag, int a, int b)
         up >= 0 ? source_text(s, written(s, up, up ? b : a)) : NULL;
     if (up >= 0)
         rlf_diag_hint(s->diags, diag,
-                      "bring one up to the prompts they share: mean(%s over "
+                      "reduce one to the prompts they share: mean(%s over "
                       "group)",
                       text ? text : "...");
     else
         rlf_diag_hint(s->diags, diag,
-                      "bring one up to the rows they share, '%s'",
+                      "reduce one to the rows they share, '%s'",
                       rlf_domains_get(domains, common)->name);
 }
 
@@ -196,7 +196,7 @@ rlf_level_meet(rlf_sema *s, int a, int b, rlf_span at)
     if (domain >= 0)
         return domain;
     rlf_diag *diag =
-        rlf_diag_error(s->diags, "level", at, "%s and %s do not meet",
+        rlf_diag_error(s->diags, "level", at, "%s and %s cannot be combined",
                        rlf_level_name(s, x->domain, x->set),
                        rlf_level_name(s, y->domain, y->set));
     diag->left = written(s, 0, a);
@@ -250,7 +250,7 @@ upwards(rlf_sema *s, int x, const rlf_ast_name *over)
                                 "'over %s' takes one per token at "
                                 "the finest",
                                 over->text),
-               "bring it up first: sum(... over vocab)");
+               "reduce it first: sum(... over vocab)");
     } else if (!strcmp(over->text, "tokens")) {
         if (d->kind == RLF_DOMAIN_TOKENS)
             return d->owner;

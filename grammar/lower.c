@@ -331,8 +331,8 @@ demand_constant(void *ctx, int leaf)
         return;
     }
     rlf_diag *diag = rlf_diag_error(s->diags, "unsupported", t->span,
-                                    "a live value goes down to the words of "
-                                    "the vocabulary here");
+                                    "a live value is broadcast to the words "
+                                    "of the vocabulary here");
     rlf_diag_hint(s->diags, diag, "reduce first: x * sum(... over vocab)");
 }
 

@@ -186,7 +186,7 @@ power_of_two(const maker *m, const rlf_arg *arg)
     rlf_diag *diag =
         rlf_diag_error(m->s->diags, "place", arg->span,
                        "'%s:' is a power of two, and %d is none", arg->name, n);
-    rlf_diag_hint(m->s->diags, diag, "%d or %d would do", below, 2 * below);
+    rlf_diag_hint(m->s->diags, diag, "write %d or %d", below, 2 * below);
     return false;
 }
 
@@ -390,9 +390,9 @@ divide(maker *m, const rlf_arg *given[ARGS])
                 : rlf_arena_printf(m->s->arena, " that tp: %d leaves of '%s'",
                                    m->row.tp, m->what));
         if (left == 1)
-            rlf_diag_hint(diags, diag, "1 would do, or name more ranks");
+            rlf_diag_hint(diags, diag, "write 1, or name more ranks");
         else
-            rlf_diag_hint(diags, diag, "%s would do", divisors(m, left));
+            rlf_diag_hint(diags, diag, "write %s", divisors(m, left));
         return false;
     }
     if (!given[DP])
@@ -403,8 +403,7 @@ divide(maker *m, const rlf_arg *given[ARGS])
                           "tp %d x pp %d x dp %d is not the %d %s of '%s'",
                           m->row.tp, m->row.pp, m->row.dp, m->row.n_ranks,
                           ranks, m->what);
-    rlf_diag_hint(diags, diag,
-                  "dp: %d would do, and is what follows without it", left);
+    rlf_diag_hint(diags, diag, "write dp: %d, or leave it out", left);
     return false;
 }
 

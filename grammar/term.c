@@ -244,7 +244,7 @@ meet_third(rlf_sema *s, int domain, int c, rlf_span at)
     int all = rlf_domain_meet(&s->graph->domains, domain, t->domain);
     if (all < 0) {
         rlf_diag *diag =
-            rlf_diag_error(s->diags, "level", at, "%s and %s do not meet",
+            rlf_diag_error(s->diags, "level", at, "%s and %s cannot be combined",
                            rlf_level_name(s, domain, -1),
                            rlf_level_name(s, t->domain, t->set));
         diag->right = t->span;

@@ -111,7 +111,7 @@ check_model(const rlf_words_tile *t, int resource, rlf_err *err)
         rlf_model_at(t->call->env, t->call->node->receiver);
     return rlf_fail(err, RLF_USER,
                     "model '%s' has %d words at each token and model '%s' has "
-                    "%d: their distributions do not meet",
+                    "%d: their distributions cannot be compared",
                     first->name, first->config->vocab, object->name,
                     object->config->vocab);
 }

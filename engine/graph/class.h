@@ -384,7 +384,7 @@ struct rlf_resource_class {
     /* Models: can the weights be cut as each of n layouts cuts them, and sums
      * into so many shards? Looks into what the declaration names; what cannot
      * be read is no error here. RLF_USER, saying which number fails and which
-     * would do: *wrong is the first layout that cannot be had, n the shards. */
+     * are possible: *wrong is the first layout that cannot be had, n the shards. */
     rlf_status (*fits)(const rlf_graph *graph, const rlf_resource *resource,
                        const rlf_layout *const *layouts, int n, int shards,
                        rlf_err *err, int *wrong);

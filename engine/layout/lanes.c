@@ -98,7 +98,7 @@ rlf_lanes_check(int lanes, int dp, rlf_err *err)
     int enough = lanes;
     while (enough < dp)
         enough *= 2;
-    rlf_err_hint(err, "dp %d or less would do, or lanes: %d", lanes, enough);
+    rlf_err_hint(err, "write dp: %d or less, or lanes: %d", lanes, enough);
     return status;
 }
 

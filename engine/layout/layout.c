@@ -176,7 +176,7 @@ wrong_count(const rlf_layout *l, rlf_err *err)
                  "tp %d x pp %d x dp %d makes %lld ranks, but there are %d",
                  l->tp, l->pp, l->dp, (long long)made, l->n_ranks);
     if (l->n_ranks % model == 0 && l->n_ranks >= model)
-        rlf_err_hint(err, "dp %d would do, or %lld ranks",
+        rlf_err_hint(err, "take dp %d, or %lld ranks",
                      (int)(l->n_ranks / model), (long long)made);
     else
         rlf_err_hint(err,

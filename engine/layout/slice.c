@@ -38,7 +38,7 @@ check_stages(int pp, int layers, rlf_err *err)
     rlf_status status =
         rlf_fail(err, RLF_USER, "pp %d is more than the %d layers of the model",
                  pp, layers);
-    rlf_err_hint(err, "pp of 1 to %d would do", layers);
+    rlf_err_hint(err, "pp can be 1 to %d", layers);
     return status;
 }
 

@@ -66,8 +66,8 @@ fail(const cuts *c, int wrong, const rlf_err *why, rlf_err *err)
     rlf_err_hint(err, "%s", why->hint);
     if (shards && !said)
         rlf_err_hint(err,
-                     "say so in a row of '%s', or it has as many as the "
-                     "largest tp of all rows",
+                     "write it in a row of '%s'; without it, shards are "
+                     "as many as the largest tp of all rows",
                      r->name);
     rlf_err_place(err, said ? row->span : node ? node->span : r->span, NULL);
     return RLF_USER;

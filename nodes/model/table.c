@@ -200,7 +200,7 @@ fail_cut(const rlf_model_config *c, const char *what, int n, bool powers,
         if (cut_fits(c, i) && (!powers || power_of_two(i)))
             used += (size_t)snprintf(text + used, sizeof text - used, "%s%d",
                                      used ? ", " : "", i);
-    rlf_err_hint(err, "%s of %s would do", what, text);
+    rlf_err_hint(err, "%s can be %s", what, text);
     return RLF_USER;
 }
 
@@ -211,19 +211,19 @@ fail_stages(const rlf_model_config *c, const rlf_cut *cut, rlf_err *err)
     if (cut->chunks == 1) {
         rlf_fail(err, RLF_USER, "pp %d is more than the model's %d layers",
                  cut->stages, c->layers);
-        rlf_err_hint(err, "pp of up to %d would do", c->layers);
+        rlf_err_hint(err, "pp can be up to %d", c->layers);
         return RLF_USER;
     }
     rlf_fail(err, RLF_USER,
              "pp %d with %d chunks a rank is more than the model's %d layers",
              cut->stages, cut->chunks, c->layers);
     if (c->layers < cut->stages)
-        rlf_err_hint(err, "pp of up to %d would do, with one chunk", c->layers);
+        rlf_err_hint(err, "pp can be up to %d, with one chunk", c->layers);
     else if (c->layers / cut->stages == 1)
-        rlf_err_hint(err, "pp %d would do, with one chunk: another schedule:",
+        rlf_err_hint(err, "pp %d is possible with one chunk: another schedule:",
                      cut->stages);
     else
-        rlf_err_hint(err, "chunks of up to %d would do",
+        rlf_err_hint(err, "chunks can be up to %d",
                      c->layers / cut->stages);
     return RLF_USER;
 }

@@ -112,7 +112,7 @@ typedef struct rlf_table {
 } rlf_table;
 
 /* Can the model be cut so? RLF_USER, saying which number does not divide which,
- * and what would do: shards is a power of two up to RLF_MOST_SHARDS; shards and
+ * and what is possible: shards is a power of two up to RLF_MOST_SHARDS; shards and
  * ranks divide the heads, and divide the key/value heads or are multiples of
  * them; there is a token and an inner feature for each; and a layer for each
  * chunk. */

@@ -193,10 +193,10 @@ flow f(batch: prompts[8]) {
     roll = 1
 }
 --- errors
-test.rlf:16:33: error: one per sample of 'roll' and one per sample of 'other' do not meet
+test.rlf:16:33: error: one per sample of 'roll' and one per sample of 'other' cannot be combined
    16 |     report a = mean(roll.length - other.length over batch), b = mean(mean(roll.length over group) - ...
       |                     ~~~~~~~~~~~ ^ ~~~~~~~~~~~~
-hint: bring one up to the prompts they share: mean(other.length over group)
+hint: reduce one to the prompts they share: mean(other.length over group)
 test.rlf:17:5: error: 'roll' is given a second time
    17 |     roll = 1
       |     ^~~~

@@ -312,11 +312,11 @@ test.rlf:9:57: error: 'weight:' is one per row of 'prompts', and this is one per
 test.rlf:12:13: error: 'rate' is one per row of 'prompts', and this is one per sample of 'roll'
    12 |     rate := score
       |             ^~~~~
-hint: bring it up: mean(... over group)
+hint: reduce it: mean(... over group)
 test.rlf:13:13: error: 'rate' is one per row of 'prompts', and this is one per token of 'roll'
    13 |     rate := roll.logprob
       |             ^~~~~~~~~~~~
-hint: bring it up: mean(mean(... over tokens) over group)
+hint: reduce it: mean(mean(... over tokens) over group)
 test.rlf:14:13: error: 'rate' is one per row of 'prompts', and this is one per prompt of 'd'
    14 |     rate := d.grade
       |             ^~~~~~~
@@ -329,15 +329,15 @@ test.rlf:17:13: error: 'part' is one per row of 'hard', and this is one per prom
 test.rlf:18:13: error: a number is wanted, and this is a text
    18 |     rate := a.answer
       |             ^~~~~~~~
-test.rlf:19:14: error: one per prompt of 'prompts' and one per prompt of 'd' do not meet
+test.rlf:19:14: error: one per prompt of 'prompts' and one per prompt of 'd' cannot be combined
    19 |     x = rate + d.grade
       |         ~~~~ ^ ~~~~~~~
-hint: they share no prompts: bring one to a scalar, mean(... over batch)
+hint: they share no prompts: reduce one to a scalar, mean(... over batch)
 test.rlf:21:9: error: this cannot stand in an update
    21 |         rate := 0
       |         ^~~~~~~~~
 hint: it holds names, if, report and minimize
-test.rlf:24:17: error: one per prompt of 'a' and one per prompt of 'b' do not meet
+test.rlf:24:17: error: one per prompt of 'a' and one per prompt of 'b' cannot be combined
    24 |     y = a.grade + b.grade
       |         ~~~~~~~ ^ ~~~~~~~
-hint: they share no prompts: bring one to a scalar, mean(... over batch)
+hint: they share no prompts: reduce one to a scalar, mean(... over batch)

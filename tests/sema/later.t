@@ -29,15 +29,15 @@ flow f(batch: prompts[8]) {
 test.rlf:14:21: error: 'over batch' takes one per token at the finest, and this is one per word at a token of 'roll'
    14 |     a = mean(p over batch)
       |              ~      ^~~~~
-hint: bring it up first: sum(... over vocab)
+hint: reduce it first: sum(... over vocab)
 test.rlf:15:20: error: 'over tokens' takes one per token at the finest, and this is one per word at a token of 'roll'
    15 |     b = sum(p over tokens)
       |             ~      ^~~~~~
-hint: bring it up first: sum(... over vocab)
+hint: reduce it first: sum(... over vocab)
 test.rlf:16:20: error: 'over group' takes one per token at the finest, and this is one per word at a token of 'roll'
    16 |     c = std(p over group)
       |             ~      ^~~~~
-hint: bring it up first: sum(... over vocab)
+hint: reduce it first: sum(... over vocab)
 test.rlf:17:16: error: a report is one number, and this is one per word at a token of 'roll'
    17 |     report p = p
       |                ^
@@ -49,14 +49,14 @@ hint: say how to average: mean(... over batch)
 test.rlf:19:62: error: 'over batch' takes one per token at the finest, and this is one per word at a token of 'roll'
    19 |     update student minimize mean(student.logprobs(roll) over batch)
       |                                  ~~~~~~~~~~~~~~~~~~~~~~      ^~~~~
-hint: bring it up first: sum(... over vocab)
+hint: reduce it first: sum(... over vocab)
 test.rlf:20:31: error: 'over vocab' takes one per word at a token, and this is one per token of 'roll'
    20 |     d = sum(roll.logprob over vocab)
       |             ~~~~~~~~~~~~      ^~~~~
 test.rlf:21:9: error: scans run over tokens, and this is one per word at a token of 'roll'
    21 |     e = discount(p, 1.0)
       |         ^~~~~~~~
-hint: bring it up first: sum(... over vocab)
+hint: reduce it first: sum(... over vocab)
 test.rlf:22:22: error: 'at_last' takes one per sample of 'roll', and this is one per word at a token of 'roll'
    22 |     g = roll.at_last(p)
       |                      ^
@@ -139,7 +139,7 @@ flow f(batch: prompts[8]) {
     break if p
 }
 --- errors
-test.rlf:15:21: error: 'p' is one per word at a token of 'roll', which does not go down to the samples of 'roll'
+test.rlf:15:21: error: 'p' is one per word at a token of 'roll', which is not broadcast to the samples of 'roll'
    15 |     a = judge(roll, p: p)
       |                     ^~~~
 test.rlf:16:15: error: the value of 'lambda' is one number, and this is one per word at a token of 'roll'
@@ -154,10 +154,10 @@ test.rlf:18:8: error: the condition of 'if' is one number, and this is one per w
 test.rlf:19:11: error: the steps of 'every' is one number, and this is one per word at a token of 'roll'
    19 |     every p steps { report two = 2 }
       |           ^
-test.rlf:20:11: error: one per word at a token of 'roll' and one per word at a token of 'other' do not meet
+test.rlf:20:11: error: one per word at a token of 'roll' and one per word at a token of 'other' cannot be combined
    20 |     c = p - student.logprobs(other)
       |         ~ ^ ~~~~~~~~~~~~~~~~~~~~~~~
-hint: bring it up first: sum(... over vocab)
+hint: reduce it first: sum(... over vocab)
 test.rlf:21:13: error: 'r' takes one per token at most, and this is one per word at a token of 'roll'
    21 |     d = gae(p, roll.logprob)
       |             ^

@@ -16,10 +16,10 @@ flow f(batch: prompts[8]) {
     adv = score - judge(other)
 }
 --- errors
-test.rlf:14:17: error: one per sample of 'roll' and one per sample of 'other' do not meet
+test.rlf:14:17: error: one per sample of 'roll' and one per sample of 'other' cannot be combined
    14 |     adv = score - judge(other)
       |           ~~~~~ ^ ~~~~~~~~~~~~
-hint: bring one up to the prompts they share: mean(judge(other) over group)
+hint: reduce one to the prompts they share: mean(judge(other) over group)
 === down by themselves: prompt, sample, token, subset
 import "std/advantage"
 import "std/loss"
@@ -64,10 +64,10 @@ flow f(batch: prompts[8]) {
     h = roll.where(roll.logprob > 0)
 }
 --- errors
-test.rlf:14:22: error: one per token of 'roll' and one per token of 'one' do not meet
+test.rlf:14:22: error: one per token of 'roll' and one per token of 'one' cannot be combined
    14 |     a = roll.logprob + one.logprob
       |         ~~~~~~~~~~~~ ^ ~~~~~~~~~~~
-hint: bring one up to the prompts they share: mean(one.logprob over group)
+hint: reduce one to the prompts they share: mean(one.logprob over group)
 test.rlf:15:22: error: 'at_last' takes one per sample of 'roll', and this is one per token of 'roll'
    15 |     b = roll.at_last(roll.logprob)
       |                      ^~~~~~~~~~~~
@@ -419,10 +419,10 @@ flow f(batch: prompts[8]) {
     i = ask(roll.text).answer
 }
 --- errors
-test.rlf:16:21: error: 'x' is one per sample of 'other', which does not go down to the samples of 'roll'
+test.rlf:16:21: error: 'x' is one per sample of 'other', which is not broadcast to the samples of 'roll'
    16 |     b = judge(roll, x: other.length)
       |                     ^~~~~~~~~~~~~~~
-test.rlf:17:21: error: 'x' is one per token of 'roll', which does not go down to the samples of 'roll'
+test.rlf:17:21: error: 'x' is one per token of 'roll', which is not broadcast to the samples of 'roll'
    17 |     c = judge(roll, x: roll.logprob)
       |                     ^~~~~~~~~~~~~~~
 test.rlf:18:14: error: a hook per step takes scalars, and 'x' is one per sample of 'roll'

@@ -454,13 +454,13 @@ flow f(batch: prompts[8]) {
     z = add(score, other)
 }
 --- errors
-test.rlf:10:19: error: one per sample of 'roll' and one per sample of 'generate(...)' do not meet
+test.rlf:10:19: error: one per sample of 'roll' and one per sample of 'generate(...)' cannot be combined
    10 | def add(x, y) = x + y
       |                 ~ ^ ~
 test.rlf:15:9: note: in this use of 'add'
    15 |     z = add(score, other)
       |         ^~~
-hint: bring one up to the prompts they share: mean(y over group)
+hint: reduce one to the prompts they share: mean(y over group)
 === no flow, two flows
 import "std/advantage"
 import "std/loss"

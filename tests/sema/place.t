@@ -275,27 +275,27 @@ flow f(batch: prompts[8]) {
 test.rlf:9:31: error: tp: 3 does not divide the 8 ranks of 'actor.update'
     9 |     actor.update on 0..7 (tp: 3)
       |                               ^
-hint: 1, 2, 4 or 8 would do
+hint: write 1, 2, 4 or 8
 test.rlf:10:40: error: pp: 3 does not divide the 4 ranks that tp: 2 leaves of 'actor.generate'
    10 |     actor.generate on 0..7 (tp: 2, pp: 3)
       |                                        ^
-hint: 1, 2 or 4 would do
+hint: write 1, 2 or 4
 test.rlf:11:32: error: pp: 5 does not divide the 8 ranks of 'critic.update'
    11 |     critic.update on 0..7 (pp: 5)
       |                                ^
-hint: 1, 2, 4 or 8 would do
+hint: write 1, 2, 4 or 8
 test.rlf:12:45: error: tp 2 x pp 2 x dp 4 is not the 8 ranks of 'critic.value'
    12 |     critic.value on 0..7 (tp: 2, pp: 2, dp: 4)
       |                                             ^
-hint: dp: 2 would do, and is what follows without it
+hint: write dp: 2, or leave it out
 test.rlf:13:19: error: tp: 2 does not divide the 1 rank of 'ref'
    13 |     ref on 0 (tp: 2)
       |                   ^
-hint: 1 would do, or name more ranks
+hint: write 1, or name more ranks
 test.rlf:14:33: error: pp: 2 does not divide the 1 rank that tp: 2 leaves of 'average'
    14 |     average on 0..1 (tp: 2, pp: 2)
       |                                 ^
-hint: 1 would do, or name more ranks
+hint: write 1, or name more ranks
 === arguments
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
 model actor = lm("m", optimizer: adamw(lr: 1e-5))
@@ -349,7 +349,7 @@ hint: tensor parallel ranks
 test.rlf:14:27: error: 'shards:' is a power of two, and 6 is none
    14 |     average on 0 (shards: 6)
       |                           ^
-hint: 4 or 8 would do
+hint: write 4 or 8
 test.rlf:17:24: error: 'lanes:' of 'actor' is 0, and must be from 1 to 65536
    17 |     actor on 0 (lanes: 0, shards: 4)
       |                        ^

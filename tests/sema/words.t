@@ -205,7 +205,7 @@ flow f(batch: prompts[8]) {
     }
 }
 --- errors
-test.rlf:8:36: error: a live value goes down to the words of the vocabulary here
+test.rlf:8:36: error: a live value is broadcast to the words of the vocabulary here
     8 |         minimize mean(sum(exp(q) * student.logprob(roll) over vocab) over batch)
       |                                    ^~~~~~~~~~~~~~~~~~~~~
 hint: reduce first: x * sum(... over vocab)

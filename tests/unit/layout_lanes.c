@@ -130,10 +130,10 @@ main(void)
            "dp 4 is more than the 2 lanes of the model, so some ranks would "
            "have no samples",
            "says so");
-    is_str(err.hint, "dp 2 or less would do, or lanes: 4", "and what would do");
+    is_str(err.hint, "write dp: 2 or less, or lanes: 4", "and what is possible");
     err = (rlf_err)RLF_ERR_NONE;
     rlf_lanes_check(2, 3, &err);
-    is_str(err.hint, "dp 2 or less would do, or lanes: 4", "a power of two");
+    is_str(err.hint, "write dp: 2 or less, or lanes: 4", "a power of two");
     is_int(rlf_lanes_check(6, 3, &err), RLF_USER, "lanes in no tree");
     is_int(rlf_lanes_check(2 * RLF_MOST_LANES, 3, &err), RLF_USER,
            "more lanes than a tree has");

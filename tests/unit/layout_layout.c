@@ -1,6 +1,6 @@
 /* Layouts: every row and layer is held exactly as often as the layout says,
  * parts are even and nest, coordinates are a bijection for every order, wrong
- * layouts are refused with what would do, and the generation groups are those
+ * layouts are refused with what is possible, and the generation groups are those
  * of HybridFlow's paper. */
 #include "engine/layout/layout.h"
 #include "tests/tap.h"
@@ -278,7 +278,7 @@ refused(int n_ranks, int tp, int pp, int dp, const char *order,
                               : rlf_layout_check(&l, &err);
     is_int(status, RLF_USER, sentence);
     is_str(err.sentence, sentence, "says so");
-    is_str(err.hint, hint, "and what would do");
+    is_str(err.hint, hint, "and what is possible");
 }
 
 static void
@@ -286,7 +286,7 @@ test_refusals(void)
 {
     refused(6, 2, 1, 2, NULL,
             "tp 2 x pp 1 x dp 2 makes 4 ranks, but there are 6",
-            "dp 3 would do, or 4 ranks");
+            "take dp 3, or 4 ranks");
     refused(6, 4, 1, 1, NULL,
             "tp 4 x pp 1 x dp 1 makes 4 ranks, but there are 6",
             "tp x pp = 4 does not divide 6; use a tp and a pp whose product "

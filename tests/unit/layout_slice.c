@@ -1,6 +1,6 @@
 /* Slices of tensors, element by element: each held exactly as often as its
  * split says, every query head beside its key/value head, slices of finer tp
- * inside those of coarser, refusals with what would do. */
+ * inside those of coarser, refusals with what is possible. */
 #include "engine/layout/slice.h"
 #include "tests/tap.h"
 
@@ -173,7 +173,7 @@ test_refusals(void)
            "more stages than layers");
     is_str(err.sentence, "pp 4 is more than the 3 layers of the model",
            "are named");
-    is_str(err.hint, "pp of 1 to 3 would do", "and what would do");
+    is_str(err.hint, "pp can be 1 to 3", "and what is possible");
 }
 
 int

@@ -279,7 +279,7 @@ refuses(const rlf_model_config *config, rlf_model_options options,
            RLF_USER, sentence);
     is_str(t.err.sentence, sentence, "says so");
     if (hint)
-        is_str(t.err.hint, hint, "and what would do");
+        is_str(t.err.hint, hint, "and what is possible");
     rlf_model_free(model);
     test_machine_close(&t);
 }
@@ -298,18 +298,18 @@ test_refusals(void)
             "lanes is 6; it must be a power of two up to 128", NULL);
     refuses(&c, (rlf_model_options){.shards = 16},
             "shards 16 does not divide the 8 attention heads",
-            "shards of 1, 2, 4, 8 would do");
+            "shards can be 1, 2, 4, 8");
     c.heads = 12;
     c.kv_heads = 3;
     refuses(&c, (rlf_model_options){.shards = 2},
             "shards 2 neither divides the 3 key/value heads nor is a multiple "
             "of them",
-            "shards of 1 would do");
+            "shards can be 1");
     c.kv_heads = 12;
     c.vocab = 3;
     refuses(&c, (rlf_model_options){.shards = 4},
             "shards 4 is more than the model's vocabulary of 3",
-            "shards of 1, 2 would do");
+            "shards can be 1, 2");
 }
 
 int
