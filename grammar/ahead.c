@@ -104,7 +104,7 @@ is_right(rlf_sema *s, const rlf_item *it, const rlf_arg *arg,
                           "this is made %g steps ahead, and other samples %g: "
                           "a flow has one number of steps",
                           arg->number, first->number);
-    rlf_diag_note(s->diags, diag, first->span, "the other is said here");
+    rlf_diag_note(s->diags, diag, first->span, "the other one is here");
     return false;
 }
 

@@ -150,8 +150,8 @@ of_a_round(rlf_sema *s, const rlf_ast_name *name, const rlf_named *named)
 {
     rlf_diag *diag = rlf_diag_error(
         s->diags, "collect", name->span,
-        "'%s' is made anew in each round of the collect and is nothing "
-        "after it",
+        "'%s' is made anew in each round of the collect and does not "
+        "exist after it",
         name->text);
     rlf_diag_note(s->diags, diag, named->span, "made here");
     rlf_diag_hint(s->diags, diag,

@@ -490,7 +490,8 @@ warn_empty(rlf_sema *s, const rlf_ast_block *block)
         return;
     rlf_diag *diag = rlf_diag_warning(s->diags, "unused", block->span,
                                       "this block holds nothing");
-    rlf_diag_hint(s->diags, diag, "take it out, with the line that it is of");
+    rlf_diag_hint(s->diags, diag,
+                  "remove it together with the line that it belongs to");
 }
 
 void

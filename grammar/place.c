@@ -127,18 +127,21 @@ belongs(const maker *m, about kind, const rlf_arg *arg)
     const char *model = model_name(m);
     rlf_diag *diag;
     if (kind == ABOUT_TRAIN && !update && !call) {
-        rlf_diag_error(diags, "place", arg->span,
-                       "'%s:' is of an update, and '%s' is never updated",
-                       arg->name, model);
+        rlf_diag_error(
+            diags, "place", arg->span,
+            "'%s:' is an argument of updates, and '%s' is never updated",
+            arg->name, model);
         return false;
     }
     if (kind == ABOUT_TRAIN && !update) {
-        diag = rlf_diag_error(diags, "place", arg->span,
-                              "'%s:' is of an update, and this row places "
-                              "'%s'",
-                              arg->name, m->what);
+        diag = rlf_diag_error(
+            diags, "place", arg->span,
+            "'%s:' is an argument of updates, and this row places "
+            "'%s'",
+            arg->name, m->what);
         if (trained)
-            rlf_diag_hint(diags, diag, "say it of %s.update", model);
+            rlf_diag_hint(diags, diag, "write it in the row of %s.update",
+                          model);
         return false;
     }
     if (kind == ABOUT_MICRO && call && call->sampled) {
@@ -148,11 +151,12 @@ belongs(const maker *m, about kind, const rlf_arg *arg)
         return false;
     }
     if (kind == ABOUT_SAMPLE && !(call && call->sampled)) {
-        diag = rlf_diag_error(diags, "place", arg->span,
-                              "'%s:' is of a generation, and this row places "
-                              "'%s'",
-                              arg->name, m->what);
-        rlf_diag_hint(diags, diag, "say it of %s.generate", model);
+        diag = rlf_diag_error(
+            diags, "place", arg->span,
+            "'%s:' is an argument of generate, and this row places "
+            "'%s'",
+            arg->name, m->what);
+        rlf_diag_hint(diags, diag, "write it in the row of %s.generate", model);
         return false;
     }
     if (kind == ABOUT_READ && trained && arg->number != 0) {
@@ -166,9 +170,9 @@ belongs(const maker *m, about kind, const rlf_arg *arg)
         return false;
     }
     if ((kind == ABOUT_MODEL || kind == ABOUT_READ) && call) {
-        diag = rlf_diag_error(diags, "place", arg->span,
-                              "'%s:' is of a whole model, not of one call",
-                              arg->name);
+        diag = rlf_diag_error(
+            diags, "place", arg->span,
+            "'%s:' is an argument of whole models, not of one call", arg->name);
         rlf_diag_hint(diags, diag, "give '%s' a row of its own", model);
         return false;
     }
@@ -231,7 +235,8 @@ carry(maker *m, const rlf_arg *arg)
         rlf_diag_error(m->s->diags, "place", arg->span,
                        "samples cannot be handed over as \"%s\"", arg->text);
     rlf_diag_hint(m->s->diags, diag,
-                  "it is \"pages\" or \"tokens\"; without it as costs less");
+                  "it is \"pages\" or \"tokens\"; leave it out to take the one "
+                  "that costs less");
     return false;
 }
 

@@ -506,7 +506,7 @@ check_columns(const rlf_resource *resource, rlf_diags *diags)
             continue;
         rlf_diag *diag = rlf_diag_warning(
             diags, "column", arg->span,
-            "the column '%s' is called nearly, but not quite, as its field "
+            "the column '%s' has almost, but not quite, the name of its field "
             "'%s'",
             arg->name, arg->text);
         rlf_diag_hint(diags, diag, "%s: \"%s\"", arg->text, arg->text);

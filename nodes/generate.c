@@ -138,7 +138,7 @@ check_prompts(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
                               name);
         rlf_diag_hint(diags, diag,
                       "name the set of the prompts; to go on from a response "
-                      "ask what it says: ask(%s.text)",
+                      "use its text as a prompt: ask(%s.text)",
                       name);
         return;
     }

@@ -407,7 +407,7 @@ watch(rlf_links *links)
             continue;
         char how[96];
         snprintf(how, sizeof how,
-                 "gives no sign of life for %g s: it was stopped, or its "
+                 "does not respond for %g s: it was stopped, or its "
                  "machine hangs",
                  limit);
         l->stopped = true;

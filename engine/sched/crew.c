@@ -420,7 +420,7 @@ never_opens(const rlf_crew *crew, const bool *open, rlf_err *err)
     while (rank + 1 < crew->n_ranks && open[rank])
         rank++;
     rlf_fail(err, RLF_ENV,
-             "for %g s no rank got anywhere: rank %d has not opened the "
+             "for %g s no rank made progress: rank %d has not opened the "
              "program's models and data",
              crew->patience, rank);
     err->rank = rank;

@@ -15,7 +15,7 @@ typedef struct rlf_crew_options {
     rlf_comm_world *world;
     int threads;     /* of each rank */
     int n_machine;   /* ranks on this machine */
-    double patience; /* seconds in which no rank got anywhere end the run while
+    double patience; /* seconds in which no rank made progress end the run while
                         it opens, and in which threads have to end after an
                         abort; 0: never */
     double step_patience; /* the same in a step, in which ranks look whether the
@@ -39,7 +39,7 @@ bool rlf_crew_close(rlf_crew *crew);
 rlf_status rlf_crew_tell(rlf_crew *crew, int rank, const rlf_task *task,
                          rlf_err *err);
 /* The next notice (in `arena`), waiting for it. RLF_AGAIN: for `patience`
- * seconds (0: for ever) no rank got anywhere. */
+ * seconds (0: for ever) no rank made progress. */
 rlf_status rlf_crew_hear(rlf_crew *crew, double patience, rlf_arena *arena,
                          rlf_err *err, rlf_notice *out);
 /* Who waits for what, as the detail of an error. */

@@ -74,11 +74,11 @@ stands_still(const rlf_run *run, double seconds, rlf_err *err)
     say_waiting(run, waiting, sizeof waiting, &at);
     if (silent >= 0)
         rlf_fail(err, RLF_ENV,
-                 "for %g s no rank got anywhere, and rank %d gives no sign of "
-                 "life: %s",
+                 "for %g s no rank made progress, and rank %d does not "
+                 "respond: %s",
                  seconds, silent, waiting);
     else
-        rlf_fail(err, RLF_ENV, "for %g s no rank got anywhere: %s", seconds,
+        rlf_fail(err, RLF_ENV, "for %g s no rank made progress: %s", seconds,
                  waiting);
     rlf_err_place(err, at.span, at.node);
     err->rank = silent >= 0 ? silent : at.rank;

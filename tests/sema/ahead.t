@@ -189,7 +189,7 @@ flow f(batch: prompts[8]) {
 test.rlf:11:50: error: this is made 3 steps ahead, and other samples 1: a flow has one number of steps
    11 |     b = actor.generate(batch, max_new: 8, ahead: 3)
       |                                                  ^
-test.rlf:10:50: note: the other is said here
+test.rlf:10:50: note: the other one is here
    10 |     a = actor.generate(batch, max_new: 8, ahead: 1)
       |                                                  ^
 === in blocks

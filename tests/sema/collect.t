@@ -138,35 +138,35 @@ flow f(batch: prompts[8]) {
     report e = mean(acc + roll.length over batch)
 }
 --- errors
-test.rlf:19:16: error: 'acc' is made anew in each round of the collect and is nothing after it
+test.rlf:19:16: error: 'acc' is made anew in each round of the collect and does not exist after it
    19 |     report a = acc, b = mean(all over batch), c = mean(test.length over batch), d = day
       |                ^~~
 test.rlf:13:9: note: made here
    13 |         acc  = mean(judge(roll) over batch)
       |         ^~~
 hint: name it before the collect, or make it of what was kept
-test.rlf:19:30: error: 'all' is made anew in each round of the collect and is nothing after it
+test.rlf:19:30: error: 'all' is made anew in each round of the collect and does not exist after it
    19 |     report a = acc, b = mean(all over batch), c = mean(test.length over batch), d = day
       |                              ^~~
 test.rlf:14:9: note: made here
    14 |         all  = prompts.grade
       |         ^~~
 hint: name it before the collect, or make it of what was kept
-test.rlf:19:56: error: 'test' is made anew in each round of the collect and is nothing after it
+test.rlf:19:56: error: 'test' is made anew in each round of the collect and does not exist after it
    19 |     report a = acc, b = mean(all over batch), c = mean(test.length over batch), d = day
       |                                                        ^~~~
 test.rlf:15:9: note: made here
    15 |         test = actor.generate(prompts, max_new: 2)
       |         ^~~~
 hint: name it before the collect, or make it of what was kept
-test.rlf:19:85: error: 'day' is made anew in each round of the collect and is nothing after it
+test.rlf:19:85: error: 'day' is made anew in each round of the collect and does not exist after it
    19 |     report a = acc, b = mean(all over batch), c = mean(test.length over batch), d = day
       |                                                                                     ^~~
 test.rlf:16:9: note: made here
    16 |         day  = date()
       |         ^~~
 hint: name it before the collect, or make it of what was kept
-test.rlf:20:21: error: 'acc' is made anew in each round of the collect and is nothing after it
+test.rlf:20:21: error: 'acc' is made anew in each round of the collect and does not exist after it
    20 |     report e = mean(acc + roll.length over batch)
       |                     ^~~
 test.rlf:13:9: note: made here

@@ -364,11 +364,11 @@ flow f(batch: prompts[8], page: pages[8], both: more[8], some: few[8]) {
 test.rlf:9:24: error: 'roll' has responses, and this would answer its prompts once more, not go on with them
     9 |     a = actor.generate(roll, max_new: 8)
       |                        ^~~~
-hint: name the set of the prompts; to go on from a response ask what it says: ask(roll.text)
+hint: name the set of the prompts; to go on from a response use its text as a prompt: ask(roll.text)
 test.rlf:10:24: error: 'where(...)' has responses, and this would answer its prompts once more, not go on with them
    10 |     b = actor.generate(roll.where(judge(roll) > 0), max_new: 8)
       |                        ^~~~~~~~~~~~~~~~~~~~~~~~~~~
-hint: name the set of the prompts; to go on from a response ask what it says: ask(where(...).text)
+hint: name the set of the prompts; to go on from a response use its text as a prompt: ask(where(...).text)
 test.rlf:11:24: error: the rows of 'page' have no prompts to answer
    11 |     c = actor.generate(page, max_new: 8)
       |                        ^~~~

@@ -383,7 +383,7 @@ flow f(batch: prompts[8]) {
     average := 0.9 * average + 0.1 * actor
 }
 --- errors
-test.rlf:9:32: error: 'shards:' is of a whole model, not of one call
+test.rlf:9:32: error: 'shards:' is an argument of whole models, not of one call
     9 |     actor.update on 0 (shards: 4)
       |                                ^
 hint: give 'actor' a row of its own
@@ -394,11 +394,11 @@ test.rlf:11:35: error: there is no schedule "1f2b"
    11 |     critic.update on 0 (schedule: "1f2b")
       |                                   ^~~~~~
 hint: did you mean "1f1b"?
-test.rlf:12:30: error: 'zero:' is of an update, and this row places 'critic.value'
+test.rlf:12:30: error: 'zero:' is an argument of updates, and this row places 'critic.value'
    12 |     critic.value on 0 (zero: 1)
       |                              ^
-hint: say it of critic.update
-test.rlf:13:26: error: 'recompute:' is of an update, and 'ref' is never updated
+hint: write it in the row of critic.update
+test.rlf:13:26: error: 'recompute:' is an argument of updates, and 'ref' is never updated
    13 |     ref on 0 (recompute: true)
       |                          ^~~~
 test.rlf:14:27: error: 'tokens:' of 'average' is -1, and must be from 1 to 1073741824
@@ -443,7 +443,7 @@ test.rlf:9:34: error: there is no schedule "zigzag"
     9 |     actor.update on 0 (schedule: "zigzag")
       |                                  ^~~~~~~~
 hint: it is "gpipe", "1f1b", "interleaved", or the file of a table
-test.rlf:10:32: error: 'offload:' is of a whole model, not of one call
+test.rlf:10:32: error: 'offload:' is an argument of whole models, not of one call
    10 |     ref.logprob on 0 (offload: true)
       |                                ^~~~
 hint: give 'ref' a row of its own
@@ -477,18 +477,18 @@ flow f(batch: prompts[8]) {
     update critic minimize mean((critic.value(roll) - v) ^ 2 over batch)
 }
 --- errors
-test.rlf:6:36: error: 'migrate:' is of a generation, and this row places 'actor.update'
+test.rlf:6:36: error: 'migrate:' is an argument of generate, and this row places 'actor.update'
     6 |     actor.update on 0..3 (migrate: 8)
       |                                    ^
-hint: say it of actor.generate
+hint: write it in the row of actor.generate
 test.rlf:7:48: error: samples cannot be handed over as "post"
     7 |     actor.generate on 0..3 (migrate: 8, carry: "post")
       |                                                ^~~~~~
-hint: it is "pages" or "tokens"; without it as costs less
-test.rlf:8:25: error: 'seats:' is of a generation, and this row places 'ref'
+hint: it is "pages" or "tokens"; leave it out to take the one that costs less
+test.rlf:8:25: error: 'seats:' is an argument of generate, and this row places 'ref'
     8 |     ref on 0..1 (seats: 2)
       |                         ^
-hint: say it of ref.generate
+hint: write it in the row of ref.generate
 test.rlf:9:43: error: 'ref.generate' has one replica here, which cannot hand samples over ('migrate:')
     9 |     ref.generate on 0..1 (tp: 2, migrate: 4)
       |                                           ^

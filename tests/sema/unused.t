@@ -119,7 +119,7 @@ flow f(batch: prompts[8]) {
     update actor minimize mean(-score * -actor.logprob(roll) over batch)
 }
 --- warnings
-test.rlf:1:56: warning: the column 'anwser' is called nearly, but not quite, as its field 'answer'
+test.rlf:1:56: warning: the column 'anwser' has almost, but not quite, the name of its field 'answer'
     1 | data prompts = jsonl("rows.jsonl", prompt: "question", anwser: "answer", answers: "answer", grade: "...
       |                                                        ^~~~~~~~~~~~~~~~
 hint: answer: "answer"
@@ -138,11 +138,11 @@ hint: leave one out, or put what is negative in parentheses
 test.rlf:8:19: warning: this block holds nothing
     8 |     every 5 steps { }
       |                   ^~~
-hint: take it out, with the line that it is of
+hint: remove it together with the line that it belongs to
 test.rlf:9:38: warning: this block holds nothing
     9 |     if step == 1 { checkpoint } else { }
       |                                      ^~~
-hint: take it out, with the line that it is of
+hint: remove it together with the line that it belongs to
 === what is used
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
 model actor = lm("m", optimizer: adamw(lr: 1e-5))
