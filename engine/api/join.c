@@ -81,22 +81,34 @@ processes_of(const rlf_session *s, rlf_group **out, rlf_err *err)
     return rlf_group_new(rlf_comm_of(s->world, 0), ranks, n, out, err);
 }
 
+/* The texts of the group's members one after the other, in *all (to be freed),
+ * with the bytes of each. */
+static rlf_status
+gather_texts(const rlf_session *s, rlf_group *group, const rlf_buf *mine,
+             rlf_err *err, const size_t **sizes, char **all)
+{
+    size_t n = (size_t)rlf_group_size(group), total = 0;
+    uint64_t own = mine->n + 1;
+    uint64_t *each = RLF_NEW_ARRAY(s->arena, uint64_t, n);
+    size_t *bytes = RLF_NEW_ARRAY(s->arena, size_t, n);
+    *all = NULL;
+    RLF_TRY(rlf_group_all_gather(group, &own, sizeof own, each, err));
+    for (size_t i = 0; i < n; i++)
+        total += bytes[i] = each[i];
+    *all = rlf_malloc(total + 1);
+    *sizes = bytes;
+    return rlf_group_all_gatherv(group, mine->p, bytes, *all, err);
+}
+
 static rlf_status
 exchange_cards(rlf_session *s, rlf_group *group, rlf_err *err)
 {
     rlf_buf card = {0};
+    const size_t *bytes;
+    char *all;
     rlf_card_write(s, &card);
-    size_t n = (size_t)rlf_group_size(group), total = 0;
-    uint64_t mine = card.n + 1;
-    uint64_t *sizes = RLF_NEW_ARRAY(s->arena, uint64_t, n);
-    size_t *bytes = RLF_NEW_ARRAY(s->arena, size_t, n);
-    rlf_status status =
-        rlf_group_all_gather(group, &mine, sizeof mine, sizes, err);
-    for (size_t i = 0; i < n; i++)
-        total += bytes[i] = sizes[i];
-    char *all = rlf_malloc(total + 1);
-    if (status >= 0)
-        status = rlf_group_all_gatherv(group, card.p, bytes, all, err);
+    size_t n = (size_t)rlf_group_size(group);
+    rlf_status status = gather_texts(s, group, &card, err, &bytes, &all);
     const char *other = all;
     for (size_t i = 0; i < n && status >= 0; i++) {
         status =
@@ -180,6 +192,38 @@ rlf_join_share(rlf_session *s, const char **text, rlf_err *err)
     rlf_group *group;
     RLF_TRY(processes_of(s, &group, err));
     rlf_status status = share(s, group, text, err);
+    rlf_group_free(group);
+    return status;
+}
+
+static rlf_status
+list(const rlf_session *s, rlf_group *group, const rlf_buf *mine, rlf_err *err,
+     const char **out)
+{
+    const size_t *bytes;
+    char *all;
+    rlf_status status = gather_texts(s, group, mine, err, &bytes, &all);
+    size_t n = (size_t)rlf_group_size(group), at = 0;
+    for (size_t i = 0; status >= 0 && i + 1 < n; i++) {
+        at += bytes[i];
+        all[at - 1] = ',';
+    }
+    if (status >= 0)
+        *out = rlf_arena_strdup(s->arena, all);
+    free(all);
+    return status;
+}
+
+rlf_status
+rlf_join_list(rlf_session *s, const rlf_buf *mine, rlf_err *err,
+              const char **out)
+{
+    *out = rlf_arena_strdup(s->arena, mine->p);
+    if (!s->world)
+        return RLF_OK;
+    rlf_group *group;
+    RLF_TRY(processes_of(s, &group, err));
+    rlf_status status = list(s, group, mine, err, out);
     rlf_group_free(group);
     return status;
 }

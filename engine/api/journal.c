@@ -22,9 +22,8 @@ path_of(const rlf_session *session, int which)
                          rlf_journal_names[which]);
 }
 
-/* PATH.old, or the first of PATH.old-2 and so on that is not there. */
-static const char *
-free_name(const rlf_session *session, const char *path)
+const char *
+rlf_journal_free_name(const rlf_session *session, const char *path)
 {
     const char *to = rlf_arena_printf(session->arena, "%s.old", path);
     for (int i = 2; rlf_file_exists(to) || rlf_dir_exists(to); i++)
@@ -73,7 +72,7 @@ rlf_journals_sync(rlf_session *session, rlf_err *err)
 static rlf_status
 begin_anew(rlf_session *session, const char *path, rlf_err *err)
 {
-    const char *to = free_name(session, path);
+    const char *to = rlf_journal_free_name(session, path);
     RLF_TRY(rlf_path_rename(path, to, err));
     rlf_buf_printf(&session->warnings,
                    "%s is of steps that no checkpoint has: it is now %s\n",
@@ -125,7 +124,7 @@ mend(rlf_session *session, int which, const rlf_mapping *file, uint32_t step,
      rlf_err *err)
 {
     const char *path = path_of(session, which);
-    const char *to = free_name(session, path);
+    const char *to = rlf_journal_free_name(session, path);
     rlf_buf good = {0}, *said = &session->warnings;
     RLF_TRY(rlf_file_copy(path, to, err));
     size_t bad = read_lines(file, which, step, &good);

@@ -3,10 +3,12 @@
 #          tests_unit_api_NAME_LDADD = $(API_LIBS)
 noinst_LTLIBRARIES += libapi.la
 libapi_la_SOURCES = \
+	%D%/build.c \
 	%D%/card.c \
 	%D%/inputs.c \
 	%D%/join.c \
 	%D%/journal.c \
+	%D%/record.c \
 	%D%/rundir.c \
 	%D%/saving.c \
 	%D%/session.c %D%/session.h

@@ -1,4 +1,5 @@
-/* What a run leaves behind: metrics.jsonl, samples.jsonl, plan.rlf.
+/* What a run leaves behind: metrics.jsonl, samples.jsonl, plan.rlf. Not
+ * run.json, which is record.c's.
  *
  * Of two runs of the same program, parameters, seed and data everything here
  * is equal byte for byte, except what stands in "time". */
@@ -164,7 +165,14 @@ rlf_rundir_open(rlf_session *session, rlf_err *err)
 {
     if (session->leads)
         RLF_TRY(make_directory(session, err));
-    return session->world ? see_directory(session, err) : RLF_OK;
+    if (session->world)
+        RLF_TRY(see_directory(session, err));
+    rlf_buf mine = {0};
+    rlf_record_process(&mine);
+    rlf_status status =
+        rlf_join_list(session, &mine, err, &session->processes);
+    rlf_buf_free(&mine);
+    return status;
 }
 
 void

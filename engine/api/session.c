@@ -63,6 +63,7 @@ rlf_session_open(const char *path)
     rlf_err_clear(&s->err);
     rlf_log_init(&s->log, log_to_stderr, NULL, 0);
     s->log_file = -1;
+    s->accepted = "";
     return s;
 }
 
@@ -83,17 +84,18 @@ rlf_session_end(rlf_session *s, rlf_err *err)
 {
     if (!s)
         return RLF_OK;
-    rlf_status status = RLF_OK;
+    rlf_status status = rlf_record_end(s, err);
     bool closed = rlf_run_close(s->run);
     if (closed) {
-        status = rlf_trace_close(s->trace, err);
+        rlf_status traced = rlf_trace_close(s->trace, err);
+        status = status < 0 ? status : traced;
         rlf_status logged = close_log(s, err);
         status = status < 0 ? status : logged;
         rlf_rundir_undo(s);
     }
     rlf_join_leave(s, closed);
     if (!closed)
-        return RLF_OK; /* a thread is stuck: it may touch all, so that stays */
+        return status; /* a thread is stuck: it may touch all, so that stays */
     RLF_VEC_FREE(&s->settings);
     rlf_buf_free(&s->message);
     rlf_buf_free(&s->warnings);
@@ -274,6 +276,15 @@ rlf_session_result(rlf_status status)
     }
 }
 
+/* For run.json. */
+static void
+note_option(rlf_session *s, const char *name, const char *value)
+{
+    const rlf_option_set option = {.name = rlf_arena_strdup(s->arena, name),
+                                   .value = rlf_arena_strdup(s->arena, value)};
+    RLF_PUSH_IN(s->arena, &s->given, option);
+}
+
 rlf_result
 rlf_session_set(rlf_session *s, const char *name, const char *value)
 {
@@ -281,8 +292,12 @@ rlf_session_set(rlf_session *s, const char *name, const char *value)
         return rlf_session_result(
             rlf_fail(&s->err, RLF_USAGE,
                      "%s is set after the program was compiled", name));
-    if (strncmp(name, "--", 2) == 0)
-        return rlf_session_result(set_option(s, name + 2, value, &s->err));
+    if (strncmp(name, "--", 2) == 0) {
+        rlf_status status = set_option(s, name + 2, value, &s->err);
+        if (status >= 0)
+            note_option(s, name, value);
+        return rlf_session_result(status);
+    }
     RLF_PUSH(&s->settings,
              (rlf_compile_setting){.name = rlf_arena_strdup(s->arena, name),
                                    .value = rlf_arena_strdup(s->arena, value)});
@@ -479,6 +494,7 @@ begin_run(rlf_session *s, rlf_err *err)
         RLF_TRY(rlf_run_resume(s->run, err, &from));
         s->resumed = from.step;
         s->beside = from.beside;
+        s->accepted = from.accepted;
         rlf_buf_puts(&s->warnings, from.warning);
     }
     if (s->options.directory) {
@@ -488,7 +504,7 @@ begin_run(rlf_session *s, rlf_err *err)
         rlf_saving_begin(s);
     }
     s->wanted = s->options.steps ? s->options.steps : rlf_run_epoch(s->run);
-    return RLF_OK;
+    return s->options.directory ? rlf_record_begin(s, err) : RLF_OK;
 }
 
 static rlf_status

@@ -54,6 +54,17 @@ typedef struct rlf_session_options {
     void (*hangs)(const struct rlf_session *session);
 } rlf_session_options;
 
+/* An option as it was given: "--seed" and "3". */
+typedef struct rlf_option_set {
+    const char *name, *value;
+} rlf_option_set;
+
+/* run.json, where this process writes it (record.c). */
+typedef struct rlf_record {
+    const char *path; /* NULL: not begun, or ended */
+    rlf_buf text;     /* all but how the present start ends */
+} rlf_record;
+
 struct rlf_session {
     rlf_arena *arena;
     locale_t locale; /* numbers are read and written with a point, whatever the
@@ -64,6 +75,10 @@ struct rlf_session {
         struct rlf_compile_setting *data;
         size_t count, room;
     } settings;
+    struct {
+        rlf_option_set *data;
+        size_t count, room;
+    } given; /* options, in the order that they were set */
     rlf_sources sources;
     rlf_diags diags;
     rlf_err err;
@@ -89,6 +104,11 @@ struct rlf_session {
     const char *killed; /* what the run before was doing when it was killed,
                            or NULL */
     bool complete;      /* the final checkpoint is written */
+    int stopped;        /* signal that the host ended the run for; 0: none */
+    const char *processes; /* of run.json: JSON objects with commas, by process
+                              0 once there is a directory */
+    const char *accepted;  /* by this resume: likewise */
+    rlf_record record;
     rlf_beside beside;  /* journals and best step up to now */
     struct {
         uint64_t at; /* clock when the last one was written, or the start */
@@ -116,6 +136,12 @@ rlf_status rlf_session_end(rlf_session *session, rlf_err *err);
 /* The directory that "std/..." means. */
 const char *rlf_session_stdlib(rlf_arena *arena);
 
+/* What it was built with, one by one: name and words. */
+typedef struct rlf_build_fact {
+    const char *name, *value;
+} rlf_build_fact;
+const rlf_build_fact *rlf_build_facts(size_t *n);
+
 /* What a call's status means to who called it. */
 rlf_result rlf_session_result(rlf_status status);
 
@@ -137,6 +163,10 @@ rlf_status rlf_card_compare(const char *first, const char *other, int rank,
 /* `text` of process 0 in all. */
 rlf_status rlf_join_share(rlf_session *session, const char **text,
                           rlf_err *err);
+/* The texts of all processes with commas between them, in the order of
+ * processes: `mine` where there is one only. */
+rlf_status rlf_join_list(rlf_session *session, const rlf_buf *mine,
+                         rlf_err *err, const char **out);
 /* After an error: if that is the end of process 0, the next one that has not
  * come to its own end leads. */
 void rlf_join_succeed(rlf_session *session);
@@ -172,7 +202,22 @@ rlf_status rlf_rundir_plan(rlf_session *session, rlf_err *err);
 /* One line in metrics.jsonl, some in samples.jsonl. */
 rlf_status rlf_rundir_step(rlf_session *session, rlf_err *err);
 
+/* ---- run.json (record.c) ---- */
+
+/* A JSON object of this process: host, number, directory, command line. */
+void rlf_record_process(rlf_buf *out);
+/* Once a run with a directory is open and went on from where it did. */
+rlf_status rlf_record_begin(rlf_session *session, rlf_err *err);
+/* How it ended; nothing where it was not begun, or has ended. */
+rlf_status rlf_record_end(rlf_session *session, rlf_err *err);
+/* The same by `cause`, beside a thread that hangs in the session. */
+rlf_status rlf_record_fail(const rlf_session *session, const rlf_err *cause,
+                           rlf_err *err);
+
 /* ---- its journals (journal.c) ---- */
+
+/* PATH.old, or the first of PATH.old-2 and so on that is not there. */
+const char *rlf_journal_free_name(const rlf_session *session, const char *path);
 
 /* Before the first step, after a resume at `step` (0: none) whose checkpoint
  * knows session->beside: hold the files against that, cut what was written

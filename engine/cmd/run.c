@@ -97,8 +97,9 @@ wants_end(const rlf_session *s, uint32_t *pauses)
 static void
 end_hanging(const rlf_session *s)
 {
-    rlf_err err = RLF_ERR_NONE;
+    rlf_err err = RLF_ERR_NONE, ignored = RLF_ERR_NONE;
     rlf_comm_check(s->world, &err);
+    rlf_record_fail(s, &err, &ignored);
     rlf_cmd_say(&err, &s->sources);
     _exit(-RLF_RESULT_FAILED);
 }
@@ -124,14 +125,20 @@ put_resume(const rlf_session *s, const rlf_command_line *line, rlf_buf *out)
     rlf_buf_puts(out, " --resume");
 }
 
+/* Without a number it was Open MPI's mpiexec, which sends SIGTERM next. */
+static int
+stopping_signal(void)
+{
+    return stop_signal ? stop_signal : SIGTERM;
+}
+
 /* What a run that was told to end exits with once it has saved: as if the
  * signal had ended it, so that nothing after it goes on as if it were done;
- * SIGUSR1 is the wish for just that. Without a number it was Open MPI's
- * mpiexec, which sends SIGTERM next. */
+ * SIGUSR1 is the wish for just that. */
 static int
 stopped_status(void)
 {
-    int number = stop_signal ? stop_signal : SIGTERM;
+    int number = stopping_signal();
     return number == SIGUSR1 ? 0 : 128 + number;
 }
 
@@ -139,6 +146,7 @@ static rlf_result
 stop_early(rlf_session *s, const rlf_command_line *line)
 {
     rlf_result result = rlf_session_save(s);
+    s->stopped = stopping_signal();
     if (result != RLF_RESULT_OK || line->options[RLF_OPTION_QUIET].given)
         return result;
     rlf_buf again = {0};

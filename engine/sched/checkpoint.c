@@ -41,9 +41,8 @@ put_sums(const rlf_run *run, rlf_buf *out)
     }
 }
 
-/* Data that could be read once only is known by its rows. */
-static void
-settle_inputs(rlf_run *run)
+void
+rlf_run_settle_inputs(rlf_run *run)
 {
     const rlf_graph *graph = run->graph;
     for (size_t i = 0; i < run->options.inputs->list.count; i++) {
@@ -69,7 +68,7 @@ put_state(rlf_run *run, rlf_buf *out)
                    run->step);
     put_sums(run, out);
     rlf_buf_puts(out, "},\n \"inputs\":");
-    settle_inputs(run);
+    rlf_run_settle_inputs(run);
     rlf_inputs_print(run->options.inputs, out);
     rlf_buf_printf(out, ",\n \"accepted\":[%s]}\n",
                    run->accepted.n ? run->accepted.p : "");
@@ -171,7 +170,7 @@ keep_accepted(rlf_run *run, const json_t *list)
 
 static rlf_status
 check_state(rlf_run *run, const char *dir, const json_t *state, rlf_err *err,
-            uint32_t *step)
+            uint32_t *step, const char **accepted_now)
 {
     json_t *inputs, *accepted = NULL;
     int64_t at = 0, format = 0;
@@ -186,11 +185,15 @@ check_state(rlf_run *run, const char *dir, const json_t *state, rlf_err *err,
     RLF_TRY(rlf_json_get_array(state, dir, "inputs", true, err, &inputs));
     RLF_TRY(rlf_json_get_array(state, dir, "accepted", false, err, &accepted));
     *step = (uint32_t)at;
-    settle_inputs(run);
+    rlf_run_settle_inputs(run);
     keep_accepted(run, accepted);
-    return rlf_inputs_check(run->options.inputs, inputs, dir,
-                            run->options.directory, *step, run->kept, err,
-                            &run->accepted);
+    size_t before = run->accepted.n;
+    RLF_TRY(rlf_inputs_check(run->options.inputs, inputs, dir,
+                             run->options.directory, *step, run->kept, err,
+                             &run->accepted));
+    const char *now = run->accepted.n > before ? run->accepted.p + before : "";
+    *accepted_now = rlf_arena_strdup(run->kept, now + strspn(now, ",\n "));
+    return RLF_OK;
 }
 
 static rlf_status
@@ -284,13 +287,13 @@ set_aside(const rlf_checkpoints *all, size_t at, rlf_arena *arena, rlf_err *err,
 
 static rlf_status
 restore(rlf_run *run, const char *here, uint32_t step, rlf_arena *arena,
-        rlf_err *err)
+        rlf_err *err, const char **accepted)
 {
     json_t *state = NULL;
     RLF_TRY(
         rlf_json_load(rlf_path_join(arena, here, "state.json"), err, &state));
     uint32_t saved = 0;
-    rlf_status status = check_state(run, here, state, err, &saved);
+    rlf_status status = check_state(run, here, state, err, &saved, accepted);
     json_decref(state);
     RLF_TRY(status);
     if (saved != step) {
@@ -321,7 +324,7 @@ resume(rlf_run *run, rlf_arena *arena, rlf_buf *said, rlf_err *err,
     if (at == all.count)
         return RLF_OK;
     const char *here = rlf_checkpoints_path(&all, all.steps[at], arena);
-    RLF_TRY(restore(run, here, all.steps[at], arena, err));
+    RLF_TRY(restore(run, here, all.steps[at], arena, err, &out->accepted));
     out->step = run->step;
     run->ended = ended;
     RLF_TRY(set_aside(&all, at, arena, err, said));
@@ -331,7 +334,7 @@ resume(rlf_run *run, rlf_arena *arena, rlf_buf *said, rlf_err *err,
 rlf_status
 rlf_run_resume(rlf_run *run, rlf_err *err, rlf_resumed *out)
 {
-    *out = (rlf_resumed){.warning = ""};
+    *out = (rlf_resumed){.warning = "", .accepted = ""};
     rlf_arena *arena = rlf_arena_new();
     rlf_buf said = {0};
     rlf_status status =

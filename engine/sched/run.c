@@ -202,6 +202,18 @@ rlf_run_memory(const rlf_run *run, rlf_memory *out)
     rlf_rank_memory(&run->ranks[0], out);
 }
 
+int
+rlf_run_threads(const rlf_run *run)
+{
+    return run->ranks[0].device->caps.n_threads;
+}
+
+const char *
+rlf_run_isa(const rlf_run *run)
+{
+    return run->ranks[0].env.kernels->isa;
+}
+
 rlf_opened
 rlf_run_opened(const rlf_run *run)
 {

@@ -55,6 +55,8 @@ typedef struct rlf_resumed {
     rlf_beside beside;
     const char *warning; /* lines about checkpoints that were damaged, so that
                             an older one was taken; "" if none was */
+    const char *accepted; /* what --accept let differ now: JSON objects with
+                             commas between them */
 } rlf_resumed;
 
 typedef struct rlf_run_options {
@@ -142,6 +144,13 @@ const rlf_needs *rlf_run_needs(const rlf_run *run, int rank);
 /* What decides the bits of products on the devices of this process, beside
  * their kind and the type (rlf_backend.products), or "". */
 const char *rlf_run_products(const rlf_run *run);
+/* Threads of the first rank of this process, and the instruction set of its
+ * kernels (NULL: they have none). */
+int rlf_run_threads(const rlf_run *run);
+const char *rlf_run_isa(const rlf_run *run);
+/* Data that could be read only once is known by its rows: from here on inputs
+ * say so. */
+void rlf_run_settle_inputs(rlf_run *run);
 /* What the resources have to say to who starts a run, in lines. */
 void rlf_run_notes(const rlf_run *run, rlf_buf *out);
 /* Device bytes that were allocated at most: what rlf_run_memory says, from

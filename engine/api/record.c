@@ -1,0 +1,343 @@
+/* run.json: what a run is and who ran it when, with what, and how that ended.
+ *
+ * Of two runs of the same program this is the one file that differs. It is
+ * replaced whole at each start, a resume among them, and at each end; so a
+ * process that is killed leaves a start without an end, which the next resume
+ * fills in. A run never depends on what is written here. */
+#include "engine/api/session.h"
+
+#include "engine/base/vec.h"
+#include "engine/io/file.h"
+#include "engine/io/json.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { FORMAT = 1, MOST = 256 << 20 }; /* of the file; bytes that are read */
+
+/* ---- members ---- */
+
+/* `between` is what stands before the key, such as ",". */
+static void
+put_text(rlf_buf *out, const char *between, const char *key, const char *text)
+{
+    rlf_buf_puts(out, between);
+    rlf_buf_json(out, key, strlen(key));
+    rlf_buf_putc(out, ':');
+    rlf_buf_json(out, text, strlen(text));
+}
+
+static void
+put_time(rlf_buf *out, const char *between)
+{
+    char text[32];
+    time_t now = time(NULL);
+    struct tm tm;
+    size_t n = gmtime_r(&now, &tm)
+                   ? strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm)
+                   : 0;
+    text[n] = 0;
+    put_text(out, between, "time", text);
+}
+
+/* The words of this process's command line, as the system has them: also that
+ * of a program that only uses the library. */
+static void
+put_command(rlf_buf *out)
+{
+    rlf_buf words = {0};
+    rlf_err ignored = RLF_ERR_NONE;
+    const char *between = "";
+    rlf_buf_puts(out, "[");
+    if (rlf_file_read("/proc/self/cmdline", MOST, &ignored, &words) >= 0)
+        for (size_t i = 0; i < words.n; i += strlen(words.p + i) + 1) {
+            rlf_buf_puts(out, between);
+            rlf_buf_json(out, words.p + i, strlen(words.p + i));
+            between = ",";
+        }
+    rlf_buf_puts(out, "]");
+    rlf_buf_free(&words);
+}
+
+void
+rlf_record_process(rlf_buf *out)
+{
+    char host[256] = {0}, *directory = getcwd(NULL, 0);
+    gethostname(host, sizeof host - 1);
+    put_text(out, "{", "host", host);
+    rlf_buf_printf(out, ",\"pid\":%ld", (long)getpid());
+    put_text(out, ",", "directory", directory ? directory : "");
+    rlf_buf_puts(out, ",\"command\":");
+    put_command(out);
+    rlf_buf_putc(out, '}');
+    free(directory);
+}
+
+static void
+put_params(const rlf_session *s, rlf_buf *out)
+{
+    const char *between = "";
+    rlf_buf_puts(out, ",\n \"parameters\":{");
+    for (size_t i = 0; i < s->graph->params.count; i++) {
+        const rlf_param *p = &s->graph->params.data[i];
+        put_text(out, between, p->name, p->value);
+        between = ",";
+    }
+    rlf_buf_putc(out, '}');
+}
+
+static void
+put_inputs(const rlf_session *s, rlf_buf *out)
+{
+    const char *between = "\n  ";
+    rlf_buf_puts(out, ",\n \"inputs\":[");
+    for (size_t i = 0; i < s->inputs.list.count; i++) {
+        const rlf_input *in = &s->inputs.list.data[i];
+        rlf_buf_puts(out, between);
+        put_text(out, "{", "name", in->name);
+        if (*in->part)
+            put_text(out, ",", "part", in->part);
+        put_text(out, ",", "value", in->value);
+        if (in->path) {
+            put_text(out, ",", "path", in->path);
+            rlf_buf_printf(out, ",\"bytes\":%" PRIu64, in->bytes);
+        }
+        if (in->copy)
+            put_text(out, ",", "copy", in->copy);
+        rlf_buf_putc(out, '}');
+        between = ",\n  ";
+    }
+    rlf_buf_putc(out, ']');
+}
+
+/* ---- one start ---- */
+
+static void
+put_build(rlf_buf *out)
+{
+    size_t n;
+    const rlf_build_fact *facts = rlf_build_facts(&n);
+    put_text(out, ",", "rlflow", rlf_version());
+    for (size_t i = 0; i < n; i++)
+        put_text(out, i ? "," : ",\"built\":{", facts[i].name, facts[i].value);
+    rlf_buf_putc(out, '}');
+}
+
+/* Options as they were given. */
+static void
+put_options(const rlf_session *s, rlf_buf *out)
+{
+    const char *between = "";
+    rlf_buf_puts(out, ",\"options\":{");
+    for (size_t i = 0; i < s->given.count; i++) {
+        bool again = false; /* the last one counts */
+        for (size_t k = i + 1; k < s->given.count; k++)
+            again |= strcmp(s->given.data[i].name, s->given.data[k].name) == 0;
+        if (again)
+            continue;
+        put_text(out, between, s->given.data[i].name, s->given.data[i].value);
+        between = ",";
+    }
+    rlf_buf_putc(out, '}');
+}
+
+static void
+put_start(const rlf_session *s, rlf_buf *out)
+{
+    const char *isa = rlf_run_isa(s->run), *launcher = rlf_comm_launcher();
+    put_time(out, "{");
+    rlf_buf_printf(out, ",\"resume\":%s,\"step\":%" PRIu32,
+                   s->options.resume ? "true" : "false", s->resumed);
+    rlf_buf_printf(out, ",\"steps\":%" PRIu64, s->wanted);
+    if (*s->accepted)
+        rlf_buf_printf(out, ",\"accepted\":[%s]", s->accepted);
+    if (s->warnings.n)
+        put_text(out, ",", "warnings", s->warnings.p);
+    put_build(out);
+    put_options(s, out);
+    rlf_buf_printf(out, ",\"ranks\":%d,\"threads\":%d", s->plan->ranks,
+                   rlf_run_threads(s->run));
+    put_text(out, ",", "device", s->plan->numerics.backend);
+    put_text(out, ",", "dtype", s->plan->numerics.dtype);
+    if (isa)
+        put_text(out, ",", "isa", isa);
+    if (launcher)
+        put_text(out, ",", "launcher", launcher);
+    rlf_buf_printf(out, ",\"processes\":[%s]", s->processes);
+}
+
+/* ---- the starts before ---- */
+
+/* The list in the file; NULL: there is none that can be read. */
+static json_t *
+read_starts(const char *path)
+{
+    rlf_buf text = {0};
+    json_t *root = NULL, *starts = NULL;
+    bool rounded;
+    rlf_err ignored = RLF_ERR_NONE;
+    if (rlf_file_read(path, MOST, &ignored, &text) >= 0 &&
+        rlf_json_parse_exact(path, 1, text.p ? text.p : "", text.n, &ignored,
+                             &root, &rounded) >= 0)
+        starts = json_object_get(root, "starts");
+    bool good = json_is_array(starts);
+    for (size_t i = 0; i < json_array_size(starts); i++)
+        good &= json_is_object(json_array_get(starts, i));
+    starts = good ? json_incref(starts) : NULL;
+    json_decref(root);
+    rlf_buf_free(&text);
+    return starts;
+}
+
+/* Of a run that was killed, how far it came. */
+static void
+put_killed(const rlf_session *s, rlf_buf *out)
+{
+    rlf_buf_puts(out, ",\"end\":{\"how\":\"killed\"");
+    if (s->killed)
+        put_text(out, ",", "in", s->killed);
+    rlf_buf_putc(out, '}');
+}
+
+static rlf_status
+put_starts(const rlf_session *s, const json_t *starts, rlf_buf *out,
+           rlf_err *err)
+{
+    size_t n = json_array_size(starts);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *start = json_array_get(starts, i);
+        char *text = json_dumps(start, JSON_COMPACT);
+        if (!text)
+            return rlf_fail_memory(err, 0, "an earlier start of the run");
+        bool ended = json_object_get(start, "end") != NULL;
+        rlf_buf_add(out, text, strlen(text) - 1);
+        if (!ended)
+            put_killed(s, out);
+        rlf_buf_puts(out, "},\n  ");
+        free(text);
+    }
+    return RLF_OK;
+}
+
+/* What stands there of another run, or cannot be read, stays beside. */
+static rlf_status
+starts_before(rlf_session *s, const char *path, rlf_err *err, json_t **out)
+{
+    *out = NULL;
+    if (!rlf_file_exists(path))
+        return RLF_OK;
+    if (s->options.resume)
+        *out = read_starts(path);
+    if (*out)
+        return RLF_OK;
+    const char *to = rlf_journal_free_name(s, path);
+    RLF_TRY(rlf_path_rename(path, to, err));
+    rlf_buf_printf(&s->warnings, "%s %s: it is now %s\n", path,
+                   s->options.resume ? "cannot be read" : "is of another run",
+                   to);
+    return RLF_OK;
+}
+
+/* ---- begin and end ---- */
+
+/* The file with what is behind the members of the present start. */
+static rlf_status
+write_record(const rlf_record *record, const rlf_buf *end, rlf_err *err)
+{
+    rlf_buf text = {0};
+    rlf_buf_add(&text, record->text.p, record->text.n);
+    if (end)
+        rlf_buf_add(&text, end->p, end->n);
+    rlf_buf_puts(&text, "}\n ]}\n");
+    rlf_status status = rlf_file_write(record->path, text.p, text.n, err);
+    rlf_buf_free(&text);
+    return status;
+}
+
+rlf_status
+rlf_record_begin(rlf_session *s, rlf_err *err)
+{
+    rlf_record *record = &s->record;
+    json_t *starts;
+    const char *path =
+        rlf_path_join(s->arena, s->options.directory, "run.json");
+    rlf_run_settle_inputs(s->run);
+    RLF_TRY(starts_before(s, path, err, &starts));
+    rlf_buf_printf(&record->text, "{\"format\":%d,\n ", FORMAT);
+    put_text(&record->text, "", "program", s->path);
+    put_params(s, &record->text);
+    put_inputs(s, &record->text);
+    rlf_buf_puts(&record->text, ",\n \"starts\":[\n  ");
+    rlf_status status = put_starts(s, starts, &record->text, err);
+    json_decref(starts);
+    RLF_TRY(status);
+    put_start(s, &record->text);
+    record->path = path;
+    return write_record(record, NULL, err);
+}
+
+/* Touches nothing of the session but its record and its step, for it may be
+ * called beside a thread that is stuck in it. */
+static rlf_status
+end_record(const rlf_session *s, const char *how, const char *key,
+           const char *value, rlf_err *err)
+{
+    rlf_buf end = {0};
+    put_time(&end, ",\"end\":{");
+    put_text(&end, ",", "how", how);
+    rlf_buf_printf(&end, ",\"step\":%" PRIu64, rlf_session_steps(s));
+    if (key)
+        put_text(&end, ",", key, value);
+    rlf_buf_putc(&end, '}');
+    rlf_status status = write_record(&s->record, &end, err);
+    rlf_buf_free(&end);
+    return status;
+}
+
+rlf_status
+rlf_record_fail(const rlf_session *s, const rlf_err *cause, rlf_err *err)
+{
+    rlf_buf text = {0};
+    if (!s->record.path)
+        return RLF_OK;
+    rlf_err_print(cause, &s->sources, &text);
+    rlf_status status = end_record(s, "failed", "message", text.p, err);
+    rlf_buf_free(&text);
+    return status;
+}
+
+static const char *
+signal_name(int number)
+{
+    return number == SIGINT    ? "SIGINT"
+           : number == SIGTERM ? "SIGTERM"
+           : number == SIGHUP  ? "SIGHUP"
+           : number == SIGUSR1 ? "SIGUSR1"
+                               : "another";
+}
+
+rlf_status
+rlf_record_end(rlf_session *s, rlf_err *err)
+{
+    rlf_err lost = RLF_ERR_NONE;
+    rlf_status status;
+    if (!s->record.path)
+        return RLF_OK;
+    if (s->world && s->err.status >= 0)
+        rlf_comm_check(s->world, &lost);
+    if (s->err.status < 0 || lost.status < 0)
+        status = rlf_record_fail(s, s->err.status < 0 ? &s->err : &lost, err);
+    else if (s->stopped)
+        status =
+            end_record(s, "stopped", "signal", signal_name(s->stopped), err);
+    else
+        status =
+            end_record(s, s->complete ? "done" : "closed", NULL, NULL, err);
+    s->record.path = NULL;
+    rlf_buf_free(&s->record.text);
+    return status;
+}
