@@ -412,7 +412,7 @@ rlf_crew_waits(const rlf_crew *crew, rlf_err *err)
     rlf_buf_free(&lines);
 }
 
-/* No rank got anywhere while the run opens. */
+/* No rank made progress while the run opens. */
 static rlf_status
 never_opens(const rlf_crew *crew, const bool *open, rlf_err *err)
 {

@@ -64,7 +64,7 @@ say_waiting(const rlf_run *run, char *text, size_t room, rlf_err *err)
     }
 }
 
-/* No rank got anywhere for longer than the run's patience. */
+/* No rank made progress for longer than the run's patience. */
 static rlf_status
 stands_still(const rlf_run *run, double seconds, rlf_err *err)
 {
