@@ -12,9 +12,9 @@
  *         fputs(rlf_session_message(s), stderr);
  *     rlf_session_close(s);
  *
- * A session belongs to one thread at a time; there is no global state, several
- * may live side by side. Texts that are returned belong to the session and hold
- * until its next call. */
+ * A session is used by one thread at a time. A process may have several
+ * sessions. Texts that are returned belong to the session and are valid until
+ * its next call. */
 #ifndef RLFLOW_H
 #define RLFLOW_H
 
@@ -33,19 +33,21 @@ extern "C" {
 
 typedef struct rlf_session rlf_session;
 
-/* What a call gave. The negative ones are the command's exit statuses. */
+/* The result of a call. The absolute values of the negative ones are the exit
+ * statuses of the command. */
 typedef enum rlf_result {
     RLF_RESULT_OK = 0,
     RLF_RESULT_END = 1, /* no further step: the run is complete */
     RLF_RESULT_PROGRAM =
         -1, /* the program, its parameters or its data are wrong */
-    RLF_RESULT_USAGE = -2,  /* a call or option that cannot be */
+    RLF_RESULT_USAGE = -2,  /* an impossible call or option */
     RLF_RESULT_FAILED = -3, /* failed while running */
 } rlf_result;
 
 /* A session for the program in file `path`. Never NULL. */
 RLF_PUBLIC rlf_session *rlf_session_open(const char *path);
-/* NULL is fine. RLF_RESULT_FAILED if the trace could not be written whole. */
+/* NULL is allowed. RLF_RESULT_FAILED if the trace could not be written
+ * completely. */
 RLF_PUBLIC rlf_result rlf_session_close(rlf_session *session);
 
 /* Set a parameter of the program, or an option of the run: before the first
@@ -60,7 +62,7 @@ RLF_PUBLIC rlf_result rlf_session_close(rlf_session *session);
  * When it failed, closing the session ends all processes. */
 RLF_PUBLIC rlf_result rlf_session_set(rlf_session *session, const char *name,
                                       const char *value);
-/* Compile and check; rlf_session_step does it when it was not done. */
+/* Compile and check; rlf_session_step does it if it was not done before. */
 RLF_PUBLIC rlf_result rlf_session_check(rlf_session *session);
 /* Train one step. RLF_RESULT_END when all steps are done (--steps, one epoch,
  * or the program's break). */
@@ -68,23 +70,22 @@ RLF_PUBLIC rlf_result rlf_session_step(rlf_session *session);
 /* Save a checkpoint now (needs --out). */
 RLF_PUBLIC rlf_result rlf_session_save(rlf_session *session);
 
-/* The step that was done last, and how many there will be; 0: not known. */
+/* The number of the last step, and of all steps of the run; 0: not known. */
 RLF_PUBLIC uint64_t rlf_session_steps(const rlf_session *session);
 RLF_PUBLIC uint64_t rlf_session_steps_wanted(const rlf_session *session);
 /* A metric of the last step; NaN if it was not reported. */
 RLF_PUBLIC double rlf_session_metric(const rlf_session *session,
                                      const char *name);
-/* The names of the metrics so far: i = 0, 1, ...; NULL past the last. */
+/* The names of the metrics so far: i = 0, 1, ...; NULL after the last. */
 RLF_PUBLIC const char *rlf_session_metric_name(const rlf_session *session,
                                                size_t i);
 
-/* What went wrong, with place, source line and hint, ready to print; "" if
- * nothing did. */
+/* The error message, with position, source line and hint, ready to print; "" if
+ * there was no error. */
 RLF_PUBLIC const char *rlf_session_message(rlf_session *session);
-/* Lines about what the program says to no effect (a name that nothing reads),
- * and about what went wrong and was made good, since the last call: a
- * checkpoint that is damaged, so that an older one was taken; a metric that is
- * no number. "" if there are none. */
+/* Warnings since the last call, one per line: parts of the program without
+ * effect (a name that is never read), damaged checkpoints that were replaced by
+ * older ones, metrics that are not finite. "" if there are none. */
 RLF_PUBLIC const char *rlf_session_warnings(rlf_session *session);
 RLF_PUBLIC int rlf_session_failed(const rlf_session *session);
 RLF_PUBLIC const char *rlf_version(void);

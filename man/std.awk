@@ -71,7 +71,7 @@ BEGIN {
     print ".Sh DESCRIPTION"
     print "The files of the library are written in the language itself,"
     print ".Xr rlf 5 ,"
-    print "and each of its definitions stands here whole, to be read and copied."
+    print "and this page has the full text of each definition, to be read and copied."
     print "A program imports a file by its name, as in"
     print ".Li import \\(dqstd/loss\\(dq ;"
     print "a definition of the same name in the program hides that of the library."
