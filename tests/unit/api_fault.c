@@ -38,9 +38,9 @@ static const struct setup {
      STEP_AND_SAVE, "3"},
 };
 
-/* The one whose ranks' process is killed. */
+/* The one whose ranks' process is killed, in more steps than it comes to. */
 static const struct setup killed = {
-    "killed", "tail.rlf", NULL, "migrate.place", 3, 1, 0, KILLED, "8"};
+    "killed", "tail.rlf", NULL, "migrate.place", 3, 1, 0, KILLED, "4000"};
 
 /* A directory of this test. */
 static char directory[512] = "/tmp/rlflow-fault-XXXXXX";

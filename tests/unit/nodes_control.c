@@ -37,7 +37,8 @@ test_control(void)
     is_int(run_scalar(w, class, -1, 1, 2).branch, 0, "if: the first block");
     is_int(run_scalar(w, class, -1, 0, 2).branch, 1, "else: the second");
     is_int(run_scalar(w, class, -1, 0, 1).branch, -1, "without else: none");
-    is_int(run_scalar(w, class, -1, NAN, 1).branch, 0, "nan is not 0");
+    run_scalar(w, class, -1, NAN, 1);
+    is_str(w->err.sentence, "this is not a number", "nan is no condition");
 
     class = find(RLF_ROLE_EVERY);
     w->env.step = 20;
@@ -89,8 +90,8 @@ get_state(world *w, int state)
 static void
 test_state(void)
 {
-    static const double values[] = {0.1,     -0.0,     1e-310,
-                                    1.0 / 3, INFINITY, -1e300};
+    static const double values[] = {0.1, -0.0, 1e-310, 1.0 / 3, 1e308, -1e300};
+    static const double nothing[] = {NAN, INFINITY, -INFINITY};
     const rlf_resource_class *class =
         rlf_node_classes.resource[RLF_RESOURCE_STATE];
     rlf_arg start = number_arg(NULL, 1.5);
@@ -118,6 +119,14 @@ test_state(void)
         world_free(x);
     }
     ok(same, "a state begins, is set, is saved and comes back with its bits");
+    world *y = world_new(1);
+    int c = add_resource(y, resource, &start, 1);
+    for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++) {
+        run_scalar(y, find(RLF_ROLE_SET_STATE), c, nothing[i], 0);
+        ok(*y->err.sentence && get_state(y, c) == 1.5,
+           "it is not set to %g: %s", nothing[i], y->err.sentence);
+    }
+    world_free(y);
     write_file("lambda.json", "{\"value\": 1}");
     world *w = world_new(1);
     int a = add_resource(w, resource, &start, 1);

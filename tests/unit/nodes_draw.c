@@ -185,19 +185,33 @@ test_resume(void)
     ok(put_off, "some rows were put off at a cut");
     ok(same, "resumed after any step, the draws go on as if never stopped");
 
+    /* which rows they are is an input of a run, held by its digest */
     world *w = world_new(3);
     int d = open_rows(w);
+    rlf_digest those = *class->lasting(w->resource[d]).digest;
+    rlf_data_draw(w->resource[d], 3, 1, 1, N, got);
     class->save(&w->env, &w->graph->resources.data[d], w->resource[d], ".",
                 &w->err);
+    world_free(w);
+    w = world_new(3);
+    d = open_rows(w);
+    ok(rlf_digest_equal(those, *class->lasting(w->resource[d]).digest),
+       "the same rows, the same digest");
     world_free(w);
     write_rows(ROWS + 1);
     w = world_new(3);
     d = open_rows(w);
+    ok(!rlf_digest_equal(those, *class->lasting(w->resource[d]).digest),
+       "other rows, another");
+    world_free(w);
+    write_rows(N - 1);
+    w = world_new(3);
+    d = open_rows(w);
     rlf_status status = class->restore(&w->env, &w->graph->resources.data[d],
                                        w->resource[d], ".", &w->err);
-    is_int(status, RLF_USER, "other rows than the run began with are refused");
-    ok(strstr(w->err.sentence, "'prompts'") != NULL, "naming the data: %s",
-       w->err.sentence);
+    is_int(status, RLF_USER, "a place after the last row is refused");
+    ok(strstr(w->err.sentence, "prompts.json: \"index\" is") != NULL,
+       "by name: %s", w->err.sentence);
     world_free(w);
     unlink("prompts.json");
 }
