@@ -41,6 +41,7 @@ rlf_join_world(rlf_session *s, rlf_err *err)
     bool launched = rlf_comm_launcher() != NULL;
     int ranks = s->options.ranks, threads = s->options.threads;
     double patience = s->options.patience;
+    double least = patience > 0 && patience < LEAST ? LEAST : patience;
     if (!launched && ranks <= 1)
         return RLF_OK;
 #ifdef RLF_HAVE_MPI
@@ -54,9 +55,10 @@ rlf_join_world(rlf_session *s, rlf_err *err)
         .n_run_threads = !launched && threads > ranks ? threads : 0,
         .mail_slots = RLF_DESK_SLOTS,
         .mail_bytes = RLF_DESK_PIECE,
-        /* until they agree: a program's data is looked into */
-        .limit = patience * RLF_PATIENCE_FILES,
-        .silence = patience > 0 && patience < LEAST ? LEAST : patience,
+        /* until they agree: processes start, and read what the run begins
+         * with, at their own speeds */
+        .limit = least * RLF_PATIENCE_FILES,
+        .silence = least,
         .lost = process_lost,
         .sink = s};
     rlf_status status = rlf_comm_world_new(&options, &s->world, err);
