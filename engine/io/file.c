@@ -399,7 +399,9 @@ rlf_file_exists(const char *path)
     struct stat st;
     if (stat(path, &st) == 0)
         return !S_ISDIR(st.st_mode);
-    return (errno != ENOENT && errno != ENOTDIR) || lstat(path, &st) == 0;
+    /* a link to nothing, or it could not be found out: ask once more, since
+     * opening what is not there would say that the user removed it */
+    return lstat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
 rlf_status
