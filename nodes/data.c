@@ -584,6 +584,26 @@ count_rows(void *object)
 }
 
 static void
+put_fields(const void *object, uint32_t row, rlf_buf *out)
+{
+    const rlf_data *data = object;
+    const char *between = "";
+    for (size_t i = 0; i < data->records.n_columns; i++) {
+        const rlf_record_column *c = &data->records.columns[i];
+        if (c == data->prompt || c->kind == RLF_RECORD_CHAT)
+            continue;
+        rlf_buf_puts(out, between);
+        rlf_buf_json(out, c->label, strlen(c->label));
+        rlf_buf_putc(out, ':');
+        if (c->texts)
+            rlf_buf_json(out, c->texts[row].p, c->texts[row].n);
+        else
+            rlf_buf_number(out, c->numbers[row]);
+        between = ",";
+    }
+}
+
+static void
 memory(const rlf_graph *graph, const rlf_resource *resource, void *object,
        rlf_memory *out)
 {
@@ -730,4 +750,5 @@ const rlf_resource_class rlf_resource_data = {
     .field = field,
     .lasting = lasting,
     .rows = count_rows,
+    .fields = put_fields,
 };

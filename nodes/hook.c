@@ -259,6 +259,7 @@ const rlf_resource_class rlf_resource_hook = {
     .field = rlf_resource_no_field,
     .lasting = rlf_resource_no_lasting,
     .rows = rlf_resource_no_rows,
+    .fields = rlf_resource_no_fields,
 };
 
 /* ---- the state of a call in the program ---- */

@@ -817,4 +817,5 @@ const rlf_resource_class rlf_resource_model = {
     .field = rlf_resource_no_field,
     .lasting = lasting,
     .rows = rlf_resource_no_rows,
+    .fields = rlf_resource_no_fields,
 };

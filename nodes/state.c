@@ -212,6 +212,7 @@ const rlf_resource_class rlf_resource_state = {
     .field = rlf_resource_no_field,
     .lasting = rlf_resource_no_lasting,
     .rows = rlf_resource_no_rows,
+    .fields = rlf_resource_no_fields,
 };
 
 /* ---- reading and setting ---- */

@@ -238,6 +238,12 @@ rlf_resource_no_pools(int index, void *object, rlf_pools *out)
     (void)index, (void)object, (void)out;
 }
 
+void
+rlf_resource_no_fields(const void *object, uint32_t row, rlf_buf *out)
+{
+    (void)object, (void)row, (void)out;
+}
+
 uint64_t
 rlf_resource_no_rows(void *object)
 {

@@ -406,6 +406,9 @@ struct rlf_resource_class {
     rlf_lasting (*lasting)(const void *object);
     /* How many rows a data set has (for the length of an epoch); 0 else. */
     uint64_t (*rows)(void *object);
+    /* The fields of a data set's row but its prompt: `"name":value,...`, JSON
+     * without braces. */
+    void (*fields)(const void *object, uint32_t row, rlf_buf *out);
 };
 
 typedef struct rlf_constructor {
@@ -490,6 +493,7 @@ rlf_status rlf_resource_no_field(const rlf_graph *graph,
                                  rlf_err *err, rlf_field *out,
                                  const char **nearest);
 uint64_t rlf_resource_no_rows(void *object);
+void rlf_resource_no_fields(const void *object, uint32_t row, rlf_buf *out);
 void rlf_resource_no_pools(int index, void *object, rlf_pools *out);
 rlf_lasting rlf_resource_no_lasting(const void *object);
 /* shapes, fits and move of a resource class that has no weights */

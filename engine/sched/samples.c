@@ -71,6 +71,21 @@ put_columns(const rlf_run *run, const rlf_space *samples, uint32_t row,
     rlf_buf_putc(out, '}');
 }
 
+/* The fields of the data row that the prompt goes back to, in an object of
+ * their own likewise; of prompts that go back to none there is none. */
+static void
+put_fields(const rlf_run *run, const rlf_rows *rows, uint32_t prompt,
+           rlf_buf *out)
+{
+    int data = rows->set->data;
+    if (data < 0 || !rows->data_row)
+        return;
+    rlf_buf_puts(out, ",\"row\":{");
+    run->classes->resource[RLF_RESOURCE_DATA]->fields(
+        run->ranks[0].env.resource[data], rows->data_row[prompt], out);
+    rlf_buf_putc(out, '}');
+}
+
 static void
 put_sample(const rlf_run *run, const rlf_rows *rows, uint32_t row, bool ahead,
            rlf_buf *out)
@@ -90,6 +105,7 @@ put_sample(const rlf_run *run, const rlf_rows *rows, uint32_t row, bool ahead,
     if (ahead)
         rlf_buf_printf(out, ",\"lag\":%u", rows->lag);
     put_columns(run, rows->samples, row, out);
+    put_fields(run, rows, p, out);
     rlf_buf_puts(out, "}\n");
 }
 
