@@ -31,6 +31,7 @@ typedef struct state {
     rlf_update_points points;
     const rlf_expr_plan *plan;
     rlf_words_plan *words; /* one for each of the loss's */
+    const char *loss, *gradient; /* what the metrics are called */
     rlf_update *update;
 } state;
 
@@ -44,12 +45,31 @@ fini(void *object)
     free(s);
 }
 
+/* "actor.loss", of the model's second update "actor.loss.2": losses of two
+ * statements have no common mean. */
+static const char *
+metric_name(const rlf_graph *graph, const rlf_node *node, const char *what,
+            rlf_arena *arena)
+{
+    const char *model = graph->resources.data[node->receiver].name;
+    int number = 1;
+    for (int i = 0; i < node->id; i++) {
+        const rlf_node *other = &graph->nodes.data[i];
+        number += other->class->role == RLF_ROLE_UPDATE &&
+                  other->receiver == node->receiver;
+    }
+    return number > 1
+               ? rlf_arena_printf(arena, "%s.%s.%d", model, what, number)
+               : rlf_arena_printf(arena, "%s.%s", model, what);
+}
+
 static rlf_status
 init(const rlf_env *env, const rlf_node *node, rlf_err *err, void **out)
 {
-    (void)env;
     state *s = rlf_calloc(1, sizeof *s);
     s->arena = rlf_arena_new();
+    s->loss = metric_name(env->graph, node, "loss", s->arena);
+    s->gradient = metric_name(env->graph, node, "gradient", s->arena);
     s->words = RLF_NEW_ARRAY(s->arena, rlf_words_plan, node->loss->n_words);
     rlf_status status =
         rlf_update_points_new(node->loss, s->arena, err, &s->points);
@@ -432,10 +452,11 @@ finish(rlf_call *call, rlf_err *err)
         RLF_TRY(
             rlf_update_end_lanes(u, c, (uint32_t)u->model->gradient.held, err));
     RLF_TRY(rlf_optimizer_step(u->model, &settings, err, &norm));
-    if (env->report)
-        env->report(env->sink,
-                    rlf_arena_printf(env->pool, "%s.gradient", u->object->name),
-                    norm);
+    if (env->report) {
+        const state *s = call->state;
+        env->report(env->sink, s->loss, loss);
+        env->report(env->sink, s->gradient, norm);
+    }
     return RLF_OK;
 }
 

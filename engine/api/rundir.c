@@ -169,8 +169,7 @@ rlf_rundir_open(rlf_session *session, rlf_err *err)
         RLF_TRY(see_directory(session, err));
     rlf_buf mine = {0};
     rlf_record_process(&mine);
-    rlf_status status =
-        rlf_join_list(session, &mine, err, &session->processes);
+    rlf_status status = rlf_join_list(session, &mine, err, &session->processes);
     rlf_buf_free(&mine);
     return status;
 }
@@ -196,6 +195,25 @@ rlf_rundir_plan(rlf_session *session, rlf_err *err)
     return status;
 }
 
+/* Of the step, and what it went to. */
+static void
+put_times(const rlf_session *session, rlf_buf *out)
+{
+    static const char *const names[RLF_TIMES] = {[RLF_TIME_GENERATE] =
+                                                     "generate",
+                                                 [RLF_TIME_READ] = "read",
+                                                 [RLF_TIME_TRAIN] = "train",
+                                                 [RLF_TIME_LUA] = "lua"};
+    double rest = session->step_seconds;
+    rlf_buf_printf(out, "\"seconds\":%.6f", rest);
+    for (int i = 0; i < RLF_TIMES; i++) {
+        double seconds = rlf_run_seconds(session->run, i);
+        rlf_buf_printf(out, ",\"%s\":%.6f", names[i], seconds);
+        rest -= seconds;
+    }
+    rlf_buf_printf(out, ",\"rest\":%.6f", rest > 0 ? rest : 0);
+}
+
 static void
 put_metrics(const rlf_session *session, rlf_buf *out)
 {
@@ -205,7 +223,8 @@ put_metrics(const rlf_session *session, rlf_buf *out)
                    rlf_run_steps(session->run), metrics.n ? "," : "",
                    metrics.n ? metrics.p : "",
                    (unsigned long long)session->tokens);
-    rlf_buf_printf(out, "\"seconds\":%.6f}}\n", session->step_seconds);
+    put_times(session, out);
+    rlf_buf_puts(out, "}}\n");
     rlf_buf_free(&metrics);
 }
 

@@ -109,14 +109,24 @@ add_left(rlf_display *d)
     add_part(d, &text);
 }
 
+/* The metrics in the order of the program: those that it reports, or those
+ * that updates report of themselves, whose names have a point. */
+static void
+add_metrics(rlf_display *d, bool own)
+{
+    const char *name;
+    for (size_t i = 0; (name = rlf_session_metric_name(d->session, i)); i++)
+        if ((strchr(name, '.') != NULL) == own && strcmp(name, "reward") != 0)
+            add_metric(d, name);
+}
+
 /* What a narrow terminal has room for comes first: the step, the reward, the
- * time left; then the other metrics in the order of the program. */
+ * time left; then the other metrics. */
 static void
 make_parts(rlf_display *d)
 {
     const rlf_session *s = d->session;
     rlf_buf text = {0};
-    const char *name;
     clear_parts(d);
     rlf_buf_printf(&text, "step %" PRIu64, rlf_session_steps(s));
     if (s->wanted)
@@ -124,9 +134,8 @@ make_parts(rlf_display *d)
     add_part(d, &text);
     add_metric(d, "reward");
     add_left(d);
-    for (size_t i = 0; (name = rlf_session_metric_name(s, i)); i++)
-        if (strcmp(name, "reward") != 0)
-            add_metric(d, name);
+    add_metrics(d, false);
+    add_metrics(d, true);
     if (rlf_session_steps(s) == d->first)
         return; /* no step yet */
     if (s->tokens && s->step_seconds > 0) {

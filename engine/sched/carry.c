@@ -270,6 +270,28 @@ sample(rlf_rank *rank, slot *s, rlf_err *err)
     return RLF_OK;
 }
 
+/* Which of RLF_TIMES it is; RLF_TIMES: none. */
+static int
+time_of(const rlf_node_class *class)
+{
+    return class->sampled                         ? RLF_TIME_GENERATE
+           : class->role == RLF_ROLE_UPDATE       ? RLF_TIME_TRAIN
+           : class->role == RLF_ROLE_HOOK         ? RLF_TIME_LUA
+           : class->role == RLF_ROLE_WORDS        ? RLF_TIME_READ
+           : class->role == RLF_ROLE_METHOD &&
+                   class->receiver == RLF_RECEIVER_MODEL
+               ? RLF_TIME_READ
+               : RLF_TIMES;
+}
+
+static void
+add_time(rlf_rank *rank, const rlf_node_class *class, uint64_t from)
+{
+    int which = time_of(class);
+    if (which < RLF_TIMES)
+        rank->seconds[which] += rlf_clock_since(from);
+}
+
 /* What is done now, for who asks from another thread. */
 static void
 set_doing(rlf_rank *rank, int doing)
@@ -284,10 +306,11 @@ rlf_rank_turn(rlf_rank *rank, rlf_err *err)
     const rlf_node *node = s->call.node;
     rank->now = rlf_rank_step(rank, rank->generation);
     set_doing(rank, node->id);
-    uint64_t from = rank->env.trace ? rlf_clock_now() : 0;
+    uint64_t from = rlf_clock_now();
     s->call.rows = NULL;
     s->call.n_rows = 0;
     rlf_status status = sample(rank, s, err);
+    add_time(rank, node->class, from);
     if (status < 0)
         rlf_err_place(err, node->span, node->class->name);
     if (rank->env.trace)
@@ -369,6 +392,7 @@ carry_begin(rlf_rank *rank, const rlf_task *task, rlf_err *err)
     rlf_arena_reset(rank->env.pool);
     rank->wants_checkpoint = false;
     rank->env.step = task->step;
+    memset(rank->seconds, 0, sizeof rank->seconds);
     uint32_t last = task->step + rank->graph->ahead;
     for (uint32_t i = 0; i < task->fresh; i++)
         rlf_rank_begin_step(rank, last - i, task->step);
@@ -409,6 +433,7 @@ carry_end(rlf_rank *rank, const rlf_task *task, rlf_err *err)
         .rank = rank->rank,
         .report = {.kind = RLF_REPORT_DONE, .rank = rank->rank, .n = task->n},
         .at_end = true};
+    memcpy(notice.seconds, rank->seconds, sizeof notice.seconds);
     tell_step(rank, (int)(rank->env.step % (uint32_t)rank->n_steps), &notice);
     return rank->tell(rank->sink, &notice, err);
 }
@@ -509,8 +534,10 @@ rlf_rank_carry_out(rlf_rank *rank, const rlf_task *task, rlf_err *err)
     rank->now->metrics.node = node->id;
     if (rank->comm)
         rlf_comm_label(rank->comm, node->class->name);
-    uint64_t from = rank->env.trace ? rlf_clock_now() : 0;
+    uint64_t from = rlf_clock_now();
     rlf_status status = carry[task->kind](rank, task, err);
+    if (task->kind == RLF_TASK_OPEN || task->kind == RLF_TASK_RUN)
+        add_time(rank, node->class, from);
     if (status >= 0)
         status = rlf_memory_check(err);
     if (status < 0)

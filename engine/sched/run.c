@@ -165,6 +165,12 @@ rlf_run_metrics(const rlf_run *run)
     return &run->steps[run->step % run->n_steps].metrics;
 }
 
+double
+rlf_run_seconds(const rlf_run *run, int which)
+{
+    return run->seconds[which] / run->plan->ranks;
+}
+
 uint64_t
 rlf_run_tokens(const rlf_run *run)
 {

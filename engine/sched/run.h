@@ -25,6 +25,16 @@ typedef struct rlf_needs {
     double runs;
 } rlf_needs;
 
+/* What a rank's time in a step goes to, besides all else: sampling, calls that
+ * read a model (logprob, value, score), updates, hooks. */
+enum {
+    RLF_TIME_GENERATE,
+    RLF_TIME_READ,
+    RLF_TIME_TRAIN,
+    RLF_TIME_LUA,
+    RLF_TIMES
+};
+
 enum { RLF_PATIENCE_FILES = 10 };
 
 /* The files beside the checkpoints that a run appends to. */
@@ -130,9 +140,12 @@ void rlf_run_doing(const rlf_run *run, char *text, size_t room);
 /* Between steps: what the last step reported. */
 const rlf_metrics *rlf_run_metrics(const rlf_run *run);
 /* One JSON object a line for the first `most` samples of each set that the
- * flow generated in the last step: step, set, prompt, response, and its named
- * columns of one value a sample. */
+ * flow generated in the last step: step, set, prompt, response, its named
+ * columns of one value a sample, and the fields of its data row. */
 void rlf_run_samples(const rlf_run *run, uint32_t most, rlf_buf *out);
+/* Seconds of the last step that went to one of RLF_TIMES: the mean of all
+ * ranks, so that with the rest they add up to the step's. */
+double rlf_run_seconds(const rlf_run *run, int which);
 /* Response tokens generated for the last step, whenever that was. */
 uint64_t rlf_run_tokens(const rlf_run *run);
 /* The plan and the resources as the first rank of this process opened them,

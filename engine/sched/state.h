@@ -32,6 +32,7 @@ struct rlf_run {
     rlf_notice *ends; /* per rank: the last one with metrics */
     int left;         /* ranks that have not answered a SAVE or RESTORE */
     uint32_t step;    /* the last one done */
+    double seconds[RLF_TIMES]; /* of the last step, of all ranks together */
     rlf_buf accepted; /* what --accept let differ: JSON objects with commas */
     bool ended;
     bool failed;

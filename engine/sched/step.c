@@ -14,6 +14,8 @@ rlf_run_hear(rlf_run *run, const rlf_notice *notice, rlf_err *err)
     (void)err;
     if (notice->n_steps)
         run->ends[notice->rank] = *notice;
+    for (int i = 0; i < RLF_TIMES && notice->at_end; i++)
+        run->seconds[i] += notice->seconds[i];
     if (notice->kind == RLF_NOTICE_SAVED)
         run->left--;
     else if (notice->kind == RLF_NOTICE_REPORT)
@@ -220,6 +222,7 @@ rlf_run_step(rlf_run *run, rlf_err *err)
     if (run->failed || run->ended)
         return rlf_fail(err, RLF_BUG, "a run that has ended takes no step");
     rlf_arena_reset(run->arena);
+    memset(run->seconds, 0, sizeof run->seconds);
     const rlf_task begin = {.kind = RLF_TASK_BEGIN,
                             .instance = -1,
                             .step = run->step + 1,

@@ -319,6 +319,7 @@ rlf_notice_write(const rlf_notice *notice, rlf_buf *out)
     put_needs(out, notice->needs);
     PUT(out, notice->count);
     PUT(out, notice->at_end);
+    PUT(out, notice->seconds);
     PUT(out, notice->n_steps);
     for (uint32_t i = 0; i < notice->n_steps; i++) {
         PUT(out, notice->tokens[i]);
@@ -348,6 +349,7 @@ rlf_notice_read(const char *bytes, size_t n, rlf_arena *arena, rlf_err *err,
     out->needs = get_needs(&r);
     GET(&r, out->count);
     GET(&r, out->at_end);
+    GET(&r, out->seconds);
     GET(&r, out->n_steps);
     if (r.torn || out->n_steps > r.left)
         return finish(&r, "report", err);

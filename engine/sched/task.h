@@ -82,6 +82,7 @@ typedef struct rlf_notice {
     const rlf_metrics *metrics;
     const uint64_t *tokens;
     uint32_t n_steps;
+    double seconds[RLF_TIMES]; /* at an END: since the step began here */
 } rlf_notice;
 
 void rlf_notice_write(const rlf_notice *notice, rlf_buf *out);
