@@ -424,7 +424,9 @@ run_update(kind k, int tokens_of_pass, size_t *n, double *mean, double *norm)
     if (tokens_of_pass)
         ok(micros > 5, "%s: %u micro-batches", kind_names[k], micros);
     *n = (size_t)m.object->model->table->count;
-    *norm = m.w->reported[0].sum;
+    for (int i = 0; i < m.w->n_reported; i++)
+        if (strstr(m.w->reported[i].name, ".gradient"))
+            *norm = m.w->reported[i].sum;
     float *out = malloc(*n * sizeof *out);
     memcpy(out, m.object->model->weights, *n * sizeof *out);
     unmake(&m);
