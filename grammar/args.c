@@ -91,6 +91,14 @@ meant(const matcher *m, const rlf_ast_arg *arg, const rlf_ast_arg *const *given)
     return NULL;
 }
 
+/* Has every set of samples something of this name? */
+static bool
+is_of_sets(const rlf_sema *s, const char *name)
+{
+    return rlf_classes_find(s->classes, RLF_ROLE_FIELD, RLF_RECEIVER_SET,
+                            name) != NULL;
+}
+
 /* What may a further argument not be called? True after a message. */
 static bool
 refused_label(const matcher *m, const rlf_ast_arg *arg,
@@ -106,12 +114,13 @@ refused_label(const matcher *m, const rlf_ast_arg *arg,
         rlf_diag_note(diags, diag, more[i]->label.span, "first here");
         return true;
     }
-    if (rlf_word_is_of(m->taken, arg->label.text)) {
-        diag = rlf_diag_error(diags, "argument", arg->label.span,
-                              "%s cannot be called '%s': what hooks get has "
-                              "its own",
-                              m->texts ? "a column" : "what a call adds",
-                              arg->label.text);
+    bool hooks = rlf_word_is_of(m->taken, arg->label.text);
+    if (hooks || (m->texts && is_of_sets(m->s, arg->label.text))) {
+        diag = rlf_diag_error(
+            diags, "argument", arg->label.span,
+            "%s cannot be called '%s': %s its own",
+            m->texts ? "a column" : "what a call adds", arg->label.text,
+            hooks ? "what hooks get has" : "a set of samples has");
         rlf_diag_hint(diags, diag,
                       "choose another name, as in given_%s:", arg->label.text);
         return true;
@@ -280,6 +289,28 @@ put_number(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
     return put_term(m, arg, term);
 }
 
+/* Is it said as a number: one that is written, or a parameter that is one? */
+static bool
+is_number(rlf_sema *s, const rlf_ast_expr *e)
+{
+    rlf_found found;
+    if (e->kind != RLF_AST_NAME)
+        return e->kind == RLF_AST_NUMBER;
+    return rlf_name_find(s, &e->name, &found) && found.decl &&
+           found.decl->kind == RLF_AST_PARAM &&
+           strcmp(found.decl->word.text, "bool") != 0;
+}
+
+static bool
+put_flag(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
+         rlf_arg *arg)
+{
+    rlf_thing t = rlf_eval(m->s, e);
+    if (t.kind != RLF_THING_NUMBER || is_number(m->s, e))
+        return wrong(m, f, &t, "true or false");
+    return put_number(m, f, e, arg);
+}
+
 static bool
 put_text(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
          rlf_arg *arg, bool path)
@@ -295,42 +326,56 @@ put_text(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
     return true;
 }
 
+/* An element of a list: a text, or a number without a unit. */
+static bool
+put_element(const matcher *m, const rlf_formal *f, const rlf_thing *t,
+            rlf_arg *one)
+{
+    bool text = f->kind == RLF_FORMAL_TEXTS;
+    rlf_thing_kind wanted = text ? RLF_THING_TEXT : RLF_THING_NUMBER;
+    one->span = t->span;
+    one->given = true;
+    if (t->kind == RLF_THING_NONE)
+        return false;
+    if (t->kind != wanted && !(text && t->kind == RLF_THING_WORDS)) {
+        rlf_diag_error(m->s->diags, "argument", t->span,
+                       "an element of %s is %s, and this is %s", called(m, f),
+                       text ? "a text" : "a number", rlf_thing_word(m->s, t));
+        return false;
+    }
+    one->kind = text ? RLF_ARG_TEXT : RLF_ARG_NUMBER;
+    one->text = t->text;
+    if (t->kind == RLF_THING_TEXT)
+        return true;
+    if (!text && !rlf_term_plain(m->s, t->term, t->span))
+        return false;
+    if (!text && rlf_term_constant(m->s, t->term, &one->number))
+        return true;
+    rlf_diag_error(m->s->diags, "argument", t->span,
+                   "%s must be known before the run starts", called(m, f));
+    return false;
+}
+
 static bool
 put_list(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
          rlf_arg *arg)
 {
+    bool text = f->kind == RLF_FORMAL_TEXTS;
     rlf_thing t = rlf_eval(m->s, e);
-    if (t.kind == RLF_THING_TEXT) {
+    if (text && t.kind == RLF_THING_TEXT) {
         arg->kind = RLF_ARG_TEXT;
         arg->text = t.text;
         return true;
     }
     if (t.kind != RLF_THING_LIST)
-        return wrong(m, f, &t, "a text or a list");
+        return wrong(m, f, &t, text ? "a text or a list" : "a list of numbers");
     arg->kind = RLF_ARG_LIST;
     arg->n_list = (int)t.n_list;
     arg->list = RLF_NEW_ARRAY(m->s->arena, rlf_arg, t.n_list);
-    for (size_t i = 0; i < t.n_list; i++) {
-        rlf_arg *one = &arg->list[i];
-        one->span = t.list[i].span;
-        one->given = true;
-        if (t.list[i].kind == RLF_THING_TEXT) {
-            one->kind = RLF_ARG_TEXT;
-            one->text = t.list[i].text;
-            continue;
-        }
-        int term = rlf_thing_number(m->s, &t.list[i], one->span);
-        if (term < 0 || !rlf_term_plain(m->s, term, one->span))
-            return false;
-        if (!rlf_term_constant(m->s, term, &one->number)) {
-            rlf_diag_error(m->s->diags, "argument", one->span,
-                           "%s must be known before the run starts",
-                           called(m, f));
-            return false;
-        }
-        one->kind = RLF_ARG_NUMBER;
-    }
-    return true;
+    bool good = true;
+    for (size_t i = 0; i < t.n_list; i++)
+        good = put_element(m, f, &t.list[i], &arg->list[i]) && good;
+    return good;
 }
 
 /* One of "a|b|c", written bare; or a text that is one. */
@@ -443,13 +488,15 @@ put_arg(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
     switch (f->kind) {
     case RLF_FORMAL_NUMBER:
     case RLF_FORMAL_INT:
-    case RLF_FORMAL_FLAG:
         return put_number(m, f, e, arg);
+    case RLF_FORMAL_FLAG:
+        return put_flag(m, f, e, arg);
     case RLF_FORMAL_TEXT:
         return put_text(m, f, e, arg, false);
     case RLF_FORMAL_PATH:
         return put_text(m, f, e, arg, true);
     case RLF_FORMAL_TEXTS:
+    case RLF_FORMAL_NUMBERS:
         return put_list(m, f, e, arg);
     case RLF_FORMAL_SET:
         return put_set(m, e, arg);

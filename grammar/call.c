@@ -471,29 +471,13 @@ data_field(rlf_sema *s, int set, const rlf_ast_expr *e)
     return rlf_thing_term(s, term, e->span);
 }
 
-static bool
-has_data_field(const rlf_sema *s, const rlf_set *set, const char *name)
-{
-    rlf_field kind = RLF_FIELD_NONE;
-    const char *nearest = NULL;
-    rlf_err err = RLF_ERR_NONE;
-    return set->data >= 0 &&
-           s->classes->resource[RLF_RESOURCE_DATA]->field(
-               s->graph, &s->graph->resources.data[set->data], name, &err,
-               &kind, &nearest) >= 0 &&
-           kind != RLF_FIELD_NONE;
-}
-
 static rlf_thing
 set_field(rlf_sema *s, int set, const rlf_ast_expr *e)
 {
     const rlf_node_class *class = rlf_classes_find(
         s->classes, RLF_ROLE_FIELD, RLF_RECEIVER_SET, e->name.text);
     rlf_thing none = rlf_thing_none(e->span);
-    /* A data set has no responses, but it may have a field of that name. */
-    const rlf_set *d = &s->graph->sets.data[set];
-    if (!class || (class->needs_tokens && d->kind == RLF_SET_DATA &&
-                   has_data_field(s, d, e->name.text)))
+    if (!class)
         return data_field(s, set, e);
     if (!check_tokens(s, class, -1, set, e->span))
         return none;

@@ -24,6 +24,21 @@ rlf_sema_path(rlf_sema *s, const rlf_module *module, const char *text)
     return rlf_arena_printf(s->arena, "%s%s", module->directory, text);
 }
 
+/* What is declared hides nothing that is built in. The flow's own name means
+ * nothing in it. */
+static void
+refuse_builtin(rlf_sema *s, const rlf_ast_decl *decl)
+{
+    if (decl->kind == RLF_AST_FLOW)
+        return;
+    rlf_name_refuse_builtin(
+        s, &decl->name,
+        decl->kind == RLF_AST_DEF || decl->kind == RLF_AST_HOOK);
+    bool def = decl->kind == RLF_AST_DEF && decl->formals;
+    for (size_t i = 0; def && i < decl->formals->count; i++)
+        rlf_name_refuse_builtin(s, &decl->formals->data[i].name, false);
+}
+
 /* A file's names; one that is declared twice is reported. */
 static void
 index_names(rlf_sema *s, rlf_module *module)
@@ -35,6 +50,7 @@ index_names(rlf_sema *s, rlf_module *module)
         if (!decl->name.text || decl->kind == RLF_AST_IMPORT ||
             decl->kind == RLF_AST_PLACE)
             continue;
+        refuse_builtin(s, decl);
         rlf_ast_decl *before = rlf_map_get(&module->names, decl->name.text);
         if (!before) {
             rlf_map_put(&module->names, decl->name.text, decl);

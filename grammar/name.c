@@ -121,6 +121,25 @@ rlf_name_qualified(rlf_sema *s, const rlf_ast_expr *field, rlf_found *out)
 
 /* ---- giving names ---- */
 
+void
+rlf_name_refuse_builtin(rlf_sema *s, const rlf_ast_name *name, bool function)
+{
+    bool value = rlf_classes_find(s->classes, RLF_ROLE_FIELD, RLF_RECEIVER_NONE,
+                                  name->text);
+    function = function &&
+               (rlf_builtin_is(name->text) ||
+                rlf_classes_find(s->classes, RLF_ROLE_FUNCTION,
+                                 RLF_RECEIVER_NONE, name->text));
+    if (!value && !function)
+        return;
+    rlf_diag *diag = rlf_diag_error(
+        s->diags, "name", name->span, "'%s' is a built-in %s already",
+        name->text, value ? "value" : "function");
+    rlf_diag_hint(s->diags, diag,
+                  "it would be replaced wherever it is used: choose another "
+                  "name");
+}
+
 static void
 given_twice(rlf_sema *s, const rlf_ast_name *name, rlf_span before)
 {
@@ -171,6 +190,7 @@ rlf_name_give(rlf_sema *s, const rlf_ast_name *name, rlf_thing thing)
     rlf_named *named = RLF_NEW(s->arena, rlf_named);
     named->thing = thing;
     named->span = name->span;
+    rlf_name_refuse_builtin(s, name, false);
     for (rlf_scope *scope = s->scope; scope; scope = scope->parent) {
         const rlf_named *before = rlf_map_get(&scope->things, name->text);
         if (before) {

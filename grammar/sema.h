@@ -356,6 +356,10 @@ typedef struct rlf_found {
 bool rlf_name_find(rlf_sema *s, const rlf_ast_name *name, rlf_found *out);
 /* `alias.name` of an import. */
 bool rlf_name_qualified(rlf_sema *s, const rlf_ast_expr *field, rlf_found *out);
+/* An error if the name is that of a built-in value or, of a `function`, of a
+ * built-in function: it would be hidden. */
+void rlf_name_refuse_builtin(rlf_sema *s, const rlf_ast_name *name,
+                             bool function);
 rlf_named *rlf_name_give(rlf_sema *s, const rlf_ast_name *name,
                          rlf_thing thing);
 /* The same, of a name that the flow has some use for. */

@@ -252,6 +252,55 @@ meet_third(rlf_sema *s, int domain, int c, rlf_span at)
     return all;
 }
 
+/* Are two terms the same by how they are made? Looks so many operations deep.
+ */
+static bool
+same(const rlf_sema *s, int a, int b, int depth)
+{
+    const rlf_term *x = &s->terms.data[a], *y = &s->terms.data[b];
+    if (a == b)
+        return true;
+    if (!depth || x->kind != y->kind || x->domain != y->domain)
+        return false;
+    if (x->kind == RLF_TERM_CONST)
+        return !x->text && !y->text && x->value <= y->value &&
+               x->value >= y->value;
+    if (x->kind != RLF_TERM_OP || x->code != y->code || x->over != y->over ||
+        x->code == RLF_EXPR_UNIFORM)
+        return false;
+    for (int k = 0; k < 3; k++) {
+        bool none = x->arg[k] < 0 || y->arg[k] < 0;
+        if (none ? x->arg[k] != y->arg[k]
+                 : !same(s, x->arg[k], y->arg[k], depth - 1))
+            return false;
+    }
+    return true;
+}
+
+/* A ratio of a live value to itself changes with nothing: one of the two was
+ * meant to be older. */
+static void
+warn_ratio(rlf_sema *s, rlf_expr_code code, int a, int b, rlf_span at)
+{
+    enum { DEPTH = 6 };
+    const rlf_term *x = &s->terms.data[a];
+    bool ratio = code == RLF_EXPR_SUB || code == RLF_EXPR_DIV;
+    if (!ratio || !x->live || !same(s, a, b, DEPTH))
+        return;
+    rlf_diag *diag = rlf_diag_warning(
+        s->diags, "live", at,
+        code == RLF_EXPR_SUB
+            ? "both sides are the same live value: the difference is always 0"
+            : "both sides are the same live value: the ratio is always 1");
+    diag->left = x->span;
+    diag->right = s->terms.data[b].span;
+    const char *set = x->set >= 0 ? s->graph->sets.data[x->set].name : "s";
+    rlf_diag_hint(s->diags, diag,
+                  "compare it with what was sampled, %s.logprob, with a value "
+                  "that was named before the update, or with sg(...)",
+                  set);
+}
+
 int
 rlf_term_pointwise(rlf_sema *s, rlf_expr_code code, int a, int b, int c,
                    rlf_span at)
@@ -276,6 +325,8 @@ rlf_term_pointwise(rlf_sema *s, rlf_expr_code code, int a, int b, int c,
         domain = meet_third(s, domain, c, at);
     if (domain < 0)
         return -1;
+    if (n == 2)
+        warn_ratio(s, code, a, b, at);
     rlf_span span = at;
     for (int k = 0; k < n; k++) {
         rlf_span part = s->terms.data[args[k]].span;

@@ -50,7 +50,7 @@ static const rlf_formal csv_formals[] = {
 };
 static const rlf_formal mix_formals[] = {
     {.name = "weights",
-     .kind = RLF_FORMAL_TEXTS,
+     .kind = RLF_FORMAL_NUMBERS,
      .labelled = true,
      .doc = "how often each is drawn from; without them as often as it has "
             "rows"},

@@ -339,6 +339,20 @@ rlf_model_check_head(const rlf_graph *graph, const rlf_node *node, bool scalar,
                   scalar ? "scalar" : "lm");
 }
 
+int
+rlf_declared_context(const rlf_graph *graph, const rlf_resource *resource)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_model_config config;
+    rlf_err unread = RLF_ERR_NONE; /* who opens it says so */
+    int context = 0;
+    if (read_config(made_as(graph, resource), arena, &unread, &config) >= 0)
+        context = config.context;
+    rlf_err_clear(&unread);
+    rlf_arena_free(arena);
+    return context;
+}
+
 /* Where a model's tokenizer is; NULL: it has none. */
 static const char *
 tokenizer_path(const rlf_graph *graph, const rlf_resource *resource)

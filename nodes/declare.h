@@ -47,6 +47,9 @@ rlf_status rlf_declared_fits(const rlf_graph *graph,
  * one, is not what the model's declaration asks for. For a class's infer. */
 void rlf_model_check_head(const rlf_graph *graph, const rlf_node *node,
                           bool scalar, rlf_diags *diags);
+/* Positions that a model was made for; 0 where that cannot be read. */
+int rlf_declared_context(const rlf_graph *graph, const rlf_resource *resource);
+
 /* An error if a call that gives a value per token of its set, input 0, is on a
  * model with another tokenizer than that of the model whose tokens they are.
  * Looks into the tokenizers' files. For a class's infer. */

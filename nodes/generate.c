@@ -154,12 +154,31 @@ check_prompts(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
                   "\"FIELD\"");
 }
 
+/* A response that long would go beyond what the model was made for. */
+static void
+check_room(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
+{
+    const rlf_arg *most = rlf_node_arg(node, "max_new");
+    const rlf_resource *model = &graph->resources.data[node->receiver];
+    int context = rlf_declared_context(graph, model);
+    if (!context || most->kind != RLF_ARG_NUMBER || most->number < context)
+        return;
+    rlf_diag *diag = rlf_diag_warning(
+        diags, "room", most->span,
+        "'%s' was made for %d tokens, prompt and response together, and a "
+        "response may have %.0f",
+        model->name, context, most->number);
+    rlf_diag_hint(diags, diag, "give it a max_new: that leaves room for the "
+                               "prompt");
+}
+
 static void
 infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
 {
     rlf_model_check_head(graph, node, false, diags);
     check_tool(graph, node, diags);
     check_prompts(graph, node, diags);
+    check_room(graph, node, diags);
     static const char *const idle[] = {"temperature", "top_p", "top_k",
                                        "min_p"};
     const rlf_arg *greedy = rlf_node_arg(node, "greedy");

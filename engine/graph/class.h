@@ -89,6 +89,7 @@ typedef enum rlf_formal_kind {
     RLF_FORMAL_FLAG,   /* true or false, known when compiling */
     RLF_FORMAL_TEXT,   /* a text known when compiling */
     RLF_FORMAL_TEXTS,  /* a text or a list of texts, known when compiling */
+    RLF_FORMAL_NUMBERS, /* a list of numbers, known when compiling */
     RLF_FORMAL_SET,    /* a sample set */
     RLF_FORMAL_COLUMN, /* a number column; its level in `level` */
     RLF_FORMAL_TEXT_COLUMN,

@@ -209,14 +209,15 @@ flow f(batch: prompts[8]) {
     b = actor.generate(batch, max_new: 8, greedy: 0.5)
 }
 --- errors
-test.rlf:5:54: error: 'greedy:' of 'generate' is true or false, not 5
+test.rlf:5:54: error: 'greedy:' of 'generate' is true or false, and this is a number
     5 |     roll = actor.generate(batch, max_new: 8, greedy: 5)
       |                                                      ^
-hint: always the most likely token
-test.rlf:7:51: error: 'greedy:' of 'generate' is true or false, not 0.5
+test.rlf:6:51: error: 'greedy:' of 'generate' is true or false, and this is a number
+    6 |     a = actor.generate(batch, max_new: 8, greedy: 1)
+      |                                                   ^
+test.rlf:7:51: error: 'greedy:' of 'generate' is true or false, and this is a number
     7 |     b = actor.generate(batch, max_new: 8, greedy: 0.5)
       |                                                   ^~~
-hint: always the most likely token
 === what is made of a value many times over costs once
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
 model actor = lm("m", optimizer: adamw(lr: 1e-5))
@@ -355,3 +356,142 @@ flow f(batch: prompts[8]) {
 }
 --- errors
 compiles
+=== what stands in a list
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+param often : int = 2
+data a = jsonl("rows.jsonl", prompt: "question")
+data b = mix(a, a, weights: ["x", 2])
+data c = mix(a, a, weights: "x")
+data d = mix(a, a, weights: [1, [2]])
+flow f(batch: b[2]) { report x = 1 }
+--- errors
+test.rlf:6:30: error: an element of 'weights:' of 'mix' is a number, and this is a text
+    6 | data b = mix(a, a, weights: ["x", 2])
+      |                              ^~~
+test.rlf:7:29: error: 'weights:' of 'mix' is a list of numbers, and this is a text
+    7 | data c = mix(a, a, weights: "x")
+      |                             ^~~
+test.rlf:8:33: error: an element of 'weights:' of 'mix' is a number, and this is a list
+    8 | data d = mix(a, a, weights: [1, [2]])
+      |                                 ^~~
+=== what a set of samples has by itself
+data a = jsonl("rows.jsonl", prompt: "question", text: "answer", logprob: "grade")
+data b = jsonl("rows.jsonl", text: "question")
+data c = jsonl("rows.jsonl", prompt: "question", turn: "grade")
+flow f(batch: a[8]) { report a = 1 }
+--- errors
+test.rlf:1:50: error: a column cannot be called 'text': a set of samples has its own
+    1 | data a = jsonl("rows.jsonl", prompt: "question", text: "answer", logprob: "grade")
+      |                                                  ^~~~
+hint: choose another name, as in given_text:
+test.rlf:1:66: error: a column cannot be called 'logprob': a set of samples has its own
+    1 | data a = jsonl("rows.jsonl", prompt: "question", text: "answer", logprob: "grade")
+      |                                                                  ^~~~~~~
+hint: choose another name, as in given_logprob:
+test.rlf:2:30: error: a column cannot be called 'text': a set of samples has its own
+    2 | data b = jsonl("rows.jsonl", text: "question")
+      |                              ^~~~
+hint: choose another name, as in given_text:
+test.rlf:3:50: error: a column cannot be called 'turn': a set of samples has its own
+    3 | data c = jsonl("rows.jsonl", prompt: "question", turn: "grade")
+      |                                                  ^~~~
+hint: choose another name, as in given_turn:
+=== true or false
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+param yes : bool = true
+param one : int = 1
+flow f(batch: prompts[8]) {
+    a = actor.generate(batch, max_new: 8, greedy: yes)
+    b = actor.generate(batch, max_new: 8, greedy: true and not yes)
+    c = actor.generate(batch, max_new: 8, greedy: 1)
+    d = actor.generate(batch, max_new: 8, greedy: one)
+    e = actor.generate(batch, max_new: 8, greedy: "yes")
+}
+--- errors
+test.rlf:9:51: error: 'greedy:' of 'generate' is true or false, and this is a number
+    9 |     c = actor.generate(batch, max_new: 8, greedy: 1)
+      |                                                   ^
+test.rlf:10:51: error: 'greedy:' of 'generate' is true or false, and this is a number
+   10 |     d = actor.generate(batch, max_new: 8, greedy: one)
+      |                                                   ^~~
+test.rlf:11:51: error: 'greedy:' of 'generate' is true or false, and this is a text
+   11 |     e = actor.generate(batch, max_new: 8, greedy: "yes")
+      |                                                   ^~~~~
+=== bounds in their order
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+import "std/loss"
+param low : float = 2.0
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 2, max_new: 8)
+    score = judge(roll)
+    a = clamp(score, 1, 0)
+    b = clamp(score, low, 1)
+    c = clamp(1, 3, 2)
+    d = clamp(score, 1, 1)
+    e = clip(score, score, low: -0.2, high: -0.3)
+    report x = mean(a + b + d + e over batch) + c
+}
+--- errors
+test.rlf:9:9: error: there is nothing from 1 to 0
+    9 |     a = clamp(score, 1, 0)
+      |         ^~~~~
+hint: clamp(x, low, high) takes the smaller bound first
+test.rlf:10:9: error: there is nothing from 2 to 1
+   10 |     b = clamp(score, low, 1)
+      |         ^~~~~
+hint: clamp(x, low, high) takes the smaller bound first
+test.rlf:11:9: error: there is nothing from 3 to 2
+   11 |     c = clamp(1, 3, 2)
+      |         ^~~~~
+hint: clamp(x, low, high) takes the smaller bound first
+test.rlf:13:9: error: there is nothing from 1.2 to 0.7
+   13 |     e = clip(score, score, low: -0.2, high: -0.3)
+      |         ^~~~
+STDLIB/loss.rlf:27:30: note: in 'clip', here
+   27 |     max(-adv * ratio, -adv * clamp(ratio, 1 - low, 1 + high))
+      |                              ^~~~~
+hint: clamp(x, low, high) takes the smaller bound first
+=== what stands in a list of texts
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+param often : int = 2
+flow f(batch: prompts[8]) {
+    k = actor.generate(batch, max_new: 8, stop: [" ", 1])
+    l = actor.generate(batch, max_new: 8, stop: [1, 2])
+    m = actor.generate(batch, max_new: 8, stop: [often])
+    n = actor.generate(batch, max_new: 8, stop: [true])
+    o = actor.generate(batch, max_new: 8, stop: ["a", [1]])
+    p = actor.generate(batch, max_new: 8, stop: [batch.answer])
+    q = actor.generate(batch, max_new: 8, stop: 1)
+}
+--- errors
+test.rlf:5:55: error: an element of 'stop:' of 'generate' is a text, and this is a number
+    5 |     k = actor.generate(batch, max_new: 8, stop: [" ", 1])
+      |                                                       ^
+test.rlf:6:50: error: an element of 'stop:' of 'generate' is a text, and this is a number
+    6 |     l = actor.generate(batch, max_new: 8, stop: [1, 2])
+      |                                                  ^
+test.rlf:6:53: error: an element of 'stop:' of 'generate' is a text, and this is a number
+    6 |     l = actor.generate(batch, max_new: 8, stop: [1, 2])
+      |                                                     ^
+test.rlf:7:50: error: an element of 'stop:' of 'generate' is a text, and this is a number
+    7 |     m = actor.generate(batch, max_new: 8, stop: [often])
+      |                                                  ^~~~~
+test.rlf:8:50: error: an element of 'stop:' of 'generate' is a text, and this is a number
+    8 |     n = actor.generate(batch, max_new: 8, stop: [true])
+      |                                                  ^~~~
+test.rlf:9:55: error: an element of 'stop:' of 'generate' is a text, and this is a list
+    9 |     o = actor.generate(batch, max_new: 8, stop: ["a", [1]])
+      |                                                       ^~~
+test.rlf:10:50: error: 'stop:' of 'generate' must be known before the run starts
+   10 |     p = actor.generate(batch, max_new: 8, stop: [batch.answer])
+      |                                                  ^~~~~~~~~~~~
+test.rlf:11:49: error: 'stop:' of 'generate' is a text or a list, and this is a number
+   11 |     q = actor.generate(batch, max_new: 8, stop: 1)
+      |                                                 ^

@@ -79,7 +79,7 @@ hint: weights: [3, 1]
 test.rlf:11:46: error: a weight of a mixture is a number above 0
    11 | data d6 = mix(prompts, prompts, weights: [1, 0])
       |                                              ^
-test.rlf:12:42: error: 'weights:' of 'mix' is a text or a list, and this is a number
+test.rlf:12:42: error: 'weights:' of 'mix' is a list of numbers, and this is a number
    12 | data d7 = mix(prompts, prompts, weights: 3)
       |                                          ^
 test.rlf:13:33: error: 'mix' has no argument 'wieghts:'

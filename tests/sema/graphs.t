@@ -343,9 +343,9 @@ flow f
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
 model actor = lm("m", optimizer: adamw(lr: 1e-5))
 hook judge = lua("j.lua")
-data pages = jsonl("rows.jsonl", text: "question")
+data pages = jsonl("rows.jsonl", body: "question")
 data more = mix(pages, pages)
-data few = pages.where(pages.text != "x")
+data few = pages.where(pages.body != "x")
 flow f(batch: prompts[8], page: pages[8], both: more[8], some: few[8]) {
     roll = actor.generate(batch, n: 2, max_new: 8)
     a = actor.generate(roll, max_new: 8)
@@ -373,7 +373,7 @@ test.rlf:11:24: error: the rows of 'page' have no prompts to answer
    11 |     c = actor.generate(page, max_new: 8)
       |                        ^~~~
 test.rlf:4:1: note: it is declared here
-    4 | data pages = jsonl("rows.jsonl", text: "question")
+    4 | data pages = jsonl("rows.jsonl", body: "question")
       | ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 hint: name the field that they are in: prompt: "FIELD"
 test.rlf:12:24: error: the rows of 'both' have no prompts to answer
@@ -387,7 +387,7 @@ test.rlf:13:24: error: the rows of 'some' have no prompts to answer
    13 |     e = actor.generate(some, max_new: 8)
       |                        ^~~~
 test.rlf:6:1: note: it is declared here
-    6 | data few = pages.where(pages.text != "x")
+    6 | data few = pages.where(pages.body != "x")
       | ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 hint: name the field that they are in: prompt: "FIELD"
 test.rlf:16:34: error: all 4 samples of a prompt are the same when sampling is greedy
@@ -398,6 +398,6 @@ test.rlf:19:24: error: the rows of 'pages' have no prompts to answer
    19 |     l = actor.generate(pages, max_new: 8)
       |                        ^~~~~
 test.rlf:4:1: note: it is declared here
-    4 | data pages = jsonl("rows.jsonl", text: "question")
+    4 | data pages = jsonl("rows.jsonl", body: "question")
       | ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
 hint: name the field that they are in: prompt: "FIELD"

@@ -711,3 +711,62 @@ test.rlf:7:18: error: 'a' has no field 'lenght'
     7 |     report x = a.lenght
       |                  ^~~~~~
 hint: did you mean 'length'?
+=== what is built in is not hidden
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+param step : int = 3
+state uniform = 1
+def abs(x) = x
+def ask(x) = x
+def twice(step) = 2 * step
+hook log = lua("j.lua")
+model mean = copy(actor)
+flow max(batch: prompts[8]) { report x = step }
+--- errors
+test.rlf:4:7: error: 'step' is a built-in value already
+    4 | param step : int = 3
+      |       ^~~~
+hint: it would be replaced wherever it is used: choose another name
+test.rlf:6:5: error: 'abs' is a built-in function already
+    6 | def abs(x) = x
+      |     ^~~
+hint: it would be replaced wherever it is used: choose another name
+test.rlf:7:5: error: 'ask' is a built-in function already
+    7 | def ask(x) = x
+      |     ^~~
+hint: it would be replaced wherever it is used: choose another name
+test.rlf:8:11: error: 'step' is a built-in value already
+    8 | def twice(step) = 2 * step
+      |           ^~~~
+hint: it would be replaced wherever it is used: choose another name
+test.rlf:9:6: error: 'log' is a built-in function already
+    9 | hook log = lua("j.lua")
+      |      ^~~
+hint: it would be replaced wherever it is used: choose another name
+=== nor in a flow
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+flow max(batch: prompts[8]) {
+    step = 4
+    roll = actor.generate(batch, n: 2, max_new: 8)
+    min = judge(roll)
+    for step in roll.split(parts: 2) { report a = 1 }
+    if 1 > 0 {
+        step = 5
+    }
+}
+--- errors
+test.rlf:5:5: error: 'step' is a built-in value already
+    5 |     step = 4
+      |     ^~~~
+hint: it would be replaced wherever it is used: choose another name
+test.rlf:8:9: error: 'step' is a built-in value already
+    8 |     for step in roll.split(parts: 2) { report a = 1 }
+      |         ^~~~
+hint: it would be replaced wherever it is used: choose another name
+test.rlf:10:9: error: 'step' is a built-in value already
+   10 |         step = 5
+      |         ^~~~
+hint: it would be replaced wherever it is used: choose another name

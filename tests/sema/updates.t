@@ -399,3 +399,42 @@ flow f
     {
         report(%6 c) {c: %6 c} by batch, looking
     }
+=== a live value beside itself
+import "std/loss"
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 2, max_new: 8)
+    score = judge(roll)
+    update actor {
+        logp = actor.logprob(roll)
+        ratio = exp(logp - actor.logprob(roll))
+        other = exp(2 * logp) / exp(2 * actor.logprob(roll))
+        sums = sum(logp over tokens) - sum(actor.logprob(roll) over tokens)
+        fine = exp(logp - roll.logprob) + exp(logp - sg(actor.logprob(roll)))
+        more = 2 * logp - logp
+        minimize mean(clip(ratio_of(logp, actor.logprob(roll)), score) over batch)
+        minimize mean(ratio + other + sums + fine + more over batch)
+    }
+}
+--- warnings
+test.rlf:10:26: warning: both sides are the same live value: the difference is always 0
+   10 |         ratio = exp(logp - actor.logprob(roll))
+      |                          ^
+hint: compare it with what was sampled, roll.logprob, with a value that was named before the update, or with sg(...)
+test.rlf:11:31: warning: both sides are the same live value: the ratio is always 1
+   11 |         other = exp(2 * logp) / exp(2 * actor.logprob(roll))
+      |                 ~~~~~~~~~~~~  ^ ~~~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: compare it with what was sampled, roll.logprob, with a value that was named before the update, or with sg(...)
+test.rlf:12:38: warning: both sides are the same live value: the difference is always 0
+   12 |         sums = sum(logp over tokens) - sum(actor.logprob(roll) over tokens)
+      |                ~~~~~~~~~~~~~~~~~~~~  ^ ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: compare it with what was sampled, s.logprob, with a value that was named before the update, or with sg(...)
+test.rlf:15:28: warning: both sides are the same live value: the difference is always 0
+   15 |         minimize mean(clip(ratio_of(logp, actor.logprob(roll)), score) over batch)
+      |                            ^~~~~~~~
+STDLIB/loss.rlf:11:52: note: in 'ratio_of', here
+   11 | def ratio_of(logp, old, cap = 20) = exp(clamp(logp - old, -cap, cap))
+      |                                                    ^
+hint: compare it with what was sampled, roll.logprob, with a value that was named before the update, or with sg(...)
