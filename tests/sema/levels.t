@@ -473,8 +473,8 @@ hint: s.at_last(x) puts one per sample on its last token, s.at_all(x) on each
 test.rlf:17:20: error: 'x' takes one per token or one number, and this is one per sample of 'roll'
    17 |     g = token_mean(score)
       |                    ^~~~~
-STDLIB/loss.rlf:141:16: note: it is declared here
-  141 | def token_mean(x: token) = mean(x over batch)
+STDLIB/loss.rlf:145:16: note: it is declared here
+  145 | def token_mean(x: token) = mean(x over batch)
       |                ^~~~~~~~
 hint: s.at_last(x) puts one per sample on its last token, s.at_all(x) on each
 === groups of one
