@@ -1,5 +1,6 @@
-/* Decompressing reader: see stream.h. gzip and plain files go through zlib,
- * whose gzread passes plain data on; zstd through libzstd. */
+/* Decompressing reader: see stream.h. gzip goes through zlib's inflate, member
+ * after member (its gzread drops whatever follows a member and is none), zstd
+ * through libzstd, all else is passed on as it is. */
 #include "engine/io/stream.h"
 
 #include "engine/base/arena.h"
@@ -16,15 +17,20 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-enum { CHUNK = 1 << 16 };
+enum {
+    CHUNK = 1 << 16,
+    GZIP_ONLY = 15 + 16, /* zlib's window bits: the largest, a gzip header */
+};
 
 struct rlf_stream {
     char *path;
-    gzFile gz; /* NULL: zstd */
-    int fd;    /* zstd only, as the rest */
-    ZSTD_DStream *zstd;
-    ZSTD_inBuffer in;
-    bool in_frame; /* the frame begun last is not complete */
+    int fd;
+    bool is_gzip;
+    z_stream gzip;
+    ZSTD_DStream *zstd; /* neither: the file is plain */
+    ZSTD_inBuffer in;   /* what was read of the file and is not yet used */
+    bool in_frame;      /* the frame or member begun last is not complete */
+    bool padding;       /* gzip: only zeros follow */
     unsigned char chunk[CHUNK];
 };
 
@@ -64,17 +70,17 @@ rlf_stream_open(const char *path, rlf_err *err, rlf_stream **out)
     rlf_buf copy = {0};
     rlf_buf_puts(&copy, path);
     stream->path = copy.p;
-    stream->fd = -1;
+    stream->fd = fd;
+    stream->in.src = stream->chunk;
+    bool ok = true;
     if (is_zstd(magic, n)) {
-        stream->fd = fd;
         stream->zstd = ZSTD_createDStream();
-        stream->in.src = stream->chunk;
-    } else {
-        stream->gz = gzdopen(fd, "rb");
-        if (!stream->gz)
-            close(fd);
+        ok = stream->zstd != NULL;
+    } else if (n >= 2 && memcmp(magic, "\x1f\x8b", 2) == 0) {
+        ok = inflateInit2(&stream->gzip, GZIP_ONLY) == Z_OK;
+        stream->is_gzip = ok;
     }
-    if (!stream->gz && !stream->zstd) {
+    if (!ok) {
         rlf_stream_close(stream);
         return rlf_fail_memory(err, CHUNK, "reading %s", path);
     }
@@ -87,10 +93,9 @@ rlf_stream_close(rlf_stream *stream)
 {
     if (!stream)
         return;
-    if (stream->gz)
-        gzclose_r(stream->gz);
-    if (stream->fd >= 0)
-        close(stream->fd);
+    if (stream->is_gzip)
+        inflateEnd(&stream->gzip);
+    close(stream->fd);
     ZSTD_freeDStream(stream->zstd);
     free(stream->path);
     free(stream);
@@ -106,25 +111,11 @@ fail_torn(const rlf_stream *stream, rlf_err *err)
 }
 
 static rlf_status
-read_gz(rlf_stream *stream, void *p, size_t n, rlf_err *err, size_t *got)
+fail_damaged(const rlf_stream *stream, const char *what, rlf_err *err)
 {
-    int k = gzread(stream->gz, p, n < INT_MAX ? (unsigned)n : INT_MAX);
-    int code = Z_OK;
-    const char *text = gzerror(stream->gz, &code);
-    if (k > 0) { /* what went wrong after it is told by the next call */
-        *got = (size_t)k;
-        return RLF_OK;
-    }
-    *got = 0;
-    if (code == Z_BUF_ERROR)
-        return fail_torn(stream, err);
-    if (code == Z_MEM_ERROR)
-        return rlf_fail_memory(err, n, "reading %s", stream->path);
-    if (code == Z_ERRNO)
-        return rlf_fail_errno(err, "cannot read %s", stream->path);
-    if (k < 0)
-        return rlf_fail(err, RLF_USER, "%s is damaged: %s", stream->path, text);
-    return RLF_OK;
+    rlf_fail(err, RLF_USER, "%s is damaged: %s", stream->path, what);
+    rlf_err_hint(err, "copy or download the file again");
+    return RLF_USER;
 }
 
 /* Fill the input if it is used up; *end is set where the file ends. */
@@ -159,8 +150,7 @@ read_zstd(rlf_stream *stream, void *p, size_t n, rlf_err *err, size_t *got)
         if (ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation)
             return rlf_fail_memory(err, n, "reading %s", stream->path);
         if (ZSTD_isError(left))
-            return rlf_fail(err, RLF_USER, "%s is damaged: %s", stream->path,
-                            ZSTD_getErrorName(left));
+            return fail_damaged(stream, ZSTD_getErrorName(left), err);
         if (stream->in.pos > before || to.pos)
             stream->in_frame = left != 0;
         if (end && to.pos == 0) {
@@ -173,12 +163,100 @@ read_zstd(rlf_stream *stream, void *p, size_t n, rlf_err *err, size_t *got)
     return RLF_OK;
 }
 
+/* Pass over the zeros that may follow the last member (tapes are padded with
+ * them); anything else after them is damage. */
+static rlf_status
+skip_padding(rlf_stream *stream, rlf_err *err)
+{
+    for (; stream->in.pos < stream->in.size; stream->in.pos++)
+        if (stream->chunk[stream->in.pos])
+            return fail_damaged(stream,
+                                "something follows the zeros after its "
+                                "compressed data",
+                                err);
+    return RLF_OK;
+}
+
+static rlf_status
+fail_inflate(const rlf_stream *stream, int code, rlf_err *err)
+{
+    const char *text = stream->gzip.msg;
+    if (code == Z_MEM_ERROR)
+        return rlf_fail_memory(err, CHUNK, "reading %s", stream->path);
+    if (text && strcmp(text, "incorrect header check") == 0)
+        text = "what follows a complete member is not gzip";
+    return fail_damaged(stream, text ? text : "its compressed data is wrong",
+                        err);
+}
+
+/* Decompress what the input holds; *n grows by the bytes put at p + *n. */
+static rlf_status
+inflate_input(rlf_stream *stream, unsigned char *p, size_t most, rlf_err *err,
+              size_t *n)
+{
+    z_stream *z = &stream->gzip;
+    size_t left = stream->in.size - stream->in.pos;
+    size_t room = most < INT_MAX ? most : INT_MAX;
+    z->next_in = stream->chunk + stream->in.pos;
+    z->avail_in = (uInt)left;
+    z->next_out = p;
+    z->avail_out = (uInt)room;
+    int code = inflate(z, Z_NO_FLUSH);
+    stream->in.pos += left - z->avail_in;
+    *n = room - z->avail_out;
+    if (code == Z_STREAM_END) {
+        stream->in_frame = false;
+        inflateReset(z);
+        return RLF_OK;
+    }
+    if (code != Z_OK && code != Z_BUF_ERROR)
+        return fail_inflate(stream, code, err);
+    stream->in_frame = true;
+    return RLF_OK;
+}
+
+static rlf_status
+read_gzip(rlf_stream *stream, void *p, size_t n, rlf_err *err, size_t *got)
+{
+    while (*got == 0) {
+        bool end;
+        RLF_TRY(refill(stream, err, &end));
+        if (end && !stream->in_frame)
+            break;
+        if (!stream->in_frame && stream->chunk[stream->in.pos] == 0)
+            stream->padding = true;
+        if (stream->padding)
+            RLF_TRY(skip_padding(stream, err));
+        else
+            RLF_TRY(inflate_input(stream, p, n, err, got));
+        if (end && *got == 0 && stream->in_frame)
+            return fail_torn(stream, err);
+    }
+    return RLF_OK;
+}
+
+static rlf_status
+read_plain(rlf_stream *stream, void *p, size_t n, rlf_err *err, size_t *got)
+{
+    bool end;
+    RLF_TRY(refill(stream, err, &end));
+    size_t left = stream->in.size - stream->in.pos;
+    *got = left < n ? left : n;
+    memcpy(p, stream->chunk + stream->in.pos, *got);
+    stream->in.pos += *got;
+    return RLF_OK;
+}
+
 rlf_status
 rlf_stream_read(rlf_stream *stream, void *p, size_t n, rlf_err *err,
                 size_t *got)
 {
-    return stream->gz ? read_gz(stream, p, n, err, got)
-                      : read_zstd(stream, p, n, err, got);
+    *got = 0;
+    if (stream->is_gzip)
+        return read_gzip(stream, p, n, err, got);
+    if (stream->zstd)
+        return read_zstd(stream, p, n, err, got);
+    return read_plain(stream, p, n, err, got);
 }
 
 rlf_status

@@ -2,7 +2,8 @@
  *
  * gzip (also several members) and zstd (also several frames) are known by
  * their first bytes, whatever the file is called; all else is read as it is.
- * Compressed data that is torn or damaged is RLF_USER. */
+ * Compressed data that is torn or damaged is RLF_USER, and so is anything but
+ * zeros after gzip's last member. */
 #ifndef RLF_IO_STREAM_H
 #define RLF_IO_STREAM_H
 

@@ -68,6 +68,53 @@ check_torn(const char *path, const char *name, const char *p, size_t n)
     rlf_buf_free(&got);
 }
 
+/* What follows gzip's first member, at p, is read or refused, never dropped. */
+static void
+check_members(const char *path, const char *p, size_t n)
+{
+    static const char hello[] = /* "hello", by gzip -n */
+        "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xcb\x48\xcd\xc9\xc9\x07"
+        "\x00\x86\xa6\x10\x36\x05\x00\x00";
+    enum { HELLO = sizeof hello, AT_CRC = 17 };
+    static const struct {
+        const char *name;
+        size_t zeros;       /* between */
+        size_t member;      /* bytes of hello that follow */
+        size_t flipped;     /* one of them, whose bits are turned */
+        const char *refuse; /* NULL: read */
+    } cases[] = {
+        {"zeros after a member", 70000, 0, 0, NULL},
+        {"a second member", 0, HELLO, HELLO, NULL},
+        {"a second member without its first byte", 0, HELLO, 0, "is damaged"},
+        {"a second member whose method is none", 0, HELLO, 2, "is damaged"},
+        {"a second member with another sum", 0, HELLO, AT_CRC, "is damaged"},
+        {"one byte of a second member", 0, 1, HELLO, "ends in the middle"},
+        {"a member after zeros", 70000, HELLO, HELLO, "is damaged"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        rlf_buf file = {0}, got = {0};
+        rlf_err err = RLF_ERR_NONE;
+        rlf_buf_add(&file, p, n);
+        for (size_t k = 0; k < cases[i].zeros; k++)
+            rlf_buf_putc(&file, 0);
+        for (size_t k = 0; k < cases[i].member; k++)
+            rlf_buf_putc(&file,
+                         (char)(hello[k] ^ (k == cases[i].flipped ? 64 : 0)));
+        rlf_file_write(path, file.p, file.n, &err);
+        rlf_status status = read_all(path, 5000, &got, &err);
+        if (!cases[i].refuse)
+            ok(status == RLF_OK && got.n == SIZE + (cases[i].member ? 5 : 0),
+               "gzip, %s", cases[i].name);
+        else
+            ok(status == RLF_USER && strstr(err.sentence, path) &&
+                   strstr(err.sentence, cases[i].refuse),
+               "gzip, %s: %s", cases[i].name, err.sentence);
+        rlf_err_clear(&err);
+        rlf_buf_free(&file);
+        rlf_buf_free(&got);
+    }
+}
+
 static void
 check_lines(const char *path)
 {
@@ -123,6 +170,7 @@ main(void)
     rlf_buf bytes = {0};
     rlf_file_read(path, 1 << 20, &err, &bytes);
     check_torn(path, "gzip", bytes.p, bytes.n);
+    check_members(path, bytes.p, bytes.n);
 
     size_t room = ZSTD_compressBound(SIZE);
     char *zst = rlf_arena_alloc(arena, 2 * room); /* two frames */
