@@ -1,7 +1,8 @@
-/* Levels: where values live, where two meet, and what reductions give.
+/* Levels: on which domain a value lives, where two are combined, and what
+ * reductions give (rlf(5), LEVELS).
  *
- * Values go down by themselves, never up or across (language.md, Levels); the
- * graph of domains says what "down" is. */
+ * A value is broadcast downwards in the graph of domains; only a reduction moves
+ * it upwards. */
 #include "grammar/sema.h"
 
 #include <string.h>

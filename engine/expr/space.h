@@ -32,8 +32,8 @@ struct rlf_space {
     const uint32_t *length;
     uint64_t extent; /* values that a column on this space has room for */
     /* ROWS: identity of each row for random keys and messages: number of its
-     * draw from the data and its place in the group (engine.md 7); never its
-     * place in memory. */
+     * draw from the data and its index in the group; never its position in
+     * memory. */
     const uint64_t *identity;
 };
 

@@ -1,4 +1,5 @@
-/* The caps of a model: what its buffers are made for (engine.md 2).
+/* The caps of a model: the sizes that its buffers are made for
+ * (engine/plan/README.md).
  *
  * Part of the plan, one for each model, read by the model's resource and its
  * node classes through rlf_env. They bound memory and change no bit. */

@@ -303,7 +303,7 @@ const rlf_arg *rlf_args_find(const rlf_arg *args, int n, const char *name);
 /* The i-th argument without a label; NULL if there are fewer. */
 const rlf_arg *rlf_args_plain(const rlf_arg *args, int n, int i);
 
-/* The law of the graph (engine.md 1): indices, ports, levels against the
+/* Checks the rules that every graph keeps: indices, ports, levels against the
  * class, single definition, order of the program. RLF_BUG if it is broken. */
 rlf_status rlf_graph_verify(const rlf_graph *graph, rlf_err *err);
 /* Identity of what is computed: no spans, paths, names or metrics. */

@@ -54,7 +54,7 @@ struct rlf_place_row {
     int chunks;    /* schedule "interleaved": parts of the layers a rank has */
     int recompute; /* 1: a training pass keeps only each layer's input */
     int offload;   /* 1: the weights lie in host memory between calls */
-    /* Of a whole model only; powers of two (engine.md 7). */
+    /* Of a whole model only; powers of two (nodes/model/README.md). */
     int shards, lanes;
     rlf_span span;
 };

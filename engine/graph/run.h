@@ -92,8 +92,8 @@ typedef struct rlf_holds {
     int n; /* >= 1 of a model, else 0 */
 } rlf_holds;
 
-/* How sums of a model are cut, whoever makes them (engine.md 7): parts of the
- * numerics. */
+/* How sums of a model are divided, whichever rank computes them: part of the
+ * numerics (nodes/model/README.md, Shards and Lanes). */
 typedef struct rlf_sums {
     int shards; /* partial sums where tensor parallelism would split */
     int lanes;  /* of the gradients of a minibatch */

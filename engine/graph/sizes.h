@@ -2,7 +2,7 @@
  * runs, as upper bounds that follow from the program alone.
  *
  * Everything that is sized before a run is sized by these: the caps of the plan
- * (engine.md 2), what `rlflow check` says of memory, and the counts of work.
+ * (engine/plan/README.md), the memory that `rlflow check` prints, and the work.
  * What the program does not bound (all rows of a data set that is not open yet,
  * a text of any length) is INFINITY. Integers and products only: no resource is
  * touched. */

@@ -1,7 +1,7 @@
 /* Generations at work: who makes which samples. Those that wait at a replica go
  * to one that has room; when few are left, they are gathered on the replicas
  * that have most of them, so that the others are free for what follows
- * (RLHFuse's inter-stage fusion; engine.md 3, MOVE).
+ * (RLHFuse's inter-stage fusion; README.md, Long tails).
  *
  * What a rank has completed and not yet reported is not known here: a row may
  * be complete where it was when its MOVE is carried out. Then it does not go,

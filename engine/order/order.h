@@ -31,7 +31,7 @@
  * what the next one begins with is there; what is made ahead for later ones may
  * still be at work, or wait.
  *
- * Which piece runs when never changes what is computed (engine.md 7). */
+ * The order in which pieces run never changes what is computed. */
 #ifndef RLF_ORDER_ORDER_H
 #define RLF_ORDER_ORDER_H
 

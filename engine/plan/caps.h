@@ -1,5 +1,5 @@
 /* The caps of every model, from the program: how long its sequences, how large
- * its batches can be, and how many tokens a micro-batch takes (engine.md 2). */
+ * its batches can be, and how many tokens a micro-batch takes. */
 #ifndef RLF_PLAN_CAPS_H
 #define RLF_PLAN_CAPS_H
 

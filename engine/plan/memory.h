@@ -1,5 +1,5 @@
 /* What a rank's memory is for, and what a step costs, from a plan and the
- * resources that it opened (engine.md 2).
+ * resources that it opened (README.md, Caps and memory).
  *
  * Device memory is exact: what stands here is what is allocated, before the
  * first step. Host memory is a bound. */
