@@ -1,8 +1,8 @@
 /* Levels: on which domain a value lives, where two are combined, and what
  * reductions give (rlf(5), LEVELS).
  *
- * A value is broadcast downwards in the graph of domains; only a reduction moves
- * it upwards. */
+ * A value is broadcast downwards in the graph of domains; only a reduction
+ * moves it upwards. */
 #include "grammar/sema.h"
 
 #include <string.h>

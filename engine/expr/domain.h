@@ -2,9 +2,9 @@
  *
  * Every value of a flow lives on one domain: a scalar, the rows of a set (its
  * prompts or its samples), the response tokens of a set, or the vocabulary at
- * each of those tokens. Domains form a directed graph whose edges say where
- * values are broadcast along it: from a prompt to the samples generated from it,
- * from a sample to its tokens, from a set to its subsets (rlf(5), LEVELS). Two
+ * each of those tokens. Domains form a directed graph. Values are broadcast
+ * along its edges: from a prompt to the samples generated from it, from a sample
+ * to its tokens, from a set to its subsets (rlf(5), LEVELS). Two
  * columns are combined on the coarsest domain that both can be broadcast to.
  *
  *     batch ──▶ roll ──▶ tokens(roll)        batch: prompts, roll: n samples

@@ -216,8 +216,8 @@ typedef struct rlf_price {
 } rlf_price;
 
 /* Of sampled classes: samples in the making go from one replica of the node to
- * another (engine/order/README.md, Long tails), which changes no bit of them. Every rank of the
- * replica gives its part, to the rank that has the same part there. */
+ * another (engine/order/README.md, Long tails), which changes no bit of them.
+ * Every rank of the replica gives its part, to the rank that has the same part there. */
 typedef struct rlf_handover {
     /* Pack those of `rows` (ascending) that are not complete, and forget them.
      * RLF_OK: nothing is left to do here; RLF_AGAIN: something is. */

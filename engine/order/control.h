@@ -6,7 +6,8 @@
  * numbers only, never a tensor; like order it has no clock, no threads and no
  * transport, so a simulator can drive it.
  *
- * The rule that excludes deadlocks: posts have one global order n. Each rank carries out
+ * The rule that excludes deadlocks: posts have one global order n. Each rank
+ * carries out
  * its posts in that order, and a post waits only for its own participants and
  * for smaller n; so the smallest unfinished one can always go on. Therefore a
  * rank's data is there for every later post once the piece that made it was

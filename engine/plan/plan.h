@@ -13,8 +13,8 @@
 #include "engine/plan/caps.h"
 #include "engine/plan/pipe.h"
 
-/* Everything that determines the bits of a run besides program, parameters, data
- * and seed. */
+/* Everything that determines the bits of a run besides program, parameters,
+ * data and seed. */
 typedef struct rlf_numerics {
     const char *backend; /* kernels/backend.h: "cpu" */
     const char *dtype;   /* of activations: "f32", "bf16" */
