@@ -193,8 +193,7 @@ read_data(const rlf_resource *resource, uint64_t at_most, rlf_data *data,
 {
     rlf_records_spec spec;
     RLF_TRY(make_spec(resource, data->arena, err, &spec));
-    if (at_most && (!spec.first || spec.first > at_most))
-        spec.first = at_most;
+    spec.enough = at_most;
     RLF_TRY(rlf_records_read(&spec, data->arena, err, &data->records));
     if (data->records.count >= UINT32_MAX)
         return rlf_fail(err, RLF_USER, "%s has more than 4 billion rows",
@@ -341,10 +340,31 @@ settle(const rlf_env *env, const rlf_resource *resource, void *object,
     return RLF_OK;
 }
 
+/* Which columns of a csv file were found to be of numbers: its cells tell, and
+ * one of them can change it. */
+static void
+note_kinds(const rlf_resource *resource, const rlf_data *data, rlf_buf *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < data->records.n_columns; i++) {
+        const rlf_record_column *c = &data->records.columns[i];
+        if (c == data->prompt)
+            continue;
+        rlf_buf_printf(out, "%s%s %s of %s", n ? "" : resource->name,
+                       n ? "," : ":", c->label,
+                       c->numbers ? "numbers" : "texts");
+        n++;
+    }
+    if (n)
+        rlf_buf_puts(out, "\n");
+}
+
 static void
 note(const rlf_resource *resource, void *object, rlf_buf *out)
 {
     const rlf_data *data = object;
+    if (data->records.csv)
+        note_kinds(resource, data, out);
     if (data->records.dropped)
         rlf_buf_printf(
             out, "%s: %llu of %llu rows dropped, the first because %s\n",

@@ -22,6 +22,7 @@ typedef struct cell {
     rlf_record_kind kind;
     double number;
     rlf_str text;
+    bool numeric; /* csv: a number that is written as it would be printed */
     const json_t *chat;
 } cell;
 
@@ -34,6 +35,7 @@ typedef struct reader {
         RLF_VEC(double) numbers;
         RLF_VEC(rlf_str) texts;
         RLF_VEC(rlf_chat) chats;
+        size_t numeric; /* csv: cells that are */
     } * columns;
     cell *cells;  /* of the row at hand, by column */
     json_t *made; /* lists cut out of it */
@@ -48,7 +50,8 @@ typedef struct reader {
 static bool
 want_more(const reader *r)
 {
-    return !r->spec->first || r->rows->count < r->spec->first;
+    uint64_t n = r->rows->count, enough = r->rows->csv ? 0 : r->spec->enough;
+    return (!r->spec->first || n < r->spec->first) && (!enough || n < enough);
 }
 
 static const char *
@@ -125,6 +128,7 @@ put_cell(reader *r, size_t c)
         break;
     case RLF_RECORD_TEXT:
         RLF_PUSH(&to->texts, keep_text(r, from->text.p, from->text.n));
+        to->numeric += from->numeric;
         digest = add_text(digest, from->text);
         break;
     case RLF_RECORD_CHAT: {
@@ -490,28 +494,54 @@ match_header(reader *r, const rlf_csv *csv, size_t *places, rlf_err *err)
     return RLF_OK;
 }
 
+/* Would the number that a cell holds be printed as the cell is written? Not
+ * 007, 1.50, 1e3, -0, nor more digits than a number keeps. */
+static bool
+is_numeric(rlf_str text)
+{
+    bool same = false;
+    if (text.n && text.n < 32 && strspn(text.p, "0123456789.-") == text.n &&
+        !rlf_str_eq(text, RLF_STR("-0"))) {
+        rlf_buf printed = {0};
+        char *end;
+        double x = strtod(text.p, &end);
+        rlf_buf_number(&printed, x);
+        same = !*end && rlf_str_eq(text, (rlf_str){printed.p, printed.n});
+        rlf_buf_free(&printed);
+    }
+    return same;
+}
+
+/* All cells are texts; number_columns, at the end, makes numbers of them. */
 static rlf_status
 read_csv_cell(reader *r, size_t c, const rlf_csv_field *field, rlf_err *err)
 {
-    cell out = {.kind = RLF_RECORD_TEXT, .text = field->text};
-    bool first = r->rows->count == 0;
-    bool number = !first && r->rows->columns[c].kind == RLF_RECORD_NUMBER;
-    char *end = NULL;
-    /* Where texts stand, "7" is a text too; where numbers do, it must be one.
-     * strtod also takes "nan" and "0x10": only what looks like a decimal. */
-    if (!field->quoted && (first || number) && field->text.n &&
-        strspn(field->text.p, "0123456789+-.eE") == field->text.n) {
-        out.number = strtod(field->text.p, &end);
-        if (!*end)
-            out.kind = RLF_RECORD_NUMBER;
-    }
     json_t *valid = json_stringn(field->text.p, field->text.n);
     if (!valid)
         return rlf_fail(err, RLF_USER, "%s: \"%s\" is not UTF-8", place(r),
                         r->rows->columns[c].field);
     json_decref(valid);
-    r->cells[c] = out;
+    r->cells[c] = (cell){.kind = RLF_RECORD_TEXT,
+                         .text = field->text,
+                         .numeric = !field->quoted && is_numeric(field->text)};
     return RLF_OK;
+}
+
+/* A column all of whose cells are numeric is one of numbers. */
+static void
+number_columns(reader *r)
+{
+    rlf_records *rows = r->rows;
+    for (size_t c = 0; c < rows->n_columns && rows->count; c++) {
+        struct column *from = &r->columns[c];
+        if (from->numeric != rows->count)
+            continue;
+        for (size_t i = 0; i < rows->count; i++)
+            RLF_PUSH(&from->numbers, strtod(from->texts.data[i].p, NULL));
+        from->texts.count = 0;
+        rows->columns[c].kind = RLF_RECORD_NUMBER;
+        rows->digest = rlf_digest_add(rows->digest, &c, sizeof c);
+    }
 }
 
 static rlf_status
@@ -551,6 +581,8 @@ read_csv(reader *r, rlf_stream *stream, rlf_err *err)
     size_t *places = RLF_NEW_ARRAY(r->arena, size_t, r->rows->n_columns);
     rlf_status status = read_csv_rows(r, &csv, places, err);
     rlf_csv_free(&csv);
+    if (status >= 0)
+        number_columns(r);
     return status;
 }
 
@@ -610,10 +642,10 @@ rlf_records_read(const rlf_records_spec *spec, rlf_arena *arena, rlf_err *err,
     rlf_stream *stream = NULL;
     RLF_TRY(rlf_stream_open(spec->path, err, &stream));
     rlf_lines lines = {.stream = stream};
-    bool csv =
+    out->csv =
         spec->csv || ends_in(spec->path, ".csv") || ends_in(spec->path, ".tsv");
     rlf_status status =
-        csv ? read_csv(&r, stream, err) : read_json(&r, &lines, err);
+        out->csv ? read_csv(&r, stream, err) : read_json(&r, &lines, err);
     rlf_buf_free(&lines.buf);
     rlf_stream_close(stream);
     if (status == RLF_OK && !out->count) {

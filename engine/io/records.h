@@ -10,11 +10,15 @@
  * ("reward_model.ground_truth", "turns.0"); a name that has dots itself is
  * found first. Places in lists begin at 0, and at -1 from their end; "0:-1" is
  * the list without its last. The first row taken decides the kind of a column:
- *  - number: a JSON number, true (1) or false (0), an unquoted csv number;
- *  - text: a JSON text, or any other csv field;
+ *  - number: a JSON number, true (1) or false (0);
+ *  - text: a JSON text;
  *  - chat: a list of {"role": text, "content": text}.
+ * A column of a csv file is of numbers if each of its cells that are taken is
+ * an unquoted number which would be printed as it is written, so that nothing
+ * is lost (not 007, 1.50, 1e3, -0, twenty digits), else of texts.
  * In a later row another kind, a missing field or null is RLF_USER with file
- * and line, or the row is left out (drop). All rows stay in memory, column by column, in the caller's arena.
+ * and line, or the row is left out (drop). All rows stay in memory, column by
+ * column, in the caller's arena.
  */
 #ifndef RLF_IO_RECORDS_H
 #define RLF_IO_RECORDS_H
@@ -52,11 +56,13 @@ typedef struct rlf_records_spec {
     const char *path;
     const rlf_record_field *columns;
     size_t n_columns;
-    uint64_t skip;  /* rows passed over */
-    uint64_t first; /* then at most so many are taken; 0: all */
-    size_t most;    /* bytes of memory that rows may take; 0: 4 GiB */
-    bool csv;       /* whatever its name ends in */
-    bool drop;      /* leave out rows whose fields cannot be columns */
+    uint64_t skip;   /* rows passed over */
+    uint64_t first;  /* then at most so many are taken; 0: all */
+    uint64_t enough; /* of these, where the first tell a column's kind: a caller
+                        looks at no more; 0: all */
+    size_t most;     /* bytes of memory that rows may take; 0: 4 GiB */
+    bool csv;        /* whatever its name ends in */
+    bool drop;       /* leave out rows whose fields cannot be columns */
 } rlf_records_spec;
 
 /* Exactly one of the three arrays is set; it has a value for each row. Texts
@@ -74,6 +80,7 @@ typedef struct rlf_records {
     rlf_record_column *columns; /* as in the spec */
     size_t n_columns;
     size_t count;
+    bool csv;              /* its cells told the kinds of columns */
     bool list;             /* a JSON list: rows have no lines */
     const uint32_t *lines; /* of each row in the file; in a JSON list, its
                               1-based place */
