@@ -14,8 +14,9 @@ typedef struct matcher {
     const char *within; /* the constructor around nested ones */
     const char *taken;  /* further arguments that cannot be, "a|b"; or NULL */
     bool texts;         /* further arguments name fields: they are texts */
-    bool lazy;    /* an optimizer's: arguments that change are not known now */
-    rlf_arg *out; /* one a formal; then the extra ones */
+    bool lazy;     /* an optimizer's: arguments that change are not known now */
+    bool *spoiled; /* one a formal: it was meant by an argument that is wrong */
+    rlf_arg *out;  /* one a formal; then the extra ones */
     int n_out;
 } matcher;
 
@@ -54,21 +55,65 @@ rlf_word_is_of(const char *words, const char *word)
     return false;
 }
 
+/* What other programs call an argument of ours. */
+static const struct {
+    const char *other, *ours;
+} other_names[] = {
+    {"max_tokens", "max_new"},     {"max_new_tokens", "max_new"},
+    {"max_length", "max_new"},     {"num", "n"},
+    {"num_samples", "n"},          {"samples", "n"},
+    {"num_return_sequences", "n"}, {"do_sample", "greedy"},
+    {"learning_rate", "lr"},       {"betas", "beta1"},
+    {"weight_decay", "decay"},     {"max_grad_norm", "clip"},
+    {"grad_clip", "clip"},         {"n_layers", "layers"},
+    {"num_layers", "layers"},      {"hidden_size", "hidden"},
+    {"num_heads", "heads"},        {"n_heads", "heads"},
+    {"intermediate_size", "ffn"},  {"max_position_embeddings", "context"},
+    {"num_parts", "parts"},        {"batch_size", "size"},
+};
+
+/* The formal that a label was meant to name; -1: who knows. */
+static int
+meant_formal(const matcher *m, const char *label)
+{
+    const char **names = RLF_NEW_ARRAY(m->s->arena, const char *, m->n + 1);
+    for (int i = 0; i < m->n; i++)
+        names[i] = m->formals[i].name;
+    for (size_t k = 0; k < RLF_COUNT(other_names); k++) {
+        int i = strcmp(other_names[k].other, label) == 0
+                    ? find_formal(m, other_names[k].ours)
+                    : -1;
+        if (i >= 0)
+            return i;
+    }
+    const char *nearest = rlf_str_nearest(label, names, (size_t)m->n);
+    return nearest ? find_formal(m, nearest) : -1;
+}
+
+/* The argument is there, though wrong: nobody says that it lacks. */
+static void
+spoil(const matcher *m, int formal)
+{
+    for (int i = 0; i < m->n; i++)
+        if (formal < 0 || i == formal)
+            m->spoiled[i] = true;
+}
+
 static void
 unknown_label(const matcher *m, const rlf_ast_arg *arg)
 {
-    const char **names = RLF_NEW_ARRAY(m->s->arena, const char *, m->n + 1);
     rlf_buf list = {0};
     for (int i = 0; i < m->n; i++) {
-        names[i] = m->formals[i].name;
-        rlf_buf_printf(&list, "%s%s:", i ? ", " : "", names[i]);
+        rlf_buf_printf(&list, "%s%s:", i ? ", " : "", m->formals[i].name);
     }
     rlf_diag *diag =
         rlf_diag_error(m->s->diags, "argument", arg->label.span,
                        "'%s' has no argument '%s:'", m->what, arg->label.text);
-    const char *nearest = rlf_str_nearest(arg->label.text, names, (size_t)m->n);
-    if (nearest)
-        rlf_diag_hint(m->s->diags, diag, "did you mean '%s:'?", nearest);
+    int i = meant_formal(m, arg->label.text);
+    spoil(m, i);
+    if (i >= 0)
+        rlf_diag_hint(m->s->diags, diag, "did you mean '%s:'?",
+                      m->formals[i].name);
     else if (m->n)
         rlf_diag_hint(m->s->diags, diag, "it has %s", list.p);
     rlf_buf_free(&list);
@@ -133,6 +178,89 @@ refused_label(const matcher *m, const rlf_ast_arg *arg,
     return false;
 }
 
+/* Could the formal take what is written so? */
+static bool
+could_take(const rlf_formal *f, const rlf_ast_expr *e)
+{
+    switch (f->kind) {
+    case RLF_FORMAL_NUMBER:
+    case RLF_FORMAL_INT:
+        return e->kind != RLF_AST_STRING && e->kind != RLF_AST_LIST &&
+               e->kind != RLF_AST_TRUTH;
+    case RLF_FORMAL_FLAG:
+        return e->kind == RLF_AST_TRUTH;
+    case RLF_FORMAL_TEXT:
+    case RLF_FORMAL_PATH:
+        return e->kind == RLF_AST_STRING;
+    case RLF_FORMAL_TEXTS:
+    case RLF_FORMAL_NUMBERS:
+        return e->kind == RLF_AST_LIST;
+    default:
+        return false;
+    }
+}
+
+static bool
+is_labelled(const rlf_ast_args *args, const char *name)
+{
+    for (size_t k = 0; k < args->count; k++)
+        if (args->data[k].label.text && !strcmp(args->data[k].label.text, name))
+            return true;
+    return false;
+}
+
+/* The formal whose name an argument lacks: the one that it is called as, one
+ * that must be given, or the first that could take it; -1: none. */
+static int
+unnamed(const matcher *m, const rlf_ast_args *args, const rlf_ast_arg *arg)
+{
+    const rlf_ast_expr *e = arg->value;
+    int best = -1, rank = 0;
+    for (int i = 0; i < m->n; i++) {
+        const rlf_formal *f = &m->formals[i];
+        if (!f->labelled || m->spoiled[i] || is_labelled(args, f->name))
+            continue;
+        int mine = e->kind == RLF_AST_NAME && !strcmp(e->name.text, f->name) ? 3
+                   : !could_take(f, e)                                       ? 0
+                   : f->required                                             ? 2
+                                 : 1;
+        if (mine > rank) {
+            rank = mine;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static void
+without_name(const matcher *m, const rlf_ast_args *args, const rlf_ast_arg *arg)
+{
+    rlf_diag *diag = rlf_diag_error(
+        m->s->diags, "argument", arg->span,
+        "'%s' takes no further argument without a name", m->what);
+    int i = unnamed(m, args, arg);
+    const rlf_source *source = rlf_sources_get(m->s->sources, arg->span.source);
+    uint32_t n = arg->span.last - arg->span.first;
+    const char *text =
+        n <= 30
+            ? rlf_arena_strndup(m->s->arena, source->text + arg->span.first, n)
+            : "...";
+    bool column = m->texts && arg->value->kind == RLF_AST_STRING;
+    if (i >= 0 && column)
+        rlf_diag_hint(m->s->diags, diag,
+                      "write a name before it: %s: %s, or that of a column: "
+                      "NAME: %s",
+                      m->formals[i].name, text, text);
+    else if (column)
+        rlf_diag_hint(m->s->diags, diag,
+                      "write the name of a column before it: NAME: %s", text);
+    else if (i >= 0)
+        rlf_diag_hint(m->s->diags, diag, "write its name before it: %s: %s",
+                      m->formals[i].name, text);
+    if (i >= 0)
+        spoil(m, i);
+}
+
 /* given[i]: the argument for formal i, or NULL. */
 static bool
 sort_args(const matcher *m, const rlf_ast_args *args, bool extra,
@@ -165,12 +293,7 @@ sort_args(const matcher *m, const rlf_ast_args *args, bool extra,
             unknown_label(m, arg);
             good = false;
         } else {
-            rlf_diag *diag = rlf_diag_error(
-                diags, "argument", arg->span,
-                "'%s' takes no further argument without a name", m->what);
-            if (m->n && m->formals[m->n - 1].labelled)
-                rlf_diag_hint(diags, diag, "write the name before it: %s: ...",
-                              m->formals[m->n - 1].name);
+            without_name(m, args, arg);
             good = false;
         }
     }
@@ -281,9 +404,15 @@ put_number(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
         return false;
     }
     if (t->domain != 0 || t->text) {
-        rlf_diag_error(s->diags, "level", e->span,
-                       "%s is one number, and this is %s", called(m, f),
-                       rlf_level_name(s, t->domain, t->set));
+        bool choice = m->item->class->role == RLF_ROLE_IF;
+        rlf_diag *diag = rlf_diag_error(
+            s->diags, "level", e->span, "%s is one number, and this is %s",
+            called(m, f), rlf_level_name(s, t->domain, t->set));
+        if (!t->text)
+            rlf_diag_hint(s->diags, diag,
+                          choice ? "reduce it, as in mean(... over batch); or "
+                                   "choose value by value: c ? a : b"
+                                 : "reduce it, as in mean(... over batch)");
         return false;
     }
     return put_term(m, arg, term);
@@ -419,6 +548,21 @@ put_word(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
     return false;
 }
 
+/* The constructor that can stand there, if its name is like this one: part of
+ * it, or nearly the same. */
+static const char *
+nearest_constructor(const matcher *m, const char *name)
+{
+    const rlf_resource_class *class = m->s->classes->resource[m->kind];
+    for (int i = 0; i < class->n_constructors; i++) {
+        const rlf_constructor *c = &class->constructors[i];
+        if (c->within && m->within && !strcmp(c->within, m->within) &&
+            (strstr(c->name, name) || rlf_str_nearest(name, &c->name, 1)))
+            return c->name;
+    }
+    return NULL;
+}
+
 static bool
 put_constructor(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
                 rlf_arg *arg)
@@ -432,7 +576,12 @@ put_constructor(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
     if (!c) {
         rlf_diag *diag = rlf_diag_error(m->s->diags, "argument", e->span,
                                         "%s cannot be this", called(m, f));
-        rlf_diag_hint(m->s->diags, diag, "%s", f->doc);
+        const char *near = name ? nearest_constructor(m, name) : NULL;
+        if (near)
+            rlf_diag_hint(m->s->diags, diag,
+                          "there is no '%s'; there is %s(...)", name, near);
+        else
+            rlf_diag_hint(m->s->diags, diag, "%s", f->doc);
         return false;
     }
     arg->kind = RLF_ARG_LIST;
@@ -563,6 +712,10 @@ match_one(const matcher *m, int i, const rlf_ast_arg *given, rlf_span at)
     rlf_arg *arg = &m->out[i];
     arg->name = f->name;
     arg->span = at;
+    if (!given && m->spoiled[i]) {
+        arg->given = true;
+        return false;
+    }
     if (!given && f->required) {
         rlf_diag *diag =
             rlf_diag_error(m->s->diags, "argument", at, "'%s' lacks '%s%s'",
@@ -580,8 +733,10 @@ match_one(const matcher *m, int i, const rlf_ast_arg *given, rlf_span at)
     }
     arg->span = given->value->span;
     arg->given = true;
-    if (!put_arg(m, f, given->value, arg))
+    if (!put_arg(m, f, given->value, arg)) {
+        arg->kind = RLF_ARG_ABSENT; /* nothing else is said of it */
         return false;
+    }
     /* Asking for what is done anyway is no request. */
     bool usual = arg->kind == RLF_ARG_NUMBER && arg->number <= f->fallback &&
                  arg->number >= f->fallback;
@@ -599,6 +754,7 @@ match(matcher *m, const rlf_ast_args *args, bool extra, rlf_span at)
     const rlf_ast_arg **more =
         RLF_NEW_ARRAY(m->s->arena, const rlf_ast_arg *, room);
     int n_more = 0;
+    m->spoiled = RLF_NEW_ARRAY(m->s->arena, bool, room + 1);
     bool good = sort_args(m, args, extra, given, more, &n_more);
     m->out = RLF_NEW_ARRAY(m->s->arena, rlf_arg, room);
     m->n_out = m->n + n_more;

@@ -110,9 +110,9 @@ apply(rlf_sema *s, const builtin *b, const int *x, size_t n, rlf_span at)
     double low, high;
     if (b->code == RLF_EXPR_CLAMP && rlf_term_constant(s, x[1], &low) &&
         rlf_term_constant(s, x[2], &high) && low > high) {
-        rlf_diag *diag = rlf_diag_error(s->diags, "argument", at,
-                                        "there is nothing from %.12g to %.12g",
-                                        low, high);
+        rlf_diag *diag =
+            rlf_diag_error(s->diags, "argument", at,
+                           "there is nothing from %.12g to %.12g", low, high);
         rlf_diag_hint(s->diags, diag,
                       "clamp(x, low, high) takes the smaller bound first");
         return -1;

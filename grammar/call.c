@@ -107,7 +107,8 @@ make_set(rlf_sema *s, const rlf_item *item, int receiver_set)
         bool several = n && n->given;
         int made = rlf_set_generated(s, name, set, several, item->receiver,
                                      item->span);
-        s->graph->sets.data[made].single = several && n->number < 2;
+        s->graph->sets.data[made].single =
+            several && n->kind == RLF_ARG_NUMBER && n->number < 2;
         return made;
     }
     int term = -1;
@@ -512,6 +513,11 @@ record_field(rlf_sema *s, const rlf_record *r, const rlf_ast_expr *e)
         rlf_str_nearest(e->name.text, names, (size_t)r->n_gives + 1);
     if (nearest)
         rlf_diag_hint(s->diags, diag, "did you mean '%s'?", nearest);
+    else if (r->n_gives == 1 && !r->gives[0].name[0])
+        rlf_diag_hint(s->diags, diag,
+                      "what a hook gives is named where it is declared: "
+                      "hook %s = lua(...) -> (%s, ...)",
+                      r->hook, e->name.text);
     return rlf_thing_none(e->span);
 }
 

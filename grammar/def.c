@@ -37,7 +37,8 @@ word_of(const char *word)
 
 /* Does the argument fit the formal's word? Makes a set of a data name. */
 static bool
-fits_word(rlf_sema *s, const rlf_ast_formal *f, rlf_thing *arg)
+fits_word(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_formal *f,
+          rlf_thing *arg)
 {
     const word_row *w = word_of(f->word.text);
     if (!w) {
@@ -61,7 +62,8 @@ fits_word(rlf_sema *s, const rlf_ast_formal *f, rlf_thing *arg)
         if (arg->kind == w->kind || text)
             return true;
         rlf_diag_error(s->diags, "type", arg->span,
-                       "'%s' takes a %s, and this is %s", f->name.text, w->word,
+                       "the argument '%s' of '%s' takes a %s, and this is %s",
+                       f->name.text, def->name.text, w->word,
                        rlf_thing_word(s, arg));
         return false;
     }
@@ -78,9 +80,12 @@ fits_word(rlf_sema *s, const rlf_ast_formal *f, rlf_thing *arg)
         return true;
     rlf_diag *diag = rlf_diag_error(
         s->diags, "level", arg->span,
-        repeats ? "'%s' takes one per %s or one number, and this is %s"
-                : "'%s' takes one per %s at most, and this is %s",
-        f->name.text, w->word, rlf_level_name(s, t->domain, t->set));
+        repeats ? "the argument '%s' of '%s' takes one per %s or one number, "
+                  "and this is %s"
+                : "the argument '%s' of '%s' takes one per %s at most, and "
+                  "this is %s",
+        f->name.text, def->name.text, w->word,
+        rlf_level_name(s, t->domain, t->set));
     if (repeats)
         rlf_diag_hint(s->diags, diag,
                       "s.at_last(x) puts one per sample on its last token, "
@@ -119,8 +124,12 @@ check_args(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_expr *call)
         bool known = false;
         size_t at = 0;
         if (arg->over.text) {
-            rlf_diag_error(s->diags, "argument", arg->over.span,
-                           "'%s' is not a reduction", def->name.text);
+            rlf_diag *diag =
+                rlf_diag_error(s->diags, "argument", arg->over.span,
+                               "'%s' is not a reduction", def->name.text);
+            if (arg->value->kind == RLF_AST_NAME)
+                rlf_diag_hint(s->diags, diag, "write %s(%s)", def->name.text,
+                              arg->value->name.text);
             return false;
         }
         for (size_t i = 0; arg->label.text && i < n; i++) {
@@ -197,7 +206,7 @@ bind(rlf_sema *s, const rlf_ast_decl *def, rlf_module *module,
             values[i] = rlf_eval(s, f->value);
         if (values[i].kind == RLF_THING_NONE)
             good = false;
-        else if (f->word.text && !fits_word(s, f, &values[i]))
+        else if (f->word.text && !fits_word(s, def, f, &values[i]))
             good = false;
         put_formal(s, scope, f, values[i]);
     }

@@ -441,6 +441,10 @@ call_found(rlf_sema *s, const rlf_found *found, const rlf_ast_name *name,
                                         "'%s' is not a function", name->text);
         rlf_span at = found->local ? found->local->span : decl->name.span;
         rlf_diag_note(s->diags, diag, at, "it is named here");
+        if (decl && decl->kind == RLF_AST_DATA)
+            rlf_diag_hint(s->diags, diag,
+                          "the flow's head draws rows of it: %s[64]",
+                          name->text);
     }
     return none;
 }
@@ -459,8 +463,10 @@ eval_call(rlf_sema *s, const rlf_ast_expr *e)
         return rlf_call_method(s, &receiver, e);
     }
     if (e->left->kind != RLF_AST_NAME) {
-        rlf_diag_error(s->diags, "type", e->left->span,
-                       "this is not a function");
+        rlf_diag *diag = rlf_diag_error(s->diags, "type", e->left->span,
+                                        "this is not a function");
+        if (e->left->kind == RLF_AST_NUMBER || e->left->paren)
+            rlf_diag_hint(s->diags, diag, "a product is written with '*'");
         return rlf_thing_none(e->span);
     }
     const rlf_ast_name *name = &e->left->name;

@@ -603,9 +603,13 @@ draw(rlf_sema *s, const rlf_ast_bind *bind)
         return;
     }
     rlf_item *item = rlf_item_new(s, class, data.resource, e->span);
-    bool good = rlf_args_match(s, e->args, class->formals, class->n_formals,
-                               false, class->name, e->left->span, item) &&
-                supported(s, class, e->span);
+    bool good =
+        rlf_args_match(
+            s, e->args, class->formals, class->n_formals, false,
+            rlf_arena_printf(s->arena, "%s[...]",
+                             s->graph->resources.data[data.resource].name),
+            e->left->span, item) &&
+        supported(s, class, e->span);
     if (good)
         fits_weight(s, item);
     thing.kind = RLF_THING_SET;

@@ -31,9 +31,9 @@ refuse_builtin(rlf_sema *s, const rlf_ast_decl *decl)
 {
     if (decl->kind == RLF_AST_FLOW)
         return;
-    rlf_name_refuse_builtin(
-        s, &decl->name,
-        decl->kind == RLF_AST_DEF || decl->kind == RLF_AST_HOOK);
+    rlf_name_refuse_builtin(s, &decl->name,
+                            decl->kind == RLF_AST_DEF ||
+                                decl->kind == RLF_AST_HOOK);
     bool def = decl->kind == RLF_AST_DEF && decl->formals;
     for (size_t i = 0; def && i < decl->formals->count; i++)
         rlf_name_refuse_builtin(s, &decl->formals->data[i].name, false);
@@ -95,8 +95,7 @@ load_import(rlf_sema *s, rlf_module *module, const rlf_ast_decl *decl)
         rlf_diag *diag = rlf_diag_error(s->diags, "import", decl->value->span,
                                         "%s", err.sentence);
         if (!strncmp(text, "std/", 4))
-            rlf_diag_hint(s->diags, diag, "the installed library is in %s",
-                          s->options->stdlib);
+            rlf_import_unknown(s, diag, text);
         else
             rlf_diag_hint(s->diags, diag,
                           "it is looked for beside the file that imports it; "

@@ -184,8 +184,7 @@ hint_meet(rlf_sema *s, rlf_diag *diag, int a, int b)
                       "group)",
                       text ? text : "...");
     else
-        rlf_diag_hint(s->diags, diag,
-                      "reduce one to the rows they share, '%s'",
+        rlf_diag_hint(s->diags, diag, "reduce one to the rows they share, '%s'",
                       rlf_domains_get(domains, common)->name);
 }
 
@@ -265,6 +264,9 @@ upwards(rlf_sema *s, int x, const rlf_ast_name *over)
         refuse(s, over->span, x, "'over group' takes several samples a prompt",
                one ? "with n: 1 a group has nothing to compare: give generate "
                      "an n: of 2 or more"
+               : set >= 0 && s->graph->sets.data[set].tokens < 0
+                   ? "a prompt without responses has no samples: take values "
+                     "of the set that generate gave, as in judge(roll)"
                    : "with one sample a prompt there are no groups: give "
                      "generate an n:");
     } else if (!strcmp(over->text, "batch")) {
@@ -346,9 +348,13 @@ rlf_level_reduce(rlf_sema *s, const char *function, int x,
     if (code == RLF_EXPR_CODES) {
         rlf_diag *diag = rlf_diag_error(s->diags, "argument", over->span,
                                         "'%s' is not a reduction", function);
-        rlf_diag_hint(s->diags, diag,
-                      "reductions are sum mean std var min max count, rank and "
-                      "rotate");
+        bool mean = !strcmp(function, "avg") || !strcmp(function, "average");
+        if (mean)
+            rlf_diag_hint(s->diags, diag, "did you mean 'mean'?");
+        else
+            rlf_diag_hint(s->diags, diag,
+                          "reductions are sum mean std var min max count, rank "
+                          "and rotate");
         return -1;
     }
     if (x < 0)

@@ -126,15 +126,14 @@ rlf_name_refuse_builtin(rlf_sema *s, const rlf_ast_name *name, bool function)
 {
     bool value = rlf_classes_find(s->classes, RLF_ROLE_FIELD, RLF_RECEIVER_NONE,
                                   name->text);
-    function = function &&
-               (rlf_builtin_is(name->text) ||
-                rlf_classes_find(s->classes, RLF_ROLE_FUNCTION,
-                                 RLF_RECEIVER_NONE, name->text));
+    function = function && (rlf_builtin_is(name->text) ||
+                            rlf_classes_find(s->classes, RLF_ROLE_FUNCTION,
+                                             RLF_RECEIVER_NONE, name->text));
     if (!value && !function)
         return;
-    rlf_diag *diag = rlf_diag_error(
-        s->diags, "name", name->span, "'%s' is a built-in %s already",
-        name->text, value ? "value" : "function");
+    rlf_diag *diag = rlf_diag_error(s->diags, "name", name->span,
+                                    "'%s' is a built-in %s already", name->text,
+                                    value ? "value" : "function");
     rlf_diag_hint(s->diags, diag,
                   "it would be replaced wherever it is used: choose another "
                   "name");

@@ -179,6 +179,8 @@ static const slip slips[] = {
     {"from", "write 'import \"std/loss\"'"},
     {"step", "write 'every k steps { ... }'"},
     {"maximize", "write 'minimize -(...)'"},
+    {"&", "write 'and'"},
+    {"|", "write 'or'"},
 };
 
 static const char *
@@ -290,6 +292,115 @@ given(const rlf_syntax *syntax, rlf_span span)
     return (p[0] == '=' && p[1] != '=') || (p[0] == ':' && p[1] == '=');
 }
 
+/* The text before `at`, on its line. */
+static const char *
+line_before(const rlf_syntax *syntax, uint32_t at)
+{
+    const char *text = syntax->maker.text;
+    uint32_t first = at;
+    while (first && text[first - 1] != '\n')
+        first--;
+    return rlf_arena_strndup(syntax->maker.arena, text + first, at - first);
+}
+
+/* Brackets that are open in a text of one line, strings apart. */
+static bool
+ends_in_call(const char *line)
+{
+    int depth = 0;
+    bool quoted = false;
+    for (; *line && *line != '#'; line++) {
+        quoted = quoted != (*line == '"');
+        if (!quoted)
+            depth += *line == '(' ? 1 : *line == ')' ? -1 : 0;
+    }
+    return depth > 0;
+}
+
+/* An operator at the end of the line before, which this one goes on with: where
+ * it stands, or an empty span. */
+static rlf_span
+sign_before(const rlf_syntax *syntax, rlf_span at)
+{
+    const char *text = syntax->maker.text;
+    uint32_t last = at.first;
+    while (last && text[last - 1] != '\n')
+        last--;
+    while (last && strchr(" \t\r\n", text[last - 1]))
+        last--;
+    bool sign =
+        last && strchr("+-*/%^<>=?:", text[last - 1]) && at.first > last;
+    const char *line = line_before(syntax, last);
+    return sign && !strchr(line, '#') ? (rlf_span){at.source, last - 1, last}
+                                      : (rlf_span){0};
+}
+
+/* `=` where it cannot stand: an argument, a line that goes on, a comparison. */
+static const char *
+equal_hint(const rlf_syntax *syntax, rlf_span at)
+{
+    rlf_span sign = sign_before(syntax, at);
+    const char *before = word_before(syntax, at);
+    const char *line = line_before(syntax, at.first);
+    while (*line == ' ' || *line == '\t')
+        line++;
+    size_t n = strlen(before);
+    bool first = n && !strncmp(line, before, n) &&
+                 strspn(line + n, " \t") == strlen(line + n);
+    if (first && sign.source)
+        return rlf_arena_printf(
+            syntax->maker.arena,
+            "line %u ends with '%c', so it goes on here: is its rest missing?",
+            (unsigned)rlf_sources_place(syntax->sources, sign).line,
+            syntax->maker.text[sign.first]);
+    if (*before && ends_in_call(line))
+        return rlf_arena_printf(
+            syntax->maker.arena,
+            "the name of an argument ends with ':', as in %s: ...; '==' "
+            "compares",
+            before);
+    return "'==' compares, '=' only gives a name";
+}
+
+/* What other languages write so, by where it stands. */
+static const char *
+habit_hint(const rlf_syntax *syntax, const rlf_report *report, const char *text,
+           const char *before)
+{
+    const char *p = syntax->maker.text + report->span.first;
+    bool name = !strcmp(report->token, "a name");
+    bool after_number =
+        *before && strspn(before, "0123456789_") == strlen(before);
+    bool value = expects(report, "a number") && expects(report, "'['");
+    const char *line = line_before(syntax, report->span.first);
+    const char *word = line + strspn(line, " 	");
+    if (!strncmp(p, "--", 2) || !strncmp(word, "--", 2))
+        return "a comment starts with '#'";
+    if (*p == ',' && after_number && isdigit((unsigned char)p[1]))
+        return "the point of a decimal number is '.', as in 0.02";
+    if (after_number && expects(report, "'*'") && (name || *p == '('))
+        return "a product is written with '*'";
+    if (*p == '{' && !strncmp(word, "every ", 6))
+        return "write 'every 5 steps { ... }'";
+    if (*p == ':' && !strncmp(word, "report ", 7))
+        return "a metric is given by '=': report name = value";
+    if (*p == '=' && !strncmp(word, "flow ", 5) && expects(report, "':'"))
+        return "a set of the flow is given by ':': batch: prompts[8]";
+    if (!strcmp(before, "checkpoint") && !strcmp(text, "every"))
+        return "write 'every 5 steps { checkpoint }'";
+    if (!strcmp(before, "checkpoint") && !strcmp(text, "if"))
+        return "write 'if c { checkpoint }'";
+    if (!strcmp(text, "if") && (value || expects(report, "'?'")))
+        return "a choice between values is written 'c ? a : b'";
+    if (!strncmp(word, "update ", 7) && expects(report, "minimize") &&
+        !strcmp(report->token, "the end of the line"))
+        return "write 'update m minimize LOSS', or 'update m { ... }' with a "
+               "minimize in it";
+    if (!strcmp(before, "import") && name)
+        return "a file is named by a text: import \"std/loss\"";
+    return NULL;
+}
+
 static const char *
 hint_for(const rlf_syntax *syntax, const rlf_report *report, const char *text)
 {
@@ -306,7 +417,9 @@ hint_for(const rlf_syntax *syntax, const rlf_report *report, const char *text)
     if (!strcmp(before, "break") && expects(report, "if"))
         return "write 'break if c'; 'break if true' leaves in any case";
     if (!strcmp(text, "=") && expects(report, "=="))
-        return "'==' compares, '=' only gives a name";
+        return equal_hint(syntax, report->span);
+    if ((hint = habit_hint(syntax, report, text, before)))
+        return hint;
     if (!strcmp(report->token, "a name") && (hint = slip_hint(text)))
         return hint;
     if ((hint = misspelled(syntax, report, text)))

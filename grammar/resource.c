@@ -30,9 +30,14 @@ rlf_constructor_of(rlf_sema *s, rlf_resource_kind kind, const rlf_ast_expr *e)
     if (c) {
         rlf_diag *diag = rlf_diag_error(
             s->diags, "name", at, "'%s(...)' is written %s", name,
-            c->chooses ? "after a data set" : "without a data set before it");
-        rlf_diag_hint(s->diags, diag, c->chooses ? "d.%s(...)" : "%s(...)",
-                      name);
+            c->chooses ? "after a data set, with a dot"
+                       : "by itself, not after a name and a dot");
+        const rlf_ast_expr *before = c->chooses ? NULL : e->left->left;
+        if (before && before->kind == RLF_AST_NAME && !e->args)
+            rlf_diag_hint(s->diags, diag, "%s(%s)", name, before->name.text);
+        else
+            rlf_diag_hint(s->diags, diag, c->chooses ? "d.%s(...)" : "%s(...)",
+                          name);
         return NULL;
     }
     const char **names =

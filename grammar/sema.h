@@ -378,6 +378,8 @@ typedef enum rlf_wanted {
 } rlf_wanted;
 /* Say that a name means nothing, and what was meant. */
 void rlf_name_unknown(rlf_sema *s, const rlf_ast_name *name, rlf_wanted wanted);
+/* Of an import "std/..." that is not there: what the library has instead. */
+void rlf_import_unknown(rlf_sema *s, rlf_diag *diag, const char *text);
 rlf_scope *rlf_scope_push(rlf_sema *s, rlf_scope *parent, rlf_module *module);
 
 /* ---- param.c, resource.c ---- */

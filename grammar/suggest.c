@@ -26,6 +26,7 @@ static const slip slips[] = {
     {"ln", "write 'log'"},
     {"pow", "write 'a ^ b'"},
     {"average", "write 'mean(x over batch)'"},
+    {"avg", "did you mean 'mean'? Write mean(x over batch)"},
     {"print", "write 'report name = value'"},
     {"detach", "write 'sg(x)'"},
     {"stop_gradient", "write 'sg(x)'"},
@@ -139,24 +140,34 @@ declares(rlf_sema *s, const char *path, const char *name)
     return false;
 }
 
-/* The file of the installed library that declares it, as it is imported; or
- * NULL. */
-static const char *
-in_library(rlf_sema *s, const char *name)
+/* The library's files that end so, without that, in the order of their names;
+ * texts of the arena. */
+static names
+list_library(rlf_sema *s, const char *suffix)
 {
     DIR *directory = s->options->stdlib ? opendir(s->options->stdlib) : NULL;
     names files = {0};
     const struct dirent *entry;
-    const char *found = NULL;
+    size_t k = strlen(suffix);
     while (directory && (entry = readdir(directory))) {
         size_t n = strlen(entry->d_name);
-        if (n > 4 && !strcmp(entry->d_name + n - 4, ".rlf"))
-            RLF_PUSH(&files, rlf_arena_strndup(s->arena, entry->d_name, n - 4));
+        if (n > k && !strcmp(entry->d_name + n - k, suffix))
+            RLF_PUSH(&files, rlf_arena_strndup(s->arena, entry->d_name, n - k));
     }
     if (directory)
         closedir(directory);
     if (files.count)
         qsort(files.data, files.count, sizeof *files.data, by_name);
+    return files;
+}
+
+/* The file of the installed library that declares it, as it is imported; or
+ * NULL. */
+static const char *
+in_library(rlf_sema *s, const char *name)
+{
+    names files = list_library(s, ".rlf");
+    const char *found = NULL;
     for (size_t i = 0; i < files.count && !found; i++)
         if (declares(s,
                      rlf_arena_printf(s->arena, "%s/%s.rlf", s->options->stdlib,
@@ -164,6 +175,80 @@ in_library(rlf_sema *s, const char *name)
                      name))
             found = files.data[i];
     RLF_VEC_FREE(&files);
+    return found;
+}
+
+void
+rlf_import_unknown(rlf_sema *s, rlf_diag *diag, const char *text)
+{
+    const char *name = text + strlen("std/");
+    names lua = list_library(s, ".lua"), files = list_library(s, ".rlf");
+    bool module = false;
+    for (size_t i = 0; i < lua.count; i++)
+        module = module || !strcmp(lua.data[i], name);
+    const char *near = rlf_str_nearest(name, files.data, files.count);
+    if (module)
+        rlf_diag_hint(s->diags, diag,
+                      "it is a Lua module: require(\"%s\") in the file of a "
+                      "hook",
+                      name);
+    else if (near)
+        rlf_diag_hint(s->diags, diag, "did you mean \"std/%s\"?", near);
+    else
+        rlf_diag_hint(s->diags, diag, "the installed library is in %s",
+                      s->options->stdlib);
+    RLF_VEC_FREE(&lua);
+    RLF_VEC_FREE(&files);
+}
+
+/* ---- what is named below ---- */
+
+/* Where the block, or one in it, gives the name; NULL: nowhere. */
+static const rlf_ast_name *
+given_in(const rlf_ast_block *block, const char *name)
+{
+    for (size_t i = 0; block && i < block->stmts.count; i++) {
+        const rlf_ast_stmt *stmt = block->stmts.data[i];
+        if (stmt->kind == RLF_AST_LET && !strcmp(stmt->name.text, name))
+            return &stmt->name;
+        const rlf_ast_name *found = given_in(stmt->body, name);
+        found = found ? found : given_in(stmt->other, name);
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+/* The statement of the flow or def around that names it later. */
+static const rlf_ast_name *
+given_below(const rlf_sema *s, const rlf_ast_name *name)
+{
+    const rlf_ast_program *program = s->scope->module->program;
+    for (size_t i = 0; i < program->decls.count; i++) {
+        const rlf_ast_decl *decl = program->decls.data[i];
+        bool around = decl->body && decl->span.first <= name->span.first &&
+                      name->span.last <= decl->span.last;
+        const rlf_ast_name *below =
+            around ? given_in(decl->body, name->text) : NULL;
+        if (below && below->span.first > name->span.first)
+            return below;
+    }
+    return NULL;
+}
+
+/* Has the data whose rows are chosen here such a field? */
+static bool
+is_field(rlf_sema *s, const char *name)
+{
+    rlf_field kind = RLF_FIELD_NONE;
+    const char *nearest;
+    rlf_err unread = RLF_ERR_NONE;
+    bool found = s->choosing >= 0 &&
+                 s->classes->resource[RLF_RESOURCE_DATA]->field(
+                     s->graph, &s->graph->resources.data[s->choosing], name,
+                     &unread, &kind, &nearest) >= 0 &&
+                 kind != RLF_FIELD_NONE;
+    rlf_err_clear(&unread);
     return found;
 }
 
@@ -181,6 +266,20 @@ hint_known(rlf_sema *s, rlf_diag *diag, const rlf_ast_name *name,
         rlf_diag_hint(s->diags, diag,
                       "use it in the block, or name before the block what is "
                       "needed after it");
+        return true;
+    }
+    const rlf_ast_name *below = given_below(s, name);
+    if (below) {
+        rlf_diag_hint(
+            s->diags, diag,
+            "it is named below, in line %u: a name is used after "
+            "that",
+            (unsigned)rlf_sources_place(s->sources, below->span).line);
+        return true;
+    }
+    if (is_field(s, name->text)) {
+        rlf_diag_hint(s->diags, diag, "a field of a row: write %s.%s",
+                      s->graph->resources.data[s->choosing].name, name->text);
         return true;
     }
     const rlf_module *module = s->scope->module;

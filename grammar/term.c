@@ -243,10 +243,10 @@ meet_third(rlf_sema *s, int domain, int c, rlf_span at)
     const rlf_term *t = &s->terms.data[c];
     int all = rlf_domain_meet(&s->graph->domains, domain, t->domain);
     if (all < 0) {
-        rlf_diag *diag =
-            rlf_diag_error(s->diags, "level", at, "%s and %s cannot be combined",
-                           rlf_level_name(s, domain, -1),
-                           rlf_level_name(s, t->domain, t->set));
+        rlf_diag *diag = rlf_diag_error(s->diags, "level", at,
+                                        "%s and %s cannot be combined",
+                                        rlf_level_name(s, domain, -1),
+                                        rlf_level_name(s, t->domain, t->set));
         diag->right = t->span;
     }
     return all;

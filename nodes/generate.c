@@ -168,8 +168,9 @@ check_room(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
         "'%s' was made for %d tokens, prompt and response together, and a "
         "response may have %.0f",
         model->name, context, most->number);
-    rlf_diag_hint(diags, diag, "give it a max_new: that leaves room for the "
-                               "prompt");
+    rlf_diag_hint(diags, diag,
+                  "give it a max_new: that leaves room for the "
+                  "prompt");
 }
 
 static void

@@ -77,7 +77,14 @@ open_files(rlf_tokenizer *t, const char *path, rlf_err *err)
                                : rlf_arena_strdup(t->arena, path);
     if (!is_dir && !rlf_file_exists(path)) {
         rlf_fail(err, RLF_USER, "%s is not there", path);
-        rlf_err_hint(err, "%s", rlf_file_absent);
+        if (strstr(path, "~/"))
+            rlf_err_hint(err, "'~' is not expanded: write the directory in "
+                              "full");
+        else
+            rlf_err_hint(err,
+                         "a model is a directory on this machine, and nothing "
+                         "is downloaded; %s",
+                         rlf_file_absent);
         return RLF_USER;
     }
     RLF_TRY_GOTO(load_config(t, err, &config), end);

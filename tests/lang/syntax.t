@@ -524,6 +524,7 @@ hint: write 'every 20 steps { ... }'
 test.rlf:4:13: error: unexpected '{', expected a name
     4 |     every 3 { checkpoint }
       |             ^
+hint: write 'every 5 steps { ... }'
 === place rows
 
 place {
@@ -654,3 +655,89 @@ test.rlf:16:1: error: unexpected name 'modle', expected a declaration
    16 | modle m = lm("x")
       | ^~~~~
 hint: did you mean 'model'?
+=== habits of other languages
+import std/loss
+flow mine(batch = prompts[8]) { report x = 1 }
+flow f(batch: prompts[8]) {
+    report reward: x
+    every 5 { report x = 1 }
+    checkpoint every 5
+    checkpoint if c
+    a = 0.02 k3(x)
+    c = 0,02 * x
+    d = x if c else y
+    e = if c then a else b
+    g = a & b
+    update actor
+    h = adamw(lr = lr)
+    base = ref.logprob(roll) +
+    other = 3
+}
+--- errors
+test.rlf:1:8: error: unexpected name 'std', expected a string
+    1 | import std/loss
+      |        ^~~
+hint: a file is named by a text: import "std/loss"
+test.rlf:2:17: error: unexpected '=', expected ':'
+    2 | flow mine(batch = prompts[8]) { report x = 1 }
+      |                 ^
+hint: a set of the flow is given by ':': batch: prompts[8]
+test.rlf:4:18: error: unexpected ':', expected '='
+    4 |     report reward: x
+      |                  ^
+hint: a metric is given by '=': report name = value
+test.rlf:5:13: error: unexpected '{', expected a name
+    5 |     every 5 { report x = 1 }
+      |             ^
+hint: write 'every 5 steps { ... }'
+test.rlf:6:16: error: unexpected 'every', expected the end of the line
+    6 |     checkpoint every 5
+      |                ^~~~~
+hint: write 'every 5 steps { checkpoint }'
+test.rlf:7:16: error: unexpected 'if', expected the end of the line
+    7 |     checkpoint if c
+      |                ^~
+hint: write 'if c { checkpoint }'
+test.rlf:8:14: error: unexpected name 'k3', expected the end of the line
+    8 |     a = 0.02 k3(x)
+      |              ^~
+hint: a product is written with '*'
+test.rlf:9:10: error: unexpected ',', expected the end of the line
+    9 |     c = 0,02 * x
+      |          ^
+hint: the point of a decimal number is '.', as in 0.02
+test.rlf:10:11: error: unexpected 'if', expected the end of the line
+   10 |     d = x if c else y
+      |           ^~
+hint: a choice between values is written 'c ? a : b'
+test.rlf:11:9: error: unexpected 'if', expected an expression
+   11 |     e = if c then a else b
+      |         ^~
+hint: a choice between values is written 'c ? a : b'
+test.rlf:12:11: error: unexpected '&', expected the end of the line
+   12 |     g = a & b
+      |           ^
+hint: write 'and'
+test.rlf:13:17: error: unexpected end of the line, expected 'minimize' or '{'
+   13 |     update actor
+      |                 ^
+hint: write 'update m minimize LOSS', or 'update m { ... }' with a minimize in it
+test.rlf:14:18: error: unexpected '=', expected ':', ')' or ','
+   14 |     h = adamw(lr = lr)
+      |                  ^
+hint: the name of an argument ends with ':', as in lr: ...; '==' compares
+test.rlf:16:11: error: unexpected '=', expected the end of the line
+   16 |     other = 3
+      |           ^
+hint: line 15 ends with '+', so it goes on here: is its rest missing?
+=== a comment of another language
+flow f(batch: prompts[8]) {
+    a = 1
+    -- a comment
+    report x = a
+}
+--- errors
+test.rlf:3:10: error: unexpected name 'comment', expected the end of the line
+    3 |     -- a comment
+      |          ^~~~~~~
+hint: a comment starts with '#'

@@ -495,3 +495,126 @@ test.rlf:10:50: error: 'stop:' of 'generate' must be known before the run starts
 test.rlf:11:49: error: 'stop:' of 'generate' is a text or a list, and this is a number
    11 |     q = actor.generate(batch, max_new: 8, stop: 1)
       |                                                 ^
+=== the name that an argument lacks
+param lr : float = 1e-5
+data a = jsonl("rows.jsonl", "question", "answer")
+data b = jsonl("rows.jsonl", "answer", prompt: "question")
+model c = lm("m", optimizer: adamw(lr, clip: 1.0))
+model d = lm("m", optimizer: adamw(1e-5))
+model e = lm("m", optimizer: adam(lr: lr))
+flow f(batch: a[8]) { report x = 1 }
+--- errors
+test.rlf:2:30: error: 'jsonl' takes no further argument without a name
+    2 | data a = jsonl("rows.jsonl", "question", "answer")
+      |                              ^~~~~~~~~~
+hint: write a name before it: prompt: "question", or that of a column: NAME: "question"
+test.rlf:2:42: error: 'jsonl' takes no further argument without a name
+    2 | data a = jsonl("rows.jsonl", "question", "answer")
+      |                                          ^~~~~~~~
+hint: write the name of a column before it: NAME: "answer"
+test.rlf:3:30: error: 'jsonl' takes no further argument without a name
+    3 | data b = jsonl("rows.jsonl", "answer", prompt: "question")
+      |                              ^~~~~~~~
+hint: write the name of a column before it: NAME: "answer"
+test.rlf:4:36: error: 'adamw' takes no further argument without a name
+    4 | model c = lm("m", optimizer: adamw(lr, clip: 1.0))
+      |                                    ^~
+hint: write its name before it: lr: lr
+test.rlf:5:36: error: 'adamw' takes no further argument without a name
+    5 | model d = lm("m", optimizer: adamw(1e-5))
+      |                                    ^~~~
+hint: write its name before it: lr: 1e-5
+test.rlf:6:30: error: 'optimizer:' of 'lm' cannot be this
+    6 | model e = lm("m", optimizer: adam(lr: lr))
+      |                              ^~~~~~~~~~~~
+hint: there is no 'adam'; there is adamw(...)
+=== and that of a call
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, 4, max_new: 8)
+    for mini in roll.split(2) { report x = 1 }
+    a = actor.generate(batch, 4)
+}
+--- errors
+test.rlf:5:34: error: 'generate' takes no further argument without a name
+    5 |     roll = actor.generate(batch, 4, max_new: 8)
+      |                                  ^
+hint: write its name before it: n: 4
+test.rlf:6:28: error: 'split' takes no further argument without a name
+    6 |     for mini in roll.split(2) { report x = 1 }
+      |                            ^
+hint: write its name before it: parts: 2
+test.rlf:7:31: error: 'generate' takes no further argument without a name
+    7 |     a = actor.generate(batch, 4)
+      |                               ^
+hint: write its name before it: max_new: 4
+=== what is there, though wrong, does not lack
+import "std/advantage"
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+flow f(batch: prompts[8]) {
+    a = actor.generate(batch, num: 4, max_new: 8)
+    b = grpo(judge(a))
+    c = actor.generate(batch, n: 4, max_tokens: 8)
+    d = actor.generate(batch, n: "4", max_new: 8)
+    e = grpo(judge(d))
+    g = actor.generate(batch, n: -1, max_new: 8)
+    h = grpo(judge(g))
+    i = actor.generate(batch, what_is_this: 3)
+}
+--- errors
+test.rlf:6:31: error: 'generate' has no argument 'num:'
+    6 |     a = actor.generate(batch, num: 4, max_new: 8)
+      |                               ^~~
+hint: did you mean 'n:'?
+test.rlf:8:37: error: 'generate' has no argument 'max_tokens:'
+    8 |     c = actor.generate(batch, n: 4, max_tokens: 8)
+      |                                     ^~~~~~~~~~
+hint: did you mean 'max_new:'?
+test.rlf:9:34: error: a number is wanted, and this is a text
+    9 |     d = actor.generate(batch, n: "4", max_new: 8)
+      |                                  ^~~
+test.rlf:11:34: error: 'n:' of 'generate' is -1, and must be from 1 to 65536
+   11 |     g = actor.generate(batch, n: -1, max_new: 8)
+      |                                  ^~
+hint: samples for each prompt; without it one, and then the sample is the prompt's row
+test.rlf:13:31: error: 'generate' has no argument 'what_is_this:'
+   13 |     i = actor.generate(batch, what_is_this: 3)
+      |                               ^~~~~~~~~~~~
+hint: it has set:, n:, max_new:, temperature:, top_p:, top_k:, min_p:, stop:, greedy:, tool:, turns:, ahead:
+=== names of other libraries
+data a = jsonl("rows.jsonl", prompt: "question")
+model b = lm(llama(layer: 2, hidden: 8, heads: 2), tokenizer: "m")
+model c = lm("m", optimizer: adamw(learning_rate: 1e-5))
+model d = lm("m", optimizer: adamw(lr: 1e-5, betas: [0.9, 0.95]))
+flow f(batch: a[8]) { report x = 1 }
+--- errors
+test.rlf:2:20: error: 'llama' has no argument 'layer:'
+    2 | model b = lm(llama(layer: 2, hidden: 8, heads: 2), tokenizer: "m")
+      |                    ^~~~~
+hint: did you mean 'layers:'?
+test.rlf:3:36: error: 'adamw' has no argument 'learning_rate:'
+    3 | model c = lm("m", optimizer: adamw(learning_rate: 1e-5))
+      |                                    ^~~~~~~~~~~~~
+hint: did you mean 'lr:'?
+test.rlf:4:46: error: 'adamw' has no argument 'betas:'
+    4 | model d = lm("m", optimizer: adamw(lr: 1e-5, betas: [0.9, 0.95]))
+      |                                              ^~~~~
+hint: did you mean 'beta1:'?
+=== how many rows are drawn
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+flow f(batch: prompts[0], other: prompts[1.5]) { report x = 1 }
+--- errors
+test.rlf:4:23: error: the count of 'prompts[...]' is 0, and must be from 1 to 1000000000
+    4 | flow f(batch: prompts[0], other: prompts[1.5]) { report x = 1 }
+      |                       ^
+hint: how many rows a step draws
+test.rlf:4:42: error: the count of 'prompts[...]' is a whole number, not 1.5
+    4 | flow f(batch: prompts[0], other: prompts[1.5]) { report x = 1 }
+      |                                          ^~~
+hint: how many rows a step draws

@@ -86,11 +86,11 @@ test.rlf:13:33: error: 'mix' has no argument 'wieghts:'
    13 | data d8 = mix(prompts, prompts, wieghts: [1, 2])
       |                                 ^~~~~~~
 hint: did you mean 'weights:'?
-test.rlf:14:19: error: 'mix(...)' is written without a data set before it
+test.rlf:14:19: error: 'mix(...)' is written by itself, not after a name and a dot
    14 | data d9 = prompts.mix(prompts)
       |                   ^~~
 hint: mix(...)
-test.rlf:15:12: error: 'where(...)' is written after a data set
+test.rlf:15:12: error: 'where(...)' is written after a data set, with a dot
    15 | data d10 = where(prompts.grade > 3)
       |            ^~~~~
 hint: d.where(...)

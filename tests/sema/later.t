@@ -145,20 +145,24 @@ test.rlf:15:21: error: 'p' is one per word at a token of 'roll', which is not br
 test.rlf:16:15: error: the value of 'lambda' is one number, and this is one per word at a token of 'roll'
    16 |     lambda := p
       |               ^
+hint: reduce it, as in mean(... over batch)
 test.rlf:17:58: error: 'temperature:' of 'generate' is one number, and this is one per word at a token of 'roll'
    17 |     b = student.generate(batch, max_new: 4, temperature: p)
       |                                                          ^
+hint: reduce it, as in mean(... over batch)
 test.rlf:18:8: error: the condition of 'if' is one number, and this is one per word at a token of 'roll'
    18 |     if p { report one = 1 }
       |        ^
+hint: reduce it, as in mean(... over batch); or choose value by value: c ? a : b
 test.rlf:19:11: error: the steps of 'every' is one number, and this is one per word at a token of 'roll'
    19 |     every p steps { report two = 2 }
       |           ^
+hint: reduce it, as in mean(... over batch)
 test.rlf:20:11: error: one per word at a token of 'roll' and one per word at a token of 'other' cannot be combined
    20 |     c = p - student.logprobs(other)
       |         ~ ^ ~~~~~~~~~~~~~~~~~~~~~~~
 hint: reduce it first: sum(... over vocab)
-test.rlf:21:13: error: 'r' takes one per token at most, and this is one per word at a token of 'roll'
+test.rlf:21:13: error: the argument 'r' of 'gae' takes one per token at most, and this is one per word at a token of 'roll'
    21 |     d = gae(p, roll.logprob)
       |             ^
 STDLIB/advantage.rlf:13:9: note: it is declared here
@@ -177,6 +181,7 @@ test.rlf:24:32: error: 'logprobs' takes no further argument without a name
 test.rlf:25:14: error: the condition of 'break' is one number, and this is one per word at a token of 'roll'
    25 |     break if p
       |              ^
+hint: reduce it, as in mean(... over batch)
 === a tool
 import "std/advantage"
 import "std/loss"

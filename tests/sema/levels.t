@@ -164,7 +164,7 @@ hint: with one sample a prompt there are no groups: give generate an n:
 test.rlf:13:31: error: 'over group' takes several samples a prompt, and this is one per prompt of 'batch'
    13 |     b = mean(batch.grade over group)
       |              ~~~~~~~~~~~      ^~~~~
-hint: with one sample a prompt there are no groups: give generate an n:
+hint: a prompt without responses has no samples: take values of the set that generate gave, as in judge(roll)
 === scans run over tokens
 import "std/advantage"
 import "std/loss"
@@ -335,18 +335,23 @@ hint: mean(... over batch)
 test.rlf:14:8: error: the condition of 'if' is one number, and this is one per sample of 'roll'
    14 |     if score > 0 { report b = 1 }
       |        ^~~~~~~~~
+hint: reduce it, as in mean(... over batch); or choose value by value: c ? a : b
 test.rlf:15:11: error: the steps of 'every' is one number, and this is one per sample of 'roll'
    15 |     every score steps { checkpoint }
       |           ^~~~~
+hint: reduce it, as in mean(... over batch)
 test.rlf:16:14: error: the condition of 'break' is one number, and this is one per sample of 'roll'
    16 |     break if roll.length
       |              ^~~~~~~~~~~
+hint: reduce it, as in mean(... over batch)
 test.rlf:17:15: error: the value of 'lambda' is one number, and this is one per sample of 'roll'
    17 |     lambda := score
       |               ^~~~~
+hint: reduce it, as in mean(... over batch)
 test.rlf:18:56: error: 'temperature:' of 'generate' is one number, and this is one per sample of 'roll'
    18 |     x = actor.generate(batch, max_new: 3, temperature: score)
       |                                                        ^~~~~
+hint: reduce it, as in mean(... over batch)
 test.rlf:19:40: error: 'max_new:' of 'generate' must be known before the run starts
    19 |     y = actor.generate(batch, max_new: step)
       |                                        ^~~~
@@ -449,28 +454,28 @@ flow f(batch: prompts[8]) {
     h = gae(level, v)
 }
 --- errors
-test.rlf:12:13: error: 'r' takes one per token or one number, and this is one per sample of 'roll'
+test.rlf:12:13: error: the argument 'r' of 'gae' takes one per token or one number, and this is one per sample of 'roll'
    12 |     a = gae(score, v)
       |             ^~~~~
 STDLIB/advantage.rlf:13:9: note: it is declared here
    13 | def gae(r: token, v: token, gamma = 1.0, lambda = 0.95, end: sample = 0) =
       |         ^~~~~~~~
 hint: s.at_last(x) puts one per sample on its last token, s.at_all(x) on each
-test.rlf:13:34: error: 'v' takes one per token or one number, and this is one per sample of 'roll'
+test.rlf:13:34: error: the argument 'v' of 'gae' takes one per token or one number, and this is one per sample of 'roll'
    13 |     b = gae(roll.at_last(score), score)
       |                                  ^~~~~
 STDLIB/advantage.rlf:13:19: note: it is declared here
    13 | def gae(r: token, v: token, gamma = 1.0, lambda = 0.95, end: sample = 0) =
       |                   ^~~~~~~~
 hint: s.at_last(x) puts one per sample on its last token, s.at_all(x) on each
-test.rlf:14:17: error: 'r' takes one per token or one number, and this is one per prompt of 'batch'
+test.rlf:14:17: error: the argument 'r' of 'returns' takes one per token or one number, and this is one per prompt of 'batch'
    14 |     c = returns(batch.grade)
       |                 ^~~~~~~~~~~
 STDLIB/advantage.rlf:60:13: note: it is declared here
    60 | def returns(r: token, gamma = 1.0) = discount(r, gamma)
       |             ^~~~~~~~
 hint: s.at_last(x) puts one per sample on its last token, s.at_all(x) on each
-test.rlf:17:20: error: 'x' takes one per token or one number, and this is one per sample of 'roll'
+test.rlf:17:20: error: the argument 'x' of 'token_mean' takes one per token or one number, and this is one per sample of 'roll'
    17 |     g = token_mean(score)
       |                    ^~~~~
 STDLIB/loss.rlf:145:16: note: it is declared here
@@ -535,3 +540,71 @@ test.rlf:10:9: error: 'count' counts all values, also where the condition does n
    10 |     c = count(batch.answer == "2" over batch)
       |         ^~~~~ ~~~~~~~~~~~~~~~~~~~
 hint: where it holds it is 1: sum(... over batch)
+=== a def is no reduction, and names its argument
+import "std/advantage"
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 2, max_new: 8)
+    score = judge(roll)
+    a = grpo(score over group)
+    b = grpo(score * roll.logprob)
+}
+--- errors
+test.rlf:8:25: error: 'grpo' is not a reduction
+    8 |     a = grpo(score over group)
+      |                         ^~~~~
+hint: write grpo(score)
+test.rlf:9:14: error: the argument 'score' of 'grpo' takes one per sample at most, and this is one per token of 'roll'
+    9 |     b = grpo(score * roll.logprob)
+      |              ^~~~~~~~~~~~~~~~~~~~
+STDLIB/advantage.rlf:30:10: note: it is declared here
+   30 | def grpo(score: sample, eps = 1e-6) =
+      |          ^~~~~~~~~~~~~
+=== one number, and samples of prompts
+import "std/advantage"
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 2, max_new: 8)
+    score = judge(roll)
+    if score > 1 {
+        report a = 1
+    }
+    warm = actor.generate(batch, max_new: 8, temperature: score)
+    early = judge(batch)
+    b = grpo(early)
+}
+--- errors
+test.rlf:8:8: error: the condition of 'if' is one number, and this is one per sample of 'roll'
+    8 |     if score > 1 {
+      |        ^~~~~~~~~
+hint: reduce it, as in mean(... over batch); or choose value by value: c ? a : b
+test.rlf:11:59: error: 'temperature:' of 'generate' is one number, and this is one per sample of 'roll'
+   11 |     warm = actor.generate(batch, max_new: 8, temperature: score)
+      |                                                           ^~~~~
+hint: reduce it, as in mean(... over batch)
+test.rlf:13:14: error: 'over group' takes several samples a prompt, and this is one per prompt of 'batch'
+   13 |     b = grpo(early)
+      |              ^~~~~
+STDLIB/advantage.rlf:31:30: note: in 'grpo', here
+   31 |     (score - mean(score over group)) / (std(score over group) + eps)
+      |                              ^~~~~
+hint: a prompt without responses has no samples: take values of the set that generate gave, as in judge(roll)
+=== a number beside parentheses
+data prompts = jsonl("rows.jsonl", prompt: "question", grade: "grade")
+flow f(batch: prompts[8]) {
+    a = 0.02 (batch.grade)
+}
+--- errors
+test.rlf:3:9: error: this is not a function
+    3 |     a = 0.02 (batch.grade)
+      |         ^~~~
+hint: a product is written with '*'
+=== a byte order mark
+﻿data prompts = jsonl("rows.jsonl", prompt: "question", grade: "grade")
+flow f(batch: prompts[8]) { report x = 1 }
+--- errors
+compiles

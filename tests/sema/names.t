@@ -382,19 +382,19 @@ hint: did you mean 'b'?
 test.rlf:20:20: error: 'two' is not a reduction
    20 |     g = two(1 over batch)
       |                    ^~~~~
-test.rlf:21:11: error: 'x' takes a model, and this is a set
+test.rlf:21:11: error: the argument 'x' of 'm' takes a model, and this is a set
    21 |     h = m(roll, roll, 1, 1, 1)
       |           ^~~~
 test.rlf:22:18: error: a set of samples is wanted, and this is a model
    22 |     i = m(actor, actor, 1, 1, 1)
       |                  ^~~~~
-test.rlf:23:28: error: 'p' takes one per prompt at most, and this is one per sample of 'roll'
+test.rlf:23:28: error: the argument 'p' of 'm' takes one per prompt at most, and this is one per sample of 'roll'
    23 |     j = m(actor, batch, 1, score, 1)
       |                            ^~~~~
 test.rlf:11:35: note: it is declared here
    11 | def m(x: model, s: set, t: token, p: prompt, w: word) = 1
       |                                   ^~~~~~~~~
-test.rlf:24:35: error: 'end' takes one per sample at most, and this is one per token of 'roll'
+test.rlf:24:35: error: the argument 'end' of 'gae' takes one per sample at most, and this is one per token of 'roll'
    24 |     k = gae(1, roll.logprob, end: roll.logprob)
       |                                   ^~~~~~~~~~~~
 STDLIB/advantage.rlf:13:57: note: it is declared here
@@ -514,18 +514,18 @@ hint: a: prompts[64]
 test.rlf:10:23: error: a flow draws from a data set, and this is a model
    10 | flow f(a: prompts, b: actor[3], c: prompts[0], d: prompts[1.5], e: prompts[beta], g: prompts[4, weig...
       |                       ^~~~~
-test.rlf:10:44: error: the count of 'draw' is 0, and must be from 1 to 1000000000
+test.rlf:10:44: error: the count of 'prompts[...]' is 0, and must be from 1 to 1000000000
    10 | flow f(a: prompts, b: actor[3], c: prompts[0], d: prompts[1.5], e: prompts[beta], g: prompts[4, weig...
       |                                            ^
-hint: rows of a step; without it all rows, in their order
-test.rlf:10:59: error: the count of 'draw' is a whole number, not 1.5
+hint: how many rows a step draws
+test.rlf:10:59: error: the count of 'prompts[...]' is a whole number, not 1.5
    10 | flow f(a: prompts, b: actor[3], c: prompts[0], d: prompts[1.5], e: prompts[beta], g: prompts[4, weig...
       |                                                           ^~~
-hint: rows of a step; without it all rows, in their order
-test.rlf:10:76: error: the count of 'draw' is a whole number, not 0.1
+hint: how many rows a step draws
+test.rlf:10:76: error: the count of 'prompts[...]' is a whole number, not 0.1
    10 | ...ts, b: actor[3], c: prompts[0], d: prompts[1.5], e: prompts[beta], g: prompts[4, weight: 3], h: 3) {...
       |                                                                ^~~~
-hint: rows of a step; without it all rows, in their order
+hint: how many rows a step draws
 test.rlf:10:112: error: a flow draws from a data set, and this is a number
    10 | ..., b: actor[3], c: prompts[0], d: prompts[1.5], e: prompts[beta], g: prompts[4, weight: 3], h: 3) { }
       |                                                                                                  ^
@@ -770,3 +770,73 @@ test.rlf:10:9: error: 'step' is a built-in value already
    10 |         step = 5
       |         ^~~~
 hint: it would be replaced wherever it is used: choose another name
+=== named below, or elsewhere
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+flow f(batch: prompts[8]) {
+    a = score + 1
+    roll = actor.generate(batch, n: 2, max_new: 8)
+    score = judge(roll)
+    b = avg(score over batch)
+    c = judge(roll).joy
+    d = prompts(3)
+}
+--- errors
+test.rlf:5:9: error: there is nothing named 'score'
+    5 |     a = score + 1
+      |         ^~~~~
+hint: it is named below, in line 7: a name is used after that
+test.rlf:8:24: error: 'avg' is not a reduction
+    8 |     b = avg(score over batch)
+      |                        ^~~~~
+hint: did you mean 'mean'?
+test.rlf:9:21: error: 'judge' gives no 'joy'
+    9 |     c = judge(roll).joy
+      |                     ^~~
+hint: what a hook gives is named where it is declared: hook judge = lua(...) -> (joy, ...)
+test.rlf:10:9: error: 'prompts' is not a function
+   10 |     d = prompts(3)
+      |         ^~~~~~~
+test.rlf:1:6: note: it is named here
+    1 | data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+      |      ^~~~~~~
+hint: the flow's head draws rows of it: prompts[64]
+=== a field where rows are chosen
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer")
+data some = prompts.where(answer == "3")
+flow f(batch: prompts[8]) { report x = 1 }
+--- errors
+test.rlf:2:27: error: there is nothing named 'answer'
+    2 | data some = prompts.where(answer == "3")
+      |                           ^~~~~~
+hint: a field of a row: write prompts.answer
+=== imports that are not there
+import "std/los"
+import "std/answer"
+import "std/nothing_like_it"
+data prompts = jsonl("rows.jsonl", prompt: "question")
+flow f(batch: prompts[8]) { report x = 1 }
+--- errors
+test.rlf:1:8: error: cannot open STDLIB/los.rlf: No such file or directory
+    1 | import "std/los"
+      |        ^~~~~~~~~
+hint: did you mean "std/loss"?
+test.rlf:2:8: error: cannot open STDLIB/answer.rlf: No such file or directory
+    2 | import "std/answer"
+      |        ^~~~~~~~~~~~
+hint: it is a Lua module: require("answer") in the file of a hook
+test.rlf:3:8: error: cannot open STDLIB/nothing_like_it.rlf: No such file or directory
+    3 | import "std/nothing_like_it"
+      |        ^~~~~~~~~~~~~~~~~~~~~
+hint: the installed library is in STDLIB
+=== a constructor after a dot
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model ref = actor.copy()
+data prompts = jsonl("rows.jsonl", prompt: "question")
+flow f(batch: prompts[8]) { report x = 1 }
+--- errors
+test.rlf:2:19: error: 'copy(...)' is written by itself, not after a name and a dot
+    2 | model ref = actor.copy()
+      |                   ^~~~
+hint: copy(actor)

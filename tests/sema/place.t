@@ -341,7 +341,7 @@ hint: 1: each replica holds its part of the optimizer
 test.rlf:12:24: error: 'critic.value' takes no further argument without a name
    12 |     critic.value on 0 (2)
       |                        ^
-hint: write the name before it: lanes: ...
+hint: write its name before it: tp: 2
 test.rlf:13:19: error: 'tp:' of 'ref' is a whole number, not 1.5
    13 |     ref on 0 (tp: 1.5)
       |                   ^~~
