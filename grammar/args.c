@@ -55,41 +55,6 @@ rlf_word_is_of(const char *words, const char *word)
     return false;
 }
 
-/* What other programs call an argument of ours. */
-static const struct {
-    const char *other, *ours;
-} other_names[] = {
-    {"max_tokens", "max_new"},     {"max_new_tokens", "max_new"},
-    {"max_length", "max_new"},     {"num", "n"},
-    {"num_samples", "n"},          {"samples", "n"},
-    {"num_return_sequences", "n"}, {"do_sample", "greedy"},
-    {"learning_rate", "lr"},       {"betas", "beta1"},
-    {"weight_decay", "decay"},     {"max_grad_norm", "clip"},
-    {"grad_clip", "clip"},         {"n_layers", "layers"},
-    {"num_layers", "layers"},      {"hidden_size", "hidden"},
-    {"num_heads", "heads"},        {"n_heads", "heads"},
-    {"intermediate_size", "ffn"},  {"max_position_embeddings", "context"},
-    {"num_parts", "parts"},        {"batch_size", "size"},
-};
-
-/* The formal that a label was meant to name; -1: who knows. */
-static int
-meant_formal(const matcher *m, const char *label)
-{
-    const char **names = RLF_NEW_ARRAY(m->s->arena, const char *, m->n + 1);
-    for (int i = 0; i < m->n; i++)
-        names[i] = m->formals[i].name;
-    for (size_t k = 0; k < RLF_COUNT(other_names); k++) {
-        int i = strcmp(other_names[k].other, label) == 0
-                    ? find_formal(m, other_names[k].ours)
-                    : -1;
-        if (i >= 0)
-            return i;
-    }
-    const char *nearest = rlf_str_nearest(label, names, (size_t)m->n);
-    return nearest ? find_formal(m, nearest) : -1;
-}
-
 /* The argument is there, though wrong: nobody says that it lacks. */
 static void
 spoil(const matcher *m, int formal)
@@ -109,7 +74,7 @@ unknown_label(const matcher *m, const rlf_ast_arg *arg)
     rlf_diag *diag =
         rlf_diag_error(m->s->diags, "argument", arg->label.span,
                        "'%s' has no argument '%s:'", m->what, arg->label.text);
-    int i = meant_formal(m, arg->label.text);
+    int i = rlf_formal_meant(m->s, m->formals, m->n, arg->label.text);
     spoil(m, i);
     if (i >= 0)
         rlf_diag_hint(m->s->diags, diag, "did you mean '%s:'?",
@@ -178,28 +143,6 @@ refused_label(const matcher *m, const rlf_ast_arg *arg,
     return false;
 }
 
-/* Could the formal take what is written so? */
-static bool
-could_take(const rlf_formal *f, const rlf_ast_expr *e)
-{
-    switch (f->kind) {
-    case RLF_FORMAL_NUMBER:
-    case RLF_FORMAL_INT:
-        return e->kind != RLF_AST_STRING && e->kind != RLF_AST_LIST &&
-               e->kind != RLF_AST_TRUTH;
-    case RLF_FORMAL_FLAG:
-        return e->kind == RLF_AST_TRUTH;
-    case RLF_FORMAL_TEXT:
-    case RLF_FORMAL_PATH:
-        return e->kind == RLF_AST_STRING;
-    case RLF_FORMAL_TEXTS:
-    case RLF_FORMAL_NUMBERS:
-        return e->kind == RLF_AST_LIST;
-    default:
-        return false;
-    }
-}
-
 static bool
 is_labelled(const rlf_ast_args *args, const char *name)
 {
@@ -221,7 +164,7 @@ unnamed(const matcher *m, const rlf_ast_args *args, const rlf_ast_arg *arg)
         if (!f->labelled || m->spoiled[i] || is_labelled(args, f->name))
             continue;
         int mine = e->kind == RLF_AST_NAME && !strcmp(e->name.text, f->name) ? 3
-                   : !could_take(f, e)                                       ? 0
+                   : !rlf_formal_could_take(f, e)                            ? 0
                    : f->required                                             ? 2
                                  : 1;
         if (mine > rank) {

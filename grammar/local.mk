@@ -18,6 +18,7 @@ libgrammar_la_SOURCES = \
 	%D%/eval.c \
 	%D%/flow.c \
 	%D%/fmt.c \
+	%D%/formal.c \
 	%D%/import.c \
 	%D%/item.c \
 	%D%/keyword.def \

@@ -534,6 +534,14 @@ bool rlf_args_constructor(rlf_sema *s, const rlf_ast_expr *call,
                           const rlf_constructor *c, rlf_resource_kind kind,
                           rlf_arg **out, int *n_out);
 
+/* ---- formal.c: for messages ---- */
+
+/* The formal that a label was meant to name; -1: who knows. */
+int rlf_formal_meant(rlf_sema *s, const rlf_formal *formals, int n,
+                     const char *label);
+/* Could the formal take what is written so? */
+bool rlf_formal_could_take(const rlf_formal *f, const rlf_ast_expr *e);
+
 /* Is it one of the words of "a|b|c"? `words` NULL: there are none. */
 bool rlf_word_is_of(const char *words, const char *word);
 

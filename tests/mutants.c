@@ -231,6 +231,7 @@ static const rlf_compile_setting settings[] = {
     {"model_dir", "models/arith"},
     {"questions", "questions.jsonl"},
     {"labels", "data/arith.jsonl"},
+    {"longest", "24"}, /* what the model of arith was made for is 64 */
 };
 
 typedef enum verdict { REFUSED, LOUD, SAME, ACCEPTED, VERDICTS } verdict;
