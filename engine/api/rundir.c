@@ -145,6 +145,11 @@ make_directory(rlf_session *session, rlf_err *err)
             rlf_err_detail(err, "it was killed: %s", session->killed);
         return RLF_USER;
     }
+    if (session->options.resume && !session->options.dry &&
+        !rlf_file_exists(inside(session, "metrics.jsonl")))
+        rlf_buf_printf(&session->warnings,
+                       "--resume: %s holds no run, so it begins at step 1\n",
+                       dir);
     for (const char *path = dir; !rlf_dir_exists(path);
          path = rlf_path_parent(session->arena, path))
         session->made++;

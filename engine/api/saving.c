@@ -18,6 +18,8 @@
 /* Without --save-every a checkpoint that takes t seconds is followed by at
  * least so many times t without one. */
 enum { GENTLY = 20 };
+/* Newest checkpoints that stay if nothing else is said. */
+enum { KEEP = 2 };
 
 /* ---- what the options take ---- */
 
@@ -135,7 +137,13 @@ rlf_saving_begin(rlf_session *s)
     if (asked->metric && (!best->metric || asked->least != best->least ||
                           strcmp(asked->metric, best->metric) != 0))
         *best = (rlf_best){.metric = asked->metric, .least = asked->least};
+    uint32_t *keep = &s->beside.keep;
+    if (s->options.keep)
+        *keep = (uint32_t)s->options.keep;
+    else if (!*keep)
+        *keep = KEEP;
     s->saved.at = rlf_clock_now();
+    s->saved.step = s->resumed;
 }
 
 /* Is the step that is done the best one? Then it is noted. */
@@ -174,6 +182,7 @@ rlf_saving_now(rlf_session *s, rlf_err *err)
     RLF_TRY(rlf_run_save(s->run, &s->beside, err));
     s->saved.at = rlf_clock_now();
     s->saved.took = rlf_clock_since(from);
+    s->saved.step = rlf_run_steps(s->run);
     return RLF_OK;
 }
 

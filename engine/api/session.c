@@ -21,7 +21,7 @@
  * is nothing to overlap with, so pieces are large; ranks that have done their
  * share go on with what is complete while others still generate. */
 enum { PIECE = 256, PIECE_OF_MANY = 8, PARTS_OF_MANY = 8 };
-enum { SAMPLES = 16, PATIENCE = 120, KEEP = 2 };
+enum { SAMPLES = 16, PATIENCE = 120 };
 
 static void
 log_to_stderr(void *arg, rlf_log_level level, const char *line)
@@ -56,7 +56,6 @@ rlf_session_open(const char *path)
     s->options.backends = rlf_backends;
     s->options.samples = SAMPLES;
     s->options.patience = PATIENCE;
-    s->options.keep = KEEP;
     s->options.save_seconds = RLF_SAVE_SECONDS;
     s->options.save_gently = true;
     s->leads = rlf_comm_launcher_process() == 0;
@@ -730,7 +729,9 @@ rlf_session_message(rlf_session *s)
         rlf_comm_world_process(s->world) > 0)
         rlf_buf_printf(&s->message, "  on rank %d\n",
                        rlf_comm_rank(rlf_comm_of(s->world, 0)));
-    if (s->err.status < 0)
+    if (s->err.status < 0 && s->options.json && !s->diags.errors)
+        rlf_err_print_json(&s->err, &s->sources, &s->message);
+    else if (s->err.status < 0 && !s->options.json)
         rlf_err_print(&s->err, &s->sources, &s->message);
     return s->message.p ? s->message.p : "";
 }

@@ -113,6 +113,7 @@ struct rlf_session {
     struct {
         uint64_t at; /* clock when the last one was written, or the start */
         double took; /* seconds */
+        uint32_t step; /* of it; 0: there is none */
     } saved;
     bool told;        /* the program's warnings were shown */
     rlf_buf warnings; /* since rlf_session_warnings was asked, in lines */

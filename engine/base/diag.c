@@ -356,3 +356,22 @@ rlf_err_print(const rlf_err *err, const rlf_sources *sources, rlf_buf *out)
     if (err->status == RLF_BUG && err->trail[0])
         rlf_buf_printf(out, "  passed on by %s\n", err->trail);
 }
+
+void
+rlf_err_print_json(const rlf_err *err, const rlf_sources *sources, rlf_buf *out)
+{
+    rlf_buf_puts(out, "[\n  {\"severity\": \"error\"");
+    json_text("code", "run", out);
+    if (sources)
+        json_place(sources, err->span, out);
+    json_text("text", err->sentence, out);
+    if (err->node[0])
+        json_text("node", err->node, out);
+    if (err->rank >= 0)
+        rlf_buf_printf(out, ", \"rank\": %d", err->rank);
+    if (err->detail[0])
+        json_text("detail", err->detail, out);
+    if (err->hint[0])
+        json_text("hint", err->hint, out);
+    rlf_buf_puts(out, "}\n]\n");
+}

@@ -72,5 +72,8 @@ void rlf_diags_print_json(rlf_diags *diags, rlf_buf *out);
 /* A run-time error in the same form (with its span if it has one). */
 void rlf_err_print(const rlf_err *err, const rlf_sources *sources,
                    rlf_buf *out);
+/* The same as a JSON array of one. */
+void rlf_err_print_json(const rlf_err *err, const rlf_sources *sources,
+                        rlf_buf *out);
 
 #endif

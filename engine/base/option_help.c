@@ -94,7 +94,7 @@ put_bash_values(rlf_buf *out)
         const rlf_option_row *row = &rlf_option_rows[i];
         if (!*row->argument)
             continue;
-        rlf_buf_printf(out, "    --%s) ", row->word);
+        rlf_buf_printf(out, "    --%s | --%s=) ", row->word, row->word);
         if (strchr(row->argument, '|')) {
             rlf_buf_puts(out, "COMPREPLY=($(compgen -W '");
             put_choices(out, row->argument);
@@ -124,8 +124,25 @@ rlf_complete_bash(rlf_buf *out)
     rlf_buf_puts(out, "' -- \"$word\"))\n"
                       "        return\n"
                       "    fi\n"
-                      "    case $last in\n");
+                      "    # NAME=VALUE and --name=value are three words here\n"
+                      "    if [ \"$word\" = = ]; then\n"
+                      "        word= last=${COMP_WORDS[COMP_CWORD - 1]}=\n"
+                      "    elif [ \"$last\" = = ]; then\n"
+                      "        last=${COMP_WORDS[COMP_CWORD - 2]}=\n"
+                      "    fi\n"
+                      "    case $last in\n"
+                      "    help)\n"
+                      "        COMPREPLY=($(compgen -W '");
+    for (int i = 0; i < RLF_COMMANDS; i++)
+        rlf_buf_printf(out, "%s%s", i ? " " : "", rlf_command_rows[i].word);
+    rlf_buf_puts(out, "' -- \"$word\")); return ;;\n"
+                      "    completion)\n"
+                      "        COMPREPLY=($(compgen -W 'bash zsh' --"
+                      " \"$word\")); return ;;\n");
     put_bash_values(out);
+    rlf_buf_puts(out, "    *=) compopt -o filenames 2>/dev/null\n"
+                      "        COMPREPLY=($(compgen -f -- \"$word\")); return ;;"
+                      "\n");
     rlf_buf_puts(out, "    esac\n"
                       "    case $command in\n");
     for (int c = 0; c < RLF_COMMANDS; c++) {

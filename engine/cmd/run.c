@@ -157,6 +157,33 @@ stop_early(rlf_session *s, const rlf_command_line *line)
     return result;
 }
 
+/* After an error in a step: what is saved, and the command that goes on. */
+static void
+put_saved(const rlf_session *s, const rlf_command_line *line, rlf_buf *out)
+{
+    if (!s->saved.step) {
+        rlf_buf_puts(out, "no step is saved yet: the first checkpoint is "
+                          "written as --save-every says\n");
+        return;
+    }
+    rlf_buf_printf(out, "steps up to %" PRIu32 " are saved; go on with:\n    ",
+                   s->saved.step);
+    put_resume(s, line, out);
+    rlf_buf_putc(out, '\n');
+}
+
+/* A best step was wanted that never came. */
+static void
+warn_best(const rlf_session *s)
+{
+    const rlf_best *best = &s->beside.best;
+    if (best->metric && !best->step)
+        fprintf(stderr,
+                "warning: --keep-best %s: no step reported it, so none was "
+                "kept\n",
+                best->metric);
+}
+
 static rlf_result
 train(rlf_session *s, rlf_display *d, bool *stopped)
 {
@@ -196,9 +223,17 @@ rlf_cmd_run(const rlf_command_line *line)
                s->options.directory);
     rlf_display_flush(s);
     handle_signals(SIG_DFL);
+    bool lost = result < 0 && s->leads && s->run && rlf_run_steps(s->run);
+    if (result == RLF_RESULT_END && s->leads)
+        warn_best(s);
     /* A launcher passes a signal on to all processes, and MPICH's takes the
      * status of any of them for that of the job. */
     stopped |= !s->leads && stop_signal;
+    rlf_buf saved = {0};
+    if (lost && !s->options.json)
+        put_saved(s, line, &saved);
     status = rlf_cmd_end(s, result);
+    fputs(saved.p ? saved.p : "", stderr);
+    rlf_buf_free(&saved);
     return status || !stopped ? status : stopped_status();
 }

@@ -77,9 +77,12 @@ put_state(rlf_run *run, rlf_buf *out)
 /* ---- saving ---- */
 
 static rlf_status
-prune(const rlf_run *run, const rlf_best *best, rlf_arena *arena, rlf_err *err)
+prune(const rlf_run *run, const rlf_beside *beside, rlf_arena *arena,
+      rlf_err *err)
 {
-    uint32_t keep = run->options.keep ? run->options.keep : 1;
+    const rlf_best *best = &beside->best;
+    uint32_t keep = run->options.keep ? run->options.keep : beside->keep;
+    keep = keep ? keep : 1;
     return rlf_checkpoints_prune(run->options.directory, run->step, keep,
                                  best->metric ? best->step : 0, arena, err);
 }
@@ -123,7 +126,7 @@ save(rlf_run *run, const rlf_beside *beside, rlf_arena *arena, rlf_err *err)
         return status;
     }
     RLF_TRY(rlf_path_rename(writing, final, err));
-    return prune(run, &beside->best, arena, err);
+    return prune(run, beside, arena, err);
 }
 
 rlf_status
@@ -328,7 +331,7 @@ resume(rlf_run *run, rlf_arena *arena, rlf_buf *said, rlf_err *err,
     out->step = run->step;
     run->ended = ended;
     RLF_TRY(set_aside(&all, at, arena, err, said));
-    return prune(run, &out->beside.best, arena, err);
+    return prune(run, &out->beside, arena, err);
 }
 
 rlf_status

@@ -83,7 +83,8 @@ put_beside(const rlf_beside *beside, bool ended, rlf_buf *out)
         put_file(rlf_journal_names[i], beside->journals[i].size,
                  beside->journals[i].checksum, out);
     }
-    rlf_buf_printf(out, "],\n \"ended\":%s", ended ? "true" : "false");
+    rlf_buf_printf(out, "],\n \"ended\":%s,\n \"keep\":%" PRIu32,
+                   ended ? "true" : "false", beside->keep);
     const rlf_best *best = &beside->best;
     if (best->metric) {
         rlf_buf_puts(out, ",\n \"best\":{\"metric\":");
@@ -213,6 +214,7 @@ get_beside(const json_t *manifest, const char *dir, rlf_arena *arena,
 {
     json_t *journals, *best = NULL;
     const char *name;
+    int64_t keep = 0;
     *out = (rlf_beside){0};
     RLF_TRY(
         rlf_json_get_array(manifest, dir, "journals", true, err, &journals));
@@ -220,6 +222,8 @@ get_beside(const json_t *manifest, const char *dir, rlf_arena *arena,
         RLF_TRY(get_file(json_array_get(journals, (size_t)i), dir, err, &name,
                          &out->journals[i].size, &out->journals[i].checksum));
     RLF_TRY(rlf_json_get_bool(manifest, dir, "ended", true, err, ended));
+    RLF_TRY(rlf_json_get_int(manifest, dir, "keep", false, err, &keep));
+    out->keep = keep > 0 && keep <= UINT32_MAX ? (uint32_t)keep : 0;
     RLF_TRY(rlf_json_get_object(manifest, dir, "best", false, err, &best));
     return best ? get_best(best, dir, arena, err, &out->best) : RLF_OK;
 }

@@ -57,6 +57,7 @@ typedef struct rlf_beside {
         uint32_t checksum;
     } journals[RLF_JOURNALS];
     rlf_best best;
+    uint32_t keep; /* newest checkpoints that stay; 0: as 1 */
 } rlf_beside;
 
 /* What a run went on from. */
@@ -84,7 +85,8 @@ typedef struct rlf_run_options {
                  is known then */
     rlf_policy policy;     /* of the controller */
     const char *directory; /* of the run; NULL: leaves nothing behind */
-    uint32_t keep;         /* newest checkpoints that stay; 0: as 1 */
+    uint32_t keep;         /* newest checkpoints that stay; 0: as many as the run
+                              was begun with */
     rlf_inputs *inputs;    /* in process 0, where there is a directory */
     /* Of more than one rank: who is where. It outlives the run. */
     rlf_comm_world *world;
