@@ -136,6 +136,8 @@ local function clean(text)
     text = text:gsub(pair[1], pair[2])
   end
   text = text:gsub("(%d){,}(%d)", "%1%2"):gsub("(%d),\\!%s*(%d)", "%1%2")
+    :gsub("(%d)\\!,(%d)", "%1%2")
+  text = text:gsub("%f[%d](%d%d?%d?)\\[, ](%d%d%d)%f[%D]", "%1%2")
   for _, pattern in ipairs(spaces) do
     text = text:gsub(pattern, " ")
   end
@@ -406,6 +408,11 @@ function reader:named()
   elseif functions[name] then
     return self:applied(name)
   elseif dressed[name] then
+    local letters, past = self.text:match("^%s*{%s*(%a[%a%s]*)}()", self.at)
+    if letters then -- the points of a segment, in their order
+      self.at = past
+      return factor("\\" .. name .. "(" .. letters:gsub("%s", "") .. ")")
+    end
     local inside = self:argument()
     return inside and factor("\\" .. name .. "(" .. show(inside) .. ")")
   end
@@ -487,6 +494,17 @@ function reader:atom()
   return nil
 end
 
+-- The base of a power as text: in brackets, unless it is one factor without a
+-- sign, and no power itself.
+local function base(p)
+  local text = show(p)
+  local one = p.sign > 0 and #p.over == 1 and #p.under == 0
+  if one and not text:find("[%^!]") then
+    return text
+  end
+  return "(" .. text .. ")"
+end
+
 -- An atom with its powers, indices and factorials.
 function reader:factor()
   local p = self:atom()
@@ -512,11 +530,11 @@ function reader:factor()
       power.sign = power.sign * sign
       local text = show(power)
       if c == "_" or text ~= "#1" then
-        p = factor(show(p) .. c .. text)
+        p = factor(base(p) .. c .. text)
       end
     elseif c == "!" then
       self.at = self.at + 1
-      p = factor(show(p) .. "!")
+      p = factor(base(p) .. "!")
     else
       return p
     end
@@ -622,6 +640,29 @@ end
 
 local read
 
+-- x = 5, y = 2x: the letter, and what it is; nil if it is none.
+local function named(text)
+  local name, value = text:match("^%s*\\?(%a+)%s*=%s*(.*)$")
+  if name and #name == 1 and value ~= "" then
+    return name, value
+  end
+  return nil
+end
+
+-- Do the parts give values to several names? Then whose they are counts; with
+-- one name, as in "x=2 or x=-2", they are its values.
+local function several_names(list)
+  local first
+  for _, part in ipairs(list) do
+    local name = named(part)
+    if name and first and name ~= first then
+      return true
+    end
+    first = first or name
+  end
+  return false
+end
+
 local function each(list, depth)
   local out = {}
   for i, part in ipairs(list) do
@@ -632,7 +673,14 @@ end
 
 local function set(list, depth)
   local out, seen = {}, {}
-  for _, part in ipairs(each(list, depth)) do
+  local forms = each(list, depth)
+  if several_names(list) then
+    for i, part in ipairs(list) do
+      local name = named(part)
+      forms[i] = (name and name .. "=" or "") .. forms[i]
+    end
+  end
+  for _, part in ipairs(forms) do
     if not seen[part] then
       seen[part] = true
       out[#out + 1] = part
@@ -713,9 +761,8 @@ function read(text, depth)
     return plain(text)
   end
   -- x = 5, x \in {1, 2}
-  text = text:gsub("^\\?%a+%s*=%s*", function(left)
-    return #rlf.trim(left:gsub("=", "")) == 1 and "" or nil
-  end, 1)
+  local _, value = named(text)
+  text = value and not value:find("=") and value or text
   text = text:gsub("^%a%s*\\in%f[%A]%s*", "")
   if text == "" or is_words(text) then
     return plain(text)
