@@ -98,12 +98,14 @@ rlf_json_parse_exact(const char *file, uint32_t line, const char *text,
                      size_t n, rlf_err *err, json_t **out, bool *rounded)
 {
     rlf_err first = RLF_ERR_NONE;
-    rlf_status status = parse(file, line, text, n, 0, &first, out);
+    size_t once = JSON_REJECT_DUPLICATES;
+    rlf_status status = parse(file, line, text, n, once, &first, out);
     *rounded = status < 0;
     if (status == RLF_MEMORY) /* a second try must not give other numbers */
         return rlf_fail_memory(err, n, "what %s holds", file);
     rlf_err_clear(&first);
-    return *rounded ? rlf_json_parse(file, line, text, n, err, out) : RLF_OK;
+    once |= JSON_DECODE_INT_AS_REAL;
+    return *rounded ? parse(file, line, text, n, once, err, out) : RLF_OK;
 }
 
 rlf_status

@@ -77,13 +77,10 @@ rlf_lua_push_sample(lua_State *L, size_t slot)
 {
     const rlf_lua_host *host = rlf_lua_host_of(L);
     const rlf_lua_sample *s = &host->call.samples[slot];
-    bool lazy = false;
     lua_createtable(L, 0, (int)s->n_fields + (host->call.n > 1));
     for (size_t i = 0; i < s->n_fields; i++) {
-        if (is_lazy(&s->fields[i])) {
-            lazy = true;
+        if (is_lazy(&s->fields[i]))
             continue;
-        }
         push_field(L, &s->fields[i]);
         lua_setfield(L, -2, s->fields[i].name);
     }
@@ -91,8 +88,6 @@ rlf_lua_push_sample(lua_State *L, size_t slot)
         lua_pushinteger(L, s->step);
         lua_setfield(L, -2, "step");
     }
-    if (!lazy)
-        return;
     if (host->call.n > 1) {
         lua_pushinteger(L, (lua_Integer)slot);
         lua_rawsetp(L, -2, &rlf_lua_key_slot);
@@ -109,6 +104,33 @@ sample_of(lua_State *L, int index)
     size_t slot = (size_t)lua_tointeger(L, -1);
     lua_pop(L, 1);
     return &host->call.samples[slot];
+}
+
+/* A field that no sample of the run has is a slip: nil would make a reward 0
+ * without a word. rawget asks. */
+_Noreturn static void
+fail_field(lua_State *L, const rlf_lua_sample *s, const char *name)
+{
+    const char **names =
+        lua_newuserdatauv(L, (s->n_fields + 1) * sizeof *names, 0);
+    luaL_Buffer all;
+    luaL_buffinit(L, &all);
+    for (size_t i = 0; i < s->n_fields; i++) {
+        names[i] = s->fields[i].name;
+        luaL_addstring(&all, i ? ", " : "");
+        luaL_addstring(&all, names[i]);
+    }
+    luaL_pushresult(&all);
+    const char *near = rlf_str_nearest(name, names, s->n_fields);
+    const char *hint =
+        near ? lua_pushfstring(L, "did you mean '%s'? It has %s", near,
+                               lua_tostring(L, -1))
+             : lua_pushfstring(L,
+                               "it has %s; rawget(sample, \"%s\") is nil where "
+                               "there is none",
+                               lua_tostring(L, -1), name);
+    rlf_lua_error(L, hint, "the sample has no field '%s'", name);
+    __builtin_unreachable();
 }
 
 /* __index of a sample's table. */
@@ -128,6 +150,8 @@ lazy_index(lua_State *L)
         lua_rawset(L, 1);
         return 1;
     }
+    if (strcmp(name, "turns") != 0) /* reserved: nil in this version */
+        fail_field(L, s, name);
     return 0;
 }
 

@@ -291,6 +291,8 @@ check_bad(void)
          "21.jsonl:1: \"n\" is an integer of more than 53 bits"},
         {"22.jsonl", "{\"q\": \"x\", \"n\": 123456789012345678901}\n",
          "22.jsonl:1: \"n\" is an integer of more than 53 bits"},
+        {"23.jsonl", "{\"q\": \"x\", \"n\": 1, \"n\": 2}\n",
+         "23.jsonl:1:22: not JSON: duplicate object key"},
         {"20.jsonl", "{\"q\": \"\\ud800\", \"n\": 1}\n", "20.jsonl:1:"},
     };
     rlf_err err = RLF_ERR_NONE;

@@ -312,8 +312,9 @@ test_loading(void)
     lua_fails("return function(s) error({}) end",
               "r.lua:1: an error that is a table, not a text" WHO, NULL);
     lua_fails("return function(s) return s.respone:match('a') end",
-              "r.lua:1: attempt to index a nil value (field 'respone')" WHO,
-              NULL);
+              "r.lua:1: the sample has no field 'respone'" WHO,
+              "did you mean 'response'? It has prompt, response, answer, grade, "
+              "length, finished, tokens, pieces");
     lua_fails("local x = math.random()\nreturn function(s) end",
               "r.lua:1: math.random is called without a sample", NULL);
     outcome out = lua_run((setup){0}, "return function(s) error('one\\ntwo') "
@@ -325,7 +326,7 @@ test_loading(void)
     ok(strstr(out.err.sentence, "xxx..." WHO) != NULL,
        "a long message is cut, and the sample still named");
     out = lua_run((setup){0}, "#!/usr/bin/rlflow\nreturn function(s)\n"
-                              "  local f = function() s.x.y = 1 end\n"
+                              "  local f = function() s.prompt.x.y = 1 end\n"
                               "  f()\nend");
     is_str(out.err.detail,
            "stack traceback:\n"
@@ -336,7 +337,7 @@ test_loading(void)
                          "in/all/rewards/arith.lua";
     char want[256];
     out =
-        lua_run((setup){.path = longer}, "return function(s)\n s.x.y = 1 end");
+        lua_run((setup){.path = longer}, "return function(s)\n local t = {} t.x.y = 1 end");
     snprintf(want, sizeof want,
              "%s:2: attempt to index a nil value (field 'x')" WHO, longer);
     is_str(out.err.sentence, want, "long paths are not shortened");

@@ -33,7 +33,8 @@ test_seen(void)
         "return table.concat(s.tokens, ',') .. table.concat(s.pieces, '|') "
         ".. #s.tokens .. math.type(s.tokens[1])",
         "11,12,13 4|2|3integer");
-    lua_gives("return tostring(s.tokens == s.tokens) .. tostring(s.nothing) .. "
+    lua_gives("return tostring(s.tokens == s.tokens) .. tostring(rawget(s, "
+              "'nothing')) .. "
               "tostring(rawget(s, 'tokens')[2])",
               "truenil12");
     lua_gives("s.mine = 1 s.tokens[1] = 5 return s.mine .. s.tokens[1]", "15");
@@ -239,6 +240,15 @@ test_turn_and_step(void)
     f.list.n = 2;
     ok(rlf_lua_call(host, &sample, 1, arena, &err, &out) == RLF_OK && out.none,
        "or nil, to end");
+    rlf_lua_host_free(host);
+    host = open_gives(arena, RLF_LUA_PER_SAMPLE, NULL, 0,
+                      "return function(s) return rawget(s, 'trun') == nil and "
+                      "s.turn == 1 end");
+    rlf_lua_call(host, &sample, 1, arena, &err, &out);
+    ok(strstr(err.sentence, "the sample has no field 'turn'") &&
+           strstr(err.hint, "did you mean 'turns'?"),
+       "a field that a sample has not: %s; %s", err.sentence, err.hint);
+    rlf_err_clear(&err);
     rlf_lua_host_free(host);
     host = open_gives(arena, RLF_LUA_PER_STEP, NULL, 0,
                       "return function(s) return s.step * 2 + math.random(0) * "
