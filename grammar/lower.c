@@ -437,24 +437,37 @@ drop_unused(rlf_sema *s, int item)
     keep->inputs.count = n + 1;
 }
 
+/* The set whose tokens an item asks for, or -1. A hook's sample has its tokens
+ * if there are any. */
+static int
+tokens_wanted(const rlf_item *it)
+{
+    bool field = it->class->role == RLF_ROLE_FIELD &&
+                 it->class->needs_tokens &&
+                 it->class->gives == RLF_GIVES_COLUMN;
+    bool hook = it->class->role == RLF_ROLE_HOOK && it->inputs.count &&
+                it->inputs.data[0].is_set;
+    return field || hook ? it->inputs.data[0].id : -1;
+}
+
 /* Token counts of a response that is given as a text need a tokenizer: that of
  * the model that reads it, or if none does, of the program's first model. */
 static void
 check_readers(rlf_sema *s)
 {
+    int first = first_model(s->graph);
+    rlf_set *sets = s->graph->sets.data;
     for (size_t i = 0; i < s->items.count; i++) {
         const rlf_item *it = &s->items.data[i];
-        if (it->class->role != RLF_ROLE_FIELD || !it->class->needs_tokens ||
-            it->class->gives != RLF_GIVES_COLUMN)
+        int wanted = tokens_wanted(it);
+        if (wanted < 0)
             continue;
-        int first = first_model(s->graph);
-        rlf_set *sets = s->graph->sets.data;
-        rlf_set *set = &sets[it->inputs.data[0].id];
+        rlf_set *set = &sets[wanted];
         if (set->kind != RLF_SET_WRITTEN || set->model >= 0)
             continue;
-        for (int k = it->inputs.data[0].id; k >= 0; k = sets[k].origin)
+        for (int k = wanted; k >= 0; k = sets[k].origin)
             sets[k].model = first;
-        if (first >= 0)
+        if (first >= 0 || it->class->role == RLF_ROLE_HOOK)
             continue;
         rlf_diag *diag = rlf_diag_error(s->diags, "level", it->span,
                                         "there is no model, so '%s' has no "
