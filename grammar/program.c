@@ -436,7 +436,6 @@ rlf_lower_loss(rlf_lower *l, const rlf_item *item, rlf_node *node)
     }
     rlf_derivative *d = rlf_expr_derive(m.expr, loss->loss, s->arena);
     loss->program = d->expr;
-    loss->reach = d->reach;
     loss_inputs(l, &m, u, node, loss);
     loss->calls = RLF_NEW_ARRAY(s->arena, rlf_live_call, u->calls.count);
     RLF_VEC(rlf_words_leaf) words = {0};
@@ -461,5 +460,6 @@ rlf_lower_loss(rlf_lower *l, const rlf_item *item, rlf_node *node)
         for (size_t k = 0; k < loss->words[i].program->outputs.count; k++)
             loss->words[i].derivative[k] =
                 d->output_of_input[loss->words[i].result[k]];
+    loss->reach = rlf_loss_reach(loss);
     node->loss = loss;
 }

@@ -114,8 +114,7 @@ bool
 rlf_update_serves(const rlf_update *u, const rlf_update_group *g,
                   const rlf_live_call *live)
 {
-    return g->set_input == live->set_input &&
-           g->last == (rlf_reading_of(live->class) == RLF_READ_SCORE) &&
+    return rlf_live_together(g->live, live) &&
            u->call->in[live->set_input].rows == g->rows;
 }
 
@@ -153,6 +152,7 @@ make_groups(rlf_update *u, rlf_err *err)
             g++;
         if (g == u->groups + u->n_groups) {
             u->n_groups++;
+            g->live = live;
             g->set_input = live->set_input;
             g->last = reading == RLF_READ_SCORE;
             g->rows = u->call->in[live->set_input].rows;
@@ -314,14 +314,6 @@ make_columns(rlf_update *u)
                               .iteration = call->iteration};
 }
 
-rlf_reach
-rlf_update_reach(const rlf_loss *loss, uint32_t groups)
-{
-    /* a sample may have parts in two sets */
-    return groups > 1 && loss->reach == RLF_REACH_SAMPLE ? RLF_REACH_BATCH
-                                                         : loss->reach;
-}
-
 static rlf_status
 begin(rlf_call *call, rlf_err *err, rlf_training *out)
 {
@@ -333,7 +325,7 @@ begin(rlf_call *call, rlf_err *err, rlf_training *out)
     u->model = rlf_model_of(call, call->node->receiver);
     RLF_TRY(rlf_model_reclaim(u->model, err));
     RLF_TRY(make_groups(u, err));
-    u->reach = rlf_update_reach(call->node->loss, u->n_groups);
+    u->reach = call->node->loss->reach;
     RLF_TRY(open_flights(u, err));
     RLF_TRY(open_words(u, err));
     find_points(u);

@@ -54,6 +54,7 @@ const rlf_update_point *rlf_update_point_of(const rlf_update_points *points,
 
 /* Live calls that one pass serves: on the same set, with the same rows. */
 typedef struct rlf_update_group {
+    const rlf_live_call *live; /* the first of them */
     int set_input; /* of the node */
     bool last;     /* scores, after the last token; else per token */
     bool logprob, scalar;
@@ -110,8 +111,6 @@ typedef struct rlf_update {
     rlf_expr_frame *frame;
 } rlf_update;
 
-/* How far the derivatives look, given the passes that the update takes. */
-rlf_reach rlf_update_reach(const rlf_loss *loss, uint32_t groups);
 /* Is this a live call that the group's pass serves? */
 bool rlf_update_serves(const rlf_update *u, const rlf_update_group *g,
                        const rlf_live_call *live);

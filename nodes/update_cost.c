@@ -12,14 +12,9 @@ count_groups(const rlf_loss *loss)
 {
     int n = 0;
     for (int i = 0; i < loss->n_calls; i++) {
-        const rlf_live_call *a = &loss->calls[i];
         bool found = false;
-        for (int k = 0; k < i && !found; k++) {
-            const rlf_live_call *b = &loss->calls[k];
-            found = a->set_input == b->set_input &&
-                    (rlf_reading_of(a->class) == RLF_READ_SCORE) ==
-                        (rlf_reading_of(b->class) == RLF_READ_SCORE);
-        }
+        for (int k = 0; k < i && !found; k++)
+            found = rlf_live_together(&loss->calls[i], &loss->calls[k]);
         n += !found;
     }
     return n;
@@ -63,7 +58,7 @@ row_bytes(const rlf_loss *loss, int set, bool last)
  * the last token, or those that read per token. */
 static void
 cost_group(const rlf_load *load, const rlf_node *node, int set, bool last,
-           rlf_reach reach, rlf_cost *out)
+           rlf_cost *out)
 {
     int columns = 0;
     const rlf_model *model = rlf_load_model(load, node);
@@ -96,7 +91,7 @@ cost_group(const rlf_load *load, const rlf_node *node, int set, bool last,
         uint64_t lanes = (uint64_t)g->lanes;
         lane.n = all.n / lanes + ((uint64_t)l < all.n % lanes);
         own += lane.n;
-        rlf_cost_train(model->table, &reading, reach, &counts);
+        rlf_cost_train(model->table, &reading, node->loss->reach, &counts);
     }
     if (rlf_table_ends(model->table, model->table->cut.chunks - 1)) {
         /* live values: its own to the replicas, all to the stages before */
@@ -172,11 +167,9 @@ rlf_update_cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
     }
     *out = (rlf_cost){.host = column_bytes(load, node->loss) +
                               known_bytes(model, load, node->loss)};
-    rlf_reach reach =
-        rlf_update_reach(node->loss, (uint32_t)count_groups(node->loss));
     for (int i = 0; i < 2 * node->n_inputs; i++)
         if (seen[i])
-            cost_group(load, node, i / 2, i % 2, reach, out);
+            cost_group(load, node, i / 2, i % 2, out);
     free(seen);
     rlf_counts counts = {.kernels = model->kernels};
     for (int i = 0; i < node->loss->n_words; i++) {

@@ -142,8 +142,18 @@ typedef struct rlf_loss {
     int n_reports;
     rlf_words *words; /* n_words: live values over vocab, one a set */
     int n_words;
-    rlf_reach reach; /* POINT: gradient in the forward pass's own head tile */
+    rlf_reach reach; /* rlf_loss_reach; POINT: gradient in the forward pass's
+                        own head tile */
 } rlf_loss;
+
+/* Does one pass of the model serve both calls? Those on one set do, if both
+ * read at its tokens or both after the last token. */
+bool rlf_live_together(const rlf_live_call *a, const rlf_live_call *b);
+/* How far the gradients of a loss look, from its program, calls and words: as
+ * far as their operations, and BATCH if one has need of a live value that
+ * another pass reads, be it of the same row, or if one looks at a whole sample
+ * and there are several passes. */
+rlf_reach rlf_loss_reach(const rlf_loss *loss);
 
 typedef struct rlf_node {
     int id;

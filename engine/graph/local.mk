@@ -9,6 +9,7 @@ libgraph_la_SOURCES = \
 	%D%/gather.c \
 	%D%/graph.c %D%/graph.h \
 	%D%/hash.c \
+	%D%/loss.c \
 	%D%/place.c %D%/place.h \
 	%D%/run.c %D%/run.h \
 	%D%/sizes.c %D%/sizes.h \

@@ -341,7 +341,7 @@ make_loss(made *m, kind k)
     out->report = RLF_NEW_ARRAY(w->arena, int, 1);
     out->report[0] = 1;
     out->n_reports = 1;
-    out->reach = d->reach;
+    out->reach = rlf_loss_reach(out);
     return out;
 }
 
