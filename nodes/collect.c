@@ -148,8 +148,8 @@ put_output(rlf_call *call, const state *s, rlf_gather *g, int i, rlf_err *err)
     rlf_column *columns = RLF_NEW_ARRAY(pool, rlf_column, n);
     for (size_t r = 0; r < n; r++)
         columns[r] = s->rounds.data[r].sources[i].column;
-    call->out[i].column = rlf_gather_column(g, value->domain, columns);
-    return RLF_OK;
+    return rlf_gather_column(g, value->domain, columns, err,
+                             &call->out[i].column);
 }
 
 static rlf_status

@@ -21,26 +21,74 @@ rlf_data_cursor(rlf_data *data, uint32_t site, uint32_t member)
     return &data->cursors.data[data->cursors.count - 1];
 }
 
+/* The order of the epoch at hand. */
+static void
+shuffle(rlf_cursor *cursor, uint64_t seed, uint32_t rows)
+{
+    rlf_random_key key = {.seed = seed,
+                          .purpose = RLF_PURPOSE_SHUFFLE,
+                          .site = cursor->site,
+                          .step = cursor->epoch,
+                          .sample = cursor->member};
+    rlf_draw_shuffle(&key, rows, cursor->order);
+}
+
 /* The next row in the order of the epochs. */
 static uint32_t
 next_row(rlf_cursor *cursor, uint64_t seed, uint32_t rows)
 {
-    if (cursor->index == rows) {
+    bool ended = cursor->index == rows, made = cursor->order != NULL;
+    if (ended) {
         cursor->epoch++;
         cursor->index = 0;
-        free(cursor->order);
-        cursor->order = NULL;
     }
-    if (!cursor->order) {
-        rlf_random_key key = {.seed = seed,
-                              .purpose = RLF_PURPOSE_SHUFFLE,
-                              .site = cursor->site,
-                              .step = cursor->epoch,
-                              .sample = cursor->member};
+    if (!made)
         cursor->order = rlf_malloc(sizeof *cursor->order * rows);
-        rlf_draw_shuffle(&key, rows, cursor->order);
-    }
+    if (!made || ended)
+        shuffle(cursor, seed, rows);
     return cursor->order[cursor->index++];
+}
+
+/* What draws of n rows of `rows` need of a cursor. */
+static rlf_status
+make_room(rlf_cursor *cursor, uint64_t seed, uint32_t rows, uint32_t n,
+          rlf_err *err)
+{
+    if (!cursor->taken)
+        cursor->taken = rlf_try_calloc(rows, sizeof *cursor->taken);
+    if (!cursor->taken)
+        return rlf_fail_memory(err, rows, "the rows that a step has drawn");
+    RLF_TRY_ROOM(&cursor->later, (size_t)cursor->n_taken + n,
+                 "rows that are put off");
+    if (cursor->order)
+        return RLF_OK;
+    cursor->order = rlf_try_malloc(sizeof *cursor->order * rows);
+    if (!cursor->order)
+        return rlf_fail_memory(err, sizeof *cursor->order * rows,
+                               "the order of rows");
+    shuffle(cursor, seed, rows);
+    return RLF_OK;
+}
+
+rlf_status
+rlf_data_room(rlf_data *data, uint64_t seed, uint32_t site, uint32_t n,
+              rlf_err *err)
+{
+    size_t bytes = 2 * sizeof *data->drawing * ((size_t)n + 1);
+    if (!data->share)
+        return make_room(rlf_data_cursor(data, site, 0), seed,
+                         (uint32_t)data->records.count, n, err);
+    for (uint32_t m = 0; m < data->n_members; m++)
+        RLF_TRY(make_room(rlf_data_cursor(data, site, m), seed,
+                          rlf_data_rows_of(data, m), n, err));
+    if (data->drawing_room >= bytes)
+        return RLF_OK;
+    uint32_t *drawing = rlf_try_realloc(data->drawing, bytes);
+    if (!drawing)
+        return rlf_fail_memory(err, bytes, "the rows that are drawn");
+    data->drawing = drawing;
+    data->drawing_room = bytes;
+    return RLF_OK;
 }
 
 /* A new step has no row yet. */
@@ -146,9 +194,13 @@ static void
 draw_shares(rlf_data *data, uint64_t seed, uint32_t site, uint32_t step,
             uint32_t n, uint32_t *out)
 {
-    uint32_t *member = rlf_malloc(sizeof *member * n);
+    size_t bytes = 2 * sizeof *data->drawing * ((size_t)n + 1);
+    if (data->drawing_room < bytes) {
+        data->drawing = rlf_realloc(data->drawing, bytes);
+        data->drawing_room = bytes;
+    }
+    uint32_t *member = data->drawing, *rows = data->drawing + n;
     uint32_t *count = rlf_calloc(data->n_members, sizeof *count);
-    uint32_t *rows = rlf_malloc(sizeof *rows * n);
     draw_members(data, site, step, n, member, count);
     for (uint32_t m = 0; m < data->n_members; m++) {
         draw_rows(rlf_data_cursor(data, site, m), seed,
@@ -157,9 +209,7 @@ draw_shares(rlf_data *data, uint64_t seed, uint32_t site, uint32_t step,
             if (member[i] == m)
                 out[i] = data->first[m] + rows[k++];
     }
-    free(member);
     free(count);
-    free(rows);
 }
 
 /* Rows drawn in the run. */
@@ -295,7 +345,9 @@ rlf_data_draw_weighted(rlf_data *data, uint64_t seed, uint32_t site,
     RLF_TRY(check_weights(data, weight, cursor->taken, n, err));
     const rlf_random_key key = {
         .seed = seed, .purpose = RLF_PURPOSE_WEIGHT, .site = site};
-    ticket *heap = rlf_malloc(sizeof *heap * n);
+    ticket *heap = rlf_try_malloc(sizeof *heap * n);
+    if (!heap)
+        return rlf_fail_memory(err, sizeof *heap * n, "the rows of a draw");
     first_to_ring(&key, cursor->drawn, weight, cursor->taken, rows, n, heap);
     for (uint32_t i = 0; i < n; i++) {
         out[i] = heap[i].row;

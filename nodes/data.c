@@ -216,6 +216,7 @@ rlf_data_free(rlf_data *data)
         free(data->cursors.data[i].taken);
     }
     RLF_VEC_FREE(&data->cursors);
+    free(data->drawing);
     for (size_t m = 0; data->owns && m < data->n_members; m++)
         rlf_data_free(data->members[m]);
     rlf_arena_free(data->arena);
@@ -304,15 +305,21 @@ join(const rlf_resource *resource, rlf_data *data, rlf_err *err)
 }
 
 /* All rows, for columns on them; those of a choice are some of its member's. */
-static void
-make_space(const rlf_graph *graph, int domain, rlf_data *data)
+static rlf_status
+make_space(const rlf_graph *graph, int domain, rlf_data *data, rlf_err *err)
 {
     uint32_t n = (uint32_t)data->records.count;
+    RLF_TRY(rlf_arena_room(data->arena,
+                           ((size_t)n + 64) *
+                               (sizeof(uint64_t) +
+                                RLF_DOMAIN_UPS * sizeof(uint32_t)),
+                           "the numbers of the rows of data", err));
     data->space = rlf_space_rows(data->arena, graph, domain, n);
     for (uint32_t i = 0; i < n; i++)
         ((uint64_t *)data->space->identity)[i] = i;
     if (data->row)
         data->space->up[0] = (rlf_space_up){data->members[0]->space, data->row};
+    return RLF_OK;
 }
 
 static rlf_status
@@ -336,8 +343,7 @@ settle(const rlf_env *env, const rlf_resource *resource, void *object,
             return status;
         }
     }
-    make_space(env->graph, resource->domain, data);
-    return RLF_OK;
+    return make_space(env->graph, resource->domain, data, err);
 }
 
 /* Which columns of a csv file were found to be of numbers: its cells tell, and

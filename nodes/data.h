@@ -47,6 +47,8 @@ struct rlf_data {
     bool owns;           /* the members are its own, to be freed with it */
     uint32_t *row;       /* where: per row, the member's row */
     uint32_t *first;     /* mix: n_members + 1 of them */
+    uint32_t *drawing;   /* mix by weights: room for two of each row drawn */
+    size_t drawing_room;
     const double *share; /* mix by weights: of each member, their sum is 1 */
     struct {
         rlf_cursor *data;
@@ -64,7 +66,8 @@ rlf_status rlf_data_choose(rlf_data *data, const rlf_expr *condition,
  * if a column is of another kind in one of them. */
 rlf_status rlf_data_join(rlf_data *data, rlf_err *err);
 /* Keep only the rows keep[0..n-1] of a file. */
-void rlf_data_keep(rlf_data *data, const uint32_t *keep, uint32_t n);
+rlf_status rlf_data_keep(rlf_data *data, const uint32_t *keep, uint32_t n,
+                         rlf_err *err);
 /* The data set of a file that row *row is of, and its row there. */
 const rlf_data *rlf_data_origin(const rlf_data *data, uint32_t *row);
 /* "data/arith.jsonl:412": where a row stands, in `arena`. */
@@ -109,6 +112,9 @@ uint32_t rlf_data_rows_of(const rlf_data *data, uint32_t member);
  * yet. */
 uint32_t rlf_data_left(rlf_data *data, uint32_t site, uint32_t step,
                        const double *weight);
+/* Room ahead for a draw of n rows at `site`: RLF_MEMORY, or it cannot fail. */
+rlf_status rlf_data_room(rlf_data *data, uint64_t seed, uint32_t site,
+                         uint32_t n, rlf_err *err);
 /* The next n rows of the draw at `site` into out[n], epoch after epoch, each
  * in an order of its own; no row twice in one step, however often it draws. All
  * draws of a step are together at most the number of rows. Returns the number

@@ -150,7 +150,10 @@ step(rlf_call *call, rlf_err *err)
         RLF_TRY(rlf_call_number(call, "count", err, &many));
     uint32_t n = (uint32_t)many;
 
-    uint32_t *row = RLF_NEW_ARRAY(pool, uint32_t, n);
+    uint32_t *row;
+    RLF_TRY(rlf_rows_room(pool, set->name, n, 0, err));
+    RLF_TRY(rlf_data_room(data, call->env->seed, node->site, n, err));
+    row = RLF_NEW_ARRAY(pool, uint32_t, n);
     uint64_t first;
     RLF_TRY(choose(call, data, &n, err, row, &first));
     rlf_prompt *prompt = RLF_NEW_ARRAY(pool, rlf_prompt, n);

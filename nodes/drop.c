@@ -190,6 +190,6 @@ rlf_data_drop(const rlf_env *env, rlf_data *data, rlf_err *err)
         rlf_err_hint(err, "raise max_prompt");
         return RLF_USER;
     }
-    rlf_data_keep(data, keep, n);
+    RLF_TRY(rlf_data_keep(data, keep, n, err));
     return RLF_OK;
 }

@@ -73,9 +73,10 @@ open(rlf_call *call, rlf_err *err)
             return rlf_fail(
                 err, RLF_BUG, "no input of an expression lies on '%s'",
                 rlf_domains_get(&graph->domains, value->domain)->name);
-        call->out[i].column =
-            rlf_column_new(call->env->pool, spaces[value->domain],
-                           value->kind == RLF_VALUE_TEXT);
+        RLF_TRY(rlf_column_try(call->env->pool, spaces[value->domain],
+                               value->kind == RLF_VALUE_TEXT,
+                               "the values of an expression", err,
+                               &call->out[i].column));
     }
     return RLF_OK;
 }

@@ -27,11 +27,9 @@ each_sample(rlf_call *call, void (*put)(rlf_call *, const rlf_rows *, uint32_t))
 static rlf_status
 open_samples(rlf_call *call, rlf_err *err)
 {
-    (void)err;
     bool text = call->node->class->gives == RLF_GIVES_TEXT;
-    call->out[0].column =
-        rlf_column_new(call->env->pool, set_of(call)->samples, text);
-    return RLF_OK;
+    return rlf_column_try(call->env->pool, set_of(call)->samples, text,
+                          "a field of samples", err, &call->out[0].column);
 }
 
 /* ---- prompt ---- */
@@ -58,8 +56,8 @@ step_prompt(rlf_call *call, rlf_err *err)
 static rlf_status
 open_prompt(rlf_call *call, rlf_err *err)
 {
-    call->out[0].column =
-        rlf_column_new(call->env->pool, set_of(call)->prompts, true);
+    RLF_TRY(rlf_column_try(call->env->pool, set_of(call)->prompts, true,
+                           "prompts", err, &call->out[0].column));
     return step_prompt(call, err);
 }
 
@@ -158,7 +156,9 @@ open_data(rlf_call *call, rlf_err *err)
         return rlf_fail(err, RLF_USER,
                         "prompts of '%s' come from no row of '%s'",
                         rows->set->name, data->name);
-    rlf_column column = rlf_column_new(call->env->pool, rows->prompts, text);
+    rlf_column column;
+    RLF_TRY(rlf_column_try(call->env->pool, rows->prompts, text,
+                           "a field of data", err, &column));
     for (uint32_t i = 0; i < rows->prompts->count; i++) {
         if (text)
             column.text[i] = from->texts[rows->data_row[i]];

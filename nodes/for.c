@@ -96,10 +96,10 @@ n_pieces(const rlf_arg *args, uint32_t prompts)
 static rlf_status
 open(rlf_call *call, rlf_err *err)
 {
-    (void)err;
     const rlf_graph *graph = call->env->graph;
     const rlf_rows *rows = call->in[0].rows;
     uint32_t n = rows->prompts->count;
+    RLF_TRY(rlf_rows_room(call->env->pool, rows->set->name, n, 0, err));
     uint32_t *prompts = RLF_NEW_ARRAY(call->env->pool, uint32_t, n);
     uint32_t *samples_of = RLF_NEW_ARRAY(call->env->pool, uint32_t, n);
     n = list_prompts(graph, rows, prompts, samples_of);
@@ -128,8 +128,8 @@ piece_start(const rlf_arg *args, uint32_t n, uint32_t pieces, uint32_t i)
 }
 
 /* The piece of set number `which` in this iteration. */
-static rlf_rows *
-cut(const rlf_call *call, int which)
+static rlf_status
+cut(const rlf_call *call, int which, rlf_err *err, rlf_rows **out)
 {
     const rlf_graph *graph = call->env->graph;
     rlf_arena *pool = call->env->pool;
@@ -139,6 +139,9 @@ cut(const rlf_call *call, int which)
     const rlf_value *value = &graph->values.data[body->args[which]];
 
     uint32_t room = rows->prompts->count;
+    RLF_TRY(rlf_rows_room(pool, rows->set->name,
+                          (uint64_t)room + rows->samples->count,
+                          rows->tokens ? rows->tokens->extent : 0, err));
     uint32_t *prompts = RLF_NEW_ARRAY(pool, uint32_t, room);
     uint32_t *samples_of = RLF_NEW_ARRAY(pool, uint32_t, room);
     uint32_t n = list_prompts(graph, rows, prompts, samples_of);
@@ -168,19 +171,19 @@ cut(const rlf_call *call, int which)
     for (uint32_t i = 0; i < rows->samples->count; i++)
         if (taken[rlf_rows_prompt_of(graph, rows, i)])
             samples[n_samples++] = i;
-    return rlf_rows_part(pool, graph, &graph->sets.data[value->set], rows, mine,
+    *out = rlf_rows_part(pool, graph, &graph->sets.data[value->set], rows, mine,
                          to - from, samples, n_samples);
+    return RLF_OK;
 }
 
 /* Before the first iteration there is nothing to cut yet. */
 static rlf_status
 step(rlf_call *call, rlf_err *err)
 {
-    (void)err;
     if (call->branch < 0)
         return RLF_OK;
     for (int i = 0; i < n_sets(call->node); i++)
-        call->out[i].rows = cut(call, i);
+        RLF_TRY(cut(call, i, err, &call->out[i].rows));
     return RLF_OK;
 }
 

@@ -226,16 +226,19 @@ read_number(const rlf_call *call, const char *name, rlf_err *err, float *out)
 
 /* The set that is made: a row for each sample, identified by its prompt and
  * its place among the prompt's samples. */
-static rlf_rows *
+static rlf_status
 make_rows(const rlf_call *call, const rlf_rows *from, rlf_prompt *prompts,
-          uint32_t n, uint32_t max_new, float temperature)
+          uint32_t n, uint32_t max_new, float temperature, rlf_err *err,
+          rlf_rows **out)
 {
     const rlf_graph *graph = call->env->graph;
     rlf_arena *pool = call->env->pool;
     const rlf_value *value = &graph->values.data[call->node->outputs[0]];
     const rlf_set *set = &graph->sets.data[value->set];
-    rlf_rows *rows = RLF_NEW(pool, rlf_rows);
+    rlf_rows *rows = *out = RLF_NEW(pool, rlf_rows);
     rlf_space *samples = from->prompts;
+    uint64_t room = (uint64_t)from->prompts->count * n;
+    RLF_TRY(rlf_rows_room(pool, set->name, room, room * max_new, err));
     if (set->samples != from->prompts->domain) {
         uint32_t count = from->prompts->count * n;
         samples = rlf_space_rows(pool, graph, set->samples, count);
@@ -266,7 +269,7 @@ make_rows(const rlf_call *call, const rlf_rows *from, rlf_prompt *prompts,
     rows->tokens =
         rlf_space_tokens(pool, graph, set->tokens, samples, max_new, NULL);
     rows->logprob = RLF_NEW_ARRAY(pool, double, rows->tokens->extent);
-    return rows;
+    return RLF_OK;
 }
 
 static rlf_status
@@ -354,8 +357,9 @@ open(rlf_call *call, rlf_err *err)
     RLF_TRY(read_options(call, object, s, err));
     uint32_t n = whole(call->node, "n");
     n = n ? n : 1;
-    rlf_rows *rows = make_rows(call, from, s->prompts, n, s->options.max_new,
-                               s->options.temperature);
+    rlf_rows *rows;
+    RLF_TRY(make_rows(call, from, s->prompts, n, s->options.max_new,
+                      s->options.temperature, err, &rows));
     rows->tokenizer = object->tokenizer;
     call->out[0].rows = rows;
     s->begun = false;
@@ -394,6 +398,7 @@ begin(rlf_call *call, rlf_err *err)
     uint32_t n = call->rows ? call->n_rows : rows->samples->count;
     uint32_t each = whole(call->node, "n");
     each = each ? each : 1;
+    RLF_TRY_ROOM(&s->row, n, "samples in the making");
     for (uint32_t i = 0; i < n; i++)
         RLF_PUSH(&s->row, call->rows ? call->rows[i] : i);
     const uint32_t *row = s->row.data;
@@ -447,6 +452,7 @@ step(rlf_call *call, rlf_err *err)
     for (uint32_t i = 0; i < call->n_rows; i++) {
         told[i] = s->row.data[rows[i]];
         take(call, rlf_generation_response(s->generation, rows[i]), told[i]);
+        RLF_TRY(rlf_memory_check(err));
     }
     call->rows = told;
     if (status == RLF_OK) {
@@ -496,6 +502,7 @@ take_over(rlf_call *call, const char *bytes, size_t n, rlf_err *err)
     RLF_TRY(rlf_generation_take(s->generation, bytes, n, call->env->pool, err,
                                 &first, &label, &count));
     RLF_ASSERT(first == s->row.count);
+    RLF_TRY_ROOM(&s->row, count, "samples in the making");
     for (uint32_t i = 0; i < count; i++)
         RLF_PUSH(&s->row, label[i]);
     return RLF_AGAIN;

@@ -482,19 +482,18 @@ put_values(const rlf_call *call, const rlf_rows *rows, uint32_t row,
 static rlf_status
 open_rows(rlf_call *call, rlf_err *err)
 {
-    (void)err;
     rlf_arena *pool = call->env->pool;
     const rlf_hook *hook = call->env->resource[call->node->receiver];
     const rlf_rows *rows = call->in[0].rows;
     for (size_t g = 0; g < hook->n_gives; g++) {
         rlf_lua_level level = rlf_lua_program_give(hook->program, g)->level;
-        call->out[g].column = rlf_column_new(
+        RLF_TRY(rlf_column_try(
             pool, level == RLF_LUA_TOKEN ? rows->tokens : rows->samples,
-            level == RLF_LUA_TEXT);
+            level == RLF_LUA_TEXT, "the values of a hook", err,
+            &call->out[g].column));
     }
-    call->out[hook->n_gives].column =
-        rlf_column_new(pool, rows->samples, false);
-    return RLF_OK;
+    return rlf_column_try(pool, rows->samples, false, "the values of a hook",
+                          err, &call->out[hook->n_gives].column);
 }
 
 /* Number of each sample within its group, worked out once a set. */

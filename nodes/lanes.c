@@ -23,18 +23,25 @@ take_member(const int *lane, uint32_t n, int member, rlf_range has,
         out->rows[member][i] = (uint32_t)rows[i];
 }
 
-void
+rlf_status
 rlf_lanes_take(const rlf_model *model, const rlf_sequence *seqs, uint32_t n,
-               rlf_arena *pool, rlf_lanes *out)
+               rlf_arena *pool, rlf_err *err, rlf_lanes *out)
 {
     struct rlf_group *dp = model->replicas;
     int lanes = model->gradient.lanes, members = dp ? rlf_group_size(dp) : 1;
+    /* each sample is dealt, listed, and a row of one member */
+    RLF_TRY(rlf_arena_room(pool,
+                           ((size_t)n + (size_t)members + 8) *
+                                   (2 * sizeof(int64_t) + sizeof(int) +
+                                    sizeof(uint32_t)) +
+                               (size_t)(members + lanes + 8) * 64,
+                           "how samples go to lanes", err));
     int64_t *length = RLF_NEW_ARRAY(pool, int64_t, n + 1),
             *rows = RLF_NEW_ARRAY(pool, int64_t, n + 1);
     int *lane = RLF_NEW_ARRAY(pool, int, n + 1);
     for (uint32_t i = 0; i < n; i++)
         length[i] = (int64_t)seqs[i].n_prompt + seqs[i].n_response;
-    rlf_lanes_deal(length, n, lanes, lane);
+    RLF_TRY(rlf_lanes_deal(length, n, lanes, err, lane));
     *out = (rlf_lanes){.dp = dp,
                        .n_members = members,
                        .rows = RLF_NEW_ARRAY(pool, uint32_t *, members),
@@ -44,6 +51,7 @@ rlf_lanes_take(const rlf_model *model, const rlf_sequence *seqs, uint32_t n,
     for (int d = 0; d < members; d++)
         take_member(lane, n, d, rlf_range_part(lanes, members, d), rows, pool,
                     out);
+    return RLF_OK;
 }
 
 /* Values that a member's samples have in one column. */
@@ -92,7 +100,9 @@ rlf_lanes_share(const rlf_lanes *l, const rlf_rows *rows, bool on_samples,
         own = d == l->self ? all : own;
         all += bytes[d];
     }
-    char *values = rlf_arena_alloc(pool, all + sizeof(double));
+    char *values;
+    RLF_TRY(rlf_arena_try(pool, all + sizeof(double),
+                          "values that replicas share", err, &values));
     double *mine = (double *)(void *)(values + own);
     for (int k = 0; k < n_columns; k++)
         mine =

@@ -21,8 +21,9 @@ typedef struct rlf_lanes {
 } rlf_lanes;
 
 /* Deal n samples to the replicas of the model; arrays in `pool`. */
-void rlf_lanes_take(const rlf_model *model, const rlf_sequence *seqs,
-                    uint32_t n, rlf_arena *pool, rlf_lanes *out);
+rlf_status rlf_lanes_take(const rlf_model *model, const rlf_sequence *seqs,
+                          uint32_t n, rlf_arena *pool, rlf_err *err,
+                          rlf_lanes *out);
 /* Make `columns` (values on the set's tokens, or on its samples) whole: each
  * member has filled in its own samples. */
 rlf_status rlf_lanes_share(const rlf_lanes *lanes, const rlf_rows *rows,

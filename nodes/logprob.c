@@ -26,14 +26,12 @@ infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
 static rlf_status
 open(rlf_call *call, rlf_err *err)
 {
-    (void)err;
     const rlf_rows *rows = call->in[0].rows;
-    call->out[0].column = rlf_column_new(
+    return rlf_column_try(
         call->env->pool,
         rlf_reading_of(call->node->class) == RLF_READ_SCORE ? rows->samples
                                                             : rows->tokens,
-        false);
-    return RLF_OK;
+        false, "what a model says of samples", err, &call->out[0].column);
 }
 
 /* Sequences that are read together. */

@@ -95,6 +95,7 @@ put_samples(const rlf_call *call, const rlf_reader *reader,
 {
     const rlf_env *env = call->env;
     uint32_t n = text->space->count;
+    RLF_TRY(rlf_rows_room(env->pool, out->set->name, n, 0, err));
     out->sample = RLF_NEW_ARRAY(env->pool, rlf_sample, n);
     uint32_t *lengths = RLF_NEW_ARRAY(env->pool, uint32_t, n);
     for (uint32_t i = 0; i < n; i++) {

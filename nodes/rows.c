@@ -114,14 +114,16 @@ encode(const rlf_env *env, const rlf_reader *reader, rlf_str text,
     if (status == RLF_OK) {
         if (end && reader->eos >= 0)
             RLF_PUSH(&out, (uint32_t)reader->eos);
-        uint32_t *kept = RLF_NEW_ARRAY(env->pool, uint32_t, out.count);
-        if (out.count)
+        uint32_t *kept;
+        status = rlf_arena_try(env->pool, out.count * sizeof *kept,
+                               "the tokens of a text", err, &kept);
+        if (status == RLF_OK && out.count)
             memcpy(kept, out.data, out.count * sizeof *kept);
         *ids = kept;
         *n_ids = (uint32_t)out.count;
     }
     RLF_VEC_FREE(&out);
-    return status;
+    return status < 0 ? status : rlf_memory_check(err);
 }
 
 /* The bound that the call gives which made the set, or what it is a part of. */
@@ -216,7 +218,8 @@ rlf_rows_prompts(const rlf_env *env, rlf_rows *rows, const rlf_reader *reader,
     bool mine = !rows->tokenizer ||
                 rlf_rows_same_tokens(rows->tokenizer, reader->tokenizer);
     if (!mine) {
-        prompts = RLF_NEW_ARRAY(env->pool, rlf_prompt, n);
+        RLF_TRY(rlf_arena_try(env->pool, sizeof *prompts * n, "prompts", err,
+                              &prompts));
         for (uint32_t i = 0; i < n; i++) {
             prompts[i] = rows->prompt[i];
             prompts[i].ids = NULL;

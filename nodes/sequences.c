@@ -48,7 +48,9 @@ rlf_sequences_read(const rlf_env *env, rlf_rows *rows,
     RLF_TRY(rlf_rows_prompts(env, rows, &reader, err, &prompts));
     if (!which)
         n = rows->samples->count;
-    rlf_sequence *seqs = RLF_NEW_ARRAY(env->pool, rlf_sequence, n);
+    rlf_sequence *seqs;
+    RLF_TRY(rlf_arena_try(env->pool, sizeof *seqs * n,
+                          "the samples that a model reads", err, &seqs));
     for (uint32_t i = 0; i < n; i++) {
         uint32_t row = which ? which[i] : i;
         rlf_sample sample = rows->sample[row];
@@ -64,6 +66,7 @@ rlf_sequences_read(const rlf_env *env, rlf_rows *rows,
                                  .temperature = rows->temperature};
         uint64_t length = (uint64_t)prompt->n_ids + sample.n_ids;
         RLF_TRY(check_length(env, rows, row, model, length, err));
+        RLF_TRY(rlf_memory_check(err));
     }
     *out = seqs;
     return RLF_OK;

@@ -9,10 +9,10 @@
 static rlf_status
 get(rlf_call *call, rlf_err *err)
 {
-    (void)err;
     const rlf_state *state = call->env->resource[call->node->receiver];
-    rlf_column column =
-        rlf_column_new(call->env->pool, state->data->space, false);
+    rlf_column column;
+    RLF_TRY(rlf_column_try(call->env->pool, state->data->space, false,
+                           "the values of a state", err, &column));
     /* A copy: this is what it was here, also if it is set later on. */
     memcpy(column.number, state->value, sizeof(double) * state->count);
     call->out[0].column = column;

@@ -96,8 +96,9 @@ open(rlf_call *call, rlf_err *err)
         const rlf_value *value = &graph->values.data[call->node->outputs[i]];
         if (!spaces[value->domain])
             return rlf_fail(err, RLF_BUG, "a report of an update has no place");
-        call->out[i].column =
-            rlf_column_new(call->env->pool, spaces[value->domain], false);
+        RLF_TRY(rlf_column_try(call->env->pool, spaces[value->domain], false,
+                               "what an update reports", err,
+                               &call->out[i].column));
     }
     return RLF_OK;
 }
@@ -128,10 +129,13 @@ take_samples(rlf_update *u, rlf_update_group *g, rlf_reading reading,
     uint32_t n = g->rows->samples->count;
     RLF_TRY(rlf_sequences_read(u->call->env, g->rows, u->object, reading, NULL,
                                n, err, &all));
-    rlf_lanes_take(u->model, all, n, u->call->env->pool, &g->lanes);
+    RLF_TRY(rlf_lanes_take(u->model, all, n, u->call->env->pool, err,
+                           &g->lanes));
     g->row = g->lanes.rows[g->lanes.self];
     g->n = g->lanes.n_rows[g->lanes.self];
-    g->seqs = RLF_NEW_ARRAY(u->call->env->pool, rlf_sequence, g->n + 1);
+    RLF_TRY(rlf_arena_try(u->call->env->pool,
+                          sizeof *g->seqs * ((size_t)g->n + 1),
+                          "the samples of an update", err, &g->seqs));
     for (uint32_t i = 0; i < g->n; i++)
         g->seqs[i] = all[g->row[i]];
     u->any |= n > 0;
@@ -212,27 +216,34 @@ open_flights(rlf_update *u, rlf_err *err)
 }
 
 /* Where the heads are: room on the host for what they give. */
-static void
-make_room(const rlf_update *u, rlf_update_micro *m)
+static rlf_status
+make_room(const rlf_update *u, rlf_update_micro *m, rlf_err *err)
 {
     const rlf_update_group *g = m->group;
     rlf_arena *pool = u->call->env->pool;
     int last = u->model->table->cut.chunks - 1;
     if (!rlf_table_ends(u->model->table, last))
-        return;
+        return RLF_OK;
     for (uint32_t k = m->first; k < m->first + m->count; k++)
         m->rows += g->last ? 1 : g->seqs[k].n_response;
+    size_t n = g->words ? g->words->plan->words->program->outputs.count : 0;
+    RLF_TRY(rlf_arena_room(
+        pool,
+        (size_t)m->rows * (4 * sizeof(float) + sizeof(rlf_odd) +
+                           n * sizeof(double)) +
+            (n + 8) * 64,
+        "what the heads give of a micro-batch", err));
     m->logprob = RLF_NEW_ARRAY(pool, float, m->rows);
     m->scalar = RLF_NEW_ARRAY(pool, float, m->rows);
     m->d_logprob = RLF_NEW_ARRAY(pool, float, m->rows);
     m->d_scalar = RLF_NEW_ARRAY(pool, float, m->rows);
     if (!g->words)
-        return;
-    size_t n = g->words->plan->words->program->outputs.count;
+        return RLF_OK;
     m->odd = RLF_NEW_ARRAY(pool, rlf_odd, m->rows);
     m->result = RLF_NEW_ARRAY(pool, double *, n);
     for (size_t i = 0; i < n; i++)
         m->result[i] = RLF_NEW_ARRAY(pool, double, m->rows);
+    return RLF_OK;
 }
 
 /* Sets whose tiles compute the loss's derivatives on the device. */
@@ -274,7 +285,7 @@ cut_micros(rlf_update *u, rlf_err *err)
                 .lane = lane, .group = g, .first = i, .count = fit};
             for (uint32_t k = i; k < i + fit; k++)
                 m.tokens += g->seqs[k].n_prompt + g->seqs[k].n_response;
-            make_room(u, &m);
+            RLF_TRY(make_room(u, &m, err));
             RLF_PUSH_IN(u->call->env->pool, &u->micros, m);
         }
     }
@@ -283,9 +294,10 @@ cut_micros(rlf_update *u, rlf_err *err)
 
 /* Columns of the program: constants are the node's inputs; live values and
  * results get storage here, reports in the node's outputs. */
-static void
-make_columns(rlf_update *u)
+static rlf_status
+make_columns(rlf_update *u, rlf_err *err)
 {
+    static const char what[] = "the values of an update";
     const rlf_call *call = u->call;
     const rlf_loss *loss = call->node->loss;
     const rlf_expr *p = u->points->program;
@@ -295,23 +307,26 @@ make_columns(rlf_update *u)
     u->outputs = RLF_NEW_ARRAY(pool, rlf_column, p->outputs.count);
     for (size_t i = 0; i < p->inputs.count; i++) {
         int from = loss->constant_input[i];
-        u->inputs[i] =
-            from >= 0
-                ? call->in[from].column
-                : rlf_column_new(pool, spaces[p->inputs.data[i].domain], false);
+        if (from >= 0)
+            u->inputs[i] = call->in[from].column;
+        else
+            RLF_TRY(rlf_column_try(pool, spaces[p->inputs.data[i].domain],
+                                   false, what, err, &u->inputs[i]));
     }
     for (int i = 0; i < loss->n_reports; i++)
         u->outputs[loss->report[i]] = call->out[i].column;
     for (size_t i = 0; i < p->outputs.count; i++)
         if (!u->outputs[i].space)
-            u->outputs[i] = rlf_column_new(
-                pool, spaces[p->ops.data[p->outputs.data[i].op].domain], false);
+            RLF_TRY(rlf_column_try(
+                pool, spaces[p->ops.data[p->outputs.data[i].op].domain], false,
+                what, err, &u->outputs[i]));
     u->bind = (rlf_expr_bind){.inputs = u->inputs,
                               .outputs = u->outputs,
                               .spaces = spaces,
                               .seed = call->env->seed,
                               .step = call->env->step,
                               .iteration = call->iteration};
+    return RLF_OK;
 }
 
 static rlf_status
@@ -331,7 +346,7 @@ begin(rlf_call *call, rlf_err *err, rlf_training *out)
     find_points(u);
     RLF_TRY(cut_micros(u, err));
     RLF_TRY(rlf_update_read_ahead(u, err));
-    make_columns(u);
+    RLF_TRY(make_columns(u, err));
     RLF_TRY(rlf_expr_begin(s->plan, call->env->queue, &u->bind, pool, err,
                            &u->frame));
     u->reading = u->reach == RLF_REACH_BATCH;

@@ -47,44 +47,52 @@ rlf_data_prompt(const rlf_data *data, uint32_t row, rlf_prompt *out)
 /* ---- gathering ---- */
 
 /* Elements keep[0..n-1] of an array, or NULL of NULL. */
-static void *
+static rlf_status
 gather(rlf_arena *arena, const void *from, size_t size, const uint32_t *keep,
-       uint32_t n)
+       uint32_t n, rlf_err *err, void *out)
 {
     if (!from)
-        return NULL;
-    char *out = rlf_arena_alloc(arena, size * n);
+        return RLF_OK;
+    char *to;
+    RLF_TRY(rlf_arena_try(arena, size * n, "rows of data", err, &to));
     for (uint32_t i = 0; i < n; i++)
-        memcpy(out + size * i, (const char *)from + size * keep[i], size);
-    return out;
+        memcpy(to + size * i, (const char *)from + size * keep[i], size);
+    memcpy(out, &to, sizeof to);
+    return RLF_OK;
 }
 
 /* The rows keep[] of `from` as the columns of `to`. */
-static void
+static rlf_status
 take_rows(rlf_arena *arena, const rlf_records *from, const uint32_t *keep,
-          uint32_t n, rlf_records *to)
+          uint32_t n, rlf_err *err, rlf_records *to)
 {
     *to = *from;
     to->count = n;
-    to->lines = gather(arena, from->lines, sizeof *from->lines, keep, n);
+    RLF_TRY(gather(arena, from->lines, sizeof *from->lines, keep, n, err,
+                   &to->lines));
     to->columns = RLF_NEW_ARRAY(arena, rlf_record_column, from->n_columns);
     for (size_t c = 0; c < from->n_columns; c++) {
         const rlf_record_column *a = &from->columns[c];
         rlf_record_column *b = &to->columns[c];
         *b = *a;
-        b->numbers = gather(arena, a->numbers, sizeof *a->numbers, keep, n);
-        b->texts = gather(arena, a->texts, sizeof *a->texts, keep, n);
-        b->chats = gather(arena, a->chats, sizeof *a->chats, keep, n);
+        RLF_TRY(gather(arena, a->numbers, sizeof *a->numbers, keep, n, err,
+                       &b->numbers));
+        RLF_TRY(gather(arena, a->texts, sizeof *a->texts, keep, n, err,
+                       &b->texts));
+        RLF_TRY(gather(arena, a->chats, sizeof *a->chats, keep, n, err,
+                       &b->chats));
     }
     to->digest = rlf_digest_add(from->digest, keep, sizeof *keep * n);
+    return RLF_OK;
 }
 
-void
-rlf_data_keep(rlf_data *data, const uint32_t *keep, uint32_t n)
+rlf_status
+rlf_data_keep(rlf_data *data, const uint32_t *keep, uint32_t n, rlf_err *err)
 {
     rlf_records all = data->records;
-    take_rows(data->arena, &all, keep, n, &data->records);
+    RLF_TRY(take_rows(data->arena, &all, keep, n, err, &data->records));
     data->prompt = rlf_records_column(&data->records, "prompt");
+    return RLF_OK;
 }
 
 /* ---- where ---- */
@@ -158,7 +166,8 @@ rlf_data_choose(rlf_data *data, const rlf_expr *condition, rlf_err *err)
         arena, const rlf_record_column *, condition->inputs.count);
     value *at = RLF_NEW_ARRAY(arena, value, condition->ops.count);
     RLF_TRY(find_columns(from, condition, column, err));
-    data->row = RLF_NEW_ARRAY(arena, uint32_t, rows);
+    RLF_TRY(rlf_arena_try(arena, sizeof *data->row * rows,
+                          "the rows that are chosen", err, &data->row));
     for (uint32_t i = 0; i < rows; i++)
         if (holds(condition, column, i, at))
             data->row[n++] = i;
@@ -169,7 +178,8 @@ rlf_data_choose(rlf_data *data, const rlf_expr *condition, rlf_err *err)
         rlf_err_hint(err, "choose by less, or look at what the fields hold");
         return RLF_USER;
     }
-    take_rows(arena, &from->records, data->row, n, &data->records);
+    RLF_TRY(
+        take_rows(arena, &from->records, data->row, n, err, &data->records));
     data->prompt = rlf_records_column(&data->records, "prompt");
     return RLF_OK;
 }
@@ -218,10 +228,11 @@ check_prompts(const rlf_data *data, rlf_err *err)
 }
 
 /* The members' columns like `c`, one after the other. */
-static void
-join_column(const rlf_data *data, const rlf_record_column *c,
+static rlf_status
+join_column(const rlf_data *data, const rlf_record_column *c, rlf_err *err,
             rlf_record_column *to)
 {
+    static const char what[] = "the rows of a mixture";
     size_t n = data->records.count;
     double *numbers = NULL;
     rlf_str *texts = NULL;
@@ -229,11 +240,17 @@ join_column(const rlf_data *data, const rlf_record_column *c,
     *to = (rlf_record_column){
         .label = c->label, .field = c->field, .kind = c->kind};
     if (c->numbers)
-        to->numbers = numbers = RLF_NEW_ARRAY(data->arena, double, n);
+        RLF_TRY(rlf_arena_try(data->arena, sizeof *numbers * n, what, err,
+                              &numbers));
     if (c->texts)
-        to->texts = texts = RLF_NEW_ARRAY(data->arena, rlf_str, n);
+        RLF_TRY(
+            rlf_arena_try(data->arena, sizeof *texts * n, what, err, &texts));
     if (c->chats)
-        to->chats = chats = RLF_NEW_ARRAY(data->arena, rlf_chat, n);
+        RLF_TRY(
+            rlf_arena_try(data->arena, sizeof *chats * n, what, err, &chats));
+    to->numbers = numbers;
+    to->texts = texts;
+    to->chats = chats;
     for (size_t m = 0; m < data->n_members; m++) {
         const rlf_records *from = &data->members[m]->records;
         const rlf_record_column *a = rlf_records_column(from, c->label);
@@ -247,6 +264,7 @@ join_column(const rlf_data *data, const rlf_record_column *c,
                 chats[at] = a->chats[i];
         }
     }
+    return RLF_OK;
 }
 
 rlf_status
@@ -276,8 +294,8 @@ rlf_data_join(rlf_data *data, rlf_err *err)
         bool shared;
         RLF_TRY(is_shared(data, &model->columns[c], err, &shared));
         if (shared)
-            join_column(data, &model->columns[c],
-                        &to->columns[to->n_columns++]);
+            RLF_TRY(join_column(data, &model->columns[c], err,
+                                &to->columns[to->n_columns++]));
     }
     data->prompt = rlf_records_column(to, "prompt");
     return RLF_OK;

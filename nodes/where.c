@@ -48,6 +48,9 @@ step(rlf_call *call, rlf_err *err)
 
     uint32_t n_prompts = 0, n_samples = 0;
     uint32_t *prompts = NULL;
+    RLF_TRY(rlf_rows_room(
+        pool, set->name, (uint64_t)rows->prompts->count + rows->samples->count,
+        rows->tokens ? rows->tokens->extent : 0, err));
     bool *kept = RLF_NEW_ARRAY(pool, bool, rows->prompts->count);
     if (choose_prompts) {
         prompts = RLF_NEW_ARRAY(pool, uint32_t, rows->prompts->count);

@@ -437,11 +437,11 @@ init(const rlf_env *env, const rlf_node *node, rlf_err *err, void **out)
 static rlf_status
 open(rlf_call *call, rlf_err *err)
 {
-    (void)err;
     const rlf_rows *rows = call->in[call->node->words->set_input].rows;
     for (int i = 0; i < call->node->n_outputs; i++)
-        call->out[i].column =
-            rlf_column_new(call->env->pool, rows->tokens, false);
+        RLF_TRY(rlf_column_try(call->env->pool, rows->tokens, false,
+                               "what is reduced over the vocabulary", err,
+                               &call->out[i].column));
     return RLF_OK;
 }
 

@@ -6,6 +6,7 @@
  *               compiler's own libraries; "io": system calls on files
  * FAULTS_AT     which call fails, from 1 on; 0: none
  * FAULTS_FROM   if set, all after it fail as well
+ * FAULTS_LEAST  only allocations of so many bytes or more count
  * FAULTS_COUNT  a file that gets the number of calls, when the program returns
  *               from main
  *
@@ -34,6 +35,7 @@
 
 static atomic_long calls;
 static long at;
+static size_t least;
 static bool from_then_on, memory, io;
 
 /* Is this call to fail? */
@@ -114,9 +116,9 @@ note_library(struct dl_phdr_info *info, size_t size, void *unused)
 }
 
 static bool
-no_memory(void *caller)
+no_memory(void *caller, size_t n)
 {
-    if (!memory)
+    if (!memory || n < least)
         return false;
     for (int i = 0; i < n_others; i++)
         if ((uintptr_t)caller >= others[i].first &&
@@ -135,7 +137,7 @@ malloc(size_t n)
         find_real();
     if (finding)
         return early_alloc(n);
-    return no_memory(__builtin_return_address(0)) ? NULL : real_malloc(n);
+    return no_memory(__builtin_return_address(0), n) ? NULL : real_malloc(n);
 }
 
 void *
@@ -145,7 +147,9 @@ calloc(size_t n, size_t size)
         find_real();
     if (finding)
         return early_alloc(n * size); /* it is zero */
-    return no_memory(__builtin_return_address(0)) ? NULL : real_calloc(n, size);
+    return no_memory(__builtin_return_address(0), n * size)
+               ? NULL
+               : real_calloc(n, size);
 }
 
 void *
@@ -159,7 +163,8 @@ realloc(void *p, size_t n)
         void *q = real_malloc(n);
         return q ? memcpy(q, p, n) : NULL;
     }
-    return no_memory(__builtin_return_address(0)) ? NULL : real_realloc(p, n);
+    return no_memory(__builtin_return_address(0), n) ? NULL
+                                                     : real_realloc(p, n);
 }
 
 void
@@ -174,7 +179,7 @@ posix_memalign(void **out, size_t align, size_t n)
 {
     if (!real_malloc)
         find_real();
-    return no_memory(__builtin_return_address(0))
+    return no_memory(__builtin_return_address(0), n)
                ? ENOMEM
                : real_memalign(out, align, n);
 }
@@ -184,8 +189,8 @@ aligned_alloc(size_t align, size_t n)
 {
     if (!real_malloc)
         find_real();
-    return no_memory(__builtin_return_address(0)) ? NULL
-                                                  : real_aligned(align, n);
+    return no_memory(__builtin_return_address(0), n) ? NULL
+                                                     : real_aligned(align, n);
 }
 
 /* ---- files ---- */
@@ -333,6 +338,7 @@ static void __attribute__((constructor)) begin(void)
         return;
     at = n ? atol(n) : 0;
     from_then_on = getenv("FAULTS_FROM") != NULL;
+    least = getenv("FAULTS_LEAST") ? (size_t)atol(getenv("FAULTS_LEAST")) : 0;
     io = strcmp(kind, "io") == 0;
     if (io) {
         filter_calls();

@@ -118,18 +118,25 @@ rlf_arena_alloc_aligned(rlf_arena *arena, size_t n, size_t align)
 }
 
 rlf_status
+rlf_arena_room(rlf_arena *arena, size_t n, const char *what, rlf_err *err)
+{
+    enum { ALIGN = 64 };
+    if (has_room(arena->top, n, ALIGN))
+        return RLF_OK;
+    void *p = NULL;
+    size_t size = block_for(n, ALIGN);
+    if (size < n || posix_memalign(&p, ALIGN, sizeof(block) + size))
+        return rlf_fail_memory(err, n, "%s", what);
+    arena->top = block_init(p, size, arena->top);
+    return RLF_OK;
+}
+
+rlf_status
 rlf_arena_try(rlf_arena *arena, size_t n, const char *what, rlf_err *err,
               void *out)
 {
-    enum { ALIGN = 16 };
-    if (!has_room(arena->top, n, ALIGN)) {
-        void *p = NULL;
-        size_t size = block_for(n, ALIGN);
-        if (posix_memalign(&p, 64, sizeof(block) + size))
-            return rlf_fail_memory(err, n, "%s", what);
-        arena->top = block_init(p, size, arena->top);
-    }
-    void *p = rlf_arena_alloc_aligned(arena, n, ALIGN);
+    RLF_TRY(rlf_arena_room(arena, n, what, err));
+    void *p = rlf_arena_alloc(arena, n);
     memcpy(out, &p, sizeof p);
     return RLF_OK;
 }

@@ -29,6 +29,10 @@ void *rlf_arena_alloc(rlf_arena *arena, size_t n);
 /* As rlf_arena_alloc, but RLF_MEMORY with the words `what` if there is none. */
 rlf_status rlf_arena_try(rlf_arena *arena, size_t n, const char *what,
                          rlf_err *err, void *out);
+/* RLF_MEMORY if there is no room for n bytes more; else the requests that
+ * follow, of n bytes with what they are aligned by, cannot fail. */
+rlf_status rlf_arena_room(rlf_arena *arena, size_t n, const char *what,
+                          rlf_err *err);
 /* Zeroed and aligned to `align` (a power of two). */
 void *rlf_arena_alloc_aligned(rlf_arena *arena, size_t n, size_t align);
 /* A copy of the n bytes at p, with a 0 byte after them. */

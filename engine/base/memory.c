@@ -8,16 +8,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
-enum { ALIGN = 64, SIZES = 5, MOST = 256, LARGE = 4096 };
+enum { ALIGN = 64, SIZES = 7, SMALL_SIZES = 5, MOST = 256, LARGE = 4096 };
 
 /* What ends a call in an orderly way needs little: texts of errors, lists of
- * what is closed, a few blocks of arenas. */
+ * what is closed, a few blocks of arenas. The controller's lists of rows, which
+ * nobody asks for with a status, may be larger: nothing is written to blocks of
+ * the last sizes, so they take addresses, but no memory until they are used. */
 static const struct {
     size_t bytes;
     int n;
-} kept[SIZES] = {
-    {128, MOST}, {1024, 64}, {8192, 32}, {(64 << 10) + 256, 32}, {1 << 20, 2}};
+} kept[SIZES] = {{128, MOST}, {1024, 64},   {8192, 32},    {(64 << 10) + 256, 64},
+                 {1 << 20, 4}, {16 << 20, 8}, {128 << 20, 1}};
 
 static struct {
     pthread_mutex_t lock;
@@ -52,7 +55,13 @@ void
 rlf_memory_reserve(void)
 {
     pthread_mutex_lock(&reserve.lock);
-    for (int i = 0; i < SIZES; i++)
+    /* a host with a handler needs only what libraries are served with; where
+     * addresses are limited, they are left to the run */
+    struct rlimit limit;
+    bool free = getrlimit(RLIMIT_AS, &limit) == 0 &&
+                limit.rlim_cur == RLIM_INFINITY;
+    int sizes = free && !atomic_load(&on_failure) ? SIZES : SMALL_SIZES;
+    for (int i = 0; i < sizes; i++)
         while (reserve.n[i] < kept[i].n) {
             void *p = NULL;
             if (posix_memalign(&p, ALIGN, kept[i].bytes))
@@ -149,10 +158,17 @@ rlf_realloc(void *old, size_t n)
 }
 
 void *
-rlf_malloc_aligned(size_t n)
+rlf_try_malloc_aligned(size_t n)
 {
     void *p = NULL;
-    return posix_memalign(&p, ALIGN, n ? n : 1) == 0 ? p : do_without(n);
+    return posix_memalign(&p, ALIGN, n ? n : 1) == 0 ? p : NULL;
+}
+
+void *
+rlf_malloc_aligned(size_t n)
+{
+    void *p = rlf_try_malloc_aligned(n);
+    return p ? p : do_without(n);
 }
 
 void *

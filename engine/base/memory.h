@@ -29,6 +29,7 @@ void *rlf_malloc_aligned(size_t n);
 void *rlf_try_malloc(size_t n);
 void *rlf_try_calloc(size_t n, size_t size);
 void *rlf_try_realloc(void *p, size_t n);
+void *rlf_try_malloc_aligned(size_t n); /* to 64 bytes */
 /* Fails with RLF_MEMORY: "no memory for WHAT (N bytes)". */
 rlf_status rlf_fail_memory(rlf_err *err, size_t n, const char *what, ...)
     __attribute__((format(printf, 3, 4)));

@@ -23,7 +23,8 @@ typedef struct rlf_buf {
     size_t n, room;
 } rlf_buf;
 
-/* Room for n bytes more, of what grows with a file; false: no memory. */
+/* Room for n bytes more, of what grows with a file or a batch: what is added
+ * then needs nothing more. false: no memory. */
 bool rlf_buf_try(rlf_buf *buf, size_t n);
 void rlf_buf_add(rlf_buf *buf, const void *p, size_t n);
 void rlf_buf_puts(rlf_buf *buf, const char *p);

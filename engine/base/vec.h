@@ -6,7 +6,11 @@
  *     RLF_VEC_FREE(&v);
  *
  * Storage comes from malloc and belongs to the vector. RLF_PUSH_IN takes it
- * from an arena instead (old storage is left behind until the arena goes). */
+ * from an arena instead (old storage is left behind until the arena goes).
+ *
+ * What grows with data, a model or a batch asks for room ahead: RLF_TRY_ROOM
+ * returns RLF_MEMORY from the function that it stands in (which has an `err`),
+ * or n pushes that follow need nothing more. */
 #ifndef RLF_BASE_VEC_H
 #define RLF_BASE_VEC_H
 
@@ -42,6 +46,22 @@
             (v)->room = rlf_room_;                                           \
         }                                                                    \
         (v)->data[(v)->count++] = (__VA_ARGS__);                             \
+    } while (0)
+
+#define RLF_TRY_ROOM(v, n, what)                                            \
+    do {                                                                    \
+        size_t rlf_want_ = (v)->count + (size_t)(n);                        \
+        size_t rlf_room_ = (v)->room ? (v)->room : 8;                       \
+        while (rlf_room_ < rlf_want_)                                       \
+            rlf_room_ *= 2;                                                 \
+        if (rlf_room_ > (v)->room) {                                        \
+            size_t rlf_bytes_ = rlf_room_ * sizeof *(v)->data;              \
+            void *rlf_new_ = rlf_try_realloc((v)->data, rlf_bytes_);        \
+            if (!rlf_new_)                                                  \
+                return rlf_fail_memory(err, rlf_bytes_, "%s", (what));      \
+            (v)->data = rlf_new_;                                           \
+            (v)->room = rlf_room_;                                          \
+        }                                                                   \
     } while (0)
 
 #define RLF_VEC_FREE(v)             \

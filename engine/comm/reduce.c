@@ -84,8 +84,8 @@ chunk_add(adding *a, size_t i)
 }
 
 /* Staging for a chunk from every member, CHUNKS times. */
-static void
-choose_chunk(adding *a)
+static rlf_status
+choose_chunk(adding *a, rlf_err *err)
 {
     rlf_comm *comm = a->group->comm;
     size_t slots = CHUNKS * (size_t)a->group->n;
@@ -94,10 +94,15 @@ choose_chunk(adding *a)
         bytes = LEAST_CHUNK;
     if (comm->staging_bytes < bytes * slots) {
         free(comm->staging);
+        comm->staging_bytes = 0;
+        comm->staging = rlf_try_malloc_aligned(bytes * slots);
+        if (!comm->staging)
+            return rlf_fail_memory(err, bytes * slots,
+                                   "the sums of a group of ranks");
         comm->staging_bytes = bytes * slots;
-        comm->staging = rlf_malloc_aligned(comm->staging_bytes);
     }
     a->chunk = bytes / a->size;
+    return RLF_OK;
 }
 
 /* Elements that are added between two signs of life. */
@@ -162,7 +167,7 @@ add_blocks(adding *a, rlf_err *err)
     rlf_group *g = a->group;
     if (can_borrow(a))
         return add_in_place(a, err);
-    choose_chunk(a);
+    RLF_TRY(choose_chunk(a, err));
     size_t most = 0, n_chunks;
     for (int i = 0; i < g->n; i++)
         most = a->counts[i] > most ? a->counts[i] : most;
@@ -213,7 +218,7 @@ rlf_group_all_reduce(rlf_group *group, const void *in, void *out, size_t n,
                 .how = how};
     if (!n)
         return rlf_comm_check(group->comm->world, err);
-    choose_chunk(&a);
+    RLF_TRY(choose_chunk(&a, err));
     if (n * a.size <= SMALL_BYTES && group->n <= SMALL_MEMBERS)
         return all_reduce_small(&a, n * a.size, err);
     for (int i = 0; i < group->n; i++)

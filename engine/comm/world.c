@@ -110,8 +110,7 @@ check_launcher(const rlf_comm_world *world, rlf_err *err)
 static rlf_comm *
 end_new(rlf_comm_world *world, int rank, int index)
 {
-    rlf_comm *comm = aligned_alloc(64, sizeof *comm);
-    RLF_ASSERT(comm);
+    rlf_comm *comm = rlf_malloc_aligned(sizeof *comm);
     memset(comm, 0, sizeof *comm);
     comm->world = world;
     comm->rank = rank;

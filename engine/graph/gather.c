@@ -183,9 +183,18 @@ copy(const rlf_gather *g, const made *m, const rlf_space *const *from,
     }
 }
 
-rlf_column
-rlf_gather_column(rlf_gather *g, int to, const rlf_column *rounds)
+rlf_status
+rlf_gather_column(rlf_gather *g, int to, const rlf_column *rounds, rlf_err *err,
+                  rlf_column *out)
 {
+    uint64_t rows = 0, values = 0;
+    for (uint32_t r = 0; r < g->n_rounds; r++) {
+        rows += rounds[r].space->count;
+        values += rounds[r].space->extent;
+    }
+    /* texts are of two words */
+    RLF_TRY(rlf_rows_room(g->pool, "what a collect keeps", 2 * rows, 2 * values,
+                          err));
     const rlf_space **from =
         RLF_NEW_ARRAY(g->pool, const rlf_space *, g->n_rounds);
     const void **data = RLF_NEW_ARRAY(g->pool, const void *, g->n_rounds);
@@ -195,10 +204,10 @@ rlf_gather_column(rlf_gather *g, int to, const rlf_column *rounds)
         data[r] = text ? (const void *)rounds[r].text : rounds[r].number;
     }
     const made *m = make(g, to, from);
-    rlf_column out = rlf_column_new(g->pool, m->space, text);
-    copy(g, m, from, data, text ? sizeof *out.text : sizeof *out.number,
-         text ? (void *)out.text : out.number);
-    return out;
+    *out = rlf_column_new(g->pool, m->space, text);
+    copy(g, m, from, data, text ? sizeof *out->text : sizeof *out->number,
+         text ? (void *)out->text : out->number);
+    return RLF_OK;
 }
 
 /* ---- sets ---- */
@@ -291,6 +300,12 @@ rlf_gather_rows(rlf_gather *g, const rlf_set *to, rlf_rows *const *rounds,
                           "not depend on the round");
         return RLF_USER;
     }
+    uint64_t n = 0, tokens = 0;
+    for (uint32_t r = 0; r < g->n_rounds; r++) {
+        n += (uint64_t)rounds[r]->prompts->count + rounds[r]->samples->count;
+        tokens += rounds[r]->tokens ? rounds[r]->tokens->extent : 0;
+    }
+    RLF_TRY(rlf_rows_room(g->pool, to->name, 2 * n, tokens, err));
     put_prompts(g, rows, rounds);
     put_samples(g, rows, rounds);
     put_tokens(g, rows, rounds);

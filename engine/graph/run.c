@@ -5,6 +5,7 @@
 #include "engine/graph/class.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 rlf_column
@@ -16,6 +17,30 @@ rlf_column_new(rlf_arena *pool, const rlf_space *space, bool text)
     else
         column.number = RLF_NEW_ARRAY(pool, double, space->extent);
     return column;
+}
+
+rlf_status
+rlf_column_try(rlf_arena *pool, const rlf_space *space, bool text,
+               const char *what, rlf_err *err, rlf_column *out)
+{
+    size_t each = text ? sizeof(rlf_str) : sizeof(double);
+    RLF_TRY(rlf_arena_room(pool, space->extent * each + 64, what, err));
+    *out = rlf_column_new(pool, space, text);
+    return RLF_OK;
+}
+
+rlf_status
+rlf_rows_room(rlf_arena *pool, const char *name, uint64_t rows,
+              uint64_t tokens, rlf_err *err)
+{
+    /* of each row: what stands in spaces, lists of rows, prompt and sample */
+    size_t each = sizeof(rlf_prompt) + sizeof(rlf_sample) +
+                  2 * (sizeof(uint64_t) + RLF_DOMAIN_UPS * sizeof(uint32_t)) +
+                  8 * sizeof(uint64_t);
+    char what[100];
+    snprintf(what, sizeof what, "the rows of '%.60s'", name);
+    return rlf_arena_room(pool, each * rows + tokens * sizeof(double) + 4096,
+                          what, err);
 }
 
 rlf_space *

@@ -167,6 +167,13 @@ typedef struct rlf_call {
 
 /* A column of numbers (or texts) on `space`, zeroed. */
 rlf_column rlf_column_new(rlf_arena *pool, const rlf_space *space, bool text);
+/* As rlf_column_new, but RLF_MEMORY with the words `what` if there is none. */
+rlf_status rlf_column_try(rlf_arena *pool, const rlf_space *space, bool text,
+                          const char *what, rlf_err *err, rlf_column *out);
+/* Room ahead for a set of so many rows (prompts and samples) and tokens, with
+ * its spaces and lists of its rows: RLF_MEMORY, or making it cannot fail. */
+rlf_status rlf_rows_room(rlf_arena *pool, const char *name, uint64_t rows,
+                         uint64_t tokens, rlf_err *err);
 /* A rows space of `count` rows with identities and, per direct up-domain, maps
  * that the caller fills in. */
 rlf_space *rlf_space_rows(rlf_arena *pool, const rlf_graph *graph, int domain,
@@ -207,7 +214,8 @@ rlf_status rlf_gather_rows(rlf_gather *g, const rlf_set *to,
                            rlf_rows *const *rounds, rlf_err *err,
                            rlf_rows **out);
 /* Per round a column; the result is on domain `to`. */
-rlf_column rlf_gather_column(rlf_gather *g, int to, const rlf_column *rounds);
+rlf_status rlf_gather_column(rlf_gather *g, int to, const rlf_column *rounds,
+                             rlf_err *err, rlf_column *out);
 
 /* This rank's part in the call; of one rank where a run has no meshes. */
 const rlf_mesh *rlf_call_mesh(const rlf_call *call);

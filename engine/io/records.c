@@ -69,6 +69,19 @@ keep_text(reader *r, const char *p, size_t n)
     return (rlf_str){rlf_arena_strndup(r->arena, p, n), n};
 }
 
+/* What keep_chat takes, each with what it is aligned by. */
+static size_t
+chat_bytes(const json_t *list)
+{
+    size_t n = json_array_size(list), bytes = (n + 1) * sizeof(rlf_message);
+    for (size_t i = 0; i < n; i++) {
+        const json_t *item = json_array_get(list, i);
+        bytes += json_string_length(json_object_get(item, "role")) +
+                 json_string_length(json_object_get(item, "content")) + 2;
+    }
+    return bytes;
+}
+
 static rlf_chat
 keep_chat(reader *r, const json_t *list)
 {
@@ -108,9 +121,11 @@ check_cell(reader *r, size_t c)
     return RLF_USER;
 }
 
-static void
+static rlf_status
 put_cell(reader *r, size_t c)
 {
+    static const char what[] = "the rows of data";
+    rlf_err *err = r->err;
     const cell *from = &r->cells[c];
     rlf_record_column *column = &r->rows->columns[c];
     struct column *to = &r->columns[c];
@@ -123,15 +138,20 @@ put_cell(reader *r, size_t c)
     }
     switch (from->kind) {
     case RLF_RECORD_NUMBER:
+        RLF_TRY_ROOM(&to->numbers, 1, what);
         RLF_PUSH(&to->numbers, from->number);
         digest = rlf_digest_add(digest, &from->number, sizeof from->number);
         break;
     case RLF_RECORD_TEXT:
+        RLF_TRY_ROOM(&to->texts, 1, what);
+        RLF_TRY(rlf_arena_room(r->arena, from->text.n + 1, what, err));
         RLF_PUSH(&to->texts, keep_text(r, from->text.p, from->text.n));
         to->numeric += from->numeric;
         digest = add_text(digest, from->text);
         break;
     case RLF_RECORD_CHAT: {
+        RLF_TRY_ROOM(&to->chats, 1, what);
+        RLF_TRY(rlf_arena_room(r->arena, chat_bytes(from->chat), what, err));
         rlf_chat chat = keep_chat(r, from->chat);
         RLF_PUSH(&to->chats, chat);
         digest = rlf_digest_add(digest, &chat.count, sizeof chat.count);
@@ -142,6 +162,7 @@ put_cell(reader *r, size_t c)
     }
     }
     r->rows->digest = digest;
+    return RLF_OK;
 }
 
 /* The row at hand, whose cells are read (`status`), goes into the columns; one
@@ -149,6 +170,7 @@ put_cell(reader *r, size_t c)
 static rlf_status
 end_row(reader *r, rlf_status status)
 {
+    rlf_err *err = r->err;
     for (size_t c = 0; c < r->rows->n_columns && status >= 0; c++)
         status = check_cell(r, c);
     if (status == RLF_USER && r->spec->drop) {
@@ -160,7 +182,8 @@ end_row(reader *r, rlf_status status)
     if (status < 0)
         return status;
     for (size_t c = 0; c < r->rows->n_columns; c++)
-        put_cell(r, c);
+        RLF_TRY(put_cell(r, c));
+    RLF_TRY_ROOM(&r->lines, 1, "the rows of data");
     RLF_PUSH(&r->lines, r->line);
     r->rows->count++;
     if (rlf_arena_used(r->arena) - r->used > r->most) {
@@ -376,6 +399,8 @@ read_jsonl(reader *r, rlf_lines *lines, rlf_str line, rlf_err *err)
 {
     for (bool more = true; more && want_more(r);) {
         rlf_buf copy = {0}; /* 0-terminated, for is_blank */
+        if (!rlf_buf_try(&copy, line.n))
+            return rlf_fail_memory(err, line.n, "a line of %s", r->spec->path);
         rlf_buf_add(&copy, line.p, line.n);
         rlf_status status = RLF_OK;
         if (!is_blank((rlf_str){copy.p, copy.n})) {
@@ -406,6 +431,9 @@ read_list(reader *r, rlf_lines *lines, rlf_str line, rlf_err *err)
     char chunk[1 << 16];
     for (size_t got = 1; got;) {
         RLF_TRY(rlf_stream_read(lines->stream, chunk, sizeof chunk, err, &got));
+        if (!rlf_buf_try(&lines->buf, got))
+            return rlf_fail_memory(err, 2 * lines->buf.n, "what %s holds",
+                                   path);
         rlf_buf_add(&lines->buf, chunk, got);
         if (lines->buf.n > r->most)
             return rlf_fail(err, RLF_USER,
@@ -588,35 +616,39 @@ read_csv(reader *r, rlf_stream *stream, rlf_err *err)
 
 /* --- the whole --- */
 
-static void *
-keep(rlf_arena *arena, const void *p, size_t n)
+static rlf_status
+keep(rlf_arena *arena, const void *p, size_t n, rlf_err *err, void *out)
 {
-    void *copy = rlf_arena_alloc(arena, n);
+    void *copy;
+    RLF_TRY(rlf_arena_try(arena, n, "the rows of data", err, &copy));
     if (n)
         memcpy(copy, p, n);
-    return copy;
+    memcpy(out, &copy, sizeof copy);
+    return RLF_OK;
 }
 
 /* Move the growing columns into the arena. */
-static void
+static rlf_status
 settle(reader *r)
 {
+    rlf_err *err = r->err;
     rlf_records *rows = r->rows;
     for (size_t c = 0; c < rows->n_columns; c++) {
         struct column *from = &r->columns[c];
         rlf_record_column *to = &rows->columns[c];
         if (from->numbers.count)
-            to->numbers = keep(r->arena, from->numbers.data,
-                               rows->count * sizeof *to->numbers);
+            RLF_TRY(keep(r->arena, from->numbers.data,
+                         rows->count * sizeof *to->numbers, err,
+                         &to->numbers));
         if (from->texts.count)
-            to->texts = keep(r->arena, from->texts.data,
-                             rows->count * sizeof *to->texts);
+            RLF_TRY(keep(r->arena, from->texts.data,
+                         rows->count * sizeof *to->texts, err, &to->texts));
         if (from->chats.count)
-            to->chats = keep(r->arena, from->chats.data,
-                             rows->count * sizeof *to->chats);
+            RLF_TRY(keep(r->arena, from->chats.data,
+                         rows->count * sizeof *to->chats, err, &to->chats));
     }
-    rows->lines =
-        keep(r->arena, r->lines.data, rows->count * sizeof *rows->lines);
+    return keep(r->arena, r->lines.data, rows->count * sizeof *rows->lines, err,
+                &rows->lines);
 }
 
 rlf_status
@@ -661,7 +693,7 @@ rlf_records_read(const rlf_records_spec *spec, rlf_arena *arena, rlf_err *err,
             rlf_err_hint(err, "each line is a row: an object in JSON");
     }
     if (status == RLF_OK)
-        settle(&r);
+        status = settle(&r);
     for (size_t c = 0; c < n; c++) {
         RLF_VEC_FREE(&r.columns[c].numbers);
         RLF_VEC_FREE(&r.columns[c].texts);

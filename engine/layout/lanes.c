@@ -52,10 +52,14 @@ sink(load *heap, int n)
     }
 }
 
-void
-rlf_lanes_deal(const int64_t *lengths, int64_t n, int lanes, int *lane)
+rlf_status
+rlf_lanes_deal(const int64_t *lengths, int64_t n, int lanes, rlf_err *err,
+               int *lane)
 {
-    sample *order = rlf_malloc(sizeof *order * (size_t)(n + 1));
+    size_t bytes = sizeof(sample) * (size_t)(n + 1);
+    sample *order = rlf_try_malloc(bytes);
+    if (!order)
+        return rlf_fail_memory(err, bytes, "the order of samples by length");
     load *heap = rlf_calloc((size_t)lanes, sizeof *heap);
     for (int64_t i = 0; i < n; i++)
         order[i] = (sample){lengths[i], i};
@@ -70,6 +74,7 @@ rlf_lanes_deal(const int64_t *lengths, int64_t n, int lanes, int *lane)
     }
     free(heap);
     free(order);
+    return RLF_OK;
 }
 
 rlf_status

@@ -17,7 +17,8 @@
  * onto the lane with the fewest tokens; of equal lengths the lower index goes
  * first, of equal lanes the one with fewer samples, then the lower one. No lane
  * ends with more than 4/3 of the best possible maximum (Graham's bound). */
-void rlf_lanes_deal(const int64_t *lengths, int64_t n, int lanes, int *lane);
+rlf_status rlf_lanes_deal(const int64_t *lengths, int64_t n, int lanes,
+                          rlf_err *err, int *lane);
 /* RLF_USER unless lanes is a power of two up to RLF_MOST_LANES and no rank
  * would be without one: dp <= lanes. */
 rlf_status rlf_lanes_check(int lanes, int dp, rlf_err *err);

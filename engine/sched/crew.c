@@ -88,6 +88,9 @@ tell(void *sink, const rlf_notice *notice, rlf_err *err)
 {
     member *m = sink;
     rlf_buf_clear(&m->saying);
+    size_t bytes = rlf_notice_bytes(notice);
+    if (!rlf_buf_try(&m->saying, bytes))
+        return rlf_fail_memory(err, bytes, "a message to the controller");
     rlf_notice_write(notice, &m->saying);
     return rlf_desk_send(&m->desk, RLF_CONTROLLER, &m->saying, err);
 }
@@ -380,6 +383,9 @@ rlf_crew_tell(rlf_crew *crew, int rank, const rlf_task *task, rlf_err *err)
 {
     rlf_comm_beat(crew->desk.comm);
     rlf_buf_clear(&crew->writing);
+    size_t bytes = rlf_task_bytes(task);
+    if (!rlf_buf_try(&crew->writing, bytes))
+        return rlf_fail_memory(err, bytes, "a task of rank %d", rank);
     rlf_task_write(task, &crew->writing);
     uint32_t n = rlf_desk_pieces(crew->writing.n);
     if (crew->unheard++ == UNHEARD ||

@@ -64,6 +64,9 @@ rlf_desk_hear(rlf_desk *desk, double seconds, rlf_err *err,
             return status;
         desk->taken++;
         int from = mail.from < 0 ? 0 : mail.from;
+        if (!rlf_buf_try(&desk->parts[from], mail.bytes))
+            return rlf_fail_memory(err, desk->parts[from].n + mail.bytes,
+                                   "a message of rank %d", from);
         rlf_buf_add(&desk->parts[from], desk->piece + 1, mail.bytes - 1);
         if (!desk->piece[0])
             continue;

@@ -31,11 +31,15 @@ take(unpacker *u, void *to, size_t n)
 
 /* ---- a row of a set that a model sampled ---- */
 
-static void
+/* false, here and below: there is no memory for it. */
+static bool
 pack_sample(rlf_buf *out, const rlf_rows *rows, uint32_t row)
 {
     const rlf_sample *s = &rows->sample[row];
     uint64_t text = s->text.n;
+    if (!rlf_buf_try(out, sizeof *s + text + s->n_ids * (sizeof *s->ids +
+                                                         sizeof(double))))
+        return false;
     rlf_buf_add(out, &s->n_ids, sizeof s->n_ids);
     rlf_buf_add(out, &s->finished, sizeof s->finished);
     rlf_buf_add(out, &text, sizeof text);
@@ -44,6 +48,7 @@ pack_sample(rlf_buf *out, const rlf_rows *rows, uint32_t row)
     if (rows->logprob)
         rlf_buf_add(out, rows->logprob + rows->tokens->offset[row],
                     s->n_ids * sizeof *rows->logprob);
+    return true;
 }
 
 static void
@@ -126,9 +131,14 @@ unpack_text(unpacker *u, rlf_str *out)
     *out = (rlf_str){p, n};
 }
 
-static void
+static bool
 pack_cells(rlf_buf *out, const rlf_column *column, cells c)
 {
+    size_t n = sizeof c.count + c.count * sizeof(double);
+    for (uint32_t i = 0; column->text && i < c.count; i++)
+        n += column->text[c.first + i].n;
+    if (!rlf_buf_try(out, n))
+        return false;
     if (c.tokens)
         rlf_buf_add(out, &c.count, sizeof c.count);
     if (column->number)
@@ -136,6 +146,7 @@ pack_cells(rlf_buf *out, const rlf_column *column, cells c)
                     c.count * sizeof *column->number);
     for (uint32_t i = 0; column->text && i < c.count; i++)
         pack_text(out, column->text[c.first + i]);
+    return true;
 }
 
 /* The receiver of a token's row may not have the row's tokens: then it learns
@@ -163,19 +174,21 @@ all_cells(const rlf_column *column)
     return (cells){.count = (uint32_t)n};
 }
 
-static void
+static bool
 pack_row(const rlf_rank *rank, const slot *s, const uint32_t *row, rlf_buf *out)
 {
     const rlf_node *node = s->call.node;
-    for (int i = 0; i < node->n_outputs; i++) {
+    bool ok = true;
+    for (int i = 0; i < node->n_outputs && ok; i++) {
         const rlf_content *content = &s->call.out[i];
         if (rank->graph->values.data[node->outputs[i]].kind == RLF_VALUE_SET)
-            pack_sample(out, content->rows, *row);
+            ok = pack_sample(out, content->rows, *row);
         else
-            pack_cells(out, &content->column,
-                       row ? cells_of(rank, s, &content->column, *row)
-                           : all_cells(&content->column));
+            ok = pack_cells(out, &content->column,
+                            row ? cells_of(rank, s, &content->column, *row)
+                                : all_cells(&content->column));
     }
+    return ok;
 }
 
 static void
@@ -193,13 +206,15 @@ unpack_row(const rlf_rank *rank, slot *s, const uint32_t *row, unpacker *u)
     }
 }
 
-static void
-pack(const rlf_rank *rank, const slot *s, const rlf_move *move, rlf_buf *out)
+static rlf_status
+pack(const rlf_rank *rank, const slot *s, const rlf_move *move, rlf_buf *out,
+     rlf_err *err)
 {
-    if (!move->rows)
-        pack_row(rank, s, NULL, out);
-    for (uint32_t i = 0; move->rows && i < move->n_rows; i++)
-        pack_row(rank, s, &move->rows[i], out);
+    bool ok = move->rows || pack_row(rank, s, NULL, out);
+    for (uint32_t i = 0; move->rows && i < move->n_rows && ok; i++)
+        ok = pack_row(rank, s, &move->rows[i], out);
+    return ok ? RLF_OK
+              : rlf_fail_memory(err, 2 * out->n, "rows for rank %d", move->to);
 }
 
 static rlf_status
@@ -208,6 +223,11 @@ unpack(rlf_rank *rank, slot *s, const rlf_move *move, const rlf_buf *bytes,
 {
     unpacker u = {
         .p = bytes->p, .end = bytes->p + bytes->n, .pool = s->call.env->pool};
+    /* tokens and texts, each with what it is aligned by */
+    RLF_TRY(rlf_arena_room(u.pool,
+                           bytes->n + ((size_t)move->n_rows + 1) * 64 *
+                                          (size_t)s->call.node->n_outputs,
+                           "rows of another rank", err));
     if (!move->rows)
         unpack_row(rank, s, NULL, &u);
     for (uint32_t i = 0; move->rows && i < move->n_rows && !u.torn; i++)
@@ -268,7 +288,10 @@ rlf_rank_swap(rlf_rank *rank, const rlf_move *moves, int n, rlf_buf *bytes,
             continue;
         size_t size = x.receive_sizes[k];
         bytes[i] = (rlf_buf){
-            .p = rlf_calloc(size + 1, 1), .n = size, .room = size + 1};
+            .p = rlf_try_calloc(size + 1, 1), .n = size, .room = size + 1};
+        if (!bytes[i].p)
+            return rlf_fail_memory(err, size, "rows that rank %d sends",
+                                   moves[i].from);
         x.receives[k].data = bytes[i].p;
         x.receives[k++].bytes = size;
         rank->received += size;
@@ -300,7 +323,7 @@ exchange_rows(rlf_rank *rank, slot *s, const rlf_task *task, rlf_buf *bytes,
 {
     for (int i = 0; i < task->n_moves; i++)
         if (task->moves[i].from == rank->rank)
-            pack(rank, s, &task->moves[i], &bytes[i]);
+            RLF_TRY(pack(rank, s, &task->moves[i], &bytes[i], err));
     RLF_TRY(rlf_rank_swap(rank, task->moves, task->n_moves, bytes, err));
     for (int i = 0; i < task->n_moves; i++)
         if (task->moves[i].from != rank->rank)

@@ -272,6 +272,16 @@ finish(const reader *r, const char *what, rlf_err *err)
     return RLF_OK;
 }
 
+size_t
+rlf_task_bytes(const rlf_task *task)
+{
+    size_t n = sizeof *task + 1024 + task->n_rows * sizeof *task->rows +
+               (size_t)task->n_input * sizeof *task->input;
+    for (int i = 0; i < task->n_moves; i++)
+        n += sizeof(rlf_move) + task->moves[i].n_rows * sizeof(uint32_t);
+    return n;
+}
+
 void
 rlf_task_write(const rlf_task *task, rlf_buf *out)
 {
@@ -307,6 +317,18 @@ rlf_task_read(const char *bytes, size_t n, rlf_arena *arena, rlf_err *err,
     }
     out->moves = moves;
     return finish(&r, "task", err);
+}
+
+size_t
+rlf_notice_bytes(const rlf_notice *notice)
+{
+    /* rows, who has them, and how long they are */
+    size_t n = sizeof *notice + 1024;
+    if (notice->kind == RLF_NOTICE_REPORT)
+        n += 3 * (size_t)notice->report.n_rows * sizeof(uint32_t);
+    for (uint32_t i = 0; i < notice->n_steps; i++)
+        n += notice->metrics[i].count * 128;
+    return n;
 }
 
 void

@@ -57,6 +57,8 @@ bool rlf_task_of(const rlf_control *control, const rlf_graph *graph,
                  const rlf_post *post, int rank, rlf_arena *arena,
                  rlf_task *out);
 /* As bytes, and back (arrays in `arena`). RLF_BUG if they are torn. */
+/* About how many bytes it will be: what grows with rows is all in it. */
+size_t rlf_task_bytes(const rlf_task *task);
 void rlf_task_write(const rlf_task *task, rlf_buf *out);
 rlf_status rlf_task_read(const char *bytes, size_t n, rlf_arena *arena,
                          rlf_err *err, rlf_task *out);
@@ -85,6 +87,7 @@ typedef struct rlf_notice {
     double seconds[RLF_TIMES]; /* at an END: since the step began here */
 } rlf_notice;
 
+size_t rlf_notice_bytes(const rlf_notice *notice);
 void rlf_notice_write(const rlf_notice *notice, rlf_buf *out);
 rlf_status rlf_notice_read(const char *bytes, size_t n, rlf_arena *arena,
                            rlf_err *err, rlf_notice *out);

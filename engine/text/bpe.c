@@ -48,23 +48,26 @@ find_merge(const rlf_bpe *bpe, uint32_t left, uint32_t right)
     return &bpe->merges[i];
 }
 
-void
+rlf_status
 rlf_bpe_init(rlf_bpe *bpe, rlf_arena *arena, const rlf_str *tokens,
-             uint32_t n_tokens, size_t n_merges)
+             uint32_t n_tokens, size_t n_merges, rlf_err *err)
 {
     *bpe = (rlf_bpe){.tokens = tokens,
                      .n_tokens = n_tokens,
                      .n_slots = table_size(n_tokens),
                      .n_merge_slots = table_size(n_merges),
                      .unk = RLF_NO_ID};
-    bpe->slots = RLF_NEW_ARRAY(arena, uint32_t, bpe->n_slots);
-    bpe->merges = RLF_NEW_ARRAY(arena, rlf_merge, bpe->n_merge_slots);
+    RLF_TRY(rlf_arena_try(arena, bpe->n_slots * sizeof *bpe->slots,
+                          "the vocabulary of a tokenizer", err, &bpe->slots));
+    RLF_TRY(rlf_arena_try(arena, bpe->n_merge_slots * sizeof *bpe->merges,
+                          "the merges of a tokenizer", err, &bpe->merges));
     memset(bpe->slots, 0xff, bpe->n_slots * sizeof *bpe->slots);
     memset(bpe->merges, 0xff, bpe->n_merge_slots * sizeof *bpe->merges);
     memset(bpe->byte_ids, 0xff, sizeof bpe->byte_ids);
     for (uint32_t id = 0; id < n_tokens; id++)
         if (tokens[id].p)
             bpe->slots[find_slot(bpe, tokens[id].p, tokens[id].n)] = id;
+    return RLF_OK;
 }
 
 void
@@ -154,6 +157,8 @@ add_symbols(const rlf_bpe *bpe, rlf_bpe_work *work, const char *p, size_t n,
 
 /* --- merging --- */
 
+static const char too_long[] = "the symbols of a text";
+
 static bool
 before(const struct rlf_bpe_candidate *a, const struct rlf_bpe_candidate *b)
 {
@@ -198,11 +203,12 @@ take(rlf_bpe_work *work)
     return top;
 }
 
-static void
-merge_all(const rlf_bpe *bpe, rlf_bpe_work *work)
+static rlf_status
+merge_all(const rlf_bpe *bpe, rlf_bpe_work *work, rlf_err *err)
 {
     struct rlf_bpe_symbol *symbols = work->symbols.data;
     work->heap.count = 0;
+    RLF_TRY_ROOM(&work->heap, work->symbols.count, too_long);
     for (uint32_t i = 0; i < work->symbols.count; i++)
         offer(bpe, work, i);
     while (work->heap.count) {
@@ -221,10 +227,12 @@ merge_all(const rlf_bpe *bpe, rlf_bpe_work *work)
         right->id = RLF_NO_ID;
         if (left->next != RLF_NO_ID)
             symbols[left->next].previous = top.at;
+        RLF_TRY_ROOM(&work->heap, 2, too_long);
         if (left->previous != RLF_NO_ID)
             offer(bpe, work, left->previous);
         offer(bpe, work, top.at);
     }
+    return RLF_OK;
 }
 
 rlf_status
@@ -242,8 +250,10 @@ rlf_bpe_encode(const rlf_bpe *bpe, rlf_bpe_work *work, const char *p, size_t n,
         return rlf_fail(err, RLF_USER,
                         "a text of %zu bytes is too long to tokenize", n);
     work->symbols.count = 0;
+    RLF_TRY_ROOM(&work->symbols, n, too_long);
     RLF_TRY(add_symbols(bpe, work, p, n, err));
-    merge_all(bpe, work);
+    RLF_TRY(merge_all(bpe, work, err));
+    RLF_TRY_ROOM(out, work->symbols.count, too_long);
     for (uint32_t i = 0; i < work->symbols.count; i++)
         if (work->symbols.data[i].id != RLF_NO_ID)
             RLF_PUSH(out, work->symbols.data[i].id);

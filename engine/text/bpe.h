@@ -37,8 +37,8 @@ typedef struct rlf_bpe {
 
 /* Set up an empty table for n_merges over `tokens` (kept by reference). The
  * flags, byte_ids and unk are for the caller to set. */
-void rlf_bpe_init(rlf_bpe *bpe, rlf_arena *arena, const rlf_str *tokens,
-                  uint32_t n_tokens, size_t n_merges);
+rlf_status rlf_bpe_init(rlf_bpe *bpe, rlf_arena *arena, const rlf_str *tokens,
+                        uint32_t n_tokens, size_t n_merges, rlf_err *err);
 /* A later merge of the same pair replaces the earlier one. */
 void rlf_bpe_add_merge(rlf_bpe *bpe, rlf_merge merge);
 /* The id of a token, or RLF_NO_ID. */

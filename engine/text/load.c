@@ -12,6 +12,8 @@
 
 enum { IDS_MOST = 1 << 22 }; /* no vocabulary is nearly as large */
 
+static const char table[] = "the vocabulary of a tokenizer";
+
 static rlf_status
 check_id(const rlf_tokenizer *t, const json_t *value, const char *token,
          rlf_err *err, uint32_t *out)
@@ -28,18 +30,20 @@ check_id(const rlf_tokenizer *t, const json_t *value, const char *token,
 }
 
 /* Widen the tables of tokens to hold `id`. */
-static void
-make_room(rlf_tokenizer *t, uint32_t id)
+static rlf_status
+make_room(rlf_tokenizer *t, uint32_t id, rlf_err *err)
 {
     if (id >= t->vocab)
         t->vocab = id + 1;
     if (id < t->room)
-        return;
+        return RLF_OK;
     uint32_t n = t->room ? t->room : 64;
     while (n <= id)
         n *= 2;
-    rlf_str *texts = RLF_NEW_ARRAY(t->arena, rlf_str, n);
-    const rlf_added **by_id = RLF_NEW_ARRAY(t->arena, const rlf_added *, n);
+    rlf_str *texts;
+    const rlf_added **by_id;
+    RLF_TRY(rlf_arena_try(t->arena, n * sizeof *texts, table, err, &texts));
+    RLF_TRY(rlf_arena_try(t->arena, n * sizeof *by_id, table, err, &by_id));
     if (t->room) {
         memcpy(texts, t->texts, t->room * sizeof *texts);
         memcpy(by_id, t->added_by_id, t->room * sizeof *by_id);
@@ -47,6 +51,7 @@ make_room(rlf_tokenizer *t, uint32_t id)
     t->texts = texts;
     t->added_by_id = by_id;
     t->room = n;
+    return RLF_OK;
 }
 
 static rlf_str
@@ -65,7 +70,8 @@ load_vocab(rlf_tokenizer *t, const json_t *model, rlf_err *err)
     {
         uint32_t id = 0;
         RLF_TRY(check_id(t, value, text, err, &id));
-        make_room(t, id);
+        RLF_TRY(make_room(t, id, err));
+        RLF_TRY(rlf_memory_check(err));
         if (t->texts[id].p)
             return rlf_fail(err, RLF_USER,
                             "%s: the tokens \"%.60s\" and \"%.60s\" have the "
@@ -98,12 +104,13 @@ to_bytes(rlf_str text, rlf_buf *out)
 }
 
 /* The vocabulary as bpe sees it: bytes, where the words are bytes. */
-static void
-make_words(rlf_tokenizer *t)
+static rlf_status
+make_words(rlf_tokenizer *t, rlf_err *err)
 {
-    t->words = RLF_NEW_ARRAY(t->arena, rlf_str, t->vocab);
+    RLF_TRY(rlf_arena_try(t->arena, t->vocab * sizeof *t->words, table, err,
+                          &t->words));
     rlf_buf bytes = {0};
-    for (uint32_t id = 0; id < t->vocab; id++) {
+    for (uint32_t id = 0; id < t->vocab && !rlf_memory_failed(); id++) {
         if (!t->texts[id].p)
             continue;
         if (!t->splitter.byte_level)
@@ -112,6 +119,7 @@ make_words(rlf_tokenizer *t)
             t->words[id] = keep(t, bytes.p, bytes.n);
     }
     rlf_buf_free(&bytes);
+    return rlf_memory_check(err);
 }
 
 /* --- merges --- */
@@ -229,7 +237,8 @@ load_model(rlf_tokenizer *t, const json_t *model, rlf_err *err)
     json_t *merges = NULL;
     RLF_TRY(rlf_json_get_array(model, t->file, "merges", true, err, &merges));
     RLF_TRY(rlf_json_get_text(model, t->file, "unk_token", false, err, &unk));
-    rlf_bpe_init(bpe, t->arena, t->words, t->vocab, json_array_size(merges));
+    RLF_TRY(rlf_bpe_init(bpe, t->arena, t->words, t->vocab,
+                         json_array_size(merges), err));
     bpe->byte_level = t->splitter.byte_level;
     RLF_TRY(rlf_json_get_bool(model, t->file, "byte_fallback", false, err,
                               &bpe->byte_fallback));
@@ -272,7 +281,7 @@ rlf_tokenizer_add(rlf_tokenizer *t, const rlf_added *added, rlf_err *err)
                         "%s: the added token \"%.60s\" has the id %u, in the "
                         "vocabulary it has %u",
                         t->file, added->text.p, added->id, id);
-    make_room(t, added->id);
+    RLF_TRY(make_room(t, added->id, err));
     if (t->texts[added->id].p && !rlf_str_eq(t->texts[added->id], added->text))
         return rlf_fail(err, RLF_USER,
                         "%s: the added token \"%.60s\" has the id %u of "
@@ -447,12 +456,13 @@ load_post(rlf_tokenizer *t, const json_t *json, rlf_err *err)
 
 /* --- the whole --- */
 
-static void
-make_pieces(rlf_tokenizer *t)
+static rlf_status
+make_pieces(rlf_tokenizer *t, rlf_err *err)
 {
     rlf_buf piece = {0};
-    t->pieces = RLF_NEW_ARRAY(t->arena, rlf_str, t->vocab);
-    for (uint32_t id = 0; id < t->vocab; id++) {
+    RLF_TRY(rlf_arena_try(t->arena, t->vocab * sizeof *t->pieces, table, err,
+                          &t->pieces));
+    for (uint32_t id = 0; id < t->vocab && !rlf_memory_failed(); id++) {
         if (!t->texts[id].p)
             continue;
         rlf_buf_clear(&piece);
@@ -460,6 +470,7 @@ make_pieces(rlf_tokenizer *t)
         t->pieces[id] = keep(t, piece.p ? piece.p : "", piece.n);
     }
     rlf_buf_free(&piece);
+    return rlf_memory_check(err);
 }
 
 static rlf_digest
@@ -527,14 +538,14 @@ rlf_tokenizer_load(rlf_tokenizer *t, const json_t *root, const json_t *config,
                              t->file, t->arena, err));
     RLF_TRY(check_model(t, model, err));
     RLF_TRY(load_vocab(t, model, err));
-    make_words(t);
+    RLF_TRY(make_words(t, err));
     RLF_TRY(load_model(t, model, err));
     RLF_TRY(load_all_added(t, root, config, err));
     RLF_TRY(load_post(t, json_object_get(root, "post_processor"), err));
     RLF_TRY(rlf_tokenizer_ends(t, config, err));
     RLF_TRY(rlf_tokenizer_settings(t, config, err));
     RLF_TRY(make_finders(t, err));
-    make_pieces(t);
+    RLF_TRY(make_pieces(t, err));
     t->digest = digest_all(t, root);
     return RLF_OK;
 }

@@ -86,12 +86,17 @@ add_form(int form, const char *p, size_t n, rlf_buf *out, rlf_err *err)
     utf8proc_ssize_t got =
         utf8proc_map((const utf8proc_uint8_t *)p, (utf8proc_ssize_t)n, &to,
                      (utf8proc_option_t)form);
+    if (got == UTF8PROC_ERROR_NOMEM)
+        return rlf_fail_memory(err, n, "a text that is normalized");
     if (got < 0)
         return rlf_fail(err, RLF_ENV, "cannot normalize a text: %s",
                         utf8proc_errmsg(got));
-    rlf_buf_add(out, to, (size_t)got);
+    bool room = rlf_buf_try(out, (size_t)got);
+    if (room)
+        rlf_buf_add(out, to, (size_t)got);
     free(to);
-    return RLF_OK;
+    return room ? RLF_OK
+                : rlf_fail_memory(err, out->n, "a text that is normalized");
 }
 
 /* The reference's forms are those of Unicode 9.0. What a character becomes
@@ -143,11 +148,18 @@ apply_replace(const struct rlf_normal_step *step, rlf_buf *text, rlf_err *err)
         status = rlf_regex_next(&walk, err, &found, &begin, &end);
         if (!found)
             break;
+        if (!rlf_buf_try(&out, begin - at + step->text.n)) {
+            status = rlf_fail_memory(err, 2 * out.n,
+                                     "a text that is normalized");
+            break;
+        }
         rlf_buf_add(&out, text->p + at, begin - at);
         rlf_buf_add(&out, step->text.p, step->text.n);
         at = end;
     }
     rlf_regex_end(&walk);
+    if (status == RLF_OK && !rlf_buf_try(&out, text->n - at))
+        status = rlf_fail_memory(err, text->n, "a text that is normalized");
     if (status < 0) {
         rlf_buf_free(&out);
         return status;
@@ -170,6 +182,9 @@ rlf_normalizer_apply(const rlf_normalizer *normalizer, rlf_buf *text,
             RLF_TRY(apply_replace(step, text, err));
         } else {
             rlf_buf out = {0};
+            if (!rlf_buf_try(&out, step->text.n + text->n))
+                return rlf_fail_memory(err, step->text.n + text->n,
+                                       "a text that is normalized");
             rlf_buf_add(&out, step->text.p, step->text.n);
             rlf_buf_add(&out, text->p, text->n);
             rlf_buf_free(text);

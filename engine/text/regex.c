@@ -138,6 +138,32 @@ kind_of(const rlf_regex *regex, uint32_t code)
     return regex->kinds[low];
 }
 
+/* ---- memory of the library ---- */
+
+static void *
+allocate(size_t n, void *unused)
+{
+    (void)unused;
+    return rlf_try_malloc(n);
+}
+
+static void
+release(void *p, void *unused)
+{
+    (void)unused;
+    free(p);
+}
+
+/* What is too little for the library: the pattern, or a match on the way. */
+static rlf_status
+fail_library(int code, const char *what, rlf_err *err)
+{
+    rlf_fail(err, RLF_MEMORY, "there is no memory for %s (%d of PCRE2)", what,
+             code);
+    rlf_err_hint(err, "end other programs, or give this one more memory");
+    return RLF_MEMORY;
+}
+
 static void
 free_code(void *code)
 {
@@ -154,8 +180,17 @@ compile(rlf_arena *arena, const char *file, const rlf_buf *text, rlf_err *err,
      * (10.42) matches the 1 of "a1" by (?>[a1]*|)1. */
     uint32_t flags =
         PCRE2_NEVER_UTF | PCRE2_NEVER_UCP | PCRE2_NO_START_OPTIMIZE;
-    regex->code = pcre2_compile((PCRE2_SPTR)(text->p ? text->p : ""), text->n,
-                                flags, &code, &at, NULL);
+    pcre2_general_context *general =
+        pcre2_general_context_create(allocate, release, NULL);
+    pcre2_compile_context *context =
+        general ? pcre2_compile_context_create(general) : NULL;
+    if (context)
+        regex->code = pcre2_compile((PCRE2_SPTR)(text->p ? text->p : ""),
+                                    text->n, flags, &code, &at, context);
+    pcre2_compile_context_free(context);
+    pcre2_general_context_free(general);
+    if (!context || (!regex->code && code == PCRE2_ERROR_HEAP_FAILED))
+        return fail_library(code, "a pattern of a tokenizer", err);
     if (!regex->code) {
         PCRE2_UCHAR message[200];
         pcre2_get_error_message(code, message, sizeof message);
@@ -213,9 +248,11 @@ rlf_regex_begin(rlf_regex_walk *walk, const rlf_regex *regex, const char *p,
     if (!regex->code)
         return RLF_OK;
     walk->match = pcre2_match_data_create(1, NULL);
-    if (!walk->match)
-        return rlf_fail(err, RLF_ENV, "no memory left to split text");
-    walk->kinds = rlf_malloc(n ? n : 1);
+    walk->kinds = rlf_try_malloc(n);
+    if (!walk->match || !walk->kinds) {
+        rlf_regex_end(walk);
+        return rlf_fail_memory(err, n, "a text that is split");
+    }
     size_t units = 0;
     for (size_t i = 0; i < n; units++) {
         int k = rlf_utf8_unit(p + i, n - i);
@@ -278,6 +315,8 @@ search(const rlf_regex_walk *walk, rlf_err *err, bool *found, size_t *begin,
         const PCRE2_SIZE *pair = pcre2_get_ovector_pointer(walk->match);
         *begin = pair[0];
         *end = pair[1];
+    } else if (k == PCRE2_ERROR_NOMEMORY || k == PCRE2_ERROR_HEAPLIMIT) {
+        return fail_library(k, "the matches of a text", err);
     } else if (k != PCRE2_ERROR_NOMATCH) {
         PCRE2_UCHAR message[200];
         pcre2_get_error_message(k, message, sizeof message);

@@ -132,12 +132,16 @@ rlf_splitter_load(rlf_splitter *splitter, const json_t *json, const char *file,
 }
 
 /* Metaspace and prefixes: rewrite the text, word by word. */
-static void
-rewrite(const rlf_split_step *step, rlf_words *words, bool begins)
+static rlf_status
+rewrite(const rlf_split_step *step, rlf_words *words, bool begins, rlf_err *err)
 {
     rlf_buf out = {0};
     const char *space = step->space ? step->space : " ";
-    size_t n_space = strlen(space);
+    size_t n_space = strlen(space), spaces = words->count;
+    for (size_t i = 0; i < words->text.n; i++)
+        spaces += words->text.p[i] == ' ';
+    if (!rlf_buf_try(&out, words->text.n + n_space * spaces))
+        return rlf_fail_memory(err, words->text.n, "a text that is split");
     for (size_t w = 0; w < words->count; w++) {
         struct rlf_word word = words->data[w];
         const char *p = words->text.p + word.from;
@@ -156,6 +160,7 @@ rewrite(const rlf_split_step *step, rlf_words *words, bool begins)
     }
     rlf_buf_free(&words->text);
     words->text = out;
+    return RLF_OK;
 }
 
 /* Parts of one word in order, each a match or what lies between matches.
@@ -197,6 +202,13 @@ add_part(cutter *c, size_t from, size_t to, bool match)
 }
 
 static rlf_status
+make_room(rlf_words *out, rlf_err *err)
+{
+    RLF_TRY_ROOM(out, 2, "the words of a text");
+    return RLF_OK;
+}
+
+static rlf_status
 cut_word(const rlf_split_step *step, const rlf_words *words,
          struct rlf_word word, rlf_words *out, rlf_err *err)
 {
@@ -206,18 +218,22 @@ cut_word(const rlf_split_step *step, const rlf_words *words,
     bool found = n > 0;
     RLF_TRY(
         rlf_regex_begin(&walk, step->regex, words->text.p + word.from, n, err));
-    rlf_status status = RLF_OK;
+    rlf_status status = make_room(out, err);
     while (found && status == RLF_OK) {
         status = rlf_regex_next(&walk, err, &found, &begin, &end);
-        if (!found)
+        if (found && status == RLF_OK)
+            status = make_room(out, err);
+        if (!found || status < 0)
             break;
         if (at < begin)
             add_part(&c, word.from + at, word.from + begin, step->invert);
         add_part(&c, word.from + begin, word.from + end, !step->invert);
         at = end;
     }
+    if (status == RLF_OK)
+        status = make_room(out, err);
     rlf_regex_end(&walk);
-    if (at < n)
+    if (at < n && status == RLF_OK)
         add_part(&c, word.from + at, word.to, step->invert);
     size_t kept = first;
     for (size_t i = first; i < out->count; i++)
@@ -236,7 +252,7 @@ rlf_splitter_apply(const rlf_splitter *splitter, rlf_words *words, bool begins,
     for (size_t i = 0; i < splitter->count; i++) {
         const rlf_split_step *step = &splitter->data[i];
         if (step->space || step->prefix)
-            rewrite(step, words, begins);
+            RLF_TRY(rewrite(step, words, begins, err));
         if (!step->regex)
             continue;
         rlf_words cut = {0};

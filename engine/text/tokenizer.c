@@ -153,6 +153,8 @@ encode_plain(encoder *e, const char *p, size_t n, bool begins, rlf_err *err)
     if (!n)
         return RLF_OK;
     rlf_buf_clear(&e->words.text);
+    if (!rlf_buf_try(&e->words.text, n))
+        return rlf_fail_memory(err, n, "a text that is split");
     rlf_buf_add(&e->words.text, p, n);
     RLF_TRY(rlf_splitter_apply(&e->t->splitter, &e->words, begins, err));
     for (size_t i = 0; i < e->words.count; i++) {
@@ -173,6 +175,8 @@ encode_between(encoder *e, const char *p, size_t n, bool begins, rlf_err *err)
         return RLF_OK;
     rlf_buf text = {0};
     rlf_status status = RLF_OK;
+    if (!rlf_buf_try(&text, n))
+        return rlf_fail_memory(err, n, "a text that is normalized");
     rlf_buf_add(&text, p, n);
     RLF_TRY_GOTO(rlf_normalizer_apply(&e->t->normalizer, &text, err), end);
     for (size_t at = 0;;) {

@@ -17,8 +17,8 @@ run_steps(const frame *f, const rlf_expr_steps *steps)
 }
 
 /* Rows of registers in scratch memory; aliases are set row by row. */
-static void
-lay_out(frame *f)
+static rlf_status
+lay_out(frame *f, rlf_err *err)
 {
     const rlf_expr_stage *s = f->stage;
     size_t longest = 1, size = sizeof(double);
@@ -44,6 +44,8 @@ lay_out(frame *f)
         total += slot[p] * (size_t)s->n_slots[p];
     }
     if (total > f->scratch_size) {
+        RLF_TRY(rlf_arena_room(f->arena, total,
+                               "what an expression has on the way", err));
         f->scratch = rlf_arena_alloc_aligned(f->arena, total, 64);
         f->scratch_size = total;
     }
@@ -61,6 +63,7 @@ lay_out(frame *f)
             f->base[i] =
                 f->scratch + start[r->place] + slot[r->place] * (size_t)r->slot;
     }
+    return RLF_OK;
 }
 
 static void
@@ -167,7 +170,7 @@ run_stage(frame *f, const rlf_expr_stage *stage, rlf_err *err)
     f->stage = stage;
     for (size_t i = 0; i < stage->cross.count; i++)
         RLF_TRY(rlf_expr_cross_run(f, &stage->cross.data[i], err));
-    lay_out(f);
+    RLF_TRY(lay_out(f, err));
     if (!stage->has_tokens) {
         run_row_blocks(f, r);
         return RLF_OK;
@@ -289,8 +292,9 @@ open_frame(const rlf_expr_plan *plan, rlf_queue *queue,
         const rlf_space *s = f->space[domain];
         bool tokens = domain && rlf_domain_rows(f->domains, domain) != domain;
         uint64_t n = tokens ? s->extent : row_count(f, domain);
-        f->temp[i] =
-            rlf_arena_alloc(arena, n * element(plan->temps.data[i].text));
+        RLF_TRY(rlf_arena_try(arena, n * element(plan->temps.data[i].text),
+                              "the values of an expression", err,
+                              &f->temp[i]));
     }
     f->rows = RLF_NEW_ARRAY(arena, rows, f->domains->list.count);
     *out = f;

@@ -89,6 +89,9 @@ rlf_generation_add(rlf_generation *g, const uint32_t *prompt, uint32_t n_prompt,
                             "a prompt has token %u, but the model knows only "
                             "%d",
                             prompt[i], g->model->table->config.vocab);
+    RLF_TRY_ROOM(&g->groups, 1, "prompts that are sampled");
+    RLF_TRY_ROOM(&g->sequences, n, "samples in the making");
+    RLF_TRY_ROOM(&g->waiting, n, "samples in the making");
     uint32_t which = (uint32_t)g->groups.count;
     RLF_PUSH(&g->groups, (group){prompt, n_prompt, 0, n, NOBODY});
     *first = (uint32_t)g->sequences.count;

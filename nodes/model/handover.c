@@ -83,6 +83,9 @@ put_pages(const rlf_generation *g, const distinct *d, rlf_buf *out,
     rlf_status status = RLF_OK;
     for (size_t i = 0; i < d->pages.count && status >= 0; i++) {
         status = rlf_kv_read(g->kv, d->pages.data[i], page, err);
+        if (status >= 0 && !rlf_buf_try(out, each))
+            status = rlf_fail_memory(err, out->n + each,
+                                     "samples for another rank");
         if (status >= 0)
             rlf_buf_add(out, page, each);
     }
@@ -294,6 +297,8 @@ take_group(rlf_generation *g, reader *r, rlf_arena *arena, indices *labels,
     uint32_t *prompt = RLF_NEW_ARRAY(arena, uint32_t, head.n_prompt);
     memcpy(prompt, ids, head.n_prompt * sizeof *prompt);
     uint32_t of = (uint32_t)g->groups.count;
+    RLF_TRY_ROOM(&g->groups, 1, "prompts that are sampled");
+    RLF_TRY_ROOM(&g->sequences, head.n_samples, "samples in the making");
     RLF_PUSH(&g->groups, (group){prompt, head.n_prompt, 0, 0, NOBODY});
     for (uint32_t i = 0; i < head.n_samples && !r->torn; i++)
         take_sample(g, of, head.n_pages, r, labels);

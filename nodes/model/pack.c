@@ -144,7 +144,10 @@ fill_layer(rlf_model *m, const rlf_slot *slot, const float *part, rlf_err *err)
     int layer = rlf_block_layer(t, slot->offset);
     int64_t n = rlf_block_layer_floats(t, layer), first = t->layers[layer].qkv;
     if (!m->filling)
-        m->filling = rlf_malloc((size_t)n * sizeof *part);
+        m->filling = rlf_try_malloc((size_t)n * sizeof *part);
+    if (!m->filling)
+        return rlf_fail_memory(err, (size_t)n * sizeof *part,
+                               "the matrices of a layer");
     memcpy(m->filling + (slot->offset - first), part,
            (size_t)slot->count * sizeof *part);
     if (slot->offset + slot->count < first + n)

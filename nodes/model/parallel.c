@@ -417,8 +417,11 @@ rlf_parallel_gather(const rlf_model *m, const rlf_slot *slot, const float *part,
               whole, own, false);
     if (slot->slice == RLF_SLICE_NOT)
         return RLF_OK;
-    float *room =
-        rlf_malloc((size_t)(slot->file_rows * row_floats(slot)) * sizeof *room);
+    size_t bytes =
+        (size_t)(slot->file_rows * row_floats(slot)) * sizeof(float);
+    float *room = rlf_try_malloc(bytes);
+    if (!room)
+        return rlf_fail_memory(err, bytes, "the parts of a tensor");
     rlf_status status = RLF_OK;
     int step = slot->slice == RLF_SLICE_KV ? t->copies : 1;
     for (int rank = step; rank < t->cut.ranks && status >= 0; rank += step) {

@@ -57,10 +57,12 @@ buffer_floats(const rlf_model *m)
 }
 
 /* A host buffer that holds what goes at once of any tensor of the file. */
-static float *
-slot_buffer(const rlf_model *m)
+static rlf_status
+slot_buffer(const rlf_model *m, rlf_err *err, float **out)
 {
-    return rlf_malloc((size_t)buffer_floats(m) * sizeof(float));
+    size_t bytes = (size_t)buffer_floats(m) * sizeof(float);
+    *out = rlf_try_malloc(bytes);
+    return *out ? RLF_OK : rlf_fail_memory(err, bytes, "a tensor of a model");
 }
 
 uint64_t
@@ -132,7 +134,10 @@ put_whole(rlf_model *m, const piece *to, const rlf_slot *slot,
 {
     if (slot->count == rlf_slot_file_count(slot))
         return put_part(m, to, slot, values, err);
-    float *part = rlf_malloc((size_t)slot->count * sizeof *part);
+    size_t bytes = (size_t)slot->count * sizeof(float);
+    float *part = rlf_try_malloc(bytes);
+    if (!part)
+        return rlf_fail_memory(err, bytes, "a part of a tensor");
     rlf_parallel_cut(slot, values, part);
     rlf_status status = put_part(m, to, slot, part, err);
     free(part);
@@ -418,7 +423,8 @@ static rlf_status
 fill_from(rlf_model *m, const source *from, rlf_err *err)
 {
     const rlf_table *t = m->table;
-    float *values = slot_buffer(m);
+    float *values;
+    RLF_TRY(slot_buffer(m, err, &values));
     rlf_status status = RLF_OK;
     for (int i = 0; i < t->whole->n_slots; i++) {
         RLF_TRY_GOTO(note_saved(m, from, i, err), done);
@@ -555,8 +561,10 @@ get_here(const rlf_model *m, const piece *from, const rlf_slot *slot,
          float *values, rlf_err *err)
 {
     bool whole = slot->count == rlf_slot_file_count(slot);
-    float *part =
-        whole ? values : rlf_malloc((size_t)slot->count * sizeof *part);
+    size_t bytes = (size_t)slot->count * sizeof(float);
+    float *part = whole ? values : rlf_try_malloc(bytes);
+    if (!part)
+        return rlf_fail_memory(err, bytes, "a part of a tensor");
     rlf_status status = get_own(m, from, slot, part, err);
     if (status >= 0 && from->sliced)
         status = rlf_parallel_collect_slot(m, slot, part, err);
@@ -698,7 +706,8 @@ save_tensors(const rlf_model *m, const char *path, rlf_arena *arena,
     if (is_writer(m))
         RLF_TRY(rlf_tensor_writer_open(path, list, (size_t)t->n_slots, NULL, 0,
                                        err, &writer));
-    float *values = slot_buffer(m);
+    float *values;
+    RLF_TRY(slot_buffer(m, err, &values));
     rlf_status status = RLF_OK;
     for (int i = 0; i < t->n_slots; i++)
         RLF_TRY_GOTO(write_tensor(m, &weights, i, values, writer, err), fail);
@@ -782,7 +791,8 @@ rlf_weights_save_state(const rlf_model *m, const char *path, rlf_err *err)
         "steps", rlf_arena_printf(arena, "%" PRId64, m->steps), "version",
         rlf_arena_printf(arena, "%" PRIu64, m->version)};
     rlf_tensor_writer *writer = NULL;
-    float *values = slot_buffer(m);
+    float *values;
+    RLF_TRY(slot_buffer(m, err, &values));
     rlf_status status = RLF_OK;
     if (is_writer(m) && first)
         RLF_TRY_GOTO(rlf_tensor_writer_open(path, list.data, list.count,
@@ -841,7 +851,8 @@ static rlf_status
 restore_moments(rlf_model *m, const rlf_safetensors *file, rlf_err *err)
 {
     const rlf_table *t = m->table;
-    float *values = slot_buffer(m);
+    float *values;
+    RLF_TRY(slot_buffer(m, err, &values));
     rlf_status status = RLF_OK;
     for (size_t b = 1; b < RLF_COUNT(block_names); b++)
         for (int i = 0; i < t->whole->n_slots; i++)

@@ -93,12 +93,13 @@ int
 main(void)
 {
     bool same = true, parts = true, balanced = true;
+    rlf_err err = RLF_ERR_NONE;
     for (uint64_t seed = 0; seed < 400; seed++) {
         int64_t lengths[MAX_N], most = seed % 3 == 0 ? 3 : 1000;
         int got[MAX_N], want[MAX_N], n = (int)(seed % MAX_N);
         int lanes = 1 + (int)(seed / 7 % 12);
         draw_lengths(seed, n, most, lengths);
-        rlf_lanes_deal(lengths, n, lanes, got);
+        rlf_lanes_deal(lengths, n, lanes, &err, got);
         by_definition(lengths, n, lanes, want);
         same &= !memcmp(got, want, sizeof(int) * (size_t)n);
         for (int dp = 1; dp <= lanes; dp++)
@@ -110,21 +111,20 @@ main(void)
         int64_t lengths[MAX_N];
         int lane[MAX_N], n = 8, lanes = 2 + (int)(seed % 2);
         draw_lengths(1000 + seed, n, 100, lengths);
-        rlf_lanes_deal(lengths, n, lanes, lane);
+        rlf_lanes_deal(lengths, n, lanes, &err, lane);
         balanced &= 3 * lanes * heaviest(lengths, n, lanes, lane) <=
                     (4 * lanes - 1) * best_possible(lengths, n, lanes);
     }
     ok(balanced, "the heaviest lane is within 4/3 - 1/3L of the best");
     int64_t equal[6] = {5, 5, 5, 5, 5, 5}, none[4] = {0, 0, 0, 0};
     int lane[6];
-    rlf_lanes_deal(equal, 6, 3, lane);
+    rlf_lanes_deal(equal, 6, 3, &err, lane);
     ok(lane[0] == 0 && lane[1] == 1 && lane[2] == 2 && lane[3] == 0 &&
            lane[5] == 2,
        "equal lengths go round");
-    rlf_lanes_deal(none, 4, 2, lane);
+    rlf_lanes_deal(none, 4, 2, &err, lane);
     ok(lane[0] == 0 && lane[1] == 1 && lane[2] == 0 && lane[3] == 1,
        "empty samples go round too");
-    rlf_err err = RLF_ERR_NONE;
     is_int(rlf_lanes_check(2, 4, &err), RLF_USER, "dp beyond the lanes");
     is_str(err.sentence,
            "dp 4 is more than the 2 lanes of the model, so some ranks would "

@@ -108,7 +108,7 @@ add_gradients(test_machine *t, rlf_model *model, const task *k, int tokens,
     int lane[SEQS], lanes = model->gradient.lanes;
     for (uint32_t i = 0; i < k->n; i++)
         lengths[i] = k->seqs[i].n_prompt + k->seqs[i].n_response;
-    rlf_lanes_deal(lengths, k->n, lanes, lane);
+    MUST(t, rlf_lanes_deal(lengths, k->n, lanes, &t->err, lane));
     double loss = 0;
     for (int l = 0; l < lanes; l++) {
         int64_t n = rlf_lanes_rows(lane, k->n, (rlf_range){l, l + 1}, rows);
