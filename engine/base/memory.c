@@ -58,17 +58,20 @@ rlf_memory_reserve(void)
     /* a host with a handler needs only what libraries are served with; where
      * addresses are limited, they are left to the run */
     struct rlimit limit;
-    bool free = getrlimit(RLIMIT_AS, &limit) == 0 &&
+    bool there = true, free = getrlimit(RLIMIT_AS, &limit) == 0 &&
                 limit.rlim_cur == RLIM_INFINITY;
     int sizes = free && !atomic_load(&on_failure) ? SIZES : SMALL_SIZES;
     for (int i = 0; i < sizes; i++)
         while (reserve.n[i] < kept[i].n) {
             void *p = NULL;
-            if (posix_memalign(&p, ALIGN, kept[i].bytes))
+            if (posix_memalign(&p, ALIGN, kept[i].bytes)) {
+                there = there && i >= SMALL_SIZES;
                 break;
+            }
             reserve.block[i][reserve.n[i]++] = p;
         }
-    atomic_store(&failed, false);
+    atomic_store(&failed, !there);
+    atomic_store(&refused, kept[SMALL_SIZES - 1].bytes);
     pthread_mutex_unlock(&reserve.lock);
 }
 

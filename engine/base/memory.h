@@ -42,7 +42,8 @@ void *rlf_malloc_noted(size_t n);
 /* Called with the bytes that were refused; must not return. NULL: none. */
 void rlf_memory_on_failure(void (*handler)(size_t n));
 /* Put the reserve aside, again where some of it was used, and forget what was
- * noted: when a session is opened. */
+ * noted: when a session is opened. If there is no memory for that, it is
+ * noted. */
 void rlf_memory_reserve(void);
 /* Was a request refused, and noted, since? In this thread: how many ever. */
 bool rlf_memory_failed(void);

@@ -270,7 +270,8 @@ rlf_status rlf_peered_begin(const rlf_request *receive, const rlf_request *send,
 rlf_status rlf_peered_done(const rlf_request *receive, rlf_err *err);
 
 /* mail.c */
-void rlf_mailbox_open(rlf_mailbox *box, int n_slots, size_t slot_bytes);
+rlf_status rlf_mailbox_open(rlf_mailbox *box, int n_slots, size_t slot_bytes,
+                            rlf_err *err);
 void rlf_mailbox_close(rlf_mailbox *box);
 /* Into the box of a rank of this process or of the controller. */
 rlf_status rlf_mail_deliver(rlf_comm_world *world, int to, int from,

@@ -4,13 +4,16 @@
 #include "engine/base/clock.h"
 #include "engine/comm/internal.h"
 
-void
-rlf_mailbox_open(rlf_mailbox *box, int n_slots, size_t slot_bytes)
+rlf_status
+rlf_mailbox_open(rlf_mailbox *box, int n_slots, size_t slot_bytes, rlf_err *err)
 {
     pthread_mutex_init(&box->lock, NULL);
     box->n_slots = (uint32_t)n_slots;
     box->slot_bytes = sizeof(rlf_mail) + (slot_bytes + 15) / 16 * 16;
-    box->slots = rlf_calloc((size_t)n_slots, box->slot_bytes);
+    box->slots = rlf_try_calloc((size_t)n_slots, box->slot_bytes);
+    return box->slots ? RLF_OK
+                      : rlf_fail_memory(err, (size_t)n_slots * box->slot_bytes,
+                                        "messages between ranks");
 }
 
 void
@@ -21,10 +24,13 @@ rlf_mailbox_close(rlf_mailbox *box)
 }
 
 /* Twice the slots; under the lock. */
-static void
-grow(rlf_mailbox *box)
+static rlf_status
+grow(rlf_mailbox *box, rlf_err *err)
 {
-    char *slots = rlf_calloc(2 * (size_t)box->n_slots, box->slot_bytes);
+    char *slots = rlf_try_calloc(2 * (size_t)box->n_slots, box->slot_bytes);
+    if (!slots)
+        return rlf_fail_memory(err, 2 * (size_t)box->n_slots * box->slot_bytes,
+                               "messages to the controller");
     uint32_t behind = box->n_slots - box->first; /* up to the end of the ring */
     memcpy(slots, box->slots + box->first * box->slot_bytes,
            behind * box->slot_bytes);
@@ -34,6 +40,7 @@ grow(rlf_mailbox *box)
     box->slots = slots;
     box->first = 0;
     box->n_slots *= 2;
+    return RLF_OK;
 }
 
 rlf_status
@@ -46,8 +53,11 @@ rlf_mail_deliver(rlf_comm_world *world, int to, int from, const void *message,
     rlf_mail head = {from, bytes};
     pthread_mutex_lock(&box->lock);
     uint32_t count = __atomic_load_n(&box->count, __ATOMIC_RELAXED);
-    if (count == box->n_slots && to == RLF_CONTROLLER)
-        grow(box);
+    if (count == box->n_slots && to == RLF_CONTROLLER &&
+        grow(box, err) < 0) {
+        pthread_mutex_unlock(&box->lock);
+        return RLF_MEMORY;
+    }
     bool full = count == box->n_slots;
     if (!full) {
         uint32_t at = (box->first + count) % box->n_slots;

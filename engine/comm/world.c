@@ -107,18 +107,18 @@ check_launcher(const rlf_comm_world *world, rlf_err *err)
     return RLF_USER;
 }
 
-static rlf_comm *
-end_new(rlf_comm_world *world, int rank, int index)
+static rlf_status
+end_new(rlf_comm_world *world, int rank, int index, rlf_err *err,
+        rlf_comm **out)
 {
-    rlf_comm *comm = rlf_malloc_aligned(sizeof *comm);
+    rlf_comm *comm = *out = rlf_malloc_aligned(sizeof *comm);
     memset(comm, 0, sizeof *comm);
     comm->world = world;
     comm->rank = rank;
     comm->index = index;
     comm->spin = world->caps.spins;
-    rlf_mailbox_open(&comm->mailbox, world->options.mail_slots,
-                     world->options.mail_bytes);
-    return comm;
+    return rlf_mailbox_open(&comm->mailbox, world->options.mail_slots,
+                            world->options.mail_bytes, err);
 }
 
 static void
@@ -161,14 +161,20 @@ ends_new(rlf_comm_world *world, rlf_err *err)
     rlf_status status = RLF_OK;
     for (int i = 0; i < world->local && status == RLF_OK; i++) {
         int rank = world->process * world->local + i;
-        world->ends[i] = end_new(world, rank, i);
+        status = end_new(world, rank, i, err, &world->ends[i]);
+        if (status < 0) { /* the backend does not know it */
+            end_free(world->ends[i]);
+            world->ends[i] = NULL;
+            break;
+        }
         if (world->options.backend)
             world->options.backend->end_open(world->ends[i]);
         status = rlf_group_new(world->ends[i], ranks, world->size,
                                &world->ends[i]->all, err);
     }
-    if (world->process == 0)
-        world->controller = end_new(world, RLF_CONTROLLER, -1);
+    if (status >= 0 && world->process == 0)
+        status =
+            end_new(world, RLF_CONTROLLER, -1, err, &world->controller);
     free(ranks);
     return status;
 }

@@ -405,6 +405,16 @@ rlf_file_exists(const char *path)
 }
 
 rlf_status
+rlf_file_find(const char *path, rlf_err *err, bool *out)
+{
+    struct stat st;
+    *out = stat(path, &st) == 0;
+    if (*out || errno == ENOENT || errno == ENOTDIR)
+        return RLF_OK;
+    return rlf_fail_errno(err, "cannot look for %s", path);
+}
+
+rlf_status
 rlf_mapping_open(const char *path, rlf_err *err, rlf_mapping *out)
 {
     int fd = -1;

@@ -38,6 +38,8 @@ bool rlf_file_same(const char *a, const char *b);
  * read, such as a link to nothing: reading it then says so, where taking it for
  * absent would say nothing. */
 bool rlf_file_exists(const char *path);
+/* Is there anything? RLF_ENV if that cannot be known. */
+rlf_status rlf_file_find(const char *path, rlf_err *err, bool *out);
 /* Likewise, a directory, or what cannot be looked at. */
 bool rlf_dir_exists(const char *path);
 

@@ -128,7 +128,9 @@ rlf_tokenizer_save(const rlf_tokenizer *tokenizer, const char *dir,
         const char *from = rlf_path_join(arena, tokenizer->dir, files[i]);
         if (i == 0 && !tokenizer->pair) /* it may be called otherwise */
             from = tokenizer->file;
-        if (rlf_file_exists(from))
+        bool there = false;
+        status = rlf_file_find(from, err, &there);
+        if (there)
             status =
                 rlf_file_copy(from, rlf_path_join(arena, dir, files[i]), err);
     }
