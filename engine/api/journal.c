@@ -22,13 +22,18 @@ path_of(const rlf_session *session, int which)
                          rlf_journal_names[which]);
 }
 
-const char *
-rlf_journal_free_name(const rlf_session *session, const char *path)
+rlf_status
+rlf_journal_free_name(const rlf_session *session, const char *path,
+                      rlf_err *err, const char **out)
 {
-    const char *to = rlf_arena_printf(session->arena, "%s.old", path);
-    for (int i = 2; rlf_file_exists(to) || rlf_dir_exists(to); i++)
-        to = rlf_arena_printf(session->arena, "%s.old-%d", path, i);
-    return to;
+    bool taken = false;
+    *out = rlf_arena_printf(session->arena, "%s.old", path);
+    RLF_TRY(rlf_file_find(*out, err, &taken));
+    for (int i = 2; taken; i++) {
+        *out = rlf_arena_printf(session->arena, "%s.old-%d", path, i);
+        RLF_TRY(rlf_file_find(*out, err, &taken));
+    }
+    return RLF_OK;
 }
 
 static size_t
@@ -72,7 +77,8 @@ rlf_journals_sync(rlf_session *session, rlf_err *err)
 static rlf_status
 begin_anew(rlf_session *session, const char *path, rlf_err *err)
 {
-    const char *to = rlf_journal_free_name(session, path);
+    const char *to;
+    RLF_TRY(rlf_journal_free_name(session, path, err, &to));
     RLF_TRY(rlf_path_rename(path, to, err));
     rlf_buf_printf(&session->warnings,
                    "%s is of steps that no checkpoint has: it is now %s\n",
@@ -124,7 +130,8 @@ mend(rlf_session *session, int which, const rlf_mapping *file, uint32_t step,
      rlf_err *err)
 {
     const char *path = path_of(session, which);
-    const char *to = rlf_journal_free_name(session, path);
+    const char *to;
+    RLF_TRY(rlf_journal_free_name(session, path, err, &to));
     rlf_buf good = {0}, *said = &session->warnings;
     RLF_TRY(rlf_file_copy(path, to, err));
     size_t bad = read_lines(file, which, step, &good);

@@ -234,7 +234,8 @@ starts_before(rlf_session *s, const char *path, rlf_err *err, json_t **out)
         *out = read_starts(path);
     if (*out)
         return RLF_OK;
-    const char *to = rlf_journal_free_name(s, path);
+    const char *to;
+    RLF_TRY(rlf_journal_free_name(s, path, err, &to));
     RLF_TRY(rlf_path_rename(path, to, err));
     rlf_buf_printf(&s->warnings, "%s %s: it is now %s\n", path,
                    s->options.resume ? "cannot be read" : "is of another run",

@@ -218,7 +218,8 @@ rlf_status rlf_record_fail(const rlf_session *session, const rlf_err *cause,
 /* ---- its journals (journal.c) ---- */
 
 /* PATH.old, or the first of PATH.old-2 and so on that is not there. */
-const char *rlf_journal_free_name(const rlf_session *session, const char *path);
+rlf_status rlf_journal_free_name(const rlf_session *session, const char *path,
+                                 rlf_err *err, const char **out);
 
 /* Before the first step, after a resume at `step` (0: none) whose checkpoint
  * knows session->beside: hold the files against that, cut what was written

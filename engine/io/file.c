@@ -408,7 +408,7 @@ rlf_status
 rlf_file_find(const char *path, rlf_err *err, bool *out)
 {
     struct stat st;
-    *out = stat(path, &st) == 0;
+    *out = lstat(path, &st) == 0;
     if (*out || errno == ENOENT || errno == ENOTDIR)
         return RLF_OK;
     return rlf_fail_errno(err, "cannot look for %s", path);
