@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Rows that make a generation yield to what waits for them. On one rank there
@@ -456,14 +457,39 @@ own_file(rlf_session *s, const char *path)
                        : path;
 }
 
+/* What is about to be written is no file that the run reads. */
+static rlf_status
+not_an_input(rlf_session *s, const char *option, const char *path, rlf_err *err)
+{
+    struct stat it, other;
+    rlf_inputs inputs = {0};
+    if (stat(path, &it) != 0 || !S_ISREG(it.st_mode))
+        return RLF_OK;
+    rlf_inputs_collect(s, false, &inputs);
+    for (size_t i = 0; i < inputs.list.count; i++) {
+        const rlf_input *input = &inputs.list.data[i];
+        if (!input->path || stat(input->path, &other) != 0 ||
+            other.st_ino != it.st_ino || other.st_dev != it.st_dev)
+            continue;
+        rlf_fail(err, RLF_USAGE,
+                 "%s %s would be written over: it is %s of "
+                 "the run",
+                 option, path, input->name);
+        rlf_err_hint(err, "give %s another file", option);
+        return RLF_USAGE;
+    }
+    return RLF_OK;
+}
+
 /* Each process writes a trace of its own ranks. */
 static rlf_status
 open_trace(rlf_session *s, rlf_err *err)
 {
     if (!s->options.trace)
         return RLF_OK;
-    return rlf_trace_open(own_file(s, s->options.trace), rlf_clock_now(), err,
-                          &s->trace);
+    const char *path = own_file(s, s->options.trace);
+    RLF_TRY(not_an_input(s, "--trace", path, err));
+    return rlf_trace_open(path, rlf_clock_now(), err, &s->trace);
 }
 
 static rlf_status
@@ -471,10 +497,13 @@ open_log(rlf_session *s, rlf_err *err)
 {
     if (s->options.log) {
         const char *path = own_file(s, s->options.log);
-        s->log_file =
-            open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+        int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC;
+        RLF_TRY(not_an_input(s, "--log", path, err));
+        /* a named pipe that nobody reads does not keep the run waiting */
+        s->log_file = open(path, flags | O_NONBLOCK, 0666);
         if (s->log_file < 0)
             return rlf_fail_errno(err, "cannot write the log %s", path);
+        fcntl(s->log_file, F_SETFL, flags & (O_ACCMODE | O_APPEND));
         s->log.sink = log_to_file;
         s->log.arg = s;
         RLF_TRY(rlf_log_set(&s->log, "info", err));
@@ -510,9 +539,9 @@ static rlf_status
 open_run(rlf_session *s, rlf_err *err)
 {
     RLF_TRY(open_log(s, err));
-    RLF_TRY(open_trace(s, err));
     if (s->options.directory)
         RLF_TRY(rlf_rundir_open(s, err));
+    RLF_TRY(open_trace(s, err));
     bool many = s->plan->ranks > 1;
     const rlf_run_options run = {
         .seed = s->options.seed,
