@@ -331,12 +331,12 @@ settle(const rlf_env *env, const rlf_resource *resource, void *object,
     list_members(resource, members);
     for (size_t m = 0; m < data->n_members; m++)
         data->members[m] = env->resource[members[m]];
+    int index = (int)(resource - env->graph->resources.data);
     if (data->n_members)
         RLF_TRY(join(resource, data, err));
-    else if (data->drops && data->max_prompt)
-        RLF_TRY(rlf_data_drop(env, data, err));
+    else if (data->drops && data->prompt)
+        RLF_TRY(rlf_data_drop(env, index, data, err));
     if (!data->n_members) {
-        int index = (int)(resource - env->graph->resources.data);
         rlf_status status = rlf_data_check(env, index, data, err);
         if (status < 0) {
             rlf_err_place(err, resource->span, resource->name);
@@ -378,14 +378,15 @@ note(const rlf_resource *resource, void *object, rlf_buf *out)
             (unsigned long long)(data->records.count + data->records.dropped +
                                  data->dropped),
             data->records.why);
-    if (data->drops && data->max_prompt)
+    if (data->dropped)
         rlf_buf_printf(
-            out,
-            "%s: %llu of %llu rows dropped: a prompt of more than "
-            "%u tokens\n",
+            out, "%s: %llu of %llu rows dropped, the first because prompt %s\n",
             resource->name, (unsigned long long)data->dropped,
             (unsigned long long)(data->records.count + data->dropped),
-            data->max_prompt);
+            data->why);
+    else if (data->drops && data->max_prompt)
+        rlf_buf_printf(out, "%s: no row has more than %u tokens\n",
+                       resource->name, data->max_prompt);
 }
 
 /* ---- while compiling ---- */

@@ -38,7 +38,8 @@ struct rlf_data {
     const rlf_record_column *prompt; /* NULL: prompts are empty */
     uint32_t max_prompt;             /* of a file: tokens; 0: no limit */
     bool drops;                      /* longer prompts are left out */
-    uint64_t dropped;                /* so many were */
+    uint64_t dropped;                /* so many were for their prompts */
+    const char *why;                 /* the first of them: a sentence */
     rlf_space *space;                /* all rows, once settled */
     /* Made of others: where has one member and rows of it; mix has all rows of
      * its members, member m's from row first[m] on. */
@@ -80,11 +81,13 @@ void rlf_data_prompt(const rlf_data *data, uint32_t row, rlf_prompt *out);
 /* ---- drop.c ---- */
 
 /* That every model which reads the rows of resource `index` can: RLF_USER for a
- * prompt longer than `max_prompt`, and for chats without a template. */
+ * prompt that its tokenizer cannot write, that is longer than `max_prompt` or
+ * leaves no room in its context, and for chats without a template. */
 rlf_status rlf_data_check(const rlf_env *env, int index, rlf_data *data,
                           rlf_err *err);
-/* Leave out the rows whose prompts are longer than `max_prompt`. */
-rlf_status rlf_data_drop(const rlf_env *env, rlf_data *data, rlf_err *err);
+/* Leave out the rows of resource `index` that would be refused so. */
+rlf_status rlf_data_drop(const rlf_env *env, int index, rlf_data *data,
+                         rlf_err *err);
 
 /* ---- data.c ---- */
 

@@ -152,7 +152,8 @@ step(rlf_call *call, rlf_err *err)
 
     uint32_t *row;
     RLF_TRY(rlf_rows_room(pool, set->name, n, 0, err));
-    RLF_TRY(rlf_data_room(data, call->env->seed, node->site, n, err));
+    if (!all) /* all rows need no cursor */
+        RLF_TRY(rlf_data_room(data, call->env->seed, node->site, n, err));
     row = RLF_NEW_ARRAY(pool, uint32_t, n);
     uint64_t first;
     RLF_TRY(choose(call, data, &n, err, row, &first));

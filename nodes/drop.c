@@ -1,42 +1,58 @@
-/* Prompts that no step may meet are found before the first one: those longer
- * than `max_prompt`, which `on_error: drop` leaves out and which are an error
- * without it, and chats where a model has no template.
+/* Prompts that no step may meet are found before the first one: those that a
+ * model's tokenizer cannot write, that are longer than `max_prompt` or leave no
+ * room in a model's context, and chats where a model has no template.
+ * `on_error: drop` leaves the rows out, without it they are an error.
  *
- * A prompt's tokens are those of a model. With `drop` one that is too long for
- * any model of the program goes; else only models count that read the data. */
+ * A prompt's tokens are those of a model. With `drop` one that does not fit any
+ * model of the program goes; else only models count that read the data. */
 #include "engine/text/tokenizer.h"
 #include "nodes/data.h"
 #include "nodes/rows.h"
 
-/* Readers that differ, of all models. */
+/* How a model reads, and whether a call of it reads the data. */
+typedef struct use {
+    const rlf_reader *reader;
+    bool reads;
+} use;
+
+static bool reads(const rlf_graph *graph, int model, int data);
+
+static bool
+same_use(const use *a, const use *b)
+{
+    return a->reads == b->reads && a->reader->template == b->reader->template &&
+           a->reader->context == b->reader->context &&
+           rlf_rows_same_tokens(a->reader->tokenizer, b->reader->tokenizer);
+}
+
+/* Uses that differ, of all models. */
 static uint32_t
-list_readers(const rlf_env *env, rlf_arena *arena, const rlf_reader ***out)
+list_uses(const rlf_env *env, int data, rlf_arena *arena, use **out)
 {
     uint32_t n = 0;
     const rlf_graph *graph = env->graph;
-    *out = RLF_NEW_ARRAY(arena, const rlf_reader *, graph->resources.count);
+    *out = RLF_NEW_ARRAY(arena, use, graph->resources.count);
     for (size_t i = 0; i < graph->resources.count; i++) {
         if (graph->resources.data[i].kind != RLF_RESOURCE_MODEL)
             continue;
-        const rlf_reader *r = rlf_model_reader(env->resource[i]);
+        use u = {rlf_model_reader(env->resource[i]),
+                 reads(graph, (int)i, data)};
         bool there = false;
         for (uint32_t k = 0; k < n; k++)
-            there =
-                there ||
-                ((*out)[k]->template == r->template &&
-                 rlf_digest_equal(rlf_tokenizer_digest((*out)[k]->tokenizer),
-                                  rlf_tokenizer_digest(r->tokenizer)));
+            there = there || same_use(&(*out)[k], &u);
         if (!there)
-            (*out)[n++] = r;
+            (*out)[n++] = u;
     }
     return n;
 }
 
-/* The tokens of a row's prompt, if they are too many; else *n stays. */
+/* RLF_USER with the reason if a step could not use the row's prompt. For a
+ * model that does not read it only max_prompt counts. */
 static rlf_status
-too_long(const rlf_env *env, const rlf_data *data, uint32_t row,
-         const rlf_reader *reader, rlf_err *err, uint32_t *n)
+fits(const rlf_env *env, const rlf_data *data, uint32_t row, const use *u,
+     rlf_err *err)
 {
+    const rlf_reader *reader = u->reader;
     rlf_prompt prompt = {0};
     rlf_data_prompt(data, row, &prompt);
     /* A model without a template reads no chat: it says so if it has to. */
@@ -45,31 +61,68 @@ too_long(const rlf_env *env, const rlf_data *data, uint32_t row,
     rlf_err why = RLF_ERR_NONE;
     rlf_status status = rlf_rows_encode(env, reader, &prompt, &why);
     if (status < 0) {
-        rlf_fail(err, status, "prompt %s: %s",
-                 rlf_data_place(data, row, env->pool), why.sentence);
-        rlf_err_hint(err, "%s", why.hint);
-        rlf_err_detail(err, "%s", why.detail);
-        return status;
+        *err = why;
+        return !u->reads && status == RLF_USER ? RLF_OK : status;
     }
-    if (prompt.n_ids > data->max_prompt)
-        *n = prompt.n_ids;
+    if (data->max_prompt && prompt.n_ids > data->max_prompt) {
+        rlf_fail(err, RLF_USER, "it has %u tokens, more than max_prompt: %u",
+                 prompt.n_ids, data->max_prompt);
+        rlf_err_hint(err,
+                     "shorten it, or raise max_prompt of '%s', or leave such "
+                     "rows out: on_error: drop",
+                     data->name);
+        return RLF_USER;
+    }
+    if (u->reads && reader->context && prompt.n_ids >= reader->context) {
+        rlf_fail(err, RLF_USER,
+                 "it has %u tokens, which leaves no room in the context of %u "
+                 "that model '%s' was made for",
+                 prompt.n_ids, reader->context, reader->model);
+        rlf_err_hint(err, "leave such rows out: on_error: drop, or take a "
+                          "model with a longer context");
+        return RLF_USER;
+    }
     return RLF_OK;
 }
 
+/* The same, with the place of the row. */
 static rlf_status
-choose(const rlf_env *env, const rlf_data *data, uint32_t *keep, uint32_t *n,
-       rlf_err *err)
+fits_or_say(const rlf_env *env, const rlf_data *data, uint32_t row,
+            const use *u, rlf_err *err)
+{
+    rlf_err why = RLF_ERR_NONE;
+    rlf_status status = fits(env, data, row, u, &why);
+    if (status >= 0)
+        return status;
+    rlf_fail(err, status, "prompt %s: %s", rlf_data_place(data, row, env->pool),
+             why.sentence);
+    rlf_err_hint(err, "%s", why.hint);
+    rlf_err_detail(err, "%s", why.detail);
+    return status;
+}
+
+static rlf_status
+choose(const rlf_env *env, int index, rlf_data *data, uint32_t *keep,
+       uint32_t *n, rlf_err *err)
 {
     enum { OFTEN = 1024 }; /* rows between two times of giving memory back */
-    const rlf_reader **readers;
+    use *uses;
     uint32_t rows = (uint32_t)data->records.count;
-    uint32_t n_readers = list_readers(env, data->arena, &readers);
+    uint32_t n_uses = list_uses(env, index, data->arena, &uses);
     for (uint32_t i = 0; i < rows; i++) {
-        uint32_t drop = 0;
-        for (uint32_t k = 0; k < n_readers && !drop; k++)
-            RLF_TRY(too_long(env, data, i, readers[k], err, &drop));
-        if (!drop)
+        rlf_status status = RLF_OK;
+        rlf_err why = RLF_ERR_NONE;
+        for (uint32_t k = 0; k < n_uses && status >= 0; k++) {
+            status = fits(env, data, i, &uses[k], &why);
+            if (status < 0 && status != RLF_USER)
+                return fits_or_say(env, data, i, &uses[k], err);
+        }
+        if (status >= 0)
             keep[(*n)++] = i;
+        else if (!data->why)
+            data->why = rlf_arena_printf(data->arena, "%s: %s",
+                                         rlf_data_place(data, i, env->pool),
+                                         why.sentence);
         if (i % OFTEN == 0)
             rlf_arena_reset(env->pool);
     }
@@ -118,34 +171,20 @@ reads(const rlf_graph *graph, int model, int data)
     return false;
 }
 
-/* All rows, by one model. Rows of so few bytes that they cannot be too long are
- * passed over: a token is a byte at least, and some begin a text. */
+/* All rows, by one model. */
 static rlf_status
 check_rows(const rlf_env *env, const rlf_data *data, const rlf_reader *reader,
            rlf_err *err)
 {
-    enum { OFTEN = 1024, BEGIN = 16 };
+    enum { OFTEN = 1024 };
+    const use u = {reader, true};
     for (uint32_t i = 0; i < data->records.count; i++) {
         rlf_prompt prompt = {0};
         rlf_data_prompt(data, i, &prompt);
         if (prompt.n_messages && !reader->template)
             return rlf_rows_encode(env, reader, &prompt, err);
-        bool may =
-            prompt.n_messages || prompt.text.n + BEGIN > data->max_prompt;
-        uint32_t over = 0;
-        if (data->max_prompt && !data->drops && may)
-            RLF_TRY(too_long(env, data, i, reader, err, &over));
-        if (over) {
-            rlf_fail(err, RLF_USER,
-                     "prompt %s has %u tokens, more than max_prompt: %u",
-                     rlf_data_place(data, i, env->pool), over,
-                     data->max_prompt);
-            rlf_err_hint(err,
-                         "shorten it, or raise max_prompt of '%s', or leave "
-                         "such rows out: on_error: drop",
-                         data->name);
-            return RLF_USER;
-        }
+        if (!data->drops)
+            RLF_TRY(fits_or_say(env, data, i, &u, err));
         if (i % OFTEN == OFTEN - 1)
             rlf_arena_reset(env->pool);
     }
@@ -171,13 +210,13 @@ rlf_data_check(const rlf_env *env, int index, rlf_data *data, rlf_err *err)
 }
 
 rlf_status
-rlf_data_drop(const rlf_env *env, rlf_data *data, rlf_err *err)
+rlf_data_drop(const rlf_env *env, int index, rlf_data *data, rlf_err *err)
 {
     uint32_t rows = (uint32_t)data->records.count, n = 0;
     uint32_t *keep = RLF_NEW_ARRAY(data->arena, uint32_t, rows);
     rlf_env own = *env;
     own.pool = rlf_arena_new();
-    rlf_status status = choose(&own, data, keep, &n, err);
+    rlf_status status = choose(&own, index, data, keep, &n, err);
     rlf_arena_free(own.pool);
     RLF_TRY(status);
     data->dropped = rows - n;
@@ -185,9 +224,10 @@ rlf_data_drop(const rlf_env *env, rlf_data *data, rlf_err *err)
         return RLF_OK;
     if (!n) {
         rlf_fail(err, RLF_USER,
-                 "all %u prompts of '%s' are longer than max_prompt: %u", rows,
-                 data->name, data->max_prompt);
-        rlf_err_hint(err, "raise max_prompt");
+                 "none of the %u prompts of '%s' can be used: each is too "
+                 "long, or cannot be written in a model's tokens",
+                 rows, data->name);
+        rlf_err_hint(err, "without on_error: drop the first one is named");
         return RLF_USER;
     }
     RLF_TRY(rlf_data_keep(data, keep, n, err));

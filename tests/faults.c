@@ -37,11 +37,14 @@ static atomic_long calls;
 static long at;
 static size_t least;
 static bool from_then_on, memory, io;
+static bool running; /* main has begun: before it libraries set themselves up */
 
 /* Is this call to fail? */
 static bool
 fails(void)
 {
+    if (!running)
+        return false;
     long n = atomic_fetch_add(&calls, 1) + 1;
     return at && (n == at || (from_then_on && n > at));
 }
@@ -346,6 +349,30 @@ static void __attribute__((constructor)) begin(void)
         dl_iterate_phdr(note_library, NULL);
         memory = true;
     }
+}
+
+static int (*real_main)(int, char **, char **);
+
+static int
+run_main(int argc, char **argv, char **environment)
+{
+    running = true;
+    return real_main(argc, argv, environment);
+}
+
+/* What starts a program calls this. */
+int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv,
+                      void (*init)(void), void (*fini)(void),
+                      void (*rtld_fini)(void), void *stack_end);
+int
+__libc_start_main(int (*main)(int, char **, char **), int argc, char **argv,
+                  void (*init)(void), void (*fini)(void),
+                  void (*rtld_fini)(void), void *stack_end)
+{
+    __typeof__(&__libc_start_main) real =
+        (__typeof__(real))dlsym(RTLD_NEXT, "__libc_start_main");
+    real_main = main;
+    return real(run_main, argc, argv, init, fini, rtld_fini, stack_end);
 }
 
 static void __attribute__((destructor)) end(void)

@@ -18,7 +18,12 @@ rlf_dir_exists(const char *path)
     struct stat st;
     if (stat(path, &st) == 0)
         return S_ISDIR(st.st_mode);
-    return errno != ENOENT && errno != ENOTDIR;
+    if (errno == ENOENT || errno == ENOTDIR)
+        return false;
+    /* it could not be found out: once more, since to take a file for a
+     * directory would be said to be the user's mistake */
+    return stat(path, &st) == 0 ? S_ISDIR(st.st_mode)
+                                : errno != ENOENT && errno != ENOTDIR;
 }
 
 char *
