@@ -18,6 +18,7 @@
 #include "nodes/table.h"
 
 #include <ctype.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MUTANTS = 1000, SEED = 11, MOST_TOKENS = 4096 };
@@ -361,15 +362,16 @@ reason(const program *p, size_t i, change how)
 
 /* ---- all of them ---- */
 
-/* Rows for arith_seq, which comes without. */
+/* Rows for programs whose model comes not with them: what the model of arith
+ * can read. */
 static void
-put_questions(void)
+put_rows(const char *path, const char *field)
 {
-    FILE *f = fopen("questions.jsonl", "w");
+    FILE *f = fopen(path, "w");
     for (int i = 0; f && i < 800; i++)
-        fprintf(f, "{\"prompt\": \"%d,3:9,4\"}\n", i % 9);
+        fprintf(f, "{\"%s\": \"%d and a box\"}\n", field, i % 9);
     if (!f || fclose(f))
-        bail("cannot write questions");
+        bail("cannot write %s", path);
 }
 
 static bool
@@ -427,8 +429,8 @@ main(int argc, char **argv)
     static const char *const names[] = {
         "arith_seq", "async", "curriculum",   "dapo", "distill", "grpo",
         "ppo",       "remax", "reinforce_pp", "rloo", "sft",     "stories"};
-    static const char *const links[] = {"data", "models", "rewards",
-                                        "templates"};
+    static const char *const links[] = {"data/arith.jsonl", "models",
+                                        "rewards", "templates"};
     static program programs[RLF_COUNT(names)];
     char directory[] = "/tmp/rlflow-mutants-XXXXXX", from[4096], to[8192];
     const char *source = getenv("RLFLOW_SOURCE");
@@ -436,7 +438,7 @@ main(int argc, char **argv)
     size_t count[VERDICTS] = {0};
     if (!source || !getenv("RLFLOW_STDLIB"))
         skip_all("RLFLOW_STDLIB and RLFLOW_SOURCE are not set");
-    if (!mkdtemp(directory) || chdir(directory))
+    if (!mkdtemp(directory) || chdir(directory) || mkdir("data", 0777))
         bail("cannot make a directory in /tmp");
     snprintf(from, sizeof from, "%s/examples", source);
     for (size_t i = 0; i < RLF_COUNT(links); i++) {
@@ -444,7 +446,8 @@ main(int argc, char **argv)
         if (symlink(to, links[i]))
             bail("cannot link the examples' files");
     }
-    put_questions();
+    put_rows("questions.jsonl", "prompt");
+    put_rows("data/stories.jsonl", "opening");
     for (size_t i = 0; i < RLF_COUNT(names); i++)
         ok(read_program(from, names[i], &programs[i]),
            "%s compiles without a warning, and opens", names[i]);
@@ -461,6 +464,8 @@ main(int argc, char **argv)
         unlink(links[i]);
     unlink("mutant.rlf");
     unlink("questions.jsonl");
+    unlink("data/stories.jsonl");
+    rmdir("data");
     if (chdir("/") || rmdir(directory))
         note("%s stays behind", directory);
     return done();
