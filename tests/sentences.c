@@ -289,6 +289,8 @@ test_itself(void)
     ok(a && count_words(a) >= 2 && says_number(a, 3), "a sentence is found");
     ok(a && !says_number(a, 4), "another number is");
     ok(e && count_words(e) < 2, "an item without a sentence is");
+    if (l)
+        RLF_VEC_FREE(&l->items);
     lists.count = 0;
 }
 
