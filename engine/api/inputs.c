@@ -100,7 +100,7 @@ add_digest(collector *c, const char *name, const char *part, const char *path,
         plan_copy(c, input, copy);
 }
 
-/* What is in a file. A pipe cannot be read twice. */
+/* The digest of a file's bytes. A pipe cannot be read twice. */
 static void
 add_file(collector *c, const char *name, const char *part, const char *path,
          const char *copy)

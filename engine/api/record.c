@@ -223,7 +223,7 @@ put_starts(const rlf_session *s, const json_t *starts, rlf_buf *out,
     return RLF_OK;
 }
 
-/* What stands there of another run, or cannot be read, stays beside. */
+/* A run.json of another run, or one that cannot be read, is moved aside. */
 static rlf_status
 starts_before(rlf_session *s, const char *path, rlf_err *err, json_t **out)
 {

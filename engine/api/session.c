@@ -457,7 +457,7 @@ own_file(rlf_session *s, const char *path)
                        : path;
 }
 
-/* What is about to be written is no file that the run reads. */
+/* An option names a file to be written: it must be none that the run reads. */
 static rlf_status
 not_an_input(rlf_session *s, const char *option, const char *path, rlf_err *err)
 {

@@ -137,7 +137,7 @@ rlf_status rlf_session_end(rlf_session *session, rlf_err *err);
 /* The directory that "std/..." means. */
 const char *rlf_session_stdlib(rlf_arena *arena);
 
-/* What it was built with, one by one: name and words. */
+/* The libraries and options of this build, one by one: name and words. */
 typedef struct rlf_build_fact {
     const char *name, *value;
 } rlf_build_fact;

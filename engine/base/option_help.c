@@ -107,6 +107,13 @@ put_bash_values(rlf_buf *out)
     }
 }
 
+static void
+put_command_words(rlf_buf *out)
+{
+    for (int i = 0; i < RLF_COMMANDS; i++)
+        rlf_buf_printf(out, "%s%s", i ? " " : "", rlf_command_rows[i].word);
+}
+
 /* Commands with what they take; parameters of the program that is named. */
 void
 rlf_complete_bash(rlf_buf *out)
@@ -119,8 +126,7 @@ rlf_complete_bash(rlf_buf *out)
                       "    COMPREPLY=()\n"
                       "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
                       "        COMPREPLY=($(compgen -W '");
-    for (int i = 0; i < RLF_COMMANDS; i++)
-        rlf_buf_printf(out, "%s%s", i ? " " : "", rlf_command_rows[i].word);
+    put_command_words(out);
     rlf_buf_puts(out, "' -- \"$word\"))\n"
                       "        return\n"
                       "    fi\n"
@@ -133,8 +139,7 @@ rlf_complete_bash(rlf_buf *out)
                       "    case $last in\n"
                       "    help)\n"
                       "        COMPREPLY=($(compgen -W '");
-    for (int i = 0; i < RLF_COMMANDS; i++)
-        rlf_buf_printf(out, "%s%s", i ? " " : "", rlf_command_rows[i].word);
+    put_command_words(out);
     rlf_buf_puts(out, "' -- \"$word\")); return ;;\n"
                       "    completion)\n"
                       "        COMPREPLY=($(compgen -W 'bash zsh' --"

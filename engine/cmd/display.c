@@ -173,7 +173,8 @@ clear_live(rlf_display *d)
     d->live = false;
 }
 
-/* What is done now and for how long, or nothing. */
+/* The node at work and the seconds that the step has taken; nothing in a step
+ * that is short. */
 static void
 put_doing(const rlf_display *d, rlf_buf *out)
 {

@@ -212,7 +212,7 @@ read_header(rlf_safetensors *file, const char *path, json_t *header,
     return check_cover(file, first, path, data, err);
 }
 
-/* What stands between the first 8 bytes and the data. */
+/* The header: the JSON between the first 8 bytes and the data. */
 static rlf_status
 load_header(const rlf_infile *input, const char *path, uint64_t length,
             rlf_err *err, json_t **out)

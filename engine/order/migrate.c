@@ -148,7 +148,7 @@ staying(const rlf_control *c, const track *t, int dp, int n)
     return stay;
 }
 
-/* Where each row goes, for now -1: they stay. */
+/* The replica that each row goes to; at first -1, which keeps it. */
 static int *
 nowhere(track *t)
 {
