@@ -11,35 +11,36 @@
 
 /* ---- the declaration ---- */
 
-#define FILE_FORMALS(what)                                                    \
-    {.name = "path", .kind = RLF_FORMAL_PATH, .required = true, .doc = what}, \
-        {.name = "prompt",                                                    \
-         .kind = RLF_FORMAL_TEXT,                                             \
-         .labelled = true,                                                    \
-         .doc = "field of the prompt, a text or chat messages; without it "   \
-                "prompts are empty"},                                         \
-        {.name = "first",                                                     \
-         .kind = RLF_FORMAL_INT,                                              \
-         .labelled = true,                                                    \
-         .least = 1,                                                          \
-         .most = 4e9,                                                         \
-         .doc = "only so many rows, from where `skip` ends"},                 \
-        {.name = "skip",                                                      \
-         .kind = RLF_FORMAL_INT,                                              \
-         .labelled = true,                                                    \
-         .most = 4e9,                                                         \
-         .doc = "without the first so many rows"},                            \
-        {.name = "max_prompt",                                                \
-         .kind = RLF_FORMAL_INT,                                              \
-         .labelled = true,                                                    \
-         .least = 1,                                                          \
-         .most = 1e9,                                                         \
-         .doc = "tokens of the longest prompt; a longer one is an error"},    \
-    {                                                                         \
-        .name = "on_error", .kind = RLF_FORMAL_WORD, .words = "drop",         \
-        .labelled = true,                                                     \
-        .doc = "drop: rows that lack a field, have null or another kind of "  \
-               "value there, or a prompt longer than max_prompt are left out" \
+#define FILE_FORMALS(what)                                                     \
+    {.name = "path", .kind = RLF_FORMAL_PATH, .required = true, .doc = what},  \
+        {.name = "prompt",                                                     \
+         .kind = RLF_FORMAL_TEXT,                                              \
+         .labelled = true,                                                     \
+         .doc = "field of the prompt, a text or chat messages; without it "    \
+                "prompts are empty"},                                          \
+        {.name = "first",                                                      \
+         .kind = RLF_FORMAL_INT,                                               \
+         .labelled = true,                                                     \
+         .least = 1,                                                           \
+         .most = 4e9,                                                          \
+         .doc = "only so many rows, from where `skip` ends"},                  \
+        {.name = "skip",                                                       \
+         .kind = RLF_FORMAL_INT,                                               \
+         .labelled = true,                                                     \
+         .most = 4e9,                                                          \
+         .doc = "without the first so many rows"},                             \
+        {.name = "max_prompt",                                                 \
+         .kind = RLF_FORMAL_INT,                                               \
+         .labelled = true,                                                     \
+         .least = 1,                                                           \
+         .most = 1e9,                                                          \
+         .doc = "tokens of the longest prompt; a longer one is an error"},     \
+    {                                                                          \
+        .name = "on_error", .kind = RLF_FORMAL_WORD, .words = "drop",          \
+        .labelled = true,                                                      \
+        .doc = "drop: rows that lack a field, have null or another kind of "   \
+               "value there, a key twice, or a prompt longer than max_prompt " \
+               "are left out"                                                  \
     }
 
 static const rlf_formal jsonl_formals[] = {
@@ -165,10 +166,10 @@ check_kinds(const rlf_records *records, rlf_arena *arena, rlf_err *err)
     for (size_t i = 0; i < records->n_columns; i++) {
         const rlf_record_column *c = &records->columns[i];
         bool prompt = strcmp(c->label, "prompt") == 0;
-        if (prompt && c->kind == RLF_RECORD_NUMBER) {
-            rlf_fail(err, RLF_USER,
-                     "%s: \"%s\" is a number, but a prompt is a text",
-                     records->path, c->field);
+        if (prompt && c->numbers) {
+            rlf_fail(err, RLF_USER, "%s: \"%s\" is %s, but a prompt is a text",
+                     records->path, c->field,
+                     c->kind == RLF_RECORD_BOOL ? "true or false" : "a number");
             rlf_err_hint(err, "write it in quotes");
             return RLF_USER;
         }
@@ -309,11 +310,11 @@ static rlf_status
 make_space(const rlf_graph *graph, int domain, rlf_data *data, rlf_err *err)
 {
     uint32_t n = (uint32_t)data->records.count;
-    RLF_TRY(rlf_arena_room(data->arena,
-                           ((size_t)n + 64) *
-                               (sizeof(uint64_t) +
-                                RLF_DOMAIN_UPS * sizeof(uint32_t)),
-                           "the numbers of the rows of data", err));
+    RLF_TRY(
+        rlf_arena_room(data->arena,
+                       ((size_t)n + 64) * (sizeof(uint64_t) +
+                                           RLF_DOMAIN_UPS * sizeof(uint32_t)),
+                       "the numbers of the rows of data", err));
     data->space = rlf_space_rows(data->arena, graph, domain, n);
     for (uint32_t i = 0; i < n; i++)
         ((uint64_t *)data->space->identity)[i] = i;
@@ -582,7 +583,7 @@ field(const rlf_graph *graph, const rlf_resource *resource, const char *name,
     RLF_TRY(rlf_data_peek(graph, resource, 1, err, &data));
     const rlf_record_column *c = rlf_records_column(&data->records, name);
     if (c)
-        *out = c->kind == RLF_RECORD_NUMBER ? RLF_FIELD_NUMBER : RLF_FIELD_TEXT;
+        *out = c->numbers ? RLF_FIELD_NUMBER : RLF_FIELD_TEXT;
     for (size_t m = 0; !c && !data->row && m < data->n_members; m++) {
         if (!rlf_records_column(&data->members[m]->records, name))
             continue;
@@ -624,6 +625,8 @@ put_fields(const void *object, uint32_t row, rlf_buf *out)
         rlf_buf_putc(out, ':');
         if (c->texts)
             rlf_buf_json(out, c->texts[row].p, c->texts[row].n);
+        else if (c->kind == RLF_RECORD_BOOL)
+            rlf_buf_puts(out, c->numbers[row] != 0 ? "true" : "false");
         else
             rlf_buf_number(out, c->numbers[row]);
         between = ",";

@@ -317,13 +317,19 @@ add_number(fields *to, const char *name, double number)
 }
 
 static void
+add_bool(fields *to, const char *name, bool flag)
+{
+    to->at[to->n++] =
+        (rlf_lua_field){.name = name, .kind = RLF_LUA_BOOL, .flag = flag};
+}
+
+static void
 add_response(fields *to, rlf_arena *scratch, const rlf_rows *rows, uint32_t row)
 {
     const rlf_sample *sample = &rows->sample[row];
     add_text(to, "response", sample->text);
     add_number(to, "length", sample->n_ids);
-    to->at[to->n++] = (rlf_lua_field){
-        .name = "finished", .kind = RLF_LUA_BOOL, .flag = sample->finished};
+    add_bool(to, "finished", sample->finished);
     to->at[to->n] = (rlf_lua_field){.name = "tokens", .kind = RLF_LUA_INTS};
     to->at[to->n].ints.p = (const int32_t *)sample->ids;
     to->at[to->n++].ints.n = sample->n_ids;
@@ -346,6 +352,8 @@ add_data(fields *to, const rlf_data *data, uint32_t data_row)
             continue;
         if (c->texts)
             add_text(to, c->label, c->texts[data_row]);
+        else if (c->kind == RLF_RECORD_BOOL)
+            add_bool(to, c->label, c->numbers[data_row] != 0);
         else
             add_number(to, c->label, c->numbers[data_row]);
     }

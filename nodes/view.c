@@ -77,10 +77,10 @@ take_rows(rlf_arena *arena, const rlf_records *from, const uint32_t *keep,
         *b = *a;
         RLF_TRY(gather(arena, a->numbers, sizeof *a->numbers, keep, n, err,
                        &b->numbers));
-        RLF_TRY(gather(arena, a->texts, sizeof *a->texts, keep, n, err,
-                       &b->texts));
-        RLF_TRY(gather(arena, a->chats, sizeof *a->chats, keep, n, err,
-                       &b->chats));
+        RLF_TRY(
+            gather(arena, a->texts, sizeof *a->texts, keep, n, err, &b->texts));
+        RLF_TRY(
+            gather(arena, a->chats, sizeof *a->chats, keep, n, err, &b->chats));
     }
     to->digest = rlf_digest_add(from->digest, keep, sizeof *keep * n);
     return RLF_OK;
@@ -186,9 +186,6 @@ rlf_data_choose(rlf_data *data, const rlf_expr *condition, rlf_err *err)
 
 /* ---- mix ---- */
 
-static const char *const kind_words[] = {"a number", "a text",
-                                         "a list of chat messages"};
-
 /* Does every member have a column like `c`? RLF_USER if one of another kind. */
 static rlf_status
 is_shared(const rlf_data *data, const rlf_record_column *c, rlf_err *err,
@@ -200,8 +197,9 @@ is_shared(const rlf_data *data, const rlf_record_column *c, rlf_err *err,
             rlf_records_column(&data->members[m]->records, c->label);
         if (other && other->kind != c->kind) {
             rlf_fail(err, RLF_USER, "'%s' is %s in '%s' and %s in '%s'",
-                     c->label, kind_words[c->kind], data->members[0]->name,
-                     kind_words[other->kind], data->members[m]->name);
+                     c->label, rlf_record_kind_word(c->kind),
+                     data->members[0]->name, rlf_record_kind_word(other->kind),
+                     data->members[m]->name);
             rlf_err_hint(err, "give it another label in one of them, or make "
                               "it the same kind in both");
             return RLF_USER;

@@ -178,11 +178,11 @@ read_starts(const char *path)
 {
     rlf_buf text = {0};
     json_t *root = NULL, *starts = NULL;
-    bool rounded;
+    rlf_json_found found;
     rlf_err ignored = RLF_ERR_NONE;
     if (rlf_file_read(path, MOST, &ignored, &text) >= 0 &&
         rlf_json_parse_exact(path, 1, text.p ? text.p : "", text.n, &ignored,
-                             &root, &rounded) >= 0)
+                             &root, &found) >= 0)
         starts = json_object_get(root, "starts");
     bool good = json_is_array(starts);
     for (size_t i = 0; i < json_array_size(starts); i++)

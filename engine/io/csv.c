@@ -23,7 +23,7 @@ take_quoted(rlf_csv *csv, rlf_str line, size_t *at, rlf_err *err, bool *closed)
             return RLF_OK;
         }
     }
-    rlf_buf_putc(&csv->bytes, '\n');
+    rlf_buf_puts(&csv->bytes, csv->lines.cr ? "\r\n" : "\n");
     return RLF_OK;
 }
 

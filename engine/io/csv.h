@@ -1,5 +1,6 @@
-/* Records of a csv file (RFC 4180): commas, or another separator, quotes doubled
- * inside quotes, line ends inside quotes. Used by records.c only. */
+/* Records of a csv file (RFC 4180): commas, or another separator, quotes
+ * doubled inside quotes, line ends inside quotes, which are kept as they are.
+ * Used by records.c only. */
 #ifndef RLF_IO_CSV_H
 #define RLF_IO_CSV_H
 
@@ -15,7 +16,7 @@ typedef struct rlf_csv {
     rlf_lines lines;
     const char *path;
     char separator; /* of fields: a comma, a tab */
-    rlf_buf bytes; /* of the record's fields */
+    rlf_buf bytes;  /* of the record's fields */
     RLF_VEC(rlf_csv_field) fields;
     uint32_t line; /* where the record begins */
 } rlf_csv;

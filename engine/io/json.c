@@ -5,6 +5,7 @@
 #include "engine/io/file.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,20 +70,45 @@ rlf_json_decode(const char *text, size_t n, size_t flags, json_error_t *where,
     return NULL;
 }
 
+/* What makes a text of no use that is JSON by its form. */
+static void
+tell_why(const json_error_t *where, char *out, size_t room)
+{
+    const char *near = strstr(where->text, "near '");
+    const char *end = near ? strrchr(near, '\'') : NULL;
+    near = near ? near + strlen("near '") : "";
+    int n = end > near ? (int)(end - near) : 0;
+    out[0] = 0;
+    if (json_error_code(where) == json_error_duplicate_key)
+        snprintf(out, room,
+                 n ? "the key %.*s is given twice" : "%.*sa key is given twice",
+                 n, near);
+    if (json_error_code(where) == json_error_numeric_overflow)
+        snprintf(out, room,
+                 n ? "the number %.*s is too large"
+                   : "%.*sa number is too large",
+                 n, near);
+}
+
 static rlf_status
 parse(const char *file, uint32_t line, const char *text, size_t n, size_t more,
-      rlf_err *err, json_t **out)
+      rlf_err *err, json_t **out, rlf_json_found *found)
 {
     json_error_t where;
-    size_t flags = JSON_DECODE_ANY | JSON_ALLOW_NUL | more;
+    size_t flags =
+        JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES | more;
     bool missing;
+    found->why[0] = 0;
     *out = rlf_json_decode(text, n, flags, &where, &missing);
     if (*out)
         return RLF_OK;
     if (missing)
         return rlf_fail_memory(err, n, "what %s holds", file);
-    return rlf_fail(err, RLF_USER, "%s:%u:%d: not JSON: %s", file,
-                    line + (where.line > 0 ? (uint32_t)where.line - 1 : 0),
+    line += where.line > 0 ? (uint32_t)where.line - 1 : 0;
+    tell_why(&where, found->why, sizeof found->why);
+    if (found->why[0])
+        return rlf_fail(err, RLF_USER, "%s:%u: %s", file, line, found->why);
+    return rlf_fail(err, RLF_USER, "%s:%u:%d: not JSON: %s", file, line,
                     where.column, where.text);
 }
 
@@ -90,22 +116,25 @@ rlf_status
 rlf_json_parse(const char *file, uint32_t line, const char *text, size_t n,
                rlf_err *err, json_t **out)
 {
-    return parse(file, line, text, n, JSON_DECODE_INT_AS_REAL, err, out);
+    rlf_json_found found;
+    return parse(file, line, text, n, JSON_DECODE_INT_AS_REAL, err, out,
+                 &found);
 }
 
 rlf_status
 rlf_json_parse_exact(const char *file, uint32_t line, const char *text,
-                     size_t n, rlf_err *err, json_t **out, bool *rounded)
+                     size_t n, rlf_err *err, json_t **out,
+                     rlf_json_found *found)
 {
     rlf_err first = RLF_ERR_NONE;
-    size_t once = JSON_REJECT_DUPLICATES;
-    rlf_status status = parse(file, line, text, n, once, &first, out);
-    *rounded = status < 0;
+    rlf_status status = parse(file, line, text, n, 0, &first, out, found);
+    found->rounded = status < 0;
     if (status == RLF_MEMORY) /* a second try must not give other numbers */
         return rlf_fail_memory(err, n, "what %s holds", file);
     rlf_err_clear(&first);
-    once |= JSON_DECODE_INT_AS_REAL;
-    return *rounded ? parse(file, line, text, n, once, err, out) : RLF_OK;
+    return found->rounded ? parse(file, line, text, n, JSON_DECODE_INT_AS_REAL,
+                                  err, out, found)
+                          : RLF_OK;
 }
 
 rlf_status
@@ -120,11 +149,16 @@ rlf_json_load(const char *path, rlf_err *err, json_t **out)
         n -= 3;
     }
     rlf_status status = RLF_USER;
+    rlf_json_found found = {0};
     if (n)
-        status = rlf_json_parse(path, 1, text, n, err, out);
+        status =
+            parse(path, 1, text, n, JSON_DECODE_INT_AS_REAL, err, out, &found);
     else
         rlf_fail(err, RLF_USER, "%s is empty", path);
-    if (status == RLF_USER)
+    if (status == RLF_USER && found.why[0])
+        rlf_err_hint(err, "programs that read it take one value or another: "
+                          "write the one that is meant");
+    else if (status == RLF_USER)
         rlf_err_hint(err, "the file is torn or was written wrongly: copy, "
                           "download or save it again");
     rlf_mapping_close(&file);

@@ -22,15 +22,22 @@ json_t *rlf_json_decode(const char *text, size_t n, size_t flags,
 rlf_status rlf_json_load(const char *path, rlf_err *err, json_t **out);
 /* As load; what is not an object is RLF_USER. */
 rlf_status rlf_json_load_object(const char *path, rlf_err *err, json_t **out);
-/* Parse n bytes; `file` and `line` (of the first byte) are for messages. */
+/* Parse n bytes; `file` and `line` (of the first byte) are for messages. An
+ * object that has a key twice is RLF_USER: nobody knows which was meant. */
 rlf_status rlf_json_parse(const char *file, uint32_t line, const char *text,
                           size_t n, rlf_err *err, json_t **out);
 
-/* The same, but integers of up to 64 bits stay integers, all their digits; where
- * there is a larger one anywhere in it, *rounded is set and all are doubles. */
+/* What a parse found, apart from the value. */
+typedef struct rlf_json_found {
+    bool rounded;  /* an integer of more than 64 bits: all are doubles */
+    char why[120]; /* it is JSON, but of no use: a key that is given twice, a
+                      number out of a double's range; else empty */
+} rlf_json_found;
+/* The same, but integers of up to 64 bits stay integers, all their digits,
+ * unless there is a larger one anywhere in it. */
 rlf_status rlf_json_parse_exact(const char *file, uint32_t line,
                                 const char *text, size_t n, rlf_err *err,
-                                json_t **out, bool *rounded);
+                                json_t **out, rlf_json_found *found);
 
 /* Members of an object. Absent or null: RLF_USER if `need`, else *out keeps
  * what the caller put there. A value of another type is always RLF_USER.

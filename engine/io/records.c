@@ -14,8 +14,13 @@
 
 static const size_t most_line = (size_t)64 << 20;
 
-static const char *const kind_words[] = {"a number", "a text",
-                                         "a list of chat messages"};
+const char *
+rlf_record_kind_word(rlf_record_kind kind)
+{
+    static const char *const words[] = {
+        "a number", "a text", "a list of chat messages", "true or false"};
+    return words[kind];
+}
 
 /* One value on its way into a column. Texts are borrowed. */
 typedef struct cell {
@@ -37,9 +42,9 @@ typedef struct reader {
         RLF_VEC(rlf_chat) chats;
         size_t numeric; /* csv: cells that are */
     } * columns;
-    cell *cells;  /* of the row at hand, by column */
-    json_t *made; /* lists cut out of it */
-    bool rounded; /* it has, somewhere, an integer of more than 64 bits */
+    cell *cells;          /* of the row at hand, by column */
+    json_t *made;         /* lists cut out of it */
+    rlf_json_found found; /* in its JSON */
     RLF_VEC(uint32_t) lines;
     uint64_t seen; /* rows, also skipped ones */
     size_t most;   /* bytes of memory */
@@ -114,8 +119,8 @@ check_cell(reader *r, size_t c)
     if (r->rows->count == 0 || column->kind == kind)
         return RLF_OK;
     rlf_fail(r->err, RLF_USER, "%s: \"%s\" is %s, in the first row %s",
-             place(r), column->field, kind_words[kind],
-             kind_words[column->kind]);
+             place(r), column->field, rlf_record_kind_word(kind),
+             rlf_record_kind_word(column->kind));
     rlf_err_hint(r->err, "a column has one kind: make them all texts, or "
                          "all numbers");
     return RLF_USER;
@@ -138,6 +143,7 @@ put_cell(reader *r, size_t c)
     }
     switch (from->kind) {
     case RLF_RECORD_NUMBER:
+    case RLF_RECORD_BOOL:
         RLF_TRY_ROOM(&to->numbers, 1, what);
         RLF_PUSH(&to->numbers, from->number);
         digest = rlf_digest_add(digest, &from->number, sizeof from->number);
@@ -309,7 +315,7 @@ is_rounded(const reader *r, const json_t *value)
         return x >= 0x1p63 || (json_int_t)x != json_integer_value(value);
     }
     double x = json_number_value(value);
-    return r->rounded && fabs(x) > 0x1p53 && x == floor(x);
+    return r->found.rounded && fabs(x) > 0x1p53 && x == floor(x);
 }
 
 static rlf_status
@@ -333,10 +339,12 @@ read_json_cell(reader *r, size_t c, const json_t *object)
         rlf_err_hint(r->err, "write it in quotes, as a text");
         return RLF_USER;
     }
-    if (json_is_number(value) || json_is_boolean(value)) {
+    if (json_is_number(value)) {
         out.kind = RLF_RECORD_NUMBER;
-        out.number = json_is_number(value) ? json_number_value(value)
-                                           : json_is_true(value);
+        out.number = json_number_value(value);
+    } else if (json_is_boolean(value)) {
+        out.kind = RLF_RECORD_BOOL;
+        out.number = json_is_true(value);
     } else if (json_is_string(value)) {
         out.kind = RLF_RECORD_TEXT;
         out.text =
@@ -346,8 +354,8 @@ read_json_cell(reader *r, size_t c, const json_t *object)
         out.chat = value;
     } else {
         rlf_fail(r->err, RLF_USER,
-                 "%s: \"%s\" is %s where a number, a text or a list of chat "
-                 "messages is wanted",
+                 "%s: \"%s\" is %s where a number, a text, true or false, or "
+                 "a list of chat messages is wanted",
                  place(r), field, rlf_json_word(value));
         return RLF_USER;
     }
@@ -358,12 +366,12 @@ read_json_cell(reader *r, size_t c, const json_t *object)
 static rlf_status
 put_object(reader *r, const json_t *object, rlf_err *err)
 {
-    if (!json_is_object(object))
-        return rlf_fail(err, RLF_USER, "%s: the row is %s, not an object",
-                        place(r), rlf_json_word(object));
     if (r->seen++ < r->spec->skip)
         return RLF_OK;
     rlf_status status = RLF_OK;
+    if (!json_is_object(object))
+        status = rlf_fail(err, RLF_USER, "%s: the row is %s, not an object",
+                          place(r), rlf_json_word(object));
     for (size_t c = 0; c < r->rows->n_columns && status >= 0; c++)
         status = read_json_cell(r, c, object);
     status = end_row(r, status);
@@ -393,6 +401,28 @@ hint_line(reader *r, rlf_str line)
                              "with commas between are read by csv(...)");
 }
 
+/* The text of a row as an object that put_object takes. */
+static rlf_status
+put_row(reader *r, uint32_t line, rlf_str text, rlf_err *err)
+{
+    json_t *object = NULL;
+    rlf_status status = rlf_json_parse_exact(r->spec->path, line, text.p,
+                                             text.n, err, &object, &r->found);
+    if (status == RLF_USER && r->found.why[0]) {
+        rlf_err_clear(err);
+        if (r->seen++ < r->spec->skip)
+            return RLF_OK;
+        rlf_fail(err, RLF_USER, "%s: %s", place(r), r->found.why);
+        return end_row(r, RLF_USER);
+    }
+    if (status == RLF_USER && !r->rows->list)
+        hint_line(r, text);
+    if (status == RLF_OK)
+        status = put_object(r, object, err);
+    json_decref(object);
+    return status;
+}
+
 /* Lines, the first of which was read already. */
 static rlf_status
 read_jsonl(reader *r, rlf_lines *lines, rlf_str line, rlf_err *err)
@@ -404,20 +434,64 @@ read_jsonl(reader *r, rlf_lines *lines, rlf_str line, rlf_err *err)
         rlf_buf_add(&copy, line.p, line.n);
         rlf_status status = RLF_OK;
         if (!is_blank((rlf_str){copy.p, copy.n})) {
-            json_t *object = NULL;
+            rlf_str row = {copy.p, copy.n};
             r->line = lines->line;
-            status = rlf_json_parse_exact(r->spec->path, r->line, copy.p,
-                                          copy.n, err, &object, &r->rounded);
-            if (status < 0)
-                hint_line(r, (rlf_str){copy.p, copy.n});
-            if (status == RLF_OK)
-                status = put_object(r, object, err);
-            json_decref(object);
+            status = put_row(r, r->line, row, err);
         }
         rlf_buf_free(&copy);
         RLF_TRY(status);
         RLF_TRY(
             rlf_lines_next(lines, r->spec->path, most_line, err, &more, &line));
+    }
+    return RLF_OK;
+}
+
+/* The text of a list's row, which ends before a comma or bracket that is in no
+ * other, and the lines in it. */
+static rlf_str
+cut_row(rlf_str text, uint32_t *lines)
+{
+    size_t i = 0, depth = 0;
+    bool quoted = false;
+    *lines = 0;
+    for (; i < text.n; i++) {
+        char c = text.p[i];
+        *lines += c == '\n';
+        if (c == '"')
+            quoted = !quoted;
+        else if (quoted)
+            i += c == '\\';
+        else if (c == '{' || c == '[')
+            depth++;
+        else if (!depth && (c == ',' || c == ']'))
+            break;
+        else if (c == '}' || c == ']')
+            depth -= depth > 0;
+    }
+    return (rlf_str){text.p, i < text.n ? i : text.n};
+}
+
+/* A list one of whose rows is of no use, which is found before the other rows
+ * are there: row by row. `text` begins after the bracket. */
+static rlf_status
+read_rows(reader *r, uint32_t line, rlf_str text, rlf_err *err)
+{
+    for (r->line = 1; want_more(r); r->line++) {
+        uint32_t lines;
+        rlf_str row = cut_row(text, &lines);
+        RLF_TRY(put_row(r, line, row, err));
+        line += lines;
+        size_t next = row.n + 1;
+        bool last = next <= text.n && row.p[row.n] == ']';
+        if (next > text.n ||
+            (last && !is_blank((rlf_str){text.p + next, text.n - next})))
+            return rlf_fail(
+                err, RLF_USER,
+                "%s:%u: not JSON: the list does not end where the file does",
+                r->spec->path, line);
+        if (last)
+            break;
+        text = (rlf_str){text.p + next, text.n - next};
     }
     return RLF_OK;
 }
@@ -442,12 +516,19 @@ read_list(reader *r, rlf_lines *lines, rlf_str line, rlf_err *err)
                             path, r->most >> 20);
     }
     json_t *list = NULL;
-    RLF_TRY(rlf_json_parse_exact(path, lines->line, lines->buf.p + begin,
-                                 lines->buf.n - begin, err, &list,
-                                 &r->rounded));
-    rlf_status status = RLF_OK;
-    size_t n = json_array_size(list);
+    rlf_str text = {lines->buf.p + begin, lines->buf.n - begin};
+    rlf_status status = rlf_json_parse_exact(path, lines->line, text.p, text.n,
+                                             err, &list, &r->found);
     r->rows->list = true;
+    if (status == RLF_USER && r->found.why[0]) {
+        size_t open =
+            (size_t)((char *)memchr(text.p, '[', text.n) - text.p) + 1;
+        rlf_err_clear(err);
+        return read_rows(r, lines->line,
+                         (rlf_str){text.p + open, text.n - open}, err);
+    }
+    RLF_TRY(status);
+    size_t n = json_array_size(list);
     for (size_t i = 0; i < n && want_more(r) && status == RLF_OK; i++) {
         r->line = (uint32_t)i + 1;
         status = put_object(r, json_array_get(list, i), err);
@@ -507,6 +588,11 @@ match_header(reader *r, const rlf_csv *csv, size_t *places, rlf_err *err)
                !rlf_str_eq(csv->fields.data[i].text, rlf_str_of(field)))
             i++;
         places[c] = i;
+        for (size_t k = i + 1; k < csv->fields.count; k++)
+            if (rlf_str_eq(csv->fields.data[k].text, rlf_str_of(field)))
+                return rlf_fail(err, RLF_USER,
+                                "%s: the first line has the field \"%s\" twice",
+                                r->spec->path, field);
         if (i < csv->fields.count)
             continue;
         rlf_fail(err, RLF_USER, "%s: the first line has no field \"%s\"",
@@ -586,13 +672,14 @@ read_csv_rows(reader *r, rlf_csv *csv, size_t *places, rlf_err *err)
         if (!more)
             break;
         r->line = csv->line;
-        if (csv->fields.count != n)
-            return rlf_fail(err, RLF_USER,
-                            "%s: the record has %zu fields, the first line %zu",
-                            place(r), csv->fields.count, n);
         if (r->seen++ < r->spec->skip)
             continue;
         rlf_status status = RLF_OK;
+        if (csv->fields.count != n)
+            status =
+                rlf_fail(err, RLF_USER,
+                         "%s: the record has %zu fields, the first line %zu",
+                         place(r), csv->fields.count, n);
         for (size_t c = 0; c < r->rows->n_columns && status >= 0; c++)
             status = read_csv_cell(r, c, &csv->fields.data[places[c]], err);
         RLF_TRY(end_row(r, status));
@@ -638,8 +725,7 @@ settle(reader *r)
         rlf_record_column *to = &rows->columns[c];
         if (from->numbers.count)
             RLF_TRY(keep(r->arena, from->numbers.data,
-                         rows->count * sizeof *to->numbers, err,
-                         &to->numbers));
+                         rows->count * sizeof *to->numbers, err, &to->numbers));
         if (from->texts.count)
             RLF_TRY(keep(r->arena, from->texts.data,
                          rows->count * sizeof *to->texts, err, &to->texts));

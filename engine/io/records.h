@@ -10,15 +10,17 @@
  * ("reward_model.ground_truth", "turns.0"); a name that has dots itself is
  * found first. Places in lists begin at 0, and at -1 from their end; "0:-1" is
  * the list without its last. The first row taken decides the kind of a column:
- *  - number: a JSON number, true (1) or false (0);
+ *  - number: a JSON number;
+ *  - bool: true or false;
  *  - text: a JSON text;
  *  - chat: a list of {"role": text, "content": text}.
  * A column of a csv file is of numbers if each of its cells that are taken is
  * an unquoted number which would be printed as it is written, so that nothing
  * is lost (not 007, 1.50, 1e3, -0, twenty digits), else of texts.
  * In a later row another kind, a missing field or null is RLF_USER with file
- * and line, or the row is left out (drop). All rows stay in memory, column by
- * column, in the caller's arena.
+ * and line, or the row is left out (drop). So is a row that has a key twice or
+ * a number that is too large, in whatever field, or that is no object. All rows
+ * stay in memory, column by column, in the caller's arena.
  */
 #ifndef RLF_IO_RECORDS_H
 #define RLF_IO_RECORDS_H
@@ -34,8 +36,11 @@
 typedef enum rlf_record_kind {
     RLF_RECORD_NUMBER,
     RLF_RECORD_TEXT,
-    RLF_RECORD_CHAT
+    RLF_RECORD_CHAT,
+    RLF_RECORD_BOOL
 } rlf_record_kind;
+/* "a number", "a text"...: for messages. */
+const char *rlf_record_kind_word(rlf_record_kind kind);
 
 typedef struct rlf_message {
     rlf_str role, content; /* each followed by a 0 byte */
@@ -70,7 +75,7 @@ typedef struct rlf_records_spec {
 typedef struct rlf_record_column {
     const char *label, *field;
     rlf_record_kind kind;
-    const double *numbers;
+    const double *numbers; /* bool: 1 and 0 */
     const rlf_str *texts;
     const rlf_chat *chats;
 } rlf_record_column;

@@ -295,8 +295,8 @@ rlf_lines_next(rlf_lines *lines, const char *path, size_t most, rlf_err *err,
     const char *p = buf->p + lines->at;
     size_t n = lf ? (size_t)(lf - p) : buf->n - lines->at;
     lines->at += n + (lf != NULL);
-    if (n && p[n - 1] == '\r')
-        n--;
+    lines->cr = n && p[n - 1] == '\r';
+    n -= lines->cr;
     if (lines->line++ == 0 && n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) {
         p += 3;
         n -= 3;

@@ -19,13 +19,15 @@ rlf_status rlf_stream_read(rlf_stream *stream, void *p, size_t n, rlf_err *err,
 void rlf_stream_close(rlf_stream *stream); /* NULL is fine */
 
 /* Lines of a stream. The line lives until the next call; its end (LF or CR
- * LF) is not part of it. A byte order mark at the start is passed over. */
+ * LF) is not part of it, `cr` says which it was. A byte order mark at the start
+ * is passed over. */
 typedef struct rlf_lines {
     rlf_stream *stream;
     rlf_buf buf;
     size_t at;     /* where the next line begins in buf */
     uint32_t line; /* 1-based number of the line last returned */
     bool ended;    /* the stream has nothing more */
+    bool cr;       /* the line last returned ended with CR LF */
 } rlf_lines;
 /* *more is false at the end, and then *out is not set. A line longer than
  * `most` bytes is RLF_USER. */

@@ -41,6 +41,8 @@ show(const rlf_records *rows)
             const rlf_record_column *column = &rows->columns[c];
             if (column->kind == RLF_RECORD_NUMBER)
                 rlf_buf_number(&out, column->numbers[r]);
+            else if (column->kind == RLF_RECORD_BOOL)
+                rlf_buf_puts(&out, column->numbers[r] != 0 ? "yes" : "no");
             else if (column->kind == RLF_RECORD_TEXT)
                 rlf_buf_add(&out, column->texts[r].p, column->texts[r].n);
             else
@@ -60,7 +62,7 @@ check_formats(void)
 {
     static const char lines[] =
         "{\"q\": \"1 + 1\", \"n\": 2, \"m\": {\"x\": [5, \"six\"]}}\r\n\n"
-        "  {\"q\": \"\\u00e9\", \"n\": true, \"m\": {\"x\": [7, \"eight\"]}}";
+        "  {\"q\": \"\\u00e9\", \"n\": 1, \"m\": {\"x\": [7, \"eight\"]}}";
     rlf_err err = RLF_ERR_NONE;
     rlf_records rows, again;
     const char *path = put("a.jsonl", lines);
@@ -86,11 +88,19 @@ check_formats(void)
     read_two(path, "q", "a.b", &err, &rows);
     is_str(show(&rows), "|1;", "a name with a dot goes first");
 
+    path = put("t.jsonl", "{\"q\": true, \"n\": 1}\n"
+                          "{\"q\": false, \"n\": 0}\n");
+    read_two(path, "q", "n", &err, &rows);
+    is_str(show(&rows), "yes|1;no|0;", "true is no number");
     path = put("d.csv", "\xef\xbb\xbfid,q,n\n1,\"a, \"\"b\"\"\nc\",4\r\n\n"
                         "2,plain,-5.5\n");
     ok(read_two(path, "q", "n", &err, &rows) == RLF_OK, "csv");
     is_str(show(&rows), "a, \"b\"\nc|4;plain|-5.5;", "its rows");
     ok(rows.lines[0] == 2 && rows.lines[1] == 5, "their lines");
+    path = put("r.csv", "q,n\r\n\"a\r\nb\nc\r\r\n\",\"x\"\r\nd,e\r\n");
+    read_two(path, "q", "n", &err, &rows);
+    is_str(show(&rows), "a\r\nb\nc\r\r\n|x;d|e;",
+           "line ends in quotes are kept, others are not in the fields");
     path = put("e.csv", "q,n\nx,\"7\"\ny,8\n");
     read_two(path, "q", "n", &err, &rows);
     ok(rows.columns[1].kind == RLF_RECORD_TEXT, "a quoted number is a text");
@@ -221,6 +231,45 @@ check_dropped(void)
     rlf_records_read(&spec, arena, &err, &again);
     ok(rlf_digest_equal(again.digest, rows.digest),
        "the hash is of the rows that stay");
+    static const struct {
+        const char *name, *text, *why;
+        unsigned long long dropped;
+    } of_no_use[] = {
+        {"k.jsonl",
+         "{\"q\": \"a\", \"n\": 1}\n{\"q\": \"b\", \"n\": 1, \"q\": \"c\"}\n"
+         "{\"q\": \"b\", \"n\": 1, \"x\": 1e999}\n[]\n"
+         "{\"q\": \"e\", \"n\": 3}\n",
+         "k.jsonl:2: the key \"q\" is given twice", 3},
+        {"k.json",
+         "[{\"q\": \"a\", \"n\": 1},\n{\"q\": \"],\\\"}\", \"n\": [1], \"n\": "
+         "2},"
+         " [[], {}], {\"q\": \"e\", \"n\": 3}\n]\n",
+         "k.json row 2: the key \"n\" is given twice", 2},
+        {"k.csv", "q,n\na,1\nb\ne,3\n",
+         "k.csv:3: the record has 1 fields, the first line 2", 1},
+    };
+    for (size_t i = 0; i < sizeof of_no_use / sizeof *of_no_use; i++) {
+        spec.path = put(of_no_use[i].name, of_no_use[i].text);
+        rlf_status status = rlf_records_read(&spec, arena, &err, &rows);
+        ok(status == RLF_OK && rows.dropped == of_no_use[i].dropped &&
+               strstr(rows.why, of_no_use[i].why) &&
+               strcmp(show(&rows), "a|1;e|3;") == 0,
+           "dropped: %s", status < 0 ? err.sentence : rows.why);
+        rlf_err_clear(&err);
+    }
+    static const char *const torn[][2] = {
+        {"l.json", "[{\"n\": 1, \"n\": 2}, {\"q\": \"e\", \"n\": 3}"},
+        {"m.json", "[{\"n\": 1, \"n\": 2}, {\"q\": \"e\", \"n\": 3}] 7"},
+        {"n.json", "[{\"n\": 1, \"n\": 2}, {\"q\": \"e\", \"n\"}]"},
+        {"o.json", "[{\"n\": 1, \"n\": 2}, {\"q\": \"e\", \"n\": 3},]"},
+    };
+    for (size_t i = 0; i < sizeof torn / sizeof *torn; i++) {
+        spec.path = put(torn[i][0], torn[i][1]);
+        ok(rlf_records_read(&spec, arena, &err, &rows) == RLF_USER &&
+               strstr(err.sentence, "not JSON"),
+           "torn after it: %s", err.sentence);
+        rlf_err_clear(&err);
+    }
     spec.path = put("none.jsonl", "{\"q\": null, \"n\": 1}\n");
     ok(rlf_records_read(&spec, arena, &err, &rows) == RLF_USER &&
            strstr(err.hint, "none.jsonl:1"),
@@ -292,7 +341,17 @@ check_bad(void)
         {"22.jsonl", "{\"q\": \"x\", \"n\": 123456789012345678901}\n",
          "22.jsonl:1: \"n\" is an integer of more than 53 bits"},
         {"23.jsonl", "{\"q\": \"x\", \"n\": 1, \"n\": 2}\n",
-         "23.jsonl:1:22: not JSON: duplicate object key"},
+         "23.jsonl:1: the key \"n\" is given twice"},
+        {"24.jsonl", "{\"q\": \"x\", \"n\": 1}\n{\"q\": \"x\", \"n\": true}\n",
+         "24.jsonl:2: \"n\" is true or false, in the first row a number"},
+        {"25.json", "[{\"q\": \"x\", \"n\": 1},\n{\"n\": 2, \"n\": 2}]",
+         "25.json row 2: the key \"n\" is given twice"},
+        {"26.json", "[{\"n\": 1, \"n\": 1}] {",
+         "26.json row 1: the key \"n\" is given twice"},
+        {"27.csv", "q,n,n\nx,1,2\n",
+         "27.csv: the first line has the field \"n\" twice"},
+        {"28.jsonl", "{\"q\": \"x\", \"n\": 1e999}\n",
+         "28.jsonl:1: the number 1e999 is too large"},
         {"20.jsonl", "{\"q\": \"\\ud800\", \"n\": 1}\n", "20.jsonl:1:"},
     };
     rlf_err err = RLF_ERR_NONE;
