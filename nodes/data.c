@@ -695,6 +695,20 @@ get_u32(const json_t *object, const char *file, const char *key, uint64_t most,
     return RLF_OK;
 }
 
+/* Other data than the run's were accepted, and the run is past their end. */
+static rlf_status
+fail_rows(const rlf_data *data, uint64_t need, uint64_t rows, rlf_err *err)
+{
+    rlf_fail(err, RLF_USER,
+             "the run is at row %llu of '%s', which has %llu rows now",
+             (unsigned long long)need, data->name, (unsigned long long)rows);
+    rlf_err_hint(err,
+                 "fewer rows cannot be accepted in the middle of an epoch: "
+                 "give it the ones it had, or more, or begin a new run in "
+                 "another --out");
+    return RLF_USER;
+}
+
 static rlf_status
 restore_cursor(rlf_data *data, const json_t *object, const char *file,
                rlf_err *err)
@@ -707,7 +721,9 @@ restore_cursor(rlf_data *data, const json_t *object, const char *file,
         rows = rlf_data_rows_of(data, member);
     rlf_cursor *c = rlf_data_cursor(data, site, member);
     RLF_TRY(get_u32(object, file, "epoch", UINT32_MAX, err, &c->epoch));
-    RLF_TRY(get_u32(object, file, "index", rows, err, &c->index));
+    RLF_TRY(get_u32(object, file, "index", UINT32_MAX, err, &c->index));
+    if (c->index > rows)
+        return fail_rows(data, c->index, rows, err);
     int64_t drawn = 0;
     RLF_TRY(rlf_json_get_int(object, file, "drawn", true, err, &drawn));
     c->drawn = (uint64_t)drawn;
@@ -719,10 +735,11 @@ restore_cursor(rlf_data *data, const json_t *object, const char *file,
     RLF_TRY(rlf_json_get_array(object, file, "later", true, err, &later));
     for (size_t i = 0; i < json_array_size(later); i++) {
         int64_t row;
-        if (!rlf_json_as_int(json_array_get(later, i), &row) || row < 0 ||
-            row >= (int64_t)rows)
+        if (!rlf_json_as_int(json_array_get(later, i), &row) || row < 0)
             return rlf_fail(err, RLF_USER, "%s: \"later\" has no row %zu", file,
                             i);
+        if (row >= (int64_t)rows)
+            return fail_rows(data, (uint64_t)row + 1, rows, err);
         RLF_PUSH(&c->later, (uint32_t)row);
     }
     return RLF_OK;

@@ -123,18 +123,33 @@ save_rows(const rlf_state *state, const char *path, rlf_err *err)
     return rlf_tensor_writer_commit(writer, err, NULL, NULL);
 }
 
+/* Other data than the run's were accepted, say, or the file is no state's. */
+static void
+fail_rows(const rlf_state *state, const rlf_tensor *tensor, const char *path,
+          rlf_err *err)
+{
+    rlf_fail(err, RLF_USER,
+             "%s has %llu numbers, one for each row of '%s', which has %u rows "
+             "now",
+             path, (unsigned long long)(tensor ? tensor->count : 0),
+             state->data->name, state->count);
+    rlf_err_hint(err,
+                 "another number of rows cannot be accepted where a state "
+                 "has one for each: give '%s' the rows it had, or begin a "
+                 "new run in another --out",
+                 state->data->name);
+}
+
 static rlf_status
 restore_rows(rlf_state *state, const char *path, rlf_err *err)
 {
     rlf_safetensors *file;
     RLF_TRY(rlf_safetensors_open(path, err, &file));
     const rlf_tensor *tensor = rlf_safetensors_get(file, "value");
-    rlf_status status = RLF_OK;
+    rlf_status status = RLF_USER;
     if (!tensor || tensor->element != RLF_ELEMENT_F64 ||
         tensor->count != state->count)
-        status = rlf_fail(err, RLF_USER,
-                          "%s has not a number for each of %u rows of '%s'",
-                          path, state->count, state->data->name);
+        fail_rows(state, tensor, path, err);
     else
         status = rlf_tensor_read(tensor, err, state->value);
     rlf_safetensors_close(file);

@@ -1,7 +1,8 @@
 /* Checkpoints: everything that a run needs to go on with the same bits.
  *
  *     checkpoints/step-00000020/
- *         state.json      step, inputs (inputs.h), shards and lanes
+ *         state.json      step, inputs (inputs.h), what is saved (saved.h),
+ *                         shards and lanes
  *         NAME...         what each resource saved
  *         ahead-STEP.bin  what was made ahead for a later step
  *         manifest.json   size and checksum of every file above (manifest.h)
@@ -16,13 +17,14 @@
 #include "engine/io/json.h"
 #include "engine/sched/manifest.h"
 #include "engine/sched/retention.h"
+#include "engine/sched/saved.h"
 #include "engine/sched/state.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORMAT = 2 }; /* of state.json */
+enum { FORMAT = 3 }; /* of state.json */
 
 /* Shards and lanes by the names of models. */
 static void
@@ -70,6 +72,8 @@ put_state(rlf_run *run, rlf_buf *out)
     rlf_buf_puts(out, "},\n \"inputs\":");
     rlf_run_settle_inputs(run);
     rlf_inputs_print(run->options.inputs, out);
+    rlf_buf_puts(out, ",\n \"saved\":");
+    rlf_saved_print(run, out);
     rlf_buf_printf(out, ",\n \"accepted\":[%s]}\n",
                    run->accepted.n ? run->accepted.p : "");
 }
@@ -172,8 +176,8 @@ keep_accepted(rlf_run *run, const json_t *list)
 }
 
 static rlf_status
-check_state(rlf_run *run, const char *dir, const json_t *state, rlf_err *err,
-            uint32_t *step, const char **accepted_now)
+check_state(rlf_run *run, const char *dir, const json_t *state, rlf_buf *said,
+            rlf_err *err, uint32_t *step, const char **accepted_now)
 {
     json_t *inputs, *accepted = NULL;
     int64_t at = 0, format = 0;
@@ -188,6 +192,7 @@ check_state(rlf_run *run, const char *dir, const json_t *state, rlf_err *err,
     RLF_TRY(rlf_json_get_array(state, dir, "inputs", true, err, &inputs));
     RLF_TRY(rlf_json_get_array(state, dir, "accepted", false, err, &accepted));
     *step = (uint32_t)at;
+    RLF_TRY(rlf_saved_check(run, dir, state, err, said));
     rlf_run_settle_inputs(run);
     keep_accepted(run, accepted);
     size_t before = run->accepted.n;
@@ -290,13 +295,14 @@ set_aside(const rlf_checkpoints *all, size_t at, rlf_arena *arena, rlf_err *err,
 
 static rlf_status
 restore(rlf_run *run, const char *here, uint32_t step, rlf_arena *arena,
-        rlf_err *err, const char **accepted)
+        rlf_buf *said, rlf_err *err, const char **accepted)
 {
     json_t *state = NULL;
     RLF_TRY(
         rlf_json_load(rlf_path_join(arena, here, "state.json"), err, &state));
     uint32_t saved = 0;
-    rlf_status status = check_state(run, here, state, err, &saved, accepted);
+    rlf_status status =
+        check_state(run, here, state, said, err, &saved, accepted);
     json_decref(state);
     RLF_TRY(status);
     if (saved != step) {
@@ -327,7 +333,8 @@ resume(rlf_run *run, rlf_arena *arena, rlf_buf *said, rlf_err *err,
     if (at == all.count)
         return RLF_OK;
     const char *here = rlf_checkpoints_path(&all, all.steps[at], arena);
-    RLF_TRY(restore(run, here, all.steps[at], arena, err, &out->accepted));
+    RLF_TRY(
+        restore(run, here, all.steps[at], arena, said, err, &out->accepted));
     out->step = run->step;
     run->ended = ended;
     RLF_TRY(set_aside(&all, at, arena, err, said));

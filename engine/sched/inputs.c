@@ -166,44 +166,117 @@ read_copy(const comparison *c, const earlier *was, rlf_buf *out)
     return false;
 }
 
-/* "12: the line", of the first line that two texts do not share. */
-static const char *
-line_at(const comparison *c, const rlf_buf *text, size_t at, unsigned line)
-{
-    const char *begin = text->p + at;
-    size_t n = 0;
-    while (at + n < text->n && begin[n] != '\n')
-        n++;
-    if (at >= text->n)
-        return "(the file has ended)";
-    bool long_one = n > LINE_SHOWN;
-    return rlf_arena_printf(c->arena, "%u: %.*s%s", line,
-                            (int)(long_one ? LINE_SHOWN : n), begin,
-                            long_one ? "..." : "");
-}
+/* A line of a text; of a program only what is no comment counts, and only lines
+ * that have something besides. */
+typedef struct text_line {
+    size_t next; /* where the next one begins */
+    unsigned number;
+    const char *p;
+    size_t n;       /* bytes of it, without the line's end */
+    size_t counted; /* of these */
+} text_line;
 
 static bool
-first_line(const comparison *c, const difference *d, unsigned *line,
-           const char **was, const char **is)
+is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* Its bytes before a comment, and before the spaces there. */
+static size_t
+code_of(const char *p, size_t n)
+{
+    size_t i = 0;
+    bool quoted = false;
+    for (; i < n && (quoted || p[i] != '#'); i++) {
+        if (p[i] == '"')
+            quoted = !quoted;
+        else if (quoted && p[i] == '\\')
+            i++;
+    }
+    i = i < n ? i : n;
+    while (i && is_space(p[i - 1]))
+        i--;
+    return i;
+}
+
+/* false: the text has ended, and the line is empty. */
+static bool
+next_line(const rlf_buf *text, bool program, text_line *line)
+{
+    do {
+        if (line->next >= text->n) {
+            line->p = NULL;
+            line->n = line->counted = 0;
+            return false;
+        }
+        line->p = text->p + line->next;
+        const char *end = memchr(line->p, '\n', text->n - line->next);
+        line->n = end ? (size_t)(end - line->p) : text->n - line->next;
+        line->next += line->n + 1;
+        line->number++;
+        line->counted = program ? code_of(line->p, line->n) : line->n;
+    } while (program && !line->counted);
+    return true;
+}
+
+/* "12: the line". */
+static const char *
+show_line(const comparison *c, const text_line *line)
+{
+    size_t n = line->n;
+    if (!line->p)
+        return "(the file has ended)";
+    bool long_one = n > LINE_SHOWN;
+    n = long_one ? LINE_SHOWN : n;
+    while (n && is_space(line->p[n - 1]))
+        n--;
+    return rlf_arena_printf(c->arena, "%u: %.*s%s", line->number, (int)n,
+                            line->p, long_one ? "..." : "");
+}
+
+/* What is known of how two versions of a text differ. */
+typedef struct text_difference {
+    bool known; /* both are there */
+    bool same;  /* no line differs that counts */
+    unsigned line;
+    const char *was, *is;
+    const char *only; /* a remark: the lines look the same */
+} text_difference;
+
+static void
+find_line(const comparison *c, const rlf_buf *before, const rlf_buf *now,
+          bool program, text_difference *out)
+{
+    text_line was = {0}, is = {0};
+    bool a, b;
+    do {
+        a = next_line(before, program, &was);
+        b = next_line(now, program, &is);
+        out->same = !a && !b;
+    } while (a && b && was.counted == is.counted &&
+             memcmp(was.p, is.p, was.counted) == 0);
+    out->line = b ? is.number : was.number;
+    out->was = show_line(c, &was);
+    out->is = show_line(c, &is);
+    out->only = a && b && strcmp(out->was, out->is) == 0 && is.n <= LINE_SHOWN
+                    ? ", in spaces or the line's end"
+                    : "";
+}
+
+static text_difference
+differ(const comparison *c, const difference *d)
 {
     rlf_buf before = {0}, now = {0};
-    bool known = d->was && d->is && d->was->copy && d->is->copy &&
-                 read_copy(c, d->was, &before) &&
-                 read_text(d->is->path, d->is->value, &now);
-    size_t at = 0, i = 0;
-    *line = 1;
-    for (; known && i < before.n && i < now.n && before.p[i] == now.p[i]; i++)
-        if (before.p[i] == '\n') {
-            at = i + 1;
-            ++*line;
-        }
-    if (known) {
-        *was = line_at(c, &before, at, *line);
-        *is = line_at(c, &now, at, *line);
-    }
+    text_difference out = {0};
+    out.known = d->was && d->is && d->was->copy && d->is->copy &&
+                read_copy(c, d->was, &before) &&
+                read_text(d->is->path, d->is->value, &now);
+    if (out.known)
+        find_line(c, &before, &now, strcmp(name_of(d), "program") == 0, &out);
     rlf_buf_free(&before);
     rlf_buf_free(&now);
-    return known;
+    return out;
 }
 
 /* ---- saying it ---- */
@@ -212,8 +285,7 @@ first_line(const comparison *c, const difference *d, unsigned *line,
 static const char *
 describe(const comparison *c, const difference *d, const char **lines)
 {
-    const char *name = name_of(d), *was, *is;
-    unsigned line;
+    const char *name = name_of(d);
     *lines = NULL;
     if (!d->is || !d->was) {
         const char *part = d->is ? d->is->part : d->was->part;
@@ -226,15 +298,21 @@ describe(const comparison *c, const difference *d, const char **lines)
                                 *part ? " of " : "", part, d->is->value,
                                 d->was->value);
     }
-    if (!first_line(c, d, &line, &was, &is))
+    text_difference text = differ(c, d);
+    if (!text.known)
         return rlf_arena_printf(c->arena, "%s: %s is not what it was", name,
                                 d->is->path);
-    *lines = rlf_arena_printf(c->arena, "it was  %s\nit is   %s", was, is);
-    return rlf_arena_printf(c->arena, "%s: %s differs from line %u on", name,
-                            d->is->path, line);
+    if (text.same)
+        return rlf_arena_printf(c->arena, "%s: %s differs in its last line end",
+                                name, d->is->path);
+    *lines =
+        rlf_arena_printf(c->arena, "it was  %s\nit is   %s", text.was, text.is);
+    return rlf_arena_printf(c->arena, "%s: %s differs from line %u on%s", name,
+                            d->is->path, text.line, text.only);
 }
 
-/* The program is known by what it computes; the user by its texts. */
+/* The program is known by what it computes; the user by its texts: the first
+ * that differs in more than comments. */
 static const char *
 describe_program(comparison *c, const char **lines)
 {
@@ -243,9 +321,11 @@ describe_program(comparison *c, const char **lines)
     texts.found.count = texts.found.room = 0;
     find_differences(&texts, true);
     *lines = NULL;
-    for (size_t i = 0; i < texts.found.count; i++)
-        if (strcmp(name_of(&texts.found.data[i]), "program") == 0)
-            return describe(&texts, &texts.found.data[i], lines);
+    for (size_t i = 0; i < texts.found.count; i++) {
+        const difference *d = &texts.found.data[i];
+        if (strcmp(name_of(d), "program") == 0 && !differ(c, d).same)
+            return describe(&texts, d, lines);
+    }
     return NULL;
 }
 

@@ -19,6 +19,7 @@ libsched_la_SOURCES = \
 	%D%/retention.c %D%/retention.h \
 	%D%/run.c %D%/run.h \
 	%D%/samples.c \
+	%D%/saved.c %D%/saved.h \
 	%D%/state.h \
 	%D%/step.c \
 	%D%/task.c %D%/task.h \
