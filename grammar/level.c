@@ -317,25 +317,6 @@ runs_over_all(rlf_sema *s, int x, int to, rlf_span at)
     return false;
 }
 
-/* 1 where something holds and 0 elsewhere. */
-static bool
-is_condition(const rlf_term *t)
-{
-    switch (t->kind == RLF_TERM_OP ? t->code : RLF_EXPR_INPUT) {
-    case RLF_EXPR_LT:
-    case RLF_EXPR_LE:
-    case RLF_EXPR_EQ:
-    case RLF_EXPR_NE:
-    case RLF_EXPR_TEXT_EQ:
-    case RLF_EXPR_AND:
-    case RLF_EXPR_OR:
-    case RLF_EXPR_NOT:
-        return true;
-    default:
-        return false;
-    }
-}
-
 int
 rlf_level_reduce(rlf_sema *s, const char *function, int x,
                  const rlf_ast_name *over, rlf_span at)
@@ -366,7 +347,9 @@ rlf_level_reduce(rlf_sema *s, const char *function, int x,
                        function);
         return -1;
     }
-    if (code == RLF_EXPR_COUNT && is_condition(&s->terms.data[x])) {
+    bool condition = s->terms.data[x].kind == RLF_TERM_OP &&
+                     rlf_expr_is_condition(s->terms.data[x].code);
+    if (code == RLF_EXPR_COUNT && condition) {
         rlf_diag *diag =
             rlf_diag_error(s->diags, "argument", at,
                            "'count' counts all values, also where the "

@@ -78,21 +78,13 @@ is_constant_code(rlf_expr_code code)
 {
     switch (code) {
     case RLF_EXPR_SG:
-    case RLF_EXPR_LT:
-    case RLF_EXPR_LE:
-    case RLF_EXPR_EQ:
-    case RLF_EXPR_NE:
-    case RLF_EXPR_TEXT_EQ:
-    case RLF_EXPR_AND:
-    case RLF_EXPR_OR:
-    case RLF_EXPR_NOT:
     case RLF_EXPR_FLOOR:
     case RLF_EXPR_UNIFORM:
     case RLF_EXPR_COUNT:
     case RLF_EXPR_RANK:
         return true;
     default:
-        return false;
+        return rlf_expr_is_condition(code);
     }
 }
 

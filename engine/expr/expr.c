@@ -40,6 +40,24 @@ rlf_expr_is_pointwise(rlf_expr_code code)
     }
 }
 
+bool
+rlf_expr_is_condition(rlf_expr_code code)
+{
+    switch (code) {
+    case RLF_EXPR_LT:
+    case RLF_EXPR_LE:
+    case RLF_EXPR_EQ:
+    case RLF_EXPR_NE:
+    case RLF_EXPR_TEXT_EQ:
+    case RLF_EXPR_AND:
+    case RLF_EXPR_OR:
+    case RLF_EXPR_NOT:
+        return true;
+    default:
+        return false;
+    }
+}
+
 double
 rlf_expr_apply(rlf_expr_code code, double a, double b, double c)
 {

@@ -64,6 +64,8 @@ typedef struct rlf_expr {
 } rlf_expr;
 
 const char *rlf_expr_text(rlf_expr_code code);
+/* True for comparisons, `and`, `or`, `not`: 1 where something holds, else 0. */
+bool rlf_expr_is_condition(rlf_expr_code code);
 int rlf_expr_arity(rlf_expr_code code);
 /* True for the operations of pointwise.def, on numbers index by index. */
 bool rlf_expr_is_pointwise(rlf_expr_code code);
