@@ -111,7 +111,7 @@ local signs = {
   {"\u{b7}", "*"}, {"\u{22c5}", "*"}, {"\u{f7}", "/"}, {"\u{3c0}", "\\pi "},
   {"\u{221e}", "\\infty "}, {"\u{b0}", ""}, {"\u{b1}", "\\pm "},
   {"\u{222a}", "\\cup "}, {"\u{2264}", "\\le "}, {"\u{2265}", "\\ge "},
-  {"\u{3b8}", "\\theta "},
+  {"\u{3b8}", "\\theta "}, {"\u{2260}", "\\ne "}, {"\u{2205}", "\\emptyset "},
 }
 
 local spaces = {
@@ -149,6 +149,10 @@ local function clean(text)
     :gsub("\\div%f[%A]", "/")
   text = text:gsub("\\lbrace%f[%A]", "\\{"):gsub("\\rbrace%f[%A]", "\\}")
   text = text:gsub("\\leq%f[%A]", "\\le "):gsub("\\geq%f[%A]", "\\ge ")
+    :gsub("\\leqslant%f[%A]", "\\le "):gsub("\\geqslant%f[%A]", "\\ge ")
+    :gsub("\\lt%f[%A]", "<"):gsub("\\gt%f[%A]", ">"):gsub("<=", "\\le ")
+    :gsub(">=", "\\ge "):gsub("\\neq%f[%A]", "\\ne "):gsub("!=", "\\ne ")
+  text = text:gsub("\\varnothing%f[%A]", "\\emptyset ")
   text = text:gsub("%f[%a]([ap])%.%s*m%.", "%1m")
   return (text:gsub("[~\u{a0}]", " "))
 end
@@ -325,8 +329,7 @@ local functions = words_of([[sin cos tan cot sec csc arcsin arccos arctan sinh
     cosh tanh log ln lg exp det gcd lcm deg]])
 local symbols = words_of([[pi infty alpha beta gamma delta epsilon varepsilon
     zeta eta theta vartheta iota kappa lambda mu nu xi rho sigma tau upsilon phi
-    varphi chi psi omega ell emptyset varnothing prime star angle triangle
-    hbar]])
+    varphi chi psi omega ell emptyset prime star angle triangle hbar]])
 local dressed = words_of([[overline underline vec hat bar widehat overrightarrow
     tilde]])
 
@@ -470,6 +473,22 @@ function reader:repeating(digits)
   return "#" .. over .. (under ~= 1 and "/" .. under or "")
 end
 
+-- f(x): the value of a function, of which x is no factor; nil if it is none.
+-- Functions are f and g, and h of one letter or number: h(a+b)/2 is a product.
+function reader:value_of(letter)
+  local of = letter == "h" and "^%(%s*%w+%s*%)" or letter:find("[fg]") and "^%("
+  if not of or not self.text:find(of, self.at) then
+    return nil
+  end
+  local before = self.at
+  local inside = self:group(")")
+  if not inside then
+    self.at = before
+    return nil
+  end
+  return factor(letter .. "(" .. show(inside) .. ")")
+end
+
 -- A number, a letter, a command, a bracket.
 function reader:atom()
   local c = self:peek()
@@ -489,7 +508,7 @@ function reader:atom()
   elseif c:find("%a") or c:byte() and c:byte() >= 128 then
     local letter = self.text:match("^[%z\1-\127\194-\244][\128-\191]*", self.at)
     self.at = self.at + #letter
-    return factor(letter)
+    return self:value_of(letter) or factor(letter)
   end
   return nil
 end
@@ -640,13 +659,14 @@ end
 
 local read
 
--- x = 5, y = 2x: the letter, and what it is; nil if it is none.
+-- x = 5, y = 2x, 5 = x: the letter, and what it is; nil if it is none.
 local function named(text)
   local name, value = text:match("^%s*\\?(%a+)%s*=%s*(.*)$")
   if name and #name == 1 and value ~= "" then
     return name, value
   end
-  return nil
+  value, name = text:match("^%s*([^=<>]*[^=<>%s])%s*=%s*(%a)%s*$")
+  return name, value
 end
 
 -- Do the parts give values to several names? Then whose they are counts; with
@@ -725,18 +745,44 @@ local function matrix(text, depth)
     table.concat(rows, ";") .. "]"
 end
 
-local relations = {"\\le ", "\\ge ", "\\ne ", "=", "<", ">", "\\le%f[%A]",
-  "\\ge%f[%A]", "\\ne%f[%A]", "\\neq%f[%A]", "\\approx%f[%A]", "\\equiv%f[%A]",
-  "\\in%f[%A]", "\\to%f[%A]", ":"}
+-- a < b <= c, c >= b > a: in ascending order; nil if there is none of these
+-- signs, or if some ascend and some descend.
+local function order(text, depth)
+  text = text:gsub("\\le%f[%A]", "\3"):gsub("\\ge%f[%A]", "\4")
+  local sides, from = {}, 1
+  local signs = {}
+  for at, sign in text:gmatch("()([<>\3\4])") do
+    sides[#sides + 1], from = text:sub(from, at - 1), at + 1
+    signs[#signs + 1] = sign
+  end
+  local all = table.concat(signs)
+  if all == "" or all:find("[<\3]") and all:find("[>\4]") or text:find("=") then
+    return nil
+  end
+  sides[#sides + 1] = text:sub(from)
+  sides = each(sides, depth)
+  local out = {}
+  for i = 1, #sides do -- from the smallest on
+    local up = all:find("[<\3]")
+    out[2 * i - 1] = sides[up and i or #sides + 1 - i]
+    local sign = signs[up and i or #sides - i]
+    out[2 * i] = sign and (sign:find("[<>]") and "<" or "<=")
+  end
+  return "rel[" .. table.concat(out) .. "]"
+end
 
--- "a < b" as its two sides; the sides of an equation may change places.
+local relations = {"\\ne ", "=", "<", ">", "\\le%f[%A]", "\\ge%f[%A]",
+  "\\ne%f[%A]", "\\approx%f[%A]", "\\equiv%f[%A]", "\\in%f[%A]",
+  "\\to%f[%A]", ":"}
+
+-- "a : b" as its two sides; the sides of an equation may change places.
 local function relation(text, depth)
   for _, pattern in ipairs(relations) do
     local first, last = text:find(pattern)
     if first then
       local sides = each({text:sub(1, first - 1), text:sub(last + 1)}, depth)
       local sign = rlf.trim(text:sub(first, last))
-      if sign == "=" then
+      if sign == "=" or sign == "\\ne" then
         table.sort(sides)
       end
       return "rel[" .. table.concat(sides, sign) .. "]"
@@ -749,9 +795,16 @@ local function plain(text)
   return (text:gsub("%s+", ""):gsub("%.+$", ""))
 end
 
+-- A few small letters that are no word, as in xy and kx.
+local function is_product(text)
+  return #text <= 3 and text:find("^%l+$") and
+    (text:find("[xz]") or not text:find("[aeiouy]"))
+end
+
 -- Letters only: words, which are no product of letters.
 local function is_words(text)
-  return text:find("%a%a") and not text:find("[\\%d%^_+*/()=]") and true
+  return text:find("%a%a") and not text:find("[\\%d%^_+*/()=<>]") and
+    not is_product(text)
 end
 
 -- The form of one answer, cleaned already.
@@ -766,6 +819,8 @@ function read(text, depth)
   text = text:gsub("^%a%s*\\in%f[%A]%s*", "")
   if text == "" or is_words(text) then
     return plain(text)
+  elseif text == "\\emptyset" then
+    return "{}"
   end
   local sides = rlf.split(text, "\\cup")
   if #sides > 1 then
@@ -782,8 +837,8 @@ function read(text, depth)
   elseif #list > 1 then
     return "{" .. table.concat(set(list, depth), ";") .. "}"
   end
-  return matrix(text, depth) or relation(text, depth) or expression(text) or
-    plain(text)
+  return matrix(text, depth) or order(text, depth) or relation(text, depth) or
+    expression(text) or plain(text)
 end
 
 -- 1,234,567 or 1,234.5: commas of thousands, and no spaces.
