@@ -192,6 +192,7 @@ bind(rlf_sema *s, const rlf_ast_decl *def, rlf_module *module,
         return false;
     rlf_scope *scope = rlf_scope_push(s, NULL, module);
     scope->def = true;
+    s->defs[s->n_defs++] = def;
     for (size_t i = 0; i < n; i++) {
         const rlf_ast_formal *f = &def->formals->data[i];
         if (!given[i] && !f->value) {
@@ -282,25 +283,46 @@ note_use(rlf_sema *s, size_t before, const rlf_ast_decl *def,
     }
 }
 
+/* A def has no end of its own: one that is used in its own body has none. */
+static bool
+ends(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_expr *call)
+{
+    for (int i = 0; i < s->n_defs; i++) {
+        if (s->defs[i] != def)
+            continue;
+        rlf_diag_error(s->diags, "name", call->at,
+                       "'%s' is expanded without end: it uses itself",
+                       def->name.text);
+        return false;
+    }
+    if (s->expanding < RLF_DEF_DEPTH)
+        return true;
+    rlf_diag *diag = rlf_diag_error(
+        s->diags, "size", call->at,
+        "uses of functions stand more than %d deep in one another here",
+        (int)RLF_DEF_DEPTH);
+    rlf_diag_hint(s->diags, diag, "write what '%s' stands for instead of it",
+                  def->name.text);
+    return false;
+}
+
 rlf_thing
 rlf_eval_def(rlf_sema *s, const rlf_ast_decl *def, rlf_module *module,
              const rlf_ast_expr *call)
 {
     rlf_scope *caller = s->scope;
     rlf_thing result = rlf_thing_none(call->span);
-    if (s->expanding == RLF_DEF_DEPTH) {
-        rlf_diag_error(s->diags, "name", call->at,
-                       "'%s' is expanded without end: it uses itself",
-                       def->name.text);
+    if (!ends(s, def, call))
         return result;
-    }
     size_t before = s->diags->list.count;
+    int n_defs = s->n_defs;
     s->expanding++;
     if (bind(s, def, module, call)) {
         result = run_body(s, def);
         note_use(s, before, def, module, call);
     }
     s->expanding--;
+    s->n_defs = n_defs;
     s->scope = caller;
     result.span = call->span;
     bool number =

@@ -103,6 +103,7 @@ typedef struct rlf_term {
     bool touches;     /* it depends on live calls, derived or not */
     const char *name; /* NULL: none */
     bool named;       /* by the program */
+    const char *label; /* what samples.jsonl calls it; NULL: as it is made */
     int uses;         /* by other terms, and by items */
     int depth;        /* operations above one another in it */
     int value_index;  /* lower.c: the graph's value, -1 */
@@ -259,6 +260,14 @@ typedef struct rlf_loop {
     struct rlf_loop *outer;
 } rlf_loop;
 
+/* So that no pass runs out of stack, or of time. */
+enum {
+    RLF_DEF_DEPTH = 64,     /* defs inside one another */
+    RLF_EVAL_DEPTH = 3000,  /* expressions, through defs too */
+    RLF_TERM_DEPTH = 3000,  /* operations on operations */
+    RLF_TERM_MOST = 1 << 18 /* operations of a program */
+};
+
 typedef struct rlf_sema {
     rlf_arena *arena;
     rlf_sources *sources;
@@ -319,17 +328,11 @@ typedef struct rlf_sema {
     } metrics;
     bool collecting;     /* in the block of a collect */
     int nesting;         /* expressions inside one another */
-    int expanding;       /* defs inside one another */
+    int expanding;       /* defs inside one another, their arguments too */
+    const rlf_ast_decl *defs[RLF_DEF_DEPTH]; /* whose bodies the walk is in */
+    int n_defs;
     rlf_span operand[2]; /* of the operation in hand, as written; or nowhere */
 } rlf_sema;
-
-/* So that no pass runs out of stack, or of time. */
-enum {
-    RLF_DEF_DEPTH = 64,     /* defs inside one another */
-    RLF_EVAL_DEPTH = 3000,  /* expressions, through defs too */
-    RLF_TERM_DEPTH = 3000,  /* operations on operations */
-    RLF_TERM_MOST = 1 << 18 /* operations of a program */
-};
 
 /* ---- compile.c ---- */
 

@@ -21,6 +21,10 @@ int rlf_cmd_params(const rlf_command_line *line);
 int rlf_cmd_fmt(const rlf_command_line *line);
 int rlf_cmd_version(const rlf_command_line *line);
 
+/* run(arg), with a stack of at least 8 MB. Threads that it starts have as
+ * much. */
+int rlf_cmd_with_stack(int (*run)(void *), void *arg);
+
 /* A session for the one file of the command line, with its settings and the
  * options that sessions know. NULL after a message: then *status is the exit
  * status. */

@@ -13,6 +13,7 @@ cmd_sources = \
 	%D%/params.c \
 	%D%/plan.c \
 	%D%/run.c \
+	%D%/stack.c \
 	%D%/version.c
 rlflow_SOURCES = engine/main.c $(cmd_sources)
 rlflow_LDADD = $(API_LIBS)

@@ -65,14 +65,19 @@ static int (*const commands[RLF_COMMANDS])(const rlf_command_line *) = {
 };
 
 /* So that what is printed to an output that was closed by who started this does
- * not go into the file or connection that is opened next. */
+ * not go into the file or connection that is opened next. The standard output
+ * then takes nothing, which is noticed like a full disk. */
 static void
 hold_standard_files(void)
 {
     int fd;
-    do
+    do {
         fd = open("/dev/null", O_RDWR);
-    while (fd >= 0 && fd <= STDERR_FILENO);
+        if (fd == STDOUT_FILENO) {
+            close(fd);
+            fd = open("/dev/null", O_RDONLY);
+        }
+    } while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd >= 0)
         close(fd);
 }
@@ -108,6 +113,13 @@ end_without_memory(size_t n)
     _exit(-RLF_RESULT_FAILED);
 }
 
+static int
+run_command(void *arg)
+{
+    const rlf_command_line *line = arg;
+    return line->help ? help(line) : commands[line->command](line);
+}
+
 int
 rlf_cmd_main(int argc, char **argv, const rlf_backend *const *backends)
 {
@@ -123,7 +135,7 @@ rlf_cmd_main(int argc, char **argv, const rlf_backend *const *backends)
         status = 2;
     } else {
         line.backends = backends;
-        status = line.help ? help(&line) : commands[line.command](&line);
+        status = rlf_cmd_with_stack(run_command, &line);
     }
     rlf_arena_free(arena);
     return end_output(status);

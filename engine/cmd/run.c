@@ -4,6 +4,7 @@
 
 #include "engine/base/vec.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -202,6 +203,16 @@ train(rlf_session *s, rlf_display *d, bool *stopped)
     return result;
 }
 
+/* What a run prints is in its directory too: one that was started without an
+ * output needs none. */
+static void
+print_somewhere(void)
+{
+    int flags = fcntl(STDOUT_FILENO, F_GETFL);
+    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
+        (void)!freopen("/dev/null", "w", stdout);
+}
+
 int
 rlf_cmd_run(const rlf_command_line *line)
 {
@@ -213,6 +224,7 @@ rlf_cmd_run(const rlf_command_line *line)
     s->options.leaves = true;
     s->options.hangs = end_hanging;
     signal(SIGPIPE, SIG_IGN); /* as in run | head: see rlf_display_flush */
+    print_somewhere();
     rlf_display *d = rlf_display_open(s, quiet);
     rlf_result result = train(s, d, &stopped);
     rlf_display_close(d);

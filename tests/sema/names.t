@@ -320,9 +320,9 @@ flow f(batch: prompts[8]) {
 other.rlf:3:15: error: 'loop' is expanded without end: it uses itself
     3 | def loop(x) = loop(x)
       |               ^~~~
-other.rlf:3:15: note: in this use of 'loop'
-    3 | def loop(x) = loop(x)
-      |               ^~~~
+test.rlf:12:11: note: in this use of 'loop'
+   12 |     a = o.loop(1)
+      |           ^~~~
 === arguments of defs
 import "std/advantage"
 import "std/loss"
