@@ -442,8 +442,7 @@ drop_unused(rlf_sema *s, int item)
 static int
 tokens_wanted(const rlf_item *it)
 {
-    bool field = it->class->role == RLF_ROLE_FIELD &&
-                 it->class->needs_tokens &&
+    bool field = it->class->role == RLF_ROLE_FIELD && it->class->needs_tokens &&
                  it->class->gives == RLF_GIVES_COLUMN;
     bool hook = it->class->role == RLF_ROLE_HOOK && it->inputs.count &&
                 it->inputs.data[0].is_set;
@@ -504,11 +503,27 @@ rows_of(const rlf_sema *s, const rlf_item *it)
     return -1;
 }
 
+/* A value that the program does not name is called by what made it and what it
+ * is: judge, judge.ok, critic.score, roll.length. */
+static const char *
+made_by(const rlf_lower *l, const rlf_item *it, const char *name)
+{
+    const rlf_sema *s = l->s;
+    const char *maker = NULL;
+    if (it->receiver >= 0 && it->class->role != RLF_ROLE_FIELD)
+        maker = s->graph->resources.data[it->receiver].name;
+    else if (it->inputs.count && it->inputs.data[0].is_set)
+        maker = s->graph->sets.data[it->inputs.data[0].id].name;
+    return !maker || !strcmp(maker, name)
+               ? name
+               : rlf_arena_printf(s->arena, "%s.%s", maker, name);
+}
+
 static int
-make_output(rlf_lower *l, const rlf_item_output *out, rlf_span span)
+make_output(rlf_lower *l, const rlf_item *it, const rlf_item_output *out)
 {
     rlf_sema *s = l->s;
-    rlf_value value = {.node = -1, .span = span};
+    rlf_value value = {.node = -1, .span = it->span};
     if (out->is_set) {
         value.kind = RLF_VALUE_SET;
         value.set = out->id;
@@ -520,6 +535,7 @@ make_output(rlf_lower *l, const rlf_item_output *out, rlf_span span)
         value.set = -1;
         value.domain = t->domain;
         value.name = t->name ? t->name : out->name;
+        value.label = t->label ? t->label : made_by(l, it, value.name);
     }
     int index = rlf_graph_add_value(s->graph, value);
     if (out->is_set)
@@ -527,6 +543,29 @@ make_output(rlf_lower *l, const rlf_item_output *out, rlf_span span)
     else
         s->terms.data[out->id].value_index = index;
     return index;
+}
+
+/* Of the numbers of one domain, no two have the same label. */
+static void
+number_labels(rlf_sema *s)
+{
+    rlf_map taken = {.arena = s->arena};
+    for (size_t i = 0; i < s->graph->values.count; i++) {
+        rlf_value *v = &s->graph->values.data[i];
+        if (!v->label || v->kind != RLF_VALUE_NUMBER)
+            continue;
+        const char *label = v->label;
+        for (int n = 2;; n++) {
+            const char *key =
+                rlf_arena_printf(s->arena, "%d %s", v->domain, label);
+            if (!rlf_map_get(&taken, key)) {
+                rlf_map_put(&taken, key, v);
+                break;
+            }
+            label = rlf_arena_printf(s->arena, "%s.%d", v->label, n);
+        }
+        v->label = label;
+    }
 }
 
 static int *
@@ -605,7 +644,7 @@ emit_item(rlf_lower *l, int item, int part)
     node.outputs = RLF_NEW_ARRAY(s->arena, int, it->outputs.count);
     for (size_t i = 0; i < it->outputs.count; i++)
         node.outputs[node.n_outputs++] =
-            make_output(l, &it->outputs.data[i], it->span);
+            make_output(l, it, &it->outputs.data[i]);
     it->node = rlf_graph_add_node(s->graph, node);
 }
 
@@ -626,11 +665,11 @@ emit_regions(rlf_lower *l, int item)
             RLF_NEW_ARRAY(s->arena, int, part->sets.count + part->terms.count);
         for (size_t k = 0; k < part->sets.count; k++) {
             rlf_item_output out = {true, part->sets.data[k], NULL};
-            args[k] = make_output(l, &out, it->span);
+            args[k] = make_output(l, it, &out);
         }
         for (size_t k = 0; k < part->terms.count; k++) {
             rlf_item_output out = {false, part->terms.data[k], NULL};
-            args[part->sets.count + k] = make_output(l, &out, it->span);
+            args[part->sets.count + k] = make_output(l, it, &out);
         }
         rlf_region *region = &s->graph->regions.data[part->index];
         region->args = args;
@@ -744,5 +783,6 @@ rlf_sema_lower(rlf_sema *s)
     if (!s->graph->regions.count)
         rlf_graph_add_region(s->graph, -1);
     emit_part(&l, 0);
+    number_labels(s);
     infer(s);
 }

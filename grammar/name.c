@@ -166,6 +166,28 @@ name_set(rlf_sema *s, rlf_set *set, const char *name)
     set->name = name;
 }
 
+/* What `name` is called outside of the program: in a def it is the def's. */
+static const char *
+full_name(rlf_sema *s, const char *name)
+{
+    return s->n_defs ? rlf_arena_printf(s->arena, "%s.%s",
+                                        s->defs[s->n_defs - 1]->name.text, name)
+                     : name;
+}
+
+/* The results of a hook that the program names are called as it reads them. */
+static void
+name_results(rlf_sema *s, const rlf_record *record, const char *name)
+{
+    for (int i = 0; i <= record->n_gives; i++) {
+        const char *what = i < record->n_gives ? record->gives[i].name : "ok";
+        int index = record->values[i].term;
+        if (what[0] && index >= 0 && !s->terms.data[index].label)
+            s->terms.data[index].label =
+                rlf_arena_printf(s->arena, "%s.%s", full_name(s, name), what);
+    }
+}
+
 /* Values and sets are called by the first name that they are given. */
 static void
 name_thing(rlf_sema *s, const rlf_thing *thing, const char *name)
@@ -173,10 +195,14 @@ name_thing(rlf_sema *s, const rlf_thing *thing, const char *name)
     if (thing->kind == RLF_THING_RECORD && thing->record->n_gives == 1 &&
         !thing->record->gives[0].name[0])
         name_thing(s, &thing->record->values[0], name);
+    if (thing->kind == RLF_THING_RECORD)
+        name_results(s, thing->record, name);
     if (thing->kind == RLF_THING_NUMBER || thing->kind == RLF_THING_WORDS) {
         rlf_term *term = &s->terms.data[thing->term];
-        if (!term->named)
+        if (!term->named) {
             term->name = name;
+            term->label = full_name(s, name);
+        }
         term->named = true;
     }
     if (thing->kind == RLF_THING_SET)

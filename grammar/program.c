@@ -297,6 +297,7 @@ emit(rlf_lower *l, int part, const bucket *b, bool looking)
                         .set = -1,
                         .node = -1,
                         .name = t->name ? t->name : "it",
+                        .label = t->label,
                         .span = t->span});
         node.outputs[node.n_outputs++] = t->value_index;
     }

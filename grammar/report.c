@@ -372,12 +372,15 @@ habit_hint(const rlf_syntax *syntax, const rlf_report *report, const char *text,
     bool after_number =
         *before && strspn(before, "0123456789_") == strlen(before);
     bool value = expects(report, "a number") && expects(report, "'['");
+    bool body = expects(report, "'{'") && name && slip_hint(text);
     const char *line = line_before(syntax, report->span.first);
     const char *word = line + strspn(line, " 	");
     if (!strncmp(p, "--", 2) || !strncmp(word, "--", 2))
         return "a comment starts with '#'";
     if (*p == ',' && after_number && isdigit((unsigned char)p[1]))
         return "the point of a decimal number is '.', as in 0.02";
+    if (body)
+        return slip_hint(text);
     if (after_number && expects(report, "'*'") && (name || *p == '('))
         return "a product is written with '*'";
     if (*p == '{' && !strncmp(word, "every ", 6))

@@ -91,12 +91,39 @@ make(rlf_sema *s, rlf_resource_kind kind, const rlf_ast_decl *decl,
 static bool
 is_level(const char *word)
 {
-    static const char *const words[] = {"sample", "prompt", "token", "text",
-                                        "scalar"};
-    for (size_t i = 0; i < RLF_COUNT(words); i++) {
-        if (!strcmp(words[i], word))
-            return true;
-    }
+    return rlf_word_is_of("sample|prompt|token|text|scalar", word);
+}
+
+/* What is per step gives scalars, all others a value for each sample or token;
+ * every hook can give texts. */
+static bool
+gives_level(rlf_sema *s, const rlf_node_class *class, const rlf_ast_name *word)
+{
+    bool step = class->level == RLF_LEVEL_SCALAR;
+    if (rlf_word_is_of(step ? "scalar|text" : "sample|token|text", word->text))
+        return true;
+    bool level = is_level(word->text);
+    rlf_diag *diag =
+        level ? rlf_diag_error(s->diags, "level", word->span,
+                               "a hook per %s cannot give one per %s",
+                               class->name, word->text)
+              : rlf_diag_error(s->diags, "name", word->span,
+                               "a hook cannot give one per '%s'", word->text);
+    if (step)
+        rlf_diag_hint(s->diags, diag,
+                      "it gives numbers or texts; leave out 'per: step' to "
+                      "have one per sample");
+    else if (!strcmp(word->text, "scalar"))
+        rlf_diag_hint(s->diags, diag,
+                      "a hook with 'per: step' gives one per step; or reduce "
+                      "the result: mean(... over batch)");
+    else if (!strcmp(word->text, "prompt"))
+        rlf_diag_hint(
+            s->diags, diag,
+            "reduce the result: mean(... over group); called with a "
+            "set of prompts, a hook gives one per prompt without '->'");
+    else
+        rlf_diag_hint(s->diags, diag, "it gives a sample, token or text");
     return false;
 }
 
@@ -128,22 +155,20 @@ make_gives(rlf_sema *s, const rlf_ast_decl *decl, rlf_resource *out)
                         : out->class->level == RLF_LEVEL_SCALAR ? "scalar"
                                                                 : "sample";
     gives[0] = (rlf_give){"", usual};
-    if (decl->word.text && is_level(decl->word.text))
+    if (decl->word.text && is_level(decl->word.text)) {
+        if (!gives_level(s, out->class, &decl->word))
+            return false;
         gives[0].level = decl->word.text;
-    else if (decl->word.text)
+    } else if (decl->word.text) {
         gives[0].name = decl->word.text;
+    }
     if (!is_new_give(s, gives, 0, &decl->word))
         return false;
     for (size_t i = 0; decl->formals && i < n; i++) {
         const rlf_ast_formal *f = &decl->formals->data[i];
         const char *level = f->word.text ? f->word.text : usual;
-        if (!is_level(level)) {
-            rlf_diag *diag =
-                rlf_diag_error(s->diags, "name", f->word.span,
-                               "a hook cannot give one per '%s'", level);
-            rlf_diag_hint(s->diags, diag, "it gives a sample, token or text");
+        if (f->word.text && !gives_level(s, out->class, &f->word))
             return false;
-        }
         gives[i] = (rlf_give){f->name.text, level};
         if (!is_new_give(s, gives, i, &f->name))
             return false;

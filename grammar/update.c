@@ -385,8 +385,12 @@ rlf_sema_update(rlf_sema *s, const rlf_ast_stmt *stmt)
         return;
     if (s->updates.data[number].loss < 0) {
         if (!s->updates.data[number].tried)
-            rlf_diag_error(s->diags, "update", stmt->span,
-                           "this update minimizes nothing");
+            rlf_diag_hint(s->diags,
+                          rlf_diag_error(s->diags, "update", stmt->span,
+                                         "this update minimizes nothing"),
+                          "write its loss: update %s minimize LOSS, or a "
+                          "'minimize LOSS' in the block",
+                          stmt->name.text);
         return;
     }
     finish(s, item, number);

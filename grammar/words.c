@@ -291,6 +291,7 @@ rlf_words_emit(rlf_lower *l, int part, const int *terms, size_t n, bool looking)
                                   .set = -1,
                                   .node = -1,
                                   .name = t->name ? t->name : "over vocab",
+                                  .label = t->label,
                                   .span = t->span});
         node.outputs[node.n_outputs++] = t->value_index;
     }

@@ -83,8 +83,9 @@ static const struct {
     const char *word;
     rlf_lua_level level;
 } levels[] = {
-    {"sample", RLF_LUA_SAMPLE}, {"prompt", RLF_LUA_SAMPLE},
-    {"token", RLF_LUA_TOKEN},   {"text", RLF_LUA_TEXT},
+    {"sample", RLF_LUA_SAMPLE},
+    {"token", RLF_LUA_TOKEN},
+    {"text", RLF_LUA_TEXT},
     {"scalar", RLF_LUA_SCALAR},
 };
 

@@ -181,15 +181,19 @@ set_device(rlf_session_options *o, const char *name, rlf_err *err)
     return RLF_USAGE;
 }
 
-/* Names with commas between them, besides those given before. */
+/* Names with commas, and maybe blanks, between them, besides those given
+ * before. */
 static void
 accept_names(rlf_session *s, const char *names)
 {
     for (size_t n; *names; names += n + (names[n] == ',')) {
         n = strcspn(names, ",");
-        if (n)
+        size_t from = strspn(names, " \t"), to = n;
+        while (to > from && strchr(" \t", names[to - 1]))
+            to--;
+        if (to > from)
             RLF_PUSH_IN(s->arena, &s->inputs.accept,
-                        rlf_arena_strndup(s->arena, names, n));
+                        rlf_arena_strndup(s->arena, names + from, to - from));
     }
 }
 

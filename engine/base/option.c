@@ -230,16 +230,27 @@ is_setting(const char *text)
     return n && !isdigit((unsigned char)text[0]) && text[n] == '=';
 }
 
-static void
-read_word(rlf_command_line *line, const char *text, rlf_arena *arena)
+static rlf_status
+read_word(rlf_command_line *line, const char *text, rlf_arena *arena,
+          rlf_err *err)
 {
     if (!is_setting(text)) {
         line->files[line->n_files++] = text;
-        return;
+        return RLF_OK;
     }
     size_t n = strcspn(text, "=");
-    line->settings[line->n_settings++] =
-        (rlf_setting){rlf_arena_strndup(arena, text, n), text + n + 1};
+    const char *name = rlf_arena_strndup(arena, text, n);
+    for (size_t i = 0; i < line->n_settings; i++) {
+        const rlf_setting *before = &line->settings[i];
+        if (strcmp(before->name, name) != 0)
+            continue;
+        rlf_fail(err, RLF_USAGE, "parameter '%s' is given twice: %s=%s and %s",
+                 name, name, before->value, text);
+        rlf_err_hint(err, "leave one of them out");
+        return RLF_USAGE;
+    }
+    line->settings[line->n_settings++] = (rlf_setting){name, text + n + 1};
+    return RLF_OK;
 }
 
 rlf_status
@@ -263,7 +274,7 @@ rlf_command_line_read(int argc, char *const *argv, rlf_arena *arena,
     for (int i = 2; i < argc; i++) {
         const char *text = argv[i];
         if (only_words || text[0] != '-' || !text[1])
-            read_word(out, text, arena);
+            RLF_TRY(read_word(out, text, arena, err));
         else if (strcmp(text, "--") == 0)
             only_words = true;
         else if (strcmp(text, "-h") == 0)

@@ -84,7 +84,8 @@ rlf_sources_place(const rlf_sources *sources, rlf_span span)
 {
     const rlf_source *s = rlf_sources_get(sources, span.source);
     size_t at = span.first < s->size ? span.first : s->size;
-    size_t begin = 0;
+    /* a byte order mark before all else is in no column */
+    size_t begin = at >= 3 && !strncmp(s->text, "\xef\xbb\xbf", 3) ? 3 : 0;
     uint32_t line = 1;
     for (size_t i = 0; i < at; i++)
         if (s->text[i] == '\n') {

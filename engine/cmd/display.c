@@ -316,9 +316,10 @@ say_done(const rlf_session *s)
                "%" PRIu64 "\n",
                step);
     else if (s->wanted && step >= s->wanted)
-        printf("nothing is left to do: %" PRIu64 " steps were asked for, and "
-               "%" PRIu64 " are done; --steps %" PRIu64 " goes on\n",
-               s->wanted, step, step + s->wanted);
+        printf("nothing is left to do: the run ends after step %" PRIu64
+               ", and %" PRIu64 " %s done; --steps with a number above %" PRIu64
+               " goes on\n",
+               s->wanted, step, step == 1 ? "is" : "are", step);
 }
 
 static void

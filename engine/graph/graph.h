@@ -40,6 +40,9 @@ typedef struct rlf_value {
     int node;   /* who makes it; -1: the region's own (a piece of a for) */
     int port;   /* which output of that node */
     const char *name; /* the user's name for it, or what it is */
+    /* Of numbers, what samples.jsonl calls it: a name that no other value of
+     * its domain has. NULL: it is not written there. */
+    const char *label;
     rlf_span span;
 } rlf_value;
 

@@ -20,12 +20,12 @@ sampled(const rlf_run *run, int value)
     return s->opened ? s->call.out[at.port].rows : NULL;
 }
 
-/* The numbers of a named value if it has one for each of these samples. */
+/* The numbers of a labelled value if it has one for each of these samples. */
 static const double *
 column_of(const rlf_run *run, const rlf_space *samples, size_t v)
 {
     const rlf_value *value = &run->graph->values.data[v];
-    if (value->kind != RLF_VALUE_NUMBER || !value->name ||
+    if (value->kind != RLF_VALUE_NUMBER || !value->label ||
         value->domain != samples->domain)
         return NULL;
     struct rlf_origin at =
@@ -38,19 +38,7 @@ column_of(const rlf_run *run, const rlf_space *samples, size_t v)
     return s->call.out[at.port].column.number;
 }
 
-/* Does a later value have the name? That is then the one that it means. */
-static bool
-is_named_again(const rlf_run *run, const rlf_space *samples, size_t v)
-{
-    const rlf_value *values = run->graph->values.data;
-    for (size_t k = v + 1; k < run->graph->values.count; k++)
-        if (values[k].name && strcmp(values[k].name, values[v].name) == 0 &&
-            column_of(run, samples, k))
-            return true;
-    return false;
-}
-
-/* The named columns, in an object of their own: a program may give any name. */
+/* The columns, in an object of their own: a program may give any name. */
 static void
 put_columns(const rlf_run *run, const rlf_space *samples, uint32_t row,
             rlf_buf *out)
@@ -59,11 +47,11 @@ put_columns(const rlf_run *run, const rlf_space *samples, uint32_t row,
     rlf_buf_puts(out, ",\"values\":{");
     for (size_t v = 0; v < run->graph->values.count; v++) {
         const double *column = column_of(run, samples, v);
-        if (!column || is_named_again(run, samples, v))
+        if (!column)
             continue;
-        const char *name = run->graph->values.data[v].name;
+        const char *label = run->graph->values.data[v].label;
         rlf_buf_puts(out, between);
-        rlf_buf_json(out, name, strlen(name));
+        rlf_buf_json(out, label, strlen(label));
         rlf_buf_putc(out, ':');
         rlf_buf_number(out, column[row]);
         between = ",";

@@ -741,3 +741,42 @@ test.rlf:3:10: error: unexpected name 'comment', expected the end of the line
     3 |     -- a comment
       |          ^~~~~~~
 hint: a comment starts with '#'
+=== bodies of other languages
+flow f(batch: p[4]) {
+    if step > 1 then
+    if a then b = 2
+    for mini in roll.split(parts: 2) do
+    if (step > 1) report b = 1
+    x = if step > 1 then 1 else 2
+}
+--- errors
+test.rlf:2:17: error: unexpected name 'then', expected '{'
+    2 |     if step > 1 then
+      |                 ^~~~
+hint: a body stands in braces: if c { ... }
+test.rlf:3:10: error: unexpected name 'then', expected '{'
+    3 |     if a then b = 2
+      |          ^~~~
+hint: a body stands in braces: if c { ... }
+test.rlf:4:38: error: unexpected name 'do', expected '{' or ','
+    4 |     for mini in roll.split(parts: 2) do
+      |                                      ^~
+hint: a body stands in braces: for a in s.split(...) { ... }
+test.rlf:5:19: error: unexpected 'report', expected '{'
+    5 |     if (step > 1) report b = 1
+      |                   ^~~~~~
+hint: a body stands in braces: { ... }
+test.rlf:6:9: error: unexpected 'if', expected an expression
+    6 |     x = if step > 1 then 1 else 2
+      |         ^~
+hint: a choice between values is written 'c ? a : b'
+=== a byte order mark is in no column
+﻿data x = = 3
+data y = = 3
+--- errors
+test.rlf:1:10: error: unexpected '=', expected an expression
+    1 | data x = = 3
+      |          ^
+test.rlf:2:10: error: unexpected '=', expected an expression
+    2 | data y = = 3
+      |          ^

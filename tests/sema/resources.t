@@ -147,3 +147,35 @@ test.rlf:3:26: error: each call gives an 'ok' of its own: whether it went well
     3 | hook c = lua("j.lua") -> ok
       |                          ^~
 hint: give it another name
+=== levels of results
+hook a = lua("j.lua") -> scalar
+hook b = lua("j.lua") -> prompt
+hook c = lua("j.lua", per: group) -> (right, all: prompt)
+hook d = lua("j.lua", per: step) -> token
+hook e = lua("j.lua", per: step) -> (x, y: sample)
+hook f1 = lua("j.lua") -> sample
+hook g = lua("j.lua", per: batch) -> (right: sample, credit: token, remark: text)
+hook h = lua("j.lua", per: step) -> scalar
+hook i = lua("j.lua", per: step) -> (x: scalar, word: text)
+flow f() { report x = h() }
+--- errors
+test.rlf:1:26: error: a hook per sample cannot give one per scalar
+    1 | hook a = lua("j.lua") -> scalar
+      |                          ^~~~~~
+hint: a hook with 'per: step' gives one per step; or reduce the result: mean(... over batch)
+test.rlf:2:26: error: a hook per sample cannot give one per prompt
+    2 | hook b = lua("j.lua") -> prompt
+      |                          ^~~~~~
+hint: reduce the result: mean(... over group); called with a set of prompts, a hook gives one per prompt without '->'
+test.rlf:3:51: error: a hook per group cannot give one per prompt
+    3 | hook c = lua("j.lua", per: group) -> (right, all: prompt)
+      |                                                   ^~~~~~
+hint: reduce the result: mean(... over group); called with a set of prompts, a hook gives one per prompt without '->'
+test.rlf:4:37: error: a hook per step cannot give one per token
+    4 | hook d = lua("j.lua", per: step) -> token
+      |                                     ^~~~~
+hint: it gives numbers or texts; leave out 'per: step' to have one per sample
+test.rlf:5:44: error: a hook per step cannot give one per sample
+    5 | hook e = lua("j.lua", per: step) -> (x, y: sample)
+      |                                            ^~~~~~
+hint: it gives numbers or texts; leave out 'per: step' to have one per sample

@@ -144,6 +144,7 @@ flow f(batch: prompts[8]) {
 test.rlf:13:5: error: this update minimizes nothing
    13 |     update actor { x = actor.logprob(roll) }
       |     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: write its loss: update actor minimize LOSS, or a 'minimize LOSS' in the block
 test.rlf:14:12: error: model 'ref' has no optimizer
    14 |     update ref minimize mean(ref.logprob(roll) over batch)
       |            ^~~
@@ -438,3 +439,19 @@ STDLIB/loss.rlf:11:52: note: in 'ratio_of', here
    11 | def ratio_of(logp, old, cap = 20) = exp(clamp(logp - old, -cap, cap))
       |                                                    ^
 hint: compare it with what was sampled, roll.logprob, with a value that was named before the update, or with sg(...)
+=== an update without a loss
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+data prompts = jsonl("rows.jsonl", prompt: "question")
+flow f(batch: prompts[8]) {
+    update actor { }
+    update actor { report a = 1 }
+}
+--- errors
+test.rlf:4:5: error: this update minimizes nothing
+    4 |     update actor { }
+      |     ^~~~~~~~~~~~~~~~
+hint: write its loss: update actor minimize LOSS, or a 'minimize LOSS' in the block
+test.rlf:5:5: error: this update minimizes nothing
+    5 |     update actor { report a = 1 }
+      |     ^~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: write its loss: update actor minimize LOSS, or a 'minimize LOSS' in the block

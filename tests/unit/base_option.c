@@ -97,6 +97,9 @@ wrong(void)
     refused("run --diag=xml", "--diag is 'xml', not one of text|json", "");
     refused("run --diag=tex", "--diag is 'tex', not one of text|json", "");
     refused("run --out=", "--out is empty", "");
+    refused("run a.rlf lr=1 seed=2 lr=2",
+            "parameter 'lr' is given twice: lr=1 and lr=2",
+            "leave one of them out");
     refused("run -n 3", "no option -n", "options begin with two dashes");
     refused("check a.rlf --steps 3", "rlflow check takes no --steps",
             "rlflow help check lists its options");
