@@ -134,7 +134,7 @@ cut_alike(const rlf_model_object *m, const rlf_model *model)
 }
 
 /* Where its first weights are from, in the end. */
-static rlf_origin
+static rlf_weights_origin
 origin_of(const rlf_env *env, const rlf_resource *resource,
           const rlf_model_object *m, rlf_arena *arena)
 {
@@ -144,7 +144,7 @@ origin_of(const rlf_env *env, const rlf_resource *resource,
         resource = &env->graph->resources.data[resource->source];
     }
     const rlf_arg *from = rlf_declared_source(resource);
-    return (rlf_origin){.dir = from->kind == RLF_ARG_LIST ? NULL : from->text,
+    return (rlf_weights_origin){.dir = from->kind == RLF_ARG_LIST ? NULL : from->text,
                         .seed = env->seed,
                         .copies = copies.data,
                         .n_copies = (int)copies.count};
@@ -160,7 +160,7 @@ fill(const rlf_env *env, const rlf_resource *resource,
         m->source && model->weights ? cut_alike(m->source, model) : NULL;
     if (alike)
         return rlf_model_copy(model, alike, err);
-    const rlf_origin origin = origin_of(env, resource, m, m->arena);
+    const rlf_weights_origin origin = origin_of(env, resource, m, m->arena);
     model->tokenizer_dir = m->texts;
     return rlf_weights_fill(model, &origin, err);
 }
@@ -326,7 +326,7 @@ static rlf_status
 check_origin(const rlf_env *env, const rlf_resource *resource,
              const rlf_model_object *m, rlf_err *err)
 {
-    const rlf_origin origin = origin_of(env, resource, m, m->arena);
+    const rlf_weights_origin origin = origin_of(env, resource, m, m->arena);
     return m->source ? RLF_OK
                      : rlf_weights_check(m->outline->table, &origin, err);
 }

@@ -22,6 +22,7 @@ libnodes_la_SOURCES += \
 	nodes/model/slices.c nodes/model/slices.h \
 	nodes/model/table.c nodes/model/table.h \
 	nodes/model/transformer.c nodes/model/transformer.h \
+	nodes/model/origin.c nodes/model/origin.h \
 	nodes/model/weights.c nodes/model/weights.h \
 	nodes/model/work.c nodes/model/work.h
 

@@ -154,7 +154,7 @@ typedef struct rlf_model {
                        unless a packed matrix is the matrix itself */
     char *staging;  /* of one that serves: where weights are rounded */
     float *filling; /* in host memory: of one, as files are read; else NULL */
-    const struct rlf_origin *origin; /* weights.h; by layer, else NULL */
+    const struct rlf_weights_origin *origin; /* origin.h; by layer, else NULL */
     /* Trained only, else NULL: see gradient.h. */
     rlf_gradient gradient;
     rlf_slices slices;        /* of the optimizer, by replica */

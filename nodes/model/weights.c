@@ -6,7 +6,6 @@
 #include "nodes/model/weights.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "engine/io/safetensors.h"
 #include "nodes/model/block.h"
 #include "nodes/model/offload.h"
+#include "nodes/model/origin.h"
 #include "nodes/model/parallel.h"
 
 enum { PIECE = 1 << 20 }; /* floats */
@@ -156,241 +156,17 @@ put(rlf_model *m, const piece *to, const rlf_slot *slot, int64_t at, int64_t n,
     return rlf_queue_sync(m->queue, err);
 }
 
-/* ---- Hugging Face directories ---- */
-
-static const char embedding[] = "model.embed_tokens.weight";
-static const char head[] = "lm_head.weight";
-
-/* A base model's file has no "model." before the names. */
-static const rlf_tensor *
-find_tensor(const rlf_safetensors *file, const char *name)
-{
-    const rlf_tensor *x = rlf_safetensors_get(file, name);
-    if (!x && !strncmp(name, "model.", 6))
-        x = rlf_safetensors_get(file, name + 6);
-    return x;
-}
-
-/* The same; a file may have the one matrix of a tied model under either of its
- * names. */
-static const rlf_tensor *
-find_of(const rlf_table *whole, const rlf_safetensors *file, const char *name)
-{
-    const rlf_tensor *x = find_tensor(file, name);
-    return !x && whole->config.tied && !strcmp(name, embedding)
-               ? find_tensor(file, head)
-               : x;
-}
-
-/* Integers are not weights: what they stand for is said elsewhere, as a scale
- * that another tensor or the config gives. */
-static rlf_status
-check_type(const rlf_tensor *x, rlf_err *err)
-{
-    if (x->element == RLF_ELEMENT_F32 || x->element == RLF_ELEMENT_BF16 ||
-        x->element == RLF_ELEMENT_F16 || x->element == RLF_ELEMENT_F64)
-        return RLF_OK;
-    rlf_fail(err, RLF_USER,
-             "%s: tensor %s is of %s: quantized weights are not supported",
-             x->file, x->name, rlf_element_text(x->element));
-    rlf_err_hint(err, "convert the model to F32, BF16 or F16");
-    return RLF_USER;
-}
-
-static rlf_status
-check_shape(const rlf_slot *slot, const rlf_tensor *x, rlf_err *err)
-{
-    RLF_TRY(check_type(x, err));
-    bool fits =
-        slot->file_cols
-            ? x->n_dims == 2 && x->shape[0] == (uint64_t)slot->file_rows &&
-                  x->shape[1] == (uint64_t)slot->file_cols
-            : x->n_dims == 1 && x->shape[0] == (uint64_t)slot->file_rows;
-    if (fits)
-        return RLF_OK;
-    char want[64];
-    rlf_arena *arena = rlf_arena_new();
-    snprintf(want, sizeof want,
-             slot->file_cols ? "[%" PRId64 ", %" PRId64 "]" : "[%" PRId64 "]",
-             slot->file_rows, slot->file_cols);
-    rlf_fail(err, RLF_USER,
-             "%s: tensor %s has shape %s, but config.json asks for %s", x->file,
-             x->name, rlf_tensor_shape_text(x, arena), want);
-    rlf_arena_free(arena);
-    rlf_err_hint(err, "the two files are not of one model: take both from the "
-                      "same place");
-    return RLF_USER;
-}
-
-static rlf_status
-check_finite(const rlf_tensor *x, int64_t at, const float *values, int64_t n,
-             rlf_err *err)
-{
-    for (int64_t i = 0; i < n; i++) {
-        if (isfinite(values[i]))
-            continue;
-        rlf_fail(err, RLF_USER,
-                 "%s: tensor %s has a value that is not finite, at %" PRId64,
-                 x->file, x->name, at + i);
-        rlf_err_hint(err, "the file is torn, or training went wrong before it "
-                          "was saved");
-        return RLF_USER;
-    }
-    return RLF_OK;
-}
-
-/* Names in a message: the first few, and how many more there are. */
-typedef struct name_list {
-    rlf_buf text;
-    int n;
-} name_list;
-
-static void
-add_name(name_list *list, const char *name)
-{
-    enum { SHOWN = 6 };
-    if (list->n++ < SHOWN)
-        rlf_buf_printf(&list->text, "%s%s", list->n > 1 ? ", " : "", name);
-    else if (list->n == SHOWN + 1)
-        rlf_buf_puts(&list->text, ", ...");
-}
-
-/* Tensors that nothing here reads would make another model of it. */
-static rlf_status
-check_unused(const rlf_table *t, const rlf_safetensors *file, rlf_err *err)
-{
-    static const char *const harmless[] = {head, "score.weight"};
-    name_list unused = {0};
-    const char *path = NULL;
-    for (size_t i = 0; i < rlf_safetensors_count(file); i++) {
-        const rlf_tensor *x = rlf_safetensors_at(file, i);
-        char name[256];
-        snprintf(name, sizeof name, "model.%s", x->name);
-        bool used = rlf_table_find(t, x->name) || rlf_table_find(t, name) ||
-                    strstr(x->name, "rotary_emb.inv_freq");
-        for (size_t k = 0; k < RLF_COUNT(harmless); k++)
-            used |= !strcmp(x->name, harmless[k]);
-        if (used)
-            continue;
-        path = path ? path : x->file;
-        add_name(&unused, x->name);
-    }
-    rlf_status status = RLF_OK;
-    if (unused.n == 1)
-        status = rlf_fail(err, RLF_USER,
-                          "%s: tensor %s is not part of a model of this "
-                          "config.json",
-                          path, unused.text.p);
-    else if (unused.n)
-        status = rlf_fail(err, RLF_USER,
-                          "%s: %d tensors are not part of a model of this "
-                          "config.json: %s",
-                          path, unused.n, unused.text.p);
-    rlf_buf_free(&unused.text);
-    return status;
-}
-
-/* What a tensor is read from: files, if there are any. */
-typedef struct source {
-    const rlf_origin *origin;
-    rlf_safetensors *file;  /* NULL: drawn */
-    rlf_safetensors *state; /* of a checkpoint: masters; or NULL */
-} source;
-
-static rlf_status
-open_source(const rlf_table *whole, const rlf_origin *origin, rlf_err *err,
-            source *out)
-{
-    *out = (source){.origin = origin};
-    if (!origin->dir)
-        return RLF_OK;
-    RLF_TRY(rlf_safetensors_open(origin->dir, err, &out->file));
-    return check_unused(whole, out->file, err);
-}
-
-static void
-close_source(source *from)
-{
-    rlf_safetensors_close(from->file);
-    rlf_safetensors_close(from->state);
-}
-
-/* Has a model in between not got it? */
-static bool
-is_dropped(const rlf_origin *origin, const char *name)
-{
-    for (int i = 0; i < origin->n_copies; i++)
-        if (!rlf_table_find(origin->copies[i]->whole, name))
-            return true;
-    return false;
-}
-
-/* All that the files lack. */
-static rlf_status
-fail_missing(const rlf_table *whole, const source *from, rlf_err *err)
-{
-    name_list missing = {0};
-    for (int i = 0; i < whole->n_slots; i++) {
-        const rlf_slot *slot = &whole->slots[i];
-        if (slot->offset != whole->score &&
-            !is_dropped(from->origin, slot->name) &&
-            !find_of(whole, from->file, slot->name))
-            add_name(&missing, slot->name);
-    }
-    if (missing.n == 1)
-        rlf_fail(err, RLF_USER, "%s has no tensor %s", from->origin->dir,
-                 missing.text.p);
-    else
-        rlf_fail(err, RLF_USER, "%s has not these %d tensors: %s",
-                 from->origin->dir, missing.n, missing.text.p);
-    rlf_buf_free(&missing.text);
-    rlf_err_hint(err, "config.json asks for them: take both files from the "
-                      "same place");
-    return RLF_USER;
-}
-
-/* The file's tensor for a slot, of its shape; NULL: it is 0, or drawn. */
-static rlf_status
-find_source(const rlf_table *whole, const source *from, const rlf_slot *slot,
-            rlf_err *err, const rlf_tensor **out)
-{
-    *out = NULL;
-    if (!from->file || is_dropped(from->origin, slot->name))
-        return RLF_OK;
-    *out = find_of(whole, from->file, slot->name);
-    if (*out)
-        return check_shape(slot, *out, err);
-    return slot->offset == whole->score ? RLF_OK
-                                        : fail_missing(whole, from, err);
-}
-
-/* Of a tensor of the whole n values from `at` on. */
-static rlf_status
-read_source(const rlf_model *m, const source *from, int tensor, int64_t at,
-            int64_t n, float *values, rlf_err *err)
-{
-    const rlf_table *whole = m->table->whole;
-    const rlf_slot *slot = &whole->slots[tensor];
-    const rlf_tensor *x;
-    RLF_TRY(find_source(whole, from, slot, err, &x));
-    if (x) {
-        RLF_TRY(rlf_tensor_read_f32(x, (uint64_t)at, (uint64_t)n, err, values));
-        return check_finite(x, at, values, n, err);
-    }
-    if (from->file || is_dropped(from->origin, slot->name))
-        memset(values, 0, (size_t)n * sizeof *values);
-    else
-        rlf_weights_draw(m, slot, from->origin->seed, at, n, values);
-    return RLF_OK;
-}
+/* ---- filling ---- */
 
 /* In which type it is saved again. */
 static rlf_status
-note_saved(rlf_model *m, const source *from, int tensor, rlf_err *err)
+note_saved(rlf_model *m, const rlf_weights_source *from, int tensor,
+           rlf_err *err)
 {
     const rlf_table *whole = m->table->whole;
     const rlf_tensor *x;
-    RLF_TRY(find_source(whole, from, &whole->slots[tensor], err, &x));
+    RLF_TRY(
+        rlf_weights_source_find(whole, from, &whole->slots[tensor], err, &x));
     bool half =
         x && (x->element == RLF_ELEMENT_BF16 || x->element == RLF_ELEMENT_F16);
     m->saved[tensor] = (uint8_t)(half ? x->element : RLF_ELEMENT_F32);
@@ -404,14 +180,14 @@ static rlf_status read_state(const rlf_model *m, const rlf_safetensors *file,
 /* A tensor that is held here; if the checkpoint has a master of it, from there.
  */
 static rlf_status
-fill_tensor(rlf_model *m, const source *from, int tensor, float *values,
-            rlf_err *err)
+fill_tensor(rlf_model *m, const rlf_weights_source *from, int tensor,
+            float *values, rlf_err *err)
 {
     const rlf_table *t = m->table;
     const rlf_slot *slot = &t->slots[t->own[tensor]];
     const piece weights = weights_of(m);
     for (int64_t at = 0, n; (n = piece_size(slot, at, at_once(m))); at += n) {
-        RLF_TRY(read_source(m, from, tensor, at, n, values, err));
+        RLF_TRY(rlf_weights_source_read(m, from, tensor, at, n, values, err));
         if (from->state)
             RLF_TRY(read_state(m, from->state, 0, tensor, at, n, values, err));
         RLF_TRY(put(m, &weights, slot, at, n, values, err));
@@ -420,7 +196,7 @@ fill_tensor(rlf_model *m, const source *from, int tensor, float *values,
 }
 
 static rlf_status
-fill_from(rlf_model *m, const source *from, rlf_err *err)
+fill_from(rlf_model *m, const rlf_weights_source *from, rlf_err *err)
 {
     const rlf_table *t = m->table;
     float *values;
@@ -439,10 +215,10 @@ done:
     return status;
 }
 
-static const rlf_origin *
-keep_origin(rlf_arena *arena, const rlf_origin *origin)
+static const rlf_weights_origin *
+keep_origin(rlf_arena *arena, const rlf_weights_origin *origin)
 {
-    rlf_origin *kept = RLF_NEW(arena, rlf_origin);
+    rlf_weights_origin *kept = RLF_NEW(arena, rlf_weights_origin);
     const rlf_table **copies =
         RLF_NEW_ARRAY(arena, const rlf_table *, origin->n_copies);
     for (int i = 0; i < origin->n_copies; i++)
@@ -454,83 +230,29 @@ keep_origin(rlf_arena *arena, const rlf_origin *origin)
 }
 
 rlf_status
-rlf_weights_fill(rlf_model *m, const rlf_origin *origin, rlf_err *err)
+rlf_weights_fill(rlf_model *m, const rlf_weights_origin *origin, rlf_err *err)
 {
-    source from;
-    rlf_status status = open_source(m->table->whole, origin, err, &from);
+    rlf_weights_source from;
+    rlf_status status =
+        rlf_weights_source_open(m->table->whole, origin, err, &from);
     if (status >= 0)
         status = fill_from(m, &from, err);
-    close_source(&from);
+    rlf_weights_source_close(&from);
     if (m->by_layer)
         m->origin = keep_origin(m->arena, origin);
-    return status;
-}
-
-/* Have both tensors the same values? */
-static rlf_status
-same_values(const rlf_tensor *x, const rlf_tensor *y, rlf_err *err, bool *same)
-{
-    enum { SOME = 4096 };
-    float a[SOME], b[SOME];
-    *same = x->count == y->count;
-    for (uint64_t at = 0; *same && at < x->count; at += SOME) {
-        uint64_t n = x->count - at < SOME ? x->count - at : SOME;
-        RLF_TRY(rlf_tensor_read_f32(x, at, n, err, a));
-        RLF_TRY(rlf_tensor_read_f32(y, at, n, err, b));
-        for (uint64_t i = 0; i < n; i++)
-            *same &= a[i] == b[i];
-    }
-    return RLF_OK;
-}
-
-rlf_status
-rlf_weights_tie(const char *dir, rlf_model_config *config, rlf_err *err)
-{
-    rlf_safetensors *file;
-    if (!config->tied)
-        return RLF_OK;
-    RLF_TRY(rlf_safetensors_open(dir, err, &file));
-    const rlf_tensor *x = find_tensor(file, embedding);
-    const rlf_tensor *y = find_tensor(file, head);
-    rlf_status status = RLF_OK;
-    bool same = true;
-    if (x && y) {
-        status = check_type(x, err);
-        if (status >= 0)
-            status = check_type(y, err);
-        if (status >= 0)
-            status = same_values(x, y, err, &same);
-    }
-    config->tied = same;
-    config->untied = !same;
-    rlf_safetensors_close(file);
-    return status;
-}
-
-rlf_status
-rlf_weights_check(const rlf_table *table, const rlf_origin *origin,
-                  rlf_err *err)
-{
-    const rlf_table *whole = table->whole;
-    const rlf_tensor *x;
-    source from;
-    rlf_status status = open_source(whole, origin, err, &from);
-    for (int i = 0; status >= 0 && i < whole->n_slots; i++)
-        status = find_source(whole, &from, &whole->slots[i], err, &x);
-    close_source(&from);
     return status;
 }
 
 rlf_status
 rlf_weights_init(rlf_model *m, uint64_t seed, rlf_err *err)
 {
-    return rlf_weights_fill(m, &(rlf_origin){.seed = seed}, err);
+    return rlf_weights_fill(m, &(rlf_weights_origin){.seed = seed}, err);
 }
 
 rlf_status
 rlf_weights_load(rlf_model *m, const char *dir, rlf_err *err)
 {
-    return rlf_weights_fill(m, &(rlf_origin){.dir = dir}, err);
+    return rlf_weights_fill(m, &(rlf_weights_origin){.dir = dir}, err);
 }
 
 /* ---- saving ---- */
@@ -580,13 +302,14 @@ static rlf_status
 get_from_origin(const rlf_model *m, int tensor, int64_t at, int64_t n,
                 float *values, rlf_err *err)
 {
-    source from;
+    rlf_weights_source from;
     if (!is_writer(m))
         return RLF_OK;
-    rlf_status status = open_source(m->table->whole, m->origin, err, &from);
+    rlf_status status =
+        rlf_weights_source_open(m->table->whole, m->origin, err, &from);
     if (status >= 0)
-        status = read_source(m, &from, tensor, at, n, values, err);
-    close_source(&from);
+        status = rlf_weights_source_read(m, &from, tensor, at, n, values, err);
+    rlf_weights_source_close(&from);
     return status;
 }
 
@@ -830,7 +553,7 @@ read_state(const rlf_model *m, const rlf_safetensors *file, size_t which,
     if (!x)
         return rlf_fail(err, RLF_USER,
                         "the state of the model has no tensor %s", name);
-    RLF_TRY(check_shape(slot, x, err));
+    RLF_TRY(rlf_weights_source_fits(slot, x, err));
     return rlf_tensor_read_f32(x, (uint64_t)at, (uint64_t)n, err, values);
 }
 
@@ -864,7 +587,8 @@ done:
 }
 
 static rlf_status
-restore_from(rlf_model *m, const source *from, const char *path, rlf_err *err)
+restore_from(rlf_model *m, const rlf_weights_source *from, const char *path,
+             rlf_err *err)
 {
     const char *steps = rlf_safetensors_metadata(from->state, "steps");
     const char *version = rlf_safetensors_metadata(from->state, "version");
@@ -883,13 +607,14 @@ rlf_status
 rlf_weights_restore(rlf_model *m, const char *dir, const char *path,
                     rlf_err *err)
 {
-    const rlf_origin origin = {.dir = dir};
-    source from;
-    rlf_status status = open_source(m->table->whole, &origin, err, &from);
+    const rlf_weights_origin origin = {.dir = dir};
+    rlf_weights_source from;
+    rlf_status status =
+        rlf_weights_source_open(m->table->whole, &origin, err, &from);
     if (status >= 0)
         status = rlf_safetensors_open(path, err, &from.state);
     if (status >= 0)
         status = restore_from(m, &from, path, err);
-    close_source(&from);
+    rlf_weights_source_close(&from);
     return status;
 }

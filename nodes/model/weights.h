@@ -15,32 +15,14 @@
 #define RLF_MODEL_WEIGHTS_H
 
 #include "nodes/model/model.h"
-
-/* Where weights are from. */
-typedef struct rlf_origin {
-    const char *dir; /* whose safetensors; NULL: first values, */
-    uint64_t seed;   /* of these */
-    /* Models in between, each a copy of the one behind it: a tensor that one of
-     * them has not is 0. */
-    const rlf_table *const *copies;
-    int n_copies;
-} rlf_origin;
+#include "nodes/model/origin.h"
 
 /* All weights of a model. A scalar head that is lacking in files becomes 0;
  * anything else that is lacking, has another shape or integers, or is there and
  * would not be used (other than a head that is not asked for) is RLF_USER. A
  * model that is read by layer keeps a copy of the origin. */
-rlf_status rlf_weights_fill(rlf_model *model, const rlf_origin *origin,
+rlf_status rlf_weights_fill(rlf_model *model, const rlf_weights_origin *origin,
                             rlf_err *err);
-/* A config that ties the head to the embedding, beside files that have both and
- * not the same values: the head of the files is taken, and the config no longer
- * ties it (`untied` says so). */
-rlf_status rlf_weights_tie(const char *dir, rlf_model_config *config,
-                           rlf_err *err);
-/* That it could be filled so, as far as can be known without the numbers. */
-rlf_status rlf_weights_check(const rlf_table *table, const rlf_origin *origin,
-                             rlf_err *err);
-
 /* First values, the same bits on every machine: matrices N(0, 1 / fan-in),
  * those that write onto the residual also / sqrt(2 layers), embedding and head
  * N(0, 0.02^2), norms 1, biases and the scalar head 0. Keyed by (seed, tensor

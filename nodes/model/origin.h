@@ -1,0 +1,64 @@
+/* What a model's tensors are read from: the safetensors of a Hugging Face
+ * directory, or first values; tensors by name, checked against the table.
+ *
+ * How what is read comes to the ranks that hold it is in weights.h. */
+#ifndef RLF_MODEL_ORIGIN_H
+#define RLF_MODEL_ORIGIN_H
+
+#include "engine/io/safetensors.h"
+#include "nodes/model/model.h"
+
+/* Where weights are from. */
+typedef struct rlf_weights_origin {
+    const char *dir; /* whose safetensors; NULL: first values, */
+    uint64_t seed;   /* of these */
+    /* Models in between, each a copy of the one behind it: a tensor that one of
+     * them has not is 0. */
+    const rlf_table *const *copies;
+    int n_copies;
+} rlf_weights_origin;
+
+/* A config that ties the head to the embedding, beside files that have both and
+ * not the same values: the head of the files is taken, and the config no longer
+ * ties it (`untied` says so). */
+rlf_status rlf_weights_tie(const char *dir, rlf_model_config *config,
+                           rlf_err *err);
+/* That a model can be filled from it, as far as can be known without the
+ * numbers.
+ */
+rlf_status rlf_weights_check(const rlf_table *table,
+                             const rlf_weights_origin *origin, rlf_err *err);
+
+/* An origin that is open. */
+typedef struct rlf_weights_source {
+    const rlf_weights_origin *origin;
+    rlf_safetensors *file;  /* NULL: first values */
+    rlf_safetensors *state; /* of a checkpoint: masters; or NULL */
+} rlf_weights_source;
+
+/* Its files, if it has any; `state` stays NULL. RLF_USER: they have tensors
+ * that a model of the table `whole` has not. To be closed whatever the status.
+ */
+rlf_status rlf_weights_source_open(const rlf_table *whole,
+                                   const rlf_weights_origin *origin,
+                                   rlf_err *err, rlf_weights_source *out);
+void rlf_weights_source_close(rlf_weights_source *from);
+
+/* The file's tensor for a slot, of its shape; *out = NULL: it is 0, or a first
+ * value. RLF_USER: it is lacking, of another shape, or of integers. */
+rlf_status rlf_weights_source_find(const rlf_table *whole,
+                                   const rlf_weights_source *from,
+                                   const rlf_slot *slot, rlf_err *err,
+                                   const rlf_tensor **out);
+/* Of tensor `tensor` of the whole model n values from `at` on. RLF_USER also
+ * where one is not finite. */
+rlf_status rlf_weights_source_read(const rlf_model *model,
+                                   const rlf_weights_source *from, int tensor,
+                                   int64_t at, int64_t n, float *values,
+                                   rlf_err *err);
+
+/* Are a tensor's type and shape those of a slot's weights? RLF_USER if not. */
+rlf_status rlf_weights_source_fits(const rlf_slot *slot, const rlf_tensor *x,
+                                   rlf_err *err);
+
+#endif
