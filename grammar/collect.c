@@ -53,6 +53,7 @@ twin_domain(collecting *c, int domain)
         d.owner = twin_domain(c, d.owner);
     for (int k = 0; k < d.n_up; k++)
         d.up[k] = twin_domain(c, d.up[k]);
+    d.maybe_empty = true;
     return c->twin[domain] = rlf_domains_add(domains, d);
 }
 

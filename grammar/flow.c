@@ -439,6 +439,9 @@ report(rlf_sema *s, const rlf_ast_stmt *stmt)
             rlf_diag_hint(s->diags, diag, "mean(... over batch)");
             continue;
         }
+        term = rlf_measure(s, term);
+        if (term < 0)
+            continue;
         rlf_arg *arg = &item->args[item->n_args++];
         *arg = (rlf_arg){.kind = RLF_ARG_NUMBER,
                          .name = bind->name.text,

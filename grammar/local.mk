@@ -23,6 +23,7 @@ libgrammar_la_SOURCES = \
 	%D%/item.c \
 	%D%/keyword.def \
 	%D%/level.c \
+	%D%/measure.c \
 	%D%/lex.c \
 	%D%/lower.c \
 	%D%/lower.h \

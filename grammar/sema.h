@@ -98,6 +98,7 @@ typedef struct rlf_term {
     int update; /* number of the update it was written in, or -1 */
     int set;    /* the set it came through, for messages; -1: none, several */
     bool text;
+    bool quiet;       /* LEAST, MOST: infinite of nothing, and no error */
     rlf_unit unit;    /* CONST of a number */
     bool live;        /* the loss of its update is derived through it */
     bool touches;     /* it depends on live calls, derived or not */
@@ -453,6 +454,13 @@ int rlf_level_vocab(rlf_sema *s, int tokens);
 bool rlf_level_here(rlf_sema *s, const rlf_thing *thing, rlf_span span);
 int rlf_level_reduce(rlf_sema *s, const char *function, int x,
                      const rlf_ast_name *over, rlf_span at);
+
+/* ---- measure.c ---- */
+
+/* A number for a metric: as `term`, but NaN where it is the mean (var, std,
+ * min, max) of a set that turns out to be empty, which ends no run. -1 after a
+ * message. */
+int rlf_measure(rlf_sema *s, int term);
 
 /* ---- set.c ---- */
 

@@ -17,6 +17,16 @@ add_rows(rlf_sema *s, const char *name, int owner, const int *up, int n_up,
     return rlf_domains_add(&s->graph->domains, d);
 }
 
+/* Some of the rows of another set, maybe none. */
+static int
+add_some_rows(rlf_sema *s, const char *name, int owner, const int *up, int n_up,
+              rlf_span span)
+{
+    int rows = add_rows(s, name, owner, up, n_up, span);
+    s->graph->domains.list.data[rows].maybe_empty = true;
+    return rows;
+}
+
 static int
 add_tokens(rlf_sema *s, const char *name, int rows, int whole, rlf_span span)
 {
@@ -130,12 +140,12 @@ rlf_set_part(rlf_sema *s, const char *name, int whole, bool by_prompt,
     int samples = set.samples, tokens = set.tokens;
     bool one = set.prompts == set.samples;
     if (by_prompt || one)
-        set.prompts = add_rows(s, name, -1, &set.prompts, 1, span);
+        set.prompts = add_some_rows(s, name, -1, &set.prompts, 1, span);
     if (one) {
         set.samples = set.prompts;
     } else {
         int up[2] = {set.prompts, samples};
-        set.samples = add_rows(s, name, set.prompts, up, 2, span);
+        set.samples = add_some_rows(s, name, set.prompts, up, 2, span);
     }
     if (tokens >= 0)
         set.tokens = add_tokens(s, name, set.samples, tokens, span);
@@ -177,7 +187,7 @@ rlf_set_belonging(rlf_sema *s, int x, int to, rlf_span span, bool *made)
     set.name = rlf_arena_printf(s->arena, "%s[%s]", set.name, t.name);
     int up[2] = {t.prompts, whole};
     if (own)
-        samples = add_rows(s, set.name, t.prompts, up, 2, span);
+        samples = add_some_rows(s, set.name, t.prompts, up, 2, span);
     set.prompts = t.prompts;
     set.samples = samples;
     if (set.tokens >= 0)

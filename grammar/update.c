@@ -171,6 +171,9 @@ report(rlf_sema *s, const rlf_ast_stmt *stmt)
             rlf_diag_hint(s->diags, diag, "mean(... over batch)");
             continue;
         }
+        term = rlf_measure(s, term);
+        if (term < 0)
+            continue;
         add_report(s, (rlf_update_report){.name = bind->name.text,
                                           .term = term,
                                           .out = -1,

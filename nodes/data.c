@@ -467,7 +467,7 @@ rlf_data_can_draw(const rlf_data *data, double count, bool weighted,
                           : data->dropped
                               ? "rows with long prompts were dropped: raise "
                                 "max_prompt, or draw fewer"
-                              : "a step never draws a row twice: draw fewer, "
+                              : "a draw never has a row twice in a step: draw fewer, "
                                 "or give the data more rows");
         return RLF_USER;
     }

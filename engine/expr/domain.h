@@ -39,6 +39,7 @@ typedef struct rlf_domain {
      * them; scalars go down to everything and are not listed. */
     int up[RLF_DOMAIN_UPS];
     int n_up;
+    bool maybe_empty; /* of the grammar: some of another's rows, maybe none */
     rlf_span span;
 } rlf_domain;
 
