@@ -481,8 +481,8 @@ rlf_data_can_draw(const rlf_data *data, double count, bool weighted,
                  count, data->name, count * data->share[m], member->name,
                  member->records.count);
         rlf_err_hint(err,
-                     "a step never draws a row twice: draw fewer, or give "
-                     "'%s' a smaller weight",
+                     "a draw never has a row twice in a step: draw fewer, or "
+                     "give '%s' a smaller weight",
                      member->name);
         return RLF_USER;
     }

@@ -119,9 +119,9 @@ uint32_t rlf_data_left(rlf_data *data, uint32_t site, uint32_t step,
 rlf_status rlf_data_room(rlf_data *data, uint64_t seed, uint32_t site,
                          uint32_t n, rlf_err *err);
 /* The next n rows of the draw at `site` into out[n], epoch after epoch, each
- * in an order of its own; a draw has no row twice in a step, in whatever parts. All
- * draws of a step are together at most the number of rows. Returns the number
- * of the first in the run. */
+ * in an order of its own; no row twice in one step, in how many calls it may be.
+ * Together they are at most the number of rows. Returns the number of the first
+ * in the run. */
 uint64_t rlf_data_draw(rlf_data *data, uint64_t seed, uint32_t site,
                        uint32_t step, uint32_t n, uint32_t *out);
 /* The same with each next row drawn in proportion to the weights of those that

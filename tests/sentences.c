@@ -15,6 +15,7 @@
 #include "grammar/compile.h"
 #include "grammar/sema.h"
 #include "nodes/hook.h"
+#include "nodes/model/config.h"
 #include "nodes/table.h"
 
 #include <ctype.h>
@@ -528,6 +529,43 @@ test_answer(void)
     rlf_buf_free(&text);
 }
 
+/* The families of models that the README's table names, between commas and
+ * "and": those of config.json's model_type, and no others. */
+static void
+test_families(void)
+{
+    char path[4096], name[64];
+    bool named[16] = {false};
+    rlf_buf text = {0};
+    rlf_err err = RLF_ERR_NONE;
+    snprintf(path, sizeof path, "%s/README.md", root);
+    if (rlf_file_read(path, 1 << 20, &err, &text) < 0)
+        bail("%s", err.sentence);
+    const char *p = strstr(text.p, "| models | ");
+    const char *end = p ? strstr(p, " in the format of Hugging Face") : NULL;
+    if (!end)
+        bail("README.md has no row of models");
+    for (p += strlen("| models | "); p < end;) {
+        size_t n = 0;
+        for (; p < end && *p != ',' && !begins(p, " and "); p++) {
+            if (*p == '(')
+                p = strchr(p, ')');
+            else if (*p != ' ' && n + 1 < sizeof name)
+                name[n++] = (char)tolower((unsigned char)*p);
+        }
+        name[n] = 0;
+        p += p == end ? 0 : *p == ',' ? 1 : 5;
+        size_t i = 0;
+        while (rlf_model_family(i) && strcmp(rlf_model_family(i), name) != 0)
+            i++;
+        if (ok(rlf_model_family(i) != NULL, "README.md: %s is a family", name))
+            named[i] = true;
+    }
+    for (size_t i = 0; rlf_model_family(i); i++)
+        ok(named[i], "README.md names the family %s", rlf_model_family(i));
+    rlf_buf_free(&text);
+}
+
 /* An item that no table has is of something that is gone. */
 static void
 test_items(void)
@@ -560,6 +598,7 @@ main(void)
     test_command(command);
     test_lua();
     test_answer();
+    test_families();
     test_items();
     return done();
 }

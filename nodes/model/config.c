@@ -393,10 +393,24 @@ read_family(const reader *r, const family **out)
             *out = &families[i];
             return RLF_OK;
         }
+    rlf_buf known = {0};
+    for (size_t i = 0; i < RLF_COUNT(families); i++)
+        rlf_buf_printf(&known, "%s%s",
+                       i == 0                           ? ""
+                       : i + 1 == RLF_COUNT(families) ? " and "
+                                                        : ", ",
+                       families[i].type);
     rlf_fail(r->err, RLF_USER, "%s: \"model_type\": \"%s\" is not supported",
              r->path, word);
-    rlf_err_hint(r->err, "llama, mistral, qwen2 and qwen3 are");
+    rlf_err_hint(r->err, "%s are", known.p);
+    rlf_buf_free(&known);
     return RLF_USER;
+}
+
+const char *
+rlf_model_family(size_t i)
+{
+    return i < RLF_COUNT(families) ? families[i].type : NULL;
 }
 
 /* Sizes, with what the family takes for those that are absent. */

@@ -66,6 +66,9 @@ typedef struct rlf_llama_args {
     int n_eos;
 } rlf_llama_args;
 
+/* The model_type of family `i` of config.json that can be read, or NULL. */
+const char *rlf_model_family(size_t i);
+
 /* Read `dir`/config.json, and the end tokens of generation_config.json in place
  * of its own, where that names any. USER with the file and the key where
  * something is missing, wrong or not supported. Strings live in `arena`. */

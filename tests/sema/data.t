@@ -159,19 +159,19 @@ flow f(a: prompts[64], b: prompts[65], c: both[8], d: all[69], e: all[70], g: ch
 test.rlf:7:35: error: a step draws 65 rows from 'prompts', which has 64
     7 | flow f(a: prompts[64], b: prompts[65], c: both[8], d: all[69], e: all[70], g: chosen[6], h: chosen[5...
       |                                   ^~
-hint: a step never draws a row twice: draw fewer, or give the data more rows
+hint: a draw never has a row twice in a step: draw fewer, or give the data more rows
 test.rlf:7:48: error: a step draws 8 rows from 'both', 6 of them from 'few', which has 5
     7 | flow f(a: prompts[64], b: prompts[65], c: both[8], d: all[69], e: all[70], g: chosen[6], h: chosen[5...
       |                                                ^
-hint: a step never draws a row twice: draw fewer, or give 'few' a smaller weight
+hint: a draw never has a row twice in a step: draw fewer, or give 'few' a smaller weight
 test.rlf:7:71: error: a step draws 70 rows from 'all', which has 69
     7 | ...ow f(a: prompts[64], b: prompts[65], c: both[8], d: all[69], e: all[70], g: chosen[6], h: chosen[5],
       |                                                                        ^~
-hint: a step never draws a row twice: draw fewer, or give the data more rows
+hint: a draw never has a row twice in a step: draw fewer, or give the data more rows
 test.rlf:7:86: error: a step draws 6 rows from 'chosen', which has 5
     7 | ...ow f(a: prompts[64], b: prompts[65], c: both[8], d: all[69], e: all[70], g: chosen[6], h: chosen[5],
       |                                                                                       ^
-hint: a step never draws a row twice: draw fewer, or give the data more rows
+hint: a draw never has a row twice in a step: draw fewer, or give the data more rows
 test.rlf:8:16: error: 'both' is mixed by weights, so that its rows cannot be drawn by another weight
     8 |        i: both[4, weight: 1], j: none[1], k: both[6]) {
       |                ^
