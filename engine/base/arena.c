@@ -24,6 +24,9 @@ struct rlf_arena {
     block *top;
     deferred *calls;
     size_t used;
+    rlf_arena *scratch; /* the first of this one's */
+    rlf_arena *parent;  /* whose scratch it is, in its memory; NULL: none's */
+    rlf_arena *next;    /* of the parent's */
 };
 
 static block *
@@ -36,13 +39,27 @@ block_init(void *p, size_t size, block *next)
     return b;
 }
 
+static block *
+first_block(void)
+{
+    return block_init(rlf_malloc_aligned(sizeof(block) + BLOCK), BLOCK, NULL);
+}
+
 rlf_arena *
 rlf_arena_new(void)
 {
     rlf_arena *arena = rlf_calloc(1, sizeof *arena);
-    arena->top =
-        block_init(rlf_malloc_aligned(sizeof(block) + BLOCK), BLOCK, NULL);
+    arena->top = first_block();
     return arena;
+}
+
+rlf_arena *
+rlf_arena_scratch(rlf_arena *parent)
+{
+    rlf_arena *arena = RLF_NEW(parent, rlf_arena);
+    *arena = (rlf_arena){
+        .top = first_block(), .parent = parent, .next = parent->scratch};
+    return parent->scratch = arena;
 }
 
 static void
@@ -59,6 +76,8 @@ void
 rlf_arena_reset(rlf_arena *arena)
 {
     run_deferred(arena);
+    while (arena->scratch)
+        rlf_arena_free(arena->scratch);
     while (arena->top->next) {
         block *older = arena->top->next;
         free(arena->top);
@@ -68,6 +87,15 @@ rlf_arena_reset(rlf_arena *arena)
     arena->used = 0;
 }
 
+static void
+take_off(const rlf_arena *scratch)
+{
+    rlf_arena **link = &scratch->parent->scratch;
+    while (*link != scratch)
+        link = &(*link)->next;
+    *link = scratch->next;
+}
+
 void
 rlf_arena_free(rlf_arena *arena)
 {
@@ -75,7 +103,10 @@ rlf_arena_free(rlf_arena *arena)
         return;
     rlf_arena_reset(arena);
     free(arena->top);
-    free(arena);
+    if (arena->parent)
+        take_off(arena);
+    else
+        free(arena);
 }
 
 size_t

@@ -4,8 +4,8 @@
  * state; the step pool is reset after every step. An arena is always an
  * explicit argument. It never gives NULL: see memory.h for what happens when
  * the system has no memory left. What grows with data or a batch is asked for
- * with rlf_arena_try; tensors are allocated by engine/dev, which returns a
- * status. Not thread-safe: one owner at a time. */
+ * with rlf_arena_try, or under rlf_memory_guard; tensors are allocated by
+ * engine/dev, which returns a status. Not thread-safe: one owner at a time. */
 #ifndef RLF_BASE_ARENA_H
 #define RLF_BASE_ARENA_H
 
@@ -17,6 +17,10 @@
 typedef struct rlf_arena rlf_arena;
 
 rlf_arena *rlf_arena_new(void);
+/* One for what is needed only for a while: if nobody frees it before, because
+ * rlf_memory_guard has left the function that would, `arena` does so with its
+ * own. */
+rlf_arena *rlf_arena_scratch(rlf_arena *arena);
 /* Runs the deferred calls in reverse order, then frees everything. */
 void rlf_arena_free(rlf_arena *arena);
 /* As free, but the arena stays usable and keeps its first block. */

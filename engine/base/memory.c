@@ -4,23 +4,20 @@
 
 #include <malloc.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
-enum { ALIGN = 64, SIZES = 7, SMALL_SIZES = 5, MOST = 256, LARGE = 4096 };
+enum { ALIGN = 64, SIZES = 4, MOST = 256, LARGE = 4096 };
 
 /* What ends a call in an orderly way needs little: texts of errors, lists of
- * what is closed, a few blocks of arenas. The controller's lists of rows, which
- * nobody asks for with a status, may be larger: nothing is written to blocks of
- * the last sizes, so they take addresses, but no memory until they are used. */
+ * what is closed, a few blocks of arenas, which are the largest. */
 static const struct {
     size_t bytes;
     int n;
-} kept[SIZES] = {{128, MOST}, {1024, 64},   {8192, 32},    {(64 << 10) + 256, 64},
-                 {1 << 20, 4}, {16 << 20, 8}, {128 << 20, 1}};
+} kept[SIZES] = {{128, MOST}, {1024, 64}, {8192, 32}, {(64 << 10) + 256, 64}};
 
 static struct {
     pthread_mutex_t lock;
@@ -32,6 +29,14 @@ static void (*_Atomic on_failure)(size_t);
 static atomic_bool failed;
 static atomic_size_t refused; /* bytes, of the last failure */
 static _Thread_local uint64_t misses;
+
+/* Where a thread goes on when it is refused something; NULL: it is not. */
+typedef struct guard {
+    jmp_buf out;
+    size_t refused; /* bytes */
+} guard;
+
+static _Thread_local guard *guarded;
 
 void
 rlf_memory_on_failure(void (*handler)(size_t))
@@ -55,23 +60,16 @@ void
 rlf_memory_reserve(void)
 {
     pthread_mutex_lock(&reserve.lock);
-    /* a host with a handler needs only what libraries are served with; where
-     * addresses are limited, they are left to the run */
-    struct rlimit limit;
-    bool there = true, free = getrlimit(RLIMIT_AS, &limit) == 0 &&
-                limit.rlim_cur == RLIM_INFINITY;
-    int sizes = free && !atomic_load(&on_failure) ? SIZES : SMALL_SIZES;
-    for (int i = 0; i < sizes; i++)
-        while (reserve.n[i] < kept[i].n) {
+    bool there = true;
+    for (int i = 0; i < SIZES; i++)
+        while (there && reserve.n[i] < kept[i].n) {
             void *p = NULL;
-            if (posix_memalign(&p, ALIGN, kept[i].bytes)) {
-                there = there && i >= SMALL_SIZES;
-                break;
-            }
-            reserve.block[i][reserve.n[i]++] = p;
+            there = posix_memalign(&p, ALIGN, kept[i].bytes) == 0;
+            if (there)
+                reserve.block[i][reserve.n[i]++] = p;
         }
     atomic_store(&failed, !there);
-    atomic_store(&refused, kept[SMALL_SIZES - 1].bytes);
+    atomic_store(&refused, kept[SIZES - 1].bytes);
     pthread_mutex_unlock(&reserve.lock);
 }
 
@@ -99,6 +97,10 @@ note(size_t n)
 static void *
 do_without(size_t n)
 {
+    if (guarded) {
+        guarded->refused = n;
+        longjmp(guarded->out, 1);
+    }
     void (*handler)(size_t) = atomic_load(&on_failure);
     note(n);
     if (handler)
@@ -196,6 +198,42 @@ rlf_fail_memory(rlf_err *err, size_t n, const char *what, ...)
     rlf_err_hint(err, "end other programs, or give this one more memory; "
                       "rlflow check prints what a run needs");
     return RLF_MEMORY;
+}
+
+rlf_status
+rlf_try_array(size_t n, size_t size, const char *what, rlf_err *err, void *out)
+{
+    void *p = rlf_try_calloc(n, size);
+    if (!p)
+        return rlf_fail_memory(err, n * size, "%s", what);
+    memcpy(out, &p, sizeof p);
+    return RLF_OK;
+}
+
+rlf_status
+rlf_try_grow(void *at, size_t n, const char *what, rlf_err *err)
+{
+    void *p;
+    memcpy(&p, at, sizeof p);
+    p = rlf_try_realloc(p, n);
+    if (!p)
+        return rlf_fail_memory(err, n, "%s", what);
+    memcpy(at, &p, sizeof p);
+    return RLF_OK;
+}
+
+rlf_status
+rlf_memory_guard(void (*fn)(void *), void *arg, const char *what, rlf_err *err)
+{
+    guard here, *volatile before = guarded;
+    if (setjmp(here.out)) {
+        guarded = before;
+        return rlf_fail_memory(err, here.refused, "%s", what);
+    }
+    guarded = &here;
+    fn(arg);
+    guarded = before;
+    return RLF_OK;
 }
 
 rlf_status

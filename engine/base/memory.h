@@ -9,8 +9,10 @@
  * (rlf_memory_check), as does every other session of the process. Only when the
  * reserve is used up before that is the process aborted.
  *
- * What grows with data, a model or a batch is asked for with rlf_try_malloc,
- * which may give NULL; then the function fails with rlf_fail_memory.
+ * What grows with data, a model, a batch or the ranks is asked for with
+ * rlf_try_malloc, which may give NULL; then the function fails with
+ * rlf_fail_memory. What works on lists alone and makes many of them (the
+ * controller, pipelines' tables) is called by rlf_memory_guard instead.
  *
  * All of it may be called by any thread; everything is given back by free(). */
 #ifndef RLF_BASE_MEMORY_H
@@ -33,6 +35,22 @@ void *rlf_try_malloc_aligned(size_t n); /* to 64 bytes */
 /* Fails with RLF_MEMORY: "no memory for WHAT (N bytes)". */
 rlf_status rlf_fail_memory(rlf_err *err, size_t n, const char *what, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* *out: n things of `size` bytes, zero, or RLF_MEMORY: "no memory for WHAT". */
+rlf_status rlf_try_array(size_t n, size_t size, const char *what, rlf_err *err,
+                         void *out);
+
+/* *p grows to n bytes, or stays as it is: RLF_MEMORY. */
+rlf_status rlf_try_grow(void *p, size_t n, const char *what, rlf_err *err);
+
+/* Calls fn(arg). If the system refuses what this thread asks for meanwhile,
+ * with any of the functions that never give NULL, fn is left where it is and
+ * RLF_MEMORY returned: "no memory for WHAT". So fn must hold nothing but
+ * memory: no lock, no file, no thread; and that memory must be an arena's, or
+ * in a list that the caller frees. What fn was changing is not used again, but
+ * freed. */
+rlf_status rlf_memory_guard(void (*fn)(void *), void *arg, const char *what,
+                            rlf_err *err);
 
 /* For libraries that do not look whether they get something: of a request that
  * the system refuses, which is noted, a small one is served from the reserve,

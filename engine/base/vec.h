@@ -28,8 +28,9 @@
 #define RLF_PUSH(v, ...)                                                       \
     do {                                                                       \
         if ((v)->count == (v)->room) {                                         \
-            (v)->room = (v)->room ? 2 * (v)->room : 8;                         \
-            (v)->data = rlf_realloc((v)->data, (v)->room * sizeof *(v)->data); \
+            size_t rlf_room_ = (v)->room ? 2 * (v)->room : 8;                  \
+            (v)->data = rlf_realloc((v)->data, rlf_room_ * sizeof *(v)->data); \
+            (v)->room = rlf_room_;                                             \
         }                                                                      \
         (v)->data[(v)->count++] = (__VA_ARGS__);                               \
     } while (0)
@@ -48,20 +49,20 @@
         (v)->data[(v)->count++] = (__VA_ARGS__);                             \
     } while (0)
 
-#define RLF_TRY_ROOM(v, n, what)                                            \
-    do {                                                                    \
-        size_t rlf_want_ = (v)->count + (size_t)(n);                        \
-        size_t rlf_room_ = (v)->room ? (v)->room : 8;                       \
-        while (rlf_room_ < rlf_want_)                                       \
-            rlf_room_ *= 2;                                                 \
-        if (rlf_room_ > (v)->room) {                                        \
-            size_t rlf_bytes_ = rlf_room_ * sizeof *(v)->data;              \
-            void *rlf_new_ = rlf_try_realloc((v)->data, rlf_bytes_);        \
-            if (!rlf_new_)                                                  \
-                return rlf_fail_memory(err, rlf_bytes_, "%s", (what));      \
-            (v)->data = rlf_new_;                                           \
-            (v)->room = rlf_room_;                                          \
-        }                                                                   \
+#define RLF_TRY_ROOM(v, n, what)                                       \
+    do {                                                               \
+        size_t rlf_want_ = (v)->count + (size_t)(n);                   \
+        size_t rlf_room_ = (v)->room ? (v)->room : 8;                  \
+        while (rlf_room_ < rlf_want_)                                  \
+            rlf_room_ *= 2;                                            \
+        if (rlf_room_ > (v)->room) {                                   \
+            size_t rlf_bytes_ = rlf_room_ * sizeof *(v)->data;         \
+            void *rlf_new_ = rlf_try_realloc((v)->data, rlf_bytes_);   \
+            if (!rlf_new_)                                             \
+                return rlf_fail_memory(err, rlf_bytes_, "%s", (what)); \
+            (v)->data = rlf_new_;                                      \
+            (v)->room = rlf_room_;                                     \
+        }                                                              \
     } while (0)
 
 #define RLF_VEC_FREE(v)             \

@@ -7,7 +7,7 @@
 
 #include "engine/base/vec.h"
 
-#include <stdlib.h>
+#include <stdlib.h> /* qsort */
 
 /* The rows of a message and who could send it. */
 typedef struct message {
@@ -59,12 +59,12 @@ typedef struct side_parts {
 } side_parts;
 
 static side_parts
-open_parts(const rlf_side *side, int64_t n)
+parts_of(const rlf_side *side, int64_t n, rlf_arena *scratch)
 {
     int count = part_count(side), n_ranks = side->layout->n_ranks;
-    side_parts p = {.first = rlf_calloc((size_t)count + 2, sizeof(int)),
-                    .list = rlf_malloc(sizeof(int) * (size_t)n_ranks),
-                    .part = rlf_malloc(sizeof(int) * (size_t)(n + 1))};
+    side_parts p = {.first = RLF_NEW_ARRAY(scratch, int, count + 2),
+                    .list = RLF_NEW_ARRAY(scratch, int, n_ranks),
+                    .part = RLF_NEW_ARRAY(scratch, int, n + 1)};
     for (int i = 0; i < n_ranks; i++)
         p.first[part_at(side, i) +
                 2]++; /* two ahead; that of -1 is no part's */
@@ -81,14 +81,6 @@ open_parts(const rlf_side *side, int64_t n)
     p.shown = (rlf_parts){
         .count = count, .first = p.first, .list = p.list, .part = p.part};
     return p;
-}
-
-static void
-close_parts(side_parts *p)
-{
-    free(p->first);
-    free(p->list);
-    free(p->part);
 }
 
 const char *
@@ -117,6 +109,7 @@ typedef struct maker {
     const rlf_parts *have, *need;
     int *has_part; /* per rank: the last part of `have` seen with it, + 1 */
     messages list;
+    rlf_arena *scratch; /* that all of this is in */
 } maker;
 
 static int
@@ -137,7 +130,7 @@ add_bucket(maker *m, int have_part, int need_part, rlf_transfer transfer)
     for (int i = need->first[need_part]; i < need->first[need_part + 1]; i++) {
         transfer.to = need->list[i];
         if (m->has_part[transfer.to] != have_part + 1)
-            RLF_PUSH(&m->list, (message){transfer, have_part});
+            RLF_PUSH_IN(m->scratch, &m->list, (message){transfer, have_part});
     }
 }
 
@@ -147,8 +140,8 @@ collect(maker *m, int64_t n, const int64_t *bytes, rlf_arena *arena)
 {
     const rlf_parts *have = m->have, *need = m->need;
     int64_t parts = need->count, buckets = have->count * parts;
-    int64_t *start = rlf_calloc((size_t)buckets + 1, sizeof *start);
-    int64_t *size = rlf_calloc((size_t)buckets, sizeof *size);
+    int64_t *start = RLF_NEW_ARRAY(m->scratch, int64_t, buckets + 1);
+    int64_t *size = RLF_NEW_ARRAY(m->scratch, int64_t, buckets);
     int64_t *rows = RLF_NEW_ARRAY(arena, int64_t, n);
 #define PART(side, row) ((side)->part ? (side)->part[row] : 0)
 #define BUCKET(row) (PART(have, row) * parts + PART(need, row))
@@ -169,8 +162,6 @@ collect(maker *m, int64_t n, const int64_t *bytes, rlf_arena *arena)
                        (rlf_transfer){.n_rows = start[b] - first,
                                       .rows = rows + first,
                                       .bytes = size[b]});
-    free(size);
-    free(start);
 }
 
 /* Sources */
@@ -223,10 +214,11 @@ rlf_edge_between(const rlf_parts *have, const rlf_parts *need, int64_t n,
                  const int64_t *bytes, const int *machine, rlf_arena *arena,
                  rlf_edge *out)
 {
-    maker m = {.have = have, .need = need};
-    size_t n_ranks = (size_t)ranks_above(need, ranks_above(have, 1));
-    m.has_part = rlf_calloc(n_ranks, sizeof *m.has_part);
-    int64_t *load = rlf_calloc(n_ranks, sizeof *load);
+    rlf_arena *scratch = rlf_arena_scratch(arena);
+    maker m = {.have = have, .need = need, .scratch = scratch};
+    int n_ranks = ranks_above(need, ranks_above(have, 1));
+    m.has_part = RLF_NEW_ARRAY(scratch, int, n_ranks);
+    int64_t *load = RLF_NEW_ARRAY(scratch, int64_t, n_ranks);
     collect(&m, n, bytes, arena);
     if (m.list.count)
         qsort(m.list.data, m.list.count, sizeof *m.list.data, largest_first);
@@ -239,9 +231,7 @@ rlf_edge_between(const rlf_parts *have, const rlf_parts *need, int64_t n,
         load[t->from] += t->bytes;
     }
     qsort(out->list, (size_t)out->count, sizeof *out->list, by_receiver);
-    RLF_VEC_FREE(&m.list);
-    free(m.has_part);
-    free(load);
+    rlf_arena_free(scratch);
 }
 
 void
@@ -249,10 +239,11 @@ rlf_edge_make(const rlf_side *have, const rlf_side *need, int64_t n,
               const int64_t *bytes, const int *machine, rlf_arena *arena,
               rlf_edge *out)
 {
-    side_parts from = open_parts(have, n), to = open_parts(need, n);
+    rlf_arena *scratch = rlf_arena_scratch(arena);
+    side_parts from = parts_of(have, n, scratch),
+               to = parts_of(need, n, scratch);
     rlf_edge_between(&from.shown, &to.shown, n, bytes, machine, arena, out);
-    close_parts(&from);
-    close_parts(&to);
+    rlf_arena_free(scratch);
 }
 
 void

@@ -3,7 +3,6 @@
 #include "engine/plan/pipe.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* One operation at its stage. */
@@ -106,31 +105,23 @@ task_number(const walk *w, task t)
 }
 
 static void
-walk_start(walk *w, const rlf_pipe *pipe, const rlf_pipe_cost *cost)
+walk_start(walk *w, const rlf_pipe *pipe, const rlf_pipe_cost *cost,
+           rlf_arena *scratch)
 {
-    size_t n = 0, places = (size_t)pipe->places;
+    size_t n = 0;
     *w = (walk){.pipe = pipe, .cost = cost};
-    w->base = rlf_calloc((size_t)pipe->n_models + 1, sizeof *w->base);
+    w->base = RLF_NEW_ARRAY(scratch, size_t, pipe->n_models + 1);
     for (int i = 0; i < pipe->n_models; i++) {
         w->base[i] = n;
         n +=
             2 * (size_t)pipe->models[i].stages * (size_t)pipe->models[i].micros;
     }
     w->base[pipe->n_models] = n;
-    w->end = rlf_malloc(sizeof *w->end * (n + 1));
+    w->end = RLF_NEW_ARRAY(scratch, double, n + 1);
     for (size_t i = 0; i < n; i++)
         w->end[i] = NEVER;
-    w->next = rlf_calloc(places, sizeof *w->next);
-    w->idle = rlf_calloc(places, sizeof *w->idle);
-}
-
-static void
-walk_end(walk *w)
-{
-    free(w->base);
-    free(w->end);
-    free(w->next);
-    free(w->idle);
+    w->next = RLF_NEW_ARRAY(scratch, int, pipe->places);
+    w->idle = RLF_NEW_ARRAY(scratch, double, pipe->places);
 }
 
 /* When a task could start as far as others are concerned; NEVER, and what is
@@ -322,10 +313,11 @@ check_progress(const walk *w, rlf_err *err)
 
 /* What a place holds at most, and at which operation it first does. */
 static double
-peak_of(const rlf_pipe *pipe, const rlf_pipe_cost *cost, int place, int *at)
+peak_of(const rlf_pipe *pipe, const rlf_pipe_cost *cost, int place,
+        rlf_arena *scratch, int *at)
 {
     const rlf_pipe_list *list = &pipe->lists[place];
-    int *held = rlf_calloc((size_t)pipe->n_models + 1, sizeof *held);
+    int *held = RLF_NEW_ARRAY(scratch, int, pipe->n_models + 1);
     double most = 0;
     *at = 0;
     for (int i = 0; i < list->count; i++) {
@@ -340,17 +332,16 @@ peak_of(const rlf_pipe *pipe, const rlf_pipe_cost *cost, int place, int *at)
             *at = i;
         }
     }
-    free(held);
     return most;
 }
 
 static rlf_status
 check_memory(const rlf_pipe *pipe, const rlf_pipe_cost *cost, const double *cap,
-             rlf_err *err)
+             rlf_arena *scratch, rlf_err *err)
 {
     for (int place = 0; place < pipe->places && cost && cap; place++) {
         int at;
-        double peak = peak_of(pipe, cost, place, &at);
+        double peak = peak_of(pipe, cost, place, scratch, &at);
         if (peak > cap[place] * (1 + 1e-9))
             return rlf_fail(err, RLF_USER,
                             "place %d holds %g of activations at its operation "
@@ -360,24 +351,45 @@ check_memory(const rlf_pipe *pipe, const rlf_pipe_cost *cost, const double *cap,
     return RLF_OK;
 }
 
+/* A walk that is to be checked. */
+typedef struct checking {
+    const rlf_pipe *pipe;
+    rlf_arena *scratch;
+    walk walk;
+} checking;
+
+static void
+start_checking(void *p)
+{
+    checking *c = p;
+    walk_start(&c->walk, c->pipe, NULL, c->scratch);
+}
+
+static rlf_status
+check_walk(checking *c, const rlf_pipe_cost *cost, const double *cap,
+           rlf_err *err)
+{
+    const rlf_pipe *pipe = c->pipe;
+    walk *w = &c->walk;
+    RLF_TRY(rlf_memory_guard(start_checking, c, "a pipeline's table", err));
+    for (int place = 0; place < pipe->places; place++)
+        RLF_TRY(check_list(w, place, err));
+    RLF_TRY(check_complete(w, err));
+    for (size_t i = 0; i < w->base[pipe->n_models]; i++)
+        w->end[i] = NEVER;
+    walk_all(w);
+    RLF_TRY(check_progress(w, err));
+    return check_memory(pipe, cost, cap, c->scratch, err);
+}
+
 rlf_status
 rlf_pipe_check(const rlf_pipe *pipe, const rlf_pipe_cost *cost,
                const double *cap, rlf_err *err)
 {
-    walk w;
-    rlf_status status = RLF_OK;
     RLF_TRY(check_models(pipe, err));
-    walk_start(&w, pipe, NULL);
-    for (int place = 0; place < pipe->places; place++)
-        RLF_TRY_GOTO(check_list(&w, place, err), end);
-    RLF_TRY_GOTO(check_complete(&w, err), end);
-    for (size_t i = 0; i < w.base[pipe->n_models]; i++)
-        w.end[i] = NEVER;
-    walk_all(&w);
-    RLF_TRY_GOTO(check_progress(&w, err), end);
-    RLF_TRY_GOTO(check_memory(pipe, cost, cap, err), end);
-end:
-    walk_end(&w);
+    checking c = {.pipe = pipe, .scratch = rlf_arena_new()};
+    rlf_status status = check_walk(&c, cost, cap, err);
+    rlf_arena_free(c.scratch);
     return status;
 }
 
@@ -388,13 +400,14 @@ rlf_pipe_time(const rlf_pipe *pipe, const rlf_pipe_cost *cost, rlf_arena *arena,
               rlf_pipe_report *out)
 {
     walk w;
-    walk_start(&w, pipe, cost);
+    rlf_arena *scratch = rlf_arena_scratch(arena);
+    walk_start(&w, pipe, cost, scratch);
     walk_all(&w);
     *out = (rlf_pipe_report){0};
     out->peak = RLF_NEW_ARRAY(arena, double, pipe->places);
     for (int place = 0; place < pipe->places; place++) {
         int at;
-        out->peak[place] = peak_of(pipe, cost, place, &at);
+        out->peak[place] = peak_of(pipe, cost, place, scratch, &at);
         if (w.idle[place] > out->makespan)
             out->makespan = w.idle[place];
         for (int i = 0; i < pipe->lists[place].count; i++) {
@@ -405,7 +418,7 @@ rlf_pipe_time(const rlf_pipe *pipe, const rlf_pipe_cost *cost, rlf_arena *arena,
     }
     if (out->makespan > 0)
         out->bubble = 1 - out->busy / (pipe->places * out->makespan);
-    walk_end(&w);
+    rlf_arena_free(scratch);
 }
 
 /* Messages */
@@ -480,12 +493,12 @@ give_channels(post *p, int place, bool backward)
 }
 
 static void
-post_start(post *p, const rlf_pipe *pipe)
+post_start(post *p, const rlf_pipe *pipe, rlf_arena *scratch)
 {
-    walk_start(&p->walk, pipe, NULL);
+    walk_start(&p->walk, pipe, NULL, scratch);
     size_t n = p->walk.base[pipe->n_models] + 1;
-    p->at = rlf_malloc(n * sizeof *p->at);
-    p->channel = rlf_malloc(n * sizeof *p->channel);
+    p->at = RLF_NEW_ARRAY(scratch, int, n);
+    p->channel = RLF_NEW_ARRAY(scratch, int, n);
     p->room = 1;
     for (size_t i = 0; i < n; i++)
         p->at[i] = p->channel[i] = -1;
@@ -496,18 +509,9 @@ post_start(post *p, const rlf_pipe *pipe)
                 i;
         p->room = list->count > p->room ? list->count : p->room;
     }
-    p->last = rlf_malloc((size_t)(p->room * pipe->places) * sizeof *p->last);
+    p->last = RLF_NEW_ARRAY(scratch, int, p->room *pipe->places);
     for (int i = 0; i < 2 * pipe->places; i++)
         give_channels(p, i / 2, i % 2);
-}
-
-static void
-post_end(post *p)
-{
-    free(p->at);
-    free(p->channel);
-    free(p->last);
-    walk_end(&p->walk);
 }
 
 /* Where what a task gets comes from. */
@@ -525,7 +529,8 @@ rlf_pipe_link *
 rlf_pipe_links(const rlf_pipe *pipe, int place, rlf_arena *arena, int *channels)
 {
     post p;
-    post_start(&p, pipe);
+    rlf_arena *scratch = rlf_arena_scratch(arena);
+    post_start(&p, pipe, scratch);
     const rlf_pipe_list *list = &pipe->lists[place];
     rlf_pipe_link *links = RLF_NEW_ARRAY(arena, rlf_pipe_link, list->count);
     for (int i = 0; i < list->count; i++) {
@@ -545,6 +550,6 @@ rlf_pipe_links(const rlf_pipe *pipe, int place, rlf_arena *arena, int *channels)
     for (size_t i = 0; i < p.walk.base[pipe->n_models]; i++)
         if (p.channel[i] >= *channels)
             *channels = p.channel[i] + 1;
-    post_end(&p);
+    rlf_arena_free(scratch);
     return links;
 }

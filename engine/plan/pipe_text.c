@@ -11,10 +11,12 @@
 typedef RLF_VEC(rlf_pipe_op) ops;
 
 typedef struct reader {
-    const char *name; /* of the file */
+    const char *text, *name; /* of the file */
     int line;
     rlf_arena *arena;
     rlf_err *err;
+    rlf_pipe *out;
+    rlf_status status;
     RLF_VEC(rlf_pipe_model) models;
     ops *lists; /* one a place, once `places` was read */
     int places;
@@ -209,28 +211,44 @@ read_line(reader *r, rlf_str line)
     return wrong(r, "expected places, model or place, not", word);
 }
 
+static rlf_status
+read_lines(reader *r, rlf_pipe *out)
+{
+    rlf_err *err = r->err;
+    for (const char *text = r->text; *text; text += *text == '\n') {
+        rlf_str line = {text, strcspn(text, "\n")};
+        r->line++;
+        RLF_TRY(read_line(r, line));
+        text += line.n;
+    }
+    if (!r->places || !r->models.count)
+        return rlf_fail(err, RLF_USER, "%s has no line that says %s", r->name,
+                        r->places ? "model" : "places");
+    *out = (rlf_pipe){.models = r->models.data,
+                      .n_models = (int)r->models.count,
+                      .places = r->places};
+    out->lists = RLF_NEW_ARRAY(r->arena, rlf_pipe_list, r->places);
+    for (int i = 0; i < r->places; i++)
+        out->lists[i] =
+            (rlf_pipe_list){r->lists[i].data, (int)r->lists[i].count};
+    return RLF_OK;
+}
+
+static void
+read_all(void *p)
+{
+    reader *r = p;
+    r->status = read_lines(r, r->out);
+}
+
 rlf_status
 rlf_pipe_read(const char *text, const char *name, rlf_arena *arena,
               rlf_err *err, rlf_pipe *out)
 {
-    reader r = {.name = name, .arena = arena, .err = err};
-    while (*text) {
-        rlf_str line = {text, strcspn(text, "\n")};
-        r.line++;
-        RLF_TRY(read_line(&r, line));
-        text += line.n;
-        text += *text == '\n';
-    }
-    if (!r.places || !r.models.count)
-        return rlf_fail(err, RLF_USER, "%s has no line that says %s", name,
-                        r.places ? "model" : "places");
-    *out = (rlf_pipe){.models = r.models.data,
-                      .n_models = (int)r.models.count,
-                      .places = r.places};
-    out->lists = RLF_NEW_ARRAY(arena, rlf_pipe_list, r.places);
-    for (int i = 0; i < r.places; i++)
-        out->lists[i] = (rlf_pipe_list){r.lists[i].data, (int)r.lists[i].count};
-    return RLF_OK;
+    reader r = {
+        .text = text, .name = name, .arena = arena, .err = err, .out = out};
+    RLF_TRY(rlf_memory_guard(read_all, &r, "a pipeline's table", err));
+    return r.status;
 }
 
 void

@@ -58,14 +58,29 @@ known(const said *s)
     return NULL;
 }
 
+typedef struct counting {
+    const rlf_pipe *pipe;
+    rlf_arena *scratch;
+    int channels;
+} counting;
+
+static void
+count_channels(void *p)
+{
+    counting *c = p;
+    rlf_pipe_links(c->pipe, 0, c->scratch, &c->channels);
+}
+
 /* Whoever runs it has so many tags for messages. */
 static rlf_status
 check_channels(const said *s, rlf_err *err)
 {
-    int channels;
-    rlf_arena *scratch = rlf_arena_new();
-    rlf_pipe_links(s->place->pipe, 0, scratch, &channels);
-    rlf_arena_free(scratch);
+    counting c = {.pipe = s->place->pipe, .scratch = rlf_arena_new()};
+    rlf_status status =
+        rlf_memory_guard(count_channels, &c, "a pipeline's table", err);
+    rlf_arena_free(c.scratch);
+    RLF_TRY(status);
+    int channels = c.channels;
     if (channels <= RLF_PIPE_CHANNELS)
         return RLF_OK;
     rlf_fail(err, RLF_USER,

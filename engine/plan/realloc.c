@@ -27,9 +27,16 @@ typedef struct piece {
     rlf_box box;
 } piece;
 
+/* Somebody who has the piece: from the start (after -1) or by a send. */
+typedef struct spot {
+    int rank, after, round;
+    bool staggered; /* pieces of the flow come here one round apart */
+} spot;
+
 typedef struct maker {
     const rlf_realloc_job *job;
-    rlf_arena *arena;
+    rlf_arena *arena, *scratch;
+    rlf_realloc_plan *out;
     int world, machines;              /* largest rank and machine, plus one */
     bool same_mesh;                   /* both layouts are on the same ranks */
     rlf_coordinates *old_at, *new_at; /* by rank */
@@ -43,13 +50,12 @@ typedef struct maker {
     /* Of the piece at hand, by machine: who sends it from there, -1 if nobody
      * holds it; who receives it first, -1 if nobody has to. */
     int *sender, *head;
+    /* Scratch: who it goes to on a machine, and on the others; where those
+     * have it from. */
+    int *to, *others;
+    spot *spots, *far;
+    rlf_buf key; /* of a flow */
 } maker;
-
-/* Somebody who has the piece: from the start (after -1) or by a send. */
-typedef struct spot {
-    int rank, after, round;
-    bool staggered; /* pieces of the flow come here one round apart */
-} spot;
 
 static int
 machine_of(const maker *m, int rank)
@@ -96,13 +102,14 @@ ends_of(const maker *m, int tensor, rlf_box box, int *holders, int *receivers)
 static flow *
 find_flow(maker *m, const flow *ends)
 {
-    rlf_buf key = {0};
+    rlf_buf *key = &m->key;
+    rlf_buf_clear(key);
     for (int i = 0; i < ends->n_holders; i++)
-        rlf_buf_printf(&key, "%d ", ends->holders[i]);
-    rlf_buf_putc(&key, '|');
+        rlf_buf_printf(key, "%d ", ends->holders[i]);
+    rlf_buf_putc(key, '|');
     for (int i = 0; i < ends->n_receivers; i++)
-        rlf_buf_printf(&key, "%d ", ends->receivers[i]);
-    flow *f = rlf_map_get(&m->flows, key.p);
+        rlf_buf_printf(key, "%d ", ends->receivers[i]);
+    flow *f = rlf_map_get(&m->flows, key->p);
     if (!f) {
         f = RLF_NEW(m->arena, flow);
         *f = *ends;
@@ -111,9 +118,8 @@ find_flow(maker *m, const flow *ends)
         memcpy(f->holders, ends->holders, sizeof(int) * (size_t)f->n_holders);
         memcpy(f->receivers, ends->receivers,
                sizeof(int) * (size_t)f->n_receivers);
-        rlf_map_put(&m->flows, key.p, f);
+        rlf_map_put(&m->flows, key->p, f);
     }
-    rlf_buf_free(&key);
     return f;
 }
 
@@ -181,13 +187,11 @@ static void
 cut_all(maker *m)
 {
     const rlf_layout *from = m->job->from, *to = m->job->to;
-    size_t cuts = 2 * (size_t)(from->tp * from->pp + to->tp * to->pp);
-    int64_t *room = rlf_malloc(sizeof *room * cuts);
-    int *ranks = rlf_malloc(sizeof *ranks * 2 * (size_t)m->world);
+    int cuts = 2 * (from->tp * from->pp + to->tp * to->pp);
+    int64_t *room = RLF_NEW_ARRAY(m->scratch, int64_t, cuts);
+    int *ranks = RLF_NEW_ARRAY(m->scratch, int, 2 * m->world);
     for (int i = 0; i < m->job->shapes->count; i++)
         cut_tensor(m, i, room, ranks, ranks + m->world);
-    free(ranks);
-    free(room);
 }
 
 /* Topology */
@@ -340,9 +344,8 @@ static void
 serve_machine(maker *m, const piece *p, spot root, int machine)
 {
     const flow *f = p->flow;
-    int *to = rlf_malloc(sizeof *to * (size_t)(f->n_receivers + 1));
-    spot *spots = rlf_malloc(sizeof *spots * (size_t)(f->n_receivers + 1));
-    int n = 0, senders = count_on(m, f->holders, f->n_holders, machine);
+    int *to = m->to, n = 0,
+        senders = count_on(m, f->holders, f->n_holders, machine);
     for (int i = 0; i < f->n_receivers; i++) {
         int rank = f->receivers[i];
         if (machine_of(m, rank) != machine || rank == root.rank)
@@ -353,9 +356,7 @@ serve_machine(maker *m, const piece *p, spot root, int machine)
     if (n)
         spread(m, p,
                choose_topology(m, f, m->job->inside, senders ? senders : 1, n),
-               root, to, n, spots);
-    free(spots);
-    free(to);
+               root, to, n, m->spots);
 }
 
 /* The machine whose ranks hold the piece and that has sent least to others. */
@@ -389,9 +390,7 @@ static void
 serve_others(maker *m, const piece *p)
 {
     const flow *f = p->flow;
-    int *to = rlf_malloc(sizeof *to * (size_t)m->machines);
-    spot *spots = rlf_malloc(sizeof *spots * (size_t)(m->machines + 1));
-    int left = 0, sources = 0;
+    int *to = m->others, left = 0, sources = 0;
     for (int i = 0; i < m->machines; i++) {
         left += m->head[i] >= 0;
         sources += m->sender[i] >= 0;
@@ -400,13 +399,11 @@ serve_others(maker *m, const piece *p)
         int n = take_heads(m, share, to), machine = choose_machine(m);
         int senders = count_on(m, f->holders, f->n_holders, machine);
         spread(m, p, choose_topology(m, f, m->job->across, senders, n),
-               (spot){m->sender[machine], -1, -1, false}, to, n, spots);
+               (spot){m->sender[machine], -1, -1, false}, to, n, m->far);
         for (int i = 1; i <= n; i++)
-            serve_machine(m, p, spots[i], machine_of(m, to[i - 1]));
+            serve_machine(m, p, m->far[i], machine_of(m, to[i - 1]));
         left -= n;
     }
-    free(spots);
-    free(to);
 }
 
 /* One rank of every machine that holds the piece sends it from there; where
@@ -490,6 +487,10 @@ prepare(maker *m)
     m->sender = RLF_NEW_ARRAY(m->arena, int, m->machines);
     m->head = RLF_NEW_ARRAY(m->arena, int, m->machines);
     m->crossing = RLF_NEW_ARRAY(m->arena, int64_t, m->machines);
+    m->to = RLF_NEW_ARRAY(m->scratch, int, m->world);
+    m->spots = RLF_NEW_ARRAY(m->scratch, spot, m->world + 1);
+    m->others = RLF_NEW_ARRAY(m->scratch, int, m->machines);
+    m->far = RLF_NEW_ARRAY(m->scratch, spot, m->machines + 1);
     for (int rank = 0; rank < m->world; rank++) {
         m->old_at[rank] = rlf_layout_find(job->from, rank);
         m->new_at[rank] = rlf_layout_find(job->to, rank);
@@ -534,32 +535,46 @@ keep(rlf_arena *arena, const rlf_send *sends, size_t n)
     return out;
 }
 
+static void
+make(void *p)
+{
+    maker *m = p;
+    prepare(m);
+    cut_all(m);
+    for (size_t i = 0; i < m->pieces.count; i++)
+        route(m, &m->pieces.data[i]);
+    copy_all(m);
+    if (m->job->by_layer)
+        order_by_layer(m);
+    *m->out = (rlf_realloc_plan){
+        .sends = keep(m->arena, m->sends.data, m->sends.count),
+        .n_sends = (int)m->sends.count,
+        .rounds = m->rounds,
+        .copies = keep(m->arena, m->copies.data, m->copies.count),
+        .n_copies = (int)m->copies.count,
+        .topologies = m->topologies ? m->topologies : 1u << RLF_TOPOLOGY_DIRECT,
+    };
+}
+
 rlf_status
 rlf_realloc_make(const rlf_realloc_job *job, rlf_arena *arena, rlf_err *err,
                  rlf_realloc_plan *out)
 {
     RLF_TRY(rlf_layout_check_shapes(job->from, job->shapes, err));
     RLF_TRY(rlf_layout_check_shapes(job->to, job->shapes, err));
-    maker m = {.job = job, .arena = arena, .flows = {.arena = arena}};
-    prepare(&m);
-    cut_all(&m);
-    for (size_t i = 0; i < m.pieces.count; i++)
-        route(&m, &m.pieces.data[i]);
-    copy_all(&m);
-    if (job->by_layer)
-        order_by_layer(&m);
-    *out = (rlf_realloc_plan){
-        .sends = keep(arena, m.sends.data, m.sends.count),
-        .n_sends = (int)m.sends.count,
-        .rounds = m.rounds,
-        .copies = keep(arena, m.copies.data, m.copies.count),
-        .n_copies = (int)m.copies.count,
-        .topologies = m.topologies ? m.topologies : 1u << RLF_TOPOLOGY_DIRECT,
-    };
+    maker m = {.job = job,
+               .arena = arena,
+               .scratch = rlf_arena_new(),
+               .flows = {.arena = arena},
+               .out = out};
+    rlf_status status =
+        rlf_memory_guard(make, &m, "the transfers of weights", err);
+    rlf_arena_free(m.scratch);
+    rlf_buf_free(&m.key);
     RLF_VEC_FREE(&m.pieces);
     RLF_VEC_FREE(&m.sends);
     RLF_VEC_FREE(&m.copies);
-    return RLF_OK;
+    return status;
 }
 
 const char *

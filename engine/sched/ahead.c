@@ -101,8 +101,10 @@ save_step(const rlf_run *run, const char *directory, int later,
     rlf_keep_spaces(&k);
     RLF_KEEP(&k, n);
     rlf_keep_bytes(&k, values.p, values.n);
-    rlf_status status =
-        rlf_file_write(path_of(arena, directory, step), head.p, head.n, err);
+    rlf_status status = rlf_keeper_check(&k, err);
+    if (status >= 0)
+        status = rlf_file_write(path_of(arena, directory, step), head.p, head.n,
+                                err);
     rlf_keeper_free(&k);
     rlf_buf_free(&head);
     rlf_buf_free(&values);
@@ -160,7 +162,7 @@ kept_values(rlf_keeper *k, uint32_t *n)
     k->torn |= *n > (size_t)(k->end - k->p);
     if (k->torn)
         return NULL;
-    kept *list = RLF_NEW_ARRAY(k->arena, kept, *n + 1);
+    kept *list = rlf_kept_room(k, (*n + 1) * sizeof *list);
     for (uint32_t i = 0; i < *n && !k->torn; i++) {
         RLF_KEPT(k, list[i].digest);
         RLF_KEPT(k, list[i].number);
@@ -194,13 +196,13 @@ restore_value(rlf_rank *rank, rlf_keeper *k, const kept *list, uint32_t n,
 }
 
 /* The slot of a node's instance, as if it had been carried out. */
-static slot *
-slot_at(rlf_rank *rank, size_t instance, const rlf_node *node)
+static rlf_status
+slot_at(rlf_rank *rank, size_t instance, const rlf_node *node, rlf_err *err,
+        slot **out)
 {
     rank_step *at = &rank->steps[instance % (size_t)rank->n_steps];
-    while (rank->slots.count <= instance)
-        RLF_PUSH(&rank->slots, (slot){0});
-    slot *s = &rank->slots.data[instance];
+    RLF_TRY(rlf_rank_slots(rank, instance + 1, err));
+    slot *s = *out = &rank->slots.data[instance];
     *s = (slot){.call = {.env = &at->env,
                          .node = node,
                          .out = RLF_NEW_ARRAY(at->env.pool, rlf_content,
@@ -208,7 +210,7 @@ slot_at(rlf_rank *rank, size_t instance, const rlf_node *node)
                          .branch = -1,
                          .inputs_done = true},
                 .opened = true};
-    return s;
+    return RLF_OK;
 }
 
 static rlf_status
@@ -222,11 +224,14 @@ restore_values(rlf_rank *rank, rlf_keeper *k, uint32_t step, const char *path,
     const kept *list = kept_values(k, &n);
     k->torn |= k->p != k->end;
     for (int i = 0; (node = rlf_order_restored(rank->graph, i)); i++) {
-        slot *s = slot_at(rank, (size_t)i * n_steps + step % n_steps, node);
+        slot *s;
+        RLF_TRY(
+            slot_at(rank, (size_t)i * n_steps + step % n_steps, node, err, &s));
         for (int o = 0; o < node->n_outputs && !k->torn; o++)
             RLF_TRY(restore_value(rank, k, list, n, node->outputs[o], path, err,
                                   &s->call.out[o]));
     }
+    RLF_TRY(rlf_keeper_check(k, err));
     if (k->torn)
         return rlf_fail(err, RLF_USER, "%s is not what was saved", path);
     return RLF_OK;

@@ -34,16 +34,25 @@ node_of(const rlf_rank *rank, const rlf_task *task)
 
 /* ---- slots ---- */
 
+rlf_status
+rlf_rank_slots(rlf_rank *rank, size_t n, rlf_err *err)
+{
+    if (n > rank->slots.count)
+        RLF_TRY_ROOM(&rank->slots, n - rank->slots.count, "calls of a step");
+    while (rank->slots.count < n)
+        RLF_PUSH(&rank->slots, (slot){0});
+    return RLF_OK;
+}
+
 /* The slot of an instance, its call prepared with the contents of its inputs
  * and room for its outputs. */
-static slot *
-slot_of(rlf_rank *rank, const rlf_task *task)
+static rlf_status
+slot_of(rlf_rank *rank, const rlf_task *task, rlf_err *err, slot **out)
 {
-    while (rank->slots.count <= (size_t)task->instance)
-        RLF_PUSH(&rank->slots, (slot){0});
-    slot *s = &rank->slots.data[task->instance];
+    RLF_TRY(rlf_rank_slots(rank, (size_t)task->instance + 1, err));
+    slot *s = *out = &rank->slots.data[task->instance];
     if (s->call.node)
-        return s;
+        return RLF_OK;
     const rlf_node *node = node_of(rank, task);
     int n_out = node->n_outputs;
     if (task->loop)
@@ -65,7 +74,7 @@ slot_of(rlf_rank *rank, const rlf_task *task)
         if (from.instance >= 0)
             s->call.in[i] = rank->slots.data[from.instance].call.out[from.port];
     }
-    return s;
+    return RLF_OK;
 }
 
 /* The rows space that the pieces of a node are made of. */
@@ -147,8 +156,9 @@ tokens_of(const uint32_t *ids, uint32_t n_ids, rlf_str text)
 
 /* Of each row the tokens of its sequence, prompt and what there is of a
  * response, so that rows can be dealt by length; NULL: it stands for none. */
-static const uint32_t *
-lengths_of(const rlf_rank *rank, const slot *s)
+static rlf_status
+lengths_of(const rlf_rank *rank, const slot *s, rlf_err *err,
+           const uint32_t **told)
 {
     const rlf_node *node = s->call.node;
     const rlf_value *values = rank->graph->values.data;
@@ -162,10 +172,13 @@ lengths_of(const rlf_rank *rank, const slot *s)
             in[k].rows->samples == s->space)
             of = in[k].rows;
     }
+    *told = NULL;
     if (!of)
-        return NULL;
-    uint32_t *lengths =
-        RLF_NEW_ARRAY(rank->env.pool, uint32_t, s->space->count + 1);
+        return RLF_OK;
+    uint32_t *lengths;
+    RLF_TRY(rlf_arena_try(rank->env.pool,
+                          (s->space->count + 1) * sizeof *lengths,
+                          "lengths of sequences", err, &lengths));
     for (uint32_t i = 0; i < s->space->count; i++) {
         uint32_t p = i;
         if (of->prompts != of->samples)
@@ -177,21 +190,25 @@ lengths_of(const rlf_rank *rank, const slot *s)
             lengths[i] += tokens_of(of->sample[i].ids, of->sample[i].n_ids,
                                     of->sample[i].text);
     }
-    return lengths;
+    *told = lengths;
+    return RLF_OK;
 }
 
 static rlf_status
 carry_open(rlf_rank *rank, const rlf_task *task, rlf_err *err)
 {
-    slot *s = slot_of(rank, task);
+    slot *s;
+    const uint32_t *lengths;
+    RLF_TRY(slot_of(rank, task, err, &s));
     RLF_TRY(open_slot(rank, s, err));
     if (rank->rank != 0)
         return RLF_OK;
+    RLF_TRY(lengths_of(rank, s, err, &lengths));
     return tell(rank,
                 &(rlf_report){.kind = RLF_REPORT_OPENED,
                               .n = task->n,
                               .n_rows = s->space->count,
-                              .lengths = lengths_of(rank, s),
+                              .lengths = lengths,
                               .owner = owners(rank->graph, s->space)},
                 err);
 }
@@ -230,8 +247,9 @@ tell_rows(rlf_rank *rank, const slot *s, rlf_err *err)
 {
     const rlf_call *call = &s->call;
     const rlf_rows *rows = call->out[0].rows;
-    uint32_t *lengths =
-        RLF_NEW_ARRAY(rank->env.pool, uint32_t, call->n_rows + 1);
+    uint32_t *lengths;
+    RLF_TRY(rlf_arena_try(rank->env.pool, (call->n_rows + 1) * sizeof *lengths,
+                          "lengths of samples", err, &lengths));
     for (uint32_t i = 0; i < call->n_rows; i++) {
         lengths[i] = rows->sample[call->rows[i]].n_ids;
         rank->now->tokens += lengths[i];
@@ -274,10 +292,10 @@ sample(rlf_rank *rank, slot *s, rlf_err *err)
 static int
 time_of(const rlf_node_class *class)
 {
-    return class->sampled                         ? RLF_TIME_GENERATE
-           : class->role == RLF_ROLE_UPDATE       ? RLF_TIME_TRAIN
-           : class->role == RLF_ROLE_HOOK         ? RLF_TIME_LUA
-           : class->role == RLF_ROLE_WORDS        ? RLF_TIME_READ
+    return class->sampled                   ? RLF_TIME_GENERATE
+           : class->role == RLF_ROLE_UPDATE ? RLF_TIME_TRAIN
+           : class->role == RLF_ROLE_HOOK   ? RLF_TIME_LUA
+           : class->role == RLF_ROLE_WORDS  ? RLF_TIME_READ
            : class->role == RLF_ROLE_METHOD &&
                    class->receiver == RLF_RECEIVER_MODEL
                ? RLF_TIME_READ
@@ -322,7 +340,8 @@ rlf_rank_turn(rlf_rank *rank, rlf_err *err)
 static rlf_status
 carry_run(rlf_rank *rank, const rlf_task *task, rlf_err *err)
 {
-    slot *s = slot_of(rank, task);
+    slot *s;
+    RLF_TRY(slot_of(rank, task, err, &s));
     rlf_call *call = &s->call;
     const rlf_node_class *class = call->node->class;
     if (!task->loop)

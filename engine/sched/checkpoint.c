@@ -316,9 +316,7 @@ restore(rlf_run *run, const char *here, uint32_t step, rlf_arena *arena,
                            .directory = here};
     RLF_TRY(rlf_run_tell_all(run, &task, err));
     run->step = step;
-    if (step)
-        rlf_control_restore(run->control, step);
-    return RLF_OK;
+    return step ? rlf_lead_restore(run, step, err) : RLF_OK;
 }
 
 static rlf_status

@@ -353,6 +353,9 @@ keep_next(rlf_crew *crew, double patience, rlf_arena *arena, rlf_err *err)
     if (status != RLF_OK || about_pieces)
         return status;
     rlf_buf copy = {0};
+    RLF_TRY_ROOM(&crew->kept, 1, "what ranks have told");
+    if (!rlf_buf_try(&copy, message->n))
+        return rlf_fail_memory(err, message->n, "what ranks have told");
     rlf_buf_add(&copy, message->p, message->n);
     RLF_PUSH(&crew->kept, copy);
     return RLF_OK;

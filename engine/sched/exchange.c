@@ -37,8 +37,8 @@ pack_sample(rlf_buf *out, const rlf_rows *rows, uint32_t row)
 {
     const rlf_sample *s = &rows->sample[row];
     uint64_t text = s->text.n;
-    if (!rlf_buf_try(out, sizeof *s + text + s->n_ids * (sizeof *s->ids +
-                                                         sizeof(double))))
+    if (!rlf_buf_try(out, sizeof *s + text +
+                              s->n_ids * (sizeof *s->ids + sizeof(double))))
         return false;
     rlf_buf_add(out, &s->n_ids, sizeof s->n_ids);
     rlf_buf_add(out, &s->finished, sizeof s->finished);

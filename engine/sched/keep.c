@@ -7,13 +7,43 @@
 
 #define NO_SPACE UINT32_MAX
 
+/* There is no memory for n bytes: nothing is kept or read any more. */
+static void
+miss(rlf_keeper *k, size_t n)
+{
+    k->missing = k->missing ? k->missing : n;
+    k->torn = true;
+}
+
+rlf_status
+rlf_keeper_check(const rlf_keeper *k, rlf_err *err)
+{
+    return k->missing ? rlf_fail_memory(err, k->missing,
+                                        "what is made ahead, in a checkpoint")
+                      : RLF_OK;
+}
+
+void *
+rlf_kept_room(rlf_keeper *k, size_t n)
+{
+    rlf_err ignored = RLF_ERR_NONE;
+    void *p = NULL;
+    if (rlf_arena_try(k->arena, n, "", &ignored, &p) < 0)
+        miss(k, n);
+    return p;
+}
+
 /* ---- numbers and texts ---- */
 
 void
 rlf_keep_bytes(rlf_keeper *k, const void *p, size_t n)
 {
-    if (n)
+    if (!n || k->missing)
+        return;
+    if (rlf_buf_try(k->out, n))
         rlf_buf_add(k->out, p, n);
+    else
+        miss(k, k->out->n + n);
 }
 
 void
@@ -45,7 +75,9 @@ rlf_kept_text(rlf_keeper *k)
         k->torn = true;
     if (k->torn)
         return RLF_STR("");
-    char *p = rlf_arena_alloc(k->arena, n + 1);
+    char *p = rlf_kept_room(k, n + 1);
+    if (!p)
+        return RLF_STR("");
     rlf_kept_bytes(k, p, n);
     p[n] = 0;
     return (rlf_str){p, n};
@@ -72,8 +104,9 @@ kept_array(rlf_keeper *k, size_t n, size_t size)
         k->torn = true;
     if (k->torn)
         return NULL;
-    void *array = rlf_arena_alloc(k->arena, n * size + 1);
-    rlf_kept_bytes(k, array, n * size);
+    void *array = rlf_kept_room(k, n * size + 1);
+    if (array)
+        rlf_kept_bytes(k, array, n * size);
     return array;
 }
 
@@ -177,9 +210,9 @@ rlf_keep_spaces(rlf_keeper *k)
 static void
 place_tokens(rlf_keeper *k, rlf_space *space)
 {
-    uint64_t *offset = RLF_NEW_ARRAY(k->arena, uint64_t, space->count + 1);
+    uint64_t *offset = rlf_kept_room(k, (space->count + 1) * sizeof *offset);
     space->extent = 0;
-    for (uint32_t i = 0; i < space->count; i++) {
+    for (uint32_t i = 0; offset && i < space->count; i++) {
         offset[i] = space->extent;
         space->extent += space->length[i];
     }
@@ -306,9 +339,9 @@ kept_column(rlf_keeper *k, int domain)
         return (rlf_column){0};
     }
     if (what[0])
-        c.number = RLF_NEW_ARRAY(k->arena, double, extent + 1);
+        c.number = rlf_kept_room(k, (extent + 1) * sizeof *c.number);
     if (what[1])
-        c.text = RLF_NEW_ARRAY(k->arena, rlf_str, extent + 1);
+        c.text = rlf_kept_room(k, (extent + 1) * sizeof *c.text);
     for (uint32_t i = 0; i < rows && !k->torn; i++) {
         uint64_t first = cells(k, c.space, i, &n);
         if (c.number)
@@ -351,7 +384,7 @@ kept_prompt(rlf_keeper *k)
         return p;
     rlf_message *messages = NULL;
     if (p.n_messages)
-        messages = RLF_NEW_ARRAY(k->arena, rlf_message, p.n_messages);
+        messages = rlf_kept_room(k, p.n_messages * sizeof *messages);
     for (uint32_t i = 0; i < p.n_messages && !k->torn; i++) {
         messages[i].role = rlf_kept_text(k);
         messages[i].content = rlf_kept_text(k);
@@ -424,7 +457,7 @@ kept_rows(rlf_keeper *k, const rlf_set *set)
     k->torn |= n > (size_t)(k->end - k->p);
     if (k->torn)
         return rows;
-    rows->prompt = RLF_NEW_ARRAY(k->arena, rlf_prompt, n + 1);
+    rows->prompt = rlf_kept_room(k, (n + 1) * sizeof *rows->prompt);
     for (uint32_t i = 0; i < n && !k->torn; i++)
         rows->prompt[i] = kept_prompt(k);
     rows->data_row = kept_array(k, n, sizeof *rows->data_row);
@@ -432,7 +465,7 @@ kept_rows(rlf_keeper *k, const rlf_set *set)
     n = rows->samples->count;
     k->torn |= has_samples && n > (size_t)(k->end - k->p);
     if (has_samples && !k->torn)
-        rows->sample = RLF_NEW_ARRAY(k->arena, rlf_sample, n + 1);
+        rows->sample = rlf_kept_room(k, (n + 1) * sizeof *rows->sample);
     for (uint32_t i = 0; has_samples && i < n && !k->torn; i++)
         rows->sample[i] = kept_sample(k);
     rows->logprob = kept_column(k, set->tokens).number;

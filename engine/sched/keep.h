@@ -28,8 +28,12 @@ typedef struct rlf_keeper {
     rlf_buf spaces;        /* and what the values stand on to here */
     const char *p, *end;   /* reading: from here */
     bool torn;             /* what was read is not what was written */
+    size_t missing;        /* bytes there was no memory for; torn as well */
     RLF_VEC(rlf_known_space) known;
 } rlf_keeper;
+
+/* RLF_MEMORY if some of it found none, now or before. */
+rlf_status rlf_keeper_check(const rlf_keeper *k, rlf_err *err);
 
 void rlf_keep_bytes(rlf_keeper *k, const void *p, size_t n);
 void rlf_keep_text(rlf_keeper *k, rlf_str text);
@@ -41,6 +45,8 @@ void rlf_keeper_free(rlf_keeper *k); /* what it holds itself */
 
 /* Once `torn` is set, what is read is 0 and nothing is used further. */
 void rlf_kept_bytes(rlf_keeper *k, void *to, size_t n);
+/* n bytes for what is read; NULL, and torn: there is no memory. */
+void *rlf_kept_room(rlf_keeper *k, size_t n);
 rlf_str rlf_kept_text(rlf_keeper *k); /* followed by a 0 byte */
 void rlf_kept_spaces(rlf_keeper *k);
 rlf_content rlf_kept_content(rlf_keeper *k, const rlf_value *value);

@@ -12,6 +12,7 @@ libsched_la_SOURCES = \
 	%D%/flight.c %D%/flight.h \
 	%D%/inputs.c %D%/inputs.h \
 	%D%/keep.c %D%/keep.h \
+	%D%/lead.c \
 	%D%/manifest.c %D%/manifest.h \
 	%D%/metrics.c %D%/metrics.h \
 	%D%/pipeline.c %D%/pipeline.h \

@@ -266,23 +266,66 @@ links_of(const pipeline *l, const rlf_pipe *whole, int *channels)
     return links;
 }
 
-/* Walk this place's list of a table, which `whole` has all of. */
-static rlf_status
-walk(pipeline *l, const rlf_pipe *table, const rlf_pipe *whole, bool reading,
-     rlf_err *err)
+/* Tables of one run: they are as long as its micro-batches are many. */
+typedef struct tables {
+    pipeline *l;
+    const rlf_node_place *place;
+    const int *micros, *most;    /* per model */
+    rlf_pipe table, whole;       /* the table, and one that has all of it */
+    rlf_pipe reading;            /* of the model that reads, to be walked */
+    int reader;                  /* that model */
+    const rlf_pipe *walked, *of; /* that is walked, and what it is of */
+} tables;
+
+static const char tables_words[] = "the tables of a pipeline";
+
+static void
+make_tables(void *p)
 {
+    tables *t = p;
+    rlf_arena *pool = t->l->env->pool;
+    rlf_pipes_table(t->place, t->micros, pool, &t->table);
+    rlf_pipes_table(t->place, t->place->pipe ? t->most : t->micros, pool,
+                    &t->whole);
+}
+
+static void
+make_reading(void *p)
+{
+    tables *t = p;
+    rlf_pipe_reading(&t->table, t->reader, t->micros[t->reader],
+                     t->l->env->pool, &t->reading);
+}
+
+/* This place's list of a table. */
+static void
+make_list(void *p)
+{
+    const tables *t = p;
+    pipeline *l = t->l;
     int channels;
-    l->reading = reading;
     l->next = 0;
-    l->count = table->lists[l->place].count;
-    l->list = table->lists[l->place].ops;
-    l->links = links_of(l, whole, &channels);
+    l->count = t->walked->lists[l->place].count;
+    l->list = t->walked->lists[l->place].ops;
+    l->links = links_of(l, t->of, &channels);
     l->ops = RLF_NEW_ARRAY(l->env->pool, rlf_train_op, l->count);
     RLF_ASSERT(channels <= RLF_PIPE_CHANNELS);
     for (int i = 0; i < l->count; i++)
         l->ops[i] = (rlf_train_op){.micro = l->list[i].micro,
                                    .chunk = l->list[i].chunk,
                                    .backward = l->list[i].backward};
+}
+
+/* Walk this place's list of a table, which `whole` has all of. */
+static rlf_status
+walk(tables *t, const rlf_pipe *table, const rlf_pipe *whole, bool reading,
+     rlf_err *err)
+{
+    pipeline *l = t->l;
+    l->reading = reading;
+    t->walked = table;
+    t->of = whole;
+    RLF_TRY(rlf_memory_guard(make_list, t, tables_words, err));
     for (int i = 0; i < l->count; i++) {
         l->now = part_of(l, i)->call->node;
         RLF_TRY(look_ahead(l, i, err));
@@ -346,7 +389,7 @@ run(pipeline *l, const rlf_plan *plan, rlf_call *const *calls, int n,
     const rlf_node_place *place = &plan->place[calls[0]->node->id];
     int *micros = RLF_NEW_ARRAY(pool, int, l->n),
         *most = RLF_NEW_ARRAY(pool, int, l->n);
-    rlf_pipe table, whole, reading;
+    tables t = {.l = l, .place = place, .micros = micros, .most = most};
     for (int i = 0; i < n; i++) {
         const rlf_node_place *own = &plan->place[calls[i]->node->id];
         int model = rlf_pipes_model(own, rlf_call_mesh(calls[i])->at);
@@ -355,18 +398,18 @@ run(pipeline *l, const rlf_plan *plan, rlf_call *const *calls, int n,
         for (int k = 0; own->pipe && k < own->pipe_copies; k++)
             most[own->pipe_model + k] = l->parts[model].training.most;
     }
-    rlf_pipes_table(place, micros, pool, &table);
-    rlf_pipes_table(place, place->pipe ? most : micros, pool, &whole);
+    RLF_TRY(rlf_memory_guard(make_tables, &t, tables_words, err));
     for (int i = 0; i < l->n; i++) {
         const part *p = &l->parts[i];
         if (!p->training.reads)
             continue;
-        rlf_pipe_reading(&table, i, micros[i], pool, &reading);
-        RLF_TRY(walk(l, &reading, &reading, true, err));
+        t.reader = i;
+        RLF_TRY(rlf_memory_guard(make_reading, &t, tables_words, err));
+        RLF_TRY(walk(&t, &t.reading, &t.reading, true, err));
         l->now = p->call->node;
         RLF_TRY(p->class->gather(p->call, err));
     }
-    return walk(l, &table, &whole, false, err);
+    return walk(&t, &t.table, &t.whole, false, err);
 }
 
 rlf_status

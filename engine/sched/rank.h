@@ -46,7 +46,7 @@ typedef struct rlf_rank {
     rlf_memory_room limit; /* what the run may take of its machine and of its
                                device, shared alike by the ranks there */
     rlf_queue *queue;
-    rlf_buf products;  /* what decides their bits: rlf_backend.products */
+    rlf_buf products; /* what decides their bits: rlf_backend.products */
     uint64_t scratch; /* device bytes of the queue itself */
     rlf_flight *flight;
     int doing; /* atomic: a node, or one of rlf_rank_doing */
@@ -57,7 +57,7 @@ typedef struct rlf_rank {
     rank_step *steps;    /* step s has number s % n_steps, and so has any
                             instance of it (engine/order/order.h) */
     int n_steps;
-    rank_step *now;  /* of the task in hand */
+    rank_step *now;            /* of the task in hand */
     double seconds[RLF_TIMES]; /* since the present step began */
     int generation;  /* the instance that is a generation at work; -1: none */
     rlf_turns turns; /* of it, that were not reported yet */
@@ -132,6 +132,8 @@ const rlf_space *rlf_content_rows(const rlf_graph *graph,
                                   const rlf_value *value,
                                   const rlf_content *content, int domain);
 
+/* There are n slots at least. */
+rlf_status rlf_rank_slots(rlf_rank *rank, size_t n, rlf_err *err);
 /* Step `step` takes the place of one that is over; what is made of it ahead is
  * made of weights and states with which step `since` begins. */
 void rlf_rank_begin_step(rlf_rank *rank, uint32_t step, uint32_t since);

@@ -11,7 +11,6 @@
 rlf_status
 rlf_run_hear(rlf_run *run, const rlf_notice *notice, rlf_err *err)
 {
-    (void)err;
     if (notice->n_steps)
         run->ends[notice->rank] = *notice;
     for (int i = 0; i < RLF_TIMES && notice->at_end; i++)
@@ -19,7 +18,7 @@ rlf_run_hear(rlf_run *run, const rlf_notice *notice, rlf_err *err)
     if (notice->kind == RLF_NOTICE_SAVED)
         run->left--;
     else if (notice->kind == RLF_NOTICE_REPORT)
-        rlf_control_tell(run->control, &notice->report);
+        return rlf_lead_tell(run, &notice->report, err);
     return RLF_OK;
 }
 
@@ -173,6 +172,9 @@ post(rlf_run *run, const rlf_post *post, rlf_err *err)
 {
     for (int r = 0; r < run->plan->ranks; r++) {
         rlf_task task;
+        RLF_TRY(rlf_arena_room(run->arena,
+                               (size_t)post->n_moves * sizeof *post->moves,
+                               "a task of a rank", err));
         if (rlf_task_of(run->control, run->graph, post, r, run->arena, &task))
             RLF_TRY(tell_rank(run, r, &task, err));
     }
@@ -196,7 +198,8 @@ static rlf_status
 run_posts(rlf_run *run, rlf_err *err)
 {
     while (!rlf_control_ended(run->control)) {
-        const rlf_post *next = rlf_control_next(run->control);
+        const rlf_post *next;
+        RLF_TRY(rlf_lead_next(run, err, &next));
         RLF_TRY(next->kind == RLF_POST_WAIT ? await(run, err)
                                             : post(run, next, err));
     }
@@ -210,9 +213,27 @@ rlf_run_settle(rlf_run *run, rlf_err *err)
     rlf_control_settle(run->control);
     RLF_TRY(run_posts(run, err));
     gather(run);
-    rlf_control_gather(run->control);
-    while ((next = rlf_control_next(run->control))->kind != RLF_POST_WAIT)
+    RLF_TRY(rlf_lead_gather(run, err));
+    for (;;) {
+        RLF_TRY(rlf_lead_next(run, err, &next));
+        if (next->kind == RLF_POST_WAIT)
+            return RLF_OK;
         RLF_TRY(post(run, next, err));
+    }
+}
+
+static rlf_status
+take_step(rlf_run *run, rlf_err *err)
+{
+    rlf_task begin = {
+        .kind = RLF_TASK_BEGIN, .instance = -1, .step = run->step + 1};
+    RLF_TRY(rlf_lead_begin(run, err, &begin.fresh));
+    uint32_t last = begin.step + run->graph->ahead;
+    for (uint32_t i = 0; i < begin.fresh; i++)
+        begin_step(&run->steps[(last - i) % run->n_steps]);
+    RLF_TRY(rlf_run_tell_all(run, &begin, err));
+    RLF_TRY(run_posts(run, err));
+    gather(run);
     return RLF_OK;
 }
 
@@ -223,18 +244,7 @@ rlf_run_step(rlf_run *run, rlf_err *err)
         return rlf_fail(err, RLF_BUG, "a run that has ended takes no step");
     rlf_arena_reset(run->arena);
     memset(run->seconds, 0, sizeof run->seconds);
-    const rlf_task begin = {.kind = RLF_TASK_BEGIN,
-                            .instance = -1,
-                            .step = run->step + 1,
-                            .fresh = (uint32_t)rlf_control_begin(run->control)};
-    uint32_t last = begin.step + run->graph->ahead;
-    for (uint32_t i = 0; i < begin.fresh; i++)
-        begin_step(&run->steps[(last - i) % run->n_steps]);
-    rlf_status status = rlf_run_tell_all(run, &begin, err);
-    if (status >= 0)
-        status = run_posts(run, err);
-    if (status >= 0)
-        gather(run);
+    rlf_status status = take_step(run, err);
     if (status < 0) {
         run->failed = true;
         return rlf_run_fail(run, status, err);

@@ -264,6 +264,15 @@ get_metrics(reader *r)
     return (rlf_metrics){.data = list, .count = n};
 }
 
+/* Room for all that n bytes are read as, each array with what it is aligned
+ * by. */
+static rlf_status
+begin(reader *r, const char *bytes, size_t n, rlf_arena *arena, rlf_err *err)
+{
+    *r = (reader){.p = bytes, .left = n, .arena = arena};
+    return rlf_arena_room(arena, 4 * n + 4096, "a message between ranks", err);
+}
+
 static rlf_status
 finish(const reader *r, const char *what, rlf_err *err)
 {
@@ -302,7 +311,8 @@ rlf_status
 rlf_task_read(const char *bytes, size_t n, rlf_arena *arena, rlf_err *err,
               rlf_task *out)
 {
-    reader r = {.p = bytes, .left = n, .arena = arena};
+    reader r;
+    RLF_TRY(begin(&r, bytes, n, arena, err));
     GET(&r, *out);
     out->directory = get_text(&r);
     out->input = get_array(&r, (size_t)out->n_input, sizeof *out->input);
@@ -360,8 +370,9 @@ rlf_status
 rlf_notice_read(const char *bytes, size_t n, rlf_arena *arena, rlf_err *err,
                 rlf_notice *out)
 {
-    reader r = {.p = bytes, .left = n, .arena = arena};
+    reader r;
     uint8_t kind;
+    RLF_TRY(begin(&r, bytes, n, arena, err));
     GET(&r, kind);
     if (kind >= RLF_NOTICE_KINDS)
         r.torn = true;

@@ -33,13 +33,14 @@ rlf_rank_open_holds(rlf_rank *rank, rlf_err *err)
 
 /* Host bytes that this rank packs and unpacks in the largest round: what goes
  * to other processes. */
-static uint64_t
+static rlf_status
 most_passing(const rlf_rank *rank, const rlf_realloc_job *job,
-             const rlf_realloc_plan *edge)
+             const rlf_realloc_plan *edge, rlf_err *err, uint64_t *most)
 {
     int local = rlf_comm_world_local(rlf_comm_world_of(rank->comm));
-    uint64_t *bytes = rlf_calloc((size_t)edge->rounds + 1, sizeof *bytes),
-             most = 0;
+    uint64_t *bytes;
+    RLF_TRY(rlf_try_array((size_t)edge->rounds + 1, sizeof *bytes,
+                          "the rounds of weights", err, &bytes));
     for (int i = 0; i < edge->n_sends; i++) {
         const rlf_send *s = &edge->sends[i];
         if ((s->from == rank->rank || s->to == rank->rank) &&
@@ -48,9 +49,9 @@ most_passing(const rlf_rank *rank, const rlf_realloc_job *job,
                                           rlf_realloc_element(job, s->tensor));
     }
     for (int i = 0; i < edge->rounds; i++)
-        most = bytes[i] > most ? bytes[i] : most;
+        *most = bytes[i] > *most ? bytes[i] : *most;
     free(bytes);
-    return most;
+    return RLF_OK;
 }
 
 /* What takes weights from one hold to another. */
@@ -64,9 +65,7 @@ make_edge(rlf_rank *rank, size_t model, int from, int to,
                       rlf_real_bytes(rank->env.kernels));
     rlf_realloc_plan plan;
     RLF_TRY(rlf_realloc_make(&job, rank->arena, err, &plan));
-    uint64_t bytes = most_passing(rank, &job, &plan);
-    if (bytes > rank->passing[model])
-        rank->passing[model] = bytes;
+    RLF_TRY(most_passing(rank, &job, &plan, err, &rank->passing[model]));
     *out = (rlf_weight_edge){.from = from,
                              .to = to,
                              .sends = plan.sends,
@@ -125,13 +124,15 @@ rlf_rank_open_edges(rlf_rank *rank, rlf_err *err)
 }
 
 /* Arrows in the trace, one a message: the first piece of each. */
-static void
+static rlf_status
 trace_move(const rlf_rank *rank, const rlf_task *task,
-           const rlf_weight_edge *edge, bool sends)
+           const rlf_weight_edge *edge, bool sends, rlf_err *err)
 {
     uint64_t now = rlf_clock_now(), n = (uint64_t)rank->plan->ranks;
     const char *name = rank->graph->resources.data[task->model].name;
-    bool *seen = rlf_calloc((size_t)edge->rounds * n + 1, sizeof *seen);
+    bool *seen;
+    RLF_TRY(rlf_try_array((size_t)edge->rounds * n + 1, sizeof *seen,
+                          "a trace of weights", err, &seen));
     for (int i = 0; i < edge->n_sends; i++) {
         const rlf_send *s = &edge->sends[i];
         uint64_t peer = (uint64_t)(sends ? s->to : s->from);
@@ -147,6 +148,7 @@ trace_move(const rlf_rank *rank, const rlf_task *task,
             rlf_trace_receive(rank->env.trace, name, id, now);
     }
     free(seen);
+    return RLF_OK;
 }
 
 rlf_status
@@ -159,12 +161,12 @@ rlf_rank_move(rlf_rank *rank, const rlf_task *task, rlf_err *err)
     uint64_t from = rank->env.trace ? rlf_clock_now() : 0;
     rlf_moved moved = {0};
     if (rank->env.trace)
-        trace_move(rank, task, edge, true);
+        RLF_TRY(trace_move(rank, task, edge, true, err));
     RLF_TRY(rank->classes->resource[r->kind]->move(
         &rank->env, r, rank->env.resource[task->model], edge,
         rlf_group_world(rank->comm), err, &moved));
     if (rank->env.trace) {
-        trace_move(rank, task, edge, false);
+        RLF_TRY(trace_move(rank, task, edge, false, err));
         rlf_trace_span(rank->env.trace, "weights", r->name, from,
                        rlf_clock_now(), moved.bytes);
     }

@@ -180,9 +180,12 @@ rlf_feed_open(rlf_generation *g, rlf_err *err)
     size_t need =
         rlf_generation_array_bytes(tokens, g->most_active, g->ld_pages);
     RLF_ASSERT(!o->arrays || need <= o->array_bytes);
-    g->host_inputs = rlf_calloc(1, sent);
-    g->next_pages = rlf_calloc(g->most_active, sizeof(int32_t));
-    g->bounds = rlf_calloc(g->most_active, sizeof(int32_t));
+    static const char what[] = "what is fed to the model";
+    RLF_TRY(rlf_try_array(1, sent, what, err, &g->host_inputs));
+    RLF_TRY(rlf_try_array(g->most_active, sizeof *g->next_pages, what, err,
+                          &g->next_pages));
+    RLF_TRY(rlf_try_array(g->most_active, sizeof *g->bounds, what, err,
+                          &g->bounds));
     g->ahead = is_queued(g->model) && !g->model->stages;
     for (uint32_t i = 0; i < g->n_waves; i++) {
         RLF_TRY(open_flight(g, &g->waves[i].now, err));

@@ -89,9 +89,7 @@ rlf_generation_add(rlf_generation *g, const uint32_t *prompt, uint32_t n_prompt,
                             "a prompt has token %u, but the model knows only "
                             "%d",
                             prompt[i], g->model->table->config.vocab);
-    RLF_TRY_ROOM(&g->groups, 1, "prompts that are sampled");
-    RLF_TRY_ROOM(&g->sequences, n, "samples in the making");
-    RLF_TRY_ROOM(&g->waiting, n, "samples in the making");
+    RLF_TRY(make_room(g, n, err));
     uint32_t which = (uint32_t)g->groups.count;
     RLF_PUSH(&g->groups, (group){prompt, n_prompt, 0, n, NOBODY});
     *first = (uint32_t)g->sequences.count;
@@ -133,6 +131,7 @@ share_prompt(rlf_generation *g, sequence *s, const sequence *donor,
 {
     uint32_t known = g->groups.data[s->group].n_prompt - 1;
     uint32_t full = known / (uint32_t)g->kv->page_size;
+    RLF_TRY(make_sequence_room(s, s->n, full + 1, err));
     for (uint32_t i = 0; i < full; i++) {
         rlf_kv_hold(g->kv, donor->pages[i]);
         push_page(s, donor->pages[i]);
@@ -269,6 +268,26 @@ is_short(const rlf_generation *g)
     return need > (uint64_t)g->kv->n_free;
 }
 
+/* Nearly all tokens are shorter. */
+enum { A_TOKEN = 256 };
+
+/* Room for what a step adds to those that are active: the pages of all tokens
+ * there are, and a token more. */
+static rlf_status
+make_step_room(rlf_generation *g, rlf_err *err)
+{
+    for (size_t i = 0; i < g->active.count; i++) {
+        sequence *s = &g->sequences.data[g->active.data[i]];
+        RLF_TRY(make_sequence_room(s, s->n + s->flying + 1,
+                                   pages_for(g, reach_of(g, s)), err));
+        if (g->options.n_stop && !rlf_buf_try(&s->text, A_TOKEN))
+            return rlf_fail_memory(err, s->text.n, "the text of a sample");
+    }
+    RLF_TRY_ROOM(&g->waves[g->at].now.fly, g->active.count,
+                 "a step of samples");
+    return RLF_OK;
+}
+
 /* Decide what everyone in the wave feeds: those that decode first, so that
  * prefill never holds them up, then prefills with the tokens left over. */
 static void
@@ -304,11 +323,7 @@ plan_step(rlf_generation *g)
 static void
 append(sequence *s, uint32_t id, float logprob)
 {
-    if (s->n == s->room) {
-        s->room = s->room ? 2 * s->room : 16;
-        s->ids = rlf_realloc(s->ids, s->room * sizeof *s->ids);
-        s->logprob = rlf_realloc(s->logprob, s->room * sizeof *s->logprob);
-    }
+    RLF_ASSERT(s->n < s->room);
     s->ids[s->n] = id;
     s->logprob[s->n++] = logprob;
 }
@@ -455,6 +470,7 @@ step_after(rlf_generation *g, rlf_err *err)
     bool sent;
     RLF_TRY(land(g, &w->now, err));
     RLF_TRY(admit(g, err));
+    RLF_TRY(make_step_room(g, err));
     plan_step(g);
     RLF_TRY(rlf_feed_step(g, err, &sent));
     return g->n_waves == 1 ? land(g, &w->now, err) : RLF_OK;
@@ -473,6 +489,7 @@ step_ahead(rlf_generation *g, rlf_err *err)
     RLF_TRY(admit(g, err));
     if (is_short(g))
         RLF_TRY(land(g, &w->now, err));
+    RLF_TRY(make_step_room(g, err));
     plan_step(g);
     RLF_TRY(rlf_feed_step(g, err, &sent));
     g->counts.ahead += w->before.fly.count != 0;

@@ -124,8 +124,47 @@ reach_of(const rlf_generation *g, const sequence *s)
     return length_of(g, s) + s->flying;
 }
 
-/* One more response to make, with nothing done; the caller lists it as active
- * or waiting. */
+/* Room for a prompt more, n responses to it, and lists of all. */
+static inline rlf_status
+make_room(rlf_generation *g, size_t n, rlf_err *err)
+{
+    static const char what[] = "samples in the making";
+    size_t all = g->sequences.count + n;
+    RLF_TRY_ROOM(&g->groups, 1, "prompts that are sampled");
+    RLF_TRY_ROOM(&g->sequences, n, what);
+    RLF_TRY_ROOM(&g->active, all - g->active.count, what);
+    RLF_TRY_ROOM(&g->waiting, all - g->waiting.count, what);
+    RLF_TRY_ROOM(&g->keepers, all - g->keepers.count, what);
+    RLF_TRY_ROOM(&g->complete, all - g->complete.count, what);
+    return RLF_OK;
+}
+
+/* Room for so many tokens and pages of one. */
+static inline rlf_status
+make_sequence_room(sequence *s, uint32_t tokens, uint32_t pages, rlf_err *err)
+{
+    static const char what[] = "a sample in the making";
+    uint32_t room = s->room ? s->room : 16;
+    while (room < tokens)
+        room *= 2;
+    if (room > s->room) {
+        RLF_TRY(rlf_try_grow(&s->ids, room * sizeof *s->ids, what, err));
+        RLF_TRY(
+            rlf_try_grow(&s->logprob, room * sizeof *s->logprob, what, err));
+        s->room = room;
+    }
+    room = s->pages_room ? s->pages_room : 8;
+    while (room < pages)
+        room *= 2;
+    if (room > s->pages_room) {
+        RLF_TRY(rlf_try_grow(&s->pages, room * sizeof *s->pages, what, err));
+        s->pages_room = room;
+    }
+    return RLF_OK;
+}
+
+/* One more response to make, with nothing done, for which there is room; the
+ * caller lists it as active or waiting. */
 static inline uint32_t
 add_sequence(rlf_generation *g, uint32_t of, uint64_t identity)
 {
@@ -209,13 +248,11 @@ drop_pages(rlf_generation *g, sequence *s)
     s->cached = 0;
 }
 
+/* There is room for it. */
 static inline void
 push_page(sequence *s, int32_t page)
 {
-    if (s->n_pages == s->pages_room) {
-        s->pages_room = s->pages_room ? 2 * s->pages_room : 8;
-        s->pages = rlf_realloc(s->pages, s->pages_room * sizeof *s->pages);
-    }
+    RLF_ASSERT(s->n_pages < s->pages_room);
     s->pages[s->n_pages++] = page;
 }
 

@@ -26,9 +26,11 @@ typedef struct distinct {
     RLF_VEC(uint32_t) number; /* of the page of each sample in turn */
 } distinct;
 
-static void
-list_pages(distinct *d, const sequence *s)
+static rlf_status
+list_pages(distinct *d, const sequence *s, rlf_err *err)
 {
+    RLF_TRY_ROOM(&d->pages, s->n_pages, "pages for another rank");
+    RLF_TRY_ROOM(&d->number, s->n_pages, "pages for another rank");
     for (uint32_t i = 0; i < s->n_pages; i++) {
         uint32_t k = 0;
         while (k < d->pages.count && d->pages.data[k] != s->pages[i])
@@ -37,6 +39,7 @@ list_pages(distinct *d, const sequence *s)
             RLF_PUSH(&d->pages, s->pages[i]);
         RLF_PUSH(&d->number, k);
     }
+    return RLF_OK;
 }
 
 /* Is it cheaper to send the pages than to compute what is in them? Counted for
@@ -72,6 +75,8 @@ put_sample(const sequence *s, uint32_t label, const uint32_t *number,
     rlf_buf_add(out, number, head.n_pages * sizeof *number);
 }
 
+static const char for_another[] = "samples for another rank";
+
 /* The pages themselves, behind what `out` has. */
 static rlf_status
 put_pages(const rlf_generation *g, const distinct *d, rlf_buf *out,
@@ -79,13 +84,12 @@ put_pages(const rlf_generation *g, const distinct *d, rlf_buf *out,
 {
     size_t each =
         rlf_kv_page_bytes(g->kv->table, g->kv->kernels, g->kv->page_size);
-    void *page = rlf_calloc(1, each);
-    rlf_status status = RLF_OK;
+    void *page = NULL;
+    rlf_status status = rlf_try_array(1, each, for_another, err, &page);
     for (size_t i = 0; i < d->pages.count && status >= 0; i++) {
         status = rlf_kv_read(g->kv, d->pages.data[i], page, err);
         if (status >= 0 && !rlf_buf_try(out, each))
-            status = rlf_fail_memory(err, out->n + each,
-                                     "samples for another rank");
+            status = rlf_fail_memory(err, out->n + each, "%s", for_another);
         if (status >= 0)
             rlf_buf_add(out, page, each);
     }
@@ -93,33 +97,47 @@ put_pages(const rlf_generation *g, const distinct *d, rlf_buf *out,
     return status;
 }
 
-/* Samples of one prompt. */
+/* Samples of one prompt; d: to list their pages in. */
 static rlf_status
-put_group(const rlf_generation *g, const uint32_t *rows, const uint32_t *label,
-          uint32_t n, const rlf_handover_price *price, double *sent,
-          rlf_buf *out, rlf_err *err)
+put_listed(const rlf_generation *g, const uint32_t *rows, const uint32_t *label,
+           uint32_t n, const rlf_handover_price *price, distinct *d,
+           double *sent, rlf_buf *out, rlf_err *err)
 {
     const group *p = &g->groups.data[g->sequences.data[rows[0]].group];
-    distinct d = {0};
     uint64_t positions = p->n_prompt;
     for (uint32_t i = 0; i < n; i++) {
         const sequence *s = &g->sequences.data[rows[i]];
-        list_pages(&d, s);
+        RLF_TRY(list_pages(d, s, err));
         positions += s->n;
     }
-    bool pages = sends_pages(g, price, d.pages.count, positions, sent);
+    size_t bytes = sizeof(group_head) + n * sizeof(sample_head) +
+                   positions * (sizeof(uint32_t) + sizeof(float)) +
+                   d->number.count * sizeof *d->number.data;
+    if (!rlf_buf_try(out, bytes))
+        return rlf_fail_memory(err, out->n + bytes, "%s", for_another);
+    bool pages = sends_pages(g, price, d->pages.count, positions, sent);
     const group_head head = {.n_prompt = p->n_prompt,
                              .n_samples = n,
-                             .n_pages = pages ? (uint32_t)d.pages.count : 0};
+                             .n_pages = pages ? (uint32_t)d->pages.count : 0};
     rlf_buf_add(out, &head, sizeof head);
     rlf_buf_add(out, p->prompt, p->n_prompt * sizeof *p->prompt);
-    const uint32_t *number = d.number.data;
+    const uint32_t *number = d->number.data;
     for (uint32_t i = 0; i < n; i++) {
         const sequence *s = &g->sequences.data[rows[i]];
         put_sample(s, label[i], number, pages, out);
         number += s->n_pages;
     }
-    rlf_status status = pages ? put_pages(g, &d, out, err) : RLF_OK;
+    return pages ? put_pages(g, d, out, err) : RLF_OK;
+}
+
+static rlf_status
+put_group(const rlf_generation *g, const uint32_t *rows, const uint32_t *label,
+          uint32_t n, const rlf_handover_price *price, double *sent,
+          rlf_buf *out, rlf_err *err)
+{
+    distinct d = {0};
+    rlf_status status =
+        put_listed(g, rows, label, n, price, &d, sent, out, err);
     RLF_VEC_FREE(&d.pages);
     RLF_VEC_FREE(&d.number);
     return status;
@@ -137,33 +155,48 @@ forget(rlf_generation *g, uint32_t index)
     s->done = true;
 }
 
+/* Those of n rows that are not done, and what they are called. */
+typedef struct leaving {
+    indices rows, label;
+} leaving;
+
+static rlf_status
+put_leaving(rlf_generation *g, leaving *l, const uint32_t *rows,
+            const uint32_t *label, uint32_t n, const rlf_handover_price *price,
+            rlf_buf *out, rlf_err *err)
+{
+    double sent = 0;
+    RLF_TRY_ROOM(&l->rows, n, for_another);
+    RLF_TRY_ROOM(&l->label, n, for_another);
+    for (uint32_t i = 0; i < n; i++) {
+        if (g->sequences.data[rows[i]].done)
+            continue;
+        RLF_PUSH(&l->rows, rows[i]);
+        RLF_PUSH(&l->label, label[i]);
+    }
+    for (size_t i = 0, end; i < l->rows.count; i = end) {
+        uint32_t of = g->sequences.data[l->rows.data[i]].group;
+        for (end = i + 1; end < l->rows.count; end++)
+            if (g->sequences.data[l->rows.data[end]].group != of)
+                break;
+        RLF_TRY(put_group(g, l->rows.data + i, l->label.data + i,
+                          (uint32_t)(end - i), price, &sent, out, err));
+    }
+    return RLF_OK;
+}
+
 rlf_status
 rlf_generation_give(rlf_generation *g, const uint32_t *rows,
                     const uint32_t *label, uint32_t n,
                     const rlf_handover_price *price, rlf_buf *out, rlf_err *err)
 {
-    indices going = {0}, called = {0};
-    double sent = 0;
+    leaving l = {0};
     RLF_TRY(rlf_generation_settle(g, err));
-    for (uint32_t i = 0; i < n; i++) {
-        if (g->sequences.data[rows[i]].done)
-            continue;
-        RLF_PUSH(&going, rows[i]);
-        RLF_PUSH(&called, label[i]);
-    }
-    rlf_status status = RLF_OK;
-    for (size_t i = 0, end; i < going.count && status >= 0; i = end) {
-        uint32_t of = g->sequences.data[going.data[i]].group;
-        for (end = i + 1; end < going.count; end++)
-            if (g->sequences.data[going.data[end]].group != of)
-                break;
-        status = put_group(g, going.data + i, called.data + i,
-                           (uint32_t)(end - i), price, &sent, out, err);
-    }
-    for (size_t i = 0; i < going.count; i++)
-        forget(g, going.data[i]);
-    RLF_VEC_FREE(&going);
-    RLF_VEC_FREE(&called);
+    rlf_status status = put_leaving(g, &l, rows, label, n, price, out, err);
+    for (size_t i = 0; i < l.rows.count; i++)
+        forget(g, l.rows.data[i]);
+    RLF_VEC_FREE(&l.rows);
+    RLF_VEC_FREE(&l.label);
     if (status < 0)
         return status;
     if (g->active.count || g->waiting.count || g->complete.count)
@@ -201,14 +234,15 @@ next_head(reader *r, void *head, size_t size)
     return at != NULL;
 }
 
-/* The tokens of a response so far, and what follows from them. */
+static const char from_another[] = "samples of another rank";
+
+/* The tokens of a response so far, for which there is room, and what follows
+ * from them. */
 static void
 recall(rlf_generation *g, sequence *s, const void *ids, const void *logprob,
        uint32_t n)
 {
-    s->n = s->room = n;
-    s->ids = rlf_calloc(n + 1, sizeof *s->ids);
-    s->logprob = rlf_calloc(n + 1, sizeof *s->logprob);
+    s->n = n;
     memcpy(s->ids, ids, n * sizeof *s->ids);
     memcpy(s->logprob, logprob, n * sizeof *s->logprob);
     for (uint32_t i = 0; g->options.n_stop && i < n; i++)
@@ -216,21 +250,22 @@ recall(rlf_generation *g, sequence *s, const void *ids, const void *logprob,
 }
 
 /* Its sequence, with numbers below `n_pages` in place of pages. */
-static void
+static rlf_status
 take_sample(rlf_generation *g, uint32_t of, uint32_t n_pages, reader *r,
-            indices *labels)
+            indices *labels, rlf_err *err)
 {
     sample_head head;
     if (!next_head(r, &head, sizeof head))
-        return;
+        return RLF_OK;
     const void *ids = next(r, head.n, sizeof(uint32_t));
     const void *logprob = next(r, head.n, sizeof(float));
     const char *number = next(r, head.n_pages, sizeof(uint32_t));
     if (r->torn)
-        return;
+        return RLF_OK;
     RLF_PUSH(labels, head.label);
     uint32_t index = add_sequence(g, of, head.identity);
     sequence *s = &g->sequences.data[index];
+    RLF_TRY(make_sequence_room(s, head.n + 1, head.n_pages, err));
     recall(g, s, ids, logprob, head.n);
     s->cached = head.cached;
     for (uint32_t i = 0; i < head.n_pages; i++) {
@@ -239,6 +274,7 @@ take_sample(rlf_generation *g, uint32_t of, uint32_t n_pages, reader *r,
         r->torn |= k >= n_pages;
         push_page(s, (int32_t)k);
     }
+    return RLF_OK;
 }
 
 /* Pages for all that came, filled; false: there is no room for them. Each has
@@ -255,7 +291,8 @@ place_pages(rlf_generation *g, reader *r, uint32_t n, rlf_arena *arena,
     while ((uint32_t)g->kv->n_free < n && drop_keepers(g))
         ;
     *placed = (uint32_t)g->kv->n_free >= n;
-    int32_t *pages = *out = RLF_NEW_ARRAY(arena, int32_t, n);
+    RLF_TRY(rlf_arena_try(arena, n * sizeof **out, from_another, err, out));
+    int32_t *pages = *out;
     for (uint32_t i = 0; i < n && *placed; i++) {
         pages[i] = rlf_kv_take(g->kv);
         RLF_TRY(rlf_kv_write(g->kv, data + i * each, pages[i], err));
@@ -294,23 +331,27 @@ take_group(rlf_generation *g, reader *r, rlf_arena *arena, indices *labels,
     const void *ids = next(r, head.n_prompt, sizeof(uint32_t));
     if (r->torn)
         return RLF_OK;
-    uint32_t *prompt = RLF_NEW_ARRAY(arena, uint32_t, head.n_prompt);
+    uint32_t *prompt;
+    RLF_TRY(rlf_arena_try(arena, head.n_prompt * sizeof *prompt, from_another,
+                          err, &prompt));
     memcpy(prompt, ids, head.n_prompt * sizeof *prompt);
     uint32_t of = (uint32_t)g->groups.count;
-    RLF_TRY_ROOM(&g->groups, 1, "prompts that are sampled");
-    RLF_TRY_ROOM(&g->sequences, head.n_samples, "samples in the making");
+    RLF_TRY(make_room(g, head.n_samples, err));
+    RLF_TRY_ROOM(labels, head.n_samples, from_another);
     RLF_PUSH(&g->groups, (group){prompt, head.n_prompt, 0, 0, NOBODY});
-    for (uint32_t i = 0; i < head.n_samples && !r->torn; i++)
-        take_sample(g, of, head.n_pages, r, labels);
+    rlf_status status = RLF_OK;
+    for (uint32_t i = 0; i < head.n_samples && !r->torn && status >= 0; i++)
+        status = take_sample(g, of, head.n_pages, r, labels, err);
     int32_t *pages = NULL;
     bool placed = false;
-    if (head.n_pages)
-        RLF_TRY(place_pages(g, r, head.n_pages, arena, &pages, &placed, err));
+    if (head.n_pages && status >= 0)
+        status = place_pages(g, r, head.n_pages, arena, &pages, &placed, err);
+    placed &= status >= 0;
     for (uint32_t i = first; i < g->sequences.count; i++)
         seat(g, i, pages, placed && !r->torn);
     for (uint32_t i = 0; i < head.n_pages && placed; i++)
         rlf_kv_drop(g->kv, pages[i]);
-    return RLF_OK;
+    return status;
 }
 
 rlf_status
@@ -324,8 +365,11 @@ rlf_generation_take(rlf_generation *g, const char *bytes, size_t n,
     rlf_status status = RLF_OK;
     while (r.p < r.end && !r.torn && status >= 0)
         status = take_group(g, &r, arena, &labels, err);
-    uint32_t *copy = RLF_NEW_ARRAY(arena, uint32_t, labels.count + 1);
-    if (labels.count)
+    uint32_t *copy = NULL;
+    if (status >= 0)
+        status = rlf_arena_try(arena, (labels.count + 1) * sizeof *copy,
+                               from_another, err, &copy);
+    if (status >= 0 && labels.count)
         memcpy(copy, labels.data, labels.count * sizeof *copy);
     *label = copy;
     *n_rows = (uint32_t)labels.count;

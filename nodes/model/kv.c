@@ -21,6 +21,23 @@ rlf_kv_page_bytes(const rlf_table *t, const rlf_kernels *k, int page_size)
     return rlf_kv_layer_bytes(t, k, page_size) * (size_t)t->n_layers;
 }
 
+static rlf_status
+open_pages(rlf_kv *kv, rlf_err *err)
+{
+    size_t n = (size_t)kv->n_pages;
+    static const char list[] = "the list of pages";
+    RLF_TRY(
+        rlf_try_array(n, sizeof *kv->references, list, err, &kv->references));
+    RLF_TRY(
+        rlf_try_array(n, sizeof *kv->free_pages, list, err, &kv->free_pages));
+    for (int i = 0; i < kv->n_pages; i++)
+        kv->free_pages[i] = kv->n_pages - 1 - i;
+    void *block = NULL;
+    RLF_TRY(rlf_device_alloc(kv->queue->device, kv->block_bytes, &block, err));
+    kv->block = block;
+    return RLF_OK;
+}
+
 rlf_status
 rlf_kv_new(const rlf_model *model, int page_size, int n_pages, rlf_err *err,
            rlf_kv **out)
@@ -39,14 +56,7 @@ rlf_kv_new(const rlf_model *model, int page_size, int n_pages, rlf_err *err,
                    .block_bytes =
                        rlf_kv_page_bytes(t, model->kernels, page_size) *
                        (size_t)n_pages};
-    kv->references = rlf_calloc((size_t)n_pages, sizeof *kv->references);
-    kv->free_pages = rlf_calloc((size_t)n_pages, sizeof *kv->free_pages);
-    for (int i = 0; i < n_pages; i++)
-        kv->free_pages[i] = n_pages - 1 - i;
-    void *block = NULL;
-    rlf_status status =
-        rlf_device_alloc(kv->queue->device, kv->block_bytes, &block, err);
-    kv->block = block;
+    rlf_status status = open_pages(kv, err);
     if (status < 0) {
         rlf_kv_free(kv);
         return status;

@@ -67,7 +67,9 @@ sum_blocks(rlf_model *m, const double *blocks, int first, int last,
     const rlf_table *t = m->table;
     int n = t->shards.count, stages = t->cut.stages, slices = m->slices.n;
     double sums[RLF_MOST_SHARDS] = {0};
-    const double **at = rlf_calloc((size_t)(stages * slices), sizeof *at);
+    const double **at;
+    RLF_TRY(rlf_try_array((size_t)(stages * slices), sizeof *at,
+                          "the blocks of a gradient", err, &at));
     for (int k = 0; k < slices; k++)
         for (int p = 0; p < stages; p++) {
             const rlf_stage *stage = &m->stage[p];
@@ -137,7 +139,9 @@ measure(rlf_model *m, rlf_err *err, double *norm)
             count += (size_t)rlf_slices_blocks(&m->stage[p].slices,
                                                m->stage[p].table, k);
     RLF_TRY(square_blocks(m, err));
-    double *blocks = rlf_malloc(count * sizeof *blocks);
+    double *blocks;
+    RLF_TRY(rlf_try_array(count, sizeof *blocks, "the blocks of a gradient",
+                          err, &blocks));
     rlf_status status = rlf_parallel_gather_blocks(m, err, blocks);
     if (status >= 0)
         status = sum_blocks(m, blocks, 0, m->table->whole->n_slots, err, &sum);
@@ -239,9 +243,10 @@ static rlf_status
 step_packed(rlf_model *m, const step *s, rlf_err *err)
 {
     double decay = s->settings->decay;
-    matrices all = {.data =
-                        rlf_malloc((size_t)(4 * m->table->config.layers + 2) *
-                                   sizeof *all.data)};
+    matrices all = {0};
+    RLF_TRY(rlf_try_array((size_t)(4 * m->table->config.layers + 2),
+                          sizeof *all.data, "the matrices of a model", err,
+                          &all.data));
     rlf_status status = RLF_OK;
     int64_t at = 0;
     find_matrices(m, &all);

@@ -198,6 +198,27 @@ rlf_pass_count_bytes(const rlf_table *table, const rlf_kernels *kernels,
     return c.used;
 }
 
+static rlf_status
+open_pass(rlf_pass *p, rlf_err *err)
+{
+    static const char what[] = "a pass through the model";
+    size_t n = (size_t)p->options.tokens;
+    RLF_TRY(rlf_try_array((size_t)p->table->config.layers, sizeof *p->layers,
+                          what, err, &p->layers));
+    RLF_TRY(
+        rlf_try_array(4 * n, sizeof *p->host_ints, what, err, &p->host_ints));
+    RLF_TRY(
+        rlf_try_array(n, sizeof *p->host_floats, what, err, &p->host_floats));
+    RLF_TRY(rlf_try_array(n + 1, sizeof *p->offsets, what, err, &p->offsets));
+    rlf_carver c = {0};
+    carve_pass(p, &c);
+    RLF_TRY(rlf_device_alloc(p->queue->device, c.used, &p->block, err));
+    p->block_bytes = c.used;
+    c = (rlf_carver){.base = p->block};
+    carve_pass(p, &c);
+    return RLF_OK;
+}
+
 rlf_status
 rlf_pass_new(const rlf_model *model, const rlf_pass_options *options,
              rlf_err *err, rlf_pass **out)
@@ -209,22 +230,11 @@ rlf_pass_new(const rlf_model *model, const rlf_pass_options *options,
                     .table = t,
                     .queue = model->queue,
                     .kernels = model->kernels};
-    p->layers = rlf_calloc((size_t)t->config.layers, sizeof(rlf_layer_buffers));
-    size_t n = (size_t)options->tokens;
-    p->host_ints = rlf_calloc(4 * n, sizeof(int32_t));
-    p->host_floats = rlf_calloc(n, sizeof(float));
-    p->offsets = rlf_calloc(n + 1, sizeof(int32_t));
-    rlf_carver c = {0};
-    carve_pass(p, &c);
-    rlf_status status =
-        rlf_device_alloc(p->queue->device, c.used, &p->block, err);
+    rlf_status status = open_pass(p, err);
     if (status < 0) {
         rlf_pass_free(p);
         return status;
     }
-    p->block_bytes = c.used;
-    c = (rlf_carver){.base = p->block};
-    carve_pass(p, &c);
     *out = p;
     return RLF_OK;
 }

@@ -102,6 +102,69 @@ arrays(void)
     rlf_arena_free(arena);
 }
 
+/* ---- memory that there is not ---- */
+
+enum { MUCH = 1 << 20 };
+static rlf_arena *lasting;
+static RLF_VEC(int) list;
+static bool came_back;
+
+static void
+ask_too_much(void *arg)
+{
+    rlf_arena *scratch = rlf_arena_scratch(lasting);
+    RLF_NEW_ARRAY(scratch, int, MUCH);
+    RLF_PUSH(&list, 1);
+    rlf_malloc(*(const size_t *)arg);
+    came_back = true;
+}
+
+static void
+ask_inside(void *arg)
+{
+    rlf_err err = RLF_ERR_NONE;
+    is_int(rlf_memory_guard(ask_too_much, arg, "a list", &err), RLF_MEMORY,
+           "inside another");
+    ask_too_much(arg);
+}
+
+static void
+guarded(void)
+{
+    size_t most = PTRDIFF_MAX, little = 1;
+    rlf_err err = RLF_ERR_NONE;
+    lasting = rlf_arena_new();
+    is_int(rlf_memory_guard(ask_too_much, &most, "a list", &err), RLF_MEMORY,
+           "what asks for too much is left");
+    ok(!came_back && strstr(err.sentence, "there is no memory for a list"),
+       "and says what it was for: %s", err.sentence);
+    is_int(rlf_memory_guard(ask_inside, &most, "a list", &err), RLF_MEMORY,
+           "the outer one is left, too");
+    is_int((int64_t)list.count, 3, "lists are whole");
+    err = (rlf_err)RLF_ERR_NONE;
+    is_int(rlf_memory_guard(ask_too_much, &little, "a list", &err), RLF_OK,
+           "what gets all that it asks for goes on");
+    ok(came_back && !rlf_memory_failed(), "and nothing is noted");
+    RLF_VEC_FREE(&list);
+    rlf_arena_free(lasting); /* with what was left in it */
+}
+
+static void
+scratch(void)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_arena *a = rlf_arena_scratch(arena), *b = rlf_arena_scratch(arena);
+    RLF_NEW_ARRAY(a, int, MUCH);
+    RLF_NEW_ARRAY(b, int, MUCH);
+    rlf_arena_free(a);
+    rlf_arena_reset(arena);
+    ok(rlf_arena_used(arena) == 0, "scratch goes before its arena, or with it");
+    b = rlf_arena_scratch(arena);
+    RLF_NEW_ARRAY(b, int, MUCH);
+    rlf_arena_free(b);
+    rlf_arena_free(arena);
+}
+
 int
 main(void)
 {
@@ -109,5 +172,7 @@ main(void)
     texts();
     deferred();
     arrays();
+    guarded();
+    scratch();
     return done();
 }
