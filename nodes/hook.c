@@ -453,24 +453,28 @@ ask_lua(const rlf_call *call, const rlf_lua_sample *samples, size_t n,
     return status;
 }
 
-static rlf_str
-keep_text(rlf_arena *pool, rlf_str text)
+static rlf_status
+keep_text(rlf_arena *pool, rlf_str text, rlf_err *err, rlf_str *out)
 {
-    return (rlf_str){rlf_arena_strndup(pool, text.p, text.n), text.n};
+    RLF_TRY(rlf_arena_room(pool, text.n + 1, "the texts of a hook", err));
+    *out = (rlf_str){rlf_arena_strndup(pool, text.p, text.n), text.n};
+    return RLF_OK;
 }
 
 /* Write the values of one sample into the output columns. */
-static void
+static rlf_status
 put_values(const rlf_call *call, const rlf_rows *rows, uint32_t row,
-           const rlf_lua_value *values, bool ok)
+           const rlf_lua_value *values, bool ok, rlf_err *err)
 {
     const rlf_hook *hook = call->env->resource[call->node->receiver];
     for (size_t g = 0; g < hook->n_gives; g++) {
         rlf_column *out = &call->out[g].column;
         switch (rlf_lua_program_give(hook->program, g)->level) {
         case RLF_LUA_TEXT:
-            out->text[row] =
-                ok ? keep_text(call->env->pool, values[g].text) : RLF_STR("");
+            out->text[row] = RLF_STR("");
+            if (ok)
+                RLF_TRY(keep_text(call->env->pool, values[g].text, err,
+                                  &out->text[row]));
             break;
         case RLF_LUA_TOKEN:
             for (uint32_t t = 0; t < rows->tokens->length[row]; t++)
@@ -484,6 +488,7 @@ put_values(const rlf_call *call, const rlf_rows *rows, uint32_t row,
         }
     }
     call->out[hook->n_gives].column.number[row] = ok;
+    return RLF_OK;
 }
 
 /* ---- per sample, group, batch ---- */
@@ -541,6 +546,26 @@ say_who(const rlf_call *call, uint32_t row, rlf_err *err)
     rlf_buf_free(&shown);
 }
 
+/* Room for what the function is given of them, and for what it gives. */
+static rlf_status
+make_room(const rlf_call *call, const uint32_t *row, uint32_t n, rlf_err *err)
+{
+    const rlf_env *env = call->env;
+    const rlf_hook *hook = env->resource[call->node->receiver];
+    const rlf_rows *rows = call->in[0].rows;
+    const rlf_data *data =
+        rows->set->data >= 0 ? env->resource[rows->set->data] : NULL;
+    size_t room = SET_FIELDS + (size_t)call->node->n_args +
+                  (data ? data->records.n_columns : 0);
+    size_t bytes = (size_t)n *
+                   (sizeof(rlf_lua_sample) + 64 + room * sizeof(rlf_lua_field) +
+                    hook->n_gives * sizeof(rlf_lua_value));
+    for (uint32_t i = 0; i < n && rows->sample; i++)
+        bytes += rows->sample[row[i]].n_ids * sizeof(rlf_str);
+    return rlf_arena_room(((state *)call->state)->scratch, bytes,
+                          "what a function is called for", err);
+}
+
 /* One call for the samples `row` (n of them). */
 static rlf_status
 call_for(rlf_call *call, const uint32_t *row, uint32_t n, const uint32_t *place,
@@ -550,6 +575,7 @@ call_for(rlf_call *call, const uint32_t *row, uint32_t n, const uint32_t *place,
     const rlf_rows *rows = call->in[0].rows;
     rlf_arena *scratch = ((state *)call->state)->scratch;
     rlf_arena_reset(scratch);
+    RLF_TRY(make_room(call, row, n, err));
     rlf_lua_sample *samples = RLF_NEW_ARRAY(scratch, rlf_lua_sample, n);
     rlf_lua_value *values =
         RLF_NEW_ARRAY(scratch, rlf_lua_value, n * hook->n_gives);
@@ -562,7 +588,8 @@ call_for(rlf_call *call, const uint32_t *row, uint32_t n, const uint32_t *place,
         return status;
     }
     for (uint32_t i = 0; i < n; i++)
-        put_values(call, rows, row[i], values + i * hook->n_gives, ok);
+        RLF_TRY(put_values(call, rows, row[i], values + i * hook->n_gives, ok,
+                           err));
     rlf_comm_beat(call->env->comm);
     return RLF_OK;
 }
@@ -581,10 +608,21 @@ rows_of(const rlf_call *call, uint32_t *n)
     return all;
 }
 
+/* Room for lists of all rows and prompts: the above, and who is of a group. */
+static rlf_status
+make_list_room(const rlf_call *call, rlf_err *err)
+{
+    const rlf_rows *rows = call->in[0].rows;
+    size_t all = (size_t)rows->samples->count + rows->prompts->count;
+    return rlf_arena_room(call->env->pool, (3 * all + 64) * sizeof(uint32_t),
+                          "samples that a function is called for", err);
+}
+
 static rlf_status
 step_sample(rlf_call *call, rlf_err *err)
 {
     uint32_t n;
+    RLF_TRY(make_list_room(call, err));
     const uint32_t *row = rows_of(call, &n);
     const uint32_t *place = places(call, call->in[0].rows);
     for (uint32_t i = 0; i < n; i++)
@@ -597,6 +635,7 @@ static rlf_status
 step_group(rlf_call *call, rlf_err *err)
 {
     uint32_t n;
+    RLF_TRY(make_list_room(call, err));
     const uint32_t *row = rows_of(call, &n);
     const rlf_rows *rows = call->in[0].rows;
     const rlf_graph *graph = call->env->graph;
@@ -620,6 +659,7 @@ static rlf_status
 step_batch(rlf_call *call, rlf_err *err)
 {
     uint32_t n;
+    RLF_TRY(make_list_room(call, err));
     const uint32_t *row = rows_of(call, &n);
     return n ? call_for(call, row, n, places(call, call->in[0].rows), err)
              : RLF_OK;
@@ -657,8 +697,7 @@ step_scalar(rlf_call *call, rlf_err *err)
         RLF_NEW_ARRAY(scratch, rlf_lua_value, hook->n_gives);
     bool ok;
     RLF_TRY(ask_lua(call, &sample, 1, values, &ok, err));
-    put_values(call, NULL, 0, values, ok);
-    return RLF_OK;
+    return put_values(call, NULL, 0, values, ok, err);
 }
 
 /* ---- the classes: one for each `per` ---- */

@@ -9,12 +9,15 @@
  * FAULTS_LEAST  only allocations of so many bytes or more count
  * FAULTS_COUNT  a file that gets the number of calls, when the program returns
  *               from main
+ * FAULTS_SITES  a file that gets the number of each call that is the first from
+ *               its place in the program, that is, with its callers
  *
  * System calls are met by a seccomp filter, so that those that the C library
  * makes by itself are too, on every thread. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <link.h>
 #include <linux/audit.h>
@@ -39,13 +42,54 @@ static size_t least;
 static bool from_then_on, memory, io;
 static bool running; /* main has begun: before it libraries set themselves up */
 
+/* The real system call, from an address that the filter below knows. */
+long faults_call(long n, long a, long b, long c, long d, long e, long f);
+extern const char faults_call_end[];
+
+/* ---- places ---- */
+
+/* A set of hashes of the return addresses on the stack; a file of numbers. */
+enum { MOST_PLACES = 1 << 16, DEEPEST = 24 };
+static _Atomic uint64_t places[MOST_PLACES];
+static int sites = -1;
+static _Thread_local bool walking;
+
+static void
+note_place(long n)
+{
+    void *at[DEEPEST];
+    char text[32];
+    if (sites < 0 || walking)
+        return;
+    walking = true;
+    int depth = backtrace(at, DEEPEST);
+    uint64_t hash = 1;
+    for (int i = 2; i < depth; i++)
+        hash = (hash ^ (uint64_t)(uintptr_t)at[i]) * 0x9e3779b97f4a7c15u,
+        hash ^= hash >> 29;
+    size_t slot = hash % MOST_PLACES;
+    for (;; slot = (slot + 1) % MOST_PLACES) {
+        uint64_t none = 0;
+        if (atomic_compare_exchange_strong(&places[slot], &none, hash)) {
+            int length = snprintf(text, sizeof text, "%ld\n", n);
+            if (faults_call(SYS_write, sites, (long)text, length, 0, 0, 0) < 0)
+                abort();
+            break;
+        }
+        if (none == hash)
+            break;
+    }
+    walking = false;
+}
+
 /* Is this call to fail? */
 static bool
 fails(void)
 {
-    if (!running)
+    if (!running || walking)
         return false;
     long n = atomic_fetch_add(&calls, 1) + 1;
+    note_place(n);
     return at && (n == at || (from_then_on && n > at));
 }
 
@@ -210,9 +254,6 @@ aligned_alloc(size_t align, size_t n)
 #define ARG(u, i) ((u)->uc_mcontext.regs[i])
 #endif
 
-/* The real call, from an address that the filter knows. */
-long faults_call(long n, long a, long b, long c, long d, long e, long f);
-extern const char faults_call_end[];
 #if defined __x86_64__
 __asm__(".text\n.globl faults_call\n.hidden faults_call\n"
         ".globl faults_call_end\n.hidden faults_call_end\n"
@@ -343,6 +384,12 @@ static void __attribute__((constructor)) begin(void)
     from_then_on = getenv("FAULTS_FROM") != NULL;
     least = getenv("FAULTS_LEAST") ? (size_t)atol(getenv("FAULTS_LEAST")) : 0;
     io = strcmp(kind, "io") == 0;
+    if (getenv("FAULTS_SITES"))
+        sites = open(getenv("FAULTS_SITES"),
+                     O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    void *first[1];
+    if (sites >= 0)
+        backtrace(first, 1); /* this loads and allocates what it needs */
     if (io) {
         filter_calls();
     } else {

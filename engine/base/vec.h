@@ -65,6 +65,16 @@
         }                                                              \
     } while (0)
 
+/* RLF_PUSH_IN, or RLF_MEMORY as RLF_TRY_ROOM. */
+#define RLF_TRY_PUSH_IN(arena, v, what, ...)                               \
+    do {                                                                   \
+        size_t rlf_more_ = (v)->room ? 2 * (v)->room : 8;                  \
+        if ((v)->count == (v)->room)                                       \
+            RLF_TRY(rlf_arena_room((arena), rlf_more_ * sizeof *(v)->data, \
+                                   (what), err));                          \
+        RLF_PUSH_IN(arena, v, __VA_ARGS__);                                \
+    } while (0)
+
 #define RLF_VEC_FREE(v)             \
     do {                            \
         free((v)->data);            \

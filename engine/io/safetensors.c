@@ -237,6 +237,23 @@ load_header(const rlf_infile *input, const char *path, uint64_t length,
     return fail_torn(err);
 }
 
+/* A header that is to be read. */
+typedef struct heading {
+    rlf_safetensors *file;
+    const char *path;
+    json_t *json;
+    area data;
+    rlf_err *err;
+    rlf_status status;
+} heading;
+
+static void
+read_heading(void *p)
+{
+    heading *h = p;
+    h->status = read_header(h->file, h->path, h->json, &h->data, h->err);
+}
+
 static rlf_status
 load_file(rlf_safetensors *file, const char *path, rlf_err *err)
 {
@@ -257,11 +274,16 @@ load_file(rlf_safetensors *file, const char *path, rlf_err *err)
     }
     json_t *header = NULL;
     RLF_TRY(load_header(input, path, length, err, &header));
-    const area data = {input, 8 + length, size - 8 - length};
-    path = rlf_arena_strdup(file->arena, path);
-    rlf_status status = read_header(file, path, header, &data, err);
+    heading h = {.file = file,
+                 .path = rlf_arena_strdup(file->arena, path),
+                 .json = header,
+                 .data = {input, 8 + length, size - 8 - length},
+                 .err = err};
+    rlf_status status =
+        rlf_memory_guard(read_heading, &h, "the tensors of a model", err);
     json_decref(header);
-    return status;
+    RLF_TRY(status);
+    return h.status;
 }
 
 /* Every file that the index names, and every tensor in the named file. */

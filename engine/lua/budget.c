@@ -77,6 +77,25 @@ rlf_lua_stop(lua_State *L, rlf_lua_spent why, int level)
     __builtin_unreachable(); /* lua_error does not return */
 }
 
+void *
+rlf_lua_room(lua_State *L, rlf_arena *arena, size_t n)
+{
+    rlf_err ignored = RLF_ERR_NONE;
+    void *p = NULL;
+    if (rlf_arena_try(arena, n, "", &ignored, &p) < 0) {
+        rlf_lua_host_of(L)->starved = true;
+        rlf_lua_stop(L, RLF_LUA_SPENT_MEMORY, 1);
+    }
+    return p;
+}
+
+rlf_str
+rlf_lua_keep(lua_State *L, rlf_arena *arena, const char *p, size_t n)
+{
+    char *copy = rlf_lua_room(L, arena, n + 1);
+    return (rlf_str){memcpy(copy, p, n), n};
+}
+
 void
 rlf_lua_charge(lua_State *L, uint64_t n)
 {

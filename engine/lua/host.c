@@ -521,7 +521,7 @@ do_template(lua_State *L)
                           lua_isnil(L, -1) ? "nil" : luaL_typename(L, -1));
     size_t n;
     const char *text = lua_tolstring(L, -1, &n);
-    *j->text = (rlf_str){rlf_arena_strndup(j->arena, text, n), n};
+    *j->text = rlf_lua_keep(L, j->arena, text, n);
     return 0;
 }
 

@@ -43,60 +43,61 @@ struct rlf_lua_program {
 /* Functions of Lua's own libraries that stay: ours stand in front of them and
  * pay. STOCK(library, name, whole): of the text arguments those whose bits are
  * set in `whole` (bit 0 is the first) are read to the end, numbers that are
- * given as texts among them. Some are not in every build of Lua. What is not here is our own, or costs no more than
- * an instruction. */
-#define RLF_LUA_STOCK(STOCK)     \
-    STOCK(_G, rawequal, 3)       \
-    STOCK(_G, select, 0)         \
-    STOCK(_G, tonumber, 3)       \
-    STOCK(coroutine, yield, 0)   \
-    STOCK(math, abs, 1)          \
-    STOCK(math, acos, 1)         \
-    STOCK(math, asin, 1)         \
-    STOCK(math, atan, 3)         \
-    STOCK(math, atan2, 3)        \
-    STOCK(math, ceil, 1)         \
-    STOCK(math, cos, 1)          \
-    STOCK(math, cosh, 1)         \
-    STOCK(math, deg, 1)          \
-    STOCK(math, exp, 1)          \
-    STOCK(math, floor, 1)        \
-    STOCK(math, fmod, 3)         \
-    STOCK(math, frexp, 1)        \
-    STOCK(math, ldexp, 3)        \
-    STOCK(math, log, 3)          \
-    STOCK(math, log10, 1)          \
-    STOCK(math, max, ~0u)        \
-    STOCK(math, min, ~0u)        \
-    STOCK(math, modf, 1)         \
-    STOCK(math, pow, 3)          \
-    STOCK(math, rad, 1)          \
-    STOCK(math, sin, 1)          \
-    STOCK(math, sinh, 1)         \
-    STOCK(math, sqrt, 1)         \
-    STOCK(math, tan, 1)          \
-    STOCK(math, tanh, 1)          \
-    STOCK(math, tointeger, 1)    \
-    STOCK(math, ult, 3)          \
-    STOCK(string, byte, ~1u)     \
-    STOCK(string, char, ~0u)     \
-    STOCK(string, lower, 1)      \
-    STOCK(string, pack, ~0u)     \
-    STOCK(string, packsize, 1)   \
-    STOCK(string, reverse, 1)    \
-    STOCK(string, sub, ~1u)      \
-    STOCK(string, unpack, ~2u)   \
-    STOCK(string, upper, 1)      \
-    STOCK(table, pack, 0)        \
-    STOCK(utf8, char, ~0u)       \
-    STOCK(utf8, codepoint, ~0u)  \
-    STOCK(utf8, len, ~0u)        \
+ * given as texts among them. Some are not in every build of Lua. What is not
+ * here is our own, or costs no more than an instruction. */
+#define RLF_LUA_STOCK(STOCK)    \
+    STOCK(_G, rawequal, 3)      \
+    STOCK(_G, select, 0)        \
+    STOCK(_G, tonumber, 3)      \
+    STOCK(coroutine, yield, 0)  \
+    STOCK(math, abs, 1)         \
+    STOCK(math, acos, 1)        \
+    STOCK(math, asin, 1)        \
+    STOCK(math, atan, 3)        \
+    STOCK(math, atan2, 3)       \
+    STOCK(math, ceil, 1)        \
+    STOCK(math, cos, 1)         \
+    STOCK(math, cosh, 1)        \
+    STOCK(math, deg, 1)         \
+    STOCK(math, exp, 1)         \
+    STOCK(math, floor, 1)       \
+    STOCK(math, fmod, 3)        \
+    STOCK(math, frexp, 1)       \
+    STOCK(math, ldexp, 3)       \
+    STOCK(math, log, 3)         \
+    STOCK(math, log10, 1)       \
+    STOCK(math, max, ~0u)       \
+    STOCK(math, min, ~0u)       \
+    STOCK(math, modf, 1)        \
+    STOCK(math, pow, 3)         \
+    STOCK(math, rad, 1)         \
+    STOCK(math, sin, 1)         \
+    STOCK(math, sinh, 1)        \
+    STOCK(math, sqrt, 1)        \
+    STOCK(math, tan, 1)         \
+    STOCK(math, tanh, 1)        \
+    STOCK(math, tointeger, 1)   \
+    STOCK(math, ult, 3)         \
+    STOCK(string, byte, ~1u)    \
+    STOCK(string, char, ~0u)    \
+    STOCK(string, lower, 1)     \
+    STOCK(string, pack, ~0u)    \
+    STOCK(string, packsize, 1)  \
+    STOCK(string, reverse, 1)   \
+    STOCK(string, sub, ~1u)     \
+    STOCK(string, unpack, ~2u)  \
+    STOCK(string, upper, 1)     \
+    STOCK(table, pack, 0)       \
+    STOCK(utf8, char, ~0u)      \
+    STOCK(utf8, codepoint, ~0u) \
+    STOCK(utf8, len, ~0u)       \
     STOCK(utf8, offset, ~0u)
 
 /* Arithmetic on texts, from the metatable that all texts share. */
-#define RLF_LUA_ARITHMETIC(EVENT) \
-    EVENT(add) EVENT(sub) EVENT(mul) EVENT(mod) EVENT(pow) EVENT(div) \
-    EVENT(idiv) EVENT(unm)
+#define RLF_LUA_ARITHMETIC(EVENT)                                      \
+    EVENT(add)                                                         \
+    EVENT(sub) EVENT(mul) EVENT(mod) EVENT(pow) EVENT(div) EVENT(idiv) \
+        EVENT(unm)
 
 typedef struct rlf_lua_stock {
 #define STOCK(library, name, whole) lua_CFunction library##_##name;
@@ -134,24 +135,24 @@ struct rlf_lua_host {
     lua_State *L;
     lua_State *running; /* L, or the coroutine that is */
     /* budgets: budget.c */
-    size_t live; /* bytes */
+    size_t live;        /* bytes */
     int64_t left, look; /* the clock is read when left falls below look */
     rlf_lua_spent spent;
     uint64_t deadline; /* 0: not set yet in this call */
     bool starved;      /* the last refusal was the machine's, not the limit's */
     char where[256];   /* "file:line: " of what ran out */
     rlf_lua_asked asked;
-    bool refuse_next;  /* ask as often as you like */
-    bool met_limit;    /* in this call the memory limit refused something */
-    bool grown;        /* the stack may have */
-    size_t made;       /* bytes of objects since the last collection */
+    bool refuse_next; /* ask as often as you like */
+    bool met_limit;   /* in this call the memory limit refused something */
+    bool grown;       /* the stack may have */
+    size_t made;      /* bytes of objects since the last collection */
     size_t longest, longest_kept; /* text of this call, of the file */
-    int interval;      /* instructions between two looks */
-    int doublings;     /* of the stack, with nothing in between */
-    size_t stack;      /* bytes of the last one made */
-    size_t loaded_live; /* `live` right after loading */
-    bool loaded;       /* the file was run and frozen */
-    bool metas;        /* this call used setmetatable */
+    int interval;                 /* instructions between two looks */
+    int doublings;                /* of the stack, with nothing in between */
+    size_t stack;                 /* bytes of the last one made */
+    size_t loaded_live;           /* `live` right after loading */
+    bool loaded;                  /* the file was run and frozen */
+    bool metas;                   /* this call used setmetatable */
     struct {
         rlf_lua_source *data;
         size_t count, room;
@@ -203,6 +204,10 @@ rlf_lua_spent rlf_lua_pay(rlf_lua_host *host, uint64_t n);
 /* The same; raises if something ran out. */
 void rlf_lua_charge(lua_State *L, uint64_t n);
 /* Raise because something ran out; `level` is whose line it was. */
+/* n bytes of the arena; if there are none the call stops. */
+void *rlf_lua_room(lua_State *L, rlf_arena *arena, size_t n);
+/* The same, with a copy of the n bytes at p and a 0 byte behind them. */
+rlf_str rlf_lua_keep(lua_State *L, rlf_arena *arena, const char *p, size_t n);
 _Noreturn void rlf_lua_stop(lua_State *L, rlf_lua_spent why, int level);
 /* To be called where an error was caught, with its value on top: passes it on
  * if it is one that nobody may catch. */

@@ -304,7 +304,7 @@ take_tokens(const taker *t, const rlf_lua_give *give, int index,
                "there are sample.length",
                "has %d numbers for a response of %d tokens", (int)n,
                (int)t->length);
-    double *x = RLF_NEW_ARRAY(t->arena, double, t->length);
+    double *x = rlf_lua_room(L, t->arena, t->length * sizeof *x);
     rlf_lua_charge(L, t->length);
     for (size_t i = 0; i < t->length; i++) {
         lua_geti(L, index, (lua_Integer)i + 1);
@@ -347,7 +347,7 @@ take_value(const taker *t, const rlf_lua_give *give, int index,
             refuse(t, give, NULL, "is %s, not a text", what(L, index));
         size_t n;
         const char *text = lua_tolstring(L, index, &n);
-        out->text = (rlf_str){rlf_arena_strndup(t->arena, text, n), n};
+        out->text = rlf_lua_keep(L, t->arena, text, n);
         break;
     }
     }
@@ -466,7 +466,7 @@ rlf_lua_take_record(lua_State *L, int index, rlf_arena *arena,
         refuse(&t, NULL, "return a table with a row's fields, or nil to end",
                "is %s, not a table of fields", what(L, index));
     size_t n = rlf_lua_keys(L, index);
-    rlf_lua_field *fields = RLF_NEW_ARRAY(arena, rlf_lua_field, n);
+    rlf_lua_field *fields = rlf_lua_room(L, arena, n * sizeof *fields);
     for (size_t i = 0; i < n; i++) {
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
         if (lua_type(L, -1) != LUA_TSTRING)
@@ -487,10 +487,8 @@ rlf_lua_take_record(lua_State *L, int index, rlf_arena *arena,
             break;
         case LUA_TSTRING:
             fields[i].kind = RLF_LUA_BYTES;
-            lua_tolstring(L, -1, &len);
-            fields[i].text.p =
-                rlf_arena_strndup(arena, lua_tostring(L, -1), len);
-            fields[i].text.n = len;
+            name = lua_tolstring(L, -1, &len);
+            fields[i].text = rlf_lua_keep(L, arena, name, len);
             break;
         default:
             refuse(&t, NULL, NULL, "has %s as field '%s', not a number or text",

@@ -292,7 +292,7 @@ rlf_tokenizer_add(rlf_tokenizer *t, const rlf_added *added, rlf_err *err)
         return RLF_OK; /* known: what was said first holds */
     t->texts[added->id] = added->text;
     t->added_by_id[added->id] = added;
-    RLF_PUSH_IN(t->arena, &t->added, added);
+    RLF_TRY_PUSH_IN(t->arena, &t->added, "a tokenizer", added);
     return RLF_OK;
 }
 
@@ -361,7 +361,7 @@ make_finders(rlf_tokenizer *t, rlf_err *err)
     for (size_t i = 0; i < t->added.count; i++) {
         const rlf_added *added = t->added.data[i];
         if (!added->normalized) {
-            RLF_PUSH_IN(t->arena, &early, added);
+            RLF_TRY_PUSH_IN(t->arena, &early, "a tokenizer", added);
             continue;
         }
         rlf_buf text = {0};
@@ -372,7 +372,7 @@ make_finders(rlf_tokenizer *t, rlf_err *err)
         copy->text = keep(t, text.p, text.n);
         rlf_buf_free(&text);
         RLF_TRY(status);
-        RLF_PUSH_IN(t->arena, &late, copy);
+        RLF_TRY_PUSH_IN(t->arena, &late, "a tokenizer", copy);
     }
     rlf_finder_init(&t->before, t->arena, early.data, early.count);
     rlf_finder_init(&t->after, t->arena, late.data, late.count);
@@ -515,8 +515,8 @@ digest_all(const rlf_tokenizer *t, const json_t *root)
     digest = rlf_digest_add(digest, flags, sizeof flags);
     /* what tokenizer_config.json may have changed of the parts */
     for (size_t i = 0; i < t->splitter.count; i++)
-        digest = rlf_digest_add(digest, &t->splitter.data[i].prefix,
-                                sizeof(bool));
+        digest =
+            rlf_digest_add(digest, &t->splitter.data[i].prefix, sizeof(bool));
     size_t more[] = {t->normalizer.count, t->decoder.strip_most,
                      t->decoder.drop_first, t->plain};
     return rlf_digest_add(digest, more, sizeof more);
