@@ -76,8 +76,11 @@ find_module(const rlf_sema *s, const char *path)
 static rlf_status load(rlf_sema *s, const char *path, rlf_err *err,
                        rlf_module **out);
 
-static void
-load_import(rlf_sema *s, rlf_module *module, const rlf_ast_decl *decl)
+/* A path that is wrong is a mistake of the program; that a file cannot be read
+ * is not. */
+static rlf_status
+load_import(rlf_sema *s, rlf_module *module, const rlf_ast_decl *decl,
+            rlf_err *err)
 {
     const char *text = decl->value->string.p;
     size_t n = strlen(text);
@@ -85,27 +88,34 @@ load_import(rlf_sema *s, rlf_module *module, const rlf_ast_decl *decl)
     const char *path = rlf_arena_printf(s->arena, "%s%s",
                                         rlf_sema_path(s, module, text), suffix);
     rlf_module *imported = find_module(s, path);
-    rlf_err err = RLF_ERR_NONE;
+    rlf_err why = RLF_ERR_NONE;
     if (imported && imported->loading) {
         rlf_diag_error(s->diags, "import", decl->value->span,
                        "'%s' imports itself, through this import", text);
-        return;
+        return RLF_OK;
     }
-    if (!imported && load(s, path, &err, &imported) < 0) {
+    rlf_status status = imported ? RLF_OK : load(s, path, &why, &imported);
+    if (status < 0 && status != RLF_USER) {
+        *err = why;
+        rlf_err_place(err, decl->value->span, NULL);
+        return status;
+    }
+    if (status < 0) {
         rlf_diag *diag = rlf_diag_error(s->diags, "import", decl->value->span,
-                                        "%s", err.sentence);
+                                        "%s", why.sentence);
         if (!strncmp(text, "std/", 4))
             rlf_import_unknown(s, diag, text);
         else
             rlf_diag_hint(s->diags, diag,
                           "it is looked for beside the file that imports it; "
                           "the library is \"std/...\"");
-        return;
+        return RLF_OK;
     }
     RLF_PUSH_IN(s->arena, &module->imports,
                 (rlf_module_import){.module = imported,
                                     .alias = decl->name.text,
                                     .span = decl->span});
+    return RLF_OK;
 }
 
 /* Only a program has a flow; a file that is imported must not. */
@@ -137,7 +147,8 @@ load(rlf_sema *s, const char *path, rlf_err *err, rlf_module **out)
         refuse_flows(s, module);
     for (size_t i = 0; i < module->program->decls.count; i++) {
         if (module->program->decls.data[i]->kind == RLF_AST_IMPORT)
-            load_import(s, module, module->program->decls.data[i]);
+            RLF_TRY(
+                load_import(s, module, module->program->decls.data[i], err));
     }
     module->loading = false;
     *out = module;

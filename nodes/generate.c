@@ -417,22 +417,23 @@ begin(rlf_call *call, rlf_err *err)
 }
 
 /* A complete response becomes a sample of the set. */
-static void
-take(rlf_call *call, rlf_response r, uint32_t row)
+static rlf_status
+take(rlf_call *call, rlf_response r, uint32_t row, rlf_err *err)
 {
     rlf_rows *rows = call->out[0].rows;
     rlf_arena *pool = call->env->pool;
-    uint32_t *ids = RLF_NEW_ARRAY(pool, uint32_t, r.n);
+    rlf_str text;
+    uint32_t *ids;
+    RLF_TRY(rlf_arena_try(pool, r.n * sizeof *ids, "a response", err, &ids));
     memcpy(ids, r.ids, r.n * sizeof *ids);
     double *logprob = rows->logprob + rows->tokens->offset[row];
     for (uint32_t t = 0; t < r.n; t++)
         logprob[t] = (double)r.logprob[t];
+    RLF_TRY(rlf_rows_text(pool, rows->tokenizer, ids, r.n, err, &text));
     ((uint32_t *)rows->tokens->length)[row] = r.n;
-    rows->sample[row] =
-        (rlf_sample){.text = rlf_rows_text(pool, rows->tokenizer, ids, r.n),
-                     .ids = ids,
-                     .n_ids = r.n,
-                     .finished = r.finished};
+    rows->sample[row] = (rlf_sample){
+        .text = text, .ids = ids, .n_ids = r.n, .finished = r.finished};
+    return RLF_OK;
 }
 
 static rlf_status
@@ -448,10 +449,13 @@ step(rlf_call *call, rlf_err *err)
     RLF_TRY(status);
     call->seats = rlf_generation_seats(s->generation);
     call->fed = (uint32_t)(rlf_generation_count(s->generation).fed - fed);
-    uint32_t *told = RLF_NEW_ARRAY(call->env->pool, uint32_t, call->n_rows);
+    uint32_t *told;
+    RLF_TRY(rlf_arena_try(call->env->pool, call->n_rows * sizeof *told,
+                          "the complete samples", err, &told));
     for (uint32_t i = 0; i < call->n_rows; i++) {
         told[i] = s->row.data[rows[i]];
-        take(call, rlf_generation_response(s->generation, rows[i]), told[i]);
+        RLF_TRY(take(call, rlf_generation_response(s->generation, rows[i]),
+                     told[i], err));
         RLF_TRY(rlf_memory_check(err));
     }
     call->rows = told;
@@ -473,6 +477,9 @@ give(rlf_call *call, const uint32_t *rows, uint32_t n, const rlf_price *price,
         return RLF_OK;
     const rlf_handover_price as = {price->token, price->byte, price->most};
     rlf_arena *pool = call->env->pool;
+    size_t all = s->row.count + 1;
+    RLF_TRY(rlf_arena_room(pool, 2 * all * sizeof *rows + 64,
+                           "samples for another rank", err));
     uint32_t *mine = RLF_NEW_ARRAY(pool, uint32_t, s->row.count + 1);
     uint32_t *label = RLF_NEW_ARRAY(pool, uint32_t, s->row.count + 1);
     uint32_t count = 0;

@@ -72,21 +72,24 @@ find_known(const rlf_call *call, const rlf_reader *reader,
 }
 
 /* The same tokens, and an end if there is none. */
-static void
+static rlf_status
 take_known(const rlf_env *env, const rlf_reader *reader,
-           const rlf_sample *known, rlf_sample *out)
+           const rlf_sample *known, rlf_err *err, rlf_sample *out)
 {
     uint32_t n = known->n_ids;
     bool ends = reader->eos < 0;
     for (size_t i = 0; n && i < reader->n_ends; i++)
         ends |= known->ids[n - 1] == reader->ends[i];
-    uint32_t *ids = RLF_NEW_ARRAY(env->pool, uint32_t, n + 1);
+    uint32_t *ids;
+    RLF_TRY(rlf_arena_try(env->pool, ((size_t)n + 1) * sizeof *ids,
+                          "a response", err, &ids));
     for (uint32_t i = 0; i < n; i++)
         ids[i] = known->ids[i];
     if (!ends)
         ids[n++] = (uint32_t)reader->eos;
     *out = (rlf_sample){
         .text = known->text, .ids = ids, .n_ids = n, .finished = true};
+    return RLF_OK;
 }
 
 static rlf_status
@@ -101,7 +104,7 @@ put_samples(const rlf_call *call, const rlf_reader *reader,
     for (uint32_t i = 0; i < n; i++) {
         const rlf_sample *known = find_known(call, reader, text, i);
         if (known)
-            take_known(env, reader, known, &out->sample[i]);
+            RLF_TRY(take_known(env, reader, known, err, &out->sample[i]));
         else
             RLF_TRY(rlf_rows_response(env, reader, text->text[i], err,
                                       &out->sample[i]));
@@ -116,19 +119,26 @@ put_samples(const rlf_call *call, const rlf_reader *reader,
             return RLF_USER;
         }
     }
+    uint64_t extent = 0;
+    for (uint32_t i = 0; i < n; i++)
+        extent += lengths[i];
+    RLF_TRY(rlf_rows_room(env->pool, out->set->name, n, extent, err));
     out->tokens = rlf_space_tokens(env->pool, env->graph, out->set->tokens,
                                    out->samples, 0, lengths);
     return RLF_OK;
 }
 
 /* No model reads the set: it has texts only. */
-static void
-put_texts(const rlf_env *env, const rlf_column *text, rlf_rows *out)
+static rlf_status
+put_texts(const rlf_env *env, const rlf_column *text, rlf_rows *out,
+          rlf_err *err)
 {
     uint32_t n = text->space->count;
+    RLF_TRY(rlf_rows_room(env->pool, out->set->name, n, 0, err));
     out->sample = RLF_NEW_ARRAY(env->pool, rlf_sample, n);
     for (uint32_t i = 0; i < n; i++)
         out->sample[i] = (rlf_sample){.text = text->text[i], .finished = true};
+    return RLF_OK;
 }
 
 static rlf_status
@@ -141,6 +151,8 @@ step(rlf_call *call, rlf_err *err)
     rlf_rows *to = call->in[rlf_node_arg(call->node, "to")->input].rows;
     const rlf_value *value = &graph->values.data[call->node->outputs[0]];
 
+    RLF_TRY(rlf_rows_room(env->pool, "a response", 2 * text->space->count, 0,
+                          err));
     rlf_rows *out = RLF_NEW(env->pool, rlf_rows);
     out->set = &graph->sets.data[value->set];
     out->temperature = 1;
@@ -150,7 +162,7 @@ step(rlf_call *call, rlf_err *err)
     if (out->set->model < 0) {
         put_prompts(env, to, to->prompt, text->space, out);
         out->tokenizer = to->tokenizer;
-        put_texts(env, text, out);
+        RLF_TRY(put_texts(env, text, out, err));
         return RLF_OK;
     }
     const rlf_reader *reader = rlf_model_reader(env->resource[out->set->model]);

@@ -255,15 +255,24 @@ rlf_rows_response(const rlf_env *env, const rlf_reader *reader, rlf_str text,
     return encode(env, reader, text, 0, true, err, &out->ids, &out->n_ids);
 }
 
-rlf_str
+rlf_status
 rlf_rows_text(rlf_arena *pool, const rlf_tokenizer *tokenizer,
-              const uint32_t *ids, uint32_t n)
+              const uint32_t *ids, uint32_t n, rlf_err *err, rlf_str *out)
 {
+    enum { A_WRONG_BYTE = 3 }; /* as U+FFFD */
+    static const char what[] = "the text of a response";
     rlf_buf text = {0};
+    size_t most = 64;
+    for (uint32_t i = 0; i < n; i++)
+        most += A_WRONG_BYTE * rlf_tokenizer_piece(tokenizer, ids[i]).n;
+    if (!rlf_buf_try(&text, most))
+        return rlf_fail_memory(err, most, "%s", what);
     rlf_tokenizer_decode(tokenizer, ids, n,
                          RLF_DECODE_SKIP_SPECIAL | RLF_DECODE_CONTINUE, &text);
-    rlf_str out = {rlf_arena_strndup(pool, text.n ? text.p : "", text.n),
-                   text.n};
+    rlf_status status = rlf_arena_room(pool, text.n + 1, what, err);
+    if (status >= 0)
+        *out = (rlf_str){rlf_arena_strndup(pool, text.n ? text.p : "", text.n),
+                         text.n};
     rlf_buf_free(&text);
-    return out;
+    return status;
 }

@@ -37,16 +37,17 @@ rlf_status rlf_rows_prompts(const rlf_env *env, rlf_rows *rows,
  * length. */
 rlf_status rlf_rows_encode(const rlf_env *env, const rlf_reader *reader,
                            rlf_prompt *prompt, rlf_err *err);
-/* Do both give the same tokens? Models loaded from one directory have tokenizers
- * of their own that are the same. */
+/* Do both give the same tokens? Models loaded from one directory have
+ * tokenizers of their own that are the same. */
 bool rlf_rows_same_tokens(const struct rlf_tokenizer *a,
                           const struct rlf_tokenizer *b);
 /* A response's text as tokens that end with the reader's end token. */
 rlf_status rlf_rows_response(const rlf_env *env, const rlf_reader *reader,
                              rlf_str text, rlf_err *err, rlf_sample *out);
 /* The text of response tokens, special tokens left out, in `pool`. */
-rlf_str rlf_rows_text(rlf_arena *pool, const struct rlf_tokenizer *tokenizer,
-                      const uint32_t *ids, uint32_t n);
+rlf_status rlf_rows_text(rlf_arena *pool, const struct rlf_tokenizer *tokenizer,
+                         const uint32_t *ids, uint32_t n, rlf_err *err,
+                         rlf_str *out);
 
 /* The space of `domain` whose rows are those of `from`: `from` itself if that
  * is its domain, else a new one right below it. */

@@ -248,7 +248,7 @@ void rlf_request_pack(const rlf_request *from, void *to);
 void rlf_request_unpack(const rlf_request *to, const void *from);
 
 /* thread.c: ranks of one process */
-void rlf_channels_new(rlf_comm_world *world);
+rlf_status rlf_channels_new(rlf_comm_world *world, rlf_err *err);
 void rlf_channels_free(rlf_comm_world *world);
 /* From and to: indexes of ranks of this process. */
 rlf_channel *rlf_channel_at(const rlf_comm_world *world, int from, int to);

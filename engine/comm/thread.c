@@ -98,16 +98,19 @@ peer_end(const rlf_comm *comm, const rlf_request *r)
     return comm->world->ends[r->peer % comm->world->local];
 }
 
-void
-rlf_channels_new(rlf_comm_world *world)
+rlf_status
+rlf_channels_new(rlf_comm_world *world, rlf_err *err)
 {
     size_t n = (size_t)world->local * (size_t)world->local;
-    rlf_channel *channels = aligned_alloc(64, n * sizeof *channels);
-    RLF_ASSERT(channels);
+    rlf_channel *channels = rlf_try_malloc_aligned(n * sizeof *channels);
+    if (!channels)
+        return rlf_fail_memory(err, n * sizeof *channels,
+                               "the channels between %d ranks", world->local);
     memset(channels, 0, n * sizeof *channels);
     for (size_t i = 0; i < n; i++)
         pthread_mutex_init(&channels[i].lock, NULL);
     world->channels = channels;
+    return RLF_OK;
 }
 
 rlf_channel *
@@ -129,7 +132,7 @@ cells_free(cell *c)
 void
 rlf_channels_free(rlf_comm_world *world)
 {
-    for (int i = 0; i < world->local * world->local; i++) {
+    for (int i = 0; world->channels && i < world->local * world->local; i++) {
         rlf_channel *channel = &world->channels[i];
         cells_free(channel->free);
         for (rlf_request *r = channel->sends.first; r;) {

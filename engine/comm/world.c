@@ -196,8 +196,7 @@ share_out(rlf_comm_world *world, rlf_err *err)
     }
     world->local = all ? all / n : world->options.n_ranks;
     RLF_ASSERT(world->local >= 1);
-    rlf_channels_new(world);
-    return RLF_OK;
+    return rlf_channels_new(world, err);
 }
 
 /* The other processes: how many, which is this one, a line to them. */
