@@ -12,9 +12,9 @@
  *         fputs(rlf_session_message(s), stderr);
  *     rlf_session_close(s);
  *
- * A session is used by one thread at a time. A process may have several
- * sessions. Texts that are returned belong to the session and are valid until
- * its next call. */
+ * A session is used by one thread at a time, which needs a stack of 8 MB, as
+ * threads usually have. A process may have several sessions. Texts that are
+ * returned belong to the session and are valid until its next call. */
 #ifndef RLFLOW_H
 #define RLFLOW_H
 
