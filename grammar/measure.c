@@ -2,12 +2,10 @@
  *
  * In arithmetic a mean of nothing is 0, so that a set without samples adds
  * nothing, and a min or max of nothing ends the run. A metric of these would
- * be a number that nobody measured: it is NaN instead, which is null in
- * metrics.jsonl, and is told of. Only sets that may be empty are looked at:
+ * be a number that nobody measured: it is rlf_expr_nothing() instead, which no
+ * mean over the step counts. Only sets that may be empty are looked at:
  * those of where, split, collect, and what is made of them. */
 #include "grammar/sema.h"
-
-#include <math.h>
 
 typedef struct measuring {
     rlf_sema *s;
@@ -97,5 +95,6 @@ rlf_measure(rlf_sema *s, int term)
     if (m.measured < 0 || value < 0)
         return value;
     return rlf_term_pointwise(s, RLF_EXPR_SELECT, m.measured, value,
-                              rlf_term_number(s, NAN, span), span);
+                              rlf_term_number(s, rlf_expr_nothing(), span),
+                              span);
 }

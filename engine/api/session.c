@@ -658,7 +658,7 @@ warn_of_metrics(rlf_session *s)
     const rlf_metrics *metrics = rlf_run_metrics(s->run);
     for (size_t i = 0; i < metrics->count; i++) {
         const rlf_metric *m = &metrics->data[i];
-        if (!m->count || isfinite(m->sum) || is_told(s, m->name))
+        if (!rlf_metric_reported(m) || isfinite(m->sum) || is_told(s, m->name))
             continue;
         rlf_span span = s->graph->nodes.data[m->node].span;
         if (span.source) {
@@ -668,7 +668,10 @@ warn_of_metrics(rlf_session *s)
         rlf_buf_printf(&s->warnings,
                        "the metric %s is %s in step %u, null in metrics.jsonl; "
                        "it is not told of again\n",
-                       m->name, isnan(m->sum) ? "not a number" : "infinite",
+                       m->name,
+                       !m->count       ? "made of nothing"
+                       : isnan(m->sum) ? "not a number"
+                                       : "infinite",
                        rlf_run_steps(s->run));
     }
 }

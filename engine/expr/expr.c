@@ -72,6 +72,24 @@ rlf_expr_apply(rlf_expr_code code, double a, double b, double c)
     }
 }
 
+/* A quiet NaN with a payload that no operation makes. */
+#define NOTHING UINT64_C(0x7ff8006e6f6e6500)
+
+double
+rlf_expr_nothing(void)
+{
+    uint64_t bits = NOTHING;
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+bool
+rlf_expr_is_nothing(double x)
+{
+    return rlf_f64_bits(x) == NOTHING;
+}
+
 rlf_expr *
 rlf_expr_new(rlf_arena *arena, const rlf_domains *domains)
 {

@@ -72,6 +72,11 @@ bool rlf_expr_is_pointwise(rlf_expr_code code);
 /* Their value; arguments beyond the arity are not looked at. */
 double rlf_expr_apply(rlf_expr_code code, double a, double b, double c);
 
+/* The NaN that stands for a number that was not measured, such as the mean of
+ * an empty set in a metric; operations on it may give another NaN. */
+double rlf_expr_nothing(void);
+bool rlf_expr_is_nothing(double x);
+
 rlf_expr *rlf_expr_new(rlf_arena *arena, const rlf_domains *domains);
 /* The same program, operation by operation; more can be added to it. */
 rlf_expr *rlf_expr_copy(const rlf_expr *expr, rlf_arena *arena);

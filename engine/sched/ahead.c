@@ -49,11 +49,11 @@ keep_metrics(rlf_keeper *k, const rlf_metrics *metrics)
 {
     uint32_t n = 0;
     for (size_t i = 0; i < metrics->count; i++)
-        n += metrics->data[i].count > 0;
+        n += rlf_metric_reported(&metrics->data[i]);
     RLF_KEEP(k, n);
     for (size_t i = 0; i < metrics->count; i++) {
         const rlf_metric *m = &metrics->data[i];
-        if (!m->count)
+        if (!rlf_metric_reported(m))
             continue;
         rlf_keep_text(k, rlf_str_of(m->name));
         RLF_KEEP(k, m->node);
@@ -133,7 +133,7 @@ kept_metrics(rlf_keeper *k, rlf_metrics *metrics)
         RLF_KEPT(k, m.node);
         RLF_KEPT(k, m.sum);
         RLF_KEPT(k, m.count);
-        if (!k->torn && m.count)
+        if (!k->torn && rlf_metric_reported(&m))
             rlf_metrics_merge(metrics, &m);
     }
 }

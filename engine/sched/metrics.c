@@ -2,7 +2,9 @@
 #include "engine/sched/metrics.h"
 
 #include "engine/base/vec.h"
+#include "engine/expr/expr.h"
 
+#include <math.h>
 #include <string.h>
 
 void
@@ -34,12 +36,29 @@ place(rlf_metrics *metrics, const char *name)
     return &metrics->data[at];
 }
 
+bool
+rlf_metric_reported(const rlf_metric *metric)
+{
+    return metric->count || isnan(metric->sum);
+}
+
+/* `count` numbers; 0: nothing, which counts only where there is no number. */
+static void
+add(rlf_metric *m, double sum, uint64_t count)
+{
+    if (!count) {
+        m->sum = m->count ? m->sum : NAN;
+        return;
+    }
+    m->sum = m->count ? m->sum + sum : 0 + sum;
+    m->count += count;
+}
+
 void
 rlf_metrics_add(rlf_metrics *metrics, const char *name, double value)
 {
     rlf_metric *m = place(metrics, name);
-    m->sum += value;
-    m->count++;
+    add(m, value, rlf_expr_is_nothing(value) ? 0 : 1);
 }
 
 void
@@ -47,8 +66,7 @@ rlf_metrics_merge(rlf_metrics *metrics, const rlf_metric *metric)
 {
     metrics->node = metric->node;
     rlf_metric *m = place(metrics, metric->name);
-    m->sum += metric->sum;
-    m->count += metric->count;
+    add(m, metric->sum, metric->count);
 }
 
 bool
@@ -56,15 +74,17 @@ rlf_metrics_get(const rlf_metrics *metrics, const char *name, double *out)
 {
     double sum = 0;
     uint64_t count = 0;
+    bool reported = false;
     for (size_t i = 0; i < metrics->count; i++) {
         const rlf_metric *m = &metrics->data[i];
-        if (!m->count || strcmp(m->name, name) != 0)
+        if (!rlf_metric_reported(m) || strcmp(m->name, name) != 0)
             continue;
-        sum += m->sum;
+        reported = true;
+        sum += m->count ? m->sum : 0;
         count += m->count;
     }
-    *out = sum / (double)count;
-    return count > 0;
+    *out = count ? sum / (double)count : NAN;
+    return reported;
 }
 
 /* Is it the first entry of its name? With `now`, of those that the step has: a
@@ -73,10 +93,10 @@ static bool
 stands_for_name(const rlf_metrics *metrics, size_t at, bool now)
 {
     for (size_t i = 0; i < at; i++)
-        if ((!now || metrics->data[i].count) &&
+        if ((!now || rlf_metric_reported(&metrics->data[i])) &&
             strcmp(metrics->data[i].name, metrics->data[at].name) == 0)
             return false;
-    return !now || metrics->data[at].count;
+    return !now || rlf_metric_reported(&metrics->data[at]);
 }
 
 const char *

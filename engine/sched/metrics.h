@@ -4,13 +4,14 @@
 
 #include "engine/base/str.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct rlf_metric {
     const char *name;
     int node; /* of the graph, that reports it */
-    double sum;
-    uint64_t count;
+    double sum;     /* NaN if only nothing was reported (rlf_expr_nothing) */
+    uint64_t count; /* of numbers */
 } rlf_metric;
 
 /* In the order of the program, not in that in which nodes came to report: this
@@ -21,12 +22,15 @@ typedef struct rlf_metrics {
     int node; /* that reports now */
 } rlf_metrics;
 
+/* Was it reported in the step, be it only nothing? */
+bool rlf_metric_reported(const rlf_metric *metric);
 /* Forget the values, keep the names. */
 void rlf_metrics_begin(rlf_metrics *metrics);
 void rlf_metrics_add(rlf_metrics *metrics, const char *name, double value);
 /* What another rank reported. */
 void rlf_metrics_merge(rlf_metrics *metrics, const rlf_metric *metric);
-/* The mean of the step; false if nothing was reported under the name. */
+/* The mean of the numbers of the step, NaN if there are none; false if the name
+ * was not reported. */
 bool rlf_metrics_get(const rlf_metrics *metrics, const char *name, double *out);
 /* The i-th name, in order and without repetition; NULL: there are fewer. */
 const char *rlf_metrics_name(const rlf_metrics *metrics, size_t i);

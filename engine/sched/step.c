@@ -127,7 +127,7 @@ static void
 merge(rlf_metrics *into, const rlf_metrics *from)
 {
     for (size_t i = 0; i < from->count; i++)
-        if (from->data[i].count)
+        if (rlf_metric_reported(&from->data[i]))
             rlf_metrics_merge(into, &from->data[i]);
 }
 

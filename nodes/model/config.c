@@ -396,9 +396,9 @@ read_family(const reader *r, const family **out)
     rlf_buf known = {0};
     for (size_t i = 0; i < RLF_COUNT(families); i++)
         rlf_buf_printf(&known, "%s%s",
-                       i == 0                           ? ""
+                       i == 0                         ? ""
                        : i + 1 == RLF_COUNT(families) ? " and "
-                                                        : ", ",
+                                                      : ", ",
                        families[i].type);
     rlf_fail(r->err, RLF_USER, "%s: \"model_type\": \"%s\" is not supported",
              r->path, word);
