@@ -55,9 +55,11 @@ rlf_builtin_is(const char *name)
     return find(name) || is_reduction(name);
 }
 
-/* x over tokens: operands of scans live on the tokens of one set. */
+/* x, written at `of`, over tokens: operands of scans live on the tokens of one
+ * set. */
 static int
-scan(rlf_sema *s, rlf_expr_code code, int x, int other, rlf_span at)
+scan(rlf_sema *s, rlf_expr_code code, int x, int other, rlf_span of,
+     rlf_span at)
 {
     int domain = s->terms.data[x].domain;
     if (other >= 0)
@@ -77,6 +79,9 @@ scan(rlf_sema *s, rlf_expr_code code, int x, int other, rlf_span at)
                             "token, s.at_all(x) on each");
         return -1;
     }
+    if ((code == RLF_EXPR_DISCOUNT || code == RLF_EXPR_CUMSUM) &&
+        !rlf_level_own(s, x, "scans take one of its own per token", of))
+        return -1;
     x = rlf_term_down(s, x, domain, at);
     if (other >= 0)
         other = rlf_term_down(s, other, domain, at);
@@ -94,13 +99,14 @@ is_scan(rlf_expr_code code)
 }
 
 static int
-apply(rlf_sema *s, const builtin *b, const int *x, size_t n, rlf_span at)
+apply(rlf_sema *s, const builtin *b, const int *x, size_t n, rlf_span of,
+      rlf_span at)
 {
     if (is_scan(b->code)) {
         int other = n > 1 ? x[1] : -1;
         if (b->code == RLF_EXPR_NEXT || b->code == RLF_EXPR_PREV)
             other = n > 1 ? x[1] : rlf_term_number(s, 0, at);
-        return scan(s, b->code, x[0], other, at);
+        return scan(s, b->code, x[0], other, of, at);
     }
     if (b->code == RLF_EXPR_UNIFORM)
         return rlf_term_op(s, (rlf_term){.code = b->code,
@@ -213,6 +219,8 @@ rlf_builtin_call(rlf_sema *s, const char *name, const rlf_ast_expr *call,
         good = good && x[i] >= 0;
     }
     if (good)
-        *out = rlf_thing_term(s, apply(s, b, x, n, call->at), call->span);
+        *out = rlf_thing_term(
+            s, apply(s, b, x, n, call->args->data[0].value->span, call->at),
+            call->span);
     return true;
 }

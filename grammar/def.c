@@ -77,7 +77,14 @@ fits_word(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_formal *f,
     bool repeats = w->level == RLF_LEVEL_TOKEN &&
                    (level == RLF_LEVEL_PROMPT || level == RLF_LEVEL_SAMPLE);
     if (level <= w->level && !repeats)
-        return true;
+        return w->level != RLF_LEVEL_TOKEN ||
+               rlf_level_own(
+                   s, term,
+                   rlf_arena_printf(s->arena,
+                                    "the argument '%s' of '%s' takes one of "
+                                    "its own per token",
+                                    f->name.text, def->name.text),
+                   arg->span);
     rlf_diag *diag = rlf_diag_error(
         s->diags, "level", arg->span,
         repeats ? "the argument '%s' of '%s' takes one per %s or one number, "

@@ -205,6 +205,33 @@ rlf_level_meet(rlf_sema *s, int a, int b, rlf_span at)
     return -1;
 }
 
+bool
+rlf_level_own(rlf_sema *s, int x, const char *what, rlf_span at)
+{
+    const rlf_term *t = &s->terms.data[x];
+    if (!t->repeats || rlf_level_of(s, t->domain) != RLF_LEVEL_TOKEN)
+        return true;
+    const rlf_term *whole = &s->terms.data[t->repeats - 1];
+    rlf_span written = t->repeated;
+    bool inside = written.source == at.source && written.first >= at.first &&
+                  written.last <= at.last;
+    rlf_diag *diag =
+        rlf_diag_error(s->diags, "level", inside ? written : at,
+                       "%s, and in this sum each token gets all of what is %s",
+                       what, rlf_level_name(s, whole->domain, whole->set));
+    const char *text = source_text(s, written);
+    int set = owner_set(s, t->domain, t->set);
+    const char *name = set >= 0 ? s->graph->sets.data[set].name : "s";
+    text = text ? text : "...";
+    if (!inside)
+        rlf_diag_note(s->diags, diag, written, "it is added here");
+    rlf_diag_hint(s->diags, diag,
+                  "%s.at_last(%s) adds it once, on the last token; "
+                  "%s.at_all(%s) really on each",
+                  name, text, name, text);
+    return false;
+}
+
 /* ---- reductions ---- */
 
 static const struct {

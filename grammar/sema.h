@@ -109,6 +109,11 @@ typedef struct rlf_term {
     int depth;        /* operations above one another in it */
     int value_index;  /* lower.c: the graph's value, -1 */
     int holds; /* words.c: rlf_words_holds; 0: not asked yet, else 1, -1 */
+    /* One per token: the term of a sample or prompt that a sum in it repeats
+     * at each token without saying so, plus 1 (0: there is none), and where
+     * it was written. */
+    int repeats;
+    rlf_span repeated;
     rlf_span span;
 } rlf_term;
 
@@ -452,6 +457,10 @@ int rlf_level_vocab(rlf_sema *s, int tokens);
 /* A value per word lives in the expression or update that reduces it: one that
  * was named elsewhere is refused. */
 bool rlf_level_here(rlf_sema *s, const rlf_thing *thing, rlf_span span);
+/* What is done along a response takes a value of its own for each token: false
+ * after a message where a sum in term `x`, written at `at`, repeats one of a
+ * sample or prompt. `what` takes it. */
+bool rlf_level_own(rlf_sema *s, int x, const char *what, rlf_span at);
 int rlf_level_reduce(rlf_sema *s, const char *function, int x,
                      const rlf_ast_name *over, rlf_span at);
 

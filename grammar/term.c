@@ -88,6 +88,66 @@ is_constant_code(rlf_expr_code code)
     }
 }
 
+/* Is operand `k` of the term one per sample or prompt? */
+static bool
+is_whole(const rlf_sema *s, const rlf_term *term, int k)
+{
+    rlf_level level = rlf_level_of(s, s->terms.data[term->arg[k]].domain);
+    return level == RLF_LEVEL_PROMPT || level == RLF_LEVEL_SAMPLE;
+}
+
+/* Does what operand `k`, one per token, repeats at each token stay so in the
+ * term? A product with what each token has of its own is another thing. */
+static bool
+passes_repeat(const rlf_sema *s, const rlf_term *term, int k)
+{
+    switch (term->code) {
+    case RLF_EXPR_ADD:
+    case RLF_EXPR_SUB:
+    case RLF_EXPR_NEG:
+    case RLF_EXPR_SG:
+    case RLF_EXPR_DOWN:
+        return true;
+    case RLF_EXPR_SELECT:
+        return k > 0;
+    case RLF_EXPR_CLAMP:
+    case RLF_EXPR_DIV:
+        if (k > 0)
+            return false;
+        break;
+    case RLF_EXPR_MUL:
+    case RLF_EXPR_MIN:
+    case RLF_EXPR_MAX:
+        break;
+    default:
+        return false;
+    }
+    int other = s->terms.data[term->arg[1 - k]].domain;
+    return rlf_level_of(s, other) != RLF_LEVEL_TOKEN;
+}
+
+/* A sum of one per token and one per sample repeats that at each token: it may
+ * be meant, as in a baseline, and is nothing to add up along a response. */
+static void
+note_repeat(const rlf_sema *s, rlf_term *term)
+{
+    if (rlf_level_of(s, term->domain) != RLF_LEVEL_TOKEN)
+        return;
+    bool sum = term->code == RLF_EXPR_ADD || term->code == RLF_EXPR_SUB;
+    for (int k = 0; k < 3 && !term->repeats; k++) {
+        if (term->arg[k] < 0)
+            continue;
+        const rlf_term *a = &s->terms.data[term->arg[k]];
+        if (sum && is_whole(s, term, k)) {
+            term->repeats = term->arg[k] + 1;
+            term->repeated = s->operand[k].source ? s->operand[k] : a->span;
+        } else if (a->repeats && passes_repeat(s, term, k)) {
+            term->repeats = a->repeats;
+            term->repeated = a->repeated;
+        }
+    }
+}
+
 /* Fill in what follows from the operands: uses, liveness, the set. */
 static int
 finish(rlf_sema *s, rlf_term term)
@@ -118,6 +178,7 @@ finish(rlf_sema *s, rlf_term term)
                        RLF_TERM_DEPTH);
         return -1;
     }
+    note_repeat(s, &term);
     return rlf_term_add(s, term);
 }
 

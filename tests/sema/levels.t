@@ -482,6 +482,66 @@ STDLIB/loss.rlf:145:16: note: it is declared here
   145 | def token_mean(x: token) = mean(x over batch)
       |                ^~~~~~~~
 hint: s.at_last(x) puts one per sample on its last token, s.at_all(x) on each
+=== a sum that repeats a value per sample at each token
+import "std/advantage"
+import "std/loss"
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model ref = copy(actor)
+hook judge = lua("j.lua")
+model critic = lm("m", head: scalar, optimizer: adamw(lr: 1e-5))
+state level = 0
+def shaped(score, kl) = score - 0.05 * kl
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    score = judge(roll)
+    v = critic.value(roll)
+    kl = k1(roll.logprob, ref.logprob(roll))
+    r = score - 0.05 * kl
+    a = gae(r, v)
+    b = gae(2 * -(kl - batch.grade) + v, v)
+    c = returns(clamp((0.05 * score) - kl, -5, 5))
+    d = reinforce_pp(shaped(score, kl))
+    e = discount(kl + mean(kl over tokens), 0.5)
+    g = token_mean((score > 0 ? kl + score : kl) / 2)
+    # all of these are right
+    h = gae(roll.at_last(score) - 0.05 * kl, v)
+    i = gae(roll.at_all(score) - 0.05 * kl, v)
+    j = gae(score * kl - level - 1, v, end: score)
+    k = remax(kl - mean(kl over batch), score)
+    l = token_mean(kl * (v - score))
+}
+--- errors
+test.rlf:16:13: error: the argument 'r' of 'gae' takes one of its own per token, and in this sum each token gets all of what is one per sample of 'roll'
+   16 |     a = gae(r, v)
+      |             ^
+test.rlf:15:9: note: it is added here
+   15 |     r = score - 0.05 * kl
+      |         ^~~~~
+hint: roll.at_last(score) adds it once, on the last token; roll.at_all(score) really on each
+test.rlf:17:24: error: the argument 'r' of 'gae' takes one of its own per token, and in this sum each token gets all of what is one per prompt of 'batch'
+   17 |     b = gae(2 * -(kl - batch.grade) + v, v)
+      |                        ^~~~~~~~~~~
+hint: roll.at_last(batch.grade) adds it once, on the last token; roll.at_all(batch.grade) really on each
+test.rlf:18:23: error: the argument 'r' of 'returns' takes one of its own per token, and in this sum each token gets all of what is one per sample of 'roll'
+   18 |     c = returns(clamp((0.05 * score) - kl, -5, 5))
+      |                       ^~~~~~~~~~~~~~
+hint: roll.at_last((0.05 * score)) adds it once, on the last token; roll.at_all((0.05 * score)) really on each
+test.rlf:19:22: error: the argument 'r' of 'reinforce_pp' takes one of its own per token, and in this sum each token gets all of what is one per sample of 'roll'
+   19 |     d = reinforce_pp(shaped(score, kl))
+      |                      ^~~~~~~~~~~~~~~~~
+test.rlf:9:25: note: it is added here
+    9 | def shaped(score, kl) = score - 0.05 * kl
+      |                         ^~~~~
+hint: roll.at_last(score) adds it once, on the last token; roll.at_all(score) really on each
+test.rlf:20:23: error: scans take one of its own per token, and in this sum each token gets all of what is one per sample of 'roll'
+   20 |     e = discount(kl + mean(kl over tokens), 0.5)
+      |                       ^~~~~~~~~~~~~~~~~~~~
+hint: roll.at_last(mean(kl over tokens)) adds it once, on the last token; roll.at_all(mean(kl over tokens)) really on each
+test.rlf:21:38: error: the argument 'x' of 'token_mean' takes one of its own per token, and in this sum each token gets all of what is one per sample of 'roll'
+   21 |     g = token_mean((score > 0 ? kl + score : kl) / 2)
+      |                                      ^~~~~
+hint: roll.at_last(score) adds it once, on the last token; roll.at_all(score) really on each
 === groups of one
 import "std/advantage"
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
