@@ -49,7 +49,7 @@ rlf_lanes_take(const rlf_model *model, const rlf_sequence *seqs, uint32_t n,
                        .self = dp ? rlf_group_index(dp) : 0,
                        .first = RLF_NEW_ARRAY(pool, uint32_t, lanes + 1)};
     for (int d = 0; d < members; d++)
-        take_member(lane, n, d, rlf_range_part(lanes, members, d), rows, pool,
+        take_member(lane, n, d, rlf_lanes_part(lanes, members, d), rows, pool,
                     out);
     return RLF_OK;
 }

@@ -1,6 +1,8 @@
 /* rlflow check: is the program right, what would it take, what runs where? */
 #include "engine/cmd/cmd.h"
 
+#include "engine/layout/lanes.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -131,7 +133,7 @@ put_lanes(const rlf_session *s, const rlf_memory *memory)
         int model = row->model;
         const rlf_layout *l = &s->plan->holds[model].list[0].mesh.layout;
         int lanes = s->plan->sums[model].lanes;
-        rlf_range held = rlf_range_part(lanes, l->dp, rlf_layout_find(l, 0).dp);
+        rlf_range held = rlf_lanes_part(lanes, l->dp, rlf_layout_find(l, 0).dp);
         if (!told)
             printf("\nlanes: what partial sums of gradients take on rank 0, and "
                    "adding them in an update\n%-42s %-12s %s\n",

@@ -116,16 +116,40 @@ rlf_lanes_waiting(int n)
     return levels;
 }
 
-rlf_range
-rlf_layout_lanes(const rlf_layout *layout, int rank, int lanes)
+/* The largest power of two below n; 1 for n = 1. */
+static int
+power_below(int n)
 {
-    return rlf_layout_rows(layout, rank, lanes);
+    int power = 1;
+    while (2 * power < n)
+        power *= 2;
+    return power;
+}
+
+rlf_range
+rlf_lanes_part(int lanes, int dp, int d)
+{
+    int first = 0;
+    while (dp > 1) {
+        int left = power_below(dp);
+        lanes /= 2;
+        if (d >= left)
+            first += lanes;
+        dp = d < left ? left : dp - left;
+        d = d < left ? d : d - left;
+    }
+    return (rlf_range){first, first + lanes};
 }
 
 int
-rlf_lane_owner(int lane, int lanes, int dp)
+rlf_lanes_replicas(int dp)
 {
-    return rlf_range_owner(lanes, dp, lane);
+    enum { ALL = 1 << 30 }; /* lanes: each part is far more than one */
+    int power = power_below(dp + 1);
+    /* the last member has the largest part */
+    while (rlf_range_size(rlf_lanes_part(ALL, dp, dp - 1)) > ALL / power)
+        dp--;
+    return dp;
 }
 
 int64_t

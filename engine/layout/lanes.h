@@ -2,8 +2,8 @@
  *
  * The samples of a minibatch go to L lanes by a rule on their lengths alone.
  * Gradients add in sample order within a lane and in a binary tree across
- * lanes, so L is part of a run's numerics and dp is not: index d of dp takes
- * lanes [d L / dp, (d + 1) L / dp). */
+ * lanes, so L is part of a run's numerics and dp is not: each index of dp takes
+ * a subtree. */
 #ifndef RLF_LAYOUT_LANES_H
 #define RLF_LAYOUT_LANES_H
 
@@ -25,10 +25,15 @@ rlf_status rlf_lanes_check(int lanes, int dp, rlf_err *err);
 /* How many sums wait at most while n lanes are added in a tree, one lane after
  * another: log2 n, rounded down. */
 int rlf_lanes_waiting(int n);
-/* The lanes of a rank; empty outside the mesh. */
-rlf_range rlf_layout_lanes(const rlf_layout *layout, int rank, int lanes);
-/* The dp index that takes `lane`. */
-int rlf_lane_owner(int lane, int lanes, int dp);
+/* The lanes of index d of dp <= lanes, for lanes a power of two: those below a
+ * leaf of the tree in which a group of dp members adds (engine/comm/sum.c), of
+ * which each branch takes half of the lanes above it. So members that add their
+ * own lanes in a tree, and then each other's sums, add all lanes in one tree,
+ * whatever dp is. */
+rlf_range rlf_lanes_part(int lanes, int dp, int d);
+/* The most replicas up to dp of which the busiest has no more lanes than with a
+ * power of two below: with 5 one would have half of all, with 4 a quarter. */
+int rlf_lanes_replicas(int dp);
 /* The samples of some lanes, by lane, then by index, into rows (room for n).
  * Returns how many. */
 int64_t rlf_lanes_rows(const int *lane, int64_t n, rlf_range lanes,

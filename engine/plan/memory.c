@@ -119,7 +119,7 @@ find_choices(const rlf_opened *o, int model, rlf_arena *arena,
     row->model = model;
     row->choices = list;
     for (lanes /= 2; lanes >= layout->dp && at >= 0; lanes /= 2) {
-        int64_t held = rlf_range_size(rlf_range_part(lanes, layout->dp, at));
+        int64_t held = rlf_range_size(rlf_lanes_part(lanes, layout->dp, at));
         list[row->n_choices++] = (rlf_memory_choice){
             .device = row->device / (uint64_t)row->blocks *
                       (uint64_t)rlf_lanes_waiting((int)held),

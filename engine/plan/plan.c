@@ -55,22 +55,26 @@ model_row(const rlf_plan *plan, int model)
     return rlf_placement_find(plan->graph->placement, model, NULL);
 }
 
-/* A run that goes on has the lanes that it began with; where there could be
- * more replicas than those, the first ones train. */
+/* How many replicas train. A run that goes on has the lanes that it began with,
+ * of which each replica has one at least; and where no row says how many there
+ * are, one that would only make others wait is left out. The first ones train.
+ */
 static void
 limit_replicas(const rlf_plan *plan, const rlf_sums *sums, const rlf_node *node)
 {
     rlf_node_place *place = &plan->place[node->id];
     rlf_layout *layout = &place->layout;
     place->asked_dp = layout->dp;
-    if (!sums || node->class->role != RLF_ROLE_UPDATE)
+    if (node->class->role != RLF_ROLE_UPDATE)
         return;
     const rlf_place_row *row = model_row(plan, node->receiver);
-    int lanes = sums[node->receiver].lanes;
-    if (lanes <= 0 || layout->dp <= lanes || (row && row->lanes > 0))
-        return;
-    layout->dp = lanes;
-    layout->n_ranks = layout->tp * layout->pp * lanes;
+    int lanes =
+        sums && !(row && row->lanes > 0) ? sums[node->receiver].lanes : 0;
+    if (lanes > 0 && lanes < layout->dp)
+        layout->dp = lanes;
+    if (!rlf_plan_row(plan->graph, node))
+        layout->dp = rlf_lanes_replicas(layout->dp);
+    layout->n_ranks = layout->tp * layout->pp * layout->dp;
 }
 
 /* What no row says otherwise: data parallel, calls of models where the strategy
@@ -366,7 +370,17 @@ rlf_plan_notes(const rlf_plan *plan, rlf_buf *out)
     for (size_t i = 0; i < plan->graph->resources.count; i++) {
         const rlf_node *node = update_of(plan, (int)i);
         const rlf_node_place *place = node ? &plan->place[node->id] : NULL;
-        if (place && place->layout.dp < place->asked_dp)
+        if (!place || place->layout.dp == place->asked_dp)
+            continue;
+        if (plan->sums[i].lanes >= place->asked_dp)
+            rlf_buf_printf(out,
+                           "%s trains on %d of %d replicas: with more one "
+                           "would have more of the %d lanes, and the others "
+                           "would wait for it\n",
+                           plan->graph->resources.data[i].name,
+                           place->layout.dp, place->asked_dp,
+                           plan->sums[i].lanes);
+        else
             rlf_buf_printf(out,
                            "%s trains on %d of %d replicas: the run began with "
                            "%d lanes (--accept lanes takes more, with other "

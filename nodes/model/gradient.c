@@ -83,7 +83,7 @@ rlf_gradient_carve(rlf_model *m, const rlf_model_options *o, rlf_carver *c)
     int lanes = o->lanes ? o->lanes : 1;
     rlf_range held = {0, lanes};
     if (o->replicas)
-        held = rlf_range_part(lanes, rlf_group_size(o->replicas),
+        held = rlf_lanes_part(lanes, rlf_group_size(o->replicas),
                               rlf_group_index(o->replicas));
     *g = (rlf_gradient){.lane = g->lane,
                         .lanes = lanes,

@@ -64,49 +64,100 @@ draw_lengths(uint64_t seed, int n, int64_t most, int64_t *lengths)
         lengths[i] = (int64_t)rlf_draw_below(&key, (uint64_t)i, (uint64_t)most);
 }
 
-/* The dp ranks' rows are the lanes' rows, each once, in the lanes' order. */
-static bool
-rows_agree(const int *lane, int n, int lanes, int dp)
+/* The lanes that a sum has, as the text of the tree that made it. */
+typedef struct sum {
+    char text[512];
+} sum;
+
+/* ((0+1)+(2+3))+..., an odd last one goes up: how members of a group add. */
+static sum
+add_all(const sum *in, int n)
 {
-    int ranks[MAX_N], seen = 0;
-    int64_t all[MAX_N], mine[MAX_N];
-    for (int i = 0; i < dp; i++)
-        ranks[i] = i;
-    rlf_layout l = {.ranks = ranks, .n_ranks = dp, .tp = 1, .pp = 1, .dp = dp};
-    rlf_lanes_rows(lane, n, (rlf_range){0, lanes}, all);
+    sum level[16];
+    for (int i = 0; i < n; i++)
+        level[i] = in[i];
+    for (; n > 1; n = (n + 1) / 2)
+        for (int i = 0; i < n; i += 2) {
+            sum pair = level[i];
+            if (i + 1 < n)
+                snprintf(pair.text, sizeof pair.text, "(%.200s+%.200s)",
+                         level[i].text, level[i + 1].text);
+            level[i / 2] = pair;
+        }
+    return level[0];
+}
+
+/* What dp members add is the tree of all lanes; each lane has one owner, and
+ * rows are the lanes' rows in their order. */
+static bool
+adds_alike(const int *lane, int n, int lanes, int dp)
+{
+    sum all[16], members[16];
+    int64_t rows[MAX_N], mine[MAX_N], seen = 0, next = 0;
+    for (int l = 0; l < lanes; l++)
+        snprintf(all[l].text, sizeof all[l].text, "%d", l);
+    rlf_lanes_rows(lane, n, (rlf_range){0, lanes}, rows);
     for (int d = 0; d < dp; d++) {
-        rlf_range r = rlf_layout_lanes(&l, d, lanes);
-        if (r.first != d * lanes / dp || r.last != (d + 1) * lanes / dp)
+        rlf_range r = rlf_lanes_part(lanes, dp, d);
+        if (r.first != next || r.last <= r.first)
             return false;
-        for (int64_t k = r.first; k < r.last; k++)
-            if (rlf_lane_owner((int)k, lanes, dp) != d)
-                return false;
+        next = r.last;
+        members[d] = add_all(all + r.first, (int)(r.last - r.first));
         int64_t count = rlf_lanes_rows(lane, n, r, mine);
-        if (memcmp(mine, all + seen, sizeof *mine * (size_t)count) != 0)
+        if (memcmp(mine, rows + seen, sizeof *mine * (size_t)count) != 0)
             return false;
-        seen += (int)count;
+        seen += count;
     }
-    return seen == n;
+    return next == lanes && seen == n &&
+           strcmp(add_all(members, dp).text, add_all(all, lanes).text) == 0;
+}
+
+static int64_t
+busiest(int lanes, int dp)
+{
+    int64_t most = 0;
+    for (int d = 0; d < dp; d++) {
+        int64_t n = rlf_range_size(rlf_lanes_part(lanes, dp, d));
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+/* The most replicas of which none has more than with a power of two of them. */
+static bool
+replicas_pay(int dp)
+{
+    int power = 1, got = rlf_lanes_replicas(dp), want = 0;
+    while (2 * power <= dp)
+        power *= 2;
+    for (int n = power; n <= dp; n++)
+        if (busiest(128, n) == 128 / power)
+            want = n;
+    return got == want;
 }
 
 int
 main(void)
 {
-    bool same = true, parts = true, balanced = true;
+    bool same = true, parts = true, balanced = true, pays = true;
     rlf_err err = RLF_ERR_NONE;
     for (uint64_t seed = 0; seed < 400; seed++) {
         int64_t lengths[MAX_N], most = seed % 3 == 0 ? 3 : 1000;
         int got[MAX_N], want[MAX_N], n = (int)(seed % MAX_N);
-        int lanes = 1 + (int)(seed / 7 % 12);
+        int lanes = 1 + (int)(seed / 7 % 12), power = 1 << seed % 5;
         draw_lengths(seed, n, most, lengths);
         rlf_lanes_deal(lengths, n, lanes, &err, got);
         by_definition(lengths, n, lanes, want);
         same &= !memcmp(got, want, sizeof(int) * (size_t)n);
-        for (int dp = 1; dp <= lanes; dp++)
-            parts &= rows_agree(got, n, lanes, dp);
+        rlf_lanes_deal(lengths, n, power, &err, got);
+        for (int dp = 1; dp <= power; dp++)
+            parts &= adds_alike(got, n, power, dp);
     }
+    for (int dp = 1; dp <= 128; dp++)
+        pays &= replicas_pay(dp);
     ok(same, "400 minibatches: dealt as defined");
-    ok(parts, "every dp up to L takes whole lanes, in the same order");
+    ok(parts, "every dp up to L adds whole lanes in the tree of all");
+    ok(pays, "replicas that would only make others wait are left out");
     for (uint64_t seed = 0; seed < 60; seed++) {
         int64_t lengths[MAX_N];
         int lane[MAX_N], n = 8, lanes = 2 + (int)(seed % 2);
@@ -130,7 +181,8 @@ main(void)
            "dp 4 is more than the 2 lanes of the model, so some ranks would "
            "have no samples",
            "says so");
-    is_str(err.hint, "write dp: 2 or less, or lanes: 4", "and what is possible");
+    is_str(err.hint, "write dp: 2 or less, or lanes: 4",
+           "and what is possible");
     err = (rlf_err)RLF_ERR_NONE;
     rlf_lanes_check(2, 3, &err);
     is_str(err.hint, "write dp: 2 or less, or lanes: 4", "a power of two");
