@@ -318,6 +318,9 @@ rlf_declared_shapes(const rlf_graph *graph, const rlf_resource *resource,
     const rlf_model_options options = {.head = head_through(graph, resource)};
     const rlf_model *outline;
     RLF_TRY(rlf_model_outline(NULL, config, &options, arena, err, &outline));
+    RLF_TRY(rlf_arena_room(arena,
+                           (size_t)outline->table->n_slots * sizeof *out->list,
+                           "the tensors of a model", err));
     *out = rlf_move_shapes(outline->table, arena);
     return RLF_OK;
 }

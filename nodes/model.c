@@ -709,6 +709,9 @@ shapes(const rlf_graph *graph, const rlf_resource *resource, const void *object,
     const rlf_model_object *m = object;
     if (!m)
         return rlf_declared_shapes(graph, resource, arena, err, out);
+    RLF_TRY(rlf_arena_room(
+        arena, (size_t)m->outline->table->n_slots * sizeof *out->list,
+        "the tensors of a model", err));
     *out = rlf_move_shapes(m->outline->table, arena);
     return RLF_OK;
 }
@@ -751,8 +754,7 @@ save(const rlf_env *env, const rlf_resource *resource, void *object,
     if (first)
         RLF_TRY(rlf_weights_save(m->model, dir, err));
     return rlf_weights_save_state(
-        m->model, state_path(env->pool, directory, resource->name),
-        err);
+        m->model, state_path(env->pool, directory, resource->name), err);
 }
 
 /* Every hold reads for itself; later weights are not there yet, and those that
@@ -769,8 +771,7 @@ restore(const rlf_env *env, const rlf_resource *resource, void *object,
         if (m->holds[i].own && !m->holds[i].later)
             RLF_TRY(rlf_weights_restore(
                 m->holds[i].model, dir,
-                state_path(env->pool, directory, resource->name),
-                err));
+                state_path(env->pool, directory, resource->name), err));
     return RLF_OK;
 }
 

@@ -38,7 +38,9 @@ rlf_card_write(rlf_session *s, rlf_buf *out)
     rlf_digest_file("/proc/self/exe", false, &ignored, &digest, &size);
     rlf_buf_printf(out, "executable file\t%s\n",
                    rlf_digest_print(digest, text));
-    rlf_inputs_collect(s, false, &inputs);
+    rlf_err why = RLF_ERR_NONE;
+    if (rlf_inputs_collect(s, false, &why, &inputs) < 0)
+        rlf_buf_printf(out, "inputs\t%s\n", why.sentence);
     for (size_t i = 0; i < inputs.list.count; i++)
         if (!inputs.list.data[i].noted)
             put_input(&inputs.list.data[i], out);

@@ -25,6 +25,8 @@ typedef struct collector {
     rlf_session *session;
     bool whole; /* digests of all bytes, of large files too */
     rlf_inputs *out;
+    rlf_err *err;
+    rlf_status status; /* of the first file that the machine did not give */
 } collector;
 
 /* The files of a model directory that a run reads, by the end of their names.
@@ -59,6 +61,19 @@ base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
+}
+
+/* A file that is wrong is an input like others; but what could not be found out
+ * must not be left out. Whether that is so. */
+static bool
+fails(collector *c, rlf_status status, const rlf_err *why)
+{
+    if (status >= 0 || status == RLF_USER)
+        return false;
+    if (c->status >= 0)
+        *c->err = *why;
+    c->status = status;
+    return true;
 }
 
 /* ---- entries ---- */
@@ -106,15 +121,21 @@ add_file(collector *c, const char *name, const char *part, const char *path,
          const char *copy)
 {
     struct stat info;
-    rlf_err ignored = RLF_ERR_NONE;
+    rlf_err why = RLF_ERR_NONE;
     rlf_digest digest;
     uint64_t size;
     bool there = stat(path, &info) == 0;
-    if (there && S_ISREG(info.st_mode) &&
-        rlf_digest_file(path, c->whole, &ignored, &digest, &size) >= 0) {
-        add_digest(c, name, part, path, digest, size, copy);
-        return;
+    rlf_status status =
+        there ? RLF_OK : rlf_fail_path(&why, "cannot look at %s", path);
+    if (there && S_ISREG(info.st_mode)) {
+        status = rlf_digest_file(path, c->whole, &why, &digest, &size);
+        if (status >= 0) {
+            add_digest(c, name, part, path, digest, size, copy);
+            return;
+        }
     }
+    if (fails(c, status, &why))
+        return;
     rlf_input *input =
         add(c, name, part, there ? "one that cannot be read" : "none");
     input->path = rlf_arena_strdup(c->session->arena, path);
@@ -135,14 +156,18 @@ add_lua(collector *c, const char *name, const char *path)
     const rlf_lua_spec spec = {.path = path,
                                .dirs = &s->graph->stdlib,
                                .n_dirs = s->graph->stdlib ? 1 : 0};
-    rlf_err ignored = RLF_ERR_NONE;
+    rlf_err why = RLF_ERR_NONE;
     const rlf_lua_program *program;
     rlf_lua_host *host;
-    if (rlf_lua_program_open(s->arena, &spec, &ignored, &program) < 0 ||
-        rlf_lua_host_new(program, NULL, &ignored, &host) < 0) {
+    rlf_status status = rlf_lua_program_open(s->arena, &spec, &why, &program);
+    if (status >= 0)
+        status = rlf_lua_host_new(program, NULL, &why, &host);
+    if (status < 0 && !fails(c, status, &why)) {
         add_file(c, name, "", path, base_name(path));
         return;
     }
+    if (status < 0)
+        return;
     size_t n;
     const rlf_lua_source *sources = rlf_lua_host_sources(host, &n);
     for (size_t i = 0; i < n; i++) {
@@ -156,9 +181,11 @@ add_lua(collector *c, const char *name, const char *path)
                 *p = *p == '.' ? '/' : *p;
             copy = rlf_arena_printf(s->arena, "%s.lua", copy);
         }
-        struct stat info;
-        uint64_t bytes =
-            stat(sources[i].path, &info) == 0 ? (uint64_t)info.st_size : 0;
+        struct stat info = {0};
+        if (stat(sources[i].path, &info) != 0)
+            fails(c, rlf_fail_path(&why, "cannot look at %s", sources[i].path),
+                  &why);
+        uint64_t bytes = (uint64_t)info.st_size;
         add_digest(c, name, part, sources[i].path, sources[i].digest, bytes,
                    copy);
     }
@@ -186,11 +213,15 @@ add_directory(collector *c, const char *model, const char *path, bool weights,
     const rlf_session *s = c->session;
     const char **names;
     size_t count;
-    rlf_err ignored = RLF_ERR_NONE;
-    if (rlf_dir_list(path, s->arena, &ignored, &names, &count) < 0)
+    rlf_err why = RLF_ERR_NONE;
+    bool single = false;
+    rlf_status status = rlf_dir_list(path, s->arena, &why, &names, &count);
+    if (status < 0) {
+        fails(c, status, &why);
         return;
-    bool single =
-        rlf_file_exists(rlf_path_join(s->arena, path, "model.safetensors"));
+    }
+    for (size_t i = 0; i < count; i++)
+        single |= strcmp(names[i], "model.safetensors") == 0;
     for (size_t i = 0; i < count; i++) {
         int row = row_of(names[i]);
         if (row < 0)
@@ -343,10 +374,10 @@ add_numerics(collector *c)
     }
 }
 
-void
-rlf_inputs_collect(rlf_session *s, bool whole, rlf_inputs *out)
+rlf_status
+rlf_inputs_collect(rlf_session *s, bool whole, rlf_err *err, rlf_inputs *out)
 {
-    collector c = {s, whole, out};
+    collector c = {.session = s, .whole = whole, .out = out, .err = err};
     char number[32];
     out->list.data = NULL;
     out->list.count = out->list.room = 0;
@@ -357,6 +388,7 @@ rlf_inputs_collect(rlf_session *s, bool whole, rlf_inputs *out)
         add_resource(&c, &s->graph->resources.data[i]);
     add_program(&c);
     add_numerics(&c);
+    return c.status;
 }
 
 /* ---- copies ---- */

@@ -188,7 +188,9 @@ rlf_journals_open(rlf_session *session, uint32_t step, rlf_err *err)
 {
     for (int i = 0; i < RLF_JOURNALS; i++) {
         const char *path = path_of(session, i);
-        if (!rlf_file_exists(path)) {
+        bool there;
+        RLF_TRY(rlf_file_find(path, err, &there));
+        if (!there) {
             if (session->beside.journals[i].size)
                 rlf_buf_printf(&session->warnings,
                                "%s is gone: it had %" PRIu64

@@ -227,8 +227,10 @@ put_starts(const rlf_session *s, const json_t *starts, rlf_buf *out,
 static rlf_status
 starts_before(rlf_session *s, const char *path, rlf_err *err, json_t **out)
 {
+    bool there;
     *out = NULL;
-    if (!rlf_file_exists(path))
+    RLF_TRY(rlf_file_find(path, err, &there));
+    if (!there)
         return RLF_OK;
     if (s->options.resume)
         *out = read_starts(path);

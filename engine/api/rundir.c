@@ -133,8 +133,9 @@ make_directory(rlf_session *session, rlf_err *err)
         *err = why;
         return RLF_USER;
     }
-    bool taken = !session->options.resume &&
-                 rlf_file_exists(inside(session, "metrics.jsonl"));
+    bool begun;
+    RLF_TRY(rlf_file_find(inside(session, "metrics.jsonl"), err, &begun));
+    bool taken = begun && !session->options.resume;
     RLF_TRY(take_flights(session, taken || session->options.dry, &left, err));
     session->killed = tell_flights(session, &left);
     if (taken) {
@@ -145,8 +146,7 @@ make_directory(rlf_session *session, rlf_err *err)
             rlf_err_detail(err, "it was killed: %s", session->killed);
         return RLF_USER;
     }
-    if (session->options.resume && !session->options.dry &&
-        !rlf_file_exists(inside(session, "metrics.jsonl")))
+    if (session->options.resume && !session->options.dry && !begun)
         rlf_buf_printf(&session->warnings,
                        "--resume: %s holds no run, so it begins at step 1\n",
                        dir);

@@ -467,9 +467,11 @@ not_an_input(rlf_session *s, const char *option, const char *path, rlf_err *err)
 {
     struct stat it, other;
     rlf_inputs inputs = {0};
-    if (stat(path, &it) != 0 || !S_ISREG(it.st_mode))
+    bool there;
+    RLF_TRY(rlf_file_find(path, err, &there));
+    if (!there || stat(path, &it) != 0 || !S_ISREG(it.st_mode))
         return RLF_OK;
-    rlf_inputs_collect(s, false, &inputs);
+    RLF_TRY(rlf_inputs_collect(s, false, err, &inputs));
     for (size_t i = 0; i < inputs.list.count; i++) {
         const rlf_input *input = &inputs.list.data[i];
         if (!input->path || stat(input->path, &other) != 0 ||
@@ -520,7 +522,7 @@ static rlf_status
 begin_run(rlf_session *s, rlf_err *err)
 {
     if (s->options.directory)
-        rlf_inputs_collect(s, true, &s->inputs);
+        RLF_TRY(rlf_inputs_collect(s, true, err, &s->inputs));
     if (s->options.resume && s->options.directory) {
         rlf_resumed from;
         RLF_TRY(rlf_run_resume(s->run, err, &from));

@@ -180,7 +180,8 @@ void rlf_join_leave(rlf_session *session, bool closed);
 /* Everything that the run's results are a function of, of a session that is
  * planned; in the session's arena. `whole`: large files byte for byte, as a run
  * is known by; else in places (rlf_digest_file). */
-void rlf_inputs_collect(rlf_session *session, bool whole, rlf_inputs *out);
+rlf_status rlf_inputs_collect(rlf_session *session, bool whole, rlf_err *err,
+                              rlf_inputs *out);
 /* Copies of the texts into the run's directory. */
 rlf_status rlf_inputs_copy(rlf_session *session, const rlf_inputs *inputs,
                            rlf_err *err);

@@ -41,7 +41,11 @@ rlf_sources_read(rlf_sources *sources, const char *path, rlf_err *err,
     FILE *file = fd < 0 ? NULL : fdopen(fd, "rb");
     if (!file)
         return fail_open(fd, path, err);
-    fstat(fd, &st);
+    if (fstat(fd, &st) != 0) {
+        rlf_status status = rlf_fail_errno(err, "cannot look at %s", path);
+        fclose(file);
+        return status;
+    }
     if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
         fclose(file);
         rlf_fail(err, RLF_USER, "%s is a pipe or a device, not a file", path);

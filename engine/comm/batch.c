@@ -173,8 +173,9 @@ request_start(rlf_comm *comm, rlf_request *r, rlf_err *err)
         rlf_channel_start(comm, r);
         return RLF_OK;
     }
-    if (r->strips)
-        r->data = rlf_malloc(r->bytes + 1);
+    if (r->strips && !(r->data = rlf_try_malloc(r->bytes + 1)))
+        return rlf_fail_memory(err, r->bytes, "a message of rank %d",
+                               comm->rank);
     if (r->strips && r->send)
         rlf_request_pack(r, r->data);
     comm->n_remote++;

@@ -141,7 +141,7 @@ rlf_dir_list(const char *path, rlf_arena *arena, rlf_err *err,
     if (!dir)
         return rlf_fail_path(err, "cannot read directory %s", path);
     errno = 0;
-    for (struct dirent *entry; (entry = readdir(dir));)
+    for (struct dirent *entry; (entry = readdir(dir)); errno = 0)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             RLF_PUSH_IN(arena, &list, rlf_arena_strdup(arena, entry->d_name));
     rlf_status status = RLF_OK;

@@ -324,9 +324,12 @@ load_dir(rlf_safetensors *file, const char *dir, rlf_err *err)
     const char *whole = rlf_path_join(file->arena, dir, "model.safetensors");
     const char *parts =
         rlf_path_join(file->arena, dir, "model.safetensors.index.json");
-    if (rlf_file_exists(whole))
+    bool there;
+    RLF_TRY(rlf_file_find(whole, err, &there));
+    if (there)
         return load_file(file, whole, err);
-    if (!rlf_file_exists(parts)) {
+    RLF_TRY(rlf_file_find(parts, err, &there));
+    if (!there) {
         rlf_fail(err, RLF_USER,
                  "%s holds neither model.safetensors nor "
                  "model.safetensors.index.json",

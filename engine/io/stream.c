@@ -55,7 +55,12 @@ rlf_stream_open(const char *path, rlf_err *err, rlf_stream **out)
             rlf_err_hint(err, "%s", rlf_file_absent);
         return status;
     }
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+    if (fstat(fd, &st) != 0) {
+        rlf_status status = rlf_fail_errno(err, "cannot look at %s", path);
+        close(fd);
+        return status;
+    }
+    if (!S_ISREG(st.st_mode)) {
         close(fd);
         rlf_fail(err, RLF_USER, "%s is %s, not a file", path,
                  S_ISDIR(st.st_mode) ? "a directory" : "a pipe or a device");

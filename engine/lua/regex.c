@@ -49,9 +49,11 @@ take(size_t n, void *arg)
     }
     if (host->live + all > host->program->memory) {
         host->met_limit = true;
+        host->starved = false;
         return NULL;
     }
     size_t *p = malloc(all);
+    host->starved = !p;
     if (!p)
         return NULL;
     *p = all;
@@ -407,7 +409,7 @@ rlf_lua_open_regex(lua_State *L)
     rlf_lua_host *host = rlf_lua_host_of(L);
     host->regex = pcre2_general_context_create(take, give, host);
     if (!host->regex)
-        luaL_error(L, "regex: no memory");
+        rlf_lua_stop(L, RLF_LUA_SPENT_MEMORY, 1);
     luaL_newmetatable(L, "regex");
     lua_pushboolean(L, 0);
     lua_setfield(L, -2, "__metatable");

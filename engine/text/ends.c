@@ -108,9 +108,10 @@ rlf_tokenizer_beside(const rlf_tokenizer *t, const char *name, rlf_err *err,
                      json_t **out)
 {
     const char *path = rlf_path_join(t->arena, t->dir, name);
+    bool there;
     *out = NULL;
-    return rlf_file_exists(path) ? rlf_json_load_object(path, err, out)
-                                 : RLF_OK;
+    RLF_TRY(rlf_file_find(path, err, &there));
+    return there ? rlf_json_load_object(path, err, out) : RLF_OK;
 }
 
 /* What add_bos_token or add_eos_token puts on one side. */

@@ -55,7 +55,9 @@ read_added(const char *path, rlf_err *err, json_t *out)
 {
     json_t *map = NULL, *id;
     const char *text;
-    if (!rlf_file_exists(path))
+    bool there;
+    RLF_TRY(rlf_file_find(path, err, &there));
+    if (!there)
         return RLF_OK;
     RLF_TRY(rlf_json_load(path, err, &map));
     json_object_foreach(map, text, id)

@@ -26,12 +26,16 @@ static rlf_status
 load_root(rlf_tokenizer *t, const json_t *config, const char *path,
           rlf_err *err, json_t **out)
 {
+    bool there;
     t->file = path;
-    if (rlf_file_exists(path))
+    RLF_TRY(rlf_file_find(path, err, &there));
+    if (there)
         return rlf_json_load_object(path, err, out);
     t->file = rlf_path_join(t->arena, t->dir, "vocab.json");
     const char *merges = rlf_path_join(t->arena, t->dir, "merges.txt");
-    t->pair = rlf_file_exists(t->file) && rlf_file_exists(merges);
+    RLF_TRY(rlf_file_find(t->file, err, &t->pair));
+    RLF_TRY(rlf_file_find(merges, err, &there));
+    t->pair &= there;
     if (t->pair)
         return rlf_tokenizer_pair(t->dir, t->arena, config, err, out);
     rlf_fail(err, RLF_USER,
@@ -75,7 +79,10 @@ open_files(rlf_tokenizer *t, const char *path, rlf_err *err)
                     : rlf_path_parent(t->arena, path);
     const char *whole = is_dir ? rlf_path_join(t->arena, path, "tokenizer.json")
                                : rlf_arena_strdup(t->arena, path);
-    if (!is_dir && !rlf_file_exists(path)) {
+    bool there = is_dir;
+    if (!is_dir)
+        RLF_TRY(rlf_file_find(path, err, &there));
+    if (!there) {
         rlf_fail(err, RLF_USER, "%s is not there", path);
         if (strstr(path, "~/"))
             rlf_err_hint(err, "'~' is not expanded: write the directory in "
@@ -171,6 +178,14 @@ encode_plain(encoder *e, const char *p, size_t n, bool begins, rlf_err *err)
 /* What lies between added tokens: normalize, then look for those that are to
  * be found only now. */
 static rlf_status
+add_id(rlf_ids *out, uint32_t id, rlf_err *err)
+{
+    RLF_TRY_ROOM(out, 1, "the tokens of a text");
+    RLF_PUSH(out, id);
+    return RLF_OK;
+}
+
+static rlf_status
 encode_between(encoder *e, const char *p, size_t n, bool begins, rlf_err *err)
 {
     if (!n)
@@ -189,7 +204,7 @@ encode_between(encoder *e, const char *p, size_t n, bool begins, rlf_err *err)
             encode_plain(e, text.p + at, to - at, begins && at == 0, err), end);
         if (!found.added)
             break;
-        RLF_PUSH(e->out, found.added->id);
+        RLF_TRY_GOTO(add_id(e->out, found.added->id, err), end);
         at = found.to;
     }
 end:
@@ -207,7 +222,7 @@ encode_text(encoder *e, const char *p, size_t n, rlf_err *err)
         RLF_TRY(encode_between(e, p + at, to - at, at == 0, err));
         if (!found.added)
             return RLF_OK;
-        RLF_PUSH(e->out, found.added->id);
+        RLF_TRY(add_id(e->out, found.added->id, err));
         at = found.to;
     }
 }

@@ -478,10 +478,13 @@ rlf_model_config_read(const char *dir, rlf_arena *arena, rlf_err *err,
     const char *path = rlf_path_join(arena, dir, "config.json");
     const char *more = rlf_path_join(arena, dir, "generation_config.json");
     const char *adapter = rlf_path_join(arena, dir, "adapter_config.json");
-    if (rlf_file_exists(adapter))
+    bool there;
+    RLF_TRY(rlf_file_find(adapter, err, &there));
+    if (there)
         return rlf_fail(err, RLF_USER, "%s: adapters are not supported",
                         adapter);
-    if (!rlf_file_exists(path)) {
+    RLF_TRY(rlf_file_find(path, err, &there));
+    if (!there) {
         rlf_fail(err, RLF_USER, "%s is not a model: it has no config.json",
                  dir);
         rlf_err_hint(err, "give the path of a Hugging Face model directory");
@@ -496,7 +499,8 @@ rlf_model_config_read(const char *dir, rlf_arena *arena, rlf_err *err,
     RLF_TRY_GOTO(rlf_file_read(path, 1 << 24, err, &text), done);
     out->json = rlf_arena_strndup(arena, text.p, text.n);
     out->dir = rlf_arena_strdup(arena, dir);
-    if (rlf_file_exists(more)) {
+    RLF_TRY_GOTO(rlf_file_find(more, err, &there), done);
+    if (there) {
         RLF_TRY_GOTO(rlf_json_load(more, err, &extra), done);
         r = (reader){more, extra, err};
         RLF_TRY_GOTO(read_eos(&r, out), done);

@@ -102,6 +102,34 @@ take_memory(rlf_model *m, rlf_err *err)
     return rlf_queue_set(m->queue, base, 0, bytes, err);
 }
 
+/* A model that is made: its tables, which are as long as it has layers. */
+typedef struct making {
+    rlf_model *model;
+    const rlf_model_config *config;
+    const rlf_model_options *options;
+    rlf_cut cut;
+} making;
+
+static const char tables_words[] = "the tables of a model";
+
+static void
+make_tables(void *p)
+{
+    const making *k = p;
+    const rlf_model_options *options = k->options;
+    rlf_model *m = k->model;
+    m->table = rlf_table_new(k->config, options->head, &k->cut, m->arena);
+    m->slices = rlf_block_slices(m->table, options, m->arena);
+    m->stage = stages_of(m, options);
+    m->flights = flights_of(m, options->flights);
+    m->gradient.lane = RLF_NEW_ARRAY(m->arena, int, m->table->cut.chunks);
+    m->packed = RLF_NEW_ARRAY(m->arena, rlf_layer_packed, k->config->layers);
+    m->saved = RLF_NEW_ARRAY(m->arena, uint8_t, m->table->whole->n_slots);
+    memset(m->saved, RLF_ELEMENT_F32, (size_t)m->table->whole->n_slots);
+    if (options->offload)
+        m->offload = RLF_NEW(m->arena, rlf_offload);
+}
+
 rlf_status
 rlf_model_lay(rlf_queue *queue, const rlf_kernels *kernels,
               const rlf_model_config *config, const rlf_model_options *options,
@@ -125,17 +153,13 @@ rlf_model_lay(rlf_queue *queue, const rlf_kernels *kernels,
         .bare = options->bare,
         .by_layer = options->by_layer,
         .lender = options->lender,
-        .caps = rlf_caps_resolve(options->caps, (uint32_t)config->context),
-        .table = rlf_table_new(config, options->head, &cut, arena)};
-    m->slices = rlf_block_slices(m->table, options, arena);
-    m->stage = stages_of(m, options);
-    m->flights = flights_of(m, options->flights);
-    m->gradient.lane = RLF_NEW_ARRAY(arena, int, m->table->cut.chunks);
-    m->packed = RLF_NEW_ARRAY(arena, rlf_layer_packed, config->layers);
-    m->saved = RLF_NEW_ARRAY(arena, uint8_t, m->table->whole->n_slots);
-    memset(m->saved, RLF_ELEMENT_F32, (size_t)m->table->whole->n_slots);
-    if (options->offload)
-        m->offload = RLF_NEW(arena, rlf_offload);
+        .caps = rlf_caps_resolve(options->caps, (uint32_t)config->context)};
+    making made = {m, config, options, cut};
+    status = rlf_memory_guard(make_tables, &made, tables_words, err);
+    if (status < 0) {
+        rlf_arena_free(arena);
+        return status;
+    }
     m->options = *options;
     lay(m, options);
     RLF_TRY_GOTO(find_copies(m, err), fail);
@@ -170,6 +194,15 @@ rlf_model_new(rlf_queue *queue, const rlf_kernels *kernels,
     return status;
 }
 
+static void
+make_outline(void *p)
+{
+    const making *k = p;
+    rlf_model *m = k->model;
+    m->table = rlf_table_new(k->config, k->options->head, &k->cut, m->arena);
+    m->slices = rlf_slices_make(m->table, 1, 0, m->arena);
+}
+
 rlf_status
 rlf_model_outline(const rlf_kernels *kernels, const rlf_model_config *config,
                   const rlf_model_options *options, rlf_arena *arena,
@@ -179,11 +212,13 @@ rlf_model_outline(const rlf_kernels *kernels, const rlf_model_config *config,
     RLF_TRY(rlf_table_check_cut(config, &cut, err));
     rlf_model *m = RLF_NEW(arena, rlf_model);
     *m = (rlf_model){
+        .arena = arena,
         .kernels = kernels,
         .trained = options->trained,
-        .caps = rlf_caps_resolve(options->caps, (uint32_t)config->context),
-        .table = rlf_table_new(config, options->head, &cut, arena)};
-    m->slices = rlf_slices_make(m->table, 1, 0, arena);
+        .caps = rlf_caps_resolve(options->caps, (uint32_t)config->context)};
+    making made = {m, config, options, cut};
+    RLF_TRY(rlf_memory_guard(make_outline, &made, tables_words, err));
+    m->arena = NULL; /* it is the caller's */
     *out = m;
     return RLF_OK;
 }

@@ -101,6 +101,7 @@ typedef struct mover {
     rlf_strips *out, *in; /* of an exchange */
     const rlf_table *whole;
     rlf_shapes shapes; /* of it */
+    rlf_arena *arena;
 } mover;
 
 /* Is it rounded on its way? What others got by the edge has been. */
@@ -194,12 +195,12 @@ static void
 find_own(mover *v)
 {
     size_t n = (size_t)rlf_group_size(v->world);
-    filling *full = rlf_calloc(n * (size_t)v->edge->rounds + 1, sizeof *full);
+    filling *full =
+        RLF_NEW_ARRAY(v->arena, filling, n * (size_t)v->edge->rounds + 1);
     for (int i = 0; i < v->edge->n_sends; i++) {
         const rlf_send *s = &v->edge->sends[i];
         cut_send(v, s, i, &full[(size_t)s->round * n + (size_t)s->from]);
     }
-    free(full);
     if (v->sends.count)
         qsort(v->sends.data, v->sends.count, sizeof(piece), by_round);
     if (v->receives.count)
@@ -436,6 +437,19 @@ move(mover *v, rlf_err *err, rlf_moved *moved)
     return apart ? rlf_model_changed(v->to, err) : RLF_OK;
 }
 
+static void
+prepare(void *p)
+{
+    mover *v = p;
+    size_t n = (size_t)rlf_group_size(v->world);
+    v->shapes = rlf_move_shapes(v->whole, v->arena);
+    v->out = RLF_NEW_ARRAY(v->arena, rlf_strips, n);
+    v->in = RLF_NEW_ARRAY(v->arena, rlf_strips, n);
+    find_own(v);
+    n = v->sends.count + v->receives.count + 1;
+    v->strips = RLF_NEW_ARRAY(v->arena, rlf_strip, n);
+}
+
 rlf_status
 rlf_move_weights(rlf_model *from, rlf_model *to, const rlf_weight_edge *edge,
                  rlf_group *world, rlf_err *err, rlf_moved *moved)
@@ -443,7 +457,6 @@ rlf_move_weights(rlf_model *from, rlf_model *to, const rlf_weight_edge *edge,
     if (!from && !to)
         return RLF_OK;
     rlf_model *any = to ? to : from;
-    size_t n = (size_t)rlf_group_size(world);
     bool rounds = edge->by_layer && any->kernels->real != RLF_CAST_F32;
     RLF_ASSERT(!from || from->weights);
     RLF_ASSERT(!to || !to->by_layer || edge->by_layer);
@@ -458,18 +471,13 @@ rlf_move_weights(rlf_model *from, rlf_model *to, const rlf_weight_edge *edge,
                .rank = rlf_group_index(world),
                .stage = rounds ? rlf_block_stage(any, &any->options) : 0,
                .whole = any->table->whole,
-               .shapes = rlf_move_shapes(any->table->whole, arena),
-               .out = rlf_calloc(n, sizeof(rlf_strips)),
-               .in = rlf_calloc(n, sizeof(rlf_strips))};
-    find_own(&v);
-    v.strips =
-        rlf_calloc(v.sends.count + v.receives.count + 1, sizeof *v.strips);
-    rlf_status status = move(&v, err, moved);
+               .arena = arena};
+    rlf_status status =
+        rlf_memory_guard(prepare, &v, "the transfers of weights", err);
+    if (status >= 0)
+        status = move(&v, err, moved);
     RLF_VEC_FREE(&v.sends);
     RLF_VEC_FREE(&v.receives);
-    free(v.strips);
-    free(v.out);
-    free(v.in);
     rlf_arena_free(arena);
     return status;
 }

@@ -398,7 +398,9 @@ copy_tokenizer(const rlf_model *m, const char *dir, rlf_arena *arena,
         return RLF_OK;
     for (size_t i = 0; i < RLF_COUNT(names); i++) {
         const char *from = rlf_path_join(arena, m->tokenizer_dir, names[i]);
-        if (rlf_file_exists(from))
+        bool there;
+        RLF_TRY(rlf_file_find(from, err, &there));
+        if (there)
             RLF_TRY(
                 rlf_file_copy(from, rlf_path_join(arena, dir, names[i]), err));
     }
