@@ -148,6 +148,15 @@ print(void *arg, const char *who, const char *text, size_t n)
                      hook->name);
 }
 
+rlf_status
+rlf_hook_stops(void *arg, double seconds)
+{
+    const rlf_env *env = arg;
+    if (env->comm && rlf_comm_cause(rlf_comm_world_of(env->comm)) != RLF_OK)
+        return RLF_PEER;
+    return env->stops && env->stops(seconds) ? RLF_STOPPED : RLF_OK;
+}
+
 static rlf_status
 load(const rlf_env *env, const rlf_resource *resource, rlf_hook *hook,
      rlf_err *err)
@@ -183,8 +192,11 @@ load(const rlf_env *env, const rlf_resource *resource, rlf_hook *hook,
     hook->forgiving = value && value->given;
     hook->otherwise = number_or(resource, "on_error", 0);
     hook->log = env->log;
-    const rlf_lua_options options = {
-        .print = print, .arg = hook, .check_pure = env->check_pure};
+    const rlf_lua_options options = {.print = print,
+                                     .arg = hook,
+                                     .check_pure = env->check_pure,
+                                     .stops = rlf_hook_stops,
+                                     .stops_arg = (void *)(uintptr_t)env};
     return rlf_lua_host_new(hook->program, &options, err, &hook->host);
 }
 

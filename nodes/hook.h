@@ -21,6 +21,10 @@ typedef struct rlf_hook {
  * adds is called so, which a function would take for it. */
 #define RLF_HOOK_FIELDS "prompt|response|tokens|pieces|turns|finished|length"
 
+/* For rlf_lua_options.stops of whatever is called in a step; `env`: the rank's.
+ * RLF_PEER once another rank ended the run, RLF_STOPPED if the host ends it. */
+rlf_status rlf_hook_stops(void *env, double seconds);
+
 /* `per: turn`: what a generation takes as its tool. */
 extern const rlf_node_class rlf_node_hook_turn;
 

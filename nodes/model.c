@@ -13,6 +13,7 @@
 #include "engine/lua/host.h"
 #include "engine/text/tokenizer.h"
 #include "nodes/declare.h"
+#include "nodes/hook.h"
 #include "nodes/model/move.h"
 #include "nodes/model/weights.h"
 #include "nodes/model/work.h"
@@ -412,7 +413,9 @@ open_template(const rlf_env *env, const rlf_resource *resource,
     };
     const rlf_lua_program *program;
     RLF_TRY(rlf_lua_program_open(m->arena, &spec, err, &program));
-    const rlf_lua_options options = {.check_pure = env->check_pure};
+    const rlf_lua_options options = {.check_pure = env->check_pure,
+                                     .stops = rlf_hook_stops,
+                                     .stops_arg = (void *)(uintptr_t)env};
     return rlf_lua_host_new(program, &options, err, &m->template);
 }
 

@@ -567,6 +567,7 @@ open_run(rlf_session *s, rlf_err *err)
         .patience = s->options.patience,
         .log = &s->log,
         .check_pure = s->options.check_pure,
+        .stops = s->options.stops,
         .trace = s->trace};
     __atomic_store_n(&s->opening, true, __ATOMIC_RELEASE);
     RLF_TRY(rlf_run_open(s->plan, &rlf_node_classes, &run, err, &s->run));

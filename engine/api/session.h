@@ -52,6 +52,7 @@ typedef struct rlf_session_options {
     /* The thread that took a step of a run in one process hangs; called by
      * another one, once the run was aborted. NULL: nothing to be done. */
     void (*hangs)(const struct rlf_session *session);
+    bool (*stops)(double seconds); /* see rlf_run_options; NULL: never */
 } rlf_session_options;
 
 /* An option as it was given: "--seed" and "3". */

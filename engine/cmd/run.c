@@ -92,6 +92,28 @@ wants_end(const rlf_session *s, uint32_t *pauses)
     return continued;
 }
 
+/* Seconds after a signal that a call of a Lua function may take in all. */
+enum { CALL = 10 };
+
+/* A call that might never return: the signal is not to need a second one. */
+static bool
+gives_up(double seconds)
+{
+    struct timespec now;
+    if (!stop_signal || seconds < CALL)
+        return false;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (sig_atomic_t)now.tv_sec - stop_second >= CALL;
+}
+
+/* The step was not finished: a call in it was given up. */
+static bool
+is_cut(const rlf_session *s)
+{
+    return s->err.status == RLF_STOPPED ||
+           (s->world && rlf_comm_cause(s->world) == RLF_STOPPED);
+}
+
 /* ---- the command ---- */
 
 /* The main thread is stuck in a step: say so and end, for it will not. */
@@ -223,6 +245,7 @@ rlf_cmd_run(const rlf_command_line *line)
         return status;
     s->options.leaves = true;
     s->options.hangs = end_hanging;
+    s->options.stops = gives_up;
     signal(SIGPIPE, SIG_IGN); /* as in run | head: see rlf_display_flush */
     print_somewhere();
     rlf_display *d = rlf_display_open(s, quiet);
@@ -241,11 +264,14 @@ rlf_cmd_run(const rlf_command_line *line)
     /* A launcher passes a signal on to all processes, and MPICH's takes the
      * status of any of them for that of the job. */
     stopped |= !s->leads && stop_signal;
+    bool cut = is_cut(s);
     rlf_buf saved = {0};
     if (lost && !s->options.json)
         put_saved(s, line, &saved);
     status = rlf_cmd_end(s, result);
     fputs(saved.p ? saved.p : "", stderr);
     rlf_buf_free(&saved);
+    if (cut)
+        return 128 + stopping_signal();
     return status || !stopped ? status : stopped_status();
 }

@@ -120,6 +120,8 @@ typedef struct rlf_env {
     const rlf_caps *caps; /* per graph resource, of models; NULL: defaults */
     struct rlf_log *log;
     bool check_pure; /* make every call of a Lua function twice */
+    /* See rlf_run_options; NULL: never. */
+    bool (*stops)(double seconds);
     struct rlf_trace_lane *trace; /* NULL: no trace */
     /* Metrics: report() calls it; the mean over the step is written. */
     void (*report)(void *sink, const char *name, double value);

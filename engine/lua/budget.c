@@ -20,6 +20,7 @@
 
 #define LOAD_INSTRUCTIONS 100000000 /* running the file itself, at least */
 #define LOOK 16384      /* the clock is read when that much was paid */
+#define ASK 50000000    /* nanoseconds between two questions to `stops` */
 #define LONG_TEXT 65536 /* above it fewer instructions go between two looks */
 #define SHORT_TEXT 256  /* a text below it is neither charged nor counted */
 
@@ -41,14 +42,32 @@ rlf_lua_locate(lua_State *L, int level, char *out, size_t room)
 
 static void tick(lua_State *L, lua_Debug *ar);
 
+/* Is a call that began at `from` not waited for any longer? */
 static bool
+is_given_up(rlf_lua_host *host, uint64_t from, uint64_t now)
+{
+    const rlf_lua_options *o = &host->options;
+    if (!o->stops || now < host->ask)
+        return false;
+    host->ask = now + ASK;
+    host->end = o->stops(o->stops_arg, 1e-9 * (double)(now - from));
+    return host->end < 0;
+}
+
+/* What of the wall clock ran out, if anything. */
+static rlf_lua_spent
 late(rlf_lua_host *host)
 {
     uint64_t t = rlf_clock_now();
-    if (host->deadline == 0)
-        host->deadline = t + (uint64_t)(1e9 * host->program->time);
+    uint64_t most = (uint64_t)(1e9 * host->program->time);
+    if (host->deadline == 0) {
+        host->deadline = t + most;
+        host->ask = t + ASK;
+    }
     host->look = host->left - LOOK;
-    return t > host->deadline;
+    return t > host->deadline                            ? RLF_LUA_SPENT_TIME
+           : is_given_up(host, host->deadline - most, t) ? RLF_LUA_SPENT_WAIT
+                                                         : RLF_LUA_SPENT_NONE;
 }
 
 rlf_lua_spent
@@ -58,9 +77,7 @@ rlf_lua_pay(rlf_lua_host *host, uint64_t n)
     host->doublings = 0;
     if (host->left < 0)
         return RLF_LUA_SPENT_STEPS;
-    if (host->left < host->look && late(host))
-        return RLF_LUA_SPENT_TIME;
-    return RLF_LUA_SPENT_NONE;
+    return host->left < host->look ? late(host) : RLF_LUA_SPENT_NONE;
 }
 
 void
@@ -107,8 +124,9 @@ rlf_lua_charge(lua_State *L, uint64_t n)
 void
 rlf_lua_check_time(lua_State *L, int level)
 {
-    if (late(rlf_lua_host_of(L)))
-        rlf_lua_stop(L, RLF_LUA_SPENT_TIME, level);
+    rlf_lua_spent why = late(rlf_lua_host_of(L));
+    if (why != RLF_LUA_SPENT_NONE)
+        rlf_lua_stop(L, why, level);
 }
 
 /* The count hook. */
@@ -123,8 +141,7 @@ tick(lua_State *L, lua_Debug *ar)
     host->left -= lua_gethookcount(L);
     if (host->left < 0)
         rlf_lua_stop(L, RLF_LUA_SPENT_STEPS, 0);
-    if (late(host))
-        rlf_lua_stop(L, RLF_LUA_SPENT_TIME, 0);
+    rlf_lua_check_time(L, 0);
     rlf_lua_watch(L);
 }
 

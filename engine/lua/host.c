@@ -208,6 +208,13 @@ fail_spent(rlf_lua_host *host, rlf_err *err, const char *who)
                  "%sa call of a value whose __call calls itself%s", where, who);
         rlf_err_hint(err, "give __call a function");
         return RLF_USER;
+    case RLF_LUA_SPENT_WAIT:
+        rlf_fail(err, host->end, "%sthe call went on when the run was to end%s",
+                 where, who);
+        rlf_err_hint(err, "the step is left out, and done again when the run "
+                          "goes on; does the function ever return? lower "
+                          "time: or instructions:");
+        return host->end;
     default:
         rlf_fail(err, RLF_ENV, "%smore than %g s of wall-clock time%s", where,
                  p->time, who);

@@ -10,7 +10,8 @@
  * Statuses: RLF_USER is the function's fault (it erred, hit a limit of
  * instructions or memory, or returned nonsense): what `on_error:` may replace.
  * RLF_ENV is `time:` run out, the machine's memory, or a result that was
- * another when the call was made again: it only ends the run. In
+ * another when the call was made again: it only ends the run, and so does what
+ * `stops` of the options says. In
  * both cases the sentence begins with the Lua file and line and ends with the
  * sample, and the detail is the traceback. */
 #ifndef RLF_LUA_HOST_H
@@ -141,6 +142,11 @@ typedef struct rlf_lua_options {
     /* Make every call again in a second state, not only the first ones. */
     bool check_pure;
     bool second; /* this is the second state */
+    /* Asked now and then while a call goes on, with the seconds that it took
+     * so far: RLF_OK, or the status that it is to end with, for the run does
+     * not wait for it. NULL: it waits for all calls. */
+    rlf_status (*stops)(void *arg, double seconds);
+    void *stops_arg;
 } rlf_lua_options;
 
 /* A new state with the program loaded and frozen; `program` must outlive it,

@@ -20,6 +20,7 @@ typedef enum rlf_lua_spent {
     RLF_LUA_SPENT_STEPS,
     RLF_LUA_SPENT_MEMORY,
     RLF_LUA_SPENT_TIME,
+    RLF_LUA_SPENT_WAIT, /* the run ends, see rlf_lua_options.stops */
     RLF_LUA_SPENT_CHAIN, /* a value that is called calls itself */
 } rlf_lua_spent;
 
@@ -139,6 +140,8 @@ struct rlf_lua_host {
     int64_t left, look; /* the clock is read when left falls below look */
     rlf_lua_spent spent;
     uint64_t deadline; /* 0: not set yet in this call */
+    uint64_t ask;      /* when `stops` is asked again */
+    rlf_status end;    /* what it said */
     bool starved;      /* the last refusal was the machine's, not the limit's */
     char where[256];   /* "file:line: " of what ran out */
     rlf_lua_asked asked;

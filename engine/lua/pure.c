@@ -72,7 +72,9 @@ static rlf_status
 second_state(rlf_lua_host *host, rlf_err *err)
 {
     rlf_lua_options options = {.print = host->options.print ? mute : NULL,
-                               .second = true};
+                               .second = true,
+                               .stops = host->options.stops,
+                               .stops_arg = host->options.stops_arg};
     if (host->second && host->calls % RENEW != 0)
         return RLF_OK;
     rlf_lua_host_free(host->second);

@@ -490,9 +490,13 @@ void
 rlf_node_words(const rlf_graph *graph, const rlf_node *node, char *text,
                size_t room)
 {
-    const char *of =
-        node->receiver >= 0 ? graph->resources.data[node->receiver].name : NULL;
-    snprintf(text, room, "%s%s%s", of ? of : "", of ? "." : "",
+    const rlf_resource *r =
+        node->receiver >= 0 ? &graph->resources.data[node->receiver] : NULL;
+    const char *of = r ? r->name : NULL;
+    if (r && r->kind == RLF_RESOURCE_HOOK)
+        snprintf(text, room, "hook %s", of);
+    else
+        snprintf(text, room, "%s%s%s", of ? of : "", of ? "." : "",
              node->class->name);
 }
 

@@ -261,6 +261,13 @@ test_time(void)
     is_int(out.status, RLF_ENV, "time holds while loading");
 }
 
+static rlf_status
+ends(void *asked, double seconds)
+{
+    ++*(int *)asked;
+    return seconds > 0.15 ? RLF_STOPPED : RLF_OK;
+}
+
 /* What the VM does within one instruction is not charged by its length: the
  * clock is looked at the more often the longer the texts are. */
 static void
@@ -287,6 +294,8 @@ test_time_in_one_instruction(void)
          "end) end"},
         {"varargs", "local function f(...) while true do local x = {...} end "
                     "end f(table.unpack({}, 1, 1e5))"},
+        {"a regular expression",
+         "return rlf.regex('(a|aa)+$'):match(('a'):rep(3000) .. 'b')"},
         {"an emptied table",
          "local t = {} for i = 1, 1e6 do t[i] = 1 end for i "
          "= 1, 1e6 do t[i] = nil end while true do pairs(t) "
@@ -305,6 +314,19 @@ test_time_in_one_instruction(void)
                            strncmp(out.err.sentence, "r.lua:", 6) == 0,
                        "time holds for %s", cases[i].name);
         if (!good || t > 1)
+            note("status %d, %.2f s, %s", (int)out.status, t, out.err.sentence);
+        /* and the run's end, long before the time is over */
+        int asked = 0;
+        t = seconds();
+        out = lua_run((setup){.time = 600,
+                              .instructions = (uint64_t)1 << 40,
+                              .options = {.stops = ends, .stops_arg = &asked}},
+                      source);
+        t = seconds() - t;
+        if (!ok(out.status == RLF_STOPPED && t < 10 && asked > 0 &&
+                    !rlf_lua_forgivable(out.status) &&
+                    strstr(out.err.sentence, "when the run was to end" WHO),
+                "so does the end of the run"))
             note("status %d, %.2f s, %s", (int)out.status, t, out.err.sentence);
     }
 }

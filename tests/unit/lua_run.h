@@ -21,6 +21,7 @@ typedef struct setup {
     uint64_t instructions, memory;
     double time;
     const char *dir;
+    rlf_lua_options options;
 } setup;
 
 static const int32_t lua_run_tokens[] = {11, 12, 13};
@@ -66,7 +67,7 @@ lua_open(rlf_arena *arena, const setup *s, const char *source, rlf_err *err,
     };
     const rlf_lua_program *program;
     RLF_TRY(rlf_lua_program_open(arena, &spec, err, &program));
-    RLF_TRY(rlf_lua_host_new(program, NULL, err, host));
+    RLF_TRY(rlf_lua_host_new(program, &s->options, err, host));
     return RLF_OK;
 }
 
