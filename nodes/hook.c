@@ -238,6 +238,9 @@ memory(const rlf_graph *graph, const rlf_resource *resource, void *object,
         .lower = "memory: of the hook",
         .host = (uint64_t)number_or(resource, "memory", 64 * 1048576.0)};
     RLF_PUSH_IN(out->arena, &out->rows, row);
+    /* in which a call is made again, to see whether it is pure */
+    row.purpose = "second Lua state";
+    RLF_PUSH_IN(out->arena, &out->rows, row);
 }
 
 /* A hook keeps nothing between calls. */

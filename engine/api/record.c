@@ -332,7 +332,10 @@ rlf_record_end(rlf_session *s, rlf_err *err)
         return RLF_OK;
     if (s->world && s->err.status >= 0)
         rlf_comm_check(s->world, &lost);
-    if (s->err.status < 0 || lost.status < 0)
+    rlf_err gone = RLF_ERR_NONE; /* that was an error of the run already */
+    if (rlf_rundir_check(s, &gone) < 0)
+        status = s->err.status < 0 ? RLF_OK : gone.status;
+    else if (s->err.status < 0 || lost.status < 0)
         status = rlf_record_fail(s, s->err.status < 0 ? &s->err : &lost, err);
     else if (s->stopped)
         status =
@@ -340,6 +343,8 @@ rlf_record_end(rlf_session *s, rlf_err *err)
     else
         status =
             end_record(s, s->complete ? "done" : "closed", NULL, NULL, err);
+    if (status < 0 && !err->status)
+        *err = gone;
     s->record.path = NULL;
     rlf_buf_free(&s->record.text);
     return status;

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *
@@ -162,7 +163,38 @@ make_directory(rlf_session *session, rlf_err *err)
     }
     if (status < 0)
         rlf_err_hint(err, "give another directory with --out");
+    struct stat is;
+    if (status >= 0 && stat(dir, &is) == 0) {
+        session->place.device = (uint64_t)is.st_dev;
+        session->place.file = (uint64_t)is.st_ino;
+    }
     return status;
+}
+
+rlf_status
+rlf_rundir_check(const rlf_session *session, rlf_err *err)
+{
+    const char *dir = session->options.directory;
+    struct stat is;
+    bool there = stat(dir, &is) == 0;
+    if (there && (uint64_t)is.st_dev == session->place.device &&
+        (uint64_t)is.st_ino == session->place.file)
+        return RLF_OK;
+    rlf_fail(err, RLF_ENV, "the run's directory %s %s", dir,
+             there ? "is another one than when the run began"
+                   : "was moved or removed while the run went on");
+    rlf_err_hint(err, "move it back to where it was, and go on with --resume");
+    return RLF_ENV;
+}
+
+rlf_status
+rlf_rundir_failed(const rlf_session *session, rlf_status status, rlf_err *err)
+{
+    rlf_err gone = RLF_ERR_NONE;
+    if (rlf_rundir_check(session, &gone) >= 0)
+        return status;
+    *err = gone;
+    return gone.status;
 }
 
 rlf_status
@@ -237,6 +269,7 @@ rlf_status
 rlf_rundir_step(rlf_session *session, rlf_err *err)
 {
     rlf_buf text = {0};
+    RLF_TRY(rlf_rundir_check(session, err));
     put_metrics(session, &text);
     rlf_status status =
         rlf_journal_add(session, RLF_JOURNAL_METRICS, text.p, text.n, err);
@@ -246,5 +279,5 @@ rlf_rundir_step(rlf_session *session, rlf_err *err)
         status =
             rlf_journal_add(session, RLF_JOURNAL_SAMPLES, text.p, text.n, err);
     rlf_buf_free(&text);
-    return status;
+    return status < 0 ? rlf_rundir_failed(session, status, err) : status;
 }

@@ -178,8 +178,12 @@ rlf_status
 rlf_saving_now(rlf_session *s, rlf_err *err)
 {
     uint64_t from = rlf_clock_now();
-    RLF_TRY(rlf_journals_sync(s, err));
-    RLF_TRY(rlf_run_save(s->run, &s->beside, err));
+    RLF_TRY(rlf_rundir_check(s, err));
+    rlf_status status = rlf_journals_sync(s, err);
+    if (status >= 0)
+        status = rlf_run_save(s->run, &s->beside, err);
+    if (status < 0)
+        return rlf_rundir_failed(s, status, err);
     s->saved.at = rlf_clock_now();
     s->saved.took = rlf_clock_since(from);
     s->saved.step = rlf_run_steps(s->run);

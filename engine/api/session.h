@@ -101,6 +101,9 @@ struct rlf_session {
     double step_seconds; /* of the last step */
     uint64_t tokens;     /* generated for it */
     struct rlf_lock *lock; /* of the run's directory; NULL: not this process */
+    struct {
+        uint64_t device, file;
+    } place; /* of the run's directory when the run began */
     int made; /* directories, from options.directory up, that were not there */
     const char *killed; /* what the run before was doing when it was killed,
                            or NULL */
@@ -200,6 +203,12 @@ rlf_status rlf_rundir_open(rlf_session *session, rlf_err *err);
 /* Lets the directory go. What it made goes again where nothing was put in: a run that is refused
  * before its first step leaves nothing behind. */
 void rlf_rundir_undo(rlf_session *session);
+/* Before something is written into it: RLF_ENV where it was moved or removed
+ * since the run began, or another one stands there. */
+rlf_status rlf_rundir_check(const rlf_session *session, rlf_err *err);
+/* After something could not be written: `status`, or RLF_ENV for that reason. */
+rlf_status rlf_rundir_failed(const rlf_session *session, rlf_status status,
+                             rlf_err *err);
 /* plan.rlf, once the plan is known. */
 rlf_status rlf_rundir_plan(rlf_session *session, rlf_err *err);
 /* One line in metrics.jsonl, some in samples.jsonl. */

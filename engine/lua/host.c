@@ -81,6 +81,36 @@ has_place(const char *text, const char *path)
     return false;
 }
 
+static bool
+is_shown(char c)
+{
+    unsigned char u = (unsigned char)c;
+    return (u >= ' ' && u != 127) || u == '\n' || u == '\t';
+}
+
+void
+rlf_lua_show(lua_State *L, int index)
+{
+    size_t n, i = 0;
+    const char *text = lua_tolstring(L, index, &n);
+    while (i < n && is_shown(text[i]))
+        i++;
+    if (i == n)
+        return;
+    luaL_Buffer out;
+    luaL_buffinit(L, &out);
+    for (i = 0; i < n; i++) {
+        char code[8];
+        snprintf(code, sizeof code, "\\%03d", (unsigned char)text[i]);
+        if (is_shown(text[i]))
+            luaL_addchar(&out, text[i]);
+        else
+            luaL_addstring(&out, code);
+    }
+    luaL_pushresult(&out);
+    lua_replace(L, index);
+}
+
 /* Runs where the error was raised: adds the place if the message has none, and
  * the traceback. */
 static int
@@ -94,6 +124,7 @@ on_error(lua_State *L)
                         luaL_typename(L, 1));
         lua_replace(L, 1);
     }
+    rlf_lua_show(L, 1);
     if (!has_place(lua_tostring(L, 1), path) &&
         !has_place(lua_tostring(L, 1), program->name)) {
         char where[256];

@@ -251,6 +251,9 @@ rlf_status rlf_lua_check_pure(rlf_lua_host *host, rlf_lua_again *again,
                               const rlf_lua_value *a, size_t n, rlf_err *err);
 /* host.c: "path:line: " of the function that the file returned. */
 void rlf_lua_place(rlf_lua_host *host, char *out, size_t room);
+/* host.c: the text at `index`, from the stack's bottom on, for people: control characters
+ * as Lua writes them, \000 for a zero byte, which would end it in C. */
+void rlf_lua_show(lua_State *L, int index);
 /* host.c: " (prompt 3, sample 2, step 7)", or "" */
 void rlf_lua_who(const rlf_lua_host *host, char *out, size_t room);
 /* coroutine.c */

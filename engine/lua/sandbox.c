@@ -86,8 +86,11 @@ base_print(lua_State *L)
     char who[128];
     rlf_lua_who(host, who, sizeof who);
     rlf_lua_charge(L, 100 + line.n / 8);
-    host->options.print(host->options.arg, who[0] ? who + 1 : who,
-                        line.p ? line.p : "", line.n);
+    lua_pushlstring(L, line.p ? line.p : "", line.n);
+    rlf_lua_show(L, lua_gettop(L));
+    size_t shown;
+    const char *text = lua_tolstring(L, -1, &shown);
+    host->options.print(host->options.arg, who[0] ? who + 1 : who, text, shown);
     return 0;
 }
 

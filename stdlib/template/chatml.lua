@@ -1,4 +1,6 @@
 -- ChatML: <|im_start|>role, a new line, the content, <|im_end|>, a new line.
+-- Nothing is added: the templates of Qwen2 and Qwen2.5 begin a chat that has no
+-- system message with one of their own, which the data has to have instead.
 return function(messages, open)
   local out = {}
   for i, message in ipairs(messages) do

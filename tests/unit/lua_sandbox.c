@@ -311,12 +311,17 @@ test_loading(void)
               NULL);
     lua_fails("return function(s) error({}) end",
               "r.lua:1: an error that is a table, not a text" WHO, NULL);
-    lua_fails("return function(s) return s.respone:match('a') end",
-              "r.lua:1: the sample has no field 'respone'" WHO,
-              "did you mean 'response'? It has prompt, response, answer, grade, "
-              "length, finished, tokens, pieces");
+    lua_fails(
+        "return function(s) return s.respone:match('a') end",
+        "r.lua:1: the sample has no field 'respone'" WHO,
+        "did you mean 'response'? It has prompt, response, answer, grade, "
+        "length, finished, tokens, pieces");
     lua_fails("local x = math.random()\nreturn function(s) end",
               "r.lua:1: math.random is called without a sample", NULL);
+    lua_fails("return function(s) error('a\\0b\\27[2J\\tc', 0) end",
+              "r.lua:1: a\\000b\\027[2J\tc" WHO, NULL);
+    lua_fails("return function(s) error('a\\0b') end", "r.lua:1: a\\000b" WHO,
+              NULL);
     outcome out = lua_run((setup){0}, "return function(s) error('one\\ntwo') "
                                       "end");
     is_str(out.err.sentence, "r.lua:1: one" WHO, "the sentence is one line");
@@ -336,8 +341,8 @@ test_loading(void)
     const char *longer = "a/very/long/path/of/more/than/sixty/characters/"
                          "in/all/rewards/arith.lua";
     char want[256];
-    out =
-        lua_run((setup){.path = longer}, "return function(s)\n local t = {} t.x.y = 1 end");
+    out = lua_run((setup){.path = longer},
+                  "return function(s)\n local t = {} t.x.y = 1 end");
     snprintf(want, sizeof want,
              "%s:2: attempt to index a nil value (field 'x')" WHO, longer);
     is_str(out.err.sentence, want, "long paths are not shortened");
