@@ -192,6 +192,7 @@ load(const rlf_env *env, const rlf_resource *resource, rlf_hook *hook,
     hook->forgiving = value && value->given;
     hook->otherwise = number_or(resource, "on_error", 0);
     hook->log = env->log;
+    hook->check_pure = env->check_pure;
     const rlf_lua_options options = {.print = print,
                                      .arg = hook,
                                      .check_pure = env->check_pure,
@@ -231,16 +232,18 @@ static void
 memory(const rlf_graph *graph, const rlf_resource *resource, void *object,
        rlf_memory *out)
 {
-    (void)graph, (void)object;
+    (void)graph;
     rlf_memory_row row = {
         .owner = resource->name,
         .purpose = "Lua state",
         .lower = "memory: of the hook",
         .host = (uint64_t)number_or(resource, "memory", 64 * 1048576.0)};
     RLF_PUSH_IN(out->arena, &out->rows, row);
-    /* in which a call is made again, to see whether it is pure */
+    /* where each call is made again, the other state is kept */
     row.purpose = "second Lua state";
-    RLF_PUSH_IN(out->arena, &out->rows, row);
+    const rlf_hook *hook = object;
+    if (hook && hook->check_pure)
+        RLF_PUSH_IN(out->arena, &out->rows, row);
 }
 
 /* A hook keeps nothing between calls. */

@@ -15,6 +15,7 @@ typedef struct rlf_hook {
     uint32_t printed;          /* lines of the whole run */
     bool forgiving;            /* on_error: was given */
     double otherwise;          /* its value */
+    bool check_pure;           /* each call is made in two states */
 } rlf_hook;
 
 /* What a sample has by itself: neither a column of the data nor what a call
