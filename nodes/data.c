@@ -23,12 +23,12 @@
          .labelled = true,                                                     \
          .least = 1,                                                           \
          .most = 4e9,                                                          \
-         .doc = "only so many rows, from where `skip` ends"},                  \
+         .doc = "only so many rows of the file, from where `skip` ends"},                  \
         {.name = "skip",                                                       \
          .kind = RLF_FORMAL_INT,                                               \
          .labelled = true,                                                     \
          .most = 4e9,                                                          \
-         .doc = "without the first so many rows"},                             \
+         .doc = "without the first so many rows of the file"},                             \
         {.name = "max_prompt",                                                 \
          .kind = RLF_FORMAL_INT,                                               \
          .labelled = true,                                                     \

@@ -52,11 +52,15 @@ typedef struct reader {
     uint32_t line; /* of the row at hand */
 } reader;
 
+/* `skip` and `first` count rows of the file, also those that are dropped: what
+ * the one passes over is what the other takes. */
 static bool
 want_more(const reader *r)
 {
-    uint64_t n = r->rows->count, enough = r->rows->csv ? 0 : r->spec->enough;
-    return (!r->spec->first || n < r->spec->first) && (!enough || n < enough);
+    const rlf_records_spec *s = r->spec;
+    uint64_t enough = r->rows->csv ? 0 : s->enough;
+    return (!s->first || r->seen < s->skip + s->first) &&
+           (!enough || r->rows->count < enough);
 }
 
 static const char *
@@ -775,6 +779,9 @@ rlf_records_read(const rlf_records_spec *spec, rlf_arena *arena, rlf_err *err,
             rlf_err_hint(err, "it has %llu, and skip: passes over %llu",
                          (unsigned long long)r.seen,
                          (unsigned long long)spec->skip);
+        else if (out->csv)
+            rlf_err_hint(err, "its first line names the fields, and each line "
+                              "after it is a row");
         else
             rlf_err_hint(err, "each line is a row: an object in JSON");
     }

@@ -61,8 +61,9 @@ typedef struct rlf_records_spec {
     const char *path;
     const rlf_record_field *columns;
     size_t n_columns;
-    uint64_t skip;   /* rows passed over */
-    uint64_t first;  /* then at most so many are taken; 0: all */
+    uint64_t skip;   /* rows of the file passed over */
+    uint64_t first;  /* then so many are looked at, of which `drop` leaves some
+                        out; 0: all */
     uint64_t enough; /* of these, where the first tell a column's kind: a caller
                         looks at no more; 0: all */
     size_t most;     /* bytes of memory that rows may take; 0: 4 GiB */

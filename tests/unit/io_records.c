@@ -192,6 +192,13 @@ check_some(void)
            strstr(err.sentence, "has no rows") && strstr(err.hint, "it has 4"),
        "nothing left");
     rlf_err_clear(&err);
+    spec = (rlf_records_spec){.path = put("header.csv", "n,m\n"),
+                              .columns = &column,
+                              .n_columns = 1};
+    ok(rlf_records_read(&spec, arena, &err, &rows) == RLF_USER &&
+           strstr(err.hint, "first line names the fields"),
+       "a csv file with a header only: %s", err.hint);
+    rlf_err_clear(&err);
     rlf_buf big = {0};
     for (int i = 0; i < 2000; i++)
         rlf_buf_printf(&big, "{\"n\": \"%0200d\"}\n", i);
@@ -203,6 +210,49 @@ check_some(void)
            strstr(err.sentence, "of memory"),
        "more than may be taken");
     rlf_buf_free(&big);
+}
+
+/* first: k and skip: k part the file's rows, whatever is dropped: together they
+ * have all that no option leaves out, each once. */
+static void
+check_parted(void)
+{
+    static const struct {
+        const char *name, *text;
+    } files[] = {
+        {"p.jsonl", "{\"n\": null}\n{\"n\": 1}\n\n{\"n\": 2, \"n\": 2}\n"
+                    "{\"n\": 1e999}\n{\"n\": 4}\n[]\n{\"n\": 6}\n"},
+        {"p.json", "[{\"n\": null}, {\"n\": 1}, {\"n\": 2, \"n\": 2}, {},"
+                   " {\"n\": 4}, [], {\"n\": 6}]"},
+        {"q.json", "[{\"n\": null}, {\"n\": 1}, {}, {}, {\"n\": 4}, [],"
+                   " {\"n\": 6}]"},
+        {"p.csv", "n\n0,1\n1\n2,2\n3,3\n4\n5,\n6\n"},
+    };
+    rlf_err err = RLF_ERR_NONE;
+    rlf_record_field column = {"n", "n"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const char *path = put(files[i].name, files[i].text);
+        for (uint64_t k = 1; k < 7; k++) {
+            rlf_records_spec head = {.path = path,
+                                     .columns = &column,
+                                     .n_columns = 1,
+                                     .drop = true,
+                                     .first = k};
+            rlf_records_spec tail = head;
+            tail.first = 0, tail.skip = k;
+            rlf_records one = {0}, two = {0};
+            rlf_status a = rlf_records_read(&head, arena, &err, &one);
+            rlf_err_clear(&err);
+            rlf_status b = rlf_records_read(&tail, arena, &err, &two);
+            rlf_err_clear(&err);
+            const char *both =
+                rlf_arena_printf(arena, "%s%s", a < 0 ? "" : show(&one),
+                                 b < 0 ? "" : show(&two));
+            is_str(both, "1;4;6;", files[i].name);
+            is_int((long long)(one.count + one.dropped), (long long)k,
+                   "first: counts what is dropped");
+        }
+    }
 }
 
 /* Rows that are left out, and where lists are cut. */
@@ -381,6 +431,7 @@ main(void)
     check_chats();
     check_cells();
     check_some();
+    check_parted();
     check_dropped();
     check_bad();
     const char *data = getenv("RLFLOW_TEST_DATA");
