@@ -20,6 +20,13 @@
         .name = "optimizer", .kind = RLF_FORMAL_CONSTRUCTOR, .labelled = true, \
         .doc = "how update changes it: adamw(...)"                             \
     }
+#define SAVE_FORMAL                                                          \
+    {                                                                        \
+        .name = "save", .kind = RLF_FORMAL_WORD, .words = "f32",             \
+        .labelled = true,                                                    \
+        .doc = "type that its tensors are saved in, all bits kept; without " \
+               "it each as its file has it"                                  \
+    }
 #define TEMPLATE_FORMAL                                                \
     {                                                                  \
         .name = "template", .kind = RLF_FORMAL_PATH, .labelled = true, \
@@ -43,6 +50,7 @@ static const rlf_formal lm_formals[] = {
      .words = "f32",
      .labelled = true,
      .doc = "type that it computes in; on the CPU f32"},
+    SAVE_FORMAL,
 };
 
 static const rlf_formal copy_formals[] = {
@@ -52,6 +60,7 @@ static const rlf_formal copy_formals[] = {
      .doc = "the model whose first weights it takes"},
     HEAD_FORMAL,
     OPTIMIZER_FORMAL,
+    SAVE_FORMAL,
 };
 
 #define WHOLE(name_, required_, doc_)                               \
@@ -177,6 +186,14 @@ rlf_declared_head(const rlf_resource *resource, rlf_model_head fallback)
     return strcmp(arg->text, "scalar") == 0 ? RLF_HEAD_SCALAR
            : strcmp(arg->text, "both") == 0 ? RLF_HEAD_BOTH
                                             : RLF_HEAD_LM;
+}
+
+bool
+rlf_declared_save_f32(const rlf_graph *graph, const rlf_resource *resource)
+{
+    while (!rlf_declared(resource, "save") && resource->source >= 0)
+        resource = &graph->resources.data[resource->source];
+    return rlf_declared(resource, "save") != NULL; /* it has one word */
 }
 
 static double

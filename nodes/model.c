@@ -86,6 +86,7 @@ options_of(const rlf_env *env, const rlf_resource *resource,
     int index = index_of(env, resource);
     const rlf_hold *hold = hold_at(env, index, i);
     bool trained = resource->trained && i == 0;
+    bool save_f32 = rlf_declared_save_f32(env->graph, resource);
     return (rlf_model_options){
         .head = head,
         .trained = trained,
@@ -93,6 +94,7 @@ options_of(const rlf_env *env, const rlf_resource *resource,
         .offload = is_offloaded(env->graph, index) && !hold->bare,
         .by_layer = hold->by_layer,
         .fixed = hold->by_layer && hold->fixed,
+        .save_f32 = save_f32,
         .serves = i == 0 && serves(env, index),
         .stage = RLF_MOVE_STAGE,
         .caps = env->caps ? &env->caps[index] : NULL,
@@ -325,11 +327,13 @@ open_hold(const rlf_env *env, const rlf_resource *resource, rlf_model_head head,
 /* Files that are no such model are told of before anything is read. */
 static rlf_status
 check_origin(const rlf_env *env, const rlf_resource *resource,
-             const rlf_model_object *m, rlf_err *err)
+             rlf_model_object *m, rlf_err *err)
 {
     const rlf_weights_origin origin = origin_of(env, resource, m, m->arena);
-    return m->source ? RLF_OK
-                     : rlf_weights_check(m->outline->table, &origin, err);
+    if (!m->source)
+        return rlf_weights_check(m->outline->table, &origin, err, &m->half);
+    m->half = m->source->half;
+    return RLF_OK;
 }
 
 static rlf_status
@@ -356,6 +360,7 @@ open_holds(const rlf_env *env, const rlf_resource *resource,
     if (m->source)
         RLF_TRY(rlf_model_check_copy(m->outline, m->source->outline, err));
     RLF_TRY(check_origin(env, resource, m, err));
+    m->rounds = m->half && !options.save_f32 && !hold_at(env, index, 0)->fixed;
     find_holds(env, index, m);
     for (int i = 0; i < m->n_holds; i++) {
         rlf_model_hold *to = &m->holds[i];
@@ -789,6 +794,11 @@ note(const rlf_resource *resource, void *object, rlf_buf *out)
                        "\"tie_word_embeddings\": true: that head is taken, and "
                        "saved models say false\n",
                        resource->name);
+    if (m->rounds)
+        rlf_buf_printf(out,
+                       "%s: its files have tensors of %s, and saved models "
+                       "are rounded to that; save: f32 keeps all bits\n",
+                       resource->name, m->half);
 }
 
 static rlf_lasting

@@ -31,6 +31,8 @@ typedef struct rlf_model_object {
     rlf_model *model;         /* of the first hold; NULL: none of it is here */
     rlf_model_hold *holds;    /* [n_holds] */
     int n_holds;
+    const char *half;  /* the type of its files' tensors of 16 bits, or NULL */
+    bool rounds;       /* it changes, and is saved in that type */
     const char *texts; /* directory of the tokenizer's files */
     struct rlf_tokenizer *tokenizer;
     struct rlf_lua_host *template; /* or NULL */

@@ -16,6 +16,7 @@
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
 #include "engine/io/json.h"
+#include "engine/io/safetensors.h"
 
 /* What a family means where its config.json is silent. */
 typedef struct family {
@@ -605,9 +606,34 @@ rlf_model_config_llama(const rlf_llama_args *a, rlf_arena *arena, rlf_err *err,
     return RLF_OK;
 }
 
+/* The type in which others load the weights: that of the saved tensors. Where
+ * these have several the word stays if it is one of them. */
+static void
+say_type(json_t *root, const char *key, const bool *types)
+{
+    static const struct {
+        rlf_element element;
+        const char *word;
+    } words[] = {
+        {RLF_ELEMENT_F32, "float32"},
+        {RLF_ELEMENT_BF16, "bfloat16"},
+        {RLF_ELEMENT_F16, "float16"},
+    };
+    const char *word = NULL, *was = json_string_value(member(root, key));
+    for (size_t i = 0; i < RLF_COUNT(words); i++) {
+        if (!types[words[i].element])
+            continue;
+        if (was && !strcmp(was, words[i].word))
+            return;
+        word = word ? "float32" : words[i].word;
+    }
+    if (was && word)
+        json_object_set_new(root, key, json_string(word));
+}
+
 const char *
 rlf_model_config_text(const rlf_model_config *c, rlf_model_head head,
-                      rlf_arena *arena)
+                      const bool *types, rlf_arena *arena)
 {
     json_t *root = json_loads(c->json, 0, NULL);
     RLF_ASSERT(root);
@@ -623,6 +649,8 @@ rlf_model_config_text(const rlf_model_config *c, rlf_model_head head,
         json_object_set_new(root, "architectures", json_pack("[s]", name));
     }
     json_object_set_new(root, "tie_word_embeddings", json_boolean(c->tied));
+    say_type(root, "dtype", types);
+    say_type(root, "torch_dtype", types);
     if (head == RLF_HEAD_SCALAR)
         json_object_set_new(root, "id2label", json_pack("{s:s}", "0", "score"));
     return dump(root, arena);

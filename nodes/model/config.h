@@ -79,9 +79,11 @@ rlf_status rlf_model_config_llama(const rlf_llama_args *args, rlf_arena *arena,
                                   rlf_err *err, rlf_model_config *out);
 
 /* config.json to be saved: what was read, with the architecture named after
- * the head. In `arena`. */
+ * the head, and the type of the weights, if it names one, after the types that
+ * tensors are saved in ([RLF_ELEMENT_COUNT], of floats only). In `arena`. */
 const char *rlf_model_config_text(const rlf_model_config *config,
-                                  rlf_model_head head, rlf_arena *arena);
+                                  rlf_model_head head, const bool *types,
+                                  rlf_arena *arena);
 /* generation_config.json to be saved: as it was read, or the special tokens.
  * In `arena` or the config's. */
 const char *rlf_model_config_generation(const rlf_model_config *config,

@@ -66,6 +66,7 @@ typedef struct rlf_model_options {
      * (`unread`), packed copies. */
     size_t lends;
     bool unread;
+    bool save_f32; /* saved in f32, whatever type its files have */
     /* Its weights go to models by layer (move.h). */
     bool serves;
     /* Where they travel as activations, bytes of them that are rounded at a
@@ -169,7 +170,7 @@ typedef struct rlf_model {
     float *cosines, *sines;   /* [positions, head_dim / 2] */
     int positions;
     uint8_t *saved;            /* rlf_element in files, of the slots of all
-                                  stages (table->whole) */
+                                  stages (table->whole); see save_f32 */
     const char *tokenizer_dir; /* whose files are saved with it; or NULL */
     rlf_work work;
     rlf_loan loan;

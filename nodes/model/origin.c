@@ -276,15 +276,19 @@ rlf_weights_tie(const char *dir, rlf_model_config *config, rlf_err *err)
 
 rlf_status
 rlf_weights_check(const rlf_table *table, const rlf_weights_origin *origin,
-                  rlf_err *err)
+                  rlf_err *err, const char **half)
 {
     const rlf_table *whole = table->whole;
     const rlf_tensor *x;
     rlf_weights_source from;
     rlf_status status = rlf_weights_source_open(whole, origin, err, &from);
-    for (int i = 0; status >= 0 && i < whole->n_slots; i++)
+    *half = NULL;
+    for (int i = 0; status >= 0 && i < whole->n_slots; i++) {
         status =
             rlf_weights_source_find(whole, &from, &whole->slots[i], err, &x);
+        if (status >= 0 && x && !*half && rlf_element_size(x->element) == 2)
+            *half = rlf_element_text(x->element);
+    }
     rlf_weights_source_close(&from);
     return status;
 }

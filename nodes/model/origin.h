@@ -24,10 +24,10 @@ typedef struct rlf_weights_origin {
 rlf_status rlf_weights_tie(const char *dir, rlf_model_config *config,
                            rlf_err *err);
 /* That a model can be filled from it, as far as can be known without the
- * numbers.
- */
+ * numbers. *half: the type of tensors of 16 bits, as a file has it, or NULL. */
 rlf_status rlf_weights_check(const rlf_table *table,
-                             const rlf_weights_origin *origin, rlf_err *err);
+                             const rlf_weights_origin *origin, rlf_err *err,
+                             const char **half);
 
 /* An origin that is open. */
 typedef struct rlf_weights_source {

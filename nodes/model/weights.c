@@ -158,7 +158,7 @@ put(rlf_model *m, const piece *to, const rlf_slot *slot, int64_t at, int64_t n,
 
 /* ---- filling ---- */
 
-/* In which type it is saved again. */
+/* In which type it is saved again, unless all are saved in f32. */
 static rlf_status
 note_saved(rlf_model *m, const rlf_weights_source *from, int tensor,
            rlf_err *err)
@@ -256,6 +256,14 @@ rlf_weights_load(rlf_model *m, const char *dir, rlf_err *err)
 }
 
 /* ---- saving ---- */
+
+/* The type of a tensor in the files that are written. */
+static rlf_element
+written(const rlf_model *m, int tensor)
+{
+    return m->options.save_f32 ? RLF_ELEMENT_F32
+                               : (rlf_element)m->saved[tensor];
+}
 
 static bool
 is_writer(const rlf_model *m)
@@ -425,8 +433,7 @@ save_tensors(const rlf_model *m, const char *path, rlf_arena *arena,
     const piece weights = weights_of(m);
     rlf_tensor *list = RLF_NEW_ARRAY(arena, rlf_tensor, t->n_slots);
     for (int i = 0; i < t->n_slots; i++)
-        list[i] =
-            declare(t->slots[i].name, &t->slots[i], (rlf_element)m->saved[i]);
+        list[i] = declare(t->slots[i].name, &t->slots[i], written(m, i));
     rlf_tensor_writer *writer = NULL;
     if (is_writer(m))
         RLF_TRY(rlf_tensor_writer_open(path, list, (size_t)t->n_slots, NULL, 0,
@@ -453,9 +460,12 @@ save_texts(const rlf_model *m, const char *dir, rlf_arena *arena, rlf_err *err)
         return RLF_OK;
     RLF_TRY(rlf_dir_make(dir, err));
     RLF_TRY(copy_tokenizer(m, dir, arena, err));
+    bool types[RLF_ELEMENT_COUNT] = {0};
+    for (int i = 0; i < m->table->whole->n_slots; i++)
+        types[written(m, i)] = true;
     RLF_TRY(save_text(dir, "config.json",
-                      rlf_model_config_text(c, m->table->head, arena), arena,
-                      err));
+                      rlf_model_config_text(c, m->table->head, types, arena),
+                      arena, err));
     return save_text(dir, "generation_config.json",
                      rlf_model_config_generation(c, arena), arena, err);
 }
@@ -491,10 +501,12 @@ state_piece(const rlf_model *m, size_t which)
                    .from = RLF_COPY_TO_HOST};
 }
 
+/* Has a state this block of a tensor, whose type in the files beside it is
+ * `element`? */
 static bool
-in_state(const rlf_model *m, size_t which, int tensor)
+in_state(const rlf_model *m, size_t which, rlf_element element)
 {
-    return which == 0 ? m->saved[tensor] != RLF_ELEMENT_F32 : m->trained;
+    return which == 0 ? element != RLF_ELEMENT_F32 : m->trained;
 }
 
 rlf_status
@@ -506,7 +518,7 @@ rlf_weights_save_state(const rlf_model *m, const char *path, rlf_err *err)
     RLF_VEC(rlf_tensor) list = {0};
     for (size_t b = 0; b < RLF_COUNT(block_names); b++)
         for (int i = 0; i < t->n_slots; i++)
-            if (in_state(m, b, i))
+            if (in_state(m, b, written(m, i)))
                 RLF_PUSH_IN(
                     arena, &list,
                     declare(rlf_arena_printf(arena, "%s.%s", block_names[b],
@@ -526,7 +538,7 @@ rlf_weights_save_state(const rlf_model *m, const char *path, rlf_err *err)
     for (size_t b = 0; b < RLF_COUNT(block_names); b++)
         for (int i = 0; i < t->n_slots; i++) {
             const piece from = state_piece(m, b);
-            if (in_state(m, b, i) && (b > 0 || first))
+            if (in_state(m, b, written(m, i)) && (b > 0 || first))
                 RLF_TRY_GOTO(write_tensor(m, &from, i, values, writer, err),
                              done);
         }
@@ -548,7 +560,7 @@ read_state(const rlf_model *m, const rlf_safetensors *file, size_t which,
 {
     const rlf_slot *slot = &m->table->whole->slots[tensor];
     char name[320];
-    if (!in_state(m, which, tensor))
+    if (!in_state(m, which, (rlf_element)m->saved[tensor]))
         return RLF_OK;
     snprintf(name, sizeof name, "%s.%s", block_names[which], slot->name);
     const rlf_tensor *x = rlf_safetensors_get(file, name);
@@ -581,7 +593,7 @@ restore_moments(rlf_model *m, const rlf_safetensors *file, rlf_err *err)
     rlf_status status = RLF_OK;
     for (size_t b = 1; b < RLF_COUNT(block_names); b++)
         for (int i = 0; i < t->whole->n_slots; i++)
-            if (t->own[i] >= 0 && in_state(m, b, i))
+            if (t->own[i] >= 0 && m->trained)
                 RLF_TRY_GOTO(restore_tensor(m, file, b, i, values, err), done);
 done:
     free(values);

@@ -2,7 +2,9 @@
  * checkpoints.
  *
  * Files of any of f32, bf16 and f16 are read into f32; each tensor is saved in
- * the type it was read in, rounded to nearest. A checkpoint has besides what
+ * the type it was read in, rounded to nearest, or all in f32 (save_f32). Those
+ * of f64 are read, rounded, and saved in f32. config.json names the type that
+ * is saved. A checkpoint has besides what
  * that rounding loses (the f32 masters) and the optimizer's moments, by tensor
  * name, so that it can be resumed under any layout. Of a model that nothing
  * changes it has nothing: the files that it was read from are an input of the

@@ -375,7 +375,8 @@ test_heads(test_machine *t, rlf_arena *arena)
     MUST(t, read_config(arena, tied, &t->err, &c));
     MUST(t, rlf_weights_tie(scratch, &c, &t->err));
     ok(!c.tied && c.untied, "a head that is not the embedding is taken");
-    ok(strstr(rlf_model_config_text(&c, RLF_HEAD_LM, arena),
+    const bool types[RLF_ELEMENT_COUNT] = {[RLF_ELEMENT_F32] = true};
+    ok(strstr(rlf_model_config_text(&c, RLF_HEAD_LM, types, arena),
               "\"tie_word_embeddings\": false"),
        "and the saved config says so");
     some[0].first = 1;
@@ -412,6 +413,79 @@ test_heads(test_machine *t, rlf_arena *arena)
        t->err.sentence);
     rlf_err_clear(&t->err);
     rlf_model_free(model);
+}
+
+/* What config.json says of the type agrees with the tensors beside it. */
+static void
+test_types(test_machine *t, rlf_arena *arena)
+{
+    static const struct {
+        const char *was, *want;
+        rlf_element types[2];
+    } cases[] = {
+        {"float64", "float32", {RLF_ELEMENT_F32, RLF_ELEMENT_F32}},
+        {"bfloat16", "float32", {RLF_ELEMENT_F32, RLF_ELEMENT_F32}},
+        {"float32", "bfloat16", {RLF_ELEMENT_BF16, RLF_ELEMENT_BF16}},
+        {"float16", "float16", {RLF_ELEMENT_F16, RLF_ELEMENT_F16}},
+        {"bfloat16", "bfloat16", {RLF_ELEMENT_F32, RLF_ELEMENT_BF16}},
+        {"float64", "float32", {RLF_ELEMENT_F16, RLF_ELEMENT_BF16}},
+    };
+    rlf_model_config c;
+    for (size_t i = 0; i < RLF_COUNT(cases); i++) {
+        bool types[RLF_ELEMENT_COUNT] = {0};
+        types[cases[i].types[0]] = types[cases[i].types[1]] = true;
+        const char *key = i % 2 ? "dtype" : "torch_dtype";
+        MUST(t,
+             read_config(arena,
+                         rlf_arena_printf(arena, "{" GOOD ", \"%s\": \"%s\"}",
+                                          key, cases[i].was),
+                         &t->err, &c));
+        const char *line =
+            rlf_arena_printf(arena, "\"%s\": \"%s\"", key, cases[i].want);
+        const char *text = rlf_model_config_text(&c, RLF_HEAD_LM, types, arena);
+        ok(strstr(text, line), "%s, of files with %s and %s: %s", cases[i].was,
+           rlf_element_text(cases[i].types[0]),
+           rlf_element_text(cases[i].types[1]), line);
+    }
+    MUST(t, read_config(arena, "{" GOOD "}", &t->err, &c));
+    bool none[RLF_ELEMENT_COUNT] = {[RLF_ELEMENT_F32] = true};
+    ok(!strstr(rlf_model_config_text(&c, RLF_HEAD_LM, none, arena), "dtype"),
+       "where it says no type, nothing is said");
+}
+
+/* A model of bf16 or f16 files that is saved in f32 loses nothing: the files
+ * alone have the bits that training gave it. */
+static void
+test_save_f32(test_machine *t, const char *name, rlf_arena *arena)
+{
+    const char *dir = source_path(
+        arena, rlf_arena_printf(arena, "tests/data/models/%s", name));
+    const char *out =
+        scratch_path(arena, rlf_arena_printf(arena, "%s-f32", name));
+    const char *state = rlf_arena_printf(arena, "%s.state", out);
+    rlf_model *model = load(t, dir, RLF_HEAD_LM, true, arena);
+    rlf_model *rounded = load(t, dir, RLF_HEAD_LM, false, arena);
+    model->options.save_f32 = true;
+    train_step(t, model, 1);
+    MUST(t, rlf_weights_save(model, out, &t->err));
+    MUST(t, rlf_weights_save_state(model, state, &t->err));
+    rlf_model *again = load(t, out, RLF_HEAD_LM, true, arena);
+    size_t n = (size_t)model->table->count;
+    is_bits_f32(again->weights, model->weights, n, "saved in f32, read again");
+    ok(strstr(again->table->config.json, "\"float32\""),
+       "%s: config.json says so", name);
+    again->weights[0] = 0;
+    MUST(t, rlf_weights_restore(again, out, state, &t->err));
+    is_bits_f32(again->weights, model->weights, n, "and resumed");
+    MUST(t, rlf_model_copy(rounded, model, &t->err));
+    MUST(t, rlf_weights_save(rounded, out, &t->err));
+    rlf_model *lost = load(t, out, RLF_HEAD_LM, false, arena);
+    ok(memcmp(lost->weights, model->weights, n * sizeof *model->weights) != 0,
+       "%s: without it they are rounded", name);
+    rlf_model_free(model);
+    rlf_model_free(rounded);
+    rlf_model_free(again);
+    rlf_model_free(lost);
 }
 
 /* First values have the deviations they should have, and known bits. */
@@ -523,6 +597,9 @@ main(void)
     test_round_trip(&t, "critic", RLF_HEAD_SCALAR, arena);
     test_checkpoint(&t, "llama", arena);
     test_checkpoint(&t, "qwen2", arena);
+    test_save_f32(&t, "qwen2", arena);
+    test_save_f32(&t, "qwen3", arena);
+    test_types(&t, arena);
     test_generation(&t, arena);
     test_bad_files(&t, arena);
     test_heads(&t, arena);
