@@ -11,7 +11,7 @@ OMPI_MCA_btl_base_warn_component_unused=0
 export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
 export OMPI_MCA_rmaps_base_oversubscribe OMPI_MCA_btl_base_warn_component_unused
 # launch ARGUMENT ...: mpiexec under a time limit
-launch() { timeout --kill-after=5 120 "$MPIEXEC" "$@" </dev/null; }
+launch() { timeout --kill-after=5 300 "$MPIEXEC" "$@" </dev/null; }
 
 program=$RLFLOW_SOURCE/tests/e2e/tiny.rlf
 # what a run left
