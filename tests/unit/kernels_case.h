@@ -273,6 +273,14 @@ row_stride(void)
     return quick() ? 7 : row_step;
 }
 
+/* How many of `most` finite differences: as many of all as of rows. */
+TAP_FUNCTION int
+n_slopes(int most)
+{
+    int n = most / (int)row_stride();
+    return n > 1 ? n : 1;
+}
+
 #ifdef RLF_HAVE_EMULATED
 const rlf_kernels *rlf_kernels_emulated(void);
 const rlf_kernels *rlf_kernels_emulated_bf16(void);

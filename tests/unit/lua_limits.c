@@ -622,7 +622,7 @@ test_same_memory(void)
         "  for i = 1, s.grade do t[i] = 'text ' .. i end\n"
         "  return #t\n"
         "end\n";
-    enum { CALLS = 60 };
+    enum { CALLS = 24 };
     rlf_arena *arena = rlf_arena_new();
     rlf_err err = RLF_ERR_NONE;
     setup s = {.memory = 2 << 20};
@@ -634,7 +634,7 @@ test_same_memory(void)
         for (int k = 0; k < CALLS; k++) {
             int i = h == 0 ? k : h == 1 ? CALLS - 1 - k : k * 7 % CALLS;
             rlf_lua_field f = {
-                .name = "grade", .kind = RLF_LUA_NUMBER, .number = 1000.0 * i};
+                .name = "grade", .kind = RLF_LUA_NUMBER, .number = 2500.0 * i};
             rlf_lua_sample sample = lua_run_sample;
             sample.fields = &f;
             sample.n_fields = 1;

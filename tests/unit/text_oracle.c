@@ -357,10 +357,16 @@ check_edits(const char *data, const char *source, rlf_arena *arena)
     if (rlf_json_load(path, &err, &root) < 0)
         bail("%s", err.sentence);
     const json_t *cases = json_object_get(root, "cases");
-    /* each opens a whole tokenizer */
-    for (size_t i = 0; i < json_array_size(cases); i += quick() ? 9 : 1)
-        check_edit(data, json_object_get(root, "texts"),
-                   json_array_get(cases, i), arena);
+    /* Each opens a whole tokenizer. Of the two that are large, and read as two
+     * small ones are, each has a third of the cases, no two the same. */
+    for (size_t i = 0; i < json_array_size(cases); i += quick() ? 9 : 1) {
+        const json_t *one = json_array_get(cases, i);
+        const char *base = json_string_value(json_object_get(one, "base"));
+        if ((strstr(base, "llama3") && i % 3 != 0) ||
+            (strstr(base, "qwen") && i % 3 != 1))
+            continue;
+        check_edit(data, json_object_get(root, "texts"), one, arena);
+    }
     json_decref(root);
 }
 
