@@ -35,37 +35,6 @@ rlf_lua_error(lua_State *L, const char *hint, const char *fmt, ...)
     __builtin_unreachable(); /* lua_error does not return */
 }
 
-/* What many reach for and will not find. */
-static const struct {
-    const char *name, *hint;
-} absent[] = {
-    // clang-format off
-    {"os", "there is no os: a result may depend on nothing but the arguments"},
-    {"io", "there is no io: put what the function needs into the data row, or "
-           "into a Lua file that it requires"},
-    {"debug", "there is no debug library here"},
-    {"package", "there is no package library: require looks beside the file "
-                "and in the standard library"},
-    {"next", "there is no next, whose order differs from run to run: use pairs"},
-    {"print", "there is no print here"},
-    {"dofile", "use require, at the top of the file"},
-    {"loadfile", "use require, at the top of the file"},
-    {"collectgarbage", "memory is collected by itself; the limit is memory:"},
-    // clang-format on
-};
-
-static const char *
-absent_hint(const char *message)
-{
-    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) {
-        char what[64];
-        snprintf(what, sizeof what, "(global '%s')", absent[i].name);
-        if (strstr(message, what))
-            return absent[i].hint;
-    }
-    return NULL;
-}
-
 /* Does the message begin with, or name, a place: the file, or a line? */
 static bool
 has_place(const char *text, const char *path)
@@ -293,7 +262,7 @@ fail(rlf_lua_host *host, int code, rlf_err *err)
         else
             hint = strstr(text, "stack overflow")
                        ? "a function that calls itself without end?"
-                       : absent_hint(text);
+                       : rlf_lua_absent_hint(text);
         if (hint)
             rlf_err_hint(err, "%s", hint);
     }
@@ -383,6 +352,74 @@ freeze_all(lua_State *L, int function)
     } while (host->live < before);
 }
 
+/* What the function of a file is called with. */
+static const char *
+formals_of(rlf_lua_per per)
+{
+    switch (per) {
+    case RLF_LUA_PER_TEMPLATE:
+        return "two: the messages, and whether the answer is still to come";
+    case RLF_LUA_PER_GENERATOR:
+        return "one: the number of the row";
+    case RLF_LUA_PER_GROUP:
+    case RLF_LUA_PER_BATCH:
+        return "one: an array of samples";
+    case RLF_LUA_PER_STEP:
+        return "one: a table of what the call passes";
+    default:
+        return "one: the sample, a table";
+    }
+}
+
+static const char *
+formals_hint(rlf_lua_per per)
+{
+    switch (per) {
+    case RLF_LUA_PER_TEMPLATE:
+        return "write function(messages, open)";
+    case RLF_LUA_PER_GENERATOR:
+        return "write function(index)";
+    case RLF_LUA_PER_GROUP:
+    case RLF_LUA_PER_BATCH:
+        return "write function(samples): prompt, response and the fields of "
+               "the data row are fields of samples[1], samples[2]...";
+    case RLF_LUA_PER_STEP:
+        return "write function(fields): what the call passes are its fields";
+    default:
+        return "write function(sample): prompt, response and the fields of the "
+               "data row are its fields, as in sample.response";
+    }
+}
+
+/* The function on top takes no more than it is called with: what is not passed
+ * would be nil. */
+static void
+check_formals(lua_State *L)
+{
+    const rlf_lua_program *p = rlf_lua_host_of(L)->program;
+    bool template = p->per == RLF_LUA_PER_TEMPLATE;
+    lua_Debug ar;
+    lua_pushvalue(L, -1);
+    lua_getinfo(L, ">Su", &ar);
+    if (*ar.what == 'C' || ar.nparams <= 1 + template)
+        return;
+    luaL_Buffer names;
+    int function = lua_gettop(L);
+    luaL_buffinit(L, &names);
+    for (int i = 1; i <= ar.nparams; i++) {
+        lua_pushvalue(L, function);
+        const char *name = lua_getlocal(L, NULL, i);
+        luaL_addstring(&names, i > 1 ? ", " : "");
+        luaL_addstring(&names, name ? name : "?");
+    }
+    luaL_pushresult(&names);
+    luaL_error(L,
+               "%s:%d: the function takes %d arguments (%s), and is called "
+               "with %s" RLF_LUA_HINT "%s",
+               ar.source + 1, ar.linedefined, ar.nparams, lua_tostring(L, -1),
+               formals_of(p->per), formals_hint(p->per));
+}
+
 /* Protected: set up the state, run the file, freeze what it made. */
 static int
 load_file(lua_State *L)
@@ -403,6 +440,7 @@ load_file(lua_State *L)
             p->path, lua_isnil(L, -1) ? "" : "a ",
             lua_isnil(L, -1) ? "nothing" : luaL_typename(L, -1),
             p->per == RLF_LUA_PER_TEMPLATE ? "messages" : "sample");
+    check_formals(L);
     freeze_all(L, 1);
     host->function = luaL_ref(L, LUA_REGISTRYINDEX);
     return 0;

@@ -223,6 +223,12 @@ void rlf_lua_check_time(lua_State *L, int level);
 _Noreturn void rlf_lua_error(lua_State *L, const char *hint, const char *fmt,
                              ...) __attribute__((format(printf, 3, 4)));
 
+/* absent.c: reading an undefined global is an error from here on. */
+void rlf_lua_open_absent(lua_State *L);
+/* What to use instead of a global that is not there, and what to do about a
+ * message of Lua's; NULL: nothing is known of it. */
+const char *rlf_lua_absent(const char *name);
+const char *rlf_lua_absent_hint(const char *message);
 /* sandbox.c: the base library and what replaces parts of the others. */
 void rlf_lua_open_sandbox(lua_State *L);
 /* Pay for what the compiler needs more than linear time for. */

@@ -459,9 +459,11 @@ base_require(lua_State *L)
         luaL_addstring(&b, host->program->dirs[i]);
     }
     luaL_pushresult(&b);
+    const char *instead = rlf_lua_absent(name);
     rlf_lua_error(L,
-                  "a module is a file NAME.lua beside the hook's own, or of "
-                  "the standard library",
+                  instead ? instead
+                          : "a module is a file NAME.lua beside the hook's "
+                            "own, or of the standard library",
                   "module '%s' not found in %s", name, lua_tostring(L, -1));
 }
 
@@ -594,5 +596,6 @@ rlf_lua_open_sandbox(lua_State *L)
     lua_setglobal(L, "rlf");
     rlf_lua_open_value(L);
     freeze_libraries(L);
+    rlf_lua_open_absent(L);
     lua_settop(L, 0);
 }

@@ -202,6 +202,7 @@ typedef struct taker {
     rlf_arena *arena;
     size_t sample; /* from 1, in a group or batch; 0: the only one */
     size_t length; /* of the response */
+    bool none;     /* nothing was returned */
 } taker;
 
 /* Raise "file:line: the result is nil, not a number", where the line is that of
@@ -275,15 +276,21 @@ is_number(lua_State *L, int index)
 }
 
 static const char *
-number_hint(lua_State *L, int index)
+number_hint(const taker *t, int index)
 {
-    switch (lua_type(L, index)) {
+    switch (t->none ? LUA_TNONE : lua_type(t->L, index)) {
     case LUA_TBOOLEAN:
         return "write: return condition and 1 or 0";
     case LUA_TSTRING:
         return "tonumber(text) makes a number of it";
-    case LUA_TNIL:
+    case LUA_TNONE:
         return "every way through the function must end in a return";
+    case LUA_TNIL:
+        return "nil is what an element or a variable without a value gives: "
+               "arrays begin at 1";
+    case LUA_TTABLE:
+        return "several results need names in the program: hook h = "
+               "lua(...) -> (right, style)";
     default:
         return NULL;
     }
@@ -309,7 +316,7 @@ take_tokens(const taker *t, const rlf_lua_give *give, int index,
     for (size_t i = 0; i < t->length; i++) {
         lua_geti(L, index, (lua_Integer)i + 1);
         if (!is_number(L, -1))
-            refuse(t, give, number_hint(L, -1),
+            refuse(t, give, number_hint(t, -1),
                    "is %s at token %d, not a finite number", what(L, -1),
                    (int)i + 1);
         x[i] = lua_tonumber(L, -1);
@@ -329,7 +336,7 @@ take_value(const taker *t, const rlf_lua_give *give, int index,
     case RLF_LUA_SCALAR:
     case RLF_LUA_SAMPLE:
         if (!is_number(L, index))
-            refuse(t, give, number_hint(L, index), "is %s, not a %s",
+            refuse(t, give, number_hint(t, index), "is %s, not a %s",
                    what(L, index),
                    lua_type(L, index) == LUA_TNUMBER ? "finite number"
                                                      : "number");
@@ -397,6 +404,7 @@ take_one(const taker *t, int first, int n, rlf_lua_value *out)
 {
     lua_State *L = t->L;
     const rlf_lua_program *p = t->program;
+    taker nothing = *t;
     bool table = n == 1 && lua_istable(L, first);
     if (table && p->gives[0].name) {
         bool record = p->n_gives > 1 || p->gives[0].level != RLF_LUA_TOKEN ||
@@ -411,6 +419,8 @@ take_one(const taker *t, int first, int n, rlf_lua_value *out)
     if (n == 0 && p->n_gives == 1) {
         lua_pushnil(L);
         n = 1;
+        nothing.none = true;
+        t = &nothing;
     }
     if (n != (int)p->n_gives)
         refuse(t, NULL,

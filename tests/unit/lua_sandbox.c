@@ -11,25 +11,88 @@ static void
 test_absent(void)
 {
     static const char *const absent[] = {
-        "os",         "io",          "debug",
-        "package",    "next",        "dofile",
-        "loadfile",   "print",       "collectgarbage",
-        "warn",       "string.dump", "math.randomseed",
-        "loadstring",
+        "os",       "io",    "debug", "package", "next",       "dofile",
+        "loadfile", "print", "warn",  "unpack",  "loadstring", "collectgarbage",
     };
     for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) {
-        char body[128];
-        snprintf(body, sizeof body, "return tostring(%s)", absent[i]);
+        char body[128], want[128];
+        snprintf(body, sizeof body, "return tostring(rawget(_G, '%s'))",
+                 absent[i]);
         lua_gives(body, "nil");
+        snprintf(body, sizeof body, "return function(s) return %s end",
+                 absent[i]);
+        snprintf(want, sizeof want, "r.lua:1: '%s' is not defined" WHO,
+                 absent[i]);
+        lua_fails(body, want, NULL);
     }
+    lua_gives("return tostring(string.dump) .. tostring(math.randomseed)",
+              "nilnil");
     lua_fails("return function(s) return os.time() end",
-              "r.lua:1: attempt to index a nil value (global 'os')" WHO,
+              "r.lua:1: 'os' is not defined" WHO,
               "there is no os: a result may depend on nothing but the "
               "arguments");
     lua_fails("return function(s)\n return next(s) end",
-              "r.lua:2: attempt to call a nil value (global 'next')" WHO,
+              "r.lua:2: 'next' is not defined" WHO,
               "there is no next, whose order differs from run to run: use "
               "pairs");
+    lua_fails("return function(s) math.randomseed(1) end",
+              "r.lua:1: attempt to call a nil value (field 'randomseed')" WHO,
+              "there is no randomseed: math.random is seeded by the sample, "
+              "and gives it the same each time");
+    lua_fails("local json = require('json')\nreturn function(s) end",
+              "r.lua:1: module 'json' not found in .",
+              "rlf.json_decode(text) reads JSON, rlf.json_encode(value) writes "
+              "it");
+    lua_fails("return function(s) return s.answer != 1 end",
+              "r.lua:1: 'end' expected near '!'",
+              "Lua writes ~= for 'is not equal'");
+    lua_fails("return function(s) local x = 1 x += 1 return x end",
+              "r.lua:1: syntax error near '+'",
+              "Lua has no += and no ++: write x = x + 1");
+}
+
+/* A name that nothing defined is an error wherever it is read. */
+static void
+test_undefined(void)
+{
+    lua_fails("return function(s) return respnse == s.answer and 1 or 0 end",
+              "r.lua:1: 'respnse' is not defined" WHO,
+              "did you mean the sample's field 'response'?");
+    lua_fails("return function(s)\nlocal number = 1\nreturn nubmer end",
+              "r.lua:3: 'nubmer' is not defined" WHO, "did you mean 'number'?");
+    lua_fails("limit = 3\nreturn function(s) return limt end",
+              "r.lua:2: 'limt' is not defined" WHO, "did you mean 'limit'?");
+    lua_fails("return function(s) return tonumbr(s.response) end",
+              "r.lua:1: 'tonumbr' is not defined" WHO,
+              "did you mean 'tonumber'?");
+    lua_fails("limit = limit or 3\nreturn function(s) return limit end",
+              "r.lua:1: 'limit' is not defined", NULL);
+    lua_fails("return function(s) return _G['y' .. 'zzzzy'] end",
+              "r.lua:1: 'yzzzzy' is not defined" WHO,
+              "give it a value first, as in: local x = 0; a text stands in "
+              "quotes");
+    lua_gives("return tostring(rawget(_G, 'limit'))", "nil");
+    lua_gives("return tostring(pcall(load('return nowhere')))", "false");
+    lua_gives("return tostring(load('return nowhere', 'c', 't', {})())", "nil");
+    lua_gives("return tostring(pcall(function() return _G[('x'):rep(1e6)] "
+              "end))",
+              "false");
+}
+
+/* What the function is not given would be nil, and nil == nil. */
+static void
+test_formals(void)
+{
+    lua_fails("return\nfunction(prompt, response, truth) return response == "
+              "truth and 1 or 0 end",
+              "r.lua:2: the function takes 3 arguments (prompt, response, "
+              "truth), and is called with one: the sample, a table",
+              "write function(sample): prompt, response and the fields of the "
+              "data row are its fields, as in sample.response");
+    outcome out = lua_run((setup){0}, "return function(...) return 1 end");
+    is_int((int)out.number, 1, "any number of arguments is right");
+    out = lua_run((setup){0}, "return function() return 2 end");
+    is_int((int)out.number, 2, "none too");
 }
 
 static void
@@ -140,7 +203,8 @@ test_frozen_reads(void)
         "  add(getmetatable(origin) == Point) add(Sub.new(3):twice())\n"
         "  add(lazy.a) add(lazy.b) add(#lazy) add(lazy(41)) add(set[origin])\n"
         "  add(helper(1)) add(('x'):rep(3)) add(_G.helper == helper)\n"
-        "  add(getmetatable('')) add(getmetatable(list)) add(next)\n"
+        "  add(getmetatable('')) add(getmetatable(list)) add(rawget(_G, "
+        "'next'))\n"
         "  local sub = setmetatable({x = 9}, Sub)\n"
         "  add(sub:twice())\n"
         "  return table.concat(out, ' ')\n"
@@ -186,7 +250,7 @@ test_pairs(void)
 static void
 test_texts(void)
 {
-    lua_gives("return tostring({}) .. tostring(print) .. tostring(pairs) .. "
+    lua_gives("return tostring({}) .. tostring(nil) .. tostring(pairs) .. "
               "tostring(coroutine.create(pairs))",
               "tablenilfunctionthread");
     lua_gives("return string.format('%s %5s %-7s| %d %q %.3f %%', {}, pairs, "
@@ -215,7 +279,7 @@ test_texts(void)
     lua_gives("return tostring(select(2, pcall(load, '\\27Lua')))", "nil");
     lua_gives("return select(2, load('\\27Lua', 'c'))",
               "attempt to load a binary chunk (mode is 't')");
-    lua_gives("return load('return 1 + 1, type(os)')() .. ''", "2");
+    lua_gives("return load('return 1 + 1, type(pairs)')() .. ''", "2");
     lua_gives("return load('return x', 'c', 't', {x = 'mine'})()", "mine");
     lua_gives("return select(2, pcall(load('y = 1', '=c')))",
               "c:1: assignment to global 'y' after loading\nhint: " KEEP);
@@ -445,6 +509,8 @@ int
 main(void)
 {
     test_absent();
+    test_undefined();
+    test_formals();
     test_frozen();
     test_restored();
     test_frozen_reads();

@@ -55,8 +55,14 @@ test_one_number(void)
     lua_fails("return function(s)\nend",
               "r.lua:1: the result is nil, not a number" WHO,
               "every way through the function must end in a return");
-    lua_fails("local function f(s) return nil end\nreturn f",
-              "r.lua:1: the result is nil, not a number" WHO, NULL);
+    lua_fails("local function f(s) return s.tokens[0] end\nreturn f",
+              "r.lua:1: the result is nil, not a number" WHO,
+              "nil is what an element or a variable without a value gives: "
+              "arrays begin at 1");
+    lua_fails("return function(s) return {a = 1} end",
+              "r.lua:1: the result is a table, not a number" WHO,
+              "several results need names in the program: hook h = lua(...) -> "
+              "(right, style)");
     lua_fails("return function(s) return s.answer == '42' end",
               "r.lua:1: the result is true, not a number" WHO,
               "write: return condition and 1 or 0");
