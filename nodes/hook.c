@@ -443,6 +443,22 @@ make_sample(const rlf_call *call, const rlf_rows *rows, uint32_t row,
 
 /* ---- one call of the function ---- */
 
+/* The first failure that `on_error:` stands in for is always told, as what the
+ * function prints is. */
+static void
+say_failure(const rlf_call *call, const rlf_err *why)
+{
+    rlf_hook *hook = call->env->resource[call->node->receiver];
+    if (hook->failed)
+        rlf_log_warn(call->env->log, LUA, "%s %s", hook->name, why->sentence);
+    else
+        rlf_log_warn(call->env->log, PRINT,
+                     "%s failed, and on_error: stands in: %s; further failures "
+                     "are counted by the metric %s.errors",
+                     hook->name, why->sentence, hook->name);
+    hook->failed = true;
+}
+
 /* Call it for n samples; with `on_error:` a failure gives *ok = false. */
 static rlf_status
 ask_lua(const rlf_call *call, const rlf_lua_sample *samples, size_t n,
@@ -459,8 +475,7 @@ ask_lua(const rlf_call *call, const rlf_lua_sample *samples, size_t n,
         if (*ok || rlf_lua_forgivable(status))
             call->env->report(call->env->sink, metric, !*ok);
         if (!*ok && rlf_lua_forgivable(status)) {
-            rlf_log_warn(call->env->log, LUA, "%s %s", hook->name,
-                         why.sentence);
+            say_failure(call, &why);
             return RLF_OK;
         }
     }

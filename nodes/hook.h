@@ -13,6 +13,7 @@ typedef struct rlf_hook {
     size_t n_gives;
     const struct rlf_log *log; /* for print; or NULL */
     uint32_t printed;          /* lines of the whole run */
+    bool failed;               /* and on_error: stood in, which was told */
     bool forgiving;            /* on_error: was given */
     double otherwise;          /* its value */
     bool check_pure;           /* each call is made in two states */

@@ -31,7 +31,7 @@ typedef struct state {
     rlf_update_points points;
     const rlf_expr_plan *plan;
     rlf_words_plan *words; /* one for each of the loss's */
-    const char *loss, *gradient; /* what the metrics are called */
+    const char *loss, *gradient, *empty; /* what the metrics are called */
     rlf_update *update;
 } state;
 
@@ -70,6 +70,7 @@ init(const rlf_env *env, const rlf_node *node, rlf_err *err, void **out)
     s->arena = rlf_arena_new();
     s->loss = metric_name(env->graph, node, "loss", s->arena);
     s->gradient = metric_name(env->graph, node, "gradient", s->arena);
+    s->empty = metric_name(env->graph, node, "empty", s->arena);
     s->words = RLF_NEW_ARRAY(s->arena, rlf_words_plan, node->loss->n_words);
     rlf_status status =
         rlf_update_points_new(node->loss, s->arena, err, &s->points);
@@ -451,6 +452,9 @@ finish(rlf_call *call, rlf_err *err)
     double loss = u->outputs[call->node->loss->loss].number[0], norm = 0;
     if (!isfinite(loss))
         return rlf_update_fail_loss(u, loss, err);
+    const state *s = call->state;
+    if (!u->any && env->report)
+        env->report(env->sink, s->empty, 1);
     if (!u->any)
         return RLF_OK;
     rlf_adamw settings;
@@ -460,7 +464,6 @@ finish(rlf_call *call, rlf_err *err)
             rlf_update_end_lanes(u, c, (uint32_t)u->model->gradient.held, err));
     RLF_TRY(rlf_optimizer_step(u->model, &settings, err, &norm));
     if (env->report) {
-        const state *s = call->state;
         env->report(env->sink, s->loss, loss);
         env->report(env->sink, s->gradient, norm);
     }

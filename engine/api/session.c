@@ -517,6 +517,26 @@ open_log(rlf_session *s, rlf_err *err)
     return rlf_log_from_env(&s->log, err);
 }
 
+/* How many steps a run has if nobody says: an epoch of what the flow draws; of
+ * a flow that draws nothing one, unless it ends by itself. 0: no end. */
+static uint64_t
+steps_of(rlf_session *s)
+{
+    for (size_t i = 0; i < s->graph->nodes.count; i++) {
+        const rlf_node *node = &s->graph->nodes.data[i];
+        rlf_role role = node->class->role;
+        const rlf_arg *count =
+            role == RLF_ROLE_DRAW || role == RLF_ROLE_COLLECT
+                ? rlf_args_find(node->args, node->n_args, "count")
+                : NULL;
+        bool all = !count || count->kind == RLF_ARG_ABSENT;
+        if (role == RLF_ROLE_BREAK || (node->region == 0 && !all))
+            return rlf_run_epoch(s->run);
+    }
+    s->one = true;
+    return 1;
+}
+
 /* Resume and what the run leaves behind are the business of process 0. */
 static rlf_status
 begin_run(rlf_session *s, rlf_err *err)
@@ -537,7 +557,7 @@ begin_run(rlf_session *s, rlf_err *err)
         RLF_TRY(rlf_rundir_plan(s, err));
         rlf_saving_begin(s);
     }
-    s->wanted = s->options.steps ? s->options.steps : rlf_run_epoch(s->run);
+    s->wanted = s->options.steps ? s->options.steps : steps_of(s);
     return s->options.directory ? rlf_record_begin(s, err) : RLF_OK;
 }
 
@@ -653,20 +673,55 @@ is_told(rlf_session *s, const char *name)
     return false;
 }
 
+/* "file:line: " of the node that reports the metric. */
+static void
+put_place(rlf_session *s, const rlf_metric *m)
+{
+    rlf_span span = s->graph->nodes.data[m->node].span;
+    if (!span.source)
+        return;
+    rlf_place at = rlf_sources_place(&s->sources, span);
+    rlf_buf_printf(&s->warnings, "%s:%u: ", at.path, at.line);
+}
+
+/* Had the step only updates of no samples, which report this metric and no
+ * loss (nodes/update.c)? */
+static bool
+is_empty_update(const rlf_session *s, const rlf_metric *m)
+{
+    const rlf_metrics *metrics = rlf_run_metrics(s->run);
+    if (!strstr(m->name, ".empty") || !m->count ||
+        s->graph->nodes.data[m->node].class->role != RLF_ROLE_UPDATE)
+        return false;
+    for (size_t i = 0; i < metrics->count; i++) {
+        const rlf_metric *other = &metrics->data[i];
+        if (other->node == m->node && other->count && other != m)
+            return false;
+    }
+    return true;
+}
+
 /* A metric that is no number changes nothing that is trained, so the run goes
- * on; but somebody should know. */
+ * on, and so it does where there was nothing to train on; but somebody should
+ * know. */
 static void
 warn_of_metrics(rlf_session *s)
 {
     const rlf_metrics *metrics = rlf_run_metrics(s->run);
     for (size_t i = 0; i < metrics->count; i++) {
         const rlf_metric *m = &metrics->data[i];
-        if (!rlf_metric_reported(m) || isfinite(m->sum) || is_told(s, m->name))
+        bool empty = is_empty_update(s, m);
+        if (!rlf_metric_reported(m) || (isfinite(m->sum) && !empty) ||
+            is_told(s, m->name))
             continue;
-        rlf_span span = s->graph->nodes.data[m->node].span;
-        if (span.source) {
-            rlf_place at = rlf_sources_place(&s->sources, span);
-            rlf_buf_printf(&s->warnings, "%s:%u: ", at.path, at.line);
+        put_place(s, m);
+        if (empty) {
+            rlf_buf_printf(&s->warnings,
+                           "the update had no samples in step %u and changed "
+                           "nothing: the metric %s is 1; it is not told of "
+                           "again\n",
+                           rlf_run_steps(s->run), m->name);
+            continue;
         }
         rlf_buf_printf(&s->warnings,
                        "the metric %s is %s in step %u, null in metrics.jsonl; "

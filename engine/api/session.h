@@ -97,6 +97,7 @@ struct rlf_session {
     bool opening;          /* atomic: ranks make their flight records */
     rlf_trace *trace;
     uint64_t wanted;     /* steps in all; 0: until the program's break */
+    bool one;            /* it is one step, because the flow draws nothing */
     uint32_t resumed;    /* step that the run went on from */
     double step_seconds; /* of the last step */
     uint64_t tokens;     /* generated for it */

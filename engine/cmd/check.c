@@ -290,7 +290,9 @@ rlf_cmd_check(const rlf_command_line *line)
         rlf_cmd_warn(s);
         printf("%s: %s is right: %zu nodes, %zu values", s->path,
                s->graph->name, s->graph->nodes.count, s->graph->values.count);
-        if (s->wanted)
+        if (s->one)
+            printf(", one step unless --steps says more: it draws no rows");
+        else if (s->wanted)
             printf(", %" PRIu64 " steps an epoch", s->wanted);
         putchar('\n');
         rlf_cmd_notes(s);
