@@ -407,8 +407,11 @@ put_copy(rlf_session *s, const rlf_input *input, const char *to, rlf_err *err)
                input->value) != 0)
         status = rlf_fail(err, RLF_USER, "%s changed while the run was begun",
                           input->path);
-    bool has = status >= 0 && rlf_file_exists(to) &&
-               rlf_file_read(to, SIZE_MAX, &ignored, &there) >= 0;
+    bool has = false;
+    if (status >= 0)
+        status = rlf_file_own(to, false, err, &has);
+    has = has && status >= 0 &&
+          rlf_file_read(to, SIZE_MAX, &ignored, &there) >= 0;
     rlf_digest_print(rlf_digest_of(there.p, there.n), is);
     bool same = has && strcmp(is, input->value) == 0;
     if (has && !same)
@@ -430,7 +433,8 @@ rlf_inputs_copy(rlf_session *s, const rlf_inputs *inputs, rlf_err *err)
             continue;
         const char *to =
             rlf_path_join(s->arena, s->options.directory, input->copy);
-        RLF_TRY(rlf_dir_make(rlf_path_parent(s->arena, to), err));
+        rlf_status status = rlf_dir_make(rlf_path_parent(s->arena, to), err);
+        RLF_TRY(rlf_directory_blame(s, status, err));
         RLF_TRY(put_copy(s, input, to, err));
     }
     return RLF_OK;

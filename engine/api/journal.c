@@ -14,6 +14,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char *
 path_of(const rlf_session *session, int which)
@@ -50,10 +51,35 @@ count_lines(const char *p, size_t n)
 
 /* ---- while the run goes on ---- */
 
+/* Is the file as long as it was left? Else somebody cut, replaced or removed it
+ * meanwhile: that is told, and what there is now is what the run goes on with,
+ * so that a resume does not take it for damage. */
+static rlf_status
+watch(rlf_session *session, int which, rlf_err *err)
+{
+    struct stat found;
+    const char *path = path_of(session, which);
+    uint64_t *size = &session->beside.journals[which].size, is = 0;
+    uint32_t sum = 0;
+    bool there = stat(path, &found) == 0;
+    if (there ? (uint64_t)found.st_size == *size : !*size)
+        return RLF_OK;
+    if (there)
+        RLF_TRY(rlf_checksum_file(path, err, &sum, &is));
+    rlf_buf_printf(&session->warnings,
+                   "%s was changed while the run writes to it: it had %" PRIu64
+                   " bytes and %s %" PRIu64 "; the run goes on behind them\n",
+                   path, *size, there ? "has" : "is gone, so it has", is);
+    *size = is;
+    session->beside.journals[which].checksum = sum;
+    return RLF_OK;
+}
+
 rlf_status
 rlf_journal_add(rlf_session *session, int which, const char *p, size_t n,
                 rlf_err *err)
 {
+    RLF_TRY(watch(session, which, err));
     RLF_TRY(rlf_file_append(path_of(session, which), p, n, false, err));
     session->beside.journals[which].size += n;
     session->beside.journals[which].checksum =
@@ -64,9 +90,11 @@ rlf_journal_add(rlf_session *session, int which, const char *p, size_t n,
 rlf_status
 rlf_journals_sync(rlf_session *session, rlf_err *err)
 {
-    for (int i = 0; i < RLF_JOURNALS; i++)
+    for (int i = 0; i < RLF_JOURNALS; i++) {
+        RLF_TRY(watch(session, i, err));
         if (session->beside.journals[i].size)
             RLF_TRY(rlf_file_sync(path_of(session, i), err));
+    }
     return RLF_OK;
 }
 

@@ -5,6 +5,7 @@ noinst_LTLIBRARIES += libapi.la
 libapi_la_SOURCES = \
 	%D%/build.c \
 	%D%/card.c \
+	%D%/directory.c \
 	%D%/inputs.c \
 	%D%/join.c \
 	%D%/journal.c \

@@ -280,7 +280,10 @@ rlf_record_begin(rlf_session *s, rlf_err *err)
     RLF_TRY(status);
     put_start(s, &record->text);
     record->path = path;
-    return write_record(record, NULL, err);
+    status = write_record(record, NULL, err);
+    if (status < 0)
+        record->path = NULL; /* so it cannot be ended either */
+    return status;
 }
 
 /* Touches nothing of the session but its record and its step, for it may be
@@ -290,6 +293,7 @@ end_record(const rlf_session *s, const char *how, const char *key,
            const char *value, rlf_err *err)
 {
     rlf_buf end = {0};
+    RLF_TRY(rlf_directory_check(s, err)); /* it may be another run's by now */
     put_time(&end, ",\"end\":{");
     put_text(&end, ",", "how", how);
     rlf_buf_printf(&end, ",\"step\":%" PRIu64, rlf_session_steps(s));
@@ -333,7 +337,7 @@ rlf_record_end(rlf_session *s, rlf_err *err)
     if (s->world && s->err.status >= 0)
         rlf_comm_check(s->world, &lost);
     rlf_err gone = RLF_ERR_NONE; /* that was an error of the run already */
-    if (rlf_rundir_check(s, &gone) < 0)
+    if (rlf_directory_check(s, &gone) < 0)
         status = s->err.status < 0 ? RLF_OK : gone.status;
     else if (s->err.status < 0 || lost.status < 0)
         status = rlf_record_fail(s, s->err.status < 0 ? &s->err : &lost, err);

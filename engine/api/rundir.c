@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *
@@ -23,8 +22,8 @@ inside(rlf_session *session, const char *name)
     return rlf_path_join(session->arena, session->options.directory, name);
 }
 
-const char *
-rlf_rundir_default(const rlf_session *s)
+rlf_status
+rlf_rundir_default(const rlf_session *s, rlf_err *err, const char **out)
 {
     const char *name = strrchr(s->path, '/');
     name = name ? name + 1 : s->path;
@@ -36,12 +35,15 @@ rlf_rundir_default(const rlf_session *s)
         const char *dir = rlf_arena_printf(s->arena, "runs/%.*s", (int)n, name);
         if (i > 1)
             dir = rlf_arena_printf(s->arena, "%s-%d", dir, i);
-        bool used =
-            rlf_file_exists(rlf_path_join(s->arena, dir, "metrics.jsonl"));
-        if (!s->options.resume) /* one that is being begun has a lock */
-            used |= rlf_file_exists(rlf_path_join(s->arena, dir, "lock"));
-        if (!used)
-            return s->options.resume && last ? last : dir;
+        bool used;
+        RLF_TRY(rlf_directory_holds_run(s, dir, err, &used));
+        const char *lock = rlf_path_join(s->arena, dir, "lock");
+        if (!used && !s->options.resume) /* one that is being begun has that */
+            RLF_TRY(rlf_file_find(lock, err, &used));
+        if (!used) {
+            *out = s->options.resume && last ? last : dir;
+            return RLF_OK;
+        }
         last = dir;
     }
 }
@@ -134,9 +136,9 @@ make_directory(rlf_session *session, rlf_err *err)
         *err = why;
         return RLF_USER;
     }
-    bool begun;
-    RLF_TRY(rlf_file_find(inside(session, "metrics.jsonl"), err, &begun));
-    bool taken = begun && !session->options.resume;
+    bool holds;
+    RLF_TRY(rlf_directory_holds_run(session, dir, err, &holds));
+    bool taken = holds && !session->options.resume;
     RLF_TRY(take_flights(session, taken || session->options.dry, &left, err));
     session->killed = tell_flights(session, &left);
     if (taken) {
@@ -147,7 +149,7 @@ make_directory(rlf_session *session, rlf_err *err)
             rlf_err_detail(err, "it was killed: %s", session->killed);
         return RLF_USER;
     }
-    if (session->options.resume && !session->options.dry && !begun)
+    if (session->options.resume && !session->options.dry && !holds)
         rlf_buf_printf(&session->warnings,
                        "--resume: %s holds no run, so it begins at step 1\n",
                        dir);
@@ -163,38 +165,9 @@ make_directory(rlf_session *session, rlf_err *err)
     }
     if (status < 0)
         rlf_err_hint(err, "give another directory with --out");
-    struct stat is;
-    if (status >= 0 && stat(dir, &is) == 0) {
-        session->place.device = (uint64_t)is.st_dev;
-        session->place.file = (uint64_t)is.st_ino;
-    }
-    return status;
-}
-
-rlf_status
-rlf_rundir_check(const rlf_session *session, rlf_err *err)
-{
-    const char *dir = session->options.directory;
-    struct stat is;
-    bool there = stat(dir, &is) == 0;
-    if (there && (uint64_t)is.st_dev == session->place.device &&
-        (uint64_t)is.st_ino == session->place.file)
-        return RLF_OK;
-    rlf_fail(err, RLF_ENV, "the run's directory %s %s", dir,
-             there ? "is another one than when the run began"
-                   : "was moved or removed while the run went on");
-    rlf_err_hint(err, "move it back to where it was, and go on with --resume");
-    return RLF_ENV;
-}
-
-rlf_status
-rlf_rundir_failed(const rlf_session *session, rlf_status status, rlf_err *err)
-{
-    rlf_err gone = RLF_ERR_NONE;
-    if (rlf_rundir_check(session, &gone) >= 0)
-        return status;
-    *err = gone;
-    return gone.status;
+    return status < 0 || session->options.dry
+               ? status
+               : rlf_directory_look(session, err);
 }
 
 rlf_status
@@ -265,11 +238,10 @@ put_metrics(const rlf_session *session, rlf_buf *out)
     rlf_buf_free(&metrics);
 }
 
-rlf_status
-rlf_rundir_step(rlf_session *session, rlf_err *err)
+static rlf_status
+add_step(rlf_session *session, rlf_err *err)
 {
     rlf_buf text = {0};
-    RLF_TRY(rlf_rundir_check(session, err));
     put_metrics(session, &text);
     rlf_status status =
         rlf_journal_add(session, RLF_JOURNAL_METRICS, text.p, text.n, err);
@@ -279,5 +251,12 @@ rlf_rundir_step(rlf_session *session, rlf_err *err)
         status =
             rlf_journal_add(session, RLF_JOURNAL_SAMPLES, text.p, text.n, err);
     rlf_buf_free(&text);
-    return status < 0 ? rlf_rundir_failed(session, status, err) : status;
+    return status;
+}
+
+rlf_status
+rlf_rundir_step(rlf_session *session, rlf_err *err)
+{
+    RLF_TRY(rlf_directory_check(session, err));
+    return rlf_directory_blame(session, add_step(session, err), err);
 }

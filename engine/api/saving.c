@@ -9,6 +9,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/graph/class.h"
+#include "engine/sched/retention.h"
 
 #include <errno.h>
 #include <math.h>
@@ -178,16 +179,28 @@ rlf_status
 rlf_saving_now(rlf_session *s, rlf_err *err)
 {
     uint64_t from = rlf_clock_now();
-    RLF_TRY(rlf_rundir_check(s, err));
-    rlf_status status = rlf_journals_sync(s, err);
-    if (status >= 0)
-        status = rlf_run_save(s->run, &s->beside, err);
-    if (status < 0)
-        return rlf_rundir_failed(s, status, err);
+    RLF_TRY(rlf_directory_check(s, err));
+    RLF_TRY(rlf_directory_blame(s, rlf_journals_sync(s, err), err));
+    RLF_TRY(rlf_directory_blame(s, rlf_run_save(s->run, &s->beside, err), err));
     s->saved.at = rlf_clock_now();
     s->saved.took = rlf_clock_since(from);
     s->saved.step = rlf_run_steps(s->run);
     return RLF_OK;
+}
+
+uint32_t
+rlf_saving_last(const rlf_session *s)
+{
+    rlf_checkpoints all;
+    rlf_err ignored = RLF_ERR_NONE;
+    if (!s->saved.step || rlf_directory_check(s, &ignored) < 0 ||
+        rlf_checkpoints_list(s->options.directory, s->arena, &ignored, &all) <
+            0)
+        return 0;
+    for (size_t i = 0; i < all.count; i++)
+        if (all.steps[i] == s->saved.step)
+            return s->saved.step;
+    return 0;
 }
 
 rlf_status

@@ -546,15 +546,16 @@ begin_run(rlf_session *s, rlf_err *err)
     if (s->options.resume && s->options.directory) {
         rlf_resumed from;
         RLF_TRY(rlf_run_resume(s->run, err, &from));
-        s->resumed = from.step;
+        s->resumed = s->saved.step = from.step;
         s->beside = from.beside;
         s->accepted = from.accepted;
         rlf_buf_puts(&s->warnings, from.warning);
     }
     if (s->options.directory) {
-        RLF_TRY(rlf_journals_open(s, s->resumed, err));
+        rlf_status status = rlf_journals_open(s, s->resumed, err);
+        RLF_TRY(rlf_directory_blame(s, status, err));
         RLF_TRY(rlf_inputs_copy(s, &s->inputs, err));
-        RLF_TRY(rlf_rundir_plan(s, err));
+        RLF_TRY(rlf_directory_blame(s, rlf_rundir_plan(s, err), err));
         rlf_saving_begin(s);
     }
     s->wanted = s->options.steps ? s->options.steps : steps_of(s);
@@ -615,11 +616,14 @@ make_ready(rlf_session *s, rlf_err *err)
         return RLF_USAGE;
     }
     RLF_TRY(rlf_join_world(s, err));
+    rlf_status status = RLF_OK;
     if (s->options.leaves && !s->options.directory && s->leads)
-        s->options.directory = rlf_rundir_default(s);
+        status = rlf_rundir_default(s, err, &s->options.directory);
     RLF_TRY(rlf_join_share(s, &s->options.directory, err));
-    RLF_TRY(rlf_join_agree(s, compile_and_plan(s, err), err));
-    rlf_status status = open_run(s, err);
+    if (status >= 0)
+        status = compile_and_plan(s, err);
+    RLF_TRY(rlf_join_agree(s, status, err));
+    status = open_run(s, err);
     if (status >= 0)
         status = rlf_memory_check(err);
     if (status < 0 && s->world) {

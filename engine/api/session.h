@@ -102,9 +102,6 @@ struct rlf_session {
     double step_seconds; /* of the last step */
     uint64_t tokens;     /* generated for it */
     struct rlf_lock *lock; /* of the run's directory; NULL: not this process */
-    struct {
-        uint64_t device, file;
-    } place; /* of the run's directory when the run began */
     int made; /* directories, from options.directory up, that were not there */
     const char *killed; /* what the run before was doing when it was killed,
                            or NULL */
@@ -191,11 +188,29 @@ rlf_status rlf_inputs_collect(rlf_session *session, bool whole, rlf_err *err,
 rlf_status rlf_inputs_copy(rlf_session *session, const rlf_inputs *inputs,
                            rlf_err *err);
 
+/* ---- the run's directory as a place (directory.c) ---- */
+
+/* Have steps of a run left anything in it? One that ended before its first step
+ * did not: another run may begin there. */
+rlf_status rlf_directory_holds_run(const rlf_session *session,
+                                   const char *directory, rlf_err *err,
+                                   bool *out);
+/* Can what stands in the run's directory be what a run keeps there? RLF_ENV. */
+rlf_status rlf_directory_look(const rlf_session *session, rlf_err *err);
+/* Before anything is written: RLF_ENV if the directory or its lock was moved,
+ * removed or replaced since it was opened. */
+rlf_status rlf_directory_check(const rlf_session *session, rlf_err *err);
+/* The status of a write there that ended with `status`: never RLF_USER; and the
+ * error of rlf_directory_check, if that is why. */
+rlf_status rlf_directory_blame(const rlf_session *session, rlf_status status,
+                               rlf_err *err);
+
 /* ---- the run's directory (rundir.c) ---- */
 
 /* runs/NAME, or the first of runs/NAME-2, -3... that holds no run; to resume,
  * the last one that does. */
-const char *rlf_rundir_default(const rlf_session *session);
+rlf_status rlf_rundir_default(const rlf_session *session, rlf_err *err,
+                              const char **out);
 
 /* Process 0 makes it, or with `resume` looks at what a run before left:
  * session->killed says what that one was doing when it was killed. The others
@@ -204,12 +219,6 @@ rlf_status rlf_rundir_open(rlf_session *session, rlf_err *err);
 /* Lets the directory go. What it made goes again where nothing was put in: a run that is refused
  * before its first step leaves nothing behind. */
 void rlf_rundir_undo(rlf_session *session);
-/* Before something is written into it: RLF_ENV where it was moved or removed
- * since the run began, or another one stands there. */
-rlf_status rlf_rundir_check(const rlf_session *session, rlf_err *err);
-/* After something could not be written: `status`, or RLF_ENV for that reason. */
-rlf_status rlf_rundir_failed(const rlf_session *session, rlf_status status,
-                             rlf_err *err);
 /* plan.rlf, once the plan is known. */
 rlf_status rlf_rundir_plan(rlf_session *session, rlf_err *err);
 /* One line in metrics.jsonl, some in samples.jsonl. */
@@ -257,5 +266,8 @@ void rlf_saving_begin(rlf_session *session);
 /* After each step: save if it is time, or the best so far. */
 rlf_status rlf_saving_step(rlf_session *session, rlf_err *err);
 rlf_status rlf_saving_now(rlf_session *session, rlf_err *err);
+/* The last step that this process saved or went on from, if its checkpoint is
+ * still there; else 0. */
+uint32_t rlf_saving_last(const rlf_session *session);
 
 #endif

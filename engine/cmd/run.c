@@ -184,13 +184,15 @@ stop_early(rlf_session *s, const rlf_command_line *line)
 static void
 put_saved(const rlf_session *s, const rlf_command_line *line, rlf_buf *out)
 {
-    if (!s->saved.step) {
+    rlf_err ignored = RLF_ERR_NONE;
+    uint32_t step = rlf_saving_last(s);
+    if (rlf_directory_check(s, &ignored) >= 0 && !s->saved.step)
         rlf_buf_puts(out, "no step is saved yet: the first checkpoint is "
                           "written as --save-every says\n");
+    if (!step) /* none, or none any more */
         return;
-    }
     rlf_buf_printf(out, "steps up to %" PRIu32 " are saved; go on with:\n    ",
-                   s->saved.step);
+                   step);
     put_resume(s, line, out);
     rlf_buf_putc(out, '\n');
 }
@@ -208,11 +210,12 @@ warn_best(const rlf_session *s)
 }
 
 static rlf_result
-train(rlf_session *s, rlf_display *d, bool *stopped)
+train(rlf_session *s, rlf_display *d, bool *began, bool *stopped)
 {
     rlf_result result = rlf_session_ready(s);
     if (result != RLF_RESULT_OK)
         return result;
+    *began = true;
     handle_signals(s->leads ? on_signal_aloud : on_signal);
     if (!s->leads)
         return rlf_session_step(s);
@@ -239,7 +242,8 @@ int
 rlf_cmd_run(const rlf_command_line *line)
 {
     int status;
-    bool stopped = false, quiet = line->options[RLF_OPTION_QUIET].given;
+    bool began = false, stopped = false;
+    bool quiet = line->options[RLF_OPTION_QUIET].given;
     rlf_session *s = rlf_cmd_session(line, &status);
     if (!s)
         return status;
@@ -249,7 +253,7 @@ rlf_cmd_run(const rlf_command_line *line)
     signal(SIGPIPE, SIG_IGN); /* as in run | head: see rlf_display_flush */
     print_somewhere();
     rlf_display *d = rlf_display_open(s, quiet);
-    rlf_result result = train(s, d, &stopped);
+    rlf_result result = train(s, d, &began, &stopped);
     rlf_display_close(d);
     if (stopped)
         result = stop_early(s, line);
@@ -258,7 +262,7 @@ rlf_cmd_run(const rlf_command_line *line)
                s->options.directory);
     rlf_display_flush(s);
     handle_signals(SIG_DFL);
-    bool lost = result < 0 && s->leads && s->run && rlf_run_steps(s->run);
+    bool lost = result < 0 && s->leads && began && rlf_run_steps(s->run);
     if (result == RLF_RESULT_END && s->leads)
         warn_best(s);
     /* A launcher passes a signal on to all processes, and MPICH's takes the

@@ -12,25 +12,34 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A path the user gave may be wrong; the rest is the machine's fault. */
-static rlf_status
-fail_open(const char *verb, const char *path, rlf_err *err)
+/* A link to nothing, which the system says is not there? */
+static bool
+is_link_to_nothing(const char *path)
 {
     int number = errno;
     struct stat st;
-    if (number == ENOENT && lstat(path, &st) == 0)
-        return rlf_fail(err, RLF_USER,
-                        "cannot %s %s: it is a link to a file that is not "
-                        "there",
-                        verb, path);
+    bool is = number == ENOENT && lstat(path, &st) == 0;
     errno = number;
-    return rlf_fail_path(err, "cannot %s %s", verb, path);
+    return is;
+}
+
+static const char to_nothing[] = "it is a link to a file that is not there";
+
+/* A path the user gave may be wrong; the rest is the machine's fault. */
+static rlf_status
+fail_open(const char *path, rlf_err *err)
+{
+    if (is_link_to_nothing(path))
+        return rlf_fail(err, RLF_USER, "cannot open %s: %s", path, to_nothing);
+    return rlf_fail_path(err, "cannot open %s", path);
 }
 
 static rlf_status
 fail_write(const char *path, rlf_err *err)
 {
     bool full = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
+    if (is_link_to_nothing(path))
+        return rlf_fail(err, RLF_ENV, "cannot write %s: %s", path, to_nothing);
     rlf_status status = rlf_fail_errno(err, "cannot write %s", path);
     if (full)
         rlf_err_hint(err, "make room and run again; what was saved before is "
@@ -61,9 +70,9 @@ open_regular(const char *path, rlf_err *err, int *out, size_t *size)
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return fail_open("open", path, err);
+        return fail_open(path, err);
     if (fstat(fd, &st) != 0) {
-        rlf_status status = fail_open("open", path, err);
+        rlf_status status = fail_open(path, err);
         close(fd);
         return status;
     }
@@ -190,11 +199,17 @@ rlf_writer_open(const char *path, rlf_err *err, rlf_writer **out)
     rlf_buf part = {0}, whole = {0};
     rlf_buf_printf(&part, "%s.part", path);
     rlf_buf_puts(&whole, path);
-    int fd = open(part.p, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    /* not through a link, nor into a named pipe, that stands there */
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+    int fd = open(part.p, flags, 0666);
+    if (fd < 0 && errno == EEXIST && unlink(part.p) == 0)
+        fd = open(part.p, flags, 0666);
     if (fd < 0) {
-        rlf_status status = errno == ENOSPC || errno == EDQUOT
-                                ? fail_write(path, err)
-                                : fail_open("write", path, err);
+        struct stat st;
+        int number = errno;
+        bool there = lstat(part.p, &st) == 0; /* it cannot be removed */
+        errno = number;
+        rlf_status status = fail_write(there ? part.p : path, err);
         rlf_buf_free(&part);
         rlf_buf_free(&whole);
         return status;
@@ -348,7 +363,7 @@ rlf_file_append(const char *path, const void *p, size_t n, bool sync,
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK,
                   0666);
     if (fd < 0)
-        return fail_open("write", path, err);
+        return fail_write(path, err);
     off_t end = lseek(fd, 0, SEEK_END);
     bool good = end >= 0 && write_all(fd, p, n) && (!sync || fsync(fd) == 0);
     if (!good) {
@@ -366,7 +381,7 @@ rlf_file_sync(const char *path, rlf_err *err)
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return fail_open("write", path, err);
+        return fail_write(path, err);
     bool good = fsync(fd) == 0;
     if (!good)
         fail_write(path, err);
@@ -379,13 +394,73 @@ rlf_file_truncate(const char *path, size_t n, rlf_err *err)
 {
     struct stat st;
     if (stat(path, &st) != 0)
-        return fail_open("open", path, err);
+        return fail_open(path, err);
     if ((size_t)st.st_size < n)
         return rlf_fail(err, RLF_USER,
                         "%s has %zu bytes, fewer than the %zu it had", path,
                         (size_t)st.st_size, n);
     if (truncate(path, (off_t)n) != 0)
         return fail_write(path, err);
+    return RLF_OK;
+}
+
+/* What is there, found; *there: anything is. */
+static rlf_status
+look_at(const char *path, rlf_err *err, bool *there, struct stat *found)
+{
+    RLF_TRY(rlf_file_find(path, err, there));
+    if (!*there || stat(path, found) == 0)
+        return RLF_OK;
+    if (!is_link_to_nothing(path))
+        return rlf_fail_errno(err, "cannot open %s", path);
+    rlf_fail(err, RLF_ENV, "cannot open %s: %s", path, to_nothing);
+    rlf_err_hint(err, "remove the link, or give it back what it leads to");
+    return RLF_ENV;
+}
+
+/* `wanted` stands nowhere that is something else. */
+static rlf_status
+fail_kind(const char *path, const struct stat *found, const char *wanted,
+          rlf_err *err)
+{
+    const char *is = S_ISREG(found->st_mode)    ? "a file"
+                     : S_ISDIR(found->st_mode)  ? "a directory"
+                     : S_ISFIFO(found->st_mode) ? "a named pipe"
+                     : S_ISSOCK(found->st_mode) ? "a socket"
+                                                : "a device";
+    rlf_fail(err, RLF_ENV, "%s is %s, not a %s", path, is, wanted);
+    rlf_err_hint(err, "move it away");
+    return RLF_ENV;
+}
+
+rlf_status
+rlf_file_own(const char *path, bool written, rlf_err *err, bool *there)
+{
+    struct stat found;
+    RLF_TRY(look_at(path, err, there, &found));
+    if (!*there)
+        return RLF_OK;
+    if (!S_ISREG(found.st_mode))
+        return fail_kind(path, &found, "file", err);
+    int fd = open(path, (written ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return rlf_fail_errno(err, "cannot %s %s", written ? "write" : "open",
+                              path);
+    close(fd);
+    return RLF_OK;
+}
+
+rlf_status
+rlf_dir_own(const char *path, rlf_err *err, bool *there)
+{
+    struct stat found;
+    RLF_TRY(look_at(path, err, there, &found));
+    if (!*there)
+        return RLF_OK;
+    if (!S_ISDIR(found.st_mode))
+        return fail_kind(path, &found, "directory", err);
+    if (access(path, R_OK | W_OK | X_OK) != 0)
+        return rlf_fail_errno(err, "cannot write to %s", path);
     return RLF_OK;
 }
 

@@ -3,9 +3,9 @@
  * A file is replaced atomically: written beside (PATH.part), fsynced, renamed,
  * its directory fsynced. Whoever reads PATH sees the old file or the new one,
  * whole. An interrupted writer leaves at most one PATH.part, which the next
- * writer of PATH overwrites. Messages name the path. What the user named
- * wrongly (no such file, no permission) is RLF_USER, what the machine refuses
- * (a full disk) is RLF_ENV. Not thread-safe for one path; else free of shared
+ * writer of PATH removes. Messages name the path. What cannot be read because
+ * the user named it wrongly (no such file, no permission) is RLF_USER; what the
+ * machine refuses, and all that cannot be written, is RLF_ENV. Not thread-safe for one path; else free of shared
  * state. */
 #ifndef RLF_IO_FILE_H
 #define RLF_IO_FILE_H
@@ -42,6 +42,14 @@ bool rlf_file_exists(const char *path);
 rlf_status rlf_file_find(const char *path, rlf_err *err, bool *out);
 /* Likewise, a directory, or what cannot be looked at. */
 bool rlf_dir_exists(const char *path);
+
+/* What stands where a program keeps a file, or a directory, of its own: *there
+ * is false if nothing does. RLF_ENV, naming what it is, if it is something else
+ * (a link to nothing, a directory, a named pipe), or may not be read, and if
+ * `written` be written. */
+rlf_status rlf_file_own(const char *path, bool written, rlf_err *err,
+                        bool *there);
+rlf_status rlf_dir_own(const char *path, rlf_err *err, bool *there);
 
 /* A file being replaced piece by piece. Every writer ends with commit or
  * drop, both of which free it; a failed commit has dropped it. */

@@ -16,7 +16,9 @@
 
 struct rlf_lock {
     int file;
-    char path[]; /* of the lock file */
+    struct stat found;     /* the directory, when it was locked */
+    const char *directory; /* its name, behind the path */
+    char path[];           /* of the lock file */
 };
 
 enum { SAID = 256 }; /* bytes of what a holder says */
@@ -49,19 +51,24 @@ hear(int file, char text[SAID])
 }
 
 static rlf_status
-held(const char *path, const char *holder, bool left, rlf_err *err)
+held(const rlf_lock *lock, const char *holder, bool left, rlf_err *err)
 {
-    rlf_fail(err, RLF_USER, "%.*s is in use by %s",
-             (int)(strrchr(path, '/') - path), path, holder);
+    rlf_fail(err, RLF_USER, "%s is in use by %s", lock->directory, holder);
     if (left)
         rlf_err_hint(err,
                      "this file system has no locks: if that process is gone, "
                      "remove %s",
-                     path);
+                     lock->path);
     else
         rlf_err_hint(err, "wait until it ends, or give another directory with "
                           "--out");
     return RLF_USER;
+}
+
+static bool
+is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
 /* Does the name still lead to the open file? Its last holder may have removed
@@ -71,7 +78,7 @@ is_at(int file, const char *path)
 {
     struct stat open_one, named;
     return fstat(file, &open_one) == 0 && stat(path, &named) == 0 &&
-           open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
+           is_same(&open_one, &named);
 }
 
 static bool
@@ -95,7 +102,7 @@ take_by_name(rlf_lock *lock, bool made, bool last, rlf_err *err, bool *again)
         return RLF_OK;
     bool said = hear(lock->file, holder);
     if (said ? !is_gone(holder) : last)
-        return held(lock->path, holder, true, err);
+        return held(lock, holder, true, err);
     if (said)
         unlink(lock->path);
     *again = true;
@@ -112,8 +119,7 @@ lacks_locks(int number)
 /* Open the file, made if need be, and lock it; *again: it went meanwhile, or
  * who holds it has not said yet who that is, which the `last` try forgives. */
 static rlf_status
-take(rlf_lock *lock, const char *directory, bool last, rlf_err *err,
-     bool *again)
+take(rlf_lock *lock, bool last, rlf_err *err, bool *again)
 {
     const int flags = O_RDWR | O_CLOEXEC;
     *again = false;
@@ -121,7 +127,8 @@ take(rlf_lock *lock, const char *directory, bool last, rlf_err *err,
     bool made = lock->file >= 0;
     if (!made && errno == EEXIST)
         lock->file = open(lock->path, flags);
-    *again = lock->file < 0 && errno == ENOENT && rlf_dir_exists(directory);
+    *again =
+        lock->file < 0 && errno == ENOENT && rlf_dir_exists(lock->directory);
     if (*again) /* it went between the two */
         return RLF_OK;
     if (lock->file < 0) {
@@ -138,7 +145,7 @@ take(rlf_lock *lock, const char *directory, bool last, rlf_err *err,
         *again = !hear(lock->file, holder) || is_gone(holder);
         if (*again && !last)
             return RLF_OK;
-        return held(lock->path, holder, false, err);
+        return held(lock, holder, false, err);
     }
     if (locked != 0 && lacks_locks(errno))
         return take_by_name(lock, made, last, err, again);
@@ -153,21 +160,26 @@ enum { TRIES = 200, BETWEEN_TRIES_NS = 10000000 };
 rlf_status
 rlf_lock_take(const char *directory, rlf_err *err, rlf_lock **out)
 {
-    size_t n = strlen(directory);
-    rlf_lock *lock = rlf_malloc(sizeof *lock + n + sizeof "/lock");
-    snprintf(lock->path, n + sizeof "/lock", "%s/lock", directory);
+    size_t n = strlen(directory), all = n + sizeof "/lock";
+    rlf_lock *lock = rlf_malloc(sizeof *lock + all + n + 1);
+    snprintf(lock->path, all, "%s/lock", directory);
+    lock->directory = memcpy(lock->path + all, directory, n + 1);
     rlf_status status = RLF_OK;
     bool again = true;
     for (int i = 0; i < TRIES && again && status >= 0; i++) {
         if (i > 0)
             rlf_clock_sleep(BETWEEN_TRIES_NS);
-        status = take(lock, directory, i == TRIES - 1, err, &again);
+        status = take(lock, i == TRIES - 1, err, &again);
         if ((again || status < 0) && lock->file >= 0)
             close(lock->file);
     }
     if (status >= 0 && again)
         status = rlf_fail(err, RLF_ENV, "cannot lock %s: it comes and goes",
                           lock->path);
+    if (status >= 0 && stat(directory, &lock->found) != 0) {
+        status = rlf_fail_errno(err, "cannot look at %s", directory);
+        close(lock->file);
+    }
     if (status < 0) {
         free(lock);
         return status;
@@ -177,12 +189,40 @@ rlf_lock_take(const char *directory, rlf_err *err, rlf_lock **out)
     return RLF_OK;
 }
 
+rlf_status
+rlf_lock_check(const rlf_lock *lock, rlf_err *err)
+{
+    struct stat now;
+    const char *directory = lock->directory;
+    bool there = stat(directory, &now) == 0;
+    if (!there && errno != ENOENT && errno != ENOTDIR)
+        return rlf_fail_errno(err, "cannot look at %s", directory);
+    if (!there || !is_same(&now, &lock->found)) {
+        rlf_fail(err, RLF_ENV,
+                 "%s was moved or removed while it was written to%s", directory,
+                 there ? ", and another directory is there now" : "");
+        rlf_err_hint(err, "move it back to where it was, and go on with "
+                          "--resume");
+        return RLF_ENV;
+    }
+    if (is_at(lock->file, lock->path))
+        return RLF_OK;
+    rlf_fail(err, RLF_ENV,
+             "%s was removed or replaced, so another process may write to %s "
+             "too",
+             lock->path, directory);
+    rlf_err_hint(err, "leave the lock where it is until what writes to its "
+                      "directory has ended");
+    return RLF_ENV;
+}
+
 void
 rlf_lock_release(rlf_lock *lock)
 {
     if (!lock)
         return;
-    unlink(lock->path); /* before it is let go, so that it is ours */
+    if (is_at(lock->file, lock->path))
+        unlink(lock->path); /* before it is let go, so that it is ours */
     close(lock->file);
     free(lock);
 }

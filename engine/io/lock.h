@@ -16,6 +16,11 @@ typedef struct rlf_lock rlf_lock;
 /* Lock the directory, which is there. RLF_USER, naming process and host, if
  * another one holds it; RLF_ENV if no lock file can be made. */
 rlf_status rlf_lock_take(const char *directory, rlf_err *err, rlf_lock **out);
+/* Is the directory still the one that was locked, with this lock in it? RLF_ENV,
+ * saying what is not, where somebody moved or removed either: another process
+ * may write there then. */
+rlf_status rlf_lock_check(const rlf_lock *lock, rlf_err *err);
+/* Removes the lock file, if it is still this lock's. */
 void rlf_lock_release(rlf_lock *lock); /* NULL is fine */
 
 #endif

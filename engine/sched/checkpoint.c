@@ -256,7 +256,7 @@ find_whole(const rlf_checkpoints *all, rlf_arena *arena, rlf_err *err,
         *at = i;
         if (status >= 0)
             return RLF_OK;
-        if (!first.status)
+        if (!first.status || status != RLF_USER)
             first = why;
         if (status != RLF_USER) /* it may be whole */
             break;
@@ -266,8 +266,12 @@ find_whole(const rlf_checkpoints *all, rlf_arena *arena, rlf_err *err,
     if (!all->count)
         return RLF_OK;
     *err = first;
-    rlf_err_hint(err, "restore the checkpoint from a copy, or start anew "
-                      "without --resume in another --out directory");
+    if (first.status != RLF_USER)
+        rlf_err_hint(err, "the checkpoint may be whole: see that it can be "
+                          "read, or move it away to go on from an older one");
+    else
+        rlf_err_hint(err, "restore the checkpoint from a copy, or start anew "
+                          "without --resume in another --out directory");
     if (all->count > 1 && first.status == RLF_USER)
         rlf_err_detail(err, "no checkpoint is whole:\n%s", said->p);
     return err->status;

@@ -2,6 +2,7 @@
 #include "engine/sched/flight.h"
 
 #include "engine/base/arena.h"
+#include "engine/io/file.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -111,12 +112,16 @@ rlf_flight_read(const char *path, rlf_flight_report *out)
     char text[SIZE + 1] = "";
     const char *name = strrchr(path, '/');
     name = name ? name + 1 : path;
-    FILE *file = fopen(path, "rb");
-    if (!file)
+    rlf_infile *file;
+    rlf_err ignored = RLF_ERR_NONE;
+    if (rlf_infile_open(path, &ignored, &file) < 0)
         return false;
-    size_t n = fread(text, 1, SIZE, file);
-    fclose(file);
-    text[n] = 0;
+    uint64_t n = rlf_infile_size(file);
+    n = n < SIZE ? n : SIZE;
+    bool read = rlf_infile_read(file, 0, text, n, &ignored) >= 0;
+    rlf_infile_close(file);
+    if (!read)
+        return false;
     unsigned step = 0;
     unsigned long long command = 0;
     char what[200] = "";

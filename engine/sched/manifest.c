@@ -141,6 +141,8 @@ load(const char *dir, rlf_arena *arena, rlf_err *err, json_t **out)
 {
     const char *path = path_of(dir, arena);
     rlf_buf text = {0};
+    bool there;
+    RLF_TRY(rlf_file_own(path, false, err, &there));
     rlf_status status = rlf_file_read(path, (size_t)64 << 20, err, &text);
     rlf_buf_putc(&text, 0);
     text.n--;
@@ -177,6 +179,8 @@ check_file(const char *dir, const json_t *entry, const char *only,
     if (only && strcmp(name, only) != 0)
         return RLF_OK;
     const char *path = rlf_path_join(arena, dir, name);
+    bool there; /* what may not be read may be whole: that is no damage */
+    RLF_TRY(rlf_file_own(path, false, err, &there));
     RLF_TRY(rlf_checksum_file(path, err, &sum, &now));
     return now == size && sum == want ? RLF_OK : fail_damaged(path, err);
 }

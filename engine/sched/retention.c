@@ -39,7 +39,9 @@ rlf_checkpoints_list(const char *directory, rlf_arena *arena, rlf_err *err,
     size_t count;
     *out = (rlf_checkpoints){
         .directory = rlf_path_join(arena, directory, "checkpoints")};
-    if (!rlf_dir_exists(out->directory))
+    bool there;
+    RLF_TRY(rlf_dir_own(out->directory, err, &there));
+    if (!there)
         return RLF_OK;
     RLF_TRY(rlf_dir_list(out->directory, arena, err, &names, &count));
     out->steps = RLF_NEW_ARRAY(arena, uint32_t, count);

@@ -1,0 +1,82 @@
+/* The run's directory as a place: whether it holds a run, whether what stands
+ * in it can be what a run keeps there, and whether it is still the one that was
+ * opened. Every question about that is answered here, once; what is in the
+ * files is the business of rundir.c, record.c, journal.c and inputs.c. */
+#include "engine/api/session.h"
+
+#include "engine/base/vec.h"
+#include "engine/io/file.h"
+#include "engine/io/lock.h"
+
+/* What a run leaves in its directory. */
+static const struct {
+    const char *name;
+    bool is_directory;
+    bool of_steps; /* steps leave it: where it stands a run is */
+    bool appended; /* else it is replaced as a whole, and need not be written */
+} parts[] = {
+    {"metrics.jsonl", false, true, true}, {"samples.jsonl", false, true, true},
+    {"checkpoints", true, true, false},   {"inputs", true, false, false},
+    {"run.json", false, false, false},    {"plan.rlf", false, false, false},
+};
+
+/* Is anything there, in a directory anything in it? */
+static rlf_status
+is_used(const rlf_session *s, const char *path, rlf_err *err, bool *out)
+{
+    const char **names;
+    size_t n;
+    RLF_TRY(rlf_file_find(path, err, out));
+    if (!*out || !rlf_dir_exists(path))
+        return RLF_OK;
+    RLF_TRY(rlf_dir_own(path, err, out)); /* it may be listed */
+    RLF_TRY(rlf_dir_list(path, s->arena, err, &names, &n));
+    *out = n > 0;
+    return RLF_OK;
+}
+
+rlf_status
+rlf_directory_holds_run(const rlf_session *s, const char *directory,
+                        rlf_err *err, bool *out)
+{
+    *out = false;
+    for (size_t i = 0; i < RLF_COUNT(parts) && !*out; i++)
+        if (parts[i].of_steps)
+            RLF_TRY(is_used(s,
+                            rlf_path_join(s->arena, directory, parts[i].name),
+                            err, out));
+    return RLF_OK;
+}
+
+rlf_status
+rlf_directory_look(const rlf_session *s, rlf_err *err)
+{
+    for (size_t i = 0; i < RLF_COUNT(parts); i++) {
+        bool there;
+        const char *path =
+            rlf_path_join(s->arena, s->options.directory, parts[i].name);
+        RLF_TRY(parts[i].is_directory
+                    ? rlf_dir_own(path, err, &there)
+                    : rlf_file_own(path, parts[i].appended, err, &there));
+    }
+    return RLF_OK;
+}
+
+rlf_status
+rlf_directory_check(const rlf_session *s, rlf_err *err)
+{
+    return s->lock ? rlf_lock_check(s->lock, err) : RLF_OK;
+}
+
+rlf_status
+rlf_directory_blame(const rlf_session *s, rlf_status status, rlf_err *err)
+{
+    rlf_err other = RLF_ERR_NONE;
+    if (status >= 0)
+        return status;
+    if (rlf_directory_check(s, &other) < 0)
+        *err = other; /* all else follows from that */
+    else if (status == RLF_USER)
+        err->status = RLF_ENV;
+    return err->status;
+}
