@@ -154,7 +154,7 @@ static const char *const answers[][3] = {
     {"The answer is \\(\\frac12\\).", "0.5", "1"},
     {"so the answer is 3x + 2.", "2+3x", "1"},
     {"the answer is (B)", "B", "1"},
-    {"the answer is 1, 2 or 3", "3, 2, 1", "0"},
+    {"the answer is 1, 2 or 3", "3, 2, 1", "1"},
 };
 
 /* The score that stdlib/answer.lua gives. */
@@ -235,6 +235,58 @@ test_hostile_answers(rlf_lua_host *host, rlf_arena *arena)
             note("%s", err.sentence);
         rlf_buf_free(&text);
     }
+}
+
+/* A call of tests/answers.lua, which gives how many checks it did, or an error
+ * with the answers that it found. */
+static void
+fuzz(rlf_lua_host *host, rlf_arena *arena, const char *part, int from, int count)
+{
+    const char *text = rlf_arena_printf(arena, "%s %d %d", part, from, count);
+    const rlf_lua_field f[] = {{.name = "response",
+                                .kind = RLF_LUA_BYTES,
+                                .text = rlf_str_of(text)}};
+    rlf_lua_sample sample = {
+        .fields = f,
+        .n_fields = 1,
+        .key = {7, RLF_PURPOSE_LUA, (uint32_t)from, 0, 0},
+    };
+    rlf_lua_value v = {.number = -1};
+    rlf_err err = RLF_ERR_NONE;
+    rlf_lua_call(host, &sample, 1, arena, &err, &v);
+    if (!ok(v.number >= count, "%s", text))
+        note("%s", err.sentence);
+}
+
+/* Answers of all kinds of characters are no errors, and what is written of an
+ * expression does not change its form, but what it is does. */
+static void
+test_fuzz(void)
+{
+    char path[1024], dir[1024];
+    rlf_arena *arena = rlf_arena_new();
+    rlf_err err = RLF_ERR_NONE;
+    const rlf_lua_program *program;
+    rlf_lua_host *host = NULL;
+    snprintf(path, sizeof path, "%s/tests/answers.lua", root);
+    snprintf(dir, sizeof dir, "%s/stdlib", root);
+    const char *const dirs[] = {dir};
+    rlf_lua_spec spec = {.path = path,
+                         .dirs = dirs,
+                         .n_dirs = 1,
+                         .instructions = 10000000000,
+                         .time = 600};
+    if (rlf_lua_program_open(arena, &spec, &err, &program) < 0 ||
+        rlf_lua_host_new(program, NULL, &err, &host) < 0)
+        bail("%s", err.sentence);
+    for (int i = 0; i < 8; i++)
+        fuzz(host, arena, "expressions", i, 150);
+    fuzz(host, arena, "latin", 0xa0, 0x160);
+    for (int i = 0; i < 4; i++)
+        fuzz(host, arena, "planes", 0xa0 + i * 0x4000, 0x4000);
+    fuzz(host, arena, "bytes", 0, 300);
+    rlf_lua_host_free(host);
+    rlf_arena_free(arena);
 }
 
 static void
@@ -354,6 +406,7 @@ main(void)
     test_json();
     test_regex();
     test_answer();
+    test_fuzz();
     test_templates();
     test_arith();
     return done();
