@@ -15,13 +15,12 @@ local extract = require("answer.extract")
 local form = require("answer.form")
 local unit = require("answer.unit")
 
-local answer = {
-  boxed = extract.boxed,
-  after = extract.after,
-  last_number = extract.last_number,
-}
+local answer = {}
 
 answer.extract = extract.of
+answer.boxed = extract.boxed
+answer.after = extract.after
+answer.last_number = extract.last_number
 
 -- The form in which answers are compared, and their unit, or nil.
 answer.normal = form.of

@@ -1,7 +1,7 @@
 -- Fuzzing of answer checking, run by tests/unit/lua_library.c: the response says
--- which part, from where, and how much. What a part finds is an error with the
--- answers in it; else the number of its checks is given back. The evaluator here
--- knows nothing of how answers are compared.
+-- which part, from where, and how much, or is a row of a data set. What a part
+-- finds is an error with the answers in it; else the number of its checks is
+-- given back. The evaluator here knows nothing of how answers are compared.
 
 local answer = require("answer")
 
@@ -55,7 +55,7 @@ function parts.planes(from, count)
       answer.score(table.concat(row, " "), table.concat(row))
       row = {}
     end
-    checks = checks + (code % 331 == 0 and everywhere(c) or 1)
+    checks = checks + (code % 661 == 0 and everywhere(c) or 1)
   end
   return checks
 end
@@ -297,8 +297,29 @@ function parts.expressions(_, count)
   return checks
 end
 
+-- ---- references of data sets ----
+
+-- A row as JSON: its solution is its own answer, and so is that answer, in a box
+-- and after "answer is".
+local function reference(row)
+  row = rlf.json_decode(row)
+  local solution = row.solution or row.answer
+  local found = answer.extract(solution)
+  for _, response in ipairs({solution, "\\boxed{" .. found .. "}",
+      "The answer is $" .. found .. "$. So much for 3 of 4."}) do
+    if answer.score(response, solution) ~= 1 then
+      error(("%s is not %s, which is %s"):format(response, found,
+        (answer.normal(found))))
+    end
+  end
+  return 1
+end
+
 return function(sample)
   local part, from, count = sample.response:match("^(%a+) (%d+) (%d+)$")
+  if not part then
+    return reference(sample.response)
+  end
   return parts[part](math.tointeger(tonumber(from)),
     math.tointeger(tonumber(count)))
 end

@@ -250,15 +250,9 @@ end
 -- One of several answers, or a list of them, without units, which are added to
 -- `found`.
 local function without_units(text, found)
-  text = rlf.trim(text:gsub("[,;]%s*$", ""))
-  local before, name = unit.cut(text)
-  if before then
-    found[#found + 1] = name
-    return without_threes(before)
-  end
-  local list = split(text, ",")
+  local list = split(rlf.trim(text:gsub("[,;]%s*$", "")), ",")
   for i, one in ipairs(list) do
-    before, name = unit.cut(one)
+    local before, name = unit.cut(one)
     list[i] = before or one
     found[#found + 1] = name
   end

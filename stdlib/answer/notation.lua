@@ -107,7 +107,7 @@ end
 
 -- 10\,000 and 10{,}000: what parts the digits of a number by threes.
 local function without_gaps(text)
-  text = text:gsub("(%d){,}(%d)", "%1%2"):gsub("(%d),\\!%s*(%d)", "%1%2")
+  text = text:gsub("(%d){,}(%d)", "%1%2"):gsub("(%d),%s*\\!%s*(%d)", "%1%2")
     :gsub("(%d)\\!,(%d)", "%1%2")
   local rest, count = text, 1
   while count > 0 do

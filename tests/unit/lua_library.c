@@ -155,6 +155,44 @@ static const char *const answers[][3] = {
     {"so the answer is 3x + 2.", "2+3x", "1"},
     {"the answer is (B)", "B", "1"},
     {"the answer is 1, 2 or 3", "3, 2, 1", "1"},
+    {"Therefore, the answer is $72\\pi\\text{ cubic inches}$.", "72\\pi", "1"},
+    {"The answer is $\\begin{pmatrix}1\\\\2\\end{pmatrix}$.",
+     "\\begin{pmatrix}1\\\\2\\end{pmatrix}", "1"},
+    {"The answer is $5!$.", "5!", "1"},
+    {"The answer is $5!$.", "5", "0"},
+    {"The answer is $x = 1 \\text{ or } x = 2$.", "1, 2", "1"},
+    {"The answer is $x = 1$ or $x = 2$.", "1, 2", "1"},
+    {"The answer is x = 1 or x = 2.", "\\{1,2\\}", "1"},
+    {"The answer is 7/8 of an inch.", "7/8", "1"},
+    {"The answer is (B) because 3 > 2.", "B", "1"},
+    {"The answer is B because 3 > 2.", "B", "1"},
+    {"The answer is B because 3 > 2.", "2", "0"},
+    {"The answer is **(C)**: it is 5", "C", "1"},
+    {"The answer is \\textbf{(C)}\\ 12", "C", "1"},
+    {"The answer is A person.", "A", "0"},
+    {"The answer is 12. We used 4 steps.", "12", "1"},
+    {"the final answer is\n\n$\\frac{3}{4}$", "3/4", "1"},
+    {"the final answer is\n\n$\\frac{3}{4}$", "4", "0"},
+    {"The answer is:\n\n\\[\n\\frac{3}{4}\n\\]\nas 3 < 4", "3/4", "1"},
+    {"The answer is: \n$$x^2+1$$", "1+x^2", "1"},
+    {"The answer is \\(\\frac{3}{4}\\) of the 12 total.", "3/4", "1"},
+    {"The answer is $5$ cents.", "5 dollars", "0"},
+    {"The answer is $5$ cents.", "5", "1"},
+    {"The answer is \\$5 per hour.", "5", "1"},
+    {"The answer is $5 and she has $6 left.", "5", "1"},
+    {"The answer is 3 * 4 = 12 apples.", "12", "1"},
+    {"The answer is not 5.", "5", "0"},
+    {"The answer is $10^{2k}$.", "10^2k", "0"},
+    {"The answer is $2ab$.", "2ba", "1"},
+    {"The answer is 6:00 p.m.", "6:00 PM", "1"},
+    {"The answer is (1, 2) in the plane.", "(1,2)", "1"},
+    {"The answer is that Sam has 5 apples left.", "5", "1"},
+    {"The answer is three.", "three", "1"},
+    {"####\n5", "5", "1"},
+    {"She pays £5. The answer is £5.", "5", "1"},
+    {"\\boxed{\\text{£}5}", "5", "1"},
+    {"答案是 \\boxed{校}", "5", "0"},
+    {"5 is \x80\xff \\boxed{\x80}", "5", "0"},
 };
 
 /* The score that stdlib/answer.lua gives. */
@@ -171,6 +209,51 @@ score_of(rlf_lua_host *host, rlf_str response, rlf_str truth, rlf_arena *arena,
     rlf_err_clear(err);
     rlf_lua_call(host, &sample, 1, arena, err, &v);
     return v.number;
+}
+
+/* Truths that are numbers of JSON, as rows of data give them. */
+static void
+test_number_truths(rlf_lua_host *host, rlf_arena *arena)
+{
+    static const struct {
+        const char *response;
+        double truth;
+        int score;
+    } cases[] = {
+        {"\\boxed{0.00001}", 1e-5, 1},
+        {"\\boxed{10^{-5}}", 1e-5, 1},
+        {"\\boxed{1000000000000000000}", 1e18, 1},
+        {"\\boxed{1e18}", 1e18, 1},
+        {"\\boxed{12345678901234567890}", 12345678901234567890.0, 1},
+        {"\\boxed{1.5 \\times 10^{300}}", 1.5e300, 1},
+        {"\\boxed{2.5 \\cdot 10^{-300}}", 2.5e-300, 1},
+        {"\\boxed{\\frac{1}{3}}", 1.0 / 3, 1},
+        {"\\boxed{0.1}", 0.1, 1},
+        {"it is 12.0", 12, 1},
+        {"\\boxed{-0.5}", -0.5, 1},
+        {"\\boxed{0.5}", -0.5, 0},
+        {"\\boxed{0.00001}", 1e-4, 0},
+        {"\\boxed{e}", 2.5, 0},
+        {"\\boxed{}", 0, 0},
+        {"\\boxed{0.3333}", 1.0 / 3, 0},
+    };
+    for (size_t i = 0; i < RLF_COUNT(cases); i++) {
+        const rlf_lua_field f[] = {
+            {.name = "response",
+             .kind = RLF_LUA_BYTES,
+             .text = rlf_str_of(cases[i].response)},
+            {.name = "answer",
+             .kind = RLF_LUA_NUMBER,
+             .number = cases[i].truth},
+        };
+        rlf_lua_sample sample = {.fields = f, .n_fields = 2};
+        rlf_err err = RLF_ERR_NONE;
+        rlf_lua_value v = {.number = -1};
+        rlf_lua_call(host, &sample, 1, arena, &err, &v);
+        if (!ok(v.number == cases[i].score, "%s against the number %.17g: %d",
+                cases[i].response, cases[i].truth, cases[i].score))
+            note("%g %s", v.number, err.sentence);
+    }
 }
 
 /* A line "same|other TAB answer TAB answer" of tests/answers.tsv. */
@@ -237,29 +320,64 @@ test_hostile_answers(rlf_lua_host *host, rlf_arena *arena)
     }
 }
 
-/* A call of tests/answers.lua, which gives how many checks it did, or an error
- * with the answers that it found. */
-static void
-fuzz(rlf_lua_host *host, rlf_arena *arena, const char *part, int from, int count)
+/* What tests/answers.lua makes of a text. */
+static double
+fuzz_value(rlf_lua_host *host, rlf_str text, uint32_t seed, rlf_arena *arena,
+           rlf_err *err)
 {
-    const char *text = rlf_arena_printf(arena, "%s %d %d", part, from, count);
-    const rlf_lua_field f[] = {{.name = "response",
-                                .kind = RLF_LUA_BYTES,
-                                .text = rlf_str_of(text)}};
+    const rlf_lua_field f[] = {
+        {.name = "response", .kind = RLF_LUA_BYTES, .text = text}};
     rlf_lua_sample sample = {
         .fields = f,
         .n_fields = 1,
-        .key = {7, RLF_PURPOSE_LUA, (uint32_t)from, 0, 0},
+        .key = {7, RLF_PURPOSE_LUA, seed, 0, 0},
     };
     rlf_lua_value v = {.number = -1};
+    rlf_err_clear(err);
+    rlf_lua_call(host, &sample, 1, arena, err, &v);
+    return v.number;
+}
+
+/* One of its parts, which gives how many checks it did, or an error with the
+ * answers that it found. */
+static void
+fuzz(rlf_lua_host *host, rlf_arena *arena, const char *part, int from,
+     int count)
+{
     rlf_err err = RLF_ERR_NONE;
-    rlf_lua_call(host, &sample, 1, arena, &err, &v);
-    if (!ok(v.number >= count, "%s", text))
+    const char *text = rlf_arena_printf(arena, "%s %d %d", part, from, count);
+    double checks =
+        fuzz_value(host, rlf_str_of(text), (uint32_t)from, arena, &err);
+    if (!ok(checks >= count, "%s", text))
         note("%s", err.sentence);
 }
 
-/* Answers of all kinds of characters are no errors, and what is written of an
- * expression does not change its form, but what it is does. */
+/* References of a data set, each eighth row: they are their own answers. */
+static void
+test_references(rlf_lua_host *host, rlf_arena *arena, const char *name)
+{
+    char path[4096], *line = NULL;
+    size_t room = 0, rows = 0;
+    const char *data = getenv("RLFLOW_TEST_DATA");
+    snprintf(path, sizeof path, "%s/datasets/%s", data ? data : "", name);
+    FILE *file = data ? fopen(path, "r") : NULL;
+    if (!file) {
+        skip("datasets/%s is not in RLFLOW_TEST_DATA", name);
+        return;
+    }
+    rlf_err err = RLF_ERR_NONE;
+    bool good = true;
+    for (ssize_t n; good && (n = getline(&line, &room, file)) > 0; rows++)
+        good = rows % 8 || fuzz_value(host, (rlf_str){line, (size_t)n}, 0,
+                                      arena, &err) == 1;
+    if (!ok(good && rows > 1000, "%zu references of %s", rows, name))
+        note("%s", err.sentence);
+    free(line);
+    fclose(file);
+}
+
+/* Answers of all kinds of characters are no errors, and how an expression is
+ * written does not change its form, but what it is does. */
 static void
 test_fuzz(void)
 {
@@ -279,12 +397,14 @@ test_fuzz(void)
     if (rlf_lua_program_open(arena, &spec, &err, &program) < 0 ||
         rlf_lua_host_new(program, NULL, &err, &host) < 0)
         bail("%s", err.sentence);
-    for (int i = 0; i < 8; i++)
-        fuzz(host, arena, "expressions", i, 150);
-    fuzz(host, arena, "latin", 0xa0, 0x160);
+    for (int i = 0; i < (getenv("RLFLOW_TEST_QUICK") ? 1 : 8); i++)
+        fuzz(host, arena, "expressions", i, 100);
+    fuzz(host, arena, "latin", 0xa0, 0xe0);
     for (int i = 0; i < 4; i++)
         fuzz(host, arena, "planes", 0xa0 + i * 0x4000, 0x4000);
-    fuzz(host, arena, "bytes", 0, 300);
+    fuzz(host, arena, "bytes", 0, 200);
+    test_references(host, arena, "math/math_test5000.jsonl");
+    test_references(host, arena, "gsm8k/test.jsonl");
     rlf_lua_host_free(host);
     rlf_arena_free(arena);
 }
@@ -313,6 +433,7 @@ test_answer(void)
                  err.sentence);
     }
     test_pairs(host, arena);
+    test_number_truths(host, arena);
     test_hostile_answers(host, arena);
     rlf_lua_host_free(host);
     rlf_arena_free(arena);
@@ -358,6 +479,42 @@ test_templates(void)
         rlf_lua_host_free(host);
         rlf_arena_free(arena);
     }
+}
+
+/* Llama 3's contents are stripped as Python strips them. */
+static void
+test_white_space(void)
+{
+    static const char *const contents[][2] = {
+        {"\t\x1c hi\n", "hi"},
+        {"\xc2\x85\xe1\x9a\x80hi \xc3\xa0\xe3\x80\x80\xc2\xa0", "hi \xc3\xa0"},
+        {"\xe2\x80\x8bhi\xe2\x80\xa8", "\xe2\x80\x8bhi"},
+        {"\xe2\x80\x83\xe2\x80\x83", ""},
+        {"", ""},
+        {"\xa0hi\x85", "\xa0hi\x85"},
+    };
+    rlf_arena *arena = rlf_arena_new();
+    rlf_lua_host *host =
+        open_file(arena, "stdlib/template/llama3.lua", RLF_LUA_PER_TEMPLATE);
+    for (size_t i = 0; i < RLF_COUNT(contents); i++) {
+        const rlf_lua_field one[] = {
+            {.name = "role", .kind = RLF_LUA_BYTES, .text = {"user", 4}},
+            {.name = "content",
+             .kind = RLF_LUA_BYTES,
+             .text = rlf_str_of(contents[i][0])}};
+        const rlf_lua_record message = {one, 2};
+        rlf_err err = RLF_ERR_NONE;
+        rlf_str text = {"", 0};
+        rlf_lua_template(host, &message, 1, false, arena, &err, &text);
+        is_str(text.p,
+               rlf_arena_printf(arena,
+                                "<|begin_of_text|><|start_header_id|>user"
+                                "<|end_header_id|>\n\n%s<|eot_id|>",
+                                contents[i][1]),
+               "white space of Unicode");
+    }
+    rlf_lua_host_free(host);
+    rlf_arena_free(arena);
 }
 
 static void
@@ -408,6 +565,7 @@ main(void)
     test_answer();
     test_fuzz();
     test_templates();
+    test_white_space();
     test_arith();
     return done();
 }
