@@ -46,7 +46,7 @@ step(rlf_call *call, rlf_err *err)
     const rlf_value *value = &graph->values.data[call->node->outputs[0]];
     const rlf_set *set = &graph->sets.data[value->set];
 
-    rlf_prompt *prompt = RLF_NEW_ARRAY(pool, rlf_prompt, text->space->count);
+    rlf_prompt *prompt = rlf_rows_new_prompts(pool, text->space->count);
     for (uint32_t i = 0; i < text->space->count; i++)
         prompt[i].text = text->text[i];
     rlf_space *space = rlf_rows_of(pool, graph, set->prompts, text->space);

@@ -218,6 +218,7 @@ rlf_data_free(rlf_data *data)
     }
     RLF_VEC_FREE(&data->cursors);
     free(data->drawing);
+    rlf_buf_free(&data->warnings);
     for (size_t m = 0; data->owns && m < data->n_members; m++)
         rlf_data_free(data->members[m]);
     rlf_arena_free(data->arena);
@@ -388,6 +389,7 @@ note(const rlf_resource *resource, void *object, rlf_buf *out)
     else if (data->drops && data->max_prompt)
         rlf_buf_printf(out, "%s: no row has more than %u tokens\n",
                        resource->name, data->max_prompt);
+    rlf_buf_puts(out, data->warnings.p ? data->warnings.p : "");
 }
 
 /* ---- while compiling ---- */

@@ -40,6 +40,7 @@ struct rlf_data {
     bool drops;                      /* longer prompts are left out */
     uint64_t dropped;                /* so many were for their prompts */
     const char *why;                 /* the first of them: a sentence */
+    rlf_buf warnings;                /* lines: of lengths */
     rlf_space *space;                /* all rows, once settled */
     /* Made of others: where has one member and rows of it; mix has all rows of
      * its members, member m's from row first[m] on. */

@@ -6,6 +6,7 @@
  * in the data. In a collect the count is a value that each round gives; what
  * the argument holds besides is the most that it can be. */
 #include "nodes/data.h"
+#include "nodes/rows.h"
 
 static const rlf_formal formals[] = {
     {.name = "count",
@@ -157,7 +158,7 @@ step(rlf_call *call, rlf_err *err)
     row = RLF_NEW_ARRAY(pool, uint32_t, n);
     uint64_t first;
     RLF_TRY(choose(call, data, &n, err, row, &first));
-    rlf_prompt *prompt = RLF_NEW_ARRAY(pool, rlf_prompt, n);
+    rlf_prompt *prompt = rlf_rows_new_prompts(pool, n);
     for (uint32_t i = 0; i < n; i++)
         rlf_data_prompt(data, row[i], &prompt[i]);
     rlf_space *space = make_space(call, data, set, row, n, first);

@@ -7,6 +7,7 @@
  * model of the program goes; else only models count that read the data. */
 #include "engine/text/tokenizer.h"
 #include "nodes/data.h"
+#include "nodes/reads.h"
 #include "nodes/rows.h"
 
 /* How a model reads, and whether a call of it reads the data. */
@@ -15,14 +16,30 @@ typedef struct use {
     bool reads;
 } use;
 
-static bool reads(const rlf_graph *graph, int model, int data);
+/* Does a call of the model read prompts of the data? Texts that are asked are
+ * other prompts. */
+static bool
+reads(const rlf_graph *graph, int model, int data)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        for (int k = 0; k < node->n_inputs; k++) {
+            if (!rlf_reads(graph, node, model, k))
+                continue;
+            int set = graph->values.data[node->inputs[k]].set;
+            int root = rlf_reads_data(graph, set);
+            if (root >= 0 && rlf_reads_part(graph, root, data))
+                return true;
+        }
+    }
+    return false;
+}
 
 static bool
 same_use(const use *a, const use *b)
 {
-    return a->reads == b->reads && a->reader->template == b->reader->template &&
-           a->reader->context == b->reader->context &&
-           rlf_rows_same_tokens(a->reader->tokenizer, b->reader->tokenizer);
+    return a->reads == b->reads && a->reader->context == b->reader->context &&
+           rlf_digest_equal(a->reader->writes, b->reader->writes);
 }
 
 /* Uses that differ, of all models. */
@@ -47,11 +64,13 @@ list_uses(const rlf_env *env, int data, rlf_arena *arena, use **out)
 }
 
 /* RLF_USER with the reason if a step could not use the row's prompt. For a
- * model that does not read it only max_prompt counts. */
+ * model that does not read it only max_prompt counts. *tokens are those of the
+ * prompt, 0 if the model does not write it. */
 static rlf_status
 fits(const rlf_env *env, const rlf_data *data, uint32_t row, const use *u,
-     rlf_err *err)
+     rlf_err *err, uint32_t *tokens)
 {
+    *tokens = 0;
     const rlf_reader *reader = u->reader;
     rlf_prompt prompt = {0};
     rlf_data_prompt(data, row, &prompt);
@@ -64,6 +83,7 @@ fits(const rlf_env *env, const rlf_data *data, uint32_t row, const use *u,
         *err = why;
         return !u->reads && status == RLF_USER ? RLF_OK : status;
     }
+    *tokens = prompt.n_ids;
     if (data->max_prompt && prompt.n_ids > data->max_prompt) {
         rlf_fail(err, RLF_USER, "it has %u tokens, more than max_prompt: %u",
                  prompt.n_ids, data->max_prompt);
@@ -88,10 +108,10 @@ fits(const rlf_env *env, const rlf_data *data, uint32_t row, const use *u,
 /* The same, with the place of the row. */
 static rlf_status
 fits_or_say(const rlf_env *env, const rlf_data *data, uint32_t row,
-            const use *u, rlf_err *err)
+            const use *u, rlf_err *err, uint32_t *tokens)
 {
     rlf_err why = RLF_ERR_NONE;
-    rlf_status status = fits(env, data, row, u, &why);
+    rlf_status status = fits(env, data, row, u, &why, tokens);
     if (status >= 0)
         return status;
     rlf_fail(err, status, "prompt %s: %s", rlf_data_place(data, row, env->pool),
@@ -108,14 +128,14 @@ choose(const rlf_env *env, int index, rlf_data *data, uint32_t *keep,
     enum { OFTEN = 1024 }; /* rows between two times of giving memory back */
     use *uses;
     uint32_t rows = (uint32_t)data->records.count;
-    uint32_t n_uses = list_uses(env, index, data->arena, &uses);
+    uint32_t n_uses = list_uses(env, index, data->arena, &uses), tokens;
     for (uint32_t i = 0; i < rows; i++) {
         rlf_status status = RLF_OK;
         rlf_err why = RLF_ERR_NONE;
         for (uint32_t k = 0; k < n_uses && status >= 0; k++) {
-            status = fits(env, data, i, &uses[k], &why);
+            status = fits(env, data, i, &uses[k], &why, &tokens);
             if (status < 0 && status != RLF_USER)
-                return fits_or_say(env, data, i, &uses[k], err);
+                return fits_or_say(env, data, i, &uses[k], err, &tokens);
         }
         if (status >= 0)
             keep[(*n)++] = i;
@@ -129,52 +149,10 @@ choose(const rlf_env *env, int index, rlf_data *data, uint32_t *keep,
     return RLF_OK;
 }
 
-/* Is the data `part`, or made of it? */
-static bool
-is_made_of(const rlf_graph *graph, int data, int part)
-{
-    const rlf_resource *r = &graph->resources.data[data];
-    bool made =
-        data == part || (r->source >= 0 && r->kind == RLF_RESOURCE_DATA &&
-                         is_made_of(graph, r->source, part));
-    for (int i = 0; i < r->n_args && !made; i++)
-        made = r->args[i].kind == RLF_ARG_RESOURCE &&
-               is_made_of(graph, r->args[i].resource, part);
-    return made;
-}
-
-/* Does a call of the model read prompts of the data? Texts that are asked are
- * other prompts. */
-static bool
-reads(const rlf_graph *graph, int model, int data)
-{
-    for (size_t i = 0; i < graph->nodes.count; i++) {
-        const rlf_node *node = &graph->nodes.data[i];
-        if (node->receiver != model || node->class->role != RLF_ROLE_METHOD)
-            continue;
-        for (int k = 0; k < node->n_inputs; k++) {
-            const rlf_value *value = &graph->values.data[node->inputs[k]];
-            if (value->kind != RLF_VALUE_SET)
-                continue;
-            int set = value->set;
-            while (graph->sets.data[set].origin >= 0 ||
-                   graph->sets.data[set].from >= 0)
-                set = graph->sets.data[set].origin >= 0
-                          ? graph->sets.data[set].origin
-                          : graph->sets.data[set].from;
-            const rlf_set *s = &graph->sets.data[set];
-            if (s->kind == RLF_SET_DATA && s->data >= 0 &&
-                is_made_of(graph, s->data, data))
-                return true;
-        }
-    }
-    return false;
-}
-
-/* All rows, by one model. */
+/* All rows, by one model: those that are dropped are gone. */
 static rlf_status
 check_rows(const rlf_env *env, const rlf_data *data, const rlf_reader *reader,
-           rlf_err *err)
+           rlf_err *err, rlf_longest *longest)
 {
     enum { OFTEN = 1024 };
     const use u = {reader, true};
@@ -183,8 +161,12 @@ check_rows(const rlf_env *env, const rlf_data *data, const rlf_reader *reader,
         rlf_data_prompt(data, i, &prompt);
         if (prompt.n_messages && !reader->template)
             return rlf_rows_encode(env, reader, &prompt, err);
-        if (!data->drops)
-            RLF_TRY(fits_or_say(env, data, i, &u, err));
+        uint32_t tokens;
+        RLF_TRY(fits_or_say(env, data, i, &u, err, &tokens));
+        if (tokens > longest->tokens) {
+            longest->tokens = tokens;
+            longest->row = i;
+        }
         if (i % OFTEN == OFTEN - 1)
             rlf_arena_reset(env->pool);
     }
@@ -200,11 +182,16 @@ rlf_data_check(const rlf_env *env, int index, rlf_data *data, rlf_err *err)
     if (!data->prompt)
         return RLF_OK;
     own.pool = rlf_arena_new();
-    for (size_t i = 0; i < graph->resources.count && status >= 0; i++)
-        if (graph->resources.data[i].kind == RLF_RESOURCE_MODEL &&
-            reads(graph, (int)i, index))
-            status =
-                check_rows(&own, data, rlf_model_reader(env->resource[i]), err);
+    for (size_t i = 0; i < graph->resources.count && status >= 0; i++) {
+        if (graph->resources.data[i].kind != RLF_RESOURCE_MODEL ||
+            !reads(graph, (int)i, index))
+            continue;
+        rlf_longest longest = {.data = index, .model = (int)i};
+        status = check_rows(&own, data, rlf_model_reader(env->resource[i]), err,
+                            &longest);
+        if (status >= 0)
+            rlf_reads_warn_long(&own, &longest, &data->warnings);
+    }
     rlf_arena_free(own.pool);
     return status;
 }

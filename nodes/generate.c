@@ -360,7 +360,7 @@ open(rlf_call *call, rlf_err *err)
     rlf_rows *rows;
     RLF_TRY(make_rows(call, from, s->prompts, n, s->options.max_new,
                       s->options.temperature, err, &rows));
-    rows->tokenizer = object->tokenizer;
+    rows->reader = &object->reader;
     call->out[0].rows = rows;
     s->begun = false;
     end_generation(s); /* of a step that was given up */
@@ -429,7 +429,7 @@ take(rlf_call *call, rlf_response r, uint32_t row, rlf_err *err)
     double *logprob = rows->logprob + rows->tokens->offset[row];
     for (uint32_t t = 0; t < r.n; t++)
         logprob[t] = (double)r.logprob[t];
-    RLF_TRY(rlf_rows_text(pool, rows->tokenizer, ids, r.n, err, &text));
+    RLF_TRY(rlf_rows_text(pool, rows->reader->tokenizer, ids, r.n, err, &text));
     ((uint32_t *)rows->tokens->length)[row] = r.n;
     rows->sample[row] = (rlf_sample){
         .text = text, .ids = ids, .n_ids = r.n, .finished = r.finished};

@@ -352,11 +352,12 @@ add_response(fields *to, rlf_arena *scratch, const rlf_rows *rows, uint32_t row)
     to->at[to->n] = (rlf_lua_field){.name = "tokens", .kind = RLF_LUA_INTS};
     to->at[to->n].ints.p = (const int32_t *)sample->ids;
     to->at[to->n++].ints.n = sample->n_ids;
-    if (!rows->tokenizer)
+    if (!rows->reader)
         return;
     rlf_str *pieces = RLF_NEW_ARRAY(scratch, rlf_str, sample->n_ids);
     for (uint32_t i = 0; i < sample->n_ids; i++)
-        pieces[i] = rlf_tokenizer_piece(rows->tokenizer, sample->ids[i]);
+        pieces[i] =
+            rlf_tokenizer_piece(rows->reader->tokenizer, sample->ids[i]);
     to->at[to->n] = (rlf_lua_field){.name = "pieces", .kind = RLF_LUA_TEXTS};
     to->at[to->n].texts.p = pieces;
     to->at[to->n++].texts.n = sample->n_ids;

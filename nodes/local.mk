@@ -27,6 +27,7 @@ libnodes_la_SOURCES = \
 	%D%/model.c %D%/model.h \
 	%D%/node.def \
 	%D%/part.c \
+	%D%/reads.c %D%/reads.h \
 	%D%/report.c \
 	%D%/resource.def \
 	%D%/respond.c \

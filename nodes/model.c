@@ -17,6 +17,7 @@
 #include "nodes/model/move.h"
 #include "nodes/model/weights.h"
 #include "nodes/model/work.h"
+#include "nodes/reads.h"
 #include "nodes/update.h"
 
 /* ---- weights, where they lie ---- */
@@ -424,10 +425,21 @@ open_template(const rlf_env *env, const rlf_resource *resource,
     return rlf_lua_host_new(program, &options, err, &m->template);
 }
 
+static rlf_status
+settle(const rlf_env *env, const rlf_resource *resource, void *object,
+       rlf_err *err)
+{
+    (void)err;
+    rlf_model_object *m = object;
+    rlf_reads_warn_ends(env, index_of(env, resource), &m->warnings);
+    return RLF_OK;
+}
+
 static void
 close_object(void *object)
 {
     rlf_model_object *m = object;
+    rlf_buf_free(&m->warnings);
     for (int i = 0; i < m->n_holds; i++)
         if (m->holds[i].own)
             rlf_model_free(m->holds[i].model);
@@ -545,6 +557,7 @@ open_object(const rlf_env *env, const rlf_resource *resource, rlf_err *err,
         .ends = ends,
         .n_ends = n_ends,
     };
+    m->reader.writes = rlf_rows_writes(&m->reader);
     *out = m;
     return RLF_OK;
 }
@@ -799,13 +812,14 @@ note(const rlf_resource *resource, void *object, rlf_buf *out)
                        "%s: its files have tensors of %s, and saved models "
                        "are rounded to that; save: f32 keeps all bits\n",
                        resource->name, m->half);
+    rlf_buf_puts(out, m->warnings.p ? m->warnings.p : "");
 }
 
 static rlf_lasting
 lasting(const void *object)
 {
     const rlf_model_object *m = object;
-    return (rlf_lasting){.tokenizer = m->tokenizer};
+    return (rlf_lasting){.reader = &m->reader};
 }
 
 const rlf_resource_class rlf_resource_model = {
@@ -816,7 +830,7 @@ const rlf_resource_class rlf_resource_model = {
     .n_constructors = RLF_MODEL_CONSTRUCTORS,
     .open = open_object,
     .infer = rlf_resource_no_infer,
-    .settle = rlf_resource_no_settle,
+    .settle = settle,
     .note = note,
     .close = close_object,
     .reserve = reserve,

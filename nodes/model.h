@@ -37,6 +37,7 @@ typedef struct rlf_model_object {
     struct rlf_tokenizer *tokenizer;
     struct rlf_lua_host *template; /* or NULL */
     rlf_reader reader;
+    rlf_buf warnings;                      /* lines: of end tokens */
     const struct rlf_model_object *source; /* copy(m): shares tokenizer and
                                               template with it; else NULL */
 } rlf_model_object;

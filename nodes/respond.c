@@ -58,8 +58,8 @@ find_known(const rlf_call *call, const rlf_reader *reader,
         if (graph->values.data[call->node->inputs[k]].kind != RLF_VALUE_SET)
             continue;
         const rlf_rows *rows = call->in[k].rows;
-        if (!rows->sample || !rows->tokens || !rows->tokenizer ||
-            !rlf_rows_same_tokens(rows->tokenizer, reader->tokenizer) ||
+        if (!rows->sample || !rows->tokens || !rows->reader ||
+            !rlf_rows_same_tokens(rows->reader->tokenizer, reader->tokenizer) ||
             !rlf_domain_reaches(&graph->domains, rows->samples->domain,
                                 text->space->domain))
             continue;
@@ -77,9 +77,7 @@ take_known(const rlf_env *env, const rlf_reader *reader,
            const rlf_sample *known, rlf_err *err, rlf_sample *out)
 {
     uint32_t n = known->n_ids;
-    bool ends = reader->eos < 0;
-    for (size_t i = 0; n && i < reader->n_ends; i++)
-        ends |= known->ids[n - 1] == reader->ends[i];
+    bool ends = reader->eos < 0 || rlf_rows_ended(reader, known->ids, n);
     uint32_t *ids;
     RLF_TRY(rlf_arena_try(env->pool, ((size_t)n + 1) * sizeof *ids,
                           "a response", err, &ids));
@@ -106,7 +104,7 @@ put_samples(const rlf_call *call, const rlf_reader *reader,
         if (known)
             RLF_TRY(take_known(env, reader, known, err, &out->sample[i]));
         else
-            RLF_TRY(rlf_rows_response(env, reader, text->text[i], err,
+            RLF_TRY(rlf_rows_response(env, reader, text->text[i], true, err,
                                       &out->sample[i]));
         lengths[i] = out->sample[i].n_ids;
         if (!lengths[i]) {
@@ -161,7 +159,7 @@ step(rlf_call *call, rlf_err *err)
     call->out[0].rows = out;
     if (out->set->model < 0) {
         put_prompts(env, to, to->prompt, text->space, out);
-        out->tokenizer = to->tokenizer;
+        out->reader = to->reader;
         RLF_TRY(put_texts(env, text, out, err));
         return RLF_OK;
     }
@@ -169,7 +167,7 @@ step(rlf_call *call, rlf_err *err)
     rlf_prompt *prompts;
     RLF_TRY(rlf_rows_prompts(env, to, reader, err, &prompts));
     put_prompts(env, to, prompts, text->space, out);
-    out->tokenizer = reader->tokenizer;
+    out->reader = reader;
     rlf_status status = put_samples(call, reader, text, out, err);
     if (status < 0)
         rlf_err_place(err, call->node->span, "respond");

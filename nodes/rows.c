@@ -103,6 +103,15 @@ write_chat(const rlf_env *env, const rlf_reader *reader, rlf_prompt *prompt,
                             &prompt->text);
 }
 
+bool
+rlf_rows_ended(const rlf_reader *reader, const uint32_t *ids, uint32_t n)
+{
+    bool ends = false;
+    for (size_t i = 0; n && i < reader->n_ends; i++)
+        ends |= ids[n - 1] == reader->ends[i];
+    return ends;
+}
+
 static rlf_status
 encode(const rlf_env *env, const rlf_reader *reader, rlf_str text,
        unsigned flags, bool end, rlf_err *err, const uint32_t **ids,
@@ -112,7 +121,8 @@ encode(const rlf_env *env, const rlf_reader *reader, rlf_str text,
     rlf_status status = rlf_tokenizer_encode(reader->tokenizer, text.p, text.n,
                                              flags, err, &out);
     if (status == RLF_OK) {
-        if (end && reader->eos >= 0)
+        if (end && reader->eos >= 0 &&
+            !rlf_rows_ended(reader, out.data, (uint32_t)out.count))
             RLF_PUSH(&out, (uint32_t)reader->eos);
         uint32_t *kept;
         status = rlf_arena_try(env->pool, out.count * sizeof *kept,
@@ -126,13 +136,16 @@ encode(const rlf_env *env, const rlf_reader *reader, rlf_str text,
     return status < 0 ? status : rlf_memory_check(err);
 }
 
-/* The bound that the call gives which made the set, or what it is a part of. */
+/* The bound that the call gives which asked the prompts of the set. */
 static const rlf_arg *
 given_bound(const rlf_graph *graph, const rlf_rows *rows)
 {
     int set = (int)(rows->set - graph->sets.data);
-    while (graph->sets.data[set].origin >= 0)
-        set = graph->sets.data[set].origin;
+    const rlf_set *sets = graph->sets.data;
+    while (sets[set].origin >= 0 || sets[set].from >= 0)
+        set = sets[set].origin >= 0 ? sets[set].origin : sets[set].from;
+    if (sets[set].kind != RLF_SET_ASKED)
+        return NULL;
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
         if (node->class->role != RLF_ROLE_FUNCTION)
@@ -147,8 +160,8 @@ given_bound(const rlf_graph *graph, const rlf_rows *rows)
 }
 
 static rlf_status
-check_length(const rlf_env *env, const rlf_rows *rows, uint32_t row,
-             const rlf_reader *reader, const rlf_prompt *prompt, rlf_err *err)
+check_bound(const rlf_env *env, const rlf_rows *rows, uint32_t row,
+            const rlf_prompt *prompt, rlf_err *err)
 {
     const rlf_arg *bound = given_bound(env->graph, rows);
     bool given = bound && bound->kind == RLF_ARG_NUMBER;
@@ -163,13 +176,17 @@ check_length(const rlf_env *env, const rlf_rows *rows, uint32_t row,
         uint32_t origin = rows->data_row[row];
         data = rlf_data_origin(data, &origin);
     }
-    if (data && data->max_prompt && prompt->n_ids > data->max_prompt) {
-        rlf_fail(err, RLF_USER, "it has %u tokens, more than max_prompt: %u",
-                 prompt->n_ids, data->max_prompt);
-        rlf_err_hint(err, "shorten it, or raise max_prompt of '%s'",
-                     data->name);
-        return RLF_USER;
-    }
+    if (!data || !data->max_prompt || prompt->n_ids <= data->max_prompt)
+        return RLF_OK;
+    rlf_fail(err, RLF_USER, "it has %u tokens, more than max_prompt: %u",
+             prompt->n_ids, data->max_prompt);
+    rlf_err_hint(err, "shorten it, or raise max_prompt of '%s'", data->name);
+    return RLF_USER;
+}
+
+static rlf_status
+check_room(const rlf_reader *reader, const rlf_prompt *prompt, rlf_err *err)
+{
     if (reader->context && prompt->n_ids >= reader->context) {
         rlf_fail(err, RLF_USER,
                  "it has %u tokens, which leaves no room in the context of %u "
@@ -209,50 +226,129 @@ rlf_rows_same_tokens(const rlf_tokenizer *a, const rlf_tokenizer *b)
            rlf_digest_equal(rlf_tokenizer_digest(a), rlf_tokenizer_digest(b));
 }
 
+rlf_digest
+rlf_rows_writes(const rlf_reader *reader)
+{
+    rlf_digest digest = rlf_tokenizer_writes(reader->tokenizer);
+    size_t n = 0;
+    const rlf_lua_source *sources =
+        reader->template ? rlf_lua_host_sources(reader->template, &n) : NULL;
+    digest = rlf_digest_add(digest, &n, sizeof n);
+    for (size_t i = 0; i < n; i++) {
+        const char *module = sources[i].module;
+        digest = rlf_digest_add(digest, module, strlen(module) + 1);
+        digest = rlf_digest_add(digest, &sources[i].digest,
+                                sizeof sources[i].digest);
+    }
+    return digest;
+}
+
+/* How a model wrote a prompt. */
+typedef struct rlf_written {
+    rlf_digest writes; /* its reader's */
+    rlf_str text;
+    const uint32_t *ids;
+    uint32_t n_ids;
+    struct rlf_written *next;
+} written;
+
+rlf_prompt *
+rlf_rows_new_prompts(rlf_arena *pool, uint32_t n)
+{
+    rlf_prompt *prompts = RLF_NEW_ARRAY(pool, rlf_prompt, n);
+    written **lists = RLF_NEW_ARRAY(pool, written *, n);
+    for (uint32_t i = 0; i < n; i++)
+        prompts[i].written = &lists[i];
+    return prompts;
+}
+
+/* How the reader wrote it before; NULL: it has not. */
+static const written *
+find_written(const rlf_prompt *prompt, const rlf_reader *reader)
+{
+    const written *known = prompt->written ? *prompt->written : NULL;
+    while (known && !rlf_digest_equal(known->writes, reader->writes))
+        known = known->next;
+    return known;
+}
+
+/* Prompt i with the tokens of the reader. */
+static rlf_status
+write_prompt(const rlf_env *env, const rlf_rows *rows, uint32_t i,
+             const rlf_reader *reader, rlf_prompt *prompt, rlf_err *err)
+{
+    const written *known = find_written(prompt, reader);
+    if (known) {
+        prompt->text = known->text;
+        prompt->ids = known->ids;
+        prompt->n_ids = known->n_ids;
+        return RLF_OK;
+    }
+    RLF_TRY(rlf_rows_encode(env, reader, prompt, err));
+    RLF_TRY(check_bound(env, rows, i, prompt, err));
+    if (!prompt->written)
+        return RLF_OK;
+    written *new;
+    RLF_TRY(rlf_arena_try(env->pool, sizeof *new, "a prompt", err, &new));
+    *new = (written){.writes = reader->writes,
+                     .text = prompt->text,
+                     .ids = prompt->ids,
+                     .n_ids = prompt->n_ids,
+                     .next = *prompt->written};
+    *prompt->written = new;
+    return RLF_OK;
+}
+
+static bool
+writes_same(const rlf_rows *rows, const rlf_reader *reader)
+{
+    return rows->reader &&
+           rlf_digest_equal(rows->reader->writes, reader->writes);
+}
+
 rlf_status
-rlf_rows_prompts(const rlf_env *env, rlf_rows *rows, const rlf_reader *reader,
-                 rlf_err *err, rlf_prompt **out)
+rlf_rows_prompt(const rlf_env *env, const rlf_rows *rows, uint32_t i,
+                const rlf_reader *reader, rlf_err *err, rlf_prompt *out)
+{
+    *out = rows->prompt[i];
+    if (writes_same(rows, reader))
+        return RLF_OK;
+    rlf_err why = RLF_ERR_NONE;
+    rlf_status status = write_prompt(env, rows, i, reader, out, &why);
+    if (status >= 0)
+        status = check_room(reader, out, &why);
+    if (status >= 0)
+        return RLF_OK;
+    rlf_fail(err, status, "prompt %s of '%s': %s",
+             prompt_name(env, rows, i, env->pool), rows->set->name,
+             why.sentence);
+    rlf_err_hint(err, "%s", why.hint);
+    rlf_err_detail(err, "%s", why.detail);
+    return status;
+}
+
+rlf_status
+rlf_rows_prompts(const rlf_env *env, const rlf_rows *rows,
+                 const rlf_reader *reader, rlf_err *err, rlf_prompt **out)
 {
     uint32_t n = rows->prompts->count;
-    rlf_prompt *prompts = rows->prompt;
-    bool mine = !rows->tokenizer ||
-                rlf_rows_same_tokens(rows->tokenizer, reader->tokenizer);
-    if (!mine) {
-        RLF_TRY(rlf_arena_try(env->pool, sizeof *prompts * n, "prompts", err,
-                              &prompts));
-        for (uint32_t i = 0; i < n; i++) {
-            prompts[i] = rows->prompt[i];
-            prompts[i].ids = NULL;
-        }
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        if (prompts[i].ids)
-            continue;
-        rlf_err why = RLF_ERR_NONE;
-        rlf_status status = rlf_rows_encode(env, reader, &prompts[i], &why);
-        if (status >= 0)
-            status = check_length(env, rows, i, reader, &prompts[i], &why);
-        if (status < 0) {
-            rlf_fail(err, status, "prompt %s of '%s': %s",
-                     prompt_name(env, rows, i, env->pool), rows->set->name,
-                     why.sentence);
-            rlf_err_hint(err, "%s", why.hint);
-            rlf_err_detail(err, "%s", why.detail);
-            return status;
-        }
-    }
-    if (!rows->tokenizer)
-        rows->tokenizer = reader->tokenizer;
+    rlf_prompt *prompts = *out = rows->prompt;
+    if (writes_same(rows, reader))
+        return RLF_OK;
+    RLF_TRY(rlf_arena_try(env->pool, sizeof *prompts * n, "prompts", err,
+                          &prompts));
+    for (uint32_t i = 0; i < n; i++)
+        RLF_TRY(rlf_rows_prompt(env, rows, i, reader, err, &prompts[i]));
     *out = prompts;
     return RLF_OK;
 }
 
 rlf_status
 rlf_rows_response(const rlf_env *env, const rlf_reader *reader, rlf_str text,
-                  rlf_err *err, rlf_sample *out)
+                  bool end, rlf_err *err, rlf_sample *out)
 {
     *out = (rlf_sample){.text = text, .finished = true};
-    return encode(env, reader, text, 0, true, err, &out->ids, &out->n_ids);
+    return encode(env, reader, text, 0, end, err, &out->ids, &out->n_ids);
 }
 
 rlf_status

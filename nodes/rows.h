@@ -1,7 +1,9 @@
 /* Sets and models: texts to tokens and back.
  *
- * A set of data rows or of asked prompts has texts; the first model that reads
- * it makes their tokens. Everything here lives in the step's pool. Not here:
+ * Every model reads prompts as it writes them itself, whichever other models
+ * read them before it: with its own template and its own begin tokens. The
+ * tokens of a response are those of the set wherever they mean the same to the
+ * model that reads them. Everything here lives in the step's pool. Not here:
  * parts of sets (rlf_rows_part in engine/graph/run.h) and rows of data sets
  * (data.h). */
 #ifndef RLF_NODES_ROWS_H
@@ -14,6 +16,7 @@ typedef struct rlf_reader {
     const char *model; /* the user's name for it, for messages */
     const struct rlf_tokenizer *tokenizer;
     struct rlf_lua_host *template; /* of chat messages; NULL: it has none */
+    rlf_digest writes;             /* of all that decides a prompt's tokens */
     uint32_t context;              /* positions that it was made for */
     int64_t eos;                   /* ends a written response; -1: none */
     const uint32_t *ends;          /* those that end a sampled one */
@@ -24,13 +27,20 @@ typedef struct rlf_reader {
  * the resource class of models. */
 const rlf_reader *rlf_model_reader(const void *model);
 
-/* The prompts of `rows` with tokens of the reader. The first reader's are kept
- * in the set (rows->tokenizer says whose); another tokenizer gets a copy in the
- * pool. Plain texts get the tokenizer's special tokens (BOS); chat messages go
- * through the template, whose text has its own. RLF_USER, naming the row, if a
- * prompt has no token, is longer than the data's `max_prompt`, or leaves no
- * room in the context. */
-rlf_status rlf_rows_prompts(const rlf_env *env, rlf_rows *rows,
+/* reader->writes, of its tokenizer and template. */
+rlf_digest rlf_rows_writes(const rlf_reader *reader);
+/* n prompts without contents yet, which remember how models write them. */
+rlf_prompt *rlf_rows_new_prompts(rlf_arena *pool, uint32_t n);
+/* Prompt i of `rows` as the reader writes it. Plain texts get the tokenizer's
+ * special tokens (BOS); chat messages go through the template, whose text has
+ * its own. RLF_USER, naming the row, if it has no token, is longer than the
+ * data's `max_prompt`, or leaves no room in the context. */
+rlf_status rlf_rows_prompt(const rlf_env *env, const rlf_rows *rows, uint32_t i,
+                           const rlf_reader *reader, rlf_err *err,
+                           rlf_prompt *out);
+/* All of them: those of the set, if its reader writes the same, else in the
+ * pool. */
+rlf_status rlf_rows_prompts(const rlf_env *env, const rlf_rows *rows,
                             const rlf_reader *reader, rlf_err *err,
                             rlf_prompt **out);
 /* Text (of chat messages, by the template) and tokens of one prompt, of any
@@ -41,9 +51,13 @@ rlf_status rlf_rows_encode(const rlf_env *env, const rlf_reader *reader,
  * tokenizers of their own that are the same. */
 bool rlf_rows_same_tokens(const struct rlf_tokenizer *a,
                           const struct rlf_tokenizer *b);
-/* A response's text as tokens that end with the reader's end token. */
+/* Is the last of the tokens one that ends the reader's responses? */
+bool rlf_rows_ended(const rlf_reader *reader, const uint32_t *ids, uint32_t n);
+/* A response's text as tokens; `end`: they end with an end token, the reader's
+ * own if the text ends with none. */
 rlf_status rlf_rows_response(const rlf_env *env, const rlf_reader *reader,
-                             rlf_str text, rlf_err *err, rlf_sample *out);
+                             rlf_str text, bool end, rlf_err *err,
+                             rlf_sample *out);
 /* The text of response tokens, special tokens left out, in `pool`. */
 rlf_status rlf_rows_text(rlf_arena *pool, const struct rlf_tokenizer *tokenizer,
                          const uint32_t *ids, uint32_t n, rlf_err *err,

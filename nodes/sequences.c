@@ -1,17 +1,16 @@
 /* See sequences.h. */
 #include "nodes/sequences.h"
 
-#include "engine/text/tokenizer.h"
-
-/* Do the set's tokens mean the same to this model? Two models opened from
- * files that say the same have tokenizers of their own. */
-static bool
-same_tokens(const rlf_rows *rows, const rlf_reader *reader)
+/* The text of a sample as tokens of another vocabulary. It ends with an end
+ * token if its own tokens do: one that was cut is not at its end. */
+static rlf_status
+read_anew(const rlf_env *env, const rlf_rows *rows, const rlf_reader *reader,
+          rlf_err *err, rlf_sample *sample)
 {
-    return rows->tokenizer == reader->tokenizer ||
-           (rows->tokenizer &&
-            rlf_digest_equal(rlf_tokenizer_digest(rows->tokenizer),
-                             rlf_tokenizer_digest(reader->tokenizer)));
+    bool end = rows->set->kind == RLF_SET_WRITTEN ||
+               (rows->reader &&
+                rlf_rows_ended(rows->reader, sample->ids, sample->n_ids));
+    return rlf_rows_response(env, reader, sample->text, end, err, sample);
 }
 
 static rlf_status
@@ -30,22 +29,19 @@ check_length(const rlf_env *env, const rlf_rows *rows, uint32_t row,
 }
 
 rlf_status
-rlf_sequences_read(const rlf_env *env, rlf_rows *rows,
+rlf_sequences_read(const rlf_env *env, const rlf_rows *rows,
                    const rlf_model_object *model, rlf_reading reading,
                    const uint32_t *which, uint32_t n, rlf_err *err,
                    rlf_sequence **out)
 {
-    bool same = same_tokens(rows, &model->reader);
-    rlf_reader reader = model->reader;
+    const rlf_reader *reader = &model->reader;
+    bool same = rows->reader && rlf_rows_same_tokens(rows->reader->tokenizer,
+                                                     reader->tokenizer);
     if (!same && reading != RLF_READ_SCORE)
         return rlf_fail(err, RLF_USER,
                         "the tokens of '%s' are not those of model '%s': it "
                         "can only score the text",
                         rows->set->name, model->name);
-    if (same) /* the ids that are there serve */
-        reader.tokenizer = rows->tokenizer;
-    rlf_prompt *prompts;
-    RLF_TRY(rlf_rows_prompts(env, rows, &reader, err, &prompts));
     if (!which)
         n = rows->samples->count;
     rlf_sequence *seqs;
@@ -54,17 +50,18 @@ rlf_sequences_read(const rlf_env *env, rlf_rows *rows,
     for (uint32_t i = 0; i < n; i++) {
         uint32_t row = which ? which[i] : i;
         rlf_sample sample = rows->sample[row];
-        const rlf_prompt *prompt =
-            &prompts[rlf_rows_prompt_of(env->graph, rows, row)];
+        rlf_prompt prompt;
+        RLF_TRY(rlf_rows_prompt(env, rows,
+                                rlf_rows_prompt_of(env->graph, rows, row),
+                                reader, err, &prompt));
         if (!same)
-            RLF_TRY(rlf_rows_response(env, &model->reader, sample.text, err,
-                                      &sample));
-        seqs[i] = (rlf_sequence){.prompt = prompt->ids,
-                                 .n_prompt = prompt->n_ids,
+            RLF_TRY(read_anew(env, rows, reader, err, &sample));
+        seqs[i] = (rlf_sequence){.prompt = prompt.ids,
+                                 .n_prompt = prompt.n_ids,
                                  .response = sample.ids,
                                  .n_response = sample.n_ids,
                                  .temperature = rows->temperature};
-        uint64_t length = (uint64_t)prompt->n_ids + sample.n_ids;
+        uint64_t length = (uint64_t)prompt.n_ids + sample.n_ids;
         RLF_TRY(check_length(env, rows, row, model, length, err));
         RLF_TRY(rlf_memory_check(err));
     }

@@ -26,11 +26,12 @@ rlf_reading_of(const rlf_node_class *class)
                                          : RLF_READ_SCORE;
 }
 
-/* The samples `which` (n of them; NULL: all) of the set, prompt and response in
- * tokens of the model, in the step's pool. A set written by another tokenizer
- * is read as text; RLF_USER if the reading is per token then. Failures name the
+/* The samples `which` (n of them; NULL: all) of the set in tokens of the model,
+ * in the step's pool: prompts as the model writes them itself, and the set's
+ * responses. Responses in tokens of another vocabulary are read as text;
+ * RLF_USER if the reading is per token then. Failures name the
  * sample. */
-rlf_status rlf_sequences_read(const rlf_env *env, rlf_rows *rows,
+rlf_status rlf_sequences_read(const rlf_env *env, const rlf_rows *rows,
                               const rlf_model_object *model,
                               rlf_reading reading, const uint32_t *which,
                               uint32_t n, rlf_err *err, rlf_sequence **out);

@@ -188,9 +188,10 @@ open_words(rlf_update *u, rlf_err *err)
         rlf_words_plan *plan = &s->words[i];
         for (uint32_t k = 0; k < u->n_groups; k++) {
             rlf_update_group *g = &u->groups[k];
-            if (!g->last && g->set_input == plan->words->set_input)
-                RLF_TRY(
-                    rlf_words_tile_open(plan, u->call, live, err, &g->words));
+            if (g->last || g->set_input != plan->words->set_input)
+                continue;
+            RLF_TRY(rlf_words_tile_open(plan, u->call, live, err, &g->words));
+            RLF_TRY(rlf_words_take(g->words, g->seqs, g->row, g->n, err));
         }
     }
     return RLF_OK;
@@ -280,8 +281,7 @@ cut_micros(rlf_update *u, rlf_err *err)
         for (uint32_t i = g->lanes.first[lane]; i < end; i += fit) {
             RLF_TRY(rlf_pass_fit(pass, g->seqs + i, end - i, err, &fit));
             if (g->words)
-                RLF_TRY(
-                    rlf_words_fit(g->words, g->seqs + i, end - i, err, &fit));
+                RLF_TRY(rlf_words_fit(g->words, i, end - i, err, &fit));
             rlf_update_micro m = {
                 .lane = lane, .group = g, .first = i, .count = fit};
             for (uint32_t k = i; k < i + fit; k++)

@@ -42,10 +42,8 @@ forward_words(rlf_update *u, const rlf_update_flight *f, rlf_err *err)
         return RLF_OK;
     u->read = m;
     if (m->words)
-        return rlf_words_recall(g->words, g->seqs + m->first, m->count,
-                                m->first, m->words, err);
-    return rlf_words_forward(g->words, g->seqs + m->first, m->count, m->first,
-                             err);
+        return rlf_words_recall(g->words, m->first, m->count, m->words, err);
+    return rlf_words_forward(g->words, m->first, m->count, err);
 }
 
 rlf_status
@@ -56,8 +54,7 @@ rlf_update_read_ahead(rlf_update *u, rlf_err *err)
         const rlf_update_group *g = m->group;
         if (!g->words)
             continue;
-        RLF_TRY(rlf_words_forward(g->words, g->seqs + m->first, m->count,
-                                  m->first, err));
+        RLF_TRY(rlf_words_forward(g->words, m->first, m->count, err));
         if (g->words->here)
             RLF_TRY(
                 rlf_words_keep(g->words, u->call->env->pool, err, &m->words));

@@ -206,6 +206,7 @@ rlf_words_tile_open(rlf_words_plan *plan, const rlf_call *call, rlf_pass *live,
         t->here = has_heads(call);
         t->model = RLF_NEW_ARRAY(plan->arena, rlf_model *, n);
         t->pass = RLF_NEW_ARRAY(plan->arena, rlf_pass *, n);
+        t->seqs = RLF_NEW_ARRAY(plan->arena, const rlf_sequence *, n);
     }
     t->call = call;
     t->set = call->in[w->set_input].rows;
@@ -219,28 +220,50 @@ rlf_words_tile_open(rlf_words_plan *plan, const rlf_call *call, rlf_pass *live,
 }
 
 rlf_status
-rlf_words_fit(const rlf_words_tile *t, const rlf_sequence *seqs, uint32_t n,
-              rlf_err *err, uint32_t *fit)
+rlf_words_take(rlf_words_tile *t, const rlf_sequence *seqs,
+               const uint32_t *which, uint32_t n, rlf_err *err)
+{
+    const rlf_env *env = t->call->env;
+    const rlf_words *w = t->plan->words;
+    const rlf_model_object *own = rlf_model_at(env, t->call->node->receiver);
+    for (size_t i = 0; i < w->program->inputs.count; i++) {
+        t->seqs[i] = seqs;
+        if (!t->pass[i])
+            continue;
+        const rlf_model_object *model = rlf_model_at(env, w->model[i]);
+        rlf_sequence *read;
+        if (rlf_digest_equal(model->reader.writes, own->reader.writes))
+            continue;
+        RLF_TRY(rlf_sequences_read(env, t->set, model, RLF_READ_WORDS, which, n,
+                                   err, &read));
+        t->seqs[i] = read;
+    }
+    return RLF_OK;
+}
+
+rlf_status
+rlf_words_fit(const rlf_words_tile *t, uint32_t first, uint32_t n, rlf_err *err,
+              uint32_t *fit)
 {
     for (size_t i = 0; i < t->plan->words->program->inputs.count; i++) {
         uint32_t mine;
         if (!t->pass[i])
             continue;
-        RLF_TRY(rlf_pass_fit(t->pass[i], seqs, n, err, &mine));
+        RLF_TRY(rlf_pass_fit(t->pass[i], t->seqs[i] + first, n, err, &mine));
         *fit = mine < *fit ? mine : *fit;
     }
     return RLF_OK;
 }
 
 rlf_status
-rlf_words_forward(const rlf_words_tile *t, const rlf_sequence *seqs, uint32_t n,
-                  uint32_t first, rlf_err *err)
+rlf_words_forward(const rlf_words_tile *t, uint32_t first, uint32_t n,
+                  rlf_err *err)
 {
     for (size_t i = 0; i < t->plan->words->program->inputs.count; i++) {
         if (!t->pass[i])
             continue;
-        RLF_TRY(
-            rlf_pass_load(t->pass[i], seqs, n, first, RLF_ROWS_TOKENS, err));
+        RLF_TRY(rlf_pass_load(t->pass[i], t->seqs[i] + first, n, first,
+                              RLF_ROWS_TOKENS, err));
         RLF_TRY(rlf_transformer_forward(t->model[i], t->pass[i], err));
     }
     return RLF_OK;
@@ -282,14 +305,15 @@ rlf_words_keep(const rlf_words_tile *t, rlf_arena *pool, rlf_err *err,
 }
 
 rlf_status
-rlf_words_recall(const rlf_words_tile *t, const rlf_sequence *seqs, uint32_t n,
-                 uint32_t first, void *const *kept, rlf_err *err)
+rlf_words_recall(const rlf_words_tile *t, uint32_t first, uint32_t n,
+                 void *const *kept, rlf_err *err)
 {
     for (size_t i = 0; i < t->plan->words->program->inputs.count; i++) {
         rlf_pass *p = t->pass[i];
         if (!p)
             continue;
-        RLF_TRY(rlf_pass_load(p, seqs, n, first, RLF_ROWS_TOKENS, err));
+        RLF_TRY(rlf_pass_load(p, t->seqs[i] + first, n, first, RLF_ROWS_TOKENS,
+                              err));
         RLF_TRY(rlf_queue_copy(p->queue, p->hidden, kept[i], hidden_bytes(p),
                                RLF_COPY_TO_DEVICE, err));
     }
@@ -462,7 +486,7 @@ run_micro(rlf_call *call, rlf_words_tile *t, const rlf_sequence *seqs,
 {
     state *s = call->state;
     int64_t first = 0, n = 0;
-    RLF_TRY(rlf_words_forward(t, seqs + at, fit, at, err));
+    RLF_TRY(rlf_words_forward(t, at, fit, err));
     if (!t->here)
         return RLF_OK;
     for (uint32_t i = at; i < at + fit; i++) {
@@ -512,9 +536,10 @@ step(rlf_call *call, rlf_err *err)
     RLF_TRY(rlf_sequences_read(call->env, rows,
                                rlf_model_at(call->env, call->node->receiver),
                                RLF_READ_WORDS, call->rows, n, err, &seqs));
+    RLF_TRY(rlf_words_take(tile, seqs, call->rows, n, err));
     for (uint32_t i = 0; i < n;) {
         uint32_t fit = n - i;
-        RLF_TRY(rlf_words_fit(tile, seqs + i, n - i, err, &fit));
+        RLF_TRY(rlf_words_fit(tile, i, n - i, err, &fit));
         RLF_TRY(run_micro(call, tile, seqs, i, fit, err));
         rlf_comm_beat(call->env->comm);
         i += fit;

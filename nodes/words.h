@@ -8,8 +8,9 @@
  * depend on that row alone, and every sum over words goes in their order, so
  * neither the tile's size nor threads nor micro-batches change a bit.
  *
- * All models read the same sequences: each has a pass of its own, in which the
- * same rows are the same tokens. In a pipeline all are cut into the same
+ * All models read the same samples, each behind prompts as it writes them
+ * itself: each has a pass of its own, in which the same rows are the same
+ * tokens. In a pipeline all are cut into the same
  * stages, and the tile is on the last one. */
 #ifndef RLF_NODES_WORDS_H
 #define RLF_NODES_WORDS_H
@@ -38,6 +39,7 @@ struct rlf_words_tile {
     rlf_model **model; /* per input of the program; NULL of a column and of the
                           live model */
     rlf_pass **pass;   /* their passes */
+    const rlf_sequence **seqs; /* and what they read: rlf_words_take */
     int64_t rows, v;   /* at most so many rows at once, of v words */
     int64_t most;      /* rows of a micro-batch, at most */
     /* On the device, at the end of what a head works in (heads.h): */
@@ -69,23 +71,26 @@ double rlf_words_kept_bytes(const rlf_load *load, const rlf_node *node,
 void rlf_words_cost(const rlf_load *load, const rlf_node *node,
                     const rlf_words *words, rlf_counts *out);
 
-/* How many of the sequences fit into the models' passes: lowers *fit. */
-rlf_status rlf_words_fit(const rlf_words_tile *tile, const rlf_sequence *seqs,
-                         uint32_t n, rlf_err *err, uint32_t *fit);
-/* Run the models on these sequences, the micro-batch at hand; all stages do so
+/* The samples `which` (n of them; NULL: all) of the set, which are meant by
+ * numbers below. `seqs`: as the node's own model reads them. */
+rlf_status rlf_words_take(rlf_words_tile *tile, const rlf_sequence *seqs,
+                          const uint32_t *which, uint32_t n, rlf_err *err);
+/* How many of n samples from `first` on fit into the models' passes: lowers
+ * *fit. */
+rlf_status rlf_words_fit(const rlf_words_tile *tile, uint32_t first, uint32_t n,
+                         rlf_err *err, uint32_t *fit);
+/* Run the models on these samples, the micro-batch at hand; all stages do so
  * together, and settle after the last. */
-rlf_status rlf_words_forward(const rlf_words_tile *tile,
-                             const rlf_sequence *seqs, uint32_t n,
-                             uint32_t first, rlf_err *err);
+rlf_status rlf_words_forward(const rlf_words_tile *tile, uint32_t first,
+                             uint32_t n, rlf_err *err);
 rlf_status rlf_words_settle(const rlf_words_tile *tile, rlf_err *err);
 /* What the models gave for the micro-batch at hand, per input of the program
  * (NULL: not of a model that was run), in `pool`; and back, so that it is at
  * hand again. */
 rlf_status rlf_words_keep(const rlf_words_tile *tile, rlf_arena *pool,
                           rlf_err *err, void ***out);
-rlf_status rlf_words_recall(const rlf_words_tile *tile,
-                            const rlf_sequence *seqs, uint32_t n,
-                            uint32_t first, void *const *kept, rlf_err *err);
+rlf_status rlf_words_recall(const rlf_words_tile *tile, uint32_t first,
+                            uint32_t n, void *const *kept, rlf_err *err);
 /* Row k of the tile is this token of this sample: its columns. */
 void rlf_words_place(const rlf_words_tile *tile, int64_t k, uint32_t row,
                      uint32_t token);

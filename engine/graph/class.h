@@ -337,7 +337,7 @@ typedef enum rlf_field {
 typedef struct rlf_lasting {
     const rlf_space *rows;                 /* of data: all */
     const rlf_digest *digest;              /* of data: of what is in them */
-    const struct rlf_tokenizer *tokenizer; /* of a model */
+    const struct rlf_reader *reader;       /* of a model: nodes/rows.h */
 } rlf_lasting;
 
 struct rlf_resource_class {

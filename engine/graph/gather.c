@@ -285,9 +285,8 @@ rlf_gather_rows(rlf_gather *g, const rlf_set *to, rlf_rows *const *rounds,
     rows->set = to;
     rows->temperature = rounds[0]->temperature;
     rows->lag = rounds[0]->lag;
+    rows->reader = rounds[0]->reader;
     for (uint32_t r = 0; r < g->n_rounds; r++) {
-        if (!rows->tokenizer)
-            rows->tokenizer = rounds[r]->tokenizer;
         if (rounds[r]->temperature >= rows->temperature &&
             rounds[r]->temperature <= rows->temperature)
             continue;

@@ -174,7 +174,7 @@ rlf_rows_part(rlf_arena *pool, const rlf_graph *graph, const rlf_set *set,
     part->set = set;
     part->temperature = rows->temperature;
     part->lag = rows->lag;
-    part->tokenizer = rows->tokenizer;
+    part->reader = rows->reader;
     bool same = rows->prompts == rows->samples;
     part->prompts = rows->prompts;
     part->prompt = rows->prompt;
@@ -247,7 +247,7 @@ rlf_rows_belonging(rlf_arena *pool, const rlf_graph *graph, const rlf_set *set,
                        .prompts = to->prompts,
                        .temperature = whole->temperature,
                        .lag = whole->lag,
-                       .tokenizer = whole->tokenizer};
+                       .reader = whole->reader};
     part->prompt = RLF_NEW_ARRAY(pool, rlf_prompt, n);
     if (whole->data_row)
         part->data_row = RLF_NEW_ARRAY(pool, uint32_t, n);

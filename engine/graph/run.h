@@ -12,22 +12,26 @@
 #include "engine/layout/layout.h"
 #include "kernels/kernels.h"
 
-/* A prompt: text and its tokens by the set's model (ids may be NULL until a
- * model has read it: see rlf_rows_tokens in nodes/rows.h). */
+/* A prompt: its text, and its tokens as the reader of its set writes them; in a
+ * set without a reader there are no tokens, and of chats no text. Every model
+ * writes prompts by itself: rlf_rows_prompts in nodes/rows.h. */
 typedef struct rlf_prompt {
     rlf_str text; /* of chat messages: as the model's template wrote them */
     const struct rlf_message *messages; /* chat messages of the data row */
     uint32_t n_messages;                /* 0: the prompt is a plain text */
     const uint32_t *ids;
     uint32_t n_ids;
+    struct rlf_written **written; /* as models wrote it so far: a list that all
+                                     copies share; NULL: it is not kept */
 } rlf_prompt;
 
 /* A response: tokens that the model wrote (end token included), and text. */
 typedef struct rlf_sample {
-    rlf_str text; /* of the response without special tokens */
+    rlf_str text; /* of the response: sampled, without special tokens; given,
+                     as it was given */
     const uint32_t *ids;
     uint32_t n_ids;
-    bool finished; /* false: max_new cut it off */
+    bool finished; /* false: max_new or the context cut it off */
 } rlf_sample;
 
 /* A sample set of one step. Arrays have one entry a row of their space. Parts
@@ -46,7 +50,8 @@ typedef struct rlf_rows {
                             or not sampled */
     uint32_t lag;        /* by so many steps the weights that sampled it are
                             older than those that its step begins with */
-    const struct rlf_tokenizer *tokenizer; /* of set->model; NULL: undecided */
+    const struct rlf_reader *reader; /* the model that wrote the tokens of its
+                                        prompts and responses; NULL: none did */
 } rlf_rows;
 
 /* The run-time content of one graph value. */

@@ -240,7 +240,18 @@ rlf_sizes_make(const rlf_graph *graph, const rlf_sizes_options *options,
 
 /* Of one row, in the arrays of a set: what run.h holds of a prompt and of a
  * sample, the space's identity and maps, and the lists that made them. */
-enum { PROMPT_BYTES = 96, SAMPLE_BYTES = 112 };
+enum { PROMPT_BYTES = 96, SAMPLE_BYTES = 112, WRITTEN_BYTES = 64 };
+
+/* Models that may each write a prompt in tokens of their own; 1 at least. */
+static double
+writers(const rlf_graph *graph)
+{
+    double n = 0;
+    for (size_t i = 0; i < graph->resources.count; i++)
+        n += graph->resources.data[i].kind == RLF_RESOURCE_MODEL &&
+             graph->resources.data[i].source < 0;
+    return n > 1 ? n : 1;
+}
 
 /* Of one response token of a set: its id, its log-probability, its text. */
 static double
@@ -254,11 +265,12 @@ token_bytes(const rlf_set *set)
 }
 
 static double
-set_bytes(const rlf_set *set, const rlf_set_size *size)
+set_bytes(const rlf_graph *graph, const rlf_set *set, const rlf_set_size *size)
 {
     double bytes = size->prompts * PROMPT_BYTES;
     if (set->origin < 0 && set->kind != RLF_SET_SAMPLED)
-        bytes += size->prompts * size->prompt * 4;
+        bytes +=
+            size->prompts * writers(graph) * (WRITTEN_BYTES + size->prompt * 4);
     if (set->tokens >= 0)
         bytes +=
             size->samples * (SAMPLE_BYTES + size->response * token_bytes(set));
@@ -280,7 +292,7 @@ rlf_sizes_bytes(const rlf_graph *graph, const rlf_sizes *sizes,
     case RLF_VALUE_TEXT:
         return sizeof(rlf_str) * sizes->values[value->domain];
     case RLF_VALUE_SET:
-        return set_bytes(&graph->sets.data[value->set],
+        return set_bytes(graph, &graph->sets.data[value->set],
                          &sizes->set[value->set]);
     }
     return 0;

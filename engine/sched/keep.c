@@ -119,13 +119,13 @@ lasting(const rlf_keeper *k, size_t resource)
     return k->classes->resource[kind]->lasting(k->resource[resource]);
 }
 
-/* The resource whose rows, or whose tokenizer, it is; -1: none. */
+/* The resource whose rows, or whose reader, it is; -1: none. */
 static int
 owner_of(const rlf_keeper *k, const void *thing)
 {
     for (size_t i = 0; thing && i < k->graph->resources.count; i++) {
         rlf_lasting l = lasting(k, i);
-        if (l.rows == thing || (const void *)l.tokenizer == thing)
+        if (l.rows == thing || (const void *)l.reader == thing)
             return (int)i;
     }
     return -1;
@@ -425,7 +425,7 @@ keep_rows(rlf_keeper *k, const rlf_rows *rows)
     keep_space(k, rows->prompts);
     keep_space(k, rows->samples);
     keep_space(k, rows->tokens);
-    keep_owner(k, owner_of(k, rows->tokenizer));
+    keep_owner(k, owner_of(k, rows->reader));
     RLF_KEEP(k, rows->temperature);
     RLF_KEEP(k, rows->lag);
     for (uint32_t i = 0; i < rows->prompts->count; i++)
@@ -446,7 +446,7 @@ kept_rows(rlf_keeper *k, const rlf_set *set)
     rows->prompts = kept_space(k, set->prompts);
     rows->samples = kept_space(k, set->samples);
     rows->tokens = kept_space(k, set->tokens);
-    rows->tokenizer = kept_owner(k).tokenizer;
+    rows->reader = kept_owner(k).reader;
     RLF_KEPT(k, rows->temperature);
     RLF_KEPT(k, rows->lag);
     if (k->torn || !rows->prompts || !rows->samples) {

@@ -332,6 +332,17 @@ rlf_tokenizer_digest(const rlf_tokenizer *tokenizer)
     return tokenizer->digest;
 }
 
+rlf_digest
+rlf_tokenizer_writes(const rlf_tokenizer *tokenizer)
+{
+    const rlf_ids *around[] = {&tokenizer->prefix, &tokenizer->suffix};
+    rlf_digest digest = tokenizer->digest;
+    for (size_t i = 0; i < RLF_COUNT(around); i++)
+        digest = rlf_digest_add(digest, around[i]->data,
+                                around[i]->count * sizeof *around[i]->data);
+    return digest;
+}
+
 size_t
 rlf_tokenizer_bytes(const rlf_tokenizer *tokenizer)
 {

@@ -74,6 +74,8 @@ bool rlf_tokenizer_is_eos(const rlf_tokenizer *tokenizer, uint32_t id);
 /* Identity of the mapping between texts and ids: equal for two tokenizers whose
  * files say the same, whatever their formatting. */
 rlf_digest rlf_tokenizer_digest(const rlf_tokenizer *tokenizer);
+/* The same with what RLF_ENCODE_SPECIAL puts before and after a text. */
+rlf_digest rlf_tokenizer_writes(const rlf_tokenizer *tokenizer);
 /* Bytes that it takes. */
 size_t rlf_tokenizer_bytes(const rlf_tokenizer *tokenizer);
 

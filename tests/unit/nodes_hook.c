@@ -15,6 +15,7 @@ typedef struct made {
     int data, batch, roll, tokens;
     int set, extra; /* values */
     rlf_tokenizer *tokenizer;
+    rlf_reader *reader;
     rlf_rows *rows;
 } made;
 
@@ -39,7 +40,7 @@ fill(made *m)
     rows->prompt = RLF_NEW_ARRAY(w->pool, rlf_prompt, PROMPTS);
     rows->sample = RLF_NEW_ARRAY(w->pool, rlf_sample, SAMPLES);
     rows->data_row = RLF_NEW_ARRAY(w->pool, uint32_t, PROMPTS);
-    rows->tokenizer = m->tokenizer;
+    rows->reader = m->reader;
     rows->temperature = 1;
     const rlf_data *data = w->resource[m->data];
     for (uint32_t i = 0; i < PROMPTS; i++) {
@@ -87,6 +88,9 @@ make(uint64_t seed)
              source ? source : ".");
     if (rlf_tokenizer_open(path, &w->err, &m.tokenizer) < 0)
         bail("%s", w->err.sentence);
+    m.reader = RLF_NEW(w->arena, rlf_reader);
+    *m.reader =
+        (rlf_reader){.model = "actor", .tokenizer = m.tokenizer, .eos = 2};
     m.batch = add_domain(w, RLF_DOMAIN_ROWS, "batch", -1);
     m.roll = add_domain(w, RLF_DOMAIN_ROWS, "roll", m.batch);
     m.tokens = add_domain(w, RLF_DOMAIN_TOKENS, "tokens of roll", m.roll);
@@ -331,8 +335,7 @@ test_respond(void)
     made m = make(1);
     world *w = m.w;
     /* A model resource of which only the reader is there. */
-    rlf_model_object model = {
-        .reader = {.model = "actor", .tokenizer = m.tokenizer, .eos = 2}};
+    rlf_model_object model = {.reader = *m.reader};
     int actor = 7;
     w->resource[actor] = &model;
     int rows = add_domain(w, RLF_DOMAIN_ROWS, "rows", -1);

@@ -73,7 +73,7 @@ make_prompts(made *m)
     rows->prompts = rows->samples =
         rlf_space_rows(w->arena, w->graph, m->batch, PROMPTS);
     rows->prompt = RLF_NEW_ARRAY(w->arena, rlf_prompt, PROMPTS);
-    rows->tokenizer = m->object->tokenizer;
+    rows->reader = &m->object->reader;
     rows->temperature = 1;
     rlf_random_key key = {.seed = 8};
     for (uint32_t i = 0; i < PROMPTS; i++) {

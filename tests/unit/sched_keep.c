@@ -11,7 +11,7 @@ enum { ROWS = 5, PROMPTS = 2, EACH = 2, SAMPLES = PROMPTS * EACH };
 /* ---- a program of one data set, a model, a draw and its samples ---- */
 
 static rlf_space all_rows; /* of the data */
-static char words;         /* stands for the model's tokenizer */
+static char words;         /* stands for the model's reader */
 
 static rlf_lasting
 lasting(const void *object)
@@ -19,7 +19,7 @@ lasting(const void *object)
     const int *kind = object;
     if (*kind == RLF_RESOURCE_DATA)
         return (rlf_lasting){.rows = &all_rows};
-    return (rlf_lasting){.tokenizer = (const struct rlf_tokenizer *)&words};
+    return (rlf_lasting){.reader = (const struct rlf_reader *)&words};
 }
 
 static const rlf_resource_class of_data = {.lasting = lasting},
@@ -98,7 +98,7 @@ make_rows(rlf_arena *arena, const rlf_graph *g)
                        .data_row = row,
                        .temperature = 0.5f,
                        .lag = 2,
-                       .tokenizer = (const struct rlf_tokenizer *)&words};
+                       .reader = (const struct rlf_reader *)&words};
     rows->tokens = rlf_space_tokens(arena, g, TOKENS, roll, 4, NULL);
     rows->logprob = RLF_NEW_ARRAY(arena, double, rows->tokens->extent);
     rows->prompt = RLF_NEW_ARRAY(arena, rlf_prompt, PROMPTS);
@@ -192,10 +192,9 @@ check_set(const rlf_rows *rows)
        "spaces hang together");
     ok(rows->samples->identity[3] == 203 && rows->samples->up[0].index[3] == 1,
        "who a sample is, and of which prompt");
-    ok(rows->tokenizer == (const struct rlf_tokenizer *)&words &&
-           rows->lag == 2 && !(rows->temperature < 0.5f) &&
-           rows->data_row[0] == 3,
-       "tokenizer, lag, temperature, rows of data");
+    ok(rows->reader == (const struct rlf_reader *)&words && rows->lag == 2 &&
+           !(rows->temperature < 0.5f) && rows->data_row[0] == 3,
+       "reader, lag, temperature, rows of data");
     const rlf_prompt *p = rows->prompt;
     ok(!p[0].text.p && p[0].n_messages == 2 && !p[0].ids &&
            rlf_str_eq(p[0].messages[0].content, RLF_STR("why?")) &&

@@ -1,0 +1,183 @@
+/* See reads.h. */
+#include "nodes/reads.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "engine/graph/class.h"
+#include "engine/graph/sizes.h"
+#include "engine/text/tokenizer.h"
+#include "nodes/data.h"
+#include "nodes/rows.h"
+
+/* ---- who reads what ---- */
+
+static bool
+is_read_in_loss(const rlf_node *node, int model, int k)
+{
+    bool read = false;
+    for (int i = 0; i < node->loss->n_calls; i++)
+        read |= node->receiver == model && node->loss->calls[i].set_input == k;
+    return read;
+}
+
+static bool
+is_read_by_words(const rlf_words *words, int model, int k)
+{
+    bool read = false;
+    for (size_t i = 0; i < words->program->inputs.count; i++)
+        read |= words->set_input == k && words->model[i] == model;
+    return read;
+}
+
+bool
+rlf_reads(const rlf_graph *graph, const rlf_node *node, int model, int k)
+{
+    const rlf_value *values = graph->values.data;
+    if (values[node->inputs[k]].kind != RLF_VALUE_SET)
+        return false;
+    if (node->class->role == RLF_ROLE_METHOD)
+        return node->receiver == model;
+    if (node->class->role == RLF_ROLE_WORDS)
+        return is_read_by_words(node->words, model, k);
+    if (node->class->role == RLF_ROLE_UPDATE) {
+        bool read = is_read_in_loss(node, model, k);
+        for (int i = 0; i < node->loss->n_words; i++)
+            read |= is_read_by_words(&node->loss->words[i], model, k);
+        return read;
+    }
+    const rlf_arg *to = rlf_args_find(node->args, node->n_args, "to");
+    return strcmp(node->class->name, "respond") == 0 && to && to->input == k &&
+           graph->sets.data[values[node->outputs[0]].set].model == model;
+}
+
+int
+rlf_reads_data(const rlf_graph *graph, int set)
+{
+    const rlf_set *s = &graph->sets.data[set];
+    while (s->origin >= 0 || s->from >= 0)
+        s = &graph->sets.data[s->origin >= 0 ? s->origin : s->from];
+    return s->kind == RLF_SET_DATA ? s->data : -1;
+}
+
+bool
+rlf_reads_part(const rlf_graph *graph, int data, int part)
+{
+    const rlf_resource *r = &graph->resources.data[data];
+    bool made =
+        data == part || (r->source >= 0 && r->kind == RLF_RESOURCE_DATA &&
+                         rlf_reads_part(graph, r->source, part));
+    for (int i = 0; i < r->n_args && !made; i++)
+        made = r->args[i].kind == RLF_ARG_RESOURCE &&
+               rlf_reads_part(graph, r->args[i].resource, part);
+    return made;
+}
+
+/* ---- what is too long ---- */
+
+/* Responses that a sampled set can have and its sampler wrote within its own
+ * context are no longer for who writes the same prompts. */
+static bool
+holds(const rlf_env *env, const rlf_set *set, const rlf_reader *reader)
+{
+    if (set->kind != RLF_SET_SAMPLED || set->model < 0)
+        return true;
+    const rlf_reader *sampler = rlf_model_reader(env->resource[set->model]);
+    return !rlf_rows_same_tokens(sampler->tokenizer, reader->tokenizer) ||
+           (rlf_digest_equal(sampler->writes, reader->writes) &&
+            sampler->context <= reader->context);
+}
+
+void
+rlf_reads_warn_long(const rlf_env *env, const rlf_longest *longest,
+                    rlf_buf *out)
+{
+    const rlf_graph *graph = env->graph;
+    const rlf_value *values = graph->values.data;
+    const rlf_reader *reader = rlf_model_reader(env->resource[longest->model]);
+    const rlf_data *data = env->resource[longest->data];
+    rlf_sizes sizes = rlf_sizes_make(graph, &(rlf_sizes_options){0}, env->pool);
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        for (int k = 0; k < node->n_inputs; k++) {
+            if (!rlf_reads(graph, node, longest->model, k))
+                continue;
+            int from = values[node->inputs[k]].set;
+            bool sampled = node->class->sampled;
+            int set = sampled ? values[node->outputs[0]].set : from;
+            const rlf_set *s = &graph->sets.data[set];
+            int root = rlf_reads_data(graph, from);
+            double most = sizes.set[set].response;
+            if (root < 0 || !rlf_reads_part(graph, root, longest->data) ||
+                !isfinite(most) || longest->tokens + most <= reader->context ||
+                (!sampled && holds(env, s, reader)))
+                continue;
+            rlf_buf_printf(
+                out,
+                "warning: %s: the prompt at %s has %" PRIu32 " tokens for "
+                "'%s', and a response of '%s' up to %.0f, together more than "
+                "its context of %" PRIu32 ": %s (lower max_new: or "
+                "max_prompt:, or take a model with a longer context)\n",
+                data->name, rlf_data_place(data, longest->row, env->pool),
+                longest->tokens, reader->model, s->name, most, reader->context,
+                sampled ? "it is cut there, and its `finished` is 0"
+                        : "one that is too long ends the run");
+        }
+    }
+}
+
+/* ---- which end ---- */
+
+static bool
+ends_with(const rlf_reader *reader, int64_t end)
+{
+    const uint32_t id = (uint32_t)end;
+    return end < 0 ? reader->eos < 0 : rlf_rows_ended(reader, &id, 1);
+}
+
+static void
+put_end(const rlf_reader *reader, rlf_buf *out)
+{
+    if (reader->eos < 0) {
+        rlf_buf_puts(out, "no end token");
+        return;
+    }
+    rlf_str text =
+        rlf_tokenizer_piece(reader->tokenizer, (uint32_t)reader->eos);
+    rlf_buf_printf(out, "%.*s (%" PRId64 ")", (int)text.n, text.p, reader->eos);
+}
+
+void
+rlf_reads_warn_ends(const rlf_env *env, int model, rlf_buf *out)
+{
+    const rlf_graph *graph = env->graph;
+    const rlf_reader *reader = rlf_model_reader(env->resource[model]);
+    const char *told = NULL;
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        for (int k = 0; k < node->n_inputs; k++) {
+            if (!rlf_reads(graph, node, model, k))
+                continue;
+            const rlf_set *set =
+                &graph->sets.data[graph->values.data[node->inputs[k]].set];
+            if (set->kind != RLF_SET_WRITTEN || set->model < 0 ||
+                set->model == model || (told && strcmp(told, set->name) == 0))
+                continue;
+            const rlf_reader *writer =
+                rlf_model_reader(env->resource[set->model]);
+            if (!rlf_rows_same_tokens(writer->tokenizer, reader->tokenizer) ||
+                ends_with(reader, writer->eos))
+                continue;
+            told = set->name;
+            rlf_buf_printf(out,
+                           "warning: %s: responses of '%s' end as '%s' ends "
+                           "them, which reads them first, with ",
+                           reader->model, set->name, writer->model);
+            put_end(writer, out);
+            rlf_buf_printf(out, "; '%s' ends its own with ", reader->model);
+            put_end(reader, out);
+            rlf_buf_puts(out, " (a respond(...) for each model gives each its "
+                              "own)\n");
+        }
+    }
+}

@@ -1,0 +1,30 @@
+/* Which models read which sets, as the graph says, and what there is to warn of
+ * before the first step: responses that a context cuts or cannot hold, and
+ * given responses that end with another model's end token. Not here: reading
+ * (rows.h, sequences.h), and prompts that are refused (drop.c). */
+#ifndef RLF_NODES_READS_H
+#define RLF_NODES_READS_H
+
+#include "engine/graph/run.h"
+
+/* Does the node have the model read the prompts of its input k? */
+bool rlf_reads(const rlf_graph *graph, const rlf_node *node, int model, int k);
+/* The data set whose rows the set's prompts are; -1: they are asked texts. */
+int rlf_reads_data(const rlf_graph *graph, int set);
+/* Is the data set `part`, or made of it? */
+bool rlf_reads_part(const rlf_graph *graph, int data, int part);
+
+/* Of a data set's prompts by one model: the longest. */
+typedef struct rlf_longest {
+    int data, model; /* resources */
+    uint32_t row, tokens;
+} rlf_longest;
+/* Could its responses, of calls of the model, go beyond the context? Lines of
+ * warnings, appended to `out`. */
+void rlf_reads_warn_long(const rlf_env *env, const rlf_longest *longest,
+                         rlf_buf *out);
+/* Does the model read given responses that end with an end token of another
+ * model, which is none of its own? The same. */
+void rlf_reads_warn_ends(const rlf_env *env, int model, rlf_buf *out);
+
+#endif
