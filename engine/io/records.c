@@ -288,6 +288,37 @@ is_chat(const json_t *value)
     return true;
 }
 
+/* Of a list that is no chat: which message is none, and why. */
+static rlf_status
+fail_chat(reader *r, const char *field, const json_t *list)
+{
+    static const char *const parts[] = {"role", "content"};
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *item = json_array_get(list, i);
+        if (!json_is_object(item))
+            return rlf_fail(r->err, RLF_USER,
+                            "%s: \"%s\" is no list of chat messages: number "
+                            "%zu is %s",
+                            place(r), field, i + 1, rlf_json_word(item));
+        for (size_t k = 0; k < RLF_COUNT(parts); k++) {
+            const json_t *part = json_object_get(item, parts[k]);
+            if (!part)
+                return rlf_fail(r->err, RLF_USER,
+                                "%s: message %zu of \"%s\" has no \"%s\"",
+                                place(r), i + 1, field, parts[k]);
+            if (!json_is_string(part))
+                return rlf_fail(r->err, RLF_USER,
+                                "%s: the \"%s\" of message %zu of \"%s\" is "
+                                "%s where a text is wanted",
+                                place(r), parts[k], i + 1, field,
+                                rlf_json_word(part));
+        }
+    }
+    return rlf_fail(r->err, RLF_USER,
+                    "%s: \"%s\" is a list without chat messages", place(r),
+                    field);
+}
+
 /* "did you mean" over the names of the row. */
 static void
 hint_names(reader *r, const json_t *object, const char *field)
@@ -356,6 +387,11 @@ read_json_cell(reader *r, size_t c, const json_t *object)
     } else if (is_chat(value)) {
         out.kind = RLF_RECORD_CHAT;
         out.chat = value;
+    } else if (json_is_array(value)) {
+        rlf_status status = fail_chat(r, field, value);
+        rlf_err_hint(r->err, "a message is {\"role\": \"user\", \"content\": "
+                             "\"...\"}, both texts");
+        return status;
     } else {
         rlf_fail(r->err, RLF_USER,
                  "%s: \"%s\" is %s where a number, a text, true or false, or "

@@ -61,8 +61,15 @@ fail(const cuts *c, int wrong, const rlf_err *why, rlf_err *err)
     bool call = node && node->receiver == c->model && rlf_place_can(node) &&
                 !(row && !row->call);
     bool said = row && (!shards || row->shards > 0);
-    rlf_fail(err, RLF_USER, "'%s%s%s' cannot be cut so: %s", r->name,
-             call ? "." : "", call ? node->class->name : "", why->sentence);
+    const char *with = "";
+    if (node && node->receiver != c->model)
+        with = rlf_arena_printf(
+            c->arena, ", whose words '%s%s' reads where its own are,",
+            graph->resources.data[node->receiver].name,
+            node->class->role == RLF_ROLE_UPDATE ? ".update" : "");
+    rlf_fail(err, RLF_USER, "'%s%s%s'%s cannot be cut so: %s", r->name,
+             call ? "." : "", call ? node->class->name : "", with,
+             why->sentence);
     rlf_err_hint(err, "%s", why->hint);
     if (shards && !said)
         rlf_err_hint(err,
