@@ -517,7 +517,8 @@ infer_weights(const rlf_arg *weights, size_t n, rlf_diags *diags)
 }
 
 /* A column that is called nearly as its field: hooks look for the one name and
- * find nothing. One that leaves out the plural is called so on purpose. */
+ * find nothing. One that leaves out the plural is called so on purpose, and
+ * names of one or two letters are near to all others. */
 static void
 check_columns(const rlf_resource *resource, rlf_diags *diags)
 {
@@ -530,7 +531,7 @@ check_columns(const rlf_resource *resource, rlf_diags *diags)
         bool plural = (m == n + 1 && arg->text[n] == 's') ||
                       (n == m + 1 && arg->name[m] == 's');
         size_t shared = n < m ? n : m;
-        if (strcmp(arg->name, arg->text) == 0 ||
+        if (shared < 3 || strcmp(arg->name, arg->text) == 0 ||
             (plural && memcmp(arg->name, arg->text, shared) == 0) ||
             rlf_str_distance(arg->name, arg->text, 1) != 1)
             continue;

@@ -528,6 +528,22 @@ find_end(const rlf_model_object *m)
     return n ? (int64_t)ends[0] : -1;
 }
 
+/* What the program makes with it. */
+static void
+find_makes(const rlf_graph *graph, int model, rlf_model_object *m)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        m->generates |= node->receiver == model &&
+                        node->class->role == RLF_ROLE_METHOD &&
+                        node->class->sampled;
+    }
+    for (size_t i = 0; i < graph->sets.count; i++) {
+        const rlf_set *set = &graph->sets.data[i];
+        m->writes |= set->model == model && set->tokens >= 0;
+    }
+}
+
 static rlf_status
 open_object(const rlf_env *env, const rlf_resource *resource, rlf_err *err,
             void **out)
@@ -546,6 +562,7 @@ open_object(const rlf_env *env, const rlf_resource *resource, rlf_err *err,
         close_object(m);
         return status;
     }
+    find_makes(env->graph, index_of(env, resource), m);
     const uint32_t *ends;
     size_t n_ends = rlf_model_ends(m, &ends);
     m->reader = (rlf_reader){
@@ -806,6 +823,17 @@ note(const rlf_resource *resource, void *object, rlf_buf *out)
                        "embedding, though config.json has "
                        "\"tie_word_embeddings\": true: that head is taken, and "
                        "saved models say false\n",
+                       resource->name);
+    if (m->config->unheeded && m->generates)
+        rlf_buf_printf(out,
+                       "%s: its generation_config.json asks for what generate "
+                       "does not do: %s\n",
+                       resource->name, m->config->unheeded);
+    if (m->writes && !m->reader.n_ends)
+        rlf_buf_printf(out,
+                       "%s: neither its files nor its tokenizer name an end "
+                       "token: respond writes none, and generate ends by "
+                       "max_new: and stop: alone\n",
                        resource->name);
     if (m->rounds)
         rlf_buf_printf(out,

@@ -11,7 +11,8 @@
 static void
 push_number(lua_State *L, double x)
 {
-    if (x == floor(x) && fabs(x) <= 9007199254740992.0)
+    bool minus_0 = x == 0 && signbit(x); /* which no integer is */
+    if (x == floor(x) && fabs(x) <= 9007199254740992.0 && !minus_0)
         lua_pushinteger(L, (lua_Integer)x);
     else
         lua_pushnumber(L, x);

@@ -78,7 +78,7 @@ static const struct {
 static const struct {
     const char *key;
     double number;    /* NAN: no number is allowed */
-    const char *word; /* NULL: no word is allowed */
+    const char *words; /* "a|b"; NULL: no word is allowed */
     const char *what;
 } refused[] = {
     {"num_local_experts",     0,   NULL,   "mixtures of experts"},
@@ -98,8 +98,44 @@ static const struct {
     {"attention_multiplier",  NAN, NULL,   "other attention scales"},
     {"is_encoder_decoder",    0,   NULL,   "encoders"},
     {"attention_dropout",     0,   NULL,   "dropout"},
-    {"hidden_act",            NAN, "silu", "activations other than silu"},
-    {"hidden_activation",     NAN, "silu", "activations other than silu"},
+    {"hidden_act",            NAN, "silu|swish", "activations other than silu"},
+    {"hidden_activation",     NAN, "silu|swish", "activations other than silu"},
+};
+
+/* Keys of generation_config.json with which transformers 5 generates other
+ * tokens than rlflow does, unless they are null, false, empty or this. Not
+ * those that an argument of generate takes the place of: temperature, top_k,
+ * top_p, min_p and do_sample. */
+static const struct {
+    const char *key;
+    double neutral; /* NAN: no number is */
+} unheeded[] = {
+    {"repetition_penalty",         1},
+    {"encoder_repetition_penalty", 1},
+    {"no_repeat_ngram_size",       0},
+    {"encoder_no_repeat_ngram_size", 0},
+    {"bad_words_ids",              NAN},
+    {"suppress_tokens",            NAN},
+    {"begin_suppress_tokens",      NAN},
+    {"sequence_bias",              NAN},
+    {"forced_bos_token_id",        NAN},
+    {"forced_eos_token_id",        NAN},
+    {"force_words_ids",            NAN},
+    {"constraints",                NAN},
+    {"min_length",                 0},
+    {"min_new_tokens",             0},
+    {"exponential_decay_length_penalty", NAN},
+    {"stop_strings",               NAN},
+    {"num_beams",                  1},
+    {"penalty_alpha",              0},
+    {"dola_layers",                NAN},
+    {"guidance_scale",             1},
+    {"typical_p",                  1},
+    {"top_h",                      NAN},
+    {"epsilon_cutoff",             0},
+    {"eta_cutoff",                 0},
+    {"watermarking_config",        NAN},
+    {"token_healing",              NAN},
 };
 // clang-format on
 
@@ -148,6 +184,19 @@ read_flag(const reader *r, const char *key, bool *out)
     return rlf_json_get_bool(r->root, r->path, key, false, r->err, out);
 }
 
+static bool
+has_word(const char *words, const char *word)
+{
+    size_t n = strlen(word), m;
+    for (bool more = true; more; words += m + 1) {
+        m = strcspn(words, "|");
+        more = words[m] != 0;
+        if (m == n && !memcmp(words, word, n))
+            return true;
+    }
+    return false;
+}
+
 static rlf_status
 check_refused(const reader *r)
 {
@@ -164,8 +213,8 @@ check_refused(const reader *r)
             continue;
         if (json_is_number(j) && json_number_value(j) == refused[i].number)
             continue;
-        if (json_is_string(j) && refused[i].word &&
-            !strcmp(json_string_value(j), refused[i].word))
+        if (json_is_string(j) && refused[i].words &&
+            has_word(refused[i].words, json_string_value(j)))
             continue;
         if (json_is_object(j) && !json_object_size(j))
             continue;
@@ -364,6 +413,51 @@ read_eos(const reader *r, rlf_model_config *c)
     return RLF_OK;
 }
 
+/* A file's text as it was read, parsed once more: integers keep their digits.
+ */
+static json_t *
+parse_again(const char *text)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_json_found found;
+    json_t *root = NULL;
+    if (!strncmp(text, "\xef\xbb\xbf", 3))
+        text += 3;
+    rlf_status status =
+        rlf_json_parse_exact("", 1, text, strlen(text), &err, &root, &found);
+    RLF_ASSERT(status >= 0);
+    return root;
+}
+
+/* What it asks of generating that is not done, by name and value. */
+static const char *
+list_unheeded(const char *generation, rlf_arena *arena)
+{
+    rlf_buf all = {0};
+    json_t *root = parse_again(generation);
+    for (size_t i = 0; i < RLF_COUNT(unheeded); i++) {
+        const json_t *j = member(root, unheeded[i].key);
+        if (!j || json_is_false(j) ||
+            (json_is_number(j) &&
+             json_number_value(j) == unheeded[i].neutral) ||
+            (json_is_array(j) && !json_array_size(j)) ||
+            (json_is_object(j) && !json_object_size(j)))
+            continue;
+        rlf_buf_printf(&all, "%s%s ", all.n ? ", " : "", unheeded[i].key);
+        char *text = json_dumps(j, JSON_ENCODE_ANY | JSON_COMPACT);
+        if (json_is_number(j))
+            rlf_buf_number(&all, json_number_value(j));
+        else
+            rlf_buf_printf(&all, "%.40s%s", text,
+                           strlen(text) > 40 ? "..." : "");
+        free(text);
+    }
+    const char *out = all.n ? rlf_arena_strdup(arena, all.p) : NULL;
+    rlf_buf_free(&all);
+    json_decref(root);
+    return out;
+}
+
 static rlf_status
 check_shape(const reader *r, const rlf_model_config *c)
 {
@@ -494,7 +588,7 @@ rlf_model_config_read(const char *dir, rlf_arena *arena, rlf_err *err,
     json_t *root = NULL, *extra = NULL;
     rlf_buf text = {0};
     rlf_status status = RLF_OK;
-    RLF_TRY_GOTO(rlf_json_load(path, err, &root), done);
+    RLF_TRY_GOTO(rlf_json_load_object(path, err, &root), done);
     reader r = {path, root, err};
     RLF_TRY_GOTO(read_config(&r, out), done);
     RLF_TRY_GOTO(rlf_file_read(path, 1 << 24, err, &text), done);
@@ -502,12 +596,13 @@ rlf_model_config_read(const char *dir, rlf_arena *arena, rlf_err *err,
     out->dir = rlf_arena_strdup(arena, dir);
     RLF_TRY_GOTO(rlf_file_find(more, err, &there), done);
     if (there) {
-        RLF_TRY_GOTO(rlf_json_load(more, err, &extra), done);
+        RLF_TRY_GOTO(rlf_json_load_object(more, err, &extra), done);
         r = (reader){more, extra, err};
         RLF_TRY_GOTO(read_eos(&r, out), done);
         rlf_buf_clear(&text);
         RLF_TRY_GOTO(rlf_file_read(more, 1 << 24, err, &text), done);
         out->generation = rlf_arena_strndup(arena, text.p, text.n);
+        out->unheeded = list_unheeded(out->generation, arena);
     }
 done:
     rlf_buf_free(&text);
@@ -635,8 +730,7 @@ const char *
 rlf_model_config_text(const rlf_model_config *c, rlf_model_head head,
                       const bool *types, rlf_arena *arena)
 {
-    json_t *root = json_loads(c->json, 0, NULL);
-    RLF_ASSERT(root);
+    json_t *root = parse_again(c->json);
     const char *type = json_string_value(json_object_get(root, "model_type"));
     for (size_t i = 0; i < RLF_COUNT(families); i++) {
         if (!type || strcmp(families[i].type, type))

@@ -49,6 +49,8 @@ typedef struct rlf_model_config {
     const char *json; /* config.json as read or made; written on saving */
     const char *generation; /* generation_config.json as read, NULL if there is
                                none */
+    const char *unheeded;   /* what that asks of generating that is not done:
+                               "num_beams 4, min_length 8"; NULL: nothing */
 } rlf_model_config;
 
 /* The arguments of `llama(...)`; 0 takes the default in brackets. */

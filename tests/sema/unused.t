@@ -144,7 +144,7 @@ test.rlf:9:38: warning: this block holds nothing
       |                                      ^~~
 hint: remove it together with the line that it belongs to
 === what is used
-data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade", a: "q", id: "it")
 model actor = lm("m", optimizer: adamw(lr: 1e-5))
 model slow = copy(actor)
 hook judge = lua("j.lua")

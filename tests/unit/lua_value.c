@@ -264,6 +264,15 @@ test_turn_and_step(void)
            out.number == 6,
        "a step gives a scalar");
     rlf_lua_host_free(host);
+    host = open_gives(arena, RLF_LUA_PER_SAMPLE, NULL, 0,
+                      "return function(s) return s.x < 0 and 3 or 1 / s.x < 0 "
+                      "and 2 or 1 end");
+    f = (rlf_lua_field){.name = "x", .kind = RLF_LUA_NUMBER, .number = -0.0};
+    sample.n_fields = 1;
+    ok(rlf_lua_call(host, &sample, 1, arena, &err, &out) == RLF_OK &&
+           out.number == 2,
+       "-0 keeps its sign");
+    rlf_lua_host_free(host);
     rlf_arena_free(arena);
 }
 

@@ -222,6 +222,8 @@ test_generation(test_machine *t, rlf_arena *arena)
     rlf_model_config c;
     MUST(t, rlf_file_write(path, text, strlen(text), &t->err));
     MUST(t, read_config(arena, "{" GOOD "}", &t->err, &c));
+    is_str(c.unheeded, "repetition_penalty 1.05",
+           "what it asks for and generating does not do");
     ok(c.n_eos == 2 && c.eos[0] == 3 && c.eos[1] == 4,
        "the ends of generation_config.json take the place of config.json's");
     is_str(rlf_model_config_generation(&c, arena), text,
@@ -229,7 +231,47 @@ test_generation(test_machine *t, rlf_arena *arena)
     MUST(t, rlf_file_write(path, "{\"top_p\": 1}", 12, &t->err));
     MUST(t, read_config(arena, "{" GOOD "}", &t->err, &c));
     ok(c.n_eos == 1 && c.eos[0] == 2, "where it names none, config.json's are");
+    /* neutral: transformers 5.23.0 generates the same with and without */
+    static const char neutral[] =
+        "{\"repetition_penalty\": 1.0, \"no_repeat_ngram_size\": 0,"
+        " \"min_length\": 0, \"num_beams\": 1, \"suppress_tokens\": null,"
+        " \"token_healing\": false, \"typical_p\": 1.0, \"temperature\": 2,"
+        " \"top_k\": 5, \"do_sample\": true, \"max_length\": 9}";
+    MUST(t, rlf_file_write(path, neutral, strlen(neutral), &t->err));
+    MUST(t, read_config(arena, "{" GOOD "}", &t->err, &c));
+    ok(!c.unheeded, "neutral values ask for nothing");
+    static const char all[] =
+        "{\"num_beams\": 4, \"suppress_tokens\": [1, 2],"
+        " \"bad_words_ids\": [[3]], \"min_new_tokens\": 5,"
+        " \"forced_eos_token_id\": 2, \"begin_suppress_tokens\": [7]}";
+    MUST(t, rlf_file_write(path, all, strlen(all), &t->err));
+    MUST(t, read_config(arena, "{" GOOD "}", &t->err, &c));
+    is_str(c.unheeded,
+           "bad_words_ids [[3]], suppress_tokens [1,2], "
+           "begin_suppress_tokens [7], forced_eos_token_id 2, "
+           "min_new_tokens 5, num_beams 4",
+           "each is named");
+    MUST(t, rlf_file_write(path, "[]", 2, &t->err));
+    is_int(read_config(arena, "{" GOOD "}", &t->err, &c), RLF_USER,
+           "a list is no generation_config.json");
+    rlf_err_clear(&t->err);
     MUST(t, rlf_dir_remove(path, &t->err));
+    MUST(t, rlf_dir_make(path, &t->err));
+    is_int(read_config(arena, "{" GOOD "}", &t->err, &c), RLF_USER,
+           "nor is a directory");
+    rlf_err_clear(&t->err);
+    MUST(t, rlf_dir_remove(path, &t->err));
+    MUST(t, read_config(arena,
+                        "\xef\xbb\xbf{" GOOD ", \"a\": \"\\u0000\","
+                        " \"b\": 1000000000000000000000000000000}",
+                        &t->err, &c));
+    const bool f32[RLF_ELEMENT_COUNT] = {[RLF_ELEMENT_F32] = true};
+    ok(strstr(rlf_model_config_text(&c, RLF_HEAD_LM, f32, arena), "1e+30") ||
+           strstr(rlf_model_config_text(&c, RLF_HEAD_LM, f32, arena), "1e30"),
+       "what can be read can be saved: a byte order mark, a long integer");
+    MUST(t, read_config(arena, with_members(arena, "\"hidden_act\": \"swish\""),
+                        &t->err, &c));
+    ok(!c.unheeded, "swish is silu");
 }
 
 /* A gradient and an optimizer step that depend on `seed`. */
