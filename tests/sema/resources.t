@@ -48,7 +48,7 @@ hint: a file with one JSON object a line, or a JSON list
 test.rlf:15:38: error: 'first:' of 'jsonl' is 0, and must be from 1 to 4000000000
    15 | data d6 = jsonl("rows.jsonl", first: 0)
       |                                      ^
-hint: only so many rows, from where `skip` ends
+hint: only so many rows of the file, from where `skip` ends
 test.rlf:16:12: error: 'lm' lacks 'from'
    16 | model m1 = lm()
       |            ^~
