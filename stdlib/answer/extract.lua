@@ -5,6 +5,8 @@ local notation = require("answer.notation")
 
 local extract = {}
 
+local LONGEST = 1000 -- bytes that are looked at after "answer is"
+
 -- Where each opened brace is closed, in one pass.
 local function partners(text)
   local partner, open = {}, {}
@@ -80,11 +82,9 @@ end
 
 -- ---- the sentence after "answer is" ----
 
--- Words, beside names of commands, what is in \text{}, and products of letters.
+-- Words, beside names of commands, what is in braces, and products of letters.
 local function has_words(text)
-  text = text:gsub("\\%a+%s*%b{}", function(group)
-    return group:find("^\\[tm][eb][xo][tx]") and "" or nil
-  end)
+  text = text:gsub("%b{}", "")
   for letters in text:gsub("\\%a+", " "):gmatch("%a%a+") do
     if not notation.is_product(letters) and not letters:find("^%u%u%u?$") then
       return true
@@ -214,7 +214,12 @@ local function stated(text)
   if first and first <= #line and not text:sub(1, first - 1):find("[%d=]") then
     return last_side(formulas(text, first))
   end
-  local sentence = line:match("^(.-)[.;!?]%s") or line
+  -- dots in braces and \; end no sentence
+  local masked = line:gsub("%b{}", function(group)
+    return ("_"):rep(#group)
+  end)
+  local stop = masked:match("^.-[^\\]()[.;!?]%s") or #line + 1
+  local sentence = line:sub(1, stop - 1)
   sentence = rlf.trim(sentence:gsub("[.!?%s*]+$", ""):gsub("%*%*", ""))
   if sentence == "" or sentence:find("^[Nn]ot%s") then
     return sentence
@@ -235,7 +240,7 @@ function extract.of(text)
     return rlf.trim(text:match("^%s*([^\n]*)", past))
   end
   past = past_last(text:lower(), "answer is")
-  return past and stated(text:sub(past)) or extract.last_number(text)
+  return past and stated(text:sub(past, past + LONGEST)) or extract.last_number(text)
 end
 
 return extract

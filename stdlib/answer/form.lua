@@ -268,6 +268,9 @@ function form.of(text)
   text = text:match("^%s*\\text%a*%s*{(%s*%(%a%)%s*)}") or text
   local found = {}
   text = notation.texts(notation.clean(text), found)
+  if #text > LONGEST then -- ½ is longer now
+    return plain(text)
+  end
   text = text:gsub("%f[%a]or%f[%A]", notation.apart)
     :gsub("%f[%a]and%f[%A]", notation.apart)
   text = rlf.trim(text:gsub("%.+%s*$", ""))

@@ -6,6 +6,8 @@
 
 local unit = {}
 
+local LONGEST = 200 -- bytes of an answer with units
+
 local names = {}
 for line in ([[
     mm millimeter millimeters millimetre millimetres
@@ -100,6 +102,9 @@ end
 -- them, and the units; nil if it does not. Units of one letter are taken after
 -- numbers only, and after a space: 3x m is a product.
 function unit.cut(text)
+  if #text > LONGEST then
+    return nil
+  end
   local number, gap, words =
     text:match("^%s*([+-]?%s*[%d.,/]*%d)(%s*)(%a[^\\=<>]*)$")
   if number and (gap ~= "" or words:find("^%a%a")) then

@@ -293,22 +293,27 @@ test_pairs(rlf_lua_host *host, rlf_arena *arena)
     fclose(file);
 }
 
-/* What is nested, long or cut off is compared as text, in bounded time. */
+/* What is nested, long or cut off is compared as text, in bounded time: after
+ * `before`. */
 static void
-test_hostile_answers(rlf_lua_host *host, rlf_arena *arena)
+test_hostile_answers(rlf_lua_host *host, rlf_arena *arena, const char *before)
 {
     static const char *const pieces[] = {
-        "(",       "{",          "\\sqrt",   "^",          "\\frac",
-        "\\text{", "-",          "\\boxed{", "\\pm ",      "1,",
-        "\\cup ",  "\\begin{x}", "$",        "\\frac{1}{", "or "};
+        "(",       "{",          "\\sqrt", "^",   "\\frac", "\\text{",
+        "-",       "\\boxed{",   "\\pm ",  "1,",  "\\cup ", "\\begin{x}",
+        "$",       "\\frac{1}{", "or ",    "ab ", "a b ",   "5 cm ",
+        "\\(",     "x. ",        "\\",     "|",   "1 2 ",   "{}",
+        "\\over ", "+",          "=",      "\\[", "\u00bd", "(B) ",
+        "\xff",    "1.",         "e5",     "%",   "_1"};
     for (size_t i = 0; i < RLF_COUNT(pieces); i++) {
         rlf_err err = RLF_ERR_NONE;
         rlf_buf text = {0};
+        rlf_buf_puts(&text, before);
         while (text.n < 3500)
             rlf_buf_puts(&text, pieces[i]);
         rlf_str whole = {text.p, text.n};
         if (!ok(score_of(host, whole, RLF_STR("77"), arena, &err) == 0,
-                "3,500 bytes of %s", pieces[i]))
+                "%s3,500 bytes of %s", before, pieces[i]))
             note("%s", err.sentence);
         while (text.n < 200000)
             rlf_buf_puts(&text, pieces[i]);
@@ -434,7 +439,9 @@ test_answer(void)
     }
     test_pairs(host, arena);
     test_number_truths(host, arena);
-    test_hostile_answers(host, arena);
+    test_hostile_answers(host, arena, "");
+    test_hostile_answers(host, arena, "the answer is ");
+    test_hostile_answers(host, arena, "#### ");
     rlf_lua_host_free(host);
     rlf_arena_free(arena);
 }
