@@ -295,7 +295,7 @@ main(void)
     reductions(&w, true);
     scans_and_groups(&w);
     downs(&w);
-    random_programs(&w, quick() ? 60 : 300);
+    random_programs(&w, quick() ? 25 : 300);
     texts(&w);
     random_numbers(&w);
     errors(&w);

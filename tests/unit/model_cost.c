@@ -508,7 +508,7 @@ main(void)
     uint32_t ids[64];
     for (int i = 0; i < 64; i++)
         ids[i] = (uint32_t)(i * i) % 7;
-    int models = quick() ? 3 : MODELS, worlds = quick() ? 1 : 3;
+    int models = quick() ? 2 : MODELS, worlds = quick() ? 1 : 3;
     for (int i = 0; i < models; i++) {
         rlf_model_config config = random_config(&seed);
         rlf_model_options options = {.head = RLF_HEAD_BOTH, .trained = true};

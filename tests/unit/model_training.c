@@ -130,6 +130,8 @@ test_bits(const test_place *cpu, bool tied)
 {
     static task k;
     make_task(&k, 11, tied);
+    if (quick())
+        k.n = 9;
     static const way ways[] = {
         {1, 4000, NULL, false}, {2, 4000, NULL, false},
         {3, 4000, NULL, false}, {1, 140, NULL, false},
@@ -143,6 +145,8 @@ test_bits(const test_place *cpu, bool tied)
         sum += fabs((double)want[j]);
     ok(sum > 1 && isfinite(sum), "there are gradients (%g)", sum);
     for (size_t i = 1; i < RLF_COUNT(ways); i++) {
+        if (quick() && tied && i < 4)
+            continue; /* whatever the threads: as without */
         char name[128];
         float *got = gradients_at(cpu, &k, &ways[i], &n);
         if (!got) {
@@ -373,7 +377,7 @@ main(void)
             continue; /* the bits are the CPU's */
         test_adamw(at, 0);
         test_learning(at, false);
-        if (!at->slow)
+        if (!at->slow && !quick())
             test_learning(at, true);
     }
     return done();
