@@ -44,10 +44,12 @@ typedef enum rlf_result {
     RLF_RESULT_FAILED = -3, /* failed while running */
 } rlf_result;
 
-/* A session for the program in file `path`. Never NULL. */
+/* A session for the program in file `path`. NULL if there is not even memory
+ * for that (4.5 MB, which it keeps to end in an orderly way when there is no
+ * more later). NULL need not be looked for: it may be given to every function
+ * here, as a session that has failed, with a message. */
 RLF_PUBLIC rlf_session *rlf_session_open(const char *path);
-/* NULL is allowed. RLF_RESULT_FAILED if the trace could not be written
- * completely. */
+/* RLF_RESULT_FAILED if the trace could not be written completely. */
 RLF_PUBLIC rlf_result rlf_session_close(rlf_session *session);
 
 /* Set a parameter of the program, or an option of the run: before the first

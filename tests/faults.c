@@ -7,6 +7,7 @@
  * FAULTS_AT     which call fails, from 1 on; 0: none
  * FAULTS_FROM   if set, all after it fail as well
  * FAULTS_LEAST  only allocations of so many bytes or more count
+ * FAULTS_FILE   only system calls on a file whose path ends so count
  * FAULTS_COUNT  a file that gets the number of calls, when the program returns
  *               from main
  * FAULTS_SITES  a file that gets the number of each call that is the first from
@@ -39,6 +40,7 @@
 static atomic_long calls;
 static long at;
 static size_t least;
+static const char *only; /* FAULTS_FILE */
 static bool from_then_on, memory, io;
 static bool running; /* main has begun: before it libraries set themselves up */
 
@@ -291,6 +293,39 @@ static const struct {
 #endif
 };
 
+static bool
+ends_so(const char *path, size_t n)
+{
+    size_t k = strlen(only);
+    return n >= k && memcmp(path + n - k, only, k) == 0;
+}
+
+/* Is this call on the file that is looked for? A path is the first argument
+ * that is one, or the open file's. */
+static bool
+is_on_it(ucontext_t *u, long number, int file)
+{
+    char name[64], path[4096];
+    int at = file;
+    if (file < 0) {
+        bool first = false; /* the others begin with a directory */
+#ifdef SYS_open
+        first = number == SYS_open || number == SYS_stat ||
+                number == SYS_lstat || number == SYS_rename ||
+                number == SYS_mkdir || number == SYS_unlink ||
+                number == SYS_rmdir;
+#endif
+        const char *given = (const char *)ARG(u, first ? 0 : 1);
+        if (*given)
+            return ends_so(given, strlen(given));
+        at = 0;
+    }
+    snprintf(name, sizeof name, "/proc/self/fd/%d", (int)ARG(u, at));
+    long n = faults_call(SYS_readlinkat, AT_FDCWD, (long)name, (long)path,
+                         sizeof path, 0, 0);
+    return n > 0 && ends_so(path, (size_t)n);
+}
+
 static void
 on_call(int number, siginfo_t *info, void *context)
 {
@@ -304,6 +339,8 @@ on_call(int number, siginfo_t *info, void *context)
     bool counts = file < 0 || ((int)ARG(u, file) != STDERR_FILENO &&
                                (int)ARG(u, file) >= 0);
     int saved = errno;
+    if (counts && only)
+        counts = is_on_it(u, info->si_syscall, file);
     bool fail = counts && fails();
     errno = saved;
     long result = -EIO;
@@ -383,6 +420,7 @@ static void __attribute__((constructor)) begin(void)
     at = n ? atol(n) : 0;
     from_then_on = getenv("FAULTS_FROM") != NULL;
     least = getenv("FAULTS_LEAST") ? (size_t)atol(getenv("FAULTS_LEAST")) : 0;
+    only = getenv("FAULTS_FILE");
     io = strcmp(kind, "io") == 0;
     if (getenv("FAULTS_SITES"))
         sites = open(getenv("FAULTS_SITES"),

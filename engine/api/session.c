@@ -46,6 +46,8 @@ rlf_session *
 rlf_session_open(const char *path)
 {
     rlf_memory_reserve();
+    if (rlf_memory_failed())
+        return NULL;
     rlf_json_take_memory();
     rlf_session *s = rlf_calloc(1, sizeof *s);
     s->arena = rlf_arena_new();
@@ -292,6 +294,8 @@ note_option(rlf_session *s, const char *name, const char *value)
 rlf_result
 rlf_session_set(rlf_session *s, const char *name, const char *value)
 {
+    if (!s)
+        return RLF_RESULT_FAILED;
     if (s->graph)
         return rlf_session_result(
             rlf_fail(&s->err, RLF_USAGE,
@@ -375,7 +379,7 @@ rlf_session_compile(rlf_session *s, bool params_only)
 rlf_result
 rlf_session_check(rlf_session *s)
 {
-    return rlf_session_compile(s, false);
+    return s ? rlf_session_compile(s, false) : RLF_RESULT_FAILED;
 }
 
 /* ---- running ---- */
@@ -755,6 +759,8 @@ step(rlf_session *s, rlf_err *err)
 rlf_result
 rlf_session_step(rlf_session *s)
 {
+    if (!s)
+        return RLF_RESULT_FAILED;
     if (s->err.status < 0)
         return rlf_session_result(s->err.status);
     rlf_result result = rlf_session_ready(s);
@@ -779,6 +785,8 @@ rlf_session_step(rlf_session *s)
 rlf_result
 rlf_session_save(rlf_session *s)
 {
+    if (!s)
+        return RLF_RESULT_FAILED;
     if (s->err.status < 0)
         return rlf_session_result(s->err.status);
     if (!s->options.directory || !s->run)
@@ -792,32 +800,36 @@ rlf_session_save(rlf_session *s)
 uint64_t
 rlf_session_steps(const rlf_session *s)
 {
-    return s->run ? rlf_run_steps(s->run) : 0;
+    return s && s->run ? rlf_run_steps(s->run) : 0;
 }
 
 uint64_t
 rlf_session_steps_wanted(const rlf_session *s)
 {
-    return s->wanted;
+    return s ? s->wanted : 0;
 }
 
 double
 rlf_session_metric(const rlf_session *s, const char *name)
 {
     double x;
-    return s->run && rlf_metrics_get(rlf_run_metrics(s->run), name, &x) ? x
-                                                                        : NAN;
+    bool there =
+        s && s->run && rlf_metrics_get(rlf_run_metrics(s->run), name, &x);
+    return there ? x : NAN;
 }
 
 const char *
 rlf_session_metric_name(const rlf_session *s, size_t i)
 {
-    return s->run ? rlf_metrics_name(rlf_run_metrics(s->run), i) : NULL;
+    return s && s->run ? rlf_metrics_name(rlf_run_metrics(s->run), i) : NULL;
 }
 
 const char *
 rlf_session_message(rlf_session *s)
 {
+    if (!s)
+        return "error: there is no memory for a session\n"
+               "hint: end other programs, or give this one more memory\n";
     rlf_buf_clear(&s->message);
     if (s->options.json && s->diags.errors)
         rlf_diags_print_json(&s->diags, &s->message);
@@ -850,6 +862,8 @@ add_program_warnings(rlf_session *s)
 const char *
 rlf_session_warnings(rlf_session *s)
 {
+    if (!s)
+        return "";
     if (!s->told && !s->diags.errors)
         add_program_warnings(s);
     rlf_buf before = s->warned;
@@ -862,7 +876,7 @@ rlf_session_warnings(rlf_session *s)
 int
 rlf_session_failed(const rlf_session *s)
 {
-    return s->err.status < 0 || s->diags.errors > 0;
+    return !s || s->err.status < 0 || s->diags.errors > 0;
 }
 
 const char *

@@ -64,6 +64,11 @@ rlf_cmd_session(const rlf_command_line *line, int *status)
         return NULL;
     }
     rlf_session *s = rlf_session_open(line->files[0]);
+    if (!s) {
+        fputs(rlf_session_message(s), stderr);
+        *status = -(int)RLF_RESULT_FAILED;
+        return NULL;
+    }
     s->options.backends = line->backends;
     rlf_result result = take_options(s, line);
     if (result == RLF_RESULT_OK)
