@@ -94,7 +94,18 @@ load_import(rlf_sema *s, rlf_module *module, const rlf_ast_decl *decl,
                        "'%s' imports itself, through this import", text);
         return RLF_OK;
     }
+    if (!imported && s->importing == RLF_IMPORT_DEPTH) {
+        rlf_diag *diag = rlf_diag_error(
+            s->diags, "size", decl->value->span,
+            "more than %d files import one another in turn up to here",
+            (int)RLF_IMPORT_DEPTH);
+        rlf_diag_hint(s->diags, diag,
+                      "import the files that are needed beside one another");
+        return RLF_OK;
+    }
+    s->importing++;
     rlf_status status = imported ? RLF_OK : load(s, path, &why, &imported);
+    s->importing--;
     if (status < 0 && status != RLF_USER) {
         *err = why;
         rlf_err_place(err, decl->value->span, NULL);

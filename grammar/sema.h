@@ -269,6 +269,7 @@ typedef struct rlf_loop {
 /* So that no pass runs out of stack, or of time. */
 enum {
     RLF_DEF_DEPTH = 64,     /* defs inside one another */
+    RLF_IMPORT_DEPTH = 64,  /* files that import one another */
     RLF_EVAL_DEPTH = 3000,  /* expressions, through defs too */
     RLF_TERM_DEPTH = 3000,  /* operations on operations */
     RLF_TERM_MOST = 1 << 18 /* operations of a program */
@@ -334,6 +335,7 @@ typedef struct rlf_sema {
     } metrics;
     bool collecting;     /* in the block of a collect */
     int nesting;         /* expressions inside one another */
+    int importing;       /* files that import one another, being read */
     int expanding;       /* defs inside one another, their arguments too */
     const rlf_ast_decl *defs[RLF_DEF_DEPTH]; /* whose bodies the walk is in */
     int n_defs;

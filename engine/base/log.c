@@ -44,13 +44,13 @@ static rlf_status
 unknown(rlf_err *err, const char *what, const char *p, size_t n,
         const char *const *words, int count)
 {
-    rlf_fail(err, RLF_USER, "no log %s '%.*s'", what, (int)n, p);
+    rlf_fail(err, RLF_USAGE, "no log %s '%.*s'", what, (int)n, p);
     rlf_buf all = {0};
     for (int i = 0; i < count; i++)
         rlf_buf_printf(&all, "%s%s", i ? ", " : "", words[i]);
     rlf_err_hint(err, "there are %s; for example info,comm:trace", all.p);
     rlf_buf_free(&all);
-    return RLF_USER;
+    return RLF_USAGE;
 }
 
 rlf_status
@@ -88,7 +88,7 @@ rlf_log_from_env(rlf_log *log, rlf_err *err)
     const char *spec = getenv("RLFLOW_LOG");
     if (spec && rlf_log_set(log, spec, err) < 0) {
         rlf_err_hint(err, "it is in the environment variable RLFLOW_LOG");
-        return RLF_USER;
+        return RLF_USAGE;
     }
     return RLF_OK;
 }

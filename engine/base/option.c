@@ -141,11 +141,23 @@ set(rlf_command_line *line, int index, const char *text, const char *from,
     if (row->type == RLF_OPTION_IS_WORD && !one_of(row->argument, text))
         return rlf_fail(err, RLF_USAGE, "%s is '%s', not one of %s", from, text,
                         row->argument);
+    if (row->type == RLF_OPTION_IS_FLAG && *text && !one_of("0|1", text)) {
+        rlf_fail(err, RLF_USAGE, "%s is '%s', not 0 or 1", from, text);
+        rlf_err_hint(err, "1 is what --%s says", row->word);
+        return RLF_USAGE;
+    }
     if (row->type == RLF_OPTION_IS_FLAG)
-        value->number = 1;
+        value->number = strcmp(text, "0") != 0;
     if (row->type == RLF_OPTION_IS_TEXT && !*text)
         return rlf_fail(err, RLF_USAGE, "%s is empty", from);
     return RLF_OK;
+}
+
+/* A switch that the environment turns off, which is as if it were not there. */
+static bool
+is_off(const rlf_option_row *row, const char *text)
+{
+    return row->type == RLF_OPTION_IS_FLAG && strcmp(text, "0") == 0;
 }
 
 /* Presets and environment of all options that the command takes. */
@@ -159,7 +171,8 @@ preset(rlf_command_line *line, rlf_err *err)
         const char *text = *row->environment ? getenv(row->environment) : NULL;
         if (text && *text) {
             RLF_TRY(set(line, i, text, row->environment, err));
-            line->options[i].given = true;
+            line->options[i].given = !is_off(row, text);
+            line->options[i].variable = row->environment;
         } else if (*row->preset)
             RLF_TRY(set(line, i, row->preset, row->word, err));
     }
@@ -217,6 +230,7 @@ read_option(rlf_command_line *line, int argc, char *const *argv, int *at,
     char from[64];
     snprintf(from, sizeof from, "--%s", row->word);
     line->options[index].given = true;
+    line->options[index].variable = NULL;
     return set(line, index, text, from, err);
 }
 

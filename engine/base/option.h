@@ -1,7 +1,8 @@
 /* The command line: commands, options, files and NAME=VALUE settings.
  *
  * All that exists stands in option.def. A value is taken from the command
- * line, else from the option's environment variable, else from its preset.
+ * line, else from the option's environment variable (of a FLAG: 1 or 0), else
+ * from its preset.
  * Options may stand anywhere after the command, as --name value or
  * --name=value, where alone a value may begin with two dashes; `--` ends
  * them. What may be an error is one: an option that
@@ -36,6 +37,7 @@ typedef enum rlf_option_type {
 
 typedef struct rlf_option_value {
     bool given;       /* by the command line or the environment */
+    const char *variable; /* of the environment that gave it, or NULL */
     const char *text; /* NULL: no value, not even a preset */
     int64_t number;   /* of an INT that has a value; 1 of a given FLAG */
 } rlf_option_value;

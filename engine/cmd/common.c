@@ -36,8 +36,12 @@ take_options(rlf_session *s, const rlf_command_line *line)
     rlf_result result = RLF_RESULT_OK;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         const rlf_option_value *v = &line->options[table[i].option];
-        if (v->text && result == RLF_RESULT_OK)
-            result = rlf_session_set(s, table[i].name, v->text);
+        if (!v->text || result != RLF_RESULT_OK)
+            continue;
+        result = rlf_session_set(s, table[i].name, v->text);
+        if (result != RLF_RESULT_OK && v->variable)
+            rlf_err_hint(&s->err, "it is in the environment variable %s",
+                         v->variable);
     }
     if (line->options[RLF_OPTION_RESUME].given && result == RLF_RESULT_OK)
         result = rlf_session_set(s, "--resume", "1");

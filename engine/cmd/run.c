@@ -17,9 +17,10 @@
 
 /* Set by the first SIGINT, SIGTERM, SIGHUP (a terminal that went away) or
  * SIGUSR1 (which every launcher passes on), and when; one that comes a moment
- * later leaves at once. A signal handler has nowhere else to put them. Only
- * process 0 looks. */
+ * later leaves at once. A signal handler has nowhere else to put them. Process 0
+ * looks at them; the others have it hear of theirs, through their world. */
 static volatile sig_atomic_t stop_signal, stop_second, continued;
+static rlf_comm_world *volatile follows; /* of a process that is not 0 */
 
 /* Seconds: a terminal and a launcher may both send what is one signal. */
 enum { SAME = 1 };
@@ -36,6 +37,8 @@ on_signal(int number)
         return;
     stop_second = second;
     stop_signal = number;
+    if (follows)
+        rlf_comm_world_note(follows, number);
 }
 
 static void
@@ -59,16 +62,25 @@ on_continue(int number)
     continued = 1;
 }
 
+static void
+handle(int number, void (*handler)(int))
+{
+    struct sigaction action = {.sa_handler = handler};
+    sigaction(number, &action, NULL);
+}
+
 /* To finish the step first; or, where there is none, to leave at once: while
  * the run opens and when it is over. Launchers send SIGTERM to what is left of
- * a run and wait for it. Under nohup SIGHUP is ignored, and stays so. */
+ * a run and wait for it. SIGUSR1 is but the wish to end early: while the run
+ * opens it is for the first step, and when it is over it is granted. Under nohup
+ * SIGHUP is ignored, and stays so. */
 static void
 handle_signals(void (*handler)(int))
 {
     struct sigaction action = {.sa_handler = handler}, before;
-    const int numbers[] = {SIGINT, SIGTERM, SIGUSR1};
-    for (size_t i = 0; i < RLF_COUNT(numbers); i++)
-        sigaction(numbers[i], &action, NULL);
+    handle(SIGINT, handler);
+    handle(SIGTERM, handler);
+    handle(SIGUSR1, handler == SIG_DFL ? SIG_IGN : handler);
     if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
         sigaction(SIGHUP, &action, NULL);
     action.sa_handler = on_continue;
@@ -83,6 +95,8 @@ static bool
 wants_end(const rlf_session *s, uint32_t *pauses)
 {
     const struct timespec moment = {.tv_nsec = 100000000};
+    if (s->world && !stop_signal && rlf_comm_world_told(s->world))
+        on_signal(rlf_comm_world_told(s->world));
     if (!continued || !s->world || stop_signal)
         return stop_signal;
     nanosleep(&moment, NULL);
@@ -168,6 +182,8 @@ stopped_status(void)
 static rlf_result
 stop_early(rlf_session *s, const rlf_command_line *line)
 {
+    if (s->world)
+        rlf_comm_world_tell(s->world, stopping_signal());
     rlf_result result = rlf_session_save(s);
     s->stopped = stopping_signal();
     if (result != RLF_RESULT_OK || line->options[RLF_OPTION_QUIET].given)
@@ -216,6 +232,9 @@ train(rlf_session *s, rlf_display *d, bool *began, bool *stopped)
     if (result != RLF_RESULT_OK)
         return result;
     *began = true;
+    follows = s->leads ? NULL : s->world;
+    if (follows && stop_signal) /* while it opened */
+        rlf_comm_world_note(follows, stop_signal);
     handle_signals(s->leads ? on_signal_aloud : on_signal);
     if (!s->leads)
         return rlf_session_step(s);
@@ -243,6 +262,7 @@ rlf_cmd_run(const rlf_command_line *line)
 {
     int status;
     bool began = false, stopped = false;
+    handle(SIGUSR1, on_signal);
     bool quiet = line->options[RLF_OPTION_QUIET].given;
     rlf_session *s = rlf_cmd_session(line, &status);
     if (!s)
@@ -265,9 +285,14 @@ rlf_cmd_run(const rlf_command_line *line)
     bool lost = result < 0 && s->leads && began && rlf_run_steps(s->run);
     if (result == RLF_RESULT_END && s->leads)
         warn_best(s);
-    /* A launcher passes a signal on to all processes, and MPICH's takes the
-     * status of any of them for that of the job. */
-    stopped |= !s->leads && stop_signal;
+    /* Of processes that end because one of them was told to, each says so:
+     * MPICH's launcher takes the status of any of them for that of the job. A
+     * signal that came too late to end the run is none. */
+    int told = follows ? rlf_comm_world_told(s->world) : 0;
+    follows = NULL;
+    stopped |= told != 0;
+    if (told)
+        stop_signal = told;
     bool cut = is_cut(s);
     rlf_buf saved = {0};
     if (lost && !s->options.json)

@@ -126,6 +126,15 @@ uint64_t rlf_comm_world_beats(const rlf_comm_world *world);
 /* The beats of the controller's end, as this process knows them: elsewhere than
  * in process 0 they come about once a second. */
 uint32_t rlf_comm_world_controller_beats(const rlf_comm_world *world);
+/* A process was told something, such as to end: a signal's number. By note()
+ * process 0 hears of it with the next beat; by tell(), called in process 0, all
+ * others do, before any message that it sends later. note() may be called by a
+ * signal handler. */
+void rlf_comm_world_note(rlf_comm_world *world, int number);
+void rlf_comm_world_tell(rlf_comm_world *world, int number);
+/* In process 0 what another one was told, elsewhere what process 0 told all; 0:
+ * nothing. */
+int rlf_comm_world_told(const rlf_comm_world *world);
 /* How often this process was found to have been stopped for more than about two
  * seconds (SIGSTOP, a suspended job) and to go on; 0 in a world of one process,
  * where nobody looks. */

@@ -133,6 +133,7 @@ struct rlf_comm_world {
     void *remote;          /* the backend's */
     rlf_links *links;
     pthread_mutex_t lock; /* of first_error */
+    int noted, told;      /* atomic: see rlf_comm_world_note */
     uint32_t aborted;     /* atomic */
     int lost;             /* process that the first error is about, or -1 */
     bool gone;            /* it has ended, so its launcher knows too */
@@ -287,6 +288,8 @@ uint64_t rlf_links_beats(rlf_links *links);
 uint32_t rlf_links_controller_beats(rlf_links *links);
 void rlf_links_waits(rlf_links *links, int rank, char *text, size_t room);
 uint32_t rlf_links_pauses(rlf_links *links);
+/* In process 0: a beat to all others, now. */
+void rlf_links_tell(rlf_links *links);
 double rlf_links_silence(rlf_links *links, int process);
 /* Tell the others; `lost`: the process that it is about, or -1. */
 void rlf_links_abort(rlf_links *links, const rlf_err *cause, int lost,

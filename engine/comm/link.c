@@ -36,7 +36,8 @@ typedef enum frame_kind {
 
 /* What follows the head of a FRAME_BEAT; `from` says which rank it is about. */
 typedef struct beat {
-    uint32_t all; /* of all ranks of the process, or of the controller */
+    uint32_t all;  /* of all ranks of the process, or of the controller */
+    int32_t noted; /* what the process was told, 0: nothing */
     char waits[RLF_WAIT];
 } beat;
 
@@ -163,7 +164,7 @@ static void
 tell_process_0(rlf_links *links)
 {
     rlf_comm_world *world = links->world;
-    beat b = {0};
+    beat b = {.noted = __atomic_load_n(&world->noted, __ATOMIC_RELAXED)};
     for (int i = 0; i < world->local; i++)
         b.all += __atomic_load_n(&world->ends[i]->beat, __ATOMIC_RELAXED);
     for (int i = 0; i < world->local; i++) {
@@ -175,6 +176,18 @@ tell_process_0(rlf_links *links)
     }
 }
 
+void
+rlf_links_tell(rlf_links *links)
+{
+    const rlf_comm_world *world = links->world;
+    beat b = {
+        .all = __atomic_load_n(&world->controller->beat, __ATOMIC_RELAXED),
+        .noted = __atomic_load_n(&world->noted, __ATOMIC_RELAXED)};
+    frame f = {.kind = FRAME_BEAT, .from = RLF_CONTROLLER, .bytes = sizeof b};
+    for (int i = 0; i < links->n; i++)
+        send_frame(links, &links->links[i], f, &b);
+}
+
 /* The reader's turn. */
 static void
 tell_beats(rlf_links *links)
@@ -183,15 +196,10 @@ tell_beats(rlf_links *links)
     if (now - links->told < beat_ns(links))
         return;
     links->told = now;
-    if (links->world->process > 0) {
+    if (links->world->process > 0)
         tell_process_0(links);
-        return;
-    }
-    beat b = {.all = __atomic_load_n(&links->world->controller->beat,
-                                     __ATOMIC_RELAXED)};
-    frame f = {.kind = FRAME_BEAT, .from = RLF_CONTROLLER, .bytes = sizeof b};
-    for (int i = 0; i < links->n; i++)
-        send_frame(links, &links->links[i], f, &b);
+    else
+        rlf_links_tell(links);
 }
 
 static void
@@ -200,6 +208,8 @@ handle_beat(rlf_links *links, rlf_link *l, const frame *f, const void *bytes)
     int index = f->from - l->process * links->world->local;
     beat b;
     memcpy(&b, bytes, sizeof b);
+    if (b.noted)
+        __atomic_store_n(&links->world->told, b.noted, __ATOMIC_RELAXED);
     if (f->from == RLF_CONTROLLER)
         __atomic_store_n(&l->controller, b.all, __ATOMIC_RELAXED);
     if (index < 0 || index >= links->world->local)

@@ -411,6 +411,26 @@ rlf_comm_world_waits(const rlf_comm_world *world, int rank, char *text,
         rlf_links_waits(world->links, rank, text, room);
 }
 
+void
+rlf_comm_world_note(rlf_comm_world *world, int number)
+{
+    __atomic_store_n(&world->noted, number, __ATOMIC_RELAXED);
+}
+
+void
+rlf_comm_world_tell(rlf_comm_world *world, int number)
+{
+    rlf_comm_world_note(world, number);
+    if (world->links)
+        rlf_links_tell(world->links);
+}
+
+int
+rlf_comm_world_told(const rlf_comm_world *world)
+{
+    return __atomic_load_n(&world->told, __ATOMIC_RELAXED);
+}
+
 uint32_t
 rlf_comm_world_pauses(const rlf_comm_world *world)
 {
