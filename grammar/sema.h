@@ -98,16 +98,16 @@ typedef struct rlf_term {
     int update; /* number of the update it was written in, or -1 */
     int set;    /* the set it came through, for messages; -1: none, several */
     bool text;
-    bool quiet;       /* LEAST, MOST: infinite of nothing, and no error */
-    rlf_unit unit;    /* CONST of a number */
-    bool live;        /* the loss of its update is derived through it */
-    bool touches;     /* it depends on live calls, derived or not */
-    const char *name; /* NULL: none */
-    bool named;       /* by the program */
+    bool quiet;        /* LEAST, MOST: infinite of nothing, and no error */
+    rlf_unit unit;     /* CONST of a number */
+    bool live;         /* the loss of its update is derived through it */
+    bool touches;      /* it depends on live calls, derived or not */
+    const char *name;  /* NULL: none */
+    bool named;        /* by the program */
     const char *label; /* what samples.jsonl calls it; NULL: as it is made */
-    int uses;         /* by other terms, and by items */
-    int depth;        /* operations above one another in it */
-    int value_index;  /* lower.c: the graph's value, -1 */
+    int uses;          /* by other terms, and by items */
+    int depth;         /* operations above one another in it */
+    int value_index;   /* lower.c: the graph's value, -1 */
     int holds; /* words.c: rlf_words_holds; 0: not asked yet, else 1, -1 */
     /* One per token: the term of a sample or prompt that a sum in it repeats
      * at each token without saying so, plus 1 (0: there is none), and where
@@ -333,10 +333,10 @@ typedef struct rlf_sema {
         rlf_metric_name *data;
         size_t count, room;
     } metrics;
-    bool collecting;     /* in the block of a collect */
-    int nesting;         /* expressions inside one another */
-    int importing;       /* files that import one another, being read */
-    int expanding;       /* defs inside one another, their arguments too */
+    bool collecting; /* in the block of a collect */
+    int nesting;     /* expressions inside one another */
+    int importing;   /* files that import one another, being read */
+    int expanding;   /* defs inside one another, their arguments too */
     const rlf_ast_decl *defs[RLF_DEF_DEPTH]; /* whose bodies the walk is in */
     int n_defs;
     rlf_span operand[2]; /* of the operation in hand, as written; or nowhere */

@@ -36,10 +36,10 @@ typedef enum rlf_option_type {
 } rlf_option_type;
 
 typedef struct rlf_option_value {
-    bool given;       /* by the command line or the environment */
+    bool given;           /* by the command line or the environment */
     const char *variable; /* of the environment that gave it, or NULL */
-    const char *text; /* NULL: no value, not even a preset */
-    int64_t number;   /* of an INT that has a value; 1 of a given FLAG */
+    const char *text;     /* NULL: no value, not even a preset */
+    int64_t number;       /* of an INT that has a value; 1 of a given FLAG */
 } rlf_option_value;
 
 typedef struct rlf_setting {

@@ -17,8 +17,8 @@
 
 /* Set by the first SIGINT, SIGTERM, SIGHUP (a terminal that went away) or
  * SIGUSR1 (which every launcher passes on), and when; one that comes a moment
- * later leaves at once. A signal handler has nowhere else to put them. Process 0
- * looks at them; the others have it hear of theirs, through their world. */
+ * later leaves at once. A signal handler has nowhere else to put them. Process
+ * 0 looks at them; the others have it hear of theirs, through their world. */
 static volatile sig_atomic_t stop_signal, stop_second, continued;
 static rlf_comm_world *volatile follows; /* of a process that is not 0 */
 
@@ -72,8 +72,8 @@ handle(int number, void (*handler)(int))
 /* To finish the step first; or, where there is none, to leave at once: while
  * the run opens and when it is over. Launchers send SIGTERM to what is left of
  * a run and wait for it. SIGUSR1 is but the wish to end early: while the run
- * opens it is for the first step, and when it is over it is granted. Under nohup
- * SIGHUP is ignored, and stays so. */
+ * opens it is for the first step, and when it is over it is granted. Under
+ * nohup SIGHUP is ignored, and stays so. */
 static void
 handle_signals(void (*handler)(int))
 {

@@ -49,7 +49,8 @@ bad_words(void)
     rlf_err err = RLF_ERR_NONE;
     rlf_log log;
     rlf_log_init(&log, NULL, NULL, 0);
-    is_int(rlf_log_set(&log, "info,com:trace", &err), RLF_USAGE, "a wrong part");
+    is_int(rlf_log_set(&log, "info,com:trace", &err), RLF_USAGE,
+           "a wrong part");
     is_str(err.sentence, "no log part 'com'", "is named");
     is_int(log.most[RLF_SUB_MEM], RLF_LOG_ERROR, "and nothing is changed");
     rlf_err_clear(&err);
