@@ -606,6 +606,33 @@ extras_reach(rlf_sema *s, const rlf_item *item, int set)
     return true;
 }
 
+/* What a call adds would stand in the place of a field of the data row. */
+static bool
+extras_hide(rlf_sema *s, const rlf_item *item, int set)
+{
+    int data = set >= 0 ? s->graph->sets.data[set].data : -1;
+    for (int i = item->class->n_formals; i < item->n_args && data >= 0; i++) {
+        const rlf_arg *arg = &item->args[i];
+        const rlf_resource *of = &s->graph->resources.data[data];
+        rlf_field kind = RLF_FIELD_NONE;
+        const char *near = NULL;
+        rlf_err ignored = RLF_ERR_NONE;
+        if (s->classes->resource[RLF_RESOURCE_DATA]->field(
+                s->graph, of, arg->name, &ignored, &kind, &near) < 0 ||
+            kind == RLF_FIELD_NONE)
+            continue;
+        rlf_diag *diag = rlf_diag_error(
+            s->diags, "argument", arg->span,
+            "what a call adds cannot be called '%s': that is a field of '%s', "
+            "which the function would not see",
+            arg->name, of->name);
+        rlf_diag_hint(s->diags, diag, "choose another name, as in given_%s:",
+                      arg->name);
+        return true;
+    }
+    return false;
+}
+
 rlf_thing
 rlf_call_hook(rlf_sema *s, int hook, const rlf_ast_expr *call)
 {
@@ -645,7 +672,7 @@ rlf_call_hook(rlf_sema *s, int hook, const rlf_ast_expr *call)
             return none;
         }
     }
-    if (!extras_reach(s, item, set))
+    if (!extras_reach(s, item, set) || extras_hide(s, item, set))
         return none;
     read_arguments(s, item);
     int index = rlf_item_place(s, item);

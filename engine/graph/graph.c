@@ -99,3 +99,17 @@ rlf_args_plain(const rlf_arg *args, int n, int i)
             return &args[k];
     return NULL;
 }
+
+bool
+rlf_graph_once(const rlf_graph *graph, int region)
+{
+    while (region > 0) {
+        const rlf_node *node =
+            &graph->nodes.data[graph->regions.data[region].node];
+        if (node->class->role != RLF_ROLE_IF &&
+            node->class->role != RLF_ROLE_EVERY)
+            return false;
+        region = node->region;
+    }
+    return region == 0;
+}

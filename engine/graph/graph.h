@@ -316,6 +316,11 @@ const rlf_arg *rlf_args_find(const rlf_arg *args, int n, const char *name);
 /* The i-th argument without a label; NULL if there are fewer. */
 const rlf_arg *rlf_args_plain(const rlf_arg *args, int n, int i);
 
+/* Is the region the flow, or the body of an if or every in it, at whatever
+ * depth? It is carried out once a step at most, so each of its sets has one
+ * value a step. */
+bool rlf_graph_once(const rlf_graph *graph, int region);
+
 /* Checks the rules that every graph keeps: indices, ports, levels against the
  * class, single definition, order of the program. RLF_BUG if it is broken. */
 rlf_status rlf_graph_verify(const rlf_graph *graph, rlf_err *err);

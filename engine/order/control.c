@@ -321,8 +321,8 @@ rlf_control_done_together(rlf_control *c, const active *a,
     rlf_control_tell_done(c, a->instance, report);
 }
 
-/* The first rows of what the flow names, to rank 0, where samples are written
- * from. */
+/* The first rows of what the flow and its ifs and everys name, to rank 0, where
+ * samples are written from. */
 static void
 bring_shown(rlf_control *c)
 {
@@ -330,7 +330,8 @@ bring_shown(rlf_control *c)
     for (size_t i = c->step % lanes; i < c->tracks.count; i += lanes) {
         const track *t = c->tracks.data[i];
         if (!t || !t->opened || t->everywhere ||
-            rlf_control_instance(c, (int)i)->node->region != 0)
+            !rlf_graph_once(c->plan->graph,
+                            rlf_control_instance(c, (int)i)->node->region))
             continue;
         uint32_t n = t->n_rows < c->shown ? t->n_rows : c->shown;
         rlf_control_bring(c, (int)i, -1, NULL, n,

@@ -2,15 +2,25 @@
 #include "engine/graph/class.h"
 #include "engine/sched/state.h"
 
-/* The rows of a set of the last step that a model sampled, or NULL. What a
- * collect kept is such a set, what it drew is not. */
+/* The set that a value is, if a model samples it once a step at most: not in a
+ * loop. What a collect kept is such a set, what it drew is not. */
+static const rlf_set *
+is_sampled(const rlf_run *run, int value)
+{
+    const rlf_graph *graph = run->graph;
+    const rlf_value *v = &graph->values.data[value];
+    if (v->kind != RLF_VALUE_SET || v->node < 0 ||
+        !rlf_graph_once(graph, graph->nodes.data[v->node].region))
+        return NULL;
+    const rlf_set *set = &graph->sets.data[v->set];
+    return set->kind == RLF_SET_SAMPLED && set->origin < 0 ? set : NULL;
+}
+
+/* Its rows of the last step, or NULL. */
 static const rlf_rows *
 sampled(const rlf_run *run, int value)
 {
-    const rlf_value *v = &run->graph->values.data[value];
-    if (v->kind != RLF_VALUE_SET ||
-        run->graph->sets.data[v->set].kind != RLF_SET_SAMPLED ||
-        run->graph->sets.data[v->set].origin >= 0)
+    if (!is_sampled(run, value))
         return NULL;
     struct rlf_origin at =
         rlf_order_latest(rlf_control_order(run->control), value);
@@ -74,15 +84,35 @@ put_fields(const rlf_run *run, const rlf_rows *rows, uint32_t prompt,
     rlf_buf_putc(out, '}');
 }
 
+/* The set's name; of those that are called the same in the program the second
+ * ends in ".2". */
 static void
-put_sample(const rlf_run *run, const rlf_rows *rows, uint32_t row, bool ahead,
+put_name(const rlf_run *run, int value, rlf_buf *out)
+{
+    const rlf_graph *graph = run->graph;
+    const rlf_set *set = &graph->sets.data[graph->values.data[value].set];
+    int number = 1;
+    for (int v = 0; v < value; v++) {
+        const rlf_set *other = is_sampled(run, v);
+        number += other && strcmp(other->name, set->name) == 0;
+    }
+    rlf_buf name = {0};
+    rlf_buf_puts(&name, set->name);
+    if (number > 1)
+        rlf_buf_printf(&name, ".%d", number);
+    rlf_buf_json(out, name.p, name.n);
+    rlf_buf_free(&name);
+}
+
+static void
+put_sample(const rlf_run *run, int value, const rlf_rows *rows, uint32_t row,
            rlf_buf *out)
 {
     uint32_t p = rlf_space_row(&run->graph->domains, rows->samples, row,
                                rows->prompts->domain);
     rlf_str prompt = rows->prompt[p].text, text = rows->sample[row].text;
     rlf_buf_printf(out, "{\"step\":%u,\"set\":", run->step);
-    rlf_buf_json(out, rows->set->name, strlen(rows->set->name));
+    put_name(run, value, out);
     rlf_buf_printf(out, ",\"sample\":%llu,\"prompt\":",
                    (unsigned long long)rows->samples->identity[row]);
     rlf_buf_json(out, prompt.p, prompt.n);
@@ -90,24 +120,33 @@ put_sample(const rlf_run *run, const rlf_rows *rows, uint32_t row, bool ahead,
     rlf_buf_json(out, text.p, text.n);
     rlf_buf_printf(out, ",\"tokens\":%u,\"finished\":%d",
                    rows->sample[row].n_ids, rows->sample[row].finished);
-    if (ahead)
+    if (run->graph->nodes.data[run->graph->values.data[value].node].ahead)
         rlf_buf_printf(out, ",\"lag\":%u", rows->lag);
     put_columns(run, rows->samples, row, out);
     put_fields(run, rows, p, out);
     rlf_buf_puts(out, "}\n");
 }
 
+static void
+put_region(const rlf_run *run, int region, uint32_t most, rlf_buf *out)
+{
+    const rlf_region *r = &run->graph->regions.data[region];
+    for (int i = 0; i < r->n_nodes; i++) {
+        const rlf_node *node = &run->graph->nodes.data[r->nodes[i]];
+        for (int k = 0; k < node->n_outputs; k++) {
+            const rlf_rows *rows = sampled(run, node->outputs[k]);
+            for (uint32_t n = 0; rows && n < rows->samples->count && n < most;
+                 n++)
+                put_sample(run, node->outputs[k], rows, n, out);
+        }
+        for (int k = 0; k < node->n_regions; k++)
+            if (rlf_graph_once(run->graph, node->regions[k]))
+                put_region(run, node->regions[k], most, out);
+    }
+}
+
 void
 rlf_run_samples(const rlf_run *run, uint32_t most, rlf_buf *out)
 {
-    const rlf_region *flow = &run->graph->regions.data[0];
-    for (int i = 0; i < flow->n_nodes; i++) {
-        const rlf_node *node = &run->graph->nodes.data[flow->nodes[i]];
-        for (int k = 0; k < node->n_outputs; k++) {
-            const rlf_rows *rows = sampled(run, node->outputs[k]);
-            for (uint32_t r = 0; rows && r < rows->samples->count && r < most;
-                 r++)
-                put_sample(run, rows, r, node->ahead, out);
-        }
-    }
+    put_region(run, 0, most, out);
 }

@@ -618,3 +618,22 @@ test.rlf:4:42: error: the count of 'prompts[...]' is a whole number, not 1.5
     4 | flow f(batch: prompts[0], other: prompts[1.5]) { report x = 1 }
       |                                          ^~~
 hint: how many rows a step draws
+=== what a hook's call adds hides no field
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    a = judge(roll, grade: 1000)
+    b = judge(batch, answer: "x")
+    c = judge(roll, limit: 20)
+}
+--- errors
+test.rlf:6:21: error: what a call adds cannot be called 'grade': that is a field of 'prompts', which the function would not see
+    6 |     a = judge(roll, grade: 1000)
+      |                     ^~~~~~~~~~~
+hint: choose another name, as in given_grade:
+test.rlf:7:22: error: what a call adds cannot be called 'answer': that is a field of 'prompts', which the function would not see
+    7 |     b = judge(batch, answer: "x")
+      |                      ^~~~~~~~~~~
+hint: choose another name, as in given_answer:
