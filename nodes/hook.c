@@ -14,6 +14,7 @@
 #include "nodes/data.h"
 #include "nodes/rows.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 /* Lines of print that are shown of a hook in a run, on each rank. */
@@ -139,7 +140,7 @@ print(void *arg, const char *who, const char *text, size_t n)
         !rlf_log_says(hook->log, RLF_LOG_DEBUG, RLF_SUB_PRINT))
         return;
     rlf_log_info(hook->log, PRINT, "%s %s%s%.*s", hook->name, who,
-                 who[0] ? " " : "", (int)(n < 2000 ? n : 2000), text);
+                 who[0] ? " " : "", (int)(n < INT_MAX ? n : INT_MAX), text);
     if (++hook->printed == MOST_PRINTED &&
         !rlf_log_says(hook->log, RLF_LOG_DEBUG, RLF_SUB_PRINT))
         rlf_log_info(hook->log, PRINT,

@@ -93,6 +93,19 @@ rlf_log_from_env(rlf_log *log, rlf_err *err)
     return RLF_OK;
 }
 
+/* Mark a line of `whole` bytes that was cut to fill `room`, at no byte inside
+ * of a character. */
+static void
+mark_cut(char *line, size_t room, size_t whole)
+{
+    char mark[48];
+    size_t n = (size_t)snprintf(mark, sizeof mark, "... (%zu bytes)", whole);
+    size_t at = room - 1 - n;
+    while (at > 0 && ((unsigned char)line[at] & 0xc0) == 0x80)
+        at--;
+    memcpy(line + at, mark, n + 1);
+}
+
 void
 rlf_log_say(const rlf_log *log, rlf_log_level level, rlf_log_sub sub,
             const char *fmt, ...)
@@ -105,7 +118,12 @@ rlf_log_say(const rlf_log *log, rlf_log_level level, rlf_log_sub sub,
                      level_words[level]);
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(line + n, sizeof line - (size_t)n, fmt, ap);
+    int more = vsnprintf(line + n, sizeof line - (size_t)n, fmt, ap);
     va_end(ap);
-    log->sink(log->arg, level, line);
+    if (more >= 0 && (size_t)n + (size_t)more >= sizeof line)
+        mark_cut(line, sizeof line, (size_t)n + (size_t)more);
+    rlf_buf shown = {0};
+    rlf_buf_shown(&shown, line, strlen(line));
+    log->sink(log->arg, level, shown.p);
+    rlf_buf_free(&shown);
 }

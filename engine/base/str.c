@@ -184,6 +184,21 @@ rlf_buf_number(rlf_buf *buf, double x)
 }
 
 void
+rlf_buf_shown(rlf_buf *buf, const char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)p[i];
+        unsigned char next = i + 1 < n ? (unsigned char)p[i + 1] : 0;
+        if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
+            rlf_buf_printf(buf, "\\%03u", c);
+        else if (c == 0xc2 && next >= 0x80 && next < 0xa0)
+            rlf_buf_printf(buf, "\\%03u\\%03u", c, (unsigned char)p[++i]);
+        else
+            rlf_buf_putc(buf, (char)c);
+    }
+}
+
+void
 rlf_buf_clear(rlf_buf *buf)
 {
     buf->n = 0;

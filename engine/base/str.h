@@ -34,6 +34,9 @@ void rlf_buf_printf(rlf_buf *buf, const char *fmt, ...)
 void rlf_buf_vprintf(rlf_buf *buf, const char *fmt, va_list ap);
 /* A JSON string with quotes; bytes that are not UTF-8 become U+FFFD. */
 void rlf_buf_json(rlf_buf *buf, const char *p, size_t n);
+/* Text that no terminal acts on: control characters but line feeds and tabs are
+ * written as \027, byte by byte. */
+void rlf_buf_shown(rlf_buf *buf, const char *p, size_t n);
 /* One word of a POSIX shell: in single quotes where it has to be. */
 void rlf_buf_shell(rlf_buf *buf, const char *word);
 /* The shortest decimal that reads back as exactly x; nan and inf as null. */

@@ -9,6 +9,8 @@
 #include "engine/order/rehearse.h"
 #include "engine/plan/holds.h"
 
+#include <stdio.h>
+
 /* The whole command, with the devices that it may compute on: a list ended by
  * NULL. */
 int rlf_cmd_main(int argc, char **argv, const rlf_backend *const *backends);
@@ -47,7 +49,10 @@ rlf_status rlf_cmd_weights(rlf_session *session, const rlf_weight_flow *flow,
 /* Does the terminal behind a descriptor have colours, and are they wanted
  * (NO_COLOR)? */
 bool rlf_cmd_colors(int fd);
-/* Print diagnostics to stderr, coloured where that is a terminal. */
+/* Print a text that may have names and texts of the user's in it: what a
+ * terminal would act on is written as escapes. */
+void rlf_cmd_put_text(const char *text, FILE *to);
+/* Print diagnostics to stderr, so, and coloured where that is a terminal. */
 void rlf_cmd_put_message(const char *text);
 /* Print an error, with its place if there are sources. */
 void rlf_cmd_say(const rlf_err *err, const rlf_sources *sources);

@@ -71,17 +71,30 @@ put_line(const char *line, size_t n)
 }
 
 void
+rlf_cmd_put_text(const char *text, FILE *to)
+{
+    rlf_buf shown = {0};
+    rlf_buf_shown(&shown, text, strlen(text));
+    if (shown.n)
+        fputs(shown.p, to);
+    rlf_buf_free(&shown);
+}
+
+void
 rlf_cmd_put_message(const char *text)
 {
     if (!rlf_cmd_colors(STDERR_FILENO)) {
-        fputs(text, stderr);
+        rlf_cmd_put_text(text, stderr);
         return;
     }
-    while (*text) {
-        size_t n = strcspn(text, "\n");
-        put_line(text, n);
-        text += n;
-        if (*text)
-            putc(*text++, stderr);
+    rlf_buf shown = {0};
+    rlf_buf_shown(&shown, text, strlen(text));
+    for (const char *at = shown.p; at && *at;) {
+        size_t n = strcspn(at, "\n");
+        put_line(at, n);
+        at += n;
+        if (*at)
+            putc(*at++, stderr);
     }
+    rlf_buf_free(&shown);
 }

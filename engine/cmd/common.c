@@ -93,7 +93,7 @@ rlf_cmd_warn(rlf_session *s)
     else
         rlf_diags_print(&s->diags, &text);
     fflush(stdout);
-    fputs(text.p, stderr);
+    rlf_cmd_put_text(text.p, stderr);
     rlf_buf_free(&text);
 }
 
@@ -103,7 +103,7 @@ rlf_cmd_notes(const rlf_session *session)
     rlf_buf text = {0};
     rlf_plan_notes(session->plan, &text);
     rlf_run_notes(session->run, &text);
-    fputs(text.p ? text.p : "", stdout);
+    rlf_cmd_put_text(text.p ? text.p : "", stdout);
     rlf_buf_free(&text);
 }
 

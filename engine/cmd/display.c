@@ -296,12 +296,15 @@ say_warnings(rlf_display *d)
         return;
     clear_live(d);
     fflush(stdout);
+    rlf_buf all = {0};
     const char *text = rlf_session_warnings(d->session);
     while (*text) {
         int n = (int)strcspn(text, "\n");
-        fprintf(stderr, "warning: %.*s\n", n, text);
+        rlf_buf_printf(&all, "warning: %.*s\n", n, text);
         text += n + (text[n] == '\n');
     }
+    rlf_cmd_put_text(all.p, stderr);
+    rlf_buf_free(&all);
 }
 
 /* What a resume has left to do, if that is nothing. */

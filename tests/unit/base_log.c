@@ -38,7 +38,22 @@ lines(void)
     memset(large, 'x', sizeof large - 1);
     large[sizeof large - 1] = 0;
     rlf_log_error(&log, MEM, "%s", large);
-    ok(buf.n > 900 && buf.n < 1020, "a long line is cut");
+    ok(buf.n > 900 && buf.n < 1020 && strstr(buf.p, "x... (30") &&
+           strstr(buf.p, " bytes)\n"),
+       "a long line is cut, and says so: %s", buf.p + buf.n - 20);
+    for (size_t i = 0; i + 1 < sizeof large; i++)
+        large[i] = i % 2 ? '\xa9' : '\xc3';
+    for (int odd = 0; odd < 2; odd++) {
+        rlf_buf_clear(&buf);
+        rlf_log_error(&log, MEM, "%.*s%s", odd, "x", large);
+        const char *mark = strstr(buf.p, "... (");
+        ok(mark && mark[-1] == '\xa9', "not inside of a character");
+    }
+    rlf_buf_clear(&buf);
+    rlf_log_error(&log, MEM, "a\033[31mb\rc\177\xc2\x9b\td\xc2\xa0");
+    is_str(buf.p,
+           "[0] 3 mem error a\\027[31mb\\013c\\127\\194\\155\td\xc2\xa0\n",
+           "no terminal acts on a line");
     rlf_buf_free(&buf);
     rlf_log_error((rlf_log *)NULL, MEM, "no log, no line");
 }
