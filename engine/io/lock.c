@@ -72,13 +72,17 @@ is_same(const struct stat *a, const struct stat *b)
 }
 
 /* Does the name still lead to the open file? Its last holder may have removed
- * it between the two. */
+ * it between the two. If not, errno is 0, or why nobody can tell. */
 static bool
 is_at(int file, const char *path)
 {
     struct stat open_one, named;
-    return fstat(file, &open_one) == 0 && stat(path, &named) == 0 &&
-           is_same(&open_one, &named);
+    errno = 0;
+    if (fstat(file, &open_one) == 0 && stat(path, &named) == 0)
+        return is_same(&open_one, &named);
+    if (errno == ENOENT || errno == ENOTDIR)
+        errno = 0;
+    return false;
 }
 
 static bool
@@ -207,6 +211,8 @@ rlf_lock_check(const rlf_lock *lock, rlf_err *err)
     }
     if (is_at(lock->file, lock->path))
         return RLF_OK;
+    if (errno)
+        return rlf_fail_errno(err, "cannot look at %s", lock->path);
     rlf_fail(err, RLF_ENV,
              "%s was removed or replaced, so another process may write to %s "
              "too",
