@@ -328,13 +328,12 @@ signal_name(int number)
                                : "another";
 }
 
-rlf_status
-rlf_record_end(rlf_session *s, rlf_err *err)
+/* How the run ended, in its record. */
+static rlf_status
+write_end(const rlf_session *s, rlf_err *err)
 {
     rlf_err lost = RLF_ERR_NONE;
     rlf_status status;
-    if (!s->record.path)
-        return RLF_OK;
     if (s->world && s->err.status >= 0)
         rlf_comm_check(s->world, &lost);
     rlf_err gone = RLF_ERR_NONE; /* that was an error of the run already */
@@ -350,6 +349,13 @@ rlf_record_end(rlf_session *s, rlf_err *err)
             end_record(s, s->complete ? "done" : "closed", NULL, NULL, err);
     if (status < 0 && !err->status)
         *err = gone;
+    return status;
+}
+
+rlf_status
+rlf_record_end(rlf_session *s, rlf_err *err)
+{
+    rlf_status status = s->record.path ? write_end(s, err) : RLF_OK;
     s->record.path = NULL;
     rlf_buf_free(&s->record.text);
     return status;

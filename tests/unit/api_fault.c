@@ -24,19 +24,40 @@ enum phase { STEP, STEP_AND_SAVE, RESTORE, KILLED };
  * than. */
 static const struct setup {
     const char *name, *program, *ranks, *plan; /* NULL: as it comes */
-    int n_ranks, every[2], least; /* every: message, task */
+    int n_ranks, every[2], least;              /* every: message, task */
     enum phase phase;
     const char *steps;
 } setups[] = {
     {"a step", "tiny.rlf", "3", NULL, 3, {1, 1}, 20, STEP, "1"},
     {"pipelines", "pipe.rlf", "4", "pipe.place", 4, {67, 3}, 20, STEP, "1"},
     {"migration", "tail.rlf", "3", "migrate.place", 3, {11, 3}, 20, STEP, "1"},
-    {"many layouts, saved", "tiny.rlf", "4", "fault.place", 4, {23, 3}, 20,
-     STEP_AND_SAVE, "1"},
-    {"a checkpoint is read", "tiny.rlf", "4", "fault.place", 4, {1, 1}, 1,
-     RESTORE, "1"},
-    {"two steps ahead, saved", "ahead.rlf", "3", "ahead.place", 3, {397, 11},
-     20, STEP_AND_SAVE, "3"},
+    {"many layouts, saved",
+     "tiny.rlf",
+     "4",
+     "fault.place",
+     4,
+     {23, 3},
+     20,
+     STEP_AND_SAVE,
+     "1"},
+    {"a checkpoint is read",
+     "tiny.rlf",
+     "4",
+     "fault.place",
+     4,
+     {1, 1},
+     1,
+     RESTORE,
+     "1"},
+    {"two steps ahead, saved",
+     "ahead.rlf",
+     "3",
+     "ahead.place",
+     3,
+     {397, 11},
+     20,
+     STEP_AND_SAVE,
+     "3"},
 };
 
 /* The one whose ranks' process is killed, in more steps than it comes to. */
@@ -57,12 +78,26 @@ remove_in_directory(const char *name)
 
 /* As for a new run; a checkpoint that is to be read stays. */
 static void
-clear_directory(enum phase phase)
+clear_directory(void)
 {
     remove_in_directory("metrics.jsonl");
     remove_in_directory("samples.jsonl");
-    if (phase != RESTORE)
+    remove_in_directory("checkpoints");
+}
+
+/* The checkpoint that is read again and again: aside while a session opens,
+ * for which it would be another run's, and back. */
+static void
+move_checkpoints(bool aside)
+{
+    char in[sizeof directory + 32], out[sizeof directory + 32];
+    rlf_err err = RLF_ERR_NONE;
+    snprintf(in, sizeof in, "%s/checkpoints", directory);
+    snprintf(out, sizeof out, "%s/aside", directory);
+    if (!aside)
         remove_in_directory("checkpoints");
+    if (rlf_path_rename(aside ? in : out, aside ? out : in, &err) < 0)
+        bail("%s", err.sentence);
 }
 
 static const struct {
@@ -103,12 +138,16 @@ open_session(const struct setup *setup, const char *ranks, const char *patience)
         snprintf(path, sizeof path, "%s/tests/e2e/%s", source, setup->plan);
         rlf_session_set(s, "--plan", path);
     }
+    if (setup->phase == RESTORE)
+        move_checkpoints(true);
     if (setup->phase != STEP) {
-        clear_directory(setup->phase);
+        clear_directory();
         rlf_session_set(s, "--out", directory);
     }
     if (rlf_session_ready(s) != RLF_RESULT_OK)
         bail("%s", rlf_session_message(s));
+    if (setup->phase == RESTORE)
+        move_checkpoints(false);
     return s;
 }
 

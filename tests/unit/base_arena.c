@@ -104,6 +104,16 @@ arrays(void)
 
 /* ---- memory that there is not ---- */
 
+#ifdef __SANITIZE_ADDRESS__
+/* A sanitizer ends the program that asks for so much, unless it is told. */
+const char *__asan_default_options(void);
+const char *
+__asan_default_options(void)
+{
+    return "allocator_may_return_null=1";
+}
+#endif
+
 enum { MUCH = 1 << 20 };
 static rlf_arena *lasting;
 static RLF_VEC(int) list;

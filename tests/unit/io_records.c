@@ -385,7 +385,7 @@ check_bad(void)
         {"17.csv", "q,n\n\xc3,1\n", "17.csv:2: \"q\" is not UTF-8"},
         {"18.parquet", "PAR1....PAR1", "is a parquet file"},
         {"19.jsonl", "{\"q\": [{\"role\": \"user\"}], \"n\": 1}\n",
-         "19.jsonl:1: \"q\" is a list"},
+         "19.jsonl:1: message 1 of \"q\" has no \"content\""},
         {"21.jsonl", "{\"q\": \"x\", \"n\": 9007199254740993}\n",
          "21.jsonl:1: \"n\" is an integer of more than 53 bits"},
         {"22.jsonl", "{\"q\": \"x\", \"n\": 123456789012345678901}\n",

@@ -210,7 +210,8 @@ test_resume(void)
     rlf_status status = class->restore(&w->env, &w->graph->resources.data[d],
                                        w->resource[d], ".", &w->err);
     is_int(status, RLF_USER, "a place after the last row is refused");
-    ok(strstr(w->err.sentence, "prompts.json: \"index\" is") != NULL,
+    ok(strstr(w->err.sentence, "is at row") &&
+           strstr(w->err.sentence, "of 'prompts', which has"),
        "by name: %s", w->err.sentence);
     world_free(w);
     unlink("prompts.json");
