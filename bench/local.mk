@@ -80,3 +80,4 @@ EXTRA_PROGRAMS += %D%/gpu/model
 %C%_gpu_model_CPPFLAGS = $(GPU_BENCH_CPPFLAGS)
 %C%_gpu_model_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS) -lm
 
+EXTRA_DIST += %D%/busy %D%/lanes %D%/memory %D%/overhead %D%/RESULTS.md
