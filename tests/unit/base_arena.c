@@ -106,7 +106,7 @@ arrays(void)
 
 #ifdef __SANITIZE_ADDRESS__
 /* A sanitizer ends the program that asks for so much, unless it is told. */
-const char *__asan_default_options(void);
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *
 __asan_default_options(void)
 {
@@ -125,7 +125,7 @@ ask_too_much(void *arg)
     rlf_arena *scratch = rlf_arena_scratch(lasting);
     RLF_NEW_ARRAY(scratch, int, MUCH);
     RLF_PUSH(&list, 1);
-    rlf_malloc(*(const size_t *)arg);
+    free(rlf_malloc(*(const size_t *)arg));
     came_back = true;
 }
 
