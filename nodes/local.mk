@@ -24,7 +24,7 @@ libnodes_la_SOURCES = \
 	%D%/lanes.c %D%/lanes.h \
 	%D%/logprob.c \
 	%D%/logprobs.c \
-	%D%/model.c %D%/model.h \
+	%D%/model.c %D%/model.h %D%/model_memory.c \
 	%D%/node.def \
 	%D%/part.c \
 	%D%/reads.c %D%/reads.h \

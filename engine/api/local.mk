@@ -12,7 +12,8 @@ libapi_la_SOURCES = \
 	%D%/record.c \
 	%D%/rundir.c \
 	%D%/saving.c \
-	%D%/session.c %D%/session.h
+	%D%/session.c %D%/session.h \
+	%D%/settings.c
 include_HEADERS += engine/rlflow.h
 # where *.rlf and *.lua are installed, as stdlib/... and examples/...
 libapi_la_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_PKGDATADIR='"$(pkgdatadir)"' \
