@@ -18,7 +18,7 @@ libnodes_la_SOURCES = \
 	%D%/field.c \
 	%D%/for.c \
 	%D%/generate.c \
-	%D%/hook.c %D%/hook.h \
+	%D%/hook.c %D%/hook.h %D%/hook_resource.c \
 	%D%/if.c \
 	%D%/keep.c \
 	%D%/lanes.c %D%/lanes.h \

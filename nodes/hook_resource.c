@@ -1,0 +1,275 @@
+/* The resource behind `hook h = lua("f.lua", ...)`: what its declaration says,
+ * the program that is loaded, its limits, where its print goes. Calls are made
+ * in hook.c. */
+#include "nodes/hook.h"
+
+#include "engine/base/log.h"
+#include "engine/base/vec.h"
+#include "engine/comm/comm.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Lines of print that are shown of a hook in a run, on each rank. */
+#define MOST_PRINTED 50
+
+static const rlf_formal lua_formals[] = {
+    {.name = "path",
+     .kind = RLF_FORMAL_PATH,
+     .required = true,
+     .doc = "a Lua file that returns a function"},
+    {.name = "per",
+     .kind = RLF_FORMAL_WORD,
+     .words = "sample|group|batch|turn|step",
+     .labelled = true,
+     .doc = "what one call is for"},
+    {.name = "instructions",
+     .kind = RLF_FORMAL_NUMBER,
+     .labelled = true,
+     .fallback = 10e6,
+     .least = 1,
+     .most = 1e15,
+     .doc = "Lua instructions that one call may run"},
+    {.name = "memory",
+     .kind = RLF_FORMAL_NUMBER,
+     .labelled = true,
+     .fallback = 64 * 1048576.0,
+     .unit = RLF_UNIT_BYTES,
+     .least = 65536,
+     .most = 1e12,
+     .doc = "bytes that may be alive in the Lua state"},
+    {.name = "time",
+     .kind = RLF_FORMAL_NUMBER,
+     .labelled = true,
+     .unit = RLF_UNIT_TIME,
+     .fallback = 60,
+     .least = 1e-3,
+     .most = 1e9,
+     .doc = "seconds after which a call ends the run"},
+    {.name = "on_error",
+     .kind = RLF_FORMAL_NUMBER,
+     .labelled = true,
+     .least = -1e300,
+     .most = 1e300,
+     .doc = "value of a sample for which the function fails; without it the "
+            "run ends"},
+};
+
+static const rlf_constructor constructors[] = {
+    {.name = "lua",
+     .formals = lua_formals,
+     .n_formals = RLF_COUNT(lua_formals),
+     .doc = "a function in a Lua file"},
+};
+
+static const struct {
+    const char *word;
+    rlf_lua_per per;
+} pers[] = {
+    {"sample", RLF_LUA_PER_SAMPLE}, {"group", RLF_LUA_PER_GROUP},
+    {"batch", RLF_LUA_PER_BATCH},   {"step", RLF_LUA_PER_STEP},
+    {"turn", RLF_LUA_PER_TURN},
+};
+
+static const struct {
+    const char *word;
+    rlf_lua_level level;
+} levels[] = {
+    {"sample", RLF_LUA_SAMPLE},
+    {"token", RLF_LUA_TOKEN},
+    {"text", RLF_LUA_TEXT},
+    {"scalar", RLF_LUA_SCALAR},
+};
+
+static double
+number_or(const rlf_resource *resource, const char *name, double fallback)
+{
+    const rlf_arg *arg = rlf_args_find(resource->args, resource->n_args, name);
+    return arg && arg->kind == RLF_ARG_NUMBER ? arg->number : fallback;
+}
+
+static rlf_status
+make_gives(const rlf_resource *resource, rlf_lua_per per, rlf_arena *arena,
+           rlf_err *err, rlf_lua_spec *spec)
+{
+    int n = resource->n_gives ? resource->n_gives : 1;
+    rlf_lua_give *gives = RLF_NEW_ARRAY(arena, rlf_lua_give, n);
+    gives[0].level = per == RLF_LUA_PER_STEP ? RLF_LUA_SCALAR : RLF_LUA_SAMPLE;
+    for (int i = 0; i < resource->n_gives; i++) {
+        const rlf_give *give = &resource->gives[i];
+        if (give->name && give->name[0])
+            gives[i].name = give->name;
+        size_t k = 0;
+        while (k < RLF_COUNT(levels) && give->level &&
+               strcmp(levels[k].word, give->level) != 0)
+            k++;
+        if (k == RLF_COUNT(levels)) {
+            rlf_fail(err, RLF_USER,
+                     "hook '%s' gives one per %s, which a hook cannot",
+                     resource->name, give->level);
+            rlf_err_hint(err, "a hook gives numbers per sample, `token`, or a "
+                              "`text`");
+            return RLF_USER;
+        }
+        if (give->level)
+            gives[i].level = levels[k].level;
+        if (per == RLF_LUA_PER_STEP && gives[i].level == RLF_LUA_SAMPLE)
+            gives[i].level = RLF_LUA_SCALAR;
+    }
+    spec->gives = gives;
+    spec->n_gives = (size_t)n;
+    return RLF_OK;
+}
+
+/* What the function prints goes to the log, the first lines always: all of them
+ * with RLFLOW_LOG=print:debug, none with print:error. */
+static void
+print(void *arg, const char *who, const char *text, size_t n)
+{
+    rlf_hook *hook = arg;
+    if (hook->printed >= MOST_PRINTED &&
+        !rlf_log_says(hook->log, RLF_LOG_DEBUG, RLF_SUB_PRINT))
+        return;
+    rlf_log_info(hook->log, PRINT, "%s %s%s%.*s", hook->name, who,
+                 who[0] ? " " : "", (int)(n < INT_MAX ? n : INT_MAX), text);
+    if (++hook->printed == MOST_PRINTED &&
+        !rlf_log_says(hook->log, RLF_LOG_DEBUG, RLF_SUB_PRINT))
+        rlf_log_info(hook->log, PRINT,
+                     "%s no more of its lines are shown: RLFLOW_LOG=print:debug"
+                     " shows all",
+                     hook->name);
+}
+
+rlf_status
+rlf_hook_stops(void *arg, double seconds)
+{
+    const rlf_env *env = arg;
+    if (env->comm && rlf_comm_cause(rlf_comm_world_of(env->comm)) != RLF_OK)
+        return RLF_PEER;
+    return env->stops && env->stops(seconds) ? RLF_STOPPED : RLF_OK;
+}
+
+static rlf_status
+load(const rlf_env *env, const rlf_resource *resource, rlf_hook *hook,
+     rlf_err *err)
+{
+    const rlf_arg *path =
+        rlf_args_find(resource->args, resource->n_args, "path");
+    if (!path)
+        path = rlf_args_plain(resource->args, resource->n_args, 0);
+    const rlf_arg *word =
+        rlf_args_find(resource->args, resource->n_args, "per");
+    size_t per = 0;
+    while (word && word->given && per < RLF_COUNT(pers) &&
+           strcmp(pers[per].word, word->text) != 0)
+        per++;
+    if (!path || path->kind != RLF_ARG_TEXT || per == RLF_COUNT(pers))
+        return rlf_fail(err, RLF_BUG, "hook '%s' has wrong arguments",
+                        resource->name);
+    rlf_lua_spec spec = {
+        .path = path->text,
+        .dirs = &env->graph->stdlib,
+        .n_dirs = env->graph->stdlib ? 1 : 0,
+        .per = pers[per].per,
+        .instructions = (uint64_t)number_or(resource, "instructions", 0),
+        .memory = (uint64_t)number_or(resource, "memory", 0),
+        .time = number_or(resource, "time", 0),
+    };
+    RLF_TRY(make_gives(resource, spec.per, hook->arena, err, &spec));
+    RLF_TRY(rlf_lua_program_open(hook->arena, &spec, err, &hook->program));
+    hook->name = resource->name;
+    hook->n_gives = rlf_lua_program_gives(hook->program);
+    const rlf_arg *value =
+        rlf_args_find(resource->args, resource->n_args, "on_error");
+    hook->forgiving = value && value->given;
+    hook->otherwise = number_or(resource, "on_error", 0);
+    hook->log = env->log;
+    hook->check_pure = env->check_pure;
+    const rlf_lua_options options = {.print = print,
+                                     .arg = hook,
+                                     .check_pure = env->check_pure,
+                                     .stops = rlf_hook_stops,
+                                     .stops_arg = (void *)(uintptr_t)env};
+    return rlf_lua_host_new(hook->program, &options, err, &hook->host);
+}
+
+static void
+close_hook(void *object)
+{
+    rlf_hook *hook = object;
+    if (!hook)
+        return;
+    rlf_lua_host_free(hook->host);
+    rlf_arena_free(hook->arena);
+    free(hook);
+}
+
+static rlf_status
+open_hook(const rlf_env *env, const rlf_resource *resource, rlf_err *err,
+          void **out)
+{
+    rlf_hook *hook = rlf_calloc(1, sizeof *hook);
+    hook->arena = rlf_arena_new();
+    rlf_status status = load(env, resource, hook, err);
+    if (status < 0) {
+        rlf_err_place(err, resource->span, resource->name);
+        close_hook(hook);
+        return status;
+    }
+    *out = hook;
+    return RLF_OK;
+}
+
+static void
+memory(const rlf_graph *graph, const rlf_resource *resource, void *object,
+       rlf_memory *out)
+{
+    (void)graph;
+    rlf_memory_row row = {
+        .owner = resource->name,
+        .purpose = "Lua state",
+        .lower = "memory: of the hook",
+        .host = (uint64_t)number_or(resource, "memory", 64 * 1048576.0)};
+    RLF_PUSH_IN(out->arena, &out->rows, row);
+    /* where each call is made again, the other state is kept */
+    row.purpose = "second Lua state";
+    const rlf_hook *hook = object;
+    if (hook && hook->check_pure)
+        RLF_PUSH_IN(out->arena, &out->rows, row);
+}
+
+/* A hook keeps nothing between calls. */
+static rlf_status
+no_state(const rlf_env *env, const rlf_resource *resource, void *object,
+         const char *directory, rlf_err *err)
+{
+    (void)env, (void)resource, (void)object, (void)directory, (void)err;
+    return RLF_OK;
+}
+
+const rlf_resource_class rlf_resource_hook = {
+    .name = "hook",
+    .kind = RLF_RESOURCE_HOOK,
+    .doc = "a function in Lua",
+    .constructors = constructors,
+    .n_constructors = RLF_COUNT(constructors),
+    .open = open_hook,
+    .infer = rlf_resource_no_infer,
+    .settle = rlf_resource_no_settle,
+    .note = rlf_resource_no_note,
+    .close = close_hook,
+    .reserve = rlf_class_no_reserve,
+    .caps = rlf_class_no_caps,
+    .shapes = rlf_resource_no_shapes,
+    .fits = rlf_resource_no_fits,
+    .move = rlf_resource_no_move,
+    .memory = memory,
+    .pools = rlf_resource_no_pools,
+    .save = no_state,
+    .restore = no_state,
+    .field = rlf_resource_no_field,
+    .lasting = rlf_resource_no_lasting,
+    .rows = rlf_resource_no_rows,
+    .fields = rlf_resource_no_fields,
+};
