@@ -1,8 +1,8 @@
 /* Calls of Lua hooks: rewards, judges, text functions and scalars per step.
  *
  * The resource (hook_resource.c) loads the file once; a call hands the samples
- * of a piece to the Lua host (engine/lua) as plain fields: what the set knows of
- * a sample, the fields of its data row, and the columns that the call adds.
+ * of a piece to the Lua host (engine/lua) as plain fields: what the set knows
+ * of a sample, the fields of its data row, and the columns that the call adds.
  * Random numbers of a sample are keyed by its identity, so pieces and their
  * order change no bit. The limits that decide results are the host's. */
 #include "nodes/hook.h"

@@ -1,0 +1,59 @@
+/* What the formats of data sets share: the row at hand and the columns that it
+ * goes into. For records*.c alone. */
+#ifndef RLF_IO_RECORDS_INSIDE_H
+#define RLF_IO_RECORDS_INSIDE_H
+
+#include "engine/base/digest.h"
+#include "engine/base/vec.h"
+#include "engine/io/json.h"
+#include "engine/io/records.h"
+#include "engine/io/stream.h"
+
+#define RLF_RECORD_MOST_LINE ((size_t)64 << 20) /* bytes */
+
+/* One value on its way into a column. Texts are borrowed. */
+typedef struct rlf_record_cell {
+    rlf_record_kind kind;
+    double number;
+    rlf_str text;
+    bool numeric; /* csv: a number that is written as it would be printed */
+    const json_t *chat;
+} rlf_record_cell;
+
+typedef struct rlf_record_reader {
+    const rlf_records_spec *spec;
+    rlf_arena *arena;
+    rlf_err *err;
+    rlf_records *rows;
+    struct rlf_growing_column {
+        RLF_VEC(double) numbers;
+        RLF_VEC(rlf_str) texts;
+        RLF_VEC(rlf_chat) chats;
+        size_t numeric; /* csv: cells that are */
+    } * columns;
+    rlf_record_cell *cells; /* of the row at hand, by column */
+    json_t *made;           /* lists cut out of it */
+    rlf_json_found found;   /* in its JSON */
+    RLF_VEC(uint32_t) lines;
+    uint64_t seen; /* rows, also skipped ones */
+    size_t most;   /* bytes of memory */
+    size_t used;   /* bytes in the arena before */
+    uint32_t line; /* of the row at hand */
+} rlf_record_reader;
+
+/* May a row still be of use? `skip` and `first` count rows of the file, also
+ * those that are dropped: what the one passes over is what the other takes. */
+bool rlf_record_wanted(const rlf_record_reader *r);
+/* "data.jsonl:12", of the row at hand, in the arena. */
+const char *rlf_record_where(const rlf_record_reader *r);
+/* The row at hand, whose cells are read (`status`), goes into the columns; one
+ * that cannot is RLF_USER, or is counted and left out. */
+rlf_status rlf_record_end_row(rlf_record_reader *r, rlf_status status);
+
+/* All rows of a file; RLF_USER, naming the place. */
+rlf_status rlf_records_read_json(rlf_record_reader *r, rlf_lines *lines,
+                                 rlf_err *err);
+rlf_status rlf_records_read_csv(rlf_record_reader *r, rlf_stream *stream,
+                                char separator, rlf_err *err);
+
+#endif

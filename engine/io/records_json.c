@@ -1,0 +1,404 @@
+/* Rows of JSON: an object a line, or a list of them; fields by name or by path.
+ */
+#include "engine/io/records_inside.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The place that a number of a path means in a list of n: one below 0 counts
+ * from its end. */
+static bool
+as_place(const char *text, size_t n, size_t *out)
+{
+    char *end;
+    long long i = strtoll(text, &end, 10);
+    if (end == text || *end)
+        return false;
+    i += i < 0 ? (long long)n : 0;
+    *out = (size_t)i;
+    return i >= 0 && (size_t)i <= n;
+}
+
+/* "FROM:TO", some of a list, as a new list; `key` is cut at the colon. */
+static const json_t *
+cut_list(rlf_record_reader *r, const json_t *list, char *key)
+{
+    size_t n = json_array_size(list), from = 0, to = n;
+    char *colon = strchr(key, ':');
+    *colon = 0;
+    if ((*key && !as_place(key, n, &from)) ||
+        (colon[1] && !as_place(colon + 1, n, &to)))
+        return NULL;
+    json_t *out = json_array();
+    for (size_t i = from; i < to; i++)
+        json_array_append(out, json_array_get(list, i));
+    if (!r->made)
+        r->made = json_array();
+    json_array_append_new(r->made, out);
+    return out;
+}
+
+static const json_t *
+step_into(rlf_record_reader *r, const json_t *value, char *key)
+{
+    size_t i;
+    if (!json_is_array(value))
+        return json_object_get(value, key);
+    if (strchr(key, ':'))
+        return cut_list(r, value, key);
+    return as_place(key, json_array_size(value), &i) ? json_array_get(value, i)
+                                                     : NULL;
+}
+
+/* The value at a name or dotted path, or NULL. */
+static const json_t *
+find_field(rlf_record_reader *r, const json_t *object, const char *field)
+{
+    const json_t *value = json_object_get(object, field);
+    if (value || !strchr(field, '.'))
+        return value;
+    rlf_buf path = {0};
+    rlf_buf_puts(&path, field);
+    value = object;
+    for (char *at = path.p; at && value;) {
+        char *dot = strchr(at, '.');
+        if (dot)
+            *dot = 0;
+        value = step_into(r, value, at);
+        at = dot ? dot + 1 : NULL;
+    }
+    rlf_buf_free(&path);
+    return value;
+}
+
+static bool
+is_chat(const json_t *value)
+{
+    if (!json_is_array(value) || !json_array_size(value))
+        return false;
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        const json_t *item = json_array_get(value, i);
+        if (!json_is_string(json_object_get(item, "role")) ||
+            !json_is_string(json_object_get(item, "content")))
+            return false;
+    }
+    return true;
+}
+
+/* Of a list that is no chat: which message is none, and why. */
+static rlf_status
+fail_chat(rlf_record_reader *r, const char *field, const json_t *list)
+{
+    static const char *const parts[] = {"role", "content"};
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *item = json_array_get(list, i);
+        if (!json_is_object(item))
+            return rlf_fail(r->err, RLF_USER,
+                            "%s: \"%s\" is no list of chat messages: number "
+                            "%zu is %s",
+                            rlf_record_where(r), field, i + 1,
+                            rlf_json_word(item));
+        for (size_t k = 0; k < RLF_COUNT(parts); k++) {
+            const json_t *part = json_object_get(item, parts[k]);
+            if (!part)
+                return rlf_fail(r->err, RLF_USER,
+                                "%s: message %zu of \"%s\" has no \"%s\"",
+                                rlf_record_where(r), i + 1, field, parts[k]);
+            if (!json_is_string(part))
+                return rlf_fail(r->err, RLF_USER,
+                                "%s: the \"%s\" of message %zu of \"%s\" is "
+                                "%s where a text is wanted",
+                                rlf_record_where(r), parts[k], i + 1, field,
+                                rlf_json_word(part));
+        }
+    }
+    return rlf_fail(r->err, RLF_USER,
+                    "%s: \"%s\" is a list without chat messages",
+                    rlf_record_where(r), field);
+}
+
+/* "did you mean" over the names of the row. */
+static void
+hint_names(rlf_record_reader *r, const json_t *object, const char *field)
+{
+    RLF_VEC(const char *) names = {0};
+    rlf_buf all = {0};
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        rlf_buf_printf(&all, "%s%s", all.n ? ", " : "", key);
+        RLF_PUSH(&names, key);
+    }
+    const char *near = rlf_str_nearest(field, names.data, names.count);
+    if (near)
+        rlf_err_hint(r->err, "did you mean \"%s\"?", near);
+    else if (all.n)
+        rlf_err_hint(r->err, "the row has %.300s", all.p);
+    RLF_VEC_FREE(&names);
+    rlf_buf_free(&all);
+}
+
+/* An integer whose digits a double does not keep, or may not have kept. */
+static bool
+is_rounded(const rlf_record_reader *r, const json_t *value)
+{
+    if (json_is_integer(value)) {
+        double x = (double)json_integer_value(value);
+        return x >= 0x1p63 || (json_int_t)x != json_integer_value(value);
+    }
+    double x = json_number_value(value);
+    return r->found.rounded && fabs(x) > 0x1p53 && x == floor(x);
+}
+
+static rlf_status
+read_json_cell(rlf_record_reader *r, size_t c, const json_t *object)
+{
+    const char *field = r->rows->columns[c].field;
+    const json_t *value = find_field(r, object, field);
+    if (!value) {
+        rlf_fail(r->err, RLF_USER, "%s: the row has no \"%s\"",
+                 rlf_record_where(r), field);
+        hint_names(r, object, field);
+        return RLF_USER;
+    }
+    rlf_record_cell out = {0};
+    if (is_rounded(r, value)) {
+        rlf_fail(
+            r->err, RLF_USER,
+            "%s: \"%s\" is an integer of more than 53 bits, whose digits a "
+            "number does not keep",
+            rlf_record_where(r), field);
+        rlf_err_hint(r->err, "write it in quotes, as a text");
+        return RLF_USER;
+    }
+    if (json_is_number(value)) {
+        out.kind = RLF_RECORD_NUMBER;
+        out.number = json_number_value(value);
+    } else if (json_is_boolean(value)) {
+        out.kind = RLF_RECORD_BOOL;
+        out.number = json_is_true(value);
+    } else if (json_is_string(value)) {
+        out.kind = RLF_RECORD_TEXT;
+        out.text =
+            (rlf_str){json_string_value(value), json_string_length(value)};
+    } else if (is_chat(value)) {
+        out.kind = RLF_RECORD_CHAT;
+        out.chat = value;
+    } else if (json_is_array(value)) {
+        rlf_status status = fail_chat(r, field, value);
+        rlf_err_hint(r->err, "a message is {\"role\": \"user\", \"content\": "
+                             "\"...\"}, both texts");
+        return status;
+    } else {
+        rlf_fail(r->err, RLF_USER,
+                 "%s: \"%s\" is %s where a number, a text, true or false, or "
+                 "a list of chat messages is wanted",
+                 rlf_record_where(r), field, rlf_json_word(value));
+        return RLF_USER;
+    }
+    r->cells[c] = out;
+    return RLF_OK;
+}
+
+static rlf_status
+put_object(rlf_record_reader *r, const json_t *object, rlf_err *err)
+{
+    if (r->seen++ < r->spec->skip)
+        return RLF_OK;
+    rlf_status status = RLF_OK;
+    if (!json_is_object(object))
+        status = rlf_fail(err, RLF_USER, "%s: the row is %s, not an object",
+                          rlf_record_where(r), rlf_json_word(object));
+    for (size_t c = 0; c < r->rows->n_columns && status >= 0; c++)
+        status = read_json_cell(r, c, object);
+    status = rlf_record_end_row(r, status);
+    json_decref(r->made);
+    r->made = NULL;
+    return status;
+}
+
+static bool
+is_blank(rlf_str text)
+{
+    return strspn(text.p, " \t\r\n") >= text.n;
+}
+
+/* A line that is not JSON may be of another format. */
+static void
+hint_line(rlf_record_reader *r, rlf_str line)
+{
+    bool object = strspn(line.p, " \t\r\n{") > strspn(line.p, " \t\r\n");
+    if (object || r->rows->count)
+        rlf_err_hint(r->err, "each line is a row: an object in JSON, in UTF-8");
+    else if (strchr(line.p, '\t'))
+        rlf_err_hint(r->err, "fields with tabs between are read of a file "
+                             "whose name ends in .tsv: csv(\"FILE.tsv\", ...)");
+    else
+        rlf_err_hint(r->err, "each line is a row: an object in JSON; fields "
+                             "with commas between are read by csv(...)");
+}
+
+/* The text of a row as an object that put_object takes. */
+static rlf_status
+put_row(rlf_record_reader *r, uint32_t line, rlf_str text, rlf_err *err)
+{
+    json_t *object = NULL;
+    rlf_status status = rlf_json_parse_exact(r->spec->path, line, text.p,
+                                             text.n, err, &object, &r->found);
+    if (status == RLF_USER && r->found.why[0]) {
+        rlf_err_clear(err);
+        if (r->seen++ < r->spec->skip)
+            return RLF_OK;
+        rlf_fail(err, RLF_USER, "%s: %s", rlf_record_where(r), r->found.why);
+        return rlf_record_end_row(r, RLF_USER);
+    }
+    if (status == RLF_USER && !r->rows->list)
+        hint_line(r, text);
+    if (status == RLF_OK)
+        status = put_object(r, object, err);
+    json_decref(object);
+    return status;
+}
+
+/* Lines, the first of which was read already. */
+static rlf_status
+read_jsonl(rlf_record_reader *r, rlf_lines *lines, rlf_str line, rlf_err *err)
+{
+    for (bool more = true; more && rlf_record_wanted(r);) {
+        rlf_buf copy = {0}; /* 0-terminated, for is_blank */
+        if (!rlf_buf_try(&copy, line.n))
+            return rlf_fail_memory(err, line.n, "a line of %s", r->spec->path);
+        rlf_buf_add(&copy, line.p, line.n);
+        rlf_status status = RLF_OK;
+        if (!is_blank((rlf_str){copy.p, copy.n})) {
+            rlf_str row = {copy.p, copy.n};
+            r->line = lines->line;
+            status = put_row(r, r->line, row, err);
+        }
+        rlf_buf_free(&copy);
+        RLF_TRY(status);
+        RLF_TRY(rlf_lines_next(lines, r->spec->path, RLF_RECORD_MOST_LINE, err,
+                               &more, &line));
+    }
+    return RLF_OK;
+}
+
+/* The text of a list's row, which ends before a comma or bracket that is in no
+ * other, and the lines in it. */
+static rlf_str
+cut_row(rlf_str text, uint32_t *lines)
+{
+    size_t i = 0, depth = 0;
+    bool quoted = false;
+    *lines = 0;
+    for (; i < text.n; i++) {
+        char c = text.p[i];
+        *lines += c == '\n';
+        if (c == '"')
+            quoted = !quoted;
+        else if (quoted)
+            i += c == '\\';
+        else if (c == '{' || c == '[')
+            depth++;
+        else if (!depth && (c == ',' || c == ']'))
+            break;
+        else if (c == '}' || c == ']')
+            depth -= depth > 0;
+    }
+    return (rlf_str){text.p, i < text.n ? i : text.n};
+}
+
+/* A list one of whose rows is of no use, which is found before the other rows
+ * are there: row by row. `text` begins after the bracket. */
+static rlf_status
+read_rows(rlf_record_reader *r, uint32_t line, rlf_str text, rlf_err *err)
+{
+    for (r->line = 1; rlf_record_wanted(r); r->line++) {
+        uint32_t lines;
+        rlf_str row = cut_row(text, &lines);
+        RLF_TRY(put_row(r, line, row, err));
+        line += lines;
+        size_t next = row.n + 1;
+        bool last = next <= text.n && row.p[row.n] == ']';
+        if (next > text.n ||
+            (last && !is_blank((rlf_str){text.p + next, text.n - next})))
+            return rlf_fail(
+                err, RLF_USER,
+                "%s:%u: not JSON: the list does not end where the file does",
+                r->spec->path, line);
+        if (last)
+            break;
+        text = (rlf_str){text.p + next, text.n - next};
+    }
+    return RLF_OK;
+}
+
+/* A JSON list: all from `line` on, whose beginning is in lines->buf. */
+static rlf_status
+read_list(rlf_record_reader *r, rlf_lines *lines, rlf_str line, rlf_err *err)
+{
+    const char *path = r->spec->path;
+    size_t begin = (size_t)(line.p - lines->buf.p);
+    char chunk[1 << 16];
+    for (size_t got = 1; got;) {
+        RLF_TRY(rlf_stream_read(lines->stream, chunk, sizeof chunk, err, &got));
+        if (!rlf_buf_try(&lines->buf, got))
+            return rlf_fail_memory(err, 2 * lines->buf.n, "what %s holds",
+                                   path);
+        rlf_buf_add(&lines->buf, chunk, got);
+        if (lines->buf.n > r->most)
+            return rlf_fail(err, RLF_USER,
+                            "%s is larger than %zu MB; a list that long is "
+                            "better kept as jsonl",
+                            path, r->most >> 20);
+    }
+    json_t *list = NULL;
+    rlf_str text = {lines->buf.p + begin, lines->buf.n - begin};
+    rlf_status status = rlf_json_parse_exact(path, lines->line, text.p, text.n,
+                                             err, &list, &r->found);
+    r->rows->list = true;
+    if (status == RLF_USER && r->found.why[0]) {
+        size_t open =
+            (size_t)((char *)memchr(text.p, '[', text.n) - text.p) + 1;
+        rlf_err_clear(err);
+        return read_rows(r, lines->line,
+                         (rlf_str){text.p + open, text.n - open}, err);
+    }
+    RLF_TRY(status);
+    size_t n = json_array_size(list);
+    for (size_t i = 0; i < n && rlf_record_wanted(r) && status == RLF_OK; i++) {
+        r->line = (uint32_t)i + 1;
+        status = put_object(r, json_array_get(list, i), err);
+    }
+    json_decref(list);
+    return status;
+}
+
+/* What the file is, by its first line that is not blank. */
+rlf_status
+rlf_records_read_json(rlf_record_reader *r, rlf_lines *lines, rlf_err *err)
+{
+    const char *path = r->spec->path;
+    rlf_str line = {0};
+    size_t i;
+    do {
+        bool more = false;
+        RLF_TRY(rlf_lines_next(lines, path, RLF_RECORD_MOST_LINE, err, &more,
+                               &line));
+        if (!more)
+            return RLF_OK;
+        i = 0;
+        while (i < line.n && (line.p[i] == ' ' || line.p[i] == '\t'))
+            i++;
+    } while (i == line.n);
+    if (line.n >= 4 && memcmp(line.p, "PAR1", 4) == 0) {
+        rlf_fail(err, RLF_USER, "%s is a parquet file, which is not read",
+                 path);
+        rlf_err_hint(err, "convert it to jsonl");
+        return RLF_USER;
+    }
+    return line.p[i] == '[' ? read_list(r, lines, line, err)
+                            : read_jsonl(r, lines, line, err);
+}
