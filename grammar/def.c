@@ -72,8 +72,8 @@ fits_word(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_formal *f,
         return false;
     const rlf_term *t = &s->terms.data[term];
     int level = (int)rlf_level_of(s, t->domain);
-    /* What is done along a response takes a value of its own for each token: a
-     * value for all of it, repeated, is another thing. */
+    /* A function that goes along a response takes a value of its own for each
+     * token: a value for all of it, repeated, is another thing. */
     bool repeats = w->level == RLF_LEVEL_TOKEN &&
                    (level == RLF_LEVEL_PROMPT || level == RLF_LEVEL_SAMPLE);
     if (level <= w->level && !repeats)

@@ -94,8 +94,8 @@ is_level(const char *word)
     return rlf_word_is_of("sample|prompt|token|text|scalar", word);
 }
 
-/* What is per step gives scalars, all others a value for each sample or token;
- * every hook can give texts. */
+/* A hook per step gives scalars, all others give a value for each sample or
+ * token; every hook can give texts. */
 static bool
 gives_level(rlf_sema *s, const rlf_node_class *class, const rlf_ast_name *word)
 {

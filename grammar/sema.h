@@ -459,9 +459,9 @@ int rlf_level_vocab(rlf_sema *s, int tokens);
 /* A value per word lives in the expression or update that reduces it: one that
  * was named elsewhere is refused. */
 bool rlf_level_here(rlf_sema *s, const rlf_thing *thing, rlf_span span);
-/* What is done along a response takes a value of its own for each token: false
- * after a message where a sum in term `x`, written at `at`, repeats one of a
- * sample or prompt. `what` takes it. */
+/* Has term `x`, written at `at`, a value of its own for each token, as a
+ * function that goes along a response takes it? False after a message where a
+ * sum in it repeats a value of a sample or prompt. `what` takes it. */
 bool rlf_level_own(rlf_sema *s, int x, const char *what, rlf_span at);
 int rlf_level_reduce(rlf_sema *s, const char *function, int x,
                      const rlf_ast_name *over, rlf_span at);

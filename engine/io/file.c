@@ -404,7 +404,7 @@ rlf_file_truncate(const char *path, size_t n, rlf_err *err)
     return RLF_OK;
 }
 
-/* What is there, found; *there: anything is. */
+/* stat() of the path; *there is false if nothing is there. */
 static rlf_status
 look_at(const char *path, rlf_err *err, bool *there, struct stat *found)
 {

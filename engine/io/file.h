@@ -43,10 +43,10 @@ rlf_status rlf_file_find(const char *path, rlf_err *err, bool *out);
 /* Likewise, a directory, or what cannot be looked at. */
 bool rlf_dir_exists(const char *path);
 
-/* What stands where a program keeps a file, or a directory, of its own: *there
- * is false if nothing does. RLF_ENV, naming what it is, if it is something else
- * (a link to nothing, a directory, a named pipe), or may not be read, and if
- * `written` be written. */
+/* A program keeps a file, or a directory, of its own at `path`: *there is false
+ * if it is not there yet. RLF_ENV, naming what stands there, if it is something
+ * else (a link to nothing, a directory, a named pipe), or may not be read, and
+ * if `written` be written. */
 rlf_status rlf_file_own(const char *path, bool written, rlf_err *err,
                         bool *there);
 rlf_status rlf_dir_own(const char *path, rlf_err *err, bool *there);

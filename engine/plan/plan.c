@@ -372,22 +372,20 @@ rlf_plan_notes(const rlf_plan *plan, rlf_buf *out)
         const rlf_node_place *place = node ? &plan->place[node->id] : NULL;
         if (!place || place->layout.dp == place->asked_dp)
             continue;
-        if (plan->sums[i].lanes >= place->asked_dp)
+        int lanes = plan->sums[i].lanes;
+        rlf_buf_printf(out, "%s trains on %d of %d replicas: ",
+                       plan->graph->resources.data[i].name, place->layout.dp,
+                       place->asked_dp);
+        if (lanes >= place->asked_dp)
             rlf_buf_printf(out,
-                           "%s trains on %d of %d replicas: with more one "
-                           "would have more of the %d lanes, and the others "
-                           "would wait for it\n",
-                           plan->graph->resources.data[i].name,
-                           place->layout.dp, place->asked_dp,
-                           plan->sums[i].lanes);
+                           "with more one would have more of the %d lanes, and "
+                           "the others would wait for it\n",
+                           lanes);
         else
             rlf_buf_printf(out,
-                           "%s trains on %d of %d replicas: the run began with "
-                           "%d lanes (--accept lanes takes more, with other "
-                           "bits from here on)\n",
-                           plan->graph->resources.data[i].name,
-                           place->layout.dp, place->asked_dp,
-                           plan->sums[i].lanes);
+                           "the run began with %d lanes (--accept lanes takes "
+                           "more, with other bits from here on)\n",
+                           lanes);
     }
 }
 

@@ -235,7 +235,7 @@ show_line(const comparison *c, const text_line *line)
                             line->p, long_one ? "..." : "");
 }
 
-/* What is known of how two versions of a text differ. */
+/* How two versions of a text differ, as far as they are known. */
 typedef struct text_difference {
     bool known; /* both are there */
     bool same;  /* no line differs that counts */

@@ -154,7 +154,7 @@ release(void *p, void *unused)
     free(p);
 }
 
-/* What is too little for the library: the pattern, or a match on the way. */
+/* PCRE2 gets no memory, for the pattern or for a match on the way. */
 static rlf_status
 fail_library(int code, const char *what, rlf_err *err)
 {

@@ -138,6 +138,17 @@ end
 
 -- ---- reading ----
 
+local function quotient(p, q)
+  local r = product()
+  multiply(r, p)
+  divide(r, q)
+  return r
+end
+
+local function binomial(p, q)
+  return factor("\\binom(" .. show(p) .. ";" .. show(q) .. ")")
+end
+
 local function set_of(text)
   local list = {}
   for _, word in ipairs(rlf.words(text)) do
@@ -223,13 +234,8 @@ function reader:whole()
   local q = self:sum()
   if not q then
     return nil
-  elseif name == "choose" then
-    return factor("\\binom(" .. show(p) .. ";" .. show(q) .. ")")
   end
-  local r = product()
-  multiply(r, p)
-  divide(r, q)
-  return r
+  return name == "choose" and binomial(p, q) or quotient(p, q)
 end
 
 function reader:root()
@@ -252,13 +258,8 @@ function reader:pair(name)
   local under = over and self:argument()
   if not under then
     return nil
-  elseif name == "binom" then
-    return factor("\\binom(" .. show(over) .. ";" .. show(under) .. ")")
   end
-  local p = product()
-  multiply(p, over)
-  divide(p, under)
-  return p
+  return name == "binom" and binomial(over, under) or quotient(over, under)
 end
 
 function reader:named()
