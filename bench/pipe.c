@@ -440,7 +440,8 @@ table_seconds(const setup *s, const seat *first, int from, int n, double *busy)
         cost[i] = (rlf_pipe_cost){.forward = first->took[from + i][0],
                                   .backward = first->took[from + i][1]};
     rlf_pipes_table(&s->plan.place[from], micros, s->arena, &pipe);
-    rlf_pipe_time(&pipe, cost, s->arena, &report);
+    rlf_pipe_time(&pipe, rlf_pipe_even(&pipe, cost, s->arena), s->arena, &report,
+                  NULL);
     *busy += report.busy;
     return report.makespan;
 }

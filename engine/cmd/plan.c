@@ -181,7 +181,8 @@ put_pipeline(rlf_session *s, const rlf_node *node)
             cost[m] = (rlf_pipe_cost){.forward = 1, .backward = 2};
         }
         rlf_pipes_table(place, micros, s->arena, &pipe);
-        rlf_pipe_time(&pipe, cost, s->arena, &report);
+        rlf_pipe_time(&pipe, rlf_pipe_even(&pipe, cost, s->arena), s->arena,
+                      &report, NULL);
         printf(" %7.1f %%", 100 * report.bubble);
     }
     putchar('\n');

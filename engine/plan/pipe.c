@@ -14,11 +14,12 @@ typedef struct task {
 /* A table being walked. */
 typedef struct walk {
     const rlf_pipe *pipe;
-    const rlf_pipe_cost *cost; /* NULL: nothing takes time */
-    size_t *base;              /* by model: its first task's number */
-    double *end;               /* by task number: when it ended; < 0: not yet */
-    int *next;                 /* by place: what it does next */
-    double *idle;              /* by place: since when */
+    const rlf_pipe_cost *const *cost; /* NULL: nothing takes time */
+    size_t *base; /* by model: its first task's number */
+    double *end;  /* by task number: when it ended; < 0: not yet */
+    int *next;    /* by place: what it does next */
+    double *idle; /* by place: since when */
+    double **start; /* by place and index in its list, or NULL */
 } walk;
 
 #define NEVER (-1.0)
@@ -105,7 +106,7 @@ task_number(const walk *w, task t)
 }
 
 static void
-walk_start(walk *w, const rlf_pipe *pipe, const rlf_pipe_cost *cost,
+walk_start(walk *w, const rlf_pipe *pipe, const rlf_pipe_cost *const *cost,
            rlf_arena *scratch)
 {
     size_t n = 0;
@@ -138,11 +139,20 @@ ready_at(const walk *w, task t, task *missing)
             *missing = before[i];
             return NEVER;
         }
-        if (w->cost && place_of(w->pipe, before[i]) != place_of(w->pipe, t))
-            end += w->cost[t.model].send;
+        if (w->cost && place_of(w->pipe, before[i]) != place_of(w->pipe, t)) {
+            int other = before[i].stage;
+            end += w->cost[t.model][other < t.stage ? other : t.stage].send;
+        }
         at = end > at ? end : at;
     }
     return at;
+}
+
+static double
+takes(const rlf_pipe_cost *const *cost, task t)
+{
+    const rlf_pipe_cost *c = cost ? &cost[t.model][t.stage] : NULL;
+    return !c ? 0 : t.backward ? c->backward : c->forward;
 }
 
 /* Let a place go on as far as it can. Whether it did anything. */
@@ -158,10 +168,9 @@ walk_place(walk *w, int place)
             break;
         if (start < w->idle[place])
             start = w->idle[place];
-        double takes = !w->cost     ? 0
-                       : t.backward ? w->cost[t.model].backward
-                                    : w->cost[t.model].forward;
-        w->idle[place] = w->end[task_number(w, t)] = start + takes;
+        if (w->start)
+            w->start[place][w->next[place]] = start;
+        w->idle[place] = w->end[task_number(w, t)] = start + takes(w->cost, t);
     }
     return w->next[place] > first;
 }
@@ -313,20 +322,23 @@ check_progress(const walk *w, rlf_err *err)
 
 /* What a place holds at most, and at which operation it first does. */
 static double
-peak_of(const rlf_pipe *pipe, const rlf_pipe_cost *cost, int place,
+peak_of(const rlf_pipe *pipe, const rlf_pipe_cost *const *cost, int place,
         rlf_arena *scratch, int *at)
 {
     const rlf_pipe_list *list = &pipe->lists[place];
-    int *held = RLF_NEW_ARRAY(scratch, int, pipe->n_models + 1);
+    int **held = RLF_NEW_ARRAY(scratch, int *, pipe->n_models + 1);
     double most = 0;
+    for (int m = 0; m < pipe->n_models; m++)
+        held[m] = RLF_NEW_ARRAY(scratch, int, pipe->models[m].stages);
     *at = 0;
     for (int i = 0; i < list->count; i++) {
-        rlf_pipe_op op = list->ops[i];
+        task t = task_of(pipe, place, list->ops[i]);
         double now = 0;
-        if (!pipe->models[op.model].forward_only)
-            held[op.model] += op.backward ? -1 : 1;
+        if (!pipe->models[t.model].forward_only)
+            held[t.model][t.stage] += t.backward ? -1 : 1;
         for (int m = 0; m < pipe->n_models; m++)
-            now += held[m] * cost[m].memory;
+            for (int k = 0; k < pipe->models[m].stages; k++)
+                now += held[m][k] * cost[m][k].memory;
         if (now > most) {
             most = now;
             *at = i;
@@ -336,8 +348,8 @@ peak_of(const rlf_pipe *pipe, const rlf_pipe_cost *cost, int place,
 }
 
 static rlf_status
-check_memory(const rlf_pipe *pipe, const rlf_pipe_cost *cost, const double *cap,
-             rlf_arena *scratch, rlf_err *err)
+check_memory(const rlf_pipe *pipe, const rlf_pipe_cost *const *cost,
+             const double *cap, rlf_arena *scratch, rlf_err *err)
 {
     for (int place = 0; place < pipe->places && cost && cap; place++) {
         int at;
@@ -366,7 +378,7 @@ start_checking(void *p)
 }
 
 static rlf_status
-check_walk(checking *c, const rlf_pipe_cost *cost, const double *cap,
+check_walk(checking *c, const rlf_pipe_cost *const *cost, const double *cap,
            rlf_err *err)
 {
     const rlf_pipe *pipe = c->pipe;
@@ -383,7 +395,7 @@ check_walk(checking *c, const rlf_pipe_cost *cost, const double *cap,
 }
 
 rlf_status
-rlf_pipe_check(const rlf_pipe *pipe, const rlf_pipe_cost *cost,
+rlf_pipe_check(const rlf_pipe *pipe, const rlf_pipe_cost *const *cost,
                const double *cap, rlf_err *err)
 {
     RLF_TRY(check_models(pipe, err));
@@ -395,26 +407,42 @@ rlf_pipe_check(const rlf_pipe *pipe, const rlf_pipe_cost *cost,
 
 /* Time */
 
+const rlf_pipe_cost *const *
+rlf_pipe_even(const rlf_pipe *pipe, const rlf_pipe_cost *cost, rlf_arena *arena)
+{
+    const rlf_pipe_cost **even =
+        RLF_NEW_ARRAY(arena, const rlf_pipe_cost *, pipe->n_models);
+    for (int m = 0; m < pipe->n_models; m++) {
+        rlf_pipe_cost *stages =
+            RLF_NEW_ARRAY(arena, rlf_pipe_cost, pipe->models[m].stages);
+        for (int k = 0; k < pipe->models[m].stages; k++)
+            stages[k] = cost[m];
+        even[m] = stages;
+    }
+    return even;
+}
+
 void
-rlf_pipe_time(const rlf_pipe *pipe, const rlf_pipe_cost *cost, rlf_arena *arena,
-              rlf_pipe_report *out)
+rlf_pipe_time(const rlf_pipe *pipe, const rlf_pipe_cost *const *cost,
+              rlf_arena *arena, rlf_pipe_report *out, double **start)
 {
     walk w;
     rlf_arena *scratch = rlf_arena_scratch(arena);
     walk_start(&w, pipe, cost, scratch);
+    w.start = start;
+    for (int place = 0; place < pipe->places && start; place++)
+        start[place] = RLF_NEW_ARRAY(arena, double, pipe->lists[place].count);
     walk_all(&w);
     *out = (rlf_pipe_report){0};
     out->peak = RLF_NEW_ARRAY(arena, double, pipe->places);
     for (int place = 0; place < pipe->places; place++) {
+        const rlf_pipe_list *list = &pipe->lists[place];
         int at;
         out->peak[place] = peak_of(pipe, cost, place, scratch, &at);
         if (w.idle[place] > out->makespan)
             out->makespan = w.idle[place];
-        for (int i = 0; i < pipe->lists[place].count; i++) {
-            rlf_pipe_op op = pipe->lists[place].ops[i];
-            out->busy +=
-                op.backward ? cost[op.model].backward : cost[op.model].forward;
-        }
+        for (int i = 0; i < list->count; i++)
+            out->busy += takes(cost, task_of(pipe, place, list->ops[i]));
     }
     if (out->makespan > 0)
         out->bubble = 1 - out->busy / (pipe->places * out->makespan);

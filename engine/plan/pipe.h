@@ -40,11 +40,13 @@ typedef struct rlf_pipe {
     int places;
 } rlf_pipe;
 
-/* Time and memory of one model's operations at one stage. */
+/* Time and memory of one model's operations at one stage. Stages differ: the
+ * first has the embedding, the last the head, and layers may be uneven. */
 typedef struct rlf_pipe_cost {
     double forward, backward; /* any unit */
-    double send;              /* from one stage to the next, other places */
-    double memory;            /* kept from forward to backward */
+    double send;   /* between this stage and the next, either way, where they
+                    * are at two places */
+    double memory; /* kept from forward to backward */
 } rlf_pipe_cost;
 
 typedef struct rlf_pipe_report {
@@ -93,14 +95,21 @@ void rlf_pipe_print(const rlf_pipe *pipe, rlf_buf *out);
  * can be run: every operation exactly once and at its stage's place; backward
  * after forward; a model's micro-batches backward in index order on each chunk
  * (else sums would depend on the schedule); no place waits for ever; no place
- * holds more than cap[place] of the memory of cost[model] (cost or cap NULL:
- * no limit). */
-rlf_status rlf_pipe_check(const rlf_pipe *pipe, const rlf_pipe_cost *cost,
-                          const double *cap, rlf_err *err);
+ * holds more than cap[place] of the memory of cost[model][stage] (cost or cap
+ * NULL: no limit). */
+rlf_status rlf_pipe_check(const rlf_pipe *pipe,
+                          const rlf_pipe_cost *const *cost, const double *cap,
+                          rlf_err *err);
 /* When a checked table ends if every operation starts as soon as it can, with
- * cost[model]. `peak` in `arena`. */
-void rlf_pipe_time(const rlf_pipe *pipe, const rlf_pipe_cost *cost,
-                   rlf_arena *arena, rlf_pipe_report *out);
+ * cost[model][stage]. `peak` in `arena`; so are the lists start[place], if
+ * `start` is not NULL: when each operation of the place's list starts. */
+void rlf_pipe_time(const rlf_pipe *pipe, const rlf_pipe_cost *const *cost,
+                   rlf_arena *arena, rlf_pipe_report *out, double **start);
+/* Costs by model and stage where all stages of a model cost the same:
+ * cost[model]; in `arena`. */
+const rlf_pipe_cost *const *rlf_pipe_even(const rlf_pipe *pipe,
+                                          const rlf_pipe_cost *cost,
+                                          rlf_arena *arena);
 /* Micro-batches that `chunk` of a model at a place holds at most. */
 int rlf_pipe_held(const rlf_pipe *pipe, int model, int place, int chunk);
 /* The other end of a message: stage -1 if there is none. */

@@ -23,6 +23,13 @@ equal(double a, double b)
     return fabs(a - b) <= 1e-9 * (1 + fabs(b));
 }
 
+/* With all stages of a model alike. */
+static void
+time_of(const rlf_pipe *pipe, const rlf_pipe_cost *cost, rlf_pipe_report *out)
+{
+    rlf_pipe_time(pipe, rlf_pipe_even(pipe, cost, arena), arena, out, NULL);
+}
+
 /* Textbook */
 
 static void
@@ -36,19 +43,19 @@ test_bubbles(void)
             rlf_pipe_report r;
             double want = (p - 1.0) / (m + p - 1);
             rlf_pipe_gpipe(p, m, arena, &pipe);
-            rlf_pipe_time(&pipe, &cost, arena, &r);
+            time_of(&pipe, &cost, &r);
             gpipe &= accepted(&pipe) && equal(r.bubble, want) &&
                      equal(r.makespan, 3 * (m + p - 1));
             for (int i = 0; i < p; i++)
                 peaks &= r.peak[i] == m;
             rlf_pipe_1f1b(p, m, arena, &pipe);
-            rlf_pipe_time(&pipe, &cost, arena, &r);
+            time_of(&pipe, &cost, &r);
             by_one &= accepted(&pipe) && equal(r.bubble, want) &&
                       equal(r.makespan, 3 * (m + p - 1));
             for (int i = 0; i < p; i++)
                 peaks &= r.peak[i] == (p - i < m ? p - i : m);
             rlf_pipe_forward(p, m, arena, &pipe);
-            rlf_pipe_time(&pipe, &cost, arena, &r);
+            time_of(&pipe, &cost, &r);
             forward &= accepted(&pipe) && equal(r.bubble, want) &&
                        r.makespan == m + p - 1 && r.peak[0] == 0;
         }
@@ -70,7 +77,7 @@ test_interleaved(void)
                 rlf_pipe_report r;
                 rlf_pipe_interleaved(p, m, v, arena, &pipe);
                 good &= accepted(&pipe);
-                rlf_pipe_time(&pipe, &cost, arena, &r);
+                time_of(&pipe, &cost, &r);
                 if (m % p == 0)
                     good &= equal(r.bubble, (p - 1.0) / (v * m + p - 1)) &&
                             equal(r.makespan, 3 * (v * m + p - 1));
@@ -164,16 +171,16 @@ test_fusion(void)
         rlf_pipe pipe, alone;
         rlf_pipe_report both, big, small;
         rlf_pipe_1f1b(x->p, x->m0, arena, &alone);
-        rlf_pipe_time(&alone, cost, arena, &big);
+        time_of(&alone, cost, &big);
         rlf_pipe_1f1b(x->p1, x->m1, arena, &alone);
-        rlf_pipe_time(&alone, cost + 1, arena, &small);
+        time_of(&alone, cost + 1, &small);
         serial &= equal(big.makespan + small.makespan, x->serial);
         double peak = x->p * x->memory0 > x->p1 * x->memory1 ? big.peak[0]
                                                              : small.peak[0];
         memory &= equal(peak, x->least_memory);
         fuse(x, &pipe);
         sound &= accepted(&pipe);
-        rlf_pipe_time(&pipe, cost, arena, &both);
+        time_of(&pipe, cost, &both);
         joined &= equal(both.makespan, x->joined);
     }
     ok(serial, "one after the other: the paper's serial latencies");
@@ -210,10 +217,10 @@ test_send_time(void)
     rlf_pipe pipe;
     rlf_pipe_report r;
     rlf_pipe_1f1b(4, 1, arena, &pipe);
-    rlf_pipe_time(&pipe, &cost, arena, &r);
+    time_of(&pipe, &cost, &r);
     near(r.makespan, 4 * 3 + 6 * 0.5, 1e-12, "one micro-batch: 6 sends");
     rlf_pipe_1f1b(1, 5, arena, &pipe);
-    rlf_pipe_time(&pipe, &cost, arena, &r);
+    time_of(&pipe, &cost, &r);
     near(r.makespan, 15, 1e-12, "one place: none");
 }
 
@@ -416,6 +423,118 @@ test_damage(void)
     ok(refused > 500 && fine > 50, "both happened");
 }
 
+/* Stages that differ */
+
+/* What one operation takes, and what it keeps or lets go. */
+static double
+seconds_of(const judge *j, const rlf_pipe_cost *const *cost, int a)
+{
+    const rlf_pipe_cost *c = &cost[j->op[a].model][j->stage[a]];
+    return j->op[a].backward ? c->backward : c->forward;
+}
+
+static double
+kept_by(const judge *j, const rlf_pipe_cost *const *cost, int a)
+{
+    double memory = cost[j->op[a].model][j->stage[a]].memory;
+    return j->op[a].backward ? -memory : memory;
+}
+
+/* The least start of each operation: from all nothing, what comes after what is
+ * put off until no rule is broken. */
+static void
+judge_starts(const judge *j, const rlf_pipe_cost *const *cost, double *start)
+{
+    bool changed = true;
+    for (int a = 0; a < j->n; a++)
+        start[a] = 0;
+    while (changed) {
+        changed = false;
+        for (int a = 0; a < j->n; a++)
+            for (int b = 0; b < j->n; b++) {
+                double at = start[a] + seconds_of(j, cost, a);
+                int first =
+                    j->stage[a] < j->stage[b] ? j->stage[a] : j->stage[b];
+                if (!before(j, a, b))
+                    continue;
+                if (j->place[a] != j->place[b])
+                    at += cost[j->op[a].model][first].send;
+                if (at > start[b] + 1e-12) {
+                    start[b] = at;
+                    changed = true;
+                }
+            }
+    }
+}
+
+static const rlf_pipe_cost *const *
+random_costs(randomness *r, const rlf_pipe *pipe)
+{
+    const rlf_pipe_cost **cost =
+        RLF_NEW_ARRAY(arena, const rlf_pipe_cost *, pipe->n_models);
+    for (int m = 0; m < pipe->n_models; m++) {
+        rlf_pipe_cost *stages =
+            RLF_NEW_ARRAY(arena, rlf_pipe_cost, pipe->models[m].stages);
+        for (int k = 0; k < pipe->models[m].stages; k++)
+            stages[k] = (rlf_pipe_cost){.forward = draw(r, 8),
+                                        .backward = draw(r, 16),
+                                        .send = draw(r, 4),
+                                        .memory = draw(r, 5)};
+        cost[m] = stages;
+    }
+    return cost;
+}
+
+static bool
+timed_as_judged(randomness *r, const rlf_pipe *pipe)
+{
+    static judge j;
+    static double want[MAX_TASKS];
+    double *start[16], makespan = 0, busy = 0, held[16] = {0}, peak[16] = {0};
+    const rlf_pipe_cost *const *cost = random_costs(r, pipe);
+    rlf_pipe_report report;
+    judge_read(&j, pipe);
+    judge_starts(&j, cost, want);
+    rlf_pipe_time(pipe, cost, arena, &report, start);
+    bool good = true;
+    for (int a = 0; a < j.n; a++) {
+        int place = j.place[a];
+        double end = want[a] + seconds_of(&j, cost, a);
+        good &= equal(start[place][j.at[a]], want[a]);
+        makespan = end > makespan ? end : makespan;
+        busy += seconds_of(&j, cost, a);
+        held[place] += kept_by(&j, cost, a);
+        peak[place] = held[place] > peak[place] ? held[place] : peak[place];
+    }
+    for (int p = 0; p < pipe->places; p++)
+        good &= equal(report.peak[p], peak[p]);
+    return good && equal(report.makespan, makespan) && equal(report.busy, busy);
+}
+
+static void
+test_stages(void)
+{
+    bool good = true;
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        randomness r = {.key = {.seed = seed}};
+        struct fusion x = {
+            4, 2, 1 + draw(&r, 6), 1 + draw(&r, 4), 1, 1, 1, 1, 0, 0, 0};
+        rlf_pipe pipe;
+        int pp = 1 + draw(&r, 4), micros = 1 + draw(&r, 6);
+        if (seed % 4 == 0)
+            rlf_pipe_gpipe(pp, micros, arena, &pipe);
+        else if (seed % 4 == 1)
+            rlf_pipe_1f1b(pp, micros, arena, &pipe);
+        else if (seed % 4 == 2)
+            rlf_pipe_interleaved(pp, micros, 1 + draw(&r, 3), arena, &pipe);
+        else
+            fuse(&x, &pipe);
+        good &= timed_as_judged(&r, &pipe);
+    }
+    ok(good, "stages that differ: every start, the makespan and the memory of "
+             "each place as the judge says");
+}
+
 /* Sentences */
 
 static void
@@ -496,10 +615,11 @@ test_memory(void)
     rlf_pipe pipe;
     rlf_err err = RLF_ERR_NONE;
     rlf_pipe_1f1b(4, 9, arena, &pipe);
-    is_int(rlf_pipe_check(&pipe, &cost, cap, &err), RLF_OK,
+    const rlf_pipe_cost *const *even = rlf_pipe_even(&pipe, &cost, arena);
+    is_int(rlf_pipe_check(&pipe, even, cap, &err), RLF_OK,
            "1F1B within 4, 3, 2 and 1 activations");
     cap[1] = 4.4;
-    is_int(rlf_pipe_check(&pipe, &cost, cap, &err), RLF_USER,
+    is_int(rlf_pipe_check(&pipe, even, cap, &err), RLF_USER,
            "but not with less");
     is_str(err.sentence,
            "place 1 holds 4.5 of activations at its operation 2, more than its "
@@ -532,7 +652,7 @@ test_text(void)
     ok(accepted(&pipe), "and accepted");
     static const rlf_pipe_cost cost[2] = {{1, 2, 0, 1}, {1, 2, 0, 1}};
     rlf_pipe_report r;
-    rlf_pipe_time(&pipe, cost, arena, &r);
+    time_of(&pipe, cost, &r);
     near(r.makespan, 12, 1e-12, "without a bubble: 12 units, not 18");
     near(r.bubble, 0, 1e-12, "all places busy all the time");
     rlf_pipe_print(&pipe, &a);
@@ -573,6 +693,7 @@ main(void)
     test_limit();
     test_send_time();
     test_damage();
+    test_stages();
     test_sentences();
     test_memory();
     test_text();
