@@ -12,6 +12,7 @@ liborder_la_SOURCES = \
 	%D%/pace.c %D%/pace.h \
 	%D%/order.c %D%/order.h \
 	%D%/ready.c \
+	%D%/post.c %D%/post.h \
 	%D%/share.c \
 	%D%/rehearse.c %D%/rehearse.h \
 	%D%/state.h

@@ -2,6 +2,7 @@
 #include "engine/sched/task.h"
 
 #include "engine/base/vec.h"
+#include "engine/order/post.h"
 
 /* ---- from posts ---- */
 
@@ -21,51 +22,6 @@ tell_instance(const rlf_control *control, const rlf_graph *graph, int instance,
         out->n_input += graph->regions.data[in->node->regions[0]].n_gives;
 }
 
-static bool
-take_share(const rlf_post *post, int rank, rlf_task *out)
-{
-    for (int i = 0; i < post->n_shares; i++) {
-        const rlf_share *s = &post->shares[i];
-        if (s->rank != rank)
-            continue;
-        out->works = true;
-        out->reports = s->reports;
-        out->rows = s->rows;
-        out->n_rows = s->n_rows;
-    }
-    return out->works;
-}
-
-static bool
-is_of(const rlf_move *move, int rank)
-{
-    return move->from == rank || move->to == rank;
-}
-
-static bool
-take_moves(const rlf_post *post, int rank, rlf_arena *arena, rlf_task *out)
-{
-    int n = 0;
-    for (int i = 0; i < post->n_moves; i++)
-        n += is_of(&post->moves[i], rank);
-    rlf_move *moves = n ? RLF_NEW_ARRAY(arena, rlf_move, n) : NULL;
-    for (int i = 0; i < post->n_moves; i++)
-        if (is_of(&post->moves[i], rank))
-            moves[out->n_moves++] = post->moves[i];
-    out->moves = moves;
-    return n > 0;
-}
-
-/* Has the rank weights of either side? */
-static bool
-takes_part(const rlf_control *control, const rlf_post *post, int rank)
-{
-    const rlf_holds *holds = &rlf_control_plan(control)->holds[post->model];
-    return rlf_layout_find(&holds->list[post->from].mesh.layout, rank).tp >=
-               0 ||
-           rlf_layout_find(&holds->list[post->hold].mesh.layout, rank).tp >= 0;
-}
-
 bool
 rlf_task_of(const rlf_control *control, const rlf_graph *graph,
             const rlf_post *post, int rank, rlf_arena *arena, rlf_task *out)
@@ -75,10 +31,16 @@ rlf_task_of(const rlf_control *control, const rlf_graph *graph,
         [RLF_POST_EDGE] = RLF_TASK_EDGE, [RLF_POST_WEIGHTS] = RLF_TASK_WEIGHTS,
         [RLF_POST_MOVE] = RLF_TASK_MOVE, [RLF_POST_END] = RLF_TASK_END,
     };
+    rlf_duty part;
+    if (!rlf_post_part(control, post, rank, arena, &part))
+        return false;
     *out = (rlf_task){.kind = kinds[post->kind],
                       .n = post->n,
                       .turn = post->iteration,
+                      .works = part.share != NULL,
                       .joint = post->joint,
+                      .moves = part.moves,
+                      .n_moves = part.n_moves,
                       .price = post->price,
                       .model = post->model,
                       .from = post->from,
@@ -87,16 +49,12 @@ rlf_task_of(const rlf_control *control, const rlf_graph *graph,
     out->node = post->node;
     if (post->instance >= 0)
         tell_instance(control, graph, post->instance, out);
-    bool mine = post->everyone;
-    if (post->kind == RLF_POST_RUN)
-        mine |= take_share(post, rank, out);
-    else if (post->kind == RLF_POST_EDGE || post->kind == RLF_POST_MOVE)
-        mine |= take_moves(post, rank, arena, out);
-    else if (post->kind == RLF_POST_WEIGHTS)
-        mine |= takes_part(control, post, rank);
-    else
-        mine = true;
-    return mine;
+    if (part.share) {
+        out->reports = part.share->reports;
+        out->rows = part.share->rows;
+        out->n_rows = part.share->n_rows;
+    }
+    return true;
 }
 
 /* ---- bytes ---- */

@@ -2,7 +2,8 @@
  * are nothing but a mailbox, a set of rows and random delays.
  *
  * What must hold in every schedule: a rank that computes rows has what they
- * are made of; rows are computed once; an edge never sends what is there
+ * are made of; what the ranks are told of a post fits together, message by
+ * message; rows are computed once; an edge never sends what is there
  * already; a call reads the weights of all updates before it, and they stay as
  * they are while it reads; a sample is made by one replica, though samples go
  * from one to another while they are made; and nothing hangs, with overlapping
@@ -16,6 +17,7 @@
 /* Of all trials. */
 typedef struct seen {
     long went, stayed; /* rows of moves: that went, that were complete */
+    long idle;         /* parts of ranks that are told and do nothing */
     long joint;        /* updates that were carried out with their partner */
     long beside;       /* updates while something was made ahead */
     long open;         /* steps that ended before that did */
@@ -118,6 +120,7 @@ trial(const program *p, uint64_t seed, bool rule, seen *out)
     out->went += w->n_went;
     out->stayed += w->n_stayed;
     out->joint += w->n_joint;
+    out->idle += w->idle_parts;
     out->beside += w->beside;
     out->open += w->open;
     rlf_control_free(w->control);
@@ -136,7 +139,7 @@ trial(const program *p, uint64_t seed, bool rule, seen *out)
 int
 main(void)
 {
-    plan(4 + 2 * MOST_AHEAD);
+    plan(5 + 2 * MOST_AHEAD);
     /* 100,000 have been seen; they take half a minute of a processor */
     const char *more = getenv("RLFLOW_TEST_SCHEDULES");
     int n = more ? atoi(more) : getenv("RLFLOW_TEST_QUICK") ? 2000 : 10000;
@@ -152,6 +155,7 @@ main(void)
     ok(all.went > n / 10 && all.stayed > n / 10,
        "samples went from replica to replica (%ld; %ld were complete before)",
        all.went, all.stayed);
+    ok(all.idle > n, "%ld times a rank was told of what others do", all.idle);
     ok(all.joint > n / 10, "%ld updates were carried out with their partner",
        all.joint);
     for (int i = 0; i < 1000; i++)

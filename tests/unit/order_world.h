@@ -3,7 +3,7 @@
 #ifndef RLF_TEST_ORDER_WORLD_H
 #define RLF_TEST_ORDER_WORLD_H
 
-#include "engine/order/control.h"
+#include "engine/order/post.h"
 #include "tests/unit/order_program.h"
 
 /* A generation that a rank is a member of. */
@@ -63,6 +63,7 @@ typedef struct world {
     int open;                /* steps that end while something is */
     int carried[MOST_POSTS]; /* version that sources of a WEIGHTS had; -1 */
     bool went[MOST_POSTS][MOST_RANKS][SAMPLES]; /* by MOVE, from a rank */
+    int idle_parts; /* parts of ranks that are told and do nothing */
     int n_went, n_stayed; /* rows of moves: that went, that were complete */
     const char *wrong;
     uint32_t owner[SAMPLES];
@@ -554,6 +555,67 @@ check_joint(world *w, const rlf_post *post)
         w->wrong = "a joint RUN stands alone";
 }
 
+/* The moves between two ranks that one of them is told of, in its order. */
+static int
+moves_with(const rlf_duty *part, int from, int to, const rlf_move **list)
+{
+    int n = 0;
+    for (int i = 0; i < part->n_moves; i++)
+        if (part->moves[i].from == from && part->moves[i].to == to)
+            list[n++] = &part->moves[i];
+    return n;
+}
+
+/* What one sends the other gets: the same rows, in the same order. */
+static bool
+sides_agree(const rlf_post *post, const rlf_duty *parts, int from, int to)
+{
+    const rlf_move *sent[MOST_RANKS * SAMPLES], *got[MOST_RANKS * SAMPLES];
+    int n = moves_with(&parts[from], from, to, sent), all = 0;
+    bool good = n == moves_with(&parts[to], from, to, got);
+    for (int i = 0; i < n && good; i++)
+        good =
+            sent[i]->n_rows == got[i]->n_rows && sent[i]->rows == got[i]->rows;
+    for (int i = 0; i < post->n_moves; i++)
+        all += post->moves[i].from == from && post->moves[i].to == to;
+    return good && n == all;
+}
+
+/* The ranks' parts in a post are the post: who has one, every message at both
+ * of its ends and nowhere else, and of those who compute the same rows one
+ * reports. */
+static void
+check_parts(world *w, const rlf_post *post)
+{
+    rlf_duty parts[MOST_RANKS];
+    rlf_arena *arena = rlf_arena_new();
+    int moves = 0, shares = 0, reports[SAMPLES] = {0};
+    bool good = true, rows = false;
+    for (int r = 0; r < w->plan->ranks; r++) {
+        bool told = rlf_post_part(w->control, post, r, arena, &parts[r]);
+        const rlf_share *share = parts[r].share;
+        good &= told == (post->everyone || is_for(w, post, r)) &&
+                (told || !parts[r].works);
+        moves += parts[r].n_moves;
+        shares += share != NULL;
+        rows |= share && share->rows;
+        good &= !share || share->rank == r;
+        for (uint32_t k = 0; share && share->reports && k < share->n_rows; k++)
+            reports[share->rows[k]]++;
+        w->idle_parts += told && !parts[r].works;
+    }
+    good &= moves == 2 * post->n_moves && shares == post->n_shares;
+    for (int a = 0; a < w->plan->ranks; a++)
+        for (int b = 0; b < w->plan->ranks; b++)
+            good &= sides_agree(post, parts, a, b);
+    for (int i = 0; i < post->n_shares && rows; i++)
+        for (uint32_t k = 0; k < post->shares[i].n_rows; k++)
+            good &= reports[post->shares[i].rows[k]] == 1;
+    if (!good)
+        w->wrong = "the ranks' parts in a post do not agree";
+    rlf_arena_free(arena);
+}
+
 static bool
 makes_ahead(const world *w)
 {
@@ -581,6 +643,7 @@ post_some(world *w)
             return;
         }
         check_joint(w, post);
+        check_parts(w, post);
         if (post->kind == RLF_POST_RUN &&
             node_of(w, post->instance)->id == w->p->updates[0]) {
             w->updates[w->n_updates++] = post->n;
