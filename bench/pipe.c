@@ -218,7 +218,7 @@ add_next(maker *m, int model)
     int place = p->path[stage], micro = m->next[model][stage][backward]++;
     timed *t = &m->list[place][gap];
     memmove(t + 1, t, sizeof *t * (size_t)(m->n[place]++ - gap));
-    *t = (timed){{.model = model, .micro = micro, .backward = backward},
+    *t = (timed){{.model = model, .micro = micro, .kind = backward},
                  from,
                  from + seconds_of(model, backward)};
     m->end[model][stage][micro][backward] = t->to;

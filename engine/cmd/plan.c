@@ -178,9 +178,13 @@ put_pipeline(rlf_session *s, const rlf_node *node)
         rlf_pipe_cost *cost = RLF_NEW_ARRAY(s->arena, rlf_pipe_cost, n);
         for (int m = 0; m < n; m++) {
             micros[m] = micros_shown[i];
-            cost[m] = (rlf_pipe_cost){.forward = 1, .backward = 2};
         }
         rlf_pipes_table(place, micros, s->arena, &pipe);
+        for (int m = 0; m < n; m++) {
+            bool split = pipe.models[m].split;
+            cost[m] = (rlf_pipe_cost){
+                .forward = 1, .backward = split ? 1 : 2, .weights = split};
+        }
         rlf_pipe_time(&pipe, rlf_pipe_even(&pipe, cost, s->arena), s->arena,
                       &report, NULL);
         printf(" %7.1f %%", 100 * report.bubble);

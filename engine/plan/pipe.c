@@ -8,17 +8,17 @@
 /* One operation at its stage. */
 typedef struct task {
     int model, stage, micro;
-    bool backward;
+    rlf_pipe_kind kind;
 } task;
 
 /* A table being walked. */
 typedef struct walk {
     const rlf_pipe *pipe;
     const rlf_pipe_cost *const *cost; /* NULL: nothing takes time */
-    size_t *base; /* by model: its first task's number */
-    double *end;  /* by task number: when it ended; < 0: not yet */
-    int *next;    /* by place: what it does next */
-    double *idle; /* by place: since when */
+    size_t *base;                     /* by model: its first task's number */
+    double *end;    /* by task number: when it ended; < 0: not yet */
+    int *next;      /* by place: what it does next */
+    double *idle;   /* by place: since when */
     double **start; /* by place and index in its list, or NULL */
 } walk;
 
@@ -30,12 +30,14 @@ typedef struct walk {
 static const char *
 name_of(const rlf_pipe *pipe, rlf_pipe_op op, char *out, size_t room)
 {
+    static const char *const words[] = {"forward", "backward",
+                                        "weight gradient"};
     const rlf_pipe_model *m = &pipe->models[op.model];
     char chunk[32] = "";
     if (op.chunk)
         snprintf(chunk, sizeof chunk, " on chunk %d", op.chunk);
-    snprintf(out, room, "%s of micro-batch %d of %.40s%s",
-             op.backward ? "backward" : "forward", op.micro, m->name, chunk);
+    snprintf(out, room, "%s of micro-batch %d of %.40s%s", words[op.kind],
+             op.micro, m->name, chunk);
     return out;
 }
 
@@ -63,14 +65,14 @@ static rlf_pipe_op
 op_of(const rlf_pipe *pipe, task t)
 {
     int chunk = chunk_of(&pipe->models[t.model], t.stage);
-    return (rlf_pipe_op){t.model, t.micro, chunk, t.backward};
+    return (rlf_pipe_op){t.model, t.micro, chunk, t.kind};
 }
 
 static task
 task_of(const rlf_pipe *pipe, int place, rlf_pipe_op op)
 {
     int stage = rlf_pipe_stage(&pipe->models[op.model], place, op.chunk);
-    return (task){op.model, stage, op.micro, op.backward};
+    return (task){op.model, stage, op.micro, op.kind};
 }
 
 static int
@@ -79,17 +81,29 @@ place_of(const rlf_pipe *pipe, task t)
     return pipe->models[t.model].path[t.stage];
 }
 
-/* What must have ended before: itself going forward, and its neighbour going
- * the same way. Returns how many (0 to 2). */
+/* The operation that ends what a stage does with a micro-batch. */
+static rlf_pipe_kind
+last_kind(const rlf_pipe_model *m)
+{
+    return m->forward_only ? RLF_PIPE_FORWARD
+           : m->split      ? RLF_PIPE_WEIGHTS
+                           : RLF_PIPE_BACKWARD;
+}
+
+/* What must have ended before: its own operation of the kind before, and its
+ * neighbour going the same way. Returns how many (0 to 2). */
 static int
 needs(const rlf_pipe *pipe, task t, task *out)
 {
     int n = 0, last = pipe->models[t.model].stages - 1;
-    if (t.backward)
-        out[n++] = (task){t.model, t.stage, t.micro, false};
-    if (t.backward ? t.stage < last : t.stage > 0) {
-        int neighbour = t.backward ? t.stage + 1 : t.stage - 1;
-        out[n++] = (task){t.model, neighbour, t.micro, t.backward};
+    bool back = t.kind == RLF_PIPE_BACKWARD;
+    if (t.kind != RLF_PIPE_FORWARD)
+        out[n++] = (task){t.model, t.stage, t.micro, t.kind - 1};
+    if (t.kind == RLF_PIPE_WEIGHTS)
+        return n;
+    if (back ? t.stage < last : t.stage > 0) {
+        int neighbour = back ? t.stage + 1 : t.stage - 1;
+        out[n++] = (task){t.model, neighbour, t.micro, t.kind};
     }
     return n;
 }
@@ -101,8 +115,9 @@ task_number(const walk *w, task t)
 {
     const rlf_pipe_model *m = &w->pipe->models[t.model];
     size_t micros = (size_t)m->micros;
-    return w->base[t.model] + 2 * ((size_t)t.stage * micros + (size_t)t.micro) +
-           t.backward;
+    return w->base[t.model] +
+           RLF_PIPE_KINDS * ((size_t)t.stage * micros + (size_t)t.micro) +
+           t.kind;
 }
 
 static void
@@ -114,8 +129,8 @@ walk_start(walk *w, const rlf_pipe *pipe, const rlf_pipe_cost *const *cost,
     w->base = RLF_NEW_ARRAY(scratch, size_t, pipe->n_models + 1);
     for (int i = 0; i < pipe->n_models; i++) {
         w->base[i] = n;
-        n +=
-            2 * (size_t)pipe->models[i].stages * (size_t)pipe->models[i].micros;
+        n += RLF_PIPE_KINDS * (size_t)pipe->models[i].stages *
+             (size_t)pipe->models[i].micros;
     }
     w->base[pipe->n_models] = n;
     w->end = RLF_NEW_ARRAY(scratch, double, n + 1);
@@ -152,7 +167,10 @@ static double
 takes(const rlf_pipe_cost *const *cost, task t)
 {
     const rlf_pipe_cost *c = cost ? &cost[t.model][t.stage] : NULL;
-    return !c ? 0 : t.backward ? c->backward : c->forward;
+    return !c                            ? 0
+           : t.kind == RLF_PIPE_FORWARD  ? c->forward
+           : t.kind == RLF_PIPE_BACKWARD ? c->backward
+                                         : c->weights;
 }
 
 /* Let a place go on as far as it can. Whether it did anything. */
@@ -203,6 +221,11 @@ check_models(const rlf_pipe *pipe, rlf_err *err)
                                 "stage %d of %s is at place %d, but the places "
                                 "are 0 to %d",
                                 k, m->name, m->path[k], pipe->places - 1);
+        if (m->split && m->forward_only)
+            return rlf_fail(err, RLF_USER,
+                            "%s only goes forward, and has no backward to "
+                            "split",
+                            m->name);
     }
     return RLF_OK;
 }
@@ -231,11 +254,44 @@ check_op(const rlf_pipe *pipe, int place, int at, rlf_err *err)
                         "operation %d of place %d is of chunk %d of %s, which "
                         "has %d stages there",
                         at, place, op.chunk, m->name, chunks);
-    if (op.backward && m->forward_only)
+    if (op.kind != RLF_PIPE_FORWARD && m->forward_only)
         return rlf_fail(err, RLF_USER,
                         "operation %d of place %d goes backward, but %s only "
                         "goes forward",
                         at, place, m->name);
+    if (op.kind == RLF_PIPE_WEIGHTS && !m->split)
+        return rlf_fail(err, RLF_USER,
+                        "operation %d of place %d is a weight gradient, but "
+                        "the backward of %s is not split",
+                        at, place, m->name);
+    return RLF_OK;
+}
+
+/* A place does its operations on a micro-batch by kind, and those that add to
+ * gradients by micro-batch. */
+static rlf_status
+check_order(const walk *w, int place, int at, task t, rlf_err *err)
+{
+    static const char *const earlier[] = {"", "forward", "backward"};
+    static const char *const adds[] = {"", "backward goes",
+                                       "weight gradients go"};
+    char name[128];
+    task before = t;
+    if (t.kind == RLF_PIPE_FORWARD)
+        return RLF_OK;
+    name_of(w->pipe, op_of(w->pipe, t), name, sizeof name);
+    before.kind--;
+    if (w->end[task_number(w, before)] < 0)
+        return rlf_fail(err, RLF_USER,
+                        "place %d has %s, its operation %d, before its %s",
+                        place, name, at, earlier[t.kind]);
+    before = t;
+    before.micro--;
+    if (t.micro && w->end[task_number(w, before)] < 0)
+        return rlf_fail(err, RLF_USER,
+                        "place %d has %s, its operation %d, before that of "
+                        "micro-batch %d; %s in index order",
+                        place, name, at, before.micro, adds[t.kind]);
     return RLF_OK;
 }
 
@@ -248,7 +304,7 @@ check_list(walk *w, int place, rlf_err *err)
     char name[128];
     for (int at = 0; at < list->count; at++) {
         RLF_TRY(check_op(w->pipe, place, at, err));
-        task t = task_of(w->pipe, place, list->ops[at]), before = t;
+        task t = task_of(w->pipe, place, list->ops[at]);
         double *mark = &w->end[task_number(w, t)];
         name_of(w->pipe, list->ops[at], name, sizeof name);
         if (*mark >= 0)
@@ -256,19 +312,7 @@ check_list(walk *w, int place, rlf_err *err)
                             "place %d has %s twice, as operations %d and %d",
                             place, name, (int)*mark, at);
         *mark = at;
-        before.backward = false;
-        if (t.backward && w->end[task_number(w, before)] < 0)
-            return rlf_fail(err, RLF_USER,
-                            "place %d has %s, its operation %d, before its "
-                            "forward",
-                            place, name, at);
-        before = t;
-        before.micro--;
-        if (t.backward && t.micro && w->end[task_number(w, before)] < 0)
-            return rlf_fail(err, RLF_USER,
-                            "place %d has %s, its operation %d, before that of "
-                            "micro-batch %d; backward goes in index order",
-                            place, name, at, before.micro);
+        RLF_TRY(check_order(w, place, at, t, err));
     }
     return RLF_OK;
 }
@@ -281,8 +325,9 @@ check_complete(const walk *w, rlf_err *err)
     for (int m = 0; m < pipe->n_models; m++)
         for (int k = 0; k < pipe->models[m].stages; k++)
             for (int i = 0; i < pipe->models[m].micros; i++)
-                for (int b = 0; b < 2 - pipe->models[m].forward_only; b++) {
-                    task t = {m, k, i, b};
+                for (rlf_pipe_kind kind = RLF_PIPE_FORWARD;
+                     kind <= last_kind(&pipe->models[m]); kind++) {
+                    task t = {m, k, i, kind};
                     if (w->end[task_number(w, t)] < 0)
                         return rlf_fail(
                             err, RLF_USER, "place %d has no %s",
@@ -320,6 +365,15 @@ check_progress(const walk *w, rlf_err *err)
                     place_of(pipe, missing));
 }
 
+/* By how many more micro-batches a stage holds after an operation. */
+static int
+change_of(const rlf_pipe *pipe, int model, rlf_pipe_kind kind)
+{
+    return kind == RLF_PIPE_FORWARD                  ? 1
+           : kind == last_kind(&pipe->models[model]) ? -1
+                                                     : 0;
+}
+
 /* What a place holds at most, and at which operation it first does. */
 static double
 peak_of(const rlf_pipe *pipe, const rlf_pipe_cost *const *cost, int place,
@@ -335,7 +389,7 @@ peak_of(const rlf_pipe *pipe, const rlf_pipe_cost *const *cost, int place,
         task t = task_of(pipe, place, list->ops[i]);
         double now = 0;
         if (!pipe->models[t.model].forward_only)
-            held[t.model][t.stage] += t.backward ? -1 : 1;
+            held[t.model][t.stage] += change_of(pipe, t.model, t.kind);
         for (int m = 0; m < pipe->n_models; m++)
             for (int k = 0; k < pipe->models[m].stages; k++)
                 now += held[m][k] * cost[m][k].memory;
@@ -460,7 +514,7 @@ rlf_pipe_held(const rlf_pipe *pipe, int model, int place, int chunk)
         rlf_pipe_op op = list->ops[i];
         if (op.model != model || op.chunk != chunk)
             continue;
-        held += op.backward ? -1 : 1;
+        held += change_of(pipe, model, op.kind);
         most = held > most ? held : most;
     }
     return most;
@@ -483,7 +537,9 @@ static bool
 after(const rlf_pipe *pipe, task t, task *out)
 {
     *out = t;
-    out->stage += t.backward ? -1 : 1;
+    if (t.kind == RLF_PIPE_WEIGHTS)
+        return false;
+    out->stage += t.kind == RLF_PIPE_BACKWARD ? -1 : 1;
     return out->stage >= 0 && out->stage < pipe->models[t.model].stages;
 }
 
@@ -498,7 +554,7 @@ typedef struct post {
 /* Channels of what comes to `place` in one direction, in the order of its
  * forwards: each message takes the first whose last one was sent before it. */
 static void
-give_channels(post *p, int place, bool backward)
+give_channels(post *p, int place, rlf_pipe_kind kind)
 {
     const rlf_pipe *pipe = p->walk.pipe;
     const rlf_pipe_list *list = &pipe->lists[place];
@@ -506,9 +562,9 @@ give_channels(post *p, int place, bool backward)
         p->last[i] = -1;
     for (int i = 0; i < list->count; i++) {
         task t = task_of(pipe, place, list->ops[i]), from;
-        if (t.backward)
+        if (t.kind != RLF_PIPE_FORWARD)
             continue;
-        t.backward = backward;
+        t.kind = kind;
         if (p->at[task_number(&p->walk, t)] < 0 || !before(pipe, t, &from))
             continue;
         int *sent = p->last + place_of(pipe, from) * p->room, c = 0;
@@ -516,7 +572,8 @@ give_channels(post *p, int place, bool backward)
         while (sent[c] > now)
             c++;
         sent[c] = now;
-        p->channel[task_number(&p->walk, t)] = 2 * c + backward;
+        p->channel[task_number(&p->walk, t)] =
+            2 * c + (kind == RLF_PIPE_BACKWARD);
     }
 }
 
@@ -539,7 +596,7 @@ post_start(post *p, const rlf_pipe *pipe, rlf_arena *scratch)
     }
     p->last = RLF_NEW_ARRAY(scratch, int, p->room *pipe->places);
     for (int i = 0; i < 2 * pipe->places; i++)
-        give_channels(p, i / 2, i % 2);
+        give_channels(p, i / 2, i % 2 ? RLF_PIPE_BACKWARD : RLF_PIPE_FORWARD);
 }
 
 /* Where what a task gets comes from. */
@@ -564,9 +621,9 @@ rlf_pipe_links(const rlf_pipe *pipe, int place, rlf_arena *arena, int *channels)
     for (int i = 0; i < list->count; i++) {
         const rlf_pipe_peer none = {-1, 0};
         task t = task_of(pipe, place, list->ops[i]), back = t, to;
-        back.backward = true;
+        back.kind = RLF_PIPE_BACKWARD;
         links[i] = (rlf_pipe_link){none, none, none};
-        if (!t.backward) {
+        if (t.kind == RLF_PIPE_FORWARD) {
             links[i].in = sender(&p, t);
             links[i].back = sender(&p, back);
         }

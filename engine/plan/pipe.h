@@ -21,11 +21,22 @@ typedef struct rlf_pipe_model {
     int stages;
     const int *path;
     bool forward_only;
+    bool split; /* its backward is two operations */
 } rlf_pipe_model;
+
+/* Backward makes the gradient of what a stage was given, which the stage before
+ * waits for, and adds up those of its weights. Of a model that splits it only
+ * makes the first; the second nobody waits for, so it can fill a gap. */
+typedef enum rlf_pipe_kind {
+    RLF_PIPE_FORWARD,
+    RLF_PIPE_BACKWARD,
+    RLF_PIPE_WEIGHTS,
+    RLF_PIPE_KINDS
+} rlf_pipe_kind;
 
 typedef struct rlf_pipe_op {
     int model, micro, chunk;
-    bool backward;
+    rlf_pipe_kind kind;
 } rlf_pipe_op;
 
 typedef struct rlf_pipe_list {
@@ -44,9 +55,10 @@ typedef struct rlf_pipe {
  * first has the embedding, the last the head, and layers may be uneven. */
 typedef struct rlf_pipe_cost {
     double forward, backward; /* any unit */
-    double send;   /* between this stage and the next, either way, where they
-                    * are at two places */
-    double memory; /* kept from forward to backward */
+    double send;    /* between this stage and the next, either way, where they
+                     * are at two places */
+    double memory;  /* kept from forward to backward, or to weights */
+    double weights; /* of a model that splits: what backward then lacks */
 } rlf_pipe_cost;
 
 typedef struct rlf_pipe_report {
@@ -93,8 +105,9 @@ void rlf_pipe_print(const rlf_pipe *pipe, rlf_buf *out);
 
 /* RLF_USER with a sentence on the first thing that is wrong, unless the table
  * can be run: every operation exactly once and at its stage's place; backward
- * after forward; a model's micro-batches backward in index order on each chunk
- * (else sums would depend on the schedule); no place waits for ever; no place
+ * after forward, and weights after backward; a model's micro-batches backward
+ * in index order on each chunk, and so their weights (else sums would depend on
+ * the schedule); no place waits for ever; no place
  * holds more than cap[place] of the memory of cost[model][stage] (cost or cap
  * NULL: no limit). */
 rlf_status rlf_pipe_check(const rlf_pipe *pipe,
@@ -110,7 +123,8 @@ void rlf_pipe_time(const rlf_pipe *pipe, const rlf_pipe_cost *const *cost,
 const rlf_pipe_cost *const *rlf_pipe_even(const rlf_pipe *pipe,
                                           const rlf_pipe_cost *cost,
                                           rlf_arena *arena);
-/* Micro-batches that `chunk` of a model at a place holds at most. */
+/* Micro-batches that `chunk` of a model at a place holds at most, from forward
+ * to the last of their operations there. */
 int rlf_pipe_held(const rlf_pipe *pipe, int model, int place, int chunk);
 /* The other end of a message: stage -1 if there is none. */
 typedef struct rlf_pipe_peer {

@@ -27,9 +27,9 @@ start(int pp, int micros, int chunks, bool forward_only, rlf_arena *arena,
 }
 
 static void
-add(rlf_pipe_list *list, bool backward, int micro, int chunk)
+add(rlf_pipe_list *list, rlf_pipe_kind kind, int micro, int chunk)
 {
-    list->ops[list->count++] = (rlf_pipe_op){0, micro, chunk, backward};
+    list->ops[list->count++] = (rlf_pipe_op){0, micro, chunk, kind};
 }
 
 void
@@ -38,7 +38,7 @@ rlf_pipe_forward(int pp, int micros, rlf_arena *arena, rlf_pipe *out)
     start(pp, micros, 1, true, arena, out);
     for (int place = 0; place < pp; place++)
         for (int i = 0; i < micros; i++)
-            add(&out->lists[place], false, i, 0);
+            add(&out->lists[place], RLF_PIPE_FORWARD, i, 0);
 }
 
 void
@@ -47,7 +47,9 @@ rlf_pipe_gpipe(int pp, int micros, rlf_arena *arena, rlf_pipe *out)
     start(pp, micros, 1, false, arena, out);
     for (int place = 0; place < pp; place++)
         for (int i = 0; i < 2 * micros; i++)
-            add(&out->lists[place], i >= micros, i % micros, 0);
+            add(&out->lists[place],
+                i < micros ? RLF_PIPE_FORWARD : RLF_PIPE_BACKWARD, i % micros,
+                0);
 }
 
 /* The n-th operation of one direction when `chunks` stages a place take turns:
@@ -57,8 +59,8 @@ static void
 add_turn(rlf_pipe_list *list, int pp, int chunks, bool backward, int n)
 {
     int group = n / (pp * chunks), chunk = n / pp % chunks;
-    add(list, backward, group * pp + n % pp,
-        backward ? chunks - 1 - chunk : chunk);
+    add(list, backward ? RLF_PIPE_BACKWARD : RLF_PIPE_FORWARD,
+        group * pp + n % pp, backward ? chunks - 1 - chunk : chunk);
 }
 
 /* `warm` forward, then one forward and one backward by turns, then the rest. */
@@ -163,6 +165,7 @@ rlf_pipe_reading(const rlf_pipe *pipe, int model, int micros, rlf_arena *arena,
     int round = m->stages / chunks; /* its places */
     all[model] = micros;
     start_like(pipe, all, 0, arena, &reading);
+    reading.models[model].split = false;
     for (int place = 0; place < pipe->places; place++) {
         rlf_pipe_list *list = &reading.lists[place];
         list->ops = RLF_NEW_ARRAY(arena, rlf_pipe_op, micros * m->stages);
@@ -170,7 +173,7 @@ rlf_pipe_reading(const rlf_pipe *pipe, int model, int micros, rlf_arena *arena,
             for (int c = 0; rlf_pipe_stage(m, place, c) >= 0; c++)
                 for (int i = first; i < first + round && i < micros; i++)
                     list->ops[list->count++] =
-                        (rlf_pipe_op){model, i, c, false};
+                        (rlf_pipe_op){model, i, c, RLF_PIPE_FORWARD};
     }
     *out = reading;
 }

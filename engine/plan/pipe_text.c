@@ -4,6 +4,7 @@
 #include "engine/base/vec.h"
 
 #include <limits.h>
+#include <string.h>
 
 /* More of anything than this is a slip, not a pipeline. */
 #define MOST 65536
@@ -114,7 +115,7 @@ read_path(reader *r, rlf_str line, rlf_pipe_model *m)
     return RLF_OK;
 }
 
-/* model NAME micros N [forward] path PLACE.. */
+/* model NAME micros N [forward | split] path PLACE.. */
 static rlf_status
 read_model(reader *r, rlf_str line)
 {
@@ -137,6 +138,9 @@ read_model(reader *r, rlf_str line)
     if (is_word(word, "forward")) {
         m.forward_only = true;
         word = next_word(&line);
+    } else if (is_word(word, "split")) {
+        m.split = true;
+        word = next_word(&line);
     }
     if (!is_word(word, "path"))
         return wrong(r, "expected path, not", word);
@@ -145,7 +149,10 @@ read_model(reader *r, rlf_str line)
     return RLF_OK;
 }
 
-/* [NAME:]F3[/CHUNK] or B.. */
+/* The kinds of operations, as they are written. */
+static const char letters[] = "FBW";
+
+/* [NAME:]F3[/CHUNK] or B.. or W.. */
 static bool
 read_op(const reader *r, rlf_str word, rlf_pipe_op *op)
 {
@@ -160,9 +167,11 @@ read_op(const reader *r, rlf_str word, rlf_pipe_op *op)
     } else if (r->models.count != 1) {
         return false;
     }
-    if (op->model < 0 || !word.n || (*word.p != 'F' && *word.p != 'B'))
+    const char *letter =
+        word.n ? memchr(letters, *word.p, RLF_PIPE_KINDS) : NULL;
+    if (op->model < 0 || !letter)
         return false;
-    op->backward = *word.p == 'B';
+    op->kind = (rlf_pipe_kind)(letter - letters);
     word.p++;
     word.n--;
     if (!take_number(&word, &op->micro))
@@ -187,10 +196,11 @@ read_list(reader *r, rlf_str line)
         return wrong(r, "expected a place and a colon, not", word);
     for (word = next_word(&line); word.n; word = next_word(&line)) {
         if (!read_op(r, word, &op))
-            return wrong(r,
-                         "expected an operation (F0, B0, NAME:F0 of several "
-                         "models, F0/1 on chunk 1), not",
-                         word);
+            return wrong(
+                r,
+                "expected an operation (F0, B0, W0, NAME:F0 of several "
+                "models, F0/1 on chunk 1), not",
+                word);
         RLF_PUSH_IN(r->arena, &r->lists[place], op);
     }
     return RLF_OK;
@@ -258,7 +268,9 @@ rlf_pipe_print(const rlf_pipe *pipe, rlf_buf *out)
     for (int i = 0; i < pipe->n_models; i++) {
         const rlf_pipe_model *m = &pipe->models[i];
         rlf_buf_printf(out, "model %s micros %d%s path", m->name, m->micros,
-                       m->forward_only ? " forward" : "");
+                       m->forward_only ? " forward"
+                       : m->split      ? " split"
+                                       : "");
         for (int k = 0; k < m->stages; k++)
             rlf_buf_printf(out, " %d", m->path[k]);
         rlf_buf_putc(out, '\n');
@@ -270,7 +282,7 @@ rlf_pipe_print(const rlf_pipe *pipe, rlf_buf *out)
             rlf_buf_putc(out, ' ');
             if (pipe->n_models > 1)
                 rlf_buf_printf(out, "%s:", pipe->models[op.model].name);
-            rlf_buf_printf(out, "%c%d", op.backward ? 'B' : 'F', op.micro);
+            rlf_buf_printf(out, "%c%d", letters[op.kind], op.micro);
             if (op.chunk)
                 rlf_buf_printf(out, "/%d", op.chunk);
         }

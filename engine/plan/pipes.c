@@ -92,6 +92,24 @@ check_channels(const said *s, rlf_err *err)
     return RLF_USER;
 }
 
+/* An update goes backward in one. */
+static rlf_status
+check_whole(const said *s, rlf_err *err)
+{
+    const rlf_pipe *pipe = s->place->pipe;
+    for (int i = 0; i < pipe->n_models; i++) {
+        if (!pipe->models[i].split)
+            continue;
+        rlf_fail(err, RLF_USER,
+                 "the table %s splits the backward of '%s', and no update can "
+                 "do so",
+                 s->place->table, pipe->models[i].name);
+        rlf_err_hint(err, "leave out `split` and the operations W");
+        return RLF_USER;
+    }
+    return RLF_OK;
+}
+
 static rlf_status
 read_table(const said *s, rlf_arena *arena, rlf_err *err)
 {
@@ -108,6 +126,7 @@ read_table(const said *s, rlf_arena *arena, rlf_err *err)
     RLF_TRY(status);
     s->place->pipe = pipe;
     RLF_TRY(rlf_pipe_check(pipe, NULL, NULL, err));
+    RLF_TRY(check_whole(s, err));
     return check_channels(s, err);
 }
 

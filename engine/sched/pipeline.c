@@ -144,7 +144,7 @@ static rlf_status
 look_ahead(pipeline *l, int now, rlf_err *err)
 {
     for (; l->next < l->count; l->next++) {
-        if (l->list[l->next].backward)
+        if (l->list[l->next].kind != RLF_PIPE_FORWARD)
             continue;
         rlf_status status = take_flight(l, l->next, l->next <= now, err);
         if (status == RLF_AGAIN)
@@ -245,7 +245,7 @@ static bool
 same_op(rlf_pipe_op a, rlf_pipe_op b)
 {
     return a.model == b.model && a.micro == b.micro && a.chunk == b.chunk &&
-           a.backward == b.backward;
+           a.kind == b.kind;
 }
 
 /* Links of this place's operations, as they are in a table of all micro-batches
@@ -311,9 +311,10 @@ make_list(void *p)
     l->ops = RLF_NEW_ARRAY(l->env->pool, rlf_train_op, l->count);
     RLF_ASSERT(channels <= RLF_PIPE_CHANNELS);
     for (int i = 0; i < l->count; i++)
-        l->ops[i] = (rlf_train_op){.micro = l->list[i].micro,
-                                   .chunk = l->list[i].chunk,
-                                   .backward = l->list[i].backward};
+        l->ops[i] =
+            (rlf_train_op){.micro = l->list[i].micro,
+                           .chunk = l->list[i].chunk,
+                           .backward = l->list[i].kind == RLF_PIPE_BACKWARD};
 }
 
 /* Walk this place's list of a table, which `whole` has all of. */
@@ -330,8 +331,8 @@ walk(tables *t, const rlf_pipe *table, const rlf_pipe *whole, bool reading,
         l->now = part_of(l, i)->call->node;
         RLF_TRY(look_ahead(l, i, err));
         uint64_t from = l->env->trace ? rlf_clock_now() : 0;
-        RLF_TRY(l->list[i].backward ? run_backward(l, i, err)
-                                    : run_forward(l, i, err));
+        RLF_TRY(l->ops[i].backward ? run_backward(l, i, err)
+                                   : run_forward(l, i, err));
         trace(l, i, from);
         rlf_comm_beat(l->env->comm);
     }

@@ -4,7 +4,8 @@
  *
  * With arguments it prints such a table, for tests that run it: a seed, the
  * number of places, and for each model NAME MICROS CHUNKS, the name behind a
- * minus if it is the other way round. */
+ * minus if it is the other way round, behind a plus if it splits its backward.
+ */
 #include "engine/base/philox.h"
 #include "engine/plan/pipe.h"
 #include "tests/tap.h"
@@ -27,7 +28,8 @@ draw(randomness *r, int n)
 /* ---- random tables ---- */
 
 static rlf_pipe_model
-make_model(const char *name, int places, int micros, int chunks, bool reversed)
+make_model(const char *name, int places, int micros, int chunks, bool reversed,
+           bool split)
 {
     int *path = RLF_NEW_ARRAY(arena, int, places *chunks);
     for (int k = 0; k < places * chunks; k++)
@@ -35,34 +37,36 @@ make_model(const char *name, int places, int micros, int chunks, bool reversed)
     return (rlf_pipe_model){.name = name,
                             .micros = micros,
                             .stages = places * chunks,
-                            .path = path};
+                            .path = path,
+                            .split = split};
 }
 
-/* By model, stage, micro-batch and direction: is it in the table? */
+/* By model, stage, micro-batch and kind: is it in the table? */
 typedef struct progress {
-    bool *done[2];
+    bool *done[RLF_PIPE_KINDS];
     int most; /* micro-batches and stages of any model */
 } progress;
 
 static bool *
-mark(const progress *p, bool backward, int model, int stage, int micro)
+mark(const progress *p, rlf_pipe_kind kind, int model, int stage, int micro)
 {
-    return &p->done[backward][(model * p->most + stage) * p->most + micro];
+    return &p->done[kind][(model * p->most + stage) * p->most + micro];
 }
 
 static bool
-can(const rlf_pipe *pipe, const progress *p, bool backward, int model,
+can(const rlf_pipe *pipe, const progress *p, rlf_pipe_kind kind, int model,
     int stage, int micro)
 {
     const rlf_pipe_model *m = &pipe->models[model];
-    if (*mark(p, backward, model, stage, micro))
+    if (*mark(p, kind, model, stage, micro))
         return false;
-    if (!backward)
-        return stage == 0 || *mark(p, false, model, stage - 1, micro);
-    if (micro && !*mark(p, true, model, stage, micro - 1))
+    if (kind == RLF_PIPE_FORWARD)
+        return stage == 0 || *mark(p, kind, model, stage - 1, micro);
+    if (micro && !*mark(p, kind, model, stage, micro - 1))
         return false;
-    return *mark(p, false, model, stage, micro) &&
-           (stage == m->stages - 1 || *mark(p, true, model, stage + 1, micro));
+    return *mark(p, kind - 1, model, stage, micro) &&
+           (kind == RLF_PIPE_WEIGHTS || stage == m->stages - 1 ||
+            *mark(p, kind, model, stage + 1, micro));
 }
 
 /* One of the operations that are possible now, each as likely. */
@@ -74,7 +78,7 @@ choose(const rlf_pipe *pipe, const progress *p, randomness *r, rlf_pipe_op *out,
     for (int m = 0; m < pipe->n_models; m++)
         for (int k = 0; k < pipe->models[m].stages; k++)
             for (int i = 0; i < pipe->models[m].micros; i++)
-                for (int b = 0; b < 2; b++)
+                for (int b = 0; b < 2 + pipe->models[m].split; b++)
                     if (can(pipe, p, b, m, k, i) && draw(r, ++found) == 0) {
                         *out = (rlf_pipe_op){m, i, k / pipe->places, b};
                         *stage = k;
@@ -92,17 +96,17 @@ make_table(randomness *r, int places, const rlf_pipe_model *models, int n,
     out->models = RLF_NEW_ARRAY(arena, rlf_pipe_model, n);
     for (int m = 0; m < n; m++) {
         out->models[m] = models[m];
-        all += 2 * models[m].stages * models[m].micros;
+        all += RLF_PIPE_KINDS * models[m].stages * models[m].micros;
         p.most += models[m].stages + models[m].micros;
     }
-    for (int b = 0; b < 2; b++)
+    for (int b = 0; b < RLF_PIPE_KINDS; b++)
         p.done[b] = RLF_NEW_ARRAY(arena, bool, n *p.most *p.most);
     out->lists = RLF_NEW_ARRAY(arena, rlf_pipe_list, places);
     for (int i = 0; i < places; i++)
         out->lists[i].ops = RLF_NEW_ARRAY(arena, rlf_pipe_op, all);
     for (rlf_pipe_op op; choose(out, &p, r, &op, &stage);) {
         rlf_pipe_list *list = &out->lists[models[op.model].path[stage]];
-        *mark(&p, op.backward, op.model, stage, op.micro) = true;
+        *mark(&p, op.kind, op.model, stage, op.micro) = true;
         list->ops[list->count++] = op;
     }
 }
@@ -115,8 +119,9 @@ make_random(uint64_t seed, rlf_pipe *out)
     rlf_pipe_model models[2];
     int places = 2 + draw(&r, 3), n = 1 + draw(&r, 2);
     for (int m = 0; m < n; m++)
-        models[m] = make_model(names[m], places, 1 + draw(&r, 6),
-                               1 + draw(&r, 2), draw(&r, 2));
+        models[m] =
+            make_model(names[m], places, 1 + draw(&r, 6), 1 + draw(&r, 2),
+                       draw(&r, 2), seed % 2 && draw(&r, 2));
     make_table(&r, places, models, n, out);
 }
 
@@ -129,7 +134,8 @@ find(const rlf_pipe *pipe, int model, int stage, int micro, bool backward)
     const rlf_pipe_list *list = &pipe->lists[place];
     for (int i = 0; i < list->count; i++) {
         rlf_pipe_op op = list->ops[i];
-        if (op.model == model && op.micro == micro && op.backward == backward &&
+        if (op.model == model && op.micro == micro &&
+            op.kind == (backward ? RLF_PIPE_BACKWARD : RLF_PIPE_FORWARD) &&
             rlf_pipe_stage(&pipe->models[model], place, op.chunk) == stage)
             return i;
     }
@@ -168,9 +174,10 @@ right(const rlf_pipe *pipe, bool one_each, bool reading)
             int stage = rlf_pipe_stage(m, p, op.chunk), sent;
             const rlf_pipe_link *l = &links[p][i];
             rlf_pipe_peer ends[] = {l->in, l->back};
-            good &= !op.backward || (l->in.stage < 0 && l->back.stage < 0);
+            good &= op.kind == RLF_PIPE_FORWARD ||
+                    (l->in.stage < 0 && l->back.stage < 0);
             int next = reading || stage == m->stages - 1 ? -1 : stage + 1;
-            good &= op.backward ||
+            good &= op.kind != RLF_PIPE_FORWARD ||
                     (l->in.stage == stage - 1 && l->back.stage == next);
             for (int b = 0; b < 2 && good; b++) {
                 if (ends[b].stage < 0)
@@ -304,8 +311,10 @@ print_table(int argc, char **argv)
     randomness r = {.key = {.seed = (uint64_t)atoi(argv[1])}};
     for (int i = 3; i + 2 < argc && n < 8; i += 3) {
         bool reversed = argv[i][0] == '-';
-        models[n++] = make_model(argv[i] + reversed, places, atoi(argv[i + 1]),
-                                 atoi(argv[i + 2]), reversed);
+        bool split = argv[i][reversed] == '+';
+        models[n++] =
+            make_model(argv[i] + reversed + split, places, atoi(argv[i + 1]),
+                       atoi(argv[i + 2]), reversed, split);
     }
     make_table(&r, places, models, n, &pipe);
     rlf_pipe_print(&pipe, &text);

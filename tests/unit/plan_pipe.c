@@ -35,7 +35,7 @@ time_of(const rlf_pipe *pipe, const rlf_pipe_cost *cost, rlf_pipe_report *out)
 static void
 test_bubbles(void)
 {
-    static const rlf_pipe_cost cost = {1, 2, 0, 1};
+    static const rlf_pipe_cost cost = {1, 2, 0, 1, 0};
     bool gpipe = true, by_one = true, peaks = true, forward = true;
     for (int p = 1; p <= 9; p++)
         for (int m = 1; m <= 18; m++) {
@@ -68,7 +68,7 @@ test_bubbles(void)
 static void
 test_interleaved(void)
 {
-    static const rlf_pipe_cost cost = {1, 2, 0, 1};
+    static const rlf_pipe_cost cost = {1, 2, 0, 1, 0};
     bool good = true, odd = true, held = true;
     for (int p = 1; p <= 6; p++)
         for (int m = 1; m <= 5 * p; m++)
@@ -165,9 +165,9 @@ test_fusion(void)
     bool serial = true, joined = true, memory = true, sound = true;
     for (size_t i = 0; i < sizeof fusions / sizeof *fusions; i++) {
         const struct fusion *x = &fusions[i];
-        rlf_pipe_cost cost[3] = {{x->f0, 2 * x->f0, 0, x->memory0},
-                                 {x->f1, 2 * x->f1, 0, x->memory1},
-                                 {x->f1, 2 * x->f1, 0, x->memory1}};
+        rlf_pipe_cost cost[3] = {{x->f0, 2 * x->f0, 0, x->memory0, 0},
+                                 {x->f1, 2 * x->f1, 0, x->memory1, 0},
+                                 {x->f1, 2 * x->f1, 0, x->memory1, 0}};
         rlf_pipe pipe, alone;
         rlf_pipe_report both, big, small;
         rlf_pipe_1f1b(x->p, x->m0, arena, &alone);
@@ -187,6 +187,66 @@ test_fusion(void)
     ok(memory, "and its least memory");
     ok(sound, "fused tables with a reversed second model are accepted");
     ok(joined, "their latencies without a barrier: 801, 465, 297 .. 264");
+}
+
+/* The backward of the models of `whole` split: weights `late` operations after
+ * the backward that they belong to, as far as there are so many. */
+static void
+split(const rlf_pipe *whole, int late, rlf_pipe *out)
+{
+    *out = *whole;
+    out->models = RLF_NEW_ARRAY(arena, rlf_pipe_model, whole->n_models);
+    out->lists = RLF_NEW_ARRAY(arena, rlf_pipe_list, whole->places);
+    for (int m = 0; m < whole->n_models; m++) {
+        out->models[m] = whole->models[m];
+        out->models[m].split = !out->models[m].forward_only;
+    }
+    for (int p = 0; p < whole->places; p++) {
+        const rlf_pipe_list *list = &whole->lists[p];
+        rlf_pipe_list *to = &out->lists[p];
+        to->ops = RLF_NEW_ARRAY(arena, rlf_pipe_op, 2 * list->count);
+        for (int i = 0; i < list->count + late; i++) {
+            if (i < list->count)
+                to->ops[to->count++] = list->ops[i];
+            if (i >= late && list->ops[i - late].kind == RLF_PIPE_BACKWARD) {
+                to->ops[to->count] = list->ops[i - late];
+                to->ops[to->count++].kind = RLF_PIPE_WEIGHTS;
+            }
+        }
+    }
+}
+
+/* W right after its B is a backward in one, but that the stage before waits for
+ * B alone. */
+static void
+test_split(void)
+{
+    static const rlf_pipe_cost one = {1, 2, 0, 1, 0}, two = {1, 1, 0, 1, 1};
+    bool sound = true, joined = true, held = true;
+    for (int p = 1; p <= 6; p++)
+        for (int m = 1; m <= 12; m++) {
+            rlf_pipe whole, pipe;
+            rlf_pipe_report r;
+            rlf_pipe_1f1b(p, m, arena, &whole);
+            for (int late = 0; late < 4; late++) {
+                split(&whole, late, &pipe);
+                sound &= accepted(&pipe);
+                time_of(&pipe, &two, &r);
+                sound &= equal(r.busy, 3 * p * m) && pipe.models[0].split;
+                for (int i = 0; i < p; i++)
+                    held &= rlf_pipe_held(&pipe, 0, i, 0) == (int)r.peak[i];
+            }
+            split(&whole, 0, &pipe);
+            time_of(&pipe, &two, &r);
+            joined &= equal(r.makespan, 3 * m + 2 * (p - 1));
+            for (int i = 0; i < p; i++)
+                held &= r.peak[i] == (p - i < m ? p - i : m);
+            time_of(&whole, &one, &r);
+            joined &= equal(r.makespan, 3 * (m + p - 1));
+        }
+    ok(sound, "1F1B with weights apart, right after backward and later");
+    ok(joined, "apart and at once: 3 m + 2 (p - 1), for 3 (m + p - 1) in one");
+    ok(held, "and activations are held until then");
 }
 
 /* Fewer micro-batches than a table was made for. */
@@ -213,7 +273,7 @@ test_limit(void)
 static void
 test_send_time(void)
 {
-    static const rlf_pipe_cost cost = {1, 2, 0.5, 1};
+    static const rlf_pipe_cost cost = {1, 2, 0.5, 1, 0};
     rlf_pipe pipe;
     rlf_pipe_report r;
     rlf_pipe_1f1b(4, 1, arena, &pipe);
@@ -244,11 +304,13 @@ before(const judge *j, int a, int b)
         return true;
     if (x->model != y->model || x->micro != y->micro)
         return false;
-    if (!x->backward && !y->backward)
+    if (x->kind == 0 && y->kind == 0)
         return j->stage[a] + 1 == j->stage[b];
-    if (x->backward && y->backward)
+    if (x->kind == 1 && y->kind == 1)
         return j->stage[a] == j->stage[b] + 1;
-    return !x->backward && y->backward && j->stage[a] == last &&
+    if (x->kind == 1 && y->kind == 2)
+        return j->stage[a] == j->stage[b];
+    return x->kind == 0 && y->kind == 1 && j->stage[a] == last &&
            j->stage[b] == last;
 }
 
@@ -269,7 +331,7 @@ judge_read(judge *j, const rlf_pipe *pipe)
                 if (m->path[k] == p && visits++ == op.chunk)
                     stage = k;
             if (stage < 0 || op.micro < 0 || op.micro >= m->micros ||
-                (op.backward && m->forward_only))
+                (op.kind > 0 && m->forward_only) || (op.kind > 1 && !m->split))
                 return false;
             j->stage[j->n] = stage;
             j->place[j->n] = p;
@@ -287,15 +349,17 @@ judge_fine(judge *j, const rlf_pipe *pipe)
         return false;
     for (int m = 0; m < pipe->n_models; m++)
         all += pipe->models[m].stages * pipe->models[m].micros *
-               (pipe->models[m].forward_only ? 1 : 2);
+               (pipe->models[m].forward_only ? 1
+                : pipe->models[m].split      ? 3
+                                             : 2);
     for (int a = 0; a < j->n; a++)
         for (int b = 0; b < j->n; b++) {
             const rlf_pipe_op *x = &j->op[a], *y = &j->op[b];
             if (a == b || x->model != y->model || j->stage[a] != j->stage[b])
                 continue;
-            if (x->micro == y->micro && x->backward == y->backward)
+            if (x->micro == y->micro && x->kind == y->kind)
                 return false; /* twice */
-            if (x->backward && y->backward && x->micro < y->micro &&
+            if (x->kind > 0 && x->kind == y->kind && x->micro < y->micro &&
                 j->at[a] > j->at[b])
                 return false; /* out of order */
         }
@@ -367,7 +431,7 @@ damage(randomness *r, rlf_pipe *pipe)
         list->ops[list->count++] = *op;
         break;
     case 2:
-        op->backward = !op->backward;
+        op->kind = (op->kind + 1) % (draw(r, 2) ? 2 : 3);
         break;
     case 3:
         op->micro += draw(r, 3) - 1;
@@ -392,7 +456,7 @@ static void
 test_damage(void)
 {
     static judge j;
-    rlf_pipe pipes[6];
+    rlf_pipe pipes[9];
     rlf_err err = RLF_ERR_NONE;
     struct fusion small = {4, 2, 5, 3, 1, 1, 1, 1, 0, 0, 0};
     rlf_pipe_gpipe(3, 4, arena, &pipes[0]);
@@ -401,13 +465,25 @@ test_damage(void)
     rlf_pipe_1f1b(1, 4, arena, &pipes[3]);
     rlf_pipe_interleaved(3, 5, 2, arena, &pipes[4]);
     fuse(&small, &pipes[5]);
+    split(&pipes[1], 2, &pipes[6]);
+    split(&pipes[4], 0, &pipes[7]);
+    split(&pipes[5], 3, &pipes[8]);
+    pipes[8].models[0].split = false;
+    for (int p = 0; p < pipes[8].places; p++) { /* one splits, one does not */
+        rlf_pipe_list *list = &pipes[8].lists[p];
+        int n = 0;
+        for (int i = 0; i < list->count; i++)
+            if (list->ops[i].model || list->ops[i].kind != RLF_PIPE_WEIGHTS)
+                list->ops[n++] = list->ops[i];
+        list->count = n;
+    }
     int fine = 0, refused = 0, differ = 0, silent = 0;
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 9; i++)
         differ += !judge_fine(&j, &pipes[i]);
     is_int(differ, 0, "the judge finds nothing wrong with whole tables");
-    for (uint64_t seed = 0; seed < (quick() ? 1000 : 6000); seed++) {
+    for (uint64_t seed = 0; seed < (quick() ? 1500 : 9000); seed++) {
         randomness r = {.key = {.seed = seed}};
-        rlf_pipe pipe = copy_of(&pipes[seed % 6]);
+        rlf_pipe pipe = copy_of(&pipes[seed % 9]);
         rlf_err_clear(&err);
         damage(&r, &pipe);
         bool want = judge_fine(&j, &pipe);
@@ -430,14 +506,20 @@ static double
 seconds_of(const judge *j, const rlf_pipe_cost *const *cost, int a)
 {
     const rlf_pipe_cost *c = &cost[j->op[a].model][j->stage[a]];
-    return j->op[a].backward ? c->backward : c->forward;
+    const double of[] = {c->forward, c->backward, c->weights};
+    return of[j->op[a].kind];
 }
 
 static double
 kept_by(const judge *j, const rlf_pipe_cost *const *cost, int a)
 {
     double memory = cost[j->op[a].model][j->stage[a]].memory;
-    return j->op[a].backward ? -memory : memory;
+    const rlf_pipe_model *m = &j->pipe->models[j->op[a].model];
+    if (m->forward_only)
+        return 0;
+    return j->op[a].kind == 0                   ? memory
+           : (int)j->op[a].kind == 1 + m->split ? -memory
+                                                : 0;
 }
 
 /* The least start of each operation: from all nothing, what comes after what is
@@ -478,6 +560,7 @@ random_costs(randomness *r, const rlf_pipe *pipe)
         for (int k = 0; k < pipe->models[m].stages; k++)
             stages[k] = (rlf_pipe_cost){.forward = draw(r, 8),
                                         .backward = draw(r, 16),
+                                        .weights = draw(r, 16),
                                         .send = draw(r, 4),
                                         .memory = draw(r, 5)};
         cost[m] = stages;
@@ -515,7 +598,7 @@ static void
 test_stages(void)
 {
     bool good = true;
-    for (uint64_t seed = 0; seed < 60; seed++) {
+    for (uint64_t seed = 0; seed < 80; seed++) {
         randomness r = {.key = {.seed = seed}};
         struct fusion x = {
             4, 2, 1 + draw(&r, 6), 1 + draw(&r, 4), 1, 1, 1, 1, 0, 0, 0};
@@ -529,6 +612,8 @@ test_stages(void)
             rlf_pipe_interleaved(pp, micros, 1 + draw(&r, 3), arena, &pipe);
         else
             fuse(&x, &pipe);
+        if (seed % 8 > 4)
+            split(&pipe, draw(&r, 4), &pipe);
         good &= timed_as_judged(&r, &pipe);
     }
     ok(good, "stages that differ: every start, the makespan and the memory of "
@@ -550,6 +635,8 @@ refuses(const char *text, const char *sentence)
 }
 
 #define TWO "places 2\nmodel a micros 2 path 0 1\n"
+
+#define SPLIT "places 2\nmodel a micros 2 split path 0 1\n"
 
 static void
 test_sentences(void)
@@ -574,11 +661,11 @@ test_sentences(void)
     refuses(TWO "place 2: F0\n",
             "t:3: expected a place and a colon, not \"2:\"");
     refuses(TWO "place 0: F0 X\n",
-            "t:3: expected an operation (F0, B0, NAME:F0 of several models, "
-            "F0/1 on chunk 1), not \"X\"");
+            "t:3: expected an operation (F0, B0, W0, NAME:F0 of several "
+            "models, F0/1 on chunk 1), not \"X\"");
     refuses(TWO "model b micros 1 path 0\nplace 0: F0\n",
-            "t:4: expected an operation (F0, B0, NAME:F0 of several models, "
-            "F0/1 on chunk 1), not \"F0\"");
+            "t:4: expected an operation (F0, B0, W0, NAME:F0 of several "
+            "models, F0/1 on chunk 1), not \"F0\"");
     refuses("places 2\nmodel a micros 1 path 0 2\n",
             "stage 1 of a is at place 2, but the places are 0 to 1");
     refuses("places 1\nmodel a micros 1 path\nplace 0:\n",
@@ -602,6 +689,23 @@ test_sentences(void)
             "1");
     refuses("places 1\nmodel a micros 1 forward path 0\nplace 0: F0 B0\n",
             "operation 1 of place 0 goes backward, but a only goes forward");
+    refuses(SPLIT "place 0: F0 F1 B0 B1 W0\nplace 1: F0 B0 W0 F1 B1 W1\n",
+            "place 0 has no weight gradient of micro-batch 1 of a");
+    refuses(SPLIT "place 0: F0 F1 B0 W0 W1 B1\nplace 1: F0 B0 W0 F1 B1 W1\n",
+            "place 0 has weight gradient of micro-batch 1 of a, its operation "
+            "4, before its backward");
+    refuses(SPLIT "place 0: F0 F1 B0 B1 W1 W0\nplace 1: F0 B0 W0 F1 B1 W1\n",
+            "place 0 has weight gradient of micro-batch 1 of a, its operation "
+            "4, before that of micro-batch 0; weight gradients go in index "
+            "order");
+    refuses(SPLIT "place 0: F0 F1 B0 B1 W0 W1\nplace 1: F0 B0 W0 F1 B1 W1 W0",
+            "place 1 has weight gradient of micro-batch 0 of a twice, as "
+            "operations 2 and 6");
+    refuses(TWO "place 0: F0 F1 B0 B1\nplace 1: F0 B0 W0 F1 B1\n",
+            "operation 2 of place 1 is a weight gradient, but the backward of "
+            "a is not split");
+    refuses("places 1\nmodel a micros 1 forward split path 0\n",
+            "t:2: expected path, not \"split\"");
     refuses(TWO "place 0: F0 B0 F1 B1\nplace 1: F0 F1 B0 B1\n",
             "place 0 waits for ever: its operation 1, backward of micro-batch "
             "0 of a, needs backward of micro-batch 0 of a of place 1 first");
@@ -610,7 +714,7 @@ test_sentences(void)
 static void
 test_memory(void)
 {
-    static const rlf_pipe_cost cost = {1, 2, 0, 1.5};
+    static const rlf_pipe_cost cost = {1, 2, 0, 1.5, 0};
     double cap[4] = {6, 6, 3, 1.5};
     rlf_pipe pipe;
     rlf_err err = RLF_ERR_NONE;
@@ -624,6 +728,16 @@ test_memory(void)
     is_str(err.sentence,
            "place 1 holds 4.5 of activations at its operation 2, more than its "
            "4.4",
+           "says so");
+    rlf_pipe late;
+    split(&pipe, 2, &late);
+    cap[1] = 4.5;
+    rlf_err_clear(&err);
+    is_int(rlf_pipe_check(&late, even, cap, &err), RLF_USER,
+           "nor if weights come late");
+    is_str(err.sentence,
+           "place 0 holds 7.5 of activations at its operation 5, more than its "
+           "6",
            "says so");
 }
 
@@ -650,7 +764,7 @@ test_text(void)
     is_int(rlf_pipe_read(fused, "fused", arena, &err, &pipe), RLF_OK,
            "a fused table is read");
     ok(accepted(&pipe), "and accepted");
-    static const rlf_pipe_cost cost[2] = {{1, 2, 0, 1}, {1, 2, 0, 1}};
+    static const rlf_pipe_cost cost[2] = {{1, 2, 0, 1, 0}, {1, 2, 0, 1, 0}};
     rlf_pipe_report r;
     time_of(&pipe, cost, &r);
     near(r.makespan, 12, 1e-12, "without a bubble: 12 units, not 18");
@@ -668,6 +782,21 @@ test_text(void)
            "chunks too");
     rlf_pipe_print(&again, &b);
     is_str(b.p, a.p, "the same");
+    rlf_buf_clear(&a);
+    rlf_buf_clear(&b);
+    split(&pipe, 1, &chunks);
+    chunks.models[1].split = false;
+    rlf_pipe_print(&chunks, &a);
+    is_int(rlf_pipe_read(a.p, "split", arena, &err, &again), RLF_OK,
+           "and a model that splits its backward, beside one that does not");
+    rlf_pipe_print(&again, &b);
+    is_str(b.p, a.p, "the same");
+    ok(strstr(a.p,
+              "model actor micros 2 split path 0 1\n"
+              "model critic micros 2 path 1 0\n"
+              "place 0: actor:F0 actor:F1 critic:F0 critic:B0 actor:B0 ") !=
+           NULL,
+       "... as it is written");
     rlf_buf_clear(&a);
     rlf_pipe_1f1b(3, 3, arena, &pipe);
     rlf_pipe_print(&pipe, &a);
@@ -690,6 +819,7 @@ main(void)
     test_interleaved();
     test_named();
     test_fusion();
+    test_split();
     test_limit();
     test_send_time();
     test_damage();
