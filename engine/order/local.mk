@@ -3,6 +3,7 @@
 #          tests_unit_order_NAME_LDADD = $(ORDER_LIBS)
 noinst_LTLIBRARIES += liborder.la
 liborder_la_SOURCES = \
+	%D%/answer.c %D%/answer.h \
 	%D%/apart.c \
 	%D%/control.c %D%/control.h %D%/control_state.h \
 	%D%/deal.c \

@@ -3,6 +3,7 @@
 
 #include "engine/base/vec.h"
 #include "engine/graph/class.h"
+#include "engine/order/answer.h"
 
 #include <math.h>
 
@@ -15,7 +16,7 @@ typedef struct load {
 typedef struct play {
     const rlf_plan *plan;
     const rlf_graph *graph;
-    const rlf_sizes *sizes;
+    rlf_answers answers;
     rlf_arena *arena;
     rlf_control *control;
     RLF_VEC(load) loads;
@@ -23,82 +24,10 @@ typedef struct play {
     RLF_VEC(bool) together; /* per instance: its ranks computed all of it */
 } play;
 
-enum {
-    UNKNOWN_ROWS = 16,        /* of each rank, where nothing says how many */
-    MOST_ROWS = 1 << 20,      /* that are played */
-    SAMPLE_BYTES = 4 + 1 + 8, /* of a sample: counts and whether it ended */
-    TOKEN_BYTES = 4 + 8,      /* of its tokens: id and text */
-    NUMBER_BYTES = 8,
-    COUNT_BYTES = 4, /* of a row of tokens: how many */
-};
-
 static const rlf_node *
 node_of(const play *p, int instance)
 {
     return rlf_order_instance(rlf_control_order(p->control), instance)->node;
-}
-
-/* ---- how many ---- */
-
-static uint32_t
-count_of(const play *p, double x)
-{
-    if (isfinite(x))
-        return x < MOST_ROWS ? (uint32_t)x : MOST_ROWS;
-    return UNKNOWN_ROWS * (uint32_t)p->plan->ranks;
-}
-
-/* How often what stands in the node's body runs for each time that the node
- * does. */
-static uint32_t
-turns(const play *p, const rlf_node *node)
-{
-    const rlf_region *body = &p->graph->regions.data[node->regions[0]];
-    if (!body->n_nodes)
-        return 0;
-    double n = p->sizes->runs[body->nodes[0]] / p->sizes->runs[node->id];
-    return isfinite(n) && n < MOST_ROWS ? (uint32_t)(n + 0.5) : 1;
-}
-
-/* ---- bytes, as engine/sched/exchange.c packs them ---- */
-
-/* Of the tokens of one row. */
-static double
-row_tokens(const play *p, int domain)
-{
-    int rows = rlf_domain_rows(&p->graph->domains, domain);
-    double all = p->sizes->values[domain], n = p->sizes->values[rows];
-    return isfinite(all) ? all / n : INFINITY;
-}
-
-static double
-value_bytes(const play *p, const rlf_value *value, bool by_rows)
-{
-    if (value->kind == RLF_VALUE_SET) {
-        const rlf_set *set = &p->graph->sets.data[value->set];
-        int token =
-            TOKEN_BYTES + (set->kind == RLF_SET_SAMPLED ? NUMBER_BYTES : 0);
-        return SAMPLE_BYTES + p->sizes->set[value->set].response * token;
-    }
-    if (value->kind == RLF_VALUE_TEXT)
-        return INFINITY;
-    if (!by_rows)
-        return NUMBER_BYTES * p->sizes->values[value->domain];
-    const rlf_domain *d = rlf_domains_get(&p->graph->domains, value->domain);
-    if (d->kind != RLF_DOMAIN_TOKENS)
-        return NUMBER_BYTES;
-    return COUNT_BYTES + NUMBER_BYTES * row_tokens(p, value->domain);
-}
-
-/* Of one row of what a node makes, or of all if it is not made of rows. */
-static double
-piece_bytes(const play *p, const rlf_node *node)
-{
-    double bytes = 0;
-    for (int i = 0; i < node->n_outputs; i++)
-        bytes += value_bytes(p, &p->graph->values.data[node->outputs[i]],
-                             node->rows >= 0);
-    return bytes;
 }
 
 /* ---- flows ---- */
@@ -145,10 +74,10 @@ static void
 take_edge(play *p, const rlf_post *post)
 {
     load *l = load_of(p, post);
-    double each = piece_bytes(p, node_of(p, post->instance));
+    double each = rlf_answer_bytes(&p->answers, node_of(p, post->instance), -1);
     /* a size that is only played says nothing about a real one */
     const rlf_node *node = node_of(p, post->instance);
-    if (node->rows >= 0 && !isfinite(p->sizes->values[node->rows]))
+    if (node->rows >= 0 && !isfinite(p->answers.sizes->values[node->rows]))
         each = INFINITY;
     l->flow.times += post->round == 0;
     if (post->round >= l->flow.rounds)
@@ -168,19 +97,9 @@ take_edge(play *p, const rlf_post *post)
 static void
 answer_open(play *p, const rlf_post *post)
 {
-    const rlf_node *node = node_of(p, post->instance);
-    const rlf_domain *d = rlf_domains_get(&p->graph->domains, node->rows);
-    uint32_t n = count_of(p, p->sizes->values[node->rows]), *owner = NULL;
-    if (d->owner >= 0) {
-        uint32_t prompts = count_of(p, p->sizes->values[d->owner]);
-        owner = RLF_NEW_ARRAY(p->arena, uint32_t, n + 1);
-        for (uint32_t i = 0; i < n; i++)
-            owner[i] = (uint32_t)((uint64_t)i * prompts / n);
-    }
-    rlf_control_tell(p->control, &(rlf_report){.kind = RLF_REPORT_OPENED,
-                                               .n = post->n,
-                                               .n_rows = n,
-                                               .owner = owner});
+    rlf_report report = rlf_answer_open(&p->answers, post,
+                                        node_of(p, post->instance), p->arena);
+    rlf_control_tell(p->control, &report);
 }
 
 static void
@@ -188,34 +107,23 @@ answer_share(play *p, const rlf_post *post, const rlf_share *share)
 {
     const rlf_instance *in =
         rlf_order_instance(rlf_control_order(p->control), post->instance);
-    rlf_role role = in->node->class->role;
     rlf_report report = {.kind = RLF_REPORT_ROWS,
                          .rank = share->rank,
                          .n = post->n,
                          .rows = share->rows,
                          .n_rows = share->n_rows};
-    if (in->node->class->sampled && share->rows) {
-        rlf_control_tell(p->control, &report);
-        return;
-    }
-    report = (rlf_report){
-        .kind = RLF_REPORT_DONE, .rank = share->rank, .n = post->n};
-    if (role == RLF_ROLE_FOR && !in->loop)
-        report.count = turns(p, in->node);
-    if (role == RLF_ROLE_COLLECT && in->loop &&
-        post->iteration >= turns(p, in->node))
-        report.branch = -1;
+    if (!in->node->class->sampled || !share->rows)
+        report = rlf_answer_done(&p->answers, post, in, share->rank);
     rlf_control_tell(p->control, &report);
 }
 
 static void
 answer_end(play *p, const rlf_post *post)
 {
-    for (int r = 0; r < p->plan->ranks; r++)
-        rlf_control_tell(p->control, &(rlf_report){.kind = RLF_REPORT_DONE,
-                                                   .rank = r,
-                                                   .n = post->n,
-                                                   .branch = -1});
+    for (int r = 0; r < p->plan->ranks; r++) {
+        rlf_report report = rlf_answer_done(&p->answers, post, NULL, r);
+        rlf_control_tell(p->control, &report);
+    }
 }
 
 static void
@@ -285,7 +193,7 @@ rlf_rehearse(const rlf_plan *plan, const rlf_sizes *sizes, uint32_t shown,
 {
     play p = {.plan = plan,
               .graph = plan->graph,
-              .sizes = sizes,
+              .answers = {.plan = plan, .sizes = sizes},
               .arena = arena,
               .control = rlf_control_new(plan, (rlf_policy){.shown = shown})};
     p.moved = RLF_NEW_ARRAY(arena, int *, plan->graph->resources.count);
