@@ -309,23 +309,27 @@ rlf_holds_make(rlf_plan *plan, rlf_arena *arena)
             hold_later(plan, (int)i, arena);
 }
 
+/* Where nobody says what the links are: good enough to choose between a tree
+ * and a chain. On a machine ranks are threads, or processes whose memory the
+ * transport reads. */
+static const rlf_links unknown = {
+    .inside = {.start = 1e-6, .rate = 1e10, .shared = true},
+    .across = {.start = 2e-5, .rate = 1e9}};
+
 rlf_realloc_job
-rlf_holds_job(const rlf_holds *holds, int from, int to,
+rlf_holds_job(const rlf_plan *plan, int model, int from, int to,
               const rlf_shapes *shapes, const int *machine, size_t real)
 {
-    /* good enough to choose between a tree and a chain; on a machine ranks
-     * are threads, or processes whose memory the transport reads */
-    static const rlf_wire inside = {
-        .start = 1e-6, .rate = 1e10, .shared = true};
-    static const rlf_wire across = {.start = 2e-5, .rate = 1e9};
+    const rlf_hold *list = plan->holds[model].list;
+    const rlf_links *links = plan->links ? plan->links : &unknown;
     return (rlf_realloc_job){
         .shapes = shapes,
-        .from = &holds->list[from].mesh.layout,
-        .to = &holds->list[to].mesh.layout,
-        .machine = machine,
-        .element = holds->list[to].by_layer ? (int)real : (int)sizeof(float),
+        .from = &list[from].mesh.layout,
+        .to = &list[to].mesh.layout,
+        .machine = machine ? machine : links->machine,
+        .element = list[to].by_layer ? (int)real : (int)sizeof(float),
         .vector = sizeof(float),
-        .by_layer = holds->list[to].by_layer,
-        .inside = inside,
-        .across = across};
+        .by_layer = list[to].by_layer,
+        .inside = links->inside,
+        .across = links->across};
 }

@@ -21,10 +21,11 @@ int rlf_holds_later(const rlf_holds *holds, int hold, int i);
  * made of whole parts of the update's. Layouts of calls must be set. */
 void rlf_holds_make(rlf_plan *plan, rlf_arena *arena);
 
-/* What takes a model's weights from one hold, as a rule its first, to another;
- * `machine` as in rlf_realloc_job; `real`: bytes of an activation, as which
- * matrices go to holds by layer. */
-rlf_realloc_job rlf_holds_job(const rlf_holds *holds, int from, int to,
+/* What takes a model's weights from one hold, as a rule its first, to another,
+ * over the plan's links; `machine` as in rlf_realloc_job, NULL: as the links
+ * say; `real`: bytes of an activation, as which matrices go to holds by layer.
+ */
+rlf_realloc_job rlf_holds_job(const rlf_plan *plan, int model, int from, int to,
                               const rlf_shapes *shapes, const int *machine,
                               size_t real);
 

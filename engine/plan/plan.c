@@ -343,6 +343,7 @@ rlf_plan_make(const rlf_graph *graph, const rlf_plan_options *options,
     rlf_plan *plan = RLF_NEW(arena, rlf_plan);
     plan->graph = graph;
     plan->ranks = options->ranks;
+    plan->links = options->links;
     plan->numerics =
         (rlf_numerics){.backend = options->backend ? options->backend : "cpu",
                        .dtype = options->dtype ? options->dtype : "f32",

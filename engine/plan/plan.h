@@ -69,6 +69,7 @@ typedef struct rlf_plan_options {
     /* Per resource: of the checkpoint that the run goes on from, a number of 0
      * as without one; NULL: none. */
     const rlf_sums *sums;
+    const struct rlf_links *links; /* of the cluster, kept; NULL: not known */
 } rlf_plan_options;
 
 typedef struct rlf_plan {
@@ -77,6 +78,7 @@ typedef struct rlf_plan {
     const rlf_caps *caps;  /* per resource */
     const rlf_sums *sums;  /* per resource */
     rlf_holds *holds;      /* per resource; meshes have layouts alone */
+    const struct rlf_links *links; /* no part of the digest; NULL: not known */
     rlf_numerics numerics;
     int ranks;
     rlf_digest program;       /* of the graph alone */

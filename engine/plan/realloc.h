@@ -25,6 +25,13 @@ typedef struct rlf_wire {
     bool shared;  /* receivers read the sender's memory, all at once */
 } rlf_wire;
 
+/* Links between ranks, as far as they decide how pieces spread; which bits
+ * arrive does not depend on them. */
+typedef struct rlf_links {
+    rlf_wire inside, across; /* between ranks of a machine; of two machines */
+    const int *machine;      /* of every rank, >= 0; NULL: not known */
+} rlf_links;
+
 typedef struct rlf_realloc_job {
     const rlf_shapes *shapes;
     const rlf_layout *from, *to;

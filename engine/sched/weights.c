@@ -61,7 +61,7 @@ make_edge(rlf_rank *rank, size_t model, int from, int to,
           rlf_weight_edge *out)
 {
     const rlf_realloc_job job =
-        rlf_holds_job(&rank->holds[model], from, to, shapes, machine,
+        rlf_holds_job(rank->plan, (int)model, from, to, shapes, machine,
                       rlf_real_bytes(rank->env.kernels));
     rlf_realloc_plan plan;
     RLF_TRY(rlf_realloc_make(&job, rank->arena, err, &plan));

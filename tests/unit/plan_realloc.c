@@ -3,7 +3,7 @@
  * complete, every element written once. Machine borders are counted, and within
  * one mesh the bytes are those of HybridFlow's Table 2. */
 #include "engine/base/philox.h"
-#include "engine/plan/realloc.h"
+#include "engine/plan/holds.h"
 #include "tests/tap.h"
 
 #define WORLD 64
@@ -624,6 +624,60 @@ test_refusal(void)
            "are refused by name");
 }
 
+/* Weights of a hold on rank 0 go to one on ranks 0 to 15, over the links of a
+ * plan: how they spread is as the links say, and what arrives is the same. */
+static unsigned
+spread_over(const rlf_links *links, int64_t *bytes, int64_t *across)
+{
+    rlf_hold list[2] = {
+        {.mesh.layout =
+             {.ranks = in_order, .n_ranks = 1, .tp = 1, .pp = 1, .dp = 1}},
+        {.mesh.layout = {
+             .ranks = in_order, .n_ranks = 16, .tp = 1, .pp = 1, .dp = 16}}};
+    rlf_holds holds = {.list = list, .n = 2};
+    rlf_plan of = {.holds = &holds, .ranks = 16, .links = links};
+    rlf_realloc_job job = rlf_holds_job(&of, 0, 0, 1, &shapes, NULL, ELEMENT);
+    rlf_realloc_plan plan;
+    rlf_realloc_total total;
+    rlf_err err = RLF_ERR_NONE;
+    if (rlf_realloc_make(&job, arena, &err, &plan) != RLF_OK)
+        bail("%s", err.sentence);
+    rlf_realloc_sum(&job, &plan, arena, &total);
+    *bytes = total.bytes;
+    *across = 0;
+    for (int i = 0; i < plan.n_sends && job.machine; i++)
+        *across +=
+            job.machine[plan.sends[i].from] != job.machine[plan.sends[i].to];
+    return plan.topologies;
+}
+
+static void
+test_links(void)
+{
+    int64_t bytes[4], across[4];
+    make_model(8, 8, 3, 11, 37, 5, false);
+    for (int i = 0; i < WORLD; i++)
+        machine[i] = i / 8;
+    const rlf_links starts = {.inside = {1, 1e12, false},
+                              .across = {1, 1e12, false}},
+                    rates = {.inside = {0, 10, false},
+                             .across = {0, 10, false}},
+                    boxes = {
+                        .inside = fast, .across = slow, .machine = machine};
+    is_int(spread_over(NULL, &bytes[0], &across[0]), 1 << RLF_TOPOLOGY_DIRECT,
+           "nothing known of links: all read the sender's memory");
+    is_int(spread_over(&starts, &bytes[1], &across[1]), 1 << RLF_TOPOLOGY_TREE,
+           "links that take long to start: a tree");
+    is_int(spread_over(&rates, &bytes[2], &across[2]), 1 << RLF_TOPOLOGY_RING,
+           "slow links: a chain");
+    spread_over(&boxes, &bytes[3], &across[3]);
+    ok(bytes[0] == bytes[1] && bytes[1] == bytes[2] && bytes[2] == bytes[3],
+       "the same bytes arrive");
+    is_int(across[3], shapes.count,
+           "each tensor enters the other machine of the links once");
+    rlf_arena_reset(arena);
+}
+
 int
 main(void)
 {
@@ -636,6 +690,7 @@ main(void)
     test_random();
     test_topologies();
     test_choice();
+    test_links();
     test_balance();
     test_refusal();
     rlf_arena_free(arena);
