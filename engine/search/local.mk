@@ -2,4 +2,11 @@
 # test as: check_PROGRAMS += tests/unit/search_NAME
 #          tests_unit_search_NAME_LDADD = $(SEARCH_LIBS)
 noinst_LTLIBRARIES += libsearch.la
-libsearch_la_SOURCES =
+libsearch_la_SOURCES = \
+	%D%/branch.c \
+	%D%/estimate.c %D%/estimate.h \
+	%D%/problem.c %D%/problem.h \
+	%D%/search.c %D%/search.h
+
+check_PROGRAMS += tests/unit/search_search
+tests_unit_search_search_LDADD = $(SEARCH_LIBS)

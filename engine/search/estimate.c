@@ -1,0 +1,351 @@
+/* The estimate of a placement: see estimate.h.
+ *
+ * Operations are the runs of calls and the moves of weights before them, in the
+ * order of the program; operation i is call i's run, MOST + i its move. */
+#include "engine/search/estimate.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    MOST = RLF_SEARCH_CALLS,
+    OPS = 2 * MOST,
+    STEPS = 64, /* after which the period is taken as it is */
+    AGES = 16,  /* steps that are remembered; a power of two */
+    CACHE = 1 << 16,
+};
+
+/* A move of weights that was computed once. */
+typedef struct cached_move {
+    const rlf_choice *from, *to;
+    double seconds;
+} cached_move;
+
+struct rlf_estimator {
+    const rlf_problem *problem;
+    cached_move *cache;
+    int oldest; /* the largest age of a source */
+    /* Of the placement at hand. */
+    const rlf_choice *at[MOST]; /* NULL: not known */
+    double seconds[OPS];        /* 0: there is no such move */
+    uint64_t meets[OPS];        /* operations that share a rank with it */
+};
+
+rlf_estimator *
+rlf_estimator_new(const rlf_problem *problem, rlf_arena *arena)
+{
+    rlf_estimator *e = RLF_NEW(arena, rlf_estimator);
+    e->problem = problem;
+    if (problem->move)
+        e->cache = RLF_NEW_ARRAY(arena, cached_move, CACHE);
+    for (int i = 0; i < problem->n_calls; i++)
+        if (problem->calls[i].source >= 0 && problem->calls[i].age > e->oldest)
+            e->oldest = problem->calls[i].age;
+    return e;
+}
+
+static double
+move_seconds(rlf_estimator *e, int model, const rlf_choice *from,
+             const rlf_choice *to)
+{
+    uint64_t mixed = (uintptr_t)from * 0x9e3779b97f4a7c15u + (uintptr_t)to;
+    mixed *= 0xbf58476d1ce4e5b9u;
+    cached_move *c = &e->cache[(mixed >> 40) & (CACHE - 1)];
+    if (c->from != from || c->to != to)
+        *c = (cached_move){from, to,
+                           e->problem->move(e->problem->arg, model, from, to)};
+    return c->seconds;
+}
+
+/* The weights that call i reads are made elsewhere, or cut in another way, and
+ * no call before it has had them brought to where it reads them. */
+static bool
+moves(const rlf_estimator *e, int i)
+{
+    const rlf_call *calls = e->problem->calls, *call = &calls[i];
+    if (call->source < 0 || !e->at[i] || !e->at[call->source] ||
+        !e->problem->move || e->at[i]->hold == e->at[call->source]->hold)
+        return false;
+    for (int k = 0; k < i; k++)
+        if (e->at[k] && calls[k].source == call->source &&
+            calls[k].age == call->age && e->at[k]->hold == e->at[i]->hold)
+            return false;
+    return true;
+}
+
+static void
+meet(rlf_estimator *e, int a, int b)
+{
+    e->meets[a] |= 1ull << b;
+    e->meets[b] |= 1ull << a;
+}
+
+/* Whoever shares a rank with call i or its source does so with the move. */
+static void
+add_move(rlf_estimator *e, int i)
+{
+    int n = e->problem->n_calls, source = e->problem->calls[i].source;
+    uint64_t calls = (1ull << MOST) - 1;
+    uint64_t with = (e->meets[i] | e->meets[source]) & calls;
+    e->seconds[MOST + i] =
+        move_seconds(e, e->problem->calls[i].model, e->at[source], e->at[i]);
+    for (int k = 0; k < n; k++) {
+        if (with >> k & 1)
+            meet(e, MOST + i, k);
+        bool other = k <= i && e->seconds[MOST + k] > 0;
+        if (other && (with >> k & 1 || with >> e->problem->calls[k].source & 1))
+            meet(e, MOST + i, MOST + k);
+    }
+}
+
+/* Looks at a placement: who shares ranks with whom, which weights move. */
+static void
+look(rlf_estimator *e, const int *choice)
+{
+    const rlf_problem *p = e->problem;
+    int n = p->n_calls;
+    for (int i = 0; i < n; i++) {
+        e->at[i] = choice[i] < 0 ? NULL : &p->calls[i].choices[choice[i]];
+        e->seconds[i] = e->at[i] ? e->at[i]->seconds : p->calls[i].fast;
+        e->meets[i] = e->meets[MOST + i] = 0;
+        e->seconds[MOST + i] = 0;
+        for (int k = 0; e->at[i] && k <= i; k++)
+            if (e->at[k] && rlf_choices_meet(e->at[i], e->at[k]))
+                meet(e, i, k);
+    }
+    for (int i = 0; i < n; i++)
+        if (moves(e, i))
+            add_move(e, i);
+}
+
+/* ---- the period ---- */
+
+typedef struct timeline {
+    double end[OPS];         /* of the last run of each operation */
+    double past[AGES][MOST]; /* ends of calls, by step */
+    int step;
+} timeline;
+
+static double
+latest(const timeline *t, uint64_t of)
+{
+    double end = 0;
+    for (; of; of &= of - 1) {
+        double one = t->end[__builtin_ctzll(of)];
+        end = one > end ? one : end;
+    }
+    return end;
+}
+
+/* When the weights that call i reads have been made. */
+static double
+made(const timeline *t, const rlf_call *call)
+{
+    if (call->source < 0)
+        return 0;
+    if (!call->age)
+        return t->end[call->source];
+    int step = t->step - call->age;
+    return step < 0 ? 0 : t->past[step & (AGES - 1)][call->source];
+}
+
+static void
+run_step(const rlf_estimator *e, timeline *t)
+{
+    const rlf_problem *p = e->problem;
+    for (int i = 0; i < p->n_calls; i++) {
+        const rlf_call *call = &p->calls[i];
+        double ready = made(t, call);
+        if (e->seconds[MOST + i] > 0) {
+            ready = fmax(ready, latest(t, e->meets[MOST + i]));
+            ready += e->seconds[MOST + i];
+            t->end[MOST + i] = ready;
+        }
+        for (int k = 0; k < call->n_needs; k++)
+            ready = fmax(ready, t->end[call->needs[k]]);
+        ready = fmax(ready, latest(t, e->meets[i]));
+        t->end[i] = ready + e->seconds[i];
+    }
+    memcpy(t->past[t->step & (AGES - 1)], t->end, sizeof t->past[0]);
+    t->step++;
+}
+
+/* Has every call advanced by as much in the last step? */
+static bool
+alike(const timeline *t, int n, double *by)
+{
+    const double *now = t->past[(t->step - 1) & (AGES - 1)];
+    const double *before = t->past[(t->step - 2) & (AGES - 1)];
+    double least = INFINITY, most = 0;
+    for (int i = 0; i < n; i++) {
+        least = fmin(least, now[i] - before[i]);
+        most = fmax(most, now[i] - before[i]);
+    }
+    *by = most;
+    return most - least <= 1e-12 * now[n - 1];
+}
+
+double
+rlf_estimate_period(rlf_estimator *e, const int *choice)
+{
+    int n = e->problem->n_calls, same = 0;
+    double by = 0, half[MOST] = {0}, most = 0;
+    timeline t;
+    memset(t.end, 0, sizeof t.end);
+    t.step = 0;
+    look(e, choice);
+    while (t.step < STEPS) {
+        run_step(e, &t);
+        if (t.step == STEPS / 2)
+            memcpy(half, t.end, sizeof half);
+        same = t.step > 1 && alike(&t, n, &by) ? same + 1 : 0;
+        if (same > e->oldest)
+            return by;
+    }
+    for (int i = 0; i < n; i++)
+        most = fmax(most, (t.end[i] - half[i]) / (STEPS - STEPS / 2));
+    return most;
+}
+
+/* ---- bounds ---- */
+
+/* The longest path from operation `from` to each behind it in one step, both
+ * included; -INFINITY: none. */
+static void
+longest(const rlf_estimator *e, int from, double *path)
+{
+    const rlf_problem *p = e->problem;
+    int first = from < MOST ? from : from - MOST;
+    for (int i = 0; i < first; i++)
+        path[i] = path[MOST + i] = -INFINITY;
+    for (int i = first; i < p->n_calls; i++) {
+        const rlf_call *call = &p->calls[i];
+        bool moved = e->seconds[MOST + i] > 0;
+        double before = -INFINITY;
+        uint64_t calls = ((1ull << i) - 1) & ~((1ull << first) - 1);
+        uint64_t earlier = calls | calls << MOST;
+        if (call->source >= 0 && !call->age && call->source >= first)
+            before = path[call->source];
+        path[MOST + i] = -INFINITY;
+        if (moved) {
+            for (uint64_t of = e->meets[MOST + i] & earlier; of; of &= of - 1)
+                before = fmax(before, path[__builtin_ctzll(of)]);
+            if (from == MOST + i)
+                before = 0;
+            path[MOST + i] = before = before + e->seconds[MOST + i];
+        }
+        for (int k = 0; k < call->n_needs; k++)
+            if (call->needs[k] >= first)
+                before = fmax(before, path[call->needs[k]]);
+        for (uint64_t of = e->meets[i] & earlier; of; of &= of - 1)
+            before = fmax(before, path[__builtin_ctzll(of)]);
+        if (from == i) {
+            before = 0;
+            path[MOST + i] = -INFINITY;
+        }
+        path[i] = before + e->seconds[i];
+    }
+}
+
+/* The largest mean of the cycles that come back to operation `from` of the next
+ * step at once: over a rank that both use, or over weights. */
+static double
+cycle(const rlf_estimator *e, int from)
+{
+    const rlf_problem *p = e->problem;
+    int at = from < MOST ? from : from - MOST;
+    const rlf_call *call = &p->calls[at];
+    double path[OPS], most = 0;
+    longest(e, from, path);
+    for (uint64_t of = e->meets[from]; of; of &= of - 1) {
+        int to = __builtin_ctzll(of);
+        if (to % MOST >= at)
+            most = fmax(most, path[to]);
+    }
+    bool reads = call->source >= 0 && call->age > 0 &&
+                 (from >= MOST || !(e->seconds[MOST + at] > 0));
+    if (reads && call->source >= at)
+        most = fmax(most, path[call->source] / call->age);
+    return most;
+}
+
+double
+rlf_estimate_bound(rlf_estimator *e, const int *choice)
+{
+    const rlf_problem *p = e->problem;
+    double area = 0, most = 0;
+    look(e, choice);
+    for (int i = 0; i < p->n_calls; i++) {
+        const rlf_choice *c = e->at[i];
+        area += c ? c->seconds * c->count : p->calls[i].area;
+        most = fmax(most, cycle(e, i));
+        if (e->seconds[MOST + i] > 0)
+            most = fmax(most, cycle(e, MOST + i));
+    }
+    return fmax(most, area / p->devices);
+}
+
+/* ---- memory ---- */
+
+/* Is call k the first with its hold, of the calls that lie on rank `rank`? */
+static bool
+first_hold(const rlf_problem *p, const int *choice, int k)
+{
+    const rlf_choice *c = &p->calls[k].choices[choice[k]];
+    for (int i = 0; i < k; i++)
+        if (choice[i] >= 0 && p->calls[i].model == p->calls[k].model &&
+            p->calls[i].choices[choice[i]].hold == c->hold)
+            return false;
+    return true;
+}
+
+static double
+on_rank(const rlf_problem *p, const int *choice, int rank)
+{
+    double stays = 0, work = 0;
+    for (int k = 0; k < p->n_calls; k++) {
+        if (choice[k] < 0)
+            continue;
+        const rlf_choice *c = &p->calls[k].choices[choice[k]];
+        if (rank < c->first || rank >= c->first + c->count)
+            continue;
+        stays += c->own + (first_hold(p, choice, k) ? c->kept : 0);
+        work = fmax(work, c->work);
+    }
+    return stays + work;
+}
+
+/* Calls that lie on one rank together all lie on the first rank of one of them.
+ */
+double
+rlf_estimate_over(const rlf_estimator *e, const int *choice)
+{
+    const rlf_problem *p = e->problem;
+    double most = -INFINITY;
+    for (int i = 0; i < p->n_calls; i++) {
+        if (choice[i] < 0)
+            continue;
+        int rank = p->calls[i].choices[choice[i]].first;
+        most = fmax(most, on_rank(p, choice, rank) - p->memory[rank]);
+    }
+    return most;
+}
+
+double
+rlf_estimate_memory(const rlf_estimator *e, const int *choice)
+{
+    const rlf_problem *p = e->problem;
+    double most = 0;
+    for (int i = 0; i < p->n_calls; i++)
+        if (choice[i] >= 0)
+            most = fmax(
+                most, on_rank(p, choice, p->calls[i].choices[choice[i]].first));
+    return most;
+}
+
+double
+rlf_estimate_move(rlf_estimator *e, const int *choice, int i)
+{
+    look(e, choice);
+    return e->seconds[MOST + i];
+}

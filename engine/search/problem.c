@@ -1,0 +1,190 @@
+/* Problems of the search: see problem.h. */
+#include "engine/search/problem.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int
+sign(int a, int b)
+{
+    return (a > b) - (a < b);
+}
+
+static int
+compare_ranks(const rlf_choice *a, const rlf_choice *b)
+{
+    int by = sign(a->first, b->first);
+    return by ? by : sign(a->count, b->count);
+}
+
+static int
+compare_holds(const rlf_choice *a, const rlf_choice *b)
+{
+    int by = compare_ranks(a, b);
+    by = by ? by : sign(a->tp, b->tp);
+    by = by ? by : sign(a->pp, b->pp);
+    return by ? by : sign(a->dp, b->dp);
+}
+
+static int
+compare(const void *p, const void *q)
+{
+    const rlf_choice *a = p, *b = q;
+    int by = compare_holds(a, b);
+    by = by ? by : sign(a->variant, b->variant);
+    if (by)
+        return by;
+    return (a->seconds > b->seconds) - (a->seconds < b->seconds);
+}
+
+static rlf_status
+check_call(const rlf_problem *problem, int i, rlf_err *err)
+{
+    const rlf_call *call = &problem->calls[i];
+    if (!call->n_choices)
+        return rlf_fail(err, RLF_USER, "there is no way to run %s", call->name);
+    if (call->ahead < 0 || call->ahead > RLF_SEARCH_AHEAD)
+        return rlf_fail(err, RLF_USER,
+                        "%s is %d steps ahead: a search takes 0 to %d",
+                        call->name, call->ahead, RLF_SEARCH_AHEAD);
+    for (int k = 0; k < call->n_needs; k++)
+        if (call->needs[k] < 0 || call->needs[k] >= i)
+            return rlf_fail(err, RLF_USER,
+                            "%s needs call %d, which does not come before it",
+                            call->name, call->needs[k]);
+    for (int k = 0; k < call->n_choices; k++) {
+        const rlf_choice *c = &call->choices[k];
+        if (c->first < 0 || c->count < 1 ||
+            c->first > problem->devices - c->count)
+            return rlf_fail(err, RLF_USER,
+                            "%s on %d ranks from %d on: there are %d",
+                            call->name, c->count, c->first, problem->devices);
+        if (!(c->seconds > 0) || !isfinite(c->seconds))
+            return rlf_fail(err, RLF_USER, "%s takes %g seconds", call->name,
+                            c->seconds);
+    }
+    return RLF_OK;
+}
+
+/* Numbers the holds of a model: choices of different calls on the same ranks
+ * with the same cut have one number. */
+static void
+number_holds(rlf_problem *problem, int model, rlf_arena *arena)
+{
+    int n = 0, count = 0;
+    for (int i = 0; i < problem->n_calls; i++)
+        if (problem->calls[i].model == model)
+            n += problem->calls[i].n_choices;
+    rlf_choice **all = RLF_NEW_ARRAY(arena, rlf_choice *, n);
+    int *at = RLF_NEW_ARRAY(arena, int, problem->n_calls);
+    /* Each call's choices are sorted: they are merged. */
+    while (count < n) {
+        rlf_choice *least = NULL;
+        int of = 0;
+        for (int i = 0; i < problem->n_calls; i++) {
+            const rlf_call *call = &problem->calls[i];
+            if (call->model != model || at[i] == call->n_choices)
+                continue;
+            rlf_choice *next = &call->choices[at[i]];
+            if (!least || compare_holds(next, least) < 0) {
+                least = next;
+                of = i;
+            }
+        }
+        all[count++] = least;
+        at[of]++;
+    }
+    for (int i = 0, hold = 0; i < n; i++) {
+        hold += i && compare_holds(all[i - 1], all[i]) != 0;
+        all[i]->hold = hold;
+    }
+}
+
+/* The update of the model that was the last before call i, in the order in
+ * which steps follow each other. */
+static void
+find_source(rlf_problem *problem, int i)
+{
+    rlf_call *call = &problem->calls[i];
+    call->source = -1;
+    for (int back = 1; back <= problem->n_calls && call->source < 0; back++) {
+        int k = (i - back + problem->n_calls) % problem->n_calls;
+        const rlf_call *other = &problem->calls[k];
+        if (other->model != call->model || other->kind != RLF_STAGE_UPDATE)
+            continue;
+        call->source = k;
+        call->age = (k >= i) + call->ahead;
+    }
+}
+
+static void
+close_call(rlf_call *call, rlf_arena *arena)
+{
+    call->meshes = RLF_NEW_ARRAY(arena, rlf_mesh_span, call->n_choices);
+    call->n_meshes = 0;
+    call->fast = call->area = INFINITY;
+    for (int k = 0; k < call->n_choices; k++) {
+        const rlf_choice *c = &call->choices[k];
+        if (!k || compare_ranks(c - 1, c))
+            call->meshes[call->n_meshes++] =
+                (rlf_mesh_span){c->first, c->count, k, k};
+        call->meshes[call->n_meshes - 1].to = k + 1;
+        call->fast = fmin(call->fast, c->seconds);
+        call->area = fmin(call->area, c->seconds * c->count);
+    }
+}
+
+rlf_status
+rlf_problem_close(rlf_problem *problem, rlf_arena *arena, rlf_err *err)
+{
+    if (problem->n_calls < 1 || problem->n_calls > RLF_SEARCH_CALLS)
+        return rlf_fail(err, RLF_USER,
+                        "%d calls of models: a search takes 1 to %d",
+                        problem->n_calls, RLF_SEARCH_CALLS);
+    for (int i = 0; i < problem->n_calls; i++) {
+        RLF_TRY(check_call(problem, i, err));
+        rlf_call *call = &problem->calls[i];
+        qsort(call->choices, (size_t)call->n_choices, sizeof *call->choices,
+              compare);
+        close_call(call, arena);
+    }
+    problem->n_models = 0;
+    for (int i = 0; i < problem->n_calls; i++) {
+        find_source(problem, i);
+        if (problem->calls[i].model >= problem->n_models)
+            problem->n_models = problem->calls[i].model + 1;
+    }
+    for (int m = 0; m < problem->n_models; m++)
+        number_holds(problem, m, arena);
+    return RLF_OK;
+}
+
+static bool
+beats(const rlf_choice *a, const rlf_choice *b)
+{
+    return a->seconds <= b->seconds && a->kept <= b->kept && a->own <= b->own &&
+           a->work <= b->work;
+}
+
+static bool
+equals(const rlf_choice *a, const rlf_choice *b)
+{
+    return beats(a, b) && beats(b, a);
+}
+
+int
+rlf_choices_front(rlf_choice *choices, int n)
+{
+    int left = 0;
+    bool *beaten = rlf_calloc((size_t)n, sizeof *beaten);
+    /* Of those that are alike the first stays. */
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < n && !beaten[i]; k++)
+            beaten[i] = k != i && beats(&choices[k], &choices[i]) &&
+                        (k < i || !equals(&choices[k], &choices[i]));
+    for (int i = 0; i < n; i++)
+        if (!beaten[i])
+            choices[left++] = choices[i];
+    free(beaten);
+    return left;
+}

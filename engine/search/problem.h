@@ -1,0 +1,96 @@
+/* What the search is about, as data: calls, and for each the ways to run it.
+ *
+ * A call is one run of a model a step (generate, logprob, value, update); a
+ * choice for it says on which ranks it runs, how it is cut there, how long it
+ * takes and what it keeps. A placement is one choice a call. Who makes a
+ * problem of a program and a cluster knows graphs and costs; here are numbers
+ * alone, so that whoever searches can be held against enumeration. */
+#ifndef RLF_SEARCH_PROBLEM_H
+#define RLF_SEARCH_PROBLEM_H
+
+#include "engine/base/arena.h"
+
+/* The most calls of a problem: sets of calls are bits of a word. */
+enum { RLF_SEARCH_CALLS = 32 };
+/* Weights are read at most that many steps after they were made. */
+enum { RLF_SEARCH_AHEAD = 12 };
+
+/* A way to run a call. */
+typedef struct rlf_choice {
+    int first, count;        /* ranks first .. first + count - 1 */
+    int tp, pp, dp, variant; /* how it is cut there; variant: the caller's */
+    double seconds;          /* of one run, > 0 */
+    /* Bytes on each of its ranks. */
+    double kept; /* of the weights, always: once for all calls of the model with
+                    the same ranks and the same cut */
+    double own;  /* always, for this call alone: gradients, optimizer */
+    double work; /* more while it runs */
+    int hold;    /* of the model: the same ranks and cut. Made by
+                    rlf_problem_close */
+} rlf_choice;
+
+/* A model's choices on the same ranks stand together: a span of them. */
+typedef struct rlf_mesh_span {
+    int first, count; /* the ranks */
+    int from, to;     /* choices from .. to - 1 */
+} rlf_mesh_span;
+
+typedef enum rlf_stage_kind {
+    RLF_STAGE_GENERATE,
+    RLF_STAGE_READ,
+    RLF_STAGE_UPDATE,
+} rlf_stage_kind;
+
+typedef struct rlf_call {
+    const char *name;
+    int model; /* 0.. */
+    rlf_stage_kind kind;
+    int ahead; /* it reads weights that many steps older than those of now */
+    const int *needs; /* calls before it whose results it reads */
+    int n_needs;
+    rlf_choice *choices; /* sorted by rlf_problem_close */
+    int n_choices;
+    /* Made by rlf_problem_close. */
+    rlf_mesh_span *meshes;
+    int n_meshes;
+    int source;  /* the update whose weights it reads, or -1 */
+    int age;     /* of how many steps before */
+    double fast; /* seconds of its fastest choice */
+    double area; /* rank-seconds of the one with the fewest */
+} rlf_call;
+
+typedef struct rlf_problem {
+    rlf_call *calls; /* in the order of the program */
+    int n_calls, n_models, devices;
+    const double *memory; /* bytes of each device */
+    /* Devices of a machine, a power of two, where all devices are alike, ranks
+     * inside a machine are aligned powers of two, and a call has the same
+     * choices on both halves of such a block (of all devices if they are two
+     * machines): then mirror images are searched once. 0: not so. */
+    int machine;
+    /* Seconds in which a model's weights go from one choice to another, during
+     * which the ranks of both wait. NULL: none. */
+    double (*move)(void *arg, int model, const rlf_choice *from,
+                   const rlf_choice *to);
+    void *arg;
+} rlf_problem;
+
+/* Sorts choices, numbers holds, finds sources. RLF_USER, naming the call, if it
+ * has no choice, or one outside of the devices, or takes no time, or needs a
+ * call that does not come before it, or reads too old weights, or if there are
+ * too many calls. */
+rlf_status rlf_problem_close(rlf_problem *problem, rlf_arena *arena,
+                             rlf_err *err);
+/* Takes out of n choices for the same ranks those that another one beats or
+ * equals in seconds, kept, own and work: what is searched then has all that is
+ * best for each call alone, and not each cut that two calls could share.
+ * Returns how many are left; their order is kept. */
+int rlf_choices_front(rlf_choice *choices, int n);
+/* Do the two have a rank in common? */
+static inline bool
+rlf_choices_meet(const rlf_choice *a, const rlf_choice *b)
+{
+    return a->first < b->first + b->count && b->first < a->first + a->count;
+}
+
+#endif

@@ -1,0 +1,248 @@
+/* Annealing over placements: see search.h. */
+#include "engine/search/search.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "engine/base/philox.h"
+
+enum { RESTARTS = 8, LOOK_EVERY = 4096 };
+
+/* Random numbers of one annealing (Vigna, splitmix64, 2015), from a seed that
+ * Philox makes of the search's and the restart's number. */
+typedef struct chance {
+    uint64_t state;
+} chance;
+
+static uint64_t
+next(chance *c)
+{
+    uint64_t x = c->state += 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+static int
+below(chance *c, int n)
+{
+    return (int)((next(c) >> 32) * (uint64_t)n >> 32);
+}
+
+static double
+uniform(chance *c)
+{
+    return (double)(next(c) >> 11) * 0x1p-53;
+}
+
+/* One annealing: where it is, and the best that it has seen. */
+typedef struct walk {
+    const rlf_problem *problem;
+    rlf_estimator *e;
+    chance chance;
+    rlf_placing now;
+    rlf_placing *best;
+    int64_t looks;
+} walk;
+
+/* The period of a placement, or INFINITY and `over` if it does not fit. */
+static void
+look_at(rlf_estimator *e, rlf_placing *p)
+{
+    p->over = rlf_estimate_over(e, p->choice);
+    p->period = p->over > 0 ? INFINITY : rlf_estimate_period(e, p->choice);
+}
+
+/* The shorter period; of those that do not fit, what is closer to it. */
+static bool
+better(const rlf_placing *a, const rlf_placing *b)
+{
+    if (isfinite(a->period) || isfinite(b->period))
+        return a->period < b->period;
+    return a->over < b->over;
+}
+
+static void
+copy(const rlf_problem *problem, rlf_placing *to, const rlf_placing *from)
+{
+    memcpy(to->choice, from->choice,
+           sizeof *to->choice * (size_t)problem->n_calls);
+    to->period = from->period;
+    to->over = from->over;
+}
+
+void
+rlf_search_descend(rlf_estimator *e, const rlf_problem *problem,
+                   rlf_placing *at)
+{
+    bool changed;
+    do {
+        changed = false;
+        for (int i = 0; i < problem->n_calls; i++) {
+            int best = at->choice[i];
+            rlf_placing trial = *at;
+            for (int k = 0; k < problem->calls[i].n_choices; k++) {
+                at->choice[i] = k;
+                look_at(e, at);
+                if (better(at, &trial)) {
+                    trial.period = at->period;
+                    trial.over = at->over;
+                    best = k;
+                    changed = true;
+                }
+            }
+            at->choice[i] = best;
+            at->period = trial.period;
+            at->over = trial.over;
+        }
+    } while (changed);
+}
+
+/* The choices of call i on the same ranks as its present one, or NULL. */
+static const rlf_mesh_span *
+mesh_of(const rlf_call *call, int first, int count)
+{
+    int low = 0, high = call->n_meshes - 1;
+    while (low <= high) {
+        int k = (low + high) / 2;
+        const rlf_mesh_span *m = &call->meshes[k];
+        if (m->first == first && m->count == count)
+            return m;
+        if (m->first < first || (m->first == first && m->count < count))
+            low = k + 1;
+        else
+            high = k - 1;
+    }
+    return NULL;
+}
+
+static int
+one_of(walk *w, const rlf_mesh_span *m)
+{
+    return m->from + below(&w->chance, m->to - m->from);
+}
+
+/* Of ten changes four move a call anywhere, two to another layout on its ranks,
+ * two onto the ranks of another call, two move two calls. */
+static void
+change(walk *w)
+{
+    const rlf_problem *p = w->problem;
+    int i = below(&w->chance, p->n_calls), kind = below(&w->chance, 10);
+    const rlf_call *call = &p->calls[i];
+    int other = below(&w->chance, p->n_calls);
+    const rlf_call *of = kind < 6 ? call : &p->calls[other];
+    const rlf_choice *there = &of->choices[w->now.choice[of - p->calls]];
+    const rlf_mesh_span *m = kind >= 4 && kind < 8
+                                 ? mesh_of(call, there->first, there->count)
+                                 : NULL;
+    w->now.choice[i] = m ? one_of(w, m) : below(&w->chance, call->n_choices);
+    if (kind < 8 || other == i)
+        return;
+    const rlf_choice *here = &call->choices[w->now.choice[i]];
+    m = below(&w->chance, 2)
+            ? mesh_of(&p->calls[other], here->first, here->count)
+            : NULL;
+    w->now.choice[other] =
+        m ? one_of(w, m) : below(&w->chance, p->calls[other].n_choices);
+}
+
+/* A start: every call on the ranks of the largest mesh that all have, in its
+ * fastest way there; at odd restarts each somewhere. */
+static void
+begin(walk *w, int restart)
+{
+    const rlf_problem *p = w->problem;
+    for (int i = 0; i < p->n_calls; i++) {
+        const rlf_call *call = &p->calls[i];
+        const rlf_mesh_span *large = &call->meshes[0];
+        for (int m = 1; m < call->n_meshes; m++)
+            if (call->meshes[m].count > large->count)
+                large = &call->meshes[m];
+        if (restart % 2) {
+            w->now.choice[i] = below(&w->chance, call->n_choices);
+            continue;
+        }
+        w->now.choice[i] = large->from;
+        for (int k = large->from; k < large->to; k++)
+            if (call->choices[k].seconds <
+                call->choices[w->now.choice[i]].seconds)
+                w->now.choice[i] = k;
+    }
+    look_at(w->e, &w->now);
+}
+
+/* At a constant temperature of 1 % of the best period; what does not fit is
+ * not taken, but where nothing has fitted yet the closer one is. */
+static bool
+take(walk *w, const rlf_placing *was)
+{
+    if (!isfinite(w->now.period))
+        return !isfinite(was->period) && w->now.over <= was->over;
+    double loss = w->now.period - was->period;
+    return !(loss > 0) ||
+           uniform(&w->chance) < exp(-loss / (0.01 * w->best->period));
+}
+
+static bool
+stopped(const rlf_search_options *options, double period)
+{
+    return options->stop && options->stop(options->arg, period, 0);
+}
+
+static bool
+anneal(walk *w, int64_t moves, const rlf_search_options *options)
+{
+    int n = w->problem->n_calls;
+    int choice[RLF_SEARCH_CALLS];
+    if (better(&w->now, w->best))
+        copy(w->problem, w->best, &w->now);
+    for (int64_t k = 0; k < moves; k++) {
+        rlf_placing was = w->now;
+        memcpy(choice, w->now.choice, sizeof *choice * (size_t)n);
+        change(w);
+        look_at(w->e, &w->now);
+        w->looks++;
+        if (!take(w, &was)) {
+            memcpy(w->now.choice, choice, sizeof *choice * (size_t)n);
+            w->now.period = was.period;
+            w->now.over = was.over;
+        } else if (better(&w->now, w->best)) {
+            copy(w->problem, w->best, &w->now);
+        }
+        if (k % LOOK_EVERY == 0 && stopped(options, w->best->period))
+            return true;
+    }
+    return false;
+}
+
+void
+rlf_search(const rlf_problem *problem, const rlf_search_options *options,
+           rlf_arena *arena, rlf_found *out)
+{
+    size_t n = (size_t)problem->n_calls;
+    *out = (rlf_found){.best = {.period = INFINITY, .over = INFINITY}};
+    out->best.choice = RLF_NEW_ARRAY(arena, int, n);
+    walk w = {.problem = problem,
+              .e = rlf_estimator_new(problem, arena),
+              .best = &out->best};
+    w.now.choice = RLF_NEW_ARRAY(arena, int, n);
+    for (int r = 0; r < RESTARTS && !out->stopped; r++) {
+        rlf_random_key key = {.seed = options->seed, .site = (uint32_t)r};
+        w.chance.state = rlf_draw(&key, 0);
+        begin(&w, r);
+        out->stopped = anneal(&w, options->moves / RESTARTS, options);
+        copy(problem, &w.now, &out->best);
+        rlf_search_descend(w.e, problem, &w.now);
+        if (better(&w.now, &out->best))
+            copy(problem, &out->best, &w.now);
+    }
+    out->looks = w.looks;
+    rlf_proof proof = {0};
+    if (options->branches && !out->stopped)
+        rlf_search_branch(w.e, problem, options, arena, &out->best, &proof);
+    out->bound = proof.bound;
+    out->optimal = proof.optimal;
+    out->stopped |= proof.stopped;
+    out->looks += proof.looks;
+}

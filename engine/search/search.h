@@ -1,0 +1,55 @@
+/* The search: a placement of a problem's calls with a short period.
+ *
+ * Annealing over placements by the estimate, restarted, each run ended by
+ * coordinate descent; then branch and bound, which starts from the best one and
+ * proves how far from it the best there is can be. Budgets are counted in
+ * placements looked at, not in seconds: the answer is a function of problem,
+ * seed and budget, on every machine. Who has no time stops it, and knows. */
+#ifndef RLF_SEARCH_SEARCH_H
+#define RLF_SEARCH_SEARCH_H
+
+#include "engine/search/estimate.h"
+
+typedef struct rlf_placing {
+    int *choice;   /* per call */
+    double period; /* by the estimate; INFINITY: nothing fits */
+    double over;   /* then: bytes by which the closest one does not */
+} rlf_placing;
+
+typedef struct rlf_search_options {
+    uint64_t seed;
+    int64_t moves;    /* placements that annealing looks at */
+    int64_t branches; /* and branch and bound; 0: no proof is tried */
+    /* Called now and then with the best so far and, once something is proved,
+     * its bound (else 0): true ends the search. NULL: nobody looks. */
+    bool (*stop)(void *arg, double period, double bound);
+    void *arg;
+} rlf_search_options;
+
+typedef struct rlf_found {
+    rlf_placing best;
+    double bound;  /* no placement of the problem has a shorter period */
+    bool optimal;  /* best is as short as any, but for rounding */
+    bool stopped;  /* `stop` ended it: seed and budget do not repeat it */
+    int64_t looks; /* placements looked at */
+} rlf_found;
+
+/* In `arena`. A problem into whose devices nothing fits is no error: see
+ * rlf_placing. */
+void rlf_search(const rlf_problem *problem, const rlf_search_options *options,
+                rlf_arena *arena, rlf_found *out);
+/* Moves one call at a time to its best choice while that helps. */
+void rlf_search_descend(rlf_estimator *e, const rlf_problem *problem,
+                        rlf_placing *at);
+/* The second half: lowers *best where it finds better, and gives the bound that
+ * it has proved with at most `branches` placements looked at. */
+typedef struct rlf_proof {
+    double bound;
+    bool optimal, stopped;
+    int64_t looks;
+} rlf_proof;
+void rlf_search_branch(rlf_estimator *e, const rlf_problem *problem,
+                       const rlf_search_options *options, rlf_arena *arena,
+                       rlf_placing *best, rlf_proof *out);
+
+#endif

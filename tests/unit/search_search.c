@@ -1,0 +1,311 @@
+/* Placements by the estimate: its period against a simulation rank by rank, its
+ * bounds against what they bound, and what annealing and branch and bound find
+ * against all placements there are, on random problems.
+ *
+ * RLFLOW_TEST_SEARCH=all: 60 problems of 8 devices, some 10^6 placements each,
+ * instead of 3. */
+#include "engine/search/search.h"
+
+#include <math.h>
+
+#include "engine/base/philox.h"
+#include "tests/tap.h"
+
+typedef struct chance {
+    rlf_random_key key;
+    uint32_t at;
+} chance;
+
+static double
+uniform(chance *c)
+{
+    return rlf_draw_uniform(&c->key, c->at++);
+}
+
+static int
+below(chance *c, int n)
+{
+    return (int)rlf_draw_below(&c->key, c->at++, (uint64_t)n);
+}
+
+/* ---- random problems ---- */
+
+enum { MOST_CALLS = 6, MOST_DEVICES = 16 };
+
+typedef struct made {
+    rlf_problem problem;
+    rlf_call calls[MOST_CALLS];
+    int needs[MOST_CALLS][MOST_CALLS];
+    double memory[MOST_DEVICES];
+    double weights[MOST_CALLS]; /* bytes, by model */
+} made;
+
+/* Weights come from elsewhere as far as the two do not have the same ranks. */
+static double
+move(void *arg, int model, const rlf_choice *from, const rlf_choice *to)
+{
+    const made *m = arg;
+    int first = from->first > to->first ? from->first : to->first;
+    int end = from->first + from->count < to->first + to->count
+                  ? from->first + from->count
+                  : to->first + to->count;
+    double both = end > first ? end - first : 0;
+    return m->weights[model] / (to->tp * to->pp) *
+           (1.2 - both / fmax(from->count, to->count)) / 40;
+}
+
+/* All cuts of a call on all blocks of ranks. `work` in seconds of one rank. */
+static void
+add_choices(made *m, rlf_call *call, chance *c, rlf_arena *arena)
+{
+    double work = 1 + 20 * uniform(c), scale = 0.6 + 0.4 * uniform(c);
+    double tp = 0.7 + 0.3 * uniform(c), pp = 0.7 + 0.3 * uniform(c);
+    bool update = call->kind == RLF_STAGE_UPDATE;
+    double weights = m->weights[call->model];
+    call->choices = RLF_NEW_ARRAY(arena, rlf_choice, 1024);
+    for (int n = 1; n <= m->problem.devices; n *= 2)
+        for (int t = 1; t <= n; t *= 2)
+            for (int p = 1; t * p <= n; p *= 2) {
+                int d = n / t / p;
+                double seconds =
+                    work / (pow(t, tp) * pow(p, pp) * pow(d, scale));
+                seconds *= 0.9 + 0.2 * uniform(c);
+                for (int first = 0; first < m->problem.devices; first += n)
+                    call->choices[call->n_choices++] = (rlf_choice){
+                        .first = first,
+                        .count = n,
+                        .tp = t,
+                        .pp = p,
+                        .dp = d,
+                        .seconds = seconds,
+                        .kept = weights / (t * p),
+                        .own = update ? 4 * weights / (t * p) : 0,
+                        .work = weights / n,
+                    };
+            }
+}
+
+/* The first call generates with model 0, the last trains it; those between read
+ * or train something, and need some of the calls before. */
+static void
+make(made *m, int devices, int n, uint32_t number, rlf_arena *arena)
+{
+    chance c = {.key = {.seed = 12, .site = number}};
+    *m = (made){.problem = {.calls = m->calls,
+                            .n_calls = n,
+                            .devices = devices,
+                            .memory = m->memory,
+                            .machine = devices,
+                            .move = move,
+                            .arg = m}};
+    double weights = 0;
+    for (int i = 0; i < n; i++)
+        weights += m->weights[i] = 1 + 9 * uniform(&c);
+    double memory = weights * (0.6 + 2 * uniform(&c));
+    for (int i = 0; i < devices; i++)
+        m->memory[i] = memory;
+    for (int i = 0; i < n; i++) {
+        rlf_call *call = &m->calls[i];
+        bool last = i == n - 1;
+        call->name = "call";
+        call->model = !i || last ? 0 : below(&c, 3);
+        call->kind = !i                                     ? RLF_STAGE_GENERATE
+                     : last || (i > 1 && below(&c, 3) == 0) ? RLF_STAGE_UPDATE
+                                                            : RLF_STAGE_READ;
+        call->ahead = !i && below(&c, 4) == 0;
+        call->needs = m->needs[i];
+        for (int k = 0; k < i; k++)
+            if (!k || below(&c, 2))
+                m->needs[i][call->n_needs++] = k;
+        add_choices(m, call, &c, arena);
+    }
+    rlf_err err = RLF_ERR_NONE;
+    if (rlf_problem_close(&m->problem, arena, &err))
+        bail("%s", err.sentence);
+}
+
+/* ---- a simulation rank by rank ---- */
+
+/* The longest time from one end of a call to the next, over many steps, where
+ * every rank keeps the time at which it is free. */
+static double
+simulate(const made *m, const int *choice)
+{
+    enum { STEPS = 600 };
+    static double end[STEPS][MOST_CALLS];
+    double free_at[MOST_DEVICES] = {0};
+    const rlf_call *calls = m->calls;
+    int n = m->problem.n_calls;
+    for (int s = 0; s < STEPS; s++)
+        for (int i = 0; i < n; i++) {
+            const rlf_choice *at = &calls[i].choices[choice[i]];
+            double start = 0;
+            int source = -1, age = 0;
+            for (int back = 1; back <= n && source < 0; back++) {
+                int k = (i - back + n) % n;
+                if (calls[k].kind != RLF_STAGE_UPDATE ||
+                    calls[k].model != calls[i].model)
+                    continue;
+                source = k;
+                age = (k >= i) + calls[i].ahead;
+            }
+            if (source >= 0 && s >= age)
+                start = end[s - age][source];
+            const rlf_choice *from =
+                source < 0 ? at : &calls[source].choices[choice[source]];
+            bool moved = from->first != at->first || from->count != at->count ||
+                         from->tp != at->tp || from->pp != at->pp;
+            for (int k = 0; k < i && source >= 0; k++) {
+                const rlf_choice *c = &calls[k].choices[choice[k]];
+                bool as_old = calls[k].model == calls[i].model &&
+                              calls[k].ahead == calls[i].ahead &&
+                              (k > source) == (i > source);
+                moved &= !(as_old && c->first == at->first &&
+                           c->count == at->count && c->tp == at->tp &&
+                           c->pp == at->pp);
+            }
+            if (moved) {
+                for (int r = 0; r < m->problem.devices; r++)
+                    if ((r >= at->first && r < at->first + at->count) ||
+                        (r >= from->first && r < from->first + from->count))
+                        start = fmax(start, free_at[r]);
+                start += move((void *)(uintptr_t)m, calls[i].model, from, at);
+                for (int r = 0; r < m->problem.devices; r++)
+                    if ((r >= at->first && r < at->first + at->count) ||
+                        (r >= from->first && r < from->first + from->count))
+                        free_at[r] = start;
+            }
+            for (int k = 0; k < calls[i].n_needs; k++)
+                start = fmax(start, end[s][calls[i].needs[k]]);
+            for (int r = at->first; r < at->first + at->count; r++)
+                start = fmax(start, free_at[r]);
+            end[s][i] = start + at->seconds;
+            for (int r = at->first; r < at->first + at->count; r++)
+                free_at[r] = end[s][i];
+        }
+    double most = 0;
+    for (int i = 0; i < n; i++)
+        most = fmax(most, (end[STEPS - 1][i] - end[STEPS / 2 - 1][i]) /
+                              (STEPS - STEPS / 2));
+    return most;
+}
+
+static void
+draw(const made *m, chance *c, int *choice)
+{
+    for (int i = 0; i < m->problem.n_calls; i++)
+        choice[i] = below(c, m->calls[i].n_choices);
+}
+
+/* Half of the ends as given, half as they come: with one rank all calls are one
+ * after another. */
+static void
+test_estimate(void)
+{
+    int wrong = 0, above = 0, odd = 0, over = 0, lower = 0;
+    double worst = 0;
+    for (uint32_t number = 0; number < 40; number++) {
+        rlf_arena *arena = rlf_arena_new();
+        made m;
+        make(&m, 8, 3 + (int)number % 4, number, arena);
+        rlf_estimator *e = rlf_estimator_new(&m.problem, arena);
+        chance c = {.key = {.seed = 13, .site = number}};
+        for (int trial = 0; trial < 100; trial++) {
+            int choice[MOST_CALLS], part[MOST_CALLS];
+            draw(&m, &c, choice);
+            double period = rlf_estimate_period(e, choice);
+            double real = simulate(&m, choice);
+            double off = fabs(period - real) / real;
+            worst = fmax(worst, off);
+            wrong += off > 1e-9;
+            double whole = rlf_estimate_bound(e, choice);
+            above += whole > period * (1 + 1e-12);
+            lower += whole < period * (1 - 1e-9);
+            for (int i = 0; i < m.problem.n_calls; i++)
+                part[i] = below(&c, 2) ? choice[i] : -1;
+            odd += rlf_estimate_bound(e, part) > whole * (1 + 1e-12);
+            over += rlf_estimate_over(e, part) >
+                    rlf_estimate_over(e, choice) + 1e-9;
+        }
+        rlf_arena_free(arena);
+    }
+    is_int(wrong, 0, "the period is that of a simulation rank by rank");
+    printf("# worst %.3g\n", worst);
+    is_int(above, 0, "a bound of all choices is not above the period");
+    ok(lower < 400, "and below it where a cycle takes several steps (%d)",
+       lower);
+    is_int(odd, 0, "a bound of some choices is not above that of all");
+    is_int(over, 0, "some choices take no more memory than all");
+}
+
+/* ---- against all placements ---- */
+
+static double
+enumerate(const made *m, rlf_arena *arena, double *plans)
+{
+    rlf_estimator *e = rlf_estimator_new(&m->problem, arena);
+    int choice[MOST_CALLS] = {0}, n = m->problem.n_calls, i;
+    double best = INFINITY;
+    *plans = 1;
+    for (i = 0; i < n; i++)
+        *plans *= m->calls[i].n_choices;
+    do {
+        if (rlf_estimate_over(e, choice) <= 0)
+            best = fmin(best, rlf_estimate_period(e, choice));
+        for (i = 0; i < n && ++choice[i] == m->calls[i].n_choices; i++)
+            choice[i] = 0;
+    } while (i < n);
+    return best;
+}
+
+static void
+test_all(int devices, uint32_t problems)
+{
+    int missed = 0, unproved = 0, false_proofs = 0, fit = 0, unrepeated = 0;
+    double worst = 0, most = 0;
+    for (uint32_t number = 0; number < problems; number++) {
+        rlf_arena *arena = rlf_arena_new();
+        made m;
+        double plans;
+        make(&m, devices, 4, 1000 + number, arena);
+        rlf_search_options options = {
+            .seed = number, .moves = 4000, .branches = 200000};
+        rlf_found found, again;
+        rlf_search(&m.problem, &options, arena, &found);
+        rlf_search(&m.problem, &options, arena, &again);
+        double best = enumerate(&m, arena, &plans);
+        most = fmax(most, plans);
+        fit += isfinite(best);
+        double off = isfinite(best) ? found.best.period / best - 1 : 0;
+        worst = fmax(worst, off);
+        missed += off > 0.01 || isfinite(best) != isfinite(found.best.period);
+        unproved += !found.optimal;
+        false_proofs += found.bound > best * (1 + 1e-9);
+        unrepeated += memcmp(found.best.choice, again.best.choice,
+                             sizeof *again.best.choice * 4) != 0 ||
+                      found.bound != again.bound || found.looks != again.looks;
+        rlf_arena_free(arena);
+    }
+    printf("# %d devices: up to %.3g placements, %d of %u problems fit, "
+           "worst %.4f %%\n",
+           devices, most, fit, problems, 100 * worst);
+    ok(missed == 0, "%d devices: all are found within 1 %% (%d not)", devices,
+       missed);
+    ok(unproved == 0, "%d devices: all are proved (%d not)", devices, unproved);
+    ok(false_proofs == 0,
+       "%d devices: no bound is above what there is (%d not)", devices,
+       false_proofs);
+    ok(unrepeated == 0, "%d devices: a search repeats (%d not)", devices,
+       unrepeated);
+}
+
+int
+main(void)
+{
+    const char *set = getenv("RLFLOW_TEST_SEARCH");
+    test_estimate();
+    test_all(2, 50);
+    test_all(4, quick() ? 40 : 200);
+    test_all(8, set && !strcmp(set, "all") ? 60 : quick() ? 0 : 3);
+    return done();
+}
