@@ -415,6 +415,7 @@ too_long(rlf_comm *comm, rlf_err *err)
 typedef struct patience {
     uint64_t idle, moved; /* since when; n_moved then */
     uint32_t beats;
+    bool over; /* the limit was over; what had come meanwhile is looked at */
 } patience;
 
 static rlf_status
@@ -423,7 +424,7 @@ be_patient(rlf_comm *comm, const rlf_batch *b, uint32_t bell, patience *p,
 {
     uint64_t now = rlf_clock_now();
     if (!p->idle || p->moved != comm->n_moved) {
-        *p = (patience){now, comm->n_moved, peers_beat(comm, b)};
+        *p = (patience){now, comm->n_moved, peers_beat(comm, b), false};
         waiting_set(comm, b);
     }
     uint64_t limit = (uint64_t)(comm->world->options.limit * 1e9);
@@ -434,10 +435,15 @@ be_patient(rlf_comm *comm, const rlf_batch *b, uint32_t bell, patience *p,
         if (beats != p->beats) {
             p->idle = now;
             p->beats = beats;
+            p->over = false;
             gone = 0;
         }
-        if (gone >= limit)
+        if (gone >= limit && p->over)
             return too_long(comm, err);
+        /* It may have been this rank that did not run. */
+        p->over = gone >= limit;
+        if (p->over)
+            return RLF_OK;
         left = limit - gone;
     }
     rlf_comm_pause(comm, bell, p->idle, left);

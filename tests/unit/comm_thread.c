@@ -1,5 +1,6 @@
 /* Thread ranks: the table of cases over worlds of 1 to 8, abort in every
  * collective, the limit of a wait, mailboxes that are full. */
+#include "engine/comm/internal.h"
 #include "tests/comm_faults.h"
 
 #include <pthread.h>
@@ -104,15 +105,21 @@ test_failures(int n)
         }
 }
 
-/* Rank 0 comes late; `arg`: it beats meanwhile. */
+/* Rank 0 comes late: as soon as nobody waits for it any more or, if it beats
+ * meanwhile (`arg`), by half more than the limit of LATE seconds. */
+enum { LATE = 2 };
+
 static void
 run_late(seat *s, void *arg)
 {
     bool beats = *(bool *)arg;
     rlf_err err = RLF_ERR_NONE;
     float x = 1;
+    uint64_t begin = rlf_clock_now();
+    uint64_t most = (beats ? LATE * 3 / 2 : 100) * 1000000000ull;
     rlf_comm_label(s->comm, "update actor");
-    for (int i = 0; s->rank == 0 && i < 60; i++) {
+    while (s->rank == 0 && rlf_clock_now() - begin < most &&
+           !rlf_world_aborted(s->comm->world)) {
         rlf_clock_sleep(10000000);
         if (beats)
             rlf_comm_beat(s->comm);
@@ -144,6 +151,7 @@ test_limit(void)
     if (!ok(!wrong, "a wait has a limit and says who waits for whom"))
         note("%s", first);
     beats = true;
+    options.limit = LATE;
     wrong = run_world(options, run_late, &beats, NULL, first);
     if (!ok(!wrong, "a rank that beats is waited for"))
         note("%s", first);
