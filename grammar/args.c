@@ -1,6 +1,8 @@
 /* Arguments of calls and constructors against the formals of their class. */
 #include "grammar/sema.h"
 
+#include "grammar/meant.h"
+
 #include <string.h>
 
 /* Where matched arguments go: of a node's item, or of a resource. */
@@ -64,6 +66,25 @@ spoil(const matcher *m, int formal)
             m->spoiled[i] = true;
 }
 
+/* An argument that is several here: "beta1: 0.9, beta2: 0.95"; NULL: it is not.
+ */
+static const char *
+as_several(const matcher *m, const rlf_ast_arg *arg)
+{
+    const char *parts = rlf_meant_parts(arg->label.text), *values[8];
+    if (!parts)
+        return NULL;
+    const rlf_ast_args *list = arg->value->args;
+    size_t n = arg->value->kind == RLF_AST_LIST && list ? list->count : 0;
+    n = n < RLF_COUNT(values) ? n : RLF_COUNT(values);
+    for (size_t i = 0; i < n; i++)
+        values[i] = rlf_form_text(m->s, list->data[i].span);
+    for (int i = 0; i < m->n; i++)
+        if (rlf_word_is_of(parts, m->formals[i].name))
+            return rlf_meant_pairs(m->s->arena, parts, values, n);
+    return NULL;
+}
+
 static void
 unknown_label(const matcher *m, const rlf_ast_arg *arg)
 {
@@ -74,9 +95,12 @@ unknown_label(const matcher *m, const rlf_ast_arg *arg)
     rlf_diag *diag =
         rlf_diag_error(m->s->diags, "argument", arg->label.span,
                        "'%s' has no argument '%s:'", m->what, arg->label.text);
+    const char *several = as_several(m, arg);
     int i = rlf_formal_meant(m->s, m->formals, m->n, arg->label.text);
-    spoil(m, i);
-    if (i >= 0)
+    spoil(m, several ? -1 : i);
+    if (several)
+        rlf_diag_hint(m->s->diags, diag, "write %s", several);
+    else if (i >= 0)
         rlf_diag_hint(m->s->diags, diag, "did you mean '%s:'?",
                       m->formals[i].name);
     else if (m->n)
@@ -182,12 +206,7 @@ without_name(const matcher *m, const rlf_ast_args *args, const rlf_ast_arg *arg)
         m->s->diags, "argument", arg->span,
         "'%s' takes no further argument without a name", m->what);
     int i = unnamed(m, args, arg);
-    const rlf_source *source = rlf_sources_get(m->s->sources, arg->span.source);
-    uint32_t n = arg->span.last - arg->span.first;
-    const char *text =
-        n <= 30
-            ? rlf_arena_strndup(m->s->arena, source->text + arg->span.first, n)
-            : "...";
+    const char *text = rlf_form_text(m->s, arg->span);
     bool column = m->texts && arg->value->kind == RLF_AST_STRING;
     if (i >= 0 && column)
         rlf_diag_hint(m->s->diags, diag,
@@ -277,7 +296,14 @@ fits(const matcher *m, const rlf_formal *f, const rlf_term *t, rlf_span span)
     if (rlf_formal_takes(f, t->value, why))
         return true;
     diag = rlf_diag_error(diags, "argument", span, "%s %s", called(m, f), why);
-    rlf_diag_hint(diags, diag, "%s", f->doc);
+    /* So few bytes lack their unit. */
+    double megabytes = t->value * 1024 * 1024;
+    if (t->unit == RLF_UNIT_NONE && f->unit == RLF_UNIT_BYTES &&
+        rlf_formal_takes(f, megabytes, why))
+        rlf_diag_hint(diags, diag, "write its unit: %.12gMB (%s)", t->value,
+                      f->doc);
+    else
+        rlf_diag_hint(diags, diag, "%s", f->doc);
     return false;
 }
 
@@ -324,6 +350,20 @@ changes(rlf_sema *s, const rlf_ast_expr *e)
     return false;
 }
 
+/* A text where a number is wanted: its quotes are too much if it begins as one.
+ */
+static void
+quoted_number(const matcher *m, const rlf_formal *f, const rlf_thing *text)
+{
+    rlf_diag *diag =
+        rlf_diag_error(m->s->diags, "type", text->span,
+                       "%s is a number, and this is a text", called(m, f));
+    if (text->text[strspn(text->text, "-.")] &&
+        strchr("0123456789", text->text[strspn(text->text, "-.")]))
+        rlf_diag_hint(m->s->diags, diag, "write it without the quotes: %s",
+                      text->text);
+}
+
 static bool
 put_number(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
            rlf_arg *arg)
@@ -332,6 +372,11 @@ put_number(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
     if (m->lazy && changes(s, e)) {
         arg->kind = RLF_ARG_ABSENT;
         return true;
+    }
+    if (e->kind == RLF_AST_STRING) {
+        rlf_thing text = rlf_eval(s, e);
+        quoted_number(m, f, &text);
+        return false;
     }
     int term = rlf_eval_number(s, e);
     if (term < 0)

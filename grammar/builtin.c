@@ -50,6 +50,12 @@ is_reduction(const char *name)
 }
 
 bool
+rlf_builtin_reduces(const char *name)
+{
+    return is_reduction(name) && !find(name);
+}
+
+bool
 rlf_builtin_is(const char *name)
 {
     return find(name) || is_reduction(name);
@@ -195,9 +201,12 @@ rlf_builtin_call(rlf_sema *s, const char *name, const rlf_ast_expr *call,
     if (!b && is_reduction(name)) {
         rlf_diag *diag = rlf_diag_error(s->diags, "argument", call->at,
                                         "'%s' does not say over what", name);
+        const char *x = call->args && call->args->count
+                            ? rlf_form_text(s, call->args->data[0].span)
+                            : "x";
         rlf_diag_hint(s->diags, diag,
-                      "%s(x over tokens), (x over group) or (x over batch)",
-                      name);
+                      "%s(%s over tokens), (%s over group) or (%s over batch)",
+                      name, x, x, x);
         return true;
     }
     if (!b)

@@ -1,6 +1,8 @@
 /* Calls of what classes do: methods, functions, fields, hooks, draws. */
 #include "grammar/sema.h"
 
+#include "grammar/meant.h"
+
 #include <string.h>
 
 /* ---- what is the same for all ---- */
@@ -296,8 +298,9 @@ at_tokens(rlf_sema *s, int set, const rlf_ast_expr *call, rlf_thing *out)
 }
 
 static void
-unknown_method(rlf_sema *s, const rlf_thing *receiver, const rlf_ast_name *name)
+unknown_method(rlf_sema *s, const rlf_thing *receiver, const rlf_ast_expr *call)
 {
+    const rlf_ast_name *name = &call->left->name;
     const char *names[64];
     size_t n = 0;
     for (int i = 0; i < s->classes->n_nodes && n < RLF_COUNT(names) - 3; i++) {
@@ -313,9 +316,40 @@ unknown_method(rlf_sema *s, const rlf_thing *receiver, const rlf_ast_name *name)
     rlf_diag *diag =
         rlf_diag_error(s->diags, "name", name->span, "%s has no method '%s'",
                        rlf_thing_word(s, receiver), name->text);
-    const char *nearest = rlf_str_nearest(name->text, names, n);
-    if (nearest)
-        rlf_diag_hint(s->diags, diag, "did you mean '%s'?", nearest);
+    if (rlf_form_method(s, diag, receiver, call))
+        return;
+    const char *meant = rlf_meant(name->text, names, n);
+    if (meant)
+        rlf_diag_hint(s->diags, diag, "did you mean '%s'?", meant);
+    else
+        rlf_form_methods(s, diag, receiver,
+                         rlf_form_text(s, call->left->left->span));
+}
+
+/* A condition of another set, or of a finer level, than what is chosen from. */
+static void
+hint_choice(rlf_sema *s, rlf_diag *diag, const rlf_ast_expr *call, int set,
+            const rlf_term *t)
+{
+    const char *name = call->left->name.text;
+    const char *c = call->args && call->args->count
+                        ? rlf_form_text(s, call->args->data[0].span)
+                        : "...";
+    const rlf_domains *domains = &s->graph->domains;
+    int of = t->set >= 0 ? t->set : rlf_set_of_domain(s, t->domain);
+    const rlf_set *d = &s->graph->sets.data[set];
+    if (t->domain == 0)
+        rlf_diag_hint(s->diags, diag,
+                      "for all samples or none of them: if %s { ... }", c);
+    else if (rlf_level_of(s, t->domain) > RLF_LEVEL_SAMPLE)
+        rlf_diag_hint(s->diags, diag, "reduce it: max(%s over tokens)", c);
+    else if (of >= 0 && of != set &&
+             rlf_domain_reaches(domains, d->prompts, t->domain))
+        rlf_diag_hint(s->diags, diag,
+                      "choose samples of '%s': %s.%s(%s); or prompts, by what "
+                      "is one per prompt: max(%s over group)",
+                      s->graph->sets.data[of].name,
+                      s->graph->sets.data[of].name, name, c, c);
 }
 
 static rlf_thing
@@ -324,15 +358,18 @@ call_class(rlf_sema *s, const rlf_node_class *class, const rlf_thing *receiver,
 {
     rlf_thing none = rlf_thing_none(call->span);
     bool on_set = receiver->kind == RLF_THING_SET;
+    int asked = s->asked;
     int model = receiver->kind == RLF_THING_MODEL ? receiver->resource : -1;
     rlf_item *item = new_item(s, class, model, call->span);
     if (on_set)
         rlf_item_input_set(s, item, receiver->set);
+    s->asked = on_set ? receiver->set : -1;
+    bool good = rlf_args_match(s, call->args, class->formals, class->n_formals,
+                               class->extra, class->name, call->left->at, item);
+    s->asked = asked;
     /* What is wrong was said already; where a set is made it is there
      * nevertheless, so that what follows is looked at too. */
-    if (!rlf_args_match(s, call->args, class->formals, class->n_formals,
-                        class->extra, class->name, call->left->at, item) &&
-        (!class->sampled || set_argument(item) < 0))
+    if (!good && (!class->sampled || set_argument(item) < 0))
         return none;
     check_supported(s, class, call->span);
     int set = on_set ? receiver->set : set_argument(item);
@@ -352,11 +389,11 @@ call_class(rlf_sema *s, const rlf_node_class *class, const rlf_thing *receiver,
         const rlf_set *d = &s->graph->sets.data[set];
         if (t->domain == 0 ||
             !rlf_domain_reaches(&s->graph->domains, t->domain, d->samples)) {
-            rlf_diag_error(s->diags, "level", call->span,
-                           "'%s' takes one per sample or prompt of '%s', and "
-                           "this is %s",
-                           class->name, d->name,
-                           rlf_level_name(s, t->domain, t->set));
+            rlf_diag *diag = rlf_diag_error(
+                s->diags, "level", call->span,
+                "'%s' takes one per sample or prompt of '%s', and this is %s",
+                class->name, d->name, rlf_level_name(s, t->domain, t->set));
+            hint_choice(s, diag, call, set, t);
             return none;
         }
     }
@@ -391,10 +428,16 @@ rlf_call_method(rlf_sema *s, const rlf_thing *receiver,
                                         "pieces are for a loop only");
         rlf_diag_hint(s->diags, diag, "for mini in s.split(...) { ... }");
     } else if (receiver_of(&thing) == RLF_RECEIVER_NONE) {
-        rlf_diag_error(s->diags, "type", name->span, "%s has no methods",
-                       rlf_thing_word(s, &thing));
+        rlf_form_method(
+            s,
+            rlf_diag_error(s->diags, "type", name->span, "%s no methods",
+                           thing.kind == RLF_THING_RECORD
+                               ? "the hook's results have"
+                               : rlf_arena_printf(s->arena, "%s has",
+                                                  rlf_thing_word(s, &thing))),
+            &thing, call);
     } else {
-        unknown_method(s, &thing, name);
+        unknown_method(s, &thing, call);
     }
     return none;
 }
@@ -418,17 +461,42 @@ find_field(const rlf_sema *s, const rlf_node_class *class, int set,
     return -1;
 }
 
-static const char *
-nearest_field(const rlf_sema *s, const char *name)
+/* What a field that a set does not have was meant to be. `nearest`: the field
+ * of its data that is called nearly so, or NULL. */
+static void
+hint_field(rlf_sema *s, rlf_diag *diag, const rlf_ast_expr *e, const rlf_set *d,
+           const char *nearest)
 {
-    const char *names[32];
+    const char *names[32], *list = "", *name = e->name.text;
+    const char *x = rlf_form_text(s, e->left->span);
     size_t n = 0;
     for (int i = 0; i < s->classes->n_nodes && n < RLF_COUNT(names); i++) {
         const rlf_node_class *c = s->classes->node[i];
-        if (c->role == RLF_ROLE_FIELD && c->receiver == RLF_RECEIVER_SET)
-            names[n++] = c->name;
+        bool method = c->receiver == RLF_RECEIVER_SET &&
+                      c->role == RLF_ROLE_METHOD && !strcmp(c->name, name);
+        if (method) {
+            rlf_diag_hint(s->diags, diag, "a method is called: %s.%s(...)", x,
+                          name);
+            return;
+        }
+        if (c->role != RLF_ROLE_FIELD || c->receiver != RLF_RECEIVER_SET ||
+            (d->tokens < 0 && c->needs_tokens) || c->unsupported)
+            continue;
+        names[n++] = c->name;
+        list = rlf_arena_printf(s->arena, "%s%s%s.%s", list, *list ? ", " : "",
+                                x, c->name);
     }
-    return rlf_str_nearest(name, names, n);
+    const char *meant = rlf_meant(name, names, n);
+    if (!strcmp(name, "size") || !strcmp(name, "count"))
+        rlf_diag_hint(s->diags, diag,
+                      "how many samples there are is count(y over batch), of "
+                      "a value y of each");
+    else if (nearest || meant)
+        rlf_diag_hint(s->diags, diag, "did you mean '%s'?",
+                      nearest ? nearest : meant);
+    else
+        rlf_diag_hint(s->diags, diag, "it has %s%s", list,
+                      d->data >= 0 ? ", and the fields of its data" : "");
 }
 
 /* A field of the data rows that a set's prompts came from. */
@@ -445,10 +513,7 @@ data_field(rlf_sema *s, int set, const rlf_ast_expr *e)
         rlf_diag *diag =
             rlf_diag_error(s->diags, "name", e->name.span,
                            "'%s' has no field '%s'", d->name, e->name.text);
-        if (!nearest)
-            nearest = nearest_field(s, e->name.text);
-        if (nearest)
-            rlf_diag_hint(s->diags, diag, "did you mean '%s'?", nearest);
+        hint_field(s, diag, e, d, nearest);
         return none;
     }
     const rlf_node_class *class =
@@ -511,7 +576,10 @@ record_field(rlf_sema *s, const rlf_record *r, const rlf_ast_expr *e)
                        r->hook, e->name.text);
     const char *nearest =
         rlf_str_nearest(e->name.text, names, (size_t)r->n_gives + 1);
-    if (nearest)
+    if (rlf_builtin_reduces(e->name.text))
+        rlf_diag_hint(s->diags, diag, "write %s(%s over batch)", e->name.text,
+                      rlf_form_text(s, e->left->span));
+    else if (nearest)
         rlf_diag_hint(s->diags, diag, "did you mean '%s'?", nearest);
     else if (r->n_gives == 1 && !r->gives[0].name[0])
         rlf_diag_hint(s->diags, diag,
@@ -536,9 +604,15 @@ rlf_call_field(rlf_sema *s, const rlf_thing *receiver, const rlf_ast_expr *e)
     rlf_diag *diag =
         rlf_diag_error(s->diags, "type", e->name.span, "%s has no field '%s'",
                        rlf_thing_word(s, &thing), e->name.text);
+    const char *x = rlf_form_text(s, e->left->span);
     if (thing.kind == RLF_THING_MODEL)
-        rlf_diag_hint(s->diags, diag, "a method is called: .%s(...)",
+        rlf_diag_hint(s->diags, diag, "a method is called: %s.%s(...)", x,
                       e->name.text);
+    else if (rlf_builtin_reduces(e->name.text))
+        rlf_diag_hint(s->diags, diag, "write %s(%s over batch)", e->name.text,
+                      x);
+    else if (rlf_builtin_is(e->name.text))
+        rlf_diag_hint(s->diags, diag, "write %s(%s)", e->name.text, x);
     return none;
 }
 
@@ -626,8 +700,8 @@ extras_hide(rlf_sema *s, const rlf_item *item, int set)
             "what a call adds cannot be called '%s': that is a field of '%s', "
             "which the function would not see",
             arg->name, of->name);
-        rlf_diag_hint(s->diags, diag, "choose another name, as in given_%s:",
-                      arg->name);
+        rlf_diag_hint(s->diags, diag,
+                      "choose another name, as in given_%s:", arg->name);
         return true;
     }
     return false;

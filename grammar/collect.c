@@ -209,7 +209,7 @@ find_draw(rlf_sema *s, const rlf_ast_name *name)
 {
     rlf_found found;
     if (!rlf_name_find(s, name, &found)) {
-        rlf_name_unknown(s, name, RLF_WANT_VALUE);
+        rlf_name_unknown(s, name, RLF_WANT_VALUE, NULL);
         return -1;
     }
     const rlf_thing *thing = found.local ? &found.local->thing : NULL;

@@ -33,6 +33,7 @@ start(rlf_sema *s, const rlf_compile_options *options, rlf_arena *arena,
                     .part = -1,
                     .update = -1,
                     .choosing = -1,
+                    .asked = -1,
                     .condition = -1};
     s->ended.arena = arena;
     s->graph->stdlib = options->stdlib;

@@ -185,7 +185,7 @@ eval_name(rlf_sema *s, const rlf_ast_name *name)
                        "'%s' is a function: it is used as %s(...)", name->text,
                        name->text);
     else
-        rlf_name_unknown(s, name, RLF_WANT_VALUE);
+        rlf_name_unknown(s, name, RLF_WANT_VALUE, NULL);
     return rlf_thing_none(name->span);
 }
 
@@ -352,6 +352,21 @@ part_of_set(rlf_sema *s, const rlf_ast_expr *e, int x, int set)
     return part;
 }
 
+/* roll[0], roll[score > 0]: samples have no numbers, and are chosen. */
+static void
+no_index(rlf_sema *s, const rlf_ast_expr *e, const rlf_thing *index)
+{
+    double number;
+    bool one = rlf_term_constant(s, index->term, &number);
+    const char *x = rlf_form_text(s, e->left->span);
+    rlf_diag *diag = rlf_diag_error(s->diags, "type", index->span,
+                                    "x[s] is the part of x that belongs to the "
+                                    "set s, and this is a number");
+    rlf_diag_hint(s->diags, diag,
+                  "samples are chosen by a condition: %s.where(%s)", x,
+                  one ? "..." : rlf_form_text(s, index->span));
+}
+
 /* x[s]: the part of a column that belongs to a set. */
 static rlf_thing
 eval_index(rlf_sema *s, const rlf_ast_expr *e)
@@ -365,7 +380,11 @@ eval_index(rlf_sema *s, const rlf_ast_expr *e)
     }
     const rlf_ast_expr *inner = e->args->data[0].value;
     rlf_thing piece = rlf_eval(s, inner);
-    int set = rlf_thing_set(s, &piece, inner->span);
+    int set = -1;
+    if (piece.kind == RLF_THING_NUMBER && x.kind == RLF_THING_SET)
+        no_index(s, e, &piece);
+    else
+        set = rlf_thing_set(s, &piece, inner->span);
     if (set < 0 || x.kind == RLF_THING_NONE)
         return none;
     if (x.kind == RLF_THING_SET || x.kind == RLF_THING_DATA) {
@@ -445,6 +464,8 @@ call_found(rlf_sema *s, const rlf_found *found, const rlf_ast_name *name,
             rlf_diag_hint(s->diags, diag,
                           "the flow's head draws rows of it: %s[64]",
                           name->text);
+        else
+            rlf_form_called(s, diag, e);
     }
     return none;
 }
@@ -483,7 +504,7 @@ eval_call(rlf_sema *s, const rlf_ast_expr *e)
     const rlf_node_class *class = rlf_classes_find(
         s->classes, RLF_ROLE_FUNCTION, RLF_RECEIVER_NONE, name->text);
     if (!class) {
-        rlf_name_unknown(s, name, RLF_WANT_FUNCTION);
+        rlf_name_unknown(s, name, RLF_WANT_FUNCTION, e);
         return rlf_thing_none(e->span);
     }
     if (rlf_eval_outside(s, e->span, quoted(s, class->name)))

@@ -243,7 +243,7 @@ set(rlf_sema *s, const rlf_ast_stmt *stmt)
     if (forbidden(s, stmt->span, "':='"))
         return;
     if (!rlf_name_find(s, &stmt->name, &found)) {
-        rlf_name_unknown(s, &stmt->name, RLF_WANT_CHANGING);
+        rlf_name_unknown(s, &stmt->name, RLF_WANT_CHANGING, NULL);
     } else if (found.decl && found.decl->kind == RLF_AST_STATE) {
         if (!read) /* to set it is no use of it */
             rlf_map_put(&found.module->used, stmt->name.text, NULL);
@@ -268,7 +268,10 @@ split_set(rlf_sema *s, const rlf_ast_expr *e, const char *word)
     if (!call) {
         rlf_diag *diag = rlf_diag_error(s->diags, "type", e->span,
                                         "a loop walks the pieces of a set");
-        rlf_diag_hint(s->diags, diag, "for mini in roll.%s(parts: 4) { ... }",
+        bool inner = e->kind == RLF_AST_CALL && e->args && e->args->count;
+        const rlf_ast_expr *set = inner ? e->args->data[0].value : e;
+        rlf_diag_hint(s->diags, diag, "for mini in %s.%s(parts: 4) { ... }",
+                      set->kind == RLF_AST_NAME ? set->name.text : "roll",
                       word);
         return -1;
     }
@@ -461,10 +464,13 @@ report(rlf_sema *s, const rlf_ast_stmt *stmt)
 
 static void
 misplaced(rlf_sema *s, const rlf_ast_stmt *stmt, const char *what,
-          const char *where)
+          const char *where, const char *hint)
 {
-    rlf_diag_error(s->diags, "statement", stmt->span, "%s stands only in %s",
-                   what, where);
+    rlf_diag *diag = rlf_diag_error(s->diags, "statement", stmt->span,
+                                    "%s stands only in %s", what, where);
+    if (!s->collecting || stmt->kind != RLF_AST_KEEP)
+        rlf_diag_hint(s->diags, diag, hint,
+                      rlf_form_text(s, stmt->value->span));
 }
 
 /* What a collect cannot hold: it would change something in each round, or
@@ -516,13 +522,15 @@ rlf_sema_statement(rlf_sema *s, const rlf_ast_stmt *stmt)
             rlf_sema_update(s, stmt);
         break;
     case RLF_AST_MINIMIZE:
-        misplaced(s, stmt, "minimize", "an update");
+        misplaced(s, stmt, "minimize", "an update", "update MODEL minimize %s");
         break;
     case RLF_AST_RETURN:
-        misplaced(s, stmt, "return", "a def");
+        misplaced(s, stmt, "return", "a def",
+                  "a flow gives nothing back: report y = %s writes a number");
         break;
     case RLF_AST_KEEP:
-        misplaced(s, stmt, "keep", "a collect, at its end");
+        misplaced(s, stmt, "keep", "a collect, at its end",
+                  "samples of a set s are chosen by s.where(%s)");
         break;
     case RLF_AST_BREAK:
         leave(s, stmt);

@@ -141,15 +141,13 @@ written(const rlf_sema *s, int k, int term)
     return s->operand[k].source ? s->operand[k] : s->terms.data[term].span;
 }
 
-/* Its text, if it is short enough to repeat. */
+/* A text of the prompts that both go back to, as a program says it. */
 static const char *
-source_text(const rlf_sema *s, rlf_span span)
+one_of_prompt(const rlf_sema *s, int rows)
 {
-    if (!span.source || span.last - span.first > 40)
-        return NULL;
-    const rlf_source *source = rlf_sources_get(s->sources, span.source);
-    return rlf_arena_strndup(s->arena, source->text + span.first,
-                             span.last - span.first);
+    int set = rlf_set_of_domain(s, rows);
+    return rlf_arena_printf(s->arena, "%s.prompt",
+                            set >= 0 ? s->graph->sets.data[set].name : "s");
 }
 
 static void
@@ -176,13 +174,17 @@ hint_meet(rlf_sema *s, rlf_diag *diag, int a, int b)
         if (rlf_domains_get(domains, rows)->owner >= 0)
             up = k;
     }
-    const char *text =
-        up >= 0 ? source_text(s, written(s, up, up ? b : a)) : NULL;
-    if (up >= 0)
+    const char *text = rlf_form_text(s, written(s, up > 0, up > 0 ? b : a));
+    if (s->terms.data[a].text || s->terms.data[b].text)
+        rlf_diag_hint(s->diags, diag,
+                      "texts meet where each prompt has one: generate without "
+                      "n:, or compare with a text of the prompt, as %s",
+                      one_of_prompt(s, common));
+    else if (up >= 0)
         rlf_diag_hint(s->diags, diag,
                       "reduce one to the prompts they share: mean(%s over "
                       "group)",
-                      text ? text : "...");
+                      text);
     else
         rlf_diag_hint(s->diags, diag, "reduce one to the rows they share, '%s'",
                       rlf_domains_get(domains, common)->name);
@@ -219,10 +221,9 @@ rlf_level_own(rlf_sema *s, int x, const char *what, rlf_span at)
         rlf_diag_error(s->diags, "level", inside ? written : at,
                        "%s, and in this sum each token gets all of what is %s",
                        what, rlf_level_name(s, whole->domain, whole->set));
-    const char *text = source_text(s, written);
+    const char *text = rlf_form_text(s, written);
     int set = owner_set(s, t->domain, t->set);
     const char *name = set >= 0 ? s->graph->sets.data[set].name : "s";
-    text = text ? text : "...";
     if (!inside)
         rlf_diag_note(s->diags, diag, written, "it is added here");
     rlf_diag_hint(s->diags, diag,
@@ -335,10 +336,9 @@ runs_over_all(rlf_sema *s, int x, int to, rlf_span at)
             s->diags, "level", at, "this runs over all of '%s', not over '%s'",
             whole->name, piece->name);
         diag->right = written(s, 0, x);
-        const char *text = source_text(s, written(s, 0, x));
         rlf_diag_hint(s->diags, diag,
                       "say %s[%s], or give it a name before the loop",
-                      text ? text : "x", piece->name);
+                      rlf_form_text(s, written(s, 0, x)), piece->name);
         return true;
     }
     return false;

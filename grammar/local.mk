@@ -18,7 +18,10 @@ libgrammar_la_SOURCES = \
 	%D%/eval.c \
 	%D%/flow.c \
 	%D%/fmt.c \
+	%D%/form.c \
 	%D%/formal.c \
+	%D%/habit.c \
+	%D%/habit.h \
 	%D%/import.c \
 	%D%/item.c \
 	%D%/keyword.def \
@@ -27,6 +30,8 @@ libgrammar_la_SOURCES = \
 	%D%/lex.c \
 	%D%/lower.c \
 	%D%/lower.h \
+	%D%/meant.c \
+	%D%/meant.h \
 	%D%/name.c \
 	%D%/op.def \
 	%D%/param.c \

@@ -1,6 +1,8 @@
 /* Parameters: defaults, settings of the command line, ranges. */
 #include "grammar/sema.h"
 
+#include "grammar/meant.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -271,7 +273,14 @@ rlf_param_value(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
     if (!known_type(r.type)) {
         rlf_diag *diag = rlf_diag_error(s->diags, "type", decl->word.span,
                                         "there is no type '%s'", r.type);
-        rlf_diag_hint(s->diags, diag, "it is int, float, bool, text or path");
+        static const char *const types[] = {"int", "float", "bool", "text",
+                                            "path"};
+        const char *meant = rlf_meant(r.type, types, RLF_COUNT(types));
+        if (meant)
+            rlf_diag_hint(s->diags, diag, "did you mean '%s'?", meant);
+        else
+            rlf_diag_hint(s->diags, diag,
+                          "it is int, float, bool, text or path");
         return value;
     }
     const char *given = setting_of(s, decl->name.text);

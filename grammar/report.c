@@ -6,6 +6,8 @@
  * get a hint. */
 #include "grammar/report.h"
 
+#include "grammar/habit.h"
+
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,8 +31,8 @@ in(const char *const *set, const char *token)
     return false;
 }
 
-static bool
-expects(const rlf_report *report, const char *token)
+bool
+rlf_report_expects(const rlf_report *report, const char *token)
 {
     for (int i = 0; i < report->n; i++) {
         if (!strcmp(report->expected[i], token))
@@ -79,7 +81,7 @@ static bool
 family_expected(const family *f, const rlf_report *report)
 {
     for (size_t i = 0; i < RLF_COUNT(f->signs) && f->signs[i]; i++) {
-        if (!expects(report, f->signs[i]))
+        if (!rlf_report_expects(report, f->signs[i]))
             return false;
     }
     return true;
@@ -197,7 +199,7 @@ slip_hint(const char *text)
 }
 
 static const char *
-stray_hint(const char *text)
+stray_hint(const rlf_syntax *syntax, const char *text)
 {
     if (text[0] == '"')
         return "the string is not closed before the end of the line";
@@ -206,10 +208,13 @@ stray_hint(const char *text)
     if (text[0] == '\'' || !strncmp(text, "\xe2\x80\x9c", 3) ||
         !strncmp(text, "\xe2\x80\x9d", 3))
         return "strings stand in double quotes: \"...\"";
-    if (isdigit((unsigned char)text[0]))
+    if (isdigit((unsigned char)text[0])) {
+        const char *unit = rlf_habit_unit(syntax, text);
         return text[strlen(text) - 1] == '.'
                    ? "a number has digits on both sides of its point"
-                   : "units of numbers are ms s min h, K M, KB MB GB";
+               : unit ? unit
+                      : "units of numbers are ms s min h, K M, KB MB GB";
+    }
     return slip_hint(text);
 }
 
@@ -244,8 +249,8 @@ nearest_keyword(const rlf_report *report, const char *name, char begins)
 {
     const char *words[64];
     size_t n = 0;
-#define KEYWORD(token, word, begin, ends, label)          \
-    if (begins ? begins == begin : expects(report, word)) \
+#define KEYWORD(token, word, begin, ends, label)                     \
+    if (begins ? begins == begin : rlf_report_expects(report, word)) \
         words[n++] = word;
 #include "grammar/keyword.def"
 #undef KEYWORD
@@ -262,7 +267,8 @@ misspelled(const rlf_syntax *syntax, const rlf_report *report, const char *text)
     if (known)
         return known;
     bool name = !strcmp(report->token, "a name");
-    bool began = expects(report, "':='") || expects(report, ":=");
+    bool began =
+        rlf_report_expects(report, "':='") || rlf_report_expects(report, ":=");
     if (name)
         meant = nearest_keyword(report, text, 0);
     if (meant)
@@ -371,8 +377,9 @@ habit_hint(const rlf_syntax *syntax, const rlf_report *report, const char *text,
     bool name = !strcmp(report->token, "a name");
     bool after_number =
         *before && strspn(before, "0123456789_") == strlen(before);
-    bool value = expects(report, "a number") && expects(report, "'['");
-    bool body = expects(report, "'{'") && name && slip_hint(text);
+    bool value = rlf_report_expects(report, "a number") &&
+                 rlf_report_expects(report, "'['");
+    bool body = rlf_report_expects(report, "'{'") && name && slip_hint(text);
     const char *line = line_before(syntax, report->span.first);
     const char *word = line + strspn(line, " 	");
     if (!strncmp(p, "--", 2) || !strncmp(word, "--", 2))
@@ -381,21 +388,24 @@ habit_hint(const rlf_syntax *syntax, const rlf_report *report, const char *text,
         return "the point of a decimal number is '.', as in 0.02";
     if (body)
         return slip_hint(text);
-    if (after_number && expects(report, "'*'") && (name || *p == '('))
+    if (after_number && rlf_report_expects(report, "'*'") &&
+        (name || *p == '('))
         return "a product is written with '*'";
     if (*p == '{' && !strncmp(word, "every ", 6))
-        return "write 'every 5 steps { ... }'";
+        return rlf_habit_every(syntax, report->span);
     if (*p == ':' && !strncmp(word, "report ", 7))
         return "a metric is given by '=': report name = value";
-    if (*p == '=' && !strncmp(word, "flow ", 5) && expects(report, "':'"))
+    if (*p == '=' && !strncmp(word, "flow ", 5) &&
+        rlf_report_expects(report, "':'"))
         return "a set of the flow is given by ':': batch: prompts[8]";
     if (!strcmp(before, "checkpoint") && !strcmp(text, "every"))
         return "write 'every 5 steps { checkpoint }'";
     if (!strcmp(before, "checkpoint") && !strcmp(text, "if"))
         return "write 'if c { checkpoint }'";
-    if (!strcmp(text, "if") && (value || expects(report, "'?'")))
+    if (!strcmp(text, "if") && (value || rlf_report_expects(report, "'?'")))
         return "a choice between values is written 'c ? a : b'";
-    if (!strncmp(word, "update ", 7) && expects(report, "minimize") &&
+    if (!strncmp(word, "update ", 7) &&
+        rlf_report_expects(report, "minimize") &&
         !strcmp(report->token, "the end of the line"))
         return "write 'update m minimize LOSS', or 'update m { ... }' with a "
                "minimize in it";
@@ -409,17 +419,20 @@ hint_for(const rlf_syntax *syntax, const rlf_report *report, const char *text)
 {
     const char *hint;
     int begins = keyword_begins(text);
+    if (strcmp(report->token, "a stray character") != 0 || text[0] == '=')
+        if ((hint = rlf_habit_form(syntax, report, text)))
+            return hint;
     if (!strcmp(report->token, "a stray character"))
-        return stray_hint(text);
+        return stray_hint(syntax, text);
     const char *before = word_before(syntax, report->span);
     bool gives = !strcmp(text, "=") || !strcmp(text, ":=");
     if (gives && keyword_begins(before) >= 0)
         return rlf_arena_printf(syntax->maker.arena,
                                 "'%s' is a reserved word, choose another name",
                                 before);
-    if (!strcmp(before, "break") && expects(report, "if"))
+    if (!strcmp(before, "break") && rlf_report_expects(report, "if"))
         return "write 'break if c'; 'break if true' leaves in any case";
-    if (!strcmp(text, "=") && expects(report, "=="))
+    if (!strcmp(text, "=") && rlf_report_expects(report, "=="))
         return equal_hint(syntax, report->span);
     if ((hint = habit_hint(syntax, report, text, before)))
         return hint;
@@ -427,28 +440,31 @@ hint_for(const rlf_syntax *syntax, const rlf_report *report, const char *text)
         return hint;
     if ((hint = misspelled(syntax, report, text)))
         return hint;
-    if (expects(report, "'{'") && strcmp(text, "{"))
+    if (rlf_report_expects(report, "'{'") && strcmp(text, "{"))
         return "a body stands in braces: { ... }";
-    if (comparison(text) && expects(report, "and"))
+    if (comparison(text) && rlf_report_expects(report, "and"))
         return "comparisons do not chain: write 'a < b and b < c'";
-    if (!strcmp(text, ".") && expects(report, "a number"))
+    if (!strcmp(text, ".") && rlf_report_expects(report, "a number"))
         return "a number has digits on both sides of its point";
-    bool named = expects(report, "a name") && !expects(report, "a number");
+    bool named = rlf_report_expects(report, "a name") &&
+                 !rlf_report_expects(report, "a number");
     if (begins >= 0 && named &&
-        (!expects(report, "minimize") || given(syntax, report->span)))
+        (!rlf_report_expects(report, "minimize") ||
+         given(syntax, report->span)))
         return rlf_arena_printf(syntax->maker.arena,
                                 "'%s' is a reserved word, choose another name",
                                 text);
     if ((hint = slip_hint(text)) ||
         (hint = slip_hint(word_before(syntax, report->span))))
         return hint;
-    bool top = expects(report, "flow") && !expects(report, "update");
+    bool top = rlf_report_expects(report, "flow") &&
+               !rlf_report_expects(report, "update");
     if (top && (begins == 's' || !strcmp(report->token, "a name")))
         return "statements stand in the braces of a flow";
-    if (begins == 'd' && expects(report, "minimize") &&
-        !expects(report, "flow"))
+    if (begins == 'd' && rlf_report_expects(report, "minimize") &&
+        !rlf_report_expects(report, "flow"))
         return "declarations stand outside of flows: is a '}' missing?";
-    return NULL;
+    return rlf_habit_alone(syntax, report);
 }
 
 /* ---- the message ---- */
@@ -517,12 +533,13 @@ rlf_report_syntax(rlf_syntax *syntax, rlf_report *report)
     const char *text = early ? "\n" : rlf_syntax_text(syntax, report->span);
     const char *hint = hint_for(syntax, report, text);
     const char *what = met(syntax, report, text);
-    bool line = expects(report, "the end of the line");
-    bool outside = expects(report, "the end of the file");
+    bool line = rlf_report_expects(report, "the end of the line");
+    bool outside = rlf_report_expects(report, "the end of the file");
     fold(report);
     /* These are expected wherever a line's end is. */
     if (line) {
-        if (expects(report, "a statement") || expects(report, "a declaration"))
+        if (rlf_report_expects(report, "a statement") ||
+            rlf_report_expects(report, "a declaration"))
             drop(report, "the end of the line");
         drop(report, "the end of the file");
         drop(report, "'}'");
@@ -549,5 +566,6 @@ rlf_report_steps(rlf_syntax *syntax, rlf_ast_name word)
     rlf_diag *diag =
         rlf_diag_error(syntax->maker.diags, "syntax", word.span,
                        "unexpected name '%s', expected 'steps'", word.text);
-    rlf_diag_hint(syntax->maker.diags, diag, "write 'every 20 steps { ... }'");
+    rlf_diag_hint(syntax->maker.diags, diag, "%s",
+                  rlf_habit_every(syntax, word.span));
 }

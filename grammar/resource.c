@@ -288,22 +288,35 @@ rlf_sema_declared(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
 
 /* The data set with a number per row. */
 static bool
-state_data(rlf_sema *s, const rlf_ast_name *word, int *out)
+state_data(rlf_sema *s, const char *state, const rlf_ast_name *word, int *out)
 {
     rlf_ast_expr name = {.kind = RLF_AST_NAME,
                          .span = word->span,
                          .at = word->span,
                          .name = *word};
+    rlf_found found;
+    if (rlf_word_is_of("int|float|bool|text|path|scalar|number", word->text) &&
+        !rlf_name_find(s, word, &found)) {
+        rlf_diag *diag = rlf_diag_error(s->diags, "type", word->span,
+                                        "a state has no type: it is a number");
+        rlf_diag_hint(s->diags, diag, "leave it out: state %s = ...", state);
+        return false;
+    }
     rlf_thing thing = rlf_eval(s, &name);
     if (thing.kind == RLF_THING_DATA) {
         *out = thing.resource;
         return true;
     }
     if (thing.kind != RLF_THING_NONE)
-        rlf_diag_error(s->diags, "type", word->span,
-                       "a state has one number, or one per row of a data set, "
-                       "and this is %s",
-                       rlf_thing_word(s, &thing));
+        rlf_diag_hint(
+            s->diags,
+            rlf_diag_error(s->diags, "type", word->span,
+                           "a state has one number, or one per row of a data "
+                           "set, and this is %s",
+                           rlf_thing_word(s, &thing)),
+            "state %s = ... is one number; state %s : DATA = ... one per row "
+            "of DATA",
+            state, state);
     return false;
 }
 
@@ -331,7 +344,7 @@ rlf_sema_state(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
     double value;
     bool good = rlf_term_constant(s, term, &value);
     if (decl->word.text)
-        good = state_data(s, &decl->word, &source) && good;
+        good = state_data(s, decl->name.text, &decl->word, &source) && good;
     come_back(s, before);
     if (!good)
         return -1;

@@ -321,6 +321,7 @@ typedef struct rlf_sema {
     int part;      /* region; -1: outside of the flow */
     int update;    /* number of the update around; -1 */
     int choosing;  /* data whose rows a condition chooses; -1 */
+    int asked;     /* set whose method takes the arguments in hand; -1 */
     int condition; /* in an update: term of the ifs around; -1 */
     rlf_loop *loop;
     /* What is right, but cannot run yet: said when nothing is wrong. */
@@ -387,11 +388,27 @@ typedef enum rlf_wanted {
     RLF_WANT_FUNCTION,
     RLF_WANT_CHANGING /* a state or a model, on the left of `:=` */
 } rlf_wanted;
-/* Say that a name means nothing, and what was meant. */
-void rlf_name_unknown(rlf_sema *s, const rlf_ast_name *name, rlf_wanted wanted);
+/* Say that a name means nothing, and what was meant; `call`: the call of it as
+ * a function, else NULL. */
+void rlf_name_unknown(rlf_sema *s, const rlf_ast_name *name, rlf_wanted wanted,
+                      const rlf_ast_expr *call);
 /* Of an import "std/..." that is not there: what the library has instead. */
 void rlf_import_unknown(rlf_sema *s, rlf_diag *diag, const char *text);
 rlf_scope *rlf_scope_push(rlf_sema *s, rlf_scope *parent, rlf_module *module);
+
+/* ---- form.c: for messages ---- */
+
+/* What is written there, if it is short and of one line; else "...". */
+const char *rlf_form_text(const rlf_sema *s, rlf_span span);
+/* Of a call of what is no function, of what has a value, of no method of the
+ * receiver: how it is written instead. False: no hint. */
+bool rlf_form_function(rlf_sema *s, rlf_diag *diag, const rlf_ast_expr *call);
+bool rlf_form_called(rlf_sema *s, rlf_diag *diag, const rlf_ast_expr *call);
+bool rlf_form_method(rlf_sema *s, rlf_diag *diag, const rlf_thing *receiver,
+                     const rlf_ast_expr *call);
+/* Which methods a model or set has, which is written `x`. */
+void rlf_form_methods(rlf_sema *s, rlf_diag *diag, const rlf_thing *receiver,
+                      const char *x);
 
 /* ---- param.c, resource.c ---- */
 
@@ -528,6 +545,8 @@ rlf_thing rlf_thing_term(const rlf_sema *s, int term, rlf_span span);
 bool rlf_builtin_call(rlf_sema *s, const char *name, const rlf_ast_expr *call,
                       rlf_thing *out);
 bool rlf_builtin_is(const char *name);
+/* Is it one that takes `x over ...`, and nothing else? */
+bool rlf_builtin_reduces(const char *name);
 size_t rlf_builtin_names(const char **out, size_t room);
 
 /* ---- call.c ---- */

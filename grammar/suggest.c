@@ -6,41 +6,12 @@
  * has ended, of an import with a name of its own, of the library. */
 #include "grammar/sema.h"
 
+#include "grammar/meant.h"
 #include "grammar/parse.h"
 
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct slip {
-    const char *name, *hint;
-} slip;
-
-static const slip slips[] = {
-    {"True", "write 'true'"},
-    {"False", "write 'false'"},
-    {"None", "leave the argument out instead"},
-    {"nil", "leave the argument out instead"},
-    {"null", "leave the argument out instead"},
-    {"inf", "write a large number, or compare before you divide"},
-    {"ln", "write 'log'"},
-    {"pow", "write 'a ^ b'"},
-    {"average", "write 'mean(x over batch)'"},
-    {"avg", "did you mean 'mean'? Write mean(x over batch)"},
-    {"print", "write 'report name = value'"},
-    {"detach", "write 'sg(x)'"},
-    {"stop_gradient", "write 'sg(x)'"},
-    {"where", "write 's.where(c)' for a set, 'c ? a : b' for values"},
-};
-
-static const char *
-slip_of(const char *name)
-{
-    for (size_t i = 0; i < RLF_COUNT(slips); i++)
-        if (!strcmp(slips[i].name, name))
-            return slips[i].hint;
-    return NULL;
-}
 
 /* ---- what can stand there ---- */
 
@@ -109,7 +80,7 @@ nearest(rlf_sema *s, const char *name, rlf_wanted wanted)
         if (!module->imports.data[i].alias)
             add_module(&list, module->imports.data[i].module, wanted);
     add_built_in(s, &list, wanted);
-    const char *found = rlf_str_nearest(name, list.data, list.count);
+    const char *found = rlf_meant(name, list.data, list.count);
     RLF_VEC_FREE(&list);
     return found;
 }
@@ -252,12 +223,52 @@ is_field(rlf_sema *s, const char *name)
     return found;
 }
 
+/* Has the set whose method takes this as an argument such a field? */
+static bool
+is_of_set(rlf_sema *s, const char *name)
+{
+    if (s->asked < 0)
+        return false;
+    if (rlf_classes_find(s->classes, RLF_ROLE_FIELD, RLF_RECEIVER_SET, name))
+        return true;
+    int data = s->graph->sets.data[s->asked].data;
+    rlf_field kind = RLF_FIELD_NONE;
+    const char *nearest;
+    rlf_err unread = RLF_ERR_NONE;
+    bool found = data >= 0 &&
+                 s->classes->resource[RLF_RESOURCE_DATA]->field(
+                     s->graph, &s->graph->resources.data[data], name, &unread,
+                     &kind, &nearest) >= 0 &&
+                 kind != RLF_FIELD_NONE;
+    rlf_err_clear(&unread);
+    return found;
+}
+
+/* The functions that there are, where nothing is like the name. */
+static void
+hint_functions(rlf_sema *s, rlf_diag *diag)
+{
+    const char *words[64], *text = "";
+    size_t n = rlf_builtin_names(words, RLF_COUNT(words));
+    for (size_t i = 0; i < n; i++) {
+        bool twice = false;
+        for (size_t k = 0; k < i; k++)
+            twice = twice || !strcmp(words[k], words[i]);
+        if (!twice)
+            text = rlf_arena_printf(s->arena, "%s%s%s", text, i ? " " : "",
+                                    words[i]);
+    }
+    rlf_diag_hint(s->diags, diag,
+                  "there are %s, and those of the library: man rlflow-std",
+                  text);
+}
+
 /* ---- the message ---- */
 
 /* What is known for sure of the name: true after a hint. */
 static bool
 hint_known(rlf_sema *s, rlf_diag *diag, const rlf_ast_name *name,
-           rlf_wanted wanted)
+           rlf_wanted wanted, const rlf_ast_expr *call)
 {
     const rlf_named *ended = rlf_map_get(&s->ended, name->text);
     if (ended && wanted != RLF_WANT_FUNCTION) {
@@ -300,7 +311,14 @@ hint_known(rlf_sema *s, rlf_diag *diag, const rlf_ast_name *name,
             return true;
         }
     }
-    const char *hint = slip_of(name->text);
+    if (is_of_set(s, name->text)) {
+        rlf_diag_hint(s->diags, diag, "a field of the set: write %s.%s",
+                      s->graph->sets.data[s->asked].name, name->text);
+        return true;
+    }
+    if (call && rlf_form_function(s, diag, call))
+        return true;
+    const char *hint = rlf_meant_instead(name->text);
     if (hint) {
         rlf_diag_hint(s->diags, diag, "%s", hint);
         return true;
@@ -315,7 +333,8 @@ hint_known(rlf_sema *s, rlf_diag *diag, const rlf_ast_name *name,
 }
 
 void
-rlf_name_unknown(rlf_sema *s, const rlf_ast_name *name, rlf_wanted wanted)
+rlf_name_unknown(rlf_sema *s, const rlf_ast_name *name, rlf_wanted wanted,
+                 const rlf_ast_expr *call)
 {
     rlf_diag *diag = rlf_diag_error(
         s->diags, "name", name->span,
@@ -323,7 +342,7 @@ rlf_name_unknown(rlf_sema *s, const rlf_ast_name *name, rlf_wanted wanted)
         : wanted == RLF_WANT_FUNCTION ? "there is no function named '%s'"
                                       : "there is nothing named '%s'",
         name->text);
-    if (wanted != RLF_WANT_CHANGING && hint_known(s, diag, name, wanted))
+    if (wanted != RLF_WANT_CHANGING && hint_known(s, diag, name, wanted, call))
         return;
     const char *near = nearest(s, name->text, wanted);
     if (near)
@@ -333,4 +352,6 @@ rlf_name_unknown(rlf_sema *s, const rlf_ast_name *name, rlf_wanted wanted)
                       "what ':=' changes is declared: state %s = 0; a name is "
                       "given by '='",
                       name->text);
+    else if (wanted == RLF_WANT_FUNCTION)
+        hint_functions(s, diag);
 }

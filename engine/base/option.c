@@ -52,6 +52,13 @@ rlf_command_word(rlf_command command)
     return rlf_command_rows[command].word;
 }
 
+static bool
+is_program(const char *text)
+{
+    size_t n = strlen(text);
+    return n > 4 && strcmp(text + n - 4, ".rlf") == 0;
+}
+
 static rlf_status
 unknown_command(const char *word, rlf_err *err)
 {
@@ -60,10 +67,9 @@ unknown_command(const char *word, rlf_err *err)
         words[i] = rlf_command_rows[i].word;
     rlf_fail(err, RLF_USAGE, "no command '%s'", word);
     const char *nearest = rlf_str_nearest(word, words, RLF_COMMANDS);
-    size_t n = strlen(word);
     if (nearest)
         rlf_err_hint(err, "did you mean %s", nearest);
-    else if (n > 4 && strcmp(word + n - 4, ".rlf") == 0)
+    else if (is_program(word))
         rlf_err_hint(err, "to run the program: rlflow run %s", word);
     else
         rlf_err_hint(err, "rlflow help lists the commands");
@@ -74,6 +80,7 @@ unknown_command(const char *word, rlf_err *err)
 static rlf_status
 unknown_option(rlf_command command, const char *word, int n, rlf_err *err)
 {
+    bool settings = strstr(rlf_command_rows[command].arguments, "NAME=VALUE");
     const char *words[RLF_OPTIONS];
     size_t count = 0;
     for (int i = 0; i < RLF_OPTIONS; i++) {
@@ -94,6 +101,11 @@ unknown_option(rlf_command command, const char *word, int n, rlf_err *err)
     const char *nearest = rlf_str_nearest(name, words, count);
     if (nearest)
         rlf_err_hint(err, "did you mean --%s", nearest);
+    else if (settings && !strchr(name, '-'))
+        rlf_err_hint(err,
+                     "a parameter of the program is given without dashes: "
+                     "%s=VALUE; rlflow help %s lists the options",
+                     name, rlf_command_rows[command].word);
     else
         rlf_err_hint(err, "rlflow help %s lists its options",
                      rlf_command_rows[command].word);
@@ -234,14 +246,68 @@ read_option(rlf_command_line *line, int argc, char *const *argv, int *at,
     return set(line, index, text, from, err);
 }
 
-/* NAME=VALUE with a NAME of the language; anything else is a file. */
-static bool
-is_setting(const char *text)
+/* Bytes of the NAME of the language that the text begins with; 0: none. */
+static size_t
+name_length(const char *text)
 {
     size_t n = 0;
     while (isalnum((unsigned char)text[n]) || text[n] == '_')
         n++;
-    return n && !isdigit((unsigned char)text[0]) && text[n] == '=';
+    return isdigit((unsigned char)text[0]) ? 0 : n;
+}
+
+/* NAME=VALUE; anything else is a file. */
+static bool
+is_setting(const char *text)
+{
+    size_t n = name_length(text);
+    return n && text[n] == '=';
+}
+
+/* NAME=VALUE that words from argv[i] on were meant to be: `lr = 1`, `lr =1`,
+ * `lr= 1`, `lr 1`, `lr:1`; NULL: none. */
+static const char *
+meant_setting(int argc, char *const *argv, int i, rlf_arena *arena)
+{
+    const char *text = argv[i], *last = i + 1 < argc ? argv[i + 1] : NULL;
+    size_t n = name_length(text);
+    const char *before = i > 2 ? argv[i - 1] : "";
+    if (is_setting(before) && before[strlen(before) - 1] == '=')
+        return rlf_arena_printf(arena, "%s%s", before, text);
+    if (n && text[n] == ':' && text[n + 1])
+        return rlf_arena_printf(arena, "%.*s=%s", (int)n, text, text + n + 1);
+    if (!n || text[n] || !last || last[0] == '-' || is_program(last))
+        return NULL;
+    if (strcmp(last, "=") == 0)
+        last = i + 2 < argc ? argv[i + 2] : "VALUE";
+    else if (last[0] == '=')
+        last++;
+    return rlf_arena_printf(arena, "%s=%s", text, last);
+}
+
+/* Words beside the program: parameters that are written otherwise. */
+static rlf_status
+check_words(const rlf_command_line *line, rlf_arena *arena, rlf_err *err)
+{
+    const char *arguments = rlf_command_rows[line->command].arguments;
+    if (line->n_files < 2 || !strstr(arguments, "NAME=VALUE"))
+        return RLF_OK;
+    for (int i = 2; i < line->argc; i++) {
+        bool file = false;
+        for (size_t k = 0; k < line->n_files; k++)
+            file = file || line->files[k] == line->argv[i];
+        const char *meant =
+            file && !is_program(line->argv[i])
+                ? meant_setting(line->argc, line->argv, i, arena)
+                : NULL;
+        if (!meant)
+            continue;
+        rlf_fail(err, RLF_USAGE, "'%s' is no program and no NAME=VALUE",
+                 line->argv[i]);
+        rlf_err_hint(err, "write %s, without blanks", meant);
+        return RLF_USAGE;
+    }
+    return RLF_OK;
 }
 
 static rlf_status
@@ -301,5 +367,5 @@ rlf_command_line_read(int argc, char *const *argv, rlf_arena *arena,
             return RLF_USAGE;
         }
     }
-    return RLF_OK;
+    return check_words(out, arena, err);
 }

@@ -225,7 +225,7 @@ flow g() {
 test.rlf:2:9: error: unexpected end of the line, expected '=' or '{'
     2 | def f(x)
       |         ^
-hint: a body stands in braces: { ... }
+hint: write def f(x) = ...
 test.rlf:5:12: error: unexpected number 3, expected the end of the line
     5 | data d = 3 3
       |            ^
@@ -248,6 +248,7 @@ flow h() {
 test.rlf:3:13: error: unexpected ',', expected ')'
     3 |     a = f((1, 2
       |             ^
+hint: a list stands in brackets: [1, 2]
 test.rlf:6:1: error: unexpected '}', expected ',' or ']'
     6 | }
       | ^
@@ -520,11 +521,11 @@ flow g() {
 test.rlf:3:13: error: unexpected name 'step', expected 'steps'
     3 |     every 3 step { checkpoint }
       |             ^~~~
-hint: write 'every 20 steps { ... }'
+hint: write 'every 3 steps { ... }'
 test.rlf:4:13: error: unexpected '{', expected a name
     4 |     every 3 { checkpoint }
       |             ^
-hint: write 'every 5 steps { ... }'
+hint: write 'every 3 steps { ... }'
 === place rows
 
 place {

@@ -574,9 +574,10 @@ test.rlf:8:37: error: 'generate' has no argument 'max_tokens:'
     8 |     c = actor.generate(batch, n: 4, max_tokens: 8)
       |                                     ^~~~~~~~~~
 hint: did you mean 'max_new:'?
-test.rlf:9:34: error: a number is wanted, and this is a text
+test.rlf:9:34: error: 'n:' of 'generate' is a number, and this is a text
     9 |     d = actor.generate(batch, n: "4", max_new: 8)
       |                                  ^~~
+hint: write it without the quotes: 4
 test.rlf:11:34: error: 'n:' of 'generate' is -1, and must be from 1 to 65536
    11 |     g = actor.generate(batch, n: -1, max_new: 8)
       |                                  ^~
@@ -603,7 +604,7 @@ hint: did you mean 'lr:'?
 test.rlf:4:46: error: 'adamw' has no argument 'betas:'
     4 | model d = lm("m", optimizer: adamw(lr: 1e-5, betas: [0.9, 0.95]))
       |                                              ^~~~~
-hint: did you mean 'beta1:'?
+hint: write beta1: 0.9, beta2: 0.95
 === how many rows are drawn
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
 model actor = lm("m", optimizer: adamw(lr: 1e-5))

@@ -375,6 +375,7 @@ test.rlf:23:5: error: a collect ends with 'keep c'
 test.rlf:24:5: error: keep stands only in a collect, at its end
    24 |     keep batch.grade > 1
       |     ^~~~~~~~~~~~~~~~~~~~
+hint: samples of a set s are chosen by s.where(batch.grade > 1)
 === what it cannot hold
 import "std/advantage"
 import "std/loss"

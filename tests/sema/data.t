@@ -260,6 +260,7 @@ flow f(batch: prompts[8]) { }
 test.rlf:3:15: error: a state has one number, or one per row of a data set, and this is a model
     3 | state wrong : actor = 0.5
       |               ^~~~~
+hint: state wrong = ... is one number; state wrong : DATA = ... one per row of DATA
 test.rlf:4:17: error: there is nothing named 'promts'
     4 | state nothing : promts = 0.5
       |                 ^~~~~~

@@ -63,6 +63,7 @@ test.rlf:22:22: error: 'at_last' takes one per sample of 'roll', and this is one
 test.rlf:23:9: error: 'where' takes one per sample or prompt of 'roll', and this is one per word at a token of 'roll'
    23 |     h = roll.where(p > 0)
       |         ^~~~~~~~~~~~~~~~~
+hint: reduce it: max(p > 0 over tokens)
 === ... that leaves its block
 import "std/advantage"
 import "std/loss"
@@ -369,7 +370,7 @@ hint: steps by which the weights that sample are older
 test.rlf:14:52: error: 'ahead:' of 'generate' must be known before the run starts
    14 |     c = student.generate(batch, max_new: 8, ahead: lambda)
       |                                                    ^~~~~~
-test.rlf:15:52: error: a number is wanted, and this is a text
+test.rlf:15:52: error: 'ahead:' of 'generate' is a number, and this is a text
    15 |     d = student.generate(batch, max_new: 8, ahead: "one")
       |                                                    ^~~~~
 test.rlf:16:52: error: 'ahead:' of 'generate' is 1000, and must be from 0 to 64

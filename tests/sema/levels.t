@@ -78,12 +78,15 @@ test.rlf:16:21: error: 'at_last' takes one per sample of 'one', and this is one 
 test.rlf:19:9: error: 'where' takes one per sample or prompt of 'roll', and this is one per sample of 'one'
    19 |     e = roll.where(one.length > 3)
       |         ^~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: choose samples of 'one': one.where(one.length > 3); or prompts, by what is one per prompt: max(one.length > 3 over group)
 test.rlf:20:9: error: 'where' takes one per sample or prompt of 'batch', and this is one per sample of 'roll'
    20 |     g = batch.where(score > 0)
       |         ^~~~~~~~~~~~~~~~~~~~~~
+hint: choose samples of 'roll': roll.where(score > 0); or prompts, by what is one per prompt: max(score > 0 over group)
 test.rlf:21:9: error: 'where' takes one per sample or prompt of 'roll', and this is one per token of 'roll'
    21 |     h = roll.where(roll.logprob > 0)
       |         ^~~~~~~~~~~~~~~~~~~~~~~~~~~~
+hint: reduce it: max(roll.logprob > 0 over tokens)
 === reductions say over what
 import "std/advantage"
 import "std/loss"
@@ -112,7 +115,7 @@ flow f(batch: prompts[8]) {
 test.rlf:13:9: error: 'mean' does not say over what
    13 |     a = mean(score)
       |         ^~~~
-hint: mean(x over tokens), (x over group) or (x over batch)
+hint: mean(score over tokens), (score over group) or (score over batch)
 test.rlf:14:25: error: 'over tokens' takes one per token, and this is one per sample of 'roll'
    14 |     b = mean(score over tokens)
       |              ~~~~~      ^~~~~~

@@ -67,7 +67,7 @@ hint: did you mean 'answer'?
 test.rlf:21:9: error: there is no function named 'ln'
    21 |     i = ln(score)
       |         ^~
-hint: write 'log'
+hint: write log(score)
 test.rlf:22:14: error: a set has no method 'splt'
    22 |     j = roll.splt(parts: 2)
       |              ^~~~
@@ -226,7 +226,7 @@ test.rlf:17:9: error: 'exp' is a function: it is used as exp(...)
 test.rlf:19:15: error: a model has no field 'logprob'
    19 |     h = actor.logprob
       |               ^~~~~~~
-hint: a method is called: .logprob(...)
+hint: a method is called: actor.logprob(...)
 test.rlf:20:13: error: a number has no field 'x'
    20 |     i = 3 . x
       |             ^

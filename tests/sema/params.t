@@ -128,7 +128,7 @@ flow z() { }
 test.rlf:1:11: error: there is no type 'integer'
     1 | param a : integer = 3
       |           ^~~~~~~
-hint: it is int, float, bool, text or path
+hint: did you mean 'int'?
 test.rlf:2:17: error: the default of a parameter of type int cannot be this
     2 | param b : int = 3.5
       |                 ^~~

@@ -182,6 +182,7 @@ flow f(batch: prompts[8]) {
 test.rlf:16:15: error: 'where' takes one per sample or prompt of 'roll', and this is one per token of 'roll'
    16 |         far = roll.where(logp > 0)
       |               ^~~~~~~~~~~~~~~~~~~~
+hint: reduce it: max(logp > 0 over tokens)
 === misplaced statements
 import "std/advantage"
 import "std/loss"
@@ -201,12 +202,15 @@ flow f(batch: prompts[8]) {
 test.rlf:11:5: error: minimize stands only in an update
    11 |     minimize 3
       |     ^~~~~~~~~~
+hint: update MODEL minimize 3
 test.rlf:12:5: error: return stands only in a def
    12 |     return 4
       |     ^~~~~~~~
+hint: a flow gives nothing back: report y = 4 writes a number
 test.rlf:13:5: error: keep stands only in a collect, at its end
    13 |     keep 5
       |     ^~~~~~
+hint: samples of a set s are chosen by s.where(5)
 === what changes
 import "std/advantage"
 import "std/loss"

@@ -51,6 +51,29 @@ run(void)
     is_str(line.options[RLF_OPTION_DIAG].text, "text", "a word's preset");
 }
 
+/* Parameters that are written as elsewhere. */
+static void
+blanks(void)
+{
+    refused("run a.rlf lr = 1e-4", "'lr' is no program and no NAME=VALUE",
+            "write lr=1e-4, without blanks");
+    refused("run a.rlf lr =1e-4", "'lr' is no program and no NAME=VALUE",
+            "write lr=1e-4, without blanks");
+    refused("run a.rlf lr= 1e-4", "'1e-4' is no program and no NAME=VALUE",
+            "write lr=1e-4, without blanks");
+    refused("check lr 1e-4 a.rlf", "'lr' is no program and no NAME=VALUE",
+            "write lr=1e-4, without blanks");
+    refused("plan a.rlf lr:1e-4", "'lr:1e-4' is no program and no NAME=VALUE",
+            "write lr=1e-4, without blanks");
+    refused("run a.rlf --lr 1e-4", "no option --lr",
+            "a parameter of the program is given without dashes: lr=VALUE; "
+            "rlflow help run lists the options");
+    is_int(given("run name= a.rlf"), RLF_OK,
+           "an empty value, then the program");
+    is_int((int64_t)line.n_files, 1, "which is one file");
+    is_int(given("fmt a b"), RLF_OK, "several files where they may be");
+}
+
 static void
 words(void)
 {
@@ -202,6 +225,7 @@ main(void)
 {
     arena = rlf_arena_new();
     run();
+    blanks();
     words();
     wrong();
     environment();

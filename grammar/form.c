@@ -1,0 +1,302 @@
+/* The form in which what is written another way is written here: a method
+ * called as a function, a function or a field called as a method.
+ *
+ * Hints alone, made of the program's own words. Nothing is evaluated: an
+ * argument is a model if it is the name of one. */
+#include "grammar/sema.h"
+
+#include "grammar/meant.h"
+
+#include <string.h>
+
+/* ---- the program's own words ---- */
+
+const char *
+rlf_form_text(const rlf_sema *s, rlf_span span)
+{
+    enum { MOST = 60 };
+    if (!span.source || span.last - span.first > MOST)
+        return "...";
+    const rlf_source *source = rlf_sources_get(s->sources, span.source);
+    const char *text = rlf_arena_strndup(s->arena, source->text + span.first,
+                                         span.last - span.first);
+    return strchr(text, '\n') ? "..." : text;
+}
+
+/* The arguments without number `left_out` (-1: all of them). */
+static const char *
+arguments(const rlf_sema *s, const rlf_ast_args *args, int left_out)
+{
+    const char *text = "";
+    for (size_t i = 0; args && i < args->count; i++)
+        if ((int)i != left_out)
+            text = rlf_arena_printf(s->arena, "%s%s%s", text, *text ? ", " : "",
+                                    rlf_form_text(s, args->data[i].span));
+    return text;
+}
+
+/* ---- what stands for what ---- */
+
+/* The kind of thing that a name is, without a use of it. */
+static rlf_thing_kind
+kind_of(rlf_sema *s, const rlf_ast_expr *e)
+{
+    if (e->kind != RLF_AST_NAME)
+        return RLF_THING_NONE;
+    for (const rlf_scope *scope = s->scope; scope; scope = scope->parent) {
+        const rlf_named *named = rlf_map_get(&scope->things, e->name.text);
+        if (named)
+            return named->thing.kind;
+    }
+    const rlf_ast_decl *decl =
+        rlf_map_get(&s->scope->module->names, e->name.text);
+    return !decl                         ? RLF_THING_NONE
+           : decl->kind == RLF_AST_MODEL ? RLF_THING_MODEL
+           : decl->kind == RLF_AST_DATA  ? RLF_THING_DATA
+           : decl->kind == RLF_AST_HOOK  ? RLF_THING_HOOK
+           : decl->kind == RLF_AST_STATE || decl->kind == RLF_AST_PARAM
+               ? RLF_THING_NUMBER
+               : RLF_THING_NONE;
+}
+
+static bool
+is_method_of_sets(const rlf_sema *s, const char *name)
+{
+    return !strcmp(name, "at_last") || !strcmp(name, "at_all") ||
+           !strcmp(name, "split") ||
+           rlf_classes_find(s->classes, RLF_ROLE_METHOD, RLF_RECEIVER_SET,
+                            name);
+}
+
+/* The argument that stands before the dot of method `name`; -1: none does.
+ * *model: that is a model's. */
+static int
+receiver_in(rlf_sema *s, const rlf_ast_args *args, const char *name,
+            bool *model)
+{
+    *model = rlf_classes_find(s->classes, RLF_ROLE_METHOD, RLF_RECEIVER_MODEL,
+                              name) != NULL;
+    for (size_t i = 0; args && i < args->count; i++) {
+        rlf_thing_kind kind = kind_of(s, args->data[i].value);
+        bool fits = *model ? kind == RLF_THING_MODEL
+                           : kind == RLF_THING_SET || kind == RLF_THING_DATA;
+        if (fits && !args->data[i].over.text)
+            return (int)i;
+    }
+    return -1;
+}
+
+/* The method of models that a name was meant to be; the name itself if it is
+ * one of sets, or none at all. */
+static const char *
+method_meant(const rlf_sema *s, const char *name)
+{
+    const char *names[32];
+    size_t n = 0;
+    for (int i = 0; i < s->classes->n_nodes && n < RLF_COUNT(names); i++) {
+        const rlf_node_class *c = s->classes->node[i];
+        if (c->role == RLF_ROLE_METHOD && c->receiver == RLF_RECEIVER_MODEL)
+            names[n++] = c->name;
+    }
+    const char *meant =
+        is_method_of_sets(s, name) ? NULL : rlf_meant(name, names, n);
+    return meant ? meant : name;
+}
+
+/* `name(args)` is R.name(rest), with one of the arguments as R. */
+static const char *
+as_method(rlf_sema *s, const rlf_ast_args *args, const char *name)
+{
+    bool model;
+    name = method_meant(s, name);
+    int i = receiver_in(s, args, name, &model);
+    if (i >= 0 && !model && !is_method_of_sets(s, name))
+        return NULL;
+    return i < 0 ? NULL
+                 : rlf_arena_printf(s->arena, "%s.%s(%s)",
+                                    args->data[i].value->name.text, name,
+                                    arguments(s, args, i));
+}
+
+/* ---- functions that are none ---- */
+
+static const char *
+constructed(rlf_sema *s, const rlf_ast_expr *call)
+{
+    static const char *const words[] = {[RLF_RESOURCE_MODEL] = "model",
+                                        [RLF_RESOURCE_DATA] = "data",
+                                        [RLF_RESOURCE_HOOK] = "hook"};
+    const char *name = call->left->name.text;
+    for (size_t k = 0; k < RLF_COUNT(words); k++) {
+        const rlf_resource_class *class = s->classes->resource[k];
+        for (int i = 0; words[k] && i < class->n_constructors; i++) {
+            const rlf_constructor *c = &class->constructors[i];
+            if (strcmp(c->name, name) != 0 || c->chooses)
+                continue;
+            if (c->within)
+                return rlf_arena_printf(
+                    s->arena, "it stands in the %s(...) of a declaration",
+                    c->within);
+            return rlf_arena_printf(
+                s->arena,
+                "it is declared outside of the flow: %s NAME = %s(%s)",
+                words[k], name, arguments(s, call->args, -1));
+        }
+    }
+    return NULL;
+}
+
+bool
+rlf_form_function(rlf_sema *s, rlf_diag *diag, const rlf_ast_expr *call)
+{
+    const char *name = call->left->name.text;
+    const rlf_ast_args *args = call->args;
+    const char *hint = as_method(s, args, name);
+    bool model = rlf_classes_find(s->classes, RLF_ROLE_METHOD,
+                                  RLF_RECEIVER_MODEL, name) != NULL;
+    bool field = rlf_classes_find(s->classes, RLF_ROLE_FIELD, RLF_RECEIVER_SET,
+                                  name) != NULL;
+    if (hint) {
+        rlf_diag_hint(s->diags, diag, "it is a method: write %s", hint);
+        return true;
+    }
+    if (field && args && args->count == 1 && !model) {
+        rlf_diag_hint(s->diags, diag, "it is a field: write %s.%s",
+                      rlf_form_text(s, args->data[0].span), name);
+        return true;
+    }
+    if (model || is_method_of_sets(s, name)) {
+        rlf_diag_hint(s->diags, diag,
+                      "it is a method: write %s.%s(%s), with %s before "
+                      "the dot",
+                      model ? "m" : "s", name, arguments(s, args, -1),
+                      model ? "the model" : "the set");
+        return true;
+    }
+    hint = constructed(s, call);
+    const char *x =
+        args && args->count ? rlf_form_text(s, args->data[0].span) : "x";
+    if (!hint && (hint = rlf_meant_formula(s->arena, name, x)))
+        hint = rlf_arena_printf(s->arena, "write %s", hint);
+    if (hint)
+        rlf_diag_hint(s->diags, diag, "%s", hint);
+    return hint != NULL;
+}
+
+/* What can be called of a model, or of a set. */
+static const char *
+methods_of(const rlf_sema *s, rlf_receiver receiver, const char *before)
+{
+    const char *text = "";
+    for (int i = 0; i < s->classes->n_nodes; i++) {
+        const rlf_node_class *c = s->classes->node[i];
+        if (c->role == RLF_ROLE_METHOD && c->receiver == receiver)
+            text = rlf_arena_printf(s->arena, "%s%s%s.%s(...)", text,
+                                    *text ? ", " : "", before, c->name);
+    }
+    if (receiver == RLF_RECEIVER_SET)
+        text = rlf_arena_printf(s->arena,
+                                "%s, %s.at_last(...), %s.at_all(...), and in "
+                                "the head of a loop %s.split(...)",
+                                text, before, before, before);
+    return text;
+}
+
+bool
+rlf_form_called(rlf_sema *s, rlf_diag *diag, const rlf_ast_expr *call)
+{
+    const char *name = call->left->name.text;
+    const char *hint = as_method(s, call->args, name);
+    rlf_thing_kind kind = kind_of(s, call->left);
+    if (hint)
+        rlf_diag_hint(s->diags, diag, "the method is called so: %s", hint);
+    else if (kind == RLF_THING_MODEL)
+        rlf_diag_hint(s->diags, diag, "a model is called by its methods: %s",
+                      methods_of(s, RLF_RECEIVER_MODEL, name));
+    else if (kind == RLF_THING_SET)
+        rlf_diag_hint(s->diags, diag, "a set has methods: %s",
+                      methods_of(s, RLF_RECEIVER_SET, name));
+    else
+        return false;
+    return true;
+}
+
+/* ---- methods that are none ---- */
+
+/* `x.mean()` is mean(x over batch). */
+static const char *
+as_reduction(rlf_sema *s, const rlf_ast_expr *call, const char *x)
+{
+    const char *over = "batch";
+    if (call->args && call->args->count == 1 &&
+        call->args->data[0].value->kind == RLF_AST_NAME &&
+        rlf_word_is_of("vocab|tokens|group|batch",
+                       call->args->data[0].value->name.text))
+        over = call->args->data[0].value->name.text;
+    return rlf_arena_printf(s->arena, "%s(%s over %s)", call->left->name.text,
+                            x, over);
+}
+
+bool
+rlf_form_method(rlf_sema *s, rlf_diag *diag, const rlf_thing *receiver,
+                const rlf_ast_expr *call)
+{
+    const rlf_ast_name *name = &call->left->name;
+    const char *x = rlf_form_text(s, call->left->left->span);
+    bool set = receiver->kind == RLF_THING_SET;
+    const char *more = arguments(s, call->args, -1), *hint = NULL;
+    const char *comma = *more ? ", " : "";
+    rlf_found found = {0};
+    bool value = receiver->kind == RLF_THING_NUMBER ||
+                 receiver->kind == RLF_THING_RECORD;
+    if (value && rlf_builtin_reduces(name->text))
+        hint = as_reduction(s, call, x);
+    else if (value && rlf_meant_formula(s->arena, name->text, x))
+        hint = rlf_meant_formula(s->arena, name->text, x);
+    else if (rlf_builtin_is(name->text) ||
+             (rlf_name_find(s, name, &found) &&
+              ((found.decl && (found.decl->kind == RLF_AST_DEF ||
+                               found.decl->kind == RLF_AST_HOOK)))))
+        hint = rlf_arena_printf(s->arena, "%s(%s%s%s)", name->text, x, comma,
+                                more);
+    if (hint) {
+        rlf_diag_hint(s->diags, diag, "it is a function: write %s", hint);
+        return true;
+    }
+    if (receiver->kind == RLF_THING_HOOK) {
+        rlf_diag_hint(s->diags, diag, "a hook is called by its name: %s(%s)", x,
+                      more);
+        return true;
+    }
+    if (set &&
+        rlf_classes_find(s->classes, RLF_ROLE_FIELD, RLF_RECEIVER_SET,
+                         name->text) &&
+        !*more) {
+        rlf_diag_hint(s->diags, diag, "a field has no parentheses: write %s.%s",
+                      x, name->text);
+        return true;
+    }
+    bool model;
+    int i = receiver_in(s, call->args, name->text, &model);
+    if (i >= 0 && (model || is_method_of_sets(s, name->text))) {
+        const char *rest = arguments(s, call->args, i);
+        rlf_diag_hint(
+            s->diags, diag, "it is a method of %s: write %s.%s(%s%s%s)",
+            model ? "models" : "sets", call->args->data[i].value->name.text,
+            name->text, x, *rest ? ", " : "", rest);
+        return true;
+    }
+    return false;
+}
+
+void
+rlf_form_methods(rlf_sema *s, rlf_diag *diag, const rlf_thing *receiver,
+                 const char *x)
+{
+    rlf_diag_hint(s->diags, diag, "it has %s",
+                  methods_of(s,
+                             receiver->kind == RLF_THING_MODEL
+                                 ? RLF_RECEIVER_MODEL
+                                 : RLF_RECEIVER_SET,
+                             x));
+}
