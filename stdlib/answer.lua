@@ -9,7 +9,11 @@
 -- the last \boxed{} holds, else what follows the last "####", else what follows
 -- the last "answer is", else the last number. Two answers are the same if their
 -- forms (answer/form.lua) are the same text and their units (answer/unit.lua)
--- agree. Any bytes may be compared; none are an error.
+-- agree. Numbers are computed exactly: 2^{10} is 1024, 1/2 + 1/3 is 5/6; nothing
+-- is rounded, so 0.333 is not 1/3. Any bytes may be compared; none are an error.
+--
+-- A percent is the number of hundredths that it is, 25% is 0.25; and, like other
+-- units, it may be left out, 25% is 25, as references write both. 25 is not 0.25.
 
 local extract = require("answer.extract")
 local form = require("answer.form")
@@ -29,7 +33,21 @@ answer.normal = form.of
 function answer.same(a, b)
   local a_form, a_unit = form.of(a)
   local b_form, b_unit = form.of(b)
-  return a_form == b_form and a_form ~= "" and unit.agree(a_unit, b_unit)
+  if a_form == b_form then
+    return a_form ~= "" and unit.agree(a_unit, b_unit)
+  end
+  return a_unit == "percent" and not b_unit and
+    form.hundredth(a_form) == b_form or
+    b_unit == "percent" and not a_unit and form.hundredth(b_form) == a_form
+end
+
+-- Is the float nearest to the number that an answer is, or to its hundredth if
+-- that is a percent?
+local function is_float(found, truth)
+  local of, name = form.of(found)
+  local hundredth = name == "percent" and form.hundredth(of)
+  return form.float(of) == truth or
+    hundredth and form.float(hundredth) == truth
 end
 
 -- 1 if the response's answer is the truth, else 0. The truth may be a whole
@@ -41,7 +59,7 @@ function answer.score(response, truth)
   if not found then
     return 0
   elseif math.type(truth) == "float" then
-    return form.float((form.of(found))) == truth and 1 or 0
+    return is_float(found, truth) and 1 or 0
   end
   truth = tostring(truth)
   local want = extract.boxed(truth) or extract.after(truth, "####") or truth

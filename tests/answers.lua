@@ -74,30 +74,61 @@ end
 
 -- ---- expressions ----
 
-local points = {{x = 1.37, y = 2.61}, {x = 0.43, y = 1.19}}
+local points = {{x = 1.37, y = 2.61}, {x = -0.43, y = 1.19}}
 
 -- Functions that say nothing but which arguments they have: no two expressions
--- have one value by the laws of roots or sines.
+-- have one value by the laws of sines, nor by those of roots of letters.
 local function opaque(kind, a, b)
   return math.sin(kind * 1.37 + a * 1.91 + (b or 0) * 2.33) + kind / 7
 end
 
+-- The integer that a value is but for rounding, or nil.
+local function whole(a)
+  local n = math.floor(a + 0.5)
+  return math.abs(a - n) < 1e-9 and n or nil
+end
+
+local function chosen(n, k)
+  local out = 1.0
+  for i = 1, k do
+    out = out * (n - k + i) / i
+  end
+  return out
+end
+
+-- What has no value, or a complex one, is nil. The last argument: are the others
+-- numbers?
 local meaning = {
   sum = function(a, b) return a + b end,
   difference = function(a, b) return a - b end,
   product = function(a, b) return a * b end,
-  quotient = function(a, b) return a / b end,
+  quotient = function(a, b)
+    return math.abs(b) > 1e-12 and a / b or nil
+  end,
   negative = function(a) return -a end,
-  root = function(a) return opaque(1, a) end,
-  cube = function(a) return opaque(2, a) end,
+  root = function(a) return a >= 0 and a ^ 0.5 or nil end,
+  cube = function(a) return a < 0 and -(-a) ^ (1 / 3) or a ^ (1 / 3) end,
   sine = function(a) return opaque(3, a) end,
-  absolute = function(a) return opaque(4, a) end,
-  factorial = function(a) return opaque(5, a) end,
+  absolute = function(a, _, fixed)
+    return fixed and math.abs(a) or opaque(4, a)
+  end,
+  factorial = function(a, _, fixed)
+    local n = fixed and whole(a)
+    if not n or n < 0 or n > 10 then
+      return opaque(5, a)
+    end
+    return ({[0] = 1, 1, 2, 6, 24, 120, 720, 5040, 40320, 362880,
+      3628800})[n]
+  end,
   log = function(a, b) return opaque(6, a, b) end,
   index = function(a, b) return opaque(7, a, b) end,
-  binomial = function(a, b) return opaque(8, a, b) end,
+  binomial = function(a, b, fixed)
+    local n, k = whole(a), whole(b)
+    return fixed and n and k and k >= 0 and n >= k and chosen(n, k) or
+      opaque(8, a, b)
+  end,
   power = function(a, b)
-    return (a > 0 or b == math.floor(b)) and a ^ b or opaque(9, a, b)
+    return math.abs(a) > 1e-12 and (a > 0 or b == math.floor(b)) and a ^ b or nil
   end,
 }
 local binary = {"sum", "sum", "difference", "product", "product", "product",
@@ -124,6 +155,12 @@ local function tree(depth)
   return {kind = pick(binary), tree(depth - 1), tree(depth - 1)}
 end
 
+-- Has it no letters?
+local function is_fixed(t)
+  return not t.letter and not (t[1] and not is_fixed(t[1])) and
+    not (t[2] and not is_fixed(t[2]))
+end
+
 -- nil if it has no value, or one too large to be compared.
 local function value(t, point)
   if not t.kind then
@@ -134,8 +171,8 @@ local function value(t, point)
   if not a or t[2] and not b then
     return nil
   end
-  local v = meaning[t.kind](a, b)
-  return v == v and math.abs(v) < 1e4 and v or nil
+  local v = meaning[t.kind](a, b, is_fixed(t))
+  return v and v == v and math.abs(v) < 1e4 and v or nil
 end
 
 local write
@@ -295,6 +332,206 @@ function parts.expressions(_, count)
     end
   end
   return checks
+end
+
+-- ---- numbers ----
+
+-- The remainder of a fraction by a prime says which one it is, if numerator and
+-- denominator are below 30000: no sum, product or quotient of remainders passes
+-- the integers, however large those of fractions are.
+local PRIME = 2147483647
+
+local function power_of(r, n)
+  local out = 1
+  while n > 0 do
+    out = n % 2 == 1 and out * r % PRIME or out
+    r, n = r * r % PRIME, n // 2
+  end
+  return out
+end
+
+-- The fraction that a remainder is; nil if it is none with small parts.
+local function fraction_of(r)
+  local a, b, s, t = PRIME, r, 0, 1
+  while b > 30000 do
+    local q = a // b
+    a, b, s, t = b, a - q * b, t, s - q * t
+  end
+  if t < 0 then
+    b, t = -b, -t
+  end
+  return t < 30000 and t > 0 and b or nil, t
+end
+
+-- An expression of numbers: its text, how tight it binds, its remainder, its
+-- value as a float, and how many digits a fraction of it may have; nil if it has
+-- no value.
+local amount
+
+local arithmetic = {
+  function(depth) -- a sum
+    local a, m, r, v, h = amount(depth)
+    local b, n, s, w, i = amount(depth)
+    if not a or not b then
+      return nil
+    end
+    b = n == 0 and enclosed(b) or b
+    return a .. "+" .. b, 0, (r + s) % PRIME, v + w, h + i + 0.5
+  end,
+  function(depth) -- a difference
+    local a, m, r, v, h = amount(depth)
+    local b, n, s, w, i = amount(depth)
+    if not a or not b then
+      return nil
+    end
+    b = n == 0 and enclosed(b) or b
+    return a .. "-" .. b, 0, (r - s) % PRIME, v - w, h + i + 0.5
+  end,
+  function(depth) -- a product
+    local a, m, r, v, h = amount(depth)
+    local b, n, s, w, i = amount(depth)
+    if not a or not b then
+      return nil
+    end
+    a = m == 0 and enclosed(a) or a
+    b = n < 2 and enclosed(b) or b
+    return a .. pick({" \\cdot ", " \\times ", "*"}) .. b, 1, r * s % PRIME,
+      v * w, h + i
+  end,
+  function(depth) -- a quotient
+    local a, m, r, v, h = amount(depth)
+    local b, n, s, w, i = amount(depth)
+    if not a or not b or s == 0 then
+      return nil
+    end
+    local text = "\\frac{" .. a .. "}{" .. b .. "}"
+    if draw(2) == 0 then
+      text = (m == 0 and enclosed(a) or a) .. pick({"/", " \\div "}) ..
+        (n < 2 and enclosed(b) or b)
+    end
+    return text, 1, r * power_of(s, PRIME - 2) % PRIME, v / w, h + i
+  end,
+  function(depth) -- a power
+    local a, m, r, v, h = amount(depth)
+    local n = draw(7) - 2
+    if not a or r == 0 and n <= 0 then
+      return nil
+    end
+    local of = n < 0 and power_of(r, PRIME - 2) or r
+    return (m < 3 and enclosed(a) or a) .. "^{" .. n .. "}", 2,
+      power_of(of, math.abs(n)), v ^ n, h * math.abs(n)
+  end,
+  function(depth) -- a root of a power
+    local a, m, r, v, h = amount(depth)
+    if not a then
+      return nil
+    end
+    local square = draw(2) == 0
+    local text = (square and "\\sqrt{" or "\\sqrt[3]{") .. (m < 3 and enclosed(a) or
+      a) .. (square and "^2}" or "^3}")
+    local minus = square and v < -1e-9
+    return text, 2, minus and -r % PRIME or r, minus and -v or v,
+      h * (square and 2 or 3)
+  end,
+  function() -- a factorial, or n over k
+    local n = draw(9)
+    local k = draw(n + 1)
+    local function factorial(m)
+      return m < 2 and 1 or m * factorial(m - 1)
+    end
+    local over = factorial(n) // factorial(k) // factorial(n - k)
+    if draw(2) == 0 then
+      return "\\binom{" .. n .. "}{" .. k .. "}", 2, over, over, 3
+    end
+    return n .. "!", 2, factorial(n), factorial(n), 6
+  end,
+}
+
+function amount(depth)
+  if depth == 0 or draw(6) == 0 then
+    local n = draw(13)
+    if draw(5) == 0 then -- a decimal
+      return n .. ".5", 3, (2 * n + 1) * power_of(2, PRIME - 2) % PRIME, n + 0.5, 2
+    end
+    return "" .. n, 3, n, n, 2
+  end
+  return pick(arithmetic)(depth - 1)
+end
+
+-- Each is the fraction that its remainder is, and one form is one number.
+function parts.numbers(_, count)
+  local checks, seen = 0, {}
+  while checks < count do
+    local text, _, r, v, digits = amount(1 + draw(4))
+    local over, under
+    if text and digits < 17 and #text < 200 then
+      over, under = fraction_of(r)
+    end
+    if text and #text < 200 then
+      local is = answer.normal(text)
+      if seen[is] and seen[is].r ~= r then
+        error(("one form of two numbers: %s and %s: %s"):format(text,
+          seen[is].text, is))
+      end
+      seen[is] = {r = r, text = text}
+    end
+    if over and math.abs(over / under - v) <= 1e-9 * math.abs(v) + 1e-9 then
+      for _, way in ipairs({"%d/%d", "\\frac{%d}{%d}", "$%d \\div %d$"}) do
+        local want = way:format(over, under)
+        if not answer.same(text, want) then
+          error(("not computed: %s is %s, not %s"):format(text, want,
+            (answer.normal(text))))
+        end
+      end
+      if answer.same(text, over + under .. "/" .. under) then
+        error(("%s is not %d/%d + 1"):format(text, over, under))
+      end
+      checks = checks + 1
+    end
+  end
+  return checks
+end
+
+-- (a + b sqrt d)/c in ways that algebra says are one, and some that are not.
+function parts.radicals(_, count)
+  local bases = {2, 3, 5, 6, 7, 10, 11, 1009, 30}
+  for _ = 1, count do
+    local a, b, c, k = 1 + draw(9), 1 + draw(6), 1 + draw(12), 1 + draw(5)
+    local d = pick(bases)
+    local norm, root = a * a - b * b * d, "\\sqrt{" .. d .. "}"
+    local ways = {
+      ("\\frac{%d+%d%s}{%d}"):format(a, b, root, c),
+      ("\\frac{%d%s+%d}{%d}"):format(k * b, root, k * a, k * c),
+      ("%d/%d+\\frac{%d\\sqrt{%d}}{%d}"):format(a, c, b, d * k * k, c * k),
+      ("\\frac{%d}{%d}+\\sqrt{\\frac{%d}{%d}}"):format(a, c, b * b * d, c * c),
+      ("\\frac{%d}{%d(%d-%d%s)}"):format(norm, c, a, b, root),
+      ("\\frac{%d}{%d}+\\frac{%d}{%d\\sqrt{%d}}"):format(a, c, b * d, c, d),
+      ("\\frac{(1+%s)(%d+%d%s)}{%d(1+%s)}"):format(root, a, b, root, c, root),
+      ("\\frac{1}{%d}(\\sqrt[4]{%d}+%d%s)"):format(c, a * a * a * a, b, root),
+      ("\\frac{%d}{%d}+\\frac{%d}{%d}%d^{0.5}"):format(a, c, b, c, d),
+      ("\\frac{%d}{%d}+\\frac{%d}{%d}(%d^{3})^{1/6}"):format(a, c, b, c, d),
+      ("\\frac{\\sqrt{2}(%d+%d%s)}{\\sqrt{%d}}"):format(a, b, root, 2 * c * c),
+    }
+    local others = {
+      ("\\frac{%d-%d%s}{%d}"):format(a, b, root, c),
+      ("\\frac{%d+%d%s}{%d}"):format(a, b + 1, root, c),
+      ("\\frac{%d+%d\\sqrt{%d}}{%d}"):format(a, b, d + 1, c),
+      ("\\frac{%d+%d\\sqrt[3]{%d}}{%d}"):format(a, b, d, c),
+      ("\\frac{%d}{%d(%d+%d%s)}"):format(norm, c, a, b, root),
+    }
+    for _, way in ipairs(ways) do
+      if not answer.same(ways[1], way) then
+        error(("two forms of one number: %s: %s and %s: %s"):format(ways[1],
+          (answer.normal(ways[1])), way, (answer.normal(way))))
+      end
+    end
+    for _, other in ipairs(others) do
+      if answer.same(ways[1], other) then
+        error(("one form of two numbers: %s and %s"):format(ways[1], other))
+      end
+    end
+  end
+  return count
 end
 
 -- ---- references of data sets ----

@@ -1,153 +1,14 @@
--- Expressions: what is read as one, and the text that says the same for all its
--- notations. Sums and products are in order, fractions and signs in one place,
--- and numbers exact (answer/number.lua). Everything that has an inside stands in
--- brackets, so that two expressions have one text only if they are one: e^{2x}
--- is e^(#2*x), e^2x is e^#2*x.
+-- Reading of expressions: what a text says, as a value (answer/term.lua), and
+-- the form in which it is compared, which is one text for all notations. What
+-- cannot be read whole has none.
 
 local notation = require("answer.notation")
 local number = require("answer.number")
+local term = require("answer.term")
 
 local expression = {}
 
 local DEEPEST = 40 -- brackets within brackets
-
--- ---- terms ----
-
--- A term is a product: a sign, and factors over and under the line, as texts.
--- One that begins with # is a number, @3 is 10^3.
-local function product()
-  return {sign = 1, over = {}, under = {}}
-end
-
-local function factor(text)
-  return {sign = 1, over = {text}, under = {}}
-end
-
--- A number as a term: numerator over denominator, so that 0.5 and 1/2 are read
--- as one.
-local function numeric(n)
-  local over, under = n:match("^(#%d+)/(%d+)$")
-  return {sign = 1, over = {over or n}, under = {under and "#" .. under}}
-end
-
-local function multiply(p, q)
-  p.sign = p.sign * q.sign
-  table.move(q.over, 1, #q.over, #p.over + 1, p.over)
-  table.move(q.under, 1, #q.under, #p.under + 1, p.under)
-end
-
--- The number that is all of a term; nil if it is another.
-local function lone(p)
-  local over, under = p.over[1], p.under[1] or "#1"
-  if #p.over == 1 and #p.under <= 1 and number.is(over) and
-      number.is(under) then
-    return number.quotient(over, under)
-  end
-  return nil
-end
-
-local function divide(p, q)
-  local a, b = lone(p), lone(q)
-  local n = a and b and number.quotient(a, b)
-  if n then
-    n = numeric(n)
-    p.sign, p.over, p.under = p.sign * q.sign, n.over, n.under
-    return
-  end
-  p.sign = p.sign * q.sign
-  table.move(q.under, 1, #q.under, #p.over + 1, p.over)
-  table.move(q.over, 1, #q.over, #p.under + 1, p.under)
-end
-
--- Factors apart: the numbers, the others, and the exponent of ten.
-local function parted(list)
-  local numbers, others, tens = {}, {}, nil
-  for _, text in ipairs(list) do
-    local power = text:match("^@(.*)")
-    if power then
-      tens = (tens or 0) + math.tointeger(tonumber(power))
-    elseif number.is(text) then
-      numbers[#numbers + 1] = text
-    else
-      others[#others + 1] = text
-    end
-  end
-  return numbers, others, tens
-end
-
--- The number of a product, and its other factors in order. 2*3 stays 2*3, but a
--- number and a power of ten are one number, and so are two parted by a line.
-local function reduced(p)
-  local tops, over, up = parted(p.over)
-  local bottoms, under, down = parted(p.under)
-  local lead, tens = nil, (up or down) and (up or 0) - (down or 0)
-  if #tops <= 1 and #bottoms <= 1 then
-    lead = number.quotient(tops[1] or "#1", bottoms[1] or "#1")
-    local scaled = lead and tens and number.scaled(lead, tens)
-    lead, tens = scaled or lead, not scaled and tens or nil
-  end
-  if not lead then
-    table.move(tops, 1, #tops, #over + 1, over)
-    table.move(bottoms, 1, #bottoms, #under + 1, under)
-  end
-  over[#over + 1] = tens and "@" .. tens
-  table.sort(over)
-  table.sort(under)
-  return lead, over, under
-end
-
--- A product as text.
-local function show(p)
-  local lead, over, under = reduced(p)
-  if lead == "#0" and #over == 0 and #under == 0 then
-    return "#0"
-  elseif #over == 0 or lead and lead ~= "#1" then
-    table.insert(over, 1, lead or "#1")
-  end
-  return (p.sign < 0 and "-" or "") .. table.concat(over, "*") ..
-    (#under > 0 and "|" .. table.concat(under, "*") or "")
-end
-
--- A product as part of a larger factor: in brackets, unless it is one number,
--- letter, or bracket.
-local function part(p)
-  local text = show(p)
-  if text:find("^[#@]?%w+$") or text:find("^\\?%a*%b()$") or
-      text:find("^\\%a+$") or text:find("^[\xc2-\xf4][\x80-\xbf]*$") then
-    return text
-  end
-  return "(" .. text .. ")"
-end
-
--- A sum of terms as one term.
-local function sum(terms)
-  if #terms == 1 then
-    return terms[1]
-  end
-  local list = {}
-  for i, term in ipairs(terms) do
-    list[i] = show(term)
-  end
-  table.sort(list)
-  return factor("(" .. table.concat(list, "+") .. ")")
-end
-
-local function power(p, q)
-  return factor(part(p) .. "^" .. part(q))
-end
-
--- ---- reading ----
-
-local function quotient(p, q)
-  local r = product()
-  multiply(r, p)
-  divide(r, q)
-  return r
-end
-
-local function binomial(p, q)
-  return factor("\\binom(" .. show(p) .. ";" .. show(q) .. ")")
-end
 
 local function set_of(text)
   local list = {}
@@ -204,7 +65,7 @@ function reader:argument()
     return self:group("{", "}")
   elseif c:find("%d") then
     self.at = self.at + 1
-    return numeric((number.read(c, 1)))
+    return term.number(number.integer(math.tointeger(tonumber(c))))
   end
   return self:atom()
 end
@@ -235,7 +96,8 @@ function reader:whole()
   if not q then
     return nil
   end
-  return name == "choose" and binomial(p, q) or quotient(p, q)
+  return name == "choose" and term.binomial(p, q) or
+    name == "over" and term.quotient(p, q) or nil
 end
 
 function reader:root()
@@ -247,9 +109,7 @@ function reader:root()
     end
   end
   local inside = self:argument()
-  degree = degree and show(degree)
-  return inside and factor("\\root(" .. (degree and degree ~= "#2" and degree ..
-    ";" or "") .. show(inside) .. ")")
+  return inside and term.root(inside, degree)
 end
 
 -- \frac{a}{b}, \binom{a}{b}
@@ -259,7 +119,10 @@ function reader:pair(name)
   if not under then
     return nil
   end
-  return name == "binom" and binomial(over, under) or quotient(over, under)
+  if name == "binom" then
+    return term.binomial(over, under)
+  end
+  return term.quotient(over, under)
 end
 
 function reader:named()
@@ -276,7 +139,7 @@ function reader:named()
     return self:applied(name)
   elseif closing[name] then
     local inside = self:group("", "\\" .. closing[name])
-    return inside and factor("\\" .. name .. "(" .. show(inside) .. ")")
+    return inside and term.rounded(inside, name)
   elseif dressed[name] then
     -- the points of a segment or of an angle, in their order
     local letters, past = self.text:match("^%s*{%s*(%a[%a%s]*)}()", self.at)
@@ -285,17 +148,18 @@ function reader:named()
     end
     if letters then
       self.at = past
-      return factor("\\" .. name .. "(" .. letters:gsub("%s", "") .. ")")
+      return term.factor("\\" .. name .. "(" .. letters:gsub("%s", "") .. ")")
     end
     local inside = self:argument()
-    return inside and factor("\\" .. name .. "(" .. show(inside) .. ")")
+    return inside and
+      term.factor("\\" .. name .. "(" .. term.show(inside) .. ")")
   end
-  return symbols[name] and factor("\\" .. name) or nil
+  return symbols[name] and term.factor("\\" .. name, name == "pi") or nil
 end
 
 -- What is raised or lowered after ^ or _, with its sign.
 function reader:mark()
-  local sign = self:take("-") and -1 or 1
+  local minus = self:take("-")
   self:skip()
   -- 2^10, as people write it without braces
   local digits, past = self.text:match("^(%d+%.%d+)()", self.at)
@@ -305,14 +169,11 @@ function reader:mark()
   local p
   if digits then
     self.at = past
-    p = numeric((number.read(digits, 1)))
+    p = term.number((number.read(digits, 1)))
   else
     p = self:argument()
   end
-  if p then
-    p.sign = p.sign * sign
-  end
-  return p
+  return p and minus and term.negative(p) or p
 end
 
 -- \sin^2 3x, \log_2(8): a function of the bracket that follows, else of the
@@ -336,13 +197,12 @@ function reader:applied(name)
   elseif c == "{" then
     inside = self:group("{", "}")
   else
-    inside = product()
     repeat
       local p = self:factor()
       if not p then
         return nil
       end
-      multiply(inside, p)
+      inside = inside and term.times(inside, p) or p
       c = self:peek()
       local word = self:command()
     until not (c:find("%w") or word and not functions[word]) or
@@ -351,12 +211,16 @@ function reader:applied(name)
   if not inside then
     return nil
   end
-  if raised and inverse[name] and show(raised) == "-#1" then
+  if raised and inverse[name] and term.show(raised) == "-#1" then
     name, raised = "arc" .. name, nil
   end
-  local p = factor("\\" .. name .. (lowered and "_" .. part(lowered) or "") ..
-    "(" .. show(inside) .. ")")
-  return raised and power(p, raised) or p
+  local p = term.factor("\\" .. name .. (lowered and "_" .. term.part(lowered) or
+    "") .. "(" .. term.show(inside) .. ")",
+    not (inside.free or lowered and lowered.free))
+  if raised then
+    return term.power(p, raised)
+  end
+  return p
 end
 
 -- Is the command one that stands between two sums, or closes a bracket?
@@ -378,7 +242,7 @@ function reader:value_of(letter)
     self.at = before
     return nil
   end
-  return factor(letter .. "(" .. show(inside) .. ")")
+  return term.factor(letter .. "(" .. term.show(inside) .. ")")
 end
 
 -- A number; 0.1\overline{6} exactly.
@@ -393,7 +257,7 @@ function reader:numeral()
     n, past = number.repeating(whole, part, again), after
   end
   self.at = past
-  return n and numeric(n)
+  return n and term.number(n)
 end
 
 -- Letters are factors, as in 3xy, but four and more are a word.
@@ -409,7 +273,8 @@ function reader:letter()
     return nil
   end
   self.at = past
-  return #word == 1 and self:value_of(word) or factor(word)
+  return #word == 1 and self:value_of(word) or
+    term.factor(word, word == "e" or word == "i")
 end
 
 -- A number, a letter, a command, a bracket.
@@ -421,7 +286,7 @@ function reader:atom()
     return self:group("{", "}")
   elseif c == "|" and not self.bars then
     local inside = self:group("|", "|")
-    return inside and factor("\\abs(" .. show(inside) .. ")")
+    return inside and term.absolute(inside)
   elseif c == "\\" then
     return self:named()
   elseif c:find("[%d.]") then
@@ -430,7 +295,8 @@ function reader:atom()
   return self:letter()
 end
 
--- An atom with its powers, indices and factorials.
+-- An atom with its powers, indices and factorials. n!! is the double factorial,
+-- or (n!)! for some: it stays.
 function reader:factor()
   local p = self:atom()
   while p do
@@ -441,18 +307,16 @@ function reader:factor()
       if not mark then
         return nil
       end
-      local text = show(mark)
-      local exponent = text:match("^(%-?)#%d%d?%d?%d?$")
-      if c == "_" then
-        p = factor(part(p) .. "_" .. part(mark))
-      elseif exponent and show(p) == "#10" then
-        p = factor("@" .. text:gsub("#", ""))
-      elseif text ~= "#1" then
-        p = power(p, mark)
-      end
+      p = c == "^" and term.power(p, mark) or c == "_" and
+        term.factor(term.part(p) .. "_" .. term.part(mark))
     elseif c == "!" then
       self:take(c)
-      p = factor(part(p) .. "!")
+      if self.text:find("^!", self.at) then
+        self:take(c)
+        p = term.factor(term.part(p) .. "!!", not p.free)
+      else
+        p = term.factorial(p)
+      end
     else
       return p
     end
@@ -468,8 +332,8 @@ function reader:mixed()
     if whole and #whole + #over + #under < 16 and tonumber(over) <
         tonumber(under) then
       self.at = past
-      return numeric(number.quotient("#" .. math.tointeger(tonumber(whole) *
-        tonumber(under) + tonumber(over)), (number.read(under, 1))))
+      return term.number(number.fraction(tonumber(whole) * tonumber(under) +
+        tonumber(over), tonumber(under)))
     end
   end
   return nil
@@ -484,64 +348,75 @@ function reader:goes_on(c)
   return c:find("[%w({.]") or c == "|" and not self.bars or c:find("[\x80-\xff]")
 end
 
+-- Is the last character that is no space a digit?
+function reader:after_digit()
+  local at = self.at - 1
+  while self.text:find("^%s", at) do
+    at = at - 1
+  end
+  return self.text:find("^%d", at)
+end
+
 function reader:term()
-  local p = product()
   self:skip()
-  local q = self:mixed() or self:factor()
-  local over = true
+  local p, q = nil, self:mixed() or self:factor()
+  local over, minus = true, false
   while q do
     if over then
-      multiply(p, q)
+      p = p and term.times(p, q) or q
     else
-      divide(p, q)
+      p = term.quotient(p, q)
     end
-    local last = self.text:sub(self.at - 1, self.at - 1)
     local c = self:peek()
     over = c ~= "/"
     if c == "*" or c == "/" then
       self:take(c)
       while self:peek() == "-" do
         self:take("-")
-        p.sign = -p.sign
+        minus = not minus
       end
     elseif not self:goes_on(c) then
-      return p
-    elseif c:find("[%d.]") and last:find("%d") then
+      return p and minus and term.negative(p) or p
+    elseif c:find("[%d.]") and self:after_digit() then
       return nil -- 1 2
     end
-    q = self:factor()
+    q = p and self:factor()
   end
   return nil
 end
 
 function reader:sum()
-  local terms = {}
+  local values = {}
   local c = self:peek()
   repeat
-    local sign = 1
+    local minus = false
     while c == "+" or c == "-" do
-      sign = c == "-" and -sign or sign
+      minus = minus ~= (c == "-")
       self:take(c)
       c = self:peek()
     end
-    local term = self:term()
-    if not term then
+    local v = self:term()
+    if not v then
       return nil
     end
-    term.sign = term.sign * sign
-    terms[#terms + 1] = term
+    values[#values + 1] = minus and term.negative(v) or v
     c = self:peek()
   until c ~= "+" and c ~= "-"
-  return sum(terms)
+  return term.sum(values)
 end
 
 -- The form of an expression that is all of the text, or nil.
 function expression.form(text)
+  local sign, digits = text:match("^(%-?)%s*(%d+)$")
+  if digits and #digits < 18 then
+    digits = digits:match("^0*(%d+)$")
+    return (digits == "0" and "" or sign) .. "#" .. digits
+  end
   local self = setmetatable({text = text, at = 1, depth = 0, bars = false},
     reader)
   local p = self:whole()
   if p and self:peek() == "" then
-    return show(p)
+    return term.show(p)
   end
   return nil
 end

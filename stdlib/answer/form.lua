@@ -3,11 +3,12 @@
 --
 -- An answer is LaTeX or plain text. What is only notation goes: spacing, \left,
 -- $, braces, the order of a sum's terms, of a product's factors and of a set's
--- members. Nothing is computed but what a reader of numbers does: 0.5, 1/2,
--- \frac12 and 2/4 are one number, 1\frac12 is 3/2, 1{,}000, 1e3 and 10^3 are
--- 1000, 1.5 \times 10^{-3} is 0.0015; but \sqrt{4} is not 2, 2*3 is not 6, and
--- (x+1)^2 is not x^2+2x+1. What cannot be read as mathematics is compared as
--- text.
+-- members. Numbers are computed, exactly: 0.5, 1/2, 2/4 and 1-1/2 are one, 1{,}000,
+-- 1e3 and 10^3 are 1000, \sqrt{12} is 2\sqrt{3}, 3! is 6; what passes the integers
+-- stays as it is written. Letters are not: (x+1)^2 is not x^2+2x+1
+-- (answer/term.lua). An equation of numbers that is true is its number, x=2+3=5 is
+-- 5, and what is before an "approximately" is the answer. Dates are no quotients.
+-- What cannot be read as mathematics is compared as text.
 
 local expression = require("answer.expression")
 local notation = require("answer.notation")
@@ -161,17 +162,20 @@ local function order(text, depth)
 end
 
 local relations = {"\\ne ", "=", "<", ">", "\\le%f[%A]", "\\ge%f[%A]",
-  "\\ne%f[%A]", "\\approx%f[%A]", "\\equiv%f[%A]", "\\in%f[%A]",
-  "\\to%f[%A]", ":"}
+  "\\ne%f[%A]", "\\equiv%f[%A]", "\\in%f[%A]", "\\to%f[%A]", ":"}
 
--- "a : b" as its two sides; the sides of an equation may change places.
+-- "a : b" as its two sides; the sides of an equation may change places. 2+3 = 5
+-- is 5, and so is x = 2+3 = 5.
 local function relation(text, depth)
   for _, pattern in ipairs(relations) do
     local first, last = text:find(pattern)
     if first then
       local sides = each({text:sub(1, first - 1), text:sub(last + 1)}, depth)
       local sign = rlf.trim(text:sub(first, last))
-      if sign == "=" or sign == "\\ne" then
+      if sign == "=" and number.of(sides[2]) and
+          (sides[1] == sides[2] or named(text)) then
+        return sides[2]
+      elseif sign == "=" or sign == "\\ne" then
         table.sort(sides)
       end
       return "rel[" .. table.concat(sides, sign) .. "]"
@@ -186,6 +190,24 @@ local function plain(text)
   return text ~= "" and '"' .. text or ""
 end
 
+-- What is written before \approx, or after it, if that is a name or nothing.
+local function exact(text)
+  local before, after = text:match("^(.-)\\approx%f[%A](.*)$")
+  if not before then
+    return text
+  end
+  return before:find("^%s*\\?%a*%s*$") and after or before
+end
+
+-- 2024-01-15, 1/15/2024: a date, which is not computed; nil if it is none.
+local function date(text)
+  if text:find("^%d%d%d%d%-%d%d?%-%d%d?$") or
+      text:find("^%d%d?([/-])%d%d?%1%d%d%d%d$") then
+    return '"' .. text:gsub("%f[%d]0+(%d)", "%1")
+  end
+  return nil
+end
+
 -- The form of one answer, cleaned already.
 function read(text, depth)
   text = rlf.trim(text)
@@ -195,7 +217,7 @@ function read(text, depth)
   -- x = 5, x \in {1, 2}
   local _, value = named(text)
   text = value and not value:find("=") and value or text
-  text = text:gsub("^%a%s*\\in%f[%A]%s*", "")
+  text = rlf.trim(exact(text:gsub("^%a%s*\\in%f[%A]%s*", "")))
   if text == "" then
     return ""
   elseif notation.is_words(text) then
@@ -220,7 +242,7 @@ function read(text, depth)
   elseif #list > 1 then
     return "{" .. table.concat(set(list, depth), ";") .. "}"
   end
-  return matrix(text, depth) or order(text, depth) or relation(text, depth) or
+  return date(text) or matrix(text, depth) or order(text, depth) or relation(text, depth) or
     expression.form(text) or plain(text)
 end
 
@@ -299,11 +321,15 @@ end
 
 -- The float nearest to the number that a form is; nil if it is none.
 function form.float(of)
-  local sign, n = of:match("^(%-?)(#.*)$")
-  if not n or not number.is(n) then
-    return nil
-  end
-  return sign == "-" and -number.float(n) or number.float(n)
+  local n = number.of(of)
+  return n and number.float(n)
+end
+
+-- The form of its hundredth; nil if it is no number.
+function form.hundredth(of)
+  local n = number.of(of)
+  n = n and number.times(n, number.fraction(1, 100))
+  return n and number.show(n)
 end
 
 -- Is it a number with a unit?

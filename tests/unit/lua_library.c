@@ -111,7 +111,7 @@ static const char *const answers[][3] = {
     {"\\boxed{0.333}", "1/3", "0"},
     {"\\boxed{x^2+1}", "x^2 + 1", "1"},
     {"\\boxed{\\sqrt{2}}", "\\sqrt{2}", "1"},
-    {"\\boxed{\\sqrt{4}}", "2", "0"},
+    {"\\boxed{\\sqrt{4}}", "2", "1"},
     {"\\boxed{(1, 2)}", "(1,2)", "1"},
     {"\\boxed{(1, 0.5)}", "(1,\\frac12)", "1"},
     {"\\boxed{[1, 2)}", "(1,2)", "0"},
@@ -160,6 +160,7 @@ static const char *const answers[][3] = {
      "\\begin{pmatrix}1\\\\2\\end{pmatrix}", "1"},
     {"The answer is $5!$.", "5!", "1"},
     {"The answer is $5!$.", "5", "0"},
+    {"The answer is $5!$.", "120", "1"},
     {"The answer is $x = 1 \\text{ or } x = 2$.", "1, 2", "1"},
     {"The answer is $x = 1$ or $x = 2$.", "1, 2", "1"},
     {"The answer is x = 1 or x = 2.", "\\{1,2\\}", "1"},
@@ -236,6 +237,10 @@ test_number_truths(rlf_lua_host *host, rlf_arena *arena)
         {"\\boxed{e}", 2.5, 0},
         {"\\boxed{}", 0, 0},
         {"\\boxed{0.3333}", 1.0 / 3, 0},
+        {"\\boxed{25\\%}", 0.25, 1},
+        {"\\boxed{25\\%}", 25, 1},
+        {"\\boxed{25}", 0.25, 0},
+        {"\\boxed{2^{-2}}", 0.25, 1},
     };
     for (size_t i = 0; i < RLF_COUNT(cases); i++) {
         const rlf_lua_field f[] = {
@@ -404,6 +409,9 @@ test_fuzz(void)
         bail("%s", err.sentence);
     for (int i = 0; i < (getenv("RLFLOW_TEST_QUICK") ? 1 : 8); i++)
         fuzz(host, arena, "expressions", i, 100);
+    for (int i = 0; i < (getenv("RLFLOW_TEST_QUICK") ? 1 : 8); i++)
+        fuzz(host, arena, "numbers", i, 100);
+    fuzz(host, arena, "radicals", 0, 200);
     fuzz(host, arena, "latin", 0xa0, 0xe0);
     for (int i = 0; i < 4; i++)
         fuzz(host, arena, "planes", 0xa0 + i * 0x4000, 0x4000);
