@@ -3,7 +3,9 @@
 #          tests_unit_search_NAME_LDADD = $(SEARCH_LIBS)
 noinst_LTLIBRARIES += libsearch.la
 libsearch_la_SOURCES = \
+	%D%/baseline.c %D%/baseline.h \
 	%D%/branch.c \
+	%D%/chance.h \
 	%D%/estimate.c %D%/estimate.h \
 	%D%/problem.c %D%/problem.h \
 	%D%/search.c %D%/search.h

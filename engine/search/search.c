@@ -4,58 +4,29 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/base/philox.h"
+#include "engine/search/chance.h"
 
 enum { RESTARTS = 8, LOOK_EVERY = 4096 };
-
-/* Random numbers of one annealing (Vigna, splitmix64, 2015), from a seed that
- * Philox makes of the search's and the restart's number. */
-typedef struct chance {
-    uint64_t state;
-} chance;
-
-static uint64_t
-next(chance *c)
-{
-    uint64_t x = c->state += 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
-
-static int
-below(chance *c, int n)
-{
-    return (int)((next(c) >> 32) * (uint64_t)n >> 32);
-}
-
-static double
-uniform(chance *c)
-{
-    return (double)(next(c) >> 11) * 0x1p-53;
-}
 
 /* One annealing: where it is, and the best that it has seen. */
 typedef struct walk {
     const rlf_problem *problem;
     rlf_estimator *e;
-    chance chance;
+    rlf_chance chance;
     rlf_placing now;
     rlf_placing *best;
     int64_t looks;
 } walk;
 
-/* The period of a placement, or INFINITY and `over` if it does not fit. */
-static void
-look_at(rlf_estimator *e, rlf_placing *p)
+void
+rlf_placing_look(rlf_estimator *e, rlf_placing *p)
 {
     p->over = rlf_estimate_over(e, p->choice);
     p->period = p->over > 0 ? INFINITY : rlf_estimate_period(e, p->choice);
 }
 
-/* The shorter period; of those that do not fit, what is closer to it. */
-static bool
-better(const rlf_placing *a, const rlf_placing *b)
+bool
+rlf_placing_better(const rlf_placing *a, const rlf_placing *b)
 {
     if (isfinite(a->period) || isfinite(b->period))
         return a->period < b->period;
@@ -73,18 +44,20 @@ copy(const rlf_problem *problem, rlf_placing *to, const rlf_placing *from)
 
 void
 rlf_search_descend(rlf_estimator *e, const rlf_problem *problem,
-                   rlf_placing *at)
+                   const rlf_mesh_span *within, rlf_placing *at)
 {
     bool changed;
     do {
         changed = false;
         for (int i = 0; i < problem->n_calls; i++) {
             int best = at->choice[i];
+            int from = within ? within[i].from : 0;
+            int to = within ? within[i].to : problem->calls[i].n_choices;
             rlf_placing trial = *at;
-            for (int k = 0; k < problem->calls[i].n_choices; k++) {
+            for (int k = from; k < to; k++) {
                 at->choice[i] = k;
-                look_at(e, at);
-                if (better(at, &trial)) {
+                rlf_placing_look(e, at);
+                if (rlf_placing_better(at, &trial)) {
                     trial.period = at->period;
                     trial.over = at->over;
                     best = k;
@@ -98,9 +71,8 @@ rlf_search_descend(rlf_estimator *e, const rlf_problem *problem,
     } while (changed);
 }
 
-/* The choices of call i on the same ranks as its present one, or NULL. */
-static const rlf_mesh_span *
-mesh_of(const rlf_call *call, int first, int count)
+const rlf_mesh_span *
+rlf_search_mesh(const rlf_call *call, int first, int count)
 {
     int low = 0, high = call->n_meshes - 1;
     while (low <= high) {
@@ -119,7 +91,7 @@ mesh_of(const rlf_call *call, int first, int count)
 static int
 one_of(walk *w, const rlf_mesh_span *m)
 {
-    return m->from + below(&w->chance, m->to - m->from);
+    return m->from + rlf_chance_below(&w->chance, m->to - m->from);
 }
 
 /* Of ten changes four move a call anywhere, two to another layout on its ranks,
@@ -128,23 +100,27 @@ static void
 change(walk *w)
 {
     const rlf_problem *p = w->problem;
-    int i = below(&w->chance, p->n_calls), kind = below(&w->chance, 10);
+    int i = rlf_chance_below(&w->chance, p->n_calls),
+        kind = rlf_chance_below(&w->chance, 10);
     const rlf_call *call = &p->calls[i];
-    int other = below(&w->chance, p->n_calls);
+    int other = rlf_chance_below(&w->chance, p->n_calls);
     const rlf_call *of = kind < 6 ? call : &p->calls[other];
     const rlf_choice *there = &of->choices[w->now.choice[of - p->calls]];
-    const rlf_mesh_span *m = kind >= 4 && kind < 8
-                                 ? mesh_of(call, there->first, there->count)
-                                 : NULL;
-    w->now.choice[i] = m ? one_of(w, m) : below(&w->chance, call->n_choices);
+    const rlf_mesh_span *m =
+        kind >= 4 && kind < 8
+            ? rlf_search_mesh(call, there->first, there->count)
+            : NULL;
+    w->now.choice[i] =
+        m ? one_of(w, m) : rlf_chance_below(&w->chance, call->n_choices);
     if (kind < 8 || other == i)
         return;
     const rlf_choice *here = &call->choices[w->now.choice[i]];
-    m = below(&w->chance, 2)
-            ? mesh_of(&p->calls[other], here->first, here->count)
+    m = rlf_chance_below(&w->chance, 2)
+            ? rlf_search_mesh(&p->calls[other], here->first, here->count)
             : NULL;
     w->now.choice[other] =
-        m ? one_of(w, m) : below(&w->chance, p->calls[other].n_choices);
+        m ? one_of(w, m)
+          : rlf_chance_below(&w->chance, p->calls[other].n_choices);
 }
 
 /* A start: every call on the ranks of the largest mesh that all have, in its
@@ -160,7 +136,7 @@ begin(walk *w, int restart)
             if (call->meshes[m].count > large->count)
                 large = &call->meshes[m];
         if (restart % 2) {
-            w->now.choice[i] = below(&w->chance, call->n_choices);
+            w->now.choice[i] = rlf_chance_below(&w->chance, call->n_choices);
             continue;
         }
         w->now.choice[i] = large->from;
@@ -169,7 +145,7 @@ begin(walk *w, int restart)
                 call->choices[w->now.choice[i]].seconds)
                 w->now.choice[i] = k;
     }
-    look_at(w->e, &w->now);
+    rlf_placing_look(w->e, &w->now);
 }
 
 /* At a constant temperature of 1 % of the best period; what does not fit is
@@ -180,8 +156,8 @@ take(walk *w, const rlf_placing *was)
     if (!isfinite(w->now.period))
         return !isfinite(was->period) && w->now.over <= was->over;
     double loss = w->now.period - was->period;
-    return !(loss > 0) ||
-           uniform(&w->chance) < exp(-loss / (0.01 * w->best->period));
+    return !(loss > 0) || rlf_chance_uniform(&w->chance) <
+                              exp(-loss / (0.01 * w->best->period));
 }
 
 static bool
@@ -195,19 +171,19 @@ anneal(walk *w, int64_t moves, const rlf_search_options *options)
 {
     int n = w->problem->n_calls;
     int choice[RLF_SEARCH_CALLS];
-    if (better(&w->now, w->best))
+    if (rlf_placing_better(&w->now, w->best))
         copy(w->problem, w->best, &w->now);
     for (int64_t k = 0; k < moves; k++) {
         rlf_placing was = w->now;
         memcpy(choice, w->now.choice, sizeof *choice * (size_t)n);
         change(w);
-        look_at(w->e, &w->now);
+        rlf_placing_look(w->e, &w->now);
         w->looks++;
         if (!take(w, &was)) {
             memcpy(w->now.choice, choice, sizeof *choice * (size_t)n);
             w->now.period = was.period;
             w->now.over = was.over;
-        } else if (better(&w->now, w->best)) {
+        } else if (rlf_placing_better(&w->now, w->best)) {
             copy(w->problem, w->best, &w->now);
         }
         if (k % LOOK_EVERY == 0 && stopped(options, w->best->period))
@@ -228,13 +204,12 @@ rlf_search(const rlf_problem *problem, const rlf_search_options *options,
               .best = &out->best};
     w.now.choice = RLF_NEW_ARRAY(arena, int, n);
     for (int r = 0; r < RESTARTS && !out->stopped; r++) {
-        rlf_random_key key = {.seed = options->seed, .site = (uint32_t)r};
-        w.chance.state = rlf_draw(&key, 0);
+        w.chance = rlf_chance_begin(options->seed, (uint32_t)r);
         begin(&w, r);
         out->stopped = anneal(&w, options->moves / RESTARTS, options);
         copy(problem, &w.now, &out->best);
-        rlf_search_descend(w.e, problem, &w.now);
-        if (better(&w.now, &out->best))
+        rlf_search_descend(w.e, problem, NULL, &w.now);
+        if (rlf_placing_better(&w.now, &out->best))
             copy(problem, &out->best, &w.now);
     }
     out->looks = w.looks;

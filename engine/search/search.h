@@ -38,9 +38,14 @@ typedef struct rlf_found {
  * rlf_placing. */
 void rlf_search(const rlf_problem *problem, const rlf_search_options *options,
                 rlf_arena *arena, rlf_found *out);
-/* Moves one call at a time to its best choice while that helps. */
+/* The period of a placement, or INFINITY and `over` if it does not fit. */
+void rlf_placing_look(rlf_estimator *e, rlf_placing *p);
+/* The shorter period; of those that do not fit, what is closer to it. */
+bool rlf_placing_better(const rlf_placing *a, const rlf_placing *b);
+/* Moves one call at a time to its best choice while that helps; call i to one
+ * of within[i] only (NULL: to any). */
 void rlf_search_descend(rlf_estimator *e, const rlf_problem *problem,
-                        rlf_placing *at);
+                        const rlf_mesh_span *within, rlf_placing *at);
 /* The second half: lowers *best where it finds better, and gives the bound that
  * it has proved with at most `branches` placements looked at. */
 typedef struct rlf_proof {
@@ -48,6 +53,9 @@ typedef struct rlf_proof {
     bool optimal, stopped;
     int64_t looks;
 } rlf_proof;
+/* The choices of a call on those ranks, or NULL. */
+const rlf_mesh_span *rlf_search_mesh(const rlf_call *call, int first,
+                                     int count);
 void rlf_search_branch(rlf_estimator *e, const rlf_problem *problem,
                        const rlf_search_options *options, rlf_arena *arena,
                        rlf_placing *best, rlf_proof *out);

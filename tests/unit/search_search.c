@@ -4,7 +4,7 @@
  *
  * RLFLOW_TEST_SEARCH=all: 60 problems of 8 devices, some 10^6 placements each,
  * instead of 3. */
-#include "engine/search/search.h"
+#include "engine/search/baseline.h"
 
 #include <math.h>
 
@@ -299,11 +299,134 @@ test_all(int devices, uint32_t problems)
        unrepeated);
 }
 
+/* ---- placements of others ---- */
+
+/* On as many devices as there are calls of a depth, with known seconds: what
+ * each baseline makes of it is worked out by hand. */
+static rlf_choice
+on(int first, int count, double seconds)
+{
+    return (rlf_choice){.first = first,
+                        .count = count,
+                        .tp = count,
+                        .pp = 1,
+                        .dp = 1,
+                        .seconds = seconds,
+                        .kept = 1};
+}
+
+/* Generation, two readings and an update on 4 ranks. Everything takes 4 / ranks
+ * seconds, but for readings, which gain nothing from a second rank. */
+static void
+test_by_hand(void)
+{
+    static const struct {
+        rlf_baseline which;
+        double period; /* seconds */
+        int first[4], count[4];
+    } expected[] = {
+        /* 1 + 4 + 4 + 1 */
+        {RLF_BASELINE_FLATTEN, 10, {0, 0, 0, 0}, {4, 4, 4, 4}},
+        /* 1 + 4 + 1 */
+        {RLF_BASELINE_INTERLEAVE, 6, {0, 0, 2, 0}, {4, 2, 2, 4}},
+        /* 2 + 4 + 4 + 2 */
+        {RLF_BASELINE_SEPARATE, 12, {0, 0, 0, 2}, {2, 2, 2, 2}},
+        {RLF_BASELINE_HEURISTIC, 10, {0, 0, 0, 0}, {4, 4, 4, 4}},
+        /* One reading alone, the other with the actor: 2 + 4 + 2; of several
+         * with that cost the first. */
+        {RLF_BASELINE_HYBRIDFLOW, 8, {0, 0, 2, 0}, {2, 2, 1, 2}},
+    };
+    static const double memory[4] = {9, 9, 9, 9};
+    static const int none[1], first[] = {0}, read[] = {0, 1, 2};
+    rlf_arena *arena = rlf_arena_new();
+    rlf_call calls[4] = {
+        {.name = "generate", .kind = RLF_STAGE_GENERATE},
+        {.name = "ref", .kind = RLF_STAGE_READ, .model = 1, .needs = first},
+        {.name = "reward", .kind = RLF_STAGE_READ, .model = 2, .needs = first},
+        {.name = "update", .kind = RLF_STAGE_UPDATE, .needs = read},
+    };
+    rlf_problem problem = {.calls = calls,
+                           .n_calls = 4,
+                           .devices = 4,
+                           .memory = memory,
+                           .machine = 4};
+    calls[0].needs = none;
+    calls[1].n_needs = calls[2].n_needs = 1;
+    calls[3].n_needs = 3;
+    for (int i = 0; i < 4; i++) {
+        calls[i].choices = RLF_NEW_ARRAY(arena, rlf_choice, 7);
+        for (int n = 1; n <= 4; n *= 2)
+            for (int at = 0; at < 4; at += n)
+                calls[i].choices[calls[i].n_choices++] =
+                    on(at, n, i == 1 || i == 2 ? 4 : 4.0 / n);
+    }
+    rlf_err err = RLF_ERR_NONE;
+    if (rlf_problem_close(&problem, arena, &err) < 0)
+        bail("%s", err.sentence);
+    const rlf_search_options options = {.moves = 20000, .branches = 100000};
+    rlf_found found;
+    rlf_search(&problem, &options, arena, &found);
+    ok(found.optimal && found.best.period == 6, "the best is 6 s: %g",
+       found.best.period);
+    for (size_t k = 0; k < sizeof expected / sizeof *expected; k++) {
+        rlf_placing at;
+        int wrong = 0;
+        rlf_baseline_make(&problem, expected[k].which, &options, arena, &at);
+        for (int i = 0; i < 4; i++) {
+            const rlf_choice *c = &calls[i].choices[at.choice[i]];
+            wrong += c->first != expected[k].first[i] ||
+                     c->count != expected[k].count[i];
+            printf("# %s %d..%d\n", calls[i].name, c->first,
+                   c->first + c->count - 1);
+        }
+        const char *word = rlf_baseline_word(expected[k].which);
+        ok(at.period == expected[k].period, "%s: %g s", word, at.period);
+        is_int(wrong, 0, word);
+    }
+    rlf_arena_free(arena);
+}
+
+static void
+test_baselines(void)
+{
+    int made_of[RLF_BASELINES] = {0}, below_best = 0, unrepeated = 0;
+    for (uint32_t number = 0; number < 40; number++) {
+        rlf_arena *arena = rlf_arena_new();
+        made m;
+        make(&m, 8, 5, 3000 + number, arena);
+        const rlf_search_options options = {
+            .seed = number, .moves = 20000, .branches = 100000};
+        rlf_estimator *e = rlf_estimator_new(&m.problem, arena);
+        rlf_found found;
+        rlf_search(&m.problem, &options, arena, &found);
+        for (int which = 0; which < RLF_BASELINES; which++) {
+            rlf_placing a, b;
+            rlf_baseline_make(&m.problem, which, &options, arena, &a);
+            rlf_baseline_make(&m.problem, which, &options, arena, &b);
+            unrepeated += a.period != b.period;
+            if (!isfinite(a.period))
+                continue;
+            made_of[which]++;
+            below_best += a.period < found.best.period * (1 - 1e-9) ||
+                          a.period != rlf_estimate_period(e, a.choice) ||
+                          rlf_estimate_over(e, a.choice) > 0;
+        }
+        rlf_arena_free(arena);
+    }
+    is_int(below_best, 0, "no baseline is better than what the search finds");
+    is_int(unrepeated, 0, "baselines repeat");
+    for (int which = 0; which < RLF_BASELINES; which++)
+        ok(made_of[which] > 10, "%s fits into %d of 40 problems",
+           rlf_baseline_word(which), made_of[which]);
+}
+
 int
 main(void)
 {
     const char *set = getenv("RLFLOW_TEST_SEARCH");
     test_estimate();
+    test_by_hand();
+    test_baselines();
     test_all(2, 50);
     test_all(4, quick() ? 40 : 200);
     test_all(8, set && !strcmp(set, "all") ? 60 : quick() ? 0 : 3);

@@ -1,0 +1,324 @@
+/* Placements of others: see baseline.h. */
+#include "engine/search/baseline.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "engine/search/chance.h"
+
+enum { MOST = RLF_SEARCH_CALLS, SETS = 6, LOOK_EVERY = 4096 };
+
+const char *
+rlf_baseline_word(rlf_baseline which)
+{
+    static const char *const words[] = {
+        [RLF_BASELINE_FLATTEN] = "flatten",
+        [RLF_BASELINE_INTERLEAVE] = "interleave",
+        [RLF_BASELINE_SEPARATE] = "separate",
+        [RLF_BASELINE_HEURISTIC] = "heuristic",
+        [RLF_BASELINE_HYBRIDFLOW] = "hybridflow",
+        [RLF_BASELINE_REAL] = "real",
+    };
+    return words[which];
+}
+
+/* ---- ranks given, the best cuts there ---- */
+
+/* Each call in its fastest way on the given ranks; then, one call at a time,
+ * better ones, and first of all such that fit. */
+static void
+cut(const rlf_problem *p, rlf_estimator *e, const rlf_mesh_span *within,
+    rlf_placing *out)
+{
+    for (int i = 0; i < p->n_calls; i++) {
+        out->choice[i] = within[i].from;
+        for (int k = within[i].from; k < within[i].to; k++)
+            if (p->calls[i].choices[k].seconds <
+                p->calls[i].choices[out->choice[i]].seconds)
+                out->choice[i] = k;
+    }
+    rlf_placing_look(e, out);
+    rlf_search_descend(e, p, within, out);
+}
+
+/* How many calls that model calls need before it come one after another. */
+static int
+depth_of(const rlf_problem *p, int i, const int *depth)
+{
+    int most = 0;
+    for (int k = 0; k < p->calls[i].n_needs; k++)
+        if (depth[p->calls[i].needs[k]] + 1 > most)
+            most = depth[p->calls[i].needs[k]] + 1;
+    return most;
+}
+
+/* Calls of one depth do not need each other: the n-th of them gets the n-th of
+ * as many parts as the next power of two. */
+static void
+interleave(const rlf_problem *p, rlf_mesh_span *within)
+{
+    int depth[MOST];
+    for (int i = 0; i < p->n_calls; i++)
+        depth[i] = depth_of(p, i, depth);
+    for (int i = 0; i < p->n_calls; i++) {
+        int before = 0, all = 0, parts = 1;
+        for (int k = 0; k < p->n_calls; k++) {
+            all += depth[k] == depth[i];
+            before += k < i && depth[k] == depth[i];
+        }
+        while (parts < all)
+            parts *= 2;
+        int n = p->devices / parts;
+        const rlf_mesh_span *m =
+            n ? rlf_search_mesh(&p->calls[i], before * n, n) : NULL;
+        within[i] = m ? *m : within[i];
+    }
+}
+
+static void
+separate(const rlf_problem *p, rlf_mesh_span *within)
+{
+    int half = p->devices / 2;
+    for (int i = 0; i < p->n_calls; i++) {
+        bool trains = p->calls[i].kind == RLF_STAGE_UPDATE;
+        const rlf_mesh_span *m =
+            rlf_search_mesh(&p->calls[i], trains ? half : 0, p->devices - half);
+        if (half && m)
+            within[i] = *m;
+    }
+}
+
+/* No data parallelism, and as large tensor-parallel groups as there are. */
+static bool
+heuristic(const rlf_problem *p, rlf_mesh_span *within)
+{
+    for (int i = 0; i < p->n_calls; i++) {
+        const rlf_mesh_span all = within[i];
+        int tp = 0;
+        for (int k = all.from; k < all.to; k++) {
+            const rlf_choice *c = &p->calls[i].choices[k];
+            if (c->dp != 1 || c->tp < tp)
+                continue;
+            if (c->tp > tp)
+                within[i].from = k;
+            tp = c->tp;
+            within[i].to = k + 1;
+        }
+        if (!tp)
+            return false;
+    }
+    return true;
+}
+
+/* ---- HybridFlow ---- */
+
+typedef struct mapping {
+    const rlf_problem *problem;
+    rlf_estimator *e;
+    int set_of[SETS]; /* per model */
+    int n_models, n_sets;
+    rlf_choice part[SETS]; /* ranks of each set */
+    double least;          /* the cost of *best */
+    rlf_placing trial, *best;
+} mapping;
+
+/* Seconds of the fastest way of a call on the set's ranks; its index into
+ * *choice. INFINITY: there is none. */
+static double
+fastest(const mapping *m, int i, int *choice)
+{
+    const rlf_call *call = &m->problem->calls[i];
+    const rlf_choice *ranks = &m->part[m->set_of[call->model]];
+    const rlf_mesh_span *span =
+        rlf_search_mesh(call, ranks->first, ranks->count);
+    double least = INFINITY;
+    for (int k = span ? span->from : 0; span && k < span->to; k++) {
+        const rlf_choice *c = &call->choices[k];
+        bool fits =
+            c->kept + c->own + c->work <= m->problem->memory[ranks->first];
+        if (fits && c->seconds < least) {
+            least = c->seconds;
+            *choice = k;
+        }
+    }
+    return least;
+}
+
+/* d_cost: calls of models of one set follow each other, sets do not wait for
+ * each other within a stage, stages follow each other. */
+static double
+cost(mapping *m)
+{
+    double time[RLF_STAGE_UPDATE + 1][SETS] = {{0}}, sum = 0;
+    for (int i = 0; i < m->problem->n_calls; i++) {
+        const rlf_call *call = &m->problem->calls[i];
+        time[call->kind][m->set_of[call->model]] +=
+            fastest(m, i, &m->trial.choice[i]);
+    }
+    for (int stage = 0; stage <= RLF_STAGE_UPDATE; stage++) {
+        double most = 0;
+        for (int s = 0; s < m->n_sets; s++)
+            most = fmax(most, time[stage][s]);
+        sum += most;
+    }
+    return sum;
+}
+
+static void
+judge(mapping *m)
+{
+    double is = cost(m);
+    if (!isfinite(is) || is >= m->least)
+        return;
+    m->trial.over = rlf_estimate_over(m->e, m->trial.choice);
+    if (m->trial.over > 0)
+        return;
+    m->least = is;
+    m->best->over = m->trial.over;
+    m->best->period = rlf_estimate_period(m->e, m->trial.choice);
+    memcpy(m->best->choice, m->trial.choice,
+           sizeof *m->trial.choice * (size_t)m->problem->n_calls);
+}
+
+/* The first ranks from `first` on, of those that the set's calls can have, of
+ * every number there is. */
+static void allocate(mapping *m, unsigned placed, int first);
+
+static void
+place(mapping *m, int set, unsigned placed, int first)
+{
+    int i = 0, seen = 0;
+    while (m->set_of[m->problem->calls[i].model] != set)
+        i++;
+    const rlf_call *call = &m->problem->calls[i];
+    int counts[64];
+    for (int k = 0; k < call->n_meshes; k++) {
+        const rlf_mesh_span *mesh = &call->meshes[k];
+        bool known = mesh->first < first ||
+                     (m->n_sets == 1 && mesh->count < m->problem->devices);
+        for (int j = 0; j < seen && !known; j++)
+            known = counts[j] == mesh->count;
+        if (known || seen == 64)
+            continue;
+        counts[seen++] = mesh->count;
+        m->part[set] = (rlf_choice){.first = mesh->first, .count = mesh->count};
+        allocate(m, placed | 1u << set, mesh->first + mesh->count);
+    }
+}
+
+/* Every set that has no ranks yet comes next. */
+static void
+allocate(mapping *m, unsigned placed, int first)
+{
+    if (placed == (1u << m->n_sets) - 1)
+        judge(m);
+    for (int set = 0; set < m->n_sets; set++)
+        if (!(placed >> set & 1))
+            place(m, set, placed, first);
+}
+
+/* All partitions of the models that have calls into sets. */
+static void
+divide(mapping *m, int model)
+{
+    if (model == m->n_models) {
+        allocate(m, 0, 0);
+        return;
+    }
+    bool called = false;
+    for (int i = 0; i < m->problem->n_calls; i++)
+        called |= m->problem->calls[i].model == model;
+    if (!called)
+        divide(m, model + 1);
+    for (int s = 0; called && s <= m->n_sets; s++) {
+        bool fresh = s == m->n_sets;
+        m->set_of[model] = s;
+        m->n_sets += fresh;
+        divide(m, model + 1);
+        m->n_sets -= fresh;
+    }
+}
+
+static void
+hybridflow(const rlf_problem *p, rlf_estimator *e, rlf_arena *arena,
+           rlf_placing *out)
+{
+    mapping m = {.problem = p, .e = e, .least = INFINITY, .best = out};
+    m.trial.choice = RLF_NEW_ARRAY(arena, int, p->n_calls);
+    m.n_models = p->n_models;
+    if (m.n_models <= SETS)
+        divide(&m, 0);
+}
+
+/* ---- ReaL ---- */
+
+static void
+real(const rlf_problem *p, rlf_estimator *e, const rlf_search_options *options,
+     rlf_arena *arena, rlf_placing *out)
+{
+    const double beta = 0.001, milli = 1000;
+    rlf_chance chance = rlf_chance_begin(options->seed, 0);
+    int *now = RLF_NEW_ARRAY(arena, int, p->n_calls);
+    double is = INFINITY;
+    for (int i = 0; i < p->n_calls; i++)
+        for (int k = 0; k < p->calls[i].n_choices; k++)
+            if (p->calls[i].choices[k].seconds <
+                p->calls[i].choices[now[i]].seconds)
+                now[i] = k;
+    for (int64_t move = 0; move < options->moves; move++) {
+        int i = rlf_chance_below(&chance, p->n_calls), was = now[i];
+        if (move)
+            now[i] = rlf_chance_below(&chance, p->calls[i].n_choices);
+        double over = rlf_estimate_over(e, now);
+        double period = rlf_estimate_period(e, now);
+        double cost = over > 0 ? 3 * period : period;
+        double chances = exp(-beta * milli * (cost - is));
+        bool first = !isfinite(is);
+        if (first || cost <= is || rlf_chance_uniform(&chance) < chances)
+            is = cost;
+        else
+            now[i] = was;
+        const rlf_placing seen = {now, over > 0 ? INFINITY : period, over};
+        if (is == cost && rlf_placing_better(&seen, out)) {
+            memcpy(out->choice, now, sizeof *now * (size_t)p->n_calls);
+            out->period = seen.period;
+            out->over = over;
+        }
+        if (move % LOOK_EVERY == 0 && options->stop &&
+            options->stop(options->arg, out->period, 0))
+            return;
+    }
+}
+
+void
+rlf_baseline_make(const rlf_problem *problem, rlf_baseline which,
+                  const rlf_search_options *options, rlf_arena *arena,
+                  rlf_placing *out)
+{
+    rlf_estimator *e = rlf_estimator_new(problem, arena);
+    rlf_mesh_span within[MOST];
+    *out = (rlf_placing){.period = INFINITY, .over = INFINITY};
+    out->choice = RLF_NEW_ARRAY(arena, int, problem->n_calls);
+    if (which == RLF_BASELINE_HYBRIDFLOW) {
+        hybridflow(problem, e, arena, out);
+        return;
+    }
+    if (which == RLF_BASELINE_REAL) {
+        real(problem, e, options, arena, out);
+        return;
+    }
+    for (int i = 0; i < problem->n_calls; i++) {
+        const rlf_mesh_span *all =
+            rlf_search_mesh(&problem->calls[i], 0, problem->devices);
+        if (!all)
+            return;
+        within[i] = *all;
+    }
+    if (which == RLF_BASELINE_INTERLEAVE)
+        interleave(problem, within);
+    else if (which == RLF_BASELINE_SEPARATE)
+        separate(problem, within);
+    else if (which == RLF_BASELINE_HEURISTIC && !heuristic(problem, within))
+        return;
+    cut(problem, e, within, out);
+}
