@@ -262,7 +262,7 @@ place_of_use(const rlf_ast_expr *call)
 static bool
 of_arguments(const rlf_diag *diag)
 {
-    return rlf_word_is_of("level|type|argument|unit|live|update", diag->code);
+    return rlf_word_is_of("level|type|argument|unit|number|live|update", diag->code);
 }
 
 /* Of what was reported inside a def: in which use of it. What an imported file

@@ -277,11 +277,34 @@ warn_signs(rlf_sema *s, const rlf_ast_expr *e, const rlf_ast_expr *operand)
                   "leave one out, or put what is negative in parentheses");
 }
 
+/* What counts for nothing unless `counts`: it may be infinite. */
+static rlf_thing
+eval_side(rlf_sema *s, const rlf_ast_expr *e, bool counts)
+{
+    s->idle += !counts;
+    rlf_thing thing = rlf_eval(s, e);
+    s->idle -= !counts;
+    return thing;
+}
+
+/* The right of `and` and `or` where the left decides. */
+static bool
+is_decided(const rlf_sema *s, rlf_ast_op op, const rlf_thing *left)
+{
+    double value;
+    if ((op != RLF_AST_AND && op != RLF_AST_OR) ||
+        left->kind != RLF_THING_NUMBER ||
+        !rlf_term_constant(s, left->term, &value))
+        return false;
+    return (value > 0 || value < 0) == (op == RLF_AST_OR);
+}
+
 static rlf_thing
 eval_binary(rlf_sema *s, const rlf_ast_expr *e)
 {
     warn_signs(s, e, e->right);
-    rlf_thing a = rlf_eval(s, e->left), b = rlf_eval(s, e->right);
+    rlf_thing a = rlf_eval(s, e->left);
+    rlf_thing b = eval_side(s, e->right, !is_decided(s, e->op, &a));
     if (a.kind == RLF_THING_NONE || b.kind == RLF_THING_NONE)
         return rlf_thing_none(e->span);
     if (is_text(&a) || is_text(&b))
@@ -306,12 +329,15 @@ static rlf_thing
 eval_choice(rlf_sema *s, const rlf_ast_expr *e)
 {
     int c = rlf_eval_number(s, e->left);
-    rlf_thing a = rlf_eval(s, e->right), b = rlf_eval(s, e->other);
     double value;
+    bool known = c >= 0 && rlf_term_constant(s, c, &value);
+    bool yes = known && (value > 0 || value < 0);
+    rlf_thing a = eval_side(s, e->right, yes);
+    rlf_thing b = eval_side(s, e->other, known && !yes);
     if (c < 0 || a.kind == RLF_THING_NONE || b.kind == RLF_THING_NONE)
         return rlf_thing_none(e->span);
-    if (rlf_term_constant(s, c, &value) && a.kind == b.kind)
-        return value > 0 || value < 0 ? a : b;
+    if (known && a.kind == b.kind)
+        return yes ? a : b;
     bool words = is_text(&a) && is_text(&b);
     int x = words ? text_term(s, &a) : rlf_thing_number(s, &a, e->right->span);
     int y = words ? text_term(s, &b) : rlf_thing_number(s, &b, e->other->span);

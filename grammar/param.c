@@ -48,7 +48,7 @@ read_number(const char *text, double *out)
     }
     *p = 0;
     *out = strtod(digits, &end);
-    return end != digits && !*end && !*text && isfinite(*out);
+    return end != digits && !*end && !*text;
 }
 
 static bool
@@ -111,6 +111,8 @@ read_setting(const reader *r, const char *text)
             return refuse(r, text, "true or false");
     } else if (!read_number(text, &x)) {
         return refuse(r, text, "a number");
+    } else if (!isfinite(x)) {
+        return refuse(r, text, "a finite number");
     }
     const char *wanted = wrong_number(r->type, x);
     if (wanted)

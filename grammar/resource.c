@@ -243,15 +243,17 @@ work_out(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
 /* Work something out as if at the top of `module`. */
 typedef struct place {
     rlf_scope *scope;
-    int part, update, choosing;
+    int part, update, choosing, asked, idle;
 } place;
 
 static place
 go_to(rlf_sema *s, rlf_module *module)
 {
-    place before = {s->scope, s->part, s->update, s->choosing};
+    place before = {s->scope,    s->part,  s->update,
+                    s->choosing, s->asked, s->idle};
     rlf_scope_push(s, NULL, module);
-    s->part = s->update = s->choosing = -1;
+    s->part = s->update = s->choosing = s->asked = -1;
+    s->idle = 0;
     return before;
 }
 
@@ -262,6 +264,8 @@ come_back(rlf_sema *s, place before)
     s->part = before.part;
     s->update = before.update;
     s->choosing = before.choosing;
+    s->asked = before.asked;
+    s->idle = before.idle;
 }
 
 rlf_thing

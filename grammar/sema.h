@@ -335,6 +335,7 @@ typedef struct rlf_sema {
         size_t count, room;
     } metrics;
     bool collecting; /* in the block of a collect */
+    int idle;        /* sides of choices around that may not be taken */
     int nesting;     /* expressions inside one another */
     int importing;   /* files that import one another, being read */
     int expanding;   /* defs inside one another, their arguments too */

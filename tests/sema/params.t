@@ -226,6 +226,133 @@ test.rlf:4:7: error: parameter 'a' is a whole number of up to 2^53, and '9999999
 test.rlf:5:7: error: parameter 'b' is true or false, and '2' was given
     5 | param b : bool
       |       ^
-test.rlf:6:7: error: parameter 'c' is a number, and '1e999' was given
+test.rlf:6:7: error: parameter 'c' is a finite number, and '1e999' was given
     6 | param c : float
       |       ^
+=== constants are finite
+#set d=0
+import "std/advantage"
+param a : float = 0/0
+param b : int = 5 % 0
+param c : float = 1 in 0..1/0
+param d : float = 1
+param e : float = 1 / d
+param g : float = exp(1000) - 1
+state h = log(0 - 1)
+flow z() { }
+--- errors
+test.rlf:3:20: error: 0 / 0 is not a number
+    3 | param a : float = 0/0
+      |                   ~^~
+hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
+test.rlf:4:19: error: 5 % 0 is not a number
+    4 | param b : int = 5 % 0
+      |                 ~ ^ ~
+hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
+test.rlf:5:28: error: 1 / 0 is infinite
+    5 | param c : float = 1 in 0..1/0
+      |                           ~^~
+hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
+test.rlf:7:21: error: 1 / 0 is infinite
+    7 | param e : float = 1 / d
+      |                   ~ ^ ~
+hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
+test.rlf:8:19: error: exp(1000) is infinite
+    8 | param g : float = exp(1000) - 1
+      |                   ^~~
+hint: write a large number; for no limit leave the argument out
+=== constants are finite: declarations
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5 / 0, clip: 0 - 1 / 0))
+hook judge = lua("j.lua", time: 1s / 0)
+state h = log(0 - 1)
+flow z(batch: prompts[8]) { }
+--- errors
+test.rlf:2:49: error: 1e-05 / 0 is infinite
+    2 | model actor = lm("m", optimizer: adamw(lr: 1e-5 / 0, clip: 0 - 1 / 0))
+      |                                            ~~~~ ^ ~
+hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
+test.rlf:2:66: error: 1 / 0 is infinite
+    2 | model actor = lm("m", optimizer: adamw(lr: 1e-5 / 0, clip: 0 - 1 / 0))
+      |                                                                ~ ^ ~
+hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
+test.rlf:3:36: error: 1 / 0 is infinite
+    3 | hook judge = lua("j.lua", time: 1s / 0)
+      |                                 ~~ ^ ~
+hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
+test.rlf:4:11: error: log(-1) is not a number
+    4 | state h = log(0 - 1)
+      |           ^~~
+hint: write what it is to be instead, or choose: c ? a : b
+=== constants are finite: arguments, values
+import "std/advantage"
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook judge = lua("j.lua")
+state h = 1
+def k(x, y = 1 / 0) = x * y
+flow z(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8, temperature: sqrt(0 - 2))
+    score = judge(roll)
+    a = k(score)
+    b = k(score, 0 / 0)
+    c = whiten(score, eps: (0 - 1) ^ 0.5)
+    report d = 3 / (1 - 1)
+    h := h + 2 / 0
+    if 1 / 0 > step { checkpoint }
+}
+--- errors
+test.rlf:6:16: error: 1 / 0 is infinite
+    6 | def k(x, y = 1 / 0) = x * y
+      |              ~ ^ ~
+hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
+test.rlf:8:65: error: sqrt(-2) is not a number
+    8 |     roll = actor.generate(batch, n: 4, max_new: 8, temperature: sqrt(0 - 2))
+      |                                                                 ^~~~
+hint: write what it is to be instead, or choose: c ? a : b
+test.rlf:11:20: error: 0 / 0 is not a number
+   11 |     b = k(score, 0 / 0)
+      |                  ~ ^ ~
+hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
+test.rlf:12:36: error: -1 ^ 0.5 is not a number
+   12 |     c = whiten(score, eps: (0 - 1) ^ 0.5)
+      |                            ~~~~~~~ ^ ~~~
+hint: write what it is to be instead, or choose: c ? a : b
+test.rlf:13:18: error: 3 / 0 is infinite
+   13 |     report d = 3 / (1 - 1)
+      |                ~ ^ ~~~~~~~
+hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
+test.rlf:14:16: error: 2 / 0 is infinite
+   14 |     h := h + 2 / 0
+      |              ~ ^ ~
+hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
+test.rlf:15:10: error: 1 / 0 is infinite
+   15 |     if 1 / 0 > step { checkpoint }
+      |        ~ ^ ~
+hint: where the divisor may be 0 choose another value: d > 0 ? x / d : 0
+=== parameters that are not finite
+#set a=inf
+#set b=1e999
+param a : float = 1
+param b : float = 1
+flow z() { }
+--- errors
+test.rlf:3:7: error: parameter 'a' is a finite number, and 'inf' was given
+    3 | param a : float = 1
+      |       ^
+test.rlf:4:7: error: parameter 'b' is a finite number, and '1e999' was given
+    4 | param b : float = 1
+      |       ^
+=== the side of a choice that is not taken may be infinite
+#set a=0
+param a : float = 1
+param b : float = a > 0 ? 1 / a : 3
+param c : bool = a > 0 and 1 / a > 2
+param d : bool = a == 0 or 1 / a > 2
+param e : float = a == 0 ? 2 : log(a)
+def k(x) = x > 0 ? log(x) : 0
+flow z() {
+    report y = k(a) + b + c + d + e + (step > a ? 1 / step : 1 / a)
+}
+--- errors
+compiles
