@@ -1,0 +1,336 @@
+/* Clusters: numbers of ranks, links, meshes, printing: see cluster.h. */
+#include "engine/layout/cluster.h"
+
+#include "engine/base/vec.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+
+/* Of each part of a cluster so many machines may be cut up by meshes. */
+enum { CUT_UP = 2 };
+
+rlf_status
+rlf_cluster_number(rlf_cluster *c, rlf_err *err)
+{
+    int64_t machines = 0, ranks = 0;
+    for (int i = 0; i < c->n_parts; i++) {
+        rlf_cluster_part *part = &c->parts[i];
+        part->first_machine = (int)machines;
+        part->first_rank = (int)ranks;
+        machines += part->count;
+        ranks += (int64_t)part->count * part->machine->count;
+        if (ranks > RLF_CLUSTER_RANKS)
+            return rlf_fail(err, RLF_USER,
+                            "'%s' has more than %d devices, the most that a "
+                            "cluster can have",
+                            c->name, (int)RLF_CLUSTER_RANKS);
+    }
+    c->machines = (int)machines;
+    c->ranks = (int)ranks;
+    return RLF_OK;
+}
+
+/* ---- ranks ---- */
+
+const rlf_cluster_part *
+rlf_cluster_part_of(const rlf_cluster *c, int rank)
+{
+    RLF_ASSERT(rank >= 0 && rank < c->ranks);
+    int i = c->n_parts - 1;
+    while (rank < c->parts[i].first_rank)
+        i--;
+    return &c->parts[i];
+}
+
+int
+rlf_cluster_machine(const rlf_cluster *c, int rank)
+{
+    const rlf_cluster_part *part = rlf_cluster_part_of(c, rank);
+    return part->first_machine +
+           (rank - part->first_rank) / part->machine->count;
+}
+
+int
+rlf_cluster_device(const rlf_cluster *c, int rank)
+{
+    const rlf_cluster_part *part = rlf_cluster_part_of(c, rank);
+    return (rank - part->first_rank) % part->machine->count;
+}
+
+const rlf_device_kind *
+rlf_cluster_kind(const rlf_cluster *c, const int *ranks, int n)
+{
+    const rlf_device_kind *kind = NULL;
+    for (int i = 0; i < n; i++) {
+        const rlf_device_kind *mine =
+            rlf_cluster_part_of(c, ranks[i])->machine->device;
+        if (kind && kind != mine)
+            return NULL;
+        kind = mine;
+    }
+    return kind;
+}
+
+/* ---- links ---- */
+
+static const rlf_link none = {.rate = INFINITY};
+
+static void
+slow_down(rlf_link *link, double rate, double start)
+{
+    if (rate < link->rate)
+        link->rate = rate;
+    if (start > link->start)
+        link->start = start;
+}
+
+rlf_link
+rlf_cluster_link(const rlf_cluster *c, int a, int b)
+{
+    const rlf_cluster_part *one = rlf_cluster_part_of(c, a);
+    const rlf_cluster_part *other = rlf_cluster_part_of(c, b);
+    rlf_link link = none;
+    if (a == b)
+        return link;
+    if (rlf_cluster_machine(c, a) == rlf_cluster_machine(c, b)) {
+        slow_down(&link, one->machine->link, one->machine->start);
+        return link;
+    }
+    link.across = true;
+    slow_down(&link, one->link, c->start);
+    slow_down(&link, other->link, c->start);
+    return link;
+}
+
+rlf_link
+rlf_cluster_ring(const rlf_cluster *c, const int *ranks, int n, int share)
+{
+    uint64_t seen[RLF_CLUSTER_RANKS / 64];
+    rlf_link link = none;
+    memset(seen, 0, ((size_t)c->machines + 63) / 64 * sizeof *seen);
+    for (int i = 0; i < n; i++) {
+        const rlf_cluster_part *part = rlf_cluster_part_of(c, ranks[i]);
+        int machine = rlf_cluster_machine(c, ranks[i]);
+        uint64_t bit = UINT64_C(1) << (machine % 64);
+        if (seen[machine / 64] & bit)
+            slow_down(&link, part->machine->link, part->machine->start);
+        seen[machine / 64] |= bit;
+        link.across =
+            link.across || machine != rlf_cluster_machine(c, ranks[0]);
+    }
+    for (int i = 0; i < n && link.across; i++)
+        slow_down(&link, rlf_cluster_part_of(c, ranks[i])->link / share,
+                  c->start);
+    return link;
+}
+
+int
+rlf_cluster_share(const rlf_cluster *c, const int *mesh, int n_mesh,
+                  const int *group, int n_group)
+{
+    int *of = rlf_calloc(2 * (size_t)c->machines, sizeof *of);
+    int *all = of + c->machines, share = 1;
+    for (int i = 0; i < n_group; i++)
+        of[rlf_cluster_machine(c, group[i])]++;
+    for (int i = 0; i < n_mesh; i++)
+        all[rlf_cluster_machine(c, mesh[i])]++;
+    for (int i = 0; i < c->machines; i++) {
+        int mine = of[i] ? (all[i] + of[i] - 1) / of[i] : 0;
+        share = mine > share ? mine : share;
+    }
+    free(of);
+    return share;
+}
+
+/* ---- meshes ---- */
+
+/* Parts of a machine at multiples of their size. */
+static int
+add_parts(rlf_cluster_mesh *list, int n, const rlf_cluster_part *part, int size)
+{
+    const rlf_machine_kind *machine = part->machine;
+    for (int i = 0; i < part->count && i < CUT_UP; i++)
+        for (int at = 0; at + size <= machine->count; at += size)
+            list[n++] =
+                (rlf_cluster_mesh){part->first_rank + i * machine->count + at,
+                                   size, machine->device};
+    return n;
+}
+
+/* All meshes of a part: how many there are then. */
+static int
+add_meshes(rlf_cluster_mesh *list, int n, const rlf_cluster_part *part)
+{
+    const rlf_machine_kind *machine = part->machine;
+    for (int run = part->count; run > 0; run--)
+        for (int at = 0; at + run <= part->count; at++)
+            list[n++] =
+                (rlf_cluster_mesh){part->first_rank + at * machine->count,
+                                   run * machine->count, machine->device};
+    int size = 1;
+    while (2 * size < machine->count)
+        size *= 2;
+    for (; size > 0 && size < machine->count; size /= 2)
+        n = add_parts(list, n, part, size);
+    return n;
+}
+
+static int
+by_size(const void *a, const void *b)
+{
+    const rlf_cluster_mesh *x = a, *y = b;
+    if (x->n != y->n)
+        return x->n < y->n ? 1 : -1;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+rlf_status
+rlf_cluster_meshes(const rlf_cluster *c, rlf_arena *arena, rlf_err *err,
+                   rlf_cluster_mesh **out, int *n)
+{
+    int64_t room = 0;
+    for (int i = 0; i < c->n_parts; i++) {
+        int64_t count = c->parts[i].count;
+        room += count * (count + 1) / 2 +
+                2 * CUT_UP * (int64_t)c->parts[i].machine->count;
+    }
+    if (room > INT_MAX)
+        return rlf_fail(err, RLF_USER,
+                        "'%s' has %.3g sets of neighbouring devices, more than "
+                        "can be looked at",
+                        c->name, (double)room);
+    RLF_TRY(rlf_arena_try(arena, (size_t)room * sizeof **out,
+                          "the meshes of a cluster", err, out));
+    *n = 0;
+    for (int i = 0; i < c->n_parts; i++)
+        *n = add_meshes(*out, *n, &c->parts[i]);
+    if (c->n_parts > 1)
+        qsort(*out, (size_t)*n, sizeof **out, by_size);
+    return RLF_OK;
+}
+
+/* ---- printing ---- */
+
+/* As people write it, 312e12, where that is the same number. */
+static void
+put_number(rlf_buf *out, double x)
+{
+    char text[40];
+    int power = 0;
+    while (power < 15 && x / pow(10, power + 3) >= 1)
+        power += 3;
+    snprintf(text, sizeof text, "%.12ge%d", x / pow(10, power), power);
+    double read = strtod(text, NULL);
+    if (power >= 6 && read >= x && read <= x)
+        rlf_buf_puts(out, text);
+    else
+        rlf_buf_number(out, x);
+}
+
+static void
+put(rlf_buf *out, const char *label, double x)
+{
+    rlf_buf_puts(out, label);
+    put_number(out, x);
+}
+
+static void
+put_device(rlf_buf *out, const rlf_device_kind *d)
+{
+    rlf_buf_printf(out, "device %s = %s(", d->name, d->gpu ? "gpu" : "cpu");
+    if (d->bf16 > 0)
+        put(out, "bf16: ", d->bf16);
+    put(out, d->bf16 > 0 ? ", f32: " : "f32: ", d->f32);
+    put(out, ", memory: ", d->memory);
+    put(out, ", bandwidth: ", d->bandwidth);
+    put(out, ", launch: ", d->launch);
+    rlf_buf_puts(out, ")\n");
+}
+
+static void
+put_machine(rlf_buf *out, const rlf_machine_kind *m)
+{
+    rlf_buf_printf(out, "machine %s = node(%s, count: %d", m->name,
+                   m->device->name, m->count);
+    if (m->count > 1) {
+        put(out, ", link: ", m->link);
+        put(out, ", start: ", m->start);
+    }
+    if (m->device->gpu) {
+        put(out, ", host: ", m->host);
+        put(out, ", copy: ", m->copy);
+    }
+    rlf_buf_printf(out, ", cores: %d)\n", m->cores);
+}
+
+static void
+put_net(rlf_buf *out, const rlf_cluster *c)
+{
+    bool list = c->n_parts > 1;
+    rlf_buf_printf(out, "cluster %s = net(", c->name);
+    for (int i = 0; i < c->n_parts; i++)
+        rlf_buf_printf(out, "%s, ", c->parts[i].machine->name);
+    for (int i = 0; i < c->n_parts; i++)
+        rlf_buf_printf(out, "%s%d",
+                       i      ? ", "
+                       : list ? "count: ["
+                              : "count: ",
+                       c->parts[i].count);
+    for (int i = 0; i < c->n_parts && c->machines > 1; i++)
+        put(out, i ? ", " : list ? "], link: [" : ", link: ", c->parts[i].link);
+    if (list)
+        rlf_buf_putc(out, ']');
+    if (c->machines > 1)
+        put(out, ", start: ", c->start);
+    rlf_buf_puts(out, ")\n");
+}
+
+static void
+put_totals(rlf_buf *out, const rlf_cluster *c)
+{
+    double device = 0, host = 0;
+    for (int i = 0; i < c->n_parts; i++) {
+        const rlf_cluster_part *part = &c->parts[i];
+        const rlf_machine_kind *m = part->machine;
+        device += (double)part->count * m->count * m->device->memory;
+        host += (double)part->count * m->host;
+        int last = part->first_rank + part->count * m->count - 1;
+        rlf_buf_printf(out, "# %s %d",
+                       last > part->first_rank ? "ranks" : "rank",
+                       part->first_rank);
+        if (last > part->first_rank)
+            rlf_buf_printf(out, "..%d", last);
+        rlf_buf_printf(out, ": %d %s '%s' of %d %s\n", part->count,
+                       part->count == 1 ? "machine" : "machines", m->name,
+                       m->count, m->device->name);
+    }
+    rlf_buf_printf(out, "# in all %d %s, %d %s with %.5g GB of memory",
+                   c->machines, c->machines == 1 ? "machine" : "machines",
+                   c->ranks, c->ranks == 1 ? "device" : "devices",
+                   device / 1e9);
+    if (host > 0)
+        rlf_buf_printf(out, ", and %.5g GB in the machines", host / 1e9);
+    rlf_buf_putc(out, '\n');
+    if (c->guessed)
+        rlf_buf_puts(out,
+                     "# peaks, bandwidth, link, launch and start are rough "
+                     "defaults: nobody has measured them\n");
+}
+
+void
+rlf_cluster_print(const rlf_cluster *c, rlf_buf *out)
+{
+    put_totals(out, c);
+    for (int i = 0; i < c->n_parts; i++) {
+        const rlf_device_kind *d = c->parts[i].machine->device;
+        bool told = false;
+        for (int k = 0; k < i; k++)
+            told = told || c->parts[k].machine->device == d;
+        if (!told)
+            put_device(out, d);
+    }
+    for (int i = 0; i < c->n_parts; i++)
+        put_machine(out, c->parts[i].machine);
+    put_net(out, c);
+}

@@ -1,0 +1,251 @@
+/* Clusters: numbers of ranks, links, shares of links and counts of meshes,
+ * against numbers worked out by hand and against slow definitions. */
+#include "engine/layout/cluster.h"
+#include "tests/tap.h"
+
+static rlf_arena *arena;
+
+static rlf_cluster *
+preset(const char *name, int count)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_cluster *c = NULL;
+    if (rlf_cluster_preset(name, count, arena, &err, &c) < 0)
+        bail("%s", err.sentence);
+    return c;
+}
+
+/* Two machines of three a100, then three of four h100, with other links. */
+static rlf_cluster *
+mixed(void)
+{
+    static rlf_machine_kind three, four;
+    static rlf_cluster_part parts[2];
+    static rlf_cluster c;
+    rlf_err err = RLF_ERR_NONE;
+    three =
+        (rlf_machine_kind){"three", rlf_device_preset(0), 3, 100, 1, 0, 0, 1};
+    four = (rlf_machine_kind){"four", rlf_device_preset(1), 4, 200, 2, 0, 0, 1};
+    parts[0] = (rlf_cluster_part){.machine = &three, .count = 2, .link = 10};
+    parts[1] = (rlf_cluster_part){.machine = &four, .count = 3, .link = 40};
+    c = (rlf_cluster){
+        .name = "mixed", .parts = parts, .n_parts = 2, .start = 5};
+    if (rlf_cluster_number(&c, &err) < 0)
+        bail("%s", err.sentence);
+    return &c;
+}
+
+static void
+check_ranks(void)
+{
+    const rlf_cluster *c = mixed();
+    is_int(c->machines, 5, "machines");
+    is_int(c->ranks, 18, "ranks");
+    int rank = 0;
+    bool good = true;
+    for (int m = 0; m < 5; m++)
+        for (int d = 0; d < (m < 2 ? 3 : 4); d++, rank++)
+            good = good && rlf_cluster_machine(c, rank) == m &&
+                   rlf_cluster_device(c, rank) == d &&
+                   rlf_cluster_part_of(c, rank) == &c->parts[m >= 2];
+    ok(good, "ranks count through machines, and devices in them");
+    const int low[] = {5, 0}, high[] = {6, 17}, both[] = {5, 6};
+    ok(rlf_cluster_kind(c, low, 2) == rlf_device_preset(0) &&
+           rlf_cluster_kind(c, high, 2) == rlf_device_preset(1),
+       "the kind of ranks that are alike");
+    ok(!rlf_cluster_kind(c, both, 2), "ranks of two kinds have none");
+}
+
+static bool
+is_link(rlf_link link, double rate, double start, bool across)
+{
+    bool good = link.rate >= rate && link.rate <= rate && link.start >= start &&
+                link.start <= start && link.across == across;
+    if (!good)
+        note("rate %g, start %g, across %d", link.rate, link.start,
+             link.across);
+    return good;
+}
+
+static void
+check_links(void)
+{
+    const rlf_cluster *c = mixed();
+    ok(is_link(rlf_cluster_link(c, 4, 4), INFINITY, 0, false), "with itself");
+    ok(is_link(rlf_cluster_link(c, 0, 2), 100, 1, false), "inside a machine");
+    ok(is_link(rlf_cluster_link(c, 7, 9), 200, 2, false), "... of the other");
+    ok(is_link(rlf_cluster_link(c, 2, 3), 10, 5, true), "between two");
+    ok(is_link(rlf_cluster_link(c, 6, 10), 40, 5, true), "... of the others");
+    ok(is_link(rlf_cluster_link(c, 17, 0), 10, 5, true),
+       "... of two kinds: the slower");
+    const int one[] = {8}, inside[] = {6, 7, 8, 9}, two[] = {6, 7, 10, 11},
+              apart[] = {6, 10, 14}, all[] = {0, 1, 6, 7};
+    ok(is_link(rlf_cluster_ring(c, one, 1, 1), INFINITY, 0, false),
+       "a ring of one");
+    ok(is_link(rlf_cluster_ring(c, inside, 4, 3), 200, 2, false),
+       "inside a machine nothing is shared");
+    ok(is_link(rlf_cluster_ring(c, two, 4, 1), 40, 5, true), "over machines");
+    ok(is_link(rlf_cluster_ring(c, apart, 3, 4), 10, 5, true),
+       "... which four rings share");
+    ok(is_link(rlf_cluster_ring(c, all, 4, 1), 10, 5, true), "of two kinds");
+    /* eight groups of dp 2 over two boxes share 200 GB/s each way; a group of
+     * all sixteen has it alone */
+    const rlf_cluster *boxes = preset("a100x8", 2);
+    int mesh[16], pair[2] = {3, 11};
+    for (int i = 0; i < 16; i++)
+        mesh[i] = i;
+    is_int(rlf_cluster_share(boxes, mesh, 16, pair, 2), 8, "eight pairs");
+    is_int(rlf_cluster_share(boxes, mesh, 16, mesh, 16), 1, "one ring");
+    is_int(rlf_cluster_share(boxes, mesh + 3, 9, pair, 2), 5,
+           "five of nine ranks are on the fuller machine");
+    ok(is_link(rlf_cluster_ring(boxes, pair, 2, 8), 25e9, 2e-5, true),
+       "a pair's part of a DGX A100's ports is one port");
+}
+
+/* Meshes of `count` boxes of eight: those of section 6 of the design. */
+static void
+check_counts(void)
+{
+    static const struct {
+        int boxes, meshes;
+    } known[] = {{1, 15}, {2, 31}, {8, 64}, {16, 164}, {32, 556}, {64, 2108}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        rlf_err err = RLF_ERR_NONE;
+        rlf_cluster_mesh *list;
+        int n = 0;
+        const rlf_cluster *c = preset("h100x8", known[i].boxes);
+        if (rlf_cluster_meshes(c, arena, &err, &list, &n) < 0)
+            bail("%s", err.sentence);
+        ok(n == known[i].meshes, "%d meshes of %d devices: %d", known[i].meshes,
+           c->ranks, n);
+    }
+}
+
+/* Is it one that there should be? */
+static bool
+is_mesh(const rlf_cluster *c, int first, int n)
+{
+    const rlf_cluster_part *part = rlf_cluster_part_of(c, first);
+    int k = part->machine->count, at = rlf_cluster_device(c, first);
+    int last = first + n - 1;
+    if (last >= c->ranks || rlf_cluster_part_of(c, last) != part)
+        return false;
+    if (at == 0 && n % k == 0)
+        return true;
+    int machine = rlf_cluster_machine(c, first) - part->first_machine;
+    return machine < 2 && (n & (n - 1)) == 0 && at % n == 0 && at + n <= k;
+}
+
+static void
+check_meshes(void)
+{
+    rlf_err err = RLF_ERR_NONE;
+    const rlf_cluster *c = mixed();
+    rlf_cluster_mesh *list;
+    int n = 0, wanted = 0;
+    if (rlf_cluster_meshes(c, arena, &err, &list, &n) < 0)
+        bail("%s", err.sentence);
+    for (int first = 0; first < c->ranks; first++)
+        for (int size = 1; size <= c->ranks; size++)
+            wanted += is_mesh(c, first, size);
+    is_int(n, wanted, "meshes of two kinds of machines");
+    bool good = true;
+    for (int i = 0; i < n; i++) {
+        int ends[] = {list[i].first, list[i].first + list[i].n - 1};
+        good = good && is_mesh(c, list[i].first, list[i].n) &&
+               rlf_cluster_kind(c, ends, 2) == list[i].kind;
+        good =
+            good &&
+            (!i || list[i - 1].n > list[i].n ||
+             (list[i - 1].n == list[i].n && list[i - 1].first < list[i].first));
+    }
+    ok(good, "each is what it should be, of one kind, larger ones first");
+    rlf_machine_kind lone = {"lone", rlf_device_preset(0), 1, 1, 1, 1, 1, 1};
+    rlf_cluster_part part = {.machine = &lone, .count = 65536, .link = 1};
+    rlf_cluster many = {.name = "many", .parts = &part, .n_parts = 1};
+    ok(rlf_cluster_number(&many, &err) == RLF_OK &&
+           rlf_cluster_meshes(&many, arena, &err, &list, &n) == RLF_USER &&
+           strstr(err.sentence, "'many' has 2.15e+09 sets"),
+       "more than can be looked at are refused");
+}
+
+static void
+check_presets(void)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_cluster *c;
+    is_int(rlf_cluster_preset("a100x9", 1, arena, &err, &c), RLF_USER,
+           "no such preset");
+    is_str(err.hint, "did you mean 'a100x8'?",
+           "... and the one that was meant");
+    rlf_err_clear(&err);
+    is_int(rlf_cluster_preset("a100x8", 8193, arena, &err, &c), RLF_USER,
+           "too many machines");
+    is_str(err.sentence, "a cluster of a100x8 has 1 to 8192 machines, not 8193",
+           "... says how many there can be");
+    rlf_err_clear(&err);
+    is_int(rlf_cluster_preset("a100x8", 0, arena, &err, &c), RLF_USER,
+           "no machines");
+    is_int(preset("h200x8", 8192)->ranks, 65536, "as many as there can be");
+    for (const char *const *p = rlf_cluster_presets(); *p; p++) {
+        c = preset(*p, 1);
+        const rlf_machine_kind *m = c->parts[0].machine;
+        const rlf_device_kind *d = m->device;
+        ok(d->bf16 > d->f32 && d->bandwidth > m->link && m->link > m->copy &&
+               m->host > d->memory && d->memory > 1e9 && d->launch < m->start,
+           "%s has its numbers in their order", *p);
+    }
+}
+
+static void
+check_this(void)
+{
+    const rlf_cluster *c = rlf_cluster_this(4, 2, 1e9, arena);
+    const rlf_cluster *one = rlf_cluster_this(1, 2, 1e9, arena);
+    ok(c->guessed && !preset("a100x8", 1)->guessed, "this: rates are a guess");
+    is_int(c->ranks, 4, "four ranks of two cores");
+    is_int((int64_t)rlf_cluster_kind(c, (int[]){0, 3}, 2)->memory, 250000000,
+           "each has a part of the memory");
+    near(4 * c->parts[0].machine->device->f32,
+         one->parts[0].machine->device->f32, 1e-12,
+         "and of what one rank can do");
+}
+
+static void
+check_print(void)
+{
+    rlf_buf text = {0};
+    rlf_cluster_print(preset("a100x8", 16), &text);
+    is_str(text.p,
+           "# ranks 0..127: 16 machines 'a100_box' of 8 a100\n"
+           "# in all 16 machines, 128 devices with 10240 GB of memory, and "
+           "32000 GB in the machines\n"
+           "device a100 = gpu(bf16: 312e12, f32: 19.5e12, memory: 80e9, "
+           "bandwidth: 2.039e12, launch: 6e-06)\n"
+           "machine a100_box = node(a100, count: 8, link: 300e9, start: 8e-06, "
+           "host: 2e12, copy: 32e9, cores: 128)\n"
+           "cluster a100x8 = net(a100_box, count: 16, link: 200e9, "
+           "start: 2e-05)\n",
+           "a preset as a file");
+    rlf_buf_clear(&text);
+    rlf_cluster_print(mixed(), &text);
+    ok(strstr(text.p, "cluster mixed = net(three, four, count: [2, 3], "
+                      "link: [10, 40], start: 5)\n") != NULL,
+       "a net of two kinds");
+    rlf_buf_free(&text);
+}
+
+int
+main(void)
+{
+    arena = rlf_arena_new();
+    check_ranks();
+    check_links();
+    check_counts();
+    check_meshes();
+    check_presets();
+    check_this();
+    check_print();
+    rlf_arena_free(arena);
+    return done();
+}
