@@ -18,6 +18,20 @@ rlf_ast_op_text(rlf_ast_op op)
     return ops[op];
 }
 
+const char *
+rlf_ast_decl_word(rlf_ast_decl_kind kind)
+{
+    static const char *const words[RLF_AST_DECLS] = {
+        [RLF_AST_IMPORT] = "import",   [RLF_AST_PARAM] = "param",
+        [RLF_AST_DATA] = "data",       [RLF_AST_MODEL] = "model",
+        [RLF_AST_HOOK] = "hook",       [RLF_AST_STATE] = "state",
+        [RLF_AST_DEF] = "def",         [RLF_AST_FLOW] = "flow",
+        [RLF_AST_PLACE] = "place",     [RLF_AST_DEVICE] = "device",
+        [RLF_AST_MACHINE] = "machine", [RLF_AST_CLUSTER] = "cluster",
+    };
+    return words[kind];
+}
+
 /* ---- expressions ---- */
 
 static int

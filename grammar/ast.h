@@ -169,8 +169,16 @@ typedef enum rlf_ast_decl_kind {
     RLF_AST_STATE,  /* state name : word = value */
     RLF_AST_DEF,    /* def name ( formals ) body */
     RLF_AST_FLOW,   /* flow name ( binds ) body */
-    RLF_AST_PLACE   /* place name, or place { rows } */
+    RLF_AST_PLACE,  /* place name, or place { rows } */
+    /* of cluster files: */
+    RLF_AST_DEVICE,  /* device name = value */
+    RLF_AST_MACHINE, /* machine name = value */
+    RLF_AST_CLUSTER, /* cluster name = value */
+    RLF_AST_DECLS
 } rlf_ast_decl_kind;
+
+/* The word that it begins with. */
+const char *rlf_ast_decl_word(rlf_ast_decl_kind kind);
 
 struct rlf_ast_decl {
     rlf_ast_decl_kind kind;

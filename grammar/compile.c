@@ -20,9 +20,9 @@ failed(const rlf_sema *s, rlf_err *err)
     return RLF_USER;
 }
 
-static void
-start(rlf_sema *s, const rlf_compile_options *options, rlf_arena *arena,
-      rlf_sources *sources, rlf_diags *diags)
+void
+rlf_sema_start(rlf_sema *s, const rlf_compile_options *options,
+               rlf_arena *arena, rlf_sources *sources, rlf_diags *diags)
 {
     *s = (rlf_sema){.arena = arena,
                     .sources = sources,
@@ -87,7 +87,7 @@ rlf_compile(const rlf_compile_options *options, rlf_arena *arena,
             rlf_graph **out)
 {
     rlf_sema s;
-    start(&s, options, arena, sources, diags);
+    rlf_sema_start(&s, options, arena, sources, diags);
     RLF_TRY(rlf_sema_load(&s, err));
     RLF_TRY(failed(&s, err));
     rlf_sema_params(&s);

@@ -173,10 +173,7 @@ dump_row(const rlf_ast_row *row, rlf_buf *out)
 static void
 dump_decl(const rlf_ast_decl *decl, rlf_buf *out)
 {
-    static const char *const heads[] = {"import", "param", "data",
-                                        "model",  "hook",  "state",
-                                        "def",    "flow",  "place"};
-    rlf_buf_printf(out, "(%s", heads[decl->kind]);
+    rlf_buf_printf(out, "(%s", rlf_ast_decl_word(decl->kind));
     if (decl->name.text)
         rlf_buf_printf(out, " %s", decl->name.text);
     if (decl->word.text)

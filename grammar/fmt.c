@@ -660,11 +660,9 @@ put_body(printer *p, const rlf_ast_decl *decl)
 static void
 put_decl(printer *p, const rlf_ast_decl *decl)
 {
-    static const char *const words[] = {"import", "param", "data",
-                                        "model",  "hook",  "state",
-                                        "def",    "flow",  "place"};
-    rlf_buf_puts(p->out, words[decl->kind]);
-    uint32_t behind = decl->span.first + (uint32_t)strlen(words[decl->kind]);
+    const char *word = rlf_ast_decl_word(decl->kind);
+    rlf_buf_puts(p->out, word);
+    uint32_t behind = decl->span.first + (uint32_t)strlen(word);
     if (decl->kind == RLF_AST_IMPORT || decl->kind == RLF_AST_PLACE)
         rlf_buf_putc(p->out, ' ');
     else

@@ -1,6 +1,7 @@
 /* Reading a program and the files that it imports, each once. */
 #include "grammar/sema.h"
 
+#include "grammar/cluster.h"
 #include "grammar/parse.h"
 
 #include <string.h>
@@ -129,6 +130,24 @@ load_import(rlf_sema *s, rlf_module *module, const rlf_ast_decl *decl,
     return RLF_OK;
 }
 
+/* Where a program runs is said apart from it. */
+static void
+refuse_clusters(rlf_sema *s, const rlf_module *module)
+{
+    for (size_t i = 0; i < module->program->decls.count; i++) {
+        const rlf_ast_decl *decl = module->program->decls.data[i];
+        if (!rlf_cluster_declares(decl))
+            continue;
+        rlf_diag *diag =
+            rlf_diag_error(s->diags, "cluster", decl->span,
+                           "a program declares no %s",
+                           rlf_ast_decl_word(decl->kind));
+        rlf_diag_hint(s->diags, diag,
+                      "a cluster stands in a file of its own, with nothing "
+                      "else in it");
+    }
+}
+
 /* Only a program has a flow; a file that is imported must not. */
 static void
 refuse_flows(rlf_sema *s, const rlf_module *module)
@@ -154,6 +173,7 @@ load(rlf_sema *s, const char *path, rlf_err *err, rlf_module **out)
     RLF_PUSH_IN(s->arena, &s->modules, module);
     module->program = rlf_parse(s->sources, source, s->arena, s->diags);
     index_names(s, module);
+    refuse_clusters(s, module);
     if (s->modules.data[0] != module)
         refuse_flows(s, module);
     for (size_t i = 0; i < module->program->decls.count; i++) {

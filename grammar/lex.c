@@ -38,7 +38,8 @@ int
 rlf_lex_word(const char *text, size_t n)
 {
     for (size_t i = 0; i < RLF_COUNT(keywords); i++) {
-        if (strlen(keywords[i].text) == n && !memcmp(keywords[i].text, text, n))
+        if (keywords[i].begins != 'c' && strlen(keywords[i].text) == n &&
+            !memcmp(keywords[i].text, text, n))
             return keywords[i].token;
     }
     return NAME;
@@ -89,7 +90,7 @@ static bool
 begins_decl(int token)
 {
     const keyword *k = keyword_of(token);
-    return k && k->begins == 'd';
+    return k && (k->begins == 'd' || k->begins == 'c');
 }
 
 /* ---- brackets ---- */
@@ -217,6 +218,31 @@ as_name(const rlf_syntax *syntax, int token)
     return k && k->word && after ? NAME : token;
 }
 
+/* The word of a declaration of cluster files, where one can begin; a name
+ * anywhere else. In a block that is dropped after an error the name of what is
+ * declared has to follow: only then it is no statement of a broken flow. */
+static int
+as_declaration(const rlf_syntax *syntax, int token, rlf_span span, bool line)
+{
+    const char *text = syntax->maker.text;
+    size_t n = span.last - span.first, next = span.last;
+    if (token != NAME || (!line && syntax->prev != T))
+        return token;
+    while (text[next] == ' ' || text[next] == '\t')
+        next++;
+    bool named = (text[next] >= 'a' && text[next] <= 'z') ||
+                 (text[next] >= 'A' && text[next] <= 'Z') || text[next] == '_';
+    bool may = syntax->skip == RLF_LEX_SKIP_DECL
+                   ? line && (named || syntax->depth == 0)
+                   : syntax->depth == 0 &&
+                         (syntax->prev == T || ends(syntax->prev));
+    for (size_t i = 0; may && i < RLF_COUNT(keywords); i++)
+        if (keywords[i].begins == 'c' && strlen(keywords[i].text) == n &&
+            !memcmp(keywords[i].text, text + span.first, n))
+            return keywords[i].token;
+    return token;
+}
+
 /* Is `token` dropped, being part of something broken? */
 static bool
 skipped(rlf_syntax *syntax, int token, rlf_span span, bool line)
@@ -269,6 +295,7 @@ rlf_yylex(RLF_YYSTYPE *value, RLF_YYLTYPE *where, rlf_syntax *syntax)
         if (token == ';')
             token = T;
         token = as_name(syntax, token);
+        token = as_declaration(syntax, token, span, line);
     } while (skipped(syntax, token, span, line));
 
     bool resume = syntax->skip != RLF_LEX_KEEP;

@@ -9,6 +9,8 @@ libgrammar_la_SOURCES = \
 	%D%/builtin.c \
 	%D%/builtin.def \
 	%D%/call.c \
+	%D%/cluster.c \
+	%D%/cluster.h \
 	%D%/collect.c \
 	%D%/compile.c \
 	%D%/compile.h \
@@ -57,7 +59,9 @@ libsyntax_la_CFLAGS = $(GENERATED_CFLAGS)
 BUILT_SOURCES += %D%/parser.h
 
 # not tests/lang: that is the folder of its cases
-check_PROGRAMS += tests/lang_cases tests/sema_cases tests/fuzz_replay tests/mutants tests/sentences
+check_PROGRAMS += tests/cluster_cases tests/lang_cases tests/sema_cases tests/fuzz_replay tests/mutants tests/sentences
+tests_cluster_cases_SOURCES = tests/cluster.c tests/golden.h
+tests_cluster_cases_LDADD = $(GRAMMAR_LIBS)
 tests_lang_cases_SOURCES = tests/lang.c tests/golden.h
 tests_lang_cases_LDADD = $(GRAMMAR_LIBS)
 tests_sema_cases_SOURCES = tests/sema.c tests/golden.h
@@ -69,4 +73,4 @@ tests_sentences_LDADD = $(API_LIBS)
 tests_fuzz_replay_SOURCES = tests/fuzz_replay.c tests/fuzz_parse.c \
 	tests/fuzz_lex.c tests/fuzz.h
 tests_fuzz_replay_LDADD = $(GRAMMAR_LIBS)
-tap_tests += tests/looking.tap
+tap_tests += tests/cluster.tap tests/looking.tap

@@ -115,6 +115,7 @@ stmt(rlf_syntax *syntax, rlf_ast_stmt_kind kind, rlf_span span,
 %token NUMBER "a number" STRING "a string" STRAY "a stray character"
 %token <name> IMPORT "import" AS "as" PARAM "param" IN "in" DATA "data"
 %token <name> MODEL "model" HOOK "hook" STATE "state" DEF "def" FLOW "flow"
+%token <name> DEVICE "device" MACHINE "machine" CLUSTER "cluster"
 %token <name> PLACE "place" ON "on" UPDATE "update" MINIMIZE "minimize"
 %token <name> REPORT "report" FOR "for" IF "if" ELSE "else" EVERY "every"
 %token <name> COLLECT "collect" KEEP "keep" BREAK "break" RETURN "return"
@@ -212,6 +213,12 @@ decl
         { $$ = decl(syntax, RLF_AST_PLACE, @$, $2, NULL); }
     | PLACE '{' rows '}'
         { $$ = decl(syntax, RLF_AST_PLACE, @$, NONE, NULL); $$->rows = $3; }
+    | DEVICE NAME '=' expr
+        { $$ = decl(syntax, RLF_AST_DEVICE, @$, $2, $4); }
+    | MACHINE NAME '=' expr
+        { $$ = decl(syntax, RLF_AST_MACHINE, @$, $2, $4); }
+    | CLUSTER NAME '=' expr
+        { $$ = decl(syntax, RLF_AST_CLUSTER, @$, $2, $4); }
     ;
 
 init_

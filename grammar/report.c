@@ -41,7 +41,7 @@ rlf_report_expects(const rlf_report *report, const char *token)
     return false;
 }
 
-/* 'd', 's' or 0 as in keyword.def; -1: not a reserved word. */
+/* 'd', 'c', 's' or 0 as in keyword.def; -1: not a reserved word. */
 static int
 keyword_begins(const char *text)
 {
@@ -426,6 +426,10 @@ hint_for(const rlf_syntax *syntax, const rlf_report *report, const char *text)
         return stray_hint(syntax, text);
     const char *before = word_before(syntax, report->span);
     bool gives = !strcmp(text, "=") || !strcmp(text, ":=");
+    if (gives && keyword_begins(before) == 'c')
+        return rlf_arena_printf(syntax->maker.arena,
+                                "what is declared has a name: %s NAME = ...",
+                                before);
     if (gives && keyword_begins(before) >= 0)
         return rlf_arena_printf(syntax->maker.arena,
                                 "'%s' is a reserved word, choose another name",
@@ -518,7 +522,8 @@ ends_early(const rlf_syntax *syntax, rlf_report *report)
     bool same = true;
     for (size_t i = word.last; i < report->span.first; i++)
         same = same && text[i] != '\n';
-    if (same || keyword_begins(rlf_syntax_text(syntax, word)) < 0)
+    int begins = keyword_begins(rlf_syntax_text(syntax, word));
+    if (same || begins < 0 || begins == 'c')
         return false;
     report->token = "the end of the line";
     report->span = (rlf_span){word.source, word.last, word.last};

@@ -346,6 +346,9 @@ typedef struct rlf_sema {
 
 /* ---- compile.c ---- */
 
+/* A checker that has read nothing yet. */
+void rlf_sema_start(rlf_sema *s, const rlf_compile_options *options,
+                    rlf_arena *arena, rlf_sources *sources, rlf_diags *diags);
 /* Refuse this, once all else is right. */
 void rlf_sema_refuse(rlf_sema *s, rlf_span span, const char *text, bool lowers);
 

@@ -12,6 +12,7 @@
 #include "engine/graph/class.h"
 #include "engine/io/file.h"
 #include "engine/lua/internal.h"
+#include "grammar/cluster.h"
 #include "grammar/compile.h"
 #include "grammar/sema.h"
 #include "nodes/hook.h"
@@ -264,7 +265,8 @@ told(const char *table, const char *name)
 {
     list *l = find_list(table);
     const item *x = find_item(l, name);
-    bool words = strcmp(table, "keywords") == 0;
+    bool words =
+        strcmp(table, "keywords") == 0 || strcmp(table, "presets") == 0;
     ok(x && (words || count_words(x) >= 2), "%s: %s %s has its sentence",
        l ? l->page : "no list", table, name);
     for (size_t i = 0; x && i < l->items.count; i++)
@@ -362,12 +364,20 @@ test_language(const char *text)
     int n;
     const rlf_formal *place = rlf_place_formals(&n);
     told_formals("place", place, n);
+    static const char *const made[] = {"gpu", "node", "net"};
+    for (size_t i = 0; i < RLF_COUNT(made); i++) {
+        const rlf_formal *formals = rlf_cluster_formals(made[i], &n);
+        told_formals(made[i], formals, n);
+    }
+    for (const char *const *p = rlf_cluster_presets(); *p; p++)
+        told("presets", *p);
 }
 
 static void
 test_words(void)
 {
-#define KEYWORD(token, text, begins, ends, word) told("keywords", text);
+#define KEYWORD(token, text, begins, ends, word) \
+    told(begins == 'c' ? "cluster" : "keywords", text);
 #include "grammar/keyword.def"
 #undef KEYWORD
 #define OP(name, text) told("operators", text);

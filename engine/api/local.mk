@@ -5,6 +5,7 @@ noinst_LTLIBRARIES += libapi.la
 libapi_la_SOURCES = \
 	%D%/build.c \
 	%D%/card.c \
+	%D%/cluster.c %D%/cluster.h \
 	%D%/directory.c \
 	%D%/inputs.c \
 	%D%/join.c \

@@ -279,6 +279,8 @@ int
 rlf_cmd_check(const rlf_command_line *line)
 {
     int status;
+    if (rlf_cmd_check_cluster(line, &status))
+        return status;
     rlf_session *s = rlf_cmd_session(line, &status);
     if (!s)
         return status;

@@ -17,11 +17,16 @@ int rlf_cmd_main(int argc, char **argv, const rlf_backend *const *backends);
 
 int rlf_cmd_run(const rlf_command_line *line);
 int rlf_cmd_check(const rlf_command_line *line);
+int rlf_cmd_cluster(const rlf_command_line *line);
 int rlf_cmd_plan(const rlf_command_line *line);
 int rlf_cmd_graph(const rlf_command_line *line);
 int rlf_cmd_params(const rlf_command_line *line);
 int rlf_cmd_fmt(const rlf_command_line *line);
 int rlf_cmd_version(const rlf_command_line *line);
+
+/* Check the file if it is a cluster file; false: it is none, and nothing was
+ * said. */
+bool rlf_cmd_check_cluster(const rlf_command_line *line, int *exit_status);
 
 /* run(arg), with a stack of at least 8 MB. Threads that it starts have as
  * much. */

@@ -3,6 +3,7 @@
 bin_PROGRAMS += rlflow
 cmd_sources = \
 	%D%/check.c \
+	%D%/cluster.c \
 	%D%/cmd.h \
 	%D%/color.c \
 	%D%/common.c \

@@ -55,6 +55,7 @@ completion(const rlf_command_line *line)
 static int (*const commands[RLF_COMMANDS])(const rlf_command_line *) = {
     [RLF_COMMAND_RUN] = rlf_cmd_run,
     [RLF_COMMAND_CHECK] = rlf_cmd_check,
+    [RLF_COMMAND_CLUSTER] = rlf_cmd_cluster,
     [RLF_COMMAND_PLAN] = rlf_cmd_plan,
     [RLF_COMMAND_GRAPH] = rlf_cmd_graph,
     [RLF_COMMAND_FMT] = rlf_cmd_fmt,

@@ -212,17 +212,17 @@ rlf_cluster_meshes(const rlf_cluster *c, rlf_arena *arena, rlf_err *err,
 
 /* ---- printing ---- */
 
-/* As people write it, 312e12, where that is the same number. */
+/* As people write it, 312e12 or 6e-6, where that is the same number. */
 static void
 put_number(rlf_buf *out, double x)
 {
     char text[40];
-    int power = 0;
-    while (power < 15 && x / pow(10, power + 3) >= 1)
+    int power = x > 0 && x < 1e-3 ? (int)floor(log10(x) + 1e-9) : 0;
+    while (power >= 0 && power < 15 && x / pow(10, power + 3) >= 1)
         power += 3;
     snprintf(text, sizeof text, "%.12ge%d", x / pow(10, power), power);
     double read = strtod(text, NULL);
-    if (power >= 6 && read >= x && read <= x)
+    if ((power < 0 || power >= 6) && read >= x && read <= x)
         rlf_buf_puts(out, text);
     else
         rlf_buf_number(out, x);

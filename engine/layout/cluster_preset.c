@@ -116,7 +116,7 @@ rlf_cluster_this(int ranks, int cores, double memory, rlf_arena *arena)
     rlf_device_kind *device = RLF_NEW(arena, rlf_device_kind);
     rlf_machine_kind *machine = RLF_NEW(arena, rlf_machine_kind);
     rlf_err err = RLF_ERR_NONE;
-    *device = (rlf_device_kind){.name = "cores",
+    *device = (rlf_device_kind){.name = "cpu",
                                 .f32 = CORE_F32 * cores / ranks,
                                 .memory = floor(memory / ranks),
                                 .bandwidth = MACHINE_BANDWIDTH / ranks,

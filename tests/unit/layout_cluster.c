@@ -221,11 +221,11 @@ check_print(void)
            "# in all 16 machines, 128 devices with 10240 GB of memory, and "
            "32000 GB in the machines\n"
            "device a100 = gpu(bf16: 312e12, f32: 19.5e12, memory: 80e9, "
-           "bandwidth: 2.039e12, launch: 6e-06)\n"
-           "machine a100_box = node(a100, count: 8, link: 300e9, start: 8e-06, "
+           "bandwidth: 2.039e12, launch: 6e-6)\n"
+           "machine a100_box = node(a100, count: 8, link: 300e9, start: 8e-6, "
            "host: 2e12, copy: 32e9, cores: 128)\n"
            "cluster a100x8 = net(a100_box, count: 16, link: 200e9, "
-           "start: 2e-05)\n",
+           "start: 2e-5)\n",
            "a preset as a file");
     rlf_buf_clear(&text);
     rlf_cluster_print(mixed(), &text);

@@ -1,0 +1,110 @@
+Clusters that are right: mode `print` shows what they become, which is read again.
+=== the syntax of the language, with arithmetic and units
+## The testbed of a paper.
+device  a100 = gpu(bf16: 312e12, f32: 19.5e12, memory: 80e9, bandwidth: 2.04e12, launch: 6e-6)
+machine box  = node(a100, count: 8, link: 600e9 / 2, start: 0.008ms, host: 1024GB, copy: 20e9, cores: 96)
+cluster hf   = net(box, count: 16, link: 200e9 / 8, start: 2e-5)   # 200 Gb/s
+--- print
+# ranks 0..127: 16 machines 'box' of 8 a100
+# in all 16 machines, 128 devices with 10240 GB of memory, and 17592 GB in the machines
+device a100 = gpu(bf16: 312e12, f32: 19.5e12, memory: 80e9, bandwidth: 2.04e12, launch: 6e-6)
+machine box = node(a100, count: 8, link: 300e9, start: 8e-6, host: 1099511627776, copy: 20e9, cores: 96)
+cluster hf = net(box, count: 16, link: 25e9, start: 2e-5)
+=== in any order, over lines, the device of a preset
+cluster c = net(
+    m,
+    start: 0, link: 1e9,
+    count: 2
+)
+machine m = node(a100, host: 1e12, copy: 2e10, cores: 4)
+--- print
+# ranks 0..1: 2 machines 'm' of 1 a100
+# in all 2 machines, 2 devices with 160 GB of memory, and 2000 GB in the machines
+device a100 = gpu(bf16: 312e12, f32: 19.5e12, memory: 80e9, bandwidth: 2.039e12, launch: 6e-6)
+machine m = node(a100, count: 1, host: 1e12, copy: 20e9, cores: 4)
+cluster c = net(m, count: 2, link: 1e9, start: 0)
+=== several kinds of machines: ranks count through them in order
+machine old = node(a100, count: 4, link: 3e11, start: 8e-6, host: 1e12, copy: 2e10, cores: 64)
+cluster mixed = net(h100_box, old, count: [2, 3], link: [400e9, 25e9], start: 2e-5)
+--- print
+# ranks 0..15: 2 machines 'h100_box' of 8 h100
+# ranks 16..27: 3 machines 'old' of 4 a100
+# in all 5 machines, 28 devices with 2240 GB of memory, and 7000 GB in the machines
+device h100 = gpu(bf16: 989.4e12, f32: 66.9e12, memory: 80e9, bandwidth: 3.35e12, launch: 5e-6)
+device a100 = gpu(bf16: 312e12, f32: 19.5e12, memory: 80e9, bandwidth: 2.039e12, launch: 6e-6)
+machine h100_box = node(h100, count: 8, link: 450e9, start: 8e-6, host: 2e12, copy: 64e9, cores: 112)
+machine old = node(a100, count: 4, link: 300e9, start: 8e-6, host: 1e12, copy: 20e9, cores: 64)
+cluster mixed = net(h100_box, old, count: [2, 3], link: [400e9, 25e9], start: 2e-5)
+=== one number for all kinds
+cluster both = net(h100_box, a100_box, count: 2, link: 25e9, start: 2e-5)
+--- print
+# ranks 0..15: 2 machines 'h100_box' of 8 h100
+# ranks 16..31: 2 machines 'a100_box' of 8 a100
+# in all 4 machines, 32 devices with 2560 GB of memory, and 8000 GB in the machines
+device h100 = gpu(bf16: 989.4e12, f32: 66.9e12, memory: 80e9, bandwidth: 3.35e12, launch: 5e-6)
+device a100 = gpu(bf16: 312e12, f32: 19.5e12, memory: 80e9, bandwidth: 2.039e12, launch: 6e-6)
+machine h100_box = node(h100, count: 8, link: 450e9, start: 8e-6, host: 2e12, copy: 64e9, cores: 112)
+machine a100_box = node(a100, count: 8, link: 300e9, start: 8e-6, host: 2e12, copy: 32e9, cores: 128)
+cluster both = net(h100_box, a100_box, count: [2, 2], link: [25e9, 25e9], start: 2e-5)
+=== machines of CPUs
+device c = cpu(f32: 1e12, memory: 64GB, bandwidth: 2e11, launch: 0)
+machine m = node(c, count: 2, link: 5e10, start: 1e-6, cores: 64)
+cluster n = net(m)
+--- print
+# ranks 0..1: 1 machine 'm' of 2 c
+# in all 1 machine, 2 devices with 137.44 GB of memory
+device c = cpu(f32: 1e12, memory: 68.719476736e9, bandwidth: 200e9, launch: 0)
+machine m = node(c, count: 2, link: 50e9, start: 1e-6, cores: 64)
+cluster n = net(m, count: 1)
+=== a machine by itself may say what others would have
+device c = cpu(f32: 1e12, memory: 64GB, bandwidth: 2e11, launch: 0)
+machine m = node(c, count: 1, link: 5e10, start: 1e-6, cores: 64)
+cluster n = net(m, count: 1, link: 1e9, start: 0)
+--- print
+# rank 0: 1 machine 'm' of 1 c
+# in all 1 machine, 1 device with 68.719 GB of memory
+device c = cpu(f32: 1e12, memory: 68.719476736e9, bandwidth: 200e9, launch: 0)
+machine m = node(c, count: 1, cores: 64)
+cluster n = net(m, count: 1)
+=== several clusters of a file
+cluster small = net(a100_box)
+cluster large = net(a100_box, count: 4, link: 25e9, start: 2e-5)
+--- print
+# ranks 0..7: 1 machine 'a100_box' of 8 a100
+# in all 1 machine, 8 devices with 640 GB of memory, and 2000 GB in the machines
+device a100 = gpu(bf16: 312e12, f32: 19.5e12, memory: 80e9, bandwidth: 2.039e12, launch: 6e-6)
+machine a100_box = node(a100, count: 8, link: 300e9, start: 8e-6, host: 2e12, copy: 32e9, cores: 128)
+cluster small = net(a100_box, count: 1)
+# ranks 0..31: 4 machines 'a100_box' of 8 a100
+# in all 4 machines, 32 devices with 2560 GB of memory, and 8000 GB in the machines
+device a100 = gpu(bf16: 312e12, f32: 19.5e12, memory: 80e9, bandwidth: 2.039e12, launch: 6e-6)
+machine a100_box = node(a100, count: 8, link: 300e9, start: 8e-6, host: 2e12, copy: 32e9, cores: 128)
+cluster large = net(a100_box, count: 4, link: 25e9, start: 2e-5)
+=== names of the file come before those of presets
+device h100 = gpu(bf16: 500e12, f32: 50e12, memory: 64e9, bandwidth: 2e12, launch: 6e-6)
+machine a100_box = node(h100, count: 2, link: 1e11, start: 8e-6, host: 1e12, copy: 2e10, cores: 4)
+cluster this = net(a100_box)
+--- print
+# ranks 0..1: 1 machine 'a100_box' of 2 h100
+# in all 1 machine, 2 devices with 128 GB of memory, and 1000 GB in the machines
+device h100 = gpu(bf16: 500e12, f32: 50e12, memory: 64e9, bandwidth: 2e12, launch: 6e-6)
+machine a100_box = node(h100, count: 2, link: 100e9, start: 8e-6, host: 1e12, copy: 20e9, cores: 4)
+cluster this = net(a100_box, count: 1)
+=== what is never used is warned of
+device d = gpu(bf16: 500e12, f32: 50e12, memory: 64e9, bandwidth: 2e12, launch: 6e-6)
+machine m = node(a100, host: 1e12, copy: 2e10, cores: 4)
+cluster c = net(h100_box)
+--- print
+test.rlf:1:8: warning: 'd' is declared and never used
+    1 | device d = gpu(bf16: 500e12, f32: 50e12, memory: 64e9, bandwidth: 2e12, launch: 6e-6)
+      |        ^
+hint: take it out, or use it
+test.rlf:2:9: warning: 'm' is declared and never used
+    2 | machine m = node(a100, host: 1e12, copy: 2e10, cores: 4)
+      |         ^
+hint: take it out, or use it
+# ranks 0..7: 1 machine 'h100_box' of 8 h100
+# in all 1 machine, 8 devices with 640 GB of memory, and 2000 GB in the machines
+device h100 = gpu(bf16: 989.4e12, f32: 66.9e12, memory: 80e9, bandwidth: 3.35e12, launch: 5e-6)
+machine h100_box = node(h100, count: 8, link: 450e9, start: 8e-6, host: 2e12, copy: 64e9, cores: 112)
+cluster c = net(h100_box, count: 1)
