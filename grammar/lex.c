@@ -232,10 +232,10 @@ as_declaration(const rlf_syntax *syntax, int token, rlf_span span, bool line)
         next++;
     bool named = (text[next] >= 'a' && text[next] <= 'z') ||
                  (text[next] >= 'A' && text[next] <= 'Z') || text[next] == '_';
-    bool may = syntax->skip == RLF_LEX_SKIP_DECL
-                   ? line && (named || syntax->depth == 0)
-                   : syntax->depth == 0 &&
-                         (syntax->prev == T || ends(syntax->prev));
+    bool may =
+        syntax->skip == RLF_LEX_SKIP_DECL
+            ? line && (named || syntax->depth == 0)
+            : syntax->depth == 0 && (syntax->prev == T || ends(syntax->prev));
     for (size_t i = 0; may && i < RLF_COUNT(keywords); i++)
         if (keywords[i].begins == 'c' && strlen(keywords[i].text) == n &&
             !memcmp(keywords[i].text, text + span.first, n))

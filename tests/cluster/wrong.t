@@ -62,7 +62,7 @@ hint: it has bf16:, f32:, memory:, bandwidth:, launch:
 device a = gpu(bf16: "fast", f32: h100, memory: [1], bandwidth: sqrt, launch: x.y)
 cluster c = net(a100_box)
 --- errors
-test.rlf:1:22: error: a number is wanted, and this is a text
+test.rlf:1:22: error: 'bf16:' of 'gpu' is a number, and this is a text
     1 | device a = gpu(bf16: "fast", f32: h100, memory: [1], bandwidth: sqrt, launch: x.y)
       |                      ^~~~~~
 test.rlf:1:35: error: there is nothing named 'h100'
