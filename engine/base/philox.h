@@ -16,6 +16,7 @@ typedef enum rlf_purpose {
     RLF_PURPOSE_UNIFORM = 5, /* uniform(x) of the language */
     RLF_PURPOSE_LUA = 6,     /* math.random of a hook */
     RLF_PURPOSE_WEIGHT = 7,  /* which rows a draw by weight takes */
+    RLF_PURPOSE_LENGTH = 8,  /* how long a response would be, in a simulation */
 } rlf_purpose;
 
 typedef struct rlf_random_key {

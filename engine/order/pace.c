@@ -23,11 +23,17 @@ rlf_pace_begin(rlf_pace *p)
         p->length[i] /= 2;
 }
 
-static int
-class_of(uint32_t length)
+int
+rlf_pace_class(uint32_t length)
 {
     int k = (int)(A_OCTAVE * log2((double)length + 1));
     return k < RLF_PACE_LENGTHS ? k : RLF_PACE_LENGTHS - 1;
+}
+
+double
+rlf_pace_least(int class)
+{
+    return exp2((double)class / A_OCTAVE) - 1;
 }
 
 /* The middle of a class. */
@@ -47,7 +53,7 @@ rlf_pace_rows(rlf_pace *p, const rlf_report *report)
     p->turns.t += seen->t;
     p->turns.xt += seen->xt;
     for (uint32_t i = 0; i < report->n_rows && report->lengths; i++)
-        p->length[class_of(report->lengths[i])]++;
+        p->length[rlf_pace_class(report->lengths[i])]++;
     p->samples += report->n_rows;
     if (report->seats)
         p->seats = report->seats;

@@ -22,6 +22,12 @@ typedef struct rlf_pace {
     uint32_t seats;          /* of a replica; 0: not known */
 } rlf_pace;
 
+/* The class of a length, and the least real number whose class it is: class k
+ * has those from 2^(k / 8) - 1 to below 2^((k + 1) / 8) - 1, the last all above.
+ */
+int rlf_pace_class(uint32_t length);
+double rlf_pace_least(int class);
+
 /* A generation begins: what was seen before counts half. */
 void rlf_pace_begin(rlf_pace *pace);
 /* A ROWS report. */

@@ -7,8 +7,11 @@ libsearch_la_SOURCES = \
 	%D%/branch.c \
 	%D%/chance.h \
 	%D%/estimate.c %D%/estimate.h \
+	%D%/lengths.c %D%/lengths.h \
 	%D%/problem.c %D%/problem.h \
 	%D%/search.c %D%/search.h
 
 check_PROGRAMS += tests/unit/search_search
+check_PROGRAMS += tests/unit/search_lengths
+tests_unit_search_lengths_LDADD = $(SEARCH_LIBS)
 tests_unit_search_search_LDADD = $(SEARCH_LIBS)

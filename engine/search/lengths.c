@@ -1,0 +1,309 @@
+/* Distributions of lengths: see lengths.h. */
+#include "engine/search/lengths.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the normal distribution ---- */
+
+/* The share below x. */
+static double
+normal_below(double x)
+{
+    return 0.5 * erfc(-x * M_SQRT1_2);
+}
+
+/* Where the share below is q: a rational approximation of three digits
+ * (Hastings 1955), then Newton's steps. */
+static double
+normal_quantile(double q)
+{
+    double tail = q < 0.5 ? q : 1 - q;
+    double t = sqrt(-2 * log(tail));
+    double x = t - (2.515517 + t * (0.802853 + t * 0.010328)) /
+                       (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+    for (int i = 0; i < 3; i++) {
+        double density = exp(-0.5 * x * x) / sqrt(2 * M_PI);
+        x += (normal_below(-x) - tail) / density;
+    }
+    return q < 0.5 ? -x : x;
+}
+
+/* The mean of the logarithms. */
+static double
+log_mean(const rlf_length_distribution *d)
+{
+    return log(d->mean) - d->sigma * d->sigma / 2;
+}
+
+/* ---- classes ---- */
+
+/* The whole numbers first .. last of a class; last < first: there is none. */
+static void
+bounds_of(int class, double *first, double *last)
+{
+    *first = ceil(rlf_pace_least(class));
+    *last = ceil(rlf_pace_least(class + 1)) - 1;
+}
+
+static double
+share_of(const rlf_length_distribution *d, int class)
+{
+    return d->up_to[class] - (class ? d->up_to[class - 1] : 0);
+}
+
+/* Lengths of a class are alike in number. */
+static double
+class_quantile(const rlf_length_distribution *d, double q)
+{
+    int class = 0;
+    double first, last;
+    while (class < RLF_PACE_LENGTHS - 1 && d->up_to[class] <= q)
+        class ++;
+    bounds_of(class, &first, &last);
+    double inside =
+        (q - (d->up_to[class] - share_of(d, class))) / share_of(d, class);
+    return fmin(floor(first + inside * (last - first + 1)), last);
+}
+
+static double
+class_above(const rlf_length_distribution *d, double x)
+{
+    double above = 0;
+    for (int k = 0; k < RLF_PACE_LENGTHS; k++) {
+        double first, last;
+        bounds_of(k, &first, &last);
+        double n = last - first + 1, part = last - fmax(floor(x), first - 1);
+        if (n > 0 && part > 0)
+            above += share_of(d, k) * part / n;
+    }
+    return above;
+}
+
+/* Sum over first .. last of the lesser of the length and `most`. */
+static double
+cut_sum(double first, double last, double most)
+{
+    double under = fmin(last, floor(most));
+    double sum = under >= first ? (under - first + 1) * (first + under) / 2 : 0;
+    double over = last - fmax(under, first - 1);
+    return sum + over * most;
+}
+
+static double
+class_mean(const rlf_length_distribution *d, double most)
+{
+    double mean = 0;
+    for (int k = 0; k < RLF_PACE_LENGTHS; k++) {
+        double first, last;
+        bounds_of(k, &first, &last);
+        if (last >= first)
+            mean += share_of(d, k) * cut_sum(first, last, most) /
+                    (last - first + 1);
+    }
+    return mean;
+}
+
+rlf_status
+rlf_lengths_of_classes(const double count[RLF_PACE_LENGTHS], rlf_err *err,
+                       rlf_length_distribution *out)
+{
+    double all = 0, sum = 0;
+    for (int k = 0; k < RLF_PACE_LENGTHS; k++)
+        all += count[k];
+    if (!(all > 0))
+        return rlf_fail(err, RLF_USER, "no length has been seen");
+    *out = (rlf_length_distribution){.kind = RLF_LENGTHS_HISTOGRAM};
+    for (int k = 0; k < RLF_PACE_LENGTHS; k++) {
+        sum += count[k];
+        out->up_to[k] = sum / all;
+    }
+    return RLF_OK;
+}
+
+/* ---- text ---- */
+
+static const char fixed[] = "fixed:", lognormal[] = "lognormal:";
+
+static bool
+begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+bool
+rlf_lengths_is_text(const char *text)
+{
+    return begins(text, fixed) || begins(text, lognormal);
+}
+
+/* A plain number at *p, which moves behind it; NAN: there is none. */
+static double
+read_number(const char **p)
+{
+    char *end;
+    bool hexadecimal = **p == '0' && ((*p)[1] == 'x' || (*p)[1] == 'X');
+    if (strspn(*p, "0123456789.") == 0 || hexadecimal)
+        return NAN;
+    double x = strtod(*p, &end);
+    *p = end;
+    return x;
+}
+
+static bool
+is_length(double x)
+{
+    return x >= 1 && x <= RLF_LENGTHS_MOST;
+}
+
+rlf_status
+rlf_lengths_parse(const char *text, rlf_err *err, rlf_length_distribution *out)
+{
+    bool log = begins(text, lognormal);
+    const char *p = text + (log ? strlen(lognormal) : strlen(fixed));
+    if (!log && !begins(text, fixed))
+        return rlf_fail(err, RLF_USER, "'%s' is no distribution of lengths",
+                        text);
+    *out = (rlf_length_distribution){.kind = log ? RLF_LENGTHS_LOGNORMAL
+                                                 : RLF_LENGTHS_FIXED};
+    out->mean = read_number(&p);
+    bool whole = log || out->mean == floor(out->mean);
+    if (!is_length(out->mean) || !whole) {
+        rlf_fail(err, RLF_USER,
+                 "'%s': a length is a number of tokens from 1 to %d", text,
+                 (int)RLF_LENGTHS_MOST);
+        rlf_err_hint(err, log ? "as in lognormal:512,0.75" : "as in fixed:512");
+        return RLF_USER;
+    }
+    if (log && *p == ',') {
+        p++;
+        out->sigma = read_number(&p);
+    } else if (log) {
+        out->sigma = NAN;
+    }
+    if (!(out->sigma >= 0 && out->sigma <= 4)) {
+        rlf_fail(err, RLF_USER,
+                 "'%s': the mean is followed by a comma and the standard "
+                 "deviation of the logarithms, from 0 to 4",
+                 text);
+        rlf_err_hint(err, "as in lognormal:512,0.75");
+        return RLF_USER;
+    }
+    if (*p)
+        return rlf_fail(err, RLF_USER, "'%s': '%s' is too much", text, p);
+    return RLF_OK;
+}
+
+/* A line of a file: a length, and how often it was seen. */
+static bool
+read_line(const char *p, double *length, double *times)
+{
+    p += strspn(p, " \t\r");
+    *times = 1;
+    *length = read_number(&p);
+    p += strspn(p, " \t\r");
+    if (*p && *p != '\n' && *p != '#')
+        *times = read_number(&p);
+    p += strspn(p, " \t\r");
+    bool ends = !*p || *p == '\n' || *p == '#';
+    return ends && is_length(*length) && *length == floor(*length) &&
+           *times >= 0 && isfinite(*times);
+}
+
+rlf_status
+rlf_lengths_parse_file(const char *path, const char *text, rlf_err *err,
+                       rlf_length_distribution *out)
+{
+    double count[RLF_PACE_LENGTHS] = {0};
+    bool any = false;
+    int line = 1;
+    for (const char *p = text; *p; line++) {
+        double length, times;
+        const char *word = p + strspn(p, " \t\r");
+        if (*word && *word != '\n' && *word != '#') {
+            if (!read_line(word, &length, &times)) {
+                rlf_fail(err, RLF_USER,
+                         "%s:%d: a line has a length from 1 to %d, and maybe "
+                         "how often it was seen",
+                         path, line, (int)RLF_LENGTHS_MOST);
+                return RLF_USER;
+            }
+            count[rlf_pace_class((uint32_t)length)] += times;
+            any = any || times > 0;
+        }
+        p += strcspn(p, "\n");
+        p += *p == '\n';
+    }
+    if (!any)
+        return rlf_fail(err, RLF_USER, "%s has no lengths", path);
+    return rlf_lengths_of_classes(count, err, out);
+}
+
+void
+rlf_lengths_print(const rlf_length_distribution *d, rlf_buf *out)
+{
+    if (d->kind == RLF_LENGTHS_HISTOGRAM) {
+        rlf_buf_printf(out, "lengths with the mean %.4g, median %.0f, p99 %.0f",
+                       rlf_lengths_mean(d, 0), rlf_lengths_quantile(d, 0.5),
+                       rlf_lengths_quantile(d, 0.99));
+        return;
+    }
+    rlf_buf_puts(out, d->kind == RLF_LENGTHS_FIXED ? fixed : lognormal);
+    rlf_buf_number(out, d->mean);
+    if (d->kind == RLF_LENGTHS_LOGNORMAL) {
+        rlf_buf_putc(out, ',');
+        rlf_buf_number(out, d->sigma);
+    }
+}
+
+/* ---- asking ---- */
+
+double
+rlf_lengths_quantile(const rlf_length_distribution *d, double q)
+{
+    RLF_ASSERT(q > 0 && q < 1);
+    if (d->kind == RLF_LENGTHS_HISTOGRAM)
+        return class_quantile(d, q);
+    if (d->kind == RLF_LENGTHS_FIXED || d->sigma <= 0)
+        return d->mean;
+    return exp(log_mean(d) + d->sigma * normal_quantile(q));
+}
+
+double
+rlf_lengths_above(const rlf_length_distribution *d, double x)
+{
+    if (d->kind == RLF_LENGTHS_HISTOGRAM)
+        return class_above(d, x);
+    if (d->kind == RLF_LENGTHS_FIXED || d->sigma <= 0)
+        return x < d->mean;
+    return x > 0 ? normal_below((log_mean(d) - log(x)) / d->sigma) : 1;
+}
+
+double
+rlf_lengths_mean(const rlf_length_distribution *d, double most)
+{
+    if (!(most > 0))
+        most = INFINITY;
+    if (d->kind == RLF_LENGTHS_HISTOGRAM)
+        return class_mean(d, fmin(most, 2.0 * RLF_LENGTHS_MOST));
+    if (d->kind == RLF_LENGTHS_FIXED || d->sigma <= 0)
+        return fmin(d->mean, most);
+    if (!isfinite(most))
+        return d->mean;
+    double at = (log(most) - log_mean(d)) / d->sigma;
+    return d->mean * normal_below(at - d->sigma) + most * normal_below(-at);
+}
+
+uint32_t
+rlf_lengths_draw(const rlf_length_distribution *d, const rlf_random_key *key,
+                 uint32_t most)
+{
+    rlf_random_key mine = *key;
+    mine.purpose = RLF_PURPOSE_LENGTH;
+    double u = (double)(rlf_draw(&mine, 0) >> 11) + 0.5; /* never 0 or 1 */
+    double x = rlf_lengths_quantile(d, u * 0x1p-53);
+    x = floor(x + 0.5);
+    uint32_t limit = most && most < RLF_LENGTHS_MOST ? most : RLF_LENGTHS_MOST;
+    return (uint32_t)fmin(fmax(x, 1), limit);
+}

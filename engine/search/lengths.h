@@ -1,0 +1,62 @@
+/* How long responses are, where none are made: a distribution of lengths, and
+ * from it the length of each sample by seed and number.
+ *
+ *     fixed:512            all alike
+ *     lognormal:512,0.75   mean of the lengths; standard deviation of their
+ *                          logarithms
+ *     a histogram          of lengths that were seen: the classes of pace.h
+ *
+ * A length is a whole number of tokens, at least 1. What a run would cut at its
+ * max_new is cut there: `most` below; 0 is no limit. */
+#ifndef RLF_SEARCH_LENGTHS_H
+#define RLF_SEARCH_LENGTHS_H
+
+#include "engine/base/philox.h"
+#include "engine/base/status.h"
+#include "engine/base/str.h"
+#include "engine/order/pace.h"
+
+enum { RLF_LENGTHS_MOST = 1 << 24 }; /* tokens of a length */
+
+typedef enum rlf_lengths_kind {
+    RLF_LENGTHS_FIXED,
+    RLF_LENGTHS_LOGNORMAL,
+    RLF_LENGTHS_HISTOGRAM,
+} rlf_lengths_kind;
+
+typedef struct rlf_length_distribution {
+    rlf_lengths_kind kind;
+    double mean, sigma; /* FIXED: mean; LOGNORMAL: both */
+    /* HISTOGRAM: the share of lengths in classes up to and with this one */
+    double up_to[RLF_PACE_LENGTHS];
+} rlf_length_distribution;
+
+/* Is it the text of a distribution, right or wrong: `fixed:` or `lognormal:`?
+ * Anything else is a file's path. */
+bool rlf_lengths_is_text(const char *text);
+/* RLF_USER with what is wrong. */
+rlf_status rlf_lengths_parse(const char *text, rlf_err *err,
+                             rlf_length_distribution *out);
+/* A file's text: lines of a length, or of a length and how often it was seen;
+ * `#` begins a comment. RLF_USER, naming the line of `path`. */
+rlf_status rlf_lengths_parse_file(const char *path, const char *text,
+                                  rlf_err *err, rlf_length_distribution *out);
+/* Of counts by class, as rlf_pace has them. RLF_USER if they are all 0. */
+rlf_status rlf_lengths_of_classes(const double count[RLF_PACE_LENGTHS],
+                                  rlf_err *err, rlf_length_distribution *out);
+
+/* The length that the share q of all does not exceed, 0 < q < 1; not rounded.
+ */
+double rlf_lengths_quantile(const rlf_length_distribution *d, double q);
+/* The share of lengths above x. */
+double rlf_lengths_above(const rlf_length_distribution *d, double x);
+/* The mean, where what is longer counts as `most`. */
+double rlf_lengths_mean(const rlf_length_distribution *d, double most);
+/* The length of a sample: a function of the key (which names seed, call, step
+ * and sample; its purpose is set here). */
+uint32_t rlf_lengths_draw(const rlf_length_distribution *d,
+                          const rlf_random_key *key, uint32_t most);
+/* As it is written on a command line; a histogram as a comment on it. */
+void rlf_lengths_print(const rlf_length_distribution *d, rlf_buf *out);
+
+#endif
