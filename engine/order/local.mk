@@ -18,11 +18,9 @@ liborder_la_SOURCES = \
 	%D%/rehearse.c %D%/rehearse.h \
 	%D%/state.h
 
-check_PROGRAMS += tests/unit/order_order tests/unit/order_control \
-	tests/unit/order_deal tests/unit/order_pace \
+check_PROGRAMS += tests/unit/order_order tests/unit/order_deal tests/unit/order_pace \
 	tests/unit/order_rows
 tests_unit_order_order_LDADD = $(ORDER_LIBS)
-tests_unit_order_control_LDADD = $(ORDER_LIBS)
 tests_unit_order_deal_LDADD = $(ORDER_LIBS)
 tests_unit_order_rows_LDADD = $(ORDER_LIBS)
 tests_unit_order_pace_LDADD = $(ORDER_LIBS)

@@ -66,3 +66,37 @@ rlf_post_part(const rlf_control *control, const rlf_post *post, int rank,
     }
     return out->works || post->everyone;
 }
+
+void
+rlf_post_parts(const rlf_control *control, const rlf_post *post,
+               rlf_arena *arena, rlf_duty *out, bool *told)
+{
+    int n = rlf_control_plan(control)->ranks;
+    rlf_move **moves = RLF_NEW_ARRAY(arena, rlf_move *, n);
+    bool sends = post->kind == RLF_POST_EDGE || post->kind == RLF_POST_MOVE;
+    for (int r = 0; r < n; r++) {
+        out[r] = (rlf_duty){.works = post->kind == RLF_POST_OPEN ||
+                                     post->kind == RLF_POST_END};
+        if (post->kind == RLF_POST_WEIGHTS)
+            out[r].works = has_weights(control, post, r);
+    }
+    for (int i = 0; i < post->n_shares; i++) {
+        rlf_duty *duty = &out[post->shares[i].rank];
+        duty->share = &post->shares[i];
+        duty->works = true;
+    }
+    for (int i = 0; i < post->n_moves && sends; i++) {
+        out[post->moves[i].from].n_moves++;
+        out[post->moves[i].to].n_moves++;
+    }
+    for (int r = 0; r < n; r++) {
+        out[r].moves = moves[r] =
+            RLF_NEW_ARRAY(arena, rlf_move, out[r].n_moves);
+        out[r].works |= out[r].n_moves > 0;
+        told[r] = out[r].works || post->everyone;
+    }
+    for (int i = 0; i < post->n_moves && sends; i++) {
+        *moves[post->moves[i].from]++ = post->moves[i];
+        *moves[post->moves[i].to]++ = post->moves[i];
+    }
+}

@@ -24,5 +24,9 @@ typedef struct rlf_duty {
  */
 bool rlf_post_part(const rlf_control *control, const rlf_post *post, int rank,
                    rlf_arena *arena, rlf_duty *out);
+/* The same of all ranks, in two lists with an entry for each: who is told, and
+ * with what part. */
+void rlf_post_parts(const rlf_control *control, const rlf_post *post,
+                    rlf_arena *arena, rlf_duty *out, bool *told);
 
 #endif

@@ -9,9 +9,13 @@ libsearch_la_SOURCES = \
 	%D%/estimate.c %D%/estimate.h \
 	%D%/lengths.c %D%/lengths.h \
 	%D%/problem.c %D%/problem.h \
-	%D%/search.c %D%/search.h
+	%D%/ranks.c %D%/ranks.h %D%/ranks_state.h \
+	%D%/search.c %D%/search.h \
+	%D%/turns.c
 
 check_PROGRAMS += tests/unit/search_search
 check_PROGRAMS += tests/unit/search_lengths
 tests_unit_search_lengths_LDADD = $(SEARCH_LIBS)
 tests_unit_search_search_LDADD = $(SEARCH_LIBS)
+check_PROGRAMS += tests/unit/search_ranks
+tests_unit_search_ranks_LDADD = $(SEARCH_LIBS)

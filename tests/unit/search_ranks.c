@@ -1,5 +1,5 @@
-/* The protocol of many ranks, as a model: the real controller, and ranks that
- * are nothing but a mailbox, a set of rows and random delays.
+/* The protocol of many ranks, as a model: the real controller, and ranks on a
+ * virtual clock on which everything takes a random time.
  *
  * What must hold in every schedule: a rank that computes rows has what they
  * are made of; what the ranks are told of a post fits together, message by
@@ -12,7 +12,7 @@
  * of later steps; when a run settles between two steps, nothing is open.
  * And the rule of the open replica is needed: without it, it does hang. */
 #include "tests/tap.h"
-#include "tests/unit/order_world.h"
+#include "tests/unit/search_world.h"
 
 /* Of all trials. */
 typedef struct seen {
@@ -28,7 +28,7 @@ static void
 begin(world *w, uint64_t step)
 {
     int lanes = (int)w->p->graph->ahead + 1;
-    int fresh = rlf_control_begin(w->control);
+    int fresh = rlf_ranks_begin(w->all);
     w->step = step;
     w->before[step] = w->before[step - 1] + w->n_updates;
     w->n_updates = 0;
@@ -42,36 +42,6 @@ begin(world *w, uint64_t step)
                 memset(w->ranks[r].have[k], 0, sizeof w->ranks[r].have[k]);
         }
     }
-    for (int r = 0; r < MOST_RANKS; r++) {
-        rank *me = &w->ranks[r];
-        if (me->taken < me->mail.count)
-            w->wrong = "a step begins before a rank has ended the one before";
-        me->mail.count = me->delivered = me->taken = 0;
-    }
-}
-
-/* True if the step ended; else it hung or went wrong. */
-static bool
-play_step(world *w)
-{
-    int idle = 0;
-    while (!rlf_control_ended(w->control) && !w->wrong && idle < 400) {
-        uint32_t who = roll_die(w->chance, (uint32_t)w->plan->ranks + 1);
-        bool moved = false;
-        if (who < (uint32_t)w->plan->ranks) {
-            moved = act(w, (int)who);
-        } else if (w->reports.count) {
-            rlf_report first = w->reports.data[0];
-            memmove(w->reports.data, w->reports.data + 1,
-                    --w->reports.count * sizeof first);
-            rlf_control_tell(w->control, &first);
-            moved = true;
-        } else {
-            post_some(w);
-        }
-        idle = moved ? 0 : idle + 1;
-    }
-    return rlf_control_ended(w->control);
 }
 
 /* Between two steps: what is made ahead comes to its end. */
@@ -79,7 +49,7 @@ static bool
 settle(world *w)
 {
     rlf_control_settle(w->control);
-    bool ended = play_step(w);
+    bool ended = rlf_ranks_run(w->all);
     if (makes_ahead(w))
         w->wrong = "something is open in a run that has settled";
     return ended && !w->wrong;
@@ -96,7 +66,6 @@ trial(const program *p, uint64_t seed, bool rule, seen *out)
     *w = (world){.p = p,
                  .plan = &plan,
                  .chance = &c,
-                 .rule = rule,
                  .control = rlf_control_new(
                      &plan, (rlf_policy){.piece = roll_die(&c, 3)})};
     for (uint32_t i = 0; i < SAMPLES; i++) {
@@ -105,12 +74,25 @@ trial(const program *p, uint64_t seed, bool rule, seen *out)
         w->length[i] = roll_die(&c, 9);
     }
     memset(w->carried, 0xff, sizeof w->carried); /* -1 */
-    w->lengths = roll_die(&c, 4);
     w->seats = roll_die(&c, 4);
+    w->all = rlf_ranks_new(w->control,
+                           &(rlf_ranks_options){.self = w,
+                                                .answer = answer,
+                                                .length = any_length,
+                                                .seats = seats,
+                                                .lengths = roll_die(&c, 4),
+                                                .work = any_work,
+                                                .turn = any_turn,
+                                                .mail = any_mail,
+                                                .news = any_mail,
+                                                .post = roll_die(&c, 2),
+                                                .see = see,
+                                                .posted = posted,
+                                                .each_looks = !rule});
     bool ended = true;
     for (uint64_t s = 1; ended && s <= (p->graph->ahead ? STEPS : 1); s++) {
         begin(w, s);
-        ended = play_step(w);
+        ended = rlf_ranks_run(w->all) && !w->wrong;
         w->open += makes_ahead(w);
         if (ended && roll_die(&c, 4) == 0)
             ended = settle(w);
@@ -123,14 +105,8 @@ trial(const program *p, uint64_t seed, bool rule, seen *out)
     out->idle += w->idle_parts;
     out->beside += w->beside;
     out->open += w->open;
+    rlf_ranks_free(w->all);
     rlf_control_free(w->control);
-    RLF_VEC_FREE(&w->reports);
-    for (size_t i = 0; i < w->headers.count; i++)
-        RLF_VEC_FREE(&w->headers.data[i]);
-    RLF_VEC_FREE(&w->headers);
-    for (int r = 0; r < MOST_RANKS; r++) {
-        RLF_VEC_FREE(&w->ranks[r].mail);
-    }
     ended &= !w->wrong;
     rlf_arena_free(arena);
     return ended;
