@@ -7,37 +7,65 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* As memcmp has it; what another one begins with comes before it. */
+static int
+compare_texts(rlf_str a, rlf_str b)
+{
+    int order = memcmp(a.p, b.p, a.n < b.n ? a.n : b.n);
+    return order ? order : a.n < b.n ? -1 : a.n > b.n;
+}
+
 static int
 compare(const void *a, const void *b)
 {
     const rlf_added *x = *(const rlf_added *const *)a;
     const rlf_added *y = *(const rlf_added *const *)b;
-    unsigned char c = (unsigned char)x->text.p[0];
-    unsigned char d = (unsigned char)y->text.p[0];
-    if (c != d)
-        return c < d ? -1 : 1;
-    if (x->text.n != y->text.n)
-        return x->text.n > y->text.n ? -1 : 1;
-    return memcmp(x->text.p, y->text.p, x->text.n);
+    int order = compare_texts(x->text, y->text);
+    return order ? order : x->id < y->id ? -1 : x->id > y->id;
+}
+
+static bool
+begins_with(rlf_str text, rlf_str with)
+{
+    return with.n <= text.n && memcmp(text.p, with.p, with.n) == 0;
+}
+
+/* Of equal texts (normalization may make them) the one with the lowest id. */
+static size_t
+sort(const rlf_added **list, size_t n)
+{
+    size_t count = 0;
+    qsort(list, n, sizeof *list, compare);
+    for (size_t i = 0; i < n; i++)
+        if (!count || compare_texts(list[count - 1]->text, list[i]->text) != 0)
+            list[count++] = list[i];
+    return count;
 }
 
 void
 rlf_finder_init(rlf_finder *finder, rlf_arena *arena,
                 const rlf_added *const *list, size_t n)
 {
-    finder->sorted = RLF_NEW_ARRAY(arena, const rlf_added *, n);
+    const rlf_added **sorted = RLF_NEW_ARRAY(arena, const rlf_added *, n);
     size_t count = 0;
     for (size_t i = 0; i < n; i++)
         if (list[i]->text.n)
-            finder->sorted[count++] = list[i];
-    qsort(finder->sorted, count, sizeof *finder->sorted, compare);
+            sorted[count++] = list[i];
+    count = sort(sorted, count);
+    finder->sorted = sorted;
+    finder->inner = RLF_NEW_ARRAY(arena, int32_t, count);
+    for (size_t i = 0; i < count; i++) {
+        int32_t in = (int32_t)i - 1;
+        while (in >= 0 && !begins_with(sorted[i]->text, sorted[in]->text))
+            in = finder->inner[in];
+        finder->inner[i] = in;
+    }
     size_t at = 0;
     for (unsigned c = 0; c <= 256; c++) {
-        while (at < count && (unsigned char)finder->sorted[at]->text.p[0] < c)
+        while (at < count && (unsigned char)sorted[at]->text.p[0] < c)
             at++;
         finder->begin[c] = (uint32_t)at;
     }
-    finder->begin[256] = (uint32_t)count;
 }
 
 static bool
@@ -60,16 +88,26 @@ stands_alone(const char *p, size_t n, size_t from, size_t to)
     return to == n || !is_word(p + to);
 }
 
+/* The last one of the list that is not behind the text in byte order begins
+ * with all those that the text begins with. */
 static const rlf_added *
 match_at(const rlf_finder *finder, const char *p, size_t n, size_t at)
 {
+    const rlf_str text = {p + at, n - at};
     unsigned char c = (unsigned char)p[at];
-    for (uint32_t i = finder->begin[c]; i < finder->begin[c + 1]; i++) {
-        rlf_str text = finder->sorted[i]->text;
-        if (text.n <= n - at && memcmp(text.p, p + at, text.n) == 0)
-            return finder->sorted[i];
+    uint32_t from = finder->begin[c], to = finder->begin[c + 1];
+    uint32_t first = from;
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        if (compare_texts(finder->sorted[middle]->text, text) <= 0)
+            from = middle + 1;
+        else
+            to = middle;
     }
-    return NULL;
+    int32_t i = from > first ? (int32_t)from - 1 : -1;
+    while (i >= 0 && !begins_with(text, finder->sorted[i]->text))
+        i = finder->inner[i];
+    return i >= 0 ? finder->sorted[i] : NULL;
 }
 
 rlf_found

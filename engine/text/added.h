@@ -17,10 +17,14 @@ typedef struct rlf_added {
     bool lstrip, rstrip; /* takes the white space beside it */
 } rlf_added;
 
-/* Looks for a list of them, at every place the longest. */
+/* Looks for a list of them, at every place the longest: in about as many
+ * comparisons as the list's length has bits, whatever its texts have in common.
+ */
 typedef struct rlf_finder {
-    const rlf_added **sorted; /* by first byte, the longer first */
-    uint32_t begin[257];      /* of each first byte */
+    const rlf_added **sorted; /* in byte order of their texts, each text once */
+    int32_t *inner;      /* of each the longest other one that it begins with, or
+                            -1; it stands before it */
+    uint32_t begin[257]; /* of each first byte */
 } rlf_finder;
 
 void rlf_finder_init(rlf_finder *finder, rlf_arena *arena,

@@ -2,6 +2,7 @@
 #ifndef RLF_TEXT_INSIDE_H
 #define RLF_TEXT_INSIDE_H
 
+#include "engine/base/map.h"
 #include "engine/text/added.h"
 #include "engine/text/bpe.h"
 #include "engine/text/normalizer.h"
@@ -45,6 +46,8 @@ struct rlf_tokenizer {
     rlf_str *pieces;  /* by id, the bytes in a text */
     const rlf_added **added_by_id; /* NULL: not an added token */
     RLF_VEC(const rlf_added *) added;
+    rlf_map added_by_text;
+    uint32_t next_id; /* behind the vocabulary and all added tokens */
     rlf_finder before, after; /* normalization */
     rlf_normalizer normalizer;
     rlf_splitter splitter;

@@ -292,6 +292,9 @@ rlf_tokenizer_add(rlf_tokenizer *t, const rlf_added *added, rlf_err *err)
         return RLF_OK; /* known: what was said first holds */
     t->texts[added->id] = added->text;
     t->added_by_id[added->id] = added;
+    if (added->id >= t->next_id)
+        t->next_id = added->id + 1;
+    rlf_map_put(&t->added_by_text, added->text.p, (void *)(uintptr_t)added);
     RLF_TRY_PUSH_IN(t->arena, &t->added, "a tokenizer", added);
     return RLF_OK;
 }
@@ -538,6 +541,8 @@ rlf_tokenizer_load(rlf_tokenizer *t, const json_t *root, const json_t *config,
                              t->file, t->arena, err));
     RLF_TRY(check_model(t, model, err));
     RLF_TRY(load_vocab(t, model, err));
+    t->next_id = t->n_words;
+    t->added_by_text.arena = t->arena;
     RLF_TRY(make_words(t, err));
     RLF_TRY(load_model(t, model, err));
     RLF_TRY(load_all_added(t, root, config, err));

@@ -11,17 +11,6 @@
 
 #include <string.h>
 
-/* The id that a token gets which is neither in the vocabulary nor added. */
-static uint32_t
-next_id(const rlf_tokenizer *t)
-{
-    uint32_t id = t->n_words;
-    for (size_t i = 0; i < t->added.count; i++)
-        if (t->added.data[i]->id >= id)
-            id = t->added.data[i]->id + 1;
-    return id;
-}
-
 /* A token as a text, or as an object with "content" and flags, is a special
  * one from now on. */
 static rlf_status
@@ -53,7 +42,7 @@ add_special(rlf_tokenizer *t, const json_t *value, const char *file,
     if (!added->text.n)
         return RLF_OK;
     if (added->id == RLF_NO_ID)
-        added->id = next_id(t);
+        added->id = t->next_id;
     return rlf_tokenizer_add(t, added, err);
 }
 

@@ -270,9 +270,9 @@ uint32_t
 rlf_tokenizer_find(const rlf_tokenizer *t, const char *token)
 {
     rlf_str text = rlf_str_of(token);
-    for (size_t i = 0; i < t->added.count; i++)
-        if (rlf_str_eq(t->added.data[i]->text, text))
-            return t->added.data[i]->id;
+    const rlf_added *added = rlf_map_get(&t->added_by_text, token);
+    if (added)
+        return added->id;
     if (!t->splitter.byte_level)
         return rlf_bpe_find(&t->bpe, text.p, text.n);
     rlf_buf bytes = {0};

@@ -6,6 +6,7 @@
 #include "tests/tap.h"
 
 #include <pthread.h>
+#include <time.h>
 
 static rlf_arena *arena;
 static char base[] = "/tmp/rlflow-text-XXXXXX";
@@ -473,6 +474,121 @@ check_damage(void)
        "a damaged file is refused, or good");
 }
 
+/* ---- many added tokens ---- */
+
+/* Of a processor: what else the machine does does not count. */
+static double
+seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* n added tokens in tokenizer.json, and as many that only tokenizer_config.json
+ * names; then a text that has n of them among beginnings of others. */
+static double
+time_added(int n)
+{
+    rlf_buf json = {0}, config = {0}, text = {0};
+    rlf_buf_puts(&json, "{\"added_tokens\": [");
+    rlf_buf_puts(&config, "{\"extra_special_tokens\": [");
+    for (int i = 0; i < n; i++) {
+        rlf_buf_printf(&json, "%s{\"id\": %d, \"content\": \"<extra_%d>\"}",
+                       i ? "," : "", i + 2, i);
+        rlf_buf_printf(&config, "%s\"<more_%d>\"", i ? "," : "", i);
+        rlf_buf_printf(&text, "<e<extra_%d>", i);
+    }
+    rlf_buf_puts(&json, "], \"model\": {\"type\": \"BPE\", \"vocab\": {"
+                        "\"<\": 0, \"e\": 1}, \"merges\": []}}");
+    rlf_buf_puts(&config, "]}");
+    put("tokenizer_config.json", config.p);
+    double begin = seconds();
+    rlf_tokenizer *t = open_text(json.p);
+    rlf_err err = RLF_ERR_NONE;
+    rlf_ids ids = {0};
+    rlf_tokenizer_encode(t, text.p, text.n, 0, &err, &ids);
+    double took = seconds() - begin;
+    bool right = rlf_tokenizer_vocab(t) == 2 + 2 * (uint32_t)n &&
+                 ids.count == 3 * (size_t)n;
+    for (size_t i = 0; i < ids.count && right; i++)
+        right = ids.data[i] == (i % 3 < 2 ? i % 3 : 2 + i / 3);
+    ok(right, "%d added tokens, and %d more", n, n);
+    RLF_VEC_FREE(&ids);
+    rlf_tokenizer_close(t);
+    rlf_buf_free(&json);
+    rlf_buf_free(&config);
+    rlf_buf_free(&text);
+    return took;
+}
+
+enum { ADDED = 60, ADDED_MOST = 7 };
+
+/* By the definition: at each place the longest, the first place first. */
+static const char *
+slow_added(char list[][ADDED_MOST + 1], const char *text)
+{
+    const char *out = "";
+    for (const char *p = text; *p;) {
+        int best = -1;
+        for (int i = 0; i < ADDED; i++)
+            if (strncmp(p, list[i], strlen(list[i])) == 0 &&
+                (best < 0 || strlen(list[i]) > strlen(list[best])))
+                best = i;
+        int id = best >= 0 ? 3 + best : *p - 'a';
+        out = rlf_arena_printf(arena, "%s%s%d", out, p > text ? " " : "", id);
+        p += best >= 0 ? strlen(list[best]) : 1;
+    }
+    return out;
+}
+
+static void
+random_text(uint32_t *random, int n, char *out)
+{
+    for (int i = 0; i < n; i++) {
+        *random = *random * 1664525 + 1013904223;
+        out[i] = "aaabbc"[(*random >> 16) % 6];
+    }
+    out[n] = 0;
+}
+
+/* Tokens that begin with others, of which there are many among so few letters.
+ */
+static void
+check_added(void)
+{
+    char list[ADDED][ADDED_MOST + 1], text[41];
+    uint32_t random = 7;
+    rlf_buf json = {0};
+    rlf_buf_puts(&json, "{\"added_tokens\": [");
+    for (int i = 0; i < ADDED; i++) {
+        bool there = true;
+        while (there) {
+            random_text(&random, 3 + i % (ADDED_MOST - 2), list[i]);
+            there = false;
+            for (int k = 0; k < i; k++)
+                there |= strcmp(list[k], list[i]) == 0;
+        }
+        rlf_buf_printf(&json, "%s{\"id\": %d, \"content\": \"%s\"}",
+                       i ? "," : "", 3 + i, list[i]);
+    }
+    rlf_buf_puts(&json, "], \"model\": {\"type\": \"BPE\", \"vocab\": {"
+                        "\"a\": 0, \"b\": 1, \"c\": 2}, \"merges\": []}}");
+    rlf_tokenizer *t = open_text(json.p);
+    int wrong = 0;
+    for (int i = 0; i < 2000; i++) {
+        random_text(&random, 1 + i % 40, text);
+        wrong += strcmp(ids_of(t, text, 0), slow_added(list, text)) != 0;
+    }
+    ok(!wrong, "the longest added token at each place, in 2000 texts");
+    rlf_tokenizer_close(t);
+    rlf_buf_free(&json);
+    double few = time_added(4000), many = time_added(32000);
+    if (!ok(many < 32 * few, "8 times as many take no square of the time"))
+        note("4,000: %.3f s, 32,000: %.3f s", few, many);
+    put("tokenizer_config.json", "{}");
+}
+
 int
 main(void)
 {
@@ -483,6 +599,7 @@ main(void)
     check_characters();
     check_merges();
     check_odd();
+    check_added();
     check_threads();
     check_bytes();
     check_utf8();
