@@ -1,5 +1,6 @@
 /* What Lua code may reach, what it finds in its place, and what a call may
  * leave behind: every rule of the sandbox, with the exact messages. */
+#include "engine/base/vec.h"
 #include "tests/unit/lua_run.h"
 
 #define WHO " (prompt 12, sample 3, step 40)"
@@ -241,9 +242,26 @@ test_pairs(void)
         "function(_, k) return not k and 1 or nil, 'v' end end})\n"
         "local o = '' for k, v in pairs(t) do o = o .. k .. v end return o",
         "1v");
-    lua_fails("return function(s) for k in pairs({[{}] = 1}) do end end",
-              "r.lua:1: a table with a table as a key has no fixed order" WHO,
-              "give the entries numbers or texts as keys");
+    lua_gives("local t = {[1.5] = 'a', [1] = 'b', [-1.5] = 'c', [2] = 'd', "
+              "[1 / 0] = 'e', [-1 / 0] = 'f', [2^53 + 2] = 'g', "
+              "[math.maxinteger] = 'h', [2^63] = 'i', [0.1] = 'j'}\n"
+              "local o = '' for _, v in pairs(t) do o = o .. v end return o",
+              "fcjbadghie");
+    static const char *const unordered[][2] = {
+        {"{}", "table"},
+        {"pairs", "function"},
+        {"function() end", "function"},
+        {"coroutine.create(pairs)", "thread"}};
+    for (size_t i = 0; i < RLF_COUNT(unordered); i++) {
+        char code[128], text[128];
+        snprintf(code, sizeof code,
+                 "return function(s) for k in pairs({[%s] = 1}) do end end",
+                 unordered[i][0]);
+        snprintf(text, sizeof text,
+                 "r.lua:1: a table with a %s as a key has no fixed order" WHO,
+                 unordered[i][1]);
+        lua_fails(code, text, "give the entries numbers or texts as keys");
+    }
     lua_gives("return tostring(pcall(pairs, nil))", "false");
 }
 
