@@ -576,6 +576,13 @@ step(rlf_session *s, rlf_err *err)
     return rlf_saving_step(s, err);
 }
 
+bool
+rlf_session_over(const rlf_session *s)
+{
+    return rlf_run_ended(s->run) ||
+           (s->wanted && rlf_run_steps(s->run) >= s->wanted);
+}
+
 rlf_result
 rlf_session_step(rlf_session *s)
 {
@@ -586,8 +593,7 @@ rlf_session_step(rlf_session *s)
     rlf_result result = rlf_session_ready(s);
     if (result != RLF_RESULT_OK)
         return result;
-    bool done = !s->leads || rlf_run_ended(s->run) ||
-                (s->wanted && rlf_run_steps(s->run) >= s->wanted);
+    bool done = !s->leads || rlf_session_over(s);
     locale_t before = enter(s);
     rlf_status status = !s->leads ? follow(s, &s->err)
                         : done    ? finish(s, &s->err)

@@ -134,6 +134,8 @@ rlf_result rlf_session_compile(rlf_session *session, bool params_only);
 rlf_result rlf_session_plan(rlf_session *session);
 /* Compile, plan, and open resources: everything short of the first step. */
 rlf_result rlf_session_ready(rlf_session *session);
+/* Once it is ready, of the process that leads: no step is left to do. */
+bool rlf_session_over(const rlf_session *session);
 /* rlf_session_close, with the reason in `err`. */
 rlf_status rlf_session_end(rlf_session *session, rlf_err *err);
 /* The directory that "std/..." means. */

@@ -38,7 +38,8 @@ int rlf_cmd_with_stack(int (*run)(void *), void *arg);
 rlf_session *rlf_cmd_session(const rlf_command_line *line, int *status);
 /* Show the warnings about the program, once. */
 void rlf_cmd_warn(rlf_session *session);
-/* Print what the data and models of a session that is ready have to say. */
+/* Print what the data and models of a session that is ready have to say, to the
+ * standard error. */
 void rlf_cmd_notes(const rlf_session *session);
 /* Print a number with three digits and the prefix of its size: "12.3 G". */
 void rlf_cmd_put_scaled(double x, double base, const char *unit);

@@ -103,7 +103,8 @@ rlf_cmd_notes(const rlf_session *session)
     rlf_buf text = {0};
     rlf_plan_notes(session->plan, &text);
     rlf_run_notes(session->run, &text);
-    rlf_cmd_put_text(text.p ? text.p : "", stdout);
+    fflush(stdout);
+    rlf_cmd_put_text(text.p ? text.p : "", stderr);
     rlf_buf_free(&text);
 }
 

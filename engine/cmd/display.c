@@ -41,7 +41,8 @@ struct rlf_display {
     struct {
         char **data; /* heap; the most important one first */
         size_t count, room;
-    } parts; /* of the line of the last step */
+    } parts;     /* of the line of the last step */
+    size_t left; /* which of them says how long the run goes on; 0: none */
 };
 
 void
@@ -65,6 +66,7 @@ clear_parts(rlf_display *d)
     for (size_t i = 0; i < d->parts.count; i++)
         free(d->parts.data[i]);
     d->parts.count = 0;
+    d->left = 0;
 }
 
 static void
@@ -95,18 +97,51 @@ add_metric(rlf_display *d, const char *name)
     add_part(d, &text);
 }
 
+/* What the steps that are left take if they are like those of this process so
+ * far, of which the present one has taken a part. If it already takes longer
+ * than they did, what is left of it is not known: nothing, where it is the last
+ * one. */
+static void
+put_left(const rlf_display *d, rlf_buf *out)
+{
+    const rlf_session *s = d->session;
+    uint64_t step = rlf_session_steps(s);
+    double done = (double)(step - d->first), more = (double)(s->wanted - step);
+    double taken = rlf_clock_since(d->since);
+    double all = rlf_clock_since(d->start), each = (all - taken) / done;
+    double left = each * more - taken;
+    if (taken > each)
+        left = all / (done + 1) * (more - 1);
+    if (taken > each && more < 2)
+        return;
+    rlf_buf_puts(out, "left ");
+    put_time(left, out);
+}
+
 static void
 add_left(rlf_display *d)
 {
     const rlf_session *s = d->session;
     uint64_t step = rlf_session_steps(s);
+    rlf_buf text = {0};
     if (!d->terminal || s->wanted <= step || step <= d->first)
         return;
-    double each = rlf_clock_since(d->start) / (double)(step - d->first);
-    rlf_buf text = {0};
-    rlf_buf_puts(&text, "left ");
-    put_time(each * (double)(s->wanted - step), &text);
+    put_left(d, &text);
+    d->left = d->parts.count;
     add_part(d, &text);
+}
+
+/* The line of a step stands there while the next one is at work. */
+static void
+renew_left(rlf_display *d)
+{
+    rlf_buf text = {0};
+    if (!d->left)
+        return;
+    put_left(d, &text);
+    rlf_buf_puts(&text, "");
+    free(d->parts.data[d->left]);
+    d->parts.data[d->left] = text.p;
 }
 
 /* The metrics in the order of the program: those that it reports, or those
@@ -188,7 +223,8 @@ put_doing(const rlf_display *d, rlf_buf *out)
         rlf_buf_printf(out, "%.0f s", seconds);
 }
 
-/* Whole parts, as many as the terminal is wide; what is done now stands after
+/* Whole parts, as many as the terminal is wide, but for those that have nothing
+ * to say; what is done now stands after
  * the first three, dimmed where there are colours. */
 static void
 put_live(rlf_display *d)
@@ -196,6 +232,7 @@ put_live(rlf_display *d)
     size_t wide = columns(), at = 0, head = d->parts.count < 3 ? 0 : 3;
     rlf_buf doing = {0}, line = {0};
     put_doing(d, &doing);
+    renew_left(d);
     if (!head)
         head = d->parts.count;
     for (size_t i = 0; i <= d->parts.count; i++) {
@@ -205,6 +242,8 @@ put_live(rlf_display *d)
                            d->color ? "\033[0m" : "");
             at += doing.n + 2;
         }
+        if (i < d->parts.count && !*d->parts.data[i])
+            continue;
         size_t n = i < d->parts.count ? strlen(d->parts.data[i]) + 2 : 0;
         if (!n || at + n > wide + 2)
             break;

@@ -179,11 +179,15 @@ stopped_status(void)
     return number == SIGUSR1 ? 0 : 128 + number;
 }
 
+/* The run has been told to end. If the step that it has finished was its last
+ * one, it ends as it would have. */
 static rlf_result
 stop_early(rlf_session *s, const rlf_command_line *line)
 {
     if (s->world)
         rlf_comm_world_tell(s->world, stopping_signal());
+    if (rlf_session_over(s))
+        return rlf_session_step(s);
     rlf_result result = rlf_session_save(s);
     s->stopped = stopping_signal();
     if (result != RLF_RESULT_OK || line->options[RLF_OPTION_QUIET].given)
@@ -277,7 +281,7 @@ rlf_cmd_run(const rlf_command_line *line)
     rlf_display_close(d);
     if (stopped)
         result = stop_early(s, line);
-    else if (result == RLF_RESULT_END && s->leads && !quiet)
+    if (result == RLF_RESULT_END && s->leads && !quiet)
         printf("done: step %" PRIu64 ", %s\n", rlf_session_steps(s),
                s->options.directory);
     rlf_display_flush(s);
