@@ -81,3 +81,8 @@ EXTRA_PROGRAMS += %D%/gpu/model
 %C%_gpu_model_LDADD = $(EMULATED_DEVICE_LIBS) $(NODES_LIBS) -lm
 
 EXTRA_DIST += %D%/busy %D%/lanes %D%/memory %D%/overhead %D%/RESULTS.md
+
+bench_programs += %D%/search
+EXTRA_PROGRAMS += %D%/search
+%C%_search_SOURCES = %D%/search.c tests/ppo_problem.h
+%C%_search_LDADD = $(SEARCH_LIBS)

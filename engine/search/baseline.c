@@ -118,42 +118,48 @@ typedef struct mapping {
     int set_of[SETS]; /* per model */
     int n_models, n_sets;
     rlf_choice part[SETS]; /* ranks of each set */
-    double least;          /* the cost of *best */
+    rlf_mesh_span within[MOST];
+    double least; /* the cost of *best */
     rlf_placing trial, *best;
 } mapping;
 
-/* Seconds of the fastest way of a call on the set's ranks; its index into
- * *choice. INFINITY: there is none. */
-static double
-fastest(const mapping *m, int i, int *choice)
+/* Each call in its fastest way on its set's ranks that fits there alone. False:
+ * there is none. */
+static bool
+cut_alone(mapping *m)
 {
-    const rlf_call *call = &m->problem->calls[i];
-    const rlf_choice *ranks = &m->part[m->set_of[call->model]];
-    const rlf_mesh_span *span =
-        rlf_search_mesh(call, ranks->first, ranks->count);
-    double least = INFINITY;
-    for (int k = span ? span->from : 0; span && k < span->to; k++) {
-        const rlf_choice *c = &call->choices[k];
-        bool fits =
-            c->kept + c->own + c->work <= m->problem->memory[ranks->first];
-        if (fits && c->seconds < least) {
+    for (int i = 0; i < m->problem->n_calls; i++) {
+        const rlf_call *call = &m->problem->calls[i];
+        const rlf_choice *ranks = &m->part[m->set_of[call->model]];
+        const rlf_mesh_span *span =
+            rlf_search_mesh(call, ranks->first, ranks->count);
+        double least = INFINITY;
+        for (int k = span ? span->from : 0; span && k < span->to; k++) {
+            const rlf_choice *c = &call->choices[k];
+            bool fits =
+                c->kept + c->own + c->work <= m->problem->memory[ranks->first];
+            if (!fits || c->seconds >= least)
+                continue;
             least = c->seconds;
-            *choice = k;
+            m->trial.choice[i] = k;
         }
+        if (!isfinite(least))
+            return false;
+        m->within[i] = *span;
     }
-    return least;
+    return true;
 }
 
 /* d_cost: calls of models of one set follow each other, sets do not wait for
  * each other within a stage, stages follow each other. */
 static double
-cost(mapping *m)
+cost(const mapping *m)
 {
     double time[RLF_STAGE_UPDATE + 1][SETS] = {{0}}, sum = 0;
     for (int i = 0; i < m->problem->n_calls; i++) {
         const rlf_call *call = &m->problem->calls[i];
         time[call->kind][m->set_of[call->model]] +=
-            fastest(m, i, &m->trial.choice[i]);
+            call->choices[m->trial.choice[i]].seconds;
     }
     for (int stage = 0; stage <= RLF_STAGE_UPDATE; stage++) {
         double most = 0;
@@ -164,18 +170,22 @@ cost(mapping *m)
     return sum;
 }
 
+/* Where the fastest ways do not fit together, others are taken until they do.
+ */
 static void
 judge(mapping *m)
 {
-    double is = cost(m);
-    if (!isfinite(is) || is >= m->least)
+    if (!cut_alone(m) || cost(m) >= m->least)
         return;
-    m->trial.over = rlf_estimate_over(m->e, m->trial.choice);
+    rlf_placing_look(m->e, &m->trial);
     if (m->trial.over > 0)
+        rlf_search_descend(m->e, m->problem, m->within, &m->trial);
+    double is = cost(m);
+    if (m->trial.over > 0 || is >= m->least)
         return;
     m->least = is;
     m->best->over = m->trial.over;
-    m->best->period = rlf_estimate_period(m->e, m->trial.choice);
+    m->best->period = m->trial.period;
     memcpy(m->best->choice, m->trial.choice,
            sizeof *m->trial.choice * (size_t)m->problem->n_calls);
 }
@@ -265,6 +275,7 @@ real(const rlf_problem *p, rlf_estimator *e, const rlf_search_options *options,
             if (p->calls[i].choices[k].seconds <
                 p->calls[i].choices[now[i]].seconds)
                 now[i] = k;
+    double closest = INFINITY; /* bytes, until something has fitted */
     for (int64_t move = 0; move < options->moves; move++) {
         int i = rlf_chance_below(&chance, p->n_calls), was = now[i];
         if (move)
@@ -273,13 +284,17 @@ real(const rlf_problem *p, rlf_estimator *e, const rlf_search_options *options,
         double period = rlf_estimate_period(e, now);
         double cost = over > 0 ? 3 * period : period;
         double chances = exp(-beta * milli * (cost - is));
-        bool first = !isfinite(is);
-        if (first || cost <= is || rlf_chance_uniform(&chance) < chances)
-            is = cost;
-        else
+        bool taken = cost <= is || rlf_chance_uniform(&chance) < chances;
+        if (!isfinite(out->period))
+            taken = over <= closest;
+        if (!taken) {
             now[i] = was;
+            continue;
+        }
+        is = cost;
+        closest = over;
         const rlf_placing seen = {now, over > 0 ? INFINITY : period, over};
-        if (is == cost && rlf_placing_better(&seen, out)) {
+        if (rlf_placing_better(&seen, out)) {
             memcpy(out->choice, now, sizeof *now * (size_t)p->n_calls);
             out->period = seen.period;
             out->over = over;

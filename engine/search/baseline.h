@@ -25,7 +25,9 @@ typedef enum rlf_baseline {
     /* ReaL's search: one call changes at a time, from where each call alone is
      * fastest; what does not fit counts three times its period; worse ones are
      * taken with probability exp(-beta milliseconds), beta 0.001. Differences
-     * are real numbers here, where the published program rounds them to 0. */
+     * are real numbers here, where the published program rounds them to 0; and
+     * until something fits, what comes closer is taken, from which the
+     * published penalty alone often does not find out. */
     RLF_BASELINE_REAL,
     RLF_BASELINES
 } rlf_baseline;

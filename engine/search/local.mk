@@ -13,8 +13,10 @@ libsearch_la_SOURCES = \
 	%D%/search.c %D%/search.h \
 	%D%/turns.c
 
-check_PROGRAMS += tests/unit/search_search
-check_PROGRAMS += tests/unit/search_lengths
+check_PROGRAMS += tests/unit/search_search tests/unit/search_ppo \
+	tests/unit/search_lengths
+tests_unit_search_ppo_SOURCES = tests/unit/search_ppo.c tests/ppo_problem.h
+tests_unit_search_ppo_LDADD = $(SEARCH_LIBS)
 tests_unit_search_lengths_LDADD = $(SEARCH_LIBS)
 tests_unit_search_search_LDADD = $(SEARCH_LIBS)
 check_PROGRAMS += tests/unit/search_ranks
