@@ -113,8 +113,7 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
         others += node->args[i].list[1].resource != node->receiver;
     rlf_counts counts = {.kernels = model->kernels};
     rlf_cost_assign(model->table, model->trained, others ? others : 1, &counts);
-    *out = (rlf_cost){0};
-    rlf_cost_add(out, &counts);
+    *out = counts.cost;
 }
 
 const rlf_node_class rlf_node_assign = {

@@ -5,7 +5,7 @@
 #include "kernels/expr.h"
 
 #include "engine/graph/class.h"
-#include "nodes/rows.h"
+#include "nodes/sequences.h"
 
 #include <stdlib.h>
 
@@ -106,19 +106,38 @@ step(rlf_call *call, rlf_err *err)
                              call->n_rows, err);
 }
 
+/* Values on a domain, of a piece as many as its rows have. */
+static double
+values_on(const rlf_load *load, const rlf_node *node, int domain)
+{
+    const rlf_piece *piece = load->piece;
+    const rlf_domains *domains = &load->graph->domains;
+    double all = load->sizes->values[domain];
+    if (!piece || !domain)
+        return all;
+    if (rlf_domains_get(domains, domain)->kind == RLF_DOMAIN_TOKENS)
+        return (double)piece->rows * piece->response;
+    double rows = node->rows < 0 ? 0 : load->sizes->values[node->rows];
+    return rows > 0 ? all * (double)piece->rows / rows : all;
+}
+
 /* An operation a value, and each column once; programs run on the host. */
 static void
 cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
 {
-    const double *values = load->sizes->values;
     const rlf_expr *p = node->expr;
     *out = (rlf_cost){0};
+    if (!rlf_load_has(load, RLF_PIECE_ROWS))
+        return;
+    out->calls = (double)p->ops.count;
     for (size_t i = 0; i < p->ops.count; i++)
-        out->flops += values[p->ops.data[i].domain];
+        out->flops += values_on(load, node, p->ops.data[i].domain);
     for (size_t i = 0; i < p->inputs.count; i++)
-        out->read += 8 * values[p->inputs.data[i].domain];
+        out->read += 8 * values_on(load, node, p->inputs.data[i].domain);
     for (size_t i = 0; i < p->outputs.count; i++)
-        out->written += 8 * values[p->ops.data[p->outputs.data[i].op].domain];
+        out->written +=
+            8 * values_on(load, node,
+                          p->ops.data[p->outputs.data[i].op].domain);
 }
 
 const rlf_node_class rlf_node_expr = {

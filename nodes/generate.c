@@ -517,26 +517,44 @@ take_over(rlf_call *call, const char *bytes, size_t n, rlf_err *err)
 
 static const rlf_handover handover = {.give = give, .take = take_over};
 
+/* One pass. */
+static void
+cost_turn(const rlf_model *model, const rlf_piece *piece, rlf_counts *counts)
+{
+    const rlf_turn_load turn = {.rows = piece->rows,
+                                .prompts = piece->prompts,
+                                .context = piece->context,
+                                .prompt = piece->prompt,
+                                .tokens = model->caps.tokens[RLF_USE_GENERATE],
+                                .offload = model->offload,
+                                .packed_rows = model->rows != NULL};
+    rlf_cost_turn(model->table, &turn, counts);
+}
+
 static void
 cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
 {
     const rlf_model *model = rlf_load_model(load, node);
+    const rlf_piece *piece = load->piece;
     const rlf_value *value = &load->graph->values.data[node->outputs[0]];
     const rlf_set_size *size = &load->sizes->set[value->set];
     uint32_t n = whole(node, "n");
     rlf_sampling_load sampling = {
-        .groups = rlf_load_rows(load, (uint64_t)size->prompts),
+        .groups = piece ? piece->rows
+                        : rlf_load_rows(load, (uint64_t)size->prompts),
         .each = n ? n : 1,
-        .prompt = (uint32_t)size->prompt,
-        .response = (uint32_t)size->response,
+        .prompt = piece ? piece->prompt : (uint32_t)size->prompt,
+        .response = piece ? piece->response : (uint32_t)size->response,
         .tokens = model->caps.tokens[RLF_USE_GENERATE],
         .active = model->caps.rows[RLF_USE_GENERATE],
         .offload = model->offload,
         .packed_rows = model->rows != NULL};
     rlf_counts counts = {.kernels = model->kernels};
-    rlf_cost_generate(model->table, &sampling, &counts);
-    *out = (rlf_cost){0};
-    rlf_cost_add(out, &counts);
+    if (piece && piece->kind == RLF_PIECE_TURN)
+        cost_turn(model, piece, &counts);
+    else if (rlf_load_has(load, RLF_PIECE_ROWS))
+        rlf_cost_generate(model->table, &sampling, &counts);
+    *out = counts.cost;
 }
 
 const rlf_node_class rlf_node_generate = {

@@ -12,7 +12,9 @@
 #include "engine/text/tokenizer.h"
 #include "nodes/data.h"
 #include "nodes/rows.h"
+#include "nodes/sequences.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* ---- the state of a call in the program ---- */
@@ -489,6 +491,40 @@ infer(const rlf_graph *graph, const rlf_node *node, rlf_diags *diags)
     }
 }
 
+/* Calls of the function: one for each sample that the rank is dealt, or each
+ * prompt of them, or one. What it computes is not known here. */
+static double
+count_rows(const rlf_load *load, const rlf_node *node)
+{
+    return (double)rlf_load_own(load, node->inputs[0]).n;
+}
+
+static void
+cost_sample(const rlf_load *load, const rlf_node *node, rlf_cost *out)
+{
+    *out = (rlf_cost){0};
+    if (rlf_load_has(load, RLF_PIECE_ROWS))
+        out->calls = count_rows(load, node);
+}
+
+static void
+cost_group(const rlf_load *load, const rlf_node *node, rlf_cost *out)
+{
+    int set = load->graph->values.data[node->inputs[0]].set;
+    const rlf_set_size *size = &load->sizes->set[set];
+    *out = (rlf_cost){0};
+    if (rlf_load_has(load, RLF_PIECE_ROWS) && size->samples > 0)
+        out->calls =
+            ceil(count_rows(load, node) * size->prompts / size->samples);
+}
+
+static void
+cost_once(const rlf_load *load, const rlf_node *node, rlf_cost *out)
+{
+    (void)node;
+    *out = (rlf_cost){.calls = rlf_load_has(load, RLF_PIECE_ROWS)};
+}
+
 static const rlf_formal set_formals[] = {
     {.name = "set",
      .kind = RLF_FORMAL_SET,
@@ -509,7 +545,7 @@ const rlf_node_class rlf_node_hook_sample = {
     .level = RLF_LEVEL_SAMPLE,
     .granularity = RLF_GRAIN_SAMPLE,
     .infer = infer,
-    .cost = rlf_class_no_cost,
+    .cost = cost_sample,
     .init = init,
     .fini = fini,
     .open = open_rows,
@@ -531,7 +567,7 @@ const rlf_node_class rlf_node_hook_group = {
     .level = RLF_LEVEL_SAMPLE,
     .granularity = RLF_GRAIN_GROUP,
     .infer = infer,
-    .cost = rlf_class_no_cost,
+    .cost = cost_group,
     .init = init,
     .fini = fini,
     .open = open_rows,
@@ -553,7 +589,7 @@ const rlf_node_class rlf_node_hook_batch = {
     .level = RLF_LEVEL_SAMPLE,
     .granularity = RLF_GRAIN_BATCH,
     .infer = infer,
-    .cost = rlf_class_no_cost,
+    .cost = cost_once,
     .init = init,
     .fini = fini,
     .open = open_rows,
@@ -573,7 +609,7 @@ const rlf_node_class rlf_node_hook_step = {
     .level = RLF_LEVEL_SCALAR,
     .granularity = RLF_GRAIN_BATCH,
     .infer = infer,
-    .cost = rlf_class_no_cost,
+    .cost = cost_once,
     .init = init,
     .fini = fini,
     .open = rlf_class_no_open,

@@ -134,8 +134,9 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
     const rlf_model *model = rlf_load_model(load, node);
     rlf_reading kind = rlf_reading_of(node->class);
     rlf_lengths lengths = rlf_sequences_lengths(load, node->inputs[0]);
-    rlf_lengths own = lengths;
-    own.n = rlf_load_rows(load, lengths.n);
+    rlf_lengths own = rlf_load_own(load, node->inputs[0]);
+    const rlf_piece *piece = load->piece;
+    bool one = piece && piece->kind == RLF_PIECE_FORWARD;
     rlf_reading_load reading = {
         .lengths = &own,
         .n_lengths = 1,
@@ -144,12 +145,16 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
         .logprob = kind == RLF_READ_LOGPROB,
         .scalar = kind != RLF_READ_LOGPROB,
         .offload = model->offload,
-        .packed_rows = model->rows != NULL};
+        .packed_rows = model->rows != NULL,
+        .one_chunk = one,
+        .chunk = one ? piece->chunk : 0};
     rlf_counts counts = {.kernels = model->kernels};
-    rlf_cost_read(model->table, &reading, &counts);
-    *out = (rlf_cost){.host = rlf_sequences_bytes(&lengths) +
-                              4.0 * (double)lengths.n * lengths.response};
-    rlf_cost_add(out, &counts);
+    if (one || rlf_load_has(load, RLF_PIECE_ROWS))
+        rlf_cost_read(model->table, &reading, &counts);
+    *out = counts.cost;
+    if (!piece)
+        out->host = rlf_sequences_bytes(&lengths) +
+                    4.0 * (double)lengths.n * lengths.response;
 }
 
 #define CLASS(name_, doc_, level_)            \

@@ -111,6 +111,25 @@ rlf_load_rows(const rlf_load *load, uint64_t n)
     return (uint64_t)(rows.last - rows.first);
 }
 
+rlf_lengths
+rlf_load_own(const rlf_load *load, int value)
+{
+    const rlf_piece *piece = load->piece;
+    if (piece)
+        return (rlf_lengths){.n = piece->rows,
+                             .prompt = piece->prompt,
+                             .response = piece->response};
+    rlf_lengths own = rlf_sequences_lengths(load, value);
+    own.n = rlf_load_rows(load, own.n);
+    return own;
+}
+
+bool
+rlf_load_has(const rlf_load *load, rlf_piece_kind kind)
+{
+    return !load->piece || load->piece->kind == kind;
+}
+
 double
 rlf_sequences_bytes(const rlf_lengths *lengths)
 {

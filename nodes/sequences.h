@@ -40,6 +40,11 @@ rlf_status rlf_sequences_read(const rlf_env *env, const rlf_rows *rows,
 rlf_lengths rlf_sequences_lengths(const rlf_load *load, int value);
 /* Those that the rank is dealt of n. */
 uint64_t rlf_load_rows(const rlf_load *load, uint64_t n);
+/* The samples of a set that the load is counted for on the rank: those of the
+ * piece, or those that it is dealt of all. */
+rlf_lengths rlf_load_own(const rlf_load *load, int value);
+/* Is there no piece, or one of this kind? */
+bool rlf_load_has(const rlf_load *load, rlf_piece_kind kind);
 /* Host bytes that reading them leaves in the step's pool. */
 double rlf_sequences_bytes(const rlf_lengths *lengths);
 
@@ -48,15 +53,6 @@ double rlf_sequences_bytes(const rlf_lengths *lengths);
 const rlf_model *rlf_load_part(const rlf_load *load, int model);
 /* Those of the node's receiver. */
 const rlf_model *rlf_load_model(const rlf_load *load, const rlf_node *node);
-
-static inline void
-rlf_cost_add(rlf_cost *to, const rlf_counts *counts)
-{
-    to->flops += counts->flops;
-    to->read += counts->read;
-    to->written += counts->written;
-    to->sent += counts->sent;
-}
 
 /* Where the value of response token t of sample `row` lies in a column on the
  * set's tokens. */

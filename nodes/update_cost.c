@@ -2,8 +2,6 @@
  * backward, the optimizer's step, columns of the program. */
 #include "nodes/update.h"
 
-#include <stdlib.h>
-
 #include "nodes/model/optimizer.h"
 
 /* The passes that an update takes: sets and kinds of rows that differ. */
@@ -54,54 +52,134 @@ row_bytes(const rlf_loss *loss, int set, bool last)
     return bytes;
 }
 
-/* Of the live calls that one pass serves: those on input `set` that read after
- * the last token, or those that read per token. */
+/* What a pass serves: the live calls on input `set` that read after the last
+ * token, or those that read per token. */
+typedef struct group {
+    int set;
+    bool last;
+    int columns; /* of live values */
+    bool logprob, scalar, words;
+    uint32_t tokens; /* of a micro-batch */
+} group;
+
+static group
+find_group(const rlf_load *load, const rlf_model *model, const rlf_loss *loss,
+           int set, bool last)
+{
+    group g = {.set = set,
+               .last = last,
+               .tokens = model->caps.tokens[RLF_USE_UPDATE]};
+    for (int i = 0; i < loss->n_calls; i++) {
+        const rlf_live_call *live = &loss->calls[i];
+        rlf_reading kind = rlf_reading_of(live->class);
+        if (live->set_input != set || (kind == RLF_READ_SCORE) != last)
+            continue;
+        g.columns += live->input >= 0;
+        bool lm = kind == RLF_READ_LOGPROB || kind == RLF_READ_WORDS;
+        g.logprob |= lm;
+        g.scalar |= !lm;
+    }
+    for (int i = 0; i < loss->n_words && !last; i++)
+        if (loss->words[i].set_input == set) {
+            g.words = true;
+            g.columns += (int)loss->words[i].program->outputs.count;
+            g.tokens = rlf_words_tokens(load, &loss->words[i], g.tokens);
+        }
+    return g;
+}
+
+static rlf_ways
+ways_of(const rlf_piece *piece)
+{
+    return !piece                              ? RLF_WAYS_ALL
+           : piece->kind == RLF_PIECE_BEFORE   ? RLF_WAY_BEFORE
+           : piece->kind == RLF_PIECE_FORWARD  ? RLF_WAY_FORWARD
+           : piece->kind == RLF_PIECE_BACKWARD ? RLF_WAY_BACKWARD
+                                               : (rlf_ways)0;
+}
+
+/* All micro-batches of this rank's lanes, or the one of the piece; the samples
+ * of all. */
+static uint64_t
+cost_micros(const rlf_load *load, const rlf_node *node, const group *g,
+            rlf_counts *counts)
+{
+    const rlf_model *model = rlf_load_model(load, node);
+    const rlf_piece *piece = load->piece;
+    const rlf_loss *loss = node->loss;
+    rlf_lengths lane = rlf_load_own(load, node->inputs[g->set]);
+    rlf_ways ways = ways_of(piece);
+    rlf_reading_load reading = {
+        .lengths = &lane,
+        .n_lengths = 1,
+        .tokens = g->tokens,
+        .rows = g->last ? RLF_ROWS_LAST : RLF_ROWS_TOKENS,
+        .logprob = g->logprob,
+        .scalar = g->scalar,
+        .recompute = model->caps.recompute,
+        .several = model->flights && model->flights[0] > 1,
+        .point = loss->reach == RLF_REACH_POINT && g->logprob && !g->scalar,
+        .one_chunk = piece != NULL,
+        .chunk = piece ? piece->chunk : 0};
+    if (piece) {
+        if (ways)
+            rlf_cost_train(model->table, &reading, loss->reach, ways, counts);
+        return lane.n;
+    }
+    const rlf_gradient *gradient = &model->gradient;
+    uint64_t all = rlf_sequences_lengths(load, node->inputs[g->set]).n;
+    uint64_t lanes = (uint64_t)gradient->lanes, own = 0;
+    for (int l = gradient->first; l < gradient->first + gradient->held; l++) {
+        /* samples of one length go round */
+        lane.n = all / lanes + ((uint64_t)l < all % lanes);
+        own += lane.n;
+        rlf_cost_train(model->table, &reading, loss->reach, ways, counts);
+    }
+    return own;
+}
+
+/* Live values: its own to the replicas, all to the stages before. */
+static void
+share_live(const rlf_load *load, const rlf_model *model, const group *g,
+           double own, double all, double values, rlf_counts *counts)
+{
+    const rlf_layout *l = load->layout;
+    double bytes = 8 * (double)g->columns * values;
+    rlf_meets *meets = counts->cost.meets;
+    bool last = rlf_table_ends(model->table, model->table->cut.chunks - 1);
+    if (l->dp > 1 && last) {
+        meets[RLF_AXIS_DP].n++;
+        meets[RLF_AXIS_DP].bytes += bytes * own * (l->dp - 1);
+    }
+    if (l->pp > 1) {
+        meets[RLF_AXIS_PP].n += g->columns;
+        meets[RLF_AXIS_PP].bytes += last ? bytes * all * (l->pp - 1) : 0;
+    }
+}
+
 static void
 cost_group(const rlf_load *load, const rlf_node *node, int set, bool last,
            rlf_cost *out)
 {
-    int columns = 0;
     const rlf_model *model = rlf_load_model(load, node);
-    rlf_lengths all = rlf_sequences_lengths(load, node->inputs[set]);
-    rlf_lengths lane = all;
-    rlf_reading_load reading = {.lengths = &lane,
-                                .n_lengths = 1,
-                                .tokens = model->caps.tokens[RLF_USE_UPDATE],
-                                .rows = last ? RLF_ROWS_LAST : RLF_ROWS_TOKENS,
-                                .recompute = model->caps.recompute,
-                                .several =
-                                    model->flights && model->flights[0] > 1};
-    for (int i = 0; i < node->loss->n_calls; i++) {
-        const rlf_live_call *live = &node->loss->calls[i];
-        rlf_reading kind = rlf_reading_of(live->class);
-        if (live->set_input != set || (kind == RLF_READ_SCORE) != last)
-            continue;
-        columns += live->input >= 0;
-        bool lm = kind == RLF_READ_LOGPROB || kind == RLF_READ_WORDS;
-        reading.logprob |= lm;
-        reading.scalar |= !lm;
-    }
-    if (!reading.logprob && !reading.scalar)
-        return;
-    const rlf_gradient *g = &model->gradient;
+    const rlf_piece *piece = load->piece;
     rlf_counts counts = {.kernels = model->kernels};
-    uint64_t own = 0;
-    for (int l = g->first; l < g->first + g->held; l++) {
-        /* samples of one length go round */
-        uint64_t lanes = (uint64_t)g->lanes;
-        lane.n = all.n / lanes + ((uint64_t)l < all.n % lanes);
-        own += lane.n;
-        rlf_cost_train(model->table, &reading, node->loss->reach, &counts);
-    }
-    if (rlf_table_ends(model->table, model->table->cut.chunks - 1)) {
-        /* live values: its own to the replicas, all to the stages before */
-        double rows = last ? 1 : all.response, each = (double)columns * rows;
-        out->host += (double)own * rows * row_bytes(node->loss, set, last);
-        counts.sent += 4 * (double)own * each * (load->layout->dp - 1);
-        counts.sent += 8 * (double)all.n * each * (load->layout->pp - 1);
-    }
-    rlf_cost_add(out, &counts);
+    rlf_lengths all = rlf_sequences_lengths(load, node->inputs[set]);
+    group g = find_group(load, model, node->loss, set, last);
+    if (!g.logprob && !g.scalar)
+        return;
+    double own = (double)cost_micros(load, node, &g, &counts);
+    double values = piece ? piece->response : all.response;
+    double n = piece ? own * load->layout->dp : (double)all.n;
+    if (rlf_load_has(load, RLF_PIECE_FINISH))
+        share_live(load, model, &g, own, n, last ? 1 : values, &counts);
+    rlf_cost_add(out, &counts.cost, 1);
+    if (piece)
+        return;
     out->host += rlf_sequences_bytes(&all);
+    if (rlf_table_ends(model->table, model->table->cut.chunks - 1))
+        out->host += own * (last ? 1 : values) *
+                     row_bytes(node->loss, set, last);
 }
 
 /* Columns of the program that are no columns of the graph. */
@@ -155,29 +233,47 @@ known_bytes(const rlf_model *model, const rlf_load *load, const rlf_loss *loss)
     return bytes;
 }
 
+/* What is reduced over vocab, by the tiles of a set. */
+static void
+cost_words(const rlf_load *load, const rlf_node *node, int set, rlf_cost *out)
+{
+    rlf_counts counts = {.kernels = rlf_load_model(load, node)->kernels};
+    for (int i = 0; i < node->loss->n_words; i++) {
+        const rlf_words *words = &node->loss->words[i];
+        if (words->set_input != set)
+            continue;
+        if (!load->piece)
+            out->host += rlf_words_tile_bytes(load, node, words) +
+                         rlf_words_kept_bytes(load, node, words);
+        rlf_words_cost(load, node, words, &counts);
+    }
+    rlf_cost_add(out, &counts.cost, 1);
+}
+
 void
 rlf_update_cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
 {
     const rlf_model *model = rlf_load_model(load, node);
-    bool *seen = rlf_calloc((size_t)node->n_inputs, 2 * sizeof *seen);
-    for (int i = 0; i < node->loss->n_calls; i++) {
-        const rlf_live_call *live = &node->loss->calls[i];
-        bool last = rlf_reading_of(live->class) == RLF_READ_SCORE;
-        seen[2 * live->set_input + last] = true;
+    const rlf_loss *loss = node->loss;
+    const rlf_piece *piece = load->piece;
+    int groups = 0;
+    *out = (rlf_cost){0};
+    if (!piece)
+        out->host = column_bytes(load, loss) + known_bytes(model, load, loss);
+    for (int i = 0; i < loss->n_calls; i++) {
+        const rlf_live_call *live = &loss->calls[i];
+        bool last = rlf_reading_of(live->class) == RLF_READ_SCORE, seen = false;
+        for (int k = 0; k < i && !seen; k++)
+            seen = rlf_live_together(live, &loss->calls[k]);
+        if (seen || (piece && piece->group != groups++))
+            continue;
+        cost_group(load, node, live->set_input, last, out);
+        if (!last)
+            cost_words(load, node, live->set_input, out);
     }
-    *out = (rlf_cost){.host = column_bytes(load, node->loss) +
-                              known_bytes(model, load, node->loss)};
-    for (int i = 0; i < 2 * node->n_inputs; i++)
-        if (seen[i])
-            cost_group(load, node, i / 2, i % 2, out);
-    free(seen);
+    if (!rlf_load_has(load, RLF_PIECE_FINISH) || (piece && piece->group))
+        return;
     rlf_counts counts = {.kernels = model->kernels};
-    for (int i = 0; i < node->loss->n_words; i++) {
-        const rlf_words *words = &node->loss->words[i];
-        out->host += rlf_words_tile_bytes(load, node, words) +
-                     rlf_words_kept_bytes(load, node, words);
-        rlf_words_cost(load, node, words, &counts);
-    }
     rlf_cost_optimizer(model, &counts);
-    rlf_cost_add(out, &counts);
+    rlf_cost_add(out, &counts.cost, 1);
 }

@@ -2,6 +2,8 @@
  * updates. */
 #include "nodes/words.h"
 
+#include <math.h>
+
 #include "engine/comm/comm.h"
 #include "nodes/model/work.h"
 
@@ -62,41 +64,106 @@ rlf_words_kept_bytes(const rlf_load *load, const rlf_node *node,
     return load->layout->pp > 1 ? bytes : 0;
 }
 
-void
-rlf_words_cost(const rlf_load *load, const rlf_node *node,
-               const rlf_words *words, rlf_counts *out)
+/* Bytes on the device beside a row's words. */
+static size_t
+bytes_beside(const rlf_words *w)
 {
-    rlf_lengths lengths =
-        rlf_sequences_lengths(load, node->inputs[words->set_input]);
-    lengths.n = rlf_load_rows(load, lengths.n);
-    double rows = (double)lengths.n * lengths.response;
-    const rlf_table *table = rlf_load_model(load, node)->table;
-    if (rlf_table_ends(table, table->cut.chunks - 1)) {
-        double v = table->config.vocab;
-        rlf_cost_words(words->program, rows, v, out);
-        if (words->slope)
-            rlf_cost_words(words->slope, rows, v, out);
+    size_t columns = (w->slope ? 2 : 1) * w->program->outputs.count;
+    return columns * sizeof(double) + sizeof(rlf_odd);
+}
+
+uint32_t
+rlf_words_tokens(const rlf_load *load, const rlf_words *words, uint32_t tokens)
+{
+    for (size_t i = 0; i < words->program->inputs.count; i++) {
+        if (words->model[i] < 0 || words->input[i] < 0)
+            continue;
+        uint32_t its =
+            outline_of(load, words->model[i])->caps.tokens[RLF_USE_READ];
+        tokens = its < tokens ? its : tokens;
     }
+    return tokens;
+}
+
+/* The tiles of a model at the caps of its use, for all micro-batches. */
+static double
+count_tiles(const rlf_model *model, const rlf_words *words, rlf_use use,
+            const rlf_reading_load *reading)
+{
+    const rlf_lengths *l = reading->lengths;
+    uint64_t length = (uint64_t)l->prompt + l->response;
+    uint64_t each = length && reading->tokens > length
+                        ? reading->tokens / length
+                        : 1;
+    int64_t rows = rlf_head_words_fit(
+        model->table,
+        rlf_pass_tile_rows(model->kernels, model->table,
+                           (int)model->caps.tokens[use]),
+        bytes_beside(words));
+    rows = rows < TILE_MOST ? rows : TILE_MOST;
+    double micros = ceil((double)l->n / (double)each);
+    double most = (double)(each < l->n ? each : l->n) * l->response;
+    return micros * ceil(most / (double)rows);
+}
+
+/* What the models that are read compute, and what all say of the words. */
+static void
+cost_models(const rlf_load *load, const rlf_words *words,
+            rlf_reading_load *reading, double tiles, rlf_counts *out)
+{
+    double rows = (double)reading->lengths->n * reading->lengths->response;
+    int others = load->layout->tp - 1;
     for (size_t i = 0; i < words->program->inputs.count; i++) {
         if (words->model[i] < 0)
             continue;
         const rlf_model *model = rlf_load_part(load, words->model[i]);
         const rlf_table *t = model->table;
-        if (t->lm != RLF_NO_SLOT) /* the words held, to the others */
-            out->sent += rows * (double)t->vocab * sizeof(float) *
-                         (load->layout->tp - 1);
+        rlf_meets *tp = &out->cost.meets[RLF_AXIS_TP];
+        if (t->lm != RLF_NO_SLOT) { /* the words held, to the others */
+            tp->n += tiles * others;
+            tp->bytes += rows * (double)t->vocab * sizeof(float) * others;
+        }
         if (words->input[i] < 0)
             continue;
-        rlf_reading_load reading = {.lengths = &lengths,
-                                    .n_lengths = 1,
-                                    .tokens = model->caps.tokens[RLF_USE_READ],
-                                    .rows = RLF_ROWS_TOKENS,
-                                    .logprob = true,
-                                    .offload = model->offload,
-                                    .packed_rows = model->rows != NULL};
+        reading->offload = model->offload;
+        reading->packed_rows = model->rows != NULL;
         out->kernels = model->kernels;
-        rlf_cost_read(model->table, &reading, out);
+        rlf_cost_read(t, reading, out);
     }
+}
+
+void
+rlf_words_cost(const rlf_load *load, const rlf_node *node,
+               const rlf_words *words, rlf_counts *out)
+{
+    const rlf_piece *piece = load->piece;
+    const rlf_model *model = rlf_load_model(load, node);
+    const rlf_table *table = model->table;
+    rlf_use use = words->slope ? RLF_USE_UPDATE : RLF_USE_READ;
+    rlf_lengths own = rlf_load_own(load, node->inputs[words->set_input]);
+    rlf_reading_load reading = {
+        .lengths = &own,
+        .n_lengths = 1,
+        .tokens = rlf_words_tokens(load, words, model->caps.tokens[use]),
+        .rows = RLF_ROWS_TOKENS,
+        .logprob = true};
+    double tiles = count_tiles(model, words, use, &reading);
+    int last = table->cut.chunks - 1, chunk = piece ? piece->chunk : last;
+    rlf_piece_kind forward = RLF_PIECE_ROWS, reads = RLF_PIECE_ROWS;
+    if (words->slope) {
+        forward = RLF_PIECE_FORWARD;
+        reads = load->layout->pp > 1 ? RLF_PIECE_BEFORE : forward;
+    }
+    if (rlf_load_has(load, reads) &&
+        (reads == RLF_PIECE_BEFORE ? !piece || chunk == 0 : chunk == last))
+        cost_models(load, words, &reading, tiles, out);
+    if (!rlf_table_ends(table, chunk))
+        return;
+    double rows = (double)own.n * own.response, v = table->config.vocab;
+    if (rlf_load_has(load, forward))
+        rlf_cost_words(words->program, rows, v, tiles, out);
+    if (words->slope && rlf_load_has(load, RLF_PIECE_BACKWARD))
+        rlf_cost_words(words->slope, rows, v, tiles, out);
 }
 
 /* ---- tiles ---- */
@@ -129,14 +196,6 @@ numbers(const rlf_words_tile *t, int64_t n)
 {
     return rlf_arena_alloc_aligned(t->plan->arena, (size_t)n * sizeof(double),
                                    64);
-}
-
-/* Bytes on the device beside a row's words. */
-static size_t
-bytes_beside(const rlf_words *w)
-{
-    size_t columns = (w->slope ? 2 : 1) * w->program->outputs.count;
-    return columns * sizeof(double) + sizeof(rlf_odd);
 }
 
 /* As many rows as every model has room for. */
@@ -552,11 +611,13 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
 {
     rlf_counts counts = {0};
     rlf_words_cost(load, node, node->words, &counts);
+    *out = counts.cost;
+    if (load->piece)
+        return;
     rlf_lengths lengths =
         rlf_sequences_lengths(load, node->inputs[node->words->set_input]);
-    *out = (rlf_cost){.host = rlf_sequences_bytes(&lengths) +
-                              rlf_words_tile_bytes(load, node, node->words)};
-    rlf_cost_add(out, &counts);
+    out->host = rlf_sequences_bytes(&lengths) +
+                rlf_words_tile_bytes(load, node, node->words);
 }
 
 const rlf_node_class rlf_node_over_vocab = {

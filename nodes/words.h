@@ -66,8 +66,13 @@ double rlf_words_tile_bytes(const rlf_load *load, const rlf_node *node,
 /* What rlf_words_keep takes for all micro-batches of an update, at most. */
 double rlf_words_kept_bytes(const rlf_load *load, const rlf_node *node,
                             const rlf_words *words);
+/* Tokens of a micro-batch, of which `tokens` would fit otherwise: no more than
+ * every model that is read has room for. */
+uint32_t rlf_words_tokens(const rlf_load *load, const rlf_words *words,
+                          uint32_t tokens);
 /* Adds the work of the programs, and of reading the models that are not live.
- */
+ * In an update whose loss looks at more than a token their heads are read
+ * twice, which is not counted. */
 void rlf_words_cost(const rlf_load *load, const rlf_node *node,
                     const rlf_words *words, rlf_counts *out);
 

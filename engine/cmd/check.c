@@ -158,7 +158,7 @@ put_cost(const char *name, double runs, const rlf_cost *cost, bool alone)
     rlf_cmd_put_scaled(cost->read, 1000, "B");
     rlf_cmd_put_scaled(cost->written, 1000, "B");
     if (!alone)
-        rlf_cmd_put_scaled(cost->sent, 1000, "B");
+        rlf_cmd_put_scaled(rlf_cost_meets(cost).bytes, 1000, "B");
     putchar('\n');
 }
 

@@ -193,6 +193,7 @@ request_new(rlf_group *group, rlf_batch *b, int tag, bool send, int member,
     int peer = group->ranks[member], me = group->comm->rank;
     rlf_channel *channel = NULL;
     group->comm->n_sent += send && peer != me ? bytes : 0;
+    group->comm->n_met += !send && peer != me && b->kind == RLF_KIND_BATCH;
     if (rlf_process_of(world, peer) == world->process) {
         int from = (send ? me : peer) % world->local;
         int to = (send ? peer : me) % world->local;

@@ -110,6 +110,10 @@ int rlf_comm_size(const rlf_comm *comm);
 /* Bytes that this rank has begun to send to other ranks, mail apart; of what
  * was recorded (dev.h) once, however often it is carried out. */
 uint64_t rlf_comm_sent(const rlf_comm *comm);
+/* How often this rank has begun to wait for others: collectives of several
+ * ranks are one each, messages that it receives from others one each; of what
+ * was recorded likewise. */
+uint64_t rlf_comm_met(const rlf_comm *comm);
 /* What this rank works on, for messages; `node` must outlive its use. */
 void rlf_comm_label(rlf_comm *comm, const char *node);
 /* "I am still working": restarts the limit of the ranks of this process that

@@ -173,6 +173,33 @@ rlf_device_check(rlf_queue *queue, const rlf_group *group, rlf_err *err)
     return rlf_port_enter(queue, group, &port, err);
 }
 
+/* By whatever way, in however many rounds, these were so many meetings. */
+static rlf_status
+met(rlf_group *group, uint64_t before, size_t times, rlf_status status)
+{
+    group->comm->n_met = before + (group->n > 1 ? times : 0);
+    return status;
+}
+
+/* Messages from others. */
+static size_t
+count_others(const rlf_group *group, const rlf_part *parts, int n)
+{
+    size_t count = 0;
+    for (int i = 0; i < n; i++)
+        count += parts[i].peer != group->index;
+    return count;
+}
+
+static size_t
+count_strips(const rlf_group *group, const rlf_strips *strips, int n)
+{
+    size_t count = 0;
+    for (int i = 0; i < n; i++)
+        count += strips[i].peer != group->index;
+    return count;
+}
+
 rlf_status
 rlf_device_exchange_strips(rlf_queue *queue, rlf_group *group, int tag,
                            const rlf_strips *sends, int n_sends,
@@ -181,10 +208,13 @@ rlf_device_exchange_strips(rlf_queue *queue, rlf_group *group, int tag,
 {
     rlf_port *port;
     RLF_TRY(rlf_port_enter(queue, group, &port, err));
-    return port ? port->ops->exchange(port, group, tag, sends, n_sends,
-                                      receives, n_receives, err)
-                : rlf_group_exchange_strips(group, tag, sends, n_sends,
-                                            receives, n_receives, err);
+    uint64_t before = group->comm->n_met;
+    if (!port)
+        return rlf_group_exchange_strips(group, tag, sends, n_sends, receives,
+                                         n_receives, err);
+    return met(group, before, count_strips(group, receives, n_receives),
+               port->ops->exchange(port, group, tag, sends, n_sends, receives,
+                                   n_receives, err));
 }
 
 /* Each part as a message of one strip. */
@@ -208,9 +238,12 @@ rlf_device_exchange(rlf_queue *queue, rlf_group *group, int tag,
     if (!port)
         return rlf_group_exchange(group, tag, sends, n_sends, receives,
                                   n_receives, err);
+    uint64_t before = group->comm->n_met;
+    size_t times = count_others(group, receives, n_receives);
     if (port->ops->exchange_parts)
-        return port->ops->exchange_parts(port, group, tag, sends, n_sends,
-                                         receives, n_receives, err);
+        return met(group, before, times,
+                   port->ops->exchange_parts(port, group, tag, sends, n_sends,
+                                             receives, n_receives, err));
     size_t n = (size_t)(n_sends + n_receives) + 1;
     rlf_strip *strips = rlf_calloc(n, sizeof *strips);
     rlf_strips *messages = rlf_calloc(n, sizeof *messages);
@@ -221,7 +254,7 @@ rlf_device_exchange(rlf_queue *queue, rlf_group *group, int tag,
                             messages + n_sends, n_receives, err);
     free(strips);
     free(messages);
-    return status;
+    return met(group, before, times, status);
 }
 
 rlf_status
@@ -231,8 +264,11 @@ rlf_device_bcast(rlf_queue *queue, rlf_group *group, int root, void *data,
     rlf_port *port;
     RLF_ASSERT(root >= 0 && root < group->n);
     RLF_TRY(rlf_port_enter(queue, group, &port, err));
-    return port ? port->ops->bcast(port, group, root, data, bytes, err)
-                : rlf_group_bcast(group, root, data, bytes, err);
+    uint64_t before = group->comm->n_met;
+    if (!port)
+        return rlf_group_bcast(group, root, data, bytes, err);
+    return met(group, before, bytes > 0,
+               port->ops->bcast(port, group, root, data, bytes, err));
 }
 
 rlf_status
@@ -241,8 +277,11 @@ rlf_device_all_gatherv(rlf_queue *queue, rlf_group *group, const void *data,
 {
     rlf_port *port;
     RLF_TRY(rlf_port_enter(queue, group, &port, err));
-    return port ? port->ops->all_gather(port, group, data, bytes, out, err)
-                : rlf_group_all_gatherv(group, data, bytes, out, err);
+    uint64_t before = group->comm->n_met;
+    if (!port)
+        return rlf_group_all_gatherv(group, data, bytes, out, err);
+    return met(group, before, 1,
+               port->ops->all_gather(port, group, data, bytes, out, err));
 }
 
 rlf_status
@@ -265,10 +304,13 @@ rlf_device_all_to_allv(rlf_queue *queue, rlf_group *group, const void *send,
 {
     rlf_port *port;
     RLF_TRY(rlf_port_enter(queue, group, &port, err));
-    return port ? port->ops->all_to_all(port, group, send, send_bytes, receive,
-                                        receive_bytes, err)
-                : rlf_group_all_to_allv(group, send, send_bytes, receive,
-                                        receive_bytes, err);
+    uint64_t before = group->comm->n_met;
+    if (!port)
+        return rlf_group_all_to_allv(group, send, send_bytes, receive,
+                                     receive_bytes, err);
+    return met(group, before, 1,
+               port->ops->all_to_all(port, group, send, send_bytes, receive,
+                                     receive_bytes, err));
 }
 
 rlf_status
@@ -287,7 +329,8 @@ rlf_device_all_reduce(rlf_queue *queue, rlf_group *group, const void *in,
                           .type = type,
                           .how = how,
                           .n = n};
-    return port->ops->add(port, group, &a, err);
+    uint64_t before = group->comm->n_met;
+    return met(group, before, n > 0, port->ops->add(port, group, &a, err));
 }
 
 rlf_status
@@ -308,7 +351,8 @@ rlf_device_reduce(rlf_queue *queue, rlf_group *group, int root, const void *in,
                           .how = how,
                           .n = n,
                           .root = root};
-    return port->ops->add(port, group, &a, err);
+    uint64_t before = group->comm->n_met;
+    return met(group, before, 1, port->ops->add(port, group, &a, err));
 }
 
 rlf_status
@@ -327,5 +371,6 @@ rlf_device_reduce_scatter(rlf_queue *queue, rlf_group *group, const void *in,
                           .size = rlf_comm_type_size(type),
                           .type = type,
                           .how = how};
-    return port->ops->add(port, group, &a, err);
+    uint64_t before = group->comm->n_met;
+    return met(group, before, 1, port->ops->add(port, group, &a, err));
 }

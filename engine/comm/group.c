@@ -93,6 +93,7 @@ rlf_status
 rlf_group_barrier(rlf_group *group, rlf_err *err)
 {
     int n = group->n, me = group->index;
+    rlf_group_meet(group);
     for (int far = 1; far < n; far *= 2) {
         rlf_part to = {.peer = (me + far) % n};
         rlf_part from = {.peer = (me - far + n) % n};
@@ -171,6 +172,7 @@ rlf_group_bcast(rlf_group *group, int root, void *data, size_t bytes,
     RLF_ASSERT(root >= 0 && root < group->n);
     if (group->n == 1 || !bytes)
         return rlf_comm_check(group->comm->world, err);
+    rlf_group_meet(group);
     if (group->one_process)
         return bcast_flat(group, root, data, bytes, err);
     if (bytes < SCATTER_BYTES || group->n == 2)
@@ -203,6 +205,7 @@ rlf_group_all_to_allv(rlf_group *group, const void *send,
     int n = group->n, me = group->index;
     size_t out = 0, in = 0;
     RLF_ASSERT(send_bytes[me] == receive_bytes[me]);
+    rlf_group_meet(group);
     for (int i = 0; i < n; i++) {
         char *from = (char *)send + out, *to = (char *)receive + in;
         int step = (i - me + n) % n;
@@ -237,6 +240,7 @@ rlf_status
 rlf_group_all_gatherv(rlf_group *group, const void *data, const size_t *bytes,
                       void *out, rlf_err *err)
 {
+    rlf_group_meet(group);
     return rlf_group_gather(group, RLF_KIND_ALL_GATHER, data, bytes, out, err);
 }
 
@@ -246,6 +250,7 @@ rlf_group_all_gather(rlf_group *group, const void *data, size_t bytes,
 {
     for (int i = 0; i < group->n; i++)
         group->counts[i] = bytes;
+    rlf_group_meet(group);
     return rlf_group_gather(group, RLF_KIND_ALL_GATHER, data, group->counts,
                             out, err);
 }

@@ -108,6 +108,7 @@ struct rlf_comm {
     rlf_batch *spare;
     uint64_t n_moved; /* requests finished */
     uint64_t n_sent;  /* bytes of sends to others */
+    uint64_t n_met;   /* collectives, messages received: rlf_comm_met */
     int64_t fault;
     char *staging;
     size_t staging_bytes;
@@ -173,6 +174,13 @@ struct rlf_comm_backend {
     /* After every process has stopped: forget what this end has under way. */
     void (*cancel)(rlf_comm *comm);
 };
+
+/* A collective begins. */
+static inline void
+rlf_group_meet(rlf_group *group)
+{
+    group->comm->n_met += group->n > 1;
+}
 
 static inline int
 rlf_process_of(const rlf_comm_world *world, int rank)

@@ -218,6 +218,7 @@ rlf_group_all_reduce(rlf_group *group, const void *in, void *out, size_t n,
                 .how = how};
     if (!n)
         return rlf_comm_check(group->comm->world, err);
+    rlf_group_meet(group);
     RLF_TRY(choose_chunk(&a, err));
     if (n * a.size <= SMALL_BYTES && group->n <= SMALL_MEMBERS)
         return all_reduce_small(&a, n * a.size, err);
@@ -247,6 +248,7 @@ rlf_group_reduce(rlf_group *group, int root, const void *in, void *out,
                 .type = type,
                 .how = how};
     RLF_TRY(rlf_comm_check(group->comm->world, err));
+    rlf_group_meet(group);
     return add_blocks(&a, err);
 }
 
@@ -264,5 +266,6 @@ rlf_group_reduce_scatter(rlf_group *group, const void *in, void *out,
                 .type = type,
                 .how = how};
     RLF_TRY(rlf_comm_check(group->comm->world, err));
+    rlf_group_meet(group);
     return add_blocks(&a, err);
 }

@@ -371,6 +371,12 @@ rlf_comm_sent(const rlf_comm *comm)
     return comm->n_sent;
 }
 
+uint64_t
+rlf_comm_met(const rlf_comm *comm)
+{
+    return comm->n_met;
+}
+
 void
 rlf_comm_label(rlf_comm *comm, const char *node)
 {

@@ -118,6 +118,30 @@ rlf_class_no_infer(const rlf_graph *graph, const rlf_node *node,
 }
 
 void
+rlf_cost_add(rlf_cost *to, const rlf_cost *more, double times)
+{
+    to->flops += times * more->flops;
+    to->read += times * more->read;
+    to->written += times * more->written;
+    to->calls += times * more->calls;
+    for (int axes = 0; axes < RLF_AXIS_SETS; axes++) {
+        to->meets[axes].n += times * more->meets[axes].n;
+        to->meets[axes].bytes += times * more->meets[axes].bytes;
+    }
+}
+
+rlf_meets
+rlf_cost_meets(const rlf_cost *cost)
+{
+    rlf_meets sum = {0};
+    for (int axes = 0; axes < RLF_AXIS_SETS; axes++) {
+        sum.n += cost->meets[axes].n;
+        sum.bytes += cost->meets[axes].bytes;
+    }
+    return sum;
+}
+
+void
 rlf_class_no_cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
 {
     (void)load, (void)node;

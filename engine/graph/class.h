@@ -149,6 +149,35 @@ typedef enum rlf_level {
     RLF_LEVEL_VOCAB,
 } rlf_level;
 
+/* A piece of a node's work, as ranks are given it, on one rank. */
+typedef enum rlf_piece_kind {
+    RLF_PIECE_ROWS, /* all that is done for some rows */
+    RLF_PIECE_TURN, /* of a generation: one pass of the model; in a pipeline
+                       one of a part of the batch */
+    /* Of an update, and FORWARD of what reads: a micro-batch through a chunk of
+     * the model. BEFORE: where all are read before any goes forward. */
+    RLF_PIECE_BEFORE,
+    RLF_PIECE_FORWARD,
+    RLF_PIECE_BACKWARD,
+    RLF_PIECE_FINISH, /* of an update: what follows all micro-batches */
+} rlf_piece_kind;
+
+typedef struct rlf_piece {
+    rlf_piece_kind kind;
+    /* Rows of the set on this rank's replica: samples (of a generation prompts,
+     * of which each is sampled `n:` times). TURN: sequences that are fed one
+     * token each. */
+    uint64_t rows;
+    uint32_t prompt, response; /* tokens of each */
+    /* TURN: */
+    uint64_t prompts; /* sequences whose `prompt` tokens are fed, besides */
+    double context;   /* tokens before the one that is fed, on average */
+    int chunk;        /* of those that the rank has */
+    int group;        /* of an update: which of the passes that it takes, in the
+                         order of its live calls (rlf_live_together); FINISH of
+                         the first has the optimizer's step */
+} rlf_piece;
+
 /* What the work of a node is counted for: a rank of a layout, rows, lengths. */
 typedef struct rlf_load {
     const rlf_graph *graph;
@@ -156,17 +185,37 @@ typedef struct rlf_load {
     const rlf_layout *layout;
     int rank;
     void *const *resource; /* as that rank opened them */
+    const rlf_piece *piece; /* NULL: all rows at their caps, dealt evenly. Of a
+                               kind that the node has not: nothing */
 } rlf_load;
 
-/* Counts of one run of a node on one rank, with rows dealt evenly; search turns
+/* What a rank does together with those that differ from it only in some axes
+ * of the layout (rlf_layout_group): who they are, and so whether they are on
+ * other machines, follows from the axes. A time that is linear in both members,
+ * `n` starts and `bytes` over a link, is linear for each collective by itself:
+ * `bytes` has the 2 (p - 1) / p of a sum over p ranks in it. */
+typedef struct rlf_meets {
+    double n;     /* collectives that it takes part in, messages that it waits
+                     for */
+    double bytes; /* that it sends */
+} rlf_meets;
+
+/* Counts of one run of a node on one rank, or of a piece of it; search turns
  * them into seconds. */
 typedef struct rlf_cost {
     double flops, read, written; /* floating-point operations; bytes of device
                                     memory */
-    double sent;                 /* bytes to other ranks of the layout */
+    double calls; /* operations started: those of kernels/op.def, those of an
+                     expression, calls of a hook's function */
+    rlf_meets meets[RLF_AXIS_SETS]; /* by set of axes; [0] is nobody */
     double host; /* bytes left in the step's pool, outputs apart; a bound,
-                    whichever rows the rank is dealt */
+                    whichever rows the rank is dealt; of pieces not counted */
 } rlf_cost;
+
+/* to += times * more, but for `host`. */
+void rlf_cost_add(rlf_cost *to, const rlf_cost *more, double times);
+/* Bytes to other ranks of the layout, and how often it meets them. */
+rlf_meets rlf_cost_meets(const rlf_cost *cost);
 
 /* One operation of a pipeline: a micro-batch through one of the parts of the
  * model that the rank has (its chunks, in the order of the layers), with one of

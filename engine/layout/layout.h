@@ -22,6 +22,7 @@ typedef enum rlf_axis {
     RLF_AXIS_PP = 2,
     RLF_AXIS_DP = 4,
 } rlf_axis;
+enum { RLF_AXIS_SETS = 8 };
 
 /* A digit of a rank's place. An axis may have several: its coordinate is the
  * number they write, the first of them the least significant. */

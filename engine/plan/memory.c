@@ -49,14 +49,16 @@ host_bytes(const rlf_opened *o, const rlf_sizes *sizes, const rlf_node *node,
 }
 
 static rlf_cost
-cost_of(const rlf_opened *o, const rlf_sizes *sizes, const rlf_node *node)
+cost_of(const rlf_opened *o, const rlf_sizes *sizes, const rlf_node *node,
+        const rlf_piece *piece)
 {
     const rlf_layout *layout = &o->plan->place[node->id].layout;
     const rlf_load load = {.graph = o->plan->graph,
                            .sizes = sizes,
                            .layout = layout,
                            .rank = o->rank,
-                           .resource = o->resource};
+                           .resource = o->resource,
+                           .piece = piece};
     rlf_cost cost = {0};
     node->class->cost(&load, node, &cost);
     if (rlf_layout_find(layout, o->rank).tp < 0) /* others do it */
@@ -68,15 +70,18 @@ rlf_cost
 rlf_opened_cost(const rlf_opened *o, const rlf_sizes *sizes, int index)
 {
     const rlf_node *node = &o->plan->graph->nodes.data[index];
-    rlf_cost cost = cost_of(o, sizes, node);
+    rlf_cost cost = cost_of(o, sizes, node, NULL), all = {0};
     double runs = sizes->runs[index];
-    cost.host = host_bytes(o, sizes, node, &cost);
-    cost.flops *= runs;
-    cost.read *= runs;
-    cost.written *= runs;
-    cost.sent *= runs;
-    cost.host *= runs;
-    return cost;
+    rlf_cost_add(&all, &cost, runs);
+    all.host = runs * host_bytes(o, sizes, node, &cost);
+    return all;
+}
+
+rlf_cost
+rlf_opened_piece(const rlf_opened *o, const rlf_sizes *sizes, int index,
+                 const rlf_piece *piece)
+{
+    return cost_of(o, sizes, &o->plan->graph->nodes.data[index], piece);
 }
 
 /* The row of a model that gives it so many lanes and leaves all else as it is.

@@ -22,6 +22,9 @@ rlf_sizes rlf_opened_sizes(const rlf_opened *opened, rlf_arena *arena);
  */
 rlf_cost rlf_opened_cost(const rlf_opened *opened, const rlf_sizes *sizes,
                          int node);
+/* Of one piece of a node's work there, once. */
+rlf_cost rlf_opened_piece(const rlf_opened *opened, const rlf_sizes *sizes,
+                          int node, const rlf_piece *piece);
 /* Adds a row for each purpose. */
 void rlf_opened_memory(const rlf_opened *opened, rlf_memory *out);
 

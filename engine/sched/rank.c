@@ -201,10 +201,7 @@ rlf_rank_needs(const rlf_rank *rank, rlf_arena *arena, rlf_needs *out)
     rlf_sizes sizes = rlf_opened_sizes(&opened, arena);
     for (size_t i = 0; i < rank->graph->nodes.count; i++) {
         rlf_cost cost = rlf_opened_cost(&opened, &sizes, (int)i);
-        out->work.flops += cost.flops;
-        out->work.read += cost.read;
-        out->work.written += cost.written;
-        out->work.sent += cost.sent;
+        rlf_cost_add(&out->work, &cost, 1);
         out->runs += sizes.runs[i];
     }
 }

@@ -1,18 +1,18 @@
 /* Counting mirrors computing: read it beside transformer.c. Everything is
- * linear in tokens, rows, pairs and calls, so a count takes their sums over all
- * micro-batches at once. */
+ * linear in tokens, rows, pairs and passes, so a count takes their sums over
+ * all micro-batches at once. What is done with weights stands in
+ * cost_weights.c. */
 #include "nodes/model/cost.h"
 
 #include <math.h>
 
-#include "engine/comm/comm.h"
 #include "kernels/expr_dense.h"
+#include "nodes/model/counter.h"
 #include "nodes/model/generate.h"
-#include "nodes/model/optimizer.h"
 
 /* Sums over the passes of a call. */
 typedef struct sums {
-    double calls;
+    double passes;
     double tokens, rows;  /* m and r of transformer.c */
     double pairs, nearby; /* of query and key: all, and within the window */
     double context;       /* paged: keys that lie before, summed */
@@ -20,121 +20,95 @@ typedef struct sums {
     bool keeps; /* what backward passes need */
 } sums;
 
-typedef struct counter {
-    const rlf_table *table;
-    const rlf_model_config *config;
-    double d, q, kv, qkv, ffn, vocab;
-    double real; /* bytes of an activation, and of a packed weight */
-    bool offload, packed_rows;
-    rlf_counts *out;
-} counter;
+typedef rlf_counter counter;
 
-static counter
-counter_of(const rlf_table *t, rlf_counts *out)
+static void
+start(const counter *c, double n)
 {
-    return (counter){.table = t,
-                     .config = &t->config,
-                     .d = t->config.hidden,
-                     .q = (double)rlf_table_q(t),
-                     .kv = (double)rlf_table_kv(t),
-                     .qkv = (double)rlf_table_qkv(t),
-                     .ffn = (double)t->ffn,
-                     .vocab = (double)t->vocab,
-                     .real = (double)rlf_real_bytes(out->kernels),
-                     .out = out};
+    rlf_counter_start(c, n);
 }
 
-/* Activations and packed weights read and written. */
 static void
 add(const counter *c, double flops, double read, double written)
 {
-    c->out->flops += flops;
-    c->out->read += c->real * read;
-    c->out->written += c->real * written;
+    rlf_counter_add(c, flops, read, written);
 }
 
-/* The same of floats. */
 static void
 add_f32(const counter *c, double flops, double read, double written)
 {
-    c->out->flops += flops;
-    c->out->read += 4 * read;
-    c->out->written += 4 * written;
+    rlf_counter_add_f32(c, flops, read, written);
 }
 
-/* A sum of n floats over p ranks. */
-static double
-sum_bytes(double n, int p)
-{
-    return 4 * n * 2 * (p - 1) / p;
-}
-
-/* Of activations, over the ranks that hold the model in parts. */
+/* Of n activations, over the ranks that hold the model in parts. */
 static void
-add_parts(const counter *c, double n)
+sum_parts(const counter *c, double n)
 {
-    c->out->sent += sum_bytes(n, c->table->cut.ranks) * c->real / 4;
-}
-
-static void
-add_float_parts(const counter *c, double n)
-{
-    c->out->sent += sum_bytes(n, c->table->cut.ranks);
+    rlf_counter_sum(c, RLF_AXIS_TP, c->table->cut.ranks, c->passes,
+                    c->real * n);
 }
 
 /* ---- operations: kernels/op.def ---- */
 
-/* m rows in `calls` products with one weight. */
+/* m rows in all passes, with one weight. */
 static void
-product(const counter *c, double calls, double m, double n, double k)
+product(const counter *c, double m, double n, double k)
 {
-    add(c, 2 * m * n * k, m * k + calls * n * k, m * n);
+    start(c, 1);
+    add(c, 2 * m * n * k, m * k + c->passes * n * k, m * n);
 }
 
 static void
-product_grad(const counter *c, double calls, double m, double n, double k)
+product_grad(const counter *c, double m, double n, double k)
 {
+    start(c, 1);
     add(c, 2 * m * n * k, m * n + m * k, 0);
-    add_f32(c, 0, calls * n * k, calls * n * k);
+    add_f32(c, 0, c->passes * n * k, c->passes * n * k);
 }
 
 static void
 bias_grad(const counter *c, double m, double n)
 {
+    start(c, 1);
     add(c, m * n, m * n, 0);
 }
 
 static void
 norm(const counter *c, double n)
 {
+    start(c, 1);
     add(c, 4 * n, n, n);
 }
 
 static void
 norm_grad(const counter *c, double n)
 {
+    start(c, 1);
     add(c, 11 * n, 3 * n, n);
 }
 
 static void
 rope(const counter *c, double n)
 {
+    start(c, 1);
     add(c, 3 * n, n, n);
 }
 
 static void
 gather(const counter *c, double n)
 {
+    start(c, 1);
     add(c, 0, n, n);
 }
 
 static void
 scatter(const counter *c, double n)
 {
+    start(c, 1);
     add(c, n, n, n);
 }
 
-/* ---- passes ---- */
+/* ---- chunks of the layers ---- */
 
 static double
 pairs_of(const counter *c, const sums *s, int layer)
@@ -147,15 +121,18 @@ attention(const counter *c, const sums *s, int layer)
 {
     double flops = 4 * pairs_of(c, s, layer) * c->q, m = s->tokens;
     double both = m * (c->q + c->kv), kept = m * (c->q + 2 * c->kv);
+    start(c, 2); /* kv_write or rope, and attention */
     if (s->paged) {
-        add(c, (c->config->qk_norm ? 7 : 3) * both, kept, kept); /* kv_write */
+        add(c, (c->config->qk_norm ? 7 : 3) * both, kept, kept);
         add(c, flops, 2 * s->context * c->kv, 0);
-    } else {
-        if (c->config->qk_norm)
-            norm(c, both);
-        rope(c, both);
-        add(c, flops, kept, m * c->q);
+        return;
     }
+    if (c->config->qk_norm) {
+        norm(c, m * c->q);
+        norm(c, m * c->kv);
+    }
+    add(c, 3 * both, both, both);
+    add(c, flops, kept, m * c->q);
 }
 
 static void
@@ -163,15 +140,16 @@ attention_part(const counter *c, const sums *s, int layer)
 {
     double m = s->tokens;
     norm(c, m * c->d);
-    product(c, s->calls, m, c->qkv, c->d);
+    product(c, m, c->qkv, c->d);
     attention(c, s, layer);
 }
 
 static void
 product_swiglu(const counter *c, const sums *s, double m)
 {
+    start(c, 1);
     add(c, 4 * m * c->ffn * c->d + 8 * m * c->ffn,
-        m * c->d + s->calls * 2 * c->ffn * c->d,
+        m * c->d + c->passes * 2 * c->ffn * c->d,
         (s->keeps ? 3 : 1) * m * c->ffn);
 }
 
@@ -179,80 +157,76 @@ static void
 mix_part(const counter *c, const sums *s, bool last)
 {
     double r = last ? s->rows : s->tokens;
-    if (last)
-        gather(c, r * (c->d + c->q));
-    product(c, s->calls, r, c->d, c->q);
-    add_parts(c, r * c->d);
+    if (last) {
+        gather(c, r * c->d);
+        gather(c, r * c->q);
+    }
+    product(c, r, c->d, c->q);
+    sum_parts(c, r * c->d);
     norm(c, r * c->d);
     product_swiglu(c, s, r);
 }
 
-/* Does this rank hold the layer? */
-static bool
-held(const counter *c, int layer)
-{
-    return c->table->layers[layer].place >= 0;
-}
-
-/* Has this rank the last layer, and the heads? */
-static bool
-has_heads(const counter *c)
-{
-    return held(c, c->config->layers - 1);
-}
-
-/* The residual goes on from each chunk but that of the last part, its gradient
- * goes back from each but that of the first. */
+/* The residual comes into each chunk but the first part of the model, and goes
+ * on from each but the last; its gradient the other way round. */
 static void
-send_residual(const counter *c, const sums *s, bool back)
+pass_on(const counter *c, const sums *s, bool comes, bool goes)
 {
-    int n = c->table->cut.chunks - (back ? held(c, 0) : has_heads(c));
+    double bytes = c->real * s->tokens * c->d;
     if (c->table->cut.stages > 1)
-        c->out->sent += c->real * n * s->tokens * c->d;
+        rlf_counter_meet(c, RLF_AXIS_PP, comes ? c->passes : 0,
+                         goes ? bytes : 0);
 }
 
 /* An offloaded layer's matrices, once a pass. */
 static void
-bring(const counter *c, const sums *s)
+bring(const counter *c)
 {
-    double n = c->d * (c->qkv + c->q + 3 * c->ffn) * s->calls;
+    double n = c->d * (c->qkv + c->q + 3 * c->ffn) * c->passes;
+    start(c, 4);
     add_f32(c, 0, n, 0);
     add(c, 0, 0, n);
 }
 
 static void
-forward(const counter *c, const sums *s)
+embed(const counter *c, const sums *s)
 {
-    if (held(c, 0)) {
-        double n = s->tokens * c->d; /* embed */
-        add(c, 0, c->packed_rows ? n : 0, n);
-        add_f32(c, 0, c->packed_rows ? 0 : n, 0);
-        add_parts(c, s->tokens * c->d);
-    }
-    for (int i = 0; i < c->config->layers; i++) {
-        bool last = i == c->config->layers - 1;
-        if (!held(c, i))
-            continue;
-        if (c->offload && c->table->n_layers > 1)
-            bring(c, s);
-        attention_part(c, s, i);
-        mix_part(c, s, last);
-        product(c, s->calls, last ? s->rows : s->tokens, c->d, c->ffn);
-        add_parts(c, (last ? s->rows : s->tokens) * c->d);
-    }
-    if (has_heads(c))
-        norm(c, s->rows * c->d);
-    send_residual(c, s, false);
+    double n = s->tokens * c->d;
+    start(c, 1);
+    add(c, 0, c->packed_rows ? n : 0, n);
+    add_f32(c, 0, c->packed_rows ? 0 : n, 0);
+    sum_parts(c, n);
 }
 
 static void
-multiply_back(const counter *c, const sums *s, bool bias, double m, double n,
-              double k)
+forward(const counter *c, const sums *s, int chunk)
 {
-    product_grad(c, s->calls, m, n, k);
+    const rlf_table *t = c->table;
+    bool begins = rlf_table_begins(t, chunk), ends = rlf_table_ends(t, chunk);
+    if (begins)
+        embed(c, s);
+    for (int i = t->chunk[chunk].first; i < t->chunk[chunk].last; i++) {
+        bool last = i == c->config->layers - 1;
+        double r = last ? s->rows : s->tokens;
+        if (c->offload && t->n_layers > 1)
+            bring(c);
+        attention_part(c, s, i);
+        mix_part(c, s, last);
+        product(c, r, c->d, c->ffn);
+        sum_parts(c, r * c->d);
+    }
+    if (ends)
+        norm(c, s->rows * c->d);
+    pass_on(c, s, !begins, !ends);
+}
+
+static void
+multiply_back(const counter *c, bool bias, double m, double n, double k)
+{
+    product_grad(c, m, n, k);
     if (bias)
         bias_grad(c, m, n);
-    product(c, s->calls, m, k, n);
+    product(c, m, k, n);
 }
 
 static void
@@ -261,70 +235,106 @@ layer_back(const counter *c, const sums *s, int layer)
     const rlf_model_config *g = c->config;
     bool last = layer == g->layers - 1;
     double m = s->tokens, r = last ? s->rows : m;
-    multiply_back(c, s, g->mlp_bias, r, c->d, c->ffn);
+    multiply_back(c, g->mlp_bias, r, c->d, c->ffn);
     add(c, 14 * r * c->ffn, 3 * r * c->ffn, 2 * r * c->ffn); /* swiglu_grad */
-    multiply_back(c, s, g->mlp_bias, r, 2 * c->ffn, c->d);
-    add_parts(c, r * c->d);
+    multiply_back(c, g->mlp_bias, r, 2 * c->ffn, c->d);
+    sum_parts(c, r * c->d);
     norm_grad(c, r * c->d);
-    multiply_back(c, s, g->o_bias, r, c->d, c->q);
-    if (last)
-        scatter(c, r * (c->q + c->d));
+    multiply_back(c, g->o_bias, r, c->d, c->q);
+    if (last) {
+        scatter(c, r * c->q);
+        scatter(c, r * c->d);
+    }
     add(c, 10 * pairs_of(c, s, layer) * c->q, m * (3 * c->q + 2 * c->kv),
-        m * (c->q + 2 * c->kv));
+        m * (c->q + 2 * c->kv)); /* attention_grad */
+    start(c, 2);                 /* it and swiglu_grad */
     rope(c, m * (c->q + c->kv));
-    if (g->qk_norm)
-        norm_grad(c, m * (c->q + c->kv));
-    multiply_back(c, s, g->qkv_bias, m, c->qkv, c->d);
-    add_parts(c, m * c->d);
+    if (g->qk_norm) {
+        norm_grad(c, m * c->q);
+        norm_grad(c, m * c->kv);
+    }
+    multiply_back(c, g->qkv_bias, m, c->qkv, c->d);
+    sum_parts(c, m * c->d);
     norm_grad(c, m * c->d);
 }
 
 static void
-backward(const counter *c, const sums *s, const rlf_reading_load *load)
+backward(const counter *c, const sums *s, const rlf_reading_load *load,
+         int chunk)
 {
-    bool several = load->several || c->table->cut.stages > 1;
-    if (has_heads(c))
+    const rlf_table *t = c->table;
+    bool begins = rlf_table_begins(t, chunk), ends = rlf_table_ends(t, chunk);
+    bool several = load->several || t->cut.stages > 1;
+    if (ends)
         norm_grad(c, s->rows * c->d);
-    for (int i = c->config->layers - 1; i >= 0; i--) {
+    for (int i = t->chunk[chunk].last - 1; i >= t->chunk[chunk].first; i--) {
         bool last = i == c->config->layers - 1;
-        if (!held(c, i))
-            continue;
         if (load->recompute && (!last || several)) {
             attention_part(c, s, i);
             mix_part(c, s, last);
         }
         layer_back(c, s, i);
     }
-    double n = s->tokens * c->d; /* embed_grad */
-    if (held(c, 0)) {
+    if (begins) {
+        double n = s->tokens * c->d; /* embed_grad */
+        start(c, 1);
         add(c, n, n, 0);
         add_f32(c, 0, n, n);
     }
-    send_residual(c, s, true);
+    pass_on(c, s, !ends, !begins);
 }
 
 /* ---- heads ---- */
 
+/* A head in parts meets for each tile of rows: `times` in a tile. */
 static void
-head_logprob(const counter *c, const sums *s)
+share_tiles(const counter *c, const sums *s, double times)
 {
-    add(c, 2 * s->rows * c->vocab * c->d, s->calls * c->vocab * c->d, 0);
+    double rows = s->passes > 0 ? s->rows / s->passes : 0;
+    if (c->table->cut.ranks > 1)
+        rlf_counter_meet(c, RLF_AXIS_TP,
+                         times * s->passes * ceil(rows / (double)c->tile), 0);
+}
+
+static void
+head_logprob(const counter *c, const sums *s, double shares)
+{
+    start(c, 1);
+    add(c, 2 * s->rows * c->vocab * c->d, c->passes * c->vocab * c->d, 0);
+    share_tiles(c, s, shares);
 }
 
 static void
 head_loss(const counter *c, const sums *s)
 {
-    double w = s->calls * c->vocab * c->d;
+    double w = c->passes * c->vocab * c->d;
+    start(c, 1);
     add(c, 6 * s->rows * c->vocab * c->d, 2 * w, 0);
     add_f32(c, 0, w, w);
-    add_parts(c, s->rows * c->d);
+    share_tiles(c, s, 1);
+    sum_parts(c, s->rows * c->d);
 }
 
 static void
 head_scalar_back(const counter *c, const sums *s)
 {
-    product_grad(c, s->calls, s->rows, 1, c->d);
-    product(c, s->calls, s->rows, c->d, 1);
+    if (c->real < 4) {
+        start(c, 1); /* cast */
+        add_f32(c, 0, s->rows, 0);
+        add(c, 0, 0, s->rows);
+    }
+    product_grad(c, s->rows, 1, c->d);
+    product(c, s->rows, c->d, 1);
+}
+
+static void
+read_heads(const counter *c, const rlf_reading_load *load, const sums *s,
+           bool logprob)
+{
+    if (load->scalar)
+        product(c, s->rows, 1, c->d);
+    if (load->logprob && logprob)
+        head_logprob(c, s, 1);
 }
 
 /* ---- sums ---- */
@@ -372,220 +382,115 @@ sum_reading(const counter *c, const rlf_reading_load *load)
         uint64_t each = load->tokens / length ? load->tokens / length : 1;
         if (!n)
             continue;
-        uint64_t calls = (n + each - 1) / each;
-        uint64_t rest = n - (calls - 1) * each;
-        s.calls += (double)calls;
+        uint64_t passes = (n + each - 1) / each;
+        uint64_t rest = n - (passes - 1) * each;
+        s.passes += (double)passes;
         room = load->tokens > rest * length ? load->tokens - rest * length : 0;
     }
     return s;
 }
 
-static void
-read_heads(const counter *c, const rlf_reading_load *load, const sums *s,
-           bool logprob)
+/* With what a reading says of all its passes. */
+static counter
+counter_for(const rlf_table *table, const rlf_reading_load *load,
+            const sums *s, rlf_counts *out)
 {
-    if (load->scalar && has_heads(c))
-        product(c, s->calls, s->rows, 1, c->d);
-    if (load->logprob && logprob && has_heads(c))
-        head_logprob(c, s);
+    counter c = rlf_counter_of(table, out);
+    c.passes = s->passes;
+    c.offload = load->offload;
+    c.packed_rows = load->packed_rows;
+    c.tile = rlf_pass_tile_rows(out->kernels, table, (int)load->tokens);
+    return c;
+}
+
+/* ---- readings and updates ---- */
+
+/* Is a chunk meant, and is it the one that ends the model? */
+static bool
+is_meant(const rlf_reading_load *load, int chunk)
+{
+    return !load->one_chunk || load->chunk == chunk;
 }
 
 void
 rlf_cost_read(const rlf_table *table, const rlf_reading_load *load,
               rlf_counts *out)
 {
-    counter c = counter_of(table, out);
+    counter c = rlf_counter_of(table, out);
     sums s = sum_reading(&c, load);
-    c.offload = load->offload;
-    c.packed_rows = load->packed_rows;
-    forward(&c, &s);
-    read_heads(&c, load, &s, true);
+    c = counter_for(table, load, &s, out);
+    for (int i = 0; i < table->cut.chunks; i++) {
+        if (!is_meant(load, i))
+            continue;
+        forward(&c, &s, i);
+        if (rlf_table_ends(table, i))
+            read_heads(&c, load, &s, true);
+    }
+}
+
+/* The loss's program at the rows of each tile, on the device. */
+static void
+point_losses(const counter *c, const sums *s)
+{
+    c->out->cost.calls +=
+        s->passes * ceil(s->rows / s->passes / (double)c->tile);
+}
+
+static void
+train_forward(const counter *c, const sums *s, const rlf_reading_load *load,
+              rlf_reach reach, int chunk)
+{
+    forward(c, s, chunk);
+    if (rlf_table_ends(c->table, chunk) && reach != RLF_REACH_BATCH)
+        read_heads(c, load, s, reach == RLF_REACH_SAMPLE);
+}
+
+static void
+train_backward(const counter *c, const sums *s, const rlf_reading_load *load,
+               int chunk)
+{
+    bool ends = rlf_table_ends(c->table, chunk);
+    if (load->logprob && ends)
+        head_loss(c, s);
+    if (load->point && ends && s->passes > 0)
+        point_losses(c, s);
+    if (load->scalar && ends)
+        head_scalar_back(c, s);
+    backward(c, s, load, chunk);
 }
 
 void
 rlf_cost_train(const rlf_table *table, const rlf_reading_load *load,
-               rlf_reach reach, rlf_counts *out)
+               rlf_reach reach, rlf_ways ways, rlf_counts *out)
 {
-    counter c = counter_of(table, out);
+    counter c = rlf_counter_of(table, out);
     sums s = sum_reading(&c, load);
     s.keeps = true;
-    if (reach == RLF_REACH_BATCH) { /* all live values first */
-        forward(&c, &s);
-        read_heads(&c, load, &s, true);
+    c = counter_for(table, load, &s, out);
+    for (int i = 0; i < table->cut.chunks; i++) {
+        if (!is_meant(load, i))
+            continue;
+        if ((ways & RLF_WAY_BEFORE) && reach == RLF_REACH_BATCH) {
+            forward(&c, &s, i); /* all live values first */
+            if (rlf_table_ends(table, i))
+                read_heads(&c, load, &s, true);
+        }
+        if (ways & RLF_WAY_FORWARD)
+            train_forward(&c, &s, load, reach, i);
+        if (ways & RLF_WAY_BACKWARD)
+            train_backward(&c, &s, load, i);
     }
-    forward(&c, &s);
-    if (reach != RLF_REACH_BATCH)
-        read_heads(&c, load, &s, reach == RLF_REACH_SAMPLE);
-    if (load->logprob && has_heads(&c))
-        head_loss(&c, &s);
-    if (load->scalar && has_heads(&c))
-        head_scalar_back(&c, &s);
-    backward(&c, &s, load);
 }
 
 void
-rlf_cost_words(const rlf_expr *program, double rows, double v, rlf_counts *out)
+rlf_cost_words(const rlf_expr *program, double rows, double v, double tiles,
+               rlf_counts *out)
 {
     rlf_dense_work work = rlf_expr_dense_work(program, v);
-    out->flops += rows * work.ops;
-    out->read += rows * work.read;
-    out->written += rows * work.written;
-}
-
-/* ---- weights ---- */
-
-/* Elements of all matrices that are packed. */
-static double
-matrices(const counter *c)
-{
-    const rlf_table *t = c->table;
-    double layer = c->qkv * c->d + c->d * c->q + 3 * c->ffn * c->d;
-    double n = t->n_layers * layer;
-    if (t->lm != RLF_NO_SLOT)
-        n += c->vocab * c->d;
-    if (t->score != RLF_NO_SLOT)
-        n += c->d;
-    return n;
-}
-
-/* Packing each matrix, for one or both forms. */
-static void
-pack(const counter *c, bool trained)
-{
-    double n = matrices(c);
-    n *= trained && !c->out->kernels->one_pack ? 2 : 1;
-    add_f32(c, 0, n, 0);
-    add(c, 0, 0, n);
-}
-
-/* Weights, without the gaps between tensors. */
-static double
-weights(const rlf_table *t)
-{
-    int64_t n = 0;
-    for (int i = 0; i < t->n_slots; i++)
-        n += t->slots[i].count;
-    return (double)n;
-}
-
-/* Additions of n floats onto others. */
-static void
-add_floats(const counter *c, double n)
-{
-    add_f32(c, 2 * n, 2 * n, n);
-}
-
-/* A block of gradients over the replicas; where they have slices each gets its
- * own, and hands round the new weights. */
-static void
-cost_replicas(const counter *c, const rlf_model *m)
-{
-    const rlf_slices *s = &m->slices;
-    const rlf_gradient *g = &m->gradient;
-    int n = m->replicas ? rlf_group_size(m->replicas) : 1;
-    if (s->n == 1) {
-        c->out->sent += sum_bytes((double)g->floats, n);
-        return;
-    }
-    const rlf_table *t = c->table;
-    double all = (double)t->count, own = (double)(s->last - s->first);
-    double tied = 0, mine = 0;
-    if (g->tied) {
-        int64_t at, held = t->vocab * t->config.hidden;
-        tied = (double)held;
-        mine = (double)rlf_slices_overlap(s, s->own, t->embed, held, &at);
-    }
-    c->out->sent += 4 * (all - own + tied - mine) +
-                    sum_bytes((double)g->floats - all - tied, n) +
-                    (n - 1) * 4 * own;
-}
-
-/* The blocks of the norm to slices and stages, and the gradient of an embedding
- * on both ends of the pipeline to the other end. */
-static void
-cost_stages(const counter *c, const rlf_model *m)
-{
-    const rlf_slices *s = &m->slices;
-    const rlf_table *t = c->table;
-    double blocks = (double)rlf_slices_blocks(s, t, s->own);
-    c->out->sent += 8 * blocks * (s->n * t->cut.stages - 1);
-    if (t->ends == RLF_NO_SLOT)
-        return;
-    int64_t at;
-    double shared = (double)rlf_slices_overlap(
-        s, s->own, t->ends, t->vocab * t->config.hidden, &at);
-    c->out->sent += 4 * shared;
-    add_floats(c, shared);
-}
-
-/* What ranks that hold the model in parts have of one tensor, and the norm. */
-static void
-cost_joins(const counter *c)
-{
-    const rlf_table *t = c->table;
-    int ranks = t->cut.ranks;
-    if (ranks == 1)
-        return;
-    if (c->config->qk_norm)
-        add_float_parts(c, 2.0 * t->n_layers * c->config->head_dim);
-    add_float_parts(c, 2); /* an f64 */
-    for (int i = 0; t->copies > 1 && i < t->n_slots; i++)
-        if (t->slots[i].slice == RLF_SLICE_KV)
-            c->out->sent += 4.0 * (t->copies - 1) * (double)t->slots[i].count;
-}
-
-/* Elements of the own slice of which this rank adds the squares. */
-static double
-squared(const rlf_model *m)
-{
-    const rlf_table *t = m->table;
-    int64_t n = 0;
-    for (int i = 0; i < t->n_slots; i++)
-        for (int s = 0; s < t->shards.count; s++)
-            n += rlf_slices_part(&m->slices, t, &t->slots[i], s, m->slices.own)
-                     .count;
-    return (double)n;
-}
-
-void
-rlf_cost_optimizer(const rlf_model *m, rlf_counts *out)
-{
-    const rlf_table *t = m->table;
-    const rlf_gradient *g = &m->gradient;
-    const rlf_slices *s = &m->slices;
-    counter c = counter_of(t, out);
-    double n = (double)(s->last - s->first), w = squared(m);
-    add_floats(&c, (double)(g->held - 1) * (double)g->floats);
-    cost_replicas(&c, m);
-    cost_stages(&c, m);
-    if (g->tied) {
-        int64_t at;
-        add_floats(&c, (double)rlf_slices_overlap(s, s->own, t->embed,
-                                                  t->vocab * t->config.hidden,
-                                                  &at));
-    }
-    if (g->head_norms)
-        add_floats(&c, (double)(t->norm_sums[0] + t->norm_sums[1]) *
-                           t->config.head_dim * t->n_layers);
-    cost_joins(&c);
-    add_f32(&c, 2 * w, w, 0);                   /* sumsq */
-    add_f32(&c, 16 * n, 4 * n, 3 * n);          /* adamw */
-    add_f32(&c, 2 * weights(t), weights(t), 0); /* what it made is finite */
-    if (rlf_optimizer_packs(m))
-        add(&c, 0, 0, matrices(&c));
-    else
-        pack(&c, true);
-}
-
-void
-rlf_cost_assign(const rlf_table *table, bool trained, int terms,
-                rlf_counts *out)
-{
-    counter c = counter_of(table, out);
-    double n = weights(table) * terms;
-    add_f32(&c, 2 * n, 2 * n, n);
-    add_f32(&c, 2 * weights(table), weights(table), 0); /* is it finite? */
-    pack(&c, trained);
+    out->cost.calls += tiles;
+    out->cost.flops += rows * work.ops;
+    out->cost.read += rows * work.read;
+    out->cost.written += rows * work.written;
 }
 
 /* ---- generation ---- */
@@ -636,18 +541,49 @@ waves_of(const rlf_table *t, const rlf_sampling_load *load)
     return waves < most ? waves : most;
 }
 
+/* All chunks of a rank, and the head: s->passes of them. */
+static void
+generate(const rlf_table *table, const sums *s, uint32_t tokens, bool offload,
+         bool packed_rows, rlf_counts *out)
+{
+    const rlf_reading_load load = {
+        .tokens = tokens, .offload = offload, .packed_rows = packed_rows};
+    counter c = counter_for(table, &load, s, out);
+    int stages = table->cut.stages;
+    for (int i = 0; i < table->cut.chunks; i++)
+        forward(&c, s, i);
+    bool heads = rlf_table_ends(table, table->cut.chunks - 1);
+    if (heads && s->rows > 0)
+        head_logprob(&c, s, 2); /* sample: the same product, and a choice */
+    if (stages > 1) /* tokens, logprobs: the last stage tells the others */
+        rlf_counter_meet(&c, RLF_AXIS_PP, heads ? 0 : c.passes,
+                         heads ? 8 * s->rows * (stages - 1) : 0);
+}
+
 void
 rlf_cost_generate(const rlf_table *table, const rlf_sampling_load *load,
                   rlf_counts *out)
 {
-    counter c = counter_of(table, out);
+    counter c = rlf_counter_of(table, out);
     sums s = sum_sampling(&c, load);
-    s.calls = sampling_calls(load) * waves_of(table, load);
-    c.offload = load->offload;
-    c.packed_rows = load->packed_rows;
-    forward(&c, &s);
-    if (has_heads(&c))
-        head_logprob(&c, &s);                   /* sample: the same product */
-    if (table->cut.stages > 1 && has_heads(&c)) /* tokens, logprobs */
-        c.out->sent += 8 * s.rows * (table->cut.stages - 1);
+    s.passes = sampling_calls(load) * waves_of(table, load);
+    generate(table, &s, load->tokens, load->offload, load->packed_rows, out);
+}
+
+void
+rlf_cost_turn(const rlf_table *table, const rlf_turn_load *load,
+              rlf_counts *out)
+{
+    counter c = rlf_counter_of(table, out);
+    double window = c.config->window, before = load->context;
+    double prompts = (double)load->prompts, p = load->prompt;
+    double rows = (double)load->rows;
+    sums s = {.passes = 1, .paged = true};
+    s.tokens = prompts * p + rows;
+    s.rows = prompts + rows;
+    s.pairs = prompts * pairs_between(0, p, 0) + rows * (before + 1);
+    s.nearby = prompts * pairs_between(0, p, window) +
+               rows * pairs_between(before, before + 1, window);
+    s.context = prompts * p + rows * (before + 1);
+    generate(table, &s, load->tokens, load->offload, load->packed_rows, out);
 }

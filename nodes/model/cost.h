@@ -16,19 +16,20 @@
  * arithmetic but over vocab. Seconds are made of counts elsewhere.
  *
  * A count is of one rank: of the part of the model that its table has. What it
- * sends is the volume of its sums, 2 (p - 1) / p of what p ranks add; short
- * sums go whole to everyone and are more where p > 2. The few numbers of a row
- * that heads in parts hand round are not counted. */
+ * meets the others in is counted by axes of the layout: what it sends is the
+ * volume of its sums, 2 (p - 1) / p of what p ranks add (short sums go whole to
+ * everyone and are more where p > 2). The few numbers of a row that heads in
+ * parts hand round are meetings without bytes. */
 #ifndef RLF_MODEL_COST_H
 #define RLF_MODEL_COST_H
 
 #include "engine/expr/expr.h"
+#include "engine/graph/class.h"
 #include "nodes/model/pass.h"
 
 typedef struct rlf_counts {
-    double flops, read, written; /* operations; bytes */
-    double sent;                 /* bytes to other ranks of the model */
-    const rlf_kernels *kernels;  /* whose activations and packings they are */
+    rlf_cost cost;              /* `host` is not counted */
+    const rlf_kernels *kernels; /* whose activations and packings they are */
 } rlf_counts;
 
 /* `n` sequences of `prompt` + `response` tokens. */
@@ -49,17 +50,30 @@ typedef struct rlf_reading_load {
     bool offload;         /* weights lie in host memory */
     bool packed_rows;     /* the embedding is read as it is packed */
     bool several;         /* micro-batches under way at once */
+    bool point;           /* the loss's program runs in the head's tiles */
+    bool one_chunk;       /* only `chunk` of those that the rank has */
+    int chunk;
 } rlf_reading_load;
+
+/* What becomes of the micro-batches of an update: before all others, where the
+ * loss looks across samples, they are read; forward; backward. */
+typedef enum rlf_ways {
+    RLF_WAY_BEFORE = 1,
+    RLF_WAY_FORWARD = 2,
+    RLF_WAY_BACKWARD = 4,
+    RLF_WAYS_ALL = 7,
+} rlf_ways;
 
 /* Each adds to `out`. */
 void rlf_cost_read(const rlf_table *table, const rlf_reading_load *load,
                    rlf_counts *out);
-/* Forward and backward of an update whose loss reaches so far. */
+/* The given ways of an update whose loss reaches so far. */
 void rlf_cost_train(const rlf_table *table, const rlf_reading_load *load,
-                    rlf_reach reach, rlf_counts *out);
-/* A program over the v words of each of so many rows (expr_dense). */
+                    rlf_reach reach, rlf_ways ways, rlf_counts *out);
+/* A program over the v words of each of so many rows (expr_dense), in so many
+ * tiles. */
 void rlf_cost_words(const rlf_expr *program, double rows, double v,
-                    rlf_counts *out);
+                    double tiles, rlf_counts *out);
 /* Adding the gradients of this rank's lanes, and of its peers; the optimizer's
  * step; packing the new weights. */
 void rlf_cost_optimizer(const rlf_model *model, rlf_counts *out);
@@ -77,5 +91,19 @@ typedef struct rlf_sampling_load {
 
 void rlf_cost_generate(const rlf_table *table, const rlf_sampling_load *load,
                        rlf_counts *out);
+
+/* One pass of a generation, which in a pipeline is one of a part of the batch:
+ * `rows` sequences get a token each, with `context` tokens before it on
+ * average; `prompts` of `prompt` tokens are read, and get a token each. */
+typedef struct rlf_turn_load {
+    uint64_t rows, prompts;
+    double context;
+    uint32_t prompt;
+    uint32_t tokens; /* of a pass */
+    bool offload, packed_rows;
+} rlf_turn_load;
+
+void rlf_cost_turn(const rlf_table *table, const rlf_turn_load *load,
+                   rlf_counts *out);
 
 #endif

@@ -34,6 +34,12 @@ sum_squares(const rlf_model *m, int first, int last, rlf_err *err, double *out)
     return rlf_queue_sync(m->queue, err);
 }
 
+int64_t
+rlf_finite_pieces(int64_t n)
+{
+    return (n + PIECE - 1) / PIECE;
+}
+
 rlf_status
 rlf_model_check_finite(const rlf_model *m, rlf_err *err)
 {

@@ -148,6 +148,19 @@ find_ranges(const rlf_table *t, int chunk, rlf_range out[5])
                          norms + (last ? t->n_layers : next->place) * each};
 }
 
+int
+rlf_gradient_ranges(const rlf_table *t)
+{
+    rlf_range ranges[5];
+    int count = 0;
+    for (int chunk = 0; chunk < t->cut.chunks; chunk++) {
+        find_ranges(t, chunk, ranges);
+        for (int i = 0; i < 5; i++)
+            count += rlf_range_size(ranges[i]) > 0;
+    }
+    return count;
+}
+
 /* Of a chunk what block `from` has, onto the one before. */
 static rlf_status
 move_down(rlf_model *m, int chunk, int from, rlf_err *err)

@@ -32,6 +32,8 @@ rlf_status rlf_gradient_next(rlf_model *m, int chunk, rlf_err *err);
 rlf_status rlf_gradient_finish(rlf_model *m, rlf_err *err);
 /* Back to zeros, before the first lane. */
 rlf_status rlf_gradient_clear(rlf_model *m, rlf_err *err);
+/* Additions that it takes to join a lane to the next on all chunks. */
+int rlf_gradient_ranges(const rlf_table *table);
 
 /* Where the sums of the norm of q (which = 0) or k (1) of a layer are. */
 float *rlf_gradient_head_norm(const rlf_model *m, int layer, int which);

@@ -35,19 +35,24 @@ rlf_head_logprobs(const rlf_model *model, rlf_pass *p, bool with_entropy,
 
 /* 32 rows of the head's tile are left, which is enough for all that it does. */
 static int64_t
-words_room(const rlf_pass *p)
+words_room(const rlf_table *t, int64_t work_rows)
 {
-    int64_t most = (p->work_rows - 32) / p->table->cut.ranks;
-    return (most > 1 ? most : 1) * p->table->config.vocab *
-           (int64_t)sizeof(float);
+    int64_t most = (work_rows - 32) / t->cut.ranks;
+    return (most > 1 ? most : 1) * t->config.vocab * (int64_t)sizeof(float);
+}
+
+int64_t
+rlf_head_words_fit(const rlf_table *t, int64_t work_rows, size_t each)
+{
+    int64_t row = t->config.vocab * (int64_t)sizeof(float);
+    int64_t rows = words_room(t, work_rows) / (row + (int64_t)each);
+    return rows > 1 ? rows : 1;
 }
 
 int64_t
 rlf_head_words_rows(const rlf_pass *p, size_t each)
 {
-    int64_t row = p->table->config.vocab * (int64_t)sizeof(float);
-    int64_t rows = words_room(p) / (row + (int64_t)each);
-    return rows > 1 ? rows : 1;
+    return rlf_head_words_fit(p->table, p->work_rows, each);
 }
 
 static size_t

@@ -14,6 +14,9 @@ rlf_status rlf_head_logprobs(const rlf_model *model, rlf_pass *pass,
  * many rows there is room for, with `each` bytes beside for each, the same on
  * all ranks of a model. */
 int64_t rlf_head_words_rows(const rlf_pass *pass, size_t each);
+/* The same of any pass whose head's tiles have `work_rows` rows. */
+int64_t rlf_head_words_fit(const rlf_table *table, int64_t work_rows,
+                           size_t each);
 /* Those bytes, which calls that are told of them leave alone. */
 void *rlf_head_beside(const rlf_pass *pass, size_t beside);
 /* *words [n, vocab], on the device, of rows first .. first+n-1, until the

@@ -2,7 +2,8 @@
 libnodes_la_SOURCES += \
 	nodes/model/block.c nodes/model/block.h \
 	nodes/model/carve.h \
-	nodes/model/cost.c nodes/model/cost.h \
+	nodes/model/cost.c nodes/model/cost.h nodes/model/cost_weights.c \
+	nodes/model/counter.h \
 	nodes/model/config.c nodes/model/config.h \
 	nodes/model/feed.c \
 	nodes/model/finite.c nodes/model/finite.h \

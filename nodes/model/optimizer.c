@@ -274,6 +274,35 @@ rlf_optimizer_packs(const rlf_model *m)
            !m->loan.packed;
 }
 
+/* Is any of floats first..last-1 of the block in the own slice? */
+static bool
+steps_any(const rlf_model *m, int64_t first, int64_t last)
+{
+    int64_t at;
+    return rlf_slices_overlap(&m->slices, m->slices.own, first, last - first,
+                              &at) > 0;
+}
+
+int
+rlf_optimizer_ranges(const rlf_model *m)
+{
+    const rlf_table *t = m->table;
+    int vectors = steps_any(m, t->matrices, t->count);
+    if (!rlf_optimizer_packs(m))
+        return steps_any(m, 0, t->matrices) + vectors;
+    matrices all = {.data = rlf_calloc((size_t)(4 * t->config.layers + 2),
+                                       sizeof *all.data)};
+    int64_t at = 0;
+    find_matrices(m, &all);
+    int n = all.count + vectors;
+    for (int i = 0; i < all.count; i++) {
+        n += all.data[i].first > at;
+        at = all.data[i].first + all.data[i].rows * all.data[i].cols;
+    }
+    free(all.data);
+    return n + (t->matrices > at);
+}
+
 rlf_status
 rlf_optimizer_step(rlf_model *m, const rlf_adamw *settings, rlf_err *err,
                    double *norm)

@@ -34,5 +34,7 @@ rlf_status rlf_optimizer_step(rlf_model *model, const rlf_adamw *settings,
  * as activations are, and this replica steps all of it; else they are packed
  * when the step is done. */
 bool rlf_optimizer_packs(const rlf_model *model);
+/* Calls of adamw in a step. */
+int rlf_optimizer_ranges(const rlf_model *model);
 
 #endif

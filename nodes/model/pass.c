@@ -7,8 +7,8 @@
 #include "engine/comm/device.h"
 #include "nodes/model/carve.h"
 
-static int64_t
-tile_rows(const rlf_kernels *k, const rlf_table *t, int tokens)
+int64_t
+rlf_pass_tile_rows(const rlf_kernels *k, const rlf_table *t, int tokens)
 {
     int ranks = t->cut.ranks; /* which all have the same tiles */
     int64_t rows = k->head_tile / ((t->config.vocab + ranks - 1) / ranks);
@@ -136,7 +136,7 @@ carve_scratch(rlf_pass *p, rlf_carver *c)
         p->d_o = rlf_carve_reals(c, k, m * rlf_table_q(t));
     }
     rlf_head_part part = {.shards = t->shards};
-    p->work_rows = tile_rows(k, t, o->tokens);
+    p->work_rows = rlf_pass_tile_rows(k, t, o->tokens);
     if (t->lm != RLF_NO_SLOT)
         p->work_bytes = p->kernels->head_work_bytes(p->work_rows,
                                                     t->config.vocab, d, &part);

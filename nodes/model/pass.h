@@ -112,6 +112,9 @@ typedef struct rlf_pass {
     size_t block_bytes;
 } rlf_pass;
 
+/* Rows of a head's tile in a pass of so many tokens. */
+int64_t rlf_pass_tile_rows(const rlf_kernels *kernels, const rlf_table *table,
+                           int tokens);
 /* Device bytes of a pass, exactly as allocated. */
 size_t rlf_pass_count_bytes(const rlf_table *table, const rlf_kernels *kernels,
                             const rlf_pass_options *options);

@@ -200,6 +200,8 @@ test_work(rlf_arena *arena)
             continue; /* on the host */
         said.flops += cost.flops;
         said.read += cost.read + cost.written;
+        if (s->graph->nodes.data[i].class->role != RLF_ROLE_HOOK)
+            said.calls += cost.calls;
     }
     counting = (counted){0};
     if (rlf_run_step(run, &err) < 0)
@@ -209,6 +211,8 @@ test_work(rlf_arena *arena)
        counting.flops);
     ok(said.read == counting.bytes, "%.0f bytes were said, %.0f are counted",
        said.read, counting.bytes);
+    is_int((int64_t)said.calls, (int64_t)counting.calls,
+           "as many operations are started as were said");
     rlf_run_close(run);
     rlf_session_close(s);
 }

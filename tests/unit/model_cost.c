@@ -82,7 +82,7 @@ random_batch(batch *b, const uint32_t *ids, uint64_t *seed)
 /* The rank of this thread. */
 static _Thread_local rlf_comm *comm;
 static _Thread_local const char *label = "";
-static _Thread_local uint64_t sent_before;
+static _Thread_local uint64_t sent_before, met_before;
 
 static void
 begin(rlf_counts *said)
@@ -90,26 +90,42 @@ begin(rlf_counts *said)
     *said = (rlf_counts){.kernels = rlf_kernels_cpu()};
     counting = (counted){0};
     sent_before = comm ? rlf_comm_sent(comm) : 0;
+    met_before = comm ? rlf_comm_met(comm) : 0;
+}
+
+/* What several of them are, but for bytes in a test that counts `nearly`: said
+ * is as often as it can be, up to twice of what is counted. */
+static bool
+agrees(double said, double real, bool nearly)
+{
+    return nearly ? said >= real && said <= 2 * real : said == real;
 }
 
 /* `shares`: a head in parts hands round a few numbers of each row besides.
- * `nearly`: weights are read less often than is said, up to half. */
+ * `nearly`: there are fewer passes than is said, half as many at least. */
 static void
 compare(const rlf_counts *said, bool shares, bool nearly, const char *what)
 {
     static pthread_mutex_t one_by_one = PTHREAD_MUTEX_INITIALIZER;
-    double bytes = said->read + said->written;
+    const rlf_cost *c = &said->cost;
+    double bytes = c->read + c->written;
+    rlf_meets meets = rlf_cost_meets(c);
     double sent = comm ? (double)(rlf_comm_sent(comm) - sent_before) : 0;
+    double met = comm ? (double)(rlf_comm_met(comm) - met_before) : 0;
     pthread_mutex_lock(&one_by_one);
-    bool as_said = nearly
-                       ? bytes >= counting.bytes && bytes < 2 * counting.bytes
-                       : bytes == counting.bytes;
-    if (!ok(said->flops == counting.flops && as_said, "%s%s", what, label))
-        note("said %.0f flops %.0f bytes, counted %.0f and %.0f", said->flops,
-             bytes, counting.flops, counting.bytes);
-    if (comm && !ok(shares ? said->sent < sent : said->sent == sent,
+    if (!ok(c->flops == counting.flops &&
+                agrees(bytes, counting.bytes, nearly) &&
+                agrees(c->calls, (double)counting.calls, nearly),
+            "%s%s", what, label))
+        note("said %.0f flops %.0f bytes %.0f calls, counted %.0f, %.0f and "
+             "%.0f",
+             c->flops, bytes, c->calls, counting.flops, counting.bytes,
+             (double)counting.calls);
+    if (comm && !ok(shares ? meets.bytes < sent : meets.bytes == sent,
                     "bytes sent: %s%s", what, label))
-        note("said %.0f, counted %.0f", said->sent, sent);
+        note("said %.0f, counted %.0f", meets.bytes, sent);
+    if (comm && !ok(agrees(meets.n, met, nearly), "meetings: %s%s", what, label))
+        note("said %.0f, counted %.0f", meets.n, met);
     pthread_mutex_unlock(&one_by_one);
 }
 
@@ -212,7 +228,7 @@ check_passes(test_machine *t, rlf_model *model, const uint32_t *ids,
     rlf_pass_free(reader);
 
     begin(&said);
-    rlf_cost_train(model->table, &load, RLF_REACH_POINT, &said);
+    rlf_cost_train(model->table, &load, RLF_REACH_POINT, RLF_WAYS_ALL, &said);
     run_passes(t, model, pass, &b, &load, true);
     same(&said, shares, "training");
 
@@ -455,16 +471,16 @@ test_words(const rlf_kernels *kernels)
     const rlf_dense_column out[] = {{.data = words[2]}, {.data = rows[1]}};
     rlf_counts said;
     begin(&said);
-    rlf_cost_words(program, ROWS, V, &said);
+    rlf_cost_words(program, ROWS, V, 2, &said);
     for (int64_t m = 2; m <= 3; m++) {
         rlf_expr_dense_args args = {
             .m = m, .v = V, .program = dense, .inputs = in, .outputs = out};
         MUST(&t, kernels->expr_dense(t.queue, &args, &t.err));
     }
     same(&said, false, "a program over words");
-    is_int((int)said.flops, ROWS * (5 * V + 1), "operations by hand");
-    is_int((int)said.read, ROWS * (2 * 4 * V + 8), "bytes read by hand");
-    is_int((int)said.written, ROWS * (4 * V + 8), "bytes written by hand");
+    is_int((int)said.cost.flops, ROWS * (5 * V + 1), "operations by hand");
+    is_int((int)said.cost.read, ROWS * (2 * 4 * V + 8), "bytes read by hand");
+    is_int((int)said.cost.written, ROWS * (4 * V + 8), "bytes written by hand");
     rlf_arena_free(arena);
     test_machine_close(&t);
 }
@@ -491,7 +507,7 @@ test_packed_rows(void)
     rlf_cost_read(t, &load, &master);
     load.packed_rows = true;
     rlf_cost_read(t, &load, &packed);
-    is_int((int64_t)(master.read - packed.read), 2 * N * LENGTH * config.hidden,
+    is_int((int64_t)(master.cost.read - packed.cost.read), 2 * N * LENGTH * config.hidden,
            "an embedding in bf16 is half of one in f32");
     rlf_arena_free(arena);
 }
