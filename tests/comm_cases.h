@@ -137,9 +137,19 @@ static const size_t lengths[] = {0, 1, 7, 1000, 5000, LARGE};
 
 /* -- the collectives that add ------------------------------------------- */
 
+/* Since `before` the rank has met others so often, however that was done. */
+static void
+expect_met(seat *s, uint64_t before, uint64_t times, const char *what)
+{
+    uint64_t met = rlf_comm_met(s->comm) - before;
+    expect(s, met == (s->size > 1 ? times : 0), "%s: %llu meetings, not %llu",
+           what, (unsigned long long)met, (unsigned long long)times);
+}
+
 static void
 all_reduce_one(seat *s, int type, int how, size_t n, bool in_place)
 {
+    uint64_t before = rlf_comm_met(s->comm);
     size_t size = rlf_comm_type_size((rlf_comm_type)type);
     void *in = filled(type, s->rank, n);
     void *out = in_place ? in : rlf_calloc(n + 1, size);
@@ -148,6 +158,7 @@ all_reduce_one(seat *s, int type, int how, size_t n, bool in_place)
                                       &err));
     expect(s, is_tree(type, how, everyone, s->size, out, 0, n),
            "all-reduce of %zu, type %d, how %d", n, type, how);
+    expect_met(s, before, n > 0, "all-reduce");
     if (!in_place)
         free(out);
     free(in);
@@ -212,6 +223,7 @@ reduce_scatter_one(seat *s, int type, size_t scale, bool in_place)
     char *in = filled(type, s->rank, n);
     char *other = rlf_calloc(counts[s->rank] + 1, size);
     char *out = in_place ? in + mine * size : other;
+    uint64_t before = rlf_comm_met(s->comm);
     EXPECT_OK(s, rlf_group_reduce_scatter(rlf_group_world(s->comm), in, out,
                                           counts, (rlf_comm_type)type,
                                           RLF_COMM_SUM, &err));
@@ -219,6 +231,7 @@ reduce_scatter_one(seat *s, int type, size_t scale, bool in_place)
            is_tree(type, RLF_COMM_SUM, everyone, s->size, out, mine,
                    counts[s->rank]),
            "reduce-scatter, scale %zu, type %d", scale, type);
+    expect_met(s, before, 1, "reduce-scatter");
     free(in);
     free(other);
 }
@@ -329,8 +342,10 @@ case_bcast(seat *s)
             memset(data, 0xee, lengths[l]);
             if (s->rank == root)
                 bytes_fill(data, root, 99, lengths[l]);
+            uint64_t before = rlf_comm_met(s->comm);
             EXPECT_OK(s, rlf_group_bcast(rlf_group_world(s->comm), root, data,
                                          lengths[l], &err));
+            expect_met(s, before, lengths[l] > 0, "bcast");
             expect(s, bytes_are(data, root, 99, lengths[l]),
                    "bcast of %zu from %d", lengths[l], root);
         }
@@ -346,8 +361,10 @@ case_all_gather(seat *s)
         unsigned char *all = rlf_malloc(n * (size_t)s->size + 1);
         unsigned char *place = all + n * (size_t)s->rank;
         bytes_fill(l % 2 ? place : own, s->rank, 98, n);
+        uint64_t before = rlf_comm_met(s->comm);
         EXPECT_OK(s, rlf_group_all_gather(rlf_group_world(s->comm),
                                           l % 2 ? place : own, n, all, &err));
+        expect_met(s, before, 1, "all-gather");
         for (int i = 0; i < s->size; i++)
             expect(s, bytes_are(all + n * (size_t)i, i, 98, n),
                    "all-gather of %zu, block %d", n, i);
@@ -471,6 +488,9 @@ random_round(seat *s, int round)
     int n = write_letters(s, round, letters, MOST);
     rlf_batch *batches[TAGS] = {NULL};
     uint64_t own = mix((uint64_t)(round * 64 + s->rank));
+    uint64_t before = rlf_comm_met(s->comm), letters_in = 0;
+    for (int i = 0; i < n; i++)
+        letters_in += letters[i].to == s->rank && letters[i].from != s->rank;
     for (int k = 0; k < TAGS; k++) {
         int tag = (int)((own + (uint64_t)k) % TAGS), n_out = 0, n_in = 0;
         rlf_part out[MOST], in[MOST];
@@ -497,6 +517,7 @@ random_round(seat *s, int round)
         else
             EXPECT_OK(s, rlf_batch_wait(b, &err));
     }
+    expect_met(s, before, letters_in, "letters");
     for (int i = 0; i < n; i++) {
         letter *l = &letters[i];
         if (l->to == s->rank && buffers[i])
