@@ -7,16 +7,22 @@ libsearch_la_SOURCES = \
 	%D%/branch.c \
 	%D%/chance.h \
 	%D%/estimate.c %D%/estimate.h \
+	%D%/fit.c %D%/fit.h \
 	%D%/lengths.c %D%/lengths.h \
 	%D%/problem.c %D%/problem.h \
 	%D%/ranks.c %D%/ranks.h %D%/ranks_state.h \
 	%D%/search.c %D%/search.h \
+	%D%/seconds.c %D%/seconds.h \
 	%D%/turns.c
 
 check_PROGRAMS += tests/unit/search_search tests/unit/search_ppo \
 	tests/unit/search_lengths
 tests_unit_search_ppo_SOURCES = tests/unit/search_ppo.c tests/ppo_problem.h
 tests_unit_search_ppo_LDADD = $(SEARCH_LIBS)
+check_PROGRAMS += tests/unit/search_fit
+tests_unit_search_fit_LDADD = $(SEARCH_LIBS)
+check_PROGRAMS += tests/unit/search_seconds
+tests_unit_search_seconds_LDADD = $(SEARCH_LIBS)
 tests_unit_search_lengths_LDADD = $(SEARCH_LIBS)
 tests_unit_search_search_LDADD = $(SEARCH_LIBS)
 check_PROGRAMS += tests/unit/search_ranks

@@ -1,0 +1,110 @@
+/* Seconds from counts: what a node, or a piece of its work (rlf_cost), takes on
+ * a device of a cluster, every term by itself.
+ *
+ *     max(operations / peak, bytes of memory / bandwidth)
+ *         + operations started * launch
+ *         + over collectives and messages: start + bytes / link
+ *         + bytes for the host / copy
+ *
+ * Each term is worked out with the numbers of the cluster and multiplied by a
+ * factor of its own, 1 where nobody has fitted them. Products of few rows
+ * reach less of the peak: rows / (rows + half) of it. Where a profile has
+ * measured a piece, its line stands for what the line has in it. */
+#ifndef RLF_SEARCH_SECONDS_H
+#define RLF_SEARCH_SECONDS_H
+
+#include "engine/graph/class.h"
+#include "engine/layout/cluster.h"
+
+typedef enum rlf_seconds_term {
+    RLF_SECONDS_COMPUTE, /* the larger of these two counts */
+    RLF_SECONDS_MEMORY,
+    RLF_SECONDS_LAUNCH,
+    /* Of collectives what does not depend on their size, and what does, inside
+     * a machine and across; then of messages from stage to stage. */
+    RLF_SECONDS_MEET_INSIDE,
+    RLF_SECONDS_SUM_INSIDE,
+    RLF_SECONDS_MEET_ACROSS,
+    RLF_SECONDS_SUM_ACROSS,
+    RLF_SECONDS_WAIT_INSIDE,
+    RLF_SECONDS_SEND_INSIDE,
+    RLF_SECONDS_WAIT_ACROSS,
+    RLF_SECONDS_SEND_ACROSS,
+    RLF_SECONDS_HOST,
+    RLF_SECONDS_MEASURED, /* by a line of a profile */
+    RLF_SECONDS_TERMS
+} rlf_seconds_term;
+
+/* "compute", "collectives across machines: bytes", ... */
+const char *rlf_seconds_word(rlf_seconds_term term);
+
+typedef struct rlf_seconds {
+    double term[RLF_SECONDS_TERMS];
+    double total; /* of sums too: with the larger of the first two by summand */
+} rlf_seconds;
+
+/* ---- lines ---- */
+
+typedef enum rlf_line_kind {
+    RLF_LINE_READ,       /* a layer forward, by tokens */
+    RLF_LINE_TRAIN,      /* a layer forward and backward, by tokens */
+    RLF_LINE_TURN,       /* of a generation, by sequences */
+    RLF_LINE_COLLECTIVE, /* by bytes that a rank sends */
+    RLF_LINE_MESSAGE,    /* likewise */
+    RLF_LINE_COPY,       /* between host and device, by bytes */
+    RLF_LINE_HOOK,       /* by calls */
+} rlf_line_kind;
+
+/* What was measured: fixed + each * x seconds for x from least to most. */
+typedef struct rlf_line {
+    rlf_line_kind kind;
+    int tp;      /* READ, TRAIN, TURN: the cut that it was measured at, whose
+                    collectives are in it */
+    bool across; /* COLLECTIVE, MESSAGE: between machines */
+    double fixed, each, least, most;
+    double spread; /* of the measurements, as a part of them */
+} rlf_line;
+
+double rlf_line_at(const rlf_line *line, double x);
+
+/* ---- speeds ---- */
+
+/* What seconds are worked out with. */
+typedef struct rlf_speeds {
+    const rlf_cluster *cluster;
+    bool bf16;   /* products are in it, on devices that can */
+    double half; /* rows of a product with which half of the peak is reached */
+    double factor[RLF_SECONDS_TERMS];
+    const rlf_line *lines; /* n_lines; at most one of a kind, tp and across */
+    int n_lines;
+} rlf_speeds;
+
+/* The numbers of the cluster as they are: factors 1, half 0, no lines. */
+rlf_speeds rlf_speeds_of(const rlf_cluster *cluster, bool bf16);
+/* The line of that kind; NULL: nobody has measured it. */
+const rlf_line *rlf_speeds_line(const rlf_speeds *speeds, rlf_line_kind kind,
+                                int tp, bool across);
+
+/* What the cost of `rank` (one of the layout's, and of the cluster) takes.
+ * `rows` of a product, as the tokens of a micro-batch; 0: many. All groups of
+ * the layout communicate at the same time, and share the links of machines.
+ * `line`: measured `x`, in the place of work and launches, and of what the rank
+ * does with those that hold the same layers (RLF_AXIS_TP); NULL: none. */
+void rlf_seconds_of(const rlf_speeds *speeds, const rlf_cost *cost,
+                    const rlf_layout *layout, int rank, double rows,
+                    const rlf_line *line, double x, rlf_seconds *out);
+/* A message of that size between two ranks by itself. */
+void rlf_seconds_message(const rlf_speeds *speeds, int from, int to,
+                         double bytes, rlf_seconds *out);
+/* A copy between the host and the device of a rank. */
+void rlf_seconds_copy(const rlf_speeds *speeds, int rank, double bytes,
+                      rlf_seconds *out);
+
+/* to += times * more */
+void rlf_seconds_add(rlf_seconds *to, const rlf_seconds *more, double times);
+/* The term that takes most; of compute and memory the lesser counts nothing. */
+rlf_seconds_term rlf_seconds_most(const rlf_seconds *seconds);
+/* Lines of "term seconds share" for what is not 0. */
+void rlf_seconds_print(const rlf_seconds *seconds, rlf_buf *out);
+
+#endif
