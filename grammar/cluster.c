@@ -462,6 +462,27 @@ spread(maker *m, const call *c, int formal, int n, int i, double *out)
     return false;
 }
 
+/* A run computes on devices of one sort. */
+static bool
+of_one_sort(maker *m, const call *c, const rlf_cluster *cluster)
+{
+    bool gpu = cluster->parts[0].machine->device->gpu;
+    for (int i = 1; i < cluster->n_parts; i++) {
+        if (cluster->parts[i].machine->device->gpu == gpu)
+            continue;
+        rlf_diag *diag = rlf_diag_error(
+            m->s.diags, "cluster", c->plain.data[i].span,
+            "'%s' has %s, and '%s' has %s", cluster->parts[i].machine->name,
+            gpu ? "CPUs" : "GPUs", cluster->parts[0].machine->name,
+            gpu ? "GPUs" : "CPUs");
+        rlf_diag_hint(
+            m->s.diags, diag,
+            "a run computes on GPUs or on CPUs: declare two clusters");
+        return false;
+    }
+    return true;
+}
+
 /* The machines of a net, each named once. */
 static bool
 read_machines(maker *m, const call *c, rlf_cluster *out)
@@ -484,7 +505,7 @@ read_machines(maker *m, const call *c, rlf_cluster *out)
             return false;
         }
     }
-    return good;
+    return good && of_one_sort(m, c, out);
 }
 
 static rlf_cluster *

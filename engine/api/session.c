@@ -2,10 +2,12 @@
 #include "engine/api/session.h"
 
 #include "config.h"
+#include "engine/api/cluster.h"
 #include "engine/base/clock.h"
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
 #include "engine/io/json.h"
+#include "engine/plan/holds.h"
 #include "grammar/compile.h"
 #include "nodes/table.h"
 
@@ -240,6 +242,41 @@ sums_before(rlf_session *s, rlf_err *err, const rlf_sums **out)
     return RLF_OK;
 }
 
+/* A plan for the devices of a cluster, which this machine need not have. */
+static rlf_status
+take_cluster(rlf_session *s, rlf_plan_options *plan, rlf_err *err)
+{
+    rlf_session_options *o = &s->options;
+    rlf_links *links = RLF_NEW(s->arena, rlf_links);
+    RLF_TRY(rlf_cluster_open(o->cluster, s->arena, &s->sources, &s->diags, err,
+                             &s->cluster));
+    const rlf_cluster *c = s->cluster;
+    bool gpu = c->parts[0].machine->device->gpu;
+    if (o->ranks > c->ranks) {
+        rlf_fail(err, RLF_USAGE,
+                 "the cluster '%s' has %d devices, too few for "
+                 "--ranks %d",
+                 c->name, c->ranks, o->ranks);
+        rlf_err_hint(err, "without --ranks there is one on each device");
+        return RLF_USAGE;
+    }
+    if (o->backend && (strcmp(o->backend->name, "cpu") != 0) != gpu)
+        return rlf_fail(err, RLF_USAGE,
+                        "the devices of the cluster '%s' are %s, not --device "
+                        "%s",
+                        c->name, gpu ? "GPUs" : "CPUs", o->backend->name);
+    if (gpu && !o->backend) {
+        o->real = o->dtype && strcmp(o->dtype, "f32") == 0 ? RLF_CAST_F32
+                                                           : RLF_CAST_BF16;
+        plan->backend = "cuda";
+        plan->dtype = rlf_cast_name(o->real);
+    }
+    *links = rlf_links_of(c, s->arena);
+    plan->links = links;
+    plan->ranks = o->ranks ? o->ranks : c->ranks;
+    return RLF_OK;
+}
+
 /* What every process can do by itself; nothing is written yet. */
 static rlf_status
 make_plan(rlf_session *s, rlf_err *err)
@@ -256,6 +293,8 @@ make_plan(rlf_session *s, rlf_err *err)
         plan.ranks = rlf_comm_world_size(s->world);
     if (!plan.ranks)
         plan.ranks = rlf_comm_launcher_size();
+    if (o->cluster)
+        RLF_TRY(take_cluster(s, &plan, err));
     if (s->options.resume && s->options.directory)
         RLF_TRY(sums_before(s, err, &plan.sums));
     RLF_TRY(rlf_plan_make(s->graph, &plan, s->arena, err, &s->plan));

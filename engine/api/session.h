@@ -6,6 +6,7 @@
 #include "engine/base/log.h"
 #include "engine/base/trace.h"
 #include "engine/comm/comm.h"
+#include "engine/layout/cluster.h"
 #include "engine/plan/fit.h"
 #include "engine/plan/plan.h"
 #include "engine/rlflow.h"
@@ -38,6 +39,7 @@ typedef struct rlf_session_options {
                          0: no limit */
     bool dry;         /* only to be looked at: see rlf_run_options */
     const char *plan; /* file with a place block, or NULL */
+    const char *cluster; /* that it is planned for, by name; or NULL */
     bool resume;
     uint64_t keep;       /* newest checkpoints that stay */
     uint64_t save_steps; /* between two checkpoints; 0: no matter */
@@ -89,6 +91,7 @@ struct rlf_session {
     rlf_inputs inputs; /* with what --accept named; the list is made where the
                           run leaves something behind */
     rlf_graph *graph;  /* NULL: not compiled yet */
+    rlf_cluster *cluster; /* that options.cluster names; else NULL */
     rlf_plan *plan;
     rlf_comm_world *world; /* of more than one rank or process; else NULL */
     bool leads;            /* the process that writes and speaks */

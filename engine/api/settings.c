@@ -141,9 +141,10 @@ set_text(rlf_session *s, const char *name, const char *value)
     rlf_session_options *o = &s->options;
     const struct {
         const char *name, **to;
-    } texts[] = {{"out", &o->directory}, {"dtype", &o->dtype},
-                 {"isa", &o->isa},       {"plan", &o->plan},
-                 {"trace", &o->trace},   {"log", &o->log}};
+    } texts[] = {{"out", &o->directory},   {"dtype", &o->dtype},
+                 {"isa", &o->isa},         {"plan", &o->plan},
+                 {"cluster", &o->cluster}, {"trace", &o->trace},
+                 {"log", &o->log}};
     for (size_t i = 0; i < RLF_COUNT(texts); i++) {
         if (strcmp(name, texts[i].name) != 0)
             continue;

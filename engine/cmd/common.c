@@ -26,6 +26,7 @@ take_options(rlf_session *s, const rlf_command_line *line)
         {RLF_OPTION_DTYPE, "--dtype"},
         {RLF_OPTION_MEMORY, "--memory"},
         {RLF_OPTION_PLAN, "--plan"},
+        {RLF_OPTION_CLUSTER, "--cluster"},
         {RLF_OPTION_PATIENCE, "--patience"},
         {RLF_OPTION_KEEP, "--keep"},
         {RLF_OPTION_SAVE_EVERY, "--save-every"},

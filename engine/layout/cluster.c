@@ -74,10 +74,10 @@ rlf_cluster_kind(const rlf_cluster *c, const int *ranks, int n)
 
 /* ---- links ---- */
 
-static const rlf_link none = {.rate = INFINITY};
+static const rlf_link_speed none = {.rate = INFINITY};
 
 static void
-slow_down(rlf_link *link, double rate, double start)
+slow_down(rlf_link_speed *link, double rate, double start)
 {
     if (rate < link->rate)
         link->rate = rate;
@@ -85,12 +85,12 @@ slow_down(rlf_link *link, double rate, double start)
         link->start = start;
 }
 
-rlf_link
+rlf_link_speed
 rlf_cluster_link(const rlf_cluster *c, int a, int b)
 {
     const rlf_cluster_part *one = rlf_cluster_part_of(c, a);
     const rlf_cluster_part *other = rlf_cluster_part_of(c, b);
-    rlf_link link = none;
+    rlf_link_speed link = none;
     if (a == b)
         return link;
     if (rlf_cluster_machine(c, a) == rlf_cluster_machine(c, b)) {
@@ -103,11 +103,11 @@ rlf_cluster_link(const rlf_cluster *c, int a, int b)
     return link;
 }
 
-rlf_link
+rlf_link_speed
 rlf_cluster_ring(const rlf_cluster *c, const int *ranks, int n, int share)
 {
     uint64_t seen[RLF_CLUSTER_RANKS / 64];
-    rlf_link link = none;
+    rlf_link_speed link = none;
     memset(seen, 0, ((size_t)c->machines + 63) / 64 * sizeof *seen);
     for (int i = 0; i < n; i++) {
         const rlf_cluster_part *part = rlf_cluster_part_of(c, ranks[i]);
@@ -286,8 +286,8 @@ put_net(rlf_buf *out, const rlf_cluster *c)
     rlf_buf_puts(out, ")\n");
 }
 
-static void
-put_totals(rlf_buf *out, const rlf_cluster *c)
+void
+rlf_cluster_describe(const rlf_cluster *c, rlf_buf *out)
 {
     double device = 0, host = 0;
     for (int i = 0; i < c->n_parts; i++) {
@@ -321,7 +321,7 @@ put_totals(rlf_buf *out, const rlf_cluster *c)
 void
 rlf_cluster_print(const rlf_cluster *c, rlf_buf *out)
 {
-    put_totals(out, c);
+    rlf_cluster_describe(c, out);
     for (int i = 0; i < c->n_parts; i++) {
         const rlf_device_kind *d = c->parts[i].machine->device;
         bool told = false;

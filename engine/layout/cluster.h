@@ -92,18 +92,18 @@ const rlf_device_kind *rlf_cluster_kind(const rlf_cluster *cluster,
                                         const int *ranks, int n);
 
 /* What `bytes` take from one rank to another: start + bytes / rate. */
-typedef struct rlf_link {
+typedef struct rlf_link_speed {
     double rate, start;
     bool across; /* between machines */
-} rlf_link;
+} rlf_link_speed;
 
 /* Between two ranks; of a rank with itself {INFINITY, 0}. */
-rlf_link rlf_cluster_link(const rlf_cluster *cluster, int a, int b);
+rlf_link_speed rlf_cluster_link(const rlf_cluster *cluster, int a, int b);
 /* The slowest link of a ring through `n` ranks that enters and leaves each
  * machine once, while `share` such rings at a time (1: this alone) go through
  * a machine's links to others. */
-rlf_link rlf_cluster_ring(const rlf_cluster *cluster, const int *ranks, int n,
-                          int share);
+rlf_link_speed rlf_cluster_ring(const rlf_cluster *cluster, const int *ranks,
+                                int n, int share);
 /* How many groups like `group`, of the ranks `mesh`, share the links of a
  * machine if all of them communicate at once: the most over the machines of
  * the group. */
@@ -128,7 +128,9 @@ rlf_status rlf_cluster_meshes(const rlf_cluster *cluster, rlf_arena *arena,
 
 /* ---- printing ---- */
 
-/* The cluster as a file that gives it again, with totals as comments. */
+/* Its machines and what they have in all, in lines of comments. */
+void rlf_cluster_describe(const rlf_cluster *cluster, rlf_buf *out);
+/* The cluster as a file that gives it again, after such lines. */
 void rlf_cluster_print(const rlf_cluster *cluster, rlf_buf *out);
 
 #endif

@@ -1,6 +1,7 @@
 /* See holds.h. */
 #include "engine/plan/holds.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "engine/base/vec.h"
@@ -315,6 +316,44 @@ rlf_holds_make(rlf_plan *plan, rlf_arena *arena)
 static const rlf_links unknown = {
     .inside = {.start = 1e-6, .rate = 1e10, .shared = true},
     .across = {.start = 2e-5, .rate = 1e9}};
+
+/* Of a pair of ranks that stand for all. Ranks on CPUs read what others have,
+ * as above. */
+static rlf_wire
+slower(rlf_wire wire, rlf_link_speed link)
+{
+    if (link.rate < wire.rate)
+        wire.rate = link.rate;
+    if (link.start > wire.start)
+        wire.start = link.start;
+    return wire;
+}
+
+rlf_links
+rlf_links_of(const rlf_cluster *c, rlf_arena *arena)
+{
+    int *machine = RLF_NEW_ARRAY(arena, int, c->ranks);
+    rlf_links links = {
+        .inside.rate = INFINITY, .across.rate = INFINITY, .machine = machine};
+    for (int r = 0; r < c->ranks; r++)
+        machine[r] = rlf_cluster_machine(c, r);
+    for (int i = 0; i < c->n_parts; i++) {
+        const rlf_cluster_part *part = &c->parts[i];
+        int first = part->first_rank, last = i ? 0 : c->ranks - 1;
+        links.inside.shared = !part->machine->device->gpu;
+        if (part->machine->count > 1)
+            links.inside =
+                slower(links.inside, rlf_cluster_link(c, first, first + 1));
+        if (c->machines > 1)
+            links.across =
+                slower(links.across, rlf_cluster_link(c, first, last));
+    }
+    if (!isfinite(links.inside.rate))
+        links.inside = unknown.inside;
+    if (!isfinite(links.across.rate))
+        links.across = unknown.across;
+    return links;
+}
 
 rlf_realloc_job
 rlf_holds_job(const rlf_plan *plan, int model, int from, int to,

@@ -5,6 +5,7 @@
 #ifndef RLF_PLAN_HOLDS_H
 #define RLF_PLAN_HOLDS_H
 
+#include "engine/layout/cluster.h"
 #include "engine/plan/plan.h"
 #include "engine/plan/realloc.h"
 
@@ -20,6 +21,10 @@ int rlf_holds_later(const rlf_holds *holds, int hold, int i);
  * changes are, and calls on the ranks of the update so that their parts are
  * made of whole parts of the update's. Layouts of calls must be set. */
 void rlf_holds_make(rlf_plan *plan, rlf_arena *arena);
+
+/* Those of a cluster: the slowest of its kinds, since which ranks send is not
+ * known before. */
+rlf_links rlf_links_of(const rlf_cluster *cluster, rlf_arena *arena);
 
 /* What takes a model's weights from one hold, as a rule its first, to another,
  * over the plan's links; `machine` as in rlf_realloc_job, NULL: as the links

@@ -80,7 +80,7 @@ total(rlf_seconds *out)
  * first of the four of collectives or messages. */
 static void
 put_link(const rlf_speeds *speeds, rlf_seconds_term term, rlf_line_kind kind,
-         double n, double bytes, rlf_link link, rlf_seconds *out)
+         double n, double bytes, rlf_link_speed link, rlf_seconds *out)
 {
     const rlf_line *line = rlf_speeds_line(speeds, kind, 0, link.across);
     rlf_seconds_term start = link.across ? term + 2 : term;
@@ -118,17 +118,17 @@ leaving(const rlf_cluster *c, const rlf_layout *layout, int machine, int by)
 
 /* The slower of the links to the stages before and after, with what others of
  * the machine leave of it. */
-static rlf_link
+static rlf_link_speed
 stage_link(const rlf_cluster *c, const rlf_layout *layout, int rank)
 {
     int place = rlf_layout_place(layout, rlf_layout_find(layout, rank));
     int machine = rlf_cluster_machine(c, rank);
-    rlf_link slow = {.rate = INFINITY};
+    rlf_link_speed slow = {.rate = INFINITY};
     for (int by = -1; by <= 1; by += 2) {
         int other = neighbour(layout, place, by);
         if (other < 0)
             continue;
-        rlf_link link = rlf_cluster_link(c, rank, other);
+        rlf_link_speed link = rlf_cluster_link(c, rank, other);
         if (link.across)
             link.rate /= leaving(c, layout, machine, by);
         if (link.rate < slow.rate)

@@ -324,6 +324,20 @@ test.rlf:9:33: error: a single machine has no 'link:' to others
     9 | cluster i = net(a100_box, link: 25e9, start: 0)
       |                                 ^~~~
 hint: say how many there are: count: 8
+=== GPUs and CPUs
+device c = cpu(f32: 1e12, memory: 64GB, bandwidth: 2e11, launch: 0)
+machine m = node(c, cores: 4)
+cluster a = net(a100_box, m, link: 25e9, start: 0)
+cluster b = net(m, a100_box, link: 25e9, start: 0)
+--- errors
+test.rlf:3:27: error: 'm' has CPUs, and 'a100_box' has GPUs
+    3 | cluster a = net(a100_box, m, link: 25e9, start: 0)
+      |                           ^
+hint: a run computes on GPUs or on CPUs: declare two clusters
+test.rlf:4:20: error: 'a100_box' has GPUs, and 'm' has CPUs
+    4 | cluster b = net(m, a100_box, link: 25e9, start: 0)
+      |                    ^~~~~~~~
+hint: a run computes on GPUs or on CPUs: declare two clusters
 === more devices than a cluster can have
 cluster a = net(a100_box, count: 8192, link: 25e9, start: 0)
 cluster b = net(a100_box, count: 8193, link: 25e9, start: 0)

@@ -57,7 +57,7 @@ check_ranks(void)
 }
 
 static bool
-is_link(rlf_link link, double rate, double start, bool across)
+is_link(rlf_link_speed link, double rate, double start, bool across)
 {
     bool good = link.rate >= rate && link.rate <= rate && link.start >= start &&
                 link.start <= start && link.across == across;
