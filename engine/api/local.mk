@@ -26,3 +26,5 @@ check_PROGRAMS += tests/unit/api_caps
 tests_unit_api_caps_LDADD = $(API_LIBS)
 check_PROGRAMS += tests/unit/api_memory
 tests_unit_api_memory_LDADD = $(API_LIBS)
+check_PROGRAMS += tests/unit/api_simulate
+tests_unit_api_simulate_LDADD = $(API_LIBS)

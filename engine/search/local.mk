@@ -9,10 +9,13 @@ libsearch_la_SOURCES = \
 	%D%/estimate.c %D%/estimate.h \
 	%D%/fit.c %D%/fit.h \
 	%D%/lengths.c %D%/lengths.h \
+	%D%/passes.c \
 	%D%/problem.c %D%/problem.h \
 	%D%/ranks.c %D%/ranks.h %D%/ranks_state.h \
 	%D%/search.c %D%/search.h \
 	%D%/seconds.c %D%/seconds.h \
+	%D%/sequences.c \
+	%D%/simulate.c %D%/simulate.h %D%/simulate_state.h \
 	%D%/turns.c
 
 check_PROGRAMS += tests/unit/search_search tests/unit/search_ppo \

@@ -1,0 +1,109 @@
+/* A run that is simulated: the real controller, ranks on a virtual clock
+ * (ranks.h), and seconds that somebody says things take.
+ *
+ * Rows and turns are those of a step at the caps (engine/order/answer.h); only
+ * responses have lengths of their own, drawn by seed, step and sample, and a
+ * split cuts its set in order. What a rank does takes what `rlf_durations` says
+ * of it; an update takes what its pipeline's table does with the times of its
+ * stages. Memory is not looked at here. */
+#ifndef RLF_SEARCH_SIMULATE_H
+#define RLF_SEARCH_SIMULATE_H
+
+#include "engine/graph/sizes.h"
+#include "engine/search/lengths.h"
+#include "engine/search/ranks.h"
+
+typedef enum rlf_portion_kind {
+    RLF_PORTION_ROWS, /* all that is done for some rows, or of a node without */
+    /* A micro-batch through a chunk of the model, of an update and (FORWARD) of
+     * a call that reads in a pipeline. BEFORE: where all is read first. */
+    RLF_PORTION_BEFORE,
+    RLF_PORTION_FORWARD,
+    RLF_PORTION_BACKWARD, /* both gradients */
+    RLF_PORTION_FINISH,   /* of an update, behind all micro-batches */
+} rlf_portion_kind;
+
+/* A part of a call on one rank. */
+typedef struct rlf_portion {
+    rlf_portion_kind kind;
+    const rlf_node *node;
+    int rank;
+    uint64_t rows;
+    double prompt, response; /* tokens of each, on average */
+    int chunk;
+} rlf_portion;
+
+/* Seconds. A function that is NULL: it takes no time. */
+typedef struct rlf_durations {
+    void *self;
+    double (*portion)(void *self, const rlf_portion *portion);
+    double (*turn)(void *self, const rlf_turn *turn);
+    /* A message between ranks; of a pipeline's stages so many tokens. */
+    double (*message)(void *self, int from, int to, double bytes);
+    double (*stage)(void *self, const rlf_node *node, int from, int to,
+                    double tokens);
+    /* WEIGHTS, all of it; MOVE, what a rank gives and takes. */
+    double (*weights)(void *self, const rlf_post *post);
+    double (*handover)(void *self, const rlf_node *node, int rank,
+                       uint32_t samples, uint64_t tokens);
+    double post; /* of the controller, for each post */
+} rlf_durations;
+
+/* What a rank's time goes to. */
+typedef enum rlf_spent {
+    RLF_SPENT_GENERATE,
+    RLF_SPENT_READ,
+    RLF_SPENT_TRAIN,
+    RLF_SPENT_HOOK,
+    RLF_SPENT_OTHER,
+    RLF_SPENT_MESSAGES, /* edges, and samples that go to other replicas */
+    RLF_SPENT_WEIGHTS,
+    RLF_SPENT_BUBBLE, /* in an update or call, waiting for other stages */
+    RLF_SPENTS
+} rlf_spent;
+extern const char *const rlf_spent_words[RLF_SPENTS];
+
+/* Of one rank, from `from` to `to`. */
+typedef struct rlf_span_spent {
+    int rank;
+    rlf_spent kind;
+    const rlf_node *node; /* NULL: none */
+    uint64_t step, post;
+    double from, to;
+    double bubble;  /* of that, waiting for other stages */
+    uint32_t turns; /* of a generation, else 0 */
+    uint32_t rows;  /* at work in these turns */
+} rlf_span_spent;
+
+typedef struct rlf_simulate_options {
+    const rlf_plan *plan;
+    const rlf_sizes *sizes;
+    const rlf_durations *durations;
+    const rlf_length_distribution *lengths; /* NULL: as long as can be */
+    uint64_t seed;
+    rlf_policy policy;
+    uint32_t steps; /* at least 1 */
+    /* NULL: nobody looks. */
+    void *self;
+    void (*see)(void *self, const rlf_span_spent *span);
+    void (*posted)(void *self, const rlf_post *post,
+                   const rlf_control *control);
+} rlf_simulate_options;
+
+/* Messages and weights of all steps together, as a rehearsal counts them. */
+typedef struct rlf_simulated {
+    uint32_t steps;
+    double *ends;                /* per step: seconds since the beginning */
+    double (*spent)[RLF_SPENTS]; /* per rank */
+    uint64_t samples, tokens;    /* generated */
+    uint64_t posts, messages, weights;
+    double bytes;      /* of messages; INFINITY: nothing bounds it */
+    uint64_t moved;    /* samples that went to another replica */
+    rlf_digest digest; /* of all that every rank did, and when */
+} rlf_simulated;
+
+/* In `arena`. RLF_BUG if the run stands still. */
+rlf_status rlf_simulate(const rlf_simulate_options *options, rlf_arena *arena,
+                        rlf_err *err, rlf_simulated *out);
+
+#endif

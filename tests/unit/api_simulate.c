@@ -1,0 +1,542 @@
+/* Simulated runs of real programs, planned in many ways, against the laws of
+ * time: the same twice; without costs what a rehearsal says; on one rank the
+ * sum of its calls; twice as fast in half the time; every rank is busy or idle,
+ * and never two things at once; every sample is made once, wherever. */
+#include "engine/api/session.h"
+#include "engine/base/vec.h"
+#include "engine/order/answer.h"
+#include "engine/order/rehearse.h"
+#include "engine/search/simulate.h"
+#include "tests/tap.h"
+
+#include <unistd.h>
+
+enum {
+    MOST_RANKS = 8,
+    STEPS = 3,
+    BATCH = 24,
+    EACH = 2,
+    MOST_NEW = 60,
+    MOST_NODES = 64
+};
+
+static char root[64];
+
+static const char *
+put(rlf_arena *arena, const char *name, const char *text)
+{
+    const char *path = rlf_arena_printf(arena, "%s/%s", root, name);
+    FILE *file = fopen(path, "w");
+    if (!file || fputs(text, file) < 0 || fclose(file) != 0)
+        bail("cannot write %s", path);
+    return path;
+}
+
+/* PPO: a batch is sampled, looked at by three models and a hook, and trained on
+ * in two pieces. */
+static const char *
+program(rlf_arena *arena, int ahead, bool kl)
+{
+    const char *model = "llama(layers: 4, hidden: 32, heads: 4, ffn: 48, "
+                        "context: 128)";
+    return rlf_arena_printf(
+        arena,
+        "data prompts = jsonl(\"rows.jsonl\", prompt: \"q\", max_prompt: 20)\n"
+        "model actor = lm(%s, tokenizer: \"%s/examples/models/arith\", "
+        "optimizer: adamw(lr: 1e-4))\n"
+        "model critic = copy(actor, head: scalar, optimizer: adamw(lr: 1e-4))\n"
+        "model ref = copy(actor)\n"
+        "hook judge = lua(\"full.lua\")\n"
+        "flow f(batch: prompts[%d]) {\n"
+        "    roll = actor.generate(batch, n: %d, max_new: %d%s)\n"
+        "    score = judge(roll)\n"
+        "    kl = roll.logprob - ref.logprob(roll)\n"
+        "    v = critic.value(roll)\n"
+        "    a = roll.at_last(score) - 0.1 * kl - v\n"
+        "    for mini in roll.split(parts: 2%s) {\n"
+        "        update actor minimize mean(-a * "
+        "exp(actor.logprob(mini) - mini.logprob) over batch)\n"
+        "        update critic minimize "
+        "mean((critic.value(mini) - v - a) ^ 2 over batch)\n"
+        "    }\n"
+        "    report score = mean(score over batch)%s\n"
+        "}\n",
+        model, getenv("RLFLOW_SOURCE"), BATCH, EACH, MOST_NEW,
+        ahead ? rlf_arena_printf(arena, ", ahead: %d", ahead) : "",
+        kl ? ", epochs: 2" : "", kl ? ", kl = mean(kl over batch)" : "");
+}
+
+static const char table[] = "places 2\n"
+                            "model actor micros 2 path 0 1\n"
+                            "model critic micros 2 path 1 0\n"
+                            "place 0: actor:F0 actor:F1 critic:F0 critic:B0\n"
+                            "place 0: actor:B0 critic:F1 critic:B1 actor:B1\n"
+                            "place 1: critic:F0 critic:F1 actor:F0 actor:B0\n"
+                            "place 1: critic:B0 actor:F1 actor:B1 critic:B1\n";
+
+static const struct plan {
+    const char *name;
+    int ranks, ahead;
+    const char *rows; /* of the place block; NULL: none */
+} plans[] = {
+    {"one rank", 1, 0, NULL},
+    {"flatten", 4, 0, NULL},
+    {"streaming to other ranks", 4, 0,
+     "actor on 0..1 (lanes: 4)\n critic on 2..3 (lanes: 4)\n ref on 2..3"},
+    {"tensor parallel", 4, 0,
+     "actor on 0..3 (tp: 2, lanes: 4, shards: 2)\n"
+     " critic on 0..3 (tp: 2, lanes: 4, shards: 2)\n ref on 0..3"},
+    {"stages", 4, 0,
+     "actor on 0..3 (lanes: 4)\n critic on 0..3 (pp: 4, lanes: 4)\n"
+     " actor.update on 0..3 (pp: 2)\n actor.generate on 0..3 (pp: 2)\n"
+     " ref on 0..3 (pp: 2)"},
+    {"chunks", 2, 0,
+     "actor on 0..1 (lanes: 4)\n critic on 0..1 (lanes: 4)\n"
+     " actor.update on 0..1 (pp: 2, schedule: \"interleaved\", chunks: 2, "
+     "tokens: 200)"},
+    {"migration", 4, 0,
+     "actor on 0..3 (lanes: 4)\n"
+     " actor.generate on 0..3 (migrate: 24, seats: 6)"},
+    {"migration of pairs", 6, 0,
+     "actor on 0..1 (lanes: 4, shards: 2)\n critic on 2..3 (lanes: 4)\n"
+     " ref on 4..5\n actor.generate on 0..5 (tp: 2, migrate: 30, seats: 8)"},
+    {"a migration that is found", 8, 0, "actor.generate on 0..7 (seats: 8)"},
+    {"reallocation", 4, 0,
+     "actor on 0..3 (shards: 4, lanes: 4)\n critic on 0..3 (lanes: 4)\n"
+     " actor.update on 0..3 (tp: 4)\n actor.generate on 0..3"},
+    {"offload", 2, 0, "ref on 0..1 (offload: true)"},
+    {"one pipeline of two models", 4, 0,
+     "actor on 0..3 (lanes: 4)\n critic on 0..3 (lanes: 4)\n"
+     " actor.update on 0..3 (pp: 2, tokens: 200, schedule: \"fused.table\")\n"
+     " critic.update on 0..3 (pp: 2, tokens: 200, schedule: \"fused.table\")"},
+    {"ahead", 1, 1, NULL},
+    {"ahead, apart", 4, 1,
+     "actor on 2..3 (lanes: 4)\n actor.generate on 0..1\n"
+     " critic on 2..3 (lanes: 4)\n ref on 2..3"},
+    {"two ahead, apart", 4, 2,
+     "actor on 2..3 (lanes: 4)\n actor.generate on 0..1\n"
+     " critic on 2..3 (lanes: 4)\n ref on 2..3"},
+};
+
+/* ---- a program that is planned ---- */
+
+typedef struct planned {
+    rlf_session *session;
+    rlf_plan *plan;
+    rlf_sizes sizes;
+    rlf_arena *arena;
+} planned;
+
+static planned
+open_plan(const struct plan *how)
+{
+    planned p = {.arena = rlf_arena_new()};
+    const char *text = program(p.arena, how->ahead, how->ranks == 2);
+    if (how->rows) {
+        const char *flow = strstr(text, "flow f");
+        text = rlf_arena_printf(p.arena, "%.*splace {\n %s\n}\n%s",
+                                (int)(flow - text), text, how->rows, flow);
+    }
+    p.session = rlf_session_open(put(p.arena, "f.rlf", text));
+    rlf_session_set(p.session, "--ranks",
+                    rlf_arena_printf(p.arena, "%d", how->ranks));
+    if (rlf_session_plan(p.session) != RLF_RESULT_OK)
+        bail("%s: %s", how->name, rlf_session_message(p.session));
+    p.plan = p.session->plan;
+    p.sizes = rlf_sizes_make(p.plan->graph, &(rlf_sizes_options){0}, p.arena);
+    return p;
+}
+
+static void
+close_plan(planned *p)
+{
+    rlf_session_close(p->session);
+    rlf_arena_free(p->arena);
+}
+
+/* ---- what things take ---- */
+
+typedef struct price {
+    double scale;
+    uint64_t asked;
+} price;
+
+static double
+take_portion(void *self, const rlf_portion *p)
+{
+    static const double each[] = {[RLF_PORTION_ROWS] = 1e-5,
+                                  [RLF_PORTION_BEFORE] = 1e-5,
+                                  [RLF_PORTION_FORWARD] = 1e-5,
+                                  [RLF_PORTION_BACKWARD] = 2e-5,
+                                  [RLF_PORTION_FINISH] = 0};
+    const price *of = self;
+    double tokens = (double)p->rows * (p->prompt + p->response);
+    double fixed = p->kind == RLF_PORTION_FINISH ? 3e-3 : 1e-4;
+    return of->scale * (fixed + each[p->kind] * tokens * (1 + p->chunk));
+}
+
+static double
+take_turn(void *self, const rlf_turn *turn)
+{
+    const price *of = self;
+    return of->scale *
+           (1e-3 + 1e-5 * (turn->rows + turn->prompts * turn->prompt) +
+            1e-7 * turn->rows * turn->context);
+}
+
+static double
+take_message(void *self, int from, int to, double bytes)
+{
+    const price *of = self;
+    (void)from, (void)to;
+    return of->scale * (1e-5 + bytes * 1e-9);
+}
+
+static double
+take_stage(void *self, const rlf_node *node, int from, int to, double tokens)
+{
+    const price *of = self;
+    (void)node, (void)from, (void)to;
+    return of->scale * (1e-5 + tokens * 1e-7);
+}
+
+static double
+take_weights(void *self, const rlf_post *post)
+{
+    const price *of = self;
+    return of->scale * (post->from ? 5e-3 : 1e-2);
+}
+
+static double
+take_handover(void *self, const rlf_node *node, int rank, uint32_t samples,
+              uint64_t tokens)
+{
+    const price *of = self;
+    (void)node, (void)rank;
+    return of->scale * (1e-4 * samples + 1e-6 * (double)tokens);
+}
+
+static rlf_durations
+durations(price *of)
+{
+    return (rlf_durations){.self = of,
+                           .portion = take_portion,
+                           .turn = take_turn,
+                           .message = take_message,
+                           .stage = take_stage,
+                           .weights = take_weights,
+                           .handover = take_handover,
+                           .post = of->scale * 2e-6};
+}
+
+/* ---- what is seen ---- */
+
+/* Posts by kind and node. */
+typedef struct counts {
+    int of[RLF_POST_END + 1][MOST_NODES];
+} counts;
+
+typedef struct witness {
+    double until[MOST_RANKS]; /* the rank's last span ends */
+    double busy[MOST_RANKS], idle[MOST_RANKS];
+    double spent[MOST_RANKS][RLF_SPENTS];
+    const char *wrong;
+    counts posts;
+    const rlf_plan *plan;
+} witness;
+
+static void
+see(void *self, const rlf_span_spent *span)
+{
+    witness *w = self;
+    if (span->from < w->until[span->rank])
+        w->wrong = "a rank does two things at once";
+    if (span->to < span->from || span->bubble < -1e-12 ||
+        span->bubble > span->to - span->from + 1e-12)
+        w->wrong = "a span of less than nothing";
+    w->idle[span->rank] += span->from - w->until[span->rank];
+    w->busy[span->rank] += span->to - span->from;
+    w->spent[span->rank][span->kind] += span->to - span->from - span->bubble;
+    w->spent[span->rank][RLF_SPENT_BUBBLE] += span->bubble;
+    w->until[span->rank] = span->to;
+}
+
+static void
+count_post(counts *c, const rlf_control *control, const rlf_post *post)
+{
+    const rlf_order *order = rlf_control_order(control);
+    int node = 0;
+    if (post->instance >= 0)
+        node = rlf_order_instance(order, post->instance)->node->id;
+    c->of[post->kind][node % MOST_NODES]++;
+}
+
+static void
+posted(void *self, const rlf_post *post, const rlf_control *control)
+{
+    count_post(&((witness *)self)->posts, control, post);
+}
+
+static rlf_length_distribution lengths = {
+    .kind = RLF_LENGTHS_LOGNORMAL, .mean = 20, .sigma = 0.8};
+
+static rlf_simulated
+simulate(const planned *p, price *of, uint32_t steps, bool drawn,
+         rlf_policy policy, witness *w)
+{
+    rlf_durations d = of ? durations(of) : (rlf_durations){0};
+    rlf_simulate_options options = {.plan = p->plan,
+                                    .sizes = &p->sizes,
+                                    .durations = &d,
+                                    .lengths = drawn ? &lengths : NULL,
+                                    .seed = 7,
+                                    .policy = policy,
+                                    .steps = steps,
+                                    .self = w,
+                                    .see = w ? see : NULL,
+                                    .posted = w ? posted : NULL};
+    rlf_simulated out;
+    rlf_err err = RLF_ERR_NONE;
+    if (rlf_simulate(&options, p->arena, &err, &out) != RLF_OK)
+        bail("%s", err.sentence);
+    return out;
+}
+
+/* ---- laws ---- */
+
+static const rlf_policy streams = {.piece = 4, .parts = 8, .shown = 4};
+
+static bool
+close_to(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * (fabs(a) + fabs(b) + 1e-9);
+}
+
+static bool
+same_twice(const rlf_simulated *a, const rlf_simulated *b)
+{
+    return rlf_digest_equal(a->digest, b->digest) &&
+           !memcmp(a->ends, b->ends, sizeof *a->ends * a->steps) &&
+           a->posts == b->posts && a->bytes == b->bytes;
+}
+
+static bool
+twice_as_fast(const rlf_simulated *a, const rlf_simulated *b)
+{
+    for (uint32_t i = 0; i < a->steps; i++)
+        if (a->ends[i] != 2 * b->ends[i])
+            return false;
+    return a->posts == b->posts && a->messages == b->messages;
+}
+
+static bool
+conserves(const rlf_simulated *a, const witness *w)
+{
+    bool good = true;
+    double end = a->ends[a->steps - 1];
+    for (int r = 0; r < w->plan->ranks; r++) {
+        double last = end > w->until[r] ? end - w->until[r] : 0;
+        double beyond = w->until[r] > end ? w->until[r] - end : 0;
+        good &= close_to(w->busy[r] + w->idle[r] + last, end + beyond);
+        for (int k = 0; k < RLF_SPENTS; k++)
+            good &= close_to(a->spent[r][k], w->spent[r][k]);
+    }
+    return good;
+}
+
+static void
+tell_at_once(const rlf_answers *a, rlf_control *c, const rlf_post *post,
+             rlf_arena *arena)
+{
+    const rlf_instance *in =
+        post->instance < 0
+            ? NULL
+            : rlf_order_instance(rlf_control_order(c), post->instance);
+    rlf_report report;
+    if (post->kind == RLF_POST_OPEN) {
+        report = rlf_answer_open(a, post, in->node, arena);
+        rlf_control_tell(c, &report);
+    }
+    for (int r = 0; r < a->plan->ranks && post->kind == RLF_POST_END; r++) {
+        report = rlf_answer_done(a, post, NULL, r);
+        rlf_control_tell(c, &report);
+    }
+    for (int i = 0; i < post->n_shares; i++) {
+        const rlf_share *s = &post->shares[i];
+        report = rlf_answer_done(a, post, in, s->rank);
+        if (in->node->class->sampled && s->rows)
+            report = (rlf_report){.kind = RLF_REPORT_ROWS,
+                                  .rank = s->rank,
+                                  .n = post->n,
+                                  .rows = s->rows,
+                                  .n_rows = s->n_rows};
+        if (s->reports)
+            rlf_control_tell(c, &report);
+    }
+}
+
+/* With ranks that answer at once, the posts of two steps. */
+static void
+count_answered(const planned *p, rlf_policy policy, counts *out)
+{
+    const rlf_answers answers = {.plan = p->plan, .sizes = &p->sizes};
+    rlf_control *c = rlf_control_new(p->plan, policy);
+    for (int step = 0; step < 2; step++) {
+        rlf_control_begin(c);
+        while (!rlf_control_ended(c)) {
+            const rlf_post *post = rlf_control_next(c);
+            if (post->kind == RLF_POST_WAIT)
+                bail("ranks that answer at once stand still");
+            count_post(out, c, post);
+            tell_at_once(&answers, c, post, p->arena);
+        }
+    }
+    rlf_control_free(c);
+}
+
+/* A step without costs has the messages, bytes and moves of weights of the one
+ * that is rehearsed, the second, and two have the posts that ranks get which
+ * answer at once. */
+static bool
+is_rehearsed(const planned *p, const struct plan *how)
+{
+    const rlf_policy policy = {.shown = 4};
+    rlf_rehearsal want;
+    witness w = {.plan = p->plan};
+    counts posts = {0};
+    rlf_rehearse(p->plan, &p->sizes, policy.shown, p->arena, &want);
+    rlf_simulated one = simulate(p, NULL, 1, false, policy, NULL);
+    rlf_simulated two = simulate(p, NULL, 2, false, policy, &w);
+    count_answered(p, policy, &posts);
+    uint64_t messages = 0, weights = 0;
+    double bytes = 0;
+    for (int i = 0; i < want.count; i++) {
+        messages += (uint64_t)want.list[i].messages;
+        bytes += want.list[i].bytes;
+    }
+    for (int i = 0; i < want.n_weights; i++)
+        weights += (uint64_t)want.weights[i].times;
+    double sent = two.bytes - one.bytes;
+    bool good = two.weights - one.weights == weights && two.ends[1] == 0 &&
+                isfinite(bytes) && close_to(sent, bytes);
+    /* a rehearsal plays no waves, so that nothing is gathered there */
+    if (!how->rows || !strstr(how->rows, "migrate:"))
+        good &= two.messages - one.messages == messages &&
+                !memcmp(&posts, &w.posts, sizeof posts);
+    if (!good)
+        note("%llu messages of %g bytes and %llu of weights, but %llu of %g "
+             "and %llu",
+             (unsigned long long)messages, bytes, (unsigned long long)weights,
+             (unsigned long long)(two.messages - one.messages), sent,
+             (unsigned long long)(two.weights - one.weights));
+    return good;
+}
+
+/* ---- one rank ---- */
+
+enum { TURN = 16, READ = 1, FORWARD = 2, BACKWARD = 4, FINISH = 8 };
+
+static double
+count_portion(void *self, const rlf_portion *p)
+{
+    static const int each[] = {[RLF_PORTION_ROWS] = READ,
+                               [RLF_PORTION_FORWARD] = FORWARD,
+                               [RLF_PORTION_BACKWARD] = BACKWARD};
+    rlf_role role = p->node->class->role;
+    (void)self;
+    if (p->kind == RLF_PORTION_FINISH)
+        return FINISH;
+    bool asked = role == RLF_ROLE_HOOK || role == RLF_ROLE_UPDATE ||
+                 (role == RLF_ROLE_METHOD &&
+                  p->node->class->receiver == RLF_RECEIVER_MODEL);
+    return asked ? each[p->kind] * (double)p->rows : 0;
+}
+
+static double
+count_turn(void *self, const rlf_turn *turn)
+{
+    (void)self, (void)turn;
+    return TURN;
+}
+
+/* A step on one rank takes what its calls take together: turns until the
+ * longest sample ends, a hook and two models on each sample, and two models
+ * trained on each. */
+static void
+test_sum(void)
+{
+    planned p = open_plan(&plans[0]);
+    const rlf_durations d = {.portion = count_portion, .turn = count_turn};
+    rlf_simulate_options options = {.plan = p.plan,
+                                    .sizes = &p.sizes,
+                                    .durations = &d,
+                                    .policy = streams,
+                                    .steps = STEPS};
+    rlf_simulated out;
+    rlf_err err = RLF_ERR_NONE;
+    double samples = BATCH * EACH, pieces = 2, models = 2;
+    if (rlf_simulate(&options, p.arena, &err, &out) != RLF_OK)
+        bail("%s", err.sentence);
+    near(out.ends[STEPS - 1] / STEPS,
+         TURN * MOST_NEW + 3 * READ * samples +
+             models * (samples * (FORWARD + BACKWARD) + pieces * FINISH),
+         1e-9, "one rank: the sum of its calls");
+    close_plan(&p);
+}
+
+static void
+test_plan(const struct plan *how, uint64_t *tokens)
+{
+    planned p = open_plan(how);
+    witness w = {.plan = p.plan};
+    price full = {.scale = 1}, half = {.scale = 0.5};
+    rlf_simulated a = simulate(&p, &full, STEPS, true, streams, &w);
+    rlf_simulated b = simulate(&p, &full, STEPS, true, streams, NULL);
+    rlf_simulated c = simulate(&p, &half, STEPS, true, streams, NULL);
+    ok(same_twice(&a, &b), "%s: the same twice", how->name);
+    ok(twice_as_fast(&a, &c), "%s: twice as fast takes half", how->name);
+    ok(conserves(&a, &w) && !w.wrong, "%s: busy or idle, one at a time%s%s",
+       how->name, w.wrong ? ": " : "", w.wrong ? w.wrong : "");
+    uint64_t steps = STEPS + (uint64_t)how->ahead;
+    /* what is made ahead for the last steps may be at work */
+    ok(a.samples <= steps * BATCH * EACH && a.samples >= STEPS * BATCH * EACH,
+       "%s: %llu samples in %d steps", how->name, (unsigned long long)a.samples,
+       STEPS);
+    if (!how->ahead) {
+        *tokens = *tokens ? *tokens : a.tokens;
+        ok(a.tokens == *tokens, "%s: the same samples wherever they are made",
+           how->name);
+    }
+    ok(is_rehearsed(&p, how), "%s: without costs as it is rehearsed",
+       how->name);
+    note("%s: %g s a step, %llu posts, %llu messages, %llu samples moved",
+         how->name, a.ends[STEPS - 1] / STEPS, (unsigned long long)a.posts,
+         (unsigned long long)a.messages, (unsigned long long)a.moved);
+    close_plan(&p);
+}
+
+int
+main(void)
+{
+    rlf_arena *arena = rlf_arena_new();
+    uint64_t tokens = 0;
+    snprintf(root, sizeof root, "/tmp/rlflow-simulate-XXXXXX");
+    if (!mkdtemp(root))
+        bail("cannot make a directory");
+    rlf_buf rows = {0};
+    for (int i = 0; i < BATCH; i++)
+        rlf_buf_printf(&rows, "{\"q\": \"1 plus %d =\"}\n", i % 8);
+    put(arena, "rows.jsonl", rows.p);
+    rlf_buf_free(&rows);
+    put(arena, "full.lua", "return function(s) return 1 end\n");
+    put(arena, "fused.table", table);
+    for (size_t i = 0; i < RLF_COUNT(plans); i++)
+        test_plan(&plans[i], &tokens);
+    test_sum();
+    rlf_arena_free(arena);
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %s", root);
+    if (system(command) != 0)
+        note("%s is left", root);
+    return done();
+}
