@@ -9,6 +9,7 @@ local term = require("answer.term")
 local expression = {}
 
 local DEEPEST = 40 -- brackets within brackets
+local MOST = 250 -- factors of a product that is read
 
 local function set_of(text)
   local list = {}
@@ -360,8 +361,8 @@ end
 function reader:term()
   self:skip()
   local p, q = nil, self:mixed() or self:factor()
-  local over, minus = true, false
-  while q do
+  local over, minus, count = true, false, 1
+  while q and count <= MOST do
     if over then
       p = p and term.times(p, q) or q
     else
@@ -380,7 +381,7 @@ function reader:term()
     elseif c:find("[%d.]") and self:after_digit() then
       return nil -- 1 2
     end
-    q = p and self:factor()
+    q, count = p and self:factor(), count + 1
   end
   return nil
 end

@@ -202,7 +202,7 @@ function number.quotient(a, b)
   return inverse and number.times(a, inverse)
 end
 
--- a^n of an integer n. Integers pass their range after 62 factors at most.
+-- a^n of an integer n. All but 0, 1 and -1 pass the integers before n is 63.
 function number.power(a, n)
   if n < 0 then
     a, n = number.inverse(a), -n
@@ -220,13 +220,12 @@ function number.power(a, n)
     return nil
   end
   local out = number.integer(1)
-  for _ = 1, n do
-    out = number.times(out, a)
-    if not out or not out.over then
-      return out and n == 1 and out or nil
-    end
-  end
-  return out
+  repeat
+    out = n % 2 == 0 and out or number.times(out, a)
+    n = n // 2
+    a = n > 0 and number.times(a, a)
+  until n == 0 or not a or not out
+  return n == 0 and out or nil
 end
 
 -- The number b with b^k = a, of a number that is not negative; nil if it is no

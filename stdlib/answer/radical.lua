@@ -239,14 +239,16 @@ function radical.power(a, p, q)
     local m = #a == 1 and monomial_power(a[1], p, q)
     return m and {m} or nil
   end
-  local out = radical.of(number.integer(1))
   if p < 0 then
     a, p = radical.inverse(a), -p
   end
-  for _ = 1, a and p or 0 do
-    out = out and radical.times(out, a)
-  end
-  return a and out
+  local out = radical.of(number.integer(1))
+  repeat
+    out = p % 2 == 0 and out or a and radical.times(out, a)
+    p = p // 2
+    a = p > 0 and a and radical.times(a, a)
+  until p == 0 or not a or not out
+  return p == 0 and out or nil
 end
 
 -- The text of each monomial, and its sign: "#2*\root(3^1/2)".
