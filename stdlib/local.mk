@@ -7,7 +7,7 @@ nobase_dist_pkgdata_DATA += %D%/answer.lua %D%/answer/expression.lua \
 nobase_dist_pkgdata_DATA += %D%/advantage.rlf %D%/loss.rlf %D%/reward.rlf
 
 EXTRA_DIST += tests/oracle/formulas.py tests/oracle/formulas.json \
-	tests/answers.tsv tests/answers.lua
+	tests/answers.tsv tests/answers.lua tests/oracle/answers.py
 
 check_PROGRAMS += tests/unit/stdlib_formulas
 tests_unit_stdlib_formulas_LDADD = $(GRAMMAR_LIBS) $(KERNELS_LIBS) \

@@ -230,6 +230,21 @@ local function stated(text)
   return found and last_side(found) or extract.last_number(sentence) or sentence
 end
 
+-- What follows the last "answer:" if that is the end of the text, and one line,
+-- sentence or formula: after it may as well stand all of a solution.
+local function past_colon(text, lower)
+  local past = past_last(lower, "answer:")
+  local rest = past and rlf.trim((text:sub(past):gsub("^[%s*:]+", "")))
+  if not rest or rest == "" or #rest > LONGEST then
+    return nil
+  end
+  local inside, after = formula(rest, 1)
+  if inside then
+    rest = "x" .. rest:sub(after)
+  end
+  return not rest:find("\n") and not rest:find("[.;!?]%s+%S") and past or nil
+end
+
 function extract.of(text)
   local found = extract.boxed(text)
   if found then
@@ -239,8 +254,11 @@ function extract.of(text)
   if past then
     return rlf.trim(text:match("^%s*([^\n]*)", past))
   end
-  past = past_last(text:lower(), "answer is")
-  return past and stated(text:sub(past, past + LONGEST)) or extract.last_number(text)
+  local lower = text:lower()
+  past = math.max(past_last(lower, "answer is") or 0,
+    past_colon(text, lower) or 0)
+  return past > 0 and stated(text:sub(past, past + LONGEST)) or
+    extract.last_number(text)
 end
 
 return extract

@@ -40,19 +40,39 @@ end
 
 local read
 
--- x = 5, y = 2x, 5 = x: the letter, and what it is; nil if it is none.
+-- What is to the left of an equation and names its value: x, \theta, a_{10}; f(x)
+-- and P(A); \angle ABC and its measure.
+local names = {
+  "^%s*(%a)%s*=%s*(.*)$", "^%s*(\\%a+)%s*=%s*(.*)$",
+  "^%s*(%a%s*_%s*%w)%s*=%s*(.*)$", "^%s*(%a%s*_%s*{%s*%w+%s*})%s*=%s*(.*)$",
+  "^%s*([fghpq])%s*%(%s*%w+%s*%)%s*=%s*(.*)$",
+  "^%s*(p%s*%(%s*%a[%a%s|\\]*%))%s*=%s*(.*)$",
+  "^%s*m?%s*(\\angle%s*{?%s*%a[%a%s]*}?)%s*=%s*(.*)$",
+}
+
+-- (x, y) = (1, 2): the tuple, if the names are in the order of the alphabet.
+local function tuple(text)
+  local list, value = text:match("^%s*%(([%a%s,]*)%)%s*=%s*(%(.*)$")
+  local last = ""
+  for _, name in ipairs(list and split(list, ",") or {}) do
+    name = rlf.trim(name)
+    if #name ~= 1 or name <= last then
+      return nil
+    end
+    last = name
+  end
+  return last ~= "" and value or nil
+end
+
+-- x = 5, y = 2x, 5 = x: the name, and what it is; nil if there is none.
 local function named(text)
-  local name, value = text:match("^%s*(\\?%a+)%s*=%s*(.*)$")
-  if name and #name > 1 and name:sub(1, 1) ~= "\\" then
-    name = nil
+  for _, pattern in ipairs(text:find("=", 1, true) and names or {}) do
+    local name, value = text:match(pattern)
+    if name and value ~= "" then
+      return name, value
+    end
   end
-  if not name then -- f(x) = x^2
-    name, value = text:match("^%s*([fgh])%s*%(%s*%a%s*%)%s*=%s*(.*)$")
-  end
-  if name and value ~= "" then
-    return name, value
-  end
-  value, name = text:match("^%s*([^=<>]*[^=<>%s])%s*=%s*(%a)%s*$")
+  local value, name = text:match("^%s*([^=<>]*[^=<>%s])%s*=%s*(%a)%s*$")
   return name, value
 end
 
@@ -112,6 +132,18 @@ local function bracket(text)
     end
   end
   return open, inside:gsub("\\$", ""), close
+end
+
+-- Equations in an environment of displayed formulas, as a list.
+local function displayed(text)
+  local kind, body, last =
+    text:match("^\\begin%s*{(%a+)%*?}(.*)\\end%s*{(%a+)%*?}$")
+  if kind ~= last or not kind or not notation.is_display(kind) or
+      kind == "cases" and body:find("&") then
+    return nil
+  end
+  return (body:gsub("&", " "):gsub(notation.row .. "%s*$", "")
+    :gsub("[,;]?%s*" .. notation.row, ","))
 end
 
 -- A matrix, in its own brackets or in those around an array; its rows, and what
@@ -211,11 +243,13 @@ end
 -- The form of one answer, cleaned already.
 function read(text, depth)
   text = rlf.trim(text)
+  text = displayed(text) or text
   if depth > DEEPEST then
     return plain(text)
   end
   -- x = 5, x \in {1, 2}
   local _, value = named(text)
+  value = value or tuple(text)
   text = value and not value:find("=") and value or text
   text = rlf.trim(exact(text:gsub("^%a%s*\\in%f[%A]%s*", "")))
   if text == "" then
@@ -242,8 +276,8 @@ function read(text, depth)
   elseif #list > 1 then
     return "{" .. table.concat(set(list, depth), ";") .. "}"
   end
-  return date(text) or matrix(text, depth) or order(text, depth) or relation(text, depth) or
-    expression.form(text) or plain(text)
+  return date(text) or matrix(text, depth) or order(text, depth) or
+    relation(text, depth) or expression.form(text) or plain(text)
 end
 
 -- 1,234,567 or 1,234.5 or 1 234 567: digits by threes; else the text.
@@ -281,13 +315,46 @@ local function without_units(text, found)
   return without_threes(table.concat(list, ","))
 end
 
+-- The form of its hundredth; nil if it is no number.
+function form.hundredth(of)
+  local n = number.of(of)
+  n = n and number.times(n, number.fraction(1, 100))
+  return n and number.show(n)
+end
+
+-- The letter of a choice that is given with its text, as "\textbf{(C)} 12" and
+-- "C. 12"; nil if there is none, or several. "J. Smith" is a name.
+local function choice(text)
+  local letter = text:match("^%s*\\text%a*%s*{(%s*%(%a%)%s*)}")
+  if letter then
+    return letter
+  end
+  text = text:gsub("^%s*\\text%a*%s*{", "")
+  local sign, rest
+  letter, sign, rest = text:match("^%s*%(?([A-J])([.:)])[.:]?(%s.*)$")
+  if not letter or rest:find("%f[%w][A-J][.:)]") or not rest:find("%w") or
+      sign == "." and rest:find("^%s*%u") then
+    return nil
+  end
+  return letter
+end
+
+-- 3/5 = 60%: what is 60%, of the form that knows no percents.
+local function percent(of, name)
+  local a, b = of:match("^rel%[(%-?#[^=]*)=(%-?#[^=]*)%]$")
+  if name ~= "percent" or not a then
+    return of
+  end
+  return form.hundredth(a) == b and a or form.hundredth(b) == a and b or of
+end
+
 -- The form of an answer, and its unit, or nil.
 function form.of(text)
   if #text > LONGEST then
     return plain(text)
   end
-  -- \textbf{(C)} 12 is C
-  text = text:match("^%s*\\text%a*%s*{(%s*%(%a%)%s*)}") or text
+  text = choice(text) or text
+  text = text:gsub("^%s*%u%u%s*=%s*%f[%d\\-]", "") -- AB = 5
   local found = {}
   text = notation.texts(notation.clean(text), found)
   if #text > LONGEST then -- ½ is longer now
@@ -307,7 +374,7 @@ function form.of(text)
   end
   local name = not found.unknown and unit.join(found) or nil
   if #list == 1 then
-    return read(list[1], 0), name
+    return percent(read(list[1], 0), name), name
   end
   -- "1, 2 or 3" is a list of three
   local all = {}
@@ -316,20 +383,15 @@ function form.of(text)
       all[#all + 1] = one
     end
   end
-  return #all == 0 and "" or "{" .. table.concat(set(all, 0), ";") .. "}", name
+  all = set(all, 0)
+  -- "1/2 or 0.5" is one
+  return #all < 2 and (all[1] or "") or "{" .. table.concat(all, ";") .. "}", name
 end
 
 -- The float nearest to the number that a form is; nil if it is none.
 function form.float(of)
   local n = number.of(of)
   return n and number.float(n)
-end
-
--- The form of its hundredth; nil if it is no number.
-function form.hundredth(of)
-  local n = number.of(of)
-  n = n and number.times(n, number.fraction(1, 100))
-  return n and number.show(n)
 end
 
 -- Is it a number with a unit?

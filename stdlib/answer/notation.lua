@@ -107,19 +107,21 @@ end
 
 -- 10\,000 and 10{,}000: what parts the digits of a number by threes.
 local function without_gaps(text)
-  text = text:gsub("(%d){,}(%d)", "%1%2"):gsub("(%d),%s*\\!%s*(%d)", "%1%2")
-    :gsub("(%d)\\!,(%d)", "%1%2")
-  local rest, count = text, 1
-  while count > 0 do
-    rest, count = rest:gsub("%f[%d](%d+)\\[, ](%d%d%d)%f[%D]", "%1%2")
+  text = text:gsub("(%d),%s*\\!%s*(%d)", "%1%2"):gsub("(%d)\\!,(%d)", "%1%2")
+  for _, gap in ipairs({"\\[, ]", "{,}"}) do
+    local count = 1
+    while count > 0 do
+      text, count = text:gsub("%f[%d](%d+)" .. gap .. "(%d%d%d)%f[%D]", "%1%2")
+    end
   end
-  return rest
+  return (text:gsub("{([,:=<>])}", "%1"))
 end
 
 -- Spacing, dollars, percents, degrees; one name for each thing. The case of
 -- letters goes.
 function notation.clean(text)
-  text = valid(text):gsub("\\\\", notation.row)
+  text = valid(text):gsub("\\\\%s*%[%s*%-?[%d.]+%s*%a%a%s*%]", notation.row)
+    :gsub("\\\\", notation.row)
   text = text:gsub(CHARACTER, before_fold)
   text = text:gsub("\8\7", ""):gsub("\7", "^{"):gsub("\8", "}")
     :gsub("\15\14", ""):gsub("\14", "_{"):gsub("\15", "}")
@@ -161,6 +163,23 @@ local function command(text, name, how)
   end
 end
 
+local months = {}
+for _, word in ipairs(rlf.words([[january february march april may june july
+    august september october november december]])) do
+  months[word] = true
+end
+
+-- Environments that only display what they hold.
+local displays = {}
+for _, word in ipairs(rlf.words([[aligned align alignat gathered gather equation
+    split cases]])) do
+  displays[word] = true
+end
+
+function notation.is_display(name)
+  return displays[name] ~= nil
+end
+
 -- Commands that hold text, and those that set letters which mean themselves.
 local of_text = {"text", "textnormal", "textbf", "textit", "textrm", "textsf",
   "mbox"}
@@ -192,8 +211,8 @@ function notation.texts(text, found)
       return notation.apart
     elseif alone or not outside:find("%d") then
       return " " .. inside .. " "
-    elseif word:find("^[ap]m$") then
-      return word
+    elseif word:find("^[ap]m$") or months[word] then
+      return word .. " "
     end
     local power, after = whole:match("^%s*%^%s*{?(%d)}?()", past)
     return "\5" .. word .. (power and "^" .. power or "") .. "\6", after

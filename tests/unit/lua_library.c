@@ -190,6 +190,21 @@ static const char *const answers[][3] = {
     {"The answer is that Sam has 5 apples left.", "5", "1"},
     {"The answer is three.", "three", "1"},
     {"####\n5", "5", "1"},
+    {"So 3 + 4 = 7.\n\nAnswer: C", "C", "1"},
+    {"3 of 4.\n**Answer:** 42", "42", "1"},
+    {"Final Answer: $\\frac{3}{4}$.", "0.75", "1"},
+    {"Final Answer:\n\\[\n7\n\\]", "7", "1"},
+    {"Answer: The train takes 3 hours.", "3", "1"},
+    {"Answer: There were 5 birds. 2 of them left. 3 are left.", "3", "1"},
+    {"Answer: There were 5 birds.\nThen 2 of them left, so 3.", "3", "1"},
+    {"Answer: 5\nWait, it is 6.", "5", "0"},
+    {"The answer is 4. Answer: 5", "5", "1"},
+    {"Final Answer: The final answer is $5$. I hope so.", "5", "1"},
+    {"Answer:", "5", "0"},
+    {"The answer is 50%.", "0.5", "1"},
+    {"The answer is 1/2 or 0.5.", "0.5", "1"},
+    {"The answer is $2^5 = 32$.", "32", "1"},
+    {"The answer is $x = \\sqrt{16} = 4$.", "4", "1"},
     {"She pays £5. The answer is £5.", "5", "1"},
     {"\\boxed{\\text{£}5}", "5", "1"},
     {"答案是 \\boxed{校}", "5", "0"},
@@ -261,17 +276,19 @@ test_number_truths(rlf_lua_host *host, rlf_arena *arena)
     }
 }
 
-/* A line "same|other TAB answer TAB answer" of tests/answers.tsv. */
+/* A line "same|other TAB answer TAB answer TAB what math-verify says" of
+ * tests/answers.tsv. */
 static void
 test_pair(rlf_lua_host *host, char *line, rlf_arena *arena)
 {
     rlf_err err = RLF_ERR_NONE;
     char *rest = NULL, *kind = strtok_r(line, "\t\n", &rest);
     char *a = strtok_r(NULL, "\t\n", &rest), *b = strtok_r(NULL, "\t\n", &rest);
+    char *rival = strtok_r(NULL, "\t\n", &rest);
     if (!kind || *kind == '#')
         return;
     bool same = strcmp(kind, "same") == 0;
-    if (!a || !b || (!same && strcmp(kind, "other") != 0))
+    if (!a || !b || !rival || (!same && strcmp(kind, "other") != 0))
         bail("tests/answers.tsv: %s", line);
     for (int i = 0; i < 2; i++) { /* and the other way round */
         const char *response =
@@ -303,13 +320,56 @@ test_pairs(rlf_lua_host *host, rlf_arena *arena)
 static void
 test_hostile_answers(rlf_lua_host *host, rlf_arena *arena, const char *before)
 {
-    static const char *const pieces[] = {
-        "(",       "{",          "\\sqrt", "^",   "\\frac", "\\text{",
-        "-",       "\\boxed{",   "\\pm ",  "1,",  "\\cup ", "\\begin{x}",
-        "$",       "\\frac{1}{", "or ",    "ab ", "a b ",   "5 cm ",
-        "\\(",     "x. ",        "\\",     "|",   "1 2 ",   "{}",
-        "\\over ", "+",          "=",      "\\[", "\u00bd", "(B) ",
-        "\xff",    "1.",         "e5",     "%",   "_1"};
+    static const char *const pieces[] = {"(",
+                                         "{",
+                                         "\\sqrt",
+                                         "^",
+                                         "\\frac",
+                                         "\\text{",
+                                         "-",
+                                         "\\boxed{",
+                                         "\\pm ",
+                                         "1,",
+                                         "\\cup ",
+                                         "\\begin{x}",
+                                         "$",
+                                         "\\frac{1}{",
+                                         "or ",
+                                         "ab ",
+                                         "a b ",
+                                         "5 cm ",
+                                         "\\(",
+                                         "x. ",
+                                         "\\",
+                                         "|",
+                                         "1 2 ",
+                                         "{}",
+                                         "\\over ",
+                                         "+",
+                                         "=",
+                                         "\\[",
+                                         "\u00bd",
+                                         "(B) ",
+                                         "\xff",
+                                         "1.",
+                                         "e5",
+                                         "%",
+                                         "_1",
+                                         "9^",
+                                         "9^{",
+                                         "9!+",
+                                         "!",
+                                         "1000000!+",
+                                         "2^{62}*",
+                                         "\\sqrt{1000003}",
+                                         "(1+\\sqrt2)^{32}",
+                                         "a_1b_2",
+                                         "Answer: ",
+                                         "1/97+",
+                                         "x_{1}=",
+                                         "(1+\\sqrt{2}+\\sqrt{3}+\\sqrt{5})",
+                                         "\\approx ",
+                                         "\\begin{cases}"};
     for (size_t i = 0; i < RLF_COUNT(pieces); i++) {
         rlf_err err = RLF_ERR_NONE;
         rlf_buf text = {0};
