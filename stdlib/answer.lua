@@ -6,15 +6,15 @@
 --     end
 --
 -- An answer is found in a response by answer.extract (answer/extract.lua): what
--- the last \boxed{} holds, else what follows the last "####", else what follows
--- the last "answer is" or a final "answer:", else the last number. Two answers
--- are the same if their forms (answer/form.lua) are the same text and their units
--- (answer/unit.lua) agree. Numbers are computed exactly: 2^{10} is 1024, 1/2 + 1/3
--- is 5/6; nothing is rounded, so 0.333 is not 1/3. Any bytes may be compared; none
--- are an error.
+-- the last \boxed{} or <answer> holds, else what follows the last "####", else
+-- what follows the last "answer is" or a final "answer:", else the last formula
+-- or number. Two answers are the same if their forms (answer/form.lua) are the
+-- same text and their units (answer/unit.lua) agree. Numbers are computed
+-- exactly: 2^{10} is 1024, 1/2 + 1/3 is 5/6; nothing is rounded, so 0.333 is not
+-- 1/3. Any bytes may be compared; none are an error.
 --
--- A percent is the number of hundredths that it is, 25% is 0.25; and, like other
--- units, it may be left out, 25% is 25, as references write both. 25 is not 0.25.
+-- A percent is the number of hundredths that it is: 25% is 0.25. Like other units
+-- it may be left out, 25% is 25, since references write both; 25 is not 0.25.
 
 local extract = require("answer.extract")
 local form = require("answer.form")

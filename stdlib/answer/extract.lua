@@ -245,8 +245,40 @@ local function past_colon(text, lower)
   return not rest:find("\n") and not rest:find("[.;!?]%s+%S") and past or nil
 end
 
+-- What the last <answer> ... </answer> holds, or nil.
+local function tagged(text)
+  local past = past_last(text, "<answer>")
+  return past and text:match("^%s*(.-)%s*</answer>", past)
+end
+
+-- The letter after the last "option is" or "choice is", or nil.
+local function option(text, lower)
+  local past = math.max(past_last(lower, "option is") or 0,
+    past_last(lower, "choice is") or 0)
+  return past > 0 and
+    choice((text:sub(past, past + LONGEST):gsub("^[%s:*]+", ""))) or nil
+end
+
+-- The last formula, if the last number stands in it and is only a part of it, as
+-- in $\frac{3}{4}$; nil if there is none.
+local function last_formula(text)
+  text = text:sub(-LONGEST)
+  local inside, rest = text:match("%$([^$\n]+)%$([^$]*)$")
+  if not inside then
+    inside, rest = text:match("\\[(%[]([^\n]*)\\[)%]](.-)$")
+    if inside and (inside .. rest):find("\\[][()]") then
+      return nil
+    end
+  end
+  if not inside or rest:find("%d") or not inside:find("\\%a") or
+      not inside:find("%d") or has_words(inside) then
+    return nil
+  end
+  return last_side(inside)
+end
+
 function extract.of(text)
-  local found = extract.boxed(text)
+  local found = extract.boxed(text) or tagged(text)
   if found then
     return found
   end
@@ -257,7 +289,8 @@ function extract.of(text)
   local lower = text:lower()
   past = math.max(past_last(lower, "answer is") or 0,
     past_colon(text, lower) or 0)
-  return past > 0 and stated(text:sub(past, past + LONGEST)) or
+  found = past > 0 and stated(text:sub(past, past + LONGEST))
+  return found or option(text, lower) or last_formula(text) or
     extract.last_number(text)
 end
 

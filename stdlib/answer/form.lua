@@ -3,12 +3,12 @@
 --
 -- An answer is LaTeX or plain text. What is only notation goes: spacing, \left,
 -- $, braces, the order of a sum's terms, of a product's factors and of a set's
--- members. Numbers are computed, exactly: 0.5, 1/2, 2/4 and 1-1/2 are one, 1{,}000,
+-- members. Numbers are computed, exactly: 0.5, 1/2, 2/4 and 1-1/2 are one; 1{,}000,
 -- 1e3 and 10^3 are 1000, \sqrt{12} is 2\sqrt{3}, 3! is 6; what passes the integers
--- stays as it is written. Letters are not: (x+1)^2 is not x^2+2x+1
--- (answer/term.lua). An equation of numbers that is true is its number, x=2+3=5 is
--- 5, and what is before an "approximately" is the answer. Dates are no quotients.
--- What cannot be read as mathematics is compared as text.
+-- stays as it is written. Letters are not: (x+1)^2 is not x^2+2x+1 (answer/
+-- term.lua). An equation of numbers that is true is its number, x = 2+3 = 5 is 5,
+-- and what stands before an "approximately" is the answer. Dates are no
+-- quotients. What cannot be read as mathematics is compared as text.
 
 local expression = require("answer.expression")
 local notation = require("answer.notation")
@@ -40,13 +40,14 @@ end
 
 local read
 
--- What is to the left of an equation and names its value: x, \theta, a_{10}; f(x)
--- and P(A); \angle ABC and its measure.
+-- What is to the left of an equation and names its value: x, \theta, a_{10}, f(x)
+-- and P(A), \vec{v}, \angle ABC and its measure.
 local names = {
   "^%s*(%a)%s*=%s*(.*)$", "^%s*(\\%a+)%s*=%s*(.*)$",
   "^%s*(%a%s*_%s*%w)%s*=%s*(.*)$", "^%s*(%a%s*_%s*{%s*%w+%s*})%s*=%s*(.*)$",
   "^%s*([fghpq])%s*%(%s*%w+%s*%)%s*=%s*(.*)$",
   "^%s*(p%s*%(%s*%a[%a%s|\\]*%))%s*=%s*(.*)$",
+  "^%s*(\\vec%s*{%s*%a+%s*})%s*=%s*(.*)$",
   "^%s*m?%s*(\\angle%s*{?%s*%a[%a%s]*}?)%s*=%s*(.*)$",
 }
 
@@ -216,8 +217,9 @@ local function relation(text, depth)
   return nil
 end
 
--- A text that is not mathematics.
+-- A text that is not mathematics, without an article.
 local function plain(text)
+  text = text:gsub("^%s*the%s+%f[%a]", ""):gsub("^%s*an?%s+(%a%a%a)", "%1")
   text = text:gsub("%s+", ""):gsub("%.+$", "")
   return text ~= "" and '"' .. text or ""
 end
@@ -267,7 +269,10 @@ function read(text, depth)
   end
   local open, inside, close = bracket(text)
   local list = split(inside or text, ",;")
-  if open == "{" and (#list > 1 or text:sub(1, 1) == "\\") then
+  local member, condition = (inside or ""):match("^%s*(%a)%s*[|:]%s*(.*)$")
+  if open == "{" and member then -- {x : x > 0}
+    return "{" .. member .. ":" .. read(condition, depth + 1) .. "}"
+  elseif open == "{" and (#list > 1 or text:sub(1, 1) == "\\") then
     return "{" .. table.concat(set(list, depth), ";") .. "}"
   elseif open and #list > 1 then
     return open .. table.concat(each(list, depth), ";") .. close
@@ -383,9 +388,10 @@ function form.of(text)
       all[#all + 1] = one
     end
   end
-  all = set(all, 0)
-  -- "1/2 or 0.5" is one
-  return #all < 2 and (all[1] or "") or "{" .. table.concat(all, ";") .. "}", name
+  local of
+  all = set(all, 0) -- "1/2 or 0.5" is one
+  of = #all < 2 and (all[1] or "") or "{" .. table.concat(all, ";") .. "}"
+  return of, name
 end
 
 -- The float nearest to the number that a form is; nil if it is none.

@@ -180,6 +180,26 @@ function notation.is_display(name)
   return displays[name] ~= nil
 end
 
+-- Words that change what a number says: "not 5", "5 or more".
+local limits = {}
+for words in ([[not, at least, at most, or more, or less, or fewer, or greater,
+    more than, less than, fewer than, greater than, no more, no less, between,
+    except]]):gmatch("%s*([^,]+)") do
+  limits[#limits + 1] = "%f[%a]" .. words .. "%f[%A]"
+end
+
+local function is_limit(text)
+  for _, pattern in ipairs(limits) do
+    if text:find(pattern) then
+      return true
+    end
+  end
+  return false
+end
+
+-- Powers of ten that are words: 1.2 million.
+local scales = {thousand = 3, million = 6, billion = 9, trillion = 12}
+
 -- Commands that hold text, and those that set letters which mean themselves.
 local of_text = {"text", "textnormal", "textbf", "textit", "textrm", "textsf",
   "mbox"}
@@ -209,16 +229,24 @@ function notation.texts(text, found)
     local word = rlf.trim(inside:gsub("[\5\6]", " "))
     if word == "or" or word == "and" then
       return notation.apart
-    elseif alone or not outside:find("%d") then
+    elseif alone or not outside:find("%d") or is_limit(word) then
       return " " .. inside .. " "
     elseif word:find("^[ap]m$") or months[word] then
       return word .. " "
+    end
+    local scale = word:match("^%a+")
+    if scales[scale] and whole:find("%d%s*\\") then
+      return " " .. scale .. " " ..
+        (word == scale and "" or "\5" .. word:sub(#scale + 1) .. "\6")
     end
     local power, after = whole:match("^%s*%^%s*{?(%d)}?()", past)
     return "\5" .. word .. (power and "^" .. power or "") .. "\6", after
   end
   text = each(of_text, keep, text)
   text = each(of_letters, function(inside) return inside end, text)
+  text = text:gsub("(%d)%s*(%a+)", function(digit, word)
+    return scales[word] and digit .. "*10^{" .. scales[word] .. "}" or nil
+  end)
   return (text:gsub("\5([^\6]*)\6", function(words)
     local name = unit.of(words)
     found[#found + 1] = name

@@ -1,9 +1,9 @@
 -- Sums of roots with exact factors, such as 1/2 + 2*3^(1/2): the numbers that
 -- answers are made of beside letters and functions. Each is a list of monomials,
 -- a number and a product of powers of primes with exponents between 0 and 1, so
--- that \sqrt{12} and 2\sqrt{3}, 1/\sqrt{2} and \sqrt{2}/2 are one. Sums, products,
--- powers and inverses are exact; nil is what is none of these sums, or too large
--- (answer/number.lua). Radicals are not changed.
+-- that \sqrt{12} and 2\sqrt{3}, 1/\sqrt{2} and \sqrt{2}/2 are one. Sums,
+-- products, powers and inverses are exact; nil is what is none of these sums, or
+-- too large (answer/number.lua). Radicals are not changed.
 
 local number = require("answer.number")
 
@@ -27,9 +27,10 @@ for n = 2, 1000 do
   primes[#primes + 1] = prime and n or nil
 end
 
--- ---- monomials: {n = a number, key = the text of its roots, [i] = {base, p, q}},
--- for base^(p/q), in the order of bases ----
+-- ---- monomials ----
 
+-- {n = a number, key = the text of its roots, [i] = {base, p, q}} for base^(p/q),
+-- in the order of bases.
 local function monomial(n, roots)
   local texts = {}
   for i, root in ipairs(roots) do

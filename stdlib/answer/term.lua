@@ -3,8 +3,8 @@
 -- radical.lua) times what cannot be computed, as texts: factors over and under
 -- the line, each with the exponent that stands there in all. Numbers are
 -- computed; letters are not multiplied out, nor cancelled: (x+1)^2 is not
--- x^2+2x+1, and 2(x+1) not 2x+2, as a question may ask for one of the two. nil is
--- what has no value: 1/0, 0^0.
+-- x^2+2x+1, and 2(x+1) not 2x+2, as a question may ask for one of the two. nil
+-- is what has no value: 1/0, 0^0.
 --
 -- Everything that has an inside stands in brackets, so that two values have one
 -- text only if they are one: e^{2x} is e^(#2*x), e^2x is e^#2*x. Values are not
@@ -19,9 +19,10 @@ local HIGHEST = 64 -- exponent that goes to each factor of a product
 
 local one = radical.of(number.integer(1))
 
--- ---- values: {free = has letters that may be anything, [i] = {c = radical,
--- over = factors, under = factors}}, where factors are {[i] = {text, exponent}} ----
+-- ---- values ----
 
+-- {free = has letters that may be anything, [i] = {c = radical, over = factors,
+-- under = factors}}, where factors are {[i] = {text, exponent}}.
 local function single(c, over, under, free)
   return {{c = c, over = over, under = under}, free = free}
 end
