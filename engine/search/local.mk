@@ -6,6 +6,7 @@ libsearch_la_SOURCES = \
 	%D%/baseline.c %D%/baseline.h \
 	%D%/branch.c \
 	%D%/chance.h \
+	%D%/costs.c %D%/costs.h \
 	%D%/estimate.c %D%/estimate.h \
 	%D%/fit.c %D%/fit.h \
 	%D%/lengths.c %D%/lengths.h \

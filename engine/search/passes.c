@@ -91,17 +91,6 @@ portion(const simulation *s, rlf_portion p)
     return d->portion ? d->portion(d->self, &p) : 0;
 }
 
-static double
-send(const simulation *s, const rlf_node *node, int from, int to,
-     const micros *m)
-{
-    const rlf_durations *d = s->options->durations;
-    if (from == to || !d->stage)
-        return 0;
-    return d->stage(d->self, node, from, to,
-                    m->rows * (m->prompt + m->response));
-}
-
 /* The rank of a replica whose stage is at a place of the pipeline. */
 static int
 rank_at(const rlf_node_place *place, int dp, int where)
@@ -122,6 +111,7 @@ stage_costs(const simulation *s, const rlf_node *node,
             const rlf_pipe_model *model, int dp, const micros *m,
             rlf_portion_kind forward, bool trains, rlf_arena *arena)
 {
+    const rlf_durations *d = s->options->durations;
     const rlf_node_place *place = &s->plan->place[node->id];
     rlf_pipe_cost *cost = RLF_NEW_ARRAY(arena, rlf_pipe_cost, model->stages);
     int *rank = RLF_NEW_ARRAY(arena, int, model->stages);
@@ -141,8 +131,9 @@ stage_costs(const simulation *s, const rlf_node *node,
         cost[k].backward = trains ? portion(s, p) : 0;
         if (model->split) /* two products of the same size */
             cost[k].weights = cost[k].backward /= 2;
-        if (k + 1 < model->stages)
-            cost[k].send = send(s, node, rank[k], rank[k + 1], m);
+        p.kind = forward;
+        if (k + 1 < model->stages && rank[k] != rank[k + 1] && d->stage)
+            cost[k].send = d->stage(d->self, &p, rank[k + 1]);
     }
     return cost;
 }

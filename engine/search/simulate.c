@@ -151,7 +151,7 @@ static uint32_t
 seats(void *self, const rlf_node *node)
 {
     const simulation *s = self;
-    return (uint32_t)s->plan->place[node->id].seats;
+    return s->options->seats ? s->options->seats[node->id] : 0;
 }
 
 /* ---- accounts ---- */

@@ -38,10 +38,10 @@ typedef struct rlf_durations {
     void *self;
     double (*portion)(void *self, const rlf_portion *portion);
     double (*turn)(void *self, const rlf_turn *turn);
-    /* A message between ranks; of a pipeline's stages so many tokens. */
+    /* A message between ranks; what a stage makes of a micro-batch going
+     * FORWARD, to the rank that has the next. */
     double (*message)(void *self, int from, int to, double bytes);
-    double (*stage)(void *self, const rlf_node *node, int from, int to,
-                    double tokens);
+    double (*stage)(void *self, const rlf_portion *portion, int to);
     /* WEIGHTS, all of it; MOVE, what a rank gives and takes. */
     double (*weights)(void *self, const rlf_post *post);
     double (*handover)(void *self, const rlf_node *node, int rank,
@@ -82,7 +82,9 @@ typedef struct rlf_simulate_options {
     const rlf_length_distribution *lengths; /* NULL: as long as can be */
     uint64_t seed;
     rlf_policy policy;
-    uint32_t steps; /* at least 1 */
+    uint32_t steps;        /* at least 1 */
+    const uint32_t *seats; /* per node, of generations: samples that a replica
+                              can have at work, 0: all; NULL: all */
     /* NULL: nobody looks. */
     void *self;
     void (*see)(void *self, const rlf_span_spent *span);

@@ -1,0 +1,305 @@
+/* From counts to durations: see costs.h. */
+#include "engine/search/costs.h"
+
+#include <math.h>
+
+#include "engine/graph/class.h"
+#include "engine/plan/holds.h"
+
+/* Seconds of the controller for a post, as bench/dispatch measures them: alone,
+ * and for each of several ranks. */
+#define POST_ALONE 0.15e-6
+#define POST_EACH 1.2e-6
+
+struct rlf_costs {
+    rlf_costs_options options;
+    const rlf_plan *plan;
+    rlf_arena *arena;
+    double ***weights; /* per resource: from hold to hold; < 0: none goes */
+    uint32_t *seats;   /* per node */
+};
+
+/* ---- pieces ---- */
+
+static rlf_cost
+count(const rlf_costs *c, const rlf_node *node, int rank,
+      const rlf_piece *piece)
+{
+    return rlf_opened_piece(&c->options.ranks[rank], c->options.sizes, node->id,
+                            piece);
+}
+
+static double
+seconds_of(const rlf_costs *c, const rlf_cost *cost, const rlf_node *node,
+           int rank, double rows)
+{
+    rlf_seconds out;
+    rlf_seconds_of(c->options.speeds, cost, &c->plan->place[node->id].layout,
+                   rank, rows, NULL, 0, &out);
+    return out.total;
+}
+
+static uint32_t
+whole(double x)
+{
+    return x < 1 ? 1 : (uint32_t)(x + 0.5);
+}
+
+static rlf_piece
+piece_of(const rlf_portion *p)
+{
+    static const rlf_piece_kind kinds[] = {
+        [RLF_PORTION_ROWS] = RLF_PIECE_ROWS,
+        [RLF_PORTION_BEFORE] = RLF_PIECE_BEFORE,
+        [RLF_PORTION_FORWARD] = RLF_PIECE_FORWARD,
+        [RLF_PORTION_BACKWARD] = RLF_PIECE_BACKWARD,
+        [RLF_PORTION_FINISH] = RLF_PIECE_FINISH};
+    return (rlf_piece){.kind = kinds[p->kind],
+                       .rows = p->rows,
+                       .prompt = whole(p->prompt),
+                       .response = whole(p->response),
+                       .chunk = p->chunk};
+}
+
+/* Passes of an update: its live calls, those that one pass serves once. */
+static int
+groups_of(const rlf_node *node)
+{
+    const rlf_loss *loss = node->loss;
+    int n = 0;
+    for (int i = 0; loss && i < loss->n_calls; i++) {
+        bool found = false;
+        for (int k = 0; k < i && !found; k++)
+            found = rlf_live_together(&loss->calls[i], &loss->calls[k]);
+        n += !found;
+    }
+    return n ? n : 1;
+}
+
+/* Messages from stage to stage are asked for apart. */
+static double
+take_portion(void *self, const rlf_portion *p)
+{
+    const rlf_costs *c = self;
+    rlf_piece piece = piece_of(p);
+    double tokens = (double)p->rows * (p->prompt + p->response), seconds = 0;
+    bool micro = p->kind != RLF_PORTION_ROWS && p->kind != RLF_PORTION_FINISH;
+    for (piece.group = 0; piece.group < groups_of(p->node); piece.group++) {
+        rlf_cost cost = count(c, p->node, p->rank, &piece);
+        if (micro)
+            cost.meets[RLF_AXIS_PP] = (rlf_meets){0};
+        seconds += seconds_of(c, &cost, p->node, p->rank, tokens);
+    }
+    const rlf_line *hook =
+        rlf_speeds_line(c->options.speeds, RLF_LINE_HOOK, 0, false);
+    if (hook && p->node->class->role == RLF_ROLE_HOOK)
+        seconds += rlf_line_at(hook, (double)p->rows);
+    return seconds;
+}
+
+static double
+take_message(void *self, int from, int to, double bytes)
+{
+    const rlf_costs *c = self;
+    rlf_seconds out;
+    rlf_seconds_message(c->options.speeds, from, to, bytes, &out);
+    return out.total;
+}
+
+static double
+take_stage(void *self, const rlf_portion *p, int to)
+{
+    rlf_piece piece = piece_of(p);
+    rlf_cost cost = count(self, p->node, p->rank, &piece);
+    return take_message(self, p->rank, to, cost.meets[RLF_AXIS_PP].bytes);
+}
+
+/* The slowest stage, as often as a token has to go through all. */
+static double
+take_turn(void *self, const rlf_turn *turn)
+{
+    const rlf_costs *c = self;
+    const rlf_layout *l = &c->plan->place[turn->node->id].layout;
+    double most = 0, pp = l->pp;
+    rlf_piece piece = {.kind = RLF_PIECE_TURN,
+                       .rows = (uint64_t)ceil(turn->rows / pp),
+                       .prompts = (uint64_t)ceil(turn->prompts / pp),
+                       .prompt = whole(turn->prompt),
+                       .context = turn->context};
+    double fed = (double)piece.rows + (double)piece.prompts * piece.prompt;
+    for (int i = 0; i < turn->n_ranks; i++) {
+        int rank = turn->ranks[i];
+        if (rlf_layout_find(l, rank).tp > 0)
+            continue;
+        rlf_cost cost = count(c, turn->node, rank, &piece);
+        double seconds = seconds_of(c, &cost, turn->node, rank, fed);
+        most = seconds > most ? seconds : most;
+    }
+    return pp * most;
+}
+
+/* Bytes of keys and values of a token: what a turn reads more if every context
+ * is longer by one. */
+static double
+page_bytes(const rlf_costs *c, const rlf_node *node, int rank)
+{
+    rlf_piece piece = {.kind = RLF_PIECE_TURN, .rows = 1, .context = 64};
+    rlf_cost less = count(c, node, rank, &piece);
+    piece.context++;
+    return count(c, node, rank, &piece).read - less.read;
+}
+
+static double
+take_handover(void *self, const rlf_node *node, int rank, uint32_t samples,
+              uint64_t tokens)
+{
+    const rlf_costs *c = self;
+    const rlf_layout *l = &c->plan->place[node->id].layout;
+    rlf_carry carry = c->plan->place[node->id].carry;
+    if (!samples)
+        return 0;
+    /* nobody says between whom: as far as between the layout's ends */
+    int other = l->ranks[0] == rank ? l->ranks[l->n_ranks - 1] : l->ranks[0];
+    rlf_piece piece = {.kind = RLF_PIECE_TURN,
+                       .prompts = samples,
+                       .prompt = whole((double)tokens / samples)};
+    rlf_cost again = count(c, node, rank, &piece);
+    double pages = take_message(self, rank, other,
+                                (double)tokens * page_bytes(c, node, rank));
+    double anew = l->pp * seconds_of(c, &again, node, rank, (double)tokens);
+    return carry == RLF_CARRY_PAGES    ? pages
+           : carry == RLF_CARRY_TOKENS ? anew
+                                       : fmin(pages, anew);
+}
+
+/* ---- weights ---- */
+
+/* Every round takes as long as its busiest rank sends or receives, one piece
+ * after the other. */
+static double
+rounds_seconds(const rlf_costs *c, const rlf_realloc_job *job,
+               const rlf_realloc_plan *plan, rlf_arena *scratch)
+{
+    size_t ranks = (size_t)c->plan->ranks;
+    double *out = RLF_NEW_ARRAY(scratch, double, ranks *(size_t)plan->rounds);
+    double *in = RLF_NEW_ARRAY(scratch, double, ranks *(size_t)plan->rounds);
+    double seconds = 0;
+    for (int i = 0; i < plan->n_sends; i++) {
+        const rlf_send *s = &plan->sends[i];
+        double bytes = (double)(rlf_box_count(s->box) *
+                                rlf_realloc_element(job, s->tensor));
+        double takes = take_message((void *)c, s->from, s->to, bytes);
+        out[(size_t)s->round * ranks + (size_t)s->from] += takes;
+        in[(size_t)s->round * ranks + (size_t)s->to] += takes;
+    }
+    for (int k = 0; k < plan->rounds; k++) {
+        double most = 0;
+        for (size_t r = 0; r < ranks; r++)
+            most = fmax(most, fmax(out[(size_t)k * ranks + r],
+                                   in[(size_t)k * ranks + r]));
+        seconds += most;
+    }
+    return seconds;
+}
+
+static rlf_status
+time_edge(rlf_costs *c, int model, int from, int to, rlf_err *err)
+{
+    const rlf_resource *r = &c->plan->graph->resources.data[model];
+    const rlf_opened *first = &c->options.ranks[0];
+    rlf_arena *scratch = rlf_arena_new();
+    rlf_shapes shapes;
+    rlf_realloc_plan plan;
+    rlf_status status = first->classes->resource[r->kind]->shapes(
+        c->plan->graph, r, first->resource[model], scratch, err, &shapes);
+    if (status >= 0) {
+        const rlf_realloc_job job = rlf_holds_job(
+            c->plan, model, from, to, &shapes, NULL, c->options.real);
+        status = rlf_realloc_make(&job, scratch, err, &plan);
+        if (status >= 0)
+            c->weights[model][from][to] =
+                rounds_seconds(c, &job, &plan, scratch);
+    }
+    rlf_arena_free(scratch);
+    return status;
+}
+
+static rlf_status
+time_weights(rlf_costs *c, rlf_err *err)
+{
+    size_t n = c->plan->graph->resources.count;
+    c->weights = RLF_NEW_ARRAY(c->arena, double **, n);
+    for (int i = 0; i < (int)n; i++) {
+        const rlf_holds *holds = &c->plan->holds[i];
+        c->weights[i] = RLF_NEW_ARRAY(c->arena, double *, holds->n);
+        for (int k = 0; k < holds->n; k++)
+            c->weights[i][k] = RLF_NEW_ARRAY(c->arena, double, holds->n);
+        for (int k = 1; k < holds->n; k++) {
+            int of = holds->list[k].later_of;
+            RLF_TRY(time_edge(c, i, 0, k, err));
+            if (of)
+                RLF_TRY(time_edge(c, i, k, of, err));
+        }
+    }
+    return RLF_OK;
+}
+
+static double
+take_weights(void *self, const rlf_post *post)
+{
+    const rlf_costs *c = self;
+    return c->weights[post->model][post->from][post->hold];
+}
+
+/* ---- all ---- */
+
+static void
+find_seats(rlf_costs *c)
+{
+    const rlf_graph *graph = c->plan->graph;
+    c->seats = RLF_NEW_ARRAY(c->arena, uint32_t, graph->nodes.count);
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        if (!node->class->sampled)
+            continue;
+        int rank = c->plan->place[i].layout.ranks[0];
+        const rlf_opened *o = &c->options.ranks[rank];
+        const rlf_resource *r = &graph->resources.data[node->receiver];
+        const rlf_caps *caps =
+            o->classes->resource[r->kind]->caps(o->resource[node->receiver]);
+        c->seats[i] = caps ? caps->rows[RLF_USE_GENERATE] : 0;
+    }
+}
+
+rlf_status
+rlf_costs_new(const rlf_costs_options *options, rlf_arena *arena, rlf_err *err,
+              rlf_costs **out)
+{
+    rlf_costs *c = RLF_NEW(arena, rlf_costs);
+    *c = (rlf_costs){
+        .options = *options, .plan = options->ranks[0].plan, .arena = arena};
+    RLF_TRY(time_weights(c, err));
+    find_seats(c);
+    *out = c;
+    return RLF_OK;
+}
+
+rlf_durations
+rlf_costs_durations(rlf_costs *c)
+{
+    int ranks = c->plan->ranks;
+    return (rlf_durations){.self = c,
+                           .portion = take_portion,
+                           .turn = take_turn,
+                           .message = take_message,
+                           .stage = take_stage,
+                           .weights = take_weights,
+                           .handover = take_handover,
+                           .post = ranks > 1 ? POST_EACH * ranks : POST_ALONE};
+}
+
+const uint32_t *
+rlf_costs_seats(const rlf_costs *c)
+{
+    return c->seats;
+}
