@@ -17,6 +17,7 @@ libsearch_la_SOURCES = \
 	%D%/seconds.c %D%/seconds.h \
 	%D%/sequences.c \
 	%D%/simulate.c %D%/simulate.h %D%/simulate_state.h \
+	%D%/timeline.c %D%/timeline.h \
 	%D%/turns.c
 
 check_PROGRAMS += tests/unit/search_search tests/unit/search_ppo \
@@ -31,3 +32,5 @@ tests_unit_search_lengths_LDADD = $(SEARCH_LIBS)
 tests_unit_search_search_LDADD = $(SEARCH_LIBS)
 check_PROGRAMS += tests/unit/search_ranks
 tests_unit_search_ranks_LDADD = $(SEARCH_LIBS)
+check_PROGRAMS += tests/unit/search_timeline
+tests_unit_search_timeline_LDADD = $(SEARCH_LIBS)
