@@ -1,6 +1,7 @@
 /* Clusters: numbers of ranks, links, meshes, printing: see cluster.h. */
 #include "engine/layout/cluster.h"
 
+#include "engine/base/map.h"
 #include "engine/base/vec.h"
 
 #include <limits.h>
@@ -236,9 +237,9 @@ put(rlf_buf *out, const char *label, double x)
 }
 
 static void
-put_device(rlf_buf *out, const rlf_device_kind *d)
+put_device(rlf_buf *out, const char *name, const rlf_device_kind *d)
 {
-    rlf_buf_printf(out, "device %s = %s(", d->name, d->gpu ? "gpu" : "cpu");
+    rlf_buf_printf(out, "device %s = %s(", name, d->gpu ? "gpu" : "cpu");
     if (d->bf16 > 0)
         put(out, "bf16: ", d->bf16);
     put(out, d->bf16 > 0 ? ", f32: " : "f32: ", d->f32);
@@ -249,10 +250,11 @@ put_device(rlf_buf *out, const rlf_device_kind *d)
 }
 
 static void
-put_machine(rlf_buf *out, const rlf_machine_kind *m)
+put_machine(rlf_buf *out, const char *name, const char *device,
+            const rlf_machine_kind *m)
 {
-    rlf_buf_printf(out, "machine %s = node(%s, count: %d", m->name,
-                   m->device->name, m->count);
+    rlf_buf_printf(out, "machine %s = node(%s, count: %d", name, device,
+                   m->count);
     if (m->count > 1) {
         put(out, ", link: ", m->link);
         put(out, ", start: ", m->start);
@@ -265,12 +267,12 @@ put_machine(rlf_buf *out, const rlf_machine_kind *m)
 }
 
 static void
-put_net(rlf_buf *out, const rlf_cluster *c)
+put_net(rlf_buf *out, const char *const *machines, const rlf_cluster *c)
 {
     bool list = c->n_parts > 1;
     rlf_buf_printf(out, "cluster %s = net(", c->name);
     for (int i = 0; i < c->n_parts; i++)
-        rlf_buf_printf(out, "%s, ", c->parts[i].machine->name);
+        rlf_buf_printf(out, "%s, ", machines[i]);
     for (int i = 0; i < c->n_parts; i++)
         rlf_buf_printf(out, "%s%d",
                        i      ? ", "
@@ -286,8 +288,44 @@ put_net(rlf_buf *out, const rlf_cluster *c)
     rlf_buf_puts(out, ")\n");
 }
 
-void
-rlf_cluster_describe(const rlf_cluster *c, rlf_buf *out)
+/* What machines and devices are called, by part: their names, or the next like
+ * it that nothing else has. (A file may have an a100 of its own beside a
+ * machine of a preset, which has another.) */
+typedef struct called {
+    const char **machine, **device;
+} called;
+
+static const char *
+own_name(rlf_map *names, const char *name)
+{
+    const char *own = name;
+    for (int i = 2; rlf_map_get(names, own); i++)
+        own = rlf_arena_printf(names->arena, "%s_%d", name, i);
+    rlf_map_put(names, own, names);
+    return own;
+}
+
+static called
+call(const rlf_cluster *c, rlf_arena *arena)
+{
+    rlf_map names = {.arena = arena};
+    called by = {RLF_NEW_ARRAY(arena, const char *, c->n_parts),
+                 RLF_NEW_ARRAY(arena, const char *, c->n_parts)};
+    rlf_map_put(&names, c->name, &names);
+    for (int i = 0; i < c->n_parts; i++) {
+        const rlf_machine_kind *machine = c->parts[i].machine;
+        for (int k = 0; k < i && !by.device[i]; k++)
+            if (c->parts[k].machine->device == machine->device)
+                by.device[i] = by.device[k];
+        if (!by.device[i])
+            by.device[i] = own_name(&names, machine->device->name);
+        by.machine[i] = own_name(&names, machine->name);
+    }
+    return by;
+}
+
+static void
+describe(rlf_buf *out, const called *by, const rlf_cluster *c)
 {
     double device = 0, host = 0;
     for (int i = 0; i < c->n_parts; i++) {
@@ -296,14 +334,13 @@ rlf_cluster_describe(const rlf_cluster *c, rlf_buf *out)
         device += (double)part->count * m->count * m->device->memory;
         host += (double)part->count * m->host;
         int last = part->first_rank + part->count * m->count - 1;
-        rlf_buf_printf(out, "# %s %d",
-                       last > part->first_rank ? "ranks" : "rank",
-                       part->first_rank);
         if (last > part->first_rank)
-            rlf_buf_printf(out, "..%d", last);
+            rlf_buf_printf(out, "# ranks %d..%d", part->first_rank, last);
+        else
+            rlf_buf_printf(out, "# rank %d", last);
         rlf_buf_printf(out, ": %d %s '%s' of %d %s\n", part->count,
-                       part->count == 1 ? "machine" : "machines", m->name,
-                       m->count, m->device->name);
+                       part->count == 1 ? "machine" : "machines",
+                       by->machine[i], m->count, by->device[i]);
     }
     rlf_buf_printf(out, "# in all %d %s, %d %s with %.5g GB of memory",
                    c->machines, c->machines == 1 ? "machine" : "machines",
@@ -319,18 +356,26 @@ rlf_cluster_describe(const rlf_cluster *c, rlf_buf *out)
 }
 
 void
+rlf_cluster_describe(const rlf_cluster *c, rlf_buf *out)
+{
+    rlf_arena *arena = rlf_arena_new();
+    const called by = call(c, arena);
+    describe(out, &by, c);
+    rlf_arena_free(arena);
+}
+
+void
 rlf_cluster_print(const rlf_cluster *c, rlf_buf *out)
 {
-    rlf_cluster_describe(c, out);
-    for (int i = 0; i < c->n_parts; i++) {
-        const rlf_device_kind *d = c->parts[i].machine->device;
-        bool told = false;
-        for (int k = 0; k < i; k++)
-            told = told || c->parts[k].machine->device == d;
-        if (!told)
-            put_device(out, d);
-    }
+    rlf_arena *arena = rlf_arena_new();
+    const called by = call(c, arena);
+    rlf_map told = {.arena = arena};
+    describe(out, &by, c);
     for (int i = 0; i < c->n_parts; i++)
-        put_machine(out, c->parts[i].machine);
-    put_net(out, c);
+        if (!rlf_map_put(&told, by.device[i], &told))
+            put_device(out, by.device[i], c->parts[i].machine->device);
+    for (int i = 0; i < c->n_parts; i++)
+        put_machine(out, by.machine[i], by.device[i], c->parts[i].machine);
+    put_net(out, by.machine, c);
+    rlf_arena_free(arena);
 }

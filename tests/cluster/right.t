@@ -90,6 +90,22 @@ cluster this = net(a100_box)
 device h100 = gpu(bf16: 500e12, f32: 50e12, memory: 64e9, bandwidth: 2e12, launch: 6e-6)
 machine a100_box = node(h100, count: 2, link: 100e9, start: 8e-6, host: 1e12, copy: 20e9, cores: 4)
 cluster this = net(a100_box, count: 1)
+=== names that others have
+device a100 = gpu(bf16: 500e12, f32: 50e12, memory: 64e9, bandwidth: 2e12, launch: 6e-6)
+machine h100 = node(a100, host: 1e12, copy: 2e10, cores: 4)
+cluster a100_2 = net(h100, a100_box, h100_box, link: 25e9, start: 0)
+--- print
+# rank 0: 1 machine 'h100' of 1 a100
+# ranks 1..8: 1 machine 'a100_box' of 8 a100_3
+# ranks 9..16: 1 machine 'h100_box' of 8 h100_2
+# in all 3 machines, 17 devices with 1344 GB of memory, and 5000 GB in the machines
+device a100 = gpu(bf16: 500e12, f32: 50e12, memory: 64e9, bandwidth: 2e12, launch: 6e-6)
+device a100_3 = gpu(bf16: 312e12, f32: 19.5e12, memory: 80e9, bandwidth: 2.039e12, launch: 6e-6)
+device h100_2 = gpu(bf16: 989.4e12, f32: 66.9e12, memory: 80e9, bandwidth: 3.35e12, launch: 5e-6)
+machine h100 = node(a100, count: 1, host: 1e12, copy: 20e9, cores: 4)
+machine a100_box = node(a100_3, count: 8, link: 300e9, start: 8e-6, host: 2e12, copy: 32e9, cores: 128)
+machine h100_box = node(h100_2, count: 8, link: 450e9, start: 8e-6, host: 2e12, copy: 64e9, cores: 112)
+cluster a100_2 = net(h100, a100_box, h100_box, count: [1, 1, 1], link: [25e9, 25e9, 25e9], start: 0)
 === what is never used is warned of
 device d = gpu(bf16: 500e12, f32: 50e12, memory: 64e9, bandwidth: 2e12, launch: 6e-6)
 machine m = node(a100, host: 1e12, copy: 2e10, cores: 4)
