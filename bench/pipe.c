@@ -136,6 +136,7 @@ static const rlf_trainable sleeper = {.begin = begin,
                                       .ports = ports,
                                       .forward = run_op,
                                       .backward = run_op,
+                                      .weights = run_op,
                                       .gather = nothing,
                                       .finish = nothing};
 static const rlf_node_class sleeping = {.name = "update",

@@ -106,6 +106,7 @@ options_of(const rlf_env *env, const rlf_resource *resource,
         .replicas = trained ? hold->mesh.dp : NULL,
         .peers = trained ? hold->mesh.slice : NULL,
         .flights = trained ? hold->mesh.flights : NULL,
+        .owed = trained ? hold->mesh.owed : NULL,
         .sliced = trained && hold->mesh.zero > 0,
     };
 }
@@ -269,6 +270,7 @@ count_flights(const rlf_env *env, const rlf_resource *resource,
         rlf_update_most_micros(env->graph, index_of(env, resource), &caps,
                                (options->lanes + dp - 1) / dp);
     int *flights = RLF_NEW_ARRAY(m->arena, int, options->chunks);
+    int *owed = RLF_NEW_ARRAY(m->arena, int, options->chunks);
     for (int c = 0; c < options->chunks; c++) {
         if (!said[c] && (!most || most > INT_MAX)) {
             rlf_fail(err, RLF_USER,
@@ -283,8 +285,13 @@ count_flights(const rlf_env *env, const rlf_resource *resource,
             return RLF_USER;
         }
         flights[c] = said[c] && (!most || said[c] < most) ? said[c] : (int)most;
+        if (options->owed)
+            owed[c] =
+                options->owed[c] < flights[c] ? options->owed[c] : flights[c];
     }
     options->flights = flights;
+    if (options->owed)
+        options->owed = owed;
     return RLF_OK;
 }
 

@@ -204,7 +204,8 @@ open_flights(rlf_update *u, rlf_err *err)
     rlf_arena *pool = u->call->env->pool;
     const rlf_model *m = u->model;
     int chunks = m->table->cut.chunks;
-    u->lane = RLF_NEW_ARRAY(pool, uint32_t, chunks);
+    for (int i = 0; i < 2; i++)
+        u->lane[i] = RLF_NEW_ARRAY(pool, uint32_t, chunks);
     u->flights = RLF_NEW_ARRAY(pool, rlf_update_flight *, chunks);
     for (int c = 0; c < chunks; c++) {
         int n = m->flights[c];
@@ -460,8 +461,8 @@ finish(rlf_call *call, rlf_err *err)
     rlf_adamw settings;
     RLF_TRY(read_settings(call, err, &settings));
     for (int c = 0; c < u->model->table->cut.chunks; c++)
-        RLF_TRY(
-            rlf_update_end_lanes(u, c, (uint32_t)u->model->gradient.held, err));
+        RLF_TRY(rlf_update_end_lanes(u, c, RLF_GRADIENT_ALL,
+                                     (uint32_t)u->model->gradient.held, err));
     RLF_TRY(rlf_optimizer_step(u->model, &settings, err, &norm));
     if (env->report) {
         env->report(env->sink, s->loss, loss);
@@ -474,6 +475,7 @@ static const rlf_trainable trainable = {.begin = begin,
                                         .ports = ports,
                                         .forward = rlf_update_forward,
                                         .backward = rlf_update_backward,
+                                        .weights = rlf_update_weights,
                                         .gather = gather,
                                         .finish = finish};
 

@@ -84,7 +84,8 @@ typedef struct rlf_update_micro {
                      it when it is at hand */
 } rlf_update_micro;
 
-/* A micro-batch between its forward and its backward on one chunk. */
+/* A micro-batch between its forward and its backward, or weights, on one chunk.
+ */
 typedef struct rlf_update_flight {
     rlf_pass *pass;
     const rlf_update_micro *micro;
@@ -100,7 +101,8 @@ typedef struct rlf_update {
     bool any; /* sequences, here or on another rank */
     RLF_VEC(rlf_update_micro) micros;
     rlf_update_flight **flights;  /* [chunk][flight] */
-    uint32_t *lane;               /* [chunk] whose gradients are being added */
+    /* [chunk] whose gradients are being added, by backward and by weights. */
+    uint32_t *lane[2];
     const rlf_update_micro *read; /* by the models of the words' tile */
     rlf_reach reach;
     bool reading; /* forward is for live values alone; backward comes later */
@@ -121,12 +123,14 @@ rlf_status rlf_update_forward(rlf_call *call, const rlf_train_op *op,
                               rlf_err *err);
 rlf_status rlf_update_backward(rlf_call *call, const rlf_train_op *op,
                                rlf_err *err);
+rlf_status rlf_update_weights(rlf_call *call, const rlf_train_op *op,
+                              rlf_err *err);
 /* In a pipeline the models of the words' tiles read all micro-batches before
  * training begins, stage by stage, whatever the schedule. */
 rlf_status rlf_update_read_ahead(rlf_update *u, rlf_err *err);
-/* End the lanes of a chunk up to this one. */
-rlf_status rlf_update_end_lanes(rlf_update *u, int chunk, uint32_t lane,
-                                rlf_err *err);
+/* End the lanes of a chunk up to this one, of RLF_GRADIENT_.. parts. */
+rlf_status rlf_update_end_lanes(rlf_update *u, int chunk, int parts,
+                                uint32_t lane, rlf_err *err);
 /* The execution at hand of a call. */
 rlf_update *rlf_update_of(const rlf_call *call);
 

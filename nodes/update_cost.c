@@ -117,7 +117,8 @@ cost_micros(const rlf_load *load, const rlf_node *node, const group *g,
         .logprob = g->logprob,
         .scalar = g->scalar,
         .recompute = model->caps.recompute,
-        .several = model->flights && model->flights[0] > 1,
+        .several =
+            model->owed || (model->flights && model->flights[0] > 1),
         .point = loss->reach == RLF_REACH_POINT && g->logprob && !g->scalar,
         .one_chunk = piece != NULL,
         .chunk = piece ? piece->chunk : 0};

@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+#include "nodes/model/work.h"
+
 static bool
 ends(const rlf_update *u, const rlf_train_op *op)
 {
@@ -266,10 +268,26 @@ hand_back(const rlf_update *u, const rlf_pass *p, int chunk, rlf_err *err)
 }
 
 rlf_status
-rlf_update_end_lanes(rlf_update *u, int chunk, uint32_t lane, rlf_err *err)
+rlf_update_end_lanes(rlf_update *u, int chunk, int parts, uint32_t lane,
+                     rlf_err *err)
 {
-    for (; u->lane[chunk] < lane; u->lane[chunk]++)
-        RLF_TRY(rlf_gradient_next(u->model, chunk, err));
+    static const int each[] = {RLF_GRADIENT_REST, RLF_GRADIENT_MATRICES};
+    for (int i = 0; i < 2; i++)
+        for (uint32_t *at = &u->lane[i][chunk]; parts & each[i] && *at < lane;
+             ++*at)
+            RLF_TRY(rlf_gradient_next(u->model, chunk, each[i], err));
+    return RLF_OK;
+}
+
+/* Backward leaves weights for later, and what it recomputes for them: in the
+ * order of micro-batches, so the places for that are taken in turn. */
+static rlf_status
+borrow(rlf_update *u, const rlf_train_op *op, rlf_pass *p, rlf_err *err)
+{
+    rlf_pass *owed;
+    RLF_TRY(rlf_work_owed(u->model, op->chunk,
+                          op->micro % u->model->owed[op->chunk], err, &owed));
+    rlf_pass_borrow(p, owed);
     return RLF_OK;
 }
 
@@ -278,11 +296,30 @@ rlf_update_backward(rlf_call *call, const rlf_train_op *op, rlf_err *err)
 {
     rlf_update *u = rlf_update_of(call);
     const rlf_update_flight *f = &u->flights[op->chunk][op->flight];
-    RLF_TRY(rlf_update_end_lanes(u, op->chunk, f->micro->lane, err));
+    const rlf_pass_options *o = &f->pass->options;
+    RLF_TRY(rlf_update_end_lanes(
+        u, op->chunk, o->split ? RLF_GRADIENT_REST : RLF_GRADIENT_ALL,
+        f->micro->lane, err));
+    if (o->split && o->recompute)
+        RLF_TRY(borrow(u, op, f->pass, err));
     if (ends(u, op))
         RLF_TRY(heads_back(u, f, err));
     RLF_TRY(rlf_transformer_backward_chunk(u->model, f->pass, op->chunk, err));
     return rlf_table_begins(u->model->table, op->chunk)
                ? RLF_OK
                : hand_back(u, f->pass, op->chunk, err);
+}
+
+rlf_status
+rlf_update_weights(rlf_call *call, const rlf_train_op *op, rlf_err *err)
+{
+    rlf_update *u = rlf_update_of(call);
+    const rlf_update_flight *f = &u->flights[op->chunk][op->flight];
+    const rlf_pass_options *o = &f->pass->options;
+    RLF_TRY(rlf_update_end_lanes(u, op->chunk, RLF_GRADIENT_MATRICES,
+                                 f->micro->lane, err));
+    RLF_TRY(rlf_transformer_weights_chunk(u->model, f->pass, op->chunk, err));
+    if (o->recompute)
+        rlf_pass_borrow(f->pass, NULL);
+    return RLF_OK;
 }

@@ -71,8 +71,8 @@ check_node_class(const rlf_classes *classes, int i, rlf_err *err)
         return rlf_fail(err, RLF_BUG, "node class %s has a NULL member",
                         c->name);
     const rlf_trainable *t = c->trainable;
-    if (!t->begin || !t->ports || !t->forward || !t->backward || !t->gather ||
-        !t->finish)
+    if (!t->begin || !t->ports || !t->forward || !t->backward || !t->weights ||
+        !t->gather || !t->finish)
         return rlf_fail(err, RLF_BUG, "node class %s: NULL in trainable",
                         c->name);
     if (!c->handover->give || !c->handover->take ||
@@ -347,6 +347,7 @@ const rlf_trainable rlf_trainable_none = {
     .ports = none_ports,
     .forward = none_op,
     .backward = none_op,
+    .weights = none_op,
     .gather = rlf_class_unsupported,
     .finish = rlf_class_unsupported,
 };

@@ -219,8 +219,8 @@ rlf_meets rlf_cost_meets(const rlf_cost *cost);
 
 /* One operation of a pipeline: a micro-batch through one of the parts of the
  * model that the rank has (its chunks, in the order of the layers), with one of
- * the chunk's places for activations, which it keeps from forward to backward.
- */
+ * the chunk's places for activations, which it keeps from forward to backward,
+ * or, where backward is split, to weights. */
 typedef struct rlf_train_op {
     int micro, chunk, flight;
     bool backward;
@@ -244,7 +244,9 @@ typedef struct rlf_training {
 
 /* Micro-batch interface of trainable classes: the pipeline executor calls
  * forward and backward in the order of its table, in which the micro-batches of
- * a chunk go backward by index. Ranks of the node's mesh call begin, gather and
+ * a chunk go backward by index; where the table splits backward (the mesh's
+ * `owed`), backward makes what the stage before waits for, and weights, called
+ * by index too, the rest. Ranks of the node's mesh call begin, gather and
  * finish together; between them stages hand on what the ports say. */
 typedef struct rlf_trainable {
     rlf_status (*begin)(rlf_call *call, rlf_err *err, rlf_training *out);
@@ -252,6 +254,7 @@ typedef struct rlf_trainable {
     rlf_status (*forward)(rlf_call *call, const rlf_train_op *op, rlf_err *err);
     rlf_status (*backward)(rlf_call *call, const rlf_train_op *op,
                            rlf_err *err);
+    rlf_status (*weights)(rlf_call *call, const rlf_train_op *op, rlf_err *err);
     rlf_status (*gather)(rlf_call *call, rlf_err *err);
     rlf_status (*finish)(rlf_call *call, rlf_err *err);
 } rlf_trainable;

@@ -75,6 +75,9 @@ typedef struct rlf_mesh {
     /* [chunks] of an update's: micro-batches under way at once at this stage,
      * 0: all that there are; NULL: 1 each. */
     const int *flights;
+    /* [chunks] of those, at most so many between backward and weights; NULL:
+     * backward is not split. */
+    const int *owed;
 } rlf_mesh;
 
 /* The weights of a model as one layout has them. Calls whose ranks find the

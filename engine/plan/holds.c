@@ -171,6 +171,7 @@ hold_calls(rlf_plan *plan, int model, rlf_arena *arena)
     if (first >= 0) {
         holds->list[0].mesh.zero = plan->place[first].zero;
         holds->list[0].mesh.flights = plan->place[first].flights;
+        holds->list[0].mesh.owed = plan->place[first].owed;
     }
     for (size_t i = 0; i < plan->graph->nodes.count; i++) {
         const rlf_node *node = &plan->graph->nodes.data[i];

@@ -520,6 +520,22 @@ rlf_pipe_held(const rlf_pipe *pipe, int model, int place, int chunk)
     return most;
 }
 
+int
+rlf_pipe_owed(const rlf_pipe *pipe, int model, int place, int chunk)
+{
+    const rlf_pipe_list *list = &pipe->lists[place];
+    int owed = 0, most = 0;
+    for (int i = 0; i < list->count; i++) {
+        rlf_pipe_op op = list->ops[i];
+        if (op.model != model || op.chunk != chunk)
+            continue;
+        owed += op.kind == RLF_PIPE_BACKWARD;
+        owed -= op.kind == RLF_PIPE_WEIGHTS;
+        most = owed > most ? owed : most;
+    }
+    return most;
+}
+
 /* The neighbour that a task gets something from; false: it needs none. */
 static bool
 before(const rlf_pipe *pipe, task t, task *out)

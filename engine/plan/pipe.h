@@ -126,6 +126,9 @@ const rlf_pipe_cost *const *rlf_pipe_even(const rlf_pipe *pipe,
 /* Micro-batches that `chunk` of a model at a place holds at most, from forward
  * to the last of their operations there. */
 int rlf_pipe_held(const rlf_pipe *pipe, int model, int place, int chunk);
+/* Of a model that splits: micro-batches that lie between backward and weights
+ * there, at most. */
+int rlf_pipe_owed(const rlf_pipe *pipe, int model, int place, int chunk);
 /* The other end of a message: stage -1 if there is none. */
 typedef struct rlf_pipe_peer {
     int stage, channel;

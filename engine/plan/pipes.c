@@ -44,6 +44,36 @@ at_row(const said *s, rlf_status status, rlf_err *err)
     return status;
 }
 
+/* ---- what each stage keeps ---- */
+
+static void
+start_counts(rlf_node_place *p, bool split, rlf_arena *arena)
+{
+    int stages = p->layout.pp * p->chunks;
+    p->flights = RLF_NEW_ARRAY(arena, int, stages);
+    p->owed = split ? RLF_NEW_ARRAY(arena, int, stages) : NULL;
+}
+
+static void
+raise_to(int *most, int n)
+{
+    *most = n > *most ? n : *most;
+}
+
+/* No less than a model of this table. */
+static void
+count_table(rlf_node_place *p, const rlf_pipe *pipe, int model)
+{
+    const rlf_pipe_model *m = &pipe->models[model];
+    int pp = p->layout.pp;
+    for (int k = 0; k < m->stages; k++) {
+        int place = m->path[k], chunk = k / pp, at = k % pp * p->chunks + chunk;
+        raise_to(&p->flights[at], rlf_pipe_held(pipe, model, place, chunk));
+        if (p->owed)
+            raise_to(&p->owed[at], rlf_pipe_owed(pipe, model, place, chunk));
+    }
+}
+
 /* ---- tables from files ---- */
 
 /* The same file, read before. */
@@ -92,24 +122,6 @@ check_channels(const said *s, rlf_err *err)
     return RLF_USER;
 }
 
-/* An update goes backward in one. */
-static rlf_status
-check_whole(const said *s, rlf_err *err)
-{
-    const rlf_pipe *pipe = s->place->pipe;
-    for (int i = 0; i < pipe->n_models; i++) {
-        if (!pipe->models[i].split)
-            continue;
-        rlf_fail(err, RLF_USER,
-                 "the table %s splits the backward of '%s', and no update can "
-                 "do so",
-                 s->place->table, pipe->models[i].name);
-        rlf_err_hint(err, "leave out `split` and the operations W");
-        return RLF_USER;
-    }
-    return RLF_OK;
-}
-
 static rlf_status
 read_table(const said *s, rlf_arena *arena, rlf_err *err)
 {
@@ -126,7 +138,6 @@ read_table(const said *s, rlf_arena *arena, rlf_err *err)
     RLF_TRY(status);
     s->place->pipe = pipe;
     RLF_TRY(rlf_pipe_check(pipe, NULL, NULL, err));
-    RLF_TRY(check_whole(s, err));
     return check_channels(s, err);
 }
 
@@ -163,6 +174,12 @@ find_model(const said *s, rlf_arena *arena, rlf_err *err)
             return rlf_fail(err, RLF_USER,
                             "the table %s only goes forward with '%s', which "
                             "is trained",
+                            s->place->table, s->model);
+    for (int i = first; i < first + n; i++)
+        if (pipe->models[i].split != pipe->models[first].split)
+            return rlf_fail(err, RLF_USER,
+                            "the table %s splits the backward of some copies "
+                            "of '%s', and not of others",
                             s->place->table, s->model);
     s->place->pipe_model = first;
     s->place->pipe_copies = n;
@@ -232,14 +249,9 @@ take_file(const said *s, rlf_arena *arena, rlf_err *err)
     int pp = s->place->layout.pp, stages = pipe->models[first].stages,
         chunks = stages / pp;
     s->place->chunks = chunks;
-    s->place->flights = RLF_NEW_ARRAY(arena, int, stages);
-    for (int i = 0; i < n * stages; i++) {
-        int k = i % stages, model = first + i / stages;
-        int held =
-            rlf_pipe_held(pipe, model, pipe->models[model].path[k], k / pp);
-        int *most = &s->place->flights[k % pp * chunks + k / pp];
-        *most = held > *most ? held : *most;
-    }
+    start_counts(s->place, pipe->models[first].split, arena);
+    for (int i = 0; i < n; i++)
+        count_table(s->place, pipe, first + i);
     return RLF_OK;
 }
 
@@ -305,17 +317,14 @@ take_named(const said *s, rlf_arena *arena, rlf_err *err)
                         "chunks of '%s' are of a pipeline, but it has one "
                         "stage (pp:)",
                         s->model);
-    p->flights = RLF_NEW_ARRAY(arena, int, pp *chunks);
-    if (strcmp(p->schedule, "gpipe") == 0)
-        return RLF_OK;
     rlf_arena *scratch = rlf_arena_new();
-    for (int micros = 1; micros <= 4 * pp; micros++) {
-        rlf_pipe pipe;
+    rlf_pipe pipe;
+    make_named(p, 1, scratch, &pipe);
+    start_counts(p, pipe.models[0].split, arena);
+    bool all = strcmp(p->schedule, "gpipe") == 0;
+    for (int micros = 1; micros <= 4 * pp && !all; micros++) {
         make_named(p, micros, scratch, &pipe);
-        for (int k = 0; k < pp * chunks; k++) {
-            int held = rlf_pipe_held(&pipe, 0, k / chunks, k % chunks);
-            p->flights[k] = held > p->flights[k] ? held : p->flights[k];
-        }
+        count_table(p, &pipe, 0);
     }
     rlf_arena_free(scratch);
     return RLF_OK;

@@ -52,6 +52,8 @@ typedef struct rlf_node_place {
     const int *ranks;     /* as the row lists those of the layout */
     int *flights;         /* of an update, [pp][chunks]: micro-batches that a
                              stage keeps at once; 0: all */
+    int *owed;            /* [pp][chunks] of those between backward and weights,
+                             at most; NULL: backward is not split */
     int tokens;           /* of a micro-batch; 0: not said, see caps.h */
     bool recompute;       /* an update keeps only each layer's input */
     /* Of a generation, as in rlf_place_row: gather what is left on few replicas

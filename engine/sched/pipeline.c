@@ -1,14 +1,14 @@
 /* See pipeline.h.
  *
- * A micro-batch is in *flight* on a chunk from its forward to its backward, and
- * has that flight's memory: what comes in and goes out has ports of its own
- * there. So a receive is started long before its operation: for a forward as
- * soon as the list has come to it and a flight is free, for a backward at its
- * forward. Sends go on while the place computes. None of this can stop for ever
- * in a table that is valid: a forward's output is written anew only after its
- * backward, so after it was received; what goes back leaves from where the
- * flight's input was, and the place that gets it has waited for it since its
- * own forward. */
+ * A micro-batch is in *flight* on a chunk from its forward to its backward (or,
+ * where that is split, to its weights), and has that flight's memory: what
+ * comes in and goes out has ports of its own there. So a receive is started
+ * long before its operation: for a forward as soon as the list has come to it
+ * and a flight is free, for a backward at its forward. Sends go on while the
+ * place computes. None of this can stop for ever in a table that is valid: a
+ * forward's output is written anew only after its backward, so after it was
+ * received; what goes back leaves from where the flight's input was, and the
+ * place that gets it has waited for it since its own forward. */
 #include "engine/sched/pipeline.h"
 
 #include "engine/base/clock.h"
@@ -34,6 +34,7 @@ typedef struct part {
     rlf_group *stages; /* NULL: one */
     flight **flights;  /* [chunk][training.flights] */
     int *turn;         /* [chunk] where to look for a free one */
+    bool split;        /* backward leaves weights for later */
 } part;
 
 typedef struct pipeline {
@@ -212,9 +213,34 @@ run_backward(pipeline *l, int index, rlf_err *err)
     RLF_TRY(find_flight(l, index, err));
     flight *f = flight_of(l, index);
     RLF_TRY(wait_for(&f->arrives[true], err));
+    if (p->split) /* what it made is written over */
+        RLF_TRY(wait_for(&f->leaves[false], err));
     RLF_TRY(p->class->backward(p->call, &l->ops[index], err));
-    f->taken = false;
+    f->taken = p->split;
     return send_on(l, index, err);
+}
+
+static rlf_status
+run_weights(pipeline *l, int index, rlf_err *err)
+{
+    const part *p = part_of(l, index);
+    RLF_TRY(find_flight(l, index, err));
+    RLF_TRY(p->class->weights(p->call, &l->ops[index], err));
+    flight_of(l, index)->taken = false;
+    return RLF_OK;
+}
+
+static rlf_status
+run_op(pipeline *l, int index, rlf_err *err)
+{
+    switch (l->list[index].kind) {
+    case RLF_PIPE_BACKWARD:
+        return run_backward(l, index, err);
+    case RLF_PIPE_WEIGHTS:
+        return run_weights(l, index, err);
+    default:
+        return run_forward(l, index, err);
+    }
 }
 
 static void
@@ -224,8 +250,9 @@ trace(const pipeline *l, int index, uint64_t from)
         return;
     const rlf_train_op *op = &l->ops[index];
     const char *model = l->env->graph->resources.data[l->now->receiver].name;
-    rlf_trace_span(l->env->trace, op->backward ? "backward" : "forward", model,
-                   from, rlf_clock_now(), (uint32_t)op->micro);
+    static const char *const words[] = {"forward", "backward", "weights"};
+    rlf_trace_span(l->env->trace, words[l->list[index].kind], model, from,
+                   rlf_clock_now(), (uint32_t)op->micro);
 }
 
 /* All sends are done. */
@@ -331,8 +358,7 @@ walk(tables *t, const rlf_pipe *table, const rlf_pipe *whole, bool reading,
         l->now = part_of(l, i)->call->node;
         RLF_TRY(look_ahead(l, i, err));
         uint64_t from = l->env->trace ? rlf_clock_now() : 0;
-        RLF_TRY(l->ops[i].backward ? run_backward(l, i, err)
-                                   : run_forward(l, i, err));
+        RLF_TRY(run_op(l, i, err));
         trace(l, i, from);
         rlf_comm_beat(l->env->comm);
     }
@@ -401,7 +427,8 @@ run(pipeline *l, const rlf_plan *plan, rlf_call *const *calls, int n,
     }
     RLF_TRY(rlf_memory_guard(make_tables, &t, tables_words, err));
     for (int i = 0; i < l->n; i++) {
-        const part *p = &l->parts[i];
+        part *p = &l->parts[i];
+        p->split = t.table.models[i].split;
         if (!p->training.reads)
             continue;
         t.reader = i;

@@ -41,7 +41,7 @@ group_of(rlf_rank *rank, const int *ranks, int n, rlf_group **out, rlf_err *err)
 
 rlf_status
 rlf_rank_mesh(rlf_rank *rank, const rlf_layout *layout, int zero,
-              const int *flights, rlf_mesh *mesh, rlf_err *err)
+              const int *flights, const int *owed, rlf_mesh *mesh, rlf_err *err)
 {
     *mesh = (rlf_mesh){.layout = *layout,
                        .zero = zero,
@@ -50,6 +50,8 @@ rlf_rank_mesh(rlf_rank *rank, const rlf_layout *layout, int zero,
         return RLF_OK;
     if (flights)
         mesh->flights = flights + mesh->at.pp * layout->chunks;
+    if (owed)
+        mesh->owed = owed + mesh->at.pp * layout->chunks;
     const struct {
         int axes;
         rlf_group **group;
@@ -78,7 +80,7 @@ open_meshes(rlf_rank *rank, rlf_err *err)
     for (size_t i = 0; i < n; i++) {
         const rlf_node_place *place = &rank->plan->place[i];
         RLF_TRY(rlf_rank_mesh(rank, &place->layout, place->zero, place->flights,
-                              &rank->mesh[i], err));
+                              place->owed, &rank->mesh[i], err));
     }
     return RLF_OK;
 }

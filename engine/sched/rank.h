@@ -152,10 +152,11 @@ rlf_status rlf_rank_open_holds(rlf_rank *rank, rlf_err *err);
 rlf_status rlf_rank_open_edges(rlf_rank *rank, rlf_err *err);
 /* One of them, carried out. */
 rlf_status rlf_rank_move(rlf_rank *rank, const rlf_task *task, rlf_err *err);
-/* This rank's part in a layout: coordinates and groups; `flights` are those of
- * all stages, or NULL (rank.c). */
+/* This rank's part in a layout: coordinates and groups; `flights` and `owed`
+ * are those of all stages, or NULL (rank.c). */
 rlf_status rlf_rank_mesh(rlf_rank *rank, const rlf_layout *layout, int zero,
-                         const int *flights, rlf_mesh *mesh, rlf_err *err);
+                         const int *flights, const int *owed, rlf_mesh *mesh,
+                         rlf_err *err);
 
 /* ---- exchange.c ---- */
 

@@ -19,7 +19,8 @@ rlf_rank_open_holds(rlf_rank *rank, rlf_err *err)
             list[k] = holds->list[k];
             const rlf_mesh *mesh = &holds->list[k].mesh;
             RLF_TRY(rlf_rank_mesh(rank, &mesh->layout, mesh->zero,
-                                  mesh->flights, &list[k].mesh, err));
+                                  mesh->flights, mesh->owed, &list[k].mesh,
+                                  err));
         }
         rank->holds[i] = (rlf_holds){list, holds->n};
     }

@@ -3,6 +3,8 @@
  * as many trees wait to be joined as l has bits. */
 #include "nodes/model/gradient.h"
 
+#include <string.h>
+
 #include "engine/comm/comm.h"
 #include "engine/layout/lanes.h"
 #include "nodes/model/parallel.h"
@@ -69,10 +71,17 @@ use_block(rlf_model *m, int block)
     g->head_norms = norm_floats(t) ? at : NULL;
 }
 
-void
-rlf_gradient_select(rlf_model *m, int chunk)
+/* The lane at hand of one part. */
+static int *
+lane_at(const rlf_gradient *g, int chunk, int part)
 {
-    use_block(m, block_of(m->gradient.lane[chunk]));
+    return &g->lane[2 * chunk + (part == RLF_GRADIENT_MATRICES)];
+}
+
+void
+rlf_gradient_select(rlf_model *m, int chunk, int part)
+{
+    use_block(m, block_of(*lane_at(&m->gradient, chunk, part)));
 }
 
 size_t
@@ -123,23 +132,32 @@ move(rlf_model *m, float *to, float *from, int64_t n, rlf_err *err)
     return rlf_queue_set(m->queue, from, 0, (size_t)n * sizeof(float), err);
 }
 
-/* The floats of a block that belong to a chunk, in 5 ranges: matrices and
- * vectors of its layers with what stands before them on the first stage and
- * behind them on the last, the head that lies where the first stage has the
- * embedding, a tied head's share, sums of head norms. */
+/* The floats of a block that belong to a part of a chunk, in RANGES: matrices
+ * of its layers, with the embedding before them on the first stage; or what
+ * stands behind them on the last stage, vectors, the head that lies where the
+ * first stage has the embedding, a tied head's share, sums of head norms. */
+enum { RANGES = 5 };
+
 static void
-find_ranges(const rlf_table *t, int chunk, rlf_range out[5])
+find_ranges(const rlf_table *t, int chunk, int part, rlf_range out[RANGES])
 {
+    const rlf_chunk span = t->chunk[chunk];
     bool first = chunk == 0, last = chunk == t->cut.chunks - 1;
-    const rlf_layer_slots *l = &t->layers[t->chunk[chunk].first];
+    const rlf_layer_slots *l = &t->layers[span.first];
     const rlf_layer_slots *next =
         last ? NULL : &t->layers[t->chunk[chunk + 1].first];
     int64_t front = t->layers[t->chunk[0].first].qkv;
+    int64_t end = t->layers[span.last - 1].down + t->config.hidden * t->ffn;
     bool head = last && t->embed == RLF_NO_SLOT;
     int64_t tied = last ? tied_floats(t) : 0, each = norm_floats(t);
     int64_t norms = t->count + tied_floats(t);
     bool embeds = first && t->embed != RLF_NO_SLOT;
-    out[0] = (rlf_range){embeds ? 0 : l->qkv, last ? t->matrices : next->qkv};
+    memset(out, 0, RANGES * sizeof *out);
+    if (part == RLF_GRADIENT_MATRICES) {
+        out[0] = (rlf_range){embeds ? 0 : l->qkv, end};
+        return;
+    }
+    out[0] = (rlf_range){end, last ? t->matrices : end};
     out[1] = (rlf_range){first ? t->matrices : l->norm1,
                          last ? t->count : next->norm1};
     out[2] = (rlf_range){0, head ? front : 0};
@@ -151,24 +169,25 @@ find_ranges(const rlf_table *t, int chunk, rlf_range out[5])
 int
 rlf_gradient_ranges(const rlf_table *t)
 {
-    rlf_range ranges[5];
+    static const int parts[] = {RLF_GRADIENT_REST, RLF_GRADIENT_MATRICES};
+    rlf_range ranges[RANGES];
     int count = 0;
-    for (int chunk = 0; chunk < t->cut.chunks; chunk++) {
-        find_ranges(t, chunk, ranges);
-        for (int i = 0; i < 5; i++)
+    for (int k = 0; k < 2 * t->cut.chunks; k++) {
+        find_ranges(t, k / 2, parts[k % 2], ranges);
+        for (int i = 0; i < RANGES; i++)
             count += rlf_range_size(ranges[i]) > 0;
     }
     return count;
 }
 
-/* Of a chunk what block `from` has, onto the one before. */
+/* Of a part of a chunk what block `from` has, onto the one before. */
 static rlf_status
-move_down(rlf_model *m, int chunk, int from, rlf_err *err)
+move_down(rlf_model *m, int chunk, int part, int from, rlf_err *err)
 {
-    rlf_range ranges[5];
+    rlf_range ranges[RANGES];
     float *const *blocks = m->gradient.blocks;
-    find_ranges(m->table, chunk, ranges);
-    for (int i = 0; i < 5; i++) {
+    find_ranges(m->table, chunk, part, ranges);
+    for (int i = 0; i < RANGES; i++) {
         int64_t at = ranges[i].first, n = rlf_range_size(ranges[i]);
         if (n)
             RLF_TRY(move(m, blocks[from - 1] + at, blocks[from] + at, n, err));
@@ -176,20 +195,30 @@ move_down(rlf_model *m, int chunk, int from, rlf_err *err)
     return RLF_OK;
 }
 
-rlf_status
-rlf_gradient_next(rlf_model *m, int chunk, rlf_err *err)
+static rlf_status
+next_lane(rlf_model *m, int chunk, int part, rlf_err *err)
 {
     rlf_gradient *g = &m->gradient;
-    int *at = &g->lane[chunk], block = block_of(*at);
+    int *at = lane_at(g, chunk, part), block = block_of(*at);
     for (int lane = *at; lane & 1; lane >>= 1, block--)
-        RLF_TRY(move_down(m, chunk, block, err));
+        RLF_TRY(move_down(m, chunk, part, block, err));
     if (++*at == g->held) {
         /* trees that still wait, where lanes are no power of two */
         for (block = block_of(g->held) - 1; block > 0; block--)
-            RLF_TRY(move_down(m, chunk, block, err));
+            RLF_TRY(move_down(m, chunk, part, block, err));
         *at = 0;
     }
     return RLF_OK;
+}
+
+rlf_status
+rlf_gradient_next(rlf_model *m, int chunk, int parts, rlf_err *err)
+{
+    if (parts & RLF_GRADIENT_REST)
+        RLF_TRY(next_lane(m, chunk, RLF_GRADIENT_REST, err));
+    return parts & RLF_GRADIENT_MATRICES
+               ? next_lane(m, chunk, RLF_GRADIENT_MATRICES, err)
+               : RLF_OK;
 }
 
 /* The sums of a norm in a binary tree, onto its gradient. */
@@ -262,8 +291,8 @@ rlf_gradient_finish(rlf_model *m, rlf_err *err)
 {
     const rlf_table *t = m->table;
     rlf_gradient *g = &m->gradient;
-    for (int chunk = 0; chunk < t->cut.chunks; chunk++)
-        RLF_ASSERT(g->lane[chunk] == 0);
+    for (int i = 0; i < 2 * t->cut.chunks; i++)
+        RLF_ASSERT(g->lane[i] == 0);
     use_block(m, 0);
     int64_t norms = t->n_layers * norm_floats(t);
     RLF_TRY(rlf_parallel_sum_slices(m, g->weights, 0, t->count, err));

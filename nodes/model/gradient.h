@@ -19,13 +19,23 @@ rlf_status rlf_gradient_check(const rlf_model_options *options, rlf_err *err);
  * bytes of all blocks but the first. */
 size_t rlf_gradient_carve(rlf_model *m, const rlf_model_options *options,
                         rlf_carver *c);
-/* What is added from now on is of this chunk, in the lane at hand there. The
- * functions of heads.h and transformer.h that go backward do so themselves. */
-void rlf_gradient_select(rlf_model *m, int chunk);
-/* A chunk's lane at hand is complete; what is added to it from now on is the
- * next one's. Every lane held here is ended so on every chunk, also one without
- * samples. After the last, their gradient stands in the first block. */
-rlf_status rlf_gradient_next(rlf_model *m, int chunk, rlf_err *err);
+/* The gradients of a chunk in two parts, which may be at different lanes: the
+ * matrices of its layers and the embedding, that a backward which is split adds
+ * to later, and the rest, vectors and heads. */
+enum {
+    RLF_GRADIENT_REST = 1,
+    RLF_GRADIENT_MATRICES = 2,
+    RLF_GRADIENT_ALL = RLF_GRADIENT_REST | RLF_GRADIENT_MATRICES
+};
+/* What is added from now on is of this chunk and part, in the lane at hand
+ * there. The functions of heads.h and transformer.h that go backward do so
+ * themselves. */
+void rlf_gradient_select(rlf_model *m, int chunk, int part);
+/* The lane at hand of these parts of a chunk is complete; what is added to them
+ * from now on is the next one's. Every lane held here is ended so on every
+ * chunk, also one without samples. After the last, their gradient stands in the
+ * first block. */
+rlf_status rlf_gradient_next(rlf_model *m, int chunk, int parts, rlf_err *err);
 /* After the last lane: the lanes of replicas, shards, tied shares and what
  * other ranks have of the same tensor are added, so that gradient.weights is
  * the gradient; of a sliced model, in its slice. */

@@ -102,7 +102,7 @@ rlf_head_scalars(const rlf_model *model, rlf_pass *p, rlf_err *err)
 static rlf_head_loss_args
 loss_args(rlf_model *model, rlf_pass *p, bool with_entropy, void *ctx)
 {
-    rlf_gradient_select(model, model->table->cut.chunks - 1);
+    rlf_gradient_select(model, model->table->cut.chunks - 1, RLF_GRADIENT_REST);
     return (rlf_head_loss_args){.forward = head_args(model, p, with_entropy),
                                 .packed_back = model->lm.backward,
                                 .loss_ctx = ctx,
@@ -161,7 +161,7 @@ rlf_status
 rlf_head_scalar_back(rlf_model *model, rlf_pass *p, bool add, rlf_err *err)
 {
     int64_t d = model->table->config.hidden;
-    rlf_gradient_select(model, model->table->cut.chunks - 1);
+    rlf_gradient_select(model, model->table->cut.chunks - 1, RLF_GRADIENT_REST);
     rlf_product_grad_args grad = {.m = p->n_rows,
                                   .n = 1,
                                   .k = d,

@@ -122,7 +122,8 @@ make_tables(void *p)
     m->slices = rlf_block_slices(m->table, options, m->arena);
     m->stage = stages_of(m, options);
     m->flights = flights_of(m, options->flights);
-    m->gradient.lane = RLF_NEW_ARRAY(m->arena, int, m->table->cut.chunks);
+    m->owed = options->owed ? flights_of(m, options->owed) : NULL;
+    m->gradient.lane = RLF_NEW_ARRAY(m->arena, int, 2 * m->table->cut.chunks);
     m->packed = RLF_NEW_ARRAY(m->arena, rlf_layer_packed, k->config->layers);
     m->saved = RLF_NEW_ARRAY(m->arena, uint8_t, m->table->whole->n_slots);
     memset(m->saved, RLF_ELEMENT_F32, (size_t)m->table->whole->n_slots);

@@ -59,6 +59,9 @@ typedef struct rlf_model_options {
     /* [chunks] micro-batches of an update that are under way at once, whose
      * activations are kept; NULL: 1 each. */
     const int *flights;
+    /* [chunks] of those, at most so many whose backward is done and whose
+     * weight gradients are not; NULL: backward is not split. */
+    const int *owed;
     /* Each replica has the optimizer's state of its slice alone (slices.h). */
     bool sliced;
     /* Trained: bytes of models that lie, between its updates, where only
@@ -83,8 +86,8 @@ typedef struct rlf_gradient {
     float *blocks[RLF_MOST_LEVELS];
     int64_t floats;         /* of a block */
     int lanes, first, held; /* in all; those of this rank */
-    int *lane;              /* [chunks] at hand, of those held */
-    /* Where the chunk that was selected adds: */
+    int *lane;              /* [chunks][2 parts] at hand, of those held */
+    /* Where the part of a chunk that was selected adds: */
     float *weights;    /* [table->count] */
     float *tied;       /* [vocab hidden]: the head's share of a tied
                           embedding, else NULL */
@@ -99,6 +102,7 @@ typedef struct rlf_gradient {
 typedef struct rlf_work {
     struct rlf_pass *pass[RLF_N_USES];
     struct rlf_pass **flight; /* of an update: chunk after chunk */
+    struct rlf_pass **owed;   /* the same of what it recomputes for weights */
     struct rlf_kv *kv;
     uint64_t pages; /* that kv is given; 0: as many as by default */
     void *arrays;   /* of a generation */
@@ -140,6 +144,7 @@ typedef struct rlf_model {
                                  the model's */
     const rlf_stage *stage;   /* [table->cut.stages] */
     const int *flights;       /* [chunks] */
+    const int *owed;          /* [chunks] or NULL */
     bool trained, bare;
     rlf_caps caps;        /* resolved for the config's context */
     float *weights;       /* [table->count]; NULL if by layer; in host memory

@@ -135,6 +135,12 @@ carve_scratch(rlf_pass *p, rlf_carver *c)
         p->d_qkv = rlf_carve_reals(c, k, m * rlf_table_qkv(t));
         p->d_o = rlf_carve_reals(c, k, m * rlf_table_q(t));
     }
+    if (o->split) {
+        p->d_normed = rlf_carve_reals(c, k, m * d);
+        p->d_act = rlf_carve_reals(c, k, m * t->ffn);
+        if (has_last(t))
+            p->d_rows = rlf_carve_reals(c, k, m * rlf_table_q(t));
+    }
     rlf_head_part part = {.shards = t->shards};
     p->work_rows = rlf_pass_tile_rows(k, t, o->tokens);
     if (t->lm != RLF_NO_SLOT)
@@ -163,6 +169,15 @@ carve_heads(rlf_pass *p, rlf_carver *c)
                            : rlf_carve_reals(c, k, m);
 }
 
+/* What the layers of the chunk keep, without their residuals. */
+static void
+carve_kept(rlf_pass *p, rlf_carver *c)
+{
+    const rlf_chunk span = p->table->chunk[p->options.chunk];
+    for (int i = span.first; i < span.last; i++)
+        carve_layer(p, i == p->table->config.layers - 1, c, &p->layers[i]);
+}
+
 static void
 carve_pass(rlf_pass *p, rlf_carver *c)
 {
@@ -170,6 +185,10 @@ carve_pass(rlf_pass *p, rlf_carver *c)
     const rlf_table *t = p->table;
     const rlf_pass_options *o = &p->options;
     int64_t m = o->tokens;
+    if (o->layers) {
+        carve_kept(p, c);
+        return;
+    }
     p->tokens = rlf_carve_ints(c, m);
     p->positions = rlf_carve_ints(c, m);
     p->rows = rlf_carve_ints(c, m);
@@ -205,6 +224,8 @@ open_pass(rlf_pass *p, rlf_err *err)
     size_t n = (size_t)p->options.tokens;
     RLF_TRY(rlf_try_array((size_t)p->table->config.layers, sizeof *p->layers,
                           what, err, &p->layers));
+    if (p->options.layers)
+        n = 0; /* no micro-batch of its own */
     RLF_TRY(
         rlf_try_array(4 * n, sizeof *p->host_ints, what, err, &p->host_ints));
     RLF_TRY(
@@ -264,12 +285,25 @@ rlf_pass_lend(rlf_pass *p, const rlf_pass *from)
     p->d_hidden = from->d_hidden;
     p->d_qkv = from->d_qkv;
     p->d_o = from->d_o;
+    p->d_normed = from->d_normed;
+    p->d_act = from->d_act;
+    p->d_rows = from->d_rows;
     p->work = from->work;
     p->work_bytes = from->work_bytes;
     p->work_rows = from->work_rows;
     const rlf_chunk span = p->table->chunk[p->options.chunk];
     for (int i = span.first; i < span.last && !keeps(&p->options); i++)
         use_shared(&p->layers[i], &p->shared, i == p->table->config.layers - 1);
+}
+
+void
+rlf_pass_borrow(rlf_pass *p, const rlf_pass *from)
+{
+    const rlf_chunk span = p->table->chunk[p->options.chunk];
+    RLF_ASSERT(p->options.split && !keeps(&p->options));
+    for (int i = span.first; i < span.last; i++)
+        use_shared(&p->layers[i], from ? &from->layers[i] : &p->shared,
+                   i == p->table->config.layers - 1);
 }
 
 rlf_real *

@@ -4,7 +4,11 @@
  * scratch, and the index arrays of the micro-batch at hand. A pass made for
  * inference keeps nothing, so its layers share one set of buffers; with
  * `recompute` a training pass keeps only each layer's input and computes the
- * rest again on the way back. Filled by sequences here, used by transformer.h.
+ * rest again on the way back. Where backward leaves the weights' gradients for
+ * later, a pass keeps until then what goes into each product and the gradient
+ * of what comes out, in the buffers of its layers; one that recomputes borrows
+ * them from a pass that has nothing else (rlf_pass_borrow). Filled by sequences
+ * here, used by transformer.h.
  *
  * Only some tokens need the last layer's output: the rows. In the last layer
  * everything after the attention is computed for them alone.
@@ -36,6 +40,8 @@ typedef struct rlf_pass_options {
     bool recompute; /* ... but computes most of it again */
     int chunk;      /* of a pass that trains: whose layers it has */
     bool lent;      /* has no scratch of its own: rlf_pass_lend */
+    bool split;     /* backward leaves weights for later (transformer.h) */
+    bool layers;    /* has what a layer keeps but for residuals, for others */
 } rlf_pass_options;
 
 /* Buffers of one layer; m tokens, r rows. Shared ones are equal pointers. */
@@ -105,6 +111,9 @@ typedef struct rlf_pass {
     rlf_layer_buffers shared; /* of layers that keep nothing */
     rlf_real *d_hidden;       /* [rows, hidden] */
     rlf_real *d_qkv, *d_o;    /* [m, q + 2 kv], [m, q] */
+    /* If split, gradients that else overwrite what weights need: [m, hidden],
+     * [m, ffn], and, where the last layer is, [rows, q]. */
+    rlf_real *d_normed, *d_act, *d_rows;
     void *work;               /* of the head's tiles */
     size_t work_bytes;
     int64_t work_rows; /* of such a tile; the same on all ranks of a model */
@@ -124,6 +133,10 @@ void rlf_pass_free(rlf_pass *pass); /* NULL is fine */
 /* From now on `pass`, made for that, uses the scratch of `from`, which has its
  * own, of the same sizes, and lives as long. */
 void rlf_pass_lend(rlf_pass *pass, const rlf_pass *from);
+
+/* For a pass that recomputes and splits: from now on its layers' buffers are
+ * those of `from`, made for that; NULL: the scratch again. */
+void rlf_pass_borrow(rlf_pass *pass, const rlf_pass *from);
 
 /* [m, hidden], where the residual comes into a chunk, and where it goes out. */
 rlf_real *rlf_pass_input(const rlf_pass *pass, int chunk);

@@ -449,16 +449,29 @@ rlf_transformer_forward(const rlf_model *model, rlf_pass *p, rlf_err *err)
 
 /* ---- backward ---- */
 
-/* Of y = x w^T + b with gradient dy: dw and db are added. */
+/* Of y = x w^T with gradient dy: dw is added. */
+static rlf_status
+matrix_back(const layer_context *l, int64_t weight, int64_t m, int64_t n,
+            int64_t k, const rlf_real *dy, const rlf_real *x, rlf_err *err)
+{
+    rlf_product_grad_args grad = {.m = m,
+                                  .n = n,
+                                  .k = k,
+                                  .dy = dy,
+                                  .x = x,
+                                  .dw = l->model->gradient.weights + weight};
+    return l->pass->kernels->product_grad(l->pass->queue, &grad, err);
+}
+
+/* The same with a bias, db; dw comes later if backward is split. */
 static rlf_status
 weight_back(const layer_context *l, int64_t weight, int64_t bias, int64_t m,
             int64_t n, int64_t k, const rlf_real *dy, const rlf_real *x,
             rlf_err *err)
 {
     float *grads = l->model->gradient.weights;
-    rlf_product_grad_args grad = {
-        .m = m, .n = n, .k = k, .dy = dy, .x = x, .dw = grads + weight};
-    RLF_TRY(l->pass->kernels->product_grad(l->pass->queue, &grad, err));
+    if (!l->pass->options.split)
+        RLF_TRY(matrix_back(l, weight, m, n, k, dy, x, err));
     if (bias == RLF_NO_SLOT)
         return RLF_OK;
     rlf_bias_grad_args sum = {.m = m, .n = n, .dy = dy, .db = grads + bias};
@@ -538,6 +551,16 @@ spread(const layer_context *l, const rlf_real *x, int64_t d, rlf_real *y,
     return l->pass->kernels->rows_scatter(l->pass->queue, &args, err);
 }
 
+/* If backward is split, weights will need this gradient: it goes to where
+ * nothing is read any more. */
+static rlf_status
+keep_gradient(const layer_context *l, rlf_real *to, const rlf_real *from,
+              int64_t n, rlf_err *err)
+{
+    return l->pass->options.split ? copy_rows(l->pass, to, from, n, err)
+                                  : RLF_OK;
+}
+
 /* Of mix_part and down_part. The gradient of the layer's output is in `dx`
  * (rows if last) and becomes that of x; d_o is that of attention's output. */
 static rlf_status
@@ -545,15 +568,19 @@ mix_back(const layer_context *l, rlf_real *dx, rlf_err *err)
 {
     rlf_layer_buffers *b = l->buffers;
     rlf_pass *p = l->pass;
+    bool split = p->options.split;
+    rlf_real *d_act = split ? p->d_act : b->act,
+             *d_normed = split ? p->d_normed : b->normed2;
+    RLF_TRY(keep_gradient(l, b->out, dx, l->r * l->d, err));
     RLF_TRY(multiply_add_back(l, &l->packed->down, l->slots->down,
                               l->slots->down_bias, l->r, l->ffn, dx, b->act,
-                              b->act, err));
+                              d_act, err));
     rlf_swiglu_grad_args args = {.m = l->r,
                                  .d = l->ffn,
                                  .gate = b->gate_up,
                                  .up = at(l, b->gate_up, l->ffn),
                                  .ldx = 2 * l->ffn,
-                                 .dy = b->act,
+                                 .dy = d_act,
                                  .dgate = b->gate_up,
                                  .dup = at(l, b->gate_up, l->ffn),
                                  .lddx = 2 * l->ffn};
@@ -561,11 +588,12 @@ mix_back(const layer_context *l, rlf_real *dx, rlf_err *err)
     const int64_t parts[] = {l->config->ffn, l->config->ffn};
     RLF_TRY(multiply_back(l, &l->packed->gate_up, l->slots->gate_up,
                           l->slots->gate_bias, l->r, parts, 2, b->gate_up,
-                          b->normed2, b->normed2, err));
-    RLF_TRY(norm_back(l, l->r, b->mid, l->slots->norm2, b->rstd2, b->normed2,
-                      dx, true, err));
+                          b->normed2, d_normed, err));
+    RLF_TRY(norm_back(l, l->r, b->mid, l->slots->norm2, b->rstd2, d_normed, dx,
+                      true, err));
+    RLF_TRY(keep_gradient(l, b->mid, dx, l->r * l->d, err));
     rlf_real *o = l->last ? b->o_rows : b->o;
-    rlf_real *d_o = l->last ? b->o_rows : p->d_o;
+    rlf_real *d_o = !l->last ? p->d_o : split ? p->d_rows : b->o_rows;
     RLF_TRY(multiply_add_back(l, &l->packed->o, l->slots->o, l->slots->o_bias,
                               l->r, l->q, dx, o, d_o, err));
     if (!l->last)
@@ -640,12 +668,31 @@ attention_back(const layer_context *l, rlf_err *err)
     RLF_TRY(p->kernels->attention_grad(p->queue, &args, err));
     RLF_TRY(rotate(l, p->d_qkv, ld, true, err));
     RLF_TRY(head_norms_back(l, err));
+    RLF_TRY(keep_gradient(l, b->qkv, p->d_qkv, l->m * ld, err));
+    rlf_real *d_normed = p->options.split ? p->d_normed : b->normed;
     int ranks = l->table->cut.ranks;
     const int64_t parts[] = {l->q * ranks, l->kv * ranks, l->kv * ranks};
     RLF_TRY(multiply_back(l, &l->packed->qkv, l->slots->qkv, l->slots->qkv_bias,
-                          l->m, parts, 3, p->d_qkv, b->normed, b->normed, err));
-    return norm_back(l, l->m, b->x, l->slots->norm1, b->rstd1, b->normed,
-                     p->d_x, true, err);
+                          l->m, parts, 3, p->d_qkv, b->normed, d_normed, err));
+    return norm_back(l, l->m, b->x, l->slots->norm1, b->rstd1, d_normed, p->d_x,
+                     true, err);
+}
+
+/* Gradients of the layer's matrices, from what a split backward left: inputs
+ * where forward left them, gradients of outputs in out, mid, gate_up and qkv.
+ */
+static rlf_status
+layer_weights(const layer_context *l, rlf_err *err)
+{
+    const rlf_layer_buffers *b = l->buffers;
+    const rlf_layer_slots *s = l->slots;
+    RLF_TRY(matrix_back(l, s->down, l->r, l->d, l->ffn, b->out, b->act, err));
+    RLF_TRY(matrix_back(l, s->gate_up, l->r, 2 * l->ffn, l->d, b->gate_up,
+                        b->normed2, err));
+    RLF_TRY(matrix_back(l, s->o, l->r, l->d, l->q, b->mid,
+                        l->last ? b->o_rows : b->o, err));
+    return matrix_back(l, s->qkv, l->m, l->q + 2 * l->kv, l->d, b->qkv,
+                       b->normed, err);
 }
 
 static rlf_status
@@ -671,8 +718,9 @@ rlf_transformer_backward_chunk(rlf_model *model, rlf_pass *p, int chunk,
     const rlf_chunk span = t->chunk[chunk];
     RLF_ASSERT(model->trained && p->options.train && !p->paged);
     /* then others have used the scratch in between */
-    bool several = t->cut.stages > 1 || model->flights[chunk] > 1;
-    rlf_gradient_select(model, chunk);
+    bool several =
+        t->cut.stages > 1 || model->flights[chunk] > 1 || p->options.split;
+    rlf_gradient_select(model, chunk, RLF_GRADIENT_REST);
     layer_context l = layer_at(model, p, span.last - 1);
     if (l.last)
         RLF_TRY(norm_back(&l, p->n_rows, p->last, t->norm, p->rstd, p->d_hidden,
@@ -686,7 +734,24 @@ rlf_transformer_backward_chunk(rlf_model *model, rlf_pass *p, int chunk,
         RLF_TRY(mix_back(&l, l.last ? p->d_hidden : p->d_x, err));
         RLF_TRY(attention_back(&l, err));
     }
-    return rlf_table_begins(t, chunk) ? embed_back(model, p, err) : RLF_OK;
+    return rlf_table_begins(t, chunk) && !p->options.split
+               ? embed_back(model, p, err)
+               : RLF_OK;
+}
+
+rlf_status
+rlf_transformer_weights_chunk(rlf_model *model, rlf_pass *p, int chunk,
+                              rlf_err *err)
+{
+    const rlf_chunk span = model->table->chunk[chunk];
+    RLF_ASSERT(p->options.split);
+    rlf_gradient_select(model, chunk, RLF_GRADIENT_MATRICES);
+    for (int i = span.last - 1; i >= span.first; i--) {
+        layer_context l = layer_at(model, p, i);
+        RLF_TRY(layer_weights(&l, err));
+    }
+    return rlf_table_begins(model->table, chunk) ? embed_back(model, p, err)
+                                                 : RLF_OK;
 }
 
 rlf_status

@@ -39,9 +39,15 @@
  *     rlf_transformer_backward_chunk
  *     out of pass->d_x [m, hidden]            unless the chunk begins
  *
+ * Backward may be split (rlf_pass_options.split). Then it makes only what the
+ * stage before waits for, with the gradients that come with it or cost little,
+ * those of vectors, and of the heads, whose tiles have the logits only there;
+ * rlf_transformer_weights_chunk makes those of matrices at any time later,
+ * while nothing else uses the pass.
+ *
  * Each chunk takes its micro-batches back in order, all of one lane before
- * rlf_gradient_next. Stage and tensor-parallel index say who sends to whom
- * (model->stages). */
+ * rlf_gradient_next, and so their weights. Stage and tensor-parallel index say
+ * who sends to whom (model->stages). */
 #ifndef RLF_MODEL_TRANSFORMER_H
 #define RLF_MODEL_TRANSFORMER_H
 
@@ -72,6 +78,10 @@ rlf_status rlf_transformer_forward_chunk(const rlf_model *model, rlf_pass *pass,
  * a pass that trains. */
 rlf_status rlf_transformer_backward_chunk(rlf_model *model, rlf_pass *pass,
                                           int chunk, rlf_err *err);
+/* What that left in a pass that splits: the gradients of the matrices of the
+ * chunk's layers, and of the embedding, added. */
+rlf_status rlf_transformer_weights_chunk(rlf_model *model, rlf_pass *pass,
+                                         int chunk, rlf_err *err);
 /* From pass->d_hidden to the gradients of all weights below the heads, added,
  * of a model on one stage. */
 rlf_status rlf_transformer_backward(rlf_model *model, rlf_pass *pass,

@@ -21,18 +21,43 @@ flight_options(const rlf_model *model, int chunk, int i)
     rlf_pass_options options = pass_options(model, RLF_USE_UPDATE);
     options.chunk = chunk;
     options.lent = chunk || i;
+    options.split = model->owed != NULL;
     return options;
 }
 
-/* Where the passes of a chunk begin; of the chunk behind the last: how many
- * there are. */
+/* Of what a chunk recomputes in backward, and keeps until the weights. */
+static rlf_pass_options
+owed_options(const rlf_model *model, int chunk)
+{
+    return (rlf_pass_options){.tokens = (int)model->caps.tokens[RLF_USE_UPDATE],
+                              .train = true,
+                              .chunk = chunk,
+                              .lent = true,
+                              .layers = true};
+}
+
+/* Where the passes of a chunk begin, `each` [chunks] of one; of the chunk
+ * behind the last: how many there are. */
 static int
-first_flight(const rlf_model *model, int chunk)
+first_of(const int *each, int chunk)
 {
     int n = 0;
     for (int k = 0; k < chunk; k++)
-        n += model->flights[k];
+        n += each[k];
     return n;
+}
+
+static int
+first_flight(const rlf_model *model, int chunk)
+{
+    return first_of(model->flights, chunk);
+}
+
+/* Chunks that keep for weights what they recompute: none or all. */
+static int
+owing_chunks(const rlf_model *model)
+{
+    return model->owed && model->caps.recompute ? model->table->cut.chunks : 0;
 }
 
 rlf_status
@@ -54,6 +79,24 @@ rlf_work_flight(rlf_model *model, int chunk, int i, rlf_err *err,
             RLF_TRY(rlf_work_flight(model, 0, 0, err, &first));
             rlf_pass_lend(*pass, first);
         }
+    }
+    *out = *pass;
+    return RLF_OK;
+}
+
+rlf_status
+rlf_work_owed(rlf_model *model, int chunk, int i, rlf_err *err, rlf_pass **out)
+{
+    rlf_work *work = &model->work;
+    int chunks = owing_chunks(model);
+    RLF_ASSERT(chunk < chunks && i < model->owed[chunk]);
+    if (!work->owed)
+        work->owed = rlf_calloc((size_t)first_of(model->owed, chunks),
+                                sizeof *work->owed);
+    rlf_pass **pass = &work->owed[first_of(model->owed, chunk) + i];
+    if (!*pass) {
+        rlf_pass_options options = owed_options(model, chunk);
+        RLF_TRY(rlf_pass_new(model, &options, err, pass));
     }
     *out = *pass;
     return RLF_OK;
@@ -82,6 +125,9 @@ rlf_work_reserve(rlf_model *model, rlf_use use, rlf_err *err)
     for (int k = 0; k < model->table->cut.chunks; k++)
         for (int i = 0; i < model->flights[k]; i++)
             RLF_TRY(rlf_work_flight(model, k, i, err, &pass));
+    for (int k = 0; k < owing_chunks(model); k++)
+        for (int i = 0; i < model->owed[k]; i++)
+            RLF_TRY(rlf_work_owed(model, k, i, err, &pass));
     return RLF_OK;
 }
 
@@ -178,6 +224,10 @@ rlf_work_free(rlf_model *model)
     for (int i = 0; work->flight && i < flights; i++)
         rlf_pass_free(work->flight[i]);
     free(work->flight);
+    int owed = first_of(model->owed, owing_chunks(model));
+    for (int i = 0; work->owed && i < owed; i++)
+        rlf_pass_free(work->owed[i]);
+    free(work->owed);
     for (int use = 0; use < RLF_N_USES; use++)
         rlf_pass_free(work->pass[use]);
     rlf_kv_free(work->kv);
@@ -198,6 +248,11 @@ rlf_work_pass_bytes(const rlf_model *model, rlf_use use)
             bytes +=
                 rlf_pass_count_bytes(model->table, model->kernels, &options);
         }
+    for (int k = 0; k < owing_chunks(model); k++) {
+        options = owed_options(model, k);
+        bytes += (size_t)model->owed[k] *
+                 rlf_pass_count_bytes(model->table, model->kernels, &options);
+    }
     return bytes;
 }
 

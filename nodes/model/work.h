@@ -16,6 +16,10 @@ rlf_status rlf_work_pass(rlf_model *model, rlf_use use, rlf_err *err,
  * `i`. All use the scratch of the first pass of the first chunk. */
 rlf_status rlf_work_flight(rlf_model *model, int chunk, int i, rlf_err *err,
                            rlf_pass **out);
+/* Of the model->owed[chunk] passes that an update which recomputes keeps for
+ * weights pass `i`: the layers' buffers (rlf_pass_borrow). */
+rlf_status rlf_work_owed(rlf_model *model, int chunk, int i, rlf_err *err,
+                         rlf_pass **out);
 /* Make all passes of a use. */
 rlf_status rlf_work_reserve(rlf_model *model, rlf_use use, rlf_err *err);
 /* Pages for as many sequences of the longest length as are generated at once,

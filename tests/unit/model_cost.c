@@ -237,7 +237,7 @@ check_passes(test_machine *t, rlf_model *model, const uint32_t *ids,
     rlf_adamw adamw = {.lr = 1e-4, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8};
     double norm;
     for (int lane = 0; lane < model->gradient.held; lane++)
-        MUST(t, rlf_gradient_next(model, 0, &t->err));
+        MUST(t, rlf_gradient_next(model, 0, RLF_GRADIENT_ALL, &t->err));
     MUST(t, rlf_optimizer_step(model, &adamw, &t->err, &norm));
     same(&said, false, "the optimizer");
     rlf_pass_free(pass);

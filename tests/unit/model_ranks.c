@@ -35,6 +35,7 @@ typedef struct task {
 typedef struct cut {
     int tp, dp, pp, chunks;
     bool sliced, recompute;
+    bool split; /* backward leaves weights for later */
 } cut;
 
 /* What a rank has at the end. */
@@ -207,63 +208,120 @@ run_chunk(test_machine *t, rlf_model *model, const task *k, int chunk, int lane,
         hand_on(t, model, part - 1, true, p->d_x, n);
 }
 
-/* The gradient of this rank's lanes, and what the passes gave: forward two
- * lanes at a time where there are stages, then back. */
+enum { CHUNKS = 3, FLIGHTS = 2 };
+
+/* Passes of all lanes that are under way at once; if backward is split and
+ * recomputes, what it does so into. */
+typedef struct passes {
+    rlf_pass *pass[CHUNKS][FLIGHTS], *owed[CHUNKS][FLIGHTS];
+    int chunks, flights;
+    bool split;
+} passes;
+
 static void
-add_gradients(test_machine *t, rlf_model *model, const task *k, bool recompute,
-              result *r)
+open_passes(test_machine *t, rlf_model *model, const cut *how, passes *out)
 {
-    enum { CHUNKS = 3, FLIGHTS = 2 };
-    rlf_pass *pass[CHUNKS][FLIGHTS];
     const rlf_gradient *g = &model->gradient;
-    const int chunks = model->table->cut.chunks;
-    const int flights = model->stages && g->held % 2 == 0 ? 2 : 1;
-    for (int c = 0; c < chunks; c++)
-        for (int f = 0; f < flights; f++) {
+    bool several = model->stages || how->split;
+    *out = (passes){.chunks = model->table->cut.chunks,
+                    .flights = several && g->held % 2 == 0 ? 2 : 1,
+                    .split = how->split};
+    for (int c = 0; c < out->chunks; c++)
+        for (int f = 0; f < out->flights; f++) {
             rlf_pass_options options = {.tokens = 1000,
                                         .train = true,
-                                        .recompute = recompute,
+                                        .recompute = how->recompute,
                                         .chunk = c,
-                                        .lent = c || f};
-            MUST(t, rlf_pass_new(model, &options, &t->err, &pass[c][f]));
+                                        .lent = c || f,
+                                        .split = how->split};
+            rlf_pass_options kept = {.tokens = 1000,
+                                     .train = true,
+                                     .chunk = c,
+                                     .lent = true,
+                                     .layers = true};
+            MUST(t, rlf_pass_new(model, &options, &t->err, &out->pass[c][f]));
             if (c || f)
-                rlf_pass_lend(pass[c][f], pass[0][0]);
+                rlf_pass_lend(out->pass[c][f], out->pass[0][0]);
+            if (how->split && how->recompute)
+                MUST(t, rlf_pass_new(model, &kept, &t->err, &out->owed[c][f]));
         }
-    r->first = row_first(k, g->first);
-    r->last = row_first(k, g->first + g->held);
-    for (int lane = g->first; lane < g->first + g->held; lane += flights) {
-        for (int f = 0; f < flights; f++)
-            for (int c = 0; c < chunks; c++) {
-                uint32_t i = lane_first(lane + f),
-                         n = lane_first(lane + f + 1) - i;
-                MUST(t, rlf_pass_load(pass[c][f], k->seqs + i, n, i,
-                                      RLF_ROWS_TOKENS, &t->err));
-                run_chunk(t, model, k, c, lane + f, false, pass[c][f], r);
-            }
-        for (int f = 0; f < flights; f++) {
-            for (int c = chunks - 1; c >= 0; c--)
-                run_chunk(t, model, k, c, lane + f, true, pass[c][f], r);
-            for (int c = 0; c < chunks; c++)
-                MUST(t, rlf_gradient_next(model, c, &t->err));
-        }
-    }
-    for (int c = chunks - 1; c >= 0; c--)
-        for (int f = flights - 1; f >= 0; f--)
-            rlf_pass_free(pass[c][f]);
 }
 
 static void
-train(test_machine *t, rlf_model *model, const task *k, bool recompute,
+free_passes(passes *p)
+{
+    for (int c = p->chunks - 1; c >= 0; c--)
+        for (int f = p->flights - 1; f >= 0; f--) {
+            rlf_pass_free(p->owed[c][f]);
+            rlf_pass_free(p->pass[c][f]);
+        }
+}
+
+/* What backward left, lane by lane, when all lanes have gone back. */
+static void
+run_weights(test_machine *t, rlf_model *model, const passes *p)
+{
+    for (int f = 0; f < p->flights; f++)
+        for (int c = 0; c < p->chunks; c++) {
+            MUST(t, rlf_transformer_weights_chunk(model, p->pass[c][f], c,
+                                                  &t->err));
+            MUST(t,
+                 rlf_gradient_next(model, c, RLF_GRADIENT_MATRICES, &t->err));
+            if (p->owed[c][f])
+                rlf_pass_borrow(p->pass[c][f], NULL);
+        }
+}
+
+/* The gradient of this rank's lanes, and what the passes gave: forward two
+ * lanes at a time where there are stages, then back. */
+static void
+add_gradients(test_machine *t, rlf_model *model, const task *k, const cut *how,
+              result *r)
+{
+    passes p;
+    const rlf_gradient *g = &model->gradient;
+    open_passes(t, model, how, &p);
+    r->first = row_first(k, g->first);
+    r->last = row_first(k, g->first + g->held);
+    for (int lane = g->first; lane < g->first + g->held; lane += p.flights) {
+        for (int f = 0; f < p.flights; f++)
+            for (int c = 0; c < p.chunks; c++) {
+                uint32_t i = lane_first(lane + f),
+                         n = lane_first(lane + f + 1) - i;
+                MUST(t, rlf_pass_load(p.pass[c][f], k->seqs + i, n, i,
+                                      RLF_ROWS_TOKENS, &t->err));
+                run_chunk(t, model, k, c, lane + f, false, p.pass[c][f], r);
+            }
+        for (int f = 0; f < p.flights; f++) {
+            for (int c = p.chunks - 1; c >= 0; c--) {
+                if (p.owed[c][f])
+                    rlf_pass_borrow(p.pass[c][f], p.owed[c][f]);
+                run_chunk(t, model, k, c, lane + f, true, p.pass[c][f], r);
+            }
+            for (int c = 0; c < p.chunks; c++)
+                MUST(t, rlf_gradient_next(model, c,
+                                          p.split ? RLF_GRADIENT_REST
+                                                  : RLF_GRADIENT_ALL,
+                                          &t->err));
+        }
+        if (p.split)
+            run_weights(t, model, &p);
+    }
+    free_passes(&p);
+}
+
+static void
+train(test_machine *t, rlf_model *model, const task *k, const cut *how,
       result *r)
 {
     size_t bytes = (size_t)model->table->count * sizeof(float);
     rlf_adamw s = {
         .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.98, .eps = 1e-8, .clip = 1};
-    add_gradients(t, model, k, recompute, r);
+    add_gradients(t, model, k, how, r);
     MUST(t, rlf_gradient_finish(model, &t->err));
     memcpy(r->gradient, model->gradient.weights, bytes);
     MUST(t, rlf_gradient_clear(model, &t->err));
-    add_gradients(t, model, k, recompute, r);
+    add_gradients(t, model, k, how, r);
     MUST(t, rlf_optimizer_step(model, &s, &t->err, &r->norm));
     memcpy(r->weights, model->weights, bytes);
 }
@@ -352,7 +410,7 @@ run_rank(void *arg)
     size_t n = (size_t)model->table->count;
     a->result.gradient = rlf_malloc(n * sizeof(float));
     a->result.weights = rlf_malloc(n * sizeof(float));
-    train(&t, model, a->task, c->recompute, &a->result);
+    train(&t, model, a->task, c, &a->result);
     sample(&t, model, a->task, &a->result);
     const char *to = rlf_arena_printf(a->arena, "%s%d", a->to,
                                       rlf_group_index(how.replicas));
@@ -446,10 +504,10 @@ same_file(const char *a, const char *b, const char *name)
 static const char *
 name_of(const cut *c, rlf_arena *arena)
 {
-    return rlf_arena_printf(arena,
-                            "of tp %d, dp %d%s, %d stages of %d chunks%s",
-                            c->tp, c->dp, c->sliced ? " sliced" : "", c->pp,
-                            c->chunks, c->recompute ? ", recomputed" : "");
+    return rlf_arena_printf(
+        arena, "of tp %d, dp %d%s, %d stages of %d chunks%s%s", c->tp, c->dp,
+        c->sliced ? " sliced" : "", c->pp, c->chunks,
+        c->recompute ? ", recomputed" : "", c->split ? ", weights apart" : "");
 }
 
 static void
@@ -578,15 +636,17 @@ test_ranks(const char *scratch, int kv_heads, uint64_t seed)
 {
     static task k;
     static rank one[1];
-    static const cut whole = {1, 1, 1, 1, 0, 0};
-    /* tp, dp, pp, chunks */
+    static const cut whole = {1, 1, 1, 1, 0, 0, 0};
+    /* tp, dp, pp, chunks; some with weights apart */
     static const cut layouts[] = {
-        {2, 1, 1, 1, 0, 0}, {4, 1, 1, 1, 0, 0}, {1, 2, 1, 1, 0, 0},
-        {2, 2, 1, 1, 0, 0}, {1, 4, 1, 1, 0, 0}, {1, 2, 1, 1, 1, 0},
-        {2, 2, 1, 1, 1, 0}, {1, 4, 1, 1, 1, 0}, {1, 1, 2, 1, 0, 0},
-        {1, 1, 3, 1, 0, 0}, {1, 1, 2, 2, 0, 1}, {2, 1, 2, 1, 0, 1},
-        {1, 2, 2, 1, 0, 0}, {1, 4, 2, 1, 1, 0}, {2, 2, 2, 1, 1, 0},
-        {1, 1, 2, 3, 0, 0}, {1, 1, 4, 1, 0, 0}, {4, 1, 2, 1, 0, 0}};
+        {2, 1, 1, 1, 0, 0, 0}, {4, 1, 1, 1, 0, 0, 0}, {1, 2, 1, 1, 0, 0, 1},
+        {2, 2, 1, 1, 0, 0, 0}, {1, 4, 1, 1, 0, 0, 0}, {1, 2, 1, 1, 1, 0, 0},
+        {2, 2, 1, 1, 1, 0, 1}, {1, 4, 1, 1, 1, 0, 0}, {1, 1, 2, 1, 0, 0, 0},
+        {1, 1, 3, 1, 0, 0, 1}, {1, 1, 2, 2, 0, 1, 0}, {2, 1, 2, 1, 0, 1, 1},
+        {1, 2, 2, 1, 0, 0, 0}, {1, 4, 2, 1, 1, 0, 0}, {2, 2, 2, 1, 1, 0, 0},
+        {1, 1, 2, 3, 0, 0, 0}, {1, 1, 4, 1, 0, 0, 0}, {4, 1, 2, 1, 0, 0, 0},
+        {1, 1, 1, 1, 0, 0, 1}, {1, 1, 1, 1, 0, 1, 1}, {1, 1, 2, 2, 0, 1, 1},
+        {1, 1, 2, 2, 0, 0, 1}};
     rlf_arena *arena = rlf_arena_new();
     make_task(&k, kv_heads, seed);
     /* config.json is not read back: only tensors matter here */

@@ -118,7 +118,7 @@ add_gradients(test_machine *t, rlf_model *model, const task *k, int tokens,
                 used += lengths[rows[end]];
             loss += add_pass(t, model, p, k, rows + i, (uint32_t)(end - i));
         }
-        MUST(t, rlf_gradient_next(model, 0, &t->err));
+        MUST(t, rlf_gradient_next(model, 0, RLF_GRADIENT_ALL, &t->err));
     }
     MUST(t, rlf_gradient_finish(model, &t->err));
     rlf_pass_free(p);
