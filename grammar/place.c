@@ -198,7 +198,8 @@ power_of_two(const maker *m, const rlf_arg *arg)
 static bool
 schedule(maker *m, const rlf_arg *arg)
 {
-    static const char *const known[] = {"gpipe", "1f1b", "interleaved"};
+    static const char *const known[] = {"gpipe", "1f1b", "interleaved", "zb-h1",
+                                        "zb-h2"};
     for (size_t i = 0; i < RLF_COUNT(known); i++) {
         if (!strcmp(known[i], arg->text)) {
             m->row.schedule = known[i];
@@ -217,8 +218,8 @@ schedule(maker *m, const rlf_arg *arg)
         rlf_diag_hint(m->s->diags, diag, "did you mean \"%s\"?", nearest);
     else
         rlf_diag_hint(m->s->diags, diag,
-                      "it is \"gpipe\", \"1f1b\", \"interleaved\", or the file "
-                      "of a table");
+                      "it is \"gpipe\", \"1f1b\", \"interleaved\", \"zb-h1\", "
+                      "\"zb-h2\", or the file of a table");
     return false;
 }
 

@@ -49,7 +49,7 @@ struct rlf_place_row {
     int seats;      /* generation: samples that a replica then takes at most */
     rlf_carry carry;
     const char *schedule; /* of the pipeline: "gpipe", "1f1b", "interleaved",
-                             or "table"; NULL */
+                             "zb-h1", "zb-h2" or "table"; NULL */
     const char *table; /* schedule "table": its file, as it is to be opened */
     int chunks;    /* schedule "interleaved": parts of the layers a rank has */
     int recompute; /* 1: a training pass keeps only each layer's input */

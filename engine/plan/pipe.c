@@ -19,6 +19,7 @@ typedef struct walk {
     double *end;    /* by task number: when it ended; < 0: not yet */
     int *next;      /* by place: what it does next */
     double *idle;   /* by place: since when */
+    double *first;  /* by place: when it first started something */
     double **start; /* by place and index in its list, or NULL */
 } walk;
 
@@ -138,6 +139,7 @@ walk_start(walk *w, const rlf_pipe *pipe, const rlf_pipe_cost *const *cost,
         w->end[i] = NEVER;
     w->next = RLF_NEW_ARRAY(scratch, int, pipe->places);
     w->idle = RLF_NEW_ARRAY(scratch, double, pipe->places);
+    w->first = RLF_NEW_ARRAY(scratch, double, pipe->places);
 }
 
 /* When a task could start as far as others are concerned; NEVER, and what is
@@ -186,6 +188,8 @@ walk_place(walk *w, int place)
             break;
         if (start < w->idle[place])
             start = w->idle[place];
+        if (w->next[place] == 0)
+            w->first[place] = start;
         if (w->start)
             w->start[place][w->next[place]] = start;
         w->idle[place] = w->end[task_number(w, t)] = start + takes(w->cost, t);
@@ -495,6 +499,8 @@ rlf_pipe_time(const rlf_pipe *pipe, const rlf_pipe_cost *const *cost,
         out->peak[place] = peak_of(pipe, cost, place, scratch, &at);
         if (w.idle[place] > out->makespan)
             out->makespan = w.idle[place];
+        if (w.idle[place] - w.first[place] > out->span)
+            out->span = w.idle[place] - w.first[place];
         for (int i = 0; i < list->count; i++)
             out->busy += takes(cost, task_of(pipe, place, list->ops[i]));
     }

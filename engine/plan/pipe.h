@@ -63,6 +63,8 @@ typedef struct rlf_pipe_cost {
 
 typedef struct rlf_pipe_report {
     double makespan;
+    double span;   /* of the place that is at it longest, from its first
+                    * operation's start to its last one's end */
     double busy;   /* summed over places */
     double bubble; /* 1 - busy / (places makespan) */
     double *peak;  /* memory per place */
@@ -75,8 +77,13 @@ void rlf_pipe_1f1b(int pp, int micros, rlf_arena *arena, rlf_pipe *out);
 /* `chunks` stages a place, in turns of pp micro-batches. */
 void rlf_pipe_interleaved(int pp, int micros, int chunks, rlf_arena *arena,
                           rlf_pipe *out);
-/* The schedule "gpipe", "1f1b" or "interleaved" (chunks for that one). RLF_USER
- * for another name. */
+/* The hand-made schedules of Zero Bubble Pipeline Parallelism (arXiv
+ * 2401.10241), whose backward is split: depth 1 is ZB-H1, which holds no more
+ * than pp micro-batches, depth 2 is ZB-H2, 2 pp - 1. */
+void rlf_pipe_zero_bubble(int pp, int micros, int depth, rlf_arena *arena,
+                          rlf_pipe *out);
+/* The schedule "gpipe", "1f1b", "interleaved" (chunks for that one), "zb-h1" or
+ * "zb-h2". RLF_USER for another name. */
 rlf_status rlf_pipe_named(const char *schedule, int pp, int micros, int chunks,
                           rlf_arena *arena, rlf_err *err, rlf_pipe *out);
 /* The same table with only the first micros[model] micro-batches of each model

@@ -23,7 +23,7 @@ start(int pp, int micros, int chunks, bool forward_only, rlf_arena *arena,
     out->lists = RLF_NEW_ARRAY(arena, rlf_pipe_list, pp);
     for (int i = 0; i < pp; i++)
         out->lists[i].ops =
-            RLF_NEW_ARRAY(arena, rlf_pipe_op, 2 * micros * chunks);
+            RLF_NEW_ARRAY(arena, rlf_pipe_op, RLF_PIPE_KINDS * micros * chunks);
 }
 
 static void
@@ -192,6 +192,35 @@ rlf_pipe_interleaved(int pp, int micros, int chunks, rlf_arena *arena,
     rlf_pipe_limit(out, &micros, arena, out); /* the last turn may be short */
 }
 
+/* Forward and backward by turns, as in 1F1B, after more forwards if deeper; a
+ * weight gradient only where a place holds as much as it may, or has nothing
+ * left to do forward. */
+void
+rlf_pipe_zero_bubble(int pp, int micros, int depth, rlf_arena *arena,
+                     rlf_pipe *out)
+{
+    start(pp, micros, 1, false, arena, out);
+    out->models[0].split = true;
+    for (int place = 0; place < pp; place++) {
+        rlf_pipe_list *list = &out->lists[place];
+        int warm = depth * (pp - 1 - place), most = depth * (pp - 1) + 1;
+        int f = 0, w = 0;
+        for (; f < warm && f < micros; f++)
+            add(list, RLF_PIPE_FORWARD, f, 0);
+        for (int b = 0; b < micros; b++) {
+            if (f < micros && f - w == most)
+                add(list, RLF_PIPE_WEIGHTS, w++, 0);
+            if (f < micros)
+                add(list, RLF_PIPE_FORWARD, f++, 0);
+            add(list, RLF_PIPE_BACKWARD, b, 0);
+            if (f == micros)
+                add(list, RLF_PIPE_WEIGHTS, w++, 0);
+        }
+        while (w < micros)
+            add(list, RLF_PIPE_WEIGHTS, w++, 0);
+    }
+}
+
 rlf_status
 rlf_pipe_named(const char *schedule, int pp, int micros, int chunks,
                rlf_arena *arena, rlf_err *err, rlf_pipe *out)
@@ -202,10 +231,14 @@ rlf_pipe_named(const char *schedule, int pp, int micros, int chunks,
         rlf_pipe_1f1b(pp, micros, arena, out);
     else if (!strcmp(schedule, "interleaved"))
         rlf_pipe_interleaved(pp, micros, chunks, arena, out);
+    else if (!strcmp(schedule, "zb-h1"))
+        rlf_pipe_zero_bubble(pp, micros, 1, arena, out);
+    else if (!strcmp(schedule, "zb-h2"))
+        rlf_pipe_zero_bubble(pp, micros, 2, arena, out);
     else
         return rlf_fail(err, RLF_USER,
-                        "there is no schedule \"%s\"; there are gpipe, 1f1b "
-                        "and interleaved",
+                        "there is no schedule \"%s\"; there are gpipe, 1f1b, "
+                        "interleaved, zb-h1 and zb-h2",
                         schedule);
     return RLF_OK;
 }

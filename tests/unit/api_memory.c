@@ -121,6 +121,14 @@ static const struct many {
      "critic.update on 0..3 (pp: 4, tokens: 36, schedule: \"gpipe\")\n"
      "}\n",
      "critic", "activations of update"},
+    /* weight gradients after backward, from what that computed again */
+    {"pipe.rlf",
+     "place {\n"
+     "actor.update on 0..3 (pp: 4, tokens: 36, schedule: \"zb-h1\", recompute: "
+     "true)\n"
+     "critic.update on 0..3 (pp: 2, tokens: 36, schedule: \"zb-h2\")\n"
+     "}\n",
+     "actor", "activations of update"},
 };
 
 /* A session on four ranks with this placement. */

@@ -301,6 +301,34 @@ test_held(void)
              "with 4 a place");
 }
 
+/* The same of ZB-H1 and ZB-H2, and of what lies between backward and weights.
+ */
+static void
+test_owed(void)
+{
+    bool good = true;
+    for (int p = 1; p <= 5; p++)
+        for (int depth = 1; depth <= 2; depth++) {
+            int few[2][5] = {0};
+            for (int m = 1; m <= 10 * p; m++) {
+                rlf_pipe pipe;
+                rlf_pipe_zero_bubble(p, m, depth, arena, &pipe);
+                good &= right(&pipe, true, false);
+                for (int k = 0; k < p; k++) {
+                    int n[] = {rlf_pipe_held(&pipe, 0, k, 0),
+                               rlf_pipe_owed(&pipe, 0, k, 0)};
+                    for (int i = 0; i < 2; i++) {
+                        if (m <= 4 * p && n[i] > few[i][k])
+                            few[i][k] = n[i];
+                        good &= n[i] >= 1 && n[i] <= few[i][k];
+                    }
+                }
+            }
+        }
+    ok(good, "nor do ZB-H1 and ZB-H2, of which messages need one channel each "
+             "way");
+}
+
 static int
 print_table(int argc, char **argv)
 {
@@ -335,6 +363,7 @@ main(int argc, char **argv)
         test_serve();
         test_reading();
         test_held();
+        test_owed();
         status = done();
     }
     rlf_arena_free(arena);

@@ -95,13 +95,16 @@ test_interleaved(void)
 static void
 test_named(void)
 {
-    static const char *const names[] = {"gpipe", "1f1b", "interleaved"};
-    rlf_pipe pipes[3], other;
+    static const char *const names[] = {"gpipe", "1f1b", "interleaved", "zb-h1",
+                                        "zb-h2"};
+    rlf_pipe pipes[5], other;
     rlf_err err = RLF_ERR_NONE;
     rlf_pipe_gpipe(3, 7, arena, &pipes[0]);
     rlf_pipe_1f1b(3, 7, arena, &pipes[1]);
     rlf_pipe_interleaved(3, 7, 2, arena, &pipes[2]);
-    for (int i = 0; i < 3; i++) {
+    rlf_pipe_zero_bubble(3, 7, 1, arena, &pipes[3]);
+    rlf_pipe_zero_bubble(3, 7, 2, arena, &pipes[4]);
+    for (int i = 0; i < 5; i++) {
         rlf_buf a = {0}, b = {0};
         if (rlf_pipe_named(names[i], 3, 7, 2, arena, &err, &other) != RLF_OK)
             bail("%s", err.sentence);
@@ -114,8 +117,8 @@ test_named(void)
     is_int(rlf_pipe_named("zigzag", 3, 7, 2, arena, &err, &other), RLF_USER,
            "another name is refused");
     is_str(err.sentence,
-           "there is no schedule \"zigzag\"; there are gpipe, 1f1b and "
-           "interleaved",
+           "there is no schedule \"zigzag\"; there are gpipe, 1f1b, "
+           "interleaved, zb-h1 and zb-h2",
            "says so");
 }
 
@@ -247,6 +250,50 @@ test_split(void)
     ok(sound, "1F1B with weights apart, right after backward and later");
     ok(joined, "apart and at once: 3 m + 2 (p - 1), for 3 (m + p - 1) in one");
     ok(held, "and activations are held until then");
+}
+
+/* As published: a place is at it for (p - 1)(f + b - w) more than its work, in
+ * ZB-H2 for (p - 1)(f + b - 2 w), if w <= b <= f + w and there are
+ * micro-batches enough; 1F1B for (p - 1)(f + b + w). */
+static void
+test_zero_bubble(void)
+{
+    static const rlf_pipe_cost costs[] = {
+        {1, 1, 0, 1, 1}, {10, 11, 0, 1, 9}, {10, 12, 0, 1, 8}, {2, 2, 0, 1, 1}};
+    bool sound = true, spans = true, held = true, least = true;
+    for (size_t i = 0; i < sizeof costs / sizeof *costs; i++)
+        for (int p = 1; p <= 8; p++)
+            for (int m = 1; m <= 4 * p + 1; m++) {
+                const rlf_pipe_cost *c = &costs[i];
+                double each = c->forward + c->backward + c->weights;
+                for (int depth = 1; depth <= 2; depth++) {
+                    rlf_pipe pipe;
+                    rlf_pipe_report r;
+                    rlf_pipe_zero_bubble(p, m, depth, arena, &pipe);
+                    sound &= accepted(&pipe);
+                    time_of(&pipe, c, &r);
+                    double waits = (p - 1) * (c->forward + c->backward -
+                                              depth * c->weights);
+                    least &=
+                        r.makespan >= (p - 1) * c->forward + m * each - 1e-9;
+                    if (m >= depth * p)
+                        spans &= equal(r.span, m * each + waits);
+                    if (m >= p && depth == 1)
+                        spans &= equal(r.makespan, r.span);
+                    for (int k = 0; k < p; k++)
+                        held &= r.peak[k] <= depth * (p - 1) + 1;
+                    rlf_pipe_1f1b(p, m, arena, &pipe);
+                    time_of(&pipe, c, &r);
+                    /* its backward is both */
+                    spans &=
+                        m < p ||
+                        equal(r.span, (m + p - 1) * (c->forward + c->backward));
+                }
+            }
+    ok(sound, "ZB-H1 and ZB-H2 are tables");
+    ok(spans, "with a third of 1F1B's bubble, and none, if f = b = w");
+    ok(held, "in p, and 2 p - 1, micro-batches' memory");
+    ok(least, "no sooner than the last place can");
 }
 
 /* Fewer micro-batches than a table was made for. */
@@ -798,6 +845,16 @@ test_text(void)
            NULL,
        "... as it is written");
     rlf_buf_clear(&a);
+    rlf_pipe_zero_bubble(3, 4, 1, arena, &pipe);
+    rlf_pipe_print(&pipe, &a);
+    is_str(a.p,
+           "places 3\n"
+           "model model micros 4 split path 0 1 2\n"
+           "place 0: F0 F1 F2 B0 W0 F3 B1 W1 B2 W2 B3 W3\n"
+           "place 1: F0 F1 B0 F2 B1 W0 F3 B2 W1 B3 W2 W3\n"
+           "place 2: F0 B0 F1 B1 F2 B2 W0 F3 B3 W1 W2 W3\n",
+           "ZB-H1 as published");
+    rlf_buf_clear(&a);
     rlf_pipe_1f1b(3, 3, arena, &pipe);
     rlf_pipe_print(&pipe, &a);
     is_str(a.p,
@@ -820,6 +877,7 @@ main(void)
     test_named();
     test_fusion();
     test_split();
+    test_zero_bubble();
     test_limit();
     test_send_time();
     test_damage();
