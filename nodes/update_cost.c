@@ -95,6 +95,7 @@ ways_of(const rlf_piece *piece)
            : piece->kind == RLF_PIECE_BEFORE   ? RLF_WAY_BEFORE
            : piece->kind == RLF_PIECE_FORWARD  ? RLF_WAY_FORWARD
            : piece->kind == RLF_PIECE_BACKWARD ? RLF_WAY_BACKWARD
+           : piece->kind == RLF_PIECE_WEIGHTS  ? RLF_WAY_WEIGHTS
                                                : (rlf_ways)0;
 }
 
@@ -117,8 +118,8 @@ cost_micros(const rlf_load *load, const rlf_node *node, const group *g,
         .logprob = g->logprob,
         .scalar = g->scalar,
         .recompute = model->caps.recompute,
-        .several =
-            model->owed || (model->flights && model->flights[0] > 1),
+        .several = model->flights && model->flights[0] > 1,
+        .split = model->owed != NULL,
         .point = loss->reach == RLF_REACH_POINT && g->logprob && !g->scalar,
         .one_chunk = piece != NULL,
         .chunk = piece ? piece->chunk : 0};

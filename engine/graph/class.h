@@ -155,10 +155,12 @@ typedef enum rlf_piece_kind {
     RLF_PIECE_TURN, /* of a generation: one pass of the model; in a pipeline
                        one of a part of the batch */
     /* Of an update, and FORWARD of what reads: a micro-batch through a chunk of
-     * the model. BEFORE: where all are read before any goes forward. */
+     * the model. BEFORE: where all are read before any goes forward. WEIGHTS:
+     * where backward is split, what it leaves. */
     RLF_PIECE_BEFORE,
     RLF_PIECE_FORWARD,
     RLF_PIECE_BACKWARD,
+    RLF_PIECE_WEIGHTS,
     RLF_PIECE_FINISH, /* of an update: what follows all micro-batches */
 } rlf_piece_kind;
 

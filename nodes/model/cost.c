@@ -223,7 +223,6 @@ forward(const counter *c, const sums *s, int chunk)
 static void
 multiply_back(const counter *c, bool bias, double m, double n, double k)
 {
-    product_grad(c, m, n, k);
     if (bias)
         bias_grad(c, m, n);
     product(c, m, k, n);
@@ -264,7 +263,7 @@ backward(const counter *c, const sums *s, const rlf_reading_load *load,
 {
     const rlf_table *t = c->table;
     bool begins = rlf_table_begins(t, chunk), ends = rlf_table_ends(t, chunk);
-    bool several = load->several || t->cut.stages > 1;
+    bool several = load->several || load->split || t->cut.stages > 1;
     if (ends)
         norm_grad(c, s->rows * c->d);
     for (int i = t->chunk[chunk].last - 1; i >= t->chunk[chunk].first; i--) {
@@ -275,13 +274,27 @@ backward(const counter *c, const sums *s, const rlf_reading_load *load,
         }
         layer_back(c, s, i);
     }
-    if (begins) {
+    pass_on(c, s, !ends, !begins);
+}
+
+/* Gradients of matrices: in backward, or apart. */
+static void
+weights_back(const counter *c, const sums *s, int chunk)
+{
+    const rlf_table *t = c->table;
+    for (int i = t->chunk[chunk].first; i < t->chunk[chunk].last; i++) {
+        double r = i == c->config->layers - 1 ? s->rows : s->tokens;
+        product_grad(c, r, c->d, c->ffn);
+        product_grad(c, r, 2 * c->ffn, c->d);
+        product_grad(c, r, c->d, c->q);
+        product_grad(c, s->tokens, c->qkv, c->d);
+    }
+    if (rlf_table_begins(t, chunk)) {
         double n = s->tokens * c->d; /* embed_grad */
         start(c, 1);
         add(c, n, n, 0);
         add_f32(c, 0, n, n);
     }
-    pass_on(c, s, !ends, !begins);
 }
 
 /* ---- heads ---- */
@@ -479,6 +492,8 @@ rlf_cost_train(const rlf_table *table, const rlf_reading_load *load,
             train_forward(&c, &s, load, reach, i);
         if (ways & RLF_WAY_BACKWARD)
             train_backward(&c, &s, load, i);
+        if (ways & (load->split ? RLF_WAY_WEIGHTS : RLF_WAY_BACKWARD))
+            weights_back(&c, &s, i);
     }
 }
 

@@ -50,18 +50,21 @@ typedef struct rlf_reading_load {
     bool offload;         /* weights lie in host memory */
     bool packed_rows;     /* the embedding is read as it is packed */
     bool several;         /* micro-batches under way at once */
+    bool split;           /* backward leaves weights for later */
     bool point;           /* the loss's program runs in the head's tiles */
     bool one_chunk;       /* only `chunk` of those that the rank has */
     int chunk;
 } rlf_reading_load;
 
 /* What becomes of the micro-batches of an update: before all others, where the
- * loss looks across samples, they are read; forward; backward. */
+ * loss looks across samples, they are read; forward; backward; if that is
+ * split, what it leaves of weights (else backward has it). */
 typedef enum rlf_ways {
     RLF_WAY_BEFORE = 1,
     RLF_WAY_FORWARD = 2,
     RLF_WAY_BACKWARD = 4,
-    RLF_WAYS_ALL = 7,
+    RLF_WAY_WEIGHTS = 8,
+    RLF_WAYS_ALL = 15,
 } rlf_ways;
 
 /* Each adds to `out`. */

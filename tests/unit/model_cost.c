@@ -173,11 +173,31 @@ same(const rlf_counts *said, bool shares, const char *what)
     compare(said, shares, false, what);
 }
 
-/* Forward, heads and backward of a batch as update does it. */
+/* What a split backward leaves. */
+static void
+run_weights(test_machine *t, rlf_model *model, rlf_pass *pass, counted *apart)
+{
+    counted before = counting;
+    MUST(t, rlf_transformer_weights_chunk(model, pass, 0, &t->err));
+    apart->flops += counting.flops - before.flops;
+    apart->bytes += counting.bytes - before.bytes;
+    apart->calls += counting.calls - before.calls;
+}
+
+/* Forward, heads and backward of a batch as update does it; *apart: of it, what
+ * weights took. */
 static void
 run_passes(test_machine *t, rlf_model *model, rlf_pass *pass, const batch *b,
-           const rlf_reading_load *load, bool train)
+           const rlf_reading_load *load, bool train, counted *apart)
 {
+    rlf_pass *owed = NULL;
+    rlf_pass_options kept = {.tokens = (int)load->tokens,
+                             .train = true,
+                             .lent = true,
+                             .layers = true};
+    *apart = (counted){0};
+    if (load->split && load->recompute && train)
+        MUST(t, rlf_pass_new(model, &kept, &t->err, &owed));
     for (uint32_t i = 0; i < b->n;) {
         uint32_t fit;
         MUST(t, rlf_pass_fit(pass, b->seqs + i, b->n - i, &t->err, &fit));
@@ -187,10 +207,17 @@ run_passes(test_machine *t, rlf_model *model, rlf_pass *pass, const batch *b,
             MUST(t, rlf_head_scalars(model, pass, &t->err));
         if (load->logprob && !train && has_heads(model))
             MUST(t, rlf_head_logprobs(model, pass, false, &t->err));
+        if (owed)
+            rlf_pass_borrow(pass, owed);
         if (train)
             run_back(t, model, pass, load);
+        if (train && load->split)
+            run_weights(t, model, pass, apart);
+        if (owed)
+            rlf_pass_borrow(pass, NULL);
         i += fit;
     }
+    rlf_pass_free(owed);
 }
 
 static void
@@ -204,11 +231,14 @@ check_passes(test_machine *t, rlf_model *model, const uint32_t *ids,
     rlf_pass *pass, *reader;
     MUST(t, rlf_pass_new(model, &options, &t->err, &reader));
     options.train = true;
+    options.split = choose(seed, 0, 1);
     MUST(t, rlf_pass_new(model, &options, &t->err, &pass));
+    counted apart;
     rlf_reading_load load = {.lengths = b.lengths,
                              .n_lengths = b.n_lengths,
                              .tokens = (uint32_t)options.tokens,
                              .recompute = options.recompute,
+                             .split = options.split,
                              .rows = choose(seed, 0, 2) ? RLF_ROWS_TOKENS
                                                         : RLF_ROWS_LAST};
     load.logprob = load.rows == RLF_ROWS_TOKENS && choose(seed, 0, 3) != 0;
@@ -223,14 +253,23 @@ check_passes(test_machine *t, rlf_model *model, const uint32_t *ids,
     rlf_counts said;
     begin(&said);
     rlf_cost_read(model->table, &load, &said);
-    run_passes(t, model, reader, &b, &load, false);
+    run_passes(t, model, reader, &b, &load, false, &apart);
     same(&said, shares, "reading");
     rlf_pass_free(reader);
 
     begin(&said);
     rlf_cost_train(model->table, &load, RLF_REACH_POINT, RLF_WAYS_ALL, &said);
-    run_passes(t, model, pass, &b, &load, true);
+    run_passes(t, model, pass, &b, &load, true, &apart);
     same(&said, shares, "training");
+    rlf_counts weights = {.kernels = rlf_kernels_cpu()};
+    rlf_cost_train(model->table, &load, RLF_REACH_POINT, RLF_WAY_WEIGHTS,
+                   &weights);
+    ok(weights.cost.flops == apart.flops &&
+           weights.cost.read + weights.cost.written == apart.bytes &&
+           weights.cost.calls == (double)apart.calls &&
+           rlf_cost_meets(&weights.cost).n == 0 &&
+           options.split == (apart.flops > 0),
+       "weights apart from backward%s", label);
 
     begin(&said);
     rlf_cost_optimizer(model, &said);
