@@ -59,6 +59,33 @@ rlf_cluster_device(const rlf_cluster *c, int rank)
     return (rank - part->first_rank) % part->machine->count;
 }
 
+/* How many of n ranks, ascending, are below one. */
+static int
+below(const int *ranks, int n, int rank)
+{
+    int low = 0, high = n;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (ranks[middle] < rank)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+rlf_range
+rlf_cluster_on(const rlf_cluster *c, int machine, const int *ranks, int n)
+{
+    int i = c->n_parts - 1;
+    while (machine < c->parts[i].first_machine)
+        i--;
+    const rlf_cluster_part *part = &c->parts[i];
+    int count = part->machine->count;
+    int first = part->first_rank + (machine - part->first_machine) * count;
+    return (rlf_range){below(ranks, n, first), below(ranks, n, first + count)};
+}
+
 const rlf_device_kind *
 rlf_cluster_kind(const rlf_cluster *c, const int *ranks, int n)
 {
@@ -130,14 +157,14 @@ int
 rlf_cluster_share(const rlf_cluster *c, const int *mesh, int n_mesh,
                   const int *group, int n_group)
 {
-    int *of = rlf_calloc(2 * (size_t)c->machines, sizeof *of);
-    int *all = of + c->machines, share = 1;
+    int *of = rlf_calloc((size_t)c->machines, sizeof *of), share = 1;
     for (int i = 0; i < n_group; i++)
         of[rlf_cluster_machine(c, group[i])]++;
-    for (int i = 0; i < n_mesh; i++)
-        all[rlf_cluster_machine(c, mesh[i])]++;
     for (int i = 0; i < c->machines; i++) {
-        int mine = of[i] ? (all[i] + of[i] - 1) / of[i] : 0;
+        if (!of[i])
+            continue;
+        rlf_range on = rlf_cluster_on(c, i, mesh, n_mesh);
+        int mine = ((int)rlf_range_size(on) + of[i] - 1) / of[i];
         share = mine > share ? mine : share;
     }
     free(of);

@@ -13,6 +13,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/status.h"
 #include "engine/base/str.h"
+#include "engine/layout/layout.h"
 
 enum { RLF_CLUSTER_RANKS = 65536 }; /* the most that a cluster has */
 
@@ -87,6 +88,10 @@ const rlf_cluster_part *rlf_cluster_part_of(const rlf_cluster *cluster,
 /* The number of a rank's machine, and of its device there. */
 int rlf_cluster_machine(const rlf_cluster *cluster, int rank);
 int rlf_cluster_device(const rlf_cluster *cluster, int rank);
+/* Which of n ranks, ascending, are on a machine: ranks[first] to ranks[last -
+ * 1]. */
+rlf_range rlf_cluster_on(const rlf_cluster *cluster, int machine,
+                         const int *ranks, int n);
 /* The kind of device that all `n` ranks are on; NULL: they are on several. */
 const rlf_device_kind *rlf_cluster_kind(const rlf_cluster *cluster,
                                         const int *ranks, int n);
@@ -104,9 +109,9 @@ rlf_link_speed rlf_cluster_link(const rlf_cluster *cluster, int a, int b);
  * a machine's links to others. */
 rlf_link_speed rlf_cluster_ring(const rlf_cluster *cluster, const int *ranks,
                                 int n, int share);
-/* How many groups like `group`, of the ranks `mesh`, share the links of a
- * machine if all of them communicate at once: the most over the machines of
- * the group. */
+/* How many groups like `group`, of the ranks `mesh` (ascending), share the
+ * links of a machine if all of them communicate at once: the most over the
+ * machines of the group. */
 int rlf_cluster_share(const rlf_cluster *cluster, const int *mesh, int n_mesh,
                       const int *group, int n_group);
 

@@ -107,11 +107,11 @@ neighbour(const rlf_layout *layout, int place, int by)
 static int
 leaving(const rlf_cluster *c, const rlf_layout *layout, int machine, int by)
 {
+    rlf_range on = rlf_cluster_on(c, machine, layout->ranks, layout->n_ranks);
     int n = 0;
-    for (int i = 0; i < layout->n_ranks; i++) {
-        int to = neighbour(layout, i, by);
-        n += to >= 0 && rlf_cluster_machine(c, layout->ranks[i]) == machine &&
-             rlf_cluster_machine(c, to) != machine;
+    for (int64_t i = on.first; i < on.last; i++) {
+        int to = neighbour(layout, (int)i, by);
+        n += to >= 0 && rlf_cluster_machine(c, to) != machine;
     }
     return n;
 }

@@ -85,7 +85,8 @@ rlf_speeds rlf_speeds_of(const rlf_cluster *cluster, bool bf16);
 const rlf_line *rlf_speeds_line(const rlf_speeds *speeds, rlf_line_kind kind,
                                 int tp, bool across);
 
-/* What the cost of `rank` (one of the layout's, and of the cluster) takes.
+/* What the cost of `rank` (one of the layout's, which ascend and are of the
+ * cluster) takes.
  * `rows` of a product, as the tokens of a micro-batch; 0: many. All groups of
  * the layout communicate at the same time, and share the links of machines.
  * `line`: measured `x`, in the place of work and launches, and of what the rank

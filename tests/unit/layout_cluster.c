@@ -56,6 +56,22 @@ check_ranks(void)
     ok(!rlf_cluster_kind(c, both, 2), "ranks of two kinds have none");
 }
 
+/* Ranks on a machine, against looking at each. */
+static void
+check_on(void)
+{
+    const rlf_cluster *c = mixed();
+    const int some[] = {1, 2, 3, 7, 8, 11, 17};
+    bool good = true;
+    for (int m = 0; m < c->machines; m++) {
+        rlf_range on = rlf_cluster_on(c, m, some, 7);
+        for (int i = 0; i < 7; i++)
+            good = good && (rlf_cluster_machine(c, some[i]) == m) ==
+                               (i >= on.first && i < on.last);
+    }
+    ok(good, "which of some ranks are on a machine");
+}
+
 static bool
 is_link(rlf_link_speed link, double rate, double start, bool across)
 {
@@ -240,6 +256,7 @@ main(void)
 {
     arena = rlf_arena_new();
     check_ranks();
+    check_on();
     check_links();
     check_counts();
     check_meshes();
