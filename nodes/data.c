@@ -785,6 +785,7 @@ const rlf_resource_class rlf_resource_data = {
     .n_constructors = RLF_COUNT(constructors),
     .infer = infer,
     .open = open_data,
+    .outline = rlf_class_same_outline,
     .settle = settle,
     .close = close_data,
     .note = note,

@@ -251,14 +251,19 @@ rlf_declared_texts(const rlf_resource *resource, rlf_err *err, const char **out)
 
 rlf_status
 rlf_declared_config(const rlf_resource *resource,
-                    const rlf_tokenizer *tokenizer, rlf_arena *arena,
-                    rlf_err *err, rlf_model_config *out)
+                    const rlf_tokenizer *tokenizer, bool planned,
+                    rlf_arena *arena, rlf_err *err, rlf_model_config *out)
 {
     const rlf_arg *from = rlf_declared_source(resource);
     if (is_fresh(resource))
         return config_llama(from, tokenizer, arena, err, out);
     RLF_TRY(rlf_model_config_read(from->text, arena, err, out));
-    return rlf_weights_tie(from->text, out, err);
+    rlf_err why = RLF_ERR_NONE;
+    rlf_status status = rlf_weights_tie(from->text, out, &why);
+    if (status >= 0 || planned)
+        return RLF_OK;
+    *err = why;
+    return status;
 }
 
 static rlf_status
@@ -271,7 +276,7 @@ read_config(const rlf_resource *resource, rlf_arena *arena, rlf_err *err,
     if (is_fresh(resource))
         RLF_TRY(rlf_tokenizer_open(texts, err, &tokenizer));
     rlf_status status =
-        rlf_declared_config(resource, tokenizer, arena, err, out);
+        rlf_declared_config(resource, tokenizer, true, arena, err, out);
     rlf_tokenizer_close(tokenizer);
     return status;
 }

@@ -31,9 +31,11 @@ bool rlf_declared_save_f32(const rlf_graph *graph,
 rlf_status rlf_declared_texts(const rlf_resource *resource, rlf_err *err,
                               const char **out);
 /* Of lm(...): its config; what is made anew takes ids of special tokens and the
- * vocabulary from the tokenizer. */
+ * vocabulary from the tokenizer. `planned`: files with the weights need not be
+ * there to be looked into. */
 rlf_status rlf_declared_config(const rlf_resource *resource,
                                const struct rlf_tokenizer *tokenizer,
+                               bool planned,
                                rlf_arena *arena, rlf_err *err,
                                rlf_model_config *out);
 /* The tensors of a model that is not open, in `arena`. */

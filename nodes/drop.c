@@ -54,6 +54,8 @@ list_uses(const rlf_env *env, int data, rlf_arena *arena, use **out)
             continue;
         use u = {rlf_model_reader(env->resource[i]),
                  reads(graph, (int)i, data)};
+        if (!u.reader->tokenizer) /* of a plan: nobody knows */
+            continue;
         bool there = false;
         for (uint32_t k = 0; k < n; k++)
             there = there || same_use(&(*out)[k], &u);
@@ -184,7 +186,8 @@ rlf_data_check(const rlf_env *env, int index, rlf_data *data, rlf_err *err)
     own.pool = rlf_arena_new();
     for (size_t i = 0; i < graph->resources.count && status >= 0; i++) {
         if (graph->resources.data[i].kind != RLF_RESOURCE_MODEL ||
-            !reads(graph, (int)i, index))
+            !reads(graph, (int)i, index) ||
+            !rlf_model_reader(env->resource[i])->tokenizer)
             continue;
         rlf_longest longest = {.data = index, .model = (int)i};
         status = check_rows(&own, data, rlf_model_reader(env->resource[i]), err,

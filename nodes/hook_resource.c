@@ -255,6 +255,7 @@ const rlf_resource_class rlf_resource_hook = {
     .constructors = constructors,
     .n_constructors = RLF_COUNT(constructors),
     .open = open_hook,
+    .outline = rlf_class_same_outline,
     .infer = rlf_resource_no_infer,
     .settle = rlf_resource_no_settle,
     .note = rlf_resource_no_note,

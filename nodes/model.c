@@ -366,7 +366,8 @@ open_holds(const rlf_env *env, const rlf_resource *resource,
                               &m->outline));
     if (m->source)
         RLF_TRY(rlf_model_check_copy(m->outline, m->source->outline, err));
-    RLF_TRY(check_origin(env, resource, m, err));
+    if (!env->planned)
+        RLF_TRY(check_origin(env, resource, m, err));
     m->rounds = m->half && !options.save_f32 && !hold_at(env, index, 0)->fixed;
     find_holds(env, index, m);
     for (int i = 0; i < m->n_holds; i++) {
@@ -381,15 +382,26 @@ open_holds(const rlf_env *env, const rlf_resource *resource,
     return RLF_OK;
 }
 
+/* Of a model that is read from files a plan does not need it. */
+static bool
+needs_tokenizer(const rlf_env *env, const rlf_resource *resource,
+                const rlf_model_object *m)
+{
+    const char *file = rlf_path_join(m->arena, m->texts, "tokenizer.json");
+    return !env->planned || rlf_file_exists(file) ||
+           rlf_declared_source(resource)->kind == RLF_ARG_LIST;
+}
+
 /* Tokenizer, config and weights of lm(...). */
 static rlf_status
 open_lm(const rlf_env *env, const rlf_resource *resource, rlf_model_object *m,
         rlf_err *err)
 {
     RLF_TRY(rlf_declared_texts(resource, err, &m->texts));
-    RLF_TRY(rlf_tokenizer_open(m->texts, err, &m->tokenizer));
-    RLF_TRY(
-        rlf_declared_config(resource, m->tokenizer, m->arena, err, m->config));
+    if (needs_tokenizer(env, resource, m))
+        RLF_TRY(rlf_tokenizer_open(m->texts, err, &m->tokenizer));
+    RLF_TRY(rlf_declared_config(resource, m->tokenizer, env->planned, m->arena,
+                                err, m->config));
     return open_holds(env, resource, rlf_declared_head(resource, RLF_HEAD_LM),
                       m, err);
 }
@@ -437,7 +449,8 @@ settle(const rlf_env *env, const rlf_resource *resource, void *object,
 {
     (void)err;
     rlf_model_object *m = object;
-    rlf_reads_warn_ends(env, index_of(env, resource), &m->warnings);
+    if (!env->planned)
+        rlf_reads_warn_ends(env, index_of(env, resource), &m->warnings);
     return RLF_OK;
 }
 
@@ -449,7 +462,7 @@ close_object(void *object)
     for (int i = 0; i < m->n_holds; i++)
         if (m->holds[i].own)
             rlf_model_free(m->holds[i].model);
-    if (!m->source) {
+    if (!m->source && !m->outlined) {
         rlf_lua_host_free(m->template);
         rlf_tokenizer_close(m->tokenizer);
     }
@@ -550,6 +563,23 @@ find_makes(const rlf_graph *graph, int model, rlf_model_object *m)
     }
 }
 
+/* As who writes and reads texts sees it. */
+static void
+make_reader(rlf_model_object *m)
+{
+    const uint32_t *ends;
+    m->reader = (rlf_reader){.model = m->name,
+                             .tokenizer = m->tokenizer,
+                             .template = m->template,
+                             .context = (uint32_t)m->config->context};
+    if (!m->tokenizer)
+        return;
+    m->reader.n_ends = rlf_model_ends(m, &ends);
+    m->reader.ends = ends;
+    m->reader.eos = find_end(m);
+    m->reader.writes = rlf_rows_writes(&m->reader);
+}
+
 static rlf_status
 open_object(const rlf_env *env, const rlf_resource *resource, rlf_err *err,
             void **out)
@@ -569,20 +599,34 @@ open_object(const rlf_env *env, const rlf_resource *resource, rlf_err *err,
         return status;
     }
     find_makes(env->graph, index_of(env, resource), m);
-    const uint32_t *ends;
-    size_t n_ends = rlf_model_ends(m, &ends);
-    m->reader = (rlf_reader){
-        .model = m->name,
-        .tokenizer = m->tokenizer,
-        .template = m->template,
-        .context = (uint32_t)m->config->context,
-        .eos = find_end(m),
-        .ends = ends,
-        .n_ends = n_ends,
-    };
-    m->reader.writes = rlf_rows_writes(&m->reader);
+    make_reader(m);
     *out = m;
     return RLF_OK;
+}
+
+/* The parts of its weights that another rank would have, without memory. */
+static rlf_status
+outline_object(const rlf_env *env, const rlf_resource *resource, void *opened,
+               rlf_err *err, void **out)
+{
+    const rlf_model_object *from = opened;
+    rlf_arena *arena = rlf_arena_new();
+    rlf_model_object *m = RLF_NEW(arena, rlf_model_object);
+    *m = *from;
+    m->arena = arena;
+    m->outlined = true;
+    m->warnings = (rlf_buf){0};
+    m->holds = NULL;
+    m->n_holds = 0;
+    if (m->source)
+        m->source = rlf_model_at(env, resource->source);
+    rlf_status status =
+        open_holds(env, resource, from->outline->table->head, m, err);
+    if (status < 0)
+        close_object(m);
+    else
+        *out = m;
+    return status;
 }
 
 const rlf_reader *
@@ -716,6 +760,7 @@ const rlf_resource_class rlf_resource_model = {
     .constructors = rlf_model_constructors,
     .n_constructors = RLF_MODEL_CONSTRUCTORS,
     .open = open_object,
+    .outline = outline_object,
     .infer = rlf_resource_no_infer,
     .settle = settle,
     .note = note,

@@ -33,11 +33,12 @@ typedef struct rlf_model_object {
     int n_holds;
     const char *half;  /* the type of its files' tensors of 16 bits, or NULL */
     bool rounds;       /* it changes, and is saved in that type */
+    bool outlined;     /* tokenizer and template are another object's */
     bool generates;    /* a call of the program samples with it */
     bool writes;       /* a set's responses are in its tokens */
     const char *texts; /* directory of the tokenizer's files */
-    struct rlf_tokenizer *tokenizer;
-    struct rlf_lua_host *template; /* or NULL */
+    struct rlf_tokenizer *tokenizer; /* NULL: of a plan, and not there */
+    struct rlf_lua_host *template;   /* or NULL */
     rlf_reader reader;
     rlf_buf warnings;                      /* lines: of end tokens */
     const struct rlf_model_object *source; /* copy(m): shares tokenizer and

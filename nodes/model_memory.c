@@ -135,7 +135,7 @@ rlf_model_memory(const rlf_graph *graph, const rlf_resource *resource,
             hold_memory(resource, &m->holds[i], out);
             buffer_memory(m->holds[i].model, out);
         }
-    if (!m->source)
+    if (!m->source && m->tokenizer)
         add_row(resource,
                 (rlf_memory_row){.purpose = "tokenizer",
                                  .host = rlf_tokenizer_bytes(m->tokenizer)},

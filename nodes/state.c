@@ -212,6 +212,7 @@ const rlf_resource_class rlf_resource_state = {
     .n_constructors = RLF_COUNT(constructors),
     .infer = rlf_resource_no_infer,
     .open = open_state,
+    .outline = rlf_class_same_outline,
     .settle = settle,
     .close = close_state,
     .note = rlf_resource_no_note,

@@ -98,7 +98,7 @@ rlf_classes_check(const rlf_classes *classes, rlf_err *err)
         if (!c || !c->name || !c->doc || !c->infer || !c->open || !c->settle ||
             !c->close || !c->note || !c->memory || !c->save || !c->restore ||
             !c->field || !c->lasting || !c->rows || !c->shapes || !c->fits ||
-            !c->move || !c->reserve || !c->caps ||
+            !c->move || !c->reserve || !c->caps || !c->outline ||
             c->kind != (rlf_resource_kind)kind)
             return rlf_fail(err, RLF_BUG, "resource class %d is incomplete",
                             kind);
@@ -153,6 +153,15 @@ rlf_class_no_reserve(const rlf_env *env, const rlf_resource *resource,
                      void *object, rlf_err *err)
 {
     (void)env, (void)resource, (void)object, (void)err;
+    return RLF_OK;
+}
+
+rlf_status
+rlf_class_same_outline(const rlf_env *env, const rlf_resource *resource,
+                       void *opened, rlf_err *err, void **out)
+{
+    (void)env, (void)resource, (void)err;
+    *out = opened;
     return RLF_OK;
 }
 

@@ -411,6 +411,12 @@ struct rlf_resource_class {
     /* When all resources are open, in their order: what takes others. */
     rlf_status (*settle)(const rlf_env *env, const rlf_resource *resource,
                          void *object, rlf_err *err);
+    /* What `open` would make on another rank, or for another plan, as far as
+     * caps, memory and costs look at it: of `opened`, which was opened by an
+     * env that is only planned and must outlive it. Ended by close, unless it is
+     * `opened` itself, as of everything that is the same there. */
+    rlf_status (*outline)(const rlf_env *env, const rlf_resource *resource,
+                          void *opened, rlf_err *err, void **out);
     void (*close)(void *object);
     /* A line about it for who starts a run, or nothing. */
     void (*note)(const rlf_resource *resource, void *object, rlf_buf *out);
@@ -514,6 +520,10 @@ rlf_status rlf_class_no_reserve(const rlf_env *env,
                                 const rlf_resource *resource, void *object,
                                 rlf_err *err);
 const rlf_caps *rlf_class_no_caps(const void *object);
+/* Of what is the same on all ranks of all plans. */
+rlf_status rlf_class_same_outline(const rlf_env *env,
+                                  const rlf_resource *resource, void *opened,
+                                  rlf_err *err, void **out);
 rlf_status rlf_class_no_init(const rlf_env *env, const rlf_node *node,
                              rlf_err *err, void **state);
 void rlf_class_no_fini(void *state);

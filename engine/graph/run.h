@@ -110,7 +110,9 @@ typedef struct rlf_sums {
 /* The surroundings, constant during a step. */
 typedef struct rlf_env {
     const rlf_graph *graph;
-    rlf_queue *queue;           /* this rank's device queue and team */
+    bool planned;     /* nothing is run: no queue, groups can only be asked,
+                         weights and tokenizers need not be there */
+    rlf_queue *queue; /* this rank's device queue and team */
     const rlf_kernels *kernels; /* its backend */
     int rank, n_ranks;          /* this one, of all */
     struct rlf_comm *comm;      /* its end of the world; NULL: it is alone */

@@ -190,7 +190,7 @@ next_task(member *m, rlf_err *err, rlf_task *task)
     if (rank->generation < 0)
         return await_task(m, err, task);
     const slot *s = &rank->slots.data[rank->generation];
-    rlf_group *replica = rank->mesh[s->call.node->id].replica;
+    rlf_group *replica = rank->env.mesh[s->call.node->id].replica;
     return replica ? agree(m, replica, err, task) : take_task(m, 0, err, task);
 }
 

@@ -16,73 +16,21 @@ report(void *sink, const char *name, double value)
 
 /* ---- meshes ---- */
 
-/* The group of these ranks: made once, shared by all nodes that need it. */
 static rlf_status
-group_of(rlf_rank *rank, const int *ranks, int n, rlf_group **out, rlf_err *err)
+make_group(void *ctx, const int *ranks, int n, rlf_err *err, rlf_group **out)
 {
+    const rlf_rank *rank = ctx;
     *out = NULL;
-    if (n <= 1 || !rank->comm)
-        return RLF_OK;
-    for (size_t i = 0; i < rank->groups.count; i++) {
-        rlf_group *g = rank->groups.data[i];
-        int k = 0;
-        while (rlf_group_size(g) == n && k < n &&
-               rlf_group_rank(g, k) == ranks[k])
-            k++;
-        if (k == n) {
-            *out = g;
-            return RLF_OK;
-        }
-    }
-    RLF_TRY(rlf_group_new(rank->comm, ranks, n, out, err));
-    RLF_PUSH(&rank->groups, *out);
-    return RLF_OK;
-}
-
-rlf_status
-rlf_rank_mesh(rlf_rank *rank, const rlf_layout *layout, int zero,
-              const int *flights, const int *owed, rlf_mesh *mesh, rlf_err *err)
-{
-    *mesh = (rlf_mesh){.layout = *layout,
-                       .zero = zero,
-                       .at = rlf_layout_find(layout, rank->rank)};
-    if (mesh->at.tp < 0)
-        return RLF_OK;
-    if (flights)
-        mesh->flights = flights + mesh->at.pp * layout->chunks;
-    if (owed)
-        mesh->owed = owed + mesh->at.pp * layout->chunks;
-    const struct {
-        int axes;
-        rlf_group **group;
-    } groups[] = {{RLF_AXIS_TP, &mesh->tp},
-                  {RLF_AXIS_PP, &mesh->pp},
-                  {RLF_AXIS_DP, &mesh->dp},
-                  {RLF_AXIS_TP | RLF_AXIS_PP, &mesh->replica},
-                  {RLF_AXIS_PP | RLF_AXIS_DP, &mesh->slice}};
-    int *ranks = rlf_calloc((size_t)layout->n_ranks, sizeof *ranks);
-    rlf_status status = RLF_OK;
-    for (size_t i = 0; i < RLF_COUNT(groups) && status >= 0; i++) {
-        int n = rlf_layout_group(layout, rank->rank, groups[i].axes, ranks);
-        status = group_of(rank, ranks, n, groups[i].group, err);
-    }
-    free(ranks);
-    RLF_TRY(status);
-    return group_of(rank, layout->ranks, layout->n_ranks, &mesh->all, err);
+    return rank->comm ? rlf_group_new(rank->comm, ranks, n, out, err) : RLF_OK;
 }
 
 static rlf_status
 open_meshes(rlf_rank *rank, rlf_err *err)
 {
-    size_t n = rank->graph->nodes.count;
-    rank->mesh = rlf_calloc(n, sizeof *rank->mesh);
-    rank->env.mesh = rank->mesh;
-    for (size_t i = 0; i < n; i++) {
-        const rlf_node_place *place = &rank->plan->place[i];
-        RLF_TRY(rlf_rank_mesh(rank, &place->layout, place->zero, place->flights,
-                              place->owed, &rank->mesh[i], err));
-    }
-    return RLF_OK;
+    rank->groups = (rlf_mesh_groups){
+        .rank = rank->rank, .make = make_group, .ctx = rank};
+    return rlf_meshes_make(&rank->groups, rank->plan, rank->arena, err,
+                           &rank->env);
 }
 
 /* ---- resources and nodes ---- */
@@ -299,11 +247,8 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
     rank->generation = -1;
     rank->arena = rlf_arena_new();
     rank->env = (rlf_env){.graph = rank->graph,
-                          .caps = rank->plan->caps,
                           .rank = rank->rank,
-                          .n_ranks = rank->plan->ranks,
                           .comm = rank->comm,
-                          .sums = rank->plan->sums,
                           .seed = o->seed,
                           .pool = rlf_arena_new(),
                           .log = o->log,
@@ -318,7 +263,6 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
     if (o->directory)
         RLF_TRY(rlf_flight_open(o->directory, rank->rank, err, &rank->flight));
     RLF_TRY(open_meshes(rank, err));
-    RLF_TRY(rlf_rank_open_holds(rank, err));
     RLF_TRY(open_resources(rank, err));
     RLF_TRY(rlf_rank_open_edges(rank, err));
     RLF_TRY(rlf_rank_fill_room(rank, err));
@@ -348,10 +292,7 @@ rlf_rank_close(rlf_rank *rank)
             rank->classes->resource[graph->resources.data[i].kind]->close(
                 rank->env.resource[i]);
     free(rank->env.resource);
-    for (size_t i = 0; i < rank->groups.count; i++)
-        rlf_group_free(rank->groups.data[i]);
-    RLF_VEC_FREE(&rank->groups);
-    free(rank->mesh);
+    rlf_mesh_groups_free(&rank->groups);
     if (rank->arena)
         rlf_arena_free(rank->arena);
     for (int i = 0; rank->steps && i < rank->n_steps; i++) {

@@ -9,6 +9,7 @@
 
 #include "engine/base/vec.h"
 #include "engine/comm/device.h"
+#include "engine/plan/meshes.h"
 #include "engine/sched/flight.h"
 #include "engine/sched/run.h"
 #include "engine/sched/task.h"
@@ -69,16 +70,14 @@ typedef struct rlf_rank {
     uint64_t received;       /* bytes of rows, by the last edge */
     rlf_comm *comm;          /* NULL: the only rank */
     rlf_way way;             /* to others, as it is foreseen */
-    rlf_mesh *mesh;          /* per node: this rank's part in it */
     rlf_arena *arena;        /* of what follows */
-    rlf_holds *holds;        /* per resource, with this rank's meshes */
     rlf_weight_edge **edges; /* per resource and hold: to it, from the first */
     rlf_weight_edge **later; /* from it, if it keeps weights for another */
     uint64_t *passing; /* per resource: host bytes that weights pass through on
 their way between processes */
     uint64_t fault;    /* 0: none; see rlf_run_fault */
     uint64_t kill;     /* 0: none; see rlf_run_kill */
-    RLF_VEC(rlf_group *) groups; /* those of the meshes */
+    rlf_mesh_groups groups; /* of meshes and holds */
     /* Where reports go. */
     rlf_status (*tell)(void *sink, const rlf_notice *notice, rlf_err *err);
     void *sink;
@@ -146,17 +145,10 @@ rlf_status rlf_rank_restore_ahead(rlf_rank *rank, const rlf_task *task,
 
 /* ---- weights.c ---- */
 
-/* The holds of all models, before they are opened. */
-rlf_status rlf_rank_open_holds(rlf_rank *rank, rlf_err *err);
-/* The edges between them, once their shapes are known. */
+/* The edges between a model's holds, once their shapes are known. */
 rlf_status rlf_rank_open_edges(rlf_rank *rank, rlf_err *err);
 /* One of them, carried out. */
 rlf_status rlf_rank_move(rlf_rank *rank, const rlf_task *task, rlf_err *err);
-/* This rank's part in a layout: coordinates and groups; `flights` and `owed`
- * are those of all stages, or NULL (rank.c). */
-rlf_status rlf_rank_mesh(rlf_rank *rank, const rlf_layout *layout, int zero,
-                         const int *flights, const int *owed, rlf_mesh *mesh,
-                         rlf_err *err);
 
 /* ---- exchange.c ---- */
 

@@ -6,32 +6,6 @@
 #include "engine/plan/holds.h"
 #include "engine/sched/rank.h"
 
-rlf_status
-rlf_rank_open_holds(rlf_rank *rank, rlf_err *err)
-{
-    const rlf_plan *plan = rank->plan;
-    size_t n = rank->graph->resources.count, nodes = rank->graph->nodes.count;
-    rank->holds = RLF_NEW_ARRAY(rank->arena, rlf_holds, n);
-    for (size_t i = 0; i < n; i++) {
-        const rlf_holds *holds = &plan->holds[i];
-        rlf_hold *list = RLF_NEW_ARRAY(rank->arena, rlf_hold, holds->n);
-        for (int k = 0; k < holds->n; k++) {
-            list[k] = holds->list[k];
-            const rlf_mesh *mesh = &holds->list[k].mesh;
-            RLF_TRY(rlf_rank_mesh(rank, &mesh->layout, mesh->zero,
-                                  mesh->flights, mesh->owed, &list[k].mesh,
-                                  err));
-        }
-        rank->holds[i] = (rlf_holds){list, holds->n};
-    }
-    const int **hold = RLF_NEW_ARRAY(rank->arena, const int *, nodes);
-    for (size_t i = 0; i < nodes; i++)
-        hold[i] = plan->place[i].hold;
-    rank->env.holds = rank->holds;
-    rank->env.hold = hold;
-    return RLF_OK;
-}
-
 /* Host bytes that this rank packs and unpacks in the largest round: what goes
  * to other processes. */
 static rlf_status
@@ -81,7 +55,7 @@ make_edge(rlf_rank *rank, size_t model, int from, int to,
 static rlf_status
 open_model_edges(rlf_rank *rank, size_t model, const int *machine, rlf_err *err)
 {
-    const rlf_holds *holds = &rank->holds[model];
+    const rlf_holds *holds = &rank->env.holds[model];
     const rlf_resource *r = &rank->graph->resources.data[model];
     rlf_shapes shapes;
     RLF_TRY(rank->classes->resource[r->kind]->shapes(
@@ -112,7 +86,7 @@ rlf_rank_open_edges(rlf_rank *rank, rlf_err *err)
     for (int i = 0; i < rank->plan->ranks; i++)
         machine[i] = rlf_comm_world_machine(rlf_comm_world_of(rank->comm), i);
     for (size_t i = 0; i < n; i++) {
-        rlf_status status = rank->holds[i].n > 1
+        rlf_status status = rank->env.holds[i].n > 1
                                 ? open_model_edges(rank, i, machine, err)
                                 : RLF_OK;
         if (status < 0) {

@@ -230,12 +230,14 @@ rlf_model_free(rlf_model *m)
     rlf_err ignored = RLF_ERR_NONE;
     if (!m)
         return;
-    (void)rlf_queue_sync(m->queue, &ignored);
-    rlf_work_free(m);
-    rlf_offload_close(m);
-    free(m->filling);
+    if (m->queue) { /* not only planned */
+        (void)rlf_queue_sync(m->queue, &ignored);
+        rlf_work_free(m);
+        rlf_offload_close(m);
+        free(m->filling);
+        rlf_device_release(m->queue->device, m->block, m->block_bytes);
+    }
     rlf_group_free(m->copies);
-    rlf_device_release(m->queue->device, m->block, m->block_bytes);
     rlf_arena_free(m->arena);
 }
 

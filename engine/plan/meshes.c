@@ -1,0 +1,115 @@
+/* See meshes.h. */
+#include "engine/plan/meshes.h"
+
+#include <stdlib.h>
+
+#include "engine/comm/comm.h"
+
+void
+rlf_mesh_groups_free(rlf_mesh_groups *groups)
+{
+    for (size_t i = 0; i < groups->list.count; i++)
+        rlf_group_free(groups->list.data[i]);
+    RLF_VEC_FREE(&groups->list);
+}
+
+rlf_status
+rlf_mesh_group(rlf_mesh_groups *groups, const int *ranks, int n, rlf_err *err,
+               rlf_group **out)
+{
+    *out = NULL;
+    if (n <= 1)
+        return RLF_OK;
+    for (size_t i = 0; i < groups->list.count; i++) {
+        rlf_group *g = groups->list.data[i];
+        int k = 0;
+        while (rlf_group_size(g) == n && k < n &&
+               rlf_group_rank(g, k) == ranks[k])
+            k++;
+        if (k == n) {
+            *out = g;
+            return RLF_OK;
+        }
+    }
+    RLF_TRY(groups->make(groups->ctx, ranks, n, err, out));
+    if (*out)
+        RLF_PUSH(&groups->list, *out);
+    return RLF_OK;
+}
+
+rlf_status
+rlf_mesh_make(rlf_mesh_groups *groups, const rlf_layout *layout, int zero,
+              const int *flights, const int *owed, rlf_err *err,
+              rlf_mesh *mesh)
+{
+    int rank = groups->rank;
+    *mesh = (rlf_mesh){.layout = *layout,
+                       .zero = zero,
+                       .at = rlf_layout_find(layout, rank)};
+    if (mesh->at.tp < 0)
+        return RLF_OK;
+    if (flights)
+        mesh->flights = flights + mesh->at.pp * layout->chunks;
+    if (owed)
+        mesh->owed = owed + mesh->at.pp * layout->chunks;
+    const struct {
+        int axes;
+        rlf_group **group;
+    } wanted[] = {{RLF_AXIS_TP, &mesh->tp},
+                  {RLF_AXIS_PP, &mesh->pp},
+                  {RLF_AXIS_DP, &mesh->dp},
+                  {RLF_AXIS_TP | RLF_AXIS_PP, &mesh->replica},
+                  {RLF_AXIS_PP | RLF_AXIS_DP, &mesh->slice}};
+    int *ranks = rlf_calloc((size_t)layout->n_ranks, sizeof *ranks);
+    rlf_status status = RLF_OK;
+    for (size_t i = 0; i < RLF_COUNT(wanted) && status >= 0; i++) {
+        int n = rlf_layout_group(layout, rank, wanted[i].axes, ranks);
+        status = rlf_mesh_group(groups, ranks, n, err, wanted[i].group);
+    }
+    free(ranks);
+    RLF_TRY(status);
+    return rlf_mesh_group(groups, layout->ranks, layout->n_ranks, err,
+                          &mesh->all);
+}
+
+/* The holds of a model, with meshes that have groups. */
+static rlf_status
+make_holds(rlf_mesh_groups *groups, const rlf_holds *from, rlf_arena *arena,
+           rlf_err *err, rlf_holds *out)
+{
+    rlf_hold *list = RLF_NEW_ARRAY(arena, rlf_hold, from->n);
+    for (int i = 0; i < from->n; i++) {
+        const rlf_mesh *mesh = &from->list[i].mesh;
+        list[i] = from->list[i];
+        RLF_TRY(rlf_mesh_make(groups, &mesh->layout, mesh->zero, mesh->flights,
+                              mesh->owed, err, &list[i].mesh));
+    }
+    *out = (rlf_holds){list, from->n};
+    return RLF_OK;
+}
+
+rlf_status
+rlf_meshes_make(rlf_mesh_groups *groups, const rlf_plan *plan, rlf_arena *arena,
+                rlf_err *err, rlf_env *env)
+{
+    size_t nodes = plan->graph->nodes.count;
+    size_t resources = plan->graph->resources.count;
+    rlf_mesh *meshes = RLF_NEW_ARRAY(arena, rlf_mesh, nodes);
+    rlf_holds *holds = RLF_NEW_ARRAY(arena, rlf_holds, resources);
+    const int **hold = RLF_NEW_ARRAY(arena, const int *, nodes);
+    for (size_t i = 0; i < nodes; i++) {
+        const rlf_node_place *place = &plan->place[i];
+        RLF_TRY(rlf_mesh_make(groups, &place->layout, place->zero,
+                              place->flights, place->owed, err, &meshes[i]));
+        hold[i] = place->hold;
+    }
+    for (size_t i = 0; i < resources; i++)
+        RLF_TRY(make_holds(groups, &plan->holds[i], arena, err, &holds[i]));
+    env->caps = plan->caps;
+    env->sums = plan->sums;
+    env->n_ranks = plan->ranks;
+    env->mesh = meshes;
+    env->holds = holds;
+    env->hold = hold;
+    return RLF_OK;
+}
