@@ -550,11 +550,17 @@ cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
         .offload = model->offload,
         .packed_rows = model->rows != NULL};
     rlf_counts counts = {.kernels = model->kernels};
-    if (piece && piece->kind == RLF_PIECE_TURN)
+    double turns = 0;
+    if (piece && piece->kind == RLF_PIECE_TURN) {
         cost_turn(model, piece, &counts);
-    else if (rlf_load_has(load, RLF_PIECE_ROWS))
-        rlf_cost_generate(model->table, &sampling, &counts);
+        turns = 1;
+    } else if (rlf_load_has(load, RLF_PIECE_ROWS)) {
+        turns = rlf_cost_generate(model->table, &sampling, &counts);
+    }
     *out = counts.cost;
+    /* before each the ranks of a replica agree to go on (engine/sched) */
+    if (load->layout->tp * load->layout->pp > 1)
+        out->meets[RLF_AXIS_TP | RLF_AXIS_PP].n += turns;
 }
 
 const rlf_node_class rlf_node_generate = {

@@ -58,7 +58,7 @@ typedef struct group {
     int set;
     bool last;
     int columns; /* of live values */
-    bool logprob, scalar, words;
+    bool logprob, scalar;
     uint32_t tokens; /* of a micro-batch */
 } group;
 
@@ -81,7 +81,6 @@ find_group(const rlf_load *load, const rlf_model *model, const rlf_loss *loss,
     }
     for (int i = 0; i < loss->n_words && !last; i++)
         if (loss->words[i].set_input == set) {
-            g.words = true;
             g.columns += (int)loss->words[i].program->outputs.count;
             g.tokens = rlf_words_tokens(load, &loss->words[i], g.tokens);
         }
@@ -99,19 +98,17 @@ ways_of(const rlf_piece *piece)
                                                : (rlf_ways)0;
 }
 
-/* All micro-batches of this rank's lanes, or the one of the piece; the samples
- * of all. */
-static uint64_t
-cost_micros(const rlf_load *load, const rlf_node *node, const group *g,
-            rlf_counts *counts)
+/* Of a lane of those held here, or of the one micro-batch of the piece. */
+static void
+cost_lane(const rlf_load *load, const rlf_node *node, const group *g,
+          const rlf_lengths *lane, rlf_counts *counts)
 {
     const rlf_model *model = rlf_load_model(load, node);
     const rlf_piece *piece = load->piece;
     const rlf_loss *loss = node->loss;
-    rlf_lengths lane = rlf_load_own(load, node->inputs[g->set]);
     rlf_ways ways = ways_of(piece);
     rlf_reading_load reading = {
-        .lengths = &lane,
+        .lengths = lane,
         .n_lengths = 1,
         .tokens = g->tokens,
         .rows = g->last ? RLF_ROWS_LAST : RLF_ROWS_TOKENS,
@@ -123,19 +120,33 @@ cost_micros(const rlf_load *load, const rlf_node *node, const group *g,
         .point = loss->reach == RLF_REACH_POINT && g->logprob && !g->scalar,
         .one_chunk = piece != NULL,
         .chunk = piece ? piece->chunk : 0};
-    if (piece) {
-        if (ways)
-            rlf_cost_train(model->table, &reading, loss->reach, ways, counts);
+    if (!ways)
+        return;
+    rlf_cost_train(model->table, &reading, loss->reach, ways, counts);
+    for (int i = 0; i < loss->n_words && !g->last; i++)
+        if (loss->words[i].set_input == g->set)
+            rlf_words_cost(load, node, &loss->words[i], lane, counts);
+    counts->kernels = model->kernels;
+}
+
+/* All that this rank has; how many samples. */
+static uint64_t
+cost_lanes(const rlf_load *load, const rlf_node *node, const group *g,
+           rlf_counts *counts)
+{
+    const rlf_gradient *gradient = &rlf_load_model(load, node)->gradient;
+    rlf_lengths lane = rlf_load_own(load, node->inputs[g->set]);
+    if (load->piece) {
+        cost_lane(load, node, g, &lane, counts);
         return lane.n;
     }
-    const rlf_gradient *gradient = &model->gradient;
     uint64_t all = rlf_sequences_lengths(load, node->inputs[g->set]).n;
     uint64_t lanes = (uint64_t)gradient->lanes, own = 0;
     for (int l = gradient->first; l < gradient->first + gradient->held; l++) {
         /* samples of one length go round */
         lane.n = all / lanes + ((uint64_t)l < all % lanes);
         own += lane.n;
-        rlf_cost_train(model->table, &reading, loss->reach, ways, counts);
+        cost_lane(load, node, g, &lane, counts);
     }
     return own;
 }
@@ -170,7 +181,7 @@ cost_group(const rlf_load *load, const rlf_node *node, int set, bool last,
     group g = find_group(load, model, node->loss, set, last);
     if (!g.logprob && !g.scalar)
         return;
-    double own = (double)cost_micros(load, node, &g, &counts);
+    double own = (double)cost_lanes(load, node, &g, &counts);
     double values = piece ? piece->response : all.response;
     double n = piece ? own * load->layout->dp : (double)all.n;
     if (rlf_load_has(load, RLF_PIECE_FINISH))
@@ -235,21 +246,15 @@ known_bytes(const rlf_model *model, const rlf_load *load, const rlf_loss *loss)
     return bytes;
 }
 
-/* What is reduced over vocab, by the tiles of a set. */
-static void
-cost_words(const rlf_load *load, const rlf_node *node, int set, rlf_cost *out)
+/* What is reduced over vocab leaves on the host. */
+static double
+words_bytes(const rlf_load *load, const rlf_node *node)
 {
-    rlf_counts counts = {.kernels = rlf_load_model(load, node)->kernels};
-    for (int i = 0; i < node->loss->n_words; i++) {
-        const rlf_words *words = &node->loss->words[i];
-        if (words->set_input != set)
-            continue;
-        if (!load->piece)
-            out->host += rlf_words_tile_bytes(load, node, words) +
-                         rlf_words_kept_bytes(load, node, words);
-        rlf_words_cost(load, node, words, &counts);
-    }
-    rlf_cost_add(out, &counts.cost, 1);
+    double bytes = 0;
+    for (int i = 0; i < node->loss->n_words; i++)
+        bytes += rlf_words_tile_bytes(load, node, &node->loss->words[i]) +
+                 rlf_words_kept_bytes(load, node, &node->loss->words[i]);
+    return bytes;
 }
 
 void
@@ -261,7 +266,8 @@ rlf_update_cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
     int groups = 0;
     *out = (rlf_cost){0};
     if (!piece)
-        out->host = column_bytes(load, loss) + known_bytes(model, load, loss);
+        out->host = column_bytes(load, loss) + known_bytes(model, load, loss) +
+                    words_bytes(load, node);
     for (int i = 0; i < loss->n_calls; i++) {
         const rlf_live_call *live = &loss->calls[i];
         bool last = rlf_reading_of(live->class) == RLF_READ_SCORE, seen = false;
@@ -270,8 +276,6 @@ rlf_update_cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
         if (seen || (piece && piece->group != groups++))
             continue;
         cost_group(load, node, live->set_input, last, out);
-        if (!last)
-            cost_words(load, node, live->set_input, out);
     }
     if (!rlf_load_has(load, RLF_PIECE_FINISH) || (piece && piece->group))
         return;

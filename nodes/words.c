@@ -134,15 +134,14 @@ cost_models(const rlf_load *load, const rlf_words *words,
 
 void
 rlf_words_cost(const rlf_load *load, const rlf_node *node,
-               const rlf_words *words, rlf_counts *out)
+               const rlf_words *words, const rlf_lengths *own, rlf_counts *out)
 {
     const rlf_piece *piece = load->piece;
     const rlf_model *model = rlf_load_model(load, node);
     const rlf_table *table = model->table;
     rlf_use use = words->slope ? RLF_USE_UPDATE : RLF_USE_READ;
-    rlf_lengths own = rlf_load_own(load, node->inputs[words->set_input]);
     rlf_reading_load reading = {
-        .lengths = &own,
+        .lengths = own,
         .n_lengths = 1,
         .tokens = rlf_words_tokens(load, words, model->caps.tokens[use]),
         .rows = RLF_ROWS_TOKENS,
@@ -159,7 +158,7 @@ rlf_words_cost(const rlf_load *load, const rlf_node *node,
         cost_models(load, words, &reading, tiles, out);
     if (!rlf_table_ends(table, chunk))
         return;
-    double rows = (double)own.n * own.response, v = table->config.vocab;
+    double rows = (double)own->n * own->response, v = table->config.vocab;
     if (rlf_load_has(load, forward))
         rlf_cost_words(words->program, rows, v, tiles, out);
     if (words->slope && rlf_load_has(load, RLF_PIECE_BACKWARD))
@@ -610,7 +609,8 @@ static void
 cost(const rlf_load *load, const rlf_node *node, rlf_cost *out)
 {
     rlf_counts counts = {0};
-    rlf_words_cost(load, node, node->words, &counts);
+    rlf_lengths own = rlf_load_own(load, node->inputs[node->words->set_input]);
+    rlf_words_cost(load, node, node->words, &own, &counts);
     *out = counts.cost;
     if (load->piece)
         return;

@@ -70,11 +70,13 @@ double rlf_words_kept_bytes(const rlf_load *load, const rlf_node *node,
  * every model that is read has room for. */
 uint32_t rlf_words_tokens(const rlf_load *load, const rlf_words *words,
                           uint32_t tokens);
-/* Adds the work of the programs, and of reading the models that are not live.
+/* Adds the work of the programs at the samples `own`, which go through the
+ * models together as far as they fit, and of reading the models that are not live.
  * In an update whose loss looks at more than a token their heads are read
  * twice, which is not counted. */
 void rlf_words_cost(const rlf_load *load, const rlf_node *node,
-                    const rlf_words *words, rlf_counts *out);
+                    const rlf_words *words, const rlf_lengths *own,
+                    rlf_counts *out);
 
 /* The samples `which` (n of them; NULL: all) of the set, which are meant by
  * numbers below. `seqs`: as the node's own model reads them. */

@@ -575,14 +575,16 @@ generate(const rlf_table *table, const sums *s, uint32_t tokens, bool offload,
                          heads ? 8 * s->rows * (stages - 1) : 0);
 }
 
-void
+double
 rlf_cost_generate(const rlf_table *table, const rlf_sampling_load *load,
                   rlf_counts *out)
 {
     counter c = rlf_counter_of(table, out);
     sums s = sum_sampling(&c, load);
-    s.passes = sampling_calls(load) * waves_of(table, load);
+    double turns = sampling_calls(load);
+    s.passes = turns * waves_of(table, load);
     generate(table, &s, load->tokens, load->offload, load->packed_rows, out);
+    return turns;
 }
 
 void

@@ -92,8 +92,10 @@ typedef struct rlf_sampling_load {
     bool offload, packed_rows;
 } rlf_sampling_load;
 
-void rlf_cost_generate(const rlf_table *table, const rlf_sampling_load *load,
-                       rlf_counts *out);
+/* Returns how many turns it takes; in each, all parts of the batch make a pass.
+ */
+double rlf_cost_generate(const rlf_table *table, const rlf_sampling_load *load,
+                         rlf_counts *out);
 
 /* One pass of a generation, which in a pipeline is one of a part of the batch:
  * `rows` sequences get a token each, with `context` tokens before it on

@@ -5,7 +5,9 @@
 #include "engine/api/session.h"
 #include "engine/base/vec.h"
 #include "engine/comm/comm.h"
+#include "engine/text/tokenizer.h"
 #include "engine/layout/lanes.h"
+#include "engine/order/rehearse.h"
 #include "engine/plan/candidate.h"
 #include "engine/plan/outline.h"
 #include "nodes/table.h"
@@ -31,17 +33,39 @@ put(rlf_arena *arena, const char *name, const char *text)
     return path;
 }
 
-/* MODEL: what the actor is made from. WORDS: its loss has a sum over words,
- * with a second model's. */
+/* So many tokens has each prompt, with what begins a text. */
+static int
+prompt_length(void)
+{
+    static const char text[] = "1 plus 2 =";
+    char path[512];
+    rlf_err err = RLF_ERR_NONE;
+    rlf_tokenizer *tokenizer;
+    rlf_ids ids = {0};
+    snprintf(path, sizeof path, "%s/examples/models/arith",
+             getenv("RLFLOW_SOURCE"));
+    if (rlf_tokenizer_open(path, &err, &tokenizer) < 0 ||
+        rlf_tokenizer_encode(tokenizer, text, strlen(text), RLF_ENCODE_SPECIAL,
+                             &err, &ids) < 0)
+        bail("%s", err.sentence);
+    int n = (int)ids.count;
+    RLF_VEC_FREE(&ids);
+    rlf_tokenizer_close(tokenizer);
+    return n;
+}
+
+/* MODEL: what the actor is made from. LENGTH: of responses. WORDS: its loss has
+ * a sum over words, with a second model's. */
 static rlf_session *
-open_program(rlf_arena *arena, const char *model, bool words, const char *place)
+open_program(rlf_arena *arena, const char *model, int length, bool words,
+             const char *place)
 {
     const char *path = put(
         arena, "program.rlf",
         rlf_arena_printf(
             arena,
             "data prompts = jsonl(\"rows.jsonl\", prompt: \"question\", "
-            "answer: \"answer\", max_prompt: 24)\n"
+            "answer: \"answer\", max_prompt: %d)\n"
             "model actor = lm(%s, optimizer: adamw(lr: 1e-4))\n"
             "model critic = copy(actor, head: scalar, "
             "optimizer: adamw(lr: 1e-4))\n"
@@ -61,7 +85,7 @@ open_program(rlf_arena *arena, const char *model, bool words, const char *place)
             "    }\n"
             "    report score = mean(score over batch)\n"
             "}\n%s",
-            model, ROWS, EACH, NEW,
+            prompt_length(), model, ROWS, EACH, length,
             words ? " + 0.1 * sum(exp(actor.logprobs(mini)) * "
                     "(actor.logprobs(mini) - ref.logprobs(mini)) over vocab)"
                   : "",
@@ -203,8 +227,6 @@ work_of(const rlf_opened *o, rlf_arena *arena)
 static rlf_run *
 open_run(const rlf_plan *plan, rlf_comm_world *world, bool dry)
 {
-    static struct rlf_log log;
-    (void)log;
     const rlf_run_options options = {
         .threads = plan->ranks, .world = world, .dry = dry};
     rlf_err err = RLF_ERR_NONE;
@@ -252,37 +274,93 @@ check_outlines(const rlf_plan *plan, const rlf_opened *said, const char *name,
 
 /* ---- meetings of a run ---- */
 
-/* All samples of a step reach their caps only by chance, so programs here have
- * an end that nothing writes; what a step's ranks do with each other, where all
- * is on one mesh and no edge sends anything. */
+/* What all ranks have met others and sent so far. */
+static rlf_meets
+count_meets(const rlf_plan *plan, rlf_comm_world *world)
+{
+    rlf_meets meets = {0};
+    for (int r = 0; r < plan->ranks; r++) {
+        meets.n += (double)rlf_comm_met(rlf_comm_of(world, r));
+        meets.bytes += (double)rlf_comm_sent(rlf_comm_of(world, r));
+    }
+    return meets;
+}
+
+/* A step of equally long sequences on one mesh: what ranks do with each other,
+ * and what goes along edges. Heads in parts hand round a few numbers of each row,
+ * which are meetings but no bytes (nodes/model/cost.h); before each turn of a
+ * generation but the first, in a pipeline one more, its ranks agree on a few. */
 static void
 check_meetings(const rlf_plan *plan, const rlf_opened *said, const char *name,
-               rlf_arena *arena)
+               bool in_parts, rlf_arena *arena)
 {
     rlf_comm_world *world = open_world(plan->ranks);
     rlf_run *run = open_run(plan, world, false);
     rlf_err err = RLF_ERR_NONE;
-    double met = 0, sent = 0, met_said = 0, sent_said = 0;
+    rlf_meets told = {0}, before = count_meets(plan, world);
     for (int r = 0; r < plan->ranks; r++) {
-        const rlf_comm *comm = rlf_comm_of(world, r);
-        met -= (double)rlf_comm_met(comm);
-        sent -= (double)rlf_comm_sent(comm);
         rlf_cost work = work_of(&said[r], arena);
         rlf_meets meets = rlf_cost_meets(&work);
-        met_said += meets.n;
-        sent_said += meets.bytes;
+        told.n += meets.n;
+        told.bytes += meets.bytes;
+    }
+    rlf_sizes sizes = rlf_opened_sizes(&said[0], arena);
+    rlf_rehearsal edges;
+    rlf_rehearse(plan, &sizes, 0, arena, &edges);
+    for (int i = 0; i < edges.count; i++) {
+        double messages = (double)edges.list[i].messages;
+        told.n += 2 * messages; /* sizes go before */
+        told.bytes += edges.list[i].bytes + 8 * messages;
     }
     if (rlf_run_step(run, &err) < 0)
         bail("%s", err.sentence);
-    for (int r = 0; r < plan->ranks; r++) {
-        const rlf_comm *comm = rlf_comm_of(world, r);
-        met += (double)rlf_comm_met(comm);
-        sent += (double)rlf_comm_sent(comm);
-    }
-    note("%s: meetings %.0f, said %.0f; bytes %.0f, said %.0f", name, met,
-         met_said, sent, sent_said);
+    rlf_meets is = count_meets(plan, world);
+    is.n -= before.n;
+    is.bytes -= before.bytes;
+    ok(fabs(is.n - told.n) <= plan->ranks, "%s: %.0f meetings, said %.0f", name,
+       is.n, told.n);
+    ok(is.bytes >= told.bytes &&
+           is.bytes <= told.bytes * (in_parts ? 1.2 : 1) + 32 * plan->ranks,
+       "%s: %.0f bytes are sent, said %.0f", name, is.bytes, told.bytes);
     rlf_run_close(run);
     rlf_comm_world_free(world);
+}
+
+/* ---- programs ---- */
+
+/* A program in one layout, and what its ranks would open. */
+typedef struct scene {
+    rlf_session *s;
+    rlf_plan *plan;
+    rlf_outline *outline;
+    rlf_arena *arena;
+    rlf_opened rank[MOST_RANKS];
+} scene;
+
+static void
+open_scene(scene *c, rlf_arena *arena, const char *model, int length, size_t k)
+{
+    const rlf_plan_options options = {.ranks = layouts[k].ranks};
+    rlf_err err = RLF_ERR_NONE;
+    *c = (scene){.s = open_program(arena, model, length, layouts[k].words,
+                                   layouts[k].place),
+                 .arena = rlf_arena_new()};
+    if (rlf_plan_make(c->s->graph, &options, c->s->arena, &err, &c->plan) < 0 ||
+        rlf_outline_open(c->s->graph, &rlf_node_classes, rlf_kernels_cpu(),
+                         &err, &c->outline) < 0)
+        bail("%s", err.sentence);
+    for (int r = 0; r < c->plan->ranks; r++)
+        if (rlf_outline_rank(c->outline, c->plan, r, c->arena, &err,
+                             &c->rank[r]) < 0)
+            bail("%s", err.sentence);
+}
+
+static void
+close_scene(scene *c)
+{
+    rlf_arena_free(c->arena);
+    rlf_outline_close(c->outline);
+    rlf_session_close(c->s);
 }
 
 int
@@ -305,27 +383,18 @@ main(void)
     put(arena, "judge.lua",
         "return function(sample) return sample.length end\n");
     for (size_t k = 0; k < RLF_COUNT(layouts); k++) {
-        rlf_session *s = open_program(arena, fresh(arena), layouts[k].words,
-                                      layouts[k].place);
-        const rlf_plan_options options = {.ranks = layouts[k].ranks};
-        rlf_err err = RLF_ERR_NONE;
-        rlf_plan *plan;
-        rlf_outline *outline;
-        rlf_opened said[MOST_RANKS];
-        if (rlf_plan_make(s->graph, &options, s->arena, &err, &plan) < 0 ||
-            rlf_outline_open(s->graph, &rlf_node_classes, rlf_kernels_cpu(),
-                             &err, &outline) < 0)
-            bail("%s", err.sentence);
-        rlf_arena *ranks = rlf_arena_new();
-        for (int r = 0; r < plan->ranks; r++)
-            if (rlf_outline_rank(outline, plan, r, ranks, &err, &said[r]) < 0)
-                bail("%s", err.sentence);
-        check_outlines(plan, said, layouts[k].name, ranks);
-        if (layouts[k].one_mesh && plan->ranks > 1)
-            check_meetings(plan, said, layouts[k].name, ranks);
-        rlf_arena_free(ranks);
-        rlf_outline_close(outline);
-        rlf_session_close(s);
+        scene c;
+        open_scene(&c, arena, fresh(arena), NEW, k);
+        check_outlines(c.plan, c.rank, layouts[k].name, c.arena);
+        close_scene(&c);
+        if (!layouts[k].one_mesh || layouts[k].ranks == 1)
+            continue;
+        open_scene(&c, arena, fresh(arena), 1, k);
+        check_meetings(c.plan, c.rank, layouts[k].name,
+                       c.plan->place[0].layout.tp >= 0 &&
+                           strstr(layouts[k].name, "tp") != NULL,
+                       c.arena);
+        close_scene(&c);
     }
     static const char *const files[] = {"rows.jsonl", "judge.lua",
                                         "program.rlf"};
