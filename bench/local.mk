@@ -16,6 +16,11 @@ bench_programs += %D%/dispatch
 EXTRA_PROGRAMS += %D%/dispatch
 %C%_dispatch_LDADD = $(API_LIBS)
 
+bench_programs += %D%/candidates
+EXTRA_PROGRAMS += %D%/candidates
+%C%_candidates_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_SOURCE_DIR='"$(abs_top_srcdir)"'
+%C%_candidates_LDADD = $(API_LIBS)
+
 bench_programs += %D%/realloc
 EXTRA_PROGRAMS += %D%/realloc
 %C%_realloc_LDADD = $(EMULATED_DEVICE_LIBS) libnodes.la $(PLAN_LIBS) -lm

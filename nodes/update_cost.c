@@ -66,9 +66,8 @@ static group
 find_group(const rlf_load *load, const rlf_model *model, const rlf_loss *loss,
            int set, bool last)
 {
-    group g = {.set = set,
-               .last = last,
-               .tokens = model->caps.tokens[RLF_USE_UPDATE]};
+    group g = {
+        .set = set, .last = last, .tokens = model->caps.tokens[RLF_USE_UPDATE]};
     for (int i = 0; i < loss->n_calls; i++) {
         const rlf_live_call *live = &loss->calls[i];
         rlf_reading kind = rlf_reading_of(live->class);
@@ -191,8 +190,8 @@ cost_group(const rlf_load *load, const rlf_node *node, int set, bool last,
         return;
     out->host += rlf_sequences_bytes(&all);
     if (rlf_table_ends(model->table, model->table->cut.chunks - 1))
-        out->host += own * (last ? 1 : values) *
-                     row_bytes(node->loss, set, last);
+        out->host +=
+            own * (last ? 1 : values) * row_bytes(node->loss, set, last);
 }
 
 /* Columns of the program that are no columns of the graph. */

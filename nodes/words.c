@@ -92,14 +92,13 @@ count_tiles(const rlf_model *model, const rlf_words *words, rlf_use use,
 {
     const rlf_lengths *l = reading->lengths;
     uint64_t length = (uint64_t)l->prompt + l->response;
-    uint64_t each = length && reading->tokens > length
-                        ? reading->tokens / length
-                        : 1;
-    int64_t rows = rlf_head_words_fit(
-        model->table,
-        rlf_pass_tile_rows(model->kernels, model->table,
-                           (int)model->caps.tokens[use]),
-        bytes_beside(words));
+    uint64_t each =
+        length && reading->tokens > length ? reading->tokens / length : 1;
+    int64_t rows =
+        rlf_head_words_fit(model->table,
+                           rlf_pass_tile_rows(model->kernels, model->table,
+                                              (int)model->caps.tokens[use]),
+                           bytes_beside(words));
     rows = rows < TILE_MOST ? rows : TILE_MOST;
     double micros = ceil((double)l->n / (double)each);
     double most = (double)(each < l->n ? each : l->n) * l->response;

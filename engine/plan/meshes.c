@@ -43,9 +43,8 @@ rlf_mesh_make(rlf_mesh_groups *groups, const rlf_layout *layout, int zero,
               rlf_mesh *mesh)
 {
     int rank = groups->rank;
-    *mesh = (rlf_mesh){.layout = *layout,
-                       .zero = zero,
-                       .at = rlf_layout_find(layout, rank)};
+    *mesh = (rlf_mesh){
+        .layout = *layout, .zero = zero, .at = rlf_layout_find(layout, rank)};
     if (mesh->at.tp < 0)
         return RLF_OK;
     if (flights)

@@ -9,7 +9,8 @@
 /* A rank's groups: each is made once, when it is asked for. */
 typedef struct rlf_mesh_groups {
     int rank;
-    /* Of ranks that the rank is one of, two at least; *out NULL: it has none. */
+    /* Of ranks that the rank is one of, two at least; *out NULL: it has none.
+     */
     rlf_status (*make)(void *ctx, const int *ranks, int n, rlf_err *err,
                        struct rlf_group **out);
     void *ctx;

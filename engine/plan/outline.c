@@ -11,9 +11,9 @@ struct rlf_outline {
     const rlf_graph *graph;
     const rlf_classes *classes;
     rlf_arena *arena;
-    rlf_env env;     /* of no plan */
-    void **known;    /* per resource */
-    bool *is_known;  /* it is open */
+    rlf_env env;    /* of no plan */
+    void **known;   /* per resource */
+    bool *is_known; /* it is open */
 };
 
 static const rlf_resource_class *
@@ -114,8 +114,8 @@ rlf_outline_rank(const rlf_outline *o, const rlf_plan *plan, int rank,
 {
     size_t n = o->graph->resources.count;
     rlf_mesh_groups *groups = RLF_NEW(arena, rlf_mesh_groups);
-    *groups = (rlf_mesh_groups){
-        .rank = rank, .make = make_group, .ctx = groups};
+    *groups =
+        (rlf_mesh_groups){.rank = rank, .make = make_group, .ctx = groups};
     rlf_arena_defer(arena, end_groups, groups);
     rlf_env *env = RLF_NEW(arena, rlf_env);
     *env = o->env;
@@ -127,8 +127,7 @@ rlf_outline_rank(const rlf_outline *o, const rlf_plan *plan, int rank,
         const rlf_resource *r = &plan->graph->resources.data[i];
         const rlf_resource_class *class = class_of(o, i);
         void *object = NULL;
-        rlf_status status =
-            class->outline(env, r, o->known[i], err, &object);
+        rlf_status status = class->outline(env, r, o->known[i], err, &object);
         if (status < 0) {
             rlf_err_place(err, r->span, r->name);
             return status;

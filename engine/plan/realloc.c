@@ -601,21 +601,6 @@ measure_slices(const rlf_realloc_job *job, int rank, rlf_realloc_load *out)
     }
 }
 
-void
-rlf_realloc_measure(const rlf_realloc_job *job, const rlf_realloc_plan *plan,
-                    int rank, rlf_realloc_load *out)
-{
-    *out = (rlf_realloc_load){0};
-    for (int i = 0; i < plan->n_sends; i++) {
-        const rlf_send *s = &plan->sends[i];
-        int64_t bytes =
-            rlf_box_count(s->box) * rlf_realloc_element(job, s->tensor);
-        out->sent += s->from == rank ? bytes : 0;
-        out->received += s->to == rank ? bytes : 0;
-    }
-    measure_slices(job, rank, out);
-}
-
 static int
 by_message(const void *a, const void *b)
 {
@@ -625,15 +610,36 @@ by_message(const void *a, const void *b)
     return d ? d : x->to - y->to;
 }
 
+/* Messages that n sends, which are sorted for that, travel in. */
 static int64_t
-count_messages(const rlf_realloc_plan *plan, rlf_arena *arena)
+count_messages(rlf_send *list, int n)
 {
-    int64_t n = 0;
-    rlf_send *list = keep(arena, plan->sends, (size_t)plan->n_sends);
-    qsort(list, (size_t)plan->n_sends, sizeof *list, by_message);
-    for (int i = 0; i < plan->n_sends; i++)
-        n += i == 0 || by_message(&list[i - 1], &list[i]) != 0;
-    return n;
+    int64_t count = 0;
+    qsort(list, (size_t)n, sizeof *list, by_message);
+    for (int i = 0; i < n; i++)
+        count += i == 0 || by_message(&list[i - 1], &list[i]) != 0;
+    return count;
+}
+
+void
+rlf_realloc_measure(const rlf_realloc_job *job, const rlf_realloc_plan *plan,
+                    int rank, rlf_realloc_load *out)
+{
+    rlf_send *coming = rlf_calloc((size_t)plan->n_sends + 1, sizeof *coming);
+    int n = 0;
+    *out = (rlf_realloc_load){0};
+    for (int i = 0; i < plan->n_sends; i++) {
+        const rlf_send *s = &plan->sends[i];
+        int64_t bytes =
+            rlf_box_count(s->box) * rlf_realloc_element(job, s->tensor);
+        out->sent += s->from == rank ? bytes : 0;
+        out->received += s->to == rank ? bytes : 0;
+        if (s->to == rank)
+            coming[n++] = *s;
+    }
+    out->messages = count_messages(coming, n);
+    free(coming);
+    measure_slices(job, rank, out);
 }
 
 static int64_t
@@ -648,7 +654,9 @@ rlf_realloc_sum(const rlf_realloc_job *job, const rlf_realloc_plan *plan,
 {
     int world = max(largest(job->from, NULL), largest(job->to, NULL)) + 1;
     rlf_realloc_load *of = RLF_NEW_ARRAY(arena, rlf_realloc_load, world);
-    *out = (rlf_realloc_total){.messages = count_messages(plan, arena)};
+    rlf_send *list = keep(arena, plan->sends, (size_t)plan->n_sends);
+    *out = (rlf_realloc_total){.messages =
+                                   count_messages(list, plan->n_sends)};
     for (int i = 0; i < plan->n_sends; i++) {
         const rlf_send *s = &plan->sends[i];
         int64_t bytes =

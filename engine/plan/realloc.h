@@ -65,6 +65,7 @@ rlf_realloc_element(const rlf_realloc_job *job, int tensor)
 /* What it means for one rank, in bytes. Peak and redundant bytes are those that
  * the two layouts make inevitable (README). */
 typedef struct rlf_realloc_load {
+    int64_t messages; /* that it waits for: one of each sender in a round */
     int64_t sent, received;
     int64_t peak;      /* both slices, what they share once */
     int64_t redundant; /* of the old slice, outside the new one */

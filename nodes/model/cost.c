@@ -405,8 +405,8 @@ sum_reading(const counter *c, const rlf_reading_load *load)
 
 /* With what a reading says of all its passes. */
 static counter
-counter_for(const rlf_table *table, const rlf_reading_load *load,
-            const sums *s, rlf_counts *out)
+counter_for(const rlf_table *table, const rlf_reading_load *load, const sums *s,
+            rlf_counts *out)
 {
     counter c = rlf_counter_of(table, out);
     c.passes = s->passes;

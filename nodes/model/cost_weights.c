@@ -121,8 +121,7 @@ count_ends(const rlf_model *m, int64_t first, int64_t n)
 {
     const rlf_table *t = m->table;
     int64_t floats = t->vocab * t->config.hidden;
-    const rlf_stage *other =
-        &m->stage[t->cut.stage ? 0 : t->cut.stages - 1];
+    const rlf_stage *other = &m->stage[t->cut.stage ? 0 : t->cut.stages - 1];
     int count = 0;
     for (int i = 0; i < m->slices.n; i++) {
         int64_t its, width = rlf_slices_overlap(
@@ -139,15 +138,15 @@ cost_stages(const counter *c, const rlf_model *m)
 {
     const rlf_slices *s = &m->slices;
     const rlf_table *t = c->table;
-    int axes = (t->cut.stages > 1 ? RLF_AXIS_PP : 0) |
-               (s->n > 1 ? RLF_AXIS_DP : 0);
+    int axes =
+        (t->cut.stages > 1 ? RLF_AXIS_PP : 0) | (s->n > 1 ? RLF_AXIS_DP : 0);
     int others = s->n * t->cut.stages - 1;
     double blocks = (double)rlf_slices_blocks(s, t, s->own);
     rlf_counter_meet(c, axes, others > 0, 8 * blocks * others);
     if (t->ends == RLF_NO_SLOT)
         return;
-    int64_t at, n = rlf_slices_overlap(
-                    s, s->own, t->ends, t->vocab * t->config.hidden, &at);
+    int64_t at, n = rlf_slices_overlap(s, s->own, t->ends,
+                                       t->vocab * t->config.hidden, &at);
     rlf_counter_meet(c, axes, count_ends(m, at, n), 4 * (double)n);
     add_floats(c, 1, (double)n);
 }

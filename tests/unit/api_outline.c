@@ -5,10 +5,12 @@
 #include "engine/api/session.h"
 #include "engine/base/vec.h"
 #include "engine/comm/comm.h"
+#include "engine/graph/place.h"
 #include "engine/text/tokenizer.h"
 #include "engine/layout/lanes.h"
 #include "engine/order/rehearse.h"
 #include "engine/plan/candidate.h"
+#include "engine/plan/fit.h"
 #include "engine/plan/outline.h"
 #include "nodes/table.h"
 #include "tests/tap.h"
@@ -126,8 +128,8 @@ static const struct {
     {"pp 2, words", 2, true, true,
      "place { actor on 0..1 (pp: 2)\n critic on 0..1 (pp: 2)\n ref on 0..1 "
      "(pp: 2) }\n"},
-    {"dp 2", 2, false, false, ""},
-    {"dp 2, sliced", 2, false, false,
+    {"dp 2", 2, false, true, ""},
+    {"dp 2, sliced", 2, false, true,
      "place { actor.update on 0..1 (zero: 1)\n critic.update on 0..1 (zero: 1) "
      "}\n"},
     {"tp 2, dp 2, recomputed", 4, false, false,
@@ -287,9 +289,10 @@ count_meets(const rlf_plan *plan, rlf_comm_world *world)
 }
 
 /* A step of equally long sequences on one mesh: what ranks do with each other,
- * and what goes along edges. Heads in parts hand round a few numbers of each row,
- * which are meetings but no bytes (nodes/model/cost.h); before each turn of a
- * generation but the first, in a pipeline one more, its ranks agree on a few. */
+ * and what goes along edges. Heads in parts hand round a few numbers of each
+ * row, which are meetings but no bytes (nodes/model/cost.h); before each turn
+ * of a generation but the first, in a pipeline one more, its ranks agree on a
+ * few. */
 static void
 check_meetings(const rlf_plan *plan, const rlf_opened *said, const char *name,
                bool in_parts, rlf_arena *arena)
@@ -319,7 +322,7 @@ check_meetings(const rlf_plan *plan, const rlf_opened *said, const char *name,
     is.bytes -= before.bytes;
     ok(fabs(is.n - told.n) <= plan->ranks, "%s: %.0f meetings, said %.0f", name,
        is.n, told.n);
-    ok(is.bytes >= told.bytes &&
+    ok(is.bytes >= 0.999 * told.bytes &&
            is.bytes <= told.bytes * (in_parts ? 1.2 : 1) + 32 * plan->ranks,
        "%s: %.0f bytes are sent, said %.0f", name, is.bytes, told.bytes);
     rlf_run_close(run);
@@ -363,6 +366,341 @@ close_scene(scene *c)
     rlf_session_close(c->s);
 }
 
+/* ---- pieces ---- */
+
+/* A node on a rank. */
+typedef struct seat {
+    const rlf_opened *o;
+    const rlf_sizes *sizes;
+    const rlf_node *node;
+    rlf_layout layout;
+    rlf_coordinates at;
+} seat;
+
+static bool
+about(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * (fabs(a) + fabs(b));
+}
+
+static bool
+adds_up(const rlf_cost *sum, const rlf_cost *whole)
+{
+    bool same =
+        about(sum->flops, whole->flops) && about(sum->read, whole->read) &&
+        about(sum->written, whole->written) && about(sum->calls, whole->calls);
+    for (int i = 0; i < RLF_AXIS_SETS; i++)
+        same = same && about(sum->meets[i].n, whole->meets[i].n) &&
+               about(sum->meets[i].bytes, whole->meets[i].bytes);
+    if (!same)
+        note("flops %.0f of %.0f, read %.0f of %.0f, calls %.0f of %.0f, met "
+             "%.0f of %.0f",
+             sum->flops, whole->flops, sum->read, whole->read, sum->calls,
+             whole->calls, rlf_cost_meets(sum).n, rlf_cost_meets(whole).n);
+    return same;
+}
+
+static void
+add_piece(const seat *t, const rlf_piece *piece, rlf_cost *sum)
+{
+    rlf_cost cost = rlf_opened_piece(t->o, t->sizes, t->node->id, piece);
+    rlf_cost_add(sum, &cost, 1);
+}
+
+/* The turns of a batch that is one part and one wave: prompts, then each first
+ * sample a turn ahead of the others of its prompt. */
+static void
+add_turns(const seat *t, const rlf_set_size *size, rlf_cost *sum)
+{
+    rlf_range own =
+        rlf_layout_rows(&t->layout, t->o->rank, (int64_t)size->prompts);
+    double firsts = (double)rlf_range_size(own), others = firsts * (EACH - 1);
+    rlf_piece piece = {.kind = RLF_PIECE_TURN,
+                       .prompts = (uint64_t)firsts,
+                       .prompt = (uint32_t)size->prompt};
+    add_piece(t, &piece, sum);
+    piece.prompts = 0;
+    for (int turn = 2; turn <= NEW + 1; turn++) {
+        double ahead = turn <= NEW ? firsts : 0;
+        double before = size->prompt + turn - 3;
+        piece.rows = (uint64_t)(ahead + others);
+        piece.context =
+            (ahead * (before + 1) + others * before) / (double)piece.rows;
+        add_piece(t, &piece, sum);
+    }
+}
+
+static const rlf_caps *
+caps_of(const seat *t, int resource)
+{
+    const rlf_resource *r = &t->o->plan->graph->resources.data[resource];
+    return t->o->classes->resource[r->kind]->caps(t->o->resource[resource]);
+}
+
+/* n samples, cut into micro-batches of as many as fit, each the given ways
+ * through all chunks. */
+static void
+add_micros(const seat *t, uint64_t n, const rlf_set_size *size, uint32_t tokens,
+           const rlf_piece_kind *kinds, int n_kinds, rlf_cost *sum)
+{
+    uint64_t each = tokens / (uint64_t)(size->prompt + size->response);
+    for (uint64_t i = 0; i < n; i += each)
+        for (int k = 0; k < n_kinds; k++)
+            for (int c = 0; c < t->layout.chunks || c == 0; c++) {
+                const rlf_piece piece = {.kind = kinds[k],
+                                         .rows = i + each < n ? each : n - i,
+                                         .prompt = (uint32_t)size->prompt,
+                                         .response = (uint32_t)size->response,
+                                         .chunk = c};
+                add_piece(t, &piece, sum);
+            }
+}
+
+static void
+add_update(const seat *t, const rlf_set_size *size, rlf_cost *sum)
+{
+    static const rlf_piece_kind kinds[] = {RLF_PIECE_BEFORE, RLF_PIECE_FORWARD,
+                                           RLF_PIECE_BACKWARD};
+    const rlf_loss *loss = t->node->loss;
+    uint32_t tokens = caps_of(t, t->node->receiver)->tokens[RLF_USE_UPDATE];
+    for (int i = 0; i < loss->n_words; i++)
+        for (size_t k = 0; k < loss->words[i].program->inputs.count; k++) {
+            int model = loss->words[i].model[k];
+            if (model < 0 || model == t->node->receiver)
+                continue;
+            uint32_t its = caps_of(t, model)->tokens[RLF_USE_READ];
+            tokens = its < tokens ? its : tokens;
+        }
+    int lanes = t->o->plan->sums[t->node->receiver].lanes;
+    rlf_range held = rlf_lanes_part(lanes, t->layout.dp, t->at.dp);
+    uint64_t all = (uint64_t)size->samples, own = 0;
+    for (int64_t l = held.first; l < held.last; l++) {
+        uint64_t n =
+            all / (uint64_t)lanes + ((uint64_t)l < all % (uint64_t)lanes);
+        add_micros(t, n, size, tokens, kinds, RLF_COUNT(kinds), sum);
+        own += n;
+    }
+    const rlf_piece end = {.kind = RLF_PIECE_FINISH,
+                           .rows = own,
+                           .prompt = (uint32_t)size->prompt,
+                           .response = (uint32_t)size->response};
+    add_piece(t, &end, sum);
+}
+
+static bool
+grows(const rlf_cost *more, const rlf_cost *less)
+{
+    return more->flops >= less->flops && more->read >= less->read &&
+           more->written >= less->written && more->calls >= less->calls &&
+           rlf_cost_meets(more).n >= rlf_cost_meets(less).n &&
+           rlf_cost_meets(more).bytes >= rlf_cost_meets(less).bytes;
+}
+
+/* With a little more of one thing nothing is less. */
+static bool
+is_monotone(const seat *t)
+{
+    bool same = true;
+    for (int kind = 0; kind <= RLF_PIECE_FINISH; kind++) {
+        rlf_piece less = {.kind = (rlf_piece_kind)kind,
+                          .rows = 3,
+                          .prompts = 2,
+                          .prompt = 7,
+                          .response = 4,
+                          .context = 9};
+        for (int k = 0; k < 40; k++) {
+            rlf_piece more = less;
+            more.rows += k % 5 == 0;
+            more.prompt += k % 5 == 1;
+            more.response += k % 5 == 2;
+            more.context += k % 5 == 3;
+            more.prompts += k % 5 == 4;
+            rlf_cost a = {0}, b = {0};
+            add_piece(t, &less, &a);
+            add_piece(t, &more, &b);
+            same = same && grows(&b, &a);
+            less = more;
+        }
+    }
+    return same;
+}
+
+static const rlf_set_size *
+set_of(const seat *t, int value)
+{
+    return &t->sizes->set[t->o->plan->graph->values.data[value].set];
+}
+
+/* Does the sum of the pieces of a node make the whole? */
+static bool
+check_node(const seat *t)
+{
+    static const rlf_piece_kind forward[] = {RLF_PIECE_FORWARD};
+    const rlf_node *node = t->node;
+    rlf_cost all = rlf_opened_cost(t->o, t->sizes, node->id), whole = {0};
+    rlf_cost sum = {0}, rows = {0};
+    rlf_cost_add(&whole, &all, 1 / t->sizes->runs[node->id]);
+    if (node->loss) {
+        add_update(t, set_of(t, node->inputs[node->loss->calls[0].set_input]),
+                   &sum);
+        return adds_up(&sum, &whole);
+    }
+    const rlf_set_size *size =
+        set_of(t, node->class->sampled ? node->outputs[0] : node->inputs[0]);
+    double n = node->class->sampled ? size->prompts : size->samples;
+    rlf_range own = rlf_layout_rows(&t->layout, t->o->rank, (int64_t)n);
+    const rlf_piece piece = {.rows = (uint64_t)rlf_range_size(own),
+                             .prompt = (uint32_t)size->prompt,
+                             .response = (uint32_t)size->response};
+    add_piece(t, &piece, &rows);
+    if (!adds_up(&rows, &whole))
+        return false;
+    if (node->class->role != RLF_ROLE_METHOD ||
+        (node->class->sampled && t->layout.pp > 1))
+        return true;
+    if (node->class->sampled)
+        add_turns(t, size, &sum);
+    else
+        add_micros(t, piece.rows, size,
+                   caps_of(t, node->receiver)->tokens[RLF_USE_READ], forward, 1,
+                   &sum);
+    return adds_up(&sum, &whole);
+}
+
+static void
+check_pieces(const rlf_opened *said, const char *name, rlf_arena *arena)
+{
+    const rlf_plan *plan = said->plan;
+    bool adds = true, monotone = true;
+    int n = 0;
+    for (int r = 0; r < plan->ranks; r++) {
+        rlf_sizes sizes = rlf_opened_sizes(&said[r], arena);
+        for (size_t i = 0; i < plan->graph->nodes.count; i++) {
+            const rlf_node *node = &plan->graph->nodes.data[i];
+            seat t = {.o = &said[r],
+                      .sizes = &sizes,
+                      .node = node,
+                      .layout = plan->place[i].layout};
+            t.at = rlf_layout_find(&t.layout, r);
+            bool is =
+                node->loss || node->class->role == RLF_ROLE_HOOK ||
+                (rlf_place_can(node) && node->class->level != RLF_LEVEL_VOCAB);
+            if (!is || t.at.tp < 0)
+                continue;
+            n++;
+            if (!check_node(&t)) {
+                note("%s on rank %d", node->class->name, r);
+                adds = false;
+            }
+            monotone = monotone && is_monotone(&t);
+        }
+    }
+    ok(n > 4 && adds, "%s: pieces of %d nodes add up to the whole", name, n);
+    ok(monotone, "%s: they grow with rows and lengths", name);
+}
+
+/* ---- models that are not there ---- */
+
+static char *
+read_text(rlf_arena *arena, const char *path)
+{
+    char text[8192];
+    FILE *file = fopen(path, "r");
+    size_t n = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file)
+        fclose(file);
+    if (!n)
+        bail("cannot read %s", path);
+    return rlf_arena_strndup(arena, text, n);
+}
+
+/* A directory with a config.json alone is as good as the whole model. */
+static void
+test_config_alone(rlf_arena *arena)
+{
+    const char *whole = rlf_arena_printf(arena, "%s/examples/models/arith",
+                                         getenv("RLFLOW_SOURCE"));
+    const char *dir = rlf_arena_printf(arena, "%s/config", root);
+    if (mkdir(dir, 0700) != 0)
+        bail("no directory %s", dir);
+    put(arena, "config/config.json",
+        read_text(arena, rlf_arena_printf(arena, "%s/config.json", whole)));
+    scene a, b;
+    size_t k = RLF_COUNT(layouts) - 1;
+    open_scene(&a, arena, rlf_arena_printf(arena, "\"%s\"", whole), NEW, k);
+    open_scene(&b, arena, rlf_arena_printf(arena, "\"%s\"", dir), NEW, k);
+    bool same = true;
+    for (int r = 0; r < a.plan->ranks; r++)
+        same = same_nodes(&a.rank[r], &b.rank[r], arena) && same;
+    ok(same, "costs of a model of which only config.json is there");
+    rlf_err err = RLF_ERR_NONE;
+    ok(rlf_plan_fits(b.plan, &rlf_node_classes, &err) >= 0,
+       "its plan is looked at: %s", err.sentence);
+    close_scene(&a);
+    close_scene(&b);
+    unlink(rlf_arena_printf(arena, "%s/config.json", dir));
+    rmdir(dir);
+}
+
+/* ---- candidates ---- */
+
+static rlf_status
+try_rows(const scene *c, const rlf_place_row *rows, int n, rlf_arena *arena,
+         rlf_err *err, rlf_plan **out)
+{
+    const rlf_plan_options options = {.ranks = MOST_RANKS};
+    rlf_err_clear(err);
+    return rlf_plan_candidate(c->s->graph, rows, n, &options, arena, err, out);
+}
+
+/* A candidate with the rows of a program is the plan of that program, nothing
+ * stays of it outside its arena, and rows that make no sense are refused. */
+static void
+test_candidates(rlf_arena *arena)
+{
+    scene c, plain;
+    open_scene(&c, arena, fresh(arena), NEW, RLF_COUNT(layouts) - 1);
+    open_scene(&plain, arena, fresh(arena), NEW, 0);
+    const rlf_placement *placement = c.s->graph->placement;
+    rlf_arena *own = rlf_arena_new();
+    rlf_err err = RLF_ERR_NONE;
+    rlf_plan *plan;
+    size_t used = rlf_arena_used(plain.s->graph->arena);
+    if (try_rows(&plain, placement->rows, placement->n_rows, own, &err, &plan) <
+        0)
+        bail("%s", err.sentence);
+    ok(rlf_digest_equal(plan->digest, c.plan->digest),
+       "the rows of a program make its plan");
+    ok(!plain.s->graph->placement &&
+           rlf_arena_used(plain.s->graph->arena) == used,
+       "the graph is what it was");
+    rlf_opened said;
+    if (rlf_outline_rank(plain.outline, plan, 3, own, &err, &said) < 0)
+        bail("%s", err.sentence);
+    ok(same_nodes(&c.rank[3], &said, own),
+       "and its costs, by an outline of the program without a placement");
+    static const int back[] = {1, 0}, here[] = {0, 1};
+    rlf_place_row rows[2] = {placement->rows[0], placement->rows[0]};
+    ok(try_rows(&plain, rows, 2, own, &err, &plan) == RLF_USER &&
+           strstr(err.sentence, "two rows"),
+       "two rows of one call: %s", err.sentence);
+    rows[0] = rlf_place_row_new(placement->rows[0].model, NULL);
+    rows[0].n_ranks = rows[0].tp = 2;
+    rows[0].ranks = back;
+    ok(try_rows(&plain, rows, 1, own, &err, &plan) == RLF_USER,
+       "ranks out of order: %s", err.sentence);
+    rows[0].ranks = here;
+    rows[0].dp = 2;
+    ok(try_rows(&plain, rows, 1, own, &err, &plan) == RLF_USER,
+       "not as many ranks: %s", err.sentence);
+    rows[0].model = 0;
+    ok(try_rows(&plain, rows, 1, own, &err, &plan) == RLF_USER, "no model: %s",
+       err.sentence);
+    rlf_arena_free(own);
+    close_scene(&c);
+    close_scene(&plain);
+}
+
 int
 main(void)
 {
@@ -386,6 +724,7 @@ main(void)
         scene c;
         open_scene(&c, arena, fresh(arena), NEW, k);
         check_outlines(c.plan, c.rank, layouts[k].name, c.arena);
+        check_pieces(c.rank, layouts[k].name, c.arena);
         close_scene(&c);
         if (!layouts[k].one_mesh || layouts[k].ranks == 1)
             continue;
@@ -396,6 +735,8 @@ main(void)
                        c.arena);
         close_scene(&c);
     }
+    test_config_alone(arena);
+    test_candidates(arena);
     static const char *const files[] = {"rows.jsonl", "judge.lua",
                                         "program.rlf"};
     for (size_t i = 0; i < RLF_COUNT(files); i++)

@@ -313,13 +313,18 @@ as_table(int p, int t, int d, int pg, int tg)
     if (rlf_realloc_make(&job, arena, &err, &plan) != RLF_OK)
         return false;
     int64_t volume = whole * (t * p - tg * pg) / ((int64_t)tg * pg * t * p);
+    rlf_realloc_total total;
+    rlf_realloc_sum(&job, &plan, arena, &total);
     for (int r = 0; r < p * t * d; r++) {
         rlf_realloc_load load;
         rlf_realloc_measure(&job, &plan, r, &load);
+        total.messages -= load.messages;
         if (load.received != volume || load.sent != volume ||
             load.peak != whole / (tg * pg) || load.redundant != 0)
             return false;
     }
+    if (total.messages != 0) /* each is one that a rank waits for */
+        return false;
     for (int i = 0; i < plan.n_sends; i++) /* inside micro-dp groups */
         if (rlf_layout_find(&train, plan.sends[i].from).dp !=
             rlf_layout_find(&train, plan.sends[i].to).dp)
