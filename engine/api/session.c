@@ -425,6 +425,15 @@ begin_run(rlf_session *s, rlf_err *err)
     return s->options.directory ? rlf_record_begin(s, err) : RLF_OK;
 }
 
+rlf_policy
+rlf_session_policy(const rlf_session *s)
+{
+    bool many = s->plan->ranks > 1;
+    return (rlf_policy){.piece = many ? PIECE_OF_MANY : PIECE,
+                        .parts = many ? PARTS_OF_MANY : 0,
+                        .shown = s->options.samples};
+}
+
 static rlf_status
 open_run(rlf_session *s, rlf_err *err)
 {
@@ -432,7 +441,6 @@ open_run(rlf_session *s, rlf_err *err)
     if (s->options.directory)
         RLF_TRY(rlf_rundir_open(s, err));
     RLF_TRY(open_trace(s, err));
-    bool many = s->plan->ranks > 1;
     const rlf_run_options run = {
         .seed = s->options.seed,
         .threads = s->options.threads,
@@ -441,9 +449,7 @@ open_run(rlf_session *s, rlf_err *err)
         .isa = s->options.isa,
         .memory = s->options.memory,
         .dry = s->options.dry,
-        .policy = {.piece = many ? PIECE_OF_MANY : PIECE,
-                   .parts = many ? PARTS_OF_MANY : 0,
-                   .shown = s->options.samples},
+        .policy = rlf_session_policy(s),
         .directory = s->options.directory,
         .keep = (uint32_t)s->options.keep,
         .inputs = &s->inputs,

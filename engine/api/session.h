@@ -133,6 +133,8 @@ struct rlf_session {
 /* Compile (parse, check, lower) if that was not done. With `params_only` the
  * graph has only its parameters. */
 rlf_result rlf_session_compile(rlf_session *session, bool params_only);
+/* When a generation at work yields to what follows its samples. */
+rlf_policy rlf_session_policy(const rlf_session *session);
 /* Compile and plan; nothing is opened. */
 rlf_result rlf_session_plan(rlf_session *session);
 /* Compile, plan, and open resources: everything short of the first step. */

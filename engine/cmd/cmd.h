@@ -19,6 +19,7 @@ int rlf_cmd_run(const rlf_command_line *line);
 int rlf_cmd_check(const rlf_command_line *line);
 int rlf_cmd_cluster(const rlf_command_line *line);
 int rlf_cmd_plan(const rlf_command_line *line);
+int rlf_cmd_simulate(const rlf_command_line *line);
 int rlf_cmd_graph(const rlf_command_line *line);
 int rlf_cmd_params(const rlf_command_line *line);
 int rlf_cmd_fmt(const rlf_command_line *line);
@@ -43,6 +44,8 @@ void rlf_cmd_warn(rlf_session *session);
 void rlf_cmd_notes(const rlf_session *session);
 /* Print a number with three digits and the prefix of its size: "12.3 G". */
 void rlf_cmd_put_scaled(double x, double base, const char *unit);
+/* Print the cluster that is planned for, as comments. */
+void rlf_cmd_put_cluster(const rlf_session *session);
 /* Print the plan as a place block. */
 void rlf_cmd_put_plan(const rlf_session *session);
 /* What a node is called in messages: actor.update, or its class. */

@@ -132,6 +132,16 @@ rlf_cmd_node_name(rlf_session *s, const rlf_node *node)
 }
 
 void
+rlf_cmd_put_cluster(const rlf_session *s)
+{
+    rlf_buf text = {0};
+    rlf_cluster_describe(s->cluster, &text);
+    printf("# cluster %s\n", s->cluster->name);
+    rlf_cmd_put_text(text.p, stdout);
+    rlf_buf_free(&text);
+}
+
+void
 rlf_cmd_put_plan(const rlf_session *s)
 {
     rlf_buf text = {0};

@@ -14,6 +14,7 @@ cmd_sources = \
 	%D%/params.c \
 	%D%/plan.c \
 	%D%/run.c \
+	%D%/simulate.c \
 	%D%/stack.c \
 	%D%/version.c
 rlflow_SOURCES = engine/main.c $(cmd_sources)

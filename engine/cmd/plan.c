@@ -218,16 +218,6 @@ put_pipelines(rlf_session *s)
     }
 }
 
-static void
-put_cluster(const rlf_session *s)
-{
-    rlf_buf text = {0};
-    rlf_cluster_describe(s->cluster, &text);
-    printf("# cluster %s\n", s->cluster->name);
-    rlf_cmd_put_text(text.p, stdout);
-    rlf_buf_free(&text);
-}
-
 int
 rlf_cmd_plan(const rlf_command_line *line)
 {
@@ -238,7 +228,7 @@ rlf_cmd_plan(const rlf_command_line *line)
     rlf_result result = rlf_session_plan(s);
     if (result == RLF_RESULT_OK && s->leads) {
         if (s->cluster)
-            put_cluster(s);
+            rlf_cmd_put_cluster(s);
         rlf_cmd_put_plan(s);
         if (line->options[RLF_OPTION_VERBOSE].given) {
             put_edges(s);

@@ -53,6 +53,7 @@ piece_of(const rlf_portion *p)
         [RLF_PORTION_BEFORE] = RLF_PIECE_BEFORE,
         [RLF_PORTION_FORWARD] = RLF_PIECE_FORWARD,
         [RLF_PORTION_BACKWARD] = RLF_PIECE_BACKWARD,
+        [RLF_PORTION_WEIGHTS] = RLF_PIECE_WEIGHTS,
         [RLF_PORTION_FINISH] = RLF_PIECE_FINISH};
     return (rlf_piece){.kind = kinds[p->kind],
                        .rows = p->rows,

@@ -129,8 +129,9 @@ stage_costs(const simulation *s, const rlf_node *node,
         cost[k].forward = portion(s, p);
         p.kind = RLF_PORTION_BACKWARD;
         cost[k].backward = trains ? portion(s, p) : 0;
-        if (model->split) /* two products of the same size */
-            cost[k].weights = cost[k].backward /= 2;
+        p.kind = RLF_PORTION_WEIGHTS;
+        if (trains && model->split)
+            cost[k].weights = portion(s, p);
         p.kind = forward;
         if (k + 1 < model->stages && rank[k] != rank[k + 1] && d->stage)
             cost[k].send = d->stage(d->self, &p, rank[k + 1]);

@@ -7,7 +7,7 @@ const char *const rlf_spent_words[RLF_SPENTS] = {
     [RLF_SPENT_GENERATE] = "sampling", [RLF_SPENT_READ] = "reading",
     [RLF_SPENT_TRAIN] = "training",    [RLF_SPENT_HOOK] = "hooks",
     [RLF_SPENT_OTHER] = "other",       [RLF_SPENT_MESSAGES] = "messages",
-    [RLF_SPENT_WEIGHTS] = "weights",   [RLF_SPENT_BUBBLE] = "stages",
+    [RLF_SPENT_WEIGHTS] = "weights",   [RLF_SPENT_BUBBLE] = "waiting",
 };
 
 /* ---- what work takes ---- */

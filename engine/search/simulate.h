@@ -19,7 +19,8 @@ typedef enum rlf_portion_kind {
      * a call that reads in a pipeline. BEFORE: where all is read first. */
     RLF_PORTION_BEFORE,
     RLF_PORTION_FORWARD,
-    RLF_PORTION_BACKWARD, /* both gradients */
+    RLF_PORTION_BACKWARD, /* both gradients, or of a schedule that splits it */
+    RLF_PORTION_WEIGHTS,  /* all but those of weights, which are asked for so */
     RLF_PORTION_FINISH,   /* of an update, behind all micro-batches */
 } rlf_portion_kind;
 
@@ -58,7 +59,7 @@ typedef enum rlf_spent {
     RLF_SPENT_OTHER,
     RLF_SPENT_MESSAGES, /* edges, and samples that go to other replicas */
     RLF_SPENT_WEIGHTS,
-    RLF_SPENT_BUBBLE, /* in an update or call, waiting for other stages */
+    RLF_SPENT_BUBBLE, /* in an update or call, waiting for other ranks of it */
     RLF_SPENTS
 } rlf_spent;
 extern const char *const rlf_spent_words[RLF_SPENTS];

@@ -120,7 +120,7 @@ put_bar(const rlf_span_spent *s, double from, double to, rlf_buf *out)
     if (s->turns)
         rlf_buf_printf(out, ", %u turns of %u samples", s->turns, s->rows);
     if (s->bubble > 0)
-        rlf_buf_printf(out, ", %.6g s of it waiting for other stages",
+        rlf_buf_printf(out, ", %.6g s of it waiting for others",
                        s->bubble);
     rlf_buf_puts(out, "</title></rect>\n");
 }

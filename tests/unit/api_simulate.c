@@ -166,11 +166,10 @@ typedef struct price {
 static double
 take_portion(void *self, const rlf_portion *p)
 {
-    static const double each[] = {[RLF_PORTION_ROWS] = 1e-5,
-                                  [RLF_PORTION_BEFORE] = 1e-5,
-                                  [RLF_PORTION_FORWARD] = 1e-5,
-                                  [RLF_PORTION_BACKWARD] = 2e-5,
-                                  [RLF_PORTION_FINISH] = 0};
+    static const double each[] = {
+        [RLF_PORTION_ROWS] = 1e-5,    [RLF_PORTION_BEFORE] = 1e-5,
+        [RLF_PORTION_FORWARD] = 1e-5, [RLF_PORTION_BACKWARD] = 2e-5,
+        [RLF_PORTION_WEIGHTS] = 1e-5, [RLF_PORTION_FINISH] = 0};
     const price *of = self;
     double tokens = (double)p->rows * (p->prompt + p->response);
     double fixed = p->kind == RLF_PORTION_FINISH ? 3e-3 : 1e-4;
@@ -446,7 +445,8 @@ count_portion(void *self, const rlf_portion *p)
 {
     static const int each[] = {[RLF_PORTION_ROWS] = READ,
                                [RLF_PORTION_FORWARD] = FORWARD,
-                               [RLF_PORTION_BACKWARD] = BACKWARD};
+                               [RLF_PORTION_BACKWARD] = BACKWARD,
+                               [RLF_PORTION_WEIGHTS] = 0};
     rlf_role role = p->node->class->role;
     (void)self;
     if (p->kind == RLF_PORTION_FINISH)

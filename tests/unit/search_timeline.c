@@ -75,7 +75,7 @@ test_svg(const rlf_timeline *t)
                       "sampling: 4 s from 0 s, 8 turns of 3 samples</title>"),
        "at its place, and what it is");
     ok(strstr(text.p, "update, training: 4 s from 6 s, 2.5 s of it waiting for "
-                      "other stages"),
+                      "others"),
        "with what it waits");
     ok(count(text.p, "<svg") == 1 && count(text.p, "</svg>\n") == 1 &&
            count(text.p, "<rect") ==
