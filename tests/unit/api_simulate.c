@@ -111,6 +111,9 @@ static const struct plan {
      "actor on 0..3 (lanes: 4)\n critic on 0..3 (lanes: 4)\n"
      " actor.update on 0..3 (pp: 2, tokens: 200, schedule: \"fused.table\")\n"
      " critic.update on 0..3 (pp: 2, tokens: 200, schedule: \"fused.table\")"},
+    {"weights apart", 2, 0,
+     "actor on 0..1 (lanes: 4)\n critic on 0..1 (lanes: 4)\n"
+     " actor.update on 0..1 (pp: 2, tokens: 200, schedule: \"zb-h1\")"},
     {"ahead", 1, 1, NULL},
     {"ahead, apart", 4, 1,
      "actor on 2..3 (lanes: 4)\n actor.generate on 0..1\n"
@@ -491,10 +494,10 @@ test_sum(void)
 
 /* The same with seconds from counts: those of all that a step computes at the
  * caps, counted node by node, and not in pieces. */
-static void
-test_counted_sum(void)
+static double
+check_counted_sum(const struct plan *how)
 {
-    planned p = open_plan(&plans[0]);
+    planned p = open_plan(how);
     rlf_err err = RLF_ERR_NONE;
     rlf_cluster *cluster;
     rlf_costs *costs;
@@ -528,9 +531,24 @@ test_counted_sum(void)
                                     .steps = 1};
     if (rlf_simulate(&options, p.arena, &err, &out) != RLF_OK)
         bail("%s", err.sentence);
-    near(out.ends[0] / want, 1, 0.05, "one rank: as its nodes are counted");
+    ok(fabs(out.ends[0] / want - 1) < 0.05, "%s: as its nodes are counted",
+       how->name);
     note("%g s, counted %g s", out.ends[0], want);
     close_plan(&p);
+    return out.ends[0];
+}
+
+/* Weights apart from backward take as long as in it. */
+static void
+test_counted_sum(void)
+{
+    static const struct plan apart = {
+        "weights apart", 1, 0,
+        "actor.update on 0 (schedule: \"zb-h1\")\n"
+        " critic.update on 0 (schedule: \"zb-h1\")"};
+    double one = check_counted_sum(&plans[0]);
+    near(check_counted_sum(&apart) / one, 1, 1e-3,
+         "one rank: weights apart take as long");
 }
 
 static void
