@@ -206,17 +206,25 @@ read_data(const rlf_resource *resource, uint64_t at_most, rlf_data *data,
     return RLF_OK;
 }
 
+static void
+free_cursor(rlf_cursor *cursor)
+{
+    RLF_VEC_FREE(&cursor->later);
+    free(cursor->order);
+    free(cursor->taken);
+}
+
 void
 rlf_data_free(rlf_data *data)
 {
     if (!data)
         return;
-    for (size_t i = 0; i < data->cursors.count; i++) {
-        RLF_VEC_FREE(&data->cursors.data[i].later);
-        free(data->cursors.data[i].order);
-        free(data->cursors.data[i].taken);
-    }
+    for (size_t i = 0; i < data->cursors.count; i++)
+        free_cursor(&data->cursors.data[i]);
     RLF_VEC_FREE(&data->cursors);
+    for (size_t i = 0; i < data->marked.count; i++)
+        RLF_VEC_FREE(&data->marked.data[i].later);
+    RLF_VEC_FREE(&data->marked);
     free(data->drawing);
     rlf_buf_free(&data->warnings);
     for (size_t m = 0; data->owns && m < data->n_members; m++)
@@ -770,6 +778,47 @@ restore(const rlf_env *env, const rlf_resource *resource, void *object,
     return status;
 }
 
+/* What a checkpoint has of a cursor. */
+static void
+copy_cursor(const rlf_cursor *from, rlf_cursor *to)
+{
+    to->site = from->site;
+    to->member = from->member;
+    to->epoch = from->epoch;
+    to->index = from->index;
+    to->drawn = from->drawn;
+    to->later.count = 0;
+    for (size_t i = 0; i < from->later.count; i++)
+        RLF_PUSH(&to->later, from->later.data[i]);
+}
+
+static void
+mark(void *object)
+{
+    rlf_data *data = object;
+    for (size_t i = data->marked.count; i < data->cursors.count; i++)
+        RLF_PUSH(&data->marked, (rlf_cursor){0});
+    for (size_t i = 0; i < data->cursors.count; i++)
+        copy_cursor(&data->cursors.data[i], &data->marked.data[i]);
+}
+
+/* Cursors that the step has made go; orders are made again. */
+static bool
+back(void *object)
+{
+    rlf_data *data = object;
+    while (data->cursors.count > data->marked.count)
+        free_cursor(&data->cursors.data[--data->cursors.count]);
+    for (size_t i = 0; i < data->cursors.count; i++) {
+        rlf_cursor *c = &data->cursors.data[i];
+        copy_cursor(&data->marked.data[i], c);
+        free(c->order);
+        c->order = NULL;
+        c->step = 0;
+    }
+    return true;
+}
+
 static rlf_lasting
 lasting(const void *object)
 {
@@ -798,6 +847,8 @@ const rlf_resource_class rlf_resource_data = {
     .pools = rlf_resource_no_pools,
     .save = save,
     .restore = restore,
+    .mark = mark,
+    .back = back,
     .field = field,
     .lasting = lasting,
     .rows = count_rows,

@@ -56,6 +56,10 @@ struct rlf_data {
         rlf_cursor *data;
         size_t count, room;
     } cursors;
+    struct { /* the first ones of `cursors`, as the step began */
+        rlf_cursor *data;
+        size_t count, room;
+    } marked;
 };
 
 /* ---- view.c: data made of data ---- */

@@ -716,6 +716,23 @@ restore(const rlf_env *env, const rlf_resource *resource, void *object,
     return RLF_OK;
 }
 
+/* There is no second copy of the weights: what has begun to change them is not
+ * undone. */
+static void
+mark(void *object)
+{
+    const rlf_model_object *m = object;
+    if (m->model)
+        m->model->marked = m->model->begun;
+}
+
+static bool
+back(void *object)
+{
+    const rlf_model_object *m = object;
+    return !m->model || m->model->marked == m->model->begun;
+}
+
 static void
 note(const rlf_resource *resource, void *object, rlf_buf *out)
 {
@@ -774,6 +791,8 @@ const rlf_resource_class rlf_resource_model = {
     .pools = rlf_model_pools,
     .save = save,
     .restore = restore,
+    .mark = mark,
+    .back = back,
     .field = rlf_resource_no_field,
     .lasting = lasting,
     .rows = rlf_resource_no_rows,

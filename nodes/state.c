@@ -78,6 +78,7 @@ close_state(void *object)
     if (!state)
         return;
     free(state->value);
+    free(state->marked);
     free(state);
 }
 
@@ -89,7 +90,7 @@ memory(const rlf_graph *graph, const rlf_resource *resource, void *object,
     const rlf_state *state = object;
     rlf_memory_row row = {.owner = resource->name,
                           .purpose = "numbers of rows",
-                          .host = sizeof(double) * (uint64_t)state->count};
+                          .host = 2 * sizeof(double) * (uint64_t)state->count};
     if (state->data)
         RLF_PUSH_IN(out->arena, &out->rows, row);
 }
@@ -204,6 +205,26 @@ restore(const rlf_env *env, const rlf_resource *resource, void *object,
     return status;
 }
 
+static void
+mark(void *object)
+{
+    rlf_state *state = object;
+    size_t bytes = sizeof(double) * state->count;
+    if (!state->marked)
+        state->marked = rlf_try_malloc(bytes);
+    if (state->marked)
+        memcpy(state->marked, state->value, bytes);
+}
+
+static bool
+back(void *object)
+{
+    rlf_state *state = object;
+    if (state->marked)
+        memcpy(state->value, state->marked, sizeof(double) * state->count);
+    return state->marked;
+}
+
 const rlf_resource_class rlf_resource_state = {
     .name = "state",
     .kind = RLF_RESOURCE_STATE,
@@ -225,6 +246,8 @@ const rlf_resource_class rlf_resource_state = {
     .pools = rlf_resource_no_pools,
     .save = save,
     .restore = restore,
+    .mark = mark,
+    .back = back,
     .field = rlf_resource_no_field,
     .lasting = rlf_resource_no_lasting,
     .rows = rlf_resource_no_rows,

@@ -7,6 +7,7 @@
 typedef struct rlf_state {
     double *value;        /* one, or one per row of the data */
     uint32_t count;       /* of them */
+    double *marked;       /* as the step began; NULL: not known */
     const rlf_data *data; /* NULL: one number */
 } rlf_state;
 

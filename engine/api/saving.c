@@ -1,5 +1,6 @@
 /* When a run saves a checkpoint, besides where its program says so and at its
- * end: every so often, and when a metric is better than it ever was.
+ * end: every so often, when a metric is better than it ever was, and when a
+ * step fails that has not begun to change a model.
  *
  * By default it is time that counts, for what is lost by a kill is time, and a
  * step may take a second or an hour. Which checkpoints there are then depends
@@ -186,6 +187,31 @@ rlf_saving_now(rlf_session *s, rlf_err *err)
     s->saved.took = rlf_clock_since(from);
     s->saved.step = rlf_run_steps(s->run);
     return RLF_OK;
+}
+
+static rlf_status
+rescue(rlf_session *s, rlf_err *err)
+{
+    RLF_TRY(rlf_directory_check(s, err));
+    RLF_TRY(rlf_directory_blame(s, rlf_journals_sync(s, err), err));
+    rlf_status status = rlf_run_rescue(s->run, &s->beside, err);
+    return status < 0 ? rlf_directory_blame(s, status, err) : status;
+}
+
+/* An error of rlflow itself may have left anything. */
+void
+rlf_saving_rescue(rlf_session *s, rlf_status cause)
+{
+    uint32_t step = rlf_run_steps(s->run);
+    rlf_err err = RLF_ERR_NONE;
+    if (!s->options.directory || !step || s->saved.step == step ||
+        cause == RLF_BUG)
+        return;
+    if (rescue(s, &err) == RLF_OK)
+        s->saved.step = step;
+    else
+        s->saved.why_not = rlf_arena_strdup(s->arena, err.sentence);
+    rlf_err_clear(&err);
 }
 
 uint32_t

@@ -611,7 +611,11 @@ static rlf_status
 step(rlf_session *s, rlf_err *err)
 {
     uint64_t from = rlf_clock_now();
-    RLF_TRY(rlf_run_step(s->run, err));
+    rlf_status status = rlf_run_step(s->run, err);
+    if (status < 0) {
+        rlf_saving_rescue(s, status);
+        return status;
+    }
     s->step_seconds = rlf_clock_since(from);
     s->tokens = rlf_run_tokens(s->run);
     warn_of_metrics(s);

@@ -119,6 +119,8 @@ struct rlf_session {
         uint64_t at; /* clock when the last one was written, or the start */
         double took; /* seconds */
         uint32_t step; /* of it; 0: there is none */
+        const char *why_not; /* after an error: why there is none of the last
+                                step that is done; NULL: there is */
     } saved;
     bool told;        /* the program's warnings were shown */
     rlf_buf warnings; /* since rlf_session_warnings was asked, in lines */
@@ -273,6 +275,8 @@ void rlf_saving_begin(rlf_session *session);
 /* After each step: save if it is time, or the best so far. */
 rlf_status rlf_saving_step(rlf_session *session, rlf_err *err);
 rlf_status rlf_saving_now(rlf_session *session, rlf_err *err);
+/* After an error in a step: save the one before, if it is still there. */
+void rlf_saving_rescue(rlf_session *session, rlf_status cause);
 /* The last step that this process saved or went on from, if its checkpoint is
  * still there; else 0. */
 uint32_t rlf_saving_last(const rlf_session *session);

@@ -206,6 +206,9 @@ put_saved(const rlf_session *s, const rlf_command_line *line, rlf_buf *out)
 {
     rlf_err ignored = RLF_ERR_NONE;
     uint32_t step = rlf_saving_last(s);
+    if (s->saved.why_not)
+        rlf_buf_printf(out, "step %" PRIu64 " could not be saved: %s\n",
+                       rlf_session_steps(s), s->saved.why_not);
     if (rlf_directory_check(s, &ignored) >= 0 && !s->saved.step)
         rlf_buf_puts(out, "no step is saved yet: the first checkpoint is "
                           "written as --save-every says\n");

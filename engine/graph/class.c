@@ -242,6 +242,19 @@ rlf_resource_no_settle(const rlf_env *env, const rlf_resource *resource,
 }
 
 void
+rlf_resource_no_mark(void *object)
+{
+    (void)object;
+}
+
+bool
+rlf_resource_no_back(void *object)
+{
+    (void)object;
+    return true;
+}
+
+void
 rlf_resource_no_note(const rlf_resource *resource, void *object, rlf_buf *out)
 {
     (void)resource, (void)object, (void)out;

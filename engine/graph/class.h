@@ -436,6 +436,11 @@ struct rlf_resource_class {
                        void *object, const char *directory, rlf_err *err);
     rlf_status (*restore)(const rlf_env *env, const rlf_resource *resource,
                           void *object, const char *directory, rlf_err *err);
+    /* A step begins: what a checkpoint has of it is what back() returns to. */
+    void (*mark)(void *object);
+    /* After a step that failed: all that a checkpoint has of it is as it was
+     * marked. False: that cannot be had again. */
+    bool (*back)(void *object);
     /* Models: their tensors, in the order in which a hold has them, in `arena`;
      * none else. `object` NULL: it is not open, and what the declaration names
      * is looked into. */
@@ -550,6 +555,8 @@ void rlf_resource_no_infer(const rlf_graph *graph, const rlf_resource *resource,
 rlf_status rlf_resource_no_settle(const rlf_env *env,
                                   const rlf_resource *resource, void *object,
                                   rlf_err *err);
+void rlf_resource_no_mark(void *object);
+bool rlf_resource_no_back(void *object);
 void rlf_resource_no_note(const rlf_resource *resource, void *object,
                           rlf_buf *out);
 /* field and rows of a resource class that has none */

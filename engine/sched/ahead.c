@@ -62,12 +62,15 @@ keep_metrics(rlf_keeper *k, const rlf_metrics *metrics)
     }
 }
 
+/* `later` counts from the last step that is done; of one that failed the
+ * controller is a step further. */
 static void
 keep_value(rlf_keeper *k, const rlf_run *run, int value, int later)
 {
     const rlf_rank *rank = &run->ranks[0];
     struct rlf_origin at =
-        rlf_order_later(rlf_control_order(run->control), later, value);
+        rlf_order_later(rlf_control_order(run->control),
+                        later - (run->failed ? 1 : 0), value);
     uint32_t number = twin(run->plan, value);
     rlf_buf content = {0}, *out = k->out;
     k->out = &content;

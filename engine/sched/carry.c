@@ -408,6 +408,7 @@ static rlf_status
 carry_begin(rlf_rank *rank, const rlf_task *task, rlf_err *err)
 {
     (void)err;
+    rlf_rank_mark(rank, task->step);
     rlf_arena_reset(rank->env.pool);
     rank->wants_checkpoint = false;
     rank->env.step = task->step;

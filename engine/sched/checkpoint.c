@@ -99,8 +99,14 @@ write_all(rlf_run *run, const char *dir, const rlf_beside *beside,
                            .instance = -1,
                            .step = run->step,
                            .directory = dir};
-    RLF_TRY(rlf_run_settle(run, err));
-    RLF_TRY(rlf_run_tell_all(run, &task, err));
+    if (run->failed) {
+        rlf_status rescued = rlf_run_rescue_ranks(run, dir, err);
+        if (rescued != RLF_OK)
+            return rescued;
+    } else {
+        RLF_TRY(rlf_run_settle(run, err));
+        RLF_TRY(rlf_run_tell_all(run, &task, err));
+    }
     RLF_TRY(rlf_run_save_ahead(run, dir, arena, err));
     rlf_buf text = {0};
     put_state(run, &text);
@@ -123,10 +129,11 @@ save(rlf_run *run, const rlf_beside *beside, rlf_arena *arena, rlf_err *err)
     RLF_TRY(rlf_dir_remove(writing, err));
     RLF_TRY(rlf_dir_make(writing, err));
     rlf_status status = write_all(run, writing, beside, arena, err);
-    if (status < 0) {
+    if (status != RLF_OK) {
         rlf_err ignored = RLF_ERR_NONE;
         rlf_dir_remove(writing, &ignored);
-        rlf_err_hint(err, "the checkpoint before this one is untouched");
+        if (status < 0)
+            rlf_err_hint(err, "the checkpoint before this one is untouched");
         return status;
     }
     RLF_TRY(rlf_path_rename(writing, final, err));
@@ -146,6 +153,20 @@ rlf_run_save(rlf_run *run, const rlf_beside *beside, rlf_err *err)
         rlf_log_info(run->options.log, SCHED, "checkpoint step %u seconds %.3f",
                      run->step, rlf_clock_since(from));
     }
+    return status;
+}
+
+rlf_status
+rlf_run_rescue(rlf_run *run, const rlf_beside *beside, rlf_err *err)
+{
+    RLF_ASSERT(run->options.directory && run->failed && run->step);
+    rlf_arena *arena = rlf_arena_new();
+    rlf_status status = save(run, beside, arena, err);
+    rlf_arena_free(arena);
+    if (status == RLF_OK)
+        rlf_log_info(run->options.log, SCHED,
+                     "checkpoint step %u after an error in step %u", run->step,
+                     run->step + 1);
     return status;
 }
 

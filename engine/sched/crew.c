@@ -45,7 +45,15 @@ struct rlf_crew {
     bool hangs;                     /* see rlf_crew_hang */
     pthread_mutex_t lock;
     pthread_cond_t one_ended;
-    int n_running;   /* threads, under the lock */
+    int n_running; /* threads; under the lock, as what follows */
+    struct {       /* what threads of ranks that failed are still there for */
+        pthread_cond_t wake;
+        int n;                 /* of them, that wait to be told */
+        const char *directory; /* not NULL: to be written into */
+        uint32_t step;
+        int left;  /* that have not done so */
+        bool over; /* to end */
+    } parked;
     locale_t locale; /* of the thread that opened the crew */
     bool controls;
 };
@@ -237,6 +245,30 @@ work(member *m, rlf_err *err)
     }
 }
 
+/* The run has failed, and the controller may want what this rank has. */
+static void
+park(member *m)
+{
+    rlf_crew *crew = m->crew;
+    pthread_mutex_lock(&crew->lock);
+    crew->parked.n++;
+    pthread_cond_signal(&crew->one_ended);
+    while (!crew->parked.over && !crew->parked.directory)
+        pthread_cond_wait(&crew->parked.wake, &crew->lock);
+    if (!crew->parked.over) {
+        pthread_mutex_unlock(&crew->lock);
+        rlf_err_clear(&m->err);
+        m->status = rlf_rank_rescue(m->rank, crew->parked.step,
+                                    crew->parked.directory, &m->err);
+        pthread_mutex_lock(&crew->lock);
+        crew->parked.left--;
+        pthread_cond_signal(&crew->one_ended);
+    }
+    while (!crew->parked.over)
+        pthread_cond_wait(&crew->parked.wake, &crew->lock);
+    pthread_mutex_unlock(&crew->lock);
+}
+
 static void *
 thread_main(void *arg)
 {
@@ -247,6 +279,7 @@ thread_main(void *arg)
     if (m->status < 0) {
         m->err.rank = m->rank->rank;
         rlf_comm_abort(m->crew->world, &m->err);
+        park(m);
     }
     rlf_rank_close(m->rank);
     pthread_mutex_lock(&m->crew->lock);
@@ -494,6 +527,7 @@ rlf_crew_open(rlf_rank *ranks, const rlf_crew_options *options, rlf_err *err,
     pthread_condattr_init(&clock);
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
     pthread_cond_init(&crew->one_ended, &clock);
+    pthread_cond_init(&crew->parked.wake, NULL);
     pthread_condattr_destroy(&clock);
     crew->n_ranks = rlf_comm_world_size(world);
     crew->controls = rlf_comm_world_process(world) == 0;
@@ -545,9 +579,10 @@ await_end(rlf_crew *crew)
  * still is ended by the others before it has said why. */
 #define ONE_OF_MANY 1.0
 
-/* Until the threads have ended; false: one is stuck. */
+/* Until *n threads (of those that run, or wait to be told, under the lock) are
+ * no more than `most`; false: one is stuck. */
 static bool
-join(rlf_crew *crew)
+await_threads(rlf_crew *crew, const int *n, const int *most)
 {
     rlf_err ignored = RLF_ERR_NONE;
     bool many = rlf_comm_world_caps(crew->world)->n_processes > 1;
@@ -556,14 +591,54 @@ join(rlf_crew *crew)
         patience = ONE_OF_MANY;
     uint64_t aborted = 0; /* when that was seen */
     bool stuck = false;
-    pthread_mutex_lock(&crew->lock);
-    while (crew->n_running > 0 && !stuck) {
+    while (*n > *most && !stuck) {
         if (!aborted && rlf_comm_check(crew->world, &ignored) < 0)
             aborted = rlf_clock_now();
         stuck = aborted && patience > 0 && rlf_clock_since(aborted) > patience;
         if (!stuck)
             await_end(crew);
     }
+    return !stuck;
+}
+
+rlf_status
+rlf_crew_rescue(rlf_crew *crew, uint32_t step, const char *directory,
+                rlf_err *err)
+{
+    static const int none = 0;
+    pthread_mutex_lock(&crew->lock);
+    bool all = await_threads(crew, &crew->n_running, &crew->parked.n);
+    if (all) {
+        crew->parked.left = crew->parked.n;
+        crew->parked.step = step;
+        crew->parked.directory = directory;
+        pthread_cond_broadcast(&crew->parked.wake);
+        all = await_threads(crew, &crew->parked.left, &none);
+    }
+    pthread_mutex_unlock(&crew->lock);
+    if (!all) {
+        rlf_fail(err, RLF_AGAIN, "a rank has not come to its end");
+        return RLF_AGAIN;
+    }
+    for (int i = 0; i < crew->n_local; i++) {
+        const member *m = &crew->members[i];
+        if (m->status == RLF_OK)
+            continue;
+        *err = m->err;
+        return m->status;
+    }
+    return RLF_OK;
+}
+
+/* Until the threads have ended; false: one is stuck. */
+static bool
+join(rlf_crew *crew)
+{
+    static const int none = 0;
+    pthread_mutex_lock(&crew->lock);
+    crew->parked.over = true;
+    pthread_cond_broadcast(&crew->parked.wake);
+    bool stuck = !await_threads(crew, &crew->n_running, &none);
     pthread_mutex_unlock(&crew->lock);
     for (int i = 0; i < crew->n_local && !stuck; i++) {
         member *m = &crew->members[i];
@@ -579,7 +654,8 @@ rlf_crew_follow(rlf_crew *crew, rlf_err *err)
 {
     rlf_err ignored = RLF_ERR_NONE;
     pthread_mutex_lock(&crew->lock);
-    while (crew->n_running > 0 && rlf_comm_check(crew->world, &ignored) >= 0)
+    while (crew->n_running > crew->parked.n &&
+           rlf_comm_check(crew->world, &ignored) >= 0)
         await_end(crew);
     pthread_mutex_unlock(&crew->lock);
     return rlf_comm_check(crew->world, err) == RLF_OK
@@ -614,6 +690,7 @@ rlf_crew_close(rlf_crew *crew)
     free(crew->under_way);
     free(crew->members);
     pthread_cond_destroy(&crew->one_ended);
+    pthread_cond_destroy(&crew->parked.wake);
     pthread_mutex_destroy(&crew->lock);
     free(crew);
     return true;

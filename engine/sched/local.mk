@@ -17,6 +17,7 @@ libsched_la_SOURCES = \
 	%D%/metrics.c %D%/metrics.h \
 	%D%/pipeline.c %D%/pipeline.h \
 	%D%/rank.c %D%/rank.h \
+	%D%/rescue.c \
 	%D%/retention.c %D%/retention.h \
 	%D%/run.c %D%/run.h \
 	%D%/samples.c \

@@ -28,6 +28,7 @@ typedef struct rank_step {
     rlf_env env;         /* of its calls, with a pool of its own */
     rlf_metrics metrics; /* what nodes report whose task says so, */
     uint64_t tokens;     /* and what is generated: both since they were told */
+    uint64_t marked;     /* tokens when the present step began */
 } rank_step;
 
 /* What a rank does when it is at no node. */
@@ -67,6 +68,7 @@ typedef struct rlf_rank {
                        the next one */
     bool recording; /* the task in hand says so */
     bool wants_checkpoint;
+    uint32_t marked; /* the step at whose begin all was marked; 0: none */
     uint64_t received;       /* bytes of rows, by the last edge */
     rlf_comm *comm;          /* NULL: the only rank */
     rlf_way way;             /* to others, as it is foreseen */
@@ -136,6 +138,17 @@ rlf_status rlf_rank_slots(rlf_rank *rank, size_t n, rlf_err *err);
 /* Step `step` takes the place of one that is over; what is made of it ahead is
  * made of weights and states with which step `since` begins. */
 void rlf_rank_begin_step(rlf_rank *rank, uint32_t step, uint32_t since);
+
+/* ---- rescue.c ---- */
+
+/* The step `step` begins: what rlf_rank_rescue returns to. */
+void rlf_rank_mark(rlf_rank *rank, uint32_t step);
+/* After the step `step` failed, when no rank works any more: the part of this
+ * rank in a checkpoint of the step before, into `directory`, without messages
+ * to others. RLF_AGAIN: that cannot be had again, and *err says why; else the
+ * error is that of writing. */
+rlf_status rlf_rank_rescue(rlf_rank *rank, uint32_t step, const char *directory,
+                           rlf_err *err);
 
 /* ---- ahead.c ---- */
 

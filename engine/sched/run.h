@@ -116,7 +116,7 @@ rlf_status rlf_run_open(const rlf_plan *plan, const rlf_classes *classes,
 bool rlf_run_close(rlf_run *run);
 
 /* The next step. After an error the step's state is void and the run can only
- * be closed. */
+ * be rescued and closed. */
 rlf_status rlf_run_step(rlf_run *run, rlf_err *err);
 /* In a process without the controller: until the run has ended. */
 rlf_status rlf_run_follow(rlf_run *run, rlf_err *err);
@@ -183,6 +183,10 @@ uint64_t rlf_run_pool_bytes(const rlf_run *run);
 /* Write DIRECTORY/checkpoints/step-N: beside, fsynced, renamed; older ones than
  * are to be kept go only then, but never that of the best step. */
 rlf_status rlf_run_save(rlf_run *run, const rlf_beside *beside, rlf_err *err);
+/* After a step that failed: as rlf_run_save for the step before. RLF_AGAIN: what
+ * a checkpoint has of that one is not there any more, or not in one place, and
+ * *err says why in a clause. */
+rlf_status rlf_run_rescue(rlf_run *run, const rlf_beside *beside, rlf_err *err);
 /* Go on from the newest checkpoint that is whole: verifies that, and that it is
  * of these inputs. Damaged newer ones are set aside, and told of. Texts of *out last as long as the run. Call before the
  * first step. */

@@ -34,8 +34,10 @@ struct rlf_run {
     uint32_t step;    /* the last one done */
     double seconds[RLF_TIMES]; /* of the last step, of all ranks together */
     rlf_buf accepted; /* what --accept let differ: JSON objects with commas */
+    bool whole; /* when the present step began all that is made ahead was */
     bool ended;
     bool failed;
+    bool stands; /* it failed because a rank does not get anywhere */
 };
 
 /* step.c: what a rank has to say. */
@@ -47,6 +49,10 @@ rlf_status rlf_run_settle(rlf_run *run, rlf_err *err);
  * when all ranks wait. */
 rlf_status rlf_run_save_ahead(const rlf_run *run, const char *directory,
                               rlf_arena *arena, rlf_err *err);
+/* rescue.c: of the last step that is done, what ranks have, into `directory`.
+ * RLF_AGAIN: it cannot be had again, and *err says why. */
+rlf_status rlf_run_rescue_ranks(rlf_run *run, const char *directory,
+                                rlf_err *err);
 /* step.c: after an error in the controller's thread: all ranks stop; the status
  * and, where another rank failed first, that one's error. */
 rlf_status rlf_run_fail(rlf_run *run, rlf_status status, rlf_err *err);

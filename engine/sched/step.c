@@ -67,8 +67,9 @@ say_waiting(const rlf_run *run, char *text, size_t room, rlf_err *err)
 
 /* No rank made progress for longer than the run's patience. */
 static rlf_status
-stands_still(const rlf_run *run, double seconds, rlf_err *err)
+stands_still(rlf_run *run, double seconds, rlf_err *err)
 {
+    run->stands = true;
     char waiting[192];
     int silent = silent_rank(run, run->options.patience);
     rlf_err at = RLF_ERR_NONE;
@@ -227,6 +228,8 @@ take_step(rlf_run *run, rlf_err *err)
 {
     rlf_task begin = {
         .kind = RLF_TASK_BEGIN, .instance = -1, .step = run->step + 1};
+    run->whole = rlf_order_made_before(rlf_control_order(run->control),
+                                       run->step + run->graph->ahead + 1);
     RLF_TRY(rlf_lead_begin(run, err, &begin.fresh));
     uint32_t last = begin.step + run->graph->ahead;
     for (uint32_t i = 0; i < begin.fresh; i++)

@@ -362,6 +362,7 @@ rlf_model_assign(rlf_model *m, const float *factor,
             return rlf_fail(err, RLF_USER,
                             "the models of a weighted sum have different "
                             "shapes");
+    m->begun++;
     for (int i = 0; i < m->table->n_slots; i++)
         RLF_TRY(assign_slot(m, &m->table->slots[i], factor, from, n, err));
     RLF_TRY(rlf_model_check_finite(m, err));

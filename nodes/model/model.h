@@ -169,6 +169,9 @@ typedef struct rlf_model {
     double *squares;          /* one number: see finite.h */
     int64_t steps;            /* optimizer steps that the moments have seen */
     uint64_t version;         /* grows by one with each change of weights */
+    uint64_t begun;  /* changes of weights or moments that have begun, whether
+                        they came to their end or not */
+    uint64_t marked; /* how many had when the step began */
     rlf_layer_packed *packed; /* [layers] */
     rlf_packed lm, score;     /* heads; lm.forward shard by shard */
     float *frequencies;       /* [head_dim / 2] of the rotations */

@@ -317,6 +317,7 @@ rlf_optimizer_step(rlf_model *m, const rlf_adamw *settings, rlf_err *err,
         s.scale = settings->clip / *norm;
     if (!(*norm * s.scale < LARGEST))
         return fail_large(*norm, err);
+    m->begun++;
     m->steps++;
     if (packs)
         RLF_TRY(step_packed(m, &s, err));
