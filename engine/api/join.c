@@ -276,7 +276,9 @@ rlf_join_leave(rlf_session *s, bool closed)
             rlf_clock_sleep(PASSED_ON_NS);
         else if (!rlf_comm_gone(s->world))
             nanosleep(&pause, NULL);
-        rlf_comm_world_kill(s->world, -(int)rlf_session_result(status));
+        bool cut = s->stopped && rlf_comm_cause(s->world) == RLF_STOPPED;
+        rlf_comm_world_kill(s->world, cut ? 128 + s->stopped
+                                          : -(int)rlf_session_result(status));
     }
     if (closed)
         rlf_comm_world_free(s->world);

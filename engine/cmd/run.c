@@ -21,6 +21,10 @@
  * 0 looks at them; the others have it hear of theirs, through their world. */
 static volatile sig_atomic_t stop_signal, stop_second, continued;
 static rlf_comm_world *volatile follows; /* of a process that is not 0 */
+static rlf_comm_world *volatile leads;   /* of process 0, in a step */
+static rlf_comm_world *volatile joined;  /* of any, while the run lasts */
+static volatile sig_atomic_t told_second; /* that another process's signal came
+                                             here, or 0 */
 
 /* Seconds: a terminal and a launcher may both send what is one signal. */
 enum { SAME = 1 };
@@ -39,6 +43,8 @@ on_signal(int number)
     stop_signal = number;
     if (follows)
         rlf_comm_world_note(follows, number);
+    if (leads)
+        rlf_comm_world_note(leads, number);
 }
 
 static void
@@ -109,15 +115,21 @@ wants_end(const rlf_session *s, uint32_t *pauses)
 /* Seconds after a signal that a call of a Lua function may take in all. */
 enum { CALL = 10 };
 
-/* A call that might never return: the signal is not to need a second one. */
+/* A call that might never return: the signal is not to need a second one,
+ * whichever process it was sent to. Asked by the threads of ranks. */
 static bool
 gives_up(double seconds)
 {
     struct timespec now;
-    if (!stop_signal || seconds < CALL)
+    bool told = !stop_signal && joined && rlf_comm_world_told(joined);
+    if (!stop_signal && !told)
         return false;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (sig_atomic_t)now.tv_sec - stop_second >= CALL;
+    sig_atomic_t second = (sig_atomic_t)now.tv_sec;
+    if (told && !told_second)
+        told_second = second;
+    return seconds >= CALL &&
+           second - (told ? told_second : stop_second) >= CALL;
 }
 
 /* The step was not finished: a call in it was given up. */
@@ -232,6 +244,25 @@ warn_best(const rlf_session *s)
                 best->metric);
 }
 
+/* In a step that may not end by itself a signal to process 0, or to any other,
+ * is one to all. */
+static rlf_result
+step(rlf_session *s)
+{
+    bool relays = s->world && !rlf_session_over(s);
+    if (relays) {
+        leads = s->world;
+        rlf_comm_world_relay(s->world, true);
+        if (stop_signal) /* it may have come before */
+            rlf_comm_world_note(s->world, stop_signal);
+    }
+    rlf_result result = rlf_session_step(s);
+    leads = NULL;
+    if (relays)
+        rlf_comm_world_relay(s->world, false);
+    return result;
+}
+
 static rlf_result
 train(rlf_session *s, rlf_display *d, bool *began, bool *stopped)
 {
@@ -240,6 +271,7 @@ train(rlf_session *s, rlf_display *d, bool *began, bool *stopped)
         return result;
     *began = true;
     follows = s->leads ? NULL : s->world;
+    joined = s->world;
     if (follows && stop_signal) /* while it opened */
         rlf_comm_world_note(follows, stop_signal);
     handle_signals(s->leads ? on_signal_aloud : on_signal);
@@ -247,7 +279,7 @@ train(rlf_session *s, rlf_display *d, bool *began, bool *stopped)
         return rlf_session_step(s);
     rlf_display_ready(d);
     uint32_t pauses = s->world ? rlf_comm_world_pauses(s->world) : 0;
-    while (!*stopped && (result = rlf_session_step(s)) == RLF_RESULT_OK) {
+    while (!*stopped && (result = step(s)) == RLF_RESULT_OK) {
         rlf_display_step(d);
         *stopped = wants_end(s, &pauses);
     }
@@ -301,6 +333,11 @@ rlf_cmd_run(const rlf_command_line *line)
     if (told)
         stop_signal = told;
     bool cut = is_cut(s);
+    if (cut && !stop_signal && joined)
+        stop_signal = rlf_comm_world_told(joined);
+    if (cut)
+        s->stopped = stopping_signal();
+    joined = NULL;
     rlf_buf saved = {0};
     if (lost && !s->options.json)
         put_saved(s, line, &saved);

@@ -139,6 +139,9 @@ void rlf_comm_world_tell(rlf_comm_world *world, int number);
 /* In process 0 what another one was told, elsewhere what process 0 told all; 0:
  * nothing. */
 int rlf_comm_world_told(const rlf_comm_world *world);
+/* In process 0: while `on`, what it notes or another process was told goes to all
+ * of them with the next beat, for one of them may be what the rest waits for. */
+void rlf_comm_world_relay(rlf_comm_world *world, bool on);
 /* How often this process was found to have been stopped for more than about two
  * seconds (SIGSTOP, a suspended job) and to go on; 0 in a world of one process,
  * where nobody looks. */

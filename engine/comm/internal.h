@@ -135,6 +135,7 @@ struct rlf_comm_world {
     rlf_links *links;
     pthread_mutex_t lock; /* of first_error */
     int noted, told;      /* atomic: see rlf_comm_world_note */
+    bool relays;          /* atomic: see rlf_comm_world_relay */
     uint32_t aborted;     /* atomic */
     int lost;             /* process that the first error is about, or -1 */
     bool gone;            /* it has ended, so its launcher knows too */

@@ -208,8 +208,12 @@ handle_beat(rlf_links *links, rlf_link *l, const frame *f, const void *bytes)
     int index = f->from - l->process * links->world->local;
     beat b;
     memcpy(&b, bytes, sizeof b);
+    rlf_comm_world *world = links->world;
     if (b.noted)
-        __atomic_store_n(&links->world->told, b.noted, __ATOMIC_RELAXED);
+        __atomic_store_n(&world->told, b.noted, __ATOMIC_RELAXED);
+    if (b.noted && world->process == 0 &&
+        __atomic_load_n(&world->relays, __ATOMIC_RELAXED))
+        rlf_comm_world_note(world, b.noted);
     if (f->from == RLF_CONTROLLER)
         __atomic_store_n(&l->controller, b.all, __ATOMIC_RELAXED);
     if (index < 0 || index >= links->world->local)

@@ -431,6 +431,12 @@ rlf_comm_world_tell(rlf_comm_world *world, int number)
         rlf_links_tell(world->links);
 }
 
+void
+rlf_comm_world_relay(rlf_comm_world *world, bool on)
+{
+    __atomic_store_n(&world->relays, on, __ATOMIC_RELAXED);
+}
+
 int
 rlf_comm_world_told(const rlf_comm_world *world)
 {
