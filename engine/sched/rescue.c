@@ -40,14 +40,16 @@ is_fixed(const rlf_plan *plan, size_t i)
            plan->holds[i].list[0].fixed;
 }
 
+/* Where the step has not begun yet nothing has changed. */
 static rlf_status
-rescue_one(rlf_rank *rank, size_t i, const char *directory, rlf_err *err)
+rescue_one(rlf_rank *rank, size_t i, uint32_t step, const char *directory,
+           rlf_err *err)
 {
     const rlf_resource *r = &rank->graph->resources.data[i];
     const rlf_resource_class *class = rank->classes->resource[r->kind];
-    if (!class->back(rank->env.resource[i])) {
+    if (rank->marked == step && !class->back(rank->env.resource[i])) {
         rlf_fail(err, RLF_AGAIN, "'%s' had begun to change in step %u", r->name,
-                 rank->marked);
+                 step);
         return RLF_AGAIN;
     }
     return class->save(&rank->env, r, rank->env.resource[i], directory, err);
@@ -57,16 +59,11 @@ rlf_status
 rlf_rank_rescue(rlf_rank *rank, uint32_t step, const char *directory,
                 rlf_err *err)
 {
-    if (rank->marked != step) {
-        rlf_fail(err, RLF_AGAIN, "rank %d had not begun step %u", rank->rank,
-                 step);
-        return RLF_AGAIN;
-    }
     RLF_TRY(rlf_queue_sync(rank->queue, err));
     for (size_t i = 0; i < rank->graph->resources.count; i++) {
         if (is_fixed(rank->plan, i) || writer_of(rank->plan, i) != rank->rank)
             continue;
-        rlf_status status = rescue_one(rank, i, directory, err);
+        rlf_status status = rescue_one(rank, i, step, directory, err);
         if (status != RLF_OK)
             return status;
     }
@@ -110,7 +107,8 @@ check(const rlf_run *run, rlf_err *err)
     if (many && rlf_comm_world_caps(run->options.world)->n_processes > 1)
         return fail_again(err, "ranks of several processes cannot agree on a "
                                "checkpoint after an error");
-    if (run->graph->ahead && (many || !run->whole))
+    bool begun = run->ranks[0].marked == run->step + 1;
+    if (run->graph->ahead && (many || !run->whole || !begun))
         return fail_again(err, "what is made ahead was not complete on rank 0 "
                                "when the step began");
     for (size_t i = 0; i < run->graph->resources.count; i++)
