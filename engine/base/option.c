@@ -197,6 +197,7 @@ short_option(const char *text)
 {
     return strcmp(text, "-v") == 0   ? "verbose"
            : strcmp(text, "-q") == 0 ? "quiet"
+           : strcmp(text, "-o") == 0 ? "table"
                                      : NULL;
 }
 

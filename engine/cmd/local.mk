@@ -14,6 +14,7 @@ cmd_sources = \
 	%D%/params.c \
 	%D%/plan.c \
 	%D%/run.c \
+	%D%/schedule.c %D%/schedule.h %D%/schedule_read.c \
 	%D%/simulate.c \
 	%D%/stack.c \
 	%D%/version.c

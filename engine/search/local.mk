@@ -7,12 +7,19 @@ libsearch_la_SOURCES = \
 	%D%/branch.c \
 	%D%/chance.h \
 	%D%/costs.c %D%/costs.h \
+	%D%/dispatch.c %D%/dispatch.h \
 	%D%/estimate.c %D%/estimate.h \
 	%D%/fit.c %D%/fit.h \
+	%D%/fuse.c %D%/fuse.h \
+	%D%/improve.c %D%/improve.h \
 	%D%/lengths.c %D%/lengths.h \
+	%D%/orders.c %D%/orders.h \
 	%D%/passes.c \
+	%D%/picture.c %D%/picture.h \
 	%D%/problem.c %D%/problem.h \
+	%D%/published.c \
 	%D%/ranks.c %D%/ranks.h %D%/ranks_state.h \
+	%D%/rows.c %D%/rows.h \
 	%D%/search.c %D%/search.h \
 	%D%/seconds.c %D%/seconds.h \
 	%D%/sequences.c \
@@ -34,3 +41,6 @@ check_PROGRAMS += tests/unit/search_ranks
 tests_unit_search_ranks_LDADD = $(SEARCH_LIBS)
 check_PROGRAMS += tests/unit/search_timeline
 tests_unit_search_timeline_LDADD = $(SEARCH_LIBS)
+check_PROGRAMS += tests/unit/search_fuse
+tests_unit_search_fuse_SOURCES = tests/unit/search_fuse.c tests/fused.h
+tests_unit_search_fuse_LDADD = $(SEARCH_LIBS)

@@ -1,0 +1,235 @@
+/* rlflow schedule: several models in one pipeline at the same time. Prints how
+ * long that takes by the ways that are known and by ours, a picture, and writes
+ * the table that a program's `schedule: "FILE"` runs. */
+#include "engine/cmd/cmd.h"
+#include "engine/cmd/schedule.h"
+
+#include "engine/base/clock.h"
+#include "engine/io/file.h"
+#include "engine/search/picture.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WIDE = 100, POINTS = 12 };
+
+typedef struct schedule {
+    rlf_arena *arena;
+    rlf_fuse fuse;
+    rlf_fuse_options options;
+    uint64_t begun;
+    double limit; /* seconds; 0: none */
+    bool late;    /* the limit has come */
+    double bound;
+    rlf_fuse_answer serial, greedy, published, ours;
+} schedule;
+
+static volatile sig_atomic_t signalled;
+
+static void
+on_signal(int number)
+{
+    signalled = number;
+}
+
+static bool
+is_over(void *user)
+{
+    schedule *s = user;
+    s->late |= s->limit > 0 && rlf_clock_since(s->begun) > s->limit;
+    return s->late || signalled;
+}
+
+/* ---- the table of results ---- */
+
+static void
+put_models(const schedule *s)
+{
+    const rlf_fuse *fuse = &s->fuse;
+    for (int m = 0; m < fuse->n_models; m++) {
+        const rlf_pipe_model *model = &fuse->models[m];
+        const rlf_pipe_cost *cost = &fuse->cost[m][0];
+        int turn = fuse->turn[m];
+        printf("%c  %s: %d stages at places %d to %d, %d micro-batches, %g "
+               "forward, %g backward, keeps %g\n",
+               'a' + turn % 26, model->name, model->stages, model->path[0],
+               model->path[model->stages - 1], model->micros, cost->forward,
+               cost->backward, cost->memory);
+    }
+}
+
+static void
+put_answer(const schedule *s, const char *what, const rlf_fuse_answer *a)
+{
+    printf("%-36s %10g %8.1f %% %8.1f %% %9.2f", what, a->makespan,
+           100 * a->makespan / s->bound, 100 * a->bubble, a->peak);
+    if (a->moves)
+        printf(" %10lld", (long long)a->moves);
+    putchar('\n');
+}
+
+static void
+put_results(const schedule *s)
+{
+    printf("\n%-36s %10s %10s %10s %9s %10s\n%-36s %10g\n", "", "makespan",
+           "of bound", "waits", "peak", "moves", "no schedule is shorter than",
+           s->bound);
+    put_answer(s, "one after the other, 1F1B", &s->serial);
+    put_answer(s, "RLHFuse's greedy schedule", &s->greedy);
+    if (s->published.makespan > 0)
+        put_answer(s, "RLHFuse's annealing", &s->published);
+    char what[64];
+    snprintf(what, sizeof what, "below %g of memory", s->fuse.cap[0]);
+    put_answer(s, what, &s->ours);
+    if (s->ours.makespan <= s->bound * (1 + 1e-9))
+        puts("the last one is as short as a schedule can be");
+    if (s->late)
+        puts("the time limit has cut the search off; with more time it may "
+             "find another");
+}
+
+/* ---- the curve ---- */
+
+static void
+set_cap(schedule *s, double cap)
+{
+    double *caps = RLF_NEW_ARRAY(s->arena, double, s->fuse.places);
+    for (int p = 0; p < s->fuse.places; p++)
+        caps[p] = cap;
+    s->fuse.cap = caps;
+}
+
+/* The shortest schedules below caps from half of what 1F1B needs, one after the
+ * other, to where the bound is reached; a larger cap never has a longer one. */
+static rlf_status
+put_curve(schedule *s, rlf_err *err)
+{
+    const double *cap = s->fuse.cap;
+    double step = s->serial.peak / 8, least = 0;
+    rlf_fuse_answer best = {0};
+    for (int m = 0; m < s->fuse.n_models; m++)
+        if (s->fuse.cost[m][0].memory > least)
+            least = s->fuse.cost[m][0].memory;
+    printf("\n%9s %10s %10s %10s %9s\n", "cap", "makespan", "of bound", "waits",
+           "peak");
+    for (int i = 4; i < 4 + POINTS && !is_over(s); i++) {
+        rlf_fuse_answer a;
+        if (step * i < least)
+            continue;
+        set_cap(s, step * i);
+        RLF_TRY(rlf_fuse_search(&s->fuse, &s->options, s->arena, err, &a));
+        if (best.makespan <= 0 || a.makespan < best.makespan)
+            best = a;
+        printf("%9.2f %10g %8.1f %% %8.1f %% %9.2f\n", step * i, best.makespan,
+               100 * best.makespan / s->bound, 100 * best.bubble, best.peak);
+        fflush(stdout);
+        if (best.makespan <= s->bound * (1 + 1e-9))
+            break;
+    }
+    s->fuse.cap = cap;
+    return RLF_OK;
+}
+
+/* ---- files ---- */
+
+static rlf_status
+write_table(const schedule *s, const rlf_command_line *line, rlf_err *err)
+{
+    const rlf_option_value *options = line->options;
+    rlf_buf text = {0};
+    rlf_buf_printf(&text,
+                   "# rlflow schedule --models %s --times %s --memory %s\n"
+                   "# ends at %g, holds %g at most; no schedule ends before "
+                   "%g\n",
+                   options[RLF_OPTION_MODELS].text,
+                   options[RLF_OPTION_TIMES].text,
+                   options[RLF_OPTION_MEMORY].text, s->ours.makespan,
+                   s->ours.peak, s->bound);
+    rlf_pipe_print(&s->ours.pipe, &text);
+    rlf_status status =
+        rlf_file_write(options[RLF_OPTION_TABLE].text, text.p, text.n, err);
+    rlf_buf_free(&text);
+    return status;
+}
+
+static rlf_status
+write_svg(const schedule *s, const char *path, rlf_err *err)
+{
+    rlf_buf text = {0};
+    rlf_picture_svg(&s->fuse, &s->ours, &text);
+    rlf_status status = rlf_file_write(path, text.p, text.n, err);
+    rlf_buf_free(&text);
+    return status;
+}
+
+/* ---- the command ---- */
+
+static rlf_status
+search(schedule *s, rlf_err *err)
+{
+    rlf_fuse *fuse = &s->fuse;
+    RLF_TRY(rlf_fuse_check(fuse, err));
+    s->bound = rlf_fuse_bound(fuse, s->arena);
+    RLF_TRY(rlf_fuse_greedy(fuse, s->arena, err, &s->greedy));
+    RLF_TRY(rlf_fuse_search(fuse, &s->options, s->arena, err, &s->ours));
+    if (!is_over(s))
+        RLF_TRY(rlf_fuse_published(fuse, &s->options, s->arena, err,
+                                   &s->published));
+    return RLF_OK;
+}
+
+static rlf_status
+schedule_all(schedule *s, const rlf_command_line *line, rlf_err *err)
+{
+    const rlf_option_value *options = line->options;
+    double cap;
+    RLF_TRY(rlf_schedule_read(line, s->arena, err, &s->fuse, &cap));
+    rlf_fuse_serial(&s->fuse, s->arena, &s->serial);
+    set_cap(s, cap > 0 ? cap : s->serial.peak);
+    s->options = (rlf_fuse_options){
+        .seed = (uint64_t)options[RLF_OPTION_SEED].number,
+        .moves = options[RLF_OPTION_MOVES].number,
+        .stop = is_over,
+        .user = s,
+    };
+    if (options[RLF_OPTION_TIME_LIMIT].given)
+        s->limit = (double)options[RLF_OPTION_TIME_LIMIT].number;
+    signal(SIGINT, on_signal);
+    signal(SIGTERM, on_signal);
+    RLF_TRY(search(s, err));
+    put_models(s);
+    put_results(s);
+    rlf_buf text = {0};
+    rlf_picture_text(&s->fuse, &s->ours, WIDE, &text);
+    printf("\n%s", text.p);
+    rlf_buf_free(&text);
+    if (options[RLF_OPTION_TABLE].given)
+        RLF_TRY(write_table(s, line, err));
+    if (options[RLF_OPTION_SVG].given)
+        RLF_TRY(write_svg(s, options[RLF_OPTION_SVG].text, err));
+    if (options[RLF_OPTION_CURVE].given)
+        RLF_TRY(put_curve(s, err));
+    return RLF_OK;
+}
+
+int
+rlf_cmd_schedule(const rlf_command_line *line)
+{
+    rlf_err err = RLF_ERR_NONE;
+    schedule s = {.arena = rlf_arena_new(), .begun = rlf_clock_now()};
+    rlf_status status = schedule_all(&s, line, &err);
+    rlf_arena_free(s.arena);
+    if (status < 0)
+        rlf_cmd_say(&err, NULL);
+    if (status < 0)
+        return status == RLF_USAGE ? 2 : status == RLF_USER ? 1 : 3;
+    if (!signalled)
+        return 0;
+    fprintf(stderr,
+            "rlflow: stopped by signal %d; the schedule is the best "
+            "that was found until then\n",
+            (int)signalled);
+    return 128 + (int)signalled;
+}

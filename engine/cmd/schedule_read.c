@@ -1,0 +1,246 @@
+/* The options of `rlflow schedule` as a problem: see schedule.h. */
+#include "engine/cmd/schedule.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More of anything than this is a slip, not a pipeline. */
+enum { MOST_MODELS = 16, MOST_STAGES = 1024, MOST_MICROS = 65536 };
+
+typedef struct entry {
+    const char *name;
+    int stages, micros;
+    double forward, backward, memory;
+} entry;
+
+/* ---- words ---- */
+
+/* The next of a list's items, before the next comma; false: there is none. */
+static bool
+next_item(const char **list, rlf_arena *arena, const char **item)
+{
+    if (!*list)
+        return false;
+    size_t n = strcspn(*list, ",");
+    *item = rlf_arena_strndup(arena, *list, n);
+    *list = (*list)[n] ? *list + n + 1 : NULL;
+    return true;
+}
+
+static bool
+read_count(const char *text, const char **end, int most, int *out)
+{
+    char *stop;
+    long n = *text >= '0' && *text <= '9' ? strtol(text, &stop, 10) : 0;
+    if (n < 1 || n > most)
+        return false;
+    *end = stop;
+    *out = (int)n;
+    return true;
+}
+
+/* A number from 0, written without a sign. */
+static bool
+read_number(const char *text, const char **end, double *out)
+{
+    char *stop;
+    if (!strchr("0123456789.", *text) || !*text)
+        return false;
+    *out = strtod(text, &stop);
+    *end = stop;
+    return stop > text && isfinite(*out) && *out < 1e12;
+}
+
+/* ---- options ---- */
+
+static rlf_status
+wrong_model(const char *item, const char *what, rlf_err *err)
+{
+    rlf_fail(err, RLF_USAGE, "--models has \"%s\": %s", item, what);
+    rlf_err_hint(err, "a model is NAME:STAGES:MICRO-BATCHES, as in "
+                      "--models 33B:8:32,13B:4:16");
+    return RLF_USAGE;
+}
+
+/* NAME:STAGES:MICROS */
+static rlf_status
+read_model(const char *item, rlf_arena *arena, const entry *before, int n,
+           rlf_err *err, entry *out)
+{
+    size_t name = strcspn(item, ":");
+    const char *end = item + name;
+    out->name = rlf_arena_strndup(arena, item, name);
+    if (!name)
+        return wrong_model(item, "it has no name", err);
+    for (const char *c = out->name; *c; c++)
+        if (*c <= ' ' || *c == '#' || *c == 127)
+            return wrong_model(item, "names have no space and no #", err);
+    for (int i = 0; i < n; i++)
+        if (strcmp(before[i].name, out->name) == 0)
+            return wrong_model(item, "this name is there twice", err);
+    if (*end != ':' || !read_count(end + 1, &end, MOST_STAGES, &out->stages))
+        return wrong_model(item, "its stages are a number from 1 to 1024", err);
+    if (*end != ':' || !read_count(end + 1, &end, MOST_MICROS, &out->micros) ||
+        *end)
+        return wrong_model(
+            item, "its micro-batches are a number from 1 to 65536", err);
+    return RLF_OK;
+}
+
+/* FORWARD[:BACKWARD] */
+static rlf_status
+read_time(const char *item, rlf_err *err, entry *out)
+{
+    const char *end = item;
+    bool good = read_number(item, &end, &out->forward) && out->forward > 0;
+    out->backward = 2 * out->forward;
+    if (good && *end == ':')
+        good = read_number(end + 1, &end, &out->backward) && out->backward > 0;
+    if (good && !*end)
+        return RLF_OK;
+    rlf_fail(err, RLF_USAGE, "--times has \"%s\", not a time above 0", item);
+    rlf_err_hint(err, "say how long a micro-batch takes forward, and backward "
+                      "if that is not twice as long, as in --times 5,4:9");
+    return RLF_USAGE;
+}
+
+static rlf_status
+read_memory(const char *item, rlf_err *err, entry *out)
+{
+    const char *end;
+    if (read_number(item, &end, &out->memory) && !*end)
+        return RLF_OK;
+    rlf_fail(err, RLF_USAGE, "--memory has \"%s\", not a number from 0", item);
+    rlf_err_hint(err, "say what a stage of each model keeps of a micro-batch, "
+                      "in any unit, as in --memory 1.95,2");
+    return RLF_USAGE;
+}
+
+/* What was given on the command line, or NULL: a variable that other commands
+ * have is not meant. */
+static const char *
+text_of(const rlf_command_line *line, rlf_option option)
+{
+    const rlf_option_value *value = &line->options[option];
+    return value->given && !value->variable ? value->text : NULL;
+}
+
+static rlf_status
+missing(const char *option, rlf_err *err)
+{
+    rlf_fail(err, RLF_USAGE, "schedule needs --%s", option);
+    rlf_err_hint(err, "rlflow schedule --models 33B:8:32,13B:4:16 --times 5,4 "
+                      "--memory 1.95,2");
+    return RLF_USAGE;
+}
+
+static rlf_status
+read_entries(const rlf_command_line *line, rlf_arena *arena, rlf_err *err,
+             entry *out, int *count)
+{
+    const char *models = text_of(line, RLF_OPTION_MODELS);
+    const char *times = text_of(line, RLF_OPTION_TIMES);
+    const char *memory = text_of(line, RLF_OPTION_MEMORY), *item;
+    int n = 0, n_times = 0, n_memory = 0;
+    if (!models || !times || !memory)
+        return missing(!models ? "models" : !times ? "times" : "memory", err);
+    for (; next_item(&models, arena, &item); n++) {
+        if (n == MOST_MODELS)
+            return wrong_model(item, "there are 16 models before it", err);
+        RLF_TRY(read_model(item, arena, out, n, err, &out[n]));
+    }
+    for (; next_item(&times, arena, &item); n_times++)
+        if (n_times < n)
+            RLF_TRY(read_time(item, err, &out[n_times]));
+    for (; next_item(&memory, arena, &item); n_memory++)
+        if (n_memory < n)
+            RLF_TRY(read_memory(item, err, &out[n_memory]));
+    if (n_times != n || n_memory != n)
+        return rlf_fail(err, RLF_USAGE,
+                        "--%s has %d items, but there are %d models",
+                        n_times != n ? "times" : "memory",
+                        n_times != n ? n_times : n_memory, n);
+    *count = n;
+    return RLF_OK;
+}
+
+static rlf_status
+read_cap(const rlf_command_line *line, rlf_err *err, double *cap)
+{
+    const char *text = text_of(line, RLF_OPTION_CAP), *end;
+    *cap = 0;
+    if (!text || (read_number(text, &end, cap) && *cap > 0 && !*end))
+        return RLF_OK;
+    rlf_fail(err, RLF_USAGE, "--cap is '%s', not a number above 0", text);
+    rlf_err_hint(err, "say what a place may hold, in the unit of --memory");
+    return RLF_USAGE;
+}
+
+/* ---- the problem ---- */
+
+/* The copies of one entry, after those that are there. */
+static void
+add_copies(const entry *e, int turn, rlf_arena *arena, rlf_fuse *fuse,
+           rlf_pipe_cost *cost, int *turns)
+{
+    int copies = fuse->places / e->stages;
+    for (int c = 0; c < copies; c++) {
+        int *path = RLF_NEW_ARRAY(arena, int, e->stages), m = fuse->n_models++;
+        for (int k = 0; k < e->stages; k++)
+            path[k] = c * e->stages + (turn % 2 ? e->stages - 1 - k : k);
+        fuse->models[m] = (rlf_pipe_model){
+            .name = copies > 1
+                        ? rlf_arena_printf(arena, "%s.%d", e->name, c + 1)
+                        : e->name,
+            .micros = e->micros,
+            .stages = e->stages,
+            .path = path,
+        };
+        cost[m] = (rlf_pipe_cost){.forward = e->forward,
+                                  .backward = e->backward,
+                                  .memory = e->memory};
+        turns[m] = turn;
+    }
+}
+
+rlf_status
+rlf_schedule_read(const rlf_command_line *line, rlf_arena *arena, rlf_err *err,
+                  rlf_fuse *fuse, double *cap)
+{
+    entry entries[MOST_MODELS] = {0};
+    int n = 0, most = 0;
+    *fuse = (rlf_fuse){0};
+    if (line->n_files || line->n_settings)
+        return rlf_fail(err, RLF_USAGE, "schedule takes no program: \"%s\"",
+                        line->n_files ? line->files[0]
+                                      : line->settings[0].name);
+    RLF_TRY(read_entries(line, arena, err, entries, &n));
+    RLF_TRY(read_cap(line, err, cap));
+    for (int i = 0; i < n; i++)
+        if (entries[i].stages > fuse->places)
+            fuse->places = entries[i].stages;
+    for (int i = 0; i < n; i++) {
+        most += fuse->places / entries[i].stages;
+        if (fuse->places % entries[i].stages == 0)
+            continue;
+        rlf_fail(err, RLF_USAGE,
+                 "%s has %d stages, of which no number of copies fills the %d "
+                 "places",
+                 entries[i].name, entries[i].stages, fuse->places);
+        rlf_err_hint(err, "give it a number of stages that divides %d",
+                     fuse->places);
+        return RLF_USAGE;
+    }
+    fuse->models = RLF_NEW_ARRAY(arena, rlf_pipe_model, most);
+    rlf_pipe_cost *cost = RLF_NEW_ARRAY(arena, rlf_pipe_cost, most);
+    int *turns = RLF_NEW_ARRAY(arena, int, most);
+    for (int i = 0; i < n; i++)
+        add_copies(&entries[i], i, arena, fuse, cost, turns);
+    rlf_pipe all = {.models = fuse->models,
+                    .n_models = fuse->n_models,
+                    .places = fuse->places};
+    fuse->turn = turns;
+    fuse->cost = rlf_pipe_even(&all, cost, arena);
+    return RLF_OK;
+}

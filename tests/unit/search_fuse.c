@@ -1,0 +1,474 @@
+/* Fused pipelines: the evaluator of the search against the validator and the
+ * clock of engine/plan on thousands of random tables, the published bounds and
+ * greedy schedules, the search against enumeration and proved optima. */
+#include "tests/fused.h"
+
+#include "engine/search/dispatch.h"
+#include "tests/tap.h"
+
+static rlf_arena *arena;
+static rlf_chance chance;
+
+static int
+pick(int least, int most)
+{
+    return least + rlf_chance_below(&chance, most - least + 1);
+}
+
+static bool
+equal(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * (1 + fabs(b));
+}
+
+/* ---- random problems ---- */
+
+/* A path of some stages through the places in any order, often a place twice.
+ */
+static void
+random_path(const rlf_fuse *fuse, bool chunks, rlf_pipe_model *m)
+{
+    int n = chunks ? pick(1, 2 * fuse->places) : pick(1, fuse->places);
+    int *path = RLF_NEW_ARRAY(arena, int, n);
+    for (int k = 0; k < n; k++) {
+        bool again = true;
+        while (again) {
+            again = false;
+            path[k] = pick(0, fuse->places - 1);
+            for (int i = 0; i < k && !chunks; i++)
+                again |= path[i] == path[k];
+        }
+    }
+    m->path = path;
+    m->stages = n;
+}
+
+/* Up to three models, some split, some only forward, costs by stage. */
+static void
+random_problem(int places, int micros, bool simple, rlf_fuse *out)
+{
+    int n = pick(1, 3);
+    int *turn = RLF_NEW_ARRAY(arena, int, n);
+    *out = (rlf_fuse){.n_models = n, .places = places, .turn = turn};
+    out->models = RLF_NEW_ARRAY(arena, rlf_pipe_model, n);
+    const rlf_pipe_cost **cost = RLF_NEW_ARRAY(arena, const rlf_pipe_cost *, n);
+    out->cost = cost;
+    for (int m = 0; m < n; m++) {
+        rlf_pipe_model *model = &out->models[m];
+        *model = (rlf_pipe_model){.name = rlf_arena_printf(arena, "m%d", m),
+                                  .micros = pick(1, micros)};
+        model->forward_only = !simple && !pick(0, 5);
+        model->split = !simple && !model->forward_only && !pick(0, 2);
+        random_path(out, !simple && pick(0, 1), model);
+        rlf_pipe_cost *at = RLF_NEW_ARRAY(arena, rlf_pipe_cost, model->stages);
+        for (int k = 0; k < model->stages; k++)
+            at[k] = (rlf_pipe_cost){.forward = pick(1, 5),
+                                    .backward = pick(1, 9),
+                                    .send = pick(0, 1) * 0.5,
+                                    .memory = pick(0, 8) * 0.25,
+                                    .weights = pick(1, 4)};
+        cost[m] = at;
+        turn[m] = m;
+    }
+}
+
+/* Any order in which operations can be done. */
+static void
+random_table(const rlf_rows *rows, rlf_row_number *table)
+{
+    int *passed = RLF_NEW_ARRAY(arena, int, rows->n + 1);
+    int *next = RLF_NEW_ARRAY(arena, int, rows->places);
+    passed[rows->n] = INT32_MAX;
+    for (int p = 0; p < rows->places; p++)
+        next[p] = rows->start[p];
+    for (int left = rows->operations; left;) {
+        int r = pick(0, rows->n - 1);
+        const rlf_row *row = &rows->row[r];
+        if (passed[r] == row->micros || passed[row->cross] <= passed[r] ||
+            passed[row->same] <= passed[r])
+            continue;
+        passed[r]++;
+        table[next[row->place]++] = (rlf_row_number)r;
+        left--;
+    }
+}
+
+/* Exchange two of a place: the order may be one that cannot be. */
+static void
+disturb(const rlf_rows *rows, rlf_row_number *table)
+{
+    int p = pick(0, rows->places - 1);
+    int n = rows->start[p + 1] - rows->start[p];
+    if (n < 2)
+        return;
+    int a = rows->start[p] + pick(0, n - 1);
+    int b = rows->start[p] + pick(0, n - 1);
+    rlf_row_number t = table[a];
+    table[a] = table[b];
+    table[b] = t;
+}
+
+static void
+test_evaluator(void)
+{
+    bool times = true, verdicts = true, turned = true, caps = true;
+    int good = 0, bad = 0;
+    for (int i = 0; i < 400; i++) {
+        rlf_fuse fuse;
+        rlf_rows rows, reversed;
+        rlf_timing timing;
+        random_problem(pick(1, 5), 6, false, &fuse);
+        rlf_rows_make(&fuse, arena, &rows);
+        rlf_rows_reverse(&rows, arena, &reversed);
+        rlf_timing_make(&rows, arena, &timing);
+        rlf_row_number *table =
+            RLF_NEW_ARRAY(arena, rlf_row_number, rows.operations);
+        random_table(&rows, table);
+        for (int k = 0; k < 12; k++) {
+            rlf_pipe pipe;
+            rlf_pipe_report report;
+            rlf_err err = RLF_ERR_NONE;
+            rlf_rows_pipe(&fuse, &rows, table, arena, &pipe);
+            bool can = rlf_pipe_check(&pipe, NULL, NULL, &err) == RLF_OK;
+            verdicts &=
+                can == (rlf_rows_sound(&rows, table, &timing) &&
+                        rlf_rows_time(&rows, table, RLF_NO_LIMIT, &timing));
+            good += can;
+            bad += !can;
+            if (!can)
+                break;
+            double makespan = timing.makespan, mean = 0;
+            double peak = rlf_rows_peak(&rows, table), most = 0;
+            rlf_pipe_time(&pipe, fuse.cost, arena, &report, NULL);
+            for (int p = 0; p < fuse.places; p++)
+                most = report.peak[p] > most ? report.peak[p] : most;
+            times &= equal(makespan, report.makespan) && equal(peak, most) &&
+                     rlf_rows_bound(&rows) <= makespan * (1 + 1e-12) &&
+                     !rlf_rows_time(&rows, table, makespan - 1e-6, &timing);
+            double *cap = RLF_NEW_ARRAY(arena, double, fuse.places);
+            for (int p = 0; p < fuse.places; p++)
+                cap[p] = most * pick(5, 10) / 10;
+            fuse.cap = cap;
+            rlf_rows capped;
+            rlf_rows_make(&fuse, arena, &capped);
+            err = (rlf_err)RLF_ERR_NONE;
+            caps &= rlf_rows_sound(&capped, table, &timing) ==
+                    (rlf_pipe_check(&pipe, fuse.cost, cap, &err) == RLF_OK);
+            rlf_rows_turn(&rows, table);
+            turned &= rlf_rows_sound(&reversed, table, &timing) &&
+                      rlf_rows_time(&reversed, table, RLF_NO_LIMIT, &timing) &&
+                      equal(timing.makespan, makespan) &&
+                      equal(rlf_rows_peak(&reversed, table), peak);
+            mean = timing.mean;
+            turned &= mean <= makespan * (1 + 1e-12);
+            rlf_rows_turn(&rows, table);
+            fuse.cap = NULL;
+            disturb(&rows, table);
+        }
+    }
+    note("%d tables that can be run, %d that cannot", good, bad);
+    ok(good > 500 && bad > 200, "there are some of both");
+    ok(verdicts, "a table can be run where rlf_pipe_check says so");
+    ok(times, "it takes what rlf_pipe_time says, and the bound is none above");
+    ok(caps, "caps are kept where rlf_pipe_check says so");
+    ok(turned, "time reversed, it takes as long and holds as much");
+}
+
+/* What dispatching makes is a table, and takes what it says. */
+static void
+test_dispatch(void)
+{
+    bool good = true;
+    int made = 0;
+    for (int i = 0; i < 300; i++) {
+        rlf_fuse fuse;
+        rlf_rows forward, reversed;
+        rlf_dispatch dispatch;
+        rlf_timing timing;
+        random_problem(pick(1, 5), 6, false, &fuse);
+        double *cap = RLF_NEW_ARRAY(arena, double, fuse.places);
+        for (int p = 0; p < fuse.places; p++)
+            cap[p] = pick(8, 40) * 0.25;
+        fuse.cap = cap;
+        rlf_rows_make(&fuse, arena, &forward);
+        rlf_rows_reverse(&forward, arena, &reversed);
+        const rlf_rows *rows = i % 2 ? &reversed : &forward;
+        rlf_timing_make(rows, arena, &timing);
+        rlf_dispatch_make(rows, arena, &dispatch);
+        rlf_guide guide = {.look = pick(0, 2)};
+        guide.due = RLF_NEW_ARRAY(arena, double, rows->n);
+        guide.slope = RLF_NEW_ARRAY(arena, double, rows->n);
+        guide.most = RLF_NEW_ARRAY(arena, int, rows->n);
+        for (int r = 0; r < rows->n; r++) {
+            guide.due[r] = pick(0, 20);
+            guide.slope[r] = pick(0, 10);
+            guide.most[r] = pick(1, 9);
+        }
+        if (!rlf_dispatch_run(&dispatch, &guide, RLF_NO_LIMIT))
+            continue;
+        made++;
+        double makespan = dispatch.timing.makespan;
+        good &= rlf_rows_sound(rows, dispatch.table, &timing) &&
+                rlf_rows_time(rows, dispatch.table, RLF_NO_LIMIT, &timing) &&
+                equal(timing.makespan, makespan) &&
+                equal(timing.mean, dispatch.timing.mean);
+        good &= rlf_dispatch_run(&dispatch, &guide, makespan + 1e-6) &&
+                !rlf_dispatch_run(&dispatch, &guide, makespan - 1e-6);
+    }
+    ok(made > 150, "dispatching makes tables (%d of 300)", made);
+    ok(good, "they can be run, keep caps, and take what it says");
+}
+
+/* ---- published numbers ---- */
+
+static void
+test_published(void)
+{
+    for (int i = 0; i < FUSED_CASES; i++) {
+        const struct fused *x = &fused_cases[i];
+        rlf_fuse fuse;
+        rlf_fuse_answer serial, greedy;
+        rlf_err err = RLF_ERR_NONE;
+        fused_make(x, 0, arena, &fuse);
+        rlf_fuse_serial(&fuse, arena, &serial);
+        if (rlf_fuse_greedy(&fuse, arena, &err, &greedy) < 0)
+            bail("%s", err.sentence);
+        ok(equal(rlf_fuse_bound(&fuse, arena), x->bound), "case %d: bound %g",
+           i, x->bound);
+        ok(equal(serial.makespan, x->serial) &&
+               equal(serial.peak, x->serial_peak),
+           "one after the other: %g with %g", x->serial, x->serial_peak);
+        if (!ok(equal(greedy.makespan, x->greedy) &&
+                    equal(greedy.peak, x->greedy_peak),
+                "greedy: %g with %g", x->greedy, x->greedy_peak))
+            note("%g with %g", greedy.makespan, greedy.peak);
+    }
+}
+
+/* ---- the search ---- */
+
+static rlf_fuse_answer
+search(const rlf_fuse *fuse, uint64_t seed, int64_t moves)
+{
+    const rlf_fuse_options options = {.seed = seed, .moves = moves};
+    rlf_fuse_answer out;
+    rlf_err err = RLF_ERR_NONE;
+    if (rlf_fuse_check(fuse, &err) < 0 ||
+        rlf_fuse_search(fuse, &options, arena, &err, &out) < 0)
+        bail("%s", err.sentence);
+    return out;
+}
+
+/* The shortest of all orders below the caps. */
+typedef struct enumeration {
+    const rlf_rows *rows;
+    rlf_timing timing;
+    rlf_row_number *table;
+    int *passed;
+    double best;
+} enumeration;
+
+static void
+enumerate(enumeration *e, int place, int at, double held)
+{
+    const rlf_rows *rows = e->rows;
+    while (place < rows->places && at == rows->start[place + 1]) {
+        place++;
+        held = 0;
+    }
+    if (place == rows->places) {
+        if (rlf_rows_time(rows, e->table, e->best - 1e-9, &e->timing))
+            e->best = e->timing.makespan;
+        return;
+    }
+    for (int r = rows->first[place]; r < rows->first[place + 1]; r++) {
+        const rlf_row *row = &rows->row[r];
+        if (e->passed[r] == row->micros ||
+            e->passed[row->same] <= e->passed[r] ||
+            held + row->delta > rows->cap[place])
+            continue;
+        e->passed[r]++;
+        e->table[at] = (rlf_row_number)r;
+        enumerate(e, place, at + 1, held + row->delta);
+        e->passed[r]--;
+    }
+}
+
+static void
+test_enumeration(void)
+{
+    int shortest = 0, above = 0, never = 0;
+    for (int i = 0; i < 40; i++) {
+        rlf_fuse fuse;
+        rlf_rows rows;
+        enumeration e = {.best = RLF_NO_LIMIT};
+        do {
+            random_problem(2, 2, i % 2, &fuse);
+            double *cap = RLF_NEW_ARRAY(arena, double, 2);
+            cap[0] = cap[1] = pick(16, 32) * 0.25;
+            fuse.cap = cap;
+            rlf_rows_make(&fuse, arena, &rows);
+        } while (rows.operations > 18 || rows.operations < 8);
+        rlf_timing_make(&rows, arena, &e.timing);
+        e.rows = &rows;
+        e.table = RLF_NEW_ARRAY(arena, rlf_row_number, rows.operations);
+        e.passed = RLF_NEW_ARRAY(arena, int, rows.n + 1);
+        e.passed[rows.n] = INT32_MAX;
+        enumerate(&e, 0, 0, 0);
+        if (e.best >= RLF_NO_LIMIT) {
+            never++;
+            continue;
+        }
+        rlf_fuse_answer a = search(&fuse, (uint64_t)i, 40000);
+        shortest += equal(a.makespan, e.best);
+        if (!equal(a.makespan, e.best))
+            note("problem %d: %g, not %g", i, a.makespan, e.best);
+        above += e.best > rlf_fuse_bound(&fuse, arena) * (1 + 1e-9);
+    }
+    note("%d of these are above the bound", above);
+    is_int(shortest, 40 - never,
+           "the search finds the shortest of all orders, 2 places");
+}
+
+static void
+test_optima(void)
+{
+    const struct fused two = {.p = 4,
+                              .p1 = 2,
+                              .m0 = 8,
+                              .m1 = 4,
+                              .f0 = 5,
+                              .f1 = 4,
+                              .memory0 = 1.95,
+                              .memory1 = 2};
+    const struct fused even = {.p = 4,
+                               .p1 = 4,
+                               .m0 = 4,
+                               .m1 = 4,
+                               .f0 = 2,
+                               .f1 = 1,
+                               .memory0 = 1.64,
+                               .memory1 = 1};
+    rlf_fuse fuse;
+    fused_make(&two, 7.8, arena, &fuse);
+    near(rlf_fuse_bound(&fuse, arena), 180, 0, "4, 2, 8, 4: bound 180");
+    near(search(&fuse, 0, 500000).makespan, 186, 0,
+         "186 with 7.80, which is the shortest");
+    fused_make(&two, 8, arena, &fuse);
+    near(search(&fuse, 1, 500000).makespan, 180, 0, "180 with 8.00");
+    fused_make(&even, 4 * 1.64, arena, &fuse);
+    near(rlf_fuse_bound(&fuse, arena), 42, 0, "4, 4, 4, 4: bound 42");
+    near(search(&fuse, 1, 500000).makespan, 43, 0, "43, the shortest");
+}
+
+/* Sizes that nobody published. */
+static void
+test_sizes(void)
+{
+    static const struct fused sizes[] = {
+        {.p = 3, .p1 = 3, .m0 = 7, .m1 = 5, .f0 = 3, .f1 = 2},
+        {.p = 6, .p1 = 3, .m0 = 9, .m1 = 4, .f0 = 2, .f1 = 3},
+        {.p = 6, .p1 = 2, .m0 = 11, .m1 = 5, .f0 = 7, .f1 = 3},
+        {.p = 5, .p1 = 5, .m0 = 13, .m1 = 13, .f0 = 1, .f1 = 1},
+        {.p = 4, .p1 = 1, .m0 = 6, .m1 = 3, .f0 = 2, .f1 = 2},
+        {.p = 1, .p1 = 1, .m0 = 3, .m1 = 4, .f0 = 2, .f1 = 5},
+        {.p = 7, .p1 = 7, .m0 = 1, .m1 = 1, .f0 = 2, .f1 = 1},
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct fused x = sizes[i];
+        rlf_fuse fuse;
+        rlf_fuse_answer serial;
+        x.memory0 = 1.5;
+        x.memory1 = 1;
+        fused_make(&x, 0, arena, &fuse);
+        rlf_fuse_serial(&fuse, arena, &serial);
+        double bound = rlf_fuse_bound(&fuse, arena), before = 0;
+        bool good = true, falls = true;
+        for (int k = 2; k >= 0; k--) {
+            double cap = serial.peak * (4 + k) / 4;
+            fused_make(&x, cap, arena, &fuse);
+            rlf_fuse_answer a = search(&fuse, 7, 60000);
+            good &= a.makespan >= bound * (1 - 1e-12) &&
+                    a.makespan <= serial.makespan && a.peak <= cap * (1 + 1e-9);
+            falls &= k == 2 || a.makespan >= before * 0.98;
+            before = a.makespan;
+        }
+        ok(good && falls, "%d places: between the bound %g and %g", x.p, bound,
+           serial.makespan);
+    }
+    /* one model alone: 1F1B cannot be beaten */
+    struct fused x = {
+        .p = 6, .p1 = 6, .m0 = 9, .f0 = 3, .memory0 = 1, .m1 = 1, .f1 = 1};
+    rlf_fuse fuse;
+    fused_make(&x, 6, arena, &fuse);
+    fuse.n_models = 1;
+    near(search(&fuse, 1, 1000).makespan, 9.0 * (9 + 6 - 1), 0,
+         "one model: (m + p - 1) 3 f");
+}
+
+static int stops;
+
+static bool
+stop_soon(void *user)
+{
+    (void)user;
+    return ++stops > 3;
+}
+
+static void
+test_budgets(void)
+{
+    rlf_fuse fuse;
+    rlf_buf a = {0}, b = {0};
+    rlf_err err = RLF_ERR_NONE;
+    rlf_fuse_answer out;
+    fused_make(&fused_cases[1], 15.75, arena, &fuse);
+    out = search(&fuse, 3, 20000);
+    rlf_pipe_print(&out.pipe, &a);
+    out = search(&fuse, 3, 20000);
+    rlf_pipe_print(&out.pipe, &b);
+    ok(strcmp(a.p, b.p) == 0, "the same seed and moves give the same table");
+    rlf_buf_clear(&b);
+    out = search(&fuse, 4, 20000);
+    rlf_pipe_print(&out.pipe, &b);
+    ok(strcmp(a.p, b.p) != 0, "another seed another one");
+    out = search(&fuse, 3, 0);
+    ok(out.makespan <= 477 && out.moves == 0,
+       "without moves it is no longer than one after the other");
+    const rlf_fuse_options options = {.moves = 1 << 30, .stop = stop_soon};
+    ok(rlf_fuse_search(&fuse, &options, arena, &err, &out) == RLF_OK &&
+           out.stopped && out.makespan <= 477,
+       "stopped, it has the best so far");
+    rlf_buf_free(&a);
+    rlf_buf_free(&b);
+}
+
+static void
+test_refused(void)
+{
+    rlf_fuse fuse;
+    rlf_err err = RLF_ERR_NONE;
+    fused_make(&fused_cases[0], 1.5, arena, &fuse);
+    ok(rlf_fuse_check(&fuse, &err) == RLF_USER, "%s", err.sentence);
+    is_str(err.sentence,
+           "a micro-batch of big keeps 1.95 of memory at place 0, which may "
+           "hold 1.5",
+           "a cap that holds nothing");
+}
+
+int
+main(void)
+{
+    arena = rlf_arena_new();
+    chance = rlf_chance_begin(20, 1);
+    test_evaluator();
+    test_dispatch();
+    test_published();
+    test_enumeration();
+    test_optima();
+    test_sizes();
+    test_budgets();
+    test_refused();
+    rlf_arena_free(arena);
+    return done();
+}
