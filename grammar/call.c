@@ -444,23 +444,6 @@ rlf_call_method(rlf_sema *s, const rlf_thing *receiver,
 
 /* ---- fields ---- */
 
-/* The field of a set, if it was read in this region or around it already. */
-static int
-find_field(const rlf_sema *s, const rlf_node_class *class, int set,
-           const char *field)
-{
-    for (size_t i = 0; i < s->items.count; i++) {
-        const rlf_item *item = &s->items.data[i];
-        if (item->class != class || !item->inputs.count ||
-            item->inputs.data[0].id != set ||
-            !rlf_part_holds(s, item->region, s->part))
-            continue;
-        if (!field || !strcmp(item->args[0].text, field))
-            return item->outputs.data[0].id;
-    }
-    return -1;
-}
-
 /* What a field that a set does not have was meant to be. `nearest`: the field
  * of its data that is called nearly so, or NULL. */
 static void
@@ -519,7 +502,7 @@ data_field(rlf_sema *s, int set, const rlf_ast_expr *e)
     const rlf_node_class *class =
         rlf_classes_find(s->classes, RLF_ROLE_FIELD, RLF_RECEIVER_DATA,
                          kind == RLF_FIELD_TEXT ? "words" : "number");
-    int term = find_field(s, class, set, e->name.text);
+    int term = rlf_item_made(s, class, set, e->name.text);
     if (term >= 0)
         return rlf_thing_term(s, term, e->span);
     rlf_item *item = new_item(s, class, d->data, e->span);
@@ -534,6 +517,7 @@ data_field(rlf_sema *s, int set, const rlf_ast_expr *e)
     int index = rlf_item_place(s, item);
     term = rlf_item_output_term(s, index, domain_at(s, set, class->level),
                                 kind == RLF_FIELD_TEXT, set, e->name.text);
+    rlf_item_keep(s, class, set, e->name.text, term);
     return rlf_thing_term(s, term, e->span);
 }
 
@@ -548,7 +532,7 @@ set_field(rlf_sema *s, int set, const rlf_ast_expr *e)
     if (!check_tokens(s, class, -1, set, e->span))
         return none;
     check_supported(s, class, e->span);
-    int term = find_field(s, class, set, NULL);
+    int term = rlf_item_made(s, class, set, NULL);
     if (term >= 0)
         return rlf_thing_term(s, term, e->span);
     rlf_item *item = new_item(s, class, -1, e->span);
@@ -557,6 +541,7 @@ set_field(rlf_sema *s, int set, const rlf_ast_expr *e)
     term =
         rlf_item_output_term(s, index, domain_at(s, set, class->level),
                              class->gives == RLF_GIVES_TEXT, set, class->name);
+    rlf_item_keep(s, class, set, NULL, term);
     return rlf_thing_term(s, term, e->span);
 }
 
@@ -768,15 +753,9 @@ rlf_call_data(rlf_sema *s, int data, rlf_span span)
     const rlf_node_class *class =
         rlf_classes_find(s->classes, RLF_ROLE_DRAW, RLF_RECEIVER_DATA, NULL);
     thing.kind = RLF_THING_SET;
-    for (size_t i = 0; i < s->items.count; i++) {
-        const rlf_item *item = &s->items.data[i];
-        bool all = item->class == class && item->receiver == data &&
-                   item->n_args && item->args[0].kind == RLF_ARG_ABSENT;
-        if (all && rlf_part_holds(s, item->region, s->part)) {
-            thing.set = item->outputs.data[0].id;
-            return thing;
-        }
-    }
+    thing.set = rlf_item_made(s, class, data, NULL);
+    if (thing.set >= 0)
+        return thing;
     rlf_item *item = new_item(s, class, data, span);
     rlf_args_match(s, NULL, class->formals, class->n_formals, false,
                    class->name, span, item);
@@ -784,6 +763,7 @@ rlf_call_data(rlf_sema *s, int data, rlf_span span)
     thing.set = rlf_set_draw(s, name, data, true, span);
     int index = rlf_item_place(s, item);
     rlf_item_output_set(s, index, thing.set);
+    rlf_item_keep(s, class, data, NULL, thing.set);
     return thing;
 }
 
@@ -803,12 +783,12 @@ rlf_call_state(rlf_sema *s, int state, rlf_span span)
 int
 rlf_call_value(rlf_sema *s, const rlf_node_class *class, rlf_span span)
 {
-    for (size_t i = 0; i < s->items.count; i++) {
-        const rlf_item *item = &s->items.data[i];
-        if (item->class == class && rlf_part_holds(s, item->region, s->part))
-            return item->outputs.data[0].id;
-    }
+    int term = rlf_item_made(s, class, -1, NULL);
+    if (term >= 0)
+        return term;
     rlf_item *item = new_item(s, class, -1, span);
     int index = rlf_item_place(s, item);
-    return rlf_item_output_term(s, index, 0, false, -1, class->name);
+    term = rlf_item_output_term(s, index, 0, false, -1, class->name);
+    rlf_item_keep(s, class, -1, NULL, term);
+    return term;
 }

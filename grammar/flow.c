@@ -392,8 +392,8 @@ rlf_sema_metric(rlf_sema *s, const rlf_ast_name *name, int term)
 {
     const rlf_node_class *class =
         class_of(s, RLF_ROLE_REPORT, RLF_RECEIVER_NONE);
-    rlf_metric_name metric = {name->text, term,         s->part,
-                              s->update,  s->condition, name->span};
+    rlf_metric_name metric = {name->text,   term,       s->part, s->update,
+                              s->condition, name->span, 0};
     if (rlf_word_is_of(class->taken, name->text)) {
         rlf_diag *diag =
             rlf_diag_error(s->diags, "name", name->span,
@@ -401,10 +401,11 @@ rlf_sema_metric(rlf_sema *s, const rlf_ast_name *name, int term)
         rlf_diag_hint(s->diags, diag, "give the metric another name");
         return false;
     }
-    for (size_t i = 0; i < s->metrics.count; i++) {
-        const rlf_metric_name *before = &s->metrics.data[i];
-        if (strcmp(before->name, name->text) != 0 ||
-            !written_together(s, before, &metric))
+    int last = (int)(uintptr_t)rlf_map_get(&s->metric_at, name->text);
+    metric.before = last;
+    for (int i = last; i > 0; i = s->metrics.data[i - 1].before) {
+        const rlf_metric_name *before = &s->metrics.data[i - 1];
+        if (!written_together(s, before, &metric))
             continue;
         rlf_diag *diag = rlf_diag_error(
             s->diags, "name", name->span,
@@ -415,6 +416,7 @@ rlf_sema_metric(rlf_sema *s, const rlf_ast_name *name, int term)
         return false;
     }
     RLF_PUSH_IN(s->arena, &s->metrics, metric);
+    rlf_map_put(&s->metric_at, name->text, (void *)(uintptr_t)s->metrics.count);
     return true;
 }
 

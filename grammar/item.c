@@ -84,6 +84,39 @@ rlf_item_output_set(rlf_sema *s, int item, int set)
                 (rlf_item_output){true, set, s->graph->sets.data[set].name});
 }
 
+/* ---- what is read once ---- */
+
+static const char *
+made_key(const rlf_sema *s, const rlf_node_class *class, int of,
+         const char *name, int part)
+{
+    return rlf_arena_printf(s->arena, "%p %d %d %s", (const void *)class, of,
+                            part, name ? name : "");
+}
+
+int
+rlf_item_made(const rlf_sema *s, const rlf_node_class *class, int of,
+              const char *name)
+{
+    for (int part = s->part; part >= 0;) {
+        const void *found =
+            rlf_map_get(&s->made, made_key(s, class, of, name, part));
+        int parent = s->parts.data[part].parent;
+        if (found)
+            return (int)(uintptr_t)found - 1;
+        part = parent < 0 ? -1 : s->items.data[parent].region;
+    }
+    return -1;
+}
+
+void
+rlf_item_keep(rlf_sema *s, const rlf_node_class *class, int of,
+              const char *name, int made)
+{
+    rlf_map_put(&s->made, made_key(s, class, of, name, s->part),
+                (void *)(uintptr_t)(made + 1));
+}
+
 int
 rlf_part_new(rlf_sema *s, int parent)
 {

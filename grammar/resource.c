@@ -202,14 +202,27 @@ make_hook(rlf_sema *s, const rlf_ast_decl *decl, rlf_resource *out)
 
 /* ---- what a declaration is ---- */
 
+static const char *
+known_key(const rlf_sema *s, const rlf_ast_decl *decl)
+{
+    return rlf_arena_printf(s->arena, "%p", (const void *)decl);
+}
+
 static rlf_known *
 find(const rlf_sema *s, const rlf_ast_decl *decl)
 {
-    for (size_t i = 0; i < s->known.count; i++) {
-        if (s->known.data[i].decl == decl)
-            return &s->known.data[i];
-    }
-    return NULL;
+    const void *found = rlf_map_get(&s->known_at, known_key(s, decl));
+    return found ? &s->known.data[(uintptr_t)found - 1] : NULL;
+}
+
+/* Enter a declaration; its number. */
+static size_t
+enter(rlf_sema *s, rlf_known known)
+{
+    RLF_PUSH_IN(s->arena, &s->known, known);
+    rlf_map_put(&s->known_at, known_key(s, known.decl),
+                (void *)(uintptr_t)s->known.count);
+    return s->known.count - 1;
 }
 
 static rlf_thing
@@ -279,14 +292,18 @@ rlf_sema_declared(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
     }
     if (known)
         return known->thing;
-    size_t index = s->known.count;
-    RLF_PUSH_IN(s->arena, &s->known,
-                (rlf_known){.decl = decl, .module = module, .busy = true});
+    size_t index =
+        enter(s, (rlf_known){.decl = decl, .module = module, .busy = true});
     place before = go_to(s, module);
     rlf_thing thing = work_out(s, decl, module);
     come_back(s, before);
     s->known.data[index].thing = thing;
     s->known.data[index].busy = false;
+    while (thing.kind == RLF_THING_MODEL &&
+           s->known_of.count <= (size_t)thing.resource)
+        RLF_PUSH_IN(s->arena, &s->known_of, 0);
+    if (thing.kind == RLF_THING_MODEL)
+        s->known_of.data[thing.resource] = (int)index + 1;
     return thing;
 }
 
@@ -330,11 +347,10 @@ rlf_sema_state(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
     rlf_known *known = find(s, decl);
     if (known)
         return known->thing.resource;
-    RLF_PUSH_IN(s->arena, &s->known,
-                (rlf_known){.decl = decl,
-                            .module = module,
-                            .thing = rlf_thing_none(decl->name.span)});
-    size_t index = s->known.count - 1;
+    size_t index =
+        enter(s, (rlf_known){.decl = decl,
+                             .module = module,
+                             .thing = rlf_thing_none(decl->name.span)});
     const rlf_constructor *c =
         rlf_classes_constructor(s->classes, RLF_RESOURCE_STATE, NULL,
                                 decl->word.text ? "rows" : "number");
@@ -376,19 +392,17 @@ rlf_sema_state(rlf_sema *s, const rlf_ast_decl *decl, rlf_module *module)
 const rlf_ast_expr *
 rlf_sema_optimizer(rlf_sema *s, int model, rlf_module **module)
 {
-    for (size_t i = 0; i < s->known.count; i++) {
-        const rlf_known *known = &s->known.data[i];
-        if (known->thing.kind != RLF_THING_MODEL ||
-            known->thing.resource != model)
-            continue;
-        const rlf_ast_args *args = known->decl->value->args;
+    int number =
+        (size_t)model < s->known_of.count ? s->known_of.data[model] : 0;
+    const rlf_known *known = number ? &s->known.data[number - 1] : NULL;
+    const rlf_ast_args *args = known ? known->decl->value->args : NULL;
+    if (known)
         *module = known->module;
-        for (size_t k = 0; args && k < args->count; k++) {
-            const rlf_ast_arg *arg = &args->data[k];
-            if (arg->label.text && !strcmp(arg->label.text, "optimizer") &&
-                arg->value->kind == RLF_AST_CALL)
-                return arg->value;
-        }
+    for (size_t k = 0; args && k < args->count; k++) {
+        const rlf_ast_arg *arg = &args->data[k];
+        if (arg->label.text && !strcmp(arg->label.text, "optimizer") &&
+            arg->value->kind == RLF_AST_CALL)
+            return arg->value;
     }
     return NULL;
 }

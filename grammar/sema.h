@@ -258,6 +258,7 @@ typedef struct rlf_metric_name {
     int term; /* -1: it was refused */
     int part, update, condition;
     rlf_span span;
+    int before; /* the last one of this name before it, plus 1; 0: none */
 } rlf_metric_name;
 
 /* A loop around: pieces `piece` of the set `whole`. */
@@ -311,6 +312,12 @@ typedef struct rlf_sema {
         rlf_known *data;
         size_t count, room;
     } known;
+    rlf_map known_at; /* declaration -> its number in `known`, plus 1 */
+    struct {
+        int *data; /* by resource: its number in `known`, plus 1; or 0 */
+        size_t count, room;
+    } known_of;
+    rlf_map made; /* what is read once in a region: -> its term or set, plus 1 */
     struct {
         rlf_given *data;
         size_t count, room;
@@ -334,6 +341,7 @@ typedef struct rlf_sema {
         rlf_metric_name *data;
         size_t count, room;
     } metrics;
+    rlf_map metric_at; /* name -> the last one, plus 1 */
     bool collecting; /* in the block of a collect */
     int idle;        /* sides of choices around that may not be taken */
     int nesting;     /* expressions inside one another */
@@ -608,6 +616,13 @@ rlf_item *rlf_item_of(rlf_sema *s, const rlf_node_class *class, int resource,
                       const rlf_ast_expr *e, rlf_span span);
 /* A region that is the body of an item (-1: the flow). */
 int rlf_part_new(rlf_sema *s, int parent);
+/* What a class gave of `of` (a set, a resource; -1), the field `name` of it (or
+ * NULL), in this region or around it: the term or set; -1: it did not yet. */
+int rlf_item_made(const rlf_sema *s, const rlf_node_class *class, int of,
+                  const char *name);
+/* Keep it for this region. */
+void rlf_item_keep(rlf_sema *s, const rlf_node_class *class, int of,
+                   const char *name, int made);
 /* Is region `inner` region `outer`, or inside of it? */
 bool rlf_part_holds(const rlf_sema *s, int outer, int inner);
 

@@ -342,6 +342,8 @@ rlf_name_unknown(rlf_sema *s, const rlf_ast_name *name, rlf_wanted wanted,
         : wanted == RLF_WANT_FUNCTION ? "there is no function named '%s'"
                                       : "there is nothing named '%s'",
         name->text);
+    if (s->diags->kept < s->diags->errors) /* it is counted alone */
+        return;
     if (wanted != RLF_WANT_CHANGING && hint_known(s, diag, name, wanted, call))
         return;
     const char *near = nearest(s, name->text, wanted);

@@ -14,10 +14,15 @@ enum {
     BEFORE = 60   /* of these before the caret, if the line is longer */
 };
 
-static bool
-same_place(rlf_span a, rlf_span b)
+/* What makes two diagnostics the same: code and place; of those without a place
+ * the text. */
+static const char *
+identity(rlf_diags *diags, const rlf_diag *d)
 {
-    return a.source == b.source && a.first == b.first;
+    diags->known.arena = diags->arena;
+    return rlf_arena_printf(diags->arena, "%d %s %u %u %s", (int)d->severity,
+                            d->code, d->at.source, d->at.first,
+                            d->at.source ? "" : d->text);
 }
 
 /* A diagnostic that the caller may fill: in the list, or, if it is one too many
@@ -30,26 +35,19 @@ add(rlf_diags *diags, rlf_severity severity, const char *code, rlf_span at,
                      .code = code,
                      .at = at,
                      .text = rlf_arena_vprintf(diags->arena, fmt, ap)};
-    size_t errors = 0;
-    bool keep = true;
-    for (size_t i = 0; i < diags->list.count; i++) {
-        const rlf_diag *d = &diags->list.data[i];
-        errors += d->severity == RLF_SEVERITY_ERROR;
-        /* placeless ones differ by their text alone */
-        if (d->severity == severity && strcmp(d->code, code) == 0 &&
-            same_place(d->at, at) &&
-            (at.source || strcmp(d->text, diag.text) == 0))
-            keep = false;
-    }
+    const char *key = identity(diags, &diag);
+    bool keep = !rlf_map_get(&diags->known, key);
     if (keep && severity == RLF_SEVERITY_ERROR) {
         diags->errors++;
-        keep = errors < RLF_DIAG_MOST;
+        keep = diags->kept < RLF_DIAG_MOST;
+        diags->kept += keep;
     }
     if (!keep) {
         rlf_diag *aside = RLF_NEW(diags->arena, rlf_diag);
         *aside = diag;
         return aside;
     }
+    rlf_map_put(&diags->known, key, diags);
     RLF_PUSH_IN(diags->arena, &diags->list, diag);
     return &diags->list.data[diags->list.count - 1];
 }
@@ -100,18 +98,16 @@ void
 rlf_diag_move(rlf_diags *diags, size_t i, rlf_span at)
 {
     rlf_diag *diag = &diags->list.data[i];
+    rlf_map_put(&diags->known, identity(diags, diag), NULL);
     diag->at = at;
     diag->left = diag->right = (rlf_span){0};
-    for (size_t k = 0; k < i; k++) {
-        const rlf_diag *d = &diags->list.data[k];
-        if (d->severity != diag->severity || strcmp(d->code, diag->code) != 0 ||
-            !same_place(d->at, at))
-            continue;
-        diags->errors -= diag->severity == RLF_SEVERITY_ERROR;
-        diags->list.count--;
-        memmove(diag, diag + 1, (diags->list.count - i) * sizeof *diag);
+    if (!rlf_map_put(&diags->known, identity(diags, diag), diags))
         return;
-    }
+    bool error = diag->severity == RLF_SEVERITY_ERROR;
+    diags->errors -= error;
+    diags->kept -= error;
+    diags->list.count--;
+    memmove(diag, diag + 1, (diags->list.count - i) * sizeof *diag);
 }
 
 /* By source, then place; qsort is not stable, so the list's order (kept in
@@ -148,10 +144,7 @@ sort(rlf_diags *diags)
 static size_t
 errors_left_out(const rlf_diags *diags)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < diags->list.count; i++)
-        kept += diags->list.data[i].severity == RLF_SEVERITY_ERROR;
-    return diags->errors - kept;
+    return diags->errors - diags->kept;
 }
 
 /* Bytes of the UTF-8 character at p (n bytes are left); 0: not UTF-8. */

@@ -11,6 +11,7 @@
 #ifndef RLF_BASE_DIAG_H
 #define RLF_BASE_DIAG_H
 
+#include "engine/base/map.h"
 #include "engine/base/source.h"
 
 enum { RLF_DIAG_MOST = 20 }; /* errors kept; more are only counted */
@@ -47,6 +48,8 @@ typedef struct rlf_diags {
         size_t count, room;
     } list;
     size_t errors; /* all that were found, also those past RLF_DIAG_MOST */
+    size_t kept;   /* of them in the list */
+    rlf_map known; /* what is at which place already */
 } rlf_diags;
 
 /* Add a diagnostic; the returned one may get hint, left, right and notes until

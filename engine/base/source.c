@@ -11,6 +11,21 @@
 
 enum { LARGEST = 16 << 20 };
 
+static void
+find_lines(rlf_arena *arena, rlf_source *s)
+{
+    uint32_t n = 1;
+    for (size_t i = 0; i < s->size; i++)
+        n += s->text[i] == '\n';
+    uint32_t *lines = RLF_NEW_ARRAY(arena, uint32_t, n);
+    n = 1;
+    for (size_t i = 0; i < s->size; i++)
+        if (s->text[i] == '\n')
+            lines[n++] = (uint32_t)i + 1;
+    s->lines = lines;
+    s->n_lines = n;
+}
+
 uint32_t
 rlf_sources_add(rlf_sources *sources, const char *path, const char *text,
                 size_t size)
@@ -19,6 +34,7 @@ rlf_sources_add(rlf_sources *sources, const char *path, const char *text,
     rlf_source source = {.path = rlf_arena_strdup(arena, path),
                          .text = rlf_arena_strndup(arena, text, size),
                          .size = size};
+    find_lines(arena, &source);
     RLF_PUSH_IN(arena, &sources->list, source);
     return (uint32_t)sources->list.count;
 }
@@ -89,13 +105,17 @@ rlf_sources_place(const rlf_sources *sources, rlf_span span)
     const rlf_source *s = rlf_sources_get(sources, span.source);
     size_t at = span.first < s->size ? span.first : s->size;
     /* a byte order mark before all else is in no column */
-    size_t begin = at >= 3 && !strncmp(s->text, "\xef\xbb\xbf", 3) ? 3 : 0;
-    uint32_t line = 1;
-    for (size_t i = 0; i < at; i++)
-        if (s->text[i] == '\n') {
-            line++;
-            begin = i + 1;
-        }
+    size_t mark = at >= 3 && !strncmp(s->text, "\xef\xbb\xbf", 3) ? 3 : 0;
+    uint32_t line = 1,
+             after = s->n_lines + 1; /* the last that begins by `at` */
+    while (line + 1 < after) {
+        uint32_t middle = line + (after - line) / 2;
+        if (s->lines[middle - 1] <= at)
+            line = middle;
+        else
+            after = middle;
+    }
+    size_t begin = line > 1 ? s->lines[line - 1] : mark;
     return (rlf_place){
         .path = s->path,
         .line = line,

@@ -13,6 +13,8 @@ typedef struct rlf_source {
     const char *path; /* as messages show it */
     const char *text; /* size bytes and a 0 byte after them */
     size_t size;
+    const uint32_t *lines; /* [n_lines] the byte that each begins with */
+    uint32_t n_lines;
 } rlf_source;
 
 /* All sources of one compilation: files, imports, parameter values. */
