@@ -103,23 +103,27 @@ fits_word(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_formal *f,
 
 /* ---- arguments ---- */
 
-static const rlf_ast_arg *
-find_arg(const rlf_ast_args *args, const rlf_ast_formals *formals, size_t i)
+/* given[i]: the first argument for formal i, or NULL. `at`: the formals'
+ * numbers by name, plus 1. */
+static void
+sort_args(const rlf_ast_args *args, const rlf_map *at, size_t n,
+          const rlf_ast_arg **given)
 {
     size_t plain = 0;
     for (size_t k = 0; args && k < args->count; k++) {
         const rlf_ast_arg *arg = &args->data[k];
-        if (arg->label.text
-                ? !strcmp(arg->label.text, formals->data[i].name.text)
-                : plain++ == i)
-            return arg;
+        size_t i = arg->label.text
+                       ? (size_t)(uintptr_t)rlf_map_get(at, arg->label.text) - 1
+                       : plain++;
+        if (i < n && !given[i])
+            given[i] = arg;
     }
-    return NULL;
 }
 
 /* Labels that no formal has, and too many arguments. */
 static bool
-check_args(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_expr *call)
+check_args(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_expr *call,
+           const rlf_map *formals)
 {
     size_t n = def->formals ? def->formals->count : 0, plain = 0;
     const char **names = RLF_NEW_ARRAY(s->arena, const char *, n);
@@ -128,8 +132,6 @@ check_args(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_expr *call)
         names[i] = def->formals->data[i].name.text;
     for (size_t k = 0; call->args && k < call->args->count; k++) {
         const rlf_ast_arg *arg = &call->args->data[k];
-        bool known = false;
-        size_t at = 0;
         if (arg->over.text) {
             rlf_diag *diag =
                 rlf_diag_error(s->diags, "argument", arg->over.span,
@@ -139,12 +141,11 @@ check_args(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_expr *call)
                               arg->value->name.text);
             return false;
         }
-        for (size_t i = 0; arg->label.text && i < n; i++) {
-            if (!strcmp(names[i], arg->label.text)) {
-                known = true;
-                at = i;
-            }
-        }
+        size_t at =
+            arg->label.text
+                ? (size_t)(uintptr_t)rlf_map_get(formals, arg->label.text)
+                : 0;
+        bool known = at-- > 0;
         if (!arg->label.text && plain++ < n)
             continue;
         if (known && at >= plain)
@@ -189,12 +190,15 @@ bind(rlf_sema *s, const rlf_ast_decl *def, rlf_module *module,
     size_t n = def->formals ? def->formals->count : 0;
     rlf_thing *values = RLF_NEW_ARRAY(s->arena, rlf_thing, n);
     const rlf_ast_arg **given = RLF_NEW_ARRAY(s->arena, const rlf_ast_arg *, n);
-    bool good = check_args(s, def, call);
-    for (size_t i = 0; i < n && good; i++) {
-        given[i] = find_arg(call->args, def->formals, i);
+    rlf_map at = {.arena = s->arena};
+    for (size_t i = n; i-- > 0;)
+        rlf_map_put(&at, def->formals->data[i].name.text,
+                    (void *)(uintptr_t)(i + 1));
+    bool good = check_args(s, def, call, &at);
+    sort_args(call->args, &at, n, given);
+    for (size_t i = 0; i < n && good; i++)
         if (given[i])
             values[i] = rlf_eval(s, given[i]->value);
-    }
     if (!good)
         return false;
     rlf_scope *scope = rlf_scope_push(s, NULL, module);
@@ -262,7 +266,8 @@ place_of_use(const rlf_ast_expr *call)
 static bool
 of_arguments(const rlf_diag *diag)
 {
-    return rlf_word_is_of("level|type|argument|unit|number|live|update", diag->code);
+    return rlf_word_is_of("level|type|argument|unit|number|live|update",
+                          diag->code);
 }
 
 /* Of what was reported inside a def: in which use of it. What an imported file

@@ -35,6 +35,8 @@ libgrammar_la_SOURCES = \
 	%D%/meant.c \
 	%D%/meant.h \
 	%D%/name.c \
+	%D%/numbers.c \
+	%D%/numbers.h \
 	%D%/op.def \
 	%D%/param.c \
 	%D%/parse.c \
@@ -73,4 +75,4 @@ tests_sentences_LDADD = $(API_LIBS)
 tests_fuzz_replay_SOURCES = tests/fuzz_replay.c tests/fuzz_parse.c \
 	tests/fuzz_lex.c tests/fuzz.h
 tests_fuzz_replay_LDADD = $(GRAMMAR_LIBS)
-tap_tests += tests/cluster.tap tests/looking.tap
+tap_tests += tests/cluster.tap tests/large.tap tests/looking.tap

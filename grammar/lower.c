@@ -549,20 +549,25 @@ make_output(rlf_lower *l, const rlf_item *it, const rlf_item_output *out)
 static void
 number_labels(rlf_sema *s)
 {
-    rlf_map taken = {.arena = s->arena};
+    rlf_map taken = {.arena = s->arena}, next = {.arena = s->arena};
     for (size_t i = 0; i < s->graph->values.count; i++) {
         rlf_value *v = &s->graph->values.data[i];
         if (!v->label || v->kind != RLF_VALUE_NUMBER)
             continue;
         const char *label = v->label;
-        for (int n = 2;; n++) {
+        const char *first =
+            rlf_arena_printf(s->arena, "%d %s", v->domain, v->label);
+        int n = (int)(uintptr_t)rlf_map_get(&next, first);
+        for (n = n ? n : 1;; n++) {
+            if (n > 1)
+                label = rlf_arena_printf(s->arena, "%s.%d", v->label, n);
             const char *key =
                 rlf_arena_printf(s->arena, "%d %s", v->domain, label);
-            if (!rlf_map_get(&taken, key)) {
-                rlf_map_put(&taken, key, v);
-                break;
-            }
-            label = rlf_arena_printf(s->arena, "%s.%d", v->label, n);
+            if (rlf_map_get(&taken, key))
+                continue;
+            rlf_map_put(&taken, key, v);
+            rlf_map_put(&next, first, (void *)(uintptr_t)(n + 1));
+            break;
         }
         v->label = label;
     }

@@ -3,6 +3,7 @@
 #ifndef RLF_GRAMMAR_LOWER_H
 #define RLF_GRAMMAR_LOWER_H
 
+#include "grammar/numbers.h"
 #include "grammar/sema.h"
 
 /* Where the numbers of sites begin: of calls from 0; of fields and the like, of

@@ -5,12 +5,13 @@
  * be a number that nobody measured: it is rlf_expr_nothing() instead, which no
  * mean over the step counts. Only sets that may be empty are looked at:
  * those of where, split, collect, and what is made of them. */
+#include "grammar/numbers.h"
 #include "grammar/sema.h"
 
 typedef struct measuring {
     rlf_sema *s;
-    int *safe;    /* per term: the same that ends no run; -1: not made yet */
-    size_t n;     /* terms that there were */
+    rlf_numbers safe; /* by term: the same that ends no run */
+    size_t n;         /* terms that there were */
     int measured; /* 1 if all that is averaged has values; -1: no such thing */
 } measuring;
 
@@ -65,9 +66,10 @@ safe(measuring *m, int term)
     rlf_term t = m->s->terms.data[term];
     if ((size_t)term >= m->n || t.kind != RLF_TERM_OP || t.domain != 0)
         return term;
-    if (m->safe[term] >= 0)
-        return m->safe[term];
-    int made = term;
+    int made = rlf_numbers_get(&m->safe, term, -1);
+    if (made >= 0)
+        return made;
+    made = term;
     if (averages(m, &t)) {
         int other = safe_reduction(m, t);
         made = other >= 0 ? other : term;
@@ -80,16 +82,15 @@ safe(measuring *m, int term)
         }
         made = same ? term : rlf_term_op(m->s, t);
     }
-    return m->safe[term] = made;
+    rlf_numbers_put(&m->safe, term, made);
+    return made;
 }
 
 int
 rlf_measure(rlf_sema *s, int term)
 {
     measuring m = {.s = s, .n = s->terms.count, .measured = -1};
-    m.safe = RLF_NEW_ARRAY(s->arena, int, m.n);
-    for (size_t i = 0; i < m.n; i++)
-        m.safe[i] = -1;
+    m.safe.arena = s->arena;
     rlf_span span = s->terms.data[term].span;
     int value = safe(&m, term);
     if (m.measured < 0 || value < 0)

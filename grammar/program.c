@@ -7,7 +7,7 @@
 typedef struct maker {
     rlf_lower *l;
     rlf_expr *expr;
-    int *op; /* per term: its operation here, -1 not yet */
+    rlf_numbers op; /* by term: its operation here */
     struct {
         int *data;
         size_t count, room;
@@ -20,9 +20,7 @@ maker_new(rlf_lower *l)
     rlf_sema *s = l->s;
     maker m = {.l = l};
     m.expr = rlf_expr_new(s->arena, &s->graph->domains);
-    m.op = RLF_NEW_ARRAY(s->arena, int, s->terms.count);
-    for (size_t i = 0; i < s->terms.count; i++)
-        m.op[i] = -1;
+    m.op.arena = s->arena;
     return m;
 }
 
@@ -87,10 +85,10 @@ build_op(maker *m, int term, const rlf_term *t)
 static int
 build(maker *m, int term)
 {
-    if (m->op[term] >= 0)
-        return m->op[term];
+    int op = rlf_numbers_get(&m->op, term, -1);
+    if (op >= 0)
+        return op;
     const rlf_term *t = &m->l->s->terms.data[term];
-    int op = -1;
     if (t->kind == RLF_TERM_CONST && t->text)
         op = rlf_expr_words(m->expr, rlf_str_of(t->words), t->span);
     else if (t->kind == RLF_TERM_CONST)
@@ -99,7 +97,7 @@ build(maker *m, int term)
         op = is_leaf(t) || rlf_words_is_result(m->l->s, term)
                  ? add_leaf(m, term)
                  : build_op(m, term, t);
-    m->op[term] = op;
+    rlf_numbers_put(&m->op, term, op);
     return op;
 }
 
@@ -236,22 +234,26 @@ enum { UNKNOWN = -2 };
 /* The last bucket that holds something the term is made of; -1 none. `in` is
  * the bucket of each term that has one, `latest` what was answered. */
 static int
-latest_part(const rlf_lower *l, const int *in, int *latest, int term)
+latest_part(const rlf_lower *l, const rlf_numbers *in, rlf_numbers *latest,
+            int term)
 {
     const rlf_term *t = &l->s->terms.data[term];
-    if (latest[term] != UNKNOWN)
-        return latest[term];
-    int most = -1;
+    int most = rlf_numbers_get(latest, term, UNKNOWN);
+    if (most != UNKNOWN)
+        return most;
+    most = -1;
     bool op = t->kind == RLF_TERM_OP && t->value_index < 0;
     for (int k = 0; k < 3 && op; k++) {
         if (t->arg[k] < 0)
             continue;
-        int mine = in[t->arg[k]] >= 0 ? in[t->arg[k]]
-                                      : latest_part(l, in, latest, t->arg[k]);
+        int mine = rlf_numbers_get(in, t->arg[k], -1);
+        if (mine < 0)
+            mine = latest_part(l, in, latest, t->arg[k]);
         if (mine > most)
             most = mine;
     }
-    return latest[term] = most;
+    rlf_numbers_put(latest, term, most);
+    return most;
 }
 
 static grain
@@ -334,16 +336,11 @@ rlf_lower_programs(rlf_lower *l, int part, const int *terms, size_t n,
     int *order = RLF_NEW_ARRAY(s->arena, int, n);
     memcpy(order, terms, sizeof *order * n);
     qsort(order, n, sizeof *order, by_number);
-    int *in = RLF_NEW_ARRAY(s->arena, int, s->terms.count);
-    int *latest = RLF_NEW_ARRAY(s->arena, int, s->terms.count);
-    for (size_t i = 0; i < s->terms.count; i++) {
-        in[i] = -1;
-        latest[i] = UNKNOWN;
-    }
+    rlf_numbers in = {.arena = s->arena}, latest = {.arena = s->arena};
     buckets list = {0};
     for (size_t i = 0; i < n; i++) {
         grain g = grain_of_term(l, order[i]);
-        int from = latest_part(l, in, latest, order[i]),
+        int from = latest_part(l, &in, &latest, order[i]),
             at = from < 0 ? 0 : from;
         int words = rlf_words_is_result(s, order[i])
                         ? s->terms.data[order[i]].domain
@@ -357,7 +354,7 @@ rlf_lower_programs(rlf_lower *l, int part, const int *terms, size_t n,
             bucket fresh = {.grain = g, .words = words};
             RLF_PUSH_IN(s->arena, &list, fresh);
         }
-        in[order[i]] = at;
+        rlf_numbers_put(&in, order[i], at);
         RLF_PUSH_IN(s->arena, &list.data[at].terms, order[i]);
     }
     for (size_t i = 0; i < list.count; i++) {

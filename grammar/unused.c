@@ -19,45 +19,37 @@ warn(rlf_sema *s, rlf_span at, const char *name, const char *what,
 
 /* ---- declarations ---- */
 
-static bool mentions_block(const rlf_ast_block *block, const char *name);
-
-static bool
-mentions(const rlf_ast_expr *e, const char *name)
+/* Enter the names that the expression mentions. */
+static void
+mention(const rlf_ast_expr *e, rlf_map *names)
 {
-    if (!e)
-        return false;
-    if (e->kind == RLF_AST_NAME && !strcmp(e->name.text, name))
-        return true;
-    for (size_t i = 0; e->args && i < e->args->count; i++)
-        if (mentions(e->args->data[i].value, name))
-            return true;
-    return mentions(e->left, name) || mentions(e->right, name) ||
-           mentions(e->other, name);
-}
-
-static bool
-mentions_block(const rlf_ast_block *block, const char *name)
-{
-    for (size_t i = 0; block && i < block->stmts.count; i++)
-        if (mentions(block->stmts.data[i]->value, name))
-            return true;
-    return false;
+    /* what leans to the left, as sums do, is walked, not descended into */
+    for (; e; e = e->left) {
+        if (e->kind == RLF_AST_NAME)
+            rlf_map_put(names, e->name.text, names);
+        for (size_t i = 0; e->args && i < e->args->count; i++)
+            mention(e->args->data[i].value, names);
+        mention(e->right, names);
+        mention(e->other, names);
+    }
 }
 
 /* A def's arguments, and the names in its block. */
 static void
 look_into_def(rlf_sema *s, const rlf_ast_decl *def)
 {
+    rlf_map names = {.arena = s->arena};
+    for (size_t i = 0; i < def->body->stmts.count; i++)
+        mention(def->body->stmts.data[i]->value, &names);
     for (size_t i = 0; def->formals && i < def->formals->count; i++) {
         const rlf_ast_name *name = &def->formals->data[i].name;
-        if (!mentions_block(def->body, name->text))
+        if (!rlf_map_get(&names, name->text))
             warn(s, name->span, name->text, "an argument",
                  "take it out of the def, and of its uses");
     }
     for (size_t i = 0; i < def->body->stmts.count; i++) {
         const rlf_ast_stmt *stmt = def->body->stmts.data[i];
-        if (stmt->kind == RLF_AST_LET &&
-            !mentions_block(def->body, stmt->name.text))
+        if (stmt->kind == RLF_AST_LET && !rlf_map_get(&names, stmt->name.text))
             warn(s, stmt->name.span, stmt->name.text, "named",
                  "take it out, or use it");
     }

@@ -71,12 +71,13 @@ is_leaf(rlf_sema *s, int term)
 }
 
 static void
-visit(rlf_sema *s, int term, bool *seen, rlf_words_leaf_fn *fn, void *ctx)
+visit(rlf_sema *s, int term, rlf_numbers *seen, rlf_words_leaf_fn *fn,
+      void *ctx)
 {
     const rlf_term t = s->terms.data[term];
-    if (seen[term])
+    if (rlf_numbers_get(seen, term, 0))
         return;
-    seen[term] = true;
+    rlf_numbers_put(seen, term, 1);
     if (is_leaf(s, term)) {
         fn(ctx, term);
         return;
@@ -89,9 +90,9 @@ visit(rlf_sema *s, int term, bool *seen, rlf_words_leaf_fn *fn, void *ctx)
 void
 rlf_words_leaves(rlf_sema *s, int result, rlf_words_leaf_fn *fn, void *ctx)
 {
-    bool *seen = RLF_NEW_ARRAY(s->arena, bool, s->terms.count);
-    seen[result] = true;
-    visit(s, s->terms.data[result].arg[0], seen, fn, ctx);
+    rlf_numbers seen = {.arena = s->arena};
+    rlf_numbers_put(&seen, result, 1);
+    visit(s, s->terms.data[result].arg[0], &seen, fn, ctx);
 }
 
 /* ---- the program ---- */
@@ -105,7 +106,7 @@ typedef struct source {
 typedef struct maker {
     rlf_sema *s;
     rlf_expr *expr;
-    int *op; /* per term, -1 not yet */
+    rlf_numbers op; /* by term */
     struct {
         source *data;
         size_t count, room;
@@ -126,9 +127,7 @@ maker_new(rlf_sema *s)
                                           .up = {AT},
                                           .n_up = 1});
     maker m = {.s = s, .expr = rlf_expr_new(s->arena, domains)};
-    m.op = RLF_NEW_ARRAY(s->arena, int, s->terms.count);
-    for (size_t i = 0; i < s->terms.count; i++)
-        m.op[i] = -1;
+    m.op.arena = s->arena;
     return m;
 }
 
@@ -200,17 +199,18 @@ build_op(maker *m, int term)
 static int
 build(maker *m, int term)
 {
-    if (m->op[term] >= 0)
-        return m->op[term];
+    int op = rlf_numbers_get(&m->op, term, -1);
+    if (op >= 0)
+        return op;
     const rlf_term t = m->s->terms.data[term];
-    int op;
     if (t.kind == RLF_TERM_CONST && t.text)
         op = rlf_expr_words(m->expr, rlf_str_of(t.words), t.span);
     else if (t.kind == RLF_TERM_CONST)
         op = rlf_expr_constant(m->expr, t.value, t.span);
     else
         op = is_leaf(m->s, term) ? add_source(m, term) : build_op(m, term);
-    return m->op[term] = op;
+    rlf_numbers_put(&m->op, term, op);
+    return op;
 }
 
 /* The reductions' program. */
@@ -221,7 +221,7 @@ make_program(rlf_sema *s, const int *terms, size_t n)
     for (size_t i = 0; i < n; i++) {
         const rlf_term *t = &s->terms.data[terms[i]];
         int op = build_op(&m, terms[i]);
-        m.op[terms[i]] = op;
+        rlf_numbers_put(&m.op, terms[i], op);
         rlf_expr_add_output(m.expr, t->name ? t->name : "over vocab", op);
     }
     return m;
