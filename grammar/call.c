@@ -352,6 +352,23 @@ hint_choice(rlf_sema *s, rlf_diag *diag, const rlf_ast_expr *call, int set,
                       s->graph->sets.data[of].name, name, c, c);
 }
 
+/* Does it read all of a set whose pieces a loop around walks? */
+static void
+note_reread(rlf_sema *s, const rlf_node_class *class, int model, int set,
+            bool live, rlf_span span)
+{
+    for (const rlf_loop *loop = s->loop; loop; loop = loop->outer)
+        if (loop->whole == set)
+            RLF_PUSH_IN(s->arena, &s->rereads,
+                        (rlf_reread){.model = model,
+                                     .whole = set,
+                                     .piece = loop->piece,
+                                     .part = loop->part,
+                                     .method = class->name,
+                                     .live = live,
+                                     .span = span});
+}
+
 static rlf_thing
 call_class(rlf_sema *s, const rlf_node_class *class, const rlf_thing *receiver,
            const rlf_ast_expr *call)
@@ -376,7 +393,10 @@ call_class(rlf_sema *s, const rlf_node_class *class, const rlf_thing *receiver,
     if (!check_tokens(s, class, model, set, call->span))
         return none;
     int term;
-    if (rlf_update_live(s, item, set, &term))
+    bool live = rlf_update_live(s, item, set, &term);
+    if (model >= 0 && !class->sampled)
+        note_reread(s, class, model, set, live, call->span);
+    if (live)
         return rlf_thing_term(s, term, call->span);
     if (s->update >= 0 && class->sampled) {
         rlf_diag_error(s->diags, "update", call->span,

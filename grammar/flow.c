@@ -315,7 +315,7 @@ loop(rlf_sema *s, const rlf_ast_stmt *stmt)
         RLF_PUSH_IN(s->arena, &s->parts.data[part].sets, piece.set);
         s->makers.data[piece.set].port = (int)i;
         rlf_name_let(s, name, piece, "split off");
-        mine[i] = (rlf_loop){whole[i], piece.set, s->loop};
+        mine[i] = (rlf_loop){whole[i], piece.set, part, s->loop};
         s->loop = &mine[i];
     }
     body(s, index, stmt->body, part);
@@ -402,11 +402,13 @@ rlf_sema_metric(rlf_sema *s, const rlf_ast_name *name, int term)
         return false;
     }
     int last = (int)(uintptr_t)rlf_map_get(&s->metric_at, name->text);
+    const rlf_metric_name *before = NULL;
     metric.before = last;
     for (int i = last; i > 0; i = s->metrics.data[i - 1].before) {
-        const rlf_metric_name *before = &s->metrics.data[i - 1];
-        if (!written_together(s, before, &metric))
-            continue;
+        const rlf_metric_name *one = &s->metrics.data[i - 1];
+        before = written_together(s, one, &metric) ? one : before;
+    }
+    if (before) {
         rlf_diag *diag = rlf_diag_error(
             s->diags, "name", name->span,
             "'%s' is reported twice: the mean of both would be written",

@@ -264,8 +264,17 @@ typedef struct rlf_metric_name {
 /* A loop around: pieces `piece` of the set `whole`. */
 typedef struct rlf_loop {
     int whole, piece;
+    int part; /* its body */
     struct rlf_loop *outer;
 } rlf_loop;
+
+/* A call in a loop over the pieces of a set that reads all of the set. */
+typedef struct rlf_reread {
+    int model, whole, piece, part;
+    const char *method;
+    bool live; /* in an update of the model */
+    rlf_span span;
+} rlf_reread;
 
 /* So that no pass runs out of stack, or of time. */
 enum {
@@ -342,6 +351,10 @@ typedef struct rlf_sema {
         size_t count, room;
     } metrics;
     rlf_map metric_at; /* name -> the last one, plus 1 */
+    struct {
+        rlf_reread *data;
+        size_t count, room;
+    } rereads;
     bool collecting; /* in the block of a collect */
     int idle;        /* sides of choices around that may not be taken */
     int nesting;     /* expressions inside one another */

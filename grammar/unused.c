@@ -108,6 +108,48 @@ look_at_metrics(rlf_sema *s)
     }
 }
 
+/* Does the body of the loop change the model? */
+static bool
+changes_in(const rlf_sema *s, int part, int model)
+{
+    for (size_t i = 0; i < s->items.count; i++) {
+        const rlf_item *item = &s->items.data[i];
+        for (size_t k = 0; k < item->writes.count; k++)
+            if (item->writes.data[k] == model &&
+                rlf_part_holds(s, part, item->region))
+                return true;
+    }
+    return false;
+}
+
+/* A call that reads all of a set for each of its pieces. With a model that the
+ * loop trains it may be meant: how far it went, on all samples. In an update it
+ * is the piece that is meant. */
+static void
+look_at_rereads(rlf_sema *s)
+{
+    for (size_t i = 0; i < s->rereads.count; i++) {
+        const rlf_reread *r = &s->rereads.data[i];
+        bool again = !changes_in(s, r->part, r->model);
+        if (!again && !r->live)
+            continue;
+        const char *model = s->graph->resources.data[r->model].name;
+        const char *whole = s->graph->sets.data[r->whole].name;
+        const char *piece = s->graph->sets.data[r->piece].name;
+        rlf_diag *diag = rlf_diag_warning(
+            s->diags, "again", r->span,
+            "this reads all of '%s' again for each '%s'", whole, piece);
+        if (r->live)
+            rlf_diag_hint(s->diags, diag, "write %s.%s(%s)", model, r->method,
+                          piece);
+        else
+            rlf_diag_hint(s->diags, diag,
+                          "write %s.%s(%s); or give %s.%s(%s) a name before "
+                          "the loop, which changes nothing in it",
+                          model, r->method, piece, model, r->method, whole);
+    }
+}
+
 void
 rlf_sema_unused(rlf_sema *s)
 {
@@ -124,5 +166,6 @@ rlf_sema_unused(rlf_sema *s)
             warn(s, g->named->span, g->name, g->what, "take it out, or use it");
     }
     look_at_models(s);
+    look_at_rereads(s);
     look_at_metrics(s);
 }

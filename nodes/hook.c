@@ -21,7 +21,7 @@
 
 typedef struct rlf_hook_node {
     rlf_arena *scratch; /* of one call of the function */
-    /* Number of each sample within its group, of the set last seen. */
+    /* Number of each sample within its group, from 1, of the set last seen. */
     const rlf_rows *rows;
     uint32_t step;
     const uint32_t *place;
@@ -168,7 +168,7 @@ make_sample(const rlf_call *call, const rlf_rows *rows, uint32_t row,
         .fields = to.at,
         .n_fields = to.n,
         .length = rows->sample ? rows->sample[row].n_ids : 0,
-        .prompt = rows->prompts->identity[prompt],
+        .prompt = rows->prompts->identity[prompt] + 1,
         .place = place,
         .step = env->step,
         .key = {.seed = env->seed,
@@ -280,7 +280,7 @@ open_rows(rlf_call *call, rlf_err *err)
                           err, &call->out[hook->n_gives].column);
 }
 
-/* Number of each sample within its group, worked out once a set. */
+/* Number of each sample within its group, from 1, worked out once a set. */
 static const uint32_t *
 places(const rlf_call *call, const rlf_rows *rows)
 {
@@ -291,7 +291,7 @@ places(const rlf_call *call, const rlf_rows *rows)
     uint32_t *seen = RLF_NEW_ARRAY(pool, uint32_t, rows->prompts->count);
     uint32_t *place = RLF_NEW_ARRAY(pool, uint32_t, rows->samples->count);
     for (uint32_t i = 0; i < rows->samples->count; i++)
-        place[i] = seen[rlf_rows_prompt_of(call->env->graph, rows, i)]++;
+        place[i] = ++seen[rlf_rows_prompt_of(call->env->graph, rows, i)];
     s->rows = rows;
     s->step = call->env->step;
     s->place = place;

@@ -51,7 +51,7 @@ prompt_name(const rlf_env *env, const rlf_rows *rows, uint32_t prompt,
     if (!data)
         return rlf_arena_printf(
             arena, "number %llu",
-            (unsigned long long)rows->prompts->identity[prompt]);
+            (unsigned long long)rows->prompts->identity[prompt] + 1);
     return rlf_data_place(data, rows->data_row[prompt], arena);
 }
 

@@ -117,8 +117,8 @@ typedef struct rlf_lua_sample {
     const rlf_lua_field *fields;
     size_t n_fields;
     size_t length;   /* response tokens: what `-> token` must return */
-    uint64_t prompt; /* number of its draw from the data */
-    uint32_t place;  /* number in its group */
+    uint64_t prompt; /* number of its draw from the data, from 1 */
+    uint32_t place;  /* number in its group, from 1 */
     uint32_t step;
     rlf_random_key key;
 } rlf_lua_sample;

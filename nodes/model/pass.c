@@ -352,8 +352,9 @@ add_token(rlf_pass *p, uint32_t id, int32_t position, uint32_t sample,
 {
     if (id >= (uint32_t)p->table->config.vocab)
         return rlf_fail(err, RLF_USER,
-                        "sample %u has token %u, but the model knows only %d",
-                        sample, id, p->table->config.vocab);
+                        "sample %u of those that are read together has token "
+                        "%u, but the model knows only %d",
+                        sample + 1, id, p->table->config.vocab);
     p->host_ints[p->m] = (int32_t)id;
     p->host_ints[p->options.tokens + p->m++] = position;
     return RLF_OK;
@@ -382,8 +383,10 @@ rlf_pass_load(rlf_pass *p, const rlf_sequence *seqs, uint32_t n, uint32_t first,
         const rlf_sequence *s = &seqs[i];
         if (s->n_prompt + s->n_response == 0 ||
             (rows == RLF_ROWS_TOKENS && s->n_prompt == 0)) {
-            rlf_fail(err, RLF_USER, "the prompt of sample %u has no token",
-                     first + i);
+            rlf_fail(err, RLF_USER,
+                     "the prompt of sample %u of those that are read together "
+                     "has no token",
+                     first + i + 1);
             rlf_err_hint(err, "the first token of a response needs one before "
                               "it: begin prompts with a start token");
             return RLF_USER;

@@ -160,3 +160,28 @@ flow f(batch: prompts[8]) {
 }
 --- warnings
 compiles
+=== a loop over pieces that reads the whole set for each
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+model ref = copy(actor)
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    for mini in roll.split(parts: 2) {
+        base = ref.logprob(roll)
+        update actor minimize mean(actor.logprob(mini) - base[mini] over batch)
+        moved = actor.logprob(roll)
+        break if mean(roll.logprob - moved over batch) > 0.1
+    }
+    for mini in roll.split(parts: 2) {
+        update actor minimize mean(mean(actor.logprob(roll)[mini] over tokens) over batch)
+    }
+}
+--- warnings
+test.rlf:7:16: warning: this reads all of 'roll' again for each 'mini'
+    7 |         base = ref.logprob(roll)
+      |                ^~~~~~~~~~~~~~~~~
+hint: write ref.logprob(mini); or give ref.logprob(roll) a name before the loop, which changes nothing in it
+test.rlf:13:41: warning: this reads all of 'roll' again for each 'mini'
+   13 |         update actor minimize mean(mean(actor.logprob(roll)[mini] over tokens) over batch)
+      |                                         ^~~~~~~~~~~~~~~~~~~
+hint: write actor.logprob(mini)

@@ -544,7 +544,7 @@ test_not_finite(void)
     double mean;
     is_int(update_once(&m, POINT, 13, &micros, &mean), RLF_USER,
            "a loss that is not finite");
-    ok(strstr(m.w->err.sentence, "sample 2 of prompt number 504 of 'roll'"),
+    ok(strstr(m.w->err.sentence, "sample 2 of prompt number 505 of 'roll'"),
        "names the sample: %s", m.w->err.sentence);
     ok(m.object->model->version == version, "and changes no weight");
     unmake(&m);
