@@ -298,7 +298,8 @@ test_errors(void)
     ok(strstr(m.w->err.sentence, "nodes_hook.tmp.lua:2") &&
            strstr(m.w->err.sentence, "no way"),
        "with file and line: %s", m.w->err.sentence);
-    ok(strstr(m.w->err.sentence, "41") != NULL, "and the prompt's number");
+    ok(strstr(m.w->err.sentence, "(prompt 42,") != NULL,
+       "and the prompt's number, from 1");
     unmake(&m);
 
     m = make(1);
