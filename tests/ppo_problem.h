@@ -33,7 +33,7 @@ static const double ppo_layer = 6e-5, ppo_meet = 2e-5, ppo_memory = 80e9;
 
 typedef struct ppo_problem {
     rlf_problem problem;
-    rlf_call calls[PPO_CALLS];
+    rlf_problem_call calls[PPO_CALLS];
     const ppo_model *models[4]; /* actor, reference, reward, critic */
     double batch, prompt, response;
     double *memory;
@@ -118,7 +118,7 @@ ppo_optimizer(const ppo_model *m, const rlf_choice *c)
 }
 
 static void
-ppo_fill(const ppo_problem *p, const rlf_call *call, rlf_choice *c)
+ppo_fill(const ppo_problem *p, const rlf_problem_call *call, rlf_choice *c)
 {
     const ppo_model *m = p->models[call->model];
     double shard = ppo_parameters(m) / c->tp / c->pp;
@@ -153,7 +153,7 @@ ppo_move(void *arg, int model, const rlf_choice *from, const rlf_choice *to)
 }
 
 static void
-ppo_add(ppo_problem *p, rlf_call *call, int first, int n)
+ppo_add(ppo_problem *p, rlf_problem_call *call, int first, int n)
 {
     for (int t = 1; t <= PPO_MACHINE && t <= n; t *= 2)
         for (int d = 1; t * d <= n; d++) {
@@ -182,7 +182,8 @@ ppo_add(ppo_problem *p, rlf_call *call, int first, int n)
 /* Meshes: runs of whole machines; in the first two, aligned powers of two. The
  * choices of a mesh that others beat are left out where `fronts`. */
 static void
-ppo_choices(ppo_problem *p, rlf_call *call, bool fronts, rlf_arena *arena)
+ppo_choices(ppo_problem *p, rlf_problem_call *call, bool fronts,
+            rlf_arena *arena)
 {
     int machines = p->problem.devices / PPO_MACHINE;
     call->choices = RLF_NEW_ARRAY(arena, rlf_choice,
@@ -215,7 +216,7 @@ ppo_make(ppo_problem *p, int size, int devices, double batch, bool fronts,
          rlf_arena *arena, rlf_err *err)
 {
     static const int roll[] = {0}, scored[] = {0, 1, 2, 3};
-    static const rlf_call calls[PPO_CALLS] = {
+    static const rlf_problem_call calls[PPO_CALLS] = {
         {.name = "actor.generate", .kind = RLF_STAGE_GENERATE},
         {.name = "reference.logprob",
          .model = 1,

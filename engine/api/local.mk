@@ -13,6 +13,7 @@ libapi_la_SOURCES = \
 	%D%/record.c \
 	%D%/rundir.c \
 	%D%/saving.c \
+	%D%/search.c %D%/search.h \
 	%D%/session.c %D%/session.h \
 	%D%/settings.c
 include_HEADERS += engine/rlflow.h

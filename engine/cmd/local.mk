@@ -15,6 +15,7 @@ cmd_sources = \
 	%D%/plan.c \
 	%D%/run.c \
 	%D%/schedule.c %D%/schedule.h %D%/schedule_read.c \
+	%D%/search.c \
 	%D%/simulate.c \
 	%D%/stack.c \
 	%D%/version.c

@@ -1,8 +1,8 @@
 /* rlflow plan: where everything runs, as a place block that can be pasted or
  * given to --plan; with --verbose also what goes from rank to rank, and how
  * long the stages of pipelines wait. All else that is printed stands in
- * comments. Opens no data and no model; for the sizes of weights that are cut
- * or move it reads the configs of their models. */
+ * comments. Opens no data and no model, but with --search; for the sizes of
+ * weights that are cut or move it reads the configs of their models. */
 #include "engine/cmd/cmd.h"
 
 #include "engine/base/vec.h"
@@ -229,6 +229,8 @@ rlf_cmd_plan(const rlf_command_line *line)
     if (result == RLF_RESULT_OK && s->leads) {
         if (s->cluster)
             rlf_cmd_put_cluster(s);
+        if (line->options[RLF_OPTION_SEARCH].given)
+            return rlf_cmd_end(s, rlf_cmd_search(s, line));
         rlf_cmd_put_plan(s);
         if (line->options[RLF_OPTION_VERBOSE].given) {
             put_edges(s);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 enum { WIDE = 100, POINTS = 12 };
+enum { MOVES = 4000000 }; /* where --moves says nothing */
 
 typedef struct schedule {
     rlf_arena *arena;
@@ -190,7 +191,9 @@ schedule_all(schedule *s, const rlf_command_line *line, rlf_err *err)
     set_cap(s, cap > 0 ? cap : s->serial.peak);
     s->options = (rlf_fuse_options){
         .seed = (uint64_t)options[RLF_OPTION_SEED].number,
-        .moves = options[RLF_OPTION_MOVES].number,
+        .moves = options[RLF_OPTION_MOVES].given
+                     ? options[RLF_OPTION_MOVES].number
+                     : MOVES,
         .stop = is_over,
         .user = s,
     };

@@ -129,7 +129,7 @@ static bool
 cut_alone(mapping *m)
 {
     for (int i = 0; i < m->problem->n_calls; i++) {
-        const rlf_call *call = &m->problem->calls[i];
+        const rlf_problem_call *call = &m->problem->calls[i];
         const rlf_choice *ranks = &m->part[m->set_of[call->model]];
         const rlf_mesh_span *span =
             rlf_search_mesh(call, ranks->first, ranks->count);
@@ -157,7 +157,7 @@ cost(const mapping *m)
 {
     double time[RLF_STAGE_UPDATE + 1][SETS] = {{0}}, sum = 0;
     for (int i = 0; i < m->problem->n_calls; i++) {
-        const rlf_call *call = &m->problem->calls[i];
+        const rlf_problem_call *call = &m->problem->calls[i];
         time[call->kind][m->set_of[call->model]] +=
             call->choices[m->trial.choice[i]].seconds;
     }
@@ -200,7 +200,7 @@ place(mapping *m, int set, unsigned placed, int first)
     int i = 0, seen = 0;
     while (m->set_of[m->problem->calls[i].model] != set)
         i++;
-    const rlf_call *call = &m->problem->calls[i];
+    const rlf_problem_call *call = &m->problem->calls[i];
     int counts[64];
     for (int k = 0; k < call->n_meshes; k++) {
         const rlf_mesh_span *mesh = &call->meshes[k];

@@ -98,7 +98,7 @@ static int
 list(tree *t, int depth)
 {
     int i = t->order[depth], n = 0;
-    const rlf_call *call = &t->problem->calls[i];
+    const rlf_problem_call *call = &t->problem->calls[i];
     for (int k = 0; k < call->n_choices; k++) {
         t->choice[i] = -1;
         if (!is_shorter(t, call->choices[k].seconds) ||
@@ -173,7 +173,7 @@ first_bound(tree *t)
 static void
 order_calls(tree *t)
 {
-    const rlf_call *calls = t->problem->calls;
+    const rlf_problem_call *calls = t->problem->calls;
     for (int i = 0; i < t->problem->n_calls; i++) {
         int k = i;
         for (; k && calls[t->order[k - 1]].area < calls[i].area; k--)

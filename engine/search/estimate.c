@@ -62,7 +62,7 @@ move_seconds(rlf_estimator *e, int model, const rlf_choice *from,
 static bool
 moves(const rlf_estimator *e, int i)
 {
-    const rlf_call *calls = e->problem->calls, *call = &calls[i];
+    const rlf_problem_call *calls = e->problem->calls, *call = &calls[i];
     if (call->source < 0 || !e->at[i] || !e->at[call->source] ||
         !e->problem->move || e->at[i]->hold == e->at[call->source]->hold)
         return false;
@@ -139,7 +139,7 @@ latest(const timeline *t, uint64_t of)
 
 /* When the weights that call i reads have been made. */
 static double
-made(const timeline *t, const rlf_call *call)
+made(const timeline *t, const rlf_problem_call *call)
 {
     if (call->source < 0)
         return 0;
@@ -154,7 +154,7 @@ run_step(const rlf_estimator *e, timeline *t)
 {
     const rlf_problem *p = e->problem;
     for (int i = 0; i < p->n_calls; i++) {
-        const rlf_call *call = &p->calls[i];
+        const rlf_problem_call *call = &p->calls[i];
         double ready = made(t, call);
         if (e->seconds[MOST + i] > 0) {
             ready = fmax(ready, latest(t, e->meets[MOST + i]));
@@ -219,7 +219,7 @@ longest(const rlf_estimator *e, int from, double *path)
     for (int i = 0; i < first; i++)
         path[i] = path[MOST + i] = -INFINITY;
     for (int i = first; i < p->n_calls; i++) {
-        const rlf_call *call = &p->calls[i];
+        const rlf_problem_call *call = &p->calls[i];
         bool moved = e->seconds[MOST + i] > 0;
         double before = -INFINITY;
         uint64_t calls = ((1ull << i) - 1) & ~((1ull << first) - 1);
@@ -254,7 +254,7 @@ cycle(const rlf_estimator *e, int from)
 {
     const rlf_problem *p = e->problem;
     int at = from < MOST ? from : from - MOST;
-    const rlf_call *call = &p->calls[at];
+    const rlf_problem_call *call = &p->calls[at];
     double path[OPS], most = 0;
     longest(e, from, path);
     for (uint64_t of = e->meets[from]; of; of &= of - 1) {

@@ -10,6 +10,7 @@ libsearch_la_SOURCES = \
 	%D%/dispatch.c %D%/dispatch.h \
 	%D%/estimate.c %D%/estimate.h \
 	%D%/fit.c %D%/fit.h \
+	%D%/fronts.c %D%/fronts.h \
 	%D%/fuse.c %D%/fuse.h \
 	%D%/improve.c %D%/improve.h \
 	%D%/lengths.c %D%/lengths.h \

@@ -40,7 +40,7 @@ compare(const void *p, const void *q)
 static rlf_status
 check_call(const rlf_problem *problem, int i, rlf_err *err)
 {
-    const rlf_call *call = &problem->calls[i];
+    const rlf_problem_call *call = &problem->calls[i];
     if (!call->n_choices)
         return rlf_fail(err, RLF_USER, "there is no way to run %s", call->name);
     if (call->ahead < 0 || call->ahead > RLF_SEARCH_AHEAD)
@@ -82,7 +82,7 @@ number_holds(rlf_problem *problem, int model, rlf_arena *arena)
         rlf_choice *least = NULL;
         int of = 0;
         for (int i = 0; i < problem->n_calls; i++) {
-            const rlf_call *call = &problem->calls[i];
+            const rlf_problem_call *call = &problem->calls[i];
             if (call->model != model || at[i] == call->n_choices)
                 continue;
             rlf_choice *next = &call->choices[at[i]];
@@ -105,11 +105,11 @@ number_holds(rlf_problem *problem, int model, rlf_arena *arena)
 static void
 find_source(rlf_problem *problem, int i)
 {
-    rlf_call *call = &problem->calls[i];
+    rlf_problem_call *call = &problem->calls[i];
     call->source = -1;
     for (int back = 1; back <= problem->n_calls && call->source < 0; back++) {
         int k = (i - back + problem->n_calls) % problem->n_calls;
-        const rlf_call *other = &problem->calls[k];
+        const rlf_problem_call *other = &problem->calls[k];
         if (other->model != call->model || other->kind != RLF_STAGE_UPDATE)
             continue;
         call->source = k;
@@ -118,7 +118,7 @@ find_source(rlf_problem *problem, int i)
 }
 
 static void
-close_call(rlf_call *call, rlf_arena *arena)
+close_call(rlf_problem_call *call, rlf_arena *arena)
 {
     call->meshes = RLF_NEW_ARRAY(arena, rlf_mesh_span, call->n_choices);
     call->n_meshes = 0;
@@ -143,7 +143,7 @@ rlf_problem_close(rlf_problem *problem, rlf_arena *arena, rlf_err *err)
                         problem->n_calls, RLF_SEARCH_CALLS);
     for (int i = 0; i < problem->n_calls; i++) {
         RLF_TRY(check_call(problem, i, err));
-        rlf_call *call = &problem->calls[i];
+        rlf_problem_call *call = &problem->calls[i];
         qsort(call->choices, (size_t)call->n_choices, sizeof *call->choices,
               compare);
         close_call(call, arena);

@@ -41,7 +41,7 @@ typedef enum rlf_stage_kind {
     RLF_STAGE_UPDATE,
 } rlf_stage_kind;
 
-typedef struct rlf_call {
+typedef struct rlf_problem_call {
     const char *name;
     int model; /* 0.. */
     rlf_stage_kind kind;
@@ -57,10 +57,10 @@ typedef struct rlf_call {
     int age;     /* of how many steps before */
     double fast; /* seconds of its fastest choice */
     double area; /* rank-seconds of the one with the fewest */
-} rlf_call;
+} rlf_problem_call;
 
 typedef struct rlf_problem {
-    rlf_call *calls; /* in the order of the program */
+    rlf_problem_call *calls; /* in the order of the program */
     int n_calls, n_models, devices;
     const double *memory; /* bytes of each device */
     /* Devices of a machine, a power of two, where all devices are alike, ranks

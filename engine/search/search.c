@@ -72,7 +72,7 @@ rlf_search_descend(rlf_estimator *e, const rlf_problem *problem,
 }
 
 const rlf_mesh_span *
-rlf_search_mesh(const rlf_call *call, int first, int count)
+rlf_search_mesh(const rlf_problem_call *call, int first, int count)
 {
     int low = 0, high = call->n_meshes - 1;
     while (low <= high) {
@@ -102,9 +102,9 @@ change(walk *w)
     const rlf_problem *p = w->problem;
     int i = rlf_chance_below(&w->chance, p->n_calls),
         kind = rlf_chance_below(&w->chance, 10);
-    const rlf_call *call = &p->calls[i];
+    const rlf_problem_call *call = &p->calls[i];
     int other = rlf_chance_below(&w->chance, p->n_calls);
-    const rlf_call *of = kind < 6 ? call : &p->calls[other];
+    const rlf_problem_call *of = kind < 6 ? call : &p->calls[other];
     const rlf_choice *there = &of->choices[w->now.choice[of - p->calls]];
     const rlf_mesh_span *m =
         kind >= 4 && kind < 8
@@ -130,7 +130,7 @@ begin(walk *w, int restart)
 {
     const rlf_problem *p = w->problem;
     for (int i = 0; i < p->n_calls; i++) {
-        const rlf_call *call = &p->calls[i];
+        const rlf_problem_call *call = &p->calls[i];
         const rlf_mesh_span *large = &call->meshes[0];
         for (int m = 1; m < call->n_meshes; m++)
             if (call->meshes[m].count > large->count)

@@ -54,7 +54,7 @@ typedef struct rlf_proof {
     int64_t looks;
 } rlf_proof;
 /* The choices of a call on those ranks, or NULL. */
-const rlf_mesh_span *rlf_search_mesh(const rlf_call *call, int first,
+const rlf_mesh_span *rlf_search_mesh(const rlf_problem_call *call, int first,
                                      int count);
 void rlf_search_branch(rlf_estimator *e, const rlf_problem *problem,
                        const rlf_search_options *options, rlf_arena *arena,

@@ -216,15 +216,17 @@ add_matrix(matrices *all, int64_t first, int64_t rows, int64_t cols,
     all->data[i] = (matrix){first, rows, cols, to->forward};
 }
 
-/* All that rlf_model_changed would pack. */
+/* All that rlf_model_changed would pack; of a model that is only laid out,
+ * without memory, nothing is packed anywhere. */
 static void
 find_matrices(const rlf_model *m, matrices *out)
 {
+    static const rlf_layer_packed nowhere;
     const rlf_table *t = m->table;
     int64_t d = t->config.hidden;
     for (int i = 0; i < t->config.layers; i++) {
         const rlf_layer_slots *l = &t->layers[i];
-        const rlf_layer_packed *p = &m->packed[i];
+        const rlf_layer_packed *p = m->packed ? &m->packed[i] : &nowhere;
         if (l->place < 0)
             continue;
         add_matrix(out, l->qkv, rlf_table_qkv(t), d, &p->qkv);

@@ -34,7 +34,7 @@ enum { MOST_CALLS = 6, MOST_DEVICES = 16 };
 
 typedef struct made {
     rlf_problem problem;
-    rlf_call calls[MOST_CALLS];
+    rlf_problem_call calls[MOST_CALLS];
     int needs[MOST_CALLS][MOST_CALLS];
     double memory[MOST_DEVICES];
     double weights[MOST_CALLS]; /* bytes, by model */
@@ -56,7 +56,7 @@ move(void *arg, int model, const rlf_choice *from, const rlf_choice *to)
 
 /* All cuts of a call on all blocks of ranks. `work` in seconds of one rank. */
 static void
-add_choices(made *m, rlf_call *call, chance *c, rlf_arena *arena)
+add_choices(made *m, rlf_problem_call *call, chance *c, rlf_arena *arena)
 {
     double work = 1 + 20 * uniform(c), scale = 0.6 + 0.4 * uniform(c);
     double tp = 0.7 + 0.3 * uniform(c), pp = 0.7 + 0.3 * uniform(c);
@@ -105,7 +105,7 @@ make(made *m, int devices, int n, uint32_t number, rlf_arena *arena)
     for (int i = 0; i < devices; i++)
         m->memory[i] = memory;
     for (int i = 0; i < n; i++) {
-        rlf_call *call = &m->calls[i];
+        rlf_problem_call *call = &m->calls[i];
         bool last = i == n - 1;
         call->name = "call";
         call->model = !i || last ? 0 : below(&c, 3);
@@ -134,7 +134,7 @@ simulate(const made *m, const int *choice)
     enum { STEPS = 600 };
     static double end[STEPS][MOST_CALLS];
     double free_at[MOST_DEVICES] = {0};
-    const rlf_call *calls = m->calls;
+    const rlf_problem_call *calls = m->calls;
     int n = m->problem.n_calls;
     for (int s = 0; s < STEPS; s++)
         for (int i = 0; i < n; i++) {
@@ -339,7 +339,7 @@ test_by_hand(void)
     static const double memory[4] = {9, 9, 9, 9};
     static const int none[1], first[] = {0}, read[] = {0, 1, 2};
     rlf_arena *arena = rlf_arena_new();
-    rlf_call calls[4] = {
+    rlf_problem_call calls[4] = {
         {.name = "generate", .kind = RLF_STAGE_GENERATE},
         {.name = "ref", .kind = RLF_STAGE_READ, .model = 1, .needs = first},
         {.name = "reward", .kind = RLF_STAGE_READ, .model = 2, .needs = first},

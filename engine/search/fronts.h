@@ -1,0 +1,52 @@
+/* A program on a cluster as a problem of the search: which calls it makes, and
+ * for each the layouts on every mesh that no other beats.
+ *
+ * A layout's seconds are those of the counts of its slowest stage at the caps,
+ * in as many micro-batches as twice its stages; its bytes are those that a plan
+ * of it prints. Calls of one kind on one model are one call, since one row
+ * places them. Edges, hooks and the controller take no time here: a simulation
+ * has them. */
+#ifndef RLF_SEARCH_FRONTS_H
+#define RLF_SEARCH_FRONTS_H
+
+#include "engine/graph/place.h"
+#include "engine/plan/outline.h"
+#include "engine/search/problem.h"
+#include "engine/search/seconds.h"
+
+typedef struct rlf_fronts_options {
+    const rlf_graph *graph;
+    const rlf_classes *classes;
+    const rlf_outline *outline;
+    const rlf_speeds *speeds;
+    const rlf_plan_options *plan; /* of candidates: ranks, backend, dtype */
+} rlf_fronts_options;
+
+/* What a call of the problem stands for. */
+typedef struct rlf_front_call {
+    int model; /* resource */
+    const rlf_node_class *class;
+} rlf_front_call;
+
+typedef struct rlf_fronts {
+    rlf_problem problem;
+    rlf_front_call *calls; /* per call of it */
+    rlf_fronts_options options;
+    double *weights; /* bytes of a whole model, per resource */
+} rlf_fronts;
+
+/* All in `arena`; the options must live as long. RLF_USER if the program calls
+ * no model, or if one has no layout at all: then with what the last one that
+ * was tried says. */
+rlf_status rlf_fronts_make(const rlf_fronts_options *options, rlf_arena *arena,
+                           rlf_err *err, rlf_fronts *out);
+/* The choices that a plan of the same graph has made, into choice[n_calls].
+ * False if one of them is not among those of the problem: ranks that are no
+ * mesh of it, or a layout that others beat. */
+bool rlf_fronts_find(const rlf_fronts *fronts, const rlf_plan *plan,
+                     int *choice);
+/* The place rows of a placement, one a call, in `arena`. */
+rlf_place_row *rlf_fronts_rows(const rlf_fronts *fronts, const int *choice,
+                               rlf_arena *arena);
+
+#endif
