@@ -10,6 +10,7 @@ libapi_la_SOURCES = \
 	%D%/inputs.c \
 	%D%/join.c \
 	%D%/journal.c \
+	%D%/planned.c %D%/planned.h \
 	%D%/record.c \
 	%D%/rundir.c \
 	%D%/saving.c \

@@ -4,72 +4,32 @@
 #include "engine/api/search.h"
 
 #include <math.h>
-#include <string.h>
 
+#include "engine/api/planned.h"
 #include "engine/base/memory.h"
 #include "engine/plan/candidate.h"
-#include "kernels/backend.h"
 #include "nodes/table.h"
 
 enum { TRIES = 6 };
 
-/* Of a device that this build has no kernels for: weights that are multiplied
- * with lie packed once, as they are. */
-static size_t
-packed_bf16(int64_t rows, int64_t cols, rlf_product_form form)
-{
-    (void)form;
-    return (size_t)(2 * rows * cols);
-}
-
-static size_t
-packed_f32(int64_t rows, int64_t cols, rlf_product_form form)
-{
-    return 2 * packed_bf16(rows, cols, form);
-}
-
-static const rlf_kernels *
-kernels_of(const rlf_session *s, rlf_arena *arena)
-{
-    const rlf_backend *backend = rlf_backend_find(
-        s->options.backends ? s->options.backends : rlf_backends,
-        s->plan->numerics.backend);
-    const rlf_kernels *own =
-        backend ? backend->kernels(NULL, s->options.real) : NULL;
-    if (own)
-        return own;
-    rlf_kernels *k = RLF_NEW(arena, rlf_kernels);
-    *k = *rlf_kernels_cpu();
-    k->real = s->options.real;
-    k->one_pack = true;
-    k->product_packed_bytes =
-        k->real == RLF_CAST_F32 ? packed_f32 : packed_bf16;
-    return k;
-}
-
 /* Bytes that a rank of the plan takes of its device. */
 static rlf_status
 rank_memory(const rlf_outline *outline, const rlf_plan *plan, int rank,
-            bool unified, rlf_err *err, double *out)
+            bool gpu, rlf_err *err, double *out)
 {
     rlf_arena *scratch = rlf_arena_new();
     rlf_opened opened;
-    rlf_memory memory = {.arena = scratch};
     rlf_status status =
         rlf_outline_rank(outline, plan, rank, scratch, err, &opened);
-    *out = 0;
     if (status >= 0)
-        rlf_opened_memory(&opened, &memory);
-    for (size_t i = 0; status >= 0 && i < memory.rows.count; i++)
-        *out += (double)memory.rows.data[i].device +
-                (unified ? (double)memory.rows.data[i].host : 0);
+        *out = rlf_planned_memory(&opened, gpu, scratch);
     rlf_arena_free(scratch);
     return status;
 }
 
 /* The part of its memory that the fullest device would need. */
 static rlf_status
-fill(const rlf_session_found *f, const rlf_outline *outline, bool unified,
+fill(const rlf_session_found *f, const rlf_outline *outline, bool gpu,
      rlf_err *err, double *most, double *bytes)
 {
     *most = 0;
@@ -77,7 +37,7 @@ fill(const rlf_session_found *f, const rlf_outline *outline, bool unified,
         const rlf_cluster *c = f->fronts.options.speeds->cluster;
         double room = rlf_cluster_part_of(c, r)->machine->device->memory;
         double takes;
-        RLF_TRY(rank_memory(outline, f->plan, r, unified, err, &takes));
+        RLF_TRY(rank_memory(outline, f->plan, r, gpu, err, &takes));
         *bytes = fmax(*bytes, takes);
         *most = fmax(*most, takes / room);
     }
@@ -118,7 +78,7 @@ static rlf_status
 search(rlf_session *s, const rlf_search_options *options,
        const rlf_outline *outline, rlf_session_found *f, rlf_err *err)
 {
-    bool unified = !s->cluster->parts[0].machine->device->gpu;
+    bool gpu = s->cluster->parts[0].machine->device->gpu;
     rlf_speeds *speeds = RLF_NEW(s->arena, rlf_speeds);
     rlf_plan_options *plan = RLF_NEW(s->arena, rlf_plan_options);
     *speeds = rlf_speeds_of(s->cluster, s->options.real != RLF_CAST_F32);
@@ -142,7 +102,7 @@ search(rlf_session *s, const rlf_search_options *options,
         f->fronts.problem.memory = memory;
         f->memory = 0;
         RLF_TRY(search_once(s, options, f, err));
-        RLF_TRY(fill(f, outline, unified, err, &most, &f->memory));
+        RLF_TRY(fill(f, outline, gpu, err, &most, &f->memory));
         if (most <= 1)
             return RLF_OK;
         part *= 0.98 / most;
@@ -160,8 +120,8 @@ rlf_session_search(rlf_session *s, const rlf_search_options *options,
     rlf_outline *outline = NULL;
     *out = (rlf_session_found){0};
     rlf_status status =
-        rlf_outline_open(s->graph, &rlf_node_classes, kernels_of(s, s->arena),
-                         &s->err, &outline);
+        rlf_outline_open(s->graph, &rlf_node_classes,
+                         rlf_planned_kernels(s, s->arena), &s->err, &outline);
     if (status >= 0)
         status = search(s, options, outline, out, &s->err);
     rlf_outline_close(outline);

@@ -2,6 +2,7 @@
  * what would its ranks do? */
 #include "engine/cmd/cmd.h"
 
+#include "engine/api/planned.h"
 #include "engine/base/clock.h"
 #include "engine/io/file.h"
 #include "engine/plan/outline.h"
@@ -53,49 +54,6 @@ read_lengths(simulation *m, const char *text, rlf_err *err)
     return status;
 }
 
-static size_t
-bytes_f32(int64_t rows, int64_t cols, rlf_product_form form)
-{
-    return form == RLF_PRODUCT_FORWARD ? (size_t)(rows * cols) * 4 : 0;
-}
-
-static size_t
-bytes_bf16(int64_t rows, int64_t cols, rlf_product_form form)
-{
-    return form == RLF_PRODUCT_FORWARD ? (size_t)(rows * cols) * 2 : 0;
-}
-
-/* Kernels decide how large numbers are and how weights are packed. Those of
- * GPUs need not be in this build: nothing is computed, so for what is counted
- * others stand for them, with one matrix for both forms of product. */
-static const rlf_kernels *
-kernels_of(simulation *m)
-{
-    rlf_cast_type real = m->s->options.real;
-    rlf_kernels *gpu = RLF_NEW(m->arena, rlf_kernels);
-    if (!m->s->cluster->parts[0].machine->device->gpu)
-        return rlf_kernels_cpu();
-    *gpu = *rlf_kernels_cpu();
-    gpu->backend = "cuda";
-    gpu->real = real;
-    gpu->one_pack = true;
-    gpu->product_packed_bytes = real == RLF_CAST_F32 ? bytes_f32 : bytes_bf16;
-    return gpu;
-}
-
-static double
-needed(const rlf_opened *opened, bool gpu, rlf_arena *arena)
-{
-    rlf_memory memory = {.arena = arena};
-    double bytes = 0;
-    rlf_opened_memory(opened, &memory);
-    if (!gpu)
-        return (double)rlf_memory_total(&memory);
-    for (size_t i = 0; i < memory.rows.count; i++)
-        bytes += (double)memory.rows.data[i].device;
-    return bytes;
-}
-
 static const rlf_device_kind *
 device_of(const simulation *m, int rank)
 {
@@ -108,7 +66,7 @@ check_memory(const simulation *m, rlf_err *err)
 {
     for (int r = 0; r < m->s->plan->ranks; r++) {
         const rlf_device_kind *device = device_of(m, r);
-        double bytes = needed(&m->ranks[r], device->gpu, m->arena);
+        double bytes = rlf_planned_memory(&m->ranks[r], device->gpu, m->arena);
         if (bytes <= device->memory)
             continue;
         rlf_fail(err, RLF_USER,
@@ -128,7 +86,8 @@ open_ranks(simulation *m, rlf_err *err)
 {
     rlf_session *s = m->s;
     int n = s->plan->ranks;
-    RLF_TRY(rlf_outline_open(s->graph, &rlf_node_classes, kernels_of(m), err,
+    RLF_TRY(rlf_outline_open(s->graph, &rlf_node_classes,
+                             rlf_planned_kernels(m->s, m->arena), err,
                              &m->outline));
     m->ranks = RLF_NEW_ARRAY(m->arena, rlf_opened, n);
     for (int r = 0; r < n; r++)
@@ -227,7 +186,8 @@ rank_words(const simulation *m, const double *spent, int rank)
         idle -= spent[k];
         rlf_buf_printf(&text, " %8.1f %%", 100 * spent[k] / all);
     }
-    double memory = needed(&m->ranks[rank], device_of(m, rank)->gpu, m->arena);
+    double memory =
+        rlf_planned_memory(&m->ranks[rank], device_of(m, rank)->gpu, m->arena);
     rlf_buf_printf(&text, " %8.1f %% %8.2f GB", 100 * idle / all, memory / 1e9);
     const char *words = rlf_arena_strdup(m->arena, text.p);
     rlf_buf_free(&text);

@@ -1,0 +1,43 @@
+/* See planned.h. */
+#include "engine/api/planned.h"
+
+static size_t
+bytes_f32(int64_t rows, int64_t cols, rlf_product_form form)
+{
+    return form == RLF_PRODUCT_FORWARD ? (size_t)(rows * cols) * 4 : 0;
+}
+
+static size_t
+bytes_bf16(int64_t rows, int64_t cols, rlf_product_form form)
+{
+    return form == RLF_PRODUCT_FORWARD ? (size_t)(rows * cols) * 2 : 0;
+}
+
+/* On a GPU one packed matrix serves both forms of product. */
+const rlf_kernels *
+rlf_planned_kernels(const rlf_session *s, rlf_arena *arena)
+{
+    rlf_cast_type real = s->options.real;
+    if (!s->cluster->parts[0].machine->device->gpu)
+        return rlf_kernels_cpu();
+    rlf_kernels *gpu = RLF_NEW(arena, rlf_kernels);
+    *gpu = *rlf_kernels_cpu();
+    gpu->backend = "cuda";
+    gpu->real = real;
+    gpu->one_pack = true;
+    gpu->product_packed_bytes = real == RLF_CAST_F32 ? bytes_f32 : bytes_bf16;
+    return gpu;
+}
+
+double
+rlf_planned_memory(const rlf_opened *opened, bool gpu, rlf_arena *arena)
+{
+    rlf_memory memory = {.arena = arena};
+    double bytes = 0;
+    rlf_opened_memory(opened, &memory);
+    if (!gpu)
+        return (double)rlf_memory_total(&memory);
+    for (size_t i = 0; i < memory.rows.count; i++)
+        bytes += (double)memory.rows.data[i].device;
+    return bytes;
+}

@@ -1,0 +1,18 @@
+/* What the devices of a cluster that a session is planned for would have. None
+ * of them need be here: what is said does not depend on the build. */
+#ifndef RLF_API_PLANNED_H
+#define RLF_API_PLANNED_H
+
+#include "engine/api/session.h"
+#include "engine/plan/memory.h"
+
+/* Kernels as far as counts look at them: how large numbers are and how weights
+ * are packed. Nothing can be computed with those of GPUs. For a session with a
+ * cluster and a plan; in `arena`. */
+const rlf_kernels *rlf_planned_kernels(const rlf_session *session,
+                                       rlf_arena *arena);
+/* Bytes that a rank takes of its device's memory, which on a GPU is not the
+ * host's. */
+double rlf_planned_memory(const rlf_opened *opened, bool gpu, rlf_arena *arena);
+
+#endif
