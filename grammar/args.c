@@ -443,6 +443,20 @@ put_text(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
     return true;
 }
 
+/* A text is as long as the formal asks for. */
+static bool
+not_empty(const matcher *m, const rlf_formal *f, const rlf_thing *text)
+{
+    if (f->least < 1 || text->text[0])
+        return true;
+    rlf_diag *diag =
+        rlf_diag_error(m->s->diags, "argument", text->span,
+                       "%s is an empty text, which does nothing", called(m, f));
+    rlf_diag_hint(m->s->diags, diag, "leave '%s:' out, or write a text",
+                  f->name);
+    return false;
+}
+
 /* An element of a list: a text, or a number without a unit. */
 static bool
 put_element(const matcher *m, const rlf_formal *f, const rlf_thing *t,
@@ -463,7 +477,7 @@ put_element(const matcher *m, const rlf_formal *f, const rlf_thing *t,
     one->kind = text ? RLF_ARG_TEXT : RLF_ARG_NUMBER;
     one->text = t->text;
     if (t->kind == RLF_THING_TEXT)
-        return true;
+        return not_empty(m, f, t);
     if (!text && !rlf_term_plain(m->s, t->term, t->span))
         return false;
     if (!text && rlf_term_constant(m->s, t->term, &one->number))
@@ -482,7 +496,7 @@ put_list(const matcher *m, const rlf_formal *f, const rlf_ast_expr *e,
     if (text && t.kind == RLF_THING_TEXT) {
         arg->kind = RLF_ARG_TEXT;
         arg->text = t.text;
-        return true;
+        return not_empty(m, f, &t);
     }
     if (t.kind != RLF_THING_LIST)
         return wrong(m, f, &t, text ? "a text or a list" : "a list of numbers");

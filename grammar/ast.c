@@ -141,6 +141,13 @@ rlf_ast_expr_number(rlf_ast_maker *m, rlf_span span)
         rlf_diag_error(m->diags, "syntax", span, "this number is too large");
         e->number = 0;
     }
+    size_t first = strcspn(digits, "123456789eE");
+    if (fpclassify(e->number) == FP_ZERO && digits[first] >= '1' &&
+        digits[first] <= '9') {
+        rlf_diag *diag = rlf_diag_error(m->diags, "syntax", span,
+                                        "this number is too small");
+        rlf_diag_hint(m->diags, diag, "it would be 0: write 0 if that is meant");
+    }
     return e;
 }
 

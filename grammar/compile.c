@@ -79,6 +79,7 @@ compile_flow(rlf_sema *s, rlf_err *err)
     refuse(s, true);
     if (!s->diags->errors)
         rlf_sema_unused(s);
+    rlf_sema_unused_defs(s);
     return RLF_OK;
 }
 

@@ -35,21 +35,30 @@ word_of(const char *word)
     return NULL;
 }
 
+/* The row of the formal's word; NULL after a message. */
+static const word_row *
+known_word(rlf_sema *s, const rlf_ast_formal *f)
+{
+    const word_row *w = word_of(f->word.text);
+    if (w)
+        return w;
+    rlf_diag *diag =
+        rlf_diag_error(s->diags, "name", f->word.span,
+                       "there is no level or kind '%s'", f->word.text);
+    rlf_diag_hint(s->diags, diag,
+                  "it is scalar, prompt, sample, token, "
+                  "vocab, model, set or text");
+    return NULL;
+}
+
 /* Does the argument fit the formal's word? Makes a set of a data name. */
 static bool
 fits_word(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_formal *f,
           rlf_thing *arg)
 {
-    const word_row *w = word_of(f->word.text);
-    if (!w) {
-        rlf_diag *diag =
-            rlf_diag_error(s->diags, "name", f->word.span,
-                           "there is no level or kind '%s'", f->word.text);
-        rlf_diag_hint(s->diags, diag,
-                      "it is scalar, prompt, sample, token, "
-                      "vocab, model, set or text");
+    const word_row *w = known_word(s, f);
+    if (!w)
         return false;
-    }
     if (w->kind == RLF_THING_SET) {
         int set = rlf_thing_set(s, arg, arg->span);
         *arg = rlf_thing_none(arg->span);
@@ -181,6 +190,14 @@ put_formal(rlf_sema *s, rlf_scope *scope, const rlf_ast_formal *f,
     rlf_map_put(&scope->things, f->name.text, named);
 }
 
+void
+rlf_def_formal(rlf_sema *s, rlf_scope *scope, const rlf_ast_formal *f)
+{
+    if (f->word.text)
+        known_word(s, f);
+    put_formal(s, scope, f, rlf_thing_none(f->name.span));
+}
+
 /* The formals' values, in a new scope. */
 static bool
 bind(rlf_sema *s, const rlf_ast_decl *def, rlf_module *module,
@@ -229,29 +246,41 @@ bind(rlf_sema *s, const rlf_ast_decl *def, rlf_module *module,
 
 /* ---- the body ---- */
 
-static rlf_thing
-run_body(rlf_sema *s, const rlf_ast_decl *def)
+bool
+rlf_def_form(rlf_sema *s, const rlf_ast_decl *def)
 {
-    rlf_thing none = rlf_thing_none(def->span);
-    for (size_t i = 0; i < def->body->stmts.count; i++) {
+    size_t n = def->body->stmts.count;
+    for (size_t i = 0; i < n; i++) {
         const rlf_ast_stmt *stmt = def->body->stmts.data[i];
-        bool last = i + 1 == def->body->stmts.count;
-        if (stmt->kind == RLF_AST_RETURN && last)
-            return rlf_eval(s, stmt->value);
-        if (stmt->kind == RLF_AST_LET && !last) {
-            rlf_name_give(s, &stmt->name, rlf_eval(s, stmt->value));
+        bool last = i + 1 == n;
+        if (stmt->kind == (last ? RLF_AST_RETURN : RLF_AST_LET))
             continue;
-        }
         rlf_diag *diag = rlf_diag_error(
             s->diags, "statement", stmt->span,
             last ? "a def with a block ends with a return"
                  : "a def holds only names and, at its end, a return");
         rlf_diag_note(s->diags, diag, def->name.span, "of this def");
-        return none;
+        return false;
     }
-    rlf_diag_error(s->diags, "statement", def->span,
-                   "a def with a block ends with a return");
-    return none;
+    if (n == 0)
+        rlf_diag_error(s->diags, "statement", def->span,
+                       "a def with a block ends with a return");
+    return n > 0;
+}
+
+static rlf_thing
+run_body(rlf_sema *s, const rlf_ast_decl *def)
+{
+    rlf_thing value = rlf_thing_none(def->span);
+    if (!rlf_def_form(s, def))
+        return value;
+    for (size_t i = 0; i < def->body->stmts.count; i++) {
+        const rlf_ast_stmt *stmt = def->body->stmts.data[i];
+        value = rlf_eval(s, stmt->value);
+        if (stmt->kind == RLF_AST_LET)
+            rlf_name_give(s, &stmt->name, value);
+    }
+    return value;
 }
 
 /* Where an imported function is used: its argument, if it has one. */
@@ -295,9 +324,8 @@ note_use(rlf_sema *s, size_t before, const rlf_ast_decl *def,
     }
 }
 
-/* A def has no end of its own: one that is used in its own body has none. */
-static bool
-ends(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_expr *call)
+bool
+rlf_def_ends(rlf_sema *s, const rlf_ast_decl *def, const rlf_ast_expr *call)
 {
     for (int i = 0; i < s->n_defs; i++) {
         if (s->defs[i] != def)
@@ -324,7 +352,7 @@ rlf_eval_def(rlf_sema *s, const rlf_ast_decl *def, rlf_module *module,
 {
     rlf_scope *caller = s->scope;
     rlf_thing result = rlf_thing_none(call->span);
-    if (!ends(s, def, call))
+    if (!rlf_def_ends(s, def, call))
         return result;
     size_t before = s->diags->list.count;
     int n_defs = s->n_defs;

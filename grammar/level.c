@@ -257,6 +257,17 @@ refuse(rlf_sema *s, rlf_span at, int x, const char *what, const char *hint)
         rlf_diag_hint(s->diags, diag, "%s", hint);
 }
 
+bool
+rlf_level_over_is(rlf_sema *s, const rlf_ast_name *over)
+{
+    if (rlf_word_is_of("tokens|group|batch|vocab", over->text))
+        return true;
+    rlf_diag *diag = rlf_diag_error(s->diags, "level", over->span,
+                                    "there is no 'over %s'", over->text);
+    rlf_diag_hint(s->diags, diag, "it is over tokens, group, batch or vocab");
+    return false;
+}
+
 /* The domain that `over` leads up to; -1 after a message. */
 static int
 upwards(rlf_sema *s, int x, const rlf_ast_name *over)
@@ -265,6 +276,8 @@ upwards(rlf_sema *s, int x, const rlf_ast_name *over)
     const rlf_term *t = &s->terms.data[x];
     const rlf_domain *d = rlf_domains_get(domains, t->domain);
     int rows = rlf_domain_rows(domains, t->domain);
+    if (!rlf_level_over_is(s, over))
+        return -1;
     if (!strcmp(over->text, "vocab")) {
         if (d->kind == RLF_DOMAIN_VOCAB)
             return d->owner;
@@ -304,11 +317,6 @@ upwards(rlf_sema *s, int x, const rlf_ast_name *over)
                "'over batch' takes one per prompt, sample or "
                "token",
                "it is one number already");
-    } else {
-        rlf_diag *diag = rlf_diag_error(s->diags, "level", over->span,
-                                        "there is no 'over %s'", over->text);
-        rlf_diag_hint(s->diags, diag,
-                      "it is over tokens, group, batch or vocab");
     }
     return -1;
 }

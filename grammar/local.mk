@@ -16,6 +16,7 @@ libgrammar_la_SOURCES = \
 	%D%/compile.h \
 	%D%/data.c \
 	%D%/def.c \
+	%D%/def_unused.c \
 	%D%/dump.c \
 	%D%/eval.c \
 	%D%/flow.c \

@@ -51,6 +51,14 @@ read_number(const char *text, double *out)
     return end != digits && !*end && !*text;
 }
 
+/* Nothing is left of it but its zeros: 1e-400. */
+static bool
+is_too_small(const char *text, double x)
+{
+    const char *first = text + strcspn(text, "123456789eE");
+    return fpclassify(x) == FP_ZERO && *first >= '1' && *first <= '9';
+}
+
 static bool
 read_bool(const char *text, double *out)
 {
@@ -113,6 +121,13 @@ read_setting(const reader *r, const char *text)
         return refuse(r, text, "a number");
     } else if (!isfinite(x)) {
         return refuse(r, text, "a finite number");
+    } else if (is_too_small(text, x)) {
+        rlf_diag *diag = rlf_diag_error(
+            s->diags, "param", r->decl->name.span,
+            "what parameter '%s' was given, '%s', is too small a number",
+            r->decl->name.text, text);
+        rlf_diag_hint(s->diags, diag, "it would be 0: say 0 if that is meant");
+        return thing;
     }
     const char *wanted = wrong_number(r->type, x);
     if (wanted)

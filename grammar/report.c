@@ -179,7 +179,6 @@ static const slip slips[] = {
      "there is no 'while': use 'for' over s.split(...) and 'break if'"},
     {"print", "write 'report name = value'"},
     {"from", "write 'import \"std/loss\"'"},
-    {"step", "write 'every k steps { ... }'"},
     {"maximize", "write 'minimize -(...)'"},
     {"&", "write 'and'"},
     {"|", "write 'or'"},

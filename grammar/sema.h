@@ -544,6 +544,27 @@ bool rlf_set_some_of(const rlf_sema *s, int domain, int whole);
 /* The set that a column's rows belong to, or -1. */
 int rlf_set_of_domain(const rlf_sema *s, int domain);
 
+/* ---- def.c ---- */
+
+/* A def has no end of its own: one that is used in its own body has none. False
+ * after a message. */
+bool rlf_def_ends(rlf_sema *s, const rlf_ast_decl *def,
+                  const rlf_ast_expr *call);
+/* Names, and a return at the end? False after a message. */
+bool rlf_def_form(rlf_sema *s, const rlf_ast_decl *def);
+/* Puts the formal, whose value is not known, into the scope. */
+void rlf_def_formal(rlf_sema *s, rlf_scope *scope, const rlf_ast_formal *f);
+
+/* ---- def_unused.c ---- */
+
+/* Errors in defs that were not expanded. */
+void rlf_sema_unused_defs(rlf_sema *s);
+
+/* ---- level.c ---- */
+
+/* Is there such a reduction? False after a message. */
+bool rlf_level_over_is(rlf_sema *s, const rlf_ast_name *over);
+
 /* ---- eval.c ---- */
 
 /* The value of a def's use. */

@@ -166,7 +166,9 @@ rlf_import_unknown(rlf_sema *s, rlf_diag *diag, const char *text)
     else if (near)
         rlf_diag_hint(s->diags, diag, "did you mean \"std/%s\"?", near);
     else
-        rlf_diag_hint(s->diags, diag, "the installed library is in %s",
+        rlf_diag_hint(s->diags, diag,
+                      "the installed library is in %s (RLFLOW_STDLIB names "
+                      "another directory)",
                       s->options->stdlib);
     RLF_VEC_FREE(&lua);
     RLF_VEC_FREE(&files);

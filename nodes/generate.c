@@ -41,7 +41,7 @@ static const rlf_formal formals[] = {
     {.name = "min_p", .kind = RLF_FORMAL_NUMBER, .labelled = true, .least = 0,
      .most = 1, .doc = "only tokens at least this times as likely as the "
      "most likely one"},
-    {.name = "stop", .kind = RLF_FORMAL_TEXTS, .labelled = true,
+    {.name = "stop", .kind = RLF_FORMAL_TEXTS, .labelled = true, .least = 1,
      .doc = "texts that end a response and are part of it"},
     {.name = "greedy", .kind = RLF_FORMAL_FLAG, .labelled = true,
      .doc = "always the most likely token"},

@@ -144,7 +144,7 @@ set(rlf_command_line *line, int index, const char *text, const char *from,
             value->number > row->most) {
             rlf_fail(err, RLF_USAGE, "%s is '%s', not a whole number from %lld",
                      from, text, (long long)row->least);
-            if (row->most != INT64_MAX)
+            if (row->most != INT64_MAX || errno == ERANGE)
                 rlf_err_hint(err, "it may be %lld at most",
                              (long long)row->most);
             return RLF_USAGE;

@@ -118,7 +118,8 @@ struct rlf_formal {
     bool required;
     bool labelled;           /* only as `name: e`; else also by position */
     double fallback;         /* NUMBER, INT, FLAG when not given */
-    double least, most;      /* bounds of NUMBER and INT; alike: none */
+    double least, most;      /* bounds of NUMBER and INT; alike: none. TEXTS:
+                                a text has `least` bytes or more */
     rlf_unit unit;           /* NUMBER and INT: what it measures */
     const char *words;       /* WORD: the allowed ones, "lm|scalar|both" */
     const char *unsupported; /* not NULL: giving it is refused with this text */

@@ -172,8 +172,9 @@ read_int(const reader *r, const char *key, int least, int *out)
     rlf_err *err = r->err;
     RLF_TRY(rlf_json_get_int(r->root, r->path, key, false, err, &x));
     if (x < least || x > INT_MAX)
-        return rlf_fail(err, RLF_USER, "%s: \"%s\" must be at least %d",
-                        r->path, key, least);
+        return rlf_fail(err, RLF_USER, "%s: \"%s\" must be at %s %d", r->path,
+                        key, x < least ? "least" : "most",
+                        x < least ? least : INT_MAX);
     *out = (int)x;
     return RLF_OK;
 }

@@ -638,3 +638,20 @@ test.rlf:7:22: error: what a call adds cannot be called 'answer': that is a fiel
     7 |     b = judge(batch, answer: "x")
       |                      ^~~~~~~~~~~
 hint: choose another name, as in given_answer:
+=== texts that end nothing
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+flow f(batch: prompts[8]) {
+    a = actor.generate(batch, max_new: 8, stop: "")
+    b = actor.generate(batch, max_new: 8, stop: ["x", ""])
+    report n = count(a.length over batch) + count(b.length over batch)
+}
+--- errors
+test.rlf:4:49: error: 'stop:' of 'generate' is an empty text, which does nothing
+    4 |     a = actor.generate(batch, max_new: 8, stop: "")
+      |                                                 ^~
+hint: leave 'stop:' out, or write a text
+test.rlf:5:55: error: 'stop:' of 'generate' is an empty text, which does nothing
+    5 |     b = actor.generate(batch, max_new: 8, stop: ["x", ""])
+      |                                                       ^~
+hint: leave 'stop:' out, or write a text

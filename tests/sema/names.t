@@ -274,6 +274,9 @@ hint: import one of them as a name of its own: import "..." as x, then x.clip
 test.rlf:16:11: error: 'o' declares no 'nothing'
    16 |     d = o.nothing(1)
       |           ^~~~~~~
+other.rlf:3:15: error: 'loop' is expanded without end: it uses itself
+    3 | def loop(x) = loop(x)
+      |               ^~~~
 === imports that are not there, or come back
 import "std/advantage"
 import "std/loss"
@@ -294,7 +297,7 @@ flow f(batch: prompts[8]) {
 test.rlf:10:8: error: cannot open STDLIB/nothing.rlf: No such file or directory
    10 | import "std/nothing"
       |        ^~~~~~~~~~~~~
-hint: the installed library is in STDLIB
+hint: the installed library is in STDLIB (RLFLOW_STDLIB names another directory)
 test.rlf:11:8: error: cannot open gone.rlf: No such file or directory
    11 | import "gone"
       |        ^~~~~~
@@ -829,7 +832,7 @@ hint: it is a Lua module: require("answer") in the file of a hook
 test.rlf:3:8: error: cannot open STDLIB/nothing_like_it.rlf: No such file or directory
     3 | import "std/nothing_like_it"
       |        ^~~~~~~~~~~~~~~~~~~~~
-hint: the installed library is in STDLIB
+hint: the installed library is in STDLIB (RLFLOW_STDLIB names another directory)
 === a constructor after a dot
 model actor = lm("m", optimizer: adamw(lr: 1e-5))
 model ref = actor.copy()

@@ -356,3 +356,26 @@ flow z() {
 }
 --- errors
 compiles
+=== numbers of which only 0 would be left
+#set lr=1e-400
+#set zero=0e-400
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+param lr : float = 0.5
+param zero : float = 1
+flow f(batch: prompts[8]) { report a = lr + zero }
+--- errors
+test.rlf:4:7: error: parameter 'lr' is a number that is not too small, and '1e-400' was given
+    4 | param lr : float = 0.5
+      |       ^~
+=== numbers in the program of which only 0 would be left
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+flow f(batch: prompts[8]) { report a = step * 1e-400 + 0.000_1e-400 + 0e-400 + 0.0 + step }
+--- errors
+test.rlf:2:47: error: this number is too small
+    2 | flow f(batch: prompts[8]) { report a = step * 1e-400 + 0.000_1e-400 + 0e-400 + 0.0 + step }
+      |                                               ^~~~~~
+hint: it would be 0: write 0 if that is meant
+test.rlf:2:56: error: this number is too small
+    2 | flow f(batch: prompts[8]) { report a = step * 1e-400 + 0.000_1e-400 + 0e-400 + 0.0 + step }
+      |                                                        ^~~~~~~~~~~~
+hint: it would be 0: write 0 if that is meant

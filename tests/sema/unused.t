@@ -185,3 +185,67 @@ test.rlf:13:41: warning: this reads all of 'roll' again for each 'mini'
    13 |         update actor minimize mean(mean(actor.logprob(roll)[mini] over tokens) over batch)
       |                                         ^~~~~~~~~~~~~~~~~~~
 hint: write actor.logprob(mini)
+=== what is wrong in a def that nothing uses
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+def f(x) = nothing_there(x) + "a" - f(x)
+def g(x) = h(x) + y
+def h(x) = g(x)
+def i(x: tokn) { y = mean(x over batsh); y = f; return exp(1) }
+def j(x) { report a = x }
+def k(x, y = missing) = x.length + y
+def right(x: token, s: set) { a = sum(x over tokens); return s.length > 0 ? step * a : used(a) }
+def used(x) = x * 2
+flow e(batch: prompts[8]) { report a = step + used(1) }
+--- errors
+test.rlf:2:12: error: there is no function named 'nothing_there'
+    2 | def f(x) = nothing_there(x) + "a" - f(x)
+      |            ^~~~~~~~~~~~~
+hint: there are exp log sqrt abs min max clamp floor sigmoid log_sigmoid tanh uniform sg discount cumsum next prev sum mean std var count rank rotate, and those of the library: man rlflow-std
+test.rlf:2:31: error: a number is wanted, and this is a text
+    2 | def f(x) = nothing_there(x) + "a" - f(x)
+      |                               ^~~
+test.rlf:2:37: error: 'f' is expanded without end: it uses itself
+    2 | def f(x) = nothing_there(x) + "a" - f(x)
+      |                                     ^
+test.rlf:3:19: error: there is nothing named 'y'
+    3 | def g(x) = h(x) + y
+      |                   ^
+test.rlf:4:12: error: 'g' is expanded without end: it uses itself
+    4 | def h(x) = g(x)
+      |            ^
+test.rlf:5:10: error: there is no level or kind 'tokn'
+    5 | def i(x: tokn) { y = mean(x over batsh); y = f; return exp(1) }
+      |          ^~~~
+hint: it is scalar, prompt, sample, token, vocab, model, set or text
+test.rlf:5:34: error: there is no 'over batsh'
+    5 | def i(x: tokn) { y = mean(x over batsh); y = f; return exp(1) }
+      |                                  ^~~~~
+hint: it is over tokens, group, batch or vocab
+test.rlf:5:42: error: 'y' is given a second time
+    5 | def i(x: tokn) { y = mean(x over batsh); y = f; return exp(1) }
+      |                                          ^
+test.rlf:5:18: note: first here
+    5 | def i(x: tokn) { y = mean(x over batsh); y = f; return exp(1) }
+      |                  ^
+hint: a name stands for one value; what changes is a state
+test.rlf:5:46: error: 'f' is a function: it is used as f(...)
+    5 | def i(x: tokn) { y = mean(x over batsh); y = f; return exp(1) }
+      |                                              ^
+test.rlf:6:12: error: a def with a block ends with a return
+    6 | def j(x) { report a = x }
+      |            ^~~~~~~~~~~~
+test.rlf:6:5: note: of this def
+    6 | def j(x) { report a = x }
+      |     ^
+test.rlf:7:14: error: there is nothing named 'missing'
+    7 | def k(x, y = missing) = x.length + y
+      |              ^~~~~~~
+=== defs that nothing uses and that are right, with what they use
+import "std/loss"
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+hook judge = lua("j.lua")
+def right(x: token, s: set) { a = sum(x over tokens); return s.length > 0 ? step * a : other(a) }
+def other(x) = x * 2 + mean(judge(x) over batch)
+flow e(batch: prompts[8]) { report a = step }
+--- errors
+compiles
