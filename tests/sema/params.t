@@ -364,9 +364,10 @@ param lr : float = 0.5
 param zero : float = 1
 flow f(batch: prompts[8]) { report a = lr + zero }
 --- errors
-test.rlf:4:7: error: parameter 'lr' is a number that is not too small, and '1e-400' was given
+test.rlf:4:7: error: what parameter 'lr' was given, '1e-400', is too small a number
     4 | param lr : float = 0.5
       |       ^~
+hint: it would be 0: say 0 if that is meant
 === numbers in the program of which only 0 would be left
 data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
 flow f(batch: prompts[8]) { report a = step * 1e-400 + 0.000_1e-400 + 0e-400 + 0.0 + step }
