@@ -203,6 +203,10 @@ rlf_meant_formula(rlf_arena *arena, const char *name, const char *x)
     for (size_t i = 0; i < RLF_COUNT(formulas); i++) {
         if (strcmp(formulas[i].name, name) != 0)
             continue;
+        /* A text's length is its sample's: len(roll.text) is roll.length. */
+        size_t n = strlen(x);
+        if (!strcmp(name, "len") && n > 5 && !strcmp(x + n - 5, ".text"))
+            x = rlf_arena_strndup(arena, x, n - 5);
         const char *text = "";
         for (const char *p = formulas[i].formula; *p; p++) {
             bool bare = is_simple(x) || is_alone(formulas[i].formula, p);

@@ -235,6 +235,21 @@ is_fresh(const rlf_resource *resource)
     return rlf_declared_source(resource)->kind == RLF_ARG_LIST;
 }
 
+/* A model is a directory: its weights alone are none. */
+static rlf_status
+check_directory(const rlf_resource *resource, rlf_err *err)
+{
+    const char *path = rlf_declared_source(resource)->text;
+    if (!rlf_file_exists(path))
+        return RLF_OK;
+    const char *slash = strrchr(path, '/');
+    rlf_fail(err, RLF_USER,
+             "%s is a file, and a model is the directory that holds it", path);
+    rlf_err_hint(err, "write lm(\"%.*s\")", slash ? (int)(slash - path) : 1,
+                 slash ? path : ".");
+    return RLF_USER;
+}
+
 rlf_status
 rlf_declared_texts(const rlf_resource *resource, rlf_err *err, const char **out)
 {
@@ -245,6 +260,8 @@ rlf_declared_texts(const rlf_resource *resource, rlf_err *err, const char **out)
                           "\"DIR\")");
         return RLF_USER;
     }
+    if (!is_fresh(resource))
+        RLF_TRY(check_directory(resource, err));
     *out = own ? own->text : rlf_declared_source(resource)->text;
     return RLF_OK;
 }
