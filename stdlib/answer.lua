@@ -7,8 +7,8 @@
 --
 -- An answer is found in a response by answer.extract (answer/extract.lua): what
 -- the last \boxed{} or <answer> holds, else what follows the last "####", else
--- what follows the last "answer is" or a final "answer:", else the last formula
--- or number. Two answers are the same if their forms (answer/form.lua) are the
+-- what follows the last "answer is" or a final "answer:", else the last number
+-- with its whole formula. Two answers are the same if their forms (answer/form.lua) are the
 -- same text and their units (answer/unit.lua) agree. Numbers are computed
 -- exactly: 2^{10} is 1024, 1/2 + 1/3 is 5/6; nothing is rounded, so 0.333 is not
 -- 1/3. Any bytes may be compared; none are an error.
@@ -27,13 +27,18 @@ answer.boxed = extract.boxed
 answer.after = extract.after
 answer.last_number = extract.last_number
 
--- The form in which answers are compared, and their unit, or nil.
+-- The form in which answers are compared; their unit, and the name whose value
+-- they give, or nil.
 answer.normal = form.of
 
--- Are two answers the same? 5 is 5 cm, but 5 cm are not 5 m.
+-- Are two answers the same? 5 is 5 cm, but 5 cm are not 5 m; 3 is x = 3, but
+-- y = 3 is not x = 3.
 function answer.same(a, b)
-  local a_form, a_unit = form.of(a)
-  local b_form, b_unit = form.of(b)
+  local a_form, a_unit, a_name = form.of(a)
+  local b_form, b_unit, b_name = form.of(b)
+  if a_name and b_name and a_name ~= b_name then
+    return false
+  end
   if a_form == b_form then
     return a_form ~= "" and unit.agree(a_unit, b_unit)
   end

@@ -177,6 +177,32 @@ function reader:mark()
   return p and minus and term.negative(p) or p
 end
 
+-- What is raised after ^, with the powers of it: 2^3^2 is 2^(3^2).
+function reader:exponent()
+  local marks, signs = {}, {}
+  repeat
+    local minus = false
+    while self:take("-") do
+      minus = not minus
+    end
+    signs[#signs + 1] = minus
+    local mark = self:mark()
+    if not mark or #marks == DEEPEST then
+      return nil
+    end
+    marks[#marks + 1] = mark
+  until not self:take("^")
+  local p
+  for i = #marks, 1, -1 do
+    p = p and term.power(marks[i], p) or marks[i]
+    p = p and signs[i] and term.negative(p) or p
+    if not p then
+      return nil
+    end
+  end
+  return p
+end
+
 -- \sin^2 3x, \log_2(8): a function of the bracket that follows, else of the
 -- factors up to the next function or sign. \sin^2 x is (\sin x)^2, \sin^{-1} the
 -- inverse.
@@ -304,7 +330,12 @@ function reader:factor()
     local c = self:peek()
     if c == "^" or c == "_" then
       self:take(c)
-      local mark = self:mark()
+      local mark
+      if c == "^" then
+        mark = self:exponent()
+      else
+        mark = self:mark()
+      end
       if not mark then
         return nil
       end

@@ -1,6 +1,7 @@
 -- Where the answer stands in a response. Nothing is compared here.
 
 local form = require("answer.form")
+local last = require("answer.last")
 local notation = require("answer.notation")
 
 local extract = {}
@@ -167,16 +168,6 @@ local function choice(text)
   return bracketed and rest:find("^%s+[%w$\\]") and not word and letter or nil
 end
 
--- "3 * 4 = 12" is 12: the number that an equation of numbers ends in.
-local function last_side(text)
-  local before, after = text:match("^(.*)=%s*(.-)%s*$")
-  if before and form.is_number(after) and not
-      before:gsub("\\%a+", ""):gsub("^%s*%a%s*=", ""):find("%a") then
-    return after
-  end
-  return text
-end
-
 -- The mathematics that a sentence begins with: "7/8" of "7/8 of an inch", "1, 2
 -- or 3" whole; nil if it begins with a word.
 local function beginning(text)
@@ -212,7 +203,7 @@ local function stated(text)
     first = text:find("[$\\]", first + 1)
   end
   if first and first <= #line and not text:sub(1, first - 1):find("[%d=]") then
-    return last_side(formulas(text, first))
+    return last.side(formulas(text, first))
   end
   -- dots in braces and \; end no sentence
   local masked = line:gsub("%b{}", function(group)
@@ -224,10 +215,10 @@ local function stated(text)
   if sentence == "" or sentence:find("^[Nn]ot%s") then
     return sentence
   elseif form.is_number(sentence) or not has_words(sentence) then
-    return last_side(sentence)
+    return last.side(sentence)
   end
   local found = beginning(sentence)
-  return found and last_side(found) or extract.last_number(sentence) or sentence
+  return found and last.side(found) or last.formula(sentence) or sentence
 end
 
 -- What follows the last "answer:" if that is the end of the text, and one line,
@@ -270,11 +261,11 @@ local function last_formula(text)
       return nil
     end
   end
-  if not inside or rest:find("%d") or not inside:find("\\%a") or
+  if not inside or rest:find("%d") or inside:find("^[%d.,]+$") or
       not inside:find("%d") or has_words(inside) then
     return nil
   end
-  return last_side(inside)
+  return last.side(inside)
 end
 
 function extract.of(text)
@@ -291,7 +282,7 @@ function extract.of(text)
     past_colon(text, lower) or 0)
   found = past > 0 and stated(text:sub(past, past + LONGEST))
   return found or option(text, lower) or last_formula(text) or
-    extract.last_number(text)
+    last.formula(text)
 end
 
 return extract

@@ -45,7 +45,7 @@ local read
 local names = {
   "^%s*(%a)%s*=%s*(.*)$", "^%s*(\\%a+)%s*=%s*(.*)$",
   "^%s*(%a%s*_%s*%w)%s*=%s*(.*)$", "^%s*(%a%s*_%s*{%s*%w+%s*})%s*=%s*(.*)$",
-  "^%s*([fghpq])%s*%(%s*%w+%s*%)%s*=%s*(.*)$",
+  "^%s*([fghpq]%s*%(%s*%w+%s*%))%s*=%s*(.*)$",
   "^%s*(p%s*%(%s*%a[%a%s|\\]*%))%s*=%s*(.*)$",
   "^%s*(\\vec%s*{%s*%a+%s*})%s*=%s*(.*)$",
   "^%s*m?%s*(\\angle%s*{?%s*%a[%a%s]*}?)%s*=%s*(.*)$",
@@ -353,13 +353,38 @@ local function percent(of, name)
   return form.hundredth(a) == b and a or form.hundredth(b) == a and b or of
 end
 
--- The form of an answer, and its unit, or nil.
+-- Whose value a list of answers gives, as it is compared: x of "x=2 or x=-2",
+-- (x,y) of "(x, y) = (1, 2)"; nil if that is not said, or if there are several.
+local function name_of(list)
+  local found
+  for _, text in ipairs(list) do
+    local whole = tuple(text) and text:match("^[^=]*") or
+      text:match("^%s*(%a)%s*\\in%f[%A]")
+    for _, part in ipairs(whole and {} or split(text, ",;")) do
+      local name, value = named(part)
+      name = name and not value:find("=") and name:gsub("[%s{}]", "") or nil
+      if name and found and name ~= found then
+        return nil
+      end
+      found = name or found
+    end
+    found = whole and whole:gsub("%s", "") or found
+  end
+  return found
+end
+
+-- The form of an answer; its unit, or nil; and the name whose value it is, or
+-- nil.
 function form.of(text)
   if #text > LONGEST then
     return plain(text)
   end
   text = choice(text) or text
-  text = text:gsub("^%s*%u%u%s*=%s*%f[%d\\-]", "") -- AB = 5
+  local points
+  text = text:gsub("^%s*(%u%u)%s*=%s*%f[%d\\-]", function(segment) -- AB = 5
+    points = segment:lower()
+    return ""
+  end)
   local found = {}
   text = notation.texts(notation.clean(text), found)
   if #text > LONGEST then -- ½ is longer now
@@ -379,7 +404,7 @@ function form.of(text)
   end
   local name = not found.unknown and unit.join(found) or nil
   if #list == 1 then
-    return percent(read(list[1], 0), name), name
+    return percent(read(list[1], 0), name), name, points or name_of(list)
   end
   -- "1, 2 or 3" is a list of three
   local all = {}
@@ -391,7 +416,7 @@ function form.of(text)
   local of
   all = set(all, 0) -- "1/2 or 0.5" is one
   of = #all < 2 and (all[1] or "") or "{" .. table.concat(all, ";") .. "}"
-  return of, name
+  return of, name, name_of(list)
 end
 
 -- The float nearest to the number that a form is; nil if it is none.
