@@ -3,6 +3,7 @@
 
 #include "grammar/meant.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Where matched arguments go: of a node's item, or of a resource. */
@@ -296,12 +297,16 @@ fits(const matcher *m, const rlf_formal *f, const rlf_term *t, rlf_span span)
     if (rlf_formal_takes(f, t->value, why))
         return true;
     diag = rlf_diag_error(diags, "argument", span, "%s %s", called(m, f), why);
-    /* So few bytes lack their unit. */
-    double megabytes = t->value * 1024 * 1024;
-    if (t->unit == RLF_UNIT_NONE && f->unit == RLF_UNIT_BYTES &&
+    /* So few bytes lack their unit; 16 GB and more are not meant. */
+    double megabyte = 1024 * 1024, megabytes = t->value * megabyte;
+    bool bytes = f->unit == RLF_UNIT_BYTES;
+    if (t->unit == RLF_UNIT_NONE && bytes && t->value < 16384 &&
         rlf_formal_takes(f, megabytes, why))
         rlf_diag_hint(diags, diag, "write its unit: %.12gMB (%s)", t->value,
                       f->doc);
+    else if (bytes && t->value < f->least && f->least >= megabyte)
+        rlf_diag_hint(diags, diag, "write %.12gMB or more (%s)",
+                      ceil(f->least / megabyte), f->doc);
     else
         rlf_diag_hint(diags, diag, "%s", f->doc);
     return false;

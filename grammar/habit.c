@@ -424,6 +424,19 @@ rlf_habit_every(const rlf_syntax *syntax, rlf_span at)
     return SAY("write 'every %s steps { ... }'", plain ? number : "5");
 }
 
+/* m.update { ... }: the model stands behind the word. */
+static const char *
+update_hint(const rlf_syntax *syntax, const rlf_report *report)
+{
+    size_t dot = report->span.first;
+    size_t start = statement_start(syntax, dot);
+    const char *text = syntax->maker.text;
+    if (text[dot] != '.' || after_word(syntax, start) != dot ||
+        !starts_with(syntax, dot + 1, "update"))
+        return NULL;
+    return SAY("write update %s { minimize ... }", word_at(syntax, start));
+}
+
 /* ---- all of them ---- */
 
 const char *
@@ -432,7 +445,8 @@ rlf_habit_form(const rlf_syntax *syntax, const rlf_report *report,
 {
     const char *hint;
     size_t line = line_start(syntax, report->span.first);
-    if ((hint = def_hint(syntax, report, text)) ||
+    if ((hint = update_hint(syntax, report)) ||
+        (hint = def_hint(syntax, report, text)) ||
         (hint = state_hint(syntax, report)) ||
         (hint = param_hint(syntax, report, text)) ||
         (hint = function_hint(syntax, report)) ||

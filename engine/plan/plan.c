@@ -382,6 +382,8 @@ rlf_plan_notes(const rlf_plan *plan, rlf_buf *out)
                            "with more one would have more of the %d lanes, and "
                            "the others would wait for it\n",
                            lanes);
+        else if (lanes >= RLF_MOST_LANES)
+            rlf_buf_printf(out, "a sum has %d lanes at most\n", lanes);
         else
             rlf_buf_printf(out,
                            "the run began with %d lanes (--accept lanes takes "

@@ -397,7 +397,7 @@ test.rlf:4:50: error: 'adamw' has no argument 'betas:'
     4 | model third = lm("m", optimizer: adamw(lr: 1e-5, betas: 0.9))
       |                                                  ^~~~~
 hint: write beta1: ..., beta2: ...
-test.rlf:5:35: error: 'memory:' of 'lua' is 64, and must be from 65536 to 1e+12
+test.rlf:5:35: error: 'memory:' of 'lua' is 64, and must be from 1048576 to 1e+12
     5 | hook small = lua("j.lua", memory: 64)
       |                                   ^~
 hint: write its unit: 64MB (bytes that may be alive in the Lua state)
@@ -405,7 +405,7 @@ test.rlf:6:34: error: 'memory:' of 'lua' is a number, and this is a text
     6 | hook text = lua("j.lua", memory: "64MB")
       |                                  ^~~~~~
 hint: write it without the quotes: 64MB
-test.rlf:7:34: error: 'memory:' of 'lua' is 1e+15, and must be from 65536 to 1e+12
+test.rlf:7:34: error: 'memory:' of 'lua' is 1e+15, and must be from 1048576 to 1e+12
     7 | hook much = lua("j.lua", memory: 1_000_000_000_000_000)
       |                                  ^~~~~~~~~~~~~~~~~~~~~
 hint: bytes that may be alive in the Lua state
@@ -417,3 +417,55 @@ test.rlf:9:11: error: a state has one number, or one per row of a data set, and 
     9 | state d : actor = 1
       |           ^~~~~
 hint: state d = ... is one number; state d : DATA = ... one per row of DATA
+=== the least memory of a hook
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+hook small = lua("j.lua", memory: 64K)
+hook smaller = lua("j.lua", memory: 100KB)
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    report n = mean(roll.length over batch)
+}
+--- errors
+test.rlf:3:35: error: 'memory:' of 'lua' is 64000, and must be from 1048576 to 1e+12
+    3 | hook small = lua("j.lua", memory: 64K)
+      |                                   ^~~
+hint: write 1MB or more (bytes that may be alive in the Lua state)
+test.rlf:4:37: error: 'memory:' of 'lua' is 102400, and must be from 1048576 to 1e+12
+    4 | hook smaller = lua("j.lua", memory: 100KB)
+      |                                     ^~~~~
+hint: write 1MB or more (bytes that may be alive in the Lua state)
+=== an update that is written as a method
+flow f(batch: prompts[8]) {
+    actor.update { minimize 1 }
+}
+--- errors
+test.rlf:2:10: error: unexpected '.', expected ':=' or '='
+    2 |     actor.update { minimize 1 }
+      |          ^
+hint: write update actor { minimize ... }
+=== a name that is no statement before the step
+flow f(batch: prompts[8]) {
+    assert step > 0
+    while step < 2 { }
+}
+--- errors
+test.rlf:2:12: error: unexpected name 'step', expected ':=' or '='
+    2 |     assert step > 0
+      |            ^~~~
+test.rlf:3:11: error: unexpected name 'step', expected ':=' or '='
+    3 |     while step < 2 { }
+      |           ^~~~
+hint: there is no 'while': use 'for' over s.split(...) and 'break if'
+=== the length of a text
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    report n = mean(len(roll.text) over batch)
+}
+--- errors
+test.rlf:5:21: error: there is no function named 'len'
+    5 |     report n = mean(len(roll.text) over batch)
+      |                     ^~~
+hint: write roll.length
