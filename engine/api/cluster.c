@@ -28,11 +28,11 @@ read_count(const char *name, const char *text, rlf_err *err, int *out)
         !text || (*text && strspn(text, "0123456789") == strlen(text));
     long n = text ? strtol(text, &end, 10) : 1;
     *out = n > INT_MAX ? INT_MAX : (int)n;
-    if (digits && n > 0 && n <= INT_MAX)
+    bool many = n > INT_MAX && strcmp(name, "this") != 0;
+    if (digits && n > 0 && !many)
         return RLF_OK;
-    if (digits && n > 0) {
-        rlf_fail(err, RLF_USER, "'%s' is too many %s", text,
-                 strcmp(name, "this") == 0 ? "ranks" : "machines");
+    if (digits && many) {
+        rlf_fail(err, RLF_USER, "'%s' is too many machines", text);
         rlf_err_hint(err, "write a smaller number after the colon, as in %s:4",
                      name);
         return RLF_USER;
