@@ -91,3 +91,8 @@ bench_programs += %D%/search
 EXTRA_PROGRAMS += %D%/search
 %C%_search_SOURCES = %D%/search.c tests/ppo_problem.h
 %C%_search_LDADD = $(SEARCH_LIBS)
+
+bench_programs += %D%/papers
+EXTRA_PROGRAMS += %D%/papers
+%C%_papers_SOURCES = %D%/papers.c tests/fused.h
+%C%_papers_LDADD = $(SEARCH_LIBS)
