@@ -112,7 +112,8 @@ wrong(void)
     refused("run --steps 1e3", "--steps is '1e3', not a whole number from 1",
             "");
     refused("run --steps=99999999999999999999",
-            "--steps is '99999999999999999999', not a whole number from 1", "");
+            "--steps is '99999999999999999999', not a whole number from 1",
+            "it may be 9223372036854775807 at most");
     refused("run --threads 5000",
             "--threads is '5000', not a whole number from 1",
             "it may be 1024 at most");

@@ -101,12 +101,14 @@ agrees(double said, double real, bool nearly)
     return nearly ? said >= real && said <= 2 * real : said == real;
 }
 
+/* Ranks, which are threads, print one after another. */
+static pthread_mutex_t one_by_one = PTHREAD_MUTEX_INITIALIZER;
+
 /* `shares`: a head in parts hands round a few numbers of each row besides.
  * `nearly`: there are fewer passes than is said, half as many at least. */
 static void
 compare(const rlf_counts *said, bool shares, bool nearly, const char *what)
 {
-    static pthread_mutex_t one_by_one = PTHREAD_MUTEX_INITIALIZER;
     const rlf_cost *c = &said->cost;
     double bytes = c->read + c->written;
     rlf_meets meets = rlf_cost_meets(c);
@@ -264,12 +266,14 @@ check_passes(test_machine *t, rlf_model *model, const uint32_t *ids,
     rlf_counts weights = {.kernels = rlf_kernels_cpu()};
     rlf_cost_train(model->table, &load, RLF_REACH_POINT, RLF_WAY_WEIGHTS,
                    &weights);
+    pthread_mutex_lock(&one_by_one);
     ok(weights.cost.flops == apart.flops &&
            weights.cost.read + weights.cost.written == apart.bytes &&
            weights.cost.calls == (double)apart.calls &&
            rlf_cost_meets(&weights.cost).n == 0 &&
            options.split == (apart.flops > 0),
        "weights apart from backward%s", label);
+    pthread_mutex_unlock(&one_by_one);
 
     begin(&said);
     rlf_cost_optimizer(model, &said);
