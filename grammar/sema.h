@@ -326,7 +326,8 @@ typedef struct rlf_sema {
         int *data; /* by resource: its number in `known`, plus 1; or 0 */
         size_t count, room;
     } known_of;
-    rlf_map made; /* what is read once in a region: -> its term or set, plus 1 */
+    rlf_map
+        made; /* what is read once in a region: -> its term or set, plus 1 */
     struct {
         rlf_given *data;
         size_t count, room;
@@ -423,7 +424,7 @@ rlf_scope *rlf_scope_push(rlf_sema *s, rlf_scope *parent, rlf_module *module);
 
 /* ---- form.c: for messages ---- */
 
-/* What is written there, if it is short and of one line; else "...". */
+/* The text of the span, if it is short and of one line; else "...". */
 const char *rlf_form_text(const rlf_sema *s, rlf_span span);
 /* Of a call of what is no function, of what has a value, of no method of the
  * receiver: how it is written instead. False: no hint. */

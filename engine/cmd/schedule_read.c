@@ -117,7 +117,7 @@ read_memory(const char *item, rlf_err *err, entry *out)
     return RLF_USAGE;
 }
 
-/* What was given on the command line, or NULL: a variable that other commands
+/* The text that the command line gives, or NULL: a variable that other commands
  * have is not meant. */
 static const char *
 text_of(const rlf_command_line *line, rlf_option option)

@@ -2,8 +2,8 @@
  * or weights: good for caps, memory and the costs of nodes, so that many plans,
  * also for more ranks than there are here, can be looked at.
  *
- * What is the same for all plans and ranks (configs, tokenizers, data, hooks)
- * is read once. Of a model that is read from a directory its config.json is
+ * Configs, tokenizers, data and hooks are the same for all plans and ranks, and
+ * are read once. Of a model that is read from a directory its config.json is
  * enough; without a tokenizer, prompts are not held to a context. */
 #ifndef RLF_PLAN_OUTLINE_H
 #define RLF_PLAN_OUTLINE_H

@@ -70,19 +70,6 @@ follow_path(annealing *a)
 
 /* ---- moves ---- */
 
-static void
-shift(rlf_row_number *table, int from, int to)
-{
-    rlf_row_number moved = table[from];
-    if (from < to)
-        memmove(table + from, table + from + 1,
-                (size_t)(to - from) * sizeof *table);
-    else
-        memmove(table + to + 1, table + to,
-                (size_t)(from - to) * sizeof *table);
-    table[to] = moved;
-}
-
 /* Whether a place still has its operations in an order that can be and holds no
  * more than its cap. */
 static bool
@@ -129,12 +116,12 @@ try_move(annealing *a, double t)
         return false;
     double limit = a->energy - t * rlf_ln(1 - rlf_chance_uniform(dice));
     double ends = job->weight;
-    shift(a->now, from, to);
+    rlf_rows_shift(a->now, from, to);
     if (is_sound(a, p) &&
         rlf_rows_time(rows, a->now, limit - ends * a->least, &a->timing) &&
         a->timing.makespan + ends * a->timing.mean <= limit)
         return true;
-    shift(a->now, to, from);
+    rlf_rows_shift(a->now, to, from);
     return false;
 }
 

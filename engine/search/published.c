@@ -157,25 +157,22 @@ swap(rlf_row_number *a, rlf_row_number *b)
     *b = t;
 }
 
-/* Move what is at `from` to `to`; the others close up. */
-static void
-shift(rlf_row_number *table, int from, int to)
-{
-    rlf_row_number moved = table[from];
-    if (from < to)
-        memmove(table + from, table + from + 1,
-                (size_t)(to - from) * sizeof *table);
-    else
-        memmove(table + to + 1, table + to,
-                (size_t)(from - to) * sizeof *table);
-    table[to] = moved;
-}
-
 /* Take the change of a place, or not: exp((is - would) / t). */
 static bool
 takes(annealing *a, double is, double would, double t)
 {
     return rlf_chance_uniform(&a->dice) < rlf_exp((is - would) / t);
+}
+
+/* The table as place p was changed is the present one, and maybe the best. */
+static void
+go_on(annealing *a, const score *s, int p)
+{
+    keep(a, s, p, peak_at(a, p));
+    if (!is_better(s, &a->least))
+        return;
+    a->least = *s;
+    memcpy(a->best, a->now, sizeof *a->now * (size_t)a->rows->operations);
 }
 
 /* Exchange two different neighbours, for latency. */
@@ -197,11 +194,7 @@ move_for_latency(annealing *a, double t)
         swap(&a->now[i], &a->now[i + 1]);
         return;
     }
-    keep(a, &s, p, peak_at(a, p));
-    if (!is_better(&s, &a->least))
-        return;
-    a->least = s;
-    memcpy(a->best, a->now, sizeof *a->now * (size_t)rows->operations);
+    go_on(a, &s, p);
 }
 
 /* Put an operation anywhere at its place, for memory: no longer than the best
@@ -219,17 +212,13 @@ move_for_memory(annealing *a, double t)
     if (from == to)
         return;
     score s;
-    shift(a->now, from, to);
+    rlf_rows_shift(a->now, from, to);
     if (!score_now(a, p, a->least.latency, &s) ||
         (s.peaks > a->is.peaks && !takes(a, a->is.peaks, s.peaks, t))) {
-        shift(a->now, to, from);
+        rlf_rows_shift(a->now, to, from);
         return;
     }
-    keep(a, &s, p, peak_at(a, p));
-    if (!is_better(&s, &a->least))
-        return;
-    a->least = s;
-    memcpy(a->best, a->now, sizeof *a->now * (size_t)rows->operations);
+    go_on(a, &s, p);
 }
 
 /* The best table so far, as the one that goes on. */

@@ -22,7 +22,7 @@ rlf_ranks_new(rlf_control *control, const rlf_ranks_options *options)
     return r;
 }
 
-/* What was posted in the step of a lane is over. */
+/* The posts of the step of a lane are over. */
 static void
 clear_lane(rlf_ranks *r, size_t lane)
 {

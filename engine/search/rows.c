@@ -1,6 +1,8 @@
 /* Flat fused pipelines, timed and reversed: see rows.h. */
 #include "engine/search/rows.h"
 
+#include <string.h>
+
 /* ---- a problem as rows ---- */
 
 /* How many kinds of operations a stage has, in the order of rlf_pipe_kind. */
@@ -401,4 +403,17 @@ rlf_rows_peak(const rlf_rows *rows, const rlf_row_number *table)
         }
     }
     return most;
+}
+
+void
+rlf_rows_shift(rlf_row_number *table, int from, int to)
+{
+    rlf_row_number moved = table[from];
+    if (from < to)
+        memmove(table + from, table + from + 1,
+                (size_t)(to - from) * sizeof *table);
+    else
+        memmove(table + to + 1, table + to,
+                (size_t)(from - to) * sizeof *table);
+    table[to] = moved;
 }

@@ -96,4 +96,8 @@ bool rlf_published_table(const rlf_fuse *fuse, const rlf_rows *rows,
                          const rlf_fuse_options *options, rlf_arena *arena,
                          rlf_row_number *table);
 
+/* Moves the operation at `from` of a place's list to `to`; the others close up.
+ */
+void rlf_rows_shift(rlf_row_number *table, int from, int to);
+
 #endif

@@ -55,7 +55,8 @@ typedef enum rlf_line_kind {
     RLF_LINE_HOOK,       /* by calls */
 } rlf_line_kind;
 
-/* What was measured: fixed + each * x seconds for x from least to most. */
+/* A line through what was measured: fixed + each * x seconds for x from least
+ * to most. */
 typedef struct rlf_line {
     rlf_line_kind kind;
     int tp;      /* READ, TRAIN, TURN: the cut that it was measured at, whose

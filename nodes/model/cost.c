@@ -22,24 +22,6 @@ typedef struct sums {
 
 typedef rlf_counter counter;
 
-static void
-start(const counter *c, double n)
-{
-    rlf_counter_start(c, n);
-}
-
-static void
-add(const counter *c, double flops, double read, double written)
-{
-    rlf_counter_add(c, flops, read, written);
-}
-
-static void
-add_f32(const counter *c, double flops, double read, double written)
-{
-    rlf_counter_add_f32(c, flops, read, written);
-}
-
 /* Of n activations, over the ranks that hold the model in parts. */
 static void
 sum_parts(const counter *c, double n)
@@ -54,58 +36,58 @@ sum_parts(const counter *c, double n)
 static void
 product(const counter *c, double m, double n, double k)
 {
-    start(c, 1);
-    add(c, 2 * m * n * k, m * k + c->passes * n * k, m * n);
+    rlf_counter_start(c, 1);
+    rlf_counter_add(c, 2 * m * n * k, m * k + c->passes * n * k, m * n);
 }
 
 static void
 product_grad(const counter *c, double m, double n, double k)
 {
-    start(c, 1);
-    add(c, 2 * m * n * k, m * n + m * k, 0);
-    add_f32(c, 0, c->passes * n * k, c->passes * n * k);
+    rlf_counter_start(c, 1);
+    rlf_counter_add(c, 2 * m * n * k, m * n + m * k, 0);
+    rlf_counter_add_f32(c, 0, c->passes * n * k, c->passes * n * k);
 }
 
 static void
 bias_grad(const counter *c, double m, double n)
 {
-    start(c, 1);
-    add(c, m * n, m * n, 0);
+    rlf_counter_start(c, 1);
+    rlf_counter_add(c, m * n, m * n, 0);
 }
 
 static void
 norm(const counter *c, double n)
 {
-    start(c, 1);
-    add(c, 4 * n, n, n);
+    rlf_counter_start(c, 1);
+    rlf_counter_add(c, 4 * n, n, n);
 }
 
 static void
 norm_grad(const counter *c, double n)
 {
-    start(c, 1);
-    add(c, 11 * n, 3 * n, n);
+    rlf_counter_start(c, 1);
+    rlf_counter_add(c, 11 * n, 3 * n, n);
 }
 
 static void
 rope(const counter *c, double n)
 {
-    start(c, 1);
-    add(c, 3 * n, n, n);
+    rlf_counter_start(c, 1);
+    rlf_counter_add(c, 3 * n, n, n);
 }
 
 static void
 gather(const counter *c, double n)
 {
-    start(c, 1);
-    add(c, 0, n, n);
+    rlf_counter_start(c, 1);
+    rlf_counter_add(c, 0, n, n);
 }
 
 static void
 scatter(const counter *c, double n)
 {
-    start(c, 1);
-    add(c, n, n, n);
+    rlf_counter_start(c, 1);
+    rlf_counter_add(c, n, n, n);
 }
 
 /* ---- chunks of the layers ---- */
@@ -121,18 +103,18 @@ attention(const counter *c, const sums *s, int layer)
 {
     double flops = 4 * pairs_of(c, s, layer) * c->q, m = s->tokens;
     double both = m * (c->q + c->kv), kept = m * (c->q + 2 * c->kv);
-    start(c, 2); /* kv_write or rope, and attention */
+    rlf_counter_start(c, 2); /* kv_write or rope, and attention */
     if (s->paged) {
-        add(c, (c->config->qk_norm ? 7 : 3) * both, kept, kept);
-        add(c, flops, 2 * s->context * c->kv, 0);
+        rlf_counter_add(c, (c->config->qk_norm ? 7 : 3) * both, kept, kept);
+        rlf_counter_add(c, flops, 2 * s->context * c->kv, 0);
         return;
     }
     if (c->config->qk_norm) {
         norm(c, m * c->q);
         norm(c, m * c->kv);
     }
-    add(c, 3 * both, both, both);
-    add(c, flops, kept, m * c->q);
+    rlf_counter_add(c, 3 * both, both, both);
+    rlf_counter_add(c, flops, kept, m * c->q);
 }
 
 static void
@@ -147,10 +129,10 @@ attention_part(const counter *c, const sums *s, int layer)
 static void
 product_swiglu(const counter *c, const sums *s, double m)
 {
-    start(c, 1);
-    add(c, 4 * m * c->ffn * c->d + 8 * m * c->ffn,
-        m * c->d + c->passes * 2 * c->ffn * c->d,
-        (s->keeps ? 3 : 1) * m * c->ffn);
+    rlf_counter_start(c, 1);
+    rlf_counter_add(c, 4 * m * c->ffn * c->d + 8 * m * c->ffn,
+                    m * c->d + c->passes * 2 * c->ffn * c->d,
+                    (s->keeps ? 3 : 1) * m * c->ffn);
 }
 
 static void
@@ -183,18 +165,18 @@ static void
 bring(const counter *c)
 {
     double n = c->d * (c->qkv + c->q + 3 * c->ffn) * c->passes;
-    start(c, 4);
-    add_f32(c, 0, n, 0);
-    add(c, 0, 0, n);
+    rlf_counter_start(c, 4);
+    rlf_counter_add_f32(c, 0, n, 0);
+    rlf_counter_add(c, 0, 0, n);
 }
 
 static void
 embed(const counter *c, const sums *s)
 {
     double n = s->tokens * c->d;
-    start(c, 1);
-    add(c, 0, c->packed_rows ? n : 0, n);
-    add_f32(c, 0, c->packed_rows ? 0 : n, 0);
+    rlf_counter_start(c, 1);
+    rlf_counter_add(c, 0, c->packed_rows ? n : 0, n);
+    rlf_counter_add_f32(c, 0, c->packed_rows ? 0 : n, 0);
     sum_parts(c, n);
 }
 
@@ -235,7 +217,8 @@ layer_back(const counter *c, const sums *s, int layer)
     bool last = layer == g->layers - 1;
     double m = s->tokens, r = last ? s->rows : m;
     multiply_back(c, g->mlp_bias, r, c->d, c->ffn);
-    add(c, 14 * r * c->ffn, 3 * r * c->ffn, 2 * r * c->ffn); /* swiglu_grad */
+    rlf_counter_add(c, 14 * r * c->ffn, 3 * r * c->ffn,
+                    2 * r * c->ffn); /* swiglu_grad */
     multiply_back(c, g->mlp_bias, r, 2 * c->ffn, c->d);
     sum_parts(c, r * c->d);
     norm_grad(c, r * c->d);
@@ -244,9 +227,10 @@ layer_back(const counter *c, const sums *s, int layer)
         scatter(c, r * c->q);
         scatter(c, r * c->d);
     }
-    add(c, 10 * pairs_of(c, s, layer) * c->q, m * (3 * c->q + 2 * c->kv),
-        m * (c->q + 2 * c->kv)); /* attention_grad */
-    start(c, 2);                 /* it and swiglu_grad */
+    rlf_counter_add(c, 10 * pairs_of(c, s, layer) * c->q,
+                    m * (3 * c->q + 2 * c->kv),
+                    m * (c->q + 2 * c->kv)); /* attention_grad */
+    rlf_counter_start(c, 2);                 /* it and swiglu_grad */
     rope(c, m * (c->q + c->kv));
     if (g->qk_norm) {
         norm_grad(c, m * c->q);
@@ -291,9 +275,9 @@ weights_back(const counter *c, const sums *s, int chunk)
     }
     if (rlf_table_begins(t, chunk)) {
         double n = s->tokens * c->d; /* embed_grad */
-        start(c, 1);
-        add(c, n, n, 0);
-        add_f32(c, 0, n, n);
+        rlf_counter_start(c, 1);
+        rlf_counter_add(c, n, n, 0);
+        rlf_counter_add_f32(c, 0, n, n);
     }
 }
 
@@ -312,8 +296,9 @@ share_tiles(const counter *c, const sums *s, double times)
 static void
 head_logprob(const counter *c, const sums *s, double shares)
 {
-    start(c, 1);
-    add(c, 2 * s->rows * c->vocab * c->d, c->passes * c->vocab * c->d, 0);
+    rlf_counter_start(c, 1);
+    rlf_counter_add(c, 2 * s->rows * c->vocab * c->d,
+                    c->passes * c->vocab * c->d, 0);
     share_tiles(c, s, shares);
 }
 
@@ -321,9 +306,9 @@ static void
 head_loss(const counter *c, const sums *s)
 {
     double w = c->passes * c->vocab * c->d;
-    start(c, 1);
-    add(c, 6 * s->rows * c->vocab * c->d, 2 * w, 0);
-    add_f32(c, 0, w, w);
+    rlf_counter_start(c, 1);
+    rlf_counter_add(c, 6 * s->rows * c->vocab * c->d, 2 * w, 0);
+    rlf_counter_add_f32(c, 0, w, w);
     share_tiles(c, s, 1);
     sum_parts(c, s->rows * c->d);
 }
@@ -332,9 +317,9 @@ static void
 head_scalar_back(const counter *c, const sums *s)
 {
     if (c->real < 4) {
-        start(c, 1); /* cast */
-        add_f32(c, 0, s->rows, 0);
-        add(c, 0, 0, s->rows);
+        rlf_counter_start(c, 1); /* cast */
+        rlf_counter_add_f32(c, 0, s->rows, 0);
+        rlf_counter_add(c, 0, 0, s->rows);
     }
     product_grad(c, s->rows, 1, c->d);
     product(c, s->rows, c->d, 1);

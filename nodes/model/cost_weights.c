@@ -11,24 +11,6 @@
 
 typedef rlf_counter counter;
 
-static void
-add(const counter *c, double flops, double read, double written)
-{
-    rlf_counter_add(c, flops, read, written);
-}
-
-static void
-add_f32(const counter *c, double flops, double read, double written)
-{
-    rlf_counter_add_f32(c, flops, read, written);
-}
-
-static void
-start(const counter *c, double n)
-{
-    rlf_counter_start(c, n);
-}
-
 /* Elements of all matrices that are packed. */
 static double
 matrices(const counter *c)
@@ -52,10 +34,10 @@ pack(const counter *c, bool trained)
     bool heads = t->lm != RLF_NO_SLOT;
     int forms = trained && !c->out->kernels->one_pack ? 2 : 1;
     double n = forms * matrices(c);
-    add_f32(c, 0, n, 0);
-    add(c, 0, 0, n);
-    start(c, forms * (4 * t->n_layers + (t->score != RLF_NO_SLOT)));
-    start(c, heads ? t->shards.count + forms - 1 : 0);
+    rlf_counter_add_f32(c, 0, n, 0);
+    rlf_counter_add(c, 0, 0, n);
+    rlf_counter_start(c, forms * (4 * t->n_layers + (t->score != RLF_NO_SLOT)));
+    rlf_counter_start(c, heads ? t->shards.count + forms - 1 : 0);
 }
 
 /* Weights, without the gaps between tensors. */
@@ -72,8 +54,8 @@ weights(const rlf_table *t)
 static void
 add_floats(const counter *c, double calls, double n)
 {
-    start(c, n > 0 ? calls : 0);
-    add_f32(c, 2 * n, 2 * n, n);
+    rlf_counter_start(c, n > 0 ? calls : 0);
+    rlf_counter_add_f32(c, 2 * n, 2 * n, n);
 }
 
 /* Looks at all weights, a tensor at a time (finite.c). */
@@ -82,8 +64,8 @@ look_at_weights(const counter *c)
 {
     const rlf_table *t = c->table;
     for (int i = 0; i < t->n_slots; i++)
-        start(c, (double)rlf_finite_pieces(t->slots[i].count));
-    add_f32(c, 2 * weights(t), weights(t), 0);
+        rlf_counter_start(c, (double)rlf_finite_pieces(t->slots[i].count));
+    rlf_counter_add_f32(c, 2 * weights(t), weights(t), 0);
 }
 
 /* A block of gradients over the replicas; where they have slices each gets its
@@ -180,8 +162,8 @@ cost_squares(const counter *c, const rlf_model *m)
             double n = (double)rlf_slices_part(&m->slices, t, &t->slots[i], s,
                                                m->slices.own)
                            .count;
-            start(c, n > 0);
-            add_f32(c, 2 * n, n, 0);
+            rlf_counter_start(c, n > 0);
+            rlf_counter_add_f32(c, 2 * n, n, 0);
         }
 }
 
@@ -215,11 +197,11 @@ rlf_cost_optimizer(const rlf_model *m, rlf_counts *out)
     cost_stages(&c, m);
     cost_joins(&c);
     cost_squares(&c, m);
-    start(&c, rlf_optimizer_ranges(m));
-    add_f32(&c, 16 * n, 4 * n, 3 * n); /* adamw */
+    rlf_counter_start(&c, rlf_optimizer_ranges(m));
+    rlf_counter_add_f32(&c, 16 * n, 4 * n, 3 * n); /* adamw */
     look_at_weights(&c);
     if (rlf_optimizer_packs(m))
-        add(&c, 0, 0, matrices(&c));
+        rlf_counter_add(&c, 0, 0, matrices(&c));
     else
         pack(&c, true);
 }

@@ -18,7 +18,7 @@ rlf_status rlf_gradient_check(const rlf_model_options *options, rlf_err *err);
 /* Set m->gradient, with memory from `c` (which may only count). Returns the
  * bytes of all blocks but the first. */
 size_t rlf_gradient_carve(rlf_model *m, const rlf_model_options *options,
-                        rlf_carver *c);
+                          rlf_carver *c);
 /* The gradients of a chunk in two parts, which may be at different lanes: the
  * matrices of its layers and the embedding, that a backward which is split adds
  * to later, and the rest, vectors and heads. */
@@ -27,9 +27,9 @@ enum {
     RLF_GRADIENT_MATRICES = 2,
     RLF_GRADIENT_ALL = RLF_GRADIENT_REST | RLF_GRADIENT_MATRICES
 };
-/* What is added from now on is of this chunk and part, in the lane at hand
- * there. The functions of heads.h and transformer.h that go backward do so
- * themselves. */
+/* Gradients that are added from now on are of this chunk and part, in the lane
+ * at hand there. The functions of heads.h and transformer.h that go backward do
+ * so themselves. */
 void rlf_gradient_select(rlf_model *m, int chunk, int part);
 /* The lane at hand of these parts of a chunk is complete; what is added to them
  * from now on is the next one's. Every lane held here is ended so on every
