@@ -16,7 +16,8 @@ libapi_la_SOURCES = \
 	%D%/saving.c \
 	%D%/search.c %D%/search.h \
 	%D%/session.c %D%/session.h \
-	%D%/settings.c
+	%D%/settings.c \
+	%D%/trial.c %D%/trial.h
 include_HEADERS += engine/rlflow.h
 # where *.rlf and *.lua are installed, as stdlib/... and examples/...
 libapi_la_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_PKGDATADIR='"$(pkgdatadir)"' \

@@ -29,6 +29,12 @@ rlf_planned_kernels(const rlf_session *s, rlf_arena *arena)
     return gpu;
 }
 
+rlf_speeds
+rlf_planned_speeds(const rlf_session *s)
+{
+    return rlf_speeds_of(s->cluster, s->options.real != RLF_CAST_F32);
+}
+
 double
 rlf_planned_memory(const rlf_opened *opened, bool gpu, rlf_arena *arena)
 {

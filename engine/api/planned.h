@@ -5,12 +5,15 @@
 
 #include "engine/api/session.h"
 #include "engine/plan/memory.h"
+#include "engine/search/seconds.h"
 
 /* Kernels as far as counts look at them: how large numbers are and how weights
  * are packed. Nothing can be computed with those of GPUs. For a session with a
  * cluster and a plan; in `arena`. */
 const rlf_kernels *rlf_planned_kernels(const rlf_session *session,
                                        rlf_arena *arena);
+/* What seconds are worked out with, of a session with a cluster and a plan. */
+rlf_speeds rlf_planned_speeds(const rlf_session *session);
 /* Bytes that a rank takes of its device's memory, which on a GPU is not the
  * host's. */
 double rlf_planned_memory(const rlf_opened *opened, bool gpu, rlf_arena *arena);

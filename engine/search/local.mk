@@ -3,6 +3,7 @@
 #          tests_unit_search_NAME_LDADD = $(SEARCH_LIBS)
 noinst_LTLIBRARIES += libsearch.la
 libsearch_la_SOURCES = \
+	%D%/account.c %D%/account.h \
 	%D%/baseline.c %D%/baseline.h \
 	%D%/branch.c \
 	%D%/chance.h \

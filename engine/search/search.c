@@ -15,6 +15,7 @@ typedef struct walk {
     rlf_chance chance;
     rlf_placing now;
     rlf_placing *best;
+    rlf_found *found;
     int64_t looks;
 } walk;
 
@@ -69,6 +70,71 @@ rlf_search_descend(rlf_estimator *e, const rlf_problem *problem,
             at->over = trial.over;
         }
     } while (changed);
+}
+
+/* ---- those that are kept ---- */
+
+static int
+common(const rlf_choice *a, const rlf_choice *b)
+{
+    int from = a->first > b->first ? a->first : b->first;
+    int last = a->first + a->count, other = b->first + b->count;
+    int to = last < other ? last : other;
+    return to > from ? to - from : 0;
+}
+
+bool
+rlf_search_alike(const rlf_problem *p, const int *a, const int *b)
+{
+    for (int i = 0; i < p->n_calls; i++)
+        for (int k = 0; k <= i; k++) {
+            const rlf_choice *ci = p->calls[i].choices,
+                             *ck = p->calls[k].choices;
+            if (common(&ci[a[i]], &ck[a[k]]) != common(&ci[b[i]], &ck[b[k]]))
+                return false;
+        }
+    return true;
+}
+
+/* What is as long as the last one that is kept came later. */
+static void
+keep(const rlf_problem *p, const rlf_placing *at, rlf_found *out)
+{
+    int n = out->n_kept, to = 0;
+    if (!isfinite(at->period) ||
+        (n == RLF_SEARCH_KEPT && !(at->period < out->kept[n - 1].period)))
+        return;
+    while (to < n && out->kept[to].period <= at->period)
+        if (rlf_search_alike(p, out->kept[to++].choice, at->choice))
+            return;
+    int last = to;
+    while (last < n && !rlf_search_alike(p, out->kept[last].choice, at->choice))
+        last++;
+    if (last == RLF_SEARCH_KEPT)
+        last--;
+    out->n_kept += last == n;
+    rlf_placing made = out->kept[last];
+    copy(p, &made, at);
+    for (; last > to; last--)
+        out->kept[last] = out->kept[last - 1];
+    out->kept[to] = made;
+}
+
+/* Annealing may not have come by a placement next to one of these. */
+static void
+keep_neighbours(walk *w)
+{
+    const rlf_problem *p = w->problem;
+    for (int k = 0; k < w->found->n_kept; k++)
+        for (int i = 0; i < p->n_calls; i++) {
+            copy(p, &w->now, &w->found->kept[k]);
+            for (int c = 0; c < p->calls[i].n_choices; c++) {
+                w->now.choice[i] = c;
+                rlf_placing_look(w->e, &w->now);
+                keep(p, &w->now, w->found);
+                w->looks++;
+            }
+        }
 }
 
 const rlf_mesh_span *
@@ -178,6 +244,7 @@ anneal(walk *w, int64_t moves, const rlf_search_options *options)
         memcpy(choice, w->now.choice, sizeof *choice * (size_t)n);
         change(w);
         rlf_placing_look(w->e, &w->now);
+        keep(w->problem, &w->now, w->found);
         w->looks++;
         if (!take(w, &was)) {
             memcpy(w->now.choice, choice, sizeof *choice * (size_t)n);
@@ -201,7 +268,10 @@ rlf_search(const rlf_problem *problem, const rlf_search_options *options,
     out->best.choice = RLF_NEW_ARRAY(arena, int, n);
     walk w = {.problem = problem,
               .e = rlf_estimator_new(problem, arena),
-              .best = &out->best};
+              .best = &out->best,
+              .found = out};
+    for (int i = 0; i < RLF_SEARCH_KEPT; i++)
+        out->kept[i].choice = RLF_NEW_ARRAY(arena, int, n);
     w.now.choice = RLF_NEW_ARRAY(arena, int, n);
     for (int r = 0; r < RESTARTS && !out->stopped; r++) {
         w.chance = rlf_chance_begin(options->seed, (uint32_t)r);
@@ -209,13 +279,17 @@ rlf_search(const rlf_problem *problem, const rlf_search_options *options,
         out->stopped = anneal(&w, options->moves / RESTARTS, options);
         copy(problem, &w.now, &out->best);
         rlf_search_descend(w.e, problem, NULL, &w.now);
+        keep(problem, &w.now, out);
         if (rlf_placing_better(&w.now, &out->best))
             copy(problem, &out->best, &w.now);
     }
+    if (!out->stopped)
+        keep_neighbours(&w);
     out->looks = w.looks;
     rlf_proof proof = {0};
     if (options->branches && !out->stopped)
         rlf_search_branch(w.e, problem, options, arena, &out->best, &proof);
+    keep(problem, &out->best, out);
     out->bound = proof.bound;
     out->optimal = proof.optimal;
     out->stopped |= proof.stopped;

@@ -26,8 +26,17 @@ typedef struct rlf_search_options {
     void *arg;
 } rlf_search_options;
 
+/* Placements that a search keeps. */
+enum { RLF_SEARCH_KEPT = 10 };
+
 typedef struct rlf_found {
     rlf_placing best;
+    /* The best one and others, sorted by period, for who can judge better than
+     * the estimate. They differ in where calls are: in how many ranks one has,
+     * or two have in common. Of those that differ in cuts alone, and of mirror
+     * images, here is the best. */
+    rlf_placing kept[RLF_SEARCH_KEPT];
+    int n_kept;
     double bound;  /* no placement of the problem has a shorter period */
     bool optimal;  /* best is as short as any, but for rounding */
     bool stopped;  /* `stop` ended it: seed and budget do not repeat it */
@@ -42,6 +51,9 @@ void rlf_search(const rlf_problem *problem, const rlf_search_options *options,
 void rlf_placing_look(rlf_estimator *e, rlf_placing *p);
 /* The shorter period; of those that do not fit, what is closer to it. */
 bool rlf_placing_better(const rlf_placing *a, const rlf_placing *b);
+/* Do two placements of a problem put calls on ranks in the same way, as above?
+ */
+bool rlf_search_alike(const rlf_problem *problem, const int *a, const int *b);
 /* Moves one call at a time to its best choice while that helps; call i to one
  * of within[i] only (NULL: to any). */
 void rlf_search_descend(rlf_estimator *e, const rlf_problem *problem,

@@ -299,6 +299,103 @@ test_all(int devices, uint32_t problems)
        unrepeated);
 }
 
+/* ---- those that are kept ---- */
+
+enum { MOST_WAYS = 1 << 14 };
+
+/* A way to put calls on ranks: how many ranks any two have in common. */
+typedef struct way {
+    int common[4][4];
+    double period; /* of its best cuts */
+} way;
+
+static unsigned
+ranks_of(const rlf_choice *c)
+{
+    return ((1u << c->count) - 1) << c->first;
+}
+
+static way *
+way_of(const made *m, const int *choice, way *ways, int *n)
+{
+    way is = {.period = INFINITY};
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 4; k++)
+            is.common[i][k] =
+                __builtin_popcount(ranks_of(&m->calls[i].choices[choice[i]]) &
+                                   ranks_of(&m->calls[k].choices[choice[k]]));
+    for (int i = 0; i < *n; i++)
+        if (memcmp(ways[i].common, is.common, sizeof is.common) == 0)
+            return &ways[i];
+    if (*n == MOST_WAYS)
+        bail("more ways to place four calls than %d", MOST_WAYS);
+    ways[*n] = is;
+    return &ways[(*n)++];
+}
+
+static int
+by_period(const void *a, const void *b)
+{
+    const way *x = a, *y = b;
+    return (x->period > y->period) - (x->period < y->period);
+}
+
+/* All ways of a problem of four calls, the quickest first. */
+static int
+list_ways(const made *m, rlf_arena *arena, way *ways)
+{
+    rlf_estimator *e = rlf_estimator_new(&m->problem, arena);
+    int choice[MOST_CALLS] = {0}, n = 0, i;
+    do {
+        way *w = way_of(m, choice, ways, &n);
+        if (rlf_estimate_over(e, choice) <= 0)
+            w->period = fmin(w->period, rlf_estimate_period(e, choice));
+        for (i = 0; i < 4 && ++choice[i] == m->calls[i].n_choices; i++)
+            choice[i] = 0;
+    } while (i < 4);
+    qsort(ways, (size_t)n, sizeof *ways, by_period);
+    return n;
+}
+
+/* Who judges the best by something else than the estimate has to get the best
+ * in ways that differ: here the best ten of all there are. */
+static void
+test_kept(void)
+{
+    int exact = 0, all = 0, twice = 0, early = 0, few = 0;
+    way *ways = rlf_calloc(MOST_WAYS, sizeof *ways);
+    for (uint32_t number = 0; number < 20; number++) {
+        rlf_arena *arena = rlf_arena_new();
+        made m;
+        rlf_found found;
+        make(&m, 4, 4, 1000 + number, arena);
+        const rlf_search_options options = {.seed = number, .moves = 40000};
+        rlf_search(&m.problem, &options, arena, &found);
+        int n = list_ways(&m, arena, ways), known = 0;
+        for (int k = 0; k < found.n_kept; k++) {
+            const rlf_placing *at = &found.kept[k];
+            exact += at->period < ways[k].period * (1 + 1e-9);
+            early += at->period < ways[k].period * (1 - 1e-9);
+            all++;
+            for (int j = 0; j < k; j++)
+                twice += rlf_search_alike(&m.problem, at->choice,
+                                          found.kept[j].choice);
+        }
+        while (known < n && known < RLF_SEARCH_KEPT &&
+               isfinite(ways[known].period))
+            known++;
+        few += found.n_kept < known;
+        early += found.n_kept && found.kept[0].period != found.best.period;
+        rlf_arena_free(arena);
+    }
+    free(ways);
+    is_int(twice, 0, "no two that are kept are alike");
+    is_int(early, 0, "the first is the best, and none is better than there is");
+    is_int(few, 0, "ten are kept where there are as many");
+    ok(exact > 0.9 * all, "nearly all are of the ten best there are (%d of %d)",
+       exact, all);
+}
+
 /* ---- placements of others ---- */
 
 /* On as many devices as there are calls of a depth, with known seconds: what
@@ -427,6 +524,7 @@ main(void)
     test_estimate();
     test_by_hand();
     test_baselines();
+    test_kept();
     test_all(2, 50);
     test_all(4, quick() ? 40 : 200);
     test_all(8, set && !strcmp(set, "all") ? 60 : quick() ? 0 : 3);

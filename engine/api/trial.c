@@ -1,0 +1,86 @@
+/* Plans that are simulated: see trial.h. */
+#include "engine/api/trial.h"
+
+#include "engine/api/planned.h"
+#include "engine/search/costs.h"
+
+static const rlf_device_kind *
+device_of(const rlf_trial *t, int rank)
+{
+    return rlf_cluster_part_of(t->session->cluster, rank)->machine->device;
+}
+
+rlf_status
+rlf_trial_open(const rlf_session *s, const rlf_outline *outline,
+               const rlf_plan *plan, rlf_arena *arena, rlf_err *err,
+               rlf_trial *t)
+{
+    *t = (rlf_trial){.session = s,
+                     .plan = plan,
+                     .arena = arena,
+                     .ranks = RLF_NEW_ARRAY(arena, rlf_opened, plan->ranks),
+                     .memory = RLF_NEW_ARRAY(arena, double, plan->ranks)};
+    for (int r = 0; r < plan->ranks; r++) {
+        const rlf_device_kind *device = device_of(t, r);
+        RLF_TRY(rlf_outline_rank(outline, plan, r, arena, err, &t->ranks[r]));
+        t->memory[r] = rlf_planned_memory(&t->ranks[r], device->gpu, arena);
+        if (t->memory[r] / device->memory <= t->fill)
+            continue;
+        t->fill = t->memory[r] / device->memory;
+        t->fullest = r;
+    }
+    t->sizes = rlf_opened_sizes(&t->ranks[0], arena);
+    return RLF_OK;
+}
+
+rlf_status
+rlf_trial_fits(const rlf_trial *t, rlf_err *err)
+{
+    const rlf_device_kind *device = device_of(t, t->fullest);
+    double bytes = t->memory[t->fullest];
+    if (t->fill <= 1)
+        return RLF_OK;
+    rlf_fail(err, RLF_USER,
+             "rank %d takes %.3g GB, and its device %s has %.3g GB", t->fullest,
+             bytes / 1e9, device->name, device->memory / 1e9);
+    rlf_err_hint(err,
+                 "cut the models into more parts (tp:, pp:), or lower tokens: "
+                 "of updates; %.3g GB are missing",
+                 (bytes - device->memory) / 1e9);
+    return RLF_USER;
+}
+
+rlf_status
+rlf_trial_run(rlf_trial *t, const rlf_trial_options *o, rlf_err *err)
+{
+    const rlf_session *s = t->session;
+    rlf_costs *costs;
+    const rlf_costs_options counted = {.ranks = t->ranks,
+                                       .sizes = &t->sizes,
+                                       .speeds = o->speeds,
+                                       .real = rlf_cast_bytes(s->options.real)};
+    RLF_TRY(rlf_costs_new(&counted, t->arena, err, &costs));
+    const rlf_durations durations = rlf_costs_durations(costs);
+    const rlf_simulate_options options = {.plan = t->plan,
+                                          .sizes = &t->sizes,
+                                          .durations = &durations,
+                                          .lengths = o->lengths,
+                                          .seed = o->seed,
+                                          .policy = rlf_session_policy(s),
+                                          .steps = o->warm + o->steps,
+                                          .seats = rlf_costs_seats(costs),
+                                          .self = &t->timeline,
+                                          .see = rlf_timeline_see};
+    t->timeline.ranks = t->plan->ranks;
+    RLF_TRY(rlf_simulate(&options, t->arena, err, &t->out));
+    rlf_account_make(
+        &t->timeline, t->plan->graph->nodes.count, t->out.ends[o->warm - 1],
+        t->out.ends[o->warm + o->steps - 1], o->steps, t->arena, &t->account);
+    return RLF_OK;
+}
+
+void
+rlf_trial_close(rlf_trial *t)
+{
+    rlf_timeline_free(&t->timeline);
+}

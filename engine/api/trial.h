@@ -1,0 +1,45 @@
+/* A plan of a session's program, simulated in full: does it fit into the
+ * devices, how long do its steps take, and what does their time go to? */
+#ifndef RLF_API_TRIAL_H
+#define RLF_API_TRIAL_H
+
+#include "engine/api/session.h"
+#include "engine/plan/outline.h"
+#include "engine/search/account.h"
+#include "engine/search/seconds.h"
+
+typedef struct rlf_trial {
+    const rlf_session *session; /* with a cluster */
+    const rlf_plan *plan;
+    rlf_arena *arena;
+    rlf_opened *ranks; /* one each */
+    rlf_sizes sizes;
+    double *memory; /* per rank: bytes that it takes of its device */
+    int fullest;    /* the rank that takes the largest part of its device */
+    double fill;    /* that part; above 1 it does not fit */
+    /* After rlf_trial_run: */
+    rlf_simulated out;
+    rlf_timeline timeline;
+    rlf_account account; /* of the steps that are counted */
+} rlf_trial;
+
+typedef struct rlf_trial_options {
+    const rlf_speeds *speeds;
+    const rlf_length_distribution *lengths; /* NULL: as long as can be */
+    uint64_t seed;
+    uint32_t warm, steps; /* that are not counted; that are. At least 1 */
+} rlf_trial_options;
+
+/* Resources and memory of a plan of the session's program, or of a copy of it.
+ * All in `arena`, which must end before the outline does. */
+rlf_status rlf_trial_open(const rlf_session *session,
+                          const rlf_outline *outline, const rlf_plan *plan,
+                          rlf_arena *arena, rlf_err *err, rlf_trial *out);
+/* RLF_USER, if it does not fit, with how much is missing. */
+rlf_status rlf_trial_fits(const rlf_trial *trial, rlf_err *err);
+rlf_status rlf_trial_run(rlf_trial *trial, const rlf_trial_options *options,
+                         rlf_err *err);
+/* Frees what is not in the arena; may be called of one that is all 0. */
+void rlf_trial_close(rlf_trial *trial);
+
+#endif
