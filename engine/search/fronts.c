@@ -6,6 +6,7 @@
 
 #include "engine/plan/candidate.h"
 #include "engine/plan/fit.h"
+#include "engine/search/calls.h"
 
 enum { MOST_STAGES = 64, MOST_REPLICAS = 128 };
 
@@ -135,71 +136,24 @@ typedef struct measure {
     double weights;                      /* bytes of all stages together */
 } measure;
 
-static double
-bytes_of(const measure *m, const rlf_memory_row *row)
-{
-    return (double)row->device + (m->unified ? (double)row->host : 0);
-}
-
-static bool
-begins(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
-/* Adds a line of a plan's memory to the call that it is there for; weights and
- * their packings, to all. */
-static void
-add_memory(measure *m, const rlf_memory_row *row, double *weights, double *own)
-{
-    static const struct {
-        const char *purpose;
-        rlf_stage_kind kind;
-    } purposes[] = {
-        {"gradients", RLF_STAGE_UPDATE},
-        {"partial sums", RLF_STAGE_UPDATE},
-        {"optimizer", RLF_STAGE_UPDATE},
-        {"activations of update", RLF_STAGE_UPDATE},
-        {"activations of scoring", RLF_STAGE_READ},
-        {"activations of generate", RLF_STAGE_GENERATE},
-        {"keys and values", RLF_STAGE_GENERATE},
-        {"lists of pages", RLF_STAGE_GENERATE},
-        {"samples between ranks", RLF_STAGE_GENERATE},
-    };
-    for (size_t i = 0; i < sizeof purposes / sizeof *purposes; i++)
-        if (begins(row->purpose, purposes[i].purpose)) {
-            own[purposes[i].kind] += bytes_of(m, row);
-            return;
-        }
-    *weights += bytes_of(m, row);
-}
-
 /* Memory of one stage; each call keeps the most of all stages. */
 static void
-measure_memory(measure *m, const rlf_opened *opened, rlf_arena *arena)
+measure_memory(measure *m, const rlf_opened *opened)
 {
-    const rlf_graph *graph = m->fronts->options.graph;
-    const char *name = graph->resources.data[m->model].name;
-    rlf_memory memory = {.arena = arena};
-    double weights = 0, own[RLF_STAGE_UPDATE + 1] = {0};
-    rlf_opened_memory(opened, &memory);
-    for (size_t i = 0; i < memory.rows.count; i++)
-        if (strcmp(memory.rows.data[i].owner, name) == 0)
-            add_memory(m, &memory.rows.data[i], &weights, own);
+    rlf_call_bytes bytes = rlf_call_memory(opened, m->model, m->unified);
     for (int c = 0; c < m->fronts->problem.n_calls; c++) {
         const rlf_problem_call *call = &m->fronts->problem.calls[c];
         if (call->model != m->model)
             continue;
-        m->choice[c].kept = fmax(m->choice[c].kept, weights);
-        m->choice[c].own = fmax(m->choice[c].own, own[call->kind]);
+        m->choice[c].kept = fmax(m->choice[c].kept, bytes.kept);
+        m->choice[c].own = fmax(m->choice[c].own, bytes.own[call->kind]);
     }
-    m->weights += weights;
+    m->weights += bytes.kept;
 }
 
-/* Seconds of all runs of each call on one stage's rank. */
+/* Seconds of all runs of each call, as if all stages were like this rank's. */
 static void
-measure_seconds(measure *m, const rlf_opened *opened, const rlf_plan *plan,
-                rlf_arena *arena)
+measure_seconds(measure *m, const rlf_opened *opened, rlf_arena *arena)
 {
     const rlf_fronts *f = m->fronts;
     rlf_sizes sizes = rlf_opened_sizes(opened, arena);
@@ -209,13 +163,11 @@ measure_seconds(measure *m, const rlf_opened *opened, const rlf_plan *plan,
         int c = call_of(f, node);
         if (c < 0 || node->receiver != m->model)
             continue;
-        rlf_cost cost = rlf_opened_cost(opened, &sizes, node->id);
-        const rlf_layout *layout = &plan->place[node->id].layout;
-        double pp = layout->pp;
-        rlf_seconds seconds = {0};
-        rlf_seconds_of(f->options.speeds, &cost, layout, opened->rank, 0, NULL,
-                       0, &seconds);
-        sum[c] += seconds.total * (3 * pp - 1) / (2 * pp);
+        rlf_seconds seconds;
+        rlf_call_seconds(opened, &sizes, node,
+                         rlf_call_cut_of(opened, &sizes, node),
+                         f->options.speeds, &seconds);
+        sum[c] += seconds.total;
     }
     for (int c = 0; c < f->problem.n_calls; c++)
         m->choice[c].seconds = fmax(m->choice[c].seconds, sum[c]);
@@ -272,8 +224,8 @@ measure_layout(measure *m, const rlf_choice *at, rlf_arena *arena, rlf_err *err)
         int rank = at->first + stage * at->tp;
         RLF_TRY(rlf_outline_rank(m->fronts->options.outline, plan, rank, arena,
                                  err, &opened));
-        measure_seconds(m, &opened, plan, arena);
-        measure_memory(m, &opened, arena);
+        measure_seconds(m, &opened, arena);
+        measure_memory(m, &opened);
     }
     return RLF_OK;
 }

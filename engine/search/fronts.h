@@ -1,9 +1,8 @@
 /* A program on a cluster as a problem of the search: which calls it makes, and
  * for each the layouts on every mesh that no other beats.
  *
- * A layout's seconds are those of the counts of its slowest stage at the caps,
- * in as many micro-batches as twice its stages; its bytes are those that a plan
- * of it prints. Calls of one kind on one model are one call, since one row
+ * A layout's seconds are those of the pieces of its slowest stage at the caps
+ * (calls.h); its bytes are those that a plan of it prints. Calls of one kind on one model are one call, since one row
  * places them. Edges, hooks and the controller take no time here: a simulation
  * has them. */
 #ifndef RLF_SEARCH_FRONTS_H

@@ -6,6 +6,7 @@ libsearch_la_SOURCES = \
 	%D%/account.c %D%/account.h \
 	%D%/baseline.c %D%/baseline.h \
 	%D%/branch.c \
+	%D%/calls.c %D%/calls.h \
 	%D%/chance.h \
 	%D%/costs.c %D%/costs.h \
 	%D%/dispatch.c %D%/dispatch.h \

@@ -1,0 +1,42 @@
+/* What the calls of a model take on a layout: the seconds of a step's runs, by
+ * the counts of their pieces, and bytes of memory, by what they are there for.
+ *
+ * A generation takes turns: a pass of the model for each token, in as many
+ * parts as there are stages; with fewer seats than samples, so many waves of
+ * turns. A reading or an update goes through its stages in micro-batches, the
+ * first of them through all before the last stage has work. All stages are
+ * taken to be as slow as the one that is asked for: who wants a call's seconds
+ * asks for the slowest. Edges between calls are not part of it. */
+#ifndef RLF_SEARCH_CALLS_H
+#define RLF_SEARCH_CALLS_H
+
+#include "engine/plan/memory.h"
+#include "engine/search/problem.h"
+#include "engine/search/seconds.h"
+
+/* How the rows of a replica are cut. */
+typedef struct rlf_call_cut {
+    int micros; /* micro-batches of a reading or an update */
+    int seats;  /* samples that are generated at once, in all stages */
+} rlf_call_cut;
+
+/* As a run of the opened rank's plan cuts the rows of a call: by its caps. */
+rlf_call_cut rlf_call_cut_of(const rlf_opened *opened, const rlf_sizes *sizes,
+                             const rlf_node *node);
+/* All runs of a call of a model in a step, at the caps, where every stage takes
+ * as long as the opened rank's. */
+void rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
+                      const rlf_node *node, rlf_call_cut cut,
+                      const rlf_speeds *speeds, rlf_seconds *out);
+
+/* Bytes of a model on a rank's device. */
+typedef struct rlf_call_bytes {
+    double kept;                      /* weights, for all of its calls */
+    double own[RLF_STAGE_UPDATE + 1]; /* more for those of a kind */
+} rlf_call_bytes;
+
+/* `unified`: what lies on the host is on the device too. */
+rlf_call_bytes rlf_call_memory(const rlf_opened *opened, int model,
+                               bool unified);
+
+#endif
