@@ -14,6 +14,7 @@
 #include "nodes/declare.h"
 #include "nodes/hook.h"
 #include "nodes/model/move.h"
+#include "nodes/model/tables.h"
 #include "nodes/model/weights.h"
 #include "nodes/model/work.h"
 #include "nodes/reads.h"
@@ -81,7 +82,7 @@ serves(const rlf_env *env, int model)
  */
 static rlf_model_options
 options_of(const rlf_env *env, const rlf_resource *resource,
-           rlf_model_head head, int i)
+           const rlf_model_object *m, rlf_model_head head, int i)
 {
     int index = index_of(env, resource);
     const rlf_hold *hold = hold_at(env, index, i);
@@ -98,6 +99,7 @@ options_of(const rlf_env *env, const rlf_resource *resource,
         .serves = i == 0 && serves(env, index),
         .stage = RLF_MOVE_STAGE,
         .caps = env->caps ? &env->caps[index] : NULL,
+        .tables = m->tables,
         .shards = env->sums ? env->sums[index].shards : 1,
         .lanes = env->sums ? env->sums[index].lanes : 1,
         .group = hold->mesh.tp,
@@ -307,7 +309,7 @@ lend(const rlf_env *env, const rlf_resource *resource, rlf_model_head head,
     for (int i = 1; i < m->n_holds && options->trained; i++) {
         if (!m->holds[i].own)
             continue;
-        rlf_model_options other = options_of(env, resource, head, i);
+        rlf_model_options other = options_of(env, resource, m, head, i);
         size_t bytes;
         RLF_TRY(
             rlf_model_loan_bytes(env->kernels, m->config, &other, err, &bytes));
@@ -321,7 +323,7 @@ static rlf_status
 open_hold(const rlf_env *env, const rlf_resource *resource, rlf_model_head head,
           rlf_model_object *m, int i, rlf_err *err)
 {
-    rlf_model_options options = options_of(env, resource, head, i);
+    rlf_model_options options = options_of(env, resource, m, head, i);
     RLF_TRY(count_flights(env, resource, m, &options, err));
     if (i == 0)
         RLF_TRY(lend(env, resource, head, m, &options, err));
@@ -361,7 +363,7 @@ open_holds(const rlf_env *env, const rlf_resource *resource,
            rlf_model_head head, rlf_model_object *m, rlf_err *err)
 {
     int index = index_of(env, resource);
-    rlf_model_options options = options_of(env, resource, head, 0);
+    rlf_model_options options = options_of(env, resource, m, head, 0);
     RLF_TRY(rlf_model_outline(env->kernels, m->config, &options, m->arena, err,
                               &m->outline));
     if (m->source)
@@ -589,6 +591,8 @@ open_object(const rlf_env *env, const rlf_resource *resource, rlf_err *err,
     m->arena = arena;
     m->name = resource->name;
     m->config = RLF_NEW(arena, rlf_model_config);
+    if (env->planned)
+        m->tables = rlf_tables_new(m->config, arena);
     rlf_status status = strcmp(resource->constructor, "copy") == 0
                             ? open_copy(env, resource, m, err)
                             : open_lm(env, resource, m, err);

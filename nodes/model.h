@@ -28,6 +28,7 @@ typedef struct rlf_model_object {
     const char *name; /* the user's */
     rlf_model_config *config;
     const rlf_model *outline; /* the same on every rank */
+    struct rlf_tables *tables; /* of a plan: that its outlines share; or NULL */
     rlf_model *model;         /* of the first hold; NULL: none of it is here */
     rlf_model_hold *holds;    /* [n_holds] */
     int n_holds;

@@ -6,6 +6,7 @@
 #include "engine/comm/comm.h"
 #include "nodes/model/gradient.h"
 #include "nodes/model/offload.h"
+#include "nodes/model/tables.h"
 
 static rlf_packed
 carve_packed(rlf_carver *c, const rlf_kernels *k, int64_t rows, int64_t cols,
@@ -354,7 +355,8 @@ rlf_model_loan_bytes(const rlf_kernels *kernels, const rlf_model_config *config,
     const rlf_cut cut = rlf_block_cut(options);
     RLF_TRY(rlf_table_check_cut(config, &cut, err));
     rlf_arena *arena = rlf_arena_new();
-    const rlf_table *t = rlf_table_new(config, options->head, &cut, arena);
+    const rlf_table *t =
+        rlf_tables_get(options->tables, config, options->head, &cut, arena);
     rlf_model_bytes b = rlf_model_count_bytes(t, kernels, options);
     *bytes = b.weights + b.packed;
     rlf_arena_free(arena);

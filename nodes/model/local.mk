@@ -22,6 +22,7 @@ libnodes_la_SOURCES += \
 	nodes/model/pass.c nodes/model/pass.h \
 	nodes/model/slices.c nodes/model/slices.h \
 	nodes/model/table.c nodes/model/table.h \
+	nodes/model/tables.c nodes/model/tables.h \
 	nodes/model/transformer.c nodes/model/transformer.h \
 	nodes/model/origin.c nodes/model/origin.h \
 	nodes/model/weights.c nodes/model/weights.h \

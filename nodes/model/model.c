@@ -11,6 +11,7 @@
 #include "nodes/model/finite.h"
 #include "nodes/model/gradient.h"
 #include "nodes/model/offload.h"
+#include "nodes/model/tables.h"
 #include "nodes/model/work.h"
 
 static rlf_status
@@ -45,8 +46,10 @@ stages_of(const rlf_model *m, const rlf_model_options *options)
         cut.stage = i;
         const rlf_table *t = i == own
                                  ? m->table
-                                 : rlf_table_new(&m->table->config,
-                                                 options->head, &cut, m->arena);
+                                 : rlf_tables_get(options->tables,
+                                                  &m->table->config,
+                                                  options->head, &cut,
+                                                  m->arena);
         list[i] = (rlf_stage){t, rlf_block_slices(t, options, m->arena)};
     }
     return list;
@@ -118,7 +121,8 @@ make_tables(void *p)
     const making *k = p;
     const rlf_model_options *options = k->options;
     rlf_model *m = k->model;
-    m->table = rlf_table_new(k->config, options->head, &k->cut, m->arena);
+    m->table = rlf_tables_get(options->tables, k->config, options->head,
+                              &k->cut, m->arena);
     m->slices = rlf_block_slices(m->table, options, m->arena);
     m->stage = stages_of(m, options);
     m->flights = flights_of(m, options->flights);
@@ -200,7 +204,8 @@ make_outline(void *p)
 {
     const making *k = p;
     rlf_model *m = k->model;
-    m->table = rlf_table_new(k->config, k->options->head, &k->cut, m->arena);
+    m->table = rlf_tables_get(k->options->tables, k->config, k->options->head,
+                              &k->cut, m->arena);
     m->slices = rlf_slices_make(m->table, 1, 0, m->arena);
 }
 
@@ -253,13 +258,24 @@ forget_moments(rlf_model *m, rlf_err *err)
     return rlf_queue_set(m->queue, m->moment2, 0, bytes, err);
 }
 
+/* The slot of a table that is named as slot i of another one, or NULL. Tables
+ * of one form have them in the same order, so it is mostly the i-th too. */
+static const rlf_slot *
+alike(const rlf_table *t, const rlf_table *other, int i)
+{
+    const char *name = other->slots[i].name;
+    if (i < t->n_slots && strcmp(t->slots[i].name, name) == 0)
+        return &t->slots[i];
+    return rlf_table_find(t, name);
+}
+
 /* Shapes of the trunk agree. */
 static bool
 same_form(const rlf_table *a, const rlf_table *b)
 {
     for (int i = 0; i < a->n_slots; i++) {
         const rlf_slot *x = &a->slots[i];
-        const rlf_slot *y = rlf_table_find(b, x->name);
+        const rlf_slot *y = alike(b, a, i);
         if (y && (x->rows != y->rows || x->cols != y->cols))
             return false;
     }
@@ -273,8 +289,7 @@ rlf_model_check_copy(const rlf_model *m, const rlf_model *from, rlf_err *err)
     if (!same_form(t, from->table))
         return rlf_fail(err, RLF_USER, "the models have different shapes");
     for (int i = 0; i < t->n_slots; i++)
-        if (!rlf_table_find(from->table, t->slots[i].name) &&
-            t->slots[i].offset != t->score)
+        if (!alike(from->table, t, i) && t->slots[i].offset != t->score)
             return rlf_fail(err, RLF_USER, "the model that is copied has no %s",
                             t->slots[i].name);
     return RLF_OK;

@@ -40,6 +40,8 @@ typedef struct rlf_model_options {
     /* What its buffers are made for; NULL: caps.h's defaults. Rotations are
      * tabled for the longest sequence. */
     const rlf_caps *caps;
+    struct rlf_tables *tables; /* of the same config, that models of many plans
+                                  share (tables.h); NULL: each has its own */
     /* Numerics (a run is a function of them): partial sums of what tensor
      * parallelism would split, and lanes of gradients; powers of two, 0: 1. */
     int shards, lanes;

@@ -366,8 +366,8 @@ add_heads(builder *b, bool first, bool last)
 }
 
 const rlf_table *
-rlf_table_new(const rlf_model_config *config, rlf_model_head head,
-              const rlf_cut *cut, rlf_arena *arena)
+rlf_table_stage(const rlf_model_config *config, rlf_model_head head,
+                const rlf_cut *cut, const rlf_table *whole, rlf_arena *arena)
 {
     rlf_table *t = RLF_NEW(arena, rlf_table);
     t->config = *config;
@@ -376,7 +376,7 @@ rlf_table_new(const rlf_model_config *config, rlf_model_head head,
     cut_layers(t, arena);
     bool first = t->cut.stage == 0, last = t->cut.stage == t->cut.stages - 1;
     bool shared = !(first && last) && config->tied && (head & RLF_HEAD_LM);
-    builder b = {t, arena, 18 * config->layers + 4};
+    builder b = {t, arena, 18 * t->n_layers + 4};
     t->slots = RLF_NEW_ARRAY(arena, rlf_slot, b.room);
     t->embed = t->ends = t->lm = t->score = t->norm = RLF_NO_SLOT;
     if (first || (last && shared)) {
@@ -399,12 +399,31 @@ rlf_table_new(const rlf_model_config *config, rlf_model_head head,
         t->norm = add_vector(&b, RLF_SLOT_NORM, -1, "model.norm.weight",
                              config->hidden);
     align(&b);
-    const rlf_cut all = {
-        .shards = t->cut.shards, .ranks = t->cut.ranks, .rank = t->cut.rank};
-    t->whole =
-        t->cut.stages == 1 ? t : rlf_table_new(config, head, &all, arena);
+    t->whole = whole ? whole : t;
     number_slots(t, arena);
     return t;
+}
+
+rlf_cut
+rlf_table_whole_cut(const rlf_cut *cut)
+{
+    const rlf_cut c = resolved(cut);
+    return (rlf_cut){.shards = c.shards,
+                     .ranks = c.ranks,
+                     .rank = c.rank,
+                     .stages = 1,
+                     .chunks = c.stages > 1 ? 1 : c.chunks};
+}
+
+const rlf_table *
+rlf_table_new(const rlf_model_config *config, rlf_model_head head,
+              const rlf_cut *cut, rlf_arena *arena)
+{
+    const rlf_cut all = rlf_table_whole_cut(cut);
+    bool several = cut && cut->stages > 1;
+    const rlf_table *whole =
+        several ? rlf_table_stage(config, head, &all, NULL, arena) : NULL;
+    return rlf_table_stage(config, head, cut, whole, arena);
 }
 
 const rlf_slot *

@@ -122,6 +122,14 @@ rlf_status rlf_table_check_cut(const rlf_model_config *config,
 const rlf_table *rlf_table_new(const rlf_model_config *config,
                                rlf_model_head head, const rlf_cut *cut,
                                rlf_arena *arena);
+/* The same, of which the table of all stages is there: `whole`, cut as
+ * rlf_table_whole_cut says, which must live as long; NULL if there is one
+ * stage. */
+const rlf_table *rlf_table_stage(const rlf_model_config *config,
+                                 rlf_model_head head, const rlf_cut *cut,
+                                 const rlf_table *whole, rlf_arena *arena);
+/* A rank's part in all stages together: with zeros as ones. */
+rlf_cut rlf_table_whole_cut(const rlf_cut *cut);
 /* Shard `shard` of the tensor, of those held: `count` elements at `at` floats
  * from its start, in rows of `width` that lie `ld` apart (0, 0: dense).
  * Everything of a tensor that is not cut, or held by several ranks, counts as

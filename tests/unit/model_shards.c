@@ -2,10 +2,12 @@
  * gradient are those of one shard and one lane to rounding, and have bits of
  * their own that neither micro-batches nor threads change; the gradient's norm
  * against double precision; numbers that do not fit are refused. On GPUs,
- * emulated and real, in f32 the CPU's bits, and in bf16 near them. */
+ * emulated and real, in f32 the CPU's bits, and in bf16 near them. Tables that
+ * outlines share are those that are made alone. */
 #include "engine/layout/lanes.h"
 #include "nodes/model/gradient.h"
 #include "nodes/model/optimizer.h"
+#include "nodes/model/tables.h"
 #include "tests/unit/model_places.h"
 
 enum { SEQS = 19, MOST = 90 };
@@ -314,6 +316,63 @@ test_refusals(void)
             "shards can be 1, 2");
 }
 
+static bool
+same_slot(const rlf_slot *a, const rlf_slot *b)
+{
+    return !strcmp(a->name, b->name) && a->kind == b->kind &&
+           a->rows == b->rows && a->cols == b->cols && a->first == b->first &&
+           a->offset == b->offset && a->number == b->number;
+}
+
+static bool
+same_table(const rlf_table *a, const rlf_table *b)
+{
+    bool same = a->n_slots == b->n_slots && a->count == b->count &&
+                a->matrices == b->matrices && a->n_layers == b->n_layers &&
+                a->whole->n_slots == b->whole->n_slots && a->lm == b->lm &&
+                a->score == b->score && a->ends == b->ends &&
+                rlf_table_cut_alike(&a->cut, &b->cut) &&
+                a->shards.of == b->shards.of;
+    for (int i = 0; same && i < a->n_slots; i++)
+        same = same_slot(&a->slots[i], &b->slots[i]);
+    for (int i = 0; same && i < a->whole->n_slots; i++)
+        same = a->own[i] == b->own[i] &&
+               same_slot(&a->whole->slots[i], &b->whole->slots[i]);
+    return same;
+}
+
+/* Tables that are made once are those that are made each time: any cut, in any
+ * order. */
+static void
+test_shared(bool tied)
+{
+    static task k;
+    make_task(&k, 29, tied);
+    k.config.layers = 7;
+    rlf_arena *arena = rlf_arena_new();
+    rlf_tables *tables = rlf_tables_new(&k.config, arena);
+    uint64_t seed = 5;
+    bool same = true, once = true;
+    for (int i = 0; i < 600; i++) {
+        rlf_cut cut = {.shards = (int)(test_random(&seed) % 3),
+                       .ranks = 1 << test_random(&seed) % 3,
+                       .stages = (int)(test_random(&seed) % 4),
+                       .chunks = (int)(test_random(&seed) % 3)};
+        rlf_model_head head =
+            test_random(&seed) % 2 ? RLF_HEAD_LM : RLF_HEAD_SCALAR;
+        cut.rank = (int)(test_random(&seed) % (unsigned)cut.ranks);
+        if (cut.stages)
+            cut.stage = (int)(test_random(&seed) % (unsigned)cut.stages);
+        const rlf_table *a =
+            rlf_tables_get(tables, &k.config, head, &cut, arena);
+        once &= a == rlf_tables_get(tables, &k.config, head, &cut, arena);
+        same &= same_table(a, rlf_table_new(&k.config, head, &cut, arena));
+    }
+    ok(once, "a table that is shared is made once");
+    ok(same, "and is the one that is made alone");
+    rlf_arena_free(arena);
+}
+
 int
 main(void)
 {
@@ -327,5 +386,7 @@ main(void)
         test_place_step(&places[0], &places[i]);
     test_norm();
     test_refusals();
+    test_shared(false);
+    test_shared(true);
     return done();
 }
