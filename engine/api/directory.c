@@ -55,6 +55,7 @@ rlf_directory_look(const rlf_session *s, rlf_err *err)
         bool there;
         const char *path =
             rlf_path_join(s->arena, s->options.directory, parts[i].name);
+        RLF_TRY(rlf_path_own(path, err));
         RLF_TRY(parts[i].is_directory
                     ? rlf_dir_own(path, err, &there)
                     : rlf_file_own(path, parts[i].appended, err, &there));

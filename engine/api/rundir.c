@@ -116,6 +116,7 @@ see_directory(rlf_session *session, rlf_err *err)
 {
     const char *dir = session->options.directory;
     RLF_TRY(rlf_join_share(session, &dir, err)); /* when it is there */
+    session->options.directory = dir;
     if (rlf_dir_exists(dir))
         return RLF_OK;
     rlf_fail(err, RLF_ENV, "process %d does not see the run's directory %s",
@@ -125,8 +126,30 @@ see_directory(rlf_session *session, rlf_err *err)
     return RLF_ENV;
 }
 
+/* A run that made it too may remove it again before it is locked. */
 static rlf_status
-make_directory(rlf_session *session, rlf_err *err)
+make_and_lock(rlf_session *session, rlf_err *err)
+{
+    enum { TRIES = 100 };
+    const char *dir = session->options.directory;
+    rlf_status status = RLF_OK;
+    for (int i = 0; i < TRIES; i++) {
+        rlf_err_clear(err);
+        status = rlf_dir_make(dir, err);
+        if (status < 0)
+            rlf_err_hint(err, "give another directory with --out");
+        if (status < 0 || session->lock || session->options.dry)
+            return status;
+        status = rlf_lock_take(dir, err, &session->lock);
+        if (status >= 0 || rlf_dir_exists(dir))
+            return status;
+    }
+    return status;
+}
+
+/* Take the directory. RLF_USER: another run has it, or had it. */
+static rlf_status
+claim(rlf_session *session, rlf_err *err)
 {
     const char *dir = session->options.directory;
     flights left = {0};
@@ -156,18 +179,28 @@ make_directory(rlf_session *session, rlf_err *err)
     for (const char *path = dir; !rlf_dir_exists(path);
          path = rlf_path_parent(session->arena, path))
         session->made++;
-    rlf_status status = rlf_dir_make(dir, err);
-    if (status >= 0 && !session->lock && !session->options.dry) {
-        rlf_err_clear(&why);
-        status = rlf_lock_take(dir, &why, &session->lock);
-        if (status < 0)
-            *err = why;
-    }
-    if (status < 0)
-        rlf_err_hint(err, "give another directory with --out");
+    rlf_status status = make_and_lock(session, err);
     return status < 0 || session->options.dry
                ? status
                : rlf_directory_look(session, err);
+}
+
+/* Runs that begin at the same moment may choose the same name, of which one
+ * gets it, or remove the directory that it is made in. */
+static rlf_status
+make_directory(rlf_session *session, rlf_err *err)
+{
+    enum { TRIES = 1000 };
+    rlf_status status = claim(session, err);
+    for (int i = 0; i < TRIES && session->chose && status == RLF_USER; i++) {
+        rlf_rundir_undo(session);
+        session->killed = NULL;
+        session->made = 0;
+        rlf_err_clear(err);
+        RLF_TRY(rlf_rundir_default(session, err, &session->options.directory));
+        status = claim(session, err);
+    }
+    return status;
 }
 
 rlf_status

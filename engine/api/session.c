@@ -486,8 +486,10 @@ make_ready(rlf_session *s, rlf_err *err)
     }
     RLF_TRY(rlf_join_world(s, err));
     rlf_status status = RLF_OK;
-    if (s->options.leaves && !s->options.directory && s->leads)
+    if (s->options.leaves && !s->options.directory && s->leads) {
+        s->chose = !s->options.resume;
         status = rlf_rundir_default(s, err, &s->options.directory);
+    }
     RLF_TRY(rlf_join_share(s, &s->options.directory, err));
     if (status >= 0)
         status = compile_and_plan(s, err);

@@ -105,6 +105,7 @@ struct rlf_session {
     double step_seconds; /* of the last step */
     uint64_t tokens;     /* generated for it */
     struct rlf_lock *lock; /* of the run's directory; NULL: not this process */
+    bool chose;            /* that directory by itself, for a new run */
     int made; /* directories, from options.directory up, that were not there */
     const char *killed; /* what the run before was doing when it was killed,
                            or NULL */

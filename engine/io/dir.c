@@ -56,21 +56,38 @@ rlf_path_parent(rlf_arena *arena, const char *path)
     return n ? rlf_arena_strndup(arena, path, n) : rlf_arena_strdup(arena, ".");
 }
 
+/* Make what is missing of it; false: errno says why not, and the path is cut
+ * behind the directory that could not be made. */
+static bool
+make_parts(rlf_buf *path)
+{
+    for (size_t i = 1; i <= path->n; i++) {
+        if (i < path->n && path->p[i] != '/')
+            continue;
+        char saved = path->p[i];
+        path->p[i] = 0;
+        if (mkdir(path->p, 0777) != 0 && errno != EEXIST)
+            return false;
+        path->p[i] = saved;
+    }
+    return true;
+}
+
 rlf_status
 rlf_dir_make(const char *path, rlf_err *err)
 {
+    enum { TRIES = 10 }; /* of others that remove what they made of it */
     rlf_buf buf = {0};
-    rlf_buf_puts(&buf, path);
-    rlf_status status = RLF_OK;
-    for (size_t i = 1; i <= buf.n && status == RLF_OK; i++) {
-        if (i < buf.n && buf.p[i] != '/')
-            continue;
-        char saved = buf.p[i];
-        buf.p[i] = 0;
-        if (mkdir(buf.p, 0777) != 0 && errno != EEXIST)
-            status = rlf_fail_errno(err, "cannot make directory %s", buf.p);
-        buf.p[i] = saved;
+    bool made = false;
+    errno = ENOENT;
+    for (int i = 0; i < TRIES && !made && errno == ENOENT; i++) {
+        rlf_buf_clear(&buf);
+        rlf_buf_puts(&buf, path);
+        made = make_parts(&buf);
     }
+    rlf_status status = RLF_OK;
+    if (!made)
+        status = rlf_fail_errno(err, "cannot make directory %s", buf.p);
     rlf_buf_free(&buf);
     if (status == RLF_OK && !rlf_dir_exists(path))
         status =

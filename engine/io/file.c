@@ -42,8 +42,7 @@ fail_write(const char *path, rlf_err *err)
         return rlf_fail(err, RLF_ENV, "cannot write %s: %s", path, to_nothing);
     rlf_status status = rlf_fail_errno(err, "cannot write %s", path);
     if (full)
-        rlf_err_hint(err, "make room and run again; what was saved before is "
-                          "untouched");
+        rlf_err_hint(err, "make room; what was saved before is untouched");
     return status;
 }
 
@@ -415,6 +414,19 @@ look_at(const char *path, rlf_err *err, bool *there, struct stat *found)
         return rlf_fail_errno(err, "cannot open %s", path);
     rlf_fail(err, RLF_ENV, "cannot open %s: %s", path, to_nothing);
     rlf_err_hint(err, "remove the link, or give it back what it leads to");
+    return RLF_ENV;
+}
+
+rlf_status
+rlf_path_own(const char *path, rlf_err *err)
+{
+    struct stat found;
+    if (lstat(path, &found) != 0 || !S_ISLNK(found.st_mode))
+        return RLF_OK;
+    rlf_fail(err, RLF_ENV, "%s is a symbolic link", path);
+    rlf_err_hint(err, "what it leads to may be used by others too: move that "
+                      "here in its place, or move the whole directory that "
+                      "it stands in and link to that");
     return RLF_ENV;
 }
 

@@ -113,6 +113,46 @@ take_by_name(rlf_lock *lock, bool made, bool last, rlf_err *err, bool *again)
     return RLF_OK;
 }
 
+/* Is what stands there empty, or what a holder said? Else it is somebody's file
+ * of that name. */
+static bool
+is_lock(int file)
+{
+    static const char begins[] = "process ";
+    char text[sizeof begins - 1];
+    struct stat found;
+    if (fstat(file, &found) != 0 || !S_ISREG(found.st_mode))
+        return false;
+    ssize_t n = pread(file, text, sizeof text, 0);
+    return n == 0 ||
+           (n == sizeof text && memcmp(text, begins, sizeof text) == 0);
+}
+
+/* Open the file, made if need be; *again: it went meanwhile. */
+static rlf_status
+open_file(rlf_lock *lock, rlf_err *err, bool *made, bool *again)
+{
+    const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    lock->file = open(lock->path, flags | O_CREAT | O_EXCL, 0666);
+    *made = lock->file >= 0;
+    if (!*made && errno == EEXIST)
+        lock->file = open(lock->path, flags);
+    *again =
+        lock->file < 0 && errno == ENOENT && rlf_dir_exists(lock->directory);
+    if (*again)
+        return RLF_OK;
+    if (lock->file < 0 && errno != ELOOP) {
+        rlf_fail_errno(err, "cannot open %s", lock->path);
+        rlf_err_hint(err, "give a directory that can be written to with --out");
+        return RLF_ENV;
+    }
+    if (lock->file >= 0 && (*made || is_lock(lock->file)))
+        return RLF_OK;
+    rlf_fail(err, RLF_ENV, "%s is not a lock that a run left", lock->path);
+    rlf_err_hint(err, "move it away, or give another directory with --out");
+    return RLF_ENV;
+}
+
 static bool
 lacks_locks(int number)
 {
@@ -120,26 +160,15 @@ lacks_locks(int number)
            number == EINVAL;
 }
 
-/* Open the file, made if need be, and lock it; *again: it went meanwhile, or
- * who holds it has not said yet who that is, which the `last` try forgives. */
+/* Open and lock it; *again: it went meanwhile, or who holds it has not said yet
+ * who that is, which the `last` try forgives. */
 static rlf_status
 take(rlf_lock *lock, bool last, rlf_err *err, bool *again)
 {
-    const int flags = O_RDWR | O_CLOEXEC;
-    *again = false;
-    lock->file = open(lock->path, flags | O_CREAT | O_EXCL, 0666);
-    bool made = lock->file >= 0;
-    if (!made && errno == EEXIST)
-        lock->file = open(lock->path, flags);
-    *again =
-        lock->file < 0 && errno == ENOENT && rlf_dir_exists(lock->directory);
-    if (*again) /* it went between the two */
+    bool made;
+    RLF_TRY(open_file(lock, err, &made, again));
+    if (*again)
         return RLF_OK;
-    if (lock->file < 0) {
-        rlf_fail_errno(err, "cannot open %s", lock->path);
-        rlf_err_hint(err, "give a directory that can be written to with --out");
-        return RLF_ENV;
-    }
     int locked;
     do
         locked = flock(lock->file, LOCK_EX | LOCK_NB);
