@@ -4,6 +4,7 @@
 #include "engine/api/search.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "engine/api/planned.h"
 #include "engine/base/memory.h"
@@ -12,120 +13,308 @@
 
 enum { TRIES = 6 };
 
-/* Bytes that a rank of the plan takes of its device. */
+typedef struct search {
+    rlf_session *session;
+    const rlf_session_search_options *options;
+    const rlf_outline *outline;
+    rlf_speeds speeds;
+    rlf_plan_options plan; /* of candidates */
+    rlf_session_found *out;
+} search;
+
+/* ---- plans ---- */
+
+/* The plan of a placement, and what it takes. One that is none is told of as
+ * if it did not fit. */
 static rlf_status
-rank_memory(const rlf_outline *outline, const rlf_plan *plan, int rank,
-            bool gpu, rlf_err *err, double *out)
+plan_one(search *s, rlf_judged *j, rlf_err *err)
 {
+    const rlf_session *session = s->session;
+    const rlf_fronts *fronts = &s->out->fronts;
     rlf_arena *scratch = rlf_arena_new();
-    rlf_opened opened;
-    rlf_status status =
-        rlf_outline_rank(outline, plan, rank, scratch, err, &opened);
+    rlf_trial trial = {0};
+    rlf_status status = RLF_OK;
+    if (!j->plan) {
+        rlf_place_row *rows =
+            rlf_fronts_rows(fronts, j->placing.choice, session->arena);
+        status =
+            rlf_plan_candidate(session->graph, rows, fronts->problem.n_calls,
+                               &s->plan, session->arena, err, &j->plan);
+    }
     if (status >= 0)
-        *out = rlf_planned_memory(&opened, gpu, scratch);
+        status = rlf_plan_fits(j->plan, &rlf_node_classes, err);
+    if (status >= 0)
+        status =
+            rlf_trial_open(session, s->outline, j->plan, scratch, err, &trial);
+    if (status >= 0) {
+        j->memory = trial.memory[trial.fullest];
+        j->fill = trial.fill;
+    }
+    rlf_trial_close(&trial);
     rlf_arena_free(scratch);
     return status;
 }
 
-/* The part of its memory that the fullest device would need. */
-static rlf_status
-fill(const rlf_session_found *f, const rlf_outline *outline, bool gpu,
-     rlf_err *err, double *most, double *bytes)
+static bool
+fits(const rlf_judged *j)
 {
-    *most = 0;
-    for (int r = 0; r < f->plan->ranks; r++) {
-        const rlf_cluster *c = f->fronts.options.speeds->cluster;
-        double room = rlf_cluster_part_of(c, r)->machine->device->memory;
-        double takes;
-        RLF_TRY(rank_memory(outline, f->plan, r, gpu, err, &takes));
-        *bytes = fmax(*bytes, takes);
-        *most = fmax(*most, takes / room);
+    return j->memory > 0 && j->fill <= 1;
+}
+
+/* ---- simulations ---- */
+
+static void
+note_trial(const search *s, const rlf_trial *trial, rlf_judged *j)
+{
+    const rlf_account *a = &trial->account;
+    size_t n = s->session->graph->nodes.count;
+    double steps = RLF_JUDGED_WARM + RLF_JUDGED_STEPS;
+    j->simulated = true;
+    j->step = a->step;
+    j->tokens = (double)trial->out.tokens / steps / a->step;
+    j->idle = a->idle;
+    memcpy(j->spent, a->all, sizeof j->spent);
+    j->calls = RLF_NEW_ARRAY(s->session->arena, double, n);
+    memcpy(j->calls, a->calls, n * sizeof *j->calls);
+}
+
+static rlf_status
+simulate(const search *s, rlf_judged *j, rlf_err *err)
+{
+    rlf_arena *scratch = rlf_arena_new();
+    rlf_trial trial = {0};
+    const rlf_trial_options options = {.speeds = &s->speeds,
+                                       .seed = s->options->search.seed,
+                                       .warm = RLF_JUDGED_WARM,
+                                       .steps = RLF_JUDGED_STEPS};
+    rlf_status status =
+        rlf_trial_open(s->session, s->outline, j->plan, scratch, err, &trial);
+    if (status >= 0)
+        status = rlf_trial_run(&trial, &options, err);
+    if (status >= 0)
+        note_trial(s, &trial, j);
+    rlf_trial_close(&trial);
+    rlf_arena_free(scratch);
+    return status;
+}
+
+/* What has the same plan was simulated before. */
+static bool
+take_same(const rlf_session_found *f, rlf_judged *j)
+{
+    for (const rlf_judged *other = f->judged; other < j; other++) {
+        if (!other->simulated || memcmp(&other->plan->digest, &j->plan->digest,
+                                        sizeof j->plan->digest) != 0)
+            continue;
+        const rlf_judged was = *j;
+        *j = *other;
+        j->name = was.name;
+        j->place = was.place;
+        j->is_known = was.is_known;
+        j->placing = was.placing;
+        return true;
+    }
+    return false;
+}
+
+/* Once the search is stopped only the first one is simulated. */
+static bool
+is_stopped(search *s, int done)
+{
+    const rlf_search_options *o = &s->options->search;
+    rlf_session_found *f = s->out;
+    if (!f->stopped && done && o->stop)
+        f->stopped = o->stop(o->arg, f->found.best.period, f->found.bound);
+    return f->stopped && done;
+}
+
+static rlf_status
+simulate_all(search *s, rlf_err *err)
+{
+    rlf_session_found *f = s->out;
+    int done = 0;
+    for (int i = 0; i < f->n_judged; i++) {
+        rlf_judged *j = &f->judged[i];
+        if (!fits(j) || take_same(f, j))
+            continue;
+        if (is_stopped(s, done))
+            break;
+        if (s->options->judging)
+            s->options->judging(s->options->search.arg, i + 1, f->n_judged);
+        RLF_TRY(simulate(s, j, err));
+        done++;
     }
     return RLF_OK;
 }
 
-static rlf_status
-search_once(rlf_session *s, const rlf_search_options *options,
-            rlf_session_found *f, rlf_err *err)
+/* The shortest step by the simulation, where there was one; else by the
+ * estimate. */
+static void
+choose(rlf_session_found *f)
 {
-    const rlf_problem *p = &f->fronts.problem;
-    for (int b = 0; b < RLF_BASELINES; b++)
-        rlf_baseline_make(p, (rlf_baseline)b, options, s->arena,
-                          &f->baseline[b]);
-    f->program.choice = RLF_NEW_ARRAY(s->arena, int, p->n_calls);
-    f->is_known = rlf_fronts_find(&f->fronts, s->plan, f->program.choice);
-    if (f->is_known)
-        rlf_placing_look(rlf_estimator_new(p, s->arena), &f->program);
-    rlf_search(p, options, s->arena, &f->found);
-    const rlf_placing *best = &f->found.best;
-    if (!isfinite(best->period)) {
-        rlf_fail(err, RLF_USER,
-                 "the program does not fit into the cluster '%s': of a device "
-                 "with most %.1f GB are missing",
-                 s->cluster->name, best->over / 1e9);
-        rlf_err_hint(err, "take more machines, smaller models, or lower caps "
-                          "(max_new:, tokens:, rows of the draw)");
-        return RLF_USER;
+    for (int i = 0; i < f->n_judged; i++) {
+        const rlf_judged *j = &f->judged[i], *best = f->best;
+        if (!fits(j))
+            continue;
+        bool better = !best || (j->simulated && !best->simulated);
+        if (best && j->simulated && best->simulated)
+            better = j->step < best->step;
+        else if (best && !j->simulated && !best->simulated)
+            better = j->is_known && j->placing.period < best->placing.period;
+        if (better)
+            f->best = j;
     }
-    rlf_place_row *rows = rlf_fronts_rows(&f->fronts, best->choice, s->arena);
-    RLF_TRY(rlf_plan_candidate(s->graph, rows, p->n_calls,
-                               f->fronts.options.plan, s->arena, err,
-                               &f->plan));
-    return rlf_plan_fits(f->plan, &rlf_node_classes, err);
+}
+
+/* ---- placements ---- */
+
+static rlf_judged *
+add(search *s, const char *name, int place, const rlf_placing *placing)
+{
+    rlf_judged *j = &s->out->judged[s->out->n_judged++];
+    *j = (rlf_judged){
+        .name = name, .place = place, .is_known = true, .placing = *placing};
+    return j;
 }
 
 static rlf_status
-search(rlf_session *s, const rlf_search_options *options,
-       const rlf_outline *outline, rlf_session_found *f, rlf_err *err)
+fail_to_fit(const search *s, rlf_err *err)
 {
-    bool gpu = s->cluster->parts[0].machine->device->gpu;
-    rlf_speeds *speeds = RLF_NEW(s->arena, rlf_speeds);
-    rlf_plan_options *plan = RLF_NEW(s->arena, rlf_plan_options);
-    *speeds = rlf_speeds_of(s->cluster, s->options.real != RLF_CAST_F32);
-    *plan = (rlf_plan_options){.ranks = s->plan->ranks,
-                               .backend = s->plan->numerics.backend,
-                               .dtype = s->plan->numerics.dtype};
-    const rlf_fronts_options fronts = {.graph = s->graph,
-                                       .classes = &rlf_node_classes,
-                                       .outline = outline,
-                                       .speeds = speeds,
-                                       .plan = plan};
-    RLF_TRY(rlf_fronts_make(&fronts, s->arena, err, &f->fronts));
-    double part = 1;
-    double *memory = RLF_NEW_ARRAY(s->arena, double, plan->ranks);
-    for (int try = 0; try < TRIES; try++) {
-        double most;
-        for (int r = 0; r < plan->ranks; r++)
-            memory[r] =
-                part *
-                rlf_cluster_part_of(s->cluster, r)->machine->device->memory;
-        f->fronts.problem.memory = memory;
-        f->memory = 0;
-        RLF_TRY(search_once(s, options, f, err));
-        RLF_TRY(fill(f, outline, gpu, err, &most, &f->memory));
-        if (most <= 1)
-            return RLF_OK;
-        part *= 0.98 / most;
+    if (s->out->stopped)
+        return rlf_fail(err, RLF_STOPPED,
+                        "the search was stopped before anything was found "
+                        "that fits");
+    rlf_fail(err, RLF_USER,
+             "the program does not fit into the cluster '%s': of a device "
+             "with most %.3g GB are missing",
+             s->session->cluster->name, s->out->found.best.over / 1e9);
+    rlf_err_hint(err, "take more machines, smaller models, or lower caps "
+                      "(max_new:, tokens:, rows of the draw)");
+    return RLF_USER;
+}
+
+/* The search's placements, and plans of them. */
+static rlf_status
+search_once(search *s, rlf_err *err)
+{
+    rlf_session_found *f = s->out;
+    rlf_search(&f->fronts.problem, &s->options->search, s->session->arena,
+               &f->found);
+    f->stopped = f->found.stopped;
+    f->n_judged = 0;
+    if (!isfinite(f->found.best.period))
+        return fail_to_fit(s, err);
+    bool many = s->plan.ranks <= RLF_SEARCH_SIMULATED;
+    for (int i = 0; i < (many ? f->found.n_kept : 1); i++) {
+        rlf_err why = RLF_ERR_NONE;
+        rlf_judged *j = add(s, "search", i + 1, &f->found.kept[i]);
+        if (plan_one(s, j, &why) < 0 && !i) {
+            *err = why;
+            return why.status;
+        }
     }
+    return RLF_OK;
+}
+
+/* Until the plan of the best one fits as a run would count it. */
+static rlf_status
+search_until_fit(search *s, rlf_err *err)
+{
+    rlf_fronts *fronts = &s->out->fronts;
+    const rlf_cluster *cluster = s->session->cluster;
+    double part = 1;
+    double *memory = RLF_NEW_ARRAY(s->session->arena, double, s->plan.ranks);
+    for (int try = 0; try < TRIES; try++) {
+        for (int r = 0; r < s->plan.ranks; r++)
+            memory[r] =
+                part * rlf_cluster_part_of(cluster, r)->machine->device->memory;
+        fronts->problem.memory = memory;
+        RLF_TRY(search_once(s, err));
+        const rlf_judged *first = &s->out->judged[0];
+        if (fits(first))
+            return RLF_OK;
+        part *= 0.98 / first->fill;
+    }
+    for (int i = 0; i < s->out->n_judged; i++)
+        if (fits(&s->out->judged[i]))
+            return RLF_OK;
     return rlf_fail(err, RLF_USER,
                     "no placement was found whose plan fits into the devices "
                     "of the cluster '%s'",
-                    s->cluster->name);
+                    cluster->name);
 }
 
-rlf_result
-rlf_session_search(rlf_session *s, const rlf_search_options *options,
+/* The program's own plan and those of others, to stand beside it. */
+static void
+add_others(search *s)
+{
+    rlf_session_found *f = s->out;
+    rlf_session *session = s->session;
+    const rlf_problem *p = &f->fronts.problem;
+    rlf_err ignored = RLF_ERR_NONE;
+    rlf_placing own = {.period = INFINITY, .over = INFINITY};
+    own.choice = RLF_NEW_ARRAY(session->arena, int, p->n_calls);
+    bool known = rlf_fronts_find(&f->fronts, session->plan, own.choice);
+    if (known)
+        rlf_placing_look(rlf_estimator_new(p, session->arena), &own);
+    rlf_judged *j = add(s, "program", 0, &own);
+    j->is_known = known;
+    j->plan = session->plan;
+    plan_one(s, j, &ignored);
+    for (int b = 0; b < RLF_BASELINES; b++) {
+        rlf_placing at;
+        rlf_baseline_make(p, (rlf_baseline)b, &s->options->search,
+                          session->arena, &at);
+        j = add(s, rlf_baseline_word((rlf_baseline)b), 0, &at);
+        if (isfinite(at.period))
+            plan_one(s, j, &ignored);
+    }
+}
+
+static rlf_status
+search_all(search *s, rlf_err *err)
+{
+    const rlf_fronts_options fronts = {.graph = s->session->graph,
+                                       .classes = &rlf_node_classes,
+                                       .outline = s->outline,
+                                       .speeds = &s->speeds,
+                                       .plan = &s->plan};
+    RLF_TRY(rlf_fronts_make(&fronts, s->session->arena, err, &s->out->fronts));
+    RLF_TRY(search_until_fit(s, err));
+    if (!s->options->alone)
+        add_others(s);
+    if (s->plan.ranks <= RLF_SEARCH_SIMULATED)
+        RLF_TRY(simulate_all(s, err));
+    choose(s->out);
+    return RLF_OK;
+}
+
+rlf_status
+rlf_session_search(rlf_session *session,
+                   const rlf_session_search_options *options, rlf_err *err,
                    rlf_session_found *out)
 {
     rlf_outline *outline = NULL;
+    const rlf_plan *plan = session->plan;
+    search *s = RLF_NEW(session->arena, search); /* the answer points into it */
     *out = (rlf_session_found){0};
-    rlf_status status =
-        rlf_outline_open(s->graph, &rlf_node_classes,
-                         rlf_planned_kernels(s, s->arena), &s->err, &outline);
+    *s = (search){.session = session,
+                  .options = options,
+                  .speeds = rlf_planned_speeds(session),
+                  .plan = {.ranks = plan->ranks,
+                           .backend = plan->numerics.backend,
+                           .dtype = plan->numerics.dtype,
+                           .sums = options->sums,
+                           .links = plan->links},
+                  .out = out};
+    rlf_status status = rlf_outline_open(
+        session->graph, &rlf_node_classes,
+        rlf_planned_kernels(session, session->arena), err, &outline);
+    s->outline = outline;
     if (status >= 0)
-        status = search(s, options, outline, out, &s->err);
+        status = search_all(s, err);
     rlf_outline_close(outline);
     if (status >= 0)
-        status = rlf_memory_check(&s->err);
-    return rlf_session_result(status);
+        status = rlf_memory_check(err);
+    return status;
 }

@@ -1,27 +1,65 @@
 /* The search of a session: where the calls of its program run best on the
- * cluster that it is planned for. */
+ * cluster that it is planned for.
+ *
+ * The estimate finds placements; plans of the best of them are then simulated,
+ * and so are those of others. The one with the shortest step in the simulation
+ * is the answer, whoever found it. */
 #ifndef RLF_API_SEARCH_H
 #define RLF_API_SEARCH_H
 
-#include "engine/api/session.h"
+#include "engine/api/trial.h"
 #include "engine/search/baseline.h"
 #include "engine/search/fronts.h"
 
+/* Plans for more ranks are not simulated: it would take too long. */
+enum { RLF_SEARCH_SIMULATED = 128 };
+/* What can be judged: what the search keeps, the baselines, the session's own
+ * plan. */
+enum { RLF_JUDGED = RLF_SEARCH_KEPT + RLF_BASELINES + 1 };
+/* Placements that a search looks at, and as many again for its proof, where
+ * nobody says more. */
+enum { RLF_SEARCH_MOVES = 400000 };
+/* The steps of these simulations: the first learn how long responses are. */
+enum { RLF_JUDGED_WARM = 2, RLF_JUDGED_STEPS = 2 };
+
+typedef struct rlf_judged {
+    const char *name; /* "search", or whose it is: "program", "flatten" */
+    int place;        /* "search": by the estimate, from 1 on; else 0 */
+    bool is_known;    /* it is one of those that are searched: */
+    rlf_placing placing;
+    rlf_plan *plan; /* NULL: there is none */
+    double memory;  /* bytes of the rank that takes most; 0: no plan */
+    double fill;    /* the largest part of a device's memory that it takes */
+    bool simulated; /* then: */
+    double step, tokens;      /* seconds of a step; tokens generated a second */
+    double idle;              /* part of all ranks' time */
+    double spent[RLF_SPENTS]; /* seconds of a step, on average over ranks */
+    double *calls;            /* per node: seconds of a step */
+} rlf_judged;
+
+typedef struct rlf_session_search_options {
+    rlf_search_options search;
+    /* Numbers of shards and lanes that the plan must have, per resource, 0: as
+     * it comes; NULL: all as they come. */
+    const rlf_sums *sums;
+    bool alone; /* without baselines and the session's own plan */
+    /* Called before a simulation: the i-th of n. NULL: nobody looks. */
+    void (*judging)(void *arg, int i, int n); /* with that of `search` */
+} rlf_session_search_options;
+
 typedef struct rlf_session_found {
     rlf_fronts fronts;
-    rlf_placing baseline[RLF_BASELINES];
-    bool is_known;       /* what the session's own plan says is among what is
-                            searched: */
-    rlf_placing program; /* that */
     rlf_found found;
-    rlf_plan *plan; /* of the best placement */
-    double memory;  /* bytes of the rank with most, as that plan has them */
+    rlf_judged judged[RLF_JUDGED]; /* the search's first */
+    int n_judged;
+    const rlf_judged *best; /* the answer */
+    bool stopped;           /* by `stop`: nothing repeats it */
 } rlf_session_found;
 
 /* After rlf_session_plan of a session with a cluster; in its arena. What the
  * program says of placement does not change what is found. */
-rlf_result rlf_session_search(rlf_session *session,
-                              const rlf_search_options *options,
-                              rlf_session_found *out);
+rlf_status rlf_session_search(rlf_session *session,
+                              const rlf_session_search_options *options,
+                              rlf_err *err, rlf_session_found *out);
 
 #endif

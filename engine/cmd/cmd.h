@@ -27,8 +27,8 @@ int rlf_cmd_fmt(const rlf_command_line *line);
 int rlf_cmd_version(const rlf_command_line *line);
 
 /* `plan --search`: the placements of the search and of others, then the plan of
- * the best. */
-rlf_result rlf_cmd_search(rlf_session *session, const rlf_command_line *line);
+ * the best. Closes the session; the exit status. */
+int rlf_cmd_search(rlf_session *session, const rlf_command_line *line);
 
 /* Check the file if it is a cluster file; false: it is none, and nothing was
  * said. */

@@ -230,7 +230,7 @@ rlf_cmd_plan(const rlf_command_line *line)
         if (s->cluster)
             rlf_cmd_put_cluster(s);
         if (line->options[RLF_OPTION_SEARCH].given)
-            return rlf_cmd_end(s, rlf_cmd_search(s, line));
+            return rlf_cmd_search(s, line);
         rlf_cmd_put_plan(s);
         if (line->options[RLF_OPTION_VERBOSE].given) {
             put_edges(s);

@@ -1,6 +1,7 @@
 /* rlflow plan --search: a table of placements, those of others and the one that
  * was found, in comments; then that plan as a place block. */
 #include "engine/api/search.h"
+#include "engine/base/clock.h"
 #include "engine/cmd/cmd.h"
 
 #include <inttypes.h>
@@ -8,114 +9,248 @@
 #include <signal.h>
 #include <unistd.h>
 
-enum { MOVES = 400000 }; /* where --moves says nothing */
-
 static volatile sig_atomic_t interrupted;
 
 static void
 interrupt(int signal)
 {
-    (void)signal;
-    interrupted = 1;
+    interrupted = signal;
 }
+
+/* Who looks at a search. */
+typedef struct watcher {
+    bool terminal;
+    uint64_t begun;
+    double limit; /* seconds; 0: none */
+} watcher;
 
 /* On a terminal: the best so far, and how far it is proved. */
 static bool
 show(void *arg, double period, double bound)
 {
-    const bool *terminal = arg;
-    if (*terminal && isfinite(period)) {
+    const watcher *w = arg;
+    if (w->terminal && isfinite(period)) {
         fprintf(stderr, "\rbest step so far %.3g s", period);
         if (bound > 0)
             fprintf(stderr, ", at most %.1f %% above the best there is",
                     100 * (period / bound - 1));
         fprintf(stderr, "\033[K");
     }
-    return interrupted;
+    return interrupted ||
+           (w->limit > 0 && rlf_clock_since(w->begun) >= w->limit);
 }
 
 static void
-put_row(const char *name, const rlf_placing *at, double best)
+show_judging(void *arg, int i, int n)
 {
-    if (isfinite(at->period))
-        printf("# %-12s %12.4g %9.2f\n", name, at->period, at->period / best);
+    const watcher *w = arg;
+    if (w->terminal)
+        fprintf(stderr, "\rsimulating %d of %d\033[K", i, n);
+}
+
+/* ---- the table ---- */
+
+static void
+put_row(const rlf_judged *j)
+{
+    printf("# %-11s", j->name);
+    if (!j->is_known)
+        printf(" %9s", "?");
+    else if (isfinite(j->placing.period))
+        printf(" %9.4g", j->placing.period);
     else
-        printf("# %-12s %12s\n", name,
-               isfinite(at->over) ? "no room" : "no layout");
+        printf(" %9s", isfinite(j->placing.over) ? "no room" : "no layout");
+    if (j->simulated)
+        printf(" %9.4g %9.4g %6.1f %% %8.2f %8.4g %8.4g %8.4g %8.4g", j->step,
+               j->tokens, 100 * j->idle, j->memory / 1e9,
+               j->spent[RLF_SPENT_GENERATE], j->spent[RLF_SPENT_READ],
+               j->spent[RLF_SPENT_TRAIN],
+               j->spent[RLF_SPENT_MESSAGES] + j->spent[RLF_SPENT_WEIGHTS]);
+    else if (j->memory > 0 && j->fill > 1)
+        printf(" %9s %9s %8s %8.2f", "no room", "", "", j->memory / 1e9);
+    else if (j->memory > 0)
+        printf(" %9s %9s %8s %8.2f", "", "", "", j->memory / 1e9);
+    putchar('\n');
+}
+
+/* The search's own that is best. */
+static const rlf_judged *
+own_best(const rlf_session_found *f)
+{
+    const rlf_judged *best = &f->judged[0];
+    for (int i = 1; i < f->n_judged && f->judged[i].place; i++) {
+        const rlf_judged *j = &f->judged[i];
+        if (j->simulated && (!best->simulated || j->step < best->step))
+            best = j;
+    }
+    return best;
+}
+
+/* Where the simulation puts the search's placements in another order. */
+static void
+put_order(const rlf_session_found *f)
+{
+    const rlf_judged *order[RLF_JUDGED];
+    int n = 0;
+    bool other = false;
+    for (int i = 0; i < f->n_judged; i++) {
+        const rlf_judged *j = &f->judged[i];
+        int at = n;
+        if (!j->place || !j->simulated)
+            continue;
+        for (; at && order[at - 1]->step > j->step; at--)
+            order[at] = order[at - 1];
+        order[at] = j;
+        n++;
+    }
+    for (int i = 1; i < n; i++)
+        other |= order[i]->place < order[i - 1]->place;
+    if (n < 2)
+        return;
+    printf("# the %d best ways to place calls by the estimate were simulated",
+           n);
+    if (!other) {
+        printf(": in the same order\n");
+        return;
+    }
+    printf(", and come in another order:\n#");
+    for (int i = 0; i < n; i++)
+        printf(" %d", order[i]->place);
+    printf("; number 1 takes %.4g s, number %d %.4g s\n", f->judged[0].step,
+           order[0]->place, order[0]->step);
 }
 
 static void
-put_table(const rlf_session_found *f)
+put_proof(const rlf_session_found *f)
 {
-    double best = f->found.best.period;
-    printf("# a step by the estimate, at the caps: seconds, and how many times "
-           "that of the best\n");
-    if (f->is_known)
-        put_row("program", &f->program, best);
-    for (int b = 0; b < RLF_BASELINES; b++)
-        put_row(rlf_baseline_word((rlf_baseline)b), &f->baseline[b], best);
-    put_row("search", &f->found.best, best);
-    if (f->found.optimal)
-        printf("# no placement of those searched is shorter\n");
+    const rlf_found *found = &f->found;
+    if (found->optimal)
+        printf("# by the estimate no placement of those searched is shorter "
+               "than %.4g s\n",
+               found->best.period);
+    else if (found->bound > 0)
+        printf("# by the estimate none of those searched is shorter by more "
+               "than %.1f %%\n",
+               100 * (1 - found->bound / found->best.period));
     else
-        printf("# none of those searched is shorter by more than %.1f %%\n",
-               100 * (1 - f->found.bound / best));
-    if (f->found.stopped)
+        printf("# nothing is proved of how short a step could be\n");
+    if (f->stopped)
         printf("# stopped: seed and moves do not give this again\n");
-    printf("# %" PRId64 " placements looked at; the fullest device has %.2f "
-           "GB\n",
-           f->found.looks, f->memory / 1e9);
+    printf("# %" PRId64 " placements looked at\n", found->looks);
 }
+
+static void
+put_table(rlf_session *s, const rlf_session_found *f, bool all)
+{
+    const rlf_judged *own = own_best(f);
+    printf("# a step at the caps, in seconds: by the estimate, by simulation, "
+           "and there what it\n# goes to, on average over the ranks; "
+           "tokens/s: generated; GB: of the rank with most\n"
+           "# %-11s %9s %9s %9s %8s %8s %8s %8s %8s %8s\n",
+           "placement", "estimate", "simulated", "tokens/s", "idle", "GB",
+           "sampling", "reading", "training", "moving");
+    for (int i = 0; i < f->n_judged; i++)
+        if (!f->judged[i].place)
+            put_row(&f->judged[i]);
+    for (int i = 0; i < f->n_judged; i++) {
+        rlf_judged j = f->judged[i];
+        if (all && j.place) {
+            j.name = rlf_arena_printf(s->arena, "search-%d", j.place);
+            put_row(&j);
+        }
+    }
+    put_row(own);
+    if (s->plan->ranks > RLF_SEARCH_SIMULATED)
+        printf("# not simulated: that takes too long for more than %d ranks\n",
+               RLF_SEARCH_SIMULATED);
+    put_order(f);
+    if (!f->best->place)
+        printf("# the best is '%s', which is what follows\n", f->best->name);
+    put_proof(f);
+}
+
+/* ---- each call ---- */
 
 /* What each call takes by itself, and the weights that reach it. */
 static void
 put_calls(const rlf_session_found *f, rlf_arena *arena)
 {
     const rlf_problem *p = &f->fronts.problem;
+    const int *choice = f->best->placing.choice;
     rlf_estimator *e = rlf_estimator_new(p, arena);
+    if (!f->best->is_known)
+        return;
     printf("# %-24s %-14s %3s %3s %3s %12s %12s\n", "call", "ranks", "tp", "pp",
            "dp", "seconds", "weights");
     for (int i = 0; i < p->n_calls; i++) {
-        const rlf_choice *c = &p->calls[i].choices[f->found.best.choice[i]];
+        const rlf_choice *c = &p->calls[i].choices[choice[i]];
         char ranks[32];
         snprintf(ranks, sizeof ranks, "%d..%d", c->first,
                  c->first + c->count - 1);
         printf("# %-24s %-14s %3d %3d %3d %12.4g %12.4g\n", p->calls[i].name,
                ranks, c->tp, c->pp, c->dp, c->seconds,
-               rlf_estimate_move(e, f->found.best.choice, i));
+               rlf_estimate_move(e, choice, i));
     }
 }
 
-rlf_result
+/* ---- the command ---- */
+
+static rlf_result
+search(rlf_session *s, const rlf_command_line *line, rlf_session_found *found)
+{
+    const rlf_option_value *o = line->options;
+    watcher w = {.terminal = isatty(STDERR_FILENO),
+                 .begun = rlf_clock_now(),
+                 .limit = o[RLF_OPTION_TIME_LIMIT].given
+                              ? (double)o[RLF_OPTION_TIME_LIMIT].number
+                              : 0};
+    int64_t moves = o[RLF_OPTION_MOVES].given ? o[RLF_OPTION_MOVES].number
+                                              : RLF_SEARCH_MOVES;
+    const rlf_session_search_options options = {
+        .search = {.seed = (uint64_t)o[RLF_OPTION_SEED].number,
+                   .moves = moves,
+                   .branches = moves,
+                   .stop = show,
+                   .arg = &w},
+        .judging = show_judging};
+    struct sigaction was[2], act = {.sa_handler = interrupt};
+    sigaction(SIGINT, &act, &was[0]);
+    sigaction(SIGTERM, &act, &was[1]);
+    rlf_status status = rlf_session_search(s, &options, &s->err, found);
+    sigaction(SIGINT, &was[0], NULL);
+    sigaction(SIGTERM, &was[1], NULL);
+    if (w.terminal)
+        fprintf(stderr, "\r\033[K");
+    return rlf_session_result(status);
+}
+
+int
 rlf_cmd_search(rlf_session *s, const rlf_command_line *line)
 {
+    rlf_session_found found;
     if (!s->cluster) {
         rlf_fail(&s->err, RLF_USAGE, "--search needs --cluster");
         rlf_err_hint(&s->err, "--cluster a100x8:2, or this:4");
-        return rlf_session_result(RLF_USAGE);
+        return rlf_cmd_end(s, rlf_session_result(RLF_USAGE));
     }
-    bool terminal = isatty(STDERR_FILENO);
-    const rlf_option_value *asked = &line->options[RLF_OPTION_MOVES];
-    int64_t moves = asked->given ? asked->number : MOVES;
-    int64_t seed = line->options[RLF_OPTION_SEED].number;
-    const rlf_search_options options = {.seed = (uint64_t)seed,
-                                        .moves = moves,
-                                        .branches = moves,
-                                        .stop = show,
-                                        .arg = &terminal};
-    struct sigaction was, act = {.sa_handler = interrupt};
-    sigaction(SIGINT, &act, &was);
-    rlf_session_found found;
-    rlf_result result = rlf_session_search(s, &options, &found);
-    sigaction(SIGINT, &was, NULL);
-    if (terminal)
-        fprintf(stderr, "\r\033[K");
-    if (result != RLF_RESULT_OK)
-        return result;
-    put_table(&found);
-    if (line->options[RLF_OPTION_VERBOSE].given)
-        put_calls(&found, s->arena);
-    s->plan = found.plan;
-    rlf_cmd_put_plan(s);
-    return RLF_RESULT_OK;
+    rlf_result result = search(s, line, &found);
+    int number = interrupted;
+    if (result == RLF_RESULT_OK) {
+        bool verbose = line->options[RLF_OPTION_VERBOSE].given;
+        put_table(s, &found, verbose);
+        if (verbose)
+            put_calls(&found, s->arena);
+        s->plan = found.best->plan;
+        rlf_cmd_put_plan(s);
+    }
+    bool cut = s->err.status == RLF_STOPPED;
+    int status = rlf_cmd_end(s, result);
+    if (!number || (status && !cut))
+        return status;
+    if (!status)
+        fprintf(stderr,
+                "rlflow: stopped by signal %d; the plan is the best that was "
+                "found until then\n",
+                number);
+    return 128 + number;
 }
