@@ -15,9 +15,13 @@ static const struct {
     bool of_steps; /* steps leave it: where it stands a run is */
     bool appended; /* else it is replaced as a whole, and need not be written */
 } parts[] = {
-    {"metrics.jsonl", false, true, true}, {"samples.jsonl", false, true, true},
-    {"checkpoints", true, true, false},   {"inputs", true, false, false},
-    {"run.json", false, false, false},    {"plan.rlf", false, false, false},
+    {"metrics.jsonl", false, true, true},
+    {"samples.jsonl", false, true, true},
+    {"checkpoints", true, true, false},
+    {"inputs", true, false, false},
+    {"run.json", false, false, false},
+    {"plan.rlf", false, false, false},
+    {"checkpoints.json", false, false, false},
 };
 
 /* Is anything there, in a directory anything in it? */

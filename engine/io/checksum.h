@@ -1,5 +1,5 @@
-/* Checksums of files for checkpoint manifests: CRC-32 (zlib's). It finds torn
- * and flipped bytes; it is not meant against forgery. */
+/* Checksums of journals: CRC-32 (zlib's). It finds torn and flipped bytes; it
+ * is not meant against forgery. Digests of files for checkpoint manifests. */
 #ifndef RLF_IO_CHECKSUM_H
 #define RLF_IO_CHECKSUM_H
 

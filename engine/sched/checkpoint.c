@@ -5,17 +5,18 @@
  *                         shards and lanes
  *         NAME...         what each resource saved
  *         ahead-STEP.bin  what was made ahead for a later step
- *         manifest.json   size and checksum of every file above (manifest.h)
+ *         manifest.json   size and digest of every file above (manifest.h)
  *
- * Written as checkpoints/writing, fsynced, renamed; only then older ones go
- * (retention.h). So at every instant there is one whole checkpoint, or none
- * yet. */
+ * Written as checkpoints/writing, fsynced, its digest noted beside
+ * (registry.h), renamed; only then older ones go (retention.h). So at every
+ * instant there is one whole checkpoint, or none yet. */
 #include "engine/base/clock.h"
 #include "engine/base/log.h"
 #include "engine/graph/class.h"
 #include "engine/io/file.h"
 #include "engine/io/json.h"
 #include "engine/sched/manifest.h"
+#include "engine/sched/registry.h"
 #include "engine/sched/retention.h"
 #include "engine/sched/saved.h"
 #include "engine/sched/state.h"
@@ -93,7 +94,7 @@ prune(const rlf_run *run, const rlf_beside *beside, rlf_arena *arena,
 
 static rlf_status
 write_all(rlf_run *run, const char *dir, const rlf_beside *beside,
-          rlf_arena *arena, rlf_err *err)
+          rlf_arena *arena, rlf_err *err, rlf_digest *digest)
 {
     const rlf_task task = {.kind = RLF_TASK_SAVE,
                            .instance = -1,
@@ -114,7 +115,7 @@ write_all(rlf_run *run, const char *dir, const rlf_beside *beside,
                                        text.p, text.n, err);
     rlf_buf_free(&text);
     RLF_TRY(status);
-    return rlf_manifest_write(dir, beside, run->ended, arena, err);
+    return rlf_manifest_write(dir, beside, run->ended, arena, err, digest);
 }
 
 static rlf_status
@@ -128,7 +129,11 @@ save(rlf_run *run, const rlf_beside *beside, rlf_arena *arena, rlf_err *err)
         return RLF_OK; /* of this step already */
     RLF_TRY(rlf_dir_remove(writing, err));
     RLF_TRY(rlf_dir_make(writing, err));
-    rlf_status status = write_all(run, writing, beside, arena, err);
+    rlf_digest digest;
+    rlf_status status = write_all(run, writing, beside, arena, err, &digest);
+    if (status == RLF_OK)
+        status = rlf_registry_note(run->options.directory, &all, run->step,
+                                   digest, arena, err);
     if (status != RLF_OK) {
         rlf_err ignored = RLF_ERR_NONE;
         rlf_dir_remove(writing, &ignored);
@@ -230,13 +235,18 @@ read_sums(const rlf_graph *graph, const char *directory, rlf_arena *arena,
           rlf_err *err, const rlf_sums **out)
 {
     rlf_checkpoints all;
+    rlf_registry registry;
     json_t *state = NULL;
     RLF_TRY(rlf_checkpoints_list(directory, arena, err, &all));
+    rlf_registry_read(directory, arena, &registry);
     for (size_t i = all.count; i-- > 0 && !state;) {
         const char *here = rlf_checkpoints_path(&all, all.steps[i], arena);
         const char *path = rlf_path_join(arena, here, "state.json");
         rlf_err torn = RLF_ERR_NONE;
-        if (rlf_manifest_check_one(here, "state.json", arena, &torn) >= 0)
+        rlf_digest digest;
+        if (rlf_manifest_check_one(here, "state.json", arena, &torn, &digest) >=
+                0 &&
+            rlf_registry_check(&registry, all.steps[i], digest) >= 0)
             rlf_json_load(path, &torn, &state);
     }
     if (!state)
@@ -262,18 +272,43 @@ rlf_run_sums(const rlf_graph *graph, const char *directory, rlf_arena *arena,
     return read_sums(graph, directory, arena, err, out);
 }
 
+/* Is the checkpoint whole, and the one that was saved? */
+static rlf_status
+check_whole(const rlf_registry *registry, const char *here, uint32_t step,
+            rlf_arena *arena, rlf_err *err, rlf_buf *said, rlf_beside *beside,
+            bool *ended)
+{
+    rlf_digest digest;
+    RLF_TRY(rlf_manifest_check(here, arena, err, &digest, beside, ended));
+    rlf_status status = rlf_registry_check(registry, step, digest);
+    if (status == RLF_AGAIN)
+        rlf_buf_printf(
+            said,
+            "%s %s, so nothing tells whether the checkpoint of step "
+            "%" PRIu32 " is as it was saved\n",
+            registry->path,
+            registry->there ? "does not list it" : "is gone or damaged", step);
+    if (status == RLF_USER)
+        rlf_fail(err, RLF_USER,
+                 "%s is not what was saved: its manifest is not the one that "
+                 "%s lists",
+                 here, registry->path);
+    return status < 0 ? status : RLF_OK;
+}
+
 /* The newest checkpoint that is whole: *at in `all`, which is all->count if
  * there are none at all. Lines about newer ones go to `said`. */
 static rlf_status
-find_whole(const rlf_checkpoints *all, rlf_arena *arena, rlf_err *err,
-           rlf_buf *said, size_t *at, rlf_beside *beside, bool *ended)
+find_whole(const rlf_checkpoints *all, const rlf_registry *registry,
+           rlf_arena *arena, rlf_err *err, rlf_buf *said, size_t *at,
+           rlf_beside *beside, bool *ended)
 {
     rlf_err first = RLF_ERR_NONE;
     for (size_t i = all->count; i-- > 0;) {
         rlf_err why = RLF_ERR_NONE;
         const char *here = rlf_checkpoints_path(all, all->steps[i], arena);
-        rlf_status status =
-            rlf_manifest_check(here, arena, &why, beside, ended);
+        rlf_status status = check_whole(registry, here, all->steps[i], arena,
+                                        &why, said, beside, ended);
         *at = i;
         if (status >= 0)
             return RLF_OK;
@@ -349,10 +384,13 @@ resume(rlf_run *run, rlf_arena *arena, rlf_buf *said, rlf_err *err,
        rlf_resumed *out)
 {
     rlf_checkpoints all;
+    rlf_registry registry;
     size_t at;
     bool ended = false;
     RLF_TRY(rlf_checkpoints_list(run->options.directory, arena, err, &all));
-    RLF_TRY(find_whole(&all, run->kept, err, said, &at, &out->beside, &ended));
+    rlf_registry_read(run->options.directory, arena, &registry);
+    RLF_TRY(find_whole(&all, &registry, run->kept, err, said, &at, &out->beside,
+                       &ended));
     if (at == all.count)
         return RLF_OK;
     const char *here = rlf_checkpoints_path(&all, all.steps[at], arena);

@@ -19,6 +19,7 @@ libsched_la_SOURCES = \
 	%D%/rank.c %D%/rank.h \
 	%D%/rescue.c \
 	%D%/retention.c %D%/retention.h \
+	%D%/registry.c %D%/registry.h \
 	%D%/run.c %D%/run.h \
 	%D%/samples.c \
 	%D%/saved.c %D%/saved.h \

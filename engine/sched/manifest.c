@@ -1,14 +1,14 @@
 /* Writing and verifying manifests: see manifest.h.
  *
  *     {"files":[
- *      {"name":"state.json","size":412,"crc32":2212294583},
+ *      {"name":"state.json","size":412,"xxh128":"6d1c..."},
  *      ...],
  *      "journals":[{"name":"metrics.jsonl","size":990,"crc32":17},...],
  *      "ended":false,
  *      "best":{"metric":"reward","most":true,"step":40,"value":0.75},
- *      "crc32":3523407757}
+ *      "xxh128":"99aa..."}
  *
- * The last line is the checksum of all text above it. */
+ * The last line is the digest of all text above it. */
 #include "engine/sched/manifest.h"
 
 #include "engine/io/checksum.h"
@@ -22,7 +22,7 @@
 const char *const rlf_journal_names[RLF_JOURNALS] = {"metrics.jsonl",
                                                      "samples.jsonl"};
 
-static const char last_line[] = ",\n \"crc32\":";
+static const char last_line[] = ",\n \"xxh128\":\"";
 
 static const char *
 path_of(const char *dir, rlf_arena *arena)
@@ -39,12 +39,11 @@ rlf_manifest_exists(const char *dir, rlf_arena *arena)
 /* ---- writing ---- */
 
 static void
-put_file(const char *name, uint64_t size, uint32_t sum, rlf_buf *out)
+put_file(const char *name, uint64_t size, rlf_buf *out)
 {
     rlf_buf_puts(out, "{\"name\":");
     rlf_buf_json(out, name, strlen(name));
-    rlf_buf_printf(out, ",\"size\":%" PRIu64 ",\"crc32\":%" PRIu32 "}", size,
-                   sum);
+    rlf_buf_printf(out, ",\"size\":%" PRIu64, size);
 }
 
 /* Lines for every file below `dir`/`inner`, in byte order. */
@@ -64,24 +63,29 @@ put_files(rlf_arena *arena, const char *dir, const char *inner, rlf_buf *out,
             RLF_TRY(put_files(arena, dir, relative, out, err));
             continue;
         }
-        uint32_t sum;
+        rlf_digest digest;
         uint64_t size;
-        RLF_TRY(rlf_checksum_file(path, err, &sum, &size));
+        char text[RLF_DIGEST_TEXT];
+        RLF_TRY(rlf_digest_file(path, true, err, &digest, &size));
         rlf_buf_puts(out, out->n ? ",\n " : "{\"files\":[\n ");
-        put_file(relative, size, sum, out);
+        put_file(relative, size, out);
+        rlf_buf_printf(out, ",\"xxh128\":\"%s\"}",
+                       rlf_digest_print(digest, text));
     }
     RLF_TRY(rlf_dir_sync(here, err));
     return RLF_OK;
 }
 
-static void
+/* ... and the digest, which is returned. */
+static rlf_digest
 put_beside(const rlf_beside *beside, bool ended, rlf_buf *out)
 {
     rlf_buf_puts(out, "],\n \"journals\":[");
     for (int i = 0; i < RLF_JOURNALS; i++) {
         rlf_buf_puts(out, i ? "," : "");
-        put_file(rlf_journal_names[i], beside->journals[i].size,
-                 beside->journals[i].checksum, out);
+        put_file(rlf_journal_names[i], beside->journals[i].size, out);
+        rlf_buf_printf(out, ",\"crc32\":%" PRIu32 "}",
+                       beside->journals[i].checksum);
     }
     rlf_buf_printf(out, "],\n \"ended\":%s,\n \"keep\":%" PRIu32,
                    ended ? "true" : "false", beside->keep);
@@ -94,18 +98,20 @@ put_beside(const rlf_beside *beside, bool ended, rlf_buf *out)
         rlf_buf_number(out, best->value);
         rlf_buf_putc(out, '}');
     }
-    uint32_t sum = rlf_checksum(0, out->p, out->n);
-    rlf_buf_printf(out, "%s%" PRIu32 "}\n", last_line, sum);
+    rlf_digest digest = rlf_digest_of(out->p, out->n);
+    char text[RLF_DIGEST_TEXT];
+    rlf_buf_printf(out, "%s%s\"}\n", last_line, rlf_digest_print(digest, text));
+    return digest;
 }
 
 rlf_status
 rlf_manifest_write(const char *dir, const rlf_beside *beside, bool ended,
-                   rlf_arena *arena, rlf_err *err)
+                   rlf_arena *arena, rlf_err *err, rlf_digest *digest)
 {
     rlf_buf text = {0};
     rlf_status status = put_files(arena, dir, "", &text, err);
     if (status >= 0) {
-        put_beside(beside, ended, &text);
+        *digest = put_beside(beside, ended, &text);
         status = rlf_file_write(path_of(dir, arena), text.p, text.n, err);
     }
     rlf_buf_free(&text);
@@ -121,23 +127,36 @@ fail_damaged(const char *path, rlf_err *err)
                     path);
 }
 
+/* As versions before wrote it. */
+static rlf_status
+fail_old(const char *path, rlf_err *err)
+{
+    rlf_fail(err, RLF_ENV, "%s has the form of an earlier version of rlflow",
+             path);
+    rlf_err_hint(err, "go on with the version that wrote it");
+    return RLF_ENV;
+}
+
 /* Are its own bytes those that were written? */
 static bool
-is_whole(const rlf_buf *text)
+is_whole(const rlf_buf *text, rlf_digest *digest)
 {
     const char *found = NULL, *next = text->n ? strstr(text->p, last_line) : 0;
     for (; next; next = strstr(next + 1, last_line))
         found = next;
     if (!found || strlen(text->p) != text->n)
         return false;
-    char want[32];
-    uint32_t sum = rlf_checksum(0, text->p, (size_t)(found - text->p));
-    snprintf(want, sizeof want, "%" PRIu32 "}\n", sum);
-    return strcmp(found + sizeof last_line - 1, want) == 0;
+    char want[RLF_DIGEST_TEXT];
+    const char *has = found + sizeof last_line - 1;
+    *digest = rlf_digest_of(text->p, (size_t)(found - text->p));
+    rlf_digest_print(*digest, want);
+    return strncmp(has, want, RLF_DIGEST_TEXT - 1) == 0 &&
+           strcmp(has + RLF_DIGEST_TEXT - 1, "\"}\n") == 0;
 }
 
 static rlf_status
-load(const char *dir, rlf_arena *arena, rlf_err *err, json_t **out)
+load(const char *dir, rlf_arena *arena, rlf_err *err, rlf_digest *digest,
+     json_t **out)
 {
     const char *path = path_of(dir, arena);
     rlf_buf text = {0};
@@ -146,25 +165,14 @@ load(const char *dir, rlf_arena *arena, rlf_err *err, json_t **out)
     rlf_status status = rlf_file_read(path, (size_t)64 << 20, err, &text);
     rlf_buf_putc(&text, 0);
     text.n--;
-    if (status >= 0 && !is_whole(&text))
-        status = fail_damaged(path, err);
+    if (status >= 0 && !is_whole(&text, digest))
+        status = text.n && strstr(text.p, "\n \"crc32\":")
+                     ? fail_old(path, err)
+                     : fail_damaged(path, err);
     if (status >= 0)
         status = rlf_json_parse(path, 1, text.p, text.n, err, out);
     rlf_buf_free(&text);
     return status;
-}
-
-static rlf_status
-get_file(const json_t *entry, const char *dir, rlf_err *err, const char **name,
-         uint64_t *size, uint32_t *sum)
-{
-    int64_t n = 0, crc = 0;
-    RLF_TRY(rlf_json_get_text(entry, dir, "name", true, err, name));
-    RLF_TRY(rlf_json_get_int(entry, dir, "size", true, err, &n));
-    RLF_TRY(rlf_json_get_int(entry, dir, "crc32", true, err, &crc));
-    *size = (uint64_t)n;
-    *sum = (uint32_t)crc;
-    return RLF_OK;
 }
 
 /* `only`: pass over all files but this one, if it is not NULL. */
@@ -172,17 +180,24 @@ static rlf_status
 check_file(const char *dir, const json_t *entry, const char *only,
            rlf_arena *arena, rlf_err *err)
 {
-    const char *name;
-    uint64_t size, now;
-    uint32_t want, sum;
-    RLF_TRY(get_file(entry, dir, err, &name, &size, &want));
+    const char *name, *want;
+    int64_t size = 0;
+    uint64_t now;
+    rlf_digest digest;
+    char is[RLF_DIGEST_TEXT];
+    RLF_TRY(rlf_json_get_text(entry, dir, "name", true, err, &name));
+    RLF_TRY(rlf_json_get_int(entry, dir, "size", true, err, &size));
+    RLF_TRY(rlf_json_get_text(entry, dir, "xxh128", true, err, &want));
     if (only && strcmp(name, only) != 0)
         return RLF_OK;
     const char *path = rlf_path_join(arena, dir, name);
     bool there; /* what may not be read may be whole: that is no damage */
     RLF_TRY(rlf_file_own(path, false, err, &there));
-    RLF_TRY(rlf_checksum_file(path, err, &sum, &now));
-    return now == size && sum == want ? RLF_OK : fail_damaged(path, err);
+    RLF_TRY(rlf_digest_file(path, true, err, &digest, &now));
+    rlf_digest_print(digest, is);
+    return now == (uint64_t)size && strcmp(is, want) == 0
+               ? RLF_OK
+               : fail_damaged(path, err);
 }
 
 static rlf_status
@@ -217,14 +232,18 @@ get_beside(const json_t *manifest, const char *dir, rlf_arena *arena,
            rlf_err *err, rlf_beside *out, bool *ended)
 {
     json_t *journals, *best = NULL;
-    const char *name;
     int64_t keep = 0;
     *out = (rlf_beside){0};
     RLF_TRY(
         rlf_json_get_array(manifest, dir, "journals", true, err, &journals));
-    for (int i = 0; i < RLF_JOURNALS; i++)
-        RLF_TRY(get_file(json_array_get(journals, (size_t)i), dir, err, &name,
-                         &out->journals[i].size, &out->journals[i].checksum));
+    for (int i = 0; i < RLF_JOURNALS; i++) {
+        const json_t *entry = json_array_get(journals, (size_t)i);
+        int64_t size = 0, crc = 0;
+        RLF_TRY(rlf_json_get_int(entry, dir, "size", true, err, &size));
+        RLF_TRY(rlf_json_get_int(entry, dir, "crc32", true, err, &crc));
+        out->journals[i].size = (uint64_t)size;
+        out->journals[i].checksum = (uint32_t)crc;
+    }
     RLF_TRY(rlf_json_get_bool(manifest, dir, "ended", true, err, ended));
     RLF_TRY(rlf_json_get_int(manifest, dir, "keep", false, err, &keep));
     out->keep = keep > 0 && keep <= UINT32_MAX ? (uint32_t)keep : 0;
@@ -234,10 +253,10 @@ get_beside(const json_t *manifest, const char *dir, rlf_arena *arena,
 
 rlf_status
 rlf_manifest_check(const char *dir, rlf_arena *arena, rlf_err *err,
-                   rlf_beside *beside, bool *ended)
+                   rlf_digest *digest, rlf_beside *beside, bool *ended)
 {
     json_t *manifest = NULL;
-    RLF_TRY(load(dir, arena, err, &manifest));
+    RLF_TRY(load(dir, arena, err, digest, &manifest));
     rlf_status status = check_files(dir, manifest, NULL, arena, err);
     if (status >= 0)
         status = get_beside(manifest, dir, arena, err, beside, ended);
@@ -247,10 +266,10 @@ rlf_manifest_check(const char *dir, rlf_arena *arena, rlf_err *err,
 
 rlf_status
 rlf_manifest_check_one(const char *dir, const char *name, rlf_arena *arena,
-                       rlf_err *err)
+                       rlf_err *err, rlf_digest *digest)
 {
     json_t *manifest = NULL;
-    RLF_TRY(load(dir, arena, err, &manifest));
+    RLF_TRY(load(dir, arena, err, digest, &manifest));
     rlf_status status = check_files(dir, manifest, name, arena, err);
     json_decref(manifest);
     return status;

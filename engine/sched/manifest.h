@@ -5,19 +5,23 @@
 #define RLF_SCHED_MANIFEST_H
 
 #include "engine/base/arena.h"
+#include "engine/base/digest.h"
 #include "engine/sched/run.h"
 
 /* Write `dir`/manifest.json about all files below `dir`, and sync its
- * directories. */
+ * directories. *digest is of all that it says, so of the whole checkpoint. */
 rlf_status rlf_manifest_write(const char *dir, const rlf_beside *beside,
-                              bool ended, rlf_arena *arena, rlf_err *err);
+                              bool ended, rlf_arena *arena, rlf_err *err,
+                              rlf_digest *digest);
 /* Verify every file of the checkpoint. RLF_USER: it is damaged, and the error
  * says where. Texts of *beside live in `arena`. */
 rlf_status rlf_manifest_check(const char *dir, rlf_arena *arena, rlf_err *err,
-                              rlf_beside *beside, bool *ended);
+                              rlf_digest *digest, rlf_beside *beside,
+                              bool *ended);
 /* As above, of the file `name` alone. */
 rlf_status rlf_manifest_check_one(const char *dir, const char *name,
-                                  rlf_arena *arena, rlf_err *err);
+                                  rlf_arena *arena, rlf_err *err,
+                                  rlf_digest *digest);
 /* Is there one, whole or not? Without it `dir` is no checkpoint. */
 bool rlf_manifest_exists(const char *dir, rlf_arena *arena);
 
