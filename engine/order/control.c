@@ -42,6 +42,7 @@ rlf_control_new(const rlf_plan *plan, rlf_policy policy)
     c->n_ranks = plan->ranks;
     c->n_words = (plan->ranks + BITS - 1) / BITS;
     rlf_control_find_apart(c, &policy);
+    rlf_control_find_order(c);
     c->order = rlf_order_new(plan->graph, policy);
     c->replicas =
         RLF_NEW_ARRAY(c->lasting, replica *, plan->graph->nodes.count);
@@ -68,6 +69,8 @@ rlf_control_free(rlf_control *c)
     RLF_VEC_FREE(&c->posts);
     RLF_VEC_FREE(&c->actives);
     RLF_VEC_FREE(&c->joining);
+    RLF_VEC_FREE(&c->ready);
+    RLF_VEC_FREE(&c->latest);
     RLF_VEC_FREE(&c->put_off);
     for (int i = 0; i < c->n_lanes; i++) {
         rlf_arena_free(c->lanes[i]);
@@ -226,6 +229,7 @@ rlf_control_set_rows(rlf_control *c, int instance, uint32_t n_rows,
     t->n_rows = n_rows;
     rlf_arena *arena = rlf_control_arena(c, instance);
     t->have = RLF_NEW_ARRAY(arena, word, n * (size_t)c->n_words);
+    t->n_have = NULL;
     if (owner) {
         uint32_t *copy = RLF_NEW_ARRAY(arena, uint32_t, n);
         memcpy(copy, owner, n_rows * sizeof *copy);
@@ -235,6 +239,20 @@ rlf_control_set_rows(rlf_control *c, int instance, uint32_t n_rows,
                                                 .instance = instance,
                                                 .n_rows = n_rows,
                                                 .owner = t->owner});
+}
+
+void
+rlf_control_give(rlf_control *c, int instance, uint32_t row, int rank)
+{
+    track *t = rlf_control_track(c, instance);
+    word *have = t->have + (size_t)row * (size_t)c->n_words;
+    if (has(have, rank))
+        return;
+    if (!t->n_have)
+        t->n_have = RLF_NEW_ARRAY(rlf_control_arena(c, instance), uint32_t,
+                                  c->n_ranks);
+    put(have, rank);
+    t->n_have[rank]++;
 }
 
 /* ---- posting ---- */
@@ -270,6 +288,7 @@ rlf_control_await(rlf_control *c, const rlf_post *post)
     for (int i = 0; i < post->n_shares; i++)
         a.left += post->shares[i].reports;
     RLF_PUSH(&c->actives, a);
+    rlf_control_note_posted(c, &a);
     return &c->actives.data[c->actives.count - 1];
 }
 
@@ -296,8 +315,7 @@ rlf_control_note_rows(rlf_control *c, const active *a, const rlf_share *by,
     for (uint32_t k = 0; k < n; k++)
         for (int i = 0; i < a->n_shares; i++)
             if (a->shares[i].rows == by->rows && a->shares[i].has)
-                put(t->have + (size_t)rows[k] * (size_t)c->n_words,
-                    a->shares[i].rank);
+                rlf_control_give(c, a->instance, rows[k], a->shares[i].rank);
     t->n_done += n;
     if (n)
         rlf_order_tell(c->order, &(rlf_order_event){.kind = RLF_EVENT_ROWS,
@@ -316,7 +334,7 @@ rlf_control_done_together(rlf_control *c, const active *a,
         t->have =
             RLF_NEW_ARRAY(rlf_control_arena(c, a->instance), word, c->n_words);
         for (int i = 0; i < a->n_shares; i++)
-            put(t->have, a->shares[i].rank);
+            rlf_control_give(c, a->instance, 0, a->shares[i].rank);
     }
     rlf_control_tell_done(c, a->instance, report);
 }
@@ -356,7 +374,7 @@ rlf_control_gather(rlf_control *c)
     }
 }
 
-/* What was put off, as far as that need not be longer. */
+/* What was put off, as far as that need not be longer, and what comes last. */
 static void
 catch_up(rlf_control *c)
 {
@@ -366,29 +384,44 @@ catch_up(rlf_control *c)
         if (rlf_control_holds_up(c, &command))
             c->put_off.data[left++] = command;
         else
-            rlf_control_run(c, &command);
+            rlf_control_take(c, &command);
     }
     c->put_off.count = left;
+    while (rlf_control_run_next(c))
+        ;
+    if (c->next == c->posts.count)
+        rlf_control_run_latest(c);
 }
 
 static void
-follow(rlf_control *c, const rlf_order_command *command)
+end_step(rlf_control *c)
 {
-    bool works = command->kind == RLF_DO_LOOP || command->kind == RLF_DO_RUN;
-    if ((works || command->kind == RLF_DO_END) &&
-        rlf_control_holds_up(c, command)) {
-        if (works)
-            RLF_PUSH(&c->put_off, *command);
-    } else if (command->kind == RLF_DO_END) {
-        bring_shown(c);
-        rlf_control_await(c, rlf_control_post(c, RLF_POST_END, -1));
-        c->end = c->posts.count;
-        c->ending = true;
-    } else if (works) {
-        rlf_control_run(c, command);
-    } else {
-        rlf_control_go_joined(c);
+    bring_shown(c);
+    rlf_control_await(c, rlf_control_post(c, RLF_POST_END, -1));
+    c->end = c->posts.count;
+    c->ending = true;
+}
+
+/* The order's next command, or if it has none one that is ready. False: there
+ * is nothing more to post before the next report. */
+static bool
+follow(rlf_control *c)
+{
+    rlf_order_command command = rlf_order_next(c->order);
+    if (command.kind == RLF_DO_LOOP || command.kind == RLF_DO_RUN) {
+        if (rlf_control_holds_up(c, &command))
+            RLF_PUSH(&c->put_off, command);
+        else
+            rlf_control_take(c, &command);
+        return true;
     }
+    if (rlf_control_run_next(c))
+        return true;
+    if (command.kind != RLF_DO_END)
+        rlf_control_go_joined(c);
+    else if (!rlf_control_holds_up(c, &command))
+        end_step(c);
+    return false;
 }
 
 const rlf_post *
@@ -396,11 +429,8 @@ rlf_control_next(rlf_control *c)
 {
     static const rlf_post wait = {.kind = RLF_POST_WAIT, .instance = -1};
     bool more = !c->ending;
-    while (c->next == c->posts.count && more) {
-        rlf_order_command command = rlf_order_next(c->order);
-        follow(c, &command);
-        more = command.kind == RLF_DO_RUN || command.kind == RLF_DO_LOOP;
-    }
+    while (c->next == c->posts.count && more)
+        more = follow(c);
     if (c->next == c->posts.count)
         catch_up(c);
     return c->next < c->posts.count && c->next < c->end
@@ -433,10 +463,13 @@ done(rlf_control *c, const rlf_report *report)
 {
     active *a = active_of(c, report->n);
     RLF_ASSERT(a);
-    if (a->instance < 0)
+    if (a->instance < 0) {
         a->reported[report->rank] = true;
-    else
-        a->reported[share_of(a, report->rank) - a->shares] = true;
+    } else {
+        const rlf_share *share = share_of(a, report->rank);
+        a->reported[share - a->shares] = true;
+        rlf_control_note_done(c, a, share);
+    }
     active copy = *a;
     if (--a->left == 0)
         *a = c->actives.data[--c->actives.count];
@@ -463,7 +496,7 @@ opened(rlf_control *c, const rlf_report *report)
         memcpy(t->tokens, report->lengths, report->n_rows * sizeof *t->tokens);
     }
     rlf_control_set_rows(c, (int)i, report->n_rows, report->owner);
-    rlf_control_run_rows(c, (int)i, NULL, 0);
+    rlf_control_run_rows(c, (int)i);
 }
 
 /* Samples are complete; the generation is, with the last of them. */

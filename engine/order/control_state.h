@@ -1,6 +1,7 @@
 /* The state of the controller of many ranks, shared by its files:
  *
  *   control.c   life, what is posted next, reports
+ *   choose.c    which of the commands that are ready is posted next
  *   share.c     what is posted to compute an instance
  *   deal.c      who computes which rows
  *   move.c      what has to be moved before: rows and weights
@@ -34,6 +35,7 @@ typedef struct track {
     uint32_t n_rows;
     const uint32_t *owner;
     word *have;       /* [max(n_rows, 1)][n_words] */
+    uint32_t *n_have; /* per rank: so many of these; NULL: nobody has any */
     uint32_t *tokens; /* per row: of the sequence that it stands for, as far as
                          is known; that of an input; NULL: nothing is known */
     bool dealt;       /* some rows */
@@ -57,6 +59,17 @@ typedef struct active {
     int left;
     bool told; /* order counts on it already */
 } active;
+
+/* A command that waits for its turn to be posted. */
+typedef struct ready {
+    rlf_order_command command;
+    bool works;          /* it is a call of a model or a hook */
+    word *own, *senders; /* ranks that take part; that may have to send */
+    bool prepared;       /* what it reads was posted; of rows that are dealt: */
+    const uint32_t *rows;
+    uint32_t n_rows;
+    const int *to; /* per row: its replica */
+} ready;
 
 /* A hold that is read ahead, and by whom; and the weights that wait to be its
  * own, oldest first: in which hold, and for what is made ahead for which step.
@@ -96,6 +109,10 @@ struct rlf_control {
                           joined by others of it */
     int open_replicas; /* generations at work whose replicas have more than
                           one rank */
+    const bool *last; /* per node: only reports need it, or it is one */
+    uint32_t *before; /* per rank: calls that it has to do and has not done */
+    RLF_VEC(ready) ready;  /* in the order in which they became so */
+    RLF_VEC(ready) latest; /* those that come last */
     RLF_VEC(rlf_order_command)
     put_off; /* apart.c: until who samples ahead need
                 not stand still for them */
@@ -123,6 +140,8 @@ put(word *set, int rank)
 
 /* ---- control.c ---- */
 
+/* The rank has this row of the instance from now on. */
+void rlf_control_give(rlf_control *c, int instance, uint32_t row, int rank);
 const rlf_node_place *rlf_control_place(const rlf_control *c,
                                         const rlf_node *node);
 const replica *rlf_control_replicas(rlf_control *c, const rlf_node *node);
@@ -204,15 +223,33 @@ bool rlf_control_holds_up(rlf_control *c, const rlf_order_command *command);
 int *rlf_control_deal(rlf_control *c, int instance, const uint32_t *rows,
                       uint32_t n);
 
+/* ---- choose.c ---- */
+
+void rlf_control_find_order(rlf_control *c);
+/* Is it a call that takes long? */
+bool rlf_control_works(const rlf_node *node);
+/* A RUN is awaited; a share of it is done. */
+void rlf_control_note_posted(rlf_control *c, const active *a);
+void rlf_control_note_done(rlf_control *c, const active *a,
+                           const rlf_share *by);
+/* A command of the order, RUN or LOOP, is ready: it is posted, or waits. */
+void rlf_control_take(rlf_control *c, const rlf_order_command *command);
+/* Nothing else becomes ready before something is posted: the one that is best
+ * next. False: there is none. */
+bool rlf_control_run_next(rlf_control *c);
+/* Nor is there one of these: what comes last, as far as it can now. */
+void rlf_control_run_latest(rlf_control *c);
+
 /* ---- share.c ---- */
 
-/* Have a command of the order carried out, RUN or LOOP. */
-void rlf_control_run(rlf_control *c, const rlf_order_command *command);
+/* Have what a call reads sent; of rows nobody knows yet, nothing. */
+void rlf_control_prepare(rlf_control *c, ready *r);
+/* Have a command carried out. */
+void rlf_control_run(rlf_control *c, const ready *r);
 /* Nothing else can be posted now: updates that wait for others of their party
  * need not wait any longer. Whether there were such. */
 bool rlf_control_go_joined(rlf_control *c);
-/* `rows` NULL: all. The rows of the instance are known. */
-void rlf_control_run_rows(rlf_control *c, int instance, const uint32_t *rows,
-                          uint32_t n);
+/* All rows of the instance, which are known. */
+void rlf_control_run_rows(rlf_control *c, int instance);
 
 #endif

@@ -5,6 +5,7 @@ noinst_LTLIBRARIES += liborder.la
 liborder_la_SOURCES = \
 	%D%/answer.c %D%/answer.h \
 	%D%/apart.c \
+	%D%/choose.c \
 	%D%/control.c %D%/control.h %D%/control_state.h \
 	%D%/deal.c \
 	%D%/migrate.c \
@@ -18,8 +19,9 @@ liborder_la_SOURCES = \
 	%D%/rehearse.c %D%/rehearse.h \
 	%D%/state.h
 
-check_PROGRAMS += tests/unit/order_order tests/unit/order_deal tests/unit/order_pace \
+check_PROGRAMS += tests/unit/order_choose tests/unit/order_order tests/unit/order_deal tests/unit/order_pace \
 	tests/unit/order_rows
+tests_unit_order_choose_LDADD = $(ORDER_LIBS)
 tests_unit_order_order_LDADD = $(ORDER_LIBS)
 tests_unit_order_deal_LDADD = $(ORDER_LIBS)
 tests_unit_order_rows_LDADD = $(ORDER_LIBS)

@@ -92,7 +92,6 @@ static void
 post_edge(rlf_control *c, int of, int reader, int round, const uint32_t *rows,
           const rlf_edge *e)
 {
-    const track *t = rlf_control_track(c, of);
     bool whole = rlf_control_instance(c, of)->node->rows < 0;
     rlf_move *moves = RLF_NEW_ARRAY(c->arena, rlf_move, e->count);
     for (int i = 0; i < e->count; i++) {
@@ -100,7 +99,7 @@ post_edge(rlf_control *c, int of, int reader, int round, const uint32_t *rows,
         uint32_t *list = RLF_NEW_ARRAY(c->arena, uint32_t, x->n_rows);
         for (int64_t k = 0; k < x->n_rows; k++) {
             list[k] = nth(rows, x->rows[k]);
-            put(ranks_with(c, t, list[k]), x->to);
+            rlf_control_give(c, of, list[k], x->to);
         }
         moves[i] = (rlf_move){.from = x->from,
                               .to = x->to,

@@ -127,6 +127,8 @@ const rlf_node *rlf_order_restored(const rlf_graph *graph, int i);
  * events before the step can end, but more commands may be asked for first. */
 rlf_order_command rlf_order_next(rlf_order *order);
 void rlf_order_tell(rlf_order *order, const rlf_order_event *event);
+/* Nothing of the step is left to be issued, but for what is made ahead. */
+bool rlf_order_issued(const rlf_order *order);
 /* The generation that was given out and is not over, or -1. */
 int rlf_order_generation(const rlf_order *order);
 const rlf_instance *rlf_order_instance(const rlf_order *order, int index);

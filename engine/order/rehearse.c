@@ -22,6 +22,8 @@ typedef struct play {
     RLF_VEC(load) loads;
     int **moved;            /* per resource and hold: how often */
     RLF_VEC(bool) together; /* per instance: its ranks computed all of it */
+    RLF_VEC(rlf_report) reports; /* that nobody has heard yet, */
+    size_t heard;                /* but so many */
 } play;
 
 static const rlf_node *
@@ -97,9 +99,9 @@ take_edge(play *p, const rlf_post *post)
 static void
 answer_open(play *p, const rlf_post *post)
 {
-    rlf_report report = rlf_answer_open(&p->answers, post,
-                                        node_of(p, post->instance), p->arena);
-    rlf_control_tell(p->control, &report);
+    RLF_PUSH(&p->reports, rlf_answer_open(&p->answers, post,
+                                          node_of(p, post->instance),
+                                          p->arena));
 }
 
 static void
@@ -114,16 +116,14 @@ answer_share(play *p, const rlf_post *post, const rlf_share *share)
                          .n_rows = share->n_rows};
     if (!in->node->class->sampled || !share->rows)
         report = rlf_answer_done(&p->answers, post, in, share->rank);
-    rlf_control_tell(p->control, &report);
+    RLF_PUSH(&p->reports, report);
 }
 
 static void
 answer_end(play *p, const rlf_post *post)
 {
-    for (int r = 0; r < p->plan->ranks; r++) {
-        rlf_report report = rlf_answer_done(&p->answers, post, NULL, r);
-        rlf_control_tell(p->control, &report);
-    }
+    for (int r = 0; r < p->plan->ranks; r++)
+        RLF_PUSH(&p->reports, rlf_answer_done(&p->answers, post, NULL, r));
 }
 
 static void
@@ -136,6 +136,24 @@ take_run(play *p, const rlf_post *post)
     for (int i = 0; i < post->n_shares; i++)
         if (post->shares[i].reports)
             answer_share(p, post, &post->shares[i]);
+}
+
+/* As in a run, a report is heard when nothing more can be posted. Those of
+ * samples come first: whoever makes them has the least to do besides. */
+static void
+hear(play *p)
+{
+    size_t at = p->heard;
+    while (at < p->reports.count && p->reports.data[at].kind == RLF_REPORT_DONE)
+        at++;
+    if (at == p->reports.count)
+        at = p->heard;
+    RLF_ASSERT(at < p->reports.count);
+    const rlf_report report = p->reports.data[at];
+    memmove(p->reports.data + p->heard + 1, p->reports.data + p->heard,
+            (at - p->heard) * sizeof report);
+    p->heard++;
+    rlf_control_tell(p->control, &report);
 }
 
 /* A whole step. */
@@ -158,7 +176,8 @@ play_step(play *p)
             p->moved[post->model][post->hold]++;
         else if (post->kind == RLF_POST_END)
             answer_end(p, post);
-        RLF_ASSERT(post->kind != RLF_POST_WAIT);
+        else if (post->kind == RLF_POST_WAIT)
+            hear(p);
     }
 }
 
@@ -214,4 +233,5 @@ rlf_rehearse(const rlf_plan *plan, const rlf_sizes *sizes, uint32_t shown,
     rlf_control_free(p.control);
     RLF_VEC_FREE(&p.loads);
     RLF_VEC_FREE(&p.together);
+    RLF_VEC_FREE(&p.reports);
 }

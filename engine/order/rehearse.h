@@ -1,5 +1,6 @@
-/* A step of the controller, played with ranks that answer at once: which edges
- * a plan makes, and what goes along them. It is the second step, so that
+/* A step of the controller, played with ranks that have done everything at the
+ * moment when nothing more can be posted: which edges a plan makes, and what
+ * goes along them. It is the second step, so that
  * weights which the first one changed at its end are sent, too.
  *
  * It is the controller of a run itself that is asked (control.h), so what is

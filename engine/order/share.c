@@ -23,11 +23,10 @@ answers(const rlf_instance *in)
  * do the same in their own time, before any later post. Unless it answers
  * something, what follows need not wait for it: it is posted behind it. */
 static rlf_post *
-run_together(rlf_control *c, int instance, uint32_t iteration)
+post_together(rlf_control *c, int instance, uint32_t iteration)
 {
     const rlf_node *node = rlf_control_instance(c, instance)->node;
     const rlf_layout *l = &rlf_control_place(c, node)->layout;
-    rlf_control_bring_inputs(c, instance, l->ranks, l->n_ranks);
     rlf_share *shares = RLF_NEW_ARRAY(c->arena, rlf_share, l->n_ranks);
     for (int i = 0; i < l->n_ranks; i++)
         shares[i] =
@@ -45,17 +44,21 @@ run_together(rlf_control *c, int instance, uint32_t iteration)
     return post;
 }
 
+static void
+bring_together(rlf_control *c, int instance)
+{
+    const rlf_node *node = rlf_control_instance(c, instance)->node;
+    const rlf_layout *l = &rlf_control_place(c, node)->layout;
+    rlf_control_bring_inputs(c, instance, l->ranks, l->n_ranks);
+}
+
+/* Nothing comes between their posts: all have what they read. */
 bool
 rlf_control_go_joined(rlf_control *c)
 {
     size_t n = c->joining.count;
-    for (size_t i = 1; i < n; i++) { /* nothing comes between their posts */
-        const rlf_instance *in = rlf_control_instance(c, c->joining.data[i]);
-        const rlf_layout *l = &rlf_control_place(c, in->node)->layout;
-        rlf_control_bring_inputs(c, c->joining.data[i], l->ranks, l->n_ranks);
-    }
     for (size_t i = 0; i < n; i++)
-        run_together(c, c->joining.data[i], 0)->joint = i + 1 < n;
+        post_together(c, c->joining.data[i], 0)->joint = i + 1 < n;
     c->joining.count = 0;
     return n > 0;
 }
@@ -164,28 +167,46 @@ post_shares(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
         rlf_control_tell_done(c, instance, NULL);
 }
 
-void
-rlf_control_run_rows(rlf_control *c, int instance, const uint32_t *rows,
-                     uint32_t n)
+/* Who computes which of the command's rows, and what they need for it. */
+static void
+prepare_rows(rlf_control *c, ready *r)
 {
-    const rlf_instance *in = rlf_control_instance(c, instance);
+    int instance = r->command.instance;
     const track *t = rlf_control_track(c, instance);
-    if (!rows) {
+    r->rows = r->command.rows;
+    r->n_rows = r->command.n_rows;
+    if (!r->rows) {
         uint32_t *all = RLF_NEW_ARRAY(c->arena, uint32_t, t->n_rows + 1);
         for (uint32_t i = 0; i < t->n_rows; i++)
             all[i] = i;
-        rows = all;
-        n = t->n_rows;
+        r->rows = all;
+        r->n_rows = t->n_rows;
     }
-    const int *to = rlf_control_deal(c, instance, rows, n);
-    bring_rows(c, instance, rows, n, to);
-    post_shares(c, instance, rows, n, to);
-    if (in->node->class->sampled && n)
-        rlf_control_sampling(c, instance, rows, n, to);
-    if (!n) { /* nobody will report */
+    r->to = rlf_control_deal(c, instance, r->rows, r->n_rows);
+    bring_rows(c, instance, r->rows, r->n_rows, r->to);
+    r->prepared = true;
+}
+
+static void
+post_rows(rlf_control *c, const ready *r)
+{
+    int instance = r->command.instance;
+    const rlf_instance *in = rlf_control_instance(c, instance);
+    post_shares(c, instance, r->rows, r->n_rows, r->to);
+    if (in->node->class->sampled && r->n_rows)
+        rlf_control_sampling(c, instance, r->rows, r->n_rows, r->to);
+    if (!r->n_rows) { /* nobody will report */
         c->actives.count--;
         rlf_control_tell_done(c, instance, NULL);
     }
+}
+
+void
+rlf_control_run_rows(rlf_control *c, int instance)
+{
+    ready r = {.command = {.kind = RLF_DO_RUN, .instance = instance}};
+    prepare_rows(c, &r);
+    post_rows(c, &r);
 }
 
 /* An input that is made of the same rows tells how many there are, and one of
@@ -207,22 +228,27 @@ inherit_rows(rlf_control *c, int instance)
     return t->opened;
 }
 
-static void
-run_split(rlf_control *c, const rlf_order_command *command)
+static bool
+knows_rows(rlf_control *c, int instance)
 {
-    track *t = rlf_control_track(c, command->instance);
-    uint32_t *rows = NULL;
-    if (command->rows) {
-        rows = RLF_NEW_ARRAY(c->arena, uint32_t, command->n_rows + 1);
-        memcpy(rows, command->rows, command->n_rows * sizeof *rows);
-    }
-    if (t->opened || inherit_rows(c, command->instance)) {
-        rlf_control_run_rows(c, command->instance, rows, command->n_rows);
+    return rlf_control_track(c, instance)->opened || inherit_rows(c, instance);
+}
+
+static void
+run_split(rlf_control *c, const ready *r)
+{
+    int instance = r->command.instance;
+    track *t = rlf_control_track(c, instance);
+    ready now = *r;
+    if (r->prepared || knows_rows(c, instance)) {
+        if (!r->prepared)
+            prepare_rows(c, &now);
+        post_rows(c, &now);
         return;
     }
-    RLF_ASSERT(!rows); /* pieces follow rows that are known */
+    RLF_ASSERT(!r->command.rows); /* pieces follow rows that are known */
     t->held = true;
-    t->asked = rlf_control_post(c, RLF_POST_OPEN, command->instance)->n;
+    t->asked = rlf_control_post(c, RLF_POST_OPEN, instance)->n;
 }
 
 /* Does every rank have all that it reads? */
@@ -238,32 +264,54 @@ inputs_everywhere(rlf_control *c, int instance)
 
 /* A cheap node is computed by everyone rather than sent to everyone. */
 static void
-run_near(rlf_control *c, const rlf_order_command *command)
+run_near(rlf_control *c, const ready *r)
 {
-    const track *t = rlf_control_track(c, command->instance);
-    if (!t->announced && !command->rows &&
-        inputs_everywhere(c, command->instance))
-        run_together(c, command->instance, 0);
+    int instance = r->command.instance;
+    if (!rlf_control_track(c, instance)->announced && !r->command.rows &&
+        inputs_everywhere(c, instance))
+        post_together(c, instance, 0);
     else
-        run_split(c, command);
+        run_split(c, r);
 }
 
 void
-rlf_control_run(rlf_control *c, const rlf_order_command *command)
+rlf_control_prepare(rlf_control *c, ready *r)
 {
-    const rlf_node *node = rlf_control_instance(c, command->instance)->node;
+    int instance = r->command.instance;
+    const rlf_node *node = rlf_control_instance(c, instance)->node;
     rlf_spread spread = rlf_control_place(c, node)->spread;
-    if (command->kind == RLF_DO_LOOP) {
-        run_together(c, command->instance, command->iteration);
+    rlf_control_bring_weights(c, instance); /* opening may look */
+    if (spread == RLF_SPREAD_NEAR)
+        return;
+    if (spread == RLF_SPREAD_ROWS) {
+        if (knows_rows(c, instance))
+            prepare_rows(c, r);
         return;
     }
-    rlf_control_bring_weights(c, command->instance); /* opening may look */
+    bring_together(c, instance);
+    r->prepared = true;
+}
+
+void
+rlf_control_run(rlf_control *c, const ready *r)
+{
+    int instance = r->command.instance;
+    const rlf_node *node = rlf_control_instance(c, instance)->node;
+    rlf_spread spread = rlf_control_place(c, node)->spread;
+    ready now = *r;
+    if (r->command.kind == RLF_DO_LOOP) {
+        bring_together(c, instance);
+        post_together(c, instance, r->command.iteration);
+        return;
+    }
+    if (!now.prepared)
+        rlf_control_prepare(c, &now);
     if (spread == RLF_SPREAD_ROWS)
-        run_split(c, command);
+        run_split(c, &now);
     else if (spread == RLF_SPREAD_NEAR)
-        run_near(c, command);
+        run_near(c, &now);
     else if (rlf_control_place(c, node)->lead)
-        run_joined(c, command->instance);
+        run_joined(c, instance);
     else
-        run_together(c, command->instance, 0);
+        post_together(c, instance, 0);
 }

@@ -109,8 +109,6 @@ at(const rlf_order *order, int id)
  * ends. Returns an instance that needs a LOOP command (its frame's turn in
  * *iteration), or -1. */
 int rlf_order_issue(rlf_order *order, uint32_t *iteration);
-/* Nothing of the step is left to be issued, but for what is made ahead. */
-bool rlf_order_issued(const rlf_order *order);
 /* Enter an instance of a node; returns its id. */
 int rlf_order_add(rlf_order *order, lane *l, const rlf_node *node,
                   uint64_t iteration);

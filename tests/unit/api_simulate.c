@@ -353,9 +353,15 @@ conserves(const rlf_simulated *a, const witness *w)
     return good;
 }
 
+/* Reports that nobody has heard yet, but the first `heard`. */
+typedef struct reports {
+    RLF_VEC(rlf_report) list;
+    size_t heard;
+} reports;
+
 static void
-tell_at_once(const rlf_answers *a, rlf_control *c, const rlf_post *post,
-             rlf_arena *arena)
+answer_post(const rlf_answers *a, const rlf_control *c, const rlf_post *post,
+            rlf_arena *arena, reports *out)
 {
     const rlf_instance *in =
         post->instance < 0
@@ -364,11 +370,11 @@ tell_at_once(const rlf_answers *a, rlf_control *c, const rlf_post *post,
     rlf_report report;
     if (post->kind == RLF_POST_OPEN) {
         report = rlf_answer_open(a, post, in->node, arena);
-        rlf_control_tell(c, &report);
+        RLF_PUSH(&out->list, report);
     }
     for (int r = 0; r < a->plan->ranks && post->kind == RLF_POST_END; r++) {
         report = rlf_answer_done(a, post, NULL, r);
-        rlf_control_tell(c, &report);
+        RLF_PUSH(&out->list, report);
     }
     for (int i = 0; i < post->n_shares; i++) {
         const rlf_share *s = &post->shares[i];
@@ -380,32 +386,54 @@ tell_at_once(const rlf_answers *a, rlf_control *c, const rlf_post *post,
                                   .rows = s->rows,
                                   .n_rows = s->n_rows};
         if (s->reports)
-            rlf_control_tell(c, &report);
+            RLF_PUSH(&out->list, report);
     }
 }
 
-/* With ranks that answer at once, the posts of two steps. */
+/* Of samples before anything else. */
+static void
+hear(rlf_control *c, reports *all)
+{
+    size_t n = all->list.count, at = all->heard;
+    while (at < n && all->list.data[at].kind == RLF_REPORT_DONE)
+        at++;
+    at = at == n ? all->heard : at;
+    if (at == n)
+        bail("ranks that answer stand still");
+    const rlf_report report = all->list.data[at];
+    memmove(all->list.data + all->heard + 1, all->list.data + all->heard,
+            (at - all->heard) * sizeof report);
+    all->heard++;
+    rlf_control_tell(c, &report);
+}
+
+/* With ranks that have done everything when nothing more can be posted, the
+ * posts of two steps. */
 static void
 count_answered(const planned *p, rlf_policy policy, counts *out)
 {
     const rlf_answers answers = {.plan = p->plan, .sizes = &p->sizes};
     rlf_control *c = rlf_control_new(p->plan, policy);
+    reports all = {0};
     for (int step = 0; step < 2; step++) {
         rlf_control_begin(c);
         while (!rlf_control_ended(c)) {
             const rlf_post *post = rlf_control_next(c);
-            if (post->kind == RLF_POST_WAIT)
-                bail("ranks that answer at once stand still");
+            if (post->kind == RLF_POST_WAIT) {
+                hear(c, &all);
+                continue;
+            }
             count_post(out, c, post);
-            tell_at_once(&answers, c, post, p->arena);
+            answer_post(&answers, c, post, p->arena, &all);
         }
     }
+    RLF_VEC_FREE(&all.list);
     rlf_control_free(c);
 }
 
 /* A step without costs has the messages, bytes and moves of weights of the one
- * that is rehearsed, the second, and two have the posts that ranks get which
- * answer at once. */
+ * that is rehearsed, the second, and two have the posts that ranks get for
+ * which nothing takes time. */
 static bool
 is_rehearsed(const planned *p)
 {

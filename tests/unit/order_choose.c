@@ -1,0 +1,290 @@
+/* In which order ready commands are posted: the real controller, ranks that
+ * carry out their posts in order, and a clock on which every call of a model
+ * takes a second and nothing else takes time. Those who meet in a post begin
+ * when all have come. So a step takes as long as its calls allow only if nobody
+ * is kept waiting by what others do first. */
+#include "engine/base/vec.h"
+#include "engine/graph/class.h"
+#include "engine/order/post.h"
+#include "engine/plan/holds.h"
+#include "tests/tap.h"
+
+enum { RANKS = 4, MOST_NODES = 16, MOST_POSTS = 128 };
+
+static const rlf_node_class draw = {.name = "draw", .role = RLF_ROLE_DRAW};
+static const rlf_node_class call = {
+    .name = "call", .role = RLF_ROLE_METHOD, .receiver = RLF_RECEIVER_MODEL};
+static const rlf_node_class update = {.name = "update",
+                                      .role = RLF_ROLE_UPDATE};
+static const rlf_node_class arith = {.name = "expr", .role = RLF_ROLE_EXPR};
+static const rlf_node_class reports = {.name = "report",
+                                       .role = RLF_ROLE_REPORT};
+static const rlf_node_class branch = {.name = "if", .role = RLF_ROLE_IF};
+
+typedef struct step {
+    rlf_arena *arena;
+    rlf_sources sources;
+    rlf_graph *graph;
+    rlf_plan plan;
+    double at[RANKS];      /* per rank: when it is free */
+    int turn[MOST_NODES];  /* per node: its RUN is the post of that number */
+    int sends[MOST_NODES]; /* per node: the last EDGE for it */
+} step;
+
+/* A node on ranks first .. first + n - 1, made of what up to three others make.
+ */
+typedef struct row {
+    const rlf_node_class *class;
+    int first, n;
+    int in[3]; /* nodes, + 1; 0: none */
+    int model; /* + 1; an update writes it, a call reads it */
+} row;
+
+static rlf_layout
+layout_of(rlf_arena *arena, int first, int n)
+{
+    int *ranks = RLF_NEW_ARRAY(arena, int, n);
+    for (int i = 0; i < n; i++)
+        ranks[i] = first + i;
+    return (rlf_layout){
+        .ranks = ranks, .n_ranks = n, .tp = 1, .pp = 1, .dp = n};
+}
+
+static void
+add_node(step *s, const row *r)
+{
+    int *inputs = RLF_NEW_ARRAY(s->arena, int, 3);
+    int *output = RLF_NEW_ARRAY(s->arena, int, 1);
+    int *model = RLF_NEW_ARRAY(s->arena, int, 1);
+    rlf_node node = {.class = r->class,
+                     .grain = RLF_GRAIN_BATCH,
+                     .rows = -1,
+                     .receiver = r->model - 1,
+                     .inputs = inputs,
+                     .outputs = output,
+                     .n_outputs = 1};
+    for (int i = 0; i < 3; i++)
+        if (r->in[i])
+            inputs[node.n_inputs++] = r->in[i] - 1; /* output i is of node i */
+    *output = rlf_graph_add_value(
+        s->graph, (rlf_value){.set = -1, .node = -1, .name = r->class->name});
+    *model = r->model - 1;
+    if (r->model && r->class == &update) {
+        node.writes = model;
+        node.n_writes = 1;
+    } else if (r->model) {
+        node.reads = model;
+        node.n_reads = 1;
+    }
+    rlf_graph_add_node(s->graph, node);
+}
+
+static step
+make(const row *rows, int n)
+{
+    step s = {.arena = rlf_arena_new()};
+    s.sources.arena = s.arena;
+    s.graph = rlf_graph_new(s.arena, &s.sources);
+    for (int i = 0; i < 4; i++)
+        rlf_graph_add_resource(s.graph,
+                               (rlf_resource){.kind = RLF_RESOURCE_MODEL});
+    s.plan = (rlf_plan){.graph = s.graph, .ranks = RANKS};
+    s.plan.place = RLF_NEW_ARRAY(s.arena, rlf_node_place, n);
+    for (int i = 0; i < n; i++) {
+        add_node(&s, &rows[i]);
+        bool joint = rows[i].class == &update || rows[i].class == &call;
+        s.plan.place[i] = (rlf_node_place){
+            .layout = layout_of(s.arena, rows[i].first, rows[i].n),
+            .spread = joint ? RLF_SPREAD_JOINT : RLF_SPREAD_WHOLE};
+    }
+    rlf_holds_make(&s.plan, s.arena);
+    return s;
+}
+
+/* ---- the clock ---- */
+
+static void
+meet(step *s, const bool *come, double seconds)
+{
+    double from = 0;
+    for (int r = 0; r < RANKS; r++)
+        from = come[r] && s->at[r] > from ? s->at[r] : from;
+    for (int r = 0; r < RANKS; r++)
+        s->at[r] = come[r] ? from + seconds : s->at[r];
+}
+
+/* Ends of a message meet each other; all of a post begin at once, so messages
+ * of a post in which ranks form a chain wait no longer than in pairs. */
+static void
+take_edge(step *s, const rlf_post *post)
+{
+    double from[RANKS];
+    memcpy(from, s->at, sizeof from);
+    for (int i = 0; i < post->n_moves; i++) {
+        const rlf_move *m = &post->moves[i];
+        double late = from[m->from] > from[m->to] ? from[m->from] : from[m->to];
+        s->at[m->from] = late > s->at[m->from] ? late : s->at[m->from];
+        s->at[m->to] = late > s->at[m->to] ? late : s->at[m->to];
+    }
+}
+
+static void
+take(step *s, const rlf_control *c, const rlf_post *post)
+{
+    if (post->kind == RLF_POST_EDGE) {
+        take_edge(s, post);
+        if (post->reader >= 0)
+            s->sends[post->reader] = (int)post->n;
+    }
+    if (post->kind != RLF_POST_RUN)
+        return;
+    bool come[RANKS] = {false};
+    const rlf_node *node =
+        rlf_order_instance(rlf_control_order(c), post->instance)->node;
+    bool works = node->class == &update || node->class == &call;
+    for (int i = 0; i < post->n_shares; i++)
+        come[post->shares[i].rank] = true;
+    if (works)
+        meet(s, come, 1);
+    s->turn[node->id] = (int)post->n;
+}
+
+static void
+report(step *s, rlf_control *c, const rlf_post *post)
+{
+    (void)s;
+    rlf_report done = {.kind = RLF_REPORT_DONE, .n = post->n, .branch = -1};
+    for (int r = 0; post->kind == RLF_POST_END && r < RANKS; r++) {
+        done.rank = r;
+        rlf_control_tell(c, &done);
+    }
+    for (int i = 0; i < post->n_shares; i++) {
+        done.rank = post->shares[i].rank;
+        if (post->shares[i].reports)
+            rlf_control_tell(c, &done);
+    }
+}
+
+/* Seconds of a step. Reports are heard when nothing more can be posted, those
+ * of the earliest post first. */
+static double
+play(step *s)
+{
+    const rlf_post *posts[MOST_POSTS];
+    int n = 0, heard = 0;
+    double end = 0;
+    rlf_control *c = rlf_control_new(&s->plan, (rlf_policy){0});
+    rlf_control_begin(c);
+    while (!rlf_control_ended(c)) {
+        const rlf_post *post = rlf_control_next(c);
+        if (post->kind == RLF_POST_WAIT) {
+            if (heard == n)
+                bail("the controller waits, and nobody has anything to do");
+            report(s, c, posts[heard++]);
+            continue;
+        }
+        if (n == MOST_POSTS)
+            bail("more posts than there is room for");
+        take(s, c, post);
+        posts[n++] = post;
+    }
+    for (int r = 0; r < RANKS; r++)
+        end = s->at[r] > end ? s->at[r] : end;
+    rlf_control_free(c);
+    return end;
+}
+
+/* ---- steps ---- */
+
+/* PPO with two models on ranks of their own, in two minibatches; each reads
+ * something that the other's ranks have made. Lists count nodes from 1. */
+static void
+test_updates(void)
+{
+    const row rows[] = {
+        {&draw, 0, RANKS, {0}, 0},     /* 1 */
+        {&call, 0, 2, {1}, 3},         /* 2: the reference */
+        {&call, 2, 2, {1}, 2},         /* 3: values */
+        {&arith, 0, RANKS, {2, 3}, 0}, /* 4: advantages */
+        {&arith, 0, 2, {2}, 0},        /* 5: had by 0..1 alone */
+        {&update, 0, 2, {4}, 1},       /* 6: the actor */
+        {&arith, 0, RANKS, {6}, 0},    /* 7: what its loss is */
+        {&reports, 0, RANKS, {7}, 0},  /* 8 */
+        {&update, 2, 2, {5, 4}, 2},    /* 9: the critic */
+        {&update, 0, 2, {3, 4}, 1},    /* 10 */
+        {&reports, 0, RANKS, {10}, 0}, /* 11 */
+        {&update, 2, 2, {5, 4}, 2},    /* 12 */
+        {&reports, 0, RANKS, {12}, 0}, /* 13 */
+    };
+    step s = make(rows, (int)RLF_COUNT(rows));
+    near(play(&s), 3, 0, "updates of two models on ranks of their own: 3 s");
+    ok(s.sends[8] && s.sends[8] < s.turn[5],
+       "what an update reads is sent before those who have it are at work");
+    ok(s.turn[7] > s.turn[11] && s.turn[10] > s.turn[11],
+       "reports come behind the last update");
+    rlf_arena_free(s.arena);
+}
+
+/* The other way round: what ranks 2..3 wait for is not kept back by what 0..1
+ * do next, though that stands first in the program. */
+static void
+test_join(void)
+{
+    const row rows[] = {
+        {&draw, 0, RANKS, {0}, 0},  /* 1 */
+        {&call, 0, 2, {1}, 1},      /* 2 */
+        {&call, 0, 2, {2}, 1},      /* 3: more on the same ranks */
+        {&arith, 0, RANKS, {2}, 0}, /* 4: everyone needs it */
+        {&call, 2, 2, {4}, 2},      /* 5 */
+        {&call, 2, 2, {5}, 2},      /* 6 */
+    };
+    step s = make(rows, (int)RLF_COUNT(rows));
+    near(play(&s), 3, 0, "what others wait for is sent before the next call");
+    rlf_arena_free(s.arena);
+}
+
+/* Ranks that wait for something do what they have before that. */
+static void
+test_first(void)
+{
+    const row rows[] = {
+        {&draw, 0, RANKS, {0}, 0},  /* 1 */
+        {&call, 0, 2, {1}, 1},      /* 2 */
+        {&arith, 0, RANKS, {2}, 0}, /* 3: 2..3 wait for 0..1 */
+        {&call, 2, 2, {1}, 2},      /* 4 */
+        {&call, 2, 2, {3, 4}, 2},   /* 5 */
+    };
+    step s = make(rows, (int)RLF_COUNT(rows));
+    near(play(&s), 2, 0, "what can begin is done before what has to wait");
+    rlf_arena_free(s.arena);
+}
+
+/* Whether there is more to do may depend on a number that lies elsewhere. */
+static void
+test_answer(void)
+{
+    const row rows[] = {
+        {&draw, 0, RANKS, {0}, 0},    /* 1 */
+        {&update, 0, 2, {1}, 1},      /* 2 */
+        {&reports, 0, RANKS, {2}, 0}, /* 3 */
+        {&update, 2, 2, {1}, 2},      /* 4 */
+        {&branch, 0, RANKS, {2}, 0},  /* 5 */
+        {&update, 2, 2, {4}, 2},      /* 6 */
+        {&reports, 0, RANKS, {6}, 0}, /* 7 */
+    };
+    step s = make(rows, (int)RLF_COUNT(rows));
+    near(play(&s), 2, 0, "and before an answer is waited for");
+    ok(s.turn[2] && s.turn[6], "reports are made");
+    rlf_arena_free(s.arena);
+}
+
+int
+main(void)
+{
+    plan(7);
+    test_updates();
+    test_join();
+    test_first();
+    test_answer();
+    return done();
+}
