@@ -249,8 +249,8 @@ rlf_control_give(rlf_control *c, int instance, uint32_t row, int rank)
     if (has(have, rank))
         return;
     if (!t->n_have)
-        t->n_have = RLF_NEW_ARRAY(rlf_control_arena(c, instance), uint32_t,
-                                  c->n_ranks);
+        t->n_have =
+            RLF_NEW_ARRAY(rlf_control_arena(c, instance), uint32_t, c->n_ranks);
     put(have, rank);
     t->n_have[rank]++;
 }

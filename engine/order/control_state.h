@@ -109,8 +109,8 @@ struct rlf_control {
                           joined by others of it */
     int open_replicas; /* generations at work whose replicas have more than
                           one rank */
-    const bool *last; /* per node: only reports need it, or it is one */
-    uint32_t *before; /* per rank: calls that it has to do and has not done */
+    const bool *last;  /* per node: only reports need it, or it is one */
+    uint32_t *before;  /* per rank: calls that it has to do and has not done */
     RLF_VEC(ready) ready;  /* in the order in which they became so */
     RLF_VEC(ready) latest; /* those that come last */
     RLF_VEC(rlf_order_command)

@@ -99,9 +99,9 @@ take_edge(play *p, const rlf_post *post)
 static void
 answer_open(play *p, const rlf_post *post)
 {
-    RLF_PUSH(&p->reports, rlf_answer_open(&p->answers, post,
-                                          node_of(p, post->instance),
-                                          p->arena));
+    RLF_PUSH(&p->reports,
+             rlf_answer_open(&p->answers, post, node_of(p, post->instance),
+                             p->arena));
 }
 
 static void

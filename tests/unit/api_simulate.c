@@ -520,6 +520,33 @@ test_sum(void)
     close_plan(&p);
 }
 
+/* Two models on ranks of their own train side by side, though one has samples
+ * that the other reads, and what is reported of either is on all ranks. */
+static void
+test_apart(void)
+{
+    static const struct plan apart = {
+        "models apart", 4, 0,
+        "actor on 0..1 (lanes: 2)\n critic on 2..3 (lanes: 2)\n"
+        " ref on 0..1\n actor.generate on 0..3"};
+    planned p = open_plan(&apart);
+    const rlf_durations d = {.portion = count_portion, .turn = count_turn};
+    rlf_simulate_options options = {.plan = p.plan,
+                                    .sizes = &p.sizes,
+                                    .durations = &d,
+                                    .steps = STEPS};
+    rlf_simulated out;
+    rlf_err err = RLF_ERR_NONE;
+    double samples = BATCH * EACH, pieces = 2;
+    if (rlf_simulate(&options, p.arena, &err, &out) != RLF_OK)
+        bail("%s", err.sentence);
+    near(out.ends[STEPS - 1] / STEPS,
+         TURN * MOST_NEW + READ * samples / 4 + READ * samples / 2 +
+             samples / 2 * (FORWARD + BACKWARD) + pieces * FINISH,
+         1e-9, "models apart: as long as one of them takes");
+    close_plan(&p);
+}
+
 /* The same with seconds from counts: those of all that a step computes at the
  * caps, counted node by node, and not in pieces. */
 static double
@@ -628,6 +655,7 @@ main(void)
     for (size_t i = 0; i < RLF_COUNT(plans); i++)
         test_plan(&plans[i], &tokens);
     test_sum();
+    test_apart();
     test_counted_sum();
     rlf_arena_free(arena);
     char command[128];
