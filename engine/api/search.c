@@ -35,11 +35,11 @@ plan_one(search *s, rlf_judged *j, rlf_err *err)
     rlf_trial trial = {0};
     rlf_status status = RLF_OK;
     if (!j->plan) {
+        int n;
         rlf_place_row *rows =
-            rlf_fronts_rows(fronts, j->placing.choice, session->arena);
-        status =
-            rlf_plan_candidate(session->graph, rows, fronts->problem.n_calls,
-                               &s->plan, session->arena, err, &j->plan);
+            rlf_fronts_rows(fronts, j->placing.choice, session->arena, &n);
+        status = rlf_plan_candidate(session->graph, rows, n, &s->plan,
+                                    session->arena, err, &j->plan);
     }
     if (status >= 0)
         status = rlf_plan_fits(j->plan, &rlf_node_classes, err);

@@ -40,17 +40,23 @@ block_init(void *p, size_t size, block *next)
 }
 
 static block *
-first_block(void)
+first_block(size_t size)
 {
-    return block_init(rlf_malloc_aligned(sizeof(block) + BLOCK), BLOCK, NULL);
+    return block_init(rlf_malloc_aligned(sizeof(block) + size), size, NULL);
+}
+
+rlf_arena *
+rlf_arena_sized(size_t bytes)
+{
+    rlf_arena *arena = rlf_calloc(1, sizeof *arena);
+    arena->top = first_block(bytes);
+    return arena;
 }
 
 rlf_arena *
 rlf_arena_new(void)
 {
-    rlf_arena *arena = rlf_calloc(1, sizeof *arena);
-    arena->top = first_block();
-    return arena;
+    return rlf_arena_sized(BLOCK);
 }
 
 rlf_arena *
@@ -58,7 +64,7 @@ rlf_arena_scratch(rlf_arena *parent)
 {
     rlf_arena *arena = RLF_NEW(parent, rlf_arena);
     *arena = (rlf_arena){
-        .top = first_block(), .parent = parent, .next = parent->scratch};
+        .top = first_block(BLOCK), .parent = parent, .next = parent->scratch};
     return parent->scratch = arena;
 }
 

@@ -17,6 +17,9 @@
 typedef struct rlf_arena rlf_arena;
 
 rlf_arena *rlf_arena_new(void);
+/* One whose first block, which a reset keeps, has that many bytes: for work
+ * that is done again and again. */
+rlf_arena *rlf_arena_sized(size_t bytes);
 /* One for what is needed only for a while: if nobody frees it before, because
  * rlf_memory_guard has left the function that would, `arena` does so with its
  * own. */

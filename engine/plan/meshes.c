@@ -87,6 +87,22 @@ make_holds(rlf_mesh_groups *groups, const rlf_holds *from, rlf_arena *arena,
     return RLF_OK;
 }
 
+/* Nodes that run alike have one mesh: the first of them, or i. */
+static size_t
+first_alike(const rlf_plan *plan, size_t i)
+{
+    const rlf_node_place *x = &plan->place[i];
+    for (size_t k = 0; k < i; k++) {
+        const rlf_node_place *y = &plan->place[k];
+        if (x->layout.ranks == y->layout.ranks &&
+            rlf_layout_same_cut(&x->layout, &y->layout) &&
+            x->layout.n_ranks == y->layout.n_ranks && x->zero == y->zero &&
+            !x->flights && !y->flights)
+            return k;
+    }
+    return i;
+}
+
 rlf_status
 rlf_meshes_make(rlf_mesh_groups *groups, const rlf_plan *plan, rlf_arena *arena,
                 rlf_err *err, rlf_env *env)
@@ -98,8 +114,13 @@ rlf_meshes_make(rlf_mesh_groups *groups, const rlf_plan *plan, rlf_arena *arena,
     const int **hold = RLF_NEW_ARRAY(arena, const int *, nodes);
     for (size_t i = 0; i < nodes; i++) {
         const rlf_node_place *place = &plan->place[i];
-        RLF_TRY(rlf_mesh_make(groups, &place->layout, place->zero,
-                              place->flights, place->owed, err, &meshes[i]));
+        size_t first = first_alike(plan, i);
+        if (first < i)
+            meshes[i] = meshes[first];
+        else
+            RLF_TRY(rlf_mesh_make(groups, &place->layout, place->zero,
+                                  place->flights, place->owed, err,
+                                  &meshes[i]));
         hold[i] = place->hold;
     }
     for (size_t i = 0; i < resources; i++)

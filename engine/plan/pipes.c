@@ -317,6 +317,12 @@ take_named(const said *s, rlf_arena *arena, rlf_err *err)
                         "chunks of '%s' are of a pipeline, but it has one "
                         "stage (pp:)",
                         s->model);
+    if (strcmp(p->schedule, "1f1b") == 0) { /* one for each stage from it on */
+        start_counts(p, false, arena);
+        for (int i = 0; i < pp; i++)
+            p->flights[i * chunks] = pp - i;
+        return RLF_OK;
+    }
     rlf_arena *scratch = rlf_arena_new();
     rlf_pipe pipe;
     make_named(p, 1, scratch, &pipe);

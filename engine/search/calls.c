@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/layout/lanes.h"
+
 /* ---- rows ---- */
 
 /* The set that a call runs its model on. */
@@ -17,11 +19,27 @@ size_of(const rlf_opened *o, const rlf_sizes *sizes, const rlf_node *node)
     return sizes->set[o->plan->graph->values.data[value].set];
 }
 
+/* Lanes of an update's replica that has the most, and of how many. */
+static void
+lanes_of(const rlf_opened *o, const rlf_node *node, double *held, double *all)
+{
+    int dp = o->plan->place[node->id].layout.dp;
+    int lanes = o->plan->sums ? o->plan->sums[node->receiver].lanes : 0;
+    *held = 1;
+    *all = dp;
+    if (node->class->role != RLF_ROLE_UPDATE || lanes < dp)
+        return;
+    *held = (double)rlf_range_size(rlf_lanes_part(lanes, dp, dp - 1));
+    *all = lanes;
+}
+
+/* Of the replica that has the most. */
 static double
 rows_of(const rlf_opened *o, const rlf_sizes *sizes, const rlf_node *node)
 {
-    int dp = o->plan->place[node->id].layout.dp;
-    return ceil(size_of(o, sizes, node).samples / dp);
+    double held, all;
+    lanes_of(o, node, &held, &all);
+    return ceil(size_of(o, sizes, node).samples * held / all);
 }
 
 static rlf_use
@@ -42,10 +60,8 @@ rlf_call_cut_of(const rlf_opened *o, const rlf_sizes *sizes,
         o->classes->resource[r->kind]->caps(o->resource[node->receiver]);
     rlf_set_size size = size_of(o, sizes, node);
     rlf_use use = use_of(node);
-    double rows = rows_of(o, sizes, node), parts = 1;
-    if (use == RLF_USE_UPDATE && o->plan->sums)
-        parts = fmax(1, (double)o->plan->sums[node->receiver].lanes /
-                            o->plan->place[node->id].layout.dp);
+    double rows = rows_of(o, sizes, node), parts, all;
+    lanes_of(o, node, &parts, &all);
     double each =
         fmax(1, floor(caps->tokens[use] / (size.prompt + size.response)));
     return (rlf_call_cut){
@@ -115,15 +131,13 @@ groups_of(const rlf_node *node)
     return n ? n : 1;
 }
 
-/* One direction of all micro-batches, through each chunk that the rank has. */
+/* `times` micro-batches, through each chunk that the rank has. */
 static void
-pass(const work *w, rlf_piece_kind kind, const rlf_set_size *size,
-     rlf_call_cut cut, double rows)
+go_through(const work *w, rlf_piece_kind kind, const rlf_set_size *size,
+           double each, double times)
 {
     const rlf_layout *l = w->layout;
     double chunks = l->chunks > 1 ? l->chunks : 1;
-    double micros = fmax(1, cut.micros), each = ceil(rows / micros);
-    double times = micros + (l->pp - 1) / chunks;
     rlf_piece piece = {.kind = kind,
                        .rows = (uint64_t)each,
                        .prompt = whole(size->prompt),
@@ -131,6 +145,34 @@ pass(const work *w, rlf_piece_kind kind, const rlf_set_size *size,
     for (piece.group = 0; piece.group < groups_of(w->node); piece.group++)
         for (piece.chunk = 0; piece.chunk < chunks; piece.chunk++)
             add(w, &piece, each * (size->prompt + size->response), times);
+}
+
+static double
+rows_each(rlf_call_cut cut, double rows)
+{
+    return ceil(rows / fmax(1, cut.micros));
+}
+
+/* One direction of all micro-batches: the first comes to the last stage when it
+ * has gone through the others. */
+static void
+pass(const work *w, rlf_piece_kind kind, const rlf_set_size *size,
+     rlf_call_cut cut, double rows)
+{
+    const rlf_layout *l = w->layout;
+    double chunks = l->chunks > 1 ? l->chunks : 1;
+    go_through(w, kind, size, rows_each(cut, rows),
+               fmax(1, cut.micros) + (l->pp - 1) / chunks);
+}
+
+/* What a split backward leaves is done while others would be waited for: of
+ * each micro-batch, less one for each stage. */
+static void
+weights(const work *w, const rlf_set_size *size, rlf_call_cut cut, double rows)
+{
+    double stages = w->layout->pp - 1, micros = fmax(1, cut.micros);
+    go_through(w, RLF_PIECE_WEIGHTS, size, rows_each(cut, rows),
+               micros - fmin(stages, micros));
 }
 
 void
@@ -157,6 +199,8 @@ rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
             pass(&w, RLF_PIECE_BEFORE, &size, cut, rows);
         pass(&w, RLF_PIECE_FORWARD, &size, cut, rows);
         pass(&w, RLF_PIECE_BACKWARD, &size, cut, rows);
+        if (opened->plan->place[node->id].owed) /* they fill what would wait */
+            weights(&w, &size, cut, rows);
         rlf_piece last = {.kind = RLF_PIECE_FINISH,
                           .rows = (uint64_t)rows,
                           .prompt = whole(size.prompt),
@@ -197,6 +241,7 @@ add_bytes(const rlf_memory_row *row, bool unified, rlf_call_bytes *out)
         const char *purpose = purposes[i].purpose;
         if (strncmp(row->purpose, purpose, strlen(purpose)) == 0) {
             out->own[purposes[i].kind] += bytes_of(row, unified);
+            out->lends += i == 0 ? bytes_of(row, unified) : 0;
             return;
         }
     }

@@ -32,6 +32,7 @@ void rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
 /* Bytes of a model on a rank's device. */
 typedef struct rlf_call_bytes {
     double kept;                      /* weights, for all of its calls */
+    double lends; /* gradients, part of own[RLF_STAGE_UPDATE] */
     double own[RLF_STAGE_UPDATE + 1]; /* more for those of a kind */
 } rlf_call_bytes;
 

@@ -299,17 +299,43 @@ first_hold(const rlf_problem *p, const int *choice, int k)
     return true;
 }
 
+/* Call k's choice, if that has the rank. */
+static const rlf_choice *
+on(const rlf_problem *p, const int *choice, int k, int rank)
+{
+    if (choice[k] < 0)
+        return NULL;
+    const rlf_choice *c = &p->calls[k].choices[choice[k]];
+    return rank >= c->first && rank < c->first + c->count ? c : NULL;
+}
+
+/* Bytes of the model's other holds on a rank that lie in what `lender`, a
+ * choice for call i, lends. */
+static double
+lent(const rlf_problem *p, const int *choice, int i, const rlf_choice *lender,
+     int rank)
+{
+    double others = 0;
+    for (int k = 0; k < p->n_calls; k++) {
+        const rlf_choice *c = on(p, choice, k, rank);
+        if (c && p->calls[k].model == p->calls[i].model &&
+            c->hold != lender->hold && first_hold(p, choice, k))
+            others += c->kept;
+    }
+    return fmin(others, lender->lends);
+}
+
 static double
 on_rank(const rlf_problem *p, const int *choice, int rank)
 {
     double stays = 0, work = 0;
     for (int k = 0; k < p->n_calls; k++) {
-        if (choice[k] < 0)
-            continue;
-        const rlf_choice *c = &p->calls[k].choices[choice[k]];
-        if (rank < c->first || rank >= c->first + c->count)
+        const rlf_choice *c = on(p, choice, k, rank);
+        if (!c)
             continue;
         stays += c->own + (first_hold(p, choice, k) ? c->kept : 0);
+        if (c->lends > 0)
+            stays -= lent(p, choice, k, c, rank);
         work = fmax(work, c->work);
     }
     return stays + work;

@@ -4,17 +4,18 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/layout/lanes.h"
 #include "engine/plan/candidate.h"
-#include "engine/plan/fit.h"
-#include "engine/search/calls.h"
+#include "engine/search/measure.h"
 
-enum { MOST_STAGES = 64, MOST_REPLICAS = 128 };
+enum { MOST_STAGES = 64 };
+/* More lanes must save that part of an update. */
+#define WORTH 0.02
 
 /* ---- calls ---- */
 
-/* The call of the problem that a node belongs to, or -1. */
-static int
-call_of(const rlf_fronts *f, const rlf_node *node)
+int
+rlf_fronts_call(const rlf_fronts *f, const rlf_node *node)
 {
     if (!rlf_place_can(node))
         return -1;
@@ -33,7 +34,7 @@ find_calls(rlf_fronts *f, rlf_arena *arena, rlf_err *err)
     f->problem.calls = RLF_NEW_ARRAY(arena, rlf_problem_call, RLF_SEARCH_CALLS);
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
-        if (!rlf_place_can(node) || call_of(f, node) >= 0)
+        if (!rlf_place_can(node) || rlf_fronts_call(f, node) >= 0)
             continue;
         if (f->problem.n_calls == RLF_SEARCH_CALLS)
             return rlf_fail(err, RLF_USER,
@@ -73,7 +74,7 @@ needs_of(const rlf_fronts *f, const uint32_t *needs, int value)
                 node = graph->regions.data[r].node;
     if (node < 0)
         return 0;
-    int call = call_of(f, &graph->nodes.data[node]);
+    int call = rlf_fronts_call(f, &graph->nodes.data[node]);
     return needs[node] | (call < 0 ? 0 : 1u << call);
 }
 
@@ -116,7 +117,7 @@ find_needs(rlf_fronts *f, rlf_arena *arena)
         int *list = RLF_NEW_ARRAY(arena, int, f->problem.n_calls);
         uint32_t all = 0;
         for (size_t i = 0; i < graph->nodes.count; i++)
-            if (call_of(f, &graph->nodes.data[i]) == c)
+            if (rlf_fronts_call(f, &graph->nodes.data[i]) == c)
                 all |= needs[i];
         for (int k = 0; k < c; k++)
             if (all >> k & 1)
@@ -127,127 +128,107 @@ find_needs(rlf_fronts *f, rlf_arena *arena)
 
 /* ---- layouts ---- */
 
-/* What a model's calls take where all of them lie on one layout. */
-typedef struct measure {
-    const rlf_fronts *fronts;
-    int model;
-    bool unified;                        /* memory of host and device is one */
-    rlf_choice choice[RLF_SEARCH_CALLS]; /* per call of the problem */
-    double weights;                      /* bytes of all stages together */
-} measure;
-
-/* Memory of one stage; each call keeps the most of all stages. */
-static void
-measure_memory(measure *m, const rlf_opened *opened)
-{
-    rlf_call_bytes bytes = rlf_call_memory(opened, m->model, m->unified);
-    for (int c = 0; c < m->fronts->problem.n_calls; c++) {
-        const rlf_problem_call *call = &m->fronts->problem.calls[c];
-        if (call->model != m->model)
-            continue;
-        m->choice[c].kept = fmax(m->choice[c].kept, bytes.kept);
-        m->choice[c].own = fmax(m->choice[c].own, bytes.own[call->kind]);
-    }
-    m->weights += bytes.kept;
-}
-
-/* Seconds of all runs of each call, as if all stages were like this rank's. */
-static void
-measure_seconds(measure *m, const rlf_opened *opened, rlf_arena *arena)
-{
-    const rlf_fronts *f = m->fronts;
-    rlf_sizes sizes = rlf_opened_sizes(opened, arena);
-    double sum[RLF_SEARCH_CALLS] = {0};
-    for (size_t i = 0; i < f->options.graph->nodes.count; i++) {
-        const rlf_node *node = &f->options.graph->nodes.data[i];
-        int c = call_of(f, node);
-        if (c < 0 || node->receiver != m->model)
-            continue;
-        rlf_seconds seconds;
-        rlf_call_seconds(opened, &sizes, node,
-                         rlf_call_cut_of(opened, &sizes, node),
-                         f->options.speeds, &seconds);
-        sum[c] += seconds.total;
-    }
-    for (int c = 0; c < f->problem.n_calls; c++)
-        m->choice[c].seconds = fmax(m->choice[c].seconds, sum[c]);
-}
-
-/* The model on these ranks, every other one on rank 0. */
-static rlf_status
-make_plan(const measure *m, const rlf_choice *at, rlf_arena *arena,
-          rlf_err *err, rlf_plan **out)
-{
-    const rlf_graph *graph = m->fronts->options.graph;
-    rlf_place_row *rows =
-        RLF_NEW_ARRAY(arena, rlf_place_row, graph->resources.count);
-    int *ranks = RLF_NEW_ARRAY(arena, int, at->count), n = 0;
-    for (int i = 0; i < at->count; i++)
-        ranks[i] = at->first + i;
-    for (size_t i = 0; i < graph->resources.count; i++) {
-        if (graph->resources.data[i].kind != RLF_RESOURCE_MODEL)
-            continue;
-        rows[n] = rlf_place_row_new((int)i, NULL);
-        if ((int)i == m->model) {
-            rows[n].ranks = ranks;
-            rows[n].n_ranks = at->count;
-            rows[n].tp = at->tp;
-            rows[n].pp = at->pp;
-            rows[n].dp = at->dp;
-        }
-        n++;
-    }
-    RLF_TRY(rlf_plan_candidate(graph, rows, n, m->fronts->options.plan, arena,
-                               err, out));
-    for (size_t i = 0; i < graph->nodes.count; i++) {
-        const rlf_node_place *place = &(*out)->place[i];
-        if (graph->nodes.data[i].receiver == m->model &&
-            place->layout.dp < place->asked_dp)
-            return rlf_fail(err, RLF_USER,
-                            "%d replicas are more than can have a lane",
-                            place->asked_dp);
-    }
-    return rlf_plan_fits(*out, m->fronts->options.classes, err);
-}
-
-/* RLF_USER: the model cannot be cut so. */
-static rlf_status
-measure_layout(measure *m, const rlf_choice *at, rlf_arena *arena, rlf_err *err)
-{
-    rlf_plan *plan;
-    m->weights = 0;
-    for (int c = 0; c < m->fronts->problem.n_calls; c++)
-        m->choice[c] = *at;
-    RLF_TRY(make_plan(m, at, arena, err, &plan));
-    for (int stage = 0; stage < at->pp; stage++) {
-        rlf_opened opened;
-        int rank = at->first + stage * at->tp;
-        RLF_TRY(rlf_outline_rank(m->fronts->options.outline, plan, rank, arena,
-                                 err, &opened));
-        measure_seconds(m, &opened, arena);
-        measure_memory(m, &opened);
-    }
-    return RLF_OK;
-}
-
-/* ---- choices ---- */
-
-/* The layouts of a model on one mesh, for each of its calls those that no other
- * beats. */
+/* The choices for a model's calls on the meshes of one size and kind. */
 typedef struct layouts {
-    measure measure;
-    rlf_choice *list[RLF_SEARCH_CALLS];
+    rlf_choice *list[RLF_SEARCH_CALLS]; /* per call of the problem */
     int n[RLF_SEARCH_CALLS];
-    rlf_err err; /* of the last one that could not be */
 } layouts;
 
-enum { MOST_LAYOUTS = 256 };
+/* One model's. */
+typedef struct options_of {
+    rlf_fronts *fronts;
+    rlf_arena *arena;
+    rlf_measure measure;
+    rlf_choice *all[RLF_SEARCH_CALLS]; /* room for those of a mesh */
+    int n[RLF_SEARCH_CALLS];
+    rlf_err why; /* the last layout that could not be */
+} options_of;
+
+enum {
+    MOST_LAYOUTS = 1024, /* of a call on a mesh, with all words */
+    MANY = 128,          /* devices; with more only words that save memory */
+    SPLIT = 16,          /* stages up to which a split backward is looked at */
+};
+
+static bool
+is_called(const options_of *o, int c)
+{
+    return o->fronts->calls[c].model == o->measure.model;
+}
+
+/* Measures a layout, with words; its choices are added to those of the calls of
+ * `only` (-1: of all). */
+static void
+look_at(options_of *o, const rlf_choice *at, int only)
+{
+    rlf_err err = RLF_ERR_NONE;
+    if (rlf_measure_layout(&o->measure, at, &err) < 0) {
+        o->why = err;
+        return;
+    }
+    for (int c = 0; c < o->fronts->problem.n_calls; c++)
+        if (is_called(o, c) && (only < 0 || only == c) &&
+            o->measure.choice[c].seconds > 0 && o->n[c] < MOST_LAYOUTS)
+            o->all[c][o->n[c]++] = o->measure.choice[c];
+}
 
 static void
-measure_mesh(layouts *l, const rlf_cluster_mesh *mesh, int machine)
+look_at_variant(options_of *o, int call, int choice, int words)
 {
-    int n_calls = l->measure.fronts->problem.n_calls;
-    memset(l->n, 0, sizeof l->n);
+    rlf_choice at = o->all[call][choice];
+    at.variant = words;
+    look_at(o, &at, call);
+}
+
+/* An update of that layout, with the words of a row. */
+static void
+vary_update(options_of *o, int call, int k)
+{
+    const rlf_choice at = o->all[call][k];
+    bool many = o->fronts->problem.devices > MANY;
+    int most = (at.dp > 1 ? RLF_VARIANT_ZERO : 0) |
+               (at.pp > 1 && at.pp <= SPLIT && !many ? RLF_VARIANT_SPLIT : 0) |
+               RLF_VARIANT_RECOMPUTE;
+    for (int words = 1; words <= most; words++)
+        if ((words & ~most) == 0)
+            look_at_variant(o, call, k, words);
+    for (int step = 1; step < RLF_VARIANT_STEPS && !many; step++)
+        look_at_variant(o, call, k, step * RLF_VARIANT_TOKENS);
+}
+
+/* A model with one call, that nothing changes, may lie in host memory. */
+static bool
+may_offload(const options_of *o)
+{
+    const rlf_graph *graph = o->fronts->options.graph;
+    const rlf_measure *m = &o->measure;
+    int calls = 0;
+    for (int c = 0; c < o->fronts->problem.n_calls; c++)
+        calls += is_called(o, c);
+    for (size_t i = 0; i < graph->nodes.count; i++)
+        if (graph->nodes.data[i].class->role == RLF_ROLE_ASSIGN &&
+            graph->nodes.data[i].receiver == m->model)
+            return false;
+    return calls == 1 && !m->trains && !m->unified;
+}
+
+static void
+vary(options_of *o, int call)
+{
+    int n = o->n[call];
+    bool update = o->fronts->problem.calls[call].kind == RLF_STAGE_UPDATE;
+    for (int k = 0; k < n; k++) {
+        if (update)
+            vary_update(o, call, k);
+        else if (may_offload(o))
+            look_at_variant(o, call, k, RLF_VARIANT_OFFLOAD);
+    }
+}
+
+static void
+look_at_layouts(options_of *o, const rlf_cluster_mesh *mesh, int machine)
+{
+    memset(o->n, 0, sizeof o->n);
     for (int tp = 1; tp <= mesh->n && tp <= machine; tp *= 2)
         for (int pp = 1; pp <= MOST_STAGES && tp * pp <= mesh->n; pp++) {
             rlf_choice at = {.first = mesh->first,
@@ -255,61 +236,203 @@ measure_mesh(layouts *l, const rlf_cluster_mesh *mesh, int machine)
                              .tp = tp,
                              .pp = pp,
                              .dp = mesh->n / tp / pp};
-            if (tp * pp * at.dp != mesh->n || at.dp > MOST_REPLICAS)
-                continue;
-            rlf_arena *scratch = rlf_arena_new();
-            rlf_err err = RLF_ERR_NONE;
-            bool good = measure_layout(&l->measure, &at, scratch, &err) >= 0;
-            if (!good)
-                l->err = err;
-            if (good && tp == 1 && pp == 1)
-                l->measure.fronts->weights[l->measure.model] =
-                    l->measure.weights;
-            for (int c = 0; good && c < n_calls; c++)
-                if (l->measure.choice[c].seconds > 0 && l->n[c] < MOST_LAYOUTS)
-                    l->list[c][l->n[c]++] = l->measure.choice[c];
-            rlf_arena_free(scratch);
+            if (tp * pp * at.dp == mesh->n && at.dp <= RLF_MOST_LANES)
+                look_at(o, &at, -1);
         }
-    for (int c = 0; c < n_calls; c++)
-        l->n[c] = rlf_choices_front(l->list[c], l->n[c]);
+}
+
+/* All layouts of one mesh; what others beat is left out before words are
+ * tried. */
+static void
+look_at_mesh(options_of *o, const rlf_cluster_mesh *mesh, int machine,
+             layouts *out)
+{
+    int n_calls = o->fronts->problem.n_calls;
+    look_at_layouts(o, mesh, machine);
+    for (int c = 0; c < n_calls; c++) {
+        o->n[c] = rlf_choices_front(o->all[c], o->n[c]);
+        if (is_called(o, c))
+            vary(o, c);
+    }
+    for (int c = 0; c < n_calls; c++) {
+        out->n[c] = rlf_choices_front(o->all[c], o->n[c]);
+        out->list[c] = RLF_NEW_ARRAY(o->arena, rlf_choice, out->n[c]);
+        memcpy(out->list[c], o->all[c], sizeof *o->all[c] * (size_t)out->n[c]);
+    }
+}
+
+static bool
+alike(const rlf_cluster *c, const rlf_cluster_mesh *a,
+      const rlf_cluster_mesh *b)
+{
+    return a->n == b->n && rlf_cluster_part_of(c, a->first) ==
+                               rlf_cluster_part_of(c, b->first);
+}
+
+/* The choices of a mesh like `meshes[i]`, at its place. */
+static void
+put_choices(options_of *o, const rlf_cluster_mesh *mesh, const layouts *l)
+{
+    for (int c = 0; c < o->fronts->problem.n_calls; c++) {
+        rlf_problem_call *call = &o->fronts->problem.calls[c];
+        for (int k = 0; is_called(o, c) && k < l->n[c]; k++) {
+            rlf_choice *to = &call->choices[call->n_choices++];
+            *to = l->list[c][k];
+            to->first = mesh->first;
+        }
+    }
 }
 
 /* All meshes of the cluster, larger ones first; those of one size in one part
- * are alike, so one of them is measured. */
+ * are alike, so one of them is looked at. */
+static void
+look_at_meshes(options_of *o, const rlf_cluster_mesh *meshes, int n)
+{
+    const rlf_cluster *cluster = o->fronts->options.speeds->cluster;
+    layouts **of = RLF_NEW_ARRAY(o->arena, layouts *, n);
+    for (int i = 0; i < n; i++) {
+        const rlf_cluster_part *part =
+            rlf_cluster_part_of(cluster, meshes[i].first);
+        if (meshes[i].first + meshes[i].n > o->fronts->problem.devices)
+            continue;
+        if (i && of[i - 1] && alike(cluster, &meshes[i - 1], &meshes[i])) {
+            of[i] = of[i - 1];
+        } else {
+            of[i] = RLF_NEW(o->arena, layouts);
+            look_at_mesh(o, &meshes[i], part->machine->count, of[i]);
+        }
+        for (int c = 0; c < o->fronts->problem.n_calls; c++)
+            if (is_called(o, c))
+                o->fronts->problem.calls[c].n_choices += of[i]->n[c];
+    }
+    for (int c = 0; c < o->fronts->problem.n_calls; c++) {
+        rlf_problem_call *call = &o->fronts->problem.calls[c];
+        if (!is_called(o, c))
+            continue;
+        call->choices =
+            RLF_NEW_ARRAY(o->arena, rlf_choice, call->n_choices);
+        call->n_choices = 0;
+    }
+    for (int i = 0; i < n; i++)
+        if (of[i])
+            put_choices(o, &meshes[i], of[i]);
+}
+
+/* ---- shards and lanes ---- */
+
+static const rlf_place_row *
+model_row(const rlf_fronts *f, int model)
+{
+    return rlf_placement_find(f->options.graph->placement, model, NULL);
+}
+
+/* As the program says; else so many that every tp of a machine has some. */
+static int
+shards_of(const rlf_fronts *f, int model)
+{
+    const rlf_place_row *row = model_row(f, model);
+    const rlf_resource *r = &f->options.graph->resources.data[model];
+    const rlf_cluster *cluster = f->options.speeds->cluster;
+    int most = 1, shards = 1, wrong;
+    if (row && row->shards > 0)
+        return row->shards;
+    for (int i = 0; i < cluster->n_parts; i++)
+        if (cluster->parts[i].machine->count > most)
+            most = cluster->parts[i].machine->count;
+    if (most > f->problem.devices)
+        most = f->problem.devices;
+    rlf_err err = RLF_ERR_NONE;
+    while (2 * shards <= most && f->options.classes->resource[r->kind]->fits(
+                                     f->options.graph, r, NULL, 0, 2 * shards,
+                                     &err, &wrong) >= 0)
+        shards *= 2;
+    return shards;
+}
+
+/* The least seconds of the model's updates on a mesh, of the layouts that fit
+ * by themselves. */
+static double
+fastest(options_of *o, const rlf_cluster_mesh *mesh, int machine)
+{
+    const rlf_fronts *f = o->fronts;
+    double least = INFINITY;
+    look_at_layouts(o, mesh, machine);
+    for (int c = 0; c < f->problem.n_calls; c++)
+        for (int k = 0; k < o->n[c]; k++) {
+            const rlf_choice *at = &o->all[c][k];
+            bool fits = at->kept + at->own <= f->problem.memory[at->first];
+            if (fits && f->problem.calls[c].kind == RLF_STAGE_UPDATE)
+                least = fmin(least, at->seconds);
+        }
+    return least;
+}
+
+/* As the program says; else those with which an update on all ranks of the
+ * largest mesh is fastest. More must be worth it: a rank with several keeps
+ * sums that wait. On the CPU no fewer than by default. */
+static int
+lanes_of(options_of *o, const rlf_cluster_mesh *largest, int machine)
+{
+    rlf_fronts *f = o->fronts;
+    const rlf_place_row *row = model_row(f, o->measure.model);
+    bool gpu = rlf_cluster_part_of(f->options.speeds->cluster, largest->first)
+                   ->machine->device->gpu;
+    int lanes = gpu ? 1 : RLF_CPU_LANES, best = lanes;
+    double least = INFINITY;
+    if (row && row->lanes > 0)
+        return row->lanes;
+    for (; lanes <= RLF_MOST_LANES && lanes < 2 * largest->n; lanes *= 2) {
+        f->sums[o->measure.model].lanes = lanes;
+        double seconds = fastest(o, largest, machine);
+        if (seconds < least * (1 - WORTH)) {
+            least = seconds;
+            best = lanes;
+        }
+    }
+    return best;
+}
+
+static void
+choose_sums(options_of *o, const rlf_cluster_mesh *largest)
+{
+    rlf_fronts *f = o->fronts;
+    int model = o->measure.model;
+    const rlf_cluster *cluster = f->options.speeds->cluster;
+    int machine = rlf_cluster_part_of(cluster, largest->first)->machine->count;
+    const rlf_sums *given = f->options.plan->sums; /* of a checkpoint */
+    int shards = given ? given[model].shards : 0;
+    int lanes = given ? given[model].lanes : 0;
+    f->sums[model] = (rlf_sums){shards > 0 ? shards : shards_of(f, model), 1};
+    if (o->measure.trains)
+        f->sums[model].lanes =
+            lanes > 0 ? lanes : lanes_of(o, largest, machine);
+}
+
 static rlf_status
 add_choices(rlf_fronts *f, int model, const rlf_cluster_mesh *meshes, int n,
             rlf_arena *arena, rlf_err *err)
 {
-    const rlf_cluster *cluster = f->options.speeds->cluster;
-    layouts l = {.measure = {.fronts = f, .model = model}};
-    l.measure.unified = !cluster->parts[0].machine->device->gpu;
+    options_of o = {.fronts = f, .arena = arena};
+    rlf_status status = rlf_measure_begin(&o.measure, f, model, err);
     for (int c = 0; c < f->problem.n_calls; c++)
-        l.list[c] = RLF_NEW_ARRAY(arena, rlf_choice, MOST_LAYOUTS);
-    for (int i = 0; i < n; i++) {
-        const rlf_cluster_part *part =
-            rlf_cluster_part_of(cluster, meshes[i].first);
-        bool same = i && meshes[i - 1].n == meshes[i].n &&
-                    rlf_cluster_part_of(cluster, meshes[i - 1].first) == part;
-        if (meshes[i].first + meshes[i].n > f->problem.devices)
-            continue;
-        if (!same)
-            measure_mesh(&l, &meshes[i], part->machine->count);
-        for (int c = 0; c < f->problem.n_calls; c++) {
-            rlf_problem_call *call = &f->problem.calls[c];
-            for (int k = 0; call->model == model && k < l.n[c]; k++) {
-                rlf_choice *to = &call->choices[call->n_choices++];
-                *to = l.list[c][k];
-                to->first = meshes[i].first;
-            }
-        }
+        o.all[c] = RLF_NEW_ARRAY(arena, rlf_choice, MOST_LAYOUTS);
+    int first = 0; /* that all lies on ranks of the plan */
+    while (first < n - 1 &&
+           meshes[first].first + meshes[first].n > f->problem.devices)
+        first++;
+    if (status >= 0) {
+        choose_sums(&o, &meshes[first]);
+        look_at_meshes(&o, meshes, n);
     }
+    rlf_measure_end(&o.measure);
+    RLF_TRY(status);
+    f->weights[model] = o.measure.weights;
     for (int c = 0; c < f->problem.n_calls; c++)
-        if (f->problem.calls[c].model == model &&
-            !f->problem.calls[c].n_choices) {
+        if (is_called(&o, c) && !f->problem.calls[c].n_choices) {
             rlf_fail(err, RLF_USER,
                      "'%s' cannot be cut so that it runs on this cluster",
                      f->options.graph->resources.data[model].name);
-            rlf_err_hint(err, "%s", l.err.sentence);
+            rlf_err_hint(err, "%s", o.why.sentence);
             return RLF_USER;
         }
     return RLF_OK;
@@ -365,15 +488,14 @@ rlf_fronts_make(const rlf_fronts_options *options, rlf_arena *arena,
     bool alike = cluster->n_parts == 1 && !(machine & (machine - 1)) &&
                  out->problem.devices == cluster->ranks;
     out->problem.machine = alike ? machine : 0;
-    out->weights =
-        RLF_NEW_ARRAY(arena, double, options->graph->resources.count);
+    size_t models = options->graph->resources.count;
+    out->weights = RLF_NEW_ARRAY(arena, double, models);
+    out->longest = RLF_NEW_ARRAY(arena, uint32_t, models);
+    out->sums = RLF_NEW_ARRAY(arena, rlf_sums, models);
     set_memory(out, arena);
     RLF_TRY(find_calls(out, arena, err));
     find_needs(out, arena);
     RLF_TRY(rlf_cluster_meshes(cluster, arena, err, &meshes, &n));
-    for (int c = 0; c < out->problem.n_calls; c++)
-        out->problem.calls[c].choices =
-            RLF_NEW_ARRAY(arena, rlf_choice, (size_t)n * MOST_LAYOUTS);
     for (size_t i = 0; i < options->graph->resources.count; i++) {
         bool called = false;
         for (int c = 0; c < out->problem.n_calls; c++)
@@ -384,17 +506,29 @@ rlf_fronts_make(const rlf_fronts_options *options, rlf_arena *arena,
     return rlf_problem_close(&out->problem, arena, err);
 }
 
-/* The choice with that layout, or -1. */
+/* The choice that places a call as the plan does, or -1. */
 static int
-find_layout(const rlf_problem_call *call, const rlf_layout *layout)
+find_layout(const rlf_fronts *f, int c, const rlf_node_place *place)
 {
+    const rlf_layout *layout = &place->layout;
+    const rlf_problem_call *call = &f->problem.calls[c];
     for (int i = 1; i < layout->n_ranks; i++)
         if (layout->ranks[i] != layout->ranks[i - 1] + 1)
             return -1;
     for (int k = 0; k < call->n_choices; k++) {
-        const rlf_choice *c = &call->choices[k];
-        if (c->first == layout->ranks[0] && c->count == layout->n_ranks &&
-            c->tp == layout->tp && c->pp == layout->pp && c->dp == layout->dp)
+        const rlf_choice *at = &call->choices[k];
+        rlf_place_row row = rlf_place_row_new(call->model, f->calls[c].class);
+        rlf_measure_words(f, call->model, f->calls[c].class, at->variant, &row);
+        const char *schedule = row.schedule ? row.schedule : "1f1b";
+        bool words = call->kind != RLF_STAGE_UPDATE ||
+                     (place->recompute == (row.recompute > 0) &&
+                      place->zero == (row.zero > 0) &&
+                      !strcmp(place->schedule, schedule));
+        if (at->first == layout->ranks[0] && at->count == layout->n_ranks &&
+            at->tp == layout->tp && at->pp == layout->pp &&
+            at->dp == layout->dp && words &&
+            place->tokens == (row.tokens > 0 ? row.tokens : 0) &&
+            !(at->variant & RLF_VARIANT_OFFLOAD))
             return k;
     }
     return -1;
@@ -406,10 +540,9 @@ rlf_fronts_find(const rlf_fronts *f, const rlf_plan *plan, int *choice)
     for (int c = 0; c < f->problem.n_calls; c++)
         choice[c] = -1;
     for (size_t i = 0; i < f->options.graph->nodes.count; i++) {
-        int c = call_of(f, &f->options.graph->nodes.data[i]);
+        int c = rlf_fronts_call(f, &f->options.graph->nodes.data[i]);
         if (c >= 0)
-            choice[c] =
-                find_layout(&f->problem.calls[c], &plan->place[i].layout);
+            choice[c] = find_layout(f, c, &plan->place[i]);
     }
     for (int c = 0; c < f->problem.n_calls; c++)
         if (choice[c] < 0)
@@ -417,22 +550,57 @@ rlf_fronts_find(const rlf_fronts *f, const rlf_plan *plan, int *choice)
     return true;
 }
 
-rlf_place_row *
-rlf_fronts_rows(const rlf_fronts *f, const int *choice, rlf_arena *arena)
+static void
+put_on(rlf_place_row *row, const rlf_choice *at, rlf_arena *arena)
 {
-    rlf_place_row *rows =
-        RLF_NEW_ARRAY(arena, rlf_place_row, f->problem.n_calls);
+    int *ranks = RLF_NEW_ARRAY(arena, int, at->count);
+    for (int i = 0; i < at->count; i++)
+        ranks[i] = at->first + i;
+    row->ranks = ranks;
+    row->n_ranks = at->count;
+    row->tp = at->tp;
+    row->pp = at->pp;
+    row->dp = at->dp;
+}
+
+/* Of each model: a row with what is said of all of it. */
+static int
+put_models(const rlf_fronts *f, const int *choice, rlf_arena *arena,
+           rlf_place_row *rows)
+{
+    bool *done = RLF_NEW_ARRAY(arena, bool, f->problem.n_models);
+    int n = 0;
+    for (int c = 0; c < f->problem.n_calls; c++) {
+        const rlf_problem_call *call = &f->problem.calls[c];
+        const rlf_choice *at = &call->choices[choice[c]];
+        if (done[call->model])
+            continue;
+        done[call->model] = true;
+        rlf_place_row *row = &rows[n++];
+        *row = rlf_place_row_new(call->model, NULL);
+        put_on(row, at, arena);
+        row->shards = f->sums[call->model].shards;
+        if (f->options.graph->resources.data[call->model].trained)
+            row->lanes = f->sums[call->model].lanes;
+        row->offload = at->variant & RLF_VARIANT_OFFLOAD ? 1 : -1;
+    }
+    return n;
+}
+
+rlf_place_row *
+rlf_fronts_rows(const rlf_fronts *f, const int *choice, rlf_arena *arena,
+                int *n)
+{
+    rlf_place_row *rows = RLF_NEW_ARRAY(
+        arena, rlf_place_row, f->problem.n_calls + f->problem.n_models);
+    *n = put_models(f, choice, arena, rows);
     for (int c = 0; c < f->problem.n_calls; c++) {
         const rlf_choice *at = &f->problem.calls[c].choices[choice[c]];
-        int *ranks = RLF_NEW_ARRAY(arena, int, at->count);
-        for (int i = 0; i < at->count; i++)
-            ranks[i] = at->first + i;
-        rows[c] = rlf_place_row_new(f->calls[c].model, f->calls[c].class);
-        rows[c].ranks = ranks;
-        rows[c].n_ranks = at->count;
-        rows[c].tp = at->tp;
-        rows[c].pp = at->pp;
-        rows[c].dp = at->dp;
+        rlf_place_row *row = &rows[(*n)++];
+        *row = rlf_place_row_new(f->calls[c].model, f->calls[c].class);
+        put_on(row, at, arena);
+        rlf_measure_words(f, f->calls[c].model, f->calls[c].class, at->variant,
+                          row);
     }
     return rows;
 }

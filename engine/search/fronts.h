@@ -31,7 +31,10 @@ typedef struct rlf_fronts {
     rlf_problem problem;
     rlf_front_call *calls; /* per call of it */
     rlf_fronts_options options;
-    double *weights; /* bytes of a whole model, per resource */
+    /* Per resource: */
+    double *weights;   /* bytes of a whole model */
+    uint32_t *longest; /* tokens of its longest sequence */
+    rlf_sums *sums;    /* shards and lanes, fixed before anything is searched */
 } rlf_fronts;
 
 /* All in `arena`; the options must live as long. RLF_USER if the program calls
@@ -39,13 +42,16 @@ typedef struct rlf_fronts {
  * was tried says. */
 rlf_status rlf_fronts_make(const rlf_fronts_options *options, rlf_arena *arena,
                            rlf_err *err, rlf_fronts *out);
+/* The call of the problem that a node belongs to, or -1. */
+int rlf_fronts_call(const rlf_fronts *fronts, const rlf_node *node);
 /* The choices that a plan of the same graph has made, into choice[n_calls].
  * False if one of them is not among those of the problem: ranks that are no
  * mesh of it, or a layout that others beat. */
 bool rlf_fronts_find(const rlf_fronts *fronts, const rlf_plan *plan,
                      int *choice);
-/* The place rows of a placement, one a call, in `arena`. */
+/* The place rows of a placement, in `arena`: *n, one for each model, with its
+ * shards and lanes, and one for each call. */
 rlf_place_row *rlf_fronts_rows(const rlf_fronts *fronts, const int *choice,
-                               rlf_arena *arena);
+                               rlf_arena *arena, int *n);
 
 #endif

@@ -13,6 +13,7 @@ libsearch_la_SOURCES = \
 	%D%/estimate.c %D%/estimate.h \
 	%D%/fit.c %D%/fit.h \
 	%D%/fronts.c %D%/fronts.h \
+	%D%/measure.c %D%/measure.h \
 	%D%/fuse.c %D%/fuse.h \
 	%D%/improve.c %D%/improve.h \
 	%D%/lengths.c %D%/lengths.h \

@@ -163,7 +163,7 @@ static bool
 beats(const rlf_choice *a, const rlf_choice *b)
 {
     return a->seconds <= b->seconds && a->kept <= b->kept && a->own <= b->own &&
-           a->work <= b->work;
+           a->own - a->lends <= b->own - b->lends && a->work <= b->work;
 }
 
 static bool

@@ -25,6 +25,7 @@ typedef struct rlf_choice {
                     the same ranks and the same cut */
     double own;  /* always, for this call alone: gradients, optimizer */
     double work; /* more while it runs */
+    double lends; /* of `own`: what other holds of the model lie in */
     int hold;    /* of the model: the same ranks and cut. Made by
                     rlf_problem_close */
 } rlf_choice;

@@ -1,0 +1,325 @@
+/* See measure.h. */
+#include "engine/search/measure.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "engine/layout/lanes.h"
+#include "engine/plan/candidate.h"
+#include "engine/search/calls.h"
+
+enum { SCRATCH = 4 << 20 }; /* bytes that layouts take, mostly */
+
+/* ---- rows ---- */
+
+void
+rlf_measure_words(const rlf_fronts *f, int model, const rlf_node_class *call,
+                  int variant, rlf_place_row *row)
+{
+    uint32_t longest = f->longest[model];
+    uint32_t most = longest > RLF_CAP_TOKENS ? longest : RLF_CAP_TOKENS;
+    int step = variant / RLF_VARIANT_TOKENS;
+    if (call && call->role == RLF_ROLE_UPDATE) {
+        row->recompute = variant & RLF_VARIANT_RECOMPUTE ? 1 : -1;
+        row->zero = variant & RLF_VARIANT_ZERO ? 1 : -1;
+        row->schedule = variant & RLF_VARIANT_SPLIT ? "zb-h1" : NULL;
+    }
+    if (call && !call->sampled && step)
+        row->tokens = (int)(step == 1 ? longest : most << (step - 1));
+}
+
+static void
+put_on(rlf_place_row *row, const rlf_choice *at, const int *ranks)
+{
+    row->ranks = ranks;
+    row->n_ranks = at->count;
+    row->tp = at->tp;
+    row->pp = at->pp;
+    row->dp = at->dp;
+}
+
+/* A rank that none of those that are looked at is, if there is one. */
+static int
+aside(const rlf_measure *m, const rlf_choice *at)
+{
+    int all = m->fronts->problem.devices;
+    if (at->first > 0)
+        return 0;
+    return at->count < all ? all - 1 : at->tp > 1 ? 1 : 0;
+}
+
+static bool
+is_aside(const rlf_choice *at, int rank)
+{
+    int from = at->first + (at->dp - 1) * at->tp * at->pp;
+    return rank < from || rank >= at->first + at->count ||
+           (rank - from) % at->tp > 0;
+}
+
+static int
+power_above(int n)
+{
+    int power = 1;
+    while (power < n)
+        power *= 2;
+    return power;
+}
+
+/* The rows of this model: all of it there, or its update aside. */
+static int
+model_rows(const rlf_measure *m, const rlf_choice *at, const int *ranks,
+           const int *other, bool apart, rlf_place_row *rows)
+{
+    const rlf_fronts *f = m->fronts;
+    rlf_sums sums = f->sums[m->model];
+    int n = 1;
+    rows[0] = rlf_place_row_new(m->model, NULL);
+    put_on(&rows[0], at, ranks);
+    rows[0].shards = sums.shards;
+    rows[0].offload = at->variant & RLF_VARIANT_OFFLOAD ? 1 : -1;
+    if (m->trains)
+        rows[0].lanes = at->dp > sums.lanes ? power_above(at->dp) : sums.lanes;
+    for (int c = 0; c < f->problem.n_calls; c++) {
+        if (f->calls[c].model != m->model)
+            continue;
+        rows[n] = rlf_place_row_new(m->model, f->calls[c].class);
+        put_on(&rows[n], at, ranks);
+        if (apart && f->problem.calls[c].kind == RLF_STAGE_UPDATE)
+            put_on(&rows[n],
+                   &(rlf_choice){.count = 1, .tp = 1, .pp = 1, .dp = 1}, other);
+        rlf_measure_words(f, m->model, f->calls[c].class, at->variant,
+                          &rows[n]);
+        n++;
+    }
+    return n;
+}
+
+/* Every other model lies aside. */
+static rlf_status
+make_plan(const rlf_measure *m, const rlf_choice *at, bool apart, rlf_err *err,
+          rlf_plan **out)
+{
+    const rlf_graph *graph = m->fronts->options.graph;
+    rlf_place_row *rows =
+        RLF_NEW_ARRAY(m->scratch, rlf_place_row,
+                      graph->resources.count + RLF_SEARCH_CALLS + 1);
+    int *ranks = RLF_NEW_ARRAY(m->scratch, int, at->count + 1);
+    for (int i = 0; i < at->count; i++)
+        ranks[i] = at->first + i;
+    int *other = &ranks[at->count];
+    *other = aside(m, at);
+    int n = model_rows(m, at, ranks, other, apart, rows);
+    for (size_t i = 0; i < graph->resources.count; i++) {
+        if (graph->resources.data[i].kind != RLF_RESOURCE_MODEL ||
+            (int)i == m->model)
+            continue;
+        rows[n] = rlf_place_row_new((int)i, NULL);
+        rows[n++].ranks = other;
+    }
+    return rlf_plan_candidate(graph, rows, n, m->fronts->options.plan,
+                              m->scratch, err, out);
+}
+
+/* ---- stages ---- */
+
+static int
+machine_of(const rlf_cluster *cluster, const rlf_choice *at, int stage)
+{
+    int rank = at->first + ((at->dp - 1) * at->pp + stage) * at->tp;
+    return rlf_cluster_machine(cluster, rank);
+}
+
+typedef struct stage_kind {
+    int64_t layers;
+    bool first, last, comes, goes; /* from or to another machine */
+} stage_kind;
+
+static stage_kind
+kind_of(const rlf_cluster *cluster, const rlf_choice *at, int layers, int stage)
+{
+    stage_kind k = {.layers =
+                        rlf_range_size(rlf_range_part(layers, at->pp, stage)),
+                    .first = stage == 0,
+                    .last = stage == at->pp - 1};
+    int machine = machine_of(cluster, at, stage);
+    k.comes = !k.first && machine_of(cluster, at, stage - 1) != machine;
+    k.goes = !k.last && machine_of(cluster, at, stage + 1) != machine;
+    return k;
+}
+
+int
+rlf_measure_stages(const rlf_cluster *cluster, const rlf_choice *at, int layers,
+                   int *stages)
+{
+    int n = 0;
+    for (int s = 0; s < at->pp; s++) {
+        stage_kind is = kind_of(cluster, at, layers, s);
+        bool known = false;
+        for (int i = 0; i < n && !known; i++) {
+            stage_kind was = kind_of(cluster, at, layers, stages[i]);
+            known = is.layers == was.layers && is.first == was.first &&
+                    is.last == was.last && is.comes == was.comes &&
+                    is.goes == was.goes;
+        }
+        if (!known)
+            stages[n++] = s;
+    }
+    return n;
+}
+
+/* ---- layouts ---- */
+
+/* The call of the problem that a node belongs to, or -1. */
+static int
+call_of(const rlf_measure *m, const rlf_node *node)
+{
+    return node->receiver == m->model ? rlf_fronts_call(m->fronts, node) : -1;
+}
+
+/* Seconds of all runs of each call, as if all stages were like this rank's. */
+static void
+take_seconds(rlf_measure *m, const rlf_opened *opened, bool updates)
+{
+    const rlf_fronts *f = m->fronts;
+    rlf_sizes sizes = rlf_opened_sizes(opened, m->scratch);
+    double sum[RLF_SEARCH_CALLS] = {0};
+    for (size_t i = 0; i < f->options.graph->nodes.count; i++) {
+        const rlf_node *node = &f->options.graph->nodes.data[i];
+        int c = call_of(m, node);
+        if (c < 0 || (!updates && f->problem.calls[c].kind == RLF_STAGE_UPDATE))
+            continue;
+        rlf_seconds seconds;
+        rlf_call_seconds(opened, &sizes, node,
+                         rlf_call_cut_of(opened, &sizes, node),
+                         f->options.speeds, &seconds);
+        sum[c] += seconds.total;
+    }
+    for (int c = 0; c < f->problem.n_calls; c++)
+        m->choice[c].seconds = fmax(m->choice[c].seconds, sum[c]);
+}
+
+static void
+take_caps(rlf_measure *m, const rlf_opened *opened)
+{
+    const rlf_resource *r = &m->fronts->options.graph->resources.data[m->model];
+    const rlf_caps *caps =
+        opened->classes->resource[r->kind]->caps(opened->resource[m->model]);
+    memcpy(m->tokens, caps->tokens, sizeof m->tokens);
+    m->longest = caps->longest;
+    m->fronts->longest[m->model] = caps->longest;
+}
+
+/* The most of all stages. */
+static void
+raise_bytes(rlf_call_bytes *most, const rlf_call_bytes *one)
+{
+    most->kept = fmax(most->kept, one->kept);
+    most->lends = fmax(most->lends, one->lends);
+    for (int k = 0; k <= RLF_STAGE_UPDATE; k++)
+        most->own[k] = fmax(most->own[k], one->own[k]);
+}
+
+/* One plan on the layout: seconds into `choice` if `seconds`; bytes. */
+static rlf_status
+take_plan(rlf_measure *m, const rlf_choice *at, bool apart, bool seconds,
+          rlf_err *err, rlf_call_bytes *bytes)
+{
+    rlf_plan *plan;
+    RLF_TRY(make_plan(m, at, apart, err, &plan));
+    int *stages = RLF_NEW_ARRAY(m->scratch, int, at->pp);
+    int n = rlf_measure_stages(m->fronts->options.speeds->cluster, at,
+                               m->layers, stages);
+    m->unified =
+        !rlf_cluster_part_of(m->fronts->options.speeds->cluster, at->first)
+             ->machine->device->gpu;
+    *bytes = (rlf_call_bytes){0};
+    for (int i = 0; i < n; i++) {
+        rlf_opened opened;
+        int place = ((at->dp - 1) * at->pp + stages[i]) * at->tp;
+        RLF_TRY(rlf_outline_rank(m->fronts->options.outline, plan,
+                                 at->first + place, m->scratch, err, &opened));
+        if (!i)
+            take_caps(m, &opened);
+        if (seconds)
+            take_seconds(m, &opened, !apart);
+        const rlf_call_bytes one =
+            rlf_call_memory(&opened, m->model, m->unified);
+        raise_bytes(bytes, &one);
+    }
+    return RLF_OK;
+}
+
+/* `read`: of a hold that is only read; `all`: of one that is trained too. */
+static void
+put_bytes(rlf_measure *m, const rlf_call_bytes *read, const rlf_call_bytes *all)
+{
+    const rlf_fronts *f = m->fronts;
+    for (int c = 0; c < f->problem.n_calls; c++) {
+        rlf_choice *to = &m->choice[c];
+        rlf_stage_kind kind = f->problem.calls[c].kind;
+        if (to->seconds <= 0)
+            continue;
+        to->kept = read->kept;
+        to->own = read->own[kind];
+        if (kind == RLF_STAGE_UPDATE) {
+            to->own = all->own[kind] + fmax(0, all->kept - read->kept);
+            to->lends = all->lends;
+        }
+    }
+}
+
+/* On more replicas than there are lanes nothing is trained; and weights that
+ * are trained take more than those that are only read: a variant has what is
+ * only read from the layout without words, in at->kept. */
+rlf_status
+rlf_measure_layout(rlf_measure *m, const rlf_choice *at, rlf_err *err)
+{
+    const rlf_fronts *f = m->fronts;
+    bool trains = m->trains && at->dp <= f->sums[m->model].lanes;
+    rlf_call_bytes read, all;
+    rlf_arena_reset(m->scratch);
+    if (!trains && !m->reads)
+        return rlf_fail(err, RLF_USER,
+                        "%d replicas are more than can have a lane", at->dp);
+    for (int c = 0; c < f->problem.n_calls; c++)
+        m->choice[c] = (rlf_choice){.first = at->first,
+                                    .count = at->count,
+                                    .tp = at->tp,
+                                    .pp = at->pp,
+                                    .dp = at->dp,
+                                    .variant = at->variant};
+    RLF_TRY(take_plan(m, at, m->trains && !trains, true, err, &all));
+    read = all;
+    if (trains && m->reads && at->variant)
+        read.kept = at->kept;
+    else if (trains && m->reads && is_aside(at, aside(m, at)))
+        RLF_TRY(take_plan(m, at, true, false, err, &read));
+    put_bytes(m, &read, &all);
+    if (at->count == 1)
+        m->weights = read.kept;
+    return RLF_OK;
+}
+
+rlf_status
+rlf_measure_begin(rlf_measure *m, const rlf_fronts *f, int model, rlf_err *err)
+{
+    const rlf_resource *r = &f->options.graph->resources.data[model];
+    *m = (rlf_measure){
+        .fronts = f, .model = model, .scratch = rlf_arena_sized(SCRATCH)};
+    for (int c = 0; c < f->problem.n_calls; c++) {
+        bool update = f->problem.calls[c].kind == RLF_STAGE_UPDATE;
+        m->trains |= f->calls[c].model == model && update;
+        m->reads |= f->calls[c].model == model && !update;
+    }
+    rlf_shapes shapes;
+    RLF_TRY(f->options.classes->resource[r->kind]->shapes(
+        f->options.graph, r, NULL, m->scratch, err, &shapes));
+    m->layers = shapes.layers;
+    return RLF_OK;
+}
+
+void
+rlf_measure_end(rlf_measure *m)
+{
+    rlf_arena_free(m->scratch);
+}

@@ -1,0 +1,55 @@
+/* What the calls of one model take on a layout, with the words of a place row:
+ * recompute, zero, tokens, a schedule, offload.
+ *
+ * A plan that has only this model there is made and outlined, on one rank of
+ * each kind of stage: stages that have as many layers, and whose neighbours are
+ * in their machine or not, are alike. The last replica is looked at, which has
+ * the most lanes and rows where they do not divide evenly. */
+#ifndef RLF_SEARCH_MEASURE_H
+#define RLF_SEARCH_MEASURE_H
+
+#include "engine/graph/run.h"
+#include "engine/search/fronts.h"
+
+/* The variant of a choice: a sum of these. */
+enum {
+    RLF_VARIANT_RECOMPUTE = 1,
+    RLF_VARIANT_ZERO = 2,
+    RLF_VARIANT_SPLIT = 4, /* schedule: "zb-h1" */
+    RLF_VARIANT_OFFLOAD = 8,
+    /* Times a step: tokens of a micro-batch are what the caps say (0), one
+     * sequence (1), twice, four times (2, 3) the default. */
+    RLF_VARIANT_TOKENS = 16,
+    RLF_VARIANT_STEPS = 4,
+};
+
+typedef struct rlf_measure {
+    const rlf_fronts *fronts;
+    int model, layers;
+    bool trains, reads;          /* it is updated; it is called otherwise */
+    bool unified;                /* memory of host and device is one */
+    rlf_arena *scratch;          /* of one layout at a time */
+    uint32_t longest;            /* tokens of a sequence */
+    uint32_t tokens[RLF_N_USES]; /* of a micro-batch, of the last layout */
+    rlf_choice choice[RLF_SEARCH_CALLS]; /* per call of the problem; seconds 0:
+                                            it cannot be run so */
+    double weights;                      /* bytes of all stages together */
+} rlf_measure;
+
+/* RLF_USER if the model cannot be read. rlf_measure_end in any case. */
+rlf_status rlf_measure_begin(rlf_measure *m, const rlf_fronts *fronts,
+                             int model, rlf_err *err);
+void rlf_measure_end(rlf_measure *m);
+/* Fills `choice`. RLF_USER: the model cannot be cut so. */
+rlf_status rlf_measure_layout(rlf_measure *m, const rlf_choice *at,
+                              rlf_err *err);
+/* The words of a variant, into a row of that call. */
+void rlf_measure_words(const rlf_fronts *fronts, int model,
+                       const rlf_node_class *call, int variant,
+                       rlf_place_row *row);
+/* The kinds of stages of a layout: stages[k] is the first of each, and how
+ * many they are. */
+int rlf_measure_stages(const rlf_cluster *cluster, const rlf_choice *at,
+                       int layers, int *stages);
+
+#endif
