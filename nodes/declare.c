@@ -63,19 +63,20 @@ static const rlf_formal copy_formals[] = {
     SAVE_FORMAL,
 };
 
-#define WHOLE(name_, required_, doc_)                               \
-    {                                                               \
-        .name = name_, .kind = RLF_FORMAL_INT, .labelled = true,    \
-        .required = required_, .least = 1, .most = 1e9, .doc = doc_ \
+/* As much as config.json may say (nodes/model/config.c). */
+#define WHOLE(name_, required_, most_, doc_)                          \
+    {                                                                 \
+        .name = name_, .kind = RLF_FORMAL_INT, .labelled = true,      \
+        .required = required_, .least = 1, .most = most_, .doc = doc_ \
     }
 
 static const rlf_formal llama_formals[] = {
-    WHOLE("layers", true, "transformer layers"),
-    WHOLE("hidden", true, "width of the residual"),
-    WHOLE("heads", true, "query heads"),
-    WHOLE("kv_heads", false, "key and value heads; as many as heads"),
-    WHOLE("ffn", false, "width of the feed-forward; 8/3 of hidden"),
-    WHOLE("context", false, "longest sequence; 2048"),
+    WHOLE("layers", true, 1 << 16, "transformer layers"),
+    WHOLE("hidden", true, 1 << 20, "width of the residual"),
+    WHOLE("heads", true, 1 << 16, "query heads"),
+    WHOLE("kv_heads", false, 1 << 16, "key and value heads; as many as heads"),
+    WHOLE("ffn", false, 1 << 24, "width of the feed-forward; 8/3 of hidden"),
+    WHOLE("context", false, 1 << 30, "longest sequence; 2048"),
     {.name = "rope_theta",
      .kind = RLF_FORMAL_NUMBER,
      .labelled = true,
@@ -85,7 +86,7 @@ static const rlf_formal llama_formals[] = {
     {.name = "eps",
      .kind = RLF_FORMAL_NUMBER,
      .labelled = true,
-     .least = 0,
+     .least = 1e-20,
      .most = 1,
      .doc = "of the norms; 1e-5"},
     {.name = "tied",

@@ -57,21 +57,29 @@ static const family families[] = {
  * that has a window, where config.json does not name them. */
 enum { WINDOW = 4096, WINDOW_FROM = 28 };
 
-/* Whole numbers: key, place, least, needed. */
+/* Whole numbers from 1 to `most`, which no model is near: products of two of
+ * them are far from overflowing. */
 static const struct {
     const char *key;
     size_t offset;
+    int most;
     bool needed;
 } sizes[] = {
-    {"num_hidden_layers",       offsetof(rlf_model_config, layers),   true},
-    {"hidden_size",             offsetof(rlf_model_config, hidden),   true},
-    {"num_attention_heads",     offsetof(rlf_model_config, heads),    true},
-    {"num_key_value_heads",     offsetof(rlf_model_config, kv_heads), false},
-    {"head_dim",                offsetof(rlf_model_config, head_dim), false},
-    {"intermediate_size",       offsetof(rlf_model_config, ffn),      true},
-    {"vocab_size",              offsetof(rlf_model_config, vocab),    true},
-    {"max_position_embeddings", offsetof(rlf_model_config, context),  false},
+    {"num_hidden_layers",       offsetof(rlf_model_config, layers),   1 << 16, true},
+    {"hidden_size",             offsetof(rlf_model_config, hidden),   1 << 20, true},
+    {"num_attention_heads",     offsetof(rlf_model_config, heads),    1 << 16, true},
+    {"num_key_value_heads",     offsetof(rlf_model_config, kv_heads), 1 << 16, false},
+    {"head_dim",                offsetof(rlf_model_config, head_dim), 1 << 16, false},
+    {"intermediate_size",       offsetof(rlf_model_config, ffn),      1 << 24, true},
+    {"vocab_size",              offsetof(rlf_model_config, vocab),    1 << 24, true},
+    {"max_position_embeddings", offsetof(rlf_model_config, context),  1 << 30, false},
 };
+
+/* Numbers, which must make sense and stay what they are in single precision. */
+#define LEAST_EPS 1e-20
+#define MOST_EPS 1.0
+#define MOST_THETA 1e12
+#define MOST_FACTOR 1e6
 
 /* Keys that would change the mathematics: anything but null, false, and the
  * number or word given here is refused. */
@@ -160,21 +168,28 @@ member(const json_t *object, const char *key)
 }
 
 static rlf_status
-read_number(const reader *r, const json_t *object, const char *key, double *out)
+read_number(const reader *r, const json_t *object, const char *key,
+            double least, double most, double *out)
 {
-    return rlf_json_get_number(object, r->path, key, false, r->err, out);
+    rlf_err *err = r->err;
+    RLF_TRY(rlf_json_get_number(object, r->path, key, false, err, out));
+    if (member(object, key) && !(*out >= least && *out <= most))
+        return rlf_fail(err, RLF_USER,
+                        "%s: \"%s\" must be from %g to %g, not %g", r->path,
+                        key, least, most, *out);
+    return RLF_OK;
 }
 
 static rlf_status
-read_int(const reader *r, const char *key, int least, int *out)
+read_int(const reader *r, const char *key, int least, int most, int *out)
 {
     int64_t x = *out;
     rlf_err *err = r->err;
     RLF_TRY(rlf_json_get_int(r->root, r->path, key, false, err, &x));
-    if (x < least || x > INT_MAX)
+    if (x < least || x > most)
         return rlf_fail(err, RLF_USER, "%s: \"%s\" must be at %s %d", r->path,
                         key, x < least ? "least" : "most",
-                        x < least ? least : INT_MAX);
+                        x < least ? least : most);
     *out = (int)x;
     return RLF_OK;
 }
@@ -250,7 +265,7 @@ check_rope(const reader *r, const char *key, const json_t *j)
                             "by kind of layer are not supported",
                             r->path, key, name);
     }
-    RLF_TRY(read_number(r, j, "partial_rotary_factor", &part));
+    RLF_TRY(read_number(r, j, "partial_rotary_factor", 0, 1, &part));
     if (part != 1)
         return fail_key(r, key,
                         "has a \"partial_rotary_factor\": rotation of a part "
@@ -264,9 +279,9 @@ read_original(const reader *r, const json_t *j, double *out)
 {
     rlf_err *err = r->err;
     static const char key[] = "original_max_position_embeddings";
-    RLF_TRY(read_number(r, j, key, out));
+    RLF_TRY(read_number(r, j, key, 1, INT_MAX, out));
     double outer = *out;
-    RLF_TRY(read_number(r, r->root, key, &outer));
+    RLF_TRY(read_number(r, r->root, key, 1, INT_MAX, &outer));
     if (outer != *out)
         return fail_key(r, key,
                         "says another length than the object that scales "
@@ -280,7 +295,8 @@ static rlf_status
 read_rope(const reader *r, rlf_model_config *c)
 {
     rlf_err *err = r->err;
-    RLF_TRY(read_number(r, r->root, "rope_theta", &c->rope_theta));
+    RLF_TRY(
+        read_number(r, r->root, "rope_theta", 1, MOST_THETA, &c->rope_theta));
     const char *key = "rope_scaling";
     const json_t *j = member(r->root, key);
     if (!j || (json_is_object(j) && !json_object_size(j))) {
@@ -292,7 +308,7 @@ read_rope(const reader *r, rlf_model_config *c)
     if (!json_is_object(j))
         return fail_key(r, key, "must be an object");
     RLF_TRY(check_rope(r, key, j));
-    RLF_TRY(read_number(r, j, "rope_theta", &c->rope_theta));
+    RLF_TRY(read_number(r, j, "rope_theta", 1, MOST_THETA, &c->rope_theta));
     const json_t *kind = member(j, "rope_type");
     if (!kind)
         kind = member(j, "type");
@@ -310,14 +326,15 @@ read_rope(const reader *r, rlf_model_config *c)
                         "%s: \"%s\": rotary scaling \"%s\" is not supported "
                         "(default, linear and llama3 are)",
                         r->path, key, word);
-    RLF_TRY(read_number(r, j, "factor", &c->rope_factor));
-    if (!(c->rope_factor >= 1))
+    RLF_TRY(read_number(r, j, "factor", 1, MOST_FACTOR, &c->rope_factor));
+    if (!(c->rope_factor >= 1)) /* it is missing */
         return fail_key(r, key, "needs a \"factor\" of at least 1");
     if (c->rope == RLF_ROPE_LINEAR)
         return RLF_OK;
     c->rope_original = c->context;
-    RLF_TRY(read_number(r, j, "low_freq_factor", &c->rope_low));
-    RLF_TRY(read_number(r, j, "high_freq_factor", &c->rope_high));
+    RLF_TRY(read_number(r, j, "low_freq_factor", 0, MOST_FACTOR, &c->rope_low));
+    RLF_TRY(
+        read_number(r, j, "high_freq_factor", 0, MOST_FACTOR, &c->rope_high));
     RLF_TRY(read_original(r, j, &c->rope_original));
     if (!(c->rope_low > 0 && c->rope_high > c->rope_low &&
           c->rope_original > 0))
@@ -365,9 +382,9 @@ read_window(const reader *r, const family *f, rlf_model_config *c)
         f->window && !json_object_get(r->root, "sliding_window") ? WINDOW : 0;
     if (f->window_key)
         RLF_TRY(read_flag(r, "use_sliding_window", &use));
-    RLF_TRY(read_int(r, "sliding_window", 0, &window));
+    RLF_TRY(read_int(r, "sliding_window", 0, INT_MAX, &window));
     if (f->window_key)
-        RLF_TRY(read_int(r, "max_window_layers", 0, &from));
+        RLF_TRY(read_int(r, "max_window_layers", 0, INT_MAX, &from));
     first = from;
     RLF_TRY(read_types(r, c, &from));
     if (!f->window && window)
@@ -470,10 +487,8 @@ check_shape(const reader *r, const rlf_model_config *c)
                         "%s: heads of %d elements are not supported: they "
                         "must be a multiple of 8, at most 256",
                         r->path, c->head_dim);
-    if (!(c->eps > 0))
-        return fail_key(r, "rms_norm_eps", "must be above 0");
-    if (!(c->rope_theta > 0))
-        return fail_key(r, "rope_theta", "must be above 0");
+    if (c->bos >= c->vocab)
+        return fail_key(r, "bos_token_id", "must be a token of the vocabulary");
     return RLF_OK;
 }
 
@@ -518,7 +533,7 @@ read_sizes(const reader *r, const family *f, rlf_model_config *c)
         if (sizes[i].needed && !member(r->root, sizes[i].key))
             return fail_key(r, sizes[i].key, "is missing");
         if (member(r->root, sizes[i].key))
-            RLF_TRY(read_int(r, sizes[i].key, 1,
+            RLF_TRY(read_int(r, sizes[i].key, 1, sizes[i].most,
                              (int *)((char *)c + sizes[i].offset)));
     }
     if (!json_object_get(r->root, "num_key_value_heads"))
@@ -558,11 +573,12 @@ read_config(const reader *r, rlf_model_config *c)
     if (f->mlp_bias_key)
         RLF_TRY(read_flag(r, "mlp_bias", &c->mlp_bias));
     RLF_TRY(read_flag(r, "tie_word_embeddings", &c->tied));
-    RLF_TRY(read_number(r, r->root, "rms_norm_eps", &c->eps));
+    RLF_TRY(
+        read_number(r, r->root, "rms_norm_eps", LEAST_EPS, MOST_EPS, &c->eps));
     RLF_TRY(read_rope(r, c));
     RLF_TRY(read_window(r, f, c));
     if (member(r->root, "bos_token_id"))
-        RLF_TRY(read_int(r, "bos_token_id", 0, &c->bos));
+        RLF_TRY(read_int(r, "bos_token_id", 0, INT_MAX, &c->bos));
     RLF_TRY(read_eos(r, c));
     return check_shape(r, c);
 }
