@@ -139,9 +139,10 @@ apply(rlf_sema *s, const builtin *b, const int *x, size_t n, rlf_span of,
 }
 
 static void
-count_wrong(rlf_sema *s, const builtin *b, size_t n, rlf_span at)
+count_wrong(rlf_sema *s, const builtin *b, size_t n, const rlf_ast_expr *call)
 {
     rlf_diag *diag;
+    rlf_span at = call->at;
     if (b->least == b->most)
         diag = rlf_diag_error(s->diags, "argument", at,
                               "'%s' takes %zu argument%s, not %zu", b->name,
@@ -151,8 +152,8 @@ count_wrong(rlf_sema *s, const builtin *b, size_t n, rlf_span at)
                               "'%s' takes %zu to %zu arguments, not %zu",
                               b->name, b->least, b->most, n);
     if (is_reduction(b->name) && n == 1)
-        rlf_diag_hint(s->diags, diag,
-                      "of all values of a column: %s(x over batch)", b->name);
+        rlf_diag_hint(s->diags, diag, "%s",
+                      rlf_form_reduction(s, b->name, call));
 }
 
 /* `f(x over y)`. */
@@ -201,12 +202,7 @@ rlf_builtin_call(rlf_sema *s, const char *name, const rlf_ast_expr *call,
     if (!b && is_reduction(name)) {
         rlf_diag *diag = rlf_diag_error(s->diags, "argument", call->at,
                                         "'%s' does not say over what", name);
-        const char *x = call->args && call->args->count
-                            ? rlf_form_text(s, call->args->data[0].span)
-                            : "x";
-        rlf_diag_hint(s->diags, diag,
-                      "%s(%s over tokens), (%s over group) or (%s over batch)",
-                      name, x, x, x);
+        rlf_diag_hint(s->diags, diag, "%s", rlf_form_reduction(s, name, call));
         return true;
     }
     if (!b)
@@ -215,7 +211,7 @@ rlf_builtin_call(rlf_sema *s, const char *name, const rlf_ast_expr *call,
     int x[16] = {0};
     bool good = n >= b->least && n <= b->most;
     if (!good)
-        count_wrong(s, b, n, call->at);
+        count_wrong(s, b, n, call);
     for (size_t i = 0; i < n && good; i++) {
         if (call->args->data[i].label.text) {
             rlf_diag_error(s->diags, "argument", call->args->data[i].label.span,

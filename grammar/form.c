@@ -183,6 +183,63 @@ rlf_form_function(rlf_sema *s, rlf_diag *diag, const rlf_ast_expr *call)
     return hint != NULL;
 }
 
+/* As in mean(x, -1), where others write an axis. */
+static bool
+is_axis(const rlf_sema *s, rlf_span span)
+{
+    const char *text = rlf_form_text(s, span);
+    return !text[strspn(text, "-0123456789")];
+}
+
+/* An operand, in parentheses where it may bind less than '+'. */
+static const char *
+operand(const rlf_sema *s, rlf_span span)
+{
+    const char *text = rlf_form_text(s, span);
+    return strpbrk(text, "+-<>=?") ? rlf_arena_printf(s->arena, "(%s)", text)
+                                   : text;
+}
+
+/* Values one by one, which other languages put into a list for it; NULL: `name`
+ * is not done so. */
+static const char *
+of_each(const rlf_sema *s, const char *name, const rlf_ast_args *list)
+{
+    bool sum = !strcmp(name, "sum"), mean = !strcmp(name, "mean");
+    if (!strcmp(name, "max") || !strcmp(name, "min"))
+        return rlf_arena_printf(s->arena, "write %s(%s)", name,
+                                arguments(s, list, -1));
+    const char *text = "";
+    for (size_t i = 0; i < list->count && (sum || mean); i++)
+        text = rlf_arena_printf(s->arena, "%s%s%s", text, i ? " + " : "",
+                                operand(s, list->data[i].span));
+    return sum    ? rlf_arena_printf(s->arena, "write %s", text)
+           : mean ? rlf_arena_printf(s->arena, "write (%s) / %zu", text,
+                                     list->count)
+                  : NULL;
+}
+
+const char *
+rlf_form_reduction(const rlf_sema *s, const char *name,
+                   const rlf_ast_expr *call)
+{
+    const rlf_ast_args *args = call->args, *list = args;
+    if (args && args->count == 1 && args->data[0].value->kind == RLF_AST_LIST)
+        list = args->data[0].value->args;
+    bool several = list && list->count > 1;
+    for (size_t i = 0; several && i < list->count; i++)
+        several = !list->data[i].label.text &&
+                  (list != args || !is_axis(s, list->data[i].span));
+    const char *hint = several ? of_each(s, name, list) : NULL;
+    const char *x =
+        args && args->count ? rlf_form_text(s, args->data[0].span) : "x";
+    return hint ? hint
+                : rlf_arena_printf(
+                      s->arena,
+                      "%s(%s over tokens), (%s over group) or (%s over batch)",
+                      name, x, x, x);
+}
+
 /* What can be called of a model, or of a set. */
 static const char *
 methods_of(const rlf_sema *s, rlf_receiver receiver, const char *before)

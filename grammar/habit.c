@@ -382,6 +382,78 @@ rlf_habit_unit(const rlf_syntax *syntax, const char *text)
                 : NULL;
 }
 
+/* ---- arguments ---- */
+
+/* The bracket of the call that byte `at` stands in, on its line; SIZE_MAX: none
+ * is open there. */
+static size_t
+open_call(const rlf_syntax *syntax, size_t at)
+{
+    const char *text = syntax->maker.text;
+    int depth = 0;
+    while (at-- > 0 && text[at] != '\n') {
+        if (strchr(")]", text[at]))
+            depth++;
+        else if (strchr("([", text[at]) && depth-- == 0)
+            return text[at] == '(' ? at : SIZE_MAX;
+    }
+    return SIZE_MAX;
+}
+
+/* Where the argument at `at` ends. */
+static size_t
+argument_end(const rlf_syntax *syntax, size_t at)
+{
+    size_t last = rest_end(syntax, at);
+    const char *text = syntax->maker.text;
+    int depth = 0;
+    for (; at < last; at++) {
+        depth += strchr("([{", text[at]) ? 1 : strchr(")]}", text[at]) ? -1 : 0;
+        if (text[at] == ',' && !depth)
+            break;
+    }
+    return at;
+}
+
+/* mean(x, dim=-1): over what it goes is said by a word here. */
+static const char *
+over_hint(const rlf_syntax *syntax, size_t at)
+{
+    static const char *const reductions[] = {"sum", "mean", "std",
+                                             "var", "max",  "min"};
+    size_t open = open_call(syntax, at), first = open;
+    const char *text = syntax->maker.text;
+    if (open == SIZE_MAX)
+        return NULL;
+    while (first &&
+           (isalnum((unsigned char)text[first - 1]) || text[first - 1] == '_'))
+        first--;
+    const char *name = cut(syntax, first, open);
+    const char *x = cut(syntax, open + 1, argument_end(syntax, open + 1));
+    for (size_t i = 0; i < RLF_COUNT(reductions); i++)
+        if (!strcmp(reductions[i], name))
+            return SAY("write %s(%s over tokens), (%s over group) or (%s over "
+                       "batch)",
+                       name, x, x, x);
+    return NULL;
+}
+
+const char *
+rlf_habit_argument(const rlf_syntax *syntax, rlf_span at, const char *name)
+{
+    static const char *const axes[] = {"dim",  "dims",    "axis",
+                                       "axes", "keepdim", "keepdims"};
+    const char *hint = NULL;
+    for (size_t i = 0; i < RLF_COUNT(axes) && !hint; i++)
+        if (!strcmp(axes[i], name))
+            hint = over_hint(syntax, at.first);
+    const char *value = cut(syntax, at.last, argument_end(syntax, at.last));
+    return hint ? hint
+                : SAY("the name of an argument ends with ':', as in %s: %s; "
+                      "'==' compares",
+                      name, *value ? value : "...");
+}
+
 /* A unit with a blank before it. */
 static const char *
 apart_hint(const rlf_syntax *syntax, const rlf_report *report, const char *text)

@@ -13,6 +13,9 @@ const char *rlf_habit_form(const rlf_syntax *syntax, const rlf_report *report,
                            const char *text);
 /* The same of an expression that stands alone as a statement. */
 const char *rlf_habit_alone(const rlf_syntax *syntax, const rlf_report *report);
+/* `name = value` in the brackets of a call, with the '=' at `at`. */
+const char *rlf_habit_argument(const rlf_syntax *syntax, rlf_span at,
+                               const char *name);
 /* `every e` without `steps` before `at`: how it is written. */
 const char *rlf_habit_every(const rlf_syntax *syntax, rlf_span at);
 /* What a number with an unknown unit was meant to be, as a hint; or NULL. */

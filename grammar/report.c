@@ -359,11 +359,7 @@ equal_hint(const rlf_syntax *syntax, rlf_span at)
             (unsigned)rlf_sources_place(syntax->sources, sign).line,
             syntax->maker.text[sign.first]);
     if (*before && ends_in_call(line))
-        return rlf_arena_printf(
-            syntax->maker.arena,
-            "the name of an argument ends with ':', as in %s: ...; '==' "
-            "compares",
-            before);
+        return rlf_habit_argument(syntax, at, before);
     return "'==' compares, '=' only gives a name";
 }
 

@@ -429,6 +429,9 @@ const char *rlf_form_text(const rlf_sema *s, rlf_span span);
 /* Of a call of what is no function, of what has a value, of no method of the
  * receiver: how it is written instead. False: no hint. */
 bool rlf_form_function(rlf_sema *s, rlf_diag *diag, const rlf_ast_expr *call);
+/* A sum, mean... that does not say over what. */
+const char *rlf_form_reduction(const rlf_sema *s, const char *name,
+                               const rlf_ast_expr *call);
 bool rlf_form_called(rlf_sema *s, rlf_diag *diag, const rlf_ast_expr *call);
 bool rlf_form_method(rlf_sema *s, rlf_diag *diag, const rlf_thing *receiver,
                      const rlf_ast_expr *call);

@@ -726,7 +726,7 @@ hint: write 'update m minimize LOSS', or 'update m { ... }' with a minimize in i
 test.rlf:14:18: error: unexpected '=', expected ':', ')' or ','
    14 |     h = adamw(lr = lr)
       |                  ^
-hint: the name of an argument ends with ':', as in lr: ...; '==' compares
+hint: the name of an argument ends with ':', as in lr: lr; '==' compares
 test.rlf:16:11: error: unexpected '=', expected the end of the line
    16 |     other = 3
       |           ^
@@ -781,3 +781,32 @@ test.rlf:1:10: error: unexpected '=', expected an expression
 test.rlf:2:10: error: unexpected '=', expected an expression
     2 | data y = = 3
       |          ^
+=== an axis, and arguments by '='
+flow f(b: d[2]) {
+    x = mean(m.logprob(page, 2), dim=-1)
+    report y = 2 * sum(page.length, axis=0, keepdim=true)
+    u = m.generate(b, n=4, max_new=8)
+    v = m.generate(b, dim=4)
+    w = m.generate(b, n=
+}
+--- errors
+test.rlf:2:37: error: unexpected '=', expected ':', ')' or ','
+    2 |     x = mean(m.logprob(page, 2), dim=-1)
+      |                                     ^
+hint: write mean(m.logprob(page, 2) over tokens), (m.logprob(page, 2) over group) or (m.logprob(page, 2) over batch)
+test.rlf:3:41: error: unexpected '=', expected ':', ')' or ','
+    3 |     report y = 2 * sum(page.length, axis=0, keepdim=true)
+      |                                         ^
+hint: write sum(page.length over tokens), (page.length over group) or (page.length over batch)
+test.rlf:4:24: error: unexpected '=', expected ':', ')' or ','
+    4 |     u = m.generate(b, n=4, max_new=8)
+      |                        ^
+hint: the name of an argument ends with ':', as in n: 4; '==' compares
+test.rlf:5:26: error: unexpected '=', expected ':', ')' or ','
+    5 |     v = m.generate(b, dim=4)
+      |                          ^
+hint: the name of an argument ends with ':', as in dim: 4; '==' compares
+test.rlf:6:24: error: unexpected '=', expected ':', ')' or ','
+    6 |     w = m.generate(b, n=
+      |                        ^
+hint: the name of an argument ends with ':', as in n: ...; '==' compares

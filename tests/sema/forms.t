@@ -469,3 +469,48 @@ test.rlf:5:21: error: there is no function named 'len'
     5 |     report n = mean(len(roll.text) over batch)
       |                     ^~~
 hint: write roll.length
+=== values one by one in a list, an axis
+data prompts = jsonl("rows.jsonl", prompt: "question", answer: "answer", grade: "grade")
+model actor = lm("m", optimizer: adamw(lr: 1e-5))
+flow f(batch: prompts[8]) {
+    roll = actor.generate(batch, n: 4, max_new: 8)
+    a = sum([roll.length, roll.length - 1])
+    b = mean([roll.length, 1, 2])
+    c = max([roll.length, 1])
+    d = sum(roll.length, roll.finished)
+    e = mean(roll.logprob, -1)
+    g = mean(roll.logprob, dim: -1)
+    h = std([roll.length, 1])
+}
+--- errors
+test.rlf:5:9: error: 'sum' does not say over what
+    5 |     a = sum([roll.length, roll.length - 1])
+      |         ^~~
+hint: write roll.length + (roll.length - 1)
+test.rlf:6:9: error: 'mean' does not say over what
+    6 |     b = mean([roll.length, 1, 2])
+      |         ^~~~
+hint: write (roll.length + 1 + 2) / 3
+test.rlf:7:9: error: 'max' takes 2 to 16 arguments, not 1
+    7 |     c = max([roll.length, 1])
+      |         ^~~
+hint: write max(roll.length, 1)
+test.rlf:7:13: error: a number is wanted, and this is a list
+    7 |     c = max([roll.length, 1])
+      |             ^~~~~~~~~~~~~~~~
+test.rlf:8:9: error: 'sum' does not say over what
+    8 |     d = sum(roll.length, roll.finished)
+      |         ^~~
+hint: write roll.length + roll.finished
+test.rlf:9:9: error: 'mean' does not say over what
+    9 |     e = mean(roll.logprob, -1)
+      |         ^~~~
+hint: mean(roll.logprob over tokens), (roll.logprob over group) or (roll.logprob over batch)
+test.rlf:10:9: error: 'mean' does not say over what
+   10 |     g = mean(roll.logprob, dim: -1)
+      |         ^~~~
+hint: mean(roll.logprob over tokens), (roll.logprob over group) or (roll.logprob over batch)
+test.rlf:11:9: error: 'std' does not say over what
+   11 |     h = std([roll.length, 1])
+      |         ^~~
+hint: std([roll.length, 1] over tokens), ([roll.length, 1] over group) or ([roll.length, 1] over batch)

@@ -143,7 +143,7 @@ test.rlf:20:31: error: 'over vocab' takes one per word at a token, and this is o
 test.rlf:21:9: error: 'max' takes 2 to 16 arguments, not 1
    21 |     j = max(score)
       |         ^~~
-hint: of all values of a column: max(x over batch)
+hint: max(score over tokens), (score over group) or (score over batch)
 === over group needs several samples a prompt
 import "std/advantage"
 import "std/loss"
