@@ -443,12 +443,14 @@ step(rlf_call *call, rlf_err *err)
     if (!s->begun)
         RLF_TRY(begin(call, err));
     const uint32_t *rows;
-    uint64_t fed = rlf_generation_count(s->generation).fed;
+    const rlf_generation_counts before = rlf_generation_count(s->generation);
     rlf_status status =
         rlf_generation_step(s->generation, err, &rows, &call->n_rows);
     RLF_TRY(status);
     call->seats = rlf_generation_seats(s->generation);
-    call->fed = (uint32_t)(rlf_generation_count(s->generation).fed - fed);
+    const rlf_generation_counts after = rlf_generation_count(s->generation);
+    call->fed = (uint32_t)(after.fed - before.fed);
+    call->keys = after.keys - before.keys;
     uint32_t *told;
     RLF_TRY(rlf_arena_try(call->env->pool, call->n_rows * sizeof *told,
                           "the complete samples", err, &told));

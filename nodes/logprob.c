@@ -121,6 +121,9 @@ step(rlf_call *call, rlf_err *err)
                                rlf_reading_of(call->node->class), call->rows, n,
                                err, &r.seqs));
     RLF_TRY(rlf_work_pass(model, RLF_USE_READ, err, &r.pass));
+    call->fed = 0;
+    for (uint32_t i = 0; i < n; i++)
+        call->fed += r.seqs[i].n_prompt + r.seqs[i].n_response;
     for (uint32_t i = 0, fit; i < n; i += fit) {
         RLF_TRY(rlf_pass_fit(r.pass, r.seqs + i, n - i, err, &fit));
         RLF_PUSH_IN(call->env->pool, &r.micros, (micro){i, fit});

@@ -11,6 +11,7 @@ libapi_la_SOURCES = \
 	%D%/join.c \
 	%D%/journal.c \
 	%D%/planned.c %D%/planned.h \
+	%D%/profile.c %D%/profile.h \
 	%D%/record.c \
 	%D%/rundir.c \
 	%D%/saving.c \

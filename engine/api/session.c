@@ -3,6 +3,7 @@
 
 #include "config.h"
 #include "engine/api/cluster.h"
+#include "engine/api/profile.h"
 #include "engine/base/clock.h"
 #include "engine/base/vec.h"
 #include "engine/io/file.h"
@@ -98,7 +99,9 @@ rlf_session_end(rlf_session *s, rlf_err *err)
         rlf_rundir_undo(s);
     }
     rlf_join_leave(s, closed);
-    if (!closed)
+    if (closed)
+        rlf_collector_free(s->collector);
+    else
         return status; /* a thread is stuck: it may touch all, so that stays */
     RLF_VEC_FREE(&s->settings);
     rlf_buf_free(&s->message);
@@ -441,7 +444,13 @@ open_run(rlf_session *s, rlf_err *err)
     if (s->options.directory)
         RLF_TRY(rlf_rundir_open(s, err));
     RLF_TRY(open_trace(s, err));
+    if (s->options.directory && s->leads && !s->options.dry && !s->collector)
+        s->collector = rlf_collector_new();
+    const rlf_measure *measure = NULL;
+    if (s->collector)
+        RLF_TRY(rlf_collector_begin(s->collector, s->plan, err, &measure));
     const rlf_run_options run = {
+        .measure = measure,
         .seed = s->options.seed,
         .threads = s->options.threads,
         .backend = s->options.backend,
@@ -524,9 +533,10 @@ finish(rlf_session *s, rlf_err *err)
     if (s->complete)
         return RLF_OK;
     s->complete = true;
-    if (s->options.directory && rlf_run_steps(s->run) > s->resumed)
-        RLF_TRY(rlf_saving_now(s, err));
-    return RLF_OK;
+    if (!s->options.directory || rlf_run_steps(s->run) <= s->resumed)
+        return RLF_OK;
+    RLF_TRY(rlf_saving_now(s, err));
+    return rlf_profile_leave(s, err);
 }
 
 /* A process without the controller has one step, which is the whole run. */

@@ -99,6 +99,8 @@ struct rlf_session {
                               one that can only be closed */
     bool opening;          /* atomic: ranks make their flight records */
     rlf_trace *trace;
+    struct rlf_collector *collector; /* of what ranks measure; NULL: nobody
+                                        wants to know. Ends with the session */
     uint64_t wanted;     /* steps in all; 0: until the program's break */
     bool one;            /* it is one step, because the flow draws nothing */
     uint32_t resumed;    /* step that the run went on from */

@@ -10,6 +10,7 @@ libgraph_la_SOURCES = \
 	%D%/graph.c %D%/graph.h \
 	%D%/hash.c \
 	%D%/loss.c \
+	%D%/measure.c %D%/measure.h \
 	%D%/place.c %D%/place.h \
 	%D%/run.c %D%/run.h \
 	%D%/sizes.c %D%/sizes.h \

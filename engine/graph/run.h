@@ -133,6 +133,7 @@ typedef struct rlf_env {
     /* See rlf_run_options; NULL: never. */
     bool (*stops)(double seconds);
     struct rlf_trace_lane *trace; /* NULL: no trace */
+    const struct rlf_measure *measure; /* NULL: nobody wants to know */
     /* Metrics: report() calls it; the mean over the step is written. */
     void (*report)(void *sink, const char *name, double value);
     void *sink;
@@ -170,9 +171,12 @@ typedef struct rlf_call {
     /* Streaming classes: more rows of the inputs have become complete since
      * the last step; `inputs_done`: no more will come. */
     bool inputs_done;
-    /* Of sampled classes, out: tokens that the step fed to the model, and how
+    /* Out, of what feeds a model: tokens that the step, or the operation of an
+     * update, fed to it. Of sampled classes too: how
      * many samples can be at work here at once, however long they become. */
     uint32_t fed, seats;
+    double keys; /* tokens that these looked at, each at those before it and
+                    itself */
 } rlf_call;
 
 /* ---- making spaces and columns in a pool ---- */

@@ -228,7 +228,7 @@ train(rlf_rank *rank, int instance, rlf_err *err)
         calls[i] = &slots[i]->call;
     }
     rank->joint.count = 0;
-    RLF_TRY(rlf_pipeline_run(rank->plan, calls, n, err));
+    RLF_TRY(rlf_pipeline_run(rank->plan, calls, n, &rank->taken, err));
     for (int i = 0; i < n; i++) {
         const rlf_node *node = calls[i]->node;
         rank->recording = slots[i]->reports;
@@ -239,6 +239,26 @@ train(rlf_rank *rank, int instance, rlf_err *err)
             RLF_TRY(tell_done(rank, slots[i]->n, calls[i], 0, err));
     }
     return RLF_OK;
+}
+
+/* How long the samples are that the call has finished. */
+static void
+measure_samples(const rlf_rank *rank, const rlf_call *call)
+{
+    const rlf_measure *to = rank->env.measure;
+    const rlf_rows *rows = call->out[0].rows;
+    for (uint32_t i = 0; to && i < call->n_rows; i++) {
+        uint32_t row = call->rows[i], p = row;
+        if (rows->prompts != rows->samples)
+            p = rlf_space_row(&rank->graph->domains, rows->samples, row,
+                              rows->prompts->domain);
+        to->see(to->self, &(rlf_measured){.kind = RLF_MEASURED_SAMPLE,
+                                          .rank = rank->rank,
+                                          .node = call->node,
+                                          .model = -1,
+                                          .x = rows->sample[row].n_ids,
+                                          .y = rows->prompt[p].n_ids});
+    }
 }
 
 /* Tell which samples the call has finished, and how long that took. */
@@ -262,6 +282,7 @@ tell_rows(rlf_rank *rank, const slot *s, rlf_err *err)
                                .turns = rank->turns,
                                .seats = call->seats};
     rank->turns = (rlf_turns){0};
+    measure_samples(rank, call);
     return tell(rank, &report, err);
 }
 
@@ -270,11 +291,19 @@ static rlf_status
 sample(rlf_rank *rank, slot *s, rlf_err *err)
 {
     rlf_call *call = &s->call;
-    uint64_t from = rlf_clock_now();
+    uint64_t from = rlf_clock_now(), measured = rlf_measure_clock(&rank->env);
     rlf_status status = call->node->class->step(call, err);
     if (status < 0)
         return status;
     double x = call->fed, t = rlf_clock_since(from);
+    rank->taken +=
+        rlf_measure_see(&rank->env,
+                        (rlf_measured){.kind = RLF_MEASURED_TURN,
+                                       .node = call->node,
+                                       .model = -1,
+                                       .x = x,
+                                       .y = call->keys},
+                        measured);
     rlf_turns *turns = &rank->turns;
     *turns = (rlf_turns){.n = turns->n + 1,
                          .x = turns->x + x,
@@ -521,6 +550,48 @@ note(rlf_rank *rank, const rlf_task *task)
                     task->n_rows);
 }
 
+/* What a task took, but for the pieces that were measured by themselves. */
+static void
+measure(rlf_rank *rank, const rlf_task *task, uint64_t from)
+{
+    static const rlf_measured_kind kinds[] = {
+        [RLF_TASK_BEGIN] = RLF_MEASURED_STEP,
+        [RLF_TASK_END] = RLF_MEASURED_STEP,
+        [RLF_TASK_OPEN] = RLF_MEASURED_OPEN,
+        [RLF_TASK_RUN] = RLF_MEASURED_ROWS,
+        [RLF_TASK_EDGE] = RLF_MEASURED_EDGE,
+        [RLF_TASK_MOVE] = RLF_MEASURED_EDGE,
+        [RLF_TASK_WEIGHTS] = RLF_MEASURED_MODEL};
+    if (!rank->env.measure || task->kind > RLF_TASK_END)
+        return;
+    rlf_measured piece = {.kind = kinds[task->kind], .model = -1};
+    const rlf_node *node = NULL;
+    if (piece.kind == RLF_MEASURED_MODEL) {
+        piece.model = task->model;
+        piece.x = (double)rank->exchanged;
+    } else if (piece.kind != RLF_MEASURED_STEP) {
+        piece.node = node = node_of(rank, task);
+        piece.x = task->n_rows;
+    }
+    if (piece.kind == RLF_MEASURED_EDGE) {
+        piece.x = (double)rank->exchanged;
+        piece.y = task->n_moves;
+    }
+    if (node && piece.kind == RLF_MEASURED_ROWS) {
+        const rlf_call *call = &rank->slots.data[task->instance].call;
+        bool trains = node->class->trainable != &rlf_trainable_none;
+        if (task->joint)
+            return; /* with the next one */
+        piece.kind = node->class->sampled ? RLF_MEASURED_OPEN
+                     : trains             ? RLF_MEASURED_FINISH
+                                          : piece.kind;
+        if (time_of(node->class) == RLF_TIME_READ)
+            piece.x = call->fed;
+    }
+    uint64_t taken = (uint64_t)(rank->taken * 1e9);
+    rank->taken += rlf_measure_see(&rank->env, piece, from + taken);
+}
+
 rlf_status
 rlf_rank_carry_out(rlf_rank *rank, const rlf_task *task, rlf_err *err)
 {
@@ -546,8 +617,11 @@ rlf_rank_carry_out(rlf_rank *rank, const rlf_task *task, rlf_err *err)
     set_doing(rank, task->kind == RLF_TASK_SAVE      ? RLF_DOING_SAVE
                     : task->kind == RLF_TASK_RESTORE ? RLF_DOING_RESTORE
                                                      : RLF_DOING_NOTHING);
+    uint64_t measured = rlf_measure_clock(&rank->env);
+    rank->taken = 0;
     if (!of_node) {
         RLF_TRY(carry[task->kind](rank, task, err));
+        measure(rank, task, measured);
         return rlf_memory_check(err);
     }
     const rlf_node *node = node_of(rank, task);
@@ -560,6 +634,8 @@ rlf_rank_carry_out(rlf_rank *rank, const rlf_task *task, rlf_err *err)
         rlf_comm_label(rank->comm, node->class->name);
     uint64_t from = rlf_clock_now();
     rlf_status status = carry[task->kind](rank, task, err);
+    if (status >= 0)
+        measure(rank, task, measured);
     if (task->kind == RLF_TASK_OPEN || task->kind == RLF_TASK_RUN)
         add_time(rank, node->class, from);
     if (status >= 0)

@@ -369,8 +369,11 @@ carry_moves(rlf_rank *rank, slot *s, const rlf_task *task,
     rlf_status status = carry(rank, s, task, bytes, err);
     if (rank->env.trace)
         trace_moves(rank, s, task, false);
-    for (int i = 0; i < task->n_moves; i++)
+    rank->exchanged = 0;
+    for (int i = 0; i < task->n_moves; i++) {
+        rank->exchanged += bytes[i].n;
         rlf_buf_free(&bytes[i]);
+    }
     free(bytes);
     return status;
 }

@@ -14,6 +14,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/trace.h"
 #include "engine/comm/device.h"
+#include "engine/graph/measure.h"
 #include "engine/plan/pipes.h"
 
 /* A channel is a tag of messages. */
@@ -49,6 +50,7 @@ typedef struct pipeline {
     rlf_train_op *ops; /* with their flights, once they have them */
     bool reading;      /* nothing goes back */
     int next;          /* operations before have their flights */
+    double *taken;     /* seconds that were measured of operations */
 } pipeline;
 
 static part *
@@ -188,6 +190,30 @@ send_on(pipeline *l, int index, rlf_err *err)
     return status == RLF_AGAIN ? RLF_OK : status;
 }
 
+/* An operation by itself, without what it waits for. */
+static rlf_status
+compute(const pipeline *l, int index, rlf_err *err)
+{
+    static const rlf_measured_kind kinds[] = {
+        [RLF_PIPE_FORWARD] = RLF_MEASURED_FORWARD,
+        [RLF_PIPE_BACKWARD] = RLF_MEASURED_BACKWARD,
+        [RLF_PIPE_WEIGHTS] = RLF_MEASURED_WEIGHTS};
+    const part *p = part_of(l, index);
+    const rlf_train_op *op = &l->ops[index];
+    const rlf_pipe_kind kind = l->list[index].kind;
+    uint64_t from = rlf_measure_clock(l->env);
+    RLF_TRY((kind == RLF_PIPE_BACKWARD  ? p->class->backward
+             : kind == RLF_PIPE_WEIGHTS ? p->class->weights
+                                        : p->class->forward)(p->call, op, err));
+    *l->taken += rlf_measure_see(l->env,
+                                 (rlf_measured){.kind = kinds[kind],
+                                                .node = p->call->node,
+                                                .model = -1,
+                                                .x = p->call->fed},
+                                 from);
+    return RLF_OK;
+}
+
 static rlf_status
 run_forward(pipeline *l, int index, rlf_err *err)
 {
@@ -196,7 +222,7 @@ run_forward(pipeline *l, int index, rlf_err *err)
     flight *f = flight_of(l, index);
     RLF_TRY(wait_for(&f->arrives[false], err));
     RLF_TRY(wait_for(&f->leaves[false], err)); /* of the micro-batch before */
-    RLF_TRY(p->class->forward(p->call, op, err));
+    RLF_TRY(compute(l, index, err));
     RLF_TRY(send_on(l, index, err));
     f->taken = !l->reading;
     rlf_train_op back = *op;
@@ -215,7 +241,7 @@ run_backward(pipeline *l, int index, rlf_err *err)
     RLF_TRY(wait_for(&f->arrives[true], err));
     if (p->split) /* what it made is written over */
         RLF_TRY(wait_for(&f->leaves[false], err));
-    RLF_TRY(p->class->backward(p->call, &l->ops[index], err));
+    RLF_TRY(compute(l, index, err));
     f->taken = p->split;
     return send_on(l, index, err);
 }
@@ -223,9 +249,8 @@ run_backward(pipeline *l, int index, rlf_err *err)
 static rlf_status
 run_weights(pipeline *l, int index, rlf_err *err)
 {
-    const part *p = part_of(l, index);
     RLF_TRY(find_flight(l, index, err));
-    RLF_TRY(p->class->weights(p->call, &l->ops[index], err));
+    RLF_TRY(compute(l, index, err));
     flight_of(l, index)->taken = false;
     return RLF_OK;
 }
@@ -442,10 +467,11 @@ run(pipeline *l, const rlf_plan *plan, rlf_call *const *calls, int n,
 
 rlf_status
 rlf_pipeline_run(const rlf_plan *plan, rlf_call *const *calls, int n,
-                 rlf_err *err)
+                 double *taken, rlf_err *err)
 {
     const rlf_node_place *place = &plan->place[calls[0]->node->id];
     pipeline l = {.env = calls[0]->env,
+                  .taken = taken,
                   .n = place->pipe ? place->pipe->n_models : 1};
     l.parts = RLF_NEW_ARRAY(l.env->pool, part, l.n);
     l.place = rlf_pipes_place(place, rlf_call_mesh(calls[0])->at);

@@ -10,9 +10,10 @@
 #include "engine/plan/plan.h"
 
 /* Carry out the trained nodes of these calls, in the order of the table's
- * models, up to their `finish`. All ranks of their mesh do so together. After
- * an error the run is aborted. */
+ * models, up to their `finish`. All ranks of their mesh do so together. What
+ * is measured of its operations is added to *taken. After an error the run is
+ * aborted. */
 rlf_status rlf_pipeline_run(const rlf_plan *plan, rlf_call *const *calls, int n,
-                            rlf_err *err);
+                            double *taken, rlf_err *err);
 
 #endif

@@ -255,6 +255,7 @@ rlf_rank_open(rlf_rank *rank, int threads, int run_threads, rlf_err *err)
                           .check_pure = o->check_pure,
                           .stops = o->stops,
                           .trace = rank->env.trace,
+                          .measure = rank->env.measure,
                           .report = report,
                           .sink = rank};
     RLF_TRY(open_device(rank, threads, run_threads, err));

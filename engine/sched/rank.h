@@ -69,7 +69,9 @@ typedef struct rlf_rank {
     bool recording; /* the task in hand says so */
     bool wants_checkpoint;
     uint32_t marked; /* the step at whose begin all was marked; 0: none */
-    uint64_t received;       /* bytes of rows, by the last edge */
+    uint64_t received;       /* bytes of rows, by the last edge; */
+    uint64_t exchanged;      /* with those that were sent */
+    double taken; /* seconds that were measured of pieces of the task in hand */
     rlf_comm *comm;          /* NULL: the only rank */
     rlf_way way;             /* to others, as it is foreseen */
     rlf_arena *arena;        /* of what follows */

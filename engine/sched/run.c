@@ -33,6 +33,7 @@ make_ranks(rlf_run *run, int n, int first)
                            .tell = tell,
                            .sink = run};
         rank->env.trace = rlf_trace_add(run->options.trace, rank->rank, name);
+        rank->env.measure = run->options.measure;
     }
 }
 

@@ -8,6 +8,7 @@
 #define RLF_SCHED_RUN_H
 
 #include "engine/comm/comm.h"
+#include "engine/graph/measure.h"
 #include "engine/order/order.h"
 #include "engine/plan/memory.h"
 #include "engine/sched/inputs.h"
@@ -99,6 +100,8 @@ typedef struct rlf_run_options {
      * taken so many seconds? Any rank's thread may ask. NULL: it waits. */
     bool (*stops)(double seconds);
     struct rlf_trace *trace; /* NULL: no trace */
+    const rlf_measure *measure; /* NULL: nobody wants to know; it outlives the
+                                   run */
 } rlf_run_options;
 
 /* Open every resource and node on every rank of this process. The plan, its

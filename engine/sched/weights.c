@@ -140,6 +140,7 @@ rlf_rank_move(rlf_rank *rank, const rlf_task *task, rlf_err *err)
     RLF_TRY(rank->classes->resource[r->kind]->move(
         &rank->env, r, rank->env.resource[task->model], edge,
         rlf_group_world(rank->comm), err, &moved));
+    rank->exchanged = moved.bytes;
     if (rank->env.trace) {
         RLF_TRY(trace_move(rank, task, edge, false, err));
         rlf_trace_span(rank->env.trace, "weights", r->name, from,

@@ -17,6 +17,7 @@ struct rlf_costs {
     rlf_arena *arena;
     double ***weights; /* per resource: from hold to hold; < 0: none goes */
     uint32_t *seats;   /* per node */
+    rlf_costs_asked asked;
 };
 
 /* ---- pieces ---- */
@@ -37,6 +38,100 @@ seconds_of(const rlf_costs *c, const rlf_cost *cost, const rlf_node *node,
     rlf_seconds_of(c->options.speeds, cost, &c->plan->place[node->id].layout,
                    rank, rows, NULL, 0, &out);
     return out.total;
+}
+
+/* ---- lines ---- */
+
+static int
+threads_of(const rlf_costs *c, int rank)
+{
+    const rlf_machine_kind *m =
+        rlf_cluster_part_of(c->options.speeds->cluster, rank)->machine;
+    int each = m->device->gpu ? 1 : m->cores / m->count;
+    return each > 1 ? each : 1;
+}
+
+/* Seconds of a piece by the profile of the rank's device; false: it has no
+ * line for it. */
+static bool
+by_line(rlf_costs *c, rlf_measured_kind kind, const char *call,
+        const rlf_node *node, int rank, double x, double y, double *out)
+{
+    const rlf_profile *p =
+        c->options.profiles ? c->options.profiles[rank] : NULL;
+    rlf_profile_key key = {.kind = kind,
+                           .call = call,
+                           .tp = 1,
+                           .pp = 1,
+                           .threads = threads_of(c, rank)};
+    rlf_profile_line made;
+    bool exact;
+    char words[256];
+    if (!p)
+        return false;
+    if (node) {
+        const rlf_layout *l = &c->plan->place[node->id].layout;
+        int stage = rlf_layout_find(l, rank).pp;
+        key.call = rlf_profile_call(c->plan->graph, node, words, sizeof words);
+        key.tp = l->tp;
+        key.pp = l->pp;
+        key.stage = stage < 0 ? 0 : stage;
+        key.dp = kind == RLF_MEASURED_FINISH ? l->dp : 0;
+    }
+    const rlf_profile_line *line = rlf_profile_find(p, &key, &made, &exact);
+    c->asked.measured += line && exact;
+    c->asked.alike += line && !exact;
+    c->asked.counted += !line;
+    if (line)
+        *out = rlf_profile_line_at(line, x, y);
+    return line != NULL;
+}
+
+static bool
+reads_model(const rlf_node *node)
+{
+    const rlf_node_class *class = node->class;
+    return class->role == RLF_ROLE_WORDS ||
+           (class->role == RLF_ROLE_METHOD &&
+            class->receiver == RLF_RECEIVER_MODEL);
+}
+
+static bool
+portion_by_line(rlf_costs *c, const rlf_portion *p, double *out)
+{
+    double tokens = (double)p->rows * (p->prompt + p->response);
+    bool trains = p->node && p->node->class->role == RLF_ROLE_UPDATE;
+    rlf_measured_kind kind = RLF_MEASURED_ROWS;
+    double x = tokens;
+    switch (p->kind) {
+    case RLF_PORTION_OPEN:
+        kind = RLF_MEASURED_OPEN;
+        x = 0;
+        break;
+    case RLF_PORTION_STEP:
+        kind = RLF_MEASURED_STEP;
+        x = 0;
+        break;
+    case RLF_PORTION_ROWS:
+        if (!reads_model(p->node))
+            x = p->all ? 0 : (double)p->rows;
+        break;
+    case RLF_PORTION_BEFORE:
+    case RLF_PORTION_FORWARD:
+        kind = trains ? RLF_MEASURED_FORWARD : RLF_MEASURED_ROWS;
+        break;
+    case RLF_PORTION_BACKWARD:
+        kind = RLF_MEASURED_BACKWARD;
+        break;
+    case RLF_PORTION_WEIGHTS:
+        kind = RLF_MEASURED_WEIGHTS;
+        break;
+    case RLF_PORTION_FINISH:
+        kind = RLF_MEASURED_FINISH;
+        x = (double)p->rows;
+        break;
+    }
+    return by_line(c, kind, "", p->node, p->rank, x, 0, out);
 }
 
 static uint32_t
@@ -81,9 +176,13 @@ groups_of(const rlf_node *node)
 static double
 take_portion(void *self, const rlf_portion *p)
 {
-    const rlf_costs *c = self;
-    rlf_piece piece = piece_of(p);
+    rlf_costs *c = self;
     double tokens = (double)p->rows * (p->prompt + p->response), seconds = 0;
+    if (portion_by_line(c, p, &seconds))
+        return seconds;
+    if (p->kind == RLF_PORTION_OPEN || p->kind == RLF_PORTION_STEP)
+        return 0;
+    rlf_piece piece = piece_of(p);
     bool micro = p->kind != RLF_PORTION_ROWS && p->kind != RLF_PORTION_FINISH;
     for (piece.group = 0; piece.group < groups_of(p->node); piece.group++) {
         rlf_cost cost = count(c, p->node, p->rank, &piece);
@@ -98,13 +197,40 @@ take_portion(void *self, const rlf_portion *p)
     return seconds;
 }
 
+/* Messages of the profile's machine, between its own ranks. */
+static const rlf_line *
+message_line(const rlf_costs *c, int from, int to)
+{
+    const rlf_profile *p =
+        c->options.profiles ? c->options.profiles[from] : NULL;
+    const rlf_cluster *cluster = c->options.speeds->cluster;
+    if (!p || rlf_cluster_machine(cluster, from) !=
+                  rlf_cluster_machine(cluster, to))
+        return NULL;
+    for (int i = 0; i < p->n_links; i++)
+        if (p->links[i].kind == RLF_LINE_MESSAGE)
+            return &p->links[i];
+    return NULL;
+}
+
 static double
 take_message(void *self, int from, int to, double bytes)
 {
     const rlf_costs *c = self;
+    const rlf_line *line = message_line(c, from, to);
     rlf_seconds out;
+    if (line && from != to)
+        return rlf_line_at(line, bytes);
     rlf_seconds_message(c->options.speeds, from, to, bytes, &out);
     return out.total;
+}
+
+static double
+take_edge(void *self, int rank, double bytes, int messages)
+{
+    double seconds = 0;
+    by_line(self, RLF_MEASURED_EDGE, "", NULL, rank, bytes, messages, &seconds);
+    return seconds;
 }
 
 static double
@@ -119,7 +245,7 @@ take_stage(void *self, const rlf_portion *p, int to)
 static double
 take_turn(void *self, const rlf_turn *turn)
 {
-    const rlf_costs *c = self;
+    rlf_costs *c = self;
     const rlf_layout *l = &c->plan->place[turn->node->id].layout;
     double most = 0, pp = l->pp;
     rlf_piece piece = {.kind = RLF_PIECE_TURN,
@@ -132,8 +258,14 @@ take_turn(void *self, const rlf_turn *turn)
         int rank = turn->ranks[i];
         if (rlf_layout_find(l, rank).tp > 0)
             continue;
-        rlf_cost cost = count(c, turn->node, rank, &piece);
-        double seconds = seconds_of(c, &cost, turn->node, rank, fed);
+        double seconds, p = piece.prompt,
+                        keys = (double)piece.prompts * p * (p + 1) / 2 +
+                               (double)piece.rows * (piece.context + 1);
+        if (!by_line(c, RLF_MEASURED_TURN, "", turn->node, rank, fed, keys,
+                     &seconds)) {
+            rlf_cost cost = count(c, turn->node, rank, &piece);
+            seconds = seconds_of(c, &cost, turn->node, rank, fed);
+        }
         most = seconds > most ? seconds : most;
     }
     return pp * most;
@@ -294,9 +426,17 @@ rlf_costs_durations(rlf_costs *c)
                            .turn = take_turn,
                            .message = take_message,
                            .stage = take_stage,
+                           .edge = c->options.profiles ? take_edge : NULL,
+                           .other = c->options.profiles != NULL,
                            .weights = take_weights,
                            .handover = take_handover,
                            .post = ranks > 1 ? POST_EACH * ranks : POST_ALONE};
+}
+
+rlf_costs_asked
+rlf_costs_asked_of(const rlf_costs *c)
+{
+    return c->asked;
 }
 
 const uint32_t *

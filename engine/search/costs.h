@@ -10,6 +10,7 @@
 #define RLF_SEARCH_COSTS_H
 
 #include "engine/plan/memory.h"
+#include "engine/search/profile.h"
 #include "engine/search/seconds.h"
 #include "engine/search/simulate.h"
 
@@ -20,12 +21,23 @@ typedef struct rlf_costs_options {
     const rlf_sizes *sizes;  /* with nothing left open */
     const rlf_speeds *speeds;
     size_t real; /* bytes of an activation */
+    /* Per rank the profile of its device, or NULL where there is none; NULL:
+     * none at all. Where it has a line, that is what work takes. */
+    const rlf_profile *const *profiles;
 } rlf_costs_options;
+
+/* Pieces of work that were asked for, where there are profiles. */
+typedef struct rlf_costs_asked {
+    uint64_t measured; /* had a line of their own */
+    uint64_t alike;    /* had that of another cut */
+    uint64_t counted;  /* had none */
+} rlf_costs_asked;
 
 /* In `arena`; what the options name must live as long. */
 rlf_status rlf_costs_new(const rlf_costs_options *options, rlf_arena *arena,
                          rlf_err *err, rlf_costs **out);
 rlf_durations rlf_costs_durations(rlf_costs *costs);
+rlf_costs_asked rlf_costs_asked_of(const rlf_costs *costs);
 /* Per node: samples that a replica can have at work (rlf_simulate_options). */
 const uint32_t *rlf_costs_seats(const rlf_costs *costs);
 

@@ -21,6 +21,7 @@ libsearch_la_SOURCES = \
 	%D%/passes.c \
 	%D%/picture.c %D%/picture.h \
 	%D%/problem.c %D%/problem.h \
+	%D%/profile.c %D%/profile.h \
 	%D%/published.c \
 	%D%/ranks.c %D%/ranks.h %D%/ranks_state.h \
 	%D%/rows.c %D%/rows.h \

@@ -61,7 +61,21 @@ take_run(simulation *s, const rlf_work *work)
         portion_of(&q, share->rows, share->rows ? share->n_rows : q.n);
     p.node = node;
     p.rank = work->rank;
+    p.all = !share->rows;
     return d->portion(d->self, &p);
+}
+
+/* What is no computing of samples: a call's outputs are made, a step ends. */
+static double
+take_other(const simulation *s, const rlf_work *work)
+{
+    const rlf_durations *d = s->options->durations;
+    rlf_portion p = {.kind = RLF_PORTION_OPEN,
+                     .node = node_of(s, work->post),
+                     .rank = work->rank};
+    if (work->post->kind == RLF_POST_END)
+        p.kind = RLF_PORTION_STEP;
+    return d->portion && d->other ? d->portion(d->self, &p) : 0;
 }
 
 /* Bytes of a message. */
@@ -81,18 +95,23 @@ static double
 take_edge(simulation *s, const rlf_work *work)
 {
     const rlf_durations *d = s->options->durations;
-    double out = 0, in = 0;
-    for (int i = 0; i < work->duty->n_moves && d->message; i++) {
+    double out = 0, in = 0, all = 0;
+    for (int i = 0; i < work->duty->n_moves && (d->message || d->edge); i++) {
         const rlf_move *m = &work->duty->moves[i];
         double bytes = bytes_of(s, work->post, m);
+        bytes = isfinite(bytes) ? bytes : 0;
+        all += bytes;
         double seconds =
-            d->message(d->self, m->from, m->to, isfinite(bytes) ? bytes : 0);
+            d->message ? d->message(d->self, m->from, m->to, bytes) : 0;
         if (m->from == work->rank)
             out += seconds;
         else
             in += seconds;
     }
-    return out > in ? out : in;
+    double own = d->edge
+                     ? d->edge(d->self, work->rank, all, work->duty->n_moves)
+                     : 0;
+    return own + (out > in ? out : in);
 }
 
 static double
@@ -113,6 +132,9 @@ take_work(void *self, const rlf_work *work)
                    : 0;
     case RLF_POST_WEIGHTS:
         return d->weights ? d->weights(d->self, work->post) : 0;
+    case RLF_POST_OPEN:
+    case RLF_POST_END:
+        return take_other(s, work);
     default:
         return 0;
     }

@@ -22,6 +22,8 @@ typedef enum rlf_portion_kind {
     RLF_PORTION_BACKWARD, /* both gradients, or of a schedule that splits it */
     RLF_PORTION_WEIGHTS,  /* all but those of weights, which are asked for so */
     RLF_PORTION_FINISH,   /* of an update, behind all micro-batches */
+    RLF_PORTION_OPEN,     /* its outputs are made */
+    RLF_PORTION_STEP,     /* of a rank, apart from all calls; no node */
 } rlf_portion_kind;
 
 /* A part of a call on one rank. */
@@ -32,6 +34,7 @@ typedef struct rlf_portion {
     uint64_t rows;
     double prompt, response; /* tokens of each, on average */
     int chunk;
+    bool all; /* ROWS: nobody has picked rows */
 } rlf_portion;
 
 /* Seconds. A function that is NULL: it takes no time. */
@@ -42,12 +45,15 @@ typedef struct rlf_durations {
     /* A message between ranks; what a stage makes of a micro-batch going
      * FORWARD, to the rank that has the next. */
     double (*message)(void *self, int from, int to, double bytes);
+    /* What a rank itself does for the messages of an edge, besides. */
+    double (*edge)(void *self, int rank, double bytes, int messages);
     double (*stage)(void *self, const rlf_portion *portion, int to);
     /* WEIGHTS, all of it; MOVE, what a rank gives and takes. */
     double (*weights)(void *self, const rlf_post *post);
     double (*handover)(void *self, const rlf_node *node, int rank,
                        uint32_t samples, uint64_t tokens);
     double post; /* of the controller, for each post */
+    bool other;  /* portions of OPEN and STEP are asked for, too */
 } rlf_durations;
 
 /* What a rank's time goes to. */

@@ -303,6 +303,8 @@ fill(rlf_generation *g, const inputs *in, const size *z)
         bool flies = will_fly(g, s);
         fill_sequence(g, s, in, &at);
         s->flying += flies;
+        g->counts.keys +=
+            s->feed * (s->cached + 0.5 * (1 + (double)s->feed));
         s->cached += s->feed;
         s->feed = 0;
     }

@@ -85,6 +85,7 @@ rlf_response rlf_generation_response(const rlf_generation *generation,
 /* What happened, for metrics and tests. */
 typedef struct rlf_generation_counts {
     uint64_t steps, fed, tokens, prefilled, shared, preempted;
+    double keys; /* that were looked at, by all tokens fed */
     uint64_t replayed; /* of the steps' chunks: from recordings */
     uint64_t ahead;    /* ...: sent before the last one's tokens were read */
     uint64_t dropped;  /* tokens made for sequences that turned out complete */

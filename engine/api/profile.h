@@ -1,0 +1,42 @@
+/* Profiles of runs: measurements of ranks are collected while a session runs,
+ * and become lines (engine/search/profile.h); and profiles from files, held
+ * against the program that they are to be used for. */
+#ifndef RLF_API_PROFILE_H
+#define RLF_API_PROFILE_H
+
+#include "engine/api/session.h"
+#include "engine/search/profile.h"
+
+/* Collects what several runs of one program measure, one after the other. */
+typedef struct rlf_collector rlf_collector;
+
+rlf_collector *rlf_collector_new(void);
+void rlf_collector_free(rlf_collector *collector); /* NULL is fine */
+/* For the run of a session that is planned: room for so many ranks. */
+rlf_status rlf_collector_begin(rlf_collector *collector, const rlf_plan *plan,
+                               rlf_err *err, const rlf_measure **out);
+/* What was seen since becomes measurements of the plan's layouts, on ranks of
+ * so many threads, unless `keep` is false. Between steps. */
+void rlf_collector_end(rlf_collector *collector, int threads, bool keep);
+/* The least sure of all lines that matter: the largest standard error of a mean
+ * time, as a part of it, weighted by the line's part of the time. */
+double rlf_collector_doubt(const rlf_collector *collector);
+/* All lines and lengths; texts live in `arena`. */
+rlf_status rlf_collector_profile(const rlf_collector *collector,
+                                 rlf_session *session, rlf_arena *arena,
+                                 rlf_err *err, rlf_profile *out);
+
+/* What the processor is called here. */
+const char *rlf_profile_machine(rlf_arena *arena);
+/* Read a profile, or that of a run's directory. RLF_USER, RLF_ENV. */
+rlf_status rlf_profile_open(const char *path, rlf_arena *arena, rlf_err *err,
+                            rlf_profile **out);
+/* RLF_USER if its models are others than the session's program has; and, if
+ * `here`, if it is of another machine than this. */
+rlf_status rlf_profile_suits(const rlf_profile *profile,
+                             const rlf_session *session, bool here,
+                             rlf_err *err);
+/* Write it into the directory of a session's run, after its steps. */
+rlf_status rlf_profile_leave(rlf_session *session, rlf_err *err);
+
+#endif
