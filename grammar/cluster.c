@@ -26,7 +26,7 @@
      .labelled = true, .fallback = usual, .least = 1, .most = high,    \
      .doc = text}
 
-enum { BF16, F32, MEMORY, BANDWIDTH, LAUNCH, DEVICE_ARGS };
+enum { BF16, F32, MEMORY, BANDWIDTH, LAUNCH, PROFILE, DEVICE_ARGS };
 static const rlf_formal device_formals[DEVICE_ARGS] = {
     [BF16] = NUMBER("bf16", true, RLF_UNIT_NONE, RATE_LEAST, RATE_MOST,
         "floating-point operations a second in bf16, as in 312e12"),
@@ -38,6 +38,8 @@ static const rlf_formal device_formals[DEVICE_ARGS] = {
         RATE_MOST, "bytes a second of its memory, as in 2e12"),
     [LAUNCH] = NUMBER("launch", true, RLF_UNIT_TIME, 0, 1,
         "seconds to start an operation, as in 6e-6"),
+    [PROFILE] = {.name = "profile", .kind = RLF_FORMAL_PATH, .labelled = true,
+        .doc = "a file of rlflow profile: what was measured on such a device"},
 };
 
 enum { COUNT, LINK, START, HOST, COPY, CORES, MACHINE_ARGS };
@@ -321,6 +323,8 @@ make_device(maker *m, const rlf_ast_decl *decl)
                            .memory = number(&c, f32 + MEMORY - F32),
                            .bandwidth = number(&c, f32 + BANDWIDTH - F32),
                            .launch = number(&c, f32 + LAUNCH - F32)};
+    const rlf_arg *profile = find(&c, f32 + PROFILE - F32);
+    d->profile = profile ? profile->text : NULL;
     if (gpu && d->f32 > d->bf16) {
         contradicts(m, find(&c, F32), "f32 is faster than bf16 here",
                     "no device is: were the two exchanged?");

@@ -32,7 +32,10 @@ rlf_planned_kernels(const rlf_session *s, rlf_arena *arena)
 rlf_speeds
 rlf_planned_speeds(const rlf_session *s)
 {
-    return rlf_speeds_of(s->cluster, s->options.real != RLF_CAST_F32);
+    rlf_speeds speeds =
+        rlf_speeds_of(s->cluster, s->options.real != RLF_CAST_F32);
+    speeds.profiles = s->profiles;
+    return speeds;
 }
 
 double

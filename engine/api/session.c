@@ -245,6 +245,43 @@ sums_before(rlf_session *s, rlf_err *err, const rlf_sums **out)
     return RLF_OK;
 }
 
+/* What was measured of the cluster's devices: by --profile or --like of all,
+ * else what a device's declaration names. */
+static rlf_status
+take_profiles(rlf_session *s, rlf_err *err)
+{
+    const rlf_session_options *o = &s->options;
+    bool here = s->cluster->this_machine;
+    rlf_profile *like = NULL, *all = NULL, *own;
+    if (o->like)
+        RLF_TRY(rlf_profile_open(o->like, s->arena, err, &like));
+    if (o->profile)
+        RLF_TRY(rlf_profile_open(o->profile, s->arena, err, &all));
+    if (like)
+        RLF_TRY(rlf_profile_suits(like, s, here && !all, err));
+    if (all)
+        RLF_TRY(rlf_profile_suits(all, s, here, err));
+    s->like = like;
+    all = all ? all : like;
+    s->profiles =
+        RLF_NEW_ARRAY(s->arena, const rlf_profile *, s->cluster->ranks);
+    for (int i = 0, any = 0; i < s->cluster->n_parts; i++) {
+        const rlf_cluster_part *part = &s->cluster->parts[i];
+        const char *path = part->machine->device->profile;
+        own = all;
+        if (!own && path) {
+            RLF_TRY(rlf_profile_open(path, s->arena, err, &own));
+            RLF_TRY(rlf_profile_suits(own, s, false, err));
+        }
+        any += own != NULL;
+        for (int k = 0; k < part->count * part->machine->count; k++)
+            s->profiles[part->first_rank + k] = own;
+        if (i + 1 == s->cluster->n_parts && !any)
+            s->profiles = NULL;
+    }
+    return RLF_OK;
+}
+
 /* A plan for the devices of a cluster, which this machine need not have. */
 static rlf_status
 take_cluster(rlf_session *s, rlf_plan_options *plan, rlf_err *err)
@@ -274,6 +311,7 @@ take_cluster(rlf_session *s, rlf_plan_options *plan, rlf_err *err)
         plan->backend = "cuda";
         plan->dtype = rlf_cast_name(o->real);
     }
+    RLF_TRY(take_profiles(s, err));
     *links = rlf_links_of(c, s->arena);
     plan->links = links;
     plan->ranks = o->ranks ? o->ranks : c->ranks;

@@ -40,6 +40,8 @@ typedef struct rlf_session_options {
     bool dry;         /* only to be looked at: see rlf_run_options */
     const char *plan; /* file with a place block, or NULL */
     const char *cluster; /* that it is planned for, by name; or NULL */
+    const char *profile; /* of its devices, a file; or NULL */
+    const char *like;    /* a run whose profile and lengths are taken; or NULL */
     bool resume;
     uint64_t keep;       /* newest checkpoints that stay */
     uint64_t save_steps; /* between two checkpoints; 0: no matter */
@@ -92,6 +94,8 @@ struct rlf_session {
                           run leaves something behind */
     rlf_graph *graph;  /* NULL: not compiled yet */
     rlf_cluster *cluster; /* that options.cluster names; else NULL */
+    const struct rlf_profile **profiles; /* per rank of that, or NULL */
+    const struct rlf_profile *like;      /* that options.like names; else NULL */
     rlf_plan *plan;
     rlf_comm_world *world; /* of more than one rank or process; else NULL */
     bool leads;            /* the process that writes and speaks */

@@ -143,7 +143,8 @@ set_text(rlf_session *s, const char *name, const char *value)
         const char *name, **to;
     } texts[] = {{"out", &o->directory},   {"dtype", &o->dtype},
                  {"isa", &o->isa},         {"plan", &o->plan},
-                 {"cluster", &o->cluster}, {"trace", &o->trace},
+                 {"cluster", &o->cluster}, {"profile", &o->profile},
+                 {"like", &o->like}, {"trace", &o->trace},
                  {"log", &o->log}};
     for (size_t i = 0; i < RLF_COUNT(texts); i++) {
         if (strcmp(name, texts[i].name) != 0)

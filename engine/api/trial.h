@@ -6,6 +6,7 @@
 #include "engine/api/session.h"
 #include "engine/plan/outline.h"
 #include "engine/search/account.h"
+#include "engine/search/costs.h"
 #include "engine/search/seconds.h"
 
 typedef struct rlf_trial {
@@ -19,13 +20,15 @@ typedef struct rlf_trial {
     double fill;    /* that part; above 1 it does not fit */
     /* After rlf_trial_run: */
     rlf_simulated out;
+    rlf_costs_asked asked;
     rlf_timeline timeline;
     rlf_account account; /* of the steps that are counted */
 } rlf_trial;
 
 typedef struct rlf_trial_options {
     const rlf_speeds *speeds;
-    const rlf_length_distribution *lengths; /* NULL: as long as can be */
+    const rlf_length_distribution *lengths; /* NULL: those of the session's
+                                               `like`, else as long as can be */
     uint64_t seed;
     uint32_t warm, steps; /* that are not counted; that are. At least 1 */
 } rlf_trial_options;

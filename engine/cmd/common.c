@@ -27,6 +27,8 @@ take_options(rlf_session *s, const rlf_command_line *line)
         {RLF_OPTION_MEMORY, "--memory"},
         {RLF_OPTION_PLAN, "--plan"},
         {RLF_OPTION_CLUSTER, "--cluster"},
+        {RLF_OPTION_PROFILE, "--profile"},
+        {RLF_OPTION_LIKE, "--like"},
         {RLF_OPTION_PATIENCE, "--patience"},
         {RLF_OPTION_KEEP, "--keep"},
         {RLF_OPTION_SAVE_EVERY, "--save-every"},

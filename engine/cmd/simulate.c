@@ -86,7 +86,9 @@ put_steps(const simulation *m)
         took[i] = out->ends[WARM + i] - out->ends[WARM + i - 1];
     qsort(took, n, sizeof *took, by_size);
     rlf_buf lengths = {0};
-    rlf_buf_puts(&lengths, "all of the most tokens that they can have");
+    rlf_buf_puts(&lengths, m->s->like ? "as they were there"
+                                      : "all of the most tokens that they can "
+                                        "have");
     if (m->drawn) {
         rlf_buf_clear(&lengths);
         rlf_lengths_print(&m->lengths, &lengths);
@@ -101,6 +103,15 @@ put_steps(const simulation *m)
            "a step\n",
            (double)out->tokens / all / step, (double)out->samples / all,
            (double)out->tokens / all);
+    const rlf_costs_asked *asked = &m->trial.asked;
+    double pieces =
+        (double)(asked->measured + asked->alike + asked->counted);
+    if (m->s->profiles && pieces > 0)
+        printf("by profile    %9.1f %% of pieces; %.1f %% as measured of "
+               "another cut, %.1f %% counted\n",
+               100 * (double)asked->measured / pieces,
+               100 * (double)asked->alike / pieces,
+               100 * (double)asked->counted / pieces);
     printf("edges         %10.4g messages and %.4g bytes a step; %.4g samples "
            "went to other replicas\n",
            (double)out->messages / all, out->bytes / all,

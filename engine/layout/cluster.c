@@ -273,6 +273,10 @@ put_device(rlf_buf *out, const char *name, const rlf_device_kind *d)
     put(out, ", memory: ", d->memory);
     put(out, ", bandwidth: ", d->bandwidth);
     put(out, ", launch: ", d->launch);
+    if (d->profile) {
+        rlf_buf_puts(out, ", profile: ");
+        rlf_buf_json(out, d->profile, strlen(d->profile));
+    }
     rlf_buf_puts(out, ")\n");
 }
 

@@ -25,6 +25,8 @@ typedef struct rlf_device_kind {
     double memory;    /* bytes */
     double bandwidth; /* of that memory */
     double launch;    /* seconds to start an operation */
+    const char *profile; /* file of what was measured on it, as it is to be
+                            opened; or NULL */
 } rlf_device_kind;
 
 /* Machines that are alike. A machine of CPUs has no memory but that of its
@@ -57,6 +59,7 @@ typedef struct rlf_cluster {
     double start; /* seconds that a message between machines takes at
                      least */
     bool guessed; /* its rates are rough defaults: nobody measured them */
+    bool this_machine; /* it is the machine that this process runs on */
     int machines, ranks; /* filled by rlf_cluster_number */
 } rlf_cluster;
 

@@ -22,7 +22,7 @@ enum {
 
 static const rlf_device_kind devices[DEVICES] = {
 #define DEVICE(name, bf16, f32, memory, bandwidth, launch) \
-    {#name, true, bf16, f32, memory, bandwidth, launch},
+    {#name, true, bf16, f32, memory, bandwidth, launch, NULL},
 #include "engine/layout/cluster.def"
 #undef DEVICE
 };
@@ -128,7 +128,7 @@ rlf_cluster_this(int ranks, int cores, double memory, rlf_arena *arena)
                                   .start = ranks > 1 ? RANK_START : 0,
                                   .cores = cores};
     rlf_cluster *c = of_one_kind("this", machine, 1, arena);
-    c->guessed = true;
+    c->guessed = c->this_machine = true;
     RLF_ASSERT(rlf_cluster_number(c, &err) == RLF_OK);
     return c;
 }

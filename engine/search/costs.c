@@ -58,7 +58,7 @@ by_line(rlf_costs *c, rlf_measured_kind kind, const char *call,
         const rlf_node *node, int rank, double x, double y, double *out)
 {
     const rlf_profile *p =
-        c->options.profiles ? c->options.profiles[rank] : NULL;
+        c->options.speeds->profiles ? c->options.speeds->profiles[rank] : NULL;
     rlf_profile_key key = {.kind = kind,
                            .call = call,
                            .tp = 1,
@@ -202,7 +202,7 @@ static const rlf_line *
 message_line(const rlf_costs *c, int from, int to)
 {
     const rlf_profile *p =
-        c->options.profiles ? c->options.profiles[from] : NULL;
+        c->options.speeds->profiles ? c->options.speeds->profiles[from] : NULL;
     const rlf_cluster *cluster = c->options.speeds->cluster;
     if (!p || rlf_cluster_machine(cluster, from) !=
                   rlf_cluster_machine(cluster, to))
@@ -426,8 +426,8 @@ rlf_costs_durations(rlf_costs *c)
                            .turn = take_turn,
                            .message = take_message,
                            .stage = take_stage,
-                           .edge = c->options.profiles ? take_edge : NULL,
-                           .other = c->options.profiles != NULL,
+                           .edge = c->options.speeds->profiles ? take_edge : NULL,
+                           .other = c->options.speeds->profiles != NULL,
                            .weights = take_weights,
                            .handover = take_handover,
                            .post = ranks > 1 ? POST_EACH * ranks : POST_ALONE};

@@ -21,12 +21,10 @@ typedef struct rlf_costs_options {
     const rlf_sizes *sizes;  /* with nothing left open */
     const rlf_speeds *speeds;
     size_t real; /* bytes of an activation */
-    /* Per rank the profile of its device, or NULL where there is none; NULL:
-     * none at all. Where it has a line, that is what work takes. */
-    const rlf_profile *const *profiles;
 } rlf_costs_options;
 
-/* Pieces of work that were asked for, where there are profiles. */
+/* Pieces of work that were asked for, where speeds have profiles: what they
+ * have a line for takes what that says. */
 typedef struct rlf_costs_asked {
     uint64_t measured; /* had a line of their own */
     uint64_t alike;    /* had that of another cut */

@@ -269,17 +269,19 @@ typedef struct reader {
 static rlf_status
 wrong(const reader *r, const char *where, size_t i, const char *what)
 {
-    rlf_fail(r->err, RLF_USER, "%s: entry %zu of \"%s\" %s", r->path, i + 1,
+    rlf_err *err = r->err;
+    rlf_fail(err, RLF_USER, "%s: entry %zu of \"%s\" %s", r->path, i + 1,
              where, what);
-    rlf_err_hint(r->err, "rlflow profile writes such files; measure again");
+    rlf_err_hint(err, "rlflow profile writes such files; measure again");
     return RLF_USER;
 }
 
 static rlf_status
 read_text(const reader *r, const json_t *o, const char *key, const char **out)
 {
+    rlf_err *err = r->err;
     const char *text;
-    RLF_TRY(rlf_json_get_text(o, r->path, key, true, r->err, &text));
+    RLF_TRY(rlf_json_get_text(o, r->path, key, true, err, &text));
     *out = rlf_arena_strdup(r->arena, text);
     return RLF_OK;
 }
@@ -289,12 +291,13 @@ static rlf_status
 read_number(const reader *r, const json_t *o, const char *key, double least,
             double most, double *out)
 {
-    RLF_TRY(rlf_json_get_number(o, r->path, key, true, r->err, out));
+    rlf_err *err = r->err;
+    RLF_TRY(rlf_json_get_number(o, r->path, key, true, err, out));
     if (*out >= least && *out <= most)
         return RLF_OK;
-    rlf_fail(r->err, RLF_USER, "%s: \"%s\" is %g, and must be from %g to %g",
+    rlf_fail(err, RLF_USER, "%s: \"%s\" is %g, and must be from %g to %g",
              r->path, key, *out, least, most);
-    rlf_err_hint(r->err, "rlflow profile writes such files; measure again");
+    rlf_err_hint(err, "rlflow profile writes such files; measure again");
     return RLF_USER;
 }
 
@@ -302,6 +305,7 @@ static rlf_status
 read_int(const reader *r, const json_t *o, const char *key, int least,
          int *out)
 {
+    rlf_err *err = r->err;
     double x;
     RLF_TRY(read_number(r, o, key, least, 1 << 20, &x));
     *out = (int)x;
@@ -321,6 +325,7 @@ find_word(const char *word, const char *const *words, int n)
 static rlf_status
 read_line(const reader *r, const json_t *o, size_t i, rlf_profile_line *l)
 {
+    rlf_err *err = r->err;
     rlf_profile_key *k = &l->key;
     const char *piece;
     double n;
@@ -351,6 +356,7 @@ read_line(const reader *r, const json_t *o, size_t i, rlf_profile_line *l)
 static rlf_status
 read_link(const reader *r, const json_t *o, size_t i, rlf_line *l)
 {
+    rlf_err *err = r->err;
     const char *word;
     RLF_TRY(read_text(r, o, "kind", &word));
     size_t k = 0;
@@ -370,12 +376,13 @@ static rlf_status
 read_lengths(const reader *r, const json_t *o, size_t i,
              rlf_profile_lengths *out)
 {
+    rlf_err *err = r->err;
     json_t *classes;
     double all = 0;
     RLF_TRY(read_text(r, o, "call", &out->call));
     RLF_TRY(read_number(r, o, "prompt", 0, 1e9, &out->prompt));
     RLF_TRY(
-        rlf_json_get_array(o, r->path, "classes", true, r->err, &classes));
+        rlf_json_get_array(o, r->path, "classes", true, err, &classes));
     for (size_t k = 0; k < json_array_size(classes); k++) {
         const json_t *pair = json_array_get(classes, k);
         int64_t class;
@@ -394,6 +401,7 @@ read_lengths(const reader *r, const json_t *o, size_t i,
 static rlf_status
 read_model(const reader *r, const json_t *o, rlf_profile_model *out)
 {
+    rlf_err *err = r->err;
     RLF_TRY(read_text(r, o, "name", &out->name));
     return read_text(r, o, "shape", &out->shape);
 }
@@ -403,7 +411,8 @@ static rlf_status
 read_array(const reader *r, const json_t *root, const char *key, size_t size,
            json_t **list, void **out, int *n)
 {
-    RLF_TRY(rlf_json_get_array(root, r->path, key, true, r->err, list));
+    rlf_err *err = r->err;
+    RLF_TRY(rlf_json_get_array(root, r->path, key, true, err, list));
     *n = (int)json_array_size(*list);
     *out = rlf_arena_alloc(r->arena, ((size_t)*n + 1) * size);
     for (int i = 0; i < *n; i++)
@@ -415,14 +424,15 @@ read_array(const reader *r, const json_t *root, const char *key, size_t size,
 static rlf_status
 read_all(const reader *r, const json_t *root, rlf_profile *p)
 {
+    rlf_err *err = r->err;
     json_t *list;
     void *out;
     int64_t format = 0;
-    RLF_TRY(rlf_json_get_int(root, r->path, "profile", false, r->err, &format));
+    RLF_TRY(rlf_json_get_int(root, r->path, "profile", false, err, &format));
     if (format != RLF_PROFILE_FORMAT) {
-        rlf_fail(r->err, RLF_USER, "%s is no profile that this version reads",
+        rlf_fail(err, RLF_USER, "%s is no profile that this version reads",
                  r->path);
-        rlf_err_hint(r->err, "rlflow profile PROGRAM -o FILE writes one");
+        rlf_err_hint(err, "rlflow profile PROGRAM -o FILE writes one");
         return RLF_USER;
     }
     RLF_TRY(read_text(r, root, "machine", &p->machine));

@@ -78,6 +78,9 @@ typedef struct rlf_speeds {
     double factor[RLF_SECONDS_TERMS];
     const rlf_line *lines; /* n_lines; at most one of a kind, tp and across */
     int n_lines;
+    /* Per rank of the cluster the profile of its device (profile.h), NULL:
+     * there is none; NULL: none at all. Simulations take their lines. */
+    const struct rlf_profile *const *profiles;
 } rlf_speeds;
 
 /* The numbers of the cluster as they are: factors 1, half 0, no lines. */

@@ -44,6 +44,12 @@ draw_lengths(simulation *s, int instance)
     if (value->kind == RLF_VALUE_SET)
         size = s->options->sizes->set[value->set];
     uint32_t most = tokens_of(size.response, 0);
+    const rlf_generated *known =
+        s->options->generated ? &s->options->generated[node->id] : NULL;
+    const rlf_length_distribution *lengths =
+        known && known->lengths ? known->lengths : s->options->lengths;
+    if (known && known->prompt > 0)
+        size.prompt = fmax(1, round(known->prompt));
     rlf_random_key key = {.seed = s->options->seed,
                           .site = node->site,
                           .step = (uint32_t)step_of(s, instance)};
@@ -51,9 +57,8 @@ draw_lengths(simulation *s, int instance)
         key.sample = i;
         list[i] = (rlf_length){
             .prompt = tokens_of(size.prompt, 1),
-            .response = s->options->lengths
-                            ? rlf_lengths_draw(s->options->lengths, &key, most)
-                            : most + !most,
+            .response = lengths ? rlf_lengths_draw(lengths, &key, most)
+                                : most + !most,
             .group = rows.owner ? rows.owner[i] : i};
     }
     return (sequences){

@@ -82,11 +82,18 @@ typedef struct rlf_span_spent {
     uint32_t rows;  /* at work in these turns */
 } rlf_span_spent;
 
+/* What a node generates, where that is known of it. */
+typedef struct rlf_generated {
+    const rlf_length_distribution *lengths; /* NULL: it is not */
+    double prompt; /* tokens, on average; 0: as long as can be */
+} rlf_generated;
+
 typedef struct rlf_simulate_options {
     const rlf_plan *plan;
     const rlf_sizes *sizes;
     const rlf_durations *durations;
     const rlf_length_distribution *lengths; /* NULL: as long as can be */
+    const rlf_generated *generated; /* per node, before that; or NULL */
     uint64_t seed;
     rlf_policy policy;
     uint32_t steps;        /* at least 1 */
