@@ -96,3 +96,9 @@ bench_programs += %D%/papers
 EXTRA_PROGRAMS += %D%/papers
 %C%_papers_SOURCES = %D%/papers.c tests/fused.h
 %C%_papers_LDADD = $(SEARCH_LIBS)
+
+bench_programs += %D%/reality
+EXTRA_PROGRAMS += %D%/reality
+EXTRA_DIST += %D%/reality_ppo.rlf %D%/reality_grpo.rlf
+%C%_reality_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_SOURCE_DIR='"$(abs_top_srcdir)"'
+%C%_reality_LDADD = $(API_LIBS)

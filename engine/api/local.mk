@@ -9,6 +9,7 @@ libapi_la_SOURCES = \
 	%D%/directory.c \
 	%D%/inputs.c \
 	%D%/join.c \
+	%D%/links.c \
 	%D%/journal.c \
 	%D%/planned.c %D%/planned.h \
 	%D%/profile.c %D%/profile.h \

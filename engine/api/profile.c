@@ -26,6 +26,7 @@ typedef struct seen {
 typedef struct bundle {
     rlf_profile_key key;
     RLF_VEC(rlf_profile_sample) samples;
+    bool now; /* of the run at hand */
 } bundle;
 
 struct rlf_collector {
@@ -90,6 +91,8 @@ rlf_collector_begin(rlf_collector *c, const rlf_plan *plan, rlf_err *err,
 {
     forget(c);
     c->plan = plan;
+    for (size_t i = 0; i < c->bundles.count; i++)
+        c->bundles.data[i].now = false;
     RLF_TRY(rlf_try_array((size_t)plan->ranks, sizeof *c->ranks,
                           "measurements", err, &c->ranks));
     c->n_ranks = plan->ranks;
@@ -169,6 +172,7 @@ sort_piece(rlf_collector *c, const rlf_measured *m, int threads)
                 RLF_PROFILE_SAMPLES / 2 * sizeof *b->samples.data);
         b->samples.count = RLF_PROFILE_SAMPLES / 2;
     }
+    b->now = true;
     rlf_profile_sample s = {m->x, m->y, m->seconds};
     RLF_PUSH(&b->samples, s);
 }
@@ -186,6 +190,16 @@ rlf_collector_end(rlf_collector *c, int threads, bool keep)
 }
 
 double
+rlf_collector_busy(const rlf_collector *c, int rank)
+{
+    const seen *of = &c->ranks[rank];
+    double sum = 0;
+    for (size_t i = of->n > NEWEST ? of->n - NEWEST : 0; i < of->n; i++)
+        sum += of->list[i % NEWEST].seconds;
+    return sum;
+}
+
+double
 rlf_collector_doubt(const rlf_collector *c)
 {
     double worst = 0, all = 0;
@@ -195,6 +209,8 @@ rlf_collector_doubt(const rlf_collector *c)
             size_t n = b->samples.count;
             rlf_profile_line line;
             double sum = 0;
+            if (!b->now)
+                continue;
             for (size_t k = 0; k < n; k++)
                 sum += b->samples.data[k].seconds;
             if (pass == 0) {

@@ -18,13 +18,20 @@ rlf_status rlf_collector_begin(rlf_collector *collector, const rlf_plan *plan,
 /* What was seen since becomes measurements of the plan's layouts, on ranks of
  * so many threads, unless `keep` is false. Between steps. */
 void rlf_collector_end(rlf_collector *collector, int threads, bool keep);
-/* The least sure of all lines that matter: the largest standard error of a mean
+/* Seconds that a rank was at work since the beginning, or the last end, as long
+ * as that was not thousands of pieces. */
+double rlf_collector_busy(const rlf_collector *collector, int rank);
+/* The least sure of all lines of the run at hand that matter: the largest standard error of a mean
  * time, as a part of it, weighted by the line's part of the time. */
 double rlf_collector_doubt(const rlf_collector *collector);
 /* All lines and lengths; texts live in `arena`. */
 rlf_status rlf_collector_profile(const rlf_collector *collector,
                                  rlf_session *session, rlf_arena *arena,
                                  rlf_err *err, rlf_profile *out);
+
+/* Measure messages and sums of two thread ranks, and the controller's posts,
+ * into `out`. */
+rlf_status rlf_profile_links(rlf_arena *arena, rlf_err *err, rlf_profile *out);
 
 /* What the processor is called here. */
 const char *rlf_profile_machine(rlf_arena *arena);

@@ -13,6 +13,7 @@ cmd_sources = \
 	%D%/main.c \
 	%D%/params.c \
 	%D%/plan.c \
+	%D%/profile.c \
 	%D%/run.c \
 	%D%/schedule.c %D%/schedule.h %D%/schedule_read.c \
 	%D%/search.c \

@@ -58,6 +58,7 @@ static int (*const commands[RLF_COMMANDS])(const rlf_command_line *) = {
     [RLF_COMMAND_CLUSTER] = rlf_cmd_cluster,
     [RLF_COMMAND_PLAN] = rlf_cmd_plan,
     [RLF_COMMAND_SIMULATE] = rlf_cmd_simulate,
+    [RLF_COMMAND_PROFILE] = rlf_cmd_profile,
     [RLF_COMMAND_SCHEDULE] = rlf_cmd_schedule,
     [RLF_COMMAND_GRAPH] = rlf_cmd_graph,
     [RLF_COMMAND_FMT] = rlf_cmd_fmt,

@@ -1,0 +1,283 @@
+/* What is simulated beside what is run: PPO and GRPO of small models under
+ * plans for 1, 2 and 4 ranks of this machine, by a profile that `rlflow
+ * profile` has measured before.
+ *
+ *     bench/reality RLFLOW [STEPS]
+ *
+ * The simulation knows the profile and its lengths, nothing of the runs. A step
+ * is by the clock, the median of STEPS (15) behind three; what a rank is busy
+ * is processor time of its thread. Other programs of the machine are to stay
+ * off its cores meanwhile (chrt -r 10, as root). */
+#include "engine/api/planned.h"
+#include "engine/api/profile.h"
+#include "engine/api/trial.h"
+#include "engine/base/vec.h"
+#include "engine/search/fit.h"
+#include "nodes/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    WARM = 3,
+    MOST_STEPS = 200,
+    MOST_RANKS = 4,
+    MOST_ROWS = 64,
+};
+
+typedef struct plan {
+    const char *name;
+    int ranks;
+    const char *rows; /* of a place block, of PPO (lines of the critic are left
+                         out for GRPO, which has none), or a strategy */
+} plan;
+
+static const plan plans[] = {
+    {"one rank", 1, ""},
+    {"one rank, small micro-batches", 1,
+     "actor on 0\nactor.update on 0 (tokens: 300)\n"},
+    {"flatten", 2, ""},
+    {"separate", 2, "separate"},
+    {"tensor parallel", 2,
+     "actor on 0..1 (tp: 2)\ncritic on 0..1 (tp: 2)\nref on 0..1 (tp: 2)\n"},
+    {"stages", 2,
+     "actor on 0..1 (pp: 2)\ncritic on 0..1 (pp: 2)\nref on 0..1 (pp: 2)\n"},
+    {"tp for the update alone", 2,
+     "actor on 0..1\nactor.update on 0..1 (tp: 2)\n"},
+    {"reading apart", 2, "actor on 0..1\nref on 1\ncritic on 1\n"},
+    {"reading on one", 2, "actor on 0\nref on 1\ncritic on 1\n"},
+    {"flatten", 4, ""},
+    {"separate", 4, "separate"},
+    {"tensor parallel", 4,
+     "actor on 0..3 (tp: 4)\ncritic on 0..3 (tp: 4)\nref on 0..3 (tp: 4)\n"},
+    {"stages", 4,
+     "actor on 0..3 (pp: 4)\ncritic on 0..3 (pp: 4)\nref on 0..3 (pp: 4)\n"},
+    {"pairs", 4,
+     "actor on 0..3 (tp: 2)\ncritic on 0..3 (pp: 2)\nref on 0..3\n"},
+    {"halves", 4, "actor on 0..1\nref on 2..3\ncritic on 2..3\n"},
+};
+
+/* A plan of a program, as it was said and as it was. */
+typedef struct row {
+    const char *program;
+    const plan *plan;
+    double said, seen, spread;
+    double said_busy[MOST_RANKS], seen_busy[MOST_RANKS];
+} row;
+
+static char root[] = "/tmp/rlflow-reality-XXXXXX";
+
+static void
+must(bool good, const char *what, rlf_session *s)
+{
+    if (good)
+        return;
+    fprintf(stderr, "bench/reality: %s%s%s\n", what, s ? ":\n" : "",
+            s ? rlf_session_message(s) : "");
+    exit(1);
+}
+
+static int
+by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* A session with the plan, as a file. */
+static rlf_session *
+open_plan(const char *program, const plan *p, bool critic)
+{
+    char path[64], ranks[16];
+    snprintf(path, sizeof path, "%s/plan.rlf", root);
+    FILE *file = fopen(path, "w");
+    must(file != NULL, "no room for a plan", NULL);
+    if (*p->rows && !strchr(p->rows, '\n'))
+        fprintf(file, "place %s\n", p->rows);
+    else
+        fputs("place {\n", file);
+    for (const char *line = p->rows; strchr(line, '\n');
+         line = strchr(line, '\n') + 1)
+        if (critic || strncmp(line, "critic", 6) != 0)
+            fprintf(file, "    %.*s\n", (int)strcspn(line, "\n"), line);
+    if (!*p->rows || strchr(p->rows, '\n'))
+        fputs("}\n", file);
+    fclose(file);
+    rlf_session *s = rlf_session_open(program);
+    snprintf(ranks, sizeof ranks, "%d", p->ranks);
+    rlf_session_set(s, "--ranks", ranks);
+    if (*p->rows)
+        rlf_session_set(s, "--plan", path);
+    return s;
+}
+
+static void
+simulate(rlf_session *s, const char *profile, row *r)
+{
+    char cluster[16];
+    rlf_arena *arena = rlf_arena_new();
+    rlf_outline *outline;
+    rlf_trial trial;
+    snprintf(cluster, sizeof cluster, "this:%d", r->plan->ranks);
+    rlf_session_set(s, "--cluster", cluster);
+    rlf_session_set(s, "--like", profile);
+    must(rlf_session_plan(s) == RLF_RESULT_OK, r->plan->name, s);
+    const rlf_speeds speeds = rlf_planned_speeds(s);
+    const rlf_trial_options options = {
+        .speeds = &speeds, .seed = 1, .warm = 2, .steps = 10};
+    must(rlf_outline_open(s->graph, &rlf_node_classes,
+                          rlf_planned_kernels(s, arena), &s->err,
+                          &outline) >= 0 &&
+             rlf_trial_open(s, outline, s->plan, arena, &s->err, &trial) >= 0 &&
+             rlf_trial_run(&trial, &options, &s->err) >= 0,
+         r->plan->name, s);
+    r->said = trial.account.step;
+    for (int i = 0; i < r->plan->ranks; i++)
+        for (int k = 0; k < RLF_SPENT_BUBBLE; k++)
+            r->said_busy[i] += trial.account.spent[i][k] / options.steps;
+    rlf_trial_close(&trial);
+    rlf_arena_free(arena);
+    rlf_outline_close(outline);
+    rlf_session_close(s);
+}
+
+static void
+run(rlf_session *s, int steps, row *r)
+{
+    double took[MOST_STEPS], busy[MOST_RANKS][MOST_STEPS];
+    s->collector = rlf_collector_new();
+    for (int i = -WARM; i < steps; i++) {
+        must(rlf_session_step(s) == RLF_RESULT_OK, r->plan->name, s);
+        for (int k = 0; k < r->plan->ranks && i >= 0; k++)
+            busy[k][i] = rlf_collector_busy(s->collector, k);
+        rlf_collector_end(s->collector, 1, false);
+        if (i >= 0)
+            took[i] = s->step_seconds;
+    }
+    qsort(took, (size_t)steps, sizeof *took, by_size);
+    r->seen = took[steps / 2];
+    r->spread = (took[3 * steps / 4] - took[steps / 4]) / r->seen;
+    for (int k = 0; k < r->plan->ranks; k++) {
+        qsort(busy[k], (size_t)steps, sizeof *busy[k], by_size);
+        r->seen_busy[k] = busy[k][steps / 2];
+    }
+    rlf_session_close(s);
+}
+
+static double
+busy_error(const row *r, double *said, double *seen)
+{
+    double error = 0;
+    *said = *seen = 0;
+    for (int k = 0; k < r->plan->ranks; k++) {
+        *said += r->said_busy[k] / r->plan->ranks;
+        *seen += r->seen_busy[k] / r->plan->ranks;
+        error += fabs(r->said_busy[k] - r->seen_busy[k]);
+    }
+    return error / r->plan->ranks / *seen;
+}
+
+static void
+put_row(const row *r)
+{
+    double said, seen, error = busy_error(r, &said, &seen);
+    printf("%-5s %d  %-30s %9.2f %9.2f %+7.1f %% %6.1f %% %9.2f %9.2f %7.1f "
+           "%%\n",
+           r->program, r->plan->ranks, r->plan->name, 1e3 * r->said,
+           1e3 * r->seen, 100 * (r->said / r->seen - 1), 100 * r->spread,
+           1e3 * said, 1e3 * seen, 100 * error);
+    fflush(stdout);
+}
+
+/* Of pairs that differ by more than 5 %: those in the order that was said less
+ * the others, as a part of all (Kendall). */
+static double
+order(const row *rows, int n, int ranks, int *pairs)
+{
+    int right = 0;
+    *pairs = 0;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < i; k++) {
+            const row *a = &rows[i], *b = &rows[k];
+            if (strcmp(a->program, b->program) != 0 ||
+                (ranks && (a->plan->ranks != ranks || b->plan->ranks != ranks)))
+                continue;
+            if (fabs(log(a->seen / b->seen)) <= log(1.05))
+                continue;
+            ++*pairs;
+            right += (a->seen < b->seen) == (a->said < b->said) ? 1 : -1;
+        }
+    return *pairs ? (double)right / *pairs : 1;
+}
+
+static void
+put_errors(const row *rows, int n)
+{
+    printf("\nranks  plans  error of the step: mean, worst   of busy: mean, "
+           "worst   rank correlation   order of pairs 5 %% apart\n");
+    for (int ranks = 0; ranks <= MOST_RANKS; ranks += ranks < 2 ? 1 : 2) {
+        double said[MOST_ROWS], seen[MOST_ROWS], busy = 0, worst = 0, a, b;
+        int m = 0, pairs;
+        for (int i = 0; i < n; i++) {
+            if (ranks && rows[i].plan->ranks != ranks)
+                continue;
+            double error = busy_error(&rows[i], &a, &b);
+            busy += error;
+            worst = fmax(worst, error);
+            said[m] = rows[i].said;
+            seen[m++] = rows[i].seen;
+        }
+        if (!m)
+            continue;
+        rlf_fit_errors e = rlf_fit_errors_of(said, seen, m);
+        double right = order(rows, n, ranks, &pairs);
+        printf("%-5s %6d %20.1f %% %6.1f %% %15.1f %% %6.1f %% %14.2f %14.2f "
+               "of %d\n",
+               ranks == 0   ? "all"
+               : ranks == 1 ? "1"
+               : ranks == 2 ? "2"
+                            : "4",
+               m, 100 * e.mean, 100 * e.worst, 100 * busy / m, 100 * worst,
+               e.rank, right, pairs);
+    }
+}
+
+int
+main(int argc, char **argv)
+{
+    static const char *const programs[] = {"ppo", "grpo"};
+    row rows[MOST_ROWS] = {{0}};
+    int n = 0, steps = argc > 2 ? atoi(argv[2]) : 15;
+    must(argc > 1 && steps > 0 && steps <= MOST_STEPS,
+         "bench/reality RLFLOW [STEPS, at most 200]", NULL);
+    setenv("RLFLOW_STDLIB", RLF_SOURCE_DIR "/stdlib", 0);
+    must(mkdtemp(root) != NULL, "no directory", NULL);
+    printf("program, ranks, plan: milliseconds of a step as said and as seen, "
+           "error, spread of what was seen;\nof a rank at work as said and as "
+           "seen, mean error by rank\n\n");
+    for (size_t i = 0; i < RLF_COUNT(programs); i++) {
+        char program[512], profile[64], command[2048];
+        snprintf(program, sizeof program, "%s/bench/reality_%s.rlf",
+                 RLF_SOURCE_DIR, programs[i]);
+        snprintf(profile, sizeof profile, "%s/%s.json", root, programs[i]);
+        snprintf(command, sizeof command,
+                 "'%s' profile '%s' --ranks 4 --time-limit 60 -o '%s' 2>'%s.log'",
+                 argv[1], program, profile, profile);
+        must(system(command) == 0, "rlflow profile has failed", NULL);
+        for (size_t k = 0; k < RLF_COUNT(plans); k++) {
+            row *r = &rows[n];
+            bool critic = strcmp(programs[i], "ppo") == 0;
+            *r = (row){.program = programs[i], .plan = &plans[k]};
+            simulate(open_plan(program, r->plan, critic), profile, r);
+            run(open_plan(program, r->plan, critic), steps, r);
+            put_row(r);
+            n++;
+        }
+    }
+    put_errors(rows, n);
+    printf("\nprofiles: %s\n", root);
+    return 0;
+}

@@ -1,0 +1,210 @@
+/* rlflow profile: run the program for a few steps on 1, 2, 4... ranks of this
+ * machine, its models cut in every way that so many ranks can have, and write
+ * what its pieces took as a profile. */
+#include "engine/cmd/cmd.h"
+
+#include "engine/api/profile.h"
+#include "engine/base/clock.h"
+#include "engine/dev/cores.h"
+#include "engine/io/file.h"
+
+#include <math.h>
+
+enum {
+    SECONDS = 60, /* in all, if nothing is said */
+    LEAST_STEPS = 3,
+    MOST_CUTS = 512,
+};
+
+/* Sure enough: the mean of what a piece takes is known so well. */
+#define SURE 0.03
+
+/* All models of the program on so many ranks, cut so. `small`: with smaller
+ * micro-batches, so that a line has two ends. */
+typedef struct cut {
+    int ranks, tp, pp;
+    bool small;
+} cut;
+
+typedef struct profiler {
+    const rlf_command_line *line;
+    rlf_collector *collector;
+    rlf_arena *arena;
+    cut cuts[MOST_CUTS];
+    int n_cuts;
+    int *tokens; /* per model: of a small micro-batch; NULL: not known yet */
+    uint64_t begun;
+    double seconds;
+} profiler;
+
+static void
+list_cuts(profiler *p, int most)
+{
+    for (int ranks = 1; ranks <= most; ranks *= 2)
+        for (int tp = 1; tp <= ranks; tp *= 2)
+            for (int pp = 1; tp * pp <= ranks; pp *= 2)
+                for (int small = 0; small < 2; small++)
+                    if ((tp * pp == ranks || !small) && p->n_cuts < MOST_CUTS)
+                        p->cuts[p->n_cuts++] =
+                            (cut){ranks, tp, pp, small == 1};
+}
+
+/* The program's placement becomes that of the cut. */
+static void
+place(const profiler *p, rlf_session *s, const cut *c)
+{
+    rlf_graph *g = s->graph;
+    rlf_placement *placement = RLF_NEW(s->arena, rlf_placement);
+    int *ranks = RLF_NEW_ARRAY(s->arena, int, c->ranks);
+    placement->rows =
+        RLF_NEW_ARRAY(s->arena, rlf_place_row, g->resources.count + 1);
+    for (int i = 0; i < c->ranks; i++)
+        ranks[i] = i;
+    for (size_t i = 0; i < g->resources.count; i++) {
+        if (g->resources.data[i].kind != RLF_RESOURCE_MODEL)
+            continue;
+        rlf_place_row row = rlf_place_row_new((int)i, NULL);
+        row.ranks = ranks;
+        row.n_ranks = c->ranks;
+        row.tp = c->tp;
+        row.pp = c->pp;
+        row.dp = c->ranks / c->tp / c->pp;
+        if (c->small)
+            row.tokens = p->tokens[i];
+        placement->rows[placement->n_rows++] = row;
+    }
+    g->placement = placement;
+}
+
+/* A third of the tokens that micro-batches of updates have by themselves, if a
+ * sequence fits. */
+static void
+find_tokens(profiler *p, const rlf_session *s)
+{
+    const rlf_opened opened = rlf_run_opened(s->run);
+    size_t n = s->graph->resources.count;
+    if (p->tokens)
+        return;
+    p->tokens = RLF_NEW_ARRAY(p->arena, int, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        const rlf_resource *r = &s->graph->resources.data[i];
+        const rlf_caps *caps =
+            opened.classes->resource[r->kind]->caps(opened.resource[i]);
+        if (!caps)
+            continue;
+        uint32_t tokens = caps->tokens[RLF_USE_UPDATE] / 3;
+        p->tokens[i] = (int)(tokens > caps->longest ? tokens : caps->longest);
+    }
+}
+
+/* Steps until it is sure, or its part of the time is over. The first step is
+ * not counted: it touches all memory for the first time. */
+static rlf_result
+measure_steps(const profiler *p, rlf_session *s, double share)
+{
+    uint64_t from = rlf_clock_now();
+    rlf_result result = RLF_RESULT_OK;
+    int steps = 0;
+    double doubt = 1;
+    while (result == RLF_RESULT_OK && !rlf_session_over(s)) {
+        result = rlf_session_step(s);
+        rlf_collector_end(p->collector, rlf_run_threads(s->run),
+                          steps++ > 0 && result == RLF_RESULT_OK);
+        doubt = rlf_collector_doubt(p->collector);
+        if (steps >= LEAST_STEPS &&
+            (doubt < SURE || rlf_clock_since(from) > share))
+            break;
+    }
+    fprintf(stderr, "%d steps, %.1f s, sure within %.1f %%\n", steps,
+            rlf_clock_since(from), 100 * doubt);
+    return result;
+}
+
+/* One cut after the other. One that models cannot have is passed over; but the
+ * first cuts nothing, so what is wrong there is wrong with the program. The
+ * last session stays open, for its graph. */
+static rlf_session *
+measure_cuts(profiler *p, rlf_result *result, int *status)
+{
+    rlf_session *s = NULL;
+    *result = RLF_RESULT_OK;
+    for (int i = 0; i < p->n_cuts; i++) {
+        const cut *c = &p->cuts[i];
+        if (s) {
+            s->collector = NULL;
+            rlf_session_close(s);
+        }
+        if (!(s = rlf_cmd_session(p->line, status)))
+            return NULL;
+        s->options.ranks = c->ranks;
+        s->collector = p->collector;
+        *result = rlf_session_compile(s, false);
+        if (*result == RLF_RESULT_OK) {
+            place(p, s, c);
+            *result = rlf_session_ready(s);
+        }
+        if (*result != RLF_RESULT_OK && i == 0)
+            return s;
+        fprintf(stderr, "%d %s, tp %d, pp %d%s: ", c->ranks,
+                c->ranks == 1 ? "rank" : "ranks", c->tp, c->pp,
+                c->small ? ", small micro-batches" : "");
+        if (*result != RLF_RESULT_OK) {
+            fprintf(stderr, "cannot be: %s\n", s->err.sentence);
+            *result = RLF_RESULT_OK;
+            continue;
+        }
+        find_tokens(p, s);
+        double left = p->seconds - rlf_clock_since(p->begun);
+        *result = measure_steps(p, s, left / (p->n_cuts - i));
+        if (*result != RLF_RESULT_OK)
+            return s;
+    }
+    return s;
+}
+
+static rlf_status
+write_profile(const profiler *p, rlf_session *s, const char *path, rlf_err *err)
+{
+    rlf_profile profile;
+    rlf_buf text = {0};
+    RLF_TRY(rlf_collector_profile(p->collector, s, p->arena, err, &profile));
+    RLF_TRY(rlf_profile_links(p->arena, err, &profile));
+    rlf_profile_print(&profile, &text);
+    rlf_status status = RLF_OK;
+    if (path)
+        status = rlf_file_write(path, text.p, text.n, err);
+    else
+        fputs(text.p, stdout);
+    rlf_buf_free(&text);
+    fprintf(stderr, "%d lines of %s with %d cores, %.1f s\n", profile.n_lines,
+            profile.machine, profile.cores, rlf_clock_since(p->begun));
+    return status;
+}
+
+int
+rlf_cmd_profile(const rlf_command_line *line)
+{
+    const rlf_option_value *o = line->options;
+    rlf_result result;
+    int status = 0;
+    profiler p = {.line = line,
+                  .collector = rlf_collector_new(),
+                  .arena = rlf_arena_new(),
+                  .begun = rlf_clock_now(),
+                  .seconds = o[RLF_OPTION_TIME_LIMIT].given
+                                 ? (double)o[RLF_OPTION_TIME_LIMIT].number
+                                 : SECONDS};
+    list_cuts(&p, o[RLF_OPTION_RANKS].text ? (int)o[RLF_OPTION_RANKS].number
+                                           : rlf_cores_count());
+    rlf_session *s = measure_cuts(&p, &result, &status);
+    if (s && result == RLF_RESULT_OK)
+        result = rlf_session_result(
+            write_profile(&p, s, o[RLF_OPTION_TABLE].text, &s->err));
+    if (s) {
+        s->collector = NULL;
+        status = rlf_cmd_end(s, result);
+    }
+    rlf_collector_free(p.collector);
+    rlf_arena_free(p.arena);
+    return status;
+}
