@@ -263,9 +263,10 @@ main(int argc, char **argv)
         snprintf(program, sizeof program, "%s/bench/reality_%s.rlf",
                  RLF_SOURCE_DIR, programs[i]);
         snprintf(profile, sizeof profile, "%s/%s.json", root, programs[i]);
-        snprintf(command, sizeof command,
-                 "'%s' profile '%s' --ranks 4 --time-limit 60 -o '%s' 2>'%s.log'",
-                 argv[1], program, profile, profile);
+        snprintf(
+            command, sizeof command,
+            "'%s' profile '%s' --ranks 4 --time-limit 60 -o '%s' 2>'%s.log'",
+            argv[1], program, profile, profile);
         must(system(command) == 0, "rlflow profile has failed", NULL);
         for (size_t k = 0; k < RLF_COUNT(plans); k++) {
             row *r = &rows[n];

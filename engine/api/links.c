@@ -79,8 +79,7 @@ serve(const seat *s, rlf_err *err)
     rlf_mail mail;
     for (int i = 0; i < COMMANDS; i++) {
         RLF_TRY(rlf_mail_wait(s->comm, -1, room, &mail, err));
-        RLF_TRY(
-            rlf_mail_post(s->comm, RLF_CONTROLLER, room, mail.bytes, err));
+        RLF_TRY(rlf_mail_post(s->comm, RLF_CONTROLLER, room, mail.bytes, err));
     }
     return RLF_OK;
 }
@@ -154,13 +153,11 @@ rlf_profile_links(rlf_arena *arena, rlf_err *err, rlf_profile *out)
     rlf_comm_world *world;
     RLF_TRY(rlf_comm_world_new(&options, &world, err));
     for (int i = 0; i < RANKS; i++) {
-        seats[i] = (seat){.comm = rlf_comm_of(world, i),
-                          .rank = i,
-                          .err = RLF_ERR_NONE};
+        seats[i] = (seat){
+            .comm = rlf_comm_of(world, i), .rank = i, .err = RLF_ERR_NONE};
         pthread_create(&seats[i].thread, NULL, rank_main, &seats[i]);
     }
-    rlf_status status =
-        dispatch(rlf_comm_controller(world), err, &out->post);
+    rlf_status status = dispatch(rlf_comm_controller(world), err, &out->post);
     for (int i = 0; i < RANKS; i++) {
         pthread_join(seats[i].thread, NULL);
         if (seats[i].status < 0 && status >= 0) {

@@ -93,8 +93,8 @@ rlf_collector_begin(rlf_collector *c, const rlf_plan *plan, rlf_err *err,
     c->plan = plan;
     for (size_t i = 0; i < c->bundles.count; i++)
         c->bundles.data[i].now = false;
-    RLF_TRY(rlf_try_array((size_t)plan->ranks, sizeof *c->ranks,
-                          "measurements", err, &c->ranks));
+    RLF_TRY(rlf_try_array((size_t)plan->ranks, sizeof *c->ranks, "measurements",
+                          err, &c->ranks));
     c->n_ranks = plan->ranks;
     for (int i = 0; i < c->n_ranks; i++)
         RLF_TRY(rlf_try_array(NEWEST, sizeof *c->ranks[i].list, "measurements",
@@ -109,8 +109,8 @@ static bool
 same_key(const rlf_profile_key *a, const rlf_profile_key *b)
 {
     return a->kind == b->kind && a->tp == b->tp && a->pp == b->pp &&
-           a->stage == b->stage && a->dp == b->dp &&
-           a->threads == b->threads && !strcmp(a->call, b->call);
+           a->stage == b->stage && a->dp == b->dp && a->threads == b->threads &&
+           !strcmp(a->call, b->call);
 }
 
 static bundle *
@@ -270,14 +270,14 @@ rlf_collector_profile(const rlf_collector *c, rlf_session *s, rlf_arena *arena,
                       rlf_err *err, rlf_profile *out)
 {
     size_t n = c->bundles.count, models = s->graph->resources.count;
-    *out = (rlf_profile){.machine = rlf_profile_machine(arena),
-                         .cores = rlf_cores_count(),
-                         .program = s->path,
-                         .lines = RLF_NEW_ARRAY(arena, rlf_profile_line, n + 1),
-                         .models =
-                             RLF_NEW_ARRAY(arena, rlf_profile_model, models),
-                         .lengths = c->lengths.data,
-                         .n_lengths = (int)c->lengths.count};
+    *out =
+        (rlf_profile){.machine = rlf_profile_machine(arena),
+                      .cores = rlf_cores_count(),
+                      .program = s->path,
+                      .lines = RLF_NEW_ARRAY(arena, rlf_profile_line, n + 1),
+                      .models = RLF_NEW_ARRAY(arena, rlf_profile_model, models),
+                      .lengths = c->lengths.data,
+                      .n_lengths = (int)c->lengths.count};
     for (size_t i = 0; i < n; i++) {
         const bundle *b = &c->bundles.data[i];
         rlf_profile_line *l = &out->lines[out->n_lines++];
@@ -317,8 +317,8 @@ rlf_profile_open(const char *path, rlf_arena *arena, rlf_err *err,
     }
     RLF_TRY(rlf_file_read(file, MOST, err, &text));
     *out = RLF_NEW(arena, rlf_profile);
-    rlf_status status = rlf_profile_parse(file, text.p ? text.p : "", text.n,
-                                          arena, err, *out);
+    rlf_status status =
+        rlf_profile_parse(file, text.p ? text.p : "", text.n, arena, err, *out);
     rlf_buf_free(&text);
     return status;
 }
@@ -343,8 +343,9 @@ rlf_profile_suits(const rlf_profile *p, const rlf_session *s, bool here,
                  "%s was measured on another machine: %s with %d cores, and "
                  "this is %s with %d",
                  p->path, p->machine, p->cores, machine, cores);
-        rlf_err_hint(err, "measure on this one (rlflow profile), or declare "
-                          "the other in a cluster file, with profile: \"%s\"",
+        rlf_err_hint(err,
+                     "measure on this one (rlflow profile), or declare "
+                     "the other in a cluster file, with profile: \"%s\"",
                      p->path);
         return RLF_USER;
     }
@@ -380,8 +381,7 @@ rlf_profile_leave(rlf_session *s, rlf_err *err)
     if (!s->collector || !s->run || !rlf_run_steps(s->run))
         return RLF_OK;
     rlf_collector_end(s->collector, rlf_run_threads(s->run), true);
-    RLF_TRY(
-        rlf_collector_profile(s->collector, s, s->arena, err, &profile));
+    RLF_TRY(rlf_collector_profile(s->collector, s, s->arena, err, &profile));
     if (!profile.n_lines)
         return RLF_OK;
     rlf_profile_print(&profile, &text);

@@ -21,8 +21,9 @@ void rlf_collector_end(rlf_collector *collector, int threads, bool keep);
 /* Seconds that a rank was at work since the beginning, or the last end, as long
  * as that was not thousands of pieces. */
 double rlf_collector_busy(const rlf_collector *collector, int rank);
-/* The least sure of all lines of the run at hand that matter: the largest standard error of a mean
- * time, as a part of it, weighted by the line's part of the time. */
+/* The least sure of all lines of the run at hand that matter: the largest
+ * standard error of a mean time, as a part of it, weighted by the line's part
+ * of the time. */
 double rlf_collector_doubt(const rlf_collector *collector);
 /* All lines and lengths; texts live in `arena`. */
 rlf_status rlf_collector_profile(const rlf_collector *collector,

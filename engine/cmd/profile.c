@@ -45,8 +45,7 @@ list_cuts(profiler *p, int most)
             for (int pp = 1; tp * pp <= ranks; pp *= 2)
                 for (int small = 0; small < 2; small++)
                     if ((tp * pp == ranks || !small) && p->n_cuts < MOST_CUTS)
-                        p->cuts[p->n_cuts++] =
-                            (cut){ranks, tp, pp, small == 1};
+                        p->cuts[p->n_cuts++] = (cut){ranks, tp, pp, small == 1};
 }
 
 /* The program's placement becomes that of the cut. */

@@ -12,12 +12,12 @@
 #include "engine/graph/run.h"
 
 typedef enum rlf_measured_kind {
-    RLF_MEASURED_OPEN,     /* a call's outputs are made; by calls */
-    RLF_MEASURED_ROWS,     /* x: tokens of what reads a model, else rows; 0: all
-                              that there are */
-    RLF_MEASURED_TURN,     /* of a generation; x: tokens fed, y: tokens that they
-                              look at */
-    RLF_MEASURED_FORWARD,  /* a micro-batch through a chunk; x: tokens */
+    RLF_MEASURED_OPEN,    /* a call's outputs are made; by calls */
+    RLF_MEASURED_ROWS,    /* x: tokens of what reads a model, else rows; 0: all
+                             that there are */
+    RLF_MEASURED_TURN,    /* of a generation; x: tokens fed, y: tokens that they
+                             look at */
+    RLF_MEASURED_FORWARD, /* a micro-batch through a chunk; x: tokens */
     RLF_MEASURED_BACKWARD, /* likewise; both gradients, or of a schedule that
                               splits it */
     RLF_MEASURED_WEIGHTS,  /* the rest of that */

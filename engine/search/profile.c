@@ -11,16 +11,11 @@
 #include <string.h>
 
 static const char *const kind_words[RLF_MEASURED_KINDS] = {
-    [RLF_MEASURED_OPEN] = "open",
-    [RLF_MEASURED_ROWS] = "rows",
-    [RLF_MEASURED_TURN] = "turn",
-    [RLF_MEASURED_FORWARD] = "forward",
-    [RLF_MEASURED_BACKWARD] = "backward",
-    [RLF_MEASURED_WEIGHTS] = "weights",
-    [RLF_MEASURED_FINISH] = "finish",
-    [RLF_MEASURED_EDGE] = "edge",
-    [RLF_MEASURED_MODEL] = "model",
-    [RLF_MEASURED_STEP] = "step",
+    [RLF_MEASURED_OPEN] = "open",         [RLF_MEASURED_ROWS] = "rows",
+    [RLF_MEASURED_TURN] = "turn",         [RLF_MEASURED_FORWARD] = "forward",
+    [RLF_MEASURED_BACKWARD] = "backward", [RLF_MEASURED_WEIGHTS] = "weights",
+    [RLF_MEASURED_FINISH] = "finish",     [RLF_MEASURED_EDGE] = "edge",
+    [RLF_MEASURED_MODEL] = "model",       [RLF_MEASURED_STEP] = "step",
     [RLF_MEASURED_SAMPLE] = "sample",
 };
 
@@ -45,8 +40,7 @@ rlf_profile_call(const rlf_graph *graph, const rlf_node *node, char *text,
         snprintf(text, room, "%s", node->class->name);
     else
         snprintf(text, room, "%s.%s",
-                 graph->resources.data[node->receiver].name,
-                 node->class->name);
+                 graph->resources.data[node->receiver].name, node->class->name);
     return text;
 }
 
@@ -99,8 +93,7 @@ by_size(const void *a, const void *b)
 }
 
 void
-rlf_profile_fit(const rlf_profile_sample *samples, int n,
-                rlf_profile_line *out)
+rlf_profile_fit(const rlf_profile_sample *samples, int n, rlf_profile_line *out)
 {
     rlf_profile_sample *kept = rlf_calloc((size_t)n + 1, sizeof *kept);
     double *errors = rlf_calloc((size_t)n + 1, sizeof *errors), sum = 0;
@@ -270,8 +263,8 @@ static rlf_status
 wrong(const reader *r, const char *where, size_t i, const char *what)
 {
     rlf_err *err = r->err;
-    rlf_fail(err, RLF_USER, "%s: entry %zu of \"%s\" %s", r->path, i + 1,
-             where, what);
+    rlf_fail(err, RLF_USER, "%s: entry %zu of \"%s\" %s", r->path, i + 1, where,
+             what);
     rlf_err_hint(err, "rlflow profile writes such files; measure again");
     return RLF_USER;
 }
@@ -302,8 +295,7 @@ read_number(const reader *r, const json_t *o, const char *key, double least,
 }
 
 static rlf_status
-read_int(const reader *r, const json_t *o, const char *key, int least,
-         int *out)
+read_int(const reader *r, const json_t *o, const char *key, int least, int *out)
 {
     rlf_err *err = r->err;
     double x;
@@ -381,8 +373,7 @@ read_lengths(const reader *r, const json_t *o, size_t i,
     double all = 0;
     RLF_TRY(read_text(r, o, "call", &out->call));
     RLF_TRY(read_number(r, o, "prompt", 0, 1e9, &out->prompt));
-    RLF_TRY(
-        rlf_json_get_array(o, r->path, "classes", true, err, &classes));
+    RLF_TRY(rlf_json_get_array(o, r->path, "classes", true, err, &classes));
     for (size_t k = 0; k < json_array_size(classes); k++) {
         const json_t *pair = json_array_get(classes, k);
         int64_t class;

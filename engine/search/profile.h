@@ -59,7 +59,8 @@ typedef struct rlf_profile {
     int n_models;
     rlf_profile_line *lines;
     int n_lines;
-    rlf_line *links; /* COLLECTIVE, MESSAGE, COPY: between ranks of the machine */
+    rlf_line
+        *links; /* COLLECTIVE, MESSAGE, COPY: between ranks of the machine */
     int n_links;
     rlf_profile_lengths *lengths;
     int n_lengths;
