@@ -114,6 +114,7 @@ take_waiting(rlf_control *c, pin *p)
         post->from = from;
         post->hold = p->hold;
         post->node = p->node;
+        rlf_control_note_weights(c, post);
     }
 }
 

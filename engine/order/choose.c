@@ -1,20 +1,23 @@
 /* Which of the commands that are ready is posted next.
  *
  * A rank carries out its posts in order, so a post keeps all who meet in it
- * waiting for the one of them with the most to do before it. What a rank has to
- * do is counted in calls of models and hooks that were posted to it and are not
- * done: there is no clock. A command begins after the busiest of those who take
- * part in it, or send what it reads. Of all that is ready:
+ * waiting for the last of them. When ranks are free is counted in calls, for
+ * there is no clock: a call of a model on all its rows takes one, everything
+ * else nothing; who meets in a post goes on from the same moment; a report says
+ * that the moment at which its post ends has come. Of all that is ready:
  *
  * - what keeps nobody waiting and is quickly done is posted at once;
- * - else what can begin first comes first, and quick things before calls;
- * - before a call is posted, all other calls that can begin as early get what
- *   they read: it may lie on ranks that are then at work for long;
+ * - else what can begin first comes first; what is quick has a start of half a
+ *   call, since it would have to wait for the whole of it;
+ * - before a call is posted, all others that can begin before half of it is
+ *   over get what they read: those who have it may take part in the call;
  * - what only reports need comes when nothing else is left.
  *
  * None of this changes what is computed, and any order is free of deadlock. */
 #include "engine/graph/class.h"
 #include "engine/order/control_state.h"
+
+#include <math.h>
 
 /* ---- what nodes are ---- */
 
@@ -79,55 +82,126 @@ void
 rlf_control_find_order(rlf_control *c)
 {
     c->last = find_last(c->plan->graph, c->lasting);
-    c->before = RLF_NEW_ARRAY(c->lasting, uint32_t, c->n_ranks);
+    c->until = RLF_NEW_ARRAY(c->lasting, double, c->n_ranks);
 }
 
-/* ---- what there is to do before ---- */
+/* ---- when ranks are free ---- */
 
-/* Adds to (by 1) or takes from (-1) what ranks of a post have to do. */
-static void
-add_work(rlf_control *c, const active *a, int rank, const uint32_t *rows,
-         int by)
+/* Who samples can do something else between two turns; hooks are as quick as
+ * one likes. */
+static bool
+takes_time(const rlf_node *node)
 {
-    const rlf_node *node = rlf_control_instance(c, a->instance)->node;
-    if (!rlf_control_works(node) || node->class->sampled)
-        return; /* who samples can do something else between two turns */
-    for (int i = 0; i < a->n_shares; i++)
-        if (rank < 0 || a->shares[i].rows == rows)
-            c->before[a->shares[i].rank] += (uint32_t)by;
+    return rlf_control_works(node) && !node->class->sampled &&
+           node->class->role != RLF_ROLE_HOOK;
+}
+
+/* Of a call on all rows, so many of an instance's. */
+static double
+part_of(rlf_control *c, int instance, uint32_t rows)
+{
+    const track *t = rlf_control_track(c, instance);
+    return t->n_rows > rows ? (double)rows / t->n_rows : 1;
+}
+
+static double
+free_at(const rlf_control *c, int rank)
+{
+    return c->until[rank] > c->now ? c->until[rank] : c->now;
+}
+
+static void
+be_free(rlf_control *c, int rank, double at)
+{
+    c->until[rank] = at > c->until[rank] ? at : c->until[rank];
+}
+
+/* Those who compute the same go on together. */
+static void
+meet_shares(rlf_control *c, const active *a, double takes)
+{
+    for (int first = 0, end; first < a->n_shares; first = end) {
+        double at = 0;
+        for (end = first;
+             end < a->n_shares && a->shares[end].rows == a->shares[first].rows;
+             end++)
+            at = fmax(at, free_at(c, a->shares[end].rank));
+        for (int i = first; i < end; i++)
+            be_free(c, a->shares[i].rank,
+                    at + takes * (a->shares[i].rows ? a->shares[i].n_rows : 1));
+    }
 }
 
 void
-rlf_control_note_posted(rlf_control *c, const active *a)
+rlf_control_note_posted(rlf_control *c, active *a)
 {
-    if (a->instance >= 0)
-        add_work(c, a, -1, NULL, 1);
+    if (a->instance < 0)
+        return;
+    const rlf_node *node = rlf_control_instance(c, a->instance)->node;
+    int dp = rlf_control_place(c, node)->layout.dp;
+    bool rows = a->n_shares && a->shares[0].rows;
+    if (takes_time(node))
+        meet_shares(c, a, rows ? dp * part_of(c, a->instance, 1) : 1);
+    a->until = RLF_NEW_ARRAY(c->arena, double, a->n_shares);
+    for (int i = 0; i < a->n_shares; i++)
+        a->until[i] = c->until[a->shares[i].rank];
 }
 
 void
 rlf_control_note_done(rlf_control *c, const active *a, const rlf_share *by)
 {
-    add_work(c, a, by->rank, by->rows, -1);
+    c->now = fmax(c->now, a->until[by - a->shares]);
 }
 
-static uint32_t
-busiest(const rlf_control *c, const word *set)
+/* All moves of a post begin at once. */
+void
+rlf_control_note_moves(rlf_control *c, const rlf_post *post)
 {
-    uint32_t most = 0;
-    for (int r = 0; r < c->n_ranks; r++)
-        if (has(set, r) && c->before[r] > most)
-            most = c->before[r];
-    return most;
+    double *at = RLF_NEW_ARRAY(c->arena, double, post->n_moves);
+    for (int i = 0; i < post->n_moves; i++)
+        at[i] = fmax(free_at(c, post->moves[i].from),
+                     free_at(c, post->moves[i].to));
+    for (int i = 0; i < post->n_moves; i++) {
+        be_free(c, post->moves[i].from, at[i]);
+        be_free(c, post->moves[i].to, at[i]);
+    }
 }
 
-static uint32_t
-idlest(const rlf_control *c, const word *set)
+void
+rlf_control_note_weights(rlf_control *c, const rlf_post *post)
 {
-    uint32_t least = UINT32_MAX;
+    const rlf_hold *holds = c->plan->holds[post->model].list;
+    const rlf_layout *sides[] = {&holds[post->from].mesh.layout,
+                                 &holds[post->hold].mesh.layout};
+    double at = 0;
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < sides[k]->n_ranks; i++)
+            at = fmax(at, free_at(c, sides[k]->ranks[i]));
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < sides[k]->n_ranks; i++)
+            be_free(c, sides[k]->ranks[i], at);
+}
+
+/* When all ranks of a set are free, and when the first is; of an empty one at
+ * once, and never. */
+static double
+last_free(const rlf_control *c, const word *set)
+{
+    double at = 0;
     for (int r = 0; r < c->n_ranks; r++)
-        if (has(set, r) && c->before[r] < least)
-            least = c->before[r];
-    return least;
+        if (has(set, r))
+            at = fmax(at, free_at(c, r));
+    return at;
+}
+
+static double
+first_free(const rlf_control *c, const word *set)
+{
+    double at = INFINITY;
+    for (int r = 0; r < c->n_ranks; r++)
+        if (has(set, r))
+            at = fmin(at, free_at(c, r));
+    return at;
 }
 
 /* ---- who takes part ---- */
@@ -166,17 +240,24 @@ add_senders(rlf_control *c, int instance, const rlf_layout *l, word *set)
     }
 }
 
-/* Calls before it that a command has to wait for, since so many are before the
- * busiest of those who meet in it. Replicas that are dealt rows do not wait for
- * each other. */
-static uint32_t
-waits_for(rlf_control *c, const ready *r)
+/* When a command can begin: replicas that are dealt rows do not wait for each
+ * other. */
+static double
+begins(rlf_control *c, const ready *r)
 {
     const rlf_node *node = rlf_control_instance(c, r->command.instance)->node;
     bool cut = rlf_control_place(c, node)->spread == RLF_SPREAD_ROWS;
-    uint32_t own = cut && r->works ? idlest(c, r->own) : busiest(c, r->own);
-    uint32_t others = r->prepared ? 0 : busiest(c, r->senders);
-    return own > others ? own : others;
+    double own = cut && r->works ? first_free(c, r->own) : last_free(c, r->own);
+    return r->prepared ? own : fmax(own, last_free(c, r->senders));
+}
+
+static double
+takes(rlf_control *c, const ready *r)
+{
+    if (!r->works)
+        return 0;
+    return r->command.rows ? part_of(c, r->command.instance, r->command.n_rows)
+                           : 1;
 }
 
 static ready
@@ -197,8 +278,8 @@ ready_of(rlf_control *c, const rlf_order_command *command)
 static bool
 keeps_waiting(rlf_control *c, const ready *r)
 {
-    uint32_t least = idlest(c, r->own), others = idlest(c, r->senders);
-    return waits_for(c, r) > (least < others ? least : others);
+    double first = fmin(first_free(c, r->own), first_free(c, r->senders));
+    return begins(c, r) > first;
 }
 
 /* ---- taking turns ---- */
@@ -237,27 +318,25 @@ static size_t
 choose(rlf_control *c)
 {
     size_t best = 0;
-    uint32_t least = UINT32_MAX;
-    bool works = true;
+    double least = INFINITY;
     for (size_t i = 0; i < c->ready.count; i++) {
         const ready *r = &c->ready.data[i];
-        uint32_t waits = waits_for(c, r);
-        if (waits < least || (waits == least && works && !r->works)) {
+        double at = begins(c, r) + takes(c, r) / 2;
+        if (at < least) {
             best = i;
-            least = waits;
-            works = r->works;
+            least = at;
         }
     }
     return best;
 }
 
-/* All calls that can begin as early get what they read. */
+/* All calls that can begin before half of it is over get what they read. */
 static void
-prepare(rlf_control *c, uint32_t waits)
+prepare(rlf_control *c, double half)
 {
     for (size_t i = 0; i < c->ready.count; i++) {
         ready *r = &c->ready.data[i];
-        if (r->works && !r->prepared && waits_for(c, r) <= waits)
+        if (r->works && !r->prepared && begins(c, r) <= half)
             rlf_control_prepare(c, r);
     }
 }
@@ -268,9 +347,10 @@ rlf_control_run_next(rlf_control *c)
     if (!c->ready.count)
         return false;
     size_t best = choose(c);
-    if (c->ready.data[best].works)
-        prepare(c, waits_for(c, &c->ready.data[best]));
     ready r = c->ready.data[best];
+    if (r.works)
+        prepare(c, begins(c, &r) + takes(c, &r) / 2);
+    r = c->ready.data[best];
     c->ready.count--;
     memmove(c->ready.data + best, c->ready.data + best + 1,
             (c->ready.count - best) * sizeof r);

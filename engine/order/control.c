@@ -287,8 +287,8 @@ rlf_control_await(rlf_control *c, const rlf_post *post)
         a.left = c->n_ranks;
     for (int i = 0; i < post->n_shares; i++)
         a.left += post->shares[i].reports;
-    RLF_PUSH(&c->actives, a);
     rlf_control_note_posted(c, &a);
+    RLF_PUSH(&c->actives, a);
     return &c->actives.data[c->actives.count - 1];
 }
 

@@ -57,7 +57,8 @@ typedef struct active {
     int n_shares;
     bool *reported; /* per share; of END per rank */
     int left;
-    bool told; /* order counts on it already */
+    bool told;     /* order counts on it already */
+    double *until; /* per share: when its rank is free */
 } active;
 
 /* A command that waits for its turn to be posted. */
@@ -105,12 +106,12 @@ struct rlf_control {
     RLF_VEC(active) actives;
     int sampling; /* the generation at work, or -1 */
     RLF_VEC(int)
-    joining;           /* updates of one party that are ready, and may be
-                          joined by others of it */
-    int open_replicas; /* generations at work whose replicas have more than
-                          one rank */
-    const bool *last;  /* per node: only reports need it, or it is one */
-    uint32_t *before;  /* per rank: calls that it has to do and has not done */
+    joining;               /* updates of one party that are ready, and may be
+                              joined by others of it */
+    int open_replicas;     /* generations at work whose replicas have more than
+                              one rank */
+    const bool *last;      /* per node: only reports need it, or it is one */
+    double *until, now;    /* per rank: when it is free (choose.c) */
     RLF_VEC(ready) ready;  /* in the order in which they became so */
     RLF_VEC(ready) latest; /* those that come last */
     RLF_VEC(rlf_order_command)
@@ -229,9 +230,12 @@ void rlf_control_find_order(rlf_control *c);
 /* Is it a call that takes long? */
 bool rlf_control_works(const rlf_node *node);
 /* A RUN is awaited; a share of it is done. */
-void rlf_control_note_posted(rlf_control *c, const active *a);
+void rlf_control_note_posted(rlf_control *c, active *a);
 void rlf_control_note_done(rlf_control *c, const active *a,
                            const rlf_share *by);
+/* An EDGE, or WEIGHTS, is posted. */
+void rlf_control_note_moves(rlf_control *c, const rlf_post *post);
+void rlf_control_note_weights(rlf_control *c, const rlf_post *post);
 /* A command of the order, RUN or LOOP, is ready: it is posted, or waits. */
 void rlf_control_take(rlf_control *c, const rlf_order_command *command);
 /* Nothing else becomes ready before something is posted: the one that is best

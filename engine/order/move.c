@@ -111,6 +111,7 @@ post_edge(rlf_control *c, int of, int reader, int round, const uint32_t *rows,
     post->round = round;
     post->moves = moves;
     post->n_moves = e->count;
+    rlf_control_note_moves(c, post);
 }
 
 void
@@ -169,6 +170,7 @@ rlf_control_bring_hold(rlf_control *c, int model, int hold, int node,
     post->model = model;
     post->hold = hold;
     post->node = node;
+    rlf_control_note_weights(c, post);
 }
 
 void

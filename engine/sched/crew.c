@@ -311,11 +311,9 @@ start(member *m, rlf_crew *crew, rlf_rank *rank, int index, rlf_err *err)
 
 /* ---- the controller ---- */
 
-enum { NOT_AT_ALL = -1 };
-
 /* The next message, or RLF_AGAIN after `patience` seconds in which no rank
- * beat; 0: wait for ever, NOT_AT_ALL: do not wait. Meanwhile the controller
- * beats, for ranks that wait in a step look whether it does. */
+ * beat; 0: wait for ever, RLF_CREW_NOT_AT_ALL: do not wait. Meanwhile the
+ * controller beats, for ranks that wait in a step look whether it does. */
 static rlf_status
 hear_patiently(rlf_crew *crew, double patience, rlf_err *err,
                const rlf_buf **message)
@@ -406,7 +404,7 @@ make_room(rlf_crew *crew, int rank, uint32_t n, rlf_err *err)
     rlf_arena *arena = rlf_arena_new();
     rlf_status status;
     do
-        status = keep_next(crew, NOT_AT_ALL, arena, err);
+        status = keep_next(crew, RLF_CREW_NOT_AT_ALL, arena, err);
     while (status == RLF_OK);
     while (crew->under_way[rank] + n > RLF_DESK_SLOTS && status >= 0)
         status = keep_next(crew, 0, arena, err);

@@ -39,7 +39,9 @@ bool rlf_crew_close(rlf_crew *crew);
 rlf_status rlf_crew_tell(rlf_crew *crew, int rank, const rlf_task *task,
                          rlf_err *err);
 /* The next notice (in `arena`), waiting for it. RLF_AGAIN: for `patience`
- * seconds (0: for ever) no rank made progress. */
+ * seconds (0: for ever) no rank made progress; or there is none, and nobody was
+ * to wait. */
+enum { RLF_CREW_NOT_AT_ALL = -1 };
 rlf_status rlf_crew_hear(rlf_crew *crew, double patience, rlf_arena *arena,
                          rlf_err *err, rlf_notice *out);
 /* Who waits for what, as the detail of an error. */

@@ -182,12 +182,30 @@ post(rlf_run *run, const rlf_post *post, rlf_err *err)
     return RLF_OK;
 }
 
+/* What else is there already: more is posted with all that is known. */
+static rlf_status
+hear_all(rlf_run *run, rlf_err *err)
+{
+    rlf_notice notice;
+    while (!rlf_control_ended(run->control)) {
+        rlf_status status = rlf_crew_hear(run->crew, RLF_CREW_NOT_AT_ALL,
+                                          run->arena, err, &notice);
+        if (status == RLF_AGAIN)
+            break;
+        RLF_TRY(status);
+        RLF_TRY(rlf_run_hear(run, &notice, err));
+    }
+    return RLF_OK;
+}
+
 /* Nothing can be posted before a rank has done more. */
 static rlf_status
 await(rlf_run *run, rlf_err *err)
 {
-    if (run->crew)
-        return hear_next(run, err);
+    if (run->crew) {
+        RLF_TRY(hear_next(run, err));
+        return hear_all(run, err);
+    }
     if (run->ranks[0].generation >= 0)
         return rlf_rank_turn(&run->ranks[0], err);
     return rlf_fail(err, RLF_BUG,

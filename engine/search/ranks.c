@@ -248,13 +248,19 @@ post_all(rlf_ranks *r)
     }
 }
 
+/* All reports that are there are heard before more is posted. */
 static void
 hear(rlf_ranks *r, const event *e)
 {
+    event more = *e;
     r->free = e->at > r->free ? e->at : r->free;
-    rlf_control_tell(r->control, &e->report);
-    if (!rlf_control_ended(r->control))
-        post_all(r);
+    do {
+        rlf_control_tell(r->control, &more.report);
+        if (rlf_control_ended(r->control))
+            return;
+    } while (r->events.count && r->events.data[0].kind == HEAR &&
+             r->events.data[0].at == e->at && next_event(r, &more));
+    post_all(r);
 }
 
 /* ---- a rank ---- */
