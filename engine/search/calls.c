@@ -88,13 +88,25 @@ whole(double x)
 }
 
 static void
-add(const work *w, const rlf_piece *piece, double tokens, double times)
+add_cost(const work *w, const rlf_cost *cost, double tokens, double times)
+{
+    rlf_seconds seconds;
+    rlf_seconds_of(w->speeds, cost, w->layout, w->opened->rank, tokens, NULL, 0,
+                   &seconds);
+    rlf_seconds_add(w->sum, &seconds, times);
+}
+
+/* So many times, and messages between stages that are waited for. */
+static void
+add(const work *w, const rlf_piece *piece, double tokens, double times,
+    double waits)
 {
     rlf_cost cost = rlf_opened_piece(w->opened, w->sizes, w->node->id, piece);
-    rlf_seconds seconds;
-    rlf_seconds_of(w->speeds, &cost, w->layout, w->opened->rank, tokens, NULL,
-                   0, &seconds);
-    rlf_seconds_add(w->sum, &seconds, times);
+    rlf_cost message = {0};
+    message.meets[RLF_AXIS_PP] = cost.meets[RLF_AXIS_PP];
+    cost.meets[RLF_AXIS_PP] = (rlf_meets){0};
+    add_cost(w, &cost, tokens, times);
+    add_cost(w, &message, 0, waits);
 }
 
 /* Waves of turns. Of a group one reads the prompt, the others its last token.
@@ -113,8 +125,10 @@ generate(const work *w, const rlf_set_size *size, rlf_call_cut cut, double rows)
     rlf_piece turn = {.kind = RLF_PIECE_TURN,
                       .rows = (uint64_t)each,
                       .context = size->prompt + size->response / 2};
-    add(w, &first, groups * size->prompt, waves * (2 * pp - 1));
-    add(w, &turn, each, waves * (size->response - 1) * pp);
+    double firsts = waves * (2 * pp - 1);
+    double turns = waves * (size->response - 1) * pp;
+    add(w, &first, groups * size->prompt, firsts, firsts);
+    add(w, &turn, each, turns, turns);
 }
 
 static int
@@ -131,7 +145,8 @@ groups_of(const rlf_node *node)
     return n ? n : 1;
 }
 
-/* `times` micro-batches, through each chunk that the rank has. */
+/* `times` micro-batches, through each chunk that the rank has. What a stage
+ * sends is on its way while it computes: only the first of them waits. */
 static void
 go_through(const work *w, rlf_piece_kind kind, const rlf_set_size *size,
            double each, double times)
@@ -144,7 +159,8 @@ go_through(const work *w, rlf_piece_kind kind, const rlf_set_size *size,
                        .response = whole(size->response)};
     for (piece.group = 0; piece.group < groups_of(w->node); piece.group++)
         for (piece.chunk = 0; piece.chunk < chunks; piece.chunk++)
-            add(w, &piece, each * (size->prompt + size->response), times);
+            add(w, &piece, each * (size->prompt + size->response), times,
+                (l->pp - 1) / chunks);
 }
 
 static double
@@ -205,7 +221,7 @@ rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
                           .rows = (uint64_t)rows,
                           .prompt = whole(size.prompt),
                           .response = whole(size.response)};
-        add(&w, &last, 0, 1);
+        add(&w, &last, 0, 1, 1);
     }
     rlf_seconds_add(out, &once, sizes->runs[node->id]);
 }

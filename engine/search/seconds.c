@@ -208,6 +208,22 @@ rlf_seconds_message(const rlf_speeds *speeds, int from, int to, double bytes,
 }
 
 void
+rlf_seconds_stage(const rlf_speeds *speeds, const rlf_layout *layout, int from,
+                  int to, double bytes, rlf_seconds *out)
+{
+    const rlf_cluster *c = speeds->cluster;
+    rlf_link_speed link = rlf_cluster_link(c, from, to);
+    int sharing =
+        link.across ? leaving(c, layout, rlf_cluster_machine(c, from), 1) : 1;
+    *out = (rlf_seconds){0};
+    link.rate /= sharing ? sharing : 1;
+    if (from != to)
+        put_link(speeds, RLF_SECONDS_WAIT_INSIDE, RLF_LINE_MESSAGE, 1, bytes,
+                 link, out);
+    total(out);
+}
+
+void
 rlf_seconds_copy(const rlf_speeds *speeds, int rank, double bytes,
                  rlf_seconds *out)
 {

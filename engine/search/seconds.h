@@ -101,6 +101,11 @@ void rlf_seconds_of(const rlf_speeds *speeds, const rlf_cost *cost,
 /* A message of that size between two ranks by itself. */
 void rlf_seconds_message(const rlf_speeds *speeds, int from, int to,
                          double bytes, rlf_seconds *out);
+/* A message from a stage of a layout to the next one, while all ranks of the
+ * machine that have such a neighbour on another send to it: they share the
+ * machine's link. */
+void rlf_seconds_stage(const rlf_speeds *speeds, const rlf_layout *layout,
+                       int from, int to, double bytes, rlf_seconds *out);
 /* A copy between the host and the device of a rank. */
 void rlf_seconds_copy(const rlf_speeds *speeds, int rank, double bytes,
                       rlf_seconds *out);

@@ -547,6 +547,35 @@ test_apart(void)
     close_plan(&p);
 }
 
+/* Replicas that end at one moment are heard together: what follows their
+ * samples is not cut into pieces, of which some would wait for others. */
+static void
+test_at_once(void)
+{
+    static const struct plan two = {
+        "two replicas", 2, 0,
+        "actor on 0..1 (lanes: 4)\n critic on 0..1 (pp: 2, lanes: 4)\n"
+        " ref on 0..1"};
+    planned p = open_plan(&two);
+    const rlf_durations d = {.portion = count_portion, .turn = count_turn};
+    double end[2];
+    for (int k = 0; k < 2; k++) {
+        rlf_simulate_options options = {.plan = p.plan,
+                                        .sizes = &p.sizes,
+                                        .durations = &d,
+                                        .steps = 1};
+        options.policy = k ? streams : (rlf_policy){0};
+        rlf_simulated out;
+        rlf_err err = RLF_ERR_NONE;
+        if (rlf_simulate(&options, p.arena, &err, &out) != RLF_OK)
+            bail("%s", err.sentence);
+        end[k] = out.ends[0];
+    }
+    near(end[1], end[0], 1e-9,
+         "replicas that end at once: what follows is not cut");
+    close_plan(&p);
+}
+
 /* The same with seconds from counts: those of all that a step computes at the
  * caps, counted node by node, and not in pieces. */
 static double
@@ -656,6 +685,7 @@ main(void)
         test_plan(&plans[i], &tokens);
     test_sum();
     test_apart();
+    test_at_once();
     test_counted_sum();
     rlf_arena_free(arena);
     char command[128];

@@ -243,6 +243,27 @@ test_join(void)
     rlf_arena_free(s.arena);
 }
 
+/* Who has come to a join goes on from there, however much was to do before it:
+ * what 2..3 read then is sent before 0..1 are at work, though these had less to
+ * do. */
+static void
+test_after_join(void)
+{
+    const row rows[] = {
+        {&draw, 0, RANKS, {0}, 0},     /* 1 */
+        {&call, 0, 2, {1}, 3},         /* 2 */
+        {&call, 2, 2, {1}, 2},         /* 3 */
+        {&call, 2, 2, {3}, 2},         /* 4 */
+        {&arith, 0, RANKS, {2, 4}, 0}, /* 5 */
+        {&arith, 0, 2, {2}, 0},        /* 6: had by 0..1 alone */
+        {&update, 0, 2, {5}, 1},       /* 7 */
+        {&update, 2, 2, {6, 5}, 2},    /* 8 */
+    };
+    step s = make(rows, (int)RLF_COUNT(rows));
+    near(play(&s), 3, 0, "behind a join all go on from the same moment");
+    rlf_arena_free(s.arena);
+}
+
 /* Ranks that wait for something do what they have before that. */
 static void
 test_first(void)
@@ -281,9 +302,10 @@ test_answer(void)
 int
 main(void)
 {
-    plan(7);
+    plan(8);
     test_updates();
     test_join();
+    test_after_join();
     test_first();
     test_answer();
     return done();

@@ -130,6 +130,11 @@ check_messages(void)
     s = seconds_of(&two, &cost, &layout, 5);
     is_term(&s, RLF_SECONDS_SEND_ACROSS, 0.02,
             "the second has one on the other machine, as four ranks have");
+    rlf_seconds_stage(&two, &layout, 5, 9, 1e9, &s);
+    is_term(&s, RLF_SECONDS_SEND_ACROSS, 0.02,
+            "by itself it takes as long, for the others send too");
+    rlf_seconds_stage(&two, &layout, 1, 5, 1e9, &s);
+    is_term(&s, RLF_SECONDS_SEND_INSIDE, 1e9 / 300e9, "in a machine none do");
     layout.chunks = 2;
     s = seconds_of(&two, &cost, &layout, 1);
     is_term(&s, RLF_SECONDS_SEND_ACROSS, 0.02,
