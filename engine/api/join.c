@@ -9,8 +9,10 @@
 #include "config.h"
 #include "engine/base/clock.h"
 #include "engine/base/vec.h"
+#include "engine/io/file.h"
 #include "engine/sched/desk.h"
 #include "engine/sched/flight.h"
+#include "engine/sched/retention.h"
 #include "nodes/table.h"
 
 #include <stdlib.h>
@@ -234,7 +236,7 @@ rlf_join_list(rlf_session *s, const rlf_buf *mine, rlf_err *err,
 
 /* Who leads ends all, once it has said why; if it does not come to that in so
  * many seconds, each ends by itself. */
-enum { PATIENCE = 4 };
+enum { PATIENCE = 4, LOOK = 50000000 }; /* seconds, nanoseconds */
 
 /* A launcher may lose what a process says right before it ends all (MPICH's
  * does, in some 3 of 100 jobs): whoever has spoken gives it the time to pass
@@ -261,6 +263,27 @@ rlf_join_succeed(rlf_session *s)
     s->leads = nanosleep(&turn, NULL) == 0;
 }
 
+/* Process 0 ends all, once it has said why; before that it may save the step
+ * before, which takes as long as files do. */
+static void
+await_end(const rlf_session *s)
+{
+    const struct timespec pause = {.tv_sec = PATIENCE},
+                          look = {.tv_nsec = LOOK};
+    const char *writing = s->options.directory
+                              ? rlf_path_join(s->arena, s->options.directory,
+                                              RLF_CHECKPOINT_WRITING)
+                              : NULL;
+    uint64_t from = rlf_clock_now();
+    double most = s->options.patience * RLF_PATIENCE_FILES;
+    /* a signal is the end that process 0 makes of all */
+    bool told = nanosleep(&pause, NULL) != 0;
+    while (!told && writing && rlf_dir_exists(writing) &&
+           rlf_comm_lost(s->world) < 0 &&
+           !(most > 0 && rlf_clock_since(from) > most))
+        told = nanosleep(&look, NULL) != 0;
+}
+
 void
 rlf_join_leave(rlf_session *s, bool closed)
 {
@@ -270,12 +293,11 @@ rlf_join_leave(rlf_session *s, bool closed)
     rlf_comm_check(s->world, &err);
     bool many = rlf_comm_world_caps(s->world)->n_processes > 1;
     if (many && (rlf_session_failed(s) || err.status < 0)) {
-        const struct timespec pause = {.tv_sec = PATIENCE};
         rlf_status status = s->err.status < 0 ? s->err.status : RLF_USER;
         if (s->leads)
             rlf_clock_sleep(PASSED_ON_NS);
         else if (!rlf_comm_gone(s->world))
-            nanosleep(&pause, NULL);
+            await_end(s);
         bool cut = s->stopped && rlf_comm_cause(s->world) == RLF_STOPPED;
         rlf_comm_world_kill(s->world, cut ? 128 + s->stopped
                                           : -(int)rlf_session_result(status));

@@ -147,17 +147,21 @@ make_and_lock(rlf_session *session, rlf_err *err)
     return status;
 }
 
-/* Take the directory. RLF_USER: another run has it, or had it. */
+/* Take the directory. RLF_USER: another run has it, or had it: looked at once
+ * it is locked, for one that had it may have begun and ended meanwhile. */
 static rlf_status
 claim(rlf_session *session, rlf_err *err)
 {
     const char *dir = session->options.directory;
     flights left = {0};
-    rlf_err why = RLF_ERR_NONE; /* why it cannot be locked */
-    if (rlf_dir_exists(dir) && !session->options.dry &&
-        rlf_lock_take(dir, &why, &session->lock) == RLF_USER) {
+    rlf_err why = RLF_ERR_NONE; /* why it cannot be made or locked */
+    for (const char *path = dir; !rlf_dir_exists(path);
+         path = rlf_path_parent(session->arena, path))
+        session->made++;
+    rlf_status status = make_and_lock(session, &why);
+    if (status == RLF_USER || (status < 0 && session->made)) {
         *err = why;
-        return RLF_USER;
+        return status;
     }
     bool holds;
     RLF_TRY(rlf_directory_holds_run(session, dir, err, &holds));
@@ -176,10 +180,8 @@ claim(rlf_session *session, rlf_err *err)
         rlf_buf_printf(&session->warnings,
                        "--resume: %s holds no run, so it begins at step 1\n",
                        dir);
-    for (const char *path = dir; !rlf_dir_exists(path);
-         path = rlf_path_parent(session->arena, path))
-        session->made++;
-    rlf_status status = make_and_lock(session, err);
+    if (status < 0)
+        *err = why;
     return status < 0 || session->options.dry
                ? status
                : rlf_directory_look(session, err);

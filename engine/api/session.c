@@ -582,7 +582,10 @@ static rlf_status
 follow(rlf_session *s, rlf_err *err)
 {
     s->complete = true;
-    return rlf_run_follow(s->run, err);
+    rlf_status status = rlf_run_follow(s->run, err);
+    if (status < 0)
+        rlf_run_rescue_follow(s->run);
+    return status;
 }
 
 /* Was this metric told of before? Now it is. */

@@ -74,5 +74,9 @@ void rlf_cmd_say(const rlf_err *err, const rlf_sources *sources);
 /* Print the session's message to stderr; close it; the exit status for
  * `result`. */
 int rlf_cmd_end(rlf_session *session, rlf_result result);
+/* The same with more text behind the message: closing a session may end all
+ * processes of a run, this one among them. */
+int rlf_cmd_end_saying(rlf_session *session, rlf_result result,
+                       const char *more);
 
 #endif

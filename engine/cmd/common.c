@@ -177,9 +177,16 @@ rlf_cmd_say(const rlf_err *err, const rlf_sources *sources)
 int
 rlf_cmd_end(rlf_session *session, rlf_result result)
 {
+    return rlf_cmd_end_saying(session, result, "");
+}
+
+int
+rlf_cmd_end_saying(rlf_session *session, rlf_result result, const char *more)
+{
     rlf_err err = RLF_ERR_NONE;
     if (session->leads)
         rlf_cmd_put_message(rlf_session_message(session));
+    fputs(more, stderr);
     rlf_status status = rlf_session_end(session, &err);
     if (status < 0) {
         rlf_cmd_say(&err, NULL);

@@ -341,8 +341,7 @@ rlf_cmd_run(const rlf_command_line *line)
     rlf_buf saved = {0};
     if (lost && !s->options.json)
         put_saved(s, line, &saved);
-    status = rlf_cmd_end(s, result);
-    fputs(saved.p ? saved.p : "", stderr);
+    status = rlf_cmd_end_saying(s, result, saved.p ? saved.p : "");
     rlf_buf_free(&saved);
     if (cut)
         return 128 + stopping_signal();

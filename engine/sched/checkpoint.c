@@ -391,8 +391,10 @@ resume(rlf_run *run, rlf_arena *arena, rlf_buf *said, rlf_err *err,
     rlf_registry_read(run->options.directory, arena, &registry);
     RLF_TRY(find_whole(&all, &registry, run->kept, err, said, &at, &out->beside,
                        &ended));
-    if (at == all.count)
-        return RLF_OK;
+    if (at == all.count) /* but what a kill left of one */
+        return rlf_dir_remove(rlf_path_join(arena, run->options.directory,
+                                            RLF_CHECKPOINT_WRITING),
+                              err);
     const char *here = rlf_checkpoints_path(&all, all.steps[at], arena);
     RLF_TRY(
         restore(run, here, all.steps[at], arena, said, err, &out->accepted));

@@ -48,8 +48,8 @@ rlf_status rlf_crew_hear(rlf_crew *crew, double patience, rlf_arena *arena,
 void rlf_crew_waits(const rlf_crew *crew, rlf_err *err);
 /* After RLF_PEER: the first error as the rank that met it knows it. */
 rlf_status rlf_crew_cause(const rlf_crew *crew, rlf_err *err);
-/* After an error, in a run of one process: rlf_rank_rescue by the thread of each
- * rank, once all have come to their end. RLF_AGAIN also if one does not. */
+/* After an error: rlf_rank_rescue by the thread of each rank of this process,
+ * once all have come to their end. RLF_AGAIN also if one does not. */
 rlf_status rlf_crew_rescue(rlf_crew *crew, uint32_t step, const char *directory,
                            rlf_err *err);
 /* For tests: the controller never hears anything again. */

@@ -9,6 +9,9 @@
 #include "engine/base/arena.h"
 #include "engine/base/status.h"
 
+/* Where one is written until it is whole, in the run's directory. */
+#define RLF_CHECKPOINT_WRITING "checkpoints/writing"
+
 typedef struct rlf_checkpoints {
     const char *directory;
     uint32_t *steps; /* ascending */

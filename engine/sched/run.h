@@ -190,6 +190,9 @@ rlf_status rlf_run_save(rlf_run *run, const rlf_beside *beside, rlf_err *err);
  * a checkpoint has of that one is not there any more, or not in one place, and
  * *err says why in a clause. */
 rlf_status rlf_run_rescue(rlf_run *run, const rlf_beside *beside, rlf_err *err);
+/* In a process without the controller, after an error in a step: what its ranks
+ * have of the step before goes into that checkpoint, if process 0 asks. */
+void rlf_run_rescue_follow(rlf_run *run);
 /* Go on from the newest checkpoint that is whole: verifies that, and that it is
  * of these inputs. Damaged newer ones are set aside, and told of. Texts of *out last as long as the run. Call before the
  * first step. */
