@@ -25,13 +25,27 @@ run() {
     launch -n "$n" "$RLFLOW" run "$program" --out "$tmp/$name" "$@" \
         >"$tmp/$name.log" 2>&1
 }
+# Which parts of two runs differ, a line each; with the log of the first, and
+# of the other if it did not end well.
+differences() { # NAME AS
+    bits "$1" >"$tmp/a"
+    bits "$2" >"$tmp/b"
+    [ -s "$tmp/b" ] || note "$2 left no checkpoint"
+    diff "$tmp/a" "$tmp/b" >"$tmp/differ" || note <"$tmp/differ"
+    metrics "$1" >"$tmp/a"
+    metrics "$2" >"$tmp/b"
+    diff "$tmp/a" "$tmp/b" >"$tmp/differ" || note <"$tmp/differ"
+    cmp "$tmp/$1/samples.jsonl" "$tmp/$2/samples.jsonl" 2>&1 | note
+    note <"$tmp/$1.log"
+    grep -q '^done: ' "$tmp/$2.log" || note <"$tmp/$2.log"
+}
 same() { # NAME AS WHAT
     bits "$1" >"$tmp/a"
     bits "$2" >"$tmp/b"
     [ -s "$tmp/b" ] && cmp -s "$tmp/a" "$tmp/b" &&
         [ "$(metrics "$1")" = "$(metrics "$2")" ] &&
         cmp -s "$tmp/$1/samples.jsonl" "$tmp/$2/samples.jsonl"
-    ok $? "$3" || note <"$tmp/$1.log"
+    ok $? "$3" || differences "$1" "$2"
 }
 threads() { # NAME OPTION ...
     name=$1
