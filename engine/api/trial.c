@@ -99,15 +99,17 @@ rlf_trial_run(rlf_trial *t, const rlf_trial_options *o, rlf_err *err)
                                           .seed = o->seed,
                                           .policy = rlf_session_policy(s),
                                           .steps = o->warm + o->steps,
+                                          .warm = o->warm,
+                                          .spread = o->spread,
                                           .seats = rlf_costs_seats(costs),
                                           .self = &t->timeline,
                                           .see = rlf_timeline_see};
     t->timeline.ranks = t->plan->ranks;
     RLF_TRY(rlf_simulate(&options, t->arena, err, &t->out));
     t->asked = rlf_costs_asked_of(costs);
-    rlf_account_make(
-        &t->timeline, t->plan->graph->nodes.count, t->out.ends[o->warm - 1],
-        t->out.ends[o->warm + o->steps - 1], o->steps, t->arena, &t->account);
+    rlf_account_make(&t->timeline, t->plan->graph->nodes.count,
+                     t->out.ends[o->warm - 1], t->out.ends[t->out.steps - 1],
+                     t->out.steps - o->warm, t->arena, &t->account);
     return RLF_OK;
 }
 

@@ -110,7 +110,10 @@ rlf_trace_add(rlf_trace *trace, int rank, const char *name)
     lane->next = trace->lanes;
     trace->lanes = lane;
     pthread_mutex_unlock(&trace->lock);
-    rlf_buf *text = begin(lane, 'M', "", "thread_name", trace->start);
+    rlf_buf *text = begin(lane, 'M', "", "process_name", trace->start);
+    rlf_buf_printf(text, ", \"args\": {\"name\": \"rank %d\"}", rank);
+    end(lane);
+    text = begin(lane, 'M', "", "thread_name", trace->start);
     rlf_buf_puts(text, ", \"args\": {\"name\": ");
     rlf_buf_json(text, name, strlen(name));
     rlf_buf_puts(text, "}");

@@ -8,11 +8,15 @@
 #include "engine/io/file.h"
 #include "nodes/table.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    WARM = 2, /* steps that are not counted: the first learn of lengths */
+    WARM = 2,    /* steps that are not counted: the first learn of lengths */
+    ENOUGH = 12, /* steps that are counted, unless fewer tell as much */
+    MOST_STEPS = 10000,
+    SHOWN = 3, /* steps in the SVG */
     COLUMNS = 96,
     MOST_LINES = 64, /* of ranks in the picture */
     MOST_TEXT = 64 << 20,
@@ -24,8 +28,9 @@ typedef struct simulation {
     rlf_outline *outline;
     rlf_speeds speeds;
     rlf_length_distribution lengths;
-    bool drawn; /* with lengths of that distribution, else at the caps */
-    uint32_t steps;
+    bool drawn;     /* with lengths of that distribution, else at the caps */
+    uint32_t steps; /* that are counted; before they were, the most */
+    double spread;  /* see rlf_simulate_options */
     rlf_trial trial;
 } simulation;
 
@@ -62,8 +67,39 @@ simulate(simulation *m, uint64_t seed, rlf_err *err)
                                        .lengths = m->drawn ? &m->lengths : NULL,
                                        .seed = seed,
                                        .warm = WARM,
-                                       .steps = m->steps};
-    return rlf_trial_run(&m->trial, &options, err);
+                                       .steps = m->steps,
+                                       .spread = m->spread};
+    RLF_TRY(rlf_trial_run(&m->trial, &options, err));
+    m->steps = m->trial.account.steps;
+    return RLF_OK;
+}
+
+/* Without a call of a model nothing takes time. */
+static rlf_status
+check_program(const rlf_session *s, rlf_err *err)
+{
+    for (size_t i = 0; i < s->graph->nodes.count; i++)
+        if (rlf_place_can(&s->graph->nodes.data[i]))
+            return RLF_OK;
+    return rlf_fail(err, RLF_USER,
+                    "the program calls no model, so there is nothing to "
+                    "simulate");
+}
+
+static rlf_status
+read_steps(simulation *m, const rlf_option_value *said, rlf_err *err)
+{
+    m->steps = ENOUGH;
+    m->spread = 0.01;
+    if (!said->given)
+        return RLF_OK;
+    if (said->number > MOST_STEPS)
+        return rlf_fail(err, RLF_USAGE,
+                        "--steps %s: at most %d steps are simulated",
+                        said->text, MOST_STEPS);
+    m->steps = (uint32_t)said->number;
+    m->spread = 0;
+    return RLF_OK;
 }
 
 /* ---- what is printed ---- */
@@ -73,6 +109,13 @@ by_size(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
+}
+
+/* The least of n ascending numbers that so many percent are not above. */
+static double
+quantile(const double *list, uint32_t n, uint32_t percent)
+{
+    return list[((uint64_t)n * percent + 99) / 100 - 1];
 }
 
 static void
@@ -93,19 +136,21 @@ put_steps(const simulation *m)
         rlf_buf_clear(&lengths);
         rlf_lengths_print(&m->lengths, &lengths);
     }
-    printf("\n%u steps after %d, on %d ranks; responses %s\n", n, WARM,
-           m->s->plan->ranks, lengths.p);
+    printf("\n%u step%s after %d, on %d ranks; responses %s\n", n,
+           n == 1 ? "" : "s", WARM, m->s->plan->ranks, lengths.p);
     rlf_buf_free(&lengths);
-    printf("step          %10.4g s, of half of them at most %.4g s, of 99 %% "
-           "%.4g s\n",
-           step, took[(n - 1) / 2], took[(n - 1) * 99 / 100]);
+    printf("step          %10.4g s, p50 %.4g s, p99 %.4g s", step,
+           quantile(took, n, 50), quantile(took, n, 99));
+    double spread = rlf_simulated_spread(out, WARM);
+    if (isfinite(spread))
+        printf("; the mean is known to %.2g %%", 100 * spread);
+    putchar('\n');
     printf("generated     %10.4g tokens a second, %.4g samples and %.4g tokens "
            "a step\n",
            (double)out->tokens / all / step, (double)out->samples / all,
            (double)out->tokens / all);
     const rlf_costs_asked *asked = &m->trial.asked;
-    double pieces =
-        (double)(asked->measured + asked->alike + asked->counted);
+    double pieces = (double)(asked->measured + asked->alike + asked->counted);
     if (m->s->profiles && pieces > 0)
         printf("by profile    %9.1f %% of pieces; %.1f %% as measured of "
                "another cut, %.1f %% counted\n",
@@ -197,14 +242,37 @@ put_picture(const simulation *m)
 
 /* ---- files ---- */
 
+/* What pictures tell besides spans. */
+static void
+tell_timeline(simulation *m)
+{
+    const rlf_session *s = m->s;
+    rlf_timeline *t = &m->trial.timeline;
+    size_t n = s->graph->nodes.count;
+    const char **names = RLF_NEW_ARRAY(m->arena, const char *, n);
+    for (size_t i = 0; i < n; i++)
+        names[i] = rlf_cmd_node_name(m->s, &s->graph->nodes.data[i]);
+    t->names = names;
+    t->ends = m->trial.out.ends;
+    t->steps = m->trial.out.steps;
+    t->title =
+        rlf_arena_printf(m->arena,
+                         "%s on %d ranks of %s: a step takes %.4g s, "
+                         "%.1f %% of all ranks' time is idle or waiting",
+                         s->path, s->plan->ranks, s->cluster->name,
+                         m->trial.account.step, 100 * m->trial.account.idle);
+}
+
 static rlf_status
 write_svg(const simulation *m, const char *path, rlf_err *err)
 {
     rlf_buf text = {0};
     if (!path)
         return RLF_OK;
-    const rlf_account *a = &m->trial.account;
-    rlf_timeline_svg(&m->trial.timeline, a->from, a->to, &text);
+    const rlf_simulated *out = &m->trial.out;
+    uint32_t shown = m->steps < SHOWN ? m->steps : SHOWN;
+    rlf_timeline_svg(&m->trial.timeline, out->ends[out->steps - 1 - shown],
+                     m->trial.account.to, &text);
     rlf_status status = rlf_file_write(path, text.p, text.n, err);
     rlf_buf_free(&text);
     return status;
@@ -232,8 +300,8 @@ run(simulation *m, const rlf_command_line *line, rlf_err *err)
                           "rlflow cluster prints what there is");
         return RLF_USAGE;
     }
-    m->steps =
-        o[RLF_OPTION_STEPS].text ? (uint32_t)o[RLF_OPTION_STEPS].number : 6;
+    RLF_TRY(check_program(m->s, err));
+    RLF_TRY(read_steps(m, &o[RLF_OPTION_STEPS], err));
     RLF_TRY(read_lengths(m, o[RLF_OPTION_LENGTHS].text, err));
     RLF_TRY(simulate(m, (uint64_t)o[RLF_OPTION_SEED].number, err));
     rlf_cmd_put_cluster(m->s);
@@ -241,6 +309,7 @@ run(simulation *m, const rlf_command_line *line, rlf_err *err)
     put_ranks(m);
     put_calls(m);
     put_picture(m);
+    tell_timeline(m);
     RLF_TRY(write_svg(m, o[RLF_OPTION_SVG].text, err));
     return write_trace(m, o[RLF_OPTION_TRACE].text, err);
 }

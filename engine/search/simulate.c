@@ -287,15 +287,42 @@ begin_step(simulation *s)
     }
 }
 
+static double
+length_of(const rlf_simulated *s, uint32_t step)
+{
+    return s->ends[step] - (step ? s->ends[step - 1] : 0);
+}
+
+double
+rlf_simulated_spread(const rlf_simulated *s, uint32_t warm)
+{
+    enum { LEAST = 4 };
+    const double alike = 1e-9;
+    double n = s->steps > warm ? s->steps - warm : 0, sum = 0, squares = 0;
+    for (uint32_t i = warm; i < s->steps; i++)
+        sum += length_of(s, i);
+    double mean = sum / n;
+    for (uint32_t i = warm; i < s->steps; i++)
+        squares += pow(length_of(s, i) - mean, 2);
+    if (n >= 2 && sqrt(squares) <= alike * sum)
+        return 0;
+    return n < LEAST ? INFINITY : sqrt(squares / (n - 1) / n) / mean;
+}
+
 static rlf_status
 run_steps(simulation *s, rlf_err *err)
 {
-    for (uint32_t i = 0; i < s->options->steps; i++) {
+    const rlf_simulate_options *o = s->options;
+    for (uint32_t i = 0; i < o->steps; i++) {
         begin_step(s);
         if (!rlf_ranks_run(s->ranks))
             return rlf_fail(err, RLF_BUG,
                             "step %u of a simulated run stands still", i + 1);
         s->out->ends[i] = rlf_ranks_now(s->ranks);
+        s->out->steps = i + 1;
+        if (o->spread > 0 &&
+            rlf_simulated_spread(s->out, o->warm) <= o->spread)
+            break;
     }
     return RLF_OK;
 }
@@ -305,7 +332,7 @@ open_simulation(simulation *s, const rlf_simulate_options *options,
                 rlf_arena *arena, rlf_simulated *out)
 {
     const rlf_plan *plan = options->plan;
-    *out = (rlf_simulated){.steps = options->steps};
+    *out = (rlf_simulated){0};
     *s = (simulation){.options = options,
                       .plan = plan,
                       .graph = plan->graph,

@@ -96,7 +96,11 @@ typedef struct rlf_simulate_options {
     const rlf_generated *generated; /* per node, before that; or NULL */
     uint64_t seed;
     rlf_policy policy;
-    uint32_t steps;        /* at least 1 */
+    uint32_t steps;        /* at least 1; with `spread` at most so many */
+    /* Not 0: no more steps when those behind the first `warm` tell how long one
+     * takes to this part of it (rlf_simulated_spread). */
+    double spread;
+    uint32_t warm;
     const uint32_t *seats; /* per node, of generations: samples that a replica
                               can have at work, 0: all; NULL: all */
     /* NULL: nobody looks. */
@@ -121,5 +125,10 @@ typedef struct rlf_simulated {
 /* In `arena`. RLF_BUG if the run stands still. */
 rlf_status rlf_simulate(const rlf_simulate_options *options, rlf_arena *arena,
                         rlf_err *err, rlf_simulated *out);
+
+/* The standard error of the mean of the steps behind the first `warm`, as a part
+ * of it. 0 if they are alike, and two or more; else INFINITY of fewer than four.
+ */
+double rlf_simulated_spread(const rlf_simulated *simulated, uint32_t warm);
 
 #endif

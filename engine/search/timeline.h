@@ -10,6 +10,11 @@
 typedef struct rlf_timeline {
     int ranks;
     RLF_VEC(rlf_span_spent) spans; /* in the order in which they end */
+    /* What is told of it besides, where it is there: */
+    const char *title;
+    const char *const *names; /* per node; NULL: those of their classes */
+    const double *ends;       /* of steps 1, 2, ... */
+    uint32_t steps;
 } rlf_timeline;
 
 /* As rlf_simulate_options.see, with a rlf_timeline as `self`. */
@@ -22,11 +27,12 @@ extern const char rlf_timeline_letters[RLF_SPENTS + 1];
 void rlf_timeline_text(const rlf_timeline *timeline, double from, double to,
                        int columns, rlf_buf *out);
 /* A whole SVG document: a bar for each rank, with what is told of a span where
- * the pointer is, a scale of seconds, and the colours with their meanings. */
+ * the pointer is (of what waits for others the lower part is pale), where steps
+ * end, a scale of seconds from `from` on, and what colours mean. */
 void rlf_timeline_svg(const rlf_timeline *timeline, double from, double to,
                       rlf_buf *out);
-/* Spans of all ranks, in lanes of the trace; a simulated second is one there.
- * The trace's start is time 0. */
+/* Spans of all ranks, in lanes of the trace, and steps, in one of rank 0; a
+ * simulated second is one there. The trace's start is time 0. */
 void rlf_timeline_trace(const rlf_timeline *timeline, uint64_t start,
                         rlf_trace *trace);
 
