@@ -83,23 +83,40 @@ compile_flow(rlf_sema *s, rlf_err *err)
     return RLF_OK;
 }
 
+/* What a compilation leaves to those who ask more of it. */
+struct rlf_compiled {
+    rlf_sema sema;
+    rlf_compile_options options;
+};
+
 rlf_status
 rlf_compile(const rlf_compile_options *options, rlf_arena *arena,
             rlf_sources *sources, rlf_diags *diags, rlf_err *err,
             rlf_graph **out)
 {
-    rlf_sema s;
-    rlf_sema_start(&s, options, arena, sources, diags);
-    RLF_TRY(rlf_sema_load(&s, err));
-    RLF_TRY(failed(&s, err));
-    rlf_sema_params(&s);
+    struct rlf_compiled *c = RLF_NEW(arena, struct rlf_compiled);
+    rlf_sema *s = &c->sema;
+    c->options = *options;
+    rlf_sema_start(s, &c->options, arena, sources, diags);
+    RLF_TRY(rlf_sema_load(s, err));
+    RLF_TRY(failed(s, err));
+    rlf_sema_params(s);
     if (!options->params_only && !diags->errors)
-        rlf_sema_resources(&s);
+        rlf_sema_resources(s);
     if (!options->params_only && !diags->errors)
-        RLF_TRY(compile_flow(&s, err));
-    RLF_TRY(failed(&s, err));
+        RLF_TRY(compile_flow(s, err));
+    RLF_TRY(failed(s, err));
     if (!options->params_only)
-        RLF_TRY(rlf_graph_verify(s.graph, err));
-    *out = s.graph;
+        RLF_TRY(rlf_graph_verify(s->graph, err));
+    if (options->kept)
+        *options->kept = c;
+    *out = s->graph;
     return RLF_OK;
+}
+
+rlf_status
+rlf_compile_place(struct rlf_compiled *c, const char *path, const char *text,
+                  rlf_err *err)
+{
+    return rlf_sema_place_text(&c->sema, path, text, err);
 }

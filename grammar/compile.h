@@ -22,6 +22,8 @@ typedef struct rlf_compile_options {
     size_t n_settings;
     const rlf_classes *classes;
     const char *plan; /* file whose `place` stands for the program's; NULL */
+    struct rlf_compiled **kept; /* where rlf_compile_place finds what it needs;
+                                   NULL: it is not called */
     bool params_only; /* declarations of parameters are enough: settings that
                          must be given may lack, nothing is opened */
 } rlf_compile_options;
@@ -32,5 +34,11 @@ typedef struct rlf_compile_options {
 rlf_status rlf_compile(const rlf_compile_options *options, rlf_arena *arena,
                        rlf_sources *sources, rlf_diags *diags, rlf_err *err,
                        rlf_graph **out);
+
+/* After a compilation without errors, of which this was kept: the rows of a
+ * plan (a text, called `path` in messages) stand for those that the graph has.
+ * Its strategy stays. RLF_USER as for a plan file. */
+rlf_status rlf_compile_place(struct rlf_compiled *compiled, const char *path,
+                             const char *text, rlf_err *err);
 
 #endif

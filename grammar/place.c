@@ -613,11 +613,27 @@ set_strategy(rlf_sema *s, const rlf_ast_decl *decl, rlf_placement *placement)
         rlf_diag_hint(s->diags, diag, "did you mean '%s'?", nearest);
     else
         rlf_diag_hint(s->diags, diag,
-                      "it is flatten, interleave or separate; rows stand in "
-                      "braces");
+                      "it is flatten, interleave, separate or auto; rows stand "
+                      "in braces");
 }
 
+/* `auto` has no rows until they are found. */
 static void
+check_auto(rlf_sema *s, const rlf_placement *placement)
+{
+    if (placement->strategy != RLF_STRATEGY_AUTO || !placement->n_rows)
+        return;
+    rlf_diag *diag =
+        rlf_diag_error(s->diags, "place", placement->rows[0].span,
+                       "'place auto' finds a place for every call, and this is "
+                       "a row of one");
+    rlf_diag_note(s->diags, diag, placement->span, "place auto stands here");
+    rlf_diag_hint(s->diags, diag,
+                  "leave out the rows, or begin with what 'rlflow plan' "
+                  "prints");
+}
+
+static rlf_placement *
 read_place(rlf_sema *s, const rlf_module *module)
 {
     rlf_placement *placement = RLF_NEW(s->arena, rlf_placement);
@@ -635,16 +651,18 @@ read_place(rlf_sema *s, const rlf_module *module)
     }
     placement->rows = list.data;
     placement->n_rows = (int)list.count;
+    check_auto(s, placement);
     if (said)
         s->graph->placement = placement;
+    return placement;
 }
 
-/* The plan file as a module without names. */
+/* A plan, which was added last, as a module without names. */
 static rlf_status
-load_plan(rlf_sema *s, const char *path, rlf_module *out, rlf_err *err)
+load_plan(rlf_sema *s, const char *path, uint32_t source, rlf_module *out,
+          rlf_err *err)
 {
-    uint32_t source;
-    RLF_TRY(rlf_sources_read(s->sources, path, err, &source));
+    rlf_sources_beside(s->sources);
     const char *slash = strrchr(path, '/');
     *out = (rlf_module){
         .program = rlf_parse(s->sources, source, s->arena, s->diags),
@@ -672,8 +690,11 @@ rlf_sema_place(rlf_sema *s, rlf_err *err)
 {
     rlf_module plan, *program = s->modules.data[0];
     const rlf_module *module = program;
-    if (s->options->plan) {
-        RLF_TRY(load_plan(s, s->options->plan, &plan, err));
+    const char *path = s->options->plan;
+    if (path) {
+        uint32_t source;
+        RLF_TRY(rlf_sources_read(s->sources, path, err, &source));
+        RLF_TRY(load_plan(s, path, source, &plan, err));
         module = &plan;
     }
     s->part = s->update = -1;
@@ -681,4 +702,22 @@ rlf_sema_place(rlf_sema *s, rlf_err *err)
     if (!s->diags->errors)
         read_place(s, module);
     return RLF_OK;
+}
+
+rlf_status
+rlf_sema_place_text(rlf_sema *s, const char *path, const char *text,
+                    rlf_err *err)
+{
+    rlf_module plan;
+    uint32_t source = rlf_sources_add(s->sources, path, text, strlen(text));
+    RLF_TRY(load_plan(s, path, source, &plan, err));
+    s->part = s->update = -1;
+    rlf_scope_push(s, NULL, s->modules.data[0]);
+    const rlf_placement *was = s->graph->placement;
+    rlf_placement *placement = s->diags->errors ? NULL : read_place(s, &plan);
+    if (placement && was) {
+        placement->strategy = was->strategy;
+        placement->span = was->span;
+    }
+    return s->diags->errors ? RLF_USER : RLF_OK;
 }

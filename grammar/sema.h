@@ -686,6 +686,10 @@ void rlf_sema_unused(rlf_sema *s);
 /* `place` of the program, or of the plan file that stands for it, to
  * graph->placement. RLF_USER if that file cannot be read or places nothing. */
 rlf_status rlf_sema_place(rlf_sema *s, rlf_err *err);
+/* The rows of a text that is called `path`, after all else; a strategy stays
+ * what it was. */
+rlf_status rlf_sema_place_text(rlf_sema *s, const char *path, const char *text,
+                               rlf_err *err);
 /* The arguments of a row, for the test of the manual. */
 const rlf_formal *rlf_place_formals(int *n);
 

@@ -95,6 +95,7 @@ open_file(const char *path, const char *name, rlf_arena *arena,
     uint32_t source;
     rlf_clusters all;
     RLF_TRY(rlf_sources_read(sources, path, err, &source));
+    rlf_sources_beside(sources);
     const rlf_ast_program *program = rlf_parse(sources, source, arena, diags);
     RLF_TRY(rlf_clusters_make(program, arena, sources, diags, err, &all));
     return choose(&all, path, name, arena, err, out);

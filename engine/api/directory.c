@@ -22,6 +22,7 @@ static const struct {
     {"run.json", false, false, false},
     {"plan.rlf", false, false, false},
     {"checkpoints.json", false, false, false},
+    {"prediction.json", false, false, false},
 };
 
 /* Is anything there, in a directory anything in it? */

@@ -327,7 +327,7 @@ add_program(collector *c)
     add(c, "program", "", rlf_digest_print(s->plan->program, digest));
     for (size_t i = 0; i < s->sources.list.count; i++) {
         const rlf_source *source = &s->sources.list.data[i];
-        if (s->options.plan && strcmp(source->path, s->options.plan) == 0)
+        if (source->beside)
             continue;
         const char *name = short_path(s, source->path);
         add_digest(c, "program", i ? name : "file", source->path,

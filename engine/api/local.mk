@@ -3,6 +3,7 @@
 #          tests_unit_api_NAME_LDADD = $(API_LIBS)
 noinst_LTLIBRARIES += libapi.la
 libapi_la_SOURCES = \
+	%D%/auto.c %D%/auto.h \
 	%D%/build.c \
 	%D%/card.c \
 	%D%/cluster.c %D%/cluster.h \
@@ -11,7 +12,9 @@ libapi_la_SOURCES = \
 	%D%/join.c \
 	%D%/links.c \
 	%D%/journal.c \
+	%D%/planning.c \
 	%D%/planned.c %D%/planned.h \
+	%D%/prediction.c %D%/prediction.h \
 	%D%/profile.c %D%/profile.h \
 	%D%/record.c \
 	%D%/rundir.c \

@@ -112,6 +112,7 @@ take_same(const rlf_session_found *f, rlf_judged *j)
         j->place = was.place;
         j->is_known = was.is_known;
         j->placing = was.placing;
+        j->first = was.first;
         return true;
     }
     return false;
@@ -261,6 +262,15 @@ add_others(search *s)
     j->is_known = known;
     j->plan = session->plan;
     plan_one(s, j, &ignored);
+    for (int n = p->devices / 2; n; n /= 2) {
+        rlf_placing at;
+        rlf_baseline_first(p, n, session->arena, &at);
+        if (!isfinite(at.period))
+            continue;
+        j = add(s, rlf_arena_printf(session->arena, "first-%d", n), 0, &at);
+        j->first = true;
+        plan_one(s, j, &ignored);
+    }
     for (int b = 0; b < RLF_BASELINES; b++) {
         rlf_placing at;
         rlf_baseline_make(p, (rlf_baseline)b, &s->options->search,
@@ -281,8 +291,7 @@ search_all(search *s, rlf_err *err)
                                        .plan = &s->plan};
     RLF_TRY(rlf_fronts_make(&fronts, s->session->arena, err, &s->out->fronts));
     RLF_TRY(search_until_fit(s, err));
-    if (!s->options->alone)
-        add_others(s);
+    add_others(s);
     if (s->plan.ranks <= RLF_SEARCH_SIMULATED)
         RLF_TRY(simulate_all(s, err));
     choose(s->out);

@@ -13,9 +13,9 @@
 
 /* Plans for more ranks are not simulated: it would take too long. */
 enum { RLF_SEARCH_SIMULATED = 128 };
-/* What can be judged: what the search keeps, the baselines, the session's own
- * plan. */
-enum { RLF_JUDGED = RLF_SEARCH_KEPT + RLF_BASELINES + 1 };
+/* What can be judged: what the search keeps, the session's own plan, all calls
+ * on a half of the ranks, a quarter, and so on, and the baselines. */
+enum { RLF_JUDGED = RLF_SEARCH_KEPT + 1 + 16 + RLF_BASELINES };
 /* Placements that a search looks at, and as many again for its proof, where
  * nobody says more. */
 enum { RLF_SEARCH_MOVES = 400000 };
@@ -23,8 +23,10 @@ enum { RLF_SEARCH_MOVES = 400000 };
 enum { RLF_JUDGED_WARM = 2, RLF_JUDGED_STEPS = 2 };
 
 typedef struct rlf_judged {
-    const char *name; /* "search", or whose it is: "program", "flatten" */
+    const char *name; /* "search", or whose it is: "program", "first-2",
+                         "flatten" */
     int place;        /* "search": by the estimate, from 1 on; else 0 */
+    bool first;       /* "first-2" and so on */
     bool is_known;    /* it is one of those that are searched: */
     rlf_placing placing;
     rlf_plan *plan; /* NULL: there is none */
@@ -42,7 +44,6 @@ typedef struct rlf_session_search_options {
     /* Numbers of shards and lanes that the plan must have, per resource, 0: as
      * it comes; NULL: all as they come. */
     const rlf_sums *sums;
-    bool alone; /* without baselines and the session's own plan */
     /* Called before a simulation: the i-th of n. NULL: nobody looks. */
     void (*judging)(void *arg, int i, int n); /* with that of `search` */
 } rlf_session_search_options;

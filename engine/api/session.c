@@ -2,7 +2,7 @@
 #include "engine/api/session.h"
 
 #include "config.h"
-#include "engine/api/cluster.h"
+#include "engine/api/prediction.h"
 #include "engine/api/profile.h"
 #include "engine/base/clock.h"
 #include "engine/base/vec.h"
@@ -184,6 +184,7 @@ compile(rlf_session *s, bool params_only)
         .n_settings = s->settings.count,
         .classes = &rlf_node_classes,
         .plan = s->options.plan,
+        .kept = &s->compiled,
         .params_only = params_only,
     };
     return rlf_compile(&options, s->arena, &s->sources, &s->diags, &s->err,
@@ -209,139 +210,6 @@ rlf_session_check(rlf_session *s)
 
 /* ---- running ---- */
 
-/* The last of the list whose devices can be used here; the first can be
- * anywhere. */
-static const rlf_backend *
-any_backend(const rlf_backend *const *list)
-{
-    const rlf_backend *found = *list;
-    while (*++list) {
-        rlf_err ignored = RLF_ERR_NONE;
-        int n;
-        if ((*list)->count(&n, &ignored) >= 0)
-            found = *list;
-    }
-    return found;
-}
-
-/* Shards and lanes of the checkpoint, but for those that may be others. */
-static rlf_status
-sums_before(rlf_session *s, rlf_err *err, const rlf_sums **out)
-{
-    size_t n = s->graph->resources.count;
-    const rlf_sums *was;
-    RLF_TRY(rlf_run_sums(s->graph, s->options.directory, s->arena, err, &was));
-    if (!was)
-        return RLF_OK;
-    rlf_sums *sums = RLF_NEW_ARRAY(s->arena, rlf_sums, n);
-    for (size_t i = 0; i < n; i++) {
-        sums[i] = was[i];
-        if (rlf_inputs_accepted(&s->inputs, "lanes"))
-            sums[i].lanes = 0;
-        if (rlf_inputs_accepted(&s->inputs, "shards"))
-            sums[i].shards = 0;
-    }
-    *out = sums;
-    return RLF_OK;
-}
-
-/* What was measured of the cluster's devices: by --profile or --like of all,
- * else what a device's declaration names. */
-static rlf_status
-take_profiles(rlf_session *s, rlf_err *err)
-{
-    const rlf_session_options *o = &s->options;
-    bool here = s->cluster->this_machine;
-    rlf_profile *like = NULL, *all = NULL, *own;
-    if (o->like)
-        RLF_TRY(rlf_profile_open(o->like, s->arena, err, &like));
-    if (o->profile)
-        RLF_TRY(rlf_profile_open(o->profile, s->arena, err, &all));
-    if (like)
-        RLF_TRY(rlf_profile_suits(like, s, here && !all, err));
-    if (all)
-        RLF_TRY(rlf_profile_suits(all, s, here, err));
-    s->like = like;
-    all = all ? all : like;
-    s->profiles =
-        RLF_NEW_ARRAY(s->arena, const rlf_profile *, s->cluster->ranks);
-    for (int i = 0, any = 0; i < s->cluster->n_parts; i++) {
-        const rlf_cluster_part *part = &s->cluster->parts[i];
-        const char *path = part->machine->device->profile;
-        own = all;
-        if (!own && path) {
-            RLF_TRY(rlf_profile_open(path, s->arena, err, &own));
-            RLF_TRY(rlf_profile_suits(own, s, false, err));
-        }
-        any += own != NULL;
-        for (int k = 0; k < part->count * part->machine->count; k++)
-            s->profiles[part->first_rank + k] = own;
-        if (i + 1 == s->cluster->n_parts && !any)
-            s->profiles = NULL;
-    }
-    return RLF_OK;
-}
-
-/* A plan for the devices of a cluster, which this machine need not have. */
-static rlf_status
-take_cluster(rlf_session *s, rlf_plan_options *plan, rlf_err *err)
-{
-    rlf_session_options *o = &s->options;
-    rlf_links *links = RLF_NEW(s->arena, rlf_links);
-    RLF_TRY(rlf_cluster_open(o->cluster, s->arena, &s->sources, &s->diags, err,
-                             &s->cluster));
-    const rlf_cluster *c = s->cluster;
-    bool gpu = c->parts[0].machine->device->gpu;
-    if (o->ranks > c->ranks) {
-        rlf_fail(err, RLF_USAGE,
-                 "the cluster '%s' has %d devices, too few for "
-                 "--ranks %d",
-                 c->name, c->ranks, o->ranks);
-        rlf_err_hint(err, "without --ranks there is one on each device");
-        return RLF_USAGE;
-    }
-    if (o->backend && (strcmp(o->backend->name, "cpu") != 0) != gpu)
-        return rlf_fail(err, RLF_USAGE,
-                        "the devices of the cluster '%s' are %s, not --device "
-                        "%s",
-                        c->name, gpu ? "GPUs" : "CPUs", o->backend->name);
-    if (gpu && !o->backend) {
-        o->real = o->dtype && strcmp(o->dtype, "f32") == 0 ? RLF_CAST_F32
-                                                           : RLF_CAST_BF16;
-        plan->backend = "cuda";
-        plan->dtype = rlf_cast_name(o->real);
-    }
-    RLF_TRY(take_profiles(s, err));
-    *links = rlf_links_of(c, s->arena);
-    plan->links = links;
-    plan->ranks = o->ranks ? o->ranks : c->ranks;
-    return RLF_OK;
-}
-
-/* What every process can do by itself; nothing is written yet. */
-static rlf_status
-make_plan(rlf_session *s, rlf_err *err)
-{
-    rlf_session_options *o = &s->options;
-    if (o->any_device)
-        o->backend = any_backend(o->backends);
-    const rlf_backend *backend = o->backend ? o->backend : *rlf_backends;
-    RLF_TRY(rlf_backend_real(backend, o->dtype, &o->real, err));
-    rlf_plan_options plan = {.ranks = o->ranks,
-                             .backend = backend->name,
-                             .dtype = rlf_cast_name(o->real)};
-    if (s->world)
-        plan.ranks = rlf_comm_world_size(s->world);
-    if (!plan.ranks)
-        plan.ranks = rlf_comm_launcher_size();
-    if (o->cluster)
-        RLF_TRY(take_cluster(s, &plan, err));
-    if (s->options.resume && s->options.directory)
-        RLF_TRY(sums_before(s, err, &plan.sums));
-    RLF_TRY(rlf_plan_make(s->graph, &plan, s->arena, err, &s->plan));
-    return rlf_plan_fits(s->plan, &rlf_node_classes, err);
-}
-
 rlf_result
 rlf_session_plan(rlf_session *s)
 {
@@ -349,7 +217,8 @@ rlf_session_plan(rlf_session *s)
     if (result != RLF_RESULT_OK || s->plan)
         return result;
     locale_t before = enter(s);
-    rlf_status status = make_plan(s, &s->err);
+    rlf_status status = rlf_planning_begin(s, false, &s->err);
+    status = rlf_planning_end(s, status, &s->err);
     leave(before);
     if (status >= 0)
         status = rlf_memory_check(&s->err);
@@ -460,6 +329,7 @@ begin_run(rlf_session *s, rlf_err *err)
         RLF_TRY(rlf_directory_blame(s, status, err));
         RLF_TRY(rlf_inputs_copy(s, &s->inputs, err));
         RLF_TRY(rlf_directory_blame(s, rlf_rundir_plan(s, err), err));
+        RLF_TRY(rlf_directory_blame(s, rlf_prediction_write(s, err), err));
         rlf_saving_begin(s);
     }
     s->wanted = s->options.steps ? s->options.steps : steps_of(s);
@@ -518,7 +388,7 @@ compile_and_plan(rlf_session *s, rlf_err *err)
 {
     int n;
     rlf_status status = compile(s, false);
-    RLF_TRY(status < 0 ? status : make_plan(s, err));
+    RLF_TRY(status < 0 ? status : rlf_planning_begin(s, true, err));
     RLF_TRY(rlf_saving_check(s, err));
     return s->options.backend ? s->options.backend->count(&n, err) : RLF_OK;
 }
@@ -540,6 +410,7 @@ make_ready(rlf_session *s, rlf_err *err)
     RLF_TRY(rlf_join_share(s, &s->options.directory, err));
     if (status >= 0)
         status = compile_and_plan(s, err);
+    status = rlf_planning_end(s, status, err);
     RLF_TRY(rlf_join_agree(s, status, err));
     status = open_run(s, err);
     if (status >= 0)

@@ -42,6 +42,8 @@ typedef struct rlf_session_options {
     const char *cluster; /* that it is planned for, by name; or NULL */
     const char *profile; /* of its devices, a file; or NULL */
     const char *like;    /* a run whose profile and lengths are taken; or NULL */
+    uint64_t moves; /* that a search of `place auto` makes; 0: as many as ever */
+    bool unplaced;  /* no search is made for `place auto` */
     bool resume;
     uint64_t keep;       /* newest checkpoints that stay */
     uint64_t save_steps; /* between two checkpoints; 0: no matter */
@@ -93,10 +95,14 @@ struct rlf_session {
     rlf_inputs inputs; /* with what --accept named; the list is made where the
                           run leaves something behind */
     rlf_graph *graph;  /* NULL: not compiled yet */
-    rlf_cluster *cluster; /* that options.cluster names; else NULL */
+    struct rlf_compiled *compiled;
+    rlf_cluster *cluster; /* that options.cluster names, or that `place auto` is
+                             for; else NULL */
     const struct rlf_profile **profiles; /* per rank of that, or NULL */
     const struct rlf_profile *like;      /* that options.like names; else NULL */
+    rlf_plan_options planning; /* what the plan was made with */
     rlf_plan *plan;
+    struct rlf_prediction *prediction; /* of the run; NULL: there is none */
     rlf_comm_world *world; /* of more than one rank or process; else NULL */
     bool leads;            /* the process that writes and speaks */
     rlf_run *run;          /* NULL: not opened yet; after an error it may be
@@ -144,6 +150,13 @@ struct rlf_session {
 rlf_result rlf_session_compile(rlf_session *session, bool params_only);
 /* When a generation at work yields to what follows its samples. */
 rlf_policy rlf_session_policy(const rlf_session *session);
+/* A plan of what was compiled (planning.c), which every process can make by
+ * itself; nothing is written. `runs`: on the devices that are here. */
+rlf_status rlf_planning_begin(rlf_session *session, bool runs, rlf_err *err);
+/* Then in all processes, of which each has come so far with `status`: of `place
+ * auto` process 0 finds the plan, and all make it. */
+rlf_status rlf_planning_end(rlf_session *session, rlf_status status,
+                            rlf_err *err);
 /* Compile and plan; nothing is opened. */
 rlf_result rlf_session_plan(rlf_session *session);
 /* Compile, plan, and open resources: everything short of the first step. */

@@ -92,6 +92,12 @@ rlf_sources_read(rlf_sources *sources, const char *path, rlf_err *err,
     return status;
 }
 
+void
+rlf_sources_beside(rlf_sources *sources)
+{
+    sources->list.data[sources->list.count - 1].beside = true;
+}
+
 const rlf_source *
 rlf_sources_get(const rlf_sources *sources, uint32_t index)
 {

@@ -15,6 +15,7 @@ typedef struct rlf_source {
     size_t size;
     const uint32_t *lines; /* [n_lines] the byte that each begins with */
     uint32_t n_lines;
+    bool beside; /* no part of the program: a plan, a cluster */
 } rlf_source;
 
 /* All sources of one compilation: files, imports, parameter values. */
@@ -33,6 +34,8 @@ uint32_t rlf_sources_add(rlf_sources *sources, const char *path,
  * cannot be read, holds a 0 byte or is larger than 16 MiB. */
 rlf_status rlf_sources_read(rlf_sources *sources, const char *path,
                             rlf_err *err, uint32_t *out);
+/* What was added last is no part of the program. */
+void rlf_sources_beside(rlf_sources *sources);
 const rlf_source *rlf_sources_get(const rlf_sources *sources, uint32_t index);
 
 /* A printable place: 1-based line and column (in bytes), and that line. */

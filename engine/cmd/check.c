@@ -300,6 +300,7 @@ rlf_cmd_check(const rlf_command_line *line)
         rlf_cmd_notes(s);
         put_updates(s);
         putchar('\n');
+        rlf_cmd_put_promise(s, "# ");
         rlf_cmd_put_plan(s);
         result = put_needs(s);
     }

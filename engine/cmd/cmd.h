@@ -52,6 +52,9 @@ void rlf_cmd_notes(const rlf_session *session);
 void rlf_cmd_put_scaled(double x, double base, const char *unit);
 /* Print the cluster that is planned for, as comments. */
 void rlf_cmd_put_cluster(const rlf_session *session);
+/* Print what the search of `place auto` promised, a line that begins so, if it
+ * placed the calls. */
+void rlf_cmd_put_promise(const rlf_session *session, const char *begin);
 /* Print the plan as a place block. */
 void rlf_cmd_put_plan(const rlf_session *session);
 /* What a node is called in messages: actor.update, or its class. */

@@ -2,6 +2,7 @@
  * what several of them print. */
 #include "engine/cmd/cmd.h"
 
+#include "engine/api/prediction.h"
 #include "nodes/table.h"
 
 #include <stdio.h>
@@ -29,6 +30,7 @@ take_options(rlf_session *s, const rlf_command_line *line)
         {RLF_OPTION_CLUSTER, "--cluster"},
         {RLF_OPTION_PROFILE, "--profile"},
         {RLF_OPTION_LIKE, "--like"},
+        {RLF_OPTION_MOVES, "--moves"},
         {RLF_OPTION_PATIENCE, "--patience"},
         {RLF_OPTION_KEEP, "--keep"},
         {RLF_OPTION_SAVE_EVERY, "--save-every"},
@@ -141,6 +143,20 @@ rlf_cmd_put_cluster(const rlf_session *s)
     printf("# cluster %s\n", s->cluster->name);
     rlf_cmd_put_text(text.p, stdout);
     rlf_buf_free(&text);
+}
+
+void
+rlf_cmd_put_promise(const rlf_session *s, const char *begin)
+{
+    const rlf_prediction *p = s->prediction;
+    if (!p)
+        return;
+    printf("%splace auto: a step of %.3g s by %s, at the caps, on the cluster "
+           "%s%s\n",
+           begin, p->step, p->simulated ? "simulation" : "the estimate",
+           p->cluster,
+           p->guessed ? ", whose rates are guesses that nobody has measured"
+                      : "");
 }
 
 void

@@ -380,6 +380,7 @@ say_start(const rlf_session *s)
         printf(", %" PRIu64 " steps", s->wanted);
     printf(", seed %" PRIu64 ", in %s\n", s->options.seed,
            s->options.directory);
+    rlf_cmd_put_promise(s, "");
     rlf_cmd_notes(s);
     say_done(s);
     rlf_display_flush(s);

@@ -225,12 +225,14 @@ rlf_cmd_plan(const rlf_command_line *line)
     rlf_session *s = rlf_cmd_session(line, &status);
     if (!s)
         return status;
+    s->options.unplaced = line->options[RLF_OPTION_SEARCH].given;
     rlf_result result = rlf_session_plan(s);
     if (result == RLF_RESULT_OK && s->leads) {
         if (s->cluster)
             rlf_cmd_put_cluster(s);
         if (line->options[RLF_OPTION_SEARCH].given)
             return rlf_cmd_search(s, line);
+        rlf_cmd_put_promise(s, "# ");
         rlf_cmd_put_plan(s);
         if (line->options[RLF_OPTION_VERBOSE].given) {
             put_edges(s);

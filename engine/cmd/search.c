@@ -1,6 +1,6 @@
 /* rlflow plan --search: a table of placements, those of others and the one that
  * was found, in comments; then that plan as a place block. */
-#include "engine/api/search.h"
+#include "engine/api/auto.h"
 #include "engine/base/clock.h"
 #include "engine/cmd/cmd.h"
 
@@ -149,9 +149,11 @@ put_table(rlf_session *s, const rlf_session_found *f, bool all)
            "# %-11s %9s %9s %9s %8s %8s %8s %8s %8s %8s\n",
            "placement", "estimate", "simulated", "tokens/s", "idle", "GB",
            "sampling", "reading", "training", "moving");
-    for (int i = 0; i < f->n_judged; i++)
-        if (!f->judged[i].place)
-            put_row(&f->judged[i]);
+    for (int i = 0; i < f->n_judged; i++) {
+        const rlf_judged *j = &f->judged[i];
+        if (!j->place && (all || !j->first || j == f->best))
+            put_row(j);
+    }
     for (int i = 0; i < f->n_judged; i++) {
         rlf_judged j = f->judged[i];
         if (all && j.place) {
@@ -206,7 +208,9 @@ search(rlf_session *s, const rlf_command_line *line, rlf_session_found *found)
                               : 0};
     int64_t moves = o[RLF_OPTION_MOVES].given ? o[RLF_OPTION_MOVES].number
                                               : RLF_SEARCH_MOVES;
+    bool gpu = s->cluster->parts[0].machine->device->gpu;
     const rlf_session_search_options options = {
+        .sums = rlf_auto_asked(s) ? rlf_auto_sums(s, gpu) : NULL,
         .search = {.seed = (uint64_t)o[RLF_OPTION_SEED].number,
                    .moves = moves,
                    .branches = moves,

@@ -13,6 +13,7 @@ rlf_strategy_word(rlf_strategy strategy)
         [RLF_STRATEGY_FLATTEN] = "flatten",
         [RLF_STRATEGY_INTERLEAVE] = "interleave",
         [RLF_STRATEGY_SEPARATE] = "separate",
+        [RLF_STRATEGY_AUTO] = "auto",
     };
     return word[strategy];
 }

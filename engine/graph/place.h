@@ -18,6 +18,8 @@ typedef enum rlf_strategy {
     RLF_STRATEGY_INTERLEAVE, /* calls that do not need each other apart */
     RLF_STRATEGY_SEPARATE,   /* training apart from sampling and reading, which
                                 have copies of the weights */
+    RLF_STRATEGY_AUTO,       /* as the search finds it for the devices at hand
+                                (engine/api/auto.c) */
     RLF_STRATEGIES
 } rlf_strategy;
 

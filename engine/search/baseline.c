@@ -306,10 +306,32 @@ real(const rlf_problem *p, rlf_estimator *e, const rlf_search_options *options,
 }
 
 void
+rlf_baseline_first(const rlf_problem *problem, int n, rlf_arena *arena,
+                   rlf_placing *out)
+{
+    rlf_estimator *e = rlf_estimator_new(problem, arena);
+    rlf_mesh_span within[MOST];
+    *out = (rlf_placing){.period = INFINITY, .over = INFINITY};
+    out->choice = RLF_NEW_ARRAY(arena, int, problem->n_calls);
+    for (int i = 0; i < problem->n_calls; i++) {
+        const rlf_problem_call *call = &problem->calls[i];
+        const rlf_mesh_span *there = rlf_search_mesh(call, 0, n);
+        if (!there && n == problem->devices)
+            return;
+        within[i] = there ? *there : (rlf_mesh_span){.to = call->n_choices};
+    }
+    cut(problem, e, within, out);
+}
+
+void
 rlf_baseline_make(const rlf_problem *problem, rlf_baseline which,
                   const rlf_search_options *options, rlf_arena *arena,
                   rlf_placing *out)
 {
+    if (which == RLF_BASELINE_FLATTEN) {
+        rlf_baseline_first(problem, problem->devices, arena, out);
+        return;
+    }
     rlf_estimator *e = rlf_estimator_new(problem, arena);
     rlf_mesh_span within[MOST];
     *out = (rlf_placing){.period = INFINITY, .over = INFINITY};

@@ -192,7 +192,7 @@ hint: did you mean 'flatten'?
 test.rlf:9:7: error: there is no strategy 'sideways'
     9 | place sideways
       |       ^~~~~~~~
-hint: it is flatten, interleave or separate; rows stand in braces
+hint: it is flatten, interleave, separate or auto; rows stand in braces
 test.rlf:11:1: error: there is a strategy already
    11 | place separate
       | ^~~~~~~~~~~~~~

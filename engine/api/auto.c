@@ -1,0 +1,157 @@
+/* `place auto`: see auto.h. */
+#include "engine/api/auto.h"
+
+#include <string.h>
+
+#include "engine/api/prediction.h"
+#include "engine/dev/cores.h"
+#include "engine/dev/memory.h"
+
+bool
+rlf_auto_asked(const rlf_session *s)
+{
+    const rlf_placement *placement = s->graph->placement;
+    return placement && placement->strategy == RLF_STRATEGY_AUTO;
+}
+
+rlf_status
+rlf_auto_cluster(rlf_session *s, int ranks, const rlf_backend *backend,
+                 rlf_err *err)
+{
+    double memory = s->options.memory ? (double)s->options.memory
+                                      : (double)rlf_memory_limit();
+    if (strcmp(backend->name, "cpu") != 0) {
+        rlf_fail(err, RLF_USAGE,
+                 "'place auto' needs to know these GPUs and their links");
+        rlf_err_hint(err, "name their cluster, as in --cluster h100x8:1, or "
+                          "the file of one");
+        rlf_err_place(err, s->graph->placement->span, NULL);
+        return RLF_USAGE;
+    }
+    s->cluster = rlf_cluster_this(ranks, rlf_cores_count(), memory, s->arena);
+    return RLF_OK;
+}
+
+const rlf_sums *
+rlf_auto_sums(const rlf_session *s, bool gpu)
+{
+    size_t n = s->graph->resources.count;
+    rlf_sums *sums = RLF_NEW_ARRAY(s->arena, rlf_sums, n);
+    for (size_t i = 0; i < n; i++) {
+        sums[i] = s->plan->sums[i];
+        if (gpu)
+            sums[i].shards = 0;
+    }
+    return sums;
+}
+
+/* ---- the search ---- */
+
+static rlf_status
+search(rlf_session *s, const rlf_sums *sums, rlf_err *err,
+       rlf_session_found *out)
+{
+    int64_t moves =
+        s->options.moves ? (int64_t)s->options.moves : RLF_SEARCH_MOVES;
+    const rlf_session_search_options options = {
+        .search = {.seed = s->options.seed, .moves = moves, .branches = moves},
+        .sums = sums};
+    return rlf_session_search(s, &options, err, out);
+}
+
+/* On CPUs no number of shards but that of the program without a search, unless
+ * nothing fits: then the least with which something does. */
+static rlf_status
+search_shards(rlf_session *s, rlf_err *err, rlf_session_found *out)
+{
+    const rlf_machine_kind *machine = s->cluster->parts[0].machine;
+    size_t n = s->graph->resources.count;
+    rlf_sums *sums =
+        (rlf_sums *)rlf_auto_sums(s, machine->device->gpu); /* fresh ones */
+    rlf_err first = RLF_ERR_NONE;
+    rlf_status status = search(s, sums, &first, out);
+    bool resumed = s->options.resume;
+    for (int shards = 2; status == RLF_USER && shards <= machine->count &&
+                         !machine->device->gpu && !resumed;
+         shards *= 2) {
+        rlf_err ignored = RLF_ERR_NONE;
+        for (size_t i = 0; i < n; i++)
+            if (s->graph->resources.data[i].kind == RLF_RESOURCE_MODEL)
+                sums[i].shards = shards;
+        status = search(s, sums, &ignored, out);
+    }
+    if (status < 0)
+        *err = first;
+    return status;
+}
+
+/* ---- its answer ---- */
+
+/* The plan's own row of a whole model, or NULL. */
+static rlf_place_row *
+model_row(const rlf_plan *plan, int model)
+{
+    const rlf_placement *placement = plan->graph->placement;
+    for (int i = 0; placement && i < placement->n_rows; i++)
+        if (placement->rows[i].model == model && !placement->rows[i].call)
+            return &placement->rows[i];
+    return NULL;
+}
+
+/* The place block, in which a row for each model says its shards and lanes, for
+ * whoever gives it to another run. */
+static const char *
+write_rows(const rlf_session *s, const rlf_plan *plan)
+{
+    const rlf_graph *graph = s->graph;
+    rlf_buf text = {0};
+    for (size_t i = 0; i < graph->resources.count; i++) {
+        rlf_place_row *row = model_row(plan, (int)i);
+        if (row) {
+            row->shards = plan->sums[i].shards;
+            row->lanes = plan->sums[i].lanes;
+        }
+    }
+    rlf_plan_print(plan, &text);
+    const char *place = rlf_arena_strdup(s->arena, strstr(text.p, "place {"));
+    rlf_buf_clear(&text);
+    rlf_buf_add(&text, place, strlen(place) - strlen("}\n"));
+    for (size_t i = 0; i < graph->resources.count; i++) {
+        const rlf_resource *r = &graph->resources.data[i];
+        int *ranks = RLF_NEW_ARRAY(s->arena, int, plan->ranks);
+        if (r->kind != RLF_RESOURCE_MODEL || model_row(plan, (int)i))
+            continue;
+        rlf_place_row row = rlf_place_row_new((int)i, NULL);
+        for (int k = 0; k < plan->ranks; k++)
+            ranks[k] = k;
+        row.ranks = ranks;
+        row.n_ranks = row.dp = plan->ranks;
+        row.shards = plan->sums[i].shards;
+        row.lanes = plan->sums[i].lanes;
+        rlf_buf_puts(&text, "    ");
+        rlf_place_row_print(graph, &row, &text);
+        rlf_buf_putc(&text, '\n');
+    }
+    rlf_buf_puts(&text, "}\n");
+    const char *out = rlf_arena_strdup(s->arena, text.p);
+    rlf_buf_free(&text);
+    return out;
+}
+
+rlf_status
+rlf_auto_find(rlf_session *s, rlf_err *err, const char **text)
+{
+    rlf_session_found found;
+    *text = NULL;
+    if (s->options.resume && s->options.directory)
+        RLF_TRY(rlf_prediction_read(s, err, text));
+    if (*text)
+        return RLF_OK;
+    rlf_status status = search_shards(s, err, &found);
+    if (status < 0 && !err->span.source)
+        rlf_err_place(err, s->graph->placement->span, NULL);
+    RLF_TRY(status);
+    *text = write_rows(s, found.best->plan);
+    s->prediction = rlf_prediction_make(s, &found, *text);
+    return RLF_OK;
+}
