@@ -27,6 +27,7 @@ libnodes_la_SOURCES = \
 	%D%/model.c %D%/model.h %D%/model_memory.c \
 	%D%/node.def \
 	%D%/part.c \
+	%D%/prompts.c \
 	%D%/reads.c %D%/reads.h \
 	%D%/report.c \
 	%D%/resource.def \

@@ -22,7 +22,8 @@ libapi_la_SOURCES = \
 	%D%/search.c %D%/search.h \
 	%D%/session.c %D%/session.h \
 	%D%/settings.c \
-	%D%/trial.c %D%/trial.h
+	%D%/trial.c %D%/trial.h \
+	%D%/workload.c %D%/workload.h
 include_HEADERS += engine/rlflow.h
 # where *.rlf and *.lua are installed, as stdlib/... and examples/...
 libapi_la_CPPFLAGS = $(AM_CPPFLAGS) -DRLF_PKGDATADIR='"$(pkgdatadir)"' \

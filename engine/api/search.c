@@ -84,6 +84,7 @@ simulate(const search *s, rlf_judged *j, rlf_err *err)
     rlf_arena *scratch = rlf_arena_new();
     rlf_trial trial = {0};
     const rlf_trial_options options = {.speeds = &s->speeds,
+                                       .workload = &s->out->workload.workload,
                                        .seed = s->options->search.seed,
                                        .warm = RLF_JUDGED_WARM,
                                        .steps = RLF_JUDGED_STEPS};
@@ -288,7 +289,11 @@ search_all(search *s, rlf_err *err)
                                        .classes = &rlf_node_classes,
                                        .outline = s->outline,
                                        .speeds = &s->speeds,
-                                       .plan = &s->plan};
+                                       .plan = &s->plan,
+                                       .workload = &s->out->workload.workload};
+    RLF_TRY(rlf_session_workload_make(s->session, s->outline,
+                                      &s->options->said, err,
+                                      &s->out->workload));
     RLF_TRY(rlf_fronts_make(&fronts, s->session->arena, err, &s->out->fronts));
     RLF_TRY(search_until_fit(s, err));
     add_others(s);

@@ -8,6 +8,7 @@
 #define RLF_API_SEARCH_H
 
 #include "engine/api/trial.h"
+#include "engine/api/workload.h"
 #include "engine/search/baseline.h"
 #include "engine/search/fronts.h"
 
@@ -41,6 +42,7 @@ typedef struct rlf_judged {
 
 typedef struct rlf_session_search_options {
     rlf_search_options search;
+    rlf_workload_said said; /* how long rows are */
     /* Numbers of shards and lanes that the plan must have, per resource, 0: as
      * it comes; NULL: all as they come. */
     const rlf_sums *sums;
@@ -49,6 +51,7 @@ typedef struct rlf_session_search_options {
 } rlf_session_search_options;
 
 typedef struct rlf_session_found {
+    rlf_session_workload workload; /* what seconds are counted for */
     rlf_fronts fronts;
     rlf_found found;
     rlf_judged judged[RLF_JUDGED]; /* the search's first */

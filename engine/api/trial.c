@@ -1,8 +1,6 @@
 /* Plans that are simulated: see trial.h. */
 #include "engine/api/trial.h"
 
-#include "engine/api/profile.h"
-
 #include "engine/api/planned.h"
 #include "engine/search/costs.h"
 
@@ -52,50 +50,21 @@ rlf_trial_fits(const rlf_trial *t, rlf_err *err)
     return RLF_USER;
 }
 
-/* What each node generates, as the run that the session is to be like did. */
-static rlf_status
-find_generated(const rlf_trial *t, rlf_err *err, rlf_generated **out)
-{
-    const rlf_graph *graph = t->plan->graph;
-    char words[256];
-    *out = NULL;
-    if (!t->session->like)
-        return RLF_OK;
-    *out = RLF_NEW_ARRAY(t->arena, rlf_generated, graph->nodes.count);
-    for (size_t i = 0; i < graph->nodes.count; i++) {
-        const rlf_profile_lengths *seen = rlf_profile_lengths_of(
-            t->session->like,
-            rlf_profile_call(graph, &graph->nodes.data[i], words,
-                             sizeof words));
-        if (!seen)
-            continue;
-        rlf_length_distribution *d =
-            RLF_NEW(t->arena, rlf_length_distribution);
-        RLF_TRY(rlf_lengths_of_classes(seen->count, err, d));
-        (*out)[i] = (rlf_generated){.lengths = d, .prompt = seen->prompt};
-    }
-    return RLF_OK;
-}
-
 rlf_status
 rlf_trial_run(rlf_trial *t, const rlf_trial_options *o, rlf_err *err)
 {
     const rlf_session *s = t->session;
     rlf_costs *costs;
-    rlf_generated *generated;
     const rlf_costs_options counted = {.ranks = t->ranks,
                                        .sizes = &t->sizes,
                                        .speeds = o->speeds,
                                        .real = rlf_cast_bytes(s->options.real)};
     RLF_TRY(rlf_costs_new(&counted, t->arena, err, &costs));
-    RLF_TRY(find_generated(t, err, &generated));
     const rlf_durations durations = rlf_costs_durations(costs);
     const rlf_simulate_options options = {.plan = t->plan,
                                           .sizes = &t->sizes,
                                           .durations = &durations,
-                                          .lengths = o->lengths,
-                                          .generated = o->lengths ? NULL
-                                                                  : generated,
+                                          .workload = o->workload,
                                           .seed = o->seed,
                                           .policy = rlf_session_policy(s),
                                           .steps = o->warm + o->steps,

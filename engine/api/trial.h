@@ -27,8 +27,7 @@ typedef struct rlf_trial {
 
 typedef struct rlf_trial_options {
     const rlf_speeds *speeds;
-    const rlf_length_distribution *lengths; /* NULL: those of the session's
-                                               `like`, else as long as can be */
+    const rlf_workload *workload; /* NULL: all rows as long as can be */
     uint64_t seed;
     uint32_t warm, steps; /* that are not counted; that are. At least 1 */
     double spread; /* of rlf_simulate_options: fewer are enough; 0: all */

@@ -5,6 +5,7 @@
 #define RLF_CMD_CMD_H
 
 #include "engine/api/session.h"
+#include "engine/api/workload.h"
 #include "engine/base/option.h"
 #include "engine/order/rehearse.h"
 #include "engine/plan/holds.h"
@@ -55,6 +56,11 @@ void rlf_cmd_put_cluster(const rlf_session *session);
 /* Print what the search of `place auto` promised, a line that begins so, if it
  * placed the calls. */
 void rlf_cmd_put_promise(const rlf_session *session, const char *begin);
+/* What the command line says of lengths. */
+rlf_workload_said rlf_cmd_lengths(const rlf_command_line *line);
+/* Say on the standard error which of them nobody knows. */
+void rlf_cmd_warn_lengths(const rlf_session *session,
+                          const rlf_session_workload *workload);
 /* Print the plan as a place block. */
 void rlf_cmd_put_plan(const rlf_session *session);
 /* What a node is called in messages: actor.update, or its class. */

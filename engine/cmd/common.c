@@ -145,6 +145,24 @@ rlf_cmd_put_cluster(const rlf_session *s)
     rlf_buf_free(&text);
 }
 
+rlf_workload_said
+rlf_cmd_lengths(const rlf_command_line *line)
+{
+    return (rlf_workload_said){
+        .prompts = line->options[RLF_OPTION_PROMPTS].text,
+        .responses = line->options[RLF_OPTION_LENGTHS].text};
+}
+
+void
+rlf_cmd_warn_lengths(const rlf_session *s, const rlf_session_workload *w)
+{
+    rlf_buf text = {0};
+    rlf_session_workload_warn(s, w, &text);
+    if (text.p)
+        rlf_cmd_put_message(text.p);
+    rlf_buf_free(&text);
+}
+
 void
 rlf_cmd_put_promise(const rlf_session *s, const char *begin)
 {

@@ -232,6 +232,14 @@ rlf_cmd_plan(const rlf_command_line *line)
             rlf_cmd_put_cluster(s);
         if (line->options[RLF_OPTION_SEARCH].given)
             return rlf_cmd_search(s, line);
+        if (line->options[RLF_OPTION_LENGTHS].given ||
+            line->options[RLF_OPTION_PROMPTS].given) {
+            rlf_fail(&s->err, RLF_USAGE,
+                     "how long rows are changes a plan that is searched only");
+            rlf_err_hint(&s->err, "add --search --cluster a100x8:2, or leave "
+                                  "out --lengths and --prompts");
+            return rlf_cmd_end(s, rlf_session_result(RLF_USAGE));
+        }
         rlf_cmd_put_promise(s, "# ");
         rlf_cmd_put_plan(s);
         if (line->options[RLF_OPTION_VERBOSE].given) {

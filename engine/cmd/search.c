@@ -143,9 +143,14 @@ static void
 put_table(rlf_session *s, const rlf_session_found *f, bool all)
 {
     const rlf_judged *own = own_best(f);
-    printf("# a step at the caps, in seconds: by the estimate, by simulation, "
-           "and there what it\n# goes to, on average over the ranks; "
-           "tokens/s: generated; GB: of the rank with most\n"
+    rlf_buf lengths = {0};
+    rlf_session_workload_print(s, &f->workload, "# ", &lengths);
+    fputs(lengths.p ? lengths.p : "", stdout);
+    rlf_buf_free(&lengths);
+    printf("# a step in seconds, with these lengths: by the estimate, by "
+           "simulation, and there what\n# it goes to, on average over the "
+           "ranks; tokens/s: generated; GB: of the rank with\n# most, at the "
+           "caps\n"
            "# %-11s %9s %9s %9s %8s %8s %8s %8s %8s %8s\n",
            "placement", "estimate", "simulated", "tokens/s", "idle", "GB",
            "sampling", "reading", "training", "moving");
@@ -216,6 +221,7 @@ search(rlf_session *s, const rlf_command_line *line, rlf_session_found *found)
                    .branches = moves,
                    .stop = show,
                    .arg = &w},
+        .said = rlf_cmd_lengths(line),
         .judging = show_judging};
     struct sigaction was[2], act = {.sa_handler = interrupt};
     sigaction(SIGINT, &act, &was[0]);
@@ -241,6 +247,7 @@ rlf_cmd_search(rlf_session *s, const rlf_command_line *line)
     int number = interrupted;
     if (result == RLF_RESULT_OK) {
         bool verbose = line->options[RLF_OPTION_VERBOSE].given;
+        rlf_cmd_warn_lengths(s, &found.workload);
         put_table(s, &found, verbose);
         if (verbose)
             put_calls(&found, s->arena);

@@ -19,7 +19,6 @@ enum {
     SHOWN = 3, /* steps in the SVG */
     COLUMNS = 96,
     MOST_LINES = 64, /* of ranks in the picture */
-    MOST_TEXT = 64 << 20,
 };
 
 typedef struct simulation {
@@ -27,44 +26,35 @@ typedef struct simulation {
     rlf_arena *arena;
     rlf_outline *outline;
     rlf_speeds speeds;
+<<<<<<< HEAD
     rlf_length_distribution lengths;
     bool drawn;     /* with lengths of that distribution, else at the caps */
     uint32_t steps; /* that are counted; before they were, the most */
     double spread;  /* see rlf_simulate_options */
+=======
+    rlf_session_workload workload;
+    uint32_t steps;
+>>>>>>> 8be6def (Searches and simulations take prompts and responses as long as they are expected to be)
     rlf_trial trial;
 } simulation;
 
 /* ---- what is simulated ---- */
 
 static rlf_status
-read_lengths(simulation *m, const char *text, rlf_err *err)
-{
-    if (!text)
-        return RLF_OK;
-    m->drawn = true;
-    if (rlf_lengths_is_text(text))
-        return rlf_lengths_parse(text, err, &m->lengths);
-    rlf_buf file = {0};
-    rlf_status status = rlf_file_read(text, MOST_TEXT, err, &file);
-    if (status >= 0)
-        status = rlf_lengths_parse_file(text, file.p ? file.p : "", err,
-                                        &m->lengths);
-    rlf_buf_free(&file);
-    return status;
-}
-
-static rlf_status
-simulate(simulation *m, uint64_t seed, rlf_err *err)
+simulate(simulation *m, const rlf_workload_said *said, uint64_t seed,
+         rlf_err *err)
 {
     rlf_session *s = m->s;
     m->speeds = rlf_planned_speeds(s);
     RLF_TRY(rlf_outline_open(s->graph, &rlf_node_classes,
                              rlf_planned_kernels(s, m->arena), err,
                              &m->outline));
+    RLF_TRY(
+        rlf_session_workload_make(s, m->outline, said, err, &m->workload));
     RLF_TRY(rlf_trial_open(s, m->outline, s->plan, m->arena, err, &m->trial));
     RLF_TRY(rlf_trial_fits(&m->trial, err));
     const rlf_trial_options options = {.speeds = &m->speeds,
-                                       .lengths = m->drawn ? &m->lengths : NULL,
+                                       .workload = &m->workload.workload,
                                        .seed = seed,
                                        .warm = WARM,
                                        .steps = m->steps,
@@ -129,6 +119,7 @@ put_steps(const simulation *m)
         took[i] = out->ends[WARM + i] - out->ends[WARM + i - 1];
     qsort(took, n, sizeof *took, by_size);
     rlf_buf lengths = {0};
+<<<<<<< HEAD
     rlf_buf_puts(&lengths, m->s->like ? "as they were there"
                                       : "all of the most tokens that they can "
                                         "have");
@@ -138,6 +129,11 @@ put_steps(const simulation *m)
     }
     printf("\n%u step%s after %d, on %d ranks; responses %s\n", n,
            n == 1 ? "" : "s", WARM, m->s->plan->ranks, lengths.p);
+=======
+    rlf_session_workload_print(m->s, &m->workload, "", &lengths);
+    printf("\n%u steps after %d, on %d ranks\n%s", n, WARM, m->s->plan->ranks,
+           lengths.p ? lengths.p : "");
+>>>>>>> 8be6def (Searches and simulations take prompts and responses as long as they are expected to be)
     rlf_buf_free(&lengths);
     printf("step          %10.4g s, p50 %.4g s, p99 %.4g s", step,
            quantile(took, n, 50), quantile(took, n, 99));
@@ -300,10 +296,18 @@ run(simulation *m, const rlf_command_line *line, rlf_err *err)
                           "rlflow cluster prints what there is");
         return RLF_USAGE;
     }
+<<<<<<< HEAD
     RLF_TRY(check_program(m->s, err));
     RLF_TRY(read_steps(m, &o[RLF_OPTION_STEPS], err));
     RLF_TRY(read_lengths(m, o[RLF_OPTION_LENGTHS].text, err));
     RLF_TRY(simulate(m, (uint64_t)o[RLF_OPTION_SEED].number, err));
+=======
+    m->steps =
+        o[RLF_OPTION_STEPS].text ? (uint32_t)o[RLF_OPTION_STEPS].number : 6;
+    const rlf_workload_said said = rlf_cmd_lengths(line);
+    RLF_TRY(simulate(m, &said, (uint64_t)o[RLF_OPTION_SEED].number, err));
+    rlf_cmd_warn_lengths(m->s, &m->workload);
+>>>>>>> 8be6def (Searches and simulations take prompts and responses as long as they are expected to be)
     rlf_cmd_put_cluster(m->s);
     put_steps(m);
     put_ranks(m);

@@ -75,6 +75,12 @@ rlf_outline_close(rlf_outline *o)
     rlf_arena_free(o->arena);
 }
 
+const rlf_env *
+rlf_outline_env(const rlf_outline *o)
+{
+    return &o->env;
+}
+
 /* ---- a rank ---- */
 
 static rlf_status

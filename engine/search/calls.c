@@ -5,18 +5,19 @@
 #include <string.h>
 
 #include "engine/layout/lanes.h"
+#include "engine/search/sampling.h"
 
 /* ---- rows ---- */
 
 /* The set that a call runs its model on. */
-static rlf_set_size
-size_of(const rlf_opened *o, const rlf_sizes *sizes, const rlf_node *node)
+static int
+set_of(const rlf_opened *o, const rlf_node *node)
 {
     int value = node->class->sampled ? node->outputs[0]
                 : node->loss && node->loss->n_calls
                     ? node->inputs[node->loss->calls[0].set_input]
                     : node->inputs[0];
-    return sizes->set[o->plan->graph->values.data[value].set];
+    return o->plan->graph->values.data[value].set;
 }
 
 /* Lanes of an update's replica that has the most, and of how many. */
@@ -39,7 +40,7 @@ rows_of(const rlf_opened *o, const rlf_sizes *sizes, const rlf_node *node)
 {
     double held, all;
     lanes_of(o, node, &held, &all);
-    return ceil(size_of(o, sizes, node).samples * held / all);
+    return ceil(sizes->set[set_of(o, node)].samples * held / all);
 }
 
 static rlf_use
@@ -53,19 +54,17 @@ use_of(const rlf_node *node)
 /* Updates are cut lane by lane. */
 rlf_call_cut
 rlf_call_cut_of(const rlf_opened *o, const rlf_sizes *sizes,
-                const rlf_node *node)
+                const rlf_expected_set *expected, const rlf_node *node)
 {
     const rlf_resource *r = &o->plan->graph->resources.data[node->receiver];
     const rlf_caps *caps =
         o->classes->resource[r->kind]->caps(o->resource[node->receiver]);
-    rlf_set_size size = size_of(o, sizes, node);
     rlf_use use = use_of(node);
     double rows = rows_of(o, sizes, node), parts, all;
     lanes_of(o, node, &parts, &all);
-    double each =
-        fmax(1, floor(caps->tokens[use] / (size.prompt + size.response)));
     return (rlf_call_cut){
-        .micros = (int)(parts * fmax(1, ceil(rows / parts / each))),
+        .micros = parts * rlf_expected_micros(&expected[set_of(o, node)],
+                                              rows / parts, caps->tokens[use]),
         .seats = (int)fmin(rows, caps->rows[RLF_USE_GENERATE])};
 }
 
@@ -75,6 +74,8 @@ rlf_call_cut_of(const rlf_opened *o, const rlf_sizes *sizes,
 typedef struct work {
     const rlf_opened *opened;
     const rlf_sizes *sizes;
+    const rlf_set_size *size;      /* of the set that the call runs on */
+    const rlf_expected_set *each;  /* its rows */
     const rlf_node *node;
     const rlf_layout *layout;
     const rlf_speeds *speeds;
@@ -109,27 +110,102 @@ add(const work *w, const rlf_piece *piece, double tokens, double times,
     add_cost(w, &message, 0, waits);
 }
 
-/* Waves of turns. Of a group one reads the prompt, the others its last token.
- */
+/* A piece that has so many rows on average: some have one more than others. */
 static void
-generate(const work *w, const rlf_set_size *size, rlf_call_cut cut, double rows)
+add_rows(const work *w, rlf_piece piece, double rows, double fed, double times,
+         double waits)
 {
-    double pp = w->layout->pp, waves = ceil(rows / fmax(1, cut.seats));
-    double each = ceil(rows / waves / pp);
-    double groups = ceil(each * size->prompts / fmax(1, size->samples));
+    double more = rows - floor(rows);
+    piece.rows = (uint64_t)rows;
+    if (more < 1 && (piece.rows || piece.prompts))
+        add(w, &piece, (double)piece.rows * fed, times * (1 - more),
+            waits * (1 - more));
+    piece.rows++;
+    if (more > 0)
+        add(w, &piece, (double)piece.rows * fed, times * more, waits * more);
+}
+
+/* ---- generations ---- */
+
+/* The first turn: of a group one sample reads the prompt, the others its last
+ * token. All stages get their first part before any its second. */
+static void
+begin(const work *w, double rows, double times)
+{
+    double pp = w->layout->pp, each = ceil(rows / pp);
+    double groups =
+        ceil(each * w->size->prompts / fmax(1, w->size->samples));
     rlf_piece first = {.kind = RLF_PIECE_TURN,
                        .prompts = (uint64_t)groups,
                        .rows = (uint64_t)(each - groups),
-                       .prompt = whole(size->prompt),
-                       .context = size->prompt};
+                       .prompt = whole(w->each->prompt),
+                       .context = w->each->prompt};
+    times *= 2 * pp - 1;
+    add(w, &first, groups * w->each->prompt, times, times);
+}
+
+/* Waves of turns, where all responses are alike. */
+static void
+generate_waves(const work *w, rlf_call_cut cut, double rows)
+{
+    double pp = w->layout->pp, waves = ceil(rows / fmax(1, cut.seats));
+    double each = ceil(rows / waves / pp);
     rlf_piece turn = {.kind = RLF_PIECE_TURN,
                       .rows = (uint64_t)each,
-                      .context = size->prompt + size->response / 2};
-    double firsts = waves * (2 * pp - 1);
-    double turns = waves * (size->response - 1) * pp;
-    add(w, &first, groups * size->prompt, firsts, firsts);
+                      .context = w->each->prompt + w->each->response / 2};
+    double turns = waves * (w->each->response - 1) * pp;
+    begin(w, rows / waves, waves);
     add(w, &turn, each, turns, turns);
 }
+
+/* Those that begin later read their prompts beside the turns of others. */
+static void
+begin_more(const work *w, const rlf_sampling_part *part, double context)
+{
+    double pp = w->layout->pp, many = fmax(1, part->fresh / pp);
+    double times = part->turns * part->fresh / many, rows = part->rows / pp;
+    rlf_piece turn = {.kind = RLF_PIECE_TURN,
+                      .prompts = (uint64_t)many,
+                      .prompt = whole(w->each->prompt),
+                      .context = context};
+    double fed = (double)turn.prompts * turn.prompt;
+    times *= many / (double)turn.prompts;
+    turn.rows = (uint64_t)fmax(0, rows - (double)turn.prompts);
+    add(w, &turn, fed + (double)turn.rows, times, times);
+    turn.rows += turn.prompts;
+    turn.prompts = 0;
+    add(w, &turn, (double)turn.rows, -times, -times);
+}
+
+static void
+generate(const work *w, rlf_call_cut cut, double rows)
+{
+    rlf_sampling_part parts[RLF_SAMPLING_PARTS];
+    double pp = w->layout->pp;
+    if (!w->each->responses) {
+        generate_waves(w, cut, rows);
+        return;
+    }
+    const rlf_sampling sampling = {.lengths = w->each->responses,
+                                   .most = w->each->most,
+                                   .rows = rows,
+                                   .seats = fmax(1, cut.seats),
+                                   .replicas = w->layout->dp};
+    int n = rlf_sampling_parts(&sampling, parts);
+    begin(w, fmin(rows, sampling.seats), 1);
+    parts[0].turns = fmax(0, parts[0].turns - 1); /* that was the first */
+    for (int i = 0; i < n; i++) {
+        const rlf_sampling_part *p = &parts[i];
+        const rlf_piece turn = {.kind = RLF_PIECE_TURN,
+                                .context = w->each->prompt + p->made};
+        double turns = p->turns * pp;
+        add_rows(w, turn, fmax(1, p->rows / pp), 1, turns, turns);
+        if (p->fresh > 0)
+            begin_more(w, p, turn.context);
+    }
+}
+
+/* ---- micro-batches ---- */
 
 static int
 groups_of(const rlf_node *node)
@@ -148,79 +224,79 @@ groups_of(const rlf_node *node)
 /* `times` micro-batches, through each chunk that the rank has. What a stage
  * sends is on its way while it computes: only the first of them waits. */
 static void
-go_through(const work *w, rlf_piece_kind kind, const rlf_set_size *size,
-           double each, double times)
+go_through(const work *w, rlf_piece_kind kind, double each, double times)
 {
     const rlf_layout *l = w->layout;
     double chunks = l->chunks > 1 ? l->chunks : 1;
     rlf_piece piece = {.kind = kind,
-                       .rows = (uint64_t)each,
-                       .prompt = whole(size->prompt),
-                       .response = whole(size->response)};
+                       .prompt = whole(w->each->prompt),
+                       .response = whole(w->each->response)};
     for (piece.group = 0; piece.group < groups_of(w->node); piece.group++)
         for (piece.chunk = 0; piece.chunk < chunks; piece.chunk++)
-            add(w, &piece, each * (size->prompt + size->response), times,
-                (l->pp - 1) / chunks);
+            add_rows(w, piece, each, w->each->prompt + w->each->response, times,
+                     (l->pp - 1) / chunks);
 }
 
+/* Micro-batches that have a row. */
 static double
-rows_each(rlf_call_cut cut, double rows)
+micros_of(rlf_call_cut cut, double rows)
 {
-    return ceil(rows / fmax(1, cut.micros));
+    return fmin(fmax(1, cut.micros), fmax(1, rows));
 }
 
 /* One direction of all micro-batches: the first comes to the last stage when it
  * has gone through the others. */
 static void
-pass(const work *w, rlf_piece_kind kind, const rlf_set_size *size,
-     rlf_call_cut cut, double rows)
+pass(const work *w, rlf_piece_kind kind, rlf_call_cut cut, double rows)
 {
     const rlf_layout *l = w->layout;
     double chunks = l->chunks > 1 ? l->chunks : 1;
-    go_through(w, kind, size, rows_each(cut, rows),
-               fmax(1, cut.micros) + (l->pp - 1) / chunks);
+    double micros = micros_of(cut, rows);
+    go_through(w, kind, rows / micros, micros + (l->pp - 1) / chunks);
 }
 
 /* What a split backward leaves is done while others would be waited for: of
  * each micro-batch, less one for each stage. */
 static void
-weights(const work *w, const rlf_set_size *size, rlf_call_cut cut, double rows)
+weights(const work *w, rlf_call_cut cut, double rows)
 {
-    double stages = w->layout->pp - 1, micros = fmax(1, cut.micros);
-    go_through(w, RLF_PIECE_WEIGHTS, size, rows_each(cut, rows),
+    double stages = w->layout->pp - 1, micros = micros_of(cut, rows);
+    go_through(w, RLF_PIECE_WEIGHTS, rows / micros,
                micros - fmin(stages, micros));
 }
 
 void
 rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
-                 const rlf_node *node, rlf_call_cut cut,
-                 const rlf_speeds *speeds, rlf_seconds *out)
+                 const rlf_expected_set *expected, const rlf_node *node,
+                 rlf_call_cut cut, const rlf_speeds *speeds, rlf_seconds *out)
 {
-    rlf_set_size size = size_of(opened, sizes, node);
     double rows = rows_of(opened, sizes, node);
+    int set = set_of(opened, node);
     rlf_seconds once = {0};
     const work w = {.opened = opened,
                     .sizes = sizes,
+                    .size = &sizes->set[set],
+                    .each = &expected[set],
                     .node = node,
                     .layout = &opened->plan->place[node->id].layout,
                     .speeds = speeds,
                     .sum = &once};
     *out = once;
     if (node->class->sampled) {
-        generate(&w, &size, cut, rows);
+        generate(&w, cut, rows);
     } else if (node->class->role != RLF_ROLE_UPDATE) {
-        pass(&w, RLF_PIECE_FORWARD, &size, cut, rows);
+        pass(&w, RLF_PIECE_FORWARD, cut, rows);
     } else {
         if (node->loss && node->loss->reach == RLF_REACH_BATCH)
-            pass(&w, RLF_PIECE_BEFORE, &size, cut, rows);
-        pass(&w, RLF_PIECE_FORWARD, &size, cut, rows);
-        pass(&w, RLF_PIECE_BACKWARD, &size, cut, rows);
+            pass(&w, RLF_PIECE_BEFORE, cut, rows);
+        pass(&w, RLF_PIECE_FORWARD, cut, rows);
+        pass(&w, RLF_PIECE_BACKWARD, cut, rows);
         if (opened->plan->place[node->id].owed) /* they fill what would wait */
-            weights(&w, &size, cut, rows);
+            weights(&w, cut, rows);
         rlf_piece last = {.kind = RLF_PIECE_FINISH,
                           .rows = (uint64_t)rows,
-                          .prompt = whole(size.prompt),
-                          .response = whole(size.response)};
+                          .prompt = whole(w.each->prompt),
+                          .response = whole(w.each->response)};
         add(&w, &last, 0, 1, 1);
     }
     rlf_seconds_add(out, &once, sizes->runs[node->id]);

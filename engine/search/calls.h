@@ -6,28 +6,35 @@
  * turns. A reading or an update goes through its stages in micro-batches, the
  * first of them through all before the last stage has work. All stages are
  * taken to be as slow as the one that is asked for: who wants a call's seconds
- * asks for the slowest. Edges between calls are not part of it. */
+ * asks for the slowest. Edges between calls are not part of it.
+ *
+ * Rows are as long as they are expected to be (workload.h), in buffers that are
+ * made for the caps: how many rows a micro-batch has follows from both. */
 #ifndef RLF_SEARCH_CALLS_H
 #define RLF_SEARCH_CALLS_H
 
 #include "engine/plan/memory.h"
 #include "engine/search/problem.h"
 #include "engine/search/seconds.h"
+#include "engine/search/workload.h"
 
 /* How the rows of a replica are cut. */
 typedef struct rlf_call_cut {
-    int micros; /* micro-batches of a reading or an update */
-    int seats;  /* samples that are generated at once, in all stages */
+    double micros; /* micro-batches of a reading or an update, on average */
+    int seats;     /* samples that are generated at once, in all stages */
 } rlf_call_cut;
 
-/* As a run of the opened rank's plan cuts the rows of a call: by its caps. */
+/* As a run of the opened rank's plan cuts the rows of a call: by its caps.
+ * `expected` per set. */
 rlf_call_cut rlf_call_cut_of(const rlf_opened *opened, const rlf_sizes *sizes,
+                             const rlf_expected_set *expected,
                              const rlf_node *node);
-/* All runs of a call of a model in a step, at the caps, where every stage takes
- * as long as the opened rank's. */
+/* All runs of a call of a model in a step, where every stage takes as long as
+ * the opened rank's. */
 void rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
-                      const rlf_node *node, rlf_call_cut cut,
-                      const rlf_speeds *speeds, rlf_seconds *out);
+                      const rlf_expected_set *expected, const rlf_node *node,
+                      rlf_call_cut cut, const rlf_speeds *speeds,
+                      rlf_seconds *out);
 
 /* Bytes of a model on a rank's device. */
 typedef struct rlf_call_bytes {

@@ -151,7 +151,7 @@ piece_of(const rlf_portion *p)
         [RLF_PORTION_WEIGHTS] = RLF_PIECE_WEIGHTS,
         [RLF_PORTION_FINISH] = RLF_PIECE_FINISH};
     return (rlf_piece){.kind = kinds[p->kind],
-                       .rows = p->rows,
+                       .rows = (uint64_t)p->rows,
                        .prompt = whole(p->prompt),
                        .response = whole(p->response),
                        .chunk = p->chunk};
@@ -172,17 +172,13 @@ groups_of(const rlf_node *node)
     return n ? n : 1;
 }
 
-/* Messages from stage to stage are asked for apart. */
+/* Of so many rows. Messages from stage to stage are asked for apart. */
 static double
-take_portion(void *self, const rlf_portion *p)
+take_rows(const rlf_costs *c, const rlf_portion *p, double rows)
 {
-    rlf_costs *c = self;
-    double tokens = (double)p->rows * (p->prompt + p->response), seconds = 0;
-    if (portion_by_line(c, p, &seconds))
-        return seconds;
-    if (p->kind == RLF_PORTION_OPEN || p->kind == RLF_PORTION_STEP)
-        return 0;
     rlf_piece piece = piece_of(p);
+    double tokens = rows * (p->prompt + p->response), seconds = 0;
+    piece.rows = (uint64_t)rows;
     bool micro = p->kind != RLF_PORTION_ROWS && p->kind != RLF_PORTION_FINISH;
     for (piece.group = 0; piece.group < groups_of(p->node); piece.group++) {
         rlf_cost cost = count(c, p->node, p->rank, &piece);
@@ -190,10 +186,29 @@ take_portion(void *self, const rlf_portion *p)
             cost.meets[RLF_AXIS_PP] = (rlf_meets){0};
         seconds += seconds_of(c, &cost, p->node, p->rank, tokens);
     }
+    return seconds;
+}
+
+/* Of micro-batches that have so many rows on average some have one more than
+ * others. */
+static double
+take_portion(void *self, const rlf_portion *p)
+{
+    rlf_costs *c = self;
+    double fewer = floor(p->rows), more = p->rows - fewer, seconds = 0;
+    if (portion_by_line(c, p, &seconds))
+        return seconds;
+    if (p->kind == RLF_PORTION_OPEN || p->kind == RLF_PORTION_STEP)
+        return 0;
+    if (more < 1e-9 || fewer < 1)
+        seconds = take_rows(c, p, floor(p->rows + 0.5));
+    else
+        seconds = (1 - more) * take_rows(c, p, fewer) +
+                  more * take_rows(c, p, fewer + 1);
     const rlf_line *hook =
         rlf_speeds_line(c->options.speeds, RLF_LINE_HOOK, 0, false);
     if (hook && p->node->class->role == RLF_ROLE_HOOK)
-        seconds += rlf_line_at(hook, (double)p->rows);
+        seconds += rlf_line_at(hook, p->rows);
     return seconds;
 }
 
@@ -238,6 +253,7 @@ take_stage(void *self, const rlf_portion *p, int to)
 {
     const rlf_costs *c = self;
     rlf_piece piece = piece_of(p);
+    piece.rows = (uint64_t)(p->rows + 0.5);
     rlf_seconds out;
     double bytes = 0;
     for (piece.group = 0; piece.group < groups_of(p->node); piece.group++)
@@ -247,34 +263,53 @@ take_stage(void *self, const rlf_portion *p, int to)
     return out.total;
 }
 
-/* The slowest stage, as often as a token has to go through all. */
+static double
+take_pass(rlf_costs *c, const rlf_node *node, int rank, const rlf_piece *piece)
+{
+    double rows = (double)piece->rows, prompts = (double)piece->prompts;
+    double p = piece->prompt, fed = rows + prompts * p, seconds;
+    double keys = prompts * p * (p + 1) / 2 + rows * (piece->context + 1);
+    if (by_line(c, RLF_MEASURED_TURN, "", node, rank, fed, keys, &seconds))
+        return seconds;
+    rlf_cost cost = count(c, node, rank, piece);
+    return seconds_of(c, &cost, node, rank, fed);
+}
+
+/* A turn on one stage: as many passes as there are stages, over which samples
+ * are dealt as evenly as can be. A token goes through all stages, so a pass
+ * without samples takes as long as one with one. */
+static double
+take_passes(rlf_costs *c, const rlf_turn *turn, int rank)
+{
+    uint64_t pp = (uint64_t)c->plan->place[turn->node->id].layout.pp;
+    rlf_piece last = {.kind = RLF_PIECE_TURN};
+    double sum = 0, seconds = 0;
+    for (uint64_t k = 0; k < pp; k++) {
+        rlf_piece piece = {.kind = RLF_PIECE_TURN,
+                           .rows = (turn->rows + pp - 1 - k) / pp,
+                           .prompts = (turn->prompts + k) / pp,
+                           .prompt = whole(turn->prompt),
+                           .context = turn->context};
+        piece.rows += !piece.rows && !piece.prompts;
+        if (!k || piece.rows != last.rows || piece.prompts != last.prompts)
+            seconds = take_pass(c, turn->node, rank, &piece);
+        last = piece;
+        sum += seconds;
+    }
+    return sum;
+}
+
+/* That of the slowest stage. */
 static double
 take_turn(void *self, const rlf_turn *turn)
 {
     rlf_costs *c = self;
     const rlf_layout *l = &c->plan->place[turn->node->id].layout;
-    double most = 0, pp = l->pp;
-    rlf_piece piece = {.kind = RLF_PIECE_TURN,
-                       .rows = (uint64_t)ceil(turn->rows / pp),
-                       .prompts = (uint64_t)ceil(turn->prompts / pp),
-                       .prompt = whole(turn->prompt),
-                       .context = turn->context};
-    double fed = (double)piece.rows + (double)piece.prompts * piece.prompt;
-    for (int i = 0; i < turn->n_ranks; i++) {
-        int rank = turn->ranks[i];
-        if (rlf_layout_find(l, rank).tp > 0)
-            continue;
-        double seconds, p = piece.prompt,
-                        keys = (double)piece.prompts * p * (p + 1) / 2 +
-                               (double)piece.rows * (piece.context + 1);
-        if (!by_line(c, RLF_MEASURED_TURN, "", turn->node, rank, fed, keys,
-                     &seconds)) {
-            rlf_cost cost = count(c, turn->node, rank, &piece);
-            seconds = seconds_of(c, &cost, turn->node, rank, fed);
-        }
-        most = seconds > most ? seconds : most;
-    }
-    return pp * most;
+    double most = 0;
+    for (int i = 0; i < turn->n_ranks; i++)
+        if (rlf_layout_find(l, turn->ranks[i]).tp == 0)
+            most = fmax(most, take_passes(c, turn, turn->ranks[i]));
+    return most;
 }
 
 /* Bytes of keys and values of a token: what a turn reads more if every context

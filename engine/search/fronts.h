@@ -1,8 +1,8 @@
 /* A program on a cluster as a problem of the search: which calls it makes, and
  * for each the layouts on every mesh that no other beats.
  *
- * A layout's seconds are those of the pieces of its slowest stage at the caps
- * (calls.h); its bytes are those that a plan of it prints. Calls of one kind on one model are one call, since one row
+ * A layout's seconds are those of the pieces of its slowest stage for rows
+ * as long as expected (calls.h); its bytes are those that a plan of it prints. Calls of one kind on one model are one call, since one row
  * places them. Edges, hooks and the controller take no time here: a simulation
  * has them. */
 #ifndef RLF_SEARCH_FRONTS_H
@@ -12,6 +12,7 @@
 #include "engine/plan/outline.h"
 #include "engine/search/problem.h"
 #include "engine/search/seconds.h"
+#include "engine/search/workload.h"
 
 typedef struct rlf_fronts_options {
     const rlf_graph *graph;
@@ -19,6 +20,7 @@ typedef struct rlf_fronts_options {
     const rlf_outline *outline;
     const rlf_speeds *speeds;
     const rlf_plan_options *plan; /* of candidates: ranks, backend, dtype */
+    const rlf_workload *workload; /* NULL: all rows are as long as can be */
 } rlf_fronts_options;
 
 /* What a call of the problem stands for. */

@@ -122,6 +122,48 @@ rlf_lengths_of_classes(const double count[RLF_PACE_LENGTHS], rlf_err *err,
     return RLF_OK;
 }
 
+/* ---- lists ---- */
+
+static int
+by_length(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+rlf_length_distribution
+rlf_lengths_of_list(uint32_t *list, size_t n)
+{
+    RLF_ASSERT(n > 0);
+    qsort(list, n, sizeof *list, by_length);
+    return (rlf_length_distribution){
+        .kind = RLF_LENGTHS_LIST, .list = list, .n = n};
+}
+
+/* How many of them are not above x. */
+static size_t
+list_below(const rlf_length_distribution *d, double x)
+{
+    size_t least = 0, most = d->n;
+    while (least < most) {
+        size_t middle = least + (most - least) / 2;
+        if (d->list[middle] <= x)
+            least = middle + 1;
+        else
+            most = middle;
+    }
+    return least;
+}
+
+static double
+list_mean(const rlf_length_distribution *d, double most)
+{
+    double sum = 0;
+    for (size_t i = 0; i < d->n; i++)
+        sum += fmin(d->list[i], most);
+    return sum / (double)d->n;
+}
+
 /* ---- text ---- */
 
 static const char fixed[] = "fixed:", lognormal[] = "lognormal:";
@@ -243,7 +285,7 @@ rlf_lengths_parse_file(const char *path, const char *text, rlf_err *err,
 void
 rlf_lengths_print(const rlf_length_distribution *d, rlf_buf *out)
 {
-    if (d->kind == RLF_LENGTHS_HISTOGRAM) {
+    if (d->kind == RLF_LENGTHS_HISTOGRAM || d->kind == RLF_LENGTHS_LIST) {
         rlf_buf_printf(out, "lengths with the mean %.4g, median %.0f, p99 %.0f",
                        rlf_lengths_mean(d, 0), rlf_lengths_quantile(d, 0.5),
                        rlf_lengths_quantile(d, 0.99));
@@ -265,6 +307,8 @@ rlf_lengths_quantile(const rlf_length_distribution *d, double q)
     RLF_ASSERT(q > 0 && q < 1);
     if (d->kind == RLF_LENGTHS_HISTOGRAM)
         return class_quantile(d, q);
+    if (d->kind == RLF_LENGTHS_LIST)
+        return d->list[(size_t)(q * (double)d->n)];
     if (d->kind == RLF_LENGTHS_FIXED || d->sigma <= 0)
         return d->mean;
     return exp(log_mean(d) + d->sigma * normal_quantile(q));
@@ -275,6 +319,8 @@ rlf_lengths_above(const rlf_length_distribution *d, double x)
 {
     if (d->kind == RLF_LENGTHS_HISTOGRAM)
         return class_above(d, x);
+    if (d->kind == RLF_LENGTHS_LIST)
+        return 1 - (double)list_below(d, x) / (double)d->n;
     if (d->kind == RLF_LENGTHS_FIXED || d->sigma <= 0)
         return x < d->mean;
     return x > 0 ? normal_below((log_mean(d) - log(x)) / d->sigma) : 1;
@@ -287,12 +333,37 @@ rlf_lengths_mean(const rlf_length_distribution *d, double most)
         most = INFINITY;
     if (d->kind == RLF_LENGTHS_HISTOGRAM)
         return class_mean(d, fmin(most, 2.0 * RLF_LENGTHS_MOST));
+    if (d->kind == RLF_LENGTHS_LIST)
+        return list_mean(d, most);
     if (d->kind == RLF_LENGTHS_FIXED || d->sigma <= 0)
         return fmin(d->mean, most);
     if (!isfinite(most))
         return d->mean;
     double at = (log(most) - log_mean(d)) / d->sigma;
     return d->mean * normal_below(at - d->sigma) + most * normal_below(-at);
+}
+
+bool
+rlf_lengths_alike(const rlf_length_distribution *d, double most)
+{
+    double least = rlf_lengths_quantile(d, 0x1p-53);
+    return rlf_lengths_above(d, least) <= 0 || (most > 0 && least >= most);
+}
+
+/* The largest of n numbers that are uniform in 0..1 is below u^(1/n) with the
+ * probability u: the mean over u. */
+double
+rlf_lengths_longest(const rlf_length_distribution *d, double n, double most)
+{
+    enum { PARTS = 64 };
+    double sum = 0;
+    if (!(most > 0))
+        most = INFINITY;
+    for (int i = 0; i < PARTS; i++) {
+        double q = pow((i + 0.5) / PARTS, 1 / n);
+        sum += fmin(rlf_lengths_quantile(d, fmin(q, 1 - 0x1p-53)), most);
+    }
+    return sum / PARTS;
 }
 
 uint32_t

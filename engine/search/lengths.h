@@ -5,6 +5,7 @@
  *     lognormal:512,0.75   mean of the lengths; standard deviation of their
  *                          logarithms
  *     a histogram          of lengths that were seen: the classes of pace.h
+ *     a list               of lengths themselves, each as likely
  *
  * A length is a whole number of tokens, at least 1. What a run would cut at its
  * max_new is cut there: `most` below; 0 is no limit. */
@@ -22,6 +23,7 @@ typedef enum rlf_lengths_kind {
     RLF_LENGTHS_FIXED,
     RLF_LENGTHS_LOGNORMAL,
     RLF_LENGTHS_HISTOGRAM,
+    RLF_LENGTHS_LIST,
 } rlf_lengths_kind;
 
 typedef struct rlf_length_distribution {
@@ -29,6 +31,9 @@ typedef struct rlf_length_distribution {
     double mean, sigma; /* FIXED: mean; LOGNORMAL: both */
     /* HISTOGRAM: the share of lengths in classes up to and with this one */
     double up_to[RLF_PACE_LENGTHS];
+    /* LIST: n ascending, at least one; who made it keeps them */
+    const uint32_t *list;
+    size_t n;
 } rlf_length_distribution;
 
 /* Is it the text of a distribution, right or wrong: `fixed:` or `lognormal:`?
@@ -45,6 +50,11 @@ rlf_status rlf_lengths_parse_file(const char *path, const char *text,
 rlf_status rlf_lengths_of_classes(const double count[RLF_PACE_LENGTHS],
                                   rlf_err *err, rlf_length_distribution *out);
 
+/* Of n lengths, at least one, which are put in order and have to stay. */
+rlf_length_distribution rlf_lengths_of_list(uint32_t *list, size_t n);
+/* Are all lengths that are cut at `most` the same? */
+bool rlf_lengths_alike(const rlf_length_distribution *d, double most);
+
 /* The length that the share q of all does not exceed, 0 < q < 1; not rounded.
  */
 double rlf_lengths_quantile(const rlf_length_distribution *d, double q);
@@ -52,11 +62,15 @@ double rlf_lengths_quantile(const rlf_length_distribution *d, double q);
 double rlf_lengths_above(const rlf_length_distribution *d, double x);
 /* The mean, where what is longer counts as `most`. */
 double rlf_lengths_mean(const rlf_length_distribution *d, double most);
+/* The mean of the longest of n that are drawn, where what is longer counts as
+ * `most`. */
+double rlf_lengths_longest(const rlf_length_distribution *d, double n,
+                           double most);
 /* The length of a sample: a function of the key (which names seed, call, step
  * and sample; its purpose is set here). */
 uint32_t rlf_lengths_draw(const rlf_length_distribution *d,
                           const rlf_random_key *key, uint32_t most);
-/* As it is written on a command line; a histogram as a comment on it. */
+/* As it is written on a command line; a histogram or list as a comment on it. */
 void rlf_lengths_print(const rlf_length_distribution *d, rlf_buf *out);
 
 #endif

@@ -25,12 +25,14 @@ libsearch_la_SOURCES = \
 	%D%/published.c \
 	%D%/ranks.c %D%/ranks.h %D%/ranks_state.h \
 	%D%/rows.c %D%/rows.h \
+	%D%/sampling.c %D%/sampling.h \
 	%D%/search.c %D%/search.h \
 	%D%/seconds.c %D%/seconds.h \
 	%D%/sequences.c \
 	%D%/simulate.c %D%/simulate.h %D%/simulate_state.h \
 	%D%/timeline.c %D%/timeline.h \
-	%D%/turns.c
+	%D%/turns.c \
+	%D%/workload.c %D%/workload.h
 
 check_PROGRAMS += tests/unit/search_search tests/unit/search_ppo \
 	tests/unit/search_lengths

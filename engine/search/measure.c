@@ -182,6 +182,9 @@ take_seconds(rlf_measure *m, const rlf_opened *opened, bool updates)
 {
     const rlf_fronts *f = m->fronts;
     rlf_sizes sizes = rlf_opened_sizes(opened, m->scratch);
+    if (!m->expected)
+        m->expected = rlf_workload_expect(
+            f->options.workload, f->options.graph, &sizes, m->arena);
     double sum[RLF_SEARCH_CALLS] = {0};
     for (size_t i = 0; i < f->options.graph->nodes.count; i++) {
         const rlf_node *node = &f->options.graph->nodes.data[i];
@@ -189,8 +192,8 @@ take_seconds(rlf_measure *m, const rlf_opened *opened, bool updates)
         if (c < 0 || (!updates && f->problem.calls[c].kind == RLF_STAGE_UPDATE))
             continue;
         rlf_seconds seconds;
-        rlf_call_seconds(opened, &sizes, node,
-                         rlf_call_cut_of(opened, &sizes, node),
+        rlf_call_seconds(opened, &sizes, m->expected, node,
+                         rlf_call_cut_of(opened, &sizes, m->expected, node),
                          f->options.speeds, &seconds);
         sum[c] += seconds.total;
     }
@@ -304,8 +307,10 @@ rlf_status
 rlf_measure_begin(rlf_measure *m, const rlf_fronts *f, int model, rlf_err *err)
 {
     const rlf_resource *r = &f->options.graph->resources.data[model];
-    *m = (rlf_measure){
-        .fronts = f, .model = model, .scratch = rlf_arena_sized(SCRATCH)};
+    *m = (rlf_measure){.fronts = f,
+                       .model = model,
+                       .scratch = rlf_arena_sized(SCRATCH),
+                       .arena = rlf_arena_new()};
     for (int c = 0; c < f->problem.n_calls; c++) {
         bool update = f->problem.calls[c].kind == RLF_STAGE_UPDATE;
         m->trains |= f->calls[c].model == model && update;
@@ -322,4 +327,5 @@ void
 rlf_measure_end(rlf_measure *m)
 {
     rlf_arena_free(m->scratch);
+    rlf_arena_free(m->arena);
 }

@@ -29,6 +29,8 @@ typedef struct rlf_measure {
     bool trains, reads;          /* it is updated; it is called otherwise */
     bool unified;                /* memory of host and device is one */
     rlf_arena *scratch;          /* of one layout at a time */
+    rlf_arena *arena;            /* of all */
+    const rlf_expected_set *expected; /* per set, the same on every layout */
     uint32_t longest;            /* tokens of a sequence */
     uint32_t tokens[RLF_N_USES]; /* of a micro-batch, of the last layout */
     rlf_choice choice[RLF_SEARCH_CALLS]; /* per call of the problem; seconds 0:

@@ -120,7 +120,7 @@ stage_costs(const simulation *s, const rlf_node *node,
     for (int k = 0; k < model->stages && m->n; k++) {
         rlf_portion p = {.node = node,
                          .rank = rank[k],
-                         .rows = (uint64_t)(m->rows + 0.5),
+                         .rows = m->rows,
                          .prompt = m->prompt,
                          .response = m->response};
         for (int i = 0; i < k; i++)
@@ -252,7 +252,7 @@ finish_updates(const simulation *s, const party *p, passes *out)
                 portion(s, (rlf_portion){.kind = RLF_PORTION_FINISH,
                                          .node = p->node[i],
                                          .rank = l->ranks[k],
-                                         .rows = (uint64_t)(m->rows * m->n),
+                                         .rows = m->rows * m->n,
                                          .prompt = m->prompt,
                                          .response = m->response});
         }

@@ -30,39 +30,78 @@ tokens_of(double x, uint32_t unknown)
     return isfinite(x) && x >= 1 && x < UINT32_MAX ? (uint32_t)x : unknown;
 }
 
-/* Of what a node generates: the lengths are functions of step, call and row. */
+/* The site of the node that makes a set: keys of its rows. */
+static uint32_t
+site_of(const rlf_graph *graph, int set)
+{
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        for (int k = 0; k < node->n_outputs; k++) {
+            const rlf_value *v = &graph->values.data[node->outputs[k]];
+            if (v->kind == RLF_VALUE_SET && v->set == set)
+                return node->site;
+        }
+    }
+    return 0;
+}
+
+static uint32_t
+draw(const rlf_length_distribution *d, const rlf_random_key *key, uint32_t most)
+{
+    return d ? rlf_lengths_draw(d, key, most) : most + !most;
+}
+
+/* Of a set with responses that a node makes: lengths are functions of step, of
+ * the call or the prompts' set, and of the row there. */
 static sequences
-draw_lengths(simulation *s, int instance)
+draw_lengths(simulation *s, int instance, int index)
 {
     const rlf_node *node = rlf_sim_instance(s, instance)->node;
-    const rlf_value *value = &s->graph->values.data[node->outputs[0]];
+    const rlf_workload *w = s->options->workload;
     rlf_arena *arena = s->lanes[instance % s->n_lanes];
     rlf_report rows =
         rlf_answer_open(&s->answers, &(rlf_post){.n = 0}, node, arena);
     rlf_length *list = RLF_NEW_ARRAY(arena, rlf_length, rows.n_rows + 1);
-    rlf_set_size size = {.prompt = INFINITY, .response = INFINITY};
-    if (value->kind == RLF_VALUE_SET)
-        size = s->options->sizes->set[value->set];
-    uint32_t most = tokens_of(size.response, 0);
-    const rlf_generated *known =
-        s->options->generated ? &s->options->generated[node->id] : NULL;
-    const rlf_length_distribution *lengths =
-        known && known->lengths ? known->lengths : s->options->lengths;
-    if (known && known->prompt > 0)
-        size.prompt = fmax(1, round(known->prompt));
+    const rlf_set_size *size = &s->options->sizes->set[index];
+    const rlf_length_distribution *prompts =
+        rlf_workload_prompts(w, s->graph, index);
+    const rlf_length_distribution *responses =
+        rlf_workload_responses(w, s->graph, index);
+    uint32_t longest = tokens_of(size->prompt, 1);
     rlf_random_key key = {.seed = s->options->seed,
                           .site = node->site,
                           .step = (uint32_t)step_of(s, instance)};
+    rlf_random_key of_prompt = key;
+    of_prompt.site =
+        site_of(s->graph, rlf_workload_root(s->graph, index));
     for (uint32_t i = 0; i < rows.n_rows; i++) {
         key.sample = i;
+        const uint32_t group = rows.owner ? rows.owner[i] : i;
+        of_prompt.sample = group;
         list[i] = (rlf_length){
-            .prompt = tokens_of(size.prompt, 1),
-            .response = lengths ? rlf_lengths_draw(lengths, &key, most)
-                                : most + !most,
-            .group = rows.owner ? rows.owner[i] : i};
+            .prompt = draw(prompts, &of_prompt, longest),
+            .response = draw(responses, &key,
+                             tokens_of(size->response, 0)),
+            .group = group};
     }
     return (sequences){
         .known = true, .list = list, .n_list = rows.n_rows, .n = rows.n_rows};
+}
+
+/* The set with responses that a node makes anew, or -1. */
+static int
+made_by(const simulation *s, const rlf_node *node)
+{
+    if (node->class->role == RLF_ROLE_COLLECT)
+        return -1;
+    for (int i = 0; i < node->n_outputs; i++) {
+        const rlf_value *v = &s->graph->values.data[node->outputs[i]];
+        if (v->kind != RLF_VALUE_SET)
+            continue;
+        const rlf_set *set = &s->graph->sets.data[v->set];
+        return set->tokens >= 0 && set->origin < 0 ? v->set : -1;
+    }
+    return -1;
 }
 
 /* Rows of what an instance makes: of its own domain, or of its set. */
@@ -116,8 +155,9 @@ rlf_sim_sequences(simulation *s, int instance)
         return *slot(s, instance);
     const rlf_node *node = rlf_sim_instance(s, instance)->node;
     sequences q;
-    if (node->class->sampled) {
-        q = draw_lengths(s, instance);
+    int made = made_by(s, node);
+    if (made >= 0) {
+        q = draw_lengths(s, instance, made);
     } else {
         q = inherit(s, instance);
         q.n = rows_made(s, node, q.n);

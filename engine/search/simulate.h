@@ -2,16 +2,16 @@
  * (ranks.h), and seconds that somebody says things take.
  *
  * Rows and turns are those of a step at the caps (engine/order/answer.h); only
- * responses have lengths of their own, drawn by seed, step and sample, and a
- * split cuts its set in order. What a rank does takes what `rlf_durations` says
+ * prompts and responses have lengths of their own, drawn by seed, step and row,
+ * and a split cuts its set in order. What a rank does takes what `rlf_durations` says
  * of it; an update takes what its pipeline's table does with the times of its
  * stages. Memory is not looked at here. */
 #ifndef RLF_SEARCH_SIMULATE_H
 #define RLF_SEARCH_SIMULATE_H
 
 #include "engine/graph/sizes.h"
-#include "engine/search/lengths.h"
 #include "engine/search/ranks.h"
+#include "engine/search/workload.h"
 
 typedef enum rlf_portion_kind {
     RLF_PORTION_ROWS, /* all that is done for some rows, or of a node without */
@@ -31,7 +31,7 @@ typedef struct rlf_portion {
     rlf_portion_kind kind;
     const rlf_node *node;
     int rank;
-    uint64_t rows;
+    double rows;             /* on average; of a micro-batch no whole number */
     double prompt, response; /* tokens of each, on average */
     int chunk;
     bool all; /* ROWS: nobody has picked rows */
@@ -82,18 +82,11 @@ typedef struct rlf_span_spent {
     uint32_t rows;  /* at work in these turns */
 } rlf_span_spent;
 
-/* What a node generates, where that is known of it. */
-typedef struct rlf_generated {
-    const rlf_length_distribution *lengths; /* NULL: it is not */
-    double prompt; /* tokens, on average; 0: as long as can be */
-} rlf_generated;
-
 typedef struct rlf_simulate_options {
     const rlf_plan *plan;
     const rlf_sizes *sizes;
     const rlf_durations *durations;
-    const rlf_length_distribution *lengths; /* NULL: as long as can be */
-    const rlf_generated *generated; /* per node, before that; or NULL */
+    const rlf_workload *workload; /* NULL: all as long as can be */
     uint64_t seed;
     rlf_policy policy;
     uint32_t steps;        /* at least 1; with `spread` at most so many */

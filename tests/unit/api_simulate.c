@@ -285,6 +285,8 @@ posted(void *self, const rlf_post *post, const rlf_control *control)
 static rlf_length_distribution lengths = {
     .kind = RLF_LENGTHS_LOGNORMAL, .mean = 20, .sigma = 0.8};
 
+static const rlf_workload workload = {.responses = &lengths};
+
 static rlf_simulated
 simulate(const planned *p, price *of, uint32_t steps, bool drawn,
          rlf_policy policy, witness *w)
@@ -296,7 +298,7 @@ simulate(const planned *p, price *of, uint32_t steps, bool drawn,
     rlf_simulate_options options = {.plan = p->plan,
                                     .sizes = &p->sizes,
                                     .durations = &d,
-                                    .lengths = drawn ? &lengths : NULL,
+                                    .workload = drawn ? &workload : NULL,
                                     .seed = 7,
                                     .policy = policy,
                                     .steps = steps,

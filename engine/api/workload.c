@@ -1,0 +1,335 @@
+/* See workload.h. */
+#include "engine/api/workload.h"
+
+#include <math.h>
+
+#include "engine/io/file.h"
+#include "engine/search/profile.h"
+#include "nodes/data.h"
+#include "nodes/declare.h"
+#include "nodes/reads.h"
+
+enum { MOST_TEXT = 64 << 20 };
+
+/* ---- what the user says ---- */
+
+static rlf_status
+read_said(const char *option, const char *text, rlf_err *err,
+          rlf_length_distribution *out)
+{
+    rlf_err why = RLF_ERR_NONE;
+    rlf_buf file = {0};
+    rlf_status status;
+    if (rlf_lengths_is_text(text)) {
+        status = rlf_lengths_parse(text, &why, out);
+    } else {
+        status = rlf_file_read(text, MOST_TEXT, &why, &file);
+        if (status >= 0)
+            status = rlf_lengths_parse_file(text, file.p ? file.p : "", &why,
+                                            out);
+    }
+    rlf_buf_free(&file);
+    if (status >= 0)
+        return status;
+    rlf_fail(err, status, "%s: %s", option, why.sentence);
+    rlf_err_hint(err, "%s",
+                 *why.hint ? why.hint
+                           : "fixed:512, lognormal:512,0.75, or a file of "
+                             "lengths, one a line");
+    return status;
+}
+
+/* ---- sets ---- */
+
+static bool
+has_responses(const rlf_graph *graph, size_t set)
+{
+    const rlf_set *s = &graph->sets.data[set];
+    return s->tokens >= 0 && s->origin < 0;
+}
+
+/* The prompts of a set that somebody generates from, or that models read. */
+static bool
+are_prompts(const rlf_graph *graph, size_t set)
+{
+    bool used = false;
+    for (size_t i = 0; i < graph->sets.count; i++)
+        used |= has_responses(graph, i) &&
+                rlf_workload_root(graph, (int)i) == (int)set;
+    return used;
+}
+
+/* A response can be as long as the program says, and a prompt as it and the
+ * models that read it leave. */
+static rlf_sizes
+sizes_of(const rlf_session *s)
+{
+    rlf_sizes_options options = {0};
+    for (size_t i = 0; i < s->graph->resources.count; i++) {
+        const rlf_resource *r = &s->graph->resources.data[i];
+        if (r->kind == RLF_RESOURCE_MODEL)
+            options.longest =
+                fmax(options.longest, rlf_declared_context(s->graph, r));
+    }
+    return rlf_sizes_make(s->graph, &options, s->arena);
+}
+
+/* The most tokens of any prompt, or response. */
+static double
+most_of(const rlf_session *s, const rlf_session_workload *w, bool responses)
+{
+    double most = 0;
+    for (size_t i = 0; i < s->graph->sets.count; i++) {
+        const rlf_set_size *size = &w->sizes.set[i];
+        if (has_responses(s->graph, i))
+            most = fmax(most, responses ? size->response : size->prompt);
+    }
+    return most;
+}
+
+static rlf_status
+check(const rlf_session *s, const rlf_session_workload *w, bool responses,
+      const char *text, rlf_err *err)
+{
+    const rlf_length_distribution *d = responses ? &w->responses : &w->prompts;
+    double mean = rlf_lengths_mean(d, 0), most = most_of(s, w, responses);
+    if (most <= 0 || mean <= most)
+        return RLF_OK;
+    rlf_fail(err, RLF_USER,
+             "%s %s: that is %.4g tokens on average, and no %s of the program "
+             "can have more than %.0f",
+             responses ? "--lengths" : "--prompts", text, mean,
+             responses ? "response" : "prompt", most);
+    rlf_err_hint(err, responses ? "say less, or raise max_new:"
+                                : "say less, or raise max_prompt: of the data");
+    return RLF_USER;
+}
+
+/* ---- what the data has ---- */
+
+/* The model that writes the prompts of a data set first: one that generates from
+ * them before those that only read; -1: none. */
+static int
+writer_of(const rlf_graph *graph, int data)
+{
+    int reads = -1;
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        for (int k = 0; k < node->n_inputs; k++)
+            for (size_t m = 0; m < graph->resources.count; m++) {
+                if (graph->resources.data[m].kind != RLF_RESOURCE_MODEL ||
+                    !rlf_reads(graph, node, (int)m, k))
+                    continue;
+                int set = graph->values.data[node->inputs[k]].set;
+                if (rlf_reads_data(graph, set) != data)
+                    continue;
+                if (node->class->sampled)
+                    return (int)m;
+                reads = reads < 0 ? (int)m : reads;
+            }
+    }
+    return reads;
+}
+
+static rlf_status
+look_at_data(rlf_session *s, const rlf_outline *outline, int data, rlf_err *err,
+             rlf_session_workload *w)
+{
+    const rlf_graph *graph = s->graph;
+    const rlf_env *env = rlf_outline_env(outline);
+    uint32_t *list = NULL, n;
+    int model = writer_of(graph, data);
+    if (model < 0)
+        return RLF_OK;
+    RLF_TRY(rlf_data_lengths(env, data, model, RLF_WORKLOAD_ROWS, s->arena, err,
+                             &list, &n));
+    if (!n)
+        return RLF_OK;
+    rlf_length_distribution *d = RLF_NEW(s->arena, rlf_length_distribution);
+    *d = rlf_lengths_of_list(list, n);
+    w->data[data] = d;
+    w->model[data] = model;
+    w->seen[data] = n;
+    w->rows[data] = ((const rlf_data *)env->resource[data])->records.count;
+    return RLF_OK;
+}
+
+/* What each node generates, as the run that the session is to be like did. */
+static rlf_status
+look_at_run(const rlf_session *s, rlf_err *err, rlf_session_workload *w)
+{
+    const rlf_graph *graph = s->graph;
+    size_t n = graph->sets.count;
+    const rlf_length_distribution **responses =
+        RLF_NEW_ARRAY(s->arena, const rlf_length_distribution *, n);
+    const rlf_length_distribution **prompts =
+        RLF_NEW_ARRAY(s->arena, const rlf_length_distribution *, n);
+    char words[256];
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        const rlf_node *node = &graph->nodes.data[i];
+        if (!node->class->sampled)
+            continue;
+        int set = graph->values.data[node->outputs[0]].set;
+        const rlf_profile_lengths *seen = rlf_profile_lengths_of(
+            s->like, rlf_profile_call(graph, node, words, sizeof words));
+        if (!seen)
+            continue;
+        rlf_length_distribution *d =
+            RLF_NEW_ARRAY(s->arena, rlf_length_distribution, 2);
+        RLF_TRY(rlf_lengths_of_classes(seen->count, err, d));
+        d[1] = (rlf_length_distribution){.kind = RLF_LENGTHS_FIXED,
+                                         .mean = fmax(1, round(seen->prompt))};
+        responses[set] = d;
+        prompts[set] = seen->prompt > 0 ? &d[1] : NULL;
+    }
+    w->workload.generated = responses;
+    w->workload.answered = prompts;
+    return RLF_OK;
+}
+
+rlf_status
+rlf_session_workload_make(rlf_session *s, const rlf_outline *outline,
+                          const rlf_workload_said *said, rlf_err *err,
+                          rlf_session_workload *out)
+{
+    size_t n = s->graph->resources.count;
+    *out = (rlf_session_workload){
+        .data = RLF_NEW_ARRAY(s->arena, const rlf_length_distribution *, n),
+        .rows = RLF_NEW_ARRAY(s->arena, uint64_t, n),
+        .seen = RLF_NEW_ARRAY(s->arena, uint32_t, n),
+        .model = RLF_NEW_ARRAY(s->arena, int, n),
+        .sizes = sizes_of(s)};
+    out->workload.prompts = out->data;
+    if (said && said->responses) {
+        RLF_TRY(read_said("--lengths", said->responses, err, &out->responses));
+        RLF_TRY(check(s, out, true, said->responses, err));
+        out->workload.responses = &out->responses;
+    } else if (s->like) {
+        RLF_TRY(look_at_run(s, err, out));
+    }
+    if (said && said->prompts) {
+        RLF_TRY(read_said("--prompts", said->prompts, err, &out->prompts));
+        RLF_TRY(check(s, out, false, said->prompts, err));
+        out->workload.asked = &out->prompts;
+        for (size_t i = 0; i < n; i++)
+            out->data[i] = &out->prompts;
+        return RLF_OK;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (s->graph->resources.data[i].kind == RLF_RESOURCE_DATA)
+            RLF_TRY(look_at_data(s, outline, (int)i, err, out));
+    return RLF_OK;
+}
+
+/* ---- what is said of it ---- */
+
+static void
+put_tokens(double most, rlf_buf *out)
+{
+    if (isfinite(most))
+        rlf_buf_printf(out, "%.0f", most);
+    else
+        rlf_buf_puts(out, "any number of");
+}
+
+/* "lognormal:300,0.7: 287 tokens on average, half of them at most 235, 99 % at
+ * most 1024". */
+static void
+put_lengths(const rlf_length_distribution *d, double most, rlf_buf *out)
+{
+    if (d->kind == RLF_LENGTHS_FIXED || d->kind == RLF_LENGTHS_LOGNORMAL) {
+        rlf_lengths_print(d, out);
+        rlf_buf_puts(out, ", ");
+    }
+    rlf_buf_printf(out,
+                   "%.4g tokens on average, half of them at most %.0f, 99 %% "
+                   "at most %.0f",
+                   rlf_lengths_mean(d, most),
+                   fmin(rlf_lengths_quantile(d, 0.5), most),
+                   fmin(rlf_lengths_quantile(d, 0.99), most));
+}
+
+static void
+put_prompts(const rlf_session *s, const rlf_session_workload *w, size_t set,
+            const char *prefix, rlf_buf *out)
+{
+    const rlf_graph *graph = s->graph;
+    const rlf_length_distribution *d =
+        rlf_workload_prompts(&w->workload, graph, (int)set);
+    const rlf_set *is = &graph->sets.data[set];
+    double most = INFINITY;
+    size_t answers = set;
+    for (size_t i = 0; i < graph->sets.count; i++)
+        if (has_responses(graph, i) &&
+            rlf_workload_root(graph, (int)i) == (int)set) {
+            most = fmin(most, w->sizes.set[i].prompt);
+            answers = i;
+        }
+    rlf_buf_printf(out, "%sprompts of '%s': ", prefix, is->name);
+    if (!d) {
+        rlf_buf_puts(out, "all of ");
+        put_tokens(most, out);
+        rlf_buf_puts(out, " tokens, as long as they can be\n");
+        return;
+    }
+    put_lengths(d, most, out);
+    if (is->kind == RLF_SET_DATA && w->seen[is->data])
+        rlf_buf_printf(out, " (%u of %llu rows of '%s', as '%s' writes them)",
+                       w->seen[is->data], (unsigned long long)w->rows[is->data],
+                       graph->resources.data[is->data].name,
+                       graph->resources.data[w->model[is->data]].name);
+    rlf_buf_puts(out, "\n");
+}
+
+static void
+put_responses(const rlf_session *s, const rlf_session_workload *w, size_t set,
+              const char *prefix, rlf_buf *out)
+{
+    double most = w->sizes.set[set].response;
+    rlf_buf_printf(out, "%sresponses of '%s': ", prefix,
+                   s->graph->sets.data[set].name);
+    if (w->workload.responses) {
+        put_lengths(w->workload.responses, most, out);
+    } else {
+        rlf_buf_puts(out, "all of ");
+        put_tokens(most, out);
+        rlf_buf_puts(out, " tokens, as long as they can be");
+    }
+    rlf_buf_puts(out, "\n");
+}
+
+void
+rlf_session_workload_print(const rlf_session *s, const rlf_session_workload *w,
+                           const char *prefix, rlf_buf *out)
+{
+    for (size_t i = 0; i < s->graph->sets.count; i++)
+        if (are_prompts(s->graph, i))
+            put_prompts(s, w, i, prefix, out);
+    for (size_t i = 0; i < s->graph->sets.count; i++)
+        if (has_responses(s->graph, i))
+            put_responses(s, w, i, prefix, out);
+}
+
+void
+rlf_session_workload_warn(const rlf_session *s, const rlf_session_workload *w,
+                          rlf_buf *out)
+{
+    bool prompts = false, responses = false;
+    for (size_t i = 0; i < s->graph->sets.count; i++) {
+        responses |= has_responses(s->graph, i) &&
+                     !rlf_workload_responses(&w->workload, s->graph, (int)i);
+        prompts |= has_responses(s->graph, i) &&
+                   !rlf_workload_prompts(&w->workload, s->graph, (int)i);
+    }
+    if (prompts)
+        rlf_buf_puts(out,
+                     "warning: how long prompts are is not known, and they are "
+                     "taken to be as long as they can be: "
+                     "--prompts lognormal:MEAN,SIGMA says it, or a tokenizer "
+                     "beside the model's config.json\n");
+    if (responses)
+        rlf_buf_puts(out,
+                     "warning: responses are taken to be as long as they can "
+                     "be: --lengths lognormal:MEAN,SIGMA says how long they "
+                     "are, --like RUN that they are as in a run\n");
+}

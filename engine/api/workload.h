@@ -1,0 +1,46 @@
+/* How long the rows of a session's program are taken to be: what the user says,
+ * of prompts also what the data has; else as long as can be. */
+#ifndef RLF_API_WORKLOAD_H
+#define RLF_API_WORKLOAD_H
+
+#include "engine/api/session.h"
+#include "engine/plan/outline.h"
+#include "engine/search/workload.h"
+
+/* Rows of a data set that are looked at, at most. */
+enum { RLF_WORKLOAD_ROWS = 4096 };
+
+/* What the user says: a text as lengths.h has it or a file's path; NULL:
+ * nothing. */
+typedef struct rlf_workload_said {
+    const char *prompts, *responses;
+} rlf_workload_said;
+
+typedef struct rlf_session_workload {
+    rlf_workload workload; /* points to what follows */
+    rlf_length_distribution prompts, responses;
+    const rlf_length_distribution **data; /* per resource; NULL: as long as can
+                                             be */
+    uint64_t *rows;  /* per resource: of that data, */
+    uint32_t *seen;  /* those whose prompts were written; 0: none */
+    int *model;      /* by this one */
+    rlf_sizes sizes; /* how long can be, by the program and its models */
+} rlf_session_workload;
+
+/* In the session's arena; `out` has to stay where it is. RLF_USER for a text
+ * that is none, or lengths that no row can have. */
+rlf_status rlf_session_workload_make(rlf_session *session,
+                                     const rlf_outline *outline,
+                                     const rlf_workload_said *said,
+                                     rlf_err *err, rlf_session_workload *out);
+/* A line for each set of prompts and each of responses: how long they are taken
+ * to be, and why; with `prefix` before each. */
+void rlf_session_workload_print(const rlf_session *session,
+                                const rlf_session_workload *workload,
+                                const char *prefix, rlf_buf *out);
+/* What nobody knows, a line for each option that would say it, or nothing. */
+void rlf_session_workload_warn(const rlf_session *session,
+                               const rlf_session_workload *workload,
+                               rlf_buf *out);
+
+#endif
