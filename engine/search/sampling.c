@@ -101,23 +101,31 @@ play_ends(seat *seats, int n, double begun, double scale, double more, parts *p)
     add(p, more, 1, at - seats[n - 1].from, 0);
 }
 
+/* The length of the i-th: of neighbours as many are long as of all, by the
+ * golden section. */
+static double
+typical(const rlf_sampling *s, uint32_t i)
+{
+    double q = fmod((i + 0.5) * 0.61803398874989485, 1);
+    double length = rlf_lengths_quantile(s->lengths, fmax(q, 0x1p-53));
+    return fmin(fmax(floor(length + 0.5), 1), s->most);
+}
+
+/* All replicas are one that has the seats of all, which changes little: where
+ * they end is where the last of them does. Of many seats so many in a smaller
+ * one, with as many samples a seat. */
 static void
 play_seats(const rlf_sampling *s, parts *p)
 {
-    /* of many seats and samples a smaller replica, of as many a seat */
-    double scale = fmax(1, s->seats / (PLAYED / 4));
-    int n = (int)fmax(1, s->seats / scale + 0.5);
-    double all = fmax(s->rows / scale, n);
+    double scale = fmax(1, s->seats * s->replicas / (PLAYED / 4));
+    double part = scale / s->replicas; /* of a replica is what is played */
+    int n = (int)fmax(1, s->seats / part + 0.5);
+    double all = fmax(s->rows / part, n);
     uint32_t rows = (uint32_t)fmin(all, PLAYED);
-    uint32_t *order = rlf_malloc(sizeof *order * rows);
     seat *seats = rlf_calloc((size_t)n, sizeof *seats);
-    const rlf_random_key key = {.purpose = RLF_PURPOSE_LENGTH, .site = 2};
-    rlf_draw_shuffle(&key, rows, order);
     double begun = 0, busy = 0, made = 0;
     for (uint32_t i = 0; i < rows; i++) {
-        double q = (order[i] + 0.5) / rows;
-        double length = rlf_lengths_quantile(s->lengths, q);
-        length = fmin(fmax(floor(length + 0.5), 1), s->most);
+        double length = typical(s, i);
         if (i < (uint32_t)n) {
             seats[i].to = length;
             for (int k = n / 2; i + 1 == (uint32_t)n && k-- > 0;)
@@ -131,7 +139,6 @@ play_seats(const rlf_sampling *s, parts *p)
         seats[0] = (seat){begun, begun + length};
         sink(seats, n, 0);
     }
-    free(order);
     for (int k = 0; k < n; k++) { /* what those had made that are at work */
         double had = begun - seats[k].from;
         busy += had;
@@ -139,13 +146,13 @@ play_seats(const rlf_sampling *s, parts *p)
     }
     double mean = rlf_lengths_mean(s->lengths, s->most);
     double turns = begun + (all - rows) * mean / n;
-    double waiting = scale * (all - n);
+    double waiting = s->rows - s->seats;
     add(p, turns, s->seats, busy > 0 ? made / busy : 0,
         turns > 0 ? waiting / turns : 0);
-    double one = rlf_lengths_longest(s->lengths, s->seats, s->most);
-    double each =
-        rlf_lengths_longest(s->lengths, s->seats * s->replicas, s->most);
-    play_ends(seats, n, begun, scale, each - one, p);
+    double last = fmin(s->seats, waiting) * s->replicas;
+    double most = rlf_lengths_longest(s->lengths, last, s->most);
+    double played = rlf_lengths_longest(s->lengths, fmax(last / scale, 1), s->most);
+    play_ends(seats, n, begun, part, most - played, p);
     free(seats);
 }
 

@@ -105,18 +105,20 @@ rlf_workload_expect(const rlf_workload *w, const rlf_graph *graph,
     return out;
 }
 
-/* Micro-batches of the rows `first` .. `first` + n. */
+/* Micro-batches of n rows from the row `first` on, behind the last of which
+ * comes the first. */
 static int
 cut(const double *rows, int first, int n, double room)
 {
     int micros = 0;
     double filled = INFINITY;
-    for (int i = first; i < first + n; i++) {
-        if (filled + rows[i] > room) {
+    for (int i = 0; i < n; i++) {
+        double tokens = rows[(first + i) % RLF_EXPECTED_ROWS];
+        if (filled + tokens > room) {
             micros++;
             filled = 0;
         }
-        filled += rows[i];
+        filled += tokens;
     }
     return micros;
 }
@@ -124,18 +126,18 @@ cut(const double *rows, int first, int n, double room)
 double
 rlf_expected_micros(const rlf_expected_set *set, double n, double room)
 {
+    enum { N = RLF_EXPECTED_ROWS };
     if (n < 1)
         return 1;
     if (!set->rows) {
         double each = fmax(1, floor(room / (set->prompt + set->response)));
         return fmax(1, ceil(n / each));
     }
-    if (n >= RLF_EXPECTED_ROWS)
-        return cut(set->rows, 0, RLF_EXPECTED_ROWS, room) * n /
-               RLF_EXPECTED_ROWS;
-    int whole = (int)n, times = RLF_EXPECTED_ROWS / whole;
+    if (n >= N)
+        return cut(set->rows, 0, N, room) * n / N;
+    int whole = (int)n, times = (N + whole - 1) / whole;
     double sum = 0;
     for (int i = 0; i < times; i++)
-        sum += cut(set->rows, i * whole, whole, room);
+        sum += cut(set->rows, i * N / times, whole, room);
     return fmax(1, sum / times);
 }
