@@ -2,6 +2,7 @@
 #include "engine/api/workload.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "engine/io/file.h"
 #include "engine/search/profile.h"
@@ -232,18 +233,24 @@ put_tokens(double most, rlf_buf *out)
         rlf_buf_puts(out, "any number of");
 }
 
-/* "lognormal:300,0.7: 287 tokens on average, half of them at most 235, 99 % at
- * most 1024". */
+/* "lognormal:300,0.7, at most 1024: mean 294.1 tokens, median 235, p99 1024"; of
+ * lengths that are not given so what comes behind the colon. */
 static void
 put_lengths(const rlf_length_distribution *d, double most, rlf_buf *out)
 {
+    if (!d) {
+        rlf_buf_puts(out, "all of ");
+        put_tokens(most, out);
+        rlf_buf_puts(out, " tokens, as long as they can be");
+        return;
+    }
     if (d->kind == RLF_LENGTHS_FIXED || d->kind == RLF_LENGTHS_LOGNORMAL) {
         rlf_lengths_print(d, out);
-        rlf_buf_puts(out, ", ");
+        rlf_buf_puts(out, ", at most ");
+        put_tokens(most, out);
+        rlf_buf_puts(out, ": ");
     }
-    rlf_buf_printf(out,
-                   "%.4g tokens on average, half of them at most %.0f, 99 %% "
-                   "at most %.0f",
+    rlf_buf_printf(out, "mean %.4g tokens, median %.0f, p99 %.0f",
                    rlf_lengths_mean(d, most),
                    fmin(rlf_lengths_quantile(d, 0.5), most),
                    fmin(rlf_lengths_quantile(d, 0.99), most));
@@ -251,11 +258,9 @@ put_lengths(const rlf_length_distribution *d, double most, rlf_buf *out)
 
 static void
 put_prompts(const rlf_session *s, const rlf_session_workload *w, size_t set,
-            const char *prefix, rlf_buf *out)
+            rlf_buf *out)
 {
     const rlf_graph *graph = s->graph;
-    const rlf_length_distribution *d =
-        rlf_workload_prompts(&w->workload, graph, (int)set);
     const rlf_set *is = &graph->sets.data[set];
     double most = INFINITY;
     size_t answers = set;
@@ -265,49 +270,61 @@ put_prompts(const rlf_session *s, const rlf_session_workload *w, size_t set,
             most = fmin(most, w->sizes.set[i].prompt);
             answers = i;
         }
-    rlf_buf_printf(out, "%sprompts of '%s': ", prefix, is->name);
-    if (!d) {
-        rlf_buf_puts(out, "all of ");
-        put_tokens(most, out);
-        rlf_buf_puts(out, " tokens, as long as they can be\n");
-        return;
-    }
-    put_lengths(d, most, out);
+    rlf_buf_printf(out, "prompts of '%s': ", is->name);
+    put_lengths(rlf_workload_prompts(&w->workload, graph, (int)answers), most,
+                out);
     if (is->kind == RLF_SET_DATA && w->seen[is->data])
         rlf_buf_printf(out, " (%u of %llu rows of '%s', as '%s' writes them)",
                        w->seen[is->data], (unsigned long long)w->rows[is->data],
                        graph->resources.data[is->data].name,
                        graph->resources.data[w->model[is->data]].name);
-    rlf_buf_puts(out, "\n");
 }
 
 static void
 put_responses(const rlf_session *s, const rlf_session_workload *w, size_t set,
-              const char *prefix, rlf_buf *out)
+              rlf_buf *out)
 {
-    double most = w->sizes.set[set].response;
-    rlf_buf_printf(out, "%sresponses of '%s': ", prefix,
-                   s->graph->sets.data[set].name);
-    if (w->workload.responses) {
-        put_lengths(w->workload.responses, most, out);
-    } else {
-        rlf_buf_puts(out, "all of ");
-        put_tokens(most, out);
-        rlf_buf_puts(out, " tokens, as long as they can be");
-    }
-    rlf_buf_puts(out, "\n");
+    const rlf_workload *of = &w->workload;
+    rlf_buf_printf(out, "responses of '%s': ", s->graph->sets.data[set].name);
+    put_lengths(rlf_workload_responses(of, s->graph, (int)set),
+                w->sizes.set[set].response, out);
+    if (of->generated && of->generated[set])
+        rlf_buf_printf(out, " (as in %s)", s->options.like);
+}
+
+/* A line that is not among those before. */
+static void
+add_line(const char *prefix, const rlf_buf *line, rlf_buf *out)
+{
+    rlf_buf whole = {0};
+    rlf_buf_printf(&whole, "%s%s\n", prefix, line->p);
+    bool there = false;
+    for (const char *p = out->p; p && *p && !there; p += strcspn(p, "\n") + 1)
+        there = strncmp(p, whole.p, whole.n) == 0;
+    if (!there)
+        rlf_buf_puts(out, whole.p);
+    rlf_buf_free(&whole);
 }
 
 void
 rlf_session_workload_print(const rlf_session *s, const rlf_session_workload *w,
                            const char *prefix, rlf_buf *out)
 {
-    for (size_t i = 0; i < s->graph->sets.count; i++)
-        if (are_prompts(s->graph, i))
-            put_prompts(s, w, i, prefix, out);
-    for (size_t i = 0; i < s->graph->sets.count; i++)
-        if (has_responses(s->graph, i))
-            put_responses(s, w, i, prefix, out);
+    rlf_buf line = {0};
+    for (int responses = 0; responses < 2; responses++)
+        for (size_t i = 0; i < s->graph->sets.count; i++) {
+            bool is = responses ? has_responses(s->graph, i)
+                                : are_prompts(s->graph, i);
+            if (!is)
+                continue;
+            rlf_buf_clear(&line);
+            if (responses)
+                put_responses(s, w, i, &line);
+            else
+                put_prompts(s, w, i, &line);
+            add_line(prefix, &line, out);
+        }
+    rlf_buf_free(&line);
 }
 
 void

@@ -151,8 +151,9 @@ play_seats(const rlf_sampling *s, parts *p)
         turns > 0 ? waiting / turns : 0);
     double last = fmin(s->seats, waiting) * s->replicas;
     double most = rlf_lengths_longest(s->lengths, last, s->most);
-    double played = rlf_lengths_longest(s->lengths, fmax(last / scale, 1), s->most);
-    play_ends(seats, n, begun, part, most - played, p);
+    double least = rlf_lengths_longest(s->lengths, fmax(last / scale, 1),
+                                       s->most); /* of those that are played */
+    play_ends(seats, n, begun, part, most - least, p);
     free(seats);
 }
 
