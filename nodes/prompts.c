@@ -54,11 +54,10 @@ rlf_data_lengths(const rlf_env *env, int index, int model, uint32_t most,
     if (!data->share)
         status = take(&own, data, reader, 0, rows, rows < most ? rows : most,
                       err, *out, n);
-    for (uint32_t m = 0;
-         data->share && m < data->n_members && status >= 0; m++)
-        status = take(&own, data, reader, data->first[m],
-                      rlf_data_rows_of(data, m),
-                      (uint32_t)(data->share[m] * most + 0.5), err, *out, n);
+    for (uint32_t m = 0; data->share && m < data->n_members && status >= 0; m++)
+        status =
+            take(&own, data, reader, data->first[m], rlf_data_rows_of(data, m),
+                 (uint32_t)(data->share[m] * most + 0.5), err, *out, n);
     rlf_arena_free(own.pool);
     return status;
 }

@@ -68,7 +68,7 @@ note_trial(const search *s, const rlf_trial *trial, rlf_judged *j)
 {
     const rlf_account *a = &trial->account;
     size_t n = s->session->graph->nodes.count;
-    double steps = RLF_JUDGED_WARM + RLF_JUDGED_STEPS;
+    double steps = trial->out.steps;
     j->simulated = true;
     j->step = a->step;
     j->tokens = (double)trial->out.tokens / steps / a->step;
@@ -76,6 +76,13 @@ note_trial(const search *s, const rlf_trial *trial, rlf_judged *j)
     memcpy(j->spent, a->all, sizeof j->spent);
     j->calls = RLF_NEW_ARRAY(s->session->arena, double, n);
     memcpy(j->calls, a->calls, n * sizeof *j->calls);
+}
+
+static uint32_t
+steps_of(const search *s)
+{
+    return rlf_workload_draws(&s->out->workload.workload) ? RLF_JUDGED_DRAWN
+                                                          : RLF_JUDGED_STEPS;
 }
 
 static rlf_status
@@ -87,7 +94,7 @@ simulate(const search *s, rlf_judged *j, rlf_err *err)
                                        .workload = &s->out->workload.workload,
                                        .seed = s->options->search.seed,
                                        .warm = RLF_JUDGED_WARM,
-                                       .steps = RLF_JUDGED_STEPS};
+                                       .steps = steps_of(s)};
     rlf_status status =
         rlf_trial_open(s->session, s->outline, j->plan, scratch, err, &trial);
     if (status >= 0)
@@ -291,9 +298,8 @@ search_all(search *s, rlf_err *err)
                                        .speeds = &s->speeds,
                                        .plan = &s->plan,
                                        .workload = &s->out->workload.workload};
-    RLF_TRY(rlf_session_workload_make(s->session, s->outline,
-                                      &s->options->said, err,
-                                      &s->out->workload));
+    RLF_TRY(rlf_session_workload_make(s->session, s->outline, &s->options->said,
+                                      err, &s->out->workload));
     RLF_TRY(rlf_fronts_make(&fronts, s->session->arena, err, &s->out->fronts));
     RLF_TRY(search_until_fit(s, err));
     add_others(s);

@@ -20,8 +20,9 @@ enum { RLF_JUDGED = RLF_SEARCH_KEPT + 1 + 16 + RLF_BASELINES };
 /* Placements that a search looks at, and as many again for its proof, where
  * nobody says more. */
 enum { RLF_SEARCH_MOVES = 400000 };
-/* The steps of these simulations: the first learn how long responses are. */
-enum { RLF_JUDGED_WARM = 2, RLF_JUDGED_STEPS = 2 };
+/* The steps of these simulations: the first learn how long responses are. Where
+ * lengths are drawn, steps differ: as many as simulate takes. */
+enum { RLF_JUDGED_WARM = 2, RLF_JUDGED_STEPS = 2, RLF_JUDGED_DRAWN = 6 };
 
 typedef struct rlf_judged {
     const char *name; /* "search", or whose it is: "program", "first-2",

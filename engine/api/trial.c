@@ -71,6 +71,7 @@ rlf_trial_run(rlf_trial *t, const rlf_trial_options *o, rlf_err *err)
                                           .warm = o->warm,
                                           .spread = o->spread,
                                           .seats = rlf_costs_seats(costs),
+                                          .rooms = rlf_costs_rooms(costs),
                                           .self = &t->timeline,
                                           .see = rlf_timeline_see};
     t->timeline.ranks = t->plan->ranks;

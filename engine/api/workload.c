@@ -26,8 +26,8 @@ read_said(const char *option, const char *text, rlf_err *err,
     } else {
         status = rlf_file_read(text, MOST_TEXT, &why, &file);
         if (status >= 0)
-            status = rlf_lengths_parse_file(text, file.p ? file.p : "", &why,
-                                            out);
+            status =
+                rlf_lengths_parse_file(text, file.p ? file.p : "", &why, out);
     }
     rlf_buf_free(&file);
     if (status >= 0)
@@ -108,8 +108,8 @@ check(const rlf_session *s, const rlf_session_workload *w, bool responses,
 
 /* ---- what the data has ---- */
 
-/* The model that writes the prompts of a data set first: one that generates from
- * them before those that only read; -1: none. */
+/* The model that writes the prompts of a data set first: one that generates
+ * from them before those that only read; -1: none. */
 static int
 writer_of(const rlf_graph *graph, int data)
 {
@@ -233,8 +233,8 @@ put_tokens(double most, rlf_buf *out)
         rlf_buf_puts(out, "any number of");
 }
 
-/* "lognormal:300,0.7, at most 1024: mean 294.1 tokens, median 235, p99 1024"; of
- * lengths that are not given so what comes behind the colon. */
+/* "lognormal:300,0.7, at most 1024: mean 294.1 tokens, median 235, p99 1024";
+ * of lengths that are not given so what comes behind the colon. */
 static void
 put_lengths(const rlf_length_distribution *d, double most, rlf_buf *out)
 {

@@ -21,7 +21,7 @@ typedef struct rlf_session_workload {
     rlf_length_distribution prompts, responses;
     const rlf_length_distribution **data; /* per resource; NULL: as long as can
                                              be */
-    uint64_t *rows;  /* per resource: of that data, */
+    uint64_t *rows;                       /* per resource: of that data, */
     uint32_t *seen;  /* those whose prompts were written; 0: none */
     int *model;      /* by this one */
     rlf_sizes sizes; /* how long can be, by the program and its models */

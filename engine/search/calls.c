@@ -74,8 +74,8 @@ rlf_call_cut_of(const rlf_opened *o, const rlf_sizes *sizes,
 typedef struct work {
     const rlf_opened *opened;
     const rlf_sizes *sizes;
-    const rlf_set_size *size;      /* of the set that the call runs on */
-    const rlf_expected_set *each;  /* its rows */
+    const rlf_set_size *size;     /* of the set that the call runs on */
+    const rlf_expected_set *each; /* its rows */
     const rlf_node *node;
     const rlf_layout *layout;
     const rlf_speeds *speeds;
@@ -133,8 +133,7 @@ static void
 begin(const work *w, double rows, double times)
 {
     double pp = w->layout->pp, each = ceil(rows / pp);
-    double groups =
-        ceil(each * w->size->prompts / fmax(1, w->size->samples));
+    double groups = ceil(each * w->size->prompts / fmax(1, w->size->samples));
     rlf_piece first = {.kind = RLF_PIECE_TURN,
                        .prompts = (uint64_t)groups,
                        .rows = (uint64_t)(each - groups),

@@ -17,6 +17,7 @@ struct rlf_costs {
     rlf_arena *arena;
     double ***weights; /* per resource: from hold to hold; < 0: none goes */
     uint32_t *seats;   /* per node */
+    uint32_t *rooms;   /* likewise: tokens of a micro-batch */
     rlf_costs_asked asked;
 };
 
@@ -453,21 +454,29 @@ take_weights(void *self, const rlf_post *post)
 
 /* ---- all ---- */
 
+/* By the caps of the models, with nothing left open. */
 static void
-find_seats(rlf_costs *c)
+find_caps(rlf_costs *c)
 {
     const rlf_graph *graph = c->plan->graph;
     c->seats = RLF_NEW_ARRAY(c->arena, uint32_t, graph->nodes.count);
+    c->rooms = RLF_NEW_ARRAY(c->arena, uint32_t, graph->nodes.count);
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
-        if (!node->class->sampled)
+        if (node->receiver < 0)
             continue;
+        bool trains = node->class->role == RLF_ROLE_UPDATE;
         int rank = c->plan->place[i].layout.ranks[0];
         const rlf_opened *o = &c->options.ranks[rank];
         const rlf_resource *r = &graph->resources.data[node->receiver];
         const rlf_caps *caps =
             o->classes->resource[r->kind]->caps(o->resource[node->receiver]);
-        c->seats[i] = caps ? caps->rows[RLF_USE_GENERATE] : 0;
+        if (!caps)
+            continue;
+        if (node->class->sampled)
+            c->seats[i] = caps->rows[RLF_USE_GENERATE];
+        else
+            c->rooms[i] = caps->tokens[trains ? RLF_USE_UPDATE : RLF_USE_READ];
     }
 }
 
@@ -479,7 +488,7 @@ rlf_costs_new(const rlf_costs_options *options, rlf_arena *arena, rlf_err *err,
     *c = (rlf_costs){
         .options = *options, .plan = options->ranks[0].plan, .arena = arena};
     RLF_TRY(time_weights(c, err));
-    find_seats(c);
+    find_caps(c);
     *out = c;
     return RLF_OK;
 }
@@ -510,4 +519,10 @@ const uint32_t *
 rlf_costs_seats(const rlf_costs *c)
 {
     return c->seats;
+}
+
+const uint32_t *
+rlf_costs_rooms(const rlf_costs *c)
+{
+    return c->rooms;
 }

@@ -38,5 +38,7 @@ rlf_durations rlf_costs_durations(rlf_costs *costs);
 rlf_costs_asked rlf_costs_asked_of(const rlf_costs *costs);
 /* Per node: samples that a replica can have at work (rlf_simulate_options). */
 const uint32_t *rlf_costs_seats(const rlf_costs *costs);
+/* Likewise: tokens of a micro-batch of those that read or train a model. */
+const uint32_t *rlf_costs_rooms(const rlf_costs *costs);
 
 #endif

@@ -183,8 +183,8 @@ take_seconds(rlf_measure *m, const rlf_opened *opened, bool updates)
     const rlf_fronts *f = m->fronts;
     rlf_sizes sizes = rlf_opened_sizes(opened, m->scratch);
     if (!m->expected)
-        m->expected = rlf_workload_expect(
-            f->options.workload, f->options.graph, &sizes, m->arena);
+        m->expected = rlf_workload_expect(f->options.workload, f->options.graph,
+                                          &sizes, m->arena);
     double sum[RLF_SEARCH_CALLS] = {0};
     for (size_t i = 0; i < f->options.graph->nodes.count; i++) {
         const rlf_node *node = &f->options.graph->nodes.data[i];

@@ -48,6 +48,8 @@ static double
 room_of(const simulation *s, const rlf_node *node, rlf_use use)
 {
     int tokens = s->plan->place[node->id].tokens;
+    if (s->options->rooms && s->options->rooms[node->id])
+        return s->options->rooms[node->id];
     if (!tokens && s->plan->caps && node->receiver >= 0)
         tokens = (int)s->plan->caps[node->receiver].tokens[use];
     return tokens ? tokens : RLF_CAP_TOKENS;
@@ -248,13 +250,12 @@ finish_updates(const simulation *s, const party *p, passes *out)
             const rlf_layout *own = &s->plan->place[p->node[i]->id].layout;
             int dp = rlf_layout_find(own, l->ranks[k]).dp;
             const micros *m = &p->micros[i][dp < 0 ? 0 : dp];
-            seconds +=
-                portion(s, (rlf_portion){.kind = RLF_PORTION_FINISH,
-                                         .node = p->node[i],
-                                         .rank = l->ranks[k],
-                                         .rows = m->rows * m->n,
-                                         .prompt = m->prompt,
-                                         .response = m->response});
+            seconds += portion(s, (rlf_portion){.kind = RLF_PORTION_FINISH,
+                                                .node = p->node[i],
+                                                .rank = l->ranks[k],
+                                                .rows = m->rows * m->n,
+                                                .prompt = m->prompt,
+                                                .response = m->response});
         }
         out->busy[l->ranks[k]] += seconds;
         most = seconds > most ? seconds : most;

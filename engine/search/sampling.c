@@ -20,14 +20,15 @@ static void
 add(parts *p, double turns, double rows, double made, double fresh)
 {
     if (turns > 0)
-        p->list[p->n++] = (rlf_sampling_part){turns, fmax(rows, 1),
-                                              fmax(made, 0), fresh};
+        p->list[p->n++] =
+            (rlf_sampling_part){turns, fmax(rows, 1), fmax(made, 0), fresh};
 }
 
 /* ---- a seat for each ---- */
 
-/* The samples that are still at work after some turns are those that are longer.
- * Cut where equal parts of them are complete, and where the longest is. */
+/* The samples that are still at work after some turns are those that are
+ * longer. Cut where equal parts of them are complete, and where the longest is.
+ */
 static void
 play_at_once(const rlf_sampling *s, parts *p)
 {

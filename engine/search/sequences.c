@@ -72,16 +72,14 @@ draw_lengths(simulation *s, int instance, int index)
                           .site = node->site,
                           .step = (uint32_t)step_of(s, instance)};
     rlf_random_key of_prompt = key;
-    of_prompt.site =
-        site_of(s->graph, rlf_workload_root(s->graph, index));
+    of_prompt.site = site_of(s->graph, rlf_workload_root(s->graph, index));
     for (uint32_t i = 0; i < rows.n_rows; i++) {
         key.sample = i;
         const uint32_t group = rows.owner ? rows.owner[i] : i;
         of_prompt.sample = group;
         list[i] = (rlf_length){
             .prompt = draw(prompts, &of_prompt, longest),
-            .response = draw(responses, &key,
-                             tokens_of(size->response, 0)),
+            .response = draw(responses, &key, tokens_of(size->response, 0)),
             .group = group};
     }
     return (sequences){

@@ -96,6 +96,8 @@ typedef struct rlf_simulate_options {
     uint32_t warm;
     const uint32_t *seats; /* per node, of generations: samples that a replica
                               can have at work, 0: all; NULL: all */
+    const uint32_t *rooms; /* per node, of what reads or trains: tokens of a
+                              micro-batch; NULL, or 0: as place or plan say */
     /* NULL: nobody looks. */
     void *self;
     void (*see)(void *self, const rlf_span_spent *span);

@@ -72,8 +72,8 @@ check_longest(void)
             for (int i = 0; i < trials; i++) {
                 double most = 0;
                 for (int j = 0; j < counts[k]; j++)
-                    most = fmax(most, drawn(&d, (uint32_t)i, 1, (uint64_t)j,
-                                            1024));
+                    most = fmax(most,
+                                drawn(&d, (uint32_t)i, 1, (uint64_t)j, 1024));
                 sum += most;
             }
             double want = sum / trials;
@@ -103,7 +103,8 @@ play(const rlf_sampling *s, uint32_t trial, uint32_t replica)
     double *made = calloc((size_t)seats, sizeof *made);
     for (;;) {
         for (; n < seats && next < all; next++, n++) {
-            left[n] = drawn(s->lengths, trial, replica, (uint64_t)next, s->most);
+            left[n] =
+                drawn(s->lengths, trial, replica, (uint64_t)next, s->most);
             made[n] = 0;
             t.fresh += t.n > 0;
         }
@@ -232,7 +233,8 @@ check_micros(const char *prompts, const char *responses, double room)
 static void
 check_caps(void)
 {
-    rlf_set set = {.kind = RLF_SET_ASKED, .origin = -1, .from = -1, .tokens = 1};
+    rlf_set set = {
+        .kind = RLF_SET_ASKED, .origin = -1, .from = -1, .tokens = 1};
     rlf_graph graph = {.sets = {.data = &set, .count = 1}};
     rlf_set_size size = {
         .prompts = 8, .samples = 8, .prompt = 100, .response = 50};
