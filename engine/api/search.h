@@ -21,7 +21,7 @@ enum { RLF_JUDGED = RLF_SEARCH_KEPT + 1 + 16 + RLF_BASELINES };
  * nobody says more. */
 enum { RLF_SEARCH_MOVES = 400000 };
 /* The steps of these simulations: the first learn how long responses are. Where
- * lengths are drawn, steps differ: as many as simulate takes. */
+ * lengths are drawn, steps differ, and more of them are taken. */
 enum { RLF_JUDGED_WARM = 2, RLF_JUDGED_STEPS = 2, RLF_JUDGED_DRAWN = 6 };
 
 typedef struct rlf_judged {

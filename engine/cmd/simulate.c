@@ -3,7 +3,6 @@
 #include "engine/cmd/cmd.h"
 
 #include "engine/api/planned.h"
-#include "engine/api/search.h"
 #include "engine/api/trial.h"
 #include "engine/base/clock.h"
 #include "engine/io/file.h"
@@ -27,6 +26,257 @@ typedef struct simulation {
     rlf_arena *arena;
     rlf_outline *outline;
     rlf_speeds speeds;
+    rlf_session_workload workload;
+    uint32_t steps; /* that are counted; before they were, the most */
+    double spread;  /* see rlf_simulate_options */
+    rlf_trial trial;
+} simulation;
+
+/* ---- what is simulated ---- */
+
+static rlf_status
+simulate(simulation *m, const rlf_workload_said *said, uint64_t seed,
+         rlf_err *err)
+{
+    rlf_session *s = m->s;
+    m->speeds = rlf_planned_speeds(s);
+    RLF_TRY(rlf_outline_open(s->graph, &rlf_node_classes,
+                             rlf_planned_kernels(s, m->arena), err,
+                             &m->outline));
+    RLF_TRY(rlf_session_workload_make(s, m->outline, said, err, &m->workload));
+    RLF_TRY(rlf_trial_open(s, m->outline, s->plan, m->arena, err, &m->trial));
+    RLF_TRY(rlf_trial_fits(&m->trial, err));
+    const rlf_trial_options options = {.speeds = &m->speeds,
+                                       .workload = &m->workload.workload,
+                                       .seed = seed,
+                                       .warm = WARM,
+                                       .steps = m->steps,
+                                       .spread = m->spread};
+    RLF_TRY(rlf_trial_run(&m->trial, &options, err));
+    m->steps = m->trial.account.steps;
+    return RLF_OK;
+}
+
+/* Without a call of a model nothing takes time. */
+static rlf_status
+check_program(const rlf_session *s, rlf_err *err)
+{
+    for (size_t i = 0; i < s->graph->nodes.count; i++)
+        if (rlf_place_can(&s->graph->nodes.data[i]))
+            return RLF_OK;
+    return rlf_fail(err, RLF_USER,
+                    "the program calls no model, so there is nothing to "
+                    "simulate");
+}
+
+static rlf_status
+read_steps(simulation *m, const rlf_option_value *said, rlf_err *err)
+{
+    m->steps = ENOUGH;
+    m->spread = 0.01;
+    if (!said->given)
+        return RLF_OK;
+    if (said->number > MOST_STEPS)
+        return rlf_fail(err, RLF_USAGE,
+                        "--steps %s: at most %d steps are simulated",
+                        said->text, MOST_STEPS);
+    m->steps = (uint32_t)said->number;
+    m->spread = 0;
+    return RLF_OK;
+}
+
+/* ---- what is printed ---- */
+
+static int
+by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The least of n ascending numbers that so many percent are not above. */
+static double
+quantile(const double *list, uint32_t n, uint32_t percent)
+{
+    return list[((uint64_t)n * percent + 99) / 100 - 1];
+}
+
+static void
+put_steps(const simulation *m)
+{
+    uint32_t n = m->steps;
+    const rlf_simulated *out = &m->trial.out;
+    double *took = RLF_NEW_ARRAY(m->arena, double, n);
+    double all = WARM + n, step = m->trial.account.step;
+    for (uint32_t i = 0; i < n; i++)
+        took[i] = out->ends[WARM + i] - out->ends[WARM + i - 1];
+    qsort(took, n, sizeof *took, by_size);
+    rlf_buf lengths = {0};
+    rlf_session_workload_print(m->s, &m->workload, "", &lengths);
+    printf("\n%u step%s after %d, on %d ranks\n%s", n, n == 1 ? "" : "s", WARM,
+           m->s->plan->ranks, lengths.p ? lengths.p : "");
+    rlf_buf_free(&lengths);
+    printf("step          %10.4g s, p50 %.4g s, p99 %.4g s", step,
+           quantile(took, n, 50), quantile(took, n, 99));
+    double spread = rlf_simulated_spread(out, WARM);
+    if (isfinite(spread))
+        printf("; the mean is known to %.2g %%", 100 * spread);
+    putchar('\n');
+    printf("generated     %10.4g tokens a second, %.4g samples and %.4g tokens "
+           "a step\n",
+           (double)out->tokens / all / step, (double)out->samples / all,
+           (double)out->tokens / all);
+    const rlf_costs_asked *asked = &m->trial.asked;
+    double pieces = (double)(asked->measured + asked->alike + asked->counted);
+    if (m->s->profiles && pieces > 0)
+        printf("by profile    %9.1f %% of pieces; %.1f %% as measured of "
+               "another cut, %.1f %% counted\n",
+               100 * (double)asked->measured / pieces,
+               100 * (double)asked->alike / pieces,
+               100 * (double)asked->counted / pieces);
+    printf("edges         %10.4g messages and %.4g bytes a step; %.4g samples "
+           "went to other replicas\n",
+           (double)out->messages / all, out->bytes / all,
+           (double)out->moved / all);
+}
+
+/* A rank's shares of the time, and its memory, as text. */
+static const char *
+rank_words(const simulation *m, int rank)
+{
+    rlf_buf text = {0};
+    const rlf_account *a = &m->trial.account;
+    double all = a->to - a->from, idle = all;
+    for (int k = 0; k < RLF_SPENTS; k++) {
+        idle -= a->spent[rank][k];
+        rlf_buf_printf(&text, " %8.1f %%", 100 * a->spent[rank][k] / all);
+    }
+    rlf_buf_printf(&text, " %8.1f %% %8.2f GB", 100 * idle / all,
+                   m->trial.memory[rank] / 1e9);
+    const char *words = rlf_arena_strdup(m->arena, text.p);
+    rlf_buf_free(&text);
+    return words;
+}
+
+/* A line for each rank; of neighbours with the same one. */
+static void
+put_ranks(const simulation *m)
+{
+    int n = m->s->plan->ranks;
+    const char **words = RLF_NEW_ARRAY(m->arena, const char *, n);
+    printf("\n%-10s", "rank");
+    for (int k = 0; k < RLF_SPENTS; k++)
+        printf(" %10s", rlf_spent_words[k]);
+    printf(" %10s %11s\n", "idle", "memory");
+    for (int r = 0; r < n; r++)
+        words[r] = rank_words(m, r);
+    for (int r = 0, next; r < n; r = next) {
+        char ranks[32];
+        for (next = r + 1; next < n && !strcmp(words[r], words[next]);)
+            next++;
+        if (next > r + 1)
+            snprintf(ranks, sizeof ranks, "%d..%d", r, next - 1);
+        else
+            snprintf(ranks, sizeof ranks, "%d", r);
+        printf("%-10s%s\n", ranks, words[r]);
+    }
+    printf("of all ranks' time %.1f %% is idle or waiting\n",
+           100 * m->trial.account.idle);
+}
+
+/* How long calls keep the rank that has most of each. */
+static void
+put_calls(const simulation *m)
+{
+    const rlf_graph *graph = m->s->graph;
+    const rlf_account *a = &m->trial.account;
+    printf("\n%-24s %14s\n", "call", "seconds a step, of the rank with most");
+    for (size_t i = 0; i < graph->nodes.count; i++)
+        if (a->calls[i] > 1e-3 * a->step)
+            printf("%-24s %14.4g\n",
+                   rlf_cmd_node_name(m->s, &graph->nodes.data[i]), a->calls[i]);
+}
+
+static void
+put_picture(const simulation *m)
+{
+    rlf_buf text = {0};
+    const rlf_trial *t = &m->trial;
+    double from = t->out.ends[WARM + m->steps - 2], to = t->account.to;
+    if (t->timeline.ranks > MOST_LINES) {
+        printf("\nthe last step: --svg shows it, of %d ranks\n",
+               t->timeline.ranks);
+        return;
+    }
+    rlf_timeline_text(&t->timeline, from, to, COLUMNS, &text);
+    printf("\nthe last step, %.4g s:", to - from);
+    for (int k = 0; k < RLF_SPENTS; k++)
+        printf(" %c %s%s", rlf_timeline_letters[k], rlf_spent_words[k],
+               k + 1 < RLF_SPENTS ? "," : ", . idle\n");
+    fputs(text.p, stdout);
+    rlf_buf_free(&text);
+}
+
+/* ---- files ---- */
+
+/* What pictures tell besides spans. */
+static void
+tell_timeline(simulation *m)
+{
+    const rlf_session *s = m->s;
+    rlf_timeline *t = &m->trial.timeline;
+    size_t n = s->graph->nodes.count;
+    const char **names = RLF_NEW_ARRAY(m->arena, const char *, n);
+    for (size_t i = 0; i < n; i++)
+        names[i] = rlf_cmd_node_name(m->s, &s->graph->nodes.data[i]);
+    t->names = names;
+    t->ends = m->trial.out.ends;
+    t->steps = m->trial.out.steps;
+    t->title =
+        rlf_arena_printf(m->arena,
+                         "%s on %d ranks of %s: a step takes %.4g s, "
+                         "%.1f %% of all ranks' time is idle or waiting",
+                         s->path, s->plan->ranks, s->cluster->name,
+                         m->trial.account.step, 100 * m->trial.account.idle);
+}
+
+static rlf_status
+write_svg(const simulation *m, const char *path, rlf_err *err)
+{
+    rlf_buf text = {0};
+    if (!path)
+        return RLF_OK;
+    const rlf_simulated *out = &m->trial.out;
+    uint32_t shown = m->steps < SHOWN ? m->steps : SHOWN;
+    rlf_timeline_svg(&m->trial.timeline, out->ends[out->steps - 1 - shown],
+                     m->trial.account.to, &text);
+    rlf_status status = rlf_file_write(path, text.p, text.n, err);
+    rlf_buf_free(&text);
+    return status;
+}
+
+static rlf_status
+write_trace(const simulation *m, const char *path, rlf_err *err)
+{
+    rlf_trace *trace;
+    uint64_t start = rlf_clock_now();
+    if (!path)
+        return RLF_OK;
+    RLF_TRY(rlf_trace_open(path, start, err, &trace));
+    rlf_timeline_trace(&m->trial.timeline, start, trace);
+    return rlf_trace_close(trace, err);
+}
+
+static rlf_status
+run(simulation *m, const rlf_command_line *line, rlf_err *err)
+{
+    const rlf_option_value *o = line->options;
+    if (!m->s->cluster) {
+        rlf_fail(err, RLF_USAGE, "simulate takes a cluster");
+        rlf_err_hint(err, "--cluster a100x8:2 has two machines of eight A100; "
+                          "rlflow cluster prints what there is");
+        return RLF_USAGE;
+    }
     RLF_TRY(check_program(m->s, err));
     RLF_TRY(read_steps(m, &o[RLF_OPTION_STEPS], err));
     const rlf_workload_said said = rlf_cmd_lengths(line);
