@@ -45,7 +45,7 @@ plan_one(search *s, rlf_judged *j, rlf_err *err)
         status = rlf_plan_fits(j->plan, &rlf_node_classes, err);
     if (status >= 0)
         status =
-            rlf_trial_open(session, s->outline, j->plan, scratch, err, &trial);
+            rlf_trial_weigh(session, s->outline, j->plan, scratch, err, &trial);
     if (status >= 0) {
         j->memory = trial.memory[trial.fullest];
         j->fill = trial.fill;

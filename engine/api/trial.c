@@ -2,12 +2,50 @@
 #include "engine/api/trial.h"
 
 #include "engine/api/planned.h"
+#include "engine/plan/alike.h"
 #include "engine/search/costs.h"
 
 static const rlf_device_kind *
 device_of(const rlf_trial *t, int rank)
 {
     return rlf_cluster_part_of(t->session->cluster, rank)->machine->device;
+}
+
+/* What a rank takes. */
+static void
+weigh(rlf_trial *t, int r, const rlf_opened *opened, rlf_arena *arena)
+{
+    const rlf_device_kind *device = device_of(t, r);
+    t->memory[r] = rlf_planned_memory(opened, device->gpu, arena);
+    if (t->memory[r] / device->memory <= t->fill)
+        return;
+    t->fill = t->memory[r] / device->memory;
+    t->fullest = r;
+}
+
+rlf_status
+rlf_trial_weigh(const rlf_session *s, const rlf_outline *outline,
+                const rlf_plan *plan, rlf_arena *arena, rlf_err *err,
+                rlf_trial *t)
+{
+    *t = (rlf_trial){.session = s,
+                     .plan = plan,
+                     .arena = arena,
+                     .memory = RLF_NEW_ARRAY(arena, double, plan->ranks)};
+    const int *ranks;
+    int n = rlf_plan_alike(plan, arena, &ranks);
+    rlf_arena *scratch = rlf_arena_scratch(arena);
+    rlf_status status = RLF_OK;
+    for (int i = 0; i < n && status >= 0; i++) {
+        rlf_opened opened;
+        status =
+            rlf_outline_rank(outline, plan, ranks[i], scratch, err, &opened);
+        if (status >= 0)
+            weigh(t, ranks[i], &opened, scratch);
+        rlf_arena_reset(scratch);
+    }
+    rlf_arena_free(scratch);
+    return status;
 }
 
 rlf_status
@@ -21,13 +59,8 @@ rlf_trial_open(const rlf_session *s, const rlf_outline *outline,
                      .ranks = RLF_NEW_ARRAY(arena, rlf_opened, plan->ranks),
                      .memory = RLF_NEW_ARRAY(arena, double, plan->ranks)};
     for (int r = 0; r < plan->ranks; r++) {
-        const rlf_device_kind *device = device_of(t, r);
         RLF_TRY(rlf_outline_rank(outline, plan, r, arena, err, &t->ranks[r]));
-        t->memory[r] = rlf_planned_memory(&t->ranks[r], device->gpu, arena);
-        if (t->memory[r] / device->memory <= t->fill)
-            continue;
-        t->fill = t->memory[r] / device->memory;
-        t->fullest = r;
+        weigh(t, r, &t->ranks[r], arena);
     }
     t->sizes = rlf_opened_sizes(&t->ranks[0], arena);
     return RLF_OK;

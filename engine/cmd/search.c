@@ -137,6 +137,10 @@ put_proof(const rlf_session_found *f)
     if (f->stopped)
         printf("# stopped: seed and moves do not give this again\n");
     printf("# %" PRId64 " placements looked at\n", found->looks);
+    if (f->fronts.some)
+        printf("# of more than %d machines only some runs are looked at: powers "
+               "of two, three times these, halves to eighths\n",
+               RLF_FRONTS_RUNS);
 }
 
 static void

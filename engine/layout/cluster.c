@@ -10,6 +10,9 @@
 
 /* Of each part of a cluster so many machines may be cut up by meshes. */
 enum { CUT_UP = 2 };
+/* Where not all runs of machines are meshes: the places of one length, and the
+ * parts that a length may be so many of. */
+enum { SIDES = 12, PARTS = 8 };
 
 rlf_status
 rlf_cluster_number(rlf_cluster *c, rlf_err *err)
@@ -186,16 +189,58 @@ add_parts(rlf_cluster_mesh *list, int n, const rlf_cluster_part *part, int size)
     return n;
 }
 
-/* All meshes of a part: how many there are then. */
+static rlf_cluster_mesh
+mesh_of(const rlf_cluster_part *part, int at, int run)
+{
+    int each = part->machine->count;
+    return (rlf_cluster_mesh){part->first_rank + at * each, run * each,
+                              part->machine->device};
+}
+
+/* Is a run of so many machines looked at in a part of `count`, where not all
+ * are: powers of two, three times these, and parts in 2 to PARTS? */
+static bool
+is_run(int count, int run)
+{
+    int odd = run & -run; /* the power of two in it */
+    bool found = run == odd || run == 3 * odd;
+    for (int k = 2; k <= PARTS && !found; k++)
+        found = count % k == 0 && run % (count / k) == 0;
+    return found;
+}
+
+/* From each end of the part as many side by side as there is room for, up to
+ * half of SIDES. */
 static int
-add_meshes(rlf_cluster_mesh *list, int n, const rlf_cluster_part *part)
+add_sides(rlf_cluster_mesh *list, int n, const rlf_cluster_part *part, int run)
+{
+    int fit = part->count / run, half = SIDES / 2;
+    for (int i = 0; i < fit && i < half; i++)
+        list[n++] = mesh_of(part, i * run, run);
+    for (int i = fit - 1 < half ? fit - 1 : half - 1; i >= 0; i--) {
+        int at = part->count - (i + 1) * run;
+        bool known = at % run == 0 && at / run < half;
+        if (!known)
+            list[n++] = mesh_of(part, at, run);
+    }
+    return n;
+}
+
+/* The meshes of a part: how many there are then. */
+static int
+add_meshes(rlf_cluster_mesh *list, int n, const rlf_cluster_part *part,
+           int most)
 {
     const rlf_machine_kind *machine = part->machine;
-    for (int run = part->count; run > 0; run--)
+    for (int run = part->count; run > 0; run--) {
+        if (part->count > most) {
+            if (is_run(part->count, run))
+                n = add_sides(list, n, part, run);
+            continue;
+        }
         for (int at = 0; at + run <= part->count; at++)
-            list[n++] =
-                (rlf_cluster_mesh){part->first_rank + at * machine->count,
-                                   run * machine->count, machine->device};
+            list[n++] = mesh_of(part, at, run);
+    }
     int size = 1;
     while (2 * size < machine->count)
         size *= 2;
@@ -214,25 +259,21 @@ by_size(const void *a, const void *b)
 }
 
 rlf_status
-rlf_cluster_meshes(const rlf_cluster *c, rlf_arena *arena, rlf_err *err,
-                   rlf_cluster_mesh **out, int *n)
+rlf_cluster_meshes(const rlf_cluster *c, int most, rlf_arena *arena,
+                   rlf_err *err, rlf_cluster_mesh **out, int *n)
 {
     int64_t room = 0;
     for (int i = 0; i < c->n_parts; i++) {
         int64_t count = c->parts[i].count;
-        room += count * (count + 1) / 2 +
+        room += (count > most ? count * SIDES
+                              : count * (count + 1) / 2) +
                 2 * CUT_UP * (int64_t)c->parts[i].machine->count;
     }
-    if (room > INT_MAX)
-        return rlf_fail(err, RLF_USER,
-                        "'%s' has %.3g sets of neighbouring devices, more than "
-                        "can be looked at",
-                        c->name, (double)room);
     RLF_TRY(rlf_arena_try(arena, (size_t)room * sizeof **out,
                           "the meshes of a cluster", err, out));
     *n = 0;
     for (int i = 0; i < c->n_parts; i++)
-        *n = add_meshes(*out, *n, &c->parts[i]);
+        *n = add_meshes(*out, *n, &c->parts[i], most);
     if (c->n_parts > 1)
         qsort(*out, (size_t)*n, sizeof **out, by_size);
     return RLF_OK;

@@ -130,9 +130,12 @@ typedef struct rlf_cluster_mesh {
  * runs of whole machines of one part, and in the first two machines of each
  * part powers of two of its devices, at multiples of their size. (In which
  * machines of many alike a part of one is taken makes no difference, and plans
- * that cut up more than two are not looked at.) */
-rlf_status rlf_cluster_meshes(const rlf_cluster *cluster, rlf_arena *arena,
-                              rlf_err *err, rlf_cluster_mesh **out, int *n);
+ * that cut up more than two are not looked at.) Of a part with more than `most`
+ * machines not all runs: powers of two, three times these, whole numbers of
+ * halves, thirds, to eighths of it, in a dozen places each. */
+rlf_status rlf_cluster_meshes(const rlf_cluster *cluster, int most,
+                              rlf_arena *arena, rlf_err *err,
+                              rlf_cluster_mesh **out, int *n);
 
 /* ---- printing ---- */
 

@@ -127,12 +127,15 @@ rlf_layout_group(const rlf_layout *layout, int rank, int axes, int *out)
             *coordinate(&from, all_axes[i]) = 0;
             *coordinate(&to, all_axes[i]) = size_of(layout, all_axes[i]) - 1;
         }
-    int n = 0;
+    int n = 0, stage = layout->tp, replica = layout->tp * layout->pp;
     for (int d = from.dp; d <= to.dp; d++)
         for (int p = from.pp; p <= to.pp; p++)
-            for (int t = from.tp; t <= to.tp; t++)
-                out[n++] = layout->ranks[rlf_layout_place(
-                    layout, (rlf_coordinates){t, p, d})];
+            for (int t = from.tp; t <= to.tp; t++) {
+                const rlf_coordinates at = {t, p, d};
+                int place = layout->n_order ? rlf_layout_place(layout, at)
+                                            : d * replica + p * stage + t;
+                out[n++] = layout->ranks[place];
+            }
     return n;
 }
 
@@ -195,14 +198,16 @@ rlf_layout_check(const rlf_layout *layout, rlf_err *err)
                             name_of(all_axes[i]), size_of(layout, all_axes[i]));
     if ((int64_t)layout->tp * layout->pp * layout->dp != layout->n_ranks)
         return wrong_count(layout, err);
+    int most = -1; /* so far: a rank above it is a new one */
     for (int i = 0; i < layout->n_ranks; i++) {
         if (layout->ranks[i] < 0)
             return rlf_fail(err, RLF_USER, "rank %d is negative",
                             layout->ranks[i]);
-        for (int k = 0; k < i; k++)
+        for (int k = 0; k < i && layout->ranks[i] <= most; k++)
             if (layout->ranks[k] == layout->ranks[i])
                 return rlf_fail(err, RLF_USER, "rank %d is named twice",
                                 layout->ranks[i]);
+        most = layout->ranks[i] > most ? layout->ranks[i] : most;
     }
     return check_order(layout, err);
 }

@@ -72,8 +72,11 @@ limit_replicas(const rlf_plan *plan, const rlf_sums *sums, const rlf_node *node)
         sums && !(row && row->lanes > 0) ? sums[node->receiver].lanes : 0;
     if (lanes > 0 && lanes < layout->dp)
         layout->dp = lanes;
-    if (!rlf_plan_row(plan->graph, node))
+    if (!rlf_plan_row(plan->graph, node)) {
         layout->dp = rlf_lanes_replicas(layout->dp);
+        if (layout->dp > RLF_MOST_LANES)
+            layout->dp = RLF_MOST_LANES;
+    }
     layout->n_ranks = layout->tp * layout->pp * layout->dp;
 }
 

@@ -355,8 +355,11 @@ static double
 fastest(options_of *o, const rlf_cluster_mesh *mesh, int machine)
 {
     const rlf_fronts *f = o->fronts;
+    bool reads = o->measure.reads;
     double least = INFINITY;
+    o->measure.reads = false;
     look_at_layouts(o, mesh, machine);
+    o->measure.reads = reads;
     for (int c = 0; c < f->problem.n_calls; c++)
         for (int k = 0; k < o->n[c]; k++) {
             const rlf_choice *at = &o->all[c][k];
@@ -495,7 +498,10 @@ rlf_fronts_make(const rlf_fronts_options *options, rlf_arena *arena,
     set_memory(out, arena);
     RLF_TRY(find_calls(out, arena, err));
     find_needs(out, arena);
-    RLF_TRY(rlf_cluster_meshes(cluster, arena, err, &meshes, &n));
+    RLF_TRY(rlf_cluster_meshes(cluster, RLF_FRONTS_RUNS, arena, err, &meshes,
+                               &n));
+    for (int i = 0; i < cluster->n_parts; i++)
+        out->some |= cluster->parts[i].count > RLF_FRONTS_RUNS;
     for (size_t i = 0; i < options->graph->resources.count; i++) {
         bool called = false;
         for (int c = 0; c < out->problem.n_calls; c++)

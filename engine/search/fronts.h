@@ -29,8 +29,12 @@ typedef struct rlf_front_call {
     const rlf_node_class *class;
 } rlf_front_call;
 
+/* Machines of one kind of which all runs are meshes; of more only some. */
+enum { RLF_FRONTS_RUNS = 32 };
+
 typedef struct rlf_fronts {
     rlf_problem problem;
+    bool some; /* not all meshes are looked at */
     rlf_front_call *calls; /* per call of it */
     rlf_fronts_options options;
     /* Per resource: */
