@@ -37,5 +37,7 @@ check_PROGRAMS += tests/unit/api_outline
 tests_unit_api_outline_LDADD = $(API_LIBS)
 check_PROGRAMS += tests/unit/api_memory
 tests_unit_api_memory_LDADD = $(API_LIBS)
+check_PROGRAMS += tests/unit/api_fronts
+tests_unit_api_fronts_LDADD = $(API_LIBS)
 check_PROGRAMS += tests/unit/api_simulate
 tests_unit_api_simulate_LDADD = $(API_LIBS)

@@ -265,8 +265,7 @@ rlf_cluster_meshes(const rlf_cluster *c, int most, rlf_arena *arena,
     int64_t room = 0;
     for (int i = 0; i < c->n_parts; i++) {
         int64_t count = c->parts[i].count;
-        room += (count > most ? count * SIDES
-                              : count * (count + 1) / 2) +
+        room += (count > most ? count * SIDES : count * (count + 1) / 2) +
                 2 * CUT_UP * (int64_t)c->parts[i].machine->count;
     }
     RLF_TRY(rlf_arena_try(arena, (size_t)room * sizeof **out,

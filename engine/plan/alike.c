@@ -64,8 +64,8 @@ rlf_plan_alike(const rlf_plan *plan, rlf_arena *arena, const int **ranks)
     uint64_t *of = RLF_NEW_ARRAY(arena, uint64_t, plan->ranks);
     for (size_t i = 0; i < graph->resources.count; i++)
         for (int k = 0; k < plan->holds[i].n; k++)
-            add_layout(&plan->holds[i].list[k].mesh.layout,
-                       plan->sums[i].lanes, i * 64 + (uint64_t)k, of);
+            add_layout(&plan->holds[i].list[k].mesh.layout, plan->sums[i].lanes,
+                       i * 64 + (uint64_t)k, of);
     for (size_t i = 0; i < graph->nodes.count; i++)
         add_layout(&plan->place[i].layout, 0, i << 32, of);
     numbered *all = RLF_NEW_ARRAY(arena, numbered, plan->ranks);

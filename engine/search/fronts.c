@@ -138,7 +138,7 @@ typedef struct layouts {
 typedef struct options_of {
     rlf_fronts *fronts;
     rlf_arena *arena;
-    rlf_measure measure;
+    rlf_call_measure measure;
     rlf_choice *all[RLF_SEARCH_CALLS]; /* room for those of a mesh */
     int n[RLF_SEARCH_CALLS];
     rlf_err why; /* the last layout that could not be */
@@ -201,7 +201,7 @@ static bool
 may_offload(const options_of *o)
 {
     const rlf_graph *graph = o->fronts->options.graph;
-    const rlf_measure *m = &o->measure;
+    const rlf_call_measure *m = &o->measure;
     int calls = 0;
     for (int c = 0; c < o->fronts->problem.n_calls; c++)
         calls += is_called(o, c);
@@ -265,8 +265,8 @@ static bool
 alike(const rlf_cluster *c, const rlf_cluster_mesh *a,
       const rlf_cluster_mesh *b)
 {
-    return a->n == b->n && rlf_cluster_part_of(c, a->first) ==
-                               rlf_cluster_part_of(c, b->first);
+    return a->n == b->n &&
+           rlf_cluster_part_of(c, a->first) == rlf_cluster_part_of(c, b->first);
 }
 
 /* The choices of a mesh like `meshes[i]`, at its place. */
@@ -309,8 +309,7 @@ look_at_meshes(options_of *o, const rlf_cluster_mesh *meshes, int n)
         rlf_problem_call *call = &o->fronts->problem.calls[c];
         if (!is_called(o, c))
             continue;
-        call->choices =
-            RLF_NEW_ARRAY(o->arena, rlf_choice, call->n_choices);
+        call->choices = RLF_NEW_ARRAY(o->arena, rlf_choice, call->n_choices);
         call->n_choices = 0;
     }
     for (int i = 0; i < n; i++)
@@ -342,9 +341,9 @@ shards_of(const rlf_fronts *f, int model)
     if (most > f->problem.devices)
         most = f->problem.devices;
     rlf_err err = RLF_ERR_NONE;
-    while (2 * shards <= most && f->options.classes->resource[r->kind]->fits(
-                                     f->options.graph, r, NULL, 0, 2 * shards,
-                                     &err, &wrong) >= 0)
+    while (2 * shards <= most &&
+           f->options.classes->resource[r->kind]->fits(
+               f->options.graph, r, NULL, 0, 2 * shards, &err, &wrong) >= 0)
         shards *= 2;
     return shards;
 }
@@ -498,8 +497,8 @@ rlf_fronts_make(const rlf_fronts_options *options, rlf_arena *arena,
     set_memory(out, arena);
     RLF_TRY(find_calls(out, arena, err));
     find_needs(out, arena);
-    RLF_TRY(rlf_cluster_meshes(cluster, RLF_FRONTS_RUNS, arena, err, &meshes,
-                               &n));
+    RLF_TRY(
+        rlf_cluster_meshes(cluster, RLF_FRONTS_RUNS, arena, err, &meshes, &n));
     for (int i = 0; i < cluster->n_parts; i++)
         out->some |= cluster->parts[i].count > RLF_FRONTS_RUNS;
     for (size_t i = 0; i < options->graph->resources.count; i++) {

@@ -40,7 +40,7 @@ put_on(rlf_place_row *row, const rlf_choice *at, const int *ranks)
 
 /* A rank that none of those that are looked at is, if there is one. */
 static int
-aside(const rlf_measure *m, const rlf_choice *at)
+aside(const rlf_call_measure *m, const rlf_choice *at)
 {
     int all = m->fronts->problem.devices;
     if (at->first > 0)
@@ -67,7 +67,7 @@ power_above(int n)
 
 /* The rows of this model: all of it there, or its update aside. */
 static int
-model_rows(const rlf_measure *m, const rlf_choice *at, const int *ranks,
+model_rows(const rlf_call_measure *m, const rlf_choice *at, const int *ranks,
            const int *other, bool apart, rlf_place_row *rows)
 {
     const rlf_fronts *f = m->fronts;
@@ -96,8 +96,8 @@ model_rows(const rlf_measure *m, const rlf_choice *at, const int *ranks,
 
 /* Every other model lies aside. */
 static rlf_status
-make_plan(const rlf_measure *m, const rlf_choice *at, bool apart, rlf_err *err,
-          rlf_plan **out)
+make_plan(const rlf_call_measure *m, const rlf_choice *at, bool apart,
+          rlf_err *err, rlf_plan **out)
 {
     const rlf_graph *graph = m->fronts->options.graph;
     rlf_place_row *rows =
@@ -171,14 +171,14 @@ rlf_measure_stages(const rlf_cluster *cluster, const rlf_choice *at, int layers,
 
 /* The call of the problem that a node belongs to, or -1. */
 static int
-call_of(const rlf_measure *m, const rlf_node *node)
+call_of(const rlf_call_measure *m, const rlf_node *node)
 {
     return node->receiver == m->model ? rlf_fronts_call(m->fronts, node) : -1;
 }
 
 /* Seconds of all runs of each call, as if all stages were like this rank's. */
 static void
-take_seconds(rlf_measure *m, const rlf_opened *opened, bool updates)
+take_seconds(rlf_call_measure *m, const rlf_opened *opened, bool updates)
 {
     const rlf_fronts *f = m->fronts;
     rlf_sizes sizes = rlf_opened_sizes(opened, m->scratch);
@@ -202,7 +202,7 @@ take_seconds(rlf_measure *m, const rlf_opened *opened, bool updates)
 }
 
 static void
-take_caps(rlf_measure *m, const rlf_opened *opened)
+take_caps(rlf_call_measure *m, const rlf_opened *opened)
 {
     const rlf_resource *r = &m->fronts->options.graph->resources.data[m->model];
     const rlf_caps *caps =
@@ -224,7 +224,7 @@ raise_bytes(rlf_call_bytes *most, const rlf_call_bytes *one)
 
 /* One plan on the layout: seconds into `choice` if `seconds`; bytes. */
 static rlf_status
-take_plan(rlf_measure *m, const rlf_choice *at, bool apart, bool seconds,
+take_plan(rlf_call_measure *m, const rlf_choice *at, bool apart, bool seconds,
           rlf_err *err, rlf_call_bytes *bytes)
 {
     rlf_plan *plan;
@@ -254,7 +254,8 @@ take_plan(rlf_measure *m, const rlf_choice *at, bool apart, bool seconds,
 
 /* `read`: of a hold that is only read; `all`: of one that is trained too. */
 static void
-put_bytes(rlf_measure *m, const rlf_call_bytes *read, const rlf_call_bytes *all)
+put_bytes(rlf_call_measure *m, const rlf_call_bytes *read,
+          const rlf_call_bytes *all)
 {
     const rlf_fronts *f = m->fronts;
     for (int c = 0; c < f->problem.n_calls; c++) {
@@ -275,7 +276,7 @@ put_bytes(rlf_measure *m, const rlf_call_bytes *read, const rlf_call_bytes *all)
  * are trained take more than those that are only read: a variant has what is
  * only read from the layout without words, in at->kept. */
 rlf_status
-rlf_measure_layout(rlf_measure *m, const rlf_choice *at, rlf_err *err)
+rlf_measure_layout(rlf_call_measure *m, const rlf_choice *at, rlf_err *err)
 {
     const rlf_fronts *f = m->fronts;
     bool trains = m->trains && at->dp <= f->sums[m->model].lanes;
@@ -304,13 +305,14 @@ rlf_measure_layout(rlf_measure *m, const rlf_choice *at, rlf_err *err)
 }
 
 rlf_status
-rlf_measure_begin(rlf_measure *m, const rlf_fronts *f, int model, rlf_err *err)
+rlf_measure_begin(rlf_call_measure *m, const rlf_fronts *f, int model,
+                  rlf_err *err)
 {
     const rlf_resource *r = &f->options.graph->resources.data[model];
-    *m = (rlf_measure){.fronts = f,
-                       .model = model,
-                       .scratch = rlf_arena_sized(SCRATCH),
-                       .arena = rlf_arena_new()};
+    *m = (rlf_call_measure){.fronts = f,
+                            .model = model,
+                            .scratch = rlf_arena_sized(SCRATCH),
+                            .arena = rlf_arena_new()};
     for (int c = 0; c < f->problem.n_calls; c++) {
         bool update = f->problem.calls[c].kind == RLF_STAGE_UPDATE;
         m->trains |= f->calls[c].model == model && update;
@@ -324,7 +326,7 @@ rlf_measure_begin(rlf_measure *m, const rlf_fronts *f, int model, rlf_err *err)
 }
 
 void
-rlf_measure_end(rlf_measure *m)
+rlf_measure_end(rlf_call_measure *m)
 {
     rlf_arena_free(m->scratch);
     rlf_arena_free(m->arena);

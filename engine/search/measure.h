@@ -23,7 +23,7 @@ enum {
     RLF_VARIANT_STEPS = 4,
 };
 
-typedef struct rlf_measure {
+typedef struct rlf_call_measure {
     const rlf_fronts *fronts;
     int model, layers;
     bool trains, reads;          /* it is updated; it is called otherwise */
@@ -36,14 +36,14 @@ typedef struct rlf_measure {
     rlf_choice choice[RLF_SEARCH_CALLS]; /* per call of the problem; seconds 0:
                                             it cannot be run so */
     double weights;                      /* bytes of all stages together */
-} rlf_measure;
+} rlf_call_measure;
 
 /* RLF_USER if the model cannot be read. rlf_measure_end in any case. */
-rlf_status rlf_measure_begin(rlf_measure *m, const rlf_fronts *fronts,
+rlf_status rlf_measure_begin(rlf_call_measure *m, const rlf_fronts *fronts,
                              int model, rlf_err *err);
-void rlf_measure_end(rlf_measure *m);
+void rlf_measure_end(rlf_call_measure *m);
 /* Fills `choice`. RLF_USER: the model cannot be cut so. */
-rlf_status rlf_measure_layout(rlf_measure *m, const rlf_choice *at,
+rlf_status rlf_measure_layout(rlf_call_measure *m, const rlf_choice *at,
                               rlf_err *err);
 /* The words of a variant, into a row of that call. */
 void rlf_measure_words(const rlf_fronts *fronts, int model,

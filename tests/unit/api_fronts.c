@@ -1,0 +1,303 @@
+/* A program on a cluster as a problem of the search, against plans of it:
+ * random placements are plans that can be made, on devices of one kind a call,
+ * and take no more memory than the estimate counts, but for what weights go
+ * through between layouts, which is much for models as small as these; where
+ * all calls of a model have one layout, as much. Of ranks that are alike one
+ * tells the memory of all. Lanes and shards are what the rows say, whatever is
+ * placed where. */
+#include "engine/api/planned.h"
+#include "engine/api/trial.h"
+#include "engine/plan/alike.h"
+#include "engine/plan/candidate.h"
+#include "engine/plan/fit.h"
+#include "engine/search/estimate.h"
+#include "engine/search/fronts.h"
+#include "nodes/table.h"
+#include "tests/tap.h"
+
+#include <math.h>
+#include <unistd.h>
+
+static char root[64];
+
+static const char *
+put(rlf_arena *arena, const char *name, const char *text)
+{
+    const char *path = rlf_arena_printf(arena, "%s/%s", root, name);
+    FILE *file = fopen(path, "w");
+    if (!file || fputs(text, file) < 0 || fclose(file) != 0)
+        bail("cannot write %s", path);
+    return path;
+}
+
+static const char program[] =
+    "data prompts = jsonl(\"rows.jsonl\", prompt: \"q\", max_prompt: 20)\n"
+    "model actor = lm(llama(layers: 6, hidden: 64, heads: 4, ffn: 96,\n"
+    "    context: 128), tokenizer: \"%s/examples/models/arith\",\n"
+    "    optimizer: adamw(lr: 1e-4))\n"
+    "model critic = copy(actor, head: scalar, optimizer: adamw(lr: 1e-4))\n"
+    "model ref = copy(actor)\n"
+    "flow f(batch: prompts[24]) {\n"
+    "    roll = actor.generate(batch, n: 2, max_new: 60)\n"
+    "    kl = roll.logprob - ref.logprob(roll)\n"
+    "    v = critic.value(roll)\n"
+    "    a = roll.at_last(1.0) - 0.1 * kl - v\n"
+    "    for mini in roll.split(parts: 2) {\n"
+    "        update actor minimize mean(-a *\n"
+    "            exp(actor.logprob(mini) - mini.logprob) over batch)\n"
+    "        update critic minimize\n"
+    "            mean((critic.value(mini) - v - a) ^ 2 over batch)\n"
+    "    }\n"
+    "    report score = mean(kl over batch)\n"
+    "}\n";
+
+#define GPU                                                      \
+    "gpu(bf16: 3e14, f32: 2e13, memory: 8e10, bandwidth: 2e12, " \
+    "launch: 6e-6)"
+#define SLOW                                                     \
+    "gpu(bf16: 1e14, f32: 1e13, memory: 2e10, bandwidth: 1e12, " \
+    "launch: 6e-6)"
+#define BOX                                                       \
+    "count: 4, link: 3e11, start: 8e-6, host: 1e12, copy: 2e10, " \
+    "cores: 8"
+
+static const struct {
+    const char *name, *text;
+} clusters[] = {
+    {"boxes", "device a = " GPU "\nmachine m = node(a, " BOX ")\n"
+              "cluster c = net(m, count: 2, link: 2.5e10, start: 2e-5)\n"},
+    {"mixed", "device a = " GPU "\ndevice b = " SLOW "\n"
+              "machine m = node(a, " BOX ")\nmachine s = node(b, " BOX ")\n"
+              "cluster c = net(m, s, link: 2.5e10, start: 2e-5)\n"},
+    {"cores", "device d = cpu(f32: 1e11, memory: 1e10, bandwidth: 1e10, "
+              "launch: 1e-6)\n"
+              "machine m = node(d, count: 4, cores: 4, link: 1e10, "
+              "start: 1e-6)\n"
+              "cluster c = net(m, count: 1)\n"},
+};
+
+typedef struct world {
+    rlf_arena *arena;
+    rlf_session *session;
+    rlf_outline *outline;
+    rlf_speeds speeds;
+    rlf_plan_options options;
+    rlf_fronts fronts;
+    const char *name;
+} world;
+
+static world *
+open_world(const char *name, const char *cluster)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_arena *arena = rlf_arena_new();
+    world *w = RLF_NEW(arena, world);
+    *w = (world){.arena = arena, .name = name};
+    const char *path =
+        put(arena, "f.rlf",
+            rlf_arena_printf(arena, program, getenv("RLFLOW_SOURCE")));
+    w->session = rlf_session_open(path);
+    rlf_session_set(w->session, "--cluster", put(arena, "c.rlf", cluster));
+    if (rlf_session_plan(w->session) != RLF_RESULT_OK)
+        bail("%s: %s", name, rlf_session_message(w->session));
+    w->speeds = rlf_planned_speeds(w->session);
+    const rlf_plan *plan = w->session->plan;
+    w->options = (rlf_plan_options){.ranks = plan->ranks,
+                                    .backend = plan->numerics.backend,
+                                    .dtype = plan->numerics.dtype};
+    if (rlf_outline_open(w->session->graph, &rlf_node_classes,
+                         rlf_planned_kernels(w->session, arena), &err,
+                         &w->outline) < 0)
+        bail("%s: %s", name, err.sentence);
+    const rlf_fronts_options options = {.graph = w->session->graph,
+                                        .classes = &rlf_node_classes,
+                                        .outline = w->outline,
+                                        .speeds = &w->speeds,
+                                        .plan = &w->options};
+    if (rlf_fronts_make(&options, arena, &err, &w->fronts) < 0)
+        bail("%s: %s", name, err.sentence);
+    return w;
+}
+
+static void
+close_world(world *w)
+{
+    rlf_outline_close(w->outline);
+    rlf_session_close(w->session);
+    rlf_arena_free(w->arena);
+}
+
+/* A device's bytes for models. */
+static double
+model_bytes(const world *w, const rlf_plan *plan, int rank, rlf_arena *arena)
+{
+    const rlf_graph *graph = plan->graph;
+    rlf_err err = RLF_ERR_NONE;
+    rlf_opened opened;
+    rlf_memory memory = {.arena = arena};
+    double bytes = 0;
+    bool gpu =
+        rlf_cluster_part_of(w->session->cluster, rank)->machine->device->gpu;
+    if (rlf_outline_rank(w->outline, plan, rank, arena, &err, &opened) < 0)
+        bail("%s: rank %d: %s", w->name, rank, err.sentence);
+    for (size_t i = 0; i < graph->resources.count; i++)
+        if (graph->resources.data[i].kind == RLF_RESOURCE_MODEL)
+            opened.classes->resource[RLF_RESOURCE_MODEL]->memory(
+                graph, &graph->resources.data[i], opened.resource[i], &memory);
+    for (size_t i = 0; i < memory.rows.count; i++)
+        bytes += (double)memory.rows.data[i].device +
+                 (gpu ? 0 : (double)memory.rows.data[i].host);
+    return bytes;
+}
+
+/* What a placement of the problem is, as a plan. */
+typedef struct seen {
+    bool made, one_kind, same_sums;
+    double over;  /* the largest part by which a rank takes more than counted */
+    double under; /* or the fullest rank less */
+    bool alike;   /* those of each kind have the fullest among them */
+} seen;
+
+static bool
+sums_as_said(const world *w, const rlf_plan *plan)
+{
+    bool same = true;
+    for (size_t i = 0; i < plan->graph->resources.count; i++) {
+        const rlf_resource *r = &plan->graph->resources.data[i];
+        const rlf_sums *fixed = &w->fronts.sums[i];
+        if (r->kind == RLF_RESOURCE_MODEL)
+            same &= plan->sums[i].shards == fixed->shards &&
+                    (!r->trained || plan->sums[i].lanes == fixed->lanes);
+    }
+    return same;
+}
+
+static seen
+look(const world *w, const int *choice)
+{
+    const rlf_problem *p = &w->fronts.problem;
+    rlf_err err = RLF_ERR_NONE;
+    rlf_arena *arena = rlf_arena_new();
+    seen s = {.one_kind = true};
+    rlf_plan *plan;
+    int n;
+    rlf_place_row *rows = rlf_fronts_rows(&w->fronts, choice, arena, &n);
+    s.made = rlf_plan_candidate(w->session->graph, rows, n, &w->options, arena,
+                                &err, &plan) >= 0 &&
+             rlf_plan_fits(plan, &rlf_node_classes, &err) >= 0;
+    if (!s.made) {
+        note("%s", err.sentence);
+        rlf_arena_free(arena);
+        return s;
+    }
+    for (int c = 0; c < p->n_calls; c++) {
+        const rlf_choice *at = &p->calls[c].choices[choice[c]];
+        const int ends[] = {at->first, at->first + at->count - 1};
+        s.one_kind &= rlf_cluster_kind(w->session->cluster, ends, 2) != NULL;
+    }
+    s.same_sums = sums_as_said(w, plan);
+    double counted = rlf_estimate_memory(rlf_estimator_new(p, arena), choice);
+    double most = 0, most_alike = 0;
+    for (int r = 0; r < plan->ranks; r++)
+        most = fmax(most, model_bytes(w, plan, r, arena));
+    const int *kinds;
+    int n_kinds = rlf_plan_alike(plan, arena, &kinds);
+    for (int i = 0; i < n_kinds; i++)
+        most_alike = fmax(most_alike, model_bytes(w, plan, kinds[i], arena));
+    s.alike = most_alike >= most && most_alike <= most;
+    s.over = fmax(0, most / counted - 1);
+    s.under = fmax(0, 1 - most / counted);
+    rlf_arena_free(arena);
+    return s;
+}
+
+static void
+test_random(world *w)
+{
+    const rlf_problem *p = &w->fronts.problem;
+    int choice[RLF_SEARCH_CALLS], made = 0, kinds = 0, sums = 0, alike = 0;
+    int n = quick() ? 40 : 200;
+    double over = 0, under = 0;
+    uint64_t seed = 11;
+    for (int i = 0; i < n; i++) {
+        for (int c = 0; c < p->n_calls; c++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            choice[c] = (int)((seed >> 33) % (unsigned)p->calls[c].n_choices);
+        }
+        const seen s = look(w, choice);
+        made += s.made;
+        kinds += s.one_kind;
+        sums += s.same_sums;
+        alike += s.alike;
+        over = fmax(over, s.over);
+        under = fmax(under, s.under);
+    }
+    ok(made == n, "%s: random placements are plans", w->name);
+    ok(kinds == n, "%s: ... on devices of one kind a call", w->name);
+    ok(sums == n, "%s: ... with the shards and lanes fixed before", w->name);
+    ok(alike == n, "%s: ranks that are alike tell the memory", w->name);
+    ok(over < 0.1, "%s: no rank takes much more than is counted: %.2g %%",
+       w->name, 100 * over);
+    note("%s: the fullest rank takes up to %.0f %% less than is counted",
+         w->name, 100 * under);
+}
+
+/* Every call on one layout of its model, on all ranks of a kind. */
+static void
+test_alike(world *w)
+{
+    const rlf_problem *p = &w->fronts.problem;
+    int tried = 0, good = 0;
+    for (int k = 0; k < p->calls[0].n_choices; k++) {
+        const rlf_choice *as = &p->calls[0].choices[k];
+        int choice[RLF_SEARCH_CALLS], found = 0;
+        for (int c = 0; c < p->n_calls; c++)
+            for (int i = 0; i < p->calls[c].n_choices; i++) {
+                const rlf_choice *at = &p->calls[c].choices[i];
+                if (at->first == as->first && at->count == as->count &&
+                    at->tp == as->tp && at->pp == as->pp && !at->variant) {
+                    choice[c] = i;
+                    found++;
+                }
+            }
+        if (found < p->n_calls)
+            continue;
+        const seen s = look(w, choice);
+        tried++;
+        double stages =
+            as->pp > 1 ? 0.25 : 0.05; /* the most of each is summed */
+        good += s.made && s.over < 0.01 && s.under < stages;
+        if (s.under >= stages)
+            note("%s: %d ranks, tp %d, pp %d: %.0f %% less", w->name, as->count,
+                 as->tp, as->pp, 100 * s.under);
+    }
+    ok(tried > 0 && good == tried,
+       "%s: of %d placements on one layout all take what is counted", w->name,
+       tried);
+}
+
+int
+main(void)
+{
+    rlf_arena *arena = rlf_arena_new();
+    snprintf(root, sizeof root, "/tmp/rlflow-fronts-XXXXXX");
+    if (!mkdtemp(root))
+        bail("cannot make a directory");
+    rlf_buf rows = {0};
+    for (int i = 0; i < 24; i++)
+        rlf_buf_printf(&rows, "{\"q\": \"1 plus %d =\"}\n", i % 8);
+    put(arena, "rows.jsonl", rows.p);
+    rlf_buf_free(&rows);
+    for (size_t i = 0; i < sizeof clusters / sizeof *clusters; i++) {
+        world *w = open_world(clusters[i].name, clusters[i].text);
+        test_random(w);
+        test_alike(w);
+        close_world(w);
+    }
+    rlf_arena_free(arena);
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %s", root);
+    if (system(command) != 0)
+        note("%s is left", root);
+    return done();
+}
