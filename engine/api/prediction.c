@@ -22,7 +22,7 @@ rlf_prediction_make(rlf_session *s, const rlf_session_found *found,
     const rlf_judged *best = found->best;
     *p = (rlf_prediction){.place = place,
                           .cluster = s->cluster->name,
-                          .guessed = s->cluster->guessed,
+                          .guessed = s->cluster->guessed && !s->profiles,
                           .simulated = best->simulated,
                           .step = best->simulated ? best->step
                                                   : best->placing.period,
@@ -62,18 +62,30 @@ put_number(const char *key, double x, rlf_buf *out)
     rlf_buf_number(out, x);
 }
 
+/* Seconds that a node took of the steps so far; 0: none were taken. */
+static double
+measured(const rlf_session *s, size_t node)
+{
+    return s->taken.count ? rlf_run_call_seconds(s->run, (int)node) : 0;
+}
+
 static void
 put_calls(const rlf_session *s, rlf_buf *out)
 {
     const char *between = "\n  ";
     rlf_buf_puts(out, ",\n \"calls\":[");
     for (size_t i = 0; i < s->graph->nodes.count; i++) {
-        if (!(s->prediction->calls[i] > 0))
+        double took = measured(s, i);
+        if (!(s->prediction->calls[i] > 0) && !(took > 0))
             continue;
         rlf_buf_puts(out, between);
         put_text("{", "call", call_name(s, i), out);
         rlf_buf_printf(out, ",\"node\":%zu,\"seconds\":", i);
         rlf_buf_number(out, s->prediction->calls[i]);
+        if (s->taken.count) {
+            rlf_buf_puts(out, ",\"measured\":");
+            rlf_buf_number(out, took);
+        }
         rlf_buf_putc(out, '}');
         between = ",\n  ";
     }
@@ -111,6 +123,13 @@ rlf_prediction_write(const rlf_session *s, rlf_err *err)
         put_number("tokens_per_second", p->tokens, &out);
         put_number("idle", p->idle, &out);
         put_calls(s, &out);
+    }
+    if (s->taken.count) {
+        double n = s->taken.count;
+        rlf_buf_printf(&out, ",\n \"measured_steps\":%u", s->taken.count);
+        put_number("measured_step", s->taken.seconds / n, &out);
+        put_number("measured_tokens_per_second",
+                   s->taken.tokens / s->taken.seconds, &out);
     }
     put_text(",\n ", "place", p->place, &out);
     rlf_buf_puts(&out, "}\n");
@@ -225,4 +244,40 @@ rlf_prediction_read(rlf_session *s, rlf_err *err, const char **text)
     if (s->prediction)
         *text = s->prediction->place;
     return RLF_OK;
+}
+
+/* ---- beside what was measured ---- */
+
+static void
+put_row(const char *name, double predicted, double took, rlf_buf *out)
+{
+    rlf_buf_printf(out, "%-24s %12.4g %12.4g", name, predicted, took);
+    if (predicted > 0 && took > 0)
+        rlf_buf_printf(out, " %10.2f", took / predicted);
+    rlf_buf_putc(out, '\n');
+}
+
+void
+rlf_prediction_compare(const rlf_session *s, rlf_buf *out)
+{
+    const rlf_prediction *p = s->prediction;
+    if (!p || !s->taken.count)
+        return;
+    double step = s->taken.seconds / s->taken.count;
+    double least = 0.01 * (step > p->step ? step : p->step);
+    rlf_buf_printf(out, "%-24s %12s %12s %10s\n", "seconds", "predicted",
+                   "measured", "times");
+    put_row("step", p->step, step, out);
+    for (size_t i = 0; p->simulated && i < s->graph->nodes.count; i++)
+        if (p->calls[i] > least || measured(s, i) > least)
+            put_row(call_name(s, i), p->calls[i], measured(s, i), out);
+    rlf_buf_printf(out,
+                   "measured in %u step%s, of calls on the rank that each keeps "
+                   "longest; predicted %s%s\n",
+                   s->taken.count, s->taken.count == 1 ? "" : "s",
+                   s->like ? "for lengths like those of --like"
+                           : "for responses as long as they can be",
+                   p->guessed ? ", by rates that nobody has measured (rlflow "
+                                "profile does)"
+                              : "");
 }

@@ -25,7 +25,7 @@ rlf_prediction *rlf_prediction_make(rlf_session *session,
  * another number of ranks: then session->warnings say so. */
 rlf_status rlf_prediction_read(rlf_session *session, rlf_err *err,
                                const char **text);
-/* prediction.json, if the session has one. */
+/* prediction.json, if the session has one, with what was measured so far. */
 rlf_status rlf_prediction_write(const rlf_session *session, rlf_err *err);
 /* A table of what was predicted and what the run has taken so far; nothing,
  * where there is no prediction or no step was taken. */

@@ -445,6 +445,7 @@ finish(rlf_session *s, rlf_err *err)
     if (!s->options.directory || rlf_run_steps(s->run) <= s->resumed)
         return RLF_OK;
     RLF_TRY(rlf_saving_now(s, err));
+    RLF_TRY(rlf_prediction_write(s, err));
     return rlf_profile_leave(s, err);
 }
 
@@ -542,6 +543,13 @@ step(rlf_session *s, rlf_err *err)
     }
     s->step_seconds = rlf_clock_since(from);
     s->tokens = rlf_run_tokens(s->run);
+    if (s->taken.steps++ == 1) {
+        s->taken.count = 0;
+        s->taken.seconds = s->taken.tokens = 0;
+    }
+    s->taken.count++;
+    s->taken.seconds += s->step_seconds;
+    s->taken.tokens += (double)s->tokens;
     warn_of_metrics(s);
     if (!s->options.directory)
         return RLF_OK;
@@ -591,7 +599,10 @@ rlf_session_save(rlf_session *s)
     if (!s->options.directory || !s->run)
         return rlf_session_result(rlf_fail(
             &s->err, RLF_USAGE, "a checkpoint needs --out and a step"));
-    return rlf_session_result(rlf_saving_now(s, &s->err));
+    rlf_status status = rlf_saving_now(s, &s->err);
+    if (status >= 0)
+        status = rlf_prediction_write(s, &s->err);
+    return rlf_session_result(status);
 }
 
 /* ---- asking ---- */

@@ -116,6 +116,12 @@ struct rlf_session {
     uint32_t resumed;    /* step that the run went on from */
     double step_seconds; /* of the last step */
     uint64_t tokens;     /* generated for it */
+    struct {
+        uint32_t steps; /* of this start, */
+        uint32_t count; /* that are counted: all but the first, if there are
+                           more */
+        double seconds, tokens; /* of these */
+    } taken;
     struct rlf_lock *lock; /* of the run's directory; NULL: not this process */
     bool chose;            /* that directory by itself, for a new run */
     int made; /* directories, from options.directory up, that were not there */

@@ -2,6 +2,7 @@
 #include "engine/cmd/cmd.h"
 #include "engine/cmd/display.h"
 
+#include "engine/api/prediction.h"
 #include "engine/base/vec.h"
 
 #include <fcntl.h>
@@ -286,6 +287,16 @@ train(rlf_session *s, rlf_display *d, bool *began, bool *stopped)
     return result;
 }
 
+/* What the search of `place auto` promised, beside what the run took. */
+static void
+put_prediction(const rlf_session *s)
+{
+    rlf_buf text = {0};
+    rlf_prediction_compare(s, &text);
+    fputs(text.p ? text.p : "", stdout);
+    rlf_buf_free(&text);
+}
+
 /* What a run prints is in its directory too: one that was started without an
  * output needs none. */
 static void
@@ -316,6 +327,8 @@ rlf_cmd_run(const rlf_command_line *line)
     rlf_display_close(d);
     if (stopped)
         result = stop_early(s, line);
+    if ((stopped || result == RLF_RESULT_END) && s->leads && !quiet)
+        put_prediction(s);
     if (result == RLF_RESULT_END && s->leads && !quiet)
         printf("done: step %" PRIu64 ", %s\n", rlf_session_steps(s),
                s->options.directory);

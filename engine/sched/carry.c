@@ -332,11 +332,13 @@ time_of(const rlf_node_class *class)
 }
 
 static void
-add_time(rlf_rank *rank, const rlf_node_class *class, uint64_t from)
+add_time(rlf_rank *rank, const rlf_node *node, uint64_t from)
 {
-    int which = time_of(class);
+    int which = time_of(node->class);
+    double seconds = rlf_clock_since(from);
+    rank->calls[node->id] += seconds;
     if (which < RLF_TIMES)
-        rank->seconds[which] += rlf_clock_since(from);
+        rank->seconds[which] += seconds;
 }
 
 /* What is done now, for who asks from another thread. */
@@ -357,7 +359,7 @@ rlf_rank_turn(rlf_rank *rank, rlf_err *err)
     s->call.rows = NULL;
     s->call.n_rows = 0;
     rlf_status status = sample(rank, s, err);
-    add_time(rank, node->class, from);
+    add_time(rank, node, from);
     if (status < 0)
         rlf_err_place(err, node->span, node->class->name);
     if (rank->env.trace)
@@ -442,6 +444,7 @@ carry_begin(rlf_rank *rank, const rlf_task *task, rlf_err *err)
     rank->wants_checkpoint = false;
     rank->env.step = task->step;
     memset(rank->seconds, 0, sizeof rank->seconds);
+    memset(rank->calls, 0, rank->graph->nodes.count * sizeof *rank->calls);
     uint32_t last = task->step + rank->graph->ahead;
     for (uint32_t i = 0; i < task->fresh; i++)
         rlf_rank_begin_step(rank, last - i, task->step);
@@ -481,7 +484,9 @@ carry_end(rlf_rank *rank, const rlf_task *task, rlf_err *err)
         .kind = RLF_NOTICE_REPORT,
         .rank = rank->rank,
         .report = {.kind = RLF_REPORT_DONE, .rank = rank->rank, .n = task->n},
-        .at_end = true};
+        .at_end = true,
+        .calls = rank->calls,
+        .n_calls = (uint32_t)rank->graph->nodes.count};
     memcpy(notice.seconds, rank->seconds, sizeof notice.seconds);
     tell_step(rank, (int)(rank->env.step % (uint32_t)rank->n_steps), &notice);
     return rank->tell(rank->sink, &notice, err);
@@ -637,7 +642,7 @@ rlf_rank_carry_out(rlf_rank *rank, const rlf_task *task, rlf_err *err)
     if (status >= 0)
         measure(rank, task, measured);
     if (task->kind == RLF_TASK_OPEN || task->kind == RLF_TASK_RUN)
-        add_time(rank, node->class, from);
+        add_time(rank, node, from);
     if (status >= 0)
         status = rlf_memory_check(err);
     if (status < 0)

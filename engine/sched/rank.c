@@ -200,6 +200,8 @@ open_steps(rlf_rank *rank)
 {
     rank->n_steps = (int)rank->graph->ahead + 1;
     rank->steps = rlf_calloc((size_t)rank->n_steps, sizeof *rank->steps);
+    rank->calls =
+        rlf_calloc(rank->graph->nodes.count + 1, sizeof *rank->calls);
     for (int i = 0; i < rank->n_steps; i++) {
         rank->steps[i].env = rank->env;
         rank->steps[i].env.pool = rlf_arena_new();
@@ -301,6 +303,7 @@ rlf_rank_close(rlf_rank *rank)
         rlf_arena_free(rank->steps[i].env.pool);
     }
     free(rank->steps);
+    free(rank->calls);
     RLF_VEC_FREE(&rank->slots);
     RLF_VEC_FREE(&rank->joint);
     rlf_comm_detach(rank->comm);

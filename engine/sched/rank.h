@@ -61,6 +61,7 @@ typedef struct rlf_rank {
     int n_steps;
     rank_step *now;            /* of the task in hand */
     double seconds[RLF_TIMES]; /* since the present step began */
+    double *calls;             /* likewise, per node */
     int generation;  /* the instance that is a generation at work; -1: none */
     rlf_turns turns; /* of it, that were not reported yet */
     RLF_VEC(int)

@@ -74,6 +74,10 @@ rlf_run_open(const rlf_plan *plan, const rlf_classes *classes,
     run->n_steps = plan->graph->ahead + 1;
     run->steps = RLF_NEW_ARRAY(run->kept, run_step, run->n_steps);
     run->ends = RLF_NEW_ARRAY(run->kept, rlf_notice, plan->ranks);
+    size_t n_calls = (size_t)plan->ranks * plan->graph->nodes.count;
+    run->calls = RLF_NEW_ARRAY(run->kept, double, n_calls);
+    run->called = RLF_NEW_ARRAY(run->kept, uint32_t, n_calls);
+    run->ended_steps = RLF_NEW_ARRAY(run->kept, uint32_t, plan->ranks);
     if (options->dry)
         run->needs = RLF_NEW_ARRAY(run->kept, rlf_needs, plan->ranks);
     *out = run;
@@ -170,6 +174,19 @@ double
 rlf_run_seconds(const rlf_run *run, int which)
 {
     return run->seconds[which] / run->plan->ranks;
+}
+
+double
+rlf_run_call_seconds(const rlf_run *run, int node)
+{
+    size_t n = run->plan->graph->nodes.count;
+    double most = 0;
+    for (size_t r = 0; r < (size_t)run->plan->ranks; r++) {
+        size_t i = r * n + (size_t)node;
+        if (run->called[i] && run->calls[i] / run->called[i] > most)
+            most = run->calls[i] / run->called[i];
+    }
+    return most;
 }
 
 uint64_t

@@ -154,6 +154,11 @@ void rlf_run_samples(const rlf_run *run, uint32_t most, rlf_buf *out);
 /* Seconds of the last step that went to one of RLF_TIMES: the mean of all
  * ranks, so that with the rest they add up to the step's. */
 double rlf_run_seconds(const rlf_run *run, int which);
+/* Seconds that a node keeps the rank which it keeps longest, waiting in it for
+ * others included: the mean of the steps since the run was opened in which it
+ * took any; the first step, in which much is done for the first time, counts
+ * only where it is alone. */
+double rlf_run_call_seconds(const rlf_run *run, int node);
 /* Response tokens generated for the last step, whenever that was. */
 uint64_t rlf_run_tokens(const rlf_run *run);
 /* The plan and the resources as the first rank of this process opened them,

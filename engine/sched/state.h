@@ -33,6 +33,11 @@ struct rlf_run {
     int left;         /* ranks that have not answered a SAVE or RESTORE */
     uint32_t step;    /* the last one done */
     double seconds[RLF_TIMES]; /* of the last step, of all ranks together */
+    /* Since the run was opened, but for its first step where there are more:
+     * [ranks][nodes] seconds, and steps in which it took any. */
+    double *calls;
+    uint32_t *called;
+    uint32_t *ended_steps; /* per rank */
     rlf_buf accepted; /* what --accept let differ: JSON objects with commas */
     bool whole; /* when the present step began all that is made ahead was */
     bool ended;

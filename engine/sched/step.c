@@ -8,11 +8,30 @@
 
 #include <stdio.h>
 
+/* What calls took in the step that a rank has ended. */
+static void
+add_calls(rlf_run *run, const rlf_notice *notice)
+{
+    size_t n = run->graph->nodes.count, first = (size_t)notice->rank * n;
+    if (notice->n_calls != n)
+        return;
+    if (run->ended_steps[notice->rank]++ == 1) {
+        memset(run->calls + first, 0, n * sizeof *run->calls);
+        memset(run->called + first, 0, n * sizeof *run->called);
+    }
+    for (size_t i = 0; i < n; i++) {
+        run->calls[first + i] += notice->calls[i];
+        run->called[first + i] += notice->calls[i] > 0;
+    }
+}
+
 rlf_status
 rlf_run_hear(rlf_run *run, const rlf_notice *notice, rlf_err *err)
 {
     if (notice->n_steps)
         run->ends[notice->rank] = *notice;
+    if (notice->at_end)
+        add_calls(run, notice);
     for (int i = 0; i < RLF_TIMES && notice->at_end; i++)
         run->seconds[i] += notice->seconds[i];
     if (notice->kind == RLF_NOTICE_SAVED)

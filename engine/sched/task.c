@@ -296,7 +296,7 @@ rlf_notice_bytes(const rlf_notice *notice)
         n += 3 * (size_t)notice->report.n_rows * sizeof(uint32_t);
     for (uint32_t i = 0; i < notice->n_steps; i++)
         n += notice->metrics[i].count * 128;
-    return n;
+    return n + notice->n_calls * sizeof *notice->calls;
 }
 
 void
@@ -310,6 +310,9 @@ rlf_notice_write(const rlf_notice *notice, rlf_buf *out)
     PUT(out, notice->count);
     PUT(out, notice->at_end);
     PUT(out, notice->seconds);
+    PUT(out, notice->n_calls);
+    if (notice->n_calls)
+        put(out, notice->calls, notice->n_calls * sizeof *notice->calls);
     PUT(out, notice->n_steps);
     for (uint32_t i = 0; i < notice->n_steps; i++) {
         PUT(out, notice->tokens[i]);
@@ -341,6 +344,8 @@ rlf_notice_read(const char *bytes, size_t n, rlf_arena *arena, rlf_err *err,
     GET(&r, out->count);
     GET(&r, out->at_end);
     GET(&r, out->seconds);
+    GET(&r, out->n_calls);
+    out->calls = get_array(&r, out->n_calls, sizeof *out->calls);
     GET(&r, out->n_steps);
     if (r.torn || out->n_steps > r.left)
         return finish(&r, "report", err);

@@ -85,6 +85,8 @@ typedef struct rlf_notice {
     const uint64_t *tokens;
     uint32_t n_steps;
     double seconds[RLF_TIMES]; /* at an END: since the step began here */
+    const double *calls;       /* likewise of each node; n_calls */
+    uint32_t n_calls;
 } rlf_notice;
 
 size_t rlf_notice_bytes(const rlf_notice *notice);
