@@ -103,8 +103,9 @@ check_devices(const rlf_session *s, const rlf_plan_options *plan, rlf_err *err)
         rlf_fail(err, RLF_USAGE,
                  "a run takes the devices that there are, and its program does "
                  "not say 'place auto', for which --cluster would be");
-        rlf_err_hint(err, "'rlflow plan --cluster %s --search' prints a plan "
-                          "for them, which --plan takes",
+        rlf_err_hint(err,
+                     "'rlflow plan --cluster %s --search' prints a plan "
+                     "for them, which --plan takes",
                      s->options.cluster);
         return RLF_USAGE;
     }
@@ -200,8 +201,8 @@ rlf_planning_end(rlf_session *s, rlf_status status, rlf_err *err)
         *err = lost;
     if (status < 0 || shared < 0 || !text)
         return status < 0 ? status : shared;
-    RLF_TRY(rlf_compile_place(s->compiled, "the plan of 'place auto'", text,
-                              err));
+    RLF_TRY(
+        rlf_compile_place(s->compiled, "the plan of 'place auto'", text, err));
     RLF_TRY(rlf_plan_make(s->graph, &s->planning, s->arena, err, &s->plan));
     return rlf_plan_fits(s->plan, &rlf_node_classes, err);
 }

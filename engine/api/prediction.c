@@ -271,13 +271,14 @@ rlf_prediction_compare(const rlf_session *s, rlf_buf *out)
     for (size_t i = 0; p->simulated && i < s->graph->nodes.count; i++)
         if (p->calls[i] > least || measured(s, i) > least)
             put_row(call_name(s, i), p->calls[i], measured(s, i), out);
-    rlf_buf_printf(out,
-                   "measured in %u step%s, of calls on the rank that each keeps "
-                   "longest; predicted %s%s\n",
-                   s->taken.count, s->taken.count == 1 ? "" : "s",
-                   s->like ? "for lengths like those of --like"
-                           : "for responses as long as they can be",
-                   p->guessed ? ", by rates that nobody has measured (rlflow "
-                                "profile does)"
-                              : "");
+    rlf_buf_printf(
+        out,
+        "measured in %u step%s, of calls on the rank that each keeps "
+        "longest; predicted %s%s\n",
+        s->taken.count, s->taken.count == 1 ? "" : "s",
+        s->like ? "for lengths like those of --like"
+                : "for responses as long as they can be",
+        p->guessed ? ", by rates that nobody has measured (rlflow "
+                     "profile does)"
+                   : "");
 }

@@ -21,9 +21,9 @@
  * later leaves at once. A signal handler has nowhere else to put them. Process
  * 0 looks at them; the others have it hear of theirs, through their world. */
 static volatile sig_atomic_t stop_signal, stop_second, continued;
-static rlf_comm_world *volatile follows; /* of a process that is not 0 */
-static rlf_comm_world *volatile leads;   /* of process 0, in a step */
-static rlf_comm_world *volatile joined;  /* of any, while the run lasts */
+static rlf_comm_world *volatile follows;  /* of a process that is not 0 */
+static rlf_comm_world *volatile leads;    /* of process 0, in a step */
+static rlf_comm_world *volatile joined;   /* of any, while the run lasts */
 static volatile sig_atomic_t told_second; /* that another process's signal came
                                              here, or 0 */
 

@@ -27,8 +27,8 @@ make_group(void *ctx, const int *ranks, int n, rlf_err *err, rlf_group **out)
 static rlf_status
 open_meshes(rlf_rank *rank, rlf_err *err)
 {
-    rank->groups = (rlf_mesh_groups){
-        .rank = rank->rank, .make = make_group, .ctx = rank};
+    rank->groups =
+        (rlf_mesh_groups){.rank = rank->rank, .make = make_group, .ctx = rank};
     return rlf_meshes_make(&rank->groups, rank->plan, rank->arena, err,
                            &rank->env);
 }
@@ -200,8 +200,7 @@ open_steps(rlf_rank *rank)
 {
     rank->n_steps = (int)rank->graph->ahead + 1;
     rank->steps = rlf_calloc((size_t)rank->n_steps, sizeof *rank->steps);
-    rank->calls =
-        rlf_calloc(rank->graph->nodes.count + 1, sizeof *rank->calls);
+    rank->calls = rlf_calloc(rank->graph->nodes.count + 1, sizeof *rank->calls);
     for (int i = 0; i < rank->n_steps; i++) {
         rank->steps[i].env = rank->env;
         rank->steps[i].env.pool = rlf_arena_new();
