@@ -5,6 +5,7 @@
 #include "kernels/expr.h"
 
 #include "engine/graph/class.h"
+#include "nodes/odd.h"
 #include "nodes/sequences.h"
 
 #include <stdlib.h>
@@ -101,9 +102,12 @@ step(rlf_call *call, rlf_err *err)
                           .step = env->step,
                           .iteration = call->iteration};
     if (!call->rows)
-        return rlf_expr_run(s->plan, env->queue, &bind, err);
-    return rlf_expr_run_rows(s->plan, env->queue, &bind, node->rows, call->rows,
-                             call->n_rows, err);
+        RLF_TRY(rlf_expr_run(s->plan, env->queue, &bind, err));
+    else
+        RLF_TRY(rlf_expr_run_rows(s->plan, env->queue, &bind, node->rows,
+                                  call->rows, call->n_rows, err));
+    rlf_odd_note(call, &bind);
+    return RLF_OK;
 }
 
 /* Values on a domain, of a piece as many as its rows have. */

@@ -26,6 +26,7 @@ libnodes_la_SOURCES = \
 	%D%/logprobs.c \
 	%D%/model.c %D%/model.h %D%/model_memory.c \
 	%D%/node.def \
+	%D%/odd.c %D%/odd.h \
 	%D%/part.c \
 	%D%/prompts.c \
 	%D%/reads.c %D%/reads.h \

@@ -4,6 +4,8 @@
  * so micro-batches fill them in any order. */
 #include "nodes/update.h"
 
+#include "nodes/odd.h"
+
 #include <math.h>
 
 /* ---- between rows of the pass and columns ---- */
@@ -66,11 +68,28 @@ rlf_update_put_live(rlf_update *u, const rlf_update_micro *m, int64_t first,
     }
 }
 
-/* `name`: of what the derivative is by. */
-static rlf_status
-fail_row(const rlf_update *u, const rlf_update_group *g, const char *name,
-         cursor c, double value, double derivative, rlf_err *err)
+/* Place the error where the value at `at` of an output was made that is not
+ * finite: in the loss, or before it. */
+static void
+place_odd(const rlf_update *u, int output, uint64_t at, rlf_err *err)
 {
+    const rlf_expr *program = u->points->program;
+    const rlf_odd_piece all = {0};
+    int op = rlf_odd_find(program, &u->bind, program->outputs.data[output].op,
+                          at, &all);
+    bool made = op >= 0 && program->ops.data[op].code != RLF_EXPR_INPUT;
+    if (!rlf_call_place_odd(u->call, err) && made)
+        rlf_err_place(err, program->ops.data[op].span,
+                      u->call->node->class->name);
+}
+
+/* `live`: what the derivative is by; NULL: by log-probabilities of words. */
+static rlf_status
+fail_row(const rlf_update *u, const rlf_update_group *g,
+         const rlf_live_call *live, cursor c, double value, double derivative,
+         rlf_err *err)
+{
+    const char *name = live ? live->class->name : "logprobs";
     rlf_fail(err, RLF_USER,
              "the loss's derivative by %s.%s is %g for token %u of %s",
              u->object->name, name, derivative, c.token + 1,
@@ -80,6 +99,8 @@ fail_row(const rlf_update *u, const rlf_update_group *g, const char *name,
                  "the value there is %g: clamp what is divided by or "
                  "exponentiated",
                  value);
+    if (live && live->gradient >= 0)
+        place_odd(u, live->gradient, cursor_place(g, c), err);
     return RLF_USER;
 }
 
@@ -111,6 +132,7 @@ rlf_update_fail_loss(const rlf_update *u, double loss, rlf_err *err)
     const rlf_loss *l = u->call->node->loss;
     rlf_fail(err, RLF_USER, "the loss of model '%s' is %s", u->object->name,
              isnan(loss) ? "not a number" : "infinite");
+    place_odd(u, l->loss, UINT64_MAX, err);
     for (int i = 0; i < l->n_calls; i++) {
         const rlf_live_call *live = &l->calls[i];
         if (live->input < 0)
@@ -151,7 +173,7 @@ rlf_update_get_gradient(rlf_update *u, const rlf_update_micro *m, int64_t first,
             uint64_t at = cursor_place(g, c);
             to[k] += (float)from[at];
             if (!isfinite(to[k]))
-                return fail_row(u, g, live->class->name, c,
+                return fail_row(u, g, live, c,
                                 u->inputs[live->input].number[at], from[at],
                                 err);
         }
@@ -285,14 +307,13 @@ settle_micro(rlf_update *u, const rlf_update_micro *m, rlf_err *err)
         rlf_update_put_words(u, m, 0, m->rows);
     for (int64_t k = 0; g->point && g->logprob && k < m->rows; k++)
         if (!isfinite(m->d_logprob[k]))
-            return fail_row(
-                u, g, u->call->node->loss->calls[g->point->call].class->name,
-                cursor_at(m, k), (double)m->logprob[k], (double)m->d_logprob[k],
-                err);
+            return fail_row(u, g, &u->call->node->loss->calls[g->point->call],
+                            cursor_at(m, k), (double)m->logprob[k],
+                            (double)m->d_logprob[k], err);
     for (int64_t k = 0; g->words && k < m->rows; k++)
         if (m->odd[k].word >= 0)
-            return fail_row(u, g, "logprobs", cursor_at(m, k),
-                            (double)m->odd[k].was, (double)m->odd[k].is, err);
+            return fail_row(u, g, NULL, cursor_at(m, k), (double)m->odd[k].was,
+                            (double)m->odd[k].is, err);
     return RLF_OK;
 }
 

@@ -309,6 +309,7 @@ rlf_call_number(const rlf_call *call, const char *name, rlf_err *err,
         rlf_fail(err, RLF_USER, "this is not a number");
         rlf_err_hint(err, "it may be 0 / 0, or log of what is below 0: clamp "
                           "what is divided by, or the argument of log");
+        rlf_call_place_odd(call, err);
         rlf_err_place(err, arg->span, call->node->class->name);
         return RLF_USER;
     }
@@ -319,4 +320,37 @@ rlf_call_number(const rlf_call *call, const char *name, rlf_err *err,
     rlf_err_hint(err, "%s", formal->doc);
     rlf_err_place(err, arg->span, call->node->class->name);
     return RLF_USER;
+}
+
+uint64_t
+rlf_column_odd(const rlf_column *column, const uint32_t *rows, uint32_t n)
+{
+    const rlf_space *s = column->space;
+    for (uint32_t i = 0; i < (rows ? n : s->count); i++) {
+        uint32_t row = rows ? rows[i] : i;
+        uint64_t from = s->offset ? s->offset[row] : row;
+        uint32_t values = s->offset ? s->length[row] : 1;
+        for (uint32_t t = 0; t < values; t++)
+            if (!isfinite(column->number[from + t]))
+                return from + t;
+    }
+    return UINT64_MAX;
+}
+
+bool
+rlf_call_place_odd(const rlf_call *call, rlf_err *err)
+{
+    const rlf_node *node = call->node;
+    for (int i = 0; i < node->n_inputs && call->env->odd; i++) {
+        int value = node->inputs[i];
+        const rlf_column *c = &call->in[i].column;
+        bool number =
+            call->env->graph->values.data[value].kind == RLF_VALUE_NUMBER;
+        if (!number || !c->number || !call->env->odd[value].source ||
+            rlf_column_odd(c, NULL, 0) == UINT64_MAX)
+            continue;
+        rlf_err_place(err, call->env->odd[value], node->class->name);
+        return true;
+    }
+    return false;
 }

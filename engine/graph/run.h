@@ -137,6 +137,9 @@ typedef struct rlf_env {
     /* Metrics: report() calls it; the mean over the step is written. */
     void (*report)(void *sink, const char *name, double value);
     void *sink;
+    /* Per value that is not finite: the expression that made it so, as far as
+     * nodes have found that out; NULL: nobody wants to know. */
+    rlf_span *odd;
 } rlf_env;
 
 /* Flags that a node raises for the scheduler. */
@@ -240,5 +243,12 @@ const rlf_mesh *rlf_call_mesh(const rlf_call *call);
  * its place if it is out of them. */
 rlf_status rlf_call_number(const rlf_call *call, const char *arg, rlf_err *err,
                            double *out);
+/* The first place of a column of numbers that is not finite, in all rows or in
+ * n; UINT64_MAX: all are. */
+uint64_t rlf_column_odd(const rlf_column *column, const uint32_t *rows,
+                        uint32_t n);
+/* Place an error about a value that is not finite at the expression that made
+ * the first such input; false: there is none, or it is not known. */
+bool rlf_call_place_odd(const rlf_call *call, rlf_err *err);
 
 #endif

@@ -1,0 +1,29 @@
+/* Which operation of an expression program first made a value that is not
+ * finite: for messages, when a step fails for one.
+ *
+ * A program is run once more with all its operations as outputs, and the value
+ * is followed back to the first operation whose arguments are finite. What a
+ * node was given is known by the node that made it: rlf_env.odd. */
+#ifndef RLF_NODES_ODD_H
+#define RLF_NODES_ODD_H
+
+#include "engine/graph/class.h"
+#include "kernels/expr.h"
+
+/* Rows of a piece; `rows` NULL: all. */
+typedef struct rlf_odd_piece {
+    int domain;
+    const uint32_t *rows;
+    uint32_t n_rows;
+} rlf_odd_piece;
+
+/* The operation that made what operation `op` gives at place `at` of its column
+ * (UINT64_MAX: at its first place that is not finite). It may be an INPUT. -1:
+ * that cannot be found out, or it is finite. */
+int rlf_odd_find(const rlf_expr *expr, const rlf_expr_bind *bind, int op,
+                 uint64_t at, const rlf_odd_piece *piece);
+/* Note in rlf_env.odd where outputs of an expression node were made that are
+ * not finite. */
+void rlf_odd_note(const rlf_call *call, const rlf_expr_bind *bind);
+
+#endif
