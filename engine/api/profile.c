@@ -180,6 +180,8 @@ sort_piece(rlf_collector *c, const rlf_measured *m, int threads)
 void
 rlf_collector_end(rlf_collector *c, int threads, bool keep)
 {
+    if (threads == 1 && c->n_ranks > rlf_cores_count())
+        threads = 0;
     for (int r = 0; r < c->n_ranks; r++) {
         seen *of = &c->ranks[r];
         size_t first = of->n > NEWEST ? of->n - NEWEST : 0;

@@ -12,12 +12,12 @@
 
 enum {
     SECONDS = 60, /* in all, if nothing is said */
-    LEAST_STEPS = 3,
+    LEAST_STEPS = 5,
     MOST_CUTS = 512,
 };
 
 /* Sure enough: the mean of what a piece takes is known so well. */
-#define SURE 0.03
+#define SURE 0.02
 
 /* All models of the program on so many ranks, cut so. `small`: with smaller
  * micro-batches, so that a line has two ends. */

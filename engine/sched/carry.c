@@ -587,10 +587,12 @@ measure(rlf_rank *rank, const rlf_task *task, uint64_t from)
         bool trains = node->class->trainable != &rlf_trainable_none;
         if (task->joint)
             return; /* with the next one */
-        piece.kind = node->class->sampled ? RLF_MEASURED_OPEN
+        piece.kind = node->class->sampled || !task->works
+                         ? RLF_MEASURED_OPEN
                      : trains             ? RLF_MEASURED_FINISH
                                           : piece.kind;
-        if (time_of(node->class) == RLF_TIME_READ)
+        if (piece.kind == RLF_MEASURED_ROWS &&
+            time_of(node->class) == RLF_TIME_READ)
             piece.x = call->fed;
     }
     uint64_t taken = (uint64_t)(rank->taken * 1e9);

@@ -46,12 +46,14 @@ rlf_account_make(const rlf_timeline *t, size_t n_nodes, double from, double to,
                        .steps = steps,
                        .step = (to - from) / steps,
                        .spent = rlf_arena_alloc(arena, bytes),
+                       .work = RLF_NEW_ARRAY(arena, double, t->ranks),
                        .idle = 1,
                        .calls = RLF_NEW_ARRAY(arena, double, n_nodes)};
     memset(a->spent, 0, bytes);
     for (size_t i = 0; i < t->spans.count; i++) {
         const rlf_span_spent *s = &t->spans.data[i];
         double share = s->bubble / (s->to - s->from), time = counted(a, s);
+        a->work[s->rank] += s->work * time / (s->to - s->from) / steps;
         a->spent[s->rank][s->kind] += time * (1 - share);
         a->spent[s->rank][RLF_SPENT_BUBBLE] += time * share;
     }

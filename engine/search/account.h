@@ -10,6 +10,7 @@ typedef struct rlf_account {
     uint32_t steps;              /* in that time */
     double step;                 /* seconds of one, on average */
     double (*spent)[RLF_SPENTS]; /* per rank: seconds of all of that time */
+    double *work;                /* per rank: of a core, in a step */
     double all[RLF_SPENTS];      /* of a step, on average over the ranks */
     double idle; /* the part of all ranks' time in which nothing is done, or an
                     update waits for others */

@@ -48,8 +48,7 @@ threads_of(const rlf_costs *c, int rank)
 {
     const rlf_machine_kind *m =
         rlf_cluster_part_of(c->options.speeds->cluster, rank)->machine;
-    int each = m->device->gpu ? 1 : m->cores / m->count;
-    return each > 1 ? each : 1;
+    return m->device->gpu ? 1 : m->cores / m->count;
 }
 
 /* Seconds of a piece by the profile of the rank's device; false: it has no
@@ -493,10 +492,25 @@ rlf_costs_new(const rlf_costs_options *options, rlf_arena *arena, rlf_err *err,
     return RLF_OK;
 }
 
+/* Thread ranks on fewer cores share these: a device that computes by itself,
+ * and rates that nobody measured (which are shared out already), do not. */
+static int
+cores_of(const rlf_costs *c)
+{
+    const rlf_speeds *s = c->options.speeds;
+    const rlf_machine_kind *m = s->cluster->parts[0].machine;
+    bool shared = s->profiles && s->profiles[0] && !m->device->gpu &&
+                  s->cluster->machines == 1;
+    return shared ? m->cores : 0;
+}
+
 rlf_durations
 rlf_costs_durations(rlf_costs *c)
 {
     int ranks = c->plan->ranks;
+    const rlf_profile *p = c->options.speeds->profiles
+                               ? c->options.speeds->profiles[0]
+                               : NULL;
     return (rlf_durations){.self = c,
                            .portion = take_portion,
                            .turn = take_turn,
@@ -506,6 +520,8 @@ rlf_costs_durations(rlf_costs *c)
                            .other = c->options.speeds->profiles != NULL,
                            .weights = take_weights,
                            .handover = take_handover,
+                           .mail = p && ranks > 1 ? p->post / 2 : 0,
+                           .cores = cores_of(c),
                            .post = ranks > 1 ? POST_EACH * ranks : POST_ALONE};
 }
 

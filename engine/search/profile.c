@@ -85,39 +85,39 @@ error_of(const rlf_profile_line *line, const rlf_profile_sample *s)
            fmax(s->seconds, 1e-9);
 }
 
-static int
-by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+/* What is so much slower than its line was put aside, or came first. */
+#define FAR 4
 
 void
 rlf_profile_fit(const rlf_profile_sample *samples, int n, rlf_profile_line *out)
 {
     rlf_profile_sample *kept = rlf_calloc((size_t)n + 1, sizeof *kept);
-    double *errors = rlf_calloc((size_t)n + 1, sizeof *errors), sum = 0;
+    double error = 0, seen = 0, said = 0;
     int m = 0;
     out->least = out->most = samples[0].x;
     fit(samples, n, out);
     for (int i = 0; i < n; i++) {
-        errors[i] = error_of(out, &samples[i]);
-        out->least = fmin(out->least, samples[i].x);
-        out->most = fmax(out->most, samples[i].x);
+        const rlf_profile_sample *s = &samples[i];
+        out->least = fmin(out->least, s->x);
+        out->most = fmax(out->most, s->x);
+        if (s->seconds <= FAR * rlf_profile_line_at(out, s->x, s->y))
+            kept[m++] = *s;
     }
-    qsort(errors, (size_t)n, sizeof *errors, by_size);
-    double far = 3 * errors[n / 2] + 0.02;
-    for (int i = 0; i < n; i++)
-        if (error_of(out, &samples[i]) <= far)
-            kept[m++] = samples[i];
     if (m)
         fit(kept, m, out);
+    for (int i = 0; i < m; i++) {
+        seen += kept[i].seconds;
+        said += rlf_profile_line_at(out, kept[i].x, kept[i].y);
+    }
+    double scale = said > 0 ? seen / said : 1;
+    out->fixed *= scale;
+    out->each *= scale;
+    out->more *= scale;
     for (int i = 0; i < m; i++)
-        sum += error_of(out, &kept[i]);
-    out->spread = m ? sum / m : 0;
+        error += error_of(out, &kept[i]);
+    out->spread = m ? error / m : 0;
     out->n = (uint64_t)n;
     free(kept);
-    free(errors);
 }
 
 /* How unlike two cuts are; < 0: not of the same work. */
@@ -129,7 +129,7 @@ distance(const rlf_profile_key *a, const rlf_profile_key *b)
     double parts = fabs(log2((double)a->tp / b->tp)) * 4 +
                    fabs(log2((double)a->pp / b->pp)) * 2;
     return parts + (a->stage != b->stage) + abs(a->dp - b->dp) * 0.25 +
-           fabs(log2((double)a->threads / b->threads)) * 3;
+           fabs(log2(fmax(a->threads, 0.5) / fmax(b->threads, 0.5))) * 3;
 }
 
 const rlf_profile_line *
@@ -148,8 +148,10 @@ rlf_profile_find(const rlf_profile *p, const rlf_profile_key *key,
     *exact = least <= 0;
     if (!best || *exact)
         return best;
-    double parts = (double)best->key.tp * best->key.pp * best->key.threads /
-                   ((double)key->tp * key->pp * key->threads);
+    double had = (double)best->key.tp * best->key.pp;
+    double has = (double)key->tp * key->pp;
+    double parts =
+        had * fmax(best->key.threads, 1) / (has * fmax(key->threads, 1));
     *made = *best;
     made->key = *key;
     made->each *= parts;
@@ -331,7 +333,7 @@ read_line(const reader *r, const json_t *o, size_t i, rlf_profile_line *l)
     RLF_TRY(read_int(r, o, "pp", 1, &k->pp));
     RLF_TRY(read_int(r, o, "stage", 0, &k->stage));
     RLF_TRY(read_int(r, o, "dp", 0, &k->dp));
-    RLF_TRY(read_int(r, o, "threads", 1, &k->threads));
+    RLF_TRY(read_int(r, o, "threads", 0, &k->threads));
     if (k->stage >= k->pp)
         return wrong(r, "lines", i, "is of a stage beyond its \"pp\"");
     RLF_TRY(read_number(r, o, "fixed", 0, 1e6, &l->fixed));

@@ -27,7 +27,8 @@ typedef struct rlf_profile_key {
     rlf_measured_kind kind;
     const char *call;
     int tp, pp, stage, dp; /* dp: of FINISH alone, else 0 */
-    int threads;           /* of the rank */
+    int threads; /* of the rank; 0: there are more ranks than cores, so that
+                    who waits sleeps at once */
 } rlf_profile_key;
 
 typedef struct rlf_profile_line {
@@ -64,7 +65,8 @@ typedef struct rlf_profile {
     int n_links;
     rlf_profile_lengths *lengths;
     int n_lengths;
-    double post; /* seconds of the controller for a post to a rank */
+    double post; /* seconds from a post of the controller to a rank until it
+                    has the answer; 0: not measured */
 } rlf_profile;
 
 const char *rlf_measured_word(rlf_measured_kind kind);
@@ -73,9 +75,10 @@ const char *rlf_profile_call(const rlf_graph *graph, const rlf_node *node,
                              char *text, size_t room);
 
 /* A line through measurements, at least one: least squares of relative errors,
- * none of its constants negative, then once more without what is far off (a
- * thread that was put aside). Fills all but the key. Where all x are alike they
- * are taken as in proportion. */
+ * none of its constants negative, once more without what took a multiple of
+ * it. Then all of it times what makes the sum right, since relative errors
+ * favour what was quick. Fills all but the key. Where all x are alike they are
+ * taken as in proportion. */
 typedef struct rlf_profile_sample {
     double x, y, seconds;
 } rlf_profile_sample;

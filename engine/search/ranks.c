@@ -46,6 +46,7 @@ rlf_ranks_free(rlf_ranks *r)
         RLF_VEC_FREE(&r->list[i].joint);
     }
     RLF_VEC_FREE(&r->events);
+    RLF_VEC_FREE(&r->ends);
     free(r->arenas);
     free(r->generations);
     free(r->list);
@@ -81,36 +82,98 @@ earlier(const event *a, const event *b)
     return a->number < b->number;
 }
 
+static void
+rise(event *list, size_t i, event e)
+{
+    for (size_t up; i && earlier(&e, &list[up = (i - 1) / 2]); i = up)
+        list[i] = list[up];
+    list[i] = e;
+}
+
+/* Take away the first of n. */
+static void
+sink(event *list, size_t n)
+{
+    event last = list[--n];
+    size_t i = 0;
+    for (size_t down; (down = 2 * i + 1) < n; i = down) {
+        if (down + 1 < n && earlier(&list[down + 1], &list[down]))
+            down++;
+        if (!earlier(&list[down], &last))
+            break;
+        list[i] = list[down];
+    }
+    if (n)
+        list[i] = last;
+}
+
 void
 rlf_ranks_schedule(rlf_ranks *r, event e)
 {
     e.number = r->number++;
     RLF_PUSH(&r->events, e);
-    event *heap = r->events.data;
-    size_t i = r->events.count - 1;
-    for (size_t up; i && earlier(&e, &heap[up = (i - 1) / 2]); i = up)
-        heap[i] = heap[up];
-    heap[i] = e;
+    rise(r->events.data, r->events.count - 1, e);
 }
 
+/* ---- cores ---- */
+
+/* What a rank at work gets of a second. */
+static double
+rate(const rlf_ranks *r)
+{
+    double cores = r->options.cores;
+    return cores > 0 && r->demand > cores ? cores / r->demand : 1;
+}
+
+double
+rlf_ranks_served(const rlf_ranks *r, double at)
+{
+    return r->options.cores ? r->served + (at - r->now) * rate(r) : at;
+}
+
+void
+rlf_ranks_schedule_end(rlf_ranks *r, event e)
+{
+    if (!r->options.cores) {
+        rlf_ranks_schedule(r, e);
+        return;
+    }
+    e.number = r->number++;
+    RLF_PUSH(&r->ends, e);
+    rise(r->ends.data, r->ends.count - 1, e);
+}
+
+void
+rlf_ranks_demand(rlf_ranks *r, double more)
+{
+    r->demand += more;
+    if (r->demand < 1e-9)
+        r->demand = 0;
+}
+
+/* The next of both heaps: what ends comes before what else is at that time. */
 static bool
 next_event(rlf_ranks *r, event *out)
 {
-    event *heap = r->events.data;
-    if (!r->events.count)
-        return false;
-    *out = heap[0];
-    event last = heap[--r->events.count];
-    size_t n = r->events.count, i = 0;
-    for (size_t down; (down = 2 * i + 1) < n; i = down) {
-        if (down + 1 < n && earlier(&heap[down + 1], &heap[down]))
-            down++;
-        if (!earlier(&heap[down], &last))
-            break;
-        heap[i] = heap[down];
+    bool end = r->ends.count > 0;
+    double at = 0;
+    if (end) {
+        double left = r->ends.data[0].at - r->served;
+        at = r->now + (left > 0 ? left : 0) / rate(r);
+        end = !r->events.count || at <= r->events.data[0].at;
     }
-    if (n)
-        heap[i] = last;
+    if (!end && !r->events.count)
+        return false;
+    if (end) {
+        *out = r->ends.data[0];
+        sink(r->ends.data, r->ends.count--);
+        r->served = out->at > r->served ? out->at : r->served;
+        out->at = at;
+        return true;
+    }
+    *out = r->events.data[0];
+    sink(r->events.data, r->events.count--);
+    r->served += (out->at - r->now) * rate(r);
     return true;
 }
 
@@ -296,8 +359,15 @@ begin_work(rlf_ranks *r, int i)
     if (work.duty->works && !samples && !l->post->joint)
         seconds = r->options.work(r->options.self, &work);
     me->began = r->now;
-    rlf_ranks_schedule(
-        r, (event){.at = r->now + seconds, .kind = END_WORK, .rank = i});
+    me->part = seconds > 0 && r->options.part
+                   ? r->options.part(r->options.self, i)
+                   : seconds > 0;
+    me->work = seconds * me->part;
+    rlf_ranks_demand(r, me->part);
+    rlf_ranks_schedule_end(r, (event){.at = rlf_ranks_served(r, r->now) +
+                                            seconds,
+                                      .kind = END_WORK,
+                                      .rank = i});
 }
 
 /* The rank has come to an EDGE or MOVE: so many of its moves have their other
@@ -389,6 +459,7 @@ finish_work(rlf_ranks *r, int i)
     rank_state *me = &r->list[i];
     letter *l = me->now;
     rlf_post_kind kind = l->post->kind;
+    rlf_ranks_demand(r, -me->part);
     me->now = NULL;
     if (kind == RLF_POST_MOVE)
         rlf_ranks_take_over(r, i, l);
@@ -396,7 +467,8 @@ finish_work(rlf_ranks *r, int i)
                                 .rank = i,
                                 .post = l->post,
                                 .from = me->began,
-                                .to = r->now});
+                                .to = r->now,
+                                .work = me->work});
     if (kind == RLF_POST_RUN)
         finish_run(r, i, l);
     else if (kind == RLF_POST_END || (kind == RLF_POST_OPEN && i == 0))

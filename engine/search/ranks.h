@@ -60,6 +60,7 @@ typedef struct rlf_seen {
     int rank;
     const rlf_post *post;
     double from, to;
+    double work; /* DONE, TURNS: seconds of a core that the rank took */
     uint32_t turns, row;
 } rlf_seen;
 
@@ -79,6 +80,12 @@ typedef struct rlf_ranks_options {
     double (*mail)(void *self, int rank); /* from the controller; NULL: 0 */
     double (*news)(void *self, int rank); /* to the controller; NULL: 0 */
     double post;                          /* of the controller, for each post */
+    /* Ranks share so many cores: while more than these are at work, all get on
+     * in proportion slower. 0: each has its own. */
+    int cores;
+    /* The part of the work just asked for in which the rank is at work itself,
+     * and does not wait for others of it; NULL: all. */
+    double (*part)(void *self, int rank);
     /* Without the rule that a replica leaves its generation together: each
      * member looks for posts by itself, and is told only of what it has a part
      * in. Such ranks hang; a test shows that the rule is needed. */

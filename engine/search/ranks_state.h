@@ -61,6 +61,7 @@ struct generation {
     bool open;              /* there is something to make */
     bool in_turns;
     double began, first, slope; /* turn i takes first + i slope */
+    double start;               /* as `began`, by what ranks have got */
     uint32_t turns;             /* in this jump */
     uint32_t fed, fresh;        /* tokens of a turn; samples that begin */
     uint64_t version;           /* of the jump, unlike all others */
@@ -74,6 +75,8 @@ typedef struct rank_state {
     double heard;   /* when the last of it is there */
     letter *now;    /* stands at, or works on */
     double began;   /* < 0: waits for others */
+    double part;    /* of its work in which it needs a core, and */
+    double work;    /* that in seconds */
     generation *of; /* that it is a member of, or was */
     bool open;      /* and has something to make of, after its last post */
     size_t read;    /* of what its leader said */
@@ -87,7 +90,11 @@ struct rlf_ranks {
     const rlf_plan *plan;
     int n;
     rank_state *list;
-    RLF_VEC(event) events; /* a heap */
+    /* Heaps. Where ranks share cores the ends of work are apart, by how much
+     * each rank at work has got so far. */
+    RLF_VEC(event) events;
+    RLF_VEC(event) ends;
+    double served, demand; /* that; ranks at work, or parts of them */
     uint64_t number;
     double now, free; /* the clock; when the controller is free */
     rlf_arena **arenas;
@@ -100,6 +107,14 @@ struct rlf_ranks {
 /* ---- ranks.c ---- */
 
 void rlf_ranks_schedule(rlf_ranks *r, event e);
+/* The end of work: `at` is by what ranks at work have got, which is the time
+ * itself where each has a core. */
+void rlf_ranks_schedule_end(rlf_ranks *r, event e);
+/* What a rank at work has got now, and will have at a time, if no other begins
+ * or ends. */
+double rlf_ranks_served(const rlf_ranks *r, double at);
+/* So many ranks more, or less, are at work. */
+void rlf_ranks_demand(rlf_ranks *r, double more);
 void rlf_ranks_report(rlf_ranks *r, rlf_report report);
 void rlf_ranks_see(const rlf_ranks *r, rlf_seen seen);
 /* The next letter of a rank if it is there, else NULL. */

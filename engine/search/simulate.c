@@ -115,9 +115,8 @@ take_edge(simulation *s, const rlf_work *work)
 }
 
 static double
-take_work(void *self, const rlf_work *work)
+take_post(simulation *s, const rlf_work *work)
 {
-    simulation *s = self;
     const rlf_durations *d = s->options->durations;
     s->bubble[work->rank] = 0;
     switch (work->post->kind) {
@@ -141,10 +140,32 @@ take_work(void *self, const rlf_work *work)
 }
 
 static double
+take_work(void *self, const rlf_work *work)
+{
+    simulation *s = self;
+    double *bubble = &s->bubble[work->rank], took = take_post(s, work);
+    *bubble = took > 0 ? *bubble / took : 0;
+    return took;
+}
+
+static double
 take_turn(void *self, const rlf_turn *turn)
 {
     const rlf_durations *d = ((simulation *)self)->options->durations;
     return d->turn ? d->turn(d->self, turn) : 0;
+}
+
+static double
+take_mail(void *self, int rank)
+{
+    (void)rank;
+    return ((simulation *)self)->options->durations->mail;
+}
+
+static double
+part_at_work(void *self, int rank)
+{
+    return 1 - ((const simulation *)self)->bubble[rank];
 }
 
 /* ---- answers ---- */
@@ -224,10 +245,11 @@ see(void *self, const rlf_seen *seen)
                            .step = s->step,
                            .post = seen->post->n,
                            .from = seen->from,
-                           .to = seen->to};
+                           .to = seen->to,
+                           .work = seen->work};
     switch (seen->kind) {
     case RLF_SEEN_DONE:
-        span.bubble = s->bubble[seen->rank];
+        span.bubble = s->bubble[seen->rank] * (seen->to - seen->from);
         s->bubble[seen->rank] = 0;
         add_span(s, &span);
         break;
@@ -359,6 +381,14 @@ open_simulation(simulation *s, const rlf_simulate_options *options,
                                          .work = take_work,
                                          .turn = take_turn,
                                          .post = options->durations->post,
+                                         .mail = options->durations->mail > 0
+                                                     ? take_mail
+                                                     : NULL,
+                                         .news = options->durations->mail > 0
+                                                     ? take_mail
+                                                     : NULL,
+                                         .cores = options->durations->cores,
+                                         .part = part_at_work,
                                          .see = see,
                                          .posted = posted});
 }

@@ -53,6 +53,8 @@ typedef struct rlf_durations {
     double (*handover)(void *self, const rlf_node *node, int rank,
                        uint32_t samples, uint64_t tokens);
     double post; /* of the controller, for each post */
+    double mail; /* a post to its rank, or a report to the controller */
+    int cores;   /* that all ranks share; 0: each has its own */
     bool other;  /* portions of OPEN and STEP are asked for, too */
 } rlf_durations;
 
@@ -78,6 +80,7 @@ typedef struct rlf_span_spent {
     uint64_t step, post;
     double from, to;
     double bubble;  /* of that, waiting for other stages */
+    double work;    /* seconds of a core, of which others may take some */
     uint32_t turns; /* of a generation, else 0 */
     uint32_t rows;  /* at work in these turns */
 } rlf_span_spent;

@@ -35,7 +35,8 @@ typedef struct simulation {
     uint64_t step;
     RLF_VEC(sequences) sequences; /* per instance */
     passes passes;
-    double *bubble; /* per rank: in the post that it works on */
+    double *bubble; /* per rank: the part of the post that it works on in which
+                       it waits for other stages and replicas */
     rlf_simulated *out;
 } simulation;
 

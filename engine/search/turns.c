@@ -111,12 +111,13 @@ seconds_of(const generation *g, uint32_t turns)
 
 /* The turns that end at that time or later, no more than there are. */
 static uint32_t
-turns_until(const generation *g, double at)
+turns_until(const rlf_ranks *r, const generation *g, double at)
 {
+    at = rlf_ranks_served(r, at);
     uint32_t least = 1, most = g->turns;
     while (least < most) {
         uint32_t middle = least + (most - least) / 2;
-        if (g->began + seconds_of(g, middle) >= at)
+        if (g->start + seconds_of(g, middle) >= at)
             most = middle;
         else
             least = middle + 1;
@@ -128,10 +129,10 @@ static void
 await_turns(rlf_ranks *r, generation *g)
 {
     g->version = r->number;
-    rlf_ranks_schedule(r, (event){.at = g->began + seconds_of(g, g->turns),
-                                  .kind = END_TURNS,
-                                  .rank = g->ranks[0],
-                                  .version = g->version});
+    rlf_ranks_schedule_end(r, (event){.at = g->start + seconds_of(g, g->turns),
+                                      .kind = END_TURNS,
+                                      .rank = g->ranks[0],
+                                      .version = g->version});
 }
 
 /* All members are there. */
@@ -157,7 +158,9 @@ begin_turns(rlf_ranks *r, generation *g)
     g->turns = g->fresh ? 1 : turns;
     g->in_turns = true;
     g->come = 0;
+    rlf_ranks_demand(r, g->n_ranks);
     g->began = r->now;
+    g->start = rlf_ranks_served(r, r->now);
     g->first = o->turn(o->self, &turn);
     g->slope = 0;
     if (g->turns > 1) {
@@ -166,7 +169,7 @@ begin_turns(rlf_ranks *r, generation *g)
         g->slope = (o->turn(o->self, &turn) - g->first) / more;
     }
     if (leader->next < leader->mail.count)
-        g->turns = turns_until(g, leader->mail.data[leader->next].at);
+        g->turns = turns_until(r, g, leader->mail.data[leader->next].at);
     await_turns(r, g);
 }
 
@@ -176,7 +179,7 @@ rlf_ranks_shorten(rlf_ranks *r, int i, double at)
     generation *g = r->list[i].of;
     if (!g || !g->in_turns || g->ranks[0] != i)
         return;
-    uint32_t turns = turns_until(g, at);
+    uint32_t turns = turns_until(r, g, at);
     if (turns == g->turns)
         return;
     g->turns = turns;
@@ -235,6 +238,8 @@ see_turns(const rlf_ranks *r, const generation *g)
                                     .post = g->letter->post,
                                     .from = g->began,
                                     .to = r->now,
+                                    .work = rlf_ranks_served(r, r->now) -
+                                            g->start,
                                     .turns = g->turns,
                                     .row = (uint32_t)g->active.count});
 }
@@ -290,6 +295,7 @@ rlf_ranks_end_turns(rlf_ranks *r, generation *g)
 {
     double n = g->turns, x = g->fed, t = r->now - g->began;
     g->in_turns = false;
+    rlf_ranks_demand(r, -g->n_ranks);
     g->seen.n += n;
     g->seen.x += n * x;
     g->seen.xx += n * x * x;

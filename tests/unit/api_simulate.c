@@ -164,6 +164,7 @@ close_plan(planned *p)
 typedef struct price {
     double scale;
     uint64_t asked;
+    int cores; /* that all ranks share; 0: each has its own */
 } price;
 
 static double
@@ -231,7 +232,8 @@ durations(price *of)
                            .stage = take_stage,
                            .weights = take_weights,
                            .handover = take_handover,
-                           .post = of->scale * 2e-6};
+                           .post = of->scale * 2e-6,
+                           .cores = of->cores};
 }
 
 /* ---- what is seen ---- */
@@ -245,6 +247,7 @@ typedef struct witness {
     double until[MOST_RANKS]; /* the rank's last span ends */
     double busy[MOST_RANKS], idle[MOST_RANKS];
     double spent[MOST_RANKS][RLF_SPENTS];
+    double work, last; /* seconds of cores; when the last span of all ends */
     const char *wrong;
     counts posts;
     const rlf_plan *plan;
@@ -264,6 +267,8 @@ see(void *self, const rlf_span_spent *span)
     w->spent[span->rank][span->kind] += span->to - span->from - span->bubble;
     w->spent[span->rank][RLF_SPENT_BUBBLE] += span->bubble;
     w->until[span->rank] = span->to;
+    w->work += span->work;
+    w->last = span->to > w->last ? span->to : w->last;
 }
 
 static void
@@ -533,10 +538,8 @@ test_apart(void)
         " ref on 0..1\n actor.generate on 0..3"};
     planned p = open_plan(&apart);
     const rlf_durations d = {.portion = count_portion, .turn = count_turn};
-    rlf_simulate_options options = {.plan = p.plan,
-                                    .sizes = &p.sizes,
-                                    .durations = &d,
-                                    .steps = STEPS};
+    rlf_simulate_options options = {
+        .plan = p.plan, .sizes = &p.sizes, .durations = &d, .steps = STEPS};
     rlf_simulated out;
     rlf_err err = RLF_ERR_NONE;
     double samples = BATCH * EACH, pieces = 2;
@@ -638,6 +641,28 @@ test_counted_sum(void)
          "one rank: weights apart take as long");
 }
 
+/* Cores that are enough change nothing; one that all ranks share gives no more
+ * than its time, and is as good as its own to a rank that is alone. */
+static void
+test_cores(const planned *p, const struct plan *how, const rlf_simulated *own)
+{
+    witness w = {.plan = p->plan};
+    price many = {.scale = 1, .cores = MOST_RANKS},
+          one = {.scale = 1, .cores = 1};
+    rlf_simulated a = simulate(p, &many, STEPS, true, streams, NULL);
+    rlf_simulated b = simulate(p, &one, STEPS, true, streams, &w);
+    bool same = true;
+    for (uint32_t i = 0; i < STEPS; i++)
+        same &= close_to(a.ends[i], own->ends[i]);
+    ok(same && a.posts == own->posts, "%s: a core for each", how->name);
+    bool alone = how->ranks == 1;
+    double end = b.ends[STEPS - 1];
+    ok(w.work <= w.last * (1 + 1e-9) && w.work > 0 &&
+           (alone ? close_to(end, own->ends[STEPS - 1])
+                  : end > own->ends[STEPS - 1]),
+       "%s: a core for all", how->name);
+}
+
 static void
 test_plan(const struct plan *how, uint64_t *tokens)
 {
@@ -649,6 +674,7 @@ test_plan(const struct plan *how, uint64_t *tokens)
     rlf_simulated c = simulate(&p, &half, STEPS, true, streams, NULL);
     ok(same_twice(&a, &b), "%s: the same twice", how->name);
     ok(twice_as_fast(&a, &c), "%s: twice as fast takes half", how->name);
+    test_cores(&p, how, &a);
     ok(conserves(&a, &w) && !w.wrong, "%s: busy or idle, one at a time%s%s",
        how->name, w.wrong ? ": " : "", w.wrong ? w.wrong : "");
     uint64_t steps = STEPS + (uint64_t)how->ahead;
