@@ -151,7 +151,6 @@ look_at_data(rlf_session *s, const rlf_outline *outline, int data, rlf_err *err,
     w->data[data] = d;
     w->model[data] = model;
     w->seen[data] = n;
-    w->rows[data] = ((const rlf_data *)env->resource[data])->records.count;
     return RLF_OK;
 }
 
@@ -201,6 +200,11 @@ rlf_session_workload_make(rlf_session *s, const rlf_outline *outline,
         .model = RLF_NEW_ARRAY(s->arena, int, n),
         .sizes = sizes_of(s)};
     out->workload.prompts = out->data;
+    for (size_t i = 0; i < n; i++)
+        if (s->graph->resources.data[i].kind == RLF_RESOURCE_DATA)
+            out->rows[i] =
+                ((const rlf_data *)rlf_outline_env(outline)->resource[i])
+                    ->records.count;
     if (said && said->responses) {
         RLF_TRY(read_said("--lengths", said->responses, err, &out->responses));
         RLF_TRY(check(s, out, true, said->responses, err));
@@ -325,6 +329,57 @@ rlf_session_workload_print(const rlf_session *s, const rlf_session_workload *w,
             add_line(prefix, &line, out);
         }
     rlf_buf_free(&line);
+}
+
+static double
+rounds_of(const rlf_node *node)
+{
+    const rlf_arg *arg = rlf_args_find(node->args, node->n_args, "rounds");
+    return arg && arg->kind == RLF_ARG_NUMBER ? arg->number : 1;
+}
+
+void
+rlf_session_workload_blocks(const rlf_session *s, const char *prefix,
+                            rlf_buf *out)
+{
+    bool every = false, branches = false;
+    double rounds = 0;
+    for (size_t i = 0; i < s->graph->nodes.count; i++) {
+        const rlf_node *node = &s->graph->nodes.data[i];
+        every |= node->class->role == RLF_ROLE_EVERY;
+        branches |= node->class->role == RLF_ROLE_IF;
+        if (node->class->role == RLF_ROLE_COLLECT)
+            rounds = fmax(rounds, rounds_of(node));
+    }
+    if (every || branches)
+        rlf_buf_printf(out, "%seach step has the blocks of all%s%s%s\n", prefix,
+                       every ? " 'every'" : "", every && branches ? " and" : "",
+                       branches ? " 'if'" : "");
+    if (rounds > 1)
+        rlf_buf_printf(out, "%seach step has all %.0f rounds of a collect\n",
+                       prefix, rounds);
+}
+
+void
+rlf_session_workload_epochs(const rlf_session *s, const rlf_session_workload *w,
+                            double step, const char *prefix, rlf_buf *out)
+{
+    for (size_t i = 0; i < s->graph->nodes.count; i++) {
+        const rlf_node *node = &s->graph->nodes.data[i];
+        if (node->class->role != RLF_ROLE_DRAW || w->sizes.runs[i] != 1)
+            continue;
+        const rlf_arg *count = rlf_node_arg(node, "count");
+        if (count->kind != RLF_ARG_NUMBER || count->number < 1)
+            continue;
+        double rows = (double)w->rows[node->receiver];
+        double steps = rows / count->number, hours = steps * step / 3600;
+        rlf_buf_printf(out,
+                       "%san epoch of '%s' is %.4g rows, %.4g steps and %.4g "
+                       "%s\n",
+                       prefix, s->graph->resources.data[node->receiver].name,
+                       rows, steps, hours < 1 ? hours * 60 : hours,
+                       hours < 1 ? "minutes" : "hours");
+    }
 }
 
 void

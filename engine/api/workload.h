@@ -38,6 +38,15 @@ rlf_status rlf_session_workload_make(rlf_session *session,
 void rlf_session_workload_print(const rlf_session *session,
                                 const rlf_session_workload *workload,
                                 const char *prefix, rlf_buf *out);
+/* Lines that say what a step has that not each step of a run has: blocks of
+ * `every` and `if`, rounds of a collect. Nothing if it has none. */
+void rlf_session_workload_blocks(const rlf_session *session, const char *prefix,
+                                 rlf_buf *out);
+/* A line for each data set that a step draws a number of rows from: how long an
+ * epoch is with steps of so many seconds. */
+void rlf_session_workload_epochs(const rlf_session *session,
+                                 const rlf_session_workload *workload,
+                                 double step, const char *prefix, rlf_buf *out);
 /* What nobody knows, a line for each option that would say it, or nothing. */
 void rlf_session_workload_warn(const rlf_session *session,
                                const rlf_session_workload *workload,

@@ -149,6 +149,7 @@ put_table(rlf_session *s, const rlf_session_found *f, bool all)
     const rlf_judged *own = own_best(f);
     rlf_buf lengths = {0};
     rlf_session_workload_print(s, &f->workload, "# ", &lengths);
+    rlf_session_workload_blocks(s, "# ", &lengths);
     fputs(lengths.p ? lengths.p : "", stdout);
     rlf_buf_free(&lengths);
     printf("# a step in seconds, with these lengths: by the estimate, by "
@@ -178,6 +179,11 @@ put_table(rlf_session *s, const rlf_session_found *f, bool all)
     if (!f->best->place)
         printf("# the best is '%s', which is what follows\n", f->best->name);
     put_proof(f);
+    rlf_buf epochs = {0};
+    double step = f->best->simulated ? f->best->step : f->best->placing.period;
+    rlf_session_workload_epochs(s, &f->workload, step, "# ", &epochs);
+    fputs(epochs.p ? epochs.p : "", stdout);
+    rlf_buf_free(&epochs);
 }
 
 /* ---- each call ---- */

@@ -113,6 +113,7 @@ put_steps(const simulation *m)
     qsort(took, n, sizeof *took, by_size);
     rlf_buf lengths = {0};
     rlf_session_workload_print(m->s, &m->workload, "", &lengths);
+    rlf_session_workload_blocks(m->s, "", &lengths);
     printf("\n%u step%s after %d, on %d ranks\n%s", n, n == 1 ? "" : "s", WARM,
            m->s->plan->ranks, lengths.p ? lengths.p : "");
     rlf_buf_free(&lengths);
@@ -134,10 +135,16 @@ put_steps(const simulation *m)
                100 * (double)asked->measured / pieces,
                100 * (double)asked->alike / pieces,
                100 * (double)asked->counted / pieces);
-    printf("edges         %10.4g messages and %.4g bytes a step; %.4g samples "
-           "went to other replicas\n",
-           (double)out->messages / all, out->bytes / all,
+    printf("edges         %10.4g messages", (double)out->messages / all);
+    if (isfinite(out->bytes))
+        printf(" and %.4g bytes", out->bytes / all);
+    printf(" a step%s; %.4g samples went to other replicas\n",
+           isfinite(out->bytes) ? "" : ", some of them texts of any length",
            (double)out->moved / all);
+    rlf_buf epochs = {0};
+    rlf_session_workload_epochs(m->s, &m->workload, step, "", &epochs);
+    fputs(epochs.p ? epochs.p : "", stdout);
+    rlf_buf_free(&epochs);
 }
 
 /* A rank's shares of the time, and its memory, as text. */

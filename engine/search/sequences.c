@@ -51,6 +51,21 @@ draw(const rlf_length_distribution *d, const rlf_random_key *key, uint32_t most)
     return d ? rlf_lengths_draw(d, key, most) : most + !most;
 }
 
+/* The rows of a set that an instance makes, and of which prompt each is. */
+static rlf_report
+rows_of(const simulation *s, const rlf_node *node, int set, rlf_arena *arena)
+{
+    const rlf_set_size *size = &s->options->sizes->set[set];
+    if (node->class->sampled || !isfinite(size->samples))
+        return rlf_answer_open(&s->answers, &(rlf_post){.n = 0}, node, arena);
+    uint32_t n = tokens_of(size->samples, 1);
+    uint64_t prompts = tokens_of(size->prompts, n);
+    uint32_t *owner = RLF_NEW_ARRAY(arena, uint32_t, n + 1);
+    for (uint32_t i = 0; i < n; i++)
+        owner[i] = (uint32_t)(i * prompts / n);
+    return (rlf_report){.n_rows = n, .owner = owner};
+}
+
 /* Of a set with responses that a node makes: lengths are functions of step, of
  * the call or the prompts' set, and of the row there. */
 static sequences
@@ -59,8 +74,7 @@ draw_lengths(simulation *s, int instance, int index)
     const rlf_node *node = rlf_sim_instance(s, instance)->node;
     const rlf_workload *w = s->options->workload;
     rlf_arena *arena = s->lanes[instance % s->n_lanes];
-    rlf_report rows =
-        rlf_answer_open(&s->answers, &(rlf_post){.n = 0}, node, arena);
+    rlf_report rows = rows_of(s, node, index, arena);
     rlf_length *list = RLF_NEW_ARRAY(arena, rlf_length, rows.n_rows + 1);
     const rlf_set_size *size = &s->options->sizes->set[index];
     const rlf_length_distribution *prompts =
@@ -86,18 +100,16 @@ draw_lengths(simulation *s, int instance, int index)
         .known = true, .list = list, .n_list = rows.n_rows, .n = rows.n_rows};
 }
 
-/* The set with responses that a node makes anew, or -1. */
+/* The set with responses that a node makes anew, or that it collects; or -1. */
 static int
 made_by(const simulation *s, const rlf_node *node)
 {
-    if (node->class->role == RLF_ROLE_COLLECT)
-        return -1;
     for (int i = 0; i < node->n_outputs; i++) {
         const rlf_value *v = &s->graph->values.data[node->outputs[i]];
-        if (v->kind != RLF_VALUE_SET)
-            continue;
-        const rlf_set *set = &s->graph->sets.data[v->set];
-        return set->tokens >= 0 && set->origin < 0 ? v->set : -1;
+        const rlf_set *set =
+            v->kind == RLF_VALUE_SET ? &s->graph->sets.data[v->set] : NULL;
+        if (set && set->tokens >= 0 && set->origin < 0)
+            return v->set;
     }
     return -1;
 }
