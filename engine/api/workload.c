@@ -372,13 +372,16 @@ rlf_session_workload_epochs(const rlf_session *s, const rlf_session_workload *w,
         if (count->kind != RLF_ARG_NUMBER || count->number < 1)
             continue;
         double rows = (double)w->rows[node->receiver];
-        double steps = rows / count->number, hours = steps * step / 3600;
+        double steps = rows / count->number, seconds = steps * step;
+        double unit = seconds < 60 ? 1 : seconds < 3600 ? 60 : 3600;
         rlf_buf_printf(out,
-                       "%san epoch of '%s' is %.4g rows, %.4g steps and %.4g "
+                       "%san epoch of '%s' is %.0f rows, %.4g steps and %.4g "
                        "%s\n",
                        prefix, s->graph->resources.data[node->receiver].name,
-                       rows, steps, hours < 1 ? hours * 60 : hours,
-                       hours < 1 ? "minutes" : "hours");
+                       rows, steps, seconds / unit,
+                       unit < 60     ? "seconds"
+                       : unit < 3600 ? "minutes"
+                                     : "hours");
     }
 }
 
