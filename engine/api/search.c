@@ -9,6 +9,7 @@
 #include "engine/api/planned.h"
 #include "engine/base/memory.h"
 #include "engine/plan/candidate.h"
+#include "engine/search/calls.h"
 #include "nodes/table.h"
 
 enum { TRIES = 6 };
@@ -289,6 +290,70 @@ add_others(search *s)
     }
 }
 
+/* ---- what its seconds are made of ---- */
+
+static void
+add_seconds(rlf_seconds *to, const rlf_seconds *s)
+{
+    for (int k = 0; k < RLF_SECONDS_TERMS; k++)
+        to->term[k] += s->term[k];
+    to->total += s->total;
+}
+
+/* All nodes of a call on one rank of the answer. */
+static rlf_status
+count_terms(const search *s, int call, int rank, rlf_seconds *out, rlf_err *err)
+{
+    const rlf_fronts *f = &s->out->fronts;
+    const rlf_graph *graph = s->session->graph;
+    rlf_arena *scratch = rlf_arena_new();
+    rlf_opened opened;
+    rlf_status status = rlf_outline_rank(s->outline, s->out->best->plan, rank,
+                                         scratch, err, &opened);
+    *out = (rlf_seconds){0};
+    if (status >= 0) {
+        rlf_sizes sizes = rlf_opened_sizes(&opened, scratch);
+        const rlf_expected_set *expected =
+            rlf_workload_expect(f->options.workload, graph, &sizes, scratch);
+        for (size_t i = 0; i < graph->nodes.count; i++) {
+            const rlf_node *node = &graph->nodes.data[i];
+            rlf_seconds seconds;
+            if (rlf_fronts_call(f, node) != call)
+                continue;
+            rlf_call_seconds(&opened, &sizes, expected, node,
+                             rlf_call_cut_of(&opened, &sizes, expected, node),
+                             &s->speeds, &seconds);
+            add_seconds(out, &seconds);
+        }
+    }
+    rlf_arena_free(scratch);
+    return status;
+}
+
+static rlf_status
+find_terms(const search *s, rlf_err *err)
+{
+    rlf_session_found *f = s->out;
+    const rlf_graph *graph = s->session->graph;
+    f->terms = RLF_NEW_ARRAY(s->session->arena, rlf_seconds,
+                             f->fronts.problem.n_calls);
+    for (size_t i = 0; i < graph->nodes.count; i++) {
+        int c = rlf_fronts_call(&f->fronts, &graph->nodes.data[i]);
+        const rlf_layout *l = &f->best->plan->place[i].layout;
+        if (c < 0 || f->terms[c].total > 0)
+            continue;
+        rlf_seconds most = {0};
+        for (int stage = 0; stage < l->pp; stage++) {
+            rlf_seconds seconds;
+            RLF_TRY(count_terms(s, c, l->ranks[stage * l->tp], &seconds, err));
+            if (seconds.total > most.total)
+                most = seconds;
+        }
+        f->terms[c] = most;
+    }
+    return RLF_OK;
+}
+
 static rlf_status
 search_all(search *s, rlf_err *err)
 {
@@ -306,7 +371,7 @@ search_all(search *s, rlf_err *err)
     if (s->plan.ranks <= RLF_SEARCH_SIMULATED)
         RLF_TRY(simulate_all(s, err));
     choose(s->out);
-    return RLF_OK;
+    return find_terms(s, err);
 }
 
 rlf_status

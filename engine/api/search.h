@@ -58,7 +58,10 @@ typedef struct rlf_session_found {
     rlf_judged judged[RLF_JUDGED]; /* the search's first */
     int n_judged;
     const rlf_judged *best; /* the answer */
-    bool stopped;           /* by `stop`: nothing repeats it */
+    /* Per call of the problem: what the seconds of the answer's slowest stage
+     * are made of, by the estimate. */
+    rlf_seconds *terms;
+    bool stopped; /* by `stop`: nothing repeats it */
 } rlf_session_found;
 
 /* After rlf_session_plan of a session with a cluster; in its arena. What the

@@ -138,9 +138,10 @@ put_proof(const rlf_session_found *f)
         printf("# stopped: seed and moves do not give this again\n");
     printf("# %" PRId64 " placements looked at\n", found->looks);
     if (f->fronts.some)
-        printf("# of more than %d machines only some runs are looked at: powers "
-               "of two, three times these, halves to eighths\n",
-               RLF_FRONTS_RUNS);
+        printf(
+            "# of more than %d machines only some runs are looked at: powers "
+            "of two, three times these, halves to eighths\n",
+            RLF_FRONTS_RUNS);
 }
 
 static void
@@ -188,25 +189,125 @@ put_table(rlf_session *s, const rlf_session_found *f, bool all)
 
 /* ---- each call ---- */
 
-/* What each call takes by itself, and the weights that reach it. */
+static const char *
+ranks_of(const rlf_choice *c, rlf_arena *arena)
+{
+    return rlf_arena_printf(arena, "%d..%d", c->first, c->first + c->count - 1);
+}
+
+/* The row of a call as it would be with that choice: "actor.update on 0..3
+ * (tp: 2, ...)". */
+static const char *
+row_words(const rlf_session_found *f, int call, int choice, rlf_arena *arena)
+{
+    const rlf_fronts *fronts = &f->fronts;
+    const rlf_front_call *of = &fronts->calls[call];
+    int n, *at = RLF_NEW_ARRAY(arena, int, fronts->problem.n_calls);
+    for (int i = 0; i < fronts->problem.n_calls; i++)
+        at[i] = i == call ? choice : f->best->placing.choice[i];
+    const rlf_place_row *rows = rlf_fronts_rows(fronts, at, arena, &n);
+    const char *words = "";
+    rlf_buf text = {0};
+    for (int i = 0; i < n && !text.n; i++)
+        if (rows[i].model == of->model && rows[i].call == of->class)
+            rlf_place_row_print(fronts->options.graph, &rows[i], &text);
+    if (text.n)
+        words = rlf_arena_strdup(arena, text.p);
+    rlf_buf_free(&text);
+    return words;
+}
+
+/* What of a call's seconds is a twentieth at least. */
+static void
+put_terms(const rlf_seconds *terms)
+{
+    double sum = 0;
+    printf("#     terms:");
+    for (int k = 0; k < RLF_SECONDS_TERMS; k++)
+        sum += terms->term[k];
+    for (int k = 0; k < RLF_SECONDS_TERMS; k++)
+        if (terms->term[k] >= 0.05 * sum)
+            printf(" %s %.4g s;", rlf_seconds_word((rlf_seconds_term)k),
+                   terms->term[k]);
+    putchar('\n');
+}
+
+/* The best other choice for a call while all else stays. */
+static int
+find_next(rlf_estimator *e, const rlf_problem *p, int call, rlf_placing *at)
+{
+    int was = at->choice[call], best = -1;
+    double period = INFINITY;
+    for (int k = 0; k < p->calls[call].n_choices; k++) {
+        at->choice[call] = k;
+        if (k != was)
+            rlf_placing_look(e, at);
+        if (k == was || !(at->period < period))
+            continue;
+        period = at->period;
+        best = k;
+    }
+    at->choice[call] = was;
+    at->period = period;
+    return best;
+}
+
+/* Why a call is not cut as it would be fastest by itself on its ranks. */
+static void
+put_reason(rlf_estimator *e, const rlf_session_found *f, int call,
+           rlf_placing *at, rlf_arena *arena)
+{
+    const rlf_problem_call *of = &f->fronts.problem.calls[call];
+    int was = at->choice[call], fast = was;
+    for (int k = 0; k < of->n_choices; k++)
+        if (of->choices[k].first == of->choices[was].first &&
+            of->choices[k].count == of->choices[was].count &&
+            of->choices[k].seconds < of->choices[fast].seconds)
+            fast = k;
+    const char *row = row_words(f, call, fast, arena);
+    double seconds = of->choices[fast].seconds;
+    at->choice[call] = fast;
+    rlf_placing_look(e, at);
+    at->choice[call] = was;
+    if (fast == was)
+        printf("#     decided: nothing is faster on these ranks\n");
+    else if (at->over > 0)
+        printf("#     decided by memory: %s takes %.4g s, and %.3g GB are "
+               "missing\n",
+               row, seconds, at->over / 1e9);
+    else
+        printf("#     decided by the rest of the step: %s takes %.4g s, and "
+               "the step %.4g s\n",
+               row, seconds, at->period);
+}
+
+/* What each call takes by itself and the weights that reach it; what that is
+ * made of; the next best choice for it, and what decided. All by the estimate.
+ */
 static void
 put_calls(const rlf_session_found *f, rlf_arena *arena)
 {
     const rlf_problem *p = &f->fronts.problem;
-    const int *choice = f->best->placing.choice;
     rlf_estimator *e = rlf_estimator_new(p, arena);
+    rlf_placing at = f->best->placing;
     if (!f->best->is_known)
         return;
     printf("# %-24s %-14s %3s %3s %3s %12s %12s\n", "call", "ranks", "tp", "pp",
            "dp", "seconds", "weights");
     for (int i = 0; i < p->n_calls; i++) {
-        const rlf_choice *c = &p->calls[i].choices[choice[i]];
-        char ranks[32];
-        snprintf(ranks, sizeof ranks, "%d..%d", c->first,
-                 c->first + c->count - 1);
+        const rlf_choice *c = &p->calls[i].choices[at.choice[i]];
         printf("# %-24s %-14s %3d %3d %3d %12.4g %12.4g\n", p->calls[i].name,
-               ranks, c->tp, c->pp, c->dp, c->seconds,
-               rlf_estimate_move(e, choice, i));
+               ranks_of(c, arena), c->tp, c->pp, c->dp, c->seconds,
+               rlf_estimate_move(e, at.choice, i));
+        put_terms(&f->terms[i]);
+        int next = find_next(e, p, i, &at);
+        c = &p->calls[i].choices[next < 0 ? 0 : next];
+        if (next < 0)
+            printf("#     next: nothing else fits\n");
+        else
+            printf("#     next: %s takes %.4g s, and the step %.4g s\n",
+                   row_words(f, i, next, arena), c->seconds, at.period);
+        put_reason(e, f, i, &at, arena);
     }
 }
 
