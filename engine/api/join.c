@@ -17,7 +17,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Called by a thread of the world: into the records that the ranks of the
  * process left. */
@@ -242,6 +245,24 @@ enum { PATIENCE = 4, LOOK = 50000000 }; /* seconds, nanoseconds */
  * does, in some 3 of 100 jobs): whoever has spoken gives it the time to pass
  * that on. */
 #define PASSED_ON_NS 200000000u
+#define LOOK_TAKEN_NS 5000000u
+
+/* Until the launcher has taken what was written to it, PATIENCE seconds at
+ * most: on a busy machine it may not have come to that. What is no pipe, socket
+ * or terminal cannot be asked, and need not. */
+static void
+await_taken(int file)
+{
+    struct stat it;
+    int left = 0;
+    uint64_t from = rlf_clock_now();
+    if (fstat(file, &it) != 0 || S_ISREG(it.st_mode))
+        return;
+    unsigned long ask = S_ISFIFO(it.st_mode) ? FIONREAD : TIOCOUTQ;
+    while (ioctl(file, ask, &left) == 0 && left > 0 &&
+           rlf_clock_since(from) < PATIENCE)
+        rlf_clock_sleep(LOOK_TAKEN_NS);
+}
 
 /* Process 1 may be lost as well, or may itself be in a call that does not come
  * back. So the others wait for it to end all, and the first one that is still
@@ -294,9 +315,11 @@ rlf_join_leave(rlf_session *s, bool closed)
     bool many = rlf_comm_world_caps(s->world)->n_processes > 1;
     if (many && (rlf_session_failed(s) || err.status < 0)) {
         rlf_status status = s->err.status < 0 ? s->err.status : RLF_USER;
-        if (s->leads)
+        if (s->leads) {
+            await_taken(STDOUT_FILENO);
+            await_taken(STDERR_FILENO);
             rlf_clock_sleep(PASSED_ON_NS);
-        else if (!rlf_comm_gone(s->world))
+        } else if (!rlf_comm_gone(s->world))
             await_end(s);
         bool cut = s->stopped && rlf_comm_cause(s->world) == RLF_STOPPED;
         rlf_comm_world_kill(s->world, cut ? 128 + s->stopped
