@@ -401,7 +401,8 @@ rlf_session_workload_warn(const rlf_session *s, const rlf_session_workload *w,
                      "warning: how long prompts are is not known, and they are "
                      "taken to be as long as they can be: "
                      "--prompts lognormal:MEAN,SIGMA says it, or a tokenizer "
-                     "beside the model's config.json\n");
+                     "beside the model's config.json; memory is kept for the "
+                     "longest, which max_prompt: of the data bounds\n");
     if (responses)
         rlf_buf_puts(out,
                      "warning: responses are taken to be as long as they can "
