@@ -254,6 +254,17 @@ search_until_fit(search *s, rlf_err *err)
                     cluster->name);
 }
 
+/* Who looks sees the best so far, also while others' placements are made. */
+static bool
+stop_others(void *arg, double period, double bound)
+{
+    const search *s = arg;
+    const rlf_search_options *o = &s->options->search;
+    (void)period, (void)bound;
+    return o->stop &&
+           o->stop(o->arg, s->out->found.best.period, s->out->found.bound);
+}
+
 /* The program's own plan and those of others, to stand beside it. */
 static void
 add_others(search *s)
@@ -262,6 +273,9 @@ add_others(search *s)
     rlf_session *session = s->session;
     const rlf_problem *p = &f->fronts.problem;
     rlf_err ignored = RLF_ERR_NONE;
+    rlf_search_options options = s->options->search;
+    options.stop = stop_others;
+    options.arg = s;
     rlf_placing own = {.period = INFINITY, .over = INFINITY};
     own.choice = RLF_NEW_ARRAY(session->arena, int, p->n_calls);
     bool known = rlf_fronts_find(&f->fronts, session->plan, own.choice);
@@ -282,8 +296,7 @@ add_others(search *s)
     }
     for (int b = 0; b < RLF_BASELINES; b++) {
         rlf_placing at;
-        rlf_baseline_make(p, (rlf_baseline)b, &s->options->search,
-                          session->arena, &at);
+        rlf_baseline_make(p, (rlf_baseline)b, &options, session->arena, &at);
         j = add(s, rlf_baseline_word((rlf_baseline)b), 0, &at);
         if (isfinite(at.period))
             plan_one(s, j, &ignored);
