@@ -94,7 +94,7 @@ EXTRA_PROGRAMS += %D%/search
 
 bench_programs += %D%/papers
 EXTRA_PROGRAMS += %D%/papers
-%C%_papers_SOURCES = %D%/papers.c tests/fused.h
+%C%_papers_SOURCES = %D%/papers.c tests/fused.h tests/zero_bubble.h
 %C%_papers_LDADD = $(SEARCH_LIBS)
 
 bench_programs += %D%/reality

@@ -10,11 +10,15 @@
 
 #include <math.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { WIDE = 100, POINTS = 12 };
-enum { MOVES = 4000000 }; /* where --moves says nothing */
+enum {
+    MOVES = 20000000,         /* where --moves says nothing */
+    PUBLISHED_MOVES = 4000000 /* of theirs, which take longer, at most */
+};
 
 typedef struct schedule {
     rlf_arena *arena;
@@ -45,19 +49,60 @@ is_over(void *user)
 
 /* ---- the table of results ---- */
 
+/* "5" or, where stages differ, "5/5/6". */
+static void
+put_stages(const rlf_pipe_cost *cost, int stages, size_t field)
+{
+    int n = 1;
+    for (int k = 1; k < stages; k++)
+        if (memcmp((const char *)&cost[k] + field,
+                   (const char *)&cost[0] + field, sizeof(double)) != 0)
+            n = stages;
+    for (int k = 0; k < n; k++) {
+        double x;
+        memcpy(&x, (const char *)&cost[k] + field, sizeof x);
+        printf("%s%g", k ? "/" : "", x);
+    }
+}
+
+static void
+put_costs(const rlf_pipe_model *model, const rlf_pipe_cost *cost)
+{
+    const struct {
+        const char *before, *after;
+        size_t field;
+        bool any;
+    } parts[] = {
+        {"", " forward", offsetof(rlf_pipe_cost, forward), true},
+        {", ", " backward", offsetof(rlf_pipe_cost, backward), true},
+        {", ", " weights", offsetof(rlf_pipe_cost, weights), model->split},
+        {", keeps ", "", offsetof(rlf_pipe_cost, memory), true},
+        {", ", " to the next place", offsetof(rlf_pipe_cost, send),
+         cost[0].send > 0},
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (!parts[i].any)
+            continue;
+        fputs(parts[i].before, stdout);
+        put_stages(cost, model->stages, parts[i].field);
+        fputs(parts[i].after, stdout);
+    }
+    putchar('\n');
+}
+
 static void
 put_models(const schedule *s)
 {
     const rlf_fuse *fuse = &s->fuse;
     for (int m = 0; m < fuse->n_models; m++) {
         const rlf_pipe_model *model = &fuse->models[m];
-        const rlf_pipe_cost *cost = &fuse->cost[m][0];
-        int turn = fuse->turn[m];
-        printf("%c  %s: %d stages at places %d to %d, %d micro-batches, %g "
-               "forward, %g backward, keeps %g\n",
-               'a' + turn % 26, model->name, model->stages, model->path[0],
-               model->path[model->stages - 1], model->micros, cost->forward,
-               cost->backward, cost->memory);
+        int first = model->path[0], last = model->path[model->stages - 1];
+        bool turns = model->stages > 1 && first == last;
+        printf("%c  %s: %d stages at places %d to %d%s, %d micro-batches, ",
+               'a' + fuse->turn[m] % 26, model->name, model->stages, first,
+               turns ? model->path[model->stages / 2] : last,
+               turns ? " and back" : "", model->micros);
+        put_costs(model, fuse->cost[m]);
     }
 }
 
@@ -102,22 +147,36 @@ set_cap(schedule *s, double cap)
     s->fuse.cap = caps;
 }
 
+/* What a place has to hold: one micro-batch of a model, in all of its stages
+ * there. */
+static double
+least_cap(const rlf_fuse *fuse)
+{
+    double most = 0;
+    for (int m = 0; m < fuse->n_models; m++)
+        for (int p = 0; p < fuse->places; p++) {
+            double held = 0;
+            for (int k = 0; k < fuse->models[m].stages; k++)
+                if (fuse->models[m].path[k] == p)
+                    held += fuse->cost[m][k].memory;
+            most = held > most ? held : most;
+        }
+    return most;
+}
+
 /* The shortest schedules below caps from half of what 1F1B needs, one after the
  * other, to where the bound is reached; a larger cap never has a longer one. */
 static rlf_status
 put_curve(schedule *s, rlf_err *err)
 {
     const double *cap = s->fuse.cap;
-    double step = s->serial.peak / 8, least = 0;
+    double step = s->serial.peak / 8, least = least_cap(&s->fuse);
     rlf_fuse_answer best = {0};
-    for (int m = 0; m < s->fuse.n_models; m++)
-        if (s->fuse.cost[m][0].memory > least)
-            least = s->fuse.cost[m][0].memory;
     printf("\n%9s %10s %10s %10s %9s\n", "cap", "makespan", "of bound", "waits",
            "peak");
     for (int i = 4; i < 4 + POINTS && !is_over(s); i++) {
         rlf_fuse_answer a;
-        if (step * i < least)
+        if (step * i < least * (1 - 1e-9))
             continue;
         set_cap(s, step * i);
         RLF_TRY(rlf_fuse_search(&s->fuse, &s->options, s->arena, err, &a));
@@ -140,14 +199,16 @@ write_table(const schedule *s, const rlf_command_line *line, rlf_err *err)
 {
     const rlf_option_value *options = line->options;
     rlf_buf text = {0};
+    rlf_buf_printf(
+        &text, "# rlflow schedule --models %s --times %s --memory %s",
+        options[RLF_OPTION_MODELS].text, options[RLF_OPTION_TIMES].text,
+        options[RLF_OPTION_MEMORY].text);
+    if (options[RLF_OPTION_SEND].given)
+        rlf_buf_printf(&text, " --send %s", options[RLF_OPTION_SEND].text);
     rlf_buf_printf(&text,
-                   "# rlflow schedule --models %s --times %s --memory %s\n"
-                   "# ends at %g, holds %g at most; no schedule ends before "
-                   "%g\n",
-                   options[RLF_OPTION_MODELS].text,
-                   options[RLF_OPTION_TIMES].text,
-                   options[RLF_OPTION_MEMORY].text, s->ours.makespan,
-                   s->ours.peak, s->bound);
+                   " --cap %g\n# ends at %g, holds %g at most; no schedule "
+                   "ends before %g\n",
+                   s->fuse.cap[0], s->ours.makespan, s->ours.peak, s->bound);
     rlf_pipe_print(&s->ours.pipe, &text);
     rlf_status status =
         rlf_file_write(options[RLF_OPTION_TABLE].text, text.p, text.n, err);
@@ -175,9 +236,12 @@ search(schedule *s, rlf_err *err)
     s->bound = rlf_fuse_bound(fuse, s->arena);
     RLF_TRY(rlf_fuse_greedy(fuse, s->arena, err, &s->greedy));
     RLF_TRY(rlf_fuse_search(fuse, &s->options, s->arena, err, &s->ours));
+    rlf_fuse_options options = s->options;
+    if (options.moves > PUBLISHED_MOVES)
+        options.moves = PUBLISHED_MOVES;
     if (!is_over(s))
-        RLF_TRY(rlf_fuse_published(fuse, &s->options, s->arena, err,
-                                   &s->published));
+        RLF_TRY(
+            rlf_fuse_published(fuse, &options, s->arena, err, &s->published));
     return RLF_OK;
 }
 

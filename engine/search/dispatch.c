@@ -137,7 +137,8 @@ start_run(rlf_dispatch *d, const rlf_guide *guide, double limit)
         set_ready(d, r);
     }
     for (int p = 0; p < rows->places; p++) {
-        t->idle[p] = d->held[p] = 0;
+        t->idle[p] = rows->lead[p];
+        d->held[p] = 0;
         t->next[p] = rows->start[p];
         d->late[p] = limit - rows->rest[p] - rows->work[p];
         choose(d, guide, p);
@@ -190,7 +191,8 @@ rlf_dispatch_run(rlf_dispatch *d, const rlf_guide *guide, double limit)
     double sum = 0, last = 0;
     for (int p = 0; p < rows->places; p++) {
         sum += t->idle[p];
-        last = t->idle[p] > last ? t->idle[p] : last;
+        if (t->idle[p] + rows->after[p] > last)
+            last = t->idle[p] + rows->after[p];
     }
     t->makespan = last;
     t->mean = sum / rows->places;

@@ -40,11 +40,16 @@ check_model(const rlf_fuse *fuse, int m, rlf_err *err)
                             "stage %d of %s is at place %d, but the places are "
                             "0 to %d",
                             k, model->name, p, fuse->places - 1);
-        if (fuse->cap && !(cost->memory <= fuse->cap[p] * (1 + 1e-9)))
+    }
+    for (int p = 0; p < fuse->places && fuse->cap; p++) {
+        double kept = 0; /* in all of its stages there */
+        for (int k = 0; k < model->stages; k++)
+            kept += model->path[k] == p ? fuse->cost[m][k].memory : 0;
+        if (!(kept <= fuse->cap[p] * (1 + 1e-9)))
             return rlf_fail(err, RLF_USER,
                             "a micro-batch of %s keeps %g of memory at place "
                             "%d, which may hold %g",
-                            model->name, cost->memory, p, fuse->cap[p]);
+                            model->name, kept, p, fuse->cap[p]);
     }
     return RLF_OK;
 }
@@ -84,6 +89,7 @@ answer(const rlf_fuse *fuse, const rlf_rows *rows, const rlf_row_number *table,
     rlf_pipe_time(&out->pipe, fuse->cost, arena, &report, out->begin);
     out->makespan = report.makespan;
     out->bubble = report.bubble;
+    out->span = report.span;
     out->peak = 0;
     for (int p = 0; p < fuse->places; p++)
         out->peak = report.peak[p] > out->peak ? report.peak[p] : out->peak;
@@ -94,22 +100,70 @@ double
 rlf_fuse_bound(const rlf_fuse *fuse, rlf_arena *arena)
 {
     rlf_rows rows;
+    double first = 0; /* when the last place can begin */
     rlf_rows_make(fuse, arena, &rows);
-    return rlf_rows_bound(&rows);
+    for (int p = 0; p < rows.places && fuse->apart; p++)
+        first = rows.lead[p] > first ? rows.lead[p] : first;
+    return rlf_rows_bound(&rows) - first;
 }
 
-/* The costs of a model whose backward is one operation. */
-static const rlf_pipe_cost *
-unsplit(const rlf_fuse *fuse, int m, rlf_arena *arena)
+/* A model with one stage at each of its places, in the order in which its path
+ * comes to them, and one backward: what its chunks and their weights take
+ * together. Returns how many there are; place[stage] is where. */
+static int
+merged(const rlf_fuse *fuse, int m, rlf_arena *arena, int *place,
+       rlf_pipe_cost **out)
 {
     const rlf_pipe_model *model = &fuse->models[m];
     rlf_pipe_cost *whole = RLF_NEW_ARRAY(arena, rlf_pipe_cost, model->stages);
+    int n = 0;
     for (int k = 0; k < model->stages; k++) {
-        whole[k] = fuse->cost[m][k];
+        const rlf_pipe_cost *cost = &fuse->cost[m][k];
+        int at = 0;
+        while (at < n && place[at] != model->path[k])
+            at++;
+        if (at == n)
+            place[n++] = model->path[k];
+        whole[at].forward += cost->forward;
+        whole[at].backward += cost->backward;
         if (model->split)
-            whole[k].backward += whole[k].weights;
+            whole[at].backward += cost->weights;
+        whole[at].memory += cost->memory;
+        if (cost->send > whole[at].send)
+            whole[at].send = cost->send;
     }
-    return whole;
+    *out = whole;
+    return n;
+}
+
+/* The models of one turn, side by side; adds to `busy` what they take. */
+static double
+time_turn(const rlf_fuse *fuse, int turn, rlf_arena *arena, double *busy,
+          rlf_fuse_answer *out)
+{
+    double longest = 0;
+    double *held = RLF_NEW_ARRAY(arena, double, fuse->places);
+    for (int m = 0; m < fuse->n_models; m++) {
+        const rlf_pipe_model *model = &fuse->models[m];
+        int *place = RLF_NEW_ARRAY(arena, int, model->stages);
+        rlf_pipe_cost *whole;
+        rlf_pipe alone;
+        rlf_pipe_report report;
+        if (fuse->turn[m] != turn)
+            continue;
+        int n = merged(fuse, m, arena, place, &whole);
+        const rlf_pipe_cost *cost = whole;
+        rlf_pipe_1f1b(n, model->micros, arena, &alone);
+        rlf_pipe_time(&alone, &cost, arena, &report, NULL);
+        *busy += report.busy;
+        longest = report.makespan > longest ? report.makespan : longest;
+        for (int k = 0; k < n; k++) {
+            double *at = &held[place[k]];
+            *at += report.peak[k];
+            out->peak = *at > out->peak ? *at : out->peak;
+        }
+    }
+    return longest;
 }
 
 void
@@ -120,28 +174,8 @@ rlf_fuse_serial(const rlf_fuse *fuse, rlf_arena *arena, rlf_fuse_answer *out)
     *out = (rlf_fuse_answer){0};
     for (int m = 0; m < fuse->n_models; m++)
         turns = fuse->turn[m] >= turns ? fuse->turn[m] + 1 : turns;
-    for (int turn = 0; turn < turns; turn++) {
-        double longest = 0;
-        double *held = RLF_NEW_ARRAY(arena, double, fuse->places);
-        for (int m = 0; m < fuse->n_models; m++) {
-            const rlf_pipe_model *model = &fuse->models[m];
-            const rlf_pipe_cost *whole = unsplit(fuse, m, arena);
-            rlf_pipe alone;
-            rlf_pipe_report report;
-            if (fuse->turn[m] != turn)
-                continue;
-            rlf_pipe_1f1b(model->stages, model->micros, arena, &alone);
-            rlf_pipe_time(&alone, &whole, arena, &report, NULL);
-            busy += report.busy;
-            longest = report.makespan > longest ? report.makespan : longest;
-            for (int k = 0; k < model->stages; k++) {
-                double *at = &held[model->path[k]];
-                *at += report.peak[k];
-                out->peak = *at > out->peak ? *at : out->peak;
-            }
-        }
-        out->makespan += longest;
-    }
+    for (int turn = 0; turn < turns; turn++)
+        out->makespan += time_turn(fuse, turn, arena, &busy, out);
     out->bubble = 1 - busy / (fuse->places * out->makespan);
 }
 

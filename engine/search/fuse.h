@@ -21,6 +21,10 @@ typedef struct rlf_fuse {
     const int *turn;
     int n_models, places;
     const double *cap; /* memory by place; NULL: no limit */
+    /* What counts is not the end of all, but the longest that a place is at it,
+     * from when it could begin to its end: no place waits for others before it
+     * goes on with the next update. */
+    bool apart;
 } rlf_fuse;
 
 typedef struct rlf_fuse_options {
@@ -35,6 +39,7 @@ typedef struct rlf_fuse_answer {
     rlf_pipe pipe;  /* places 0: there is no table (serial) */
     double **begin; /* by place, by operation of its list */
     double makespan, bubble;
+    double span;   /* of the place that is at it longest */
     double peak;   /* memory of the place with most */
     int64_t moves; /* that were tried until this was found */
     bool stopped;  /* by options.stop */
@@ -44,9 +49,9 @@ typedef struct rlf_fuse_answer {
  * every model fits below its place's cap. */
 rlf_status rlf_fuse_check(const rlf_fuse *fuse, rlf_err *err);
 
-/* No schedule is shorter: for every place and every set of models there, the
- * earliest begin, all of their work, and the least that is left to do
- * elsewhere afterwards. */
+/* No schedule is shorter, in makespan or, apart, in span: for every place and
+ * every set of models there, the earliest begin, all of their work, and the
+ * least that is left to do elsewhere afterwards. */
 double rlf_fuse_bound(const rlf_fuse *fuse, rlf_arena *arena);
 /* One turn after the other, each 1F1B: what is had without fusion. */
 void rlf_fuse_serial(const rlf_fuse *fuse, rlf_arena *arena,

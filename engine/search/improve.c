@@ -9,12 +9,14 @@
 #include <string.h>
 
 enum {
-    POOL = 3,             /* tables that orders start from */
+    POOL = 3,             /* tables that are kept */
     STARTS = 8,           /* guides that a round anneals.. */
     DISPATCH_MOVES = 128, /* ..so many times, in the first round */
-    ORDER_RUNS = 4,
-    ORDER_MOVES = 10000,
-    DISPATCH_COSTS = 8 /* moves that a dispatched schedule counts as */
+    DISPATCH_COSTS = 40,  /* moves that a dispatched schedule counts as */
+    ORDER_MOVES = 26,     /* by operation, in the first round */
+    IDLE_RUNS = 6,        /* of orders that find nothing better in a row */
+    DOUBLINGS = 7,        /* of rounds, one after the other; then seldom: */
+    SELDOM = 8            /* many short runs find more than a few long ones */
 };
 
 /* The shortest tables of some, ascending. */
@@ -126,7 +128,8 @@ static void
 add_if_sound(improving *s, bool fresh)
 {
     if (!rlf_rows_sound(&s->rows, s->table, &s->timing) ||
-        !rlf_rows_time(&s->rows, s->table, RLF_NO_LIMIT, &s->timing))
+        !rlf_rows_time(&s->rows, s->table, RLF_NO_LIMIT, RLF_NO_LIMIT,
+                       &s->timing))
         return;
     add_table(s, &s->best, s->timing.makespan);
     if (fresh)
@@ -173,39 +176,52 @@ dispatch(improving *s, int64_t moves)
     }
 }
 
-/* By turns from the best of all and of this round; temperatures and weights
- * differ, because it differs from problem to problem which are good. */
+/* One annealing of the orders of s->table, which is sound and takes *makespan;
+ * with time reversed or not, and with temperatures and weights that differ,
+ * because it differs from problem to problem which are good. */
 static void
-change_orders(improving *s, int64_t moves)
+change_orders(improving *s, int64_t moves, double *makespan)
 {
-    static const double weights[] = {0.2, 0.6, 0.6, 1.5};
-    for (int i = 0; i < ORDER_RUNS && !is_done(s); i++) {
-        bool any = s->fresh.makespan[0] < RLF_NO_LIMIT;
-        const pool *in = i % 2 && any ? &s->fresh : &s->best;
-        int from = rlf_chance_below(&s->dice, POOL);
-        while (from > 0 && in->makespan[from] >= RLF_NO_LIMIT)
-            from--;
-        double hot = rlf_chance_uniform(&s->dice);
-        double best = in->makespan[from];
-        rlf_arena *scratch = rlf_arena_scratch(s->arena);
-        rlf_orders_job job = {
-            .rows = &s->rows,
-            .moves = s->left < moves ? s->left : moves,
-            .bound = s->bound,
-            .hot = s->grain * (0.3 + 1.7 * hot * hot),
-            .cold = s->grain * (0.03 + 0.07 * rlf_chance_uniform(&s->dice)),
-            .weight = weights[rlf_chance_below(&s->dice, 4)],
-            .best = &best,
-            .table = s->table,
-            .dice = &s->dice,
-            .options = s->options,
-            .stopped = &s->stopped,
-        };
-        memcpy(s->table, in->table[from],
-               sizeof *s->table * (size_t)s->rows.operations);
-        s->left -= rlf_orders_anneal(&job, scratch);
-        rlf_arena_free(scratch);
-        add_if_sound(s, false);
+    static const double weights[] = {0.3, 0.6, 0.6, 1.2};
+    bool turned = rlf_chance_below(&s->dice, 2);
+    rlf_arena *scratch = rlf_arena_scratch(s->arena);
+    rlf_orders_job job = {
+        .rows = turned ? &s->reversed : &s->rows,
+        .moves = s->left < moves ? s->left : moves,
+        .bound = s->bound,
+        .hot = s->grain * (0.3 + 0.7 * rlf_chance_uniform(&s->dice)),
+        .cold = s->grain * 0.015,
+        .weight = weights[rlf_chance_below(&s->dice, 4)],
+        .best = makespan,
+        .table = s->table,
+        .dice = &s->dice,
+        .options = s->options,
+        .stopped = &s->stopped,
+    };
+    if (turned)
+        rlf_rows_turn(&s->rows, s->table);
+    s->left -= rlf_orders_anneal(&job, scratch);
+    if (turned)
+        rlf_rows_turn(&s->rows, s->table);
+    rlf_arena_free(scratch);
+    add_if_sound(s, false);
+}
+
+/* From the best of some on and on, until that finds nothing better. */
+static void
+follow(improving *s, const pool *from, int64_t moves)
+{
+    double best = from->makespan[0];
+    if (best >= RLF_NO_LIMIT)
+        return;
+    memcpy(s->table, from->table[0],
+           sizeof *s->table * (size_t)s->rows.operations);
+    for (int idle = 0; idle < IDLE_RUNS && !is_done(s); idle++) {
+        double makespan = best;
+        change_orders(s, moves, &makespan);
+        if (makespan < best)
+            idle = -1;
+        best = makespan;
     }
 }
 
@@ -243,10 +259,15 @@ rlf_improve(const rlf_fuse *fuse, const rlf_fuse_options *options,
     add_if_sound(&s, false);
     one_by_one(fuse, &s);
     add_if_sound(&s, false);
-    for (int64_t more = 1; !is_done(&s); more *= 2) {
+    int64_t more = 1, each = (int64_t)ORDER_MOVES * s.rows.operations;
+    for (int round = 0; !is_done(&s); round++) {
         empty_pool(&s.fresh);
         dispatch(&s, DISPATCH_MOVES * more);
-        change_orders(&s, ORDER_MOVES * more);
+        follow(&s, &s.fresh, each * more);
+        if (s.best.makespan[0] < s.fresh.makespan[0])
+            follow(&s, &s.best, each * more);
+        if (round < DOUBLINGS || round % SELDOM == 0)
+            more *= 2;
     }
     *moves = options->moves - s.left;
     *stopped = s.stopped;

@@ -51,5 +51,6 @@ tests_unit_search_ranks_LDADD = $(SEARCH_LIBS)
 check_PROGRAMS += tests/unit/search_timeline
 tests_unit_search_timeline_LDADD = $(SEARCH_LIBS)
 check_PROGRAMS += tests/unit/search_fuse
-tests_unit_search_fuse_SOURCES = tests/unit/search_fuse.c tests/fused.h
+tests_unit_search_fuse_SOURCES = tests/unit/search_fuse.c tests/fused.h \
+	tests/zero_bubble.h
 tests_unit_search_fuse_LDADD = $(SEARCH_LIBS)

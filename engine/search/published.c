@@ -128,7 +128,8 @@ static bool
 score_now(annealing *a, int place, double limit, score *out)
 {
     double was = a->peak[place], peak = peak_at(a, place);
-    if (peak < 0 || !rlf_rows_time(a->rows, a->now, limit, &a->timing))
+    if (peak < 0 || !rlf_rows_time(a->rows, a->now, limit, RLF_NO_LIMIT,
+                                     &a->timing))
         return false;
     *out = (score){.latency = a->timing.makespan};
     a->peak[place] = peak;

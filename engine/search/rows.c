@@ -76,7 +76,7 @@ add_model(const rlf_fuse *fuse, int m, int first, rlf_rows *rows)
     return n;
 }
 
-/* What one micro-batch needs before and after each row, if all else waits. */
+/* What one micro-batch needs before each row, if all else waits. */
 static void
 set_heads(rlf_rows *rows)
 {
@@ -94,6 +94,17 @@ set_heads(rlf_rows *rows)
                 more = true;
             }
         }
+    }
+}
+
+/* And after it. */
+static void
+set_tails(rlf_rows *rows)
+{
+    for (int r = 0; r < rows->n; r++)
+        rows->row[r].tail = rows->after[rows->row[r].place];
+    for (bool more = true; more;) {
+        more = false;
         for (int r = 0; r < rows->n; r++) {
             const rlf_row *row = &rows->row[r];
             rlf_row *cross = &rows->row[row->cross];
@@ -109,6 +120,27 @@ set_heads(rlf_rows *rows)
             }
         }
     }
+}
+
+/* When places can begin; apart, one that begins later may end later. */
+static void
+set_leads(const rlf_fuse *fuse, rlf_rows *rows)
+{
+    double last = 0;
+    for (int p = 0; p < rows->places; p++)
+        rows->lead[p] = RLF_NO_LIMIT;
+    for (int r = 0; r < rows->n; r++) {
+        const rlf_row *row = &rows->row[r];
+        if (row->head < rows->lead[row->place])
+            rows->lead[row->place] = row->head;
+    }
+    for (int p = 0; p < rows->places; p++) {
+        if (rows->lead[p] >= RLF_NO_LIMIT)
+            rows->lead[p] = 0; /* it has no rows */
+        last = rows->lead[p] > last ? rows->lead[p] : last;
+    }
+    for (int p = 0; p < rows->places; p++)
+        rows->after[p] = fuse->apart ? last - rows->lead[p] : 0;
 }
 
 /* Give rows their numbers by place. */
@@ -169,8 +201,10 @@ rlf_rows_make(const rlf_fuse *fuse, rlf_arena *arena, rlf_rows *out)
     out->row = RLF_NEW_ARRAY(arena, rlf_row, out->n + 1);
     out->first = RLF_NEW_ARRAY(arena, int, out->places + 1);
     out->start = RLF_NEW_ARRAY(arena, int, out->places + 1);
+    out->lead = RLF_NEW_ARRAY(arena, double, out->places);
     out->work = RLF_NEW_ARRAY(arena, double, out->places);
     out->rest = RLF_NEW_ARRAY(arena, double, out->places);
+    out->after = RLF_NEW_ARRAY(arena, double, out->places);
     out->cap = RLF_NEW_ARRAY(arena, double, out->places);
     for (int m = 0, first = 0; m < fuse->n_models; m++)
         first += add_model(fuse, m, first, out);
@@ -180,6 +214,8 @@ rlf_rows_make(const rlf_fuse *fuse, rlf_arena *arena, rlf_rows *out)
                                  .same = out->n,
                                  .frees = out->n};
     set_heads(out);
+    set_leads(fuse, out);
+    set_tails(out);
     sort_rows(out, arena);
     set_places(fuse, out);
 }
@@ -246,7 +282,9 @@ rlf_rows_reverse(const rlf_rows *rows, rlf_arena *arena, rlf_rows *out)
 {
     *out = *rows;
     out->row = RLF_NEW_ARRAY(arena, rlf_row, rows->n + 1);
-    out->rest = RLF_NEW_ARRAY(arena, double, rows->places);
+    out->after = RLF_NEW_ARRAY(arena, double, rows->places);
+    out->lead = rows->rest; /* `after` of the other is part of that */
+    out->rest = rows->lead;
     for (int r = 0; r <= rows->n; r++) {
         const rlf_row *from = &rows->row[r];
         rlf_row *row = &out->row[r];
@@ -267,12 +305,6 @@ rlf_rows_reverse(const rlf_rows *rows, rlf_arena *arena, rlf_rows *out)
         while (rows->row[first].same < rows->n)
             first = rows->row[first].same;
         out->row[r].frees = first;
-    }
-    for (int p = 0; p < rows->places; p++) {
-        out->rest[p] = rows->work[p] > 0 ? RLF_NO_LIMIT : 0;
-        for (int r = rows->first[p]; r < rows->first[p + 1]; r++)
-            if (out->row[r].tail < out->rest[p])
-                out->rest[p] = out->row[r].tail;
     }
 }
 
@@ -303,25 +335,27 @@ rlf_timing_make(const rlf_rows *rows, rlf_arena *arena, rlf_timing *out)
     out->waiter = RLF_NEW_ARRAY(arena, int, n);
     out->queue = RLF_NEW_ARRAY(arena, int, rows->places);
     out->late = RLF_NEW_ARRAY(arena, double, rows->places);
+    out->order = RLF_NEW_ARRAY(arena, int, rows->operations);
     for (int r = 0; r < n; r++)
         out->waiter[r] = -1;
 }
 
 bool
 rlf_rows_time(const rlf_rows *rows, const rlf_row_number *table, double limit,
-              rlf_timing *timing)
+              double waits, rlf_timing *timing)
 {
     const rlf_row *row = rows->row;
     double *end = timing->end, *idle = timing->idle;
     int *passed = timing->passed, *waiter = timing->waiter;
     int *queue = timing->queue, queued = rows->places, done = 0;
+    int *order = timing->order;
     for (int r = 0; r < rows->n; r++) {
         passed[r] = 0;
         waiter[r] = -1;
     }
     passed[rows->n] = rows->most_micros;
     for (int p = 0; p < rows->places; p++) {
-        idle[p] = 0;
+        idle[p] = rows->lead[p];
         timing->late[p] = limit - rows->rest[p] - rows->work[p];
         timing->next[p] = rows->start[p];
         queue[p] = rows->places - 1 - p;
@@ -340,13 +374,16 @@ rlf_rows_time(const rlf_rows *rows, const rlf_row_number *table, double limit,
                 break;
             }
             double ready = end[row[from].base + micro] + this->lag;
-            if (ready > now)
+            if (ready > now) {
+                waits -= ready - now;
                 now = ready;
-            if (now > late)
-                return false;
+                if (now > late || waits < 0)
+                    return false;
+            }
             now += this->takes;
             late += this->takes;
             end[this->base + micro] = now;
+            *order++ = at;
             passed[r] = micro + 1;
             if (waiter[r] >= 0) {
                 queue[queued++] = waiter[r];
@@ -359,8 +396,8 @@ rlf_rows_time(const rlf_rows *rows, const rlf_row_number *table, double limit,
         if (at == until) {
             done++;
             sum += now;
-            if (now > last)
-                last = now;
+            if (now + rows->after[p] > last)
+                last = now + rows->after[p];
         }
     }
     timing->makespan = last;

@@ -39,11 +39,13 @@ typedef struct rlf_row {
 typedef struct rlf_rows {
     rlf_row *row; /* row[n] is one that has always passed at time 0 */
     int n, places, operations, most_micros;
-    int *first;   /* places + 1: rows of place p are first[p] and following */
-    int *start;   /* places + 1: see rlf_row_number */
-    double *work; /* by place: the sum of its operations */
-    double *rest; /* by place: the least tail of its rows */
-    double *cap;  /* by place, with room for rounding */
+    int *first;    /* places + 1: rows of place p are first[p] and following */
+    int *start;    /* places + 1: see rlf_row_number */
+    double *lead;  /* by place: the least head of its rows */
+    double *work;  /* by place: the sum of its operations */
+    double *rest;  /* by place: the least tail of its rows */
+    double *after; /* by place: it has to end that long before all do */
+    double *cap;   /* by place, with room for rounding */
 } rlf_rows;
 
 /* Arrays to time a table in, and what was found. */
@@ -54,6 +56,7 @@ typedef struct rlf_timing {
     int *next;    /* by place: what comes next in the table */
     int *waiter;  /* by row: the place that waits for it, or -1 */
     int *queue;
+    int *order;   /* indices of the table, each behind what it waits for */
     double *late; /* by place: what comes next ends the table too late after */
     double makespan;
     double mean; /* of the places' ends */
@@ -75,10 +78,11 @@ void rlf_rows_turn(const rlf_rows *rows, rlf_row_number *table);
 
 void rlf_timing_make(const rlf_rows *rows, rlf_arena *arena, rlf_timing *out);
 /* When a table ends in which every operation starts as soon as it can. Does not
- * look at memory nor at `same`. Whether it ends at `limit` or before; with
- * false, times are not meant to be read. */
+ * look at memory nor at `same`. Whether it ends at `limit` or before and its
+ * places, from their leads to their ends, wait no longer than `waits` together;
+ * with false, times are not meant to be read. */
 bool rlf_rows_time(const rlf_rows *rows, const rlf_row_number *table,
-                   double limit, rlf_timing *timing);
+                   double limit, double waits, rlf_timing *timing);
 /* Whether every place has its operations behind those of the same stage that
  * they need, and holds no more than its cap. */
 bool rlf_rows_sound(const rlf_rows *rows, const rlf_row_number *table,
