@@ -183,6 +183,17 @@ samplers_of(rlf_control *c, int generation)
     return set;
 }
 
+const word *
+rlf_control_kept_free(rlf_control *c)
+{
+    int generation = rlf_order_generation(c->order);
+    if (c->sampling >= 0)
+        return rlf_control_samplers(c);
+    return generation >= 0 && rlf_control_instance(c, generation)->node->ahead
+               ? samplers_of(c, generation)
+               : NULL;
+}
+
 /* Has a rank that does not sample anything to do yet that was posted? */
 static bool
 others_work(const rlf_control *c, const word *samplers, int generation)

@@ -214,6 +214,8 @@ void rlf_control_find_apart(rlf_control *c, rlf_policy *policy);
 void rlf_control_bring_pins(rlf_control *c);
 /* Something reads the pins of a model ahead: their time has come. */
 void rlf_control_take_waiting(rlf_control *c, int model);
+/* The ranks that sample, or are about to do so ahead; NULL: none. */
+const word *rlf_control_kept_free(rlf_control *c);
 /* Would ranks that sample ahead stand still if this were posted now, and wait
  * for what others have to do before? */
 bool rlf_control_holds_up(rlf_control *c, const rlf_order_command *command);

@@ -115,15 +115,16 @@ list_units(rlf_control *c, int instance, const uint32_t *rows, uint32_t n,
     }
 }
 
-/* Tokens that were posted to each rank's replica and that nobody has said to be
- * done. */
+/* Tokens of calls that were posted to each rank's replica and that nobody has
+ * said to be done. */
 static uint64_t *
 under_way(rlf_control *c)
 {
     uint64_t *tokens = RLF_NEW_ARRAY(c->arena, uint64_t, c->n_ranks);
     for (size_t i = 0; i < c->actives.count; i++) {
         const active *a = &c->actives.data[i];
-        if (a->instance < 0 || a->instance == c->sampling)
+        if (a->instance < 0 || a->instance == c->sampling ||
+            !rlf_control_works(rlf_control_instance(c, a->instance)->node))
             continue;
         const track *t = rlf_control_track(c, a->instance);
         for (int k = 0; k < a->n_shares; k++) {
@@ -164,7 +165,7 @@ begin(rlf_control *c, int instance)
     dealing d = {.dp = dp,
                  .load = RLF_NEW_ARRAY(c->arena, uint64_t, dp),
                  .open = RLF_NEW_ARRAY(c->arena, bool, dp)};
-    const word *samples = c->sampling < 0 ? NULL : rlf_control_samplers(c);
+    const word *samples = rlf_control_kept_free(c);
     /* What is dealt at once and for itself follows from lengths alone. */
     const uint64_t *before = samples || t->dealt ? under_way(c) : NULL;
     for (int k = 0; k < dp; k++) {

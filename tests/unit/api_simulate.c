@@ -581,6 +581,82 @@ test_at_once(void)
     close_plan(&p);
 }
 
+/* Steps whose time is worked out by hand: 48 samples of 60 turns; 24 in each
+ * piece that is trained on. */
+static const struct by_hand {
+    struct plan plan;
+    uint32_t seats;
+    double step, idle; /* part of all ranks' time */
+    const char *name;
+} by_hand[] = {
+    /* Four waves of six samples a replica; what follows three of them, 6 rows of
+     * three calls on each of the other ranks, is done beside the next wave. That
+     * of the last one comes behind, but the hook is on all ranks then, with 3
+     * rows each. Then the models train side by side. */
+    {{"streams", 4, 0,
+      "actor on 0..1 (lanes: 2)\n critic on 2..3 (lanes: 2)\n ref on 2..3"},
+     6,
+     4 * TURN * MOST_NEW + 15 + 2 * (12 * (FORWARD + BACKWARD) + FINISH),
+     (2 * 12. + 2 * (4 * TURN * MOST_NEW - 3 * 18)) /
+         (4 * (4 * TURN * MOST_NEW + 15 +
+               2 * (12 * (FORWARD + BACKWARD) + FINISH))),
+     "what streams behind samples costs its last piece"},
+    /* Samples of the next step are made meanwhile, which takes longer: 24 rows
+     * of three calls and two models to train, on each of two ranks. */
+    {{"ahead", 4, 1,
+      "actor on 2..3 (lanes: 2)\n actor.generate on 0..1\n"
+      " critic on 2..3 (lanes: 2)\n ref on 2..3"},
+     0,
+     TURN * MOST_NEW,
+     0.5 - (24 * 3 + 4 * (12 * (FORWARD + BACKWARD) + FINISH)) /
+               (2. * TURN * MOST_NEW),
+     "with one step ahead the longer half of a step is all of it"},
+    /* Two micro-batches of six rows a replica and model: 12 times the forward
+     * pass of one, by the table below, of which either place is idle for none;
+     * then both models' ends. Before, 12 rows of three calls on each rank. */
+    {{"fused", 4, 0,
+      "actor on 0..3 (lanes: 4)\n critic on 0..3 (lanes: 4)\n"
+      " actor.update on 0..3 (pp: 2, tokens: 480, schedule: \"fused.table\")\n"
+      " critic.update on 0..3 (pp: 2, tokens: 480, schedule: "
+      "\"fused.table\")"},
+     0,
+     TURN * MOST_NEW + 12 * 3 + 2 * (12 * 6 * FORWARD + 2 * FINISH),
+     0,
+     "a fused table takes what its critical path does"},
+};
+
+static void
+test_by_hand(const struct by_hand *by)
+{
+    enum { WARM = 2 };
+    planned p = open_plan(&by->plan);
+    const rlf_durations d = {.portion = count_portion, .turn = count_turn};
+    uint32_t seats[MOST_NODES];
+    for (int i = 0; i < MOST_NODES; i++)
+        seats[i] = by->seats;
+    witness w = {.plan = p.plan};
+    rlf_simulate_options options = {.plan = p.plan,
+                                    .sizes = &p.sizes,
+                                    .durations = &d,
+                                    .policy = streams,
+                                    .seats = seats,
+                                    .steps = WARM + STEPS,
+                                    .self = &w,
+                                    .see = see};
+    rlf_simulated out;
+    rlf_err err = RLF_ERR_NONE;
+    if (rlf_simulate(&options, p.arena, &err, &out) != RLF_OK)
+        bail("%s", err.sentence);
+    double end = out.ends[WARM + STEPS - 1], busy = 0;
+    near((end - out.ends[WARM - 1]) / STEPS, by->step, 1e-9, by->name);
+    for (int r = 0; r < p.plan->ranks; r++)
+        busy += w.busy[r] - w.spent[r][RLF_SPENT_BUBBLE];
+    if (!by->plan.ahead) /* of which the first steps differ */
+        near(1 - busy / p.plan->ranks / end, by->idle, 1e-9,
+             "... and so many ranks are idle");
+    close_plan(&p);
+}
+
 /* The same with seconds from counts: those of all that a step computes at the
  * caps, counted node by node, and not in pieces. */
 static double
@@ -714,6 +790,8 @@ main(void)
     test_sum();
     test_apart();
     test_at_once();
+    for (size_t i = 0; i < RLF_COUNT(by_hand); i++)
+        test_by_hand(&by_hand[i]);
     test_counted_sum();
     rlf_arena_free(arena);
     char command[128];
