@@ -124,6 +124,7 @@ rlf_cost_add(rlf_cost *to, const rlf_cost *more, double times)
     to->read += times * more->read;
     to->written += times * more->written;
     to->calls += times * more->calls;
+    to->brought += times * more->brought;
     for (int axes = 0; axes < RLF_AXIS_SETS; axes++) {
         to->meets[axes].n += times * more->meets[axes].n;
         to->meets[axes].bytes += times * more->meets[axes].bytes;

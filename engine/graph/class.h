@@ -211,6 +211,8 @@ typedef struct rlf_cost {
     double calls; /* operations started: those of kernels/op.def, those of an
                      expression, calls of a hook's function */
     rlf_meets meets[RLF_AXIS_SETS]; /* by set of axes; [0] is nobody */
+    double brought; /* bytes of weights that come from the host's memory, where
+                       the device has its own */
     double host; /* bytes left in the step's pool, outputs apart; a bound,
                     whichever rows the rank is dealt; of pieces not counted */
 } rlf_cost;

@@ -4,7 +4,8 @@
  * A generation takes turns: a pass of the model for each token, in as many
  * parts as there are stages; with fewer seats than samples, so many waves of
  * turns. A reading or an update goes through its stages in micro-batches, the
- * first of them through all before the last stage has work. All stages are
+ * first of them through all before the last stage has work; what stages send is
+ * on its way while they compute, but for the first. All stages are
  * taken to be as slow as the one that is asked for: who wants a call's seconds
  * asks for the slowest. Edges between calls are not part of it.
  *

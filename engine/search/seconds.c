@@ -192,7 +192,7 @@ rlf_seconds_of(const rlf_speeds *speeds, const rlf_cost *cost,
     for (int axes = 1; axes < RLF_AXIS_SETS; axes++)
         if (!line || axes != RLF_AXIS_TP)
             put_meets(speeds, &cost->meets[axes], axes, layout, rank, out);
-    put_copy(speeds, rank, cost->host, out);
+    put_copy(speeds, rank, cost->host + (device->gpu ? cost->brought : 0), out);
     total(out);
 }
 

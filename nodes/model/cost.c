@@ -168,6 +168,7 @@ bring(const counter *c)
     rlf_counter_start(c, 4);
     rlf_counter_add_f32(c, 0, n, 0);
     rlf_counter_add(c, 0, 0, n);
+    c->out->cost.brought += 4 * n;
 }
 
 static void

@@ -565,10 +565,8 @@ test_at_once(void)
     const rlf_durations d = {.portion = count_portion, .turn = count_turn};
     double end[2];
     for (int k = 0; k < 2; k++) {
-        rlf_simulate_options options = {.plan = p.plan,
-                                        .sizes = &p.sizes,
-                                        .durations = &d,
-                                        .steps = 1};
+        rlf_simulate_options options = {
+            .plan = p.plan, .sizes = &p.sizes, .durations = &d, .steps = 1};
         options.policy = k ? streams : (rlf_policy){0};
         rlf_simulated out;
         rlf_err err = RLF_ERR_NONE;
@@ -589,14 +587,14 @@ static const struct by_hand {
     double step, idle; /* part of all ranks' time */
     const char *name;
 } by_hand[] = {
-    /* Four waves of six samples a replica; what follows three of them, 6 rows of
-     * three calls on each of the other ranks, is done beside the next wave. That
-     * of the last one comes behind, but the hook is on all ranks then, with 3
-     * rows each. Then the models train side by side. */
+    /* Four waves of six samples a replica; what follows three of them, 6 rows
+     * of three calls on each of the other ranks, is done beside the next wave.
+     * That of the last one comes behind, but the hook is on all ranks then,
+     * with 3 rows each. Then the models train side by side. */
     {{"streams", 4, 0,
       "actor on 0..1 (lanes: 2)\n critic on 2..3 (lanes: 2)\n ref on 2..3"},
      6,
-     4 * TURN * MOST_NEW + 15 + 2 * (12 * (FORWARD + BACKWARD) + FINISH),
+     4 * TURN *MOST_NEW + 15 + 2 * (12 * (FORWARD + BACKWARD) + FINISH),
      (2 * 12. + 2 * (4 * TURN * MOST_NEW - 3 * 18)) /
          (4 * (4 * TURN * MOST_NEW + 15 +
                2 * (12 * (FORWARD + BACKWARD) + FINISH))),
@@ -607,7 +605,7 @@ static const struct by_hand {
       "actor on 2..3 (lanes: 2)\n actor.generate on 0..1\n"
       " critic on 2..3 (lanes: 2)\n ref on 2..3"},
      0,
-     TURN * MOST_NEW,
+     TURN *MOST_NEW,
      0.5 - (24 * 3 + 4 * (12 * (FORWARD + BACKWARD) + FINISH)) /
                (2. * TURN * MOST_NEW),
      "with one step ahead the longer half of a step is all of it"},
@@ -620,7 +618,7 @@ static const struct by_hand {
       " critic.update on 0..3 (pp: 2, tokens: 480, schedule: "
       "\"fused.table\")"},
      0,
-     TURN * MOST_NEW + 12 * 3 + 2 * (12 * 6 * FORWARD + 2 * FINISH),
+     TURN *MOST_NEW + 12 * 3 + 2 * (12 * 6 * FORWARD + 2 * FINISH),
      0,
      "a fused table takes what its critical path does"},
 };
@@ -763,6 +761,8 @@ test_plan(const struct plan *how, uint64_t *tokens)
         ok(a.tokens == *tokens, "%s: the same samples wherever they are made",
            how->name);
     }
+    if (how->rows && strstr(how->rows, "migrate:"))
+        ok(a.moved > 0, "%s: samples go to other replicas", how->name);
     ok(is_rehearsed(&p), "%s: without costs as it is rehearsed", how->name);
     note("%s: %g s a step, %llu posts, %llu messages, %llu samples moved",
          how->name, a.ends[STEPS - 1] / STEPS, (unsigned long long)a.posts,
