@@ -7,6 +7,15 @@ EXTRA_DIST += %D%/tap.h %D%/tap.sh %D%/limit %D%/aarch64.sh %D%/gpu.sh
 tap_tests += %D%/kills.tap %D%/layouts.tap %D%/mpi_end.tap %D%/mpi_other.tap
 EXTRA_DIST += %D%/layouts.table %D%/mpi.sh
 
+# Published numbers: what tests and bench/papers share lies in papers/.
+papers_sources = %D%/papers/settings.c %D%/papers/settings.h \
+	%D%/papers/real.c %D%/papers/real.h %D%/papers/real_table.h \
+	%D%/papers/hybridflow.c %D%/papers/hybridflow.h
+check_PROGRAMS += %D%/unit/papers_exact %D%/unit/papers_real
+%C%_unit_papers_exact_LDADD = $(API_LIBS)
+%C%_unit_papers_real_SOURCES = %D%/unit/papers_real.c $(papers_sources)
+%C%_unit_papers_real_LDADD = $(API_LIBS)
+
 TESTS = $(check_PROGRAMS) $(tap_tests)
 TEST_EXTENSIONS = .tap
 unit_tests = $(filter tests/unit/%,$(check_PROGRAMS))

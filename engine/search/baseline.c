@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "engine/search/chance.h"
+#include "engine/search/hybridflow.h"
 
-enum { MOST = RLF_SEARCH_CALLS, SETS = 6, LOOK_EVERY = 4096 };
+enum { MOST = RLF_SEARCH_CALLS, LOOK_EVERY = 4096 };
 
 const char *
 rlf_baseline_word(rlf_baseline which)
@@ -110,156 +111,6 @@ heuristic(const rlf_problem *p, rlf_mesh_span *within)
     return true;
 }
 
-/* ---- HybridFlow ---- */
-
-typedef struct mapping {
-    const rlf_problem *problem;
-    rlf_estimator *e;
-    int set_of[SETS]; /* per model */
-    int n_models, n_sets;
-    rlf_choice part[SETS]; /* ranks of each set */
-    rlf_mesh_span within[MOST];
-    double least; /* the cost of *best */
-    rlf_placing trial, *best;
-} mapping;
-
-/* Each call in its fastest way on its set's ranks that fits there alone. False:
- * there is none. */
-static bool
-cut_alone(mapping *m)
-{
-    for (int i = 0; i < m->problem->n_calls; i++) {
-        const rlf_problem_call *call = &m->problem->calls[i];
-        const rlf_choice *ranks = &m->part[m->set_of[call->model]];
-        const rlf_mesh_span *span =
-            rlf_search_mesh(call, ranks->first, ranks->count);
-        double least = INFINITY;
-        for (int k = span ? span->from : 0; span && k < span->to; k++) {
-            const rlf_choice *c = &call->choices[k];
-            bool fits =
-                c->kept + c->own + c->work <= m->problem->memory[ranks->first];
-            if (!fits || c->seconds >= least)
-                continue;
-            least = c->seconds;
-            m->trial.choice[i] = k;
-        }
-        if (!isfinite(least))
-            return false;
-        m->within[i] = *span;
-    }
-    return true;
-}
-
-/* d_cost: calls of models of one set follow each other, sets do not wait for
- * each other within a stage, stages follow each other. */
-static double
-cost(const mapping *m)
-{
-    double time[RLF_STAGE_UPDATE + 1][SETS] = {{0}}, sum = 0;
-    for (int i = 0; i < m->problem->n_calls; i++) {
-        const rlf_problem_call *call = &m->problem->calls[i];
-        time[call->kind][m->set_of[call->model]] +=
-            call->choices[m->trial.choice[i]].seconds;
-    }
-    for (int stage = 0; stage <= RLF_STAGE_UPDATE; stage++) {
-        double most = 0;
-        for (int s = 0; s < m->n_sets; s++)
-            most = fmax(most, time[stage][s]);
-        sum += most;
-    }
-    return sum;
-}
-
-/* Where the fastest ways do not fit together, others are taken until they do.
- */
-static void
-judge(mapping *m)
-{
-    if (!cut_alone(m) || cost(m) >= m->least)
-        return;
-    rlf_placing_look(m->e, &m->trial);
-    if (m->trial.over > 0)
-        rlf_search_descend(m->e, m->problem, m->within, &m->trial);
-    double is = cost(m);
-    if (m->trial.over > 0 || is >= m->least)
-        return;
-    m->least = is;
-    m->best->over = m->trial.over;
-    m->best->period = m->trial.period;
-    memcpy(m->best->choice, m->trial.choice,
-           sizeof *m->trial.choice * (size_t)m->problem->n_calls);
-}
-
-/* The first ranks from `first` on, of those that the set's calls can have, of
- * every number there is. */
-static void allocate(mapping *m, unsigned placed, int first);
-
-static void
-place(mapping *m, int set, unsigned placed, int first)
-{
-    int i = 0, seen = 0;
-    while (m->set_of[m->problem->calls[i].model] != set)
-        i++;
-    const rlf_problem_call *call = &m->problem->calls[i];
-    int counts[64];
-    for (int k = 0; k < call->n_meshes; k++) {
-        const rlf_mesh_span *mesh = &call->meshes[k];
-        bool known = mesh->first < first ||
-                     (m->n_sets == 1 && mesh->count < m->problem->devices);
-        for (int j = 0; j < seen && !known; j++)
-            known = counts[j] == mesh->count;
-        if (known || seen == 64)
-            continue;
-        counts[seen++] = mesh->count;
-        m->part[set] = (rlf_choice){.first = mesh->first, .count = mesh->count};
-        allocate(m, placed | 1u << set, mesh->first + mesh->count);
-    }
-}
-
-/* Every set that has no ranks yet comes next. */
-static void
-allocate(mapping *m, unsigned placed, int first)
-{
-    if (placed == (1u << m->n_sets) - 1)
-        judge(m);
-    for (int set = 0; set < m->n_sets; set++)
-        if (!(placed >> set & 1))
-            place(m, set, placed, first);
-}
-
-/* All partitions of the models that have calls into sets. */
-static void
-divide(mapping *m, int model)
-{
-    if (model == m->n_models) {
-        allocate(m, 0, 0);
-        return;
-    }
-    bool called = false;
-    for (int i = 0; i < m->problem->n_calls; i++)
-        called |= m->problem->calls[i].model == model;
-    if (!called)
-        divide(m, model + 1);
-    for (int s = 0; called && s <= m->n_sets; s++) {
-        bool fresh = s == m->n_sets;
-        m->set_of[model] = s;
-        m->n_sets += fresh;
-        divide(m, model + 1);
-        m->n_sets -= fresh;
-    }
-}
-
-static void
-hybridflow(const rlf_problem *p, rlf_estimator *e, rlf_arena *arena,
-           rlf_placing *out)
-{
-    mapping m = {.problem = p, .e = e, .least = INFINITY, .best = out};
-    m.trial.choice = RLF_NEW_ARRAY(arena, int, p->n_calls);
-    m.n_models = p->n_models;
-    if (m.n_models <= SETS)
-        divide(&m, 0);
-}
-
 /* ---- ReaL ---- */
 
 static void
@@ -337,7 +188,7 @@ rlf_baseline_make(const rlf_problem *problem, rlf_baseline which,
     *out = (rlf_placing){.period = INFINITY, .over = INFINITY};
     out->choice = RLF_NEW_ARRAY(arena, int, problem->n_calls);
     if (which == RLF_BASELINE_HYBRIDFLOW) {
-        hybridflow(problem, e, arena, out);
+        rlf_hybridflow_map(problem, e, arena, out, NULL);
         return;
     }
     if (which == RLF_BASELINE_REAL) {

@@ -94,6 +94,9 @@ add_cost(const work *w, const rlf_cost *cost, double tokens, double times)
     rlf_seconds seconds;
     rlf_seconds_of(w->speeds, cost, w->layout, w->opened->rank, tokens, NULL, 0,
                    &seconds);
+    double *term = seconds.term;
+    bool computes = term[RLF_SECONDS_COMPUTE] >= term[RLF_SECONDS_MEMORY];
+    term[computes ? RLF_SECONDS_MEMORY : RLF_SECONDS_COMPUTE] = 0;
     rlf_seconds_add(w->sum, &seconds, times);
 }
 

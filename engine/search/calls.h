@@ -31,7 +31,8 @@ rlf_call_cut rlf_call_cut_of(const rlf_opened *opened, const rlf_sizes *sizes,
                              const rlf_expected_set *expected,
                              const rlf_node *node);
 /* All runs of a call of a model in a step, where every stage takes as long as
- * the opened rank's. */
+ * the opened rank's. The terms add up to the total: of a piece that waits for
+ * memory what it computes is left out, and the other way round. */
 void rlf_call_seconds(const rlf_opened *opened, const rlf_sizes *sizes,
                       const rlf_expected_set *expected, const rlf_node *node,
                       rlf_call_cut cut, const rlf_speeds *speeds,

@@ -15,7 +15,8 @@ typedef struct fit {
     double *column[RLF_FIT_COLUMNS]; /* [n], of length 1 or 0 */
     double length[RLF_FIT_COLUMNS];
     double *q[RLF_FIT_COLUMNS]; /* room for an orthogonal basis */
-    double *rest;               /* [n]: 1 - what is explained */
+    double *goal;               /* [n]: what is to be explained */
+    double *rest;               /* [n]: what of it is not */
     bool in[RLF_FIT_COLUMNS];   /* may be positive */
     double x[RLF_FIT_COLUMNS];
 } fit;
@@ -66,7 +67,7 @@ solve(fit *f, double *out)
         r[n][n] = length;
         b[n] = 0;
         for (int i = 0; i < f->n; i++)
-            b[n] += q[i];
+            b[n] += q[i] * f->goal[i];
         at[n++] = k;
     }
     for (int i = n - 1; i >= 0; i--) {
@@ -83,8 +84,7 @@ next_column(fit *f)
 {
     int best = -1;
     double most = 1e-10 * sqrt((double)f->n);
-    for (int i = 0; i < f->n; i++)
-        f->rest[i] = 1;
+    memcpy(f->rest, f->goal, (size_t)f->n * sizeof *f->rest);
     for (int k = 0; k < f->columns; k++)
         take_off(f->rest, f->column[k], f->x[k], f->n);
     for (int k = 0; k < f->columns; k++) {
@@ -160,23 +160,36 @@ rlf_status
 rlf_fit_factors(const double *terms, int n, int columns, const double *seconds,
                 rlf_err *err, double *factor)
 {
+    return rlf_fit_above(terms, n, columns, NULL, seconds, err, factor);
+}
+
+rlf_status
+rlf_fit_above(const double *terms, int n, int columns, const double *least,
+              const double *seconds, rlf_err *err, double *factor)
+{
     RLF_TRY(check(terms, n, columns, seconds, err));
     fit f = {.n = n, .columns = columns};
-    double *room =
-        rlf_calloc((size_t)n * (2 * (size_t)columns + 1), sizeof *room);
-    f.rest = room + (size_t)2 * (size_t)columns * (size_t)n;
+    size_t rows = (size_t)n;
+    double *room = rlf_calloc(rows * (2 * (size_t)columns + 2), sizeof *room);
+    f.rest = room + 2 * (size_t)columns * rows;
+    f.goal = f.rest + rows;
+    for (int i = 0; i < n; i++)
+        f.goal[i] = 1;
     for (int k = 0; k < columns; k++) {
-        f.column[k] = room + (size_t)k * (size_t)n;
-        f.q[k] = room + (size_t)(columns + k) * (size_t)n;
+        f.column[k] = room + (size_t)k * rows;
+        f.q[k] = room + ((size_t)columns + (size_t)k) * rows;
         for (int i = 0; i < n; i++)
             f.column[k][i] = terms[i * columns + k] / seconds[i];
+        if (least)
+            take_off(f.goal, f.column[k], least[k], n);
         f.length[k] = sqrt(product(f.column[k], f.column[k], n));
         for (int i = 0; i < n && f.length[k] > 0; i++)
             f.column[k][i] /= f.length[k];
     }
     search(&f);
     for (int k = 0; k < columns; k++)
-        factor[k] = f.length[k] > 0 ? f.x[k] / f.length[k] : 0;
+        factor[k] = (f.length[k] > 0 ? f.x[k] / f.length[k] : 0) +
+                    (least ? least[k] : 0);
     free(room);
     return RLF_OK;
 }

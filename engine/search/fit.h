@@ -16,6 +16,11 @@ enum { RLF_FIT_COLUMNS = 32 };
  * number is not finite or a time not positive. */
 rlf_status rlf_fit_factors(const double *terms, int n, int columns,
                            const double *seconds, rlf_err *err, double *factor);
+/* The same with factor[k] no less than least[k] (NULL: than 0), as nothing is
+ * faster than its data sheet says; a column of zeros has least[k]. */
+rlf_status rlf_fit_above(const double *terms, int n, int columns,
+                         const double *least, const double *seconds,
+                         rlf_err *err, double *factor);
 /* fixed + each * x for n measurements; fills these, least, most and the spread,
  * which is the mean relative error. RLF_USER as above. */
 rlf_status rlf_fit_line(const double *x, const double *seconds, int n,

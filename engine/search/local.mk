@@ -15,6 +15,7 @@ libsearch_la_SOURCES = \
 	%D%/fronts.c %D%/fronts.h \
 	%D%/measure.c %D%/measure.h \
 	%D%/fuse.c %D%/fuse.h \
+	%D%/hybridflow.c %D%/hybridflow.h \
 	%D%/improve.c %D%/improve.h \
 	%D%/lengths.c %D%/lengths.h \
 	%D%/orders.c %D%/orders.h \

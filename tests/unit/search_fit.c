@@ -153,6 +153,28 @@ check_wrong(void)
     near(factor[0], 0, 0, "... has no factor");
 }
 
+/* Seconds of 2 a + 0.5 b: with b no less than 1, a is what is left for it, and
+ * where the bounds are below the answer they change nothing. */
+static void
+test_above(void)
+{
+    static const double terms[] = {1, 1, 2, 1, 1, 3, 4, 2};
+    static const double low[] = {0.1, 0.1}, high[] = {0.1, 1};
+    double seconds[4], free_of[2], kept[2], bound[2];
+    rlf_err err = RLF_ERR_NONE;
+    for (int i = 0; i < 4; i++)
+        seconds[i] = 2 * terms[2 * i] + 0.5 * terms[2 * i + 1];
+    rlf_fit_factors(terms, 4, 2, seconds, &err, free_of);
+    rlf_fit_above(terms, 4, 2, low, seconds, &err, kept);
+    rlf_fit_above(terms, 4, 2, high, seconds, &err, bound);
+    ok(fabs(kept[0] - 2) < 1e-9 && fabs(kept[1] - 0.5) < 1e-9 &&
+           fabs(free_of[0] - 2) < 1e-9,
+       "bounds below the answer change nothing: %g and %g", kept[0], kept[1]);
+    ok(fabs(bound[1] - 1) < 1e-12 && bound[0] > 0.1 && bound[0] < 2,
+       "a factor stays at its bound and the other gives way: %g and %g",
+       bound[0], bound[1]);
+}
+
 int
 main(void)
 {
@@ -161,5 +183,6 @@ main(void)
     check_lines();
     check_errors();
     check_wrong();
+    test_above();
     return done();
 }

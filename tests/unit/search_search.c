@@ -429,9 +429,9 @@ test_by_hand(void)
         /* 2 + 4 + 4 + 2 */
         {RLF_BASELINE_SEPARATE, 12, {0, 0, 0, 2}, {2, 2, 2, 2}},
         {RLF_BASELINE_HEURISTIC, 10, {0, 0, 0, 0}, {4, 4, 4, 4}},
-        /* One reading alone, the other with the actor: 2 + 4 + 2; of several
-         * with that cost the first. */
-        {RLF_BASELINE_HYBRIDFLOW, 8, {0, 0, 2, 0}, {2, 2, 1, 2}},
+        /* One reading alone, the other with the actor: 2 + 4 + 2. Every rank is
+         * some set's, though the reading gains nothing from its second one. */
+        {RLF_BASELINE_HYBRIDFLOW, 8, {0, 0, 2, 0}, {2, 2, 2, 2}},
     };
     static const double memory[4] = {9, 9, 9, 9};
     static const int none[1], first[] = {0}, read[] = {0, 1, 2};

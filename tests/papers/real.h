@@ -1,0 +1,52 @@
+/* ReaL's 33 settings by rlflow's counts, with constants fitted to the times of
+ * its heuristic plans alone. */
+#ifndef RLF_TESTS_PAPERS_REAL_H
+#define RLF_TESTS_PAPERS_REAL_H
+
+#include "engine/search/fit.h"
+#include "tests/papers/real_table.h"
+
+/* All families that the settings have, opened once. */
+typedef struct real_families {
+    papers_family *of[PAPERS_SIZES][3]; /* by size and length of responses */
+    papers_speeds speeds;
+} real_families;
+
+void real_open(rlf_arena *arena, real_families *out);
+papers_family *real_family(const real_families *all, papers_size size,
+                           int response);
+/* Fits speeds to the heuristic's times of the settings that `left` (of a size
+ * of actor or critic; PAPERS_SIZES: none) leaves, and gives what they say of
+ * every setting's. */
+void real_fit(real_families *all, papers_size left, double *predicted);
+/* What the speeds of now say of every setting's heuristic plan. */
+void real_predict(real_families *all, double *predicted);
+
+/* Seconds of plans for a setting, by these speeds. */
+typedef struct real_found {
+    double published; /* by ReaL's search, of those that it looks at */
+    double same;      /* by rlflow's search, of these too */
+    double all;       /* of all; 0: not asked for */
+    double gap;       /* what of that is not proved */
+} real_found;
+
+real_found real_search(real_families *all, const real_setting *setting,
+                       bool everything);
+
+/* Gain over the heuristic, by devices. The figure has the settings of 8 devices
+ * twice. */
+typedef struct real_gain {
+    double ours, published, weight;
+} real_gain;
+
+void real_gain_add(real_gain *gain, const real_setting *setting, double ours);
+
+/* Operations by rlflow's counts, as parts of ReaL's: the least and the most of
+ * all pairs of one size. */
+typedef struct real_flops_check {
+    double least, most;
+} real_flops_check;
+
+real_flops_check real_flops(real_families *all);
+
+#endif
