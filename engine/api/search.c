@@ -8,6 +8,7 @@
 
 #include "engine/api/planned.h"
 #include "engine/base/memory.h"
+#include "engine/plan/alike.h"
 #include "engine/plan/candidate.h"
 #include "engine/search/calls.h"
 #include "nodes/table.h"
@@ -187,6 +188,88 @@ add(search *s, const char *name, int place, const rlf_placing *placing)
     return j;
 }
 
+enum { MOST_TRIED = 512, TRIED_MOVES = 4000 }; /* ranks; placements */
+/* Of a device's memory: some is for what the estimate leaves out. */
+#define TRIED_PART 0.95
+
+/* Bytes of the plan of a placement, on the rank that takes most; INFINITY:
+ * there is no plan. */
+static double
+plan_bytes(const search *s, const rlf_fronts *fronts, const int *choice,
+           bool gpu, rlf_arena *arena)
+{
+    rlf_err err = RLF_ERR_NONE;
+    rlf_plan *plan;
+    rlf_opened opened;
+    const int *ranks;
+    double most = 0;
+    int n;
+    rlf_place_row *rows = rlf_fronts_rows(fronts, choice, arena, &n);
+    if (rlf_plan_candidate(s->session->graph, rows, n, fronts->options.plan,
+                           arena, &err, &plan) < 0)
+        return INFINITY;
+    n = rlf_plan_alike(plan, arena, &ranks);
+    for (int i = 0; i < n; i++) {
+        if (rlf_outline_rank(s->outline, plan, ranks[i], arena, &err,
+                             &opened) < 0)
+            return INFINITY;
+        most = fmax(most, rlf_planned_memory(&opened, gpu, arena));
+    }
+    return most;
+}
+
+/* Does the program fit into so many machines of the cluster's kind? */
+static bool
+fits_into(const search *s, int machines, rlf_arena *arena)
+{
+    rlf_cluster cluster = *s->session->cluster;
+    rlf_cluster_part part = cluster.parts[0];
+    rlf_err err = RLF_ERR_NONE;
+    part.count = machines;
+    part.link = isfinite(part.link) ? part.link : part.machine->link;
+    cluster.parts = &part;
+    if (rlf_cluster_number(&cluster, &err) < 0)
+        return false;
+    rlf_speeds speeds = s->speeds;
+    rlf_plan_options plan = s->plan;
+    speeds.cluster = &cluster;
+    plan.ranks = cluster.ranks;
+    rlf_fronts_options options = s->out->fronts.options;
+    options.speeds = &speeds;
+    options.plan = &plan;
+    rlf_fronts fronts;
+    rlf_found found;
+    const rlf_search_options few = {.moves = TRIED_MOVES};
+    if (rlf_fronts_make(&options, arena, &err, &fronts) < 0)
+        return false;
+    const rlf_device_kind *device = part.machine->device;
+    double *memory = RLF_NEW_ARRAY(arena, double, cluster.ranks);
+    for (int r = 0; r < cluster.ranks; r++)
+        memory[r] = TRIED_PART * device->memory;
+    fronts.problem.memory = memory;
+    rlf_search(&fronts.problem, &few, arena, &found);
+    return isfinite(found.best.period) &&
+           plan_bytes(s, &fronts, found.best.choice, device->gpu, arena) <=
+               device->memory;
+}
+
+/* Twice as many machines of its kind as often as it takes; 0: not known. */
+static int
+machines_that_fit(const search *s)
+{
+    const rlf_cluster *c = s->session->cluster;
+    int each = c->parts[0].machine->count;
+    for (int n = 2 * c->machines; c->n_parts == 1 && n * each <= MOST_TRIED;
+         n *= 2) {
+        rlf_arena *arena = rlf_arena_new();
+        bool fits = fits_into(s, n, arena);
+        rlf_arena_free(arena);
+        if (fits)
+            return n;
+    }
+    return 0;
+}
+
 static rlf_status
 fail_to_fit(const search *s, rlf_err *err)
 {
@@ -198,8 +281,15 @@ fail_to_fit(const search *s, rlf_err *err)
              "the program does not fit into the cluster '%s': of a device "
              "with most %.3g GB are missing",
              s->session->cluster->name, s->out->found.best.over / 1e9);
-    rlf_err_hint(err, "take more machines, smaller models, or lower caps "
-                      "(max_new:, tokens:, rows of the draw)");
+    int machines = machines_that_fit(s);
+    if (machines)
+        rlf_err_hint(err, "it fits into %d of these machines; or take smaller "
+                          "models, or lower caps (max_new:, tokens:, rows of "
+                          "the draw)",
+                     machines);
+    else
+        rlf_err_hint(err, "take more machines, smaller models, or lower caps "
+                          "(max_new:, tokens:, rows of the draw)");
     return RLF_USER;
 }
 
