@@ -352,13 +352,14 @@ train(const seat *s, rlf_call *const *calls, rlf_group *all, rlf_err *err)
 {
     const rlf_plan *plan = &s->setup->plan;
     int n = s->setup->models;
+    double measured = 0;
     must(rlf_group_barrier(all, err), err);
     uint64_t from = rlf_clock_now();
     if (s->setup->bench->table == SERIAL)
         for (int i = 0; i < n; i++)
-            must(rlf_pipeline_run(plan, calls + i, 1, err), err);
+            must(rlf_pipeline_run(plan, calls + i, 1, &measured, err), err);
     else
-        must(rlf_pipeline_run(plan, calls, n, err), err);
+        must(rlf_pipeline_run(plan, calls, n, &measured, err), err);
     must(rlf_group_barrier(all, err), err);
     return rlf_clock_since(from);
 }

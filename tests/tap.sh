@@ -68,10 +68,12 @@ bail() {
     echo "Bail out! $1"
     exit 1
 }
-# newest RUN: the directory of its last checkpoint
+# newest RUN: the directory of its last checkpoint; where it has none, one that
+# is not there, for `cd` to nothing would stay where it is.
 newest() {
-    find "$1/checkpoints" -mindepth 1 -maxdepth 1 -name 'step-*' | sort |
-        tail -n 1
+    tap_newest=$(find "$1/checkpoints" -mindepth 1 -maxdepth 1 -name 'step-*' |
+        sort | command tail -n 1)
+    printf '%s\n' "${tap_newest:-$1/checkpoints/none}"
 }
 finish() {
     echo "1..$tap_run"

@@ -57,7 +57,7 @@ hint: did you mean 'bandwidth:'?
 test.rlf:1:74: error: 'gpu' has no argument 'cores:'
     1 | device a = gpu(bf16: 312e12, memory: 80e9, bandwith: 2e12, launch: 6e-6, cores: 3)
       |                                                                          ^~~~~
-hint: it has bf16:, f32:, memory:, bandwidth:, launch:
+hint: it has bf16:, f32:, memory:, bandwidth:, launch:, profile:
 === an argument that is no number
 device a = gpu(bf16: "fast", f32: h100, memory: [1], bandwidth: sqrt, launch: x.y)
 cluster c = net(a100_box)
@@ -128,7 +128,7 @@ cluster c = net(a100_box)
 test.rlf:1:16: error: 'cpu' has no argument 'bf16:'
     1 | device a = cpu(bf16: 19.5e12, f32: 3e12, memory: 80e9, bandwidth: 2e12, launch: 6e-6)
       |                ^~~~
-hint: it has f32:, memory:, bandwidth:, launch:
+hint: it has f32:, memory:, bandwidth:, launch:, profile:
 === links that are faster than the memory at their ends
 machine m = node(a100, count: 8, link: 3e12, start: 0, host: 1e12, copy: 2e10, cores: 4)
 machine n = node(a100, host: 1e12, copy: 3e12, cores: 4)

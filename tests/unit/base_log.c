@@ -109,6 +109,7 @@ trace_file(void)
         "{\"name\": \"generate\", \"cat\": \"step\", \"ph\": \"X\", "
         "\"pid\": 0, \"tid\": 0, \"ts\": 1.000, \"dur\": 3.500, "
         "\"args\": {\"count\": 64}}",
+        "\"args\": {\"name\": \"rank 1\"}}",
         "\"args\": {\"name\": \"worker \\\"1\\\"\"}}",
         "\"ph\": \"s\", \"pid\": 0, \"tid\": 0, \"ts\": 4.500, \"id\": 9",
         "\"ph\": \"f\", \"pid\": 1, \"tid\": 1, \"ts\": 5.000, \"id\": 9",
@@ -124,7 +125,7 @@ trace_file(void)
         events += strncmp(text.p + i, "\"ph\"", 4) == 0;
     }
     ok(open == 0 && lowest == 0, "its brackets close");
-    is_int(events, 2007, "all events are there");
+    is_int(events, 2009, "all events are there");
     ok(strncmp(text.p, "[\n{", 3) == 0 && !strstr(text.p, "[,") &&
            !strstr(text.p, ",\n]"),
        "with commas between them only");
