@@ -372,6 +372,7 @@ rlf_control_run_latest(rlf_control *c)
         i++;
     }
     c->latest.count -= i;
-    memmove(c->latest.data, c->latest.data + i,
-            c->latest.count * sizeof *c->latest.data);
+    if (i)
+        memmove(c->latest.data, c->latest.data + i,
+                c->latest.count * sizeof *c->latest.data);
 }

@@ -432,27 +432,25 @@ read_eos(const reader *r, rlf_model_config *c)
 }
 
 /* A file's text as it was read, parsed once more: integers keep their digits.
- */
-static json_t *
-parse_again(const char *text)
+ * Only memory can lack. */
+static rlf_status
+parse_again(const char *file, const char *text, rlf_err *err, json_t **out)
 {
-    rlf_err err = RLF_ERR_NONE;
     rlf_json_found found;
-    json_t *root = NULL;
     if (!strncmp(text, "\xef\xbb\xbf", 3))
         text += 3;
-    rlf_status status =
-        rlf_json_parse_exact("", 1, text, strlen(text), &err, &root, &found);
-    RLF_ASSERT(status >= 0);
-    return root;
+    return rlf_json_parse_exact(file, 1, text, strlen(text), err, out, &found);
 }
 
-/* What it asks of generating that is not done, by name and value. */
-static const char *
-list_unheeded(const char *generation, rlf_arena *arena)
+/* What it asks of generating that is not done, by name and value; NULL: all of
+ * it is. */
+static rlf_status
+list_unheeded(const char *generation, rlf_arena *arena, rlf_err *err,
+              const char **out)
 {
     rlf_buf all = {0};
-    json_t *root = parse_again(generation);
+    json_t *root;
+    RLF_TRY(parse_again("generation_config.json", generation, err, &root));
     for (size_t i = 0; i < RLF_COUNT(unheeded); i++) {
         const json_t *j = member(root, unheeded[i].key);
         if (!j || json_is_false(j) ||
@@ -470,10 +468,10 @@ list_unheeded(const char *generation, rlf_arena *arena)
                            strlen(text) > 40 ? "..." : "");
         free(text);
     }
-    const char *out = all.n ? rlf_arena_strdup(arena, all.p) : NULL;
+    *out = all.n ? rlf_arena_strdup(arena, all.p) : NULL;
     rlf_buf_free(&all);
     json_decref(root);
-    return out;
+    return RLF_OK;
 }
 
 static rlf_status
@@ -619,7 +617,8 @@ rlf_model_config_read(const char *dir, rlf_arena *arena, rlf_err *err,
         rlf_buf_clear(&text);
         RLF_TRY_GOTO(rlf_file_read(more, 1 << 24, err, &text), done);
         out->generation = rlf_arena_strndup(arena, text.p, text.n);
-        out->unheeded = list_unheeded(out->generation, arena);
+        RLF_TRY_GOTO(list_unheeded(out->generation, arena, err, &out->unheeded),
+                     done);
     }
 done:
     rlf_buf_free(&text);
@@ -743,11 +742,13 @@ say_type(json_t *root, const char *key, const bool *types)
         json_object_set_new(root, key, json_string(word));
 }
 
-const char *
+rlf_status
 rlf_model_config_text(const rlf_model_config *c, rlf_model_head head,
-                      const bool *types, rlf_arena *arena)
+                      const bool *types, rlf_arena *arena, rlf_err *err,
+                      const char **out)
 {
-    json_t *root = parse_again(c->json);
+    json_t *root;
+    RLF_TRY(parse_again("config.json", c->json, err, &root));
     const char *type = json_string_value(json_object_get(root, "model_type"));
     for (size_t i = 0; i < RLF_COUNT(families); i++) {
         if (!type || strcmp(families[i].type, type))
@@ -764,7 +765,8 @@ rlf_model_config_text(const rlf_model_config *c, rlf_model_head head,
     say_type(root, "torch_dtype", types);
     if (head == RLF_HEAD_SCALAR)
         json_object_set_new(root, "id2label", json_pack("{s:s}", "0", "score"));
-    return dump(root, arena);
+    *out = dump(root, arena);
+    return RLF_OK;
 }
 
 const char *

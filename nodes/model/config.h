@@ -82,10 +82,12 @@ rlf_status rlf_model_config_llama(const rlf_llama_args *args, rlf_arena *arena,
 
 /* config.json to be saved: what was read, with the architecture named after
  * the head, and the type of the weights, if it names one, after the types that
- * tensors are saved in ([RLF_ELEMENT_COUNT], of floats only). In `arena`. */
-const char *rlf_model_config_text(const rlf_model_config *config,
-                                  rlf_model_head head, const bool *types,
-                                  rlf_arena *arena);
+ * tensors are saved in ([RLF_ELEMENT_COUNT], of floats only). *out: in `arena`.
+ * RLF_MEMORY. */
+rlf_status rlf_model_config_text(const rlf_model_config *config,
+                                 rlf_model_head head, const bool *types,
+                                 rlf_arena *arena, rlf_err *err,
+                                 const char **out);
 /* generation_config.json to be saved: as it was read, or the special tokens.
  * In `arena` or the config's. */
 const char *rlf_model_config_generation(const rlf_model_config *config,

@@ -463,9 +463,9 @@ save_texts(const rlf_model *m, const char *dir, rlf_arena *arena, rlf_err *err)
     bool types[RLF_ELEMENT_COUNT] = {0};
     for (int i = 0; i < m->table->whole->n_slots; i++)
         types[written(m, i)] = true;
-    RLF_TRY(save_text(dir, "config.json",
-                      rlf_model_config_text(c, m->table->head, types, arena),
-                      arena, err));
+    const char *text;
+    RLF_TRY(rlf_model_config_text(c, m->table->head, types, arena, err, &text));
+    RLF_TRY(save_text(dir, "config.json", text, arena, err));
     return save_text(dir, "generation_config.json",
                      rlf_model_config_generation(c, arena), arena, err);
 }

@@ -89,6 +89,16 @@ scratch_path(rlf_arena *arena, const char *name)
     return rlf_arena_printf(arena, "%s/%s", scratch, name);
 }
 
+static const char *
+saved_text(const rlf_model_config *c, const bool *types, rlf_arena *arena)
+{
+    rlf_err err = RLF_ERR_NONE;
+    const char *text = NULL;
+    if (rlf_model_config_text(c, RLF_HEAD_LM, types, arena, &err, &text) < 0)
+        bail("%s", err.sentence);
+    return text;
+}
+
 static rlf_status
 read_config(rlf_arena *arena, const char *text, rlf_err *err,
             rlf_model_config *config)
@@ -280,8 +290,8 @@ test_generation(test_machine *t, rlf_arena *arena)
                         " \"b\": 1000000000000000000000000000000}",
                         &t->err, &c));
     const bool f32[RLF_ELEMENT_COUNT] = {[RLF_ELEMENT_F32] = true};
-    ok(strstr(rlf_model_config_text(&c, RLF_HEAD_LM, f32, arena), "1e+30") ||
-           strstr(rlf_model_config_text(&c, RLF_HEAD_LM, f32, arena), "1e30"),
+    const char *saved = saved_text(&c, f32, arena);
+    ok(strstr(saved, "1e+30") || strstr(saved, "1e30"),
        "what can be read can be saved: a byte order mark, a long integer");
     MUST(t, read_config(arena, with_members(arena, "\"hidden_act\": \"swish\""),
                         &t->err, &c));
@@ -432,8 +442,7 @@ test_heads(test_machine *t, rlf_arena *arena)
     MUST(t, rlf_weights_tie(scratch, &c, &t->err));
     ok(!c.tied && c.untied, "a head that is not the embedding is taken");
     const bool types[RLF_ELEMENT_COUNT] = {[RLF_ELEMENT_F32] = true};
-    ok(strstr(rlf_model_config_text(&c, RLF_HEAD_LM, types, arena),
-              "\"tie_word_embeddings\": false"),
+    ok(strstr(saved_text(&c, types, arena), "\"tie_word_embeddings\": false"),
        "and the saved config says so");
     some[0].first = 1;
     write_tensors(t, arena, some, RLF_COUNT(all));
@@ -498,14 +507,14 @@ test_types(test_machine *t, rlf_arena *arena)
                          &t->err, &c));
         const char *line =
             rlf_arena_printf(arena, "\"%s\": \"%s\"", key, cases[i].want);
-        const char *text = rlf_model_config_text(&c, RLF_HEAD_LM, types, arena);
+        const char *text = saved_text(&c, types, arena);
         ok(strstr(text, line), "%s, of files with %s and %s: %s", cases[i].was,
            rlf_element_text(cases[i].types[0]),
            rlf_element_text(cases[i].types[1]), line);
     }
     MUST(t, read_config(arena, "{" GOOD "}", &t->err, &c));
     bool none[RLF_ELEMENT_COUNT] = {[RLF_ELEMENT_F32] = true};
-    ok(!strstr(rlf_model_config_text(&c, RLF_HEAD_LM, none, arena), "dtype"),
+    ok(!strstr(saved_text(&c, none, arena), "dtype"),
        "where it says no type, nothing is said");
 }
 
