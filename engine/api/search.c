@@ -70,10 +70,10 @@ note_trial(const search *s, const rlf_trial *trial, rlf_judged *j)
 {
     const rlf_account *a = &trial->account;
     size_t n = s->session->graph->nodes.count;
-    double steps = trial->out.steps;
     j->simulated = true;
     j->step = a->step;
-    j->tokens = (double)trial->out.tokens / steps / a->step;
+    j->tokens =
+        rlf_simulated_counts(&trial->out, RLF_JUDGED_WARM).tokens / a->step;
     j->idle = a->idle;
     memcpy(j->spent, a->all, sizeof j->spent);
     j->calls = RLF_NEW_ARRAY(s->session->arena, double, n);

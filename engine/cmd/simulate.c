@@ -107,7 +107,8 @@ put_steps(const simulation *m)
     uint32_t n = m->steps;
     const rlf_simulated *out = &m->trial.out;
     double *took = RLF_NEW_ARRAY(m->arena, double, n);
-    double all = WARM + n, step = m->trial.account.step;
+    double step = m->trial.account.step;
+    const rlf_step_counts each = rlf_simulated_counts(out, WARM);
     for (uint32_t i = 0; i < n; i++)
         took[i] = out->ends[WARM + i] - out->ends[WARM + i - 1];
     qsort(took, n, sizeof *took, by_size);
@@ -125,8 +126,7 @@ put_steps(const simulation *m)
     putchar('\n');
     printf("generated     %10.4g tokens a second, %.4g samples and %.4g tokens "
            "a step\n",
-           (double)out->tokens / all / step, (double)out->samples / all,
-           (double)out->tokens / all);
+           each.tokens / step, each.samples, each.tokens);
     const rlf_costs_asked *asked = &m->trial.asked;
     double pieces = (double)(asked->measured + asked->alike + asked->counted);
     if (m->s->profiles && pieces > 0)
@@ -135,12 +135,12 @@ put_steps(const simulation *m)
                100 * (double)asked->measured / pieces,
                100 * (double)asked->alike / pieces,
                100 * (double)asked->counted / pieces);
-    printf("edges         %10.4g messages", (double)out->messages / all);
-    if (isfinite(out->bytes))
-        printf(" and %.4g bytes", out->bytes / all);
+    printf("edges         %10.4g messages", each.messages);
+    if (isfinite(each.bytes))
+        printf(" and %.4g bytes", each.bytes);
     printf(" a step%s; %.4g samples went to other replicas\n",
-           isfinite(out->bytes) ? "" : ", some of them texts of any length",
-           (double)out->moved / all);
+           isfinite(each.bytes) ? "" : ", some of them texts of any length",
+           each.moved);
     rlf_buf epochs = {0};
     rlf_session_workload_epochs(m->s, &m->workload, step, "", &epochs);
     fputs(epochs.p ? epochs.p : "", stdout);

@@ -14,9 +14,8 @@ rlf_sim_length(const sequences *q, uint32_t row)
     return q->list[(q->first + row) % q->n_list];
 }
 
-/* The step that an instance is of, or made for. */
-static uint64_t
-step_of(const simulation *s, int instance)
+uint64_t
+rlf_sim_step(const simulation *s, int instance)
 {
     uint64_t lanes = (uint64_t)s->n_lanes, step = s->step;
     while (step % lanes != (uint64_t)instance % lanes)
@@ -84,7 +83,7 @@ draw_lengths(simulation *s, int instance, int index)
     uint32_t longest = tokens_of(size->prompt, 1);
     rlf_random_key key = {.seed = s->options->seed,
                           .site = node->site,
-                          .step = (uint32_t)step_of(s, instance)};
+                          .step = (uint32_t)rlf_sim_step(s, instance)};
     rlf_random_key of_prompt = key;
     of_prompt.site = site_of(s->graph, rlf_workload_root(s->graph, index));
     for (uint32_t i = 0; i < rows.n_rows; i++) {

@@ -221,6 +221,25 @@ kind_of(const rlf_post *post, const rlf_node *node)
     return reads ? RLF_SPENT_READ : RLF_SPENT_OTHER;
 }
 
+/* Where what is done of an instance counts: in the step that it is of. */
+static rlf_step_counts *
+counts_of(simulation *s, int instance)
+{
+    return &s->out->counts[rlf_sim_step(s, instance) - 1];
+}
+
+static void
+add_made(simulation *s, const rlf_seen *seen)
+{
+    sequences q = rlf_sim_sequences(s, seen->post->instance);
+    uint32_t response = rlf_sim_length(&q, seen->row).response;
+    rlf_step_counts *counts = counts_of(s, seen->post->instance);
+    s->out->samples++;
+    s->out->tokens += response;
+    counts->samples++;
+    counts->tokens += response;
+}
+
 static void
 add_span(simulation *s, const rlf_span_spent *span)
 {
@@ -260,15 +279,13 @@ see(void *self, const rlf_seen *seen)
         break;
     case RLF_SEEN_GIVEN:
         s->out->moved++;
+        counts_of(s, seen->post->instance)->moved++;
         break;
     case RLF_SEEN_MADE:
         for (int i = 0; i < seen->post->n_shares; i++) {
             const rlf_share *share = &seen->post->shares[i];
-            if (share->rank != seen->rank || !share->reports)
-                continue;
-            sequences q = rlf_sim_sequences(s, seen->post->instance);
-            s->out->samples++;
-            s->out->tokens += rlf_sim_length(&q, seen->row).response;
+            if (share->rank == seen->rank && share->reports)
+                add_made(s, seen);
         }
         break;
     case RLF_SEEN_COME:
@@ -286,8 +303,12 @@ posted(void *self, const rlf_post *post, const rlf_duty *duties)
     s->out->posts++;
     s->out->weights += post->kind == RLF_POST_WEIGHTS;
     for (int i = 0; i < post->n_moves && post->kind == RLF_POST_EDGE; i++) {
+        double bytes = bytes_of(s, post, &post->moves[i]);
+        rlf_step_counts *counts = counts_of(s, post->instance);
         s->out->messages++;
-        s->out->bytes += bytes_of(s, post, &post->moves[i]);
+        s->out->bytes += bytes;
+        counts->messages++;
+        counts->bytes += bytes;
     }
     if (s->options->posted)
         s->options->posted(s->options->self, post, s->control);
@@ -331,6 +352,22 @@ rlf_simulated_spread(const rlf_simulated *s, uint32_t warm)
     return n < LEAST ? INFINITY : sqrt(squares / (n - 1) / n) / mean;
 }
 
+rlf_step_counts
+rlf_simulated_counts(const rlf_simulated *s, uint32_t warm)
+{
+    rlf_step_counts sum = {0};
+    double n = s->steps - warm;
+    for (uint32_t i = warm; i < s->steps; i++) {
+        const rlf_step_counts *c = &s->counts[i];
+        sum.samples += c->samples / n;
+        sum.tokens += c->tokens / n;
+        sum.messages += c->messages / n;
+        sum.bytes += c->bytes / n;
+        sum.moved += c->moved / n;
+    }
+    return sum;
+}
+
 static rlf_status
 run_steps(simulation *s, rlf_err *err)
 {
@@ -363,6 +400,8 @@ open_simulation(simulation *s, const rlf_simulate_options *options,
                       .n_lanes = (int)plan->graph->ahead + 1,
                       .out = out};
     out->ends = RLF_NEW_ARRAY(arena, double, options->steps);
+    out->counts = RLF_NEW_ARRAY(arena, rlf_step_counts,
+                                options->steps + plan->graph->ahead);
     out->spent =
         rlf_arena_alloc(arena, sizeof *out->spent * (size_t)plan->ranks);
     memset(out->spent, 0, sizeof *out->spent * (size_t)plan->ranks);

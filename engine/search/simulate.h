@@ -108,10 +108,20 @@ typedef struct rlf_simulate_options {
                    const rlf_control *control);
 } rlf_simulate_options;
 
-/* Messages and weights of all steps together, as a rehearsal counts them. */
+/* What one step consumes, whenever it was made: of some steps together, their
+ * mean. */
+typedef struct rlf_step_counts {
+    double samples, tokens; /* generated */
+    double messages, bytes; /* bytes INFINITY: nothing bounds them */
+    double moved;           /* samples that went to another replica */
+} rlf_step_counts;
+
+/* Messages and weights of all steps together, as a rehearsal counts them; with
+ * samples ahead also what is made for steps that are not run. */
 typedef struct rlf_simulated {
     uint32_t steps;
     double *ends;                /* per step: seconds since the beginning */
+    rlf_step_counts *counts;     /* per step */
     double (*spent)[RLF_SPENTS]; /* per rank */
     uint64_t samples, tokens;    /* generated */
     uint64_t posts, messages, weights;
@@ -128,5 +138,8 @@ rlf_status rlf_simulate(const rlf_simulate_options *options, rlf_arena *arena,
  * of it. 0 if they are alike, and two or more; else INFINITY of fewer than four.
  */
 double rlf_simulated_spread(const rlf_simulated *simulated, uint32_t warm);
+/* Of a step behind the first `warm`, of which there are some. */
+rlf_step_counts rlf_simulated_counts(const rlf_simulated *simulated,
+                                     uint32_t warm);
 
 #endif

@@ -48,6 +48,8 @@ rlf_sim_instance(const simulation *s, int instance)
 
 /* ---- sequences.c ---- */
 
+/* The step that an instance is of, or made for. */
+uint64_t rlf_sim_step(const simulation *s, int instance);
 /* A post that tells more of its instance was made. */
 void rlf_sim_note(simulation *s, const rlf_post *post);
 /* Lengths of the rows of an instance. */
