@@ -1,32 +1,11 @@
 /* rlflow fmt: programs in the standard form, to stdout or into the files. */
 #include "engine/cmd/cmd.h"
 
-#include "engine/io/file.h"
+#include "engine/io/output.h"
 #include "grammar/parse.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-/* The new text in place of the old: a link goes on pointing to the file, which
- * keeps its permissions. */
-static rlf_status
-replace(const char *path, const rlf_buf *text, rlf_err *err)
-{
-    struct stat old;
-    char *file = realpath(path, NULL);
-    if (!file || stat(file, &old) != 0) {
-        free(file);
-        return rlf_fail_path(err, "cannot write %s", path);
-    }
-    rlf_status status = rlf_file_write(file, text->p, text->n, err);
-    if (status >= 0 && chmod(file, old.st_mode & 07777) != 0)
-        status =
-            rlf_fail_path(err, "cannot restore the permissions of %s", path);
-    free(file);
-    return status;
-}
 
 static int
 format(const char *path, bool write)
@@ -48,7 +27,7 @@ format(const char *path, bool write)
     const rlf_source *s =
         status >= 0 ? rlf_sources_get(&sources, source) : NULL;
     if (s && write && (s->size != text.n || memcmp(s->text, text.p, text.n)))
-        status = replace(path, &text, &err);
+        status = rlf_output_write(path, text.p, text.n, &err);
     rlf_diags_print(&diags, &message);
     if (err.status < 0)
         rlf_err_print(&err, &sources, &message);

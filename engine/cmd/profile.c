@@ -6,7 +6,7 @@
 #include "engine/api/profile.h"
 #include "engine/base/clock.h"
 #include "engine/dev/cores.h"
-#include "engine/io/file.h"
+#include "engine/io/output.h"
 
 #include <math.h>
 
@@ -171,7 +171,7 @@ write_profile(const profiler *p, rlf_session *s, const char *path, rlf_err *err)
     rlf_profile_print(&profile, &text);
     rlf_status status = RLF_OK;
     if (path)
-        status = rlf_file_write(path, text.p, text.n, err);
+        status = rlf_output_write(path, text.p, text.n, err);
     else
         fputs(text.p, stdout);
     rlf_buf_free(&text);
@@ -185,7 +185,12 @@ rlf_cmd_profile(const rlf_command_line *line)
 {
     const rlf_option_value *o = line->options;
     rlf_result result;
+    rlf_err err = RLF_ERR_NONE;
     int status = 0;
+    if (rlf_output_check(o[RLF_OPTION_TABLE].text, &err) < 0) {
+        rlf_cmd_say(&err, NULL);
+        return 3;
+    }
     profiler p = {.line = line,
                   .collector = rlf_collector_new(),
                   .arena = rlf_arena_new(),

@@ -5,7 +5,7 @@
 #include "engine/cmd/schedule.h"
 
 #include "engine/base/clock.h"
-#include "engine/io/file.h"
+#include "engine/io/output.h"
 #include "engine/search/picture.h"
 
 #include <math.h>
@@ -211,7 +211,7 @@ write_table(const schedule *s, const rlf_command_line *line, rlf_err *err)
                    s->fuse.cap[0], s->ours.makespan, s->ours.peak, s->bound);
     rlf_pipe_print(&s->ours.pipe, &text);
     rlf_status status =
-        rlf_file_write(options[RLF_OPTION_TABLE].text, text.p, text.n, err);
+        rlf_output_write(options[RLF_OPTION_TABLE].text, text.p, text.n, err);
     rlf_buf_free(&text);
     return status;
 }
@@ -221,7 +221,7 @@ write_svg(const schedule *s, const char *path, rlf_err *err)
 {
     rlf_buf text = {0};
     rlf_picture_svg(&s->fuse, &s->ours, &text);
-    rlf_status status = rlf_file_write(path, text.p, text.n, err);
+    rlf_status status = rlf_output_write(path, text.p, text.n, err);
     rlf_buf_free(&text);
     return status;
 }
@@ -250,6 +250,8 @@ schedule_all(schedule *s, const rlf_command_line *line, rlf_err *err)
 {
     const rlf_option_value *options = line->options;
     double cap;
+    RLF_TRY(rlf_output_check(options[RLF_OPTION_TABLE].text, err));
+    RLF_TRY(rlf_output_check(options[RLF_OPTION_SVG].text, err));
     RLF_TRY(rlf_schedule_read(line, s->arena, err, &s->fuse, &cap));
     rlf_fuse_serial(&s->fuse, s->arena, &s->serial);
     set_cap(s, cap > 0 ? cap : s->serial.peak);

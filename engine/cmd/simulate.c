@@ -5,7 +5,7 @@
 #include "engine/api/planned.h"
 #include "engine/api/trial.h"
 #include "engine/base/clock.h"
-#include "engine/io/file.h"
+#include "engine/io/output.h"
 #include "nodes/table.h"
 
 #include <math.h>
@@ -257,7 +257,7 @@ write_svg(const simulation *m, const char *path, rlf_err *err)
     uint32_t shown = m->steps < SHOWN ? m->steps : SHOWN;
     rlf_timeline_svg(&m->trial.timeline, out->ends[out->steps - 1 - shown],
                      m->trial.account.to, &text);
-    rlf_status status = rlf_file_write(path, text.p, text.n, err);
+    rlf_status status = rlf_output_write(path, text.p, text.n, err);
     rlf_buf_free(&text);
     return status;
 }
@@ -285,6 +285,8 @@ run(simulation *m, const rlf_command_line *line, rlf_err *err)
         return RLF_USAGE;
     }
     RLF_TRY(check_program(m->s, err));
+    RLF_TRY(rlf_output_check(o[RLF_OPTION_SVG].text, err));
+    RLF_TRY(rlf_output_check(o[RLF_OPTION_TRACE].text, err));
     RLF_TRY(read_steps(m, &o[RLF_OPTION_STEPS], err));
     const rlf_workload_said said = rlf_cmd_lengths(line);
     RLF_TRY(simulate(m, &said, (uint64_t)o[RLF_OPTION_SEED].number, err));

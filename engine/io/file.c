@@ -229,6 +229,15 @@ rlf_writer_add(rlf_writer *writer, const void *p, size_t n, rlf_err *err)
     return RLF_OK;
 }
 
+rlf_status
+rlf_writer_mode(rlf_writer *writer, unsigned mode, rlf_err *err)
+{
+    if (fchmod(writer->fd, (mode_t)mode) != 0)
+        return rlf_fail_errno(err, "cannot restore the permissions of %s",
+                              writer->path);
+    return RLF_OK;
+}
+
 uint32_t
 rlf_writer_checksum(const rlf_writer *writer)
 {

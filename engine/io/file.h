@@ -60,6 +60,8 @@ typedef struct rlf_writer rlf_writer;
 rlf_status rlf_writer_open(const char *path, rlf_err *err, rlf_writer **out);
 rlf_status rlf_writer_add(rlf_writer *writer, const void *p, size_t n,
                           rlf_err *err);
+/* The permissions that the file will have. */
+rlf_status rlf_writer_mode(rlf_writer *writer, unsigned mode, rlf_err *err);
 /* Checksum (checksum.h) and size of what was added so far. */
 uint32_t rlf_writer_checksum(const rlf_writer *writer);
 uint64_t rlf_writer_size(const rlf_writer *writer);

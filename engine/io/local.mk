@@ -8,6 +8,7 @@ libio_la_SOURCES = \
 	%D%/file.c %D%/file.h \
 	%D%/json.c %D%/json.h \
 	%D%/lock.c %D%/lock.h \
+	%D%/output.c %D%/output.h \
 	%D%/records.c %D%/records.h %D%/records_inside.h \
 	%D%/records_csv.c %D%/records_json.c \
 	%D%/safetensors.c %D%/safetensors.h \

@@ -1,0 +1,156 @@
+/* What the user names to write to: see output.h. */
+#include "engine/io/output.h"
+
+#include "engine/io/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_LINKS = 40 }; /* one behind the other, as the system's limit */
+
+static rlf_status
+fail_output(const char *path, rlf_err *err)
+{
+    bool nobody = errno == ENXIO;
+    rlf_fail_errno(err, "cannot write %s", path);
+    if (nobody)
+        rlf_err_hint(err, "nobody reads the named pipe: start its reader "
+                          "first");
+    return RLF_ENV;
+}
+
+/* Where the links at `path` lead to in the end, though nothing be there yet. */
+static const char *
+follow(const char *path, rlf_arena *arena)
+{
+    char to[PATH_MAX];
+    for (int i = 0; i < MOST_LINKS; i++) {
+        ssize_t n = readlink(path, to, sizeof to - 1);
+        if (n < 0)
+            break;
+        to[n] = 0;
+        path = rlf_path_join(arena, rlf_path_parent(arena, path), to);
+    }
+    return path;
+}
+
+/* The standard output or error, if that goes into this file (/dev/stdout, say):
+ * replaced, the file would lose what is printed there. -1: neither. */
+static int
+standard_of(const struct stat *there)
+{
+    struct stat open;
+    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fstat(fd, &open) == 0 && open.st_dev == there->st_dev &&
+            open.st_ino == there->st_ino)
+            return fd;
+    return -1;
+}
+
+static rlf_status
+check(const char *path, rlf_arena *arena, rlf_err *err)
+{
+    struct stat there;
+    bool is = stat(path, &there) == 0;
+    if (!is && errno != ENOENT)
+        return fail_output(path, err);
+    if (is && S_ISDIR(there.st_mode)) {
+        errno = EISDIR;
+        return fail_output(path, err);
+    }
+    if (is && S_ISSOCK(there.st_mode))
+        return rlf_fail(err, RLF_ENV, "cannot write %s: it is a socket", path);
+    if (is && access(path, W_OK) != 0)
+        return fail_output(path, err);
+    if (is && (!S_ISREG(there.st_mode) || standard_of(&there) >= 0))
+        return RLF_OK;
+    const char *directory = rlf_path_parent(arena, follow(path, arena));
+    return access(directory, W_OK | X_OK) == 0 ? RLF_OK
+                                               : fail_output(path, err);
+}
+
+rlf_status
+rlf_output_check(const char *path, rlf_err *err)
+{
+    if (!path)
+        return RLF_OK;
+    rlf_arena *arena = rlf_arena_new();
+    rlf_status status = check(path, arena, err);
+    rlf_arena_free(arena);
+    return status;
+}
+
+static bool
+write_all(int fd, const char *p, size_t n)
+{
+    while (n) {
+        ssize_t k = write(fd, p, n);
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k <= 0)
+            return false;
+        p += k;
+        n -= (size_t)k;
+    }
+    return true;
+}
+
+static rlf_status
+write_through(const char *path, const void *p, size_t n, rlf_err *err)
+{
+    /* a named pipe that nobody reads does not keep the command waiting */
+    int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return fail_output(path, err);
+    fcntl(fd, F_SETFL, 0);
+    bool good = write_all(fd, p, n);
+    int number = errno;
+    if (close(fd) != 0 && good) {
+        number = errno;
+        good = false;
+    }
+    errno = number;
+    return good ? RLF_OK : fail_output(path, err);
+}
+
+static rlf_status
+replace(const char *path, const struct stat *old, const void *p, size_t n,
+        rlf_err *err)
+{
+    rlf_arena *arena = rlf_arena_new();
+    rlf_writer *writer = NULL;
+    rlf_status status = rlf_writer_open(follow(path, arena), err, &writer);
+    if (status >= 0) {
+        status =
+            old ? rlf_writer_mode(writer, old->st_mode & 07777, err) : RLF_OK;
+        if (status >= 0)
+            status = rlf_writer_add(writer, p, n, err);
+        if (status >= 0)
+            status = rlf_writer_commit(writer, err);
+        else
+            rlf_writer_drop(writer);
+    }
+    rlf_arena_free(arena);
+    return status;
+}
+
+rlf_status
+rlf_output_write(const char *path, const void *p, size_t n, rlf_err *err)
+{
+    struct stat there;
+    RLF_TRY(rlf_output_check(path, err));
+    if (stat(path, &there) != 0)
+        return replace(path, NULL, p, n, err);
+    fflush(stdout);
+    int fd = standard_of(&there);
+    if (fd >= 0)
+        return write_all(fd, p, n) ? RLF_OK : fail_output(path, err);
+    if (!S_ISREG(there.st_mode))
+        return write_through(path, p, n, err);
+    return replace(path, &there, p, n, err);
+}

@@ -1,0 +1,22 @@
+/* Files that the user names for a command to write to: pictures, tables,
+ * profiles, programs in the standard form.
+ *
+ * A regular file is replaced atomically, as in file.h, and keeps its
+ * permissions; a symbolic link stays, and what it leads to is replaced. What is
+ * no regular file (a device, a named pipe) is written through and never
+ * replaced. All failures are RLF_ENV. Files that a run keeps in its directory
+ * are file.h's. */
+#ifndef RLF_IO_OUTPUT_H
+#define RLF_IO_OUTPUT_H
+
+#include "engine/base/status.h"
+
+/* Could the file be written? Changes nothing, so that it can be asked before
+ * long work; a full disk, or a named pipe that nobody reads, shows only when it
+ * is written. `path` NULL: no file is wanted. */
+rlf_status rlf_output_check(const char *path, rlf_err *err);
+/* Make n bytes what the file holds, or send them to what stands there. */
+rlf_status rlf_output_write(const char *path, const void *p, size_t n,
+                            rlf_err *err);
+
+#endif
