@@ -116,8 +116,10 @@ put_order(const rlf_session_found *f)
     printf(", and come in another order:\n#");
     for (int i = 0; i < n; i++)
         printf(" %d", order[i]->place);
-    printf("; number 1 takes %.4g s, number %d %.4g s\n", f->judged[0].step,
-           order[0]->place, order[0]->step);
+    if (order[0]->place != 1)
+        printf("; number 1 takes %.4g s, number %d %.4g s",
+               f->judged[0].step, order[0]->place, order[0]->step);
+    putchar('\n');
 }
 
 static void

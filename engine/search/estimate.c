@@ -98,6 +98,19 @@ add_move(rlf_estimator *e, int i)
     }
 }
 
+/* A run has one generation at work at a time, on whatever ranks: they wait for
+ * each other as those do that share a rank. */
+static void
+add_generations(rlf_estimator *e)
+{
+    const rlf_problem *p = e->problem;
+    for (int i = 0; i < p->n_calls; i++)
+        for (int k = 0; k < i; k++)
+            if (p->calls[i].kind == RLF_STAGE_GENERATE &&
+                p->calls[k].kind == RLF_STAGE_GENERATE)
+                meet(e, i, k);
+}
+
 /* Looks at a placement: who shares ranks with whom, which weights move. */
 static void
 look(rlf_estimator *e, const int *choice)
@@ -116,6 +129,7 @@ look(rlf_estimator *e, const int *choice)
     for (int i = 0; i < n; i++)
         if (moves(e, i))
             add_move(e, i);
+    add_generations(e);
 }
 
 /* ---- the period ---- */

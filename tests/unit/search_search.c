@@ -86,7 +86,8 @@ add_choices(made *m, rlf_problem_call *call, chance *c, rlf_arena *arena)
 }
 
 /* The first call generates with model 0, the last trains it; those between read
- * or train something, and need some of the calls before. */
+ * or train something, or of some problems the second generates as well, and need
+ * some of the calls before. */
 static void
 make(made *m, int devices, int n, uint32_t number, rlf_arena *arena)
 {
@@ -112,10 +113,12 @@ make(made *m, int devices, int n, uint32_t number, rlf_arena *arena)
         call->kind = !i                                     ? RLF_STAGE_GENERATE
                      : last || (i > 1 && below(&c, 3) == 0) ? RLF_STAGE_UPDATE
                                                             : RLF_STAGE_READ;
+        if (i == 1 && number % 3 == 0)
+            call->kind = RLF_STAGE_GENERATE;
         call->ahead = !i && below(&c, 4) == 0;
         call->needs = m->needs[i];
         for (int k = 0; k < i; k++)
-            if (!k || below(&c, 2))
+            if ((!k && call->kind != RLF_STAGE_GENERATE) || below(&c, 2))
                 m->needs[i][call->n_needs++] = k;
         add_choices(m, call, &c, arena);
     }
@@ -127,13 +130,14 @@ make(made *m, int devices, int n, uint32_t number, rlf_arena *arena)
 /* ---- a simulation rank by rank ---- */
 
 /* The longest time from one end of a call to the next, over many steps, where
- * every rank keeps the time at which it is free. */
+ * every rank keeps the time at which it is free, and so do generations, of which
+ * there is one at a time. */
 static double
 simulate(const made *m, const int *choice)
 {
     enum { STEPS = 600 };
     static double end[STEPS][MOST_CALLS];
-    double free_at[MOST_DEVICES] = {0};
+    double free_at[MOST_DEVICES] = {0}, generated = 0;
     const rlf_problem_call *calls = m->calls;
     int n = m->problem.n_calls;
     for (int s = 0; s < STEPS; s++)
@@ -179,7 +183,11 @@ simulate(const made *m, const int *choice)
                 start = fmax(start, end[s][calls[i].needs[k]]);
             for (int r = at->first; r < at->first + at->count; r++)
                 start = fmax(start, free_at[r]);
+            if (calls[i].kind == RLF_STAGE_GENERATE)
+                start = fmax(start, generated);
             end[s][i] = start + at->seconds;
+            if (calls[i].kind == RLF_STAGE_GENERATE)
+                generated = end[s][i];
             for (int r = at->first; r < at->first + at->count; r++)
                 free_at[r] = end[s][i];
         }
