@@ -156,11 +156,13 @@ put_table(rlf_session *s, const rlf_session_found *f, bool all)
     fputs(lengths.p ? lengths.p : "", stdout);
     rlf_buf_free(&lengths);
     printf("# a step in seconds, with these lengths: by the estimate, by "
-           "simulation, and there what\n# it goes to, on average over the "
-           "ranks; tokens/s: generated; GB: of the rank with\n# most, at the "
-           "caps\n"
+           "simulation (%d steps\n# after %d), and there what it goes to, on "
+           "average over the ranks; tokens/s: generated;\n# GB: of the rank "
+           "with most, at the caps, with the fewest pages of keys and values\n"
            "# %-11s %9s %9s %9s %8s %8s %8s %8s %8s %8s\n",
-           "placement", "estimate", "simulated", "tokens/s", "idle", "GB",
+           rlf_workload_draws(&f->workload.workload) ? RLF_JUDGED_DRAWN
+                                                     : RLF_JUDGED_STEPS,
+           RLF_JUDGED_WARM, "placement", "estimate", "simulated", "tokens/s", "idle", "GB",
            "sampling", "reading", "training", "moving");
     for (int i = 0; i < f->n_judged; i++) {
         const rlf_judged *j = &f->judged[i];
