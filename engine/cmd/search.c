@@ -146,6 +146,25 @@ put_proof(const rlf_session_found *f)
             RLF_FRONTS_RUNS);
 }
 
+/* Devices on which the answer has no call of a model. */
+static void
+put_unused(const rlf_session *s, const rlf_plan *plan)
+{
+    bool *used = RLF_NEW_ARRAY(s->arena, bool, plan->ranks);
+    int unused = plan->ranks;
+    for (size_t i = 0; i < s->graph->nodes.count; i++) {
+        const rlf_layout *l = &plan->place[i].layout;
+        if (!rlf_place_can(&s->graph->nodes.data[i]))
+            continue;
+        for (int k = 0; k < l->n_ranks; k++) {
+            unused -= !used[l->ranks[k]];
+            used[l->ranks[k]] = true;
+        }
+    }
+    if (unused)
+        printf("# %d of %d devices are unused\n", unused, plan->ranks);
+}
+
 static void
 put_table(rlf_session *s, const rlf_session_found *f, bool all)
 {
@@ -183,6 +202,7 @@ put_table(rlf_session *s, const rlf_session_found *f, bool all)
     put_order(f);
     if (!f->best->place)
         printf("# the best is '%s', which is what follows\n", f->best->name);
+    put_unused(s, f->best->plan);
     put_proof(f);
     rlf_buf epochs = {0};
     double step = f->best->simulated ? f->best->step : f->best->placing.period;
