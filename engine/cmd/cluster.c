@@ -3,6 +3,7 @@
 #include "engine/cmd/cmd.h"
 
 #include "engine/api/cluster.h"
+#include "engine/api/profile.h"
 #include "grammar/cluster.h"
 #include "grammar/parse.h"
 
@@ -90,6 +91,19 @@ not_of_clusters(const rlf_command_line *line)
     return line->n_settings ? line->settings[0].name : NULL;
 }
 
+/* The profiles that its devices name are profiles. */
+static rlf_status
+check_profiles(const rlf_cluster *cluster, rlf_arena *arena, rlf_err *err)
+{
+    for (int i = 0; i < cluster->n_parts; i++) {
+        const char *path = cluster->parts[i].machine->device->profile;
+        rlf_profile *profile;
+        if (path)
+            RLF_TRY(rlf_profile_open(path, arena, err, &profile));
+    }
+    return RLF_OK;
+}
+
 bool
 rlf_cmd_check_cluster(const rlf_command_line *line, int *exit_status)
 {
@@ -101,6 +115,14 @@ rlf_cmd_check_cluster(const rlf_command_line *line, int *exit_status)
     if (line->n_files == 1 &&
         rlf_sources_read(&r.sources, line->files[0], &r.err, &source) >= 0)
         program = rlf_parse(&r.sources, source, r.arena, &r.diags);
+    if (program && !program->decls.count && !r.diags.errors) {
+        *exit_status = end(
+            &r, line,
+            rlf_fail(&r.err, RLF_USER,
+                     "%s is empty: it declares neither a flow nor a cluster",
+                     line->files[0]));
+        return true;
+    }
     if (!program || !rlf_cluster_is_file(program)) {
         rlf_arena_free(r.arena);
         return false;
@@ -112,6 +134,8 @@ rlf_cmd_check_cluster(const rlf_command_line *line, int *exit_status)
                          line->files[0], extra)
               : rlf_clusters_make(program, r.arena, &r.sources, &r.diags,
                                   &r.err, &all);
+    for (int i = 0; i < all.n && status >= 0; i++)
+        status = check_profiles(all.list[i], r.arena, &r.err);
     for (int i = 0; i < all.n && status >= 0; i++) {
         printf("%s%s: cluster %s is right\n", i ? "\n" : "", line->files[0],
                all.list[i]->name);
