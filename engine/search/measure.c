@@ -176,6 +176,10 @@ call_of(const rlf_call_measure *m, const rlf_node *node)
     return node->receiver == m->model ? rlf_fronts_call(m->fronts, node) : -1;
 }
 
+/* Seconds of a call that computes nothing by itself, as one of `logprobs`, whose
+ * words are made where they are read: 0 would say that it was not measured. */
+static const double nothing = 1e-9;
+
 /* Seconds of all runs of each call, as if all stages were like this rank's. */
 static void
 take_seconds(rlf_call_measure *m, const rlf_opened *opened, bool updates)
@@ -195,7 +199,7 @@ take_seconds(rlf_call_measure *m, const rlf_opened *opened, bool updates)
         rlf_call_seconds(opened, &sizes, m->expected, node,
                          rlf_call_cut_of(opened, &sizes, m->expected, node),
                          f->options.speeds, &seconds);
-        sum[c] += seconds.total;
+        sum[c] += fmax(seconds.total, nothing);
     }
     for (int c = 0; c < f->problem.n_calls; c++)
         m->choice[c].seconds = fmax(m->choice[c].seconds, sum[c]);
