@@ -237,6 +237,9 @@ rlf_lengths_parse(const char *text, rlf_err *err, rlf_length_distribution *out)
     return RLF_OK;
 }
 
+/* A length is seen so often at most; more is a slip of the keys. */
+#define MOST_TIMES 1e15
+
 /* A line of a file: a length, and how often it was seen. */
 static bool
 read_line(const char *p, double *length, double *times)
@@ -250,7 +253,7 @@ read_line(const char *p, double *length, double *times)
     p += strspn(p, " \t\r");
     bool ends = !*p || *p == '\n' || *p == '#';
     return ends && is_length(*length) && *length == floor(*length) &&
-           *times >= 0 && isfinite(*times);
+           *times >= 0 && *times <= MOST_TIMES;
 }
 
 rlf_status
@@ -267,8 +270,8 @@ rlf_lengths_parse_file(const char *path, const char *text, rlf_err *err,
             if (!read_line(word, &length, &times)) {
                 rlf_fail(err, RLF_USER,
                          "%s:%d: a line has a length from 1 to %d, and maybe "
-                         "how often it was seen",
-                         path, line, (int)RLF_LENGTHS_MOST);
+                         "how often it was seen, up to %g times",
+                         path, line, (int)RLF_LENGTHS_MOST, MOST_TIMES);
                 return RLF_USER;
             }
             count[rlf_pace_class((uint32_t)length)] += times;

@@ -180,9 +180,18 @@ check_wrong(void)
                                         "lognormal:5, 0.5",
                                         "normal:3,1",
                                         ""};
-    static const char *const files[] = {
-        "",        "# none\n", "512 0\n", "0\n",     "x\n",      "5 x\n",
-        "5 1 1\n", "5 -1\n",   "2.5\n",   "1e300\n", "5 1e999\n"};
+    static const char *const files[] = {"5 99999999999999999999\n",
+                                        "",
+                                        "# none\n",
+                                        "512 0\n",
+                                        "0\n",
+                                        "x\n",
+                                        "5 x\n",
+                                        "5 1 1\n",
+                                        "5 -1\n",
+                                        "2.5\n",
+                                        "1e300\n",
+                                        "5 1e999\n"};
     for (size_t i = 0; i < RLF_COUNT(texts); i++) {
         rlf_err err = RLF_ERR_NONE;
         rlf_length_distribution d;
