@@ -1,5 +1,5 @@
-/* What is simulated beside what is run: PPO and GRPO of small models under
- * plans for 1, 2 and 4 ranks of this machine, by a profile that `rlflow
+/* This sets simulations beside runs: PPO and GRPO of small models under plans
+ * for 1, 2 and 4 ranks of this machine, by a profile that `rlflow
  * profile` has measured before.
  *
  *     bench/reality RLFLOW [STEPS]

@@ -4,20 +4,6 @@
 
 #include "nodes/model/optimizer.h"
 
-/* The passes that an update takes: sets and kinds of rows that differ. */
-static int
-count_groups(const rlf_loss *loss)
-{
-    int n = 0;
-    for (int i = 0; i < loss->n_calls; i++) {
-        bool found = false;
-        for (int k = 0; k < i && !found; k++)
-            found = rlf_live_together(&loss->calls[i], &loss->calls[k]);
-        n += !found;
-    }
-    return n;
-}
-
 /* The samples of a lane are taken as they come, as many as fit: all but the
  * last micro-batch have more than T - S tokens. */
 int64_t
@@ -27,8 +13,9 @@ rlf_update_most_micros(const rlf_graph *graph, int model, const rlf_caps *caps,
     int groups = 0;
     for (size_t i = 0; i < graph->nodes.count; i++) {
         const rlf_node *node = &graph->nodes.data[i];
-        int n = node->loss && node->receiver == model ? count_groups(node->loss)
-                                                      : 0;
+        int n = node->loss && node->receiver == model
+                    ? rlf_loss_passes(node->loss)
+                    : 0;
         groups = n > groups ? n : groups;
     }
     int64_t rows = caps->rows[RLF_USE_UPDATE], longest = caps->longest;

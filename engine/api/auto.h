@@ -1,8 +1,8 @@
 /* `place auto`: the plan of a run as the search finds it for the ranks at hand.
  *
  * Process 0 searches before the run begins, and all take its answer as a text.
- * What is searched for is a function of program, cluster, seed and moves, never
- * of time. Shards and lanes are fixed before, so no bit of the results depends
+ * The answer of the search depends on program, cluster, seed and moves, never
+ * on time. Shards and lanes are fixed before, so no bit of the results depends
  * on what is found; on GPUs shards follow from it, as from any plan there. The
  * answer and what it promises stay in the run's directory (prediction.h), from
  * where a resume takes them. */

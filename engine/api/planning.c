@@ -46,8 +46,8 @@ sums_before(rlf_session *s, rlf_err *err, const rlf_sums **out)
     return RLF_OK;
 }
 
-/* What was measured of the cluster's devices: by --profile or --like of all,
- * else what a device's declaration names. */
+/* Devices take their profiles: all of them that of --profile or --like, else
+ * each the one that its declaration names. */
 static rlf_status
 take_profiles(rlf_session *s, rlf_err *err)
 {

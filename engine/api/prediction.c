@@ -92,7 +92,8 @@ put_calls(const rlf_session *s, rlf_buf *out)
     rlf_buf_puts(out, "]");
 }
 
-/* What it was found for: with anything else it is of no use. */
+/* A prediction names the conditions that it was found for: under others it is
+ * of no use. */
 static void
 put_conditions(const rlf_session *s, rlf_buf *out)
 {

@@ -15,8 +15,9 @@ void rlf_collector_free(rlf_collector *collector); /* NULL is fine */
 /* For the run of a session that is planned: room for so many ranks. */
 rlf_status rlf_collector_begin(rlf_collector *collector, const rlf_plan *plan,
                                rlf_err *err, const rlf_measure **out);
-/* What was seen since becomes measurements of the plan's layouts, on ranks of
- * so many threads, unless `keep` is false. Between steps. */
+/* The collector makes measurements of the plan's layouts, on ranks of so many
+ * threads, of all that it saw since the last end; if not `keep`, it forgets
+ * that. Between steps. */
 void rlf_collector_end(rlf_collector *collector, int threads, bool keep);
 /* Seconds that a rank was at work since the beginning, or the last end, as long
  * as that was not thousands of pieces. */

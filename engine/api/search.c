@@ -108,7 +108,7 @@ simulate(const search *s, rlf_judged *j, rlf_err *err)
     return status;
 }
 
-/* What has the same plan was simulated before. */
+/* A placement takes the numbers of an earlier one that has the same plan. */
 static bool
 take_same(const rlf_session_found *f, rlf_judged *j)
 {

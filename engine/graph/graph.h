@@ -152,6 +152,8 @@ typedef struct rlf_loss {
 /* Does one pass of the model serve both calls? Those on one set do, if both
  * read at its tokens or both after the last token. */
 bool rlf_live_together(const rlf_live_call *a, const rlf_live_call *b);
+/* The passes that the calls of a loss take together. */
+int rlf_loss_passes(const rlf_loss *loss);
 /* How far the gradients of a loss look, from its program, calls and words: as
  * far as their operations, and BATCH if one has need of a live value that
  * another pass reads, be it of the same row, or if one looks at a whole sample

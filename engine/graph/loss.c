@@ -28,6 +28,15 @@ pass_of_call(const rlf_loss *loss, int call)
     return i;
 }
 
+int
+rlf_loss_passes(const rlf_loss *loss)
+{
+    int n = 0;
+    for (int i = 0; i < loss->n_calls; i++)
+        n += pass_of_call(loss, i) == i;
+    return n;
+}
+
 static int
 pass_of_words(const rlf_loss *loss, const rlf_words *words)
 {

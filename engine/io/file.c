@@ -46,9 +46,10 @@ fail_write(const char *path, rlf_err *err)
     return status;
 }
 
-static bool
-write_all(int fd, const char *p, size_t n)
+bool
+rlf_fd_write(int fd, const void *bytes, size_t n)
 {
+    const char *p = bytes;
     while (n) {
         ssize_t k = write(fd, p, n);
         if (k < 0 && errno == EINTR)
@@ -222,7 +223,7 @@ rlf_writer_open(const char *path, rlf_err *err, rlf_writer **out)
 rlf_status
 rlf_writer_add(rlf_writer *writer, const void *p, size_t n, rlf_err *err)
 {
-    if (!write_all(writer->fd, p, n))
+    if (!rlf_fd_write(writer->fd, p, n))
         return fail_write(writer->path, err);
     writer->checksum = rlf_checksum(writer->checksum, p, n);
     writer->size += n;
@@ -373,7 +374,7 @@ rlf_file_append(const char *path, const void *p, size_t n, bool sync,
     if (fd < 0)
         return fail_write(path, err);
     off_t end = lseek(fd, 0, SEEK_END);
-    bool good = end >= 0 && write_all(fd, p, n) && (!sync || fsync(fd) == 0);
+    bool good = end >= 0 && rlf_fd_write(fd, p, n) && (!sync || fsync(fd) == 0);
     if (!good) {
         fail_write(path, err);
         /* Nothing more can be done if cutting fails too. */

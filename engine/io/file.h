@@ -50,6 +50,8 @@ bool rlf_dir_exists(const char *path);
 rlf_status rlf_file_own(const char *path, bool written, rlf_err *err,
                         bool *there);
 rlf_status rlf_dir_own(const char *path, rlf_err *err, bool *there);
+/* Writes all n bytes; false: errno says why not. */
+bool rlf_fd_write(int fd, const void *bytes, size_t n);
 /* Nothing that is kept at `path` is elsewhere: RLF_ENV if a symbolic link
  * stands there, which another directory may lead to as well. */
 rlf_status rlf_path_own(const char *path, rlf_err *err);

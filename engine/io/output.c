@@ -85,21 +85,6 @@ rlf_output_check(const char *path, rlf_err *err)
     return status;
 }
 
-static bool
-write_all(int fd, const char *p, size_t n)
-{
-    while (n) {
-        ssize_t k = write(fd, p, n);
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k <= 0)
-            return false;
-        p += k;
-        n -= (size_t)k;
-    }
-    return true;
-}
-
 static rlf_status
 write_through(const char *path, const void *p, size_t n, rlf_err *err)
 {
@@ -108,7 +93,7 @@ write_through(const char *path, const void *p, size_t n, rlf_err *err)
     if (fd < 0)
         return fail_output(path, err);
     fcntl(fd, F_SETFL, 0);
-    bool good = write_all(fd, p, n);
+    bool good = rlf_fd_write(fd, p, n);
     int number = errno;
     if (close(fd) != 0 && good) {
         number = errno;
@@ -149,7 +134,7 @@ rlf_output_write(const char *path, const void *p, size_t n, rlf_err *err)
     fflush(stdout);
     int fd = standard_of(&there);
     if (fd >= 0)
-        return write_all(fd, p, n) ? RLF_OK : fail_output(path, err);
+        return rlf_fd_write(fd, p, n) ? RLF_OK : fail_output(path, err);
     if (!S_ISREG(there.st_mode))
         return write_through(path, p, n, err);
     return replace(path, &there, p, n, err);

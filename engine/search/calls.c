@@ -212,14 +212,7 @@ generate(const work *w, rlf_call_cut cut, double rows)
 static int
 groups_of(const rlf_node *node)
 {
-    const rlf_loss *loss = node->loss;
-    int n = 0;
-    for (int i = 0; loss && i < loss->n_calls; i++) {
-        bool found = false;
-        for (int k = 0; k < i && !found; k++)
-            found = rlf_live_together(&loss->calls[i], &loss->calls[k]);
-        n += !found;
-    }
+    int n = node->loss ? rlf_loss_passes(node->loss) : 0;
     return n ? n : 1;
 }
 

@@ -161,14 +161,7 @@ piece_of(const rlf_portion *p)
 static int
 groups_of(const rlf_node *node)
 {
-    const rlf_loss *loss = node->loss;
-    int n = 0;
-    for (int i = 0; loss && i < loss->n_calls; i++) {
-        bool found = false;
-        for (int k = 0; k < i && !found; k++)
-            found = rlf_live_together(&loss->calls[i], &loss->calls[k]);
-        n += !found;
-    }
+    int n = node->loss ? rlf_loss_passes(node->loss) : 0;
     return n ? n : 1;
 }
 
@@ -219,8 +212,8 @@ message_line(const rlf_costs *c, int from, int to)
     const rlf_profile *p =
         c->options.speeds->profiles ? c->options.speeds->profiles[from] : NULL;
     const rlf_cluster *cluster = c->options.speeds->cluster;
-    if (!p || rlf_cluster_machine(cluster, from) !=
-                  rlf_cluster_machine(cluster, to))
+    if (!p ||
+        rlf_cluster_machine(cluster, from) != rlf_cluster_machine(cluster, to))
         return NULL;
     for (int i = 0; i < p->n_links; i++)
         if (p->links[i].kind == RLF_LINE_MESSAGE)
@@ -392,8 +385,8 @@ rounds_seconds(const rlf_costs *c, const rlf_realloc_job *job,
         link[machines + b] += a == b ? 0 : bytes;
     }
     for (int k = 0; k < plan->rounds; k++) {
-        double most = links_seconds(
-            c, across + (ptrdiff_t)2 * machines * k, machines);
+        double most =
+            links_seconds(c, across + (ptrdiff_t)2 * machines * k, machines);
         for (size_t r = 0; r < ranks; r++)
             most = fmax(most, fmax(out[(size_t)k * ranks + r],
                                    in[(size_t)k * ranks + r]));
@@ -508,15 +501,15 @@ rlf_durations
 rlf_costs_durations(rlf_costs *c)
 {
     int ranks = c->plan->ranks;
-    const rlf_profile *p = c->options.speeds->profiles
-                               ? c->options.speeds->profiles[0]
-                               : NULL;
+    const rlf_profile *p =
+        c->options.speeds->profiles ? c->options.speeds->profiles[0] : NULL;
     return (rlf_durations){.self = c,
                            .portion = take_portion,
                            .turn = take_turn,
                            .message = take_message,
                            .stage = take_stage,
-                           .edge = c->options.speeds->profiles ? take_edge : NULL,
+                           .edge =
+                               c->options.speeds->profiles ? take_edge : NULL,
                            .other = c->options.speeds->profiles != NULL,
                            .weights = take_weights,
                            .handover = take_handover,
